@@ -5,6 +5,7 @@ import { operatorRoutes } from "./accounts/all-accounts.ts";
 import { tokenRoutes } from "./accounts/tokens.ts";
 import { usageRoutes } from "./accounts/usage.ts";
 import { CONSOLE_PATH, consoleRoutes, isBrowser } from "./console/console.ts";
+import { dynamicRouteRoutes } from "./gateway/dynamic-routes.ts";
 import { gatewayRoutes } from "./gateway/gateway-wire.ts";
 import { gatewayManagementRoutes } from "./gateway/management.ts";
 import { geminiRoutes, geminiUnknown } from "./gemini/gemini.ts";
@@ -53,6 +54,7 @@ export const ROUTES: readonly Route[] = [
 	...aliasRoutes,
 	...usageRoutes,
 	...gatewayManagementRoutes,
+	...dynamicRouteRoutes,
 	...openAiRoutes,
 	...geminiRoutes,
 	...runRoutes,

@@ -1,0 +1,246 @@
+/**
+ * The management API of dynamic routes: `/client/v4/accounts/{account}/ai-gateway/gateways/{gateway}/routes`. The envelopes of the lists
+ * and of the renaming differ from each other, as in the product.
+ */
+import type { Context } from "hono";
+import * as z from "zod";
+import { AiError } from "../../core/errors.ts";
+import {
+	type DynamicRoute,
+	MAX_ROUTES,
+	type RouteDeployment,
+	type RouteFailure,
+	type RouteVersion,
+} from "../../gateways/durable/dynamic-routes.ts";
+import { type Element, Elements } from "../../gateways/dynamic/elements.ts";
+import { parseFields, readFields } from "../../http/account-request.ts";
+import { envelope } from "../../http/envelope.ts";
+import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import { below } from "../bases.ts";
+import { GATEWAYS, managementFailure, pageFields } from "./management.ts";
+
+const MAX_PER_PAGE = 100;
+const DEFAULT_PER_PAGE = 20;
+
+/** It follows `dynamic/` in the name of a model. */
+const Name = z.string().regex(/^[\w.-]{1,64}$/, "expected 1 to 64 letters, digits, _, . or -");
+const Create = z.object({ name: Name, elements: Elements });
+const Rename = z.object({ name: Name });
+const CreateVersion = z.object({ elements: Elements });
+const Deploy = z.object({ version_id: z.string().min(1).max(100) });
+const Page = z.object(pageFields(MAX_PER_PAGE, DEFAULT_PER_PAGE));
+
+const json = (schema: z.ZodType) => ({ type: "application/json", schema });
+
+export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
+	{ bases: [below(GATEWAYS, "/:gateway/routes")], tag: "AI Gateway", failure: managementFailure },
+	[
+		{
+			method: "GET",
+			path: "",
+			summary: "Lists the dynamic routes of a gateway",
+			query: Page,
+			permission: "read",
+			handler: async (c, call) => {
+				const routes = (await routesOf(call).list(gatewayOf(c))).map((route) => ({
+					...routeJson(route),
+					account_tag: call.caller.account,
+				}));
+				return paged(c, "routes", routes);
+			},
+		},
+		{
+			method: "POST",
+			path: "",
+			summary: "Creates a dynamic route",
+			input: json(Create),
+			permission: "write",
+			handler: async (c, call) => {
+				const { name, elements } = await read(Create, c, call);
+				const { services, caller } = call;
+				const gateway = gatewayOf(c);
+				if (!(await services.gateways.find(caller.account, gateway)))
+					throw new AiError("notFound", "Gateway not found");
+				return envelope(
+					routeJson(made(await change(call, (routes) => routes.create(gateway, name, elements)))),
+				);
+			},
+		},
+		{
+			method: "GET",
+			path: "/:route",
+			summary: "Shows a dynamic route",
+			permission: "read",
+			handler: async (c, call) => envelope(routeJson(await routeOf(c, call))),
+		},
+		{
+			method: "PATCH",
+			path: "/:route",
+			summary: "Renames a dynamic route",
+			input: json(Rename),
+			permission: "write",
+			handler: async (c, call) => {
+				const { name } = await read(Rename, c, call);
+				const { gateway, route } = idsOf(c);
+				const renamed = made(await change(call, (routes) => routes.rename(gateway, route, name)));
+				const shown = { ...routeJson(renamed), account_tag: call.caller.account };
+				return Response.json({ success: true, route: shown });
+			},
+		},
+		{
+			method: "DELETE",
+			path: "/:route",
+			summary: "Deletes a dynamic route",
+			permission: "write",
+			handler: async (c, call) => {
+				const { gateway, route } = idsOf(c);
+				const deleted = made(await change(call, (routes) => routes.delete(gateway, route)));
+				return envelope(summaryJson(deleted, deleted.version.elements));
+			},
+		},
+		{
+			method: "GET",
+			path: "/:route/versions",
+			summary: "Lists the versions of a dynamic route",
+			query: Page,
+			permission: "read",
+			handler: async (c, call) => {
+				const { id, deployment } = await routeOf(c, call);
+				const versions = await routesOf(call).versions(id);
+				return paged(
+					c,
+					"versions",
+					versions.map((version) => versionJson(version, deployment)),
+				);
+			},
+		},
+		{
+			method: "POST",
+			path: "/:route/versions",
+			summary: "Creates a version of a dynamic route",
+			input: json(CreateVersion),
+			permission: "write",
+			handler: async (c, call) => {
+				const { elements } = await read(CreateVersion, c, call);
+				const { gateway, route } = idsOf(c);
+				const changed = made(await change(call, (routes) => routes.createVersion(gateway, route, elements)));
+				return envelope(routeJson(changed));
+			},
+		},
+		{
+			method: "GET",
+			path: "/:route/versions/:version",
+			summary: "Shows a version of a dynamic route",
+			permission: "read",
+			handler: async (c, call) => {
+				const route = await routeOf(c, call);
+				const version = await routesOf(call).version(route.id, pathParameter(c, "version"));
+				if (!version) throw new AiError("notFound", "Version not found");
+				return envelope({
+					...summaryJson(route, version.elements),
+					...versionJson(version, route.deployment),
+				});
+			},
+		},
+		{
+			method: "GET",
+			path: "/:route/deployments",
+			summary: "Lists the deployments of a dynamic route",
+			query: Page,
+			permission: "read",
+			handler: async (c, call) => {
+				const { id } = await routeOf(c, call);
+				return paged(c, "deployments", (await routesOf(call).deployments(id)).map(deploymentJson));
+			},
+		},
+		{
+			method: "POST",
+			path: "/:route/deployments",
+			summary: "Deploys a version of a dynamic route",
+			input: json(Deploy),
+			permission: "write",
+			handler: async (c, call) => {
+				const { version_id } = await read(Deploy, c, call);
+				const { gateway, route } = idsOf(c);
+				const deployed = made(await change(call, (routes) => routes.deploy(gateway, route, version_id)));
+				return envelope(routeJson(deployed));
+			},
+		},
+	],
+);
+
+const gatewayOf = (c: Context): string => pathParameter(c, "gateway");
+const idsOf = (c: Context) => ({ gateway: gatewayOf(c), route: pathParameter(c, "route") });
+const routesOf = ({ caller, services }: Call) => services.deployedRoutes.of(caller.account);
+
+const change = <T>(
+	{ caller, services }: Call,
+	call: (routes: ReturnType<typeof routesOf>) => Promise<T>,
+): Promise<T> => services.deployedRoutes.change(caller.account, call);
+
+const read = async <T>(schema: z.ZodType<T>, c: Context, { services }: Call): Promise<T> =>
+	parseFields(schema, await readFields(c.req.raw, services.limits), "body");
+
+async function routeOf(c: Context, call: Call): Promise<DynamicRoute> {
+	const { gateway, route } = idsOf(c);
+	return made(await routesOf(call).get(gateway, route));
+}
+
+/** Throws if the route does not exist or the change was refused. */
+function made(route: DynamicRoute | RouteFailure | undefined): DynamicRoute {
+	switch (route) {
+		case undefined:
+			throw new AiError("notFound", "Route not found");
+		case "nameTaken":
+			throw new AiError("invalidRequest", "name: another route of the gateway has this name");
+		case "tooMany":
+			throw new AiError("invalidRequest", `A gateway may have ${MAX_ROUTES} dynamic routes`);
+		default:
+			return route;
+	}
+}
+
+/** One page of a list, in an envelope of its own. */
+function paged(c: Context, name: string, rows: readonly object[]): Response {
+	const { page, per_page } = parseFields(Page, c.req.query(), "query");
+	const first = (page - 1) * per_page;
+	const data = {
+		[name]: rows.slice(first, first + per_page),
+		page,
+		per_page,
+		order_by: "created_at",
+		order_by_direction: name === "routes" ? "asc" : "desc",
+	};
+	return Response.json({ success: true, data });
+}
+
+const iso = (time: number): string => new Date(time).toISOString();
+
+const summaryJson = ({ id, gateway, name, createdAt, modifiedAt }: DynamicRoute, elements: Element[]) => ({
+	id,
+	gateway_id: gateway,
+	name,
+	created_at: iso(createdAt),
+	modified_at: iso(modifiedAt),
+	elements,
+});
+
+const routeJson = (route: DynamicRoute) => ({
+	...summaryJson(route, route.version.elements),
+	version: versionJson(route.version, route.deployment),
+	deployment: route.deployment ? deploymentJson(route.deployment) : null,
+});
+
+const versionJson = ({ id, elements, createdAt }: RouteVersion, deployment: RouteDeployment | undefined) => ({
+	version_id: id,
+	active: deployment?.version === id ? "true" : "false",
+	created_at: iso(createdAt),
+	data: JSON.stringify(elements),
+	is_valid: true,
+});
+
+const deploymentJson = ({ id, version, createdAt }: RouteDeployment) => ({
+	deployment_id: id,
+	version_id: version,
+	created_at: iso(createdAt),
+});

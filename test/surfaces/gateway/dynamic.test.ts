@@ -1,0 +1,197 @@
+import { describe, expect, it } from "vitest";
+import { completion, testGateway, upstream } from "../../gateway.ts";
+
+const VARS = {
+	OPENAI_API_KEY: "sk-openai",
+	GROQ_API_KEY: "gsk-groq",
+	PROVIDER_KEYS: { openai: "OPENAI_API_KEY", groq: "GROQ_API_KEY" },
+	LIMITS: { requests_per_minute: "none" },
+};
+const MESSAGES = [{ role: "user", content: "Hi" }];
+
+const to = (elementId: string) => ({ elementId });
+const start = (next: string) => ({ id: "start", type: "start", outputs: { next: to(next) } });
+const model = (id: string, provider: string, fallback?: string) => ({
+	id,
+	type: "model",
+	properties: { provider, model: id, timeout: 10_000, retries: 0 },
+	outputs: { success: to("end"), ...(fallback && { fallback: to(fallback) }) },
+});
+const END = { id: "end", type: "end", outputs: {} };
+
+/** Serves only the models of `serving`. Its gateway has a name of its own. */
+function setUp(serving: readonly string[]) {
+	const { fetch, requests } = upstream(async (request) => {
+		const { model: name } = await request.json<{ model: string }>();
+		return serving.includes(name)
+			? Response.json(completion(`Hello from ${name}`))
+			: Response.json({ error: { message: "busy" } }, { status: 400 });
+	});
+	const { app, services } = testGateway({ vars: VARS, fetch });
+	const gateway = `gw-${crypto.randomUUID()}`;
+	const routes = `http://gateway/client/v4/accounts/local/ai-gateway/gateways/${gateway}/routes`;
+	const call = async (method: string, path: string, body?: object): Promise<Record<string, unknown>> => {
+		const init = { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+		return (await app.request(`${routes}${path}`, init)).json();
+	};
+	const deploy = async (name: string, elements: unknown[]): Promise<string> => {
+		const { result } = await call("POST", "", { name, elements });
+		const { id, version } = result as { id: string; version: { version_id: string } };
+		await call("POST", `/${id}/deployments`, { version_id: version.version_id });
+		return id;
+	};
+	const chat = async (body: object, headers: Record<string, string> = {}) =>
+		app.request(`http://gateway/v1/local/${gateway}/compat/chat/completions`, {
+			method: "POST",
+			headers: { "content-type": "application/json", ...headers },
+			body: JSON.stringify({ messages: MESSAGES, ...body }),
+		});
+	return { call, deploy, chat, requests, services };
+}
+
+const contentOf = async (response: Response): Promise<unknown> =>
+	(await response.json<{ choices: { message: { content: string } }[] }>()).choices[0]?.message.content;
+
+describe("a request to a dynamic route", () => {
+	it("is answered by its model, whose name and provider are in headers", async () => {
+		const { deploy, chat } = setUp(["gpt-5"]);
+		await deploy("support", [start("gpt-5"), model("gpt-5", "openai"), END]);
+		const response = await chat({ model: "dynamic/support" });
+		expect(response.status).toBe(200);
+		expect(response.headers.get("cf-aig-model")).toBe("gpt-5");
+		expect(response.headers.get("cf-aig-provider")).toBe("openai");
+		expect(response.headers.get("cf-aig-step")).toBe("0");
+		expect(await contentOf(response)).toBe("Hello from gpt-5");
+	});
+
+	it("goes to the fallback of a model that fails", async () => {
+		const { deploy, chat, requests } = setUp(["llama-3.3-70b-versatile"]);
+		await deploy("support", [
+			start("gpt-5"),
+			model("gpt-5", "openai", "llama-3.3-70b-versatile"),
+			model("llama-3.3-70b-versatile", "groq"),
+			END,
+		]);
+		const response = await chat({ model: "dynamic/support" });
+		expect(await contentOf(response)).toBe("Hello from llama-3.3-70b-versatile");
+		expect(response.headers.get("cf-aig-provider")).toBe("groq");
+		expect(requests.map(({ url }) => new URL(url).hostname)).toEqual(["api.openai.com", "api.groq.com"]);
+	});
+
+	it("is answered with the failure of the last model", async () => {
+		const { deploy, chat } = setUp([]);
+		await deploy("support", [start("gpt-5"), model("gpt-5", "openai"), END]);
+		const response = await chat({ model: "dynamic/support" });
+		expect(response.status).toBe(400);
+		expect(response.headers.get("cf-aig-model")).toBe("gpt-5");
+	});
+
+	it("chooses by metadata, and by the body", async () => {
+		const { deploy, chat } = setUp(["gpt-5", "gpt-5-mini"]);
+		await deploy("support", [
+			start("if"),
+			{
+				id: "if",
+				type: "conditional",
+				properties: {
+					conditions: { $and: [{ "metadata.plan": "pro" }, { "body.max_tokens": { $lte: 10 } }] },
+				},
+				outputs: { true: to("gpt-5"), false: to("gpt-5-mini") },
+			},
+			model("gpt-5", "openai"),
+			model("gpt-5-mini", "openai"),
+			END,
+		]);
+		const served = async (body: object, metadata: object) =>
+			(
+				await chat({ model: "dynamic/support", ...body }, { "cf-aig-metadata": JSON.stringify(metadata) })
+			).headers.get("cf-aig-model");
+		expect(await served({ max_tokens: 10 }, { plan: "pro" })).toBe("gpt-5");
+		expect(await served({ max_tokens: 11 }, { plan: "pro" })).toBe("gpt-5-mini");
+		expect(await served({ max_tokens: 10 }, { plan: "free" })).toBe("gpt-5-mini");
+	});
+
+	it("of no deployed route is refused like an unknown model", async () => {
+		const { call, chat } = setUp(["gpt-5"]);
+		const elements = [start("gpt-5"), model("gpt-5", "openai"), END];
+		const refused = await chat({ model: "dynamic/support" });
+		expect(refused.status).toBe(404);
+		expect(await refused.json()).toMatchObject({
+			internalCode: 7003,
+			description: "Model not found: dynamic/support",
+		});
+		await call("POST", "", { name: "support", elements });
+		expect((await chat({ model: "dynamic/support" })).status).toBe(404);
+	});
+
+	it("of another gateway is refused", async () => {
+		const first = setUp(["gpt-5"]);
+		await first.deploy("support", [start("gpt-5"), model("gpt-5", "openai"), END]);
+		expect((await setUp(["gpt-5"]).chat({ model: "dynamic/support" })).status).toBe(404);
+	});
+
+	it("is counted by a rate for each value of its key, and ends if no fallback is left", async () => {
+		const { deploy, chat } = setUp(["gpt-5", "gpt-5-mini"]);
+		const rate = (limit: number, outputs: object) => ({
+			id: `rate-${limit}`,
+			type: "rate",
+			properties: { limitType: "count", key: "metadata.user", limit, window: 60 },
+			outputs,
+		});
+		await deploy("support", [
+			start("rate-1"),
+			rate(1, { success: to("gpt-5"), fallback: to("rate-2") }),
+			rate(2, { success: to("gpt-5-mini") }),
+			model("gpt-5", "openai"),
+			model("gpt-5-mini", "openai"),
+			END,
+		]);
+		const served = async (user: string) => {
+			const response = await chat(
+				{ model: "dynamic/support" },
+				{ "cf-aig-metadata": JSON.stringify({ user }) },
+			);
+			return response.headers.get("cf-aig-model") ?? response.status;
+		};
+		expect([await served("a"), await served("a"), await served("a"), await served("a")]).toEqual([
+			"gpt-5",
+			"gpt-5-mini",
+			"gpt-5-mini",
+			429,
+		]);
+		expect(await served("b")).toBe("gpt-5");
+	});
+});
+
+describe("the management of dynamic routes", () => {
+	const elements = [start("gpt-5"), model("gpt-5", "openai"), END];
+
+	it("refuses invalid elements with 7001 and the path of the field", async () => {
+		const { call } = setUp([]);
+		expect(await call("POST", "", { name: "support", elements: [END] })).toMatchObject({
+			success: false,
+			errors: [{ code: 7001, message: 'elements: expected one element of type "start", found 0' }],
+		});
+		expect(await call("POST", "", { name: "a/b", elements })).toMatchObject({
+			errors: [{ code: 7001, message: "name: expected 1 to 64 letters, digits, _, . or -" }],
+		});
+	});
+
+	it("refuses a second route of the same name", async () => {
+		const { call, deploy } = setUp([]);
+		await deploy("support", elements);
+		expect(await call("POST", "", { name: "support", elements })).toMatchObject({
+			errors: [{ code: 7001, message: "name: another route of the gateway has this name" }],
+		});
+	});
+
+	it("answers 7002 for an unknown route and an unknown version", async () => {
+		const { call, deploy } = setUp([]);
+		const id = await deploy("support", elements);
+		for (const path of ["/none", "/none/versions", `/${id}/versions/none`])
+			expect(await call("GET", path)).toMatchObject({ success: false, errors: [{ code: 7002 }] });
+		expect(await call("POST", `/${id}/deployments`, { version_id: "none" })).toMatchObject({
+			errors: [{ code: 7002 }],
+		});
+	});
+});
