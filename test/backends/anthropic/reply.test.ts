@@ -11,8 +11,9 @@ import message from "../../fixtures/anthropic/message.json?raw";
 import refusal from "../../fixtures/anthropic/message-refusal.json?raw";
 import thinking from "../../fixtures/anthropic/message-thinking.json?raw";
 import tools from "../../fixtures/anthropic/message-tools.json?raw";
+import { outputOf } from "../ask.ts";
 import { failureOf, json, neverAnswers } from "../upstream.ts";
-import { ask, outputOf } from "./ask.ts";
+import { ask } from "./ask.ts";
 
 const read = (reply: string | object, input: Partial<ChatInput> = {}) =>
 	outputOf(ask(input, () => json(reply)));

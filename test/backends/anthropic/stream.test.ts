@@ -5,8 +5,9 @@ import overloaded from "../../fixtures/anthropic/overloaded.sse?raw";
 import text from "../../fixtures/anthropic/text.sse?raw";
 import thinking from "../../fixtures/anthropic/thinking.sse?raw";
 import tools from "../../fixtures/anthropic/tools.sse?raw";
+import { eventsOf, outputOf } from "../ask.ts";
 import { drain, eventStream, failureOf, json, tap } from "../upstream.ts";
-import { ask, eventsOf, outputOf } from "./ask.ts";
+import { ask } from "./ask.ts";
 
 const stream = (body: ReadableStream<Uint8Array> | string, input: Partial<ChatInput> = {}) =>
 	ask({ stream: true, ...input }, () => eventStream(body));

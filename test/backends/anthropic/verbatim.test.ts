@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { ChatChunk, ChatInput, ChatMessage } from "../../../src/tasks/text-generation/types.ts";
 import thinking from "../../fixtures/anthropic/message-thinking.json?raw";
 import text from "../../fixtures/anthropic/text.sse?raw";
+import { eventsOf, outputOf } from "../ask.ts";
 import { drain, eventStream, json } from "../upstream.ts";
-import { ask, bodyOf, eventsOf, outputOf } from "./ask.ts";
+import { ask, bodyOf } from "./ask.ts";
 
 const BREAK = { cache_control: { type: "ephemeral" } };
 const said = (of: string, more: object = {}) => ({ type: "text", text: of, ...more });

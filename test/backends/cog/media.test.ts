@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { ImageInput } from "../../../src/tasks/text-to-image/index.ts";
 import openApi from "../../fixtures/cog/openapi-image.json?raw";
 import predictionFile from "../../fixtures/cog/prediction-file.json?raw";
+import { outputOf } from "../ask.ts";
 import { failureOf, json } from "../upstream.ts";
-import { ask, inputOf, outputOf } from "./ask.ts";
+import { ask, inputOf } from "./ask.ts";
 import { container, succeeds, takes, URL } from "./container.ts";
 
 const PNG = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);

@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import openApi from "../../fixtures/cog/openapi-text.json?raw";
 import stream from "../../fixtures/cog/stream.sse?raw";
+import { outputOf } from "../ask.ts";
 import { drain, eventStream, failureOf, json, type Responder, tap } from "../upstream.ts";
-import { ask, inputOf, outputOf } from "./ask.ts";
+import { ask, inputOf } from "./ask.ts";
 import { container, predictionsOf, succeeds, takes, URL } from "./container.ts";
 
 const HI: ChatInput = { messages: [{ role: "user", content: "hi" }], stream: false };

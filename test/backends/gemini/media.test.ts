@@ -4,8 +4,9 @@ import embeddings from "../../fixtures/gemini/embeddings.json?raw";
 import image from "../../fixtures/gemini/image.json?raw";
 import imagen from "../../fixtures/gemini/imagen.json?raw";
 import safety from "../../fixtures/gemini/safety.json?raw";
+import { outputOf } from "../ask.ts";
 import { failureOf, json } from "../upstream.ts";
-import { ask, GOOGLE, outputOf } from "./ask.ts";
+import { ask, GOOGLE } from "./ask.ts";
 
 describe("embeddings", () => {
 	it("are requested in one batch", async () => {
@@ -13,7 +14,7 @@ describe("embeddings", () => {
 			"text-embeddings",
 			{ texts: ["a", "b"], dimensions: 3, truncate: true },
 			() => json(embeddings),
-			{ model: "gemini-embedding-001" },
+			{ target: { model: "gemini-embedding-001" } },
 		);
 		const { vectors } = await outputOf(asking);
 		// Google gives fewer dimensions as they are cut: of the length 1 they are made here.
@@ -58,7 +59,9 @@ describe("an image", () => {
 
 	it("is requested with the nearest aspect ratio and the input images", async () => {
 		const input = { ...INPUT, seed: 4_294_967_296 + 7, images: [{ bytes: PNG }] };
-		const asking = ask("text-to-image", input, () => json(image), { model: "gemini-2.5-flash-image" });
+		const asking = ask("text-to-image", input, () => json(image), {
+			target: { model: "gemini-2.5-flash-image" },
+		});
 		const { bytes, contentType } = await outputOf(asking);
 		expect(contentType).toBe("image/png");
 		expect([...bytes.subarray(0, 8)]).toEqual([...PNG]);
@@ -108,15 +111,10 @@ describe("an image", () => {
 		expect(bytes.at(-1)).toBe(2);
 	});
 
-	const imagenTarget = { model: "imagen-4.0-generate-001" };
+	const onImagen = { target: { model: "imagen-4.0-generate-001" } };
 
 	it("is requested by `predict` from Imagen", async () => {
-		const asking = ask(
-			"text-to-image",
-			{ ...INPUT, width: 700, height: 1024 },
-			() => json(imagen),
-			imagenTarget,
-		);
+		const asking = ask("text-to-image", { ...INPUT, width: 700, height: 1024 }, () => json(imagen), onImagen);
 		expect((await outputOf(asking)).contentType).toBe("image/png");
 		const [request] = asking.call.requests;
 		expect(request?.url).toBe(`${GOOGLE}/v1beta/models/imagen-4.0-generate-001:predict`);
@@ -128,7 +126,7 @@ describe("an image", () => {
 
 	it("rejects input images for Imagen, and masks for all models", async () => {
 		const started = { ...INPUT, images: [{ bytes: PNG }] };
-		const { answer } = ask("text-to-image", started, () => json(imagen), imagenTarget);
+		const { answer } = ask("text-to-image", started, () => json(imagen), onImagen);
 		expect(await failureOf(answer)).toMatchObject({ key: "engineRefused", retryable: true });
 		const masked = ask("text-to-image", { ...started, mask: { bytes: PNG } }, () => json(image));
 		expect(await failureOf(masked.answer)).toMatchObject({ key: "engineRefused", retryable: true });
@@ -137,9 +135,9 @@ describe("an image", () => {
 	it.each([
 		["the prompt", blocked, {}],
 		["the image", safety, {}],
-		["Imagen's image", {}, imagenTarget],
-	])("is not retryable if %s is refused", async (_, body, target) => {
-		const { answer } = ask("text-to-image", INPUT, () => json(body), target);
+		["Imagen's image", {}, onImagen],
+	])("is not retryable if %s is refused", async (_, body, options) => {
+		const { answer } = ask("text-to-image", INPUT, () => json(body), options);
 		expect(await failureOf(answer)).toMatchObject({ key: "refusedByModel", retryable: false });
 	});
 

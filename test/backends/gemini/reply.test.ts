@@ -13,8 +13,9 @@ import malformedCall from "../../fixtures/gemini/malformed-call.json?raw";
 import safetyJson from "../../fixtures/gemini/safety.json?raw";
 import thoughtsJson from "../../fixtures/gemini/thoughts.json?raw";
 import toolsJson from "../../fixtures/gemini/tools.json?raw";
+import { outputOf } from "../ask.ts";
 import { failureOf, json } from "../upstream.ts";
-import { ask, HELLO, KEY, outputOf } from "./ask.ts";
+import { ask, HELLO, KEY } from "./ask.ts";
 
 const answerOf = (body: unknown) => outputOf(ask("text-generation", HELLO, () => json(body)));
 const failing = (body: unknown, status = 200) =>

@@ -5,7 +5,7 @@ import { failureOf, json } from "../upstream.ts";
 import { ask, GOOGLE, HELLO, KEY } from "./ask.ts";
 
 async function asked(input: Partial<ChatInput>, model = "gemini-2.5-flash") {
-	const asking = ask("text-generation", { ...HELLO, ...input }, () => json(chatJson), { model });
+	const asking = ask("text-generation", { ...HELLO, ...input }, () => json(chatJson), { target: { model } });
 	await asking.answer;
 	const [request] = asking.call.requests;
 	if (!request) throw new Error("nothing was asked");
@@ -32,7 +32,7 @@ describe("the address", () => {
 
 	it("keeps the version of the configured address", async () => {
 		const url = "https://gateway.test/google-ai-studio/v1";
-		const asking = ask("text-generation", HELLO, () => json(chatJson), { url });
+		const asking = ask("text-generation", HELLO, () => json(chatJson), { target: { url } });
 		await asking.answer;
 		expect(asking.call.requests[0]?.url).toBe(`${url}/models/gemini-2.5-flash:generateContent`);
 	});

@@ -10,8 +10,9 @@ import notFound from "../../fixtures/ollama/error-not-found.json?raw";
 import generateJson from "../../fixtures/ollama/generate.json?raw";
 import generateLines from "../../fixtures/ollama/generate.ndjson?raw";
 import failingLines from "../../fixtures/ollama/generate-failing.ndjson?raw";
+import { chunksOf, outputOf } from "../ask.ts";
 import { failureOf, json } from "../upstream.ts";
-import { ask, chunksOf, outputOf } from "./ask.ts";
+import { ask } from "./ask.ts";
 import { lines } from "./lines.ts";
 
 const HI: ChatInput = { messages: [{ role: "user", content: "hi" }], stream: false };

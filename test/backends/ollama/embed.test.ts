@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import embed from "../../fixtures/ollama/embed.json?raw";
 import embedTwo from "../../fixtures/ollama/embed-two.json?raw";
+import { outputOf } from "../ask.ts";
 import { failureOf, json } from "../upstream.ts";
-import { ask, outputOf } from "./ask.ts";
+import { ask } from "./ask.ts";
 
 describe("embeddings", () => {
 	it("have the token count", async () => {

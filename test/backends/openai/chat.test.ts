@@ -7,8 +7,9 @@ import twoChoicesJson from "../../fixtures/openai/llama-cpp/chat-two-choices.jso
 import twoChoicesSse from "../../fixtures/openai/llama-cpp/chat-two-choices.sse?raw";
 import ollamaJson from "../../fixtures/openai/ollama/chat.json?raw";
 import vllmToolsJson from "../../fixtures/openai/vllm/tools.json?raw";
+import { eventsOf, outputOf } from "../ask.ts";
 import { drain, eventStream, failureOf, json, neverAnswers, tap } from "../upstream.ts";
-import { ask, eventsOf, OPENAI, outputOf, says } from "./ask.ts";
+import { ask, OPENAI, says } from "./ask.ts";
 
 const HI: ChatInput = { messages: [{ role: "user", content: "hi" }], stream: false };
 

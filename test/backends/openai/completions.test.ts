@@ -4,8 +4,9 @@ import completionJson from "../../fixtures/openai/llama-cpp/completion.json?raw"
 import completionSse from "../../fixtures/openai/llama-cpp/completion.sse?raw";
 import logprobsJson from "../../fixtures/openai/llama-cpp/completion-logprobs.json?raw";
 import openaiJson from "../../fixtures/openai/openai/completion.json?raw";
+import { eventsOf, outputOf } from "../ask.ts";
 import { drain, eventStream, failureOf, json, tap } from "../upstream.ts";
-import { ask, eventsOf, outputOf } from "./ask.ts";
+import { ask } from "./ask.ts";
 
 const RAW: ChatInput = { messages: [], prompt: "Once upon", stream: false };
 

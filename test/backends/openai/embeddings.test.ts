@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Target } from "../../../src/backends/backend.ts";
 import recorded from "../../fixtures/openai/llama-cpp/embeddings.json?raw";
+import { type Asking, outputOf } from "../ask.ts";
 import { failureOf, json, neverAnswers, type Responder, type SentRequest, TARGET } from "../upstream.ts";
-import { type Asking, ask, OPENAI, outputOf } from "./ask.ts";
+import { ask, OPENAI } from "./ask.ts";
 
 const INPUT = { texts: ["a", "b c"] };
 const at = (index: number | undefined, embedding: unknown) => ({ object: "embedding", index, embedding });

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { ImageInput } from "../../../src/tasks/text-to-image/index.ts";
+import { outputOf } from "../ask.ts";
 import { failureOf, json } from "../upstream.ts";
-import { ask, OPENAI, outputOf } from "./ask.ts";
+import { ask, OPENAI } from "./ask.ts";
 
 const PNG = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]);
 const JPEG = new Uint8Array([0xff, 0xd8, 0xff, 0xe0]);

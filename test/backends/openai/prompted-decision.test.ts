@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { DecisionInput } from "../../../src/tasks/decision/types.ts";
+import { outputOf } from "../ask.ts";
 import { failureOf, json } from "../upstream.ts";
-import { ask, outputOf, saysJson } from "./ask.ts";
+import { ask, saysJson } from "./ask.ts";
 
 const INPUT: DecisionInput = {
 	model: "clef",

@@ -1,7 +1,8 @@
 import { encode } from "fast-png";
 import { describe, expect, it } from "vitest";
+import { outputOf } from "../ask.ts";
 import { failureOf } from "../upstream.ts";
-import { ask, outputOf, says, saysJson } from "./ask.ts";
+import { ask, says, saysJson } from "./ask.ts";
 
 const PNG = new Uint8Array(
 	encode({ width: 200, height: 100, data: new Uint8Array(200 * 100), depth: 8, channels: 1 }),

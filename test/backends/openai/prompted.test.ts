@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import { shares } from "../../../src/backends/openai/prompted.ts";
 import type { TaskInput, TaskName } from "../../../src/tasks/task.ts";
 import answered from "../../fixtures/openai/llama-cpp/json-schema.json?raw";
+import { outputOf } from "../ask.ts";
 import { failureOf, json } from "../upstream.ts";
-import { ask, OPENAI, outputOf, says, saysJson } from "./ask.ts";
+import { ask, OPENAI, says, saysJson } from "./ask.ts";
 
 const USAGE = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
 const fails = { key: "executionFailed" };

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import logits from "../../fixtures/openai/llama-cpp/rerank.json?raw";
 import probabilities from "../../fixtures/openai/vllm/rerank.json?raw";
+import { outputOf } from "../ask.ts";
 import { failureOf, json } from "../upstream.ts";
-import { ask, outputOf } from "./ask.ts";
+import { ask } from "./ask.ts";
 
 const INPUT = { query: "q", contexts: ["a", "b"] };
 const results = (...scores: [number, number][]) => ({

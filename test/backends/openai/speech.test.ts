@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { SpeechInput } from "../../../src/tasks/text-to-speech/index.ts";
+import { outputOf } from "../ask.ts";
 import { failureOf } from "../upstream.ts";
-import { ask, OPENAI, outputOf } from "./ask.ts";
+import { ask, OPENAI } from "./ask.ts";
 
 const MP3 = new Uint8Array([0xff, 0xfb, 0x90, 0x64]);
 const audio =

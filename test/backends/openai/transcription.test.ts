@@ -4,8 +4,9 @@ import noVerbose from "../../fixtures/openai/openai/error-no-verbose.json?raw";
 import plain from "../../fixtures/openai/openai/transcription-plain.json?raw";
 import words from "../../fixtures/openai/openai/transcription-words.json?raw";
 import vllm from "../../fixtures/openai/vllm/transcription.json?raw";
+import { outputOf } from "../ask.ts";
 import { failureOf, json, type SentRequest } from "../upstream.ts";
-import { ask, OPENAI, outputOf } from "./ask.ts";
+import { ask, OPENAI } from "./ask.ts";
 
 const WAV = new Uint8Array([0x52, 0x49, 0x46, 0x46, 0, 0, 0, 0, 0x57, 0x41, 0x56, 0x45]);
 const INPUT: TranscriptionInput = { audio: { bytes: WAV, contentType: "audio/mpeg" }, task: "transcribe" };

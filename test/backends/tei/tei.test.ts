@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { tei } from "../../../src/backends/tei/index.ts";
-import type { Answer, TaskInput, TaskName, TaskOutput } from "../../../src/tasks/task.ts";
 import embed from "../../fixtures/tei/embed.json?raw";
 import backendError from "../../fixtures/tei/error-backend.json?raw";
 import batchError from "../../fixtures/tei/error-batch.json?raw";
@@ -10,25 +9,10 @@ import unhealthyError from "../../fixtures/tei/error-unhealthy.json?raw";
 import validationError from "../../fixtures/tei/error-validation.json?raw";
 import predict from "../../fixtures/tei/predict.json?raw";
 import rerank from "../../fixtures/tei/rerank.json?raw";
-import { callOf, failureOf, json, KEY, type Responder, type TestCall } from "../upstream.ts";
+import { askOf, outputOf } from "../ask.ts";
+import { failureOf, json, KEY, type Responder } from "../upstream.ts";
 
-interface Asking<Name extends TaskName> {
-	call: TestCall;
-	answer: Promise<Answer<Name>>;
-}
-
-function ask<Name extends TaskName>(task: Name, input: TaskInput<Name>, respond: Responder): Asking<Name> {
-	const call = callOf(respond, { target: { kind: "tei", url: "http://tei.test" } });
-	const handler = tei(call.target, call.services)[task];
-	if (!handler) throw new Error(`no ${task}`);
-	return { call, answer: handler(input, call) };
-}
-
-async function outputOf<Name extends TaskName>({ answer }: Asking<Name>): Promise<TaskOutput<Name>> {
-	const answered = await answer;
-	if (answered.kind !== "value") throw new Error("a stream");
-	return answered.output;
-}
+const ask = askOf(tei, { kind: "tei", url: "http://tei.test" });
 
 const numbers = (count: number) => Array.from({ length: count }, (_, place) => String(place));
 /** One vector for each text: the number that it is. */

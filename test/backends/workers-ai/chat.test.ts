@@ -8,9 +8,10 @@ import openaiSse from "../../fixtures/workers-ai/openai.sse?raw";
 import textCompletion from "../../fixtures/workers-ai/text-completion.json?raw";
 import toolCall from "../../fixtures/workers-ai/tool-call.json?raw";
 import toolCallScout from "../../fixtures/workers-ai/tool-call-scout.json?raw";
+import { chunksOf, outputOf } from "../ask.ts";
 import { says } from "../openai/ask.ts";
 import { eventStream, failureOf, json } from "../upstream.ts";
-import { ask, chunksOf, outputOf, URL } from "./ask.ts";
+import { ask, URL } from "./ask.ts";
 import { GUARD, KIMI, LEGACY, LLAMA, MISTRAL, MOONDREAM, QWEN, SCOUT } from "./models.ts";
 
 const HI: ChatInput = { messages: [{ role: "user", content: "hi" }], stream: false };

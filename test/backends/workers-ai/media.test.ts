@@ -5,8 +5,9 @@ import { workersAi } from "../../../src/backends/workers-ai/index.ts";
 import { bindingFetch } from "../../../src/backends/workers-ai/run.ts";
 import type { DecisionInput } from "../../../src/tasks/decision/types.ts";
 import type { TaskInput, TaskName, TaskOutput } from "../../../src/tasks/task.ts";
+import { outputOf } from "../ask.ts";
 import { callOf, failureOf, json, type Responder } from "../upstream.ts";
-import { ask, outputOf, URL } from "./ask.ts";
+import { ask, URL } from "./ask.ts";
 import { modelOf } from "./models.ts";
 
 const PNG = Uint8Array.fromBase64(

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { outputOf } from "../ask.ts";
 import { failureOf, json } from "../upstream.ts";
-import { ask, outputOf } from "./ask.ts";
+import { ask } from "./ask.ts";
 
 const RERANKER = "@cf/baai/bge-reranker-base";
 const TRANSLATOR = "@cf/meta/m2m100-1.2b";
