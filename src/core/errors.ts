@@ -9,7 +9,7 @@
 export interface Failure {
 	/** The product's internal code. */
 	code: number;
-	status: 400 | 401 | 402 | 403 | 404 | 405 | 408 | 410 | 413 | 426 | 429 | 500 | 502 | 504;
+	status: 400 | 401 | 402 | 403 | 404 | 405 | 408 | 410 | 413 | 422 | 424 | 426 | 429 | 500 | 502 | 503 | 504;
 	/** First segment of the REST message: `AiError: {name}: {description}`. */
 	name: string;
 	/** The default description. */
@@ -131,6 +131,12 @@ export const FAILURES = {
 	/** A limit of the gateway, or of one of its dynamic routes. */
 	gatewayLimited: gateway(2003, 429, "Rate limited"),
 	invalidProvider: gateway(2008, 400, "Invalid provider"),
+	/** Guardrails of the gateway (`src/gateways/guardrails`). The run API has other codes and statuses than the providers' addresses. */
+	promptBlocked: gateway(2016, 424, "Prompt blocked due to security configurations"),
+	responseBlocked: gateway(2017, 424, "Response blocked due to security configurations"),
+	runPromptBlocked: gateway(2017, 422, "Prompt blocked due to security configurations"),
+	runResponseBlocked: gateway(2017, 422, "Response blocked due to security configurations"),
+	guardrailsUnavailable: gateway(7013, 503, "Guardrails are unavailable"),
 	/** A provider refuses the key that the operator has set. */
 	providerKeyRefused: gateway(2009, 401, "Unauthorized"),
 	/** The operator has set no key for the author of an `author/model`. Ganglion sells no credits. */

@@ -2,6 +2,7 @@
  * One request to a gateway, from its arrival to the end of its answer. The middleware and the steps report facts to it; its
  * observers receive them once, when the answer has ended.
  */
+import type { GuardrailResult } from "./guardrails/decision.ts";
 import type { GatewayOptions } from "./options.ts";
 
 /** Tokens and cost of the answer. */
@@ -30,6 +31,8 @@ export interface GatewayFacts {
 	firstByteMs?: number;
 	/** Calls of models and providers, with retries. */
 	attempts?: number;
+	/** The evaluations of prompt and answer, in their order. */
+	guardrails?: readonly GuardrailResult[];
 }
 
 export interface GatewayEnd extends GatewayFacts {
@@ -58,6 +61,7 @@ export class GatewayExchange {
 	readonly #observers: GatewayObserver[];
 	#facts: GatewayFacts = {};
 	#ended = false;
+	readonly #pending: Promise<unknown>[] = [];
 
 	constructor(
 		{ id, account, gateway, options }: GatewayExchangeInit,
@@ -90,11 +94,20 @@ export class GatewayExchange {
 		this.#observers.push(observer);
 	}
 
+	/** `work` reports facts, maybe after the answer has ended. The observers receive the end after it. */
+	reportAfter(work: Promise<unknown>): void {
+		this.#pending.push(work);
+	}
+
 	/** The answer has ended. Only the first call counts. */
 	end(): void {
 		if (this.#ended) return;
 		this.#ended = true;
-		const end = { ...this.#facts, durationMs: this.#now() - this.startedAt };
-		for (const observer of this.#observers) observer(this, end);
+		const durationMs = this.#now() - this.startedAt;
+		const notify = (): void => {
+			for (const observer of this.#observers) observer(this, { ...this.#facts, durationMs });
+		};
+		if (this.#pending.length === 0) notify();
+		else void Promise.allSettled(this.#pending).then(notify);
 	}
 }

@@ -21,6 +21,8 @@ export interface GatewayStep {
 	 * contains it.
 	 */
 	format: string;
+	/** `run`: the run API, `/ai/run` and `env.AI.run`. Guardrails have other codes there, and do not hold streams back. */
+	plane: "gateway" | "run";
 	/**
 	 * Identity of the provider's key: a hash of the key that the request contains, or the alias of a stored one. Callers with
 	 * different keys share no cached answer. `undefined`: the key of the operator.
@@ -38,6 +40,8 @@ export interface StepBody {
 	contentType: string;
 	/** JSON as a value, or the bytes of another body. */
 	content: { json: unknown } | { bytes: Uint8Array<ArrayBuffer> };
+	/** Other inputs, such as the query parameters beside an audio file. */
+	parameters?: unknown;
 }
 
 export interface PlannedStep {

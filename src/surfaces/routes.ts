@@ -5,6 +5,7 @@ import { operatorRoutes } from "./accounts/all-accounts.ts";
 import { tokenRoutes } from "./accounts/tokens.ts";
 import { usageRoutes } from "./accounts/usage.ts";
 import { CONSOLE_PATH, consoleRoutes, isBrowser } from "./console/console.ts";
+import { cacheRoutes } from "./gateway/cache-routes.ts";
 import { dynamicRouteRoutes } from "./gateway/dynamic-routes.ts";
 import { gatewayRoutes } from "./gateway/gateway-wire.ts";
 import { gatewayManagementRoutes } from "./gateway/management.ts";
@@ -55,6 +56,7 @@ export const ROUTES: readonly Route[] = [
 	...usageRoutes,
 	...gatewayManagementRoutes,
 	...dynamicRouteRoutes,
+	...cacheRoutes,
 	...openAiRoutes,
 	...geminiRoutes,
 	...runRoutes,

@@ -65,6 +65,7 @@ function request(answers: Answer[], options: GatewayOptions = {}, extra: Partial
 			endpoint: "chat/completions",
 			body: { contentType: "application/json", content: { json: {} } },
 			format: "gateway",
+			plane: "gateway",
 			providerKey: undefined,
 			options,
 			call: async (signal) => {

@@ -31,10 +31,20 @@ export function cacheKey(step: KeyedStep, settings: KeyedSettings): string | und
 			.update(JSON.stringify([VERSION, "custom", ...gateway, format, streams, options.cacheKey]))
 			.digest("hex");
 	}
-	const parts = [...gateway, provider, endpoint, model ?? null, format, providerKey ?? null, contentType];
+	const parameters = canonicalJson(body.parameters ?? null);
+	const parts = [
+		...gateway,
+		provider,
+		endpoint,
+		model ?? null,
+		format,
+		providerKey ?? null,
+		contentType,
+		parameters,
+	];
 	const kind = isBytes ? "bytes" : "json";
 	const input = isBytes ? content.bytes : canonicalJson(content.json);
-	if (input === undefined) return undefined;
+	if (input === undefined || parameters === undefined) return undefined;
 	// JSON contains no raw line break, so the parts end at the first one.
 	return hash
 		.update(`${JSON.stringify([VERSION, kind, ...parts])}\n`)

@@ -143,6 +143,7 @@ const gatewayStep = (step: Step, context: StepsContext): GatewayStep => ({
 	body: stepBody(step.inputs),
 	// Provider and endpoint decide the rest of the format. Only the operator's keys are used.
 	format: "gateway",
+	plane: "gateway",
 	providerKey: undefined,
 	options: mergedOptions(step.options, context.options),
 	call: (signal, exchange) => answer(step, { ...context, signal }, exchange),

@@ -76,6 +76,7 @@ function modelStep(call: ModelCall, options: GatewayOptions, services: Services)
 		model,
 		body: stepBody(inputs),
 		format,
+		plane: "run",
 		providerKey: undefined,
 		options,
 		async call(signal, exchange) {
@@ -94,7 +95,7 @@ function modelStep(call: ModelCall, options: GatewayOptions, services: Services)
 	};
 }
 
-export const stepBody = ({ body, fields }: Inputs): StepBody =>
+export const stepBody = ({ body, fields, query }: Inputs): StepBody =>
 	body
-		? { contentType: body.contentType, content: { bytes: body.bytes } }
-		: { contentType: "application/json", content: { json: fields } };
+		? { contentType: body.contentType, content: { bytes: body.bytes }, parameters: { fields, query } }
+		: { contentType: "application/json", content: { json: fields }, parameters: { query } };

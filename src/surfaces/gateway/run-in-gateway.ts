@@ -5,6 +5,7 @@
 import { AiError, toAiError } from "../../core/errors.ts";
 import { cacheMiddleware } from "../../gateways/cache/middleware.ts";
 import { GatewayExchange } from "../../gateways/exchange.ts";
+import { guardrailMiddleware } from "../../gateways/guardrails/middleware.ts";
 import { logIdOf } from "../../gateways/log-id.ts";
 import type { GatewayOptions } from "../../gateways/options.ts";
 import { composed, type GatewayMiddleware, type GatewayStep, type StepPlan } from "../../gateways/request.ts";
@@ -13,6 +14,7 @@ import type { GatewaySettings } from "../../gateways/settings.ts";
 import { verifyCaller } from "../../http/authenticate.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
+import { guardModels } from "./guard-models.ts";
 
 export interface GatewayCall {
 	caller: Caller;
@@ -33,8 +35,9 @@ export interface PlanContext {
 }
 
 /** In front of the steps, outermost first. */
-const middleware = (services: Services): readonly GatewayMiddleware[] => [
+const middleware = (caller: Caller, services: Services): readonly GatewayMiddleware[] => [
 	cacheMiddleware(services),
+	guardrailMiddleware(guardModels(caller, services)),
 	retryMiddleware(services),
 ];
 
@@ -47,7 +50,8 @@ export async function runInGateway(
 	services: Services,
 ): Promise<Response> {
 	// The cache and the limits answer without the pipeline, which verifies the callers of lazy routes.
-	const { account } = await verifyCaller(caller, "run", services.ledgers);
+	const verified = await verifyCaller(caller, "run", services.ledgers);
+	const { account } = verified;
 	const settings = await services.gateways.find(account, gateway);
 	if (!settings) throw new AiError("noSuchGateway");
 	const id = logIdOf(services.now(), services.uuid());
@@ -55,7 +59,7 @@ export async function runInGateway(
 		{ id, account, gateway, options },
 		{ now: services.now, observers: [] },
 	);
-	const answer = composed(middleware(services));
+	const answer = composed(middleware(verified, services));
 	let response: Response | undefined;
 	let last: GatewayStep | undefined;
 	try {

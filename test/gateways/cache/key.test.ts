@@ -25,7 +25,7 @@ const json = (value: unknown): KeyedStep["body"] => ({
 });
 const bytes = (text: string, contentType = "audio/wav"): KeyedStep["body"] => ({
 	contentType,
-	content: { bytes: new TextEncoder().encode(text) },
+	content: { bytes: new Uint8Array(new TextEncoder().encode(text)) },
 });
 const keyOf = (overrides: Partial<KeyedStep> = {}, settings = SETTINGS) =>
 	cacheKey(step(overrides), settings);
@@ -93,6 +93,8 @@ describe("cacheKey", () => {
 			keyOf({ body: { ...json({ prompt: "Hi" }), contentType: "application/json; charset=utf-8" } }),
 			keyOf({ body: bytes("Hi") }),
 			keyOf({ body: bytes("Hi", "audio/mpeg") }),
+			keyOf({ body: { ...bytes("Hi"), parameters: { query: { language: "en" } } } }),
+			keyOf({ body: { ...bytes("Hi"), parameters: { query: { language: "de" } } } }),
 			keyOf({ body: bytes('{"prompt":"Hi"}', "application/json") }),
 			keyOf({ options: { cacheKey: "a" } }),
 			keyOf({}, { ...SETTINGS, created_at: "2026-11-22T12:00:00.000Z" }),

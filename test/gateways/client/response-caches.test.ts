@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ResponseCaches } from "../../../src/gateways/client/response-caches.ts";
 import type { ReadResult, WriteCall } from "../../../src/gateways/durable/response-cache.ts";
 
-const bytes = (content: string) => new TextEncoder().encode(content);
+const bytes = (content: string) => new Uint8Array(new TextEncoder().encode(content));
 const text = (body: Uint8Array | undefined) => body && new TextDecoder().decode(body);
 const WRITE = { ttlSeconds: 60, purges: 0, maxBytes: 1_000 };
 

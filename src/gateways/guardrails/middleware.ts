@@ -1,0 +1,146 @@
+/**
+ * Judges the prompt and the answer of a step with Llama Guard, and prompt injections with Prompt Guard. A rule of the gateway flags or
+ * blocks each hazard. Without a judgement, a phase with any BLOCK refuses the request, and a phase with only FLAG lets it pass.
+ *
+ * The answer has to be complete before it can be refused, so a stream is buffered and sent as one piece. On the run API a stream is
+ * judged after it was sent, and never refused.
+ */
+import { AiError } from "../../core/errors.ts";
+import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
+import { recorded } from "../cache/recording.ts";
+import type { GatewayMiddleware, GatewayRequest } from "../request.ts";
+import { bufferedBody, MAX_SCANNED_BYTES } from "../scanning/buffered.ts";
+import { requestTexts, responseTexts } from "../scanning/texts.ts";
+import { chunksOf } from "./chunks.ts";
+import {
+	decide,
+	type GuardrailPhase,
+	type GuardrailResult,
+	type HazardRules,
+	hasBlock,
+	INJECTION,
+	type Judgement,
+	rulesOf,
+} from "./decision.ts";
+
+/** A message of the conversation whose last message is judged. */
+export interface GuardMessage {
+	role: "user" | "assistant";
+	content: string;
+}
+
+export interface GuardrailServices {
+	/** Runs Llama Guard for the caller's account. Throws if it is unavailable. */
+	judge(messages: readonly GuardMessage[], signal: AbortSignal): Promise<Judgement>;
+	/** Runs Prompt Guard: whether the text is an injection. Throws if it is unavailable. */
+	detectInjection(text: string, signal: AbortSignal): Promise<boolean>;
+	waitUntil(promise: Promise<unknown>): void;
+}
+
+/** Parts of a text that are judged at the same time. */
+const PARALLEL = 4;
+/** The end of the prompt, as the context of an answer. */
+const CONTEXT_CHARACTERS = 2_000;
+
+export const guardrailMiddleware =
+	(services: GuardrailServices): GatewayMiddleware =>
+	async (request, next) => {
+		const { step, settings } = request;
+		const rules = { prompt: rulesOf(settings, "prompt"), response: rulesOf(settings, "response") };
+		if (isEmpty(rules.prompt) && isEmpty(rules.response)) return next(request);
+		const prompt = requestTexts(step.body).join("\n");
+		const evaluation = { request, services, prompt };
+		if (!isEmpty(rules.prompt))
+			enforce(await evaluate(prompt, { ...evaluation, phase: "prompt", rules: rules.prompt }), evaluation);
+		const response = await next(request);
+		if (isEmpty(rules.response) || !response.ok || !response.body) return response;
+		return scanResponse(response, { ...evaluation, phase: "response", rules: rules.response });
+	};
+
+interface Evaluation {
+	request: GatewayRequest;
+	services: GuardrailServices;
+	prompt: string;
+	phase: GuardrailPhase;
+	rules: HazardRules;
+}
+
+async function scanResponse(response: Response, evaluation: Evaluation): Promise<Response> {
+	const { request, rules, services } = evaluation;
+	const contentType = response.headers.get("content-type") ?? "";
+	const isStream = contentType.toLowerCase().startsWith(SSE_CONTENT_TYPE);
+	const textsOf = (bytes: Uint8Array): string => responseTexts(contentType, bytes).join("\n");
+	if (isStream && request.step.plane === "run" && response.body) {
+		const { body, complete } = recorded(response.body, MAX_SCANNED_BYTES);
+		const scan = complete.then((bytes) => bytes && evaluate(textsOf(bytes), evaluation));
+		request.exchange.reportAfter(scan);
+		services.waitUntil(scan);
+		return new Response(body, response);
+	}
+	const bytes = await bufferedBody(response);
+	if (bytes) enforce(await evaluate(textsOf(bytes), evaluation), evaluation);
+	else if (hasBlock(rules)) throw new AiError("guardrailsUnavailable");
+	return new Response(bytes ?? null, response);
+}
+
+/** Reports the result. Never throws. */
+async function evaluate(text: string, evaluation: Evaluation): Promise<GuardrailResult> {
+	const { phase, request, rules } = evaluation;
+	const { exchange } = request;
+	let result: GuardrailResult;
+	try {
+		result = decide(phase, rules, text === "" ? [] : await judgements(text, evaluation));
+	} catch {
+		result = { phase, categories: [], unavailable: true, ...(hasBlock(rules) && { action: "BLOCK" }) };
+	}
+	exchange.report({ guardrails: [...(exchange.facts.guardrails ?? []), result] });
+	return result;
+}
+
+async function judgements(text: string, evaluation: Evaluation): Promise<Judgement[]> {
+	const { phase, prompt, request, rules, services } = evaluation;
+	const { signal } = request;
+	const isInjectionChecked = rules[INJECTION] !== undefined;
+	const isHazardChecked = Object.keys(rules).some((hazard) => hazard !== INJECTION);
+	const messagesOf = (content: string): GuardMessage[] =>
+		phase === "prompt"
+			? [{ role: "user", content }]
+			: [
+					{ role: "user", content: prompt.slice(-CONTEXT_CHARACTERS) },
+					{ role: "assistant", content },
+				];
+	const judgeChunk = async (chunk: string): Promise<Judgement[]> =>
+		Promise.all([
+			...(isHazardChecked ? [services.judge(messagesOf(chunk), signal)] : []),
+			...(isInjectionChecked
+				? [services.detectInjection(chunk, signal).then((found) => judgementOf(found))]
+				: []),
+		]);
+	const chunks = chunksOf(text);
+	const all: Judgement[] = [];
+	for (let at = 0; at < chunks.length; at += PARALLEL) {
+		all.push(...(await Promise.all(chunks.slice(at, at + PARALLEL).map(judgeChunk))).flat());
+		// The other parts cannot change this decision.
+		if (decide(phase, rules, all).action === "BLOCK") break;
+	}
+	return all;
+}
+
+const judgementOf = (isInjection: boolean): Judgement => ({
+	safe: !isInjection,
+	categories: isInjection ? [INJECTION] : [],
+});
+
+/** Throws if the request is blocked. The run API has other codes and statuses than the other ways in. */
+function enforce(
+	{ action, phase, unavailable }: GuardrailResult,
+	{ request }: Pick<Evaluation, "request">,
+): void {
+	if (action !== "BLOCK") return;
+	if (unavailable) throw new AiError("guardrailsUnavailable");
+	const isRun = request.step.plane === "run";
+	if (phase === "prompt") throw new AiError(isRun ? "runPromptBlocked" : "promptBlocked");
+	throw new AiError(isRun ? "runResponseBlocked" : "responseBlocked");
+}
+
+const isEmpty = (rules: HazardRules): boolean => Object.keys(rules).length === 0;

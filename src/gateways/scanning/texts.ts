@@ -1,0 +1,106 @@
+/**
+ * The texts in the inputs and the answers of any task, for guardrails and data-loss rules. Formats differ by model and provider, so
+ * every string of the JSON is a text, except those of fields that contain no text. Media are not decoded; their addresses are texts.
+ */
+import { createParser } from "eventsource-parser";
+import { isRecord, parseJson } from "../../core/json.ts";
+import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
+import type { StepBody } from "../request.ts";
+
+/** Names, ids and enumerations. */
+const WITHOUT_TEXT: ReadonlySet<string> = new Set([
+	"call_id",
+	"detail",
+	"encoding_format",
+	"event_id",
+	"finishReason",
+	"finish_reason",
+	"format",
+	"id",
+	"item_id",
+	"logprobs",
+	"media_type",
+	"mimeType",
+	"mime_type",
+	"model",
+	"modelVersion",
+	"native_finish_reason",
+	"object",
+	"p",
+	"responseId",
+	"response_id",
+	"role",
+	"service_tier",
+	"signature",
+	"status",
+	"stop_reason",
+	"system_fingerprint",
+	"tool_call_id",
+	"type",
+]);
+/** Base64, or an address. */
+const MEDIA: ReadonlySet<string> = new Set([
+	"audio",
+	"b64_json",
+	"bytes",
+	"data",
+	"file_data",
+	"image",
+	"image_b64",
+	"image_url",
+	"mask",
+	"mask_b64",
+	"url",
+	"video",
+]);
+const ADDRESS = /^https?:/i;
+const MAX_ADDRESS_CHARACTERS = 2_000;
+
+/** The texts of a request. Empty for a body that is neither JSON nor text. */
+export function requestTexts({ content, contentType, parameters }: StepBody): string[] {
+	const others = textsIn(parameters);
+	if ("json" in content) return [...textsIn(content.json), ...others];
+	const isText = /^(?:text\/|application\/json\b)/i.test(contentType);
+	return isText ? [...bodyTexts(contentType, content.bytes), ...others] : others;
+}
+
+/** The texts of an answer. Empty for media. The texts of a stream's events are joined by their place in the event. */
+export function responseTexts(contentType: string, bytes: Uint8Array): string[] {
+	if (!contentType.toLowerCase().startsWith(SSE_CONTENT_TYPE))
+		return /^(?:text\/|application\/(?:x-nd)?json\b)/i.test(contentType) ? bodyTexts(contentType, bytes) : [];
+	const byPlace = new Map<string, string>();
+	const parser = createParser({
+		onEvent({ data }) {
+			collect(parseJson(data), "", (text, place) => byPlace.set(place, (byPlace.get(place) ?? "") + text));
+		},
+	});
+	parser.feed(new TextDecoder().decode(bytes));
+	return [...byPlace.values()];
+}
+
+function bodyTexts(contentType: string, bytes: Uint8Array): string[] {
+	const text = new TextDecoder().decode(bytes);
+	const value = /json/i.test(contentType) ? parseJson(text) : undefined;
+	return value === undefined ? [text] : textsIn(value);
+}
+
+function textsIn(value: unknown): string[] {
+	const texts: string[] = [];
+	collect(value, "", (text) => texts.push(text));
+	return texts;
+}
+
+type Emit = (text: string, place: string) => void;
+
+/** `place`: the fields and indexes that lead to the value. */
+function collect(value: unknown, place: string, emit: Emit, field = ""): void {
+	if (typeof value === "string") {
+		const isAddress = value.length <= MAX_ADDRESS_CHARACTERS && ADDRESS.test(value);
+		if (value !== "" && (!MEDIA.has(field) || isAddress)) emit(value, place);
+	} else if (Array.isArray(value)) {
+		for (const [index, item] of value.entries()) collect(item, `${place}.${index}`, emit, field);
+	} else if (isRecord(value)) {
+		for (const [name, item] of Object.entries(value))
+			if (!WITHOUT_TEXT.has(name)) collect(item, `${place}.${name}`, emit, name);
+	}
+}

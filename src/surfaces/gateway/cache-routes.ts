@@ -1,0 +1,21 @@
+/** Management of a gateway's cache. The product has no route for it. */
+import { envelope } from "../../http/envelope.ts";
+import { defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import { found, GATEWAYS, managementFailure } from "./management.ts";
+
+export const cacheRoutes: readonly Route[] = defineRoutes(
+	{ bases: [GATEWAYS], tag: "AI Gateway", failure: managementFailure },
+	[
+		{
+			method: "POST",
+			path: "/:gateway/cache/purge",
+			summary: "Deletes the cached answers of a gateway",
+			permission: "write",
+			async handler(c, { caller, services }) {
+				const id = pathParameter(c, "gateway");
+				found(await services.gateways.find(caller.account, id));
+				return envelope({ purged: await services.responseCaches.purge(caller.account, id) });
+			},
+		},
+	],
+);

@@ -1,0 +1,105 @@
+import { describe, expect, it } from "vitest";
+import { bufferedBody } from "../../../src/gateways/scanning/buffered.ts";
+import { requestTexts, responseTexts } from "../../../src/gateways/scanning/texts.ts";
+
+const bytes = (text: string) => new Uint8Array(new TextEncoder().encode(text));
+const inputs = (json: unknown) => requestTexts({ contentType: "application/json", content: { json } });
+const JPEG = "data:image/jpeg;base64,/9j/4AAQ";
+
+describe("requestTexts", () => {
+	it.each([
+		["a prompt", { prompt: "Hi", max_tokens: 9 }, ["Hi"]],
+		[
+			"messages with parts and an image",
+			{
+				model: "m",
+				messages: [
+					{ role: "system", content: "Be brief" },
+					{
+						role: "user",
+						content: [
+							{ type: "text", text: "What is it?" },
+							{ type: "image_url", image_url: { url: "https://a.example/b.png", detail: "low" } },
+							{ type: "image_url", image_url: { url: JPEG } },
+						],
+					},
+				],
+			},
+			["Be brief", "What is it?", "https://a.example/b.png"],
+		],
+		[
+			"Gemini's contents",
+			{
+				systemInstruction: { parts: [{ text: "Be brief" }] },
+				contents: [
+					{ role: "user", parts: [{ text: "Hi" }, { inlineData: { mimeType: "image/png", data: "aGk=" } }] },
+				],
+			},
+			["Be brief", "Hi"],
+		],
+		["a list of texts", { text: ["a", "b", ""] }, ["a", "b"]],
+		["a query with contexts", { query: "q", contexts: [{ text: "c" }] }, ["q", "c"]],
+		["a text that begins like media", { prompt: JPEG }, [JPEG]],
+		[
+			"arguments of a tool",
+			{ tool_calls: [{ id: "1", function: { name: "f", arguments: '{"a":1}' } }] },
+			["f", '{"a":1}'],
+		],
+		["numbers of an image", { image: [1, 2, 3], prompt: "a" }, ["a"]],
+		["no object", null, []],
+	])("finds %s", (_, json, texts) => {
+		expect(inputs(json)).toEqual(texts);
+	});
+
+	it("reads bodies of text, and no media", () => {
+		const body = (contentType: string, text: string) =>
+			requestTexts({ contentType, content: { bytes: bytes(text) } });
+		expect(body("text/plain", "Hi")).toEqual(["Hi"]);
+		expect(body("application/json", '{"prompt":"Hi"}')).toEqual(["Hi"]);
+		expect(body("audio/wav", "RIFF")).toEqual([]);
+		const audio = { contentType: "audio/wav", content: { bytes: bytes("RIFF") } };
+		expect(requestTexts({ ...audio, parameters: { query: { prompt: "Hi" } } })).toEqual(["Hi"]);
+	});
+});
+
+describe("responseTexts", () => {
+	const data = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`;
+	const stream = (...events: unknown[]) =>
+		responseTexts("text/event-stream; charset=utf-8", bytes(`${events.map(data).join("")}data: [DONE]\n\n`));
+
+	it("joins the texts of a stream by their place", () => {
+		const delta = (index: number, content: string) => ({
+			id: "chatcmpl-1",
+			object: "chat.completion.chunk",
+			choices: [...Array(index).fill({}), { index, delta: { role: "assistant", content } }],
+		});
+		expect(stream(delta(0, "Hel"), delta(1, "Bon"), delta(0, "lo"), delta(1, "jour"))).toEqual([
+			"Hello",
+			"Bonjour",
+		]);
+		expect(stream({ response: "Hel", p: "abc" }, { response: "lo", p: "abcdef" })).toEqual(["Hello"]);
+		expect(
+			stream(
+				{ type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "Hel" } },
+				{ type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "lo" } },
+				{ type: "message_stop" },
+			),
+		).toEqual(["Hello"]);
+	});
+
+	it("reads JSON, text, and no media", () => {
+		expect(responseTexts("application/json", bytes('{"result":{"response":"Hi"}}'))).toEqual(["Hi"]);
+		expect(responseTexts("application/json", bytes("not json"))).toEqual(["not json"]);
+		expect(responseTexts("text/plain", bytes("Hi"))).toEqual(["Hi"]);
+		expect(responseTexts("image/png", bytes("PNG"))).toEqual([]);
+		expect(responseTexts("application/json", bytes('{"data":[[0.1,0.2]]}'))).toEqual([]);
+	});
+});
+
+describe("bufferedBody", () => {
+	it("reads a body up to the limit", async () => {
+		expect(await bufferedBody(new Response("Hello"), 5)).toEqual(bytes("Hello"));
+		expect(await bufferedBody(new Response("Hello"), 4)).toBeUndefined();
+		expect(await bufferedBody(new Response(null))).toEqual(new Uint8Array());
+	});
+});
