@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { ROOT } from "../scripts/worker.ts";
+import { ROOT } from "../scripts/root.ts";
 import { AREAS, EXCLUDED } from "./areas.ts";
 import { type Mutant, mutantsOf } from "./operators.ts";
 import { TESTS_OF } from "./tests-of.ts";

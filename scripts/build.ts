@@ -1,24 +1,27 @@
 /**
  * `npm run build`: builds the Worker as it deploys, in modules (`dist/worker`, see `worker.ts`), and the Miniflare plugin that runs
- * it (`dist/miniflare`), with its types. The package consists of these two, and has no dependencies. Also builds the web console
- * (`console/site`).
+ * it (`dist/miniflare`), with its types, the command `ganglion` (`dist/cli`), and the web console (`console/site`). The package consists of
+ * these four. Its only dependency is workerd.
  *
  * Complete files are moved to their places, so a session that runs from `dist` at the same time never reads a partial file.
  */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { build } from "esbuild";
 import { unstable_readConfig as readConfig } from "wrangler";
 import { buildConsole } from "./console.ts";
 import { notices } from "./notices.ts";
-import { buildWorker, DIST, ROOT, withBuilding } from "./worker.ts";
+import { DIST, ROOT } from "./root.ts";
+import { projectSettings } from "./settings.ts";
+import { buildWorker, withBuilding } from "./worker.ts";
 
 const OUTPUTS = [
 	"miniflare/index.js",
 	"miniflare/forward.js",
 	"miniflare/index.d.ts",
 	"miniflare/api.d.ts",
+	"cli/index.js",
 	"NOTICES.txt",
 ];
 
@@ -29,6 +32,7 @@ const run = (tool: string, ...args: string[]) =>
 	});
 
 await buildConsole();
+const { version }: { version: string } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
 const worker = await buildWorker();
 await withBuilding(async (building) => {
 	const { compatibility_flags, durable_objects } = readConfig({ config: join(ROOT, "wrangler.jsonc") });
@@ -52,7 +56,34 @@ await withBuilding(async (building) => {
 		metafile: true,
 		logLevel: "warning",
 	});
-	const bundled = [worker, plugin.metafile].flatMap(({ inputs }) => Object.keys(inputs));
+	const cli = await build({
+		absWorkingDir: ROOT,
+		entryPoints: [{ in: "cli/index.ts", out: "index" }],
+		outdir: join(building, "cli"),
+		bundle: true,
+		format: "esm",
+		platform: "node",
+		target: "node20",
+		// The CommonJS form of jsonc-parser cannot be bundled.
+		mainFields: ["module", "main"],
+		// workerd is found by its own resolver. The other two are for the sources only.
+		external: ["workerd", "esbuild"],
+		define: {
+			IS_PACKAGE: "true",
+			PACKAGE_VERSION: JSON.stringify(version),
+			PROJECT_SETTINGS: JSON.stringify(projectSettings()),
+		},
+		// Bundled CommonJS packages call it for Node's modules.
+		banner: {
+			js: '#!/usr/bin/env node\nimport { createRequire as createBundleRequire } from "node:module";\nconst require = createBundleRequire(import.meta.url);',
+		},
+		minifyWhitespace: true,
+		minifySyntax: true,
+		metafile: true,
+		logLevel: "warning",
+	});
+	chmodSync(join(building, "cli/index.js"), 0o755);
+	const bundled = [worker, plugin.metafile, cli.metafile].flatMap(({ inputs }) => Object.keys(inputs));
 	writeFileSync(join(building, "NOTICES.txt"), notices(ROOT, bundled));
 	run("typescript/bin/tsc", "-p", "miniflare", "--outDir", building);
 

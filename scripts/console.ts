@@ -5,7 +5,8 @@
 import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { notices } from "./notices.ts";
-import { place, ROOT, withBuilding } from "./worker.ts";
+import { ROOT } from "./root.ts";
+import { place, withBuilding } from "./worker.ts";
 
 const CONSOLE = join(ROOT, "console");
 export const SITE = join(CONSOLE, "site");

@@ -13,16 +13,14 @@ import type { Readable } from "node:stream";
 import { parseArgs } from "node:util";
 import { configure, describeRouting } from "../src/config/index.ts";
 import { checkAddress } from "./address.ts";
-import { type LocalSettings, portsWithoutEngine, settingsFor, usesLocalEngines } from "./engines/local.ts";
-import { findEngines } from "./engines/probe.ts";
+import { readVariables } from "./config-file.ts";
+import { DEV_VARS, devBanner, linesOfEngines, localEngines as localEnginesFor } from "./dev-settings.ts";
+import type { LocalSettings } from "./engines/local.ts";
 import { refuseNpmOptions } from "./options.ts";
-import { orStop, readVariables, stopWith, warnings } from "./settings.ts";
+import { orStop, PROJECT_CONFIG, stopWith, warnings } from "./settings.ts";
 
-const DEV_VARS = { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" };
 const DEFAULT_PORT = "8787";
 const PARENT_CHECK_MS = 1000;
-/** For ports that the user names: an engine is there, but may be busy. */
-const NAMED_PORT_MS = 3000;
 
 const DEV_OPTIONS = ["port", "env", "config", "local-engines", "engine-ports", "var"];
 const USAGE = `npm run dev -- [options]
@@ -107,7 +105,7 @@ function argsOfWrangler(): string[] {
 /** The variables of the Worker. */
 function variables(): Record<string, unknown> {
 	const env = typeof values.env === "string" ? values.env : undefined;
-	const config = typeof values.config === "string" ? values.config : undefined;
+	const config = typeof values.config === "string" ? values.config : PROJECT_CONFIG;
 	const { vars, secrets, ai } = readVariables({ config, env });
 	// A backend may name the binding, which the runtime creates.
 	return { ...vars, ...secrets, ...(ai !== undefined && { [ai]: { run: () => {} } }) };
@@ -135,19 +133,7 @@ function variablesOfArguments(): Record<string, string> {
 async function localEngines(): Promise<LocalSettings | undefined> {
 	const ports = values["engine-ports"];
 	const requested = typeof ports === "string" ? portsIn(ports) : values["local-engines"];
-	if (
-		!usesLocalEngines(
-			typeof requested === "string" ? undefined : requested,
-			{ ...vars, ...cliVars },
-			process.env,
-		)
-	)
-		return undefined;
-	const options = Array.isArray(requested) ? { ports: requested, timeoutMs: NAMED_PORT_MS } : {};
-	const engines = await findEngines(options);
-	if (Array.isArray(requested))
-		for (const line of portsWithoutEngine(requested, engines)) console.error(`--engine-ports: ${line}`);
-	return settingsFor(engines, Date.now());
+	return localEnginesFor(typeof requested === "string" ? undefined : requested, { ...vars, ...cliVars });
 }
 
 function portsIn(text: string): number[] {
@@ -164,14 +150,7 @@ function variablesOfWorker(): Record<string, unknown> {
 /** Uses the Worker's own parser, so that mistakes stop the command before anything starts. */
 function routingLines(): string[] {
 	const config = configure(variablesOfWorker());
-	if (!local) return describeRouting(config);
-	// The routes as configured: one line per model of the catalogue would be too long.
-	return [
-		...local.lines,
-		"everything else  ->  simulator",
-		"",
-		"(--no-local-engines disables these engines)",
-	];
+	return local ? linesOfEngines(local) : describeRouting(config);
 }
 
 /** Matches the long list of modules that wrangler prints after each build. */
@@ -189,7 +168,7 @@ function announceWhenReady({ stdout, stderr }: ChildProcess): void {
 			const url = /Ready on (http\S+)/.exec(line)?.[1];
 			if (!url) return;
 			ready = true;
-			console.log(banner(url));
+			console.log(devBanner({ url, lines, notes }));
 		});
 	};
 	pass(stdout, process.stdout);
@@ -197,19 +176,4 @@ function announceWhenReady({ stdout, stderr }: ChildProcess): void {
 	process.on("exit", () => {
 		if (!ready) process.stderr.write(buffered);
 	});
-}
-
-function banner(url: string): string {
-	return `
-Ganglion is ready on ${url}
-
-  What serves the models
-${lines.map((line) => `    ${line}`).join("\n")}
-${notes}
-  Try it
-    curl -N ${url}/client/v4/accounts/local/ai/run/@cf/meta/llama-3.3-70b-instruct-fp8-fast \\
-      -d '{"messages":[{"role":"user","content":"Hello, who are you?"}],"stream":true}'
-
-  Open to everyone who can reach this address (ALLOW_ANONYMOUS), for development only. Ctrl-C stops it.
-`;
 }

@@ -1,12 +1,11 @@
 /**
  * Ensures that only one gateway uses a folder of state. The runtime does not check this, and two gateways would each allow the
- * full limits of an account. Two checks: a lock of the operating system on a file in the folder, which ends with the process of
- * the script; and the gateway's own socket in the folder, which answers while the runtime runs, even if the script was killed.
+ * full limits of an account. Two checks: a lock on the folder, which ends with the process of the command; and the gateway's own
+ * socket in the folder, which answers while the runtime runs, even if the command was killed.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createConnection } from "node:net";
+import { createConnection, createServer } from "node:net";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 
 const BUSY = 5;
 /** The operating systems' limit for the path of a socket. */
@@ -33,15 +32,7 @@ export async function lockState(folder: string): Promise<LockedState> {
 		throw new Error(`the name of ${folder} is too long for a socket in it`);
 	// The folder contains usage and the hashes of tokens.
 	mkdirSync(folder, { recursive: true, mode: 0o700 });
-	const file = new DatabaseSync(join(folder, "lock.sqlite"));
-	try {
-		file.exec("BEGIN EXCLUSIVE");
-	} catch (error) {
-		file.close();
-		if (error instanceof Error && "errcode" in error && error.errcode === BUSY)
-			throw new Error("another gateway uses it: give each its own --state");
-		throw error;
-	}
+	const release = await lock(folder);
 	if (await answers(socket)) {
 		const pid = readFileSync(pidFile, "utf8").trim();
 		throw new Error(`the runtime of a killed gateway still uses it: stop it first (kill ${pid})`);
@@ -54,9 +45,44 @@ export async function lockState(folder: string): Promise<LockedState> {
 		servedBy: (pid) => writeFileSync(pidFile, `${pid}\n`),
 		unlock() {
 			for (const path of [socket, reloadSocket, pidFile]) rmSync(path, { force: true });
-			file.close();
+			release();
 		},
 	};
+}
+
+const inUse = (): Error => new Error("another gateway uses it: give each its own --state");
+
+/** Returns a function that releases the lock. */
+async function lock(folder: string): Promise<() => void> {
+	// Node 20 has no SQLite.
+	const sqlite = await import("node:sqlite").catch(() => undefined);
+	return sqlite ? lockFile(sqlite, join(folder, "lock.sqlite")) : lockSocket(join(folder, "lock.sock"));
+}
+
+/** A lock of the operating system on a file. */
+function lockFile({ DatabaseSync }: typeof import("node:sqlite"), path: string): () => void {
+	const file = new DatabaseSync(path);
+	try {
+		file.exec("BEGIN EXCLUSIVE");
+	} catch (error) {
+		file.close();
+		if (error instanceof Error && "errcode" in error && error.errcode === BUSY) throw inUse();
+		throw error;
+	}
+	return () => file.close();
+}
+
+/** A socket that this process listens on. Two processes that start at the same time beside a socket of a killed one can both succeed. */
+async function lockSocket(path: string): Promise<() => void> {
+	if (await answers(path)) throw inUse();
+	rmSync(path, { force: true });
+	const server = createServer((connection) => connection.destroy());
+	await new Promise<void>((resolve, reject) => {
+		server.once("error", (error) => reject("code" in error && error.code === "EADDRINUSE" ? inUse() : error));
+		server.listen(path, resolve);
+	});
+	server.unref();
+	return () => server.close();
 }
 
 const answers = (socket: string): Promise<boolean> =>

@@ -9,9 +9,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, type Metafile } from "esbuild";
-
-export const ROOT = join(import.meta.dirname, "..");
-export const DIST = join(ROOT, "dist");
+import { DIST, ROOT } from "./root.ts";
 
 export async function bundleWorker(outdir: string, { minify = true } = {}): Promise<Metafile> {
 	const { metafile } = await build({

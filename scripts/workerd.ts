@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createConnection } from "node:net";
 import { join } from "node:path";
-import type { Writable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
 import { withFileLimit } from "./file-limit.ts";
 
@@ -38,6 +38,8 @@ export interface WorkerSpec {
 	detached?: boolean;
 	/** Receives its output: an open file. Default: the output of this process. */
 	log?: Writable;
+	/** Receives its output instead of `log`. `ended` then waits until both streams are read. */
+	onOutput?(stdout: Readable, stderr: Readable): void;
 	/** Port of the Chrome DevTools protocol. */
 	inspectorPort?: number;
 }
@@ -83,13 +85,14 @@ export async function serve(spec: WorkerSpec, port: number, folder: string, cpu?
 		...withFileLimit(spec.openFiles, [workerd, "serve", ...inspector, config]),
 	];
 	const [program = "", ...args] = pinned ? ["taskset", "-c", String(cpu), ...command] : command;
-	const log = spec.log ?? "inherit";
+	const log = spec.onOutput ? "pipe" : (spec.log ?? "inherit");
 	const env = { ...process.env, ...secrets };
 	const { detached = false } = spec;
 	const child = spawn(program, args, { stdio: ["ignore", log, log], env, detached });
 	const ended = new Promise<number | NodeJS.Signals>((resolve) =>
-		child.once("exit", (code, signal) => resolve(signal ?? code ?? 1)),
+		child.once(spec.onOutput ? "close" : "exit", (code, signal) => resolve(signal ?? code ?? 1)),
 	);
+	if (child.stdout && child.stderr) spec.onOutput?.(child.stdout, child.stderr);
 	await listening(spec.unixSocket ?? { port, host: EVERYWHERE[host] ?? host }, child).catch(async (error) => {
 		await stop(child);
 		throw error;

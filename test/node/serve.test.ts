@@ -318,7 +318,7 @@ describe("npm run serve", () => {
 	});
 
 	it.each([
-		[["--prot", "1"], {}, /^Unknown option '--prot'[\s\S]*--port N/],
+		[["--prot", "1"], {}, /^error: unknown option '--prot'\n\(Did you mean --port\?\)/],
 		[["--config", "missing.jsonc"], {}, /missing\.jsonc/],
 		[["--env", "nope"], {}, /--env: the file has no environments, found "nope"/],
 		[["--state", "package.json"], {}, /^cannot keep state in .*package\.json: EEXIST/],

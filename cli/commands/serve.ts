@@ -1,0 +1,87 @@
+/** `ganglion serve`: runs the gateway without Cloudflare. */
+
+import { readVariables } from "../../scripts/config-file.ts";
+import { fromEnvironment, warnings } from "../../scripts/settings.ts";
+import { describeRouting } from "../../src/config/index.ts";
+import { type ConfigFlags, type Defaults, locateConfig } from "../config-location.ts";
+import { type EngineFlags, settingsOfFlags } from "../flags.ts";
+import { Log, type LogFormat, type LogLevel } from "../log.ts";
+import { type Current, type GatewayOptions, type GatewayVariables, runGateway } from "../run-gateway.ts";
+
+export interface GatewayFlags extends ConfigFlags, EngineFlags {
+	host: string;
+	port: number;
+	/** An absolute path. */
+	state: string;
+	logFormat: LogFormat;
+	logLevel: LogLevel;
+}
+
+/** The properties that all commands with a gateway have in common. */
+export function gatewayOptions(
+	flags: GatewayFlags,
+	defaults: Defaults,
+): Pick<GatewayOptions, "host" | "port" | "state" | "configFile" | "log"> & {
+	readVariables(): GatewayVariables;
+} {
+	const location = locateConfig(flags, defaults);
+	const { host, port, state, logFormat, logLevel } = flags;
+	return {
+		host,
+		port,
+		state,
+		configFile: location.watched,
+		log: new Log({ format: logFormat, level: logLevel }),
+		readVariables() {
+			return withSettings(fromEnvironment(readVariables(location)), (settings) =>
+				settingsOfFlags(settings, flags),
+			);
+		},
+	};
+}
+
+/** Replaces settings. A replaced one may come from the environment, so it becomes a secret, which no file contains. */
+export function withSettings(
+	{ vars, secrets }: GatewayVariables,
+	replace: (settings: Readonly<Record<string, unknown>>) => object,
+): GatewayVariables {
+	const replaced = Object.entries(replace({ ...vars, ...secrets })).map(([name, value]): [string, string] => [
+		name,
+		typeof value === "string" ? value : JSON.stringify(value),
+	]);
+	const names = new Set(replaced.map(([name]) => name));
+	return {
+		vars: Object.fromEntries(Object.entries(vars).filter(([name]) => !names.has(name))),
+		secrets: { ...secrets, ...Object.fromEntries(replaced) },
+	};
+}
+
+export function serveCommand(flags: GatewayFlags, defaults: Defaults): Promise<number> {
+	return runGateway({
+		...gatewayOptions(flags, defaults),
+		started: ({ url, fileLimit, ...current }) => `
+Ganglion is ready on ${url}
+
+${serving(current)}
+  Accounts and bills are in ${flags.state}
+${fileLimit}${access(current)}`,
+		reloaded: serving,
+	});
+}
+
+function serving({ config, variables }: Current): string {
+	const lines = describeRouting(config).map((line) => `    ${line}\n`);
+	const servesNothing = config.routing.routes.length === 0 && variables.DEFAULT_BACKEND === undefined;
+	const hint = servesNothing ? "    Set BACKENDS and ROUTES (docs/configuration.md)\n" : "";
+	return `  What serves the models\n${lines.join("")}${hint}${warnings(config, variables)}`;
+}
+
+function access({ config }: Current): string {
+	if (config.allowAnonymous) return "  Open to everyone who can reach this address (ALLOW_ANONYMOUS).\n";
+	if (config.adminToken !== undefined) return "";
+	return `
+  No ADMIN_TOKEN is set. Existing tokens work, but you cannot create new ones.
+  To create tokens, stop the gateway, set this, and start it again (docs/accounts.md):
+    export ADMIN_TOKEN="$(openssl rand -base64 32)"
+`;
+}

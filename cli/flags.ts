@@ -1,0 +1,108 @@
+/** Values of the command line: their formats, and settings made from them. */
+import { InvalidArgumentError, Option } from "commander";
+import { BACKEND_KINDS } from "../src/backends/kinds.ts";
+import { ConfigError } from "../src/config/index.ts";
+import { parseJson } from "../src/core/json.ts";
+import { LOG_FORMATS, LOG_LEVELS } from "./log.ts";
+
+const MAX_PORT = 65_535;
+
+/** @param least 0 if the system may choose the port. */
+export const readPort =
+	(least: 0 | 1 = 1) =>
+	(text: string): number => {
+		const port = Number(text);
+		if (/^\d+$/.test(text) && port >= least && port <= MAX_PORT) return port;
+		throw new InvalidArgumentError(`Expected a number from ${least} to ${MAX_PORT}.`);
+	};
+
+/** An address to listen on, without the brackets of IPv6. */
+export function readHost(text: string): string {
+	if (text === "") throw new InvalidArgumentError("Expected an address.");
+	return text.replace(/^\[(.*)\]$/, "$1");
+}
+
+/** `11434,8080` */
+export function readPorts(text: string): number[] {
+	return text.split(",").map(readPort());
+}
+
+export function readCount(text: string): number {
+	if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+	throw new InvalidArgumentError("Expected a whole number above 0.");
+}
+
+export interface BackendFlag {
+	name: string;
+	kind: string;
+	url: string;
+}
+
+/** `NAME=URL` or `NAME=KIND+URL`. Without a kind: the name, if it is one, or else `openai`. */
+export function readBackend(text: string, earlier: readonly BackendFlag[] = []): BackendFlag[] {
+	const [, name, kind, url] = /^([^=]+)=(?:([a-z-]+)\+)?(https?:\/\/.+)$/.exec(text) ?? [];
+	if (name === undefined || url === undefined)
+		throw new InvalidArgumentError(
+			"Expected NAME=URL or NAME=KIND+URL, such as ollama=http://localhost:11434.",
+		);
+	const byName: readonly string[] = BACKEND_KINDS;
+	return [...earlier, { name, kind: kind ?? (byName.includes(name) ? name : "openai"), url }];
+}
+
+export interface RouteFlag {
+	pattern: string;
+	backend: string;
+	model?: string;
+}
+
+/** `PATTERN=BACKEND` or `PATTERN=BACKEND:MODEL`. */
+export function readRoute(text: string, earlier: readonly RouteFlag[] = []): RouteFlag[] {
+	const [, pattern, backend, model] = /^([^=]+)=([^:]+)(?::(.+))?$/.exec(text) ?? [];
+	if (pattern === undefined || backend === undefined)
+		throw new InvalidArgumentError(
+			"Expected PATTERN=BACKEND or PATTERN=BACKEND:MODEL, such as @cf/meta/*=ollama:llama3.2.",
+		);
+	return [...earlier, { pattern, backend, ...(model !== undefined && { model }) }];
+}
+
+export interface EngineFlags {
+	backend?: readonly BackendFlag[];
+	route?: readonly RouteFlag[];
+}
+
+/**
+ * `BACKENDS` and `ROUTES` of `settings`, with those of the command line first. Targets of one pattern are called in their order.
+ * Empty if the command line has none.
+ */
+export function settingsOfFlags(
+	settings: Readonly<Record<string, unknown>>,
+	{ backend = [], route = [] }: EngineFlags,
+): { BACKENDS?: object; ROUTES?: object } {
+	if (backend.length === 0 && route.length === 0) return {};
+	const backends = Object.fromEntries(backend.map(({ name, kind, url }) => [name, { kind, url }]));
+	const routes: Record<string, Omit<RouteFlag, "pattern">[]> = {};
+	for (const { pattern, ...target } of route) routes[pattern] = [...(routes[pattern] ?? []), target];
+	return {
+		BACKENDS: { ...backends, ...without(recordOf(settings, "BACKENDS"), backends) },
+		ROUTES: { ...routes, ...without(recordOf(settings, "ROUTES"), routes) },
+	};
+}
+
+const without = (record: object, replaced: object): object =>
+	Object.fromEntries(Object.entries(record).filter(([name]) => !(name in replaced)));
+
+/** A setting may be an object or its JSON text. */
+function recordOf(settings: Readonly<Record<string, unknown>>, name: string): object {
+	const setting = settings[name];
+	const value = typeof setting === "string" && setting.trim() !== "" ? parseJson(setting) : (setting ?? {});
+	if (typeof value === "object" && value !== null) return value;
+	throw new ConfigError([`${name}: expected a JSON object`]);
+}
+
+export const logFormatOption = (): Option =>
+	new Option("--log-format <format>", "text for people, json for one object per line")
+		.choices(LOG_FORMATS)
+		.default(LOG_FORMATS[0]);
+
+export const logLevelOption = (): Option =>
+	new Option("--log-level <level>", "least severe lines to log").choices(LOG_LEVELS).default(LOG_LEVELS[0]);

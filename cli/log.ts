@@ -1,0 +1,91 @@
+/**
+ * The log of a gateway's process: its own messages, and the lines that the runtime writes. `text`: for people. `json`: one object per
+ * line on standard output, with `time`, `level` and `message` or the fields of the Worker's line.
+ */
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+
+export const LOG_FORMATS = ["text", "json"] as const;
+/** In the order of their severity. `none`: no lines. */
+export const LOG_LEVELS = ["info", "warn", "error", "none"] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
+export type LogLevel = (typeof LOG_LEVELS)[number];
+type Severity = Exclude<LogLevel, "none">;
+
+export interface LogSettings {
+	format: LogFormat;
+	level: LogLevel;
+	now?: () => Date;
+	out?: (line: string) => void;
+	err?: (line: string) => void;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export class Log {
+	readonly #settings: Required<LogSettings>;
+
+	constructor(settings: LogSettings) {
+		this.#settings = { now: () => new Date(), out: console.log, err: console.error, ...settings };
+	}
+
+	/** `fields`: for `json` only. Their `message` replaces the text for people. */
+	info(message: string, fields: Fields = {}): void {
+		this.#write("info", message, fields);
+	}
+
+	warn(message: string, fields: Fields = {}): void {
+		this.#write("warn", message, fields);
+	}
+
+	error(message: string, fields: Fields = {}): void {
+		this.#write("error", message, fields);
+	}
+
+	/** Logs each line of the runtime's output. The Worker writes a failure as one JSON object; all other lines are messages. */
+	follow(stream: Readable, severity: Severity): void {
+		createInterface({ input: stream }).on("line", (line) => {
+			if (line.trim() === "") return;
+			const record = recordIn(line);
+			if (record === undefined) return this.#write(severity, line, {});
+			if (this.#settings.format === "text") return this.#write(severity, textOf(record), {});
+			if (this.#logs(severity)) this.#settings.out(JSON.stringify({ level: severity, ...record }));
+		});
+	}
+
+	#logs(severity: Severity): boolean {
+		return LOG_LEVELS.indexOf(severity) >= LOG_LEVELS.indexOf(this.#settings.level);
+	}
+
+	#write(level: Severity, message: string, fields: Fields): void {
+		if (!this.#logs(level)) return;
+		const { format, now, out, err } = this.#settings;
+		if (format === "json")
+			out(JSON.stringify({ time: now().toISOString(), level, message: message.trim(), ...fields }));
+		else if (level === "info") out(message);
+		else err(message);
+	}
+}
+
+function recordIn(line: string): Fields | undefined {
+	if (!line.startsWith("{")) return undefined;
+	try {
+		const value: unknown = JSON.parse(line);
+		return typeof value === "object" && value !== null ? { ...value } : undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+/** `12:30:05.123 upstream 3040 backend=vllm replica=gpu-1 (request 0198…)` */
+function textOf({ time, failure, code, requestId, ...fields }: Fields): string {
+	const clock = typeof time === "string" ? time.slice(11, 23) : undefined;
+	const pairs = Object.entries(fields).map(([name, value]) =>
+		typeof value === "string" || typeof value === "number"
+			? `${name}=${value}`
+			: `${name}=${JSON.stringify(value)}`,
+	);
+	return [clock, failure, code, ...pairs, requestId === undefined ? undefined : `(request ${requestId})`]
+		.filter((part) => part !== undefined)
+		.join(" ");
+}

@@ -1,0 +1,109 @@
+/** The commands of `ganglion`, their options and their help. */
+import tab from "@bomb.sh/tab/commander";
+import { Command, Option } from "commander";
+import { type ConfigFlags, type Defaults, fromUserFolder } from "./config-location.ts";
+import {
+	logFormatOption,
+	logLevelOption,
+	readBackend,
+	readHost,
+	readPort,
+	readPorts,
+	readRoute,
+} from "./flags.ts";
+
+const DEFAULT_PORT = 8787;
+const DEFAULT_HOST = "127.0.0.1";
+const DEFAULT_STATE = ".ganglion";
+
+/** `finish` receives the exit code of a command. */
+export function program(version: string, defaults: Defaults, finish: (code: number) => void): Command {
+	const ganglion = new Command("ganglion")
+		.description("Workers AI that anyone can run.")
+		.version(version, "-v, --version", "show the version")
+		.helpOption("-h, --help", "show this help")
+		.helpCommand(false)
+		.showHelpAfterError("(add --help for the options)")
+		.configureHelp({
+			showGlobalOptions: true,
+			sortSubcommands: false,
+			styleTitle: (title) => title.replace(/:$/, "").toUpperCase(),
+			subcommandTerm: (command) =>
+				`ganglion ${nameOf(command)} ${command.usage()}`.replace(" [options]", "").trim(),
+		})
+		.addHelpText("after", "\nDocumentation: node_modules/ganglion/docs, or the folder docs of the project.");
+	runCommands(ganglion, defaults, finish);
+	tab(ganglion, { completionCommandName: "completion" });
+	return ganglion;
+}
+
+/** `token create` */
+const nameOf = (command: Command): string =>
+	command.parent?.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name();
+
+function runCommands(ganglion: Command, defaults: Defaults, finish: (code: number) => void): void {
+	ganglion.commandsGroup("Run a gateway:");
+	gatewayCommand(ganglion, "dev", defaults)
+		.description(
+			"run a gateway for development: no token is needed, and the simulator answers if no engine does",
+		)
+		.option("--local-engines", "search for engines on this machine, also in CI")
+		.option("--no-local-engines", "do not search for engines on this machine")
+		.option("--engine-ports <ports>", "ports to search for engines (11434,8080,8000,1234)", readPorts)
+		.action(async (flags) => {
+			const { devCommand } = await import("./commands/dev.ts");
+			finish(await devCommand(flags, defaults));
+		});
+	gatewayCommand(ganglion, "serve", defaults)
+		.description("run a gateway without Cloudflare, with its accounts on this machine's disk")
+		.addHelpText(
+			"after",
+			"\nSettings and secrets in the environment have precedence over the file: ADMIN_TOKEN, ROUTES, … (docs/self-hosting.md)",
+		)
+		.action(async (flags) => {
+			const { serveCommand } = await import("./commands/serve.ts");
+			finish(await serveCommand(flags, defaults));
+		});
+	withConfig(ganglion.command("doctor"))
+		.description("check that the engines match the configuration")
+		.option("--json", "print JSON")
+		.addHelpText("after", "\n✓ correct   ! works, but may be a mistake   ✗ wrong: exits with 1")
+		.action(async (flags: ConfigFlags & { json?: boolean }) => {
+			const { doctorCommand } = await import("./commands/doctor.ts");
+			finish(await doctorCommand(flags, defaults));
+		});
+	ganglion
+		.command("backup")
+		.description("copy the state of a gateway, also while it runs")
+		.addOption(stateOption(defaults))
+		.requiredOption("--to <folder>", "folder of the copy, which must not exist", fromUserFolder)
+		.action(async (flags) => {
+			const { backupCommand } = await import("./commands/backup.ts");
+			finish(await backupCommand(flags));
+		});
+}
+
+const withConfig = (command: Command): Command =>
+	command
+		.option("-c, --config <file>", "configuration file (ganglion.jsonc of this folder)")
+		.option("-e, --env <name>", "an environment of that file");
+
+const stateOption = ({ state }: Defaults): Option =>
+	new Option("--state <folder>", "folder of accounts, tokens and bills")
+		.argParser(fromUserFolder)
+		.default(state ?? fromUserFolder(DEFAULT_STATE), DEFAULT_STATE);
+
+function gatewayCommand(parent: Command, name: string, defaults: Defaults): Command {
+	return withConfig(parent.command(name))
+		.option("-p, --port <n>", "port to listen on", readPort(), DEFAULT_PORT)
+		.option("--host <address>", "address to listen on: 0.0.0.0 for all networks", readHost, DEFAULT_HOST)
+		.addOption(stateOption(defaults))
+		.option("--backend <name=url>", "an engine: NAME=URL or NAME=KIND+URL; may be repeated", readBackend)
+		.option(
+			"--route <pattern=target>",
+			"what serves a model: PATTERN=BACKEND[:MODEL]; may be repeated",
+			readRoute,
+		)
+		.addOption(logFormatOption())
+		.addOption(logLevelOption());
+}

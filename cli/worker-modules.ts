@@ -1,0 +1,16 @@
+/** The modules of the Worker that a command runs. */
+import { join } from "node:path";
+import { modulesIn } from "../miniflare/modules.ts";
+import type { WorkerSpec } from "../scripts/workerd.ts";
+
+/** Set by the build of the package. */
+declare const IS_PACKAGE: boolean | undefined;
+
+/** In the package: the built Worker. In the project: the sources, bundled into `folder` at each start. */
+export async function workerModules(folder: string): Promise<WorkerSpec["modules"]> {
+	if (typeof IS_PACKAGE !== "undefined") return modulesIn(join(import.meta.dirname, "../worker"));
+	const [{ bundleWorker }, { stop }] = await Promise.all([import("../scripts/worker.ts"), import("esbuild")]);
+	await bundleWorker(folder);
+	await stop();
+	return modulesIn(folder);
+}

@@ -1,0 +1,122 @@
+/**
+ * Reads variables and secrets from a configuration file and the files beside it, as wrangler does, without wrangler:
+ * developers.cloudflare.com/workers/wrangler/configuration and …/workers/configuration/environment-variables.
+ *
+ * JSON, JSON with comments, or TOML. `vars` and `ai` of an environment replace those of the file, and are not merged. Secrets come
+ * from `.dev.vars.<env>` or `.dev.vars`. If neither exists: from `.env`, `.env.local`, `.env.<env>`, `.env.<env>.local`, a later file wins.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, extname, join } from "node:path";
+import { parse as parseDotEnv } from "dotenv";
+import { expand } from "dotenv-expand";
+import { type ParseError, parse as parseJsonc, printParseErrorCode } from "jsonc-parser";
+import { parse as parseToml, TomlError } from "smol-toml";
+import * as z from "zod";
+import { ConfigError } from "../src/config/index.ts";
+
+/** A configuration file and one of its environments. */
+export interface ConfigLocation {
+	/** Absent: there is no file. Secrets are then read from `folder`. */
+	config?: string | undefined;
+	env?: string | undefined;
+	folder?: string | undefined;
+}
+
+export interface Variables {
+	/** From the configuration file. */
+	vars: Record<string, unknown>;
+	/** From `.dev.vars` or `.env` in the same folder. */
+	secrets: Record<string, string>;
+	/** Name of the `Ai` binding, if there is one. */
+	ai?: string;
+}
+
+const Environment = z.object({
+	vars: z.record(z.string(), z.unknown()).optional(),
+	ai: z.object({ binding: z.string() }).optional(),
+});
+const ConfigFile = Environment.extend({ env: z.record(z.string(), Environment).optional() });
+
+/** Messages for the error codes of `jsonc-parser`. */
+const SYNTAX: Readonly<Record<string, string>> = {
+	CloseBraceExpected: "expected } or a comma",
+	CloseBracketExpected: "expected ] or a comma",
+	ColonExpected: "expected a colon",
+	CommaExpected: "expected a comma",
+	EndOfFileExpected: "expected the end of the file",
+	InvalidSymbol: "expected a value; text needs double quotes",
+	PropertyNameExpected: "expected the name of a field, in double quotes",
+	UnexpectedEndOfString: "expected the closing double quote",
+	ValueExpected: "expected a value",
+};
+
+/** Throws a `ConfigError` if a file cannot be read. Its message never quotes a line, which may contain a key. */
+export function readVariables({ config, env, folder }: ConfigLocation = {}): Variables {
+	const { vars = {}, ai } = config === undefined ? {} : environmentOf(config, env);
+	return {
+		vars,
+		secrets: secretsIn(config === undefined ? (folder ?? process.cwd()) : dirname(config), env),
+		...(ai && { ai: ai.binding }),
+	};
+}
+
+/** The parsed file, as it is. */
+export function parseConfigFile(file: string): unknown {
+	let text: string;
+	try {
+		text = readFileSync(file, "utf8");
+	} catch (error) {
+		throw new ConfigError([`${file}: ${error instanceof Error ? error.message : error}`]);
+	}
+	return extname(file) === ".toml" ? tomlIn(file, text) : jsonIn(file, text);
+}
+
+function environmentOf(file: string, env: string | undefined): z.output<typeof Environment> {
+	const { data, error } = ConfigFile.safeParse(parseConfigFile(file));
+	if (error)
+		throw new ConfigError(error.issues.map(({ path, message }) => `${file}: ${path.join(".")}: ${message}`));
+	if (env === undefined) return data;
+	const environments = Object.keys(data.env ?? {});
+	const environment = data.env?.[env];
+	if (!environment)
+		throw new ConfigError([
+			`--env: the file has ${environments.length > 0 ? environments.join(", ") : "no environments"}, found ${JSON.stringify(env)}`,
+		]);
+	return environment;
+}
+
+function jsonIn(file: string, text: string): unknown {
+	const errors: ParseError[] = [];
+	const value: unknown = parseJsonc(text, errors, { allowTrailingComma: true });
+	const [first] = errors;
+	if (!first) return value;
+	const before = text.slice(0, first.offset).split("\n");
+	const code = printParseErrorCode(first.error);
+	throw new ConfigError([
+		`${file}:${before.length}:${(before.at(-1)?.length ?? 0) + 1}: ${SYNTAX[code] ?? code}`,
+	]);
+}
+
+function tomlIn(file: string, text: string): unknown {
+	try {
+		return parseToml(text);
+	} catch (error) {
+		if (!(error instanceof TomlError)) throw error;
+		// Only the first line: the others quote the file.
+		const [message = ""] = error.message.split("\n");
+		throw new ConfigError([`${file}:${error.line}:${error.column}: ${message}`]);
+	}
+}
+
+function secretsIn(folder: string, env: string | undefined): Record<string, string> {
+	const ofEnvironment = (name: string): string[] => (env === undefined ? [] : [`${name}.${env}`]);
+	const devVars = [...ofEnvironment(".dev.vars"), ".dev.vars"]
+		.map((name) => join(folder, name))
+		.find((file) => existsSync(file));
+	if (devVars !== undefined) return parseDotEnv(readFileSync(devVars));
+	const files = [".env", ".env.local", ...ofEnvironment(".env").flatMap((name) => [name, `${name}.local`])]
+		.map((name) => join(folder, name))
+		.filter((file) => existsSync(file));
+	const parsed = Object.assign({}, ...files.map((file) => parseDotEnv(readFileSync(file))));
+	return expand({ parsed, processEnv: {} }).parsed ?? {};
+}

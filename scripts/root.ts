@@ -1,0 +1,8 @@
+/** Folders of the project. */
+import { join } from "node:path";
+
+/** Set by the build of the package, whose files have the same places in its folder. */
+declare const IS_PACKAGE: boolean | undefined;
+
+export const ROOT = join(import.meta.dirname, typeof IS_PACKAGE === "undefined" ? ".." : "../..");
+export const DIST = join(ROOT, "dist");
