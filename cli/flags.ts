@@ -1,5 +1,5 @@
 /** Values of the command line: their formats, and settings made from them. */
-import { InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { BACKEND_KINDS } from "../src/backends/kinds.ts";
 import { ConfigError } from "../src/config/index.ts";
 import { parseJson } from "../src/core/json.ts";
@@ -94,7 +94,7 @@ const without = (record: object, replaced: object): object =>
 /** A setting may be an object or its JSON text. */
 function recordOf(settings: Readonly<Record<string, unknown>>, name: string): object {
 	const setting = settings[name];
-	const value = typeof setting === "string" && setting.trim() !== "" ? parseJson(setting) : (setting ?? {});
+	const value = typeof setting === "string" ? parseJson(setting.trim() || "{}") : (setting ?? {});
 	if (typeof value === "object" && value !== null) return value;
 	throw new ConfigError([`${name}: expected a JSON object`]);
 }
@@ -106,3 +106,23 @@ export const logFormatOption = (): Option =>
 
 export const logLevelOption = (): Option =>
 	new Option("--log-level <level>", "least severe lines to log").choices(LOG_LEVELS).default(LOG_LEVELS[0]);
+
+export const withConfig = (command: Command): Command =>
+	command
+		.option("-c, --config <file>", "configuration file (ganglion.jsonc of this folder)")
+		.option("-e, --env <name>", "an environment of that file");
+
+export const engineOptions = (command: Command): Command =>
+	command
+		.option("--backend <name=url>", "an engine: NAME=URL or NAME=KIND+URL; may be repeated", readBackend)
+		.option(
+			"--route <pattern=target>",
+			"what serves a model: PATTERN=BACKEND[:MODEL]; may be repeated",
+			readRoute,
+		);
+
+export const localEngineOptions = (command: Command): Command =>
+	command
+		.option("--local-engines", "search for engines on this machine, also in CI")
+		.option("--no-local-engines", "do not search for engines on this machine")
+		.option("--engine-ports <ports>", "ports to search for engines (11434,8080,8000,1234)", readPorts);

@@ -1,15 +1,16 @@
 /** The commands of `ganglion`, their options and their help. */
 import tab from "@bomb.sh/tab/commander";
 import { Command, Option } from "commander";
+import { clientCommands } from "./client-commands.ts";
 import { type ConfigFlags, type Defaults, fromUserFolder } from "./config-location.ts";
 import {
+	engineOptions,
+	localEngineOptions,
 	logFormatOption,
 	logLevelOption,
-	readBackend,
 	readHost,
 	readPort,
-	readPorts,
-	readRoute,
+	withConfig,
 } from "./flags.ts";
 
 const DEFAULT_PORT = 8787;
@@ -33,6 +34,8 @@ export function program(version: string, defaults: Defaults, finish: (code: numb
 		})
 		.addHelpText("after", "\nDocumentation: node_modules/ganglion/docs, or the folder docs of the project.");
 	runCommands(ganglion, defaults, finish);
+	clientCommands(ganglion, defaults, finish);
+	ganglion.commandsGroup("Other:");
 	tab(ganglion, { completionCommandName: "completion" });
 	return ganglion;
 }
@@ -43,13 +46,10 @@ const nameOf = (command: Command): string =>
 
 function runCommands(ganglion: Command, defaults: Defaults, finish: (code: number) => void): void {
 	ganglion.commandsGroup("Run a gateway:");
-	gatewayCommand(ganglion, "dev", defaults)
+	localEngineOptions(gatewayCommand(ganglion, "dev", defaults))
 		.description(
 			"run a gateway for development: no token is needed, and the simulator answers if no engine does",
 		)
-		.option("--local-engines", "search for engines on this machine, also in CI")
-		.option("--no-local-engines", "do not search for engines on this machine")
-		.option("--engine-ports <ports>", "ports to search for engines (11434,8080,8000,1234)", readPorts)
 		.action(async (flags) => {
 			const { devCommand } = await import("./commands/dev.ts");
 			finish(await devCommand(flags, defaults));
@@ -83,27 +83,16 @@ function runCommands(ganglion: Command, defaults: Defaults, finish: (code: numbe
 		});
 }
 
-const withConfig = (command: Command): Command =>
-	command
-		.option("-c, --config <file>", "configuration file (ganglion.jsonc of this folder)")
-		.option("-e, --env <name>", "an environment of that file");
-
 const stateOption = ({ state }: Defaults): Option =>
 	new Option("--state <folder>", "folder of accounts, tokens and bills")
 		.argParser(fromUserFolder)
 		.default(state ?? fromUserFolder(DEFAULT_STATE), DEFAULT_STATE);
 
 function gatewayCommand(parent: Command, name: string, defaults: Defaults): Command {
-	return withConfig(parent.command(name))
+	return engineOptions(withConfig(parent.command(name)))
 		.option("-p, --port <n>", "port to listen on", readPort(), DEFAULT_PORT)
 		.option("--host <address>", "address to listen on: 0.0.0.0 for all networks", readHost, DEFAULT_HOST)
 		.addOption(stateOption(defaults))
-		.option("--backend <name=url>", "an engine: NAME=URL or NAME=KIND+URL; may be repeated", readBackend)
-		.option(
-			"--route <pattern=target>",
-			"what serves a model: PATTERN=BACKEND[:MODEL]; may be repeated",
-			readRoute,
-		)
 		.addOption(logFormatOption())
 		.addOption(logLevelOption());
 }

@@ -8,9 +8,15 @@ declare const IS_PACKAGE: boolean | undefined;
 
 /** In the package: the built Worker. In the project: the sources, bundled into `folder` at each start. */
 export async function workerModules(folder: string): Promise<WorkerSpec["modules"]> {
-	if (typeof IS_PACKAGE !== "undefined") return modulesIn(join(import.meta.dirname, "../worker"));
-	const [{ bundleWorker }, { stop }] = await Promise.all([import("../scripts/worker.ts"), import("esbuild")]);
-	await bundleWorker(folder);
-	await stop();
-	return modulesIn(folder);
+	// In this form esbuild removes the import from the package.
+	if (typeof IS_PACKAGE === "undefined") {
+		const [{ bundleWorker }, { stop }] = await Promise.all([
+			import("../scripts/worker.ts"),
+			import("esbuild"),
+		]);
+		await bundleWorker(folder);
+		await stop();
+		return modulesIn(folder);
+	}
+	return modulesIn(join(import.meta.dirname, "../worker"));
 }

@@ -66,8 +66,7 @@ await withBuilding(async (building) => {
 		target: "node20",
 		// The CommonJS form of jsonc-parser cannot be bundled.
 		mainFields: ["module", "main"],
-		// workerd is found by its own resolver. The other two are for the sources only.
-		external: ["workerd", "esbuild"],
+		external: ["workerd"],
 		define: {
 			IS_PACKAGE: "true",
 			PACKAGE_VERSION: JSON.stringify(version),

@@ -53,9 +53,11 @@ const SYNTAX: Readonly<Record<string, string>> = {
 /** Throws a `ConfigError` if a file cannot be read. Its message never quotes a line, which may contain a key. */
 export function readVariables({ config, env, folder }: ConfigLocation = {}): Variables {
 	const { vars = {}, ai } = config === undefined ? {} : environmentOf(config, env);
+	const secrets = secretsIn(config === undefined ? (folder ?? process.cwd()) : dirname(config), env);
 	return {
-		vars,
-		secrets: secretsIn(config === undefined ? (folder ?? process.cwd()) : dirname(config), env),
+		// A secret replaces the variable of the same name.
+		vars: Object.fromEntries(Object.entries(vars).filter(([name]) => !(name in secrets))),
+		secrets,
 		...(ai && { ai: ai.binding }),
 	};
 }

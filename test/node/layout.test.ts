@@ -52,6 +52,7 @@ const CLEAN = [
 	"test/dialects",
 	"agents",
 	"bench",
+	"cli",
 	"miniflare",
 	"mutants",
 	"scripts",

@@ -1,0 +1,108 @@
+/** The commands that call a running gateway. */
+import { readFileSync } from "node:fs";
+import { type Command, InvalidArgumentError } from "commander";
+import type { Defaults } from "./config-location.ts";
+import { engineOptions, localEngineOptions, readCount, withConfig } from "./flags.ts";
+import { DEFAULT_URL } from "./gateway-client.ts";
+
+const PERMISSION = "Workers AI Read";
+const CONNECTION = `
+The token of the account, or of the operator, is read from GANGLION_TOKEN.`;
+
+type Finish = (code: number) => void;
+
+export function clientCommands(ganglion: Command, defaults: Defaults, finish: Finish): void {
+	ganglion.commandsGroup("Use a gateway:");
+	localEngineOptions(engineOptions(withConfig(connected(ganglion.command("try")))))
+		.description("stream the answer of a text model to the terminal")
+		.argument("<model>", "such as @cf/meta/llama-3.3-70b-instruct-fp8-fast")
+		.argument("<prompt>")
+		.option("--system <text>", "instructions before the prompt")
+		.option("--max-tokens <n>", "longest answer", readCount)
+		.addHelpText(
+			"after",
+			`\nWithout --url, and if no gateway answers on ${DEFAULT_URL}, a gateway for development runs until the answer ends.`,
+		)
+		.action(async (model: string, prompt: string, flags) => {
+			const { tryCommand } = await import("./commands/try.ts");
+			finish(await tryCommand(model, prompt, { flags, defaults }));
+		});
+	connected(ganglion.command("models"))
+		.description("list the catalogue")
+		.argument("[search]", "words in the name, the description or the task")
+		.option("--task <name>", 'models of one task, such as "Text Generation"')
+		.action(async (search: string | undefined, flags) => {
+			const { modelsCommand } = await import("./commands/models.ts");
+			finish(await modelsCommand(search, flags));
+		});
+	connected(ganglion.command("explain"))
+		.description("show which engines would serve a request, and what it would cost")
+		.argument("<model>")
+		.argument("[prompt]", "a text", "Hello")
+		.option("--body <json>", "the body of a run: JSON, or @FILE", readBody)
+		.action(async (model: string, prompt: string, flags) => {
+			const { explainCommand } = await import("./commands/explain.ts");
+			finish(await explainCommand(model, prompt, flags));
+		});
+	connected(ganglion.command("usage"))
+		.description("show what the account used, and what it cost")
+		.option("--from <day>", "first day, YYYY-MM-DD (UTC)")
+		.option("--to <day>", "last day")
+		.option("--by <names>", "groups: day, model, task, token, backend", "day,model")
+		.action(async (flags) => {
+			const { usageCommand } = await import("./commands/usage.ts");
+			finish(await usageCommand(flags));
+		});
+	tokenCommands(
+		ganglion.command("token").description("create, list and revoke tokens of the account"),
+		finish,
+	);
+}
+
+function tokenCommands(token: Command, finish: Finish): void {
+	connected(token.command("create"))
+		.description("create a token, and print it")
+		.argument("<name>")
+		.option(
+			"--permission <group>",
+			`permission group; may be repeated (default: "${PERMISSION}")`,
+			(group, earlier: string[] = []) => [...earlier, group],
+		)
+		.option("--expires <time>", "such as 2027-01-01T00:00:00Z")
+		.option("--daily-neurons <n>", "budget per day", readCount)
+		.option("--monthly-neurons <n>", "budget per month", readCount)
+		.option("--requests-per-minute <n>", "rate", readCount)
+		.action(async (name: string, flags) => {
+			const { createToken } = await import("./commands/token.ts");
+			finish(await createToken(name, { permission: [PERMISSION], ...flags }));
+		});
+	connected(token.command("list"))
+		.description("list the tokens of the account")
+		.action(async (flags) => {
+			const { listTokens } = await import("./commands/token.ts");
+			finish(await listTokens(flags));
+		});
+	connected(token.command("revoke"))
+		.description("delete a token: it stops working at once")
+		.argument("<token>", "its id or its name")
+		.action(async (id: string, flags) => {
+			const { revokeToken } = await import("./commands/token.ts");
+			finish(await revokeToken(id, flags));
+		});
+}
+
+const connected = (command: Command): Command =>
+	command
+		.option("--url <url>", `address of the gateway (GANGLION_URL, or ${DEFAULT_URL})`)
+		.option("--account <id>", "account (GANGLION_ACCOUNT, or local)")
+		.option("--json", "print JSON")
+		.addHelpText("after", CONNECTION);
+
+/** JSON, or `@` and the name of a file with JSON. */
+function readBody(text: string): unknown {
+	try {
+		return JSON.parse(text.startsWith("@") ? readFileSync(text.slice(1), "utf8") : text);
+	} catch (error) {
+		throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+	}
+}

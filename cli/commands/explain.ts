@@ -1,0 +1,55 @@
+/** `ganglion explain MODEL`: which engines would serve a request and what it would cost. Calls no engine. */
+import * as z from "zod";
+import { type ConnectionFlags, GatewayClient } from "../gateway-client.ts";
+import { printJson } from "../table.ts";
+
+const Plan = z.looseObject({
+	model: z.string(),
+	task: z.string().optional(),
+	refused: z.array(z.looseObject({ message: z.string() })),
+	price: z
+		.looseObject({ source: z.string(), rows: z.array(z.object({ unit: z.string(), neurons: z.number() })) })
+		.optional(),
+	estimate: z.looseObject({ neurons: z.number() }).optional(),
+	targets: z
+		.array(
+			z.looseObject({
+				backend: z.string(),
+				model: z.string().optional(),
+				circuit: z.string().optional(),
+				why: z.string().optional(),
+			}),
+		)
+		.optional(),
+});
+
+export interface ExplainFlags extends ConnectionFlags {
+	/** A JSON body of a run. */
+	body?: unknown;
+}
+
+export async function explainCommand(model: string, prompt: string, flags: ExplainFlags): Promise<number> {
+	const plan = await new GatewayClient(flags).result(`/ai/explain/${model}`, Plan, {
+		method: "POST",
+		body: flags.body ?? { prompt },
+	});
+	if (flags.json) printJson(plan);
+	else console.log(describe(plan));
+	return plan.refused.length > 0 ? 1 : 0;
+}
+
+function describe({ model, task, refused, price, estimate, targets = [] }: z.output<typeof Plan>): string {
+	const rows = price?.rows.map(({ unit, neurons }) => `${neurons} neurons ${unit}`).join(", ");
+	return [
+		`${model}${task === undefined ? "" : `  (${task})`}`,
+		...refused.map(({ message }) => `  ✗ ${message}`),
+		...targets.map(
+			({ backend, model: name, circuit, why }, index) =>
+				`  ${index + 1}. ${backend}${name === undefined || name === model ? "" : ` ${name}`}${
+					circuit === undefined || circuit === "closed" ? "" : ` (circuit ${circuit})`
+				}${why === undefined ? "" : `: ${why}`}`,
+		),
+		...(price && rows ? [`  price (${price.source}): ${rows}`] : []),
+		...(estimate ? [`  reserves at most ${estimate.neurons} neurons`] : []),
+	].join("\n");
+}

@@ -1,0 +1,124 @@
+/**
+ * `ganglion try MODEL PROMPT`: streams a chat to the terminal. Without `--url` and `GANGLION_URL`, and if no gateway answers on the
+ * default address, it starts one for this answer.
+ */
+import { createParser } from "eventsource-parser";
+import * as z from "zod";
+import type { Defaults } from "../config-location.ts";
+import { CommandError, type ConnectionFlags, DEFAULT_URL, GatewayClient } from "../gateway-client.ts";
+import { printJson } from "../table.ts";
+import type { TemporaryFlags } from "../temporary-gateway.ts";
+
+const PROBE_MS = 500;
+
+export interface TryFlags extends ConnectionFlags, TemporaryFlags {
+	system?: string;
+	maxTokens?: number;
+}
+
+const Chunk = z.looseObject({
+	choices: z
+		.array(z.looseObject({ delta: z.looseObject({ content: z.string().nullish() }).optional() }))
+		.optional(),
+	usage: z
+		.looseObject({ prompt_tokens: z.number(), completion_tokens: z.number(), neurons: z.number().optional() })
+		.nullish(),
+	error: z.looseObject({ message: z.string() }).optional(),
+});
+
+interface Answer {
+	text: string;
+	usage?: z.output<typeof Chunk>["usage"];
+	/** Milliseconds. Absent if there is no text. */
+	firstText?: number;
+	total: number;
+}
+
+export async function tryCommand(
+	model: string,
+	prompt: string,
+	{ flags, defaults }: { flags: TryFlags; defaults: Defaults },
+): Promise<number> {
+	const temporary = (await needsGateway(flags)) ? await start(flags, defaults) : undefined;
+	try {
+		const client = new GatewayClient(temporary ? { ...flags, url: temporary.url } : flags);
+		const write = flags.json ? () => {} : (text: string) => void process.stdout.write(text);
+		const answer = await stream(client, { model, prompt, flags, write });
+		if (flags.json) printJson({ model, ...answer });
+		else {
+			process.stdout.write("\n");
+			console.error(summaryOf(answer));
+		}
+		return 0;
+	} finally {
+		await temporary?.stop();
+	}
+}
+
+async function needsGateway({ url }: ConnectionFlags): Promise<boolean> {
+	if (url !== undefined || process.env.GANGLION_URL) return false;
+	const signal = AbortSignal.timeout(PROBE_MS);
+	return fetch(`${DEFAULT_URL}/health`, { signal }).then(
+		({ ok }) => !ok,
+		() => true,
+	);
+}
+
+async function start(flags: TryFlags, defaults: Defaults) {
+	const { startTemporary } = await import("../temporary-gateway.ts");
+	const gateway = await startTemporary(flags, defaults);
+	console.error(`No gateway answers on ${DEFAULT_URL}: started one for this answer.`);
+	return gateway;
+}
+
+interface Call {
+	model: string;
+	prompt: string;
+	flags: TryFlags;
+	write(text: string): void;
+}
+
+async function stream(client: GatewayClient, { model, prompt, flags, write }: Call): Promise<Answer> {
+	const startedAt = performance.now();
+	const elapsed = (): number => Math.round(performance.now() - startedAt);
+	const response = await client.send("/ai/v1/chat/completions", {
+		method: "POST",
+		body: {
+			model,
+			messages: [
+				...(flags.system === undefined ? [] : [{ role: "system", content: flags.system }]),
+				{ role: "user", content: prompt },
+			],
+			stream: true,
+			stream_options: { include_usage: true },
+			...(flags.maxTokens !== undefined && { max_tokens: flags.maxTokens }),
+		},
+	});
+	const answer: Answer = { text: "", total: 0 };
+	const parser = createParser({
+		onEvent({ data }) {
+			if (data === "[DONE]") return;
+			const { choices = [], usage, error } = Chunk.parse(JSON.parse(data));
+			if (error) throw new CommandError(`the answer was interrupted: ${error.message}`);
+			const text = choices.map(({ delta }) => delta?.content ?? "").join("");
+			if (text !== "") answer.firstText ??= elapsed();
+			answer.text += text;
+			if (usage) answer.usage = usage;
+			write(text);
+		},
+	});
+	const decoder = new TextDecoder();
+	for await (const bytes of response.body ?? []) parser.feed(decoder.decode(bytes, { stream: true }));
+	answer.total = elapsed();
+	return answer;
+}
+
+function summaryOf({ usage, firstText, total }: Answer): string {
+	const parts = [
+		...(usage ? [`${usage.prompt_tokens} + ${usage.completion_tokens} tokens`] : []),
+		...(usage?.neurons === undefined ? [] : [`${usage.neurons} neurons`]),
+		...(firstText === undefined ? [] : [`first text after ${firstText} ms`]),
+		`${total} ms`,
+	];
+	return `(${parts.join(", ")})`;
+}

@@ -1,0 +1,43 @@
+/** `ganglion usage`: what the account used, and what it cost. */
+import * as z from "zod";
+import { type ConnectionFlags, GatewayClient, queryText } from "../gateway-client.ts";
+import { printJson, table } from "../table.ts";
+
+export interface UsageFlags extends ConnectionFlags {
+	/** `YYYY-MM-DD` */
+	from?: string;
+	to?: string;
+	/** Comma-separated. */
+	by: string;
+}
+
+const Row = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
+const Usage = z.object({
+	result: z.array(Row),
+	result_info: z.looseObject({ from: z.string(), to: z.string(), totals: Row }),
+});
+const COUNTS = ["requests", "failed", "input_tokens", "cached_tokens", "output_tokens", "neurons"];
+
+export async function usageCommand(flags: UsageFlags): Promise<number> {
+	const query = queryText({ from: flags.from, to: flags.to, group_by: flags.by });
+	const { result, result_info } = await new GatewayClient(flags).envelope(`/ai/usage${query}`, Usage);
+	if (flags.json) {
+		printJson({ rows: result, ...result_info });
+		return 0;
+	}
+	const { from, to, totals } = result_info;
+	const groups = flags.by.split(",");
+	const cells = (row: z.output<typeof Row>): (string | number)[] => [
+		...groups.map((group) => String(row[group] ?? "")),
+		...COUNTS.map((count) => row[count] ?? 0),
+	];
+	const total = cells({ ...totals, [groups[0] ?? ""]: "total" });
+	console.log(`${from} to ${to} (UTC)\n`);
+	console.log(
+		table(
+			[...groups, ...COUNTS].map((title) => title.replaceAll("_", " ").toUpperCase()),
+			[...result.map(cells), total],
+		),
+	);
+	return 0;
+}

@@ -1,0 +1,103 @@
+/** Requests to a running gateway, as a caller of its HTTP API. */
+import * as z from "zod";
+
+export const DEFAULT_URL = "http://localhost:8787";
+const DEFAULT_ACCOUNT = "local";
+
+export interface ConnectionFlags {
+	url?: string;
+	account?: string;
+	json?: boolean;
+}
+
+/** A failure for the user, without a stack. */
+export class CommandError extends Error {}
+
+const Failure = z.object({
+	errors: z.array(z.object({ code: z.number().optional(), message: z.string() })).min(1),
+});
+const OpenAiFailure = z.object({ error: z.object({ message: z.string() }) });
+const Envelope = z.object({ result: z.unknown(), result_info: z.unknown().optional() });
+
+export class GatewayClient {
+	readonly url: string;
+	readonly account: string;
+	readonly #token: string | undefined;
+
+	/** The token comes from `GANGLION_TOKEN` only: other users of the machine can read the arguments of a process. */
+	constructor({ url, account }: ConnectionFlags, env: NodeJS.ProcessEnv = process.env) {
+		this.url = (url ?? (env.GANGLION_URL || DEFAULT_URL)).replace(/\/+$/, "");
+		this.account = account ?? (env.GANGLION_ACCOUNT || DEFAULT_ACCOUNT);
+		this.#token = env.GANGLION_TOKEN || undefined;
+	}
+
+	/** The result of a v4 route of the account, parsed by `schema`. `path`: below `/client/v4/accounts/{account}`. */
+	async result<T>(path: string, schema: z.ZodType<T>, { method, body }: RequestOptions = {}): Promise<T> {
+		return (await this.envelope(path, z.object({ result: schema }), { method, body })).result;
+	}
+
+	/** The complete reply of a v4 route. */
+	async envelope<T>(path: string, schema: z.ZodType<T>, options: RequestOptions = {}): Promise<T> {
+		const response = await this.send(path, options);
+		const reply: unknown = await response.json();
+		const { error, data } = schema.safeParse(Envelope.safeParse(reply).success ? reply : undefined);
+		if (error) throw new CommandError(`${this.url} is not a gateway, or has another version`);
+		return data;
+	}
+
+	/** Throws a `CommandError` unless the status is successful. */
+	async send(path: string, { method = "GET", body }: RequestOptions = {}): Promise<Response> {
+		const url = `${this.url}/client/v4/accounts/${encodeURIComponent(this.account)}${path}`;
+		const response = await fetch(url, {
+			method,
+			headers: {
+				...(body !== undefined && { "content-type": "application/json" }),
+				...(this.#token !== undefined && { authorization: `Bearer ${this.#token}` }),
+			},
+			...(body !== undefined && { body: JSON.stringify(body) }),
+		}).catch((error: unknown) => {
+			throw new CommandError(`no gateway answers on ${this.url}: ${reasonOf(error)}
+Start one (ganglion dev), or set --url or GANGLION_URL.`);
+		});
+		if (!response.ok) throw await failureOf(response, this.#token !== undefined);
+		return response;
+	}
+}
+
+interface RequestOptions {
+	method?: string | undefined;
+	body?: unknown;
+}
+
+function reasonOf(error: unknown): string {
+	const { cause = error } = error instanceof Error ? error : {};
+	const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+	return String(code ?? (cause instanceof Error ? cause.message : cause));
+}
+
+async function failureOf(response: Response, hasToken: boolean): Promise<CommandError> {
+	const text = await response.text();
+	const { status } = response;
+	const hint = status === 401 && !hasToken ? "\nSet GANGLION_TOKEN to a token of the account." : "";
+	return new CommandError(`${messageIn(text) ?? "the gateway refused the request"} (HTTP ${status})${hint}`);
+}
+
+function messageIn(text: string): string | undefined {
+	let reply: unknown;
+	try {
+		reply = JSON.parse(text);
+	} catch {
+		return undefined;
+	}
+	const { data: v4 } = Failure.safeParse(reply);
+	if (v4)
+		return v4.errors.map(({ code, message }) => (code ? `${message} [code: ${code}]` : message)).join("\n");
+	return OpenAiFailure.safeParse(reply).data?.error.message;
+}
+
+/** `""` or `?a=b`, without the parameters that are absent. */
+export function queryText(parameters: Readonly<Record<string, string | undefined>>): string {
+	const set = Object.entries(parameters).filter((pair): pair is [string, string] => pair[1] !== undefined);
+	const text = new URLSearchParams(set).toString();
+	return text && `?${text}`;
+}

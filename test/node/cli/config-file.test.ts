@@ -1,0 +1,91 @@
+/** Variables and secrets of a configuration, compared with those that wrangler reads from the same files. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { unstable_getVarsForDev as getVarsForDev, unstable_readConfig as readConfig } from "wrangler";
+import { readVariables } from "../../../scripts/config-file.ts";
+
+let folder = "";
+beforeEach(() => {
+	folder = mkdtempSync(join(tmpdir(), "ganglion-config-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const write = (name: string, text: string): string => {
+	const file = join(folder, name);
+	writeFileSync(file, text);
+	return file;
+};
+
+/** What wrangler reads. */
+function expected(config: string, env?: string): { vars: object; secrets: object } {
+	const { vars, userConfigPath } = readConfig({ config, env }, { hideWarnings: true });
+	const bindings = Object.entries(getVarsForDev(userConfigPath, undefined, vars, env, true));
+	const pick = (secret: boolean) =>
+		Object.fromEntries(
+			bindings
+				.filter(([, { type }]) => (type === "secret_text") === secret)
+				.map(([name, binding]) => [name, secret ? binding.value : vars[name]]),
+		);
+	return { vars: pick(false), secrets: pick(true) };
+}
+
+const JSONC = `{
+	// a comment
+	"name": "x",
+	"vars": { "TEXT": "a", "ROUTES": { "*": [] }, },
+	"env": { "staging": { "vars": { "TEXT": "staging" } }, "empty": {} },
+}`;
+const TOML = 'name = "x"\n[vars]\nTEXT = "a"\nNUMBER = 3\n[env.staging.vars]\nTEXT = "b"\n';
+
+describe("readVariables", () => {
+	it.each([
+		["wrangler.jsonc", JSONC, undefined],
+		["wrangler.jsonc", JSONC, "staging"],
+		["wrangler.jsonc", JSONC, "empty"],
+		["wrangler.toml", TOML, undefined],
+		["wrangler.toml", TOML, "staging"],
+	])("reads %s like wrangler", (name, text, env) => {
+		const config = write(name, text);
+		const { vars, secrets } = readVariables({ config, env });
+		expect({ vars, secrets }).toEqual(expected(config, env));
+	});
+
+	const FILES = {
+		".dev.vars": "A=1\nB='two words' # comment\nTEXT=secret\n",
+		".dev.vars.staging": "A=staging\n",
+		".env": "A=env\nC=$A/c\nD=x\n",
+		".env.local": "A=local\n",
+		".env.staging": "D=staging\n",
+		".env.staging.local": "A=staging-local\n",
+	};
+	it.each([
+		[[".dev.vars", ".env"], undefined],
+		[[".dev.vars", ".dev.vars.staging"], "staging"],
+		[[".dev.vars", ".env.staging"], "staging"],
+		[[".env", ".env.local", ".env.staging"], undefined],
+		[[".env", ".env.local", ".env.staging", ".env.staging.local"], "staging"],
+		[[".env"], undefined],
+		[[], undefined],
+	] as const)("reads secrets from %j like wrangler, environment %s", (names, env) => {
+		const config = write("wrangler.jsonc", JSONC);
+		for (const name of names) write(name, FILES[name]);
+		const { vars, secrets } = readVariables({ config, env });
+		expect({ vars, secrets }).toEqual(expected(config, env));
+		expect(Object.keys(secrets).length > 0).toBe(names.length > 0);
+	});
+
+	it("reads the secrets of a folder without a configuration", () => {
+		write(".dev.vars", "KEY=1");
+		expect(readVariables({ folder })).toEqual({ vars: {}, secrets: { KEY: "1" } });
+	});
+
+	it("names the Ai binding", () =>
+		expect(readVariables({ config: write("w.json", '{"ai":{"binding":"AI"}}') }).ai).toBe("AI"));
+
+	it("refuses vars that are no object", () =>
+		expect(() => readVariables({ config: write("w.json", '{"vars":"KEY=secret"}') })).toThrow(
+			/w\.json: vars: /,
+		));
+});

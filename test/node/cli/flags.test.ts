@@ -1,0 +1,83 @@
+import { describe, expect, it } from "vitest";
+import {
+	readBackend,
+	readCount,
+	readHost,
+	readPort,
+	readPorts,
+	readRoute,
+	settingsOfFlags,
+} from "../../../cli/flags.ts";
+import { ConfigError } from "../../../src/config/index.ts";
+
+describe("--backend", () => {
+	it.each([
+		["ollama=http://localhost:11434", { name: "ollama", kind: "ollama", url: "http://localhost:11434" }],
+		["gpu=http://gpu-1:8000/v1", { name: "gpu", kind: "openai", url: "http://gpu-1:8000/v1" }],
+		["gpu=tei+https://gpu-1:8080", { name: "gpu", kind: "tei", url: "https://gpu-1:8080" }],
+		["a=http://h/v1?x=y", { name: "a", kind: "openai", url: "http://h/v1?x=y" }],
+	])("reads %s", (text, backend) => expect(readBackend(text)).toEqual([backend]));
+
+	it.each(["ollama", "=http://localhost", "ollama=localhost:11434", "a=Vllm+http://h"])(
+		"refuses %s",
+		(text) => expect(() => readBackend(text)).toThrow("Expected NAME=URL"),
+	);
+});
+
+describe("--route", () => {
+	it.each([
+		["@cf/meta/*=ollama:llama3.2:3b", { pattern: "@cf/meta/*", backend: "ollama", model: "llama3.2:3b" }],
+		["*=gpu", { pattern: "*", backend: "gpu" }],
+		["*=gpu:meta-llama/Llama-3.1=x", { pattern: "*", backend: "gpu", model: "meta-llama/Llama-3.1=x" }],
+	])("reads %s", (text, route) => expect(readRoute(text)).toEqual([route]));
+
+	it.each(["*", "=gpu", "*=:model"])("refuses %s", (text) =>
+		expect(() => readRoute(text)).toThrow("Expected PATTERN=BACKEND"),
+	);
+});
+
+describe("settings of flags", () => {
+	const backend = readBackend("b=http://b/v1");
+	const route = readRoute("x=a:second", readRoute("x=b:first"));
+
+	it("change nothing without flags", () => expect(settingsOfFlags({ BACKENDS: "{" }, {})).toEqual({}));
+
+	it("come before those of the file, and keep the order of the targets", () => {
+		const settings = {
+			BACKENDS: '{"a":{"kind":"openai","url":"http://a"},"b":{"kind":"tei","url":"http://old"}}',
+			ROUTES: { y: [{ backend: "a" }], x: [{ backend: "a" }] },
+		};
+		const { BACKENDS, ROUTES } = settingsOfFlags(settings, { backend, route });
+		expect(BACKENDS).toEqual({
+			b: { kind: "openai", url: "http://b/v1" },
+			a: { kind: "openai", url: "http://a" },
+		});
+		expect(JSON.stringify(ROUTES)).toBe(
+			'{"x":[{"backend":"b","model":"first"},{"backend":"a","model":"second"}],"y":[{"backend":"a"}]}',
+		);
+	});
+
+	it("accept settings that are absent or empty", () => {
+		expect(settingsOfFlags({ ROUTES: "" }, { backend })).toEqual({
+			BACKENDS: { b: { kind: "openai", url: "http://b/v1" } },
+			ROUTES: {},
+		});
+	});
+
+	it("refuse a setting that is no object", () =>
+		expect(() => settingsOfFlags({ BACKENDS: "[" }, { backend })).toThrow(ConfigError));
+});
+
+describe("numbers and addresses", () => {
+	it("have limits", () => {
+		expect(readPort()("65535")).toBe(65_535);
+		for (const text of ["0", "65536", "80a", "", "-1", "1e3"])
+			expect(() => readPort()(text)).toThrow("from 1 to 65535");
+		expect(readPorts("11434,8080")).toEqual([11_434, 8080]);
+		expect(() => readPorts("11434,")).toThrow();
+		expect(readCount("7")).toBe(7);
+		for (const text of ["0", "1.5", "x"]) expect(() => readCount(text)).toThrow("above 0");
+		expect(readHost("[::1]")).toBe("::1");
+		expect(() => readHost("")).toThrow("Expected an address");
+	});
+});

@@ -1,0 +1,182 @@
+/**
+ * The packed package in an empty folder, without wrangler and the other tools of this project, under the Node of the machine, which
+ * may be older than the project's. `workerd` is a link to this checkout, so that no registry is needed.
+ */
+import { execFileSync, spawn } from "node:child_process";
+import {
+	existsSync,
+	lstatSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	realpathSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "../../../bench/contenders.ts";
+import { ganglion, type Result } from "./run.ts";
+
+const MAX_MEGABYTES = 200;
+const MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+
+/** Without the folders of npm scripts, which contain the project's own Node. */
+const PATH = (process.env.PATH ?? "")
+	.split(delimiter)
+	.filter((folder) => !folder.includes("node_modules"))
+	.join(delimiter);
+const systemNode = execFileSync("node", ["-p", "process.execPath"], {
+	env: { ...process.env, PATH },
+	encoding: "utf8",
+}).trim();
+
+let folder = "";
+beforeAll(() => {
+	folder = realpathSync(mkdtempSync(join(tmpdir(), "ganglion-empty-")));
+	const npm = (...args: string[]) =>
+		execFileSync("npm", args, { cwd: folder, env: { ...process.env, PATH, HOME: folder }, stdio: "pipe" });
+	npm("pack", "--silent", "--ignore-scripts", "--pack-destination", folder, resolve("."));
+	const [tarball = ""] = readdirSync(folder).filter((name) => name.endsWith(".tgz"));
+	const overrides = { workerd: `file:${resolve("node_modules/workerd")}` };
+	writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, overrides }));
+	npm("install", "--offline", "--no-audit", "--no-fund", `./${tarball}`);
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const run = (args: readonly string[], env: Record<string, string> = {}): Promise<Result> =>
+	ganglion(args, {
+		node: systemNode,
+		cli: join(folder, "node_modules/.bin/ganglion"),
+		cwd: folder,
+		env: { HOME: folder, PATH, ...env },
+	});
+
+/** Files by their inodes: the runtime may have a second name, which uses no space. */
+function filesIn(path: string): [inode: number, bytes: number][] {
+	const { ino, size, isDirectory } = statOf(path);
+	return isDirectory ? readdirSync(path).flatMap((name) => filesIn(join(path, name))) : [[ino, size]];
+}
+
+function statOf(path: string): { ino: number; size: number; isDirectory: boolean } {
+	const stat = lstatSync(path);
+	return { ino: stat.ino, size: stat.size, isDirectory: stat.isDirectory() };
+}
+
+describe("the installed package", () => {
+	it("brings the runtime and nothing else, in at most 200 MB", () => {
+		const modules = join(folder, "node_modules");
+		expect(readdirSync(modules).filter((name) => !name.startsWith("."))).toEqual(["ganglion", "workerd"]);
+		// The runtime is a file of `workerd`, or of a package for the platform.
+		const runtime = resolve("node_modules/@cloudflare");
+		const platforms = readdirSync(runtime).filter((name) => name.startsWith("workerd-"));
+		const installed = [
+			join(modules, "ganglion"),
+			realpathSync(join(modules, "workerd")),
+			...platforms.map((name) => join(runtime, name)),
+		];
+		const sizes = new Map(installed.flatMap(filesIn));
+		const bytes = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+		expect(bytes / 2 ** 20).toBeLessThan(MAX_MEGABYTES);
+	});
+
+	it("streams a first answer with one command, and leaves nothing behind", async () => {
+		const before = readdirSync(folder);
+		const prompt = "Reply with exactly: hello there";
+		const { code, stdout, stderr } = await run(["try", MODEL, prompt, "--no-local-engines"]);
+		expect(stderr).toMatch(
+			/^(No gateway answers on .*\n)?\(\d+ \+ 2 tokens, [\d.]+ neurons, first text after \d+ ms, \d+ ms\)\n$/,
+		);
+		expect({ code, stdout }).toEqual({ code: 0, stdout: "hello there\n" });
+		expect(readdirSync(folder)).toEqual(before);
+	});
+
+	it("runs dev with the settings of the folder, reloads them, and keeps its accounts there", async () => {
+		const port = await freePort();
+		const config = join(folder, "ganglion.jsonc");
+		const write = (pattern: string) =>
+			writeFileSync(
+				config,
+				`{ // routes\n"vars": { "ROUTES": { "${pattern}": [{ "backend": "simulator" }] } } }`,
+			);
+		write("@cf/meta/*");
+		const child = spawn(
+			systemNode,
+			[join(folder, "node_modules/.bin/ganglion"), "dev", "--port", String(port), "--log-format", "json"],
+			{ cwd: folder, env: { ...process.env, PATH, HOME: folder } },
+		);
+		let output = "";
+		const until = (pattern: RegExp) => expect.poll(() => output, { timeout: 60_000 }).toMatch(pattern);
+		child.stdout.on("data", (chunk) => {
+			output += chunk;
+		});
+		try {
+			await until(/"message":"ready"/);
+			const { routes, url } = JSON.parse(output.split("\n")[0] ?? "");
+			expect(routes).toEqual(["@cf/meta/*       ->  simulator", "everything else  ->  simulator"]);
+			const answer = await fetch(`${url}/client/v4/accounts/local/ai/run/${MODEL}`, {
+				method: "POST",
+				body: '{"prompt":"Reply with exactly: hi"}',
+			});
+			expect(await answer.json()).toMatchObject({ result: { response: "hi" } });
+			write("@cf/qwen/*");
+			await until(/"message":"reloaded".*@cf\/qwen/);
+			const exit = new Promise((done) => child.once("exit", done));
+			child.kill("SIGTERM");
+			expect(await exit).toBe(0);
+			expect(existsSync(join(folder, ".ganglion/objects"))).toBe(true);
+		} finally {
+			child.kill("SIGKILL");
+			rmSync(config);
+		}
+	});
+
+	it("refuses a second gateway with the same state", async () => {
+		const port = String(await freePort());
+		const args = [
+			"serve",
+			"--backend",
+			"gpu=http://127.0.0.1:9/v1",
+			"--route",
+			"*=gpu:a/b:c",
+			"--port",
+			port,
+		];
+		const child = spawn(systemNode, [join(folder, "node_modules/.bin/ganglion"), ...args], {
+			cwd: folder,
+			env: { ...process.env, PATH, HOME: folder },
+		});
+		let output = "";
+		child.stdout.on("data", (chunk) => {
+			output += chunk;
+		});
+		try {
+			await expect.poll(() => output, { timeout: 60_000 }).toMatch(/is ready[\s\S]*Open files/);
+			expect(output).toContain("*  ->  gpu (http://127.0.0.1:9/v1) a/b:c");
+			const second = await run([...args.slice(0, -1), String(await freePort())]);
+			expect(second.code).toBe(1);
+			expect(second.stderr).toMatch(
+				/^cannot keep state in .*: another gateway uses it: give each its own --state\n$/,
+			);
+		} finally {
+			child.kill("SIGTERM");
+			await new Promise((done) => child.once("exit", done));
+		}
+	});
+
+	it("has the version of the package, and completions for the shells", async () => {
+		const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+		expect((await run(["--version"])).stdout).toBe(`${version}\n`);
+		for (const shell of ["bash", "zsh", "fish"]) {
+			const { code, stdout } = await run(["completion", shell]);
+			expect(code).toBe(0);
+			expect(stdout).toContain("ganglion");
+			if (shell === "bash") execFileSync("bash", ["-n"], { input: stdout });
+		}
+		expect((await run(["complete", "--", "token", ""])).stdout).toMatch(
+			/^create\t[^\n]*\nlist\t[^\n]*\nrevoke\t/,
+		);
+		expect((await run(["complete", "--", "serve", "--log-format", ""])).stdout).toMatch(/^text\t\njson\t\n/);
+	});
+});

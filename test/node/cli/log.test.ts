@@ -1,0 +1,74 @@
+import { once } from "node:events";
+import { PassThrough } from "node:stream";
+import { describe, expect, it } from "vitest";
+import { Log, type LogFormat, type LogLevel } from "../../../cli/log.ts";
+
+const FAILURE =
+	'{"time":"2026-11-22T12:30:05.123Z","requestId":"r1","code":7009,"failure":"upstreamUnavailable","backend":"vllm","attempt":2,"upstream":{"status":500}}';
+
+function start(format: LogFormat, level: LogLevel = "info") {
+	const lines: string[] = [];
+	const log = new Log({
+		format,
+		level,
+		now: () => new Date("2026-11-22T00:00:00Z"),
+		out: (line) => lines.push(`out ${line}`),
+		err: (line) => lines.push(`err ${line}`),
+	});
+	return { log, lines };
+}
+
+async function follow(log: Log, text: string): Promise<void> {
+	const stream = new PassThrough();
+	log.follow(stream, "error");
+	stream.end(text);
+	await once(stream, "close");
+}
+
+describe("the log", () => {
+	it("writes messages for people as they are", () => {
+		const { log, lines } = start("text");
+		log.info("\nready\n", { message: "ready", url: "http://x" });
+		log.error("failed");
+		expect(lines).toEqual(["out \nready\n", "err failed"]);
+	});
+
+	it("writes one object per line, with fields instead of the text for people", () => {
+		const { log, lines } = start("json");
+		log.info("\nready on\n", { message: "ready", url: "http://x" });
+		log.warn(" two\nlines ");
+		expect(lines).toEqual([
+			'out {"time":"2026-11-22T00:00:00.000Z","level":"info","message":"ready","url":"http://x"}',
+			'out {"time":"2026-11-22T00:00:00.000Z","level":"warn","message":"two\\nlines"}',
+		]);
+	});
+
+	it("leaves out lines below its level", () => {
+		const { log, lines } = start("text", "error");
+		log.info("a");
+		log.warn("b");
+		log.error("c");
+		expect(lines).toEqual(["err c"]);
+		const silent = start("json", "none");
+		silent.log.error("c");
+		expect(silent.lines).toEqual([]);
+	});
+
+	it("keeps the fields of the Worker's lines, and wraps the runtime's own", async () => {
+		const { log, lines } = start("json");
+		await follow(log, `${FAILURE}\n\nkj/async.c++: failed\n{"not json\n`);
+		expect(lines).toEqual([
+			`out {"level":"error",${FAILURE.slice(1)}`,
+			'out {"time":"2026-11-22T00:00:00.000Z","level":"error","message":"kj/async.c++: failed"}',
+			'out {"time":"2026-11-22T00:00:00.000Z","level":"error","message":"{\\"not json"}',
+		]);
+	});
+
+	it("shows the Worker's lines to people as one short line", async () => {
+		const { log, lines } = start("text");
+		await follow(log, `${FAILURE}\n`);
+		expect(lines).toEqual([
+			'err 12:30:05.123 upstreamUnavailable 7009 backend=vllm attempt=2 upstream={"status":500} (request r1)',
+		]);
+	});
+});

@@ -1,0 +1,32 @@
+/** Runs the built `ganglion` and collects its output. */
+import { execFile } from "node:child_process";
+import { resolve } from "node:path";
+
+export interface Result {
+	code: number;
+	stdout: string;
+	stderr: string;
+}
+
+export const CLI = resolve("dist/cli/index.js");
+
+interface Options {
+	env?: Record<string, string>;
+	cwd?: string;
+	/** Instead of the Node of this process. */
+	node?: string;
+	cli?: string;
+}
+
+export function ganglion(
+	args: readonly string[],
+	{ env = {}, cwd, node = process.execPath, cli = CLI }: Options = {},
+): Promise<Result> {
+	const { INIT_CWD: _, GANGLION_URL: __, GANGLION_TOKEN: ___, ...inherited } = process.env;
+	return new Promise((done) => {
+		const options = { env: { ...inherited, NO_COLOR: "1", ...env }, ...(cwd !== undefined && { cwd }) };
+		const child = execFile(node, [cli, ...args], options, (error, stdout, stderr) => {
+			done({ code: error ? (child.exitCode ?? 1) : 0, stdout, stderr });
+		});
+	});
+}
