@@ -1,22 +1,25 @@
 /** The modules of the Worker that a command runs. */
 import { join } from "node:path";
 import { modulesIn } from "../miniflare/modules.ts";
+import { DIST } from "../scripts/root.ts";
 import type { WorkerSpec } from "../scripts/workerd.ts";
 
 /** Set by the build of the package. */
 declare const IS_PACKAGE: boolean | undefined;
 
-/** In the package: the built Worker. In the project: the sources, bundled into `folder` at each start. */
+/** In the package: the built Worker. In the project: the sources, bundled into `folder` at each start, with the
+ * console. */
 export async function workerModules(folder: string): Promise<WorkerSpec["modules"]> {
 	// In this form esbuild removes the import from the package.
 	if (typeof IS_PACKAGE === "undefined") {
-		const [{ bundleWorker }, { stop }] = await Promise.all([
+		const [{ buildConsole }, { bundleWorker }, { stop }] = await Promise.all([
+			import("../scripts/console.ts"),
 			import("../scripts/worker.ts"),
 			import("esbuild"),
 		]);
-		await bundleWorker(folder);
+		await Promise.all([bundleWorker(folder), buildConsole()]);
 		await stop();
 		return modulesIn(folder);
 	}
-	return modulesIn(join(import.meta.dirname, "../worker"));
+	return modulesIn(join(DIST, "worker"));
 }

@@ -5,4 +5,5 @@ import { join } from "node:path";
 declare const IS_PACKAGE: boolean | undefined;
 
 export const ROOT = join(import.meta.dirname, typeof IS_PACKAGE === "undefined" ? ".." : "../..");
+/** Folder of what is built. */
 export const DIST = join(ROOT, "dist");
