@@ -2,7 +2,7 @@
 import tab from "@bomb.sh/tab/commander";
 import { Command, Option } from "commander";
 import { clientCommands } from "./client-commands.ts";
-import { type ConfigFlags, type Defaults, fromUserFolder } from "./config-location.ts";
+import { type ConfigFlags, type Defaults, pathFrom } from "./config-location.ts";
 import {
 	engineOptions,
 	localEngineOptions,
@@ -76,17 +76,17 @@ function runCommands(ganglion: Command, defaults: Defaults, finish: (code: numbe
 		.command("backup")
 		.description("copy the state of a gateway, also while it runs")
 		.addOption(stateOption(defaults))
-		.requiredOption("--to <folder>", "folder of the copy, which must not exist", fromUserFolder)
+		.requiredOption("--to <folder>", "folder of the copy, which must not exist", pathFrom(defaults))
 		.action(async (flags) => {
 			const { backupCommand } = await import("./commands/backup.ts");
 			finish(await backupCommand(flags));
 		});
 }
 
-const stateOption = ({ state }: Defaults): Option =>
+const stateOption = (defaults: Defaults): Option =>
 	new Option("--state <folder>", "folder of accounts, tokens and bills")
-		.argParser(fromUserFolder)
-		.default(state ?? fromUserFolder(DEFAULT_STATE), DEFAULT_STATE);
+		.argParser(pathFrom(defaults))
+		.default(defaults.state ?? pathFrom(defaults)(DEFAULT_STATE), DEFAULT_STATE);
 
 function gatewayCommand(parent: Command, name: string, defaults: Defaults): Command {
 	return engineOptions(withConfig(parent.command(name)))

@@ -2,7 +2,7 @@
  * The packed package in an empty folder, without wrangler and the other tools of this project, under the Node of the machine, which
  * may be older than the project's. `workerd` is a link to this checkout, so that no registry is needed.
  */
-import { execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import {
 	existsSync,
 	lstatSync,
@@ -64,6 +64,14 @@ function statOf(path: string): { ino: number; size: number; isDirectory: boolean
 	return { ino: stat.ino, size: stat.size, isDirectory: stat.isDirectory() };
 }
 
+/** The runtime is a process of its own, so the command must end by itself. */
+async function stop(child: ChildProcess): Promise<number | null> {
+	if (child.exitCode !== null) return child.exitCode;
+	const exit = new Promise<number | null>((done) => child.once("exit", done));
+	child.kill("SIGTERM");
+	return exit;
+}
+
 describe("the installed package", () => {
 	it("brings the runtime and nothing else, in at most 200 MB", () => {
 		const modules = join(folder, "node_modules");
@@ -122,12 +130,10 @@ describe("the installed package", () => {
 			expect(await answer.json()).toMatchObject({ result: { response: "hi" } });
 			write("@cf/qwen/*");
 			await until(/"message":"reloaded".*@cf\/qwen/);
-			const exit = new Promise((done) => child.once("exit", done));
-			child.kill("SIGTERM");
-			expect(await exit).toBe(0);
+			expect(await stop(child)).toBe(0);
 			expect(existsSync(join(folder, ".ganglion/objects"))).toBe(true);
 		} finally {
-			child.kill("SIGKILL");
+			await stop(child);
 			rmSync(config);
 		}
 	});
@@ -160,8 +166,7 @@ describe("the installed package", () => {
 				/^cannot keep state in .*: another gateway uses it: give each its own --state\n$/,
 			);
 		} finally {
-			child.kill("SIGTERM");
-			await new Promise((done) => child.once("exit", done));
+			await stop(child);
 		}
 	});
 

@@ -22,7 +22,7 @@ export function ganglion(
 	args: readonly string[],
 	{ env = {}, cwd, node = process.execPath, cli = CLI }: Options = {},
 ): Promise<Result> {
-	const { INIT_CWD: _, GANGLION_URL: __, GANGLION_TOKEN: ___, ...inherited } = process.env;
+	const { GANGLION_URL: _, GANGLION_TOKEN: __, ...inherited } = process.env;
 	return new Promise((done) => {
 		const options = { env: { ...inherited, NO_COLOR: "1", ...env }, ...(cwd !== undefined && { cwd }) };
 		const child = execFile(node, [cli, ...args], options, (error, stdout, stderr) => {
