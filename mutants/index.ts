@@ -8,8 +8,8 @@
  */
 import { join } from "node:path";
 import { readOptions } from "../scripts/options.ts";
-import { stopWith } from "../scripts/settings.ts";
 import { ROOT } from "../scripts/root.ts";
+import { stopWith } from "../scripts/settings.ts";
 import { progressTo } from "../soak/progress.ts";
 import { AREAS } from "./areas.ts";
 import { type Candidate, candidatesIn, choose, isEquivalent } from "./candidates.ts";

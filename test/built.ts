@@ -4,8 +4,22 @@ import { readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 const ROOT = resolve(import.meta.dirname, "..");
-const SOURCES = ["src", "miniflare", "scripts", "cli", "package-lock.json", "tsconfig.json", "wrangler.jsonc"];
-const BUILT = ["worker/index.js", "miniflare/index.js", "miniflare/index.d.ts", "cli/index.js", "NOTICES.txt"];
+const SOURCES = [
+	"src",
+	"miniflare",
+	"scripts",
+	"cli",
+	"package-lock.json",
+	"tsconfig.json",
+	"wrangler.jsonc",
+];
+const BUILT = [
+	"worker/index.js",
+	"miniflare/index.js",
+	"miniflare/index.d.ts",
+	"cli/index.js",
+	"NOTICES.txt",
+];
 
 export default function setup(): void {
 	const builtAt = BUILT.map((file) => modifiedAt(join("dist", file)));

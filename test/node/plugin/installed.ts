@@ -43,7 +43,14 @@ export function installExample(): Project {
 		execFileSync("npm", args, { cwd: folder, env: env as NodeJS.ProcessEnv, stdio: "pipe" });
 
 	copyExample("local-binding", folder);
-	writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module", overrides: { workerd: `file:${join(MODULES, "workerd")}` } }));
+	writeFileSync(
+		join(folder, "package.json"),
+		JSON.stringify({
+			private: true,
+			type: "module",
+			overrides: { workerd: `file:${join(MODULES, "workerd")}` },
+		}),
+	);
 	npm("pack", "--silent", "--ignore-scripts", "--pack-destination", folder, resolve("."));
 	const [tarball = ""] = readdirSync(folder).filter((name) => name.endsWith(".tgz"));
 	npm("install", "--offline", "--no-audit", "--no-fund", `./${tarball}`);

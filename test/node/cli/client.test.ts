@@ -1,0 +1,158 @@
+/** The commands that call a running gateway, against `ganglion serve` with an operator's token. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "../../../bench/contenders.ts";
+import { runScript, type Script } from "../script.ts";
+import { CLI, ganglion, type Result } from "./run.ts";
+
+const ADMIN_TOKEN = "an-admin-token-of-a-test-with-32-characters";
+const MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+
+let folder = "";
+let url = "";
+let server: Script;
+beforeAll(async () => {
+	folder = mkdtempSync(join(tmpdir(), "ganglion-client-"));
+	const port = await freePort();
+	url = `http://127.0.0.1:${port}`;
+	server = runScript(CLI, ["serve", "--port", String(port), "--state", join(folder, "state")], {
+		env: { ADMIN_TOKEN, DEFAULT_BACKEND: "simulator" },
+	});
+	expect(await server.until(/Open files|error/)).toContain(`Ganglion is ready on ${url}`);
+});
+afterAll(async () => {
+	server.kill("SIGTERM");
+	await server.exit;
+	rmSync(folder, { recursive: true, force: true });
+});
+
+const run = (args: readonly string[], token = ADMIN_TOKEN): Promise<Result> =>
+	ganglion(args, { env: { GANGLION_URL: url, GANGLION_ACCOUNT: "acme", GANGLION_TOKEN: token } });
+
+async function json<T>(args: readonly string[]): Promise<T> {
+	const { code, stdout, stderr } = await run([...args, "--json"]);
+	expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+	return JSON.parse(stdout);
+}
+
+describe("ganglion token", () => {
+	it("creates a token that runs models, lists it, and revokes it", async () => {
+		expect((await run(["token", "list"])).stdout).toBe("The account has no tokens.\n");
+		const created = await run([
+			"token",
+			"create",
+			"shop",
+			"--permission",
+			"Workers AI Run",
+			"--daily-neurons",
+			"500",
+		]);
+		expect(created.code).toBe(0);
+		expect(created.stderr).toMatch(/^Token [0-9a-f]{32} of account acme\. Its value is shown only once:\n$/);
+		const token = created.stdout.trim();
+
+		const answer = await run(["try", MODEL, "Reply with exactly: good morning"], token);
+		expect(answer.stdout).toBe("good morning\n");
+		expect(answer.stderr).toMatch(/^\(\d+ \+ 2 tokens, [\d.]+ neurons, first text after \d+ ms, \d+ ms\)\n$/);
+
+		const { stdout } = await run(["token", "list"]);
+		expect(stdout).toMatch(
+			/^ID +NAME +STATUS +EXPIRES +PERMISSIONS\n[0-9a-f]{32} +shop +active +never +Workers AI Run\n$/,
+		);
+		const [listed] = await json<{ limits: object; value?: string }[]>(["token", "list"]);
+		expect(listed).toMatchObject({ limits: { daily_neurons: 500 } });
+		expect(listed).not.toHaveProperty("value");
+
+		expect((await run(["token", "revoke", "shop"])).stdout).toMatch(
+			/^Token [0-9a-f]{32} \(shop\) is revoked\.\n$/,
+		);
+		const refused = await run(["try", MODEL, "hi"], token);
+		expect(refused.code).toBe(1);
+		expect(refused.stderr).toMatch(/^error: .*\(HTTP 401\)\n$/);
+		const again = await run(["token", "revoke", "shop"]);
+		expect([again.code, again.stderr]).toEqual([1, 'error: account acme has no token "shop"\n']);
+	});
+});
+
+describe("ganglion models", () => {
+	it("lists what matches, with task, window and price", async () => {
+		const { stdout } = await run(["models", "llama-3.3"]);
+		expect(stdout).toMatch(/^MODEL +TASK +CONTEXT +PRICE \(USD\)\n/);
+		expect(stdout).toContain(
+			`${MODEL}  Text Generation  24000    0.293 per M input tokens, 2.253 per M output tokens\n`,
+		);
+		const all = await json<{ task: { name: string } }[]>(["models", "--task", "Text Embeddings"]);
+		expect(all.length).toBeGreaterThan(3);
+		expect(new Set(all.map(({ task }) => task.name))).toEqual(new Set(["Text Embeddings"]));
+		expect((await run(["models", "no-such-model"])).stdout).toBe("No model matches.\n");
+	});
+});
+
+describe("ganglion explain", () => {
+	it("shows the engines and the cost, and exits with 1 for a request that would fail", async () => {
+		const { code, stdout } = await run(["explain", MODEL, "Hi"]);
+		expect(code).toBe(0);
+		expect(stdout).toMatch(
+			/^@cf\/meta\/llama-3\.3-70b-instruct-fp8-fast {2}\(Text Generation\)\n {2}1\. simulator: the default backend.*\n {2}price \(model\): \d+ neurons per M input tokens, .*\n {2}reserves at most [\d.]+ neurons\n$/,
+		);
+		const file = join(folder, "body.json");
+		writeFileSync(file, '{"prompt":"Hi","max_tokens":1}');
+		const { estimate } = await json<{ estimate: object }>(["explain", MODEL, "--body", `@${file}`]);
+		expect(estimate).toMatchObject({ output_tokens: 1 });
+		const wrong = await run(["explain", MODEL, "--body", '{"prompt":1}']);
+		expect(wrong.code).toBe(1);
+		expect(wrong.stdout).toMatch(/✗ .*prompt/);
+		expect((await run(["explain", MODEL, "--body", "{"])).stderr).toMatch(
+			/^error: option '--body <json>' argument '\{' is invalid/,
+		);
+	});
+});
+
+describe("ganglion usage", () => {
+	it("shows counts per group, and their total", async () => {
+		await run(["try", MODEL, "Reply with exactly: one"]);
+		const { rows, totals } = await json<{
+			rows: { model: string; requests: number }[];
+			totals: { requests: number };
+		}>(["usage", "--by", "model"]);
+		expect(rows.map(({ model }) => model)).toEqual([MODEL]);
+		expect(totals.requests).toBe(rows[0]?.requests);
+		const { stdout } = await run(["usage", "--by", "model"]);
+		const lines = stdout.split("\n");
+		expect(lines[0]).toMatch(/^\d{4}-\d\d-\d\d to \d{4}-\d\d-\d\d \(UTC\)$/);
+		expect(lines[2]).toMatch(
+			/^MODEL +REQUESTS +FAILED +INPUT TOKENS +CACHED TOKENS +OUTPUT TOKENS +NEURONS$/,
+		);
+		expect(lines[4]).toMatch(/^total +\d+ +0 /);
+		const wrong = await run(["usage", "--by", "nothing"]);
+		expect([wrong.code, wrong.stdout]).toEqual([1, ""]);
+		expect(wrong.stderr).toMatch(/^error: .*group_by/);
+	});
+});
+
+describe("a mistake", () => {
+	it("names the address that does not answer, and the token that is missing", async () => {
+		const port = await freePort();
+		const { code, stderr } = await run(["models", "--url", `http://127.0.0.1:${port}`]);
+		expect(code).toBe(1);
+		expect(stderr).toBe(
+			`error: no gateway answers on http://127.0.0.1:${port}: ECONNREFUSED\nStart one (ganglion dev), or set --url or GANGLION_URL.\n`,
+		);
+		expect((await run(["usage"], "")).stderr).toMatch(
+			/\(HTTP 401\)\nSet GANGLION_TOKEN to a token of the account\.\n$/,
+		);
+	});
+
+	it.each([
+		[["tokn"], /^error: unknown command 'tokn'\n\(Did you mean token\?\)/],
+		[["serve", "--port", "0"], /Expected a number from 1 to 65535\./],
+		[["backup"], /^error: required option '--to <folder>' not specified/],
+		[["try", MODEL], /^error: missing required argument 'prompt'/],
+	])("in %j is explained", async (args, message) => {
+		const { code, stderr } = await run(args);
+		expect(code).toBe(1);
+		expect(stderr).toMatch(message);
+	});
+});
