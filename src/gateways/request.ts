@@ -55,14 +55,6 @@ export interface PlannedStep {
 /** Yields the steps of a request. It receives the answer to each before it yields the next. */
 export type StepPlan = AsyncGenerator<PlannedStep, void, Response | undefined>;
 
-/** Tries the steps in order until one succeeds. */
-export async function* inOrder(steps: readonly GatewayStep[]): StepPlan {
-	for (const [index, step] of steps.entries()) {
-		const response = yield { step, index, hasFallback: index < steps.length - 1 };
-		if (response?.ok) return;
-	}
-}
-
 export interface GatewayRequest {
 	account: string;
 	settings: GatewaySettings;

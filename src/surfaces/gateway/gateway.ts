@@ -32,11 +32,12 @@ import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { callGemini, type GeminiCall, splitMethod } from "../gemini/gemini-call.ts";
 import { OPENAI_ROUTES } from "../openai/openai.ts";
-import { type OpenaiRoute, onlyFor } from "../openai/openai-route.ts";
+import type { OpenaiRoute } from "../openai/openai-route.ts";
+import { onlyFor } from "../openai/route-dialect.ts";
 import { type DynamicRequest, dynamicPlan, dynamicRouteName } from "./dynamic-plan.ts";
 import { gatewayFailure } from "./gateway-failure.ts";
 import { stepBody } from "./model-in-gateway.ts";
-import { authorOfSlug, WORKERS_AI } from "./provider-names.ts";
+import { authorOfSlug, compatModel, WORKERS_AI } from "./provider-names.ts";
 import { type PlanContext, runInGateway } from "./run-in-gateway.ts";
 import { usageObserver } from "./usage-observer.ts";
 
@@ -220,14 +221,6 @@ function openaiStep(route: OpenaiRoute, { fields }: Inputs, idOf: (model: string
 	const model = idOf(body.model);
 	const inputs = { fields: { ...body, model } };
 	return { model, dialect: onlyFor(route), inputs, wrap: WRAPS.bare, run: route.run };
-}
-
-/** `workers-ai/@cf/…` is a model of Workers AI, `{slug}/{model}` one of another provider. Throws 2008 without a provider. */
-function compatModel(name: string): string {
-	const slash = name.indexOf("/");
-	const [slug, model] = [name.slice(0, slash), name.slice(slash + 1)];
-	if (slug === WORKERS_AI) return model;
-	return `${authorOfSlug(slug)}/${model}`;
 }
 
 /** SDKs write the slashes of a model's id as `%2F`. */

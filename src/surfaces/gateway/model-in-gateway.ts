@@ -5,15 +5,18 @@
  */
 import { type AiError, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
-import type { GatewayOptions } from "../../gateways/options.ts";
-import { type GatewayStep, inOrder, type StepBody } from "../../gateways/request.ts";
+import { openaiChat } from "../../dialects/chat/openai-route.ts";
+import { type GatewayOptions, mergedOptions } from "../../gateways/options.ts";
+import type { GatewayStep, StepBody, StepPlan } from "../../gateways/request.ts";
 import { DEFAULT_GATEWAY } from "../../gateways/settings.ts";
 import { isThirdPartyId } from "../../models/third-party.ts";
 import type { InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
-import { slugOf } from "./provider-names.ts";
-import { runInGateway } from "./run-in-gateway.ts";
+import { onlyFor, type RouteDialect } from "../openai/route-dialect.ts";
+import { dynamicPlan, dynamicRouteName } from "./dynamic-plan.ts";
+import { compatModel, slugOf } from "./provider-names.ts";
+import { type PlanContext, runInGateway } from "./run-in-gateway.ts";
 import { usageObserver } from "./usage-observer.ts";
 
 /** The header of the REST routes. */
@@ -52,19 +55,44 @@ export async function runModel(
 ): Promise<Response> {
 	const { request } = call;
 	if (gateway.id === undefined) return call.respond(await (call.run ?? run)(request, services), request.id);
-	const step = modelStep(call, gateway.options, services);
+	const plan = (context: PlanContext): StepPlan => planOf(call, gateway.options, { context, services });
 	return runInGateway(
 		{
 			caller: request.caller,
 			gateway: gateway.id,
 			options: gateway.options,
-			plan: () => inOrder([step]),
+			plan,
 			signal: request.signal,
 			failure: (error) => call.failure(error, request.id),
 		},
 		services,
 	);
 }
+
+/** A model that names a dynamic route takes the body of a chat (`dynamic-plan.ts`). */
+async function* planOf(
+	call: ModelCall,
+	options: GatewayOptions,
+	{ context, services }: { context: PlanContext; services: Services },
+): StepPlan {
+	const { request } = call;
+	const name = dynamicRouteName(request.model);
+	if (name === undefined) {
+		yield { step: modelStep(call, options, services), index: 0 };
+		return;
+	}
+	const body = request.inputs.fields;
+	const stepFor = (compat: string, modelOptions: GatewayOptions): GatewayStep => {
+		const model = compatModel(compat);
+		const inputs = { fields: isRecord(body) ? { ...body, model } : body };
+		const chat = { ...call, request: { ...request, model, inputs, dialect: onlyFor(CHAT) } };
+		return modelStep(chat, mergedOptions(modelOptions, options), services);
+	};
+	const facts = { metadata: options.metadata ?? {}, body, headers: {} };
+	yield* dynamicPlan({ name, facts, index: 0, stepFor }, context, services);
+}
+
+const CHAT: RouteDialect = { dialect: openaiChat, task: "Text Generation" };
 
 function modelStep(call: ModelCall, options: GatewayOptions, services: Services): GatewayStep {
 	const { request, endpoint, format } = call;

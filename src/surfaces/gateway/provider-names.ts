@@ -37,3 +37,12 @@ export function slugOf(model: string): string {
 	const author = authorOf(model);
 	return SLUG_OF_AUTHOR.get(author) ?? author;
 }
+
+/** `workers-ai/@cf/…` is a model of Workers AI, `{slug}/{model}` one of another provider. Returns its id in the
+ * catalogue. Throws 2008 for an unknown provider. */
+export function compatModel(name: string): string {
+	const slash = name.indexOf("/");
+	const [slug, model] = [name.slice(0, slash), name.slice(slash + 1)];
+	if (slug === WORKERS_AI) return model;
+	return `${authorOfSlug(slug)}/${model}`;
+}

@@ -14,7 +14,7 @@ import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { mapEvents } from "../../streams/sse.ts";
 import { countPromptTokens } from "../openai/count-tokens.ts";
-import { onlyFor } from "../openai/openai-route.ts";
+import { onlyFor } from "../openai/route-dialect.ts";
 import { countRequest } from "../rate-limited.ts";
 
 export const GEMINI_ROUTE = { dialect: geminiContent, task: "Text Generation" } as const;

@@ -1,29 +1,16 @@
-/** One of OpenAI's or Anthropic's routes: its format, the models that it takes, and how it runs one. */
+/** One of OpenAI's or Anthropic's routes, and how it runs a model. */
 import type { Context } from "hono";
-import { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
-import type { Dialect } from "../../dialects/dialect.ts";
 import { anthropicMessages } from "../../dialects/messages/messages.ts";
 import { optionsInHeaders } from "../../gateways/options.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { type FailureFormat, openAiFailure } from "../../http/failure-formats.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
 import type { Call } from "../../http/route.ts";
-import { inputFamily } from "../../models/family.ts";
-import type { Model } from "../../models/model.ts";
-import type { TaskTitle } from "../../models/tasks.ts";
 import type { Inputs } from "../../pipeline/request.ts";
 import type { run } from "../../pipeline/run.ts";
 import { gatewayOfHeaders, runModel } from "../gateway/model-in-gateway.ts";
-
-/** The format of a route, and the models that it takes. */
-export interface RouteDialect {
-	dialect: Dialect;
-	/** The task, in the catalogue, of the models that the route takes. */
-	task: TaskTitle;
-	/** For a route that takes only some models of its task. */
-	accepts?(model: Model): boolean;
-}
+import { onlyFor, type RouteDialect } from "./route-dialect.ts";
 
 export interface OpenaiRoute extends RouteDialect {
 	/** One line of the OpenAPI document. */
@@ -67,14 +54,3 @@ export async function infer(
 		services,
 	);
 }
-
-/** The dialect of a route, for models of its task and for ad hoc models, whose task is unknown. */
-export const onlyFor =
-	({ dialect, task, accepts }: RouteDialect) =>
-	(model: Model): Dialect => {
-		const { decides } = inputFamily(model);
-		const isAccepted = model.task === task && !decides && (accepts?.(model) ?? true);
-		if (isAccepted || model.status === "adhoc") return dialect;
-		const reason = decides ? "it decides and does not chat, at /ai/run" : `its task is ${model.task}`;
-		throw new AiError("noSuchModel", `No such model ${model.id} or task: ${reason}`);
-	};

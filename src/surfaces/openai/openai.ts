@@ -46,7 +46,8 @@ import { countRequest } from "../rate-limited.ts";
 import { countPromptTokens } from "./count-tokens.ts";
 import { runEach } from "./image-batch.ts";
 import { MODEL_ROUTES, MODELS } from "./model-routes.ts";
-import { infer, type OpenaiRoute, onlyFor } from "./openai-route.ts";
+import { infer, type OpenaiRoute } from "./openai-route.ts";
+import { onlyFor } from "./route-dialect.ts";
 
 const RESPONSES: OpenaiRoute = {
 	dialect: responses,

@@ -8,7 +8,7 @@ import { BY_MODEL, type Call, defineRoutes, pathParameter, type Route } from "..
 import { explain } from "../../pipeline/explain.ts";
 import { AI, below } from "../bases.ts";
 import { OPENAI_ROUTES } from "../openai/openai.ts";
-import { onlyFor } from "../openai/openai-route.ts";
+import { onlyFor } from "../openai/route-dialect.ts";
 import { isNamed, requestOf } from "./run.ts";
 
 /** OpenAI's routes whose requests have exactly one plan. A route with its own `run` may split a request. */

@@ -65,6 +65,38 @@ describe("the binding with a gateway", () => {
 		expect(await response.text()).toMatch(/^data: \{"response":"Hi"[\s\S]*data: \[DONE\]\n\n$/);
 	});
 
+	it("runs a dynamic route with the body of a chat", async () => {
+		const services = testServices({ vars: PROVIDER_VARS, fetch: hello().fetch });
+		const gateway = `gw-${crypto.randomUUID()}`;
+		const next = (elementId: string) => ({ elementId });
+		await services.deployedRoutes.change("local", async (routes) => {
+			const route = await routes.create(gateway, "support", [
+				{ id: "start", type: "start", outputs: { next: next("model") } },
+				{
+					id: "model",
+					type: "model",
+					properties: { provider: "openai", model: "gpt-5" },
+					outputs: { success: next("end") },
+				},
+				{ id: "end", type: "end" },
+			]);
+			if (typeof route === "object") await routes.deploy(gateway, route.id, route.version.id);
+		});
+		const response = await wireOf(services).fetch(
+			new Request("https://workers-binding.ai/ai-gateway/run?version=3", {
+				...json("POST", { inputs: MESSAGES, options: { gateway: { id: gateway } } }),
+				headers: { "content-type": "application/json", "cf-consn-model-id": "dynamic/support" },
+			}),
+			{ caller: CALLER },
+		);
+		expect(await response.json()).toMatchObject({
+			object: "chat.completion",
+			choices: [{ message: { content: "Hello" } }],
+		});
+		expect(response.headers.get("cf-aig-model")).toBe("gpt-5");
+		expect(response.headers.get("cf-aig-provider")).toBe("openai");
+	});
+
 	it("fails in the format that the class reads, also with the list of AI Gateway", async () => {
 		const run = binding({ vars: ENGINE_VARS, fetch: hello().fetch });
 		const options = { gateway: { id: "mine" } };

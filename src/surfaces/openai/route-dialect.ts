@@ -1,0 +1,25 @@
+/** The format of one of OpenAI's or Anthropic's routes, and the models that it takes. */
+import { AiError } from "../../core/errors.ts";
+import type { Dialect } from "../../dialects/dialect.ts";
+import { inputFamily } from "../../models/family.ts";
+import type { Model } from "../../models/model.ts";
+import type { TaskTitle } from "../../models/tasks.ts";
+
+export interface RouteDialect {
+	dialect: Dialect;
+	/** The task, in the catalogue, of the models that the route takes. */
+	task: TaskTitle;
+	/** For a route that takes only some models of its task. */
+	accepts?(model: Model): boolean;
+}
+
+/** The dialect of a route, for models of its task and for ad hoc models, whose task is unknown. */
+export const onlyFor =
+	({ dialect, task, accepts }: RouteDialect) =>
+	(model: Model): Dialect => {
+		const { decides } = inputFamily(model);
+		const isAccepted = model.task === task && !decides && (accepts?.(model) ?? true);
+		if (isAccepted || model.status === "adhoc") return dialect;
+		const reason = decides ? "it decides and does not chat, at /ai/run" : `its task is ${model.task}`;
+		throw new AiError("noSuchModel", `No such model ${model.id} or task: ${reason}`);
+	};
