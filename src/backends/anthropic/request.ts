@@ -13,7 +13,7 @@ import { verbatimBody, verbatimConversation, verbatimExtras, withBreakpoints } f
 export interface Request {
 	body: Record<string, unknown>;
 	/** Set: the arguments of its call are the answer. */
-	answerTool?: AnswerTool;
+	answerTool?: AnswerTool | undefined;
 	/** The caller gets the reply in the format of the API. */
 	verbatim?: true;
 }
@@ -60,7 +60,7 @@ export function requestOf(input: ChatInput, call: Call): Request {
 		...(Object.keys(output_config).length > 0 && { output_config }),
 		stream: input.stream,
 	};
-	return answerTool ? { body, answerTool } : { body };
+	return { body, answerTool };
 }
 
 /** Appends the instruction `last`. */

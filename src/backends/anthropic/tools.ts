@@ -20,8 +20,8 @@ type AnthropicChoice =
 
 export interface Offer {
 	tools: AnthropicTool[];
-	/** Absent: the model decides. */
-	choice?: AnthropicChoice;
+	/** `undefined`: the model decides. */
+	choice: AnthropicChoice | undefined;
 }
 
 /** `undefined` if there are no tools. */
@@ -30,8 +30,7 @@ export function offerOf(input: ChatInput, traits: Traits): Offer | undefined {
 	if (allowed.length === 0) return undefined;
 	const choice = choiceOf(tool_choice);
 	const tools = allowed.map((tool) => toolOf(tool, traits));
-	if (input.parallel_tool_calls !== false || choice?.type === "none")
-		return choice ? { tools, choice } : { tools };
+	if (input.parallel_tool_calls !== false || choice?.type === "none") return { tools, choice };
 	return { tools, choice: { ...(choice ?? { type: "auto" }), disable_parallel_tool_use: true } };
 }
 
@@ -78,26 +77,23 @@ const MAX_NAME_CHARS = 64;
 
 export function formatOf({ response_format, tools }: ChatInput, traits: Traits): Format {
 	if (!response_format || response_format.type === "text") return { kind: "text" };
-	const schema = schemaOf(response_format);
-	if (!schema)
+	const named = response_format.type === "json_schema" ? response_format.json_schema : undefined;
+	const schema = named?.schema;
+	if (!named || !isRecord(schema))
 		return {
 			kind: "instruction",
 			text: "Answer with one JSON object and nothing else: no words around it, no code fence.",
 		};
 	const grammar = traits.grammar ? grammarOf(schema) : undefined;
 	if (grammar) return { kind: "grammar", schema: grammar };
-	if (!tools?.length) return { kind: "tool", tool: answerTool(response_format, schema) };
+	if (!tools?.length) return { kind: "tool", tool: answerTool(named, schema) };
 	const text = `Unless you call a tool, answer with JSON that is valid for this JSON Schema and nothing else: no words around it, no code fence.\n${JSON.stringify(schema)}`;
 	return { kind: "instruction", text };
 }
 
-function schemaOf(format: ResponseFormat): Record<string, unknown> | undefined {
-	const schema = format.type === "json_schema" ? format.json_schema.schema : undefined;
-	return isRecord(schema) ? schema : undefined;
-}
+type NamedSchema = Extract<ResponseFormat, { type: "json_schema" }>["json_schema"];
 
-function answerTool(format: ResponseFormat, schema: Record<string, unknown>): AnswerTool {
-	const { name, description } = format.type === "json_schema" ? format.json_schema : { name: "" };
+function answerTool({ name, description }: NamedSchema, schema: Record<string, unknown>): AnswerTool {
 	const tool = {
 		name: name.replaceAll(/[^\w-]/g, "_").slice(0, MAX_NAME_CHARS) || "answer",
 		description: description ?? "Gives the answer to the user, in the form that is wanted.",

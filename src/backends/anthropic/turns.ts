@@ -101,8 +101,8 @@ export const isPrefilled = ({ messages }: Conversation): boolean => messages.at(
 
 /** Whether the conversation ends with tool results, without the thinking blocks before the calls. */
 export function lacksThoughts({ messages }: Conversation): boolean {
-	const answersCalls = messages.at(-1)?.content.some(({ type }) => type === "tool_result") ?? false;
-	return answersCalls && !isThought(messages.at(-2)?.content[0]);
+	const answersCalls = messages.at(-1)?.content.some(({ type }) => type === "tool_result");
+	return answersCalls === true && !isThought(messages.at(-2)?.content[0]);
 }
 
 export const isThought = (block: Block | undefined): boolean =>

@@ -77,7 +77,42 @@ describe("grammarOf", () => {
 		});
 	});
 
+	it("keeps `nullable: false` out, and moves the other format and item counts to the description", () => {
+		expect(
+			grammarOf(
+				object({
+					a: { type: "string", nullable: false },
+					b: { type: "array", items: TEXT, minItems: 0 },
+					c: { type: ["object", "null"], properties: { d: TEXT } },
+				}),
+			),
+		).toEqual(
+			closed({
+				a: TEXT,
+				b: { type: "array", items: TEXT, minItems: 0 },
+				c: { type: ["object", "null"], properties: { d: TEXT }, additionalProperties: false },
+			}),
+		);
+	});
+
+	it("follows references in definitions of both names, and only where they are used", () => {
+		const definitions = { A: object({ b: TEXT }), Unused: object({ c: { $ref: "#/definitions/Unused" } }) };
+		expect(grammarOf({ ...object({ a: { $ref: "#/definitions/A" } }), definitions })).toEqual({
+			...closed({ a: { $ref: "#/definitions/A" } }),
+			definitions: { A: closed({ b: TEXT }), Unused: closed({ c: { $ref: "#/definitions/Unused" } }) },
+		});
+		expect(grammarOf(object({ a: { $ref: "#/$defs/Missing" } }))).toEqual(
+			closed({ a: { $ref: "#/$defs/Missing" } }),
+		);
+	});
+
 	it.each([
+		["a value that may be null by another keyword", object({ a: { type: "string", nullable: true } })],
+		["properties that are no object", object({ a: { type: "object", properties: [TEXT] } })],
+		["alternatives that are no list", object({ a: { anyOf: TEXT } })],
+		["an alternative that cannot be converted", object({ a: { anyOf: [TEXT, true] } })],
+		["a reference that is no text", object({ a: { $ref: 1 } })],
+		["an object without fields", object({ a: object({}) })],
 		["no object", { type: "array", items: TEXT }],
 		["nothing", undefined],
 		["true", true],

@@ -128,6 +128,32 @@ describe("a message as a completion", () => {
 		expect(choices[0]).toMatchObject({ finish_reason: "stop", stop_reason: "END" });
 	});
 
+	it("accepts thinking blocks without their texts", async () => {
+		const content = [{ type: "thinking", signature: "s" }, { type: "redacted_thinking" }];
+		const { choices } = await read({ type: "message", content });
+		expect(choices[0]?.message).toEqual({
+			role: "assistant",
+			content: "",
+			thinking_blocks: [{ type: "thinking", thinking: "", signature: "s" }],
+		});
+	});
+
+	it.each([
+		[{ input_tokens: 3 }, { prompt_tokens: 3, completion_tokens: 0, total_tokens: 3 }],
+		[{ output_tokens: 4 }, { prompt_tokens: 0, completion_tokens: 4, total_tokens: 4 }],
+	])("counts %j", async (usage, expected) => {
+		const counted = await read({ type: "message", content: [], usage });
+		expect(counted.usage).toEqual({
+			...expected,
+			prompt_tokens_details: { cached_tokens: 0, cache_creation_tokens: 0 },
+		});
+	});
+
+	it("has no usage without counts", async () => {
+		const usage = { cache_read_input_tokens: 5, input_tokens: null };
+		expect(await read({ type: "message", content: [], usage })).not.toHaveProperty("usage");
+	});
+
 	it("accepts a message with content only", async () => {
 		expect(await read({ type: "message", content: [{ type: "text", text: "hi" }] })).toEqual({
 			id: "chatcmpl-uuid-1",
@@ -154,6 +180,10 @@ describe("a message as a completion", () => {
 		]);
 		const list = await answering({ type: "array" }, { answer: [1, 2] });
 		expect(list.choices[0]?.message.content).toBe("[1,2]");
+		const missing = await answering({ type: "array" }, {});
+		expect(missing.choices[0]?.message.content).toBe("null");
+		const empty = await answering({ type: "object" }, null as unknown as object);
+		expect(empty.choices[0]?.message.content).toBe("{}");
 	});
 });
 

@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { ChatInput, ChatMessage, ChatTool } from "../../../src/tasks/text-generation/types.ts";
+import type {
+	ChatInput,
+	ChatMessage,
+	ChatTool,
+	ContentPart,
+} from "../../../src/tasks/text-generation/types.ts";
 import { failureOf, KEY } from "../upstream.ts";
 import { ask, bodyOf, named } from "./ask.ts";
 
@@ -89,6 +94,7 @@ describe("a request", () => {
 
 	it("sends top_p only without temperature, and neither to models without sampling", async () => {
 		expect(await bodyOf({ top_p: 0.9, top_k: 0 })).not.toHaveProperty("top_k");
+		expect(await bodyOf({ top_k: 1 })).toMatchObject({ top_k: 1 });
 		expect(await bodyOf({ top_p: 0.9 })).toMatchObject({ top_p: 0.9 });
 		const body = await bodyOf({ temperature: 0.5, top_k: 3 }, named("claude-opus-4-7"));
 		expect(body).not.toHaveProperty("temperature");
@@ -137,6 +143,7 @@ describe("a conversation", () => {
 				{ role: "system", content: "One." },
 				user("hi"),
 				{ role: "developer", content: [text("Two.") as never, text("Three.") as never] },
+				{ role: "system", content: [{ type: "image_url", image_url: { url: "https://a.test/b.png" } }] },
 			],
 		});
 		expect(body.system).toBe("One.\n\nTwo.\n\nThree.");
@@ -235,7 +242,31 @@ describe("a conversation", () => {
 		]);
 	});
 
+	it("ignores calls and thinking blocks of a user", async () => {
+		const tool_calls = [call("c", "look", "{}")];
+		const thinking_blocks = [{ type: "redacted_thinking" as const, data: "x" }];
+		expect(await messagesOf({ role: "user", content: "a", tool_calls, thinking_blocks })).toEqual([
+			{ role: "user", content: [text("a")] },
+		]);
+	});
+
+	it("omits parts without their fields, except files", async () => {
+		const parts = [{ type: "text" }, { type: "refusal" }, { type: "image_url" }] as ContentPart[];
+		expect(await messagesOf(user(parts))).toEqual([
+			{ role: "user", content: [{ type: "image", source: { type: "url", url: "" } }] },
+		]);
+		expect(await failureOf(ask({ messages: [user([{ type: "file" }])] }).answer)).toMatchObject({
+			description: "The backend 'lab' takes files by their content, not by an id",
+		});
+	});
+
 	it("removes trailing white space of an assistant prefill", async () => {
+		const prefill = (...content: string[]) => content.map((said) => ({ type: "text" as const, text: said }));
+		expect(await messagesOf(user("a"), { role: "assistant", content: prefill("b ", "c ") })).toEqual([
+			{ role: "user", content: [text("a")] },
+			{ role: "assistant", content: [text("b "), text("c")] },
+		]);
+		expect(await messagesOf(user("a "))).toEqual([{ role: "user", content: [text("a ")] }]);
 		expect(await messagesOf(user("a"), { role: "assistant", content: "The answer is \n" })).toEqual([
 			{ role: "user", content: [text("a")] },
 			{ role: "assistant", content: [text("The answer is")] },
@@ -409,6 +440,10 @@ describe("thinking", () => {
 		}
 	});
 
+	it("is requested for a conversation without messages", async () => {
+		expect(await bodyOf({ ...HIGH, messages: [] })).toMatchObject({ thinking: { type: "enabled" } });
+	});
+
 	it("is disabled", async () => {
 		expect(await bodyOf({ reasoning_effort: null })).not.toHaveProperty("thinking");
 		expect(
@@ -504,6 +539,44 @@ describe("the answer format", () => {
 		expect(beside.system).toContain(
 			'JSON Schema and nothing else: no words around it, no code fence.\n{"type":"object"}',
 		);
+	});
+
+	it.each([
+		["a person", "a_person"],
+		["", "answer"],
+		["n".repeat(65), "n".repeat(64)],
+	])("has a tool with a valid name for %j", async (name, expected) => {
+		const json_schema = { name, schema: { type: "string" }, description: "A name." };
+		const { tools } = await bodyOf({ response_format: { type: "json_schema", json_schema } });
+		expect(tools).toEqual([
+			{
+				name: expected,
+				description: "A name.",
+				input_schema: { type: "object", properties: { answer: { type: "string" } }, required: ["answer"] },
+			},
+		]);
+	});
+
+	it("keeps both kinds of definitions at the root of the tool's arguments", async () => {
+		const schema = { anyOf: [{ $ref: "#/definitions/a" }], definitions: { a: { type: "string" } } };
+		const { tools } = await bodyOf(formed(schema));
+		expect(tools).toMatchObject([
+			{
+				input_schema: {
+					type: "object",
+					properties: { answer: { anyOf: [{ $ref: "#/definitions/a" }] } },
+					required: ["answer"],
+					definitions: { a: { type: "string" } },
+				},
+			},
+		]);
+	});
+
+	it("is an instruction for a schema that is no object", async () => {
+		for (const schema of [undefined, true])
+			expect((await bodyOf(formed(schema))).system).toBe(
+				"Answer with one JSON object and nothing else: no words around it, no code fence.",
+			);
 	});
 
 	it("is absent for text", async () => {

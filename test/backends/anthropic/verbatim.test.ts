@@ -93,6 +93,11 @@ describe("a request for a model of Anthropic", () => {
 		expect(sent).not.toHaveProperty("thinking");
 	});
 
+	it("has its own limit if the account sets none", async () => {
+		const body = { max_tokens: 4000, thinking: { type: "enabled", budget_tokens: 2000 } };
+		expect(await bodyOf(asked(body, { max_tokens: undefined }), {}, OWN)).toMatchObject(body);
+	});
+
 	it("continues an answer of another target", async () => {
 		const input = asked({ thinking: { type: "adaptive" } });
 		const messages: ChatMessage[] = [...(input.messages ?? []), { role: "assistant", content: "The " }];
@@ -189,6 +194,41 @@ describe("a request for another model, routed to Claude", () => {
 		expect(joined).toBe(`Be short.\n\n${instruction}`);
 	});
 
+	it("removes trailing white space of a prefill, and continues an answer of another target", async () => {
+		const prefill = { role: "assistant", content: [said("The ")] };
+		const input = asked({ messages: [{ role: "user", content: "hi" }, prefill] });
+		expect((await bodyOf(input)).messages).toEqual([
+			{ role: "user", content: [said("hi")] },
+			{ role: "assistant", content: [said("The")] },
+		]);
+		const continued: ChatMessage[] = [...(input.messages ?? []), { role: "assistant", content: "answer " }];
+		expect((await bodyOf({ ...input, messages: continued })).messages).toEqual([
+			{ role: "user", content: [said("hi")] },
+			{ role: "assistant", content: [said("The ")] },
+			{ role: "assistant", content: [said("answer")] },
+		]);
+	});
+
+	it("keeps a breakpoint of the conversation, and omits fields without a value", async () => {
+		const tool = { type: "function", function: { name: "look" } } as const;
+		const sent = { name: "look", input_schema: { type: "object", properties: {} } };
+		const empty = { cache_control: null, metadata: null, service_tier: null };
+		const bare = await bodyOf(
+			asked({ ...empty, tools: [{ name: "look", cache_control: null }] }, { tools: [tool] }),
+		);
+		expect(bare).toEqual({
+			model: "claude-sonnet-4-5-20250929",
+			max_tokens: 100,
+			messages: [{ role: "user", content: [said("hi")] }],
+			tools: [sent],
+			stream: false,
+		});
+		expect(await bodyOf(asked({ ...BREAK, tools: "no list" }, { tools: [tool] }))).toMatchObject({
+			...BREAK,
+			tools: [sent],
+		});
+	});
+
 	it("returns a chat completion", async () => {
 		const { choices } = await outputOf(ask(asked({})));
 		expect(choices[0]?.message).not.toHaveProperty("verbatim");
@@ -217,6 +257,12 @@ describe("signed thinking blocks", () => {
 			],
 			thinking: { type: "enabled" },
 		});
+	});
+
+	it("are one block before the calls", async () => {
+		const block = { type: "thinking", thinking: "Hm.", signature: "sig" } as const;
+		const sent = await bodyOf({ messages: conversation([block]), reasoning_effort: "low" });
+		expect(sent).toMatchObject({ thinking: { type: "enabled" } });
 	});
 
 	it("disable thinking if they are missing", async () => {
