@@ -110,8 +110,10 @@ function filePart(file: string, bareType: string | undefined, call: Call): Part 
 	const inline = splitDataUrl(file);
 	if (inline) return { inlineData: { mimeType: inline.contentType, data: inline.base64 } };
 	if (/^https?:/i.test(file)) {
-		const extension = /\.(\w+)$/.exec(URL.parse(file)?.pathname ?? "")?.[1]?.toLowerCase() ?? "";
-		const mimeType = TYPES_OF_EXTENSIONS[extension];
+		const extension = URL.parse(file)
+			?.pathname.match(/\.(\w+)$/)?.[1]
+			?.toLowerCase();
+		const mimeType = extension && TYPES_OF_EXTENSIONS[extension];
 		return { fileData: { fileUri: file, ...(mimeType && { mimeType }) } };
 	}
 	if (bareType !== undefined && /^[\w+/=\s-]+$/.test(file))

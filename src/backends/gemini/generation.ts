@@ -20,7 +20,10 @@ function generationOf(model: string): number | undefined {
 	return named[1] === undefined ? Number.POSITIVE_INFINITY : Number(named[1]);
 }
 
-export const signsCalls = (model: string): boolean => (generationOf(model) ?? 0) >= LEVELS_SINCE;
+export function signsCalls(model: string): boolean {
+	const generation = generationOf(model);
+	return generation !== undefined && generation >= LEVELS_SINCE;
+}
 
 /** The minimum of 2.5 Pro, whose thinking cannot be disabled. */
 const MIN_PRO_BUDGET = 128;

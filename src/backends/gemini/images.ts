@@ -23,7 +23,7 @@ const ASPECT_RATIOS = [...IMAGEN_ASPECT_RATIOS, "2:3", "3:2", "4:5", "5:4", "21:
 export const generateImage: Handler<"text-to-image"> = async (input, call) => {
 	if (input.mask) throw unsupported(call, "has no input for masks");
 	const data = IMAGEN.test(call.target.model) ? await predict(input, call) : await generate(input, call);
-	const image = data === undefined ? undefined : imageIn(data);
+	const image = data && imageIn(data);
 	if (!image) throw failureOfContent(call, "answered with something that is not an image");
 	return image;
 };
@@ -32,14 +32,14 @@ const PredictReply = z.looseObject({
 	predictions: z.array(z.looseObject({ bytesBase64Encoded: z.string().nullish() })).nullish(),
 });
 
-async function predict(input: ImageInput, call: Call): Promise<string | undefined> {
+async function predict(input: ImageInput, call: Call): Promise<string | null | undefined> {
 	if (input.images.length > 0) throw unsupported(call, "has no input for images to start from");
 	const parameters = { sampleCount: 1, aspectRatio: nearest(input, IMAGEN_ASPECT_RATIOS) };
 	const body = { instances: [{ prompt: input.prompt }], parameters };
 	const { predictions } = await postJson(call, pathOf(call, "predict"), body, PredictReply);
 	// The reply is empty if the filter blocks all images.
 	if (!predictions?.length) throw filtered(call);
-	return predictions[0]?.bytesBase64Encoded ?? undefined;
+	return predictions[0]?.bytesBase64Encoded;
 }
 
 async function generate(input: ImageInput, call: Call): Promise<string | undefined> {
@@ -56,7 +56,7 @@ async function generate(input: ImageInput, call: Call): Promise<string | undefin
 	};
 	const reply = await postJson(call, pathOf(call, "generateContent"), body, GenerateReply);
 	refuseBlocked(reply, call);
-	const [candidate] = reply.candidates ?? [];
+	const candidate = reply.candidates?.[0];
 	const image = candidate?.content?.parts?.findLast(({ inlineData, thought }) => inlineData && !thought);
 	if (!image && finishReason(candidate?.finishReason || "STOP", false, call) === "content_filter")
 		throw filtered(call);

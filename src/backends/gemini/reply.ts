@@ -167,8 +167,7 @@ export function logprobsOf({ logprobsResult: sent }: CandidateReply): unknown {
 	};
 }
 
-const tokenOf = ({ token, logProbability }: z.output<typeof TokenReply>) => ({
-	token: token ?? "",
-	logprob: logProbability ?? 0,
-	bytes: [...new TextEncoder().encode(token ?? "")],
-});
+function tokenOf({ token: sent, logProbability }: z.output<typeof TokenReply>) {
+	const token = sent ?? "";
+	return { token, logprob: logProbability ?? 0, bytes: [...new TextEncoder().encode(token)] };
+}

@@ -63,7 +63,7 @@ export function refusalOf(
 			upstream,
 		});
 	const delay = error.details.find(({ retryDelay }) => retryDelay)?.retryDelay;
-	const seconds = /^(\d+(?:\.\d+)?)s$/.exec(delay ?? "")?.[1];
+	const seconds = delay?.match(/^(\d+(?:\.\d+)?)s$/)?.[1];
 	if (status !== 429 || seconds === undefined) return undefined;
 	const wait = Math.min(Math.ceil(Number(seconds)), MAX_RETRY_AFTER_SECONDS);
 	return new AiError("outOfCapacity", undefined, { upstream, retryAfter: retryAfter ?? wait });

@@ -47,6 +47,22 @@ describe("embeddings", () => {
 		expect(asking.call.requests).toHaveLength(3);
 	});
 
+	it("are one request for 100 texts", async () => {
+		const texts = Array.from({ length: 100 }, () => "a");
+		const asking = ask("text-embeddings", { texts }, () =>
+			json({ embeddings: texts.map(() => ({ values: [1] })) }),
+		);
+		expect((await outputOf(asking)).vectors).toHaveLength(100);
+		expect(asking.call.requests).toHaveLength(1);
+	});
+
+	it("keep a vector of zeros, and refuse an empty one", async () => {
+		const answering = (values: number[]) =>
+			ask("text-embeddings", { texts: ["a"], dimensions: 2 }, () => json({ embeddings: [{ values }] }));
+		expect(await outputOf(answering([0, 0]))).toEqual({ vectors: [[0, 0]] });
+		expect(await failureOf(answering([]).answer)).toMatchObject({ key: "executionFailed" });
+	});
+
 	it("rejects a reply with too few vectors", async () => {
 		const { answer } = ask("text-embeddings", { texts: ["a", "b", "c"] }, () => json(embeddings));
 		expect(await failureOf(answer)).toMatchObject({ key: "executionFailed" });
@@ -138,14 +154,24 @@ describe("an image", () => {
 		["Imagen's image", {}, onImagen],
 	])("is not retryable if %s is refused", async (_, body, options) => {
 		const { answer } = ask("text-to-image", INPUT, () => json(body), options);
-		expect(await failureOf(answer)).toMatchObject({ key: "refusedByModel", retryable: false });
+		expect(await failureOf(answer)).toMatchObject({
+			key: "refusedByModel",
+			retryable: false,
+			upstream: { backend: "lab", status: 200 },
+		});
 	});
 
 	it.each([
 		["a text alone", { candidates: [{ content: { parts: [{ text: "no" }] }, finishReason: "STOP" }] }],
 		["what is no image", { candidates: [{ content: { parts: [{ inlineData: { data: "AAAA" } }] } }] }],
-	])("rejects %s", async (_, body) => {
-		const { answer } = ask("text-to-image", INPUT, () => json(body));
-		expect(await failureOf(answer)).toMatchObject({ key: "executionFailed", retryable: true });
+		["a prediction without a file", { predictions: [{}] }, onImagen],
+		["a prediction with an empty file", { predictions: [{ bytesBase64Encoded: null }] }, onImagen],
+	])("rejects %s", async (_, body, options: AskOptions = {}) => {
+		const { answer } = ask("text-to-image", INPUT, () => json(body), options);
+		expect(await failureOf(answer)).toMatchObject({
+			key: "executionFailed",
+			description: "The backend 'lab' answered with something that is not an image",
+			retryable: true,
+		});
 	});
 });

@@ -159,6 +159,21 @@ describe("a reply", () => {
 		});
 	});
 
+	it("has logprobs without their optional fields", async () => {
+		const { choices } = await answerOf({ candidates: [{ logprobsResult: { chosenCandidates: [{}] } }] });
+		expect(choices[0]?.logprobs).toEqual({
+			content: [{ token: "", logprob: 0, bytes: [], top_logprobs: [] }],
+		});
+	});
+
+	it("is answered if a prompt is blocked after its candidates", async () => {
+		const reply = {
+			candidates: [{ content: { parts: [{ text: "a" }] } }],
+			promptFeedback: { blockReason: "OTHER" },
+		};
+		expect((await answerOf(reply)).choices[0]?.message.content).toBe("a");
+	});
+
 	it("has the finish reason", async () => {
 		expect((await answerOf(safetyJson)).choices).toEqual([
 			{
@@ -196,6 +211,7 @@ describe("a reply", () => {
 			key: "refusedByModel",
 			description: "The backend 'lab' blocked the prompt (PROHIBITED_CONTENT)",
 			retryable: false,
+			upstream: { backend: "lab", status: 200 },
 		});
 	});
 

@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { ChatInput, ChatMessage, ChatTool } from "../../../src/tasks/text-generation/types.ts";
+import type {
+	ChatInput,
+	ChatMessage,
+	ChatTool,
+	ContentPart,
+} from "../../../src/tasks/text-generation/types.ts";
 import chatJson from "../../fixtures/gemini/chat.json?raw";
 import { failureOf, json } from "../upstream.ts";
 import { ask, GOOGLE, HELLO, KEY } from "./ask.ts";
@@ -21,6 +26,12 @@ describe("the address", () => {
 		expect(url).toBe(`${GOOGLE}/v1beta/models/gemini-2.5-flash:generateContent`);
 		expect(headers.get("x-goog-api-key")).toBe(KEY);
 		expect(headers.has("authorization")).toBe(false);
+	});
+
+	it("has no key if none is configured", async () => {
+		const asking = ask("text-generation", HELLO, () => json(chatJson), { target: { key: undefined } });
+		await asking.answer;
+		expect(asking.call.requests[0]?.headers.has("x-goog-api-key")).toBe(false);
 	});
 
 	it.each([
@@ -57,6 +68,68 @@ describe("a conversation", () => {
 				{ role: "user", parts: [{ text: "What is my name?" }] },
 			],
 			generationConfig: {},
+		});
+	});
+
+	it("has one instruction, or none", async () => {
+		const hi: ChatMessage = { role: "user", content: "hi" };
+		const sent = { contents: [{ role: "user", parts: [{ text: "hi" }] }], generationConfig: {} };
+		expect(await body({ messages: [hi] })).toEqual(sent);
+		expect(await body({ messages: [{ role: "system", content: "" }, hi] })).toEqual(sent);
+		expect(await body({ messages: [{ role: "system", content: "Be brief." }, hi] })).toEqual({
+			...sent,
+			systemInstruction: { parts: [{ text: "Be brief." }] },
+		});
+	});
+
+	it("omits messages and parts without content", async () => {
+		const parts = [
+			{ type: "text", text: "" },
+			{ type: "text" },
+			{ type: "refusal", refusal: "" },
+			{ type: "refusal", refusal: "No." },
+		] as ContentPart[];
+		expect(
+			await contents([
+				{ role: "user", content: "a" },
+				{ role: "assistant", content: "" },
+				{ role: "assistant", content: null },
+				{ role: "assistant", content: parts },
+			]),
+		).toEqual([
+			{ role: "user", parts: [{ text: "a" }] },
+			{ role: "model", parts: [{ text: "No." }] },
+		]);
+	});
+
+	it.each([
+		[{ type: "input_audio" }, { inlineData: { mimeType: "audio/wav", data: "" } }],
+		[
+			{ type: "input_audio", input_audio: { data: "BBBB", format: "ogg" } },
+			{ inlineData: { mimeType: "audio/ogg", data: "BBBB" } },
+		],
+		[
+			{ type: "file", file: { file_data: "JVBERi0=" } },
+			{ inlineData: { mimeType: "application/pdf", data: "JVBERi0=" } },
+		],
+		[{ type: "image_url", image_url: { url: "https://[" } }, { fileData: { fileUri: "https://[" } }],
+		[
+			{ type: "image_url", image_url: { url: "https://a.test/b.zip" } },
+			{ fileData: { fileUri: "https://a.test/b.zip" } },
+		],
+	] as [ContentPart, object][])("has the part %j", async (part, sent) => {
+		expect(await contents([{ role: "user", content: [part] }])).toEqual([{ role: "user", parts: [sent] }]);
+	});
+
+	it.each([
+		{ type: "image_url" },
+		{ type: "image_url", image_url: { url: "AAAA" } },
+		{ type: "file", file: { file_data: "ftp://a.test/b.pdf" } },
+	] as ContentPart[])("refuses the part %j", async (part) => {
+		const messages: ChatMessage[] = [{ role: "user", content: [part] }];
+		expect(await failureOf(body({ messages }))).toMatchObject({
+			key: "engineRefused",
+			description: "The backend 'lab' has no input for a file that is neither a data: nor an http(s): URL",
 		});
 	});
 
@@ -137,6 +210,42 @@ describe("a conversation", () => {
 			},
 			{ role: "user", parts: [{ text: "So?" }] },
 		]);
+	});
+
+	it("has the results of later turns in messages of their own, with their files", async () => {
+		const png = { type: "image_url" as const, image_url: { url: "data:image/png;base64,AAAA" } };
+		const content = [{ type: "text" as const, text: "[1]" }, png];
+		const later: ChatMessage[] = [
+			{ role: "user", content: "Again?" },
+			{ role: "tool", name: "list", tool_call_id: "unknown", content },
+		];
+		const sent = await contents([{ role: "user", content: "Weather?" }, calls, ...results, ...later]);
+		expect(sent).toHaveLength(5);
+		expect(sent).toMatchObject([
+			{},
+			{},
+			{ parts: [{ functionResponse: { id: "b" } }, { functionResponse: { id: "a" } }] },
+			{ role: "user", parts: [{ text: "Again?" }] },
+			{
+				role: "user",
+				parts: [
+					{ functionResponse: { id: "unknown", name: "list", response: { output: "[1]" } } },
+					{ inlineData: { mimeType: "image/png", data: "AAAA" } },
+				],
+			},
+		]);
+	});
+
+	it.each([
+		["gemini-2.5-flash", undefined],
+		["gemma-3-27b-it", undefined],
+		["gemini-3-flash", "skip_thought_signature_validator"],
+		["gemini-flash-latest", "skip_thought_signature_validator"],
+	])("of %s marks a call without a signature with %s", async (model, thoughtSignature) => {
+		const [, turn] = (await contents([{ role: "user", content: "?" }, calls, ...results], model)) as {
+			parts: { thoughtSignature?: string }[];
+		}[];
+		expect(turn?.parts[0]?.thoughtSignature).toBe(thoughtSignature);
 	});
 
 	it("sends signatures back, and marks missing ones", async () => {
@@ -233,6 +342,10 @@ describe("sampling", () => {
 		});
 	});
 
+	it("has no number of logprobs without logprobs", async () => {
+		expect((await body({ logprobs: false, top_logprobs: 2 })).generationConfig).toEqual({});
+	});
+
 	it.each([
 		[0, 0],
 		[2_147_483_647, 2_147_483_647],
@@ -267,6 +380,7 @@ describe("sampling", () => {
 		["gemini-3.6-flash", null, { thinkingLevel: "minimal" }],
 		["gemini-3.8-flash", null, { thinkingLevel: "low" }],
 		["gemini-3.5-flash-lite", null, { thinkingLevel: "minimal" }],
+		["gemini-3.8-flash-lite", null, { thinkingLevel: "minimal" }],
 		["gemini-3-pro-preview", "minimal", { thinkingLevel: "low", includeThoughts: true }],
 		["gemini-3.1-pro-preview", "medium", { thinkingLevel: "medium", includeThoughts: true }],
 		["models/gemini-flash-latest", "high", { thinkingLevel: "high", includeThoughts: true }],
