@@ -121,7 +121,7 @@ function chooseFrom(value: unknown, choices: readonly (string | number)[]): unkn
 	if (typeof value === "number") {
 		const numbers = choices.map(Number).filter((each) => !Number.isNaN(each));
 		const [nearest] = numbers.sort((a, b) => Math.abs(a - value) - Math.abs(b - value));
-		return nearest === undefined ? undefined : choices.find((each) => Number(each) === nearest);
+		return choices.find((each) => Number(each) === nearest);
 	}
 	const text = String(value).toLowerCase();
 	return choices.find((each) => String(each).toLowerCase() === text);

@@ -64,7 +64,7 @@ export function withCancel(call: Call): { call: Call; id: string; path: string }
 		call.services.waitUntil(cancelled.catch(() => {}));
 	};
 	const cancelling: typeof fetch = (input, init) => {
-		init?.signal?.addEventListener("abort", cancel, { once: true });
+		init?.signal?.addEventListener("abort", cancel);
 		return fetch(input, init);
 	};
 	return { call: { ...call, services: { ...call.services, fetch: cancelling } }, id, path: PATH };
@@ -100,13 +100,12 @@ export async function fileOf(output: unknown, call: Call): Promise<Media> {
 }
 
 function urlsIn(output: unknown): string[] {
-	if (typeof output === "string")
-		return /^data:/i.test(output) || /^https?:$/.test(protocolOf(output)) ? [output] : [];
+	if (typeof output === "string") return FILE_PROTOCOLS.has(URL.parse(output)?.protocol) ? [output] : [];
 	if (typeof output !== "object" || output === null) return [];
 	return Object.values(output).flatMap(urlsIn);
 }
 
-const protocolOf = (text: string): string => URL.parse(text)?.protocol ?? "";
+const FILE_PROTOCOLS = new Set<string | undefined>(["data:", "http:", "https:"]);
 
 /** The metrics of Replicate's language models. */
 const COUNTS = {

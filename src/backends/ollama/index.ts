@@ -19,8 +19,6 @@ import { classifyImage, detectObjects } from "../openai/prompted-images.ts";
 import { describeImage, generateText } from "./chat.ts";
 import { embedTexts } from "./embed.ts";
 
-const NOT_FOUND = 404;
-
 const withPullHint =
 	<Name extends TaskName>(handler: Handler<Name>): Handler<Name> =>
 	(input, call) =>
@@ -30,15 +28,14 @@ const withPullHint =
 
 /** Adds the command that downloads a missing model. */
 function addPullHint(error: unknown, model: string): unknown {
-	if (!(error instanceof AiError) || error.key !== "noSuchModel" || error.upstream?.status !== NOT_FOUND)
-		return error;
+	if (!(error instanceof AiError) || error.key !== "noSuchModel") return error;
 	const { description, retryable, upstream, retryAfter, cause } = error;
 	const hint = `${description} (\`ollama pull ${model}\` fetches it)`;
 	return new AiError("noSuchModel", hint, {
 		retryable,
+		retryAfter,
 		cause,
 		...(upstream && { upstream }),
-		...(retryAfter !== undefined && { retryAfter }),
 	});
 }
 

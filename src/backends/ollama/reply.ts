@@ -95,7 +95,7 @@ const messageIn = ({ message, response, thinking }: Line): Message =>
 
 function headingIn({ created_at, model }: Line, call: Call): Heading {
 	// `NaN` for an invalid date: then the time is that of the reply.
-	const created = Math.floor(Date.parse(created_at ?? "") / 1000);
+	const created = Math.floor(Date.parse(String(created_at)) / 1000);
 	return headingOf(call, { created, model });
 }
 

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { fileOf } from "../../../src/backends/cog/predictions.ts";
 import type { ImageInput } from "../../../src/tasks/text-to-image/index.ts";
 import openApi from "../../fixtures/cog/openapi-image.json?raw";
 import predictionFile from "../../fixtures/cog/prediction-file.json?raw";
 import { outputOf } from "../ask.ts";
-import { failureOf, json } from "../upstream.ts";
+import { callOf, failureOf, json } from "../upstream.ts";
 import { ask, inputOf } from "./ask.ts";
 import { container, succeeds, takes, URL } from "./container.ts";
 
@@ -85,6 +86,36 @@ describe("an image", () => {
 		expect(asking.call.requests).toHaveLength(3);
 	});
 
+	it("has the container's type if its format is unknown", async () => {
+		expect(await outputOf(painted("data:image/x-own;base64,AAAA"))).toEqual({
+			bytes: Uint8Array.of(0, 0, 0),
+			contentType: "image/x-own",
+		});
+	});
+
+	it("is read as the file that the output names", async () => {
+		const call = callOf(paints, { target: { url: URL } });
+		expect(await fileOf("data:image/png;base64,AAAA", call)).toStrictEqual({
+			bytes: Uint8Array.of(0, 0, 0),
+			contentType: "image/png",
+		});
+		expect(await fileOf("data:;base64,AAAA", call)).toStrictEqual({ bytes: Uint8Array.of(0, 0, 0) });
+		expect(await fileOf("DATA:;base64,AAAA", call)).toStrictEqual({ bytes: Uint8Array.of(0, 0, 0) });
+	});
+
+	it.each([
+		["png", ["jpg"], undefined],
+		["jpeg", ["jpg"], "jpg"],
+		["jpeg", ["jpg", "jpeg"], "jpeg"],
+	] as const)("of the format %s, of %j, is %s", async (format, formats, expected) => {
+		const openApi = takes({ prompt: text, output_format: { enum: formats, type: "string" } });
+		const respond = container({ openApi, predict: () => json(predictionFile) });
+		expect(await inputOf(ask("text-to-image", { ...FOX, format }, respond))).toEqual({
+			prompt: "a fox",
+			...(expected && { output_format: expected }),
+		});
+	});
+
 	it("sends several input images to the list input", async () => {
 		const several = takes({ prompt: text, image: text, input_images: { type: "array" } });
 		const respond = container({ openApi: several, predict: () => json(predictionFile) });
@@ -119,6 +150,22 @@ describe("an image", () => {
 		expect(await outputOf(asking)).toEqual({ description: "A fox." });
 		expect(await inputOf(asking)).toEqual({ image: PNG_URL, question: "What?", max_new_tokens: 5 });
 	});
+
+	it("is described with the model's counts, or refused without a text", async () => {
+		const sees = takes({ image: text });
+		const metrics = { input_token_count: 3, output_token_count: 2 };
+		const described = (output: string, more = {}) =>
+			outputOf(
+				ask("image-to-text", { image }, container({ openApi: sees, predict: () => succeeds(output, more) })),
+			);
+		expect(await described("A fox.", { metrics })).toEqual({
+			description: "A fox.",
+			usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+		});
+		expect(await failureOf(described(" "))).toMatchObject({
+			description: "The backend 'lab' answered with no text",
+		});
+	});
 });
 
 describe("speech", () => {
@@ -137,6 +184,16 @@ describe("speech", () => {
 		const asking = ask("text-to-speech", input, respond);
 		expect(await outputOf(asking)).toMatchObject({ contentType: "audio/wav" });
 		expect(await inputOf(asking)).toEqual({ text: "Hi", speaker: "luna", speed: 2, output_format: "wav" });
+	});
+
+	it("has the requested format, and the container's type if its format is unknown", async () => {
+		const respond = container({
+			openApi: takes({ text, output_format: { enum: ["mp3", "wav"], type: "string" } }),
+			predict: () => succeeds("data:audio/x-own;base64,AAAA"),
+		});
+		const asking = ask("text-to-speech", { text: "Hi", encoding: "mp3" }, respond);
+		expect(await outputOf(asking)).toEqual({ bytes: Uint8Array.of(0, 0, 0), contentType: "audio/x-own" });
+		expect(await inputOf(asking)).toEqual({ text: "Hi", output_format: "mp3" });
 	});
 
 	it("omits a voice or a format that the model lacks", async () => {
@@ -179,6 +236,56 @@ describe("a transcript", () => {
 	])("accepts %s", async (_, output) => {
 		const asking = ask("speech-recognition", { audio, task: "transcribe" }, hears(output));
 		expect((await outputOf(asking)).text).toBe("Hi.");
+	});
+
+	it("has the text before a transcription, and either field of the language", async () => {
+		const segments = [{ start: 0, end: 1, text: "c" }];
+		const heard = (output: object) =>
+			outputOf(ask("speech-recognition", { audio, task: "transcribe" }, hears(output)));
+		expect(await heard({ text: "a", transcription: "b", segments })).toEqual({ text: "a", segments });
+		expect(await heard({ transcription: "b", segments })).toEqual({ text: "b", segments });
+		expect(await heard({ text: "a", detected_language: "en", language: "fr" })).toEqual({
+			text: "a",
+			language: "en",
+		});
+		expect(await heard({ text: "a", language: "fr" })).toEqual({ text: "a", language: "fr" });
+	});
+
+	it("is refused without a text", async () => {
+		const asking = ask("speech-recognition", { audio, task: "transcribe" }, hears({ language: "en" }));
+		expect(await failureOf(asking.answer)).toMatchObject({
+			description: "The backend 'lab' answered with something that is not a transcript",
+		});
+	});
+
+	it("is requested with the language, the vocabulary and the temperature", async () => {
+		const fields = { audio: text, lang: text, initial_prompt: text, temperature: { type: "number" } };
+		const input = {
+			audio,
+			task: "transcribe",
+			language: "fr",
+			prompt: "Ganglion",
+			temperature: 0.5,
+		} as const;
+		expect(await inputOf(ask("speech-recognition", input, hears("a", fields)))).toEqual({
+			audio: "data:audio/mpeg;base64,SUQz",
+			lang: "fr",
+			initial_prompt: "Ganglion",
+			temperature: 0.5,
+		});
+	});
+
+	it.each([
+		["audio/x-own", "data:audio/x-own;base64,AQI="],
+		[undefined, "data:application/octet-stream;base64,AQI="],
+	])("is of a file of unknown format with the type %s", async (contentType, url) => {
+		const file = { bytes: Uint8Array.of(1, 2), ...(contentType && { contentType }) };
+		const asking = ask(
+			"speech-recognition",
+			{ audio: file, task: "transcribe" },
+			hears("a", { audio: text }),
+		);
+		expect(await inputOf(asking)).toEqual({ audio: url });
 	});
 
 	it("requests translation by either input, and rejects models without both", async () => {

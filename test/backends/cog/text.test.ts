@@ -38,6 +38,23 @@ describe("a conversation", () => {
 		});
 	});
 
+	it("has the penalties of the model's inputs", async () => {
+		const penalties = { repetition_penalty: 1.1, frequency_penalty: 0.2, presence_penalty: 0.3 };
+		const number = { type: "number" };
+		const schema = takes({
+			prompt: text,
+			repetition_penalty: number,
+			frequency_penalty: number,
+			presence_penalty: number,
+		});
+		expect(
+			await given(
+				penalties,
+				model(() => succeeds("ok"), schema),
+			),
+		).toEqual({ prompt: "hi", ...penalties });
+	});
+
 	it("has several turns as a transcript", async () => {
 		expect(
 			await given({
@@ -309,6 +326,25 @@ describe("a stream", () => {
 		);
 		expect((await outputOf(asking)).choices[0]?.message.content).toBe("Onions");
 		expect(predictionsOf(asking.call.requests)).toHaveLength(2);
+	});
+
+	it("is one prediction if the container answers with a complete one", async () => {
+		const asking = streaming(model(() => succeeds(["On", "ions"])));
+		expect((await outputOf(asking)).choices[0]?.message.content).toBe("Onions");
+		expect(predictionsOf(asking.call.requests)).toHaveLength(1);
+		const failed = streaming(model(() => json({ status: "failed" })));
+		expect(await failureOf(failed.answer)).toMatchObject({
+			description: "The backend 'lab' ended its prediction as failed",
+		});
+	});
+
+	it("is requested once if the container fails", async () => {
+		const asking = streaming(model(() => json({ detail: "boom" }, 500)));
+		expect(await failureOf(asking.answer)).toMatchObject({
+			key: "executionFailed",
+			upstream: { backend: "lab", status: 500 },
+		});
+		expect(predictionsOf(asking.call.requests)).toHaveLength(1);
 	});
 
 	it("is not requested from a model that does not yield", async () => {

@@ -11,7 +11,7 @@ import generateJson from "../../fixtures/ollama/generate.json?raw";
 import generateLines from "../../fixtures/ollama/generate.ndjson?raw";
 import failingLines from "../../fixtures/ollama/generate-failing.ndjson?raw";
 import { chunksOf, outputOf } from "../ask.ts";
-import { failureOf, json } from "../upstream.ts";
+import { failureOf, json, tap } from "../upstream.ts";
 import { ask } from "./ask.ts";
 import { lines } from "./lines.ts";
 
@@ -146,7 +146,22 @@ describe("a chat request", () => {
 		},
 	);
 
+	it("names the tool of a result without its call", async () => {
+		const { messages } = await bodyOf({ ...HI, messages: [{ role: "tool", content: "a", name: "look" }] });
+		expect(messages).toEqual([{ role: "tool", content: "a", tool_name: "look" }]);
+	});
+
 	it.each<[string, Partial<ChatInput>, string]>([
+		[
+			"an image part without an image",
+			{ messages: [{ role: "user", content: [{ type: "image_url" }] }] },
+			"The backend 'lab' takes images as data URLs alone",
+		],
+		[
+			"two continuations",
+			{ messages: [], prompt: "a", n: 2 },
+			"The backend 'lab' gives one answer a request",
+		],
 		["two answers", { n: 2 }, "The backend 'lab' gives one answer a request"],
 		[
 			"an image that is elsewhere",
@@ -267,6 +282,7 @@ describe("a reply", () => {
 	])("has the content of %s", async (_, message, content) => {
 		const { choices } = await output(JSON.stringify({ message, done: true }));
 		expect(choices[0]?.message.content).toBe(content);
+		for (const call of choices[0]?.message.tool_calls ?? []) expect(call.function.arguments).toBe("{}");
 		expect(choices[0]?.message.tool_calls?.length).toBe("tool_calls" in message ? 1 : undefined);
 	});
 
@@ -385,11 +401,38 @@ describe("a stream", () => {
 		expect(done).toBe(true);
 	});
 
+	it("ends at its last line, if the connection stays open", async () => {
+		const upstream = tap();
+		upstream.push(chatLines);
+		const response = () =>
+			new Response(upstream.body, { headers: { "content-type": "application/x-ndjson" } });
+		const { done } = await chunksOf(ask("text-generation", { ...HI, stream: true }, response));
+		expect(done).toBe(true);
+		expect(upstream.cancelled).toBe(true);
+	});
+
+	it("finishes with one call, and has log probabilities without a text", async () => {
+		const logprobs = [{ token: "", logprob: -0.1, top_logprobs: [] }];
+		const called = { message: { tool_calls: [{ function: { name: "a" } }] }, logprobs, done: false };
+		const { chunks } = await stream(
+			`${JSON.stringify(called)}\n${JSON.stringify({ message: {}, done: true })}\n`,
+		);
+		expect(chunks.map(({ choices }) => choices[0])).toMatchObject([
+			{ delta: { role: "assistant", content: "" } },
+			{ delta: { content: "" }, logprobs: { content: logprobs } },
+			{ delta: { tool_calls: [{ index: 0, function: { name: "a", arguments: "{}" } }] } },
+			{ delta: {}, finish_reason: "tool_calls" },
+		]);
+	});
+
 	it("ends with a failure without the engine's message", async () => {
 		const { chunks, done, error } = await stream(failingLines);
 		expect(chunks.map(({ choices }) => choices[0]?.delta.content).join("")).toBe(" Yes.Ican");
 		expect(done).toBe(false);
-		expect(error).toMatchObject({ key: "executionFailed" });
+		expect(error).toMatchObject({
+			key: "executionFailed",
+			description: "The backend 'lab' failed with HTTP 500",
+		});
 		expect(String(error)).not.toContain("an error was encountered");
 	});
 
@@ -438,6 +481,21 @@ describe("an image", () => {
 			messages: [{ role: "user", content: "What?", images: ["iVBORw0KGgo="] }],
 			think: false,
 			options: { num_predict: 5 },
+		});
+	});
+
+	it("has the counts that are sent, and is refused without a text", async () => {
+		const image = { bytes: Uint8Array.of(1) };
+		const described = (reply: object) =>
+			outputOf(ask("image-to-text", { image }, () => json({ done: true, ...reply })));
+		expect(await described({ message: { content: " A pig. " } })).toEqual({ description: "A pig." });
+		expect(await described({ message: { content: "A pig." }, prompt_eval_count: 3, eval_count: 2 })).toEqual({
+			description: "A pig.",
+			usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+		});
+		expect(await failureOf(described({ message: { content: " " } }))).toMatchObject({
+			key: "executionFailed",
+			description: "The backend 'lab' answered with no text",
 		});
 	});
 });

@@ -5,7 +5,7 @@ import { MODEL, TARGET } from "../upstream.ts";
 
 /** Each word with its space is a token by our own count. */
 const asked = (words: number, more: Partial<ChatInput> = {}): ChatInput => ({
-	messages: [{ role: "user", content: "cat ".repeat(words) }],
+	messages: words > 0 ? [{ role: "user", content: "cat ".repeat(words) }] : [],
 	stream: false,
 	...more,
 });
@@ -16,6 +16,9 @@ describe("contextFor", () => {
 		["a short prompt with a long answer", asked(10, { max_tokens: 5_000 }), 8_192],
 		["a long prompt", asked(10_000), 16_384],
 		["a longer one", asked(30_000, { max_tokens: 100 }), 65_536],
+		// Four tokens and a quarter of them.
+		["the size of the server", asked(0, { prompt: "cat cat cat cat", max_tokens: 4_091 }), undefined],
+		["one token more", asked(0, { prompt: "cat cat cat cat", max_tokens: 4_092 }), 8_192],
 	])("for %s", (_, input, size) => {
 		expect(contextFor(input, TARGET, MODEL)).toBe(size);
 	});
