@@ -13,7 +13,7 @@ interface Timed {
 }
 
 /** Whether the usage of a reply or an event counts one choice. */
-export function countsOneChoice({ timings }: Timed, usage: Usage | undefined): usage is Usage {
+export function countsOneChoice({ timings }: Timed, usage: Usage | null | undefined): usage is Usage {
 	if (typeof timings !== "object" || timings === null || !usage) return false;
 	return "predicted_n" in timings && countOf(timings.predicted_n) === usage.completion_tokens;
 }
@@ -21,7 +21,7 @@ export function countsOneChoice({ timings }: Timed, usage: Usage | undefined): u
 /** Adds the tokens of the other choices: exact counts if the choice has them, otherwise estimates. */
 export function countAllChoices(reply: ChatCompletion, { max_tokens }: ChatInput): ChatCompletion {
 	const [first, ...others] = reply.choices;
-	const counted = reply.usage ?? undefined;
+	const counted = reply.usage;
 	if (!first || others.length === 0 || !countsOneChoice(reply as Timed, counted)) return reply;
 	const scale = counted.completion_tokens / Math.max(1, approximately(first));
 	const tokensOf = (choice: ChatChoice): number => {

@@ -52,7 +52,7 @@ export const embedTexts: Handler<"text-embeddings"> = async (input, call) => {
 
 /** The reply without the fields `input`, in which FastAPI quotes the request. */
 const messageIn = ({ body }: Refusal): string =>
-	JSON.stringify(body, (name, value) => (name === "input" ? undefined : value)) ?? "";
+	String(JSON.stringify(body, (name, value) => (name === "input" ? undefined : value)));
 
 const embed: Handler<"text-embeddings"> = async ({ texts, dimensions, truncate, encoding }, call) => {
 	const vectors: string[] = [];

@@ -122,7 +122,7 @@ const HOSTNAME = /^https?:\/\/([^/:]+)/;
 
 /** The hosted service at the target's address. `undefined`: the address is not of a listed one. */
 export function hostedService({ url }: Target): Host | undefined {
-	const name = HOSTNAME.exec(url)?.[1] ?? "";
+	const name = String(HOSTNAME.exec(url)?.[1]);
 	return Object.hasOwn(HOSTS, name) ? HOSTS[name] : undefined;
 }
 

@@ -12,7 +12,7 @@ import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { isOpenAiService } from "./hosts.ts";
 
 const ImagesReply = z.looseObject({
-	data: z.array(z.looseObject({ b64_json: z.string().min(1) })).min(1),
+	data: z.tuple([z.looseObject({ b64_json: z.string() })], z.unknown()),
 });
 
 /** These models always answer in base64, refuse `response_format`, and have `output_format` instead. */
@@ -23,7 +23,7 @@ export const generateImage: Handler<"text-to-image"> = async (input, call) => {
 	const fields = fieldsOf(input, call);
 	const body: RequestBody = edits ? formOf(fields, input) : fields;
 	const reply = await postJson(call, edits ? "/images/edits" : "/images/generations", body, ImagesReply);
-	const image = imageIn(reply.data[0]?.b64_json ?? "");
+	const image = imageIn(reply.data[0].b64_json);
 	if (!image) throw failureOfShape(call, "an image");
 	return image;
 };

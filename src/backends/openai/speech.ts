@@ -14,12 +14,12 @@ import { isOpenAiService } from "./hosts.ts";
 const PCM_RATE = 24_000;
 
 /** OpenAI's voices. The catalogue's models have others, which are replaced by the default. */
-const VOICES = new Set(
+const VOICES: ReadonlySet<string | undefined> = new Set(
 	"alloy ash ballad cedar coral echo fable marin nova onyx sage shimmer verse".split(" "),
 );
 const DEFAULT_VOICE = "alloy";
 
-const CONTENT_TYPES: Record<string, string> = {
+const CONTENT_TYPES = {
 	mp3: "audio/mpeg",
 	wav: "audio/wav",
 	pcm: "audio/pcm",
@@ -37,17 +37,17 @@ export const speak: Handler<"text-to-speech"> = async (input, call) => {
 	const media = await postBytes(call, "/audio/speech", {
 		model: call.target.model,
 		input: text,
-		voice: strict && !VOICES.has(voice ?? "") ? DEFAULT_VOICE : voice,
+		voice: strict && !VOICES.has(voice) ? DEFAULT_VOICE : voice,
 		response_format: format,
 		speed,
 		...(!strict && { language, sample_rate }),
 	});
 	// Raw samples have no signature.
 	const contentType = format === "pcm" ? undefined : soundTypeOf(media);
-	return { bytes: media.bytes, contentType: contentType ?? CONTENT_TYPES[format] ?? media.contentType };
+	return { bytes: media.bytes, contentType: contentType ?? CONTENT_TYPES[format] };
 };
 
-function formatOf({ encoding, container }: SpeechInput, call: Call): string {
+function formatOf({ encoding, container }: SpeechInput, call: Call): keyof typeof CONTENT_TYPES {
 	if (encoding === "linear16") return container === "none" ? "pcm" : "wav";
 	if (encoding === "mulaw" || encoding === "alaw") throw refused(call, `encoding ${encoding}`);
 	return encoding;

@@ -6,7 +6,7 @@ import { upstreamModel } from "./run.ts";
 
 /** Whether the model takes the role `developer` and OpenAI's `response_format`. */
 export const takesOpenAiMessages = (call: Call): boolean =>
-	inputFamily(upstreamModel(call)).takesOpenAiMessages ?? false;
+	inputFamily(upstreamModel(call)).takesOpenAiMessages === true;
 
 /** OpenAI's body, including the additional fields of the product's own models. */
 export function chatBody(input: ChatInput, call: Call): Record<string, unknown> {

@@ -76,10 +76,10 @@ export function nativeCompletion(reply: NativeReply, input: ChatInput, call: Cal
 	return completionOf(heading, { message, finish_reason }, usage);
 }
 
-const isChat = (reply: NativeReply): reply is z.output<typeof ChatReply> =>
-	Array.isArray(reply.choices) &&
-	typeof reply.choices[0] === "object" &&
-	"message" in (reply.choices[0] ?? {});
+function isChat(reply: NativeReply): reply is z.output<typeof ChatReply> {
+	const first: unknown = Array.isArray(reply.choices) ? reply.choices[0] : undefined;
+	return isRecord(first) && "message" in first;
+}
 
 const isTextCompletion = (reply: NativeReply): reply is z.output<typeof TextCompletionReply> =>
 	Array.isArray(reply.choices);
@@ -87,7 +87,7 @@ const isTextCompletion = (reply: NativeReply): reply is z.output<typeof TextComp
 const contentOf = (response: unknown): string =>
 	typeof response === "string" ? response : response == null ? "" : JSON.stringify(response);
 
-const nameOf = (sent: SentCall): string | undefined => sent.function?.name ?? sent.name ?? undefined;
+const nameOf = (sent: SentCall): string | null | undefined => sent.function?.name ?? sent.name;
 
 function argumentsOf(sent: SentCall): string {
 	const value = sent.function ? sent.function.arguments : sent.arguments;
@@ -192,16 +192,16 @@ export class NativeTranslator implements Translator {
 
 	#nativeDeltas({ response, tool_calls }: Frame): ChatDelta[] {
 		const content = contentOf(response);
-		const calls = (tool_calls ?? []).flatMap((sent, place) => this.#callDelta(sent, place) ?? []);
+		const calls = (tool_calls ?? []).flatMap((sent) => this.#callDelta(sent) ?? []);
 		return content ? [{ content }, ...calls] : calls;
 	}
 
 	/** `undefined` for the element that ends a call. */
-	#callDelta(sent: SentCall, place: number): ChatDelta | undefined {
+	#callDelta(sent: SentCall): ChatDelta | undefined {
 		const name = nameOf(sent);
 		const fragment = argumentsOf(sent);
 		if (!name && !fragment) return undefined;
-		const upstreamIndex = sent.index ?? (name ? this.#calls.size + place : Math.max(...this.#calls.keys()));
+		const upstreamIndex = sent.index ?? (name ? this.#calls.size : Math.max(...this.#calls.keys()));
 		if (!name) {
 			const index = this.#calls.get(upstreamIndex) ?? 0;
 			return { tool_calls: [{ index, function: { arguments: fragment } }] };

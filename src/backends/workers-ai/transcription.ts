@@ -99,9 +99,10 @@ const TIMES = /^(?:(\d+):)?(\d{2}):(\d{2}\.\d{3}) --> (?:(\d+):)?(\d{2}):(\d{2}\
 function segmentsOf(vtt: string): TranscriptSegment[] {
 	return vtt.split(/\r?\n\r?\n/).flatMap((block) => {
 		const lines = block.split(/\r?\n/);
-		const at = lines.findIndex((line) => TIMES.test(line));
-		const [, ...parts] = TIMES.exec(lines[at] ?? "") ?? [];
-		if (at < 0 || parts.length === 0) return [];
+		const times = lines.map((line) => TIMES.exec(line));
+		const at = times.findIndex((match) => match !== null);
+		const [, ...parts] = times[at] ?? [];
+		if (parts.length === 0) return [];
 		const text = unescapeCue(lines.slice(at + 1).join("\n")).trim();
 		const [h1, m1, s1, h2, m2, s2] = parts.map((part) => Number(part ?? 0));
 		return [{ start: seconds(h1, m1, s1), end: seconds(h2, m2, s2), text }];

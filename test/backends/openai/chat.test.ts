@@ -78,6 +78,16 @@ describe("a chat request", () => {
 		});
 	});
 
+	it("accepts a complete reply, or events if they are requested", async () => {
+		const acceptOf = async (stream: boolean) => {
+			const asking = ask("text-generation", { ...HI, stream }, () => says("hello"));
+			await asking.answer;
+			return asking.call.requests[0]?.headers.get("accept");
+		};
+		expect(await acceptOf(false)).toBe("application/json");
+		expect(await acceptOf(true)).toBe("text/event-stream, application/json");
+	});
+
 	it("has all fields under the engines' names", async () => {
 		expect(await bodyOf(EVERYTHING)).toEqual({
 			model: "engine-model",
@@ -275,6 +285,16 @@ describe("a reply", () => {
 			);
 	});
 
+	it("keeps tool calls that are null", async () => {
+		const message = { content: "hi", tool_calls: null };
+		const asking = ask("text-generation", HI, () => json({ choices: [{ message }] }));
+		expect((await outputOf(asking)).choices[0]?.message).toStrictEqual({
+			role: "assistant",
+			content: "hi",
+			tool_calls: null,
+		});
+	});
+
 	it("has tool arguments as JSON text", async () => {
 		const calls = [{ function: { name: "a", arguments: { x: 1 } } }, { id: "2", function: { name: "b" } }];
 		const { choices } = await output(JSON.stringify({ choices: [{ message: { tool_calls: calls } }] }));
@@ -305,6 +325,14 @@ describe("a stream", () => {
 	it("forwards the engine's bytes", async () => {
 		const events = await eventsOf(ask("text-generation", input, () => eventStream(chatSse)));
 		expect(await drain(events)).toEqual({ text: chatSse });
+	});
+
+	it("is interrupted if its one choice does not finish", async () => {
+		const unfinished = 'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n';
+		const { error } = await drain(
+			await eventsOf(ask("text-generation", { ...HI, stream: true }, () => eventStream(unfinished))),
+		);
+		expect(error).toMatchObject({ description: "The backend 'lab' was cut off mid-answer" });
 	});
 
 	it("waits for all requested choices", async () => {

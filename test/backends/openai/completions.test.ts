@@ -96,6 +96,16 @@ describe("the reply to a raw prompt", () => {
 		});
 	});
 
+	it("accepts a complete reply, or events if they are requested", async () => {
+		const acceptOf = async (stream: boolean) => {
+			const asking = ask("text-generation", { ...RAW, stream }, () => json(completionJson));
+			await asking.answer;
+			return asking.call.requests[0]?.headers.get("accept");
+		};
+		expect(await acceptOf(false)).toBe("application/json");
+		expect(await acceptOf(true)).toBe("text/event-stream, application/json");
+	});
+
 	it("numbers choices, and has the current time", async () => {
 		vi.useFakeTimers({ now: 1_700_000_000_999, toFake: ["Date"] });
 		onTestFinished(() => void vi.useRealTimers());
@@ -157,6 +167,14 @@ describe("the stream of a raw prompt", () => {
 				usage: { prompt_tokens: 2, completion_tokens: 5, total_tokens: 7 },
 			},
 		]);
+	});
+
+	it("is interrupted if its one choice does not finish", async () => {
+		const unfinished = 'data: {"choices":[{"index":0,"text":"a"}]}\n\n';
+		const { error } = await drain(
+			await eventsOf(ask("text-generation", STREAM, () => eventStream(unfinished))),
+		);
+		expect(error).toMatchObject({ description: "The backend 'lab' was cut off mid-answer" });
 	});
 
 	it("has one id if the engine sends none", async () => {

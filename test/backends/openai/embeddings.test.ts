@@ -236,6 +236,11 @@ describe("embeddings", () => {
 		});
 	});
 
+	it("of no texts are none", async () => {
+		const output = await outputOf(ask("text-embeddings", { texts: [] }, () => json({ data: [] })));
+		expect(output).toEqual({ vectors: [], written: { as: "json", rows: [], length: 0 } });
+	});
+
 	describe("of many numbers", () => {
 		const many = (middle: string) => {
 			const numbers = Array.from({ length: 200 }, () => "-0.0123");
@@ -262,6 +267,14 @@ describe("embeddings", () => {
 			expect(await failureOf(asking.answer)).toMatchObject({ key: "executionFailed" });
 		});
 
+		it.each([
+			["near its beginning", `[1, 01, ${"-0.0123, ".repeat(200)}1]`],
+			["near its end", `[1, ${"-0.0123, ".repeat(200)}01, 1]`],
+			["as its last number", `[1, ${"-0.0123, ".repeat(200)}01]`],
+		])("are refused where another has a number that is not JSON %s", async (_, row) => {
+			expect(await failureOf(replyOf(many("1"), row).answer)).toMatchObject({ key: "executionFailed" });
+		});
+
 		it("fail when read if the checks found nothing", async () => {
 			const output = await outputOf(replyOf(many("1"), many("01")));
 			expect(() => output.vectors).toThrowError(
@@ -275,6 +288,7 @@ describe("embeddings", () => {
 		["too many", [at(0, [1]), at(1, [2]), at(2, [3])]],
 		["the same twice", [at(0, [1]), at(0, [2])]],
 		["one out of place", [at(0, [1]), at(7, [2])]],
+		["one after the last", [at(0, [1]), at(2, [2])]],
 		// An array with this place in it takes longer than a test may.
 		["one far out of place", [at(0, [1]), at(300_000_000, [2])]],
 		["one before the first", [at(-1, [1]), at(1, [2])]],

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { HOSTS } from "../../../src/backends/openai/hosts.ts";
+import { HOSTS, hostedService } from "../../../src/backends/openai/hosts.ts";
 import { PROVIDERS } from "../../../src/providers/providers.ts";
 import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
+import { TARGET } from "../upstream.ts";
 import { ask, says } from "./ask.ts";
 
 const signed = { google: { thought_signature: "sig" } };
@@ -159,6 +160,20 @@ describe("a hosted service", () => {
 		const { messages: _, ...usual } = await bodyAt(host, input);
 		const { messages: _messages, ...quiet } = await bodyAt(host, { ...input, reasoning_effort: null });
 		expect(quiet).toEqual({ ...usual, ...told });
+	});
+
+	it("is not a name that all objects have", () => {
+		expect(hostedService({ ...TARGET, url: "https://constructor/v1" })).toBeUndefined();
+		expect(hostedService({ ...TARGET, url: "unix:/engine.sock" })).toBeUndefined();
+	});
+
+	it("keeps its setting of reasoning out of a raw prompt", async () => {
+		const input: ChatInput = { messages: [], prompt: "Once", stream: false, reasoning_effort: null };
+		expect(await bodyAt("openrouter.ai", input)).toEqual({
+			model: "engine-model",
+			prompt: "Once",
+			stream: false,
+		});
 	});
 
 	it("receives only supported fields with a raw prompt", async () => {

@@ -127,6 +127,9 @@ describe("a decision", () => {
 	it.each([
 		[{ videos: ["data:video/mp4;base64,AAAA"] }, "The backend 'lab' has no input for videos"],
 		[{ audio: ["data:audio/flac;base64,AAAA"] }, "The backend 'lab' hears WAV and MP3 only"],
+		[{ audio: ["data:audio/x-own;base64,AAAA"] }, "The backend 'lab' hears WAV and MP3 only"],
+		[{ audio: ["data:audio/wav;base64,"] }, "The backend 'lab' hears WAV and MP3 only"],
+		[{ audio: ["https://sounds.test/a.wav"] }, "The backend 'lab' hears WAV and MP3 only"],
 	])("rejects unsupported media: %j", async (input, description) => {
 		const asking = decide(REPLY, input);
 		expect(await failureOf(asking.answer)).toMatchObject({ key: "engineRefused", description });

@@ -32,6 +32,16 @@ describe("a ranking", () => {
 		});
 	});
 
+	it("keeps the probabilities 0 and 1", async () => {
+		const reply = json(results([0, 0], [1, 1]));
+		expect(await outputOf(ask("reranking", INPUT, () => reply))).toEqual({
+			ranks: [
+				{ id: 1, score: 1 },
+				{ id: 0, score: 0 },
+			],
+		});
+	});
+
 	it("converts logits to probabilities", async () => {
 		const { ranks } = await outputOf(ask("reranking", INPUT, () => json(logits)));
 		expect(ranks.map(({ id }) => id)).toEqual([1, 0]);

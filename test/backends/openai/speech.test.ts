@@ -72,8 +72,14 @@ describe("speech", () => {
 	it("rejects other sample rates of raw audio at OpenAI", async () => {
 		const raw = { ...INPUT, encoding: "linear16", container: "none" } as const;
 		const asking = ask("text-to-speech", { ...raw, sample_rate: 16_000 }, audio(), OPENAI);
-		expect(await failureOf(asking.answer)).toMatchObject({ key: "engineRefused" });
-		await ask("text-to-speech", { ...raw, sample_rate: 24_000 }, audio(), OPENAI).answer;
+		expect(await failureOf(asking.answer)).toMatchObject({
+			key: "engineRefused",
+			description: "The backend 'lab' has no sample_rate 16000 without a container",
+		});
+		expect(await bodyOf({ ...raw, sample_rate: 24_000 }, OPENAI)).toMatchObject({ response_format: "pcm" });
+		expect(await bodyOf(raw, OPENAI)).toMatchObject({ response_format: "pcm" });
+		expect(await bodyOf({ sample_rate: 16_000 }, OPENAI)).toMatchObject({ response_format: "mp3" });
+		expect(await bodyOf({ ...raw, sample_rate: 16_000 })).toMatchObject({ sample_rate: 16_000 });
 	});
 
 	it("has the detected type, or else the requested one", async () => {
@@ -81,7 +87,12 @@ describe("speech", () => {
 			(await outputOf(ask("text-to-speech", { ...INPUT, ...input }, audio(bytes, said)))).contentType;
 		expect(await typeOf({}, MP3, "application/octet-stream")).toBe("audio/mpeg");
 		expect(await typeOf({}, new TextEncoder().encode("OggS"), "audio/mpeg")).toBe("audio/ogg");
-		expect(await typeOf({ encoding: "aac" }, new Uint8Array([1, 2]))).toBe("audio/aac");
+		const unknown = new Uint8Array([1, 2]);
+		expect(await typeOf({}, unknown, "audio/x-own")).toBe("audio/mpeg");
+		expect(await typeOf({ encoding: "aac" }, unknown)).toBe("audio/aac");
+		expect(await typeOf({ encoding: "flac" }, unknown)).toBe("audio/flac");
+		expect(await typeOf({ encoding: "opus" }, unknown)).toBe("audio/ogg");
+		expect(await typeOf({ encoding: "linear16" }, unknown)).toBe("audio/wav");
 		// Samples that happen to begin like a frame of MP3.
 		expect(await typeOf({ encoding: "linear16", container: "none" }, MP3)).toBe("audio/pcm");
 	});

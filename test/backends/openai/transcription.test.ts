@@ -171,6 +171,7 @@ describe("a refused format", () => {
 
 	it.each([
 		[400, "the file is not audio"],
+		[401, "no key for response_format"],
 		[500, "response_format made it crash"],
 	])("is not the meaning of %i '%s'", async (status, message) => {
 		const asking = ask("speech-recognition", INPUT, () => json({ error: { message } }, status));
@@ -227,6 +228,12 @@ describe("a translation", () => {
 				expect(await failureOf(oneRoute(reply).answer)).toMatchObject({ key: "noSuchModel" });
 			},
 		);
+
+		it("is not tried if the translation is refused", async () => {
+			const asking = ask("speech-recognition", TRANSLATE, () => json({ error: "not audio" }, 400));
+			expect(await failureOf(asking.answer)).toMatchObject({ key: "engineRefused" });
+			expect(asking.call.requests).toHaveLength(1);
+		});
 
 		it("is not tried at OpenAI", async () => {
 			const asking = ask("speech-recognition", TRANSLATE, () => json({}, 404), OPENAI);

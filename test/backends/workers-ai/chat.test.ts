@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { workersAi } from "../../../src/backends/workers-ai/index.ts";
+import { upstreamModel } from "../../../src/backends/workers-ai/run.ts";
 import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import chatCompletion from "../../fixtures/workers-ai/chat-completion.json?raw";
 import jsonMode from "../../fixtures/workers-ai/json-mode.json?raw";
@@ -10,9 +12,10 @@ import toolCall from "../../fixtures/workers-ai/tool-call.json?raw";
 import toolCallScout from "../../fixtures/workers-ai/tool-call-scout.json?raw";
 import { chunksOf, outputOf } from "../ask.ts";
 import { says } from "../openai/ask.ts";
-import { eventStream, failureOf, json } from "../upstream.ts";
-import { ask, URL } from "./ask.ts";
-import { GUARD, KIMI, LEGACY, LLAMA, MISTRAL, MOONDREAM, QWEN, SCOUT } from "./models.ts";
+import { callOf, eventStream, failureOf, json } from "../upstream.ts";
+import { ask, chunksOf, outputOf, URL } from "./ask.ts";
+import { GUARD, KIMI, LEGACY, LLAMA, MISTRAL, modelOf, MOONDREAM, QWEN, SCOUT } from "./models.ts";
+import { bindingOver } from "./binding.ts";
 
 const HI: ChatInput = { messages: [{ role: "user", content: "hi" }], stream: false };
 const RAW: ChatInput = { messages: [], prompt: "Once", stream: false };
@@ -107,6 +110,24 @@ describe("a chat", () => {
 		expect((await outputOf(asking)).usage).toEqual(counts);
 	});
 
+	it("accepts a complete reply, or events if they are requested", async () => {
+		const acceptOf = async (stream: boolean) => {
+			const asking = ask("text-generation", KIMI, { ...HI, stream }, () => says("hello"));
+			await asking.answer;
+			return asking.call.requests[0]?.headers.get("accept");
+		};
+		expect(await acceptOf(false)).toBe("application/json");
+		expect(await acceptOf(true)).toBe("text/event-stream, application/json");
+	});
+
+	it("is interrupted if its one choice does not finish", async () => {
+		const unfinished = 'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n';
+		const asking = ask("text-generation", KIMI, { ...HI, stream: true }, () => eventStream(unfinished));
+		expect((await chunksOf(asking)).error).toMatchObject({
+			description: "The backend 'lab' was cut off mid-answer",
+		});
+	});
+
 	it("forwards the stream's bytes and requests usage", async () => {
 		const bytes = openaiSse.split("\n\n").toSpliced(4, 2).join("\n\n");
 		const asking = ask("text-generation", KIMI, { ...HI, stream: true }, () => eventStream(bytes));
@@ -137,6 +158,27 @@ describe("a chat that the OpenAI route does not support", () => {
 		const { path, body } = await asked(model, { ...HI, response_format: FORMAT });
 		expect(path).toBe(`/run/${model}`);
 		expect(body).toEqual({ messages: [{ role: "user", content: "hi" }], stream: false, ...format });
+	});
+
+	it.each([
+		[LLAMA, { json_schema: { name: "a" } }, { type: "json_schema", json_schema: {} }],
+		[SCOUT, { json_schema: { name: "a", schema: SCHEMA } }, { type: "json_schema", json_schema: SCHEMA }],
+	])("runs natively: JSON for %s, as %j", async (model, format, response_format) => {
+		const { body } = await asked(model, { ...HI, response_format: { type: "json_schema", ...format } });
+		expect(body).toEqual({ messages: [{ role: "user", content: "hi" }], stream: false, response_format });
+	});
+
+	it("rejects a raw prompt over a binding, if the model has OpenAI's inputs", async () => {
+		const binding = bindingOver(() => json(jsonMode));
+		const call = callOf(() => json(jsonMode), {
+			target: { kind: "workers-ai", model: KIMI, binding },
+			model: modelOf(KIMI),
+		});
+		const generate = workersAi(call.target, call.services)["text-generation"];
+		expect(await failureOf(Promise.resolve(generate?.(RAW, call)))).toMatchObject({
+			key: "engineRefused",
+			description: "The backend 'lab' takes no raw prompts by its binding",
+		});
 	});
 
 	it("has content parts if the model accepts them, else text", async () => {
@@ -197,6 +239,15 @@ describe("a chat that the OpenAI route does not support", () => {
 });
 
 describe("a route to another model", () => {
+	it("has the fields of the requested model, unless it leads to another one of the product", () => {
+		const model = { ...modelOf(LLAMA), created: "2030-01-01" };
+		const answering = (target: string) =>
+			upstreamModel(callOf(() => json({}), { target: { model: target }, model })).created;
+		expect(answering(LLAMA)).toBe("2030-01-01");
+		expect(answering("@cf/someone/unknown")).toBe("2030-01-01");
+		expect(upstreamModel(callOf(() => json({}), { target: { model: KIMI }, model })).id).toBe(KIMI);
+	});
+
 	it("uses the input format of the answering model", async () => {
 		const asking = ask(
 			"text-generation",
@@ -295,6 +346,40 @@ describe("a native reply", () => {
 		]);
 	});
 
+	it("numbers the choices of a text completion, and has its counts", async () => {
+		const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
+		const { choices, ...completed } = await output(
+			JSON.stringify({ result: { choices: [{ text: "a" }, { text: "b" }], usage } }),
+		);
+		expect(completed.usage).toEqual(usage);
+		expect(choices).toEqual([
+			{ index: 0, message: { role: "assistant", content: "a" }, finish_reason: "stop" },
+			{ index: 1, message: { role: "assistant", content: "b" }, finish_reason: "stop" },
+		]);
+	});
+
+	it.each([
+		[{ response: "a" }, { content: "a" }],
+		[{ response: "" }, { content: "" }],
+		[{ response: null, tool_calls: [] }, { content: "" }],
+		[
+			{ tool_calls: [{}] },
+			{
+				content: null,
+				tool_calls: [{ id: "call_uuid-2", type: "function", function: { name: "", arguments: "{}" } }],
+			},
+		],
+	])("of the text %j has the message %j", async (result, message) => {
+		const { choices } = await output(JSON.stringify({ result }), { max_tokens: 10 });
+		expect(choices).toStrictEqual([
+			{
+				index: 0,
+				message: { role: "assistant", ...message },
+				finish_reason: "tool_calls" in message ? "tool_calls" : "stop",
+			},
+		]);
+	});
+
 	it.each([
 		'{"result":{}}',
 		'{"response":"bare"}',
@@ -390,6 +475,38 @@ describe("a native stream", () => {
 			{},
 		]);
 		expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe("tool_calls");
+	});
+
+	it("numbers calls without an index from 0, and assigns pieces to them", async () => {
+		const two = { tool_calls: [{ name: "a" }, { name: "b" }] };
+		const { chunks } = await stream(frames(two, { tool_calls: [{ index: 1, arguments: "{}" }] }) + DONE);
+		expect(chunks[3]?.choices[0]?.delta).toEqual({
+			tool_calls: [{ index: 1, function: { arguments: "{}" } }],
+		});
+	});
+
+	it("has one role if frames of both formats are mixed", async () => {
+		const rolesOf = async (...sent: object[]) =>
+			(await stream(frames(...sent) + DONE)).chunks.flatMap(({ choices }) =>
+				choices.map(({ delta }) => delta.role),
+			);
+		const completion = { choices: [{ text: "b" }] };
+		expect(await rolesOf(completion)).toEqual(["assistant", undefined]);
+		expect(await rolesOf(completion, { response: "a" })).toEqual(["assistant", undefined, undefined]);
+		expect(await rolesOf({ response: "a" }, completion)).toEqual([
+			"assistant",
+			undefined,
+			undefined,
+			undefined,
+		]);
+	});
+
+	it.each(["", frames({ response: "" })])("begins with its first output: %j", async (text) => {
+		const asking = ask("text-generation", LLAMA, { ...RAW, stream: true }, () => eventStream(text));
+		expect(await failureOf(asking.answer)).toMatchObject({
+			key: "executionFailed",
+			description: "The backend 'lab' was cut off mid-answer",
+		});
 	});
 
 	it("assigns early pieces to the first call", async () => {
@@ -581,6 +698,16 @@ describe("Moondream", () => {
 			{ index: 0, message: { role: "assistant", content: "A dog." }, finish_reason: "stop" },
 		]);
 		expect(usage).toBeUndefined();
+	});
+
+	it("has no answer without its fields", async () => {
+		const asking = ask("text-generation", MOONDREAM, LOOK, () => json({ result: { finish_reason: "stop" } }));
+		expect((await outputOf(asking)).choices[0]?.message).toEqual({ role: "assistant", content: "" });
+	});
+
+	it.each(["", 'data: {"answer":""}\n\n'])("begins with its first output: %j", async (text) => {
+		const asking = ask("text-generation", MOONDREAM, { ...LOOK, stream: true }, () => eventStream(text));
+		expect(await failureOf(asking.answer)).toMatchObject({ key: "executionFailed" });
 	});
 
 	it("sends the last message, and needs one", async () => {
