@@ -108,7 +108,7 @@ export async function requestChat<Schema extends z.ZodType>(
 	{ path, body, schema, completion, translator, format }: ChatRequest<Schema>,
 ): Promise<TaskOutput<"text-generation"> | Extract<StreamReply<unknown>, { kind: "stream" }>> {
 	if (!stream) return completion(await postJson(call, path, body, schema));
-	const options = { schema, translator: translator(), ...(format && { format }) };
+	const options = { schema, translator: translator(), format };
 	const reply = await postTranslated(call, path, body, options);
 	return reply.kind === "stream" ? reply : completion(reply.value);
 }

@@ -38,7 +38,7 @@ export function describedBy(
 
 /** A file of a form. `name` has no extension. */
 export const imageFile = (image: Media, name: string): File =>
-	new File([image.bytes], `${name}.${extensionOf(typeOf(image) ?? "") ?? "png"}`, {
+	new File([image.bytes], `${name}.${extensionOf(imageTypeOf(image)) ?? "png"}`, {
 		type: imageTypeOf(image),
 	});
 

@@ -19,6 +19,6 @@ export type Backends = ReadonlyMap<BackendKind, Backend>;
 /** Loads the backends of all kinds among the targets. */
 export async function backendsOf(targets: readonly Target[]): Promise<Backends> {
 	const backends = new Map<BackendKind, Backend>();
-	for (const { kind } of targets) if (!backends.has(kind)) backends.set(kind, await backendOf(kind));
+	for (const { kind } of targets) backends.set(kind, await backendOf(kind));
 	return backends;
 }

@@ -18,7 +18,6 @@ export function foldSystemMessages(
 	if (systemMessages === "anywhere") return [...messages];
 	const headLength = messages.findIndex((message) => !isSystem(message));
 	const head = headLength < 0 ? messages : messages.slice(0, headLength);
-	if (!messages.slice(head.length).some(isSystem) && head.length < 2) return [...messages];
 	const folded: ChatMessage[] = [];
 	const [first, ...others] = head;
 	if (first)

@@ -11,7 +11,7 @@ export const loraUnsupported = ({ model }: Call): AiError =>
 	new AiError("loraUnsupported", `The model ${model.id} does not support LoRA inference`);
 
 /** For kinds without adapters and with one answer a request. */
-export function refuseLoraAndChoices({ lora, n = 1 }: ChatInput, call: Call): void {
+export function refuseLoraAndChoices({ lora, n }: ChatInput, call: Call): void {
 	if (lora !== undefined) throw loraUnsupported(call);
-	if (n > 1) throw unsupported(call, "gives one answer a request");
+	if (n !== undefined && n > 1) throw unsupported(call, "gives one answer a request");
 }

@@ -1,12 +1,14 @@
 import { describe, expect, it } from "vitest";
+import * as z from "zod";
 import {
 	ChunkWriter,
 	completionOf,
 	headingOf,
+	requestChat,
 	usageOf,
 	usageOfCounts,
 } from "../../src/backends/completion.ts";
-import { callOf, json } from "./upstream.ts";
+import { callOf, drain, eventStream, json } from "./upstream.ts";
 
 const HEADING = { id: "c-1", created: 7, model: "m" };
 const chunk = (delta: object, finish_reason: string | null = null) => ({
@@ -51,6 +53,45 @@ describe("usage", () => {
 		[null, undefined, undefined],
 	])("of the counts %j and %j is %j", (prompt, completion, usage) => {
 		expect(usageOfCounts(prompt, completion)).toEqual(usage);
+	});
+});
+
+describe("requestChat", () => {
+	const input = { messages: [], stream: true };
+	const answered = completionOf(HEADING, { message: { content: "a" }, finish_reason: "stop" }, undefined);
+	const request = (format?: "ndjson") => ({
+		path: "/chat",
+		body: {},
+		schema: z.object({ text: z.string() }),
+		completion: ({ text }: { text: string }) => ({ ...answered, id: text }),
+		translator: () => ({
+			done: true,
+			translate: () => [new ChunkWriter(HEADING).chunk({ content: "a" })],
+			end: () => [],
+		}),
+		...(format && { format }),
+	});
+
+	it.each([
+		[undefined, "text/event-stream, application/json"],
+		["ndjson" as const, "application/x-ndjson, application/json"],
+	])("accepts a complete reply instead of a stream of %s", async (format, accept) => {
+		const call = callOf(() => json({ text: "b" }));
+		expect(await requestChat(call, input, request(format))).toEqual({ ...answered, id: "b" });
+		expect(call.requests[0]?.headers.get("accept")).toBe(accept);
+	});
+
+	it("returns a stream", async () => {
+		const call = callOf(() => eventStream("data: {}\n\n"));
+		const reply = await requestChat(call, input, request());
+		if (!("events" in reply)) throw new Error("no stream");
+		expect((await drain(reply.events)).text).toContain('"content":"a"');
+	});
+
+	it("requests a complete reply if no stream is requested", async () => {
+		const call = callOf(() => json({ text: "b" }));
+		expect(await requestChat(call, { ...input, stream: false }, request())).toEqual({ ...answered, id: "b" });
+		expect(call.requests[0]?.headers.get("accept")).toBe("application/json");
 	});
 });
 

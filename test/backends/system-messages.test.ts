@@ -24,6 +24,20 @@ describe("system messages", () => {
 		]);
 	});
 
+	it("are joined to one user's turn only", () => {
+		expect(fold("a1", "s1", "u1", "u2")).toEqual([
+			"assistant: a1",
+			"user: <system>\ns1\n</system>\n\nu1",
+			"user: u2",
+		]);
+		expect(fold("a1", "s1", "a2", "u1")).toEqual([
+			"assistant: a1",
+			"user: <system>\ns1\n</system>",
+			"assistant: a2",
+			"user: u1",
+		]);
+	});
+
 	it("without a user's turn beside them are one of their own", () => {
 		expect(fold("u1", "a1", "t1", "s1", "s2", "a2")).toEqual([
 			"user: u1",

@@ -32,7 +32,8 @@ export class BodyBuffer {
 	take(): Uint8Array<ArrayBuffer> {
 		const buffer = this.#buffer;
 		this.#buffer = new Uint8Array();
-		if (this.#length === buffer.length && this.#overflow.length === 0) return buffer;
+		// Pieces overflow only beyond the buffer's length.
+		if (this.#length === buffer.length) return buffer;
 		const body = new Uint8Array(this.#length);
 		body.set(buffer.subarray(0, this.#filled));
 		let at = this.#filled;

@@ -80,8 +80,8 @@ async function readFile(reply: OpenReply): Promise<Media> {
 	}
 	// An engine answers so to a text without words.
 	if (bytes.length === 0) throw failureOfContent(call, "answered with an empty file");
-	const contentType = response.headers.get("content-type") ?? undefined;
-	return contentType === undefined ? { bytes } : { bytes, contentType };
+	const contentType = response.headers.get("content-type");
+	return contentType === null ? { bytes } : { bytes, contentType };
 }
 
 export type StreamReply<Value> =
@@ -113,7 +113,7 @@ export async function postStream<Schema extends z.ZodType>(
 
 interface StreamRequest<Schema> extends UpstreamRequest {
 	/** Media types of a stream. A reply of another type is a value. */
-	types: readonly string[];
+	types: readonly (string | undefined)[];
 	schema: Schema;
 	/** Takes over the stream. */
 	relay(stream: UpstreamStream): Promise<RelayedStream>;
@@ -126,7 +126,7 @@ export async function postForStream<Schema extends z.ZodType>(
 ): Promise<StreamReply<z.output<Schema>>> {
 	const reply = await open(call, { ...request, streams: true });
 	const { response, deadline } = reply;
-	if (types.includes(mediaType(response) ?? "") && response.body)
+	if (types.includes(mediaType(response)) && response.body)
 		return { kind: "stream", ...(await relay({ call, source: response.body, deadline })) };
 	return { kind: "value", value: await readValue(reply, schema) };
 }

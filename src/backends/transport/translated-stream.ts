@@ -42,7 +42,7 @@ export interface TranslationOptions<Schema> extends RequestOptions {
 	schema: Schema;
 	translator: Translator;
 	/** `sse` when absent. */
-	format?: EventFormat;
+	format?: EventFormat | undefined;
 	/** Overrides the `accept` header of `format`. */
 	accept?: string;
 }

@@ -69,6 +69,19 @@ describe("embeddings", () => {
 		expect(asking.call.requests).toHaveLength(1);
 	});
 
+	it.each([
+		["one text", 422, 1, [2, 1, 1]],
+		["no text", 422, 0, [2]],
+		["one text, with a failure that is no refusal", 500, 1, [2]],
+	])("of a server that allows %s, told with %i", async (_, status, allowed, sizes) => {
+		const error = { error: `batch size 2 > maximum allowed batch size ${allowed}`, error_type: "Validation" };
+		const asking = ask("text-embeddings", { texts: numbers(2) }, (request) =>
+			(request.json.inputs as string[]).length > 1 ? json(error, status) : embedNumbers(request),
+		);
+		await Promise.allSettled([asking.answer]);
+		expect(asking.call.requests.map(({ json: { inputs } }) => (inputs as string[]).length)).toEqual(sizes);
+	});
+
 	it("stop after a failed batch", async () => {
 		const asking = ask("text-embeddings", { texts: numbers(70) }, (asked) =>
 			(asked.json.inputs as string[])[0] === "32" ? json(overloadedError, 429) : embedNumbers(asked),

@@ -18,6 +18,14 @@ afterEach(() => {
 const setBack = () => vi.setSystemTime(Date.now() - HOUR_MS);
 const testCall = (): TestCall => callOf(() => json({}), { target: { timeouts } });
 
+it("a call whose caller has disconnected ends the first race", async () => {
+	const call = testCall();
+	call.disconnect();
+	const deadline = startDeadline(call);
+	await expect(deadline.race(new Promise(() => {}))).rejects.toMatchObject({ key: "aborted" });
+	expect(deadline.signal.reason).toMatchObject({ key: "aborted" });
+});
+
 describe("a clock that is set back", () => {
 	it("does not extend the complete call of a busy upstream", async () => {
 		const deadline = startDeadline(testCall());

@@ -208,8 +208,16 @@ describe("a file", () => {
 			key: "engineRefused",
 			description: "no voice",
 		});
-		expect(await ask(json({ fine: true }))).toMatchObject({ key: "executionFailed" });
+		expect(await ask(json({ fine: true }))).toMatchObject({
+			key: "executionFailed",
+			description: "The backend 'lab' answered with something that is not a file",
+		});
 		expect(await ask(new Response(""))).toMatchObject({ key: "executionFailed" });
+	});
+
+	it("may have no content type", async () => {
+		const call = callOf(() => new Response(Uint8Array.of(1)));
+		expect(await postBytes(call, "/audio/speech", {})).toStrictEqual({ bytes: Uint8Array.of(1) });
 	});
 });
 

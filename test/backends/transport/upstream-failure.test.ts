@@ -135,6 +135,20 @@ describe("an error of llama.cpp", () => {
 	});
 });
 
+describe("another target", () => {
+	it.each<[number, unknown, string, boolean]>([
+		[300, {}, "upstreamUnavailable", true],
+		[399, {}, "upstreamUnavailable", true],
+		[404, {}, "noSuchModel", true],
+		[413, {}, "requestTooLarge", false],
+		[429, { error: { message: "Request too large for gpt-4o" } }, "requestTooLarge", true],
+		[501, { error: { message: "no images" } }, "engineRefused", true],
+		[400, { error: { message: "no images" } }, "engineRefused", false],
+	])("after %i %j, which is %s, may be called: %s", async (status, body, key, retryable) => {
+		expect(await refusal(status, body)).toMatchObject({ key, retryable });
+	});
+});
+
 describe("the message of a refusal", () => {
 	it.each([
 		["OpenAI", { error: { message: "m", type: "invalid_request_error", param: "n", code: null } }],
@@ -158,6 +172,11 @@ describe("the message of a refusal", () => {
 		'{"detail":[null]}',
 	])("may be missing: %s", async (body) => {
 		expect((await refusal(400, body)).description).toMatch(/^(The backend 'lab' refused the request|null)$/);
+	});
+
+	it("of 500 characters stays as it is", async () => {
+		const message = "x".repeat(500);
+		expect((await refusal(400, { error: { message } })).description).toBe(message);
 	});
 
 	it("is shortened", async () => {
@@ -246,6 +265,36 @@ describe("`upstream` for the log", () => {
 		});
 	});
 
+	it.each([
+		[{ type: "BadRequestError" }, 400],
+		[{ type: "invalid_request_error" }, 400],
+		[{ type: "exceed_context_size_error" }, 400],
+		[{ type: "authentication_error" }, 401],
+		[{ type: "billing_error" }, 402],
+		[{ type: "permission_error" }, 403],
+		[{ type: "not_found_error" }, 404],
+		[{ type: "request_too_large" }, 413],
+		[{ type: "rate_limit_error" }, 429],
+		[{ code: "rate_limit_exceeded" }, 429],
+		[{ code: "insufficient_quota" }, 429],
+		[{ type: "not_supported_error" }, 501],
+		[{ type: "overloaded_error" }, 503],
+		[{ type: "unavailable_error" }, 503],
+		[{ type: "timeout_error" }, 504],
+		[{ type: "a_new_error" }, 500],
+		[{ code: 400 }, 400],
+		[{ code: 399 }, 500],
+		[{ code: 599 }, 599],
+		[{ code: 600 }, 500],
+		[{ code: 400.5 }, 500],
+	])("has the status of the error %j inside an answer: %i", (error, status) => {
+		const failure = failureOfBody(
+			callOf(() => json({})),
+			{ error },
+		);
+		expect(failure.upstream).toEqual({ backend: "lab", status });
+	});
+
 	it("has only the backend if there is no status", async () => {
 		const upstreamFor = (respond: Responder) =>
 			upstreamOf(failureOf(postJson(callOf(respond), "/route", {}, REPLY)));
@@ -330,6 +379,16 @@ describe("secrets", () => {
 	it("are not halved by one another", () => {
 		const target = { ...TARGET, key: "abcdefgh", headers: { a: "Bearer abcdefgh ijklmnop" } };
 		expect(withoutSecrets(target, "x Bearer abcdefgh ijklmnop y abcdefgh")).toBe("x [redacted] y [redacted]");
+	});
+
+	it("are headers of at least eight characters, and a key of any length", () => {
+		const target = { ...TARGET, key: "k", headers: { a: "12345678", b: "1234567" } };
+		expect(withoutSecrets(target, "12345678 1234567 k")).toBe("[redacted] 1234567 [redacted]");
+		expect(withoutSecrets({ ...TARGET, key: undefined, headers: {} }, "undefined")).toBe("undefined");
+		const nested = { ...TARGET, key: "abcdefghij", headers: { a: "abcdefgh", b: "abcdefghijkl" } };
+		expect(withoutSecrets(nested, "abcdefghijkl abcdefghij abcdefgh")).toBe(
+			"[redacted] [redacted] [redacted]",
+		);
 	});
 
 	it("are not the short words of a header", () => {

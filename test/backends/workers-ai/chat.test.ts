@@ -700,11 +700,6 @@ describe("Moondream", () => {
 		expect(usage).toBeUndefined();
 	});
 
-	it("has no answer without its fields", async () => {
-		const asking = ask("text-generation", MOONDREAM, LOOK, () => json({ result: { finish_reason: "stop" } }));
-		expect((await outputOf(asking)).choices[0]?.message).toEqual({ role: "assistant", content: "" });
-	});
-
 	it.each(["", 'data: {"answer":""}\n\n'])("begins with its first output: %j", async (text) => {
 		const asking = ask("text-generation", MOONDREAM, { ...LOOK, stream: true }, () => eventStream(text));
 		expect(await failureOf(asking.answer)).toMatchObject({ key: "executionFailed" });

@@ -1,0 +1,86 @@
+import { describe, expect, it } from "vitest";
+import type { Deadline } from "../../../src/backends/transport/deadline.ts";
+import { isShort, readShort, readUpTo } from "../../../src/backends/transport/reply-body.ts";
+import { AiError } from "../../../src/core/errors.ts";
+import { callOf, failureOf, json } from "../upstream.ts";
+
+const call = callOf(() => json({}));
+
+/** A deadline that records its calls. */
+function deadlineOf(reason?: AiError) {
+	const calls: string[] = [];
+	const control = new AbortController();
+	if (reason) control.abort(reason);
+	const deadline: Deadline = {
+		signal: control.signal,
+		elapsedMs: () => 0,
+		expect: (limitMs) => void calls.push(`expect ${limitMs}`),
+		pause: () => void calls.push("pause"),
+		race: (work) => work,
+		abort: () => void calls.push("abort"),
+		close: () => void calls.push("close"),
+	};
+	return { deadline, calls };
+}
+
+describe("isShort", () => {
+	it.each<[Record<string, string>, number, boolean]>([
+		[{}, 10, false],
+		[{ "content-length": "10" }, 10, true],
+		[{ "content-length": "11" }, 10, false],
+		[{ "content-length": "1048576" }, 2_000_000, true],
+		[{ "content-length": "1048577" }, 2_000_000, false],
+		[{ "content-length": "10", "content-encoding": "gzip" }, 10, false],
+	])("of %j with at most %i bytes is %s", (headers, maxBytes, expected) => {
+		expect(isShort(new Response(null, { headers }), maxBytes)).toBe(expected);
+	});
+});
+
+describe("readShort", () => {
+	it("returns the body, with the limit of silence, and closes the deadline", async () => {
+		const { deadline, calls } = deadlineOf();
+		expect(await readShort(call, deadline, async () => "body")).toBe("body");
+		expect(calls).toEqual(["expect 2000", "close"]);
+	});
+
+	it("fails as interrupted, or with the reason of the deadline", async () => {
+		const broken = async () => {
+			throw new Error("connection reset");
+		};
+		const open = deadlineOf();
+		expect(await failureOf(readShort(call, open.deadline, broken))).toMatchObject({
+			key: "executionFailed",
+			description: "The backend 'lab' was cut off mid-answer",
+		});
+		expect(open.calls).toEqual(["expect 2000", "close"]);
+		const aborted = deadlineOf(new AiError("timeout"));
+		expect(await failureOf(readShort(call, aborted.deadline, broken))).toMatchObject({ key: "timeout" });
+	});
+});
+
+describe("readUpTo", () => {
+	const read = async (body: BodyInit | null, maxBytes: number, headers: Record<string, string> = {}) => {
+		const { deadline, calls } = deadlineOf();
+		const response = new Response(body, { headers });
+		const { bytes, truncated } = await readUpTo(maxBytes, { call, response, deadline });
+		expect(calls.at(-1)).toBe("close");
+		return { text: new TextDecoder().decode(bytes), truncated };
+	};
+	const stream = () => new Blob(["abcd"]).stream();
+
+	it.each([
+		["of a known length", "abcd", 4, { "content-length": "4" }, { text: "abcd", truncated: false }],
+		["of an unknown length", stream(), 4, {}, { text: "abcd", truncated: false }],
+		["beyond the limit", stream(), 3, {}, { text: "abc", truncated: true }],
+		[
+			"beyond the limit, of a known length",
+			"abcd",
+			3,
+			{ "content-length": "4" },
+			{ text: "abc", truncated: true },
+		],
+		["that is absent", null, 4, {}, { text: "", truncated: false }],
+	])("reads a body %s", async (_, body, maxBytes, headers, expected) => {
+		expect(await read(body, maxBytes, headers as Record<string, string>)).toEqual(expected);
+	});
+});
