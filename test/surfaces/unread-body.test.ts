@@ -23,7 +23,7 @@ describe("a body of 1.5 million escapes", () => {
 		headers: Record<string, string>,
 	): Promise<{ status: number; reads: number }> {
 		let reads = 0;
-		const body = new ReadableStream<Uint8Array>(
+		const body = new ReadableStream(
 			{
 				type: "bytes",
 				pull(controller) {

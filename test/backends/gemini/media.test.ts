@@ -4,7 +4,7 @@ import embeddings from "../../fixtures/gemini/embeddings.json?raw";
 import image from "../../fixtures/gemini/image.json?raw";
 import imagen from "../../fixtures/gemini/imagen.json?raw";
 import safety from "../../fixtures/gemini/safety.json?raw";
-import { outputOf } from "../ask.ts";
+import { type AskOptions, outputOf } from "../ask.ts";
 import { failureOf, json } from "../upstream.ts";
 import { ask, GOOGLE } from "./ask.ts";
 
