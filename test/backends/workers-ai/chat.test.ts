@@ -13,9 +13,9 @@ import toolCallScout from "../../fixtures/workers-ai/tool-call-scout.json?raw";
 import { chunksOf, outputOf } from "../ask.ts";
 import { says } from "../openai/ask.ts";
 import { callOf, eventStream, failureOf, json } from "../upstream.ts";
-import { ask, chunksOf, outputOf, URL } from "./ask.ts";
-import { GUARD, KIMI, LEGACY, LLAMA, MISTRAL, modelOf, MOONDREAM, QWEN, SCOUT } from "./models.ts";
+import { ask, URL } from "./ask.ts";
 import { bindingOver } from "./binding.ts";
+import { GUARD, KIMI, LEGACY, LLAMA, MISTRAL, MOONDREAM, modelOf, QWEN, SCOUT } from "./models.ts";
 
 const HI: ChatInput = { messages: [{ role: "user", content: "hi" }], stream: false };
 const RAW: ChatInput = { messages: [], prompt: "Once", stream: false };
