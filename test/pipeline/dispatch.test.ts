@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { PlannedTarget } from "../../src/pipeline/plan.ts";
 import type { TaskCall } from "../../src/tasks/task.ts";
 import { type Tap, tap } from "../backends/upstream.ts";
 import { completion, delta, liveEvents } from "../gateway.ts";
@@ -194,6 +195,38 @@ describe("retries", () => {
 		const { engines, run } = world({ replies: { a: reply, b: ok }, plan: { retries: RETRIES } });
 		await run();
 		expect(engines()).toEqual(["a", "b"]);
+	});
+
+	it("ends if the pause takes all of the remaining time", async () => {
+		const { engines, waits, failure } = world({
+			replies: { a: status(500) },
+			plan: { totalMs: 100, retries: { attempts: 3, baseMs: 100, maxMs: 100 } },
+			random: 1,
+		});
+		expect(await failure()).toMatchObject({ code: 5001 });
+		expect(engines()).toEqual(["a"]);
+		expect(waits).toEqual([]);
+	});
+
+	it.each([
+		["is not made if the circuit opens during the pause", {}, ["a", "b"]],
+		[
+			"is made at the time that the engine names, also if the circuit opens",
+			{ "retry-after": "1" },
+			["a", "a"],
+		],
+	])("%s", async (_, headers, expected) => {
+		const { engines, holdWaits, run, services, waits } = world({
+			replies: { a: [status(503, headers), ok], b: ok },
+			plan: { retries: RETRIES },
+		});
+		holdWaits();
+		const answered = run();
+		while (waits.length === 0) await settle();
+		for (let failures = 0; failures < 5; failures++) services.health.start(target("a")).fail();
+		waits[0]?.ring();
+		await answered;
+		expect(engines()).toEqual(expected);
 	});
 
 	it("does not ask one again that was silent", async () => {
@@ -471,6 +504,13 @@ describe("hedging", () => {
 		expect(asked.map(({ signal }) => signal.aborted)).toEqual([true, true]);
 	});
 
+	it("ends with the failure if no target is left before the delay", async () => {
+		const { engines, failure, holdWaits } = world({ replies: { a: status(500) }, plan: HEDGED });
+		holdWaits();
+		expect(await failure()).toMatchObject({ code: 5001, upstream: { backend: "a", status: 500 } });
+		expect(engines()).toEqual(["a"]);
+	});
+
 	it("opens no second session", async () => {
 		const call = {
 			task: "live-transcription",
@@ -485,6 +525,57 @@ describe("hedging", () => {
 it("counts a call of each engine, not of each target it passes by", async () => {
 	const { run } = world({ replies: { a: status(500), b: ok } });
 	expect((await run(CHAT)).served.attempts).toBe(2);
+});
+
+describe("a stream that is passed through, with another target", () => {
+	/** A byte stream of one event, which then ends, breaks, or stays open. */
+	const passed =
+		(end: "complete" | "broken" | "open"): Reply =>
+		() => {
+			const last = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
+			const body = new ReadableStream({
+				type: "bytes",
+				start(controller) {
+					controller.enqueue(new TextEncoder().encode(delta("a") + (end === "complete" ? last : "")));
+					if (end === "complete") controller.close();
+				},
+				pull(controller) {
+					if (end === "broken") controller.error(new Error("connection reset"));
+				},
+			});
+			return new Response(body, { headers: { "content-type": "text/event-stream" } });
+		};
+	const formatStreamError = () => "data: failure\n\n";
+
+	/** The circuit of the engine after calls that end like this. */
+	async function circuitAfter(...ends: ("complete" | "broken" | "open")[]): Promise<string> {
+		const { run, services } = world({ replies: { a: ends.map(passed), b: ok } });
+		for (const end of ends) {
+			const { answer, served } = await run(streamed(), { formatStreamError });
+			expect(served.backend).toBe("a");
+			if (answer.answer.kind !== "stream") throw new Error("no stream");
+			const { ended, events } = answer.answer;
+			if (!ended) throw new Error("not passed through");
+			if (end === "open") await events.cancel();
+			else await new Response(events).text();
+			await ended;
+			await settle();
+		}
+		return services.health.circuit(target("a"));
+	}
+
+	it("counts against the engine if it breaks", async () => {
+		expect(await circuitAfter("broken", "broken", "broken", "broken", "broken")).toBe("open");
+	});
+
+	it("counts for the engine if it is complete", async () => {
+		expect(await circuitAfter("broken", "broken", "complete", "broken", "broken")).toBe("closed");
+	});
+});
+
+it("fails without targets", async () => {
+	const { failure } = world({ replies: {}, plan: { targets: [] as unknown as [PlannedTarget] } });
+	expect(await failure()).toMatchObject({ code: 5001 });
 });
 
 describe("the remaining time", () => {

@@ -2,7 +2,13 @@ import { env, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import type { Permission } from "../../../src/accounts/admission.ts";
 import { Tokens } from "../../../src/accounts/durable/tokens.ts";
-import type { Token, TokenCommand, TokenFields, TokenResult } from "../../../src/accounts/token-command.ts";
+import {
+	statusOf,
+	type Token,
+	type TokenCommand,
+	type TokenFields,
+	type TokenResult,
+} from "../../../src/accounts/token-command.ts";
 import { PERMISSION_GROUPS, permissionsOf, type TokenPolicy } from "../../../src/accounts/token-policy.ts";
 import { accountOfToken, digest, hexadecimal, newTokenText } from "../../../src/accounts/token-text.ts";
 
@@ -119,12 +125,28 @@ describe("policies", () => {
 		expect([...permissionsOf([policy("allow", name)])]).toEqual(permissions);
 	});
 
+	it("of a group that does not exist grant nothing", () => {
+		const unknown = { id: "f".repeat(32), name: "Unknown" };
+		expect([...permissionsOf([{ ...policy("allow"), permission_groups: [unknown] }])]).toEqual([]);
+	});
+
 	it("denies what any policy denies, in any order", () => {
 		const allow = policy("allow", "Workers AI Write");
 		const deny = policy("deny", "Workers AI Run");
 		expect([...permissionsOf([allow, deny])]).toEqual(["read", "write"]);
 		expect([...permissionsOf([deny, allow])]).toEqual(["read", "write"]);
 		expect([...permissionsOf([deny])]).toEqual([]);
+	});
+});
+
+describe("the status", () => {
+	it.each([
+		["active", {}],
+		["active", { expiresOn: NOW + 1 }],
+		["expired", { expiresOn: NOW }],
+		["disabled", { expiresOn: NOW, disabled: true }],
+	])("is %s with %j", (status, overrides) => {
+		expect(statusOf({ ...fields(), ...overrides }, NOW)).toBe(status);
 	});
 });
 
@@ -236,6 +258,23 @@ describe("last_used_on", () => {
 			tokens.check("t", "run");
 			expect(writes() - before).toBe(2);
 			expect(used(again())).toBe(NOW + MINUTE);
+		}));
+
+	it("is set by `verify`, and stays when the token is updated", () =>
+		within(({ tokens, make, clock }) => {
+			make("t", {}, "Workers AI Read");
+			tokens.run({ kind: "verify", hash: "t" });
+			expect(used(tokens)).toBe(NOW);
+			clock.now = NOW + DAY;
+			tokens.run({ kind: "update", maker: OPERATOR, id: "t", fields: fields("Workers AI Read") });
+			expect(used(tokens)).toBe(NOW);
+		}));
+
+	it("is absent from a token that was updated before its first use", () =>
+		within(({ tokens, make }) => {
+			make("t", {}, "Workers AI Read");
+			tokens.run({ kind: "update", maker: OPERATOR, id: "t", fields: fields("Workers AI Read") });
+			expect(first(tokens.run({ kind: "get", maker: OPERATOR, id: "t" }))).not.toHaveProperty("lastUsedOn");
 		}));
 
 	it("does not go back with the clock", () =>

@@ -4,6 +4,7 @@ import type { Admission } from "../../../src/accounts/admission.ts";
 import type { AiError } from "../../../src/core/errors.ts";
 import { IsolateHealth } from "../../../src/fleet/health.ts";
 import { adHocModel } from "../../../src/models/catalog.ts";
+import type { DispatchContext } from "../../../src/pipeline/dispatch/dispatch-state.ts";
 import { dispatch } from "../../../src/pipeline/dispatch.ts";
 import type { Plan, PlannedTarget } from "../../../src/pipeline/plan.ts";
 import type { TaskCall } from "../../../src/tasks/task.ts";
@@ -97,9 +98,10 @@ export function world({ plan = {}, replies, targets = {}, random = 0, admission 
 		retries: { attempts: 1, baseMs: 100, maxMs: 5_000 },
 		...plan,
 	};
-	const run = (call: TaskCall = CHAT) => {
+	const run = (call: TaskCall = CHAT, context: Partial<DispatchContext> = {}) => {
 		const { exchange } = observedExchange({ now: () => clock.now, admission, logged });
-		return dispatch(whole, call, { exchange, model: adHocModel("m"), signal: caller.signal }, services);
+		const { signal } = caller;
+		return dispatch(whole, call, { exchange, model: adHocModel("m"), signal, ...context }, services);
 	};
 	return {
 		services,
