@@ -152,6 +152,8 @@ export default defineConfig({
 		// Most process tests wait. The sequencer runs them beside the tests inside workerd, which need a core each.
 		maxWorkers: availableParallelism() + 1,
 		sequence: { sequencer: LongestFirst },
+		// Sources and tests that have not changed are not transformed again, which takes a quarter of the CPU time of `test:fast`.
+		fsModuleCache: true,
 		projects: [
 			// Everything that runs in a Worker is tested in one.
 			inWorkerd("worker", {

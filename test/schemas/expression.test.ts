@@ -149,8 +149,8 @@ describe("the characters of a class", { timeout: 30_000 }, () => {
 			fc.property(exact.filter(isExpression), (source) => {
 				const pattern = new RegExp(`^(?:${source})$`, "u");
 				const { ranges, pick } = one(source);
-				for (const code of CODES)
-					expect([code, isIn(ranges, code)]).toEqual([code, pattern.test(String.fromCodePoint(code))]);
+				const matched = CODES.filter((code) => pattern.test(String.fromCodePoint(code)));
+				expect(CODES.filter((code) => isIn(ranges, code))).toEqual(matched);
 				if (ranges.length > 0) expect(pick).toMatch(pattern);
 			}),
 			{ numRuns: 150 },
@@ -167,8 +167,8 @@ describe("the characters of a class", { timeout: 30_000 }, () => {
 					const pattern = new RegExp(`^${source}$`, "u");
 					const { ranges, pick } = one(source);
 					expect(pick).toBeUndefined();
-					for (const code of CODES)
-						if (pattern.test(String.fromCodePoint(code))) expect(isIn(ranges, code)).toBe(true);
+					const matched = CODES.filter((code) => pattern.test(String.fromCodePoint(code)));
+					expect(matched.filter((code) => !isIn(ranges, code))).toEqual([]);
 				},
 			),
 		);

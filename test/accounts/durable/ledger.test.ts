@@ -549,8 +549,12 @@ describe("sweep", () => {
 			withLedger((bench) => {
 				const first = reserve(bench, 1);
 				bench.time += SECOND;
-				const many = Array.from({ length: 12_000 }, () => reserve(bench, 0));
-				bench.ledger.settle(many.map((ticket) => settlement(ticket)));
+				const many = Array.from({ length: 12_000 }, () => ({
+					admission: admission({ cost: fixedCost(0), budgets: [FREE] }),
+					token: undefined,
+				}));
+				expect(bench.ledger.admitAll(many).filter(({ ok }) => !ok)).toEqual([]);
+				bench.ledger.settle(many.map(({ admission: { ticket } }) => settlement(ticket)));
 				bench.time += 59_999;
 				bench.ledger.sweep();
 				expect(rows(bench, "requests")).toBe(12_001);

@@ -267,7 +267,10 @@ describe("validate, with hostile inputs", () => {
 			tooMany,
 		);
 		const items = Array.from({ length: 1_000_000 }, (_, i) => i % 256);
-		expect(validate(schema, { items })).toEqual({ items });
+		const { items: read } = validate(schema, { items });
+		// `toEqual` takes seconds for so many.
+		expect(read).toHaveLength(1_000_000);
+		expect(read.findIndex((value, index) => value !== items[index])).toBe(-1);
 	});
 
 	it("limits the message for keys of any length", () => {
