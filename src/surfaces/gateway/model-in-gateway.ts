@@ -5,7 +5,6 @@
  */
 import { type AiError, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
-import { openaiChat } from "../../dialects/chat/openai-route.ts";
 import { type GatewayOptions, mergedOptions } from "../../gateways/options.ts";
 import type { GatewayStep, StepBody, StepPlan } from "../../gateways/request.ts";
 import { DEFAULT_GATEWAY } from "../../gateways/settings.ts";
@@ -13,7 +12,7 @@ import { isThirdPartyId } from "../../models/third-party.ts";
 import type { InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
-import { onlyFor, type RouteDialect } from "../openai/route-dialect.ts";
+import { OPENAI_CHAT, onlyFor } from "../openai/route-dialect.ts";
 import { dynamicPlan, dynamicRouteName } from "./dynamic-plan.ts";
 import { compatModel, slugOf } from "./provider-names.ts";
 import { type PlanContext, runInGateway } from "./run-in-gateway.ts";
@@ -85,14 +84,12 @@ async function* planOf(
 	const stepFor = (compat: string, modelOptions: GatewayOptions): GatewayStep => {
 		const model = compatModel(compat);
 		const inputs = { fields: isRecord(body) ? { ...body, model } : body };
-		const chat = { ...call, request: { ...request, model, inputs, dialect: onlyFor(CHAT) } };
+		const chat = { ...call, request: { ...request, model, inputs, dialect: onlyFor(OPENAI_CHAT) } };
 		return modelStep(chat, mergedOptions(modelOptions, options), services);
 	};
 	const facts = { metadata: options.metadata ?? {}, body, headers: {} };
 	yield* dynamicPlan({ name, facts, index: 0, stepFor }, context, services);
 }
-
-const CHAT: RouteDialect = { dialect: openaiChat, task: "Text Generation" };
 
 function modelStep(call: ModelCall, options: GatewayOptions, services: Services): GatewayStep {
 	const { request, endpoint, format } = call;

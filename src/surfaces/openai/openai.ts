@@ -13,7 +13,6 @@
 import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
 import { openaiCompletions } from "../../dialects/chat/completions.ts";
-import { openaiChat } from "../../dialects/chat/openai-route.ts";
 import { badInput } from "../../dialects/invalid-input.ts";
 import { parseMultipart } from "../../dialects/media/multipart.ts";
 import { openaiImageEdit } from "../../dialects/media/openai-image-edit.ts";
@@ -47,7 +46,7 @@ import { countPromptTokens } from "./count-tokens.ts";
 import { runEach } from "./image-batch.ts";
 import { MODEL_ROUTES, MODELS } from "./model-routes.ts";
 import { infer, type OpenaiRoute } from "./openai-route.ts";
-import { onlyFor } from "./route-dialect.ts";
+import { OPENAI_CHAT, onlyFor } from "./route-dialect.ts";
 
 const RESPONSES: OpenaiRoute = {
 	dialect: responses,
@@ -64,7 +63,7 @@ const MESSAGES: OpenaiRoute = {
 
 /** Routes with a JSON body. */
 export const OPENAI_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
-	"/chat/completions": { dialect: openaiChat, task: "Text Generation", summary: "Continues a chat" },
+	"/chat/completions": { ...OPENAI_CHAT, summary: "Continues a chat" },
 	"/completions": { dialect: openaiCompletions, task: "Text Generation", summary: "Continues a text" },
 	"/responses": RESPONSES,
 	"/messages": MESSAGES,

@@ -1,5 +1,6 @@
 /** The format of one of OpenAI's or Anthropic's routes, and the models that it takes. */
 import { AiError } from "../../core/errors.ts";
+import { openaiChat } from "../../dialects/chat/openai-route.ts";
 import type { Dialect } from "../../dialects/dialect.ts";
 import { inputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
@@ -12,6 +13,9 @@ export interface RouteDialect {
 	/** For a route that takes only some models of its task. */
 	accepts?(model: Model): boolean;
 }
+
+/** The models and the format of `/chat/completions`. */
+export const OPENAI_CHAT: RouteDialect = { dialect: openaiChat, task: "Text Generation" };
 
 /** The dialect of a route, for models of its task and for ad hoc models, whose task is unknown. */
 export const onlyFor =

@@ -1,15 +1,21 @@
 /** `POST …/ai/explain/…`: shows the plan of a request, without a call of a model. Not in the product. */
 import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json.ts";
+import { optionsInHeaders } from "../../gateways/options.ts";
+import { DEFAULT_GATEWAY } from "../../gateways/settings.ts";
 import { readInputs, readJson } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
 import { requireModel } from "../../http/model-body.ts";
 import { BY_MODEL, type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import { explain } from "../../pipeline/explain.ts";
 import { AI, below } from "../bases.ts";
+import { dynamicRouteName } from "../gateway/dynamic-plan.ts";
+import { explainDynamic } from "../gateway/explain-dynamic.ts";
+import { gatewayOfHeaders } from "../gateway/model-in-gateway.ts";
 import { OPENAI_ROUTES } from "../openai/openai.ts";
-import { onlyFor } from "../openai/route-dialect.ts";
-import { isNamed, requestOf } from "./run.ts";
+import { OPENAI_CHAT, onlyFor } from "../openai/route-dialect.ts";
+import { isNamed, type RunInputs, requestOf } from "./run.ts";
 
 /** OpenAI's routes whose requests have exactly one plan. A route with its own `run` may split a request. */
 const EXPLAINED_ROUTES = Object.entries(OPENAI_ROUTES).filter(([, { run }]) => !run);
@@ -30,8 +36,11 @@ export const explainRoutes: readonly Route[] = defineRoutes(
 					permission: "read",
 					handler: async (c: Context, call: Call) => {
 						const fields = requireModel(await readJson(c.req.raw, call.services.limits));
-						const inputs = { model: fields.model, inputs: { fields }, dialect: onlyFor(route) };
-						return envelope(await explain(requestOf(c, call, inputs), call.services));
+						return explainRequest(c, call, {
+							model: fields.model,
+							inputs: { fields },
+							dialect: onlyFor(route),
+						});
 					},
 				}) as const,
 		),
@@ -50,5 +59,24 @@ async function explainRun(c: Context, call: Call): Promise<Response> {
 	const model = pathParameter(c, "model");
 	if (model.startsWith("v1/") && !(await isNamed(model, call))) throw new AiError("noRoute", NOT_EXPLAINED);
 	const inputs = await readInputs(c.req.raw, call.services.limits);
-	return envelope(await explain(requestOf(c, call, { model, inputs }), call.services));
+	return explainRequest(c, call, { model, inputs });
+}
+
+async function explainRequest(c: Context, call: Call, inputs: RunInputs): Promise<Response> {
+	const { caller, services } = call;
+	const explainModel = (model: string) => {
+		const fields = isRecord(inputs.inputs.fields) ? { ...inputs.inputs.fields, model } : inputs.inputs.fields;
+		const dialect = onlyFor(OPENAI_CHAT);
+		return explain(requestOf(c, call, { model, inputs: { fields }, dialect }), services);
+	};
+	const name = dynamicRouteName(inputs.model);
+	if (name === undefined) return envelope(await explain(requestOf(c, call, inputs), services));
+	const { headers } = c.req.raw;
+	const facts = {
+		metadata: optionsInHeaders(headers).metadata ?? {},
+		body: inputs.inputs.fields,
+		headers: {},
+	};
+	const gateway = gatewayOfHeaders(headers, inputs.model) ?? DEFAULT_GATEWAY;
+	return envelope(await explainDynamic({ caller, gateway, name, facts, explain: explainModel }, services));
 }

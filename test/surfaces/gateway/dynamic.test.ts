@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { completion, testGateway, upstream } from "../../gateway.ts";
+import { BASE, completion, testGateway, upstream } from "../../gateway.ts";
 
 const VARS = {
 	OPENAI_API_KEY: "sk-openai",
@@ -27,7 +27,7 @@ function setUp(serving: readonly string[]) {
 			? Response.json(completion(`Hello from ${name}`))
 			: Response.json({ error: { message: "busy" } }, { status: 400 });
 	});
-	const { app, services } = testGateway({ vars: VARS, fetch });
+	const { app } = testGateway({ vars: VARS, fetch });
 	const gateway = `gw-${crypto.randomUUID()}`;
 	const routes = `http://gateway/client/v4/accounts/local/ai-gateway/gateways/${gateway}/routes`;
 	const call = async (method: string, path: string, body?: object): Promise<Record<string, unknown>> => {
@@ -46,7 +46,16 @@ function setUp(serving: readonly string[]) {
 			headers: { "content-type": "application/json", ...headers },
 			body: JSON.stringify({ messages: MESSAGES, ...body }),
 		});
-	return { call, deploy, chat, requests, services };
+	const explain = async (path: string, body: object): Promise<Record<string, unknown>> => {
+		const headers = {
+			"content-type": "application/json",
+			"cf-aig-gateway-id": gateway,
+			"cf-aig-metadata": '{"user":"u1"}',
+		};
+		const init = { method: "POST", headers, body: JSON.stringify(body) };
+		return (await app.request(`${BASE}/explain/${path}`, init)).json();
+	};
+	return { call, deploy, chat, requests, explain };
 }
 
 const contentOf = async (response: Response): Promise<unknown> =>
@@ -160,6 +169,42 @@ describe("a request to a dynamic route", () => {
 			429,
 		]);
 		expect(await served("b")).toBe("gpt-5");
+	});
+});
+
+describe("the explanation of a dynamic route", () => {
+	it("has the models in the order of their fallbacks, with the plan of each, and calls none", async () => {
+		const { deploy, requests, explain } = setUp([]);
+		const rate = {
+			id: "rate",
+			type: "rate",
+			properties: { limitType: "count", key: "metadata.user", limit: 5, window: 60 },
+			outputs: { success: to("gpt-5") },
+		};
+		await deploy("support", [
+			start("rate"),
+			rate,
+			model("gpt-5", "openai", "llama-3.3-70b-versatile"),
+			model("llama-3.3-70b-versatile", "groq"),
+			END,
+		]);
+		const { result } = await explain("v1/chat/completions", { model: "dynamic/support", messages: MESSAGES });
+		expect(result).toMatchObject({
+			model: "dynamic/support",
+			dynamic_route: {
+				rates: [{ element: "rate", key: "metadata.user", value: "u1", limit: 5, window: 60 }],
+				models: [
+					{ element: "gpt-5", model: "openai/gpt-5", targets: [{ backend: "openai" }] },
+					{
+						element: "llama-3.3-70b-versatile",
+						model: "groq/llama-3.3-70b-versatile",
+						targets: [{ backend: "groq" }],
+					},
+				],
+			},
+		});
+		expect(await explain("dynamic/support", { messages: MESSAGES })).toMatchObject({ result });
+		expect(requests).toEqual([]);
 	});
 });
 

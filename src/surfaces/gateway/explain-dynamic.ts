@@ -1,0 +1,55 @@
+/** Explains a request to a dynamic route: the models that would be called, and the plan of each, which `ROUTES` decide. */
+import { AiError } from "../../core/errors.ts";
+import type { RequestFacts } from "../../gateways/dynamic/conditions.ts";
+import { walk } from "../../gateways/dynamic/walk.ts";
+import type { Explanation } from "../../pipeline/explain.ts";
+import type { Caller } from "../../pipeline/request.ts";
+import type { Services } from "../../pipeline/services.ts";
+import { compatModel } from "./provider-names.ts";
+
+export interface DynamicExplanation {
+	model: string;
+	dynamic_route: {
+		gateway: string;
+		/** Limits on the way. The request is not counted, and is assumed to have room. */
+		rates: { element: string; key: string; value: string; limit: number; window: number }[];
+		/** In the order in which they are called if each fails. A percentage is drawn for each explanation. */
+		models: (Explanation & { element: string })[];
+	};
+}
+
+export interface ExplainedRequest {
+	caller: Caller;
+	gateway: string;
+	/** Of the route. */
+	name: string;
+	facts: RequestFacts;
+	/** The plan of a request for one model. */
+	explain(model: string): Promise<Explanation>;
+}
+
+/** Throws 7003 for an unknown route. */
+export async function explainDynamic(
+	{ caller: { account }, gateway, name, facts, explain }: ExplainedRequest,
+	{ deployedRoutes, random }: Pick<Services, "deployedRoutes" | "random">,
+): Promise<DynamicExplanation> {
+	const model = `dynamic/${name}`;
+	const elements = await deployedRoutes.find({ account, gateway, name });
+	if (!elements) throw new AiError("unknownThirdPartyModel", `Model not found: ${model}`);
+	const rates: DynamicExplanation["dynamic_route"]["rates"] = [];
+	const models: DynamicExplanation["dynamic_route"]["models"] = [];
+	const steps = walk(elements, {
+		facts,
+		random,
+		admit: async ({ id, properties: { key, limit, window } }, value) => {
+			rates.push({ element: id, key, value, limit, window });
+			return true;
+		},
+	});
+	for await (const { id, properties } of steps)
+		models.push({
+			element: id,
+			...(await explain(compatModel(`${properties.provider}/${properties.model}`))),
+		});
+	return { model, dynamic_route: { gateway, rates, models } };
+}
