@@ -46,10 +46,10 @@ export async function explainDynamic(
 			return true;
 		},
 	});
-	for await (const { id, properties } of steps)
-		models.push({
-			element: id,
-			...(await explain(compatModel(`${properties.provider}/${properties.model}`))),
-		});
+	for (let next = await steps.next(false); !next.done; next = await steps.next(false)) {
+		const { id, properties } = next.value;
+		const explanation = await explain(compatModel(`${properties.provider}/${properties.model}`));
+		models.push({ element: id, ...explanation });
+	}
 	return { model, dynamic_route: { gateway, rates, models } };
 }
