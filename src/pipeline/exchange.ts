@@ -53,6 +53,7 @@ export class Exchange implements ExchangeFacts {
 	readonly startedAt: number;
 	readonly attempts: Attempt[] = [];
 	readonly #services: ExchangeServices;
+	readonly #observers: readonly ExchangeObserver[];
 	#state: ExchangeState = "received";
 	#reservation: Reservation | undefined;
 	#credentialVerified: boolean;
@@ -70,7 +71,8 @@ export class Exchange implements ExchangeFacts {
 		this.account = caller.account;
 		this.#credentialVerified = caller.verified ?? false;
 		this.startedAt = services.now();
-		this.#services = { ...services, observers: [...services.observers, ...observers] };
+		this.#services = services;
+		this.#observers = observers.length === 0 ? services.observers : [...services.observers, ...observers];
 	}
 
 	/** Resolves when the exchange ends. */
@@ -132,7 +134,7 @@ export class Exchange implements ExchangeFacts {
 		failure.place = this.#placeOf(attempt);
 		attempt.failedAt = this.#services.now();
 		this.#reported.add(failure);
-		for (const observer of this.#services.observers) observer.attemptFailed?.(this, failure);
+		for (const observer of this.#observers) observer.attemptFailed?.(this, failure);
 	}
 
 	/** The failure only combines failures that {@link attemptFailed} has reported. */
@@ -206,8 +208,7 @@ export class Exchange implements ExchangeFacts {
 	#end({ failure, settlement }: { failure?: AiError; settlement?: SettlementFacts }): void {
 		if (this.#state === "ended") return;
 		this.#state = "ended";
-		const { now, observers } = this.#services;
-		const endedAt = now();
+		const endedAt = this.#services.now();
 		const last = this.attempts.at(-1);
 		if (failure?.upstream && !failure.place && last) failure.place = this.#placeOf(last);
 		const admission = this.#reservation?.admission;
@@ -222,7 +223,8 @@ export class Exchange implements ExchangeFacts {
 				},
 			};
 		const unreported = failure && !this.#reported.has(failure) && { failure };
-		for (const observer of observers) observer.ended?.(this, { ...(settled && { settled }), ...unreported });
+		for (const observer of this.#observers)
+			observer.ended?.(this, { ...(settled && { settled }), ...unreported });
 		// Lets the runtime end the request's context.
 		this.#ended.resolve();
 	}
