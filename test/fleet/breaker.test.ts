@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Breaker } from "../../src/fleet/breaker.ts";
+import { Breaker, type Circuit } from "../../src/fleet/breaker.ts";
 
 /** A breaker that five calls opened at 1000. */
 function opened(): Breaker {
@@ -52,6 +52,60 @@ describe("Breaker", () => {
 		expect(breaker.state(COOLED_DOWN + 30)).toBe("closed");
 		breaker.fail(COOLED_DOWN + 31, COOLED_DOWN + 31);
 		expect(breaker.state(COOLED_DOWN + 31 + 5_000)).toBe("half-open");
+	});
+
+	it("counts a call that started when the circuit opened", () => {
+		const begun = opened();
+		begun.begin(1_500, 1_000);
+		expect(begun.state(1_500)).toBe("closed");
+		// It was the last failure but one.
+		begun.fail(1_600, 1_000);
+		expect(begun.state(1_600)).toBe("open");
+		const complete = opened();
+		complete.succeed(1_500, 1_000);
+		expect(complete.state(1_500)).toBe("closed");
+	});
+
+	it("has a longer cooldown after a probe that started at the end of the first one", () => {
+		const breaker = opened();
+		breaker.fail(COOLED_DOWN + 5, COOLED_DOWN - 1);
+		expect(breaker.circuit.cooldownUntil).toBe(COOLED_DOWN);
+		breaker.fail(COOLED_DOWN + 5, COOLED_DOWN);
+		expect(breaker.circuit).toEqual({ openedAt: 6_005, cooldownUntil: 16_005, workedAt: 0 });
+	});
+
+	it.each([
+		[3_000, 4_000],
+		[20_000, 21_000],
+		[60_000, 21_000],
+	])("opens at once if the engine names a time of %i ms", (cooldownMs, cooldownUntil) => {
+		const breaker = new Breaker();
+		breaker.fail(1_000, 1_000, cooldownMs);
+		expect(breaker.circuit).toEqual({ openedAt: 1_000, cooldownUntil, workedAt: 0 });
+	});
+
+	it("takes over a circuit only if it is newer", () => {
+		const learned = (workedAt: number, circuit: Circuit) => {
+			const breaker = new Breaker();
+			breaker.succeed(workedAt, workedAt);
+			breaker.learn(circuit);
+			return breaker.state(10);
+		};
+		expect(learned(9, { openedAt: 10, cooldownUntil: 20, workedAt: 0 })).toBe("open");
+		expect(learned(10, { openedAt: 10, cooldownUntil: 20, workedAt: 0 })).toBe("closed");
+		expect(learned(9, { openedAt: 10, cooldownUntil: 20, workedAt: 10 })).toBe("closed");
+		const same = opened();
+		same.learn({ openedAt: 1_000, cooldownUntil: 50_000, workedAt: 1_000 });
+		expect(same.circuit).toEqual({ openedAt: 1_000, cooldownUntil: 6_000, workedAt: 0 });
+		same.learn({ openedAt: 0, cooldownUntil: 0, workedAt: 1_001 });
+		expect(same.state(1_001)).toBe("closed");
+	});
+
+	it("has the second cooldown after a circuit that it took over", () => {
+		const breaker = new Breaker();
+		breaker.learn({ openedAt: 1_000, cooldownUntil: 6_000, workedAt: 0 });
+		breaker.fail(6_000, 6_000);
+		expect(breaker.circuit.cooldownUntil).toBe(16_000);
 	});
 
 	it("allows another probe after a cancelled one", () => {

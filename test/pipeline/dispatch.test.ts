@@ -322,6 +322,16 @@ describe("circuits", () => {
 		expect(engines()).toEqual(["a"]);
 	});
 
+	it("open for the time that an engine names", async () => {
+		const { clock, failure, services } = world({ replies: { a: status(503, { "retry-after": "7" }) } });
+		await failure();
+		const circuitAfter = (ms: number): string => {
+			clock.now += ms;
+			return services.health.circuit(target("a"));
+		};
+		expect([circuitAfter(0), circuitAfter(6_999), circuitAfter(1)]).toEqual(["open", "open", "half-open"]);
+	});
+
 	it("learn nothing bad from a refusal", async () => {
 		const { failure, services } = world({ replies: { a: status(400) } });
 		for (let i = 0; i < 10; i++) await failure();
@@ -549,9 +559,9 @@ describe("a stream that is passed through, with another target", () => {
 
 	/** The circuit of the engine after calls that end like this. */
 	async function circuitAfter(...ends: ("complete" | "broken" | "open")[]): Promise<string> {
-		const { run, services } = world({ replies: { a: ends.map(passed), b: ok } });
+		const { runIn, services } = world({ replies: { a: ends.map(passed), b: ok } });
 		for (const end of ends) {
-			const { answer, served } = await run(streamed(), { formatStreamError });
+			const { answer, served } = await runIn({ formatStreamError }, streamed());
 			expect(served.backend).toBe("a");
 			if (answer.answer.kind !== "stream") throw new Error("no stream");
 			const { ended, events } = answer.answer;

@@ -5,7 +5,8 @@ import { usageOf } from "../../src/core/usage.ts";
 import { Catalog } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
 import { meter } from "../../src/pipeline/meter.ts";
-import { EventStream } from "../../src/streams/sse.ts";
+import { withUsage } from "../../src/pipeline/usage-frames.ts";
+import { EventStream, type StreamEvent } from "../../src/streams/sse.ts";
 import type { Answer, TaskCall } from "../../src/tasks/task.ts";
 import type { ChatCompletion, ChatInput } from "../../src/tasks/text-generation/types.ts";
 import { completion, DONE, delta, finish } from "../gateway.ts";
@@ -137,5 +138,47 @@ describe("a whole reply", () => {
 	it("of which two of three counts are there has the third", async () => {
 		const { settled } = await whole({ prompt_tokens: 5, total_tokens: 10 });
 		expect(settled).toMatchObject([{ inputTokens: 5, outputTokens: 5 }]);
+	});
+});
+
+describe("the events of a stream", () => {
+	const OWN_COUNT = { prompt_tokens: PROMPT_TOKENS, completion_tokens: 0, total_tokens: PROMPT_TOKENS };
+
+	/** The data of the events, or their comments, after the usage has been added. */
+	async function passed(...events: StreamEvent[]): Promise<unknown[]> {
+		const pieces = [{ bytes: new Uint8Array(), events }];
+		const source = { pull: async () => pieces.shift(), cancel: async () => {} };
+		const call: TaskCall = { task: "text-generation", input: ASKED };
+		const piece = await withUsage(source, call, model, new StreamProgress()).pull();
+		return (piece?.events ?? []).map((event) =>
+			"comment" in event ? event : event.data.startsWith("{") ? JSON.parse(event.data) : event.data,
+		);
+	}
+
+	it("have our own count after the last event that is no comment", async () => {
+		const first = { id: "c", created: 1, model: "m", choices: [] };
+		expect(await passed({ data: JSON.stringify(first) }, { comment: "ka" }, { data: "[DONE]" })).toEqual([
+			first,
+			{ comment: "ka" },
+			{ ...first, object: "chat.completion.chunk", usage: OWN_COUNT },
+			"[DONE]",
+		]);
+	});
+
+	it.each(["null", "7", "[]"])("have no id of an event that is no chunk: %s", async (data) => {
+		expect(await passed({ data }, { data: "[DONE]" })).toEqual([
+			data,
+			{ object: "chat.completion.chunk", choices: [], usage: OWN_COUNT },
+			"[DONE]",
+		]);
+	});
+
+	it("have no count if there are none", async () => {
+		expect(await passed({ comment: "ka" }, { data: "[DONE]" })).toEqual([{ comment: "ka" }, "[DONE]"]);
+	});
+
+	it("keep a usage that is none", async () => {
+		const data = '[{"usage": {"prompt_tokens": 1}}]';
+		expect(await passed({ data })).toEqual([data]);
 	});
 });

@@ -180,6 +180,34 @@ describe("a stream", () => {
 		expect(chunks.some(({ usage }) => usage)).toBe(false);
 	});
 
+	it("reads thoughts in pieces, also without the start of their block", async () => {
+		const start = event("content_block_start", { index: 0, content_block: { type: "thinking" } });
+		const delta = (type: string, fields: object) =>
+			event("content_block_delta", { index: 0, delta: { type, ...fields } });
+		const pieces =
+			delta("thinking_delta", { thinking: "Hm." }) + delta("signature_delta", { signature: "s" });
+		const end = event("content_block_stop", { index: 0 }) + STOP("end_turn");
+		const thoughts = { role: "assistant", content: "", reasoning_content: "Hm." };
+		expect(deltasOf(await chunksOf(START + start + pieces + end))).toEqual([
+			thoughts,
+			{ thinking_blocks: [{ type: "thinking", thinking: "Hm.", signature: "s" }] },
+			{},
+		]);
+		expect(deltasOf(await chunksOf(START + pieces + end))).toEqual([thoughts, {}]);
+	});
+
+	it("has the answer of a tool whose arguments arrive complete, or in pieces", async () => {
+		const input: Partial<ChatInput> = {
+			response_format: { type: "json_schema", json_schema: { name: "x", schema: { type: "array" } } },
+		};
+		const contentOf = async (sse: string) =>
+			deltasOf(await chunksOf(START + sse + close(0) + STOP("tool_use"), input))
+				.map(({ content }) => content ?? "")
+				.join("");
+		expect(await contentOf(use(0, { answer: [1] }))).toBe("[1]");
+		expect(await contentOf(use(0) + piece(0, '{"answer":') + piece(0, "[2]}"))).toBe("[2]");
+	});
+
 	it("assigns pieces to two open calls", async () => {
 		const chunks = await chunksOf(
 			START +

@@ -305,6 +305,20 @@ describe("a stream", () => {
 		expect(request?.json.id).toMatch(/^uuid-\d$/);
 	});
 
+	it("has no chunk for an empty output", async () => {
+		const event = (chunk: string) => `event: output\ndata: ${JSON.stringify({ chunk })}\n\n`;
+		const end = 'event: completed\ndata: {"status":"succeeded"}\n\n';
+		const { chunks, done } = await read(
+			streaming(model(() => eventStream(event("") + event("a") + event("") + end))),
+		);
+		expect(done).toBe(true);
+		expect(chunks.map(({ choices }) => choices[0]?.delta)).toEqual([
+			{ role: "assistant", content: "" },
+			{ content: "a" },
+			{},
+		]);
+	});
+
 	it("has the model's token counts", async () => {
 		const metrics = { input_token_count: 3, output_token_count: 2 };
 		const completed = { status: "succeeded", metrics };

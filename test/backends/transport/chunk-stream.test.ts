@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import * as z from "zod";
-import { ChunkReader } from "../../../src/backends/transport/chunk-stream.ts";
+import { ChunkReader, relayChunks } from "../../../src/backends/transport/chunk-stream.ts";
+import { startDeadline } from "../../../src/backends/transport/deadline.ts";
 import { postStream } from "../../../src/backends/transport/http.ts";
 import { AiError } from "../../../src/core/errors.ts";
 import { EventStream, type StreamEvent, textOf } from "../../../src/streams/sse.ts";
@@ -775,4 +776,40 @@ describe("a caller who disconnects during a stream", () => {
 		expect(await failureOf(reader.read())).toMatchObject({ key: "aborted" });
 		expect(upstream.cancelled).toBe(true);
 	});
+});
+
+describe("events that are read together", () => {
+	const first = 'data: {"choices":[]}\n\n';
+
+	it.each([
+		["two events", 'data: {"choices":[]}\n\n', true],
+		["an event whose second line is no data", 'data: {"choices":\n[]}\n\n', false],
+		["an event with a carriage return", 'data: {"choices":\r[]}\n\n', false],
+		["an event of two lines", 'data: {"choices":\ndata: []}\n\n', false],
+		["a comment", ": ka\n\n", false],
+		["the end", "data: [DONE]\n\n", false],
+		["no JSON", "data: {\n\n", false],
+	])("are %s", (_, second, expected) => {
+		const reader = new ChunkReader(
+			callOf(() => eventStream("")),
+			1,
+		);
+		expect(reader.readTogether(encode(first + second), 2)).toBe(expected);
+	});
+});
+
+it("passes the bytes of a stream through if the caller has a format for its errors", async () => {
+	const call = callOf(() => eventStream(""));
+	const source = new ReadableStream({
+		type: "bytes",
+		start(controller) {
+			controller.enqueue(encode(chat));
+			controller.close();
+		},
+	});
+	const stream = { call, source, deadline: startDeadline(call) };
+	const relayed = await relayChunks(stream, { choices: 1, formatStreamError: () => "data: failure\n\n" });
+	expect(relayed.ended).toBeInstanceOf(Promise);
+	expect(await new Response(relayed.events).text()).toBe(chat);
+	expect(await relayed.ended).toBeUndefined();
 });

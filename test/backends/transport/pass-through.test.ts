@@ -212,6 +212,44 @@ describe("passThrough", () => {
 		await passed;
 	});
 
+	it("reads at least four times within the limit of silence", async () => {
+		vi.useFakeTimers();
+		const engine = upstream({ headerMs: 60_000, idleMs: 800, totalMs: 60_000 });
+		engine.write(delta("a"));
+		const { events, progress } = await engine.begin();
+		const passed = drain(events);
+		const counted: [atMs: number, tokens: number][] = [];
+		for (let ms = 0; ms < 1_000; ms += 50) {
+			engine.write(delta("b"));
+			await vi.advanceTimersByTimeAsync(50);
+			if (progress.outputTokens !== counted.at(-1)?.[1]) counted.push([ms + 50, progress.outputTokens]);
+		}
+		expect(counted).toEqual([
+			[50, 1],
+			[100, 3],
+			[300, 7],
+			[500, 11],
+			[700, 15],
+			[900, 19],
+		]);
+		engine.end();
+		await passed;
+	});
+
+	it("leaves no timer behind", async () => {
+		vi.useFakeTimers();
+		const engine = upstream();
+		engine.write(delta("a"));
+		const { events, ended } = await engine.begin();
+		const passed = drain(events);
+		await vi.advanceTimersByTimeAsync(10);
+		engine.write(FINISH + DONE);
+		engine.end();
+		await passed;
+		await ended;
+		expect(vi.getTimerCount()).toBe(0);
+	});
+
 	it("counts the pause before a read as silence", async () => {
 		vi.useFakeTimers();
 		const engine = upstream({ headerMs: 2_000, idleMs: 2_000, totalMs: 60_000 });

@@ -385,3 +385,17 @@ describe("cancelling", () => {
 		await events.cancel();
 	});
 });
+
+it("skips empty lines of JSON lines", async () => {
+	const lines = '{"say":"a"}\n\n \n{"stop":true}\n\n';
+	const headers = { "content-type": "application/x-ndjson" };
+	const call = callOf(() => new Response(lines, { headers }));
+	const options = {
+		schema: z.never(),
+		translator: translator({ hasEndEvent: true }),
+		format: "ndjson",
+	} as const;
+	const reply = await postTranslated(call, "/chat", {}, options);
+	if (reply.kind !== "stream") throw new Error("no stream");
+	expect(await drain(reply.events)).toEqual({ text: frames(contentChunk("a")) + END });
+});

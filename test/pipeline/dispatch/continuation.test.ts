@@ -51,6 +51,12 @@ describe("continuationRequests", () => {
 		});
 	});
 
+	it("requests the same again if a prefill would be white space", () => {
+		const repeated = { input: INPUT, expected: [{ channel: "content", text: " \n" }], continues: false };
+		expect(questions("prefill", {}, { content: " \n" })).toEqual([repeated]);
+		expect(questions("vllm", {}, { content: " \n" })).toHaveLength(2);
+	});
+
 	it("lengthens a raw prompt", () => {
 		const raw = { messages: [], prompt: "Count: " };
 		expect(questions("vllm", raw, received)[0]?.input).toEqual({

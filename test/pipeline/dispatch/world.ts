@@ -98,11 +98,12 @@ export function world({ plan = {}, replies, targets = {}, random = 0, admission 
 		retries: { attempts: 1, baseMs: 100, maxMs: 5_000 },
 		...plan,
 	};
-	const run = (call: TaskCall = CHAT, context: Partial<DispatchContext> = {}) => {
+	const runIn = (context: Partial<DispatchContext>, call: TaskCall) => {
 		const { exchange } = observedExchange({ now: () => clock.now, admission, logged });
 		const { signal } = caller;
 		return dispatch(whole, call, { exchange, model: adHocModel("m"), signal, ...context }, services);
 	};
+	const run = (call: TaskCall = CHAT) => runIn({}, call);
 	return {
 		services,
 		clock,
@@ -117,6 +118,8 @@ export function world({ plan = {}, replies, targets = {}, random = 0, admission 
 		},
 		engines: () => asked.map(({ engine }) => engine),
 		run,
+		/** With other fields of the context. */
+		runIn,
 		failure: (call: TaskCall = CHAT): Promise<AiError> =>
 			run(call).then(
 				() => Promise.reject(new Error("it was answered")),

@@ -1,0 +1,95 @@
+import { describe, expect, it } from "vitest";
+import type { Credential } from "../../../src/accounts/admission.ts";
+import { AccountObject } from "../../../src/accounts/client/account-object.ts";
+import { DirectoryCache, type DirectoryCalls } from "../../../src/accounts/client/directory-cache.ts";
+import { OpenObjects } from "../../../src/accounts/client/open-objects.ts";
+import type { Account } from "../../../src/accounts/durable/account.ts";
+
+const OPERATOR: Credential = { kind: "operator" };
+const TOKEN: Credential = { kind: "token", hash: "h" };
+
+interface Options {
+	exists?: boolean;
+	directoryFails?: boolean;
+	maxOpen?: number;
+}
+
+function objectOf({ exists = true, directoryFails = false, maxOpen = 1 }: Options = {}) {
+	const calls: string[] = [];
+	const call = async <T>(name: string, answer: T): Promise<T> => {
+		calls.push(name);
+		if (directoryFails) throw new Error("overloaded");
+		return answer;
+	};
+	const directory = {
+		has: (account: string) => call(`has ${account}`, exists),
+		add: (account: string) => call(`add ${account}`, undefined),
+	} as unknown as DirectoryCalls;
+	const namespace = {
+		getByName: (name: string) => ({ id: `id of ${name}` }),
+	} as unknown as DurableObjectNamespace<Account>;
+	const services = {
+		namespace,
+		directory: new DirectoryCache({ directory: () => directory, now: () => 0 }),
+		openObjects: new OpenObjects({ max: maxOpen, now: () => 0 }),
+	};
+	return { calls, object: (account: string) => new AccountObject(account, services), services };
+}
+
+describe("the check before a call", () => {
+	it("finds the account of a token once", async () => {
+		const { calls, object } = objectOf();
+		expect(object("a").mayCall).toBe(false);
+		await object("a").check(TOKEN);
+		await object("a").check(TOKEN);
+		expect(object("a").mayCall).toBe(true);
+		expect(calls).toEqual(["has a"]);
+	});
+
+	it("records the operator's account once", async () => {
+		const { calls, object } = objectOf({ exists: false });
+		await object("a").check(OPERATOR);
+		await object("a").check(TOKEN);
+		expect(calls).toEqual(["add a"]);
+	});
+
+	it("refuses a token of an account that does not exist", async () => {
+		const { object } = objectOf({ exists: false });
+		await expect(object("a").check(TOKEN)).rejects.toMatchObject({ key: "authentication" });
+		expect(object("a").mayCall).toBe(false);
+	});
+
+	it("fails without the directory", async () => {
+		const { object } = objectOf({ directoryFails: true });
+		for (const credential of [TOKEN, OPERATOR])
+			await expect(object("a").check(credential)).rejects.toMatchObject({
+				key: "ledgerUnavailable",
+				cause: { message: "overloaded" },
+			});
+	});
+
+	it("refuses another account if all objects are in use, also after a report", async () => {
+		const { object } = objectOf();
+		await object("a").report(async () => {});
+		await object("a").check(TOKEN);
+		await expect(object("b").check(TOKEN)).rejects.toMatchObject({ key: "outOfCapacity", retryAfter: 5 });
+		expect([object("a").mayCall, object("b").mayCall]).toEqual([true, false]);
+	});
+});
+
+describe("a call", () => {
+	it("has a stub of its own", async () => {
+		const { object } = objectOf();
+		expect(await object("a").call(async ({ id }) => String(id))).toBe("id of a");
+	});
+
+	it("fails with the account and the object, for the log", async () => {
+		const { object } = objectOf();
+		const failing = object("a").call(() => Promise.reject(new Error("network connection lost")));
+		await expect(failing).rejects.toMatchObject({
+			key: "ledgerUnavailable",
+			place: { account: "a", object: "id of a" },
+			cause: { message: "network connection lost" },
+		});
+	});
+});

@@ -1,0 +1,262 @@
+/** The leases of a journal and its batches, without a ledger. */
+import { describe, expect, it } from "vitest";
+import type { Admission } from "../../../src/accounts/admission.ts";
+import { Journal } from "../../../src/accounts/client/journal.ts";
+import type { JournalBatch, Lease } from "../../../src/accounts/lease.ts";
+import { admission, fixedCost, settlement } from "../fixtures.ts";
+
+const START = 1_000_000;
+const A = admission({ model: "a", cost: fixedCost(100) });
+
+function journalOf() {
+	const state = { time: START, idle: 0 };
+	const batches: JournalBatch[] = [];
+	let timers: { at: number; fire(): void }[] = [];
+	const journal = new Journal(
+		{
+			now: () => state.time,
+			wait: (ms) => new Promise((fire) => timers.push({ at: state.time + ms, fire })),
+			waitUntil: () => {},
+		},
+		{
+			send: async (batch) => {
+				batches.push(structuredClone(batch));
+				return batch.renewals.map(() => undefined);
+			},
+			onGiveUp: () => {},
+			idle: () => void state.idle++,
+		},
+	);
+	/** A lease of the class, granted now. */
+	const grant = (like: Admission, fields: Partial<Lease> = {}): string => {
+		const request = journal.requestLease(like);
+		if (!request) throw new Error("no lease is requested");
+		const { id } = request;
+		journal.addLease(like, request, {
+			...{ id, requests: 10, microNeurons: 1_000, ms: 1_000, isBudgeted: true },
+			...fields,
+		});
+		return id;
+	};
+	return {
+		journal,
+		state,
+		batches,
+		grant,
+		/** Advances the time, and runs all that is due. */
+		pass: async (ms: number) => {
+			const end = state.time + ms;
+			for (;;) {
+				for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+				const [due] = timers.filter(({ at }) => at <= end).sort((one, other) => one.at - other.at);
+				if (!due) break;
+				state.time = Math.max(state.time, due.at);
+				timers = timers.filter((timer) => timer !== due);
+				due.fire();
+			}
+			state.time = end;
+		},
+	};
+}
+
+const ticket = (name: string, like = A): Admission => ({ ...like, ticket: name });
+
+describe("the request for a lease", () => {
+	it("is for one request more than the demand, and made once for each credential and model", () => {
+		const { journal } = journalOf();
+		expect(journal.requestLease(A)).toMatchObject({ requests: 2, microNeurons: 200 });
+		expect(journal.requestLease(A)).toBeUndefined();
+		const token: Admission = { ...A, credential: { kind: "token", hash: "h" } };
+		const other: Admission = { ...A, credential: { kind: "token", hash: "i" } };
+		for (const like of [{ ...A, model: "b" }, token, other])
+			expect(journal.requestLease(like)).toMatchObject({ requests: 2 });
+	});
+
+	it("is made again ten seconds after a call without an answer, whose lease is returned", async () => {
+		const { journal, batches, state, pass } = journalOf();
+		const lost = journal.requestLease(A);
+		state.time = START + 9_999;
+		expect(journal.requestLease(A)).toBeUndefined();
+		state.time = START + 10_000;
+		const next = journal.requestLease(A);
+		expect(next).toMatchObject({ requests: 3 });
+		expect(next?.id).not.toBe(lost?.id);
+		await pass(250);
+		expect(batches.map(({ returned }) => returned)).toEqual([[lost?.id]]);
+		// The late answer of the lost call is no lease.
+		if (lost)
+			journal.addLease(A, lost, {
+				id: lost.id,
+				requests: 9,
+				microNeurons: 900,
+				ms: 9_999,
+				isBudgeted: false,
+			});
+		expect(journal.admit(A)).toBeUndefined();
+	});
+
+	it("counts the requests of this second, or of the one before", () => {
+		const { journal, state } = journalOf();
+		const requested = (): number | undefined => {
+			const request = journal.requestLease(A);
+			if (request) journal.addLease(A, request, undefined);
+			return request?.requests;
+		};
+		expect([requested(), requested(), requested()]).toEqual([2, 3, 4]);
+		state.time = START + 999;
+		expect(requested()).toBe(5);
+		state.time = START + 1_000;
+		expect([requested(), requested()]).toEqual([5, 5]);
+		state.time = START + 2_999;
+		expect(requested()).toBe(3);
+		state.time = START + 4_999;
+		expect(requested()).toBe(2);
+	});
+});
+
+describe("a lease", () => {
+	it("ends with its time", () => {
+		const { journal, state, grant } = journalOf();
+		grant(A);
+		state.time = START + 999;
+		expect(journal.admit(A)).toEqual({});
+		state.time = START + 1_000;
+		expect(journal.admit(A)).toBeUndefined();
+	});
+
+	it.each([
+		["its requests", { requests: 2, microNeurons: 1_000 }],
+		["its neurons", { requests: 10, microNeurons: 200 }],
+	])("ends with %s", (_, fields) => {
+		const { journal, grant } = journalOf();
+		grant(A, fields);
+		expect([1, 2, 3].map(() => journal.admit(A) !== undefined)).toEqual([true, true, false]);
+	});
+
+	const output = (outputTokens: number, microNeuronsPerOutputToken: number): Admission["cost"] => ({
+		...fixedCost(1),
+		outputTokens,
+		microNeuronsPerOutputToken,
+	});
+	it.each<[Admission["cost"], Partial<Lease>, object]>([
+		[output(10, 2), {}, { outputTokens: 10 }],
+		[output(10, 2), { limited: true }, { outputTokens: 10, limited: true }],
+		[output(1, 1), {}, { outputTokens: 1 }],
+		[output(0, 2), {}, {}],
+		[output(10, 0), {}, {}],
+		[output(10, 2), { isBudgeted: false }, {}],
+	])("for the cost %j with %j grants %j", (cost, fields, granted) => {
+		const { journal, grant } = journalOf();
+		const like = { ...A, cost };
+		grant(like, fields);
+		expect(journal.admit(like)).toStrictEqual(granted);
+	});
+
+	it("is returned when it is used up, and nothing is renewed without requests", async () => {
+		const { journal, batches, grant, pass } = journalOf();
+		const id = grant(A, { requests: 1 });
+		journal.admit(ticket("t"));
+		await pass(250);
+		expect(batches).toMatchObject([
+			{ sequence: 1, returned: [id], renewals: [{ model: "a", lease: { requests: 3, microNeurons: 300 } }] },
+		]);
+		expect(batches[0]?.renewals[0]).not.toHaveProperty("ticket");
+		await pass(1_000);
+		expect(batches).toHaveLength(1);
+	});
+
+	it("is not renewed while it has twice the requests of a batch", async () => {
+		const { journal, batches, grant, pass } = journalOf();
+		grant(A, { requests: 3, ms: 60_000 });
+		journal.admit(ticket("t1"));
+		await pass(250);
+		expect(batches[0]?.renewals).toEqual([]);
+		journal.admit(ticket("t2"));
+		await pass(250);
+		expect(batches[1]?.renewals).toHaveLength(1);
+	});
+});
+
+describe("a request from a lease", () => {
+	it("is reported with its time and cost, and settled with its batch or a later one", async () => {
+		const { journal, state, batches, grant, pass } = journalOf();
+		const lease = grant(A, { ms: 60_000 });
+		state.time = START + 40;
+		journal.admit(ticket("t1"));
+		journal.admit(ticket("t2"));
+		const first = settlement("t1", { outputTokens: 1 });
+		expect(journal.settle(first)).toBe(true);
+		expect(journal.settle(settlement("t1", { outputTokens: 2 }))).toBe(true);
+		await pass(250);
+		const reported = { lease, afterMs: 40, reserved: 100 };
+		expect(batches[0]).toMatchObject({ sequence: 1, settlements: [] });
+		expect(batches[0]?.requests).toEqual([
+			{ ...reported, ticket: "t1", settlement: first },
+			{ ...reported, ticket: "t2" },
+		]);
+		expect(journal.settle(first)).toBe(false);
+		const second = settlement("t2");
+		expect(journal.settle(second)).toBe(true);
+		expect(journal.settle(second)).toBe(false);
+		await pass(250);
+		expect(batches[1]).toMatchObject({ sequence: 2, requests: [], settlements: [second] });
+	});
+
+	it.each([
+		[1_000, false],
+		[1_001, true],
+	])("held for %i ms is still open after the batch of that time: %s", async (holdMs, isOpen) => {
+		const { journal, grant, pass } = journalOf();
+		grant(A, { ms: 60_000 });
+		journal.admit({ ...ticket("t"), holdMs });
+		await pass(1_000);
+		expect(journal.settle(settlement("t"))).toBe(isOpen);
+	});
+
+	it("of no lease is not settled here", () => {
+		expect(journalOf().journal.settle(settlement("t"))).toBe(false);
+	});
+});
+
+describe("a journal without work", () => {
+	it("is idle as soon as no lease is requested", async () => {
+		const { journal, state, batches, pass } = journalOf();
+		const request = journal.requestLease(A);
+		await pass(5_000);
+		expect(state.idle).toBe(0);
+		if (request) journal.addLease(A, request, undefined);
+		await pass(250);
+		expect([state.idle, batches]).toEqual([1, []]);
+	});
+
+	it("is idle ten seconds after a call without an answer, whose lease is returned", async () => {
+		const { journal, state, batches, pass } = journalOf();
+		const lost = journal.requestLease(A);
+		await pass(9_999);
+		expect(batches).toEqual([]);
+		await pass(10_000);
+		expect(batches.map(({ returned }) => returned)).toEqual([[lost?.id]]);
+		expect(state.idle).toBe(1);
+	});
+
+	it("returns the lease of a call that failed", async () => {
+		const { journal, batches, state, pass } = journalOf();
+		const request = journal.requestLease(A);
+		if (request) journal.leaseFailed(A, request);
+		await pass(1_000);
+		expect(batches.map(({ returned }) => returned)).toEqual([[request?.id]]);
+		expect(state.idle).toBe(1);
+		expect(journal.requestLease(A)).toMatchObject({ requests: 2 });
+	});
+
+	it("stays for an open request", async () => {
+		const { journal, state, grant, pass } = journalOf();
+		grant(A, { requests: 1 });
+		journal.admit(ticket("t"));
+		await pass(20_000);
+		expect(state.idle).toBe(0);
+		journal.settle(settlement("t"));
+		await pass(20_000);
+		expect(state.idle).toBe(1);
+	});
+});
