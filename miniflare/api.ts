@@ -7,6 +7,12 @@ export interface BackendOptions {
 	url?: string;
 	/** The addresses of the engine's replicas, instead of `url`. */
 	urls?: string[];
+	/** The replicas, instead of `url` and `urls`, and how one is chosen: docs/pools.md. */
+	pool?: {
+		replicas?: (string | { url: string; role?: "both" })[];
+		policy?: string;
+		shared_prompts?: boolean;
+	};
 	/** Name of the variable that holds the engine's key. */
 	key?: string;
 	[setting: string]: unknown;

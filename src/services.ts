@@ -21,6 +21,7 @@ import type { StreamRun } from "./gateways/durable/stream-run.ts";
 import { Background } from "./http/background.ts";
 import { SingleFlight } from "./pipeline/dispatch/single-flight.ts";
 import type { Services } from "./pipeline/services.ts";
+import { Pools } from "./pools/pools.ts";
 import {
 	analyticsObserver,
 	type ExchangeObserver,
@@ -149,6 +150,7 @@ export function createPersistent(
 		waitUntil,
 		wait,
 		...(ASSETS && { assets: (file: string) => ASSETS.fetch(`${ASSETS_ORIGIN}/${file}`) }),
+		pools: new Pools({ random: () => Math.random() }),
 	};
 }
 

@@ -17,7 +17,7 @@ async function backendOf(kind: BackendKind): Promise<Backend> {
 export type Backends = ReadonlyMap<BackendKind, Backend>;
 
 /** Loads the backends of all kinds among the targets. */
-export async function backendsOf(targets: readonly Target[]): Promise<Backends> {
+export async function backendsOf(targets: readonly Pick<Target, "kind">[]): Promise<Backends> {
 	const backends = new Map<BackendKind, Backend>();
 	for (const { kind } of targets) backends.set(kind, await backendOf(kind));
 	return backends;

@@ -2,10 +2,13 @@
 import * as z from "zod";
 import type { AiBinding } from "../backends/backend.ts";
 import { BACKEND_KINDS, type BackendKind, KINDS, type KindRow } from "../backends/kinds.ts";
+import { isRecord } from "../core/json.ts";
 import { present } from "../core/present.ts";
 import type { WeightedTarget } from "../pipeline/plan.ts";
 import { BackendPrice } from "./backend-price.ts";
+import { EngineUrl } from "./engine-url.ts";
 import { type Env, headers, secret } from "./headers.ts";
+import { PoolSetting, poolSettings, refuseSharedReplicas } from "./pools.ts";
 import { expectedName, kindOf, type Path, type Problems } from "./problems.ts";
 import { DEFAULT_TIMEOUTS, SetTimeouts } from "./timeouts.ts";
 
@@ -16,22 +19,6 @@ export type ConfiguredBackend = Omit<WeightedTarget, "model" | "weight">;
 export const SIMULATOR = "simulator";
 
 const WholeTimeouts = SetTimeouts.transform((set) => ({ ...DEFAULT_TIMEOUTS, ...set }));
-
-/** The base address of an engine, without a trailing slash. Error messages never contain the address. */
-const EngineUrl = z.string().transform((text, context) => {
-	const refuse = (found: string) => {
-		context.addIssue(`expected the http or https address of an engine, found ${found}`);
-		return z.NEVER;
-	};
-	const url = URL.parse(text);
-	if (!url) return refuse("text that is no address");
-	if (!/^https?:$/.test(url.protocol))
-		return refuse("an address that does not begin with http:// or https://");
-	if (url.username || url.password) return refuse("one with credentials (name a secret in key or headers)");
-	// An empty query or fragment too, which `search` and `hash` do not show.
-	if (/[?#]/.test(text)) return refuse(text.includes("?") ? "one with a query" : "one with a fragment");
-	return url.href.replace(/\/+$/, "");
-});
 
 const BackendName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
@@ -46,6 +33,7 @@ const engineSettings = (env: Env) =>
 		system_messages: z.enum(["first", "anywhere"]).optional(),
 		num_ctx: z.int().min(1).optional(),
 		price: BackendPrice.optional(),
+		pool: PoolSetting.optional(),
 	});
 
 /** Converts the name of an `Ai` binding of this Worker to the binding. */
@@ -93,6 +81,7 @@ export function readBackends(
 		const backend = readBackend(name, entry, env, problems);
 		if (backend) backends.set(name, backend);
 	}
+	refuseSharedReplicas(backends.values(), problems);
 	return backends;
 }
 
@@ -125,15 +114,14 @@ function readBackend(
 
 	// Also for an unknown kind: the other settings are probably those of an engine.
 	const { url: hosted }: Partial<KindRow> = known ? KINDS[known] : {};
-	const both = rest.url !== undefined && rest.urls !== undefined;
-	if (both || (rest.url === undefined && rest.urls === undefined && !hosted))
-		problems.add(path, `expected either url or urls, found ${both ? "both" : "neither"}`);
+	checkAddresses(rest, hosted !== undefined, path, problems);
 	refuseSecondKey(rest.headers, rest.key, [...path, "headers"], problems);
 	const engine = problems.parse(engineSettings(env), rest, path);
 	const url = engine?.url ?? hosted;
-	const [first, ...others] = engine?.urls ?? (url === undefined ? [] : [url]);
+	const replicas = engine?.pool?.replicas?.map((replica) => replica.url);
+	const [first, ...others] = replicas ?? engine?.urls ?? (url === undefined ? [] : [url]);
 	if (!engine || !known || first === undefined) return undefined;
-	const { key, headers = {}, timeouts = DEFAULT_TIMEOUTS, system_messages, num_ctx, price } = engine;
+	const { key, headers = {}, timeouts = DEFAULT_TIMEOUTS, system_messages, num_ctx, price, pool } = engine;
 	return {
 		backend: name,
 		kind: known,
@@ -141,8 +129,33 @@ function readBackend(
 		headers,
 		timeouts,
 		observed: {},
-		...present({ key, systemMessages: system_messages, numCtx: num_ctx, prices: price }),
+		...present({
+			key,
+			systemMessages: system_messages,
+			numCtx: num_ctx,
+			prices: price,
+			pool: pool && poolSettings(pool),
+		}),
 	};
+}
+
+function checkAddresses(
+	{ url, urls, pool }: Record<string, unknown>,
+	hosted: boolean,
+	path: Path,
+	problems: Problems,
+): void {
+	if (isRecord(pool) && pool.replicas !== undefined) {
+		if (url !== undefined || urls !== undefined)
+			problems.add(
+				path,
+				`expected no ${url === undefined ? "urls" : "url"} beside pool.replicas, found both`,
+			);
+		return;
+	}
+	const both = url !== undefined && urls !== undefined;
+	if (both || (url === undefined && urls === undefined && !hosted))
+		problems.add(path, `expected either url or urls, found ${both ? "both" : "neither"}`);
 }
 
 /** A key is sent as `Authorization`, so a header of that name must not be set as well. */

@@ -2,6 +2,7 @@
  * Answers an admitted call: by the engines of its plan, or by a step in front of them. Such a step receives the call and the
  * next step; it may answer itself, change the call, or look at the answer. A cache and guardrails are steps of this kind.
  */
+import { present } from "../core/present.ts";
 import type { AnswerRequest, AnswerStep } from "./answer-step.ts";
 import { singleFlight } from "./dispatch/single-flight-step.ts";
 import { dispatch } from "./dispatch.ts";
@@ -34,7 +35,7 @@ async function askEngines(
 	const planned = route(model.id, routed, services, session);
 	const plan = options?.rejectIfBusy ? withoutWaiting(planned) : planned;
 	const formatStreamError = decideStream(plan, answering, model)?.formatStreamError;
-	const context = { exchange, model, signal, ...(formatStreamError && { formatStreamError }) };
+	const context = { exchange, model, signal, ...present({ formatStreamError, session }) };
 	return dispatch(plan, call, context, services);
 }
 

@@ -7,36 +7,28 @@ import { type Admission, type BudgetPeriod, MICRO_NEURONS } from "../accounts/ad
 import { refusal } from "../accounts/client/accounts.ts";
 import { maxCost } from "../accounts/durable/budgets.ts";
 import type { LimitStatus } from "../accounts/durable/limit-status.ts";
-import type { Timeouts } from "../backends/backend.ts";
-import { backendsOf } from "../backends/index.ts";
 import { toAiError } from "../core/errors.ts";
-import { hostOf } from "../fleet/health.ts";
 import type { Model } from "../models/model.ts";
 import { shownNeurons } from "../models/neurons.ts";
-import type { TaskCall } from "../tasks/task.ts";
 import { admissionOf } from "./admit.ts";
 import { modelOf } from "./aliases.ts";
 import type { EstimatedCost } from "./cost-estimate.ts";
 import { requestKey } from "./dispatch/request-key.ts";
-import type { Plan, PlannedTarget, Routed } from "./plan.ts";
+import { describePlan, type ExplainedPlan } from "./explain-plan.ts";
+import type { Plan } from "./plan.ts";
 import { type PreparationSteps, prepare, type StepRunner } from "./prepare.ts";
 import type { InferenceRequest } from "./request.ts";
 import { route } from "./route.ts";
 import type { Services } from "./services.ts";
 import { decideStream, type StreamMode } from "./stream-mode.ts";
 
-export interface Explanation {
+export interface Explanation extends Partial<ExplainedPlan> {
 	/** The name that the caller used, if it is an alias. */
 	alias?: string;
 	model: string;
 	task?: string;
 	/** Whether inputs are validated as Workers AI does (setting `strict` of the route). Absent if no route serves the model. */
 	strict?: boolean;
-	/** Engines in the order in which they are tried. */
-	targets?: ExplainedTarget[];
-	retries?: { attempts: number; base_ms: number; max_ms: number };
-	hedge_ms?: number;
-	total_ms?: number;
 	/** For a stream: whether the gateway rewrites its events or passes the engine's bytes through. */
 	stream?: StreamMode;
 	/** `source`: `model` is the catalogue or `MODELS`; `none` means that the model costs nothing. */
@@ -70,19 +62,6 @@ export interface Explanation {
 	cache_key?: string;
 	/** The failures of the steps, in order. A caller would receive the first. */
 	refused: { step: string; code: number; status: number; message: string }[];
-}
-
-export interface ExplainedTarget {
-	backend: string;
-	kind: string;
-	/** Number of the address in the backend's configuration. Only the operator sees the host. */
-	replica?: { number: number; of: number; host?: string };
-	/** The engine's name of the model. */
-	model: string;
-	/** State of its circuit breaker. */
-	circuit: string;
-	why: string;
-	timeouts: { header_ms: number; first_token_ms: number; idle_ms: number; total_ms: number };
 }
 
 /** Thrown when a step has failed whose result the following steps need. */
@@ -149,10 +128,7 @@ export async function explain(request: InferenceRequest, services: Services): Pr
 	const decided = parsed && decideStream(plan, parsed, model);
 	return {
 		...explanation,
-		...(await describePlan(plan, routed, parsed?.call, {
-			services,
-			isOperator: request.caller.credential.kind === "operator",
-		})),
+		...(await describePlan(plan, routed, parsed?.call, { services, request })),
 		...(decided && { stream: decided.stream }),
 	};
 }
@@ -206,64 +182,4 @@ const describeLimits = ({ rates, budgets }: LimitStatus): NonNullable<Explanatio
 		reserved: budget.reservedMicroNeurons / MICRO_NEURONS,
 		room: budget.remainingMicroNeurons / MICRO_NEURONS,
 	})),
-});
-
-async function describePlan(
-	plan: Plan,
-	routed: Routed | undefined,
-	call: TaskCall | undefined,
-	{ services, isOperator }: { services: Services; isOperator: boolean },
-): Promise<Pick<Explanation, "targets" | "retries" | "hedge_ms" | "total_ms">> {
-	const { targets: weighted = [], named } = routed ?? {};
-	const total = weighted.reduce((sum, { weight = 0 }) => sum + weight, 0);
-	const backends = await backendsOf(plan.targets);
-	const whyOf = (target: PlannedTarget): string => {
-		const { backend, model, kind, circuit } = target;
-		const tasks = backends.get(kind)?.(target, services) ?? {};
-		if (call && !(call.task in tasks)) return `passed over: a ${kind} backend has no ${call.task}`;
-		if (circuit === "open") return "asked last: it failed again and again a short while ago";
-		const { weight, urls } = weighted.find((one) => one.backend === backend && one.model === model) ?? {};
-		const withoutWeight = total > 0 ? "stands in, in the order of the route" : "in the order of the route";
-		const share = weight === undefined ? withoutWeight : `weight ${weight} of ${total}`;
-		const replicas = urls && urls.length > 1 ? `, one of ${urls.length} replicas` : "";
-		return (named ? share : "the default backend: no route names the model") + replicas;
-	};
-	const replicaOf = ({ backend, model, url }: PlannedTarget): ExplainedTarget["replica"] => {
-		const urls: readonly string[] =
-			weighted.find((one) => one.backend === backend && one.model === model)?.urls ?? [];
-		if (urls.length < 2) return undefined;
-		const host = isOperator ? { host: hostOf(url) } : {};
-		return { number: urls.indexOf(url) + 1, of: urls.length, ...host };
-	};
-	const { retries, hedgeMs, totalMs } = plan;
-	return {
-		targets: plan.targets.map((target) => {
-			const { backend, kind, model, circuit, timeouts } = target;
-			const replica = replicaOf(target);
-			return {
-				backend,
-				kind,
-				...(replica && { replica }),
-				model,
-				circuit,
-				why: whyOf(target),
-				timeouts: describeTimeouts(timeouts),
-			};
-		}),
-		retries: { attempts: retries.attempts, base_ms: retries.baseMs, max_ms: retries.maxMs },
-		...(hedgeMs !== undefined && { hedge_ms: hedgeMs }),
-		...(totalMs !== undefined && { total_ms: totalMs }),
-	};
-}
-
-const describeTimeouts = ({
-	headerMs,
-	firstTokenMs,
-	idleMs,
-	totalMs,
-}: Timeouts): ExplainedTarget["timeouts"] => ({
-	header_ms: headerMs,
-	first_token_ms: firstTokenMs ?? idleMs,
-	idle_ms: idleMs,
-	total_ms: totalMs,
 });

@@ -2,10 +2,11 @@
 import type { Target } from "../backends/backend.ts";
 import type { CircuitState } from "../fleet/breaker.ts";
 import type { Price } from "../models/model.ts";
+import type { BackendPool, PoolSettings } from "../pools/pools.ts";
 
 /** The targets of a request in the order in which they are tried, and the limits of the tries. */
 export interface Plan {
-	targets: readonly [PlannedTarget, ...PlannedTarget[]];
+	targets: readonly [PlanTarget, ...PlanTarget[]];
 	/** Milliseconds for all calls of engines together. Absent: only the timeouts of each target apply. */
 	totalMs?: number;
 	retries: Retries;
@@ -19,9 +20,18 @@ export interface PlannedTarget extends Target {
 	continues?: Continuation;
 	/** The caller chose the name in `model`, and the catalogue does not know it. */
 	anyModel?: true;
-	/** State of its circuit breaker when the plan was made. */
+	/** State of its circuit breaker when the plan was made, or when its pool chose it. */
 	circuit: CircuitState;
 }
+
+/** A backend with several replicas. Its pool chooses one at the time of each attempt. */
+export interface PooledTarget extends Omit<PlannedTarget, "url" | "circuit"> {
+	pool: BackendPool;
+}
+
+export type PlanTarget = PlannedTarget | PooledTarget;
+
+export const isPooled = (target: PlanTarget): target is PooledTarget => "pool" in target;
 
 /**
  * How to make an engine continue an unfinished assistant message. `prefill`: send it as the last message. `vllm`: the same,
@@ -67,6 +77,8 @@ export interface RouteSettings extends Partial<Omit<Plan, "targets">> {
 export interface WeightedTarget extends Omit<Target, "url"> {
 	/** Replicas of one engine. */
 	urls: [string, ...string[]];
+	/** How one of several replicas is chosen. */
+	pool?: PoolSettings;
 	/** For models without a price of their own. */
 	prices?: readonly Price[];
 	weight?: number;

@@ -1,6 +1,6 @@
 /**
- * Plans the targets of a request: which may answer, in the order to try them. Pure: randomness, the session and the health
- * of the engines are arguments.
+ * Plans the targets of a request: which may answer, in the order to try them. Randomness, the session and the health of the
+ * engines are arguments. A backend with several replicas is one target, whose pool chooses a replica later.
  *
  * A target whose circuit is open comes last, but is not left out: trying it is better than failing without a try.
  */
@@ -10,7 +10,7 @@ import type { Health } from "../fleet/health.ts";
 import {
 	DEFAULT_RETRIES,
 	type Plan,
-	type PlannedTarget,
+	type PlanTarget,
 	type Routed,
 	type RouteSettings,
 	type WeightedTarget,
@@ -21,6 +21,7 @@ import { chooseAt, rankFor } from "./weighted-choice.ts";
 export interface RouteServices {
 	catalog: Pick<Services["catalog"], "find">;
 	health: Pick<Health, "circuit">;
+	pools: Pick<Services["pools"], "of">;
 	/** 0 to 1. */
 	random(): number;
 }
@@ -28,25 +29,27 @@ export interface RouteServices {
 export function route(
 	modelId: string,
 	routed: Routed | undefined,
-	{ catalog, health, random }: RouteServices,
+	{ catalog, health, pools, random }: RouteServices,
 	session?: string,
 ): Plan {
 	if (!routed)
 		throw new AiError("noSuchModel", `No such model ${modelId} or task: nothing serves it here (see ROUTES)`);
 	const { sticky, retries = DEFAULT_RETRIES, ...settings }: RouteSettings = routed.settings ?? {};
 	const isKnown = catalog.find(modelId) !== undefined;
-	const available: PlannedTarget[] = [];
-	const open: PlannedTarget[] = [];
-	for (const { urls, weight: _, anyModel, ...shared } of orderByWeight(
-		routed.targets,
-		random,
-		sticky && session,
-	))
-		for (const url of replicas(urls, random, session)) {
-			const target = { ...shared, url, ...(anyModel && !isKnown && { anyModel }) };
-			const circuit = health.circuit(target);
-			(circuit === "open" ? open : available).push({ ...target, circuit });
+	const available: PlanTarget[] = [];
+	const open: PlanTarget[] = [];
+	for (const weighted of orderByWeight(routed.targets, random, sticky && session)) {
+		const { urls, weight: _, anyModel, pool: __, ...settings } = weighted;
+		const shared = { ...settings, ...(anyModel && !isKnown && { anyModel }) };
+		const pool = pools.of(weighted);
+		if (pool) {
+			available.push({ ...shared, pool });
+			continue;
 		}
+		const target = { ...shared, url: urls[0] };
+		const circuit = health.circuit(target);
+		(circuit === "open" ? open : available).push({ ...target, circuit });
+	}
 	const [first, ...others] = open.length === 0 ? available : [...available, ...open];
 	if (!first) throw new AiError("noSuchModel", `No such model ${modelId} or task: its route is empty`);
 	return { targets: [first, ...others], retries, ...settings };
@@ -62,15 +65,4 @@ function orderByWeight(targets: WeightedTarget[], random: () => number, session?
 	const drawn = session === undefined ? chooseAt(shares, random()) : rankFor(session, shares)[0];
 	if (!drawn) return targets;
 	return [drawn.target, ...targets.filter((target) => target !== drawn.target)];
-}
-
-/** The replicas of an engine: starting with a random one, or in the order of the session. */
-function replicas(urls: readonly string[], random: () => number, session?: string): readonly string[] {
-	if (urls.length < 2) return urls;
-	if (session !== undefined) {
-		const named = urls.map((name) => ({ name, weight: 1 }));
-		return rankFor(session, named).map(({ name }) => name);
-	}
-	const start = Math.floor(random() * urls.length);
-	return [...urls.slice(start), ...urls.slice(0, start)];
 }

@@ -9,6 +9,7 @@ import type { GatewayLimits } from "../gateways/client/gateway-limits.ts";
 import type { Gateways } from "../gateways/client/gateways.ts";
 import type { ResponseCaches } from "../gateways/client/response-caches.ts";
 import type { Catalog } from "../models/catalog.ts";
+import type { Pools } from "../pools/pools.ts";
 import type { ExchangeObserver } from "../telemetry/exchange-observer.ts";
 import type { SingleFlight } from "./dispatch/single-flight.ts";
 import type { Limits } from "./limits.ts";
@@ -26,6 +27,8 @@ export interface Services extends BackendServices {
 	publicUrl?: string;
 	/** Circuit breakers of the engines. */
 	health: Health;
+	/** The replicas of the backends, and their requests in progress. */
+	pools: Pools;
 	/** Identical requests under way, by their request key. */
 	flights: SingleFlight<Dispatched>;
 	/** 0 to 1. */

@@ -8,7 +8,7 @@ import type { Model } from "../models/model.ts";
 import type { StreamErrorFormatter } from "../tasks/task.ts";
 import { isResumable } from "../tasks/traits.ts";
 import type { Parsed } from "./parse.ts";
-import type { Plan } from "./plan.ts";
+import { isPooled, type Plan } from "./plan.ts";
 
 export interface StreamMode {
 	mode: "rewrite" | "passthrough";
@@ -44,7 +44,9 @@ export function decideStream(plan: StreamPlan, request: Parsed, model: Model): D
 			: []),
 		...(requestsUsage ? [] : ["the engine's usage chunk is sent, although it is not requested"]),
 		...(model.prices.length > 0 ? ["the usage chunk has no neurons"] : []),
-		...(plan.targets.length > 1 ? ["no other target continues the stream"] : []),
+		...(plan.targets.length > 1 || plan.targets.some(isPooled)
+			? ["no other target continues the stream"]
+			: []),
 	];
 	if (!plan.passthrough) return rewrite('the route does not set "passthrough"', differences);
 	return {

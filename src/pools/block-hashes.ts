@@ -9,28 +9,42 @@ export const BLOCK_CHARACTERS = 2_048;
 /** Longer prompts are compared by their beginning only: 131,072 tokens. */
 const MAX_BLOCKS = 256;
 
+export interface PromptHashes {
+	/** One for each complete block. */
+	blocks: number[];
+	/** Covers the first texts, which a conversation keeps. */
+	opening: number;
+}
+
 /**
  * @param scope prompts of different scopes never match: the account and the model, for example.
- * @param parts the text of the prompt, in the order in which the engine reads it. The last, incomplete block has no hash.
+ * @param texts the prompt, in the order in which the engine reads it.
+ * @param openingTexts how many of the texts every request of the same conversation begins with.
  */
-export function blockHashes(scope: string, parts: Iterable<string>): number[] {
-	const hashes: number[] = [];
+export function hashPrompt(
+	scope: string,
+	texts: readonly string[],
+	openingTexts = texts.length,
+): PromptHashes {
+	const blocks: number[] = [];
 	const hash = new Hash();
 	hash.add(scope, 0, scope.length);
 	let missing = BLOCK_CHARACTERS;
-	for (const part of parts) {
-		for (let start = 0; start < part.length; ) {
-			const end = Math.min(part.length, start + missing);
-			hash.add(part, start, end);
+	let opening = hash.value;
+	for (const [i, text] of texts.entries()) {
+		for (let start = 0; start < text.length && blocks.length < MAX_BLOCKS; ) {
+			const end = Math.min(text.length, start + missing);
+			hash.add(text, start, end);
 			missing -= end - start;
 			start = end;
 			if (missing > 0) continue;
-			hashes.push(hash.value);
-			if (hashes.length >= MAX_BLOCKS) return hashes;
+			blocks.push(hash.value);
 			missing = BLOCK_CHARACTERS;
 		}
+		if (i < openingTexts) opening = hash.value;
+		if (blocks.length >= MAX_BLOCKS) break;
 	}
-	return hashes;
+	return { blocks, opening };
 }
 
 /** A hash of a short text: 53 bits. */

@@ -58,6 +58,8 @@ export interface TaskDefinition<Input, Output> {
 	 * set.
 	 */
 	boundOutput?: (input: Input, tokens: number) => Input;
+	/** The prompt, for the choice among the replicas of an engine. Absent: calls of the task count as equally large. */
+	prompt?: (input: Input) => Prompt;
 	/** Whether the engine may fetch input that the call does not contain. */
 	fetchesInput?: (input: Input) => boolean;
 	/**
@@ -70,6 +72,18 @@ export interface TaskDefinition<Input, Output> {
 	unsupportedBy?: (input: Input, kind: string) => Unsupported | undefined;
 	/** Parts of the request that the answer ignores. Never an empty list. */
 	dropped?: (input: Input) => readonly string[] | undefined;
+}
+
+export interface Prompt {
+	/** In the order in which the engine reads them. */
+	texts: string[];
+	/**
+	 * How many of the texts every request of the same conversation begins with. 0 if there are no conversations, so that
+	 * a cache of prompts is of no use.
+	 */
+	openingTexts: number;
+	/** Tokens of images, audio and files, roughly. */
+	mediaTokens: number;
 }
 
 export interface Unsupported {

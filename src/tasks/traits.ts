@@ -2,7 +2,7 @@
 import type { Usage } from "../core/usage.ts";
 import type { Measured } from "../counting/quantities.ts";
 import type { Model } from "../models/model.ts";
-import type { TaskDefinition, Unsupported } from "./definition.ts";
+import type { Prompt, TaskDefinition, Unsupported } from "./definition.ts";
 import { TASKS } from "./index.ts";
 import type { TaskCall, TaskName, TaskOutput } from "./task.ts";
 
@@ -24,6 +24,14 @@ export const isResumable = (call: TaskCall): call is ResumableCall =>
 	definitionOf(call.task).resumable === true;
 
 export const choicesOf = ({ task, input }: TaskCall): number => definitionOf(task).choices?.(input) ?? 1;
+
+export const promptOf = ({ task, input }: TaskCall): Prompt | undefined => definitionOf(task).prompt?.(input);
+
+/** Maximum output tokens of one choice, if the caller set it. */
+export const outputLimitOf = ({ task, input }: TaskCall): number | undefined =>
+	definitionOf(task).outputLimit?.(input);
+
+export const isStreamed = (call: TaskCall): boolean => isResumable(call) && call.input.stream;
 
 /** The same call, with at most this many output tokens for all choices together. */
 export function boundOutput(call: TaskCall, tokens: number): TaskCall {

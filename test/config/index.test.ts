@@ -291,11 +291,36 @@ describe("ConfigError", () => {
 			{ kind: "openai", url: "https://engine/v1#" },
 			"BACKENDS.a.url: expected the http or https address of an engine, found one with a fragment",
 		],
+		[
+			{ kind: "openai", url: OLLAMA.url, pool: { replicas: [OLLAMA.url] } },
+			"BACKENDS.a: expected no url beside pool.replicas, found both",
+		],
+		[{ kind: "openai", pool: {} }, "BACKENDS.a: expected either url or urls, found neither"],
+		[
+			{ kind: "openai", pool: { replicas: [] } },
+			"BACKENDS.a.pool.replicas: expected one or more, found none",
+		],
+		[
+			{ kind: "openai", pool: { replicas: ["http://gpu-1", { url: "http://gpu-2", role: "prefill" }] } },
+			'BACKENDS.a.pool.replicas[1].role: expected "both", found "prefill"',
+		],
+		[
+			{ kind: "openai", pool: { replicas: ["http://gpu-1", "gpu-2"] } },
+			"BACKENDS.a.pool.replicas[1].url: expected the http or https address of an engine, found text that is no address",
+		],
+		[
+			{ kind: "openai", pool: { replicas: ["http://gpu-1", "http://gpu-1/"] } },
+			"BACKENDS.a.pool.replicas[1]: expected different replicas, found one twice",
+		],
+		[
+			{ kind: "openai", url: OLLAMA.url, pool: { policy: "fastest" } },
+			'BACKENDS.a.pool.policy: expected "expected", "least-tokens", "round-robin" or "sticky", found "fastest"',
+		],
 		[{ kind: "openai", url: 5 }, "BACKENDS.a.url: expected text, found a number"],
 		[{ ...OLLAMA, uri: "x" }, 'BACKENDS.a.uri: expected no such field; did you mean "url"?'],
 		[
 			{ ...OLLAMA, token: "x" },
-			"BACKENDS.a.token: expected no such field, only url, urls, key, headers, timeouts, system_messages, num_ctx and price",
+			"BACKENDS.a.token: expected no such field, only url, urls, key, headers, timeouts, system_messages, num_ctx, price and pool",
 		],
 		[{ kind: "simulator", url: OLLAMA.url }, "BACKENDS.a.url: expected no such field"],
 		[

@@ -57,7 +57,7 @@ describe("explain", () => {
 			},
 		]);
 		// Two addresses of one backend are two rows, which can be told apart.
-		expect(targets?.slice(0, 2).map(({ replica }) => replica?.number)).toEqual([1, 2]);
+		expect(new Set(targets?.slice(0, 2).map(({ replica }) => replica?.number))).toEqual(new Set([1, 2]));
 		expect(targets?.[0]?.replica).toMatchObject({ of: 2, host: expect.stringMatching(/^[\w.:-]+$/) });
 		expect({ hedge_ms, refused, task }).toEqual({ hedge_ms: 50, refused: [], task: "Text Generation" });
 		expect(requests).toEqual([]);

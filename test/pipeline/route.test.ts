@@ -1,9 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CircuitState } from "../../src/fleet/breaker.ts";
+import { EMPTY_REQUEST } from "../../src/pipeline/dispatch/pool-request.ts";
+import { TargetQueue } from "../../src/pipeline/dispatch/target-queue.ts";
 import type { Routed, RouteSettings, WeightedTarget } from "../../src/pipeline/plan.ts";
 import { type RouteServices, route } from "../../src/pipeline/route.ts";
 import { chooseAt, rankFor } from "../../src/pipeline/weighted-choice.ts";
+import { Pools } from "../../src/pools/pools.ts";
 import { MODEL } from "../backends/upstream.ts";
 
 const target = (backend: string, more: Partial<WeightedTarget> = {}): WeightedTarget => ({
@@ -34,11 +37,20 @@ const services = ({ random = 0, circuit = {} }: World = {}) =>
 	({
 		random: () => random,
 		catalog: { find: (id) => (id === MODEL.id ? MODEL : undefined) },
-		health: { circuit: ({ backend }) => circuit[backend] ?? "closed" },
+		health: { circuit: ({ backend, url }) => circuit[url] ?? circuit[backend] ?? "closed" },
+		pools: new Pools({ random: () => random }),
 	}) satisfies RouteServices;
 
-const plan = (targets: WeightedTarget[], world: World = {}, session?: string) =>
-	route("id", routedTo(targets, world), services(world), session).targets.map(({ url }) => url);
+/** The addresses in the order in which they are tried. */
+function plan(targets: WeightedTarget[], world: World = {}, session?: string): string[] {
+	const { health, ...others } = services(world);
+	const { targets: planned } = route("id", routedTo(targets, world), { ...others, health }, session);
+	const poolRequest = () => ({ ...EMPTY_REQUEST, ...(session && { session }) });
+	const queue = new TargetQueue(planned, { health, now: () => 0, poolRequest });
+	const urls: string[] = [];
+	for (let next = queue.next(); next; next = queue.next()) urls.push(next.url);
+	return urls;
+}
 
 describe("route", () => {
 	it("keeps the order of targets without weights", () => {
@@ -67,21 +79,42 @@ describe("route", () => {
 		expect(firsts.filter((url) => url === "http://a/v1")).toHaveLength(75);
 	});
 
-	it("makes a target of each replica, from a random one on", () => {
+	it("tries each replica, from a random one on", () => {
 		const targets = [target("a", { urls: ["http://1", "http://2", "http://3"] })];
 		expect(plan(targets, { random: 0 })).toEqual(["http://1", "http://2", "http://3"]);
 		expect(plan(targets, { random: 0.5 })).toEqual(["http://2", "http://3", "http://1"]);
 	});
 
-	it("sends a session to the same replica, and to the same others after it", () => {
+	it("sends a session to the same replica in every isolate", () => {
 		const targets = [target("a", { urls: ["http://1", "http://2", "http://3"] })];
 		const firsts = new Set<string | undefined>();
 		for (let i = 0; i < 20; i++) {
-			const once = plan(targets, { random: 0.1 }, `s${i}`);
-			expect(plan(targets, { random: 0.9 }, `s${i}`)).toEqual(once);
-			firsts.add(once[0]);
+			const [first, ...others] = plan(targets, { random: 0.1 }, `s${i}`);
+			expect(plan(targets, { random: 0.9 }, `s${i}`)[0]).toBe(first);
+			expect(others).toHaveLength(2);
+			firsts.add(first);
 		}
 		expect(firsts.size).toBe(3);
+	});
+
+	it("tries a replica whose circuit is open after all others, also after other backends", () => {
+		const targets = [target("a", { urls: ["http://1", "http://2"] }), target("b")];
+		expect(plan(targets, { circuit: { "http://1": "open" } })).toEqual([
+			"http://2",
+			"http://b/v1",
+			"http://1",
+		]);
+	});
+
+	it("leaves the choice among replicas to one pool for all routes of a backend", () => {
+		const urls: [string, string] = ["http://1", "http://2"];
+		const { pools, ...others } = services();
+		const routed = () => routedTo([target("a", { urls, model: "m1" })]);
+		const [first] = route("id", routed(), { ...others, pools }).targets;
+		const [second] = route("id", routed(), { ...others, pools }).targets;
+		expect(first).toMatchObject({ backend: "a", model: "m1", pool: { urls } });
+		expect(first).not.toHaveProperty("url");
+		expect("pool" in first && "pool" in second && first.pool === second.pool).toBe(true);
 	});
 
 	it("holds a session to its share of the weights only where the route is sticky", () => {

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { BLOCK_CHARACTERS, blockHashes, hashText } from "../../src/pools/block-hashes.ts";
+import { BLOCK_CHARACTERS, hashPrompt, hashText } from "../../src/pools/block-hashes.ts";
 
+const blockHashes = (scope: string, texts: string[]) => hashPrompt(scope, texts).blocks;
 const text = (length: number, seed = 0): string =>
 	Array.from({ length }, (_, i) => String.fromCharCode(97 + ((i * 7 + seed) % 26))).join("");
 
-describe("blockHashes", () => {
+describe("hashPrompt", () => {
 	it("hashes complete blocks only", () => {
 		expect(blockHashes("a", [text(BLOCK_CHARACTERS - 1)])).toEqual([]);
 		expect(blockHashes("a", [text(BLOCK_CHARACTERS)])).toHaveLength(1);
@@ -47,5 +48,13 @@ describe("blockHashes", () => {
 
 	it("stops at 256 blocks", () => {
 		expect(blockHashes("a", [text(300 * BLOCK_CHARACTERS)])).toHaveLength(256);
+	});
+
+	it("identifies a conversation by the texts that it begins with", () => {
+		const openingOf = (scope: string, texts: string[]) => hashPrompt(scope, texts, 2).opening;
+		const first = openingOf("a", ["system", "Hi"]);
+		expect(openingOf("a", ["system", "Hi", "Hello.", "How are you?"])).toBe(first);
+		expect(openingOf("a", ["system", "Ho", "Hello."])).not.toBe(first);
+		expect(openingOf("b", ["system", "Hi"])).not.toBe(first);
 	});
 });

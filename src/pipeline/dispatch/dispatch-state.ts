@@ -14,12 +14,17 @@ import type { Plan, PlannedTarget } from "../plan.ts";
 import type { Served } from "../request.ts";
 import type { Services } from "../services.ts";
 import { type FailedTarget, summarizeAttempts } from "./attempt-summary.ts";
+import { observeAnswer } from "./observed-answer.ts";
+import { poolRequestOf } from "./pool-request.ts";
 import { isHealthy } from "./retry-policy.ts";
+import { TargetQueue } from "./target-queue.ts";
 
 export type DispatchServices = BackendServices & Pick<Services, "health" | "random" | "wait">;
 
 export interface DispatchContext extends CallContext {
 	exchange: Exchange;
+	/** The session that the caller named, scoped by the account. */
+	session?: string;
 }
 
 /** An answer that has started. Its owner records the outcome of the call, and reads the stream or cancels it. */
@@ -45,7 +50,7 @@ export class DispatchState {
 	readonly services: DispatchServices;
 	readonly served: Served;
 	readonly #backends: Backends;
-	readonly #targets: PlannedTarget[];
+	readonly #targets: TargetQueue;
 	/** Targets that were taken, and have neither failed nor answered. The loser of a hedge stays here until it is put back. */
 	readonly #pending = new Set<PlannedTarget>();
 	readonly #calls = new Map<PlannedTarget, number>();
@@ -75,7 +80,17 @@ export class DispatchState {
 		this.context = context;
 		this.services = services;
 		this.served = { backend: "", model: "", attempts: context.exchange.attempts.length, wasted: [] };
-		this.#targets = [...plan.targets];
+		const { session, formatStreamError, exchange } = context;
+		this.#targets = new TargetQueue(plan.targets, {
+			health: services.health,
+			now: services.now,
+			poolRequest: (target) =>
+				poolRequestOf(call, target, {
+					account: exchange.account,
+					...(session !== undefined && { session }),
+					passedThrough: formatStreamError !== undefined,
+				}),
+		});
 		// No call may outlive the reservation: its cost could not be settled any more.
 		this.#leftMs = Math.min(plan.totalMs ?? Number.POSITIVE_INFINITY, context.exchange.settlementMs);
 		this.#totalMs = this.#leftMs;
@@ -84,7 +99,8 @@ export class DispatchState {
 
 	/** The failure of the request, if no target answers. */
 	get failure(): AiError {
-		return this.summarize(this.#failure ?? new AiError("executionFailed"));
+		// No target was tried if all replicas of a pool are drained.
+		return this.summarize(this.#failure ?? new AiError("outOfCapacity"));
 	}
 
 	/** The failure, with the failures of all other targets in its message. Observers have received it already. */
@@ -100,7 +116,7 @@ export class DispatchState {
 
 	/** Whether another target is left, or will be when the loser of a hedge has stopped. */
 	get hasTargets(): boolean {
-		return this.#targets.length > 0 || this.#pending.size > 0;
+		return this.#targets.hasTargets || this.#pending.size > 0;
 	}
 
 	callsOf(target: PlannedTarget): number {
@@ -112,19 +128,15 @@ export class DispatchState {
 	 * with an open circuit is taken.
 	 */
 	nextTarget(optional = false): PlannedTarget | undefined {
-		const { health } = this.services;
-		const ready = this.#targets.find((target) => health.circuit(target) !== "open");
-		const next = ready ?? (optional ? undefined : this.#targets[0]);
-		if (!next) return undefined;
-		this.#targets.splice(this.#targets.indexOf(next), 1);
-		this.#pending.add(next);
+		const next = this.#targets.next(optional);
+		if (next) this.#pending.add(next);
 		return next;
 	}
 
 	/** The call of the target was cancelled: the target may be called again. */
 	putBack(target: PlannedTarget): void {
 		this.#pending.delete(target);
-		this.#targets.unshift(target);
+		this.#targets.putBack(target);
 	}
 
 	/** Makes one call. Throws its failure, after health and observers have received it. */
@@ -146,6 +158,10 @@ export class DispatchState {
 		if (problem) throw this.#unsupported(target, problem);
 		const outcome = services.health.start(target);
 		const attempt = context.exchange.attempt(target);
+		const flight = this.#targets.start(target);
+		const { now } = services;
+		// Whatever happens to the answer, the replica is free when the request has ended.
+		if (flight) void context.exchange.ended.then(() => flight.end(now()));
 		this.served.attempts = attempt.number;
 		this.#calls.set(target, this.callsOf(target) + 1);
 		try {
@@ -156,8 +172,9 @@ export class DispatchState {
 				...(formatStreamError && { formatStreamError }),
 			});
 			outcome.begin();
-			return { target, answer, outcome };
+			return { target, answer: flight ? observeAnswer(answer, call, flight, now) : answer, outcome };
 		} catch (error) {
+			flight?.end(now());
 			const failure = toAiError(error);
 			recordFailure(outcome, signal.aborted ? undefined : failure);
 			if (!signal.aborted) context.exchange.attemptFailed(attempt, failure);

@@ -28,6 +28,11 @@ const PAIR_MARKERS = 2;
 export const reranking: TaskDefinition<RerankingInput, RerankingOutput> = {
 	estimate: ({ query, contexts }) =>
 		tokenUpperBound(maxEncoderTokens(contexts) + contexts.length * (utf8Length(query) + MAX_TEXT_MARKERS)),
+	prompt: ({ query, contexts }) => ({
+		texts: contexts.map((context) => query + context),
+		openingTexts: 0,
+		mediaTokens: 0,
+	}),
 	measure: ({ query, contexts }, _, model) =>
 		estimatedTokens(truncatedTokens(contexts, model, approximateTokens([query]) + PAIR_MARKERS)),
 };

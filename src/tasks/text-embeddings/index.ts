@@ -46,6 +46,7 @@ export const textEmbeddings: TaskDefinition<EmbeddingsInput, EmbeddingsOutput> =
 		const tokens = usage?.prompt_tokens || usage?.total_tokens;
 		return tokens ? exact({ inputTokens: tokens }) : estimatedTokens(truncatedTokens(texts, model));
 	},
+	prompt: ({ texts }) => ({ texts, openingTexts: 0, mediaTokens: 0 }),
 	checkContext({ texts, truncate }, model) {
 		const { maxInputTokens, contextWindow } = model;
 		if (truncate || inputFamily(model).embeddings?.truncation !== "chosen") return;

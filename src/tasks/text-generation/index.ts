@@ -10,6 +10,7 @@ import {
 import { Approximation, UpperBound } from "../../counting/tally.ts";
 import type { TaskDefinition, Unsupported } from "../definition.ts";
 import { checkContext } from "./context-window.ts";
+import { chatPrompt } from "./prompt.ts";
 import { promptTokens, tallyPrompt, tallyReply } from "./tally.ts";
 import { type ChatCompletion, type ChatInput, requestsAudio } from "./types.ts";
 
@@ -39,6 +40,7 @@ export const textGeneration: TaskDefinition<ChatInput, ChatCompletion> = {
 	},
 	measureStream: measureBounded,
 	countInput: promptTokens,
+	prompt: chatPrompt,
 	completeUsage(output, measured) {
 		if (!isCounted(output.usage)) output.usage = toUsage(measured);
 	},

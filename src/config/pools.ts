@@ -1,0 +1,41 @@
+/** `BACKENDS.x.pool`: the replicas of a backend, and how one is chosen. */
+import * as z from "zod";
+import { present } from "../core/present.ts";
+import { POLICIES } from "../pools/choice.ts";
+import type { PoolSettings } from "../pools/pools.ts";
+import { EngineUrl } from "./engine-url.ts";
+import type { Path, Problems } from "./problems.ts";
+
+/** An address, or an object with the address and a role. Prefill and decode replicas are not supported. */
+const ReplicaSetting = z.preprocess(
+	(replica) => (typeof replica === "string" ? { url: replica } : replica),
+	z.strictObject({ url: EngineUrl, role: z.enum(["both"]).optional() }),
+);
+
+export const PoolSetting = z.strictObject({
+	replicas: z.array(ReplicaSetting).min(1).optional(),
+	policy: z.enum(POLICIES).optional(),
+	shared_prompts: z.boolean().optional(),
+});
+
+export const poolSettings = ({ policy, shared_prompts }: z.output<typeof PoolSetting>): PoolSettings =>
+	present({ policy, sharedPrompts: shared_prompts });
+
+/** Two pools that send to one replica would each count only their own requests. */
+export function refuseSharedReplicas(
+	backends: Iterable<{ backend: string; urls: readonly string[]; pool?: PoolSettings }>,
+	problems: Problems,
+): void {
+	const owners = new Map<string, string>();
+	for (const { backend, urls, pool } of backends) {
+		if (!pool) continue;
+		for (const [i, url] of urls.entries()) {
+			const path: Path = ["BACKENDS", backend, "pool", "replicas", i];
+			const owner = owners.get(url);
+			if (owner === backend) problems.add(path, "expected different replicas, found one twice");
+			else if (owner !== undefined)
+				problems.add(path, `expected a replica of one pool, found one that the pool of "${owner}" has`);
+			owners.set(url, backend);
+		}
+	}
+}

@@ -1,0 +1,124 @@
+/** Describes a plan for `explain.ts`: the engines in the order in which they are tried, and the reason for each. */
+import type { Timeouts } from "../backends/backend.ts";
+import { backendsOf } from "../backends/index.ts";
+import { hostOf } from "../fleet/health.ts";
+import type { TaskCall } from "../tasks/task.ts";
+import { EMPTY_REQUEST, poolRequestOf } from "./dispatch/pool-request.ts";
+import { TargetQueue } from "./dispatch/target-queue.ts";
+import { isPooled, type Plan, type PlannedTarget, type Routed } from "./plan.ts";
+import type { InferenceRequest } from "./request.ts";
+import type { Services } from "./services.ts";
+
+export interface ExplainedPlan {
+	/** Engines in the order in which they are tried. */
+	targets: ExplainedTarget[];
+	retries: { attempts: number; base_ms: number; max_ms: number };
+	hedge_ms?: number;
+	total_ms?: number;
+}
+
+export interface ExplainedTarget {
+	backend: string;
+	kind: string;
+	/** Number of the address in the backend's configuration. Only the operator sees the host. */
+	replica?: { number: number; of: number; host?: string };
+	/** The engine's name of the model. */
+	model: string;
+	/** State of its circuit breaker. */
+	circuit: string;
+	why: string;
+	timeouts: { header_ms: number; first_token_ms: number; idle_ms: number; total_ms: number };
+}
+
+/** Replicas of a large pool are shown up to this number. */
+const MAX_TARGETS = 16;
+
+/** The targets of a plan in the order in which they are tried if all fail. */
+function inOrder(
+	{ targets, passthrough }: Plan,
+	call: TaskCall | undefined,
+	{ services, request }: { services: Services; request: InferenceRequest },
+): PlannedTarget[] {
+	const { health, now } = services;
+	const { caller, session } = request;
+	const from = {
+		account: caller.account,
+		...(session !== undefined && { session }),
+		passedThrough: passthrough ?? false,
+	};
+	const queue = new TargetQueue(targets, {
+		health,
+		now,
+		poolRequest: (target) => (call ? poolRequestOf(call, target, from) : EMPTY_REQUEST),
+	});
+	const taken: PlannedTarget[] = [];
+	for (let target = queue.next(); target && taken.length < MAX_TARGETS; target = queue.next())
+		taken.push(target);
+	return taken;
+}
+
+export async function describePlan(
+	plan: Plan,
+	routed: Routed | undefined,
+	call: TaskCall | undefined,
+	{ services, request }: { services: Services; request: InferenceRequest },
+): Promise<ExplainedPlan> {
+	const { targets: weighted = [], named } = routed ?? {};
+	const targets = inOrder(plan, call, { services, request });
+	const isOperator = request.caller.credential.kind === "operator";
+	const total = weighted.reduce((sum, { weight = 0 }) => sum + weight, 0);
+	const backends = await backendsOf(plan.targets);
+	const whyOf = (target: PlannedTarget): string => {
+		const { backend, model, kind, circuit } = target;
+		const tasks = backends.get(kind)?.(target, services) ?? {};
+		if (call && !(call.task in tasks)) return `passed over: a ${kind} backend has no ${call.task}`;
+		if (circuit === "open") return "asked last: it failed again and again a short while ago";
+		const { weight } = weighted.find((one) => one.backend === backend && one.model === model) ?? {};
+		const withoutWeight = total > 0 ? "stands in, in the order of the route" : "in the order of the route";
+		const share = weight === undefined ? withoutWeight : `weight ${weight} of ${total}`;
+		const urls = replicasOf(target);
+		const replicas = urls.length > 1 ? `, one of ${urls.length} replicas` : "";
+		return (named ? share : "the default backend: no route names the model") + replicas;
+	};
+	const replicasOf = ({ backend, model }: PlannedTarget): readonly string[] => {
+		const found = plan.targets.find((one) => one.backend === backend && one.model === model);
+		return found && isPooled(found) ? found.pool.urls : [];
+	};
+	const replicaOf = (target: PlannedTarget): ExplainedTarget["replica"] => {
+		const urls = replicasOf(target);
+		if (urls.length < 2) return undefined;
+		const host = isOperator ? { host: hostOf(target.url) } : {};
+		return { number: urls.indexOf(target.url) + 1, of: urls.length, ...host };
+	};
+	const { retries, hedgeMs, totalMs } = plan;
+	return {
+		targets: targets.map((target) => {
+			const { backend, kind, model, circuit, timeouts } = target;
+			const replica = replicaOf(target);
+			return {
+				backend,
+				kind,
+				...(replica && { replica }),
+				model,
+				circuit,
+				why: whyOf(target),
+				timeouts: describeTimeouts(timeouts),
+			};
+		}),
+		retries: { attempts: retries.attempts, base_ms: retries.baseMs, max_ms: retries.maxMs },
+		...(hedgeMs !== undefined && { hedge_ms: hedgeMs }),
+		...(totalMs !== undefined && { total_ms: totalMs }),
+	};
+}
+
+const describeTimeouts = ({
+	headerMs,
+	firstTokenMs,
+	idleMs,
+	totalMs,
+}: Timeouts): ExplainedTarget["timeouts"] => ({
+	header_ms: headerMs,
+	first_token_ms: firstTokenMs ?? idleMs,
+	idle_ms: idleMs,
+	total_ms: totalMs,
+});

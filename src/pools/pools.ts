@@ -1,0 +1,74 @@
+/** The pools of all backends. They live as long as the isolate, also when the configuration is read again. */
+import type { PolicyName } from "./choice.ts";
+import { Pool } from "./pool.ts";
+
+/** `BACKENDS.x.pool` */
+export interface PoolSettings {
+	policy?: PolicyName;
+	/** Prompts of all accounts share the caches of the engines. Default: an account only profits from its own prompts. */
+	sharedPrompts?: boolean;
+}
+
+/** A backend as its configuration has it. */
+export interface PooledBackend {
+	backend: string;
+	/** Base addresses. */
+	urls: readonly string[];
+	pool?: PoolSettings;
+}
+
+/** The pool of a backend, with the settings that its users need. */
+export interface BackendPool {
+	/** Addresses in the order of the configuration. */
+	readonly urls: readonly string[];
+	readonly replicas: Pool;
+	readonly settings: PoolSettings;
+}
+
+export class Pools {
+	readonly #random: () => number;
+	readonly #pools = new Map<string, BackendPool>();
+
+	/** @param random 0 to 1. */
+	constructor({ random }: { random(): number }) {
+		this.#random = random;
+	}
+
+	/** Returns nothing for a backend with one address and no pool. */
+	of({ backend, urls, pool: settings }: PooledBackend): BackendPool | undefined {
+		if (urls.length < 2 && !settings) return undefined;
+		const existing = this.#pools.get(backend);
+		if (existing?.urls === urls && existing.settings === (settings ?? DEFAULTS)) return existing;
+		return this.#configure({ backend, urls, settings: settings ?? DEFAULTS }, existing);
+	}
+
+	/** By name of the backend. */
+	get all(): Iterable<[name: string, pool: BackendPool]> {
+		return this.#pools;
+	}
+
+	/** Replicas that stay keep what was learned about them, unless the policy has changed. */
+	#configure(
+		{ backend, urls, settings }: { backend: string; urls: readonly string[]; settings: PoolSettings },
+		existing: BackendPool | undefined,
+	): BackendPool {
+		const keeps = existing && existing.settings.policy === settings.policy;
+		const { policy } = settings;
+		const replicas = keeps ? existing.replicas : new Pool(this.#rotated(urls), policy ? { policy } : {});
+		if (keeps) {
+			for (const url of existing.urls) if (!urls.includes(url)) replicas.remove(url);
+			for (const url of urls) if (!existing.urls.includes(url)) replicas.add(url);
+		}
+		const configured = { replicas, settings, urls };
+		this.#pools.set(backend, configured);
+		return configured;
+	}
+
+	/** Isolates start with different replicas, because each begins with the first of its own order. */
+	#rotated(urls: readonly string[]): string[] {
+		const start = Math.floor(this.#random() * urls.length);
+		return [...urls.slice(start), ...urls.slice(0, start)];
+	}
+}
+
+const DEFAULTS: PoolSettings = {};

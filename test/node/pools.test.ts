@@ -1,0 +1,217 @@
+/** Several engines behind one pool, through the whole Worker over HTTP under plain workerd. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { Gateway } from "../../soak/gateway.ts";
+
+const MODEL = "pool/chat";
+const ENGINES = 4;
+
+interface ChatBody {
+	messages: { role: string; content: string }[];
+	stream?: boolean;
+}
+
+/** An engine of OpenAI's API. `hold`: its answers wait until `release`. */
+class Engine {
+	readonly bodies: ChatBody[] = [];
+	readonly #server: Server;
+	readonly #waiting: (() => void)[] = [];
+	hold = false;
+
+	constructor() {
+		this.#server = createServer((request, response) => void this.#answer(request, response));
+	}
+
+	get url(): string {
+		return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1`;
+	}
+
+	listen(): Promise<void> {
+		return new Promise((done) => this.#server.listen(0, "127.0.0.1", 1024, done));
+	}
+
+	/** Closes its connections, also of requests in progress. */
+	kill(): void {
+		this.#server.close();
+		this.#server.closeAllConnections();
+	}
+
+	release(): void {
+		this.hold = false;
+		for (const answer of this.#waiting.splice(0)) answer();
+	}
+
+	async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+		let text = "";
+		for await (const piece of request) text += piece;
+		const body: ChatBody = JSON.parse(text);
+		this.bodies.push(body);
+		if (this.hold) await new Promise<void>((done) => this.#waiting.push(done));
+		const usage = {
+			prompt_tokens: 100,
+			completion_tokens: 7,
+			total_tokens: 107,
+			prompt_tokens_details: { cached_tokens: 64 },
+		};
+		const choice = { index: 0, finish_reason: "stop" };
+		if (!body.stream) {
+			const message = { role: "assistant", content: "Hello." };
+			response.setHeader("content-type", "application/json");
+			response.end(JSON.stringify({ choices: [{ ...choice, message }], usage }));
+			return;
+		}
+		const frame = (value: object) =>
+			`data: ${JSON.stringify({ object: "chat.completion.chunk", ...value })}\n\n`;
+		response.setHeader("content-type", "text/event-stream");
+		response.write(frame({ choices: [{ ...choice, delta: { content: "Hello." } }] }));
+		response.end(`${frame({ choices: [], usage })}data: [DONE]\n\n`);
+	}
+}
+
+let engines: Engine[];
+let gateway: Gateway;
+let folder: string;
+
+beforeAll(() => {
+	folder = mkdtempSync(join(tmpdir(), "ganglion-pools-"));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+beforeEach(async ({ task }) => {
+	engines = Array.from({ length: ENGINES }, () => new Engine());
+	for (const engine of engines) await engine.listen();
+	gateway = await Gateway.start(join(folder, task.id), {
+		BACKENDS: { vllm: { kind: "openai", pool: { replicas: engines.map(({ url }) => url) } } },
+		ROUTES: { [MODEL]: [{ backend: "vllm" }] },
+		MODELS: {
+			[MODEL]: {
+				task: "Text Generation",
+				prices: [
+					{ unit: "per M input tokens", neurons: 1_000_000 },
+					{ unit: "per M output tokens", neurons: 1_000_000 },
+				],
+			},
+		},
+		LIMITS: { requests_per_minute: "none" },
+	});
+});
+afterEach(async () => {
+	for (const engine of engines) engine.kill();
+	await gateway.stop();
+});
+
+const chat = async (
+	account: string,
+	body: ChatBody,
+	headers: Record<string, string> = {},
+): Promise<string> => {
+	const response = await fetch(`${gateway.url}/client/v4/accounts/${account}/ai/v1/chat/completions`, {
+		method: "POST",
+		headers: { "content-type": "application/json", authorization: Gateway.operator, ...headers },
+		body: JSON.stringify({ model: MODEL, ...body }),
+	});
+	const text = await response.text();
+	if (!response.ok) throw new Error(`HTTP ${response.status}: ${text}`);
+	return text;
+};
+
+const user = (content: string) => ({ role: "user", content });
+const numbers = (length: number) => Array.from({ length }, (_, i) => i);
+const countsOf = () => engines.map(({ bodies }) => bodies.length);
+
+/** Requests are settled shortly after their answers. */
+const expectBilled = (account: string, requests: number) =>
+	expect
+		.poll(() => gateway.totals(account))
+		.toMatchObject({ requests, failed: 0, input_tokens: 100 * requests, output_tokens: 7 * requests });
+
+describe("a pool", () => {
+	it.each([
+		["by the beginning of the prompt", {}],
+		["by a session header", { session: true }],
+	])(
+		"keeps conversations at their replicas, %s, and bills each request once",
+		async (_, {
+			session,
+		}: {
+			session?: true;
+		}) => {
+			const system = { role: "system", content: "You are helpful. ".repeat(300) };
+			// A long beginning: what the cache saves is more than the queue of a few other conversations.
+			const conversations = numbers(12).map((i) => [system, user(`#${i}# ${`hello ${i} `.repeat(2_000)}`)]);
+			for (let turn = 0; turn < 4; turn++)
+				await Promise.all(
+					conversations.map(async (messages, i) => {
+						// With a header, also a request with another text belongs to the conversation.
+						const sent = session ? [user(`#${i}# text ${turn}`)] : messages;
+						const stream = i % 2 === 0;
+						await chat(
+							"talks",
+							{ messages: sent, stream },
+							session ? { "x-session-affinity": `s-${i}` } : {},
+						);
+						messages.push({ role: "assistant", content: "Hello." }, user(`Turn ${turn}`));
+					}),
+				);
+			for (const i of numbers(12)) {
+				const requests = engines.map(
+					({ bodies }) =>
+						bodies.filter(({ messages }) => messages.some(({ content }) => content.startsWith(`#${i}#`)))
+							.length,
+				);
+				expect(requests.toSorted()).toEqual([0, 0, 0, 4]);
+			}
+			expect(countsOf().filter((count) => count > 0).length).toBeGreaterThanOrEqual(3);
+			await expectBilled("talks", 48);
+		},
+	);
+
+	it("spreads load over all replicas", async () => {
+		for (const engine of engines) engine.hold = true;
+		const sent = numbers(40).map((i) =>
+			chat("load", { messages: [user(`${i} ${"word ".repeat(2_000)}`)], stream: true }),
+		);
+		await expect.poll(() => countsOf().reduce((sum, count) => sum + count, 0)).toBe(40);
+		for (const count of countsOf()) {
+			expect(count).toBeGreaterThanOrEqual(8);
+			expect(count).toBeLessThanOrEqual(12);
+		}
+		for (const engine of engines) engine.release();
+		await Promise.all(sent);
+		await expectBilled("load", 40);
+	});
+
+	it("sends the requests of a replica that is killed to the others", async () => {
+		for (const engine of engines) engine.hold = true;
+		const sent = numbers(20).map((i) => chat("kill", { messages: [user(`${i} ${"word ".repeat(500)}`)] }));
+		await expect.poll(() => countsOf().reduce((sum, count) => sum + count, 0)).toBe(20);
+		const [victim, ...others] = engines;
+		if (!victim) throw new Error("no engine");
+		const lost = victim.bodies.map(({ messages }) => messages[0]?.content);
+		expect(lost.length).toBeGreaterThan(0);
+		victim.kill();
+		for (const engine of others) engine.release();
+		const answers = await Promise.all(sent);
+		for (const answer of answers) expect(answer).toContain("Hello.");
+		const answered = others.flatMap(({ bodies }) => bodies.map(({ messages }) => messages[0]?.content));
+		expect(answered).toEqual(expect.arrayContaining(lost));
+		// Later requests are answered, too.
+		await Promise.all(numbers(12).map((i) => chat("kill", { messages: [user(`later ${i}`)] })));
+		await expectBilled("kill", 32);
+	});
+
+	it("ignores headers of a caller that name a replica", async () => {
+		const [first] = engines;
+		const headers = {
+			"x-prefiller-host-port": first?.url ?? "",
+			"x-gateway-destination-endpoint": "127.0.0.1:1",
+			"x-smg-target-worker": "http://127.0.0.1:1",
+		};
+		expect(await chat("steer", { messages: [user("Hi")] }, headers)).toContain("Hello.");
+		expect(countsOf().reduce((sum, count) => sum + count, 0)).toBe(1);
+	});
+});
