@@ -138,7 +138,7 @@ describe("a pool", () => {
 		async (_, {
 			session,
 		}: {
-			session?: true;
+			session?: boolean;
 		}) => {
 			const system = { role: "system", content: "You are helpful. ".repeat(300) };
 			// A long beginning: what the cache saves is more than the queue of a few other conversations.

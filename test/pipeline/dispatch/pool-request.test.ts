@@ -79,7 +79,7 @@ describe("poolRequestOf", () => {
 	it("has no blocks and no session for tasks without conversations", () => {
 		const call: TaskCall = { task: "text-embeddings", input: { texts: ["x".repeat(4_000), "y"] } };
 		expect(requestOf(call)).toEqual({ blockTokens: 512, streamed: false, inputTokens: 1_001, blocks: [] });
-		const image: TaskCall = { task: "text-to-image", input: { prompt: "a cat" } };
-		expect(requestOf(image)).toEqual({ blockTokens: 512, streamed: false, inputTokens: 0, blocks: [] });
+		const input = { texts: ["Hallo"], source_lang: "de", target_lang: "en" };
+		expect(requestOf({ task: "translation", input })).toEqual({ blockTokens: 512, streamed: false, inputTokens: 0, blocks: [] });
 	});
 });
