@@ -10,7 +10,7 @@ import type { Unsupported } from "../../tasks/definition.ts";
 import type { Answer, TaskCall, TaskInput, TaskName } from "../../tasks/task.ts";
 import { discardedUsage, unsupportedBy } from "../../tasks/traits.ts";
 import type { Exchange } from "../exchange.ts";
-import type { Plan, PlannedTarget } from "../plan.ts";
+import { isPooled, type Plan, type PlannedTarget } from "../plan.ts";
 import type { Served } from "../request.ts";
 import type { Services } from "../services.ts";
 import { type FailedTarget, summarizeAttempts } from "./attempt-summary.ts";
@@ -99,8 +99,9 @@ export class DispatchState {
 
 	/** The failure of the request, if no target answers. */
 	get failure(): AiError {
-		// No target was tried if all replicas of a pool are drained.
-		return this.summarize(this.#failure ?? new AiError("outOfCapacity"));
+		// A pool whose replicas are all drained has nothing to try.
+		const untried = this.plan.targets.some(isPooled) ? "outOfCapacity" : "executionFailed";
+		return this.summarize(this.#failure ?? new AiError(untried));
 	}
 
 	/** The failure, with the failures of all other targets in its message. Observers have received it already. */
