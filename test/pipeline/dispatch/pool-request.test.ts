@@ -80,6 +80,11 @@ describe("poolRequestOf", () => {
 		const call: TaskCall = { task: "text-embeddings", input: { texts: ["x".repeat(4_000), "y"] } };
 		expect(requestOf(call)).toEqual({ blockTokens: 512, streamed: false, inputTokens: 1_001, blocks: [] });
 		const input = { texts: ["Hallo"], source_lang: "de", target_lang: "en" };
-		expect(requestOf({ task: "translation", input })).toEqual({ blockTokens: 512, streamed: false, inputTokens: 0, blocks: [] });
+		expect(requestOf({ task: "translation", input })).toEqual({
+			blockTokens: 512,
+			streamed: false,
+			inputTokens: 0,
+			blocks: [],
+		});
 	});
 });
