@@ -1,6 +1,6 @@
 /** A table of counts by UTC day and further dimensions: sums, reports, and deletion of old days. */
 import { DAY_MS, startOfDay, utcDay } from "../clock.ts";
-import { columnOf, columnsOf, RowTable } from "./row-table.ts";
+import { columnOf, columnsOf, conditionsOf, RowTable } from "./row-table.ts";
 
 const KEPT_DAYS = 400;
 /** Rows of one report. Later rows are left out. */
@@ -81,18 +81,13 @@ export class DailyTable<Dimension extends string, Count extends string> {
 	/** `total()` is a floating-point sum. `sum()` of integers fails above 2^63, so one wrong row would break every report. */
 	sumDays({ from, to, where = {}, by }: DailyQuery<Dimension>): DailyReport<Dimension, Count> {
 		type Row = DailyReport<Dimension, Count>["rows"][number] & Record<string, SqlStorageValue>;
-		const conditions = ["true"];
-		const values: string[] = [];
-		const add = (condition: string, value: string | undefined): void => {
-			if (value === undefined) return;
-			conditions.push(condition);
-			values.push(value);
-		};
-		add("day >= ?", from);
-		add("day <= ?", to);
-		for (const dimension of this.#dimensions) add(`${dimension} = ?`, where[dimension]);
+		const { where: condition, values } = conditionsOf([
+			["day >= ?", from],
+			["day <= ?", to],
+			...this.#dimensions.map((dimension) => [`${dimension} = ?`, where[dimension]] as const),
+		]);
 		const sums = this.#counts.map((count) => `total(${columnOf(count)}) AS "${count}"`).join(", ");
-		const source = `FROM ${this.#name} WHERE ${conditions.join(" AND ")}`;
+		const source = `FROM ${this.#name} WHERE ${condition}`;
 		const total = this.sql.exec<Row>(`SELECT ${sums} ${source}`, ...values).one();
 		const columns = this.#dimensions.filter((dimension) => by.includes(dimension));
 		if (columns.length === 0) return { rows: [total], total, truncated: false };

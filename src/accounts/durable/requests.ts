@@ -13,7 +13,7 @@ import {
 	requestRecord,
 	SETTLED_COLUMNS,
 } from "./request-rows.ts";
-import { columnOf, columnsOf, RowTable } from "./row-table.ts";
+import { columnOf, columnsOf, conditionsOf, RowTable } from "./row-table.ts";
 import { WINDOW_MS } from "./windows.ts";
 
 /**
@@ -127,27 +127,18 @@ export class Requests {
 
 	page({ limit = DEFAULT_PAGE, cursor, model, task, token, outcome }: RequestsQuery): RequestsPage {
 		const size = Math.min(Math.max(1, Math.floor(limit)), MAX_PAGE);
-		const conditions: string[] = [];
-		const values: (string | number)[] = [];
-		const where = (condition: string, value: string | number | undefined) => {
-			if (value === undefined) return;
-			conditions.push(condition);
-			values.push(value);
-		};
-		where("id < ?", cursor);
-		where("model = ?", model);
-		where("task = ?", task);
-		where("token = ?", token);
-		// Rows of earlier versions have `cut` and `left`.
-		where(
-			"CASE outcome WHEN 'cut' THEN 'interrupted' WHEN 'left' THEN 'cancelled' ELSE coalesce(outcome, 'open') END = ?",
-			outcome,
-		);
-		const rows = this.#table.select(
-			`WHERE ${["true", ...conditions].join(" AND ")} ORDER BY id DESC LIMIT ?`,
-			...values,
-			size + 1,
-		);
+		const { where, values } = conditionsOf([
+			["id < ?", cursor],
+			["model = ?", model],
+			["task = ?", task],
+			["token = ?", token],
+			// Rows of earlier versions have `cut` and `left`.
+			[
+				"CASE outcome WHEN 'cut' THEN 'interrupted' WHEN 'left' THEN 'cancelled' ELSE coalesce(outcome, 'open') END = ?",
+				outcome,
+			],
+		]);
+		const rows = this.#table.select(`WHERE ${where} ORDER BY id DESC LIMIT ?`, ...values, size + 1);
 		const last = rows.length > size ? rows[size - 1] : undefined;
 		return {
 			requests: rows.slice(0, size).map(requestRecord),

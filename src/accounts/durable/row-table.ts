@@ -6,6 +6,17 @@ export const columnOf = (field: string): string =>
 
 export const columnsOf = (fields: readonly string[]): string => fields.map(columnOf).join(", ");
 
+/** The conditions whose value is not `undefined`, all of which must hold, and their values. */
+export function conditionsOf(
+	conditions: readonly (readonly [condition: string, value: string | number | undefined])[],
+): { where: string; values: (string | number)[] } {
+	const where = [
+		"true",
+		...conditions.flatMap(([condition, value]) => (value === undefined ? [] : condition)),
+	];
+	return { where: where.join(" AND "), values: conditions.flatMap(([, value]) => value ?? []) };
+}
+
 /** The names become part of SQL statements, so they must be constants. */
 interface TableLayout<Field extends string> {
 	sql: SqlStorage;

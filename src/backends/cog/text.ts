@@ -1,22 +1,24 @@
 /** Text generation, with a conversation as one prompt, and descriptions of images. */
+import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { pick } from "../../core/pick.ts";
+import type { Usage } from "../../core/usage.ts";
 import {
+	type ChatChunk,
 	type ChatCompletion,
 	type ChatInput,
 	type ChatMessage,
 	textOf as messageText,
 } from "../../tasks/text-generation/types.ts";
-import { completionOf } from "../completion.ts";
+import { ChunkWriter, completionOf, type Heading, headingOf } from "../completion.ts";
 import type { Handler } from "../handler.ts";
 import { describedBy } from "../images.ts";
-import { postTranslated } from "../transport/translated-stream.ts";
-import type { Call } from "../transport/upstream-failure.ts";
+import { postTranslated, type Translator, type UpstreamEvent } from "../transport/translated-stream.ts";
+import { type Call, failureOfInterruption, failureOfShape } from "../transport/upstream-failure.ts";
 import { refuseLoraAndChoices, unsupported } from "../unsupported.ts";
 import { fileUrl, Inputs } from "./inputs.ts";
 import { readModel } from "./model.ts";
 import { Prediction, succeeded, textOf, usageIn, withCancel } from "./predictions.ts";
-import { headingFor, PredictionTranslator } from "./stream.ts";
 
 const NOT_ACCEPTABLE = 406;
 
@@ -104,3 +106,44 @@ export const describeImage: Handler<"image-to-text"> = async (
 	const prediction = await inputs.predict();
 	return describedBy(textOf(prediction.output, call), usageIn(prediction), call);
 };
+
+const Output = z.looseObject({ chunk: z.unknown() });
+
+/** A target without a model's name is the model of the catalogue. */
+const headingFor = (call: Call): Heading => headingOf(call, { model: call.target.model || call.model.id });
+
+/** Translates the events of a prediction (`start`, `output`, `log`, `metric`, `completed`, `error`) to chunks. */
+class PredictionTranslator implements Translator {
+	done = false;
+	readonly #call: Call;
+	readonly #chunks: ChunkWriter;
+	#usage: Usage | undefined;
+
+	constructor(call: Call) {
+		this.#call = call;
+		this.#chunks = new ChunkWriter(headingFor(call), { logprobs: null });
+	}
+
+	translate({ event, data }: UpstreamEvent): ChatChunk[] {
+		const sent: unknown = JSON.parse(data);
+		switch (event) {
+			case "output": {
+				const { chunk: content } = Output.parse(sent);
+				if (typeof content !== "string") throw failureOfShape(this.#call, "a stream of text");
+				return content === "" ? [] : [...this.#chunks.begin(), this.#chunks.chunk({ content })];
+			}
+			case "completed":
+				this.#usage = usageIn(succeeded(Prediction.parse(sent), this.#call));
+				this.done = true;
+				return [];
+			case "error":
+				throw failureOfInterruption(this.#call);
+			default:
+				return [];
+		}
+	}
+
+	end(): ChatChunk[] | undefined {
+		return this.done ? this.#chunks.end("stop", this.#usage) : undefined;
+	}
+}

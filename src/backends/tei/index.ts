@@ -6,11 +6,49 @@
  * no usage.
  */
 import * as z from "zod";
+import { AiError, type FailureKey } from "../../core/errors.ts";
 import { defineBackend, type Handler } from "../handler.ts";
 import { bestRanks, checkRanks } from "../ranking.ts";
 import { postJson } from "../transport/http.ts";
 import { failureOfShape } from "../transport/upstream-failure.ts";
-import { inBatches } from "./batches.ts";
+
+const DEFAULT_BATCH_SIZE = 32;
+/** 422, or 413 in newer versions. */
+const REFUSALS: ReadonlySet<FailureKey> = new Set(["engineRefused", "requestTooLarge"]);
+const TOO_MANY = /batch size \d+ > maximum allowed batch size (\d+)/;
+
+/**
+ * Sends texts in batches of at most `--max-client-batch-size`, which is 32 by default. The refusal of a larger batch contains the
+ * limit; the batch is then sent again in smaller parts. Batches are sent one after the other: the server combines all pending
+ * texts itself. Returns the replies, in order.
+ * @param send `start` is the index of the first item of the batch.
+ */
+async function inBatches<Item, Reply>(
+	items: readonly Item[],
+	send: (batch: Item[], start: number) => Promise<Reply>,
+): Promise<Reply[]> {
+	const replies: Reply[] = [];
+	let size = DEFAULT_BATCH_SIZE;
+	let start = 0;
+	while (start < items.length) {
+		const batch = items.slice(start, start + size);
+		try {
+			replies.push(await send(batch, start));
+			start += batch.length;
+		} catch (error) {
+			const allowed = allowedSize(error);
+			if (allowed === undefined || allowed >= batch.length) throw error;
+			size = allowed;
+		}
+	}
+	return replies;
+}
+
+function allowedSize(error: unknown): number | undefined {
+	if (!(error instanceof AiError) || !REFUSALS.has(error.key)) return undefined;
+	const allowed = Number(TOO_MANY.exec(error.description)?.[1]);
+	return allowed > 0 ? allowed : undefined;
+}
 
 const EmbedReply = z.array(z.array(z.number()).min(1));
 

@@ -3,13 +3,18 @@ import * as z from "zod";
 import { Wrapped } from "./media.ts";
 
 /** A boolean. Websocket callers send it as text. */
-export const flag = z
+const flag = z
 	.custom<boolean | "true" | "false">()
 	.check((context) => {
 		if (![true, false, "true", "false"].includes(context.value))
 			context.issues.push({ code: "invalid_type", expected: "boolean", input: context.value });
 	})
 	.meta({ type: "boolean" });
+const flags = <Name extends string>(...names: Name[]) =>
+	Object.fromEntries(names.map((name) => [name, flag.optional()])) as Record<
+		Name,
+		z.ZodOptional<typeof flag>
+	>;
 /** A number. In a query string it is text. */
 const count = z
 	.custom<number | string>()
@@ -34,25 +39,9 @@ export const NOVA = {
 	utt_split: count.optional(),
 	channels: count.optional(),
 	endpointing: z.string().optional(),
-	utterance_end_ms: flag.optional(),
-	detect_entities: flag.optional(),
-	detect_language: flag.optional(),
-	diarize: flag.optional(),
-	dictation: flag.optional(),
-	filler_words: flag.optional(),
-	measurements: flag.optional(),
-	mip_opt_out: flag.optional(),
-	multichannel: flag.optional(),
-	numerals: flag.optional(),
-	paragraphs: flag.optional(),
-	profanity_filter: flag.optional(),
-	punctuate: flag.optional(),
-	sentiment: flag.optional(),
-	smart_format: flag.optional(),
-	topics: flag.optional(),
-	utterances: flag.optional(),
-	interim_results: flag.optional(),
-	vad_events: flag.optional(),
+	...flags("utterance_end_ms", "detect_entities", "detect_language", "diarize", "dictation", "filler_words"),
+	...flags("measurements", "mip_opt_out", "multichannel", "numerals", "paragraphs", "profanity_filter"),
+	...flags("punctuate", "sentiment", "smart_format", "topics", "utterances", "interim_results", "vad_events"),
 	extra: z.string().optional(),
 	keyterm: terms.optional(),
 	keywords: terms.optional(),

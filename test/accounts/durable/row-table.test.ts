@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { columnOf, RowTable } from "../../../src/accounts/durable/row-table.ts";
+import { columnOf, conditionsOf, RowTable } from "../../../src/accounts/durable/row-table.ts";
 import { withLedger } from "../fixtures.ts";
 
 interface Row {
@@ -18,6 +18,16 @@ const withSql = (test: (sql: SqlStorage) => void) => withLedger(({ storage: { sq
 it("names a column in snake case", () => {
 	expect(columnOf("firstTokenMs")).toBe("first_token_ms");
 	expect(columnOf("id")).toBe("id");
+});
+
+it("joins the conditions that have a value", () => {
+	const conditions = [
+		["id < ?", 0],
+		["model = ?", undefined],
+		["token = ?", ""],
+	] as const;
+	expect(conditionsOf(conditions)).toEqual({ where: "true AND id < ? AND token = ?", values: [0, ""] });
+	expect(conditionsOf([["id < ?", undefined]])).toEqual({ where: "true", values: [] });
 });
 
 it("writes, replaces and reads rows, with NULL for absent fields", () =>
