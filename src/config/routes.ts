@@ -3,7 +3,14 @@ import * as z from "zod";
 import type { Timeouts } from "../backends/backend.ts";
 import { isRecord } from "../core/json.ts";
 import { present } from "../core/present.ts";
-import type { Continuation, RouteSettings, Routing, WeightedTarget } from "../pipeline/plan.ts";
+import type {
+	Continuation,
+	RouteList,
+	RouteSettings,
+	RouteSummary,
+	Routing,
+	WeightedTarget,
+} from "../pipeline/plan.ts";
 import { chargesFor, isOwnEngine } from "../providers/billing.ts";
 import { type ConfiguredBackend, refuseSecondKey, SIMULATOR } from "./backends.ts";
 import { type Env, headers } from "./headers.ts";
@@ -39,7 +46,7 @@ const MAX_CACHED = 1_000;
 const MAX_CACHED_CHARACTERS = 256;
 
 /** Precedence: an exact id, then the pattern with the most literal characters, then the first one in the configuration. */
-export class RouteTable implements Routing {
+export class RouteTable implements Routing, RouteList {
 	/** In the order of the configuration. */
 	readonly routes: readonly Route[];
 	readonly defaultBackend: ConfiguredBackend | undefined;
@@ -65,6 +72,14 @@ export class RouteTable implements Routing {
 		if (this.#found.size >= MAX_CACHED) this.#found.clear();
 		this.#found.set(modelId, found);
 		return found;
+	}
+
+	list(): RouteSummary[] {
+		const { defaultBackend, routes } = this;
+		return [
+			...routes.map(({ pattern, targets }) => ({ pattern, targets: targets.map(targetSummary) })),
+			...(defaultBackend ? [{ pattern: "*", targets: [targetSummary({ backend: defaultBackend })] }] : []),
+		];
 	}
 
 	#find(modelId: string): ReturnType<Routing["find"]> {
@@ -107,6 +122,16 @@ const weightedTarget = (
 	timeouts: { ...backend.timeouts, ...timeouts },
 	...present({ weight, continues, loras }),
 	...(model === undefined && !exact && { anyModel: true }),
+});
+
+const targetSummary = ({
+	backend: { backend, urls },
+	model,
+	weight,
+}: Pick<RouteTarget, "backend" | "model" | "weight">): RouteSummary["targets"][number] => ({
+	backend,
+	urls,
+	...present({ model, weight }),
 });
 
 export const isExact = ({ pattern }: Route): boolean => !pattern.includes("*");

@@ -52,6 +52,18 @@ export interface Routing {
 	find(modelId: string): Routed | undefined;
 }
 
+export interface RouteList {
+	/** The routes in the order of the configuration. The default backend comes last. */
+	list(): RouteSummary[];
+}
+
+/** A route for the operator. */
+export interface RouteSummary {
+	/** A model id, in which `*` matches any text. */
+	pattern: string;
+	targets: { backend: string; urls: readonly string[]; model?: string; weight?: number }[];
+}
+
 /** The targets that serve a model, and how. */
 export interface Routed {
 	targets: WeightedTarget[];

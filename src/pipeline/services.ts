@@ -13,7 +13,7 @@ import type { Pools } from "../pools/pools.ts";
 import type { ExchangeObserver } from "../telemetry/exchange-observer.ts";
 import type { SingleFlight } from "./dispatch/single-flight.ts";
 import type { Limits } from "./limits.ts";
-import type { Routing } from "./plan.ts";
+import type { RouteList, Routing } from "./plan.ts";
 import type { Dispatched } from "./request.ts";
 
 /** The services of the pipeline: the configuration, parsed once, and the runtime. */
@@ -21,7 +21,7 @@ export interface Services extends BackendServices {
 	catalog: Catalog;
 	/** Aliases of the configuration. Accounts may set others: src/pipeline/aliases.ts. */
 	aliases: Aliases;
-	routing: Routing;
+	routing: Routing & RouteList;
 	limits: Limits;
 	/** `PUBLIC_URL`: the origin where callers reach this gateway. */
 	publicUrl?: string;

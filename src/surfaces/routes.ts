@@ -2,6 +2,7 @@
 import { defineRoutes, type Route, type UnknownPaths } from "../http/route.ts";
 import { aliasRoutes } from "./accounts/aliases.ts";
 import { operatorRoutes } from "./accounts/all-accounts.ts";
+import { limitRoutes } from "./accounts/limits.ts";
 import { tokenRoutes } from "./accounts/tokens.ts";
 import { usageRoutes } from "./accounts/usage.ts";
 import { CONSOLE_PATH, consoleRoutes, isBrowser } from "./console/console.ts";
@@ -13,6 +14,7 @@ import { geminiRoutes, geminiUnknown } from "./gemini/gemini.ts";
 import { markdownRoutes } from "./markdown/markdown.ts";
 import { openAiRoutes } from "./openai/openai.ts";
 import { anyUnknown, openAiUnknown } from "./openai/openai-absent.ts";
+import { engineRoutes } from "./operations/engines.ts";
 import { healthRoutes } from "./operations/health.ts";
 import { metricsRoutes } from "./operations/metrics.ts";
 import { openApiRoutes } from "./operations/openapi.ts";
@@ -49,6 +51,7 @@ export const ROUTES: readonly Route[] = [
 	...consoleRoutes,
 	...healthRoutes,
 	...metricsRoutes,
+	...engineRoutes,
 	...openApiRoutes(() => ROUTES),
 	...tokenRoutes,
 	...operatorRoutes,
@@ -57,6 +60,7 @@ export const ROUTES: readonly Route[] = [
 	...gatewayManagementRoutes,
 	...dynamicRouteRoutes,
 	...cacheRoutes,
+	...limitRoutes,
 	...openAiRoutes,
 	...geminiRoutes,
 	...runRoutes,

@@ -16,7 +16,7 @@ const authorize = (id: string, services: AuthorizeServices) =>
 
 const services = (routing: Routing["find"], now = NOW) => ({
 	catalog: new Catalog(),
-	routing: { find: routing },
+	routing: { find: routing, list: () => [] },
 	now: () => now,
 });
 const byRoute = services(() => ({ targets: [], billed: false, named: true, strict: false }));

@@ -7,13 +7,12 @@
  */
 import type { Context } from "hono";
 import * as z from "zod";
-import { type Budget, MICRO_NEURONS } from "../../accounts/admission.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { ACCOUNT_ID } from "../../http/authenticate.ts";
 import type { Bearer } from "../../http/credentials.ts";
 import { type Call, defineRoutes, type Route } from "../../http/route.ts";
-import { type AccountLimits, limitsOf, type NeuronLimits } from "../../pipeline/limits.ts";
 import type { Services } from "../../pipeline/services.ts";
+import { limitStatusOf } from "../accounts/limits.ts";
 import { type AccountReport, metricsText } from "./metrics-text.ts";
 
 /** Each account costs three subrequests. A token, which has one account, costs one more for its verification. */
@@ -57,16 +56,12 @@ async function metrics(c: Context, { bearer, id, services }: Call): Promise<Resp
 	});
 }
 
-async function reportOf(
-	account: string,
-	{ credential }: Bearer,
-	{ ledgers, limits }: Services,
-): Promise<AccountReport> {
-	const ledger = ledgers.of(account);
+async function reportOf(account: string, { credential }: Bearer, services: Services): Promise<AccountReport> {
+	const ledger = services.ledgers.of(account);
 	const [usage, refusals, status] = await Promise.all([
 		ledger.usage({ by: ["model", "task", "backend"] }),
 		ledger.refusals({ by: ["code", "task"] }),
-		ledger.limitStatus({ credential, rates: [], budgets: budgetsOf(limitsOf(limits, account)) }),
+		limitStatusOf({ account, credential }, services),
 	]);
 	return { account, usage, refusals, limits: status };
 }
@@ -83,23 +78,4 @@ function accountsFor({ account: tokenAccount }: Bearer, requested: readonly stri
 	if (tokenAccount !== undefined && accounts.some((account) => account !== tokenAccount))
 		throw new AiError("forbidden", "Authentication error: the token is for another account");
 	return accounts;
-}
-
-/** An account without limits has infinite budgets, so that its neurons of the day and the month are reported. */
-function budgetsOf({ dailyNeurons = Infinity, monthlyNeurons = Infinity, models }: AccountLimits): Budget[] {
-	const budgets = (key: string, { dailyNeurons, monthlyNeurons }: NeuronLimits): Budget[] =>
-		(
-			[
-				["day", dailyNeurons],
-				["month", monthlyNeurons],
-			] as const
-		).flatMap(([period, neurons]) =>
-			neurons === undefined
-				? []
-				: [{ key, period, microNeurons: neurons * MICRO_NEURONS, failure: "budgetExceeded" }],
-		);
-	return [
-		...budgets("account", { dailyNeurons, monthlyNeurons }),
-		...[...models].flatMap(([id, limits]) => budgets(`model:${id}`, limits)),
-	];
 }

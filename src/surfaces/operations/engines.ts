@@ -1,0 +1,54 @@
+/**
+ * `GET /client/v4/engines`: the routes of the configuration, and the health of the engines that they name. Only for the
+ * operator. Not in the product. The counts are those of this process since its start (on Cloudflare: of one isolate).
+ */
+import type { CircuitState } from "../../fleet/breaker.ts";
+import { type EngineReport, hostOf } from "../../fleet/health.ts";
+import { envelope } from "../../http/envelope.ts";
+import { type Call, defineRoutes, type Route } from "../../http/route.ts";
+import type { RouteSummary } from "../../pipeline/plan.ts";
+import { V4 } from "../bases.ts";
+
+export const engineRoutes: readonly Route[] = defineRoutes({ bases: [V4], tag: "Operations" }, [
+	{
+		method: "GET",
+		path: "/engines",
+		summary: "Shows the routes and the health of the engines",
+		permission: "operator",
+		handler: (_, call) => listEngines(call),
+	},
+]);
+
+const listEngines = ({ services: { health, routing } }: Call): Response =>
+	envelope({
+		routes: routing.list().map(routeJson),
+		engines: (health.engines?.() ?? []).map(engineJson),
+	});
+
+const routeJson = ({ pattern, targets }: RouteSummary): object => ({
+	pattern,
+	targets: targets.map(({ backend, urls, model, weight }) => ({
+		backend,
+		replicas: urls.map(hostOf).filter((host) => host !== ""),
+		...(model !== undefined && { model }),
+		...(weight !== undefined && { weight }),
+	})),
+});
+
+interface EngineJson {
+	backend: string;
+	replica: string;
+	model: string;
+	circuit: CircuitState;
+	requests: number;
+	failures: number;
+	answers: number;
+	/** Mean time to the start of an answer. `null`: there was none. */
+	latency_ms: number | null;
+}
+
+const engineJson = ({ begun, waitedMs, ...engine }: EngineReport): EngineJson => ({
+	...engine,
+	answers: begun,
+	latency_ms: begun > 0 ? waitedMs / begun : null,
+});

@@ -1,0 +1,49 @@
+import { expect, it } from "vitest";
+import { admission, settlement, stubOf } from "../../accounts/fixtures.ts";
+import { ADMIN, closedGateway } from "../../http/access.ts";
+
+const MODEL = "@cf/meta/llama-3.1-8b-instruct-fp8";
+const LIMITS = { daily_neurons: 1000, models: { [MODEL]: { daily_neurons: 100 } } };
+
+it("shows each budget, what is used of it, and the open requests", async () => {
+	const { account, send } = closedGateway({ vars: { LIMITS } });
+	const budget = {
+		key: "account",
+		period: "day" as const,
+		microNeurons: 1e9,
+		failure: "budgetExceeded" as const,
+	};
+	const stub = stubOf(account);
+	await stub.admit(admission({ ticket: "one", model: MODEL, budgets: [budget] }), []);
+	await stub.settle([settlement("one", { microNeurons: 2_500_000 })]);
+	await stub.admit(admission({ ticket: "two", model: MODEL, budgets: [budget] }), []);
+
+	const { result } = await (await send("/ai/usage/limits", ADMIN)).json<{ result: { budgets: object[] } }>();
+	expect(result).toMatchObject({ open_requests: 1 });
+	expect(result.budgets).toEqual([
+		{
+			key: "account",
+			period: "day",
+			neurons: 1000,
+			spent: 2.5,
+			reserved: expect.any(Number),
+			remaining: expect.any(Number),
+		},
+		{
+			key: "account",
+			period: "month",
+			neurons: null,
+			spent: 2.5,
+			reserved: expect.any(Number),
+			remaining: null,
+		},
+		{
+			key: `model:${MODEL}`,
+			period: "day",
+			neurons: 100,
+			spent: expect.any(Number),
+			reserved: expect.any(Number),
+			remaining: expect.any(Number),
+		},
+	]);
+});
