@@ -31,6 +31,9 @@ export async function buildConsole(): Promise<void> {
 	const { build } = await import("vite");
 	await withBuilding(async (outDir) => {
 		const bundled = new Set(INSIDE_KUMO.map((name) => `node_modules/${name}/package.json`));
+		const nodeEnv = process.env.NODE_ENV;
+		// Vite reads it. With another value, it bundles the development files of React, which are larger.
+		process.env.NODE_ENV = "production";
 		await build({
 			root: CONSOLE,
 			logLevel: "warn",
@@ -41,6 +44,9 @@ export async function buildConsole(): Promise<void> {
 					moduleParsed: ({ id }) => void bundled.add(relative(ROOT, id)),
 				},
 			],
+		}).finally(() => {
+			if (nodeEnv === undefined) delete process.env.NODE_ENV;
+			else process.env.NODE_ENV = nodeEnv;
 		});
 		writeFileSync(join(outDir, "notices.txt"), notices(ROOT, [...bundled]));
 		place(outDir, SITE, PAGE);
