@@ -14,8 +14,13 @@ import { SignIn } from "./session/sign-in.tsx";
 
 // Only the sign-in is part of the first script.
 const Shell = lazy(() => import("./shell.tsx"));
+const Playground = lazy(() => import("./pages/playground.tsx"));
 const Models = lazy(() => import("./pages/models.tsx"));
 const Model = lazy(() => import("./pages/model.tsx"));
+const Usage = lazy(() => import("./pages/usage.tsx"));
+const Requests = lazy(() => import("./pages/requests.tsx"));
+const Tokens = lazy(() => import("./pages/tokens.tsx"));
+const Engines = lazy(() => import("./pages/engines.tsx"));
 
 type State = { kind: "loading" } | { kind: "out"; notice?: string } | { kind: "in"; session: Session };
 
@@ -68,10 +73,15 @@ function Console() {
 					{/* The pages of another account start again. */}
 					<Routes key={context.session.account}>
 						<Route element={<Shell />}>
-							<Route index element={<Navigate to="/models" replace />} />
+							<Route index element={<Navigate to="/playground" replace />} />
+							<Route path="playground/*" element={<Playground />} />
 							<Route path="models" element={<Models />} />
 							<Route path="models/*" element={<Model />} />
-							<Route path="*" element={<Navigate to="/models" replace />} />
+							<Route path="usage" element={<Usage />} />
+							<Route path="requests" element={<Requests />} />
+							<Route path="tokens" element={<Tokens />} />
+							<Route path="engines" element={<Engines />} />
+							<Route path="*" element={<Navigate to="/playground" replace />} />
 						</Route>
 					</Routes>
 				</Suspense>

@@ -6,7 +6,14 @@ import icon from "./icon.svg";
 import { AccountPicker } from "./session/account-picker.tsx";
 import { useSession } from "./session/session.ts";
 
-const PAGES = [["/models", "Models"]] as const;
+const PAGES = [
+	["/playground", "Playground"],
+	["/models", "Models"],
+	["/usage", "Usage"],
+	["/requests", "Requests"],
+	["/tokens", "Tokens"],
+	["/engines", "Engines"],
+] as const;
 
 export default function Shell() {
 	const { session, signOut } = useSession();
@@ -21,15 +28,17 @@ export default function Shell() {
 					<img src={icon} alt="" width="20" height="20" /> Ganglion
 				</span>
 				<nav aria-label="Pages">
-					{PAGES.map(([path, title]) => (
-						<NavLink
-							key={path}
-							to={path}
-							className={({ isActive }) => (isActive ? "bar-link active" : "bar-link")}
-						>
-							{title}
-						</NavLink>
-					))}
+					{PAGES.filter(([path]) => path !== "/engines" || session.access !== "account").map(
+						([path, title]) => (
+							<NavLink
+								key={path}
+								to={path}
+								className={({ isActive }) => (isActive ? "bar-link active" : "bar-link")}
+							>
+								{title}
+							</NavLink>
+						),
+					)}
 				</nav>
 				<div className="bar-end">
 					<AccountPicker />

@@ -19,6 +19,9 @@ const FLAGS = [
 	"--disable-background-networking",
 	"--disable-component-update",
 	"--disable-sync",
+	// A microphone that beeps.
+	"--use-fake-device-for-media-stream",
+	"--use-fake-ui-for-media-stream",
 ];
 
 let browser: Promise<Browser> | undefined;

@@ -1,5 +1,5 @@
 /**
- * An engine with OpenAI's API whose streams do not end: after its first words, a chat waits until its connection closes.
+ * An engine with OpenAI's API whose streams do not end: after its first words, it sends points until its connection closes.
  * `GET /state` reports how many chats are open, and how many the caller has left.
  */
 import { once } from "node:events";
@@ -10,6 +10,8 @@ export interface EngineState {
 	open: number;
 	closed: number;
 }
+
+const POINT_MS = 100;
 
 const chunk = (content: string): string =>
 	`data: ${JSON.stringify({
@@ -35,6 +37,8 @@ export async function startEngine(): Promise<{ url: string; stop(): Promise<void
 		});
 		response.writeHead(200, { "content-type": "text/event-stream" });
 		for (const text of ["One", " two", " three"]) response.write(chunk(text));
+		const timer = setInterval(() => response.write(chunk(".")), POINT_MS);
+		response.once("close", () => clearInterval(timer));
 	}).listen(0, "127.0.0.1");
 	await once(server, "listening");
 	const { port } = server.address() as AddressInfo;

@@ -22,7 +22,7 @@ declare module "vitest" {
 }
 
 export const ADMIN_TOKEN = "the-operator-of-the-console-tests";
-export const ENGINE_MODEL = "@cf/meta/llama-3.1-8b-instruct-fast";
+export const ENGINE_MODEL = "@cf/meta/llama-3.2-3b-instruct";
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
 	const state = mkdtempSync(join(tmpdir(), "ganglion-console-"));

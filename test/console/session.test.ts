@@ -10,7 +10,7 @@ const serve = inject("serve");
 describe("sign-in", () => {
 	it("is not needed on a gateway without credentials", async () => {
 		const tab = await openTab(inject("dev"));
-		await tab.page.getByRole("heading", { name: "Models" }).waitFor();
+		await tab.page.getByRole("heading", { name: "Playground" }).waitFor();
 		expect(await tab.page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
 		await tab.close();
 	});

@@ -109,3 +109,141 @@ export interface ExplainedTarget {
 	why: string;
 	timeouts: { header_ms: number; first_token_ms: number; idle_ms: number; total_ms: number };
 }
+
+/** `usage` of an answer of a model. */
+export interface ResponseUsage {
+	prompt_tokens?: number;
+	completion_tokens?: number;
+	neurons?: number;
+}
+
+export type ContentPart = { type: "text"; text: string } | { type: "image_url"; image_url: { url: string } };
+
+export interface ToolCall {
+	id: string;
+	type: "function";
+	function: { name: string; arguments: string };
+}
+
+export interface ChatMessage {
+	role: "system" | "user" | "assistant" | "tool";
+	content: string | ContentPart[];
+	tool_calls?: ToolCall[];
+	tool_call_id?: string;
+}
+
+export interface ChatRequest {
+	model: string;
+	messages: ChatMessage[];
+	stream?: boolean;
+	stream_options?: { include_usage: boolean };
+	max_tokens?: number;
+	temperature?: number;
+	tools?: unknown;
+	response_format?: { type: "json_schema"; json_schema: { name: string; schema: unknown } };
+}
+
+/** A piece of a streamed chat, or the complete answer in `message`. */
+export interface ChatChunk {
+	choices?: { delta?: ChatDelta; message?: ChatDelta; finish_reason?: string | null }[];
+	usage?: ResponseUsage | null;
+	error?: { message: string };
+}
+
+export interface ChatDelta {
+	content?: string | null;
+	reasoning_content?: string | null;
+	reasoning?: string | null;
+	tool_calls?: { index?: number; id?: string; function?: { name?: string; arguments?: string } }[] | null;
+}
+
+export type Dimension = "day" | "model" | "task" | "token" | "backend";
+
+/** A row of `usage`: its dimensions are the requested ones. `null`: the operator, or no engine. */
+export type UsageRow = UsageCounts & Partial<Record<Dimension, string | null>>;
+
+export interface RefusedRow {
+	day?: string;
+	code?: number;
+	requests: number;
+}
+
+export interface LimitsReport {
+	open_requests: number;
+	budgets: LimitsBudget[];
+}
+
+/** `null`: no limit. */
+export interface LimitsBudget {
+	key: string;
+	period: "day" | "month";
+	neurons: number | null;
+	spent: number;
+	reserved: number;
+	remaining: number | null;
+}
+
+export interface RequestRow {
+	id: string;
+	outcome: string;
+	code?: number;
+	model: string;
+	task: string;
+	token: string | null;
+	backend: string | null;
+	attempts: number;
+	started_at: string;
+	settled_at?: string;
+	latency_ms: number | null;
+	time_to_first_token_ms?: number;
+	input_tokens: number;
+	cached_tokens: number;
+	output_tokens: number;
+	neurons: number;
+	reserved_neurons: number;
+	estimated: boolean;
+}
+
+export interface PermissionGroup {
+	id: string;
+	name: string;
+	is_selectable: boolean;
+}
+
+export interface TokenLimits {
+	daily_neurons?: number;
+	monthly_neurons?: number;
+	requests_per_minute?: number;
+}
+
+export interface Token {
+	id: string;
+	name: string;
+	status: "active" | "disabled" | "expired";
+	issued_on: string;
+	last_used_on?: string;
+	expires_on?: string;
+	policies: { effect: string; permission_groups: { id: string; name: string }[] }[];
+	limits?: TokenLimits;
+}
+
+export interface NewToken extends Token {
+	value: string;
+}
+
+export interface EnginesReport {
+	routes: {
+		pattern: string;
+		targets: { backend: string; replicas: string[]; model?: string; weight?: number }[];
+	}[];
+	engines: {
+		backend: string;
+		replica: string;
+		model: string;
+		circuit: string;
+		requests: number;
+		failures: number;
+		answers: number;
+		latency_ms: number | null;
+	}[];
+}

@@ -14,9 +14,25 @@ const EXAMPLES: Readonly<Record<string, unknown>> = {
 	contexts: [{ text: "The train to Lisbon leaves at noon." }, { text: "The ferry is blue." }],
 	source_lang: "en",
 	target_lang: "fr",
+	target_language: "hin_Deva",
 	encoding: "linear16",
 	sample_rate: "16000",
+	state: "The printer on the third floor does not answer, and the meeting begins in ten minutes.",
+	questions: { urgent: { type: "noul", instructions: "Is the matter urgent?" } },
 };
+
+/** Texts of different similarity, for a field that takes several. */
+const TEXTS = [
+	"The train to Lisbon leaves at noon.",
+	"At twelve, a train departs for Lisbon.",
+	"The ferry is blue.",
+];
+
+/** The example for a field. */
+export const exampleField = (name: string, schema: JsonSchema = {}): unknown =>
+	name === "text" && schema.anyOf?.some(({ type }) => type === "array")
+		? TEXTS
+		: (EXAMPLES[name] ?? exampleOf(schema));
 
 /** The input's forms that are JSON. A schema without alternatives is its only form. */
 export function formsOf(schema: JsonSchema): JsonSchema[] {
@@ -30,9 +46,7 @@ export function exampleInput(schema: JsonSchema): Record<string, unknown> {
 	const form =
 		forms.find(({ properties }) => properties?.messages) ?? forms.find((each) => each.required) ?? forms[0];
 	const names = form?.required ?? Object.keys(form?.properties ?? {}).slice(0, 1);
-	return Object.fromEntries(
-		names.map((name) => [name, EXAMPLES[name] ?? exampleOf(form?.properties?.[name])]),
-	);
+	return Object.fromEntries(names.map((name) => [name, exampleField(name, form?.properties?.[name])]));
 }
 
 function exampleOf(schema: JsonSchema = {}): unknown {

@@ -13,14 +13,14 @@ import { decimal, integer } from "../parts/format.ts";
 import { Loading } from "../parts/loading.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { TargetTable } from "../parts/targets.tsx";
-import { callExamples } from "../playground/copy-as.ts";
+import { CopyAs } from "../playground/copy-as.tsx";
 import { useSession } from "../session/session.ts";
 
 export default function Model() {
 	const name = useParams()["*"] ?? "";
 	const catalog = useCatalog();
 	return (
-		<Page title={name} actions={<Link to="/models">All models</Link>}>
+		<Page title={name} actions={<Link to={`/playground/${name}`}>Open in the playground</Link>}>
 			<Loading of={catalog}>
 				{(rows) => {
 					const row = rows.find((candidate) => candidate.name === name);
@@ -58,17 +58,12 @@ function Details({ row }: { row: ModelRow }) {
 					<>
 						<Plan row={row} example={exampleInput(input)} />
 						<Section title="Example">
-							{callExamples({
-								model: row.name,
-								input: exampleInput(input),
-								origin: location.origin,
-								account: api.credentials.account,
-							}).map(({ title, text }) => (
-								<details key={title} open={title === "curl"}>
-									<summary>{title}</summary>
-									<Code label={title} text={text} />
-								</details>
-							))}
+							<CopyAs
+								model={row.name}
+								input={exampleInput(input)}
+								account={api.credentials.account}
+								open="curl"
+							/>
 						</Section>
 						<Section title="Schema">
 							<details>

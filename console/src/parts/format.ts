@@ -12,3 +12,14 @@ export const decimal = (value: number): string =>
 
 export const milliseconds = (value: number): string =>
 	value < 1_000 ? `${Math.round(value)} ms` : `${precise.format(value / 1_000)} s`;
+
+const DAY_MS = 86_400_000;
+
+/** A UTC day, `2026-11-21`, this many days before today. */
+export const dayBefore = (days: number): string =>
+	new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10);
+
+const moment = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+
+/** An instant of the API in the time zone of the browser. */
+export const instant = (text: string): string => moment.format(new Date(text));

@@ -13,8 +13,7 @@ export function AccountPicker() {
 		);
 	return (
 		<Select
-			label="Account"
-			hideLabel
+			aria-label="Account"
 			size="sm"
 			value={session.account}
 			onValueChange={(account) => account !== null && setAccount(account)}

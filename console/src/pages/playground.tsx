@@ -1,0 +1,85 @@
+import { Select } from "@cloudflare/kumo/components/select";
+import { useNavigate, useParams } from "react-router";
+import type { ModelRow, ModelSchema } from "../api/types.ts";
+import { useLoad } from "../api/use-load.ts";
+import { useCatalog } from "../models/catalog.ts";
+import { formsOf } from "../models/example.ts";
+import { Failure } from "../parts/failure.tsx";
+import { Loading } from "../parts/loading.tsx";
+import { Page } from "../parts/page.tsx";
+import { Chat } from "../playground/chat.tsx";
+import { Task } from "../playground/task.tsx";
+import { useSession } from "../session/session.ts";
+
+const FIRST_MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+
+export default function Playground() {
+	const name = useParams()["*"] || FIRST_MODEL;
+	return (
+		<Page title="Playground">
+			<Loading of={useCatalog()}>
+				{(rows) => {
+					const model = rows.find((row) => row.name === name);
+					return (
+						<>
+							<ModelPicker rows={rows} model={model} />
+							{model ? (
+								<Runner key={model.name} model={model} />
+							) : (
+								<Failure error={new Error(`The catalogue has no model ${name}`)} />
+							)}
+						</>
+					);
+				}}
+			</Loading>
+		</Page>
+	);
+}
+
+/** Chat for a model that takes messages, else the form of its schema. */
+function Runner({ model }: { model: ModelRow }) {
+	const { api } = useSession();
+	const schema = useLoad(
+		async (signal) =>
+			(await api.get<ModelSchema>(api.account("/ai/models/schema"), { model: model.name }, signal)).result,
+		[api, model.name],
+	);
+	return (
+		<Loading of={schema}>
+			{(loaded) =>
+				formsOf(loaded.input).some(({ properties }) => properties?.messages) ? (
+					<Chat model={model} />
+				) : (
+					<Task model={model} schema={loaded} />
+				)
+			}
+		</Loading>
+	);
+}
+
+/** The task, then a model of it. The address has the model. */
+function ModelPicker({ rows, model }: { rows: readonly ModelRow[]; model: ModelRow | undefined }) {
+	const navigate = useNavigate();
+	const task = model?.task.name ?? "";
+	const tasks = [...new Set(rows.map((row) => row.task.name))].sort();
+	const models = rows.filter((row) => row.task.name === task);
+	const open = (name: string | undefined): void => {
+		if (name !== undefined) navigate(`/playground/${name}`);
+	};
+	return (
+		<div className="filters">
+			<Select
+				label="Task"
+				value={task}
+				onValueChange={(chosen) => open(rows.find((row) => row.task.name === chosen)?.name)}
+				items={Object.fromEntries(tasks.map((name) => [name, name]))}
+			/>
+			<Select
+				label="Model"
+				value={model?.name ?? ""}
+				onValueChange={(chosen) => open(chosen ?? undefined)}
+				items={Object.fromEntries(models.map((row) => [row.name, row.name]))}
+			/>
+		</div>
+	);
+}

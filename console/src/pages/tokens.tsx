@@ -1,0 +1,158 @@
+import { Badge } from "@cloudflare/kumo/components/badge";
+import { Button } from "@cloudflare/kumo/components/button";
+import { useState } from "react";
+import type { NewToken, Token } from "../api/types.ts";
+import { useLoad } from "../api/use-load.ts";
+import { type Column, DataTable } from "../parts/data-table.tsx";
+import { Failure } from "../parts/failure.tsx";
+import { decimal, instant } from "../parts/format.ts";
+import { Loading } from "../parts/loading.tsx";
+import { Page } from "../parts/page.tsx";
+import { useSession } from "../session/session.ts";
+import { Confirm } from "../tokens/confirm.tsx";
+import { TokenForm } from "../tokens/form.tsx";
+import { NewValue } from "../tokens/new-value.tsx";
+
+type Shown = { kind: "form"; token?: Token } | { kind: "value"; name: string; value: string };
+type Action = "roll" | "delete";
+
+export default function Tokens() {
+	const { api } = useSession();
+	const [shown, setShown] = useState<Shown>();
+	const [confirming, setConfirming] = useState<{ action: Action; token: Token }>();
+	const [error, setError] = useState<Error>();
+	const path = api.account("/tokens");
+	const tokens = useLoad(
+		async (signal) =>
+			(await api.get<Token[]>(path, { per_page: 50, direction: "desc", include_expired: true }, signal))
+				.result,
+		[api],
+	);
+
+	async function run({ action, token }: { action: Action; token: Token }): Promise<void> {
+		setConfirming(undefined);
+		setError(undefined);
+		try {
+			if (action === "delete") await api.send("DELETE", `${path}/${token.id}`);
+			else {
+				const value = await api.send<string>("PUT", `${path}/${token.id}/value`, {});
+				setShown({ kind: "value", name: token.name, value });
+			}
+			tokens.reload();
+		} catch (failure) {
+			setError(failure instanceof Error ? failure : new Error(String(failure)));
+		}
+	}
+
+	const saved = (token: Token | NewToken): void => {
+		setShown("value" in token ? { kind: "value", name: token.name, value: token.value } : undefined);
+		tokens.reload();
+	};
+
+	const columns: Column<Token>[] = [
+		...COLUMNS,
+		{
+			title: "Actions",
+			cell: (token) => (
+				<div className="buttons">
+					<Button
+						size="sm"
+						aria-label={`Edit ${token.name}`}
+						onClick={() => setShown({ kind: "form", token })}
+					>
+						Edit
+					</Button>
+					<Button
+						size="sm"
+						aria-label={`Roll ${token.name}`}
+						onClick={() => setConfirming({ action: "roll", token })}
+					>
+						Roll
+					</Button>
+					<Button
+						size="sm"
+						variant="secondary-destructive"
+						aria-label={`Revoke ${token.name}`}
+						onClick={() => setConfirming({ action: "delete", token })}
+					>
+						Revoke
+					</Button>
+				</div>
+			),
+		},
+	];
+
+	return (
+		<Page
+			title="Tokens"
+			actions={
+				<Button variant="primary" onClick={() => setShown({ kind: "form" })}>
+					New token
+				</Button>
+			}
+		>
+			{error && <Failure error={error} />}
+			{shown?.kind === "form" && (
+				<TokenForm
+					key={shown.token?.id ?? "new"}
+					token={shown.token}
+					onSaved={saved}
+					onCancel={() => setShown(undefined)}
+				/>
+			)}
+			{shown?.kind === "value" && (
+				<NewValue name={shown.name} value={shown.value} onClose={() => setShown(undefined)} />
+			)}
+			{confirming && (
+				<Confirm
+					title={`${confirming.action === "roll" ? "Roll" : "Revoke"} ${confirming.token.name}?`}
+					text="Clients with the present value are refused from now on."
+					button={confirming.action === "roll" ? "Roll" : "Revoke"}
+					onConfirm={() => void run(confirming)}
+					onCancel={() => setConfirming(undefined)}
+				/>
+			)}
+			<Loading of={tokens}>
+				{(rows) => (
+					<DataTable
+						label="Tokens"
+						columns={columns}
+						rows={rows}
+						rowKey={({ id }) => id}
+						empty="No tokens yet."
+					/>
+				)}
+			</Loading>
+		</Page>
+	);
+}
+
+const VARIANTS = { active: "success", disabled: "warning", expired: "error" } as const;
+
+const COLUMNS: readonly Column<Token>[] = [
+	{ title: "Name", cell: ({ name }) => name },
+	{ title: "Status", cell: ({ status }) => <Badge variant={VARIANTS[status]}>{status}</Badge> },
+	{
+		title: "Permissions",
+		cell: ({ policies }) =>
+			policies
+				.map(
+					({ effect, permission_groups }) =>
+						(effect === "deny" ? "not " : "") + permission_groups.map(({ name }) => name).join(", "),
+				)
+				.join("; "),
+	},
+	{
+		title: "Limits",
+		cell: ({ limits = {} }) =>
+			[
+				limits.daily_neurons !== undefined && `${decimal(limits.daily_neurons)} neurons a day`,
+				limits.monthly_neurons !== undefined && `${decimal(limits.monthly_neurons)} neurons a month`,
+				limits.requests_per_minute !== undefined && `${limits.requests_per_minute} requests a minute`,
+			]
+				.filter(Boolean)
+				.join(", "),
+	},
+	{ title: "Last used", cell: ({ last_used_on }) => (last_used_on ? instant(last_used_on) : "never") },
+	{ title: "Expires", cell: ({ expires_on }) => (expires_on ? instant(expires_on) : "never") },
+];

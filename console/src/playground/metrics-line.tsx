@@ -1,0 +1,25 @@
+import { Facts } from "../parts/facts.tsx";
+import { decimal, integer, milliseconds } from "../parts/format.ts";
+import { type Metrics, tokensPerSecond } from "./metrics.ts";
+
+export function MetricsLine({ metrics }: { metrics: Metrics }) {
+	const { totalMs, firstTokenMs, inputTokens, outputTokens, neurons, backend, engineModel, attempts } =
+		metrics;
+	const speed = tokensPerSecond(metrics);
+	return (
+		<section className="card" aria-label="Measurements">
+			<Facts
+				rows={[
+					["Neurons", neurons === undefined ? undefined : decimal(neurons)],
+					["Input tokens", inputTokens === undefined ? undefined : integer(inputTokens)],
+					["Output tokens", outputTokens === undefined ? undefined : integer(outputTokens)],
+					["First token", firstTokenMs === undefined ? undefined : milliseconds(firstTokenMs)],
+					["Tokens per second", speed === undefined ? undefined : decimal(speed)],
+					["Total", milliseconds(totalMs)],
+					["Answered by", backend && `${backend}${engineModel ? ` (${engineModel})` : ""}`],
+					["Attempts", attempts !== undefined && attempts > 1 ? integer(attempts) : undefined],
+				]}
+			/>
+		</section>
+	);
+}

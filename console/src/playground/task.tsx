@@ -1,0 +1,137 @@
+import { Button } from "@cloudflare/kumo/components/button";
+import { Select } from "@cloudflare/kumo/components/select";
+import { type FormEvent, useEffect, useRef, useState } from "react";
+import type { ModelRow, ModelSchema, ResponseUsage } from "../api/types.ts";
+import { exampleInput } from "../models/example.ts";
+import { Failure } from "../parts/failure.tsx";
+import { useSession } from "../session/session.ts";
+import { CopyAs } from "./copy-as.tsx";
+import { type Form, taskForms } from "./fields.ts";
+import { type Metrics, Stopwatch } from "./metrics.ts";
+import { MetricsLine } from "./metrics-line.tsx";
+import { type TaskOutput, TaskResult } from "./result.tsx";
+import { TaskField } from "./task-field.tsx";
+import { taskRequest, type Values } from "./task-request.ts";
+
+interface Props {
+	model: ModelRow;
+	schema: ModelSchema;
+}
+
+interface Done {
+	output: TaskOutput;
+	metrics: Metrics;
+	/** As sent, for the examples. */
+	input: Record<string, unknown>;
+	values: Values;
+}
+
+/** A model of any task but chat: its form, from its schema, and its answer. */
+export function Task({ model, schema }: Props) {
+	const { api } = useSession();
+	const forms = taskForms(schema.input);
+	const [chosen, setChosen] = useState(0);
+	const form = forms[chosen];
+	const [values, setValues] = useState<Values>(() => initialValues(model.name, forms));
+	const [done, setDone] = useState<Done>();
+	const [error, setError] = useState<Error>();
+	const [running, setRunning] = useState(false);
+	const abort = useRef<AbortController>(undefined);
+	useEffect(() => () => abort.current?.abort(), []);
+	if (!form) return <Failure error={new Error("The playground has no form for this model")} />;
+
+	async function submit(event: FormEvent, form: Form): Promise<void> {
+		event.preventDefault();
+		abort.current = new AbortController();
+		const { signal } = abort.current;
+		setRunning(true);
+		setError(undefined);
+		try {
+			const { path, init, shown } = await taskRequest(model.name, form, values);
+			const stopwatch = new Stopwatch();
+			const response = await api.fetch(api.account(path), { ...init, signal });
+			const output = await outputOf(response);
+			const metrics = stopwatch.metrics(response.headers, usageOf(output));
+			setDone({ output, metrics, input: shown, values });
+		} catch (failure) {
+			if (!signal.aborted) setError(failure instanceof Error ? failure : new Error(String(failure)));
+		}
+		setRunning(false);
+	}
+
+	const required = form.fields.filter((field) => field.required);
+	const optional = form.fields.filter((field) => !field.required);
+	const field = (each: Form["fields"][number]) => (
+		<TaskField
+			key={each.name}
+			field={each}
+			value={values[each.name]}
+			onChange={(value) => setValues((before) => ({ ...before, [each.name]: value }))}
+		/>
+	);
+	return (
+		<div className="stack">
+			<form className="card stack" aria-label="Input" onSubmit={(event) => void submit(event, form)}>
+				{forms.length > 1 && (
+					<Select
+						label="Form"
+						value={String(chosen)}
+						items={Object.fromEntries(forms.map(({ title }, index) => [String(index), title]))}
+						onValueChange={(index) => setChosen(Number(index))}
+					/>
+				)}
+				{required.map(field)}
+				{optional.length > 0 && (
+					<details open={required.length === 0}>
+						<summary>Settings</summary>
+						<div className="fields">{optional.map(field)}</div>
+					</details>
+				)}
+				<div className="buttons">
+					<Button type="submit" variant="primary" loading={running}>
+						Run
+					</Button>
+					{running && (
+						<Button type="button" variant="destructive" onClick={() => abort.current?.abort()}>
+							Stop
+						</Button>
+					)}
+				</div>
+			</form>
+			{error && <Failure error={error} />}
+			{done && (
+				<div className="stack" aria-live="polite">
+					<TaskResult output={done.output} values={done.values} />
+					<MetricsLine metrics={done.metrics} />
+				</div>
+			)}
+			<CopyAs
+				model={model.name}
+				input={done?.input ?? exampleInput(schema.input)}
+				account={api.credentials.account}
+			/>
+		</div>
+	);
+}
+
+async function outputOf(response: Response): Promise<TaskOutput> {
+	const type = response.headers.get("content-type") ?? "";
+	if (!type.startsWith("application/json")) return { kind: "file", file: await response.blob() };
+	const { result }: { result: unknown } = await response.json();
+	return { kind: "json", value: result };
+}
+
+/** `usage` of the answer, if it has one. */
+function usageOf(output: TaskOutput): ResponseUsage {
+	const { usage }: { usage?: ResponseUsage } = output.kind === "json" ? Object(output.value) : {};
+	return usage ?? {};
+}
+
+/** Examples of the required fields, so that a form of texts runs with one click. */
+const initialValues = (model: string, forms: readonly Form[]): Values =>
+	Object.fromEntries(
+		forms
+			.flatMap(({ fields }) => fields)
+			.filter(({ kind, example }) => kind !== "file" && example !== undefined)
+			.map(({ name, example }) => [name, name === "model" ? model.split("/").at(-1) : example]),
+	);

@@ -1,0 +1,25 @@
+import { Button } from "@cloudflare/kumo/components/button";
+import { Dialog } from "@cloudflare/kumo/components/dialog";
+
+interface Props {
+	title: string;
+	text: string;
+	button: string;
+	onConfirm(): void;
+	onCancel(): void;
+}
+
+export const Confirm = ({ title, text, button, onConfirm, onCancel }: Props) => (
+	<Dialog.Root open role="alertdialog" onOpenChange={(open) => !open && onCancel()}>
+		<Dialog className="dialog" size="sm">
+			<Dialog.Title>{title}</Dialog.Title>
+			<Dialog.Description>{text}</Dialog.Description>
+			<div className="buttons">
+				<Button variant="destructive" onClick={onConfirm}>
+					{button}
+				</Button>
+				<Button onClick={onCancel}>Cancel</Button>
+			</div>
+		</Dialog>
+	</Dialog.Root>
+);

@@ -1,0 +1,138 @@
+/** Usage, requests and tokens: the numbers of the API, and only those of the own account. */
+import { readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { api, createToken } from "./api.ts";
+import { openSession, signIn } from "./browser.ts";
+import { ADMIN_TOKEN } from "./gateways.ts";
+
+const MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+const EMBEDDINGS = "@cf/baai/bge-base-en-v1.5";
+
+interface UsageCounts {
+	neurons: number;
+	input_tokens: number;
+	output_tokens: number;
+}
+
+const run = (account: string, model: string, input: object): Promise<unknown> =>
+	api("POST", `/accounts/${account}/ai/run/${model}`, input);
+
+describe("usage", () => {
+	it("has the numbers of the API, as a table and as CSV, and no other account's", async () => {
+		await run("usage-a", MODEL, { prompt: "One" });
+		await run("usage-a", MODEL, { prompt: "Two" });
+		await run("usage-b", EMBEDDINGS, { text: ["Three"] });
+		// Settlements arrive in batches.
+		await expect
+			.poll(() => api<unknown[]>("GET", "/accounts/usage-a/ai/usage/requests?outcome=ok"))
+			.toHaveLength(2);
+		const [row] = await api<UsageCounts[]>("GET", "/accounts/usage-a/ai/usage?group_by=model");
+		const { value } = await createToken("usage-a", "reader", ["Workers AI Metadata Read"]);
+		const tab = await openSession("serve", "/console/usage", { token: value });
+		const { page } = tab;
+		const table = page.getByRole("region", { name: "Usage" });
+		await table.waitFor();
+		const cells = await table.getByRole("row").nth(1).getByRole("cell").allTextContents();
+		expect(cells).toEqual([
+			MODEL,
+			"2",
+			"0",
+			String(row?.input_tokens),
+			String(row?.output_tokens),
+			String(Math.round((row?.neurons ?? 0) * 100) / 100),
+		]);
+		await page.getByText(/^[\d.]+ of 1,000,000 neurons$/).waitFor();
+
+		const download = page.waitForEvent("download");
+		await page.getByRole("button", { name: "Save as CSV" }).click();
+		const csv = await readFile(await (await download).path(), "utf8");
+		expect(csv.split("\r\n")[0]).toBe(
+			"day,model,requests,failed,input_tokens,cached_tokens,output_tokens,neurons",
+		);
+		expect(csv).toContain(`,${MODEL},2,0,`);
+
+		await page.getByRole("link", { name: "Requests" }).click();
+		const requests = page.getByRole("region", { name: "Requests" });
+		await requests.waitFor();
+		expect(await requests.getByRole("row").count()).toBe(3);
+		expect(await requests.getByText(EMBEDDINGS).count()).toBe(0);
+		await tab.close();
+	});
+});
+
+describe("requests", () => {
+	it("follow live, and one shows its bill", async () => {
+		const tab = await openSession("dev", "/console/requests");
+		const { page } = tab;
+		await page.getByRole("switch", { name: "Follow" }).click();
+		await page.evaluate(`fetch("/client/v4/accounts/local/ai/run/${EMBEDDINGS}", {
+			method: "POST",
+			headers: { "content-type": "application/json" },
+			body: '{"text":["Four"]}',
+		})`);
+		const row = page.getByRole("row").filter({ hasText: EMBEDDINGS }).first();
+		await row.waitFor();
+		await row.getByRole("button").click();
+		const details = page.getByRole("region", { name: "Request", exact: true });
+		expect(await details.textContent()).toMatch(/Charged[\d.]+ neurons/);
+		await tab.close();
+	});
+});
+
+describe("tokens", () => {
+	it("are created, shown once, limited and rolled; a revoked one is sent back to the sign-in", async () => {
+		const operator = await openSession("serve", "/console/tokens");
+		const { page } = operator;
+		await page.getByRole("button", { name: "New token" }).click();
+		await page.getByLabel("Name").fill("made-here");
+		await page.getByLabel("Requests per minute").fill("50");
+		await page.getByRole("button", { name: "Create" }).click();
+		const shown = page.getByLabel("token", { exact: true });
+		const first = await shown.textContent();
+		await page.getByRole("button", { name: "Done" }).click();
+		expect(await page.getByText(first ?? "").count()).toBe(0);
+		await page.getByText("50 requests a minute").waitFor();
+
+		await page.getByRole("button", { name: "Roll made-here" }).click();
+		await page.getByRole("button", { name: "Roll", exact: true }).click();
+		await shown.waitFor();
+		const value = (await shown.textContent()) ?? "";
+		expect(value).toMatch(/^glt_/);
+		expect(value).not.toBe(first);
+
+		const reader = await openSession("serve", "/console/models", { token: value });
+		await reader.page.getByText("70 models").waitFor();
+		expect(await reader.page.getByRole("link", { name: "Engines" }).count()).toBe(0);
+		await page.getByRole("button", { name: "Revoke made-here" }).click();
+		await page.getByRole("button", { name: "Revoke", exact: true }).click();
+		await page.getByRole("row").filter({ hasText: "made-here" }).waitFor({ state: "detached" });
+		await reader.page.getByRole("link", { name: "Usage" }).click();
+		await reader.page.getByText("The gateway no longer accepts the token. Sign in again.").waitFor();
+		await signIn(reader, ADMIN_TOKEN);
+		await reader.close();
+		await operator.close();
+	});
+
+	it("with few rights see only a refusal", async () => {
+		const { value } = await createToken("rights-a", "runner", ["Workers AI Run"]);
+		const tab = await openSession("serve", "/console/usage", { token: value, expected: /40[13]/ });
+		await tab.page.getByText("The token of this session lacks the permission.").waitFor();
+		await tab.close();
+	});
+});
+
+describe("engines", () => {
+	it("show their health, the routes, and the plan of a model", async () => {
+		await run("engines-a", EMBEDDINGS, { text: ["Five"] });
+		const tab = await openSession("serve", "/console/engines");
+		const { page } = tab;
+		const health = page
+			.getByRole("region", { name: "Health" })
+			.getByRole("row")
+			.filter({ hasText: EMBEDDINGS });
+		await health.getByText("closed").waitFor();
+		await page.getByRole("button", { name: /^Explain @cf/ }).click();
+		await page.getByRole("region", { name: "Plan of a model" }).getByRole("cell", { name: "slow" }).waitFor();
+		await tab.close();
+	});
+});

@@ -1,0 +1,96 @@
+/** The chat of the playground. */
+import { encode } from "fast-png";
+import type { Page } from "playwright-core";
+import { describe, expect, inject, it } from "vitest";
+import { openSession } from "./browser.ts";
+import type { EngineState } from "./engine.ts";
+import { ENGINE_MODEL } from "./gateways.ts";
+
+const VISION_MODEL = "@cf/meta/llama-4-scout-17b-16e-instruct";
+const TOOL = {
+	type: "function",
+	function: { name: "get_weather", parameters: { type: "object", properties: { city: { type: "string" } } } },
+};
+const SCHEMA = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
+
+const engineState = async (): Promise<EngineState> =>
+	(await (await fetch(`${inject("engine")}/state`)).json()) as EngineState;
+
+async function send(page: Page, text: string): Promise<void> {
+	await page.getByLabel("Message").fill(text);
+	await page.getByRole("button", { name: "Send" }).click();
+}
+
+describe("a chat", () => {
+	it.each(["dev", "serve"] as const)(
+		"on npm run %s shows its cost, its speed and who answered",
+		async (runtime) => {
+			const tab = await openSession(runtime, "/console");
+			const { page } = tab;
+			await send(page, "Hello");
+			const measured = page.getByRole("region", { name: "Measurements" });
+			await measured.waitFor();
+			const text = await measured.textContent();
+			for (const name of ["Neurons", "Input tokens", "Output tokens", "First token", "Tokens per second"])
+				expect(text).toContain(name);
+			expect(text).toMatch(/Answered bysimulator/);
+			await page.getByText('You wrote: "Hello"').waitFor();
+			await page.getByText("Copy as OpenAI SDK").click();
+			expect(await page.getByLabel("OpenAI SDK", { exact: true }).textContent()).toContain(
+				"client.chat.completions.create",
+			);
+			await tab.close();
+		},
+	);
+
+	it("stops: the connection of the engine closes, and the text stays", async () => {
+		const tab = await openSession("serve", `/console/playground/${ENGINE_MODEL}`);
+		const { page } = tab;
+		const { closed } = await engineState();
+		await send(page, "Count");
+		await page.getByText("One two three").waitFor();
+		expect((await engineState()).open).toBe(1);
+		await page.getByRole("button", { name: "Stop" }).click();
+		await expect.poll(engineState).toEqual({ open: 0, closed: closed + 1 });
+		await page.getByRole("button", { name: "Send" }).waitFor();
+		expect(await page.getByRole("article", { name: "Model" }).textContent()).toContain("One two three");
+		await tab.close();
+	});
+
+	it("calls a tool, takes its result, and answers in a JSON schema", async () => {
+		const tab = await openSession("dev", "/console");
+		const { page } = tab;
+		await page.getByLabel("Tools (JSON)").fill(JSON.stringify([TOOL]));
+		await send(page, 'Use get_weather with {"city":"Paris"}');
+		await page.getByText('get_weather({"city":"Paris"})').waitFor();
+		await page.getByLabel("Result of get_weather").fill("18 degrees");
+		await page.getByRole("button", { name: "Send" }).click();
+		await page.getByRole("article", { name: "Model" }).getByText("18 degrees").waitFor();
+
+		await page.getByRole("button", { name: "Clear" }).click();
+		await page.getByLabel("Tools (JSON)").fill("");
+		await page.getByLabel("JSON schema of the answer").fill(JSON.stringify(SCHEMA));
+		await send(page, "A name");
+		await page.getByText('{"name":"simulated name"}').waitFor();
+		await tab.close();
+	});
+
+	it("sends an image", async () => {
+		const tab = await openSession("dev", `/console/playground/${VISION_MODEL}`);
+		const { page } = tab;
+		const png = encode({ width: 8, height: 8, channels: 3, data: new Uint8Array(192) });
+		await page.getByLabel("Image").setInputFiles({
+			name: "black.png",
+			mimeType: "image/png",
+			buffer: Buffer.from(png),
+		});
+		const request = page.waitForRequest(/chat\/completions/);
+		await send(page, "What is it?");
+		expect((await request).postDataJSON().messages[0].content[1].image_url.url).toMatch(
+			/^data:image\/png;base64,iVBOR/,
+		);
+		await page.getByRole("region", { name: "Measurements" }).waitFor();
+		await page.getByAltText("Attached by you").waitFor();
+		await tab.close();
+	});
+});

@@ -1,0 +1,86 @@
+/** What holds of every page: no serious fault of accessibility, no scrolling sideways at 360 px, and a small first script. */
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { describe, expect, inject, it } from "vitest";
+import { openSession, openTab, type Runtime } from "./browser.ts";
+
+const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const NARROW = { width: 360, height: 740 };
+const MAX_FIRST_SCRIPT_BYTES = 150_000;
+/** The folder of the screenshots. Absent: there are none. */
+const SHOTS = process.env.CONSOLE_SHOTS;
+
+const CHAT = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+const PAGES: readonly (readonly [title: string, path: string, part: string])[] = [
+	["playground", `/console/playground/${CHAT}`, "Message"],
+	["task", "/console/playground/@cf/baai/bge-small-en-v1.5", "Input"],
+	["models", "/console/models", "Search"],
+	["model", `/console/models/${CHAT}`, "Engines"],
+	["usage", "/console/usage", "Budgets"],
+	["requests", "/console/requests", "Outcome"],
+	["tokens", "/console/tokens", "Pages"],
+	["engines", "/console/engines", "Routes"],
+];
+
+interface AxeViolation {
+	id: string;
+	impact: string;
+	nodes: { html: string }[];
+}
+
+/** Serious and critical violations. The policy of the page applies to the page, not to the debugger. */
+async function faultsOf(page: Page): Promise<string[]> {
+	await page.evaluate(AXE);
+	const violations = (await page.evaluate(
+		"axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)",
+	)) as AxeViolation[];
+	return violations
+		.filter(({ impact }) => impact === "serious" || impact === "critical")
+		.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
+}
+
+async function shoot(page: Page, name: string): Promise<void> {
+	if (SHOTS !== undefined) await page.screenshot({ path: join(SHOTS, `${name}.png`) });
+}
+
+describe.each(["dev", "serve"] satisfies Runtime[])("every page on npm run %s", (runtime) => {
+	it("is accessible, fits 360 px, and stays on its origin, light and dark", async () => {
+		const tab = await openSession(runtime, "/console");
+		const { page } = tab;
+		for (const [title, path, part] of PAGES) {
+			await page.setViewportSize({ width: 1280, height: 900 });
+			await page.emulateMedia({ colorScheme: "light" });
+			await page.goto(inject(runtime) + path);
+			await page.getByLabel(part).first().waitFor();
+			await page.waitForLoadState("networkidle");
+			expect(await faultsOf(page), `${title}, light`).toEqual([]);
+			await shoot(page, `${runtime}-${title}-1280`);
+
+			await page.setViewportSize(NARROW);
+			await page.emulateMedia({ colorScheme: "dark" });
+			expect(await faultsOf(page), `${title}, dark`).toEqual([]);
+			expect(await page.evaluate("document.documentElement.scrollWidth"), title).toBeLessThanOrEqual(360);
+			await shoot(page, `${runtime}-${title}-360`);
+		}
+		await tab.close();
+	});
+});
+
+describe("the first page", () => {
+	it("is accessible, and loads at most 150 KB of compressed script", async () => {
+		const tab = await openTab(inject("serve"), "/console", { expected: /401/ });
+		const { page } = tab;
+		await page.getByLabel("Token").waitFor();
+		expect(await faultsOf(page)).toEqual([]);
+		await shoot(page, "sign-in-1280");
+		const bytes = (await page.evaluate(`performance
+			.getEntriesByType("resource")
+			.filter(({ name }) => name.endsWith(".js"))
+			.reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`)) as number;
+		expect(bytes).toBeGreaterThan(0);
+		expect(bytes).toBeLessThanOrEqual(MAX_FIRST_SCRIPT_BYTES);
+		await tab.close();
+	});
+});

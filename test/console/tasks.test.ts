@@ -1,0 +1,144 @@
+/** Every task of the playground but chat, with the simulator's answers. */
+import { encode } from "fast-png";
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { api } from "./api.ts";
+import { openSession } from "./browser.ts";
+
+const WHISPER = "@cf/openai/whisper-large-v3-turbo";
+
+async function open(model: string) {
+	const tab = await openSession("dev", `/console/playground/${model}`);
+	await tab.page.getByRole("form", { name: "Input" }).waitFor();
+	return tab;
+}
+
+const run = (page: Page): Promise<void> => page.getByRole("button", { name: "Run" }).click();
+const result = (page: Page) => page.getByRole("region", { name: "Result" });
+
+const IMAGE = {
+	name: "grey.png",
+	mimeType: "image/png",
+	buffer: Buffer.from(
+		encode({ width: 64, height: 32, channels: 3, data: new Uint8Array(64 * 32 * 3).fill(99) }),
+	),
+};
+
+describe("the playground", () => {
+	it.each([
+		["@cf/black-forest-labs/flux-1-schnell", "in JSON"],
+		["@cf/bytedance/stable-diffusion-xl-lightning", "as bytes"],
+		["@cf/black-forest-labs/flux-2-klein-4b", "of a form"],
+	])("shows an image of %s, %s", async (model) => {
+		const tab = await open(model);
+		await run(tab.page);
+		const image = result(tab.page).getByAltText("The answer of the model");
+		await image.waitFor();
+		await expect
+			.poll(() => image.evaluate(({ naturalWidth }: { naturalWidth: number }) => naturalWidth))
+			.toBeGreaterThan(0);
+		expect(await tab.page.getByRole("region", { name: "Measurements" }).textContent()).toContain("Neurons");
+		await tab.close();
+	});
+
+	it.each(["@cf/myshell-ai/melotts", "@cf/deepgram/aura-1"])("plays the speech of %s", async (model) => {
+		const tab = await open(model);
+		await run(tab.page);
+		const audio = result(tab.page).locator("audio");
+		await audio.waitFor();
+		await expect
+			.poll(() => audio.evaluate(({ duration }: { duration: number }) => duration))
+			.toBeGreaterThan(0.2);
+		await tab.close();
+	});
+
+	it("transcribes a file", async () => {
+		const { audio } = await api<{ audio: string }>("POST", "/accounts/tasks/ai/run/@cf/myshell-ai/melotts", {
+			prompt: "The train leaves at noon",
+		});
+		const tab = await open(WHISPER);
+		await tab.page.getByLabel("audio").setInputFiles({
+			name: "speech.mp3",
+			mimeType: "audio/mpeg",
+			buffer: Buffer.from(audio, "base64"),
+		});
+		await run(tab.page);
+		await result(tab.page).getByText("The train leaves at noon", { exact: true }).waitFor();
+		await tab.close();
+	});
+
+	it("transcribes the microphone", async () => {
+		const tab = await open(WHISPER);
+		await tab.page.context().grantPermissions(["microphone"]);
+		await tab.page.getByRole("button", { name: "Record" }).click();
+		await tab.page.getByRole("button", { name: "Stop recording" }).click();
+		await tab.page.getByText("recording.webm").waitFor();
+		await run(tab.page);
+		await result(tab.page)
+			.getByText(/Simulated transcript/)
+			.first()
+			.waitFor();
+		await tab.close();
+	});
+
+	it("compares texts by their vectors", async () => {
+		const tab = await open("@cf/baai/bge-small-en-v1.5");
+		await tab.page.getByLabel("text (one per line)").fill("a red boat\na red car\nzebra");
+		await run(tab.page);
+		const rows = result(tab.page).getByRole("row");
+		await rows.first().waitFor();
+		const cells = async (row: number) =>
+			(await rows.nth(row).getByRole("cell").allTextContents()).map(Number);
+		const [own, car, zebra] = await cells(1);
+		expect(own).toBe(1);
+		expect(car).toBeGreaterThan(zebra ?? 1);
+		await tab.close();
+	});
+
+	it("ranks contexts, best first", async () => {
+		const tab = await open("@cf/baai/bge-reranker-base");
+		await tab.page.getByLabel("query").fill("red boat");
+		await tab.page.getByLabel("contexts (one per line)").fill("a zebra\na red boat");
+		await run(tab.page);
+		const ranks = await result(tab.page)
+			.getByRole("list", { name: "Ranking" })
+			.getByRole("listitem")
+			.allTextContents();
+		expect(ranks.map((text) => text.replace(/ [\d.]+$/, ""))).toEqual(["a red boat", "a zebra"]);
+		await tab.close();
+	});
+
+	it("translates and classifies a text", async () => {
+		const tab = await open("@cf/meta/m2m100-1.2b");
+		await tab.page.getByLabel("text").fill("Good morning");
+		await run(tab.page);
+		await result(tab.page).getByText("[simulated translation to fr] Good morning", { exact: true }).waitFor();
+		await tab.page.goto(
+			tab.page.url().replace("@cf/meta/m2m100-1.2b", "@cf/huggingface/distilbert-sst-2-int8"),
+		);
+		await run(tab.page);
+		await result(tab.page).getByRole("meter", { name: "NEGATIVE" }).waitFor();
+		await tab.close();
+	});
+
+	it("classifies and describes an image, and frames what it finds in it", async () => {
+		const tab = await open("@cf/microsoft/resnet-50");
+		const { page } = tab;
+		await page.getByLabel("image").setInputFiles(IMAGE);
+		await run(page);
+		await result(page).getByRole("meter").first().waitFor();
+
+		await page.goto(page.url().replace("@cf/microsoft/resnet-50", "@cf/moondream/moondream3.1-9B-A2B"));
+		await page.getByLabel("image").setInputFiles(IMAGE);
+		await page.getByLabel("task", { exact: true }).click();
+		await page.getByRole("option", { name: "detect" }).click();
+		await page.getByLabel("target").fill("boat");
+		await run(page);
+		const box = result(page).locator(".box").first();
+		await box.waitFor();
+		const [frame, image] = [await box.boundingBox(), await result(page).locator("img").boundingBox()];
+		expect(frame?.width).toBeGreaterThan(0);
+		expect(frame?.width).toBeLessThan(image?.width ?? 0);
+		await tab.close();
+	});
+});
