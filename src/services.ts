@@ -12,6 +12,7 @@ import { FLEET_NAME, type Fleet } from "./fleet/fleet.ts";
 import { IsolateHealth } from "./fleet/health.ts";
 import { DeployedRoutes } from "./gateways/client/deployed-routes.ts";
 import { GatewayLimits } from "./gateways/client/gateway-limits.ts";
+import { GatewayLogs } from "./gateways/client/gateway-logs.ts";
 import { Gateways } from "./gateways/client/gateways.ts";
 import { ResponseCaches } from "./gateways/client/response-caches.ts";
 import type { Gateway } from "./gateways/durable/gateway.ts";
@@ -136,6 +137,13 @@ export function createPersistent(
 			open: allowAnonymous,
 		}),
 		observers: observersOf({ ledgers, log: logFailure, analytics: bindings.ANALYTICS }),
+		gatewayLogs: new GatewayLogs({
+			object: (name) => GATEWAY.getByName(name),
+			now,
+			wait,
+			waitUntil,
+			failed: (cause) => logFailure(new AiError("ledgerUnavailable", undefined, { cause }), ""),
+		}),
 		responseCaches: new ResponseCaches({
 			object: (name) => RESPONSE_CACHE.getByName(name),
 			now,

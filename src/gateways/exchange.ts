@@ -27,6 +27,8 @@ export interface GatewayFacts {
 	status?: number;
 	cached?: boolean;
 	usage?: GatewayUsage;
+	/** The stream of the answer broke off. Its last frame is an error. */
+	interrupted?: boolean;
 	/** Milliseconds until the first byte of the answer. */
 	firstByteMs?: number;
 	/** Calls of models and providers, with retries. */

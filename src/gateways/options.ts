@@ -61,7 +61,7 @@ const MONTH_SECONDS = 31 * 24 * 3_600;
 const MAX_TIMEOUT_MS = 3_600_000;
 
 /** If one value is invalid, the product drops all. Of more than five entries, the first five are kept. */
-const MetadataSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).transform(
+export const MetadataSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).transform(
 	(metadata): Metadata =>
 		Object.fromEntries(
 			Object.entries(metadata)

@@ -6,6 +6,7 @@ import type { AiError } from "../core/errors.ts";
 import type { Health } from "../fleet/health.ts";
 import type { DeployedRoutes } from "../gateways/client/deployed-routes.ts";
 import type { GatewayLimits } from "../gateways/client/gateway-limits.ts";
+import type { GatewayLogs } from "../gateways/client/gateway-logs.ts";
 import type { Gateways } from "../gateways/client/gateways.ts";
 import type { ResponseCaches } from "../gateways/client/response-caches.ts";
 import type { Catalog } from "../models/catalog.ts";
@@ -40,6 +41,7 @@ export interface Services extends BackendServices {
 	directory: Pick<DirectoryCache, "list">;
 	/** The accounts' gateways. */
 	gateways: Gateways;
+	gatewayLogs: GatewayLogs;
 	/** The dynamic routes of the gateways. */
 	deployedRoutes: DeployedRoutes;
 	/** The cached answers of the gateways. */

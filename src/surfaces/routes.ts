@@ -9,6 +9,7 @@ import { CONSOLE_PATH, consoleRoutes, isBrowser } from "./console/console.ts";
 import { cacheRoutes } from "./gateway/cache-routes.ts";
 import { dynamicRouteRoutes } from "./gateway/dynamic-routes.ts";
 import { gatewayRoutes } from "./gateway/gateway-wire.ts";
+import { gatewayLogRoutes } from "./gateway/logs.ts";
 import { gatewayManagementRoutes } from "./gateway/management.ts";
 import { geminiRoutes, geminiUnknown } from "./gemini/gemini.ts";
 import { markdownRoutes } from "./markdown/markdown.ts";
@@ -61,6 +62,7 @@ export const ROUTES: readonly Route[] = [
 	...dynamicRouteRoutes,
 	...cacheRoutes,
 	...limitRoutes,
+	...gatewayLogRoutes,
 	...openAiRoutes,
 	...geminiRoutes,
 	...runRoutes,

@@ -62,3 +62,61 @@ describe("gateways in the cloudflare SDK", () => {
 		});
 	});
 });
+
+describe("logs in the cloudflare SDK", () => {
+	const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
+
+	/** Runs a prompt in a gateway, and returns the id of its log. */
+	async function run(gateway_id: string, prompt: string, metadata: object = {}): Promise<string> {
+		const { origin } = new URL(inject("baseURL"));
+		const response = await fetch(`${origin}/v1/${ACCOUNT}/${gateway_id}/workers-ai/${LLAMA}`, {
+			method: "POST",
+			headers: { "content-type": "application/json", "cf-aig-metadata": JSON.stringify(metadata) },
+			body: JSON.stringify({ prompt }),
+		});
+		await response.text();
+		return response.headers.get("cf-aig-log-id") ?? "";
+	}
+
+	it("are read, changed, listed in pages and deleted", async () => {
+		const gateway_id = await newGateway();
+		const at = { account_id, gateway_id };
+		const first = await run(gateway_id, "one", { user: "u1" });
+		const second = await run(gateway_id, "two", { user: "u2" });
+		const log = await client.aiGateway.logs.get(first, at);
+		expect(log).toMatchObject({
+			id: first,
+			provider: "workers-ai",
+			model: LLAMA,
+			success: true,
+			cached: false,
+			status_code: 200,
+			tokens_in: expect.any(Number),
+			tokens_out: expect.any(Number),
+			metadata: { user: "u1" },
+			request_head: '{"prompt":"one"}',
+		});
+		await client.aiGateway.logs.get(second, at);
+		await client.aiGateway.logs.edit(first, { ...at, feedback: 1, score: 90 });
+		expect(await client.aiGateway.logs.request(first, at)).toEqual({ prompt: "one" });
+		expect(await client.aiGateway.logs.response(first, at)).toMatchObject({
+			result: { response: expect.any(String) },
+		});
+		const list = async (query: object): Promise<string[]> => {
+			const ids: string[] = [];
+			for await (const { id } of client.aiGateway.logs.list(gateway_id, { account_id, ...query }))
+				ids.push(id);
+			return ids;
+		};
+		expect(await list({ per_page: 1 })).toEqual([second, first]);
+		expect(await list({ search: "u2" })).toEqual([second]);
+		const liked = { key: "feedback", operator: "eq", value: [1] };
+		const successful = { key: "success", operator: "eq", value: [true] };
+		expect(await list({ filters: [liked, successful] })).toEqual([first]);
+		await client.aiGateway.logs.delete(gateway_id, {
+			account_id,
+			filters: [{ key: "id", operator: "eq", value: [first] }],
+		});
+		expect(await list({})).toEqual([second]);
+	});
+});

@@ -1,6 +1,31 @@
 /** The `Gateway` object: the logs and the limits of one gateway. */
 import { DurableObject } from "cloudflare:workers";
+import type { Log, LogPayloads, LogRow } from "../logs/log-row.ts";
+import { timeOfId } from "../logs/log-row.ts";
+import type { LogQuery } from "../logs/query.ts";
+import { type LogPage, type LogPageQuery, type LogPatch, LogTable } from "./log-table.ts";
 import { type Window, Windows } from "./windows.ts";
+
+/** A log is kept this long at most. */
+export const KEPT_MS = 30 * 24 * 3_600_000;
+/** The least time between two deletions of the retention. */
+const CONTINUE_MS = 1_000;
+/** The row of a request may arrive so much later than its answer. A read of its id waits for it. */
+const ARRIVAL_MS = 1_000;
+/** Ids of this age may still arrive. A clock of another machine may be ahead. */
+const RECENT_MS = 60_000;
+/** Reads that wait. */
+const MAX_WAITING = 100;
+
+export interface LogRetention {
+	/** The most logs that are kept. */
+	max: number;
+	strategy: "STOP_INSERTING" | "DELETE_OLDEST";
+}
+
+export interface LogDetails extends LogPayloads {
+	row: LogRow;
+}
 
 export interface LimitedWindow extends Window {
 	limit: number;
@@ -9,10 +34,14 @@ export interface LimitedWindow extends Window {
 }
 
 export class Gateway extends DurableObject {
+	readonly #logs: LogTable;
 	readonly #windows: Windows;
+	/** Reads that wait for a row, by its id. */
+	readonly #waiting = new Map<string, Set<() => void>>();
 
 	constructor(ctx: DurableObjectState, env: Env) {
 		super(ctx, env);
+		this.#logs = new LogTable(ctx.storage.sql);
 		this.#windows = new Windows(ctx.storage.sql);
 	}
 
@@ -30,5 +59,66 @@ export class Gateway extends DurableObject {
 	/** Adds a cost in US dollars. */
 	spend(windows: readonly Window[], cost: number, now: number): void {
 		for (const window of windows) this.#windows.add(window, cost, now);
+	}
+
+	/** Adds logs. A second delivery of a log changes nothing. */
+	async append(logs: readonly Log[], { max, strategy }: LogRetention): Promise<void> {
+		const free = strategy === "STOP_INSERTING" ? Math.max(0, max - this.#logs.count) : logs.length;
+		this.#logs.insert(logs.slice(0, free));
+		if (strategy === "DELETE_OLDEST") this.#logs.deleteOldest(max);
+		for (const { row } of logs) for (const arrived of this.#waiting.get(row.id) ?? []) arrived();
+		if ((await this.ctx.storage.getAlarm()) === null) await this.#schedule();
+	}
+
+	/** A read right after an answer waits for its row, which its isolate may still be sending. */
+	async log(id: string): Promise<LogDetails | undefined> {
+		const row = this.#logs.get(id) ?? (await this.#arrival(id));
+		return row && { row, ...this.#logs.payloads(id) };
+	}
+
+	logs(query: LogPageQuery): LogPage {
+		return this.#logs.page(query);
+	}
+
+	/** Returns whether the log exists. */
+	async patchLog(id: string, patch: LogPatch): Promise<boolean> {
+		if (!this.#logs.get(id)) await this.#arrival(id);
+		return this.#logs.patch(id, patch);
+	}
+
+	/** Returns the number of deleted logs. */
+	deleteLogs(query: LogQuery & { limit?: number | undefined }): number {
+		return this.#logs.delete(query);
+	}
+
+	/** The gateway was deleted. */
+	async clear(): Promise<void> {
+		this.#logs.delete({ filters: [], orderBy: "created_at", direction: "asc" });
+		await this.ctx.storage.deleteAlarm();
+	}
+
+	override async alarm(): Promise<void> {
+		this.#logs.deleteBefore(Date.now() - KEPT_MS);
+		await this.#schedule();
+	}
+
+	async #schedule(): Promise<void> {
+		const oldest = this.#logs.oldest();
+		if (oldest !== undefined)
+			await this.ctx.storage.setAlarm(Math.max(oldest + KEPT_MS, Date.now() + CONTINUE_MS));
+	}
+
+	async #arrival(id: string): Promise<LogRow | undefined> {
+		const age = Date.now() - timeOfId(id);
+		if (!(Math.abs(age) < RECENT_MS) || this.#waiting.size >= MAX_WAITING) return undefined;
+		const { promise, resolve } = Promise.withResolvers<void>();
+		const waiting = this.#waiting.get(id) ?? new Set();
+		this.#waiting.set(id, waiting.add(resolve));
+		const timer = setTimeout(resolve, ARRIVAL_MS);
+		await promise;
+		clearTimeout(timer);
+		waiting.delete(resolve);
+		if (waiting.size === 0) this.#waiting.delete(id);
+		return this.#logs.get(id);
 	}
 }

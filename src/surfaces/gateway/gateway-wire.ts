@@ -9,8 +9,10 @@
  */
 import { RpcTarget } from "cloudflare:workers";
 import type { Context } from "hono";
-import { AiError } from "../../core/errors.ts";
+import { AiError, toAiError } from "../../core/errors.ts";
+import { timeOfId } from "../../gateways/logs/log-row.ts";
 import { mergedOptions, optionsInBinding, optionsInHeaders } from "../../gateways/options.ts";
+import { parseFields, readFields } from "../../http/account-request.ts";
 import { boundDepth, readInputs, readJson } from "../../http/body.ts";
 import { ANTHROPIC_KEY, AUTHORIZATION, GEMINI_KEYS } from "../../http/credentials.ts";
 import { failureEnvelope } from "../../http/envelope.ts";
@@ -29,6 +31,8 @@ import type { Services } from "../../pipeline/services.ts";
 import { V1 } from "../bases.ts";
 import { headersOf, readSteps, runSteps, type Step, Steps, type StepsContext } from "./gateway.ts";
 import { gatewayFailure } from "./gateway-failure.ts";
+import { changeLog, type LogName, readLog } from "./log-access.ts";
+import { LogPatchBody, logJson, patchOf } from "./log-json.ts";
 
 /** Its top-level domain is reserved and never resolves (RFC 2606). */
 const UNREACHABLE_ORIGIN = "https://ganglion.invalid";
@@ -111,14 +115,22 @@ export const gatewayWireRoutes: readonly Route[] = [
 			permission: "run",
 			handler: showUrl,
 		},
-		// No log and no run is kept.
 		{
-			method: ["GET", "PATCH"],
+			method: "GET",
 			path: "/gateways/:gateway/logs/:log",
-			summary: "Finds no log: none is kept",
+			summary: "Shows a log",
 			permission: "run",
-			handler: () => notFound("Log Not Found"),
+			handler: async (c, call) => success(logJson(await readLog(logName(c, call), call.services))),
 		},
+		{
+			method: "PATCH",
+			path: "/gateways/:gateway/logs/:log",
+			summary: "Sets feedback, score or metadata of a log",
+			input: { type: "application/json", schema: LogPatchBody },
+			permission: "run",
+			handler: patchLog,
+		},
+		// No run is kept.
 		{
 			method: "GET",
 			path: "/gateways/:gateway/run/:run/resume",
@@ -159,8 +171,22 @@ function runUniversal(c: Context, call: Call): Promise<Response> {
 function showUrl(c: Context<{ Bindings: WireBindings }>, { caller, services }: Call): Response {
 	const origin = c.env.origin ?? services.publicUrl;
 	const url = gatewayUrl(origin, caller, pathParameter(c, "gateway"), pathParameter(c, "provider"));
-	return Response.json({ success: true, result: { url } });
+	return success({ url });
 }
+
+async function patchLog(c: Context, call: Call): Promise<Response> {
+	const fields = await readFields(c.req.raw, call.services.limits);
+	await changeLog(logName(c, call), patchOf(parseFields(LogPatchBody, fields, "body")), call.services);
+	return success({});
+}
+
+const logName = (c: Context, { caller }: Call): LogName => ({
+	caller,
+	gateway: pathParameter(c, "gateway"),
+	log: pathParameter(c, "log"),
+});
+
+const success = (result: object): Response => Response.json({ success: true, result });
 
 const answerSteps = (
 	c: Context,
@@ -220,18 +246,26 @@ export class AiGateway extends RpcTarget {
 		return gatewayUrl(services.publicUrl, caller, gateway, provider);
 	}
 
-	getLog(_log: string): never {
-		throw logNotFound();
+	/** The time of the log is a `Date`. */
+	async getLog(log: string): Promise<object> {
+		const { caller, gateway, services } = this.#context;
+		const details = await readLog({ caller, gateway, log }, services).catch(throwLogError);
+		return { ...logJson(details), created_at: new Date(timeOfId(details.row.id)) };
 	}
 
-	patchLog(_log: string, _data: unknown): never {
-		throw logNotFound();
+	async patchLog(log: string, data: unknown): Promise<void> {
+		const { caller, gateway, services } = this.#context;
+		try {
+			await changeLog({ caller, gateway, log }, patchOf(parseFields(LogPatchBody, data, "body")), services);
+		} catch (error) {
+			throwLogError(error);
+		}
 	}
 }
 
-/** Has the name and the message that the runtime's class uses. */
-const logNotFound = (): Error =>
-	Object.assign(toRpcError(new AiError("notFound", "Log Not Found")), {
-		name: "AiGatewayLogNotFound",
-		message: "Log Not Found",
-	});
+/** Throws an error with the name and the message that the runtime's class uses. */
+function throwLogError(thrown: unknown): never {
+	const error = toAiError(thrown);
+	const name = error.key === "notFound" ? "AiGatewayLogNotFound" : "AiGatewayInternalError";
+	throw Object.assign(toRpcError(error), { name, message: error.description });
+}

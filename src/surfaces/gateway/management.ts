@@ -140,7 +140,9 @@ async function updateGateway(c: Context, { caller, services }: Call): Promise<Re
 
 async function deleteGateway(c: Context, { caller, services }: Call): Promise<Response> {
 	const id = pathParameter(c, "gateway");
-	return showResult(await services.gateways.change(caller.account, id, (registry) => registry.delete(id)));
+	const result = await services.gateways.change(caller.account, id, (registry) => registry.delete(id));
+	if (result.ok) await services.gatewayLogs.of(caller.account, id).clear();
+	return showResult(result);
 }
 
 async function showUrl(c: Context, { caller, services }: Call): Promise<Response> {

@@ -3,10 +3,12 @@
  * middleware. A step calls a model through the pipeline, so that every call is admitted and billed like one without a gateway.
  */
 import { AiError, toAiError } from "../../core/errors.ts";
+import { AnswerEnd, type EndObserver } from "../../gateways/answer-end.ts";
 import { cacheMiddleware } from "../../gateways/cache/middleware.ts";
-import { GatewayExchange } from "../../gateways/exchange.ts";
+import type { GatewayExchange } from "../../gateways/exchange.ts";
 import { guardrailMiddleware } from "../../gateways/guardrails/middleware.ts";
 import { logIdOf } from "../../gateways/log-id.ts";
+import { logObserver } from "../../gateways/logs/log-observer.ts";
 import type { GatewayOptions } from "../../gateways/options.ts";
 import { composed, type GatewayMiddleware, type GatewayStep, type StepPlan } from "../../gateways/request.ts";
 import { retryMiddleware } from "../../gateways/retries.ts";
@@ -41,6 +43,9 @@ const middleware = (caller: Caller, services: Services): readonly GatewayMiddlew
 	retryMiddleware(services),
 ];
 
+/** They receive the end of every request. */
+const endObservers = ({ gatewayLogs }: Services): readonly EndObserver[] => [logObserver(gatewayLogs)];
+
 /**
  * The response is the answer to the last step of the plan, also if that failed, or the failure of the plan. Throws 2001 for an unknown
  * gateway.
@@ -55,10 +60,11 @@ export async function runInGateway(
 	const settings = await services.gateways.find(account, gateway);
 	if (!settings) throw new AiError("noSuchGateway");
 	const id = logIdOf(services.now(), services.uuid());
-	const exchange = new GatewayExchange(
-		{ id, account, gateway, options },
-		{ now: services.now, observers: [] },
+	const answerEnd = new AnswerEnd(
+		{ id, account, gateway, options, settings, signal },
+		{ now: services.now, waitUntil: services.waitUntil, observers: endObservers(services) },
 	);
+	const { exchange } = answerEnd;
 	const answer = composed(middleware(verified, services));
 	let response: Response | undefined;
 	let last: GatewayStep | undefined;
@@ -76,7 +82,9 @@ export async function runInGateway(
 	} catch (thrown) {
 		response = failure(toAiError(thrown));
 	}
-	return withHeaders(response, exchange, last);
+	const answered = withHeaders(answerEnd.answered(response, last), exchange, last);
+	if (answerEnd.isLogged) answered.headers.set("cf-aig-log-id", id);
+	return answered;
 }
 
 function withHeaders(response: Response, exchange: GatewayExchange, step: GatewayStep | undefined): Response {

@@ -6,8 +6,11 @@ import type { ExchangeObserver } from "../../telemetry/exchange-observer.ts";
 export const usageObserver = (exchange: GatewayExchange): ExchangeObserver => ({
 	ended(_, { settled }) {
 		if (!settled || settled.settlement.outcome === "failed") return;
-		const { inputTokens, cachedTokens, outputTokens, microNeurons } = settled.settlement;
+		const { inputTokens, cachedTokens, outputTokens, microNeurons, outcome } = settled.settlement;
 		const neurons = microNeurons / MICRO_NEURONS;
-		exchange.report({ usage: { inputTokens, cachedTokens, outputTokens, neurons } });
+		exchange.report({
+			usage: { inputTokens, cachedTokens, outputTokens, neurons },
+			interrupted: outcome === "interrupted",
+		});
 	},
 });

@@ -52,6 +52,27 @@ it("follows a gateway's address", async () => {
 	expect(await AI.gateway("mine").getUrl()).toMatch(/\/mine\/$/);
 });
 
+it("reads and changes the log of a request", async () => {
+	const gateway = AI.gateway("mine");
+	await AI.run(
+		"@cf/meta/llama-3.1-8b-instruct-fp8",
+		{ prompt: "Hi" },
+		{ gateway: { id: "mine", metadata: { user: "u1" } } },
+	);
+	const id = AI.aiGatewayLogId ?? "";
+	await gateway.patchLog(id, { feedback: 1, score: 90 });
+	const log = await gateway.getLog(id);
+	expect(log).toMatchObject({
+		id,
+		provider: "workers-ai",
+		success: true,
+		metadata: { user: "u1" },
+		feedback: 1,
+		score: 90,
+	});
+	expect(Math.abs(log.created_at.getTime() - Date.now())).toBeLessThan(60_000);
+});
+
 it("finds no log and no AutoRAG", async () => {
 	const gateway = AI.gateway("mine");
 	const notFound = { name: "AiGatewayLogNotFound", message: "Log Not Found" };

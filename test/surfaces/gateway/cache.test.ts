@@ -80,7 +80,9 @@ describe("the cache of a gateway", () => {
 	it("is off without a time and without a key", async () => {
 		const { run, calls, settled } = hello();
 		for (const headers of [{}, {}, { "cf-aig-cache-ttl": "59" }, { "cf-aig-cache-ttl": "0" }]) {
-			expect(statusOf(await run({ prompt: "Hi" }, { headers }))).toBe("MISS");
+			const response = await run({ prompt: "Hi" }, { headers });
+			expect(statusOf(response)).toBe("MISS");
+			await response.text();
 			await settled();
 		}
 		expect(calls()).toBe(4);
@@ -182,6 +184,7 @@ describe("the cache of a gateway", () => {
 		for (let nth = 1; nth <= 2; nth++) {
 			const response = await run({ prompt: "Hi" });
 			expect([response.status, statusOf(response)]).toEqual([400, "MISS"]);
+			await response.text();
 			await settled();
 			expect(calls()).toBe(nth);
 		}

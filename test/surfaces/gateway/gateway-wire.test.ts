@@ -68,7 +68,7 @@ describe("universal run", () => {
 			expect(headers.get("cf-aig-event-id")).toMatch(UUID);
 			expect(headers.get("cf-aig-request-id")).toBe(headers.get("cf-aig-event-id"));
 			expect(headers.get("cf-ai-req-id")).toMatch(UUID);
-			expect(headers.has("cf-aig-log-id")).toBe(false);
+			expect(headers.get("cf-aig-log-id")).toBe(headers.get("cf-aig-request-id"));
 		},
 	);
 

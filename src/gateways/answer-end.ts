@@ -1,0 +1,123 @@
+/**
+ * Finds the end of an answer: it was read to its end, it broke off, or the caller disconnected. The observers (logs, spend limits,
+ * export) receive it once, whether the request was answered or refused.
+ */
+import { type GatewayEnd, GatewayExchange, type GatewayExchangeInit } from "./exchange.ts";
+import { collectsLog, collectsPayload } from "./logs/collection.ts";
+import { type LoggedBody, tapped } from "./logs/payload.ts";
+import type { GatewayOptions } from "./options.ts";
+import type { GatewayStep } from "./request.ts";
+import type { GatewaySettings } from "./settings.ts";
+
+/** What is known of a request when its answer has ended. */
+export interface EndedRequest {
+	exchange: GatewayExchange;
+	end: GatewayEnd;
+	settings: GatewaySettings;
+	/** The last one that ran. Absent: the request failed before. */
+	step?: GatewayStep | undefined;
+	/** Of the step, or of the request. */
+	options: GatewayOptions;
+	/** The content type of the answer. */
+	responseType: string | null;
+	/** Absent: the answer has no body. */
+	response?: LoggedBody | undefined;
+	/** The answer broke off. */
+	failed: boolean;
+}
+
+/** Must not throw. */
+export type EndObserver = (request: EndedRequest) => void;
+
+export interface AnswerEndServices {
+	now(): number;
+	/** Keeps the context of the current request alive. */
+	waitUntil(promise: Promise<unknown>): void;
+	observers: readonly EndObserver[];
+}
+
+type Outcome = "complete" | "cancelled" | "failed";
+
+export class AnswerEnd {
+	readonly exchange: GatewayExchange;
+	readonly #settings: GatewaySettings;
+	readonly #signal: AbortSignal;
+	readonly #now: () => number;
+	readonly #ended = Promise.withResolvers<void>();
+	#answer: Pick<EndedRequest, "step" | "responseType"> & { read?: () => LoggedBody } = { responseType: null };
+	#failed = false;
+
+	/** `signal`: fires when the caller disconnects. */
+	constructor(
+		{ settings, signal, ...init }: GatewayExchangeInit & { settings: GatewaySettings; signal: AbortSignal },
+		{ now, waitUntil, observers }: AnswerEndServices,
+	) {
+		this.#settings = settings;
+		this.#signal = signal;
+		this.#now = now;
+		this.exchange = new GatewayExchange(init, {
+			now,
+			observers: [(_, end) => this.#report(end, observers)],
+		});
+		// A caller who disconnects cannot prevent the log.
+		waitUntil(this.#ended.promise);
+	}
+
+	/** The options of the step that answered. */
+	get #options(): GatewayOptions {
+		return this.#answer.step?.options ?? this.exchange.options;
+	}
+
+	/** Whether the request has a log. */
+	get isLogged(): boolean {
+		return collectsLog(this.#options, this.#settings);
+	}
+
+	/** Returns the response with a body whose end is observed. `step`: absent if the request failed before its first one. */
+	answered(response: Response, step?: GatewayStep): Response {
+		const responseType = response.headers.get("content-type");
+		this.#answer = { step, responseType };
+		this.exchange.report({ status: response.status });
+		if (!response.body) {
+			this.#end("complete");
+			return response;
+		}
+		const tap = tapped(response.body, {
+			collected: collectsPayload(this.#options, this.#settings, responseType),
+			begun: () => this.#begin(),
+			ended: (outcome) => this.#end(outcome),
+		});
+		this.#answer = { step, responseType, read: tap.read };
+		this.#signal.addEventListener("abort", this.#cancel);
+		if (this.#signal.aborted) this.#cancel();
+		return new Response(tap.body, response);
+	}
+
+	#begin(): void {
+		const { facts, startedAt } = this.exchange;
+		if (facts.firstByteMs === undefined) this.exchange.report({ firstByteMs: this.#now() - startedAt });
+	}
+
+	readonly #cancel = (): void => this.#end("cancelled");
+
+	#end(outcome: Outcome): void {
+		this.#signal.removeEventListener("abort", this.#cancel);
+		this.#failed ||= outcome === "failed";
+		this.exchange.end();
+	}
+
+	#report(end: GatewayEnd, observers: readonly EndObserver[]): void {
+		const { read, ...answer } = this.#answer;
+		const request = {
+			...answer,
+			exchange: this.exchange,
+			end,
+			settings: this.#settings,
+			options: this.#options,
+			response: read?.(),
+			failed: this.#failed || end.interrupted === true,
+		};
+		for (const observer of observers) observer(request);
+		this.#ended.resolve();
+	}
+}

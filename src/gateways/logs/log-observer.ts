@@ -1,0 +1,75 @@
+/** Writes the log of a request when its answer has ended. */
+import { present } from "../../core/present.ts";
+import type { EndedRequest, EndObserver } from "../answer-end.ts";
+import type { GatewayLogs } from "../client/gateway-logs.ts";
+import type { GatewayOptions } from "../options.ts";
+import { collectsLog, collectsPayload, retentionOf } from "./collection.ts";
+import { costOf } from "./cost.ts";
+import type { Log, LogRow } from "./log-row.ts";
+import { type LoggedBody, requestBody } from "./payload.ts";
+
+/** Characters of JSON. Larger metadata is not logged. */
+const MAX_METADATA = 64 * 1024;
+const MAX_PATH = 2_048;
+
+export const logObserver =
+	(logs: Pick<GatewayLogs, "record">): EndObserver =>
+	(request) => {
+		const { exchange, options, settings } = request;
+		if (!collectsLog(options, settings)) return;
+		logs.record(`${exchange.account}/${exchange.gateway}`, logOf(request), retentionOf(settings));
+	};
+
+export function logOf(request: EndedRequest): Log {
+	const { options, settings, step, response } = request;
+	const sent = step && requestBody(step.body, collectsPayload(options, settings, step.body.contentType));
+	return {
+		row: rowOf(request, sent),
+		...present({ request: sent?.payload, response: response?.payload }),
+	};
+}
+
+function rowOf(
+	{ exchange, end, settings, step, options, responseType, response, failed }: EndedRequest,
+	sent: LoggedBody | undefined,
+): LogRow {
+	const { usage, cached = false, status = 500 } = end;
+	const eventId = options.eventId ?? exchange.eventId;
+	return {
+		id: exchange.id,
+		event_id: eventId === exchange.id ? null : eventId,
+		provider: end.provider ?? step?.provider ?? "",
+		model: end.model ?? step?.model ?? "",
+		model_type: null,
+		path: (end.path ?? "").slice(0, MAX_PATH),
+		duration: end.durationMs,
+		first_byte: end.firstByteMs ?? null,
+		request_type: null,
+		request_content_type: step?.body.contentType ?? null,
+		response_content_type: responseType,
+		status_code: status,
+		success: status < 400 && !failed ? 1 : 0,
+		cached: cached ? 1 : 0,
+		tokens_in: usage?.inputTokens ?? null,
+		tokens_out: usage?.outputTokens ?? null,
+		cost: costOf({ usage, cached, customCost: options.customCost }),
+		custom_cost: options.customCost && !cached ? 1 : 0,
+		step: end.step ?? 0,
+		metadata: metadataOf(options),
+		request_size: sent?.size ?? null,
+		response_size: response?.size ?? null,
+		user_agent: null,
+		dlp_action: null,
+		authentication: settings.authentication ? 1 : 0,
+		wholesale: 0,
+		compatibility_mode: step?.provider === "compat" ? 1 : 0,
+		feedback: null,
+		score: null,
+	};
+}
+
+function metadataOf({ metadata }: GatewayOptions): string | null {
+	if (!metadata || Object.keys(metadata).length === 0) return null;
+	const text = JSON.stringify(metadata);
+	return text.length <= MAX_METADATA ? text : null;
+}

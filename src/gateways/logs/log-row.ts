@@ -1,0 +1,69 @@
+/** A request in the log of its gateway. Fields have the names of AI Gateway's API, and are the columns of the table. */
+
+export interface LogRow {
+	/** UUIDv7. Its first 48 bits are the time of the request, so rows sort by id as they sort by time. */
+	id: string;
+	/** Absent: the id. */
+	event_id: string | null;
+	provider: string;
+	model: string;
+	/** The task of the model. */
+	model_type: string | null;
+	path: string;
+	/** Milliseconds until the end of the answer. */
+	duration: number;
+	/** Milliseconds until the first byte of the answer. */
+	first_byte: number | null;
+	request_type: string | null;
+	request_content_type: string | null;
+	response_content_type: string | null;
+	status_code: number;
+	success: 0 | 1;
+	cached: 0 | 1;
+	tokens_in: number | null;
+	tokens_out: number | null;
+	/** US dollars. */
+	cost: number | null;
+	/** The cost is the caller's: `cf-aig-custom-cost`. */
+	custom_cost: 0 | 1;
+	step: number;
+	/** JSON of a flat object. */
+	metadata: string | null;
+	/** Bytes of the body. */
+	request_size: number | null;
+	response_size: number | null;
+	user_agent: string | null;
+	dlp_action: string | null;
+	/** The gateway requires a credential. */
+	authentication: 0 | 1;
+	/** Billed with credits of the product. */
+	wholesale: 0 | 1;
+	/** The request used the OpenAI-compatible provider `compat`. */
+	compatibility_mode: 0 | 1;
+	feedback: number | null;
+	score: number | null;
+}
+
+/** The bodies of a request. Text that is cut at `MAX_PAYLOAD` characters is not complete. */
+export interface LogPayloads {
+	request?: Payload;
+	response?: Payload;
+}
+
+export interface Payload {
+	text: string;
+	complete: boolean;
+}
+
+export interface Log extends LogPayloads {
+	row: LogRow;
+}
+
+/** The first part of an id at a time: all ids of that millisecond begin with it. `time`: epoch milliseconds. */
+export function idPrefix(time: number): string {
+	const hex = Math.max(0, Math.floor(time)).toString(16).padStart(12, "0");
+	return `${hex.slice(0, 8)}-${hex.slice(8)}`;
+}
+
+/** Epoch milliseconds. */
+export const timeOfId = (id: string): number => Number.parseInt(id.slice(0, 13).replace("-", ""), 16);

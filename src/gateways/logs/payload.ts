@@ -1,0 +1,84 @@
+/** The bodies of a request in its log. */
+import { PulledStream } from "../../streams/pulled-stream.ts";
+import type { StepBody } from "../request.ts";
+import type { Payload } from "./log-row.ts";
+
+/** Characters of a body that are kept. */
+export const MAX_PAYLOAD = 256 * 1024;
+
+const encoder = new TextEncoder();
+
+export const payloadOf = (text: string): Payload =>
+	text.length <= MAX_PAYLOAD
+		? { text, complete: true }
+		: // A character outside the basic plane has two units. The text must not end between them.
+			{ text: text.slice(0, MAX_PAYLOAD).replace(/[\ud800-\udbff]$/, ""), complete: false };
+
+/** `size`: bytes. `payload`: absent if it is not text, or not collected. */
+export interface LoggedBody {
+	size: number;
+	payload?: Payload;
+}
+
+/** The body of a step. `undefined`: its size is unknown, because a body that is not collected is not written as JSON. */
+export function requestBody({ content }: StepBody, collected: boolean): LoggedBody | undefined {
+	if ("bytes" in content) {
+		const { bytes } = content;
+		return {
+			size: bytes.length,
+			...(collected && { payload: payloadOf(new TextDecoder().decode(bytes)) }),
+		};
+	}
+	if (!collected) return undefined;
+	const text = JSON.stringify(content.json) ?? "";
+	return { size: encoder.encode(text).length, payload: payloadOf(text) };
+}
+
+export interface ResponseTap {
+	body: ReadableStream<Uint8Array>;
+	/** Until now. */
+	read(): LoggedBody;
+}
+
+export interface TapOptions {
+	/** Keeps the text of the body. */
+	collected: boolean;
+	/** Once, before the first piece or the end. */
+	begun(): void;
+	/** Once. `failed`: the body broke off. */
+	ended(outcome: "complete" | "cancelled" | "failed"): void;
+}
+
+/** Passes a body through, and collects its size and text. The reader decides the pace. */
+export function tapped(
+	body: ReadableStream<Uint8Array>,
+	{ collected, begun, ended }: TapOptions,
+): ResponseTap {
+	const source = PulledStream.sourceOf(body);
+	const decoder = new TextDecoder();
+	let text = "";
+	let size = 0;
+	const keep = (piece: Uint8Array | undefined): Uint8Array | undefined => {
+		begun();
+		if (!piece) {
+			text += decoder.decode();
+			ended("complete");
+			return undefined;
+		}
+		size += piece.length;
+		if (collected && text.length <= MAX_PAYLOAD) text += decoder.decode(piece, { stream: true });
+		return piece;
+	};
+	const fail = (error: unknown): never => {
+		ended("failed");
+		throw error;
+	};
+	return {
+		read: () => ({ size, ...(collected && { payload: payloadOf(text) }) }),
+		body: new PulledStream<Uint8Array>({
+			pull: () => source.pull().then(keep, fail),
+			// The pipeline reports the usage of a cancelled answer first.
+			cancel: (reason) => source.cancel(reason).finally(() => ended("cancelled")),
+		}),
+	};
+}

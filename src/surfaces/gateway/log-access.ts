@@ -1,0 +1,41 @@
+/** Reads and changes one log. */
+import { AiError } from "../../core/errors.ts";
+import type { LogCalls } from "../../gateways/client/gateway-logs.ts";
+import type { LogPatch } from "../../gateways/durable/log-table.ts";
+import type { LogPayloads, LogRow } from "../../gateways/logs/log-row.ts";
+import type { Caller } from "../../pipeline/request.ts";
+import type { Services } from "../../pipeline/services.ts";
+
+export interface LogName {
+	caller: Caller;
+	gateway: string;
+	/** The id of the log. */
+	log: string;
+}
+
+type LogServices = Pick<Services, "gateways" | "gatewayLogs">;
+
+const LOG_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** `undefined` for an unknown gateway, whose object must not be opened. */
+export async function logsOf(
+	{ caller: { account }, gateway }: Omit<LogName, "log">,
+	{ gateways, gatewayLogs }: LogServices,
+): Promise<Omit<LogCalls, "append"> | undefined> {
+	return (await gateways.find(account, gateway)) && gatewayLogs.of(account, gateway);
+}
+
+/** Throws 7002 for an unknown log. */
+export async function readLog(name: LogName, services: LogServices): Promise<LogPayloads & { row: LogRow }> {
+	const log = LOG_ID.test(name.log) && (await (await logsOf(name, services))?.log(name.log));
+	if (!log) throw noSuchLog();
+	return log;
+}
+
+/** Throws 7002 for an unknown log. */
+export async function changeLog(name: LogName, patch: LogPatch, services: LogServices): Promise<void> {
+	const exists = LOG_ID.test(name.log) && (await (await logsOf(name, services))?.patchLog(name.log, patch));
+	if (!exists) throw noSuchLog();
+}
+
+const noSuchLog = (): AiError => new AiError("notFound", "Log Not Found");

@@ -1,0 +1,56 @@
+/** Logs of a gateway as AI Gateway's API shows them, and the fields that a caller may change. */
+import * as z from "zod";
+import { parseJson } from "../../core/json.ts";
+import { present } from "../../core/present.ts";
+import type { LogPatch } from "../../gateways/durable/log-table.ts";
+import { type LogPayloads, type LogRow, type Payload, timeOfId } from "../../gateways/logs/log-row.ts";
+import { MetadataSchema } from "../../gateways/options.ts";
+
+/** Characters of a body that a log shows. */
+const HEAD = 4_096;
+
+export const LogPatchBody = z.object({
+	feedback: z.union([z.literal(1), z.literal(-1), z.literal(0)]).nullish(),
+	score: z.number().nullish(),
+	metadata: MetadataSchema.nullish(),
+});
+
+export const patchOf = ({ feedback, score, metadata }: z.output<typeof LogPatchBody>): LogPatch => ({
+	...(feedback !== undefined && { feedback }),
+	...(score !== undefined && { score }),
+	...(metadata !== undefined && { metadata: metadata && JSON.stringify(metadata) }),
+});
+
+/** Without the bodies and their sizes. */
+export function logListJson(row: LogRow): object {
+	const { first_byte, event_id, compatibility_mode, request_size, response_size, metadata, ...fields } = row;
+	const { tokens_in, tokens_out } = row;
+	return {
+		...present(fields),
+		tokens_in,
+		tokens_out,
+		created_at: new Date(timeOfId(row.id)).toISOString(),
+		success: row.success === 1,
+		cached: row.cached === 1,
+		custom_cost: row.custom_cost === 1,
+		authentication: row.authentication === 1,
+		wholesale: row.wholesale === 1,
+		compatibilityMode: compatibility_mode === 1,
+		event_id: event_id ?? row.id,
+		...present({ metadata: metadata === null ? undefined : parseJson(metadata) }),
+		...(first_byte !== null && { timings: { latency: first_byte } }),
+	};
+}
+
+export const logJson = ({ row, request, response }: LogPayloads & { row: LogRow }): object => ({
+	...logListJson(row),
+	request_size: row.request_size ?? 0,
+	...head("request", request),
+	response_size: row.response_size ?? 0,
+	...head("response", response),
+});
+
+const head = (name: string, payload: Payload | undefined): object => ({
+	...(payload && { [`${name}_head`]: payload.text.slice(0, HEAD) }),
+	[`${name}_head_complete`]: payload ? payload.complete && payload.text.length <= HEAD : false,
+});

@@ -1,0 +1,213 @@
+/**
+ * The logs of a gateway over REST: `…/ai-gateway/gateways/{gateway}/logs`. A list shows no content of requests. One log has the first
+ * part of its bodies, and `/request` and `/response` the complete ones; these need the permission to write, because a token that only reads
+ * the catalogue and usage must not read prompts.
+ */
+import type { Context } from "hono";
+import * as z from "zod";
+import { AiError } from "../../core/errors.ts";
+import { isRecord, parseJson } from "../../core/json.ts";
+import type { LogCalls } from "../../gateways/client/gateway-logs.ts";
+import type { Payload } from "../../gateways/logs/log-row.ts";
+import { DELETE_ORDERS, LIST_ORDERS, LogFilters } from "../../gateways/logs/query.ts";
+import { parseFields, readFields } from "../../http/account-request.ts";
+import { envelope } from "../../http/envelope.ts";
+import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import { below } from "../bases.ts";
+import { changeLog, type LogName, logsOf, readLog } from "./log-access.ts";
+import { LogPatchBody, logJson, logListJson, patchOf } from "./log-json.ts";
+import { GATEWAYS, managementFailure, pageFields, pageInfo } from "./management.ts";
+
+const MAX_PER_PAGE = 50;
+const DEFAULT_PER_PAGE = 20;
+const MAX_DELETED = 100_000;
+
+const direction = z.enum(["asc", "desc"]);
+const count = z
+	.string()
+	.regex(/^\d{1,9}$/)
+	.transform(Number);
+const date = z.iso.datetime({ offset: true });
+const flag = z.enum(["true", "false"]);
+
+/** Older parameters, one for each field. */
+const DEPRECATED = {
+	cached: flag.optional(),
+	success: flag.optional(),
+	provider: z.string().optional(),
+	model: z.string().optional(),
+	model_type: z.string().optional(),
+	request_content_type: z.string().optional(),
+	response_content_type: z.string().optional(),
+	feedback: z.string().optional(),
+} as const;
+
+const filters = z.string().optional();
+const ListQuery = z.strictObject({
+	...pageFields(MAX_PER_PAGE, DEFAULT_PER_PAGE),
+	filters,
+	search: z.string().max(1_000).optional(),
+	order_by: z.enum(LIST_ORDERS).default("created_at"),
+	order_by_direction: direction.optional(),
+	meta_info: flag.optional(),
+	...DEPRECATED,
+	start_date: date.optional(),
+	end_date: date.optional(),
+	direction: direction.optional(),
+});
+const DeleteQuery = z.strictObject({
+	filters,
+	limit: count.pipe(z.number().min(1).max(MAX_DELETED)).optional(),
+	order_by: z.enum(DELETE_ORDERS).default("created_at"),
+	order_by_direction: direction.default("asc"),
+});
+
+export const gatewayLogRoutes: readonly Route[] = defineRoutes(
+	{ bases: [below(GATEWAYS, "/:gateway/logs")], tag: "AI Gateway", failure: managementFailure },
+	[
+		{
+			method: "GET",
+			path: "",
+			summary: "Lists the logs of a gateway",
+			query: ListQuery,
+			permission: "read",
+			handler: listLogs,
+		},
+		{
+			method: "DELETE",
+			path: "",
+			summary: "Deletes logs of a gateway",
+			query: DeleteQuery,
+			permission: "write",
+			handler: deleteLogs,
+		},
+		{
+			method: "GET",
+			path: "/:log",
+			summary: "Shows a log",
+			permission: "write",
+			handler: async (c, call) => envelope(logJson(await readLog(nameOf(c, call), call.services))),
+		},
+		{
+			method: "PATCH",
+			path: "/:log",
+			summary: "Sets feedback, score or metadata of a log",
+			input: { type: "application/json", schema: LogPatchBody },
+			permission: "write",
+			handler: patchLog,
+		},
+		{
+			method: "GET",
+			path: "/:log/request",
+			summary: "Shows the request of a log",
+			permission: "write",
+			handler: async (c, call) => payloadResponse((await readLog(nameOf(c, call), call.services)).request),
+		},
+		{
+			method: "GET",
+			path: "/:log/response",
+			summary: "Shows the response of a log",
+			permission: "write",
+			handler: async (c, call) => payloadResponse((await readLog(nameOf(c, call), call.services)).response),
+		},
+	],
+);
+
+async function listLogs(c: Context, call: Call): Promise<Response> {
+	const url = new URL(c.req.url);
+	const query = parseFields(ListQuery, plainFields(url), "query");
+	const { page, per_page, search, order_by, order_by_direction, direction, meta_info } = query;
+	const { rows, total } = await (await existingLogs(c, call)).logs({
+		filters: parseFields(LogFilters, [...filtersIn(url), ...deprecatedFilters(query)], "query"),
+		search,
+		orderBy: order_by,
+		direction: order_by_direction ?? direction ?? "desc",
+		offset: (page - 1) * per_page,
+		limit: per_page,
+		counted: meta_info === "true",
+	});
+	const info =
+		total === undefined ? { page, per_page, count: rows.length } : pageInfo(query, rows.length, total);
+	return envelope(rows.map(logListJson), { result_info: info });
+}
+
+async function deleteLogs(c: Context, call: Call): Promise<Response> {
+	const url = new URL(c.req.url);
+	const { limit, order_by, order_by_direction } = parseFields(DeleteQuery, plainFields(url), "query");
+	const query = { orderBy: order_by, direction: order_by_direction, limit };
+	const filters = parseFields(LogFilters, filtersIn(url), "query");
+	await (await existingLogs(c, call)).deleteLogs({ ...query, filters });
+	return envelope(null);
+}
+
+async function patchLog(c: Context, call: Call): Promise<Response> {
+	const fields = await readFields(c.req.raw, call.services.limits);
+	const patch = patchOf(parseFields(LogPatchBody, fields, "body"));
+	await changeLog(nameOf(c, call), patch, call.services);
+	return envelope({});
+}
+
+const nameOf = (c: Context, { caller }: Call): LogName => ({
+	caller,
+	gateway: pathParameter(c, "gateway"),
+	log: pathParameter(c, "log"),
+});
+
+/** Throws 7002 for an unknown gateway. */
+async function existingLogs(c: Context, call: Call): Promise<Omit<LogCalls, "append">> {
+	const logs = await logsOf(nameOf(c, call), call.services);
+	if (!logs) throw new AiError("notFound", "Gateway not found");
+	return logs;
+}
+
+/** Text that is not complete is not JSON. A browser must not interpret the text of a model as a page of this origin. */
+function payloadResponse(payload: Payload | undefined): Response {
+	if (!payload) throw new AiError("notFound", "The log has no such content");
+	const isJson = payload.complete && parseJson(payload.text) !== undefined;
+	return new Response(payload.text, {
+		headers: {
+			"content-type": isJson ? "application/json" : "text/plain; charset=utf-8",
+			"x-content-type-options": "nosniff",
+			"x-ganglion-complete": String(payload.complete),
+		},
+	});
+}
+
+/** The query without the SDK's parameters of filters. */
+const plainFields = ({ searchParams }: URL): Record<string, string> =>
+	Object.fromEntries([...searchParams].filter(([name]) => !name.startsWith("filters.")));
+
+/**
+ * The filters as JSON, or as the `cloudflare` SDK writes them: `filters.key=…&filters.operator=…&filters.value=…`, where each
+ * key begins a filter.
+ */
+function filtersIn({ searchParams }: URL): unknown[] {
+	const json = searchParams.get("filters");
+	if (json !== null) {
+		const parsed = parseJson(json);
+		if (!Array.isArray(parsed)) throw new AiError("invalidRequest", "filters: expected a JSON array");
+		return parsed;
+	}
+	const filters: { key: string; operator?: string; value: string[] }[] = [];
+	for (const [name, value] of searchParams) {
+		const last = filters.at(-1);
+		if (name === "filters.key") filters.push({ key: value, value: [] });
+		else if (name === "filters.operator" && last) last.operator = value;
+		else if (name === "filters.value" && last) last.value.push(value);
+	}
+	return filters;
+}
+
+function deprecatedFilters({ start_date, end_date, ...query }: z.output<typeof ListQuery>): object[] {
+	const fields: unknown = query;
+	const equal = Object.keys(DEPRECATED).flatMap((key) => {
+		const value = isRecord(fields) ? fields[key] : undefined;
+		return value === undefined ? [] : [{ key, operator: "eq", value: [value] }];
+	});
+	const at = (text: string, difference: number): number[] => [Date.parse(text) + difference];
+	return [
+		...equal,
+		...(start_date ? [{ key: "created_at", operator: "gt", value: at(start_date, -1) }] : []),
+		...(end_date ? [{ key: "created_at", operator: "lt", value: at(end_date, 1) }] : []),
+	];
+}

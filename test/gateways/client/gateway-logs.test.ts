@@ -1,0 +1,100 @@
+import { describe, expect, it } from "vitest";
+import { GatewayLogs, type LogCalls } from "../../../src/gateways/client/gateway-logs.ts";
+import type { Log } from "../../../src/gateways/logs/log-row.ts";
+import { newLog } from "../logs/rows.ts";
+
+const KEEP = { max: 100, strategy: "DELETE_OLDEST" } as const;
+
+/** A client whose calls of the object end when the test says so. `waits`: the waits after failures. */
+function newClient() {
+	const calls: { name: string; logs: readonly Log[]; end(error?: Error): void }[] = [];
+	const work: Promise<unknown>[] = [];
+	const waits: number[] = [];
+	const failures: unknown[] = [];
+	const object = (name: string) => ({
+		append: (logs: readonly Log[]) => {
+			const { promise, resolve, reject } = Promise.withResolvers<void>();
+			calls.push({ name, logs, end: (error) => (error ? reject(error) : resolve()) });
+			return promise;
+		},
+	});
+	const client = new GatewayLogs({
+		object: (name) => object(name) as unknown as LogCalls,
+		now: () => 0,
+		waitUntil: (promise) => void work.push(promise),
+		wait: async (milliseconds) => void waits.push(milliseconds),
+		failed: (cause) => failures.push(cause),
+	});
+	/** Runs the microtasks until `count` calls were made. */
+	const callsMade = async (count: number) => {
+		for (let i = 0; i < 100 && calls.length < count; i++) await Promise.resolve();
+		expect(calls).toHaveLength(count);
+	};
+	return { client, calls, callsMade, work, waits, failures };
+}
+
+describe("an isolate's logs", () => {
+	it("are sent at once, and together if a call is under way", async () => {
+		const { client, calls, callsMade, work } = newClient();
+		const [first, second, third] = [newLog(), newLog(), newLog()];
+		client.record("a/g", first, KEEP);
+		await callsMade(1);
+		client.record("a/g", second, KEEP);
+		client.record("a/g", third, KEEP);
+		calls[0]?.end();
+		await callsMade(2);
+		expect(calls.map(({ logs }) => logs)).toEqual([[first], [second, third]]);
+		calls[1]?.end();
+		await Promise.all(work);
+		client.record("a/g", newLog(), KEEP);
+		await callsMade(3);
+	});
+
+	it("of several gateways do not wait for each other", async () => {
+		const { client, calls, callsMade } = newClient();
+		client.record("a/one", newLog(), KEEP);
+		client.record("a/two", newLog(), KEEP);
+		await callsMade(2);
+		expect(calls.map(({ name }) => name)).toEqual(["a/one", "a/two"]);
+	});
+
+	it("are sent again after failures, then dropped and counted", async () => {
+		const { client, calls, callsMade, work, waits, failures } = newClient();
+		const broken = new Error("the object is broken");
+		client.record("a/g", newLog(), KEEP);
+		for (let call = 1; call <= 4; call++) {
+			await callsMade(call);
+			calls[call - 1]?.end(broken);
+		}
+		await Promise.all(work);
+		expect(waits).toEqual([400, 1_600, 6_400]);
+		expect(failures).toEqual([broken]);
+		expect(client.dropped).toBe(1);
+		expect(new Set(calls.map(({ logs }) => logs[0]))).toHaveLength(1);
+		client.record("a/g", newLog(), KEEP);
+		await callsMade(5);
+	});
+
+	it("go in calls of bounded size", async () => {
+		const { client, calls, callsMade } = newClient();
+		const large = () => ({ ...newLog(), response: { text: "x".repeat(3 * 1024 * 1024), complete: true } });
+		client.record("a/g", newLog(), KEEP);
+		await callsMade(1);
+		for (let i = 0; i < 3; i++) client.record("a/g", large(), KEEP);
+		for (let i = 0; i < 150; i++) client.record("a/g", newLog(), KEEP);
+		for (let call = 1; call <= 5; call++) {
+			calls[call - 1]?.end();
+			if (call < 5) await callsMade(call + 1);
+		}
+		expect(calls.map(({ logs }) => logs.length)).toEqual([1, 1, 1, 100, 51]);
+	});
+
+	it("are bounded while the object does not answer", async () => {
+		const { client, callsMade } = newClient();
+		client.record("a/g", newLog(), KEEP);
+		await callsMade(1);
+		const log = newLog();
+		for (let i = 0; i < 10_009; i++) client.record("a/g", log, KEEP);
+		expect(client.dropped).toBe(10);
+	});
+});

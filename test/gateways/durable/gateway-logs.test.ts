@@ -1,0 +1,113 @@
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import type { LogPageQuery } from "../../../src/gateways/durable/log-table.ts";
+import { newGateway, newLog } from "../logs/rows.ts";
+
+const KEEP = { max: 100, strategy: "DELETE_OLDEST" } as const;
+const ALL: LogPageQuery = { filters: [], orderBy: "created_at", direction: "asc", offset: 0, limit: 1_000 };
+const T0 = Date.now() - 60_000;
+const DAY_MS = 24 * 3_600_000;
+
+type Stub = ReturnType<typeof newGateway>;
+const idsIn = async (gateway: Stub): Promise<string[]> => (await gateway.logs(ALL)).rows.map(({ id }) => id);
+
+describe("the logs of a Gateway object", () => {
+	it("are stored once, with their contents, also after a restart of the object", async () => {
+		const name = `account/${crypto.randomUUID()}`;
+		const gateway = env.GATEWAY.getByName(name);
+		const request = { text: '{"prompt":"hi"}', complete: true };
+		const log = { ...newLog({ metadata: '{"user":"u1"}' }), request };
+		await gateway.append([log], KEEP);
+		await gateway.append([{ ...log, row: { ...log.row, provider: "other" } }], KEEP);
+		const expected = { row: log.row, request };
+		expect(await gateway.log(log.row.id)).toEqual(expected);
+		expect(await gateway.logs(ALL)).toEqual({ rows: [log.row], total: 1 });
+		await runInDurableObject(gateway, (_, { abort }) => abort("restart")).catch(() => {});
+		expect(await env.GATEWAY.getByName(name).log(log.row.id)).toEqual(expected);
+	});
+
+	it("keep the newest, or the first, up to the limit", async () => {
+		const logs = Array.from({ length: 6 }, (_, n) => newLog({}, T0 + n));
+		const ids = logs.map(({ row }) => row.id);
+		const [newest, first] = [newGateway(), newGateway()];
+		for (const log of logs) {
+			await newest.append([log], { max: 4, strategy: "DELETE_OLDEST" });
+			await first.append([log], { max: 4, strategy: "STOP_INSERTING" });
+		}
+		expect(await idsIn(newest)).toEqual(ids.slice(2));
+		expect(await idsIn(first)).toEqual(ids.slice(0, 4));
+		const batch = newGateway();
+		await batch.append(logs, { max: 4, strategy: "STOP_INSERTING" });
+		expect(await idsIn(batch)).toEqual(ids.slice(0, 4));
+	});
+
+	it("are deleted after 30 days by the alarm, with their contents", async () => {
+		const gateway = newGateway();
+		const response = { text: "old", complete: true };
+		const old = { ...newLog({ metadata: '{"a":1}' }, Date.now() - 31 * DAY_MS), response };
+		const recent = newLog({}, Date.now() - 29 * DAY_MS);
+		await gateway.append([old, recent], KEEP);
+		expect(await runDurableObjectAlarm(gateway)).toBe(true);
+		expect(await idsIn(gateway)).toEqual([recent.row.id]);
+		const remaining = await runInDurableObject(gateway, (_, { storage: { sql } }) =>
+			["log_metadata", "payloads"].map((table) => sql.exec(`SELECT * FROM ${table}`).toArray().length),
+		);
+		expect(remaining).toEqual([0, 0]);
+		const alarm = await runInDurableObject(gateway, (_, { storage }) => storage.getAlarm());
+		expect(Math.abs((alarm ?? 0) - (Date.now() + DAY_MS))).toBeLessThan(60_000);
+	});
+
+	it("are read as soon as they arrive, if they are recent", async () => {
+		const gateway = newGateway();
+		const log = newLog();
+		const [read] = await Promise.all([gateway.log(log.row.id), gateway.append([log], KEEP)]);
+		expect(read?.row).toEqual(log.row);
+		const other = newLog();
+		const patched = gateway.patchLog(other.row.id, { feedback: 1 });
+		await gateway.append([other], KEEP);
+		expect(await patched).toBe(true);
+		expect((await gateway.log(other.row.id))?.row.feedback).toBe(1);
+	});
+
+	it("that never existed are not found", async () => {
+		const gateway = newGateway();
+		expect(await gateway.log(newLog().row.id)).toBeUndefined();
+		expect(await gateway.log(newLog({}, T0 - DAY_MS).row.id)).toBeUndefined();
+		expect(await gateway.patchLog(newLog({}, T0 - DAY_MS).row.id, { feedback: 1 })).toBe(false);
+	});
+
+	it("change their feedback, score and metadata only as the patch names them", async () => {
+		const gateway = newGateway();
+		const { row } = newLog({ metadata: '{"old":"x"}' });
+		await gateway.append([{ row }], KEEP);
+		await gateway.patchLog(row.id, { feedback: -1, score: 70.5 });
+		await gateway.patchLog(row.id, { metadata: '{"new":"y"}' });
+		expect((await gateway.log(row.id))?.row).toEqual({
+			...row,
+			feedback: -1,
+			score: 70.5,
+			metadata: '{"new":"y"}',
+		});
+		const byKey = (key: string) =>
+			gateway.logs({ ...ALL, filters: [{ key: "metadata.key", operator: "eq", value: [key] }] });
+		expect((await byKey("old")).rows).toHaveLength(0);
+		expect((await byKey("new")).rows).toHaveLength(1);
+		await gateway.patchLog(row.id, { feedback: null, metadata: null });
+		expect((await gateway.log(row.id))?.row).toEqual({ ...row, score: 70.5, metadata: null });
+	});
+
+	it("are deleted by a query, in its order and up to its limit", async () => {
+		const gateway = newGateway();
+		const logs = [5, 1, 4, 2, 3].map((duration, n) => newLog({ duration, success: n % 2 ? 0 : 1 }, T0 + n));
+		await gateway.append(logs, KEEP);
+		const filters = [{ key: "success" as const, operator: "eq" as const, value: [true] }];
+		const deleted = await gateway.deleteLogs({ filters, orderBy: "duration", direction: "desc", limit: 2 });
+		expect(deleted).toBe(2);
+		const remaining = await gateway.logs(ALL);
+		expect(remaining.rows.map(({ duration }) => duration)).toEqual([1, 2, 3]);
+		expect(remaining.total).toBe(3);
+		expect(await gateway.deleteLogs({ filters: [], orderBy: "created_at", direction: "asc" })).toBe(3);
+		expect(await gateway.logs(ALL)).toEqual({ rows: [], total: 0 });
+	});
+});
