@@ -1,0 +1,146 @@
+/** The files of `deploy/`: they parse, their commands exist, and their metrics are those of a running gateway. */
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import * as z from "zod";
+import { freePort } from "../../bench/contenders.ts";
+import { program } from "../../cli/program.ts";
+import { CLI } from "./cli/run.ts";
+import { runScript, type Script } from "./script.ts";
+
+const ADMIN_TOKEN = "an-admin-token-of-a-test-with-32-characters";
+const MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+const text = (name: string): string => readFileSync(join("deploy", name), "utf8");
+
+const Rules = z.object({
+	groups: z.array(
+		z.object({
+			rules: z.array(
+				z.object({ alert: z.string(), expr: z.string(), annotations: z.object({ summary: z.string() }) }),
+			),
+		}),
+	),
+});
+const Dashboard = z.object({
+	templating: z.object({ list: z.array(z.object({ query: z.string() })) }),
+	panels: z.array(
+		z.object({ id: z.number(), title: z.string(), targets: z.array(z.object({ expr: z.string() })).min(1) }),
+	),
+});
+
+const rules = Rules.parse(parse(text("prometheus/alerts.yaml"))).groups.flatMap((group) => group.rules);
+const dashboard = Dashboard.parse(JSON.parse(text("grafana/ganglion.json")));
+
+const metricsIn = (expressions: readonly string[]): string[] =>
+	[...new Set(expressions.flatMap((expression) => expression.match(/\bganglion_\w+/g) ?? []))].sort();
+
+const engine = createServer((request, response) => {
+	request.resume();
+	response.setHeader("content-type", "application/json").end(
+		JSON.stringify({
+			choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
+			usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
+		}),
+	);
+});
+let folder = "";
+let url = "";
+let server: Script;
+beforeAll(async () => {
+	engine.listen(0, "127.0.0.1");
+	await once(engine, "listening");
+	folder = mkdtempSync(join(tmpdir(), "ganglion-deploy-"));
+	const port = await freePort();
+	url = `http://127.0.0.1:${port}`;
+	const engineUrl = `http://127.0.0.1:${(engine.address() as AddressInfo).port}/v1`;
+	const flags = ["--backend", `gpu=${engineUrl}`, "--route", "*=gpu", "--state", join(folder, "state")];
+	server = runScript(CLI, ["serve", "--port", String(port), ...flags], {
+		env: {
+			ADMIN_TOKEN,
+			LIMITS: '{"daily_neurons":100000,"monthly_neurons":1000000,"requests_per_minute":{"Text Generation":1}}',
+		},
+	});
+	expect(await server.until(/Open files|error/)).toContain("is ready");
+});
+afterAll(async () => {
+	server.kill("SIGTERM");
+	await server.exit;
+	engine.closeAllConnections();
+	engine.close();
+	rmSync(folder, { recursive: true, force: true });
+});
+
+const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+
+describe("alert rules and dashboard", () => {
+	it("name only metrics that a gateway has, and all of them", async () => {
+		const run = `${url}/client/v4/accounts/acme/ai/run/${MODEL}`;
+		for (const status of [200, 429])
+			expect((await fetch(run, { method: "POST", headers, body: '{"prompt":"hi"}' })).status).toBe(status);
+		const namesOf = async (): Promise<string[]> => {
+			const page = await (await fetch(`${url}/metrics`, { headers })).text();
+			return [...page.matchAll(/^# TYPE (\w+)/gm)].map(([, name = ""]) => name).sort();
+		};
+		// Refusals are counted within five seconds.
+		await expect.poll(namesOf).toContain("ganglion_refused_requests_total");
+		const names = await namesOf();
+		const panels = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+		const variables = dashboard.templating.list.map(({ query }) => query);
+		expect(metricsIn([...panels, ...variables])).toEqual(names);
+		expect(names).toEqual(expect.arrayContaining(metricsIn(rules.map(({ expr }) => expr))));
+	});
+
+	it("have balanced expressions and names of their own", () => {
+		const expressions = [
+			...rules.map(({ expr }) => expr),
+			...dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+		];
+		for (const expression of expressions)
+			for (const [open, close] of ["()", "{}", "[]"])
+				expect(expression.split(open ?? "").length, expression).toBe(expression.split(close ?? "").length);
+		for (const names of [rules.map(({ alert }) => alert), dashboard.panels.map(({ id }) => String(id))])
+			expect(new Set(names).size).toBe(names.length);
+	});
+});
+
+/** Options of `ganglion serve`. */
+const serveOptions = program("", {}, () => {})
+	.commands.find((command) => command.name() === "serve")
+	?.options.map(({ long }) => long);
+
+describe("supervisors", () => {
+	it("start the gateway with options that it has", () => {
+		const [, unit = ""] = /^ExecStart=(.*)$/m.exec(text("ganglion.service")) ?? [];
+		const [, entrypoint = ""] = /^ENTRYPOINT (.*)$/m.exec(text("docker/Dockerfile")) ?? [];
+		for (const words of [unit.split(" "), z.array(z.string()).parse(JSON.parse(entrypoint))]) {
+			expect(words).toContain("serve");
+			const options = words.filter((word) => word.startsWith("--"));
+			expect(options.length).toBeGreaterThan(2);
+			expect(serveOptions).toEqual(expect.arrayContaining(options));
+		}
+	});
+
+	it("wait for running answers, and allow as many files as the gateway uses", () => {
+		const unit = text("ganglion.service");
+		expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThan(60);
+		expect(unit).toMatch(/^LimitNOFILE=65536$/m);
+		const { services, volumes } = parse(text("docker/compose.yaml"));
+		expect(Number.parseInt(services.gateway.stop_grace_period, 10)).toBeGreaterThan(60);
+		expect(services.gateway.ulimits.nofile).toEqual({ soft: 65_536, hard: 65_536 });
+		expect(services.gateway.volumes).toEqual(["state:/state"]);
+		expect(Object.keys(volumes)).toEqual(["state", "models"]);
+		for (const name of ["BACKENDS", "ROUTES"])
+			expect(JSON.parse(services.gateway.environment[name])).toBeTypeOf("object");
+	});
+
+	it("check the health at an address that answers", async () => {
+		const [, path = ""] =
+			/fetch\('http:\/\/127\.0\.0\.1:8787(\/\w+)'\)/.exec(text("docker/Dockerfile")) ?? [];
+		expect((await fetch(url + path)).status).toBe(200);
+	});
+});
