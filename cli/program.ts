@@ -35,6 +35,7 @@ export function program(version: string, defaults: Defaults, finish: (code: numb
 		.addHelpText("after", "\nDocumentation: node_modules/ganglion/docs, or the folder docs of the project.");
 	runCommands(ganglion, defaults, finish);
 	clientCommands(ganglion, defaults, finish);
+	workerCommands(ganglion, defaults, finish);
 	ganglion.commandsGroup("Other:");
 	tab(ganglion, { completionCommandName: "completion" });
 	return ganglion;
@@ -80,6 +81,31 @@ function runCommands(ganglion: Command, defaults: Defaults, finish: (code: numbe
 		.action(async (flags) => {
 			const { backupCommand } = await import("./commands/backup.ts");
 			finish(await backupCommand(flags));
+		});
+}
+
+function workerCommands(ganglion: Command, defaults: Defaults, finish: (code: number) => void): void {
+	const specifier = "version of the package, or another specifier of npm";
+	ganglion.commandsGroup("Use env.AI of a Worker:");
+	ganglion
+		.command("init")
+		.description("make env.AI of the Worker in this folder a local gateway in development")
+		.option("--binding <name>", "name of the binding (that of the ai block, or AI)")
+		.option("--package <specifier>", specifier)
+		.option("-y, --yes", "write without a question")
+		.option("--dry-run", "only show the changes")
+		.action(async (flags) => {
+			const { initCommand } = await import("./commands/init.ts");
+			finish(await initCommand({ ...flags, folder: pathFrom(defaults)(".") }));
+		});
+	ganglion
+		.command("create")
+		.description("create a Worker whose env.AI is a local gateway in development")
+		.argument("<folder>", "a new folder", pathFrom(defaults))
+		.option("--package <specifier>", specifier)
+		.action(async (folder: string, flags: { package?: string }) => {
+			const { createCommand } = await import("./commands/init.ts");
+			finish(await createCommand(folder, flags.package));
 		});
 }
 

@@ -1,0 +1,102 @@
+/** `ganglion init`: makes `env.AI` of an existing Worker a local gateway in development. `ganglion create`: a new Worker with one. */
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { ROOT } from "../../scripts/root.ts";
+import { CommandError } from "../gateway-client.ts";
+import { diffOf, InitError, withDependency, withPlugin } from "../init.ts";
+import { VERSION } from "../version.ts";
+
+export interface InitFlags {
+	/** The project's folder. */
+	folder: string;
+	binding?: string;
+	/** A version or another specifier of npm. */
+	package?: string;
+	yes?: boolean;
+	dryRun?: boolean;
+}
+
+const CONFIG_NAMES = ["wrangler.jsonc", "wrangler.json"];
+const TEMPLATE = join(ROOT, "templates/worker");
+/** Replaced in the files of the template. */
+const NAME = "ganglion-worker";
+const VERSION_RANGE = `^${VERSION}`;
+
+export async function initCommand(flags: InitFlags): Promise<number> {
+	const files = plannedFiles(flags);
+	const diff = files.map(({ name, before, after }) => diffOf(name, before, after)).join("");
+	if (diff === "") {
+		console.log("Nothing to do: the plugin and the dependency are present.");
+		return 0;
+	}
+	console.log(diff);
+	if (flags.dryRun) return 0;
+	if (!flags.yes && !(await isConfirmed())) {
+		console.error("Nothing is written. Use --yes to write without a question.");
+		return 1;
+	}
+	for (const { path, before, after } of files) if (before !== after) writeFileSync(path, after);
+	console.log("Written. Next: npm install, then npx wrangler dev");
+	return 0;
+}
+
+interface PlannedFile {
+	name: string;
+	path: string;
+	before: string;
+	after: string;
+}
+
+function plannedFiles({ folder, binding, package: version = VERSION_RANGE }: InitFlags): PlannedFile[] {
+	const config = CONFIG_NAMES.find((name) => existsSync(join(folder, name)));
+	if (config === undefined)
+		throw new CommandError(
+			existsSync(join(folder, "wrangler.toml"))
+				? "wrangler.toml cannot be edited without the loss of comments: add the block of docs/local-binding.md"
+				: `${folder} has no wrangler.jsonc: run this in the folder of a Worker, or make a new one with ganglion create`,
+		);
+	const planned = (name: string, edit: (text: string) => string): PlannedFile => {
+		const path = join(folder, name);
+		const before = readFileSync(path, "utf8");
+		try {
+			return { name, path, before, after: edit(before) };
+		} catch (error) {
+			throw error instanceof InitError ? new CommandError(error.message) : error;
+		}
+	};
+	return [
+		planned(config, (text) => withPlugin(text, binding)),
+		...(existsSync(join(folder, "package.json"))
+			? [planned("package.json", (text) => withDependency(text, version))]
+			: []),
+	];
+}
+
+async function isConfirmed(): Promise<boolean> {
+	if (!process.stdin.isTTY) return false;
+	const prompt = createInterface({ input: process.stdin, output: process.stdout });
+	const answer = await prompt.question("Write these changes? [y/N] ");
+	prompt.close();
+	return /^y(?:es)?$/i.test(answer.trim());
+}
+
+/** `folder`: an absolute path. It must be empty or absent. `version`: a version or another specifier of npm. */
+export async function createCommand(folder: string, version = VERSION_RANGE): Promise<number> {
+	if (existsSync(folder) && readdirSync(folder).length > 0)
+		throw new CommandError(`${folder} is not empty: name a new folder`);
+	const name =
+		basename(folder)
+			.toLowerCase()
+			.replaceAll(/[^a-z0-9-]+/g, "-") || NAME;
+	mkdirSync(folder, { recursive: true });
+	cpSync(TEMPLATE, folder, { recursive: true });
+	for (const file of ["package.json", "wrangler.jsonc", "README.md"]) {
+		const path = join(folder, file);
+		writeFileSync(path, readFileSync(path, "utf8").replaceAll(NAME, name));
+	}
+	const manifest = join(folder, "package.json");
+	writeFileSync(manifest, withDependency(readFileSync(manifest, "utf8"), version));
+	console.log(`A Worker is in ${folder}. Next:\n  cd ${folder}\n  npm install\n  npm run dev`);
+	return 0;
+}

@@ -1,0 +1,135 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { diffOf, withDependency, withPlugin } from "../../../cli/init.ts";
+import { ganglion } from "./run.ts";
+
+const CONFIG = `{
+  "name": "shop", // the web shop
+  /* Workers AI */
+  "ai": { "binding": "MODELS" },
+  "vars": { "A": 1 }
+}
+`;
+
+describe("the plugin block", () => {
+	it("takes the place of the ai block, and keeps comments and indentation", () => {
+		expect(withPlugin(CONFIG)).toBe(`{
+  "name": "shop", // the web shop
+  /* Workers AI */
+  "unsafe": {
+    "bindings": [
+      {
+        "name": "MODELS",
+        "type": "ai",
+        "dev": {
+          "plugin": {
+            "package": "ganglion",
+            "name": "ganglion"
+          }
+        }
+      }
+    ]
+  },
+  "vars": { "A": 1 }
+}
+`);
+	});
+
+	it("follows the last member and its comment", () => {
+		const text = '{\n\t"name": "x" // last, with a comma\n\t// end\n}\n';
+		const added = withPlugin(text, "LLM");
+		expect(
+			added.startsWith(
+				'{\n\t"name": "x", // last, with a comma\n\t// end\n\t"unsafe": {\n\t\t"bindings": [\n',
+			),
+		).toBe(true);
+		expect(added.endsWith("\t}\n}\n")).toBe(true);
+		expect(withPlugin('{ "name": "x", }')).toMatch(/^\{ "name": "x",\n\t"unsafe": \{\n/);
+		expect(JSON.parse(withPlugin("{}")).unsafe.bindings[0].name).toBe("AI");
+	});
+
+	it("keeps other fields of unsafe, and removes the ai block with its comma only", () => {
+		const text = '{\n\t"ai": { "binding": "AI" }, // hosted\n\t"unsafe": { "metadata": {} }\n}\n';
+		const added = withPlugin(text);
+		expect(added.startsWith('{ // hosted\n\t"unsafe": { "metadata": {},\n')).toBe(true);
+		expect(added).not.toContain('"ai":');
+	});
+
+	it("is added to bindings that exist, and to an ai binding without a plugin", () => {
+		const text = '{\n\t"unsafe": {\n\t\t"bindings": [\n\t\t\t{ "name": "X", "type": "y" }\n\t\t]\n\t}\n}\n';
+		const added = withPlugin(text);
+		expect(added).toContain('{ "name": "X", "type": "y" },\n');
+		expect(JSON.parse(added).unsafe.bindings).toHaveLength(2);
+		const present = '{"unsafe":{"bindings":[{"name":"AI","type":"ai","dev":{"options":{"A":1}}}]}}';
+		expect(JSON.parse(withPlugin(present)).unsafe.bindings).toEqual([
+			{
+				name: "AI",
+				type: "ai",
+				dev: { options: { A: 1 }, plugin: { package: "ganglion", name: "ganglion" } },
+			},
+		]);
+	});
+
+	it("is added once", () => {
+		const once = withPlugin(CONFIG);
+		expect(withPlugin(once)).toBe(once);
+		expect(diffOf("wrangler.jsonc", once, once)).toBe("");
+	});
+
+	it("refuses a name that another binding has, and a file that is not valid", () => {
+		expect(() => withPlugin('{"unsafe":{"bindings":[{"name":"AI","type":"y"}]}}')).toThrow(
+			"the binding AI has the type y: choose another name with --binding",
+		);
+		expect(() => withPlugin("{")).toThrow("wrangler.jsonc is not valid JSON");
+		expect(() => withPlugin('{"ai":1}')).toThrow("wrangler.jsonc is not as expected: ai");
+	});
+});
+
+it("adds the dependency once", () => {
+	const text = '{\n\t"name": "x"\n}\n';
+	const added = withDependency(text, "^1.0.0");
+	expect(added).toBe('{\n\t"name": "x",\n\t"devDependencies": {\n\t\t"ganglion": "^1.0.0"\n\t}\n}\n');
+	expect(withDependency(added, "^2.0.0")).toBe(added);
+	expect(withDependency('{"dependencies":{"ganglion":"1"}}', "^2.0.0")).toBe(
+		'{"dependencies":{"ganglion":"1"}}',
+	);
+});
+
+describe("ganglion init", () => {
+	let folder = "";
+	const read = (name: string): string => readFileSync(join(folder, name), "utf8");
+	beforeEach(() => {
+		folder = mkdtempSync(join(tmpdir(), "ganglion-init-"));
+		writeFileSync(join(folder, "wrangler.jsonc"), CONFIG);
+		writeFileSync(join(folder, "package.json"), "{}");
+	});
+	afterEach(() => rmSync(folder, { recursive: true }));
+
+	it("shows the changes, and writes them only with --yes", async () => {
+		const shown = await ganglion(["init"], { cwd: folder });
+		expect(shown.code).toBe(1);
+		expect(shown.stdout).toContain('-  "ai": { "binding": "MODELS" },\n');
+		expect(shown.stdout).toContain('+        "name": "MODELS",\n');
+		expect(shown.stdout).toContain("+++ package.json");
+		expect([read("wrangler.jsonc"), read("package.json")]).toEqual([CONFIG, "{}"]);
+		expect((await ganglion(["init", "--dry-run"], { cwd: folder })).code).toBe(0);
+		expect(read("package.json")).toBe("{}");
+
+		const args = ["init", "--yes", "--package", "file:../g.tgz"];
+		expect((await ganglion(args, { cwd: folder })).code).toBe(0);
+		expect(read("wrangler.jsonc")).toBe(withPlugin(CONFIG));
+		expect(JSON.parse(read("package.json"))).toEqual({ devDependencies: { ganglion: "file:../g.tgz" } });
+		expect((await ganglion(args, { cwd: folder })).stdout).toMatch(/^Nothing to do/);
+	});
+
+	it("explains a folder without a configuration that it can edit", async () => {
+		rmSync(join(folder, "wrangler.jsonc"));
+		expect((await ganglion(["init"], { cwd: folder })).stderr).toMatch(/^error: .* has no wrangler\.jsonc/);
+		writeFileSync(join(folder, "wrangler.toml"), "");
+		expect((await ganglion(["init"], { cwd: folder })).stderr).toMatch(
+			/^error: wrangler\.toml cannot be edited/,
+		);
+	});
+});
