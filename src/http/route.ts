@@ -27,6 +27,8 @@ export interface Payload {
 	type: string;
 	/** `by-model`: depends on the model; `GET …/ai/models/schema?model=` shows it. Absent: there is no schema. */
 	schema?: z.ZodType | "by-model";
+	/** A valid body, for the OpenAPI document. */
+	example?: unknown;
 }
 
 /** The input or output of a model. */
@@ -56,6 +58,10 @@ export interface Route extends Endpoint {
 	 * Until then only errors about the credential are disclosed.
 	 */
 	lazy?: true;
+	/** Not in the OpenAPI document: the route only refuses requests, or the gateway's own clients call it. */
+	hidden?: true;
+	/** The answer is a websocket. */
+	upgrades?: true;
 	/** Caches must not store the reply, because it may contain the text of a token. */
 	noStore?: true;
 	/** Query parameters. Their defaults may depend on the day. */

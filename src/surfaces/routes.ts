@@ -29,7 +29,7 @@ POST /client/v4/accounts/{account}/ai/run/{model}             native inputs and 
 POST /client/v4/accounts/{account}/ai/v1/chat/completions     OpenAI-compatible
 POST /v1/chat/completions                                     the same, for the token's account
 GET  /client/v4/accounts/{account}/ai/models/search           the catalogue
-GET  /openapi.json                                            all routes
+GET  /openapi.json                                            all routes; /docs shows them to people
 GET  /console                                                 the web console
 `;
 

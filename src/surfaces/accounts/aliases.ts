@@ -11,6 +11,7 @@ import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import { aliasProblem } from "../../pipeline/alias-problem.ts";
 import { aliasesOf, type KnownAlias } from "../../pipeline/aliases.ts";
+import { aliasAnswer, aliasesAnswer, deletedAliasAnswer } from "../answers.ts";
 import { AI, below } from "../bases.ts";
 
 const Body = z.strictObject({ model: z.string().min(1).max(512) });
@@ -28,15 +29,28 @@ export const aliasRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/
 		path: "",
 		summary: "Lists the account's aliases of models",
 		permission: "read",
+		output: aliasesAnswer,
 		handler: async (_, { caller, services }) => envelope((await aliasesOf(caller, services)).map(aliasJson)),
 	},
-	{ method: "GET", path: "/:alias{.+}", summary: "Shows an alias", permission: "read", handler: showAlias },
+	{
+		method: "GET",
+		path: "/:alias{.+}",
+		summary: "Shows an alias",
+		permission: "read",
+		output: aliasAnswer,
+		handler: showAlias,
+	},
 	{
 		method: "PUT",
 		path: "/:alias{.+}",
 		summary: "Sets an alias",
-		input: { type: "application/json", schema: Body },
+		input: {
+			type: "application/json",
+			schema: Body,
+			example: { model: "@cf/meta/llama-3.3-70b-instruct-fp8-fast" },
+		},
 		permission: "write",
+		output: aliasAnswer,
 		handler: putAlias,
 	},
 	{
@@ -44,6 +58,7 @@ export const aliasRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/
 		path: "/:alias{.+}",
 		summary: "Deletes an alias",
 		permission: "write",
+		output: deletedAliasAnswer,
 		handler: deleteAlias,
 	},
 ]);

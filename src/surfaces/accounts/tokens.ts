@@ -16,6 +16,15 @@ import { AiError } from "../../core/errors.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import {
+	createdTokenAnswer,
+	deletedTokenAnswer,
+	groupsAnswer,
+	tokenAnswer,
+	tokenStatusAnswer,
+	tokensAnswer,
+	tokenValueAnswer,
+} from "../answers.ts";
 import { ACCOUNT, below, V4 } from "../bases.ts";
 import { creationSchema, tokenJson, updateSchema, verifiedToken } from "./token-fields.ts";
 
@@ -38,6 +47,19 @@ const VALID = { code: 10000, message: "This API Token is valid and active", type
 /** The reply of `verify` to the operator, who has no token of an account. */
 const OPERATOR_TOKEN = { id: "operator", status: "active" };
 
+/** For the OpenAPI document. The account of a request is in its path. */
+const DOCUMENTED = { account: "local", now: 0, newId: () => "" };
+const EXAMPLE = {
+	name: "the web shop",
+	policies: [
+		{
+			effect: "allow",
+			permission_groups: [{ name: "Workers AI Read" }],
+			resources: { "com.cloudflare.api.account.local": "*" },
+		},
+	],
+};
+
 /** The routes of an account's tokens, and `/user/tokens/verify`, whose account is in the token. */
 export const tokenRoutes: readonly Route[] = [
 	...defineRoutes({ bases: [below(ACCOUNT, "/tokens")], tag: "Tokens", noStore: true }, [
@@ -47,14 +69,16 @@ export const tokenRoutes: readonly Route[] = [
 			summary: "Lists the account's tokens",
 			query: ListQuery,
 			permission: "tokens-read",
+			output: tokensAnswer,
 			handler: listTokens,
 		},
 		{
 			method: "POST",
 			path: "",
 			summary: "Creates a token, whose value only this answer has",
-			input: { type: "application/json" },
+			input: { type: "application/json", schema: creationSchema(DOCUMENTED), example: EXAMPLE },
 			permission: "tokens-write",
+			output: createdTokenAnswer,
 			handler: createToken,
 		},
 		{
@@ -62,6 +86,7 @@ export const tokenRoutes: readonly Route[] = [
 			path: "/verify",
 			summary: "Checks whether the token is valid",
 			permission: "token",
+			output: tokenStatusAnswer,
 			handler: (_, call) => verifyToken(call.caller.account, call),
 		},
 		{
@@ -70,6 +95,7 @@ export const tokenRoutes: readonly Route[] = [
 			summary: "Lists the permission groups of tokens",
 			query: z.object({ name: z.string().optional(), scope: z.string().optional() }),
 			permission: "tokens-read",
+			output: groupsAnswer,
 			handler: listGroups,
 		},
 		{
@@ -77,14 +103,16 @@ export const tokenRoutes: readonly Route[] = [
 			path: "/:token",
 			summary: "Shows a token",
 			permission: "tokens-read",
+			output: tokenAnswer,
 			handler: showToken,
 		},
 		{
 			method: "PUT",
 			path: "/:token",
 			summary: "Replaces the fields of a token",
-			input: { type: "application/json" },
+			input: { type: "application/json", schema: updateSchema(DOCUMENTED), example: EXAMPLE },
 			permission: "tokens-write",
+			output: tokenAnswer,
 			handler: updateToken,
 		},
 		{
@@ -92,6 +120,7 @@ export const tokenRoutes: readonly Route[] = [
 			path: "/:token",
 			summary: "Deletes a token",
 			permission: "tokens-write",
+			output: deletedTokenAnswer,
 			handler: deleteToken,
 		},
 		{
@@ -99,6 +128,7 @@ export const tokenRoutes: readonly Route[] = [
 			path: "/:token/value",
 			summary: "Rolls a token: replaces its value, which only this answer has",
 			permission: "tokens-write",
+			output: tokenValueAnswer,
 			handler: rollToken,
 		},
 	]),
@@ -108,6 +138,7 @@ export const tokenRoutes: readonly Route[] = [
 			path: "/verify",
 			summary: "Checks whether the token is valid",
 			permission: "token",
+			output: tokenStatusAnswer,
 			handler: (_, call) => verifyToken(call.bearer.account ?? "", call),
 		},
 	]),

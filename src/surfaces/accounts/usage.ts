@@ -15,6 +15,7 @@ import { parseFields } from "../../http/account-request.ts";
 import { csv } from "../../http/csv.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, type Route } from "../../http/route.ts";
+import { refusedAnswer, requestsAnswer, usageAnswer } from "../answers.ts";
 import { AI, below } from "../bases.ts";
 
 /** Days of a report without `from`, including today. */
@@ -98,6 +99,7 @@ export const usageRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/
 		summary: "Reports what the account used and what it cost",
 		query: usageQuery,
 		permission: "read",
+		output: usageAnswer,
 		handler: reportUsage,
 	},
 	{
@@ -106,6 +108,7 @@ export const usageRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/
 		summary: "Reports what the account's limits refused",
 		query: refusedQuery,
 		permission: "read",
+		output: refusedAnswer,
 		handler: reportRefused,
 	},
 	{
@@ -114,6 +117,7 @@ export const usageRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/
 		summary: "Lists recent requests",
 		query: RequestsQuery,
 		permission: "read",
+		output: requestsAnswer,
 		handler: listRequests,
 	},
 ]);

@@ -30,7 +30,24 @@ const CreateVersion = z.object({ elements: Elements });
 const Deploy = z.object({ version_id: z.string().min(1).max(100) });
 const Page = z.object(pageFields(MAX_PER_PAGE, DEFAULT_PER_PAGE));
 
-const json = (schema: z.ZodType) => ({ type: "application/json", schema });
+/** One model, for the OpenAPI document. */
+const EXAMPLE = [
+	{ id: "start", type: "start", outputs: { next: { elementId: "model" } } },
+	{
+		id: "model",
+		type: "model",
+		properties: {
+			provider: "workers-ai",
+			model: "@cf/meta/llama-3.3-70b-instruct-fp8-fast",
+			timeout: 10_000,
+			retries: 0,
+		},
+		outputs: { success: { elementId: "end" } },
+	},
+	{ id: "end", type: "end", outputs: {} },
+];
+
+const json = (schema: z.ZodType, example: unknown) => ({ type: "application/json", schema, example });
 
 export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 	{ bases: [below(GATEWAYS, "/:gateway/routes")], tag: "AI Gateway", failure: managementFailure },
@@ -53,7 +70,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			method: "POST",
 			path: "",
 			summary: "Creates a dynamic route",
-			input: json(Create),
+			input: json(Create, { name: "fast", elements: EXAMPLE }),
 			permission: "write",
 			handler: async (c, call) => {
 				const { name, elements } = await read(Create, c, call);
@@ -77,7 +94,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			method: "PATCH",
 			path: "/:route",
 			summary: "Renames a dynamic route",
-			input: json(Rename),
+			input: json(Rename, { name: "faster" }),
 			permission: "write",
 			handler: async (c, call) => {
 				const { name } = await read(Rename, c, call);
@@ -118,7 +135,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			method: "POST",
 			path: "/:route/versions",
 			summary: "Creates a version of a dynamic route",
-			input: json(CreateVersion),
+			input: json(CreateVersion, { elements: EXAMPLE }),
 			permission: "write",
 			handler: async (c, call) => {
 				const { elements } = await read(CreateVersion, c, call);
@@ -157,7 +174,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			method: "POST",
 			path: "/:route/deployments",
 			summary: "Deploys a version of a dynamic route",
-			input: json(Deploy),
+			input: json(Deploy, { version_id: "00000000-0000-4000-8000-000000000000" }),
 			permission: "write",
 			handler: async (c, call) => {
 				const { version_id } = await read(Deploy, c, call);

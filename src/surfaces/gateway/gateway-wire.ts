@@ -50,7 +50,17 @@ const ADDRESSES: readonly RouteDeclaration[] = [
 		method: "POST",
 		path: "/:account/:gateway",
 		summary: "Runs requests in order until one succeeds",
-		input: { type: "application/json", schema: Steps },
+		input: {
+			type: "application/json",
+			schema: Steps,
+			example: [
+				{
+					provider: "workers-ai",
+					endpoint: "@cf/meta/llama-3.3-70b-instruct-fp8-fast",
+					query: { prompt: "Hello, who are you?" },
+				},
+			],
+		},
 		output: BY_MODEL,
 		permission: "run",
 		handler: (c, call) => runUniversal(requireOwnAccount(c, call), call),
@@ -75,7 +85,7 @@ function providerAddress(
 		method: "POST",
 		path: `/:account/:gateway${provider}/:endpoint{.+}`,
 		summary: "Runs a model at a provider's address",
-		input: BY_MODEL,
+		input: { ...BY_MODEL, example: { prompt: "Hello, who are you?" } },
 		output: BY_MODEL,
 		permission: "run",
 		...sdk,

@@ -7,7 +7,12 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { MAX_GATEWAYS, type RegistryFailure, type RegistryResult } from "../../gateways/durable/registry.ts";
 import { redacted } from "../../gateways/secrets.ts";
-import { GatewayCreate, type GatewaySettings, GatewayUpdate } from "../../gateways/settings.ts";
+import {
+	DEFAULT_SETTINGS,
+	GatewayCreate,
+	type GatewaySettings,
+	GatewayUpdate,
+} from "../../gateways/settings.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type FailureFormat, v4Failure } from "../../http/failure-formats.ts";
@@ -72,7 +77,11 @@ export const gatewayManagementRoutes: readonly Route[] = defineRoutes(
 			method: "POST",
 			path: "",
 			summary: "Creates a gateway",
-			input: { type: "application/json", schema: GatewayCreate },
+			input: {
+				type: "application/json",
+				schema: GatewayCreate,
+				example: { id: "web-shop", ...DEFAULT_SETTINGS },
+			},
 			permission: "write",
 			handler: createGateway,
 		},
@@ -90,7 +99,11 @@ export const gatewayManagementRoutes: readonly Route[] = defineRoutes(
 			method: "PUT",
 			path: "/:gateway",
 			summary: "Changes a gateway",
-			input: { type: "application/json", schema: GatewayUpdate },
+			input: {
+				type: "application/json",
+				schema: GatewayUpdate,
+				example: { ...DEFAULT_SETTINGS, cache_ttl: 300 },
+			},
 			permission: "write",
 			handler: updateGateway,
 		},

@@ -22,6 +22,7 @@ import {
 	type RouteGroup,
 	type UnknownPaths,
 } from "../../http/route.ts";
+import { geminiModelAnswer, geminiModelsAnswer } from "../answers.ts";
 import { AI, below, V1BETA } from "../bases.ts";
 import { type ListedModel, listModels } from "../openai/model-routes.ts";
 import { callGemini, GEMINI_ROUTE, splitMethod } from "./gemini-call.ts";
@@ -53,6 +54,7 @@ export const geminiRoutes: readonly Route[] = defineRoutes(GEMINI, [
 		summary: "Lists chat models as Gemini's API does",
 		query: PageQuery,
 		permission: "read",
+		output: geminiModelsAnswer,
 		handler: list,
 	},
 	{
@@ -60,13 +62,14 @@ export const geminiRoutes: readonly Route[] = defineRoutes(GEMINI, [
 		path: "/models/:model{.+}",
 		summary: "Shows a model as Gemini's API does",
 		permission: "read",
+		output: geminiModelAnswer,
 		handler: showModel,
 	},
 	{
 		method: "POST",
 		path: "/models/:model{.+}",
 		summary: "Calls generateContent, streamGenerateContent or countTokens of {model}:{method}",
-		input: BY_MODEL,
+		input: { ...BY_MODEL, example: { contents: [{ parts: [{ text: "Hello, who are you?" }] }] } },
 		output: BY_MODEL,
 		permission: "run",
 		lazy: true,

@@ -22,6 +22,7 @@ import { SUPPORTED, type SupportedFormat } from "../../markdown/formats.ts";
 import { ConversionOptions } from "../../markdown/options.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
+import { formatsAnswer } from "../answers.ts";
 import { AI, below } from "../bases.ts";
 import { countRequest } from "../rate-limited.ts";
 
@@ -95,6 +96,7 @@ export const markdownRoutes: readonly Route[] = defineRoutes(
 			path: "/supported",
 			summary: "Lists the formats that are converted",
 			permission: "read",
+			output: formatsAnswer,
 			handler: () => envelope(SUPPORTED),
 		},
 	],

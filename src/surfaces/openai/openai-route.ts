@@ -15,6 +15,8 @@ import { onlyFor, type RouteDialect } from "./route-dialect.ts";
 export interface OpenaiRoute extends RouteDialect {
 	/** One line of the OpenAPI document. */
 	summary: string;
+	/** A valid body, for the OpenAPI document. */
+	example?: unknown;
 	/** Absent: OpenAI's format. */
 	failure?: FailureFormat;
 	/** For a route that splits a request into several. */

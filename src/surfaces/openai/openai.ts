@@ -40,6 +40,7 @@ import {
 import { isUpgrade } from "../../http/socket.ts";
 import { inputFamily } from "../../models/family.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
+import { messageTokensAnswer, responseTokensAnswer } from "../answers.ts";
 import { AI, below, V1 } from "../bases.ts";
 import { countRequest } from "../rate-limited.ts";
 import { countPromptTokens } from "./count-tokens.ts";
@@ -48,41 +49,72 @@ import { MODEL_ROUTES, MODELS } from "./model-routes.ts";
 import { infer, type OpenaiRoute } from "./openai-route.ts";
 import { OPENAI_CHAT, onlyFor } from "./route-dialect.ts";
 
+/** For examples. */
+const CHAT_MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+const HELLO = [{ role: "user", content: "Hello, who are you?" }];
+
 const RESPONSES: OpenaiRoute = {
 	dialect: responses,
 	task: "Text Generation",
 	summary: "Answers a request of OpenAI's Responses API",
+	example: { model: CHAT_MODEL, input: "Hello, who are you?" },
 	failure: responsesFailure,
 };
 const MESSAGES: OpenaiRoute = {
 	dialect: anthropicMessages,
 	task: "Text Generation",
 	summary: "Answers a request of Anthropic's Messages API",
+	example: { model: CHAT_MODEL, max_tokens: 64, messages: HELLO },
 	failure: messagesFailure,
 };
 
 /** Routes with a JSON body. */
 export const OPENAI_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
-	"/chat/completions": { ...OPENAI_CHAT, summary: "Continues a chat" },
-	"/completions": { dialect: openaiCompletions, task: "Text Generation", summary: "Continues a text" },
+	"/chat/completions": {
+		...OPENAI_CHAT,
+		summary: "Continues a chat",
+		example: { model: CHAT_MODEL, messages: HELLO },
+	},
+	"/completions": {
+		dialect: openaiCompletions,
+		task: "Text Generation",
+		summary: "Continues a text",
+		example: { model: CHAT_MODEL, prompt: "Once upon a time" },
+	},
 	"/responses": RESPONSES,
 	"/messages": MESSAGES,
 	// Anthropic's SDKs append `/v1` to their base address, even if it ends with `/v1`.
 	"/v1/messages": MESSAGES,
-	"/embeddings": { dialect: openaiEmbeddings, task: "Text Embeddings", summary: "Embeds texts" },
+	"/embeddings": {
+		dialect: openaiEmbeddings,
+		task: "Text Embeddings",
+		summary: "Embeds texts",
+		example: { model: "@cf/baai/bge-m3", input: ["Hello"] },
+	},
 	"/rerank": {
 		dialect: rerankRoute,
 		task: "Text Classification",
 		summary: "Orders documents by their relevance for a query",
 		accepts: (model) => inputFamily(model).reranks ?? false,
+		example: {
+			model: "@cf/baai/bge-reranker-base",
+			query: "What is a Durable Object?",
+			documents: ["A recipe", "A Durable Object has storage."],
+		},
 	},
 	"/images/generations": {
 		dialect: openaiImages,
 		task: "Text-to-Image",
 		summary: "Generates images from a prompt",
+		example: { model: "@cf/black-forest-labs/flux-1-schnell", prompt: "A lighthouse" },
 		run: runEach,
 	},
-	"/audio/speech": { dialect: openaiSpeech, task: "Text-to-Speech", summary: "Speaks a text" },
+	"/audio/speech": {
+		dialect: openaiSpeech,
+		task: "Text-to-Speech",
+		summary: "Speaks a text",
+		example: { model: "@cf/deepgram/aura-1", input: "Hello", voice: "asteria" },
+	},
 };
 
 /** Routes with a form. */
@@ -119,7 +151,7 @@ const dialectRoute = (path: string, route: OpenaiRoute): RouteDeclaration => ({
 	summary: route.summary,
 	permission: "run",
 	lazy: true,
-	input: BY_MODEL,
+	input: { ...BY_MODEL, example: route.example },
 	output: BY_MODEL,
 	handler: async (c, call) => {
 		const fields = requireModel(await readJson(c.req.raw, call.services.limits));
@@ -154,6 +186,7 @@ const OPENAI_DECLARATIONS: readonly RouteDeclaration[] = [
 		method: "GET",
 		path: "/responses",
 		summary: "Refuses a websocket, which OpenAI's API has here",
+		hidden: true,
 		permission: "run",
 		handler: refuseSocket,
 	},
@@ -161,7 +194,8 @@ const OPENAI_DECLARATIONS: readonly RouteDeclaration[] = [
 		method: "POST",
 		path: "/responses/input_tokens",
 		summary: "Counts the tokens of a request for /responses",
-		input: BY_MODEL,
+		input: { ...BY_MODEL, example: RESPONSES.example },
+		output: responseTokensAnswer,
 		permission: "run",
 		lazy: true,
 		handler: countResponses,
@@ -177,7 +211,8 @@ const MESSAGES_DECLARATIONS: readonly RouteDeclaration[] = Object.entries(OPENAI
 			method: "POST",
 			path: `${path}/count_tokens`,
 			summary: "Counts the tokens of a request for /messages",
-			input: BY_MODEL,
+			input: { ...BY_MODEL, example: MESSAGES.example },
+			output: messageTokensAnswer,
 			permission: "run",
 			lazy: true,
 			handler: countMessages,
@@ -187,6 +222,7 @@ const MESSAGES_DECLARATIONS: readonly RouteDeclaration[] = Object.entries(OPENAI
 				method: ["GET", "POST", "DELETE"],
 				path: batches,
 				summary: "Refuses message batches",
+				hidden: true,
 				permission: "run",
 				handler: refuseBatches,
 			}),

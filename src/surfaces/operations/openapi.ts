@@ -2,13 +2,60 @@
  * `GET /openapi.json`: an OpenAPI 3.1 document of all routes, made of their declarations and of the schemas that validate
  * requests. The inputs and outputs of models depend on the model: `GET …/ai/models/schema?model=` has their schemas.
  */
+import type { Context } from "hono";
 import * as z from "zod";
 import type { CredentialLocation } from "../../http/credentials.ts";
-import { type FailureFormat, openAiFailure, v4Failure } from "../../http/failure-formats.ts";
 import { defineRoutes, type Payload, type Route } from "../../http/route.ts";
+import type { Services } from "../../pipeline/services.ts";
+import { anyAnswer, openApiAnswer } from "../answers.ts";
+import { FAILURE_SCHEMAS, failureNameOf } from "./failure-schemas.ts";
 
 type Json = Record<string, unknown>;
-type Operation = Json & { security: Json[] };
+
+export interface Content {
+	schema?: Json;
+	example?: unknown;
+}
+
+export interface Parameter {
+	name: string;
+	in: string;
+	required: boolean;
+	schema: Json;
+}
+
+export interface Operation {
+	operationId: string;
+	summary: string;
+	tags: string[];
+	parameters?: Parameter[];
+	requestBody?: { required: true; content: Record<string, Content> };
+	/** By status, and `default`. */
+	responses: Record<string, { description: string; content?: Record<string, Content> }>;
+	security: Json[];
+}
+
+/** The parts of an OpenAPI document that this one has. */
+export interface ApiDocument {
+	openapi: string;
+	info: { title: string; version: string; description: string; license: Json };
+	servers: { url: string }[];
+	tags: { name: string }[];
+	/** Operations by path and method. */
+	paths: Record<string, Record<string, Operation>>;
+	components: { schemas: Record<string, object>; securitySchemes: Json };
+}
+
+/** Takes the place of the gateway's address until a request names it. */
+const ADDRESS = "{address}";
+/** The page has a style sheet, and nothing else. */
+const PAGE_HEADERS = {
+	"content-type": "text/html; charset=utf-8",
+	"content-security-policy":
+		"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+	"referrer-policy": "no-referrer",
+	"x-content-type-options": "nosniff",
+};
 
 const DESCRIPTION =
 	"Workers AI that anyone can run. The paths below /client/v4/accounts/{account}/ai are those of Cloudflare's Workers AI.";
@@ -19,45 +66,49 @@ const PARAMETER = /:(\w+)(?:\{[^}]*\})?/g;
 /** For schemas whose defaults depend on the day. The document leaves these defaults out. */
 const SAMPLE_DAY = "2026-01-01";
 /** A model answers with JSON, a stream of events, or a file. */
-const MODEL_OUTPUTS = ["application/json", "text/event-stream", "application/octet-stream"];
-/** Cloudflare's v4 envelope. OpenAI's routes add `error`. */
-const FAILURE = {
-	type: "object",
-	required: ["success", "errors", "messages"],
-	properties: {
-		result: {},
-		success: { const: false },
-		errors: {
-			type: "array",
-			items: {
-				type: "object",
-				required: ["code", "message"],
-				properties: { code: { type: "integer" }, message: { type: "string" } },
-			},
-		},
-		messages: { type: "array", items: {} },
-	},
-};
-
+const MODEL_OUTPUTS = ["application/json", "text/event-stream", "audio/*", "image/*"];
 /** `routes`: a function, because the list contains this route. */
 export const openApiRoutes = (routes: () => readonly Route[]): readonly Route[] => {
+	// The routes are the same for the life of the isolate, so both texts are made once. Only the address differs.
 	let text: string | undefined;
+	let page: string | undefined;
 	return defineRoutes({ bases: [{ path: "" }], tag: "Operations" }, [
 		{
 			method: "GET",
 			path: "/openapi.json",
 			summary: "Describes all routes as an OpenAPI document",
 			permission: "none",
-			handler: () => {
-				// The routes are the same for the life of the isolate.
+			output: openApiAnswer,
+			handler: (c, { services }) => {
 				text ??= JSON.stringify(openApiDocument(routes()));
-				return new Response(text, { headers: { "content-type": "application/json" } });
+				return new Response(withAddress(text, c, services), {
+					headers: { "content-type": "application/json" },
+				});
+			},
+		},
+		{
+			method: "GET",
+			path: "/docs",
+			summary: "Shows the OpenAPI document to people",
+			permission: "none",
+			output: { type: "text/html" },
+			handler: async (c, { services }) => {
+				if (page === undefined) {
+					const { docsPage } = await import("./docs-page.ts");
+					page = docsPage(openApiDocument(routes()));
+				}
+				return new Response(withAddress(page, c, services), { headers: PAGE_HEADERS });
 			},
 		},
 	]);
 };
 
-export function openApiDocument(routes: readonly Route[]): Json {
+const withAddress = (text: string, c: Context, { publicUrl }: Services): string =>
+	text.replace(ADDRESS, () => publicUrl ?? new URL(c.req.url).origin);
+
+/** `address`: of the gateway. */
+export function openApiDocument(declared: readonly Route[], address = ADDRESS): ApiDocument {
+	const routes = declared.filter(({ hidden }) => !hidden);
 	const schemas = new Schemas();
 	const paths: Record<string, Record<string, Operation>> = {};
 	const security = new Map<string, CredentialLocation>();
@@ -81,26 +132,25 @@ export function openApiDocument(routes: readonly Route[]): Json {
 			description: DESCRIPTION,
 			license: { name: "MIT", identifier: "MIT" },
 		},
-		servers: [{ url: "/" }],
+		servers: [{ url: address }],
 		tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
 		paths,
 		components: {
-			schemas: { Failure: FAILURE, ...schemas.components },
+			schemas: { ...FAILURE_SCHEMAS, ...schemas.components },
 			securitySchemes: Object.fromEntries([...security].map(([name, at]) => [name, securityOf(at)])),
 		},
 	};
 }
 
-const JSON_OUTPUT: Payload = { type: "application/json" };
 const MODEL_CONTENT = Object.fromEntries(
 	MODEL_OUTPUTS.map((type) => [type, { schema: { description: BY_MODEL_DESCRIPTION } }]),
 );
 
 function operationOf(route: Route, path: string, schemas: Schemas): Operation {
-	const { credentials, failure, input, method, output, permission, query, summary, tag } = route;
-	const id = `${method.toLowerCase()}${path.replaceAll(/[^a-zA-Z0-9]+(.?)/g, (_, next) => next.toUpperCase())}`;
+	const { credentials, failure, input, permission, query, summary, tag } = route;
+	const id = idOf(route, path);
 	const parameters = [
-		...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+		...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
 			name,
 			in: "path",
 			required: true,
@@ -115,27 +165,39 @@ function operationOf(route: Route, path: string, schemas: Schemas): Operation {
 		...(parameters.length > 0 && { parameters }),
 		...(input && { requestBody: { required: true, content: schemas.content(`${id}Input`, input) } }),
 		responses: {
-			200: {
-				description: "The answer",
-				content:
-					output?.schema === "by-model"
-						? MODEL_CONTENT
-						: schemas.content(`${id}Output`, output ?? JSON_OUTPUT),
+			...answerOf(route, id, schemas),
+			default: {
+				description: "A failure",
+				content: {
+					"application/json": { schema: { $ref: `#/components/schemas/${failureNameOf(failure)}` } },
+				},
 			},
-			default: { description: "A failure", content: { "application/json": { schema: failureOf(failure) } } },
 		},
 		security: permission === "none" ? [] : credentials.map((location) => ({ [schemeOf(location)]: [] })),
 	};
 }
 
-/** Other surfaces have the formats of OpenAI, Anthropic, Google and AI Gateway. */
-const failureOf = (failure: FailureFormat): Json =>
-	failure === v4Failure || failure === openAiFailure
-		? { $ref: "#/components/schemas/Failure" }
-		: { type: "object" };
+/** The base of most routes says nothing about an operation. */
+const BASE = /^\/client\/v4(?:\/accounts\/\{account\}(?=\/.))?/;
+
+/** `getAiUsage`, `postAiRunByModel`: the method, and the path with its parameters. */
+function idOf({ method }: Route, path: string): string {
+	const words = path.replace(BASE, "").replaceAll(/\{(\w+)\}/g, "by-$1");
+	return `${method.toLowerCase()}${words.replaceAll(/[^a-zA-Z0-9]+(.?)/g, (_, next) => next.toUpperCase())}`;
+}
+
+function answerOf(
+	{ output = anyAnswer, upgrades }: Route,
+	id: string,
+	schemas: Schemas,
+): Operation["responses"] {
+	if (upgrades) return { 101: { description: "The websocket" } };
+	const content = output.schema === "by-model" ? MODEL_CONTENT : schemas.content(`${id}Output`, output);
+	return { 200: { description: "The answer", content } };
+}
 
 /** One parameter for each field of the query. */
-function parametersOf(query: NonNullable<Route["query"]>): Json[] {
+function parametersOf(query: NonNullable<Route["query"]>): Parameter[] {
 	const isDaily = typeof query === "function";
 	const { properties = {}, required = [] } = jsonSchema(isDaily ? query(SAMPLE_DAY) : query) as {
 		properties?: Record<string, Json>;
@@ -161,8 +223,8 @@ class Schemas {
 	readonly components: Record<string, Json> = {};
 	readonly #names = new Map<z.ZodType, string>();
 
-	content(name: string, { type, schema }: Payload): Json {
-		return { [type]: { schema: this.#schemaOf(name, schema) } };
+	content(name: string, { type, schema, example }: Payload): Record<string, Content> {
+		return { [type]: { schema: this.#schemaOf(name, schema), ...(example !== undefined && { example }) } };
 	}
 
 	#schemaOf(name: string, schema: Payload["schema"]): Json {

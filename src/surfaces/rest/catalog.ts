@@ -8,6 +8,7 @@ import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, type Route } from "../../http/route.ts";
 import { openRouterList } from "../../models/openrouter.ts";
 import { authorList, SearchQuery, search, taskList } from "../../models/search.ts";
+import { authorsAnswer, modelSchemaAnswer, modelsAnswer, tasksAnswer } from "../answers.ts";
 import { AI } from "../bases.ts";
 
 const refuseFineTunes = (): never => {
@@ -21,6 +22,7 @@ export const catalogRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag: 
 		summary: "Searches the catalogue",
 		query: SearchQuery,
 		permission: "read",
+		output: modelsAnswer,
 		handler: searchModels,
 	},
 	{
@@ -29,6 +31,7 @@ export const catalogRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag: 
 		summary: "Shows the inputs and outputs of a model as JSON Schema",
 		query: z.object({ model: z.string() }),
 		permission: "read",
+		output: modelSchemaAnswer,
 		handler: showSchema,
 	},
 	{
@@ -36,6 +39,7 @@ export const catalogRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag: 
 		path: "/tasks/search",
 		summary: "Lists the tasks of models",
 		permission: "read",
+		output: tasksAnswer,
 		handler: () => envelope(taskList()),
 	},
 	{
@@ -43,6 +47,7 @@ export const catalogRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag: 
 		path: "/authors/search",
 		summary: "Lists the authors of models",
 		permission: "read",
+		output: authorsAnswer,
 		handler: (_, { services }) => envelope(authorList(services.catalog)),
 	},
 ]);
@@ -68,6 +73,7 @@ export const fineTuneRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag:
 		method: "GET",
 		path: "/finetunes",
 		summary: "Not available",
+		hidden: true,
 		permission: "read",
 		handler: refuseFineTunes,
 	},
@@ -75,6 +81,7 @@ export const fineTuneRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag:
 		method: "POST",
 		path: "/finetunes",
 		summary: "Not available",
+		hidden: true,
 		permission: "write",
 		handler: refuseFineTunes,
 	},
@@ -82,6 +89,7 @@ export const fineTuneRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag:
 		method: "GET",
 		path: "/finetunes/public",
 		summary: "Not available",
+		hidden: true,
 		permission: "read",
 		handler: refuseFineTunes,
 	},
@@ -89,6 +97,7 @@ export const fineTuneRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag:
 		method: "POST",
 		path: "/finetunes/:finetune/finetune-assets",
 		summary: "Not available",
+		hidden: true,
 		permission: "write",
 		handler: refuseFineTunes,
 	},

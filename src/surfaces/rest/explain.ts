@@ -9,6 +9,7 @@ import { envelope } from "../../http/envelope.ts";
 import { requireModel } from "../../http/model-body.ts";
 import { BY_MODEL, type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import { explain } from "../../pipeline/explain.ts";
+import { explainAnswer } from "../answers.ts";
 import { AI, below } from "../bases.ts";
 import { dynamicRouteName } from "../gateway/dynamic-plan.ts";
 import { explainDynamic } from "../gateway/explain-dynamic.ts";
@@ -32,8 +33,9 @@ export const explainRoutes: readonly Route[] = defineRoutes(
 					method: "POST",
 					path: `/v1${path}`,
 					summary: `Explains a request for ${path}`,
-					input: BY_MODEL,
+					input: { ...BY_MODEL, example: route.example },
 					permission: "read",
+					output: explainAnswer,
 					handler: async (c: Context, call: Call) => {
 						const fields = requireModel(await readJson(c.req.raw, call.services.limits));
 						return explainRequest(c, call, {
@@ -48,8 +50,9 @@ export const explainRoutes: readonly Route[] = defineRoutes(
 			method: "POST",
 			path: "/:model{.+}",
 			summary: "Explains a run of a model",
-			input: BY_MODEL,
+			input: { ...BY_MODEL, example: { prompt: "Hello, who are you?" } },
 			permission: "read",
+			output: explainAnswer,
 			handler: explainRun,
 		},
 	],

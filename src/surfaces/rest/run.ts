@@ -41,6 +41,8 @@ const INFERENCE_NAMESPACE = /^@(?:cf|hf)\//;
 /** The host of the runtime's `Ai` class. */
 const WIRE_HOST = "workers-binding.ai";
 
+const EXAMPLE_MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+
 const UniversalBody = z.object({
 	model: z.string().min(1),
 	input: z.record(z.string(), z.unknown()),
@@ -51,7 +53,11 @@ export const runRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/ru
 		method: "POST",
 		path: "",
 		summary: "Runs the model of the field `model`",
-		input: { type: "application/json", schema: UniversalBody },
+		input: {
+			type: "application/json",
+			schema: UniversalBody,
+			example: { model: EXAMPLE_MODEL, input: { prompt: "Hello, who are you?" } },
+		},
 		output: BY_MODEL,
 		permission: "run",
 		lazy: true,
@@ -61,6 +67,7 @@ export const runRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/ru
 		method: ["GET", "POST", "PUT", "PATCH", "DELETE"],
 		path: "/proxy",
 		summary: "Forwards a request of the runtime's Ai class. Its operation may need another permission",
+		hidden: true,
 		permission: "run",
 		// The route of the operation verifies the credential.
 		lazy: true,
@@ -70,7 +77,7 @@ export const runRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/ru
 		method: "POST",
 		path: "/:model{.+}",
 		summary: "Runs a model",
-		input: BY_MODEL,
+		input: { ...BY_MODEL, example: { prompt: "Hello, who are you?" } },
 		output: BY_MODEL,
 		permission: "run",
 		lazy: true,
@@ -80,6 +87,7 @@ export const runRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/ru
 		method: "GET",
 		path: "/:model{.+}",
 		summary: "Runs a model over a websocket; the inputs are parameters of the address",
+		upgrades: true,
 		permission: "run",
 		lazy: true,
 		handler: openSocket,

@@ -8,6 +8,7 @@ interface Operation {
 	tags: string[];
 	parameters?: { name: string; in: string; required: boolean; schema: object }[];
 	requestBody?: { content: Record<string, { schema: object }> };
+	responses: object;
 	security: object[];
 }
 
@@ -21,7 +22,9 @@ describe("the OpenAPI document", () => {
 	it("has an operation for every route, with a summary, a tag and an id of its own", () => {
 		// Routes that differ only in the pattern of a parameter are one operation.
 		const routes = new Set(
-			ROUTES.map(({ method, path }) => `${method} ${path.replaceAll(/\{[^}]*\}/g, "")}`),
+			ROUTES.filter(({ hidden }) => !hidden).map(
+				({ method, path }) => `${method} ${path.replaceAll(/\{[^}]*\}/g, "")}`,
+			),
 		);
 		expect(operations).toHaveLength(routes.size);
 		expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
@@ -80,6 +83,30 @@ describe("the OpenAPI document", () => {
 		expect(native?.security.flatMap(Object.keys).sort()).toEqual(
 			["authorization-bearer", "cf-aig-authorization-bearer", "key", "x-api-key", "x-goog-api-key"].sort(),
 		);
+	});
+
+	it("leaves out routes that only refuse, and names operations briefly", () => {
+		const ids = operations.map(({ operationId }) => operationId);
+		expect(Object.keys(document.paths).filter((path) => /finetunes|batches|proxy/.test(path))).toEqual([]);
+		expect(ids).toEqual(
+			expect.arrayContaining([
+				"getHealth",
+				"getAiUsage",
+				"getAccounts",
+				"postAiRunByModel",
+				"postAiV1ChatCompletions",
+				"postV1ChatCompletions",
+				"putTokensByTokenValue",
+			]),
+		);
+	});
+
+	it("documents a websocket by its status, and the address of the gateway", () => {
+		const socket = document.paths["/client/v4/accounts/{account}/ai/run/{model}"]?.get;
+		expect(Object.keys(socket?.responses ?? {})).toEqual(["101", "default"]);
+		expect(openApiDocument(ROUTES, "https://ai.example.com").servers).toEqual([
+			{ url: "https://ai.example.com" },
+		]);
 	});
 
 	it("asks for no credential where a route needs none", () => {

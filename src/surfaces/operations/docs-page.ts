@@ -1,0 +1,120 @@
+/** Renders an OpenAPI document as one HTML page without scripts. Schemas and examples are in sections that open on a click. */
+import { html, raw } from "hono/html";
+import type { ApiDocument, Content, Operation, Parameter } from "./openapi.ts";
+
+type Html = ReturnType<typeof html>;
+
+const STYLE = `
+:root { color-scheme: light dark; --line: #8884; --soft: #8882; --accent: #0f5fc2; }
+@media (prefers-color-scheme: dark) { :root { --accent: #7db7ff; } }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 0; display: grid; grid-template-columns: 15rem minmax(0, 60rem); gap: 2rem; }
+nav { position: sticky; top: 0; height: 100vh; overflow: auto; padding: 1rem; box-sizing: border-box; border-right: 1px solid var(--line); }
+nav ul { list-style: none; padding: 0; } main { padding: 1rem; } a { color: var(--accent); }
+article { border-top: 1px solid var(--line); padding: 1rem 0; } h3 { margin: 0 0 .25rem; font-size: 1rem; overflow-wrap: anywhere; }
+code, pre { font: .875rem/1.45 ui-monospace, monospace; } pre { background: var(--soft); padding: .75rem; overflow: auto; border-radius: .375rem; }
+table { border-collapse: collapse; } th, td { text-align: left; padding: .15rem 1rem .15rem 0; vertical-align: top; }
+summary { cursor: pointer; } .method { color: var(--accent); font-weight: 700; }
+@media (max-width: 50rem) { body { display: block; } nav { position: static; height: auto; border: 0; } }
+`;
+
+interface Row {
+	method: string;
+	path: string;
+	operation: Operation;
+}
+
+export function docsPage(document: ApiDocument): string {
+	const rows = Object.entries(document.paths).flatMap(([path, methods]) =>
+		Object.entries(methods).map(([method, operation]): Row => ({ method, path, operation })),
+	);
+	const sections = document.tags.map(({ name }) => section(name, rows));
+	const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${document.info.title} API</title>
+<style>${raw(STYLE)}</style>
+</head>
+<body>
+<nav aria-label="Groups of operations">
+<strong>${document.info.title} API</strong>
+<ul>${document.tags.map(({ name }) => html`<li><a href="#${anchor(name)}">${name}</a></li>`)}</ul>
+<a href="/openapi.json">openapi.json</a>
+</nav>
+<main>
+<h1>${document.info.title} API</h1>
+<p>${document.info.description}</p>
+<pre>${document.servers.map(({ url }) => `export GATEWAY=${url}`).join("\n")}</pre>
+${sections}
+<h2 id="schemas">Schemas</h2>
+${Object.entries(document.components.schemas).map(
+	([name, schema]) =>
+		html`<details id="${anchor(name)}"><summary><code>${name}</code></summary>${json(schema)}</details>`,
+)}
+</main>
+</body>
+</html>
+`;
+	return String(page);
+}
+
+const anchor = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+
+const json = (value: unknown): Html => html`<pre>${JSON.stringify(value, undefined, 2)}</pre>`;
+
+const section = (tag: string, rows: readonly Row[]): Html =>
+	html`<section aria-labelledby="${anchor(tag)}"><h2 id="${anchor(tag)}">${tag}</h2>${rows
+		.filter(({ operation }) => operation.tags.includes(tag))
+		.map(article)}</section>`;
+
+function article({ method, path, operation }: Row): Html {
+	const { operationId, parameters = [], requestBody, responses, security, summary } = operation;
+	const [bodyType, body] = Object.entries(requestBody?.content ?? {})[0] ?? [];
+	const credentials = security.flatMap(Object.keys).join(", ");
+	return html`<article id="${operationId}">
+<h3><span class="method">${method.toUpperCase()}</span> <code>${path}</code></h3>
+<p>${summary}</p>
+<p>${credentials ? html`Credential: <code>${credentials}</code>` : "No credential"}</p>
+${parameters.length > 0 ? parameterTable(parameters) : ""}
+${bodyType ? html`<p>Body: ${contentOf(bodyType, body)}</p>` : ""}
+<p>Answers:</p>
+<ul>${Object.entries(responses).map(
+		([status, { content = {}, description }]) =>
+			html`<li>${status}: ${description} ${Object.entries(content).map(([type, answer]) => contentOf(type, answer))}</li>`,
+	)}</ul>
+<details><summary>Example</summary><pre>${curl({ method, path, type: bodyType, body, needsToken: credentials !== "" })}</pre></details>
+</article>`;
+}
+
+const parameterTable = (parameters: readonly Parameter[]): Html =>
+	html`<table><thead><tr><th scope="col">Parameter</th><th scope="col">In</th><th scope="col">Schema</th></tr></thead><tbody>${parameters.map(
+		({ name, in: place, required, schema }) =>
+			html`<tr><td><code>${name}</code>${required ? "" : " (optional)"}</td><td>${place}</td><td><code>${JSON.stringify(schema)}</code></td></tr>`,
+	)}</tbody></table>`;
+
+const REFERENCE = /^#\/components\/schemas\/(.+)$/;
+
+function contentOf(type: string, content: Content | undefined): Html {
+	const { $ref = "", description } = content?.schema ?? {};
+	const name = typeof $ref === "string" ? REFERENCE.exec($ref)?.[1] : undefined;
+	const schema = name === undefined ? description : html`<a href="#${anchor(name)}">${name}</a>`;
+	return html`<code>${type}</code> ${schema ?? ""} `;
+}
+
+interface Example {
+	method: string;
+	path: string;
+	type: string | undefined;
+	body: Content | undefined;
+	needsToken: boolean;
+}
+
+function curl({ method, path, type, body, needsToken }: Example): string {
+	return [
+		`curl -X ${method.toUpperCase()} "$GATEWAY${path}"`,
+		...(needsToken ? [`-H "authorization: Bearer $TOKEN"`] : []),
+		...(type === undefined ? [] : [`-H 'content-type: ${type}'`]),
+		...(body?.example === undefined ? [] : [`-d '${JSON.stringify(body.example).replaceAll("'", "'\\''")}'`]),
+	].join(" \\\n  ");
+}
