@@ -62,7 +62,8 @@ beforeAll(async () => {
 	server = runScript(CLI, ["serve", "--port", String(port), ...flags], {
 		env: {
 			ADMIN_TOKEN,
-			LIMITS: '{"daily_neurons":100000,"monthly_neurons":1000000,"requests_per_minute":{"Text Generation":1}}',
+			LIMITS:
+				'{"daily_neurons":100000,"monthly_neurons":1000000,"requests_per_minute":{"Text Generation":1}}',
 		},
 	});
 	expect(await server.until(/Open files|error/)).toContain("is ready");
