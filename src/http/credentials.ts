@@ -13,7 +13,8 @@ import { AiError } from "../core/errors.ts";
 
 /** Where a route takes a credential. */
 export interface CredentialLocation {
-	in: "header" | "query";
+	/** `protocol`: one of the subprotocols that a websocket offers; `name` is the text before the token, which is URL-encoded. */
+	in: "header" | "query" | "protocol";
 	name: string;
 	/** The text is `Bearer {token}`. Elsewhere it is the token alone. */
 	scheme?: "bearer";
@@ -35,6 +36,9 @@ export const GEMINI_KEYS: readonly CredentialLocation[] = [
 	{ in: "header", name: "x-goog-api-key" },
 	{ in: "query", name: "key" },
 ];
+
+/** A websocket of a browser has no headers. AI Gateway takes its token in a subprotocol with this name. */
+export const WEBSOCKET_PROTOCOL: CredentialLocation = { in: "protocol", name: "cf-aig-authorization." };
 
 export interface Access {
 	/**
@@ -102,8 +106,41 @@ export function credentialReader({ allowAnonymous, adminToken }: Access): Creden
 function textIn(request: HonoRequest, locations: readonly CredentialLocation[]): string | undefined {
 	for (const { in: place, name, scheme, requires } of locations) {
 		if (requires !== undefined && request.header(requires) === undefined) continue;
-		const text = place === "header" ? request.header(name) : request.query(name);
+		const text = textAt(request, place, name);
 		if (text !== undefined) return scheme ? text : `Bearer ${text}`;
 	}
 	return undefined;
 }
+
+function textAt(request: HonoRequest, place: CredentialLocation["in"], name: string): string | undefined {
+	switch (place) {
+		case "header":
+			return request.header(name);
+		case "query":
+			return request.query(name);
+		case "protocol":
+			return tokenIn(
+				offeredProtocols(request.raw).find((protocol) => protocol.startsWith(name)),
+				name,
+			);
+		default:
+			return place satisfies never;
+	}
+}
+
+function tokenIn(protocol: string | undefined, prefix: string): string | undefined {
+	try {
+		return protocol === undefined ? undefined : decodeURIComponent(protocol.slice(prefix.length));
+	} catch {
+		return undefined;
+	}
+}
+
+const offeredProtocols = ({ headers }: Request): string[] =>
+	(headers.get("sec-websocket-protocol") ?? "").split(",").map((protocol) => protocol.trim());
+
+/** The subprotocol that the reply to a handshake selects: the first that is not a token. A browser requires one if it offers some. */
+export const selectedProtocol = (request: Request): string | undefined =>
+	offeredProtocols(request).find(
+		(protocol) => protocol !== "" && !protocol.startsWith(WEBSOCKET_PROTOCOL.name),
+	);

@@ -7,6 +7,8 @@ import {
 	type CredentialLocation,
 	credentialReader,
 	GEMINI_KEYS,
+	selectedProtocol,
+	WEBSOCKET_PROTOCOL,
 } from "../../src/http/credentials.ts";
 
 const A = newTokenText("a");
@@ -47,5 +49,29 @@ describe("credentialReader", () => {
 		expect(accountIn({}, GEMINI_KEYS, `?key=${A}`)).toBe("a");
 		expect(accountIn({ key: A }, GEMINI_KEYS)).toBe("authentication");
 		expect(accountIn({}, [ANTHROPIC_KEY], `?x-api-key=${A}`)).toBe("authentication");
+	});
+
+	it.each([
+		["after another subprotocol", `ganglion, cf-aig-authorization.${A}`, "a"],
+		["URL-encoded", `cf-aig-authorization.${A.replace("_", "%5F")}`, "a"],
+		["with a broken escape", "cf-aig-authorization.%", "authentication"],
+		["without its prefix", A, "authentication"],
+	])("reads a token of a websocket's subprotocol: %s", (_, protocols, expected) => {
+		expect(accountIn({ "sec-websocket-protocol": protocols }, [AUTHORIZATION, WEBSOCKET_PROTOCOL])).toBe(
+			expected,
+		);
+	});
+});
+
+describe("selectedProtocol", () => {
+	it.each([
+		["ganglion, cf-aig-authorization.secret", "ganglion"],
+		["cf-aig-authorization.secret, chat", "chat"],
+		["cf-aig-authorization.secret", undefined],
+		[undefined, undefined],
+	])("never repeats the token: %s", (protocols, expected) => {
+		const headers = new Headers();
+		if (protocols !== undefined) headers.set("sec-websocket-protocol", protocols);
+		expect(selectedProtocol(new Request("http://gateway/", { headers }))).toBe(expected);
 	});
 });

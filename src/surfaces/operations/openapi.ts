@@ -214,9 +214,21 @@ function parametersOf(query: NonNullable<Route["query"]>): Parameter[] {
 const schemeOf = ({ name, scheme }: CredentialLocation): string => (scheme ? `${name}-${scheme}` : name);
 
 const securityOf = ({ in: location, name, scheme }: CredentialLocation): Json =>
-	scheme && name === "authorization"
-		? { type: "http", scheme }
-		: { type: "apiKey", in: location, name, ...(scheme && { description: 'The value is "Bearer {token}"' }) };
+	location === "protocol"
+		? {
+				type: "apiKey",
+				in: "header",
+				name: "sec-websocket-protocol",
+				description: `One of the subprotocols is "${name}{token}"`,
+			}
+		: scheme && name === "authorization"
+			? { type: "http", scheme }
+			: {
+					type: "apiKey",
+					in: location,
+					name,
+					...(scheme && { description: 'The value is "Bearer {token}"' }),
+				};
 
 /** Schemas of the document. A schema that several operations use is one component. */
 class Schemas {

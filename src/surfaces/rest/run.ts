@@ -14,6 +14,7 @@ import { liveDialect, nativeDialect } from "../../dialects/index.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { optionsInHeaders } from "../../gateways/options.ts";
 import { readInputs, readJson } from "../../http/body.ts";
+import { AUTHORIZATION, selectedProtocol, WEBSOCKET_PROTOCOL } from "../../http/credentials.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { v4Failure } from "../../http/failure-formats.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
@@ -89,6 +90,7 @@ export const runRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/ru
 		summary: "Runs a model over a websocket; the inputs are parameters of the address",
 		upgrades: true,
 		permission: "run",
+		credentials: [AUTHORIZATION, WEBSOCKET_PROTOCOL],
 		lazy: true,
 		handler: openSocket,
 	},
@@ -97,7 +99,10 @@ export const runRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/ru
 async function openSocket(c: Context, call: Call): Promise<Response> {
 	if (!isUpgrade(c.req.raw)) throw methodNotAllowed(c);
 	const model = pathParameter(c, "model");
-	return infer(c, call, { model, inputs: { fields: queryOf(c) }, dialect: liveDialect });
+	const response = await infer(c, call, { model, inputs: { fields: queryOf(c) }, dialect: liveDialect });
+	const protocol = selectedProtocol(c.req.raw);
+	if (protocol !== undefined) response.headers.set("sec-websocket-protocol", protocol);
+	return response;
 }
 
 async function runUniversal(c: Context, call: Call): Promise<Response> {
