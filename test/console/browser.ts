@@ -1,5 +1,6 @@
 /** Chromium for the tests, and what every page must hold: only the gateway's origin, and no message of an error. */
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, expect, inject } from "vitest";
 import { ADMIN_TOKEN } from "./gateways.ts";
@@ -95,4 +96,15 @@ export async function signIn({ page }: Tab, token: string): Promise<void> {
 	await page.getByLabel("Token").fill(token);
 	await page.getByRole("button", { name: "Sign in" }).click();
 	await page.getByRole("navigation").waitFor();
+}
+
+/**
+ * The folder of the screenshots. `CONSOLE_SHOTS=docs npm run test:console -- test/console/chat` updates the picture of
+ * `docs/console.md`.
+ */
+const SHOTS = process.env.CONSOLE_SHOTS;
+
+/** Saves what the window shows, if there is a folder for it. */
+export async function shoot(page: Page, name: string): Promise<void> {
+	if (SHOTS !== undefined) await page.screenshot({ path: join(SHOTS, `${name}.png`) });
 }

@@ -2,7 +2,7 @@
 import { encode } from "fast-png";
 import type { Page } from "playwright-core";
 import { describe, expect, inject, it } from "vitest";
-import { openSession } from "./browser.ts";
+import { openSession, shoot } from "./browser.ts";
 import type { EngineState } from "./engine.ts";
 import { ENGINE_MODEL } from "./gateways.ts";
 
@@ -35,6 +35,7 @@ describe("a chat", () => {
 				expect(text).toContain(name);
 			expect(text).toMatch(/Answered bysimulator/);
 			await page.getByText('You wrote: "Hello"').waitFor();
+			if (runtime === "dev") await shoot(page, "console");
 			await page.getByText("Copy as OpenAI SDK").click();
 			expect(await page.getByLabel("OpenAI SDK", { exact: true }).textContent()).toContain(
 				"client.chat.completions.create",

@@ -1,17 +1,13 @@
 /** What holds of every page: no serious fault of accessibility, no scrolling sideways at 360 px, and a small first script. */
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, inject, it } from "vitest";
-import { openSession, openTab, type Runtime } from "./browser.ts";
+import { openSession, openTab, type Runtime, shoot } from "./browser.ts";
 
 const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const NARROW = { width: 360, height: 740 };
 const MAX_FIRST_SCRIPT_BYTES = 150_000;
-/** The folder of the screenshots. Absent: there are none. */
-const SHOTS = process.env.CONSOLE_SHOTS;
-
 const CHAT = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const PAGES: readonly (readonly [title: string, path: string, part: string])[] = [
 	["playground", `/console/playground/${CHAT}`, "Message"],
@@ -39,10 +35,6 @@ async function faultsOf(page: Page): Promise<string[]> {
 	return violations
 		.filter(({ impact }) => impact === "serious" || impact === "critical")
 		.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
-}
-
-async function shoot(page: Page, name: string): Promise<void> {
-	if (SHOTS !== undefined) await page.screenshot({ path: join(SHOTS, `${name}.png`) });
 }
 
 describe.each(["dev", "serve"] satisfies Runtime[])("every page on npm run %s", (runtime) => {

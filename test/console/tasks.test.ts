@@ -81,6 +81,22 @@ describe("the playground", () => {
 		await tab.close();
 	});
 
+	it.each(["dev", "serve"] as const)("transcribes live on npm run %s", async (runtime) => {
+		const tab = await openSession(runtime, "/console/playground/@cf/deepgram/flux");
+		const { page } = tab;
+		await page.context().grantPermissions(["microphone"]);
+		await page.getByRole("button", { name: "Start" }).click();
+		await page
+			.getByRole("list", { name: "Transcript" })
+			.getByText(/speech/)
+			.first()
+			.waitFor();
+		await page.getByRole("button", { name: "Stop" }).click();
+		await page.getByRole("button", { name: "Start" }).waitFor();
+		expect(await page.getByRole("alert").count()).toBe(0);
+		await tab.close();
+	});
+
 	it("compares texts by their vectors", async () => {
 		const tab = await open("@cf/baai/bge-small-en-v1.5");
 		await tab.page.getByLabel("text (one per line)").fill("a red boat\na red car\nzebra");

@@ -8,6 +8,7 @@ import { Failure } from "../parts/failure.tsx";
 import { Loading } from "../parts/loading.tsx";
 import { Page } from "../parts/page.tsx";
 import { Chat } from "../playground/chat.tsx";
+import { Live } from "../playground/live.tsx";
 import { Task } from "../playground/task.tsx";
 import { useSession } from "../session/session.ts";
 
@@ -36,7 +37,7 @@ export default function Playground() {
 	);
 }
 
-/** Chat for a model that takes messages, else the form of its schema. */
+/** Chat for a model that takes messages, the microphone for one that takes samples, else the form of its schema. */
 function Runner({ model }: { model: ModelRow }) {
 	const { api } = useSession();
 	const schema = useLoad(
@@ -46,13 +47,12 @@ function Runner({ model }: { model: ModelRow }) {
 	);
 	return (
 		<Loading of={schema}>
-			{(loaded) =>
-				formsOf(loaded.input).some(({ properties }) => properties?.messages) ? (
-					<Chat model={model} />
-				) : (
-					<Task model={model} schema={loaded} />
-				)
-			}
+			{(loaded) => {
+				const forms = formsOf(loaded.input);
+				if (forms.some(({ properties }) => properties?.messages)) return <Chat model={model} />;
+				if (forms.some(({ required }) => required?.includes("sample_rate"))) return <Live model={model} />;
+				return <Task model={model} schema={loaded} />;
+			}}
 		</Loading>
 	);
 }
