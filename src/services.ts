@@ -15,6 +15,7 @@ import { GatewayLimits } from "./gateways/client/gateway-limits.ts";
 import { GatewayLogs } from "./gateways/client/gateway-logs.ts";
 import { Gateways } from "./gateways/client/gateways.ts";
 import { ResponseCaches } from "./gateways/client/response-caches.ts";
+import { StreamRuns } from "./gateways/client/stream-runs.ts";
 import type { Gateway } from "./gateways/durable/gateway.ts";
 import type { GatewayRegistry } from "./gateways/durable/registry.ts";
 import type { ResponseCache } from "./gateways/durable/response-cache.ts";
@@ -92,7 +93,7 @@ export function createPersistent(
 	const now = (): number => Date.now();
 	const background = new Background({ now, wait, waitUntil: keepAlive });
 	const { waitUntil } = background;
-	const { ACCOUNT, ASSETS, DIRECTORY, FLEET, GATEWAY, GATEWAYS, RESPONSE_CACHE } = bindings;
+	const { ACCOUNT, ASSETS, DIRECTORY, FLEET, GATEWAY, GATEWAYS, RESPONSE_CACHE, STREAM_RUN } = bindings;
 	// The configuration of a deployment may be older than these classes.
 	const missing = Object.entries(CLASSES).filter(
 		([name]) => !(bindings as Partial<Bindings>)[name as keyof Bindings],
@@ -149,6 +150,7 @@ export function createPersistent(
 			now,
 			failed: (cause) => logFailure(new AiError("ledgerUnavailable", undefined, { cause }), ""),
 		}),
+		streamRuns: new StreamRuns(STREAM_RUN),
 		health: new IsolateHealth({
 			now,
 			waitUntil,

@@ -130,6 +130,8 @@ export const FAILURES = {
 	noSuchGateway: gateway(2001, 400, "Please configure AI Gateway in the Cloudflare dashboard"),
 	/** A limit of the gateway, or of one of its dynamic routes. */
 	gatewayLimited: gateway(2003, 429, "Rate limited"),
+	/** The id of a stream to resume, or the number of its events, is none. */
+	malformedRun: gateway(2002, 500, "Invalid run id"),
 	invalidProvider: gateway(2008, 400, "Invalid provider"),
 	/** Guardrails of the gateway (`src/gateways/guardrails`). The run API has other codes and statuses than the providers' addresses. */
 	promptBlocked: gateway(2016, 424, "Prompt blocked due to security configurations"),

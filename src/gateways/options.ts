@@ -85,6 +85,7 @@ const FIELDS = {
 	backoff: ["cf-aig-backoff", Backoff],
 	customCost: ["cf-aig-custom-cost", z.preprocess(json, CustomCost)],
 	byokAlias: ["cf-aig-byok-alias", z.string().min(1).max(64)],
+	resumable: ["cf-aig-resumable", Flag],
 	otelTraceId: ["cf-aig-otel-trace-id", hexadecimal(32)],
 	otelParentSpanId: ["cf-aig-otel-parent-span-id", hexadecimal(16)],
 } as const satisfies Record<string, readonly [string, z.ZodType]>;

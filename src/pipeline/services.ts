@@ -9,6 +9,7 @@ import type { GatewayLimits } from "../gateways/client/gateway-limits.ts";
 import type { GatewayLogs } from "../gateways/client/gateway-logs.ts";
 import type { Gateways } from "../gateways/client/gateways.ts";
 import type { ResponseCaches } from "../gateways/client/response-caches.ts";
+import type { StreamRuns } from "../gateways/client/stream-runs.ts";
 import type { Catalog } from "../models/catalog.ts";
 import type { Pools } from "../pools/pools.ts";
 import type { ExchangeObserver } from "../telemetry/exchange-observer.ts";
@@ -46,6 +47,8 @@ export interface Services extends BackendServices {
 	deployedRoutes: DeployedRoutes;
 	/** The cached answers of the gateways. */
 	responseCaches: ResponseCaches;
+	/** Streams that can be resumed. */
+	streamRuns: StreamRuns;
 	/** The limits of the gateways. */
 	gatewayLimits: GatewayLimits;
 	/** They receive the events of every exchange: the ledger, the log, Analytics Engine. */

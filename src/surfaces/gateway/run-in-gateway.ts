@@ -11,6 +11,7 @@ import { logIdOf } from "../../gateways/log-id.ts";
 import { logObserver } from "../../gateways/logs/log-observer.ts";
 import type { GatewayOptions } from "../../gateways/options.ts";
 import { composed, type GatewayMiddleware, type GatewayStep, type StepPlan } from "../../gateways/request.ts";
+import { resumeMiddleware } from "../../gateways/resume/middleware.ts";
 import { retryMiddleware } from "../../gateways/retries.ts";
 import type { GatewaySettings } from "../../gateways/settings.ts";
 import { verifyCaller } from "../../http/authenticate.ts";
@@ -38,6 +39,7 @@ export interface PlanContext {
 
 /** In front of the steps, outermost first. */
 const middleware = (caller: Caller, services: Services): readonly GatewayMiddleware[] => [
+	resumeMiddleware(services),
 	cacheMiddleware(services),
 	guardrailMiddleware(guardModels(caller, services)),
 	retryMiddleware(services),

@@ -433,12 +433,6 @@ describe("features that are not available", () => {
 		});
 	});
 
-	it("runs to resume", async () => {
-		const response = await send("/ai-gateway/gateways/g/run/run-1/resume?from=0");
-		expect(response.status).toBe(404);
-		expect(await response.json()).toEqual({ error: "Request not found" });
-	});
-
 	it("AutoRAGs", async () => {
 		expect(await (await send("/autorag/rags")).json()).toEqual({ success: true, result: [] });
 		for (const path of ["search", "ai-search"]) {

@@ -1,0 +1,185 @@
+/**
+ * Reads a stream to its end, whether or not its caller still reads it, and copies its events to a run. The stream is read at the pace of
+ * its source. If it is larger than a run may be, the run is discarded, and the caller decides again.
+ */
+import { concat } from "../../media/bytes.ts";
+import { EventSplitter } from "../../streams/event-splitter.ts";
+import { PulledStream, type Source } from "../../streams/pulled-stream.ts";
+
+export interface RunWriter {
+	append(content: Uint8Array, events: number): Promise<void>;
+	finish(state: "ended" | "failed"): Promise<void>;
+	discard(): Promise<void>;
+}
+
+export interface Detached {
+	/** For the caller. Cancelling it does not cancel the source. */
+	body: ReadableStream<Uint8Array>;
+	/** Resolves when the source has ended and the run has all events. */
+	done: Promise<void>;
+}
+
+export interface DetachOptions {
+	run: RunWriter;
+	/** Of all events. */
+	maxBytes: number;
+	/** Fires when the caller disconnects. The runtime may drop the body without cancelling it. */
+	caller: AbortSignal;
+}
+
+/** Takes over `stream`. */
+export function detached(
+	stream: ReadableStream<Uint8Array>,
+	{ run, maxBytes, caller: signal }: DetachOptions,
+): Detached {
+	const caller = new CallerQueue();
+	const leave = (): void => void caller.cancel();
+	if (signal.aborted) leave();
+	signal.addEventListener("abort", leave, { once: true });
+	const source = PulledStream.sourceOf(stream);
+	const done = pump(source, caller, new RunCopy(run, maxBytes));
+	// The caller may use the signal for many requests.
+	const forget = (): void => signal.removeEventListener("abort", leave);
+	return { body: new PulledStream(caller), done: done.finally(forget) };
+}
+
+async function pump(source: Source<Uint8Array>, caller: CallerQueue, copy: RunCopy): Promise<void> {
+	try {
+		for (let piece = await source.pull(); piece; piece = await source.pull()) {
+			caller.push(piece);
+			copy.push(piece);
+			if (!copy.isDiscarded) continue;
+			// Nothing can resume the stream, so it is useful only to its caller.
+			await caller.drained();
+			if (!caller.isGone) continue;
+			await source.cancel(new DOMException("The caller disconnected", "AbortError"));
+			return;
+		}
+		caller.end();
+		await copy.finish("ended");
+	} catch (error) {
+		caller.fail(error);
+		await copy.finish("failed");
+	}
+}
+
+/** The pieces that the caller has not read yet. */
+class CallerQueue implements Source<Uint8Array> {
+	#pieces: Uint8Array[] = [];
+	#end: { error?: unknown } | undefined;
+	#pulled: PromiseWithResolvers<Uint8Array | undefined> | undefined;
+	#drained: PromiseWithResolvers<void> | undefined;
+	isGone = false;
+
+	push(piece: Uint8Array): void {
+		if (this.isGone) return;
+		const pulled = this.#pulled;
+		this.#pulled = undefined;
+		if (pulled) pulled.resolve(piece);
+		else this.#pieces.push(piece);
+	}
+
+	end(): void {
+		this.#end = {};
+		this.#pulled?.resolve(undefined);
+	}
+
+	fail(error: unknown): void {
+		this.#end = { error };
+		this.#pulled?.reject(error);
+	}
+
+	/** Resolves when the caller waits for a piece, or is gone. */
+	async drained(): Promise<void> {
+		if (this.isGone || this.#pulled) return;
+		this.#drained ??= Promise.withResolvers();
+		await this.#drained.promise;
+	}
+
+	pull(): Promise<Uint8Array | undefined> {
+		const piece = this.#pieces.shift();
+		if (piece) return Promise.resolve(piece);
+		if (this.#end) return "error" in this.#end ? Promise.reject(this.#end.error) : Promise.resolve(undefined);
+		this.#pulled = Promise.withResolvers();
+		this.#signalDrained();
+		return this.#pulled.promise;
+	}
+
+	async cancel(): Promise<void> {
+		this.isGone = true;
+		this.#pieces = [];
+		this.#signalDrained();
+	}
+
+	#signalDrained(): void {
+		this.#drained?.resolve();
+		this.#drained = undefined;
+	}
+}
+
+/** Sends the events to the run, one call at a time. Events that arrive during a call are in the next one. */
+class RunCopy {
+	readonly #run: RunWriter;
+	readonly #maxBytes: number;
+	readonly #splitter = new EventSplitter();
+	#bytes = 0;
+	#unsent: Uint8Array[] = [];
+	#unsentEvents = 0;
+	#sending: Promise<void> | undefined;
+	isDiscarded = false;
+
+	constructor(run: RunWriter, maxBytes: number) {
+		this.#run = run;
+		this.#maxBytes = maxBytes;
+	}
+
+	push(piece: Uint8Array): void {
+		if (this.isDiscarded) return;
+		this.#bytes += piece.length;
+		if (this.#bytes > this.#maxBytes) {
+			this.#discard();
+			return;
+		}
+		// The reader of the piece may transfer its buffer.
+		const { bytes, ends } = this.#splitter.push(piece.slice());
+		if (ends.length === 0) return;
+		this.#unsent.push(bytes);
+		this.#unsentEvents += ends.length;
+		this.#sending ??= this.#send();
+	}
+
+	/** Resolves when the run has all events. Never rejects. */
+	async finish(state: "ended" | "failed"): Promise<void> {
+		await this.#sending;
+		if (this.isDiscarded) return;
+		const remainder = this.#splitter.takeRemainder();
+		try {
+			if (remainder.length > 0) await this.#run.append(remainder, 0);
+			await this.#run.finish(state);
+		} catch {
+			this.#discard();
+		}
+	}
+
+	async #send(): Promise<void> {
+		try {
+			while (this.#unsent.length > 0 && !this.isDiscarded) {
+				const content = concat(this.#unsent);
+				const events = this.#unsentEvents;
+				this.#unsent = [];
+				this.#unsentEvents = 0;
+				await this.#run.append(content, events);
+			}
+		} catch {
+			this.#discard();
+		}
+		this.#sending = undefined;
+	}
+
+	/** An incomplete run must not be resumed. */
+	#discard(): void {
+		this.isDiscarded = true;
+		this.#unsent = [];
+		void this.#run.discard().catch(() => {});
+	}
+}

@@ -1,0 +1,59 @@
+/**
+ * Makes the stream of an answer resumable, if the caller requests it with `cf-aig-resumable`. From its first event on, the stream goes on
+ * when the caller disconnects, and is charged as complete. `cf-aig-run-id` names it.
+ */
+import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
+import type { NewRun, StreamRuns } from "../client/stream-runs.ts";
+import type { GatewayMiddleware, GatewayRequest } from "../request.ts";
+import { detached } from "./detached-stream.ts";
+
+/** Streams above this size cannot be resumed. */
+const MAX_RUN_BYTES = 8 * 1024 * 1024;
+
+export interface ResumeServices {
+	streamRuns: StreamRuns;
+	waitUntil(promise: Promise<unknown>): void;
+}
+
+export const resumeMiddleware =
+	({ streamRuns, waitUntil }: ResumeServices): GatewayMiddleware =>
+	async (request, next) => {
+		const { signal: caller, step, exchange } = request;
+		if (!step.options.resumable) return next(request);
+		const generation = new AbortController();
+		const abort = (): void => generation.abort(caller.reason);
+		if (caller.aborted) abort();
+		caller.addEventListener("abort", abort);
+		const response = await next({ ...request, signal: generation.signal });
+		const contentType = response.headers.get("content-type") ?? "";
+		if (!response.ok || !response.body || !contentType.startsWith(SSE_CONTENT_TYPE)) return response;
+		const run = await begin(streamRuns, contentType, request);
+		if (!run) return response;
+		// From here on the run has the events, also if the caller is gone.
+		caller.removeEventListener("abort", abort);
+		const { body, done } = detached(response.body, {
+			run: run.calls,
+			maxBytes: MAX_RUN_BYTES,
+			caller,
+		});
+		exchange.reportAfter(done);
+		waitUntil(done);
+		const resumable = new Response(body, response);
+		resumable.headers.set("cf-aig-run-id", run.id);
+		return resumable;
+	};
+
+/** `undefined`: the object cannot be called, so the stream is sent without an id. */
+async function begin(
+	runs: StreamRuns,
+	contentType: string,
+	{ account, settings }: GatewayRequest,
+): Promise<NewRun | undefined> {
+	const run = runs.create();
+	try {
+		await run.calls.begin({ account, gateway: settings.id, contentType });
+		return run;
+	} catch {
+		return undefined;
+	}
+}

@@ -1,0 +1,123 @@
+import { describe, expect, it } from "vitest";
+import { detached } from "../../../src/gateways/resume/detached-stream.ts";
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+function setUp({
+	maxBytes = 1_000,
+	append = async () => {},
+}: {
+	maxBytes?: number;
+	append?: () => Promise<void>;
+} = {}) {
+	let control!: ReadableStreamDefaultController<Uint8Array>;
+	const cancelled = Promise.withResolvers<unknown>();
+	const source = new ReadableStream<Uint8Array>({
+		start: (controller) => {
+			control = controller;
+		},
+		cancel: (reason) => cancelled.resolve(reason),
+	});
+	const log: string[] = [];
+	const run = {
+		append: async (content: Uint8Array, events: number) => {
+			await append();
+			log.push(`${events} ${new TextDecoder().decode(content)}`);
+		},
+		finish: async (state: string) => void log.push(state),
+		discard: async () => void log.push("discarded"),
+	};
+	const caller = new AbortController();
+	return {
+		control,
+		cancelled: cancelled.promise,
+		log,
+		caller,
+		...detached(source, { run, maxBytes, caller: caller.signal }),
+	};
+}
+
+describe("a detached stream", () => {
+	it("copies complete events, and sends all bytes to the caller", async () => {
+		const { control, body, done, log } = setUp();
+		const text = new Response(body).text();
+		for (const piece of ["data: 1\n", "\ndata: 2\n\nda", "ta: 3\n\n", "data: cut"])
+			control.enqueue(bytes(piece));
+		control.close();
+		expect(await text).toBe("data: 1\n\ndata: 2\n\ndata: 3\n\ndata: cut");
+		await done;
+		const events = log.slice(0, -2).map((line) => line.split(" ", 1)[0]);
+		expect(events.reduce((sum, count) => sum + Number(count), 0)).toBe(3);
+		expect(log.slice(-2)).toEqual(["0 data: cut", "ended"]);
+		expect(
+			log
+				.slice(0, -1)
+				.map((line) => line.slice(2))
+				.join(""),
+		).toBe("data: 1\n\ndata: 2\n\ndata: 3\n\ndata: cut");
+	});
+
+	it.each([
+		["cancels its body", async (body: ReadableStream, _: AbortController) => body.cancel()],
+		["disconnects", async (_: ReadableStream, caller: AbortController) => caller.abort()],
+	])("goes on when the caller %s", async (_, leave) => {
+		const { control, body, caller, done, log } = setUp();
+		control.enqueue(bytes("data: 1\n\n"));
+		await leave(body, caller);
+		control.enqueue(bytes("data: 2\n\n"));
+		control.close();
+		await done;
+		expect(log.join("|")).toContain("data: 2");
+		expect(log.at(-1)).toBe("ended");
+	});
+
+	it("is read although the caller does not read", async () => {
+		const { control, done, log } = setUp();
+		for (let nth = 0; nth < 10; nth++) control.enqueue(bytes(`data: ${nth}\n\n`));
+		control.close();
+		await done;
+		expect(log.at(-1)).toBe("ended");
+	});
+
+	it("sends a failure to the caller and to the run", async () => {
+		const { control, body, done, log } = setUp();
+		const text = new Response(body).text();
+		control.error(new Error("broken"));
+		await expect(text).rejects.toThrow("broken");
+		await done;
+		expect(log).toEqual(["failed"]);
+	});
+
+	it("discards a run above the limit, and then follows the caller", async () => {
+		const { control, body, cancelled, done, log } = setUp({ maxBytes: 20 });
+		const reader = body.getReader();
+		control.enqueue(bytes("data: 1\n\n"));
+		control.enqueue(bytes("data: 2222222\n\n"));
+		control.enqueue(bytes("data: 3\n\n"));
+		const read = async () => new TextDecoder().decode((await reader.read()).value);
+		expect([await read(), await read(), await read()]).toEqual([
+			"data: 1\n\n",
+			"data: 2222222\n\n",
+			"data: 3\n\n",
+		]);
+		await reader.cancel();
+		expect(await cancelled).toMatchObject({ name: "AbortError" });
+		await done;
+		expect(log).toContain("discarded");
+		expect(log).not.toContain("ended");
+	});
+
+	it("discards a run that cannot be written, and serves the caller", async () => {
+		const { control, body, done, log } = setUp({
+			append: async () => {
+				throw new Error("object broken");
+			},
+		});
+		const text = new Response(body).text();
+		for (let nth = 0; nth < 3; nth++) control.enqueue(bytes(`data: ${nth}\n\n`));
+		control.close();
+		expect(await text).toBe("data: 0\n\ndata: 1\n\ndata: 2\n\n");
+		await done;
+		expect(log).toEqual(["discarded"]);
+	});
+});
