@@ -138,6 +138,9 @@ export const FAILURES = {
 	responseBlocked: gateway(2017, 424, "Response blocked due to security configurations"),
 	runPromptBlocked: gateway(2017, 422, "Prompt blocked due to security configurations"),
 	runResponseBlocked: gateway(2017, 422, "Response blocked due to security configurations"),
+	/** Data-loss prevention (`src/gateways/dlp`). */
+	requestLeak: gateway(2029, 400, "Request content blocked due to DLP policy violations"),
+	responseLeak: gateway(2030, 400, "Response content blocked due to DLP policy violations"),
 	guardrailsUnavailable: gateway(7013, 503, "Guardrails are unavailable"),
 	/** A provider refuses the key that the operator has set. */
 	providerKeyRefused: gateway(2009, 401, "Unauthorized"),

@@ -2,6 +2,7 @@
  * One request to a gateway, from its arrival to the end of its answer. The middleware and the steps report facts to it; its
  * observers receive them once, when the answer has ended.
  */
+import type { DlpReport } from "./dlp/findings.ts";
 import type { GuardrailResult } from "./guardrails/decision.ts";
 import type { GatewayOptions } from "./options.ts";
 
@@ -35,6 +36,8 @@ export interface GatewayFacts {
 	attempts?: number;
 	/** The evaluations of prompt and answer, in their order. */
 	guardrails?: readonly GuardrailResult[];
+	/** The findings of data-loss prevention. */
+	dlp?: DlpReport;
 }
 
 export interface GatewayEnd extends GatewayFacts {

@@ -3,6 +3,7 @@
  * `resources/ai-gateway`). Times are in seconds unless a field names another unit. Unknown fields are kept.
  */
 import * as z from "zod";
+import { PROFILES } from "./dlp/profiles.ts";
 
 const GATEWAY_ID = /^[a-z0-9_-]{1,64}$/i;
 /** The gateway of requests that name none. It exists without being created. */
@@ -37,16 +38,18 @@ const SpendRule = z.looseObject({
 export type SpendRule = z.infer<typeof SpendRule>;
 
 const DlpAction = z.enum(["FLAG", "BLOCK"]);
+/** A profile that does not exist would protect nothing. */
+const Profiles = z.array(z.enum(Object.keys(PROFILES)));
 const DlpPolicy = z.looseObject({
 	id: z.string(),
 	enabled: z.boolean(),
 	action: DlpAction,
 	check: z.array(z.enum(["REQUEST", "RESPONSE"])),
-	profiles: z.array(z.string()),
+	profiles: Profiles,
 });
 const Dlp = z.union([
 	z.looseObject({ enabled: z.boolean(), policies: z.array(DlpPolicy) }),
-	z.looseObject({ enabled: z.boolean(), action: DlpAction, profiles: z.array(z.string()) }),
+	z.looseObject({ enabled: z.boolean(), action: DlpAction, profiles: Profiles }),
 ]);
 
 const OtelTarget = z.looseObject({

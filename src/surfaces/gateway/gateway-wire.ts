@@ -28,12 +28,12 @@ import {
 import { toRpcError } from "../../http/rpc-error.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
-import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import { V1 } from "../bases.ts";
 import { headersOf, readSteps, runSteps, type Step, Steps, type StepsContext } from "./gateway.ts";
 import { gatewayFailure } from "./gateway-failure.ts";
 import { changeLog, type LogName, readLog } from "./log-access.ts";
 import { LogPatchBody, logJson, patchOf } from "./log-json.ts";
+import { EVENTS, resumeStream } from "./resume.ts";
 
 /** Its top-level domain is reserved and never resolves (RFC 2606). */
 const UNREACHABLE_ORIGIN = "https://ganglion.invalid";
@@ -44,8 +44,6 @@ export type WireBindings = { caller: Caller; origin?: string };
 /** The v4 envelope, and AI Gateway's format for its own failures. */
 export const gatewayPlaneFailure: FailureFormat = (error, requestId) =>
 	error.failure.plane === "gateway" ? gatewayFailure(error, requestId) : failureEnvelope(error, requestId);
-
-const EVENTS = { type: SSE_CONTENT_TYPE };
 
 /** Below `/v1`: the universal address, and one for each provider. Callers may omit the universal address's trailing slash. */
 const ADDRESSES: readonly RouteDeclaration[] = [
@@ -187,16 +185,6 @@ function requireOwnAccount(c: Context, { caller }: Call): Context {
 
 function runUniversal(c: Context, call: Call): Promise<Response> {
 	return answerSteps(c, call, async () => readSteps(await readJson(c.req.raw, call.services.limits)));
-}
-
-/** The events of a stream from the index `from` on. A stream of another account is not found. */
-async function resumeStream(c: Context, { caller, services }: Call): Promise<Response> {
-	const from = c.req.query("from") ?? "0";
-	if (!/^\d{1,9}$/.test(from)) throw new AiError("malformedRun");
-	const owner = { account: caller.account, gateway: pathParameter(c, "gateway") };
-	const resumed = await services.streamRuns.resume(pathParameter(c, "run"), Number(from), owner);
-	if (resumed === "malformed") throw new AiError("malformedRun");
-	return resumed ?? Response.json({ error: "Request not found" }, { status: 404 });
 }
 
 function showUrl(c: Context<{ Bindings: WireBindings }>, { caller, services }: Call): Response {

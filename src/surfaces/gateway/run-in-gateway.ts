@@ -5,6 +5,7 @@
 import { AiError, toAiError } from "../../core/errors.ts";
 import { AnswerEnd, type EndObserver } from "../../gateways/answer-end.ts";
 import { cacheMiddleware } from "../../gateways/cache/middleware.ts";
+import { DLP_HEADER, dlpMiddleware } from "../../gateways/dlp/middleware.ts";
 import type { GatewayExchange } from "../../gateways/exchange.ts";
 import { guardrailMiddleware } from "../../gateways/guardrails/middleware.ts";
 import { logIdOf } from "../../gateways/log-id.ts";
@@ -41,6 +42,7 @@ export interface PlanContext {
 const middleware = (caller: Caller, services: Services): readonly GatewayMiddleware[] => [
 	resumeMiddleware(services),
 	cacheMiddleware(services),
+	dlpMiddleware,
 	guardrailMiddleware(guardModels(caller, services)),
 	retryMiddleware(services),
 ];
@@ -98,6 +100,7 @@ function withHeaders(response: Response, exchange: GatewayExchange, step: Gatewa
 		headers.set("cf-aig-provider", step.provider);
 		headers.set("cf-aig-model", encodeURI(step.model));
 	}
+	if (exchange.facts.dlp) headers.set(DLP_HEADER, JSON.stringify(exchange.facts.dlp));
 	if (!headers.has("cf-aig-cache-status")) headers.set("cf-aig-cache-status", "MISS");
 	return response;
 }

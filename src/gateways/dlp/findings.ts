@@ -1,0 +1,72 @@
+/** Which profiles of a gateway's rules a text matches, and what follows. */
+import type { GatewaySettings } from "../settings.ts";
+import { contains, PROFILES } from "./profiles.ts";
+
+export type DlpCheck = "REQUEST" | "RESPONSE";
+export type DlpAction = "FLAG" | "BLOCK";
+
+export interface DlpPolicy {
+	/** Absent for the short form of the setting. */
+	id?: string;
+	action: DlpAction;
+	check: readonly DlpCheck[];
+	profiles: readonly string[];
+}
+
+/** The value of the header `cf-aig-dlp`. */
+export interface DlpReport {
+	findings: DlpFinding[];
+	action: DlpAction;
+}
+
+export interface DlpFinding {
+	profile: { context: Record<string, never>; entry_ids: string[]; profile_id: string };
+	policy_ids: string[];
+	check: DlpCheck;
+}
+
+/** The policies that are enabled. The short form of the setting checks requests only. */
+export function policiesOf({ dlp }: Pick<GatewaySettings, "dlp">): DlpPolicy[] {
+	if (!dlp?.enabled) return [];
+	if (isLong(dlp)) return dlp.policies.filter(({ enabled }) => enabled);
+	return [{ action: dlp.action, check: ["REQUEST"], profiles: dlp.profiles }];
+}
+
+type DlpSetting = NonNullable<GatewaySettings["dlp"]>;
+
+const isLong = (dlp: DlpSetting): dlp is Extract<DlpSetting, { policies: unknown }> =>
+	Array.isArray(dlp.policies);
+
+/** `undefined`: no profile matches. The settings have no profile that does not exist. */
+export function findingsOf(
+	texts: readonly string[],
+	check: DlpCheck,
+	policies: readonly DlpPolicy[],
+): DlpReport | undefined {
+	const applying = policies.filter((policy) => policy.check.includes(check));
+	const names = new Set(applying.flatMap(({ profiles }) => profiles));
+	const matched = [...names].filter((name) => {
+		const profile = Object.hasOwn(PROFILES, name) ? PROFILES[name] : undefined;
+		return profile && texts.some((text) => contains(text, profile));
+	});
+	if (matched.length === 0) return undefined;
+	const blocks = applying.some(
+		({ action, profiles }) => action === "BLOCK" && profiles.some((name) => matched.includes(name)),
+	);
+	return {
+		findings: matched.map((name) => ({
+			profile: { context: {}, entry_ids: [], profile_id: name },
+			policy_ids: applying.flatMap(({ id, profiles }) =>
+				id !== undefined && profiles.includes(name) ? [id] : [],
+			),
+			check,
+		})),
+		action: blocks ? "BLOCK" : "FLAG",
+	};
+}
+
+/** The findings of a request and its answer. */
+export const merged = (first: DlpReport | undefined, second: DlpReport): DlpReport => ({
+	findings: [...(first?.findings ?? []), ...second.findings],
+	action: first?.action === "BLOCK" ? "BLOCK" : second.action,
+});

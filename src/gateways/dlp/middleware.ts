@@ -1,0 +1,53 @@
+/**
+ * Searches the inputs and the answer of a step for data that must not leave: the profiles of the gateway's `dlp` setting. A finding is
+ * reported, and refused if a policy blocks it. An answer that is checked is buffered, also a stream. The header `cf-aig-dlp`
+ * has the findings; the surface adds it to a refusal.
+ */
+import { AiError } from "../../core/errors.ts";
+import type { GatewayMiddleware, GatewayRequest } from "../request.ts";
+import { bufferedBody } from "../scanning/buffered.ts";
+import { requestTexts, responseTexts } from "../scanning/texts.ts";
+import { type DlpCheck, type DlpPolicy, findingsOf, merged, policiesOf } from "./findings.ts";
+
+export const DLP_HEADER = "cf-aig-dlp";
+
+export const dlpMiddleware: GatewayMiddleware = async (request, next) => {
+	const policies = policiesOf(request.settings);
+	const checks = (check: DlpCheck): boolean => policies.some((policy) => policy.check.includes(check));
+	if (policies.length === 0) return next(request);
+	if (checks("REQUEST")) scan(requestTexts(request.step.body), { check: "REQUEST", policies, request });
+	const response = await next(request);
+	if (!checks("RESPONSE") || !response.ok || !response.body) return withReport(response, request);
+	const bytes = await bufferedBody(response);
+	// An answer that cannot be checked must not pass a policy that blocks.
+	const isBlocking = policies.some(({ action, check }) => action === "BLOCK" && check.includes("RESPONSE"));
+	if (!bytes && isBlocking) throw new AiError("responseLeak");
+	if (!bytes) throw new AiError("requestTooLarge", "The answer is too large for data-loss prevention");
+	const contentType = response.headers.get("content-type") ?? "";
+	scan(responseTexts(contentType, bytes), { check: "RESPONSE", policies, request });
+	return withReport(new Response(bytes, response), request);
+};
+
+/** The header of a flagged answer is cached with it. */
+function withReport(response: Response, { exchange }: GatewayRequest): Response {
+	const { dlp } = exchange.facts;
+	// A socket has no copy.
+	if (!dlp || !response.ok) return response;
+	const reported = new Response(response.body, response);
+	reported.headers.set(DLP_HEADER, JSON.stringify(dlp));
+	return reported;
+}
+
+interface ScanContext {
+	check: DlpCheck;
+	policies: readonly DlpPolicy[];
+	request: GatewayRequest;
+}
+
+/** Throws if a policy blocks a finding. */
+function scan(texts: readonly string[], { check, policies, request: { exchange } }: ScanContext): void {
+	const report = findingsOf(texts, check, policies);
+	if (!report) return;
+	exchange.report({ dlp: merged(exchange.facts.dlp, report) });
+	if (report.action === "BLOCK") throw new AiError(check === "REQUEST" ? "requestLeak" : "responseLeak");
+}

@@ -1,0 +1,16 @@
+import type { Context } from "hono";
+import { AiError } from "../../core/errors.ts";
+import { type Call, type Payload, pathParameter } from "../../http/route.ts";
+import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
+
+export const EVENTS: Payload = { type: SSE_CONTENT_TYPE };
+
+/** The events of a stream from the index `from` on. A stream of another account is not found. */
+export async function resumeStream(c: Context, { caller, services }: Call): Promise<Response> {
+	const from = c.req.query("from") ?? "0";
+	if (!/^\d{1,9}$/.test(from)) throw new AiError("malformedRun");
+	const owner = { account: caller.account, gateway: pathParameter(c, "gateway") };
+	const resumed = await services.streamRuns.resume(pathParameter(c, "run"), Number(from), owner);
+	if (resumed === "malformed") throw new AiError("malformedRun");
+	return resumed ?? Response.json({ error: "Request not found" }, { status: 404 });
+}
