@@ -56,7 +56,7 @@ export class ReplayTrimmer {
 				if (!added && !begins) continue;
 				fresh.tool_calls ??= [];
 				fresh.tool_calls.push({
-					index: repeated.begun ? this.#transcript.indexOf(call.index) : call.index,
+					index: this.#transcript.indexOf(call.index),
 					...(begins && { id: call.start?.id, type: "function" }),
 					function: { ...(begins && { name: call.start?.name }), arguments: added },
 				});

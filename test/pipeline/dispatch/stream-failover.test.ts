@@ -201,6 +201,15 @@ describe("a stream that is cut", () => {
 		]);
 	});
 
+	it("names the last engine that sent a part of it", async () => {
+		const { served, text, error } = await ask({
+			replies: { a: cutAfter(3), b: cutAfter(5), c: status(500) },
+		});
+		expect(error).toBeDefined();
+		expect(text).toBe(WORDS.slice(0, 5).join(""));
+		expect(served).toMatchObject({ backend: "b", model: "b-model", attempts: 3 });
+	});
+
 	it("errors with the wait that the engine asked for", async () => {
 		const text = { candidates: [{ content: { role: "model", parts: [{ text: "w0 " }] } }] };
 		const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "7s" }];
