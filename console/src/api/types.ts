@@ -84,20 +84,7 @@ export interface Explanation {
 	total_ms?: number;
 	price?: { source: string; rows: { unit: string; neurons: number }[]; note?: string };
 	estimate?: { neurons: number; input_tokens: number; output_tokens: number; output_open: boolean };
-	limits?: {
-		rates: { key: string; per_minute: number; used: number; room: number }[];
-		budgets: Budget[];
-	};
 	refused: { step: string; code: number; status: number; message: string }[];
-}
-
-export interface Budget {
-	key: string;
-	period?: string;
-	neurons: number;
-	spent: number;
-	reserved: number;
-	room: number;
 }
 
 export interface ExplainedTarget {
