@@ -14,6 +14,7 @@ import { DeployedRoutes } from "./gateways/client/deployed-routes.ts";
 import { GatewayLimits } from "./gateways/client/gateway-limits.ts";
 import { GatewayLogs } from "./gateways/client/gateway-logs.ts";
 import { Gateways } from "./gateways/client/gateways.ts";
+import { OtelExporter } from "./gateways/client/otel-exporter.ts";
 import { ResponseCaches } from "./gateways/client/response-caches.ts";
 import { StreamRuns } from "./gateways/client/stream-runs.ts";
 import type { Gateway } from "./gateways/durable/gateway.ts";
@@ -144,6 +145,11 @@ export function createPersistent(
 			wait,
 			waitUntil,
 			failed: (cause) => logFailure(new AiError("ledgerUnavailable", undefined, { cause }), ""),
+		}),
+		otelExporter: new OtelExporter({
+			fetch: (input, init) => fetch(input, init),
+			waitUntil,
+			failed: (cause) => logFailure(new AiError("upstreamUnavailable", undefined, { cause }), ""),
 		}),
 		responseCaches: new ResponseCaches({
 			object: (name) => RESPONSE_CACHE.getByName(name),

@@ -132,6 +132,8 @@ export const FAILURES = {
 	gatewayLimited: gateway(2003, 429, "Rate limited"),
 	/** The id of a stream to resume, or the number of its events, is none. */
 	malformedRun: gateway(2002, 500, "Invalid run id"),
+	/** A spend rule of the gateway. The description names it. */
+	spendLimited: gateway(2045, 429, "Spend limit exceeded"),
 	invalidProvider: gateway(2008, 400, "Invalid provider"),
 	/** Guardrails of the gateway (`src/gateways/guardrails`). The run API has other codes and statuses than the providers' addresses. */
 	promptBlocked: gateway(2016, 424, "Prompt blocked due to security configurations"),

@@ -8,6 +8,7 @@ import type { DeployedRoutes } from "../gateways/client/deployed-routes.ts";
 import type { GatewayLimits } from "../gateways/client/gateway-limits.ts";
 import type { GatewayLogs } from "../gateways/client/gateway-logs.ts";
 import type { Gateways } from "../gateways/client/gateways.ts";
+import type { OtelExporter } from "../gateways/client/otel-exporter.ts";
 import type { ResponseCaches } from "../gateways/client/response-caches.ts";
 import type { StreamRuns } from "../gateways/client/stream-runs.ts";
 import type { Catalog } from "../models/catalog.ts";
@@ -43,6 +44,8 @@ export interface Services extends BackendServices {
 	/** The accounts' gateways. */
 	gateways: Gateways;
 	gatewayLogs: GatewayLogs;
+	/** Sends spans to the gateways' collectors. */
+	otelExporter: OtelExporter;
 	/** The dynamic routes of the gateways. */
 	deployedRoutes: DeployedRoutes;
 	/** The cached answers of the gateways. */

@@ -33,6 +33,8 @@ describe("AiError", () => {
 			forbidden: _f,
 			invalidGatewayRequest: _i,
 			noWebsocket: _w,
+			runPromptBlocked: _p,
+			runResponseBlocked: _r,
 			...others
 		} = FAILURES;
 		const codes = Object.values(others).map(({ code, plane }) => `${plane} ${code}`);

@@ -59,7 +59,7 @@ function rowOf(
 		request_size: sent?.size ?? null,
 		response_size: response?.size ?? null,
 		user_agent: null,
-		dlp_action: null,
+		dlp_action: end.dlp?.action ?? null,
 		authentication: settings.authentication ? 1 : 0,
 		wholesale: 0,
 		compatibility_mode: step?.provider === "compat" ? 1 : 0,

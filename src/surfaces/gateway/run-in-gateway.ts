@@ -8,6 +8,7 @@ import { cacheMiddleware } from "../../gateways/cache/middleware.ts";
 import { DLP_HEADER, dlpMiddleware } from "../../gateways/dlp/middleware.ts";
 import type { GatewayExchange } from "../../gateways/exchange.ts";
 import { guardrailMiddleware } from "../../gateways/guardrails/middleware.ts";
+import { limitMiddleware, spendObserver } from "../../gateways/limits.ts";
 import { logIdOf } from "../../gateways/log-id.ts";
 import { logObserver } from "../../gateways/logs/log-observer.ts";
 import type { GatewayOptions } from "../../gateways/options.ts";
@@ -42,13 +43,18 @@ export interface PlanContext {
 const middleware = (caller: Caller, services: Services): readonly GatewayMiddleware[] => [
 	resumeMiddleware(services),
 	cacheMiddleware(services),
+	limitMiddleware(services),
 	dlpMiddleware,
 	guardrailMiddleware(guardModels(caller, services)),
 	retryMiddleware(services),
 ];
 
 /** They receive the end of every request. */
-const endObservers = ({ gatewayLogs }: Services): readonly EndObserver[] => [logObserver(gatewayLogs)];
+const endObservers = (services: Services): readonly EndObserver[] => [
+	logObserver(services.gatewayLogs),
+	spendObserver(services),
+	services.otelExporter.observe,
+];
 
 /**
  * The response is the answer to the last step of the plan, also if that failed, or the failure of the plan. Throws 2001 for an unknown

@@ -1,0 +1,88 @@
+/**
+ * A request as a span of OpenTelemetry, in OTLP/JSON (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding): ids are hexadecimal, and 64-bit
+ * numbers are text. The attributes are AI Gateway's.
+ */
+import type { EndedRequest } from "../answer-end.ts";
+import { collectsPayload } from "../logs/collection.ts";
+import { costOf } from "../logs/cost.ts";
+import { requestBody } from "../logs/payload.ts";
+
+type Value = string | number | boolean;
+type AttributeValue =
+	| { stringValue: string }
+	| { intValue: string }
+	| { doubleValue: number }
+	| { boolValue: boolean };
+
+const SERVICE = "ganglion";
+const SPAN_KIND_CLIENT = 3;
+const STATUS_OK = 1;
+const STATUS_ERROR = 2;
+const NANOSECONDS = 1_000_000n;
+
+/** The body of a request to `/v1/traces`. */
+export function otlpTraces(request: EndedRequest): object {
+	const { exchange, end, failed, options } = request;
+	const hex = exchange.id.replaceAll("-", "");
+	const { status = 500 } = end;
+	const span = {
+		traceId: (options.otelTraceId ?? hex).toLowerCase(),
+		spanId: hex.slice(-16),
+		...(options.otelParentSpanId !== undefined && { parentSpanId: options.otelParentSpanId.toLowerCase() }),
+		name: `chat ${modelOf(request)}`.trim(),
+		kind: SPAN_KIND_CLIENT,
+		startTimeUnixNano: nanoseconds(exchange.startedAt),
+		endTimeUnixNano: nanoseconds(exchange.startedAt + end.durationMs),
+		attributes: attributesOf(attributes(request, status)),
+		status: { code: status < 400 && !failed ? STATUS_OK : STATUS_ERROR },
+	};
+	return {
+		resourceSpans: [
+			{
+				resource: { attributes: attributesOf({ "service.name": SERVICE }) },
+				scopeSpans: [{ scope: { name: SERVICE }, spans: [span] }],
+			},
+		],
+	};
+}
+
+function attributes(request: EndedRequest, status: number): Record<string, Value | null | undefined> {
+	const { exchange, end, options, response, settings, step } = request;
+	const { usage, cached } = end;
+	const sent = step && requestBody(step.body, collectsPayload(options, settings, step.body.contentType));
+	return {
+		// The caller's names must not replace the others.
+		...options.metadata,
+		"gen_ai.request.model": modelOf(request),
+		"gen_ai.model.provider": end.provider ?? "",
+		"gen_ai.usage.input_tokens": usage?.inputTokens,
+		"gen_ai.usage.output_tokens": usage?.outputTokens,
+		"gen_ai.usage.cost": costOf({ usage, cached, customCost: options.customCost }),
+		"gen_ai.prompt_json": sent?.payload?.text,
+		"gen_ai.completion_json": response?.payload?.text,
+		"http.response.status_code": status,
+		"cf.aig.gateway": exchange.gateway,
+		"cf.aig.log_id": exchange.id,
+		"cf.aig.cached": cached ?? false,
+	};
+}
+
+const modelOf = ({ end, step }: EndedRequest): string => end.model ?? step?.model ?? "";
+
+const attributesOf = (
+	values: Record<string, Value | null | undefined>,
+): { key: string; value: AttributeValue }[] =>
+	Object.entries(values).flatMap(([key, value]) =>
+		value === undefined || value === null ? [] : [{ key, value: attributeValue(key, value) }],
+	);
+
+function attributeValue(key: string, value: Value): AttributeValue {
+	if (typeof value === "string") return { stringValue: value };
+	if (typeof value === "boolean") return { boolValue: value };
+	// A cost has one type, also if it is a whole number.
+	return Number.isSafeInteger(value) && !key.endsWith(".cost")
+		? { intValue: String(value) }
+		: { doubleValue: value };
+}
+
+const nanoseconds = (milliseconds: number): string => String(BigInt(Math.floor(milliseconds)) * NANOSECONDS);

@@ -1,0 +1,127 @@
+/**
+ * The limits of a gateway: requests per time (2003), and spend rules (2045). They are behind the cache, so a cached answer does not count. A
+ * request calls the gateway's object once for its limits, and only if there are any. The cost of a request is known when its answer has ended: it is
+ * added then, and no running stream is interrupted.
+ */
+import { AiError } from "../core/errors.ts";
+import { isRecord } from "../core/json.ts";
+import type { EndObserver } from "./answer-end.ts";
+import type { GatewayLimits } from "./client/gateway-limits.ts";
+import type { LimitedWindow } from "./durable/gateway.ts";
+import { costOf } from "./logs/cost.ts";
+import type { GatewayMiddleware, GatewayStep } from "./request.ts";
+import type { GatewaySettings, SpendRule } from "./settings.ts";
+
+interface Limit {
+	window: LimitedWindow;
+	failure(): AiError;
+}
+
+/** For one request. Its first step counts. */
+export function limitMiddleware({ gatewayLimits }: { gatewayLimits: GatewayLimits }): GatewayMiddleware {
+	let isCounted = false;
+	return async (request, next) => {
+		const { account, settings, step } = request;
+		const limits = [...(isCounted ? [] : rateLimits(settings)), ...spendLimits(settings, step)];
+		if (limits.length > 0) {
+			const windows = limits.map(({ window }) => window);
+			const full = await gatewayLimits.take({ account, gateway: settings.id }, windows).catch(unavailable);
+			const limit = full === undefined ? undefined : limits[full];
+			if (limit) throw limit.failure();
+			isCounted = true;
+		}
+		return next(request);
+	};
+}
+
+/** Adds the cost of a request to the windows of its rules. */
+export const spendObserver =
+	({ gatewayLimits }: { gatewayLimits: GatewayLimits }): EndObserver =>
+	({ exchange: { account, gateway }, end: { usage, cached }, settings, step, options }) => {
+		if (!step) return;
+		const windows = spendLimits(settings, step).map(({ window }) => window);
+		const cost = costOf({ usage, cached, customCost: options.customCost });
+		gatewayLimits.spend({ account, gateway }, windows, cost ?? 0);
+	};
+
+const unavailable = (cause: unknown): never => {
+	throw new AiError("ledgerUnavailable", undefined, { cause });
+};
+
+function rateLimits({
+	rate_limiting_interval,
+	rate_limiting_limit,
+	rate_limiting_technique,
+}: GatewaySettings): Limit[] {
+	if (!rate_limiting_interval || !rate_limiting_limit) return [];
+	const windowMs = rate_limiting_interval * 1_000;
+	return [
+		{
+			window: {
+				key: JSON.stringify(["rate", windowMs]),
+				windowMs,
+				technique: rate_limiting_technique ?? "fixed",
+				limit: rate_limiting_limit,
+				unit: "count",
+			},
+			failure: () => new AiError("gatewayLimited"),
+		},
+	];
+}
+
+/** The spend rules that apply to a step. */
+export function spendLimits({ spend_limits }: GatewaySettings, step: GatewayStep): Limit[] {
+	if (!spend_limits?.enabled) return [];
+	return spend_limits.rules.flatMap((rule, index) => {
+		const bucket = rule.enabled === false ? undefined : bucketOf(rule, step);
+		return bucket ? [spendLimit(rule, { id: rule.id ?? String(index), bucket, step })] : [];
+	});
+}
+
+function spendLimit(
+	{ limit, window, technique = "fixed" }: SpendRule,
+	{ id, bucket, step }: { id: string; bucket: readonly string[]; step: GatewayStep },
+): Limit {
+	const windowMs = window * 1_000;
+	// The product's name of Workers AI in this message.
+	const provider = step.provider === WORKERS_AI ? `internal-${WORKERS_AI}` : step.provider;
+	return {
+		window: {
+			key: JSON.stringify(["spend", id, windowMs, ...bucket]),
+			windowMs,
+			technique,
+			limit,
+			unit: "cost",
+		},
+		failure: () =>
+			new AiError(
+				"spendLimited",
+				`Spend limit exceeded: rule '${id}' (cost limit ${limit} per ${window}s, ${technique}) for ${provider} ${modelOf(step)}`,
+			),
+	};
+}
+
+/** The values of the rule's partitions. `undefined`: the rule does not apply to the step. */
+function bucketOf({ metadata = {}, model, provider }: SpendRule, step: GatewayStep): string[] | undefined {
+	if (model && !model.values.includes(modelOf(step))) return undefined;
+	if (provider && !provider.values.some((value) => value.replace(/^internal-/, "") === step.provider))
+		return undefined;
+	const bucket: string[] = [];
+	for (const [key, dimension] of Object.entries(metadata)) {
+		const value = step.options.metadata?.[key];
+		if (value === undefined) return undefined;
+		if (dimension.mode === "partition") bucket.push(key, String(value));
+		else if (!dimension.values.includes(String(value))) return undefined;
+	}
+	return bucket;
+}
+
+const WORKERS_AI = "workers-ai";
+
+/** The model that a step names: itself, in its body, or in the path of Workers AI. Empty: none. */
+function modelOf({ model, provider, endpoint, body: { content } }: GatewayStep): string {
+	if (model !== undefined) return model;
+	if ("json" in content && isRecord(content.json) && typeof content.json.model === "string")
+		return content.json.model;
+	return provider === WORKERS_AI ? endpoint.replace(/^\/*(?:run\/)?/, "").replace(/\?.*$/, "") : "";
+}

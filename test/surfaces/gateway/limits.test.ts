@@ -1,0 +1,201 @@
+/** Rate limits and spend rules of gateways. */
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { GatewayLimits } from "../../../src/gateways/client/gateway-limits.ts";
+import { Gateways } from "../../../src/gateways/client/gateways.ts";
+import { DEFAULT_SETTINGS } from "../../../src/gateways/settings.ts";
+import { wireOf } from "../../../src/surfaces/binding/binding.ts";
+import { newAccount } from "../../accounts/fixtures.ts";
+import {
+	CALLER,
+	completion,
+	DONE,
+	delta,
+	ENGINE_VARS,
+	events,
+	finish,
+	testServices,
+	upstream,
+	usage,
+} from "../../gateway.ts";
+import { json } from "../../http/access.ts";
+
+const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
+/** The beginning of a minute. */
+const T0 = Date.parse("2026-11-21T12:00:00Z");
+/** An answer costs 3 + 2 dollars. */
+const COST = { "cf-aig-custom-cost": '{"per_token_in":1,"per_token_out":1}' };
+
+async function gateway(settings: object, reply: () => Response = () => Response.json(completion("Hello"))) {
+	const account = newAccount();
+	await env.GATEWAYS.getByName(account).create("main", { ...DEFAULT_SETTINGS, ...settings });
+	const clock = { now: T0 };
+	const now = () => clock.now;
+	const background: Promise<unknown>[] = [];
+	const waitUntil = (work: Promise<unknown>) => void background.push(work.catch(() => {}));
+	const engine = upstream(reply);
+	/** As in another isolate. */
+	const isolate = () => {
+		const services = {
+			...testServices({ vars: ENGINE_VARS, fetch: engine.fetch }),
+			gateways: new Gateways({ registry: (name) => env.GATEWAYS.getByName(name), now }),
+			gatewayLimits: new GatewayLimits({ object: (name) => env.GATEWAY.getByName(name), now, waitUntil }),
+			uuid: () => crypto.randomUUID(),
+			now,
+			waitUntil,
+		};
+		const app = wireOf(services);
+		return async (headers: object = {}, overrides: object = {}): Promise<Response> => {
+			const step = {
+				provider: "workers-ai",
+				endpoint: LLAMA,
+				headers,
+				query: { prompt: "Hi" },
+				...overrides,
+			};
+			const request = new Request(
+				"https://workers-binding.ai/ai-gateway/universal/run/main",
+				json("POST", [step]),
+			);
+			return app.fetch(request, { caller: { ...CALLER, account } });
+		};
+	};
+	const run = isolate();
+	return {
+		clock,
+		isolate,
+		calls: () => engine.requests.length,
+		/** Reads the answer, and waits until its cost is added. Returns its status. */
+		status: async (headers: object = {}, overrides: object = {}) => {
+			const response = await run(headers, overrides);
+			await response.text();
+			await Promise.all(background);
+			return response.status;
+		},
+		run,
+	};
+}
+
+const limited = (limit: number, technique: string) => ({
+	rate_limiting_interval: 60,
+	rate_limiting_limit: limit,
+	rate_limiting_technique: technique,
+});
+
+describe("the rate limit of a gateway", () => {
+	it("is fixed to the clock, and refuses with 2003", async () => {
+		const { clock, run, status, calls } = await gateway(limited(2, "fixed"));
+		clock.now = T0 + 59_000;
+		expect([await status(), await status()]).toEqual([200, 200]);
+		const refused = await run();
+		expect(refused.status).toBe(429);
+		expect(refused.headers.has("retry-after")).toBe(false);
+		expect(refused.headers.get("cf-aig-log-id")).toMatch(/^[0-9a-f-]{36}$/);
+		expect(await refused.json()).toMatchObject({
+			internalCode: 2003,
+			description: "Rate limited",
+			httpCode: 429,
+		});
+		expect(calls()).toBe(2);
+		clock.now = T0 + 60_000;
+		expect(await status()).toBe(200);
+	});
+
+	it("slides: the previous window counts by its overlap", async () => {
+		const { clock, status } = await gateway(limited(4, "sliding"));
+		for (let nth = 0; nth < 4; nth++) expect(await status()).toBe(200);
+		// 4 × 0.75 = 3 of the previous window.
+		clock.now = T0 + 75_000;
+		expect([await status(), await status()]).toEqual([200, 429]);
+		// 4 × 0.5 = 2, and 1.
+		clock.now = T0 + 90_000;
+		expect([await status(), await status()]).toEqual([200, 429]);
+	});
+
+	it("is exact for 500 requests of several isolates at once", async () => {
+		const { isolate, calls } = await gateway(limited(100, "fixed"));
+		const isolates = Array.from({ length: 5 }, isolate);
+		const statuses = await Promise.all(
+			Array.from({ length: 500 }, async (_, nth) => {
+				const response = await isolates[nth % 5]?.();
+				await response?.text();
+				return response?.status;
+			}),
+		);
+		expect(statuses.filter((status) => status === 200)).toHaveLength(100);
+		expect(statuses.filter((status) => status === 429)).toHaveLength(400);
+		expect(calls()).toBe(100);
+	});
+
+	it("does not count answers of the cache, nor steps after the first", async () => {
+		const { status, run, calls } = await gateway({ ...limited(2, "fixed"), cache_ttl: 60 });
+		for (let nth = 0; nth < 5; nth++) expect(await status()).toBe(200);
+		expect(calls()).toBe(1);
+		const other = { query: { prompt: "another" } };
+		expect(await status({}, other)).toBe(200);
+		const refused = await run({}, { query: { prompt: "a third" } });
+		expect(refused.status).toBe(429);
+	});
+});
+
+describe("spend rules", () => {
+	const rule = (fields: object) => ({
+		spend_limits: {
+			enabled: true,
+			rules: [{ id: "r1", limitType: "cost", limit: 5, window: 60, ...fields }],
+		},
+	});
+
+	it("refuse with the product's message when the budget is spent, until the window ends", async () => {
+		const { clock, run, status } = await gateway(rule({}));
+		expect(await status(COST)).toBe(200);
+		const refused = await run(COST);
+		expect(refused.status).toBe(429);
+		expect(await refused.json()).toMatchObject({
+			internalCode: 2045,
+			description: `Spend limit exceeded: rule 'r1' (cost limit 5 per 60s, fixed) for internal-workers-ai ${LLAMA}`,
+		});
+		clock.now = T0 + 60_000;
+		expect(await status(COST)).toBe(200);
+	});
+
+	it("do not interrupt a stream, whose cost is added at its end", async () => {
+		const stream = () => events(delta("Hel"), delta("lo"), finish(), usage(), DONE);
+		const { run, status } = await gateway(rule({}), stream);
+		const query = { query: { prompt: "Hi", stream: true } };
+		const [first, second] = [await run(COST, query), await run(COST, query)];
+		expect([first.status, second.status]).toEqual([200, 200]);
+		for (const response of [first, second]) expect(await response.text()).toContain("[DONE]");
+		// Its own cost and wait.
+		expect(await status(COST, query)).toBe(429);
+	});
+
+	it("have a bucket for each value of a partition, and none for requests without it", async () => {
+		const { status } = await gateway(rule({ metadata: { user: { mode: "partition" } } }));
+		const user = (name: string) => ({ ...COST, "cf-aig-metadata": { user: name } });
+		expect([await status(user("a")), await status(user("a")), await status(user("b"))]).toEqual([
+			200, 429, 200,
+		]);
+		expect([await status(COST), await status(COST)]).toEqual([200, 200]);
+	});
+
+	it("apply to the models, providers and metadata that they name", async () => {
+		const filter = (...values: string[]) => ({ mode: "filter", values });
+		const { status } = await gateway(
+			rule({
+				model: filter(LLAMA),
+				provider: filter("workers-ai"),
+				metadata: { plan: filter("free", "trial") },
+			}),
+		);
+		const plan = (name: string) => ({ ...COST, "cf-aig-metadata": { plan: name } });
+		expect([await status(plan("free")), await status(plan("trial"))]).toEqual([200, 429]);
+		expect([await status(plan("paid")), await status(COST)]).toEqual([200, 200]);
+		expect(await status(plan("free"), { endpoint: "@cf/meta/llama-3.2-1b-instruct" })).toBe(200);
+	});
+
+	it("that are disabled do not apply", async () => {
+		const { status } = await gateway(rule({ enabled: false }));
+		expect([await status(COST), await status(COST)]).toEqual([200, 200]);
+	});
+});
