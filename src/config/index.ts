@@ -52,7 +52,7 @@ export interface Config {
 	allowedHosts: readonly string[];
 	/** `LEDGER: "leased"`: isolates admit requests from leases. Default: the account's object admits every request. */
 	leases: boolean;
-	/** `OPEN_FILES`: the process's limit of open files. `scripts/serve.ts` raises the limit to it, and passes the result. */
+	/** `OPEN_FILES`: the process's limit of open files. `cli/run-gateway.ts` raises the limit to it, and passes the result. */
 	openFiles?: number;
 	/** The origin under which callers reach this gateway, for addresses in replies. */
 	publicUrl?: string;

@@ -1,5 +1,5 @@
 /**
- * The entrypoint `Reload`, for an operator who runs the Worker in a separate process (`scripts/serve.ts`): a POST of all
+ * The entrypoint `Reload`, for an operator who runs the Worker in a separate process (`scripts/reload.ts`): a POST of all
  * variables, as JSON, replaces the configuration. Requests in progress keep the configuration with which they started. An
  * invalid configuration is refused (422, the message of the `ConfigError`), and the current one stays in use. The
  * entrypoint has no route: only the owner of the socket can call it.
