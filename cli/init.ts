@@ -60,8 +60,8 @@ export function withPlugin(text: string, binding?: string): string {
 		);
 	if (unsafe?.bindings) return withoutAi(append(text, ["unsafe", "bindings"], undefined, block), isReplaced);
 	if (unsafe) return withoutAi(append(text, ["unsafe"], "bindings", [block]), isReplaced);
-	const member = [text, [], "unsafe", { bindings: [block] }] as const;
-	return isReplaced ? replaceAi(...member) : append(...member);
+	const added = { bindings: [block] };
+	return isReplaced ? replaceAi(text, "unsafe", added) : append(text, [], "unsafe", added);
 }
 
 /** Adds the development dependency to a `package.json`. A present one stays. */
@@ -126,8 +126,8 @@ function append(text: string, path: JSONPath, name: string | undefined, value: u
 }
 
 /** Another member in the place of `ai`. */
-function replaceAi(text: string, path: JSONPath, name: string, value: unknown): string {
-	const { parent } = nodeAt(text, [...path, "ai"]);
+function replaceAi(text: string, name: string, value: unknown): string {
+	const { parent } = nodeAt(text, ["ai"]);
 	if (!parent) return text;
 	const { offset, length } = parent;
 	const member = `${JSON.stringify(name)}: ${jsonAt(text, value, indentAt(text, offset))}`;
