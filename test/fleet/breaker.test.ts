@@ -54,6 +54,10 @@ describe("Breaker", () => {
 		expect(breaker.state(COOLED_DOWN + 31 + 5_000)).toBe("half-open");
 	});
 
+	it("has never opened at first", () => {
+		expect(new Breaker().circuit).toEqual({ openedAt: 0, cooldownUntil: 0, workedAt: 0 });
+	});
+
 	it("counts a call that started when the circuit opened", () => {
 		const begun = opened();
 		begun.begin(1_500, 1_000);

@@ -177,6 +177,16 @@ describe("the events of a stream", () => {
 		expect(await passed({ comment: "ka" }, { data: "[DONE]" })).toEqual([{ comment: "ka" }, "[DONE]"]);
 	});
 
+	it("keep the bytes of a usage that is as it was sent", async () => {
+		const usage = '{"total_tokens": 9, "completion_tokens": 1, "prompt_tokens": 8}';
+		const event = { data: `{"choices": [], "usage": ${usage}}` };
+		const pieces = [{ bytes: new Uint8Array(), events: [event] }];
+		const source = { pull: async () => pieces.shift(), cancel: async () => {} };
+		const call: TaskCall = { task: "text-generation", input: ASKED };
+		const piece = await withUsage(source, call, model, new StreamProgress()).pull();
+		expect(piece?.events).toEqual([event]);
+	});
+
 	it("keep a usage that is none", async () => {
 		const data = '[{"usage": {"prompt_tokens": 1}}]';
 		expect(await passed({ data })).toEqual([data]);

@@ -155,7 +155,7 @@ describe("a stream", () => {
 			bare("stop", {}) +
 			bare("start", { content_block: { type: "tool_use" } }) +
 			delta("input_json_delta") +
-			delta("input_json_delta", { partial_json: "{}" }) +
+			delta("input_json_delta", { partial_json: '{"a":1}' }) +
 			bare("stop", {}) +
 			bare("start", { content_block: { type: "tool_use" } }) +
 			bare("stop", {}) +
@@ -169,7 +169,7 @@ describe("a stream", () => {
 			{ reasoning_content: "." },
 			{ thinking_blocks: [thoughts] },
 			{ tool_calls: [{ index: 0, ...start }] },
-			{ tool_calls: [{ index: 0, function: { arguments: "{}" } }] },
+			{ tool_calls: [{ index: 0, function: { arguments: '{"a":1}' } }] },
 			{ tool_calls: [{ index: 1, ...start }] },
 			{ tool_calls: [{ index: 1, function: { arguments: "{}" } }] },
 			{},
@@ -206,6 +206,14 @@ describe("a stream", () => {
 				.join("");
 		expect(await contentOf(use(0, { answer: [1] }))).toBe("[1]");
 		expect(await contentOf(use(0) + piece(0, '{"answer":') + piece(0, "[2]}"))).toBe("[2]");
+	});
+
+	it("ends with `message_stop`, if the connection stays open", async () => {
+		const upstream = tap();
+		upstream.push(text);
+		const { text: sent } = await drain(await eventsOf(stream(upstream.body)));
+		expect(sent.endsWith("data: [DONE]\n\n")).toBe(true);
+		expect(upstream.cancelled).toBe(true);
 	});
 
 	it("assigns pieces to two open calls", async () => {

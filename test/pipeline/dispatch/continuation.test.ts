@@ -59,6 +59,7 @@ describe("continuationRequests", () => {
 
 	it("lengthens a raw prompt", () => {
 		const raw = { messages: [], prompt: "Count: " };
+		expect(questions("vllm", raw, received)[0]).toMatchObject({ expected: [], continues: true });
 		expect(questions("vllm", raw, received)[0]?.input).toEqual({
 			...INPUT,
 			messages: [],
