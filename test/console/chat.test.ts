@@ -73,6 +73,8 @@ describe("a chat", () => {
 		await page.getByLabel("JSON schema of the answer").fill(JSON.stringify(SCHEMA));
 		await send(page, "A name");
 		await page.getByText('{"name":"simulated name"}').waitFor();
+		await page.getByText("Copy as curl").click();
+		expect(await page.getByLabel("curl", { exact: true }).textContent()).toContain('"response_format":');
 		await tab.close();
 	});
 

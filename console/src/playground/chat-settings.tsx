@@ -45,6 +45,16 @@ export function optionsOf({
 	};
 }
 
+/** The fields for an example of the call. Settings that are not complete are left out. */
+export function exampleOptions(settings: ChatSettings): Partial<ChatRequest> {
+	try {
+		const { stream: _, stream_options: __, ...options } = optionsOf(settings);
+		return options;
+	} catch {
+		return {};
+	}
+}
+
 function parsed(name: string, text: string): unknown {
 	try {
 		return JSON.parse(text);

@@ -1,11 +1,17 @@
 import { Button } from "@cloudflare/kumo/components/button";
 import { InputArea } from "@cloudflare/kumo/components/input";
 import { type FormEvent, useState } from "react";
-import type { ChatMessage, ChatRequest, ModelRow } from "../api/types.ts";
+import type { ChatMessage, ModelRow } from "../api/types.ts";
 import { capabilitiesOf } from "../models/facts.ts";
 import { Failure } from "../parts/failure.tsx";
 import { useSession } from "../session/session.ts";
-import { type ChatSettings, ChatSettingsForm, INITIAL_SETTINGS, optionsOf } from "./chat-settings.tsx";
+import {
+	type ChatSettings,
+	ChatSettingsForm,
+	exampleOptions,
+	INITIAL_SETTINGS,
+	optionsOf,
+} from "./chat-settings.tsx";
 import { CopyAs } from "./copy-as.tsx";
 import { dataUrlOf, FileField } from "./file-field.tsx";
 import { Answer, Message } from "./message.tsx";
@@ -38,11 +44,7 @@ export function Chat({ model }: { model: ModelRow }) {
 		}
 	}
 
-	const request: ChatRequest = {
-		model: model.name,
-		messages: chat.messages.length > 0 ? [...chat.messages] : [{ role: "user", content: text }],
-	};
-	const { messages } = request;
+	const messages = chat.messages.length > 0 ? chat.messages : [{ role: "user", content: text }];
 	return (
 		<div className="chat">
 			<div className="stack">
@@ -91,7 +93,11 @@ export function Chat({ model }: { model: ModelRow }) {
 						</Button>
 					</div>
 				</form>
-				<CopyAs model={model.name} input={{ messages }} account={api.credentials.account} />
+				<CopyAs
+					model={model.name}
+					input={{ messages, ...exampleOptions(settings) }}
+					account={api.credentials.account}
+				/>
 			</div>
 			<ChatSettingsForm settings={settings} tools={capabilities.includes("Tools")} onChange={setSettings} />
 		</div>
