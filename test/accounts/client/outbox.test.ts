@@ -10,6 +10,8 @@ function outbox(maxSettlements?: number) {
 		waits: [] as number[],
 		running: [] as Promise<unknown>[],
 		sent: [] as string[][],
+		givenUp: [] as string[][],
+		isDown: false,
 		idle: 0,
 	};
 	const box = new Outbox(
@@ -24,8 +26,9 @@ function outbox(maxSettlements?: number) {
 		{
 			send: async (batch) => {
 				world.sent.push(batch.map(({ ticket }) => ticket));
+				if (world.isDown) throw new Error("overloaded");
 			},
-			onGiveUp: () => {},
+			onGiveUp: (_, batch) => void world.givenUp.push(batch.map(({ ticket }) => ticket)),
 			idle: () => {
 				world.idle++;
 			},
@@ -49,6 +52,21 @@ it("is idle when a flush has sent the last settlement", async () => {
 	box.add(settlement("a"));
 	expect(world.idle).toBe(0);
 	await flush();
+	expect(world.idle).toBe(1);
+});
+
+it("gives up a batch after four failures, and sends it with the next settlement", async () => {
+	const { box, flush, wakeUp, world } = outbox();
+	world.isDown = true;
+	box.add(settlement("a"));
+	for (let step = 0; step < 4; step++) await wakeUp();
+	expect(world.sent).toEqual([["a"], ["a"], ["a"], ["a"]]);
+	expect(world.givenUp).toEqual([["a"]]);
+	expect(world.idle).toBe(0);
+	world.isDown = false;
+	box.add(settlement("b"));
+	await flush();
+	expect(world.sent.at(-1)).toEqual(["a", "b"]);
 	expect(world.idle).toBe(1);
 });
 
