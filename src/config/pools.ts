@@ -16,10 +16,24 @@ export const PoolSetting = z.strictObject({
 	replicas: z.array(ReplicaSetting).min(1).optional(),
 	policy: z.enum(POLICIES).optional(),
 	shared_prompts: z.boolean().optional(),
+	max_requests: z.int().min(1).optional(),
+	queue: z.strictObject({ max: z.int().min(0).optional(), wait_ms: z.number().min(0).optional() }).optional(),
 });
 
-export const poolSettings = ({ policy, shared_prompts }: z.output<typeof PoolSetting>): PoolSettings =>
-	present({ policy, sharedPrompts: shared_prompts });
+const MAX_WAITING = 1_000;
+const MAX_WAIT_MS = 30_000;
+
+export const poolSettings = ({
+	policy,
+	shared_prompts,
+	max_requests,
+	queue: { max = MAX_WAITING, wait_ms = MAX_WAIT_MS } = {},
+}: z.output<typeof PoolSetting>): PoolSettings =>
+	present({
+		policy,
+		sharedPrompts: shared_prompts,
+		gate: max_requests && { maxRequests: max_requests, maxWaiting: max, maxWaitMs: wait_ms },
+	});
 
 /** Two pools that send to one replica would each count only their own requests. */
 export function refuseSharedReplicas(

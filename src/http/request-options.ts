@@ -16,6 +16,8 @@ const SESSION_HEADERS = [
 ];
 /** The request may share the answer of an identical request in progress. */
 const SINGLE_FLIGHT = "x-ganglion-single-flight";
+/** `batch`: the request waits for the capacity of a pool after all other requests. */
+const PRIORITY = "x-ganglion-priority";
 /** A longer value is truncated. */
 const MAX_SESSION_CHARACTERS = 256;
 
@@ -50,10 +52,15 @@ export function readRequestOptions({
 	const header = SESSION_HEADERS.map((name) => headers.get(name)).find(Boolean);
 	const session = (header ?? sessionField(fields))?.slice(0, MAX_SESSION_CHARACTERS);
 	const singleFlight = /^(?:1|true)$/i.test(headers.get(SINGLE_FLIGHT) ?? "");
+	const isBatch = /^batch$/i.test(headers.get(PRIORITY) ?? "");
 	return {
 		// The account is part of the session, because clients of two accounts may choose the same id.
 		...(session && { session: `${account} ${session}` }),
-		options: { ...gatewayOptions(options), ...(singleFlight && { singleFlight }) },
+		options: {
+			...gatewayOptions(options),
+			...(singleFlight && { singleFlight }),
+			...(isBatch && { priority: "batch" }),
+		},
 	};
 }
 
@@ -81,7 +88,7 @@ function sessionField(fields: unknown): string | undefined {
 export function headersIn(record: unknown): Headers {
 	const headers = new Headers();
 	if (typeof record !== "object" || record === null) return headers;
-	for (const name of [...SESSION_HEADERS, SINGLE_FLIGHT]) {
+	for (const name of [...SESSION_HEADERS, SINGLE_FLIGHT, PRIORITY]) {
 		const [, value] = Object.entries(record).find(([key]) => key.toLowerCase() === name) ?? [];
 		if (typeof value === "string" && /^[\x20-\x7e]*$/.test(value)) headers.set(name, value);
 	}

@@ -35,7 +35,7 @@ async function askEngines(
 	const planned = route(model.id, routed, services, session);
 	const plan = options?.rejectIfBusy ? withoutWaiting(planned) : planned;
 	const formatStreamError = decideStream(plan, answering, model)?.formatStreamError;
-	const context = { exchange, model, signal, ...present({ formatStreamError, session }) };
+	const context = { exchange, model, signal, ...present({ formatStreamError, session, options }) };
 	return dispatch(plan, call, context, services);
 }
 

@@ -1,5 +1,5 @@
 /**
- * Dispatches a call: tries the targets of a plan until one answers, and continues an interrupted stream with the next one
+ * Dispatches a call: waits for the capacity of a pool that has a limit, tries the targets of a plan until one answers, and continues an interrupted stream with the next one
  * (`dispatch/`). A failure that every target would repeat ends the request.
  */
 import type { TaskAnswer, TaskCall } from "../tasks/task.ts";
@@ -11,11 +11,27 @@ import {
 	recordStreamEnd,
 } from "./dispatch/dispatch-state.ts";
 import { firstResponse } from "./dispatch/first-response.ts";
+import { waitForCapacity } from "./dispatch/pool-capacity.ts";
 import { withFailover } from "./dispatch/stream-failover.ts";
 import type { Plan } from "./plan.ts";
 import type { Dispatched } from "./request.ts";
 
 export async function dispatch(
+	plan: Plan,
+	call: TaskCall,
+	context: DispatchContext,
+	services: DispatchServices,
+): Promise<Dispatched> {
+	const { plan: available, place } = await waitForCapacity(plan, call, context, services);
+	try {
+		return await start(available, call, { ...context, ...(place && { place }) }, services);
+	} catch (error) {
+		place?.leave();
+		throw error;
+	}
+}
+
+async function start(
 	plan: Plan,
 	call: TaskCall,
 	context: DispatchContext,

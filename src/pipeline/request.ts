@@ -38,6 +38,8 @@ export interface RequestOptions {
 	singleFlight?: boolean;
 	/** Fails with 3040 at once instead of waiting for a busy engine. */
 	rejectIfBusy?: boolean;
+	/** `x-ganglion-priority: batch`: waits for the capacity of a pool after all other requests. */
+	priority?: "batch";
 }
 
 export interface Inputs {

@@ -1,12 +1,15 @@
 /** The pools of all backends. They live as long as the isolate, also when the configuration is read again. */
 import type { PolicyName } from "./choice.ts";
 import { Pool } from "./pool.ts";
+import { type GateSettings, PoolGate } from "./pool-gate.ts";
 
 /** `BACKENDS.x.pool` */
 export interface PoolSettings {
 	policy?: PolicyName;
 	/** Prompts of all accounts share the caches of the engines. Default: an account only profits from its own prompts. */
 	sharedPrompts?: boolean;
+	/** Absent: the pool accepts all requests at once. */
+	gate?: GateSettings;
 }
 
 /** A backend as its configuration has it. */
@@ -23,6 +26,7 @@ export interface BackendPool {
 	readonly urls: readonly string[];
 	readonly replicas: Pool;
 	readonly settings: PoolSettings;
+	readonly gate?: PoolGate;
 }
 
 export class Pools {
@@ -59,7 +63,13 @@ export class Pools {
 			for (const url of existing.urls) if (!urls.includes(url)) replicas.remove(url);
 			for (const url of urls) if (!existing.urls.includes(url)) replicas.add(url);
 		}
-		const configured = { replicas, settings, urls };
+		const limit = settings.gate;
+		// Requests in progress leave the gate that they entered.
+		const gate =
+			keeps && JSON.stringify(existing.settings.gate) === JSON.stringify(limit)
+				? existing.gate
+				: limit && new PoolGate(limit, () => replicas.members.length);
+		const configured = { replicas, settings, urls, ...(gate && { gate }) };
 		this.#pools.set(backend, configured);
 		return configured;
 	}

@@ -85,7 +85,15 @@ beforeEach(async ({ task }) => {
 	engines = Array.from({ length: ENGINES }, () => new Engine());
 	for (const engine of engines) await engine.listen();
 	gateway = await Gateway.start(join(folder, task.id), {
-		BACKENDS: { vllm: { kind: "openai", pool: { replicas: engines.map(({ url }) => url) } } },
+		BACKENDS: {
+			vllm: {
+				kind: "openai",
+				pool: {
+					replicas: engines.map(({ url }) => url),
+					...(task.name.includes("above its limit") && { max_requests: 1 }),
+				},
+			},
+		},
 		ROUTES: { [MODEL]: [{ backend: "vllm" }] },
 		MODELS: {
 			[MODEL]: {
@@ -104,16 +112,18 @@ afterEach(async () => {
 	await gateway.stop();
 });
 
+const post = (account: string, body: object, headers: Record<string, string> = {}): Promise<Response> =>
+	fetch(`${gateway.url}/client/v4/accounts/${account}/ai/v1/chat/completions`, {
+		method: "POST",
+		headers: { "content-type": "application/json", authorization: Gateway.operator, ...headers },
+		body: JSON.stringify({ model: MODEL, ...body }),
+	});
 const chat = async (
 	account: string,
 	body: ChatBody,
 	headers: Record<string, string> = {},
 ): Promise<string> => {
-	const response = await fetch(`${gateway.url}/client/v4/accounts/${account}/ai/v1/chat/completions`, {
-		method: "POST",
-		headers: { "content-type": "application/json", authorization: Gateway.operator, ...headers },
-		body: JSON.stringify({ model: MODEL, ...body }),
-	});
+	const response = await post(account, body, headers);
 	const text = await response.text();
 	if (!response.ok) throw new Error(`HTTP ${response.status}: ${text}`);
 	return text;
@@ -202,6 +212,28 @@ describe("a pool", () => {
 		// Later requests are answered, too.
 		await Promise.all(numbers(12).map((i) => chat("kill", { messages: [user(`later ${i}`)] })));
 		await expectBilled("kill", 32);
+	});
+
+	it("keeps requests above its limit in a queue, which all accounts share, and refuses those that do not wait", async () => {
+		for (const engine of engines) engine.hold = true;
+		const send = (account: string) => chat(account, { messages: [user(`${account} waits`)] });
+		const greedy = numbers(12).map(() => send("greedy"));
+		await expect.poll(() => countsOf().reduce((sum, count) => sum + count, 0)).toBe(4);
+		const quiet = send("quiet");
+		const impatient = { messages: [user("now")], options: { rejectIfBusy: true } };
+		const refused = await post("impatient", impatient);
+		expect(refused.status).toBe(429);
+		expect(Number(refused.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
+		expect(await refused.text()).toContain("3040");
+		// One replica is free. The quiet account is next, although eight requests came before it.
+		const [first] = engines;
+		if (!first) throw new Error("no engine");
+		first.release();
+		await quiet;
+		for (const engine of engines) engine.release();
+		await Promise.all(greedy);
+		await expectBilled("greedy", 12);
+		await expectBilled("quiet", 1);
 	});
 
 	it("ignores headers of a caller that name a replica", async () => {

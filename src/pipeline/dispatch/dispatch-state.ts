@@ -6,15 +6,18 @@ import type { BackendServices, BackendTasks, CallContext } from "../../backends/
 import { type Backends, backendsOf } from "../../backends/index.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import type { CallOutcome } from "../../fleet/health.ts";
+import type { Flight } from "../../pools/pool.ts";
+import type { Place } from "../../pools/pool-gate.ts";
 import type { Unsupported } from "../../tasks/definition.ts";
 import type { Answer, TaskCall, TaskInput, TaskName } from "../../tasks/task.ts";
 import { discardedUsage, unsupportedBy } from "../../tasks/traits.ts";
 import type { Exchange } from "../exchange.ts";
 import { isPooled, type Plan, type PlannedTarget } from "../plan.ts";
-import type { Served } from "../request.ts";
+import type { RequestOptions, Served } from "../request.ts";
 import type { Services } from "../services.ts";
 import { type FailedTarget, summarizeAttempts } from "./attempt-summary.ts";
 import { observeAnswer } from "./observed-answer.ts";
+import { fairCost } from "./pool-capacity.ts";
 import { poolRequestOf } from "./pool-request.ts";
 import { isHealthy } from "./retry-policy.ts";
 import { TargetQueue } from "./target-queue.ts";
@@ -25,6 +28,9 @@ export interface DispatchContext extends CallContext {
 	exchange: Exchange;
 	/** The session that the caller named, scoped by the account. */
 	session?: string;
+	options?: RequestOptions;
+	/** The capacity that the request has at a pool with a limit. */
+	place?: Place;
 }
 
 /** An answer that has started. Its owner records the outcome of the call, and reads the stream or cancels it. */
@@ -173,7 +179,7 @@ export class DispatchState {
 				...(formatStreamError && { formatStreamError }),
 			});
 			outcome.begin();
-			return { target, answer: flight ? observeAnswer(answer, call, flight, now) : answer, outcome };
+			return { target, answer: flight ? this.#observe(answer, call, flight) : answer, outcome };
 		} catch (error) {
 			flight?.end(now());
 			const failure = toAiError(error);
@@ -181,6 +187,20 @@ export class DispatchState {
 			if (!signal.aborted) context.exchange.attemptFailed(attempt, failure);
 			throw failure;
 		}
+	}
+
+	#observe(answer: Answer, call: TaskCall, flight: Flight): Answer {
+		const { place } = this.context;
+		const counted: Flight = place
+			? {
+					...flight,
+					end: (at, usage) => {
+						flight.end(at, usage);
+						if (usage) place.correct(fairCost(usage.inputTokens, usage.outputTokens));
+					},
+				}
+			: flight;
+		return observeAnswer(answer, call, counted, this.services.now);
 	}
 
 	/** Another target may support the call. */

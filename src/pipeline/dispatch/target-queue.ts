@@ -21,6 +21,9 @@ interface Chosen {
 	request: PoolRequest;
 }
 
+/** `hasRoom`: the replica is below its limit of requests. */
+type Accepts = (circuit: CircuitState, hasRoom: boolean) => boolean;
+
 export class TargetQueue {
 	readonly #services: QueueServices;
 	readonly #targets: PlanTarget[];
@@ -41,11 +44,11 @@ export class TargetQueue {
 	}
 
 	/**
-	 * Takes the next target. Targets with an open circuit come last. `optional`: no target with an open circuit is
-	 * taken.
+	 * Takes the next target. Targets with an open circuit come last, and replicas at their limit of requests. `optional`: none of
+	 * these is taken.
 	 */
 	next(optional = false): PlannedTarget | undefined {
-		const ready = this.#take((circuit) => circuit !== "open");
+		const ready = this.#take((circuit, hasRoom) => circuit !== "open" && hasRoom);
 		return ready ?? (optional ? undefined : this.#take(() => true));
 	}
 
@@ -62,13 +65,13 @@ export class TargetQueue {
 		return chosen.pooled.pool.replicas.start(chosen.choice, chosen.request, this.#services.now());
 	}
 
-	#take(accepts: (circuit: CircuitState) => boolean): PlannedTarget | undefined {
+	#take(accepts: Accepts): PlannedTarget | undefined {
 		const { health } = this.#services;
 		for (const [i, target] of this.#targets.entries()) {
 			if (isPooled(target)) {
 				const replica = this.#choose(target, accepts);
 				if (replica) return replica;
-			} else if (accepts(health.circuit(target))) {
+			} else if (accepts(health.circuit(target), true)) {
 				this.#targets.splice(i, 1);
 				return target;
 			}
@@ -76,15 +79,17 @@ export class TargetQueue {
 		return undefined;
 	}
 
-	#choose(pooled: PooledTarget, accepts: (circuit: CircuitState) => boolean): PlannedTarget | undefined {
+	#choose(pooled: PooledTarget, accepts: Accepts): PlannedTarget | undefined {
 		const { health, now, poolRequest } = this.#services;
 		const { pool, ...shared } = pooled;
 		const request = this.#requests.get(pooled) ?? poolRequest(pooled);
 		this.#requests.set(pooled, request);
+		const maxRequests = pool.settings.gate?.maxRequests ?? Number.POSITIVE_INFINITY;
 		const choice = pool.replicas.choose(
 			request,
 			now(),
-			({ url }) => !this.#isTaken(pooled, url) && accepts(health.circuit({ ...shared, url })),
+			({ url, requests }) =>
+				!this.#isTaken(pooled, url) && accepts(health.circuit({ ...shared, url }), requests < maxRequests),
 		);
 		if (!choice) return undefined;
 		const { url } = choice.replica;

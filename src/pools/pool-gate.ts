@@ -1,0 +1,166 @@
+/**
+ * Limits the requests in progress of a pool. More requests wait in a fair queue, up to a number and a time; the others are
+ * refused (3040). A request that leaves the queue is not charged.
+ */
+import { AiError } from "../core/errors.ts";
+import { FairQueue, type Queued } from "./fair-queue.ts";
+
+export interface GateSettings {
+	/** Requests in progress at each replica. */
+	maxRequests: number;
+	/** Requests that may wait. */
+	maxWaiting: number;
+	/** Milliseconds. */
+	maxWaitMs: number;
+}
+
+export type GateRequest = Pick<Queued, "account" | "priority" | "cost"> & {
+	/** `false`: refused at once if there is no capacity. */
+	mayWait: boolean;
+	/** Fires when the caller disconnects. */
+	signal: AbortSignal;
+};
+
+/** A request that has capacity. */
+export interface Place {
+	/** The real cost, in the unit of the estimate. */
+	correct(cost: number): void;
+	/** The request has ended. Only the first call counts. */
+	leave(): void;
+}
+
+export interface GateServices {
+	now(): number;
+	/** Resolves after the time; rejects with the signal's reason if it fires first. */
+	wait(milliseconds: number, signal: AbortSignal): Promise<void>;
+}
+
+export interface GateReport {
+	waiting: number;
+	/** Sum of the estimated costs of the waiting requests. */
+	waitingTokens: number;
+	/** Milliseconds; 0 if no request waits. */
+	oldestMs: number;
+	incoming: number;
+	refused: { full: number; timeout: number };
+}
+
+interface Waiting extends Queued {
+	isAdmitted: boolean;
+	admit(): void;
+}
+
+/** Weight of a request in the mean duration. */
+const DURATION_WEIGHT = 0.1;
+const MAX_RETRY_SECONDS = 60;
+
+export class PoolGate {
+	readonly #settings: GateSettings;
+	readonly #replicas: () => number;
+	readonly #queue = new FairQueue<Waiting>();
+	readonly #refused = { full: 0, timeout: 0 };
+	#incoming = 0;
+	#busy = 0;
+	#meanMs = 1_000;
+
+	/** @param replicas number of replicas that accept requests. */
+	constructor(settings: GateSettings, replicas: () => number) {
+		this.#settings = settings;
+		this.#replicas = replicas;
+	}
+
+	report(now: number): GateReport {
+		const items = [...this.#queue.items()];
+		return {
+			waiting: items.length,
+			waitingTokens: items.reduce((sum, { cost }) => sum + cost, 0),
+			oldestMs: items.reduce((oldest, { queuedAt }) => Math.max(oldest, now - queuedAt), 0),
+			incoming: this.#incoming,
+			refused: { ...this.#refused },
+		};
+	}
+
+	/** Resolves when the request has capacity. Throws `outOfCapacity` with the seconds after which to retry, or `aborted`. */
+	async enter({ mayWait, signal, ...request }: GateRequest, services: GateServices): Promise<Place> {
+		if (signal.aborted) throw new AiError("aborted");
+		this.#incoming++;
+		const admitted = Promise.withResolvers<void>();
+		const item: Waiting = {
+			...request,
+			weight: 1,
+			queuedAt: services.now(),
+			isAdmitted: false,
+			admit: () => {
+				item.isAdmitted = true;
+				admitted.resolve();
+			},
+		};
+		this.#queue.push(item);
+		this.#pump();
+		if (!item.isAdmitted) await this.#wait(item, admitted.promise, { mayWait, signal }, services);
+		return this.#placeOf(item, services);
+	}
+
+	async #wait(
+		item: Waiting,
+		admitted: Promise<void>,
+		{ mayWait, signal }: Pick<GateRequest, "mayWait" | "signal">,
+		{ wait }: GateServices,
+	): Promise<void> {
+		const { maxWaiting, maxWaitMs } = this.#settings;
+		if (!mayWait || this.#queue.size > maxWaiting) throw this.#refuse(item, "full");
+		const timer = new AbortController();
+		const stop = () => timer.abort();
+		signal.addEventListener("abort", stop);
+		try {
+			await Promise.race([admitted, wait(maxWaitMs, timer.signal).catch(() => {})]);
+		} finally {
+			timer.abort();
+			signal.removeEventListener("abort", stop);
+		}
+		// It may have been admitted at the same time.
+		if (!this.#queue.delete(item)) return;
+		if (signal.aborted) throw new AiError("aborted");
+		throw this.#refuse(item, "timeout");
+	}
+
+	#refuse(item: Waiting, reason: keyof GateReport["refused"]): AiError {
+		this.#queue.delete(item);
+		this.#refused[reason]++;
+		const seconds = (this.#meanMs * (this.#queue.size + 1)) / Math.max(1, this.#capacity) / 1_000;
+		const retryAfter = Math.min(MAX_RETRY_SECONDS, Math.max(1, Math.ceil(seconds)));
+		return new AiError("outOfCapacity", undefined, { retryAfter });
+	}
+
+	get #capacity(): number {
+		return this.#settings.maxRequests * this.#replicas();
+	}
+
+	#pump(): void {
+		while (this.#busy < this.#capacity) {
+			const { next } = this.#queue;
+			if (!next) return;
+			this.#queue.take(next);
+			this.#busy++;
+			next.admit();
+		}
+	}
+
+	#placeOf(item: Waiting, { now }: GateServices): Place {
+		const startedAt = now();
+		let hasLeft = false;
+		return {
+			correct: (cost) => {
+				this.#queue.correct(item, cost);
+				item.cost = cost;
+			},
+			leave: () => {
+				if (hasLeft) return;
+				hasLeft = true;
+				this.#busy--;
+				this.#meanMs += DURATION_WEIGHT * (now() - startedAt - this.#meanMs);
+				this.#pump();
+			},
+		};
+	}
+}
