@@ -12,13 +12,20 @@ const ReplicaSetting = z.preprocess(
 	z.strictObject({ url: EngineUrl, role: z.enum(["both"]).optional() }),
 );
 
-export const PoolSetting = z.strictObject({
-	replicas: z.array(ReplicaSetting).min(1).optional(),
-	policy: z.enum(POLICIES).optional(),
-	shared_prompts: z.boolean().optional(),
-	max_requests: z.int().min(1).optional(),
-	queue: z.strictObject({ max: z.int().min(0).optional(), wait_ms: z.number().min(0).optional() }).optional(),
-});
+export const PoolSetting = z
+	.strictObject({
+		replicas: z.array(ReplicaSetting).min(1).optional(),
+		policy: z.enum(POLICIES).optional(),
+		shared_prompts: z.boolean().optional(),
+		max_requests: z.int().min(1).optional(),
+		queue: z
+			.strictObject({ max: z.int().min(0).optional(), wait_ms: z.number().min(0).optional() })
+			.optional(),
+	})
+	.refine(({ queue, max_requests }) => !queue || max_requests !== undefined, {
+		path: ["queue"],
+		error: "expected max_requests beside it, found none",
+	});
 
 const MAX_WAITING = 1_000;
 const MAX_WAIT_MS = 30_000;
@@ -32,7 +39,10 @@ export const poolSettings = ({
 	present({
 		policy,
 		sharedPrompts: shared_prompts,
-		gate: max_requests && { maxRequests: max_requests, maxWaiting: max, maxWaitMs: wait_ms },
+		gate:
+			max_requests === undefined
+				? undefined
+				: { maxRequests: max_requests, maxWaiting: max, maxWaitMs: wait_ms },
 	});
 
 /** Two pools that send to one replica would each count only their own requests. */

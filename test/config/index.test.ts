@@ -313,6 +313,10 @@ describe("ConfigError", () => {
 			"BACKENDS.a.pool.replicas[1]: expected different replicas, found one twice",
 		],
 		[
+			{ kind: "openai", url: OLLAMA.url, pool: { queue: { max: 5 } } },
+			"BACKENDS.a.pool.queue: expected max_requests beside it, found none",
+		],
+		[
 			{ kind: "openai", url: OLLAMA.url, pool: { policy: "fastest" } },
 			'BACKENDS.a.pool.policy: expected "expected", "least-tokens", "round-robin" or "sticky", found "fastest"',
 		],

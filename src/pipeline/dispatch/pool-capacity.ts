@@ -3,7 +3,7 @@ import { toAiError } from "../../core/errors.ts";
 import type { GateServices, Place } from "../../pools/pool-gate.ts";
 import type { TaskCall } from "../../tasks/task.ts";
 import type { Exchange } from "../exchange.ts";
-import { isPooled, type Plan } from "../plan.ts";
+import { isPooled, type Plan, type PlanTarget } from "../plan.ts";
 import type { RequestOptions } from "../request.ts";
 import { poolRequestOf } from "./pool-request.ts";
 
@@ -31,16 +31,18 @@ export async function waitForCapacity(
 	context: CapacityContext,
 	services: GateServices,
 ): Promise<WithCapacity> {
-	const [first, next, ...others] = plan.targets;
-	if (!isPooled(first) || !first.pool.gate) return { plan };
+	const [first, next, ...others]: readonly PlanTarget[] = plan.targets;
+	const pooled = first && isPooled(first) ? first : undefined;
+	const gate = pooled?.pool.gate;
+	if (!pooled || !gate) return { plan };
 	const { exchange, options, signal } = context;
 	const { account } = exchange;
-	const { inputTokens, maxOutputTokens = OUTPUT_TOKENS } = poolRequestOf(call, first, {
+	const { inputTokens, maxOutputTokens = OUTPUT_TOKENS } = poolRequestOf(call, pooled, {
 		account,
 		passedThrough: false,
 	});
 	try {
-		const place = await first.pool.gate.enter(
+		const place = await gate.enter(
 			{
 				account,
 				priority: options?.priority ?? "interactive",
