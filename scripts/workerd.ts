@@ -132,6 +132,8 @@ function capnp(spec: WorkerSpec, port: number, state: string): string {
 		),
 		...(assets ? [`(name = ${text(assets.binding)}, service = "assets")`] : []),
 	];
+	// Custom providers of accounts use it: a public name that resolves to a private address is refused.
+	bindings.push(`(name = "PUBLIC_INTERNET", service = "public-internet")`);
 	const namespaces = objects.map(
 		({ class_name }) =>
 			`(className = ${text(class_name)}, uniqueKey = ${text(class_name)}, enableSql = true)`,
@@ -141,6 +143,7 @@ const config :Workerd.Config = (
 	services = [
 		(name = "main", worker = .main),
 		(name = "internet", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),
+		(name = "public-internet", network = (allow = ["public"], tlsOptions = (trustBrowserCas = true))),
 		(name = "state", disk = (path = ${text(state)}, writable = true)),
 		${assets ? `(name = "assets", disk = (path = ${text(assets.folder)})),` : ""}
 	],

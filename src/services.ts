@@ -7,6 +7,7 @@ import type { Account } from "./accounts/durable/account.ts";
 import { DIRECTORY_NAME, type Directory } from "./accounts/durable/directory.ts";
 import { capacityOf } from "./config/capacity.ts";
 import { type Config, ConfigError } from "./config/index.ts";
+import { keyedRouting } from "./config/provider-keys.ts";
 import { AiError } from "./core/errors.ts";
 import { FLEET_NAME, type Fleet } from "./fleet/fleet.ts";
 import { IsolateHealth } from "./fleet/health.ts";
@@ -15,6 +16,7 @@ import { GatewayLimits } from "./gateways/client/gateway-limits.ts";
 import { GatewayLogs } from "./gateways/client/gateway-logs.ts";
 import { Gateways } from "./gateways/client/gateways.ts";
 import { OtelExporter } from "./gateways/client/otel-exporter.ts";
+import { ProviderAccesses } from "./gateways/client/provider-accesses.ts";
 import { ResponseCaches } from "./gateways/client/response-caches.ts";
 import { StreamRuns } from "./gateways/client/stream-runs.ts";
 import type { Gateway } from "./gateways/durable/gateway.ts";
@@ -46,6 +48,8 @@ export interface Bindings {
 	GATEWAYS: DurableObjectNamespace<GatewayRegistry>;
 	/** The logs and limits of each gateway. */
 	GATEWAY: DurableObjectNamespace<Gateway>;
+	/** A network without private addresses. Absent on Cloudflare, whose network has none. */
+	PUBLIC_INTERNET?: Fetcher;
 	/** The cached answers of each gateway. */
 	RESPONSE_CACHE: DurableObjectNamespace<ResponseCache>;
 	/** A stream that can be resumed. */
@@ -68,17 +72,22 @@ const CLASSES = {
 } as const satisfies Partial<Record<keyof Bindings, string>>;
 
 /** The services that depend on the variables. A reload replaces them. */
-type Configured = Pick<Services, "aliases" | "catalog" | "limits" | "publicUrl" | "routing">;
+type Configured = Pick<
+	Services,
+	"aliases" | "catalog" | "gatewayRules" | "keyedRouting" | "limits" | "publicUrl" | "routing"
+>;
 /** The services that a reload keeps. */
 export type Persistent = Omit<Services, keyof Configured> & { background: Background };
 
 export const servicesOf = (
-	{ aliases, catalog, routing, limits, publicUrl }: Config,
+	{ aliases, catalog, gatewayRules, routing, limits, publicUrl }: Config,
 	persistent: Persistent,
 ): Services & { background: Background } => ({
 	...persistent,
 	aliases,
 	catalog,
+	gatewayRules,
+	keyedRouting,
 	routing,
 	limits,
 	...(publicUrl !== undefined && { publicUrl }),
@@ -94,7 +103,17 @@ export function createPersistent(
 	const now = (): number => Date.now();
 	const background = new Background({ now, wait, waitUntil: keepAlive });
 	const { waitUntil } = background;
-	const { ACCOUNT, ASSETS, DIRECTORY, FLEET, GATEWAY, GATEWAYS, RESPONSE_CACHE, STREAM_RUN } = bindings;
+	const {
+		ACCOUNT,
+		ASSETS,
+		DIRECTORY,
+		FLEET,
+		GATEWAY,
+		GATEWAYS,
+		PUBLIC_INTERNET,
+		RESPONSE_CACHE,
+		STREAM_RUN,
+	} = bindings;
 	// The configuration of a deployment may be older than these classes.
 	const missing = Object.entries(CLASSES).filter(
 		([name]) => !(bindings as Partial<Bindings>)[name as keyof Bindings],
@@ -150,6 +169,13 @@ export function createPersistent(
 			fetch: (input, init) => fetch(input, init),
 			waitUntil,
 			failed: (cause) => logFailure(new AiError("upstreamUnavailable", undefined, { cause }), ""),
+		}),
+		providerAccesses: new ProviderAccesses({
+			tables: (account) => GATEWAYS.getByName(account).providerAccess(),
+			now,
+		}),
+		...(PUBLIC_INTERNET && {
+			publicFetch: (input: RequestInfo | URL, init?: RequestInit) => PUBLIC_INTERNET.fetch(input, init),
 		}),
 		responseCaches: new ResponseCaches({
 			object: (name) => RESPONSE_CACHE.getByName(name),

@@ -14,7 +14,8 @@ import { adHocModel, Catalog } from "../models/catalog.ts";
 import type { Model } from "../models/model.ts";
 import { THIRD_PARTY_MODELS } from "../models/third-party.ts";
 import type { Limits } from "../pipeline/limits.ts";
-import type { Aliases } from "../pipeline/services.ts";
+import type { Aliases, GatewayRules } from "../pipeline/services.ts";
+import { AiGatewaySchema } from "./ai-gateway.ts";
 import { readAliases } from "./aliases.ts";
 import { type ConfiguredBackend, readBackends } from "./backends.ts";
 import { CorsSchema } from "./cors.ts";
@@ -43,6 +44,7 @@ export interface Config {
 	backends: ReadonlyMap<string, ConfiguredBackend>;
 	routing: RouteTable;
 	limits: Limits;
+	gatewayRules: GatewayRules;
 	/** Models of the product, of the operator, and of third parties that a route names. */
 	catalog: Catalog;
 	/** Ids of models that only a route names. */
@@ -95,6 +97,8 @@ export function configure(variables: object): Config {
 		corsEntries.length > 0
 			? problems.parse(CorsSchema, Object.fromEntries(corsEntries), ["CORS"])
 			: undefined;
+	const gatewayEntries = Object.fromEntries(readEntries("AI_GATEWAY", env, problems));
+	const gatewayRules = problems.parse(AiGatewaySchema, gatewayEntries, ["AI_GATEWAY"]);
 	const product = new Catalog();
 	const models = readModels(readEntries("MODELS", env, problems), product, problems);
 	const defaultBackend = readDefaultBackend(env.DEFAULT_BACKEND, context);
@@ -115,6 +119,7 @@ export function configure(variables: object): Config {
 		backends,
 		routing,
 		limits: allLimits,
+		gatewayRules: rulesOf(gatewayRules ?? AiGatewaySchema.parse({}), allowAnonymous),
 		catalog,
 		adHoc,
 		allowAnonymous,
@@ -141,6 +146,10 @@ function readEntries(name: string, env: Env, problems: Problems): [string, unkno
 	problems.add([name], `expected JSON, found text that is not JSON (${jsonMistakeAt(value)})`);
 	return [];
 }
+
+/** In an open deployment every caller already uses the operator's keys. */
+const rulesOf = (rules: GatewayRules, allowAnonymous: boolean): GatewayRules =>
+	allowAnonymous ? { ...rules, shareProviderKeys: true } : rules;
 
 function readFlag(name: string, env: Env, problems: Problems): boolean {
 	const value = env[name];

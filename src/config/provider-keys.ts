@@ -2,11 +2,12 @@
  * `PROVIDER_KEYS`: API keys of providers, by author. A key makes a backend with the author's name, which routes may name, and
  * a route `author/*` to it. A route of `ROUTES` that matches an id equally or more exactly has precedence.
  */
+import type { Routing } from "../pipeline/plan.ts";
 import { PROVIDERS, type Provider } from "../providers/providers.ts";
 import { type ConfiguredBackend, keyedBackend } from "./backends.ts";
 import { type Env, secret } from "./headers.ts";
 import { expectedName, type Path, type Problems } from "./problems.ts";
-import type { Route } from "./routes.ts";
+import { type Route, RouteTable } from "./routes.ts";
 
 export interface KeyedProvider {
 	backend: ConfiguredBackend;
@@ -29,12 +30,25 @@ export function readProviderKeys(
 	});
 }
 
-function provider(name: string, author: Provider, key: string): KeyedProvider {
-	const backend = keyedBackend(name, author, key);
+function provider(name: string, author: Provider, key: string, backendName = name): KeyedProvider {
+	const backend = keyedBackend(backendName, author, key);
 	const prefix = `${name}/`;
 	const rename = (modelId: string): string => {
 		const model = modelId.slice(prefix.length);
 		return author.nameOf?.(model) ?? model;
 	};
 	return { backend, route: { pattern: `${prefix}*`, targets: [{ backend, rename, headers: {} }] } };
+}
+
+/** The route `author/*` with a key of an account. The operator pays nothing for it. No other model has a route. */
+export function keyedRouting(author: string, backend: string, key: string): Routing {
+	const found = Object.hasOwn(PROVIDERS, author) ? PROVIDERS[author] : undefined;
+	const routes = found ? [provider(author, found, key, backend).route] : [];
+	const table = new RouteTable(routes);
+	return {
+		find(modelId) {
+			const routed = table.find(modelId);
+			return routed && { ...routed, billed: false };
+		},
+	};
 }

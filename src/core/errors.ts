@@ -144,6 +144,12 @@ export const FAILURES = {
 	requestLeak: gateway(2029, 400, "Request content blocked due to DLP policy violations"),
 	responseLeak: gateway(2030, 400, "Response content blocked due to DLP policy violations"),
 	guardrailsUnavailable: gateway(7013, 503, "Guardrails are unavailable"),
+	/** The gateway's credential is missing or invalid. */
+	gatewayUnauthorized: gateway(2009, 401, "Unauthorized"),
+	/** The account has stored no key for the provider, or none with the alias. */
+	noStoredKey: gateway(2040, 400, "No provider key is stored"),
+	/** A provider cannot be reached. */
+	providerUnreachable: gateway(2005, 400, "Failed to get response from provider"),
 	/** A provider refuses the key that the operator has set. */
 	providerKeyRefused: gateway(2009, 401, "Unauthorized"),
 	/** The operator has set no key for the author of an `author/model`. Ganglion sells no credits. */

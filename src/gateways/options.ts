@@ -27,6 +27,8 @@ export interface GatewayOptions {
 	backoff?: Backoff | undefined;
 	customCost?: CustomCost | undefined;
 	byokAlias?: string | undefined;
+	/** The operator's key of a provider is not used. */
+	noWholesale?: boolean | undefined;
 	/** 32 and 16 hexadecimal digits. */
 	otelTraceId?: string | undefined;
 	otelParentSpanId?: string | undefined;
@@ -84,6 +86,7 @@ const FIELDS = {
 	retryDelay: ["cf-aig-retry-delay", whole(0, 60_000)],
 	backoff: ["cf-aig-backoff", Backoff],
 	customCost: ["cf-aig-custom-cost", z.preprocess(json, CustomCost)],
+	noWholesale: ["cf-aig-no-wholesale", Flag],
 	byokAlias: ["cf-aig-byok-alias", z.string().min(1).max(64)],
 	resumable: ["cf-aig-resumable", Flag],
 	otelTraceId: ["cf-aig-otel-trace-id", hexadecimal(32)],

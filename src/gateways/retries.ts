@@ -86,7 +86,8 @@ function drop(outcome: Response | AiError): void {
 	if (outcome instanceof Response) void outcome.body?.cancel().catch(() => {});
 }
 
-const hasFailed = ({ status }: Response | AiError): boolean => isFailedStatus(status);
+const hasFailed = (outcome: Response | AiError): boolean =>
+	isFailedStatus(outcome.status) || (outcome instanceof AiError && outcome.key === "providerUnreachable");
 
 async function tryOnce(
 	request: GatewayRequest,

@@ -27,11 +27,22 @@ export function isSmallJson(request: Request): boolean {
 }
 
 /** A JSON body becomes `fields`. Any other stays bytes, which the dialect interprets. */
-export async function readInputs(request: Request, limits: SizeLimits): Promise<Inputs> {
+export const readInputs = async (request: Request, limits: SizeLimits): Promise<Inputs> =>
+	(await readRawInputs(request, limits)).inputs;
+
+/** The inputs, and the decompressed bytes of the body. */
+export async function readRawInputs(
+	request: Request,
+	limits: SizeLimits,
+): Promise<{ inputs: Inputs; bytes: Uint8Array<ArrayBuffer> }> {
 	const contentType = request.headers.get("content-type")?.trim() ?? "";
-	if (JSON_TYPE.test(contentType))
-		return { fields: parseJson(await readBody(request, limits.jsonBytes, limits.bodyMs), limits) };
-	const bytes = await readBody(request, limits.uploadBytes, limits.bodyMs);
+	const limit = JSON_TYPE.test(contentType) ? limits.jsonBytes : limits.uploadBytes;
+	const bytes = await readBody(request, limit, limits.bodyMs);
+	return { bytes, inputs: inputsOf(bytes, contentType, limits) };
+}
+
+function inputsOf(bytes: Uint8Array<ArrayBuffer>, contentType: string, limits: SizeLimits): Inputs {
+	if (JSON_TYPE.test(contentType)) return { fields: parseJson(bytes, limits) };
 	if (DEFAULT_TYPE.test(contentType) && startsWithBrace(bytes)) {
 		if (bytes.length > limits.jsonBytes) throw tooLarge(limits.jsonBytes);
 		return { fields: parseJson(bytes, limits) };

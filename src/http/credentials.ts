@@ -102,17 +102,25 @@ export function credentialReader({ allowAnonymous, adminToken }: Access): Creden
 	};
 }
 
+/** The first location that the request has. Its text is the credential of this gateway, never a provider's key. */
+export const usedLocation = (
+	request: HonoRequest,
+	locations: readonly CredentialLocation[],
+): CredentialLocation | undefined =>
+	locations.find(
+		(location) =>
+			(location.requires === undefined || request.header(location.requires) !== undefined) &&
+			textAt(request, location) !== undefined,
+	);
+
 /** The text with the scheme `Bearer`, which is added if the location has none. */
 function textIn(request: HonoRequest, locations: readonly CredentialLocation[]): string | undefined {
-	for (const { in: place, name, scheme, requires } of locations) {
-		if (requires !== undefined && request.header(requires) === undefined) continue;
-		const text = textAt(request, place, name);
-		if (text !== undefined) return scheme ? text : `Bearer ${text}`;
-	}
-	return undefined;
+	const location = usedLocation(request, locations);
+	const text = location && textAt(request, location);
+	return text === undefined || location?.scheme ? text : `Bearer ${text}`;
 }
 
-function textAt(request: HonoRequest, place: CredentialLocation["in"], name: string): string | undefined {
+function textAt(request: HonoRequest, { in: place, name }: CredentialLocation): string | undefined {
 	switch (place) {
 		case "header":
 			return request.header(name);
@@ -136,7 +144,8 @@ function tokenIn(protocol: string | undefined, prefix: string): string | undefin
 	}
 }
 
-const offeredProtocols = ({ headers }: Request): string[] =>
+/** The subprotocols of a handshake. */
+export const offeredProtocols = ({ headers }: Request): string[] =>
 	(headers.get("sec-websocket-protocol") ?? "").split(",").map((protocol) => protocol.trim());
 
 /** The subprotocol that the reply to a handshake selects: the first that is not a token. A browser requires one if it offers some. */

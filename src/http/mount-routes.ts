@@ -57,13 +57,13 @@ export function mountRoutes<E extends Env>(
 }
 
 async function answer(c: Context, route: Route, context: MountContext): Promise<Response> {
-	const { authentication, guard, services } = context;
+	const { guard, services } = context;
 	const id = services.uuid();
 	let caller: Caller | undefined;
 	let response: Response;
 	try {
 		guard?.(c);
-		const identity = await authentication.verify(c.req.raw, route, await authentication.identify(c, route));
+		const identity = await authenticated(c, route, context);
 		caller = identity.caller;
 		response = await route.handler(c, new Call(id, services, identity));
 	} catch (thrown) {
@@ -74,6 +74,24 @@ async function answer(c: Context, route: Route, context: MountContext): Promise<
 	// Only replies to a verified caller can contain the text of a token.
 	if (route.noStore && caller) response.headers.set("cache-control", "no-store");
 	return response;
+}
+
+async function authenticated(
+	c: Context,
+	route: Route,
+	{ authentication, services }: MountContext,
+): Promise<Identity> {
+	try {
+		return await authentication.verify(c.req.raw, route, await authentication.identify(c, route));
+	} catch (thrown) {
+		const { key } = toAiError(thrown);
+		const caller =
+			key === "authentication" || key === "forbidden"
+				? await route.unauthenticated?.(c, services)
+				: undefined;
+		if (!caller) throw thrown;
+		return { caller, unauthenticated: true };
+	}
 }
 
 /** `endpoint`: a route with the same path and another method, or a pattern of paths without a route. */

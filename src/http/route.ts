@@ -43,6 +43,8 @@ export interface Endpoint {
 	/** The first location that a request has is used. */
 	credentials: readonly CredentialLocation[];
 	failure: FailureFormat;
+	/** The caller of a request whose credential is missing or invalid. Absent, or `undefined`: the request is refused. */
+	unauthenticated?(c: Context, services: Services): Promise<Caller | undefined>;
 }
 
 /** Handlers keep no state between requests. */
@@ -106,7 +108,7 @@ const endpointAt = (
 	{ path: basePath, account = "optional", credentials: first = [] }: Base,
 	path: string,
 	{ failure = v4Failure, credentials = [AUTHORIZATION] }: Pick<RouteGroup, "failure" | "credentials">,
-): Omit<Endpoint, "permission"> => {
+): Omit<Endpoint, "permission" | "unauthenticated"> => {
 	const full = `${basePath}${path}`;
 	return {
 		path: full,
@@ -161,6 +163,8 @@ export const defineUnknown = (
 export interface Identity {
 	bearer?: Bearer;
 	caller?: Caller;
+	/** The request has no valid credential, and the route serves it. */
+	unauthenticated?: true;
 }
 
 /** The context of one request, for its handler. */

@@ -13,14 +13,18 @@ export const TASK_RATES: Readonly<Partial<Record<TaskTitle, number>>> = Object.f
 	}),
 );
 
-/** Requests that run no model and are never billed, but cost CPU: `toMarkdown`, and the routes that count tokens. */
-export const COUNTED_TITLES = ["Markdown Conversion", "Token Count"] as const;
+/**
+ * Requests that run no model here and are never billed, but cost CPU: `toMarkdown`, the routes that count tokens, and requests
+ * that a gateway passes to a provider.
+ */
+export const COUNTED_TITLES = ["Markdown Conversion", "Token Count", "Provider Request"] as const;
 export type CountedTitle = (typeof COUNTED_TITLES)[number];
 
 /** The product documents no limit for them. Coding agents count tokens several times a turn. */
 export const COUNTED_RATES: Readonly<Record<CountedTitle, number>> = {
 	"Markdown Conversion": 600,
 	"Token Count": 3000,
+	"Provider Request": 3000,
 };
 
 /** Limits of single models. A `Map`, because an id comes from the caller and may be `__proto__`. */

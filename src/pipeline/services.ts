@@ -9,6 +9,7 @@ import type { GatewayLimits } from "../gateways/client/gateway-limits.ts";
 import type { GatewayLogs } from "../gateways/client/gateway-logs.ts";
 import type { Gateways } from "../gateways/client/gateways.ts";
 import type { OtelExporter } from "../gateways/client/otel-exporter.ts";
+import type { ProviderAccesses } from "../gateways/client/provider-accesses.ts";
 import type { ResponseCaches } from "../gateways/client/response-caches.ts";
 import type { StreamRuns } from "../gateways/client/stream-runs.ts";
 import type { Catalog } from "../models/catalog.ts";
@@ -48,6 +49,14 @@ export interface Services extends BackendServices {
 	otelExporter: OtelExporter;
 	/** The dynamic routes of the gateways. */
 	deployedRoutes: DeployedRoutes;
+	/** The accounts' keys of providers, and their custom providers. */
+	providerAccesses: ProviderAccesses;
+	/** `AI_GATEWAY` */
+	gatewayRules: GatewayRules;
+	/** The route of a provider's models with a key of the account. `backend`: its name. */
+	keyedRouting(author: string, backend: string, key: string): Routing;
+	/** Calls custom providers. It refuses private addresses. Absent: `fetch`. */
+	publicFetch?: typeof fetch;
 	/** The cached answers of the gateways. */
 	responseCaches: ResponseCaches;
 	/** Streams that can be resumed. */
@@ -60,6 +69,16 @@ export interface Services extends BackendServices {
 	wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
 	/** A static file of the deployment, by its name. Absent: there are none. */
 	assets?(file: string): Promise<Response>;
+}
+
+/** What the operator allows accounts to do with their gateways. */
+export interface GatewayRules {
+	/** Custom providers may have an address in a private network, and `http`. */
+	allowPrivateAddresses: boolean;
+	/** Gateways without authentication serve requests without a credential. */
+	allowUnauthenticated: boolean;
+	/** Accounts may call all endpoints of a provider with the key of `PROVIDER_KEYS`. */
+	shareProviderKeys: boolean;
 }
 
 /** Model ids by alias. */

@@ -7,10 +7,12 @@ import { tokenRoutes } from "./accounts/tokens.ts";
 import { usageRoutes } from "./accounts/usage.ts";
 import { CONSOLE_PATH, consoleRoutes, isBrowser } from "./console/console.ts";
 import { cacheRoutes } from "./gateway/cache-routes.ts";
+import { customProviderRoutes } from "./gateway/custom-providers.ts";
 import { dynamicRouteRoutes } from "./gateway/dynamic-routes.ts";
 import { gatewayRoutes } from "./gateway/gateway-wire.ts";
 import { gatewayLogRoutes } from "./gateway/logs.ts";
 import { gatewayManagementRoutes } from "./gateway/management.ts";
+import { providerConfigRoutes } from "./gateway/provider-configs.ts";
 import { geminiRoutes, geminiUnknown } from "./gemini/gemini.ts";
 import { markdownRoutes } from "./markdown/markdown.ts";
 import { openAiRoutes } from "./openai/openai.ts";
@@ -63,6 +65,8 @@ export const ROUTES: readonly Route[] = [
 	...cacheRoutes,
 	...limitRoutes,
 	...gatewayLogRoutes,
+	...providerConfigRoutes,
+	...customProviderRoutes,
 	...openAiRoutes,
 	...geminiRoutes,
 	...runRoutes,

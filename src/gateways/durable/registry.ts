@@ -6,6 +6,7 @@ import { DurableObject } from "cloudflare:workers";
 import { withStoredSecrets } from "../secrets.ts";
 import { DEFAULT_GATEWAY, DEFAULT_SETTINGS, type GatewaySettings, type GatewayUpdate } from "../settings.ts";
 import { DynamicRoutes } from "./dynamic-routes.ts";
+import { ProviderAccessTables } from "./provider-access.ts";
 
 export const MAX_GATEWAYS = 100;
 
@@ -35,16 +36,22 @@ export type RegistryResult = { ok: true; gateway: GatewaySettings } | { ok: fals
 export class GatewayRegistry extends DurableObject {
 	readonly #sql: SqlStorage;
 	readonly #dynamicRoutes: DynamicRoutes;
+	readonly #providerAccess: ProviderAccessTables;
 
 	constructor(ctx: DurableObjectState, env: Env) {
 		super(ctx, env);
 		this.#sql = ctx.storage.sql;
 		this.#sql.exec(GATEWAYS);
 		this.#dynamicRoutes = new DynamicRoutes(this.#sql);
+		this.#providerAccess = new ProviderAccessTables(this.#sql);
 	}
 
 	dynamicRoutes(): DynamicRoutes {
 		return this.#dynamicRoutes;
+	}
+
+	providerAccess(): ProviderAccessTables {
+		return this.#providerAccess;
 	}
 
 	get(id: string): GatewaySettings | undefined {
@@ -89,6 +96,7 @@ export class GatewayRegistry extends DurableObject {
 		if (!row) return { ok: false, failure: "absent" };
 		this.#sql.exec("DELETE FROM gateways WHERE id = ?", id);
 		this.#dynamicRoutes.deleteAll(id);
+		this.#providerAccess.deleteKeys(id);
 		return { ok: true, gateway: settingsOf(row) };
 	}
 

@@ -1,5 +1,6 @@
 import type { AiError } from "../../core/errors.ts";
-import { failureHeaders } from "../../http/envelope.ts";
+import { failureEnvelope, failureHeaders } from "../../http/envelope.ts";
+import type { FailureFormat } from "../../http/failure-formats.ts";
 
 /** The format of AI Gateway's own failures. The list is named `error`, and the fields of its one error are repeated outside it. */
 export function gatewayFailure(error: AiError, requestId?: string): Response {
@@ -19,3 +20,7 @@ export function gatewayFailure(error: AiError, requestId?: string): Response {
 		{ status, headers: requestId === undefined ? {} : failureHeaders(error, requestId) },
 	);
 }
+
+/** The v4 envelope, and AI Gateway's format for its own failures. */
+export const gatewayPlaneFailure: FailureFormat = (error, requestId) =>
+	error.failure.plane === "gateway" ? gatewayFailure(error, requestId) : failureEnvelope(error, requestId);

@@ -13,102 +13,26 @@ import { AiError, toAiError } from "../../core/errors.ts";
 import { timeOfId } from "../../gateways/logs/log-row.ts";
 import { mergedOptions, optionsInBinding, optionsInHeaders } from "../../gateways/options.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
-import { boundDepth, readInputs, readJson } from "../../http/body.ts";
-import { ANTHROPIC_KEY, AUTHORIZATION, GEMINI_KEYS } from "../../http/credentials.ts";
+import { boundDepth } from "../../http/body.ts";
 import { failureEnvelope } from "../../http/envelope.ts";
-import { type FailureFormat, geminiFailure, messagesFailure } from "../../http/failure-formats.ts";
-import {
-	BY_MODEL,
-	type Call,
-	defineRoutes,
-	pathParameter,
-	type Route,
-	type RouteDeclaration,
-} from "../../http/route.ts";
+import { BY_MODEL, type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import { toRpcError } from "../../http/rpc-error.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { V1 } from "../bases.ts";
-import { headersOf, readSteps, runSteps, type Step, Steps, type StepsContext } from "./gateway.ts";
-import { gatewayFailure } from "./gateway-failure.ts";
+import { ADDRESSES, runUniversal } from "./addresses.ts";
+import { runSteps, type StepsContext } from "./gateway.ts";
+import { gatewayPlaneFailure } from "./gateway-failure.ts";
 import { changeLog, type LogName, readLog } from "./log-access.ts";
 import { LogPatchBody, logJson, patchOf } from "./log-json.ts";
 import { EVENTS, resumeStream } from "./resume.ts";
+import { headersOf, readSteps, Steps } from "./step.ts";
 
 /** Its top-level domain is reserved and never resolves (RFC 2606). */
 const UNREACHABLE_ORIGIN = "https://ganglion.invalid";
 
 /** `origin`: of the HTTP request that was forwarded. Absent on a binding. */
 export type WireBindings = { caller: Caller; origin?: string };
-
-/** The v4 envelope, and AI Gateway's format for its own failures. */
-export const gatewayPlaneFailure: FailureFormat = (error, requestId) =>
-	error.failure.plane === "gateway" ? gatewayFailure(error, requestId) : failureEnvelope(error, requestId);
-
-/** Below `/v1`: the universal address, and one for each provider. Callers may omit the universal address's trailing slash. */
-const ADDRESSES: readonly RouteDeclaration[] = [
-	{
-		method: "POST",
-		path: "/:account/:gateway",
-		summary: "Runs requests in order until one succeeds",
-		input: {
-			type: "application/json",
-			schema: Steps,
-			example: [
-				{
-					provider: "workers-ai",
-					endpoint: "@cf/meta/llama-3.3-70b-instruct-fp8-fast",
-					query: { prompt: "Hello, who are you?" },
-				},
-			],
-		},
-		output: BY_MODEL,
-		permission: "run",
-		handler: (c, call) => runUniversal(requireOwnAccount(c, call), call),
-	},
-	{
-		method: "GET",
-		path: "/:account/:gateway/run/:run/resume",
-		summary: "Resumes a stream",
-		output: EVENTS,
-		permission: "run",
-		handler: (c, call) => resumeStream(requireOwnAccount(c, call), call),
-	},
-	// The SDKs of these providers send their key in other headers.
-	providerAddress("/:provider{anthropic}", {
-		failure: messagesFailure,
-		credentials: [AUTHORIZATION, ANTHROPIC_KEY],
-	}),
-	providerAddress("/:provider{google-ai-studio}", {
-		failure: geminiFailure,
-		credentials: [AUTHORIZATION, ...GEMINI_KEYS],
-	}),
-	providerAddress("/:provider"),
-];
-
-function providerAddress(
-	provider: string,
-	sdk: Pick<RouteDeclaration, "failure" | "credentials"> = {},
-): RouteDeclaration {
-	return {
-		method: "POST",
-		path: `/:account/:gateway${provider}/:endpoint{.+}`,
-		summary: "Runs a model at a provider's address",
-		input: { ...BY_MODEL, example: { prompt: "Hello, who are you?" } },
-		output: BY_MODEL,
-		permission: "run",
-		...sdk,
-		handler: (c, call) =>
-			answerSteps(requireOwnAccount(c, call), call, async () => {
-				const { raw } = c.req;
-				const { search } = new URL(raw.url);
-				const inputs = await readInputs(raw, call.services.limits);
-				const endpoint = pathParameter(c, "endpoint") + search;
-				const provider = pathParameter(c, "provider");
-				return [{ provider, endpoint, headers: raw.headers, inputs, options: {} }];
-			}),
-	};
-}
 
 const GATEWAY = { tag: "AI Gateway", failure: gatewayPlaneFailure };
 
@@ -177,16 +101,6 @@ export const gatewayWireRoutes: readonly Route[] = [
 	]),
 ];
 
-/** Throws if the account of the path is not the caller's. On a binding they may differ. */
-function requireOwnAccount(c: Context, { caller }: Call): Context {
-	if (c.req.param("account") !== caller.account) throw new AiError("unroutableAccount");
-	return c;
-}
-
-function runUniversal(c: Context, call: Call): Promise<Response> {
-	return answerSteps(c, call, async () => readSteps(await readJson(c.req.raw, call.services.limits)));
-}
-
 function showUrl(c: Context<{ Bindings: WireBindings }>, { caller, services }: Call): Response {
 	const origin = c.env.origin ?? services.publicUrl;
 	const url = gatewayUrl(origin, caller, pathParameter(c, "gateway"), pathParameter(c, "provider"));
@@ -206,19 +120,6 @@ const logName = (c: Context, { caller }: Call): LogName => ({
 });
 
 const success = (result: object): Response => Response.json({ success: true, result });
-
-const answerSteps = (
-	c: Context,
-	{ caller, services }: Call,
-	read: () => Promise<Step[]>,
-): Promise<Response> =>
-	runSteps(read, {
-		caller,
-		gateway: c.req.param("gateway") ?? "",
-		options: optionsInHeaders(c.req.raw.headers),
-		signal: c.req.raw.signal,
-		services,
-	});
 
 const notFound = (description: string): Response => failureEnvelope(new AiError("notFound", description), "");
 

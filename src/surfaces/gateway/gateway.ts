@@ -1,31 +1,22 @@
 /**
- * AI Gateway's steps: `{provider, endpoint, headers, query}`, tried in order until one succeeds. Each step runs through the
- * pipeline like a request of any other surface. Provider `workers-ai` answers like REST: native models in the v4 envelope,
+ * AI Gateway's steps: `{provider, endpoint, headers, query}`, tried in order until one succeeds. A step runs a model through the
+ * pipeline like a request of any other surface, or is passed to its provider (`step-target.ts`). Provider `workers-ai` answers like REST: native models in the v4 envelope,
  * OpenAI's routes without it, events and bytes unchanged. For another provider, the routes for chat, responses, embeddings
  * and Messages run the model `{author}/{model}`, which PROVIDER_KEYS or ROUTES serve. `google-ai-studio` also has Gemini's
  * methods. `compat` is OpenAI's API for model ids with a provider: `workers-ai/@cf/…`, `openai/…`.
- *
- * Differences from the product: the provider key of the request is ignored; other routes of a provider are refused (2008).
  * The session headers of a step are used (`request-options.ts`).
  */
-import * as z from "zod";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import type { Dialect } from "../../dialects/dialect.ts";
 import { nativeDialect } from "../../dialects/index.ts";
-import { validate } from "../../dialects/validation/validation.ts";
 import type { GatewayExchange } from "../../gateways/exchange.ts";
-import {
-	type GatewayOptions,
-	mergedOptions,
-	optionsInConfig,
-	optionsInHeaders,
-} from "../../gateways/options.ts";
+import { type GatewayOptions, mergedOptions } from "../../gateways/options.ts";
 import type { GatewayStep, StepPlan } from "../../gateways/request.ts";
 import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { geminiFailure, messagesFailure } from "../../http/failure-formats.ts";
 import { requireModel } from "../../http/model-body.ts";
-import { headersIn, inferenceRequest } from "../../http/request-options.ts";
+import { inferenceRequest } from "../../http/request-options.ts";
 import type { Model } from "../../models/model.ts";
 import type { Caller, Inputs } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
@@ -37,54 +28,12 @@ import { onlyFor } from "../openai/route-dialect.ts";
 import { type DynamicRequest, dynamicPlan, dynamicRouteName } from "./dynamic-plan.ts";
 import { gatewayFailure } from "./gateway-failure.ts";
 import { stepBody } from "./model-in-gateway.ts";
-import { authorOfSlug, compatModel, WORKERS_AI } from "./provider-names.ts";
+import { callProvider } from "./provider-call.ts";
+import { authorOfSlug, COMPAT, compatModel, WORKERS_AI } from "./provider-names.ts";
 import { type PlanContext, runInGateway } from "./run-in-gateway.ts";
+import type { Step } from "./step.ts";
+import { type TargetContext, targetOf } from "./step-target.ts";
 import { usageObserver } from "./usage-observer.ts";
-
-const OPTION_HEADER = /^cf-(?:aig-[\w-]+|cache-ttl|skip-cache)$/i;
-const VISIBLE = /^[\x20-\x7e]*$/;
-
-export interface Step {
-	provider: string;
-	/** A path relative to the provider's address. */
-	endpoint: string;
-	/** From the step's own headers and `config`. */
-	options: GatewayOptions;
-	/** Only the headers that `request-options.ts` reads. */
-	headers: Headers;
-	inputs: Inputs;
-}
-
-const StepSchema = z
-	.object({
-		provider: z.string(),
-		endpoint: z.string(),
-		headers: z.record(z.string(), z.unknown()).nullish(),
-		query: z.unknown(),
-		config: z.unknown().optional(),
-	})
-	.transform(({ provider, endpoint, headers, query, config }): Step => {
-		const options = mergedOptions(optionsInHeaders(headersOf(headers ?? {})), optionsInConfig(config));
-		return { provider, endpoint, options, headers: headersIn(headers), inputs: { fields: query } };
-	});
-
-/** The headers with options. A value may be a number, a boolean or an object. */
-export function headersOf(record: Record<string, unknown>): Headers {
-	const headers = new Headers();
-	for (const [name, value] of Object.entries(record)) {
-		const text = typeof value === "string" ? value : JSON.stringify(value);
-		if (OPTION_HEADER.test(name) && text !== undefined && VISIBLE.test(text)) headers.set(name, text);
-	}
-	return headers;
-}
-
-/** The product documents no limit. Without one, a single request could contain any number of runs. */
-const MAX_STEPS = 32;
-
-export const Steps = z.array(StepSchema).min(1).max(MAX_STEPS);
-
-/** The body of a universal request. Throws 5006. */
-export const readSteps = (body: unknown): Step[] => validate(Steps, Array.isArray(body) ? body : [body]);
 
 export interface StepsContext {
 	caller: Caller;
@@ -110,56 +59,115 @@ export async function runSteps(
 }
 
 /** Tries the steps in order until one succeeds. A step of `compat` may name a dynamic route. */
-async function* stepPlan(steps: readonly Step[], context: StepsContext, gateway: PlanContext): StepPlan {
+async function* stepPlan(
+	steps: readonly Step[],
+	{ options, ...context }: StepsContext,
+	gateway: PlanContext,
+): StepPlan {
+	const { account, settings } = gateway;
+	const { services } = context;
+	// Workers AI needs no key.
+	const needsAccess = steps.some(({ provider }) => provider !== WORKERS_AI);
+	const access = needsAccess
+		? await services.providerAccesses.find(account, settings.id)
+		: { keys: [], customProviders: [] };
+	const stepFor = (step: Step): GatewayStep =>
+		gatewayStep(step, {
+			...context,
+			account,
+			settings,
+			access,
+			options: mergedOptions(step.options, options),
+		});
 	for (const [index, step] of steps.entries()) {
-		const dynamic = dynamicRequest(step, index, context);
+		const dynamic = dynamicRequest(step, { index, options, stepFor });
 		const response = dynamic
-			? yield* dynamicPlan(dynamic, gateway, context.services)
-			: yield { step: gatewayStep(step, context), index, hasFallback: index < steps.length - 1 };
+			? yield* dynamicPlan(dynamic, gateway, services)
+			: yield { step: stepFor(step), index, hasFallback: index < steps.length - 1 };
 		if (response?.ok) return;
 	}
 }
 
-function dynamicRequest(step: Step, index: number, context: StepsContext): DynamicRequest | undefined {
+function dynamicRequest(
+	step: Step,
+	{
+		index,
+		options: ofRequest,
+		stepFor,
+	}: { index: number; options: GatewayOptions; stepFor(step: Step): GatewayStep },
+): DynamicRequest | undefined {
 	const { provider, inputs, options, headers } = step;
 	const body = isRecord(inputs.fields) ? inputs.fields : {};
-	const name = provider === "compat" ? dynamicRouteName(body.model) : undefined;
+	const name = provider === COMPAT ? dynamicRouteName(body.model) : undefined;
 	if (name === undefined) return undefined;
-	const metadata = mergedOptions(options, context.options).metadata ?? {};
+	const metadata = mergedOptions(options, ofRequest).metadata ?? {};
 	return {
 		name,
 		index,
 		facts: { metadata, body, headers: Object.fromEntries(headers) },
 		stepFor: (model, modelOptions) =>
-			gatewayStep(
-				{ ...step, inputs: { fields: { ...body, model } }, options: mergedOptions(modelOptions, options) },
-				context,
-			),
+			stepFor({
+				...step,
+				inputs: { fields: { ...body, model } },
+				options: mergedOptions(modelOptions, options),
+			}),
 	};
 }
 
-const gatewayStep = (step: Step, context: StepsContext): GatewayStep => ({
-	provider: step.provider,
-	endpoint: step.endpoint,
-	body: stepBody(step.inputs),
-	// Provider and endpoint decide the rest of the format. Only the operator's keys are used.
-	format: "gateway",
-	plane: "gateway",
-	providerKey: undefined,
-	options: mergedOptions(step.options, context.options),
-	call: (signal, exchange) => answer(step, { ...context, signal }, exchange),
-});
+interface StepContext extends Omit<TargetContext, "isModelRoute"> {
+	caller: Caller;
+}
 
-async function answer(
+function gatewayStep(step: Step, context: StepContext): GatewayStep {
+	const target = attempt(() => targetOf(step, { ...context, isModelRoute: isModelRoute(step) }));
+	return {
+		provider: step.provider,
+		endpoint: step.endpoint,
+		body: stepBody(step.inputs),
+		// Provider and endpoint decide the rest of the format.
+		format: `gateway ${step.sent.method}`,
+		plane: "gateway",
+		providerKey: target instanceof AiError ? undefined : target.identity,
+		options: context.options,
+		async call(signal, exchange) {
+			const id = context.services.uuid();
+			if (target instanceof AiError) return failureOf(step, target, id);
+			if (target.kind === "provider") {
+				exchange.report({ model: modelOf(step.inputs) });
+				return callProvider(target.target, { ...context, signal });
+			}
+			return runStep(step, { ...context, id, services: target.services, signal }, exchange);
+		},
+	};
+}
+
+function attempt<T>(make: () => T): T | AiError {
+	try {
+		return make();
+	} catch (thrown) {
+		return toAiError(thrown);
+	}
+}
+
+/** The model that a provider's body names. */
+const modelOf = ({ fields }: Inputs): string | undefined =>
+	isRecord(fields) && typeof fields.model === "string" ? fields.model : undefined;
+
+function failureOf(step: Step, error: AiError, id: string): Response {
+	if (error.failure.plane === "gateway") return gatewayFailure(error, id);
+	if (geminiMethod(step)) return geminiFailure(error, id);
+	return step.provider === "anthropic" ? messagesFailure(error, id) : failureEnvelope(error, id);
+}
+
+async function runStep(
 	step: Step,
-	{ caller, signal, services }: StepsContext,
+	{ id, caller, services, signal }: { id: string; caller: Caller; services: Services; signal: AbortSignal },
 	exchange: GatewayExchange,
 ): Promise<Response> {
-	const id = services.uuid();
-	const gemini = geminiMethod(step);
 	const observers = [usageObserver(exchange)];
 	try {
 		const { headers } = step;
+		const gemini = geminiMethod(step);
 		if (gemini)
 			return await callGemini(
 				{ ...gemini, id, caller, fields: step.inputs.fields, headers, signal, observers },
@@ -173,9 +181,7 @@ async function answer(
 	} catch (thrown) {
 		const error = toAiError(thrown);
 		services.log(error, id);
-		if (gemini) return geminiFailure(error, id);
-		if (step.provider === "anthropic") return messagesFailure(error, id);
-		return error.failure.plane === "gateway" ? gatewayFailure(error, id) : failureEnvelope(error, id);
+		return failureOf(step, error, id);
 	}
 }
 
@@ -200,17 +206,26 @@ interface StepRoute {
 	run?: typeof run | undefined;
 }
 
-function routeOf({ provider, endpoint, inputs }: Step): StepRoute {
-	const path = endpoint.replace(/^\/+/, "").split("?", 1)[0] ?? "";
-	// Callers write the path with or without the version of the provider's API.
-	const route = OPENAI_ROUTES[`/${path.replace(/^v1(?:beta\/openai)?\//, "")}`];
+const pathOf = ({ endpoint }: Step): string => endpoint.replace(/^\/+/, "").split("?", 1)[0] ?? "";
+
+/** Callers write the path with or without the version of the provider's API. */
+const routeAt = (path: string): OpenaiRoute | undefined =>
+	OPENAI_ROUTES[`/${path.replace(/^v1(?:beta\/openai)?\//, "")}`];
+
+const isModelRoute = (step: Step): boolean =>
+	step.sent.method === "POST" && (geminiMethod(step) !== undefined || routeAt(pathOf(step)) !== undefined);
+
+function routeOf(step: Step): StepRoute {
+	const { provider, inputs } = step;
+	const path = pathOf(step);
+	const route = routeAt(path);
 	if (provider === WORKERS_AI) {
 		if (route && path.startsWith("v1/")) return openaiStep(route, inputs, (model) => model);
 		const model = decoded(path.replace(/^run\//, ""));
 		return { model, dialect: nativeDialect, inputs, wrap: WRAPS.envelope };
 	}
 	if (!route) throw new AiError("invalidProvider");
-	if (provider === "compat") return openaiStep(route, inputs, compatModel);
+	if (provider === COMPAT) return openaiStep(route, inputs, compatModel);
 	const author = authorOfSlug(provider);
 	return openaiStep(route, inputs, (model) => `${author}/${model}`);
 }

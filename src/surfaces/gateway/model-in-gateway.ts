@@ -5,6 +5,7 @@
  */
 import { type AiError, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
+import type { ProviderAccess } from "../../gateways/durable/provider-access.ts";
 import { type GatewayOptions, mergedOptions } from "../../gateways/options.ts";
 import type { GatewayStep, StepBody, StepPlan } from "../../gateways/request.ts";
 import { DEFAULT_GATEWAY } from "../../gateways/settings.ts";
@@ -16,6 +17,7 @@ import { OPENAI_CHAT, onlyFor } from "../openai/route-dialect.ts";
 import { dynamicPlan, dynamicRouteName } from "./dynamic-plan.ts";
 import { compatModel, slugOf } from "./provider-names.ts";
 import { type PlanContext, runInGateway } from "./run-in-gateway.ts";
+import { type ModelTarget, modelTarget } from "./step-target.ts";
 import { usageObserver } from "./usage-observer.ts";
 
 /** The header of the REST routes. */
@@ -75,23 +77,43 @@ async function* planOf(
 	{ context, services }: { context: PlanContext; services: Services },
 ): StepPlan {
 	const { request } = call;
+	const { account, settings } = context;
+	const access = isThirdPartyId(request.model)
+		? await services.providerAccesses.find(account, settings.id)
+		: NO_ACCESS;
+	const stepFor = (modelCall: ModelCall, stepOptions: GatewayOptions): GatewayStep => {
+		// Keys of the request and aliases of stored keys do not apply here.
+		const { byokAlias: _, ...applied } = stepOptions;
+		const provider = slugOf(modelCall.request.model);
+		const target = modelTarget(
+			{ provider, headers: new Headers() },
+			{ account, settings, access, options: applied, services },
+		);
+		return modelStep(modelCall, stepOptions, target);
+	};
 	const name = dynamicRouteName(request.model);
 	if (name === undefined) {
-		yield { step: modelStep(call, options, services), index: 0 };
+		yield { step: stepFor(call, options), index: 0 };
 		return;
 	}
 	const body = request.inputs.fields;
-	const stepFor = (compat: string, modelOptions: GatewayOptions): GatewayStep => {
+	const dynamicStep = (compat: string, modelOptions: GatewayOptions): GatewayStep => {
 		const model = compatModel(compat);
 		const inputs = { fields: isRecord(body) ? { ...body, model } : body };
 		const chat = { ...call, request: { ...request, model, inputs, dialect: onlyFor(OPENAI_CHAT) } };
-		return modelStep(chat, mergedOptions(modelOptions, options), services);
+		return stepFor(chat, mergedOptions(modelOptions, options));
 	};
 	const facts = { metadata: options.metadata ?? {}, body, headers: {} };
-	yield* dynamicPlan({ name, facts, index: 0, stepFor }, context, services);
+	yield* dynamicPlan({ name, facts, index: 0, stepFor: dynamicStep }, context, services);
 }
 
-function modelStep(call: ModelCall, options: GatewayOptions, services: Services): GatewayStep {
+const NO_ACCESS: ProviderAccess = { keys: [], customProviders: [] };
+
+function modelStep(
+	call: ModelCall,
+	options: GatewayOptions,
+	{ services, identity }: Pick<ModelTarget, "services" | "identity">,
+): GatewayStep {
 	const { request, endpoint, format } = call;
 	const { model, inputs } = request;
 	let attempts = 0;
@@ -102,7 +124,7 @@ function modelStep(call: ModelCall, options: GatewayOptions, services: Services)
 		body: stepBody(inputs),
 		format,
 		plane: "run",
-		providerKey: undefined,
+		providerKey: identity,
 		options,
 		async call(signal, exchange) {
 			// The account accepts each id once.

@@ -8,6 +8,8 @@ import { isThirdPartyId } from "../../models/third-party.ts";
 import { PROVIDERS } from "../../providers/providers.ts";
 
 export const WORKERS_AI = "workers-ai";
+/** OpenAI's API for the models of all providers. */
+export const COMPAT = "compat";
 
 const AUTHOR_OF_SLUG: Readonly<Record<string, string>> = {
 	"google-ai-studio": "google",

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Settlement } from "../../../src/accounts/admission.ts";
 import { createApp } from "../../../src/app.ts";
 import type { Services } from "../../../src/pipeline/services.ts";
-import { readSteps, runSteps } from "../../../src/surfaces/gateway/gateway.ts";
+import { runSteps } from "../../../src/surfaces/gateway/gateway.ts";
+import { readSteps } from "../../../src/surfaces/gateway/step.ts";
 import { base64, png } from "../../dialects/samples.ts";
 import { BASE, CALLER, ENGINE_VARS, OPEN_ACCESS, replaceServices, testServices } from "../../gateway.ts";
 

@@ -1,0 +1,17 @@
+/** `AI_GATEWAY`: what the operator allows accounts to do with their gateways. Everything is off by default. */
+import * as z from "zod";
+
+export const AiGatewaySchema = z
+	.strictObject({
+		/** Custom providers may have an address in a private network, and `http`. */
+		allow_private_addresses: z.boolean().default(false),
+		/** Gateways with `authentication: false` serve requests without a credential, for the account of their path. */
+		allow_unauthenticated: z.boolean().default(false),
+		/** Accounts may call all endpoints of a provider with the operator's key of `PROVIDER_KEYS`. */
+		share_provider_keys: z.boolean().default(false),
+	})
+	.transform((settings) => ({
+		allowPrivateAddresses: settings.allow_private_addresses,
+		allowUnauthenticated: settings.allow_unauthenticated,
+		shareProviderKeys: settings.share_provider_keys,
+	}));

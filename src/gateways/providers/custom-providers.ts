@@ -1,0 +1,60 @@
+/** Providers that an account registers: an address that its gateways call as `custom-{slug}`. */
+import * as z from "zod";
+
+const PREFIX = "custom-";
+
+/** The slug of a custom provider in the name of a provider. */
+export const customSlug = (provider: string): string | undefined =>
+	provider.startsWith(PREFIX) ? provider.slice(PREFIX.length) : undefined;
+
+const HEADER_NAME = /^[!#$%&'*+.^_`|~\w-]{1,128}$/;
+const text = (length: number) => z.string().max(length).nullish();
+
+const BaseUrl = z
+	.string()
+	.max(2_048)
+	.transform((address, context) => {
+		const url = URL.parse(address);
+		const refuse = (message: string) => {
+			context.addIssue(message);
+			return z.NEVER;
+		};
+		if (!url || !/^https?:$/.test(url.protocol))
+			return refuse("expected an address that begins with https://");
+		if (url.username || url.password || /[?#]/.test(address))
+			return refuse("expected an address without credentials, query and fragment");
+		return url.href.replace(/\/+$/, "");
+	});
+
+const fields = {
+	name: z.string().min(1).max(256),
+	base_url: BaseUrl,
+	enable: z.boolean(),
+	beta: z.boolean().optional(),
+	description: text(2_048),
+	link: text(2_048),
+	/** Sent with each request. */
+	headers: z.record(z.string().regex(HEADER_NAME), z.string().regex(/^[\x20-\x7e]{0,8192}$/)).nullish(),
+	curl_example: text(16_384),
+	js_example: text(16_384),
+	position: z.number().optional(),
+	logo: text(32_768),
+};
+
+export const CustomProviderCreate = z.object({
+	...fields,
+	enable: z.boolean().default(false),
+	slug: z
+		.string()
+		.regex(/^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/, "expected letters, digits and -, up to 64"),
+});
+export type CustomProviderCreate = z.infer<typeof CustomProviderCreate>;
+export const CustomProviderUpdate = z.object(fields).partial();
+export type CustomProviderUpdate = z.infer<typeof CustomProviderUpdate>;
+
+export interface CustomProvider extends CustomProviderCreate {
+	id: string;
+	/** Epoch milliseconds. */
+	createdAt: number;
+	modifiedAt: number;
+}

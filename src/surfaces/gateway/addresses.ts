@@ -1,0 +1,198 @@
+import type { Context } from "hono";
+import { AiError } from "../../core/errors.ts";
+import { optionsInHeaders } from "../../gateways/options.ts";
+import { ACCOUNT_ID } from "../../http/authenticate.ts";
+import { readJson, readRawInputs } from "../../http/body.ts";
+import {
+	ANTHROPIC_KEY,
+	AUTHORIZATION,
+	type CredentialLocation,
+	GEMINI_KEYS,
+	usedLocation,
+	WEBSOCKET_PROTOCOL,
+} from "../../http/credentials.ts";
+import { type FailureFormat, geminiFailure, messagesFailure } from "../../http/failure-formats.ts";
+import {
+	BY_MODEL,
+	type Call,
+	methodNotAllowed,
+	pathParameter,
+	type RouteDeclaration,
+} from "../../http/route.ts";
+import { isUpgrade } from "../../http/socket.ts";
+import type { Caller, Inputs } from "../../pipeline/request.ts";
+import type { Services } from "../../pipeline/services.ts";
+import { V1 } from "../bases.ts";
+import { runSteps } from "./gateway.ts";
+import { gatewayFailure, gatewayPlaneFailure } from "./gateway-failure.ts";
+import { EVENTS, resumeStream } from "./resume.ts";
+import { readSteps, type Step, Steps } from "./step.ts";
+import { universalSocket } from "./universal-socket.ts";
+
+/** A provider's API may use any method. */
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+
+/** A missing or invalid credential has AI Gateway's code and format, also at the address of a provider. */
+const refusedByGateway =
+	(failure: FailureFormat): FailureFormat =>
+	(error, requestId, request) =>
+		error.key === "authentication" || error.key === "forbidden"
+			? gatewayFailure(new AiError("gatewayUnauthorized"), requestId)
+			: failure(error, requestId, request);
+
+/** Below `/v1`: the universal address, and one for each provider. Callers may omit the universal address's trailing slash. */
+export const ADDRESSES: readonly RouteDeclaration[] = [
+	{
+		method: "POST",
+		path: "/:account/:gateway",
+		summary: "Runs requests in order until one succeeds",
+		input: {
+			type: "application/json",
+			schema: Steps,
+			example: [
+				{
+					provider: "workers-ai",
+					endpoint: "@cf/meta/llama-3.3-70b-instruct-fp8-fast",
+					query: { prompt: "Hello, who are you?" },
+				},
+			],
+		},
+		output: BY_MODEL,
+		permission: "run",
+		failure: refusedByGateway(gatewayPlaneFailure),
+		unauthenticated,
+		handler: (c, call) => runUniversal(requireOwnAccount(c, call), call),
+	},
+	{
+		method: "GET",
+		path: "/:account/:gateway",
+		summary: "Opens a websocket for requests",
+		permission: "run",
+		failure: refusedByGateway(gatewayPlaneFailure),
+		credentials: [AUTHORIZATION, WEBSOCKET_PROTOCOL],
+		unauthenticated,
+		handler: (c, call) => openSocket(requireOwnAccount(c, call), call),
+	},
+	{
+		method: "GET",
+		path: "/:account/:gateway/run/:run/resume",
+		summary: "Resumes a stream",
+		output: EVENTS,
+		permission: "run",
+		failure: refusedByGateway(gatewayPlaneFailure),
+		handler: (c, call) => resumeStream(requireOwnAccount(c, call), call),
+	},
+	// The SDKs of these providers send their key in other headers.
+	providerAddress("/:provider{anthropic}", {
+		failure: messagesFailure,
+		credentials: [AUTHORIZATION, ANTHROPIC_KEY],
+	}),
+	providerAddress("/:provider{google-ai-studio}", {
+		failure: geminiFailure,
+		credentials: [AUTHORIZATION, ...GEMINI_KEYS],
+	}),
+	providerAddress("/:provider"),
+];
+
+function providerAddress(
+	provider: string,
+	{
+		failure = gatewayPlaneFailure,
+		credentials = [AUTHORIZATION],
+	}: Pick<RouteDeclaration, "failure" | "credentials"> = {},
+): RouteDeclaration {
+	return {
+		method: METHODS,
+		path: `/:account/:gateway${provider}/:endpoint{.+}`,
+		summary: "Runs a model at a provider's address, or passes the request to the provider",
+		input: { ...BY_MODEL, example: { prompt: "Hello, who are you?" } },
+		output: BY_MODEL,
+		permission: "run",
+		failure: refusedByGateway(failure),
+		credentials,
+		unauthenticated,
+		handler: (c, call) =>
+			answerSteps(requireOwnAccount(c, call), call, async () => [
+				await stepOf(c, call, [...(V1.credentials ?? []), ...credentials]),
+			]),
+	};
+}
+
+/** A gateway without authentication serves every caller, if the operator allows it. Its account pays. */
+async function unauthenticated(
+	c: Context,
+	{ gateways, gatewayRules }: Services,
+): Promise<Caller | undefined> {
+	const account = c.req.param("account") ?? "";
+	if (!gatewayRules.allowUnauthenticated || !ACCOUNT_ID.test(account)) return undefined;
+	const settings = await gateways.find(account, pathParameter(c, "gateway"));
+	if (settings?.authentication !== false) return undefined;
+	return { account, credential: { kind: "operator" }, verified: true };
+}
+
+/** The credential of this gateway is removed from the request. Without one, the provider's key may be in its location. */
+async function stepOf(
+	c: Context,
+	{ services, identity }: Call,
+	locations: readonly CredentialLocation[],
+): Promise<Step> {
+	const { raw } = c.req;
+	const headers = new Headers(raw.headers);
+	const query = new URL(raw.url).searchParams;
+	const used = identity.unauthenticated ? undefined : usedLocation(c.req, locations);
+	if (used?.in === "header") headers.delete(used.name);
+	let search = new URL(raw.url).search;
+	if (used?.in === "query") {
+		query.delete(used.name);
+		search = query.size > 0 ? `?${query}` : "";
+	}
+	const { inputs, bytes } = await readOptionalBody(raw, services);
+	return {
+		provider: pathParameter(c, "provider"),
+		endpoint: pathParameter(c, "endpoint") + search,
+		headers: raw.headers,
+		inputs,
+		options: {},
+		sent: { method: raw.method, headers, ...(bytes && { body: bytes }) },
+	};
+}
+
+const MAY_HAVE_NO_BODY: ReadonlySet<string> = new Set(["GET", "DELETE", "POST"]);
+
+async function readOptionalBody(
+	request: Request,
+	{ limits }: Services,
+): Promise<{ inputs: Inputs; bytes?: Uint8Array<ArrayBuffer> }> {
+	if (!request.body && MAY_HAVE_NO_BODY.has(request.method)) return { inputs: { fields: undefined } };
+	return readRawInputs(request, limits);
+}
+
+/** Throws if the account of the path is not the caller's. On a binding they may differ. */
+function requireOwnAccount(c: Context, { caller }: Call): Context {
+	if (c.req.param("account") !== caller.account) throw new AiError("unroutableAccount");
+	return c;
+}
+
+function openSocket(c: Context, { caller, services }: Call): Response {
+	if (!isUpgrade(c.req.raw)) throw methodNotAllowed(c);
+	const gateway = pathParameter(c, "gateway");
+	const options = optionsInHeaders(c.req.raw.headers);
+	return universalSocket(c.req.raw, { caller, gateway, options, services });
+}
+
+export function runUniversal(c: Context, call: Call): Promise<Response> {
+	return answerSteps(c, call, async () => readSteps(await readJson(c.req.raw, call.services.limits)));
+}
+
+const answerSteps = (
+	c: Context,
+	{ caller, services }: Call,
+	read: () => Promise<Step[]>,
+): Promise<Response> =>
+	runSteps(read, {
+		caller,
+		gateway: c.req.param("gateway") ?? "",
+		options: optionsInHeaders(c.req.raw.headers),
+		signal: c.req.raw.signal,
+		services,
+	});

@@ -1,0 +1,156 @@
+/**
+ * AI Gateway's management API of custom providers: `…/ai-gateway/custom-providers`. The values of `headers` are not shown, because they
+ * may be keys. An update with the placeholder keeps the stored value, unless it changes the address.
+ */
+import type { Context } from "hono";
+import * as z from "zod";
+import { AiError } from "../../core/errors.ts";
+import { MAX_CUSTOM_PROVIDERS } from "../../gateways/durable/provider-access.ts";
+import {
+	type CustomProvider,
+	CustomProviderCreate,
+	CustomProviderUpdate,
+} from "../../gateways/providers/custom-providers.ts";
+import { REDACTED } from "../../gateways/secrets.ts";
+import { parseFields, readFields } from "../../http/account-request.ts";
+import { envelope } from "../../http/envelope.ts";
+import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import type { Services } from "../../pipeline/services.ts";
+import { ACCOUNT, below } from "../bases.ts";
+import { managementFailure, pageFields, pageInfo } from "./management.ts";
+import { addressProblem } from "./step-target.ts";
+
+const flag = z.enum(["true", "false"]).transform((value) => value === "true");
+const ListQuery = z.object({
+	...pageFields(100, 20),
+	enable: flag.optional(),
+	beta: flag.optional(),
+	search: z.string().max(256).optional(),
+});
+
+export const customProviderRoutes: readonly Route[] = defineRoutes(
+	{ bases: [below(ACCOUNT, "/ai-gateway/custom-providers")], tag: "AI Gateway", failure: managementFailure },
+	[
+		{
+			method: "GET",
+			path: "",
+			summary: "Lists the account's custom providers",
+			query: ListQuery,
+			permission: "read",
+			handler: list,
+		},
+		{
+			method: "POST",
+			path: "",
+			summary: "Registers a custom provider",
+			input: { type: "application/json", schema: CustomProviderCreate },
+			permission: "write",
+			handler: create,
+		},
+		{
+			method: "GET",
+			path: "/:provider",
+			summary: "Shows a custom provider",
+			permission: "read",
+			handler: async (c, call) => envelope(shown(await find(c, call))),
+		},
+		{
+			method: "PATCH",
+			path: "/:provider",
+			summary: "Changes a custom provider",
+			input: { type: "application/json", schema: CustomProviderUpdate },
+			permission: "write",
+			handler: update,
+		},
+		{
+			method: "DELETE",
+			path: "/:provider",
+			summary: "Deletes a custom provider",
+			permission: "write",
+			handler: remove,
+		},
+	],
+);
+
+const shown = ({ createdAt, modifiedAt, headers, ...provider }: CustomProvider): object => ({
+	...provider,
+	...(headers && { headers: Object.fromEntries(Object.keys(headers).map((name) => [name, REDACTED])) }),
+	created_at: new Date(createdAt).toISOString(),
+	modified_at: new Date(modifiedAt).toISOString(),
+});
+
+async function list(c: Context, { caller, services }: Call): Promise<Response> {
+	const query = parseFields(ListQuery, c.req.query(), "query");
+	const { page, per_page, enable, beta, search = "" } = query;
+	const all = await services.providerAccesses.of(caller.account).customProviders();
+	const matching = all.filter(
+		(provider) =>
+			(enable === undefined || provider.enable === enable) &&
+			(beta === undefined || (provider.beta ?? false) === beta) &&
+			(provider.slug.includes(search) || provider.name.includes(search)),
+	);
+	const listed = matching.slice((page - 1) * per_page, page * per_page);
+	return envelope(listed.map(shown), { result_info: pageInfo(query, listed.length, matching.length) });
+}
+
+async function create(c: Context, { caller, services }: Call): Promise<Response> {
+	const fields = parseFields(CustomProviderCreate, await readFields(c.req.raw, services.limits), "body");
+	requireAddress(fields.base_url, services);
+	const created = await services.providerAccesses.change(caller.account, (tables) =>
+		tables.createCustomProvider(fields),
+	);
+	if (created === "slugTaken")
+		throw new AiError("invalidGatewayRequest", "slug: a custom provider with this slug exists");
+	if (created === "tooMany")
+		throw new AiError(
+			"invalidGatewayRequest",
+			`An account may have ${MAX_CUSTOM_PROVIDERS} custom providers`,
+		);
+	return envelope(shown(created));
+}
+
+async function update(c: Context, call: Call): Promise<Response> {
+	const { caller, services } = call;
+	const changed = parseFields(CustomProviderUpdate, await readFields(c.req.raw, services.limits), "body");
+	const stored = await find(c, call);
+	if (changed.base_url !== undefined) requireAddress(changed.base_url, services);
+	const { headers: sent, ...fields } = changed;
+	const moves = changed.base_url !== undefined && changed.base_url !== stored.base_url;
+	const headers = sent && withStored(sent, moves ? {} : (stored.headers ?? {}));
+	// A new address gets no header of the former one.
+	const update = sent === undefined && !moves ? fields : { ...fields, headers: headers ?? null };
+	const updated = await services.providerAccesses.change(caller.account, (tables) =>
+		tables.updateCustomProvider(stored.id, update),
+	);
+	return envelope(shown(updated ?? notFound()));
+}
+
+const withStored = (sent: Record<string, string>, stored: Record<string, string>): Record<string, string> =>
+	Object.fromEntries(
+		Object.entries(sent).flatMap(([name, value]) => {
+			const kept = value === REDACTED ? stored[name] : value;
+			return kept === undefined ? [] : [[name, kept]];
+		}),
+	);
+
+async function remove(c: Context, { caller, services }: Call): Promise<Response> {
+	const id = pathParameter(c, "provider");
+	const removed = await services.providerAccesses.change(caller.account, (tables) =>
+		tables.deleteCustomProvider(id),
+	);
+	return envelope(shown(removed ?? notFound()));
+}
+
+async function find(c: Context, { caller, services }: Call): Promise<CustomProvider> {
+	const all = await services.providerAccesses.of(caller.account).customProviders();
+	return all.find(({ id }) => id === pathParameter(c, "provider")) ?? notFound();
+}
+
+function notFound(): never {
+	throw new AiError("notFound", "Custom provider not found");
+}
+
+function requireAddress(address: string, { gatewayRules, publicUrl }: Services): void {
+	const problem = addressProblem(address, { gatewayRules, publicUrl });
+	if (problem !== undefined) throw new AiError("invalidGatewayRequest", problem);
+}

@@ -1,0 +1,51 @@
+/**
+ * Passes a request to a provider: the method, the body and the remaining headers unchanged, and the answer as it arrives. The call is
+ * counted against the account's rate, and not billed: the provider charges the owner of the key.
+ */
+import { AiError } from "../../core/errors.ts";
+import { forwardedHeaders, returnedHeaders } from "../../gateways/providers/headers.ts";
+import type { Caller } from "../../pipeline/request.ts";
+import type { Services } from "../../pipeline/services.ts";
+import { countRequest } from "../rate-limited.ts";
+import type { SentRequest } from "./step.ts";
+
+export interface ProviderTarget {
+	url: URL;
+	/** The key, and headers of a custom provider. They replace those of the request. */
+	headers: readonly (readonly [name: string, value: string])[];
+	sent: SentRequest;
+	fetch: typeof fetch;
+}
+
+/** Statuses whose responses have no body. */
+const NO_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
+
+/** Throws 3021 beyond the account's rate, and 2005 if the provider cannot be reached. Redirects are returned to the caller. */
+export async function callProvider(
+	{ url, headers: own, sent, fetch }: ProviderTarget,
+	{ caller, signal, services }: { caller: Caller; signal: AbortSignal; services: Services },
+): Promise<Response> {
+	await countRequest("Provider Request", caller, services);
+	const headers = forwardedHeaders(sent.headers);
+	for (const [name, value] of own) headers.set(name, value);
+	const { method, body } = sent;
+	const hasBody = body !== undefined && method !== "GET" && method !== "HEAD";
+	let response: Response;
+	try {
+		response = await fetch(url.href, {
+			method,
+			headers,
+			redirect: "manual",
+			signal,
+			...(hasBody && { body }),
+		});
+	} catch (cause) {
+		throw signal.aborted ? new AiError("aborted") : new AiError("providerUnreachable", undefined, { cause });
+	}
+	const { status, statusText } = response;
+	return new Response(NO_BODY.has(status) ? null : response.body, {
+		status,
+		statusText,
+		headers: returnedHeaders(response.headers),
+	});
+}

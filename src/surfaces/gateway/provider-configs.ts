@@ -1,0 +1,90 @@
+/**
+ * AI Gateway's management API of providers' keys: `…/gateways/{gateway}/provider_configs`. The product stores the key in Secrets
+ * Store; here the gateway's own object stores it, so `secret` is required and `secret_id` is the id of the row.
+ *
+ * Not in the product: `DELETE …/provider_configs/{id}`, and a key with the provider and alias of a stored one replaces it.
+ */
+import type { Context } from "hono";
+import { AiError } from "../../core/errors.ts";
+import { MAX_KEYS } from "../../gateways/durable/provider-access.ts";
+import { isProvider } from "../../gateways/providers/addresses.ts";
+import { customSlug } from "../../gateways/providers/custom-providers.ts";
+import { ProviderKeyCreate } from "../../gateways/providers/provider-keys.ts";
+import { parseFields, readFields } from "../../http/account-request.ts";
+import { envelope } from "../../http/envelope.ts";
+import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import { below } from "../bases.ts";
+import { found, GATEWAYS, managementFailure } from "./management.ts";
+import { authorIfKnown } from "./provider-names.ts";
+
+export const providerConfigRoutes: readonly Route[] = defineRoutes(
+	{
+		bases: [below(GATEWAYS, "/:gateway/provider_configs")],
+		tag: "AI Gateway",
+		failure: managementFailure,
+		noStore: true,
+	},
+	[
+		{
+			method: "GET",
+			path: "",
+			summary: "Lists the providers' keys of a gateway, without their texts",
+			permission: "read",
+			handler: list,
+		},
+		{
+			method: "POST",
+			path: "",
+			summary: "Stores a provider's key",
+			input: { type: "application/json", schema: ProviderKeyCreate },
+			permission: "write",
+			handler: save,
+		},
+		{
+			method: "DELETE",
+			path: "/:key",
+			summary: "Deletes a provider's key",
+			permission: "write",
+			handler: remove,
+		},
+	],
+);
+
+async function gatewayOf(c: Context, { caller, services }: Call): Promise<string> {
+	const id = pathParameter(c, "gateway");
+	found(await services.gateways.find(caller.account, id));
+	return id;
+}
+
+async function list(c: Context, call: Call): Promise<Response> {
+	const { caller, services } = call;
+	const keys = await services.providerAccesses.of(caller.account).keys(await gatewayOf(c, call));
+	return envelope(keys, {
+		result_info: { page: 1, per_page: keys.length, count: keys.length, total_count: keys.length },
+	});
+}
+
+async function save(c: Context, call: Call): Promise<Response> {
+	const { caller, services } = call;
+	const gateway = await gatewayOf(c, call);
+	const key = parseFields(ProviderKeyCreate, await readFields(c.req.raw, services.limits), "body");
+	const { provider_slug } = key;
+	if (!isProvider(provider_slug) && authorIfKnown(provider_slug) === undefined && !customSlug(provider_slug))
+		throw new AiError("invalidGatewayRequest", "provider_slug: expected a provider's slug or custom-{slug}");
+	const saved = await services.providerAccesses.change(caller.account, (tables) =>
+		tables.saveKey(gateway, key),
+	);
+	if (!saved) throw new AiError("invalidGatewayRequest", `An account may store ${MAX_KEYS} keys`);
+	return envelope(saved);
+}
+
+async function remove(c: Context, call: Call): Promise<Response> {
+	const { caller, services } = call;
+	const gateway = await gatewayOf(c, call);
+	const id = pathParameter(c, "key");
+	const removed = await services.providerAccesses.change(caller.account, (tables) =>
+		tables.deleteKey(gateway, id),
+	);
+	if (!removed) throw new AiError("notFound", "Provider key not found");
+	return envelope(removed);
+}

@@ -1,0 +1,101 @@
+/**
+ * The account's credential for a provider: the key that the request contains, or else the one that the account has stored. The
+ * operator's key is the pipeline's, or that of `PROVIDER_KEYS` if the operator shares it.
+ */
+import { accountOfToken, digest, hexadecimal } from "../../accounts/token-text.ts";
+import { AiError } from "../../core/errors.ts";
+import type { GatewayOptions } from "../../gateways/options.ts";
+import { type KeyHeader, keyHeaderOf } from "../../gateways/providers/addresses.ts";
+import { findKey, type ProviderKey } from "../../gateways/providers/provider-keys.ts";
+import type { GatewaySettings } from "../../gateways/settings.ts";
+import type { Services } from "../../pipeline/services.ts";
+
+export interface AccountCredential {
+	/** The headers of the key. */
+	headers: readonly (readonly [name: string, value: string])[];
+	/** The key alone, for a provider that the pipeline calls. */
+	key: string;
+	/** Differs for two keys, and contains neither. */
+	identity: string;
+}
+
+interface CredentialRequest {
+	/** The provider's slug. */
+	provider: string;
+	/** Headers of the request, without the credential of this gateway. */
+	headers: Headers;
+	options: GatewayOptions;
+	keys: readonly ProviderKey[];
+}
+
+/** `undefined`: the account has none. Throws 2040 if no key has the alias of the request. */
+export function accountCredential({
+	provider,
+	headers,
+	options,
+	keys,
+}: CredentialRequest): AccountCredential | undefined {
+	const header = keyHeaderOf(provider);
+	const sent = [...new Set([header.name, "authorization"])].flatMap((name) => {
+		const value = headers.get(name);
+		return value && !isToken(value) ? [[name, value] as const] : [];
+	});
+	const [first] = sent;
+	if (first)
+		return {
+			headers: sent,
+			key: withoutScheme(first[1]),
+			identity: `request:${hexadecimal(digest(JSON.stringify(sent)))}`,
+		};
+	const { byokAlias } = options;
+	const stored = findKey(keys, provider, byokAlias);
+	if (stored) {
+		const identity = `stored:${stored.id}:${stored.modifiedAt}`;
+		return { headers: [keyHeader(header, stored.secret)], key: stored.secret, identity };
+	}
+	if (byokAlias !== undefined) throw noStoredKey(provider, byokAlias, keys);
+	return undefined;
+}
+
+/** A token of this gateway never reaches a provider. */
+const isToken = (value: string): boolean => accountOfToken(withoutScheme(value)) !== undefined;
+
+const withoutScheme = (value: string): string => value.replace(/^(?:Bearer|Token|Key) +/i, "").trim();
+
+export const keyHeader = ({ name, scheme }: KeyHeader, key: string): readonly [string, string] => [
+	name,
+	scheme ? `${scheme} ${key}` : key,
+];
+
+function noStoredKey(provider: string, alias: string, keys: readonly ProviderKey[]): AiError {
+	const aliases = keys.filter((key) => key.provider === provider).map((key) => key.alias);
+	return new AiError(
+		"noStoredKey",
+		`No key with the alias "${alias}" is stored for ${provider}. Aliases: ${aliases.join(", ") || "none"}`,
+	);
+}
+
+/** Throws 2040 if the gateway or the request forbids the operator's key. */
+export function requireWholesale(
+	provider: string,
+	{ settings, options }: { settings: GatewaySettings; options: GatewayOptions },
+): void {
+	if (settings.byok_only || options.noWholesale)
+		throw new AiError("noStoredKey", `No key is stored for ${provider}, and this request uses no other key`);
+}
+
+/** The operator's key for any endpoint of a provider. Throws 2021. */
+export function operatorCredential(
+	provider: string,
+	author: string | undefined,
+	{ gatewayRules, routing }: Pick<Services, "gatewayRules" | "routing">,
+): readonly [string, string] {
+	const targets = author === undefined ? [] : (routing.find(`${author}/*`)?.targets ?? []);
+	const key = targets.find(({ backend }) => backend === author)?.key;
+	if (key === undefined || !gatewayRules.shareProviderKeys)
+		throw new AiError(
+			"missingProviderKey",
+			`Insufficient AI Gateway credits: this endpoint of ${provider} needs a key in the request or in the gateway's provider_configs`,
+		);
+	return keyHeader(keyHeaderOf(provider), key);
+}

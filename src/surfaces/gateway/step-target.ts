@@ -1,0 +1,168 @@
+/**
+ * What a step calls. A model runs through the pipeline: on Workers AI's routes, through `compat`, and on a provider's routes for chat,
+ * responses, embeddings and Messages with the operator's key. With a key of the account, and on all other routes, the
+ * request is passed to the provider.
+ */
+import { AiError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json.ts";
+import type { ProviderAccess } from "../../gateways/durable/provider-access.ts";
+import type { GatewayOptions } from "../../gateways/options.ts";
+import { isProvider, providerUrl, urlBelow } from "../../gateways/providers/addresses.ts";
+import { type CustomProvider, customSlug } from "../../gateways/providers/custom-providers.ts";
+import { isPublicHost } from "../../gateways/providers/public-host.ts";
+import type { GatewaySettings } from "../../gateways/settings.ts";
+import type { Catalog } from "../../models/catalog.ts";
+import type { Services } from "../../pipeline/services.ts";
+import type { ProviderTarget } from "./provider-call.ts";
+import { accountCredential, operatorCredential, requireWholesale } from "./provider-credential.ts";
+import { authorIfKnown, COMPAT, WORKERS_AI } from "./provider-names.ts";
+import type { Step } from "./step.ts";
+
+export type StepTarget =
+	| ModelTarget
+	| { kind: "provider"; target: ProviderTarget; identity: string | undefined };
+
+export interface ModelTarget {
+	kind: "model";
+	/** With the account's key, if it has one. */
+	services: Services;
+	/** Of the account's key. */
+	identity: string | undefined;
+}
+
+export interface TargetContext {
+	account: string;
+	settings: GatewaySettings;
+	access: ProviderAccess;
+	/** Of the step, and then of the request. */
+	options: GatewayOptions;
+	services: Services;
+	/** Whether the path is one that the pipeline answers. */
+	isModelRoute: boolean;
+}
+
+/** Throws 2008, 2021 or 2040. */
+export function targetOf(step: Step, context: TargetContext): StepTarget {
+	const { provider, endpoint, sent } = step;
+	const { access, options, services } = context;
+	if (provider === WORKERS_AI) return operatorsModel(services);
+	if (provider === COMPAT) return compatTarget(step, context);
+	const slug = customSlug(provider);
+	if (slug !== undefined) return customTarget(slug, step, context);
+	const credential = accountCredential({ provider, headers: sent.headers, options, keys: access.keys });
+	const { fetch } = services;
+	// Google's SDKs may send the key in the query.
+	const keyInQuery = provider === "google-ai-studio" && /[?&]key=/.test(endpoint);
+	if (credential || keyInQuery) {
+		const target = { url: providerUrl(provider, endpoint), headers: credential?.headers ?? [], sent, fetch };
+		return { kind: "provider", target, identity: credential?.identity ?? "query" };
+	}
+	const author = authorIfKnown(provider);
+	if (author === undefined && !isProvider(provider)) throw new AiError("invalidProvider");
+	requireWholesale(provider, context);
+	if (context.isModelRoute && author !== undefined) return operatorsModel(services);
+	const target: ProviderTarget = {
+		url: providerUrl(provider, endpoint),
+		headers: [operatorCredential(provider, author, services)],
+		sent,
+		fetch,
+	};
+	return { kind: "provider", target, identity: undefined };
+}
+
+const operatorsModel = (services: Services): ModelTarget => ({
+	kind: "model",
+	services,
+	identity: undefined,
+});
+
+/** `{provider}/{model}` in the body decides. */
+function compatTarget(step: Step, context: TargetContext): StepTarget {
+	const { fields } = step.inputs;
+	const name = isRecord(fields) && typeof fields.model === "string" ? fields.model : "";
+	const slash = name.indexOf("/");
+	const [provider, model] = [name.slice(0, Math.max(slash, 0)), name.slice(slash + 1)];
+	const slug = customSlug(provider);
+	if (slug === undefined) return modelTarget({ provider, headers: step.sent.headers }, context);
+	const body = JSON.stringify({ ...(isRecord(fields) ? fields : {}), model });
+	return customTarget(slug, { ...step, provider, sent: { ...step.sent, body } }, context);
+}
+
+/** A provider's model through the pipeline, with the account's key if it has one. */
+export function modelTarget(
+	{ provider, headers }: { provider: string; headers: Headers },
+	{ account, access, settings, options, services }: Omit<TargetContext, "isModelRoute">,
+): ModelTarget {
+	const author = authorIfKnown(provider);
+	if (author === undefined) return operatorsModel(services);
+	const credential = accountCredential({ provider, headers, options, keys: access.keys });
+	if (!credential) {
+		requireWholesale(provider, { settings, options });
+		return operatorsModel(services);
+	}
+	// The circuit breaker of another account's key is another one.
+	const backend = `${author}:${encodeURIComponent(account)}`;
+	return {
+		kind: "model",
+		identity: credential.identity,
+		services: {
+			...services,
+			catalog: unpriced(services.catalog),
+			routing: services.keyedRouting(author, backend, credential.key),
+		},
+	};
+}
+
+/** The operator pays nothing for these calls, and charges nothing. */
+const unpricedCatalogs = new WeakMap<Catalog, Catalog>();
+
+function unpriced(catalog: Catalog): Catalog {
+	const existing = unpricedCatalogs.get(catalog);
+	if (existing) return existing;
+	const created = catalog.withPrices((model) => ({ ...model, prices: [] }));
+	unpricedCatalogs.set(catalog, created);
+	return created;
+}
+
+/** The path is appended to the address of the custom provider. */
+function customTarget(slug: string, { provider, endpoint, sent }: Step, context: TargetContext): StepTarget {
+	const { access, options, services } = context;
+	const custom = access.customProviders.find((listed) => listed.slug === slug);
+	if (!custom) throw new AiError("invalidProvider");
+	requireAllowedAddress(custom.base_url, services);
+	const credential = accountCredential({ provider, headers: sent.headers, options, keys: access.keys });
+	const { allowPrivateAddresses } = services.gatewayRules;
+	const target: ProviderTarget = {
+		url: urlBelow(custom.base_url, endpoint),
+		headers: [...Object.entries(custom.headers ?? {}), ...(credential?.headers ?? [])],
+		sent,
+		fetch: (!allowPrivateAddresses && services.publicFetch) || services.fetch,
+	};
+	return { kind: "provider", target, identity: customIdentity(custom, credential?.identity) };
+}
+
+/** A change of the provider also changes the identity, so that no cached answer of the former one is used. */
+const customIdentity = ({ id, modifiedAt }: CustomProvider, credential = ""): string =>
+	`custom:${id}:${modifiedAt}:${credential}`;
+
+/** Throws 2008 for an address that the operator does not allow. The address was stored before, when the rules may have differed. */
+export function requireAllowedAddress(
+	address: string,
+	{ gatewayRules, publicUrl }: Pick<Services, "gatewayRules" | "publicUrl">,
+): void {
+	const problem = addressProblem(address, { gatewayRules, publicUrl });
+	if (problem !== undefined) throw new AiError("invalidProvider", `Invalid provider: ${problem}`);
+}
+
+/** Why a custom provider may not have this address. */
+export function addressProblem(
+	address: string,
+	{ gatewayRules, publicUrl }: { gatewayRules: Services["gatewayRules"]; publicUrl?: string | undefined },
+): string | undefined {
+	const { hostname, origin, protocol } = new URL(address);
+	// The gateway would call itself.
+	if (origin === publicUrl) return "base_url is the address of this gateway";
+	if (gatewayRules.allowPrivateAddresses) return undefined;
+	if (protocol !== "https:") return "base_url does not begin with https://";
+	return isPublicHost(hostname) ? undefined : "base_url is not a public address";
+}

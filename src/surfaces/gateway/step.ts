@@ -1,0 +1,74 @@
+/** A step of a request to a gateway, as the caller sent it: `{provider, endpoint, headers, query, config}`. */
+import * as z from "zod";
+import { validate } from "../../dialects/validation/validation.ts";
+import {
+	type GatewayOptions,
+	mergedOptions,
+	optionsInConfig,
+	optionsInHeaders,
+} from "../../gateways/options.ts";
+import { headersIn } from "../../http/request-options.ts";
+import type { Inputs } from "../../pipeline/request.ts";
+
+const VISIBLE = /^[\x20-\x7e]*$/;
+const HEADER_NAME = /^[!#$%&'*+.^_`|~\w-]+$/;
+
+export interface Step {
+	provider: string;
+	/** A path relative to the provider's address, with its query. */
+	endpoint: string;
+	/** From the step's own headers and `config`. */
+	options: GatewayOptions;
+	/** The headers that `request-options.ts` reads. */
+	headers: Headers;
+	inputs: Inputs;
+	/** For a request that is passed to the provider. */
+	sent: SentRequest;
+}
+
+export interface SentRequest {
+	method: string;
+	/** Without the credential of this gateway. */
+	headers: Headers;
+	/** Absent: no body. */
+	body?: Uint8Array<ArrayBuffer> | string;
+}
+
+const StepSchema = z
+	.object({
+		provider: z.string(),
+		endpoint: z.string(),
+		headers: z.record(z.string(), z.unknown()).nullish(),
+		query: z.unknown(),
+		config: z.unknown().optional(),
+	})
+	.transform(({ provider, endpoint, headers: record, query, config }): Step => {
+		const headers = headersOf(record ?? {});
+		if (!headers.has("content-type")) headers.set("content-type", "application/json");
+		return {
+			provider,
+			endpoint,
+			options: mergedOptions(optionsInHeaders(headers), optionsInConfig(config)),
+			headers: headersIn(record),
+			inputs: { fields: query },
+			sent: { method: "POST", headers, body: JSON.stringify(query) },
+		};
+	});
+
+/** Invalid names and values are ignored. A value may be a number, a boolean or an object. */
+export function headersOf(record: Record<string, unknown>): Headers {
+	const headers = new Headers();
+	for (const [name, value] of Object.entries(record)) {
+		const text = typeof value === "string" ? value : JSON.stringify(value);
+		if (HEADER_NAME.test(name) && text !== undefined && VISIBLE.test(text)) headers.set(name, text);
+	}
+	return headers;
+}
+
+/** The product documents no limit. Without one, a single request could contain any number of runs. */
+const MAX_STEPS = 32;
+
+export const Steps = z.array(StepSchema).min(1).max(MAX_STEPS);
+
+/** The body of a universal request. Throws 5006. */
+export const readSteps = (body: unknown): Step[] => validate(Steps, Array.isArray(body) ? body : [body]);

@@ -1,0 +1,522 @@
+import { describe, expect, it } from "vitest";
+import { completion, upstream } from "../../gateway.ts";
+import { ADMIN, type ClosedGateway, closedGateway, json } from "../../http/access.ts";
+
+const HTTP = "http://gateway/v1";
+const OWN = "sk-of-the-caller-0123456789";
+const OPERATOR = "sk-of-the-operator-0123456789";
+const STORED = "sk-stored-by-the-account-0123456789";
+const PROVIDER_VARS = {
+	PROVIDER_KEYS: { openai: "OPENAI_KEY", anthropic: "ANTHROPIC_KEY" },
+	OPENAI_KEY: OPERATOR,
+	ANTHROPIC_KEY: OPERATOR,
+};
+const CHAT = { model: "gpt-5", messages: [{ role: "user", content: "Hi" }] };
+
+interface World extends ClosedGateway {
+	token: string;
+	requests: Request[];
+	/** A request to `/v1/{account}/mine/{path}` with the token in `cf-aig-authorization`. */
+	call(path: string, init?: RequestInit): Promise<Response>;
+	store(fields: object): Promise<{ status: number; result: Record<string, unknown> }>;
+	register(fields: object): Promise<{ status: number; result: Record<string, unknown> }>;
+}
+
+async function world(
+	vars: Record<string, unknown> = {},
+	reply: (request: Request) => Response | Promise<Response> = () => Response.json(completion("Hello")),
+): Promise<World> {
+	const provider = upstream(reply);
+	const gateway = closedGateway({ vars: { ...PROVIDER_VARS, ...vars }, fetch: provider.fetch });
+	const { account, send, createToken } = gateway;
+	const token = await createToken(["Workers AI Write"]);
+	const manage = async (path: string, fields: object) => {
+		const response = await send(`/ai-gateway${path}`, token, json("POST", fields));
+		const { result } = await response.json<{ result: Record<string, unknown> }>();
+		return { status: response.status, result };
+	};
+	return {
+		...gateway,
+		token,
+		requests: provider.requests,
+		call: (path, init = {}) => {
+			const headers = new Headers(init.headers);
+			headers.set("cf-aig-authorization", `Bearer ${token}`);
+			if (typeof init.body === "string" && !headers.has("content-type"))
+				headers.set("content-type", "application/json");
+			return send(`${HTTP}/${account}/mine/${path}`, undefined, { ...init, headers });
+		},
+		store: (fields) => manage("/gateways/mine/provider_configs", fields),
+		register: (fields) => manage("/custom-providers", fields),
+	};
+}
+
+const post = (body: unknown, headers: Record<string, string> = {}): RequestInit => ({
+	method: "POST",
+	body: JSON.stringify(body),
+	headers: { "content-type": "application/json", ...headers },
+});
+const sentTo = async (request: Request | undefined) => ({
+	url: request?.url,
+	method: request?.method,
+	authorization: request?.headers.get("authorization"),
+	body: await request?.text(),
+});
+
+describe("a request with the caller's own key", () => {
+	it("is passed on byte for byte, and its answer streams back with status and headers", async () => {
+		const body = '{ "model":"gpt-5","unknown_field":1.0,\n "messages":[] }';
+		const { call, requests } = await world(
+			{},
+			() =>
+				new Response("data: 1\n\ndata: [DONE]\n\n", {
+					status: 203,
+					headers: { "content-type": "text/event-stream", "x-request-id": "req_1", "set-cookie": "a=b" },
+				}),
+		);
+		const response = await call("openai/v1/chat/completions", {
+			method: "POST",
+			body,
+			headers: {
+				authorization: `Bearer ${OWN}`,
+				"openai-beta": "x",
+				cookie: "a=b",
+				"x-forwarded-for": "1.1.1.1",
+			},
+		});
+		expect(response.status).toBe(203);
+		expect(await response.text()).toBe("data: 1\n\ndata: [DONE]\n\n");
+		expect(response.headers.get("x-request-id")).toBe("req_1");
+		expect(response.headers.has("set-cookie")).toBe(false);
+		expect(response.headers.get("cf-aig-step")).toBe("0");
+		const [request] = requests;
+		expect([...(request?.headers.keys() ?? [])].sort()).toEqual([
+			"authorization",
+			"content-type",
+			"openai-beta",
+		]);
+		expect(await sentTo(request)).toEqual({
+			url: "https://api.openai.com/v1/chat/completions",
+			method: "POST",
+			authorization: `Bearer ${OWN}`,
+			body,
+		});
+	});
+
+	it.each(["GET", "DELETE", "PUT", "PATCH", "POST"])("takes %s, with its query", async (method) => {
+		const { call, requests } = await world();
+		const hasBody = method === "PUT" || method === "PATCH";
+		await call("openai/files/f-1?limit=2", {
+			method,
+			headers: { authorization: `Bearer ${OWN}` },
+			...(hasBody && { body: "{}" }),
+		});
+		expect(await sentTo(requests[0])).toMatchObject({
+			url: "https://api.openai.com/v1/files/f-1?limit=2",
+			method,
+			body: hasBody ? "{}" : "",
+		});
+	});
+
+	it("uses the header of the provider's SDK, and refusals of the provider are unchanged", async () => {
+		const refusal = { type: "error", error: { type: "authentication_error", message: "invalid x-api-key" } };
+		const { call, requests } = await world({}, () => Response.json(refusal, { status: 401 }));
+		const response = await call("anthropic/v1/messages", post({}, { "x-api-key": OWN }));
+		expect(response.status).toBe(401);
+		expect(await response.json()).toEqual(refusal);
+		expect(requests[0]?.headers.get("x-api-key")).toBe(OWN);
+		expect(requests[0]?.headers.has("authorization")).toBe(false);
+	});
+
+	it("is a step of the universal address", async () => {
+		const { send, account, token, requests } = await world({}, ({ url }) =>
+			url.includes("anthropic") ? new Response("overloaded", { status: 529 }) : Response.json({ ok: true }),
+		);
+		const step = (provider: string, endpoint: string, headers: object) => ({
+			provider,
+			endpoint,
+			headers,
+			query: CHAT,
+		});
+		const steps = [
+			step("anthropic", "v1/messages", { "x-api-key": OWN }),
+			step("openai", "responses", { Authorization: `Bearer ${OWN}`, "cf-aig-metadata": { a: 1 } }),
+		];
+		const response = await send(`${HTTP}/${account}/mine`, token, json("POST", steps));
+		expect(response.headers.get("cf-aig-step")).toBe("1");
+		expect(await response.json()).toEqual({ ok: true });
+		expect(requests.map(({ url }) => url)).toEqual([
+			"https://api.anthropic.com/v1/messages",
+			"https://api.openai.com/v1/responses",
+		]);
+		expect(requests[1]?.headers.has("cf-aig-metadata")).toBe(false);
+	});
+
+	it("reaches a model of compat through the pipeline, and costs no neurons", async () => {
+		const { call, requests } = await world({ PROVIDER_KEYS: {} });
+		const body = { ...CHAT, model: "openai/gpt-5" };
+		const response = await call("compat/chat/completions", post(body, { authorization: `Bearer ${OWN}` }));
+		expect(await response.json()).toMatchObject({ model: "openai/gpt-5" });
+		expect(response.headers.get("cf-ai-neurons")).toBe("0.00");
+		expect(requests[0]?.headers.get("authorization")).toBe(`Bearer ${OWN}`);
+	});
+
+	it("is repeated after a network error", async () => {
+		let calls = 0;
+		const { call } = await world({}, () => {
+			if (++calls < 3) throw new TypeError("connection refused to 10.0.0.1");
+			return Response.json({ ok: true });
+		});
+		const headers = { authorization: `Bearer ${OWN}`, "cf-aig-retry-delay": "0" };
+		const failed = await call("openai/models", { headers });
+		expect(failed.status).toBe(400);
+		const text = await failed.text();
+		expect(JSON.parse(text)).toMatchObject({ internalCode: 2005, name: "AiGatewayError" });
+		expect(text).not.toContain("10.0.0.1");
+		const repeated = await call("openai/models", { headers: { ...headers, "cf-aig-max-attempts": "2" } });
+		expect(await repeated.json()).toEqual({ ok: true });
+	});
+});
+
+describe("the credential of this gateway", () => {
+	it("never reaches a provider, wherever it is", async () => {
+		const { send, account, token, requests, call } = await world({
+			AI_GATEWAY: { share_provider_keys: true },
+		});
+		const url = (path: string) => `${HTTP}/${account}/mine/${path}`;
+		await send(url("openai/files"), token);
+		await send(url("anthropic/v1/files"), undefined, { headers: { "x-api-key": token } });
+		await send(url(`google-ai-studio/v1beta/files?key=${token}&pageSize=2`));
+		await call("openai/files", { headers: { authorization: `Bearer ${token}` } });
+		const steps = [
+			{ provider: "openai", endpoint: "files", headers: { authorization: `Bearer ${token}` }, query: {} },
+		];
+		await send(`${HTTP}/${account}/mine`, token, json("POST", steps));
+		expect(requests.map(({ url }) => url)).toEqual([
+			"https://api.openai.com/v1/files",
+			"https://api.anthropic.com/v1/files",
+			"https://api.openai.com/v1/files",
+			"https://api.openai.com/v1/files",
+		]);
+		for (const request of requests) {
+			const text = JSON.stringify([request.url, ...request.headers]);
+			expect(text).not.toContain(token);
+			expect(text).toContain(OPERATOR);
+		}
+	});
+
+	it("is required, in AI Gateway's format", async () => {
+		const { send, account, call, requests } = await world();
+		const other = await world();
+		const unauthorized = {
+			internalCode: 2009,
+			name: "AiGatewayError",
+			error: [{ code: 2009, message: "Unauthorized" }],
+		};
+		for (const path of [
+			"openai/chat/completions",
+			"anthropic/v1/messages",
+			"google-ai-studio/v1/models/m:x",
+			"custom-a/b",
+		]) {
+			const response = await send(`${HTTP}/${account}/mine/${path}`, OWN, post({}));
+			expect(response.status).toBe(401);
+			expect(await response.json()).toMatchObject(unauthorized);
+		}
+		const foreign = await send(`${HTTP}/${account}/mine/openai/files`, other.token);
+		expect([foreign.status, await foreign.json()]).toMatchObject([401, unauthorized]);
+		expect(requests).toEqual([]);
+		expect((await call("openai/files", { headers: { authorization: `Bearer ${OWN}` } })).status).toBe(200);
+	});
+
+	it("may be absent only if the gateway and the operator allow it", async () => {
+		const settings = {
+			cache_ttl: 0,
+			cache_invalidate_on_update: false,
+			collect_logs: false,
+			rate_limiting_interval: 0,
+			rate_limiting_limit: 0,
+		};
+		const statuses = async (vars: Record<string, unknown>) => {
+			const { send, account, token, requests } = await world(vars);
+			for (const [id, authentication] of [
+				["open", false],
+				["closed", true],
+			] as const)
+				await send("/ai-gateway/gateways", token, json("POST", { id, authentication, ...settings }));
+			const call = (gateway: string, headers: Record<string, string>) =>
+				send(`${HTTP}/${account}/${gateway}/openai/chat/completions`, undefined, post(CHAT, headers));
+			const answers = [
+				await call("open", { authorization: `Bearer ${OWN}` }),
+				await call("open", { "cf-aig-authorization": "Bearer wrong" }),
+				await call("closed", { authorization: `Bearer ${OWN}` }),
+			];
+			return { statuses: answers.map(({ status }) => status), requests };
+		};
+		expect((await statuses({})).statuses).toEqual([401, 401, 401]);
+		const allowed = await statuses({ AI_GATEWAY: { allow_unauthenticated: true } });
+		expect(allowed.statuses).toEqual([200, 200, 401]);
+		expect(allowed.requests.map(({ headers }) => headers.get("authorization"))).toEqual([
+			`Bearer ${OWN}`,
+			`Bearer ${OPERATOR}`,
+		]);
+	});
+});
+
+describe("keys that the account stores", () => {
+	it("are used without a key in the request, by alias, for models and for all endpoints", async () => {
+		const { call, store, requests, send, token } = await world();
+		expect(
+			(await store({ provider_slug: "openai", alias: "default", secret: STORED, default_config: true }))
+				.status,
+		).toBe(200);
+		await store({ provider_slug: "openai", alias: "second", secret: `${STORED}-2`, default_config: false });
+		await store({ provider_slug: "anthropic", alias: "default", secret: STORED });
+		await call("openai/files");
+		await call("openai/chat/completions", post(CHAT));
+		await call("openai/files", { headers: { "cf-aig-byok-alias": "second" } });
+		await call("anthropic/v1/messages", post({}));
+		await call("compat/chat/completions", post({ ...CHAT, model: "openai/gpt-5" }));
+		// The run path has the key `default` of the gateway.
+		const run = await send("/ai/run/openai/gpt-5", token, {
+			...post({ messages: CHAT.messages }, { "cf-aig-gateway-id": "mine", "cf-aig-byok-alias": "second" }),
+		});
+		expect(run.headers.get("cf-ai-neurons")).toBe("0.00");
+		expect(requests.map(({ headers }) => headers.get("authorization") ?? headers.get("x-api-key"))).toEqual([
+			`Bearer ${STORED}`,
+			`Bearer ${STORED}`,
+			`Bearer ${STORED}-2`,
+			STORED,
+			`Bearer ${STORED}`,
+			`Bearer ${STORED}`,
+		]);
+	});
+
+	it("belong to one account and one gateway", async () => {
+		const owner = await world();
+		const other = await world();
+		await owner.store({ provider_slug: "openai", alias: "default", secret: STORED });
+		await other.call("openai/chat/completions", post(CHAT));
+		const elsewhere = `${HTTP}/${owner.account}/another/openai/chat/completions`;
+		await owner.send(elsewhere, owner.token, post(CHAT));
+		const keys = [...other.requests, ...owner.requests].map(({ headers }) => headers.get("authorization"));
+		expect(keys).toEqual([`Bearer ${OPERATOR}`, `Bearer ${OPERATOR}`]);
+		const path = `${HTTP.replace("/v1", "/client/v4")}/accounts/${owner.account}/ai-gateway/gateways/mine/provider_configs`;
+		expect((await owner.send(path, other.token)).status).toBe(403);
+	});
+
+	it("have aliases, which the refusal of an unknown alias lists", async () => {
+		const { call, store } = await world();
+		await store({ provider_slug: "openai", alias: "first", secret: STORED });
+		const response = await call("openai/files", { headers: { "cf-aig-byok-alias": "none" } });
+		expect(response.status).toBe(400);
+		const text = await response.text();
+		expect(JSON.parse(text)).toMatchObject({
+			internalCode: 2040,
+			description: 'No key with the alias "none" is stored for openai. Aliases: first',
+		});
+		expect(text).not.toContain(STORED);
+	});
+
+	it("are the only keys if the request or the gateway forbids the operator's", async () => {
+		const { call, requests } = await world();
+		const refused = await call("openai/chat/completions", post(CHAT, { "cf-aig-no-wholesale": "true" }));
+		expect(refused.status).toBe(400);
+		expect(await refused.json()).toMatchObject({ internalCode: 2040 });
+		const compat = { ...CHAT, model: "openai/gpt-5" };
+		expect(
+			(await call("compat/chat/completions", post(compat, { "cf-aig-no-wholesale": "true" }))).status,
+		).toBe(400);
+		expect(requests).toEqual([]);
+	});
+
+	it("appear in no listing, error or log", async () => {
+		const { store, send, token, services } = await world({}, () => {
+			throw new TypeError(`no connection with ${STORED}`);
+		});
+		const logged: unknown[] = [];
+		services.log = (error) => void logged.push(error.description);
+		const { result } = await store({ provider_slug: "openai", alias: "default", secret: STORED });
+		expect(result).toMatchObject({ alias: "default", provider_slug: "openai", secret_preview: "…6789" });
+		const base = "/ai-gateway/gateways/mine/provider_configs";
+		const listed = await (await send(base, token)).text();
+		expect(JSON.parse(listed)).toMatchObject({ success: true, result: [result] });
+		const failed = await send(`${HTTP}/${result.gateway_id}`, token, post([]));
+		const removed = await (await send(`${base}/${result.id}`, token, { method: "DELETE" })).text();
+		const after = await (await send(base, token)).json();
+		expect(after).toMatchObject({ result: [] });
+		for (const text of [JSON.stringify(result), listed, removed, await failed.text(), JSON.stringify(logged)])
+			expect(text).not.toContain(STORED);
+	});
+
+	it("are validated", async () => {
+		const { store, send, token, createToken } = await world();
+		for (const fields of [
+			{ provider_slug: "openai" },
+			{ provider_slug: "no-such-provider", secret: STORED },
+			{ provider_slug: "openai", secret: "a\r\nb" },
+			{ provider_slug: "openai", secret: STORED, alias: "a b" },
+		])
+			expect((await store(fields)).status).toBe(400);
+		const reader = await createToken(["Workers AI Read"]);
+		const denied = await send("/ai-gateway/gateways/mine/provider_configs", reader, json("POST", {}));
+		expect(denied.status).toBe(403);
+		expect((await send("/ai-gateway/gateways/not%20valid/provider_configs", token)).status).toBe(404);
+	});
+});
+
+describe("the operator's key", () => {
+	it("serves only models, unless the operator shares it", async () => {
+		const closed = await world();
+		const refused = await closed.call("openai/files");
+		expect(refused.status).toBe(402);
+		expect(await refused.json()).toMatchObject({ internalCode: 2021 });
+		expect((await closed.call("openai/chat/completions", post(CHAT))).status).toBe(200);
+		const shared = await world({ AI_GATEWAY: { share_provider_keys: true } });
+		expect((await shared.call("openai/files")).status).toBe(200);
+		expect(shared.requests[0]?.headers.get("authorization")).toBe(`Bearer ${OPERATOR}`);
+	});
+
+	it("is counted against the account's rate, like every request to a provider", async () => {
+		const { call, requests } = await world({ LIMITS: { requests_per_minute: { "Provider Request": 2 } } });
+		const statuses: number[] = [];
+		for (let i = 0; i < 3; i++)
+			statuses.push((await call("openai/files", { headers: { authorization: `Bearer ${OWN}` } })).status);
+		expect(statuses).toEqual([200, 200, 429]);
+		expect(requests.length).toBe(2);
+	});
+});
+
+describe("custom providers", () => {
+	const PROVIDER = { name: "Mine", slug: "mine", base_url: "https://ai.example.com/api/v1", enable: true };
+
+	it("are called below their address, with their headers and the caller's or the stored key", async () => {
+		const { call, register, store, requests } = await world();
+		await register({ ...PROVIDER, headers: { "x-tenant": "t-1" } });
+		await call("custom-mine/v2/things?x=1", { headers: { authorization: `Bearer ${OWN}` } });
+		await store({ provider_slug: "custom-mine", secret: STORED });
+		await call("custom-mine/things", { method: "DELETE" });
+		await call("compat/chat/completions", post({ ...CHAT, model: "custom-mine/a/b" }));
+		expect(await Promise.all(requests.map(sentTo))).toEqual([
+			{
+				url: "https://ai.example.com/api/v1/v2/things?x=1",
+				method: "GET",
+				authorization: `Bearer ${OWN}`,
+				body: "",
+			},
+			{
+				url: "https://ai.example.com/api/v1/things",
+				method: "DELETE",
+				authorization: `Bearer ${STORED}`,
+				body: "",
+			},
+			{
+				url: "https://ai.example.com/api/v1/chat/completions",
+				method: "POST",
+				authorization: `Bearer ${STORED}`,
+				body: JSON.stringify({ ...CHAT, model: "a/b" }),
+			},
+		]);
+		for (const { headers } of requests) expect(headers.get("x-tenant")).toBe("t-1");
+	});
+
+	it("belong to one account, and only while they are enabled", async () => {
+		const owner = await world();
+		const other = await world();
+		const { result } = await owner.register({ ...PROVIDER, enable: false });
+		expect((await owner.call("custom-mine/x")).status).toBe(400);
+		const path = `/ai-gateway/custom-providers/${result.id}`;
+		expect((await other.send(path, other.token)).status).toBe(404);
+		expect(
+			(await other.send(path, other.token, json("PATCH", { base_url: "https://evil.example" }))).status,
+		).toBe(404);
+		await owner.send(path, owner.token, json("PATCH", { enable: true }));
+		expect((await owner.call("custom-mine/x")).status).toBe(200);
+		expect((await other.call("custom-mine/x")).status).toBe(400);
+		await owner.send(path, owner.token, { method: "DELETE" });
+		expect((await owner.call("custom-mine/x")).status).toBe(400);
+		expect(owner.requests.length).toBe(1);
+	});
+
+	it.each([
+		"http://ai.example.com",
+		"https://localhost:8080",
+		"https://10.0.0.1/v1",
+		"https://0x7f000001/",
+		"https://[::1]/",
+		"https://169.254.169.254/latest",
+		"https://redis",
+		"https://user:password@ai.example.com",
+		"https://ai.example.com?x=1",
+		"file:///etc/passwd",
+		"https://gateway.example",
+	])("may not have the address %s", async (base_url) => {
+		const { register, send, token } = await world({ PUBLIC_URL: "https://gateway.example" });
+		expect((await register({ ...PROVIDER, base_url })).status).toBe(400);
+		const { result } = await register(PROVIDER);
+		const changed = await send(
+			`/ai-gateway/custom-providers/${result.id}`,
+			token,
+			json("PATCH", { base_url }),
+		);
+		expect(changed.status).toBe(400);
+		expect(await changed.json()).toMatchObject({ errors: [{ code: 7001 }] });
+	});
+
+	it("may have a private address if the operator allows it, and no longer than that", async () => {
+		const allowed = await world({ AI_GATEWAY: { allow_private_addresses: true } });
+		await allowed.register({ ...PROVIDER, base_url: "http://10.0.0.1:8000/v1" });
+		expect((await allowed.call("custom-mine/models")).status).toBe(200);
+		expect(allowed.requests[0]?.url).toBe("http://10.0.0.1:8000/v1/models");
+		const rules = { ...allowed.services.gatewayRules, allowPrivateAddresses: false };
+		Object.assign(allowed.services, { gatewayRules: rules });
+		expect((await allowed.call("custom-mine/models")).status).toBe(400);
+	});
+
+	it("use the network without private addresses", async () => {
+		const { call, register, services, requests } = await world();
+		const publicNetwork = upstream(() => Response.json({ ok: "public" }));
+		services.publicFetch = publicNetwork.fetch;
+		await register(PROVIDER);
+		expect(await (await call("custom-mine/x")).json()).toEqual({ ok: "public" });
+		expect(requests).toEqual([]);
+	});
+
+	it("do not follow redirects, and do not leave their address", async () => {
+		const { call, register, requests } = await world({}, () =>
+			Response.redirect("https://evil.example/", 302),
+		);
+		await register(PROVIDER);
+		const response = await call("custom-mine/x");
+		expect([response.status, response.headers.get("location")]).toEqual([302, "https://evil.example/"]);
+		expect((await call("custom-mine/%2e%2e/%2e%2e/x")).status).not.toBe(302);
+		expect(requests.length).toBe(1);
+	});
+
+	it("are listed without the values of their headers, which an update keeps", async () => {
+		const { register, send, token, call, requests } = await world();
+		const { result } = await register({ ...PROVIDER, headers: { "x-key": STORED } });
+		expect(result).toMatchObject({ slug: "mine", headers: { "x-key": "[redacted]" } });
+		const path = `/ai-gateway/custom-providers/${result.id}`;
+		const patch = async (fields: object) => (await send(path, token, json("PATCH", fields))).text();
+		const listed = await (await send("/ai-gateway/custom-providers?search=min&enable=true", token)).text();
+		expect(JSON.parse(listed)).toMatchObject({ result: [{ slug: "mine" }], result_info: { total_count: 1 } });
+		expect(await (await send("/ai-gateway/custom-providers?page=2", token)).json()).toMatchObject({
+			result: [],
+		});
+		const renamed = await patch({ name: "Other", headers: { "x-key": "[redacted]" } });
+		await call("custom-mine/x");
+		expect(requests[0]?.headers.get("x-key")).toBe(STORED);
+		const moved = await patch({ base_url: "https://other.example", headers: { "x-key": "[redacted]" } });
+		await call("custom-mine/x");
+		expect(requests[1]?.url).toBe("https://other.example/x");
+		expect(requests[1]?.headers.has("x-key")).toBe(false);
+		for (const text of [listed, renamed, moved]) expect(text).not.toContain(STORED);
+	});
+});
+
+it("the operator's credential is not forwarded", async () => {
+	const { send, account, requests } = await world({ AI_GATEWAY: { share_provider_keys: true } });
+	await send(`${HTTP}/${account}/mine/openai/files`, ADMIN);
+	expect(requests[0]?.headers.get("authorization")).toBe(`Bearer ${OPERATOR}`);
+});

@@ -1,0 +1,166 @@
+import { describe, expect, it } from "vitest";
+import {
+	completion,
+	DONE,
+	delta,
+	ENGINE_VARS,
+	events,
+	finish,
+	liveEvents,
+	upstream,
+	usage,
+} from "../../gateway.ts";
+import { closedGateway } from "../../http/access.ts";
+
+const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
+type Frame = { type: string; metadata: Record<string, unknown>; response?: unknown };
+
+async function connect(
+	reply: () => Response,
+	{
+		headers,
+		vars = ENGINE_VARS,
+	}: { headers?: (token: string) => Record<string, string>; vars?: object } = {},
+) {
+	const fakeEngine = upstream(reply);
+	const { app, account, createToken } = closedGateway({ vars: { ...vars }, fetch: fakeEngine.fetch });
+	const token = await createToken(["Workers AI Run"]);
+	const response = await app.request(`http://gateway/v1/${account}/default`, {
+		headers: {
+			upgrade: "websocket",
+			...(headers ?? ((text) => ({ "cf-aig-authorization": `Bearer ${text}` })))(token),
+		},
+	});
+	const socket = response.webSocket;
+	const frames: Frame[] = [];
+	socket?.addEventListener("message", ({ data }) => void frames.push(JSON.parse(String(data))));
+	socket?.accept();
+	return {
+		response,
+		socket,
+		token,
+		frames,
+		requests: fakeEngine.requests,
+		send: (request: object, type = "universal.create") => socket?.send(JSON.stringify({ type, request })),
+	};
+}
+
+const step = (query: object, eventId = "event-1") => ({
+	eventId,
+	provider: "workers-ai",
+	endpoint: LLAMA,
+	headers: { authorization: "Bearer x" },
+	query,
+});
+const METADATA = { cacheStatus: "MISS", eventId: "event-1", step: "0" };
+
+describe("the universal websocket", () => {
+	it("answers a request with one frame", async () => {
+		const { response, send, frames } = await connect(() => Response.json(completion("Hello")));
+		expect(response.status).toBe(101);
+		send(step({ prompt: "Hi" }));
+		await expect
+			.poll(() => frames)
+			.toMatchObject([
+				{
+					type: "universal.created",
+					metadata: { ...METADATA, contentType: "application/json" },
+					response: { success: true, result: { response: "Hello" }, errors: [], messages: [] },
+				},
+			]);
+	});
+
+	it("answers a stream with a frame for each event, between created and done", async () => {
+		const { send, frames } = await connect(() => events(delta("Hel"), delta("lo"), finish(), usage(), DONE));
+		send(step({ prompt: "Hi", stream: true }));
+		await expect.poll(() => frames.at(-1)?.type).toBe("universal.done");
+		const metadata = { ...METADATA, contentType: "text/event-stream" };
+		expect(frames[0]).toMatchObject({ type: "universal.created", metadata });
+		expect(frames[0]).not.toHaveProperty("response");
+		const streamed = frames.slice(1, -1);
+		expect(new Set(streamed.map(({ type }) => type))).toEqual(new Set(["universal.stream"]));
+		for (const frame of streamed) expect(frame.metadata).toEqual({ eventId: "event-1" });
+		const texts = streamed.map(({ response }) => (response as { response?: string }).response ?? "");
+		expect(texts.join("")).toBe("Hello");
+		expect(frames.at(-1)).toMatchObject({ metadata });
+		expect(frames.at(-1)).not.toHaveProperty("response");
+	});
+
+	it("runs the requests of a socket in parallel, and relates the frames by their event id", async () => {
+		const live = liveEvents();
+		let calls = 0;
+		const { send, frames } = await connect(() =>
+			calls++ === 0 ? live.response : Response.json(completion("Hello")),
+		);
+		send(step({ prompt: "slow", stream: true }, "slow"));
+		await expect.poll(() => calls).toBe(1);
+		send(step({ prompt: "fast" }, "fast"));
+		await expect.poll(() => frames.map(({ metadata }) => metadata.eventId)).toContain("fast");
+		for (const text of [delta("Hi"), finish(), usage(), DONE]) live.send(text);
+		live.end();
+		await expect
+			.poll(() => frames.at(-1))
+			.toMatchObject({ type: "universal.done", metadata: { eventId: "slow" } });
+	});
+
+	it("reports failures of a step and of a frame, and stays open", async () => {
+		const { send, socket, frames } = await connect(() => Response.json(completion("Hello")));
+		send(step({ prompt: 7 }));
+		await expect
+			.poll(() => frames.at(-1))
+			.toMatchObject({
+				type: "universal.error",
+				metadata: { eventId: "event-1", statusCode: 400 },
+				response: { success: false, errors: [{ code: 5006 }] },
+			});
+		socket?.send("{");
+		await expect
+			.poll(() => frames[1])
+			.toMatchObject({
+				type: "universal.error",
+				metadata: { statusCode: 400 },
+				response: { name: "AiGatewayError", internalCode: 5006 },
+			});
+		send({}, "universal.other");
+		send({ eventId: "event-2", provider: "openai" });
+		await expect.poll(() => frames.length).toBe(4);
+		for (const frame of frames) expect(frame.type).toBe("universal.error");
+		send(step({ prompt: "Hi" }));
+		await expect.poll(() => frames[4]?.type).toBe("universal.created");
+	});
+
+	it("cancels its requests when the client closes it", async () => {
+		const live = liveEvents();
+		const { send, socket, frames } = await connect(() => live.response);
+		send(step({ prompt: "Hi", stream: true }));
+		live.send(delta("Hi"));
+		await expect.poll(() => frames.length).toBeGreaterThan(1);
+		socket?.close(1000);
+		await live.cancelled;
+	});
+
+	it("takes the token from the subprotocol of a browser, which it selects", async () => {
+		const subprotocol = await connect(() => Response.json(completion("Hello")), {
+			headers: (token) => ({ "sec-websocket-protocol": `cf-aig-authorization.${token}` }),
+		});
+		expect(subprotocol.response.status).toBe(101);
+		expect(subprotocol.response.headers.get("sec-websocket-protocol")).toBe(
+			`cf-aig-authorization.${subprotocol.token}`,
+		);
+		const named = await connect(() => Response.json(completion("Hello")), {
+			headers: (token) => ({ "sec-websocket-protocol": `cf-aig-authorization.${token}, app` }),
+		});
+		expect(named.response.headers.get("sec-websocket-protocol")).toBe("app");
+	});
+
+	it("is refused without a valid token, before it opens", async () => {
+		for (const headers of [() => ({}), () => ({ "sec-websocket-protocol": "cf-aig-authorization.wrong" })]) {
+			const { response } = await connect(() => Response.json({}), {
+				headers: headers as () => Record<string, string>,
+			});
+			expect(response.status).toBe(401);
+			expect(response.webSocket).toBeNull();
+			expect(await response.json()).toMatchObject({ internalCode: 2009 });
+		}
+	});
+});
