@@ -57,7 +57,12 @@ describe("LIMITS of accounts", () => {
 		expect(accounts.get("team-a")).toEqual({
 			plan: "free",
 			dailyNeurons: 500,
-			requestsPerMinute: { "Text Generation": 10, "Markdown Conversion": 600, "Token Count": 3000 },
+			requestsPerMinute: {
+				"Text Generation": 10,
+				"Markdown Conversion": 600,
+				"Token Count": 3000,
+				"Provider Request": 3000,
+			},
 			productRates: false,
 			models: new Map([
 				["@cf/a/b", { dailyNeurons: 7 }],
@@ -79,6 +84,7 @@ describe("LIMITS of accounts", () => {
 			"Text Generation": 10,
 			"Markdown Conversion": 600,
 			"Token Count": 5,
+			"Provider Request": 3000,
 		});
 		expect(accounts.get("team-b")?.requestsPerMinute).toEqual({});
 	});

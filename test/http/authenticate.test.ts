@@ -299,6 +299,10 @@ async function expectRefusal(response: Response, route: string): Promise<void> {
 		expect(Object.keys(body).sort(), context).toEqual(["error", "request_id", "type"]);
 		return;
 	}
+	if (body.name === "AiGatewayError") {
+		expect([response.status, body.internalCode], context).toEqual([401, 2009]);
+		return;
+	}
 	// Google's format.
 	if (route.includes("/v1beta/")) {
 		const { error } = body as { error: { code: number } };

@@ -6,7 +6,7 @@ import { ADMIN, closedGateway, json } from "../http/access.ts";
 
 /** `token`: any valid token of the account. */
 type Needed = "none" | "read" | "run" | "write" | "tokens-read" | "tokens-write" | "token" | "operator";
-type Format = "v4" | "openai" | "anthropic" | "gemini";
+type Format = "v4" | "openai" | "anthropic" | "gemini" | "gateway" | "gateway anthropic" | "gateway gemini";
 type Row = [needed: Needed, route: string, format?: Format];
 
 /** Below `/ai/v1` of an account, and below `/v1`. */
@@ -91,6 +91,14 @@ const ACCOUNT: readonly Row[] = [
 	["write", "PATCH /ai-gateway/gateways/:gateway/logs/:log"],
 	["write", "GET /ai-gateway/gateways/:gateway/logs/:log/request"],
 	["write", "GET /ai-gateway/gateways/:gateway/logs/:log/response"],
+	["read", "GET /ai-gateway/gateways/:gateway/provider_configs"],
+	["write", "POST /ai-gateway/gateways/:gateway/provider_configs"],
+	["write", "DELETE /ai-gateway/gateways/:gateway/provider_configs/:key"],
+	["read", "GET /ai-gateway/custom-providers"],
+	["write", "POST /ai-gateway/custom-providers"],
+	["read", "GET /ai-gateway/custom-providers/:provider"],
+	["write", "PATCH /ai-gateway/custom-providers/:provider"],
+	["write", "DELETE /ai-gateway/custom-providers/:provider"],
 	["read", "GET /ai-gateway/gateways/:gateway/routes"],
 	["write", "POST /ai-gateway/gateways/:gateway/routes"],
 	["read", "GET /ai-gateway/gateways/:gateway/routes/:route"],
@@ -115,6 +123,14 @@ const ACCOUNT: readonly Row[] = [
 const below = (base: string, rows: readonly Row[]): Row[] =>
 	rows.map(([needed, route, format]) => [needed, route.replace(" ", ` ${base}`), format ?? "v4"]);
 
+const PROVIDER_ADDRESSES: readonly Row[] = ["GET", "POST", "PUT", "PATCH", "DELETE"].flatMap(
+	(method): Row[] => [
+		["run", `${method} /v1/:account/:gateway/:provider/:endpoint{.+}`, "gateway"],
+		["run", `${method} /v1/:account/:gateway/:provider{anthropic}/:endpoint{.+}`, "gateway anthropic"],
+		["run", `${method} /v1/:account/:gateway/:provider{google-ai-studio}/:endpoint{.+}`, "gateway gemini"],
+	],
+);
+
 const ROWS: readonly Row[] = [
 	["none", "GET /"],
 	["none", "GET /console"],
@@ -127,10 +143,9 @@ const ROWS: readonly Row[] = [
 	["operator", "GET /client/v4/engines"],
 	["operator", "GET /client/v4/usage"],
 	["token", "GET /client/v4/user/tokens/verify"],
-	["run", "POST /v1/:account/:gateway"],
-	["run", "POST /v1/:account/:gateway/:provider/:endpoint{.+}"],
-	["run", "POST /v1/:account/:gateway/:provider{anthropic}/:endpoint{.+}", "anthropic"],
-	["run", "POST /v1/:account/:gateway/:provider{google-ai-studio}/:endpoint{.+}", "gemini"],
+	["run", "POST /v1/:account/:gateway", "gateway"],
+	["run", "GET /v1/:account/:gateway", "gateway"],
+	...PROVIDER_ADDRESSES,
 	...below("/client/v4/accounts/:account", ACCOUNT),
 	...below("/client/v4/accounts/:account/ai/v1", OPENAI),
 	...below("/v1", OPENAI),
@@ -153,9 +168,8 @@ const WIRE: readonly Row[] = [
 	["run", "PATCH /ai-gateway/gateways/:gateway/logs/:log"],
 	["run", "GET /ai-gateway/gateways/:gateway/run/:run/resume"],
 	["run", "POST /v1/:account/:gateway"],
-	["run", "POST /v1/:account/:gateway/:provider{anthropic}/:endpoint{.+}"],
-	["run", "POST /v1/:account/:gateway/:provider{google-ai-studio}/:endpoint{.+}"],
-	["run", "POST /v1/:account/:gateway/:provider/:endpoint{.+}"],
+	["run", "GET /v1/:account/:gateway"],
+	...PROVIDER_ADDRESSES,
 	["run", "GET /autorag/rags"],
 	["run", "POST /autorag/rags/:name/:search{search|ai-search}"],
 ];
@@ -194,7 +208,29 @@ const WEAK: Readonly<Record<Exclude<Needed, "none" | "token">, readonly string[]
 
 const MODEL = "@cf/meta/llama-3.1-8b-instruct-fp8";
 
-const REFUSAL: Readonly<Record<Format, (status: number, message: string) => object>> = {
+type Refusal = (status: number, message: string) => object;
+
+/** AI Gateway's refusal of a missing or invalid token. */
+const UNAUTHORIZED = {
+	success: false,
+	result: [],
+	messages: [],
+	error: [{ code: 2009, message: "Unauthorized" }],
+	name: "AiGatewayError",
+	httpCode: 401,
+	internalCode: 2009,
+	message: "Unauthorized",
+	description: "Unauthorized",
+};
+const atGateway =
+	(format: "v4" | "anthropic" | "gemini"): Refusal =>
+	(status, message) =>
+		status === 401 ? UNAUTHORIZED : REFUSAL[format](status, message);
+
+const REFUSAL: Readonly<Record<Format, Refusal>> = {
+	gateway: atGateway("v4"),
+	"gateway anthropic": atGateway("anthropic"),
+	"gateway gemini": atGateway("gemini"),
 	v4: (_, message) => ({ result: null, success: false, errors: [{ code: 10000, message }], messages: [] }),
 	openai: (status, message) => ({
 		result: null,
@@ -334,7 +370,7 @@ describe("every route", () => {
 			const url = `http://gateway${concrete(path)}`;
 			const body = method === "GET" ? { method } : json(method, {});
 			const { status } = await send(url, enough.get(needed), body);
-			expect([200, 400, 404, 405, 426]).toContain(status);
+			expect([200, 400, 402, 404, 405, 426]).toContain(status);
 		},
 	);
 
@@ -368,7 +404,7 @@ describe("a path", () => {
 		["PUT", "/v1/v1/messages", "anthropic"],
 		["DELETE", "/v1beta/models", "gemini"],
 		["GET", `${ai}/run`, "v4"],
-		["GET", `/v1/${account}/mine`, "v4"],
+		["PUT", `/v1/${account}/mine`, "v4"],
 	])("refuses the method %s before the token is verified: %s", async (method, path, format) => {
 		const response = await send(`http://gateway${path}`, newTokenText(account), { method });
 		expect(response.status).toBe(405);

@@ -36,7 +36,7 @@ const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 const refusedByGateway =
 	(failure: FailureFormat): FailureFormat =>
 	(error, requestId, request) =>
-		error.key === "authentication" || error.key === "forbidden"
+		error.key === "authentication"
 			? gatewayFailure(new AiError("gatewayUnauthorized"), requestId)
 			: failure(error, requestId, request);
 

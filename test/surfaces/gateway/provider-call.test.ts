@@ -206,7 +206,7 @@ describe("the credential of this gateway", () => {
 	});
 
 	it("is required, in AI Gateway's format", async () => {
-		const { send, account, call, requests } = await world();
+		const { send, account, call, requests, token } = await world();
 		const other = await world();
 		const unauthorized = {
 			internalCode: 2009,
@@ -224,7 +224,10 @@ describe("the credential of this gateway", () => {
 			expect(await response.json()).toMatchObject(unauthorized);
 		}
 		const foreign = await send(`${HTTP}/${account}/mine/openai/files`, other.token);
-		expect([foreign.status, await foreign.json()]).toMatchObject([401, unauthorized]);
+		expect(foreign.status).toBe(403);
+		const invented = `${token.slice(0, -4)}0000`;
+		const revoked = await send(`${HTTP}/${account}/mine/openai/files`, invented);
+		expect([revoked.status, await revoked.json()]).toMatchObject([401, unauthorized]);
 		expect(requests).toEqual([]);
 		expect((await call("openai/files", { headers: { authorization: `Bearer ${OWN}` } })).status).toBe(200);
 	});
