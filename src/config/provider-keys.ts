@@ -2,7 +2,7 @@
  * `PROVIDER_KEYS`: API keys of providers, by author. A key makes a backend with the author's name, which routes may name, and
  * a route `author/*` to it. A route of `ROUTES` that matches an id equally or more exactly has precedence.
  */
-import type { Routing } from "../pipeline/plan.ts";
+import type { RouteList, Routing } from "../pipeline/plan.ts";
 import { PROVIDERS, type Provider } from "../providers/providers.ts";
 import { type ConfiguredBackend, keyedBackend } from "./backends.ts";
 import { type Env, secret } from "./headers.ts";
@@ -41,11 +41,12 @@ function provider(name: string, author: Provider, key: string, backendName = nam
 }
 
 /** The route `author/*` with a key of an account. The operator pays nothing for it. No other model has a route. */
-export function keyedRouting(author: string, backend: string, key: string): Routing {
+export function keyedRouting(author: string, backend: string, key: string): Routing & RouteList {
 	const found = Object.hasOwn(PROVIDERS, author) ? PROVIDERS[author] : undefined;
 	const routes = found ? [provider(author, found, key, backend).route] : [];
 	const table = new RouteTable(routes);
 	return {
+		list: () => table.list(),
 		find(modelId) {
 			const routed = table.find(modelId);
 			return routed && { ...routed, billed: false };

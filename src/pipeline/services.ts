@@ -54,7 +54,7 @@ export interface Services extends BackendServices {
 	/** `AI_GATEWAY` */
 	gatewayRules: GatewayRules;
 	/** The route of a provider's models with a key of the account. `backend`: its name. */
-	keyedRouting(author: string, backend: string, key: string): Routing;
+	keyedRouting(author: string, backend: string, key: string): Routing & RouteList;
 	/** Calls custom providers. It refuses private addresses. Absent: `fetch`. */
 	publicFetch?: typeof fetch;
 	/** The cached answers of the gateways. */
