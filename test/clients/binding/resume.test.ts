@@ -1,0 +1,52 @@
+/** `workers-ai-provider` resumes a stream whose connection was lost, over the runtime's own binding. */
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { createResumableStream } from "workers-ai-provider";
+
+const { PROVIDED } = env as unknown as { PROVIDED: Ai };
+const MODELS = ["openai/gpt-5-mini", "@cf/meta/llama-3.1-8b-instruct-fp8"];
+const GATEWAY = "default";
+const messages = [{ role: "user", content: "Count slowly from one to ten." }];
+
+/** The first `size` bytes of the body. Then the connection is lost. */
+function lost(body: ReadableStream<Uint8Array>, size: number): ReadableStream<Uint8Array> {
+	const reader = body.getReader();
+	let left = size;
+	return new ReadableStream<Uint8Array>({
+		async pull(controller) {
+			const { value } = left > 0 ? await reader.read() : {};
+			if (value) {
+				controller.enqueue(value.slice(0, left));
+				left -= value.length;
+				return;
+			}
+			await reader.cancel();
+			controller.error(new Error("The connection was lost"));
+		},
+	});
+}
+
+describe.each(MODELS)("a stream of %s", (model) => {
+	// In the first event, and after several events.
+	it.each([10, 500, 900])("is resumed byte for byte after %i bytes", async (size) => {
+		const response = (await PROVIDED.run(model as never, { messages, stream: true } as never, {
+			gateway: { id: GATEWAY, resumable: true } as never,
+			returnRawResponse: true,
+		})) as unknown as Response;
+		if (!response.ok) throw new Error(await response.text());
+		const runId = response.headers.get("cf-aig-run-id") ?? "";
+		const reconnects: number[] = [];
+		const resumed = createResumableStream({
+			binding: PROVIDED as never,
+			gateway: GATEWAY,
+			runId,
+			initial: lost(response.body as ReadableStream<Uint8Array>, size),
+			onReconnect: (event: number) => void reconnects.push(event),
+		} as never);
+		const text = await new Response(resumed as ReadableStream).text();
+		const complete = createResumableStream({ binding: PROVIDED as never, gateway: GATEWAY, runId } as never);
+		expect(reconnects).toHaveLength(1);
+		expect(text).toBe(await new Response(complete as ReadableStream).text());
+		expect(text).toMatch(/data: \[DONE\]\n\n$/);
+	});
+});
