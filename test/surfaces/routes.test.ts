@@ -139,6 +139,7 @@ const ROWS: readonly Row[] = [
 	["none", "GET /health"],
 	["none", "GET /ready"],
 	["none", "GET /openapi.json"],
+	["none", "GET /docs"],
 	["read", "GET /metrics"],
 	["operator", "GET /client/v4/accounts"],
 	["operator", "GET /client/v4/engines"],
@@ -277,6 +278,7 @@ describe("every route", () => {
 	const concrete = (path: string, model = MODEL): string =>
 		path
 			.replace(":account", account)
+			.replace(":run/", `${"0".repeat(64)}/`)
 			.replace(":model{.+}", model)
 			.replace(/:\w+\{(?:\.\+)?\}/g, "x")
 			.replace(/:\w+\{([\w-]+)[^}]*\}/g, "$1")
