@@ -139,7 +139,6 @@ const ROWS: readonly Row[] = [
 	["none", "GET /health"],
 	["none", "GET /ready"],
 	["none", "GET /openapi.json"],
-	["none", "GET /docs"],
 	["read", "GET /metrics"],
 	["operator", "GET /client/v4/accounts"],
 	["operator", "GET /client/v4/engines"],

@@ -6,6 +6,7 @@
  * admission is settled as failed: otherwise its reservation would be held until it expires, and then be charged.
  */
 import { AiError, toAiError } from "../../core/errors.ts";
+import type { FlushServices } from "../../core/flush-loop.ts";
 import type {
 	AccountLedger,
 	Admission,
@@ -30,7 +31,6 @@ import { AccountObject, type AccountObjectServices, unavailable } from "./accoun
 import { AdmissionQueue } from "./admission-queue.ts";
 import { AliasCache } from "./alias-cache.ts";
 import { failedSettlement } from "./failed-settlement.ts";
-import type { FlushServices } from "./flush-loop.ts";
 import { HeadroomCache } from "./headroom-cache.ts";
 import { Journal } from "./journal.ts";
 import { Outbox } from "./outbox.ts";

@@ -4,10 +4,11 @@
  * Batches are numbered, and one is under way at a time: a batch without an answer is sent again unchanged, and the object books
  * each number once.
  */
+
+import { FlushLoop, type FlushServices, LOST_AFTER_MS } from "../../core/flush-loop.ts";
 import type { Admission, Granted, Settlement } from "../admission.ts";
 import { maxCost } from "../durable/budgets.ts";
 import type { JournalAnswer, JournalBatch, Lease, LeasedRequest, LeaseRequest, Renewal } from "../lease.ts";
-import { FlushLoop, type FlushServices, LOST_AFTER_MS } from "./flush-loop.ts";
 
 /** A batch is one commit of the object. */
 const FLUSH_AFTER_MS = 250;

@@ -7,8 +7,9 @@
  * A settlement stays in the outbox until the object has confirmed it. If a call is lost, another flush sends its settlements
  * again. A second delivery is harmless: the first counts.
  */
+
+import { FlushLoop, type FlushServices, LOST_AFTER_MS } from "../../core/flush-loop.ts";
 import type { Settlement } from "../admission.ts";
-import { FlushLoop, type FlushServices, LOST_AFTER_MS } from "./flush-loop.ts";
 
 const FLUSH_AFTER_MS = 100;
 const MAX_PENDING = 100;

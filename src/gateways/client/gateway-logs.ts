@@ -2,7 +2,7 @@
  * An isolate's client of the logs in `Gateway` objects. A row is sent at once; rows that arrive while a call is under way are sent together
  * in the next one. A row that cannot be sent never affects its request: after some failures the rows of a gateway are dropped and counted.
  */
-import { FlushLoop, type FlushServices } from "../../accounts/client/flush-loop.ts";
+import { FlushLoop, type FlushServices } from "../../core/flush-loop.ts";
 import type { LogRetention } from "../durable/gateway.ts";
 import type { LogPage, LogPageQuery, LogPatch } from "../durable/log-table.ts";
 import type { Log, LogPayloads, LogRow } from "../logs/log-row.ts";

@@ -1,5 +1,5 @@
 /**
- * Sends an isolate's unsent messages to an account's object, in steps with waits between them.
+ * Sends an isolate's unsent messages to an object, in steps with waits between them.
  *
  * A flush runs in the I/O context of the request that started it, and the runtime may end that context. So nothing waits for a
  * flush to return: after `LOST_AFTER_MS` another request starts a new one.

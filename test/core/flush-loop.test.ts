@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { FlushLoop } from "../../../src/accounts/client/flush-loop.ts";
+import { FlushLoop } from "../../src/core/flush-loop.ts";
 
 /** `outcomes`: what each step does, in order: the wait that it returns, or the error that it throws. */
 function loopOf(outcomes: (number | undefined | Error)[] = []) {
