@@ -1,7 +1,8 @@
 /** The pools of all backends. They live as long as the isolate, also when the configuration is read again. */
 import type { PolicyName } from "./choice.ts";
 import { Pool } from "./pool.ts";
-import { type GateSettings, PoolGate } from "./pool-gate.ts";
+import { type GateReport, type GateSettings, PoolGate } from "./pool-gate.ts";
+import type { Replica } from "./replica.ts";
 
 /** `BACKENDS.x.pool` */
 export interface PoolSettings {
@@ -29,6 +30,18 @@ export interface BackendPool {
 	readonly gate?: PoolGate;
 }
 
+/** What this isolate knows about a pool. For metrics. */
+export interface PoolReport {
+	backend: string;
+	replicas: { active: number; draining: number };
+	/** Requests in progress, and their tokens before and after the first token. */
+	requests: number;
+	prefillTokens: number;
+	decodeTokens: number;
+	/** Absent: the pool has no limit of requests. */
+	gate?: GateReport;
+}
+
 export class Pools {
 	readonly #random: () => number;
 	readonly #pools = new Map<string, BackendPool>();
@@ -46,9 +59,21 @@ export class Pools {
 		return this.#configure({ backend, urls, settings: settings ?? DEFAULTS }, existing);
 	}
 
-	/** By name of the backend. */
-	get all(): Iterable<[name: string, pool: BackendPool]> {
-		return this.#pools;
+	reports(now: number): PoolReport[] {
+		return [...this.#pools].map(([backend, { replicas, gate }]) => {
+			const all = [...replicas.replicas];
+			const sum = (value: (replica: Replica) => number) =>
+				all.reduce((total, replica) => total + value(replica), 0);
+			const draining = sum((replica) => Number(replica.draining));
+			return {
+				backend,
+				replicas: { active: all.length - draining, draining },
+				requests: sum(({ requests }) => requests),
+				prefillTokens: sum(({ prefillTokens }) => prefillTokens),
+				decodeTokens: sum(({ decodeTokens }) => decodeTokens),
+				...(gate && { gate: gate.report(now) }),
+			};
+		});
 	}
 
 	/** Replicas that stay keep what was learned about them, unless the policy has changed. */

@@ -16,7 +16,7 @@ describe("Pools", () => {
 		const first = all.of({ backend: "a", urls: URLS });
 		expect(all.of({ backend: "a", urls: URLS })).toBe(first);
 		expect(all.of({ backend: "b", urls: URLS })).not.toBe(first);
-		expect([...all.all].map(([name]) => name)).toEqual(["a", "b"]);
+		expect(all.reports(0).map(({ backend }) => backend)).toEqual(["a", "b"]);
 	});
 
 	it("begins with a random replica", () => {
@@ -35,6 +35,22 @@ describe("Pools", () => {
 		expect(membersOf(after)).toEqual(["http://2", "http://4"]);
 		expect(after?.replicas.members[0]).toBe(kept);
 		expect(after?.urls).toEqual(["http://2", "http://4"]);
+	});
+
+	it("reports replicas, and tokens in progress", () => {
+		const all = pools();
+		const gate = { maxRequests: 1, maxWaiting: 5, maxWaitMs: 100 };
+		const pool = all.of({ backend: "a", urls: URLS, pool: { gate } });
+		const request = { inputTokens: 936, maxOutputTokens: 10, blocks: [], blockTokens: 512, streamed: true };
+		const choice = pool?.replicas.choose(request, 0);
+		if (!pool || !choice) throw new Error("no replica");
+		const flight = pool.replicas.start(choice, request, 0);
+		pool.replicas.drain(choice.replica.url);
+		const common = { backend: "a", replicas: { active: 2, draining: 1 }, requests: 1 };
+		const idle = { waiting: 0, waitingTokens: 0, oldestMs: 0, incoming: 0, refused: { full: 0, timeout: 0 } };
+		expect(all.reports(0)).toEqual([{ ...common, prefillTokens: 1_000, decodeTokens: 0, gate: idle }]);
+		flight.firstToken(1);
+		expect(all.reports(1)).toMatchObject([{ ...common, prefillTokens: 0, decodeTokens: 946 }]);
 	});
 
 	it("starts anew with another policy", () => {

@@ -4,6 +4,8 @@ import type { LimitStatus } from "../../accounts/durable/limit-status.ts";
 import type { RefusalsReport } from "../../accounts/durable/refusals.ts";
 import type { UsageReport } from "../../accounts/durable/usage.ts";
 import type { EngineReport } from "../../fleet/health.ts";
+import type { GateReport } from "../../pools/pool-gate.ts";
+import type { PoolReport } from "../../pools/pools.ts";
 
 type Labels = Record<string, string>;
 type Sample = readonly [labels: Labels, value: number];
@@ -41,6 +43,7 @@ export function metricsText(
 	accounts: readonly AccountReport[],
 	unreachable: readonly string[] = [],
 	engines: readonly EngineReport[] = [],
+	pools: readonly PoolReport[] = [],
 ): string {
 	const ofEngines = (value: (engine: EngineReport) => number): Sample[] =>
 		sumByReplica(engines).map((engine): Sample => {
@@ -169,8 +172,71 @@ export function metricsText(
 			"Sum of the seconds from each call to the start of its answer. Divide by engine_answers_total.",
 			ofEngines(({ waitedMs }) => waitedMs / 1000),
 		),
+		...poolMetrics(pools),
 	];
 	return all.map(metricText).join("");
+}
+
+function poolMetrics(pools: readonly PoolReport[]): Metric[] {
+	const ofPools = (value: (pool: PoolReport) => number): Sample[] =>
+		pools.map((pool): Sample => [{ backend: pool.backend }, value(pool)]);
+	const ofGates = (value: (gate: GateReport) => readonly Sample[]): Sample[] =>
+		pools.flatMap(({ backend, gate }) =>
+			gate ? value(gate).map(([labels, amount]): Sample => [{ backend, ...labels }, amount]) : [],
+		);
+	return [
+		gauge(
+			"pool_replicas",
+			"Replicas of a pool. draining: they get no new requests.",
+			pools.flatMap(({ backend, replicas: { active, draining } }): Sample[] => [
+				[{ backend, state: "active" }, active],
+				[{ backend, state: "draining" }, draining],
+			]),
+		),
+		gauge(
+			"pool_inflight_requests",
+			"Requests in progress at the replicas.",
+			ofPools(({ requests }) => requests),
+		),
+		gauge(
+			"pool_inflight_prefill_tokens",
+			"Uncached prompt tokens of requests without a first token.",
+			ofPools(({ prefillTokens }) => prefillTokens),
+		),
+		gauge(
+			"pool_inflight_decode_tokens",
+			"Prompt and expected output tokens of requests with a first token.",
+			ofPools(({ decodeTokens }) => decodeTokens),
+		),
+		gauge(
+			"pool_waiting_requests",
+			"Requests in the queue.",
+			ofGates(({ waiting }) => [[{}, waiting]]),
+		),
+		gauge(
+			"pool_waiting_tokens",
+			"Estimated cost of the requests in the queue: input tokens, and twice the output tokens.",
+			ofGates(({ waitingTokens }) => [[{}, waitingTokens]]),
+		),
+		gauge(
+			"pool_queue_oldest_seconds",
+			"Time since the oldest request in the queue arrived.",
+			ofGates(({ oldestMs }) => [[{}, oldestMs / 1000]]),
+		),
+		counter(
+			"pool_incoming_requests_total",
+			"Requests that arrived at a pool with a limit, including refused ones.",
+			ofGates(({ incoming }) => [[{}, incoming]]),
+		),
+		counter(
+			"pool_rejected_total",
+			"Requests that were refused. full: the queue was full, or the request did not wait. timeout: it waited too long.",
+			ofGates(({ refused: { full, timeout } }) => [
+				[{ reason: "full" }, full],
+				[{ reason: "timeout" }, timeout],
+			]),
+		),
+	];
 }
 
 const CIRCUITS: Readonly<Record<EngineReport["circuit"], number>> = { closed: 0, "half-open": 1, open: 2 };

@@ -31,7 +31,7 @@ export const metricsRoutes: readonly Route[] = defineRoutes({ bases: [{ path: ""
 ]);
 
 async function metrics(c: Context, { bearer, id, services }: Call): Promise<Response> {
-	const { directory, health, log } = services;
+	const { directory, health, log, now, pools } = services;
 	const requested = c.req.queries("account") ?? [];
 	const isOperator = bearer.account === undefined;
 	const accounts =
@@ -51,7 +51,7 @@ async function metrics(c: Context, { bearer, id, services }: Call): Promise<Resp
 	const available = (await Promise.all(reports)).flat();
 	// They include the calls of all accounts, so only the operator may read them.
 	const engines = isOperator ? (health.engines?.() ?? []) : [];
-	return new Response(metricsText(available, unreachable, engines), {
+	return new Response(metricsText(available, unreachable, engines, isOperator ? pools.reports(now()) : []), {
 		headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8", "cache-control": "no-store" },
 	});
 }

@@ -367,3 +367,46 @@ describe("metrics of engines", () => {
 			expect(text).toContain(`${line}\n`);
 	});
 });
+
+describe("metrics of pools", () => {
+	it("have replicas by state, tokens in progress, and the queue", () => {
+		const pool = {
+			backend: "vllm",
+			replicas: { active: 3, draining: 1 },
+			requests: 7,
+			prefillTokens: 900,
+			decodeTokens: 4_000,
+		};
+		const gate = {
+			waiting: 2,
+			waitingTokens: 350,
+			oldestMs: 1_250,
+			incoming: 40,
+			refused: { full: 5, timeout: 1 },
+		};
+		const text = metricsText(
+			[],
+			[],
+			[],
+			[
+				{ ...pool, gate },
+				{ ...pool, backend: "tei" },
+			],
+		);
+		for (const line of [
+			'ganglion_pool_replicas{backend="vllm",state="active"} 3',
+			'ganglion_pool_replicas{backend="vllm",state="draining"} 1',
+			'ganglion_pool_inflight_requests{backend="tei"} 7',
+			'ganglion_pool_inflight_prefill_tokens{backend="vllm"} 900',
+			'ganglion_pool_inflight_decode_tokens{backend="vllm"} 4000',
+			'ganglion_pool_waiting_requests{backend="vllm"} 2',
+			'ganglion_pool_waiting_tokens{backend="vllm"} 350',
+			'ganglion_pool_queue_oldest_seconds{backend="vllm"} 1.25',
+			'ganglion_pool_incoming_requests_total{backend="vllm"} 40',
+			'ganglion_pool_rejected_total{backend="vllm",reason="full"} 5',
+			'ganglion_pool_rejected_total{backend="vllm",reason="timeout"} 1',
+		])
+			expect(text).toContain(`${line}\n`);
+		expect(text).not.toContain('ganglion_pool_waiting_requests{backend="tei"}');
+	});
+});
