@@ -131,6 +131,8 @@ function readEmbedded(options: Env, env: Env): EmbeddedSource {
 		MODELS,
 		ALIASES,
 		DEFAULT_BACKEND: fallback,
+		// A Worker under test needs no set-up of its gateways.
+		AI_GATEWAY: { any_gateway: true, share_provider_keys: true },
 		ALLOW_ANONYMOUS: undefined,
 		ADMIN_TOKEN: undefined,
 	};

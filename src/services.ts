@@ -96,7 +96,7 @@ export const servicesOf = (
 /** Throws a `ConfigError` if a binding is missing. */
 export function createPersistent(
 	bindings: Bindings,
-	{ allowAnonymous, leases, openFiles }: Pick<Config, "allowAnonymous" | "leases" | "openFiles">,
+	{ gatewayRules, leases, openFiles }: Pick<Config, "gatewayRules" | "leases" | "openFiles">,
 ): Persistent {
 	const wait = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
 		scheduler.wait(milliseconds, signal ? { signal } : {});
@@ -155,7 +155,7 @@ export function createPersistent(
 		gateways: new Gateways({
 			registry: (account) => GATEWAYS.getByName(account),
 			now,
-			open: allowAnonymous,
+			open: gatewayRules.anyGateway,
 		}),
 		observers: observersOf({ ledgers, log: logFailure, analytics: bindings.ANALYTICS }),
 		gatewayLogs: new GatewayLogs({

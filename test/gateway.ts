@@ -45,7 +45,13 @@ export function testServices({ vars = { DEFAULT_BACKEND: "simulator" }, fetch }:
 	// The ids repeat in each test, and an account accepts each id once. Therefore each test has its own accounts.
 	const suffix = crypto.randomUUID().slice(0, 8);
 	const config = configure({ ...vars, LIMITS: { ...UNLIMITED, ...(vars.LIMITS ?? {}) } });
-	const services = servicesOf(config, createPersistent(env, { ...config, allowAnonymous: true }));
+	const services = servicesOf(
+		config,
+		createPersistent(env, {
+			...config,
+			gatewayRules: { ...config.gatewayRules, anyGateway: true },
+		}),
+	);
 	const ledgers: Services["ledgers"] = { of: (account) => services.ledgers.of(`${account}-${suffix}`) };
 	// Tests cause failures on purpose. The log has its own test: test/telemetry/log.test.ts.
 	const log = () => {};

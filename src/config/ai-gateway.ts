@@ -9,9 +9,12 @@ export const AiGatewaySchema = z
 		allow_unauthenticated: z.boolean().default(false),
 		/** Accounts may call all endpoints of a provider with the operator's key of `PROVIDER_KEYS`. */
 		share_provider_keys: z.boolean().default(false),
+		/** Every account has a gateway of every id, with default settings until it is created. */
+		any_gateway: z.boolean().default(false),
 	})
 	.transform((settings) => ({
 		allowPrivateAddresses: settings.allow_private_addresses,
 		allowUnauthenticated: settings.allow_unauthenticated,
 		shareProviderKeys: settings.share_provider_keys,
+		anyGateway: settings.any_gateway,
 	}));

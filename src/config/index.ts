@@ -147,9 +147,9 @@ function readEntries(name: string, env: Env, problems: Problems): [string, unkno
 	return [];
 }
 
-/** In an open deployment every caller already uses the operator's keys. */
+/** In an open deployment every caller already uses the operator's keys and creates gateways. */
 const rulesOf = (rules: GatewayRules, allowAnonymous: boolean): GatewayRules =>
-	allowAnonymous ? { ...rules, shareProviderKeys: true } : rules;
+	allowAnonymous ? { ...rules, shareProviderKeys: true, anyGateway: true } : rules;
 
 function readFlag(name: string, env: Env, problems: Problems): boolean {
 	const value = env[name];

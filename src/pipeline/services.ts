@@ -79,6 +79,8 @@ export interface GatewayRules {
 	allowUnauthenticated: boolean;
 	/** Accounts may call all endpoints of a provider with the key of `PROVIDER_KEYS`. */
 	shareProviderKeys: boolean;
+	/** Every account has a gateway of every id. */
+	anyGateway: boolean;
 }
 
 /** Model ids by alias. */
