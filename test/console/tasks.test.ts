@@ -116,11 +116,10 @@ describe("the playground", () => {
 		await tab.page.getByLabel("query").fill("red boat");
 		await tab.page.getByLabel("contexts (one per line)").fill("a zebra\na red boat");
 		await run(tab.page);
-		const ranks = await result(tab.page)
-			.getByRole("list", { name: "Ranking" })
-			.getByRole("listitem")
-			.allTextContents();
-		expect(ranks.map((text) => text.replace(/ [\d.]+$/, ""))).toEqual(["a red boat", "a zebra"]);
+		const ranks = result(tab.page).getByRole("list", { name: "Ranking" }).getByRole("listitem");
+		await ranks.first().waitFor();
+		const texts = await ranks.allTextContents();
+		expect(texts.map((text) => text.replace(/ [\d.]+$/, ""))).toEqual(["a red boat", "a zebra"]);
 		await tab.close();
 	});
 
