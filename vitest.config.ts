@@ -152,7 +152,7 @@ export default defineConfig({
 		// Most process tests wait. The sequencer runs them beside the tests inside workerd, which need a core each.
 		maxWorkers: availableParallelism() + 1,
 		sequence: { sequencer: LongestFirst },
-		// Sources and tests that have not changed are not transformed again, which takes a quarter of the CPU time of `test:fast`.
+		// Sources and tests that have not changed since the last run are not transformed again.
 		fsModuleCache: true,
 		projects: [
 			// Everything that runs in a Worker is tested in one.

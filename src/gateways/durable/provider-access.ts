@@ -1,9 +1,10 @@
 /** The providers' keys and the custom providers of an account. The keys are stored as text: they are sent to the providers. */
 import { RpcTarget } from "cloudflare:workers";
-import type {
-	CustomProvider,
-	CustomProviderCreate,
-	CustomProviderUpdate,
+import {
+	type CustomProvider,
+	type CustomProviderCreate,
+	type CustomProviderUpdate,
+	customName,
 } from "../providers/custom-providers.ts";
 import {
 	type ProviderKey,
@@ -151,17 +152,25 @@ export class ProviderAccessTables extends RpcTarget {
 		return this.#write({ ...fields, id: crypto.randomUUID(), createdAt: now, modifiedAt: now });
 	}
 
+	/** A provider with a new address loses its stored keys: otherwise a change could send a key to another server. */
 	updateCustomProvider(id: string, changed: CustomProviderUpdate): CustomProvider | undefined {
 		const stored = this.customProviders().find((provider) => provider.id === id);
 		if (!stored) return undefined;
-		const given = Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== undefined));
-		return this.#write({ ...stored, ...given, modifiedAt: Date.now() });
+		const fields = Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== undefined));
+		if (changed.base_url !== undefined && changed.base_url !== stored.base_url) this.#deleteKeysOf(stored);
+		return this.#write({ ...stored, ...fields, modifiedAt: Date.now() });
 	}
 
 	deleteCustomProvider(id: string): CustomProvider | undefined {
 		const stored = this.customProviders().find((provider) => provider.id === id);
-		if (stored) this.#sql.exec("DELETE FROM custom_providers WHERE id = ?", id);
+		if (!stored) return undefined;
+		this.#sql.exec("DELETE FROM custom_providers WHERE id = ?", id);
+		this.#deleteKeysOf(stored);
 		return stored;
+	}
+
+	#deleteKeysOf({ slug }: CustomProvider): void {
+		this.#sql.exec("DELETE FROM provider_keys WHERE provider = ?", customName(slug));
 	}
 
 	#keyRows(gateway: string): KeyRow[] {

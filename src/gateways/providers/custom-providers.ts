@@ -3,6 +3,9 @@ import * as z from "zod";
 
 const PREFIX = "custom-";
 
+/** The name of the provider in paths, models and keys. */
+export const customName = (slug: string): string => `${PREFIX}${slug}`;
+
 /** The slug of a custom provider in the name of a provider. */
 export const customSlug = (provider: string): string | undefined =>
 	provider.startsWith(PREFIX) ? provider.slice(PREFIX.length) : undefined;
