@@ -4,9 +4,10 @@ import { type AddressInfo, createServer } from "node:net";
 import { availableParallelism } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
-import { defineConfig } from "vitest/config";
+import { defineConfig, type TestProjectConfiguration } from "vitest/config";
 import { KEYS, PORT_VARIABLE, routesOf } from "./test/clients/providers/routes.ts";
 import { CLIENT_ROUTES } from "./test/clients/routes.ts";
+import { CHROMIUM } from "./test/console/chromium.ts";
 import { LongestFirst } from "./test/longest-first.ts";
 
 /** What `binding` loads; their modules would be a thousand, most of them for other providers. */
@@ -147,6 +148,22 @@ const inWorkerd = (name: string, files: { include: string[]; exclude?: string[] 
 /** For tests that wait for processes and sockets: a machine that is busy delays them, and fails none. */
 const PATIENT = { testTimeout: 180_000, hookTimeout: 180_000, expect: { poll: { timeout: 60_000 } } };
 
+/** The web console in Chromium, against `npm run serve` and `npm run dev`. Without Chromium its tests cannot run. */
+const consoleProject: TestProjectConfiguration[] = CHROMIUM
+	? [
+			{
+				test: {
+					name: "console",
+					include: ["test/console/*.test.ts"],
+					globalSetup: "test/console/gateways.ts",
+					...PATIENT,
+				},
+			},
+		]
+	: [];
+if (!CHROMIUM)
+	console.warn("The tests of the console do not run: install Chromium, or set CHROMIUM to its path.");
+
 export default defineConfig({
 	test: {
 		// Most process tests wait. The sequencer runs them beside the tests inside workerd, which need a core each.
@@ -190,15 +207,7 @@ export default defineConfig({
 					...PATIENT,
 				},
 			},
-			{
-				// The web console in Chromium, against `npm run serve` and `npm run dev`.
-				test: {
-					name: "console",
-					include: ["test/console/*.test.ts"],
-					globalSetup: "test/console/gateways.ts",
-					...PATIENT,
-				},
-			},
+			...consoleProject,
 			{
 				// Published clients in a Worker that has `env.AI`, as the built package gives it.
 				logLevel: "error",

@@ -1,17 +1,10 @@
 /** Chromium for the tests, and what every page must hold: only the gateway's origin, and no message of an error. */
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, expect, inject } from "vitest";
+import { CHROMIUM } from "./chromium.ts";
 import { ADMIN_TOKEN } from "./gateways.ts";
 
-const PATHS = [
-	process.env.CHROMIUM,
-	"/usr/bin/chromium",
-	"/usr/bin/chromium-browser",
-	"/usr/bin/google-chrome",
-	"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-];
 const FLAGS = [
 	"--no-sandbox",
 	"--disable-gpu",
@@ -29,10 +22,8 @@ let browser: Promise<Browser> | undefined;
 afterAll(async () => (await browser)?.close());
 
 function launch(): Promise<Browser> {
-	const executablePath = PATHS.find((path) => path !== undefined && existsSync(path));
-	if (executablePath === undefined)
-		throw new Error("The tests of the console need Chromium: install it, or set CHROMIUM to its path");
-	return chromium.launch({ executablePath, args: FLAGS });
+	if (CHROMIUM === undefined) throw new Error("The tests of the console need Chromium");
+	return chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
 }
 
 export interface Tab {
