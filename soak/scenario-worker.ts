@@ -6,7 +6,16 @@
 import worker from "../src/index.ts";
 import { setClock } from "./shifted-clock.ts";
 
-export { Account, AI, Directory, Fleet } from "../src/index.ts";
+export {
+	Account,
+	AI,
+	Directory,
+	Fleet,
+	Gateway,
+	GatewayRegistry,
+	ResponseCache,
+	StreamRun,
+} from "../src/index.ts";
 
 interface Entrypoint {
 	run(model: string, inputs: object): Promise<unknown>;

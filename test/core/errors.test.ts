@@ -31,6 +31,7 @@ describe("AiError", () => {
 		const {
 			budgetExceeded: _b,
 			forbidden: _f,
+			gatewayUnauthorized: _g,
 			invalidGatewayRequest: _i,
 			noWebsocket: _w,
 			runPromptBlocked: _p,

@@ -29,8 +29,8 @@ import { EVENTS, resumeStream } from "./resume.ts";
 import { readSteps, type Step, Steps } from "./step.ts";
 import { universalSocket } from "./universal-socket.ts";
 
-/** A provider's API may use any method. */
-const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+/** A provider's API may use any method. Only POST runs a model. */
+const OTHER_METHODS = ["GET", "PUT", "PATCH", "DELETE"] as const;
 
 /** A missing or invalid credential has AI Gateway's code and format, also at the address of a provider. */
 const refusedByGateway =
@@ -67,6 +67,7 @@ export const ADDRESSES: readonly RouteDeclaration[] = [
 		method: "GET",
 		path: "/:account/:gateway",
 		summary: "Opens a websocket for requests",
+		upgrades: true,
 		permission: "run",
 		failure: refusedByGateway(gatewayPlaneFailure),
 		credentials: [AUTHORIZATION, WEBSOCKET_PROTOCOL],
@@ -77,36 +78,34 @@ export const ADDRESSES: readonly RouteDeclaration[] = [
 		method: "GET",
 		path: "/:account/:gateway/run/:run/resume",
 		summary: "Resumes a stream",
+		// The body of its 404 has a format of its own.
+		hidden: true,
 		output: EVENTS,
 		permission: "run",
 		failure: refusedByGateway(gatewayPlaneFailure),
 		handler: (c, call) => resumeStream(requireOwnAccount(c, call), call),
 	},
 	// The SDKs of these providers send their key in other headers.
-	providerAddress("/:provider{anthropic}", {
+	...providerAddresses("/:provider{anthropic}", {
 		failure: messagesFailure,
 		credentials: [AUTHORIZATION, ANTHROPIC_KEY],
 	}),
-	providerAddress("/:provider{google-ai-studio}", {
+	...providerAddresses("/:provider{google-ai-studio}", {
 		failure: geminiFailure,
 		credentials: [AUTHORIZATION, ...GEMINI_KEYS],
 	}),
-	providerAddress("/:provider"),
+	...providerAddresses("/:provider"),
 ];
 
-function providerAddress(
+function providerAddresses(
 	provider: string,
 	{
 		failure = gatewayPlaneFailure,
 		credentials = [AUTHORIZATION],
 	}: Pick<RouteDeclaration, "failure" | "credentials"> = {},
-): RouteDeclaration {
-	return {
-		method: METHODS,
+): RouteDeclaration[] {
+	const address: Omit<RouteDeclaration, "method" | "summary"> = {
 		path: `/:account/:gateway${provider}/:endpoint{.+}`,
-		summary: "Runs a model at a provider's address, or passes the request to the provider",
-		input: { ...BY_MODEL, example: { prompt: "Hello, who are you?" } },
-		output: BY_MODEL,
 		permission: "run",
 		failure: refusedByGateway(failure),
 		credentials,
@@ -116,6 +115,17 @@ function providerAddress(
 				await stepOf(c, call, [...(V1.credentials ?? []), ...credentials]),
 			]),
 	};
+	return [
+		{
+			...address,
+			method: "POST",
+			summary: "Runs a model at a provider's address, or passes the request to the provider",
+			input: { ...BY_MODEL, example: { prompt: "Hello, who are you?" } },
+			output: BY_MODEL,
+		},
+		// The answers are the provider's, which the document does not know.
+		{ ...address, method: OTHER_METHODS, summary: "Passes the request to the provider", hidden: true },
+	];
 }
 
 /** A gateway without authentication serves every caller, if the operator allows it. Its account pays. */

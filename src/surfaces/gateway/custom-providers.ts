@@ -28,6 +28,13 @@ const ListQuery = z.object({
 	search: z.string().max(256).optional(),
 });
 
+const EXAMPLE = {
+	name: "Our models",
+	slug: "our-models",
+	base_url: "https://models.example.com/v1",
+	enable: true,
+};
+
 export const customProviderRoutes: readonly Route[] = defineRoutes(
 	{ bases: [below(ACCOUNT, "/ai-gateway/custom-providers")], tag: "AI Gateway", failure: managementFailure },
 	[
@@ -43,28 +50,28 @@ export const customProviderRoutes: readonly Route[] = defineRoutes(
 			method: "POST",
 			path: "",
 			summary: "Registers a custom provider",
-			input: { type: "application/json", schema: CustomProviderCreate },
+			input: { type: "application/json", schema: CustomProviderCreate, example: EXAMPLE },
 			permission: "write",
 			handler: create,
 		},
 		{
 			method: "GET",
-			path: "/:provider",
+			path: "/:custom_provider",
 			summary: "Shows a custom provider",
 			permission: "read",
 			handler: async (c, call) => envelope(shown(await find(c, call))),
 		},
 		{
 			method: "PATCH",
-			path: "/:provider",
+			path: "/:custom_provider",
 			summary: "Changes a custom provider",
-			input: { type: "application/json", schema: CustomProviderUpdate },
+			input: { type: "application/json", schema: CustomProviderUpdate, example: { enable: true } },
 			permission: "write",
 			handler: update,
 		},
 		{
 			method: "DELETE",
-			path: "/:provider",
+			path: "/:custom_provider",
 			summary: "Deletes a custom provider",
 			permission: "write",
 			handler: remove,
@@ -134,7 +141,7 @@ const withStored = (sent: Record<string, string>, stored: Record<string, string>
 	);
 
 async function remove(c: Context, { caller, services }: Call): Promise<Response> {
-	const id = pathParameter(c, "provider");
+	const id = pathParameter(c, "custom_provider");
 	const removed = await services.providerAccesses.change(caller.account, (tables) =>
 		tables.deleteCustomProvider(id),
 	);
@@ -143,7 +150,7 @@ async function remove(c: Context, { caller, services }: Call): Promise<Response>
 
 async function find(c: Context, { caller, services }: Call): Promise<CustomProvider> {
 	const all = await services.providerAccesses.of(caller.account).customProviders();
-	return all.find(({ id }) => id === pathParameter(c, "provider")) ?? notFound();
+	return all.find(({ id }) => id === pathParameter(c, "custom_provider")) ?? notFound();
 }
 
 function notFound(): never {

@@ -154,9 +154,10 @@ const modelOf = ({ fields }: Inputs): string | undefined =>
 	isRecord(fields) && typeof fields.model === "string" ? fields.model : undefined;
 
 function failureOf(step: Step, error: AiError, id: string): Response {
-	if (error.failure.plane === "gateway") return gatewayFailure(error, id);
+	// The SDKs of these providers read only their own format.
 	if (geminiMethod(step)) return geminiFailure(error, id);
-	return step.provider === "anthropic" ? messagesFailure(error, id) : failureEnvelope(error, id);
+	if (step.provider === "anthropic") return messagesFailure(error, id);
+	return error.failure.plane === "gateway" ? gatewayFailure(error, id) : failureEnvelope(error, id);
 }
 
 async function runStep(

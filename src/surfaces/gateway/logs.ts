@@ -92,7 +92,7 @@ export const gatewayLogRoutes: readonly Route[] = defineRoutes(
 			method: "PATCH",
 			path: "/:log",
 			summary: "Sets feedback, score or metadata of a log",
-			input: { type: "application/json", schema: LogPatchBody },
+			input: { type: "application/json", schema: LogPatchBody, example: { feedback: 1, score: 90 } },
 			permission: "write",
 			handler: patchLog,
 		},

@@ -1,6 +1,6 @@
 /**
  * Runs one model of the catalogue in a gateway: `env.AI.run(model, inputs, {gateway})`, and the REST routes with
- * `cf-aig-gateway-id`. An `author/model` that names no gateway runs in the gateway `default`, a model of Workers AI or
+ * `cf-aig-gateway-id`. A model of a provider that names no gateway runs in the gateway `default`, a model of Workers AI or
  * of the operator without one.
  */
 import { type AiError, toAiError } from "../../core/errors.ts";
@@ -15,7 +15,7 @@ import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { OPENAI_CHAT, onlyFor } from "../openai/route-dialect.ts";
 import { dynamicPlan, dynamicRouteName } from "./dynamic-plan.ts";
-import { compatModel, slugOf } from "./provider-names.ts";
+import { compatModel, isProviderModel, slugOf } from "./provider-names.ts";
 import { type PlanContext, runInGateway } from "./run-in-gateway.ts";
 import { type ModelTarget, modelTarget } from "./step-target.ts";
 import { usageObserver } from "./usage-observer.ts";
@@ -33,8 +33,9 @@ export function gatewayOfOptions(options: unknown, model: string): string | unde
 export const gatewayOfHeaders = (headers: Headers, model: string): string | undefined =>
 	headers.get(GATEWAY_ID) || defaultGateway(model);
 
+/** An operator may name a model like `author/model`, too: such a model runs without a gateway. */
 const defaultGateway = (model: string): string | undefined =>
-	isThirdPartyId(model) ? DEFAULT_GATEWAY : undefined;
+	isProviderModel(model) || dynamicRouteName(model) !== undefined ? DEFAULT_GATEWAY : undefined;
 
 export interface ModelCall {
 	request: InferenceRequest;

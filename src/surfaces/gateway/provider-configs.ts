@@ -36,7 +36,11 @@ export const providerConfigRoutes: readonly Route[] = defineRoutes(
 			method: "POST",
 			path: "",
 			summary: "Stores a provider's key",
-			input: { type: "application/json", schema: ProviderKeyCreate },
+			input: {
+				type: "application/json",
+				schema: ProviderKeyCreate,
+				example: { provider_slug: "openai", alias: "production", default_config: true, secret: "sk-example" },
+			},
 			permission: "write",
 			handler: save,
 		},

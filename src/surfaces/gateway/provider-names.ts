@@ -33,6 +33,10 @@ export function authorIfKnown(slug: string): string | undefined {
 	return Object.hasOwn(PROVIDERS, author) ? author : undefined;
 }
 
+/** Whether the id is `author/model` with the author of a known provider. */
+export const isProviderModel = (id: string): boolean =>
+	isThirdPartyId(id) && Object.hasOwn(PROVIDERS, authorOf(id));
+
 /** The slug of the provider that has a model, by the model's id. */
 export function slugOf(model: string): string {
 	if (!isThirdPartyId(model)) return WORKERS_AI;

@@ -65,6 +65,16 @@ describe("the binding with a gateway", () => {
 		expect(await response.text()).toMatch(/^data: \{"response":"Hi"[\s\S]*data: \[DONE\]\n\n$/);
 	});
 
+	it("runs a model of the operator without a gateway, also if its name is like that of a provider's", async () => {
+		const MODELS = { "acme/chat": { task: "Text Generation" } };
+		const { fetch } = hello();
+		const { post } = testGateway({ vars: { ...ENGINE_VARS, ...PROVIDER_VARS, MODELS }, fetch });
+		const chat = async (model: string) =>
+			(await post("/v1/chat/completions", { model, ...MESSAGES })).headers.get("cf-aig-step");
+		expect(await chat("acme/chat")).toBeNull();
+		expect(await chat("openai/gpt-5")).toBe("0");
+	});
+
 	it("runs a dynamic route with the body of a chat", async () => {
 		const services = testServices({ vars: PROVIDER_VARS, fetch: hello().fetch });
 		const gateway = `gw-${crypto.randomUUID()}`;

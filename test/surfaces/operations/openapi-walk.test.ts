@@ -53,6 +53,8 @@ const PATH_OF: Readonly<Record<string, Record<string, string>>> = {
 const QUERIES: Readonly<Record<string, string>> = { getAiModelsSchema: `?model=${MODEL}` };
 const CREATED: Readonly<Record<string, (result: Created) => Record<string, string>>> = {
 	postTokens: ({ id }) => ({ token: id }),
+	postAiGatewayCustomProviders: ({ id }) => ({ custom_provider: id }),
+	postAiGatewayGatewaysByGatewayProviderConfigs: ({ id }) => ({ key: id }),
 	postAiGatewayGatewaysByGatewayRoutes: ({ id, version }) => ({
 		route: id,
 		version: version?.version_id ?? "",
@@ -75,6 +77,12 @@ const FAILURES: Readonly<Record<string, { status: number }>> = {
 	postAiTomarkdown: NO_FORM,
 	// Without an upgrade to a websocket.
 	getAiRunByModel: { status: 405 },
+	getV1ByAccountByGateway: { status: 405 },
+	// No log has the id "absent".
+	getAiGatewayGatewaysByGatewayLogsByLog: { status: 404 },
+	getAiGatewayGatewaysByGatewayLogsByLogRequest: { status: 404 },
+	getAiGatewayGatewaysByGatewayLogsByLogResponse: { status: 404 },
+	patchAiGatewayGatewaysByGatewayLogsByLog: { status: 404 },
 	// The version of the example does not exist.
 	postAiGatewayGatewaysByGatewayRoutesByRouteDeployments: { status: 404 },
 };
