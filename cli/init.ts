@@ -139,6 +139,6 @@ function withoutAi(text: string, isReplaced: boolean): string {
 	const { parent } = isReplaced ? nodeAt(text, ["ai"]) : {};
 	if (!parent) return text;
 	const after = text.slice(parent.offset + parent.length);
-	const rest = startsWithComma(after) ? after.slice(after.indexOf(",") + 1) : after;
-	return text.slice(0, parent.offset).trimEnd() + rest;
+	const remaining = startsWithComma(after) ? after.slice(after.indexOf(",") + 1) : after;
+	return text.slice(0, parent.offset).trimEnd() + remaining;
 }

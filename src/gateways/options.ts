@@ -54,7 +54,7 @@ export type CustomCost = z.infer<typeof CustomCost>;
 
 const Flag = z.union([z.boolean(), z.enum(["true", "false"]).transform((text) => text === "true")]);
 const json = (value: unknown): unknown => (typeof value === "string" ? parseJson(value) : value);
-const whole = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
+const integer = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
 /** Visible ASCII, because a response header repeats it. */
 const EventId = z.string().regex(/^[\x21-\x7e]{1,256}$/);
 const hexadecimal = (digits: number) => z.string().regex(new RegExp(`^[0-9a-f]{${digits}}$`, "i"));
@@ -75,15 +75,15 @@ export const MetadataSchema = z.record(z.string(), z.union([z.string(), z.number
 /** The name of the field in `options.gateway`, the header, and the schema. */
 const FIELDS = {
 	skipCache: ["cf-aig-skip-cache", Flag],
-	cacheTtl: ["cf-aig-cache-ttl", whole(0, MONTH_SECONDS)],
+	cacheTtl: ["cf-aig-cache-ttl", integer(0, MONTH_SECONDS)],
 	cacheKey: ["cf-aig-cache-key", z.string().min(1).max(1_024)],
 	collectLog: ["cf-aig-collect-log", Flag],
 	collectLogPayload: ["cf-aig-collect-log-payload", Flag],
 	metadata: ["cf-aig-metadata", z.preprocess(json, MetadataSchema)],
 	eventId: ["cf-aig-event-id", EventId],
-	requestTimeout: ["cf-aig-request-timeout", whole(1, MAX_TIMEOUT_MS)],
-	maxAttempts: ["cf-aig-max-attempts", whole(1, 5)],
-	retryDelay: ["cf-aig-retry-delay", whole(0, 60_000)],
+	requestTimeout: ["cf-aig-request-timeout", integer(1, MAX_TIMEOUT_MS)],
+	maxAttempts: ["cf-aig-max-attempts", integer(1, 5)],
+	retryDelay: ["cf-aig-retry-delay", integer(0, 60_000)],
 	backoff: ["cf-aig-backoff", Backoff],
 	customCost: ["cf-aig-custom-cost", z.preprocess(json, CustomCost)],
 	noWholesale: ["cf-aig-no-wholesale", Flag],

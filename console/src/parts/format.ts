@@ -1,10 +1,10 @@
 /** Numbers and times as the console shows them. */
 
-const whole = new Intl.NumberFormat("en");
+const integers = new Intl.NumberFormat("en");
 const precise = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const small = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 
-export const integer = (value: number): string => whole.format(value);
+export const integer = (value: number): string => integers.format(value);
 
 /** Two decimals; small values keep three digits. */
 export const decimal = (value: number): string =>

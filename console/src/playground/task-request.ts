@@ -39,11 +39,11 @@ export async function taskRequest(model: string, form: Form, values: Values): Pr
 		for (const [{ name }, file] of files) body.set(name, file);
 		return { path, init: { method: "POST", body }, shown };
 	}
-	const whole = files.find(([{ encoding }]) => encoding === "body");
-	if (whole) {
+	const bodyFile = files.find(([{ encoding }]) => encoding === "body");
+	if (bodyFile) {
 		const query = new URLSearchParams(Object.entries(fields).map(([name, value]) => [name, String(value)]));
-		const headers = { "content-type": whole[1].type || "application/octet-stream" };
-		return { path: `${path}?${query}`, init: { method: "POST", body: whole[1], headers }, shown };
+		const headers = { "content-type": bodyFile[1].type || "application/octet-stream" };
+		return { path: `${path}?${query}`, init: { method: "POST", body: bodyFile[1], headers }, shown };
 	}
 	for (const [{ name, encoding }, file] of files) {
 		const address = await dataUrlOf(file);

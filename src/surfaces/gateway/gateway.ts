@@ -96,7 +96,7 @@ function dynamicRequest(
 		stepFor,
 	}: { index: number; options: GatewayOptions; stepFor(step: Step): GatewayStep },
 ): DynamicRequest | undefined {
-	const { provider, inputs, options, headers } = step;
+	const { provider, inputs, options, sent } = step;
 	const body = isRecord(inputs.fields) ? inputs.fields : {};
 	const name = provider === COMPAT ? dynamicRouteName(body.model) : undefined;
 	if (name === undefined) return undefined;
@@ -104,7 +104,7 @@ function dynamicRequest(
 	return {
 		name,
 		index,
-		facts: { metadata, body, headers: Object.fromEntries(headers) },
+		facts: { metadata, body, headers: Object.fromEntries(sent.headers) },
 		stepFor: (model, modelOptions) =>
 			stepFor({
 				...step,

@@ -120,6 +120,27 @@ describe("a request to a dynamic route", () => {
 		expect(await served({ max_tokens: 10 }, { plan: "free" })).toBe("gpt-5-mini");
 	});
 
+	it("chooses by a header", async () => {
+		const { deploy, chat } = setUp(["gpt-5", "gpt-5-mini"]);
+		await deploy("support", [
+			start("if"),
+			{
+				id: "if",
+				type: "conditional",
+				properties: { conditions: { "headers.x-country": { $in: ["DE", "FR"] } } },
+				outputs: { true: to("gpt-5"), false: to("gpt-5-mini") },
+			},
+			model("gpt-5", "openai"),
+			model("gpt-5-mini", "openai"),
+			END,
+		]);
+		const served = async (headers: Record<string, string>) =>
+			(await chat({ model: "dynamic/support" }, headers)).headers.get("cf-aig-model");
+		expect(await served({ "x-country": "FR" })).toBe("gpt-5");
+		expect(await served({ "x-country": "US" })).toBe("gpt-5-mini");
+		expect(await served({})).toBe("gpt-5-mini");
+	});
+
 	it("of no deployed route is refused like an unknown model", async () => {
 		const { call, chat } = setUp(["gpt-5"]);
 		const elements = [start("gpt-5"), model("gpt-5", "openai"), END];
