@@ -7,6 +7,7 @@
  */
 import { AiError, toAiError } from "../../core/errors.ts";
 import type { FlushServices } from "../../core/flush-loop.ts";
+import { FreshCache } from "../../core/fresh-cache.ts";
 import type {
 	AccountLedger,
 	Admission,
@@ -29,11 +30,13 @@ import type { UsageQuery, UsageReport } from "../durable/usage.ts";
 import type { TokenCommand, TokenResult, TokenStore } from "../token-command.ts";
 import { AccountObject, type AccountObjectServices, unavailable } from "./account-object.ts";
 import { AdmissionQueue } from "./admission-queue.ts";
-import { AliasCache } from "./alias-cache.ts";
 import { failedSettlement } from "./failed-settlement.ts";
 import { HeadroomCache } from "./headroom-cache.ts";
 import { Journal } from "./journal.ts";
 import { Outbox } from "./outbox.ts";
+
+/** A change of an alias in another isolate takes effect within this time. Milliseconds. */
+const ALIASES_FRESH_MS = 10_000;
 
 type Refused = Extract<Admitted, { ok: false }>;
 
@@ -62,7 +65,7 @@ interface IsolateState extends LedgersServices {
 	/** Only for accounts that exist and have admissions under way, each for ten seconds at most. */
 	queues: Map<string, AdmissionQueue>;
 	headroom: HeadroomCache;
-	aliases: AliasCache;
+	aliases: FreshCache<readonly AliasRow[]>;
 }
 
 export function createLedgers(services: LedgersServices): Accounts {
@@ -72,7 +75,7 @@ export function createLedgers(services: LedgersServices): Accounts {
 		journals: new Map(),
 		queues: new Map(),
 		headroom: new HeadroomCache(),
-		aliases: new AliasCache(services.now),
+		aliases: new FreshCache({ now: services.now, freshMs: ALIASES_FRESH_MS }),
 	};
 	return { of: (account) => new AccountClient(account, isolate) };
 }
@@ -194,13 +197,10 @@ class AccountClient implements AccountLedger, AccountReports, AliasStore, TokenS
 		return this.#checkedCall(credential, async (stub) => stub.tokens(command));
 	}
 
-	async aliases(credential: Credential): Promise<readonly AliasRow[]> {
-		const { aliases } = this.#isolate;
-		const cached = aliases.get(this.#account);
-		if (cached) return cached;
-		const rows = await this.#checkedCall(credential, async (stub) => stub.aliases());
-		aliases.set(this.#account, rows);
-		return rows;
+	aliases(credential: Credential): Promise<readonly AliasRow[]> {
+		return this.#isolate.aliases.read(this.#account, () =>
+			this.#checkedCall(credential, async (stub) => stub.aliases()),
+		);
 	}
 
 	setAlias(credential: Credential, row: AliasRow): Promise<boolean> {

@@ -2,11 +2,10 @@
  * An isolate's copies of the dynamic routes that are deployed. A copy is used for `FRESH_MS`: a deployment takes effect within that
  * time, and at once in the isolate that made it.
  */
+import { FreshCache } from "../../core/fresh-cache.ts";
 import type { DynamicRoutes } from "../durable/dynamic-routes.ts";
 import type { Element } from "../dynamic/elements.ts";
-
-export const FRESH_MS = 5_000;
-const MAX_CACHED = 1_000;
+import { FRESH_MS } from "./fresh-ms.ts";
 
 /** The calls of the object. */
 export type RouteCalls = {
@@ -30,23 +29,17 @@ interface RouteName {
 
 export class DeployedRoutes {
 	readonly #services: DeployedRoutesServices;
-	readonly #cached = new Map<string, { elements: Element[] | undefined; at: number }>();
+	readonly #cached: FreshCache<Element[] | undefined>;
 
 	constructor(services: DeployedRoutesServices) {
 		this.#services = services;
+		this.#cached = new FreshCache({ now: services.now, freshMs: FRESH_MS });
 	}
 
 	/** `undefined`: the gateway has no such route, or none of its versions is deployed. Throws if the object cannot be called. */
-	async find({ account, gateway, name }: RouteName): Promise<Element[] | undefined> {
+	find({ account, gateway, name }: RouteName): Promise<Element[] | undefined> {
 		const key = JSON.stringify([account, gateway, name]);
-		const { now, routes } = this.#services;
-		const cached = this.#cached.get(key);
-		// A clock that was set back also makes the copy stale.
-		if (cached && Math.abs(now() - cached.at) < FRESH_MS) return cached.elements;
-		const elements = await routes(account).deployed(gateway, name);
-		if (this.#cached.size >= MAX_CACHED) this.#cached.clear();
-		this.#cached.set(key, { elements, at: now() });
-		return elements;
+		return this.#cached.read(key, () => this.#services.routes(account).deployed(gateway, name));
 	}
 
 	/** Changes the routes of an account. The next request in this isolate reads them again. */

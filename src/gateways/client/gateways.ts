@@ -2,11 +2,10 @@
  * An isolate's client of the gateways' objects. It keeps the settings of a gateway for `FRESH_MS`: a change in this isolate takes
  * effect at once, a change in another isolate within that time.
  */
+import { FreshCache } from "../../core/fresh-cache.ts";
 import type { GatewayPage, GatewayRegistry, RegistryResult } from "../durable/registry.ts";
 import { DEFAULT_SETTINGS, GatewayId, type GatewaySettings, type GatewayUpdate } from "../settings.ts";
-
-export const FRESH_MS = 5_000;
-const MAX_CACHED = 1_000;
+import { FRESH_MS } from "./fresh-ms.ts";
 
 /** Calls of the account's `GatewayRegistry` object. */
 export interface RegistryCalls {
@@ -26,32 +25,23 @@ export interface GatewaysServices {
 	open?: boolean;
 }
 
-interface Cached {
-	settings: GatewaySettings | undefined;
-	at: number;
-}
-
 export class Gateways {
 	readonly #services: GatewaysServices;
-	readonly #cached = new Map<string, Cached>();
+	readonly #cached: FreshCache<GatewaySettings | undefined>;
 
 	constructor(services: GatewaysServices) {
 		this.#services = services;
+		this.#cached = new FreshCache({ now: services.now, freshMs: FRESH_MS });
 	}
 
 	/** `undefined`: the account has no such gateway. Throws if the object cannot be called. */
 	async find(account: string, id: string): Promise<GatewaySettings | undefined> {
 		if (!GatewayId.safeParse(id).success) return undefined;
-		const key = `${account}/${id}`;
-		const { now, open } = this.#services;
-		const cached = this.#cached.get(key);
-		// A clock that was set back also makes the settings stale.
-		if (cached && Math.abs(now() - cached.at) < FRESH_MS) return cached.settings;
-		const stored = await this.#services.registry(account).get(id);
-		const settings = stored ?? (open ? openSettings(id) : undefined);
-		if (this.#cached.size >= MAX_CACHED) this.#cached.clear();
-		this.#cached.set(key, { settings, at: now() });
-		return settings;
+		const { open, registry } = this.#services;
+		return this.#cached.read(
+			`${account}/${id}`,
+			async () => (await registry(account).get(id)) ?? (open ? openSettings(id) : undefined),
+		);
 	}
 
 	/** The object of the account's gateways, for reads that must be fresh. */

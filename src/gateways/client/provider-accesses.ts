@@ -2,10 +2,9 @@
  * An isolate's copies of the providers' keys and of the custom providers. A copy is used for `FRESH_MS`: a change takes effect
  * within that time, and at once in the isolate that made it.
  */
+import { FreshCache } from "../../core/fresh-cache.ts";
 import type { ProviderAccess, ProviderAccessTables } from "../durable/provider-access.ts";
-
-export const FRESH_MS = 5_000;
-const MAX_CACHED = 1_000;
+import { FRESH_MS } from "./fresh-ms.ts";
 
 /** The calls of the object. */
 export type ProviderAccessCalls = {
@@ -23,23 +22,17 @@ export interface ProviderAccessServices {
 
 export class ProviderAccesses {
 	readonly #services: ProviderAccessServices;
-	readonly #cached = new Map<string, { access: ProviderAccess; at: number }>();
+	readonly #cached: FreshCache<ProviderAccess>;
 
 	constructor(services: ProviderAccessServices) {
 		this.#services = services;
+		this.#cached = new FreshCache({ now: services.now, freshMs: FRESH_MS });
 	}
 
 	/** Throws if the object cannot be called. */
-	async find(account: string, gateway: string): Promise<ProviderAccess> {
+	find(account: string, gateway: string): Promise<ProviderAccess> {
 		const key = JSON.stringify([account, gateway]);
-		const { now, tables } = this.#services;
-		const cached = this.#cached.get(key);
-		// A clock that was set back also makes the copy stale.
-		if (cached && Math.abs(now() - cached.at) < FRESH_MS) return cached.access;
-		const access = await tables(account).access(gateway);
-		if (this.#cached.size >= MAX_CACHED) this.#cached.clear();
-		this.#cached.set(key, { access, at: now() });
-		return access;
+		return this.#cached.read(key, () => this.#services.tables(account).access(gateway));
 	}
 
 	/** The next request in this isolate reads the tables again. */

@@ -3,7 +3,7 @@
  * takes effect at once, a purge in another isolate within that time. It never throws: an object that fails is a miss.
  */
 import type { ReadResult, ResponseCache, StoredAnswer } from "../durable/response-cache.ts";
-import { FRESH_MS } from "./gateways.ts";
+import { FRESH_MS } from "./fresh-ms.ts";
 
 /** Of the copies of all gateways. */
 const MAX_COPY_BYTES = 16 * 1024 * 1024;

@@ -1,0 +1,56 @@
+/**
+ * An isolate's copies of values that a Durable Object stores. A copy is used for a fixed time. Therefore a change takes effect at once in
+ * the isolate that deletes its copy, and within that time in the others.
+ */
+
+/** At the bound all copies are dropped. */
+const MAX_COPIES = 1_000;
+
+export interface FreshCacheOptions {
+	/** Milliseconds since the epoch. */
+	now(): number;
+	/** How long a copy is used. */
+	freshMs: number;
+}
+
+export class FreshCache<T> {
+	readonly #options: FreshCacheOptions;
+	readonly #copies = new Map<string, { value: T; at: number }>();
+
+	constructor(options: FreshCacheOptions) {
+		this.#options = options;
+	}
+
+	/** The copy, or else the value that `load` returns, which is then kept. Throws what `load` throws. */
+	async read(key: string, load: () => Promise<T>): Promise<T> {
+		const copy = this.#fresh(key);
+		if (copy) return copy.value;
+		const value = await load();
+		this.set(key, value);
+		return value;
+	}
+
+	get(key: string): T | undefined {
+		return this.#fresh(key)?.value;
+	}
+
+	set(key: string, value: T): void {
+		if (this.#copies.size >= MAX_COPIES) this.#copies.clear();
+		this.#copies.set(key, { value, at: this.#options.now() });
+	}
+
+	delete(key: string): void {
+		this.#copies.delete(key);
+	}
+
+	clear(): void {
+		this.#copies.clear();
+	}
+
+	#fresh(key: string): { value: T } | undefined {
+		const { freshMs, now } = this.#options;
+		const copy = this.#copies.get(key);
+		// A clock that was set back also makes a copy stale.
+		return copy && Math.abs(now() - copy.at) < freshMs ? copy : undefined;
+	}
+}
