@@ -103,6 +103,8 @@ export function createPersistent(
 	const now = (): number => Date.now();
 	const background = new Background({ now, wait, waitUntil: keepAlive });
 	const { waitUntil } = background;
+	const storeFailed = (cause: unknown): void =>
+		logFailure(new AiError("ledgerUnavailable", undefined, { cause }), "");
 	const {
 		ACCOUNT,
 		ASSETS,
@@ -163,7 +165,7 @@ export function createPersistent(
 			now,
 			wait,
 			waitUntil,
-			failed: (cause) => logFailure(new AiError("ledgerUnavailable", undefined, { cause }), ""),
+			failed: storeFailed,
 		}),
 		otelExporter: new OtelExporter({
 			fetch: (input, init) => fetch(input, init),
@@ -180,7 +182,7 @@ export function createPersistent(
 		responseCaches: new ResponseCaches({
 			object: (name) => RESPONSE_CACHE.getByName(name),
 			now,
-			failed: (cause) => logFailure(new AiError("ledgerUnavailable", undefined, { cause }), ""),
+			failed: storeFailed,
 		}),
 		streamRuns: new StreamRuns(STREAM_RUN),
 		health: new IsolateHealth({

@@ -1,27 +1,20 @@
 /** Secrets by name, and the headers that a backend or a route adds to its requests. */
 import * as z from "zod";
 import { didYouMean } from "../core/did-you-mean.ts";
+import { HOP_BY_HOP } from "../core/hop-by-hop.ts";
 import { kindOf } from "./problems.ts";
 
 export type Env = Readonly<Record<string, unknown>>;
 
 /** Headers that the runtime or a backend sets, and headers of a single connection. */
-const RESERVED = new Set([
+const RESERVED: ReadonlySet<string> = new Set([
+	...HOP_BY_HOP,
 	"accept-encoding",
-	"connection",
 	"content-encoding",
 	"content-length",
 	"content-type",
 	"expect",
 	"host",
-	"keep-alive",
-	"proxy-authenticate",
-	"proxy-authorization",
-	"proxy-connection",
-	"te",
-	"trailer",
-	"transfer-encoding",
-	"upgrade",
 ]);
 
 /** Headers of Cloudflare that clients send: Access service tokens, and AI Gateway as an engine. */

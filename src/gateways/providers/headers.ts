@@ -1,17 +1,6 @@
 /** Headers of a request that is passed to a provider, and of its response. */
 
-/** Of one connection (RFC 9110, 7.6.1). */
-const HOP_BY_HOP = [
-	"connection",
-	"keep-alive",
-	"proxy-authenticate",
-	"proxy-authorization",
-	"proxy-connection",
-	"te",
-	"trailer",
-	"transfer-encoding",
-	"upgrade",
-];
+import { HOP_BY_HOP } from "../../core/hop-by-hop.ts";
 
 /** Of the caller, of its connection to this gateway, or set for each request. The body is decompressed. */
 const PRIVATE_REQUEST: ReadonlySet<string> = new Set([
