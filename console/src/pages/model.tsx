@@ -1,11 +1,11 @@
-import { Badge } from "@cloudflare/kumo/components/badge";
 import { Link, useParams } from "react-router";
 import { pathOfModel } from "../api/client.ts";
 import type { Explanation, ModelRow, ModelSchema } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
+import { ModelBadges } from "../models/badges.tsx";
 import { useCatalog } from "../models/catalog.ts";
 import { exampleInput } from "../models/example.ts";
-import { capabilitiesOf, contextOf } from "../models/facts.ts";
+import { contextOf } from "../models/facts.ts";
 import { Code } from "../parts/code.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { Failure } from "../parts/failure.tsx";
@@ -46,12 +46,7 @@ function Details({ row }: { row: ModelRow }) {
 		<>
 			<p>{row.description}</p>
 			<div className="badges">
-				<Badge variant="outline">{row.task.name}</Badge>
-				{capabilitiesOf(row).map((title) => (
-					<Badge key={title} variant="secondary">
-						{title}
-					</Badge>
-				))}
+				<ModelBadges row={row} />
 			</div>
 			<Loading of={schema}>
 				{({ input, output }) => (

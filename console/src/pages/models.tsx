@@ -1,9 +1,9 @@
-import { Badge } from "@cloudflare/kumo/components/badge";
 import { Input } from "@cloudflare/kumo/components/input";
 import { Select } from "@cloudflare/kumo/components/select";
 import { useMemo } from "react";
 import { Link, useSearchParams } from "react-router";
 import type { ModelRow } from "../api/types.ts";
+import { ModelBadges } from "../models/badges.tsx";
 import { useCatalog } from "../models/catalog.ts";
 import { capabilitiesOf, contextOf } from "../models/facts.ts";
 import { integer } from "../parts/format.ts";
@@ -70,12 +70,7 @@ function ModelList({ rows }: { rows: readonly ModelRow[] }) {
 						<Link to={`/models/${row.name}`}>{row.name}</Link>
 						<p>{row.description}</p>
 						<div className="badges">
-							<Badge variant="outline">{row.task.name}</Badge>
-							{capabilitiesOf(row).map((title) => (
-								<Badge key={title} variant="secondary">
-									{title}
-								</Badge>
-							))}
+							<ModelBadges row={row} />
 							<Context row={row} />
 						</div>
 					</li>
