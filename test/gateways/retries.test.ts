@@ -24,15 +24,15 @@ function virtualTime() {
 		pending: () => pending.size,
 		wait(milliseconds: number, signal?: AbortSignal): Promise<void> {
 			const { promise, resolve, reject } = Promise.withResolvers<void>();
-			const entry = { milliseconds, resolve, reject };
-			waits.push(entry);
-			pending.add(entry);
+			const waiting = { milliseconds, resolve, reject };
+			waits.push(waiting);
+			pending.add(waiting);
 			signal?.addEventListener("abort", () => reject(signal.reason));
-			return promise.finally(() => pending.delete(entry));
+			return promise.finally(() => pending.delete(waiting));
 		},
 		/** Ends all waits of this length. */
 		elapse(milliseconds: number): void {
-			for (const entry of pending) if (entry.milliseconds === milliseconds) entry.resolve();
+			for (const waiting of pending) if (waiting.milliseconds === milliseconds) waiting.resolve();
 		},
 	};
 }

@@ -118,9 +118,9 @@ describe("supervisors", () => {
 	it("start the gateway with options that it has", () => {
 		const [, unit = ""] = /^ExecStart=(.*)$/m.exec(text("ganglion.service")) ?? [];
 		const [, entrypoint = ""] = /^ENTRYPOINT (.*)$/m.exec(text("docker/Dockerfile")) ?? [];
-		for (const words of [unit.split(" "), z.array(z.string()).parse(JSON.parse(entrypoint))]) {
-			expect(words).toContain("serve");
-			const options = words.filter((word) => word.startsWith("--"));
+		for (const command of [unit.split(" "), z.array(z.string()).parse(JSON.parse(entrypoint))]) {
+			expect(command).toContain("serve");
+			const options = command.filter((argument) => argument.startsWith("--"));
 			expect(options.length).toBeGreaterThan(2);
 			expect(serveOptions).toEqual(expect.arrayContaining(options));
 		}

@@ -182,8 +182,8 @@ const BASE = /^\/client\/v4(?:\/accounts\/\{account\}(?=\/.))?/;
 
 /** `getAiUsage`, `postAiRunByModel`: the method, and the path with its parameters. */
 function idOf({ method }: Route, path: string): string {
-	const words = path.replace(BASE, "").replaceAll(/\{(\w+)\}/g, "by-$1");
-	return `${method.toLowerCase()}${words.replaceAll(/[^a-zA-Z0-9]+(.?)/g, (_, next) => next.toUpperCase())}`;
+	const parts = path.replace(BASE, "").replaceAll(/\{(\w+)\}/g, "by-$1");
+	return `${method.toLowerCase()}${parts.replaceAll(/[^a-zA-Z0-9]+(.?)/g, (_, next) => next.toUpperCase())}`;
 }
 
 function answerOf(

@@ -86,8 +86,12 @@ describe("the limits of a token", () => {
 		const status = await stubOf(account).limitStatus({ ...query, credential: UNKNOWN });
 		expect(status.budgets).toMatchObject([{ key: "account" }]);
 		expect(status).not.toHaveProperty("answer");
-		const asked = await stubOf(account).limitStatus({ ...query, credential: UNKNOWN, request: admission() });
-		expect(asked.answer).toMatchObject({ ok: false, failure: "authentication" });
+		const refused = await stubOf(account).limitStatus({
+			...query,
+			credential: UNKNOWN,
+			request: admission(),
+		});
+		expect(refused.answer).toMatchObject({ ok: false, failure: "authentication" });
 	});
 
 	it("include its own budget", async () => {

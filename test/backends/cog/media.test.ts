@@ -240,15 +240,15 @@ describe("a transcript", () => {
 
 	it("has the text before a transcription, and either field of the language", async () => {
 		const segments = [{ start: 0, end: 1, text: "c" }];
-		const heard = (output: object) =>
+		const transcribe = (output: object) =>
 			outputOf(ask("speech-recognition", { audio, task: "transcribe" }, hears(output)));
-		expect(await heard({ text: "a", transcription: "b", segments })).toEqual({ text: "a", segments });
-		expect(await heard({ transcription: "b", segments })).toEqual({ text: "b", segments });
-		expect(await heard({ text: "a", detected_language: "en", language: "fr" })).toEqual({
+		expect(await transcribe({ text: "a", transcription: "b", segments })).toEqual({ text: "a", segments });
+		expect(await transcribe({ transcription: "b", segments })).toEqual({ text: "b", segments });
+		expect(await transcribe({ text: "a", detected_language: "en", language: "fr" })).toEqual({
 			text: "a",
 			language: "en",
 		});
-		expect(await heard({ text: "a", language: "fr" })).toEqual({ text: "a", language: "fr" });
+		expect(await transcribe({ text: "a", language: "fr" })).toEqual({ text: "a", language: "fr" });
 	});
 
 	it("is refused without a text", async () => {

@@ -50,6 +50,21 @@ function upstream(timeouts = { headerMs: 10_000, idleMs: 10_000, totalMs: 10_000
 	};
 }
 
+/** Writes a token every 50 ms. Returns the times at which the count of tokens changed, with the count. */
+async function countedWithin(
+	milliseconds: number,
+	engine: ReturnType<typeof upstream>,
+	progress: { outputTokens: number },
+): Promise<[atMs: number, tokens: number][]> {
+	const counted: [atMs: number, tokens: number][] = [];
+	for (let ms = 0; ms < milliseconds; ms += 50) {
+		engine.write(delta("b"));
+		await vi.advanceTimersByTimeAsync(50);
+		if (progress.outputTokens !== counted.at(-1)?.[1]) counted.push([ms + 50, progress.outputTokens]);
+	}
+	return counted;
+}
+
 describe("passThrough", () => {
 	it("aborts the engine's fetch if the caller disconnects while the engine sends, and ends as aborted", async () => {
 		const engine = upstream();
@@ -193,13 +208,7 @@ describe("passThrough", () => {
 		engine.write(delta("a"));
 		const { events, progress } = await engine.begin();
 		const passed = drain(events);
-		const counted: [atMs: number, tokens: number][] = [];
-		for (let ms = 0; ms < 4_000; ms += 50) {
-			engine.write(delta("b"));
-			await vi.advanceTimersByTimeAsync(50);
-			if (progress.outputTokens !== counted.at(-1)?.[1]) counted.push([ms + 50, progress.outputTokens]);
-		}
-		expect(counted).toEqual([
+		expect(await countedWithin(4_000, engine, progress)).toEqual([
 			[50, 1],
 			[100, 3],
 			[300, 7],
@@ -218,13 +227,7 @@ describe("passThrough", () => {
 		engine.write(delta("a"));
 		const { events, progress } = await engine.begin();
 		const passed = drain(events);
-		const counted: [atMs: number, tokens: number][] = [];
-		for (let ms = 0; ms < 1_000; ms += 50) {
-			engine.write(delta("b"));
-			await vi.advanceTimersByTimeAsync(50);
-			if (progress.outputTokens !== counted.at(-1)?.[1]) counted.push([ms + 50, progress.outputTokens]);
-		}
-		expect(counted).toEqual([
+		expect(await countedWithin(1_000, engine, progress)).toEqual([
 			[50, 1],
 			[100, 3],
 			[300, 7],

@@ -55,12 +55,12 @@ function matches({ key, operator, value }: PlainFilter, fields: Record<string, P
 	return operator === "neq" ? !any : any;
 }
 
-const word = fc.constantFrom("alpha", "Beta", "a", "be", "x1");
+const name = fc.constantFrom("alpha", "Beta", "a", "be", "x1");
 const rows = fc.record({
-	provider: word,
-	model: word,
-	request_type: fc.option(word),
-	event_id: fc.option(word),
+	provider: name,
+	model: name,
+	request_type: fc.option(name),
+	event_id: fc.option(name),
 	cost: fc.option(fc.constantFrom(0, 0.25, 1.5)),
 	tokens_in: fc.option(fc.nat(3)),
 	tokens_out: fc.option(fc.nat(3)),
@@ -70,7 +70,7 @@ const rows = fc.record({
 	cached: fc.constantFrom<(0 | 1)[]>(0, 1),
 	metadata: fc.option(
 		fc
-			.dictionary(word, fc.oneof(word, fc.nat(3), fc.boolean()), { maxKeys: 3 })
+			.dictionary(name, fc.oneof(name, fc.nat(3), fc.boolean()), { maxKeys: 3 })
 			.map((metadata) => JSON.stringify(metadata)),
 	),
 });
@@ -80,7 +80,7 @@ const filter: fc.Arbitrary<PlainFilter> = fc.oneof(
 	fc.record({
 		key: fc.constantFrom("provider", "model", "request_type", "event_id"),
 		operator: fc.constantFrom<PlainFilter["operator"][]>("eq", "neq", "contains"),
-		value: some(fc.oneof(word, fc.constant(null))),
+		value: some(fc.oneof(name, fc.constant(null))),
 	}),
 	fc.record({
 		key: fc.constantFrom("cost", "tokens", "duration", "feedback"),
@@ -100,7 +100,7 @@ const filter: fc.Arbitrary<PlainFilter> = fc.oneof(
 	fc.record({
 		key: fc.constantFrom("metadata.key", "metadata.value"),
 		operator: fc.constantFrom<PlainFilter["operator"][]>("eq", "neq", "contains"),
-		value: some(fc.oneof(word, fc.constantFrom("1", "true"))),
+		value: some(fc.oneof(name, fc.constantFrom("1", "true"))),
 	}),
 );
 
