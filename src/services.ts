@@ -96,7 +96,7 @@ export const servicesOf = (
 /** Throws a `ConfigError` if a binding is missing. */
 export function createPersistent(
 	bindings: Bindings,
-	{ gatewayRules, leases, openFiles }: Pick<Config, "gatewayRules" | "leases" | "openFiles">,
+	{ exactLedger, gatewayRules, openFiles }: Pick<Config, "exactLedger" | "gatewayRules" | "openFiles">,
 ): Persistent {
 	const wait = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
 		scheduler.wait(milliseconds, signal ? { signal } : {});
@@ -131,7 +131,7 @@ export function createPersistent(
 	const ledgers = createLedgers({
 		namespace: ACCOUNT,
 		directory,
-		leases,
+		exact: exactLedger,
 		openObjects: new OpenObjects({ max: capacityOf(openFiles).accounts, now }),
 		now,
 		waitUntil,
@@ -139,6 +139,7 @@ export function createPersistent(
 		wait,
 		log: logFailure,
 	});
+	background.onClose(() => ledgers.flush());
 	return {
 		// A closure, because workerd's `fetch` throws if it is called with another `this`.
 		fetch: (input, init) => fetch(input, init),

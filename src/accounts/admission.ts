@@ -74,6 +74,8 @@ export interface Admission {
 	unpriced?: true;
 	/** Milliseconds after which the request expires: if it is not settled by then, its reservation is charged. */
 	holdMs: number;
+	/** The isolate sends the request again if it is refused, so a refusal is not counted. */
+	provisional?: true;
 	/** The isolate wishes to admit further requests like this one itself. */
 	lease?: LeaseRequest;
 }

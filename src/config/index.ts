@@ -52,8 +52,8 @@ export interface Config {
 	allowAnonymous: boolean;
 	/** Host names under which the gateway may be reached while `ALLOW_ANONYMOUS` is set, besides loopback and IP addresses. */
 	allowedHosts: readonly string[];
-	/** `LEDGER: "leased"`: isolates admit requests from leases. Default: the account's object admits every request. */
-	leases: boolean;
+	/** `LEDGER: "exact"`: the account's object admits every request. Default: isolates admit requests from leases. */
+	exactLedger: boolean;
 	/** `OPEN_FILES`: the process's limit of open files. `cli/run-gateway.ts` raises the limit to it, and passes the result. */
 	openFiles?: number;
 	/** The origin under which callers reach this gateway, for addresses in replies. */
@@ -85,7 +85,7 @@ export function configure(variables: object): Config {
 	const allowAnonymous = readFlag("ALLOW_ANONYMOUS", env, problems);
 	const allowedHosts = readHosts(env.ALLOWED_HOSTS, problems);
 	const openFiles = readCount("OPEN_FILES", env, problems);
-	const leases = readLedger(env.LEDGER, problems);
+	const exactLedger = readLedger(env.LEDGER, problems);
 	const adminToken = readAdminToken(env.ADMIN_TOKEN, problems);
 	const publicUrl = readPublicUrl(env.PUBLIC_URL, problems);
 	// Anonymous access is for development: test suites send more requests than the product's rates allow.
@@ -124,7 +124,7 @@ export function configure(variables: object): Config {
 		adHoc,
 		allowAnonymous,
 		allowedHosts,
-		leases,
+		exactLedger,
 		...present({ openFiles, publicUrl, cors, adminToken }),
 	};
 }
@@ -182,10 +182,11 @@ function readHosts(value: unknown = "", problems: Problems): string[] {
 
 const LEDGERS = ["exact", "leased"];
 
-function readLedger(value: unknown = "exact", problems: Problems): boolean {
-	if (value === "" || value === "exact") return false;
-	if (value !== "leased") problems.add(["LEDGER"], expectedName(LEDGERS, value));
-	return value === "leased";
+/** Whether the account's object admits every request. */
+function readLedger(value: unknown = "leased", problems: Problems): boolean {
+	if (value === "" || value === "leased") return false;
+	if (value !== "exact") problems.add(["LEDGER"], expectedName(LEDGERS, value));
+	return value === "exact";
 }
 
 function readCount(name: string, env: Env, problems: Problems): number | undefined {

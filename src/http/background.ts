@@ -17,6 +17,7 @@ export class Background {
 	readonly #services: BackgroundServices;
 	#pending = 0;
 	#closed = false;
+	readonly #closers: (() => Promise<void>)[] = [];
 
 	constructor(services: BackgroundServices) {
 		this.#services = services;
@@ -42,8 +43,14 @@ export class Background {
 		return this.#pending;
 	}
 
+	/** `work` runs when the gateway closes. */
+	onClose(work: () => Promise<void>): void {
+		this.#closers.push(work);
+	}
+
 	close(): void {
 		this.#closed = true;
+		for (const work of this.#closers) this.waitUntil(work());
 	}
 
 	/** Resolves when no work has been pending for `QUIET_MS`. */

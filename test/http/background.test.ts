@@ -58,3 +58,15 @@ describe("background work", () => {
 		expect(time.now()).toBe(250);
 	});
 });
+
+it("waits for work that starts when the gateway closes", async () => {
+	const background = new Background(world());
+	const { promise, resolve } = Promise.withResolvers<void>();
+	background.onClose(() => promise);
+	expect(background.size).toBe(0);
+	background.close();
+	expect(background.size).toBe(1);
+	resolve();
+	await background.whenIdle();
+	expect(background.size).toBe(0);
+});

@@ -115,9 +115,7 @@ describe.each(["exact", "leased"])(
 				...refused
 			} = Object.fromEntries(await crowd(gateway, account));
 			expect(refused).toEqual({ [refusal]: CROWD - ok - givenUp });
-			expect(ok).toBeLessThanOrEqual(ROOM);
-			// A lease may hold an eighth of the room.
-			expect(ok).toBeGreaterThanOrEqual(ledger === "exact" ? ROOM : 88);
+			expect(ok).toBe(ROOM);
 			await expect.poll(async () => (await gateway.limitStatus(account)).openRequests).toBe(0);
 			expect(await gateway.totals(account)).toMatchObject({ requests: ok, neurons: ok });
 		});

@@ -41,8 +41,8 @@ const ALIASES_FRESH_MS = 10_000;
 type Refused = Extract<Admitted, { ok: false }>;
 
 export interface LedgersServices extends FlushServices, AccountObjectServices {
-	/** Requests are admitted from leases where the account is far enough below its limits. docs/accounts.md, "Leases". */
-	leases?: boolean;
+	/** The account's object admits every request. Otherwise leases admit most of them. docs/accounts.md, "Leases". */
+	exact?: boolean;
 	/**
 	 * Keeps the context of a request alive while its admission waits. It is not counted as background work, because the exchange of the
 	 * request already is. Absent: `waitUntil`.
@@ -54,6 +54,12 @@ export interface LedgersServices extends FlushServices, AccountObjectServices {
 
 export interface Accounts extends Ledgers {
 	of(account: string): AccountLedger & AccountReports & AliasStore & TokenStore;
+}
+
+/** The accounts, as the owner of the isolate sees them. */
+export interface IsolateAccounts extends Accounts {
+	/** Reports everything to the accounts' objects, and returns all leases. Never rejects. */
+	flush(): Promise<void>;
 }
 
 /** The state of an isolate, for all accounts. */
@@ -68,7 +74,7 @@ interface IsolateState extends LedgersServices {
 	aliases: FreshCache<readonly AliasRow[]>;
 }
 
-export function createLedgers(services: LedgersServices): Accounts {
+export function createLedgers(services: LedgersServices): IsolateAccounts {
 	const isolate: IsolateState = {
 		...services,
 		outboxes: new Map(),
@@ -77,7 +83,12 @@ export function createLedgers(services: LedgersServices): Accounts {
 		headroom: new HeadroomCache(),
 		aliases: new FreshCache({ now: services.now, freshMs: ALIASES_FRESH_MS }),
 	};
-	return { of: (account) => new AccountClient(account, isolate) };
+	const of = (account: string): AccountClient => new AccountClient(account, isolate);
+	const flush = async (): Promise<void> => {
+		const accounts = new Set([...isolate.journals.keys(), ...isolate.outboxes.keys()]);
+		await Promise.all([...accounts].map((account) => of(account).flush()));
+	};
+	return { of, flush };
 }
 
 class AccountClient implements AccountLedger, AccountReports, AliasStore, TokenStore {
@@ -138,12 +149,23 @@ class AccountClient implements AccountLedger, AccountReports, AliasStore, TokenS
 		return { ...(limited && { limited }), ...(outputTokens !== undefined && { outputTokens }) };
 	}
 
+	/** Requests that are refused while this isolate has leases are sent again after their return: the leases may hold the room. */
 	async #admitAll(admissions: readonly Admission[]): Promise<readonly Admitted[]> {
-		const { headroom, leases, now, outboxes } = this.#isolate;
+		if (!this.#isolate.journals.get(this.#account)?.hasLeases) return this.#callAdmit(admissions);
+		const answers = await this.#callAdmit(admissions.map((each) => ({ ...each, provisional: true })));
+		const refused = admissions.filter((_, i) => answers[i]?.ok === false);
+		if (refused.length === 0) return answers;
+		await this.flush();
+		const again = [...(await this.#callAdmit(refused))];
+		return answers.map((answer) => (answer.ok ? answer : (again.shift() ?? answer)));
+	}
+
+	async #callAdmit(admissions: readonly Admission[]): Promise<readonly Admitted[]> {
+		const { exact, headroom, now, outboxes } = this.#isolate;
 		const calledAt = now();
 		const outbox = outboxes.get(this.#account);
 		const settled = outbox?.take() ?? [];
-		const journal = leases ? this.#journal() : undefined;
+		const journal = exact ? undefined : this.#journal();
 		const leaseRequests = admissions.map((admission) => journal?.requestLease(admission));
 		const admissionsWithLeases = admissions.map((admission, i) => {
 			const lease = leaseRequests[i];
@@ -223,7 +245,8 @@ class AccountClient implements AccountLedger, AccountReports, AliasStore, TokenS
 		}
 	}
 
-	usage(query: UsageQuery): Promise<UsageReport> {
+	async usage(query: UsageQuery): Promise<UsageReport> {
+		await this.flush();
 		return this.#checkedCall(VERIFIED, async (stub) => stub.usage(query));
 	}
 
@@ -231,12 +254,23 @@ class AccountClient implements AccountLedger, AccountReports, AliasStore, TokenS
 		return this.#checkedCall(VERIFIED, async (stub) => stub.refusals(query));
 	}
 
-	requests(query: RequestsQuery): Promise<RequestsPage> {
+	async requests(query: RequestsQuery): Promise<RequestsPage> {
+		await this.flush();
 		return this.#checkedCall(VERIFIED, async (stub) => stub.requests(query));
 	}
 
-	limitStatus(query: LimitStatusQuery): Promise<LimitStatus> {
+	async limitStatus(query: LimitStatusQuery): Promise<LimitStatus> {
+		await this.flush();
 		return this.#checkedCall(query.credential, async (stub) => stub.limitStatus(query));
+	}
+
+	/**
+	 * Reports the requests of this isolate, so that a reader sees its own. Never rejects: after a failure they are reported later, and
+	 * the reader sees those that the object has.
+	 */
+	async flush(): Promise<void> {
+		const { journals, outboxes } = this.#isolate;
+		await Promise.allSettled([journals.get(this.#account)?.flush(), outboxes.get(this.#account)?.flush()]);
 	}
 
 	async #checkedCall<T>(

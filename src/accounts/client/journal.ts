@@ -149,6 +149,24 @@ export class Journal {
 		return true;
 	}
 
+	/**
+	 * Reports everything so far, and returns the leases, so that the object's figures are exact. Sends a batch that is under way again,
+	 * because another request waits for its answer. Throws if the object may not have received a batch.
+	 */
+	async flush(): Promise<void> {
+		while (this.#batch) await this.#send(this.#batch);
+		for (const { leases } of this.#classes.values())
+			this.#returned.push(...leases.splice(0).map(({ id }) => id));
+		const batch = this.#nextBatch({ renews: false });
+		if (batch) await this.#send(batch);
+	}
+
+	/** Whether a flush would return leases. */
+	get hasLeases(): boolean {
+		for (const { leases } of this.#classes.values()) if (leases.length > 0) return true;
+		return false;
+	}
+
 	#nextLeaseRequest(requestClass: RequestClass, now: number): LeaseRequest | undefined {
 		if (requestClass.pendingLease && now - requestClass.pendingLease.at < LOST_AFTER_MS) return undefined;
 		// The answer of a lost call may have been a lease.
@@ -164,18 +182,22 @@ export class Journal {
 	}
 
 	async #step(): Promise<number | undefined> {
-		const batch = this.#nextBatch();
+		const batch = this.#nextBatch({ renews: true });
 		if (!batch) return this.#classes.size > 0 ? FLUSH_AFTER_MS : undefined;
-		const answer = await this.#owner.send(batch);
-		if (this.#batch === batch) this.#confirm(batch, answer);
+		await this.#send(batch);
 		return FLUSH_AFTER_MS;
 	}
 
+	async #send(batch: JournalBatch): Promise<void> {
+		const answer = await this.#owner.send(batch);
+		if (this.#batch === batch) this.#confirm(batch, answer);
+	}
+
 	/** The batch to send now. Nothing if there is nothing to report. */
-	#nextBatch(): JournalBatch | undefined {
+	#nextBatch({ renews }: { renews: boolean }): JournalBatch | undefined {
 		if (this.#batch) return this.#batch;
 		const now = this.#now();
-		const renewals = this.#dropUnused(now);
+		const renewals = this.#dropUnused(now, renews);
 		for (const [ticket, expiresAt] of this.#open) if (expiresAt <= now) this.#open.delete(ticket);
 		// All of them, so a lease is returned with or after its last request. The leases bound their number.
 		const unsent = [...this.#requests.values()];
@@ -197,8 +219,8 @@ export class Journal {
 		return this.#batch;
 	}
 
-	/** Drops leases that are used up or expired, and classes without any. Returns a request for a lease for each class that needs one. */
-	#dropUnused(now: number): Renewal[] {
+	/** Drops leases that are used up or expired, and classes without any. `renews`: returns a request for a lease for each class that needs one. */
+	#dropUnused(now: number, renews: boolean): Renewal[] {
 		const renewals: Renewal[] = [];
 		for (const [key, requestClass] of this.#classes) {
 			const isUsable = ({ requestedAt, ms, requests }: UsableLease) => now < requestedAt + ms && requests > 0;
@@ -207,7 +229,7 @@ export class Journal {
 			const remaining = requestClass.leases.reduce((sum, { requests }) => sum + requests, 0);
 			const used = requestClass.sinceBatch;
 			requestClass.sinceBatch = 0;
-			if (used > 0 && remaining < 2 * used) {
+			if (renews && used > 0 && remaining < 2 * used) {
 				const lease = this.#nextLeaseRequest(requestClass, now);
 				const { ticket: _, ...latest } = requestClass.latest;
 				if (lease) renewals.push({ ...latest, lease });

@@ -77,6 +77,14 @@ export class Outbox {
 		this.#ensureFlush();
 	}
 
+	/** Sends everything so far, also what another call carries. Throws if the object may not have received it. */
+	async flush(): Promise<void> {
+		const batch = [...this.#settlements.values()].map(({ settlement }) => settlement);
+		if (batch.length === 0) return;
+		await this.#owner.send(batch);
+		this.confirm(batch);
+	}
+
 	/** The batch for a call that starts now. Its caller must {@link confirm} or {@link release} it. */
 	take(): Settlement[] {
 		const batch: Settlement[] = [];

@@ -250,7 +250,7 @@ export class Ledger {
 		const { now } = instant;
 		const tokenId = token?.id ?? "";
 		if (!answer.ok) {
-			this.refusals.count(answer.failure, { task, token: tokenId }, now);
+			if (!admission.provisional) this.refusals.count(answer.failure, { task, token: tokenId }, now);
 			return answer;
 		}
 		if (this.#open.has(ticket)) throw new Error(`Ticket ${ticket} is already open`);

@@ -2,10 +2,14 @@ import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Admission, Settlement } from "../../../src/accounts/admission.ts";
-import { type Accounts, createLedgers } from "../../../src/accounts/client/accounts.ts";
+import { type Accounts, createLedgers, type IsolateAccounts } from "../../../src/accounts/client/accounts.ts";
 import { DirectoryCache, type DirectoryCalls } from "../../../src/accounts/client/directory-cache.ts";
 import { OpenObjects } from "../../../src/accounts/client/open-objects.ts";
 import type { Account } from "../../../src/accounts/durable/account.ts";
+import type { LimitStatus, LimitStatusQuery } from "../../../src/accounts/durable/limit-status.ts";
+import type { RefusalsQuery } from "../../../src/accounts/durable/refusals.ts";
+import type { RequestsQuery } from "../../../src/accounts/durable/requests.ts";
+import type { UsageQuery } from "../../../src/accounts/durable/usage.ts";
 import type { JournalBatch } from "../../../src/accounts/lease.ts";
 import { AiError } from "../../../src/core/errors.ts";
 import { admission, fixedCost, newAccount, settlement, stubOf, TASK, tokenOf } from "../fixtures.ts";
@@ -14,7 +18,7 @@ import { admission, fixedCost, newAccount, settlement, stubOf, TASK, tokenOf } f
 type Fault = "none" | "lost" | "unanswered" | "hung" | "slow";
 
 interface Isolate {
-	accounts: Accounts;
+	accounts: IsolateAccounts;
 	/** Calls of objects, in order: the method and the number of settlements that the call carried. */
 	calls: [method: string, settlements: number][];
 	fault: Fault;
@@ -35,7 +39,7 @@ const EVERY_ACCOUNT = {
 } as unknown as DirectoryCalls;
 
 /** The client in front of the real objects. The test sets the time. */
-function isolate({ maxOpen = Number.POSITIVE_INFINITY, leases = false } = {}): Isolate {
+function isolate({ maxOpen = Number.POSITIVE_INFINITY, exact = true } = {}): Isolate {
 	let now = 1_000_000;
 	let timers: { at: number; fire(): void }[] = [];
 	const running = new Set<Promise<unknown>>();
@@ -71,6 +75,10 @@ function isolate({ maxOpen = Number.POSITIVE_INFINITY, leases = false } = {}): I
 					faulty(`journal ${batch.requests.length}`, batch.settlements.length, async () =>
 						stub.journal(batch),
 					),
+				usage: async (query: UsageQuery) => stub.usage(query),
+				refusals: async (query: RefusalsQuery) => stub.refusals(query),
+				requests: async (query: RequestsQuery) => stub.requests(query),
+				limitStatus: async (query: LimitStatusQuery) => stub.limitStatus(query),
 				verify: (...args: Parameters<Account["verify"]>) =>
 					faulty("verify", 0, async () => stub.verify(...args)),
 			};
@@ -80,7 +88,7 @@ function isolate({ maxOpen = Number.POSITIVE_INFINITY, leases = false } = {}): I
 	const self: Isolate = {
 		accounts: createLedgers({
 			namespace,
-			leases,
+			exact,
 			directory: new DirectoryCache({ directory: () => EVERY_ACCOUNT, now: () => now }),
 			openObjects: new OpenObjects({ max: maxOpen, now: () => now }),
 			now: () => now,
@@ -131,22 +139,23 @@ function isolate({ maxOpen = Number.POSITIVE_INFINITY, leases = false } = {}): I
 
 const PACER = "pacer";
 
+const statusOf = async (account: string): Promise<LimitStatus> =>
+	stubOf(account).limitStatus({ credential: { kind: "operator" }, rates: [], budgets: [] });
+
+const leasesOf = async (account: string): Promise<number> => (await statusOf(account)).leases;
+
 const settledOf = async (
 	account: string,
 ): Promise<{ requests: number; microNeurons: number; open: number }> => {
 	const { requests, microNeurons } = (await stubOf(account).usage({ by: [] })).total;
-	const { open } = await stubOf(account).limitStatus({
-		credential: { kind: "operator" },
-		rates: [],
-		budgets: [],
-	});
+	const { open } = await statusOf(account);
 	return { requests, microNeurons, open };
 };
 
 describe("leases", () => {
 	it("admit most requests without a call, and are reported in batches", async () => {
 		const account = newAccount();
-		const { accounts, calls, pass } = isolate({ leases: true });
+		const { accounts, calls, pass } = isolate({ exact: false });
 		for (let i = 0; i < 40; i++) {
 			const request = admission({ cost: fixedCost(10) });
 			const ledger = accounts.of(account);
@@ -166,12 +175,87 @@ describe("leases", () => {
 		expect(calls.slice(6).every(([method]) => method === "journal 0")).toBe(true);
 		expect(calls.length).toBeLessThan(10);
 		expect(await settledOf(account)).toEqual({ requests: 40, microNeurons: 120, open: 0 });
-		const { leases } = await stubOf(account).limitStatus({
-			credential: { kind: "operator" },
-			rates: [],
-			budgets: [],
-		});
-		expect(leases).toBe(0);
+		expect(await leasesOf(account)).toBe(0);
+	});
+
+	it.each(["usage", "requests", "limitStatus"] as const)(
+		"are reported and returned before %s is read",
+		async (method) => {
+			const account = newAccount();
+			const { accounts, calls } = isolate({ exact: false });
+			const ledger = accounts.of(account);
+			const [first, second, open] = [1, 2, 3].map((cost) => admission({ cost: fixedCost(cost) }));
+			if (!first || !second || !open) throw new Error();
+			await ledger.admit(first);
+			for (const leased of [second, open]) {
+				if (!ledger.admitFromLease(leased)) await ledger.admit(leased);
+			}
+			ledger.settle(settlement(first.ticket, { microNeurons: 1 }));
+			ledger.settle(settlement(second.ticket, { microNeurons: 2 }));
+			const reads = {
+				usage: async () =>
+					expect((await ledger.usage({ by: [] })).total).toMatchObject({ requests: 2, microNeurons: 3 }),
+				requests: async () => {
+					const { requests } = await ledger.requests({});
+					const outcomes = requests.map(({ outcome, ticket }) => [ticket, outcome]);
+					expect(new Map(outcomes as [string, string][])).toEqual(
+						new Map([
+							[first.ticket, "ok"],
+							[second.ticket, "ok"],
+							[open.ticket, "open"],
+						]),
+					);
+				},
+				limitStatus: async () => {
+					const budgets = [{ key: "account", microNeurons: 10, failure: "budgetExceeded" as const }];
+					const status = await ledger.limitStatus({ credential: { kind: "operator" }, rates: [], budgets });
+					expect(status).toMatchObject({
+						...{ open: 1, leases: 0 },
+						budgets: [{ spentMicroNeurons: 3, reservedMicroNeurons: 3 }],
+					});
+				},
+			};
+			await reads[method]();
+			expect(calls.filter(([name]) => name.startsWith("journal"))).toHaveLength(1);
+			expect(ledger.admitFromLease(admission())).toBeUndefined();
+		},
+	);
+
+	it("are returned before a request of their isolate is refused", async () => {
+		const account = newAccount();
+		const { accounts } = isolate({ exact: false });
+		const ledger = accounts.of(account);
+		const rates = [{ key: "task:a", perMinute: 40 }];
+		let admitted = 0;
+		const refused: unknown[] = [];
+		for (let i = 0; i < 50; i++) {
+			const request = admission({ model: `model-${i % 3}`, rates });
+			try {
+				if (!ledger.admitFromLease(request)) await ledger.admit(request);
+				admitted++;
+			} catch (error) {
+				refused.push(error);
+			}
+		}
+		expect(admitted).toBe(40);
+		expect(refused).toHaveLength(10);
+		expect((await ledger.refusals({ by: [] })).requests).toBe(10);
+	});
+
+	it("are returned when the gateway stops", async () => {
+		const [a, b] = [newAccount(), newAccount()];
+		const { accounts } = isolate({ exact: false });
+		for (const account of [a, b]) {
+			const request = admission({ cost: fixedCost(10) });
+			await accounts.of(account).admit(request);
+			accounts.of(account).settle(settlement(request.ticket, { microNeurons: 3 }));
+		}
+		await accounts.flush();
+		for (const account of [a, b])
+			expect([await settledOf(account), await leasesOf(account)]).toEqual([
+				{ requests: 1, microNeurons: 3, open: 0 },
+				0,
+			]);
 	});
 
 	it("are not asked for without the setting", async () => {
@@ -184,7 +268,7 @@ describe("leases", () => {
 
 	it("end within a second after a token is deleted", async () => {
 		const account = newAccount();
-		const { accounts, pass } = isolate({ leases: true });
+		const { accounts, pass } = isolate({ exact: false });
 		const credential = await tokenOf(account);
 		const ledger = accounts.of(account);
 		await ledger.admit(admission({ credential }));
