@@ -2,8 +2,7 @@
  * A cache of tokens that their accounts verified within the last second. The token must be valid before a large body is
  * read. Clients that send large bodies send many, and each verification is a call of the account's object.
  *
- * Only the reading of a body depends on this cache. Admission follows and always calls the object, so a revoked token
- * runs no model.
+ * Only the reading of a body depends on this cache. Admission follows, and verifies the token within the last second too.
  */
 import type { Credential, Ledgers } from "../accounts/admission.ts";
 
