@@ -2,7 +2,7 @@
  * Computes the duration of MP3 and AAC (ADTS) files by adding up their frames. ISO/IEC 11172-3 (2.4.2.3), ISO/IEC 13818-3
  * (2.4.2.3), ISO/IEC 14496-3 (1.A.2.2).
  */
-import { frameTypeAt } from "../media/types.ts";
+import { frameTypeAt, hasTextAt } from "../media/types.ts";
 
 /** More than an hour of audio. The duration of a longer file is extrapolated. */
 const MAX_FRAMES = 200_000;
@@ -14,7 +14,7 @@ interface Frame {
 
 /** `undefined` if there are no frames. */
 export function framesSeconds(bytes: Uint8Array): number | undefined {
-	const start = afterTag(bytes);
+	const start = afterInfo(bytes, afterTag(bytes));
 	let seconds = 0;
 	let at = start;
 	// Bytes between frames count as frames: a file may consist of them.
@@ -32,6 +32,17 @@ export function framesSeconds(bytes: Uint8Array): number | undefined {
 function afterTag(bytes: Uint8Array): number {
 	if (!(bytes[0] === 0x49 && bytes[1] === 0x44 && bytes[2] === 0x33)) return 0;
 	return 10 + bytes.subarray(6, 10).reduce((size, byte) => size * 128 + (byte & 0x7f), 0);
+}
+
+/** Side information has these lengths: one or two channels, MPEG 1 or 2. The mark of an encoder's own frame follows it. */
+const INFO_OFFSETS = [13, 21, 36];
+
+/** The first frame of an MP3 file may have facts about the file (`Xing`, `Info`) and no audio. */
+function afterInfo(bytes: Uint8Array, at: number): number {
+	const hasMark = INFO_OFFSETS.some((offset) =>
+		["Xing", "Info"].some((mark) => hasTextAt(bytes, at + offset, mark)),
+	);
+	return hasMark ? at + (frameAt(bytes, at)?.bytes ?? 0) : at;
 }
 
 function frameAt(bytes: Uint8Array, at: number): Frame | undefined {

@@ -3,7 +3,7 @@ import type { Usage } from "../core/usage.ts";
 import type { Media } from "../media/media.ts";
 import type { Model } from "../models/model.ts";
 import type { Quantities } from "../models/neurons.ts";
-import { type Seconds, secondsOf } from "./audio-duration.ts";
+import { secondsOf } from "./audio-duration.ts";
 import type { SampleType } from "./samples.ts";
 import { utf8Length } from "./text.ts";
 import { approximateTokens } from "./token-estimate.ts";
@@ -106,12 +106,10 @@ export function truncatedTokens(
 	);
 }
 
-export function audioUpperBound(audio: Media, sampleType?: SampleType): Estimate | Promise<Estimate> {
-	const estimateOf = (seconds: Seconds): Estimate =>
-		upperBound({ audioSeconds: seconds ?? audio.bytes.length / MIN_AUDIO_BYTES_PER_SECOND });
-	const seconds = secondsOf(audio, sampleType);
-	return seconds instanceof Promise ? seconds.then(estimateOf) : estimateOf(seconds);
-}
+export const audioUpperBound = (audio: Media, sampleType?: SampleType): Estimate =>
+	upperBound({
+		audioSeconds: secondsOf(audio, sampleType) ?? audio.bytes.length / MIN_AUDIO_BYTES_PER_SECOND,
+	});
 
 interface AudioFacts {
 	others?: Quantities;
@@ -124,13 +122,10 @@ interface AudioFacts {
 export function measuredAudio(
 	audio: Media,
 	{ others = {}, sampleType, speechEnd = 0 }: AudioFacts = {},
-): Measured | Promise<Measured> {
-	const measured = (seconds: Seconds): Measured => {
-		const fileSeconds = seconds ?? audio.bytes.length / TYPICAL_AUDIO_BYTES_PER_SECOND;
-		const isWrong = speechEnd > fileSeconds + WHISPER_WINDOW_SECONDS;
-		const audioSeconds = isWrong ? speechEnd : fileSeconds;
-		return { ...exact({ ...others, audioSeconds }), estimated: isWrong || seconds === undefined };
-	};
+): Measured {
 	const seconds = secondsOf(audio, sampleType);
-	return seconds instanceof Promise ? seconds.then(measured) : measured(seconds);
+	const fileSeconds = seconds ?? audio.bytes.length / TYPICAL_AUDIO_BYTES_PER_SECOND;
+	const isWrong = speechEnd > fileSeconds + WHISPER_WINDOW_SECONDS;
+	const audioSeconds = isWrong ? speechEnd : fileSeconds;
+	return { ...exact({ ...others, audioSeconds }), estimated: isWrong || seconds === undefined };
 }

@@ -21,7 +21,7 @@ export const measure = <Name extends TaskName>(
 	{ task, input }: TaskCall<Name>,
 	output: TaskOutput<Name>,
 	model: Model,
-): Measured | Promise<Measured> => definitionOf(task).measure(input, output, model);
+): Measured => definitionOf(task).measure(input, output, model);
 
 /** Measures the part of a stream that was sent, wherever it ended. */
 export function measureStream(call: TaskCall, { usage, outputTokens }: Progress, model: Model): Measured {

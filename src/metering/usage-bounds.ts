@@ -23,7 +23,7 @@ function maxOutput(call: TaskCall, { contextWindow = MAX_OUTPUT_TOKENS }: Model)
 function maxInput(call: TaskCall, model: Model): number {
 	if (definitionOf(call.task).fetchesInput?.(call.input)) return Number.POSITIVE_INFINITY;
 	const max = estimate(call, model);
-	return max instanceof Promise ? Number.POSITIVE_INFINITY : (max.fixed.inputTokens ?? 0) + TEMPLATE_TOKENS;
+	return (max.fixed.inputTokens ?? 0) + TEMPLATE_TOKENS;
 }
 
 /** Token counts of any task. */

@@ -12,12 +12,8 @@ export interface EstimatedCost extends CostEstimate {
 	inputTokens: number;
 }
 
-export async function estimateCost(
-	call: TaskCall,
-	model: Model,
-	routed: Routed | undefined,
-): Promise<EstimatedCost> {
-	const { fixed, outputTokens, outputUnbounded } = await estimate(call, model);
+export function estimateCost(call: TaskCall, model: Model, routed: Routed | undefined): EstimatedCost {
+	const { fixed, outputTokens, outputUnbounded } = estimate(call, model);
 	const choices = choicesOf(call);
 	// A hedged request may run on two engines, and both are paid.
 	const engines = isHedged(routed) ? 2 : 1;

@@ -76,7 +76,7 @@ export async function meter(
 	}
 	const { output } = answered.answer;
 	if ("usage" in output && output.usage) output.usage = boundUsage(output.usage, call, model);
-	const measured = await measure(call, output, model);
+	const measured = measure(call, output, model);
 	completeUsage(call, output, measured);
 	const cost = end("ok", measured);
 	return {

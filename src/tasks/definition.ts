@@ -16,12 +16,12 @@ export interface TaskDefinition<Input, Output> {
 	 * limit can be sent to the engine), the answers of a decision, an audio file with wrong metadata, a session of live
 	 * transcription, and input that Anthropic adds itself (files by id, results of server tools).
 	 */
-	estimate: (input: Input, model: Model) => Estimate | Promise<Estimate>;
+	estimate: (input: Input, model: Model) => Estimate;
 	/**
 	 * What a complete answer used: the engine's counts, or ours, which never exceed the requested output limit. Synchronous,
 	 * except for audio without a duration from the engine whose file a library has to read.
 	 */
-	measure: (input: Input, output: Output, model: Model) => Measured | Promise<Measured>;
+	measure: (input: Input, output: Output, model: Model) => Measured;
 	/**
 	 * The usage of a stream after `outputTokens` were sent, if the engine sends no counts. Absent: input is not
 	 * counted.

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { secondsOf } from "../../src/counting/audio-duration.ts";
 import { MP3_FRAME_SECONDS, mp3, wav } from "../metering/parts.ts";
+import { audioFile } from "./audio-files.ts";
 
 const latin1 = (text: string): Uint8Array<ArrayBuffer> =>
 	Uint8Array.from([...text].map((letter) => letter.charCodeAt(0)));
@@ -58,7 +59,7 @@ describe("the duration of samples, synchronously", () => {
 
 describe("the duration of other audio", () => {
 	it("counts the frames of an MP3", async () => {
-		const seconds = await secondsOf({ bytes: mp3(100), contentType: "audio/mpeg" });
+		const seconds = secondsOf({ bytes: mp3(100), contentType: "audio/mpeg" });
 		expect(seconds).toBeCloseTo(100 * MP3_FRAME_SECONDS, 1);
 	});
 
@@ -66,7 +67,7 @@ describe("the duration of other audio", () => {
 		const page = (type: number, position: number, packet: string): string =>
 			`OggS\0${String.fromCharCode(type)}\0\0${String.fromCharCode(position)}\0\0\0\0\0${"\x07\0\0\0".repeat(3)}\x01${String.fromCharCode(packet.length)}${packet}`;
 		const file = page(2, 0, "OpusHead\x01\x01\0\0\x80\xbb\0\0\0\0\0") + page(4, 0x77, "\0");
-		expect(await secondsOf({ bytes: latin1(file) })).toBe((0x77 * 65_536) / 48_000);
+		expect(secondsOf({ bytes: latin1(file) })).toBe((0x77 * 65_536) / 48_000);
 	});
 
 	it("keeps the duration of a WebM file with more clusters than may be read", async () => {
@@ -75,25 +76,63 @@ describe("the duration of other audio", () => {
 		const info = "\x15\x49\xa9\x66\x8e\x2a\xd7\xb1\x83\x0f\x42\x40\x44\x89\x84\x47\xaf\xc8\0";
 		const tracks = "\x16\x54\xae\x6b\x8f\xae\x8d\xd7\x81\x01\x83\x81\x02\x86\x85A_OPU";
 		const cluster = "\x1f\x43\xb6\x75\x83\xe7\x81\0";
-		const seconds = await secondsOf({ bytes: latin1(head + info + tracks + cluster.repeat(5_000)) });
+		const seconds = secondsOf({ bytes: latin1(head + info + tracks + cluster.repeat(5_000)) });
 		expect(seconds).toBe(90);
 	});
+
+	// The durations of the audio streams' headers. `ffprobe` and `music-metadata` read the same.
+	it.each([
+		["m4a", 0.628],
+		["fragmentedMp4", 0.628],
+		["video", 0.628],
+		["webm", 0.508],
+		["flac", 0.5],
+		["mp3", 0.648],
+		["aiff", 0.1],
+	] as const)("reads the headers of a file that ffmpeg wrote: %s", async (name, seconds) => {
+		expect(secondsOf({ bytes: await audioFile(name) })).toBeCloseTo(seconds, 6);
+	});
+
+	it("finds no audio in a video without sound", async () => {
+		expect(secondsOf({ bytes: await audioFile("silentVideo") })).toBeUndefined();
+	});
+
+	it.each(["m4a", "fragmentedMp4", "webm", "flac", "aiff"] as const)(
+		"ends for any part of a file: %s",
+		async (name) => {
+			const bytes = await audioFile(name);
+			for (let end = 0; end < Math.min(bytes.length, 1_500); end++) {
+				const seconds = secondsOf({ bytes: bytes.slice(0, end) });
+				expect(seconds === undefined || seconds > 0).toBe(true);
+			}
+		},
+	);
 
 	it.each([
 		["text", Uint8Array.from(new TextEncoder().encode("This is no sound at all, it is a sentence."))],
 		["nothing", new Uint8Array()],
 	])("%s has none", async (_, bytes) => {
-		expect(await secondsOf({ bytes })).toBeUndefined();
+		expect(secondsOf({ bytes })).toBeUndefined();
 	});
 
 	it("ends for any bytes", async () => {
 		await fc.assert(
 			fc.asyncProperty(
-				fc.constantFrom("", "RIFF", "fLaC", "OggS", "ID3", "\xff\xfb", "\x1a\x45\xdf\xa3"),
+				fc.constantFrom(
+					"",
+					"RIFF",
+					"fLaC",
+					"OggS",
+					"ID3",
+					"\xff\xfb",
+					"\x1a\x45\xdf\xa3",
+					"\0\0\0\x08ftypM4A ",
+					"FORM\0\0\0\0AIFF",
+				),
 				fc.uint8Array({ maxLength: 300 }),
 				async (start, tail) => {
 					const bytes = Uint8Array.from([...[...start].map((letter) => letter.charCodeAt(0)), ...tail]);
-					const seconds = await secondsOf({ bytes });
+					const seconds = secondsOf({ bytes });
 					expect(seconds === undefined || seconds >= 0).toBe(true);
 				},
 			),

@@ -2,8 +2,8 @@
 import { type IAudioMetadata, parseBuffer } from "music-metadata";
 import { AiError } from "../../../core/errors.ts";
 import type { Media } from "../../../media/media.ts";
-import { MeteredBytes } from "../../../media/metered-bytes.ts";
 import { taggedText } from "./audio-tags.ts";
+import { MeteredBytes } from "./metered-bytes.ts";
 import { rawFormatOf } from "./raw-format.ts";
 import { isWav } from "./riff.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { MeteredBytes } from "../../src/media/metered-bytes.ts";
+import { MeteredBytes } from "../../../../src/backends/simulator/media/metered-bytes.ts";
 
 /** How many reads of four bytes pass. */
 function readsOf(bytes: Uint8Array<ArrayBuffer>): number {
