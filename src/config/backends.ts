@@ -117,6 +117,11 @@ function readBackend(
 	checkAddresses(rest, hosted !== undefined, path, problems);
 	refuseSecondKey(rest.headers, rest.key, [...path, "headers"], problems);
 	const engine = problems.parse(engineSettings(env), rest, path);
+	if (engine?.pool?.disaggregation && known && known !== "openai")
+		problems.add(
+			[...path, "pool", "disaggregation"],
+			`expected a backend of kind "openai" beside it, found one of kind "${known}"`,
+		);
 	const url = engine?.url ?? hosted;
 	const replicas = engine?.pool?.replicas?.map((replica) => replica.url);
 	const [first, ...others] = replicas ?? engine?.urls ?? (url === undefined ? [] : [url]);

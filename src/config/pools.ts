@@ -3,13 +3,14 @@ import * as z from "zod";
 import { present } from "../core/present.ts";
 import { POLICIES } from "../pools/choice.ts";
 import type { PoolSettings } from "../pools/pools.ts";
+import { checkRoles, DisaggregationSetting, disaggregationSettings, ReplicaRole } from "./disaggregation.ts";
 import { EngineUrl } from "./engine-url.ts";
 import type { Path, Problems } from "./problems.ts";
 
-/** An address, or an object with the address and a role. Prefill and decode replicas are not supported. */
+/** An address, or an object with the address and a role. */
 const ReplicaSetting = z.preprocess(
 	(replica) => (typeof replica === "string" ? { url: replica } : replica),
-	z.strictObject({ url: EngineUrl, role: z.enum(["both"]).optional() }),
+	z.strictObject({ url: EngineUrl, ...ReplicaRole }),
 );
 
 export const PoolSetting = z
@@ -21,7 +22,9 @@ export const PoolSetting = z
 		queue: z
 			.strictObject({ max: z.int().min(0).optional(), wait_ms: z.number().min(0).optional() })
 			.optional(),
+		disaggregation: DisaggregationSetting.optional(),
 	})
+	.superRefine(checkRoles)
 	.refine(({ queue, max_requests }) => !queue || max_requests !== undefined, {
 		path: ["queue"],
 		error: "expected max_requests beside it, found none",
@@ -35,6 +38,7 @@ export const poolSettings = ({
 	shared_prompts,
 	max_requests,
 	queue: { max = MAX_WAITING, wait_ms = MAX_WAIT_MS } = {},
+	...roles
 }: z.output<typeof PoolSetting>): PoolSettings =>
 	present({
 		policy,
@@ -43,6 +47,7 @@ export const poolSettings = ({
 			max_requests === undefined
 				? undefined
 				: { maxRequests: max_requests, maxWaiting: max, maxWaitMs: wait_ms },
+		disaggregation: disaggregationSettings(roles),
 	});
 
 /** Two pools that send to one replica would each count only their own requests. */

@@ -2,6 +2,8 @@
 import type { PolicyName } from "./choice.ts";
 import { Pool } from "./pool.ts";
 import { type GateReport, type GateSettings, PoolGate } from "./pool-gate.ts";
+import type { Stages } from "./prefill-decode/legs.ts";
+import { type Disaggregation, roleOf } from "./prefill-decode/settings.ts";
 import type { Replica } from "./replica.ts";
 
 /** `BACKENDS.x.pool` */
@@ -11,6 +13,8 @@ export interface PoolSettings {
 	sharedPrompts?: boolean;
 	/** Absent: the pool accepts all requests at once. */
 	gate?: GateSettings;
+	/** Absent: each replica processes prompts and generates output. */
+	disaggregation?: Disaggregation;
 }
 
 /** A backend as its configuration has it. */
@@ -22,22 +26,27 @@ export interface PooledBackend {
 }
 
 /** The pool of a backend, with the settings that its users need. */
-export interface BackendPool {
+export interface BackendPool extends Stages {
 	/** Addresses in the order of the configuration. */
 	readonly urls: readonly string[];
-	readonly replicas: Pool;
 	readonly settings: PoolSettings;
 	readonly gate?: PoolGate;
 }
 
-/** What this isolate knows about a pool. For metrics. */
-export interface PoolReport {
-	backend: string;
+/** Replicas, and the requests in progress at them. */
+export interface ReplicasReport {
 	replicas: { active: number; draining: number };
 	/** Requests in progress, and their tokens before and after the first token. */
 	requests: number;
 	prefillTokens: number;
 	decodeTokens: number;
+}
+
+/** What this isolate knows about a pool. For metrics. */
+export interface PoolReport extends ReplicasReport {
+	backend: string;
+	/** Of the prefill replicas, and of all others. Absent: the pool has no prefill replicas. */
+	stages?: { prefill: ReplicasReport; decode: ReplicasReport };
 	/** Absent: the pool has no limit of requests. */
 	gate?: GateReport;
 }
@@ -60,41 +69,51 @@ export class Pools {
 	}
 
 	reports(now: number): PoolReport[] {
-		return [...this.#pools].map(([backend, { replicas, gate }]) => {
-			const all = [...replicas.replicas];
-			const sum = (value: (replica: Replica) => number) =>
-				all.reduce((total, replica) => total + value(replica), 0);
-			const draining = sum((replica) => Number(replica.draining));
-			return {
-				backend,
-				replicas: { active: all.length - draining, draining },
-				requests: sum(({ requests }) => requests),
-				prefillTokens: sum(({ prefillTokens }) => prefillTokens),
-				decodeTokens: sum(({ decodeTokens }) => decodeTokens),
-				...(gate && { gate: gate.report(now) }),
-			};
-		});
+		return [...this.#pools].map(([backend, { replicas, prefill, gate }]) => ({
+			backend,
+			...reportOf([...replicas.replicas, ...(prefill?.replicas ?? [])]),
+			...(prefill && {
+				stages: { prefill: reportOf([...prefill.replicas]), decode: reportOf([...replicas.replicas]) },
+			}),
+			...(gate && { gate: gate.report(now) }),
+		}));
 	}
 
-	/** Replicas that stay keep what was learned about them, unless the policy has changed. */
+	/** Replicas that stay keep what was learned about them, unless the policy or a role has changed. */
 	#configure(
 		{ backend, urls, settings }: { backend: string; urls: readonly string[]; settings: PoolSettings },
 		existing: BackendPool | undefined,
 	): BackendPool {
-		const keeps = existing && existing.settings.policy === settings.policy;
-		const { policy } = settings;
-		const replicas = keeps ? existing.replicas : new Pool(this.#rotated(urls), policy ? { policy } : {});
+		const { policy, disaggregation } = settings;
+		const keeps =
+			existing &&
+			existing.settings.policy === policy &&
+			JSON.stringify(existing.settings.disaggregation) === JSON.stringify(disaggregation);
+		const isPrefill = (url: string) => roleOf(disaggregation, url) === "prefill";
+		const poolWith = (members: readonly string[]) =>
+			new Pool(this.#rotated(members), policy ? { policy } : {});
+		const replicas = keeps ? existing.replicas : poolWith(urls.filter((url) => !isPrefill(url)));
+		const prefill = keeps ? existing.prefill : disaggregation && poolWith(urls.filter(isPrefill));
+		const poolOf = (url: string) => (isPrefill(url) && prefill) || replicas;
 		if (keeps) {
-			for (const url of existing.urls) if (!urls.includes(url)) replicas.remove(url);
-			for (const url of urls) if (!existing.urls.includes(url)) replicas.add(url);
+			for (const url of existing.urls) if (!urls.includes(url)) poolOf(url).remove(url);
+			for (const url of urls) if (!existing.urls.includes(url)) poolOf(url).add(url);
 		}
+		const hasBoth = urls.some((url) => roleOf(disaggregation, url) === "both");
 		const limit = settings.gate;
 		// Requests in progress leave the gate that they entered.
 		const gate =
 			keeps && JSON.stringify(existing.settings.gate) === JSON.stringify(limit)
 				? existing.gate
 				: limit && new PoolGate(limit, () => replicas.members.length);
-		const configured = { replicas, settings, urls, ...(gate && { gate }) };
+		const configured = {
+			replicas,
+			hasBoth,
+			settings,
+			urls,
+			...(prefill && { prefill }),
+			...(gate && { gate }),
+		};
 		this.#pools.set(backend, configured);
 		return configured;
 	}
@@ -107,3 +126,15 @@ export class Pools {
 }
 
 const DEFAULTS: PoolSettings = {};
+
+function reportOf(replicas: readonly Replica[]): ReplicasReport {
+	const sum = (value: (replica: Replica) => number) =>
+		replicas.reduce((total, replica) => total + value(replica), 0);
+	const draining = sum((replica) => Number(replica.draining));
+	return {
+		replicas: { active: replicas.length - draining, draining },
+		requests: sum(({ requests }) => requests),
+		prefillTokens: sum(({ prefillTokens }) => prefillTokens),
+		decodeTokens: sum(({ decodeTokens }) => decodeTokens),
+	};
+}

@@ -1,8 +1,9 @@
 /** One replica of a pool: its requests in progress, and what was learned about it. Only its pool changes it. */
 import { SpeedEstimate } from "./speed.ts";
 
-/** `both`: a replica that processes prompts and generates output. Prefill and decode replicas come in pairs, later. */
-export type Role = "both" | "prefill" | "decode";
+/** `prefill`: processes prompts for others. `decode`: generates output from these. `both`: does both for its own requests. */
+export const ROLES = ["both", "prefill", "decode"] as const;
+export type Role = (typeof ROLES)[number];
 
 export interface LoadReport {
 	/** Prompt tokens that wait in the engine. */

@@ -16,6 +16,8 @@ function mistakes(env: object): readonly string[] {
 }
 
 const OLLAMA = { kind: "openai", url: "http://localhost:11434/v1" };
+const PREFILL = { url: "http://gpu-1", role: "prefill" };
+const DECODE = { url: "http://gpu-2", role: "decode" };
 
 const backend = (entry: unknown, more: object = {}) => mistakes({ BACKENDS: { a: entry }, ...more });
 const model = (entry: unknown, id = "acme/x") => mistakes({ MODELS: { [id]: entry } });
@@ -301,8 +303,49 @@ describe("ConfigError", () => {
 			"BACKENDS.a.pool.replicas: expected one or more, found none",
 		],
 		[
-			{ kind: "openai", pool: { replicas: ["http://gpu-1", { url: "http://gpu-2", role: "prefill" }] } },
-			'BACKENDS.a.pool.replicas[1].role: expected "both", found "prefill"',
+			{ kind: "openai", pool: { replicas: ["http://gpu-1", { url: "http://gpu-2", role: "encode" }] } },
+			'BACKENDS.a.pool.replicas[1].role: expected "both", "prefill" or "decode", found "encode"; did you mean "decode"?',
+		],
+		[
+			{ kind: "openai", pool: { replicas: [PREFILL, "http://gpu-3"], disaggregation: "nixl" } },
+			'BACKENDS.a.pool.replicas: expected a replica of the role "decode" beside one of the role "prefill", found none',
+		],
+		[
+			{ kind: "openai", pool: { replicas: [DECODE], disaggregation: "nixl" } },
+			'BACKENDS.a.pool.replicas: expected a replica of the role "prefill" beside one of the role "decode", found none',
+		],
+		[
+			{ kind: "openai", pool: { replicas: [PREFILL, DECODE] } },
+			'BACKENDS.a.pool.disaggregation: expected "nixl", "sglang" or "tensorrt-llm" beside replicas with roles, found none',
+		],
+		[
+			{ kind: "openai", pool: { replicas: ["http://gpu-1"], disaggregation: "nixl" } },
+			'BACKENDS.a.pool.replicas: expected replicas of the roles "prefill" and "decode" beside disaggregation, found none',
+		],
+		[
+			{ kind: "openai", pool: { replicas: [PREFILL, DECODE], disaggregation: "nixll" } },
+			'BACKENDS.a.pool.disaggregation.protocol: expected "nixl", "sglang" or "tensorrt-llm", found "nixll"; did you mean "nixl"?',
+		],
+		[
+			{
+				kind: "openai",
+				pool: {
+					replicas: [PREFILL, DECODE],
+					disaggregation: { protocol: "sglang", rewrite_remote_host: true },
+				},
+			},
+			'BACKENDS.a.pool.disaggregation.rewrite_remote_host: expected no such field beside the protocol "sglang", only beside "nixl"',
+		],
+		[
+			{
+				kind: "openai",
+				pool: { replicas: [PREFILL, { ...DECODE, bootstrap_port: 9000 }], disaggregation: "sglang" },
+			},
+			'BACKENDS.a.pool.replicas[1].bootstrap_port: expected no such field, except at a replica of the role "prefill" beside the protocol "sglang"',
+		],
+		[
+			{ kind: "ollama", pool: { replicas: [PREFILL, DECODE], disaggregation: "nixl" } },
+			'BACKENDS.a.pool.disaggregation: expected a backend of kind "openai" beside it, found one of kind "ollama"',
 		],
 		[
 			{ kind: "openai", pool: { replicas: ["http://gpu-1", "gpu-2"] } },

@@ -5,7 +5,7 @@ import type { RefusalsReport } from "../../accounts/durable/refusals.ts";
 import type { UsageReport } from "../../accounts/durable/usage.ts";
 import type { EngineReport } from "../../fleet/health.ts";
 import type { GateReport } from "../../pools/pool-gate.ts";
-import type { PoolReport } from "../../pools/pools.ts";
+import type { PoolReport, ReplicasReport } from "../../pools/pools.ts";
 
 type Labels = Record<string, string>;
 type Sample = readonly [labels: Labels, value: number];
@@ -178,8 +178,17 @@ export function metricsText(
 }
 
 function poolMetrics(pools: readonly PoolReport[]): Metric[] {
-	const ofPools = (value: (pool: PoolReport) => number): Sample[] =>
-		pools.map((pool): Sample => [{ backend: pool.backend }, value(pool)]);
+	/** A pool with prefill replicas has one sample for each stage. */
+	const stages = pools.flatMap(({ backend, stages, ...all }): [Record<string, string>, ReplicasReport][] =>
+		stages
+			? [
+					[{ backend, stage: "prefill" }, stages.prefill],
+					[{ backend, stage: "decode" }, stages.decode],
+				]
+			: [[{ backend }, all]],
+	);
+	const ofStages = (value: (replicas: ReplicasReport) => number): Sample[] =>
+		stages.map(([labels, replicas]): Sample => [labels, value(replicas)]);
 	const ofGates = (value: (gate: GateReport) => readonly Sample[]): Sample[] =>
 		pools.flatMap(({ backend, gate }) =>
 			gate ? value(gate).map(([labels, amount]): Sample => [{ backend, ...labels }, amount]) : [],
@@ -188,25 +197,25 @@ function poolMetrics(pools: readonly PoolReport[]): Metric[] {
 		gauge(
 			"pool_replicas",
 			"Replicas of a pool. draining: they get no new requests.",
-			pools.flatMap(({ backend, replicas: { active, draining } }): Sample[] => [
-				[{ backend, state: "active" }, active],
-				[{ backend, state: "draining" }, draining],
+			stages.flatMap(([labels, { replicas }]): Sample[] => [
+				[{ ...labels, state: "active" }, replicas.active],
+				[{ ...labels, state: "draining" }, replicas.draining],
 			]),
 		),
 		gauge(
 			"pool_inflight_requests",
 			"Requests in progress at the replicas.",
-			ofPools(({ requests }) => requests),
+			ofStages(({ requests }) => requests),
 		),
 		gauge(
 			"pool_inflight_prefill_tokens",
 			"Uncached prompt tokens of requests without a first token.",
-			ofPools(({ prefillTokens }) => prefillTokens),
+			ofStages(({ prefillTokens }) => prefillTokens),
 		),
 		gauge(
 			"pool_inflight_decode_tokens",
 			"Prompt and expected output tokens of requests with a first token.",
-			ofPools(({ decodeTokens }) => decodeTokens),
+			ofStages(({ decodeTokens }) => decodeTokens),
 		),
 		gauge(
 			"pool_waiting_requests",

@@ -1,0 +1,99 @@
+/** `BACKENDS.x.pool.disaggregation` and the roles of the replicas. */
+import * as z from "zod";
+import { quote } from "../core/did-you-mean.ts";
+import {
+	DISAGGREGATIONS,
+	type Disaggregation,
+	type DisaggregationName,
+} from "../pools/prefill-decode/settings.ts";
+import type { Role } from "../pools/replica.ts";
+import { list } from "./problems.ts";
+
+const NAMES = Object.keys(DISAGGREGATIONS) as [DisaggregationName, ...DisaggregationName[]];
+const DEFAULT_BOOTSTRAP_PORT = 8998;
+/** One block of the prefix index. Shorter prompts are processed faster than they are transferred. */
+const DEFAULT_MIN_PREFILL_TOKENS = 512;
+
+/** The name of a protocol, or an object with it. */
+export const DisaggregationSetting = z.preprocess(
+	(setting) => (typeof setting === "string" ? { protocol: setting } : setting),
+	z.strictObject({
+		protocol: z.enum(NAMES),
+		min_prefill_tokens: z.int().min(0).optional(),
+		rewrite_remote_host: z.boolean().optional(),
+	}),
+);
+
+/** Fields of a replica besides its address. */
+export const ReplicaRole = {
+	role: z.enum(["both", "prefill", "decode"]).optional(),
+	bootstrap_port: z.int().min(1).max(65_535).optional(),
+};
+
+interface SetReplica {
+	url: string;
+	role?: Role | undefined;
+	bootstrap_port?: number | undefined;
+}
+interface SetPool {
+	replicas?: SetReplica[] | undefined;
+	disaggregation?: z.output<typeof DisaggregationSetting> | undefined;
+}
+
+/** For a refinement of the setting of a pool. */
+export function checkRoles({ replicas = [], disaggregation }: SetPool, context: z.RefinementCtx): void {
+	const add = (path: PropertyKey[], message: string) => context.addIssue({ code: "custom", path, message });
+	const roles = new Set(replicas.map(({ role = "both" }) => role));
+	const [prefill, decode] = [roles.has("prefill"), roles.has("decode")];
+	if (prefill !== decode) {
+		const [found, missing] = prefill ? ["prefill", "decode"] : ["decode", "prefill"];
+		add(
+			["replicas"],
+			`expected a replica of the role "${missing}" beside one of the role "${found}", found none`,
+		);
+	}
+	if (!disaggregation) {
+		if (prefill || decode)
+			add(
+				["disaggregation"],
+				`expected ${list(NAMES.map(quote), "or")} beside replicas with roles, found none`,
+			);
+	} else if (!prefill && !decode)
+		add(
+			["replicas"],
+			'expected replicas of the roles "prefill" and "decode" beside disaggregation, found none',
+		);
+	if (disaggregation?.rewrite_remote_host !== undefined && disaggregation.protocol !== "nixl")
+		add(
+			["disaggregation", "rewrite_remote_host"],
+			`expected no such field beside the protocol "${disaggregation.protocol}", only beside "nixl"`,
+		);
+	for (const [i, { role, bootstrap_port }] of replicas.entries())
+		if (bootstrap_port !== undefined && (role !== "prefill" || disaggregation?.protocol !== "sglang"))
+			add(
+				["replicas", i, "bootstrap_port"],
+				'expected no such field, except at a replica of the role "prefill" beside the protocol "sglang"',
+			);
+}
+
+export function disaggregationSettings({
+	replicas = [],
+	disaggregation,
+}: SetPool): Disaggregation | undefined {
+	if (!disaggregation) return undefined;
+	const { protocol, min_prefill_tokens, rewrite_remote_host = false } = disaggregation;
+	const roles = replicas.flatMap(({ url, role }): [string, Role][] =>
+		role === undefined || role === "both" ? [] : [[url, role]],
+	);
+	const ports = replicas.flatMap(
+		({ url, role, bootstrap_port = DEFAULT_BOOTSTRAP_PORT }): [string, number][] =>
+			protocol === "sglang" && role === "prefill" ? [[url, bootstrap_port]] : [],
+	);
+	return {
+		protocol,
+		roles: Object.fromEntries(roles),
+		minPrefillTokens: min_prefill_tokens ?? DEFAULT_MIN_PREFILL_TOKENS,
+		bootstrapPorts: Object.fromEntries(ports),
+		rewriteRemoteHost: rewrite_remote_host,
+	};
+}

@@ -1,0 +1,119 @@
+/**
+ * Chooses the replicas of a request in a pool with prefill and decode replicas: a pair, or one replica that does both. Each
+ * leg is a flight of its own.
+ */
+import type { Choice, PoolRequest, Usable } from "../choice.ts";
+import type { Flight, Pool } from "../pool.ts";
+import { DISAGGREGATIONS, type Disaggregation, roleOf } from "./settings.ts";
+
+/** The replicas of a pool by what they do. */
+export interface Stages {
+	/** Those that answer callers: roles `both` and `decode`. */
+	readonly replicas: Pool;
+	/** Absent: the pool has no prefill replicas. */
+	readonly prefill?: Pool;
+	/** Some replicas have both roles. */
+	readonly hasBoth?: boolean;
+	readonly settings: { readonly disaggregation?: Disaggregation };
+}
+
+export interface LegsRequest {
+	request: PoolRequest;
+	/** Number of answers. Absent: the task cannot be split into two legs. */
+	choices?: number;
+	now: number;
+	usable: { answer: Usable; prefill: Usable };
+}
+
+/** Why a pair, or one replica, was chosen. */
+export const REASONS = {
+	pair: "a prefill replica processes the prompt",
+	short: "no prefill replica, because the prompt is short",
+	cached: "no prefill replica, because most of the prompt is cached",
+	sooner: "no prefill replica, because this one is expected to be sooner",
+	unpaired: "no prefill replica, because the request cannot be split",
+	noPrefill: "no prefill replica is available",
+	noDecode: "no decode replica is available",
+} as const;
+export type LegsReason = keyof typeof REASONS;
+
+export interface Legs {
+	/** The replica that answers. */
+	answer: Choice;
+	/** The replica that processes the prompt. Absent: the one that answers. */
+	prefill?: Choice;
+	/** Absent: the pool has no prefill replicas. */
+	reason?: LegsReason;
+}
+
+export interface Flights {
+	answer: Flight;
+	prefill?: Flight;
+}
+
+/** Whether engines can process the request in two legs. */
+export const isPairable = ({ protocol }: Disaggregation, choices: number | undefined): boolean =>
+	choices !== undefined && (choices === 1 || DISAGGREGATIONS[protocol].manyChoices);
+
+/** Whether the pool can answer a request that is not split. */
+export const answersUnsplit = ({ hasBoth, settings: { disaggregation } }: Stages): boolean =>
+	hasBoth || !disaggregation || DISAGGREGATIONS[disaggregation.protocol].decodesAlone;
+
+/** The best replicas that are usable. Changes nothing that the next choice depends on. */
+export function chooseLegs(stages: Stages, query: LegsRequest): Legs | undefined {
+	const { request, choices, now, usable } = query;
+	const { replicas, prefill, hasBoth, settings } = stages;
+	const { disaggregation } = settings;
+	if (!prefill || !disaggregation) {
+		const answer = replicas.choose(request, now, usable.answer);
+		return answer && { answer };
+	}
+	const { minPrefillTokens, protocol } = disaggregation;
+	const { decodesAlone } = DISAGGREGATIONS[protocol];
+	const isBoth: Usable = ({ url }) => roleOf(disaggregation, url) === "both";
+	const chooseBoth = () =>
+		hasBoth ? replicas.choose(request, now, (one) => isBoth(one) && usable.answer(one)) : undefined;
+	const alone = decodesAlone ? replicas.choose(request, now, usable.answer) : chooseBoth();
+	const without = (reason: LegsReason) => alone && { answer: alone, reason };
+	if (!isPairable(disaggregation, choices)) return without("unpaired");
+	if (alone && request.inputTokens <= minPrefillTokens) return without("short");
+	if (alone && request.inputTokens - alone.cachedTokens <= minPrefillTokens) return without("cached");
+
+	const first = prefill.choose(request, now, usable.prefill);
+	if (!first) return without("noPrefill");
+	const decode = replicas.choose(transferred(request), now, (one) => !isBoth(one) && usable.answer(one));
+	if (!decode) return without("noDecode");
+	const both = chooseBoth();
+	if (both && both.expectedMs <= first.expectedMs) return { answer: both, reason: "sooner" };
+	return { answer: decode, prefill: first, reason: "pair" };
+}
+
+/** The request goes to the chosen replicas. Both flights start at once, so that other requests count the load to come. */
+export function startLegs(
+	stages: Stages,
+	{ answer, prefill }: Legs,
+	request: PoolRequest,
+	now: number,
+): Flights {
+	const { replicas } = stages;
+	if (!prefill || !stages.prefill) return { answer: replicas.start(answer, request, now) };
+	const { blocks, inputTokens, session } = request;
+	const { replica } = answer;
+	const decoding = replicas.start({ ...answer, cachedTokens: inputTokens }, transferred(request), now);
+	// The memory for the prompt and the output is taken at once, and there is no prompt to wait for.
+	decoding.firstToken(now);
+	if (!replica.draining) {
+		replicas.index.add(replica, blocks);
+		if (session !== undefined) replicas.sessions.set(session, replica);
+	}
+	const prompt = { ...request, maxOutputTokens: 1, streamed: true };
+	return { answer: decoding, prefill: stages.prefill.start(prefill, prompt, now) };
+}
+
+/**
+ * The request of a replica that receives the processed prompt: caches and sessions do not matter, so the least loaded replica is
+ * the best. Without blocks, the cached tokens that it reports teach nothing about its cache.
+ */
+function transferred({ session: _, ...request }: PoolRequest): PoolRequest {
+	return { ...request, blocks: [], streamed: true };
+}
