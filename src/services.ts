@@ -27,6 +27,7 @@ import { Background } from "./http/background.ts";
 import { SingleFlight } from "./pipeline/dispatch/single-flight.ts";
 import type { Services } from "./pipeline/services.ts";
 import { Pools } from "./pools/pools.ts";
+import { type ChangeStore, ReplicaChanges } from "./pools/replica-changes.ts";
 import {
 	analyticsObserver,
 	type ExchangeObserver,
@@ -140,6 +141,7 @@ export function createPersistent(
 		log: logFailure,
 	});
 	background.onClose(() => ledgers.flush());
+	const changes = new ReplicaChanges({ now, wait, ...(FLEET && { store: changeStore(FLEET) }) });
 	return {
 		// A closure, because workerd's `fetch` throws if it is called with another `this`.
 		fetch: (input, init) => fetch(input, init),
@@ -189,15 +191,28 @@ export function createPersistent(
 		health: new IsolateHealth({
 			now,
 			waitUntil,
-			...(FLEET && { exchange: (report) => FLEET.getByName(FLEET_NAME).exchange(report) }),
+			...(FLEET && {
+				exchange: async (reports) => {
+					const readAt = now();
+					const { circuits, replicas } = await FLEET.getByName(FLEET_NAME).exchange(reports);
+					changes.replace(replicas, readAt);
+					return circuits;
+				},
+			}),
 		}),
 		background,
 		waitUntil,
 		wait,
 		...(ASSETS && { assets: (file: string) => ASSETS.fetch(`${ASSETS_ORIGIN}/${file}`) }),
-		pools: new Pools({ random: () => Math.random() }),
+		pools: new Pools({ random: () => Math.random(), changes }),
 	};
 }
+
+const changeStore = (fleet: DurableObjectNamespace<Fleet>): ChangeStore => ({
+	list: () => fleet.getByName(FLEET_NAME).replicaChanges(),
+	put: (change) => fleet.getByName(FLEET_NAME).changeReplica(change),
+	delete: (key) => fleet.getByName(FLEET_NAME).resetReplica(key),
+});
 
 /** The log of the surfaces. Skips failures of an exchange, because its observers have logged them. */
 export const logUnreported =

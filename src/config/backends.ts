@@ -1,12 +1,12 @@
 /** `BACKENDS`: the engines that routes name. */
 import * as z from "zod";
 import type { AiBinding } from "../backends/backend.ts";
+import { EngineUrl } from "../backends/engine-url.ts";
 import { BACKEND_KINDS, type BackendKind, KINDS, type KindRow } from "../backends/kinds.ts";
 import { isRecord } from "../core/json.ts";
 import { present } from "../core/present.ts";
 import type { WeightedTarget } from "../pipeline/plan.ts";
 import { BackendPrice } from "./backend-price.ts";
-import { EngineUrl } from "./engine-url.ts";
 import { type Env, headers, secret } from "./headers.ts";
 import { PoolSetting, poolSettings, refuseSharedReplicas } from "./pools.ts";
 import { expectedName, kindOf, type Path, type Problems } from "./problems.ts";

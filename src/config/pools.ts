@@ -1,10 +1,10 @@
 /** `BACKENDS.x.pool`: the replicas of a backend, and how one is chosen. */
 import * as z from "zod";
+import { EngineUrl } from "../backends/engine-url.ts";
 import { present } from "../core/present.ts";
 import { POLICIES } from "../pools/choice.ts";
 import type { PoolSettings } from "../pools/pools.ts";
 import { checkRoles, DisaggregationSetting, disaggregationSettings, ReplicaRole } from "./disaggregation.ts";
-import { EngineUrl } from "./engine-url.ts";
 import type { Path, Problems } from "./problems.ts";
 
 /** An address, or an object with the address and a role. */

@@ -125,13 +125,13 @@ const weightedTarget = (
 });
 
 const targetSummary = ({
-	backend: { backend, urls },
+	backend: { backend, urls, pool },
 	model,
 	weight,
 }: Pick<RouteTarget, "backend" | "model" | "weight">): RouteSummary["targets"][number] => ({
 	backend,
 	urls,
-	...present({ model, weight }),
+	...present({ pool, model, weight }),
 });
 
 export const isExact = ({ pattern }: Route): boolean => !pattern.includes("*");

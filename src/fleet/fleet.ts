@@ -1,11 +1,13 @@
 /**
- * The `Fleet` object: combines what all isolates know about the engines. One object for the deployment.
+ * The `Fleet` object: combines what all isolates know about the engines, and stores the operator's changes to their replicas. One
+ * object for the deployment.
  *
- * It stores nothing on disk: a cooldown lasts seconds, and every isolate keeps its own view, which works without this object.
- * No request waits for it (see `health.ts`).
+ * Health is not stored on disk: a cooldown lasts seconds, and every isolate keeps its own view, which works without this object.
  */
 import { DurableObject } from "cloudflare:workers";
+import type { ReplicaChange } from "../pools/replica-changes.ts";
 import { Breaker, type Circuit } from "./breaker.ts";
+import { ReplicaTable } from "./replica-table.ts";
 
 export const FLEET_NAME = "fleet";
 
@@ -49,11 +51,37 @@ export class FleetView {
 	}
 }
 
+/** What an isolate receives for its reports. */
+export interface FleetState {
+	circuits: View;
+	replicas: ReplicaChange[];
+}
+
 export class Fleet extends DurableObject {
 	readonly #view = new FleetView();
+	readonly #replicas: ReplicaTable;
 
-	/** Takes the reports of one isolate, and returns the view of all. */
-	exchange(reports: HealthReport[]): View {
-		return this.#view.exchange(reports, Date.now());
+	constructor(ctx: DurableObjectState, env: Env) {
+		super(ctx, env);
+		this.#replicas = new ReplicaTable(ctx.storage.sql);
+	}
+
+	/** Takes the reports of one isolate, and returns the state of all. */
+	exchange(reports: HealthReport[]): FleetState {
+		return { circuits: this.#view.exchange(reports, Date.now()), replicas: this.#replicas.list() };
+	}
+
+	replicaChanges(): ReplicaChange[] {
+		return this.#replicas.list();
+	}
+
+	/** Returns all changes, or nothing if there are too many. */
+	changeReplica(change: ReplicaChange): ReplicaChange[] | undefined {
+		return this.#replicas.put(change);
+	}
+
+	/** The replica is again as the configuration has it. Returns all changes. */
+	resetReplica(key: Pick<ReplicaChange, "backend" | "url">): ReplicaChange[] {
+		return this.#replicas.delete(key);
 	}
 }

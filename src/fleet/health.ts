@@ -28,6 +28,7 @@ export interface Health {
 
 export interface EngineReport {
 	backend: string;
+	url: string;
 	/** Host of the engine's address; empty for the simulator. */
 	replica: string;
 	/** The engine's name of the model; `*` if callers choose it. */
@@ -163,6 +164,7 @@ export class IsolateHealth implements Health {
 		return [...this.#watched.values()].map(
 			({ breaker, target, requests, failed, begun, waitedMs }): EngineReport => ({
 				backend: target.backend,
+				url: target.url,
 				replica: hostOf(target.url),
 				model: target.anyModel ? "*" : target.model,
 				circuit: breaker.state(at),

@@ -32,6 +32,9 @@ async function askEngines(
 ): Promise<Dispatched> {
 	const { request, model, routed, call, signal } = answering;
 	const { options, session } = request;
+	// Nothing is read while the copy of the operator's changes is recent.
+	const reading = services.pools.changes.refresh();
+	if (reading) await reading;
 	const planned = route(model.id, routed, services, session);
 	const plan = options?.rejectIfBusy ? withoutWaiting(planned) : planned;
 	const formatStreamError = decideStream(plan, answering, model)?.formatStreamError;

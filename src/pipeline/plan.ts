@@ -61,7 +61,13 @@ export interface RouteList {
 export interface RouteSummary {
 	/** A model id, in which `*` matches any text. */
 	pattern: string;
-	targets: { backend: string; urls: readonly string[]; model?: string; weight?: number }[];
+	targets: {
+		backend: string;
+		urls: readonly string[];
+		pool?: PoolSettings;
+		model?: string;
+		weight?: number;
+	}[];
 }
 
 /** The targets that serve a model, and how. */

@@ -46,8 +46,6 @@ export interface Flight {
 	end(now: number, usage?: FlightUsage): void;
 }
 
-export type ReplicaState = "active" | "draining";
-
 const DEFAULT_OUTPUT_TOKENS = 256;
 /** Weight of a new answer in the mean of the output tokens. */
 const OUTPUT_WEIGHT = 0.05;
@@ -103,6 +101,10 @@ export class Pool implements PoolView {
 
 	get meanQueuedTokens(): number {
 		return this.#queuedTokens / Math.max(1, this.#members.length);
+	}
+
+	has(url: string): boolean {
+		return this.#replicas.has(url);
 	}
 
 	/** Adds a replica, or ends its draining. */

@@ -5,6 +5,12 @@ import { type GateReport, type GateSettings, PoolGate } from "./pool-gate.ts";
 import type { Stages } from "./prefill-decode/legs.ts";
 import { type Disaggregation, roleOf } from "./prefill-decode/settings.ts";
 import type { Replica } from "./replica.ts";
+import {
+	listReplicas,
+	type ReplicaChange,
+	type ReplicaChanges,
+	type ReplicaState,
+} from "./replica-changes.ts";
 
 /** `BACKENDS.x.pool` */
 export interface PoolSettings {
@@ -27,7 +33,7 @@ export interface PooledBackend {
 
 /** The pool of a backend, with the settings that its users need. */
 export interface BackendPool extends Stages {
-	/** Addresses in the order of the configuration. */
+	/** Addresses in the order of the configuration, then those that the operator has added. */
 	readonly urls: readonly string[];
 	readonly settings: PoolSettings;
 	readonly gate?: PoolGate;
@@ -51,21 +57,59 @@ export interface PoolReport extends ReplicasReport {
 	gate?: GateReport;
 }
 
+/** A replica for the operator. */
+export interface ReplicaStatus {
+	url: string;
+	state: ReplicaState;
+	/** The operator has added it. */
+	added: boolean;
+	/** Its requests in progress. Absent: the backend has no pool, or the replica was removed. */
+	load?: Pick<Replica, "requests" | "prefillTokens" | "decodeTokens">;
+}
+
+interface PoolSource {
+	/** Of the configuration. */
+	urls: readonly string[];
+	settings: PoolSettings;
+	changes: readonly ReplicaChange[] | undefined;
+}
+
+interface ConfiguredPool extends BackendPool {
+	/** What it was made of. */
+	readonly source: PoolSource;
+}
+
 export class Pools {
+	/** The operator's changes to the replicas. */
+	readonly changes: ReplicaChanges;
 	readonly #random: () => number;
-	readonly #pools = new Map<string, BackendPool>();
+	readonly #pools = new Map<string, ConfiguredPool>();
 
 	/** @param random 0 to 1. */
-	constructor({ random }: { random(): number }) {
+	constructor({ random, changes }: { random(): number; changes: ReplicaChanges }) {
 		this.#random = random;
+		this.changes = changes;
 	}
 
-	/** Returns nothing for a backend with one address and no pool. */
-	of({ backend, urls, pool: settings }: PooledBackend): BackendPool | undefined {
-		if (urls.length < 2 && !settings) return undefined;
+	/** Returns nothing for a backend with one address, no pool and no changes. */
+	of({ backend, urls, pool: settings = DEFAULTS }: PooledBackend): BackendPool | undefined {
+		const changes = this.changes.of(backend);
+		if (urls.length < 2 && settings === DEFAULTS && !changes) return undefined;
 		const existing = this.#pools.get(backend);
-		if (existing?.urls === urls && existing.settings === (settings ?? DEFAULTS)) return existing;
-		return this.#configure({ backend, urls, settings: settings ?? DEFAULTS }, existing);
+		const source = existing?.source;
+		if (source?.urls === urls && source.changes === changes && source.settings === settings) return existing;
+		return this.#configure(backend, { urls, settings, changes }, existing);
+	}
+
+	/** The replicas of a backend, including removed ones of the configuration. */
+	status(pooled: PooledBackend): ReplicaStatus[] {
+		const pool = this.of(pooled);
+		const all = [...(pool?.replicas.replicas ?? []), ...(pool?.prefill?.replicas ?? [])];
+		const loads = new Map(all.map((one) => [one.url, one]));
+		return listReplicas(pooled.urls, this.changes.of(pooled.backend)).map((replica) => {
+			const load = loads.get(replica.url);
+			return { ...replica, ...(load && { load }) };
+		});
 	}
 
 	reports(now: number): PoolReport[] {
@@ -80,24 +124,26 @@ export class Pools {
 	}
 
 	/** Replicas that stay keep what was learned about them, unless the policy or a role has changed. */
-	#configure(
-		{ backend, urls, settings }: { backend: string; urls: readonly string[]; settings: PoolSettings },
-		existing: BackendPool | undefined,
-	): BackendPool {
+	#configure(backend: string, source: PoolSource, existing: ConfiguredPool | undefined): BackendPool {
+		const { settings, changes } = source;
 		const { policy, disaggregation } = settings;
 		const keeps =
 			existing &&
 			existing.settings.policy === policy &&
 			JSON.stringify(existing.settings.disaggregation) === JSON.stringify(disaggregation);
+		const listed = listReplicas(source.urls, changes).filter(({ state }) => state !== "removed");
+		const urls = listed.map(({ url }) => url);
 		const isPrefill = (url: string) => roleOf(disaggregation, url) === "prefill";
 		const poolWith = (members: readonly string[]) =>
 			new Pool(this.#rotated(members), policy ? { policy } : {});
 		const replicas = keeps ? existing.replicas : poolWith(urls.filter((url) => !isPrefill(url)));
 		const prefill = keeps ? existing.prefill : disaggregation && poolWith(urls.filter(isPrefill));
 		const poolOf = (url: string) => (isPrefill(url) && prefill) || replicas;
-		if (keeps) {
-			for (const url of existing.urls) if (!urls.includes(url)) poolOf(url).remove(url);
-			for (const url of urls) if (!existing.urls.includes(url)) poolOf(url).add(url);
+		if (keeps) for (const url of existing.urls) if (!urls.includes(url)) poolOf(url).remove(url);
+		for (const { url, state } of listed) {
+			const pool = poolOf(url);
+			if (!pool.has(url) || state === "active") pool.add(url);
+			if (state === "draining") pool.drain(url);
 		}
 		const hasBoth = urls.some((url) => roleOf(disaggregation, url) === "both");
 		const limit = settings.gate;
@@ -111,6 +157,7 @@ export class Pools {
 			hasBoth,
 			settings,
 			urls,
+			source,
 			...(prefill && { prefill }),
 			...(gate && { gate }),
 		};

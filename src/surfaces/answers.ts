@@ -161,6 +161,28 @@ export const accountsUsageAnswer = enveloped(
 	z.object({ ...Period, cursor: z.string().optional() }),
 );
 
+const Replica = z.object({
+	id: z.string(),
+	url: z.string(),
+	role: z.enum(["both", "prefill", "decode"]),
+	state: z.enum(["active", "draining", "removed"]),
+	source: z.enum(["configuration", "api"]),
+	circuit: z.enum(["closed", "half-open", "open"]),
+	requests: Count.nullable(),
+	prefill_tokens: Count.nullable(),
+	decode_tokens: Count.nullable(),
+});
+const Pool = z.object({
+	backend: z.string(),
+	policy: z.string(),
+	max_requests: Count.nullable(),
+	replicas: z.array(Replica),
+});
+export const poolsAnswer = enveloped(z.array(Pool));
+export const poolAnswer = enveloped(Pool);
+export const poolReplicaAnswer = enveloped(Replica);
+export const removedReplicaAnswer = enveloped(z.object({ id: z.string() }));
+
 export const explainAnswer = enveloped(
 	z.object({
 		model: z.string(),

@@ -21,6 +21,7 @@ import { engineRoutes } from "./operations/engines.ts";
 import { healthRoutes } from "./operations/health.ts";
 import { metricsRoutes } from "./operations/metrics.ts";
 import { openApiRoutes } from "./operations/openapi.ts";
+import { poolRoutes } from "./operations/pools.ts";
 import { catalogRoutes, fineTuneRoutes } from "./rest/catalog.ts";
 import { explainRoutes } from "./rest/explain.ts";
 import { runRoutes } from "./rest/run.ts";
@@ -55,6 +56,7 @@ export const ROUTES: readonly Route[] = [
 	...healthRoutes,
 	...metricsRoutes,
 	...engineRoutes,
+	...poolRoutes,
 	...openApiRoutes(() => ROUTES),
 	...tokenRoutes,
 	...operatorRoutes,

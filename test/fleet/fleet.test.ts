@@ -1,3 +1,4 @@
+import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { FleetView } from "../../src/fleet/fleet.ts";
@@ -6,7 +7,23 @@ it("combines the reports of isolates in one object", async () => {
 	const fleet = env.FLEET.getByName(`test ${crypto.randomUUID()}`);
 	const circuit = { openedAt: 10, cooldownUntil: 20, workedAt: 0 };
 	await fleet.exchange([{ key: "a", failures: 5, failedAt: 10, circuit }]);
-	expect(await fleet.exchange([])).toEqual({ a: circuit });
+	expect(await fleet.exchange([])).toEqual({ circuits: { a: circuit }, replicas: [] });
+}, 30_000);
+
+it("stores changes of replicas, which every isolate receives", async () => {
+	const fleet = env.FLEET.getByName(`test ${crypto.randomUUID()}`);
+	const change = { backend: "a", url: "http://1", state: "draining", added: false } as const;
+	await fleet.changeReplica(change);
+	await fleet.changeReplica({ ...change, state: "removed" });
+	const added = { ...change, url: "http://2", state: "active", added: true } as const;
+	expect(await fleet.changeReplica(added)).toEqual([{ ...change, state: "removed" }, added]);
+	await evictDurableObject(fleet);
+	expect(await fleet.exchange([])).toEqual({
+		circuits: {},
+		replicas: [{ ...change, state: "removed" }, added],
+	});
+	expect(await fleet.resetReplica(change)).toEqual([added]);
+	expect(await fleet.replicaChanges()).toEqual([added]);
 }, 30_000);
 
 describe("FleetView", () => {

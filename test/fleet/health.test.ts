@@ -170,6 +170,7 @@ describe("IsolateHealth", () => {
 			{
 				backend: "a",
 				replica: "a",
+				url: "http://a/v1",
 				model: "m",
 				circuit: "closed",
 				requests: 4,
@@ -180,6 +181,7 @@ describe("IsolateHealth", () => {
 			{
 				backend: "b",
 				replica: "b.example:8443",
+				url: "https://b.example:8443/v1",
 				model: "*",
 				circuit: "open",
 				requests: 5,

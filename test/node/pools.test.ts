@@ -236,6 +236,43 @@ describe("a pool", () => {
 		await expectBilled("quiet", 1);
 	});
 
+	it("drains a replica: it completes its requests, and gets no others, also after a restart of the gateway", async () => {
+		const operator = { authorization: Gateway.operator, "content-type": "application/json" };
+		const pool = `${gateway.url}/client/v4/pools/vllm`;
+		interface Listed {
+			id: string;
+			url: string;
+			state: string;
+			requests: number;
+		}
+		const replicas = async () => {
+			const shown = await fetch(pool, { headers: operator });
+			return ((await shown.json()) as { result: { replicas: Listed[] } }).result.replicas;
+		};
+		for (const engine of engines) engine.hold = true;
+		const sent = numbers(4).map((i) => chat("drain", { messages: [user(`${i} ${"word ".repeat(2_000)}`)] }));
+		await expect.poll(countsOf).toEqual([1, 1, 1, 1]);
+		const [first] = engines;
+		const { id } = (await replicas()).find(({ url }) => url === first?.url) ?? {};
+		const drained = await fetch(`${pool}/replicas/${id}`, {
+			method: "PATCH",
+			headers: operator,
+			body: JSON.stringify({ state: "draining" }),
+		});
+		expect(drained.status).toBe(200);
+		for (const engine of engines.slice(1)) engine.release();
+		await Promise.all(numbers(9).map((i) => chat("drain", { messages: [user(`${i} second`)] })));
+		expect(countsOf()[0]).toBe(1);
+		expect(await replicas()).toContainEqual(expect.objectContaining({ id, state: "draining", requests: 1 }));
+		first?.release();
+		await Promise.all(sent);
+		await expectBilled("drain", 13);
+		await gateway.kill();
+		await Promise.all(numbers(9).map((i) => chat("drain", { messages: [user(`${i} third`)] })));
+		expect(countsOf()[0]).toBe(1);
+		expect(await replicas()).toContainEqual(expect.objectContaining({ id, state: "draining" }));
+	});
+
 	it("ignores headers of a caller that name a replica", async () => {
 		const [first] = engines;
 		const headers = {

@@ -7,6 +7,7 @@ import type { Routed, RouteSettings, WeightedTarget } from "../../src/pipeline/p
 import { type RouteServices, route } from "../../src/pipeline/route.ts";
 import { chooseAt, rankFor } from "../../src/pipeline/weighted-choice.ts";
 import { Pools } from "../../src/pools/pools.ts";
+import { ReplicaChanges } from "../../src/pools/replica-changes.ts";
 import { MODEL } from "../backends/upstream.ts";
 
 const target = (backend: string, more: Partial<WeightedTarget> = {}): WeightedTarget => ({
@@ -38,7 +39,10 @@ const services = ({ random = 0, circuit = {} }: World = {}) =>
 		random: () => random,
 		catalog: { find: (id) => (id === MODEL.id ? MODEL : undefined) },
 		health: { circuit: ({ backend, url }) => circuit[url] ?? circuit[backend] ?? "closed" },
-		pools: new Pools({ random: () => random }),
+		pools: new Pools({
+			random: () => random,
+			changes: new ReplicaChanges({ now: () => 0, wait: async () => {} }),
+		}),
 	}) satisfies RouteServices;
 
 /** The addresses in the order in which they are tried. */

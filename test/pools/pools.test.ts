@@ -1,9 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { Pools } from "../../src/pools/pools.ts";
+import { ReplicaChanges } from "../../src/pools/replica-changes.ts";
 
 const URLS = ["http://1", "http://2", "http://3"];
 const membersOf = (pool: ReturnType<Pools["of"]>) => pool?.replicas.members.map(({ url }) => url);
-const pools = (random = 0) => new Pools({ random: () => random });
+const pools = (random = 0) => {
+	const changes = new ReplicaChanges({ now: () => 0, wait: async () => {} });
+	return new Pools({ random: () => random, changes });
+};
 
 describe("Pools", () => {
 	it("has no pool for one address, unless it has settings", () => {

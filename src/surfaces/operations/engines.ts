@@ -8,6 +8,7 @@ import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, type Route } from "../../http/route.ts";
 import type { RouteSummary } from "../../pipeline/plan.ts";
 import { V4 } from "../bases.ts";
+import { replicaId } from "./pools.ts";
 
 export const engineRoutes: readonly Route[] = defineRoutes({ bases: [V4], tag: "Operations" }, [
 	{
@@ -38,6 +39,8 @@ const routeJson = ({ pattern, targets }: RouteSummary): object => ({
 interface EngineJson {
 	backend: string;
 	replica: string;
+	/** The id in `…/pools/{backend}`. `null`: the backend has no address. */
+	replica_id: string | null;
 	model: string;
 	circuit: CircuitState;
 	requests: number;
@@ -47,8 +50,9 @@ interface EngineJson {
 	latency_ms: number | null;
 }
 
-const engineJson = ({ begun, waitedMs, ...engine }: EngineReport): EngineJson => ({
+const engineJson = ({ begun, url, waitedMs, ...engine }: EngineReport): EngineJson => ({
 	...engine,
+	replica_id: url === "" ? null : replicaId(url),
 	answers: begun,
 	latency_ms: begun > 0 ? waitedMs / begun : null,
 });

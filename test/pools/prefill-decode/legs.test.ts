@@ -4,7 +4,9 @@ import { Pools } from "../../../src/pools/pools.ts";
 import { chooseLegs, startLegs } from "../../../src/pools/prefill-decode/legs.ts";
 import type { Disaggregation, DisaggregationName } from "../../../src/pools/prefill-decode/settings.ts";
 import type { Role } from "../../../src/pools/replica.ts";
+import { ReplicaChanges } from "../../../src/pools/replica-changes.ts";
 
+const NO_CHANGES = new ReplicaChanges({ now: () => 0, wait: async () => {} });
 const ROLES: Record<string, Role> = { p1: "prefill", p2: "prefill", d1: "decode", d2: "decode" };
 const BLOCKS = Array.from({ length: 8 }, (_, i) => 1_000 + i);
 /** 4,096 tokens in 8 blocks. */
@@ -24,7 +26,7 @@ function poolOf(protocol: DisaggregationName = "nixl", both: string[] = []) {
 		bootstrapPorts: {},
 		rewriteRemoteHost: false,
 	};
-	const pools = new Pools({ random: () => 0 });
+	const pools = new Pools({ random: () => 0, changes: NO_CHANGES });
 	const urls = [...Object.keys(ROLES), ...both];
 	const pool = pools.of({ backend: "a", urls, pool: { disaggregation } });
 	if (!pool?.prefill) throw new Error("no pool");

@@ -35,6 +35,7 @@ it("lists the routes with their targets, and the health of each engine that was 
 		expect(gpu).toEqual({
 			backend: "gpu",
 			replica: expect.stringMatching(/^gpu-[12]:8000$/),
+			replica_id: expect.stringMatching(/^[0-9a-f]{14}$/),
 			model: "llama",
 			circuit: "closed",
 			requests: expect.any(Number),

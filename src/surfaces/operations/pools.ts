@@ -1,0 +1,215 @@
+/**
+ * Replicas of the backends, for the operator: `GET /client/v4/pools` and `…/pools/{backend}` list them, `POST …/replicas` adds one,
+ * `PATCH …/replicas/{id}` drains one or ends its draining, `DELETE …/replicas/{id}` removes one. Not in the product. A change is
+ * stored, and takes effect in every isolate within seconds. A drained or removed replica completes its requests. The numbers
+ * of requests and tokens are those of this process (on Cloudflare: of one isolate).
+ */
+import type { Context } from "hono";
+import * as z from "zod";
+import { EngineUrl } from "../../backends/engine-url.ts";
+import { AiError } from "../../core/errors.ts";
+import type { CircuitState } from "../../fleet/breaker.ts";
+import { parseFields, readFields } from "../../http/account-request.ts";
+import { envelope } from "../../http/envelope.ts";
+import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import type { Services } from "../../pipeline/services.ts";
+import { hashText } from "../../pools/block-hashes.ts";
+import type { PooledBackend, ReplicaStatus } from "../../pools/pools.ts";
+import { roleOf } from "../../pools/prefill-decode/settings.ts";
+import type { Role } from "../../pools/replica.ts";
+import { MAX_CHANGES, type ReplicaChange } from "../../pools/replica-changes.ts";
+import { poolAnswer, poolReplicaAnswer, poolsAnswer, removedReplicaAnswer } from "../answers.ts";
+import { below, V4 } from "../bases.ts";
+
+const NewReplica = z.strictObject({ url: EngineUrl });
+const ReplicaUpdate = z.strictObject({ state: z.enum(["active", "draining"]) });
+
+export const poolRoutes: readonly Route[] = defineRoutes(
+	{ bases: [below(V4, "/pools")], tag: "Operations" },
+	[
+		{
+			method: "GET",
+			path: "",
+			summary: "Lists the backends with their replicas",
+			permission: "operator",
+			output: poolsAnswer,
+			handler: async (_, { services }) => {
+				await services.pools.changes.refresh();
+				return envelope(backendsOf(services).map((backend) => poolJson(backend, services)));
+			},
+		},
+		{
+			method: "GET",
+			path: "/:backend",
+			summary: "Shows a backend with its replicas",
+			permission: "operator",
+			output: poolAnswer,
+			handler: async (c, { services }) => {
+				await services.pools.changes.refresh();
+				return envelope(poolJson(backendAt(c, services), services));
+			},
+		},
+		{
+			method: "POST",
+			path: "/:backend/replicas",
+			summary: "Adds a replica",
+			permission: "operator",
+			input: { type: "application/json", schema: NewReplica, example: { url: "http://gpu-4:8000/v1" } },
+			output: poolReplicaAnswer,
+			handler: addReplica,
+		},
+		{
+			method: "PATCH",
+			path: "/:backend/replicas/:replica",
+			summary: "Drains a replica, or ends its draining",
+			permission: "operator",
+			input: { type: "application/json", schema: ReplicaUpdate, example: { state: "draining" } },
+			output: poolReplicaAnswer,
+			handler: updateReplica,
+		},
+		{
+			method: "DELETE",
+			path: "/:backend/replicas/:replica",
+			summary: "Removes a replica",
+			permission: "operator",
+			output: removedReplicaAnswer,
+			handler: removeReplica,
+		},
+	],
+);
+
+/** Addresses contain slashes, which clients and proxies treat differently in a path. */
+export const replicaId = (url: string): string => hashText(url).toString(16).padStart(14, "0");
+
+async function addReplica(c: Context, { services }: Call): Promise<Response> {
+	const backend = backendAt(c, services);
+	const { url } = parseFields(NewReplica, await readFields(c.req.raw, services.limits), "body");
+	await services.pools.changes.refresh();
+	for (const other of backendsOf(services))
+		if (services.pools.status(other).some((one) => one.url === url && one.state !== "removed"))
+			throw new AiError(
+				"invalidRequest",
+				`url: a replica of the backend '${other.backend}' already has this address`,
+			);
+	await setState(backend, { url, added: !backend.urls.includes(url) }, "active", services);
+	return showReplica(backend, url, services);
+}
+
+async function updateReplica(c: Context, { services }: Call): Promise<Response> {
+	const { state } = parseFields(ReplicaUpdate, await readFields(c.req.raw, services.limits), "body");
+	const { backend, replica } = await replicaAt(c, services);
+	await setState(backend, replica, state, services);
+	return showReplica(backend, replica.url, services);
+}
+
+async function removeReplica(c: Context, { services }: Call): Promise<Response> {
+	const { backend, replica } = await replicaAt(c, services);
+	await setState(backend, replica, "removed", services);
+	return envelope({ id: replicaId(replica.url) });
+}
+
+/** Stores only what differs from the configuration. */
+async function setState(
+	{ backend }: PooledBackend,
+	{ url, added }: Pick<ReplicaChange, "url" | "added">,
+	state: ReplicaChange["state"],
+	{ pools: { changes } }: Services,
+): Promise<void> {
+	if (!changes.canChange)
+		throw new AiError("invalidRequest", "FLEET: expected a binding of the class Fleet, found none");
+	const isDefault = added ? state === "removed" : state === "active";
+	const change: ReplicaChange = { backend, url, state, added };
+	const stored = await (isDefault ? changes.delete(change) : changes.put(change)).catch((cause: unknown) => {
+		throw new AiError("ledgerUnavailable", undefined, { cause });
+	});
+	if (stored === false)
+		throw new AiError(
+			"invalidRequest",
+			`url: expected at most ${MAX_CHANGES} changed replicas, found another`,
+		);
+}
+
+/** The backends that a route names, and that have an address. */
+function backendsOf({ routing }: Services): PooledBackend[] {
+	const backends = new Map<string, PooledBackend>();
+	for (const { targets } of routing.list())
+		for (const { backend, urls, pool } of targets)
+			if (urls[0] !== "") backends.set(backend, { backend, urls, ...(pool && { pool }) });
+	return [...backends.values()];
+}
+
+function backendAt(c: Context, services: Services): PooledBackend {
+	const name = pathParameter(c, "backend");
+	const found = backendsOf(services).find(({ backend }) => backend === name);
+	if (!found) throw new AiError("notFound", "Backend not found");
+	return found;
+}
+
+async function replicaAt(
+	c: Context,
+	services: Services,
+): Promise<{ backend: PooledBackend; replica: ReplicaStatus }> {
+	const backend = backendAt(c, services);
+	await services.pools.changes.refresh();
+	const id = pathParameter(c, "replica");
+	const replica = services.pools.status(backend).find(({ url }) => replicaId(url) === id);
+	if (!replica) throw new AiError("notFound", "Replica not found");
+	return { backend, replica };
+}
+
+function showReplica(backend: PooledBackend, url: string, services: Services): Response {
+	const replica = services.pools.status(backend).find((one) => one.url === url);
+	if (!replica) throw new AiError("notFound", "Replica not found");
+	return envelope(replicaJson(replica, backend, circuitsOf(backend.backend, services)));
+}
+
+interface ReplicaJson {
+	id: string;
+	url: string;
+	role: Role;
+	state: ReplicaStatus["state"];
+	source: "configuration" | "api";
+	/** The worst of its models. */
+	circuit: CircuitState;
+	requests: number | null;
+	prefill_tokens: number | null;
+	decode_tokens: number | null;
+}
+
+function poolJson(backend: PooledBackend, services: Services): object {
+	const circuits = circuitsOf(backend.backend, services);
+	const { policy = "expected", gate } = backend.pool ?? {};
+	return {
+		backend: backend.backend,
+		policy,
+		max_requests: gate?.maxRequests ?? null,
+		replicas: services.pools.status(backend).map((replica) => replicaJson(replica, backend, circuits)),
+	};
+}
+
+const replicaJson = (
+	{ url, state, added, load }: ReplicaStatus,
+	{ pool }: PooledBackend,
+	circuits: ReadonlyMap<string, CircuitState>,
+): ReplicaJson => ({
+	id: replicaId(url),
+	url,
+	role: roleOf(pool?.disaggregation, url),
+	state,
+	source: added ? "api" : "configuration",
+	circuit: circuits.get(url) ?? "closed",
+	requests: load?.requests ?? null,
+	prefill_tokens: load?.prefillTokens ?? null,
+	decode_tokens: load?.decodeTokens ?? null,
+});
+
+const SEVERITY: readonly CircuitState[] = ["closed", "half-open", "open"];
+
+function circuitsOf(backend: string, { health }: Services): Map<string, CircuitState> {
+	const circuits = new Map<string, CircuitState>();
+	for (const { backend: name, url, circuit } of health.engines?.() ?? []) {
+		const worst = circuits.get(url) ?? "closed";
+		if (name === backend && SEVERITY.indexOf(circuit) >= SEVERITY.indexOf(worst)) circuits.set(url, circuit);
+	}
+	return circuits;
+}

@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest";
+import { type ReplicaChange, ReplicaChanges } from "../../src/pools/replica-changes.ts";
+
+const DRAINING: ReplicaChange = { backend: "a", url: "http://1", state: "draining", added: false };
+const ADDED: ReplicaChange = { backend: "a", url: "http://2", state: "active", added: true };
+
+/** A copy of one isolate, and the stored changes. */
+function copied(stored: ReplicaChange[] = []) {
+	const state = { now: 100_000, reads: 0, fails: false, stored, waits: [] as number[] };
+	const changes = new ReplicaChanges({
+		now: () => state.now,
+		wait: (ms) => {
+			state.waits.push(ms);
+			return new Promise(() => {});
+		},
+		store: {
+			async list() {
+				state.reads++;
+				if (state.fails) throw new Error("the object is not reachable");
+				return structuredClone(state.stored);
+			},
+			async put(change) {
+				state.stored = [...state.stored, change];
+				return structuredClone(state.stored);
+			},
+			async delete({ url }) {
+				state.stored = state.stored.filter((one) => one.url !== url);
+				return structuredClone(state.stored);
+			},
+		},
+	});
+	return { changes, state };
+}
+
+describe("ReplicaChanges", () => {
+	it("are read before the first request, and again after a pause of 10 seconds", async () => {
+		const { changes, state } = copied([DRAINING]);
+		await changes.refresh();
+		expect(changes.of("a")).toEqual([DRAINING]);
+		state.now += 9_999;
+		expect(changes.refresh()).toBeUndefined();
+		changes.replace([DRAINING], state.now);
+		state.now += 9_999;
+		expect(changes.refresh()).toBeUndefined();
+		state.now += 1;
+		await changes.refresh();
+		expect(state.reads).toBe(2);
+		expect(state.waits).toEqual([1_000, 1_000]);
+	});
+
+	it("keep the old copy if the object cannot be called", async () => {
+		const { changes, state } = copied([DRAINING]);
+		await changes.refresh();
+		state.fails = true;
+		state.now += 20_000;
+		await changes.refresh();
+		expect(changes.of("a")).toEqual([DRAINING]);
+		expect(changes.refresh()).toBeUndefined();
+	});
+
+	it("ignore a read that started before a change of the same isolate", async () => {
+		const { changes, state } = copied();
+		const readAt = state.now;
+		state.now += 5;
+		await changes.put(DRAINING);
+		changes.replace([], readAt);
+		expect(changes.of("a")).toEqual([DRAINING]);
+		changes.replace([], state.now + 1);
+		expect(changes.of("a")).toBeUndefined();
+	});
+
+	it("keep the array of a backend without new changes, so that its pool stays as it is", async () => {
+		const { changes, state } = copied([DRAINING]);
+		await changes.refresh();
+		const before = changes.of("a");
+		changes.replace(structuredClone([DRAINING]), ++state.now);
+		expect(changes.of("a")).toBe(before);
+		await changes.put(ADDED);
+		expect(changes.of("a")).toEqual([DRAINING, ADDED]);
+		await changes.delete(ADDED);
+		expect(changes.of("a")).toEqual([DRAINING]);
+	});
+
+	it("are none without an object", async () => {
+		const changes = new ReplicaChanges({ now: () => 0, wait: async () => {} });
+		expect(changes.refresh()).toBeUndefined();
+		expect(changes.canChange).toBe(false);
+		await expect(changes.put(DRAINING)).rejects.toThrow("There is no Fleet object");
+	});
+});
