@@ -6,12 +6,38 @@
  * another file, which the runtime evaluates at its first use. Code that several of them share is a file too. File names contain a hash
  * of the content.
  */
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
-import { build, type Metafile } from "esbuild";
+import { build, type Metafile, type Plugin } from "esbuild";
+import { expectedName } from "../src/config/problems.ts";
+import { readOptions } from "./options.ts";
 import { DIST, ROOT } from "./root.ts";
+import { stopWith } from "./settings.ts";
 
-export async function bundleWorker(outdir: string, { minify = true } = {}): Promise<Metafile> {
+/** Parts that a deployment can leave out, and the modules of each. The other kinds of backends are small. */
+const PARTS = {
+	simulator: ["backends/simulator/index.ts"],
+	markdown: ["markdown/html.ts", "markdown/csv.ts", "markdown/xml.ts"],
+};
+export type Part = keyof typeof PARTS;
+
+interface WorkerBuild {
+	minify?: boolean;
+	without?: readonly Part[];
+}
+
+export async function bundleWorker(
+	outdir: string,
+	{ minify = true, without = [] }: WorkerBuild = {},
+): Promise<Metafile> {
 	const { metafile } = await build({
 		absWorkingDir: ROOT,
 		entryPoints: [{ in: "src/index.ts", out: "index" }],
@@ -31,16 +57,38 @@ export async function bundleWorker(outdir: string, { minify = true } = {}): Prom
 		sourcemap: true,
 		metafile: true,
 		logLevel: "warning",
+		plugins: [leaveOut(without)],
 	});
 	// `wrangler types` reads the types of the bindings from it.
 	writeFileSync(join(outdir, "index.d.ts"), 'export * from "../../src/index.ts";\n');
 	return metafile;
 }
 
+/** Replaces the modules of the parts by empty ones. What would load them checks `LEFT_OUT` first. */
+function leaveOut(parts: readonly Part[]): Plugin {
+	const sources = join(ROOT, "src");
+	const emptied = new Set(parts.flatMap((part) => PARTS[part].map((file) => join(sources, file))));
+	const list = join(sources, "core/left-out.ts");
+	return {
+		name: "leave-out",
+		setup({ onLoad }) {
+			onLoad({ filter: /\.ts$/ }, ({ path }) => (emptied.has(path) ? { contents: "" } : undefined));
+			onLoad({ filter: /left-out\.ts$/ }, ({ path }) =>
+				path === list
+					? {
+							contents: readFileSync(list, "utf8").replace("= []", `= ${JSON.stringify(parts)}`),
+							loader: "ts",
+						}
+					: undefined,
+			);
+		},
+	};
+}
+
 /** Moves only complete files into their places. */
-export const buildWorker = (): Promise<Metafile> =>
+export const buildWorker = (without: readonly Part[] = []): Promise<Metafile> =>
 	withBuilding(async (folder) => {
-		const metafile = await bundleWorker(folder);
+		const metafile = await bundleWorker(folder, { without });
 		place(folder, join(DIST, "worker"), "index.js");
 		return metafile;
 	});
@@ -68,8 +116,23 @@ export async function withBuilding<T>(work: (folder: string) => Promise<T>): Pro
 	}
 }
 
+/** Only a deployment leaves parts out: sessions and tests on this machine have all of them. */
+function partsLeftOut(): Part[] {
+	const { without } = readOptions(
+		{ without: { type: "string" } },
+		`npm run build:worker -- [options]
+
+  --without A,B  leaves these parts out of a deployment: ${Object.keys(PARTS).join(", ")}`,
+	);
+	const names = without ? without.split(",") : [];
+	const unknown = names.find((name) => !Object.hasOwn(PARTS, name));
+	if (unknown !== undefined) stopWith(`--without: ${expectedName(Object.keys(PARTS), unknown)}`);
+	const isDeployment = /^(deploy|versions)/.test(process.env.WRANGLER_COMMAND ?? "");
+	return isDeployment ? (names as Part[]) : [];
+}
+
 if (import.meta.main)
-	await buildWorker().catch((error: unknown) => {
+	await buildWorker(partsLeftOut()).catch((error: unknown) => {
 		// esbuild has printed the errors. wrangler would quote any further output.
 		if (!(error instanceof Error && "errors" in error)) throw error;
 		process.exitCode = 1;

@@ -21,6 +21,7 @@ import { type ConfiguredBackend, readBackends } from "./backends.ts";
 import { CorsSchema } from "./cors.ts";
 import type { Env } from "./headers.ts";
 import { jsonMistakeAt } from "./json-position.ts";
+import { refuseLeftOut } from "./left-out.ts";
 import { LimitsSchema } from "./limits.ts";
 import { readModels } from "./models.ts";
 import { hasBudget, pricing } from "./prices.ts";
@@ -103,6 +104,7 @@ export function configure(variables: object): Config {
 	const models = readModels(readEntries("MODELS", env, problems), product, problems);
 	const defaultBackend = readDefaultBackend(env.DEFAULT_BACKEND, context);
 	const aliasEntries = readEntries("ALIASES", env, problems);
+	refuseLeftOut(routes, defaultBackend, problems);
 	problems.throwIfAny();
 
 	const known = product.with(servedThirdParties(routes)).with(models);

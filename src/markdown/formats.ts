@@ -4,6 +4,8 @@
  * this gateway has neither.
  */
 
+import { isLeftOut } from "../core/left-out.ts";
+
 export type Format = "html" | "csv" | "xml";
 
 interface KnownFormat {
@@ -49,7 +51,7 @@ export interface SupportedFormat {
 }
 
 export const SUPPORTED: readonly SupportedFormat[] = Object.entries(KNOWN)
-	.filter(([, { format }]) => format)
+	.filter(([, { format }]) => format && !isLeftOut("markdown"))
 	.map(([extension, { mimeType }]) => ({ extension, mimeType }));
 
 export interface Detected {
@@ -74,7 +76,7 @@ export function detect(name: string, sentType: string): Detected {
 	const mimeType = known?.mimeType ?? (type || "application/octet-stream");
 	return {
 		mimeType,
-		format: known?.format,
+		format: isLeftOut("markdown") ? undefined : known?.format,
 		label: extension ? `${extension} (${mimeType})` : mimeType,
 	};
 }

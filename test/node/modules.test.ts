@@ -1,5 +1,5 @@
 /** The Worker in its modules, under plain workerd: what a chat needs of them, and the first use of the others. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -9,6 +9,7 @@ import { freePort } from "../../bench/contenders.ts";
 import { loadedAtStart } from "../../bench/modules.ts";
 import { modulesIn } from "../../miniflare/modules.ts";
 import { runtimeSettings } from "../../scripts/settings.ts";
+import { bundleWorker } from "../../scripts/worker.ts";
 import { type Served, serve, type WorkerSpec } from "../../scripts/workerd.ts";
 
 const BUILT = "dist/worker";
@@ -28,6 +29,7 @@ const engine = createServer((request, response) => {
 
 const folder = mkdtempSync(join(tmpdir(), "ganglion-modules-"));
 let served: Served | undefined;
+let output = "";
 beforeAll(() => new Promise<void>((done) => engine.listen(0, "127.0.0.1", done)));
 afterEach(async () => {
 	await served?.stop();
@@ -39,19 +41,23 @@ afterAll(() => {
 	rmSync(folder, { recursive: true, force: true });
 });
 
-async function start(modules: WorkerSpec["modules"]): Promise<string> {
+async function start(modules: WorkerSpec["modules"], defaultBackend = "simulator"): Promise<string> {
 	const url = `http://127.0.0.1:${(engine.address() as AddressInfo).port}`;
 	const spec: WorkerSpec = {
 		name: "ganglion",
 		modules,
 		vars: {
 			ALLOW_ANONYMOUS: "true",
-			DEFAULT_BACKEND: "simulator",
+			DEFAULT_BACKEND: defaultBackend,
 			BACKENDS: { engine: { kind: "openai", url } },
 			ROUTES: { [ENGINE_CHAT]: [{ backend: "engine" }] },
 		},
 		...runtimeSettings(),
+		onOutput(...streams) {
+			for (const stream of streams) stream.on("data", (bytes) => (output += bytes));
+		},
 	};
+	output = "";
 	served = await serve(spec, await freePort(), mkdtempSync(join(folder, "run-")));
 	return `${served.url}/client/v4/accounts/local/ai`;
 }
@@ -115,3 +121,38 @@ describe("what is loaded with its first use", () => {
 		expect(await speak(ai)).toBe("ID3");
 	});
 });
+
+describe("a build without the simulator and Markdown", () => {
+	const built = join("dist", `.test-${process.pid}`);
+	beforeAll(() => bundleWorker(built, { without: ["simulator", "markdown"] }));
+	afterAll(() => rmSync(built, { recursive: true, force: true }));
+
+	it("is smaller, and answers chats from engines", async () => {
+		const ai = await start(modulesIn(built), "engine");
+		const response = await post(`${ai}/v1/chat/completions`, { model: ENGINE_CHAT, messages });
+		expect(await response.json()).toMatchObject({ choices: completion.choices });
+		expect(sizeOf(built)).toBeLessThan(0.7 * sizeOf(BUILT));
+	});
+
+	it("supports no file format, and reports it for each file", async () => {
+		const ai = await start(modulesIn(built), "engine");
+		const supported = await fetch(`${ai}/tomarkdown/supported`);
+		expect(await supported.json()).toMatchObject({ result: [] });
+		const form = new FormData();
+		form.append("files", new Blob([HTML], { type: "text/html" }), "a.html");
+		const response = await fetch(`${ai}/tomarkdown`, { method: "POST", body: form });
+		expect(await response.json()).toMatchObject({
+			result: [{ format: "error", error: "Unsupported file format: .html (text/html)" }],
+		});
+	});
+
+	it("does not start with a configuration that names the simulator", async () => {
+		await start(modulesIn(built));
+		await expect
+			.poll(() => output)
+			.toContain('DEFAULT_BACKEND: this build has no backends of kind "simulator"');
+	});
+});
+
+const sizeOf = (built: string): number =>
+	modulesIn(built).reduce((sum, { file }) => sum + statSync(file).size, 0);
