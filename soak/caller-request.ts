@@ -5,7 +5,9 @@ import type { Api, Planned } from "./plan.ts";
 export interface CallerRequest {
 	/** Path after the account's `…/ai`. */
 	path: string;
-	body: Record<string, unknown>;
+	body: object;
+	/** In addition to those of every request. */
+	headers?: Record<string, string>;
 	/** Id of the model. */
 	model: string;
 	prompt: string;

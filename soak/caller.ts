@@ -1,5 +1,5 @@
 /** A caller that follows the plan, and records what it receives. */
-import { type Agent, type IncomingMessage, request } from "node:http";
+import { type Agent, type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
 import type { CallerRequest } from "./caller-request.ts";
 import { type Planned, tokensIn } from "./plan.ts";
 import type { Steps } from "./steps.ts";
@@ -18,6 +18,8 @@ export interface CallerRecord {
 	/** `cf-ai-neurons` */
 	neurons?: string;
 	attempts?: string;
+	/** Of the response. */
+	headers?: IncomingHttpHeaders;
 	/** Tokens in the order of their arrival. */
 	tokens: number[];
 	/** The stream ended with an error frame. */
@@ -42,8 +44,8 @@ export interface CallerWorld {
 }
 
 export function send(
-	planned: Planned,
-	callerRequest: CallerRequest,
+	planned: Pick<Planned, "index" | "leaving" | "stream" | "tokensPerEvent">,
+	callerRequest: Pick<CallerRequest, "path" | "body" | "headers">,
 	world: CallerWorld,
 ): Promise<CallerRecord> {
 	const { index, leaving, stream } = planned;
@@ -79,6 +81,7 @@ export function send(
 		};
 		const read = (response: IncomingMessage) => {
 			received.status = response.statusCode ?? 0;
+			received.headers = response.headers;
 			const {
 				"cf-ai-req-id": id,
 				"cf-ai-neurons": neurons,
@@ -111,6 +114,7 @@ export function send(
 				// A connection that will be reset must not be shared with another request.
 				agent: leaving.when === "after" ? false : agent,
 				headers: {
+					...callerRequest.headers,
 					authorization,
 					"content-type": "application/json",
 					"content-length": Buffer.byteLength(body),

@@ -191,7 +191,7 @@ function withFinalRequests(plan: readonly Planned[], requests: number): Planned[
 	return [...plan, ...last];
 }
 
-async function killAt(
+export async function killAt(
 	gateway: Gateway,
 	share: () => number,
 	kills: number,
@@ -207,7 +207,7 @@ async function killAt(
 }
 
 /** Waits until the account has no open request and no lease, or all must have expired. */
-async function settled(gateway: Gateway, account: string, holdMs: number): Promise<void> {
+export async function settled(gateway: Gateway, account: string, holdMs: number): Promise<void> {
 	const until = performance.now() + 2 * holdMs + LEASE_CHARGED_MS;
 	while (performance.now() < until) {
 		const limitStatus = await gateway.limitStatus(account).catch(() => undefined);
@@ -217,7 +217,7 @@ async function settled(gateway: Gateway, account: string, holdMs: number): Promi
 }
 
 /** The objects fail at random, so calls of the API are retried. */
-async function withRetries<T>(callerRequest: () => Promise<T>): Promise<T> {
+export async function withRetries<T>(callerRequest: () => Promise<T>): Promise<T> {
 	for (let attempt = 1; ; attempt++)
 		try {
 			return await callerRequest();

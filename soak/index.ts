@@ -8,6 +8,8 @@
 import { readOptions } from "../scripts/options.ts";
 import { stopWith } from "../scripts/settings.ts";
 import { conserve } from "./conservation.ts";
+import { gatewaySummary } from "./gateways/report.ts";
+import { conserveThroughGateways } from "./gateways/run.ts";
 import { CANCELLED_MS, leave, leavingTable } from "./leaving.ts";
 import { play, scenarioTable } from "./play.ts";
 import { progressTo } from "./progress.ts";
@@ -31,7 +33,7 @@ const values = readOptions(
   --kills N       kills of the gateway during the run (5)
   --ledger MODE   exact, leased, or both (both)
   --tries N       disconnects for each API (100)
-  --only NAME     conservation, leaving, scenarios, or one scenario: ${SCENARIOS.map(({ name }) => name).join(", ")}`,
+  --only NAME     conservation, gateways, leaving, scenarios, or one scenario: ${SCENARIOS.map(({ name }) => name).join(", ")}`,
 );
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
 console.log(`seed ${seed}`);
@@ -41,7 +43,7 @@ const progress = progressTo(process.stderr);
 
 const { only } = values;
 const scenario = SCENARIOS.find(({ name }) => name === only)?.name;
-if (only !== undefined && !scenario && !["conservation", "leaving", "scenarios"].includes(only))
+if (only !== undefined && !scenario && !["conservation", "gateways", "leaving", "scenarios"].includes(only))
 	stopWith(`--only: found "${only}"`);
 
 if (!["exact", "leased", "both"].includes(values.ledger)) stopWith(`--ledger: found "${values.ledger}"`);
@@ -61,6 +63,18 @@ for (const ledger of only === undefined || only === "conservation" ? ledgers : [
 		console.log(`\n${violationDetails(run)}`);
 		process.exitCode = 1;
 	}
+}
+if (only === undefined || only === "gateways") {
+	const run = await conserveThroughGateways({
+		seed,
+		requests: Number(values.requests),
+		kills: Number(values.kills),
+		callers: Number(values.callers),
+		holdMs: HOLD_MS,
+		progress,
+	});
+	console.log(`\ngateways\n${gatewaySummary(run)}`);
+	if (run.verdict.violations.length > 0) process.exitCode = 1;
 }
 if (only === undefined || only === "leaving") {
 	const tries = Number(values.tries);
