@@ -18,7 +18,11 @@ export interface GatewayUsage {
 export interface GatewayFacts {
 	/** The slug of the provider that answered. */
 	provider?: string;
-	model?: string;
+	model?: string | undefined;
+	/** The task of the model. */
+	modelType?: string | undefined;
+	/** The provider's key is the account's or the caller's. */
+	byok?: boolean;
 	/** The dynamic route that the request names. */
 	route?: string;
 	/** The path below the provider's address. */
@@ -46,6 +50,17 @@ export interface GatewayEnd extends GatewayFacts {
 
 export type GatewayObserver = (exchange: GatewayExchange, end: GatewayEnd) => void;
 
+/** How a request arrived. The product names the first three. */
+export interface RequestSource {
+	type: "Universal" | "Workers AI Binding" | "WebSockets" | "Provider" | "REST";
+	userAgent?: string | undefined;
+}
+
+export const sourceOf = (type: RequestSource["type"], headers: Headers): RequestSource => ({
+	type,
+	userAgent: headers.get("user-agent") ?? undefined,
+});
+
 export interface GatewayExchangeInit {
 	/** UUIDv7: `cf-aig-request-id` and `cf-aig-log-id`. */
 	id: string;
@@ -53,6 +68,7 @@ export interface GatewayExchangeInit {
 	gateway: string;
 	/** Of the request. A step may have others. */
 	options: GatewayOptions;
+	source: RequestSource;
 }
 
 export class GatewayExchange {
@@ -60,6 +76,7 @@ export class GatewayExchange {
 	readonly account: string;
 	readonly gateway: string;
 	readonly options: GatewayOptions;
+	readonly source: RequestSource;
 	/** Epoch milliseconds. */
 	readonly startedAt: number;
 	readonly #now: () => number;
@@ -69,13 +86,14 @@ export class GatewayExchange {
 	readonly #pending: Promise<unknown>[] = [];
 
 	constructor(
-		{ id, account, gateway, options }: GatewayExchangeInit,
+		{ id, account, gateway, options, source }: GatewayExchangeInit,
 		{ now, observers }: { now(): number; observers: readonly GatewayObserver[] },
 	) {
 		this.id = id;
 		this.account = account;
 		this.gateway = gateway;
 		this.options = options;
+		this.source = source;
 		this.startedAt = now();
 		this.#now = now;
 		this.#observers = [...observers];

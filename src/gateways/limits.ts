@@ -25,7 +25,7 @@ export function limitMiddleware({ gatewayLimits }: { gatewayLimits: GatewayLimit
 		const limits = [...(isCounted ? [] : rateLimits(settings)), ...spendLimits(settings, step)];
 		if (limits.length > 0) {
 			const windows = limits.map(({ window }) => window);
-			const full = await gatewayLimits.take({ account, gateway: settings.id }, windows).catch(unavailable);
+			const full = await gatewayLimits.take({ account, gateway: settings.id }, windows);
 			const limit = full === undefined ? undefined : limits[full];
 			if (limit) throw limit.failure();
 			isCounted = true;
@@ -43,10 +43,6 @@ export const spendObserver =
 		const cost = costOf({ usage, cached, customCost: options.customCost });
 		gatewayLimits.spend({ account, gateway }, windows, cost ?? 0);
 	};
-
-const unavailable = (cause: unknown): never => {
-	throw new AiError("ledgerUnavailable", undefined, { cause });
-};
 
 function rateLimits({
 	rate_limiting_interval,

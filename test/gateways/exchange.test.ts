@@ -1,7 +1,13 @@
 import { expect, it } from "vitest";
-import { type GatewayEnd, GatewayExchange } from "../../src/gateways/exchange.ts";
+import { type GatewayEnd, GatewayExchange, type GatewayExchangeInit } from "../../src/gateways/exchange.ts";
 
-const INIT = { id: "log-1", account: "acme", gateway: "default", options: {} };
+const INIT: GatewayExchangeInit = {
+	id: "log-1",
+	account: "acme",
+	gateway: "default",
+	options: {},
+	source: { type: "Universal" },
+};
 
 it("reports the facts of a request once, at its end", () => {
 	const ends: GatewayEnd[] = [];

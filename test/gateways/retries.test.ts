@@ -53,7 +53,7 @@ type Answer = (signal: AbortSignal) => Promise<Response> | Response;
 
 function request(answers: Answer[], options: GatewayOptions = {}, extra: Partial<GatewayRequest> = {}) {
 	const exchange = new GatewayExchange(
-		{ id: "id", account: "a", gateway: "g", options },
+		{ id: "id", account: "a", gateway: "g", options, source: { type: "Universal" } },
 		{ now: () => 0, observers: [] },
 	);
 	const signals: AbortSignal[] = [];

@@ -1,5 +1,6 @@
 import type { LimitedWindow } from "../durable/gateway.ts";
 import type { Window } from "../durable/windows.ts";
+import { called } from "./called.ts";
 
 interface LimitCalls {
 	take(windows: readonly LimitedWindow[], now: number): Promise<number | undefined>;
@@ -27,9 +28,9 @@ export class GatewayLimits {
 		this.#services = services;
 	}
 
-	/** Counts a request, unless a window is full. Returns the index of that window. Throws if the object cannot be called. */
+	/** Counts a request, unless a window is full. Returns the index of that window. Throws 7009 if the object cannot be called. */
 	take(gateway: GatewayName, windows: readonly LimitedWindow[]): Promise<number | undefined> {
-		return this.#object(gateway).take(windows, this.#services.now());
+		return called(() => this.#object(gateway).take(windows, this.#services.now()));
 	}
 
 	/** Adds the cost of a request, in US dollars, in the background. */

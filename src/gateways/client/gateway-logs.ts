@@ -7,6 +7,7 @@ import type { LogRetention } from "../durable/gateway.ts";
 import type { LogPage, LogPageQuery, LogPatch } from "../durable/log-table.ts";
 import type { Log, LogPayloads, LogRow } from "../logs/log-row.ts";
 import type { LogQuery } from "../logs/query.ts";
+import { called } from "./called.ts";
 
 const MAX_BATCH_ROWS = 100;
 /** Characters of the payloads in a call. A call of an object may have 32 MiB. */
@@ -68,9 +69,16 @@ export class GatewayLogs {
 		if (outbox.loop.state === undefined) outbox.loop.start(0);
 	}
 
-	/** The object of a gateway, for reads and changes. */
+	/** The object of a gateway, for reads and changes. They throw 7009 if it cannot be called. */
 	of(account: string, gateway: string): Omit<LogCalls, "append"> {
-		return this.#services.object(`${account}/${gateway}`);
+		const object = (): LogCalls => this.#services.object(`${account}/${gateway}`);
+		return {
+			log: (id) => called(() => object().log(id)),
+			logs: (query) => called(() => object().logs(query)),
+			patchLog: (id, patch) => called(() => object().patchLog(id, patch)),
+			deleteLogs: (query) => called(() => object().deleteLogs(query)),
+			clear: () => called(() => object().clear()),
+		};
 	}
 
 	#open(name: string, retention: LogRetention): Outbox {

@@ -5,6 +5,7 @@
 import { FreshCache } from "../../core/fresh-cache.ts";
 import type { GatewayPage, GatewayRegistry, RegistryResult } from "../durable/registry.ts";
 import { DEFAULT_SETTINGS, GatewayId, type GatewaySettings, type GatewayUpdate } from "../settings.ts";
+import { called } from "./called.ts";
 import { FRESH_MS } from "./fresh-ms.ts";
 
 /** Calls of the account's `GatewayRegistry` object. */
@@ -34,25 +35,29 @@ export class Gateways {
 		this.#cached = new FreshCache({ now: services.now, freshMs: FRESH_MS });
 	}
 
-	/** `undefined`: the account has no such gateway. Throws if the object cannot be called. */
+	/** `undefined`: the account has no such gateway. Throws 7009 if the object cannot be called. */
 	async find(account: string, id: string): Promise<GatewaySettings | undefined> {
 		if (!GatewayId.safeParse(id).success) return undefined;
 		const { open, registry } = this.#services;
 		return this.#cached.read(
 			`${account}/${id}`,
-			async () => (await registry(account).get(id)) ?? (open ? openSettings(id) : undefined),
+			async () => (await called(() => registry(account).get(id))) ?? (open ? openSettings(id) : undefined),
 		);
 	}
 
 	/** The object of the account's gateways, for reads that must be fresh. */
-	registry(account: string): RegistryCalls {
-		return this.#services.registry(account);
+	registry(account: string): Pick<RegistryCalls, "get" | "list"> {
+		const { registry } = this.#services;
+		return {
+			get: (id) => called(() => registry(account).get(id)),
+			list: (query) => called(() => registry(account).list(query)),
+		};
 	}
 
 	/** Changes a gateway. The next request in this isolate reads the new settings. */
 	async change<T>(account: string, id: string, call: (registry: RegistryCalls) => Promise<T>): Promise<T> {
 		try {
-			return await call(this.#services.registry(account));
+			return await called(() => call(this.#services.registry(account)));
 		} finally {
 			this.#cached.delete(`${account}/${id}`);
 		}

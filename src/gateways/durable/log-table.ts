@@ -36,6 +36,9 @@ const COLUMNS: Readonly<Record<keyof LogRow, string>> = {
 	response_size: "INTEGER",
 	user_agent: "TEXT",
 	dlp_action: "TEXT",
+	dlp: "TEXT",
+	guardrails: "TEXT",
+	byok: "INTEGER",
 	authentication: "INTEGER NOT NULL",
 	wholesale: "INTEGER NOT NULL",
 	compatibility_mode: "INTEGER NOT NULL",
@@ -98,6 +101,19 @@ export class LogTable {
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
 		for (const statement of TABLES) sql.exec(statement);
+		this.#addColumns();
+	}
+
+	/** A table of an earlier version lacks some columns. */
+	#addColumns(): void {
+		const existing = new Set(
+			this.#sql
+				.exec<{ name: string }>("SELECT name FROM pragma_table_info('logs')")
+				.toArray()
+				.map(({ name }) => name),
+		);
+		for (const name of NAMES)
+			if (!existing.has(name)) this.#sql.exec(`ALTER TABLE logs ADD COLUMN ${name} ${COLUMNS[name]}`);
 	}
 
 	get count(): number {

@@ -11,6 +11,7 @@ import { type LoggedBody, requestBody } from "./payload.ts";
 /** Characters of JSON. Larger metadata is not logged. */
 const MAX_METADATA = 64 * 1024;
 const MAX_PATH = 2_048;
+const MAX_USER_AGENT = 512;
 
 export const logObserver =
 	(logs: Pick<GatewayLogs, "record">): EndObserver =>
@@ -40,11 +41,11 @@ function rowOf(
 		event_id: eventId === exchange.id ? null : eventId,
 		provider: end.provider ?? step?.provider ?? "",
 		model: end.model ?? step?.model ?? "",
-		model_type: null,
+		model_type: end.modelType ?? null,
 		path: (end.path ?? "").slice(0, MAX_PATH),
 		duration: end.durationMs,
 		first_byte: end.firstByteMs ?? null,
-		request_type: null,
+		request_type: exchange.source.type,
 		request_content_type: step?.body.contentType ?? null,
 		response_content_type: responseType,
 		status_code: status,
@@ -58,8 +59,11 @@ function rowOf(
 		metadata: metadataOf(options),
 		request_size: sent?.size ?? null,
 		response_size: response?.size ?? null,
-		user_agent: null,
+		user_agent: exchange.source.userAgent?.slice(0, MAX_USER_AGENT) ?? null,
 		dlp_action: end.dlp?.action ?? null,
+		dlp: end.dlp ? JSON.stringify(end.dlp) : null,
+		guardrails: end.guardrails ? JSON.stringify(end.guardrails) : null,
+		byok: end.byok ? 1 : 0,
 		authentication: settings.authentication ? 1 : 0,
 		wholesale: 0,
 		compatibility_mode: step?.provider === "compat" ? 1 : 0,

@@ -34,6 +34,12 @@ export interface LogRow {
 	response_size: number | null;
 	user_agent: string | null;
 	dlp_action: string | null;
+	/** JSON of the report of data-loss prevention. */
+	dlp: string | null;
+	/** JSON of the evaluations of prompt and answer. */
+	guardrails: string | null;
+	/** The provider's key is the account's or the caller's. */
+	byok: 0 | 1 | null;
 	/** The gateway requires a credential. */
 	authentication: 0 | 1;
 	/** Billed with credits of the product. */

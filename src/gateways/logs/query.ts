@@ -28,6 +28,7 @@ const FLAGS = {
 	cached: "cached",
 	authentication: "authentication",
 	wholesale: "wholesale",
+	byok: "coalesce(byok, 0)",
 	compatibilityMode: "compatibility_mode",
 } as const;
 const METADATA = { "metadata.key": "key", "metadata.value": "value" } as const;

@@ -11,6 +11,7 @@ import { isRecord } from "../../core/json.ts";
 import type { Dialect } from "../../dialects/dialect.ts";
 import { liveDialect, nativeDialect } from "../../dialects/index.ts";
 import { validate } from "../../dialects/validation/validation.ts";
+import { sourceOf } from "../../gateways/exchange.ts";
 import { optionsInBinding } from "../../gateways/options.ts";
 import { DEFAULT_GATEWAY } from "../../gateways/settings.ts";
 import { verifyCaller } from "../../http/authenticate.ts";
@@ -154,6 +155,7 @@ async function infer(
 		{
 			request,
 			endpoint: `run/${model}`,
+			source: sourceOf("Workers AI Binding", headers),
 			format: "binding",
 			respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
 			failure: gateway === undefined ? wireFailure : gatewayRunFailure,

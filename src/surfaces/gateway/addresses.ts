@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
+import { sourceOf } from "../../gateways/exchange.ts";
 import { optionsInHeaders } from "../../gateways/options.ts";
 import { ACCOUNT_ID } from "../../http/authenticate.ts";
 import { readJson, readRawInputs } from "../../http/body.ts";
@@ -23,7 +24,7 @@ import { isUpgrade } from "../../http/socket.ts";
 import type { Caller, Inputs } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { V1 } from "../bases.ts";
-import { runSteps } from "./gateway.ts";
+import { runSteps, type StepsContext } from "./gateway.ts";
 import { gatewayFailure, gatewayPlaneFailure } from "./gateway-failure.ts";
 import { EVENTS, resumeStream } from "./resume.ts";
 import { readSteps, type Step, Steps } from "./step.ts";
@@ -111,9 +112,11 @@ function providerAddresses(
 		credentials,
 		unauthenticated,
 		handler: (c, call) =>
-			answerSteps(requireOwnAccount(c, call), call, async () => [
-				await stepOf(c, call, [...(V1.credentials ?? []), ...credentials]),
-			]),
+			answerSteps(requireOwnAccount(c, call), call, {
+				source: sourceOf("Provider", c.req.raw.headers),
+				address: { provider: pathParameter(c, "provider"), path: pathParameter(c, "endpoint") },
+				read: async () => [await stepOf(c, call, [...(V1.credentials ?? []), ...credentials])],
+			}),
 	};
 	return [
 		{
@@ -186,20 +189,26 @@ function requireOwnAccount(c: Context, { caller }: Call): Context {
 function openSocket(c: Context, { caller, services }: Call): Response {
 	if (!isUpgrade(c.req.raw)) throw methodNotAllowed(c);
 	const gateway = pathParameter(c, "gateway");
-	const options = optionsInHeaders(c.req.raw.headers);
-	return universalSocket(c.req.raw, { caller, gateway, options, services });
+	const { headers } = c.req.raw;
+	const options = optionsInHeaders(headers);
+	const source = sourceOf("WebSockets", headers);
+	return universalSocket(c.req.raw, { caller, gateway, options, source, services });
 }
 
 export function runUniversal(c: Context, call: Call): Promise<Response> {
-	return answerSteps(c, call, async () => readSteps(await readJson(c.req.raw, call.services.limits)));
+	return answerSteps(c, call, {
+		source: sourceOf("Universal", c.req.raw.headers),
+		read: async () => readSteps(await readJson(c.req.raw, call.services.limits)),
+	});
 }
 
 const answerSteps = (
 	c: Context,
 	{ caller, services }: Call,
-	read: () => Promise<Step[]>,
+	{ read, ...request }: Pick<StepsContext, "source" | "address"> & { read: () => Promise<Step[]> },
 ): Promise<Response> =>
 	runSteps(read, {
+		...request,
 		caller,
 		gateway: c.req.param("gateway") ?? "",
 		options: optionsInHeaders(c.req.raw.headers),

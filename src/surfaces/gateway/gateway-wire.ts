@@ -143,7 +143,7 @@ interface GatewayRunOptions {
 
 /** The object that `gateway(id)` returns over RPC. */
 export class AiGateway extends RpcTarget {
-	readonly #context: Omit<StepsContext, "signal" | "options">;
+	readonly #context: Omit<StepsContext, "signal" | "options" | "source">;
 
 	constructor(gateway: string, caller: Caller, services: Services) {
 		super();
@@ -157,6 +157,7 @@ export class AiGateway extends RpcTarget {
 		return runSteps(() => readSteps(boundDepth(data, jsonDepth)), {
 			...this.#context,
 			signal,
+			source: { type: "Universal" },
 			options: mergedOptions(optionsInHeaders(headersOf(extraHeaders)), optionsInBinding(gateway)),
 		});
 	}

@@ -10,7 +10,7 @@ import { AiError, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import type { Dialect } from "../../dialects/dialect.ts";
 import { nativeDialect } from "../../dialects/index.ts";
-import type { GatewayExchange } from "../../gateways/exchange.ts";
+import type { GatewayExchange, RequestSource } from "../../gateways/exchange.ts";
 import { type GatewayOptions, mergedOptions } from "../../gateways/options.ts";
 import type { GatewayStep, StepPlan } from "../../gateways/request.ts";
 import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
@@ -40,18 +40,26 @@ export interface StepsContext {
 	gateway: string;
 	/** Of the request. The options of a step have precedence. */
 	options: GatewayOptions;
+	source: RequestSource;
+	/** What the address names, for the log of a request that cannot be read. */
+	address?: { provider: string; path: string };
 	signal: AbortSignal;
 	services: Services;
 }
 
-/** Never throws. When all steps fail, the response is the failure of the last one. */
+/**
+ * Never throws. When all steps fail, the response is the failure of the last one. `read` runs when the gateway is known, so that a body that
+ * cannot be read has a log.
+ */
 export async function runSteps(
 	read: () => Step[] | Promise<Step[]>,
 	context: StepsContext,
 ): Promise<Response> {
 	try {
-		const steps = await read();
-		const plan = (gateway: PlanContext) => stepPlan(steps, context, gateway);
+		const plan = async function* (gateway: PlanContext): StepPlan {
+			gateway.exchange.report(context.address ?? {});
+			yield* stepPlan(await read(), context, gateway);
+		};
 		return await runInGateway({ ...context, plan, failure: gatewayFailure }, context.services);
 	} catch (error) {
 		return gatewayFailure(toAiError(error));
@@ -120,9 +128,14 @@ interface StepContext extends Omit<TargetContext, "isModelRoute"> {
 
 function gatewayStep(step: Step, context: StepContext): GatewayStep {
 	const target = attempt(() => targetOf(step, { ...context, isModelRoute: isModelRoute(step) }));
+	const isModel = !(target instanceof AiError) && target.kind === "model";
+	const modelId = isModel
+		? attempt(() => geminiMethod(step)?.model ?? routeOf(step).model)
+		: modelOf(step.inputs);
 	return {
 		provider: step.provider,
 		endpoint: step.endpoint,
+		modelId: modelId instanceof AiError ? undefined : modelId,
 		body: stepBody(step.inputs),
 		// Provider and endpoint decide the rest of the format.
 		format: `gateway ${step.sent.method}`,
@@ -132,10 +145,7 @@ function gatewayStep(step: Step, context: StepContext): GatewayStep {
 		async call(signal, exchange) {
 			const id = context.services.uuid();
 			if (target instanceof AiError) return failureOf(step, target, id);
-			if (target.kind === "provider") {
-				exchange.report({ model: modelOf(step.inputs) });
-				return callProvider(target.target, { ...context, signal });
-			}
+			if (target.kind === "provider") return callProvider(target.target, { ...context, signal });
 			return runStep(step, { ...context, id, services: target.services, signal }, exchange);
 		},
 	};
@@ -175,7 +185,6 @@ async function runStep(
 				services,
 			);
 		const { model, dialect, inputs, wrap, run: runRoute = run } = routeOf(step);
-		exchange.report({ model });
 		const { fields } = inputs;
 		const sources = { id, caller, model, dialect, inputs, signal, headers, fields, observers };
 		return replyResponse(await runRoute(inferenceRequest(sources), services), id, wrap);

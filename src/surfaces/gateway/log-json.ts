@@ -23,7 +23,8 @@ export const patchOf = ({ feedback, score, metadata }: z.output<typeof LogPatchB
 
 /** Without the bodies and their sizes. */
 export function logListJson(row: LogRow): object {
-	const { first_byte, event_id, compatibility_mode, request_size, response_size, metadata, ...fields } = row;
+	const { first_byte, event_id, compatibility_mode, request_size, response_size, ...others } = row;
+	const { metadata, dlp, guardrails, ...fields } = others;
 	const { tokens_in, tokens_out } = row;
 	return {
 		...present(fields),
@@ -35,12 +36,19 @@ export function logListJson(row: LogRow): object {
 		custom_cost: row.custom_cost === 1,
 		authentication: row.authentication === 1,
 		wholesale: row.wholesale === 1,
+		byok: row.byok === 1,
 		compatibilityMode: compatibility_mode === 1,
 		event_id: event_id ?? row.id,
-		...present({ metadata: metadata === null ? undefined : parseJson(metadata) }),
+		...present({
+			metadata: jsonOf(metadata),
+			dlp: jsonOf(dlp),
+			guardrails: jsonOf(guardrails),
+		}),
 		...(first_byte !== null && { timings: { latency: first_byte } }),
 	};
 }
+
+const jsonOf = (text: string | null): unknown => (text === null ? undefined : parseJson(text));
 
 export const logJson = ({ row, request, response }: LogPayloads & { row: LogRow }): object => ({
 	...logListJson(row),

@@ -6,6 +6,7 @@
 import { type AiError, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import type { ProviderAccess } from "../../gateways/durable/provider-access.ts";
+import type { RequestSource } from "../../gateways/exchange.ts";
 import { type GatewayOptions, mergedOptions } from "../../gateways/options.ts";
 import type { GatewayStep, StepBody, StepPlan } from "../../gateways/request.ts";
 import { DEFAULT_GATEWAY } from "../../gateways/settings.ts";
@@ -43,6 +44,7 @@ export interface ModelCall {
 	run?: typeof run | undefined;
 	/** The path of the route below the provider's address, for the log. */
 	endpoint: string;
+	source: RequestSource;
 	/** The name of the surface's format. */
 	format: string;
 	respond(reply: Reply, requestId: string): Response;
@@ -63,6 +65,7 @@ export async function runModel(
 			caller: request.caller,
 			gateway: gateway.id,
 			options: gateway.options,
+			source: call.source,
 			plan,
 			signal: request.signal,
 			failure: (error) => call.failure(error, request.id),
@@ -130,7 +133,6 @@ function modelStep(
 		async call(signal, exchange) {
 			// The account accepts each id once.
 			const id = attempts++ === 0 ? request.id : services.uuid();
-			exchange.report({ model });
 			const observers = [...(request.observers ?? []), usageObserver(exchange)];
 			try {
 				return call.respond(await (call.run ?? run)({ ...request, id, signal, observers }, services), id);

@@ -6,7 +6,7 @@ import { AiError, toAiError } from "../../core/errors.ts";
 import { AnswerEnd, type EndObserver } from "../../gateways/answer-end.ts";
 import { cacheMiddleware } from "../../gateways/cache/middleware.ts";
 import { DLP_HEADER, dlpMiddleware } from "../../gateways/dlp/middleware.ts";
-import type { GatewayExchange } from "../../gateways/exchange.ts";
+import type { GatewayExchange, GatewayFacts, RequestSource } from "../../gateways/exchange.ts";
 import { guardrailMiddleware } from "../../gateways/guardrails/middleware.ts";
 import { limitMiddleware, spendObserver } from "../../gateways/limits.ts";
 import { logIdOf } from "../../gateways/log-id.ts";
@@ -25,6 +25,7 @@ export interface GatewayCall {
 	caller: Caller;
 	gateway: string;
 	options: GatewayOptions;
+	source: RequestSource;
 	plan(gateway: PlanContext): StepPlan;
 	/** Fires when the caller disconnects. */
 	signal: AbortSignal;
@@ -61,7 +62,7 @@ const endObservers = (services: Services): readonly EndObserver[] => [
  * gateway.
  */
 export async function runInGateway(
-	{ caller, gateway, options, plan, signal, failure }: GatewayCall,
+	{ caller, gateway, options, source, plan, signal, failure }: GatewayCall,
 	services: Services,
 ): Promise<Response> {
 	// The cache and the limits answer without the pipeline, which verifies the callers of lazy routes.
@@ -71,7 +72,7 @@ export async function runInGateway(
 	if (!settings) throw new AiError("noSuchGateway");
 	const id = logIdOf(services.now(), services.uuid());
 	const answerEnd = new AnswerEnd(
-		{ id, account, gateway, options, settings, signal },
+		{ id, account, gateway, options, source, settings, signal },
 		{ now: services.now, waitUntil: services.waitUntil, observers: endObservers(services) },
 	);
 	const { exchange } = answerEnd;
@@ -83,7 +84,7 @@ export async function runInGateway(
 		for (let next = await steps.next(); !next.done; next = await steps.next(response)) {
 			const { step, index, hasFallback = false } = next.value;
 			last = step;
-			exchange.report({ provider: step.provider, path: step.endpoint, step: index });
+			exchange.report({ ...factsOf(step, services), step: index });
 			const request = { account, settings, step, index, hasFallback, exchange, signal };
 			response = await answer(request).catch((thrown: unknown) => failure(toAiError(thrown)));
 			if (signal.aborted) break;
@@ -95,6 +96,17 @@ export async function runInGateway(
 	const answered = withHeaders(answerEnd.answered(response, last), exchange, last);
 	if (answerEnd.isLogged) answered.headers.set("cf-aig-log-id", id);
 	return answered;
+}
+
+function factsOf(step: GatewayStep, { catalog }: Pick<Services, "catalog">): GatewayFacts {
+	const model = step.modelId ?? step.model;
+	return {
+		provider: step.provider,
+		path: step.endpoint,
+		byok: step.providerKey !== undefined,
+		model,
+		modelType: model === undefined ? undefined : catalog.find(model)?.task,
+	};
 }
 
 function withHeaders(response: Response, exchange: GatewayExchange, step: GatewayStep | undefined): Response {

@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import { isRecord } from "../../core/json.ts";
 import { anthropicMessages } from "../../dialects/messages/messages.ts";
+import { sourceOf } from "../../gateways/exchange.ts";
 import { optionsInHeaders } from "../../gateways/options.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { type FailureFormat, openAiFailure } from "../../http/failure-formats.ts";
@@ -48,6 +49,7 @@ export async function infer(
 			request,
 			run: route.run,
 			endpoint: c.req.path.slice(c.req.path.indexOf("v1/")),
+			source: sourceOf("REST", headers),
 			format: "openai",
 			respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare, { alsoId }),
 			failure: (error, requestId) => (route.failure ?? openAiFailure)(error, requestId, c.req),

@@ -12,6 +12,7 @@ import { isRecord } from "../../core/json.ts";
 import type { Dialect } from "../../dialects/dialect.ts";
 import { liveDialect, nativeDialect } from "../../dialects/index.ts";
 import { validate } from "../../dialects/validation/validation.ts";
+import { sourceOf } from "../../gateways/exchange.ts";
 import { optionsInHeaders } from "../../gateways/options.ts";
 import { readInputs, readJson } from "../../http/body.ts";
 import { AUTHORIZATION, selectedProtocol, WEBSOCKET_PROTOCOL } from "../../http/credentials.ts";
@@ -141,6 +142,7 @@ async function infer(c: Context, call: Call, inputs: RunInputs): Promise<Respons
 			{
 				request: requestOf(c, call, inputs),
 				endpoint: `run/${model}`,
+				source: sourceOf("REST", headers),
 				format: "rest",
 				respond: (reply, id) => replyResponse(reply, id, WRAPS.envelope),
 				failure: (error, id) => v4Failure(asFailure(error), id, c.req),

@@ -18,6 +18,7 @@ export const runInGatewayOf = (
 		{
 			request,
 			endpoint: `run/${request.model}`,
+			source: { type: "Workers AI Binding" },
 			format: "binding",
 			respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
 			failure: gatewayRunFailure,

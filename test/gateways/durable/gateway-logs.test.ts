@@ -1,8 +1,8 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import type { LogPageQuery } from "../../../src/gateways/durable/log-table.ts";
-import { newGateway, newLog } from "../logs/rows.ts";
+import { type LogPageQuery, LogTable } from "../../../src/gateways/durable/log-table.ts";
+import { newGateway, newLog, withTable } from "../logs/rows.ts";
 
 const KEEP = { max: 100, strategy: "DELETE_OLDEST" } as const;
 const ALL: LogPageQuery = { filters: [], orderBy: "created_at", direction: "asc", offset: 0, limit: 1_000 };
@@ -25,6 +25,16 @@ describe("the logs of a Gateway object", () => {
 		expect(await gateway.logs(ALL)).toEqual({ rows: [log.row], total: 1 });
 		await runInDurableObject(gateway, (_, { abort }) => abort("restart")).catch(() => {});
 		expect(await env.GATEWAY.getByName(name).log(log.row.id)).toEqual(expected);
+	});
+
+	it("get the columns that an earlier version of the table lacks", async () => {
+		await withTable((_, sql) => {
+			sql.exec("ALTER TABLE logs DROP COLUMN byok");
+			const log = newLog({ byok: 1 });
+			const table = new LogTable(sql);
+			table.insert([log]);
+			expect(table.get(log.row.id)).toEqual(log.row);
+		});
 	});
 
 	it("keep the newest, or the first, up to the limit", async () => {

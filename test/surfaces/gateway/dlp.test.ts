@@ -35,7 +35,9 @@ async function gateway(
 		rate_limiting_interval: 0,
 		rate_limiting_limit: 0,
 	};
-	await services.gateways.registry(account).create("main", { ...settings, dlp });
+	await services.gateways.change(account, "main", (registry) =>
+		registry.create("main", { ...settings, dlp }),
+	);
 	const run = async (query: object, headers: object = {}) => {
 		const request = new Request("https://workers-binding.ai/ai-gateway/universal/run/main", {
 			method: "POST",

@@ -64,7 +64,7 @@ function gateway({
 		engine,
 		services,
 		run: async (query: object, endpoint = LLAMA) => {
-			await services.gateways.registry(account).create("main", settings);
+			await services.gateways.change(account, "main", (registry) => registry.create("main", settings));
 			const request = new Request("https://workers-binding.ai/ai-gateway/universal/run/main", {
 				method: "POST",
 				body: JSON.stringify([{ provider: "workers-ai", endpoint, headers: {}, query }]),

@@ -3,6 +3,8 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { configure } from "../../../src/config/index.ts";
+import { Gateways, type RegistryCalls } from "../../../src/gateways/client/gateways.ts";
+import { DEFAULT_SETTINGS } from "../../../src/gateways/settings.ts";
 import { createPersistent } from "../../../src/services.ts";
 import { wireOf } from "../../../src/surfaces/binding/binding.ts";
 import { newAccount } from "../../accounts/fixtures.ts";
@@ -80,13 +82,24 @@ function gateway(reply: () => Response | Promise<Response> = () => Response.json
 }
 
 const HI = { prompt: "Hi" };
+
+const unreachable = (): never => {
+	throw new Error("the object cannot be called");
+};
+const broken: RegistryCalls = {
+	get: unreachable,
+	list: unreachable,
+	create: unreachable,
+	update: unreachable,
+	delete: unreachable,
+};
 const streamed = () => events(delta("Hel"), delta("lo"), finish(), usage(), DONE);
 
 describe("the log of a request", () => {
 	it("has its facts, tokens, cost, metadata and contents, right after the answer, in another isolate", async () => {
 		const { run, step, carry, account, read } = gateway();
 		const steps = [step(HI, { "cf-aig-metadata": { user: "u1", n: 7, paid: true } })];
-		const response = await run(steps);
+		const response = await run(steps, { "user-agent": "test/1.0" });
 		const id = response.headers.get("cf-aig-log-id") ?? "";
 		expect(id).toMatch(UUID_V7);
 		const body = await response.text();
@@ -108,6 +121,10 @@ describe("the log of a request", () => {
 			event_id: id,
 			provider: "workers-ai",
 			model: LLAMA,
+			model_type: "Text Generation",
+			request_type: "Universal",
+			user_agent: "test/1.0",
+			byok: false,
 			path: LLAMA,
 			status_code: 200,
 			success: true,
@@ -229,7 +246,64 @@ describe("the log of a request", () => {
 			hit = await run([step(HI)], headers);
 		}
 		await hit.text();
-		expect(await read(hit)).toMatchObject({ cost: 0, custom_cost: false, cached: true, tokens_in: 0 });
+		expect(await read(hit)).toMatchObject({
+			cost: 0,
+			custom_cost: false,
+			cached: true,
+			tokens_in: 0,
+			model: LLAMA,
+			model_type: "Text Generation",
+		});
+	});
+
+	it("has the evaluations of guardrails and the findings of data-loss prevention", async () => {
+		const { account, run, step, read } = gateway();
+		await env.GATEWAYS.getByName(account).create("main", {
+			...DEFAULT_SETTINGS,
+			// The engine's answer is no judgement.
+			guardrails: { prompt: { S1: "FLAG" } },
+			dlp: { enabled: true, action: "FLAG", profiles: ["email"] },
+		});
+		const response = await run([step({ prompt: "Write to a@example.com" })]);
+		await response.text();
+		expect(await read(response)).toMatchObject({
+			guardrails: [{ phase: "prompt", categories: [], unavailable: true }],
+			dlp_action: "FLAG",
+			dlp: JSON.parse(response.headers.get("cf-aig-dlp") ?? ""),
+		});
+	});
+
+	it.each([
+		["{", 5006],
+		["[]", 5006],
+	])("of a body that cannot be read (%s) is a failure", async (body, code) => {
+		const { carry, read, account } = gateway();
+		const universal = await carry("/ai-gateway/universal/run/main", { method: "POST", body });
+		expect(await universal.json()).toMatchObject({ internalCode: code });
+		expect(await read(universal)).toMatchObject({ status_code: 400, success: false, provider: "" });
+		if (body === "[]") return;
+		const init = { method: "POST", body, headers: { "content-type": "application/json" } };
+		const address = await carry(`/v1/${account}/main/openai/chat/completions`, init);
+		expect(await address.json()).toMatchObject({ internalCode: code });
+		expect(await read(address)).toMatchObject({
+			status_code: 400,
+			success: false,
+			provider: "openai",
+			path: "chat/completions",
+			request_type: "Provider",
+		});
+	});
+
+	it("is not written if the gateway's settings cannot be read, which is a failure of the gateway", async () => {
+		const { services, step } = gateway();
+		const gateways = new Gateways({ registry: () => broken, now: () => Date.now() });
+		const request = new Request(
+			"https://workers-binding.ai/ai-gateway/universal/run/main",
+			json("POST", [step(HI)]),
+		);
+		const response = await wireOf({ ...services, gateways }).fetch(request, { caller: CALLER });
+		expect(response.status).toBe(502);
+		expect(await response.json()).toMatchObject({ internalCode: 7009 });
 	});
 
 	it("is written once for each of many requests of every kind", async () => {

@@ -39,6 +39,7 @@ function gateway(headers: object = RESUMABLE) {
 	return {
 		live,
 		outcomes,
+		send,
 		settled: async () => {
 			for (let done = -1; done < background.length; ) {
 				done = background.length;
@@ -62,7 +63,7 @@ const ANSWER = [delta("Hel"), delta("lo"), finish(), usage(), DONE];
 
 describe("a resumable stream", () => {
 	it("is generated to its end when the caller leaves, charged once, and resumed byte for byte", async () => {
-		const { live, outcomes, resume, settled, start } = gateway();
+		const { live, outcomes, resume, send, settled, start } = gateway();
 		const caller = new AbortController();
 		live.send(ANSWER[0] ?? "");
 		const response = await start(caller.signal);
@@ -77,6 +78,8 @@ describe("a resumable stream", () => {
 		live.end();
 		await settled();
 		expect(outcomes).toEqual(["ok"]);
+		const log = await send(`/ai-gateway/gateways/main/logs/${response.headers.get("cf-aig-log-id")}`);
+		expect(await log.json()).toMatchObject({ result: { success: true, tokens_in: 3, tokens_out: 2 } });
 		const complete = await (await resume(run, 0)).text();
 		expect(complete.startsWith(first)).toBe(true);
 		expect(complete.endsWith("data: [DONE]\n\n")).toBe(true);

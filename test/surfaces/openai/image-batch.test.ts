@@ -115,6 +115,7 @@ describe("several images of one request", () => {
 			caller: { ...CALLER },
 			gateway: "default",
 			options: {},
+			source: { type: "Universal" },
 			signal,
 			services,
 		});
