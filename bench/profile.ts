@@ -1,7 +1,7 @@
 /**
  * Profiles the gateway's JavaScript under load: V8's samples, summed by function.
  *
- *     npm run profile -- json [--seconds 5] [--rows 40] [--stacks NAME]
+ *     npm run profile -- json [--seconds 5] [--rows 40] [--stacks NAME] [--ledger exact]
  *
  * Only the JavaScript thread is sampled: `(program)` is native code (HTTP, streams, RPC, SQLite), `(idle)` is idle time.
  * `--stacks` prints the callers of the functions of that name. The profile uses a bundle that is not minified.
@@ -52,6 +52,7 @@ const { values, positionals } = parseArgs({
 		seconds: { type: "string", default: "5" },
 		rows: { type: "string", default: "40" },
 		stacks: { type: "string" },
+		ledger: { type: "string", default: "leased" },
 	},
 });
 const [name = "json"] = positionals;
@@ -63,7 +64,8 @@ try {
 	const folder = join(field.folder, "readable");
 	await bundleWorker(folder, { minify: false });
 	const inspectorPort = await freePort();
-	const contender = await field.start("ganglion", { folder, inspectorPort });
+	const ledger = values.ledger === "exact" ? "exact" : "leased";
+	const contender = await field.start("ganglion", { folder, inspectorPort, ledger });
 	if (!contender) throw new Error("Ganglion cannot be started");
 	const loops = [{ ask: askOf(contender), connections: CONNECTIONS }];
 	await warmUp(loops, WARM_UP_ANSWERS, WARM_UP_MS);

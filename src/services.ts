@@ -9,6 +9,7 @@ import { capacityOf } from "./config/capacity.ts";
 import { type Config, ConfigError } from "./config/index.ts";
 import { keyedRouting } from "./config/provider-keys.ts";
 import { AiError } from "./core/errors.ts";
+import { LazyTimers } from "./core/lazy-timer.ts";
 import { FLEET_NAME, type Fleet } from "./fleet/fleet.ts";
 import { IsolateHealth } from "./fleet/health.ts";
 import { DeployedRoutes } from "./gateways/client/deployed-routes.ts";
@@ -202,6 +203,7 @@ export function createPersistent(
 		}),
 		background,
 		waitUntil,
+		startTimer: new LazyTimers({ keepAlive, now }).start,
 		wait,
 		...(ASSETS && { assets: (file: string) => ASSETS.fetch(`${ASSETS_ORIGIN}/${file}`) }),
 		pools: new Pools({ random: () => Math.random(), changes }),

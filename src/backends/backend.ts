@@ -6,6 +6,7 @@
  * owns the upstream's connection until it returns; the reader owns a returned stream (see `Answer`).
  */
 
+import type { StartTimer } from "../core/lazy-timer.ts";
 import type { Model } from "../models/model.ts";
 import type { Answer, StreamErrorFormatter, TaskInput, TaskName } from "../tasks/task.ts";
 import type { BackendKind } from "./kinds.ts";
@@ -59,6 +60,8 @@ export interface BackendServices {
 	uuid(): string;
 	/** Lets the work finish after the request has ended or its caller has disconnected. */
 	waitUntil(promise: Promise<unknown>): void;
+	/** Absent: native timers. */
+	startTimer?: StartTimer;
 }
 
 export interface CallContext {

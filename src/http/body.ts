@@ -1,5 +1,6 @@
 /** Reads a request's body up to a limit and parses it. Every invalid body is an error of the caller: 3006, 3007 or 5006. */
 import { AiError } from "../core/errors.ts";
+import { type StartTimer, startNativeTimer } from "../core/lazy-timer.ts";
 import { badInput } from "../dialects/invalid-input.ts";
 import { concat } from "../media/bytes.ts";
 import type { SizeLimits } from "../pipeline/limits.ts";
@@ -18,6 +19,12 @@ const MAX_BYTES_BEFORE_JSON = 4_096;
 /** Up to this size, reading and validating a body costs about as much as a call of the account's object. */
 const SMALL_BODY_BYTES = 16 * 1024;
 
+export interface BodyServices {
+	limits: SizeLimits;
+	/** Absent: native timers. */
+	startTimer?: StartTimer | undefined;
+}
+
 /** Whether the body, if any, is JSON of a known and small size. Files and forms of any size are expensive to parse. */
 export function isSmallJson(request: Request): boolean {
 	const { headers } = request;
@@ -27,17 +34,18 @@ export function isSmallJson(request: Request): boolean {
 }
 
 /** A JSON body becomes `fields`. Any other stays bytes, which the dialect interprets. */
-export const readInputs = async (request: Request, limits: SizeLimits): Promise<Inputs> =>
-	(await readRawInputs(request, limits)).inputs;
+export const readInputs = async (request: Request, services: BodyServices): Promise<Inputs> =>
+	(await readRawInputs(request, services)).inputs;
 
 /** The inputs, and the decompressed bytes of the body. */
 export async function readRawInputs(
 	request: Request,
-	limits: SizeLimits,
+	services: BodyServices,
 ): Promise<{ inputs: Inputs; bytes: Uint8Array<ArrayBuffer> }> {
 	const contentType = request.headers.get("content-type")?.trim() ?? "";
+	const { limits } = services;
 	const limit = JSON_TYPE.test(contentType) ? limits.jsonBytes : limits.uploadBytes;
-	const bytes = await readBody(request, limit, limits.bodyMs);
+	const bytes = await readBody(request, limit, services);
 	return { bytes, inputs: inputsOf(bytes, contentType, limits) };
 }
 
@@ -51,17 +59,18 @@ function inputsOf(bytes: Uint8Array<ArrayBuffer>, contentType: string, limits: S
 }
 
 /** Parses the body as JSON. Its content type is ignored. */
-export async function readJson(request: Request, limits: SizeLimits): Promise<unknown> {
-	return parseJson(await readBody(request, limits.jsonBytes, limits.bodyMs), limits);
+export async function readJson(request: Request, services: BodyServices): Promise<unknown> {
+	const { limits } = services;
+	return parseJson(await readBody(request, limits.jsonBytes, services), limits);
 }
 
-/** Throws 3007 if the body has not arrived within `milliseconds`. */
+/** Throws 3006 beyond `limit` bytes, and 3007 if the body has not arrived within `bodyMs`. */
 export async function readBody(
 	request: Request,
 	limit: number,
-	milliseconds: number,
+	services: BodyServices,
 ): Promise<Uint8Array<ArrayBuffer>> {
-	const bytes = await within(milliseconds, (signal) => readBytes(request, limit, signal));
+	const bytes = await inTime(services, (pending) => readBytes(request, limit, pending));
 	if (bytes.length > limit) throw tooLarge(limit);
 	if (bytes.length === 0) throw new AiError("incompleteRequest", "Request is missing headers or body: body");
 	return bytes;
@@ -70,7 +79,7 @@ export async function readBody(
 async function readBytes(
 	request: Request,
 	limit: number,
-	signal: AbortSignal,
+	pending: PendingRead,
 ): Promise<Uint8Array<ArrayBuffer>> {
 	const { body } = request;
 	if (!body) return new Uint8Array();
@@ -78,27 +87,36 @@ async function readBytes(
 	const stated = statedLength(request);
 	const bytes =
 		stated <= limit
-			? await readStated(body, { stated, limit, signal })
-			: await readStream(body, { limit, signal });
+			? await readStated(body, { stated, limit, pending })
+			: await readStream(body, { limit, pending });
 	return encoding === undefined ? bytes : decompress(bytes, encoding, limit);
 }
 
-/** Rejects when the time is over, and aborts the signal, which cancels the pending read. */
-async function within<T>(milliseconds: number, read: (signal: AbortSignal) => Promise<T>): Promise<T> {
-	const late = Promise.withResolvers<never>();
-	const control = new AbortController();
-	const timer = setTimeout(() => {
+/** The reader of a body, while it reads. */
+interface PendingRead {
+	reader?: { cancel(reason: unknown): Promise<void> };
+}
+
+/** Rejects after `bodyMs`, and cancels the pending read. */
+async function inTime<T>(
+	{ limits: { bodyMs }, startTimer = startNativeTimer }: BodyServices,
+	read: (pending: PendingRead) => Promise<T>,
+): Promise<T> {
+	const { promise, resolve, reject } = Promise.withResolvers<T>();
+	const pending: PendingRead = {};
+	const timer = startTimer(bodyMs, () => {
 		const error = new AiError(
 			"timeout",
-			`Request timeout: the request body did not arrive within ${milliseconds} ms`,
+			`Request timeout: the request body did not arrive within ${bodyMs} ms`,
 		);
-		control.abort(error);
-		late.reject(error);
-	}, milliseconds);
+		pending.reader?.cancel(error).catch(() => {});
+		reject(error);
+	});
+	read(pending).then(resolve, reject);
 	try {
-		return await Promise.race([read(control.signal), late.promise]);
+		return await promise;
 	} finally {
-		clearTimeout(timer);
+		timer.cancel();
 	}
 }
 
@@ -111,29 +129,15 @@ function statedLength({ headers }: Request): number {
 /** Reads a body with a `content-length` in one call of the runtime. This costs a sixth of reading it chunk by chunk. */
 async function readStated(
 	body: ReadableStream<Uint8Array>,
-	{ stated, limit, signal }: { stated: number; limit: number; signal: AbortSignal },
+	{ stated, limit, pending }: { stated: number; limit: number; pending: PendingRead },
 ): Promise<Uint8Array<ArrayBuffer>> {
 	const reader = body.getReader({ mode: "byob" });
-	const stop = cancelOnAbort(reader, signal);
-	try {
-		// One byte more than stated, so that the read ends with the body and detects a longer one.
-		const { value } = await reader.readAtLeast(stated + 1, new Uint8Array(stated + 1));
-		if (value === undefined || value.length <= stated) return value ?? new Uint8Array();
-		reader.releaseLock();
-		return await readStream(body, { limit, signal, first: value });
-	} finally {
-		stop();
-	}
-}
-
-/** Returns the function that removes the listener. */
-function cancelOnAbort(
-	reader: { cancel(reason: unknown): Promise<void> },
-	signal: AbortSignal | undefined,
-): () => void {
-	const cancel = (): void => void reader.cancel(signal?.reason).catch(() => {});
-	signal?.addEventListener("abort", cancel);
-	return () => signal?.removeEventListener("abort", cancel);
+	pending.reader = reader;
+	// One byte more than stated, so that the read ends with the body and detects a longer one.
+	const { value } = await reader.readAtLeast(stated + 1, new Uint8Array(stated + 1));
+	if (value === undefined || value.length <= stated) return value ?? new Uint8Array();
+	reader.releaseLock();
+	return readStream(body, { limit, pending, first: value });
 }
 
 function encodingOf({ headers }: Request): "gzip" | "deflate" | undefined {
@@ -161,17 +165,17 @@ const decompress = (
 const MAX_DRAINED_LIMITS = 4;
 
 /**
- * Reads a stream to its end. Throws 3006 beyond `limit` bytes. The stream is cancelled when the signal is aborted, or
- * after `MAX_DRAINED_LIMITS` times the limit. `first`: bytes of the stream that were already read.
+ * Reads a stream to its end. Throws 3006 beyond `limit` bytes. The stream is cancelled after `MAX_DRAINED_LIMITS` times the
+ * limit. `first`: bytes of the stream that were already read.
  */
 export async function readStream(
 	stream: ReadableStream<Uint8Array>,
-	{ limit, signal, first = new Uint8Array() }: { limit: number; signal?: AbortSignal; first?: Uint8Array },
+	{ limit, pending = {}, first = new Uint8Array() }: { limit: number; pending?: PendingRead; first?: Uint8Array },
 ): Promise<Uint8Array<ArrayBuffer>> {
 	const chunks = [first];
 	let { length } = first;
 	const reader = stream.getReader();
-	const stop = cancelOnAbort(reader, signal);
+	pending.reader = reader;
 	try {
 		while (length <= limit * MAX_DRAINED_LIMITS) {
 			const { value, done } = await reader.read();
@@ -184,8 +188,6 @@ export async function readStream(
 	} catch (error) {
 		if (error instanceof TypeError) throw badInput("the request body cannot be decoded");
 		throw error;
-	} finally {
-		stop();
 	}
 	if (length > limit) throw tooLarge(limit);
 	return concat(chunks);

@@ -8,7 +8,7 @@ const post = (body: BodyInit | null, contentType?: string): Request => {
 	else request.headers.set("content-type", contentType);
 	return request;
 };
-const read = (body: BodyInit | null, contentType?: string) => readInputs(post(body, contentType), limits);
+const read = (body: BodyInit | null, contentType?: string) => readInputs(post(body, contentType), { limits });
 
 describe("readInputs", () => {
 	it("reads JSON by its content type", async () => {
@@ -29,9 +29,9 @@ describe("readInputs", () => {
 	it("looks for JSON in the first 4,096 bytes of a body without its content type", async () => {
 		const large = { ...limits, jsonBytes: 10_000, uploadBytes: 10_000 };
 		const spaces = (count: number) => `${" ".repeat(count)}{"a":1}`;
-		expect(await readInputs(post(spaces(4_095)), large)).toEqual({ fields: { a: 1 } });
-		expect((await readInputs(post(spaces(4_096)), large)).body?.bytes.length).toBe(4_103);
-		expect(await readInputs(post(spaces(4_096), "application/json"), large)).toEqual({ fields: { a: 1 } });
+		expect(await readInputs(post(spaces(4_095)), { limits: large })).toEqual({ fields: { a: 1 } });
+		expect((await readInputs(post(spaces(4_096)), { limits: large })).body?.bytes.length).toBe(4_103);
+		expect(await readInputs(post(spaces(4_096), "application/json"), { limits: large })).toEqual({ fields: { a: 1 } });
 	});
 
 	it("keeps other bodies as bytes", async () => {
@@ -102,19 +102,19 @@ describe("readInputs", () => {
 			const bytes = new Response(text).body?.pipeThrough(new CompressionStream(format));
 			const request = post(await new Response(bytes).arrayBuffer(), "application/json");
 			request.headers.set("content-encoding", format);
-			return readInputs(request, limits);
+			return readInputs(request, { limits });
 		};
 		expect(await compressed('{"a":1}', "gzip")).toEqual({ fields: { a: 1 } });
 		expect(await compressed('{"a":1}', "deflate")).toEqual({ fields: { a: 1 } });
 		await expect(compressed(`"${"x".repeat(10_000)}"`, "gzip")).rejects.toThrow("3006");
 		const broken = post("not gzip", "application/json");
 		broken.headers.set("content-encoding", "gzip");
-		await expect(readInputs(broken, limits)).rejects.toThrow(
+		await expect(readInputs(broken, { limits })).rejects.toThrow(
 			"5006: Error: the request body cannot be decoded",
 		);
 		const other = post("x", "application/json");
 		other.headers.set("content-encoding", "br");
-		await expect(readInputs(other, limits)).rejects.toThrow(
+		await expect(readInputs(other, { limits })).rejects.toThrow(
 			"the content encoding is not supported: use gzip or deflate",
 		);
 	});
@@ -127,7 +127,7 @@ describe("readInputs", () => {
 			const request = post(body, "application/json");
 			request.headers.set("content-length", String(body.length));
 			for (const [name, value] of Object.entries(headers)) request.headers.set(name, value);
-			return readInputs(request, limits);
+			return readInputs(request, { limits });
 		};
 
 		it("is read, and decompressed if it is compressed", async () => {
@@ -206,7 +206,7 @@ describe("a body that does not arrive", () => {
 			body,
 			headers: { "content-type": type, ...headers },
 		});
-		await expect(readInputs(request, { ...limits, bodyMs: 1 })).rejects.toMatchObject(expected);
+		await expect(readInputs(request, { limits: { ...limits, bodyMs: 1 } })).rejects.toMatchObject(expected);
 		expect(await cancelled.promise).toMatchObject(expected);
 	});
 });

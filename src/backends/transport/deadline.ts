@@ -6,6 +6,7 @@
  * it is set again for the remaining time. So a stream needs one timer each `idleMs`, not one for each chunk.
  */
 import { AiError } from "../../core/errors.ts";
+import { startNativeTimer, type Timer } from "../../core/lazy-timer.ts";
 import { type Call, failureOfTarget } from "./upstream-failure.ts";
 
 /** The longest delay of `setTimeout`; a longer one fires at once. */
@@ -34,7 +35,7 @@ export interface Deadline {
  */
 export function startDeadline(call: Call, answers: "complete" | "stream" = "stream"): Deadline {
 	const { target, signal: caller } = call;
-	const { now } = call.services;
+	const { now, startTimer = startNativeTimer } = call.services;
 	const { totalMs } = target.timeouts;
 	const controller = new AbortController();
 	const { signal } = controller;
@@ -42,7 +43,7 @@ export function startDeadline(call: Call, answers: "complete" | "stream" = "stre
 	let elapsed = 0;
 	/** The pending read. */
 	let expected: { limitMs: number; dueAt: number } | undefined;
-	let timer: { handle: ReturnType<typeof setTimeout>; dueAt: number } | undefined;
+	let timer: { running: Timer; dueAt: number } | undefined;
 	/** Rejects when the call is aborted. Created by the first `race`. Listening to the signal costs more. */
 	let aborted: Promise<never> | undefined;
 	let rejectAborted: (reason: AiError) => void = () => {};
@@ -54,7 +55,7 @@ export function startDeadline(call: Call, answers: "complete" | "stream" = "stre
 		return elapsed;
 	};
 	const clearTimer = () => {
-		clearTimeout(timer?.handle);
+		timer?.running.cancel();
 		timer = undefined;
 	};
 	const close = () => {
@@ -81,7 +82,7 @@ export function startDeadline(call: Call, answers: "complete" | "stream" = "stre
 				return abort(failureOfTarget(target, "modelTimeout", `took longer than ${totalMs} ms`));
 			setTimer();
 		};
-		timer = { handle: setTimeout(onTimer, delayMs), dueAt };
+		timer = { running: startTimer(delayMs, onTimer), dueAt };
 	};
 	const expect = (limitMs: number, silentMs = 0) => {
 		const dueAt = elapsedMs() + limitMs - silentMs;

@@ -179,12 +179,13 @@ function readUpgrade(c: Context, { services }: Call): Inputs {
 }
 
 /** The body is `{inputs, options}` as JSON, or one input. In the second case the query has the other inputs and the options. */
-async function readRun(c: Context, { services: { limits } }: Call): Promise<WireInputs> {
+async function readRun(c: Context, { services }: Call): Promise<WireInputs> {
+	const { limits } = services;
 	const { raw } = c.req;
 	const contentType = raw.headers.get("content-type") ?? "";
 	const { userInputs, queueRequest } = c.req.query();
 	if (userInputs === undefined && /^application\/json\b/i.test(contentType)) {
-		const { inputs, options } = validate(RunBody, await readJson(raw, limits));
+		const { inputs, options } = validate(RunBody, await readJson(raw, services));
 		if (options?.queueRequest) refuseQueue();
 		checkTags(options);
 		return { fields: inputs, options };
@@ -193,7 +194,7 @@ async function readRun(c: Context, { services: { limits } }: Call): Promise<Wire
 	const fields = boundDepth(parseText(userInputs ?? "{}", "userInputs"), limits.jsonDepth);
 	return {
 		fields,
-		body: { bytes: await readBody(raw, limits.uploadBytes, limits.bodyMs), contentType },
+		body: { bytes: await readBody(raw, limits.uploadBytes, services), contentType },
 	};
 }
 

@@ -174,10 +174,10 @@ const MAY_HAVE_NO_BODY: ReadonlySet<string> = new Set(["GET", "DELETE", "POST"])
 
 async function readOptionalBody(
 	request: Request,
-	{ limits }: Services,
+	services: Services,
 ): Promise<{ inputs: Inputs; bytes?: Uint8Array<ArrayBuffer> }> {
 	if (!request.body && MAY_HAVE_NO_BODY.has(request.method)) return { inputs: { fields: undefined } };
-	return readRawInputs(request, limits);
+	return readRawInputs(request, services);
 }
 
 /** Throws if the account of the path is not the caller's. On a binding they may differ. */
@@ -198,7 +198,7 @@ function openSocket(c: Context, { caller, services }: Call): Response {
 export function runUniversal(c: Context, call: Call): Promise<Response> {
 	return answerSteps(c, call, {
 		source: sourceOf("Universal", c.req.raw.headers),
-		read: async () => readSteps(await readJson(c.req.raw, call.services.limits)),
+		read: async () => readSteps(await readJson(c.req.raw, call.services)),
 	});
 }
 

@@ -101,7 +101,7 @@ async function callMethod(c: Context, { caller, id, services }: Call): Promise<R
 			...splitMethod(pathParameter(c, "model")),
 			id,
 			caller,
-			fields: await readJson(raw, services.limits),
+			fields: await readJson(raw, services),
 			headers: raw.headers,
 			sse: c.req.query("alt") === "sse",
 			signal: raw.signal,

@@ -106,7 +106,7 @@ async function convertWire(c: Context, { caller, services }: Call): Promise<Resp
 	await countRequest("Markdown Conversion", caller, services);
 	const { limits } = services;
 	// The same limit as for files in a form.
-	const body = await readJson(c.req.raw, { ...limits, jsonBytes: limits.uploadBytes });
+	const body = await readJson(c.req.raw, { ...services, limits: { ...limits, jsonBytes: limits.uploadBytes } });
 	const { files, options } = validate(WireBody, body);
 	const sources = files.map(({ data, ...file }) => ({ ...file, bytes: fromBase64(data) }));
 	const result = await transform(sources, options?.conversionOptions ?? {}, services);
@@ -116,7 +116,7 @@ async function convertWire(c: Context, { caller, services }: Call): Promise<Resp
 async function convertForm(c: Context, { caller, services }: Call): Promise<Response> {
 	await countRequest("Markdown Conversion", caller, services);
 	const { limits } = services;
-	const bytes = await readBody(c.req.raw, limits.uploadBytes, limits.bodyMs);
+	const bytes = await readBody(c.req.raw, limits.uploadBytes, services);
 	const form = await parseMultipart(bytes, c.req.header("content-type") ?? "");
 	const files = form.parts.flatMap((part): SourceFile[] =>
 		FILES.has(part.name) && "bytes" in part

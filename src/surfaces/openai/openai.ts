@@ -154,7 +154,7 @@ const dialectRoute = (path: string, route: OpenaiRoute): RouteDeclaration => ({
 	input: { ...BY_MODEL, example: route.example },
 	output: BY_MODEL,
 	handler: async (c, call) => {
-		const fields = requireModel(await readJson(c.req.raw, call.services.limits));
+		const fields = requireModel(await readJson(c.req.raw, call.services));
 		return infer(c, call, { route, model: fields.model, inputs: { fields } });
 	},
 });
@@ -165,7 +165,7 @@ const formRoute = (path: string, route: OpenaiRoute): RouteDeclaration => ({
 	handler: async (c, call) => {
 		const { limits } = call.services;
 		const contentType = c.req.header("content-type") ?? "";
-		const bytes = await readBody(c.req.raw, limits.uploadBytes, limits.bodyMs);
+		const bytes = await readBody(c.req.raw, limits.uploadBytes, call.services);
 		const model = (await parseMultipart(bytes, contentType)).text("model");
 		if (!model) throw badInput("required properties at '/' are 'model'");
 		return infer(c, call, { route, model, inputs: { fields: {}, body: { bytes, contentType } } });
@@ -266,7 +266,7 @@ async function countTokens(
 	defaults: object = {},
 ): Promise<number> {
 	await countRequest("Token Count", caller, services);
-	const fields = requireModel(await readJson(c.req.raw, services.limits));
+	const fields = requireModel(await readJson(c.req.raw, services));
 	const { model } = await resolveModel(fields.model, caller, services);
 	return countPromptTokens({ ...defaults, ...fields }, onlyFor(route)(model), { model, routed: undefined });
 }

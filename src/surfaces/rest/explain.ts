@@ -37,7 +37,7 @@ export const explainRoutes: readonly Route[] = defineRoutes(
 					permission: "read",
 					output: explainAnswer,
 					handler: async (c: Context, call: Call) => {
-						const fields = requireModel(await readJson(c.req.raw, call.services.limits));
+						const fields = requireModel(await readJson(c.req.raw, call.services));
 						return explainRequest(c, call, {
 							model: fields.model,
 							inputs: { fields },
@@ -61,7 +61,7 @@ export const explainRoutes: readonly Route[] = defineRoutes(
 async function explainRun(c: Context, call: Call): Promise<Response> {
 	const model = pathParameter(c, "model");
 	if (model.startsWith("v1/") && !(await isNamed(model, call))) throw new AiError("noRoute", NOT_EXPLAINED);
-	const inputs = await readInputs(c.req.raw, call.services.limits);
+	const inputs = await readInputs(c.req.raw, call.services);
 	return explainRequest(c, call, { model, inputs });
 }
 

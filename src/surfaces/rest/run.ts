@@ -107,7 +107,7 @@ async function openSocket(c: Context, call: Call): Promise<Response> {
 }
 
 async function runUniversal(c: Context, call: Call): Promise<Response> {
-	const { model, input } = validate(UniversalBody, await readJson(c.req.raw, call.services.limits));
+	const { model, input } = validate(UniversalBody, await readJson(c.req.raw, call.services));
 	return infer(c, call, { model, inputs: { fields: input } });
 }
 
@@ -115,7 +115,7 @@ async function runModel(c: Context, call: Call): Promise<Response> {
 	const model = pathParameter(c, "model");
 	if (!INFERENCE_NAMESPACE.test(model) && !(await isNamed(model, call))) throw new AiError("noRoute");
 	if (c.req.query("queueRequest") === "true") refuseQueue();
-	const inputs = await readInputs(c.req.raw, call.services.limits);
+	const inputs = await readInputs(c.req.raw, call.services);
 	return infer(c, call, { model, inputs: { ...inputs, query: queryOf(c) } });
 }
 

@@ -1,0 +1,99 @@
+/**
+ * Timers for long limits, which requests rarely reach. To set and clear a native timer costs about 3% of a small request, so one is
+ * created only for a limit that is still pending at the next sweep.
+ *
+ * One sweep serves all limits of the isolate. Its timer belongs to the request that started it, whose context stays alive until
+ * then. A native timer must belong to the request that it limits, so the sweep resolves a promise of each pending limit: the
+ * runtime continues it in the context of its own request. If the runtime ends the context of a sweep early, the next limit
+ * starts another sweep.
+ */
+
+const SWEEP_MS = 1_000;
+/** A sweep of this age is considered lost. */
+const LOST_AFTER_MS = 2 * SWEEP_MS;
+/** Shorter limits have a native timer from the start. */
+const MIN_LAZY_MS = 15_000;
+
+export interface Timer {
+	cancel(): void;
+}
+
+/** Calls `onTime` after `milliseconds`, in the context of the request that starts the timer. */
+export type StartTimer = (milliseconds: number, onTime: () => void) => Timer;
+
+export const startNativeTimer: StartTimer = (milliseconds, onTime) => {
+	const handle = setTimeout(onTime, milliseconds);
+	return { cancel: () => clearTimeout(handle) };
+};
+
+export interface LazyTimerServices {
+	/** Keeps the context of the current request alive. Throws if no request is running. */
+	keepAlive(promise: Promise<unknown>): void;
+	now(): number;
+}
+
+export class LazyTimers {
+	readonly #services: LazyTimerServices;
+	readonly #pending = new Set<LazyTimer>();
+	#sweepStartedAt = Number.NEGATIVE_INFINITY;
+
+	constructor(services: LazyTimerServices) {
+		this.#services = services;
+	}
+
+	readonly start: StartTimer = (milliseconds, onTime) => {
+		if (milliseconds < MIN_LAZY_MS || !this.#ensureSweep()) return startNativeTimer(milliseconds, onTime);
+		const timer = new LazyTimer(milliseconds, onTime, this.#pending, this.#services.now);
+		this.#pending.add(timer);
+		return timer;
+	};
+
+	/** `false` if no request is running. */
+	#ensureSweep(): boolean {
+		const { keepAlive, now } = this.#services;
+		if (Math.abs(now() - this.#sweepStartedAt) < LOST_AFTER_MS) return true;
+		const ended = Promise.withResolvers<void>();
+		try {
+			keepAlive(ended.promise);
+		} catch {
+			return false;
+		}
+		this.#sweepStartedAt = now();
+		setTimeout(() => {
+			this.#sweepStartedAt = Number.NEGATIVE_INFINITY;
+			for (const timer of this.#pending) timer.makeNative();
+			this.#pending.clear();
+			ended.resolve();
+		}, SWEEP_MS);
+		return true;
+	}
+}
+
+class LazyTimer implements Timer {
+	readonly #pending: Set<LazyTimer>;
+	readonly #swept = Promise.withResolvers<void>();
+	#native: Timer | undefined;
+	#isCancelled = false;
+
+	constructor(milliseconds: number, onTime: () => void, pending: Set<LazyTimer>, now: () => number) {
+		this.#pending = pending;
+		const startedAt = now();
+		void this.#swept.promise.then(() => {
+			if (this.#isCancelled) return;
+			// The clock may have been set.
+			const elapsed = Math.min(Math.max(0, now() - startedAt), LOST_AFTER_MS);
+			this.#native = startNativeTimer(milliseconds - elapsed, onTime);
+		});
+	}
+
+	/** May be called in the context of another request. */
+	makeNative(): void {
+		this.#swept.resolve();
+	}
+
+	cancel(): void {
+		this.#isCancelled = true;
+		this.#native?.cancel();
+		this.#pending.delete(this);
+	}
+}
