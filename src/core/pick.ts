@@ -1,5 +1,9 @@
 /** The named fields, in this order. Fields that the object does not have are `undefined`. */
-export const pick = <From extends object, Name extends keyof From>(
+export function pick<From extends object, Name extends keyof From>(
 	from: From,
 	...names: readonly Name[]
-): Pick<From, Name> => Object.fromEntries(names.map((name) => [name, from[name]])) as Pick<From, Name>;
+): Pick<From, Name> {
+	const picked: Partial<Pick<From, Name>> = {};
+	for (const name of names) picked[name] = from[name];
+	return picked as Pick<From, Name>;
+}

@@ -1,6 +1,7 @@
 /** Helpers to build a reader's schema for each model, with the model's own fields and defaults. */
 import * as z from "zod";
 import type { Model } from "../models/model.ts";
+import { readNullAsAbsent } from "../schemas/short-read.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import type { Reader } from "./dialect.ts";
 
@@ -72,11 +73,13 @@ export const nullAsAbsent = <Shape extends z.ZodRawShape>(
 			.map(([name]) => name),
 	);
 	const isAbsent = ([name, value]: [string, unknown]): boolean => value === null && optional.has(name);
-	return z.preprocess((sent) => {
+	const lenient = z.preprocess((sent) => {
 		if (typeof sent !== "object" || sent === null || Array.isArray(sent)) return sent;
 		const fields = Object.entries(sent);
 		return fields.some(isAbsent) ? Object.fromEntries(fields.filter((field) => !isAbsent(field))) : sent;
 	}, schema);
+	readNullAsAbsent(lenient, schema, (name) => optional.has(name));
+	return lenient;
 };
 
 type OptionalFields<Fields extends z.ZodRawShape> = { [Name in keyof Fields]: z.ZodOptional<Fields[Name]> };

@@ -9,7 +9,6 @@
 import * as z from "zod";
 import { pick } from "../../core/pick.ts";
 import { SentUsage } from "../../core/usage.ts";
-import { skipAbsent } from "../../schemas/skip-absent.ts";
 import type { ChatCompletion, ChatInput, ChatMessage } from "../../tasks/text-generation/types.ts";
 import { narrowTools } from "../allowed-tools.ts";
 import type { Target } from "../backend.ts";
@@ -30,34 +29,28 @@ const ToolCallReply = z.looseObject({
 	function: z.looseObject({ name: z.string(), arguments: z.unknown().optional() }),
 });
 
-const MessageReply = skipAbsent(
-	z.looseObject({
-		content: z.string().nullish(),
-		reasoning_content: z.string().nullish(),
-		reasoning: z.string().nullish(),
-		refusal: z.string().nullish(),
-		tool_calls: z.array(ToolCallReply).nullish(),
-	}),
-);
+const MessageReply = z.looseObject({
+	content: z.string().nullish(),
+	reasoning_content: z.string().nullish(),
+	reasoning: z.string().nullish(),
+	refusal: z.string().nullish(),
+	tool_calls: z.array(ToolCallReply).nullish(),
+});
 
-const ChoiceReply = skipAbsent(
-	z.looseObject({
-		index: z.number().nullish(),
-		message: MessageReply,
-		finish_reason: z.string().nullish(),
-	}),
-);
+const ChoiceReply = z.looseObject({
+	index: z.number().nullish(),
+	message: MessageReply,
+	finish_reason: z.string().nullish(),
+});
 
-export const ChatReply = skipAbsent(
-	z.looseObject({
-		id: z.string().nullish(),
-		created: z.number().nullish(),
-		model: z.string().nullish(),
-		choices: z.array(ChoiceReply).min(1),
-		usage: SentUsage.nullish(),
-		system_fingerprint: z.string().nullish(),
-	}),
-);
+export const ChatReply = z.looseObject({
+	id: z.string().nullish(),
+	created: z.number().nullish(),
+	model: z.string().nullish(),
+	choices: z.array(ChoiceReply).min(1),
+	usage: SentUsage.nullish(),
+	system_fingerprint: z.string().nullish(),
+});
 
 export const generateText: Handler<"text-generation"> = async (input, call) => {
 	if (input.prompt !== undefined) return completeRawPrompt(input, call);

@@ -11,7 +11,6 @@
 import * as z from "zod";
 import type { NativeChat } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
-import { skipAbsent } from "../../schemas/skip-absent.ts";
 import { defaulted, fieldsOf, nullAsAbsent } from "../fields.ts";
 import { ByteArray } from "../media/media.ts";
 import { AnyPart, type SentMessage, toolFields } from "./messages.ts";
@@ -33,8 +32,8 @@ export function nativeSchema(model: Model, shape: NativeChat, strict: boolean): 
 	const text = z.string().min(1);
 	const prompt = shape.content === "text" ? text.max(LEGACY_TEXT_CHARACTERS) : text;
 	const messages = z.array(z.object(nativeMessageFields(shape, strict)));
-	const byPrompt = skipAbsent(z.object({ prompt, ...common }));
-	const byMessages = skipAbsent(z.object({ messages, ...common, ...toolInputs(model, strict) }));
+	const byPrompt = z.object({ prompt, ...common });
+	const byMessages = z.object({ messages, ...common, ...toolInputs(model, strict) });
 	return strict ? z.xor([byPrompt, byMessages]) : z.xor([nullAsAbsent(byPrompt), nullAsAbsent(byMessages)]);
 }
 

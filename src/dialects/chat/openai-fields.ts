@@ -10,7 +10,6 @@ import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
 import { inputFamily, namesOf } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
-import { skipAbsent } from "../../schemas/skip-absent.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import { defaulted, fieldsOf } from "../fields.ts";
 import { SCHEMA_NAME } from "./json-mode.ts";
@@ -24,10 +23,10 @@ const MAX_STOPS = 4;
 const text = z.string();
 const role = z.enum(ROLES);
 const content = z.union([text, z.array(AnyPart)]).nullish();
-export const OpenAiMessage = skipAbsent(z.object({ role, content, ...messageFields }));
+export const OpenAiMessage = z.object({ role, content, ...messageFields });
 
 /** For models whose own schema allows only text: parts are refused. */
-export const PlainMessage = skipAbsent(z.object({ role, content: text.nullish(), ...messageFields }));
+export const PlainMessage = z.object({ role, content: text.nullish(), ...messageFields });
 
 /**
  * Cloudflare's AI SDK provider sends the schema without OpenAI's wrapper to every model. Only native models document
@@ -196,8 +195,5 @@ const prompt = text.min(1);
 export const openAiSchema = (model: Model, strict: boolean) => {
 	const response_format = (strict ? ResponseFormat : LenientResponseFormat).nullish();
 	const fields = { ...openAiFields(model, strict), response_format };
-	return z.xor([
-		skipAbsent(z.object({ prompt, ...fields })),
-		skipAbsent(z.object({ messages: z.array(OpenAiMessage), ...fields })),
-	]);
+	return z.xor([z.object({ prompt, ...fields }), z.object({ messages: z.array(OpenAiMessage), ...fields })]);
 };

@@ -6,9 +6,9 @@
  * Choice where the product documents nothing: streams have OpenAI's usage chunk only if the caller requests it.
  */
 import * as z from "zod";
+import { isRecord } from "../../core/json.ts";
 import { inputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
-import { skipAbsent } from "../../schemas/skip-absent.ts";
 import type { Dialect } from "../dialect.ts";
 import { nullAsAbsent, perModel, present } from "../fields.ts";
 import { chatCall, chatReply } from "./call.ts";
@@ -40,12 +40,11 @@ function schema(model: Model, strict: boolean) {
 	const message = contentRules(model).textOnly ? PlainMessage : OpenAiMessage;
 	const messages = z.array(message);
 	// In the product `reasoning_effort: null` disables reasoning.
-	if (!strict)
-		return nullAsAbsent(skipAbsent(z.object({ messages, ...common })), { keepNull: ["reasoning_effort"] });
+	if (!strict) return nullAsAbsent(z.object({ messages, ...common }), { keepNull: ["reasoning_effort"] });
 	const { native } = inputFamily(model);
-	if (!native) return skipAbsent(z.object({ messages, ...common }));
+	if (!native) return z.object({ messages, ...common });
 	const nativeMessages = z.array(z.object({ ...messageFields, ...nativeMessageFields(native, strict) }));
-	return skipAbsent(z.object({ ...common, ...nativeChatFields(model, native), messages: nativeMessages }));
+	return z.object({ ...common, ...nativeChatFields(model, native), messages: nativeMessages });
 }
 
 export const openaiChat: Dialect = {
@@ -83,6 +82,5 @@ export const openaiChat: Dialect = {
 	},
 };
 
-const StreamOptions = z.object({ stream_options: z.object({ include_usage: z.literal(true) }) });
-
-export const requestsUsage = (inputs: unknown): boolean => StreamOptions.safeParse(inputs).success;
+export const requestsUsage = (inputs: unknown): boolean =>
+	isRecord(inputs) && isRecord(inputs.stream_options) && inputs.stream_options.include_usage === true;

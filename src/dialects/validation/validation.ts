@@ -1,5 +1,6 @@
 /** Validates the caller's inputs against a dialect's schema. Throws 5006 with the product's wording. */
 import type { z } from "zod";
+import { shortRead } from "../../schemas/short-read.ts";
 import { badInput } from "../invalid-input.ts";
 import { describeIssues } from "./findings.ts";
 
@@ -26,6 +27,8 @@ function check<T>(schema: z.ZodType<T>, inputs: unknown): T {
 	const { values, numbers } = measure(inputs);
 	if (values > MAX_VALUES) throw badInput(`'/' holds more than ${MAX_VALUES} values`);
 	try {
+		const read = shortRead(schema, inputs);
+		if (read !== undefined) return read;
 		const listsAll = values + numbers <= MAX_VALUES_FOR_ALL_ISSUES;
 		const result = schema.safeParse(inputs, listsAll ? ALL_ISSUES : FIRST_ISSUE);
 		if (result.success) return result.data;

@@ -1,0 +1,206 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { ChatReply } from "../../src/backends/openai/chat.ts";
+import { openaiChat } from "../../src/dialects/chat/openai-route.ts";
+import { nullAsAbsent } from "../../src/dialects/fields.ts";
+import { nativeDialect } from "../../src/dialects/index.ts";
+import { shortRead } from "../../src/schemas/short-read.ts";
+import { KIMI, LLAMA, QWEN, VISION } from "../dialects/chat/chat.ts";
+
+const fields = {
+	name: z.string(),
+	role: z.enum(["user", "assistant"]).optional(),
+	content: z.union([z.string(), z.array(z.object({ type: z.string() }))]).nullish(),
+	count: z.int().min(1).optional().default(7),
+	ratio: z.number().min(0).max(2).nullish(),
+	wrapped: z.optional(z.int().default(3)),
+	anything: z.unknown(),
+	maybe: z.unknown().optional(),
+	empty: z.undefined(),
+	trimmed: z
+		.string()
+		.transform((text) => text.trim())
+		.optional(),
+	halved: z
+		.unknown()
+		.transform((value) => (typeof value === "number" ? value / 2 : undefined))
+		.default(5),
+	checked: z.unknown().transform((value, context) => {
+		if (value === 0) context.addIssue("zero");
+		return value;
+	}),
+	caught: z.string().catch("none"),
+	prefault: z.string().prefault("given"),
+	flag: z.literal([true, "yes"]).nullable(),
+	texts: z.array(z.string().max(4)).min(1).max(2),
+};
+
+const plain = z.object(fields);
+const SYNTHETIC: Record<string, z.ZodType> = {
+	plain,
+	loose: z.looseObject(fields),
+	"null as absent": nullAsAbsent(plain, { keepNull: ["ratio"] }),
+	list: z.array(z.looseObject({ role: z.string(), content: z.string().nullish() })),
+	xor: z.xor([z.object({ name: z.string(), count: z.int().optional() }), z.object({ texts: fields.texts })]),
+	union: z.union([z.string(), z.boolean(), z.null(), z.object({ name: z.string() }), z.array(z.string())]),
+	strict: z.strictObject({ name: z.string() }),
+	refined: z.object({ name: z.string() }).refine(({ name }) => name !== "user"),
+};
+const CHATS: Record<string, z.ZodType> = {
+	"OpenAI's route": openaiChat.reader.schema(QWEN),
+	"OpenAI's route, native model": openaiChat.reader.schema(LLAMA),
+	"OpenAI's route, strict": openaiChat.reader.schema(LLAMA, true),
+	"native chat": nativeDialect(LLAMA).reader.schema(LLAMA),
+	"native chat, strict": nativeDialect(LLAMA).reader.schema(LLAMA, true),
+	"native chat with images": nativeDialect(VISION).reader.schema(VISION),
+	"chat of a newer model": nativeDialect(KIMI).reader.schema(KIMI),
+};
+
+const scalar = fc.constantFrom<unknown>(
+	...[undefined, null, "user", "assistant", "system", " text ", "", true, false, "yes"],
+	...[0, 1, 3, 1.5, -1, 1e300, Number.NaN, Number.POSITIVE_INFINITY],
+);
+const part = fc.constantFrom<unknown>({ type: "text", text: "a", other: 1 }, { type: "text" }, {}, "a");
+const message = fc.record(
+	{
+		role: fc.oneof(fc.constantFrom("user", "assistant", "system", "tool"), scalar),
+		content: fc.oneof(fc.constantFrom("Hello", ""), fc.array(part, { maxLength: 2 }), scalar),
+		name: scalar,
+		other: scalar,
+	},
+	{ requiredKeys: ["role"] },
+);
+const any = fc.oneof(
+	scalar,
+	part,
+	fc.array(fc.oneof(scalar, part), { maxLength: 3 }),
+	fc.dictionary(fc.constantFrom("name", "role", "include_usage"), scalar),
+);
+const object = (names: readonly string[], values: fc.Arbitrary<unknown> = any) =>
+	fc.dictionary(fc.constantFrom(...names, "other", "__proto__"), values, { maxKeys: 6 });
+const synthetic = fc.oneof(
+	any,
+	object(Object.keys(fields)),
+	fc.tuple(object(Object.keys(fields)), object(["count", "role", "ratio", "flag"])).map(([one, other]) => ({
+		...{ name: "a", empty: undefined, flag: true, texts: ["a"], caught: "c" },
+		...one,
+		...other,
+	})),
+	fc.array(message, { maxLength: 2 }),
+);
+const chat = fc
+	.tuple(
+		fc.constantFrom({}, { model: "m" }, { prompt: "p" }, { prompt: "" }),
+		fc.option(fc.array(message, { maxLength: 3 })),
+		fc.dictionary(
+			fc.constantFrom(
+				"temperature",
+				"max_tokens",
+				"top_p",
+				"stream",
+				"stop",
+				"seed",
+				"n",
+				"tools",
+				"user",
+				"raw",
+			),
+			scalar,
+			{ maxKeys: 3 },
+		),
+		object(["stream_options", "response_format", "reasoning_effort", "logit_bias", "image"]),
+	)
+	.map(([start, messages, sampling, others]) => ({
+		...start,
+		...(messages && { messages }),
+		...sampling,
+		...others,
+	}));
+const reply = fc.record(
+	{
+		id: scalar,
+		object: fc.constant("chat.completion"),
+		created: scalar,
+		choices: fc.array(
+			fc.record(
+				{ index: scalar, message, finish_reason: scalar, logprobs: any },
+				{ requiredKeys: ["message"] },
+			),
+			{ maxLength: 2 },
+		),
+		usage: fc.oneof(any, fc.dictionary(fc.constantFrom("prompt_tokens", "completion_tokens"), scalar)),
+		other: any,
+	},
+	{ requiredKeys: [] },
+);
+
+/** Names every field of the value, also those with `undefined`, in their order. */
+const inOrder = (value: unknown): string =>
+	JSON.stringify(value, (_, field: unknown) => (field === undefined ? "(undefined)" : field)) ??
+	"(undefined)";
+
+const CASES: [string, z.ZodType, fc.Arbitrary<unknown>][] = [
+	...Object.entries(SYNTHETIC).map(([name, schema]) => [name, schema, synthetic] as const),
+	...Object.entries(CHATS).map(([name, schema]) => [name, schema, chat] as const),
+	["a reply of an engine", ChatReply, reply] as const,
+].map(([name, schema, values]) => [name, schema, values]);
+
+it.each(CASES)("reads what zod accepts, as zod reads it: %s", (_, schema, values) => {
+	fc.assert(
+		fc.property(values, (value) => {
+			const found = shortRead(schema, value);
+			if (found === undefined) return;
+			const expected = schema.safeParse(value);
+			expect(expected.error?.issues).toBeUndefined();
+			expect(found).toStrictEqual(expected.data);
+			expect(inOrder(found)).toBe(inOrder(expected.data));
+		}),
+		{ numRuns: 400 },
+	);
+});
+
+describe("common values are read without zod", () => {
+	const messages = [
+		{ role: "system", content: "Be brief." },
+		{ role: "user", content: "Hello" },
+	];
+
+	it.each([
+		["OpenAI's route", { model: "m", messages, temperature: 0.5, max_tokens: 9, stream: true }],
+		[
+			"OpenAI's route, native model",
+			{ model: "m", messages, stream_options: { include_usage: true }, user: null },
+		],
+		["OpenAI's route, strict", { model: "m", messages, temperature: 1 }],
+		["native chat", { messages, max_tokens: 5 }],
+		["native chat", { prompt: "Hello", stream: true }],
+		["native chat, strict", { messages }],
+		["native chat with images", { messages }],
+		["chat of a newer model", { messages, tools: [] }],
+	])("%s: %j", (name, body) => {
+		const schema = CHATS[name];
+		expect(schema && shortRead(schema, body)).toEqual(schema?.parse(body));
+		expect(schema && shortRead(schema, body)).toBeDefined();
+	});
+
+	it("the reply of an engine", () => {
+		const choice = { index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" };
+		const body = {
+			id: "a",
+			choices: [choice],
+			usage: { prompt_tokens: 1, completion_tokens: 2 },
+			x_groq: {},
+		};
+		expect(shortRead(ChatReply, body)).toEqual({ ...body, usage: { ...body.usage, total_tokens: 3 } });
+	});
+});
+
+it("a key of the caller does not become a prototype", () => {
+	const read = shortRead(
+		z.looseObject({ a: z.int().optional() }),
+		JSON.parse('{"a": 1, "__proto__": {"b": 2}}'),
+	);
+	expect(Object.getPrototypeOf(read)).toBe(Object.prototype);
+	expect(Object.keys(read ?? {})).toEqual(["a"]);
+});
