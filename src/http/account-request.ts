@@ -25,7 +25,9 @@ export function parseFields<T>(schema: z.ZodType<T>, fields: unknown, source: "b
 
 export async function readFields(request: Request, limits: Limits): Promise<unknown> {
 	try {
-		return await readJson(request, { limits: { ...limits, jsonBytes: Math.min(MAX_BODY_BYTES, limits.jsonBytes) } });
+		return await readJson(request, {
+			limits: { ...limits, jsonBytes: Math.min(MAX_BODY_BYTES, limits.jsonBytes) },
+		});
 	} catch (error) {
 		// These routes run no model, so a failure of the inference plane becomes 1001.
 		if (error instanceof AiError && error.failure.plane === "inference" && error.status < 500)

@@ -170,7 +170,11 @@ const MAX_DRAINED_LIMITS = 4;
  */
 export async function readStream(
 	stream: ReadableStream<Uint8Array>,
-	{ limit, pending = {}, first = new Uint8Array() }: { limit: number; pending?: PendingRead; first?: Uint8Array },
+	{
+		limit,
+		pending = {},
+		first = new Uint8Array(),
+	}: { limit: number; pending?: PendingRead; first?: Uint8Array },
 ): Promise<Uint8Array<ArrayBuffer>> {
 	const chunks = [first];
 	let { length } = first;

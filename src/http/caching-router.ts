@@ -1,6 +1,10 @@
 /**
  * A router that caches its matches by method and path. Most requests have one of a few paths, and matching a path takes
  * longer than everything else that Hono does for a request.
+ *
+ * Hono matches every handler of a path, also those after a handler that always answers: another method, an unknown path. It calls a
+ * single handler directly, and several through a chain of functions that it builds for each request. So a match ends with the first
+ * handler that always answers.
  */
 import type { Result, Router } from "hono/router";
 import { TrieRouter } from "hono/router/trie-router";
@@ -10,7 +14,18 @@ const MAX_CACHED = 1_000;
 /** Longer paths match no route that is used often. */
 const MAX_PATH_CHARACTERS = 256;
 
-export class CachingRouter<T> implements Router<T> {
+/** Hono's entry of a route: the handler is its first item. */
+type Entry = readonly [handler: (...parameters: never[]) => unknown, ...others: unknown[]];
+
+/** A handler without the parameter `next` always answers. */
+const isFinal = ([handler]: Entry): boolean => handler.length < 2;
+
+function untilFinal<T extends Entry>([handlers, ...stash]: Result<T>): Result<T> {
+	const last = handlers.findIndex(([entry]) => isFinal(entry));
+	return [last < 0 ? handlers : handlers.slice(0, last + 1), ...stash] as Result<T>;
+}
+
+export class CachingRouter<T extends Entry> implements Router<T> {
 	readonly name = "CachingRouter";
 	readonly #router = new TrieRouter<T>();
 	readonly #cache = new Map<string, Result<T>>();
@@ -24,7 +39,7 @@ export class CachingRouter<T> implements Router<T> {
 		const key = `${method} ${path}`;
 		const cached = this.#cache.get(key);
 		if (cached) return cached;
-		const result = this.#router.match(method, path);
+		const result = untilFinal(this.#router.match(method, path));
 		if (path.length > MAX_PATH_CHARACTERS) return result;
 		if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
 		this.#cache.set(key, result);

@@ -1,6 +1,6 @@
 /** Options of a request for the gateway, not for the model: headers, and fields of coding agents. All surfaces take them. */
 import * as z from "zod";
-import { parseJson } from "../core/json.ts";
+import { isRecord, parseRecord } from "../core/json.ts";
 import type { InferenceRequest, RequestOptions } from "../pipeline/request.ts";
 
 /**
@@ -21,18 +21,12 @@ const PRIORITY = "x-ganglion-priority";
 /** A longer value is truncated. */
 const MAX_SESSION_CHARACTERS = 256;
 
-/** The session of agents that send no header: a field of Codex, and one of Claude Code, which contains JSON text. */
-const SessionFields = z.object({
-	prompt_cache_key: z.string().optional().catch(undefined),
-	metadata: z.object({ user_id: z.string() }).optional().catch(undefined),
-});
-const UserId = z.object({ session_id: z.string() });
-
 /** A field beside a run's inputs, and of the chat route: `{"options": {"rejectIfBusy": true}}`. */
 const GatewayOptions = z.object({ rejectIfBusy: z.literal(true) });
 
 /** Invalid options are ignored. */
-const gatewayOptions = (options: unknown): RequestOptions => GatewayOptions.safeParse(options).data ?? {};
+const gatewayOptions = (options: unknown): RequestOptions =>
+	options === undefined ? {} : (GatewayOptions.safeParse(options).data ?? {});
 
 interface OptionSources {
 	headers: Headers;
@@ -77,11 +71,15 @@ export const inferenceRequest = ({
 	...readRequestOptions({ headers, account: request.caller.account, fields, options }),
 });
 
+/** The session of agents that send no header: a field of Codex, and one of Claude Code, which contains JSON text. */
 function sessionField(fields: unknown): string | undefined {
-	const { prompt_cache_key, metadata } = SessionFields.safeParse(fields).data ?? {};
-	if (prompt_cache_key) return prompt_cache_key;
-	const userId = metadata?.user_id;
-	return userId && (UserId.safeParse(parseJson(userId)).data?.session_id ?? userId);
+	if (!isRecord(fields)) return undefined;
+	const { prompt_cache_key, metadata } = fields;
+	if (typeof prompt_cache_key === "string" && prompt_cache_key !== "") return prompt_cache_key;
+	const userId = isRecord(metadata) ? metadata.user_id : undefined;
+	if (typeof userId !== "string") return undefined;
+	const session = parseRecord(userId)?.session_id;
+	return typeof session === "string" ? session : userId;
 }
 
 /** The headers above, from `extraHeaders` of the binding. Other headers and invalid values are ignored. */

@@ -109,6 +109,7 @@ const UNITS: Record<PriceUnit, Unit> = {
 
 /** An integer. A price is used to its sixth decimal, and half a micro-neuron is rounded up. */
 export function microNeurons(prices: readonly Price[], quantities: Quantities): number {
+	if (prices.length === 0) return 0;
 	const counted = separateCachedTokens(prices, quantities);
 	let parts = 0n;
 	for (const { unit, neurons } of prices) {

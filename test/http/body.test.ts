@@ -31,7 +31,9 @@ describe("readInputs", () => {
 		const spaces = (count: number) => `${" ".repeat(count)}{"a":1}`;
 		expect(await readInputs(post(spaces(4_095)), { limits: large })).toEqual({ fields: { a: 1 } });
 		expect((await readInputs(post(spaces(4_096)), { limits: large })).body?.bytes.length).toBe(4_103);
-		expect(await readInputs(post(spaces(4_096), "application/json"), { limits: large })).toEqual({ fields: { a: 1 } });
+		expect(await readInputs(post(spaces(4_096), "application/json"), { limits: large })).toEqual({
+			fields: { a: 1 },
+		});
 	});
 
 	it("keeps other bodies as bytes", async () => {

@@ -7,7 +7,7 @@ import { type AiError, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import type { ProviderAccess } from "../../gateways/durable/provider-access.ts";
 import type { RequestSource } from "../../gateways/exchange.ts";
-import { type GatewayOptions, mergedOptions } from "../../gateways/options.ts";
+import { type GatewayOptions, mergedOptions, optionsInHeaders } from "../../gateways/options.ts";
 import type { GatewayStep, StepBody, StepPlan } from "../../gateways/request.ts";
 import { DEFAULT_GATEWAY } from "../../gateways/settings.ts";
 import { isThirdPartyId } from "../../models/third-party.ts";
@@ -34,9 +34,23 @@ export function gatewayOfOptions(options: unknown, model: string): string | unde
 export const gatewayOfHeaders = (headers: Headers, model: string): string | undefined =>
 	headers.get(GATEWAY_ID) || defaultGateway(model);
 
+/** The gateway of a REST request, and its options. */
+export function gatewayInHeaders(headers: Headers, model: string): ModelGateway {
+	const id = gatewayOfHeaders(headers, model);
+	return id === undefined ? NO_GATEWAY : { id, options: optionsInHeaders(headers) };
+}
+
 /** An operator may name a model like `author/model`, too: such a model runs without a gateway. */
 const defaultGateway = (model: string): string | undefined =>
 	isProviderModel(model) || dynamicRouteName(model) !== undefined ? DEFAULT_GATEWAY : undefined;
+
+export interface ModelGateway {
+	/** `undefined`: the model runs without a gateway. */
+	id: string | undefined;
+	options: GatewayOptions;
+}
+
+export const NO_GATEWAY: ModelGateway = { id: undefined, options: {} };
 
 export interface ModelCall {
 	request: InferenceRequest;
@@ -51,10 +65,10 @@ export interface ModelCall {
 	failure(error: AiError, requestId: string): Response;
 }
 
-/** Runs the model without a gateway if `gateway` is absent. Throws the error of a run without a gateway. */
+/** Throws the error of a run without a gateway. */
 export async function runModel(
 	call: ModelCall,
-	gateway: { id: string | undefined; options: GatewayOptions },
+	gateway: ModelGateway,
 	services: Services,
 ): Promise<Response> {
 	const { request } = call;

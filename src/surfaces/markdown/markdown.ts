@@ -106,7 +106,10 @@ async function convertWire(c: Context, { caller, services }: Call): Promise<Resp
 	await countRequest("Markdown Conversion", caller, services);
 	const { limits } = services;
 	// The same limit as for files in a form.
-	const body = await readJson(c.req.raw, { ...services, limits: { ...limits, jsonBytes: limits.uploadBytes } });
+	const body = await readJson(c.req.raw, {
+		...services,
+		limits: { ...limits, jsonBytes: limits.uploadBytes },
+	});
 	const { files, options } = validate(WireBody, body);
 	const sources = files.map(({ data, ...file }) => ({ ...file, bytes: fromBase64(data) }));
 	const result = await transform(sources, options?.conversionOptions ?? {}, services);

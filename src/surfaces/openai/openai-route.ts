@@ -3,14 +3,13 @@ import type { Context } from "hono";
 import { isRecord } from "../../core/json.ts";
 import { anthropicMessages } from "../../dialects/messages/messages.ts";
 import { sourceOf } from "../../gateways/exchange.ts";
-import { optionsInHeaders } from "../../gateways/options.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { type FailureFormat, openAiFailure } from "../../http/failure-formats.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
 import type { Call } from "../../http/route.ts";
 import type { Inputs } from "../../pipeline/request.ts";
 import type { run } from "../../pipeline/run.ts";
-import { gatewayOfHeaders, runModel } from "../gateway/model-in-gateway.ts";
+import { gatewayInHeaders, runModel } from "../gateway/model-in-gateway.ts";
 import { onlyFor, type RouteDialect } from "./route-dialect.ts";
 
 export interface OpenaiRoute extends RouteDialect {
@@ -54,7 +53,7 @@ export async function infer(
 			respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare, { alsoId }),
 			failure: (error, requestId) => (route.failure ?? openAiFailure)(error, requestId, c.req),
 		},
-		{ id: gatewayOfHeaders(headers, model), options: optionsInHeaders(headers) },
+		gatewayInHeaders(headers, model),
 		services,
 	);
 }

@@ -13,7 +13,6 @@ import type { Dialect } from "../../dialects/dialect.ts";
 import { liveDialect, nativeDialect } from "../../dialects/index.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { sourceOf } from "../../gateways/exchange.ts";
-import { optionsInHeaders } from "../../gateways/options.ts";
 import { readInputs, readJson } from "../../http/body.ts";
 import { AUTHORIZATION, selectedProtocol, WEBSOCKET_PROTOCOL } from "../../http/credentials.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
@@ -34,7 +33,7 @@ import { modelOf } from "../../pipeline/aliases.ts";
 import type { InferenceRequest, Inputs } from "../../pipeline/request.ts";
 import { AI, below } from "../bases.ts";
 import { wireOf } from "../binding/binding.ts";
-import { gatewayOfHeaders, runModel as runInGatewayOf } from "../gateway/model-in-gateway.ts";
+import { gatewayInHeaders, NO_GATEWAY, runModel as runInGatewayOf } from "../gateway/model-in-gateway.ts";
 import { checkTags, refuseQueue } from "./run-options.ts";
 
 /** The product answers "no route" for an unknown model id, except in these namespaces. */
@@ -147,10 +146,7 @@ async function infer(c: Context, call: Call, inputs: RunInputs): Promise<Respons
 				respond: (reply, id) => replyResponse(reply, id, WRAPS.envelope),
 				failure: (error, id) => v4Failure(asFailure(error), id, c.req),
 			},
-			{
-				id: isUpgrade(c.req.raw) ? undefined : gatewayOfHeaders(headers, model),
-				options: optionsInHeaders(headers),
-			},
+			isUpgrade(c.req.raw) ? NO_GATEWAY : gatewayInHeaders(headers, model),
 			call.services,
 		);
 	} catch (thrown) {
