@@ -80,8 +80,8 @@ class LazyTimer implements Timer {
 		const startedAt = now();
 		void this.#swept.promise.then(() => {
 			if (this.#isCancelled) return;
-			// The clock may have been set.
-			const elapsed = Math.min(Math.max(0, now() - startedAt), LOST_AFTER_MS);
+			// The clock may have been set back.
+			const elapsed = Math.max(0, now() - startedAt);
 			this.#native = startNativeTimer(milliseconds - elapsed, onTime);
 		});
 	}
