@@ -84,11 +84,15 @@ class Refusal extends Error {}
 
 const THOUGHTS = "The user wants to be answered.";
 export const SIGNATURE = "sig-of-claude";
+const KEY = "sk-ant-test";
+/** Documented, and sent by the SDK. */
+const VERSIONS = new Set<unknown>(["2023-06-01", "2026-10-21"]);
 
 export function anthropic({ headers, body }: Asked): Said {
-	if (headers["x-api-key"] !== "sk-ant-test")
+	// The SDK sends its key as a bearer token since version 1.
+	if (headers["x-api-key"] !== KEY && headers.authorization !== `Bearer ${KEY}`)
 		return refusal(401, "authentication_error", "invalid x-api-key");
-	if (headers["anthropic-version"] !== "2023-06-01")
+	if (!VERSIONS.has(headers["anthropic-version"] ?? ""))
 		return refusal(400, "invalid_request_error", "anthropic-version: header is required");
 	const { data, error } = Request.safeParse(body);
 	if (!data) return refusal(400, "invalid_request_error", z.prettifyError(error));
