@@ -5,6 +5,8 @@ import { DirectoryCache } from "./accounts/client/directory-cache.ts";
 import { OpenObjects } from "./accounts/client/open-objects.ts";
 import type { Account } from "./accounts/durable/account.ts";
 import { DIRECTORY_NAME, type Directory } from "./accounts/durable/directory.ts";
+import { readEngineLoad } from "./backends/engine-load.ts";
+import { getText } from "./backends/transport/get-text.ts";
 import { capacityOf } from "./config/capacity.ts";
 import { type Config, ConfigError } from "./config/index.ts";
 import { keyedRouting } from "./config/provider-keys.ts";
@@ -27,6 +29,8 @@ import type { StreamRun } from "./gateways/durable/stream-run.ts";
 import { Background } from "./http/background.ts";
 import { SingleFlight } from "./pipeline/dispatch/single-flight.ts";
 import type { Services } from "./pipeline/services.ts";
+import { Discoveries } from "./pools/discovery.ts";
+import { EnginePolls } from "./pools/engine-polls.ts";
 import { Pools } from "./pools/pools.ts";
 import { type ChangeStore, ReplicaChanges } from "./pools/replica-changes.ts";
 import {
@@ -142,10 +146,11 @@ export function createPersistent(
 		log: logFailure,
 	});
 	background.onClose(() => ledgers.flush());
+	// A closure, because workerd's `fetch` throws if it is called with another `this`.
+	const calls: typeof fetch = (input, init) => fetch(input, init);
 	const changes = new ReplicaChanges({ now, wait, ...(FLEET && { store: changeStore(FLEET) }) });
 	return {
-		// A closure, because workerd's `fetch` throws if it is called with another `this`.
-		fetch: (input, init) => fetch(input, init),
+		fetch: calls,
 		now,
 		uuid: () => crypto.randomUUID(),
 		random: () => Math.random(),
@@ -172,7 +177,7 @@ export function createPersistent(
 			failed: storeFailed,
 		}),
 		otelExporter: new OtelExporter({
-			fetch: (input, init) => fetch(input, init),
+			fetch: calls,
 			waitUntil,
 			failed: (cause) => logFailure(new AiError("upstreamUnavailable", undefined, { cause }), ""),
 		}),
@@ -206,7 +211,21 @@ export function createPersistent(
 		startTimer: new LazyTimers({ keepAlive, now }).start,
 		wait,
 		...(ASSETS && { assets: (file: string) => ASSETS.fetch(`${ASSETS_ORIGIN}/${file}`) }),
-		pools: new Pools({ random: () => Math.random(), changes }),
+		pools: new Pools({
+			random: () => Math.random(),
+			changes,
+			discoveries: new Discoveries({
+				now,
+				wait,
+				waitUntil: keepAlive,
+				read: (url) => getText({ url, headers: {}, fetch: calls }),
+			}),
+			polls: new EnginePolls({
+				now,
+				waitUntil: keepAlive,
+				read: (engine, source) => readEngineLoad({ ...engine, source, fetch: calls }),
+			}),
+		}),
 	};
 }
 

@@ -124,7 +124,8 @@ function readBackend(
 		);
 	const url = engine?.url ?? hosted;
 	const replicas = engine?.pool?.replicas?.map((replica) => replica.url);
-	const [first, ...others] = replicas ?? engine?.urls ?? (url === undefined ? [] : [url]);
+	const listed = replicas ?? engine?.urls ?? (url === undefined ? undefined : [url]);
+	const [first, ...others] = listed ?? (engine?.pool?.discover ? [""] : []);
 	if (!engine || !known || first === undefined) return undefined;
 	const { key, headers = {}, timeouts = DEFAULT_TIMEOUTS, system_messages, num_ctx, price, pool } = engine;
 	return {
@@ -158,6 +159,7 @@ function checkAddresses(
 			);
 		return;
 	}
+	if (isRecord(pool) && pool.discover !== undefined && url === undefined && urls === undefined) return;
 	const both = url !== undefined && urls !== undefined;
 	if (both || (url === undefined && urls === undefined && !hosted))
 		problems.add(path, `expected either url or urls, found ${both ? "both" : "neither"}`);

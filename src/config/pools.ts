@@ -13,6 +13,23 @@ const ReplicaSetting = z.preprocess(
 	z.strictObject({ url: EngineUrl, ...ReplicaRole }),
 );
 
+const MIN_POLL_MS = 500;
+const MIN_REFRESH_MS = 1_000;
+const REFRESH_MS = 30_000;
+
+/** The address of a list of replicas, or an object with it. */
+const DiscoverSetting = z.preprocess(
+	(discover) => (typeof discover === "string" ? { url: discover } : discover),
+	z.strictObject({
+		url: z.url({ protocol: /^https?$/, error: "expected an http or https address, found another value" }),
+		path: z
+			.string()
+			.regex(/^(\/[^/?#]+)*$/, 'expected "" or a path like "/v1", found another text')
+			.optional(),
+		refresh_ms: z.number().min(MIN_REFRESH_MS).optional(),
+	}),
+);
+
 export const PoolSetting = z
 	.strictObject({
 		replicas: z.array(ReplicaSetting).min(1).optional(),
@@ -22,6 +39,8 @@ export const PoolSetting = z
 		queue: z
 			.strictObject({ max: z.int().min(0).optional(), wait_ms: z.number().min(0).optional() })
 			.optional(),
+		poll_ms: z.number().min(MIN_POLL_MS).optional(),
+		discover: DiscoverSetting.optional(),
 		disaggregation: DisaggregationSetting.optional(),
 	})
 	.superRefine(checkRoles)
@@ -38,10 +57,18 @@ export const poolSettings = ({
 	shared_prompts,
 	max_requests,
 	queue: { max = MAX_WAITING, wait_ms = MAX_WAIT_MS } = {},
+	poll_ms,
+	discover,
 	...roles
 }: z.output<typeof PoolSetting>): PoolSettings =>
 	present({
 		policy,
+		pollMs: poll_ms,
+		discover: discover && {
+			url: discover.url,
+			path: discover.path ?? "/v1",
+			refreshMs: discover.refresh_ms ?? REFRESH_MS,
+		},
 		sharedPrompts: shared_prompts,
 		gate:
 			max_requests === undefined
@@ -59,6 +86,7 @@ export function refuseSharedReplicas(
 	for (const { backend, urls, pool } of backends) {
 		if (!pool) continue;
 		for (const [i, url] of urls.entries()) {
+			if (url === "") continue;
 			const path: Path = ["BACKENDS", backend, "pool", "replicas", i];
 			const owner = owners.get(url);
 			if (owner === backend) problems.add(path, "expected different replicas, found one twice");

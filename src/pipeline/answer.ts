@@ -32,8 +32,8 @@ async function askEngines(
 ): Promise<Dispatched> {
 	const { request, model, routed, call, signal } = answering;
 	const { options, session } = request;
-	// Nothing is read while the copy of the operator's changes is recent.
-	const reading = services.pools.changes.refresh();
+	// Usually nothing is due.
+	const reading = services.pools.refresh(routed?.targets ?? []);
 	if (reading) await reading;
 	const planned = route(model.id, routed, services, session);
 	const plan = options?.rejectIfBusy ? withoutWaiting(planned) : planned;

@@ -118,7 +118,7 @@ export async function explain(request: InferenceRequest, services: Services): Pr
 		const key = await requestKey(request.caller.account, model.id, prepared.call);
 		if (key !== undefined) explanation.cache_key = key;
 	}
-	await services.pools.changes.refresh();
+	await services.pools.refresh(routed?.targets ?? []);
 	let plan: Plan;
 	try {
 		plan = route(model.id, routed, services, request.session);

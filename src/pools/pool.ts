@@ -18,7 +18,7 @@ import {
 import { HashRing } from "./hash-ring.ts";
 import { MinHeap } from "./min-heap.ts";
 import { PrefixIndex } from "./prefix-index.ts";
-import { Replica } from "./replica.ts";
+import { type EngineLoad, type LoadReport, Replica } from "./replica.ts";
 import { SessionMemory } from "./session-memory.ts";
 import { SpeedEstimate, speedClass } from "./speed.ts";
 
@@ -46,9 +46,11 @@ export interface Flight {
 	end(now: number, usage?: FlightUsage): void;
 }
 
+const DEFAULT_PROMPT_TOKENS = 1_024;
 const DEFAULT_OUTPUT_TOKENS = 256;
-/** Weight of a new answer in the mean of the output tokens. */
-const OUTPUT_WEIGHT = 0.05;
+const DEFAULT_BLOCK_TOKENS = 512;
+/** Weight of a new request in the means of tokens. */
+const MEAN_WEIGHT = 0.05;
 
 interface InProgress {
 	replica: Replica;
@@ -75,6 +77,11 @@ export class Pool implements PoolView {
 	#sequence = 0;
 	/** Replicas with a report, which expires. */
 	readonly #reported = new Set<Replica>();
+	/** The earliest expiry of a report, so that a choice does not look at all of them. */
+	#reportsExpireAt = Number.POSITIVE_INFINITY;
+	/** Mean uncached prompt tokens of a request. */
+	#promptTokens = DEFAULT_PROMPT_TOKENS;
+	#blockTokens = DEFAULT_BLOCK_TOKENS;
 	/** Requests whose first token is not observed, by the time at which it is expected. */
 	readonly #unobserved = new MinHeap<InProgress>();
 
@@ -163,6 +170,8 @@ export class Pool implements PoolView {
 			startedAt: now,
 			stage: "prefill",
 		};
+		this.#promptTokens += MEAN_WEIGHT * (prefill - this.#promptTokens);
+		this.#blockTokens = blockTokens;
 		replica.chosen = this.#sequence++;
 		if (!replica.draining) {
 			this.byUse.set(replica, replica.chosen);
@@ -187,18 +196,23 @@ export class Pool implements PoolView {
 				this.#end(flight);
 				this.#advance(at);
 				if (!usage) return;
-				this.#outputTokens += OUTPUT_WEIGHT * (usage.outputTokens - this.#outputTokens);
+				this.#outputTokens += MEAN_WEIGHT * (usage.outputTokens - this.#outputTokens);
 				if (blocks.length > 0) this.#correctCache(replica, cachedTokens, usage, blockTokens);
 			},
 		};
 	}
 
-	/** An engine reports its load. */
-	report(url: string, waitingTokens: number, now: number): void {
+	/** An engine reports its load. It replaces the report before it. */
+	report(url: string, load: EngineLoad, times: Pick<LoadReport, "at" | "validMs">): void {
 		const replica = this.#replicas.get(url);
 		if (!replica) return;
-		this.#change(replica, () => replica.report({ waitingTokens, at: now }));
+		const mean = { prefill: this.#promptTokens, decode: this.#promptTokens + this.#outputTokens };
+		this.#change(replica, () => replica.setReport({ load, mean, ...times }));
 		this.#reported.add(replica);
+		this.#reportsExpireAt = Math.min(this.#reportsExpireAt, times.at + times.validMs);
+		if (load.cacheTokens === undefined || this.#options.cacheBlocks !== undefined) return;
+		replica.setCacheTokens(load.cacheTokens, this.#blockTokens);
+		if (!replica.draining) this.index.setCapacity(replica, replica.cacheBlocks);
 	}
 
 	/** What has changed by the time alone. */
@@ -209,10 +223,15 @@ export class Pool implements PoolView {
 			this.#unobserved.delete(flight);
 			this.#decode(flight);
 		}
-		for (const replica of this.#reported)
+		if (now < this.#reportsExpireAt) return;
+		this.#reportsExpireAt = Number.POSITIVE_INFINITY;
+		for (const replica of this.#reported) {
 			this.#change(replica, () => {
 				if (replica.expireReport(now)) this.#reported.delete(replica);
 			});
+			const { report } = replica;
+			if (report) this.#reportsExpireAt = Math.min(this.#reportsExpireAt, report.at + report.validMs);
+		}
 	}
 
 	#decode(flight: InProgress): void {

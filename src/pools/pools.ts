@@ -1,5 +1,7 @@
 /** The pools of all backends. They live as long as the isolate, also when the configuration is read again. */
 import type { PolicyName } from "./choice.ts";
+import type { Discoveries, DiscoverSettings } from "./discovery.ts";
+import type { EnginePolls, PolledEngine } from "./engine-polls.ts";
 import { Pool } from "./pool.ts";
 import { type GateReport, type GateSettings, PoolGate } from "./pool-gate.ts";
 import type { Stages } from "./prefill-decode/legs.ts";
@@ -19,6 +21,10 @@ export interface PoolSettings {
 	sharedPrompts?: boolean;
 	/** Absent: the pool accepts all requests at once. */
 	gate?: GateSettings;
+	/** Milliseconds between two polls of an engine's load. Absent: engines are not polled. */
+	pollMs?: number;
+	/** A service that lists the replicas. Absent: the configuration has them. */
+	discover?: DiscoverSettings;
 	/** Absent: each replica processes prompts and generates output. */
 	disaggregation?: Disaggregation;
 }
@@ -26,10 +32,13 @@ export interface PoolSettings {
 /** A backend as its configuration has it. */
 export interface PooledBackend {
 	backend: string;
-	/** Base addresses. */
+	/** Base addresses. Empty texts are ignored: a backend that discovers its replicas has no other. */
 	urls: readonly string[];
 	pool?: PoolSettings;
 }
+
+/** A backend with what a poll of its engines needs. */
+export type PolledBackend = PooledBackend & Omit<PolledEngine, "url">;
 
 /** The pool of a backend, with the settings that its users need. */
 export interface BackendPool extends Stages {
@@ -61,10 +70,20 @@ export interface PoolReport extends ReplicasReport {
 export interface ReplicaStatus {
 	url: string;
 	state: ReplicaState;
-	/** The operator has added it. */
-	added: boolean;
+	/** `api`: the operator has added it. */
+	source: "configuration" | "discovery" | "api";
 	/** Its requests in progress. Absent: the backend has no pool, or the replica was removed. */
-	load?: Pick<Replica, "requests" | "prefillTokens" | "decodeTokens">;
+	load?: Pick<Replica, "requests" | "prefillTokens" | "decodeTokens" | "report">;
+}
+
+export interface PoolsServices {
+	/** 0 to 1. */
+	random(): number;
+	changes: ReplicaChanges;
+	/** Absent: no list of replicas is read. */
+	discoveries?: Discoveries;
+	/** Absent: engines are not polled. */
+	polls?: EnginePolls;
 }
 
 interface PoolSource {
@@ -82,17 +101,40 @@ interface ConfiguredPool extends BackendPool {
 export class Pools {
 	/** The operator's changes to the replicas. */
 	readonly changes: ReplicaChanges;
-	readonly #random: () => number;
+	readonly #services: PoolsServices;
 	readonly #pools = new Map<string, ConfiguredPool>();
 
-	/** @param random 0 to 1. */
-	constructor({ random, changes }: { random(): number; changes: ReplicaChanges }) {
-		this.#random = random;
-		this.changes = changes;
+	constructor(services: PoolsServices) {
+		this.#services = services;
+		this.changes = services.changes;
+	}
+
+	/**
+	 * A request for one of these backends has arrived: reads what is due of their replicas. Returns nothing if the request need
+	 * not wait. Never rejects.
+	 */
+	refresh(backends: readonly PolledBackend[]): Promise<unknown> | undefined {
+		const reading = this.refreshLists(backends);
+		const poll = () => {
+			for (const backend of backends) this.#poll(backend);
+		};
+		if (reading) return reading.then(poll);
+		poll();
+		return undefined;
+	}
+
+	/** The same, without polls of the engines. */
+	refreshLists(backends: readonly PooledBackend[]): Promise<unknown> | undefined {
+		const { changes, discoveries } = this.#services;
+		const reads = [changes.refresh()];
+		for (const { backend, pool } of backends)
+			if (pool?.discover) reads.push(discoveries?.refresh(backend, pool.discover));
+		return reads.some((read) => read !== undefined) ? Promise.all(reads) : undefined;
 	}
 
 	/** Returns nothing for a backend with one address, no pool and no changes. */
-	of({ backend, urls, pool: settings = DEFAULTS }: PooledBackend): BackendPool | undefined {
+	of({ backend, urls: configured, pool: settings = DEFAULTS }: PooledBackend): BackendPool | undefined {
+		const urls = this.#urlsOf({ backend, urls: configured, pool: settings });
 		const changes = this.changes.of(backend);
 		if (urls.length < 2 && settings === DEFAULTS && !changes) return undefined;
 		const existing = this.#pools.get(backend);
@@ -106,10 +148,25 @@ export class Pools {
 		const pool = this.of(pooled);
 		const all = [...(pool?.replicas.replicas ?? []), ...(pool?.prefill?.replicas ?? [])];
 		const loads = new Map(all.map((one) => [one.url, one]));
-		return listReplicas(pooled.urls, this.changes.of(pooled.backend)).map((replica) => {
-			const load = loads.get(replica.url);
-			return { ...replica, ...(load && { load }) };
+		const urls = this.#urlsOf(pooled);
+		const listed = urls === pooled.urls ? "configuration" : "discovery";
+		return listReplicas(urls, this.changes.of(pooled.backend)).map(({ url, state, added }) => {
+			const load = loads.get(url);
+			return { url, state, source: added ? "api" : listed, ...(load && { load }) };
 		});
+	}
+
+	#poll(backend: PolledBackend): void {
+		const { pollMs } = backend.pool ?? DEFAULTS;
+		const pool = pollMs === undefined ? undefined : this.of(backend);
+		if (!pool || pollMs === undefined) return;
+		const { polls } = this.#services;
+		polls?.start(pool.replicas, pollMs, backend);
+		if (pool.prefill) polls?.start(pool.prefill, pollMs, backend);
+	}
+
+	#urlsOf({ backend, urls, pool }: PooledBackend): readonly string[] {
+		return (pool?.discover && this.#services.discoveries?.of(backend)) ?? urls;
 	}
 
 	reports(now: number): PoolReport[] {
@@ -167,7 +224,7 @@ export class Pools {
 
 	/** Isolates start with different replicas, because each begins with the first of its own order. */
 	#rotated(urls: readonly string[]): string[] {
-		const start = Math.floor(this.#random() * urls.length);
+		const start = Math.floor(this.#services.random() * urls.length);
 		return [...urls.slice(start), ...urls.slice(0, start)];
 	}
 }

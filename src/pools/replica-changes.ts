@@ -51,10 +51,12 @@ export const listReplicas = (
 	urls: readonly string[],
 	changes: readonly ReplicaChange[] = [],
 ): ListedReplica[] => [
-	...urls.map((url): ListedReplica => {
-		const change = changes.find((one) => one.url === url);
-		return { url, state: change?.state ?? "active", added: false };
-	}),
+	...urls
+		.filter((url) => url !== "")
+		.map((url): ListedReplica => {
+			const change = changes.find((one) => one.url === url);
+			return { url, state: change?.state ?? "active", added: false };
+		}),
 	...changes
 		.filter(({ url, added }) => added && !urls.includes(url))
 		.map(({ url, state }) => ({ url, state, added: true })),

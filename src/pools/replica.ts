@@ -5,18 +5,29 @@ import { SpeedEstimate } from "./speed.ts";
 export const ROLES = ["both", "prefill", "decode"] as const;
 export type Role = (typeof ROLES)[number];
 
-export interface LoadReport {
-	/** Prompt tokens that wait in the engine. */
-	waitingTokens: number;
-	/** Milliseconds. */
-	at: number;
+/** What an engine reports about all its requests. */
+export interface EngineLoad {
+	/** Requests that are being processed, and that wait. */
+	running: number;
+	waiting: number;
+	/** Uncached prompt tokens of the requests that wait. Absent: estimated from their number. */
+	waitingTokens?: number;
+	/** Used share of the cache, 0 to 1. */
+	cacheUsage?: number;
+	/** Size of the cache in tokens. */
+	cacheTokens?: number;
 }
 
-/**
- * A report of an engine is used this long. Older reports would count requests that have ended; the pool's own count of its
- * requests is always current.
- */
-const REPORT_MS = 2_000;
+export interface LoadReport {
+	load: EngineLoad;
+	/** Milliseconds. */
+	at: number;
+	/** Milliseconds after which the report is ignored: it would count requests that have ended. */
+	validMs: number;
+	/** Mean tokens of a request at this pool, before and after its first token. */
+	mean: { prefill: number; decode: number };
+}
+
 /** Share of an in-flight decode token in the queue of prompts. A decoding request delays prompts, but much less than one. */
 const DECODE_SHARE = 0.02;
 const DEFAULT_CACHE_BLOCKS = 1_000;
@@ -43,8 +54,11 @@ export class Replica {
 	firstTokenAt = Number.NEGATIVE_INFINITY;
 	/** Sequence number of the latest choice. Among equal replicas the one that was idle longest is chosen. */
 	chosen: number;
+	/** The latest report, until it expires. */
+	report: Omit<LoadReport, "mean"> | undefined;
 	#foreignTokens = 0;
-	#reportedAt = Number.NEGATIVE_INFINITY;
+	/** Size of the cache in the engine's latest report. */
+	#cacheTokens = 0;
 
 	constructor(url: string, chosen: number) {
 		this.url = url;
@@ -61,16 +75,34 @@ export class Replica {
 	}
 
 	/** What the engine reports beyond the pool's own requests is work of other callers and isolates. */
-	report({ waitingTokens, at }: LoadReport): void {
-		this.#foreignTokens = Math.max(0, waitingTokens - this.prefillTokens);
-		this.#reportedAt = at;
+	setReport({ load, mean, ...times }: LoadReport): void {
+		const { running, waiting, waitingTokens } = load;
+		const foreign = Math.max(0, running + waiting - this.requests);
+		const foreignWaiting = foreign * (waiting / Math.max(1, running + waiting));
+		const prompts =
+			waitingTokens === undefined
+				? foreignWaiting * mean.prefill
+				: Math.max(0, waitingTokens - this.prefillTokens);
+		this.#foreignTokens = Math.round(prompts + DECODE_SHARE * (foreign - foreignWaiting) * mean.decode);
+		this.report = { load, ...times };
 	}
 
-	/** Forgets a report that is too old. Returns whether the load has changed. */
+	/** Forgets a report that is too old. Returns whether it has. */
 	expireReport(now: number): boolean {
-		if (this.#foreignTokens === 0 || now - this.#reportedAt < REPORT_MS) return false;
+		if (!this.report || now - this.report.at < this.report.validMs) return false;
+		this.report = undefined;
 		this.#foreignTokens = 0;
 		return true;
+	}
+
+	/** Sets the size of the cache that the engine reports. */
+	setCacheTokens(tokens: number, blockTokens: number): void {
+		if (this.#cacheTokens === tokens) return;
+		this.#cacheTokens = tokens;
+		this.cacheBlocks = Math.max(
+			MIN_CACHE_BLOCKS,
+			Math.min(MAX_CACHE_BLOCKS, Math.floor(tokens / blockTokens)),
+		);
 	}
 
 	/** Adapts the believed size of the cache to an expectation that was wrong by more than a block. */

@@ -166,11 +166,12 @@ const Replica = z.object({
 	url: z.string(),
 	role: z.enum(["both", "prefill", "decode"]),
 	state: z.enum(["active", "draining", "removed"]),
-	source: z.enum(["configuration", "api"]),
+	source: z.enum(["configuration", "discovery", "api"]),
 	circuit: z.enum(["closed", "half-open", "open"]),
 	requests: Count.nullable(),
 	prefill_tokens: Count.nullable(),
 	decode_tokens: Count.nullable(),
+	engine: z.object({ running: Count, waiting: Count, cache_usage: Count.nullable() }).nullable(),
 });
 const Pool = z.object({
 	backend: z.string(),

@@ -89,6 +89,30 @@ describe("configure", () => {
 		});
 	});
 
+	it("takes the replicas of a pool from a service that lists them", () => {
+		const { backends } = configure({
+			BACKENDS: {
+				short: { kind: "openai", pool: { discover: "http://registry/replicas?model=a" } },
+				long: {
+					kind: "tei",
+					pool: {
+						discover: { url: "http://registry", path: "", refresh_ms: 5_000 },
+						replicas: ["http://a"],
+						poll_ms: 1_000,
+					},
+				},
+			},
+		});
+		expect(backends.get("short")).toMatchObject({
+			urls: [""],
+			pool: { discover: { url: "http://registry/replicas?model=a", path: "/v1", refreshMs: 30_000 } },
+		});
+		expect(backends.get("long")).toMatchObject({
+			urls: ["http://a"],
+			pool: { discover: { url: "http://registry", path: "", refreshMs: 5_000 }, pollMs: 1_000 },
+		});
+	});
+
 	it("sends what no route names to the default backend, under the caller's own name", () => {
 		const { routing } = configure({
 			DEFAULT_BACKEND: "simulator",
@@ -296,6 +320,18 @@ describe("ConfigError", () => {
 		[
 			{ kind: "openai", url: OLLAMA.url, pool: { replicas: [OLLAMA.url] } },
 			"BACKENDS.a: expected no url beside pool.replicas, found both",
+		],
+		[
+			{ kind: "openai", pool: { replicas: ["http://gpu-1"], poll_ms: 100 } },
+			"BACKENDS.a.pool.poll_ms: expected at least 500, found 100",
+		],
+		[
+			{ kind: "openai", pool: { discover: "registry:8080" } },
+			"BACKENDS.a.pool.discover.url: expected an http or https address, found another value",
+		],
+		[
+			{ kind: "openai", pool: { discover: { url: "http://registry", path: "v1" } } },
+			'BACKENDS.a.pool.discover.path: expected "" or a path like "/v1", found another text',
 		],
 		[{ kind: "openai", pool: {} }, "BACKENDS.a: expected either url or urls, found neither"],
 		[

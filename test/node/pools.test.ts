@@ -21,6 +21,8 @@ class Engine {
 	readonly #server: Server;
 	readonly #waiting: (() => void)[] = [];
 	hold = false;
+	/** Its metrics for Prometheus. */
+	metrics = "vllm:num_requests_running 0\nvllm:num_requests_waiting 0\n";
 
 	constructor() {
 		this.#server = createServer((request, response) => void this.#answer(request, response));
@@ -46,6 +48,13 @@ class Engine {
 	}
 
 	async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+		if (request.method === "GET") {
+			const listed = JSON.stringify(engines.slice(1).map(({ url }) => ({ url })));
+			const texts: Record<string, string> = { "/v1/replicas": listed, "/metrics": this.metrics };
+			const text = texts[request.url ?? ""];
+			response.writeHead(text === undefined ? 404 : 200).end(text);
+			return;
+		}
 		let text = "";
 		for await (const piece of request) text += piece;
 		const body: ChatBody = JSON.parse(text);
@@ -89,7 +98,9 @@ beforeEach(async ({ task }) => {
 			vllm: {
 				kind: "openai",
 				pool: {
-					replicas: engines.map(({ url }) => url),
+					...(task.name.includes("discovers")
+						? { discover: `${engines[0]?.url}/replicas`, poll_ms: 500 }
+						: { replicas: engines.map(({ url }) => url) }),
 					...(task.name.includes("above its limit") && { max_requests: 1 }),
 				},
 			},
@@ -271,6 +282,25 @@ describe("a pool", () => {
 		await Promise.all(numbers(9).map((i) => chat("drain", { messages: [user(`${i} third`)] })));
 		expect(countsOf()[0]).toBe(1);
 		expect(await replicas()).toContainEqual(expect.objectContaining({ id, state: "draining" }));
+	});
+
+	it("discovers its replicas, and avoids one that is busy with the requests of others", async () => {
+		const [, busy] = engines;
+		if (!busy) throw new Error("no engine");
+		busy.metrics = "vllm:num_requests_running 8\nvllm:num_requests_waiting 40\n";
+		const send = (i: number) => chat("found", { messages: [user(`${i} found`)] });
+		// The first request starts the polls.
+		await send(0);
+		const shown = async (): Promise<string> =>
+			(
+				await fetch(`${gateway.url}/client/v4/pools/vllm`, { headers: { authorization: Gateway.operator } })
+			).text();
+		await expect.poll(shown).toContain('"engine":{"running":8,"waiting":40,"cache_usage":null}');
+		expect(await shown()).toContain('"source":"discovery"');
+		const before = busy.bodies.length;
+		await Promise.all(numbers(8).map((i) => send(i + 1)));
+		expect(busy.bodies.length).toBe(before);
+		expect(countsOf()[0]).toBe(0);
 	});
 
 	it("ignores headers of a caller that name a replica", async () => {

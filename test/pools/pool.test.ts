@@ -66,9 +66,9 @@ describe("loads", () => {
 
 	it("adds the tokens that an engine reports beyond the pool's own, for two seconds", () => {
 		const { pool, chosen } = started({}, ["http://1", "http://2"]);
-		pool.report("http://1", 9_000, 0);
+		pool.report("http://1", { running: 0, waiting: 1, waitingTokens: 9_000 }, { at: 0, validMs: 2_000 });
 		expect(chosen(request(), 100)).toBe("http://2");
-		pool.report("http://2", 20_000, 100);
+		pool.report("http://2", { running: 0, waiting: 1, waitingTokens: 20_000 }, { at: 100, validMs: 2_000 });
 		expect(chosen(request(), 200)).toBe("http://1");
 		expect(chosen(request(), 2_050)).toBe("http://1");
 		expect(pool.meanQueuedTokens).toBe(10_000);

@@ -16,7 +16,7 @@ import type { Services } from "../../pipeline/services.ts";
 import { hashText } from "../../pools/block-hashes.ts";
 import type { PooledBackend, ReplicaStatus } from "../../pools/pools.ts";
 import { roleOf } from "../../pools/prefill-decode/settings.ts";
-import type { Role } from "../../pools/replica.ts";
+import type { EngineLoad, Role } from "../../pools/replica.ts";
 import { MAX_CHANGES, type ReplicaChange } from "../../pools/replica-changes.ts";
 import { poolAnswer, poolReplicaAnswer, poolsAnswer, removedReplicaAnswer } from "../answers.ts";
 import { below, V4 } from "../bases.ts";
@@ -34,8 +34,9 @@ export const poolRoutes: readonly Route[] = defineRoutes(
 			permission: "operator",
 			output: poolsAnswer,
 			handler: async (_, { services }) => {
-				await services.pools.changes.refresh();
-				return envelope(backendsOf(services).map((backend) => poolJson(backend, services)));
+				const backends = backendsOf(services);
+				await services.pools.refreshLists(backends);
+				return envelope(backends.map((backend) => poolJson(backend, services)));
 			},
 		},
 		{
@@ -45,8 +46,9 @@ export const poolRoutes: readonly Route[] = defineRoutes(
 			permission: "operator",
 			output: poolAnswer,
 			handler: async (c, { services }) => {
-				await services.pools.changes.refresh();
-				return envelope(poolJson(backendAt(c, services), services));
+				const backend = backendAt(c, services);
+				await services.pools.refreshLists([backend]);
+				return envelope(poolJson(backend, services));
 			},
 		},
 		{
@@ -84,14 +86,16 @@ export const replicaId = (url: string): string => hashText(url).toString(16).pad
 async function addReplica(c: Context, { services }: Call): Promise<Response> {
 	const backend = backendAt(c, services);
 	const { url } = parseFields(NewReplica, await readFields(c.req.raw, services.limits), "body");
-	await services.pools.changes.refresh();
-	for (const other of backendsOf(services))
+	const backends = backendsOf(services);
+	await services.pools.refreshLists(backends);
+	for (const other of backends)
 		if (services.pools.status(other).some((one) => one.url === url && one.state !== "removed"))
 			throw new AiError(
 				"invalidRequest",
 				`url: a replica of the backend '${other.backend}' already has this address`,
 			);
-	await setState(backend, { url, added: !backend.urls.includes(url) }, "active", services);
+	const removed = services.pools.status(backend).find((one) => one.url === url);
+	await setState(backend, removed ?? { url, source: "api" }, "active", services);
 	return showReplica(backend, url, services);
 }
 
@@ -111,12 +115,13 @@ async function removeReplica(c: Context, { services }: Call): Promise<Response> 
 /** Stores only what differs from the configuration. */
 async function setState(
 	{ backend }: PooledBackend,
-	{ url, added }: Pick<ReplicaChange, "url" | "added">,
+	{ url, source }: Pick<ReplicaStatus, "url" | "source">,
 	state: ReplicaChange["state"],
 	{ pools: { changes } }: Services,
 ): Promise<void> {
 	if (!changes.canChange)
 		throw new AiError("invalidRequest", "FLEET: expected a binding of the class Fleet, found none");
+	const added = source === "api";
 	const isDefault = added ? state === "removed" : state === "active";
 	const change: ReplicaChange = { backend, url, state, added };
 	const stored = await (isDefault ? changes.delete(change) : changes.put(change)).catch((cause: unknown) => {
@@ -134,7 +139,7 @@ function backendsOf({ routing }: Services): PooledBackend[] {
 	const backends = new Map<string, PooledBackend>();
 	for (const { targets } of routing.list())
 		for (const { backend, urls, pool } of targets)
-			if (urls[0] !== "") backends.set(backend, { backend, urls, ...(pool && { pool }) });
+			if (urls[0] !== "" || pool?.discover) backends.set(backend, { backend, urls, ...(pool && { pool }) });
 	return [...backends.values()];
 }
 
@@ -150,7 +155,7 @@ async function replicaAt(
 	services: Services,
 ): Promise<{ backend: PooledBackend; replica: ReplicaStatus }> {
 	const backend = backendAt(c, services);
-	await services.pools.changes.refresh();
+	await services.pools.refreshLists([backend]);
 	const id = pathParameter(c, "replica");
 	const replica = services.pools.status(backend).find(({ url }) => replicaId(url) === id);
 	if (!replica) throw new AiError("notFound", "Replica not found");
@@ -163,17 +168,25 @@ function showReplica(backend: PooledBackend, url: string, services: Services): R
 	return envelope(replicaJson(replica, backend, circuitsOf(backend.backend, services)));
 }
 
+interface EngineJson {
+	running: number;
+	waiting: number;
+	cache_usage: number | null;
+}
+
 interface ReplicaJson {
 	id: string;
 	url: string;
 	role: Role;
 	state: ReplicaStatus["state"];
-	source: "configuration" | "api";
+	source: ReplicaStatus["source"];
 	/** The worst of its models. */
 	circuit: CircuitState;
 	requests: number | null;
 	prefill_tokens: number | null;
 	decode_tokens: number | null;
+	/** What the engine reports about all its requests. `null`: it is not polled, or reports nothing. */
+	engine: EngineJson | null;
 }
 
 function poolJson(backend: PooledBackend, services: Services): object {
@@ -188,7 +201,7 @@ function poolJson(backend: PooledBackend, services: Services): object {
 }
 
 const replicaJson = (
-	{ url, state, added, load }: ReplicaStatus,
+	{ url, state, source, load }: ReplicaStatus,
 	{ pool }: PooledBackend,
 	circuits: ReadonlyMap<string, CircuitState>,
 ): ReplicaJson => ({
@@ -196,11 +209,18 @@ const replicaJson = (
 	url,
 	role: roleOf(pool?.disaggregation, url),
 	state,
-	source: added ? "api" : "configuration",
+	source,
 	circuit: circuits.get(url) ?? "closed",
 	requests: load?.requests ?? null,
 	prefill_tokens: load?.prefillTokens ?? null,
 	decode_tokens: load?.decodeTokens ?? null,
+	engine: load?.report ? engineJson(load.report.load) : null,
+});
+
+const engineJson = ({ running, waiting, cacheUsage }: EngineLoad): EngineJson => ({
+	running,
+	waiting,
+	cache_usage: cacheUsage ?? null,
 });
 
 const SEVERITY: readonly CircuitState[] = ["closed", "half-open", "open"];

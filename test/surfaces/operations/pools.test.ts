@@ -153,6 +153,7 @@ describe("replicas", () => {
 			requests: 0,
 			prefill_tokens: 0,
 			decode_tokens: 0,
+			engine: null,
 		});
 		expect(errors(replica, "delete", (await change("DELETE", "c")).envelope)).toEqual([]);
 	});

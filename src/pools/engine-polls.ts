@@ -1,0 +1,88 @@
+/**
+ * Polls the engines of a pool for their load, in the background of requests (`poll_ms`). The pool's own count of its requests is
+ * always current; a report adds the work of other callers and isolates.
+ */
+import type { Pool } from "./pool.ts";
+import type { EngineLoad, Replica } from "./replica.ts";
+
+/** Polls of one round. In a larger pool the replicas take turns. */
+const MAX_POLLS = 32;
+/** A replica that reports nothing is not polled again for this time. */
+const OFF_MS = 60_000;
+
+/** A replica and the credentials of its backend. */
+export interface PolledEngine {
+	url: string;
+	key?: string | undefined;
+	headers: Record<string, string>;
+}
+
+export interface PollServices {
+	now(): number;
+	waitUntil(work: Promise<unknown>): void;
+	/** `source`: what the latest read has returned. Returns nothing for an engine without a report. */
+	read(
+		engine: PolledEngine,
+		source: string | undefined,
+	): Promise<{ source: string; load: EngineLoad } | undefined>;
+}
+
+interface Polled {
+	/** The next poll, at the earliest. Replicas that were not polled come first. Infinite while a poll is under way. */
+	dueAt: number;
+	source?: string | undefined;
+}
+
+export class EnginePolls {
+	readonly #services: PollServices;
+	/** Time of the next round. */
+	readonly #rounds = new WeakMap<Pool, number>();
+	readonly #replicas = new WeakMap<Replica, Polled>();
+
+	constructor(services: PollServices) {
+		this.#services = services;
+	}
+
+	/** A request for the pool has arrived. Starts a round if it is due. */
+	start(pool: Pool, pollMs: number, credentials: Omit<PolledEngine, "url">): void {
+		const at = this.#services.now();
+		if (at < (this.#rounds.get(pool) ?? at)) return;
+		this.#rounds.set(pool, at + pollMs);
+		const due = pool.members
+			.map((replica) => ({ replica, polled: this.#stateOf(replica) }))
+			.filter(({ polled }) => polled.dueAt <= at)
+			.sort((a, b) => a.polled.dueAt - b.polled.dueAt)
+			.slice(0, MAX_POLLS);
+		// With turns, a replica's next report comes later than the next round.
+		const rounds = Math.ceil(pool.members.length / MAX_POLLS);
+		const validMs = 2 * pollMs * rounds;
+		for (const { replica, polled } of due)
+			this.#services.waitUntil(
+				this.#poll(pool, replica, polled, { ...credentials, url: replica.url }, validMs),
+			);
+	}
+
+	async #poll(
+		pool: Pool,
+		{ url }: Replica,
+		polled: Polled,
+		engine: PolledEngine,
+		validMs: number,
+	): Promise<void> {
+		const { now, read } = this.#services;
+		polled.dueAt = Number.POSITIVE_INFINITY;
+		const report = await read(engine, polled.source).catch(() => undefined);
+		polled.source = report?.source;
+		const at = now();
+		polled.dueAt = report ? at : at + OFF_MS;
+		if (report) pool.report(url, report.load, { at, validMs });
+	}
+
+	#stateOf(replica: Replica): Polled {
+		const existing = this.#replicas.get(replica);
+		if (existing) return existing;
+		const polled: Polled = { dueAt: Number.NEGATIVE_INFINITY };
+		this.#replicas.set(replica, polled);
+		return polled;
+	}
+}
