@@ -205,7 +205,7 @@ export async function attack({ field, say }: Context): Promise<Row[]> {
 	const served = await serve(spec, await freePort(), folder, CONTENDERS_CPU);
 	try {
 		const account = `${served.url}/client/v4/accounts/bench`;
-		const valid = await createToken(account, ADMIN);
+		const valid = await createToken(served.url, "bench", ADMIN);
 		const tokens = {
 			none: undefined,
 			invented: valid.replace(/.$/, (last) => (last === "a" ? "b" : "a")),

@@ -14,7 +14,7 @@ const ROOT = join(import.meta.dirname, "..");
 export const BUILT = join(ROOT, "dist/worker");
 /** All contenders share one core. The load and the engine use the other. */
 export const CONTENDERS_CPU = 0;
-const LOAD_CPU = 1;
+export const LOAD_CPU = 1;
 
 /** The engine's kinds of answers: bench/upstream.ts. */
 export type Mode = "json" | "late" | "bulk" | "stepped" | "steady" | "paced" | "slow" | "embeddings";
@@ -44,8 +44,10 @@ export type How =
 export interface Contender {
 	name: string;
 	pid: number;
-	/** A request for a chat or for embeddings. */
-	ask(mode: Mode, body: object, how?: How): Ask;
+	/** A request for a chat or for embeddings. `account`: of Ganglion, one that `addAccounts` made. */
+	ask(mode: Mode, body: object, how?: How, account?: string): Ask;
+	/** Makes a token for each. Only Ganglion has accounts. */
+	addAccounts?(names: readonly string[]): Promise<void>;
 	stop(): Promise<void>;
 }
 
@@ -57,8 +59,8 @@ export interface Field {
 	close(): Promise<void>;
 }
 /**
- * `operator`: Ganglion with the operator's token. `unlimited`: the same, without any limits. `sequential`: Ganglion that calls
- * the engine only after admission.
+ * `operator`: Ganglion with the operator's token. `unlimited`: the same, without any limits. `exact`: Ganglion whose account admits
+ * each request. `sequential`: the same, and the engine is called only after admission.
  */
 export type ContenderName =
 	| "floor"
@@ -66,8 +68,8 @@ export type ContenderName =
 	| "ganglion"
 	| "operator"
 	| "unlimited"
+	| "exact"
 	| "sequential"
-	| "leased"
 	| "portkey";
 
 /** Variants of Ganglion's configuration. */
@@ -81,8 +83,14 @@ export interface GanglionOptions {
 	unlimited?: boolean;
 	/** `LIMITS.speculation` */
 	speculation?: boolean;
-	/** `LEDGER` */
-	ledger?: "exact" | "leased";
+	/** `LEDGER`. Absent: the default. */
+	ledger?: "exact";
+	/** The address of another engine than the bench's. */
+	upstream?: string;
+	/** A command that starts the runtime. */
+	wrapper?: readonly string[];
+	/** More exact routes than those of the bench. */
+	extraRoutes?: number;
 }
 
 export async function openField(): Promise<Field> {
@@ -100,25 +108,25 @@ export async function openField(): Promise<Field> {
 	return {
 		folder,
 		upstream,
-		start(name, options) {
+		start(name, { upstream: engine = upstream.url, ...options } = {}) {
 			const own = join(folder, String(started++));
 			mkdirSync(own);
 			switch (name) {
 				case "floor":
 				case "floor again":
-					return floor(name, upstream.url, own);
+					return floor(name, engine, own);
 				case "ganglion":
-					return ganglion(name, upstream.url, own, options);
+					return ganglion(name, engine, own, options);
 				case "operator":
-					return ganglion(name, upstream.url, own, { asOperator: true });
+					return ganglion(name, engine, own, { asOperator: true });
 				case "unlimited":
-					return ganglion(name, upstream.url, own, { asOperator: true, unlimited: true });
+					return ganglion(name, engine, own, { asOperator: true, unlimited: true });
+				case "exact":
+					return ganglion(name, engine, own, { ledger: "exact" });
 				case "sequential":
-					return ganglion(name, upstream.url, own, { speculation: false });
-				case "leased":
-					return ganglion(name, upstream.url, own, { ledger: "leased" });
+					return ganglion(name, engine, own, { ledger: "exact", speculation: false });
 				case "portkey":
-					return portkey(upstream.url);
+					return portkey(engine);
 				default:
 					return name satisfies never;
 			}
@@ -161,10 +169,11 @@ async function ganglion(
 		asOperator = false,
 		unlimited = false,
 		speculation = true,
-		ledger = "exact",
+		ledger,
+		wrapper,
+		extraRoutes = 0,
 	}: GanglionOptions = {},
 ): Promise<Contender> {
-	const admin = "the-admin-token-of-a-bench-on-loopback";
 	const backends = MODES.map((mode) => [mode, { kind: "openai", url: `${upstream}/${mode}/v1` }]);
 	const spec: WorkerSpec = {
 		name,
@@ -172,6 +181,9 @@ async function ganglion(
 		vars: {
 			BACKENDS: Object.fromEntries(backends),
 			ROUTES: {
+				...Object.fromEntries(
+					Array.from({ length: extraRoutes }, (_, i) => [`extra/model-${i}`, [{ backend: "json" }]]),
+				),
 				...Object.fromEntries(MODES.map((mode) => [`bench/${mode}`, [{ backend: mode, model: "bench" }]])),
 				...Object.fromEntries(
 					STREAMED_MODES.flatMap((mode) => {
@@ -198,27 +210,30 @@ async function ganglion(
 							requests_per_minute: { "Text Generation": 10_000_000, "Text Embeddings": 10_000_000 },
 						}),
 			},
-			LEDGER: ledger,
-			ADMIN_TOKEN: admin,
+			...(ledger && { LEDGER: ledger }),
+			ADMIN_TOKEN,
 		},
 		...runtimeSettings(),
 		...(inspectorPort !== undefined && { inspectorPort }),
+		...(wrapper && { wrapper }),
 	};
 	const served = await serve(spec, await freePort(), folder, CONTENDERS_CPU);
-	const account = `${served.url}/client/v4/accounts/bench`;
-	const token = asOperator ? admin : await createToken(account, admin);
+	const tokens = new Map([[ACCOUNT, asOperator ? ADMIN_TOKEN : await createToken(served.url, ACCOUNT)]]);
 	return {
 		...served,
-		ask(mode, body, how = "openai") {
+		async addAccounts(names) {
+			for (const name of names) tokens.set(name, await createToken(served.url, name));
+		},
+		ask(mode, body, how = "openai", account = ACCOUNT) {
 			const model = `${FAMILIES[how] ?? "bench"}/${mode}`;
 			const isRun = how === "native";
 			const path = isRun
 				? `run/${NATIVE_MODELS[mode === "stepped" || mode === "steady" ? mode : "bulk"]}`
 				: `v1/${mode === "embeddings" ? "embeddings" : (ROUTES[how] ?? "chat/completions")}`;
 			return {
-				url: `${account}/ai/${path}`,
+				url: `${served.url}/client/v4/accounts/${account}/ai/${path}`,
 				headers: {
-					authorization: `Bearer ${token}`,
+					authorization: `Bearer ${tokens.get(account)}`,
 					...(how === "single-flight" && { "x-ganglion-single-flight": "true" }),
 				},
 				body: JSON.stringify(isRun ? body : { model, ...body }),
@@ -227,11 +242,15 @@ async function ganglion(
 	};
 }
 
+const ACCOUNT = "bench";
+const ADMIN_TOKEN = "the-admin-token-of-a-bench-on-loopback";
+
 const FAMILIES: Partial<Record<How, string>> = { passthrough: "passed", "two engines": "paired" };
 const ROUTES: Partial<Record<How, string>> = { responses: "responses", messages: "messages" };
 
-export async function createToken(account: string, admin: string): Promise<string> {
-	const response = await fetch(`${account}/tokens`, {
+/** `origin`: the gateway's address. */
+export async function createToken(origin: string, account: string, admin = ADMIN_TOKEN): Promise<string> {
+	const response = await fetch(`${origin}/client/v4/accounts/${account}/tokens`, {
 		method: "POST",
 		headers: { authorization: `Bearer ${admin}`, "content-type": "application/json" },
 		body: JSON.stringify({
@@ -239,7 +258,7 @@ export async function createToken(account: string, admin: string): Promise<strin
 			policies: [
 				{
 					effect: "allow",
-					resources: { "com.cloudflare.api.account.bench": "*" },
+					resources: { [`com.cloudflare.api.account.${account}`]: "*" },
 					permission_groups: [{ id: "a92d2450e05d4e7bb7d0a64968f83d11" }],
 				},
 			],

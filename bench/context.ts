@@ -1,5 +1,5 @@
 /** What all scenarios share: the settings of a run, the start of a contender, and the usual chat. */
-import type { Contender, ContenderName, Field } from "./contenders.ts";
+import type { Contender, ContenderName, Field, GanglionOptions } from "./contenders.ts";
 
 export interface Context {
 	field: Field;
@@ -11,8 +11,12 @@ export interface Context {
 
 export const CHAT = { messages: [{ role: "user", content: "What is the answer to everything?" }] };
 
-export async function start({ field }: Context, name: ContenderName): Promise<Contender> {
-	const contender = await field.start(name);
+export async function start(
+	{ field }: Context,
+	name: ContenderName,
+	options?: GanglionOptions,
+): Promise<Contender> {
+	const contender = await field.start(name, options);
 	if (!contender) throw new Error(`${name} cannot be started`);
 	return contender;
 }

@@ -59,7 +59,8 @@ export function ask({ url, headers = {}, body }: Ask, agent: Agent): Promise<Ans
 }
 
 export interface Loop {
-	ask: Ask;
+	/** One request, or several that take turns. */
+	ask: Ask | readonly Ask[];
 	connections: number;
 }
 
@@ -86,10 +87,13 @@ async function loadWhile(
 	await Promise.all(
 		loops.map(async (loop, i) => {
 			const agent = agentOf(loop.connections);
+			const asks = [loop.ask].flat();
+			let sent = 0;
 			await Promise.all(
 				Array.from({ length: loop.connections }, async () => {
 					while (continues(counts)) {
-						await ask(loop.ask, agent);
+						const next = asks[sent++ % asks.length];
+						if (next) await ask(next, agent);
 						counts[i] = (counts[i] ?? 0) + 1;
 					}
 				}),

@@ -16,7 +16,7 @@ export async function openStreams(context: Context): Promise<Row[]> {
 	const rows: Row[] = [];
 	for (const count of COUNTS) {
 		const floor = await holdTwice(context, "floor", count);
-		const bars = count === COUNTS[0] ? { bar: 200, stretch: 120 } : {};
+		const bar = count === COUNTS[0] ? 80 : 50;
 		for (const [route, how] of [
 			["", "openai"],
 			[" of a `passthrough` route", "passthrough"],
@@ -27,7 +27,7 @@ export async function openStreams(context: Context): Promise<Row[]> {
 					label: `memory a stream${route}, ${count} open streams`,
 					measured: exactly(ganglion.each / 1024),
 					unit: "KB",
-					...bars,
+					bar,
 					note: `floor ${Math.round(floor.each / 1024)} KB`,
 				},
 				{

@@ -4,20 +4,18 @@ import { bundleSize } from "./bundle.ts";
 import type { Contender, ContenderName, How, Mode } from "./contenders.ts";
 import { CHAT, type Context, start } from "./context.ts";
 import { devStart } from "./dev-start.ts";
-import { type Ask, agentOf, ask, load, warmUp } from "./load.ts";
+import { lean, PROMPT_SIZES, promptOf } from "./lean.ts";
+import { type Ask, agentOf, ask } from "./load.ts";
+import { accountsInTurn, commits, manyRoutes } from "./many.ts";
 import { openStreams } from "./open-streams.ts";
 import { paced } from "./paced.ts";
-import { cpuMicroseconds } from "./process.ts";
+import { against, type Comparison, cpuRatios, noteOf, withBoth } from "./ratios.ts";
 import { spread } from "./statistics.ts";
 import type { Row } from "./table.ts";
 
-const CONNECTIONS = 16;
 const MANY_CONNECTIONS = 64;
 /** More streams of 100 events a second do not fit on one core. */
 const STEADY_CONNECTIONS = 32;
-/** Number of small answers; scenarios with larger answers set their own number. */
-const WARM_UP_ANSWERS = 3_000;
-const WARM_UP_MS = 30_000;
 const TURNS = 300;
 /** Events in one bulk answer of the engine. */
 const CHUNKS = 204;
@@ -31,6 +29,7 @@ export type ScenarioName =
 	| "native"
 	| "paced"
 	| "prompts"
+	| "lean"
 	| "embeddings"
 	| "memory"
 	| "start"
@@ -38,6 +37,9 @@ export type ScenarioName =
 	| "features"
 	| "speculation"
 	| "leases"
+	| "accounts"
+	| "routes"
+	| "commits"
 	| "attack"
 	| "bundle";
 
@@ -57,6 +59,12 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 			ask: (contender) => contender.ask("late", CHAT),
 			connections: MANY_CONNECTIONS,
 		})),
+		...(await against(context, {
+			label: "small JSON with `LEDGER` exact: CPU a request / floor",
+			contender: "exact",
+			ask: (contender) => contender.ask("json", CHAT),
+			bar: 2.6,
+		})),
 	],
 	async peer(context) {
 		const peer = await context.field.start("portkey");
@@ -69,7 +77,7 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 					label: "small JSON: CPU a request / Portkey on Node",
 					measured: spread(ratios.map(({ ratio }) => ratio)),
 					unit: "x",
-					bar: 0.5,
+					bar: 0.45,
 					stretch: 0.35,
 					note: noteOf(ratios),
 				},
@@ -79,30 +87,25 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 		}
 	},
 	latency: addedLatency,
-	stream: (context) => streams(context, "same dialect", "openai", { bar: 1.6, stretch: 1.3 }),
+	stream: (context) => streams(context, "same dialect", "openai", SAME_DIALECT),
 	passthrough: (context) =>
-		streams(context, "same dialect, `passthrough` route", "passthrough", { bar: 1.6, stretch: 1.3 }),
-	native: (context) => streams(context, "native frames", "native", { bar: 3.5, stretch: 2.5 }),
+		streams(context, "same dialect, `passthrough` route", "passthrough", SAME_DIALECT),
+	native: (context) => streams(context, "native frames", "native", NATIVE_FRAMES),
 	paced,
 	async prompts(context) {
 		const rows: Row[] = [];
-		for (const [size, bytes, bar, stretch] of [
-			["100 KB", 100_000, undefined, undefined],
-			["1 MB", 1_000_000, 2, 1.3],
-		] as const) {
-			const body = { messages: [{ role: "user", content: "All work and no play. ".repeat(bytes / 22) }] };
+		for (const [size, bytes] of PROMPT_SIZES)
 			rows.push(
 				...(await against(context, {
 					label: `${size} prompt: CPU a request / floor`,
-					ask: (contender) => contender.ask("json", body),
+					ask: (contender) => contender.ask("json", promptOf(bytes)),
 					connections: 4,
 					warmUpAnswers: 200,
-					...(bar !== undefined && { bar, stretch }),
 				})),
 			);
-		}
 		return rows;
 	},
+	lean,
 	embeddings(context) {
 		const input = Array.from({ length: 100 }, (_, i) => `Text number ${i} that wants to be a vector.`);
 		return against(context, {
@@ -116,107 +119,27 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 	start: coldStart,
 	dev: devStart,
 	features,
-	speculation: (context) => admission(context, "speculation, over none", ["ganglion", "sequential"]),
-	leases: async (context) => [
-		...(await admission(context, "`LEDGER` leased, over exact", ["leased", "ganglion"])),
-		...(await against(context, {
-			label: "small JSON, `LEDGER` leased: CPU a request / floor",
-			contender: "leased",
-			ask: (contender) => contender.ask("json", CHAT),
-			bar: 2,
-			stretch: 1.6,
-		})),
-	],
+	speculation: (context) => admission(context, "speculation, over none", ["exact", "sequential"]),
+	leases: (context) => admission(context, "`LEDGER` leased, over exact", ["ganglion", "exact"]),
+	accounts: accountsInTurn,
+	routes: manyRoutes,
+	commits,
 	attack,
 	bundle: async () => bundleSize(),
 };
 
 type AskOf = (contender: Contender) => Ask;
 
-interface Comparison {
-	label: string;
-	/** Default: `ganglion`. */
-	contender?: ContenderName;
-	ask(contender: Contender): Ask;
-	/** Number of events in one answer. */
-	each?: number;
-	warmUpAnswers?: number;
-	connections?: number;
-	bar?: number;
-	stretch?: number;
-}
-
-/** Ratio of the gateway's CPU per answer to the floor's; and of one floor to another, the error of the method. */
-async function against(
-	context: Context,
-	{ label, contender = "ganglion", ask, each = 1, warmUpAnswers, connections, bar, stretch }: Comparison,
-): Promise<Row[]> {
-	const ratiosOf = async (names: [ContenderName, ContenderName]): Promise<Ratio[]> => {
-		const pair = [await start(context, names[0]), await start(context, names[1])] as const;
-		try {
-			return await cpuRatios(context, pair, ask, { warmUpAnswers, connections });
-		} finally {
-			await Promise.all(pair.map((contender) => contender.stop()));
-		}
-	};
-	const error = await ratiosOf(["floor again", "floor"]);
-	const own = await ratiosOf([contender, "floor"]);
-	return [
-		{
-			label,
-			measured: spread(own.map(({ ratio }) => ratio)),
-			unit: "x",
-			error: spread(error.map(({ ratio }) => ratio)),
-			...(bar !== undefined && { bar }),
-			...(stretch !== undefined && { stretch }),
-			note: noteOf(own, each),
-		},
-	];
-}
-
-interface Ratio {
-	ratio: number;
-	/** Microseconds of CPU per answer of the first and of the second contender. */
-	each: [number, number];
-}
-
-const noteOf = (ratios: readonly Ratio[], pieces = 1): string => {
-	const of = (which: 0 | 1) =>
-		(spread(ratios.map(({ each }) => each[which])).median / pieces).toFixed(pieces > 1 ? 1 : 0);
-	return `${of(0)} to ${of(1)} us`;
-};
-
-/** Both contenders are under load at the same time, on one core. */
-async function cpuRatios(
-	{ rounds, seconds }: Context,
-	[first, second]: readonly [Contender, Contender],
-	askOf: AskOf,
-	{
-		warmUpAnswers = WARM_UP_ANSWERS,
-		connections = CONNECTIONS,
-	}: Pick<Comparison, "warmUpAnswers" | "connections"> = {},
-): Promise<Ratio[]> {
-	const pair = [first, second] as const;
-	const loops = pair.map((contender) => ({ ask: askOf(contender), connections }));
-	await warmUp(loops, warmUpAnswers, WARM_UP_MS);
-	const ratios: Ratio[] = [];
-	for (let round = 0; round < rounds; round++) {
-		const before = pair.map(({ pid }) => cpuMicroseconds(pid));
-		const counts = await load(loops, seconds * 1000);
-		const [a = Number.NaN, b = Number.NaN] = pair.map(
-			({ pid }, i) => (cpuMicroseconds(pid) - (before[i] ?? 0)) / (counts[i] ?? 0),
-		);
-		ratios.push({ ratio: a / b, each: [a, b] });
-	}
-	return ratios;
-}
+type StreamBars = Record<"bulk" | "steady", Pick<Comparison, "bar" | "stretch">>;
+const SAME_DIALECT: StreamBars = { bulk: { bar: 2.5, stretch: 2 }, steady: { bar: 1.6, stretch: 1.45 } };
+const NATIVE_FRAMES: StreamBars = { bulk: { bar: 5.5, stretch: 4.5 }, steady: { bar: 2.8, stretch: 2.5 } };
 
 /** Streams whose events arrive all at once, a millisecond apart, and 10 ms apart as those of a real engine. */
 async function streams(
 	context: Context,
 	label: string,
 	how: How,
-	bars: Pick<Comparison, "bar" | "stretch">,
+	{ bulk, steady }: StreamBars,
 ): Promise<Row[]> {
 	const body = { ...CHAT, stream: true, stream_options: { include_usage: true } };
 	const common = { each: CHUNKS, warmUpAnswers: 100 };
@@ -225,7 +148,7 @@ async function streams(
 			label: `stream of 200 events, ${label}: CPU a chunk / floor`,
 			ask: (contender) => contender.ask("bulk", body, how),
 			...common,
-			...bars,
+			...bulk,
 		})),
 		...(await against(context, {
 			label: `the same, a millisecond apart: CPU a chunk / floor`,
@@ -236,6 +159,7 @@ async function streams(
 			label: `the same, 10 ms apart: CPU a chunk / floor`,
 			ask: (contender) => contender.ask("steady", body, how),
 			...common,
+			...steady,
 			connections: STEADY_CONNECTIONS,
 		})),
 	];
@@ -246,8 +170,8 @@ async function addedLatency(context: Context): Promise<Row[]> {
 	return [
 		await inTurn(context, "json", {
 			label: "small JSON: added p50 above the floor, one connection",
-			bar: 0.35,
-			stretch: 0.15,
+			bar: 0.6,
+			stretch: 0.35,
 		}),
 		await inTurn(context, "late", { label: "the same, of an engine that takes 20 ms" }),
 	];
@@ -296,15 +220,11 @@ async function admission(
 	label: string,
 	[first, second]: readonly [ContenderName, ContenderName],
 ): Promise<Row[]> {
-	const pair = [await start(context, first), await start(context, second)] as const;
-	const rows: Row[] = [];
-	try {
-		const ratios = await cpuRatios(context, pair, (contender) => contender.ask("json", CHAT));
-		const measured = spread(ratios.map(({ ratio }) => ratio));
-		rows.push({ label: `${label}: CPU a request`, measured, unit: "x", note: noteOf(ratios) });
-	} finally {
-		await Promise.all(pair.map((contender) => contender.stop()));
-	}
+	const ratios = await withBoth(context, [first, second], (pair) =>
+		cpuRatios(context, pair, (contender) => contender.ask("json", CHAT)),
+	);
+	const measured = spread(ratios.map(({ ratio }) => ratio));
+	const rows: Row[] = [{ label: `${label}: CPU a request`, measured, unit: "x", note: noteOf(ratios) }];
 	const names = [second, second, first] as const;
 	for (const [mode, engine] of [
 		["json", "an immediate engine"],
@@ -348,17 +268,13 @@ async function features(context: Context): Promise<Row[]> {
 		],
 	];
 	const rows: Row[] = [];
-	for (const [label, [first, second], [askFirst, askSecond]] of compared) {
-		const pair = [await start(context, first), await start(context, second)] as const;
-		try {
+	for (const [label, names, [askFirst, askSecond]] of compared) {
+		const ratios = await withBoth(context, names, (pair) => {
 			const askOf: AskOf = (contender) => (contender === pair[0] ? askFirst : askSecond)(contender);
-			const warmUpAnswers = label.includes("stream") ? 100 : WARM_UP_ANSWERS;
-			const ratios = await cpuRatios(context, pair, askOf, { warmUpAnswers });
-			const measured = spread(ratios.map(({ ratio }) => ratio));
-			rows.push({ label: `what it costs: ${label}`, measured, unit: "x", note: noteOf(ratios) });
-		} finally {
-			await Promise.all(pair.map((contender) => contender.stop()));
-		}
+			return cpuRatios(context, pair, askOf, label.includes("stream") ? { warmUpAnswers: 100 } : {});
+		});
+		const measured = spread(ratios.map(({ ratio }) => ratio));
+		rows.push({ label: `what it costs: ${label}`, measured, unit: "x", note: noteOf(ratios) });
 	}
 	return rows;
 }
@@ -379,6 +295,8 @@ async function coldStart(context: Context): Promise<Row[]> {
 	return [
 		{
 			label: "cold start to the first answer, above the floor",
+			bar: 150,
+			stretch: 80,
 			measured: spread(times.ganglion.map((time, i) => time - (times.floor[i] ?? 0))),
 			unit: "ms",
 			note: `${names[0]} ${spread(times.floor).median.toFixed(0)} ms; with making a token`,

@@ -11,7 +11,8 @@ export interface Row {
 	label: string;
 	/** Median and quartiles of the runs. */
 	measured: Spread;
-	unit: "x" | "ms" | "KB";
+	/** Empty: a count. */
+	unit: "x" | "ms" | "KB" | "";
 	/** The floor measured against itself: the error of the method. */
 	error?: Spread;
 	/** The target: at most this value. */
@@ -21,7 +22,7 @@ export interface Row {
 	note?: string;
 }
 
-const DIGITS = { x: 2, ms: 2, KB: 0 } as const;
+const DIGITS = { x: 2, ms: 2, KB: 0, "": 3 } as const;
 
 const shown = ({ median, low, high }: Spread, unit: Row["unit"]): string => {
 	const [m, l, h] = [median, low, high].map((value) => value.toFixed(DIGITS[unit]));

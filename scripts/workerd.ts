@@ -34,6 +34,8 @@ export interface WorkerSpec {
 	fileBlocks?: number;
 	/** Unix sockets of its other entrypoints. */
 	entrypointSockets?: readonly { entrypoint: string; path: string }[];
+	/** A command that starts the runtime, for example strace. `pid` is its process. */
+	wrapper?: readonly string[];
 	/** Runs in its own process group, so that it does not receive a terminal's Ctrl-C. */
 	detached?: boolean;
 	/** Receives its output: an open file. Default: the output of this process. */
@@ -79,6 +81,7 @@ export async function serve(spec: WorkerSpec, port: number, folder: string, cpu?
 	const inspector =
 		spec.inspectorPort === undefined ? [] : ["--inspector-addr", `127.0.0.1:${spec.inspectorPort}`];
 	const command = [
+		...(spec.wrapper ?? []),
 		...(spec.fileBlocks === undefined
 			? []
 			: ["/bin/sh", "-c", `trap '' XFSZ; ulimit -f "$0"; exec "$@"`, String(spec.fileBlocks)]),

@@ -1,0 +1,88 @@
+/** Many accounts and many routes, and the commits to the disk. */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Contender } from "./contenders.ts";
+import { CHAT, type Context, start } from "./context.ts";
+import { load, warmUp } from "./load.ts";
+import { cpuRatios, noteOf, WARM_UP_ANSWERS, withBoth } from "./ratios.ts";
+import { exactly, spread } from "./statistics.ts";
+import type { Row } from "./table.ts";
+
+const COMMIT_CONNECTIONS = 16;
+
+/** Requests of many accounts in turn, over requests of one. */
+export async function accountsInTurn(context: Context): Promise<Row[]> {
+	const rows: Row[] = [];
+	for (const count of [100, 1_000]) {
+		const names = Array.from({ length: count }, (_, i) => `account-${i}`);
+		const ratios = await withBoth(context, ["ganglion", "ganglion"], async ([many, one]) => {
+			await many.addAccounts?.(names);
+			const inTurn = names.map((name) => many.ask("json", CHAT, "openai", name));
+			return cpuRatios(context, [many, one], (each) => (each === many ? inTurn : each.ask("json", CHAT)));
+		});
+		rows.push({
+			label: `${count} accounts in turn, over one: CPU a request`,
+			measured: spread(ratios.map(({ ratio }) => ratio)),
+			unit: "x",
+			...(count === 100 && { bar: 1.3, stretch: 1.1 }),
+			note: noteOf(ratios),
+		});
+	}
+	return rows;
+}
+
+/** A configuration with a thousand more routes, over one without. */
+export async function manyRoutes(context: Context): Promise<Row[]> {
+	const ask = (contender: Contender) => contender.ask("json", CHAT);
+	const ratios = await withBoth(
+		context,
+		["ganglion", "ganglion"],
+		(pair) => cpuRatios(context, pair, ask),
+		{ extraRoutes: 1_000 },
+		{},
+	);
+	return [
+		{
+			label: "1,000 more routes: CPU a request",
+			measured: spread(ratios.map(({ ratio }) => ratio)),
+			unit: "x",
+			note: noteOf(ratios),
+		},
+	];
+}
+
+/** System calls that wait for the disk, counted by strace under a steady load. No row without strace. */
+export async function commits(context: Context): Promise<Row[]> {
+	try {
+		execFileSync("strace", ["--version"], { stdio: "ignore" });
+	} catch {
+		context.say("  strace is not installed: the commits are not counted");
+		return [];
+	}
+	const log = join(context.field.folder, "strace.txt");
+	// With a filter in the kernel, the other system calls cost nothing.
+	const wrapper = ["strace", "-f", "--seccomp-bpf", "-e", "trace=fsync,fdatasync", "-o", log];
+	const contender = await start(context, "ganglion", { wrapper });
+	const counted = () => readFileSync(log, "utf8").match(/\b(?:fsync|fdatasync)\(/g)?.length ?? 0;
+	try {
+		const loops = [{ ask: contender.ask("json", CHAT), connections: COMMIT_CONNECTIONS }];
+		await warmUp(loops, WARM_UP_ANSWERS, 10_000);
+		const before = counted();
+		const [answers = 0] = await load(loops, context.rounds * context.seconds * 1000);
+		const syncs = counted() - before;
+		return [
+			{
+				label: `commits a request, steady load of ${COMMIT_CONNECTIONS}`,
+				measured: exactly(syncs / answers),
+				unit: "",
+				bar: 0.05,
+				note: `${syncs} commits, ${answers} requests`,
+			},
+		];
+	} finally {
+		// strace ends with the runtime, but the runtime would survive strace.
+		execFileSync("pkill", ["-KILL", "-P", String(contender.pid)]);
+		await contender.stop();
+	}
+}
