@@ -39,6 +39,8 @@ export interface Target {
 	timeouts: Timeouts;
 	/** `anywhere`: the chat template accepts system messages in the middle of a conversation. Absent: kind and host decide. */
 	systemMessages?: "first" | "anywhere";
+	/** Fields that the pool adds to the body of a request for text, if the API is OpenAI's. */
+	requestFields?: Readonly<Record<string, unknown>>;
 	/** Context length that Ollama allocates, in tokens. */
 	numCtx?: number;
 	/** What earlier calls have shown about the backend; all its targets share it. Absent: nothing is remembered. */

@@ -122,6 +122,12 @@ function readBackend(
 			[...path, "pool", "disaggregation"],
 			`expected a backend of kind "openai" beside it, found one of kind "${known}"`,
 		);
+	for (const field of ["cache_salt", "priority"] as const)
+		if (engine?.pool?.[field] && known && known !== "openai")
+			problems.add(
+				[...path, "pool", field],
+				`expected a backend of kind "openai" beside it, found one of kind "${known}"`,
+			);
 	const url = engine?.url ?? hosted;
 	const replicas = engine?.pool?.replicas?.map((replica) => replica.url);
 	const listed = replicas ?? engine?.urls ?? (url === undefined ? undefined : [url]);

@@ -37,8 +37,14 @@ export const PoolSetting = z
 		shared_prompts: z.boolean().optional(),
 		max_requests: z.int().min(1).optional(),
 		queue: z
-			.strictObject({ max: z.int().min(0).optional(), wait_ms: z.number().min(0).optional() })
+			.strictObject({
+				max: z.int().min(0).optional(),
+				wait_ms: z.number().min(0).optional(),
+				weights: z.record(z.string(), z.number().positive()).optional(),
+			})
 			.optional(),
+		cache_salt: z.boolean().optional(),
+		priority: z.strictObject({ interactive: z.int().optional(), batch: z.int().optional() }).optional(),
 		poll_ms: z.number().min(MIN_POLL_MS).optional(),
 		discover: DiscoverSetting.optional(),
 		disaggregation: DisaggregationSetting.optional(),
@@ -47,6 +53,10 @@ export const PoolSetting = z
 	.refine(({ queue, max_requests }) => !queue || max_requests !== undefined, {
 		path: ["queue"],
 		error: "expected max_requests beside it, found none",
+	})
+	.refine(({ cache_salt, shared_prompts }) => !cache_salt || !shared_prompts, {
+		path: ["cache_salt"],
+		error: "expected no shared_prompts beside it, found both",
 	});
 
 const MAX_WAITING = 1_000;
@@ -56,7 +66,9 @@ export const poolSettings = ({
 	policy,
 	shared_prompts,
 	max_requests,
-	queue: { max = MAX_WAITING, wait_ms = MAX_WAIT_MS } = {},
+	queue: { max = MAX_WAITING, wait_ms = MAX_WAIT_MS, weights } = {},
+	cache_salt,
+	priority,
 	poll_ms,
 	discover,
 	...roles
@@ -73,7 +85,9 @@ export const poolSettings = ({
 		gate:
 			max_requests === undefined
 				? undefined
-				: { maxRequests: max_requests, maxWaiting: max, maxWaitMs: wait_ms },
+				: { maxRequests: max_requests, maxWaiting: max, maxWaitMs: wait_ms, ...present({ weights }) },
+		cacheSalt: cache_salt,
+		priority: priority && present(priority),
 		disaggregation: disaggregationSettings(roles),
 	});
 

@@ -25,7 +25,7 @@ export const SentUsage = z.unknown().transform(usageOf);
 /** Completes the third count from any two and keeps further fields. `undefined` if the engine sent no count. */
 export function usageOf(sent: unknown): Usage | undefined {
 	if (typeof sent !== "object" || sent === null) return undefined;
-	const counts = sent as { [Field in keyof Usage]?: unknown };
+	const counts = sent as { [Field in keyof Usage | "prompt_cache_hit_tokens"]?: unknown };
 	const prompt_tokens = countOf(counts.prompt_tokens);
 	const completion_tokens = countOf(counts.completion_tokens);
 	const total_tokens = countOf(counts.total_tokens);
@@ -46,17 +46,25 @@ export function usageOf(sent: unknown): Usage | undefined {
 
 /** The details of the counts, as far as the engine sent them. */
 function detailsOf({
-	prompt_tokens_details: prompt,
+	prompt_tokens_details: details,
+	prompt_cache_hit_tokens,
 	completion_tokens_details: completion,
 }: {
-	[Field in keyof Usage]?: unknown;
+	[Field in keyof Usage | "prompt_cache_hit_tokens"]?: unknown;
 }): Pick<Usage, "prompt_tokens_details" | "completion_tokens_details"> {
+	// DeepSeek's own field, which some copies of its API have alone.
+	const prompt = details ?? cachedDetails(prompt_cache_hit_tokens) ?? details;
 	return {
 		...(prompt !== undefined && { prompt_tokens_details: detailOf(prompt, "cached_tokens") }),
 		...(completion !== undefined && {
 			completion_tokens_details: detailOf(completion, "reasoning_tokens"),
 		}),
 	};
+}
+
+function cachedDetails(sent: unknown): object | undefined {
+	const cached_tokens = countOf(sent);
+	return cached_tokens === undefined ? undefined : { cached_tokens };
 }
 
 function detailOf(sent: unknown, name: string): Record<string, unknown> | null {

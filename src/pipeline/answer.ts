@@ -6,6 +6,7 @@ import { present } from "../core/present.ts";
 import type { AnswerRequest, AnswerStep } from "./answer-step.ts";
 import { singleFlight } from "./dispatch/single-flight-step.ts";
 import { dispatch } from "./dispatch.ts";
+import { withEngineFields } from "./engine-fields.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Plan } from "./plan.ts";
 import type { Dispatched } from "./request.ts";
@@ -35,7 +36,10 @@ async function askEngines(
 	// Usually nothing is due.
 	const reading = services.pools.refresh(routed?.targets ?? []);
 	if (reading) await reading;
-	const planned = route(model.id, routed, services, session);
+	const routedPlan = route(model.id, routed, services, session);
+	const sender = { account: exchange.account, priority: options?.priority ?? "interactive" } as const;
+	const extending = withEngineFields(routedPlan, sender);
+	const planned = extending ? await extending : routedPlan;
 	const plan = options?.rejectIfBusy ? withoutWaiting(planned) : planned;
 	const formatStreamError = decideStream(plan, answering, model)?.formatStreamError;
 	const context = { exchange, model, signal, ...present({ formatStreamError, session, options }) };

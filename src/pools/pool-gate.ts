@@ -12,6 +12,8 @@ export interface GateSettings {
 	maxWaiting: number;
 	/** Milliseconds. */
 	maxWaitMs: number;
+	/** Shares of accounts. Absent accounts have the weight 1. */
+	weights?: Readonly<Record<string, number>>;
 }
 
 export type GateRequest = Pick<Queued, "account" | "priority" | "cost"> & {
@@ -87,7 +89,7 @@ export class PoolGate {
 		const admitted = Promise.withResolvers<void>();
 		const item: Waiting = {
 			...request,
-			weight: 1,
+			weight: this.#weightOf(request.account),
 			queuedAt: services.now(),
 			isAdmitted: false,
 			admit: () => {
@@ -130,6 +132,11 @@ export class PoolGate {
 		const seconds = (this.#meanMs * (this.#queue.size + 1)) / Math.max(1, this.#capacity) / 1_000;
 		const retryAfter = Math.min(MAX_RETRY_SECONDS, Math.max(1, Math.ceil(seconds)));
 		return new AiError("outOfCapacity", undefined, { retryAfter });
+	}
+
+	#weightOf(account: string): number {
+		const { weights } = this.#settings;
+		return weights && Object.hasOwn(weights, account) ? (weights[account] ?? 1) : 1;
 	}
 
 	get #capacity(): number {

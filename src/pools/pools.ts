@@ -2,6 +2,7 @@
 import type { PolicyName } from "./choice.ts";
 import type { Discoveries, DiscoverSettings } from "./discovery.ts";
 import type { EnginePolls, PolledEngine } from "./engine-polls.ts";
+import type { Priority } from "./fair-queue.ts";
 import { Pool } from "./pool.ts";
 import { type GateReport, type GateSettings, PoolGate } from "./pool-gate.ts";
 import type { Stages } from "./prefill-decode/legs.ts";
@@ -19,6 +20,10 @@ export interface PoolSettings {
 	policy?: PolicyName;
 	/** Prompts of all accounts share the caches of the engines. Default: an account only profits from its own prompts. */
 	sharedPrompts?: boolean;
+	/** Requests have the field `cache_salt`, which engines share no cache across. */
+	cacheSalt?: boolean;
+	/** Values of the field `priority` for engines, by the priority of the request. Absent: the field is not sent. */
+	priority?: Partial<Record<Priority, number>>;
 	/** Absent: the pool accepts all requests at once. */
 	gate?: GateSettings;
 	/** Milliseconds between two polls of an engine's load. Absent: engines are not polled. */

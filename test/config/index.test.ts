@@ -326,6 +326,21 @@ describe("ConfigError", () => {
 			"BACKENDS.a.pool.poll_ms: expected at least 500, found 100",
 		],
 		[
+			{ kind: "openai", pool: { replicas: ["http://gpu-1"], cache_salt: true, shared_prompts: true } },
+			"BACKENDS.a.pool.cache_salt: expected no shared_prompts beside it, found both",
+		],
+		[
+			{ kind: "ollama", pool: { replicas: ["http://gpu-1"], priority: { batch: 10 } } },
+			'BACKENDS.a.pool.priority: expected a backend of kind "openai" beside it, found one of kind "ollama"',
+		],
+		[
+			{
+				kind: "openai",
+				pool: { replicas: ["http://gpu-1"], max_requests: 1, queue: { weights: { acme: 0 } } },
+			},
+			"BACKENDS.a.pool.queue.weights.acme: expected more than 0, found 0",
+		],
+		[
 			{ kind: "openai", pool: { discover: "registry:8080" } },
 			"BACKENDS.a.pool.discover.url: expected an http or https address, found another value",
 		],

@@ -8,6 +8,14 @@ const counts = (prompt_tokens: number, completion_tokens: number, total_tokens: 
 });
 
 describe("usageOf", () => {
+	it("reads DeepSeek's count of cached tokens, if OpenAI's is absent", () => {
+		const sent = { ...counts(9, 1, 10), prompt_cache_hit_tokens: 6, prompt_cache_miss_tokens: 3 };
+		expect(usageOf(sent)?.prompt_tokens_details).toEqual({ cached_tokens: 6 });
+		const both = { ...sent, prompt_tokens_details: { cached_tokens: 5 } };
+		expect(usageOf(both)?.prompt_tokens_details).toEqual({ cached_tokens: 5 });
+		expect(usageOf({ ...sent, prompt_cache_hit_tokens: "none" })).not.toHaveProperty("prompt_tokens_details");
+	});
+
 	it.each([
 		[{ prompt_tokens: 30, completion_tokens: 20, total_tokens: 50 }, counts(30, 20, 50)],
 		[{ prompt_tokens: 30, completion_tokens: 20 }, counts(30, 20, 50)],

@@ -55,6 +55,19 @@ async function settled(): Promise<void> {
 }
 
 describe("PoolGate", () => {
+	it("shares the capacity by the weights of the accounts", async () => {
+		const opened = gate({ maxRequests: 1, weights: { large: 3 } });
+		for (let i = 0; i < 30; i++) for (const account of ["large", "small"]) opened.enter(account);
+		await settled();
+		// Two replicas: each request that leaves admits one.
+		for (let i = 0; i < 16; i++) {
+			opened.admitted[i]?.place.leave();
+			await settled();
+		}
+		const counts = Object.groupBy(opened.accounts().slice(2), (account) => account);
+		expect([counts.large?.length, counts.small?.length]).toEqual([12, 4]);
+	});
+
 	it("admits requests up to the limit of all replicas, and the next when one leaves", async () => {
 		const { accounts, admitted, enter, gate: opened } = gate();
 		for (const account of ["a", "b", "c"]) enter(account);

@@ -18,6 +18,7 @@ export function sampling(input: ChatInput, call: Call): Record<string, unknown> 
 			// The names of vLLM and SGLang, and of llama.cpp and LM Studio.
 			repetition_penalty: input.repetition_penalty,
 			repeat_penalty: input.repetition_penalty,
+			...call.target.requestFields,
 		}),
 	};
 }
