@@ -39,32 +39,31 @@ export class Authenticator implements Authentication {
 		this.#verified = new VerifiedTokens(services);
 	}
 
-	async identify(c: Context, { account, credentials, permission }: Endpoint): Promise<Identity> {
+	identify(c: Context, { account, credentials, permission }: Endpoint): Identity | Promise<Identity> {
 		if (permission === "none") return {};
 		const bearer = this.#read(c.req, credentials);
-		const id =
-			account === "path"
-				? c.req.param("account")
-				: account === "token"
-					? await this.#soleAccount(bearer, c.req.path)
-					: bearer.account;
-		return id === undefined ? { bearer } : { bearer, caller: callerFrom(bearer, id, c.req.path) };
+		const identity = (id: string | undefined): Identity =>
+			id === undefined ? { bearer } : { bearer, caller: callerFrom(bearer, id, c.req.path) };
+		if (account === "path") return identity(c.req.param("account"));
+		return account === "token" && bearer.account === undefined
+			? this.#soleAccount(c.req.path).then(identity)
+			: identity(bearer.account);
 	}
 
-	async verify(request: Request, { permission, lazy }: Route, identity: Identity): Promise<Identity> {
+	verify(request: Request, { permission, lazy }: Route, identity: Identity): Identity | Promise<Identity> {
 		const { bearer, caller } = identity;
 		if (permission === "operator" && bearer?.credential.kind !== "operator")
 			throw new AiError("forbidden", "Authentication error: only the operator's token sees all accounts");
 		if (!caller || caller.verified || !isAccountPermission(permission)) return identity;
-		if (!lazy) return { ...identity, caller: await verifyCaller(caller, permission, this.#services.ledgers) };
-		if (isSmallJson(request)) return identity;
-		await this.#verified.verify(caller.account, caller.credential);
-		return { ...identity, caller: { ...caller, verified: true } };
+		if (lazy && isSmallJson(request)) return identity;
+		const verified = lazy
+			? this.#verified.verify(caller.account, caller.credential).then(() => ({ ...caller, verified: true }))
+			: verifyCaller(caller, permission, this.#services.ledgers);
+		return verified.then((one) => ({ ...identity, caller: one }));
 	}
 
-	/** The account for a path without one: the token's. For the operator, the only account, if exactly one exists. */
-	async #soleAccount({ account }: Bearer, path: string): Promise<string> {
-		if (account !== undefined) return account;
+	/** The operator's account for a path without one: the only account, if exactly one exists. */
+	async #soleAccount(path: string): Promise<string> {
 		if (this.#access.allowAnonymous) return LOCAL_ACCOUNT;
 		const { accounts } = await this.#services.directory.list({ limit: 2 });
 		const [only] = accounts;

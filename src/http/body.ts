@@ -70,7 +70,8 @@ export async function readBody(
 	limit: number,
 	services: BodyServices,
 ): Promise<Uint8Array<ArrayBuffer>> {
-	const bytes = await inTime(services, (pending) => readBytes(request, limit, pending));
+	const pending: PendingRead = {};
+	const bytes = await inTime(services, pending, readBytes(request, limit, pending));
 	if (bytes.length > limit) throw tooLarge(limit);
 	if (bytes.length === 0) throw new AiError("incompleteRequest", "Request is missing headers or body: body");
 	return bytes;
@@ -98,12 +99,12 @@ interface PendingRead {
 }
 
 /** Rejects after `bodyMs`, and cancels the pending read. */
-async function inTime<T>(
+function inTime<T>(
 	{ limits: { bodyMs }, startTimer = startNativeTimer }: BodyServices,
-	read: (pending: PendingRead) => Promise<T>,
+	pending: PendingRead,
+	read: Promise<T>,
 ): Promise<T> {
 	const { promise, resolve, reject } = Promise.withResolvers<T>();
-	const pending: PendingRead = {};
 	const timer = startTimer(bodyMs, () => {
 		const error = new AiError(
 			"timeout",
@@ -112,12 +113,17 @@ async function inTime<T>(
 		pending.reader?.cancel(error).catch(() => {});
 		reject(error);
 	});
-	read(pending).then(resolve, reject);
-	try {
-		return await promise;
-	} finally {
-		timer.cancel();
-	}
+	read.then(
+		(value) => {
+			timer.cancel();
+			resolve(value);
+		},
+		(error: unknown) => {
+			timer.cancel();
+			reject(error);
+		},
+	);
+	return promise;
 }
 
 /** Bytes of the body by its `content-length`; infinite if the header is missing or invalid. */

@@ -19,9 +19,9 @@ import {
 
 export interface Authentication {
 	/** Reads the credential and finds the account. Throws 401, 403 and 404. */
-	identify(c: Context, endpoint: Endpoint): Promise<Identity>;
+	identify(c: Context, endpoint: Endpoint): Identity | Promise<Identity>;
 	/** Verifies the credential, unless a lazy route leaves that to admission. Throws `AiError`. */
-	verify(request: Request, route: Route, identity: Identity): Promise<Identity>;
+	verify(request: Request, route: Route, identity: Identity): Identity | Promise<Identity>;
 }
 
 export interface MountContext {

@@ -17,13 +17,17 @@ export interface KnownAlias {
 }
 
 /** The model id of a name; the name itself if it is not an alias. Calls the account only for unknown names. */
-export async function modelOf(name: string, caller: AliasCaller, services: AliasServices): Promise<string> {
+export function modelOf(
+	name: string,
+	caller: AliasCaller,
+	services: AliasServices,
+): string | Promise<string> {
 	const { aliases, catalog, ledgers } = services;
 	if (catalog.find(name)) return name;
 	const configured = aliases.accounts.get(caller.account)?.get(name) ?? aliases.everyone.get(name);
 	if (configured !== undefined) return configured;
-	const rows = await ledgers.of(caller.account).aliases(caller.credential);
-	return rows.find(({ alias }) => alias === name)?.model ?? name;
+	const reading = ledgers.of(caller.account).aliases(caller.credential);
+	return reading.then((rows) => rows.find(({ alias }) => alias === name)?.model ?? name);
 }
 
 /** All aliases of an account, sorted by name. */

@@ -18,15 +18,16 @@ import { decideStream } from "./stream-mode.ts";
 const STEPS: readonly AnswerStep[] = [singleFlight];
 
 export function answer(exchange: Exchange, request: AnswerRequest, services: Services): Promise<Dispatched> {
-	const engines = (last: AnswerRequest) => askEngines(exchange, last, services);
-	const chain = STEPS.reduceRight<(request: AnswerRequest) => Promise<Dispatched>>(
-		(next, step) => (request) => step(request, services, next),
-		engines,
-	);
-	return chain(request);
+	const from = (index: number, current: AnswerRequest): Promise<Dispatched> => {
+		const step = STEPS[index];
+		return step
+			? step(current, services, (next) => from(index + 1, next))
+			: callEngines(exchange, current, services);
+	};
+	return from(0, request);
 }
 
-async function askEngines(
+async function callEngines(
 	exchange: Exchange,
 	answering: AnswerRequest,
 	services: Services,

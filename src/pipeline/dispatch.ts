@@ -13,7 +13,7 @@ import {
 import { firstResponse } from "./dispatch/first-response.ts";
 import { waitForCapacity } from "./dispatch/pool-capacity.ts";
 import { withFailover } from "./dispatch/stream-failover.ts";
-import type { Plan } from "./plan.ts";
+import { isPooled, type Plan } from "./plan.ts";
 import type { Dispatched } from "./request.ts";
 
 export async function dispatch(
@@ -22,6 +22,8 @@ export async function dispatch(
 	context: DispatchContext,
 	services: DispatchServices,
 ): Promise<Dispatched> {
+	// Only pools have limits.
+	if (!isPooled(plan.targets[0])) return start(plan, call, context, services);
 	const { plan: available, place } = await waitForCapacity(plan, call, context, services);
 	try {
 		return await start(available, call, { ...context, ...(place && { place }) }, services);

@@ -15,20 +15,26 @@ export interface Parsed {
 }
 
 /** Validates as Workers AI does if the route is `strict`; without a route, leniently. */
-export async function parse(
+export function parse(
 	sent: Inputs,
 	{ reader, writer }: Dialect,
 	{ model, routed }: Pick<ResolvedModel, "model" | "routed">,
-): Promise<Parsed> {
+): Parsed | Promise<Parsed> {
 	const strict = routed?.strict ?? false;
 	refuseQueued(sent.fields);
-	const inputs = validate(reader.schema(model, strict), await joinBody(sent, reader));
-	return { inputs, call: reader.read(inputs as never, model, strict), writer };
+	const read = (fields: unknown): Parsed => {
+		const inputs = validate(reader.schema(model, strict), fields);
+		return { inputs, call: reader.read(inputs as never, model, strict), writer };
+	};
+	return sent.body ? joinBody(sent, sent.body, reader).then(read) : read(sent.fields);
 }
+
+const QUEUE_FIELDS = ["requests", "request_id"] as const;
 
 /** Fields of the product's asynchronous queue. Without this check the error would be a 5006 that names another field. */
 function refuseQueued(fields: unknown): void {
-	const queued = ["requests", "request_id"].find((name) => name in asRecord(fields));
+	const record = asRecord(fields);
+	const queued = QUEUE_FIELDS.find((name) => name in record);
 	if (queued)
 		throw new AiError(
 			"invalidInput",
@@ -36,8 +42,11 @@ function refuseQueued(fields: unknown): void {
 		);
 }
 
-async function joinBody({ fields, body, query }: Inputs, reader: Reader): Promise<unknown> {
-	if (!body) return fields;
+async function joinBody(
+	{ fields, query }: Inputs,
+	body: NonNullable<Inputs["body"]>,
+	reader: Reader,
+): Promise<unknown> {
 	if (!reader.body)
 		throw new AiError("badInput", `Error: a JSON body is expected, not '${body.contentType || "bytes"}'`);
 	const { field, as } = reader.body;

@@ -11,12 +11,18 @@ export interface ResolvedModel {
 	routed: Routed | undefined;
 }
 
-export async function resolveModel(
+export function resolveModel(
 	name: string,
 	caller: Pick<Caller, "account" | "credential">,
 	services: AliasServices & AuthorizeServices,
-): Promise<ResolvedModel> {
-	const id = await modelOf(name, caller, services);
+): ResolvedModel | Promise<ResolvedModel> {
+	const id = modelOf(name, caller, services);
+	return typeof id === "string"
+		? resolvedModel(id, services)
+		: id.then((found) => resolvedModel(found, services));
+}
+
+function resolvedModel(id: string, services: AuthorizeServices): ResolvedModel {
 	const routed = services.routing.find(id);
 	return { model: authorize(id, routed, services), routed };
 }

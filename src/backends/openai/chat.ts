@@ -52,16 +52,19 @@ export const ChatReply = z.looseObject({
 	system_fingerprint: z.string().nullish(),
 });
 
-export const generateText: Handler<"text-generation"> = async (input, call) => {
+export const generateText: Handler<"text-generation"> = (input, call) => {
 	if (input.prompt !== undefined) return completeRawPrompt(input, call);
-	if (!input.stream) return await chat(input, call);
+	return input.stream ? streamChat(input, call) : chat(input, call);
+};
+
+async function streamChat(input: ChatInput, call: Call): ReturnType<Handler<"text-generation">> {
 	const reply = await postStream(call, PATH, requestBody(input, call), {
 		schema: ChatReply,
 		choices: input.n ?? 1,
 		formatStreamError: call.formatStreamError,
 	});
 	return reply.kind === "stream" ? reply : countAllChoices(completion(reply.value, call), input);
-};
+}
 
 /** A complete reply. */
 export async function chat(input: ChatInput, call: Call): Promise<ChatCompletion> {

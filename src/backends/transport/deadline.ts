@@ -6,7 +6,7 @@
  * it is set again for the remaining time. So a stream needs one timer each `idleMs`, not one for each chunk.
  */
 import { AiError } from "../../core/errors.ts";
-import { startNativeTimer, type Timer } from "../../core/lazy-timer.ts";
+import { type StartTimer, startNativeTimer, type Timer } from "../../core/lazy-timer.ts";
 import { type Call, failureOfTarget } from "./upstream-failure.ts";
 
 /** The longest delay of `setTimeout`; a longer one fires at once. */
@@ -34,83 +34,103 @@ export interface Deadline {
  * of the complete call alone applies.
  */
 export function startDeadline(call: Call, answers: "complete" | "stream" = "stream"): Deadline {
-	const { target, signal: caller } = call;
-	const { now, startTimer = startNativeTimer } = call.services;
-	const { totalMs } = target.timeouts;
-	const controller = new AbortController();
-	const { signal } = controller;
-	let lastNow = now();
-	let elapsed = 0;
+	const deadline = new CallDeadline(call);
+	const { headerMs, totalMs } = call.target.timeouts;
+	deadline.expect(answers === "stream" ? headerMs : totalMs);
+	return deadline;
+}
+
+class CallDeadline implements Deadline {
+	readonly signal: AbortSignal;
+	readonly #call: Call;
+	readonly #totalMs: number;
+	readonly #controller = new AbortController();
+	readonly #startTimer: StartTimer;
+	readonly #onCallerAbort = () => this.abort(new AiError("aborted"));
+	#lastNow: number;
+	#elapsedMs = 0;
 	/** The pending read. */
-	let expected: { limitMs: number; dueAt: number } | undefined;
-	let timer: { running: Timer; dueAt: number } | undefined;
-	/** Rejects when the call is aborted. Created by the first `race`. Listening to the signal costs more. */
-	let aborted: Promise<never> | undefined;
-	let rejectAborted: (reason: AiError) => void = () => {};
+	#expected: { limitMs: number; dueAt: number } | undefined;
+	#timer: { running: Timer; dueAt: number } | undefined;
+	/** Rejects the work that is under way. */
+	#reject: ((reason: AiError) => void) | undefined;
 
-	const elapsedMs = (): number => {
-		const time = now();
-		elapsed += Math.max(0, time - lastNow);
-		lastNow = time;
-		return elapsed;
-	};
-	const clearTimer = () => {
-		timer?.running.cancel();
-		timer = undefined;
-	};
-	const close = () => {
-		clearTimer();
-		caller.removeEventListener("abort", onCallerAbort);
-	};
-	const abort = (reason: AiError) => {
-		close();
-		controller.abort(reason);
-		rejectAborted(reason);
-	};
-	const onCallerAbort = () => abort(new AiError("aborted"));
-	const setTimer = () => {
-		const dueAt = Math.min(expected?.dueAt ?? totalMs, totalMs);
-		const from = elapsedMs();
-		const delayMs = Math.min(dueAt - from, MAX_TIMER_MS);
-		const onTimer = () => {
-			timer = undefined;
-			// The timer proves that this time has passed, whatever the clock shows.
-			elapsed = Math.max(elapsedMs(), from + delayMs);
-			if (expected && expected.dueAt < totalMs && elapsed >= expected.dueAt)
-				return abort(failureOfTarget(target, "timeout", `was silent for ${expected.limitMs} ms`));
-			if (elapsed >= totalMs)
-				return abort(failureOfTarget(target, "modelTimeout", `took longer than ${totalMs} ms`));
-			setTimer();
+	constructor(call: Call) {
+		const { services, signal, target } = call;
+		this.#call = call;
+		this.#totalMs = target.timeouts.totalMs;
+		this.#startTimer = services.startTimer ?? startNativeTimer;
+		this.#lastNow = services.now();
+		this.signal = this.#controller.signal;
+		if (signal.aborted) this.#onCallerAbort();
+		else signal.addEventListener("abort", this.#onCallerAbort);
+	}
+
+	elapsedMs(): number {
+		const time = this.#call.services.now();
+		this.#elapsedMs += Math.max(0, time - this.#lastNow);
+		this.#lastNow = time;
+		return this.#elapsedMs;
+	}
+
+	expect(limitMs: number, silentMs = 0): void {
+		const dueAt = this.elapsedMs() + limitMs - silentMs;
+		this.#expected = { limitMs, dueAt };
+		if (this.signal.aborted || (this.#timer && this.#timer.dueAt <= dueAt)) return;
+		this.#clearTimer();
+		this.#setTimer();
+	}
+
+	pause(): void {
+		this.#expected = undefined;
+	}
+
+	/** Listening to the signal costs more. */
+	race<T>(work: Promise<T>): Promise<T> {
+		const { promise, resolve, reject } = Promise.withResolvers<T>();
+		const rejectEarlier = this.#reject;
+		this.#reject = (reason) => {
+			rejectEarlier?.(reason);
+			reject(reason);
 		};
-		timer = { running: startTimer(delayMs, onTimer), dueAt };
-	};
-	const expect = (limitMs: number, silentMs = 0) => {
-		const dueAt = elapsedMs() + limitMs - silentMs;
-		expected = { limitMs, dueAt };
-		if (signal.aborted || (timer && timer.dueAt <= dueAt)) return;
-		clearTimer();
-		setTimer();
-	};
+		if (this.signal.aborted) reject(this.signal.reason);
+		work.then(resolve, reject);
+		return promise;
+	}
 
-	if (caller.aborted) onCallerAbort();
-	else caller.addEventListener("abort", onCallerAbort);
-	expect(answers === "stream" ? target.timeouts.headerMs : totalMs);
+	abort(reason: AiError): void {
+		this.close();
+		this.#controller.abort(reason);
+		this.#reject?.(reason);
+	}
 
-	return {
-		signal,
-		elapsedMs,
-		expect,
-		pause() {
-			expected = undefined;
-		},
-		race(work) {
-			aborted ??= new Promise((_, reject) => {
-				if (signal.aborted) reject(signal.reason);
-				else rejectAborted = reject;
-			});
-			return Promise.race([work, aborted]);
-		},
-		abort,
-		close,
-	};
+	close(): void {
+		this.#clearTimer();
+		this.#call.signal.removeEventListener("abort", this.#onCallerAbort);
+	}
+
+	#clearTimer(): void {
+		this.#timer?.running.cancel();
+		this.#timer = undefined;
+	}
+
+	#setTimer(): void {
+		const dueAt = Math.min(this.#expected?.dueAt ?? this.#totalMs, this.#totalMs);
+		const from = this.elapsedMs();
+		const delayMs = Math.min(dueAt - from, MAX_TIMER_MS);
+		this.#timer = { running: this.#startTimer(delayMs, () => this.#onTimer(from + delayMs)), dueAt };
+	}
+
+	/** The timer proves that the call has taken `atLeastMs`, whatever the clock shows. */
+	#onTimer(atLeastMs: number): void {
+		this.#timer = undefined;
+		this.#elapsedMs = Math.max(this.elapsedMs(), atLeastMs);
+		const { target } = this.#call;
+		const expected = this.#expected;
+		if (expected && expected.dueAt < this.#totalMs && this.#elapsedMs >= expected.dueAt)
+			this.abort(failureOfTarget(target, "timeout", `was silent for ${expected.limitMs} ms`));
+		else if (this.#elapsedMs >= this.#totalMs)
+			this.abort(failureOfTarget(target, "modelTimeout", `took longer than ${this.#totalMs} ms`));
+		else this.#setTimer();
+	}
 }

@@ -235,10 +235,10 @@ function parseJson(text: string, parse: (text: string) => unknown = JSON.parse):
 const mediaType = (response: Response): string | undefined =>
 	response.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
 
-async function readText(reply: OpenReply): Promise<string> {
+function readText(reply: OpenReply): Promise<string> {
 	const { call, response, deadline } = reply;
 	if (isShort(response, MAX_VALUE_BYTES)) return readShort(call, deadline, () => response.text());
-	return UTF8.decode(await readBytes(reply));
+	return readBytes(reply).then((bytes) => UTF8.decode(bytes));
 }
 
 async function readBytes({ call, response, deadline }: OpenReply): Promise<Uint8Array<ArrayBuffer>> {
