@@ -23,7 +23,7 @@ export async function dispatch(
 	services: DispatchServices,
 ): Promise<Dispatched> {
 	// Only pools have limits.
-	if (!isPooled(plan.targets[0])) return start(plan, call, context, services);
+	if (!plan.targets.some(isPooled)) return start(plan, call, context, services);
 	const { plan: available, place } = await waitForCapacity(plan, call, context, services);
 	try {
 		return await start(available, call, { ...context, ...(place && { place }) }, services);
