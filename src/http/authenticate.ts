@@ -53,7 +53,7 @@ export class Authenticator implements Authentication {
 	verify(request: Request, { permission, lazy }: Route, identity: Identity): Identity | Promise<Identity> {
 		const { bearer, caller } = identity;
 		if (permission === "operator" && bearer?.credential.kind !== "operator")
-			throw new AiError("forbidden", "Authentication error: only the operator's token sees all accounts");
+			throw new AiError("forbidden", "Authentication error: only the operator's token may call this route");
 		if (!caller || caller.verified || !isAccountPermission(permission)) return identity;
 		if (lazy && isSmallJson(request)) return identity;
 		const verified = lazy

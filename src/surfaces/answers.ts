@@ -128,31 +128,30 @@ export const refusedAnswer = enveloped(
 	z.array(z.object({ ...Groups, code: z.int().optional(), requests: Count })),
 	z.object({ ...Report, totals: z.object({ requests: Count }) }),
 );
-export const requestsAnswer = enveloped(
-	z.array(
-		z.object({
-			id: z.string(),
-			outcome: z.string(),
-			code: z.int().optional(),
-			model: z.string(),
-			task: z.string(),
-			token: z.string().nullable(),
-			backend: z.string().nullable(),
-			attempts: Count,
-			started_at: Instant,
-			settled_at: Instant.optional(),
-			latency_ms: Count.nullable(),
-			time_to_first_token_ms: Count.optional(),
-			input_tokens: Count,
-			cached_tokens: Count,
-			output_tokens: Count,
-			neurons: Count,
-			reserved_neurons: Count,
-			estimated: z.boolean(),
-		}),
-	),
-	Cursor,
-);
+const RequestRow = z.object({
+	id: z.string(),
+	outcome: z.string(),
+	code: z.int().optional(),
+	model: z.string(),
+	task: z.string(),
+	token: z.string().nullable(),
+	backend: z.string().nullable(),
+	attempts: Count,
+	started_at: Instant,
+	settled_at: Instant.optional(),
+	latency_ms: Count.nullable(),
+	time_to_first_token_ms: Count.optional(),
+	input_tokens: Count,
+	cached_tokens: Count,
+	output_tokens: Count,
+	neurons: Count,
+	reserved_neurons: Count,
+	estimated: z.boolean(),
+	/** Of the charge of a lease. */
+	forgiven_at: Instant.optional(),
+});
+export const requestAnswer = enveloped(RequestRow);
+export const requestsAnswer = enveloped(z.array(RequestRow), Cursor);
 
 const Account = z.object({ id: z.string(), name: z.string(), type: z.string(), created_on: Instant });
 export const accountsAnswer = enveloped(z.array(Account), Cursor);

@@ -2,6 +2,7 @@
 import { defineRoutes, type Route, type UnknownPaths } from "../http/route.ts";
 import { aliasRoutes } from "./accounts/aliases.ts";
 import { operatorRoutes } from "./accounts/all-accounts.ts";
+import { chargedLeaseRoutes } from "./accounts/charged-leases.ts";
 import { limitRoutes } from "./accounts/limits.ts";
 import { tokenRoutes } from "./accounts/tokens.ts";
 import { usageRoutes } from "./accounts/usage.ts";
@@ -62,6 +63,7 @@ export const ROUTES: readonly Route[] = [
 	...operatorRoutes,
 	...aliasRoutes,
 	...usageRoutes,
+	...chargedLeaseRoutes,
 	...gatewayManagementRoutes,
 	...dynamicRouteRoutes,
 	...cacheRoutes,

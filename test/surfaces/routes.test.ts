@@ -76,6 +76,8 @@ const ACCOUNT: readonly Row[] = [
 	["run", "POST /ai/tomarkdown"],
 	["read", "GET /ai/tomarkdown/supported"],
 	["read", "GET /ai/usage"],
+	["operator", "GET /ai/usage/leases"],
+	["operator", "POST /ai/usage/leases/:lease/forgive"],
 	["read", "GET /ai/usage/limits"],
 	["read", "GET /ai/usage/refused"],
 	["read", "GET /ai/usage/requests"],
@@ -356,7 +358,7 @@ describe("every route", () => {
 			await expectRefusal(await sendTo(route, "sk-no-token", { body }), format, 401, unauthorized);
 			const invented = await sendTo(route, newTokenText(account), { body });
 			if (needed === "operator") {
-				const message = "Authentication error: only the operator's token sees all accounts";
+				const message = "Authentication error: only the operator's token may call this route";
 				await expectRefusal(invented, format, 403, message);
 				await expectRefusal(await sendTo(route, weak.get(needed), { body }), format, 403, message);
 				continue;

@@ -65,6 +65,15 @@ export class AccountObject {
 		}
 	}
 
+	/** {@link call}, after {@link check}. */
+	async checkedCall<T>(
+		credential: Credential,
+		method: (stub: DurableObjectStub<Account>) => Promise<T>,
+	): Promise<T> {
+		await this.check(credential);
+		return this.call(method);
+	}
+
 	/** As {@link call}, for a call that no check precedes. */
 	report<T>(method: (stub: DurableObjectStub<Account>) => Promise<T>): Promise<T> {
 		this.#services.openObjects.recordCall(this.#account);

@@ -25,10 +25,12 @@ import type { AccountReports, AliasStore } from "../durable/account-interfaces.t
 import type { AliasRow } from "../durable/alias-table.ts";
 import type { LimitStatus, LimitStatusQuery } from "../durable/limit-status.ts";
 import type { RefusalsQuery, RefusalsReport } from "../durable/refusals.ts";
+import type { RequestRecord } from "../durable/request-rows.ts";
 import type { RequestsPage, RequestsQuery } from "../durable/requests.ts";
 import type { UsageQuery, UsageReport } from "../durable/usage.ts";
 import type { TokenCommand, TokenResult, TokenStore } from "../token-command.ts";
-import { AccountObject, type AccountObjectServices, unavailable } from "./account-object.ts";
+import { type AccountObjectServices, unavailable } from "./account-object.ts";
+import { AccountReader } from "./account-reader.ts";
 import { AdmissionQueue } from "./admission-queue.ts";
 import { failedSettlement } from "./failed-settlement.ts";
 import { HeadroomCache } from "./headroom-cache.ts";
@@ -91,15 +93,14 @@ export function createLedgers(services: LedgersServices): IsolateAccounts {
 	return { of, flush };
 }
 
-class AccountClient implements AccountLedger, AccountReports, AliasStore, TokenStore {
+class AccountClient extends AccountReader implements AccountLedger, TokenStore {
 	readonly #account: string;
 	readonly #isolate: IsolateState;
-	readonly #object: AccountObject;
 
 	constructor(account: string, isolate: IsolateState) {
+		super(account, isolate);
 		this.#account = account;
 		this.#isolate = isolate;
-		this.#object = new AccountObject(account, isolate);
 	}
 
 	admitFromLease(admission: Admission): Granted | undefined {
@@ -108,8 +109,8 @@ class AccountClient implements AccountLedger, AccountReports, AliasStore, TokenS
 
 	admit(admission: Admission): Promise<Granted> {
 		// Without an `await` if the directory's answer is cached.
-		if (this.#object.mayCall) return this.#admit(admission);
-		return this.#object.check(admission.credential).then(() => this.#admit(admission));
+		if (this.object.mayCall) return this.#admit(admission);
+		return this.object.check(admission.credential).then(() => this.#admit(admission));
 	}
 
 	#admit(admission: Admission): Promise<Granted> {
@@ -172,7 +173,7 @@ class AccountClient implements AccountLedger, AccountReports, AliasStore, TokenS
 			return lease ? { ...admission, lease } : admission;
 		});
 		try {
-			const admitted = await this.#object.call(async (stub): Promise<readonly Admitted[]> => {
+			const admitted = await this.object.call(async (stub): Promise<readonly Admitted[]> => {
 				const [first, second] = admissionsWithLeases;
 				return first && !second
 					? [await stub.admit(first, settled)]
@@ -207,7 +208,7 @@ class AccountClient implements AccountLedger, AccountReports, AliasStore, TokenS
 
 	async verify(credential: Credential, permission: Permission, request?: CountedRequest): Promise<void> {
 		if (credential.kind === "operator" && !request) return;
-		const verified = await this.#checkedCall(credential, async (stub) =>
+		const verified = await this.object.checkedCall(credential, async (stub) =>
 			stub.verify(credential, permission, request),
 		);
 		if (!verified.ok) throw refusal(verified);
@@ -216,52 +217,7 @@ class AccountClient implements AccountLedger, AccountReports, AliasStore, TokenS
 	tokens(command: TokenCommand): Promise<TokenResult> {
 		const credential: Credential =
 			command.kind === "verify" ? { kind: "token", hash: command.hash } : command.maker;
-		return this.#checkedCall(credential, async (stub) => stub.tokens(command));
-	}
-
-	aliases(credential: Credential): Promise<readonly AliasRow[]> {
-		return this.#isolate.aliases.read(this.#account, () =>
-			this.#checkedCall(credential, async (stub) => stub.aliases()),
-		);
-	}
-
-	setAlias(credential: Credential, row: AliasRow): Promise<boolean> {
-		return this.#changeAliases(credential, async (stub) => stub.setAlias(row));
-	}
-
-	deleteAlias(credential: Credential, alias: string): Promise<boolean> {
-		return this.#changeAliases(credential, async (stub) => stub.deleteAlias(alias));
-	}
-
-	async #changeAliases(
-		credential: Credential,
-		change: (stub: DurableObjectStub<Account>) => Promise<boolean>,
-	): Promise<boolean> {
-		await this.#object.check(credential);
-		try {
-			return await this.#object.call(change);
-		} finally {
-			this.#isolate.aliases.delete(this.#account);
-		}
-	}
-
-	async usage(query: UsageQuery): Promise<UsageReport> {
-		await this.flush();
-		return this.#checkedCall(VERIFIED, async (stub) => stub.usage(query));
-	}
-
-	refusals(query: RefusalsQuery): Promise<RefusalsReport> {
-		return this.#checkedCall(VERIFIED, async (stub) => stub.refusals(query));
-	}
-
-	async requests(query: RequestsQuery): Promise<RequestsPage> {
-		await this.flush();
-		return this.#checkedCall(VERIFIED, async (stub) => stub.requests(query));
-	}
-
-	async limitStatus(query: LimitStatusQuery): Promise<LimitStatus> {
-		await this.flush();
-		return this.#checkedCall(query.credential, async (stub) => stub.limitStatus(query));
+		return this.object.checkedCall(credential, async (stub) => stub.tokens(command));
 	}
 
 	/**
@@ -273,21 +229,13 @@ class AccountClient implements AccountLedger, AccountReports, AliasStore, TokenS
 		await Promise.allSettled([journals.get(this.#account)?.flush(), outboxes.get(this.#account)?.flush()]);
 	}
 
-	async #checkedCall<T>(
-		credential: Credential,
-		method: (stub: DurableObjectStub<Account>) => Promise<T>,
-	): Promise<T> {
-		await this.#object.check(credential);
-		return this.#object.call(method);
-	}
-
 	#outbox(): Outbox {
 		const { outboxes } = this.#isolate;
 		return this.#existingOr(
 			outboxes,
 			(idle) =>
 				new Outbox(this.#isolate, {
-					send: (batch) => this.#object.report(async (stub) => stub.settle(batch)),
+					send: (batch) => this.object.report(async (stub) => stub.settle(batch)),
 					onGiveUp: (error, [first]) => this.#logUnsent(error, first),
 					idle,
 				}),
@@ -300,7 +248,7 @@ class AccountClient implements AccountLedger, AccountReports, AliasStore, TokenS
 			journals,
 			(idle) =>
 				new Journal(this.#isolate, {
-					send: (batch) => this.#object.report(async (stub) => stub.journal(batch)),
+					send: (batch) => this.object.report(async (stub) => stub.journal(batch)),
 					onGiveUp: (error, batch) => this.#logUnsent(error, batch?.requests[0]),
 					idle,
 				}),
@@ -324,9 +272,6 @@ class AccountClient implements AccountLedger, AccountReports, AliasStore, TokenS
 function deleteIfSame<T>(all: Map<string, T>, account: string, value: T): void {
 	if (all.get(account) === value) all.delete(account);
 }
-
-/** The route has verified the caller. Its account exists, or the caller is the operator. */
-const VERIFIED: Credential = { kind: "operator" };
 
 export const refusal = ({ failure, description, retryAfter }: Refused): AiError =>
 	new AiError(failure, description, retryAfter === undefined ? {} : { retryAfter });

@@ -3,6 +3,7 @@ import type { Credential } from "../admission.ts";
 import type { AliasRow } from "./alias-table.ts";
 import type { LimitStatus, LimitStatusQuery } from "./limit-status.ts";
 import type { RefusalsQuery, RefusalsReport } from "./refusals.ts";
+import type { RequestRecord } from "./request-rows.ts";
 import type { RequestsPage, RequestsQuery } from "./requests.ts";
 import type { UsageQuery, UsageReport } from "./usage.ts";
 
@@ -12,6 +13,8 @@ export interface AccountReports {
 	refusals(query: RefusalsQuery): Promise<RefusalsReport>;
 	requests(query: RequestsQuery): Promise<RequestsPage>;
 	limitStatus(query: LimitStatusQuery): Promise<LimitStatus>;
+	/** Sets the charge of a lease to 0. Returns nothing if no such lease is charged. */
+	forgiveLease(id: string): Promise<RequestRecord | undefined>;
 }
 
 /** The account's own aliases of models. */

@@ -20,6 +20,7 @@ import { CancelledTickets } from "./cancelled-tickets.ts";
 import { Ledger, type PendingAdmission } from "./ledger.ts";
 import type { LimitStatus, LimitStatusQuery } from "./limit-status.ts";
 import { type RefusalsQuery, type RefusalsReport, WRITE_MS } from "./refusals.ts";
+import type { RequestRecord } from "./request-rows.ts";
 import type { RequestsPage, RequestsQuery } from "./requests.ts";
 import { type Refusal, Tokens } from "./tokens.ts";
 import type { UsageQuery, UsageReport } from "./usage.ts";
@@ -130,6 +131,11 @@ export class Account extends DurableObject {
 
 	requests(query: RequestsQuery): RequestsPage {
 		return this.#open().ledger.requests(query);
+	}
+
+	/** Returns nothing if no such lease is charged. */
+	forgiveLease(id: string): RequestRecord | undefined {
+		return this.#isNew() ? undefined : this.#step((ledger) => ledger.forgiveLease(id));
 	}
 
 	/** For an invalid token: the account's limits without the token's own. */

@@ -5,7 +5,7 @@ import { type JournalBatch, LEASE_MS, type Lease, type LeasedRequest, type Renew
 import { type Balance, type Budgets, budgetKeys, maxCost } from "./budgets.ts";
 import { isTokenLimited, remainingRequests } from "./decision.ts";
 import { grantedLease, type HeldLease, Leases } from "./leases.ts";
-import type { OpenRequest } from "./request-rows.ts";
+import { type OpenRequest, type RequestRecord, requestRecord } from "./request-rows.ts";
 import type { Requests } from "./requests.ts";
 import { expiredSettlement } from "./settlements.ts";
 import type { Usage } from "./usage.ts";
@@ -106,8 +106,10 @@ export class LeasedRequests {
 			used.add(lease);
 			opened.push(this.#open(request, lease, now));
 		}
-		if (opened.length > 0) this.#books.requests.insert(opened);
 		const settled = batch.requests.flatMap(({ settlement }) => settlement ?? []);
+		const tickets = new Set(settled.map(({ ticket }) => ticket));
+		const open = opened.filter(({ ticket }) => !tickets.has(ticket));
+		if (open.length > 0) this.#books.requests.insert(open);
 		this.#books.settle([...settled, ...batch.settlements], now);
 		const returned = new Set(batch.returned);
 		for (const lease of used) if (!returned.has(lease.id) || isCharged(lease)) this.#leases.write(lease);
@@ -127,16 +129,33 @@ export class LeasedRequests {
 			}
 			for (let i = 0; i < requests; i++) this.#books.windows.count(rateKeys, now);
 			const { expiresAt, model, task, token } = lease;
-			const charge = this.#books.requests.open({
+			const request = this.#books.requests.open({
 				...{ ticket, admittedAt, expiresAt, model, task, token, rateKeys },
 				reserved: microNeurons,
 			});
-			this.#books.requests.insert([charge]);
-			this.#books.reserve(charge, now);
-			this.#books.settle([expiredSettlement(charge)], now);
-			lease.chargeId = charge.id;
+			const charge = [request, expiredSettlement(request)] as const;
+			lease.chargeId = this.#books.requests.charge(now, charge);
+			this.#books.usage.addSettled([charge]);
+			this.#bookAmount(lease, { spent: microNeurons, reserved: 0 });
 			this.#leases.write(lease);
 		}
+	}
+
+	/** Part of the current transaction. Returns nothing if no such lease is charged. A second time changes nothing. */
+	forgive(id: string, now: number): RequestRecord | undefined {
+		const { requests, usage } = this.#books;
+		const row = requests.charged(id);
+		if (row && row.forgivenAt === undefined) {
+			const { microNeurons = 0 } = row;
+			usage.reduce(row, microNeurons);
+			this.#bookAmount({ ...row, grantedAt: row.admittedAt }, { spent: -microNeurons, reserved: 0 });
+			requests.forgive(row, now);
+			// A later report does not reduce the charge again.
+			const lease = this.#leases.get(id);
+			if (lease) this.#leases.write({ ...lease, microNeurons: 0 });
+		}
+		const forgiven = requests.charged(id);
+		return forgiven && requestRecord(forgiven);
 	}
 
 	deleteExpired(now: number): void {

@@ -15,7 +15,7 @@ import { LeasedRequests } from "./leased-requests.ts";
 import { longestRefusal } from "./limit-refusal.ts";
 import { type LimitStatus, type LimitStatusQuery, usedOf } from "./limit-status.ts";
 import { Refusals } from "./refusals.ts";
-import type { OpenRequest } from "./request-rows.ts";
+import type { OpenRequest, RequestRecord } from "./request-rows.ts";
 import { Requests, type RequestsPage, type RequestsQuery } from "./requests.ts";
 import { expiredSettlement, validSettlement } from "./settlements.ts";
 import { Usage, type UsageQuery, type UsageReport } from "./usage.ts";
@@ -184,6 +184,12 @@ export class Ledger {
 		this.#storage.transactionSync(() => this.#leased.chargeOverdue(now));
 		const expired = [...this.#open.values()].filter(({ expiresAt }) => expiresAt <= now);
 		this.settle(expired.map(expiredSettlement));
+	}
+
+	/** Forgives the charge of a lease. If this throws, the caller must drop the ledger. */
+	forgiveLease(id: string): RequestRecord | undefined {
+		const { now } = this.#read();
+		return this.#storage.transactionSync(() => this.#leased.forgive(id, now));
 	}
 
 	/** Writes the counted refusals and deletes old rows. Returns when the next request expires or the next row may be deleted. */

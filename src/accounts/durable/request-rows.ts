@@ -1,4 +1,4 @@
-/** The rows of the table `requests`, and the records that are made of them. */
+/** The rows of an account's requests, and the records that are made of them. */
 import {
 	type EarlierOutcome,
 	NOTHING_USED,
@@ -37,6 +37,8 @@ export interface RequestRecord extends Omit<Settlement, "latencyMs" | "outcome">
 	task: string;
 	token: string;
 	reservedMicroNeurons: number;
+	/** When the operator forgave the charge of a lease. */
+	forgivenAt?: number;
 }
 
 export interface OpenRow extends Omit<OpenRequest, "rateKeys"> {
@@ -47,6 +49,7 @@ export interface Row extends OpenRow, Partial<Omit<Settlement, "ticket" | "outco
 	settledAt?: number;
 	outcome?: Outcome | EarlierOutcome;
 	estimated?: number;
+	forgivenAt?: number;
 }
 
 /** The columns that an admission writes. */
@@ -62,7 +65,7 @@ export const OPEN_COLUMNS = {
 	reserved: "INTEGER NOT NULL",
 } satisfies Record<keyof OpenRow, string>;
 
-/** The columns that a settlement writes. */
+/** The columns that are empty while the request is open. */
 export const SETTLED_COLUMNS = {
 	outcome: "TEXT",
 	settledAt: "INTEGER",
@@ -76,6 +79,7 @@ export const SETTLED_COLUMNS = {
 	latencyMs: "INTEGER",
 	firstTokenMs: "INTEGER",
 	code: "INTEGER",
+	forgivenAt: "INTEGER",
 } satisfies Record<Exclude<keyof Row, keyof OpenRow>, string>;
 
 export const rateKeys = (text: string): string[] => (text === "" ? [] : text.split(KEY_SEPARATOR));
@@ -87,7 +91,7 @@ export const openRow = (request: OpenRequest): OpenRow => ({
 
 export const openRequest = (row: OpenRow): OpenRequest => ({ ...row, rateKeys: rateKeys(row.rateKeys) });
 
-export function requestRecord(row: Row): RequestRecord {
+export function requestRecord(row: Omit<Row, "expiresAt"> & Partial<Row>): RequestRecord {
 	const {
 		id: _,
 		expiresAt: _expiry,

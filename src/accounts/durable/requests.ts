@@ -1,6 +1,5 @@
-/** The table of an account's requests: the open ones, and the recent settled ones. */
+/** An account's requests: rows for those that may still change, segments for those that are settled. */
 import type { Settlement } from "../admission.ts";
-import { DAY_MS } from "../clock.ts";
 import {
 	OPEN_COLUMNS,
 	type OpenRequest,
@@ -13,31 +12,28 @@ import {
 	requestRecord,
 	SETTLED_COLUMNS,
 } from "./request-rows.ts";
-import { columnOf, columnsOf, conditionsOf, RowTable } from "./row-table.ts";
+import { columnsOf, RowTable } from "./row-table.ts";
+import { KEPT_MS, Segments, type SettledRow } from "./segments.ts";
 import { WINDOW_MS } from "./windows.ts";
 
 /**
- * A row is written twice: by the admission of a request, without an outcome, and by its settlement. The alarm deletes a settled
- * row when there are 10,000 newer ones, or after 7 days, but not while a rate window may need it.
+ * A row is an open request, or a lease that was charged: later reports reduce the charge. A settlement moves the request to a
+ * segment. Tables of earlier versions have settled requests too. The alarm deletes settled rows after 7 days.
  *
  * The only index is the id: an index is a second write for each admission, and only the rebuild after a start reads by other
- * columns. Ids and times ascend together.
+ * columns.
  */
 const COLUMNS = { ...OPEN_COLUMNS, ...SETTLED_COLUMNS };
 const OPEN_FIELDS = Object.keys(OPEN_COLUMNS) as (keyof OpenRow)[];
-const SETTLED_FIELDS = Object.keys(SETTLED_COLUMNS) as (keyof typeof SETTLED_COLUMNS)[];
 
 /** One statement for all rows, because binding a value costs more than writing it. */
 const INSERT = `INSERT INTO requests (${columnsOf(OPEN_FIELDS)})
 	SELECT ${OPEN_FIELDS.map((_, index) => `value ->> ${index}`).join(", ")} FROM json_each(?)`;
-const SETTLE = `UPDATE requests
-	SET ${SETTLED_FIELDS.map((field, index) => `${columnOf(field)} = value ->> ${index + 1}`).join(", ")}
-	FROM json_each(?) WHERE requests.id = value ->> 0`;
 
-const KEPT_REQUESTS = 10_000;
-const KEPT_MS = 7 * DAY_MS;
-/** The most rows that one alarm deletes, so that it does not block admissions for long. */
-const DELETED_AT_ONCE = 10_000;
+/** Ids of open requests are above those of all settled ones. A settled request gets a new id, in the order of settlement. */
+const FIRST_OPEN_ID = 10 ** 14;
+/** Starts the tickets of charged leases. */
+export const LEASE_PREFIX = "lease-";
 
 const DEFAULT_PAGE = 50;
 const MAX_PAGE = 100;
@@ -51,9 +47,11 @@ export interface RequestsQuery {
 	task?: string;
 	token?: string;
 	outcome?: RequestRecord["outcome"];
+	/** Only charged leases. */
+	leases?: true;
 }
 
-/** Newest first. */
+/** The open requests, then the settled ones. The latest is first: of the open ones by admission, of the others by settlement. */
 export interface RequestsPage {
 	requests: RequestRecord[];
 	/** For the next page; absent on the last. */
@@ -63,18 +61,28 @@ export interface RequestsPage {
 export class Requests {
 	readonly #sql: SqlStorage;
 	readonly #table: RowTable<Row>;
-	#nextId: number;
+	readonly #segments: Segments;
+	#nextOpenId: number;
+	#nextSettledId: number;
 
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
 		this.#table = new RowTable<Row>({ sql, name: "requests", columns: COLUMNS, key: ["id"], rowIds: true });
-		const { last } = sql.exec<{ last: number | null }>("SELECT max(id) AS last FROM requests").one();
-		this.#nextId = (last ?? 0) + 1;
+		this.#segments = new Segments(sql);
+		const lastId = (condition: string): number | undefined =>
+			sql
+				.exec<{ last: number | null }>(
+					`SELECT max(id) AS last FROM requests WHERE id ${condition}`,
+					FIRST_OPEN_ID,
+				)
+				.one().last ?? undefined;
+		this.#nextOpenId = (lastId(">= ?") ?? FIRST_OPEN_ID) + 1;
+		this.#nextSettledId = Math.max(lastId("< ?") ?? 0, this.#segments.lastId()) + 1;
 	}
 
 	/** Assigns the next id. {@link insert} writes the row. */
 	open(request: Omit<OpenRequest, "id">): OpenRequest {
-		return { id: this.#nextId++, ...request };
+		return { id: this.#nextOpenId++, ...request };
 	}
 
 	insert(requests: readonly OpenRequest[]): void {
@@ -85,17 +93,33 @@ export class Requests {
 		this.#sql.exec(INSERT, JSON.stringify(rows));
 	}
 
-	settle(settledAt: number, settled: readonly (readonly [Pick<OpenRequest, "id">, Settlement])[]): void {
-		const rows = settled.map(([{ id }, settlement]) => {
-			const row = { ...settlement, settledAt };
-			return [id, ...SETTLED_FIELDS.map((field) => row[field])];
-		});
-		this.#sql.exec(SETTLE, JSON.stringify(rows));
+	/** Moves the requests to a segment. They need not have rows. */
+	settle(settledAt: number, settled: readonly (readonly [OpenRequest, Settlement])[]): void {
+		const ids = JSON.stringify(settled.map(([{ id }]) => id));
+		this.#sql.exec("DELETE FROM requests WHERE id IN (SELECT value FROM json_each(?))", ids);
+		this.#segments.add(settled.map((each) => this.#settledRow(settledAt, each)));
 	}
 
-	/** Reduces the cost of a lease that was charged. */
+	/** Writes a charged lease. Returns the id of its row. */
+	charge(settledAt: number, charge: readonly [OpenRequest, Settlement]): number {
+		const row = { ...this.#settledRow(settledAt, charge), expiresAt: charge[0].expiresAt };
+		this.#table.write(row);
+		return row.id;
+	}
+
+	/** Reduces the cost of a charged lease. */
 	reduceCharge(id: number, microNeurons: number): void {
 		this.#sql.exec("UPDATE requests SET micro_neurons = micro_neurons - ? WHERE id = ?", microNeurons, id);
+	}
+
+	/** Finds a charged lease by its ticket. */
+	charged(ticket: string): Row | undefined {
+		return this.#table.select("WHERE ticket = ? AND outcome = 'expired'", ticket).find(isCharge);
+	}
+
+	/** Sets the cost of a charged lease to 0, and marks its row. */
+	forgive(row: Row, now: number): void {
+		this.#table.write({ ...row, microNeurons: 0, forgivenAt: now });
 	}
 
 	/** In the order of admission. */
@@ -105,72 +129,79 @@ export class Requests {
 
 	/** The admission times and rate keys of the last minute's requests, oldest first. */
 	lastMinute(now: number): Pick<OpenRequest, "admittedAt" | "rateKeys">[] {
-		return this.#sql
-			.exec<{ admitted_at: number; rate_keys: string }>(
-				"SELECT admitted_at, rate_keys FROM requests WHERE admitted_at > ? AND admitted_at <= ? ORDER BY admitted_at, id",
-				now - WINDOW_MS,
-				now,
-			)
-			.toArray()
-			.map((row) => ({ admittedAt: row.admitted_at, rateKeys: rateKeys(row.rate_keys) }));
+		const rows = this.#table.select("WHERE admitted_at > ? AND admitted_at <= ?", now - WINDOW_MS, now);
+		const settled = this.#segments.lastMinute(now);
+		return [...rows, ...settled]
+			.filter(({ admittedAt }) => admittedAt > now - WINDOW_MS && admittedAt <= now)
+			.sort((one, other) => one.admittedAt - other.admittedAt)
+			.map((row) => ({ admittedAt: row.admittedAt, rateKeys: rateKeys(row.rateKeys) }));
 	}
 
-	/** The latest time in any row; 0 without rows. */
+	/** The latest time of any request; 0 without any. */
 	latest(): number {
 		const row = this.#sql
 			.exec<{ latest: number | null }>(
 				"SELECT max(max(admitted_at), coalesce(max(settled_at), 0)) AS latest FROM requests",
 			)
 			.one();
-		return row.latest ?? 0;
+		return Math.max(row.latest ?? 0, this.#segments.latest());
 	}
 
-	page({ limit = DEFAULT_PAGE, cursor, model, task, token, outcome }: RequestsQuery): RequestsPage {
+	page({ limit = DEFAULT_PAGE, cursor = Number.MAX_SAFE_INTEGER, ...filters }: RequestsQuery): RequestsPage {
 		const size = Math.min(Math.max(1, Math.floor(limit)), MAX_PAGE);
-		const { where, values } = conditionsOf([
-			["id < ?", cursor],
-			["model = ?", model],
-			["task = ?", task],
-			["token = ?", token],
-			// Rows of earlier versions have `cut` and `left`.
-			[
-				"CASE outcome WHEN 'cut' THEN 'interrupted' WHEN 'left' THEN 'cancelled' ELSE coalesce(outcome, 'open') END = ?",
-				outcome,
-			],
-		]);
-		const rows = this.#table.select(`WHERE ${where} ORDER BY id DESC LIMIT ?`, ...values, size + 1);
-		const last = rows.length > size ? rows[size - 1] : undefined;
+		const find = (rows: Iterable<SettledRow>): (readonly [number, RequestRecord])[] => {
+			const found: (readonly [number, RequestRecord])[] = [];
+			for (const row of rows) {
+				const record = requestRecord(row);
+				if (matches(row, record, filters)) found.push([row.id, record]);
+				if (found.length > size) break;
+			}
+			return found;
+		};
+		const rows = find(this.#table.select("WHERE id < ? ORDER BY id DESC", cursor));
+		const all = [...rows, ...find(this.#segments.before(cursor))].sort(([one], [other]) => other - one);
+		const [last] = (all.length > size ? all[size - 1] : undefined) ?? [];
 		return {
-			requests: rows.slice(0, size).map(requestRecord),
-			...(last && { cursor: last.id }),
+			requests: all.slice(0, size).map(([, record]) => record),
+			...(last !== undefined && { cursor: last }),
 		};
 	}
 
-	/** Deletes old rows. Returns whether there may be further ones. Reads no newer rows, because the alarm may be frequent. */
+	/** Deletes old settled requests. Returns whether there may be further ones. */
 	deleteExpired(now: number): boolean {
-		const { rowsWritten } = this.#sql.exec(
-			`DELETE FROM requests WHERE id IN (
-				SELECT id FROM requests
-				WHERE id < max(?1, coalesce((SELECT id FROM requests WHERE admitted_at > ?3 ORDER BY id LIMIT 1), ?5))
-					AND outcome IS NOT NULL AND (id < ?1 AND admitted_at <= ?2 OR admitted_at <= ?3)
-				ORDER BY id LIMIT ?4
-			)`,
-			this.#nextId - KEPT_REQUESTS,
-			now - WINDOW_MS,
-			now - KEPT_MS,
-			DELETED_AT_ONCE,
-			this.#nextId,
-		);
-		return rowsWritten >= DELETED_AT_ONCE;
+		this.#sql.exec("DELETE FROM requests WHERE outcome IS NOT NULL AND admitted_at <= ?", now - KEPT_MS);
+		return this.#segments.deleteExpired(now, this.#nextSettledId - 1);
 	}
 
-	/** When the oldest settled row reaches its age limit. */
+	/** When the oldest settled request reaches its age limit. */
 	nextExpiry(): number | undefined {
-		const [oldest] = this.#sql
-			.exec<{ admitted_at: number }>(
-				"SELECT admitted_at FROM requests WHERE outcome IS NOT NULL ORDER BY id LIMIT 1",
+		const { oldest } = this.#sql
+			.exec<{ oldest: number | null }>(
+				"SELECT min(admitted_at) AS oldest FROM requests WHERE outcome IS NOT NULL",
 			)
-			.toArray();
-		return oldest && oldest.admitted_at + KEPT_MS;
+			.one();
+		const times = [oldest === null ? undefined : oldest + KEPT_MS, this.#segments.nextExpiry()];
+		const due = times.filter((time) => time !== undefined);
+		return due.length > 0 ? Math.min(...due) : undefined;
+	}
+
+	#settledRow(settledAt: number, [request, settlement]: readonly [OpenRequest, Settlement]): SettledRow {
+		const { expiresAt: _, ...row } = openRow(request);
+		const { estimated, ...fields } = settlement;
+		return { ...row, ...fields, settledAt, estimated: Number(estimated), id: this.#nextSettledId++ };
 	}
 }
+
+const isCharge = ({ outcome, ticket }: Pick<Row, "outcome" | "ticket">): boolean =>
+	outcome === "expired" && ticket.startsWith(LEASE_PREFIX);
+
+const matches = (
+	row: SettledRow,
+	record: RequestRecord,
+	{ model, task, token, outcome, leases }: Omit<RequestsQuery, "limit" | "cursor">,
+): boolean =>
+	(model ?? row.model) === row.model &&
+	(task ?? row.task) === row.task &&
+	(token ?? row.token) === row.token &&
+	(outcome ?? record.outcome) === record.outcome &&
+	(!leases || isCharge(row));

@@ -37,7 +37,7 @@ export class RowTable<Row extends { [Field in keyof Row]: SqlStorageValue | unde
 	readonly #select: string;
 	readonly #upsert: string;
 
-	/** Creates the table if it does not exist. */
+	/** Creates the table if it does not exist, and adds the columns that a table of an earlier version lacks. */
 	constructor({ sql, name, columns, key, summed = [], rowIds }: TableLayout<keyof Row & string>) {
 		this.#sql = sql;
 		this.#fields = Object.keys(columns) as (keyof Row & string)[];
@@ -46,6 +46,12 @@ export class RowTable<Row extends { [Field in keyof Row]: SqlStorageValue | unde
 		sql.exec(
 			`CREATE TABLE IF NOT EXISTS ${name} (${[...declarations, primaryKey].join(", ")}) ${rowIds ? "" : "WITHOUT ROWID"}`,
 		);
+		const { columnNames } = sql.exec(`SELECT * FROM ${name} LIMIT 0`);
+		for (const field of this.#fields) {
+			const column = columnOf(field);
+			if (!columnNames.includes(column))
+				sql.exec(`ALTER TABLE ${name} ADD COLUMN ${column} ${columns[field]}`);
+		}
 		this.#select = `SELECT ${this.#fields.map((field) => `${columnOf(field)} AS "${field}"`).join(", ")} FROM ${name}`;
 		const changed = this.#fields.filter((field) => !key.includes(field));
 		const changes = changed.map((field) => {

@@ -37,9 +37,6 @@ export class TokenTable {
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
 		this.#table = new RowTable<Row>({ sql, name: "tokens", columns: COLUMNS, key: ["id"], rowIds: true });
-		// Tables of earlier versions lack the column.
-		if (!sql.exec("SELECT * FROM tokens LIMIT 0").columnNames.includes("monthly_micro_neurons"))
-			sql.exec("ALTER TABLE tokens ADD COLUMN monthly_micro_neurons INTEGER");
 	}
 
 	/** Each token with the hash of its text, in the order of issue. */

@@ -9,6 +9,7 @@ import { EARLIER_OUTCOMES, MICRO_NEURONS, OUTCOMES, presentOutcome } from "../..
 import { DAY_MS, utcDay } from "../../accounts/clock.ts";
 import { REFUSAL_DIMENSIONS, type RefusalRow } from "../../accounts/durable/refusals.ts";
 import type { RequestRecord } from "../../accounts/durable/request-rows.ts";
+import type { RequestsPage } from "../../accounts/durable/requests.ts";
 import { DIMENSIONS, type Dimension, type UsageCounts, type UsageRow } from "../../accounts/durable/usage.ts";
 import { present } from "../../core/present.ts";
 import { parseFields } from "../../http/account-request.ts";
@@ -82,10 +83,15 @@ const wholeNumber = z
 	.regex(/^\d{1,15}$/, "expected a whole number")
 	.transform(Number);
 
-const RequestsQuery = z.strictObject({
-	...filters,
+/** The query parameters of a page of requests. */
+export const pageFields = {
 	limit: wholeNumber.pipe(z.number().min(1).max(MAX_LIMIT)).optional(),
 	cursor: wholeNumber.optional(),
+};
+
+const RequestsQuery = z.strictObject({
+	...filters,
+	...pageFields,
 	outcome: z
 		.enum([...OUTCOMES, "open", ...EARLIER_OUTCOMES])
 		.transform((name) => (name === "open" ? name : presentOutcome(name)))
@@ -124,11 +130,13 @@ export const usageRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/
 
 async function listRequests(c: Context, { caller, services }: Call): Promise<Response> {
 	const query = parseFields(RequestsQuery, c.req.query(), "query");
-	const { requests, cursor } = await services.ledgers.of(caller.account).requests(present(query));
-	return envelope(requests.map(requestJson), {
+	return requestsEnvelope(await services.ledgers.of(caller.account).requests(present(query)));
+}
+
+export const requestsEnvelope = ({ requests, cursor }: RequestsPage): Response =>
+	envelope(requests.map(requestJson), {
 		result_info: { count: requests.length, ...(cursor !== undefined && { cursor: String(cursor) }) },
 	});
-}
 
 async function reportUsage(c: Context, { caller: { account }, services }: Call): Promise<Response> {
 	const query = parseFields(usageQuery(utcDay(services.now())), c.req.query(), "query");
@@ -177,7 +185,7 @@ const rowJson = (row: UsageRow, columns: readonly Dimension[]): Record<string, u
 const refusedJson = (row: RefusalRow): object =>
 	row.token === undefined ? row : { ...row, token: nullIfEmpty(row.token) };
 
-const requestJson = (record: RequestRecord): object => ({
+export const requestJson = (record: RequestRecord): object => ({
 	id: record.ticket,
 	outcome: record.outcome,
 	...(record.code !== undefined && { code: record.code }),
@@ -196,6 +204,7 @@ const requestJson = (record: RequestRecord): object => ({
 	neurons: record.microNeurons / MICRO_NEURONS,
 	reserved_neurons: record.reservedMicroNeurons / MICRO_NEURONS,
 	estimated: record.estimated,
+	...(record.forgivenAt !== undefined && { forgiven_at: instant(record.forgivenAt) }),
 });
 
 /** `null` for the token of the operator, and for the backend of a request that no engine answered. */

@@ -245,7 +245,7 @@ describe("the alarm", () => {
 			{ day: "2040-11-21", requests: 1, microNeurons: 70 },
 		]);
 		// The next alarm deletes rows.
-		expect(await alarmOf(account)).toBe(START + 7 * 86_400_000);
+		expect(await alarmOf(account)).toBe(START + 60_001 + 7 * 86_400_000);
 	});
 
 	it("is set only if there is none, or if it would be late", async () => {

@@ -329,6 +329,35 @@ describe("a lease that is not returned", () => {
 			expect([total(bench), ...state(bench).slice(0, 2)]).toEqual([30, 30, 0]);
 		}));
 
+	it("costs nothing after its charge is forgiven, and later reports cost what they used", () =>
+		withLedger((bench) => {
+			grant(bench);
+			expect(bench.ledger.forgiveLease("lease-1")).toBeUndefined();
+			bench.time = OVERDUE;
+			bench.ledger.expire();
+			bench.ledger.book(
+				batch({ requests: [leased("a", { settlement: settlement("a", { microNeurons: 10 }) })] }),
+			);
+			const charges = () => bench.ledger.requests({ leases: true }).requests;
+			expect(charges()).toMatchObject([{ ticket: "lease-1", microNeurons: 300, reservedMicroNeurons: 400 }]);
+			bench.time = OVERDUE + 5;
+			const forgiven = { ticket: "lease-1", outcome: "expired", microNeurons: 0, forgivenAt: OVERDUE + 5 };
+			expect(bench.ledger.forgiveLease("lease-1")).toMatchObject(forgiven);
+			expect([total(bench), ...state(bench).slice(0, 2)]).toEqual([10, 10, 0]);
+			bench.time++;
+			expect(bench.ledger.forgiveLease("lease-1")).toMatchObject(forgiven);
+			bench.restart();
+			bench.ledger.book(
+				batch({
+					requests: [leased("b", { settlement: settlement("b", { microNeurons: 20 }) })],
+					returned: ["lease-1"],
+				}),
+			);
+			expect([total(bench), ...state(bench).slice(0, 2)]).toEqual([30, 30, 0]);
+			expect(charges()).toMatchObject([forgiven]);
+			expect(bench.ledger.forgiveLease("a")).toBeUndefined();
+		}));
+
 	it("keeps its charge if the report arrives more than an hour late", () =>
 		withLedger((bench) => {
 			grant(bench);

@@ -27,6 +27,8 @@ interface ModelRequest {
 	counted: boolean;
 	outcome?: Outcome;
 	settledAt?: number;
+	/** Position among the settled requests. */
+	settledAs?: number;
 	microNeurons: number;
 }
 
@@ -34,6 +36,7 @@ const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10
 
 class Model {
 	readonly requests: ModelRequest[] = [];
+	#settlements = 0;
 	clock = NOON;
 	latest = NOON;
 
@@ -113,13 +116,17 @@ class Model {
 		if (!request || request.outcome) return;
 		request.outcome = outcome;
 		request.settledAt = this.now;
+		request.settledAs = ++this.#settlements;
 		request.microNeurons = outcome === "failed" ? 0 : microNeurons;
 	}
 
 	expire(): void {
 		for (const request of this.requests)
 			if (!request.outcome && request.expiresAt <= this.now)
-				Object.assign(request, { outcome: "expired", settledAt: this.now, microNeurons: request.reserved });
+				Object.assign(request, {
+					...{ outcome: "expired", settledAt: this.now, microNeurons: request.reserved },
+					settledAs: ++this.#settlements,
+				});
 	}
 
 	#remaining(of: (request: ModelRequest) => boolean, budget: number): number {
@@ -181,7 +188,9 @@ describe("Ledger", () => {
 			withLedger(({ storage }) => {
 				fc.assert(
 					fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-						storage.sql.exec("DROP TABLE IF EXISTS requests; DROP TABLE IF EXISTS usage");
+						storage.sql.exec(
+							"DROP TABLE IF EXISTS requests; DROP TABLE IF EXISTS segments; DROP TABLE IF EXISTS usage",
+						);
 						const model = new Model();
 						const open = (): Ledger => new Ledger(storage, () => model.clock);
 						let ledger = open();
@@ -295,9 +304,9 @@ const stateOf = (ledger: Ledger) => {
 };
 
 function expectSame(ledger: Ledger, model: Model): void {
-	const { day, open, budgets, rates } = stateOf(ledger);
+	const { day, open: openCount, budgets, rates } = stateOf(ledger);
 	expect(day).toBe(dayOf(model.now));
-	expect(open).toBe(model.requests.filter(({ outcome }) => !outcome).length);
+	expect(openCount).toBe(model.requests.filter(({ outcome }) => !outcome).length);
 	const expected = [
 		model.today(() => true),
 		model.today((request) => request.model === MODELS[0]),
@@ -314,12 +323,17 @@ function expectSame(ledger: Ledger, model: Model): void {
 		model.lastMinute((request) => request.token === "t1"),
 	]);
 	const { requests } = ledger.requests({ limit: 100 });
+	const open = model.requests.filter(({ outcome }) => !outcome).reverse();
+	const settled = model.requests
+		.filter(({ outcome }) => outcome)
+		.sort((one, other) => (other.settledAs ?? 0) - (one.settledAs ?? 0));
 	expect(requests.map(({ ticket, outcome, microNeurons }) => [ticket, outcome, microNeurons])).toEqual(
-		model.requests
-			.map(({ ticket, outcome = "open", microNeurons }) => [ticket, outcome, microNeurons])
-			.reverse(),
+		[...open, ...settled].map(({ ticket, outcome = "open", microNeurons }) => [
+			ticket,
+			outcome,
+			microNeurons,
+		]),
 	);
-	const settled = model.requests.filter(({ outcome }) => outcome);
 	expect(ledger.usage({ by: [] }).total).toMatchObject({
 		requests: settled.length,
 		failed: settled.filter(({ outcome }) => outcome === "failed").length,

@@ -419,12 +419,12 @@ describe("settlement", () => {
 			expect(bench.ledger.usage({ by: ["model"] }).rows).toHaveLength(3);
 		}));
 
-	it("of many requests with one key writes one row of usage", () =>
+	it("of many requests with one key deletes their rows, and writes one segment and one row of usage", () =>
 		withLedger((bench) => {
 			const tickets = Array.from({ length: 50 }, () => reserve(bench, 10));
 			const before = changes(bench);
 			bench.ledger.settle(tickets.map((ticket) => settlement(ticket, { microNeurons: 1 })));
-			expect(changes(bench) - before).toBe(51);
+			expect(changes(bench) - before).toBe(52);
 			expect(used(bench)).toEqual([["2026-11-21", 50, 50]]);
 		}));
 
@@ -505,6 +505,8 @@ describe("sweep", () => {
 	const DAY = 86_400_000;
 	const rows = ({ storage }: LedgerBench, table: string): unknown =>
 		storage.sql.exec(`SELECT count(*) AS n FROM ${table}`).one().n;
+	const settledRows = ({ storage }: LedgerBench): unknown =>
+		storage.sql.exec("SELECT coalesce(sum(requests), 0) AS n FROM segments").one().n;
 
 	it("deletes settled requests after 7 days and usage after 400, and returns the next time", () =>
 		withLedger((bench) => {
@@ -514,7 +516,7 @@ describe("sweep", () => {
 			expect(bench.ledger.sweep()).toBe(NOON + 7 * DAY);
 			bench.time = NOON + 7 * DAY - 1;
 			bench.ledger.sweep();
-			expect(rows(bench, "requests")).toBe(2);
+			expect([rows(bench, "requests"), settledRows(bench)]).toEqual([1, 1]);
 			bench.time += 1;
 			expect(bench.ledger.sweep()).toBe(NOON + 30 * DAY);
 			expect(bench.ledger.requests({}).requests.map(({ ticket }) => ticket)).toEqual([open]);
@@ -522,7 +524,7 @@ describe("sweep", () => {
 			bench.ledger.settle([settlement(open)]);
 			bench.time = MIDNIGHT + 400 * DAY - 1;
 			expect(bench.ledger.sweep()).toBe(MIDNIGHT + 400 * DAY);
-			expect([rows(bench, "requests"), rows(bench, "usage")]).toEqual([0, 1]);
+			expect([rows(bench, "requests"), settledRows(bench), rows(bench, "usage")]).toEqual([0, 0, 1]);
 			bench.time += 1;
 			expect(bench.ledger.sweep()).toBeUndefined();
 			expect(rows(bench, "usage")).toBe(0);
@@ -557,10 +559,10 @@ describe("sweep", () => {
 				bench.ledger.settle(many.map(({ admission: { ticket } }) => settlement(ticket)));
 				bench.time += 59_999;
 				bench.ledger.sweep();
-				expect(rows(bench, "requests")).toBe(12_001);
+				expect([rows(bench, "requests"), settledRows(bench)]).toEqual([1, 12_000]);
 				bench.time += 1;
 				bench.ledger.sweep();
-				expect(rows(bench, "requests")).toBe(10_001);
+				expect([rows(bench, "requests"), settledRows(bench)]).toEqual([1, 10_000]);
 				bench.restart();
 				bench.ledger.settle([settlement(first, { microNeurons: 1 })]);
 				expect(account(bench)).toMatchObject({ spent: 1, reserved: 0 });

@@ -32,7 +32,7 @@ describe("all accounts, for the operator", () => {
 
 		for (const path of ["/accounts", "/usage"])
 			expect(await failureOf(await get(path, token))).toBe(
-				"403 10000: Authentication error: only the operator's token sees all accounts",
+				"403 10000: Authentication error: only the operator's token may call this route",
 			);
 		expect((await app.request(`${V4}/accounts`)).status).toBe(401);
 	});

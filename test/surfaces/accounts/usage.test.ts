@@ -1,12 +1,16 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import Papa from "papaparse";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Settlement } from "../../../src/accounts/admission.ts";
 import { admission, settlement, stubOf } from "../../accounts/fixtures.ts";
 import { ADMIN, closedGateway, failureOf } from "../../http/access.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
 const BGE = "@cf/baai/bge-base-en-v1.5";
+
+afterEach(() => {
+	vi.useRealTimers();
+});
 
 /** Two requests of one model and one of another, and a gateway whose clock is the account's. */
 async function used() {
@@ -31,6 +35,11 @@ async function used() {
 	await serve("three", BGE, "Text Embeddings", { outcome: "failed", backend: "", code: 3040 });
 	const day = new Date(gateway.services.now()).toISOString().slice(0, 10);
 	return { ...gateway, day };
+}
+
+interface ListedRequest {
+	result: { id: string; outcome: string; started_at: string; settled_at: string }[];
+	result_info: { count: number; cursor?: string };
 }
 
 const zero = { input_tokens: 0, cached_tokens: 0, output_tokens: 0 };
@@ -243,12 +252,39 @@ describe("GET /ai/usage/refused", () => {
 	});
 });
 
-describe("GET /ai/usage/requests", () => {
-	interface ListedRequest {
-		result: { id: string; outcome: string; started_at: string; settled_at: string }[];
-		result_info: { count: number; cursor?: string };
-	}
+describe("/ai/usage/leases", () => {
+	it("lists charged leases, and forgives one, only for the operator", async () => {
+		const { account, createToken, send } = await used();
+		const leaseRequest = { id: "lease-1", requests: 1, microNeurons: 7 };
+		const journal = { journal: "j", sequence: 1, requests: [], settlements: [], returned: [] };
+		const { ticket: _, ...request } = admission({ model: LLAMA });
+		await stubOf(account).journal({ ...journal, renewals: [{ ...request, lease: leaseRequest }] });
+		vi.setSystemTime(Date.now() + 16_000);
+		await runDurableObjectAlarm(stubOf(account));
+		const neurons = async () =>
+			(await (await send("/ai/usage", ADMIN)).json<{ result_info: { totals: { neurons: number } } }>())
+				.result_info.totals.neurons;
+		expect(await neurons()).toBe(9007.199262);
+		const list = async () => (await send("/ai/usage/leases?limit=5", ADMIN)).json<ListedRequest>();
+		const charge = { id: "lease-1", model: LLAMA, outcome: "expired", reserved_neurons: 0.000007 };
+		expect(await list()).toMatchObject({
+			result: [{ ...charge, neurons: 0.000007 }],
+			result_info: { count: 1 },
+		});
+		const path = "/ai/usage/leases/lease-1/forgive";
+		const token = await createToken(["Workers AI Write"]);
+		expect(await failureOf(await send(path, token, { method: "POST" }))).toMatch(/^403 10000: /);
+		const forgiven = { ...charge, neurons: 0, forgiven_at: expect.stringMatching(/^20\d\d-/) };
+		const answer = await send(path, ADMIN, { method: "POST" });
+		expect((await answer.json<{ result: object }>()).result).toMatchObject(forgiven);
+		expect((await list()).result).toMatchObject([forgiven]);
+		expect(await neurons()).toBe(9007.199255);
+		const other = await send("/ai/usage/leases/one/forgive", ADMIN, { method: "POST" });
+		expect(await failureOf(other)).toBe("404 7002: Charged lease not found");
+	});
+});
 
+describe("GET /ai/usage/requests", () => {
 	it("lists the outcome of each request, the newest first", async () => {
 		const { send } = await used();
 		const { result, result_info } = await (await send("/ai/usage/requests", ADMIN)).json<ListedRequest>();
@@ -289,10 +325,10 @@ describe("GET /ai/usage/requests", () => {
 		await runDurableObjectAlarm(stubOf(account));
 		const { result } = await (await send("/ai/usage/requests", ADMIN)).json<ListedRequest>();
 		expect(result).toMatchObject([
-			{ id: "lost", outcome: "expired", latency_ms: null },
 			{ id: "open", outcome: "open", latency_ms: null },
+			{ id: "lost", outcome: "expired", latency_ms: null },
 		]);
-		expect(result[1]).not.toHaveProperty("settled_at");
+		expect(result[0]).not.toHaveProperty("settled_at");
 	});
 
 	it("continues after the last row of a page, and ends", async () => {

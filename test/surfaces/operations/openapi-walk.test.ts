@@ -88,6 +88,8 @@ const FAILURES: Readonly<Record<string, { status: number }>> = {
 	postPoolsByBackendReplicas: { status: 404 },
 	patchPoolsByBackendReplicasByReplica: { status: 404 },
 	deletePoolsByBackendReplicasByReplica: { status: 404 },
+	// No lease of the account is charged.
+	postAiUsageLeasesByLeaseForgive: { status: 404 },
 	// The version of the example does not exist.
 	postAiGatewayGatewaysByGatewayRoutesByRouteDeployments: { status: 404 },
 };

@@ -1,0 +1,52 @@
+/**
+ * Charged leases, for the operator. `GET …/ai/usage/leases` lists the charges of leases that an isolate did not return.
+ * `POST …/ai/usage/leases/{id}/forgive` sets a charge to 0. Not in the product. docs/accounts.md, "Leases".
+ */
+import type { Context } from "hono";
+import * as z from "zod";
+import { AiError } from "../../core/errors.ts";
+import { present } from "../../core/present.ts";
+import { parseFields } from "../../http/account-request.ts";
+import { envelope } from "../../http/envelope.ts";
+import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import { requestAnswer, requestsAnswer } from "../answers.ts";
+import { AI, below } from "../bases.ts";
+import { pageFields, requestJson, requestsEnvelope } from "./usage.ts";
+
+const Query = z.strictObject(pageFields);
+
+export const chargedLeaseRoutes: readonly Route[] = defineRoutes(
+	{ bases: [below(AI, "/usage/leases")], tag: "Usage" },
+	[
+		{
+			method: "GET",
+			path: "",
+			summary: "Lists charged leases",
+			query: Query,
+			permission: "operator",
+			output: requestsAnswer,
+			handler: listLeases,
+		},
+		{
+			method: "POST",
+			path: "/:lease/forgive",
+			summary: "Forgives the charge of a lease",
+			permission: "operator",
+			output: requestAnswer,
+			handler: forgiveLease,
+		},
+	],
+);
+
+async function listLeases(c: Context, { caller, services }: Call): Promise<Response> {
+	const query = parseFields(Query, c.req.query(), "query");
+	return requestsEnvelope(
+		await services.ledgers.of(caller.account).requests({ ...present(query), leases: true }),
+	);
+}
+
+async function forgiveLease(c: Context, { caller, services }: Call): Promise<Response> {
+	const record = await services.ledgers.of(caller.account).forgiveLease(pathParameter(c, "lease"));
+	if (!record) throw new AiError("notFound", "Charged lease not found");
+	return envelope(requestJson(record));
+}

@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { Segments, type SettledRow } from "../../../src/accounts/durable/segments.ts";
+import { NOON, withLedger } from "../fixtures.ts";
+
+const row = (id: number, fields: Partial<SettledRow> = {}): SettledRow => ({
+	id,
+	ticket: `t${id}`,
+	admittedAt: NOON,
+	model: "m",
+	task: "Text Generation",
+	token: "",
+	rateKeys: "",
+	reserved: 5,
+	outcome: "ok",
+	settledAt: NOON + id,
+	microNeurons: 4,
+	inputTokens: 3,
+	cachedTokens: 0,
+	outputTokens: 2,
+	estimated: 1,
+	backend: "",
+	attempts: 1,
+	latencyMs: 9,
+	...fields,
+});
+
+const many = (from: number, to: number): SettledRow[] =>
+	Array.from({ length: to - from + 1 }, (_, index) => row(from + index));
+
+const withSegments = (test: (segments: Segments, sql: SqlStorage) => void): Promise<void> =>
+	withLedger(({ storage }) => test(new Segments(storage.sql), storage.sql));
+
+describe("segments", () => {
+	it("return each request as it was written, latest first, also after a restart", () =>
+		withSegments((segments, sql) => {
+			const rows = [row(1, { code: 3040, firstTokenMs: 5 }), row(2), row(3, { rateKeys: "a\nb" })];
+			segments.add(rows.slice(0, 2));
+			segments.add(rows.slice(2));
+			for (const each of [segments, new Segments(sql)]) {
+				expect([...each.before(4)]).toEqual([rows[2], rows[1], rows[0]]);
+				expect([...each.before(2)]).toEqual([rows[0]]);
+				expect(each.lastId()).toBe(3);
+				expect(each.latest()).toBe(NOON + 3);
+			}
+		}));
+
+	it("have at most 1,000 requests in a row", () =>
+		withSegments((segments, sql) => {
+			segments.add(many(1, 2_100));
+			expect(sql.exec("SELECT id, requests FROM segments ORDER BY id").toArray()).toEqual([
+				{ id: 1_000, requests: 1_000 },
+				{ id: 2_000, requests: 1_000 },
+				{ id: 2_100, requests: 100 },
+			]);
+			expect([...segments.before(1_500)].map(({ id }) => id).slice(0, 2)).toEqual([1_499, 1_498]);
+		}));
+
+	it("of the last minute contain every request of it", () =>
+		withSegments((segments) => {
+			segments.add([row(1)]);
+			segments.add([row(2), row(3, { admittedAt: NOON + 60_000 })]);
+			expect(segments.lastMinute(NOON + 60_001).map(({ id }) => id)).toEqual([2, 3]);
+		}));
+});
