@@ -44,9 +44,9 @@ describe("a body of 1.5 million escapes", () => {
 		["of unknown length", {}],
 	];
 
-	it.each(WITH_BODY.map(({ method, path }) => [method, path] as const))(
+	it.each(WITH_BODY.map(({ method, path, permission }) => [method, path, permission] as const))(
 		"is not read without a valid token: %s %s",
-		async (method, path) => {
+		async (method, path, permission) => {
 			const url = `http://gateway${path
 				.replace(":account", account)
 				.replace(":model{.+}", path.includes("/v1beta/") ? `${MODEL}:generateContent` : MODEL)
@@ -54,10 +54,15 @@ describe("a body of 1.5 million escapes", () => {
 				.replace(/:\w+\{([\w-]+)[^}]*\}/g, "$1")
 				.replace(/:\w+/g, "x")}`;
 			for (const [length, lengthHeaders] of LENGTHS)
-				for (const token of [undefined, "sk-no-token", newTokenText(account)]) {
+				for (const [token, refusal] of [
+					[undefined, 401],
+					["sk-no-token", 401],
+					// Only the operator may call the route, so the token is not looked up.
+					[newTokenText(account), permission === "operator" ? 403 : 401],
+				] as const) {
 					const headers = { "content-type": "application/json", ...lengthHeaders };
 					const { status, reads } = await sendBody({ method, url }, token, headers);
-					expect({ status, reads }, `${length}, ${token}`).toEqual({ status: 401, reads: 0 });
+					expect({ status, reads }, `${length}, ${token}`).toEqual({ status: refusal, reads: 0 });
 				}
 		},
 	);

@@ -20,14 +20,8 @@ import type {
 	Settlement,
 	SpeculativeAdmission,
 } from "../admission.ts";
-import type { Account } from "../durable/account.ts";
 import type { AccountReports, AliasStore } from "../durable/account-interfaces.ts";
 import type { AliasRow } from "../durable/alias-table.ts";
-import type { LimitStatus, LimitStatusQuery } from "../durable/limit-status.ts";
-import type { RefusalsQuery, RefusalsReport } from "../durable/refusals.ts";
-import type { RequestRecord } from "../durable/request-rows.ts";
-import type { RequestsPage, RequestsQuery } from "../durable/requests.ts";
-import type { UsageQuery, UsageReport } from "../durable/usage.ts";
 import type { TokenCommand, TokenResult, TokenStore } from "../token-command.ts";
 import { type AccountObjectServices, unavailable } from "./account-object.ts";
 import { AccountReader } from "./account-reader.ts";

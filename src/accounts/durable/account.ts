@@ -88,7 +88,8 @@ export class Account extends DurableObject {
 	settle(settled: readonly Settlement[]): void {
 		const ledger = this.#isNew() ? undefined : this.#open().ledger;
 		for (const { outcome, ticket } of settled)
-			if (outcome === "failed" && !ledger?.isOpen(ticket)) this.#cancelled.add(ticket, Date.now());
+			if (outcome === "failed" && ledger?.expiryOf(ticket) === undefined)
+				this.#cancelled.add(ticket, Date.now());
 		ledger?.settle(settled);
 	}
 

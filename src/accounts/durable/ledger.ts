@@ -207,10 +207,6 @@ export class Ledger {
 		return due.length > 0 ? Math.min(...due) : undefined;
 	}
 
-	isOpen(ticket: string): boolean {
-		return this.#open.has(ticket);
-	}
-
 	expiryOf(ticket: string): number | undefined {
 		return this.#open.get(ticket)?.expiresAt;
 	}
