@@ -80,7 +80,12 @@ function refuse(caller: Socket): void {
 	setTimeout(() => caller.destroy(), REFUSED_MS).unref();
 }
 
-/** Connects to the runtime at the first byte: a silent caller uses no resources of the runtime. */
+/**
+ * Connects to the runtime at the first byte: a silent caller uses no resources of the runtime.
+ *
+ * A caller that ends its side has left, as servers of Node, Go and nginx also assume. The runtime's connection is closed, which cancels the
+ * request. The end alone would not, because the runtime accepts a half-open connection.
+ */
 function pass(
 	caller: Socket,
 	{ target, idleMs, firstByteMs }: { target: string; idleMs(): number; firstByteMs: number },
@@ -94,6 +99,7 @@ function pass(
 		};
 		runtime.once("error", end);
 		runtime.once("close", end);
+		caller.once("end", end);
 		caller.once("close", end);
 		caller.setTimeout(Math.min(idleMs(), LONGEST_TIMER_MS));
 		caller.pipe(runtime);

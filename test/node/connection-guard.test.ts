@@ -1,7 +1,7 @@
 /** The connection guard of `npm run serve`, before a server of the test. */
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import type { Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,12 +18,16 @@ afterEach(() => {
 describe.skipIf(process.platform === "win32")("the guard of connections", () => {
 	async function guarded(
 		maxConnections: number,
-		{ idleMs = 60_000, firstByteMs = 60_000 } = {},
+		{
+			idleMs = 60_000,
+			firstByteMs = 60_000,
+			answer = (_, response) => void response.end("from the runtime"),
+		}: { idleMs?: number; firstByteMs?: number; answer?: RequestListener } = {},
 	): Promise<{ port: number; guard: Server; accepted: () => number }> {
 		const folder = mkdtempSync(join(tmpdir(), "ganglion-guard-"));
 		const target = join(folder, "http.sock");
 		let accepted = 0;
-		const runtime = createServer((_, answer) => answer.end("from the runtime"));
+		const runtime = createServer(answer);
 		runtime.on("connection", () => accepted++);
 		runtime.listen(target);
 		await once(runtime, "listening");
@@ -63,6 +67,17 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		});
 		expect(accepted()).toBe(0);
 		for (const socket of sockets) socket.destroy();
+	});
+
+	it("closes the runtime's connection when the caller ends its side before the answer", async () => {
+		const called = Promise.withResolvers<IncomingMessage>();
+		const { port } = await guarded(1, { answer: (request) => called.resolve(request) });
+		const caller = await connect(port);
+		caller.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+		const { socket } = await called.promise;
+		const closed = once(socket, "close");
+		caller.end();
+		await closed;
 	});
 
 	it("closes a connection that sends nothing, and its place is free again", async () => {
