@@ -32,6 +32,14 @@ export function readCount(text: string): number {
 	throw new InvalidArgumentError("Expected a whole number above 0.");
 }
 
+const MAX_WORKERS = 64;
+
+export function readWorkers(text: string): number {
+	const workers = readCount(text);
+	if (workers <= MAX_WORKERS) return workers;
+	throw new InvalidArgumentError(`Expected a number from 1 to ${MAX_WORKERS}.`);
+}
+
 export interface BackendFlag {
 	name: string;
 	kind: string;

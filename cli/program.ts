@@ -10,6 +10,7 @@ import {
 	logLevelOption,
 	readHost,
 	readPort,
+	readWorkers,
 	withConfig,
 } from "./flags.ts";
 
@@ -56,6 +57,7 @@ function runCommands(ganglion: Command, defaults: Defaults, finish: (code: numbe
 			finish(await devCommand(flags, defaults));
 		});
 	gatewayCommand(ganglion, "serve", defaults)
+		.option("--workers <n>", "number of processes that serve requests, one for each core", readWorkers, 1)
 		.description("run a gateway without Cloudflare, with its accounts on this machine's disk")
 		.addHelpText(
 			"after",

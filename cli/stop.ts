@@ -1,6 +1,11 @@
-/** How a gateway's process stops without loss. */
+/** How a gateway's processes stop without loss. */
 import { once } from "node:events";
 import { request } from "node:http";
+import type { Log } from "./log.ts";
+import type { WorkerProcess } from "./workers.ts";
+
+/** For running answers, after the first signal. */
+const MAX_DRAIN_MS = 60_000;
 
 /** One Ctrl-C may arrive twice: from the terminal, and from npm. */
 const SAME_SIGNAL_MS = 1_000;
@@ -56,4 +61,61 @@ export function signal(pid: number, name: NodeJS.Signals): void {
 	} catch {
 		// It has exited.
 	}
+}
+
+interface Running {
+	/** The first one has the Durable Objects. */
+	workers: readonly WorkerProcess[];
+	stopping: StopSignals;
+	log: Log;
+	/** Resolves with a message if a process that accepts connections fails. */
+	guardFailed?: Promise<string>;
+}
+
+/**
+ * The first signal drains, for at most a minute. The second one stops immediately. Returns whether the end was requested, and no request
+ * was interrupted.
+ */
+export async function untilEnd({ workers, stopping, log, guardFailed }: Running): Promise<boolean> {
+	const processes = workers.map(({ served, drainSocket }) => ({ ...served, ...holdOpen(drainSocket) }));
+	const [owner, ...others] = processes;
+	const stopNow = (): void => {
+		for (const { stop } of processes) void stop();
+	};
+	const drainAll = async (): Promise<void> => {
+		setTimeout(stopNow, MAX_DRAIN_MS).unref();
+		for (const { end } of processes) end();
+		// Their settlements need the objects of the first process.
+		await Promise.all(others.map(drained));
+		if (owner) await drained(owner);
+	};
+	void stopping.first.then(() => {
+		log.info("Waiting for running answers, at most a minute. Press Ctrl-C again to stop immediately.");
+		return drainAll();
+	});
+	void stopping.again.then(stopNow);
+	const failed = await Promise.race([
+		...processes.map(async (one) => ({ one, exit: await one.ended })),
+		...(guardFailed ? [guardFailed.then((message) => ({ message }))] : []),
+	]);
+	if (!stopping.isRequested) {
+		log.error("message" in failed ? failed.message : `workerd has stopped by itself (${failed.exit}).`);
+		if ("one" in failed && failed.one === owner) stopNow();
+		else if (others.length > 0) void drainAll();
+	}
+	const ends = await Promise.all(
+		processes.map(async ({ ended, drained }) => (await ended) === 0 && (await drained)),
+	);
+	if (!stopping.isRequested) return false;
+	if (ends.every(Boolean)) return true;
+	log.error("Running requests were interrupted. They are charged their reservations.");
+	return false;
+}
+
+type DrainingProcess = Pick<WorkerProcess["served"], "ended" | "pid"> & ReturnType<typeof holdOpen>;
+
+/** Resolves when the process has exited. */
+async function drained({ drained, ended, pid }: DrainingProcess): Promise<void> {
+	if (await drained) signal(pid, "SIGTERM");
+	await ended;
 }

@@ -22,6 +22,7 @@ const OUTPUTS = [
 	"miniflare/index.d.ts",
 	"miniflare/api.d.ts",
 	"cli/index.js",
+	"cli/guard.js",
 	"NOTICES.txt",
 ];
 
@@ -58,7 +59,10 @@ await withBuilding(async (building) => {
 	});
 	const cli = await build({
 		absWorkingDir: ROOT,
-		entryPoints: [{ in: "cli/index.ts", out: "index" }],
+		entryPoints: [
+			{ in: "cli/index.ts", out: "index" },
+			{ in: "cli/guard.ts", out: "guard" },
+		],
 		outdir: join(building, "cli"),
 		bundle: true,
 		format: "esm",

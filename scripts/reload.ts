@@ -10,8 +10,8 @@ const SETTLE_MS = 100;
 export interface Reloading {
 	/** The configuration file. `.dev.vars` and `.env` in its folder are watched too. */
 	file: string;
-	/** The socket of the entrypoint `Reload`. */
-	socket: string;
+	/** The sockets of the entrypoint `Reload`: one for each process. */
+	sockets: readonly string[];
 	/** The variables that the gateway was started with. */
 	started: Record<string, unknown>;
 	/** Reads the current variables. Throws a `ConfigError`. */
@@ -21,7 +21,7 @@ export interface Reloading {
 	refused(message: string): void;
 }
 
-export function reloadOnChange({ file, socket, started, read, applied, refused }: Reloading): FSWatcher {
+export function reloadOnChange({ file, sockets, started, read, applied, refused }: Reloading): FSWatcher {
 	let current = JSON.stringify(started);
 	let running = Promise.resolve();
 	const reload = async (force: boolean): Promise<void> => {
@@ -30,7 +30,7 @@ export function reloadOnChange({ file, socket, started, read, applied, refused }
 			const variables = read();
 			const next = JSON.stringify(variables);
 			if (next === current && !force) return;
-			await replaceVariables(socket, variables);
+			await Promise.all(sockets.map((socket) => replaceVariables(socket, variables)));
 			current = next;
 			applied(performance.now() - startedAt);
 		} catch (error) {

@@ -18,8 +18,8 @@ export interface LockedState {
 	socket: string;
 	/** For the gateway's `Reload`. */
 	reloadSocket: string;
-	/** Records the process that has the socket. */
-	servedBy(pid: number): void;
+	/** Records the processes of the gateway. The first one has the socket. */
+	servedBy(pids: readonly number[]): void;
 	unlock(): void;
 }
 
@@ -34,15 +34,15 @@ export async function lockState(folder: string): Promise<LockedState> {
 	mkdirSync(folder, { recursive: true, mode: 0o700 });
 	const release = await lock(folder);
 	if (await answers(socket)) {
-		const pid = readFileSync(pidFile, "utf8").trim();
-		throw new Error(`the runtime of a killed gateway still uses it: stop it first (kill ${pid})`);
+		const pids = readFileSync(pidFile, "utf8").trim();
+		throw new Error(`the runtime of a killed gateway still uses it: stop it first (kill ${pids})`);
 	}
 	for (const path of [socket, reloadSocket]) rmSync(path, { force: true });
 	return {
 		objects: join(folder, "objects"),
 		socket,
 		reloadSocket,
-		servedBy: (pid) => writeFileSync(pidFile, `${pid}\n`),
+		servedBy: (pids) => writeFileSync(pidFile, `${pids.join(" ")}\n`),
 		unlock() {
 			for (const path of [socket, reloadSocket, pidFile]) rmSync(path, { force: true });
 			release();

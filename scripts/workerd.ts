@@ -18,6 +18,8 @@ export interface WorkerSpec {
 	secrets?: Record<string, string>;
 	/** Bindings of Durable Objects, and their classes. */
 	objects?: { name: string; class_name: string }[];
+	/** The objects are empty and in memory, because another process has them. */
+	objectsInMemory?: boolean;
 	/** A binding to the files of a folder. */
 	assets?: { binding: string; folder: string };
 	compatibilityDate: string;
@@ -33,7 +35,9 @@ export interface WorkerSpec {
 	/** The limit of each file's size, in blocks of 512 bytes. A write above it fails. */
 	fileBlocks?: number;
 	/** Unix sockets of its other entrypoints. */
-	entrypointSockets?: readonly { entrypoint: string; path: string }[];
+	entrypointSockets?: readonly EntrypointSocket[];
+	/** Bindings to entrypoints of other processes, at their Unix sockets. */
+	services?: readonly ServiceBinding[];
 	/** A command that starts the runtime, for example strace. `pid` is its process. */
 	wrapper?: readonly string[];
 	/** Runs in its own process group, so that it does not receive a terminal's Ctrl-C. */
@@ -44,6 +48,21 @@ export interface WorkerSpec {
 	onOutput?(stdout: Readable, stderr: Readable): void;
 	/** Port of the Chrome DevTools protocol. */
 	inspectorPort?: number;
+}
+
+interface EntrypointSocket {
+	entrypoint: string;
+	path: string;
+	/** It also accepts calls of the entrypoint's methods. A stop waits until their callers have disconnected. */
+	acceptsCalls?: boolean;
+}
+
+interface ServiceBinding {
+	name: string;
+	/** Of an entrypoint's socket. */
+	path: string;
+	/** The binding has the entrypoint's methods. The socket must accept calls. */
+	calls?: boolean;
 }
 
 export interface Served {
@@ -96,7 +115,12 @@ export async function serve(spec: WorkerSpec, port: number, folder: string, cpu?
 		child.once(spec.onOutput ? "close" : "exit", (code, signal) => resolve(signal ?? code ?? 1)),
 	);
 	if (child.stdout && child.stderr) spec.onOutput?.(child.stdout, child.stderr);
-	await listening(spec.unixSocket ?? { port, host: EVERYWHERE[host] ?? host }, child).catch(async (error) => {
+	// The runtime opens its sockets one after the other.
+	const addresses: Address[] = [
+		spec.unixSocket ?? { port, host: EVERYWHERE[host] ?? host },
+		...(spec.entrypointSockets ?? []).map(({ path }) => path),
+	];
+	await Promise.all(addresses.map((address) => listening(address, child))).catch(async (error) => {
 		await stop(child);
 		throw error;
 	});
@@ -110,15 +134,21 @@ export async function serve(spec: WorkerSpec, port: number, folder: string, cpu?
 	};
 }
 
-const socketOf = ({ entrypoint, path }: { entrypoint: string; path: string }): string =>
-	`(name = ${text(entrypoint)}, address = ${text(`unix:${path}`)}, http = (), service = (name = "main", entrypoint = ${text(entrypoint)})),\n`;
+/** Methods of an entrypoint in another process are called by Cap'n Proto, on a connection that begins with a request of this host. */
+const httpOptions = (calls = false): string => (calls ? `(capnpConnectHost = "calls")` : "()");
+
+const socketOf = ({ entrypoint, path, acceptsCalls }: EntrypointSocket): string =>
+	`(name = ${text(entrypoint)}, address = ${text(`unix:${path}`)}, http = ${httpOptions(acceptsCalls)}, service = (name = "main", entrypoint = ${text(entrypoint)})),\n`;
+
+const serviceOf = ({ name, path, calls }: ServiceBinding): string =>
+	`(name = ${text(name)}, external = (address = ${text(`unix:${path}`)}, http = ${httpOptions(calls)})),\n`;
 
 /** Puts brackets around an IPv6 address, for use before a port. */
 const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
 
 function capnp(spec: WorkerSpec, port: number, state: string): string {
 	const { modules, vars = {}, secrets = {}, objects = [], host = LOOPBACK, entrypointSockets = [] } = spec;
-	const { assets, compatibilityDate, compatibilityFlags = [] } = spec;
+	const { assets, compatibilityDate, compatibilityFlags = [], objectsInMemory = false, services = [] } = spec;
 	const address = spec.unixSocket === undefined ? `${bracketed(host)}:${port}` : `unix:${spec.unixSocket}`;
 	const embedded = modules.map(
 		({ name }) => `(name = ${text(name)}, esModule = embed ${text(`modules/${name}`)})`,
@@ -134,6 +164,7 @@ function capnp(spec: WorkerSpec, port: number, state: string): string {
 			({ name, class_name }) => `(name = ${text(name)}, durableObjectNamespace = ${text(class_name)})`,
 		),
 		...(assets ? [`(name = ${text(assets.binding)}, service = "assets")`] : []),
+		...services.map(({ name }) => `(name = ${text(name)}, service = ${text(name)})`),
 	];
 	// Custom providers of accounts use it: a public name that resolves to a private address is refused.
 	bindings.push(`(name = "PUBLIC_INTERNET", service = "public-internet")`);
@@ -149,6 +180,7 @@ const config :Workerd.Config = (
 		(name = "public-internet", network = (allow = ["public"], tlsOptions = (trustBrowserCas = true))),
 		(name = "state", disk = (path = ${text(state)}, writable = true)),
 		${assets ? `(name = "assets", disk = (path = ${text(assets.folder)})),` : ""}
+		${services.map(serviceOf).join("")}
 	],
 	sockets = [
 		(name = "http", address = ${text(address)}, http = (), service = "main"),
@@ -161,7 +193,7 @@ const main :Workerd.Worker = (
 	compatibilityFlags = [${compatibilityFlags.map(text).join(", ")}],
 	bindings = [${bindings.join(", ")}],
 	durableObjectNamespaces = [${namespaces.join(", ")}],
-	${objects.length > 0 ? 'durableObjectStorage = (localDisk = "state"),' : ""}
+	${objects.length > 0 ? `durableObjectStorage = ${objectsInMemory ? "(inMemory = void)" : '(localDisk = "state")'},` : ""}
 	globalOutbound = "internet",
 );
 `;

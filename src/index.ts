@@ -6,7 +6,9 @@ import { type Config, ConfigError, configure } from "./config/index.ts";
 import { createPersistent, servicesOf } from "./services.ts";
 import { busy, closing, drain } from "./surfaces/operations/drain.ts";
 import { HEALTH_PATH } from "./surfaces/operations/health.ts";
+import { objects } from "./surfaces/operations/objects.ts";
 import { reload } from "./surfaces/operations/reload.ts";
+import { reports } from "./surfaces/operations/worker-reports.ts";
 import { entrypoint } from "./surfaces/rpc/entrypoint.ts";
 
 const config = configure(env);
@@ -35,6 +37,8 @@ export default {
 
 export class AI extends entrypoint(() => current) {}
 export class Drain extends drain(background) {}
+export class Objects extends objects(env) {}
+export class Reports extends reports(() => current.services) {}
 export class Reload extends reload((variables) => {
 	try {
 		current = gateway(configure(variables));

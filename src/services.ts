@@ -10,6 +10,7 @@ import { getText } from "./backends/transport/get-text.ts";
 import { capacityOf } from "./config/capacity.ts";
 import { type Config, ConfigError } from "./config/index.ts";
 import { keyedRouting } from "./config/provider-keys.ts";
+import { OBJECTS_BINDING, PEER_BINDING, WORKERS_BINDING } from "./config/worker-bindings.ts";
 import { AiError } from "./core/errors.ts";
 import { LazyTimers } from "./core/lazy-timer.ts";
 import { FLEET_NAME, type Fleet } from "./fleet/fleet.ts";
@@ -28,11 +29,13 @@ import type { ResponseCache } from "./gateways/durable/response-cache.ts";
 import type { StreamRun } from "./gateways/durable/stream-run.ts";
 import { Background } from "./http/background.ts";
 import { SingleFlight } from "./pipeline/dispatch/single-flight.ts";
-import type { Services } from "./pipeline/services.ts";
+import type { Services, Workers } from "./pipeline/services.ts";
 import { Discoveries } from "./pools/discovery.ts";
 import { EnginePolls } from "./pools/engine-polls.ts";
 import { Pools } from "./pools/pools.ts";
 import { type ChangeStore, ReplicaChanges } from "./pools/replica-changes.ts";
+import { type ObjectCalls, withRemoteObjects } from "./surfaces/operations/objects.ts";
+import { peerOf } from "./surfaces/operations/worker-reports.ts";
 import {
 	analyticsObserver,
 	type ExchangeObserver,
@@ -62,6 +65,10 @@ export interface Bindings {
 	STREAM_RUN: DurableObjectNamespace<StreamRun>;
 	/** The files of the console (`console/site`). If absent, there is no console. */
 	ASSETS?: Pick<Fetcher, "fetch">;
+	/** Set in each process of `ganglion serve --workers N`. `own`: from 1. */
+	[WORKERS_BINDING]?: { own: number; count: number };
+	/** The process that has the Durable Objects, if it is another one. */
+	[OBJECTS_BINDING]?: ObjectCalls;
 }
 
 /** The binding reads only the path. */
@@ -101,7 +108,7 @@ export const servicesOf = (
 
 /** Throws a `ConfigError` if a binding is missing. */
 export function createPersistent(
-	bindings: Bindings,
+	local: Bindings,
 	{ exactLedger, gatewayRules, openFiles }: Pick<Config, "exactLedger" | "gatewayRules" | "openFiles">,
 ): Persistent {
 	const wait = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
@@ -111,6 +118,10 @@ export function createPersistent(
 	const { waitUntil } = background;
 	const storeFailed = (cause: unknown): void =>
 		logFailure(new AiError("ledgerUnavailable", undefined, { cause }), "");
+	const bindings = withRemoteObjects(local, local[OBJECTS_BINDING]);
+	const workers = workersOf(local);
+	// All open objects are in one process.
+	const maxOpenObjects = capacityOf(openFiles).accounts / (local[WORKERS_BINDING]?.count ?? 1);
 	const {
 		ACCOUNT,
 		ASSETS,
@@ -138,7 +149,7 @@ export function createPersistent(
 		namespace: ACCOUNT,
 		directory,
 		exact: exactLedger,
-		openObjects: new OpenObjects({ max: capacityOf(openFiles).accounts, now }),
+		openObjects: new OpenObjects({ max: Math.ceil(maxOpenObjects), now }),
 		now,
 		waitUntil,
 		keepAlive,
@@ -226,6 +237,17 @@ export function createPersistent(
 				read: (engine, source) => readEngineLoad({ ...engine, source, fetch: calls }),
 			}),
 		}),
+		...(workers && { workers }),
+	};
+}
+
+function workersOf(bindings: Bindings): Workers | undefined {
+	const { own } = bindings[WORKERS_BINDING] ?? {};
+	if (own === undefined) return undefined;
+	const sockets = Object.entries<unknown>({ ...bindings }).filter(([name]) => name.startsWith(PEER_BINDING));
+	return {
+		own: String(own),
+		peers: sockets.map(([name, socket]) => peerOf(name.slice(PEER_BINDING.length), socket as Fetcher)),
 	};
 }
 

@@ -22,6 +22,7 @@ export async function devCommand(flags: DevFlags, defaults: Defaults): Promise<n
 	const settings = await devSettings(flags, () => options.readVariables());
 	return runGateway({
 		...options,
+		workers: 1,
 		readVariables: settings.readVariables,
 		started: ({ url, ...current }) =>
 			devBanner({ url, lines: settings.linesFor(current), notes: notesFor(current) }),

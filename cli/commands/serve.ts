@@ -56,9 +56,15 @@ export function withSettings(
 	};
 }
 
-export function serveCommand(flags: GatewayFlags, defaults: Defaults): Promise<number> {
+export interface ServeFlags extends GatewayFlags {
+	/** Number of processes that serve requests. */
+	workers: number;
+}
+
+export function serveCommand(flags: ServeFlags, defaults: Defaults): Promise<number> {
 	return runGateway({
 		...gatewayOptions(flags, defaults),
+		workers: flags.workers,
 		started: ({ url, fileLimit, ...current }) => `
 Ganglion is ready on ${url}
 

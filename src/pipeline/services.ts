@@ -3,7 +3,7 @@ import type { Accounts } from "../accounts/client/accounts.ts";
 import type { DirectoryCache } from "../accounts/client/directory-cache.ts";
 import type { BackendServices } from "../backends/backend.ts";
 import type { AiError } from "../core/errors.ts";
-import type { Health } from "../fleet/health.ts";
+import type { EngineReport, Health } from "../fleet/health.ts";
 import type { DeployedRoutes } from "../gateways/client/deployed-routes.ts";
 import type { GatewayLimits } from "../gateways/client/gateway-limits.ts";
 import type { GatewayLogs } from "../gateways/client/gateway-logs.ts";
@@ -13,7 +13,7 @@ import type { ProviderAccesses } from "../gateways/client/provider-accesses.ts";
 import type { ResponseCaches } from "../gateways/client/response-caches.ts";
 import type { StreamRuns } from "../gateways/client/stream-runs.ts";
 import type { Catalog } from "../models/catalog.ts";
-import type { Pools } from "../pools/pools.ts";
+import type { PoolReport, Pools } from "../pools/pools.ts";
 import type { ExchangeObserver } from "../telemetry/exchange-observer.ts";
 import type { SingleFlight } from "./dispatch/single-flight.ts";
 import type { Limits } from "./limits.ts";
@@ -69,6 +69,27 @@ export interface Services extends BackendServices {
 	wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
 	/** A static file of the deployment, by its name. Absent: there are none. */
 	assets?(file: string): Promise<Response>;
+	/** The processes of the gateway. Absent: this one is the only one. */
+	workers?: Workers;
+}
+
+/** Processes that run the same Worker, with the same Durable Objects: `ganglion serve --workers`. */
+export interface Workers {
+	/** The number of this process, from "1". */
+	own: string;
+	/** The other processes. */
+	peers: readonly Peer[];
+}
+
+export interface Peer {
+	worker: string;
+	report(): Promise<WorkerReport>;
+}
+
+/** What one process knows about the engines. */
+export interface WorkerReport {
+	engines: EngineReport[];
+	pools: PoolReport[];
 }
 
 /** What the operator allows accounts to do with their gateways. */

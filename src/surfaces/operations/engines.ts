@@ -1,6 +1,6 @@
 /**
  * `GET /client/v4/engines`: the routes of the configuration, and the health of the engines that they name. Only for the
- * operator. Not in the product. The counts are those of this process since its start (on Cloudflare: of one isolate).
+ * operator. Not in the product. The counts are those of all processes of this gateway since their start (on Cloudflare: of one isolate).
  */
 import type { CircuitState } from "../../fleet/breaker.ts";
 import { type EngineReport, hostOf } from "../../fleet/health.ts";
@@ -8,7 +8,9 @@ import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, type Route } from "../../http/route.ts";
 import type { RouteSummary } from "../../pipeline/plan.ts";
 import { V4 } from "../bases.ts";
+import { sumEngines } from "./engine-sums.ts";
 import { replicaId } from "./pools.ts";
+import { allReports, type Labelled } from "./worker-reports.ts";
 
 export const engineRoutes: readonly Route[] = defineRoutes({ bases: [V4], tag: "Operations" }, [
 	{
@@ -20,11 +22,13 @@ export const engineRoutes: readonly Route[] = defineRoutes({ bases: [V4], tag: "
 	},
 ]);
 
-const listEngines = ({ services: { health, routing } }: Call): Response =>
-	envelope({
-		routes: routing.list().map(routeJson),
-		engines: (health.engines?.() ?? []).map(engineJson),
+async function listEngines({ services }: Call): Promise<Response> {
+	const { engines } = await allReports(services);
+	return envelope({
+		routes: services.routing.list().map(routeJson),
+		engines: sumEngines(engines, ({ backend, url, model }) => [backend, url, model]).map(engineJson),
 	});
+}
 
 const routeJson = ({ pattern, targets }: RouteSummary): object => ({
 	pattern,
@@ -50,7 +54,7 @@ interface EngineJson {
 	latency_ms: number | null;
 }
 
-const engineJson = ({ begun, url, waitedMs, ...engine }: EngineReport): EngineJson => ({
+const engineJson = ({ begun, url, waitedMs, worker: _, ...engine }: Labelled<EngineReport>): EngineJson => ({
 	...engine,
 	replica_id: url === "" ? null : replicaId(url),
 	answers: begun,

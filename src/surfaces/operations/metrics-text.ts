@@ -6,6 +6,8 @@ import type { UsageReport } from "../../accounts/durable/usage.ts";
 import type { EngineReport } from "../../fleet/health.ts";
 import type { GateReport } from "../../pools/pool-gate.ts";
 import type { PoolReport, ReplicasReport } from "../../pools/pools.ts";
+import { CIRCUITS, sumEngines } from "./engine-sums.ts";
+import type { Labelled, WorkerReports } from "./worker-reports.ts";
 
 type Labels = Record<string, string>;
 type Sample = readonly [labels: Labels, value: number];
@@ -33,22 +35,29 @@ export interface AccountReport {
 	limits: LimitStatus;
 }
 
+/** Engines and pools have a label `worker` if the gateway has several processes. */
+export interface MetricsInput extends Partial<WorkerReports> {
+	accounts: readonly AccountReport[];
+	unreachable?: readonly string[];
+}
+
 const PREFIX = "ganglion_";
 /**
  * Returns the complete page. The format requires that all samples of a metric are adjacent, also those of different
  * accounts. `unreachable`: accounts whose objects did not answer. They have only the sample `up`, because a 0 in another
  * metric would look like a count.
  */
-export function metricsText(
-	accounts: readonly AccountReport[],
-	unreachable: readonly string[] = [],
-	engines: readonly EngineReport[] = [],
-	pools: readonly PoolReport[] = [],
-): string {
+export function metricsText({
+	accounts,
+	unreachable = [],
+	engines = [],
+	pools = [],
+	workers = [],
+}: MetricsInput): string {
 	const ofEngines = (value: (engine: EngineReport) => number): Sample[] =>
-		sumByReplica(engines).map((engine): Sample => {
-			const { backend, replica, model } = engine;
-			return [{ backend, replica, model }, value(engine)];
+		sumEngines(engines, engineKey).map((engine): Sample => {
+			const { backend, replica, model, worker } = engine;
+			return [{ backend, replica, model, ...(worker !== undefined && { worker }) }, value(engine)];
 		});
 	const ofAccounts = (value: (report: AccountReport) => number): Sample[] =>
 		accounts.map((report): Sample => [{ account: report.account }, value(report)]);
@@ -173,25 +182,44 @@ export function metricsText(
 			ofEngines(({ waitedMs }) => waitedMs / 1000),
 		),
 		...poolMetrics(pools),
+		gauge(
+			"worker_up",
+			"1 if the process of the gateway answered. 0: this page has no engines and pools of this process.",
+			workers.map(({ worker, up }): Sample => [{ worker }, up ? 1 : 0]),
+		),
 	];
 	return all.map(metricText).join("");
 }
 
-function poolMetrics(pools: readonly PoolReport[]): Metric[] {
+/** Two addresses of one host have the same labels. */
+const engineKey = ({ backend, replica, model, worker }: Labelled<EngineReport>) => [
+	backend,
+	replica,
+	model,
+	worker,
+];
+
+function poolMetrics(pools: readonly Labelled<PoolReport>[]): Metric[] {
+	const labelsOf = ({ backend, worker }: Labelled<PoolReport>): Labels => ({
+		backend,
+		...(worker !== undefined && { worker }),
+	});
 	/** A pool with prefill replicas has one sample for each stage. */
-	const stages = pools.flatMap(({ backend, stages, ...all }): [Record<string, string>, ReplicasReport][] =>
-		stages
+	const stages = pools.flatMap((pool): [Labels, ReplicasReport][] =>
+		pool.stages
 			? [
-					[{ backend, stage: "prefill" }, stages.prefill],
-					[{ backend, stage: "decode" }, stages.decode],
+					[{ ...labelsOf(pool), stage: "prefill" }, pool.stages.prefill],
+					[{ ...labelsOf(pool), stage: "decode" }, pool.stages.decode],
 				]
-			: [[{ backend }, all]],
+			: [[labelsOf(pool), pool]],
 	);
 	const ofStages = (value: (replicas: ReplicasReport) => number): Sample[] =>
 		stages.map(([labels, replicas]): Sample => [labels, value(replicas)]);
 	const ofGates = (value: (gate: GateReport) => readonly Sample[]): Sample[] =>
-		pools.flatMap(({ backend, gate }) =>
-			gate ? value(gate).map(([labels, amount]): Sample => [{ backend, ...labels }, amount]) : [],
+		pools.flatMap((pool) =>
+			pool.gate
+				? value(pool.gate).map(([labels, amount]): Sample => [{ ...labelsOf(pool), ...labels }, amount])
+				: [],
 		);
 	return [
 		gauge(
@@ -246,31 +274,6 @@ function poolMetrics(pools: readonly PoolReport[]): Metric[] {
 			]),
 		),
 	];
-}
-
-const CIRCUITS: Readonly<Record<EngineReport["circuit"], number>> = { closed: 0, "half-open": 1, open: 2 };
-
-/** Two addresses of one host have the same labels. Their numbers are added, and the worse circuit is used. */
-function sumByReplica(engines: readonly EngineReport[]): EngineReport[] {
-	const sums = new Map<string, EngineReport>();
-	for (const engine of engines) {
-		const key = JSON.stringify([engine.backend, engine.replica, engine.model]);
-		const sum = sums.get(key);
-		sums.set(
-			key,
-			sum
-				? {
-						...sum,
-						circuit: CIRCUITS[engine.circuit] > CIRCUITS[sum.circuit] ? engine.circuit : sum.circuit,
-						requests: sum.requests + engine.requests,
-						failures: sum.failures + engine.failures,
-						begun: sum.begun + engine.begun,
-						waitedMs: sum.waitedMs + engine.waitedMs,
-					}
-				: engine,
-		);
-	}
-	return [...sums.values()];
 }
 
 function metricText({ name, type, help, samples }: Metric): string {

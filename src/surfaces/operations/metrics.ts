@@ -14,6 +14,7 @@ import { type Call, defineRoutes, type Route } from "../../http/route.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { limitStatusOf } from "../accounts/limits.ts";
 import { type AccountReport, metricsText } from "./metrics-text.ts";
+import { allReports, NO_REPORTS } from "./worker-reports.ts";
 
 /** Each account costs three subrequests. A token, which has one account, costs one more for its verification. */
 const MAX_ACCOUNTS = 100;
@@ -31,7 +32,7 @@ export const metricsRoutes: readonly Route[] = defineRoutes({ bases: [{ path: ""
 ]);
 
 async function metrics(c: Context, { bearer, id, services }: Call): Promise<Response> {
-	const { directory, health, log, now, pools } = services;
+	const { directory, log } = services;
 	const requested = c.req.queries("account") ?? [];
 	const isOperator = bearer.account === undefined;
 	const accounts =
@@ -50,8 +51,8 @@ async function metrics(c: Context, { bearer, id, services }: Call): Promise<Resp
 	);
 	const available = (await Promise.all(reports)).flat();
 	// They include the calls of all accounts, so only the operator may read them.
-	const engines = isOperator ? (health.engines?.() ?? []) : [];
-	return new Response(metricsText(available, unreachable, engines, isOperator ? pools.reports(now()) : []), {
+	const processes = isOperator ? await allReports(services) : NO_REPORTS;
+	return new Response(metricsText({ accounts: available, unreachable, ...processes }), {
 		headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8", "cache-control": "no-store" },
 	});
 }

@@ -6,6 +6,7 @@ import {
 	readPort,
 	readPorts,
 	readRoute,
+	readWorkers,
 	settingsOfFlags,
 } from "../../../cli/flags.ts";
 import { ConfigError } from "../../../src/config/index.ts";
@@ -79,5 +80,12 @@ describe("numbers and addresses", () => {
 		for (const text of ["0", "1.5", "x"]) expect(() => readCount(text)).toThrow("above 0");
 		expect(readHost("[::1]")).toBe("::1");
 		expect(() => readHost("")).toThrow("Expected an address");
+	});
+});
+
+describe("--workers", () => {
+	it("is a number from 1 to 64", () => {
+		expect(["1", "64"].map(readWorkers)).toEqual([1, 64]);
+		for (const text of ["0", "65", "two"]) expect(() => readWorkers(text)).toThrow("Expected a");
 	});
 });

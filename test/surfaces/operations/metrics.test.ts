@@ -5,8 +5,11 @@ import type { UsageReport } from "../../../src/accounts/durable/usage.ts";
 import { newTokenText } from "../../../src/accounts/token-text.ts";
 import { createApp } from "../../../src/app.ts";
 import { AiError } from "../../../src/core/errors.ts";
+import type { EngineReport } from "../../../src/fleet/health.ts";
 import { IsolateHealth } from "../../../src/fleet/health.ts";
+import type { PoolReport } from "../../../src/pools/pools.ts";
 import { type AccountReport, metricsText } from "../../../src/surfaces/operations/metrics-text.ts";
+import { allReports } from "../../../src/surfaces/operations/worker-reports.ts";
 import { admission, fixedCost, settlement, stubOf } from "../../accounts/fixtures.ts";
 import { ADMIN, closedGateway, failureOf, json } from "../../http/access.ts";
 
@@ -105,7 +108,7 @@ const accountReport = (fields: Partial<AccountReport> = {}): AccountReport => ({
 
 describe("the text of metrics", () => {
 	it("has every number with its name and labels", () => {
-		const families = parse(metricsText([accountReport()]));
+		const families = parse(metricsText({ accounts: [accountReport()] }));
 		const common = { account: "local", model: LLAMA, task: "Text Generation", backend: "engine" };
 		const metrics = Object.fromEntries(
 			[...families].map(([name, { type, samples }]) => [
@@ -148,7 +151,7 @@ describe("the text of metrics", () => {
 			fc.property(
 				fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom("\\", '"', "\n", "n", "}") })),
 				(model) => {
-					const samples = parse(metricsText([accountReport({ usage: report(model) })])).get(
+					const samples = parse(metricsText({ accounts: [accountReport({ usage: report(model) })] })).get(
 						"ganglion_neurons_total",
 					)?.samples;
 					expect(samples?.map(({ labels }) => labels.model)).toEqual([model]);
@@ -158,13 +161,15 @@ describe("the text of metrics", () => {
 	});
 
 	it("has the samples of several accounts under one family", () => {
-		const families = parse(metricsText([accountReport({ account: "a" }), accountReport({ account: "b" })]));
+		const families = parse(
+			metricsText({ accounts: [accountReport({ account: "a" }), accountReport({ account: "b" })] }),
+		);
 		for (const [name, { samples }] of families)
 			expect(new Set(samples.map(({ labels }) => labels.account)), name).toEqual(new Set(["a", "b"]));
 	});
 
 	it("has only the metric up for an unreachable account", () => {
-		const families = parse(metricsText([accountReport({ account: "a" })], ["b"]));
+		const families = parse(metricsText({ accounts: [accountReport({ account: "a" })], unreachable: ["b"] }));
 		expect(families.get("ganglion_up")?.samples).toEqual([
 			{ labels: { account: "a" }, value: 1 },
 			{ labels: { account: "b" }, value: 0 },
@@ -175,20 +180,22 @@ describe("the text of metrics", () => {
 				samples.map(({ labels }) => labels.account),
 				name,
 			).not.toContain("b");
-		expect([...parse(metricsText([], ["b"])).keys()]).toEqual(["ganglion_up"]);
+		expect([...parse(metricsText({ accounts: [], unreachable: ["b"] })).keys()]).toEqual(["ganglion_up"]);
 	});
 
 	it("omits families without samples, and infinite budgets", () => {
 		const [budget] = LIMIT_STATUS.budgets;
 		const endless = budget ? [{ ...budget, microNeurons: Number.POSITIVE_INFINITY }] : [];
 		const families = parse(
-			metricsText([
-				accountReport({
-					usage: { ...report(""), rows: [] },
-					refusals: { rows: [], requests: 0, truncated: false },
-					limits: { ...LIMIT_STATUS, budgets: endless },
-				}),
-			]),
+			metricsText({
+				accounts: [
+					accountReport({
+						usage: { ...report(""), rows: [] },
+						refusals: { rows: [], requests: 0, truncated: false },
+						limits: { ...LIMIT_STATUS, budgets: endless },
+					}),
+				],
+			}),
 		);
 		expect([...families.keys()]).toEqual([
 			"ganglion_up",
@@ -353,7 +360,7 @@ describe("metrics of engines", () => {
 		good.begin();
 		good.succeed();
 		for (let i = 0; i < 5; i++) health.start(target("http://gpu-2:8000/v1")).fail();
-		const text = metricsText([], [], health.engines());
+		const text = metricsText({ accounts: [], engines: health.engines() });
 		const labels = (replica: string) => `{backend="vllm",replica="${replica}",model="llama"}`;
 		for (const line of [
 			`ganglion_engine_circuit${labels("gpu-1:8000")} 0`,
@@ -384,15 +391,13 @@ describe("metrics of pools", () => {
 			incoming: 40,
 			refused: { full: 5, timeout: 1 },
 		};
-		const text = metricsText(
-			[],
-			[],
-			[],
-			[
+		const text = metricsText({
+			accounts: [],
+			pools: [
 				{ ...pool, gate },
 				{ ...pool, backend: "tei" },
 			],
-		);
+		});
 		for (const line of [
 			'ganglion_pool_replicas{backend="vllm",state="active"} 3',
 			'ganglion_pool_replicas{backend="vllm",state="draining"} 1',
@@ -408,5 +413,38 @@ describe("metrics of pools", () => {
 		])
 			expect(text).toContain(`${line}\n`);
 		expect(text).not.toContain('ganglion_pool_waiting_requests{backend="tei"}');
+	});
+
+	it("have the number of each process, and omit processes that do not answer", async () => {
+		const engine: EngineReport = {
+			...{ backend: "vllm", replica: "gpu-1", url: "http://gpu-1", model: "llama", circuit: "closed" },
+			...{ requests: 3, failures: 0, begun: 3, waitedMs: 0 },
+		};
+		const pool: PoolReport = {
+			...{ backend: "vllm", replicas: { active: 2, draining: 0 }, requests: 1 },
+			...{ prefillTokens: 0, decodeTokens: 0 },
+		};
+		const report = { engines: [engine], pools: [pool] };
+		const reports = await allReports({
+			health: { engines: () => [engine] } as never,
+			pools: { reports: () => [] } as never,
+			now: () => 0,
+			wait: async () => {},
+			workers: {
+				own: "1",
+				peers: [
+					{ worker: "2", report: () => Promise.resolve(report) },
+					{ worker: "3", report: () => new Promise(() => {}) },
+					{ worker: "4", report: () => Promise.reject(new Error("disconnected")) },
+				],
+			},
+		});
+		const text = metricsText({ accounts: [], ...reports });
+		const up = [...text.matchAll(/^ganglion_worker_up(.*)$/gm)].map(([, sample]) => sample);
+		expect(up).toEqual(['{worker="1"} 1', '{worker="2"} 1', '{worker="3"} 0', '{worker="4"} 0']);
+		const labels = 'backend="vllm",replica="gpu-1",model="llama"';
+		expect(text).toContain(`ganglion_engine_requests_total{${labels},worker="1"} 3\n`);
+		expect(text).toContain(`ganglion_engine_requests_total{${labels},worker="2"} 3\n`);
+		expect(text).toContain('ganglion_pool_replicas{backend="vllm",worker="2",state="active"} 2\n');
 	});
 });

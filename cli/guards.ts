@@ -1,0 +1,48 @@
+/** Starts a process for the connection guard of each worker (`guard.ts`). They share one address, and get its connections in turn. */
+import cluster from "node:cluster";
+import { once } from "node:events";
+import { join } from "node:path";
+import type { GuardSettings } from "./guard.ts";
+
+/** Set by the build of the package. */
+declare const IS_PACKAGE: boolean | undefined;
+
+const PROGRAM = join(import.meta.dirname, typeof IS_PACKAGE === "undefined" ? "guard.ts" : "guard.js");
+
+interface GuardsOptions extends Omit<GuardSettings, "target" | "idleMs"> {
+	/** The Unix sockets of the workers. */
+	targets: readonly string[];
+	idleMs(): number;
+}
+
+export interface Guards {
+	/** Resolves with a message if a guard fails. */
+	failed: Promise<string>;
+	/** Passes a changed `idleMs` on. */
+	update(): void;
+}
+
+/** Resolves when all guards listen. */
+export async function startGuards({ targets, idleMs, ...address }: GuardsOptions): Promise<Guards> {
+	cluster.schedulingPolicy = cluster.SCHED_RR;
+	cluster.setupPrimary({ exec: PROGRAM, args: [] });
+	const guards = targets.map((target) => {
+		const settings: GuardSettings = { ...address, target, idleMs: idleMs() };
+		return cluster.fork({ GANGLION_GUARD: JSON.stringify(settings) });
+	});
+	const failed = Promise.race(
+		guards.map(async (guard) => {
+			const [code, name]: (number | string | null)[] = await once(guard, "exit");
+			return `A process that accepts connections has stopped by itself (${name ?? code}).`;
+		}),
+	);
+	const listening = Promise.all(guards.map((guard) => once(guard, "listening"))).then(() => undefined);
+	const message = await Promise.race([listening, failed]);
+	if (message !== undefined) throw new Error(message);
+	return {
+		failed,
+		update() {
+			for (const guard of guards) guard.send({ idleMs: idleMs() });
+		},
+	};
+}

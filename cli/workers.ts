@@ -1,0 +1,168 @@
+/**
+ * Starts the processes of a gateway. With one worker: `workerd`, and the connection guard in this process.
+ *
+ * With several, each worker is a `workerd` and a process of its own for its connection guard. The guards listen at the same address through
+ * Node's `cluster`, which distributes the connections in turn. The first worker has the Durable Objects, and the others call them at
+ * its Unix socket. All workers admit requests and pass streams.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { guardConnections } from "../scripts/connection-guard.ts";
+import { runtimeSettings, stopWith } from "../scripts/settings.ts";
+import type { LockedState } from "../scripts/state-lock.ts";
+import { type Served, serve, type WorkerSpec } from "../scripts/workerd.ts";
+import { capacityOf } from "../src/config/capacity.ts";
+import { OBJECTS_BINDING, PEER_BINDING, WORKERS_BINDING } from "../src/config/worker-bindings.ts";
+import { type Guards, startGuards } from "./guards.ts";
+import type { Log } from "./log.ts";
+import type { GatewayVariables } from "./run-gateway.ts";
+import { signal } from "./stop.ts";
+import { workerModules } from "./worker-modules.ts";
+
+/** The folder and the Unix sockets of a worker. */
+interface Place {
+	/** Its number, from 1. */
+	own: number;
+	folder: string;
+	/** The guard forwards connections to it. */
+	httpSocket: string;
+	/** Of the entrypoint with this name. */
+	drainSocket: string;
+	objectsSocket: string;
+	reloadSocket: string;
+	reportsSocket: string;
+}
+
+export interface WorkerProcess extends Place {
+	served: Served;
+}
+
+export interface StartOptions {
+	host: string;
+	port: number;
+	/** Number of workers. */
+	count: number;
+	variables: GatewayVariables;
+	state: LockedState;
+	/** The limit of each process. Absent: the system has none, and connections are not guarded. */
+	openFiles: number | undefined;
+	/** The longest time without a byte on a connection. It may change. */
+	idleMs(): number;
+	log: Log;
+}
+
+export interface Started {
+	url: string;
+	workers: WorkerProcess[];
+	/** Absent: the connection guard is in this process, or there is none. */
+	guards?: Guards;
+}
+
+export async function startWorkers(options: StartOptions): Promise<Started> {
+	const { host, port, count, openFiles, idleMs, state } = options;
+	const folder = mkdtempSync(join(tmpdir(), "ganglion-"));
+	process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+	const modules = await workerModules(join(folder, "worker"));
+	const places = Array.from({ length: count }, (_, index) => placeOf(index + 1, folder, state));
+	const starts = await Promise.allSettled(
+		places.map(async (place): Promise<WorkerProcess> => {
+			const served = await serve(specOf(place, { ...options, modules, places }), port, place.folder);
+			return { ...place, served };
+		}),
+	);
+	const workers = starts.flatMap((start) => (start.status === "fulfilled" ? [start.value] : []));
+	// workerd must not outlive this process.
+	process.on("exit", () => {
+		for (const { served } of workers) signal(served.pid, "SIGKILL");
+	});
+	for (const start of starts)
+		if (start.status === "rejected") stopWith(`workerd cannot be started: ${start.reason.message}`);
+	state.servedBy(workers.map(({ served }) => served.pid));
+	const guard = { host, port, maxConnections: capacityOf(openFiles).connections };
+	const targets = places.map(({ httpSocket }) => httpSocket);
+	const url = workers[0]?.served.url ?? "";
+	if (count > 1) return { url, workers, guards: await startGuards({ ...guard, targets, idleMs }) };
+	const [target] = targets;
+	if (openFiles !== undefined && target !== undefined) await guardConnections({ ...guard, target, idleMs });
+	return { url, workers };
+}
+
+function placeOf(own: number, parent: string, state: LockedState): Place {
+	const folder = join(parent, String(own));
+	mkdirSync(folder);
+	const socket = (name: string): string => join(folder, `${name}.sock`);
+	return {
+		own,
+		folder,
+		httpSocket: socket("http"),
+		objectsSocket: socket("objects"),
+		reportsSocket: socket("reports"),
+		drainSocket: own === 1 ? state.socket : socket("drain"),
+		reloadSocket: own === 1 ? state.reloadSocket : socket("reload"),
+	};
+}
+
+interface SpecOptions extends StartOptions {
+	modules: WorkerSpec["modules"];
+	places: readonly Place[];
+}
+
+function specOf(place: Place, options: SpecOptions): WorkerSpec {
+	const { host, log, openFiles, state } = options;
+	const { OPEN_FILES: _, ...secrets } = options.variables.secrets;
+	const { shared, sockets, services } = connectionsOf(place, options.places);
+	return {
+		name: "ganglion",
+		modules: options.modules,
+		...runtimeSettings(),
+		vars: {
+			...options.variables.vars,
+			// The limit that was reached, instead of the one that was set.
+			...(openFiles !== undefined && { OPEN_FILES: String(openFiles) }),
+			...shared,
+		},
+		secrets,
+		...(openFiles !== undefined && { openFiles, unixSocket: place.httpSocket }),
+		state: state.objects,
+		objectsInMemory: place.own > 1,
+		host,
+		entrypointSockets: [
+			{ entrypoint: "Drain", path: place.drainSocket },
+			{ entrypoint: "Reload", path: place.reloadSocket },
+			...sockets,
+		],
+		services,
+		detached: true,
+		onOutput: (stdout, stderr) => {
+			log.follow(stdout, "info");
+			log.follow(stderr, "error");
+		},
+	};
+}
+
+interface Connections {
+	shared: Record<string, unknown>;
+	sockets: NonNullable<WorkerSpec["entrypointSockets"]>;
+	services: NonNullable<WorkerSpec["services"]>;
+}
+
+/** What the processes of one gateway know of each other. Nothing if there is one. */
+function connectionsOf({ own, objectsSocket, reportsSocket }: Place, places: readonly Place[]): Connections {
+	const [first, second] = places;
+	if (!first || !second) return { shared: {}, sockets: [], services: [] };
+	const isFirst = own === first.own;
+	return {
+		shared: { [WORKERS_BINDING]: { own, count: places.length } },
+		sockets: [
+			{ entrypoint: "Reports", path: reportsSocket },
+			...(isFirst ? [{ entrypoint: "Objects", path: objectsSocket, acceptsCalls: true }] : []),
+		],
+		services: [
+			...places
+				.filter((place) => place.own !== own)
+				.map((place) => ({ name: `${PEER_BINDING}${place.own}`, path: place.reportsSocket })),
+			...(isFirst ? [] : [{ name: OBJECTS_BINDING, path: first.objectsSocket, calls: true }]),
+		],
+	};
+}

@@ -1,0 +1,88 @@
+/**
+ * What each process of a gateway knows about the engines and pools. `ganglion serve --workers N` runs the Worker in N processes. Each
+ * answers with its own reports at a Unix socket, through the entrypoint `Reports`, so that any of them can answer `/metrics`.
+ */
+import { WorkerEntrypoint } from "cloudflare:workers";
+import type { EngineReport } from "../../fleet/health.ts";
+import type { Peer, Services, WorkerReport } from "../../pipeline/services.ts";
+import type { PoolReport } from "../../pools/pools.ts";
+
+/** A process that does not answer within this time is missing on the page. */
+const PEER_MS = 2_000;
+/** The socket's service reads only the body. */
+const PEER_URL = "http://peer/";
+
+type Reporting = Pick<Services, "health" | "now" | "pools">;
+
+/** @param services those of the current configuration. */
+export function reports(services: () => Reporting) {
+	return class extends WorkerEntrypoint {
+		override fetch(): Response {
+			return Response.json(ownReport(services()));
+		}
+	};
+}
+
+/** Another process, through the binding of its socket. */
+export const peerOf = (worker: string, socket: Pick<Fetcher, "fetch">): Peer => ({
+	worker,
+	async report() {
+		const response = await socket.fetch(PEER_URL);
+		return response.json<WorkerReport>();
+	},
+});
+
+const ownReport = ({ health, now, pools }: Reporting): WorkerReport => ({
+	engines: health.engines?.() ?? [],
+	pools: pools.reports(now()),
+});
+
+/** A report of one process. `worker`: its number. Absent if the gateway has one process. */
+export type Labelled<T> = T & { worker?: string };
+
+export interface WorkerReports {
+	engines: readonly Labelled<EngineReport>[];
+	pools: readonly Labelled<PoolReport>[];
+	/** The processes. Empty if the gateway has one process. */
+	workers: readonly { worker: string; up: boolean }[];
+}
+
+export const NO_REPORTS: WorkerReports = { engines: [], pools: [], workers: [] };
+
+/** The reports of all processes of the gateway that answer. */
+export async function allReports(
+	services: Reporting & Pick<Services, "wait" | "workers">,
+): Promise<WorkerReports> {
+	const { wait, workers } = services;
+	const own = ownReport(services);
+	if (!workers) return { ...own, workers: [] };
+	const others = await Promise.all(
+		workers.peers.map(async (peer) => ({ worker: peer.worker, report: await inTime(peer, wait) })),
+	);
+	const all = [{ worker: workers.own, report: own }, ...others];
+	return {
+		engines: all.flatMap(({ worker, report }) =>
+			(report?.engines ?? []).map((engine) => ({ ...engine, worker })),
+		),
+		pools: all.flatMap(({ worker, report }) => (report?.pools ?? []).map((pool) => ({ ...pool, worker }))),
+		workers: all.map(({ worker, report }) => ({ worker, up: report !== undefined })),
+	};
+}
+
+/** `undefined` if the process does not answer. */
+async function inTime(peer: Peer, wait: Services["wait"]): Promise<WorkerReport | undefined> {
+	const answered = new AbortController();
+	try {
+		return await Promise.race([
+			peer.report(),
+			wait(PEER_MS, answered.signal).then(
+				() => undefined,
+				() => undefined,
+			),
+		]);
+	} catch {
+		return undefined;
+	} finally {
+		answered.abort();
+	}
+}
