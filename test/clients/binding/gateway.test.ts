@@ -104,6 +104,21 @@ describe.each(["run", "gateway"] as const)("workers-ai-provider on the %s path",
 	});
 });
 
+/** Authors whose models have OpenAI's format. The last two have no address at a gateway. */
+describe.each([
+	"xai/grok-4",
+	"groq/llama-3.3-70b-versatile",
+	"deepseek/deepseek-chat",
+	"alibaba/qwen3-max",
+	"minimax/m2",
+])("workers-ai-provider on %s", (slug) => {
+	it("chats and streams", async () => {
+		expect((await generateText({ model: modelOf(slug), prompt })).text).toContain("Alice");
+		expect(await streamText({ model: modelOf(slug), prompt }).text).toContain("Alice");
+		expect(dispatched).toMatchObject({ status: 200 });
+	});
+});
+
 describe("workers-ai-provider's fallback", () => {
 	it.each(["client", "server"] as const)(
 		"by the %s uses the second model when the first does not exist",

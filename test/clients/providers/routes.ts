@@ -23,7 +23,12 @@ export const routesOf = (url: string) => ({
 		gemini: { kind: "gemini", url, key: "GEMINI_KEY" },
 	},
 	ROUTES: {
-		"openai/*": [{ backend: "simulator" }],
+		...Object.fromEntries(
+			["openai", "xai", "groq", "deepseek", "alibaba", "minimax"].map((author) => [
+				`${author}/*`,
+				[{ backend: "simulator" }],
+			]),
+		),
 		...to("claude", "claude-sonnet-4-5", [...SERVED.claude, CLAUDE]),
 		...to("gemini", "gemini-3-flash-preview", SERVED.gemini),
 	},
