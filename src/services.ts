@@ -188,7 +188,8 @@ export function createPersistent(
 			failed: storeFailed,
 		}),
 		otelExporter: new OtelExporter({
-			fetch: calls,
+			now,
+			wait,
 			waitUntil,
 			failed: (cause) => logFailure(new AiError("upstreamUnavailable", undefined, { cause }), ""),
 		}),

@@ -1,25 +1,43 @@
 /**
- * Sends the spans of requests to the collectors of their gateways, in the background. A collector that fails never affects a request: the
- * span is dropped and counted.
+ * Sends the spans and the metrics of requests to the collectors of their gateways, in the background. A collector that fails never affects a
+ * request: what it does not take is dropped and counted.
  */
+import { FlushLoop, type FlushServices } from "../../core/flush-loop.ts";
 import type { EndedRequest } from "../answer-end.ts";
+import { Histograms } from "../export/metrics.ts";
 import { otlpTraces } from "../export/otlp.ts";
 import type { OtelTarget } from "../settings.ts";
 
-/** Spans that are being sent. A collector that does not answer must not fill the memory. */
+/** Bodies that are being sent. A collector that does not answer must not fill the memory. */
 const MAX_SENDING = 200;
 const TIMEOUT_MS = 10_000;
+/** Metrics of requests within this time are one point. */
+const METRICS_WAIT_MS = 1_000;
+/** Collectors with metrics that wait. */
+const MAX_COLLECTORS = 1_000;
 
-export interface OtelExporterServices {
-	fetch: typeof fetch;
-	/** Keeps the context of the current request alive. */
-	waitUntil(promise: Promise<unknown>): void;
-	/** A span was dropped. The cause contains no content of the request. */
+export interface OtelExporterServices extends FlushServices {
+	/** Something was dropped. The cause contains no content of the request. */
 	failed(cause: unknown): void;
+}
+
+/** How collectors may be reached. */
+export interface CollectorAccess {
+	fetch: typeof fetch;
+	/** Why the address is refused. */
+	problem(url: string): string | undefined;
+}
+
+interface Metrics {
+	histograms: Histograms;
+	loop: FlushLoop;
+	fetch: typeof fetch;
 }
 
 export class OtelExporter {
 	readonly #services: OtelExporterServices;
+	/** By the JSON of the collector. */
+	readonly #metrics = new Map<string, Metrics>();
 	#sending = 0;
 	#dropped = 0;
 
@@ -27,27 +45,74 @@ export class OtelExporter {
 		this.#services = services;
 	}
 
-	/** Spans that were dropped by this isolate. */
+	/** Bodies that were dropped by this isolate. */
 	get dropped(): number {
 		return this.#dropped;
 	}
 
 	/** Never throws. */
-	readonly observe = (request: EndedRequest): void => {
+	export(request: EndedRequest, { fetch, problem }: CollectorAccess): void {
 		const targets = request.settings.otel ?? [];
 		if (targets.length === 0) return;
 		const body = JSON.stringify(otlpTraces(request));
-		for (const target of targets) this.#services.waitUntil(this.#send(target, body));
-	};
+		for (const target of targets) {
+			// The address was stored before, when the rules may have differed.
+			const reason = problem(target.url);
+			if (reason !== undefined) {
+				this.#drop(new Error(reason));
+				continue;
+			}
+			this.#services.waitUntil(this.#send(target, body, fetch));
+			const url = metricsUrl(target.url);
+			if (url !== undefined) this.#measure(request, { ...target, url }, fetch);
+		}
+	}
 
-	async #send({ url, headers, authorization }: OtelTarget, body: string): Promise<void> {
+	#measure(request: EndedRequest, target: OtelTarget, fetch: typeof globalThis.fetch): void {
+		const key = JSON.stringify(target);
+		const metrics = this.#metrics.get(key) ?? this.#open(key, target, fetch);
+		if (!metrics) {
+			this.#drop(new Error("Too many collectors"));
+			return;
+		}
+		metrics.fetch = fetch;
+		metrics.histograms.add(request);
+		if (metrics.loop.state === undefined) metrics.loop.start(METRICS_WAIT_MS);
+	}
+
+	#open(key: string, target: OtelTarget, fetch: typeof globalThis.fetch): Metrics | undefined {
+		if (this.#metrics.size >= MAX_COLLECTORS) return undefined;
+		const histograms = new Histograms();
+		const metrics: Metrics = {
+			histograms,
+			fetch,
+			loop: new FlushLoop(this.#services, {
+				step: async () => {
+					if (!histograms.isEmpty)
+						await this.#send(target, JSON.stringify(histograms.take(this.#services.now())), metrics.fetch);
+					return histograms.isEmpty ? undefined : METRICS_WAIT_MS;
+				},
+				// `#send` never rejects.
+				onGiveUp: () => {},
+				onEnd: () => void this.#metrics.delete(key),
+			}),
+		};
+		this.#metrics.set(key, metrics);
+		return metrics;
+	}
+
+	async #send(
+		{ url, headers, authorization }: OtelTarget,
+		body: string,
+		fetch: typeof globalThis.fetch,
+	): Promise<void> {
 		if (this.#sending >= MAX_SENDING) {
 			this.#dropped++;
 			return;
 		}
 		this.#sending++;
 		try {
-			const response = await this.#services.fetch(url, {
+			const response = await fetch(url, {
 				method: "POST",
 				body,
 				headers: {
@@ -62,10 +127,22 @@ export class OtelExporter {
 			await response.body?.cancel();
 			if (!response.ok) throw new Error(`The collector answered with status ${response.status}`);
 		} catch (cause) {
-			this.#dropped++;
-			this.#services.failed(cause);
+			this.#drop(cause);
 		} finally {
 			this.#sending--;
 		}
 	}
+
+	#drop(cause: unknown): void {
+		this.#dropped++;
+		this.#services.failed(cause);
+	}
+}
+
+/** The address of metrics beside that of traces (OTLP/HTTP). `undefined`: the collector has an address of another form. */
+function metricsUrl(traces: string): string | undefined {
+	const url = new URL(traces);
+	if (!url.pathname.endsWith("/v1/traces")) return undefined;
+	url.pathname = url.pathname.replace(/traces$/, "metrics");
+	return url.href;
 }

@@ -6,19 +6,11 @@ import type { EndedRequest } from "../answer-end.ts";
 import { collectsPayload } from "../logs/collection.ts";
 import { costOf } from "../logs/cost.ts";
 import { requestBody } from "../logs/payload.ts";
+import { attributesOf, nanoseconds, RESOURCE, SCOPE, type Value } from "./attributes.ts";
 
-type Value = string | number | boolean;
-type AttributeValue =
-	| { stringValue: string }
-	| { intValue: string }
-	| { doubleValue: number }
-	| { boolValue: boolean };
-
-const SERVICE = "ganglion";
 const SPAN_KIND_CLIENT = 3;
 const STATUS_OK = 1;
 const STATUS_ERROR = 2;
-const NANOSECONDS = 1_000_000n;
 
 /** The body of a request to `/v1/traces`. */
 export function otlpTraces(request: EndedRequest): object {
@@ -39,8 +31,8 @@ export function otlpTraces(request: EndedRequest): object {
 	return {
 		resourceSpans: [
 			{
-				resource: { attributes: attributesOf({ "service.name": SERVICE }) },
-				scopeSpans: [{ scope: { name: SERVICE }, spans: [span] }],
+				resource: RESOURCE,
+				scopeSpans: [{ scope: SCOPE, spans: [span] }],
 			},
 		],
 	};
@@ -67,22 +59,4 @@ function attributes(request: EndedRequest, status: number): Record<string, Value
 	};
 }
 
-const modelOf = ({ end, step }: EndedRequest): string => end.model ?? step?.model ?? "";
-
-const attributesOf = (
-	values: Record<string, Value | null | undefined>,
-): { key: string; value: AttributeValue }[] =>
-	Object.entries(values).flatMap(([key, value]) =>
-		value === undefined || value === null ? [] : [{ key, value: attributeValue(key, value) }],
-	);
-
-function attributeValue(key: string, value: Value): AttributeValue {
-	if (typeof value === "string") return { stringValue: value };
-	if (typeof value === "boolean") return { boolValue: value };
-	// A cost has one type, also if it is a whole number.
-	return Number.isSafeInteger(value) && !key.endsWith(".cost")
-		? { intValue: String(value) }
-		: { doubleValue: value };
-}
-
-const nanoseconds = (milliseconds: number): string => String(BigInt(Math.floor(milliseconds)) * NANOSECONDS);
+export const modelOf = ({ end, step }: EndedRequest): string => end.model ?? step?.model ?? "";

@@ -42,3 +42,16 @@ export function isPublicHost(hostname: string): boolean {
 	const name = hostname.replace(/\.$/, "").toLowerCase();
 	return name.includes(".") && !LOCAL_NAME.test(name);
 }
+
+/** Why an account may not name this address as that of a custom provider or of a collector. */
+export function addressProblem(
+	address: string,
+	{ allowPrivateAddresses, publicUrl }: { allowPrivateAddresses: boolean; publicUrl?: string | undefined },
+): string | undefined {
+	const { hostname, origin, protocol } = new URL(address);
+	// The gateway would call itself.
+	if (origin === publicUrl) return "is the address of this gateway";
+	if (allowPrivateAddresses) return undefined;
+	if (protocol !== "https:") return "does not begin with https://";
+	return isPublicHost(hostname) ? undefined : "is not a public address";
+}

@@ -11,6 +11,7 @@ import {
 	CustomProviderCreate,
 	CustomProviderUpdate,
 } from "../../gateways/providers/custom-providers.ts";
+import { addressProblem } from "../../gateways/providers/public-host.ts";
 import { REDACTED } from "../../gateways/secrets.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
@@ -18,7 +19,6 @@ import { type Call, defineRoutes, pathParameter, type Route } from "../../http/r
 import type { Services } from "../../pipeline/services.ts";
 import { ACCOUNT, below } from "../bases.ts";
 import { managementFailure, pageFields, pageInfo } from "./management.ts";
-import { addressProblem } from "./step-target.ts";
 
 const flag = z.enum(["true", "false"]).transform((value) => value === "true");
 const ListQuery = z.object({
@@ -158,6 +158,6 @@ function notFound(): never {
 }
 
 function requireAddress(address: string, { gatewayRules, publicUrl }: Services): void {
-	const problem = addressProblem(address, { gatewayRules, publicUrl });
-	if (problem !== undefined) throw new AiError("invalidGatewayRequest", problem);
+	const problem = addressProblem(address, { ...gatewayRules, publicUrl });
+	if (problem !== undefined) throw new AiError("invalidGatewayRequest", `base_url ${problem}`);
 }

@@ -6,6 +6,7 @@ import type { Context } from "hono";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { MAX_GATEWAYS, type RegistryFailure, type RegistryResult } from "../../gateways/durable/registry.ts";
+import { addressProblem } from "../../gateways/providers/public-host.ts";
 import { redacted } from "../../gateways/secrets.ts";
 import {
 	DEFAULT_SETTINGS,
@@ -17,6 +18,7 @@ import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type FailureFormat, v4Failure } from "../../http/failure-formats.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import type { Services } from "../../pipeline/services.ts";
 import { ACCOUNT, below } from "../bases.ts";
 import { gatewayUrl } from "./gateway-wire.ts";
 
@@ -138,6 +140,7 @@ async function listGateways(c: Context, { caller, services }: Call): Promise<Res
 async function createGateway(c: Context, { caller, services }: Call): Promise<Response> {
 	const fields = await readFields(c.req.raw, services.limits);
 	const { id, ...settings } = parseFields(GatewayCreate, fields, "body");
+	requireCollectors(settings, services);
 	return showResult(
 		await services.gateways.change(caller.account, id, (registry) => registry.create(id, settings)),
 	);
@@ -146,9 +149,18 @@ async function createGateway(c: Context, { caller, services }: Call): Promise<Re
 async function updateGateway(c: Context, { caller, services }: Call): Promise<Response> {
 	const id = pathParameter(c, "gateway");
 	const settings = parseFields(GatewayUpdate, await readFields(c.req.raw, services.limits), "body");
+	requireCollectors(settings, services);
 	return showResult(
 		await services.gateways.change(caller.account, id, (registry) => registry.update(id, settings)),
 	);
+}
+
+/** The addresses of collectors have the rule of those of custom providers. */
+function requireCollectors({ otel }: GatewayUpdate, { gatewayRules, publicUrl }: Services): void {
+	for (const [index, { url }] of (otel ?? []).entries()) {
+		const problem = addressProblem(url, { ...gatewayRules, publicUrl });
+		if (problem !== undefined) throw new AiError("invalidGatewayRequest", `otel[${index}].url ${problem}`);
+	}
 }
 
 async function deleteGateway(c: Context, { caller, services }: Call): Promise<Response> {

@@ -12,6 +12,7 @@ import { limitMiddleware, spendObserver } from "../../gateways/limits.ts";
 import { logIdOf } from "../../gateways/log-id.ts";
 import { logObserver } from "../../gateways/logs/log-observer.ts";
 import type { GatewayOptions } from "../../gateways/options.ts";
+import { addressProblem } from "../../gateways/providers/public-host.ts";
 import { composed, type GatewayMiddleware, type GatewayStep, type StepPlan } from "../../gateways/request.ts";
 import { resumeMiddleware } from "../../gateways/resume/middleware.ts";
 import { retryMiddleware } from "../../gateways/retries.ts";
@@ -50,11 +51,19 @@ const middleware = (caller: Caller, services: Services): readonly GatewayMiddlew
 	retryMiddleware(services),
 ];
 
+const otelObserver =
+	({ fetch, gatewayRules, otelExporter, publicFetch, publicUrl }: Services): EndObserver =>
+	(request) =>
+		otelExporter.export(request, {
+			fetch: (!gatewayRules.allowPrivateAddresses && publicFetch) || fetch,
+			problem: (url) => addressProblem(url, { ...gatewayRules, publicUrl }),
+		});
+
 /** They receive the end of every request. */
 const endObservers = (services: Services): readonly EndObserver[] => [
 	logObserver(services.gatewayLogs),
 	spendObserver(services),
-	services.otelExporter.observe,
+	otelObserver(services),
 ];
 
 /**

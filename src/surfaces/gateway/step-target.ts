@@ -9,7 +9,7 @@ import type { ProviderAccess } from "../../gateways/durable/provider-access.ts";
 import type { GatewayOptions } from "../../gateways/options.ts";
 import { isProvider, providerUrl, urlBelow } from "../../gateways/providers/addresses.ts";
 import { type CustomProvider, customSlug } from "../../gateways/providers/custom-providers.ts";
-import { isPublicHost } from "../../gateways/providers/public-host.ts";
+import { addressProblem } from "../../gateways/providers/public-host.ts";
 import type { GatewaySettings } from "../../gateways/settings.ts";
 import type { Catalog } from "../../models/catalog.ts";
 import type { Services } from "../../pipeline/services.ts";
@@ -150,19 +150,6 @@ export function requireAllowedAddress(
 	address: string,
 	{ gatewayRules, publicUrl }: Pick<Services, "gatewayRules" | "publicUrl">,
 ): void {
-	const problem = addressProblem(address, { gatewayRules, publicUrl });
-	if (problem !== undefined) throw new AiError("invalidProvider", `Invalid provider: ${problem}`);
-}
-
-/** Why a custom provider may not have this address. */
-export function addressProblem(
-	address: string,
-	{ gatewayRules, publicUrl }: { gatewayRules: Services["gatewayRules"]; publicUrl?: string | undefined },
-): string | undefined {
-	const { hostname, origin, protocol } = new URL(address);
-	// The gateway would call itself.
-	if (origin === publicUrl) return "base_url is the address of this gateway";
-	if (gatewayRules.allowPrivateAddresses) return undefined;
-	if (protocol !== "https:") return "base_url does not begin with https://";
-	return isPublicHost(hostname) ? undefined : "base_url is not a public address";
+	const problem = addressProblem(address, { ...gatewayRules, publicUrl });
+	if (problem !== undefined) throw new AiError("invalidProvider", `Invalid provider: base_url ${problem}`);
 }

@@ -132,6 +132,17 @@ describe("the management API", () => {
 		expect(await gateways.find(account, "mine")).toMatchObject({ otel });
 	});
 
+	it.each([
+		"http://collector.example/v1/traces",
+		"https://10.0.0.1/v1/traces",
+		"https://localhost/v1/traces",
+	])("refuses the collector %s", async (url) => {
+		const { create, send } = newGateways();
+		await create("mine");
+		const refused = await send("/mine", json("PUT", { ...SETTINGS, otel: [{ url }] }));
+		expect(await failureOf(refused)).toMatch(/^400 7001: otel\[0\]\.url (?:does not begin|is not a public)/);
+	});
+
 	it("keeps the gateways of accounts apart", async () => {
 		const [one, other] = [newGateways(), newGateways()];
 		await one.create("mine");

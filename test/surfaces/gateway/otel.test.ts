@@ -22,20 +22,26 @@ interface Traces {
 	}[];
 }
 
-async function gateway(collect: (request: Request) => Response | Promise<Response>) {
+async function gateway(collect: (request: Request) => Response | Promise<Response>, url = COLLECTOR) {
 	const account = newAccount();
-	const target = { url: COLLECTOR, authorization: "Bearer secret", headers: { "x-team": "red" } };
+	const target = { url, authorization: "Bearer secret", headers: { "x-team": "red" } };
 	await env.GATEWAYS.getByName(account).create("main", { ...DEFAULT_SETTINGS, otel: [target] });
 	const collector = upstream(collect);
+	const engine = upstream(() => Response.json(completion("Hello")));
 	const background: Promise<unknown>[] = [];
 	const failures: unknown[] = [];
 	const otelExporter = new OtelExporter({
-		fetch: collector.fetch,
+		now: () => NOW,
+		wait: async () => {},
 		waitUntil: (work) => void background.push(work),
 		failed: (cause) => failures.push(cause),
 	});
 	const app = wireOf({
-		...testServices({ vars: ENGINE_VARS, fetch: upstream(() => Response.json(completion("Hello"))).fetch }),
+		...testServices({
+			vars: ENGINE_VARS,
+			fetch: (input, init) =>
+				(new URL(String(input)).hostname === "engine" ? engine : collector).fetch(input, init),
+		}),
 		gateways: new Gateways({ registry: (name) => env.GATEWAYS.getByName(name), now: () => NOW }),
 		uuid: () => crypto.randomUUID(),
 		otelExporter,
@@ -52,7 +58,10 @@ async function gateway(collect: (request: Request) => Response | Promise<Respons
 			);
 			const response = await app.fetch(request, { caller: { ...CALLER, account } });
 			const text = await response.text();
-			await Promise.all(background);
+			for (let done = -1; done < background.length; ) {
+				done = background.length;
+				await Promise.all(background);
+			}
 			return { response, text };
 		},
 	};
@@ -142,7 +151,80 @@ describe("the export of a request", () => {
 		const { run, failures, otelExporter } = await gateway(collect);
 		const { response } = await run();
 		expect(response.status).toBe(200);
-		expect(failures).toHaveLength(1);
+		// The span and the metrics.
+		expect(failures).toHaveLength(2);
+		expect(otelExporter.dropped).toBe(2);
+	});
+
+	it("does not reach a private address that was stored when the rules allowed it", async () => {
+		const { run, collector, otelExporter } = await gateway(() => new Response(), "http://10.0.0.1/v1/traces");
+		expect((await run()).response.status).toBe(200);
+		expect(collector.requests).toEqual([]);
 		expect(otelExporter.dropped).toBe(1);
+	});
+});
+
+describe("the metrics of requests", () => {
+	interface Metrics {
+		resourceMetrics: {
+			scopeMetrics: {
+				metrics: {
+					name: string;
+					unit: string;
+					histogram: {
+						aggregationTemporality: number;
+						dataPoints: { attributes: { key: string; value: object }[]; bucketCounts: string[] }[];
+					};
+				}[];
+			}[];
+		}[];
+	}
+	const labels = ({ attributes }: { attributes: { key: string; value: object }[] }) =>
+		Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+
+	it("are histograms with the names of the GenAI conventions, at the address beside the traces", async () => {
+		const { run, collector } = await gateway(() => new Response());
+		await run();
+		const request = collector.requests.find(({ url }) => url === "https://collector.example/v1/metrics");
+		expect(request?.headers.get("authorization")).toBe("Bearer secret");
+		const body = (await request?.json()) as Metrics | undefined;
+		const metrics = body?.resourceMetrics[0]?.scopeMetrics[0]?.metrics ?? [];
+		expect(metrics.map(({ name, unit }) => [name, unit])).toEqual([
+			["gen_ai.client.operation.duration", "s"],
+			["gen_ai.client.token.usage", "{token}"],
+			["gen_ai.server.time_to_first_token", "s"],
+		]);
+		const [, tokens] = metrics;
+		expect(tokens?.histogram.aggregationTemporality).toBe(1);
+		const [input, output] = tokens?.histogram.dataPoints ?? [];
+		const common = {
+			"gen_ai.operation.name": "chat",
+			"gen_ai.provider.name": "workers-ai",
+			"gen_ai.request.model": LLAMA,
+			"cf.aig.gateway": "main",
+		};
+		expect(input && labels(input)).toEqual({ ...common, "gen_ai.token.type": "input" });
+		expect(output && labels(output)).toEqual({ ...common, "gen_ai.token.type": "output" });
+		// 3 and 2 tokens are in the bucket above 1, up to 4.
+		const counted = { count: "1", bucketCounts: expect.arrayContaining(["1"]) };
+		expect(input).toMatchObject({ ...counted, sum: 3, min: 3, max: 3, timeUnixNano: "1795262400000000000" });
+		expect(output).toMatchObject({ ...counted, sum: 2 });
+		expect(input?.bucketCounts).toEqual(["0", "1", ...Array(13).fill("0")]);
+	});
+
+	it("of a refused request have the type of its error, and no tokens", async () => {
+		const { run, collector } = await gateway(() => new Response());
+		await run({}, "nothing");
+		const body = await collector.requests.find(({ url }) => url.endsWith("/metrics"))?.json();
+		const metrics = (body as Metrics).resourceMetrics[0]?.scopeMetrics[0]?.metrics ?? [];
+		expect(metrics.map(({ name }) => name)).toEqual(["gen_ai.client.operation.duration"]);
+		const [point] = metrics[0]?.histogram.dataPoints ?? [];
+		expect(point && labels(point)).toMatchObject({ "error.type": "400" });
+	});
+
+	it("are not sent to a collector whose address is not that of traces", async () => {
+		const { run, collector } = await gateway(() => new Response(), "https://collector.example/otlp");
+		await run();
+		expect(collector.requests.map(({ url }) => url)).toEqual(["https://collector.example/otlp"]);
 	});
 });
