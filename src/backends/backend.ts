@@ -6,8 +6,11 @@
  * owns the upstream's connection until it returns; the reader owns a returned stream (see `Answer`).
  */
 
+import type { AiError } from "../core/errors.ts";
 import type { StartTimer } from "../core/lazy-timer.ts";
+import type { Usage } from "../core/usage.ts";
 import type { Model } from "../models/model.ts";
+import type { Disaggregation } from "../pools/prefill-decode/settings.ts";
 import type { Answer, StreamErrorFormatter, TaskInput, TaskName } from "../tasks/task.ts";
 import type { BackendKind } from "./kinds.ts";
 
@@ -73,6 +76,19 @@ export interface CallContext {
 	signal: AbortSignal;
 	/** Set: the upstream's own stream of OpenAI chunks, if it has one, goes to the caller unchanged. */
 	formatStreamError?: StreamErrorFormatter;
+	/** The replica that processes the prompt. Absent: the target does. */
+	prefill?: PrefillLeg;
+}
+
+/** The replica that processes the prompt for a target. The backend calls it, and reports its outcome once. */
+export interface PrefillLeg {
+	readonly target: Target;
+	readonly disaggregation: Disaggregation;
+	/** `usage`: what its engine counted, if it did. */
+	succeed(usage: Usage | undefined): void;
+	fail(failure: AiError): void;
+	/** The caller has disconnected, or the target has failed: the call shows nothing about the replica's health. */
+	cancel(): void;
 }
 
 export type BackendTasks = {

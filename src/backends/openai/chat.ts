@@ -19,6 +19,7 @@ import type { Call } from "../transport/upstream-failure.ts";
 import { countAllChoices } from "./choices.ts";
 import { completeRawPrompt } from "./completions.ts";
 import { bodyFor, ENGINE_SAMPLING, type Host, hostedService, isOpenAiService } from "./hosts.ts";
+import { type Generation, generateStream, generateValue } from "./prefill-decode/calls.ts";
 import { sampling } from "./sampling.ts";
 
 const PATH = "/chat/completions";
@@ -58,19 +59,32 @@ export const generateText: Handler<"text-generation"> = (input, call) => {
 };
 
 async function streamChat(input: ChatInput, call: Call): ReturnType<Handler<"text-generation">> {
-	const reply = await postStream(call, PATH, requestBody(input, call), {
-		schema: ChatReply,
-		choices: input.n ?? 1,
-		formatStreamError: call.formatStreamError,
-	});
+	const generation = generationOf(input, call);
+	const { choices } = generation;
+	const reply = await generateStream(call, generation, (leg, body, headers) =>
+		postStream(leg, PATH, body, {
+			schema: ChatReply,
+			choices,
+			formatStreamError: call.formatStreamError,
+			...(headers && { headers }),
+		}),
+	);
 	return reply.kind === "stream" ? reply : countAllChoices(completion(reply.value, call), input);
 }
 
 /** A complete reply. */
 export async function chat(input: ChatInput, call: Call): Promise<ChatCompletion> {
-	const reply = await postJson(call, PATH, requestBody(input, call), ChatReply);
+	const reply = await generateValue(call, generationOf(input, call), (leg, body, headers) =>
+		postJson(leg, PATH, body, ChatReply, headers && { headers }),
+	);
 	return countAllChoices(completion(reply, call), input);
 }
+
+const generationOf = (input: ChatInput, call: Call): Generation => ({
+	path: PATH,
+	body: requestBody(input, call),
+	choices: input.n ?? 1,
+});
 
 function requestBody(input: ChatInput, call: Call): Record<string, unknown> {
 	const strict = isOpenAiService(call.target);

@@ -11,6 +11,7 @@ import { postJson, postStream } from "../transport/http.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { countAllChoices } from "./choices.ts";
 import { bodyFor, hostedService } from "./hosts.ts";
+import { generateStream, generateValue } from "./prefill-decode/calls.ts";
 import { sampling } from "./sampling.ts";
 
 const PATH = "/completions";
@@ -53,8 +54,17 @@ export const completeRawPrompt: Handler<"text-generation"> = async (input, call)
 		logprobs: input.logprobs ? (input.top_logprobs ?? 0) : undefined,
 	};
 	const body = host ? bodyFor({ ...host, limit: "max_tokens" }, fields, true) : fields;
-	if (!input.stream) return completionOf(await postJson(call, PATH, body, CompleteReply), input, call);
-	const reply = await postStream(call, PATH, body, { schema: CompleteReply, choices: input.n ?? 1 });
+	const choices = input.n ?? 1;
+	const generation = { path: PATH, body, choices };
+	if (!input.stream) {
+		const reply = await generateValue(call, generation, (leg, body, headers) =>
+			postJson(leg, PATH, body, CompleteReply, headers && { headers }),
+		);
+		return completionOf(reply, input, call);
+	}
+	const reply = await generateStream(call, generation, (leg, body, headers) =>
+		postStream(leg, PATH, body, { schema: CompleteReply, choices, ...(headers && { headers }) }),
+	);
 	return reply.kind === "value"
 		? completionOf(reply.value, input, call)
 		: { ...reply, events: chatChunks(reply.events, call) };

@@ -99,13 +99,14 @@ export async function postStream<Schema extends z.ZodType>(
 	call: Call,
 	path: string,
 	body: RequestBody,
-	{ schema, headers, ...options }: RequestOptions & ChunkOptions & { schema: Schema },
+	{ schema, headers, parse, ...options }: RequestOptions & ChunkOptions & { schema: Schema },
 ): Promise<StreamReply<z.output<Schema>>> {
 	return postForStream(call, {
 		path,
 		body,
 		accept: "text/event-stream, application/json",
 		headers,
+		...(parse && { parse }),
 		types: ["text/event-stream"],
 		schema,
 		relay: (stream) => relayChunks(stream, options),
@@ -123,13 +124,13 @@ interface StreamRequest<Schema> extends UpstreamRequest {
 /** Requests a stream of any format. */
 export async function postForStream<Schema extends z.ZodType>(
 	call: Call,
-	{ types, schema, relay, ...request }: StreamRequest<Schema>,
+	{ types, schema, relay, parse, ...request }: StreamRequest<Schema>,
 ): Promise<StreamReply<z.output<Schema>>> {
 	const reply = await open(call, { ...request, streams: true });
 	const { response, deadline } = reply;
 	if (types.includes(mediaType(response)) && response.body)
 		return { kind: "stream", ...(await relay({ call, source: response.body, deadline })) };
-	return { kind: "value", value: await readValue(reply, schema) };
+	return { kind: "value", value: await readValue(reply, schema, parse) };
 }
 
 interface UpstreamRequest extends RequestOptions {
