@@ -4,12 +4,8 @@
  */
 import type { TaskAnswer, TaskCall } from "../tasks/task.ts";
 import { isResumable } from "../tasks/traits.ts";
-import {
-	type DispatchContext,
-	type DispatchServices,
-	DispatchState,
-	recordStreamEnd,
-} from "./dispatch/dispatch-state.ts";
+import { recordStreamEnd } from "./dispatch/call-outcome.ts";
+import { type DispatchContext, type DispatchServices, DispatchState } from "./dispatch/dispatch-state.ts";
 import { firstResponse } from "./dispatch/first-response.ts";
 import { waitForCapacity } from "./dispatch/pool-capacity.ts";
 import { withFailover } from "./dispatch/stream-failover.ts";

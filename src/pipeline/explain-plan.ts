@@ -2,8 +2,9 @@
 import type { Timeouts } from "../backends/backend.ts";
 import { backendsOf } from "../backends/index.ts";
 import { hostOf } from "../fleet/health.ts";
+import { type Legs, REASONS } from "../pools/prefill-decode/legs.ts";
 import type { TaskCall } from "../tasks/task.ts";
-import { EMPTY_REQUEST, poolRequestOf } from "./dispatch/pool-request.ts";
+import { EMPTY_REQUEST, poolRequestOf, splitChoices } from "./dispatch/pool-request.ts";
 import { TargetQueue } from "./dispatch/target-queue.ts";
 import { isPooled, type Plan, type PlannedTarget, type Routed } from "./plan.ts";
 import type { InferenceRequest } from "./request.ts";
@@ -20,14 +21,28 @@ export interface ExplainedPlan {
 export interface ExplainedTarget {
 	backend: string;
 	kind: string;
-	/** Number of the address in the backend's configuration. Only the operator sees the host. */
-	replica?: { number: number; of: number; host?: string };
+	replica?: ExplainedReplica;
+	/** The replica that processes the prompt, if it is another one. */
+	prefill?: ExplainedReplica;
 	/** The engine's name of the model. */
 	model: string;
 	/** State of its circuit breaker. */
 	circuit: string;
 	why: string;
 	timeouts: { header_ms: number; first_token_ms: number; idle_ms: number; total_ms: number };
+}
+
+/** Number of the address in the backend's configuration. Only the operator sees the host. */
+interface ExplainedReplica {
+	number: number;
+	of: number;
+	host?: string;
+}
+
+interface OrderedTarget {
+	target: PlannedTarget;
+	/** Absent for a backend without a pool. */
+	legs?: Legs;
 }
 
 /** Replicas of a large pool are shown up to this number. */
@@ -38,7 +53,7 @@ function inOrder(
 	{ targets, passthrough }: Plan,
 	call: TaskCall | undefined,
 	{ services, request }: { services: Services; request: InferenceRequest },
-): PlannedTarget[] {
+): OrderedTarget[] {
 	const { health, now } = services;
 	const { caller, session } = request;
 	const from = {
@@ -49,11 +64,14 @@ function inOrder(
 	const queue = new TargetQueue(targets, {
 		health,
 		now,
+		...splitChoices(call),
 		poolRequest: (target) => (call ? poolRequestOf(call, target, from) : EMPTY_REQUEST),
 	});
-	const taken: PlannedTarget[] = [];
-	for (let target = queue.next(); target && taken.length < MAX_TARGETS; target = queue.next())
-		taken.push(target);
+	const taken: OrderedTarget[] = [];
+	for (let target = queue.next(); target && taken.length < MAX_TARGETS; target = queue.next()) {
+		const legs = queue.legsOf(target);
+		taken.push({ target, ...(legs && { legs }) });
+	}
 	return taken;
 }
 
@@ -68,7 +86,7 @@ export async function describePlan(
 	const isOperator = request.caller.credential.kind === "operator";
 	const total = weighted.reduce((sum, { weight = 0 }) => sum + weight, 0);
 	const backends = await backendsOf(plan.targets);
-	const whyOf = (target: PlannedTarget): string => {
+	const whyOf = ({ target, legs }: OrderedTarget): string => {
 		const { backend, model, kind, circuit } = target;
 		const tasks = backends.get(kind)?.(target, services) ?? {};
 		if (call && !(call.task in tasks)) return `passed over: a ${kind} backend has no ${call.task}`;
@@ -78,30 +96,34 @@ export async function describePlan(
 		const share = weight === undefined ? withoutWeight : `weight ${weight} of ${total}`;
 		const urls = replicasOf(target);
 		const replicas = urls.length > 1 ? `, one of ${urls.length} replicas` : "";
-		return (named ? share : "the default backend: no route names the model") + replicas;
+		const reason = legs?.reason ? `; ${REASONS[legs.reason]}` : "";
+		return (named ? share : "the default backend: no route names the model") + replicas + reason;
 	};
 	const replicasOf = ({ backend, model }: PlannedTarget): readonly string[] => {
 		const found = plan.targets.find((one) => one.backend === backend && one.model === model);
 		return found && isPooled(found) ? found.pool.urls : [];
 	};
-	const replicaOf = (target: PlannedTarget): ExplainedTarget["replica"] => {
+	const replicaOf = (target: PlannedTarget, url: string): ExplainedReplica | undefined => {
 		const urls = replicasOf(target);
 		if (urls.length < 2) return undefined;
-		const host = isOperator ? { host: hostOf(target.url) } : {};
-		return { number: urls.indexOf(target.url) + 1, of: urls.length, ...host };
+		const host = isOperator ? { host: hostOf(url) } : {};
+		return { number: urls.indexOf(url) + 1, of: urls.length, ...host };
 	};
 	const { retries, hedgeMs, totalMs } = plan;
 	return {
-		targets: targets.map((target) => {
+		targets: targets.map((ordered) => {
+			const { target, legs } = ordered;
 			const { backend, kind, model, circuit, timeouts } = target;
-			const replica = replicaOf(target);
+			const replica = replicaOf(target, target.url);
+			const prefill = legs?.prefill && replicaOf(target, legs.prefill.replica.url);
 			return {
 				backend,
 				kind,
 				...(replica && { replica }),
+				...(prefill && { prefill }),
 				model,
 				circuit,
-				why: whyOf(target),
+				why: whyOf(ordered),
 				timeouts: describeTimeouts(timeouts),
 			};
 		}),

@@ -34,6 +34,8 @@ export function decideStream(plan: StreamPlan, request: Parsed, model: Model): D
 	if (plan.targets.some(({ kind }) => kind !== "openai"))
 		return rewrite('not every target is of the kind "openai"');
 	if (plan.hedgeMs !== undefined) return rewrite('the route sets "hedge_ms"');
+	if (plan.targets.some((target) => isPooled(target) && target.pool.prefill))
+		return rewrite("the usage of a prefill and a decode replica is combined");
 	const { formatStreamError, requestsUsage } = possible;
 	const differences = [
 		"an engine's error inside the stream is sent unredacted",

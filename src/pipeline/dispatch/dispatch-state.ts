@@ -8,6 +8,7 @@ import { AiError, toAiError } from "../../core/errors.ts";
 import type { CallOutcome } from "../../fleet/health.ts";
 import type { Flight } from "../../pools/pool.ts";
 import type { Place } from "../../pools/pool-gate.ts";
+import { answersUnsplit, isPairable } from "../../pools/prefill-decode/legs.ts";
 import type { Unsupported } from "../../tasks/definition.ts";
 import type { Answer, TaskCall, TaskInput, TaskName } from "../../tasks/task.ts";
 import { discardedUsage, unsupportedBy } from "../../tasks/traits.ts";
@@ -16,10 +17,11 @@ import { isPooled, type Plan, type PlannedTarget } from "../plan.ts";
 import type { RequestOptions, Served } from "../request.ts";
 import type { Services } from "../services.ts";
 import { type FailedTarget, summarizeAttempts } from "./attempt-summary.ts";
+import { recordFailure } from "./call-outcome.ts";
 import { observeAnswer } from "./observed-answer.ts";
 import { fairCost } from "./pool-capacity.ts";
-import { poolRequestOf } from "./pool-request.ts";
-import { isHealthy } from "./retry-policy.ts";
+import { poolRequestOf, splitChoices } from "./pool-request.ts";
+import { PrefillCall } from "./prefill-call.ts";
 import { TargetQueue } from "./target-queue.ts";
 
 export type DispatchServices = BackendServices & Pick<Services, "health" | "random" | "wait">;
@@ -90,6 +92,7 @@ export class DispatchState {
 		this.#targets = new TargetQueue(plan.targets, {
 			health: services.health,
 			now: services.now,
+			...splitChoices(call),
 			poolRequest: (target) =>
 				poolRequestOf(call, target, {
 					account: exchange.account,
@@ -105,9 +108,22 @@ export class DispatchState {
 
 	/** The failure of the request, if no target answers. */
 	get failure(): AiError {
-		// A pool whose replicas are all drained has nothing to try.
-		const untried = this.plan.targets.some(isPooled) ? "outOfCapacity" : "executionFailed";
-		return this.summarize(this.#failure ?? new AiError(untried));
+		return this.summarize(this.#failure ?? this.#untried());
+	}
+
+	/** The failure of a request for which no target could be chosen. */
+	#untried(): AiError {
+		const { context, plan } = this;
+		const pools = plan.targets.filter(isPooled);
+		const { choices } = splitChoices(this.call);
+		const split = pools.find(({ pool }) => !answersUnsplit(pool) && !isPairable(pool.settings, choices));
+		if (split)
+			return new AiError(
+				"noSuchModel",
+				`No such model ${context.model.id} or task: the replicas of the backend '${split.backend}' only generate text, in pairs`,
+			);
+		// All replicas are drained.
+		return new AiError(pools.length > 0 ? "outOfCapacity" : "executionFailed");
 	}
 
 	/** The failure, with the failures of all other targets in its message. Observers have received it already. */
@@ -146,7 +162,10 @@ export class DispatchState {
 		this.#targets.putBack(target);
 	}
 
-	/** Makes one call. Throws its failure, after health and observers have received it. */
+	/**
+	 * Makes one call; with a prefill replica, both calls. Throws the failure, after health and observers have received it. If
+	 * only the prefill replica has failed, the target answers without it.
+	 */
 	async attempt(target: PlannedTarget, call: TaskCall, signal: AbortSignal): Promise<StartedAnswer> {
 		signal.throwIfAborted();
 		const { context, leftMs, services } = this;
@@ -165,10 +184,15 @@ export class DispatchState {
 		if (problem) throw this.#unsupported(target, problem);
 		const outcome = services.health.start(target);
 		const attempt = context.exchange.attempt(target);
-		const flight = this.#targets.start(target);
 		const { now } = services;
-		// Whatever happens to the answer, the replica is free when the request has ended.
-		if (flight) void context.exchange.ended.then(() => flight.end(now()));
+		const { flight, prefill: started } = this.#targets.start(target) ?? {};
+		const prefill = started && new PrefillCall(started, services.health.start(started.target), now);
+		// Whatever happens to the answer, the replicas are free when the request has ended.
+		if (flight)
+			void context.exchange.ended.then(() => {
+				flight.end(now());
+				prefill?.cancel();
+			});
 		this.served.attempts = attempt.number;
 		this.#calls.set(target, this.callsOf(target) + 1);
 		try {
@@ -177,14 +201,20 @@ export class DispatchState {
 				model,
 				signal,
 				...(formatStreamError && { formatStreamError }),
+				...(prefill && { prefill }),
 			});
 			outcome.begin();
 			return { target, answer: flight ? this.#observe(answer, call, flight) : answer, outcome };
 		} catch (error) {
 			flight?.end(now());
 			const failure = toAiError(error);
-			recordFailure(outcome, signal.aborted ? undefined : failure);
+			const isOfPrefill = prefill?.failure === failure;
+			recordFailure(outcome, signal.aborted || isOfPrefill ? undefined : failure);
+			if (isOfPrefill) attempt.target = prefill.target;
+			prefill?.cancel();
 			if (!signal.aborted) context.exchange.attemptFailed(attempt, failure);
+			const mayContinue = isOfPrefill && failure.retryable && !signal.aborted;
+			if (mayContinue && this.#targets.replacePrefill(target)) return this.attempt(target, call, signal);
 			throw failure;
 		}
 	}
@@ -246,18 +276,6 @@ export class DispatchState {
 		}
 	}
 }
-
-/** `failure` is absent if the caller has cancelled the call. */
-export function recordFailure(outcome: CallOutcome, failure: AiError | undefined): void {
-	const healthy = failure && isHealthy(failure);
-	if (healthy === undefined) outcome.cancel();
-	else if (healthy) outcome.succeed();
-	else outcome.fail(failure?.retryAfter === undefined ? undefined : failure.retryAfter * 1000);
-}
-
-/** Records how a stream ended. */
-export const recordStreamEnd = (outcome: CallOutcome, failure: AiError | undefined): void =>
-	failure ? recordFailure(outcome, failure.key === "aborted" ? undefined : failure) : outcome.succeed();
 
 /** The table's type ensures that a task's handler takes that task's input; the compiler cannot infer it here. */
 const handlerOf = (tasks: BackendTasks | undefined, { task }: TaskCall): Handler | undefined =>

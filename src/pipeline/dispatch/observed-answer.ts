@@ -9,19 +9,19 @@ import { discardedUsage, isSession } from "../../tasks/traits.ts";
 /** Takes over the answer. A live session has no end here: the owner of the flight ends it with the request. */
 export function observeAnswer(answer: Answer, call: TaskCall, flight: Flight, now: () => number): Answer {
 	if (answer.kind === "value") {
-		if (!isSession(call)) flight.end(now(), usageOf(discardedUsage(call, answer.output)));
+		if (!isSession(call)) flight.end(now(), flightUsage(discardedUsage(call, answer.output)));
 		return answer;
 	}
 	const { ended, events, progress } = answer;
 	if (ended) {
-		void ended.then((failure) => flight.end(now(), failure ? undefined : usageOf(progress.usage)));
+		void ended.then((failure) => flight.end(now(), failure ? undefined : flightUsage(progress.usage)));
 		return answer;
 	}
 	const source = new ObservedSource(EventStream.eventsOf(events), progress, flight, now);
 	return { ...answer, events: new EventStream(source) };
 }
 
-function usageOf(usage: Usage | undefined): FlightUsage | undefined {
+export function flightUsage(usage: Usage | undefined): FlightUsage | undefined {
 	if (!usage) return undefined;
 	const { prompt_tokens, completion_tokens, prompt_tokens_details } = usage;
 	const cachedTokens = prompt_tokens_details?.cached_tokens;
@@ -56,7 +56,7 @@ class ObservedSource implements Source<EventPiece> {
 	}
 
 	readonly #pass = (piece: EventPiece | undefined): EventPiece | undefined => {
-		if (!piece) this.#flight.end(this.#now(), usageOf(this.#progress.usage));
+		if (!piece) this.#flight.end(this.#now(), flightUsage(this.#progress.usage));
 		else if (!this.#hasStarted && piece.events.some((event) => "data" in event)) {
 			this.#hasStarted = true;
 			this.#flight.firstToken(this.#now());

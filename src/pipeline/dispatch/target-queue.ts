@@ -4,21 +4,32 @@
  */
 import type { CircuitState } from "../../fleet/breaker.ts";
 import type { Health } from "../../fleet/health.ts";
-import type { Choice, PoolRequest } from "../../pools/choice.ts";
+import type { PoolRequest, Usable } from "../../pools/choice.ts";
 import type { Flight } from "../../pools/pool.ts";
+import { chooseLegs, type Legs, startLegs } from "../../pools/prefill-decode/legs.ts";
+import { DISAGGREGATIONS } from "../../pools/prefill-decode/settings.ts";
 import { isPooled, type PlannedTarget, type PlanTarget, type PooledTarget } from "../plan.ts";
+import type { StartedPrefill } from "./prefill-call.ts";
 
 export interface QueueServices {
 	health: Pick<Health, "circuit">;
 	now(): number;
 	/** The request in the terms of a pool. Called only if there is a pool. */
 	poolRequest(target: PooledTarget): PoolRequest;
+	/** Number of answers. Absent: the task cannot be split into prefill and decode. */
+	choices?: number;
 }
 
 interface Chosen {
 	pooled: PooledTarget;
-	choice: Choice;
+	legs: Legs;
 	request: PoolRequest;
+}
+
+/** The call of a replica, with that of its prefill replica. */
+export interface StartedFlights {
+	flight: Flight;
+	prefill?: StartedPrefill;
 }
 
 /** `hasRoom`: the replica is below its limit of requests. */
@@ -32,6 +43,8 @@ export class TargetQueue {
 	readonly #taken = new Set<PlannedTarget>();
 	readonly #chosen = new Map<PlannedTarget, Chosen>();
 	readonly #requests = new Map<PooledTarget, PoolRequest>();
+	/** Addresses of prefill replicas that have failed in this request. */
+	readonly #failedPrefills = new Set<string>();
 
 	constructor(targets: readonly PlanTarget[], services: QueueServices) {
 		this.#services = services;
@@ -59,10 +72,41 @@ export class TargetQueue {
 	}
 
 	/** A call of the target starts. Returns nothing for a target without a pool. */
-	start(target: PlannedTarget): Flight | undefined {
+	start(target: PlannedTarget): StartedFlights | undefined {
 		const chosen = this.#chosen.get(target);
 		if (!chosen) return undefined;
-		return chosen.pooled.pool.replicas.start(chosen.choice, chosen.request, this.#services.now());
+		const { pooled, legs, request } = chosen;
+		const { disaggregation } = pooled.pool.settings;
+		const { answer: flight, prefill } = startLegs(pooled.pool, legs, request, this.#services.now());
+		if (!prefill || !disaggregation) return { flight };
+		const { url } = prefill.replica;
+		return { flight, prefill: { target: this.#targetAt(pooled, url), flight: prefill, disaggregation } };
+	}
+
+	/** The replicas that the pool has chosen for a target. Absent for a target without a pool. */
+	legsOf(target: PlannedTarget): Legs | undefined {
+		return this.#chosen.get(target)?.legs;
+	}
+
+	/**
+	 * The prefill replica of the target has failed. The target processes the prompt itself, if its engine can; otherwise another
+	 * prefill replica does. Returns `false` if there is none.
+	 */
+	replacePrefill(target: PlannedTarget): boolean {
+		const chosen = this.#chosen.get(target);
+		const failed = chosen?.legs.prefill?.replica.url;
+		const disaggregation = chosen?.pooled.pool.settings.disaggregation;
+		if (!chosen || !disaggregation || failed === undefined) return false;
+		this.#failedPrefills.add(failed);
+		const { decodesAlone } = DISAGGREGATIONS[disaggregation.protocol];
+		const legs = this.#chooseLegs(chosen, {
+			answer: ({ url }) => url === target.url,
+			prefill: (replica) =>
+				!decodesAlone && this.#isPrefillUsable(chosen.pooled, replica.url, (circuit) => circuit !== "open"),
+		});
+		if (!legs) return false;
+		this.#chosen.set(target, { ...chosen, legs });
+		return true;
 	}
 
 	#take(accepts: Accepts): PlannedTarget | undefined {
@@ -80,26 +124,45 @@ export class TargetQueue {
 	}
 
 	#choose(pooled: PooledTarget, accepts: Accepts): PlannedTarget | undefined {
-		const { health, now, poolRequest } = this.#services;
-		const { pool, ...shared } = pooled;
+		const { health, poolRequest } = this.#services;
+		const { pool } = pooled;
 		const request = this.#requests.get(pooled) ?? poolRequest(pooled);
 		this.#requests.set(pooled, request);
 		const maxRequests = pool.settings.gate?.maxRequests ?? Number.POSITIVE_INFINITY;
-		const choice = pool.replicas.choose(
-			request,
-			now(),
-			({ url, requests }) =>
-				!this.#isTaken(pooled, url) && accepts(health.circuit({ ...shared, url }), requests < maxRequests),
+		const legs = this.#chooseLegs(
+			{ pooled, request },
+			{
+				answer: ({ url, requests }) =>
+					!this.#isTaken(pooled, url) && accepts(health.circuit({ ...pooled, url }), requests < maxRequests),
+				prefill: ({ url }) => this.#isPrefillUsable(pooled, url, accepts),
+			},
 		);
-		if (!choice) return undefined;
-		const { url } = choice.replica;
+		if (!legs) return undefined;
+		const { url } = legs.answer.replica;
 		const replicas = this.#replicas.get(pooled) ?? new Map<string, PlannedTarget>();
-		const replica = replicas.get(url) ?? { ...shared, url, circuit: health.circuit({ ...shared, url }) };
+		const replica = replicas.get(url) ?? this.#targetAt(pooled, url);
 		replicas.set(url, replica);
 		this.#replicas.set(pooled, replicas);
 		this.#taken.add(replica);
-		this.#chosen.set(replica, { pooled, choice, request });
+		this.#chosen.set(replica, { pooled, legs, request });
 		return replica;
+	}
+
+	#chooseLegs(
+		{ pooled, request }: Pick<Chosen, "pooled" | "request">,
+		usable: { answer: Usable; prefill: Usable },
+	): Legs | undefined {
+		const { now, choices } = this.#services;
+		const query = { request, now: now(), usable, ...(choices !== undefined && { choices }) };
+		return chooseLegs(pooled.pool, query);
+	}
+
+	#isPrefillUsable(pooled: PooledTarget, url: string, accepts: Accepts): boolean {
+		return !this.#failedPrefills.has(url) && accepts(this.#services.health.circuit({ ...pooled, url }), true);
+	}
+
+	#targetAt({ pool: _, ...shared }: PooledTarget, url: string): PlannedTarget {
+		return { ...shared, url, circuit: this.#services.health.circuit({ ...shared, url }) };
 	}
 
 	#isTaken(pooled: PooledTarget, url: string): boolean {

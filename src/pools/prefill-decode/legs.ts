@@ -52,8 +52,13 @@ export interface Flights {
 }
 
 /** Whether engines can process the request in two legs. */
-export const isPairable = ({ protocol }: Disaggregation, choices: number | undefined): boolean =>
-	choices !== undefined && (choices === 1 || DISAGGREGATIONS[protocol].manyChoices);
+export const isPairable = (
+	{ disaggregation }: { readonly disaggregation?: Disaggregation },
+	choices: number | undefined,
+): boolean =>
+	disaggregation !== undefined &&
+	choices !== undefined &&
+	(choices === 1 || DISAGGREGATIONS[disaggregation.protocol].manyChoices);
 
 /** Whether the pool can answer a request that is not split. */
 export const answersUnsplit = ({ hasBoth, settings: { disaggregation } }: Stages): boolean =>
@@ -75,7 +80,7 @@ export function chooseLegs(stages: Stages, query: LegsRequest): Legs | undefined
 		hasBoth ? replicas.choose(request, now, (one) => isBoth(one) && usable.answer(one)) : undefined;
 	const alone = decodesAlone ? replicas.choose(request, now, usable.answer) : chooseBoth();
 	const without = (reason: LegsReason) => alone && { answer: alone, reason };
-	if (!isPairable(disaggregation, choices)) return without("unpaired");
+	if (!isPairable(settings, choices)) return without("unpaired");
 	if (alone && request.inputTokens <= minPrefillTokens) return without("short");
 	if (alone && request.inputTokens - alone.cachedTokens <= minPrefillTokens) return without("cached");
 
