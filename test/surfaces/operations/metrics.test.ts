@@ -396,9 +396,13 @@ describe("metrics of pools", () => {
 			pools: [
 				{ ...pool, gate },
 				{ ...pool, backend: "tei" },
+				{ ...pool, backend: "pairs", stages: { prefill: { ...pool, requests: 2 }, decode: pool } },
 			],
 		});
 		for (const line of [
+			'ganglion_pool_replicas{backend="pairs",stage="prefill",state="draining"} 1',
+			'ganglion_pool_inflight_requests{backend="pairs",stage="prefill"} 2',
+			'ganglion_pool_inflight_requests{backend="pairs",stage="decode"} 7',
 			'ganglion_pool_replicas{backend="vllm",state="active"} 3',
 			'ganglion_pool_replicas{backend="vllm",state="draining"} 1',
 			'ganglion_pool_inflight_requests{backend="tei"} 7',
@@ -413,6 +417,7 @@ describe("metrics of pools", () => {
 		])
 			expect(text).toContain(`${line}\n`);
 		expect(text).not.toContain('ganglion_pool_waiting_requests{backend="tei"}');
+		expect(text).not.toContain('ganglion_pool_inflight_requests{backend="pairs"}');
 	});
 
 	it("have the number of each process, and omit processes that do not answer", async () => {

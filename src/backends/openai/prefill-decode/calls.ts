@@ -9,7 +9,7 @@ import { toAiError } from "../../../core/errors.ts";
 import { parseExactly } from "../../../core/exact-json.ts";
 import { SentUsage, type Usage } from "../../../core/usage.ts";
 import { EventStream } from "../../../streams/sse.ts";
-import type { PrefillLeg } from "../../backend.ts";
+import type { PrefillLeg, Target } from "../../backend.ts";
 import { postStream, type StreamReply } from "../../transport/http.ts";
 import type { Call } from "../../transport/upstream-failure.ts";
 import { type Body, type LegBodies, PROTOCOLS } from "./protocols.ts";
@@ -106,8 +106,12 @@ async function callInTurn<Reply>(
 	return body ? { reply, prefill: { latest: usage, arrived: async () => usage } } : { reply };
 }
 
-/** The caller is not to wait longer than this for the counts of a prefill replica whose prompt has been transferred. */
-const USAGE_GRACE_MS = 1_000;
+/** A decode replica is silent at most this much longer than its prefill replica, and ends its answer at most so much earlier. */
+const GRACE_MS = 1_000;
+
+/** Milliseconds in which a replica must have processed a prompt: the time to the first token of a stream. */
+const promptMs = ({ timeouts: { headerMs, firstTokenMs, idleMs } }: Target): number =>
+	headerMs + (firstTokenMs ?? idleMs);
 
 async function callTogether<Reply>(pair: Pair<Reply>, body: Body): Promise<BothReplies<Reply>> {
 	const { call, headers, post } = pair;
@@ -118,7 +122,11 @@ async function callTogether<Reply>(pair: Pair<Reply>, body: Body): Promise<BothR
 	const prefilled = postPrefill(pair, signal).then(({ usage }) => {
 		prefill.latest = usage;
 	});
-	const decoded = post({ ...call, signal }, body, headers);
+	const { target } = call;
+	// While the prompt is processed, the decode replica is silent too, which is no failure of it.
+	const headerMs = promptMs(target) + GRACE_MS;
+	const patient = { ...target, timeouts: { ...target.timeouts, headerMs } };
+	const decoded = post({ ...call, target: patient, signal }, body, headers);
 	const ended = prefilled
 		.catch(() => {})
 		.then(() => {
@@ -135,7 +143,7 @@ async function callTogether<Reply>(pair: Pair<Reply>, body: Body): Promise<BothR
 					return prefill.latest;
 				},
 				async arrived() {
-					if (!prefill.isOver) await within(USAGE_GRACE_MS, ended);
+					if (!prefill.isOver) await within(GRACE_MS, ended);
 					return prefill.latest;
 				},
 			},
@@ -159,8 +167,8 @@ async function postPrefill(
 		...leg.target,
 		timeouts: {
 			...timeouts,
-			// The time to the first token of a stream: the reply starts when the prompt has been processed.
-			headerMs: timeouts.headerMs + (timeouts.firstTokenMs ?? timeouts.idleMs),
+			// The reply starts when the prompt has been processed.
+			headerMs: promptMs(leg.target),
 			totalMs: Math.min(timeouts.totalMs, call.target.timeouts.totalMs),
 		},
 	};
