@@ -122,7 +122,7 @@ describe("tokens", () => {
 });
 
 describe("engines", () => {
-	it("show their health, the routes, and the plan of a model", async () => {
+	it("show their health, the routes, and the plan of a model; a replica is drained and gets requests again", async () => {
 		await run("engines-a", EMBEDDINGS, { text: ["Five"] });
 		const tab = await openSession("serve", "/console/engines");
 		const { page } = tab;
@@ -133,6 +133,14 @@ describe("engines", () => {
 		await health.getByText("closed").waitFor();
 		await page.getByRole("button", { name: /^Explain @cf/ }).click();
 		await page.getByRole("region", { name: "Plan of a model" }).getByRole("cell", { name: "slow" }).waitFor();
+
+		const replica = page.getByRole("region", { name: "Replicas" }).getByRole("row").nth(1);
+		await replica.getByRole("button", { name: /^Drain/ }).click();
+		await replica.getByText("draining").waitFor();
+		const [pool] = await api<{ replicas: { state: string }[] }[]>("GET", "/pools");
+		expect(pool?.replicas.map(({ state }) => state)).toEqual(["draining"]);
+		await replica.getByRole("button", { name: /^Undrain/ }).click();
+		await replica.getByText("active").waitFor();
 		await tab.close();
 	});
 });

@@ -51,7 +51,7 @@ export class Api {
 		return this.#json(await this.fetch(withQuery(path, query), { signal: signal ?? null }));
 	}
 
-	async send<T>(method: "POST" | "PUT" | "DELETE", path: string, body?: unknown): Promise<T> {
+	async send<T>(method: "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<T> {
 		const { result } = await this.#json<T>(await this.fetch(path, jsonRequest(method, body)));
 		return result;
 	}

@@ -234,3 +234,20 @@ export interface EnginesReport {
 		latency_ms: number | null;
 	}[];
 }
+
+export interface Replica {
+	id: string;
+	url: string;
+	role: "both" | "prefill" | "decode";
+	state: "active" | "draining" | "removed";
+	circuit: string;
+	/** In progress in the process that answered. `null`: it has no pool of the backend. */
+	requests: number | null;
+	/** `null`: the engine is not polled. */
+	engine: { running: number; waiting: number; cache_usage: number | null } | null;
+}
+
+export interface Pool {
+	backend: string;
+	replicas: Replica[];
+}

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { pathOfModel, v4 } from "../api/client.ts";
 import type { EnginesReport, Explanation, ModelSchema } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
+import { Replicas } from "../engines/replicas.tsx";
 import { exampleInput } from "../models/example.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Failure } from "../parts/failure.tsx";
@@ -37,6 +38,7 @@ export default function Engines() {
 								empty="No engine was called since this process started."
 							/>
 						</Section>
+						<Replicas />
 						<PlanForm key={explained} model={explained} onModel={setExplained} />
 						<Section title="Routes">
 							<DataTable

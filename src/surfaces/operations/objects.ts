@@ -69,10 +69,18 @@ function remoteStub(id: DurableObjectId, address: ObjectAddress, remote: ObjectC
 				if (member === "id") return target.id;
 				// A promise may resolve to a stub, which then must not look like a promise.
 				if (typeof member === "symbol" || member === "then") return undefined;
-				return (...parameters: unknown[]) => remote.call(address, member, parameters);
+				return async (...parameters: unknown[]) => {
+					const result = await remote.call(address, member, parameters);
+					// The objects return plain values and streams, which stay valid.
+					if (isDisposable(result)) result[Symbol.dispose]();
+					return result;
+				};
 			},
 		},
 	);
 	// The runtime's stubs are proxies too, and accept any method.
 	return stub as unknown as DurableObjectStub;
 }
+
+const isDisposable = (value: unknown): value is Disposable =>
+	typeof value === "object" && value !== null && Symbol.dispose in value;
