@@ -84,7 +84,7 @@ export interface GanglionOptions {
 	/** `LIMITS.speculation` */
 	speculation?: boolean;
 	/** `LEDGER`. Absent: the default. */
-	ledger?: "exact";
+	ledger?: "exact" | "leased";
 	/** The address of another engine than the bench's. */
 	upstream?: string;
 	/** A command that starts the runtime. */
