@@ -206,8 +206,8 @@ const event = fc.oneof(
 );
 const script = (endings: Record<string, Ending>): fc.Arbitrary<Script> =>
 	fc.record({
-		events: fc.array(event, { maxLength: 12 }).map((others) => [FIRST, ...others]),
-		cuts: fc.array(fc.nat(5_000), { maxLength: 12 }),
+		events: fc.array(event, { maxLength: 30 }).map((others) => [FIRST, ...others]),
+		cuts: fc.array(fc.nat(5_000), { maxLength: 30 }),
 		ending: fc.constantFrom(...Object.values(endings)),
 	});
 

@@ -8,6 +8,7 @@
  */
 import { AiError, toAiError } from "../../core/errors.ts";
 import { concat } from "../../media/bytes.ts";
+import { CoalescingReader } from "../../streams/coalescing-reader.ts";
 import { type EventFormat, EventSplitter } from "../../streams/event-splitter.ts";
 import { type EventPiece, EventStream, type StreamEvent } from "../../streams/sse.ts";
 import type { Deadline } from "./deadline.ts";
@@ -77,7 +78,7 @@ export async function relay(stream: UpstreamStream, eventReader: EventReader): P
 	let begun = false;
 	/** Comments before the first event. */
 	let early: EventPiece | undefined;
-	const reader = source.getReader();
+	const reader = new CoalescingReader(source, deadline.elapsedMs);
 	const splitter = new EventSplitter(eventReader.format);
 	let over = false;
 	/** The failure of an event that has been read. It is reported after the valid events before it. */
