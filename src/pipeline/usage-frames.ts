@@ -7,6 +7,7 @@ import { isCounted, usageOf } from "../core/usage.ts";
 import { measureStream, toUsage } from "../metering/measure.ts";
 import { boundUsage } from "../metering/usage-bounds.ts";
 import type { Model } from "../models/model.ts";
+import { DeltaEvent } from "../streams/delta-event.ts";
 import type { Source } from "../streams/pulled-stream.ts";
 import { type EventPiece, isDone, type StreamEvent, textOf } from "../streams/sse.ts";
 import type { Progress, TaskCall } from "../tasks/task.ts";
@@ -50,6 +51,12 @@ export function withUsage(
 		let changed = false;
 		const events: StreamEvent[] = [];
 		for (const event of piece.events) {
+			if (event instanceof DeltaEvent) {
+				// Has no usage.
+				latest = event;
+				events.push(event);
+				continue;
+			}
 			const isEnd = !("comment" in event) && isDone(event.data);
 			if (isEnd && !counted && latest) {
 				events.push(own());

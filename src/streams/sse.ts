@@ -4,6 +4,7 @@
  */
 import { createParser } from "eventsource-parser";
 import { type AiError, toAiError } from "../core/errors.ts";
+import { DeltaEvent, type EventTemplate, Output, type Surroundings } from "./delta-event.ts";
 import { PulledStream, type Source } from "./pulled-stream.ts";
 
 export const SSE_CONTENT_TYPE = "text/event-stream";
@@ -92,6 +93,11 @@ interface EventStages {
 	 * An exception is a failure of the stream: see `onError`.
 	 */
 	onData(data: string, value?: unknown): string;
+	/**
+	 * Returns what surrounds the content of the next event, if the output has the bytes of its content. Otherwise, and when
+	 * absent: {@link onData}.
+	 */
+	onDelta?(template: EventTemplate): Surroundings | undefined;
 	/** Returns the text to send for a comment. Absent: comments are unchanged. */
 	onComment?(comment: string): string;
 	/** The source ended without a failure. Returns the last text. */
@@ -111,36 +117,31 @@ export function mapEvents(
 	source: ReadableStream<Uint8Array>,
 	stages: EventStages,
 ): ReadableStream<Uint8Array> {
-	let out = "";
+	const out = new Output();
 	let over = false;
 	let failed: { error: unknown } | undefined;
 	const from = EventStream.eventsOf(source);
-	const encoder = new TextEncoder();
 
-	const send = (): Uint8Array | undefined => {
-		const text = out;
-		out = "";
-		return text ? encoder.encode(text) : undefined;
-	};
 	const fail = async (error: unknown): Promise<Uint8Array | undefined> => {
 		await from.cancel(toAiError(error)).catch(() => {});
-		out += stages.onFailure?.() ?? "";
+		out.add(stages.onFailure?.() ?? "");
 		over = stages.onError !== undefined;
-		if (stages.onError) out += stages.onError(toAiError(error));
+		if (stages.onError) out.add(stages.onError(toAiError(error)));
 		// Erroring the stream now would discard this text: the next pull rejects.
-		else if (out) failed = { error };
+		else if (!out.isEmpty) failed = { error };
 		else throw error;
-		return send();
+		return out.take();
+	};
+	const rewriteEvent = (event: StreamEvent): void => {
+		const surroundings = event instanceof DeltaEvent ? stages.onDelta?.(event.template) : undefined;
+		if (surroundings && event instanceof DeltaEvent) out.addDelta(event, surroundings);
+		else if ("comment" in event) out.add(stages.onComment?.(event.comment) ?? textOf(event));
+		else out.add(stages.onData(event.data, event.value));
 	};
 	const rewrite = (piece: EventPiece | undefined): void => {
 		over = piece === undefined;
-		if (!piece) out += stages.onEnd?.() ?? "";
-		else
-			for (const event of piece.events)
-				out +=
-					"comment" in event
-						? (stages.onComment?.(event.comment) ?? textOf(event))
-						: stages.onData(event.data, event.value);
+		if (!piece) out.add(stages.onEnd?.() ?? "");
+		else for (const event of piece.events) rewriteEvent(event);
 	};
 	/**
 	 * Pulls until there is output; otherwise the reader would wait forever. A loop, because promises that resolve to one
@@ -148,11 +149,11 @@ export function mapEvents(
 	 */
 	const pullUntilOutput = async (): Promise<Uint8Array | undefined> => {
 		try {
-			while (!out && !over) rewrite(await from.pull());
+			while (out.isEmpty && !over) rewrite(await from.pull());
 		} catch (error) {
 			return fail(error);
 		}
-		return send();
+		return out.take();
 	};
 	const take = (piece: EventPiece | undefined): Uint8Array | undefined | Promise<Uint8Array | undefined> => {
 		try {
@@ -160,7 +161,7 @@ export function mapEvents(
 		} catch (error) {
 			return fail(error);
 		}
-		return out || over ? send() : pullUntilOutput();
+		return !out.isEmpty || over ? out.take() : pullUntilOutput();
 	};
 	return new PulledStream<Uint8Array>({
 		pull() {

@@ -11,6 +11,7 @@
 import { createParser } from "eventsource-parser";
 import type { AiError } from "../../core/errors.ts";
 import { type Usage, usageOf } from "../../core/usage.ts";
+import { EventTemplate } from "../../streams/delta-event.ts";
 import { DONE, type EventPiece, isDone, type StreamEvent, textOf } from "../../streams/sse.ts";
 import type { StreamErrorFormatter } from "../../tasks/task.ts";
 import { addChoice, countsOneChoice } from "../openai/choices.ts";
@@ -88,6 +89,26 @@ interface SentChoice {
 	text?: unknown;
 }
 
+/** Fields of a delta that is one content. */
+const CONTENT_FIELDS: readonly string[] = ["content", "role"];
+/** Templates that are made before one of them fits an event. */
+const MAX_TEMPLATES = 4;
+
+/** The content of a chunk that has nothing else to read. `undefined` for any other chunk. */
+function onlyContentOf(chunk: unknown): unknown {
+	if (!isChunk(chunk) || !isAbsent(chunk.usage) || !isAbsent(chunk.timings) || isError(chunk))
+		return undefined;
+	const [choice, ...others]: (SentChoice | null)[] = Array.isArray(chunk.choices) ? chunk.choices : [];
+	const delta = choice?.delta;
+	if (!delta || choice.index !== 0 || choice.finish_reason || others.length > 0) return undefined;
+	const isPlain = Object.entries(delta).every(
+		([name, value]) => CONTENT_FIELDS.includes(name) || isAbsent(value),
+	);
+	return isPlain ? delta.content : undefined;
+}
+
+const isAbsent = (value: unknown): boolean => value === undefined || value === null;
+
 /** Its output is the input, except for usage that counts one of several choices. */
 export class ChunkReader implements EventReader {
 	readonly format = "sse";
@@ -113,6 +134,10 @@ export class ChunkReader implements EventReader {
 	});
 	#error: AiError | undefined;
 	#ifMalformed: FailureOfCall = failureOfInterruption;
+	/** Of the last chunk with only a content. */
+	#template: EventTemplate | undefined;
+	/** Templates since one fitted. */
+	#unfit = 0;
 	#events: StreamEvent[] = [];
 
 	constructor(call: Call, choices: number) {
@@ -125,6 +150,14 @@ export class ChunkReader implements EventReader {
 		this.#error = undefined;
 		this.#ifMalformed = ifMalformed;
 		this.#events = events;
+		const delta = this.#template?.read(event);
+		if (delta) {
+			this.lastWasEvent = true;
+			this.#unfit = 0;
+			this.progress.addText(delta.text);
+			events.push(delta);
+			return undefined;
+		}
 		const text = this.#decoder.decode(event);
 		// Most events are one `data` line. The parser handles all others.
 		if (text.startsWith(DATA) && text.indexOf("\n") === text.length - 2 && !text.includes("\r")) {
@@ -178,6 +211,10 @@ export class ChunkReader implements EventReader {
 		const usage = this.#readChunk(chunk);
 		if (usage) this.#isChanged = true;
 		const value = usage ? { ...chunk, usage } : chunk;
+		if (this.#unfit < MAX_TEMPLATES && onlyContentOf(chunk)) {
+			this.#unfit++;
+			this.#template = EventTemplate.of(data, onlyContentOf);
+		}
 		this.#events.push({ data: usage ? JSON.stringify(value) : data, value });
 		return undefined;
 	}

@@ -39,7 +39,11 @@ export class StreamProgress implements Progress {
 
 	/** Adds one delta of one choice. */
 	addDelta(delta: SentDelta): void {
-		const text = textOf(delta);
+		this.addText(textOf(delta));
+	}
+
+	/** Adds the text of one delta. */
+	addText(text: string): void {
 		if (text === "") return;
 		this.#deltas++;
 		this.#characters += text.length;

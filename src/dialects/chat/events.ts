@@ -1,5 +1,6 @@
 /** The end of chat streams in every dialect: the success or exactly one error event, never both. */
 import { AiError } from "../../core/errors.ts";
+import type { EventTemplate, Surroundings } from "../../streams/delta-event.ts";
 import { isDone, mapEvents } from "../../streams/sse.ts";
 import type { ChatChunk } from "../../tasks/text-generation/types.ts";
 import { firstChoice, parseChunk } from "./chunks.ts";
@@ -8,6 +9,8 @@ import { errorFrame } from "./errors.ts";
 interface ChatEventStages {
 	/** Returns the text to send for one chunk. `data` is on one line. `value` is the parsed data, if it is available. */
 	onData(data: string, value?: unknown): string;
+	/** Returns what surrounds the content of the next chunk. `undefined`: {@link onData} writes it. */
+	onDelta?(template: EventTemplate): Surroundings | undefined;
 	/** Returns the text to send after the last chunk, `[DONE]` included. */
 	onDone(): string;
 }
@@ -26,6 +29,7 @@ export function mapChatEvents(
 			done = true;
 			return stages.onDone();
 		},
+		onDelta: (template) => (done ? undefined : stages.onDelta?.(template)),
 		onEnd() {
 			if (!done) throw new AiError("executionFailed", "The engine's stream ended before its reply did");
 			return "";

@@ -7,6 +7,7 @@
  */
 import { laterUsage, type Usage } from "../../core/usage.ts";
 import { can, type Model } from "../../models/model.ts";
+import { surroundingsBy } from "../../streams/delta-event.ts";
 import { DONE, frame } from "../../streams/sse.ts";
 import type { WriteContext } from "../dialect.ts";
 import { firstChoice, parseChunk, type ToolCallFragment, toolCallFragments } from "./chunks.ts";
@@ -26,15 +27,24 @@ export function nativeEvents(
 	let usage: Usage | undefined;
 
 	const textFrame = (text: string): string => (text ? frame({ response: text, ...noCalls }) : "");
+	/** The last chunk had content, so no `<think>` block is open. */
+	let isContent = false;
+	const surroundings = surroundingsBy((data) => {
+		const chunk = parseChunk(data);
+		return chunk === "done" ? "" : textFrame(firstChoice(chunk)?.delta.content ?? "");
+	});
 	const endCall = (): string => (call === undefined ? "" : callFrame(callEnd(call)));
 
 	return mapChatEvents(events, {
+		onDelta: (template) => (isContent ? surroundings(template) : undefined),
 		onData(data, value) {
+			isContent = false;
 			const chunk = parseChunk(data, value);
 			if (chunk === "done") return "";
 			usage = laterUsage(usage, chunk.usage);
 			const delta = firstChoice(chunk)?.delta;
 			if (!delta) return "";
+			isContent = !!delta.content;
 			let out = textFrame(textOf(delta));
 			for (const fragment of (delta.tool_calls ?? []).map(fragmentOf)) {
 				if (fragment.start) out += endCall();

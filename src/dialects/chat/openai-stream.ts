@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { parseJson, parseRecord } from "../../core/json.ts";
 import { laterUsage, type Usage } from "../../core/usage.ts";
+import { surroundingsBy } from "../../streams/delta-event.ts";
 import { DONE, frame } from "../../streams/sse.ts";
 import type { ChatChunk } from "../../tasks/text-generation/types.ts";
 import type { WriteContext } from "../dialect.ts";
@@ -30,6 +31,7 @@ export function openAiEvents(
 	let last: ChatChunk | undefined;
 
 	return mapChatEvents(events, {
+		onDelta: surroundingsBy((data) => `data: ${rewrite(data).text}\n\n`),
 		onData(data, value) {
 			const { text, chunk } = rewrite(data, value);
 			if (!chunk?.usage) return `data: ${text}\n\n`;

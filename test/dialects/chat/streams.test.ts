@@ -1,6 +1,9 @@
 /** Requirements on chat streams in every dialect. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { relayChunks } from "../../../src/backends/transport/chunk-stream.ts";
+import { startDeadline } from "../../../src/backends/transport/deadline.ts";
+import { StreamProgress } from "../../../src/backends/transport/progress.ts";
 import { AiError } from "../../../src/core/errors.ts";
 import { openaiCompletions } from "../../../src/dialects/chat/completions.ts";
 import { openaiChat } from "../../../src/dialects/chat/openai-route.ts";
@@ -8,6 +11,8 @@ import type { Dialect } from "../../../src/dialects/dialect.ts";
 import { nativeDialect } from "../../../src/dialects/index.ts";
 import type { Model } from "../../../src/models/model.ts";
 import { DONE } from "../../../src/streams/sse.ts";
+import { callOf, eventStream } from "../../backends/upstream.ts";
+import { codePoint } from "../../code-point.ts";
 import { streamAnswer } from "../read-write.ts";
 import {
 	anyCuts,
@@ -44,6 +49,34 @@ const HUB = [
 	{ tool_calls: [{ index: 0, function: { arguments: "1}" } }] },
 ];
 
+const anyText = fc.oneof(
+	{ weight: 3, arbitrary: fc.constantFrom(" word", "the", "\n", '"', "\\", "é", "</think>") },
+	fc.string({ unit: codePoint, maxLength: 12 }),
+);
+/** Events of engines. The first kind is copied, if the one before it was of the same kind. */
+const anyEvent = fc.oneof(
+	{ weight: 8, arbitrary: anyText.map((content) => delta({ content })) },
+	{
+		weight: 2,
+		arbitrary: anyText.map((content) => delta({ content, tool_calls: null }, { model: "another" })),
+	},
+	anyText.map((content) => delta({ content }).replaceAll(/[^\0-\x7f]/g, "\\u00e9")),
+	anyText.map((content) => delta({ content }).replaceAll(",", ", ").replace("data: ", "data:")),
+	anyText.map((content) => delta({ content }, { id: undefined })),
+	anyText.map((content) =>
+		delta({ content }, { usage: { ...USAGE, completion_tokens: 1, total_tokens: 11 } }),
+	),
+	anyText.map((content) => delta({ content, reasoning_content: content })),
+	anyText.map((reasoning_content) => delta({ reasoning_content })),
+	anyText.map((refusal) => delta({ refusal })),
+	anyText.map((text) =>
+		delta({
+			tool_calls: [{ index: 0, id: "a", type: "function", function: { name: "f", arguments: text } }],
+		}),
+	),
+	fc.constant(": keep-alive\n\n"),
+);
+
 describe.each(WRITERS)("a stream written for %s", (_, model, sent, dialect) => {
 	const written = (events: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> => {
 		const rendered = write(model, { ...sent, stream: true }, streamAnswer(events), dialect);
@@ -60,6 +93,30 @@ describe.each(WRITERS)("a stream written for %s", (_, model, sent, dialect) => {
 		await fc.assert(
 			fc.asyncProperty(anyCuts, async (cuts) => {
 				expect(await text(split(source, cuts))).toBe(complete);
+			}),
+			{ numRuns: 60 },
+		);
+	});
+
+	it("is the same whether the events of an engine are copied or parsed", async () => {
+		await fc.assert(
+			fc.asyncProperty(fc.array(anyEvent, { maxLength: 20 }), anyCuts, async (events, cuts) => {
+				const source = [
+					delta({ role: "assistant", content: "" }),
+					...events,
+					finish(),
+					usageChunk(),
+					DONE,
+				].join("");
+				const call = callOf(() => eventStream(""));
+				const stream = { call, source: split(source, cuts), deadline: startDeadline(call) };
+				const { events: copied, progress } = await relayChunks(stream, { choices: 1 });
+				expect(await text(copied)).toBe(await text(split(source)));
+
+				const parsed = new StreamProgress();
+				for (const event of events.filter((each) => each.startsWith("data:")))
+					for (const choice of JSON.parse(event.slice("data:".length)).choices) parsed.addDelta(choice.delta);
+				expect(progress.outputTokens).toBe(parsed.outputTokens);
 			}),
 			{ numRuns: 60 },
 		);

@@ -1,0 +1,187 @@
+/**
+ * Most events of a chat stream have the same text, except for the content of the delta. Such an event is recognised by its
+ * bytes and is neither decoded nor parsed: a writer copies the bytes of its content. All other events are parsed.
+ */
+
+import { concat } from "../media/bytes.ts";
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const SPACE = 0x20;
+const ASCII_END = 0x80;
+/** The characters of the escapes that `JSON.stringify` writes without a code: a copied content is as a written one. */
+const ESCAPES: ReadonlyMap<number, string> = new Map([
+	[QUOTE, '"'],
+	[BACKSLASH, "\\"],
+	[0x62, "\b"],
+	[0x66, "\f"],
+	[0x6e, "\n"],
+	[0x72, "\r"],
+	[0x74, "\t"],
+]);
+/** In place of the content. JSON text of a string does not change it. */
+const MARK = "{the content of the delta}";
+const CONTENT_FIELD = /"content"\s*:\s*"/;
+const DATA = "data: ";
+const END = "\n\n";
+
+const encoder = new TextEncoder();
+/** A byte order mark is text inside an event. */
+const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
+const REPLACEMENT = "\ufffd";
+
+/** The bytes of an event before and after the content. */
+export interface Surroundings {
+	before: Uint8Array;
+	after: Uint8Array;
+}
+
+/** What all events of one form have in common. */
+export class EventTemplate implements Surroundings {
+	readonly before: Uint8Array;
+	readonly after: Uint8Array;
+	/** The data of an event whose content is {@link MARK}. */
+	readonly #markedData: string;
+
+	/**
+	 * The template of an event with the data `data`. `contentOf` reads the content of parsed data, as any event of the
+	 * template has it. `undefined` if the content cannot be replaced in the text.
+	 */
+	static of(data: string, contentOf: (value: unknown) => unknown): EventTemplate | undefined {
+		const field = CONTENT_FIELD.exec(data);
+		if (!field || /[\r\n]/.test(data) || data.includes(MARK)) return undefined;
+		const from = field.index + field[0].length;
+		let to = from;
+		while (to < data.length && data.charCodeAt(to) !== QUOTE) to += data.charCodeAt(to) === BACKSLASH ? 2 : 1;
+		const marked = data.slice(0, from) + MARK + data.slice(to);
+		try {
+			return contentOf(JSON.parse(marked)) === MARK ? new EventTemplate(marked) : undefined;
+		} catch {
+			return undefined;
+		}
+	}
+
+	private constructor(markedData: string) {
+		this.#markedData = markedData;
+		const [before = "", after = ""] = markedData.split(MARK);
+		this.before = encoder.encode(DATA + before);
+		this.after = encoder.encode(after + END);
+	}
+
+	/** `undefined` if the text that `write` returns has not exactly one content. */
+	written(write: (data: string) => string): Surroundings | undefined {
+		const [before, after, ...others] = write(this.#markedData).split(MARK);
+		if (before === undefined || after === undefined || others.length > 0) return undefined;
+		return { before: encoder.encode(before), after: encoder.encode(after) };
+	}
+
+	/** Reads a complete event. `undefined` if it has another form, or a content that has to be parsed. */
+	read(event: Uint8Array): DeltaEvent | undefined {
+		const { before, after } = this;
+		const to = event.length - after.length;
+		if (to <= before.length || !hasAt(event, before, 0) || !hasAt(event, after, to)) return undefined;
+		const text = textOfJson(event, before.length, to);
+		return text === undefined ? undefined : new DeltaEvent(this, event, text);
+	}
+}
+
+/** An event with one content that is not empty. Its data is decoded and parsed only if it is used. */
+export class DeltaEvent {
+	readonly template: EventTemplate;
+	/** The complete event. */
+	readonly bytes: Uint8Array;
+	/** The content of the delta. */
+	readonly text: string;
+
+	constructor(template: EventTemplate, bytes: Uint8Array, text: string) {
+		this.template = template;
+		this.bytes = bytes;
+		this.text = text;
+	}
+
+	get data(): string {
+		return decoder.decode(this.bytes.subarray(DATA.length, this.bytes.length - END.length));
+	}
+
+	get value(): unknown {
+		return JSON.parse(this.data);
+	}
+}
+
+/**
+ * Returns what a writer writes around the contents of a template's events. `write` returns the text for the data of one event;
+ * it must not depend on the content.
+ */
+export function surroundingsBy(
+	write: (data: string) => string,
+): (template: EventTemplate) => Surroundings | undefined {
+	let last: { template: EventTemplate; surroundings: Surroundings | undefined } | undefined;
+	return (template) => {
+		if (last?.template !== template) last = { template, surroundings: template.written(write) };
+		return last.surroundings;
+	};
+}
+
+/** Collects the output of a stage, as text and as bytes. */
+export class Output {
+	#text = "";
+	#parts: Uint8Array[] = [];
+
+	get isEmpty(): boolean {
+		return this.#text === "" && this.#parts.length === 0;
+	}
+
+	add(text: string): void {
+		this.#text += text;
+	}
+
+	/** Adds an event with the content of `event` between other bytes. */
+	addDelta({ template, bytes }: DeltaEvent, { before, after }: Surroundings): void {
+		this.#endText();
+		const content = bytes.subarray(template.before.length, bytes.length - template.after.length);
+		this.#parts.push(before, content, after);
+	}
+
+	/** Returns and releases the output, `undefined` if there is none. */
+	take(): Uint8Array | undefined {
+		this.#endText();
+		const parts = this.#parts;
+		if (parts.length === 0) return undefined;
+		this.#parts = [];
+		return parts.length === 1 ? parts[0] : concat(parts);
+	}
+
+	#endText(): void {
+		if (this.#text === "") return;
+		this.#parts.push(encoder.encode(this.#text));
+		this.#text = "";
+	}
+}
+
+function hasAt(bytes: Uint8Array, part: Uint8Array, from: number): boolean {
+	for (let i = 0; i < part.length; i++) if (bytes[from + i] !== part[i]) return false;
+	return true;
+}
+
+/**
+ * The text of a JSON string, without its quotation marks. `undefined` if it is not one, or if `JSON.stringify` would write
+ * it in another way.
+ */
+function textOfJson(bytes: Uint8Array, from: number, to: number): string | undefined {
+	let text = "";
+	let isAscii = true;
+	for (let at = from; at < to; at++) {
+		const byte = bytes[at] ?? QUOTE;
+		if (byte === QUOTE || byte < SPACE) return undefined;
+		if (byte === BACKSLASH) {
+			// The content must not end in the middle of an escape.
+			const escaped = ++at < to ? ESCAPES.get(bytes[at] ?? SPACE) : undefined;
+			if (escaped === undefined) return undefined;
+			text += escaped;
+		} else if (byte >= ASCII_END) isAscii = false;
+		else text += String.fromCharCode(byte);
+	}
+	if (isAscii) return text;
+	const json = decoder.decode(bytes.subarray(from, to));
+	return json.includes(REPLACEMENT) ? undefined : JSON.parse(`"${json}"`);
+}
