@@ -34,6 +34,7 @@ import { Discoveries } from "./pools/discovery.ts";
 import { EnginePolls } from "./pools/engine-polls.ts";
 import { Pools } from "./pools/pools.ts";
 import { type ChangeStore, ReplicaChanges } from "./pools/replica-changes.ts";
+import { WakeCalls } from "./pools/wake-calls.ts";
 import { type ObjectCalls, withRemoteObjects } from "./surfaces/operations/objects.ts";
 import { peerOf } from "./surfaces/operations/worker-reports.ts";
 import {
@@ -70,6 +71,8 @@ export interface Bindings {
 	/** The process that has the Durable Objects, if it is another one. */
 	[OBJECTS_BINDING]?: ObjectCalls;
 }
+
+const WAKE_TIMEOUT_MS = 10_000;
 
 /** The binding reads only the path. */
 const ASSETS_ORIGIN = "http://assets";
@@ -231,6 +234,20 @@ export function createPersistent(
 				wait,
 				waitUntil: keepAlive,
 				read: (url) => getText({ url, headers: {}, fetch: calls }),
+			}),
+			wakeCalls: new WakeCalls({
+				now,
+				waitUntil: keepAlive,
+				post: async (url, body) => {
+					const response = await calls(url, {
+						method: "POST",
+						body: JSON.stringify(body),
+						headers: { "content-type": "application/json" },
+						redirect: "manual",
+						signal: AbortSignal.timeout(WAKE_TIMEOUT_MS),
+					});
+					await response.body?.cancel();
+				},
 			}),
 			polls: new EnginePolls({
 				now,

@@ -17,16 +17,34 @@ const MIN_POLL_MS = 500;
 const MIN_REFRESH_MS = 1_000;
 const REFRESH_MS = 30_000;
 
+const HttpUrl = z.url({
+	protocol: /^https?$/,
+	error: "expected an http or https address, found another value",
+});
+
 /** The address of a list of replicas, or an object with it. */
 const DiscoverSetting = z.preprocess(
 	(discover) => (typeof discover === "string" ? { url: discover } : discover),
 	z.strictObject({
-		url: z.url({ protocol: /^https?$/, error: "expected an http or https address, found another value" }),
+		url: HttpUrl,
 		path: z
 			.string()
 			.regex(/^(\/[^/?#]+)*$/, 'expected "" or a path like "/v1", found another text')
 			.optional(),
 		refresh_ms: z.number().min(MIN_REFRESH_MS).optional(),
+	}),
+);
+
+const WAKE_COOLDOWN_MS = 60_000;
+const MAX_WAKE_WAIT_MS = 600_000;
+
+/** The address of a service that starts replicas, or an object with it. */
+const WakeSetting = z.preprocess(
+	(wake) => (typeof wake === "string" ? { url: wake } : wake),
+	z.strictObject({
+		url: HttpUrl,
+		cooldown_ms: z.number().min(1_000).optional(),
+		wait_ms: z.number().min(0).max(MAX_WAKE_WAIT_MS).optional(),
 	}),
 );
 
@@ -45,6 +63,7 @@ export const PoolSetting = z
 			.optional(),
 		cache_salt: z.boolean().optional(),
 		priority: z.strictObject({ interactive: z.int().optional(), batch: z.int().optional() }).optional(),
+		wake: WakeSetting.optional(),
 		poll_ms: z.number().min(MIN_POLL_MS).optional(),
 		discover: DiscoverSetting.optional(),
 		disaggregation: DisaggregationSetting.optional(),
@@ -71,11 +90,17 @@ export const poolSettings = ({
 	priority,
 	poll_ms,
 	discover,
+	wake,
 	...roles
 }: z.output<typeof PoolSetting>): PoolSettings =>
 	present({
 		policy,
 		pollMs: poll_ms,
+		wake: wake && {
+			url: wake.url,
+			cooldownMs: wake.cooldown_ms ?? WAKE_COOLDOWN_MS,
+			waitMs: wake.wait_ms ?? 0,
+		},
 		discover: discover && {
 			url: discover.url,
 			path: discover.path ?? "/v1",

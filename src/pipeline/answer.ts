@@ -13,6 +13,7 @@ import type { Dispatched } from "./request.ts";
 import { route } from "./route.ts";
 import type { Services } from "./services.ts";
 import { decideStream } from "./stream-mode.ts";
+import { wakePool } from "./wake-pool.ts";
 
 /** In front of the engines, outermost first. */
 const STEPS: readonly AnswerStep[] = [singleFlight];
@@ -37,7 +38,9 @@ async function callEngines(
 	// Usually nothing is due.
 	const reading = services.pools.refresh(routed?.targets ?? []);
 	if (reading) await reading;
-	const routedPlan = route(model.id, routed, services, session);
+	const firstPlan = route(model.id, routed, services, session);
+	const waking = wakePool(firstPlan, { routed, signal, mayWait: !options?.rejectIfBusy }, services);
+	const routedPlan = waking ? await waking : firstPlan;
 	const sender = { account: exchange.account, priority: options?.priority ?? "interactive" } as const;
 	const extending = withEngineFields(routedPlan, sender);
 	const planned = extending ? await extending : routedPlan;

@@ -91,6 +91,13 @@ export class Discoveries {
 		return state.urls ? undefined : Promise.race([read, wait(MAX_WAIT_MS).catch(() => {})]);
 	}
 
+	/** Reads the list, also if it is not due. Never rejects. */
+	async refreshNow(backend: string, settings: DiscoverSettings): Promise<void> {
+		const state = this.#backends.get(backend) ?? { dueAt: this.#services.now() };
+		this.#backends.set(backend, state);
+		await this.#read(state, settings);
+	}
+
 	async #read(state: Discovered, { url, path, refreshMs }: DiscoverSettings): Promise<void> {
 		const { now, read } = this.#services;
 		const text = await read(url).catch(() => undefined);

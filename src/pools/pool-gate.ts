@@ -43,7 +43,6 @@ export interface GateReport {
 	waitingTokens: number;
 	/** Milliseconds; 0 if no request waits. */
 	oldestMs: number;
-	incoming: number;
 	refused: { full: number; timeout: number };
 }
 
@@ -61,7 +60,6 @@ export class PoolGate {
 	readonly #replicas: () => number;
 	readonly #queue = new FairQueue<Waiting>();
 	readonly #refused = { full: 0, timeout: 0 };
-	#incoming = 0;
 	#busy = 0;
 	#meanMs = 1_000;
 
@@ -77,7 +75,6 @@ export class PoolGate {
 			waiting: items.length,
 			waitingTokens: items.reduce((sum, { cost }) => sum + cost, 0),
 			oldestMs: items.reduce((oldest, { queuedAt }) => Math.max(oldest, now - queuedAt), 0),
-			incoming: this.#incoming,
 			refused: { ...this.#refused },
 		};
 	}
@@ -85,7 +82,6 @@ export class PoolGate {
 	/** Resolves when the request has capacity. Throws `outOfCapacity` with the seconds after which to retry, or `aborted`. */
 	async enter({ mayWait, signal, ...request }: GateRequest, services: GateServices): Promise<Place> {
 		if (signal.aborted) throw new AiError("aborted");
-		this.#incoming++;
 		const admitted = Promise.withResolvers<void>();
 		const item: Waiting = {
 			...request,

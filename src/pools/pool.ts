@@ -75,11 +75,8 @@ export class Pool implements PoolView {
 	#queuedTokens = 0;
 	#outputTokens = DEFAULT_OUTPUT_TOKENS;
 	#sequence = 0;
-	/** Replicas with a report, which expires. */
-	readonly #reported = new Set<Replica>();
-	/** The earliest expiry of a report, so that a choice does not look at all of them. */
-	#reportsExpireAt = Number.POSITIVE_INFINITY;
-	/** Mean uncached prompt tokens of a request. */
+	/** Replicas with a report, by the time at which it expires. */
+	readonly #reported = new MinHeap<Replica>();
 	#promptTokens = DEFAULT_PROMPT_TOKENS;
 	#blockTokens = DEFAULT_BLOCK_TOKENS;
 	/** Requests whose first token is not observed, by the time at which it is expected. */
@@ -108,6 +105,11 @@ export class Pool implements PoolView {
 
 	get meanQueuedTokens(): number {
 		return this.#queuedTokens / Math.max(1, this.#members.length);
+	}
+
+	/** Mean uncached prompt tokens of a request. */
+	get meanPromptTokens(): number {
+		return this.#promptTokens;
 	}
 
 	has(url: string): boolean {
@@ -208,8 +210,7 @@ export class Pool implements PoolView {
 		if (!replica) return;
 		const mean = { prefill: this.#promptTokens, decode: this.#promptTokens + this.#outputTokens };
 		this.#change(replica, () => replica.setReport({ load, mean, ...times }));
-		this.#reported.add(replica);
-		this.#reportsExpireAt = Math.min(this.#reportsExpireAt, times.at + times.validMs);
+		this.#reported.set(replica, times.at + times.validMs);
 		if (load.cacheTokens === undefined || this.#options.cacheBlocks !== undefined) return;
 		replica.setCacheTokens(load.cacheTokens, this.#blockTokens);
 		if (!replica.draining) this.index.setCapacity(replica, replica.cacheBlocks);
@@ -223,14 +224,11 @@ export class Pool implements PoolView {
 			this.#unobserved.delete(flight);
 			this.#decode(flight);
 		}
-		if (now < this.#reportsExpireAt) return;
-		this.#reportsExpireAt = Number.POSITIVE_INFINITY;
-		for (const replica of this.#reported) {
-			this.#change(replica, () => {
-				if (replica.expireReport(now)) this.#reported.delete(replica);
-			});
-			const { report } = replica;
-			if (report) this.#reportsExpireAt = Math.min(this.#reportsExpireAt, report.at + report.validMs);
+		for (;;) {
+			const replica = this.#reported.top;
+			if (!replica || (this.#reported.topKey ?? now) > now) break;
+			this.#reported.delete(replica);
+			this.#change(replica, () => replica.forgetReport());
 		}
 	}
 

@@ -4,7 +4,8 @@ import type { Discoveries, DiscoverSettings } from "./discovery.ts";
 import type { EnginePolls, PolledEngine } from "./engine-polls.ts";
 import type { Priority } from "./fair-queue.ts";
 import { Pool } from "./pool.ts";
-import { type GateReport, type GateSettings, PoolGate } from "./pool-gate.ts";
+import { type GateSettings, PoolGate } from "./pool-gate.ts";
+import { type PoolReport, reportOf } from "./pool-report.ts";
 import type { Stages } from "./prefill-decode/legs.ts";
 import { type Disaggregation, roleOf } from "./prefill-decode/settings.ts";
 import type { Replica } from "./replica.ts";
@@ -14,6 +15,8 @@ import {
 	type ReplicaChanges,
 	type ReplicaState,
 } from "./replica-changes.ts";
+
+import type { WakeCalls, WakeSettings } from "./wake-calls.ts";
 
 /** `BACKENDS.x.pool` */
 export interface PoolSettings {
@@ -30,6 +33,8 @@ export interface PoolSettings {
 	pollMs?: number;
 	/** A service that lists the replicas. Absent: the configuration has them. */
 	discover?: DiscoverSettings;
+	/** A service that starts replicas. Absent: a pool without replicas refuses requests. */
+	wake?: WakeSettings;
 	/** Absent: each replica processes prompts and generates output. */
 	disaggregation?: Disaggregation;
 }
@@ -51,24 +56,8 @@ export interface BackendPool extends Stages {
 	readonly urls: readonly string[];
 	readonly settings: PoolSettings;
 	readonly gate?: PoolGate;
-}
-
-/** Replicas, and the requests in progress at them. */
-export interface ReplicasReport {
-	replicas: { active: number; draining: number };
-	/** Requests in progress, and their tokens before and after the first token. */
-	requests: number;
-	prefillTokens: number;
-	decodeTokens: number;
-}
-
-/** What this isolate knows about a pool. For metrics. */
-export interface PoolReport extends ReplicasReport {
-	backend: string;
-	/** Of the prefill replicas, and of all others. Absent: the pool has no prefill replicas. */
-	stages?: { prefill: ReplicasReport; decode: ReplicasReport };
-	/** Absent: the pool has no limit of requests. */
-	gate?: GateReport;
+	/** Requests that have arrived, since this isolate started. */
+	readonly arrivals: { count: number };
 }
 
 /** A replica for the operator. */
@@ -89,6 +78,8 @@ export interface PoolsServices {
 	discoveries?: Discoveries;
 	/** Absent: engines are not polled. */
 	polls?: EnginePolls;
+	/** Absent: no pool is woken. */
+	wakeCalls?: WakeCalls;
 }
 
 interface PoolSource {
@@ -106,12 +97,14 @@ interface ConfiguredPool extends BackendPool {
 export class Pools {
 	/** The operator's changes to the replicas. */
 	readonly changes: ReplicaChanges;
+	readonly wakeCalls: WakeCalls | undefined;
 	readonly #services: PoolsServices;
 	readonly #pools = new Map<string, ConfiguredPool>();
 
 	constructor(services: PoolsServices) {
 		this.#services = services;
 		this.changes = services.changes;
+		this.wakeCalls = services.wakeCalls;
 	}
 
 	/**
@@ -161,6 +154,11 @@ export class Pools {
 		});
 	}
 
+	/** Reads the list of a backend that has one, also if it is not due. Never rejects. */
+	async refreshNow({ backend, pool }: PooledBackend): Promise<void> {
+		if (pool?.discover) await this.#services.discoveries?.refreshNow(backend, pool.discover);
+	}
+
 	#poll(backend: PolledBackend): void {
 		const { pollMs } = backend.pool ?? DEFAULTS;
 		const pool = pollMs === undefined ? undefined : this.of(backend);
@@ -175,12 +173,11 @@ export class Pools {
 	}
 
 	reports(now: number): PoolReport[] {
-		return [...this.#pools].map(([backend, { replicas, prefill, gate }]) => ({
+		return [...this.#pools].map(([backend, { arrivals, replicas, prefill, gate }]) => ({
 			backend,
-			...reportOf([...replicas.replicas, ...(prefill?.replicas ?? [])]),
-			...(prefill && {
-				stages: { prefill: reportOf([...prefill.replicas]), decode: reportOf([...replicas.replicas]) },
-			}),
+			incoming: arrivals.count,
+			...reportOf(prefill ? [replicas, prefill] : [replicas]),
+			...(prefill && { stages: { prefill: reportOf([prefill]), decode: reportOf([replicas]) } }),
 			...(gate && { gate: gate.report(now) }),
 		}));
 	}
@@ -220,6 +217,7 @@ export class Pools {
 			settings,
 			urls,
 			source,
+			arrivals: existing?.arrivals ?? { count: 0 },
 			...(prefill && { prefill }),
 			...(gate && { gate }),
 		};
@@ -235,15 +233,3 @@ export class Pools {
 }
 
 const DEFAULTS: PoolSettings = {};
-
-function reportOf(replicas: readonly Replica[]): ReplicasReport {
-	const sum = (value: (replica: Replica) => number) =>
-		replicas.reduce((total, replica) => total + value(replica), 0);
-	const draining = sum((replica) => Number(replica.draining));
-	return {
-		replicas: { active: replicas.length - draining, draining },
-		requests: sum(({ requests }) => requests),
-		prefillTokens: sum(({ prefillTokens }) => prefillTokens),
-		decodeTokens: sum(({ decodeTokens }) => decodeTokens),
-	};
-}

@@ -87,12 +87,10 @@ export class Replica {
 		this.report = { load, ...times };
 	}
 
-	/** Forgets a report that is too old. Returns whether it has. */
-	expireReport(now: number): boolean {
-		if (!this.report || now - this.report.at < this.report.validMs) return false;
+	/** The report is too old. */
+	forgetReport(): void {
 		this.report = undefined;
 		this.#foreignTokens = 0;
-		return true;
 	}
 
 	/** Sets the size of the cache that the engine reports. */

@@ -6,10 +6,11 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parse } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import * as z from "zod";
 import { freePort } from "../../bench/contenders.ts";
 import { program } from "../../cli/program.ts";
+import { poolMetrics } from "../../src/surfaces/operations/pool-metrics.ts";
 import { CLI } from "./cli/run.ts";
 import { runScript, type Script } from "./script.ts";
 
@@ -106,6 +107,42 @@ describe("alert rules and dashboard", () => {
 				expect(expression.split(open ?? "").length, expression).toBe(expression.split(close ?? "").length);
 		for (const names of [rules.map(({ alert }) => alert), dashboard.panels.map(({ id }) => String(id))])
 			expect(new Set(names).size).toBe(names.length);
+	});
+});
+
+describe("autoscalers of engines", () => {
+	const stage = { active: ["http://gpu-1"], draining: 0, requests: 1, prefillTokens: 1, decodeTokens: 1 };
+	const gate = { waiting: 1, waitingTokens: 1, oldestMs: 1, refused: { full: 1, timeout: 1 } };
+	const names = poolMetrics([{ ...stage, backend: "vllm", incoming: 1, gate }], []).map(
+		({ name }) => `ganglion_${name}`,
+	);
+	const documents = (name: string) => parseAllDocuments(text(`kubernetes/${name}`)).map((one) => one.toJS());
+
+	it("of KEDA query metrics that pools have", () => {
+		const [scaled] = documents("keda-engines.yaml");
+		expect([scaled.kind, scaled.spec.minReplicaCount]).toEqual(["ScaledObject", 0]);
+		const queries: string[] = scaled.spec.triggers.map(
+			({ metadata }: { metadata: { query: string } }) => metadata.query,
+		);
+		expect(queries).toHaveLength(3);
+		for (const query of queries) {
+			const used = metricsIn([query]);
+			expect(used).toHaveLength(1);
+			expect(names).toEqual(expect.arrayContaining(used));
+			expect(query).toContain('{backend="vllm"}');
+		}
+	});
+
+	it("of the HorizontalPodAutoscaler use metrics that its adapter serves", () => {
+		const [autoscaler, rules] = documents("hpa-engines.yaml");
+		const used: string[] = autoscaler.spec.metrics.map(
+			({ external }: { external: { metric: { name: string } } }) => external.metric.name,
+		);
+		expect(used).toEqual(["ganglion_pool_waiting_requests", "ganglion_pool_inflight_prefill_tokens"]);
+		expect(names).toEqual(expect.arrayContaining(used));
+		const [rule] = parse(rules.data["config.yaml"]).externalRules;
+		const [, pattern = ""] = /__name__=~"(.*)"/.exec(rule.seriesQuery) ?? [];
+		expect(names.filter((name) => new RegExp(pattern).test(name)).sort()).toEqual([...used].sort());
 	});
 });
 

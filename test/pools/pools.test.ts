@@ -50,9 +50,13 @@ describe("Pools", () => {
 		if (!pool || !choice) throw new Error("no replica");
 		const flight = pool.replicas.start(choice, request, 0);
 		pool.replicas.drain(choice.replica.url);
-		const common = { backend: "a", replicas: { active: 2, draining: 1 }, requests: 1 };
-		const idle = { waiting: 0, waitingTokens: 0, oldestMs: 0, incoming: 0, refused: { full: 0, timeout: 0 } };
-		expect(all.reports(0)).toEqual([{ ...common, prefillTokens: 1_000, decodeTokens: 0, gate: idle }]);
+		const active = URLS.filter((url) => url !== choice.replica.url);
+		const common = { backend: "a", incoming: 0, active, draining: 1, requests: 1 };
+		const idle = { waiting: 0, waitingTokens: 0, oldestMs: 0, refused: { full: 0, timeout: 0 } };
+		// The mean prompt was 1,024 tokens before this request of 1,000. 8 tokens take a millisecond.
+		expect(all.reports(0)).toEqual([
+			{ ...common, prefillTokens: 1_000, decodeTokens: 0, expectedMs: 1_022.8 / 8, gate: idle },
+		]);
 		flight.firstToken(1);
 		expect(all.reports(1)).toMatchObject([{ ...common, prefillTokens: 0, decodeTokens: 946 }]);
 	});

@@ -33,6 +33,7 @@ export async function waitForCapacity(
 ): Promise<WithCapacity> {
 	const [first, next, ...others]: readonly PlanTarget[] = plan.targets;
 	const pooled = first && isPooled(first) ? first : undefined;
+	if (pooled) pooled.pool.arrivals.count++;
 	const gate = pooled?.pool.gate;
 	if (!pooled || !gate) return { plan };
 	const { exchange, options, signal } = context;

@@ -4,27 +4,10 @@ import type { LimitStatus } from "../../accounts/durable/limit-status.ts";
 import type { RefusalsReport } from "../../accounts/durable/refusals.ts";
 import type { UsageReport } from "../../accounts/durable/usage.ts";
 import type { EngineReport } from "../../fleet/health.ts";
-import type { GateReport } from "../../pools/pool-gate.ts";
-import type { PoolReport, ReplicasReport } from "../../pools/pools.ts";
 import { CIRCUITS, sumEngines } from "./engine-sums.ts";
+import { counter, gauge, type Metric, type Sample } from "./metric.ts";
+import { poolMetrics } from "./pool-metrics.ts";
 import type { Labelled, WorkerReports } from "./worker-reports.ts";
-
-type Labels = Record<string, string>;
-type Sample = readonly [labels: Labels, value: number];
-
-interface Metric {
-	/** Without `PREFIX`. */
-	name: string;
-	type: "counter" | "gauge";
-	help: string;
-	samples: readonly Sample[];
-}
-
-const metric =
-	(type: Metric["type"]) =>
-	(name: string, help: string, samples: readonly Sample[]): Metric => ({ name, type, help, samples });
-const counter = metric("counter");
-const gauge = metric("gauge");
 
 /** The reports of one account. */
 export interface AccountReport {
@@ -181,7 +164,7 @@ export function metricsText({
 			"Sum of the seconds from each call to the start of its answer. Divide by engine_answers_total.",
 			ofEngines(({ waitedMs }) => waitedMs / 1000),
 		),
-		...poolMetrics(pools),
+		...poolMetrics(pools, engines),
 		gauge(
 			"worker_up",
 			"1 if the process of the gateway answered. 0: this page has no engines and pools of this process.",
@@ -199,83 +182,6 @@ const engineKey = ({ backend, replica, model, worker }: Labelled<EngineReport>) 
 	worker,
 ];
 
-function poolMetrics(pools: readonly Labelled<PoolReport>[]): Metric[] {
-	const labelsOf = ({ backend, worker }: Labelled<PoolReport>): Labels => ({
-		backend,
-		...(worker !== undefined && { worker }),
-	});
-	/** A pool with prefill replicas has one sample for each stage. */
-	const stages = pools.flatMap((pool): [Labels, ReplicasReport][] =>
-		pool.stages
-			? [
-					[{ ...labelsOf(pool), stage: "prefill" }, pool.stages.prefill],
-					[{ ...labelsOf(pool), stage: "decode" }, pool.stages.decode],
-				]
-			: [[labelsOf(pool), pool]],
-	);
-	const ofStages = (value: (replicas: ReplicasReport) => number): Sample[] =>
-		stages.map(([labels, replicas]): Sample => [labels, value(replicas)]);
-	const ofGates = (value: (gate: GateReport) => readonly Sample[]): Sample[] =>
-		pools.flatMap((pool) =>
-			pool.gate
-				? value(pool.gate).map(([labels, amount]): Sample => [{ ...labelsOf(pool), ...labels }, amount])
-				: [],
-		);
-	return [
-		gauge(
-			"pool_replicas",
-			"Replicas of a pool. draining: they get no new requests.",
-			stages.flatMap(([labels, { replicas }]): Sample[] => [
-				[{ ...labels, state: "active" }, replicas.active],
-				[{ ...labels, state: "draining" }, replicas.draining],
-			]),
-		),
-		gauge(
-			"pool_inflight_requests",
-			"Requests in progress at the replicas.",
-			ofStages(({ requests }) => requests),
-		),
-		gauge(
-			"pool_inflight_prefill_tokens",
-			"Uncached prompt tokens of requests without a first token.",
-			ofStages(({ prefillTokens }) => prefillTokens),
-		),
-		gauge(
-			"pool_inflight_decode_tokens",
-			"Prompt and expected output tokens of requests with a first token.",
-			ofStages(({ decodeTokens }) => decodeTokens),
-		),
-		gauge(
-			"pool_waiting_requests",
-			"Requests in the queue.",
-			ofGates(({ waiting }) => [[{}, waiting]]),
-		),
-		gauge(
-			"pool_waiting_tokens",
-			"Estimated cost of the requests in the queue: input tokens, and twice the output tokens.",
-			ofGates(({ waitingTokens }) => [[{}, waitingTokens]]),
-		),
-		gauge(
-			"pool_queue_oldest_seconds",
-			"Time since the oldest request in the queue arrived.",
-			ofGates(({ oldestMs }) => [[{}, oldestMs / 1000]]),
-		),
-		counter(
-			"pool_incoming_requests_total",
-			"Requests that arrived at a pool with a limit, including refused ones.",
-			ofGates(({ incoming }) => [[{}, incoming]]),
-		),
-		counter(
-			"pool_rejected_total",
-			"Requests that were refused. full: the queue was full, or the request did not wait. timeout: it waited too long.",
-			ofGates(({ refused: { full, timeout } }) => [
-				[{ reason: "full" }, full],
-				[{ reason: "timeout" }, timeout],
-			]),
-		),
-	];
-}
-
 function metricText({ name, type, help, samples }: Metric): string {
 	if (samples.length === 0) return "";
 	const full = `${PREFIX}${name}`;
@@ -283,7 +189,7 @@ function metricText({ name, type, help, samples }: Metric): string {
 	return `# HELP ${full} ${help.replace(/\\/g, "\\\\")}\n# TYPE ${full} ${type}\n${lines.join("")}`;
 }
 
-const labelsText = (labels: Labels): string =>
+const labelsText = (labels: Sample[0]): string =>
 	Object.entries(labels)
 		.map(([name, value]) => `${name}="${escaped(value)}"`)
 		.join(",");

@@ -5,7 +5,7 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import type { EngineReport } from "../../fleet/health.ts";
 import type { Peer, Services, WorkerReport } from "../../pipeline/services.ts";
-import type { PoolReport } from "../../pools/pools.ts";
+import type { PoolReport } from "../../pools/pool-report.ts";
 
 /** A process that does not answer within this time is missing on the page. */
 const PEER_MS = 2_000;

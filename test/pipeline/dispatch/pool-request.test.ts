@@ -22,7 +22,7 @@ const requestOf = (
 ) =>
 	poolRequestOf(
 		call,
-		{ model: "m", pool: { urls: [], replicas: new Pool(), settings } },
+		{ model: "m", pool: { urls: [], arrivals: { count: 0 }, replicas: new Pool(), settings } },
 		{ account, ...(session !== undefined && { session }), passedThrough: false },
 	);
 

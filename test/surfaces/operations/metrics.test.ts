@@ -7,7 +7,7 @@ import { createApp } from "../../../src/app.ts";
 import { AiError } from "../../../src/core/errors.ts";
 import type { EngineReport } from "../../../src/fleet/health.ts";
 import { IsolateHealth } from "../../../src/fleet/health.ts";
-import type { PoolReport } from "../../../src/pools/pools.ts";
+import type { PoolReport } from "../../../src/pools/pool-report.ts";
 import { type AccountReport, metricsText } from "../../../src/surfaces/operations/metrics-text.ts";
 import { allReports } from "../../../src/surfaces/operations/worker-reports.ts";
 import { admission, fixedCost, settlement, stubOf } from "../../accounts/fixtures.ts";
@@ -379,7 +379,11 @@ describe("metrics of pools", () => {
 	it("have replicas by state, tokens in progress, and the queue", () => {
 		const pool = {
 			backend: "vllm",
-			replicas: { active: 3, draining: 1 },
+			incoming: 40,
+			active: ["http://1", "http://2", "http://3"],
+			draining: 1,
+			expectedMs: 250,
+			reported: { running: 5, waiting: 2 },
 			requests: 7,
 			prefillTokens: 900,
 			decodeTokens: 4_000,
@@ -388,11 +392,13 @@ describe("metrics of pools", () => {
 			waiting: 2,
 			waitingTokens: 350,
 			oldestMs: 1_250,
-			incoming: 40,
 			refused: { full: 5, timeout: 1 },
 		};
+		const engine = { replica: "", requests: 0, failures: 0, begun: 0, waitedMs: 0 };
+		const open = { ...engine, backend: "vllm", url: "http://2", model: "m", circuit: "open" } as const;
 		const text = metricsText({
 			accounts: [],
+			engines: [open, { ...open, model: "n" }, { ...open, backend: "other", url: "http://3" }],
 			pools: [
 				{ ...pool, gate },
 				{ ...pool, backend: "tei" },
@@ -403,7 +409,11 @@ describe("metrics of pools", () => {
 			'ganglion_pool_replicas{backend="pairs",stage="prefill",state="draining"} 1',
 			'ganglion_pool_inflight_requests{backend="pairs",stage="prefill"} 2',
 			'ganglion_pool_inflight_requests{backend="pairs",stage="decode"} 7',
-			'ganglion_pool_replicas{backend="vllm",state="active"} 3',
+			'ganglion_pool_replicas{backend="vllm",state="active"} 2',
+			'ganglion_pool_replicas{backend="vllm",state="open"} 1',
+			'ganglion_pool_expected_ttft_seconds{backend="vllm"} 0.25',
+			'ganglion_pool_engine_requests{backend="vllm",state="waiting"} 2',
+			'ganglion_pool_incoming_requests_total{backend="tei"} 40',
 			'ganglion_pool_replicas{backend="vllm",state="draining"} 1',
 			'ganglion_pool_inflight_requests{backend="tei"} 7',
 			'ganglion_pool_inflight_prefill_tokens{backend="vllm"} 900',
@@ -426,7 +436,7 @@ describe("metrics of pools", () => {
 			...{ requests: 3, failures: 0, begun: 3, waitedMs: 0 },
 		};
 		const pool: PoolReport = {
-			...{ backend: "vllm", replicas: { active: 2, draining: 0 }, requests: 1 },
+			...{ backend: "vllm", incoming: 1, active: ["http://1", "http://2"], draining: 0, requests: 1 },
 			...{ prefillTokens: 0, decodeTokens: 0 },
 		};
 		const report = { engines: [engine], pools: [pool] };

@@ -1,0 +1,54 @@
+/**
+ * A pool that was scaled to zero: the first request calls the service that starts replicas (`pool.wake`), and requests wait for the
+ * first of them, or go to the next target of the route.
+ */
+import { AiError } from "../core/errors.ts";
+import type { WakeSettings } from "../pools/wake-calls.ts";
+import { isPooled, type Plan, type PlanTarget, type PooledTarget, type Routed } from "./plan.ts";
+import type { Services } from "./services.ts";
+
+export interface WakeContext {
+	routed: Routed | undefined;
+	signal: AbortSignal;
+	/** `false`: the request is refused if it has to wait. */
+	mayWait: boolean;
+}
+
+/** Between two looks at the pool. */
+const LOOK_MS = 500;
+
+/** Returns nothing if the first target of the plan can be called. */
+export function wakePool(plan: Plan, context: WakeContext, services: Services): Promise<Plan> | undefined {
+	const [first] = plan.targets;
+	if (!isPooled(first)) return undefined;
+	const { wake } = first.pool.settings;
+	return wake && isAsleep(first, services) ? waken(plan, { ...context, first, wake }, services) : undefined;
+}
+
+/** No replica accepts requests, or all of them fail. */
+const isAsleep = ({ pool, ...target }: PooledTarget, { health }: Pick<Services, "health">): boolean =>
+	!pool.replicas.members.some(({ url }) => health.circuit({ ...target, url }) !== "open");
+
+async function waken(
+	plan: Plan,
+	{ first, mayWait, routed, signal, wake }: WakeContext & { first: PooledTarget; wake: WakeSettings },
+	services: Services,
+): Promise<Plan> {
+	const { now, pools, wait } = services;
+	pools.wakeCalls?.call(first.backend, wake);
+	const [, next, ...others]: readonly PlanTarget[] = plan.targets;
+	if (next) return { ...plan, targets: [next, ...others] };
+	const backend = routed?.targets.find((one) => one.backend === first.backend);
+	const endsAt = mayWait ? now() + wake.waitMs : now();
+	for (let at = now(); at < endsAt && isAsleep(first, services); at = now()) {
+		await wait(Math.min(LOOK_MS, endsAt - at), signal).catch((error: unknown) => {
+			throw signal.aborted ? new AiError("aborted") : error;
+		});
+		if (!backend) continue;
+		await pools.refreshNow(backend);
+		// Adds the replicas that the list has now.
+		pools.of(backend);
+	}
+	if (!isAsleep(first, services)) return plan;
+	throw new AiError("outOfCapacity", undefined, { retryAfter: Math.ceil(wake.cooldownMs / 1_000) });
+}
