@@ -1,5 +1,5 @@
 /** Usage, requests and tokens: the numbers of the API, and only those of the own account. */
-import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { api, createToken } from "./api.ts";
 import { openSession, signIn } from "./browser.ts";
@@ -45,7 +45,7 @@ describe("usage", () => {
 
 		const download = page.waitForEvent("download");
 		await page.getByRole("button", { name: "Save as CSV" }).click();
-		const csv = await readFile(await (await download).path(), "utf8");
+		const csv = await text(await (await download).createReadStream());
 		expect(csv.split("\r\n")[0]).toBe(
 			"day,model,requests,failed,input_tokens,cached_tokens,output_tokens,neurons",
 		);

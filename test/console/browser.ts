@@ -1,29 +1,24 @@
 /** Chromium for the tests, and what every page must hold: only the gateway's origin, and no message of an error. */
 import { join } from "node:path";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { afterAll, expect, inject } from "vitest";
-import { CHROMIUM } from "./chromium.ts";
 import { ADMIN_TOKEN } from "./gateways.ts";
 
-const FLAGS = [
-	"--no-sandbox",
-	"--disable-gpu",
-	"--disable-quic",
-	"--no-first-run",
-	"--disable-background-networking",
-	"--disable-component-update",
-	"--disable-sync",
-	// A microphone that beeps.
-	"--use-fake-device-for-media-stream",
-	"--use-fake-ui-for-media-stream",
-];
-
+/** The browser of all files. */
 let browser: Promise<Browser> | undefined;
-afterAll(async () => (await browser)?.close());
+/** By origin: a profile of this file, whose tabs share the cached files of the console. A session stays in its tab. */
+const profiles = new Map<string, Promise<BrowserContext>>();
+afterAll(async () => {
+	await Promise.all([...profiles.values()].map(async (profile) => (await profile).close()));
+	await (await browser)?.close();
+});
 
-function launch(): Promise<Browser> {
-	if (CHROMIUM === undefined) throw new Error("The tests of the console need Chromium");
-	return chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+async function profileOf(origin: string): Promise<BrowserContext> {
+	browser ??= chromium.connect(inject("browser"));
+	const opened = await browser;
+	const profile = profiles.get(origin) ?? opened.newContext({ viewport: { width: 1280, height: 900 } });
+	profiles.set(origin, profile);
+	return profile;
 }
 
 export interface Tab {
@@ -34,20 +29,18 @@ export interface Tab {
 	close(): Promise<void>;
 }
 
-export interface TabOptions extends BrowserContextOptions {
+export interface TabOptions {
 	/** Messages of the console that the test causes on purpose. */
 	expected?: RegExp;
 }
 
-/** A tab of a new profile, at a path of the console. */
+/** A tab at a path of the console. */
 export async function openTab(
 	origin: string,
 	path = "/console",
-	{ expected, ...options }: TabOptions = {},
+	{ expected }: TabOptions = {},
 ): Promise<Tab> {
-	browser ??= launch();
-	const context = await (await browser).newContext({ viewport: { width: 1280, height: 900 }, ...options });
-	const page = await context.newPage();
+	const page = await (await profileOf(origin)).newPage();
 	const requests: string[] = [];
 	const problems: string[] = [];
 	page.on("request", (request) => {
@@ -62,7 +55,7 @@ export async function openTab(
 		page,
 		requests,
 		close: async () => {
-			await context.close();
+			await page.close();
 			expect(requests.filter((url) => new URL(url).host !== new URL(origin).host)).toEqual([]);
 			expect(problems).toEqual([]);
 		},

@@ -6,6 +6,10 @@ import "uplot/dist/uPlot.min.css";
 
 const DAY_S = 86_400;
 const HEIGHT = 220;
+/** Steps of an axis without fractions. */
+const WHOLE_STEPS = Array.from({ length: 12 }, (_, power) =>
+	[1, 2, 5].map((step) => step * 10 ** power),
+).flat();
 
 interface Props {
 	days: readonly UsageRow[];
@@ -64,7 +68,11 @@ function optionsFor(parent: HTMLElement): uPlot.Options {
 		height: HEIGHT,
 		tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), "Etc/UTC"),
 		scales: { x: { range: (_, min, max) => [min - DAY_S / 2, max + DAY_S / 2] } },
-		axes: [axis, { ...axis, scale: "y" }, { ...axis, scale: "requests", side: 1, grid: { show: false } }],
+		axes: [
+			axis,
+			{ ...axis, scale: "y" },
+			{ ...axis, scale: "requests", side: 1, grid: { show: false }, incrs: WHOLE_STEPS },
+		],
 		series: [
 			{ value: "{YYYY}-{MM}-{DD}", label: "Day" },
 			{
