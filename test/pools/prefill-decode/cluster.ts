@@ -51,7 +51,7 @@ interface Room {
 
 export const PROMPT_TOKENS = 900;
 export const CACHED_TOKENS = 256;
-export const TOKENS = Array.from({ length: 12 }, (_, i) => `t${i} `);
+export const TOKENS = Array.from({ length: 6 }, (_, i) => `t${i} `);
 const LEASE_MS = 30_000;
 /** Ids are 2^63 - 1 and less: no two of them are the same number in JavaScript. */
 const MAX_ID = 2n ** 63n - 1n;

@@ -10,8 +10,10 @@ import { NOW } from "../../gateway.ts";
 import { FAULTS, type Fault, TOKENS } from "./cluster.ts";
 import { ALL_IDLE, gatewayOf, LONG, readStream } from "./pair-gateway.ts";
 
-const STREAMS = Number(import.meta.env.VITE_PAIR_STREAMS ?? 60);
-const AT_ONCE = 30;
+const STREAMS = Number(import.meta.env.VITE_PAIR_STREAMS ?? 40);
+const AT_ONCE = 20;
+/** Of the calls of each stage, every fourth fails. */
+const FAULT_PERIOD = 4;
 const TEXT = TOKENS.join("");
 
 type Result = "answered" | "interrupted" | "refused" | "disconnected";
@@ -33,9 +35,10 @@ describe.each(["nixl", "sglang", "tensorrt-llm"] as const satisfies Disaggregati
 				now: () => clock,
 				wait: async () => {},
 				fault: ({ stage }) => {
-					if (stage === "both" || !random.chance(0.2)) return undefined;
+					if (stage === "both") return undefined;
+					const number = counts[stage]++;
 					const list: readonly Fault[] = FAULTS[stage];
-					const fault = list[counts[stage]++ % list.length];
+					const fault = number % FAULT_PERIOD === 0 ? list[(number / FAULT_PERIOD) % list.length] : undefined;
 					if (fault) faults.push(fault);
 					return fault;
 				},
