@@ -9,9 +9,11 @@ export interface BackendOptions {
 	urls?: string[];
 	/** The replicas, instead of `url` and `urls`, and how one is chosen: docs/pools.md. */
 	pool?: {
-		replicas?: (string | { url: string; role?: "both" })[];
+		replicas?: (string | { url: string; role?: "both" | "prefill" | "decode"; bootstrap_port?: number })[];
 		policy?: string;
 		shared_prompts?: boolean;
+		disaggregation?: string | { protocol: string; [setting: string]: unknown };
+		[setting: string]: unknown;
 	};
 	/** Name of the variable that holds the engine's key. */
 	key?: string;

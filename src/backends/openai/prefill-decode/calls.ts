@@ -155,7 +155,7 @@ async function callTogether<Reply>(pair: Pair<Reply>, body: Body): Promise<BothR
 	}
 }
 
-const PrefillReply = z.looseObject({ usage: SentUsage.nullish() });
+const PrefillReply = z.looseObject({ choices: z.array(z.unknown()).min(1), usage: SentUsage.nullish() });
 
 /** Makes the call of the prefill replica, reads its reply to the end, and reports its outcome. */
 async function postPrefill(
