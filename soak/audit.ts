@@ -87,8 +87,8 @@ const NOT_ADMITTED = [
 	{ code: 4006, status: 429 },
 	{ code: 7009, status: 502 },
 ] as const;
-/** A request is reported within 250 ms, in a call. */
-const UNREPORTED_MS = 750;
+/** A request is reported within 750 ms, in a call. */
+const UNREPORTED_MS = 1_250;
 const LEASE_MS = 1_000;
 const LEASE_PREFIX = "lease-";
 /** Difference between the clocks of the gateway and of the callers. */

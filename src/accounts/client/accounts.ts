@@ -34,6 +34,14 @@ import { Outbox } from "./outbox.ts";
 /** A change of an alias in another isolate takes effect within this time. Milliseconds. */
 const ALIASES_FRESH_MS = 10_000;
 
+/** With many accounts, the commits of each would slow down all requests. A batch comes before a lease ends, and renews it. */
+const PACES = {
+	fewAccounts: { flushAfterMs: 250, minDemand: 1 },
+	manyAccounts: { flushAfterMs: 750, minDemand: 2 },
+};
+/** Accounts with requests in the last second. */
+const MANY_ACCOUNTS = 8;
+
 type Refused = Extract<Admitted, { ok: false }>;
 
 export interface LedgersServices extends FlushServices, AccountObjectServices {
@@ -244,6 +252,7 @@ class AccountClient extends AccountReader implements AccountLedger, TokenStore {
 				new Journal(this.#isolate, {
 					send: (batch) => this.object.report(async (stub) => stub.journal(batch)),
 					onGiveUp: (error, batch) => this.#logUnsent(error, batch?.requests[0]),
+					pace: () => (journals.size > MANY_ACCOUNTS ? PACES.manyAccounts : PACES.fewAccounts),
 					idle,
 				}),
 		);

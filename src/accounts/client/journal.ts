@@ -10,15 +10,22 @@ import type { Admission, Granted, Settlement } from "../admission.ts";
 import { maxCost } from "../durable/budgets.ts";
 import type { JournalAnswer, JournalBatch, Lease, LeasedRequest, LeaseRequest, Renewal } from "../lease.ts";
 
-/** A batch is one commit of the object. */
-const FLUSH_AFTER_MS = 250;
 const SECOND_MS = 1000;
+
+/** How often a journal calls the object. */
+export interface JournalPace {
+	/** Time between two batches. A batch is one commit of the object. */
+	flushAfterMs: number;
+	/** Requests of a class in a second, from which on it requests a lease. The grant and the return of a lease cost a commit each. */
+	minDemand: number;
+}
 
 export interface JournalOwner {
 	/** Throws if the object may not have received the batch. */
 	send(batch: JournalBatch): Promise<JournalAnswer>;
 	/** A flush has failed too often. The batch stays in the journal. */
 	onGiveUp(cause: unknown, batch: JournalBatch | undefined): void;
+	pace(): JournalPace;
 	/** The journal is empty and may be dropped. */
 	idle(): void;
 }
@@ -112,7 +119,8 @@ export class Journal {
 		this.#classes.set(key, requestClass);
 		countDemand(requestClass, admission, now);
 		this.#ensureFlush();
-		return this.#nextLeaseRequest(requestClass, now);
+		const isQuiet = demandOf(requestClass) < this.#owner.pace().minDemand;
+		return isQuiet ? undefined : this.#nextLeaseRequest(requestClass, now);
 	}
 
 	/** The answer to {@link requestLease}. */
@@ -173,19 +181,20 @@ export class Journal {
 		if (requestClass.pendingLease) this.#returned.push(requestClass.pendingLease.id);
 		const id = `lease-${crypto.randomUUID()}`;
 		requestClass.pendingLease = { id, at: now };
-		const requests = Math.max(requestClass.current, requestClass.previous) + 1;
+		const requests = demandOf(requestClass) + 1;
 		return { id, requests, microNeurons: requests * maxCost(requestClass.latest.cost) };
 	}
 
 	#ensureFlush(): void {
-		if (!this.#flushes.state) this.#flushes.start(FLUSH_AFTER_MS);
+		if (!this.#flushes.state) this.#flushes.start(this.#owner.pace().flushAfterMs);
 	}
 
 	async #step(): Promise<number | undefined> {
 		const batch = this.#nextBatch({ renews: true });
-		if (!batch) return this.#classes.size > 0 ? FLUSH_AFTER_MS : undefined;
+		const { flushAfterMs } = this.#owner.pace();
+		if (!batch) return this.#classes.size > 0 ? flushAfterMs : undefined;
 		await this.#send(batch);
-		return FLUSH_AFTER_MS;
+		return flushAfterMs;
 	}
 
 	async #send(batch: JournalBatch): Promise<void> {
@@ -233,7 +242,7 @@ export class Journal {
 				const lease = this.#nextLeaseRequest(requestClass, now);
 				const { ticket: _, ...latest } = requestClass.latest;
 				if (lease) renewals.push({ ...latest, lease });
-			} else if (used === 0 && requestClass.leases.length === 0) {
+			} else if (used === 0 && requestClass.leases.length === 0 && !this.#isBelowDemand(requestClass, now)) {
 				const { pendingLease } = requestClass;
 				if (pendingLease && now - pendingLease.at < LOST_AFTER_MS) continue;
 				if (pendingLease) this.#returned.push(pendingLease.id);
@@ -241,6 +250,11 @@ export class Journal {
 			}
 		}
 		return renewals;
+	}
+
+	/** Its demand of this second is not known yet. */
+	#isBelowDemand(requestClass: RequestClass, now: number): boolean {
+		return demandOf(requestClass) < this.#owner.pace().minDemand && now - requestClass.since < SECOND_MS;
 	}
 
 	#confirm({ renewals }: JournalBatch, answer: JournalAnswer): void {
@@ -260,6 +274,9 @@ function countDemand(requestClass: RequestClass, admission: Admission, now: numb
 	requestClass.current++;
 	requestClass.latest = admission;
 }
+
+/** Requests of this second, or of the one before. */
+const demandOf = ({ current, previous }: RequestClass): number => Math.max(current, previous);
 
 const keyOf = ({ credential, model }: Pick<Admission, "credential" | "model">): string =>
 	`${credential.kind === "token" ? credential.hash : ""}\n${model}`;

@@ -242,6 +242,24 @@ describe("leases", () => {
 		expect((await ledger.refusals({ by: [] })).requests).toBe(10);
 	});
 
+	it("are for the second request in a second, and reported less often, if more than eight accounts are in use", async () => {
+		const { accounts, calls, pass } = isolate({ exact: false });
+		for (let i = 0; i < 8; i++) await accounts.of(newAccount()).admit(admission());
+		const account = newAccount();
+		const ledger = accounts.of(account);
+		await ledger.admit(admission());
+		expect(await leasesOf(account)).toBe(0);
+		await ledger.admit(admission());
+		expect(await leasesOf(account)).toBe(1);
+		const leased = admission();
+		expect(ledger.admitFromLease(leased)).toEqual({});
+		ledger.settle(settlement(leased.ticket));
+		await pass(749);
+		expect(calls.filter(([method]) => method === "journal 1")).toEqual([]);
+		await pass(1);
+		expect(calls.filter(([method]) => method === "journal 1")).toHaveLength(1);
+	});
+
 	it("are returned when the gateway stops", async () => {
 		const [a, b] = [newAccount(), newAccount()];
 		const { accounts } = isolate({ exact: false });

@@ -24,6 +24,7 @@ function journalOf() {
 				return batch.renewals.map(() => undefined);
 			},
 			onGiveUp: () => {},
+			pace: () => ({ flushAfterMs: 250, minDemand: 1 }),
 			idle: () => void state.idle++,
 		},
 	);

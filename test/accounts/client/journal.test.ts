@@ -47,6 +47,7 @@ class Isolate {
 					});
 				},
 				onGiveUp: () => this.givenUp++,
+				pace: () => ({ flushAfterMs: 250, minDemand: 1 }),
 				idle: () => this.idle++,
 			},
 		);
