@@ -2,11 +2,13 @@
  * `npm run simulate`: every policy of pools on a trace, in a model of a cluster. The choice is the gateway's own code.
  *
  *     npm run simulate -- --trace conversation_trace.jsonl --replicas 8
+ *     npm run simulate -- --decisions
  *     npm run simulate -- --replicas 1000 --copies 125 --minutes 2 --policies expected,all-compared
  */
 import { readOptions } from "../scripts/options.ts";
 import { stopWith } from "../scripts/settings.ts";
 import { simulate } from "./cluster.ts";
+import { measureDecisions } from "./decisions.ts";
 import { SIMULATED } from "./policies.ts";
 import { syntheticTrace } from "./synthetic-trace.ts";
 import { table, tableRow } from "./table.ts";
@@ -23,6 +25,7 @@ const values = readOptions(
 		minutes: { type: "string", default: "600" },
 		"prefill-speed": { type: "string", default: "8000" },
 		"cache-blocks": { type: "string", default: "1000" },
+		decisions: { type: "boolean", default: false },
 	},
 	`npm run simulate -- [options]
 
@@ -34,9 +37,17 @@ const values = readOptions(
   --replicas N        engines (8)
   --policies A,B      of ${Object.keys(SIMULATED).join(", ")}
   --prefill-speed N   uncached prompt tokens per second of an engine (8000)
-  --cache-blocks N    blocks of 512 tokens in the cache of an engine (1000)`,
+  --cache-blocks N    blocks of 512 tokens in the cache of an engine (1000)
+  --decisions         only the cost of one decision, by the number of replicas`,
 );
 
+if (values.decisions) {
+	for (const { replicas, us, ratio } of measureDecisions([10, 100, 1_000, 5_000]))
+		console.log(
+			`${String(replicas).padStart(5)} replicas: ${us.toFixed(1)} us a decision, x${ratio.toFixed(2)}`,
+		);
+	process.exit();
+}
 const number = (name: "replicas" | "seed" | "requests" | "copies" | "minutes"): number => positive(name);
 const names = values.policies.split(",");
 const unknown = names.filter((name) => !(name in SIMULATED));

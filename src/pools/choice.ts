@@ -78,10 +78,15 @@ const SESSION_SLACK_TOKENS = 4_096;
 export const uncachedTokens = ({ inputTokens }: PoolRequest, cachedTokens: number): number =>
 	Math.max(0, inputTokens - cachedTokens) + REQUEST_TOKENS;
 
-/** The expectation for one replica. */
-export function expect(pool: PoolView, request: PoolRequest, replica: Replica): Choice {
+/** The expectation for one replica. `cachedBlocks`: how many of the blocks it has, if that is known. */
+export function expect(
+	pool: PoolView,
+	request: PoolRequest,
+	replica: Replica,
+	cachedBlocks?: number,
+): Choice {
 	const { blocks, blockTokens, inputTokens } = request;
-	const matched = blocks.length === 0 ? 0 : pool.index.match(replica, blocks) * blockTokens;
+	const matched = blocks.length === 0 ? 0 : (cachedBlocks ?? pool.index.match(replica, blocks)) * blockTokens;
 	const cachedTokens = Math.min(matched, Math.max(0, inputTokens - 1));
 	const tokens = replica.queuedTokens + uncachedTokens(request, cachedTokens);
 	return { replica, cachedTokens, expectedMs: tokens / classSpeed(replica.speedClass, pool.speed) };
@@ -90,19 +95,22 @@ export function expect(pool: PoolView, request: PoolRequest, replica: Replica): 
 export const POLICY: Record<PolicyName, Policy> = {
 	expected(pool, request, usable) {
 		const { session } = request;
-		const candidates = new Set<Replica>();
+		const holders = pool.index.longest(request.blocks, MAX_HOLDERS);
+		// With fewer holders, all other replicas have no block.
+		const otherwise = holders.length < MAX_HOLDERS ? 0 : undefined;
+		const candidates = new Map<Replica, number | undefined>();
 		for (const heap of pool.byLoad.values()) {
 			const idle = heap.first(usable);
-			if (idle) candidates.add(idle);
+			if (idle) candidates.set(idle, otherwise);
 		}
-		for (const { replica } of pool.index.longest(request.blocks, MAX_HOLDERS))
-			if (usable(replica)) candidates.add(replica);
+		for (const { replica, blocks } of holders)
+			if (candidates.has(replica) || usable(replica)) candidates.set(replica, blocks);
 		const home = session === undefined ? undefined : homeOf(pool, session, usable);
-		if (home) candidates.add(home);
+		if (home && !candidates.has(home)) candidates.set(home, otherwise);
 		let best: Choice | undefined;
 		let bestMs = Number.POSITIVE_INFINITY;
-		for (const replica of candidates) {
-			const choice = expect(pool, request, replica);
+		for (const [replica, cachedBlocks] of candidates) {
+			const choice = expect(pool, request, replica, cachedBlocks);
 			const credit = replica === home ? SESSION_TOKENS / pool.speed : 0;
 			if (choice.expectedMs - credit >= bestMs) continue;
 			best = choice;

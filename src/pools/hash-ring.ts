@@ -14,11 +14,14 @@ const POINTS = 64;
 
 export class HashRing<Member> {
 	#points: Point<Member>[] = [];
+	/** The points are in order. */
+	#sorted = true;
 
 	/** @param name unique, and the same in every isolate. */
 	add(name: string, member: Member): void {
 		for (let i = 0; i < POINTS; i++) this.#points.push({ at: hashText(`${name} ${i}`), member });
-		this.#points.sort((a, b) => a.at - b.at);
+		// Many members are added at once: they are sorted once.
+		this.#sorted = false;
 	}
 
 	delete(member: Member): void {
@@ -28,6 +31,8 @@ export class HashRing<Member> {
 	/** The members in the order of the ring, from the key on. A member may be repeated. */
 	*from(key: string): Iterable<Member> {
 		const points = this.#points;
+		if (!this.#sorted) points.sort((a, b) => a.at - b.at);
+		this.#sorted = true;
 		const start = this.#after(hashText(key));
 		for (let i = 0; i < points.length; i++) {
 			const point = points[(start + i) % points.length];

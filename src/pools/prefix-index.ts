@@ -24,7 +24,6 @@ interface Cache {
 
 /** Pairs of a block and a replica. One takes about 150 bytes. */
 const MAX_PAIRS = 200_000;
-const NO_HOLDERS: ReadonlySet<never> = new Set();
 
 export class PrefixIndex<Replica extends object> {
 	/** Most blocks have one holder, and a set for each would take twice the memory. */
@@ -73,7 +72,7 @@ export class PrefixIndex<Replica extends object> {
 	/** Number of blocks from the beginning that the replica has. */
 	match(replica: Replica, blocks: Blocks): number {
 		const cached = this.#caches.get(replica)?.blocks;
-		return cached ? countFrom(blocks, (block) => cached.has(block)) : 0;
+		return cached ? countFrom(blocks, blocks.length, (block) => cached.has(block)) : 0;
 	}
 
 	/**
@@ -82,27 +81,24 @@ export class PrefixIndex<Replica extends object> {
 	 */
 	longest(blocks: Blocks, limit: number): Holder<Replica>[] {
 		const found: Holder<Replica>[] = [];
-		const replicas = new Set<Replica>();
 		let { length } = blocks;
 		while (found.length < limit) {
-			const searched = length === blocks.length ? blocks : blocks.slice(0, length);
-			length = countFrom(searched, (block) => this.#holdersOf(block).size > found.length);
+			length = countFrom(blocks, length, (block) => this.#holderCount(block) > found.length);
 			const block = blocks[length - 1];
 			if (block === undefined) return found;
-			for (const replica of this.#holdersOf(block)) {
+			const holders = this.#holders.get(block);
+			for (const replica of holders instanceof Set ? holders : holders ? [holders] : []) {
 				if (found.length >= limit) return found;
-				if (replicas.has(replica)) continue;
-				replicas.add(replica);
-				found.push({ replica, blocks: length });
+				if (!found.some((holder) => holder.replica === replica)) found.push({ replica, blocks: length });
 			}
 		}
 		return found;
 	}
 
-	#holdersOf(block: number): ReadonlySet<Replica> {
+	#holderCount(block: number): number {
 		const holders = this.#holders.get(block);
-		if (!holders) return NO_HOLDERS;
-		return holders instanceof Set ? holders : new Set([holders]);
+		if (!holders) return 0;
+		return holders instanceof Set ? holders.size : 1;
 	}
 
 	#hold(block: number, replica: Replica): void {
@@ -135,10 +131,10 @@ export class PrefixIndex<Replica extends object> {
 	}
 }
 
-/** Number of blocks that fulfil a condition, which those after the first failure do not fulfil. */
-function countFrom(blocks: Blocks, condition: (block: number) => boolean): number {
+/** Number of the first `length` blocks that fulfil a condition, which those after the first failure do not fulfil. */
+function countFrom(blocks: Blocks, length: number, condition: (block: number) => boolean): number {
 	let from = 0;
-	let to = blocks.length;
+	let to = length;
 	while (from < to) {
 		const middle = (from + to + 1) >> 1;
 		const block = blocks[middle - 1];
