@@ -206,13 +206,13 @@ export async function readStream(
 const STRICT_UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
 export function parseJson(bytes: Uint8Array, { jsonDepth }: Pick<SizeLimits, "jsonDepth">): unknown {
-	boundJson(bytes, jsonDepth);
 	let text: string;
 	try {
 		text = STRICT_UTF8.decode(bytes);
 	} catch {
 		throw badInput("the request body is not valid UTF-8");
 	}
+	boundJson(text, jsonDepth);
 	return parseText(text, "the request body");
 }
 

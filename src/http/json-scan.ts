@@ -20,22 +20,22 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /** Throws 5006 if the text has too many values or is nested too deep, or if an object has too many keys. */
-export function boundJson(bytes: Uint8Array, maxDepth: number): void {
+export function boundJson(text: string, maxDepth: number): void {
 	let values = 0;
 	let depth = 0;
 	/** Commas that the object at each depth may still have. A list may have any number. */
 	const commas: number[] = [Number.POSITIVE_INFINITY];
-	for (let at = 0; at < bytes.length; at++) {
-		const byte = bytes[at];
-		if (byte === QUOTE) {
+	for (let at = 0; at < text.length; at++) {
+		const character = text.charCodeAt(at);
+		if (character === QUOTE) {
 			values++;
-			at = endOfString(bytes, at + 1);
-		} else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+			at = endOfString(text, at + 1);
+		} else if (character === OPEN_LIST || character === OPEN_OBJECT) {
 			values++;
 			if (++depth > maxDepth) throw tooDeep(maxDepth);
-			commas[depth] = byte === OPEN_OBJECT ? MAX_KEYS - 1 : Number.POSITIVE_INFINITY;
-		} else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth = Math.max(0, depth - 1);
-		else if (byte === COMMA) {
+			commas[depth] = character === OPEN_OBJECT ? MAX_KEYS - 1 : Number.POSITIVE_INFINITY;
+		} else if (character === CLOSE_LIST || character === CLOSE_OBJECT) depth = Math.max(0, depth - 1);
+		else if (character === COMMA) {
 			const remaining = (commas[depth] ?? 0) - 1;
 			if (remaining < 0) throw badInput(`an object holds more than ${MAX_KEYS} keys`);
 			commas[depth] = remaining;
@@ -46,12 +46,16 @@ export function boundJson(bytes: Uint8Array, maxDepth: number): void {
 
 export const tooDeep = (limit: number): AiError => badInput(`nested deeper than ${limit} levels`);
 
-/** Index of the closing quote, or of the end of the text. Files in base64 have no escapes: the native search skips them fast. */
-function endOfString(bytes: Uint8Array, start: number): number {
-	const quote = bytes.indexOf(QUOTE, start);
-	if (quote < 0) return bytes.length;
-	if (bytes[quote - 1] !== BACKSLASH) return quote;
-	let at = start;
-	while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
-	return at;
+/** Index of the closing quote, or of the end of the text. The native search skips long strings fast. */
+function endOfString(text: string, start: number): number {
+	let quote = text.indexOf('"', start);
+	while (quote >= 0 && isEscaped(text, quote, start)) quote = text.indexOf('"', quote + 1);
+	return quote < 0 ? text.length : quote;
+}
+
+/** Whether an odd number of backslashes precedes the position. */
+function isEscaped(text: string, position: number, start: number): boolean {
+	let first = position;
+	while (first > start && text.charCodeAt(first - 1) === BACKSLASH) first--;
+	return (position - first) % 2 === 1;
 }

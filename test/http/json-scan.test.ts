@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { boundJson } from "../../src/http/json-scan.ts";
 
-const check = (text: string, depth = 64): void => boundJson(new TextEncoder().encode(text), depth);
+const check = (text: string, depth = 64): void => boundJson(text, depth);
 const TOO_MANY = "5006: Error: '/' holds more than 100000 values";
 
 describe("the limits of values in JSON text", () => {
