@@ -13,6 +13,7 @@ import { modulesIn } from "../miniflare/modules.ts";
 import { bundleWorker } from "../scripts/worker.ts";
 import { type Contender, freePort, openField } from "./contenders.ts";
 import { CHAT } from "./context.ts";
+import { CACHED, LOGGED, withHeaders } from "./gateways.ts";
 import { type Ask, load, warmUp } from "./load.ts";
 
 const LOADS: Record<string, (contender: Contender) => Ask> = {
@@ -27,6 +28,8 @@ const LOADS: Record<string, (contender: Contender) => Ask> = {
 		contender.ask("json", {
 			messages: [{ role: "user", content: "All work and no play. ".repeat(1_000_000 / 22) }],
 		}),
+	hit: (contender) => withHeaders(contender.ask("json", CHAT), CACHED),
+	logged: (contender) => withHeaders(contender.ask("json", CHAT), LOGGED),
 	embeddings: (contender) =>
 		contender.ask("embeddings", { input: Array.from({ length: 100 }, (_, i) => `Text number ${i}`) }),
 };

@@ -4,6 +4,7 @@ import { bundleSize } from "./bundle.ts";
 import type { Contender, ContenderName, How, Mode } from "./contenders.ts";
 import { CHAT, type Context, start } from "./context.ts";
 import { devStart } from "./dev-start.ts";
+import { gateways, logPages } from "./gateways.ts";
 import { lean, PROMPT_SIZES, promptOf } from "./lean.ts";
 import { type Ask, agentOf, ask } from "./load.ts";
 import { accountsInTurn, commits, manyRoutes } from "./many.ts";
@@ -41,6 +42,8 @@ export type ScenarioName =
 	| "routes"
 	| "commits"
 	| "attack"
+	| "gateways"
+	| "logs"
 	| "bundle";
 
 type Scenario = (context: Context) => Promise<Row[]>;
@@ -125,6 +128,8 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 	routes: manyRoutes,
 	commits,
 	attack,
+	gateways,
+	logs: logPages,
 	bundle: async () => bundleSize(),
 };
 

@@ -1,7 +1,7 @@
 /** The built Worker in plain workerd. It can be killed and restarted with its state, and its API can be read. */
 import { createWriteStream, mkdirSync, readFileSync } from "node:fs";
 import { Agent } from "node:http";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { build } from "esbuild";
 import { freePort } from "../bench/contenders.ts";
 import { modulesIn } from "../miniflare/modules.ts";
@@ -258,10 +258,10 @@ function sampled(text: string, name: string): { labels: Record<string, string>; 
 }
 
 /** The built Worker with the wrapper around it, in one module. */
-async function wrapped(main: string, folder: string, wrapper: string): Promise<WorkerSpec["modules"]> {
+export async function wrapped(main: string, folder: string, wrapper: string): Promise<WorkerSpec["modules"]> {
 	const outfile = join(folder, "wrapped.js");
 	await build({
-		entryPoints: [join(import.meta.dirname, wrapper)],
+		entryPoints: [resolve(import.meta.dirname, wrapper)],
 		outfile,
 		bundle: true,
 		format: "esm",

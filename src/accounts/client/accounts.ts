@@ -22,6 +22,7 @@ import type {
 } from "../admission.ts";
 import type { AccountReports, AliasStore } from "../durable/account-interfaces.ts";
 import type { AliasRow } from "../durable/alias-table.ts";
+import { LEASE_MS } from "../lease.ts";
 import type { TokenCommand, TokenResult, TokenStore } from "../token-command.ts";
 import { type AccountObjectServices, unavailable } from "./account-object.ts";
 import { AccountReader } from "./account-reader.ts";
@@ -31,6 +32,8 @@ import { HeadroomCache } from "./headroom-cache.ts";
 import { Journal } from "./journal.ts";
 import { Outbox } from "./outbox.ts";
 
+/** A token that is revoked is accepted as long as from a lease. */
+const VERIFIED_MS = LEASE_MS;
 /** A change of an alias in another isolate takes effect within this time. Milliseconds. */
 const ALIASES_FRESH_MS = 10_000;
 
@@ -76,6 +79,8 @@ interface IsolateState extends LedgersServices {
 	queues: Map<string, AdmissionQueue>;
 	headroom: HeadroomCache;
 	aliases: FreshCache<readonly AliasRow[]>;
+	/** Credentials that may run models. Not used if the account's object admits every request. */
+	verified: FreshCache<true>;
 }
 
 export function createLedgers(services: LedgersServices): IsolateAccounts {
@@ -86,6 +91,7 @@ export function createLedgers(services: LedgersServices): IsolateAccounts {
 		queues: new Map(),
 		headroom: new HeadroomCache(),
 		aliases: new FreshCache({ now: services.now, freshMs: ALIASES_FRESH_MS }),
+		verified: new FreshCache({ now: services.now, freshMs: VERIFIED_MS }),
 	};
 	const of = (account: string): AccountClient => new AccountClient(account, isolate);
 	const flush = async (): Promise<void> => {
@@ -210,10 +216,15 @@ class AccountClient extends AccountReader implements AccountLedger, TokenStore {
 
 	async verify(credential: Credential, permission: Permission, request?: CountedRequest): Promise<void> {
 		if (credential.kind === "operator" && !request) return;
-		const verified = await this.object.checkedCall(credential, async (stub) =>
+		const { exact, verified } = this.#isolate;
+		const mayCache = permission === "run" && !request && !exact;
+		const key = JSON.stringify([this.#account, credential]);
+		if (mayCache && verified.get(key)) return;
+		const answer = await this.object.checkedCall(credential, async (stub) =>
 			stub.verify(credential, permission, request),
 		);
-		if (!verified.ok) throw refusal(verified);
+		if (!answer.ok) throw refusal(answer);
+		if (mayCache) verified.set(key, true);
 	}
 
 	tokens(command: TokenCommand): Promise<TokenResult> {

@@ -1,6 +1,6 @@
 /**
- * An isolate's client of the logs in `Gateway` objects. A row is sent at once; rows that arrive while a call is under way are sent together
- * in the next one. A row that cannot be sent never affects its request: after some failures the rows of a gateway are dropped and counted.
+ * An isolate's client of the logs in `Gateway` objects. Rows of {@link WAIT_MS} are sent together, because a call costs more than its rows; rows that
+ * arrive while a call is under way are sent in the next one. A row that cannot be sent never affects its request: after some failures the rows of a gateway are dropped and counted.
  */
 import { FlushLoop, type FlushServices } from "../../core/flush-loop.ts";
 import type { LogRetention } from "../durable/gateway.ts";
@@ -9,6 +9,8 @@ import type { Log, LogPayloads, LogRow } from "../logs/log-row.ts";
 import type { LogQuery } from "../logs/query.ts";
 import { called } from "./called.ts";
 
+/** A process that is killed loses the rows of this time, and of the call that is under way. */
+const WAIT_MS = 50;
 const MAX_BATCH_ROWS = 100;
 /** Characters of the payloads in a call. A call of an object may have 32 MiB. */
 const MAX_BATCH_TEXT = 4 * 1024 * 1024;
@@ -66,7 +68,7 @@ export class GatewayLogs {
 			outbox.text += text;
 		}
 		outbox.retention = retention;
-		if (outbox.loop.state === undefined) outbox.loop.start(0);
+		if (outbox.loop.state === undefined) outbox.loop.start(WAIT_MS);
 	}
 
 	/** The object of a gateway, for reads and changes. They throw 7009 if it cannot be called. */

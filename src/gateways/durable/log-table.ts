@@ -1,13 +1,6 @@
 /** The tables of a gateway's logs. */
 import { isRecord, parseJson } from "../../core/json.ts";
-import {
-	idPrefix,
-	type Log,
-	type LogPayloads,
-	type LogRow,
-	type Payload,
-	timeOfId,
-} from "../logs/log-row.ts";
+import { idPrefix, type Log, type LogPayloads, type LogRow, timeOfId } from "../logs/log-row.ts";
 import { type LogQuery, selectionOf } from "../logs/query.ts";
 
 /** The declaration of each column. */
@@ -77,6 +70,29 @@ const TABLES = [
 /** A value of SQLite has 2 MB at most, and the metadata of a row `MAX_METADATA`. */
 const INSERTED_AT_ONCE = 16;
 
+/** Characters of the texts that one statement inserts. */
+const MAX_BATCH_TEXT = 200_000;
+
+/** The elements of the arrays in a JSON array, as columns. */
+const VALUES = (columns: number): string =>
+	Array.from({ length: columns }, (_, index) => `value ->> ${index}`).join(", ");
+
+/** Batches in their order. A text above the bound has a batch of its own. */
+function batchesOf<T>(values: readonly T[], sizeOf: (value: T) => number): T[][] {
+	const batches: T[][] = [];
+	let size = Number.POSITIVE_INFINITY;
+	for (const value of values) {
+		size += sizeOf(value);
+		const batch = batches.at(-1);
+		if (batch && size <= MAX_BATCH_TEXT) batch.push(value);
+		else {
+			batches.push([value]);
+			size = sizeOf(value);
+		}
+	}
+	return batches;
+}
+
 /** The most rows that one statement deletes. The retention deletes as many at once, so that it does not block requests for long. */
 const DELETED_AT_ONCE = 10_000;
 
@@ -129,19 +145,15 @@ export class LogTable {
 	/** One statement for all rows, because binding a value costs more than writing it. */
 	#insert(logs: readonly Log[]): void {
 		const rows = logs.map(({ row }) => NAMES.map((name) => row[name]));
-		const values = NAMES.map((_, index) => `value ->> ${index}`).join(", ");
 		const added = this.#sql
 			.exec<{ id: string }>(
-				`INSERT OR IGNORE INTO logs (${NAMES.join(", ")}) SELECT ${values} FROM json_each(?) RETURNING id`,
+				`INSERT OR IGNORE INTO logs (${NAMES.join(", ")}) SELECT ${VALUES(NAMES.length)} FROM json_each(?) RETURNING id`,
 				JSON.stringify(rows),
 			)
 			.toArray();
 		this.#add(added.length);
-		for (const { row, request, response } of logs) {
-			this.#writeMetadata(row.id, row.metadata);
-			this.#writePayload(row.id, "request", request);
-			this.#writePayload(row.id, "response", response);
-		}
+		this.#writeMetadata(logs.map(({ row }) => row));
+		this.#writePayloads(logs);
 	}
 
 	get(id: string): LogRow | undefined {
@@ -186,7 +198,7 @@ export class LogTable {
 		}
 		if (patch.metadata !== undefined) {
 			this.#sql.exec("DELETE FROM log_metadata WHERE log = ?", id);
-			this.#writeMetadata(id, patch.metadata);
+			this.#writeMetadata([{ id, metadata: patch.metadata }]);
 		}
 		return true;
 	}
@@ -244,17 +256,33 @@ export class LogTable {
 		return this.#sql.exec<{ rows: number }>(`SELECT count(*) AS rows ${sql}`, ...values).one().rows;
 	}
 
-	#writeMetadata(log: string, metadata: string | null): void {
-		const fields = metadata === null ? undefined : parseJson(metadata);
-		if (!isRecord(fields)) return;
-		for (const [key, value] of Object.entries(fields))
-			this.#sql.exec("INSERT OR IGNORE INTO log_metadata VALUES (?, ?, ?)", log, key, String(value));
+	#writeMetadata(rows: readonly Pick<LogRow, "id" | "metadata">[]): void {
+		const values = rows.flatMap(({ id, metadata }) => {
+			const fields = metadata === null ? undefined : parseJson(metadata);
+			return isRecord(fields) ? Object.entries(fields).map(([key, value]) => [id, key, String(value)]) : [];
+		});
+		for (const batch of batchesOf(values, ([, , value = ""]) => value.length))
+			this.#sql.exec(
+				`INSERT OR IGNORE INTO log_metadata SELECT ${VALUES(3)} FROM json_each(?)`,
+				JSON.stringify(batch),
+			);
 	}
 
-	#writePayload(log: string, part: string, payload: Payload | undefined): void {
-		if (!payload) return;
-		const { text, complete } = payload;
-		this.#sql.exec("INSERT OR IGNORE INTO payloads VALUES (?, ?, ?, ?)", log, part, text, complete ? 1 : 0);
+	#writePayloads(logs: readonly Log[]): void {
+		const values = logs.flatMap(({ row, request, response }) =>
+			Object.entries({ request, response }).flatMap(([part, payload]) =>
+				payload ? [[row.id, part, payload.text, payload.complete ? 1 : 0] as const] : [],
+			),
+		);
+		// A large text is not copied into JSON, which may double it.
+		for (const batch of batchesOf(values, ([, , text]) => text.length))
+			if (batch.length === 1 && batch[0])
+				this.#sql.exec("INSERT OR IGNORE INTO payloads VALUES (?, ?, ?, ?)", ...batch[0]);
+			else
+				this.#sql.exec(
+					`INSERT OR IGNORE INTO payloads SELECT ${VALUES(4)} FROM json_each(?)`,
+					JSON.stringify(batch),
+				);
 	}
 
 	#add(logs: number): void {

@@ -769,3 +769,42 @@ describe("open objects", () => {
 		expect(calls).toHaveLength(3);
 	});
 });
+
+describe("the verification of a token that may run models", () => {
+	const verifications = async (exact: boolean, then: (made: Isolate) => Promise<void>): Promise<number> => {
+		const made = isolate({ exact });
+		await then(made);
+		return made.calls.filter(([method]) => method === "verify").length;
+	};
+
+	it("is kept for one second with leases, for each token", async () => {
+		const account = newAccount();
+		const [first, second] = [await tokenOf(account), await tokenOf(account)];
+		const calls = verifications(false, async ({ accounts, pass }) => {
+			const verify = (credential: typeof first) => accounts.of(account).verify(credential, "run");
+			for (const credential of [first, second, first, second]) await verify(credential);
+			await pass(999);
+			await verify(first);
+			await pass(1);
+			await verify(first);
+		});
+		expect(await calls).toBe(3);
+	});
+
+	it("is never kept for another permission, for a refusal, or if the object admits every request", async () => {
+		const account = newAccount();
+		const credential = await tokenOf(account);
+		const twice = async (call: () => Promise<void>) => {
+			for (let count = 0; count < 2; count++) await call().catch(() => {});
+		};
+		const calls = verifications(false, async ({ accounts }) => {
+			await twice(() => accounts.of(account).verify(credential, "read"));
+			await twice(() => accounts.of(account).verify({ kind: "token", hash: "00" }, "run"));
+		});
+		expect(await calls).toBe(4);
+		const exact = verifications(true, ({ accounts }) =>
+			twice(() => accounts.of(account).verify(credential, "run")),
+		);
+		expect(await exact).toBe(2);
+	});
+});

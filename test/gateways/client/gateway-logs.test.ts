@@ -67,7 +67,7 @@ describe("an isolate's logs", () => {
 			calls[call - 1]?.end(broken);
 		}
 		await Promise.all(work);
-		expect(waits).toEqual([400, 1_600, 6_400]);
+		expect(waits).toEqual([50, 400, 1_600, 6_400]);
 		expect(failures).toEqual([broken]);
 		expect(client.dropped).toBe(1);
 		expect(new Set(calls.map(({ logs }) => logs[0]))).toHaveLength(1);
