@@ -78,7 +78,7 @@ export async function relay(stream: UpstreamStream, eventReader: EventReader): P
 	let begun = false;
 	/** Comments before the first event. */
 	let early: EventPiece | undefined;
-	const reader = new CoalescingReader(source, deadline.elapsedMs);
+	const reader = new CoalescingReader(source, () => deadline.elapsedMs());
 	const splitter = new EventSplitter(eventReader.format);
 	let over = false;
 	/** The failure of an event that has been read. It is reported after the valid events before it. */
