@@ -3,6 +3,7 @@
  * `resources/ai-gateway`). Times are in seconds unless a field names another unit. Unknown fields are kept.
  */
 import * as z from "zod";
+import { isLinear } from "./dlp/custom-profiles.ts";
 import { PROFILES } from "./dlp/profiles.ts";
 
 const GATEWAY_ID = /^[a-z0-9_-]{1,64}$/i;
@@ -38,8 +39,24 @@ const SpendRule = z.looseObject({
 export type SpendRule = z.infer<typeof SpendRule>;
 
 const DlpAction = z.enum(["FLAG", "BLOCK"]);
-/** A profile that does not exist would protect nothing. */
-const Profiles = z.array(z.enum(Object.keys(PROFILES)));
+const MAX_CUSTOM_PROFILES = 50;
+const MAX_PATTERN = 500;
+const CustomProfiles = z
+	.record(
+		z.string().regex(/^[a-z0-9_-]{1,64}$/i),
+		z.object({
+			pattern: z
+				.string()
+				.min(1)
+				.max(MAX_PATTERN)
+				.refine(isLinear, "expected a regular expression whose search takes linear time"),
+		}),
+	)
+	.refine((profiles) => Object.keys(profiles).length <= MAX_CUSTOM_PROFILES, {
+		error: `expected at most ${MAX_CUSTOM_PROFILES} profiles`,
+	})
+	.optional();
+const Profiles = z.array(z.string());
 const DlpPolicy = z.looseObject({
 	id: z.string(),
 	enabled: z.boolean(),
@@ -47,10 +64,31 @@ const DlpPolicy = z.looseObject({
 	check: z.array(z.enum(["REQUEST", "RESPONSE"])),
 	profiles: Profiles,
 });
-const Dlp = z.union([
-	z.looseObject({ enabled: z.boolean(), policies: z.array(DlpPolicy) }),
-	z.looseObject({ enabled: z.boolean(), action: DlpAction, profiles: Profiles }),
-]);
+const Dlp = z
+	.union([
+		z.looseObject({
+			enabled: z.boolean(),
+			policies: z.array(DlpPolicy),
+			custom_profiles: CustomProfiles,
+		}),
+		z.looseObject({
+			enabled: z.boolean(),
+			action: DlpAction,
+			profiles: Profiles,
+			custom_profiles: CustomProfiles,
+		}),
+	])
+	// A profile that does not exist would protect nothing.
+	.superRefine(({ custom_profiles = {}, policies, profiles }, { addIssue }) => {
+		const known = new Set([...Object.keys(PROFILES), ...Object.keys(custom_profiles)]);
+		const named = [policies, profiles].flatMap((list) => (Array.isArray(list) ? list : []));
+		for (const each of named)
+			for (const name of typeof each === "string" ? [each] : each.profiles)
+				if (!known.has(name)) addIssue({ code: "custom", message: `found the unknown profile "${name}"` });
+		for (const name of Object.keys(custom_profiles))
+			if (Object.hasOwn(PROFILES, name))
+				addIssue({ code: "custom", message: `the profile "${name}" exists already` });
+	});
 
 const OtelTarget = z.looseObject({
 	url: z.url({ protocol: /^https?$/ }),

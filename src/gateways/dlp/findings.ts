@@ -1,5 +1,6 @@
 /** Which profiles of a gateway's rules a text matches, and what follows. */
 import type { GatewaySettings } from "../settings.ts";
+import { type CustomProfiles, findsCustom } from "./custom-profiles.ts";
 import { contains, PROFILES } from "./profiles.ts";
 
 export type DlpCheck = "REQUEST" | "RESPONSE";
@@ -11,6 +12,7 @@ export interface DlpPolicy {
 	action: DlpAction;
 	check: readonly DlpCheck[];
 	profiles: readonly string[];
+	customProfiles: CustomProfiles;
 }
 
 /** The value of the header `cf-aig-dlp`. */
@@ -28,8 +30,10 @@ export interface DlpFinding {
 /** The policies that are enabled. The short form of the setting checks requests only. */
 export function policiesOf({ dlp }: Pick<GatewaySettings, "dlp">): DlpPolicy[] {
 	if (!dlp?.enabled) return [];
-	if (isLong(dlp)) return dlp.policies.filter(({ enabled }) => enabled);
-	return [{ action: dlp.action, check: ["REQUEST"], profiles: dlp.profiles }];
+	const { custom_profiles: customProfiles = {} } = dlp;
+	if (isLong(dlp))
+		return dlp.policies.filter(({ enabled }) => enabled).map((policy) => ({ ...policy, customProfiles }));
+	return [{ action: dlp.action, check: ["REQUEST"], profiles: dlp.profiles, customProfiles }];
 }
 
 type DlpSetting = NonNullable<GatewaySettings["dlp"]>;
@@ -45,9 +49,12 @@ export function findingsOf(
 ): DlpReport | undefined {
 	const applying = policies.filter((policy) => policy.check.includes(check));
 	const names = new Set(applying.flatMap(({ profiles }) => profiles));
+	const customProfiles = applying[0]?.customProfiles ?? {};
 	const matched = [...names].filter((name) => {
 		const profile = Object.hasOwn(PROFILES, name) ? PROFILES[name] : undefined;
-		return profile && texts.some((text) => contains(text, profile));
+		if (profile) return texts.some((text) => contains(text, profile));
+		const custom = Object.hasOwn(customProfiles, name) ? customProfiles[name] : undefined;
+		return custom && texts.some((text) => findsCustom(text, custom));
 	});
 	if (matched.length === 0) return undefined;
 	const blocks = applying.some(

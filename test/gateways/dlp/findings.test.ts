@@ -13,6 +13,7 @@ const policy = (id: string, action: "FLAG" | "BLOCK", profiles: string[]) => ({
 	action,
 	check: ["REQUEST" as const],
 	profiles,
+	customProfiles: { employee: { pattern: "\\bE-\\d{6}\\b" } },
 });
 
 describe("policiesOf", () => {
@@ -20,7 +21,7 @@ describe("policiesOf", () => {
 		expect(policiesOf({ dlp: undefined })).toEqual([]);
 		expect(policiesOf({ dlp: { enabled: false, action: "BLOCK", profiles: ["email"] } })).toEqual([]);
 		expect(policiesOf({ dlp: { enabled: true, action: "BLOCK", profiles: ["email"] } })).toEqual([
-			{ action: "BLOCK", check: ["REQUEST"], profiles: ["email"] },
+			{ action: "BLOCK", check: ["REQUEST"], profiles: ["email"], customProfiles: {} },
 		]);
 		const policies = [policy("a", "FLAG", ["email"]), { ...policy("b", "BLOCK", ["iban"]), enabled: false }];
 		expect(policiesOf({ dlp: { enabled: true, policies } })).toMatchObject([{ id: "a" }]);
@@ -44,6 +45,12 @@ describe("findingsOf", () => {
 			action: "BLOCK",
 		});
 		expect(findingsOf([CARD], "RESPONSE", policies)).toBeUndefined();
+		const custom = [policy("c", "BLOCK", ["employee"])];
+		expect(findingsOf(["for E-123456."], "REQUEST", custom)).toMatchObject({
+			findings: [{ profile: { profile_id: "employee" }, policy_ids: ["c"] }],
+			action: "BLOCK",
+		});
+		expect(findingsOf(["for E-12345."], "REQUEST", custom)).toBeUndefined();
 	});
 
 	it("joins the findings of a request and its answer", () => {

@@ -143,6 +143,24 @@ describe("the management API", () => {
 		expect(await failureOf(refused)).toMatch(/^400 7001: otel\[0\]\.url (?:does not begin|is not a public)/);
 	});
 
+	it.each<[string, object, string]>([
+		["an unknown profile", { profiles: ["none"] }, "none"],
+		["an exponential expression", { custom_profiles: { a: { pattern: "(a+)+$" } } }, "linear time"],
+		["a quadratic expression", { custom_profiles: { a: { pattern: "a*a*b" } } }, "linear time"],
+		["an invalid expression", { custom_profiles: { a: { pattern: "(" } } }, "linear time"],
+		["a second profile of a name", { custom_profiles: { email: { pattern: "x" } } }, "exists already"],
+	])("refuses %s for data-loss prevention", async (_, fields, message) => {
+		const { create, send } = newGateways();
+		await create("mine");
+		const dlp = { enabled: true, action: "BLOCK", profiles: ["email"], ...fields };
+		const refused = await failureOf(await send("/mine", json("PUT", { ...SETTINGS, dlp })));
+		expect(refused).toMatch(/^400 7001: /);
+		expect(refused).toContain(message);
+		const own = { profiles: ["employee"], custom_profiles: { employee: { pattern: "\\bE-\\d{6}\\b" } } };
+		const accepted = await send("/mine", json("PUT", { ...SETTINGS, dlp: { ...dlp, ...own } }));
+		expect(accepted.status).toBe(200);
+	});
+
 	it("keeps the gateways of accounts apart", async () => {
 		const [one, other] = [newGateways(), newGateways()];
 		await one.create("mine");
