@@ -87,6 +87,9 @@ const CLASSES = {
 	STREAM_RUN: "StreamRun",
 } as const satisfies Partial<Record<keyof Bindings, string>>;
 
+/** Bindings of Durable Objects. */
+export const OBJECT_NAMES: readonly string[] = [...Object.keys(CLASSES), "FLEET"];
+
 /** The services that depend on the variables. A reload replaces them. */
 type Configured = Pick<
 	Services,
@@ -121,7 +124,7 @@ export function createPersistent(
 	const { waitUntil } = background;
 	const storeFailed = (cause: unknown): void =>
 		logFailure(new AiError("ledgerUnavailable", undefined, { cause }), "");
-	const bindings = withRemoteObjects(local, local[OBJECTS_BINDING]);
+	const bindings = withRemoteObjects(local, OBJECT_NAMES, local[OBJECTS_BINDING]);
 	const workers = workersOf(local);
 	// All open objects are in one process.
 	const maxOpenObjects = capacityOf(openFiles).accounts / (local[WORKERS_BINDING]?.count ?? 1);

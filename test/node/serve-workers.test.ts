@@ -115,6 +115,11 @@ describe("serve --workers", () => {
 		leaving.abort();
 		await closed;
 
+		// Files, and methods of an object's result, from both processes.
+		const routes = "/client/v4/accounts/acme/ai-gateway/gateways/default/routes";
+		for (const path of ["/console", "/console", routes, routes])
+			expect((await get(path)).status, path).toBe(200);
+
 		configure("model-1");
 		await script.until(/Reloaded in/);
 		const models = await Promise.all([run(), run(), run(), run()]);

@@ -13,13 +13,16 @@ export interface ObjectCalls {
 	call(address: ObjectAddress, method: string, parameters: readonly unknown[]): Promise<unknown>;
 }
 
-/** @param bindings of this process, by name. */
-export function objects(bindings: object) {
+/**
+ * @param bindings of this process.
+ * @param names of the bindings that are namespaces. Members do not tell: some other bindings have methods of all names.
+ */
+export function objects(bindings: object, names: readonly string[]) {
 	return class extends WorkerEntrypoint implements ObjectCalls {
 		async call(address: ObjectAddress, method: string, parameters: readonly unknown[]): Promise<unknown> {
-			const namespace: unknown = Reflect.get(bindings, address.binding);
-			if (!isNamespace(namespace))
+			if (!names.includes(address.binding))
 				throw new Error(`no Durable Object namespace has the binding ${address.binding}`);
+			const namespace: DurableObjectNamespace = Reflect.get(bindings, address.binding);
 			const stub =
 				"name" in address
 					? namespace.getByName(address.name)
@@ -32,25 +35,32 @@ export function objects(bindings: object) {
 }
 
 /** Replaces the namespaces of `bindings` by those of the process that `remote` calls. Returns `bindings` if `remote` is absent. */
-export function withRemoteObjects<T extends object>(bindings: T, remote: ObjectCalls | undefined): T {
+export function withRemoteObjects<T extends object>(
+	bindings: T,
+	names: readonly string[],
+	remote: ObjectCalls | undefined,
+): T {
 	if (!remote) return bindings;
-	const replaced = Object.entries(bindings).map(([binding, value]: [string, unknown]) => [
+	const replaced = Object.entries(bindings).map(([binding, value]) => [
 		binding,
-		isNamespace(value) ? remoteNamespace(binding, value, remote) : value,
+		names.includes(binding) ? remoteNamespace(binding, value, remote) : value,
 	]);
 	// The entries have the names of `bindings`, and a remote namespace has all members that the gateway uses.
 	return Object.fromEntries(replaced) as T;
 }
 
-const isNamespace = (value: unknown): value is DurableObjectNamespace =>
-	typeof value === "object" && value !== null && "idFromName" in value && "newUniqueId" in value;
+/** The members that the gateway uses. */
+type RemoteNamespace = Pick<
+	DurableObjectNamespace,
+	"newUniqueId" | "idFromName" | "idFromString" | "get" | "getByName"
+>;
 
 /** `local`: a namespace of the same class. It has the same ids, because they depend only on the name of the class. */
 function remoteNamespace(
 	binding: string,
 	local: DurableObjectNamespace,
 	remote: ObjectCalls,
-): Pick<DurableObjectNamespace, "newUniqueId" | "idFromName" | "idFromString" | "get" | "getByName"> {
+): RemoteNamespace {
 	return {
 		newUniqueId: (options) => local.newUniqueId(options),
 		idFromName: (name) => local.idFromName(name),
@@ -69,12 +79,7 @@ function remoteStub(id: DurableObjectId, address: ObjectAddress, remote: ObjectC
 				if (member === "id") return target.id;
 				// A promise may resolve to a stub, which then must not look like a promise.
 				if (typeof member === "symbol" || member === "then") return undefined;
-				return async (...parameters: unknown[]) => {
-					const result = await remote.call(address, member, parameters);
-					// The objects return plain values and streams, which stay valid.
-					if (isDisposable(result)) result[Symbol.dispose]();
-					return result;
-				};
+				return (...parameters: unknown[]) => resultOf(remote.call(address, member, parameters));
 			},
 		},
 	);
@@ -82,5 +87,39 @@ function remoteStub(id: DurableObjectId, address: ObjectAddress, remote: ObjectC
 	return stub as unknown as DurableObjectStub;
 }
 
-const isDisposable = (value: unknown): value is Disposable =>
-	typeof value === "object" && value !== null && Symbol.dispose in value;
+/**
+ * The result of a call. As with the runtime's promises, a method of the result may be called at once. A result is released after its
+ * use: plain values and streams stay valid then.
+ */
+const resultOf = (call: Promise<unknown>): object =>
+	new Proxy(call, {
+		get(_, member) {
+			if (member === "then" || member === "catch" || member === "finally") {
+				const settled = call.then(releasePlain);
+				return settled[member].bind(settled);
+			}
+			if (typeof member === "symbol") return undefined;
+			return (...parameters: unknown[]) => callOf(call, member, parameters);
+		},
+	});
+
+function releasePlain(value: unknown): unknown {
+	if (typeof value === "object") release(value);
+	return value;
+}
+
+async function callOf(target: Promise<unknown>, member: string, parameters: unknown[]) {
+	const stub = await target;
+	try {
+		const method: unknown = Object(stub)[member];
+		if (typeof method !== "function") throw new Error(`the result has no method ${member}`);
+		return await Reflect.apply(method, stub, parameters);
+	} finally {
+		release(stub);
+	}
+}
+
+function release(value: unknown): void {
+	const dispose: unknown = Object(value)[Symbol.dispose];
+	if (typeof dispose === "function") Reflect.apply(dispose, value, []);
+}

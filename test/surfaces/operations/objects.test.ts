@@ -3,15 +3,16 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { StreamRuns } from "../../../src/gateways/client/stream-runs.ts";
+import { OBJECT_NAMES } from "../../../src/services.ts";
 import { objects, withRemoteObjects } from "../../../src/surfaces/operations/objects.ts";
 
-const Objects = objects(env);
+const Objects = objects(env, OBJECT_NAMES);
 const remote = new Objects(createExecutionContext(), env);
 const owner = { account: "acme", gateway: "default" };
 
 describe("objects in another process", () => {
 	it("have the ids of the local namespaces, and stream their answers", async () => {
-		const { STREAM_RUN } = withRemoteObjects(env, remote);
+		const { STREAM_RUN } = withRemoteObjects(env, OBJECT_NAMES, remote);
 		const runs = new StreamRuns(STREAM_RUN);
 		const { id, calls } = runs.create();
 		await calls.begin({ ...owner, contentType: "text/event-stream" });
@@ -25,7 +26,7 @@ describe("objects in another process", () => {
 	});
 
 	it("are called by name", async () => {
-		const { DIRECTORY } = withRemoteObjects(env, remote);
+		const { DIRECTORY } = withRemoteObjects(env, OBJECT_NAMES, remote);
 		const stub = DIRECTORY.getByName("remote-objects");
 		expect(stub.id.equals(env.DIRECTORY.idFromName("remote-objects"))).toBe(true);
 		await stub.add("acme");
@@ -34,10 +35,19 @@ describe("objects in another process", () => {
 		expect(accounts.map(({ id }) => id)).toEqual(["acme"]);
 	});
 
+	it("have results with methods, which are called without waiting for the result", async () => {
+		const { GATEWAYS } = withRemoteObjects(env, OBJECT_NAMES, remote);
+		const elements = [{ id: "end", type: "end", outputs: {} }] as never;
+		const route = await GATEWAYS.getByName("remote-objects").dynamicRoutes().create("shop", "fast", elements);
+		expect(route).toMatchObject({ gateway: "shop", name: "fast" });
+		const deployed = await GATEWAYS.getByName("remote-objects").dynamicRoutes().list("shop");
+		expect(deployed).toMatchObject([{ name: "fast" }]);
+	});
+
 	it("leave other bindings as they are", () => {
 		const bindings = { NAME: "value", SETTING: { a: 1 }, ACCOUNT: env.ACCOUNT };
-		expect(withRemoteObjects(bindings, undefined)).toBe(bindings);
-		const { NAME, SETTING } = withRemoteObjects(bindings, remote);
+		expect(withRemoteObjects(bindings, OBJECT_NAMES, undefined)).toBe(bindings);
+		const { NAME, SETTING } = withRemoteObjects(bindings, OBJECT_NAMES, remote);
 		expect({ NAME, SETTING }).toEqual({ NAME: "value", SETTING: { a: 1 } });
 	});
 
