@@ -13,6 +13,20 @@ const ENGINES = 4;
 interface ChatBody {
 	messages: { role: string; content: string }[];
 	stream?: boolean;
+	/** SGLang: where a prefill and a decode engine meet. */
+	bootstrap_room?: number;
+}
+
+/** Calls that wait for the other engine of their pair. */
+const rooms = new Map<number, PromiseWithResolvers<void>>();
+
+/** Resolves when both engines have come. */
+function meet(room: number): Promise<void> {
+	const waiting = rooms.get(room);
+	const joined = waiting ?? Promise.withResolvers<void>();
+	if (waiting) joined.resolve();
+	else rooms.set(room, joined);
+	return joined.promise;
 }
 
 /** An engine of OpenAI's API. `hold`: its answers wait until `release`. */
@@ -59,6 +73,7 @@ class Engine {
 		for await (const piece of request) text += piece;
 		const body: ChatBody = JSON.parse(text);
 		this.bodies.push(body);
+		if (body.bootstrap_room !== undefined) await meet(body.bootstrap_room);
 		if (this.hold) await new Promise<void>((done) => this.#waiting.push(done));
 		const usage = {
 			prompt_tokens: 100,
@@ -101,6 +116,10 @@ beforeEach(async ({ task }) => {
 					...(task.name.includes("discovers")
 						? { discover: `${engines[0]?.url}/replicas`, poll_ms: 500 }
 						: { replicas: engines.map(({ url }) => url) }),
+					...(task.name.includes("pairs") && {
+						replicas: engines.map(({ url }, i) => ({ url, role: i < 2 ? "prefill" : "decode" })),
+						disaggregation: "sglang",
+					}),
 					...(task.name.includes("above its limit") && { max_requests: 1 }),
 				},
 			},
@@ -312,5 +331,18 @@ describe("a pool", () => {
 		};
 		expect(await chat("steer", { messages: [user("Hi")] }, headers)).toContain("Hello.");
 		expect(countsOf().reduce((sum, count) => sum + count, 0)).toBe(1);
+	});
+
+	it("answers with pairs of a prefill and a decode engine, also when one of them is killed", async () => {
+		const [prefill, , decode] = engines;
+		if (!prefill || !decode) throw new Error("no engine");
+		const send = (i: number) => chat("pairs", { messages: [user(`#${i}`)], stream: i % 2 === 0 });
+		const sent = numbers(40).map(send);
+		await expect.poll(() => prefill.bodies.length).toBeGreaterThan(5);
+		prefill.kill();
+		await Promise.all(sent);
+		decode.kill();
+		for (const answer of await Promise.all(numbers(40).map(send))) expect(answer).toContain("Hello.");
+		await expectBilled("pairs", 80);
 	});
 });
