@@ -3,41 +3,20 @@ import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
-import { anthropic } from "../../clients/providers/anthropic.ts";
-import { gemini } from "../../clients/providers/gemini.ts";
-import { OPENAI_KEY, openai } from "../../clients/providers/openai.ts";
+import { OPENAI_KEY } from "../../clients/providers/openai.ts";
 import { KEYS } from "../../clients/providers/routes.ts";
-import type { Said } from "../../clients/providers/server.ts";
 import { upstream } from "../../gateway.ts";
 import { closedGateway, json } from "../../http/access.ts";
+import { provide } from "./scripted-providers.ts";
 
 const KEY_OF: Readonly<Record<string, string>> = {
 	openai: OPENAI_KEY,
 	anthropic: KEYS.CLAUDE_KEY,
 	"google-ai-studio": KEYS.GEMINI_KEY,
 };
-const PROVIDERS: Readonly<Record<string, typeof anthropic>> = {
-	"api.openai.com": openai,
-	"api.anthropic.com": anthropic,
-	"generativelanguage.googleapis.com": gemini,
-};
-
 const PROMPT = "My name is Alice. What is my name?";
 const ANSWER = "Your name is Alice.";
 const messages = [{ role: "user" as const, content: PROMPT }];
-
-async function provide(request: Request): Promise<Response> {
-	const { hostname, pathname, search } = new URL(request.url);
-	const provider = PROVIDERS[hostname];
-	if (!provider) throw new TypeError(`no provider at ${hostname}`);
-	const headers = Object.fromEntries(request.headers);
-	return responseOf(provider({ path: pathname, query: search, headers, body: await request.json() }));
-}
-
-function responseOf(said: Said): Response {
-	if ("json" in said) return Response.json(said.json, { status: said.status ?? 200 });
-	return new Response(said.events.join(""), { headers: { "content-type": "text/event-stream" } });
-}
 
 /** A gateway whose account may have stored keys. The SDKs send their requests to it. */
 async function world({ stored = [] as readonly string[], alias = "default" } = {}) {
