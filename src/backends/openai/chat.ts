@@ -61,8 +61,8 @@ export const generateText: Handler<"text-generation"> = (input, call) => {
 async function streamChat(input: ChatInput, call: Call): ReturnType<Handler<"text-generation">> {
 	const generation = generationOf(input, call);
 	const { choices } = generation;
-	const reply = await generateStream(call, generation, (leg, body, headers) =>
-		postStream(leg, PATH, body, {
+	const reply = await generateStream(call, generation, (legCall, body, headers) =>
+		postStream(legCall, PATH, body, {
 			schema: ChatReply,
 			choices,
 			formatStreamError: call.formatStreamError,
@@ -74,8 +74,8 @@ async function streamChat(input: ChatInput, call: Call): ReturnType<Handler<"tex
 
 /** A complete reply. */
 export async function chat(input: ChatInput, call: Call): Promise<ChatCompletion> {
-	const reply = await generateValue(call, generationOf(input, call), (leg, body, headers) =>
-		postJson(leg, PATH, body, ChatReply, headers && { headers }),
+	const reply = await generateValue(call, generationOf(input, call), (legCall, body, headers) =>
+		postJson(legCall, PATH, body, ChatReply, headers && { headers }),
 	);
 	return countAllChoices(completion(reply, call), input);
 }

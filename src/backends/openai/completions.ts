@@ -57,13 +57,13 @@ export const completeRawPrompt: Handler<"text-generation"> = async (input, call)
 	const choices = input.n ?? 1;
 	const generation = { path: PATH, body, choices };
 	if (!input.stream) {
-		const reply = await generateValue(call, generation, (leg, body, headers) =>
-			postJson(leg, PATH, body, CompleteReply, headers && { headers }),
+		const reply = await generateValue(call, generation, (legCall, body, headers) =>
+			postJson(legCall, PATH, body, CompleteReply, headers && { headers }),
 		);
 		return completionOf(reply, input, call);
 	}
-	const reply = await generateStream(call, generation, (leg, body, headers) =>
-		postStream(leg, PATH, body, { schema: CompleteReply, choices, ...(headers && { headers }) }),
+	const reply = await generateStream(call, generation, (legCall, body, headers) =>
+		postStream(legCall, PATH, body, { schema: CompleteReply, choices, ...(headers && { headers }) }),
 	);
 	return reply.kind === "value"
 		? completionOf(reply.value, input, call)

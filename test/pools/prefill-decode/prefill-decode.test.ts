@@ -256,7 +256,7 @@ describe("a failure", () => {
 		expect(cluster.violations).toEqual([]);
 	});
 
-	it.each(PROTOCOLS)("of all replicas is one honest error: %s", async (protocol) => {
+	it.each(PROTOCOLS)("of all replicas is one error: %s", async (protocol) => {
 		const { chat, cluster, settled, stages } = gatewayOf({ protocol, fault: () => "refuse" });
 		const response = await chat();
 		expect(response.status).toBeGreaterThanOrEqual(500);

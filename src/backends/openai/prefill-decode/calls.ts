@@ -125,8 +125,8 @@ async function callTogether<Reply>(pair: Pair<Reply>, body: Body): Promise<BothR
 	const { target } = call;
 	// While the prompt is processed, the decode replica is silent too, which is no failure of it.
 	const headerMs = promptMs(target) + GRACE_MS;
-	const patient = { ...target, timeouts: { ...target.timeouts, headerMs } };
-	const decoded = post({ ...call, target: patient, signal }, body, headers);
+	const extended = { ...target, timeouts: { ...target.timeouts, headerMs } };
+	const decoded = post({ ...call, target: extended, signal }, body, headers);
 	const ended = prefilled
 		.catch(() => {})
 		.then(() => {
