@@ -5,12 +5,12 @@
 import * as z from "zod";
 import type { Payload } from "../http/route.ts";
 
-const json = (schema: z.ZodType): Payload => ({ type: "application/json", schema });
+export const json = (schema: z.ZodType): Payload => ({ type: "application/json", schema });
 
 const Code = z.object({ code: z.int(), message: z.string() });
 
 /** Cloudflare's v4 envelope with this result. */
-const enveloped = (result: z.ZodType, info?: z.ZodType): Payload =>
+export const enveloped = (result: z.ZodType, info?: z.ZodType): Payload =>
 	json(
 		z.object({
 			result,
@@ -24,10 +24,10 @@ const enveloped = (result: z.ZodType, info?: z.ZodType): Payload =>
 /** An answer of a route that declares none. */
 export const anyAnswer: Payload = json(z.object({ success: z.literal(true) }));
 
-const Instant = z.iso.datetime();
+export const Instant = z.iso.datetime();
 const Day = z.iso.date();
-const Count = z.number().min(0);
-const Page = z.object({
+export const Count = z.number().min(0);
+export const Page = z.object({
 	page: Count,
 	per_page: Count,
 	count: Count,
@@ -178,6 +178,29 @@ const Pool = z.object({
 	max_requests: Count.nullable(),
 	replicas: z.array(Replica),
 });
+const Engine = z.object({
+	backend: z.string(),
+	replica: z.string(),
+	replica_id: z.string().nullable(),
+	model: z.string(),
+	circuit: z.enum(["closed", "half-open", "open"]),
+	requests: Count,
+	failures: Count,
+	answers: Count,
+	latency_ms: z.number().nullable(),
+});
+const RouteTarget = z.object({
+	backend: z.string(),
+	replicas: z.array(z.string()),
+	model: z.string().optional(),
+	weight: z.number().optional(),
+});
+export const enginesAnswer = enveloped(
+	z.object({
+		routes: z.array(z.object({ pattern: z.string(), targets: z.array(RouteTarget) })),
+		engines: z.array(Engine),
+	}),
+);
 export const poolsAnswer = enveloped(z.array(Pool));
 export const poolAnswer = enveloped(Pool);
 export const poolReplicaAnswer = enveloped(Replica);

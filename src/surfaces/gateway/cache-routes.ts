@@ -2,6 +2,7 @@
 import { envelope } from "../../http/envelope.ts";
 import { defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import { found, GATEWAYS, managementFailure } from "./management.ts";
+import { purgedAnswer } from "./management-answers.ts";
 
 export const cacheRoutes: readonly Route[] = defineRoutes(
 	{ bases: [GATEWAYS], tag: "AI Gateway", failure: managementFailure },
@@ -10,6 +11,7 @@ export const cacheRoutes: readonly Route[] = defineRoutes(
 			method: "POST",
 			path: "/:gateway/cache/purge",
 			summary: "Deletes the cached answers of a gateway",
+			output: purgedAnswer,
 			permission: "write",
 			async handler(c, { caller, services }) {
 				const id = pathParameter(c, "gateway");

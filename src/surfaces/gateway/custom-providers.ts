@@ -19,6 +19,7 @@ import { type Call, defineRoutes, pathParameter, type Route } from "../../http/r
 import type { Services } from "../../pipeline/services.ts";
 import { ACCOUNT, below } from "../bases.ts";
 import { managementFailure, pageFields, pageInfo } from "./management.ts";
+import { customProviderAnswer, customProvidersAnswer } from "./management-answers.ts";
 
 const flag = z.enum(["true", "false"]).transform((value) => value === "true");
 const ListQuery = z.object({
@@ -42,6 +43,7 @@ export const customProviderRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "",
 			summary: "Lists the account's custom providers",
+			output: customProvidersAnswer,
 			query: ListQuery,
 			permission: "read",
 			handler: list,
@@ -50,6 +52,7 @@ export const customProviderRoutes: readonly Route[] = defineRoutes(
 			method: "POST",
 			path: "",
 			summary: "Registers a custom provider",
+			output: customProviderAnswer,
 			input: { type: "application/json", schema: CustomProviderCreate, example: EXAMPLE },
 			permission: "write",
 			handler: create,
@@ -58,6 +61,7 @@ export const customProviderRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "/:custom_provider",
 			summary: "Shows a custom provider",
+			output: customProviderAnswer,
 			permission: "read",
 			handler: async (c, call) => envelope(shown(await find(c, call))),
 		},
@@ -65,6 +69,7 @@ export const customProviderRoutes: readonly Route[] = defineRoutes(
 			method: "PATCH",
 			path: "/:custom_provider",
 			summary: "Changes a custom provider",
+			output: customProviderAnswer,
 			input: { type: "application/json", schema: CustomProviderUpdate, example: { enable: true } },
 			permission: "write",
 			handler: update,
@@ -73,6 +78,7 @@ export const customProviderRoutes: readonly Route[] = defineRoutes(
 			method: "DELETE",
 			path: "/:custom_provider",
 			summary: "Deletes a custom provider",
+			output: customProviderAnswer,
 			permission: "write",
 			handler: remove,
 		},

@@ -18,6 +18,15 @@ import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import { below } from "../bases.ts";
 import { GATEWAYS, managementFailure, pageFields } from "./management.ts";
+import {
+	renamedRouteAnswer,
+	routeAnswer,
+	routeDeploymentsAnswer,
+	routeSummaryAnswer,
+	routesAnswer,
+	routeVersionAnswer,
+	routeVersionsAnswer,
+} from "./management-answers.ts";
 
 const MAX_PER_PAGE = 100;
 const DEFAULT_PER_PAGE = 20;
@@ -56,6 +65,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "",
 			summary: "Lists the dynamic routes of a gateway",
+			output: routesAnswer,
 			query: Page,
 			permission: "read",
 			handler: async (c, call) => {
@@ -70,6 +80,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			method: "POST",
 			path: "",
 			summary: "Creates a dynamic route",
+			output: routeAnswer,
 			input: json(Create, { name: "fast", elements: EXAMPLE }),
 			permission: "write",
 			handler: async (c, call) => {
@@ -87,6 +98,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "/:route",
 			summary: "Shows a dynamic route",
+			output: routeAnswer,
 			permission: "read",
 			handler: async (c, call) => envelope(routeJson(await routeOf(c, call))),
 		},
@@ -94,6 +106,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			method: "PATCH",
 			path: "/:route",
 			summary: "Renames a dynamic route",
+			output: renamedRouteAnswer,
 			input: json(Rename, { name: "faster" }),
 			permission: "write",
 			handler: async (c, call) => {
@@ -108,6 +121,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			method: "DELETE",
 			path: "/:route",
 			summary: "Deletes a dynamic route",
+			output: routeSummaryAnswer,
 			permission: "write",
 			handler: async (c, call) => {
 				const { gateway, route } = idsOf(c);
@@ -119,6 +133,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "/:route/versions",
 			summary: "Lists the versions of a dynamic route",
+			output: routeVersionsAnswer,
 			query: Page,
 			permission: "read",
 			handler: async (c, call) => {
@@ -135,6 +150,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			method: "POST",
 			path: "/:route/versions",
 			summary: "Creates a version of a dynamic route",
+			output: routeAnswer,
 			input: json(CreateVersion, { elements: EXAMPLE }),
 			permission: "write",
 			handler: async (c, call) => {
@@ -148,6 +164,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "/:route/versions/:version",
 			summary: "Shows a version of a dynamic route",
+			output: routeVersionAnswer,
 			permission: "read",
 			handler: async (c, call) => {
 				const route = await routeOf(c, call);
@@ -163,6 +180,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "/:route/deployments",
 			summary: "Lists the deployments of a dynamic route",
+			output: routeDeploymentsAnswer,
 			query: Page,
 			permission: "read",
 			handler: async (c, call) => {
@@ -174,6 +192,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			method: "POST",
 			path: "/:route/deployments",
 			summary: "Deploys a version of a dynamic route",
+			output: routeAnswer,
 			input: json(Deploy, { version_id: "00000000-0000-4000-8000-000000000000" }),
 			permission: "write",
 			handler: async (c, call) => {

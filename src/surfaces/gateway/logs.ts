@@ -17,6 +17,7 @@ import { below } from "../bases.ts";
 import { changeLog, type LogName, logsOf, readLog } from "./log-access.ts";
 import { LogPatchBody, logJson, logListJson, patchOf } from "./log-json.ts";
 import { GATEWAYS, managementFailure, pageFields, pageInfo } from "./management.ts";
+import { changedLogAnswer, deletedLogsAnswer, logAnswer, logsAnswer } from "./management-answers.ts";
 
 const MAX_PER_PAGE = 50;
 const DEFAULT_PER_PAGE = 20;
@@ -69,6 +70,7 @@ export const gatewayLogRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "",
 			summary: "Lists the logs of a gateway",
+			output: logsAnswer,
 			query: ListQuery,
 			permission: "read",
 			handler: listLogs,
@@ -77,6 +79,7 @@ export const gatewayLogRoutes: readonly Route[] = defineRoutes(
 			method: "DELETE",
 			path: "",
 			summary: "Deletes logs of a gateway",
+			output: deletedLogsAnswer,
 			query: DeleteQuery,
 			permission: "write",
 			handler: deleteLogs,
@@ -85,6 +88,7 @@ export const gatewayLogRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "/:log",
 			summary: "Shows a log",
+			output: logAnswer,
 			permission: "write",
 			handler: async (c, call) => envelope(logJson(await readLog(nameOf(c, call), call.services))),
 		},
@@ -92,6 +96,7 @@ export const gatewayLogRoutes: readonly Route[] = defineRoutes(
 			method: "PATCH",
 			path: "/:log",
 			summary: "Sets feedback, score or metadata of a log",
+			output: changedLogAnswer,
 			input: { type: "application/json", schema: LogPatchBody, example: { feedback: 1, score: 90 } },
 			permission: "write",
 			handler: patchLog,

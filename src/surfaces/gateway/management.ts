@@ -21,6 +21,7 @@ import { type Call, defineRoutes, pathParameter, type Route } from "../../http/r
 import type { Services } from "../../pipeline/services.ts";
 import { ACCOUNT, below } from "../bases.ts";
 import { gatewayUrl } from "./gateway-wire.ts";
+import { gatewayAnswer, gatewaysAnswer, urlAnswer } from "./management-answers.ts";
 
 export const GATEWAYS = below(ACCOUNT, "/ai-gateway/gateways");
 
@@ -71,6 +72,7 @@ export const gatewayManagementRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "",
 			summary: "Lists the account's gateways",
+			output: gatewaysAnswer,
 			query: ListQuery,
 			permission: "read",
 			handler: listGateways,
@@ -79,6 +81,7 @@ export const gatewayManagementRoutes: readonly Route[] = defineRoutes(
 			method: "POST",
 			path: "",
 			summary: "Creates a gateway",
+			output: gatewayAnswer,
 			input: {
 				type: "application/json",
 				schema: GatewayCreate,
@@ -91,6 +94,7 @@ export const gatewayManagementRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "/:gateway",
 			summary: "Shows a gateway",
+			output: gatewayAnswer,
 			permission: "read",
 			handler: async (c, { caller, services }) =>
 				envelope(
@@ -101,6 +105,7 @@ export const gatewayManagementRoutes: readonly Route[] = defineRoutes(
 			method: "PUT",
 			path: "/:gateway",
 			summary: "Changes a gateway",
+			output: gatewayAnswer,
 			input: {
 				type: "application/json",
 				schema: GatewayUpdate,
@@ -113,6 +118,7 @@ export const gatewayManagementRoutes: readonly Route[] = defineRoutes(
 			method: "DELETE",
 			path: "/:gateway",
 			summary: "Deletes a gateway",
+			output: gatewayAnswer,
 			permission: "write",
 			handler: deleteGateway,
 		},
@@ -120,6 +126,7 @@ export const gatewayManagementRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "/:gateway/url/:provider",
 			summary: "Shows the address of a provider",
+			output: urlAnswer,
 			permission: "read",
 			handler: showUrl,
 		},

@@ -15,6 +15,7 @@ import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import { below } from "../bases.ts";
 import { found, GATEWAYS, managementFailure } from "./management.ts";
+import { providerKeyAnswer, providerKeysAnswer } from "./management-answers.ts";
 import { authorIfKnown } from "./provider-names.ts";
 
 export const providerConfigRoutes: readonly Route[] = defineRoutes(
@@ -29,6 +30,7 @@ export const providerConfigRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "",
 			summary: "Lists the providers' keys of a gateway, without their texts",
+			output: providerKeysAnswer,
 			permission: "read",
 			handler: list,
 		},
@@ -36,6 +38,7 @@ export const providerConfigRoutes: readonly Route[] = defineRoutes(
 			method: "POST",
 			path: "",
 			summary: "Stores a provider's key",
+			output: providerKeyAnswer,
 			input: {
 				type: "application/json",
 				schema: ProviderKeyCreate,
@@ -48,6 +51,7 @@ export const providerConfigRoutes: readonly Route[] = defineRoutes(
 			method: "DELETE",
 			path: "/:key",
 			summary: "Deletes a provider's key",
+			output: providerKeyAnswer,
 			permission: "write",
 			handler: remove,
 		},
