@@ -3,6 +3,8 @@
  * blocks that its LRU cache has, and then generates the output at a speed that depends on its active requests. The gateway's part
  * is the code of `src/pools`, under the time of the model.
  */
+
+import { Random } from "../soak/random.ts";
 import type { Policy, PolicyName, PoolRequest } from "../src/pools/choice.ts";
 import { MinHeap } from "../src/pools/min-heap.ts";
 import { type Flight, Pool } from "../src/pools/pool.ts";
@@ -20,6 +22,10 @@ export interface ClusterOptions {
 	/** Changes the tokens of a request that the pool reads: an error of its estimate. */
 	estimate?: (tokens: number) => number;
 	maxPairs?: number;
+	/** Isolates that send requests to the same engines, each with a pool of its own. Requests come to a random one. Default: 1. */
+	isolates?: number;
+	/** Milliseconds between two pictures that an isolate gets of the others' queued tokens. Absent: it gets none. */
+	pictureMs?: number;
 }
 
 export interface Outcome {
@@ -93,7 +99,14 @@ export function simulate(trace: readonly TraceRequest[], options: ClusterOptions
 			active: 0,
 			uncached: 0,
 		});
-	const pool = new Pool(engines.keys(), { policy, maxPairs, ...(knownCache && { cacheBlocks }) });
+	const { isolates = 1, pictureMs } = options;
+	const random = new Random(1);
+	const urls = [...engines.keys()];
+	const pools = Array.from({ length: isolates }, (_, i) => {
+		const start = Math.floor((i * urls.length) / isolates);
+		const rotated = [...urls.slice(start), ...urls.slice(0, start)];
+		return new Pool(rotated, { policy, maxPairs, ...(knownCache && { cacheBlocks }) });
+	});
 	const events = new MinHeap<Event>();
 	let sequence = 0;
 	const schedule = (at: number, run: (now: number) => void) => events.set({ run }, at, sequence++);
@@ -124,7 +137,20 @@ export function simulate(trace: readonly TraceRequest[], options: ClusterOptions
 			startPrompt(engine, at);
 		});
 	};
+	/** An isolate gets the sum of the others, which is older with each request until the next one. */
+	const sharePicture = (isolate: Pool, now: number): void => {
+		const others = new Map<string, number>();
+		for (const pool of pools)
+			if (pool !== isolate)
+				for (const { url, ownTokens } of pool.replicas)
+					if (ownTokens > 0) others.set(url, (others.get(url) ?? 0) + ownTokens);
+		isolate.setOthers(others);
+		if (next < trace.length && pictureMs !== undefined)
+			schedule(now + pictureMs, (at) => sharePicture(isolate, at));
+	};
 	const arrive = (request: TraceRequest, now: number): void => {
+		const pool = pools[isolates === 1 ? 0 : random.int(0, isolates - 1)];
+		if (!pool) throw new Error("There is no isolate");
 		const poolRequest: PoolRequest = {
 			inputTokens: estimate(request.inputTokens),
 			blocks: request.blocks,
@@ -144,6 +170,9 @@ export function simulate(trace: readonly TraceRequest[], options: ClusterOptions
 	};
 
 	let next = 0;
+	if (pictureMs !== undefined)
+		for (const [i, pool] of pools.entries())
+			schedule((pictureMs * i) / isolates, (at) => sharePicture(pool, at));
 	for (;;) {
 		const request = trace[next];
 		const at = events.topKey ?? Number.POSITIVE_INFINITY;

@@ -25,6 +25,8 @@ const values = readOptions(
 		minutes: { type: "string", default: "600" },
 		"prefill-speed": { type: "string", default: "8000" },
 		"cache-blocks": { type: "string", default: "1000" },
+		isolates: { type: "string", default: "1" },
+		"picture-ms": { type: "string" },
 		decisions: { type: "boolean", default: false },
 	},
 	`npm run simulate -- [options]
@@ -38,6 +40,8 @@ const values = readOptions(
   --policies A,B      of ${Object.keys(SIMULATED).join(", ")}
   --prefill-speed N   uncached prompt tokens per second of an engine (8000)
   --cache-blocks N    blocks of 512 tokens in the cache of an engine (1000)
+  --isolates N        isolates that send to the same engines (1)
+  --picture-ms N      time between two pictures that an isolate gets of the others' loads; without it, none
   --decisions         only the cost of one decision, by the number of replicas`,
 );
 
@@ -62,6 +66,8 @@ const options = {
 	replicas: number("replicas"),
 	prefillSpeed: positive("prefill-speed"),
 	cacheBlocks: positive("cache-blocks"),
+	isolates: positive("isolates"),
+	...(values["picture-ms"] !== undefined && { pictureMs: positive("picture-ms") }),
 };
 console.log(`${trace.length} requests, ${options.replicas} replicas. Times to the first token.`);
 const rows = names.flatMap((name) => {

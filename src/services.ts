@@ -5,8 +5,7 @@ import { DirectoryCache } from "./accounts/client/directory-cache.ts";
 import { OpenObjects } from "./accounts/client/open-objects.ts";
 import type { Account } from "./accounts/durable/account.ts";
 import { DIRECTORY_NAME, type Directory } from "./accounts/durable/directory.ts";
-import { readEngineLoad } from "./backends/engine-load.ts";
-import { getText } from "./backends/transport/get-text.ts";
+import { createPools } from "./backends/create-pools.ts";
 import { capacityOf } from "./config/capacity.ts";
 import { type Config, ConfigError } from "./config/index.ts";
 import { keyedRouting } from "./config/provider-keys.ts";
@@ -30,11 +29,6 @@ import type { StreamRun } from "./gateways/durable/stream-run.ts";
 import { Background } from "./http/background.ts";
 import { SingleFlight } from "./pipeline/dispatch/single-flight.ts";
 import type { Services, Workers } from "./pipeline/services.ts";
-import { Discoveries } from "./pools/discovery.ts";
-import { EnginePolls } from "./pools/engine-polls.ts";
-import { Pools } from "./pools/pools.ts";
-import { type ChangeStore, ReplicaChanges } from "./pools/replica-changes.ts";
-import { WakeCalls } from "./pools/wake-calls.ts";
 import { type ObjectCalls, withRemoteObjects } from "./surfaces/operations/objects.ts";
 import { peerOf } from "./surfaces/operations/worker-reports.ts";
 import {
@@ -71,8 +65,6 @@ export interface Bindings {
 	/** The process that has the Durable Objects, if it is another one. */
 	[OBJECTS_BINDING]?: ObjectCalls;
 }
-
-const WAKE_TIMEOUT_MS = 10_000;
 
 /** The binding reads only the path. */
 const ASSETS_ORIGIN = "http://assets";
@@ -165,7 +157,7 @@ export function createPersistent(
 	background.onClose(() => ledgers.flush());
 	// A closure, because workerd's `fetch` throws if it is called with another `this`.
 	const calls: typeof fetch = (input, init) => fetch(input, init);
-	const changes = new ReplicaChanges({ now, wait, ...(FLEET && { store: changeStore(FLEET) }) });
+	const pools = createPools({ fetch: calls, now, wait, waitUntil: keepAlive, fleet: FLEET });
 	return {
 		fetch: calls,
 		now,
@@ -219,7 +211,7 @@ export function createPersistent(
 				exchange: async (reports) => {
 					const readAt = now();
 					const { circuits, replicas } = await FLEET.getByName(FLEET_NAME).exchange(reports);
-					changes.replace(replicas, readAt);
+					pools.changes.replace(replicas, readAt);
 					return circuits;
 				},
 			}),
@@ -229,35 +221,7 @@ export function createPersistent(
 		startTimer: new LazyTimers({ keepAlive, now }).start,
 		wait,
 		...(ASSETS && { assets: (file: string) => ASSETS.fetch(`${ASSETS_ORIGIN}/${file}`) }),
-		pools: new Pools({
-			random: () => Math.random(),
-			changes,
-			discoveries: new Discoveries({
-				now,
-				wait,
-				waitUntil: keepAlive,
-				read: (url) => getText({ url, headers: {}, fetch: calls }),
-			}),
-			wakeCalls: new WakeCalls({
-				now,
-				waitUntil: keepAlive,
-				post: async (url, body) => {
-					const response = await calls(url, {
-						method: "POST",
-						body: JSON.stringify(body),
-						headers: { "content-type": "application/json" },
-						redirect: "manual",
-						signal: AbortSignal.timeout(WAKE_TIMEOUT_MS),
-					});
-					await response.body?.cancel();
-				},
-			}),
-			polls: new EnginePolls({
-				now,
-				waitUntil: keepAlive,
-				read: (engine, source) => readEngineLoad({ ...engine, source, fetch: calls }),
-			}),
-		}),
+		pools,
 		...(workers && { workers }),
 	};
 }
@@ -271,12 +235,6 @@ function workersOf(bindings: Bindings): Workers | undefined {
 		peers: sockets.map(([name, socket]) => peerOf(name.slice(PEER_BINDING.length), socket as Fetcher)),
 	};
 }
-
-const changeStore = (fleet: DurableObjectNamespace<Fleet>): ChangeStore => ({
-	list: () => fleet.getByName(FLEET_NAME).replicaChanges(),
-	put: (change) => fleet.getByName(FLEET_NAME).changeReplica(change),
-	delete: (key) => fleet.getByName(FLEET_NAME).resetReplica(key),
-});
 
 /** The log of the surfaces. Skips failures of an exchange, because its observers have logged them. */
 export const logUnreported =

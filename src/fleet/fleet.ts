@@ -5,11 +5,14 @@
  * Health is not stored on disk: a cooldown lasts seconds, and every isolate keeps its own view, which works without this object.
  */
 import { DurableObject } from "cloudflare:workers";
+import { type Loads, type Picture, SharedPicture } from "../pools/picture.ts";
 import type { ReplicaChange } from "../pools/replica-changes.ts";
 import { Breaker, type Circuit } from "./breaker.ts";
 import { ReplicaTable } from "./replica-table.ts";
 
 export const FLEET_NAME = "fleet";
+/** Each pool has an object of its own, so that no object has the traffic of all pools. */
+export const poolObject = (pool: string): string => `pool ${pool}`;
 
 /** What an isolate has seen of one target since its last report. */
 export interface HealthReport {
@@ -59,16 +62,22 @@ export interface FleetState {
 
 export class Fleet extends DurableObject {
 	readonly #view = new FleetView();
-	readonly #replicas: ReplicaTable;
+	readonly #picture = new SharedPicture();
+	#table: ReplicaTable | undefined;
 
-	constructor(ctx: DurableObjectState, env: Env) {
-		super(ctx, env);
-		this.#replicas = new ReplicaTable(ctx.storage.sql);
+	get #replicas(): ReplicaTable {
+		this.#table ??= new ReplicaTable(this.ctx.storage.sql);
+		return this.#table;
 	}
 
 	/** Takes the reports of one isolate, and returns the state of all. */
 	exchange(reports: HealthReport[]): FleetState {
 		return { circuits: this.#view.exchange(reports, Date.now()), replicas: this.#replicas.list() };
+	}
+
+	/** In the object of one pool (`poolObject`): shares the loads of an isolate, and returns those of the others. */
+	sharePicture(isolate: string, loads: Loads): Picture {
+		return this.#picture.exchange(isolate, loads, Date.now());
 	}
 
 	replicaChanges(): ReplicaChange[] {

@@ -48,7 +48,6 @@ export interface Flight {
 
 const DEFAULT_PROMPT_TOKENS = 1_024;
 const DEFAULT_OUTPUT_TOKENS = 256;
-const DEFAULT_BLOCK_TOKENS = 512;
 /** Weight of a new request in the means of tokens. */
 const MEAN_WEIGHT = 0.05;
 
@@ -77,8 +76,8 @@ export class Pool implements PoolView {
 	#sequence = 0;
 	/** Replicas with a report, by the time at which it expires. */
 	readonly #reported = new MinHeap<Replica>();
-	#promptTokens = DEFAULT_PROMPT_TOKENS;
-	#blockTokens = DEFAULT_BLOCK_TOKENS;
+	/** Mean uncached prompt tokens of a request. */
+	meanPromptTokens = DEFAULT_PROMPT_TOKENS;
 	/** Requests whose first token is not observed, by the time at which it is expected. */
 	readonly #unobserved = new MinHeap<InProgress>();
 
@@ -94,7 +93,7 @@ export class Pool implements PoolView {
 		return this.#members;
 	}
 
-	/** All replicas, including those that are drained. */
+	/** Includes those that are drained. */
 	get replicas(): Iterable<Replica> {
 		return this.#replicas.values();
 	}
@@ -105,11 +104,6 @@ export class Pool implements PoolView {
 
 	get meanQueuedTokens(): number {
 		return this.#queuedTokens / Math.max(1, this.#members.length);
-	}
-
-	/** Mean uncached prompt tokens of a request. */
-	get meanPromptTokens(): number {
-		return this.#promptTokens;
 	}
 
 	has(url: string): boolean {
@@ -172,8 +166,7 @@ export class Pool implements PoolView {
 			startedAt: now,
 			stage: "prefill",
 		};
-		this.#promptTokens += MEAN_WEIGHT * (prefill - this.#promptTokens);
-		this.#blockTokens = blockTokens;
+		this.meanPromptTokens += MEAN_WEIGHT * (prefill - this.meanPromptTokens);
 		replica.chosen = this.#sequence++;
 		if (!replica.draining) {
 			this.byUse.set(replica, replica.chosen);
@@ -208,12 +201,20 @@ export class Pool implements PoolView {
 	report(url: string, load: EngineLoad, times: Pick<LoadReport, "at" | "validMs">): void {
 		const replica = this.#replicas.get(url);
 		if (!replica) return;
-		const mean = { prefill: this.#promptTokens, decode: this.#promptTokens + this.#outputTokens };
+		const mean = { prefill: this.meanPromptTokens, decode: this.meanPromptTokens + this.#outputTokens };
 		this.#change(replica, () => replica.setReport({ load, mean, ...times }));
 		this.#reported.set(replica, times.at + times.validMs);
 		if (load.cacheTokens === undefined || this.#options.cacheBlocks !== undefined) return;
-		replica.setCacheTokens(load.cacheTokens, this.#blockTokens);
+		replica.setCacheTokens(load.cacheTokens);
 		if (!replica.draining) this.index.setCapacity(replica, replica.cacheBlocks);
+	}
+
+	/** The queued tokens of all other isolates, by address. An absent replica has none. */
+	setOthers(tokens: ReadonlyMap<string, number>): void {
+		for (const replica of this.#replicas.values()) {
+			const others = tokens.get(replica.url) ?? 0;
+			if (others !== replica.othersTokens) this.#change(replica, () => replica.setOthers(others));
+		}
 	}
 
 	/** What has changed by the time alone. */

@@ -30,6 +30,8 @@ export interface LoadReport {
 
 /** Share of an in-flight decode token in the queue of prompts. A decoding request delays prompts, but much less than one. */
 const DECODE_SHARE = 0.02;
+/** Tokens of a block of the prefix index, roughly. */
+const BLOCK_TOKENS = 512;
 const DEFAULT_CACHE_BLOCKS = 1_000;
 const MIN_CACHE_BLOCKS = 64;
 const MAX_CACHE_BLOCKS = 50_000;
@@ -57,6 +59,7 @@ export class Replica {
 	/** The latest report, until it expires. */
 	report: Omit<LoadReport, "mean"> | undefined;
 	#foreignTokens = 0;
+	#othersTokens = 0;
 	/** Size of the cache in the engine's latest report. */
 	#cacheTokens = 0;
 
@@ -67,7 +70,19 @@ export class Replica {
 
 	/** Tokens of prompts before a new request, in units of prompt tokens. */
 	get queuedTokens(): number {
-		return this.prefillTokens + this.#foreignTokens + DECODE_SHARE * this.decodeTokens;
+		// The engine's report includes the requests of other isolates.
+		const foreign = Math.max(this.#foreignTokens, this.#othersTokens);
+		return this.ownTokens + foreign;
+	}
+
+	/** The queued tokens of other isolates, as they have shared them. */
+	get othersTokens(): number {
+		return this.#othersTokens;
+	}
+
+	/** The part of it that is this isolate's. */
+	get ownTokens(): number {
+		return this.prefillTokens + DECODE_SHARE * this.decodeTokens;
 	}
 
 	get tokens(): number {
@@ -87,6 +102,10 @@ export class Replica {
 		this.report = { load, ...times };
 	}
 
+	setOthers(tokens: number): void {
+		this.#othersTokens = tokens;
+	}
+
 	/** The report is too old. */
 	forgetReport(): void {
 		this.report = undefined;
@@ -94,12 +113,12 @@ export class Replica {
 	}
 
 	/** Sets the size of the cache that the engine reports. */
-	setCacheTokens(tokens: number, blockTokens: number): void {
+	setCacheTokens(tokens: number): void {
 		if (this.#cacheTokens === tokens) return;
 		this.#cacheTokens = tokens;
 		this.cacheBlocks = Math.max(
 			MIN_CACHE_BLOCKS,
-			Math.min(MAX_CACHE_BLOCKS, Math.floor(tokens / blockTokens)),
+			Math.min(MAX_CACHE_BLOCKS, Math.floor(tokens / BLOCK_TOKENS)),
 		);
 	}
 

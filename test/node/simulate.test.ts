@@ -69,6 +69,19 @@ describe("policies on a synthetic trace", () => {
 		expect(few).toBeLessThan(1.05 * (every ?? 0));
 	});
 
+	it("lose less with several isolates if these share their loads", () => {
+		const short = TRACE.slice(0, 1_000);
+		const meanWith = (options: Partial<ClusterOptions>) =>
+			mean(simulate(short, { replicas: 8, policy: "least-tokens", ...options }).firstTokenMs);
+		const [one, apart, together] = [
+			meanWith({}),
+			meanWith({ isolates: 8 }),
+			meanWith({ isolates: 8, pictureMs: 100 }),
+		];
+		expect(apart).toBeGreaterThan(1.2 * one);
+		expect(together).toBeLessThan(1.15 * one);
+	});
+
 	it("stay ahead of round-robin with wrong token estimates and an unknown cache size", () => {
 		const random = new Random(5);
 		const estimate = (tokens: number) => tokens * (0.6 + random.next());

@@ -1,0 +1,67 @@
+/** Creates the pools of an isolate, with their calls of engines, of the operator's services and of the `Fleet` object. */
+import { FLEET_NAME, type Fleet, poolObject } from "../fleet/fleet.ts";
+import { Discoveries } from "../pools/discovery.ts";
+import { EnginePolls } from "../pools/engine-polls.ts";
+import { PictureExchange } from "../pools/picture-exchange.ts";
+import { Pools } from "../pools/pools.ts";
+import { type ChangeStore, ReplicaChanges } from "../pools/replica-changes.ts";
+import { WakeCalls } from "../pools/wake-calls.ts";
+import { readEngineLoad } from "./engine-load.ts";
+import { getText } from "./transport/get-text.ts";
+
+interface PoolRuntime {
+	fetch: typeof fetch;
+	now(): number;
+	wait(milliseconds: number): Promise<void>;
+	waitUntil(work: Promise<unknown>): void;
+	/** Absent: the operator cannot change replicas, and isolates share nothing. */
+	fleet: DurableObjectNamespace<Fleet> | undefined;
+}
+
+const WAKE_TIMEOUT_MS = 10_000;
+
+export function createPools({ fetch, fleet, now, wait, waitUntil }: PoolRuntime): Pools {
+	return new Pools({
+		random: () => Math.random(),
+		changes: new ReplicaChanges({ now, wait, ...(fleet && { store: changeStore(fleet) }) }),
+		discoveries: new Discoveries({
+			now,
+			wait,
+			waitUntil,
+			read: (url) => getText({ url, headers: {}, fetch }),
+		}),
+		polls: new EnginePolls({
+			now,
+			waitUntil,
+			read: (engine, source) => readEngineLoad({ ...engine, source, fetch }),
+		}),
+		wakeCalls: new WakeCalls({
+			now,
+			waitUntil,
+			post: async (url, body) => {
+				const response = await fetch(url, {
+					method: "POST",
+					body: JSON.stringify(body),
+					headers: { "content-type": "application/json" },
+					redirect: "manual",
+					signal: AbortSignal.timeout(WAKE_TIMEOUT_MS),
+				});
+				await response.body?.cancel();
+			},
+		}),
+		...(fleet && {
+			pictures: new PictureExchange({
+				now,
+				waitUntil,
+				uuid: () => crypto.randomUUID(),
+				exchange: (pool, isolate, loads) => fleet.getByName(poolObject(pool)).sharePicture(isolate, loads),
+			}),
+		}),
+	});
+}
+
+const changeStore = (fleet: DurableObjectNamespace<Fleet>): ChangeStore => ({
+	list: () => fleet.getByName(FLEET_NAME).replicaChanges(),
+	put: (change) => fleet.getByName(FLEET_NAME).changeReplica(change),
+	delete: (key) => fleet.getByName(FLEET_NAME).resetReplica(key),
+});

@@ -1,0 +1,64 @@
+/** Shares the loads of this isolate with the others that send to the same pool, in the background of requests. */
+import { type Loads, type Picture, SHARED_MS } from "./picture.ts";
+import type { Pool } from "./pool.ts";
+
+export interface PictureServices {
+	now(): number;
+	waitUntil(work: Promise<unknown>): void;
+	uuid(): string;
+	/** Calls the object of the pool. */
+	exchange(pool: string, isolate: string, loads: Loads): Promise<Picture>;
+}
+
+/** Between two exchanges of one isolate. */
+const EXCHANGE_MS = 500;
+/** If no other isolate has shared its loads. */
+const ALONE_MS = 5_000;
+/** More exchanges in a second would be too many for one object. */
+const MAX_PER_SECOND = 400;
+
+interface Shared {
+	dueAt: number;
+	/** Time of the latest picture. */
+	at: number;
+}
+
+export class PictureExchange {
+	readonly #services: PictureServices;
+	readonly #pools = new Map<string, Shared>();
+	#isolate: string | undefined;
+
+	constructor(services: PictureServices) {
+		this.#services = services;
+	}
+
+	/** A request for the pool has arrived. `name`: of the pool, the same in all isolates. */
+	start(name: string, pool: Pool): void {
+		const { now, waitUntil } = this.#services;
+		const at = now();
+		const shared = this.#pools.get(name) ?? { dueAt: at, at };
+		this.#pools.set(name, shared);
+		if (at - shared.at > SHARED_MS) {
+			// The object could not be called.
+			pool.setOthers(new Map());
+			shared.at = at;
+		}
+		if (at < shared.dueAt) return;
+		shared.dueAt = at + SHARED_MS;
+		waitUntil(this.#exchange(name, pool, shared).catch(() => {}));
+	}
+
+	async #exchange(name: string, pool: Pool, shared: Shared): Promise<void> {
+		const { exchange, now, uuid } = this.#services;
+		// Not in the constructor: Workers have no randomness before the first request.
+		this.#isolate ??= uuid();
+		const loads = [...pool.replicas]
+			.filter(({ ownTokens }) => ownTokens > 0)
+			.map(({ ownTokens, url }) => ({ url, tokens: Math.round(ownTokens) }));
+		const { isolates, others } = await exchange(name, this.#isolate, loads);
+		pool.setOthers(new Map(others.map(({ url, tokens }) => [url, tokens])));
+		shared.at = now();
+		shared.dueAt =
+			shared.at + (isolates > 1 ? Math.max(EXCHANGE_MS, (1_000 * isolates) / MAX_PER_SECOND) : ALONE_MS);
+	}
+}
