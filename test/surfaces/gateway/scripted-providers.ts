@@ -18,7 +18,7 @@ export async function provide(request: Request): Promise<Response> {
 	return responseOf(provider({ path: pathname, query: search, headers, body: await request.json() }));
 }
 
-function responseOf(said: Said): Response {
-	if ("json" in said) return Response.json(said.json, { status: said.status ?? 200 });
-	return new Response(said.events.join(""), { headers: { "content-type": "text/event-stream" } });
+function responseOf(reply: Said): Response {
+	if ("json" in reply) return Response.json(reply.json, { status: reply.status ?? 200 });
+	return new Response(reply.events.join(""), { headers: { "content-type": "text/event-stream" } });
 }
