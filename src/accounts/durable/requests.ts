@@ -33,7 +33,7 @@ const INSERT = `INSERT INTO requests (${columnsOf(OPEN_FIELDS)})
 /** Ids of open requests are above those of all settled ones. A settled request gets a new id, in the order of settlement. */
 const FIRST_OPEN_ID = 10 ** 14;
 /** Starts the tickets of charged leases. */
-export const LEASE_PREFIX = "lease-";
+const LEASE_PREFIX = "lease-";
 
 const DEFAULT_PAGE = 50;
 const MAX_PAGE = 100;

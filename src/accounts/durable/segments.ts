@@ -18,7 +18,7 @@ const FIELDS = [...Object.keys(OPEN_COLUMNS), ...Object.keys(SETTLED_COLUMNS)].f
 
 /** About 300 KB. A row has at most 2 MB. */
 const MAX_REQUESTS = 1_000;
-export const KEPT_REQUESTS = 10_000;
+const KEPT_REQUESTS = 10_000;
 export const KEPT_MS = 7 * DAY_MS;
 /** The most segments that one alarm deletes, so that it does not block admissions for long. */
 const DELETED_AT_ONCE = 10_000;
