@@ -52,8 +52,8 @@ type Count = (typeof COUNTS)[number];
 
 /** A log is sent when its answer has ended, after those that are being sent. */
 export const LOST_MS = 500;
-/** A settlement waits 100 ms for others, and is then delivered. */
-const UNDELIVERED_MS = 500;
+/** A batch of leased requests is sent every 250 ms. What a kill prevents is charged with the lease. */
+const UNDELIVERED_MS = 1_500;
 const TIMEOUT = 408;
 /** Longer than any request. */
 const LONGEST_MS = 30_000;

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { wireOf } from "../../../src/surfaces/binding/binding.ts";
 import type { ExchangeObserver } from "../../../src/telemetry/exchange-observer.ts";
 import {
@@ -78,8 +78,10 @@ describe("a resumable stream", () => {
 		live.end();
 		await settled();
 		expect(outcomes).toEqual(["ok"]);
-		const log = await send(`/ai-gateway/gateways/main/logs/${response.headers.get("cf-aig-log-id")}`);
-		expect(await log.json()).toMatchObject({ result: { success: true, tokens_in: 3, tokens_out: 2 } });
+		await vi.waitFor(async () => {
+			const log = await send(`/ai-gateway/gateways/main/logs/${response.headers.get("cf-aig-log-id")}`);
+			expect(await log.json()).toMatchObject({ result: { success: true, tokens_in: 3, tokens_out: 2 } });
+		});
 		const complete = await (await resume(run, 0)).text();
 		expect(complete.startsWith(first)).toBe(true);
 		expect(complete.endsWith("data: [DONE]\n\n")).toBe(true);
