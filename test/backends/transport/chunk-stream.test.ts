@@ -80,6 +80,28 @@ describe("relayChunks", () => {
 		expect(await stream(inPieces(bytes, [...bytes.keys()]))).toEqual({ text: notAscii });
 	});
 
+	it("forwards a fast stream of bytes, as the body of a fetch is one, with few pieces", async () => {
+		const chunks = [...Array.from({ length: 300 }, (_, i) => delta(`${i}`)), finish(), DONE];
+		const text = chunks.join("");
+		const body = new ReadableStream({
+			type: "bytes",
+			pull(controller) {
+				const chunk = chunks.shift();
+				if (chunk !== undefined) controller.enqueue(encode(chunk));
+				else {
+					controller.close();
+					controller.byobRequest?.respond(0);
+				}
+			},
+		});
+		const pieces = EventStream.eventsOf(await open(callOf(() => eventStream(body))));
+		const received: string[] = [];
+		for (let piece = await pieces.pull(); piece; piece = await pieces.pull())
+			received.push(new TextDecoder().decode(piece.bytes));
+		expect(received.join("")).toBe(text);
+		expect(received.length).toBeLessThan(100);
+	});
+
 	it("has each event parsed beside its bytes, for all chunk boundaries", async () => {
 		const text = `: ping\n\n${delta("a")}: ka\n\n${delta("b") + finish() + DONE}`;
 		const parsed = [
