@@ -153,7 +153,13 @@ function connectionsOf({ own, objectsSocket, reportsSocket }: Place, places: rea
 	if (!first || !second) return { shared: {}, sockets: [], services: [] };
 	const isFirst = own === first.own;
 	return {
-		shared: { [WORKERS_BINDING]: { own, count: places.length } },
+		shared: {
+			[WORKERS_BINDING]: {
+				own,
+				count: places.length,
+				objects: runtimeSettings().objects?.map(({ name }) => name) ?? [],
+			},
+		},
 		sockets: [
 			{ entrypoint: "Reports", path: reportsSocket },
 			...(isFirst ? [{ entrypoint: "Objects", path: objectsSocket, acceptsCalls: true }] : []),

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { createApp } from "./app.ts";
 import { capacityOf } from "./config/capacity.ts";
 import { type Config, ConfigError, configure } from "./config/index.ts";
-import { createPersistent, OBJECT_NAMES, servicesOf } from "./services.ts";
+import { createPersistent, objectNames, servicesOf } from "./services.ts";
 import { busy, closing, drain } from "./surfaces/operations/drain.ts";
 import { HEALTH_PATH } from "./surfaces/operations/health.ts";
 import { objects } from "./surfaces/operations/objects.ts";
@@ -37,7 +37,7 @@ export default {
 
 export class AI extends entrypoint(() => current) {}
 export class Drain extends drain(background) {}
-export class Objects extends objects(env, OBJECT_NAMES) {}
+export class Objects extends objects(env, objectNames(env)) {}
 export class Reports extends reports(() => current.services) {}
 export class Reload extends reload((variables) => {
 	try {

@@ -9,7 +9,12 @@ import { createPools } from "./backends/create-pools.ts";
 import { capacityOf } from "./config/capacity.ts";
 import { type Config, ConfigError } from "./config/index.ts";
 import { keyedRouting } from "./config/provider-keys.ts";
-import { OBJECTS_BINDING, PEER_BINDING, WORKERS_BINDING } from "./config/worker-bindings.ts";
+import {
+	OBJECTS_BINDING,
+	PEER_BINDING,
+	WORKERS_BINDING,
+	type WorkersSetting,
+} from "./config/worker-bindings.ts";
 import { AiError } from "./core/errors.ts";
 import { LazyTimers } from "./core/lazy-timer.ts";
 import { FLEET_NAME, type Fleet } from "./fleet/fleet.ts";
@@ -60,8 +65,8 @@ export interface Bindings {
 	STREAM_RUN: DurableObjectNamespace<StreamRun>;
 	/** The files of the console (`console/site`). If absent, there is no console. */
 	ASSETS?: Pick<Fetcher, "fetch">;
-	/** Set in each process of `ganglion serve --workers N`. `own`: from 1. */
-	[WORKERS_BINDING]?: { own: number; count: number };
+	/** Set in each process of `ganglion serve --workers N`. */
+	[WORKERS_BINDING]?: WorkersSetting;
 	/** The process that has the Durable Objects, if it is another one. */
 	[OBJECTS_BINDING]?: ObjectCalls;
 }
@@ -79,8 +84,9 @@ const CLASSES = {
 	STREAM_RUN: "StreamRun",
 } as const satisfies Partial<Record<keyof Bindings, string>>;
 
-/** Bindings of Durable Objects. */
-export const OBJECT_NAMES: readonly string[] = [...Object.keys(CLASSES), "FLEET"];
+/** The bindings of Durable Objects that other processes call, or that this process calls in another one. */
+export const objectNames = (bindings: Bindings): readonly string[] =>
+	bindings[WORKERS_BINDING]?.objects ?? [];
 
 /** The services that depend on the variables. A reload replaces them. */
 type Configured = Pick<
@@ -116,7 +122,7 @@ export function createPersistent(
 	const { waitUntil } = background;
 	const storeFailed = (cause: unknown): void =>
 		logFailure(new AiError("ledgerUnavailable", undefined, { cause }), "");
-	const bindings = withRemoteObjects(local, OBJECT_NAMES, local[OBJECTS_BINDING]);
+	const bindings = withRemoteObjects(local, objectNames(local), local[OBJECTS_BINDING]);
 	const workers = workersOf(local);
 	// All open objects are in one process.
 	const maxOpenObjects = capacityOf(openFiles).accounts / (local[WORKERS_BINDING]?.count ?? 1);

@@ -3,9 +3,9 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { StreamRuns } from "../../../src/gateways/client/stream-runs.ts";
-import { OBJECT_NAMES } from "../../../src/services.ts";
 import { objects, withRemoteObjects } from "../../../src/surfaces/operations/objects.ts";
 
+const OBJECT_NAMES = ["ACCOUNT", "DIRECTORY", "GATEWAYS", "STREAM_RUN"];
 const Objects = objects(env, OBJECT_NAMES);
 const remote = new Objects(createExecutionContext(), env);
 const owner = { account: "acme", gateway: "default" };
