@@ -91,6 +91,8 @@ export interface GanglionOptions {
 	wrapper?: readonly string[];
 	/** More exact routes than those of the bench. */
 	extraRoutes?: number;
+	/** Each engine is a pool of so many addresses, which all are the bench's engine. Absent: it has one address. */
+	replicas?: number;
 }
 
 export async function openField(): Promise<Field> {
@@ -172,9 +174,18 @@ async function ganglion(
 		ledger,
 		wrapper,
 		extraRoutes = 0,
+		replicas,
 	}: GanglionOptions = {},
 ): Promise<Contender> {
-	const backends = MODES.map((mode) => [mode, { kind: "openai", url: `${upstream}/${mode}/v1` }]);
+	const addressesOf = (mode: Mode) =>
+		replicas === undefined
+			? { url: `${upstream}/${mode}/v1` }
+			: {
+					pool: {
+						replicas: Array.from({ length: replicas }, (_, i) => `${upstream}/${mode}/replica-${i}/v1`),
+					},
+				};
+	const backends = MODES.map((mode) => [mode, { kind: "openai", ...addressesOf(mode) }]);
 	const spec: WorkerSpec = {
 		name,
 		modules: modulesIn(built),

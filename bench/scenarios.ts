@@ -10,6 +10,7 @@ import { type Ask, agentOf, ask } from "./load.ts";
 import { accountsInTurn, commits, manyRoutes } from "./many.ts";
 import { openStreams } from "./open-streams.ts";
 import { paced } from "./paced.ts";
+import { pools } from "./pools.ts";
 import { against, type Comparison, cpuRatios, noteOf, withBoth } from "./ratios.ts";
 import { spread } from "./statistics.ts";
 import type { Row } from "./table.ts";
@@ -40,6 +41,7 @@ export type ScenarioName =
 	| "leases"
 	| "accounts"
 	| "routes"
+	| "pools"
 	| "commits"
 	| "attack"
 	| "gateways"
@@ -95,6 +97,7 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 		streams(context, "same dialect, `passthrough` route", "passthrough", SAME_DIALECT),
 	native: (context) => streams(context, "native frames", "native", NATIVE_FRAMES),
 	paced,
+	pools,
 	async prompts(context) {
 		const rows: Row[] = [];
 		for (const [size, bytes] of PROMPT_SIZES)
