@@ -37,8 +37,8 @@ export class SharedPicture {
 
 	#drop(isolate: string): void {
 		for (const { url, tokens } of this.#isolates.get(isolate)?.loads ?? []) {
-			const left = (this.#sums.get(url) ?? 0) - tokens;
-			if (left > 0) this.#sums.set(url, left);
+			const remaining = (this.#sums.get(url) ?? 0) - tokens;
+			if (remaining > 0) this.#sums.set(url, remaining);
 			else this.#sums.delete(url);
 		}
 		this.#isolates.delete(isolate);
