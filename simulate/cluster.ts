@@ -24,8 +24,8 @@ export interface ClusterOptions {
 	maxPairs?: number;
 	/** Isolates that send requests to the same engines, each with a pool of its own. Requests come to a random one. Default: 1. */
 	isolates?: number;
-	/** Milliseconds between two pictures that an isolate gets of the others' queued tokens. Absent: it gets none. */
-	pictureMs?: number;
+	/** Milliseconds between two exchanges of an isolate, which return the queued tokens of the others. Absent: there are none. */
+	exchangeMs?: number;
 }
 
 export interface Outcome {
@@ -99,7 +99,7 @@ export function simulate(trace: readonly TraceRequest[], options: ClusterOptions
 			active: 0,
 			uncached: 0,
 		});
-	const { isolates = 1, pictureMs } = options;
+	const { isolates = 1, exchangeMs } = options;
 	const random = new Random(1);
 	const urls = [...engines.keys()];
 	const pools = Array.from({ length: isolates }, (_, i) => {
@@ -138,15 +138,15 @@ export function simulate(trace: readonly TraceRequest[], options: ClusterOptions
 		});
 	};
 	/** An isolate gets the sum of the others, which is older with each request until the next one. */
-	const sharePicture = (isolate: Pool, now: number): void => {
+	const exchangeLoads = (isolate: Pool, now: number): void => {
 		const others = new Map<string, number>();
 		for (const pool of pools)
 			if (pool !== isolate)
 				for (const { url, ownTokens } of pool.replicas)
 					if (ownTokens > 0) others.set(url, (others.get(url) ?? 0) + ownTokens);
 		isolate.setOthers(others);
-		if (next < trace.length && pictureMs !== undefined)
-			schedule(now + pictureMs, (at) => sharePicture(isolate, at));
+		if (next < trace.length && exchangeMs !== undefined)
+			schedule(now + exchangeMs, (at) => exchangeLoads(isolate, at));
 	};
 	const arrive = (request: TraceRequest, now: number): void => {
 		const pool = pools[isolates === 1 ? 0 : random.int(0, isolates - 1)];
@@ -170,9 +170,9 @@ export function simulate(trace: readonly TraceRequest[], options: ClusterOptions
 	};
 
 	let next = 0;
-	if (pictureMs !== undefined)
+	if (exchangeMs !== undefined)
 		for (const [i, pool] of pools.entries())
-			schedule((pictureMs * i) / isolates, (at) => sharePicture(pool, at));
+			schedule((exchangeMs * i) / isolates, (at) => exchangeLoads(pool, at));
 	for (;;) {
 		const request = trace[next];
 		const at = events.topKey ?? Number.POSITIVE_INFINITY;

@@ -26,7 +26,7 @@ const values = readOptions(
 		"prefill-speed": { type: "string", default: "8000" },
 		"cache-blocks": { type: "string", default: "1000" },
 		isolates: { type: "string", default: "1" },
-		"picture-ms": { type: "string" },
+		"exchange-ms": { type: "string" },
 		decisions: { type: "boolean", default: false },
 	},
 	`npm run simulate -- [options]
@@ -41,7 +41,7 @@ const values = readOptions(
   --prefill-speed N   uncached prompt tokens per second of an engine (8000)
   --cache-blocks N    blocks of 512 tokens in the cache of an engine (1000)
   --isolates N        isolates that send to the same engines (1)
-  --picture-ms N      time between two pictures that an isolate gets of the others' loads; without it, none
+  --exchange-ms N      time between two exchanges of loads with the other isolates; without it, none
   --decisions         only the cost of one decision, by the number of replicas`,
 );
 
@@ -67,7 +67,7 @@ const options = {
 	prefillSpeed: positive("prefill-speed"),
 	cacheBlocks: positive("cache-blocks"),
 	isolates: positive("isolates"),
-	...(values["picture-ms"] !== undefined && { pictureMs: positive("picture-ms") }),
+	...(values["exchange-ms"] !== undefined && { exchangeMs: positive("exchange-ms") }),
 };
 console.log(`${trace.length} requests, ${options.replicas} replicas. Times to the first token.`);
 const rows = names.flatMap((name) => {

@@ -2,7 +2,7 @@
 import { FLEET_NAME, type Fleet, poolObject } from "../fleet/fleet.ts";
 import { Discoveries } from "../pools/discovery.ts";
 import { EnginePolls } from "../pools/engine-polls.ts";
-import { PictureExchange } from "../pools/picture-exchange.ts";
+import { LoadExchange } from "../pools/load-exchange.ts";
 import { Pools } from "../pools/pools.ts";
 import { type ChangeStore, ReplicaChanges } from "../pools/replica-changes.ts";
 import { WakeCalls } from "../pools/wake-calls.ts";
@@ -50,11 +50,11 @@ export function createPools({ fetch, fleet, now, wait, waitUntil }: PoolRuntime)
 			},
 		}),
 		...(fleet && {
-			pictures: new PictureExchange({
+			loadExchange: new LoadExchange({
 				now,
 				waitUntil,
 				uuid: () => crypto.randomUUID(),
-				exchange: (pool, isolate, loads) => fleet.getByName(poolObject(pool)).sharePicture(isolate, loads),
+				exchange: (pool, isolate, loads) => fleet.getByName(poolObject(pool)).exchangeLoads(isolate, loads),
 			}),
 		}),
 	});

@@ -5,8 +5,8 @@
  * Health is not stored on disk: a cooldown lasts seconds, and every isolate keeps its own view, which works without this object.
  */
 import { DurableObject } from "cloudflare:workers";
-import { type Loads, type Picture, SharedPicture } from "../pools/picture.ts";
 import type { ReplicaChange } from "../pools/replica-changes.ts";
+import { type Loads, type OtherLoads, SharedLoads } from "../pools/shared-loads.ts";
 import { Breaker, type Circuit } from "./breaker.ts";
 import { ReplicaTable } from "./replica-table.ts";
 
@@ -62,7 +62,7 @@ export interface FleetState {
 
 export class Fleet extends DurableObject {
 	readonly #view = new FleetView();
-	readonly #picture = new SharedPicture();
+	readonly #sharedLoads = new SharedLoads();
 	#table: ReplicaTable | undefined;
 
 	get #replicas(): ReplicaTable {
@@ -76,8 +76,8 @@ export class Fleet extends DurableObject {
 	}
 
 	/** In the object of one pool (`poolObject`): shares the loads of an isolate, and returns those of the others. */
-	sharePicture(isolate: string, loads: Loads): Picture {
-		return this.#picture.exchange(isolate, loads, Date.now());
+	exchangeLoads(isolate: string, loads: Loads): OtherLoads {
+		return this.#sharedLoads.exchange(isolate, loads, Date.now());
 	}
 
 	replicaChanges(): ReplicaChange[] {

@@ -3,7 +3,7 @@ import type { PolicyName } from "./choice.ts";
 import type { Discoveries, DiscoverSettings } from "./discovery.ts";
 import type { EnginePolls, PolledEngine } from "./engine-polls.ts";
 import type { Priority } from "./fair-queue.ts";
-import type { PictureExchange } from "./picture-exchange.ts";
+import type { LoadExchange } from "./load-exchange.ts";
 import { Pool } from "./pool.ts";
 import { type GateSettings, PoolGate } from "./pool-gate.ts";
 import { type PoolReport, reportOf } from "./pool-report.ts";
@@ -79,8 +79,8 @@ export interface PoolsServices {
 	discoveries?: Discoveries;
 	/** Absent: engines are not polled. */
 	polls?: EnginePolls;
-	/** Absent: an isolate does not know the loads of others. */
-	pictures?: PictureExchange;
+	/** Absent: isolates do not share their loads. */
+	loadExchange?: LoadExchange;
 	/** Absent: no pool is woken. */
 	wakeCalls?: WakeCalls;
 }
@@ -163,14 +163,14 @@ export class Pools {
 	}
 
 	#poll(backend: PolledBackend): void {
-		const { pictures, polls } = this.#services;
+		const { loadExchange, polls } = this.#services;
 		const { pollMs } = backend.pool ?? DEFAULTS;
-		const found = pollMs !== undefined || pictures ? this.of(backend) : undefined;
+		const found = pollMs !== undefined || loadExchange ? this.of(backend) : undefined;
 		if (!found) return;
 		const { prefill, replicas } = found;
 		for (const [stage, pool] of [["", replicas] as const, ["prefill", prefill] as const]) {
 			if (!pool) continue;
-			pictures?.start(`${backend.backend} ${stage}`, pool);
+			loadExchange?.start(`${backend.backend} ${stage}`, pool);
 			if (pollMs !== undefined) polls?.start(pool, pollMs, backend);
 		}
 	}

@@ -76,7 +76,7 @@ describe("policies on a synthetic trace", () => {
 		const [one, apart, together] = [
 			meanWith({}),
 			meanWith({ isolates: 8 }),
-			meanWith({ isolates: 8, pictureMs: 100 }),
+			meanWith({ isolates: 8, exchangeMs: 100 }),
 		];
 		expect(apart).toBeGreaterThan(1.2 * one);
 		expect(together).toBeLessThan(1.15 * one);

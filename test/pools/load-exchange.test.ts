@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { SharedPicture } from "../../src/pools/picture.ts";
-import { PictureExchange } from "../../src/pools/picture-exchange.ts";
+import { LoadExchange } from "../../src/pools/load-exchange.ts";
 import { Pool } from "../../src/pools/pool.ts";
+import { SharedLoads } from "../../src/pools/shared-loads.ts";
 
 const URLS = ["http://1", "http://2"];
 const PROMPT = { inputTokens: 936, blocks: [], blockTokens: 512, streamed: true };
@@ -9,11 +9,11 @@ const PROMPT = { inputTokens: 936, blocks: [], blockTokens: 512, streamed: true 
 /** Isolates that share one object and one clock. */
 function isolates(count: number) {
 	const state = { now: 0, exchanges: 0, fails: false };
-	const object = new SharedPicture();
+	const object = new SharedLoads();
 	const background: Promise<unknown>[] = [];
 	const all = Array.from({ length: count }, (_, i) => {
 		const pool = new Pool(URLS);
-		const pictures = new PictureExchange({
+		const loadExchange = new LoadExchange({
 			now: () => state.now,
 			waitUntil: (work) => background.push(work),
 			uuid: () => `isolate ${i}`,
@@ -26,7 +26,7 @@ function isolates(count: number) {
 		return {
 			/** A request that starts an exchange if it is due, and goes to the best replica. */
 			async send() {
-				pictures.start("vllm", pool);
+				loadExchange.start("vllm", pool);
 				await Promise.all(background.splice(0));
 				const choice = pool.choose(PROMPT, state.now);
 				if (!choice) throw new Error("no replica");
@@ -38,7 +38,7 @@ function isolates(count: number) {
 	return { all, state };
 }
 
-describe("the picture of a pool", () => {
+describe("loads that isolates share", () => {
 	it("has the queued tokens of the other isolates, so that they avoid a busy replica", async () => {
 		const { all, state } = isolates(2);
 		const [a, b] = all;
@@ -71,7 +71,7 @@ describe("the picture of a pool", () => {
 	});
 
 	it("forgets an isolate that has ended, and the others if the object cannot be called", async () => {
-		const object = new SharedPicture();
+		const object = new SharedLoads();
 		object.exchange("a", [{ url: "http://1", tokens: 700 }], 0);
 		object.exchange(
 			"b",

@@ -6,7 +6,7 @@
 /** Queued tokens by address. Replicas without any are absent. */
 export type Loads = { url: string; tokens: number }[];
 
-export interface Picture {
+export interface OtherLoads {
 	/** Of all other isolates. */
 	others: Loads;
 	/** Isolates that have shared their loads lately, including this one. */
@@ -17,13 +17,13 @@ export interface Picture {
 export const SHARED_MS = 5_000;
 const MAX_ISOLATES = 5_000;
 
-export class SharedPicture {
+export class SharedLoads {
 	/** In the order of their latest exchange. */
 	readonly #isolates = new Map<string, { loads: Loads; at: number }>();
 	readonly #sums = new Map<string, number>();
 
 	/** Replaces the loads of an isolate. Takes time in proportion to the replicas, not to the isolates. */
-	exchange(isolate: string, loads: Loads, now: number): Picture {
+	exchange(isolate: string, loads: Loads, now: number): OtherLoads {
 		this.#drop(isolate);
 		for (const [name, { at }] of this.#isolates) {
 			if (at + SHARED_MS > now && this.#isolates.size < MAX_ISOLATES) break;

@@ -1,13 +1,14 @@
-/** Shares the loads of this isolate with the others that send to the same pool, in the background of requests. */
-import { type Loads, type Picture, SHARED_MS } from "./picture.ts";
-import type { Pool } from "./pool.ts";
+/** Exchanges the loads of this isolate with those of the others that send to the same pool, in the background of requests. */
 
-export interface PictureServices {
+import type { Pool } from "./pool.ts";
+import { type Loads, type OtherLoads, SHARED_MS } from "./shared-loads.ts";
+
+export interface LoadExchangeServices {
 	now(): number;
 	waitUntil(work: Promise<unknown>): void;
 	uuid(): string;
 	/** Calls the object of the pool. */
-	exchange(pool: string, isolate: string, loads: Loads): Promise<Picture>;
+	exchange(pool: string, isolate: string, loads: Loads): Promise<OtherLoads>;
 }
 
 /** Between two exchanges of one isolate. */
@@ -19,16 +20,16 @@ const MAX_PER_SECOND = 400;
 
 interface Shared {
 	dueAt: number;
-	/** Time of the latest picture. */
+	/** Time of the latest exchange. */
 	at: number;
 }
 
-export class PictureExchange {
-	readonly #services: PictureServices;
+export class LoadExchange {
+	readonly #services: LoadExchangeServices;
 	readonly #pools = new Map<string, Shared>();
 	#isolate: string | undefined;
 
-	constructor(services: PictureServices) {
+	constructor(services: LoadExchangeServices) {
 		this.#services = services;
 	}
 
