@@ -17,6 +17,8 @@ export type ConfiguredBackend = Omit<WeightedTarget, "model" | "weight">;
 
 /** The name of the built-in simulator. */
 export const SIMULATOR = "simulator";
+/** Settings of a pool that add fields to requests of OpenAI's API. */
+const OPENAI_POOL_FIELDS = ["disaggregation", "cache_salt", "priority"] as const;
 
 const WholeTimeouts = SetTimeouts.transform((set) => ({ ...DEFAULT_TIMEOUTS, ...set }));
 
@@ -117,12 +119,7 @@ function readBackend(
 	checkAddresses(rest, hosted !== undefined, path, problems);
 	refuseSecondKey(rest.headers, rest.key, [...path, "headers"], problems);
 	const engine = problems.parse(engineSettings(env), rest, path);
-	if (engine?.pool?.disaggregation && known && known !== "openai")
-		problems.add(
-			[...path, "pool", "disaggregation"],
-			`expected a backend of kind "openai" beside it, found one of kind "${known}"`,
-		);
-	for (const field of ["cache_salt", "priority"] as const)
+	for (const field of OPENAI_POOL_FIELDS)
 		if (engine?.pool?.[field] && known && known !== "openai")
 			problems.add(
 				[...path, "pool", field],

@@ -6,7 +6,7 @@ import {
 	type Disaggregation,
 	type DisaggregationName,
 } from "../pools/prefill-decode/settings.ts";
-import type { Role } from "../pools/replica.ts";
+import { ROLES, type Role } from "../pools/replica.ts";
 import { list } from "./problems.ts";
 
 const NAMES = Object.keys(DISAGGREGATIONS) as [DisaggregationName, ...DisaggregationName[]];
@@ -26,7 +26,7 @@ export const DisaggregationSetting = z.preprocess(
 
 /** Fields of a replica besides its address. */
 export const ReplicaRole = {
-	role: z.enum(["both", "prefill", "decode"]).optional(),
+	role: z.enum(ROLES).optional(),
 	bootstrap_port: z.int().min(1).max(65_535).optional(),
 };
 

@@ -7,6 +7,5 @@ import { definitionOf } from "../tasks/traits.ts";
 export { LIVE_SESSION_SECONDS } from "../tasks/live-transcription/index.ts";
 export type { Estimate };
 
-/** Synchronous, except for audio files that a library has to read. */
 export const estimate = ({ task, input }: TaskCall, model: Model): Estimate =>
 	definitionOf(task).estimate(input, model);

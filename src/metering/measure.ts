@@ -13,10 +13,7 @@ import { boundUsage } from "./usage-bounds.ts";
 
 export { type Measured, toUsage };
 
-/**
- * Measures a complete answer; a session has only begun and counts as nothing. Synchronous, except for audio without a
- * duration from the engine whose file a library has to read.
- */
+/** Measures a complete answer. A session has only begun, and counts as nothing. */
 export const measure = <Name extends TaskName>(
 	{ task, input }: TaskCall<Name>,
 	output: TaskOutput<Name>,

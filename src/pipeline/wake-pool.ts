@@ -14,34 +14,37 @@ export interface WakeContext {
 	mayWait: boolean;
 }
 
-/** Between two looks at the pool. */
-const LOOK_MS = 500;
+/** Between two checks of the pool. */
+const CHECK_MS = 500;
 
 /** Returns nothing if the first target of the plan can be called. */
 export function wakePool(plan: Plan, context: WakeContext, services: Services): Promise<Plan> | undefined {
 	const [first] = plan.targets;
 	if (!isPooled(first)) return undefined;
-	const { wake } = first.pool.settings;
-	return wake && isAsleep(first, services) ? waken(plan, { ...context, first, wake }, services) : undefined;
+	const { wake: settings } = first.pool.settings;
+	if (!settings || hasWorkingReplica(first, services)) return undefined;
+	return wake(plan, { ...context, first, settings }, services);
 }
 
-/** No replica accepts requests, or all of them fail. */
-const isAsleep = ({ pool, ...target }: PooledTarget, { health }: Pick<Services, "health">): boolean =>
-	!pool.replicas.members.some(({ url }) => health.circuit({ ...target, url }) !== "open");
+/** A replica accepts requests, and its circuit is not open. */
+const hasWorkingReplica = (
+	{ pool, ...target }: PooledTarget,
+	{ health }: Pick<Services, "health">,
+): boolean => pool.replicas.members.some(({ url }) => health.circuit({ ...target, url }) !== "open");
 
-async function waken(
+async function wake(
 	plan: Plan,
-	{ first, mayWait, routed, signal, wake }: WakeContext & { first: PooledTarget; wake: WakeSettings },
+	{ first, mayWait, routed, signal, settings }: WakeContext & { first: PooledTarget; settings: WakeSettings },
 	services: Services,
 ): Promise<Plan> {
 	const { now, pools, wait } = services;
-	pools.wakeCalls?.call(first.backend, wake);
+	pools.wakeCalls?.call(first.backend, settings);
 	const [, next, ...others]: readonly PlanTarget[] = plan.targets;
 	if (next) return { ...plan, targets: [next, ...others] };
 	const backend = routed?.targets.find((one) => one.backend === first.backend);
-	const endsAt = mayWait ? now() + wake.waitMs : now();
-	for (let at = now(); at < endsAt && isAsleep(first, services); at = now()) {
-		await wait(Math.min(LOOK_MS, endsAt - at), signal).catch((error: unknown) => {
+	const endsAt = mayWait ? now() + settings.waitMs : now();
+	for (let at = now(); at < endsAt && !hasWorkingReplica(first, services); at = now()) {
+		await wait(Math.min(CHECK_MS, endsAt - at), signal).catch((error: unknown) => {
 			throw signal.aborted ? new AiError("aborted") : error;
 		});
 		if (!backend) continue;
@@ -49,6 +52,6 @@ async function waken(
 		// Adds the replicas that the list has now.
 		pools.of(backend);
 	}
-	if (!isAsleep(first, services)) return plan;
-	throw new AiError("outOfCapacity", undefined, { retryAfter: Math.ceil(wake.cooldownMs / 1_000) });
+	if (hasWorkingReplica(first, services)) return plan;
+	throw new AiError("outOfCapacity", undefined, { retryAfter: Math.ceil(settings.cooldownMs / 1_000) });
 }

@@ -9,7 +9,7 @@ import type { Model } from "../models/model.ts";
 
 export interface TaskDefinition<Input, Output> {
 	/**
-	 * The maximum cost of a call: the amount to reserve. Synchronous, except for audio files that a library has to read.
+	 * The maximum cost of a call: the amount to reserve.
 	 *
 	 * Text has at most one token per byte, audio has the duration of its metadata, and images have the requested number and
 	 * size. These have no bound before the call, so the estimate may be too low: output without a limit (`outputUnbounded`; a
@@ -18,8 +18,7 @@ export interface TaskDefinition<Input, Output> {
 	 */
 	estimate: (input: Input, model: Model) => Estimate;
 	/**
-	 * What a complete answer used: the engine's counts, or ours, which never exceed the requested output limit. Synchronous,
-	 * except for audio without a duration from the engine whose file a library has to read.
+	 * What a complete answer used: the engine's counts, or ours, which never exceed the requested output limit.
 	 */
 	measure: (input: Input, output: Output, model: Model) => Measured;
 	/**

@@ -32,7 +32,7 @@ import { HeadroomCache } from "./headroom-cache.ts";
 import { Journal } from "./journal.ts";
 import { Outbox } from "./outbox.ts";
 
-/** A token that is revoked is accepted as long as from a lease. */
+/** A revoked token is accepted for this time at most, as by a lease. */
 const VERIFIED_MS = LEASE_MS;
 /** A change of an alias in another isolate takes effect within this time. Milliseconds. */
 const ALIASES_FRESH_MS = 10_000;
@@ -63,7 +63,7 @@ export interface Accounts extends Ledgers {
 	of(account: string): AccountLedger & AccountReports & AliasStore & TokenStore;
 }
 
-/** The accounts, as the owner of the isolate sees them. */
+/** For the code that closes the isolate. */
 export interface IsolateAccounts extends Accounts {
 	/** Reports everything to the accounts' objects, and returns all leases. Never rejects. */
 	flush(): Promise<void>;
@@ -158,7 +158,7 @@ class AccountClient extends AccountReader implements AccountLedger, TokenStore {
 		return { ...(limited && { limited }), ...(outputTokens !== undefined && { outputTokens }) };
 	}
 
-	/** Requests that are refused while this isolate has leases are sent again after their return: the leases may hold the room. */
+	/** Requests that are refused while this isolate has leases are sent again after their return: the leases may hold what remains of a limit. */
 	async #admitAll(admissions: readonly Admission[]): Promise<readonly Admitted[]> {
 		if (!this.#isolate.journals.get(this.#account)?.hasLeases) return this.#callAdmit(admissions);
 		const answers = await this.#callAdmit(admissions.map((each) => ({ ...each, provisional: true })));

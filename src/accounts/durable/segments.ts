@@ -48,7 +48,11 @@ export class Segments {
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
 		this.#table = new RowTable<Segment>({
-			...{ sql, name: "segments", columns: COLUMNS, key: ["id"], rowIds: true },
+			sql,
+			name: "segments",
+			columns: COLUMNS,
+			key: ["id"],
+			rowIds: true,
 		});
 	}
 

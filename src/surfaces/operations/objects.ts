@@ -15,7 +15,7 @@ export interface ObjectCalls {
 
 /**
  * @param bindings of this process.
- * @param names of the bindings that are namespaces. Members do not tell: some other bindings have methods of all names.
+ * @param names of the bindings that are namespaces. A check of their members cannot find them, because some other bindings have methods of all names.
  */
 export function objects(bindings: object, names: readonly string[]) {
 	return class extends WorkerEntrypoint implements ObjectCalls {

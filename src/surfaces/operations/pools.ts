@@ -20,6 +20,7 @@ import type { EngineLoad, Role } from "../../pools/replica.ts";
 import { MAX_CHANGES, type ReplicaChange } from "../../pools/replica-changes.ts";
 import { poolAnswer, poolReplicaAnswer, poolsAnswer, removedReplicaAnswer } from "../answers.ts";
 import { below, V4 } from "../bases.ts";
+import { CIRCUITS } from "./engine-sums.ts";
 
 const NewReplica = z.strictObject({ url: EngineUrl });
 const ReplicaUpdate = z.strictObject({ state: z.enum(["active", "draining"]) });
@@ -223,13 +224,11 @@ const engineJson = ({ running, waiting, cacheUsage }: EngineLoad): EngineJson =>
 	cache_usage: cacheUsage ?? null,
 });
 
-const SEVERITY: readonly CircuitState[] = ["closed", "half-open", "open"];
-
 function circuitsOf(backend: string, { health }: Services): Map<string, CircuitState> {
 	const circuits = new Map<string, CircuitState>();
 	for (const { backend: name, url, circuit } of health.engines?.() ?? []) {
 		const worst = circuits.get(url) ?? "closed";
-		if (name === backend && SEVERITY.indexOf(circuit) >= SEVERITY.indexOf(worst)) circuits.set(url, circuit);
+		if (name === backend && CIRCUITS[circuit] >= CIRCUITS[worst]) circuits.set(url, circuit);
 	}
 	return circuits;
 }
