@@ -5,7 +5,7 @@
 import { FreshCache } from "../../core/fresh-cache.ts";
 import type { DynamicRoutes } from "../durable/dynamic-routes.ts";
 import type { Element } from "../dynamic/elements.ts";
-import { called } from "./called.ts";
+import { callObject } from "./call-object.ts";
 import { FRESH_MS } from "./fresh-ms.ts";
 
 /** The calls of the object. */
@@ -40,13 +40,15 @@ export class DeployedRoutes {
 	/** `undefined`: the gateway has no such route, or none of its versions is deployed. Throws if the object cannot be called. */
 	find({ account, gateway, name }: RouteName): Promise<Element[] | undefined> {
 		const key = JSON.stringify([account, gateway, name]);
-		return this.#cached.read(key, () => called(() => this.#services.routes(account).deployed(gateway, name)));
+		return this.#cached.read(key, () =>
+			callObject(() => this.#services.routes(account).deployed(gateway, name)),
+		);
 	}
 
 	/** Changes the routes of an account. The next request in this isolate reads them again. */
 	async change<T>(account: string, call: (routes: RouteCalls) => Promise<T>): Promise<T> {
 		try {
-			return await called(() => call(this.#services.routes(account)));
+			return await callObject(() => call(this.#services.routes(account)));
 		} finally {
 			this.#cached.clear();
 		}

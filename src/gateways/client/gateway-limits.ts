@@ -1,6 +1,6 @@
 import type { LimitedWindow } from "../durable/gateway.ts";
 import type { Window } from "../durable/windows.ts";
-import { called } from "./called.ts";
+import { callObject } from "./call-object.ts";
 
 interface LimitCalls {
 	take(windows: readonly LimitedWindow[], now: number): Promise<number | undefined>;
@@ -30,7 +30,7 @@ export class GatewayLimits {
 
 	/** Counts a request, unless a window is full. Returns the index of that window. Throws 7009 if the object cannot be called. */
 	take(gateway: GatewayName, windows: readonly LimitedWindow[]): Promise<number | undefined> {
-		return called(() => this.#object(gateway).take(windows, this.#services.now()));
+		return callObject(() => this.#object(gateway).take(windows, this.#services.now()));
 	}
 
 	/** Adds the cost of a request, in US dollars, in the background. */

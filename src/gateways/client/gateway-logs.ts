@@ -7,7 +7,7 @@ import type { LogRetention } from "../durable/gateway.ts";
 import type { LogPage, LogPageQuery, LogPatch } from "../durable/log-table.ts";
 import type { Log, LogPayloads, LogRow } from "../logs/log-row.ts";
 import type { LogQuery } from "../logs/query.ts";
-import { called } from "./called.ts";
+import { callObject } from "./call-object.ts";
 
 /** A process that is killed loses the rows of this time, and of the call that is under way. */
 const WAIT_MS = 50;
@@ -75,11 +75,11 @@ export class GatewayLogs {
 	of(account: string, gateway: string): Omit<LogCalls, "append"> {
 		const object = (): LogCalls => this.#services.object(`${account}/${gateway}`);
 		return {
-			log: (id) => called(() => object().log(id)),
-			logs: (query) => called(() => object().logs(query)),
-			patchLog: (id, patch) => called(() => object().patchLog(id, patch)),
-			deleteLogs: (query) => called(() => object().deleteLogs(query)),
-			clear: () => called(() => object().clear()),
+			log: (id) => callObject(() => object().log(id)),
+			logs: (query) => callObject(() => object().logs(query)),
+			patchLog: (id, patch) => callObject(() => object().patchLog(id, patch)),
+			deleteLogs: (query) => callObject(() => object().deleteLogs(query)),
+			clear: () => callObject(() => object().clear()),
 		};
 	}
 

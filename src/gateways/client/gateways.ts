@@ -5,7 +5,7 @@
 import { FreshCache } from "../../core/fresh-cache.ts";
 import type { GatewayPage, GatewayRegistry, RegistryResult } from "../durable/registry.ts";
 import { DEFAULT_SETTINGS, GatewayId, type GatewaySettings, type GatewayUpdate } from "../settings.ts";
-import { called } from "./called.ts";
+import { callObject } from "./call-object.ts";
 import { FRESH_MS } from "./fresh-ms.ts";
 
 /** Calls of the account's `GatewayRegistry` object. */
@@ -41,7 +41,8 @@ export class Gateways {
 		const { open, registry } = this.#services;
 		return this.#cached.read(
 			`${account}/${id}`,
-			async () => (await called(() => registry(account).get(id))) ?? (open ? openSettings(id) : undefined),
+			async () =>
+				(await callObject(() => registry(account).get(id))) ?? (open ? openSettings(id) : undefined),
 		);
 	}
 
@@ -49,15 +50,15 @@ export class Gateways {
 	registry(account: string): Pick<RegistryCalls, "get" | "list"> {
 		const { registry } = this.#services;
 		return {
-			get: (id) => called(() => registry(account).get(id)),
-			list: (query) => called(() => registry(account).list(query)),
+			get: (id) => callObject(() => registry(account).get(id)),
+			list: (query) => callObject(() => registry(account).list(query)),
 		};
 	}
 
 	/** Changes a gateway. The next request in this isolate reads the new settings. */
 	async change<T>(account: string, id: string, call: (registry: RegistryCalls) => Promise<T>): Promise<T> {
 		try {
-			return await called(() => call(this.#services.registry(account)));
+			return await callObject(() => call(this.#services.registry(account)));
 		} finally {
 			this.#cached.delete(`${account}/${id}`);
 		}

@@ -4,7 +4,7 @@
  */
 import { FreshCache } from "../../core/fresh-cache.ts";
 import type { ProviderAccess, ProviderAccessTables } from "../durable/provider-access.ts";
-import { called } from "./called.ts";
+import { callObject } from "./call-object.ts";
 import { FRESH_MS } from "./fresh-ms.ts";
 
 /** The calls of the object. */
@@ -33,13 +33,13 @@ export class ProviderAccesses {
 	/** Throws if the object cannot be called. */
 	find(account: string, gateway: string): Promise<ProviderAccess> {
 		const key = JSON.stringify([account, gateway]);
-		return this.#cached.read(key, () => called(() => this.#services.tables(account).access(gateway)));
+		return this.#cached.read(key, () => callObject(() => this.#services.tables(account).access(gateway)));
 	}
 
 	/** The next request in this isolate reads the tables again. */
 	async change<T>(account: string, call: (tables: ProviderAccessCalls) => Promise<T>): Promise<T> {
 		try {
-			return await called(() => call(this.#services.tables(account)));
+			return await callObject(() => call(this.#services.tables(account)));
 		} finally {
 			this.#cached.clear();
 		}

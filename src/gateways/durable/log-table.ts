@@ -74,7 +74,7 @@ const INSERTED_AT_ONCE = 16;
 const MAX_BATCH_TEXT = 200_000;
 
 /** The elements of the arrays in a JSON array, as columns. */
-const VALUES = (columns: number): string =>
+const valuesOf = (columns: number): string =>
 	Array.from({ length: columns }, (_, index) => `value ->> ${index}`).join(", ");
 
 /** Batches in their order. A text above the bound has a batch of its own. */
@@ -147,7 +147,7 @@ export class LogTable {
 		const rows = logs.map(({ row }) => NAMES.map((name) => row[name]));
 		const added = this.#sql
 			.exec<{ id: string }>(
-				`INSERT OR IGNORE INTO logs (${NAMES.join(", ")}) SELECT ${VALUES(NAMES.length)} FROM json_each(?) RETURNING id`,
+				`INSERT OR IGNORE INTO logs (${NAMES.join(", ")}) SELECT ${valuesOf(NAMES.length)} FROM json_each(?) RETURNING id`,
 				JSON.stringify(rows),
 			)
 			.toArray();
@@ -263,7 +263,7 @@ export class LogTable {
 		});
 		for (const batch of batchesOf(values, ([, , value = ""]) => value.length))
 			this.#sql.exec(
-				`INSERT OR IGNORE INTO log_metadata SELECT ${VALUES(3)} FROM json_each(?)`,
+				`INSERT OR IGNORE INTO log_metadata SELECT ${valuesOf(3)} FROM json_each(?)`,
 				JSON.stringify(batch),
 			);
 	}
@@ -280,7 +280,7 @@ export class LogTable {
 				this.#sql.exec("INSERT OR IGNORE INTO payloads VALUES (?, ?, ?, ?)", ...batch[0]);
 			else
 				this.#sql.exec(
-					`INSERT OR IGNORE INTO payloads SELECT ${VALUES(4)} FROM json_each(?)`,
+					`INSERT OR IGNORE INTO payloads SELECT ${valuesOf(4)} FROM json_each(?)`,
 					JSON.stringify(batch),
 				);
 	}

@@ -1,7 +1,7 @@
 import { AiError } from "../../core/errors.ts";
 
 /** The result of a call of an object of gateways. Throws 7009 if the object cannot be called. */
-export async function called<T>(call: () => Promise<T>): Promise<T> {
+export async function callObject<T>(call: () => Promise<T>): Promise<T> {
 	try {
 		return await call();
 	} catch (cause) {
