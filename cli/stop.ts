@@ -86,8 +86,8 @@ export async function untilEnd({ workers, stopping, log, guardFailed }: Running)
 		setTimeout(stopNow, MAX_DRAIN_MS).unref();
 		for (const { end } of processes) end();
 		// Their settlements need the objects of the first process.
-		await Promise.all(others.map(drained));
-		if (owner) await drained(owner);
+		await Promise.all(others.map(endWhenDrained));
+		if (owner) await endWhenDrained(owner);
 	};
 	void stopping.first.then(() => {
 		log.info("Waiting for running answers, at most a minute. Press Ctrl-C again to stop immediately.");
@@ -115,7 +115,7 @@ export async function untilEnd({ workers, stopping, log, guardFailed }: Running)
 type DrainingProcess = Pick<WorkerProcess["served"], "ended" | "pid"> & ReturnType<typeof holdOpen>;
 
 /** Resolves when the process has exited. */
-async function drained({ drained, ended, pid }: DrainingProcess): Promise<void> {
+async function endWhenDrained({ drained, ended, pid }: DrainingProcess): Promise<void> {
 	if (await drained) signal(pid, "SIGTERM");
 	await ended;
 }

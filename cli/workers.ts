@@ -23,7 +23,7 @@ import { workerModules } from "./worker-modules.ts";
 /** The folder and the Unix sockets of a worker. */
 interface Place {
 	/** Its number, from 1. */
-	own: number;
+	number: number;
 	folder: string;
 	/** The guard forwards connections to it. */
 	httpSocket: string;
@@ -88,18 +88,18 @@ export async function startWorkers(options: StartOptions): Promise<Started> {
 	return { url, workers };
 }
 
-function placeOf(own: number, parent: string, state: LockedState): Place {
-	const folder = join(parent, String(own));
+function placeOf(number: number, parent: string, state: LockedState): Place {
+	const folder = join(parent, String(number));
 	mkdirSync(folder);
 	const socket = (name: string): string => join(folder, `${name}.sock`);
 	return {
-		own,
+		number,
 		folder,
 		httpSocket: socket("http"),
 		objectsSocket: socket("objects"),
 		reportsSocket: socket("reports"),
-		drainSocket: own === 1 ? state.socket : socket("drain"),
-		reloadSocket: own === 1 ? state.reloadSocket : socket("reload"),
+		drainSocket: number === 1 ? state.socket : socket("drain"),
+		reloadSocket: number === 1 ? state.reloadSocket : socket("reload"),
 	};
 }
 
@@ -125,7 +125,7 @@ function specOf(place: Place, options: SpecOptions): WorkerSpec {
 		secrets,
 		...(openFiles !== undefined && { openFiles, unixSocket: place.httpSocket }),
 		state: state.objects,
-		objectsInMemory: place.own > 1,
+		objectsInMemory: place.number > 1,
 		host,
 		entrypointSockets: [
 			{ entrypoint: "Drain", path: place.drainSocket },
@@ -148,14 +148,17 @@ interface Connections {
 }
 
 /** What the processes of one gateway know of each other. Nothing if there is one. */
-function connectionsOf({ own, objectsSocket, reportsSocket }: Place, places: readonly Place[]): Connections {
+function connectionsOf(
+	{ number, objectsSocket, reportsSocket }: Place,
+	places: readonly Place[],
+): Connections {
 	const [first, second] = places;
 	if (!first || !second) return { shared: {}, sockets: [], services: [] };
-	const isFirst = own === first.own;
+	const isFirst = number === first.number;
 	return {
 		shared: {
 			[WORKERS_BINDING]: {
-				own,
+				number,
 				count: places.length,
 				objects: runtimeSettings().objects?.map(({ name }) => name) ?? [],
 			},
@@ -166,8 +169,8 @@ function connectionsOf({ own, objectsSocket, reportsSocket }: Place, places: rea
 		],
 		services: [
 			...places
-				.filter((place) => place.own !== own)
-				.map((place) => ({ name: `${PEER_BINDING}${place.own}`, path: place.reportsSocket })),
+				.filter((place) => place.number !== number)
+				.map((place) => ({ name: `${PEER_BINDING}${place.number}`, path: place.reportsSocket })),
 			...(isFirst ? [] : [{ name: OBJECTS_BINDING, path: first.objectsSocket, calls: true }]),
 		],
 	};

@@ -233,11 +233,11 @@ export function createPersistent(
 }
 
 function workersOf(bindings: Bindings): Workers | undefined {
-	const { own } = bindings[WORKERS_BINDING] ?? {};
-	if (own === undefined) return undefined;
+	const { number } = bindings[WORKERS_BINDING] ?? {};
+	if (number === undefined) return undefined;
 	const sockets = Object.entries<unknown>({ ...bindings }).filter(([name]) => name.startsWith(PEER_BINDING));
 	return {
-		own: String(own),
+		worker: String(number),
 		peers: sockets.map(([name, socket]) => peerOf(name.slice(PEER_BINDING.length), socket as Fetcher)),
 	};
 }

@@ -4,7 +4,7 @@ export const WORKERS_BINDING = "GANGLION_WORKERS";
 /** The value of {@link WORKERS_BINDING}. */
 export interface WorkersSetting {
 	/** The number of the process, from 1. */
-	own: number;
+	number: number;
 	/** The number of processes. */
 	count: number;
 	/** The bindings of Durable Objects. */

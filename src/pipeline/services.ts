@@ -77,7 +77,7 @@ export interface Services extends BackendServices {
 /** Processes that run the same Worker, with the same Durable Objects: `ganglion serve --workers`. */
 export interface Workers {
 	/** The number of this process, from "1". */
-	own: string;
+	worker: string;
 	/** The other processes. */
 	peers: readonly Peer[];
 }

@@ -59,7 +59,7 @@ export async function allReports(
 	const others = await Promise.all(
 		workers.peers.map(async (peer) => ({ worker: peer.worker, report: await inTime(peer, wait) })),
 	);
-	const all = [{ worker: workers.own, report: own }, ...others];
+	const all = [{ worker: workers.worker, report: own }, ...others];
 	return {
 		engines: all.flatMap(({ worker, report }) =>
 			(report?.engines ?? []).map((engine) => ({ ...engine, worker })),

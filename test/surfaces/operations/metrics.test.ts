@@ -446,7 +446,7 @@ describe("metrics of pools", () => {
 			now: () => 0,
 			wait: async () => {},
 			workers: {
-				own: "1",
+				worker: "1",
 				peers: [
 					{ worker: "2", report: () => Promise.resolve(report) },
 					{ worker: "3", report: () => new Promise(() => {}) },
