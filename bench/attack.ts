@@ -9,7 +9,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { modulesIn } from "../miniflare/modules.ts";
 import { runtimeSettings } from "../scripts/settings.ts";
 import { serve } from "../scripts/workerd.ts";
-import { BUILT, CONTENDERS_CPU, createToken, freePort } from "./contenders.ts";
+import { ADMIN_TOKEN, BUILT, CONTENDERS_CPU, createToken, freePort } from "./contenders.ts";
 import type { Context } from "./context.ts";
 import { agentOf } from "./load.ts";
 import { quantile, spread } from "./statistics.ts";
@@ -20,7 +20,6 @@ const DELAY_BAR_MS = 50;
 /** Repetitions of each request. The first ones compile its code, and do not count. */
 const WARM_UPS = 3;
 const TIMES = 7;
-const ADMIN = "the-admin-token-of-a-bench-on-loopback";
 /** How long the neighbour asks alone: the noise of the machine. */
 const QUIET_MS = 100;
 const MB = 1_000_000;
@@ -198,14 +197,14 @@ export async function attack({ field, say }: Context): Promise<Row[]> {
 			BACKENDS: { engine: { kind: "openai", url: "http://127.0.0.1:9/v1" } },
 			ROUTES: { "*": [{ backend: "engine", model: "m" }] },
 			LIMITS: { requests_per_minute: "none", daily_neurons: 1e9 },
-			ADMIN_TOKEN: ADMIN,
+			ADMIN_TOKEN,
 		},
 		...runtimeSettings(),
 	};
 	const served = await serve(spec, await freePort(), folder, CONTENDERS_CPU);
 	try {
 		const account = `${served.url}/client/v4/accounts/bench`;
-		const valid = await createToken(served.url, "bench", ADMIN);
+		const valid = await createToken(served.url, "bench");
 		const tokens = {
 			none: undefined,
 			invented: valid.replace(/.$/, (last) => (last === "a" ? "b" : "a")),

@@ -254,16 +254,16 @@ async function ganglion(
 }
 
 const ACCOUNT = "bench";
-const ADMIN_TOKEN = "the-admin-token-of-a-bench-on-loopback";
+export const ADMIN_TOKEN = "the-admin-token-of-a-bench-on-loopback";
 
 const FAMILIES: Partial<Record<How, string>> = { passthrough: "passed", "two engines": "paired" };
 const ROUTES: Partial<Record<How, string>> = { responses: "responses", messages: "messages" };
 
 /** `origin`: the gateway's address. */
-export async function createToken(origin: string, account: string, admin = ADMIN_TOKEN): Promise<string> {
+export async function createToken(origin: string, account: string): Promise<string> {
 	const response = await fetch(`${origin}/client/v4/accounts/${account}/tokens`, {
 		method: "POST",
-		headers: { authorization: `Bearer ${admin}`, "content-type": "application/json" },
+		headers: { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "application/json" },
 		body: JSON.stringify({
 			name: "bench",
 			policies: [

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { runtimeSettings } from "../scripts/settings.ts";
 import { serve } from "../scripts/workerd.ts";
 import { wrapped } from "../soak/gateway.ts";
-import { BUILT, type Contender, freePort } from "./contenders.ts";
+import { ADMIN_TOKEN, BUILT, type Contender, freePort } from "./contenders.ts";
 import { CHAT, type Context } from "./context.ts";
 import type { Ask } from "./load.ts";
 import { against, cpuRatios, noteOf, withBoth } from "./ratios.ts";
@@ -14,7 +14,7 @@ import type { Row } from "./table.ts";
 const LOG_ROWS = 1_000_000;
 /** Rows of one request that fills the log. */
 const FILLED_AT_ONCE = 10_000;
-const TURNS = 20;
+const REPEATS = 20;
 
 export const CACHED = {
 	"cf-aig-gateway-id": "default",
@@ -27,9 +27,9 @@ export const LOGGED = {
 };
 const UNLOGGED = { "cf-aig-gateway-id": "default", "cf-aig-collect-log": "false" };
 
-export const withHeaders = (asked: Ask, headers: Record<string, string>): Ask => ({
-	...asked,
-	headers: { ...asked.headers, ...headers },
+export const withHeaders = (request: Ask, headers: Record<string, string>): Ask => ({
+	...request,
+	headers: { ...request.headers, ...headers },
 });
 
 export async function gateways(context: Context): Promise<Row[]> {
@@ -102,7 +102,7 @@ export async function logPages({ field, say }: Context): Promise<Row[]> {
 		const rows: Row[] = [];
 		for (const [label, query] of Object.entries(PAGES)) {
 			const times: number[] = [];
-			for (let turn = 0; turn < TURNS; turn++) {
+			for (let count = 0; count < REPEATS; count++) {
 				const startedAt = performance.now();
 				const found = await page(served.url, `per_page=50&${query}`);
 				times.push(performance.now() - startedAt);
@@ -121,8 +121,6 @@ export async function logPages({ field, say }: Context): Promise<Row[]> {
 		await served.stop();
 	}
 }
-
-const ADMIN_TOKEN = "the-admin-token-of-a-bench-on-loopback";
 
 /** Returns the number of rows. */
 async function page(origin: string, query: string): Promise<number> {

@@ -63,7 +63,7 @@ function versions(): string | undefined {
 	return nginx && wrk && `nginx ${nginx}, wrk ${wrk}`;
 }
 
-/** Of both streams: these commands print their version to standard error, or with an exit code of 1. */
+/** The text of both streams: these commands print their version to standard error, or with an exit code of 1. */
 function output(command: string, ...args: string[]): string {
 	const { stdout, stderr } = spawnSync(command, args, { encoding: "utf8" });
 	return `${stdout ?? ""}\n${stderr ?? ""}`;

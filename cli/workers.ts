@@ -21,20 +21,20 @@ import { signal } from "./stop.ts";
 import { workerModules } from "./worker-modules.ts";
 
 /** The folder and the Unix sockets of a worker. */
-interface Place {
+interface WorkerPaths {
 	/** Its number, from 1. */
 	number: number;
 	folder: string;
 	/** The guard forwards connections to it. */
 	httpSocket: string;
-	/** Of the entrypoint with this name. */
+	/** The following are sockets of the entrypoints with these names. */
 	drainSocket: string;
 	objectsSocket: string;
 	reloadSocket: string;
 	reportsSocket: string;
 }
 
-export interface WorkerProcess extends Place {
+export interface WorkerProcess extends WorkerPaths {
 	served: Served;
 }
 
@@ -64,11 +64,11 @@ export async function startWorkers(options: StartOptions): Promise<Started> {
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-"));
 	process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 	const modules = await workerModules(join(folder, "worker"));
-	const places = Array.from({ length: count }, (_, index) => placeOf(index + 1, folder, state));
+	const allPaths = Array.from({ length: count }, (_, index) => pathsOf(index + 1, folder, state));
 	const starts = await Promise.allSettled(
-		places.map(async (place): Promise<WorkerProcess> => {
-			const served = await serve(specOf(place, { ...options, modules, places }), port, place.folder);
-			return { ...place, served };
+		allPaths.map(async (paths): Promise<WorkerProcess> => {
+			const served = await serve(specOf(paths, { ...options, modules, allPaths }), port, paths.folder);
+			return { ...paths, served };
 		}),
 	);
 	const workers = starts.flatMap((start) => (start.status === "fulfilled" ? [start.value] : []));
@@ -80,7 +80,7 @@ export async function startWorkers(options: StartOptions): Promise<Started> {
 		if (start.status === "rejected") stopWith(`workerd cannot be started: ${start.reason.message}`);
 	state.servedBy(workers.map(({ served }) => served.pid));
 	const guard = { host, port, maxConnections: capacityOf(openFiles).connections };
-	const targets = places.map(({ httpSocket }) => httpSocket);
+	const targets = allPaths.map(({ httpSocket }) => httpSocket);
 	const url = workers[0]?.served.url ?? "";
 	if (count > 1) return { url, workers, guards: await startGuards({ ...guard, targets, idleMs }) };
 	const [target] = targets;
@@ -88,7 +88,7 @@ export async function startWorkers(options: StartOptions): Promise<Started> {
 	return { url, workers };
 }
 
-function placeOf(number: number, parent: string, state: LockedState): Place {
+function pathsOf(number: number, parent: string, state: LockedState): WorkerPaths {
 	const folder = join(parent, String(number));
 	mkdirSync(folder);
 	const socket = (name: string): string => join(folder, `${name}.sock`);
@@ -105,13 +105,13 @@ function placeOf(number: number, parent: string, state: LockedState): Place {
 
 interface SpecOptions extends StartOptions {
 	modules: WorkerSpec["modules"];
-	places: readonly Place[];
+	allPaths: readonly WorkerPaths[];
 }
 
-function specOf(place: Place, options: SpecOptions): WorkerSpec {
+function specOf(paths: WorkerPaths, options: SpecOptions): WorkerSpec {
 	const { host, log, openFiles, state } = options;
 	const { OPEN_FILES: _, ...secrets } = options.variables.secrets;
-	const { shared, sockets, services } = connectionsOf(place, options.places);
+	const { shared, sockets, services } = connectionsOf(paths, options.allPaths);
 	return {
 		name: "ganglion",
 		modules: options.modules,
@@ -123,13 +123,13 @@ function specOf(place: Place, options: SpecOptions): WorkerSpec {
 			...shared,
 		},
 		secrets,
-		...(openFiles !== undefined && { openFiles, unixSocket: place.httpSocket }),
+		...(openFiles !== undefined && { openFiles, unixSocket: paths.httpSocket }),
 		state: state.objects,
-		objectsInMemory: place.number > 1,
+		objectsInMemory: paths.number > 1,
 		host,
 		entrypointSockets: [
-			{ entrypoint: "Drain", path: place.drainSocket },
-			{ entrypoint: "Reload", path: place.reloadSocket },
+			{ entrypoint: "Drain", path: paths.drainSocket },
+			{ entrypoint: "Reload", path: paths.reloadSocket },
 			...sockets,
 		],
 		services,
@@ -149,17 +149,17 @@ interface Connections {
 
 /** What the processes of one gateway know of each other. Nothing if there is one. */
 function connectionsOf(
-	{ number, objectsSocket, reportsSocket }: Place,
-	places: readonly Place[],
+	{ number, objectsSocket, reportsSocket }: WorkerPaths,
+	allPaths: readonly WorkerPaths[],
 ): Connections {
-	const [first, second] = places;
+	const [first, second] = allPaths;
 	if (!first || !second) return { shared: {}, sockets: [], services: [] };
 	const isFirst = number === first.number;
 	return {
 		shared: {
 			[WORKERS_BINDING]: {
 				number,
-				count: places.length,
+				count: allPaths.length,
 				objects: runtimeSettings().objects?.map(({ name }) => name) ?? [],
 			},
 		},
@@ -168,9 +168,9 @@ function connectionsOf(
 			...(isFirst ? [{ entrypoint: "Objects", path: objectsSocket, acceptsCalls: true }] : []),
 		],
 		services: [
-			...places
-				.filter((place) => place.number !== number)
-				.map((place) => ({ name: `${PEER_BINDING}${place.number}`, path: place.reportsSocket })),
+			...allPaths
+				.filter((paths) => paths.number !== number)
+				.map((paths) => ({ name: `${PEER_BINDING}${paths.number}`, path: paths.reportsSocket })),
 			...(isFirst ? [] : [{ name: OBJECTS_BINDING, path: first.objectsSocket, calls: true }]),
 		],
 	};

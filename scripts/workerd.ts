@@ -59,7 +59,7 @@ interface EntrypointSocket {
 
 interface ServiceBinding {
 	name: string;
-	/** Of an entrypoint's socket. */
+	/** The Unix socket of an entrypoint. */
 	path: string;
 	/** The binding has the entrypoint's methods. The socket must accept calls. */
 	calls?: boolean;

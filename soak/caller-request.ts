@@ -16,7 +16,7 @@ export interface CallerRequest {
 	reserved: number;
 }
 
-export const MODEL_OF: Record<Api, string> = {
+const MODEL_OF: Record<Api, string> = {
 	native: "@cf/meta/llama-3.1-8b-instruct",
 	chat: "soak/chat",
 	responses: "soak/chat",

@@ -51,7 +51,7 @@ export const COUNTS = [
 type Count = (typeof COUNTS)[number];
 
 /** A log is sent when its answer has ended, after those that are being sent. */
-export const LOST_MS = 500;
+const LOST_MS = 500;
 /** A batch of leased requests is sent every 250 ms. What a kill prevents is charged with the lease. */
 const UNDELIVERED_MS = 1_500;
 const TIMEOUT = 408;
@@ -64,7 +64,7 @@ export function audit(books: AccountBooks): GatewayVerdict {
 	const judge = new Judge(books);
 	judge.ledger();
 	for (const record of books.records) judge.request(record);
-	judge.strangers();
+	judge.reportUnmatchedLogs();
 	return judge.verdict;
 }
 
@@ -227,7 +227,7 @@ class Judge {
 	}
 
 	/** Rows of no request. */
-	strangers(): void {
+	reportUnmatchedLogs(): void {
 		for (const [index, rows] of this.#logs)
 			if (index === undefined || !this.#records.has(index))
 				this.#report(`${rows.length} logs have no request: ${index}`);

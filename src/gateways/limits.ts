@@ -66,7 +66,7 @@ function rateLimits({
 }
 
 /** The spend rules that apply to a step. */
-export function spendLimits({ spend_limits }: GatewaySettings, step: GatewayStep): Limit[] {
+function spendLimits({ spend_limits }: GatewaySettings, step: GatewayStep): Limit[] {
 	if (!spend_limits?.enabled) return [];
 	return spend_limits.rules.flatMap((rule, index) => {
 		const bucket = rule.enabled === false ? undefined : bucketOf(rule, step);

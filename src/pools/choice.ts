@@ -62,7 +62,7 @@ export type Usable = (replica: Replica) => boolean;
 export type Policy = (pool: PoolView, request: PoolRequest, usable: Usable) => Choice | undefined;
 
 /** Every request has costs besides its tokens. Requests without tokens are counted by this. */
-export const REQUEST_TOKENS = 64;
+const REQUEST_TOKENS = 64;
 /** Holders of the prompt's beginning that are compared. */
 const MAX_HOLDERS = 4;
 /**

@@ -24,7 +24,7 @@ export interface PoolReport extends ReplicasReport {
 	backend: string;
 	/** Requests that have arrived. */
 	incoming: number;
-	/** Of the prefill replicas, and of all others. Absent: the pool has no prefill replicas. */
+	/** The prefill replicas, and all others. Absent: the pool has no prefill replicas. */
 	stages?: { prefill: ReplicasReport; decode: ReplicasReport };
 	/** Absent: the pool has no limit of requests. */
 	gate?: GateReport;

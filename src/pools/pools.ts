@@ -86,7 +86,7 @@ export interface PoolsServices {
 }
 
 interface PoolSource {
-	/** Of the configuration. */
+	/** Addresses of the configuration, or of the latest list. */
 	urls: readonly string[];
 	settings: PoolSettings;
 	changes: readonly ReplicaChange[] | undefined;

@@ -7,7 +7,7 @@
 export type Loads = { url: string; tokens: number }[];
 
 export interface OtherLoads {
-	/** Of all other isolates. */
+	/** Sums of all other isolates. */
 	others: Loads;
 	/** Isolates that have shared their loads lately, including this one. */
 	isolates: number;

@@ -147,7 +147,7 @@ const RequestRow = z.object({
 	neurons: Count,
 	reserved_neurons: Count,
 	estimated: z.boolean(),
-	/** Of the charge of a lease. */
+	/** Only for the charge of a lease. */
 	forgiven_at: Instant.optional(),
 });
 export const requestAnswer = enveloped(RequestRow);

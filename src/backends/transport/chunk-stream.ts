@@ -134,7 +134,7 @@ export class ChunkReader implements EventReader {
 	});
 	#error: AiError | undefined;
 	#ifMalformed: FailureOfCall = failureOfInterruption;
-	/** Of the last chunk with only a content. */
+	/** The form of the last chunk that has only content. */
 	#template: EventTemplate | undefined;
 	/** Templates since one fitted. */
 	#unfit = 0;

@@ -146,7 +146,7 @@ const customIdentity = ({ id, modifiedAt }: CustomProvider, credential = ""): st
 	`custom:${id}:${modifiedAt}:${credential}`;
 
 /** Throws 2008 for an address that the operator does not allow. The address was stored before, when the rules may have differed. */
-export function requireAllowedAddress(
+function requireAllowedAddress(
 	address: string,
 	{ gatewayRules, publicUrl }: Pick<Services, "gatewayRules" | "publicUrl">,
 ): void {

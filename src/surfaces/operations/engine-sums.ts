@@ -8,7 +8,7 @@ export const CIRCUITS: Readonly<Record<EngineReport["circuit"], number>> = {
 	open: 2,
 };
 
-/** Adds the numbers of engines with the same key. Of their circuits, the worst counts. */
+/** Adds the numbers of engines with the same key. The worst of their circuits is used. */
 export function sumEngines<T extends EngineReport>(
 	engines: readonly T[],
 	keyOf: (engine: T) => readonly (string | undefined)[],
