@@ -4,6 +4,7 @@
  */
 import { present } from "../core/present.ts";
 import type { AnswerRequest, AnswerStep } from "./answer-step.ts";
+import { countArrival } from "./dispatch/pool-capacity.ts";
 import { singleFlight } from "./dispatch/single-flight-step.ts";
 import { dispatch } from "./dispatch.ts";
 import { withEngineFields } from "./engine-fields.ts";
@@ -39,6 +40,7 @@ async function callEngines(
 	const reading = services.pools.refresh(routed?.targets ?? []);
 	if (reading) await reading;
 	const firstPlan = route(model.id, routed, services, session);
+	countArrival(firstPlan);
 	const waking = wakePool(firstPlan, { routed, signal, mayWait: !options?.rejectIfBusy }, services);
 	const routedPlan = waking ? await waking : firstPlan;
 	const sender = { account: exchange.account, priority: options?.priority ?? "interactive" } as const;

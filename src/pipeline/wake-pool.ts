@@ -4,6 +4,7 @@
  */
 import { AiError } from "../core/errors.ts";
 import type { WakeSettings } from "../pools/wake-calls.ts";
+import { countArrival } from "./dispatch/pool-capacity.ts";
 import { isPooled, type Plan, type PlanTarget, type PooledTarget, type Routed } from "./plan.ts";
 import type { Services } from "./services.ts";
 
@@ -40,7 +41,11 @@ async function wake(
 	const { now, pools, wait } = services;
 	pools.wakeCalls?.call(first.backend, settings);
 	const [, next, ...others]: readonly PlanTarget[] = plan.targets;
-	if (next) return { ...plan, targets: [next, ...others] };
+	if (next) {
+		const remaining: Plan = { ...plan, targets: [next, ...others] };
+		countArrival(remaining);
+		return remaining;
+	}
 	const backend = routed?.targets.find((one) => one.backend === first.backend);
 	const endsAt = mayWait ? now() + settings.waitMs : now();
 	for (let at = now(); at < endsAt && !hasWorkingReplica(first, services); at = now()) {

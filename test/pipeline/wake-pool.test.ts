@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { createApp } from "../../src/app.ts";
+import { IsolateHealth } from "../../src/fleet/health.ts";
 import type { Plan } from "../../src/pipeline/plan.ts";
 import { wakePool } from "../../src/pipeline/wake-pool.ts";
 import { Pools } from "../../src/pools/pools.ts";
 import { ReplicaChanges } from "../../src/pools/replica-changes.ts";
 import { WakeCalls } from "../../src/pools/wake-calls.ts";
-import { testServices } from "../gateway.ts";
+import { BASE, OPEN_ACCESS, testServices } from "../gateway.ts";
 
 const URL = "http://gpu/v1";
 const WAKE = { url: "http://scaler/wake", cooldownMs: 60_000, waitMs: 3_000 };
@@ -87,6 +89,28 @@ describe("a pool that was scaled to zero", () => {
 		expect(await wake(plan(pooled, other))).toEqual(plan(other));
 		expect([clock.now, posts.length]).toEqual([0, 1]);
 		expect(wake(plan(other, pooled))).toBeUndefined();
+	});
+
+	it("counts the requests that it refuses, from which an autoscaler starts replicas", async () => {
+		const persistent = testServices({
+			vars: {
+				BACKENDS: { vllm: { kind: "openai", pool: { replicas: [URL], wake: WAKE.url } } },
+				ROUTES: { "@cf/*": [{ backend: "vllm" }] },
+			},
+			fetch: async () => new Response(null),
+		});
+		const { now } = persistent;
+		const health = Object.assign(new IsolateHealth({ now, waitUntil: () => {} }), {
+			circuit: () => "open" as const,
+		});
+		const app = createApp({ ...persistent, health }, OPEN_ACCESS);
+		const refused = await app.request(`${BASE}/run/@cf/meta/llama-3.1-8b-instruct-fp8`, {
+			method: "POST",
+			body: JSON.stringify({ prompt: "Hi" }),
+			headers: { "content-type": "application/json" },
+		});
+		expect(refused.status).toBe(429);
+		expect(persistent.pools.reports(0)).toMatchObject([{ backend: "vllm", incoming: 1 }]);
 	});
 
 	it("stops waiting when the caller disconnects", async () => {

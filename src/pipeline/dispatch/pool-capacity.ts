@@ -24,6 +24,11 @@ interface WithCapacity {
 	place?: Place;
 }
 
+/** Counts a request at the pool of the first target, also if it is refused there. */
+export function countArrival({ targets: [first] }: Pick<Plan, "targets">): void {
+	if (isPooled(first)) first.pool.arrivals.count++;
+}
+
 /** Throws `outOfCapacity` if no target is left. */
 export async function waitForCapacity(
 	plan: Plan,
@@ -33,7 +38,6 @@ export async function waitForCapacity(
 ): Promise<WithCapacity> {
 	const [first, next, ...others]: readonly PlanTarget[] = plan.targets;
 	const pooled = first && isPooled(first) ? first : undefined;
-	if (pooled) pooled.pool.arrivals.count++;
 	const gate = pooled?.pool.gate;
 	if (!pooled || !gate) return { plan };
 	const { exchange, options, signal } = context;
@@ -61,6 +65,8 @@ export async function waitForCapacity(
 	} catch (error) {
 		const failure = toAiError(error);
 		if (failure.key !== "outOfCapacity" || !next) throw failure;
-		return waitForCapacity({ ...plan, targets: [next, ...others] }, call, context, services);
+		const remaining: Plan = { ...plan, targets: [next, ...others] };
+		countArrival(remaining);
+		return waitForCapacity(remaining, call, context, services);
 	}
 }
