@@ -111,6 +111,16 @@ export const presentOutcome = (name: Outcome | EarlierOutcome): Outcome =>
 	name === "cut" ? "interrupted" : name === "left" ? "cancelled" : name;
 
 /** How a request ended. The first settlement of a ticket counts; later ones are ignored. */
+/** A call of an engine. Times are milliseconds since the caller's request. */
+export interface EngineCall {
+	backend: string;
+	startedMs: number;
+	/** Absent if the call did not fail. */
+	failedMs?: number;
+	/** `AiError` code of its failure. */
+	code?: number;
+}
+
 export interface Settlement {
 	ticket: string;
 	outcome: Outcome;
@@ -125,6 +135,8 @@ export interface Settlement {
 	backend: string;
 	/** Calls of engines. */
 	attempts: number;
+	/** The first of them, in the order of their start. Absent if there was only one, without a failure. */
+	calls?: readonly EngineCall[];
 	/** Milliseconds from the caller's request to the end of the answer. */
 	latencyMs: number;
 	/** Milliseconds to the first part of a stream, or to a complete answer without streaming. */

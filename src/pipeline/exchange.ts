@@ -43,6 +43,7 @@ interface Reservation {
 	model: Model;
 }
 
+const MAX_RECORDED_CALLS = 20;
 /** A settlement takes this long at most to reach the account's object. */
 const MAX_DELIVERY_MS = 60_000;
 
@@ -205,6 +206,19 @@ export class Exchange implements ExchangeFacts {
 		return { account: this.account, model, backend, replica: hostOf(url), attempt: number };
 	}
 
+	#calls(): Pick<Settlement, "calls"> {
+		if (this.attempts.length < 2 && !this.attempts[0]?.failure) return {};
+		const calls = this.attempts
+			.slice(0, MAX_RECORDED_CALLS)
+			.map(({ target, startedAt, failedAt, failure }) => ({
+				backend: target.backend,
+				startedMs: startedAt - this.startedAt,
+				...(failedAt !== undefined && { failedMs: failedAt - this.startedAt }),
+				...(failure && { code: failure.code }),
+			}));
+		return { calls };
+	}
+
 	#end({ failure, settlement }: { failure?: AiError; settlement?: SettlementFacts }): void {
 		if (this.#state === "ended") return;
 		this.#state = "ended";
@@ -218,6 +232,7 @@ export class Exchange implements ExchangeFacts {
 				settlement: {
 					ticket: admission.ticket,
 					...settlement,
+					...this.#calls(),
 					latencyMs: endedAt - this.startedAt,
 					firstTokenMs: (this.#firstByteAt ?? endedAt) - this.startedAt,
 				},

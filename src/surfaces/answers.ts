@@ -137,6 +137,18 @@ const RequestRow = z.object({
 	token: z.string().nullable(),
 	backend: z.string().nullable(),
 	attempts: Count,
+	/** The calls of engines. Absent if there was only one, without a failure. */
+	calls: z
+		.array(
+			z.object({
+				backend: z.string(),
+				/** Milliseconds since the request. */
+				started_ms: Count,
+				failed_ms: Count.optional(),
+				code: z.int().optional(),
+			}),
+		)
+		.optional(),
 	started_at: Instant,
 	settled_at: Instant.optional(),
 	latency_ms: Count.nullable(),

@@ -134,6 +134,33 @@ describe("an exchange", () => {
 		expect(failure.exchange?.credentialVerified).toBe(false);
 	});
 
+	it("settles with its calls of engines, if there were several or one failed", () => {
+		const { exchange, settled, pass } = clocked({});
+		pass(3);
+		const first = exchange.attempt(target("a"));
+		pass(7);
+		exchange.attemptFailed(first, new AiError("executionFailed"));
+		pass(5);
+		exchange.attempt(target("b"));
+		exchange.complete("ok", { measured, served });
+		expect(settled[0]?.calls).toEqual([
+			{ backend: "a", startedMs: 3, failedMs: 10, code: 5001 },
+			{ backend: "b", startedMs: 15 },
+		]);
+
+		const once = clocked({});
+		once.exchange.attempt(target("a"));
+		once.exchange.complete("ok", { measured, served });
+		expect(once.settled[0]).not.toHaveProperty("calls");
+
+		const many = clocked({});
+		for (let i = 0; i < 25; i++) many.exchange.attempt(target(`engine-${i}`));
+		many.exchange.complete("ok", { measured, served });
+		expect(many.settled[0]?.calls?.map(({ backend }) => backend)).toEqual(
+			Array.from({ length: 20 }, (_, i) => `engine-${i}`),
+		);
+	});
+
 	it("keeps its attempts, and where each failed", () => {
 		const { exchange, pass } = clocked({});
 		const attempt = exchange.attempt(target("a"));

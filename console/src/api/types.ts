@@ -179,6 +179,8 @@ export interface RequestRow {
 	token: string | null;
 	backend: string | null;
 	attempts: number;
+	/** Absent if there was only one, without a failure. Times are milliseconds since the request. */
+	calls?: { backend: string; started_ms: number; failed_ms?: number; code?: number }[];
 	started_at: string;
 	settled_at?: string;
 	latency_ms: number | null;

@@ -44,6 +44,13 @@ function Timeline({ request }: { request: RequestRow }) {
 	return (
 		<ol className="timeline">
 			<li>Started {instant(started_at)}</li>
+			{request.calls?.map(({ backend, started_ms, failed_ms, code }) => (
+				<li key={`${backend} ${started_ms}`}>
+					{`Call of ${backend} after ${milliseconds(started_ms)}`}
+					{failed_ms !== undefined &&
+						`: failed after ${milliseconds(failed_ms)}${code === undefined ? "" : ` (${code})`}`}
+				</li>
+			))}
 			{first !== undefined && <li>First token after {milliseconds(first)}</li>}
 			{latency !== null && <li>Complete after {milliseconds(latency)}</li>}
 			<li>{settled_at === undefined ? "Under way" : `Settled ${instant(settled_at)}`}</li>

@@ -1,6 +1,7 @@
 /** The rows of an account's requests, and the records that are made of them. */
 import {
 	type EarlierOutcome,
+	type EngineCall,
 	NOTHING_USED,
 	type Outcome,
 	presentOutcome,
@@ -45,11 +46,15 @@ export interface OpenRow extends Omit<OpenRequest, "rateKeys"> {
 	rateKeys: string;
 }
 
-export interface Row extends OpenRow, Partial<Omit<Settlement, "ticket" | "outcome" | "estimated">> {
+export interface Row
+	extends OpenRow,
+		Partial<Omit<Settlement, "ticket" | "outcome" | "estimated" | "calls">> {
 	settledAt?: number;
 	outcome?: Outcome | EarlierOutcome;
 	estimated?: number;
 	forgivenAt?: number;
+	/** JSON */
+	calls?: string;
 }
 
 /** The columns that an admission writes. */
@@ -80,6 +85,7 @@ export const SETTLED_COLUMNS = {
 	firstTokenMs: "INTEGER",
 	code: "INTEGER",
 	forgivenAt: "INTEGER",
+	calls: "TEXT",
 } satisfies Record<Exclude<keyof Row, keyof OpenRow>, string>;
 
 export const rateKeys = (text: string): string[] => (text === "" ? [] : text.split(KEY_SEPARATOR));
@@ -100,6 +106,7 @@ export function requestRecord(row: Omit<Row, "expiresAt"> & Partial<Row>): Reque
 		outcome,
 		estimated,
 		latencyMs,
+		calls,
 		...fields
 	} = row;
 	return {
@@ -107,6 +114,7 @@ export function requestRecord(row: Omit<Row, "expiresAt"> & Partial<Row>): Reque
 		...fields,
 		outcome: outcome === undefined ? "open" : presentOutcome(outcome),
 		estimated: estimated === 1,
+		...(calls !== undefined && { calls: JSON.parse(calls) as EngineCall[] }),
 		...(latencyMs !== undefined && outcome !== "expired" && { latencyMs }),
 		reservedMicroNeurons: reserved,
 	};

@@ -187,8 +187,15 @@ export class Requests {
 
 	#settledRow(settledAt: number, [request, settlement]: readonly [OpenRequest, Settlement]): SettledRow {
 		const { expiresAt: _, ...row } = openRow(request);
-		const { estimated, ...fields } = settlement;
-		return { ...row, ...fields, settledAt, estimated: Number(estimated), id: this.#nextSettledId++ };
+		const { estimated, calls, ...fields } = settlement;
+		return {
+			...row,
+			...fields,
+			settledAt,
+			estimated: Number(estimated),
+			...(calls && { calls: JSON.stringify(calls) }),
+			id: this.#nextSettledId++,
+		};
 	}
 }
 

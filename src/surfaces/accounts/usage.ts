@@ -5,7 +5,13 @@
  */
 import type { Context } from "hono";
 import * as z from "zod";
-import { EARLIER_OUTCOMES, MICRO_NEURONS, OUTCOMES, presentOutcome } from "../../accounts/admission.ts";
+import {
+	EARLIER_OUTCOMES,
+	type EngineCall,
+	MICRO_NEURONS,
+	OUTCOMES,
+	presentOutcome,
+} from "../../accounts/admission.ts";
 import { DAY_MS, utcDay } from "../../accounts/clock.ts";
 import { REFUSAL_DIMENSIONS, type RefusalRow } from "../../accounts/durable/refusals.ts";
 import type { RequestRecord } from "../../accounts/durable/request-rows.ts";
@@ -194,6 +200,7 @@ export const requestJson = (record: RequestRecord): object => ({
 	token: nullIfEmpty(record.token),
 	backend: nullIfEmpty(record.backend),
 	attempts: record.attempts,
+	...(record.calls && { calls: record.calls.map(callJson) }),
 	started_at: instant(record.admittedAt),
 	...(record.settledAt !== undefined && { settled_at: instant(record.settledAt) }),
 	latency_ms: record.latencyMs ?? null,
@@ -205,6 +212,13 @@ export const requestJson = (record: RequestRecord): object => ({
 	reserved_neurons: record.reservedMicroNeurons / MICRO_NEURONS,
 	estimated: record.estimated,
 	...(record.forgivenAt !== undefined && { forgiven_at: instant(record.forgivenAt) }),
+});
+
+const callJson = ({ backend, startedMs, failedMs, code }: EngineCall): object => ({
+	backend,
+	started_ms: startedMs,
+	...(failedMs !== undefined && { failed_ms: failedMs }),
+	...(code !== undefined && { code }),
 });
 
 /** `null` for the token of the operator, and for the backend of a request that no engine answered. */

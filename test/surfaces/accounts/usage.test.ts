@@ -31,6 +31,10 @@ async function used() {
 		outcome: "cancelled",
 		estimated: true,
 		attempts: 2,
+		calls: [
+			{ backend: "first", startedMs: 1, failedMs: 30, code: 3050 },
+			{ backend: "second", startedMs: 31 },
+		],
 	});
 	await serve("three", BGE, "Text Embeddings", { outcome: "failed", backend: "", code: 3040 });
 	const day = new Date(gateway.services.now()).toISOString().slice(0, 10);
@@ -295,6 +299,10 @@ describe("GET /ai/usage/requests", () => {
 			outcome: "cancelled",
 			estimated: true,
 			attempts: 2,
+			calls: [
+				{ backend: "first", started_ms: 1, failed_ms: 30, code: 3050 },
+				{ backend: "second", started_ms: 31 },
+			],
 			neurons: 9007.199254,
 		});
 		expect(result[2]).toEqual({
