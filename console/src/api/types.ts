@@ -72,6 +72,9 @@ export interface UsageCounts {
 	cached_tokens: number;
 	output_tokens: number;
 	neurons: number;
+	/** `null` if no request was answered. */
+	average_latency_ms: number | null;
+	average_time_to_first_token_ms: number | null;
 }
 
 export interface Explanation {

@@ -8,7 +8,7 @@ import { type Column, DataTable } from "../parts/data-table.tsx";
 import { saveText } from "../parts/download.ts";
 import { Facts } from "../parts/facts.tsx";
 import { Failure } from "../parts/failure.tsx";
-import { dayBefore, decimal, integer } from "../parts/format.ts";
+import { dayBefore, decimal, integer, milliseconds } from "../parts/format.ts";
 import { Loading } from "../parts/loading.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { useSession } from "../session/session.ts";
@@ -115,6 +115,8 @@ export default function Usage() {
 	);
 }
 
+const averageOf = (value: number | null): string => (value === null ? "none" : milliseconds(value));
+
 const nameOf = (row: UsageRow, by: Dimension): string => row[by] ?? (by === "token" ? "operator" : "none");
 
 const COLUMNS: readonly Column<UsageRow>[] = [
@@ -123,6 +125,8 @@ const COLUMNS: readonly Column<UsageRow>[] = [
 	{ title: "Input tokens", numeric: true, cell: (row) => integer(row.input_tokens) },
 	{ title: "Output tokens", numeric: true, cell: (row) => integer(row.output_tokens) },
 	{ title: "Neurons", numeric: true, cell: ({ neurons }) => decimal(neurons) },
+	{ title: "First token", numeric: true, cell: (row) => averageOf(row.average_time_to_first_token_ms) },
+	{ title: "Latency", numeric: true, cell: (row) => averageOf(row.average_latency_ms) },
 ];
 
 interface TotalsProps {
@@ -141,6 +145,7 @@ const Totals = ({ counts, refused, open }: TotalsProps) => (
 				["Refused by limits", integer(refused.reduce((sum, { requests }) => sum + requests, 0))],
 				["Input tokens", integer(counts?.input_tokens ?? 0)],
 				["Output tokens", integer(counts?.output_tokens ?? 0)],
+				["Average latency", averageOf(counts?.average_latency_ms ?? null)],
 				["Under way now", integer(open)],
 			]}
 		/>

@@ -54,7 +54,8 @@ export class DailyTable<Dimension extends string, Count extends string> {
 		this.#name = name;
 		this.#dimensions = Object.keys(dimensions) as Dimension[];
 		this.#counts = counts;
-		const declared = counts.map((count) => [count, "INTEGER NOT NULL"]);
+		// A column that is added to a table with rows needs a default.
+		const declared = counts.map((count) => [count, "INTEGER NOT NULL DEFAULT 0"]);
 		const columns = { ...dimensions, ...Object.fromEntries(declared) } as Record<Dimension | Count, string>;
 		this.#table = new RowTable<DailyRow<Dimension, Count>>({
 			sql,

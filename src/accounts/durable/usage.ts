@@ -18,6 +18,10 @@ export interface UsageCounts {
 	cachedTokens: number;
 	outputTokens: number;
 	microNeurons: number;
+	/** Requests with an answer. The times are the sums of theirs, in milliseconds. */
+	answered: number;
+	latencyMs: number;
+	firstTokenMs: number;
 }
 
 /** Days are `2026-11-21`, both ends included. */
@@ -51,6 +55,9 @@ const COUNTS = [
 	"cachedTokens",
 	"outputTokens",
 	"microNeurons",
+	"answered",
+	"latencyMs",
+	"firstTokenMs",
 ] as const satisfies (keyof UsageCounts)[];
 
 /**
@@ -69,6 +76,8 @@ const TABLE = {
 	counts: COUNTS,
 };
 
+const NO_ANSWER = { answered: 0, latencyMs: 0, firstTokenMs: 0 };
+
 export class Usage extends DailyTable<Dimension, keyof UsageCounts> {
 	constructor(sql: SqlStorage) {
 		super(sql, TABLE);
@@ -79,12 +88,15 @@ export class Usage extends DailyTable<Dimension, keyof UsageCounts> {
 		const sums: DailySums<Dimension, keyof UsageCounts> = new Map();
 		for (const [{ admittedAt, model, task, token, reserved }, settlement] of settled) {
 			const { backend, outcome, microNeurons, inputTokens, cachedTokens, outputTokens } = settlement;
+			const { latencyMs, firstTokenMs = latencyMs } = settlement;
+			const isAnswered = outcome !== "failed" && outcome !== "expired";
 			this.sum(sums, {
 				...{ day: utcDay(admittedAt), model, task, token, backend },
 				requests: 1,
 				failed: outcome === "failed" ? 1 : 0,
 				overruns: microNeurons > reserved ? 1 : 0,
 				...{ inputTokens, cachedTokens, outputTokens, microNeurons },
+				...(isAnswered ? { answered: 1, latencyMs, firstTokenMs } : NO_ANSWER),
 			});
 		}
 		this.add(sums.values());

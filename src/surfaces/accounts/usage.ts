@@ -178,10 +178,25 @@ export const countsJson = (counts: UsageCounts) => ({
 	cached_tokens: counts.cachedTokens,
 	output_tokens: counts.outputTokens,
 	neurons: counts.microNeurons / MICRO_NEURONS,
+	average_latency_ms: average(counts.latencyMs, counts),
+	average_time_to_first_token_ms: average(counts.firstTokenMs, counts),
 });
 
 /** The columns of {@link countsJson}. */
-export const COUNTS = ["requests", "failed", "input_tokens", "cached_tokens", "output_tokens", "neurons"];
+export const COUNTS = [
+	"requests",
+	"failed",
+	"input_tokens",
+	"cached_tokens",
+	"output_tokens",
+	"neurons",
+	"average_latency_ms",
+	"average_time_to_first_token_ms",
+];
+
+/** Milliseconds of each answered request; `null` without any. */
+const average = (sum: number, { answered }: UsageCounts): number | null =>
+	answered > 0 ? Math.round(sum / answered) : null;
 
 const rowJson = (row: UsageRow, columns: readonly Dimension[]): Record<string, unknown> => ({
 	...Object.fromEntries(columns.map((column) => [column, nullIfEmpty(row[column])])),

@@ -307,6 +307,9 @@ describe("reports", () => {
 			cachedTokens: 3,
 			outputTokens: 7,
 			microNeurons: 45,
+			answered: 2,
+			latencyMs: 20,
+			firstTokenMs: 8,
 		};
 		const counts = (
 			requests: number,
@@ -323,6 +326,9 @@ describe("reports", () => {
 			cachedTokens: cached,
 			outputTokens: output,
 			microNeurons: neurons,
+			answered: requests - failed,
+			latencyMs: 10 * (requests - failed),
+			firstTokenMs: 4 * (requests - failed),
 		});
 		const usage = async (query: UsageQuery) => stubOf(account).usage(query);
 		expect(await usage({ by: [] })).toEqual({ rows: [total], total, truncated: false });

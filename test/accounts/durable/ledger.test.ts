@@ -403,6 +403,10 @@ describe("settlement", () => {
 				cachedTokens: 0,
 				outputTokens: 6,
 				microNeurons: 510,
+				// 2, 10 and 10; 4 each.
+				answered: 3,
+				latencyMs: 22,
+				firstTokenMs: 12,
 			});
 		}));
 

@@ -28,7 +28,9 @@ describe("all accounts, for the operator", () => {
 		const row = report.result.find((one) => one.account === mine?.id);
 		expect(row?.requests).toBeGreaterThanOrEqual(1);
 		const text = await (await get("/usage?format=csv", ADMIN)).text();
-		expect(text).toMatch(/^account,requests,failed,input_tokens,cached_tokens,output_tokens,neurons\r\n/);
+		expect(text).toMatch(
+			/^account,requests,failed,input_tokens,cached_tokens,output_tokens,neurons,average_latency_ms,/,
+		);
 
 		for (const path of ["/accounts", "/usage"])
 			expect(await failureOf(await get(path, token))).toBe(

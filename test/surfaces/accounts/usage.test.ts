@@ -31,6 +31,8 @@ async function used() {
 		outcome: "cancelled",
 		estimated: true,
 		attempts: 2,
+		latencyMs: 31,
+		firstTokenMs: 8,
 		calls: [
 			{ backend: "first", startedMs: 1, failedMs: 30, code: 3050 },
 			{ backend: "second", startedMs: 31 },
@@ -54,6 +56,9 @@ const totals = {
 	cached_tokens: 4,
 	output_tokens: 2,
 	neurons: 9007.199255,
+	// 10 and 31; 4 and 8.
+	average_latency_ms: 21,
+	average_time_to_first_token_ms: 6,
 };
 
 describe("GET /ai/usage", () => {
@@ -83,6 +88,8 @@ describe("GET /ai/usage", () => {
 				failed: 1,
 				...zero,
 				neurons: 0,
+				average_latency_ms: null,
+				average_time_to_first_token_ms: null,
 			},
 			{
 				model: LLAMA,
@@ -138,9 +145,9 @@ describe("GET /ai/usage", () => {
 		);
 		expect(await response.text()).toBe(
 			[
-				"day,model,requests,failed,input_tokens,cached_tokens,output_tokens,neurons",
-				`${day},${BGE},1,1,0,0,0,0`,
-				`${day},${LLAMA},2,0,10,4,2,9007.199255`,
+				"day,model,requests,failed,input_tokens,cached_tokens,output_tokens,neurons,average_latency_ms,average_time_to_first_token_ms",
+				`${day},${BGE},1,1,0,0,0,0,,`,
+				`${day},${LLAMA},2,0,10,4,2,9007.199255,21,6`,
 				"",
 			].join("\r\n"),
 		);
@@ -149,7 +156,7 @@ describe("GET /ai/usage", () => {
 	it("is CSV with only a header if nothing was used", async () => {
 		const { send } = closedGateway();
 		expect(await (await send("/ai/usage?format=csv", ADMIN)).text()).toBe(
-			"day,requests,failed,input_tokens,cached_tokens,output_tokens,neurons\r\n",
+			"day,requests,failed,input_tokens,cached_tokens,output_tokens,neurons,average_latency_ms,average_time_to_first_token_ms\r\n",
 		);
 	});
 

@@ -75,6 +75,9 @@ const counts = {
 	cachedTokens: 10,
 	outputTokens: 7,
 	microNeurons: 1_500_001,
+	answered: 3,
+	latencyMs: 900,
+	firstTokenMs: 90,
 };
 const report = (model: string): UsageReport => ({
 	rows: [{ ...counts, model, task: "Text Generation", backend: "engine" }],
