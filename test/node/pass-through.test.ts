@@ -281,8 +281,9 @@ describe("a caller", () => {
 		let written = 0;
 		await passing(async (call) => {
 			begin(call);
-			for (written = 0; !call.response.destroyed; written++) {
-				call.response.write(delta(`${written}`));
+			written = 0;
+			while (!call.response.destroyed) {
+				call.response.write(delta(`${written++}`));
 				await wait(10);
 			}
 		});
