@@ -101,3 +101,10 @@ it("adds rows to those with the same dimensions", () =>
 			{ day: "2026-11-22", n: 4 },
 		]);
 	}));
+
+it("reads 0 for a count that a table of an earlier version lacks", () =>
+	withRows([["2026-11-20", "a", 10]], (_, sql) => {
+		const counts = ["n", "later"] as const;
+		const table = new DailyTable<"day" | "model", "n" | "later">(sql, { name: "by_day", dimensions, counts });
+		expect(table.sumDays({ by: [] }).total).toEqual({ n: 10, later: 0 });
+	}));

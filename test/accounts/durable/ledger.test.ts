@@ -416,7 +416,7 @@ describe("settlement", () => {
 			bench.ledger.settle([settlement(ticket, { microNeurons: 10 })]);
 			for (const model of ["@cf/a/a", "@cf/b/b"])
 				bench.storage.sql.exec(
-					"INSERT INTO usage VALUES ('2026-11-21', ?, 'Text Generation', '', 'engine', 1, 0, 0, 0, 0, 5000000000000, 5000000000000000000)",
+					"INSERT INTO usage VALUES ('2026-11-21', ?, 'Text Generation', '', 'engine', 1, 0, 0, 0, 0, 5000000000000, 5000000000000000000, 0, 0, 0)",
 					model,
 				);
 			expect(bench.ledger.usage({ by: [] }).total).toMatchObject({ requests: 3, microNeurons: 1e19 });

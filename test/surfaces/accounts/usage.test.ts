@@ -177,7 +177,7 @@ describe("GET /ai/usage", () => {
 		await stub.admit(admission({ ticket: "t", model }), []);
 		await stub.settle([settlement("t")]);
 		const text = await (await send("/ai/usage?group_by=model&format=csv", ADMIN)).text();
-		expect(text.slice(text.indexOf("\r\n") + 2)).toBe(`${cell},1,0,0,0,0,0\r\n`);
+		expect(text.slice(text.indexOf("\r\n") + 2)).toBe(`${cell},1,0,0,0,0,0,10,4\r\n`);
 		const [row] = Papa.parse<{ model: string }>(text, { header: true }).data;
 		expect(row?.model.replace(/^'/, "")).toBe(model);
 	});
