@@ -35,17 +35,12 @@ export async function prepare(
 ): Promise<Prepared> {
 	const { caller, inputs } = request;
 	// First, because the model decides the dialect.
-	const resolving = step("authorize", () => resolveModel(request.model, caller, services));
-	const resolved = resolving instanceof Promise ? await resolving : resolving;
+	const resolved = await step("authorize", () => resolveModel(request.model, caller, services));
 	const { model, routed } = resolved;
-	const planned = step("plan", () => refuseByPlan(model, limitsOf(services.limits, caller.account), routed));
-	if (planned instanceof Promise) await planned;
-	const parsing = step("parse", () => parse(inputs, request.dialect(model), resolved));
-	const parsed = parsing instanceof Promise ? await parsing : parsing;
-	const fitting = step("fit", () => fitContext(parsed.call, model, routed));
-	if (fitting instanceof Promise) await fitting;
-	const estimating = step("estimate", () => estimateCost(parsed.call, model, routed));
-	const estimated = estimating instanceof Promise ? await estimating : estimating;
+	await step("plan", () => refuseByPlan(model, limitsOf(services.limits, caller.account), routed));
+	const parsed = await step("parse", () => parse(inputs, request.dialect(model), resolved));
+	await step("fit", () => fitContext(parsed.call, model, routed));
+	const estimated = await step("estimate", () => estimateCost(parsed.call, model, routed));
 	return { ...resolved, ...parsed, estimated };
 }
 
