@@ -7,7 +7,7 @@ import { type Admission, type BudgetPeriod, MICRO_NEURONS } from "../accounts/ad
 import { refusal } from "../accounts/client/accounts.ts";
 import { maxCost } from "../accounts/durable/budgets.ts";
 import type { LimitStatus } from "../accounts/durable/limit-status.ts";
-import { toAiError } from "../core/errors.ts";
+import { AiError, toAiError } from "../core/errors.ts";
 import type { Model } from "../models/model.ts";
 import { shownNeurons } from "../models/neurons.ts";
 import { admissionOf } from "./admit.ts";
@@ -127,9 +127,12 @@ export async function explain(request: InferenceRequest, services: Services): Pr
 		return explanation;
 	}
 	const decided = parsed && decideStream(plan, parsed, model);
+	const described = await describePlan(plan, routed, parsed?.call, { services, request });
+	// All replicas of the pools are drained, or a list of replicas is empty.
+	if (described.targets.length === 0) recorder.record("dispatch", new AiError("outOfCapacity"));
 	return {
 		...explanation,
-		...(await describePlan(plan, routed, parsed?.call, { services, request })),
+		...described,
 		...(decided && { stream: decided.stream }),
 	};
 }

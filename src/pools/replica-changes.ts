@@ -34,8 +34,8 @@ export interface ChangeServices {
 	store?: ChangeStore;
 }
 
-/** A copy that is older is read before the next request. While requests arrive, a copy is at most about 2.5 seconds old. */
-const MAX_AGE_MS = 10_000;
+/** A copy that is older is read before the next request. While requests arrive, the health exchange brings it in time. */
+const MAX_AGE_MS = 2_500;
 /** A request waits this long for the copy, and then uses the old one. */
 const MAX_WAIT_MS = 1_000;
 

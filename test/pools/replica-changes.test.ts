@@ -33,14 +33,14 @@ function copied(stored: ReplicaChange[] = []) {
 }
 
 describe("ReplicaChanges", () => {
-	it("are read before the first request, and again after a pause of 10 seconds", async () => {
+	it("are read before the first request, and again after a pause of 2.5 seconds", async () => {
 		const { changes, state } = copied([DRAINING]);
 		await changes.refresh();
 		expect(changes.of("a")).toEqual([DRAINING]);
-		state.now += 9_999;
+		state.now += 2_499;
 		expect(changes.refresh()).toBeUndefined();
 		changes.replace([DRAINING], state.now);
-		state.now += 9_999;
+		state.now += 2_499;
 		expect(changes.refresh()).toBeUndefined();
 		state.now += 1;
 		await changes.refresh();

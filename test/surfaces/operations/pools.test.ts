@@ -102,6 +102,14 @@ describe("replicas", () => {
 			json("POST", { model: MODEL, messages: [{ role: "user", content: "Hi" }] }),
 		);
 		expect(await failureOf(refused)).toMatch(/^429 3040: /);
+		const explained = await gateway.send(
+			`/ai/explain/${MODEL}`,
+			ADMIN,
+			json("POST", { messages: [{ role: "user", content: "Hi" }] }),
+		);
+		expect(await explained.json()).toMatchObject({
+			result: { targets: [], refused: [{ step: "dispatch", code: 3040, status: 429 }] },
+		});
 		await change("PATCH", "single", { state: "active" });
 		expect(await serving(1)).toEqual(["single"]);
 	});
