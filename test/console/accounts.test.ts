@@ -40,6 +40,8 @@ describe("usage", () => {
 			String(row?.input_tokens),
 			String(row?.output_tokens),
 			String(Math.round((row?.neurons ?? 0) * 100) / 100),
+			`${row?.average_time_to_first_token_ms} ms`,
+			`${row?.average_latency_ms} ms`,
 		]);
 		await page.getByText(/^[\d.]+ of 1,000,000 neurons$/).waitFor();
 
@@ -47,7 +49,7 @@ describe("usage", () => {
 		await page.getByRole("button", { name: "Save as CSV" }).click();
 		const csv = await text(await (await download).createReadStream());
 		expect(csv.split("\r\n")[0]).toBe(
-			"day,model,requests,failed,input_tokens,cached_tokens,output_tokens,neurons",
+			"day,model,requests,failed,input_tokens,cached_tokens,output_tokens,neurons,average_latency_ms,average_time_to_first_token_ms",
 		);
 		expect(csv).toContain(`,${MODEL},2,0,`);
 
