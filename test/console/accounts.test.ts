@@ -9,6 +9,8 @@ const MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const EMBEDDINGS = "@cf/baai/bge-base-en-v1.5";
 
 interface UsageCounts {
+	average_latency_ms: number;
+	average_time_to_first_token_ms: number;
 	neurons: number;
 	input_tokens: number;
 	output_tokens: number;
