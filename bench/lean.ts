@@ -7,6 +7,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { listening, stop } from "../scripts/workerd.ts";
+import { COMPLETION } from "./completion.ts";
 import { freePort, LOAD_CPU } from "./contenders.ts";
 import { CHAT, type Context } from "./context.ts";
 import type { Loop } from "./load.ts";
@@ -31,7 +32,7 @@ export async function lean(context: Context): Promise<Row[]> {
 		return [];
 	}
 	const { folder } = context.field;
-	const engine = await leanEngine(folder, COMPLETION);
+	const engine = await leanEngine(folder, JSON.stringify(COMPLETION));
 	const common = { options: { upstream: engine.url }, note, loader: wrkLoader(folder) };
 	const rows: Row[] = [];
 	try {
@@ -68,17 +69,6 @@ function output(command: string, ...args: string[]): string {
 	const { stdout, stderr } = spawnSync(command, args, { encoding: "utf8" });
 	return `${stdout ?? ""}\n${stderr ?? ""}`;
 }
-
-const COMPLETION = JSON.stringify({
-	id: "chatcmpl-bench",
-	object: "chat.completion",
-	created: 1,
-	model: "bench",
-	choices: [
-		{ index: 0, message: { role: "assistant", content: "The answer is forty-two." }, finish_reason: "stop" },
-	],
-	usage: { prompt_tokens: 20, completion_tokens: 6, total_tokens: 26 },
-});
 
 /** Answers every request with one body, after it has read the request's own. */
 async function leanEngine(folder: string, body: string): Promise<{ url: string; stop(): Promise<void> }> {

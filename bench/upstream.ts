@@ -5,6 +5,7 @@
  * Started with `node bench/upstream.ts PORT`.
  */
 import { createServer, type ServerResponse } from "node:http";
+import { COMPLETION } from "./completion.ts";
 
 const EVENTS = 200;
 const LATE_MS = 20;
@@ -28,16 +29,7 @@ const frames = [
 ].map((frame) => Buffer.from(frame));
 
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
-const completion = json({
-	id: "chatcmpl-bench",
-	object: "chat.completion",
-	created: 1,
-	model: "bench",
-	choices: [
-		{ index: 0, message: { role: "assistant", content: "The answer is forty-two." }, finish_reason: "stop" },
-	],
-	usage: { prompt_tokens: 20, completion_tokens: 6, total_tokens: 26 },
-});
+const completion = json(COMPLETION);
 const embeddings = json({
 	object: "list",
 	model: "bench",

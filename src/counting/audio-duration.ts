@@ -10,7 +10,7 @@ import { webmSeconds } from "./webm-duration.ts";
 
 export type Seconds = number | undefined;
 
-/** The first bytes of an MP3 file may be a tag; raw AAC has none. */
+/** By the media type that the first bytes of the file show. The duration of other formats is unknown. */
 const READERS = new Map<string, (bytes: Uint8Array) => Seconds>([
 	["audio/mpeg", framesSeconds],
 	["audio/aac", framesSeconds],
