@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
@@ -138,7 +139,7 @@ const inWorkerd = (name: string, files: { include: string[]; exclude?: string[] 
 		...files,
 		// One Worker for all files: the code keeps no state between requests, and neither may its tests.
 		isolate: false,
-		setupFiles: ["test/property-sizes.ts"],
+		setupFiles: ["test/property-settings.ts"],
 		// The first use of what the Worker loads late transforms its libraries, on a machine that is busy.
 		testTimeout: 60_000,
 		deps: { optimizer: { ssr: bundled(LIBRARIES) } },
@@ -164,8 +165,21 @@ const consoleProject: TestProjectConfiguration[] = CHROMIUM
 if (!CHROMIUM)
 	console.warn("The tests of the console do not run: install Chromium, or set CHROMIUM to its path.");
 
+/** Every run has the same inputs, so that a change fails by its own faults only. `PROPERTY_SEED=random` searches for others. */
+const propertySeed =
+	process.env.PROPERTY_SEED === "random"
+		? randomInt(2 ** 31)
+		: Number(process.env.PROPERTY_SEED ?? 20_261_122);
+
+declare module "vitest" {
+	interface ProvidedContext {
+		propertySeed: number;
+	}
+}
+
 export default defineConfig({
 	test: {
+		provide: { propertySeed },
 		// Most process tests wait. The sequencer runs them beside the tests inside workerd, which need a core each.
 		maxWorkers: availableParallelism() + 1,
 		sequence: { sequencer: LongestFirst },
@@ -192,7 +206,7 @@ export default defineConfig({
 				// The project's own scripts and packages, on Node.
 				test: {
 					name: "node",
-					setupFiles: ["test/property-sizes.ts"],
+					setupFiles: ["test/property-settings.ts"],
 					include: ["test/node/**/*.test.ts"],
 					globalSetup: "test/built.ts",
 					...PATIENT,
