@@ -124,6 +124,8 @@ const gateway = () =>
 			// Lets a caller hand an `AbortSignal` over RPC; experimental, so deployments do without.
 			compatibilityFlags: ["enable_abortsignal_rpc", "enable_request_signal"],
 			bindings: { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" },
+			// Optional, so it is not in wrangler.jsonc.
+			r2Buckets: ["LOGS_BUCKET"],
 		},
 	});
 

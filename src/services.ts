@@ -31,6 +31,7 @@ import type { Gateway } from "./gateways/durable/gateway.ts";
 import type { GatewayRegistry } from "./gateways/durable/registry.ts";
 import type { ResponseCache } from "./gateways/durable/response-cache.ts";
 import type { StreamRun } from "./gateways/durable/stream-run.ts";
+import { MAX_PAYLOAD, MAX_STORED_PAYLOAD } from "./gateways/logs/payload.ts";
 import { Background } from "./http/background.ts";
 import { SingleFlight } from "./pipeline/dispatch/single-flight.ts";
 import type { Services, Workers } from "./pipeline/services.ts";
@@ -63,6 +64,8 @@ export interface Bindings {
 	RESPONSE_CACHE: DurableObjectNamespace<ResponseCache>;
 	/** A stream that can be resumed. */
 	STREAM_RUN: DurableObjectNamespace<StreamRun>;
+	/** Large contents of the gateways' logs. */
+	LOGS_BUCKET?: R2Bucket;
 	/** The files of the console (`console/site`). If absent, there is no console. */
 	ASSETS?: Pick<Fetcher, "fetch">;
 	/** Set in each process of `ganglion serve --workers N`. */
@@ -190,6 +193,7 @@ export function createPersistent(
 			wait,
 			waitUntil,
 			failed: storeFailed,
+			maxPayload: bindings.LOGS_BUCKET ? MAX_STORED_PAYLOAD : MAX_PAYLOAD,
 		}),
 		otelExporter: new OtelExporter({
 			now,

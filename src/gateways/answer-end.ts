@@ -34,6 +34,8 @@ export interface AnswerEndServices {
 	/** Keeps the context of the current request alive. */
 	waitUntil(promise: Promise<unknown>): void;
 	observers: readonly EndObserver[];
+	/** Characters of a body that are kept. */
+	maxPayload: number;
 }
 
 type Outcome = "complete" | "cancelled" | "failed";
@@ -43,6 +45,7 @@ export class AnswerEnd {
 	readonly #settings: GatewaySettings;
 	readonly #signal: AbortSignal;
 	readonly #now: () => number;
+	readonly #maxPayload: number;
 	readonly #ended = Promise.withResolvers<void>();
 	#answer: Pick<EndedRequest, "step" | "responseType"> & { read?: () => LoggedBody } = { responseType: null };
 	#failed = false;
@@ -50,11 +53,12 @@ export class AnswerEnd {
 	/** `signal`: fires when the caller disconnects. */
 	constructor(
 		{ settings, signal, ...init }: GatewayExchangeInit & { settings: GatewaySettings; signal: AbortSignal },
-		{ now, waitUntil, observers }: AnswerEndServices,
+		{ now, waitUntil, observers, maxPayload }: AnswerEndServices,
 	) {
 		this.#settings = settings;
 		this.#signal = signal;
 		this.#now = now;
+		this.#maxPayload = maxPayload;
 		this.exchange = new GatewayExchange(init, {
 			now,
 			observers: [(_, end) => this.#report(end, observers)],
@@ -83,7 +87,7 @@ export class AnswerEnd {
 			return response;
 		}
 		const tap = tapped(response.body, {
-			collected: collectsPayload(this.#options, this.#settings, responseType),
+			max: collectsPayload(this.#options, this.#settings, responseType) ? this.#maxPayload : 0,
 			begun: () => this.#begin(),
 			ended: (outcome) => this.#end(outcome),
 		});

@@ -5,7 +5,14 @@
 import { FlushLoop, type FlushServices } from "../../core/flush-loop.ts";
 import type { LogRetention } from "../durable/gateway.ts";
 import type { LogPage, LogPageQuery, LogPatch } from "../durable/log-table.ts";
-import type { Log, LogPayloads, LogRow } from "../logs/log-row.ts";
+import {
+	type Log,
+	type LogPayloads,
+	type LogRow,
+	PAYLOAD_PARTS,
+	type Payload,
+	type PayloadPart,
+} from "../logs/log-row.ts";
 import type { LogQuery } from "../logs/query.ts";
 import { callObject } from "./call-object.ts";
 
@@ -14,14 +21,18 @@ const WAIT_MS = 50;
 const MAX_BATCH_ROWS = 100;
 /** Characters of the payloads in a call. A call of an object may have 32 MiB. */
 const MAX_BATCH_TEXT = 4 * 1024 * 1024;
-/** Of one gateway. Rows beyond these bounds are dropped. */
+/** Of one gateway. Rows beyond this bound are dropped. */
 const MAX_WAITING_ROWS = 10_000;
+/** Of one gateway. Rows beyond this bound have no payloads. */
 const MAX_WAITING_TEXT = 16 * 1024 * 1024;
 
 /** Calls of the `Gateway` object about its logs. */
 export interface LogCalls {
-	append(logs: readonly Log[], retention: LogRetention): Promise<void>;
+	/** Returns the number of payloads that could not be stored. */
+	append(logs: readonly Log[], retention: LogRetention): Promise<number>;
 	log(id: string): Promise<(LogPayloads & { row: LogRow }) | undefined>;
+	/** The complete payload, if it exists. */
+	payload(id: string, part: PayloadPart): Promise<Payload | undefined>;
 	logs(query: LogPageQuery): Promise<LogPage>;
 	patchLog(id: string, patch: LogPatch): Promise<boolean>;
 	deleteLogs(query: LogQuery & { limit?: number | undefined }): Promise<number>;
@@ -31,8 +42,10 @@ export interface LogCalls {
 export interface GatewayLogsServices extends FlushServices {
 	/** `name`: `account/gateway`. A stub belongs to the request that created it: each call needs a new one. */
 	object(name: string): LogCalls;
-	/** Rows were dropped, because the object could not be called. */
+	/** Rows or payloads were dropped, because an object or the bucket could not be called. */
 	failed(cause: unknown): void;
+	/** Characters of a payload that are kept. */
+	maxPayload: number;
 }
 
 interface Outbox {
@@ -47,6 +60,7 @@ export class GatewayLogs {
 	readonly #services: GatewayLogsServices;
 	readonly #outboxes = new Map<string, Outbox>();
 	#dropped = 0;
+	#lostPayloads = 0;
 
 	constructor(services: GatewayLogsServices) {
 		this.#services = services;
@@ -57,12 +71,24 @@ export class GatewayLogs {
 		return this.#dropped;
 	}
 
+	/** Payloads that were dropped by this isolate, or could not be stored in the bucket. */
+	get lostPayloads(): number {
+		return this.#lostPayloads;
+	}
+
+	/** Characters of a payload that are kept. */
+	get maxPayload(): number {
+		return this.#services.maxPayload;
+	}
+
 	/** Never throws. `name`: `account/gateway`. */
 	record(name: string, log: Log, retention: LogRetention): void {
 		const outbox = this.#outboxes.get(name) ?? this.#open(name, retention);
 		const text = textOf(log);
-		if (outbox.logs.length >= MAX_WAITING_ROWS || outbox.text + text > MAX_WAITING_TEXT) {
-			this.#dropped++;
+		if (outbox.logs.length >= MAX_WAITING_ROWS) this.#dropped++;
+		else if (outbox.text + text > MAX_WAITING_TEXT) {
+			this.#lostPayloads += payloadsOf(log);
+			outbox.logs.push({ row: log.row });
 		} else {
 			outbox.logs.push(log);
 			outbox.text += text;
@@ -76,6 +102,7 @@ export class GatewayLogs {
 		const object = (): LogCalls => this.#services.object(`${account}/${gateway}`);
 		return {
 			log: (id) => callObject(() => object().log(id)),
+			payload: (id, part) => callObject(() => object().payload(id, part)),
 			logs: (query) => callObject(() => object().logs(query)),
 			patchLog: (id, patch) => callObject(() => object().patchLog(id, patch)),
 			deleteLogs: (query) => callObject(() => object().deleteLogs(query)),
@@ -108,7 +135,11 @@ export class GatewayLogs {
 	async #send(name: string, outbox: Outbox): Promise<number | undefined> {
 		const batch = firstBatch(outbox.logs);
 		if (batch.length === 0) return undefined;
-		await this.#services.object(name).append(batch, outbox.retention);
+		const lost = await this.#services.object(name).append(batch, outbox.retention);
+		if (lost > 0) {
+			this.#lostPayloads += lost;
+			this.#services.failed(new Error(`The bucket did not store ${lost} payloads of logs`));
+		}
 		const sent = new Set(batch);
 		// Another flush may have replaced this one, and sent the same rows.
 		outbox.logs = outbox.logs.filter((log) => !sent.has(log));
@@ -119,6 +150,8 @@ export class GatewayLogs {
 
 const textOf = ({ request, response }: Log): number =>
 	(request?.text.length ?? 0) + (response?.text.length ?? 0);
+
+const payloadsOf = (log: Log): number => PAYLOAD_PARTS.filter((part) => log[part]).length;
 
 /** At least one row, if there is any. */
 function firstBatch(logs: readonly Log[]): Log[] {

@@ -1,9 +1,10 @@
 /** The `Gateway` object: the logs and the limits of one gateway. */
 import { DurableObject } from "cloudflare:workers";
-import type { Log, LogPayloads, LogRow } from "../logs/log-row.ts";
+import type { Log, LogPayloads, LogRow, Payload, PayloadPart } from "../logs/log-row.ts";
 import { timeOfId } from "../logs/log-row.ts";
 import type { LogQuery } from "../logs/query.ts";
 import { type LogPage, type LogPageQuery, type LogPatch, LogTable } from "./log-table.ts";
+import { type PayloadBucket, PayloadObjects } from "./payload-objects.ts";
 import { type Window, Windows } from "./windows.ts";
 
 /** A log is kept this long at most. */
@@ -14,6 +15,8 @@ const CONTINUE_MS = 1_000;
 const ARRIVAL_MS = 1_000;
 /** Ids of this age may still arrive. A clock of another machine may be ahead. */
 const RECENT_MS = 60_000;
+/** After a deletion of objects that failed. */
+const DELETE_AGAIN_MS = 60_000;
 /** Reads that wait. */
 const MAX_WAITING = 100;
 
@@ -33,15 +36,25 @@ export interface LimitedWindow extends Window {
 	unit: "count" | "cost";
 }
 
-export class Gateway extends DurableObject {
+export interface GatewayBindings {
+	/** For large contents of logs. */
+	LOGS_BUCKET?: PayloadBucket;
+}
+
+export class Gateway extends DurableObject<GatewayBindings> {
 	readonly #logs: LogTable;
+	/** Absent without a bucket. */
+	readonly #objects: PayloadObjects | undefined;
 	readonly #windows: Windows;
 	/** Reads that wait for a row, by its id. */
 	readonly #waiting = new Map<string, Set<() => void>>();
 
-	constructor(ctx: DurableObjectState, env: Env) {
+	constructor(ctx: DurableObjectState, env: GatewayBindings) {
 		super(ctx, env);
-		this.#logs = new LogTable(ctx.storage.sql);
+		const bucket = env.LOGS_BUCKET;
+		const folder = `logs/${ctx.id.name ?? ctx.id.toString()}`;
+		this.#logs = new LogTable(ctx.storage.sql, bucket && ((log, part) => `${folder}/${log}/${part}`));
+		this.#objects = bucket && new PayloadObjects(bucket, this.#logs.payloads);
 		this.#windows = new Windows(ctx.storage.sql);
 	}
 
@@ -61,19 +74,32 @@ export class Gateway extends DurableObject {
 		for (const window of windows) this.#windows.add(window, cost, now);
 	}
 
-	/** Adds logs. A second delivery of a log changes nothing. */
-	async append(logs: readonly Log[], { max, strategy }: LogRetention): Promise<void> {
+	/** Adds logs. A second delivery of a log changes nothing. @returns the number of contents that the bucket did not store. */
+	async append(logs: readonly Log[], { max, strategy }: LogRetention): Promise<number> {
 		const free = strategy === "STOP_INSERTING" ? Math.max(0, max - this.#logs.count) : logs.length;
 		this.#logs.insert(logs.slice(0, free));
 		if (strategy === "DELETE_OLDEST") this.#logs.deleteOldest(max);
 		for (const { row } of logs) for (const arrived of this.#waiting.get(row.id) ?? []) arrived();
 		if ((await this.ctx.storage.getAlarm()) === null) await this.#schedule();
+		// The rows do not wait for the bucket.
+		const lost = (await this.#objects?.store(logs)) ?? 0;
+		await this.#deleteObjects();
+		return lost;
 	}
 
 	/** A read right after an answer waits for its row, which its isolate may still be sending. */
 	async log(id: string): Promise<LogDetails | undefined> {
 		const row = this.#logs.get(id) ?? (await this.#arrival(id));
-		return row && { row, ...this.#logs.payloads(id) };
+		return row && { row, ...this.#logs.payloads.of(id) };
+	}
+
+	/** A complete content. `undefined`: it was not collected, or the bucket does not have it. */
+	async payload(id: string, part: PayloadPart): Promise<Payload | undefined> {
+		const { payloads } = this.#logs;
+		const reference = payloads.reference(id, part);
+		if (!reference) return payloads.of(id)[part];
+		const text = await this.#objects?.read(reference.key);
+		return text === undefined ? undefined : { text, complete: reference.complete };
 	}
 
 	logs(query: LogPageQuery): LogPage {
@@ -87,19 +113,31 @@ export class Gateway extends DurableObject {
 	}
 
 	/** Returns the number of deleted logs. */
-	deleteLogs(query: LogQuery & { limit?: number | undefined }): number {
-		return this.#logs.delete(query);
+	async deleteLogs(query: LogQuery & { limit?: number | undefined }): Promise<number> {
+		const deleted = this.#logs.delete(query);
+		await this.#deleteObjects();
+		return deleted;
 	}
 
 	/** The gateway was deleted. */
 	async clear(): Promise<void> {
 		this.#logs.delete({ filters: [], orderBy: "created_at", direction: "asc" });
 		await this.ctx.storage.deleteAlarm();
+		await this.#deleteObjects();
 	}
 
 	override async alarm(): Promise<void> {
 		this.#logs.deleteBefore(Date.now() - KEPT_MS);
 		await this.#schedule();
+		await this.#deleteObjects();
+	}
+
+	/** Deletes the objects of deleted logs. If the bucket fails, the alarm repeats it. */
+	async #deleteObjects(): Promise<void> {
+		if ((await this.#objects?.sweep()) ?? true) return;
+		const again = Date.now() + DELETE_AGAIN_MS;
+		const alarm = await this.ctx.storage.getAlarm();
+		if (alarm === null || alarm > again) await this.ctx.storage.setAlarm(again);
 	}
 
 	async #schedule(): Promise<void> {

@@ -1,7 +1,9 @@
 /** The tables of a gateway's logs. */
 import { isRecord, parseJson } from "../../core/json.ts";
-import { idPrefix, type Log, type LogPayloads, type LogRow, timeOfId } from "../logs/log-row.ts";
+import { idPrefix, type Log, type LogRow, timeOfId } from "../logs/log-row.ts";
 import { type LogQuery, selectionOf } from "../logs/query.ts";
+import { type ObjectKey, PayloadTable } from "./payload-table.ts";
+import { batchesOf, valuesOf } from "./sql-batches.ts";
 
 /** The declaration of each column. */
 const COLUMNS: Readonly<Record<keyof LogRow, string>> = {
@@ -59,9 +61,6 @@ const TABLES = [
 	) WITHOUT ROWID`,
 	"CREATE INDEX IF NOT EXISTS log_metadata_key ON log_metadata (key, log)",
 	"CREATE INDEX IF NOT EXISTS log_metadata_value ON log_metadata (value, log)",
-	`CREATE TABLE IF NOT EXISTS payloads (
-		log TEXT NOT NULL, part TEXT NOT NULL, text TEXT NOT NULL, complete INTEGER NOT NULL, PRIMARY KEY (log, part)
-	)`,
 	// The number of rows of `logs`: to count them reads them all.
 	"CREATE TABLE IF NOT EXISTS log_count (id INTEGER PRIMARY KEY CHECK (id = 0), logs INTEGER NOT NULL)",
 	"INSERT OR IGNORE INTO log_count VALUES (0, 0)",
@@ -69,29 +68,6 @@ const TABLES = [
 
 /** A value of SQLite has 2 MB at most, and the metadata of a row `MAX_METADATA`. */
 const INSERTED_AT_ONCE = 16;
-
-/** Characters of the texts that one statement inserts. */
-const MAX_BATCH_TEXT = 200_000;
-
-/** The elements of the arrays in a JSON array, as columns. */
-const valuesOf = (columns: number): string =>
-	Array.from({ length: columns }, (_, index) => `value ->> ${index}`).join(", ");
-
-/** Batches in their order. A text above the bound has a batch of its own. */
-function batchesOf<T>(values: readonly T[], sizeOf: (value: T) => number): T[][] {
-	const batches: T[][] = [];
-	let size = Number.POSITIVE_INFINITY;
-	for (const value of values) {
-		size += sizeOf(value);
-		const batch = batches.at(-1);
-		if (batch && size <= MAX_BATCH_TEXT) batch.push(value);
-		else {
-			batches.push([value]);
-			size = sizeOf(value);
-		}
-	}
-	return batches;
-}
 
 /** The most rows that one statement deletes. The retention deletes as many at once, so that it does not block requests for long. */
 const DELETED_AT_ONCE = 10_000;
@@ -112,10 +88,13 @@ export interface LogPageQuery extends LogQuery {
 export type LogPatch = Partial<Pick<LogRow, "feedback" | "score" | "metadata">>;
 
 export class LogTable {
+	readonly payloads: PayloadTable;
 	readonly #sql: SqlStorage;
 
-	constructor(sql: SqlStorage) {
+	/** `objectKey`: the key of a large payload in the bucket. Absent: no bucket. */
+	constructor(sql: SqlStorage, objectKey?: ObjectKey) {
 		this.#sql = sql;
+		this.payloads = new PayloadTable(sql, objectKey);
 		for (const statement of TABLES) sql.exec(statement);
 		this.#addColumns();
 	}
@@ -153,25 +132,14 @@ export class LogTable {
 			.toArray();
 		this.#add(added.length);
 		this.#writeMetadata(logs.map(({ row }) => row));
-		this.#writePayloads(logs);
+		const ids = new Set(added.map(({ id }) => id));
+		this.payloads.insert(logs.filter(({ row }) => ids.has(row.id)));
 	}
 
 	get(id: string): LogRow | undefined {
 		return this.#sql
 			.exec<LogRow & Record<string, SqlStorageValue>>(`SELECT ${LISTED} FROM logs WHERE id = ?`, id)
 			.toArray()[0];
-	}
-
-	payloads(id: string): LogPayloads {
-		const rows = this.#sql
-			.exec<{ part: "request" | "response"; text: string; complete: number }>(
-				"SELECT part, text, complete FROM payloads WHERE log = ?",
-				id,
-			)
-			.toArray();
-		return Object.fromEntries(
-			rows.map(({ part, text, complete }) => [part, { text, complete: complete === 1 }]),
-		);
 	}
 
 	page(query: LogPageQuery): LogPage {
@@ -241,12 +209,12 @@ export class LogTable {
 		for (const [table, column] of [
 			["logs", "id"],
 			["log_metadata", "log"],
-			["payloads", "log"],
 		])
 			this.#sql.exec(
 				`DELETE FROM ${table} WHERE ${column} IN (SELECT value FROM json_each(?))`,
 				JSON.stringify(ids),
 			);
+		this.payloads.delete(ids);
 		this.#add(-ids.length);
 		return ids.length;
 	}
@@ -266,23 +234,6 @@ export class LogTable {
 				`INSERT OR IGNORE INTO log_metadata SELECT ${valuesOf(3)} FROM json_each(?)`,
 				JSON.stringify(batch),
 			);
-	}
-
-	#writePayloads(logs: readonly Log[]): void {
-		const values = logs.flatMap(({ row, request, response }) =>
-			Object.entries({ request, response }).flatMap(([part, payload]) =>
-				payload ? [[row.id, part, payload.text, payload.complete ? 1 : 0] as const] : [],
-			),
-		);
-		// A large text is not copied into JSON, which may double it.
-		for (const batch of batchesOf(values, ([, , text]) => text.length))
-			if (batch.length === 1 && batch[0])
-				this.#sql.exec("INSERT OR IGNORE INTO payloads VALUES (?, ?, ?, ?)", ...batch[0]);
-			else
-				this.#sql.exec(
-					`INSERT OR IGNORE INTO payloads SELECT ${valuesOf(4)} FROM json_each(?)`,
-					JSON.stringify(batch),
-				);
 	}
 
 	#add(logs: number): void {

@@ -5,7 +5,7 @@
 import type { EndedRequest } from "../answer-end.ts";
 import { collectsPayload } from "../logs/collection.ts";
 import { costOf } from "../logs/cost.ts";
-import { requestBody } from "../logs/payload.ts";
+import { MAX_PAYLOAD, requestBody } from "../logs/payload.ts";
 import { attributesOf, nanoseconds, RESOURCE, SCOPE, type Value } from "./attributes.ts";
 
 const SPAN_KIND_CLIENT = 3;
@@ -41,7 +41,8 @@ export function otlpTraces(request: EndedRequest): object {
 function attributes(request: EndedRequest, status: number): Record<string, Value | null | undefined> {
 	const { exchange, end, options, response, settings, step } = request;
 	const { usage, cached } = end;
-	const sent = step && requestBody(step.body, collectsPayload(options, settings, step.body.contentType));
+	const isSent = step && collectsPayload(options, settings, step.body.contentType);
+	const sent = isSent && requestBody(step.body, MAX_PAYLOAD);
 	return {
 		// The caller's names must not replace the others.
 		...options.metadata,
@@ -50,8 +51,8 @@ function attributes(request: EndedRequest, status: number): Record<string, Value
 		"gen_ai.usage.input_tokens": usage?.inputTokens,
 		"gen_ai.usage.output_tokens": usage?.outputTokens,
 		"gen_ai.usage.cost": costOf({ usage, cached, customCost: options.customCost }),
-		"gen_ai.prompt_json": sent?.payload?.text,
-		"gen_ai.completion_json": response?.payload?.text,
+		"gen_ai.prompt_json": sent ? sent.payload?.text : undefined,
+		"gen_ai.completion_json": response?.payload?.text.slice(0, MAX_PAYLOAD),
 		"http.response.status_code": status,
 		"cf.aig.gateway": exchange.gateway,
 		"cf.aig.log_id": exchange.id,

@@ -14,16 +14,22 @@ const MAX_PATH = 2_048;
 const MAX_USER_AGENT = 512;
 
 export const logObserver =
-	(logs: Pick<GatewayLogs, "record">): EndObserver =>
+	(logs: Pick<GatewayLogs, "maxPayload" | "record">): EndObserver =>
 	(request) => {
 		const { exchange, options, settings } = request;
 		if (!collectsLog(options, settings)) return;
-		logs.record(`${exchange.account}/${exchange.gateway}`, logOf(request), retentionOf(settings));
+		logs.record(
+			`${exchange.account}/${exchange.gateway}`,
+			logOf(request, logs.maxPayload),
+			retentionOf(settings),
+		);
 	};
 
-export function logOf(request: EndedRequest): Log {
+/** `maxPayload`: characters of a body. */
+function logOf(request: EndedRequest, maxPayload: number): Log {
 	const { options, settings, step, response } = request;
-	const sent = step && requestBody(step.body, collectsPayload(options, settings, step.body.contentType));
+	const isCollected = step && collectsPayload(options, settings, step.body.contentType);
+	const sent = step && requestBody(step.body, isCollected ? maxPayload : 0);
 	return {
 		row: rowOf(request, sent),
 		...present({ request: sent?.payload, response: response?.payload }),

@@ -50,11 +50,11 @@ export interface LogRow {
 	score: number | null;
 }
 
-/** The bodies of a request. Text that is cut at `MAX_PAYLOAD` characters is not complete. */
-export interface LogPayloads {
-	request?: Payload;
-	response?: Payload;
-}
+export const PAYLOAD_PARTS = ["request", "response"] as const;
+export type PayloadPart = (typeof PAYLOAD_PARTS)[number];
+
+/** The bodies of a request. Text beyond the limit (`payload.ts`) is removed, and then it is not complete. */
+export type LogPayloads = Partial<Record<PayloadPart, Payload>>;
 
 export interface Payload {
 	text: string;

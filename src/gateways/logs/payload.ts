@@ -3,16 +3,21 @@ import { PulledStream } from "../../streams/pulled-stream.ts";
 import type { StepBody } from "../request.ts";
 import type { Payload } from "./log-row.ts";
 
-/** Characters of a body that are kept. */
+/** Characters of a body that are kept in the log's object, and sent to collectors. */
 export const MAX_PAYLOAD = 256 * 1024;
+/** Characters of a body that are kept if a bucket stores the large ones. */
+export const MAX_STORED_PAYLOAD = 4 * 1024 * 1024;
+/** Characters of a body that a log shows. */
+export const HEAD_CHARACTERS = 4_096;
 
 const encoder = new TextEncoder();
 
-export const payloadOf = (text: string): Payload =>
-	text.length <= MAX_PAYLOAD
+/** `max`: characters. */
+export const payloadOf = (text: string, max: number): Payload =>
+	text.length <= max
 		? { text, complete: true }
 		: // A character outside the basic plane has two units. The text must not end between them.
-			{ text: text.slice(0, MAX_PAYLOAD).replace(/[\ud800-\udbff]$/, ""), complete: false };
+			{ text: text.slice(0, max).replace(/[\ud800-\udbff]$/, ""), complete: false };
 
 /** `size`: bytes. `payload`: absent if it is not text, or not collected. */
 export interface LoggedBody {
@@ -20,18 +25,21 @@ export interface LoggedBody {
 	payload?: Payload;
 }
 
-/** The body of a step. `undefined`: its size is unknown, because a body that is not collected is not written as JSON. */
-export function requestBody({ content }: StepBody, collected: boolean): LoggedBody | undefined {
+/**
+ * The body of a step. `max`: characters that are kept; 0: the body is not collected. `undefined`: its size is unknown, because a body
+ * that is not collected is not written as JSON.
+ */
+export function requestBody({ content }: StepBody, max: number): LoggedBody | undefined {
 	if ("bytes" in content) {
 		const { bytes } = content;
 		return {
 			size: bytes.length,
-			...(collected && { payload: payloadOf(new TextDecoder().decode(bytes)) }),
+			...(max > 0 && { payload: payloadOf(new TextDecoder().decode(bytes), max) }),
 		};
 	}
-	if (!collected) return undefined;
+	if (max === 0) return undefined;
 	const text = JSON.stringify(content.json) ?? "";
-	return { size: encoder.encode(text).length, payload: payloadOf(text) };
+	return { size: encoder.encode(text).length, payload: payloadOf(text, max) };
 }
 
 export interface ResponseTap {
@@ -41,8 +49,8 @@ export interface ResponseTap {
 }
 
 export interface TapOptions {
-	/** Keeps the text of the body. */
-	collected: boolean;
+	/** Characters of the body that are kept. 0: the body is not collected. */
+	max: number;
 	/** Once, before the first piece or the end. */
 	begun(): void;
 	/** Once. `failed`: the body broke off. */
@@ -50,10 +58,7 @@ export interface TapOptions {
 }
 
 /** Passes a body through, and collects its size and text. The reader decides the pace. */
-export function tapped(
-	body: ReadableStream<Uint8Array>,
-	{ collected, begun, ended }: TapOptions,
-): ResponseTap {
+export function tapped(body: ReadableStream<Uint8Array>, { max, begun, ended }: TapOptions): ResponseTap {
 	const source = PulledStream.sourceOf(body);
 	const decoder = new TextDecoder();
 	let text = "";
@@ -66,7 +71,7 @@ export function tapped(
 			return undefined;
 		}
 		size += piece.length;
-		if (collected && text.length <= MAX_PAYLOAD) text += decoder.decode(piece, { stream: true });
+		if (max > 0 && text.length <= max) text += decoder.decode(piece, { stream: true });
 		return piece;
 	};
 	const fail = (error: unknown): never => {
@@ -74,7 +79,7 @@ export function tapped(
 		throw error;
 	};
 	return {
-		read: () => ({ size, ...(collected && { payload: payloadOf(text) }) }),
+		read: () => ({ size, ...(max > 0 && { payload: payloadOf(text, max) }) }),
 		body: new PulledStream<Uint8Array>({
 			pull: () => source.pull().then(keep, fail),
 			// The pipeline reports the usage of a cancelled answer first.

@@ -2,7 +2,7 @@
 import { AiError } from "../../core/errors.ts";
 import type { LogCalls } from "../../gateways/client/gateway-logs.ts";
 import type { LogPatch } from "../../gateways/durable/log-table.ts";
-import type { LogPayloads, LogRow } from "../../gateways/logs/log-row.ts";
+import type { LogPayloads, LogRow, Payload, PayloadPart } from "../../gateways/logs/log-row.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 
@@ -30,6 +30,14 @@ export async function readLog(name: LogName, services: LogServices): Promise<Log
 	const log = LOG_ID.test(name.log) && (await (await logsOf(name, services))?.log(name.log));
 	if (!log) throw noSuchLog();
 	return log;
+}
+
+/** A content of a log. Throws 7002 if there is none. */
+export async function readPayload(name: LogName, part: PayloadPart, services: LogServices): Promise<Payload> {
+	await readLog(name, services);
+	const payload = await (await logsOf(name, services))?.payload(name.log, part);
+	if (!payload) throw new AiError("notFound", "The log has no such content");
+	return payload;
 }
 
 /** Throws 7002 for an unknown log. */

@@ -4,10 +4,8 @@ import { parseJson } from "../../core/json.ts";
 import { present } from "../../core/present.ts";
 import type { LogPatch } from "../../gateways/durable/log-table.ts";
 import { type LogPayloads, type LogRow, type Payload, timeOfId } from "../../gateways/logs/log-row.ts";
+import { HEAD_CHARACTERS } from "../../gateways/logs/payload.ts";
 import { MetadataSchema } from "../../gateways/options.ts";
-
-/** Characters of a body that a log shows. */
-const HEAD = 4_096;
 
 export const LogPatchBody = z.object({
 	feedback: z.union([z.literal(1), z.literal(-1), z.literal(0)]).nullish(),
@@ -59,6 +57,6 @@ export const logJson = ({ row, request, response }: LogPayloads & { row: LogRow 
 });
 
 const head = (name: string, payload: Payload | undefined): object => ({
-	...(payload && { [`${name}_head`]: payload.text.slice(0, HEAD) }),
-	[`${name}_head_complete`]: payload ? payload.complete && payload.text.length <= HEAD : false,
+	...(payload && { [`${name}_head`]: payload.text.slice(0, HEAD_CHARACTERS) }),
+	[`${name}_head_complete`]: payload ? payload.complete && payload.text.length <= HEAD_CHARACTERS : false,
 });

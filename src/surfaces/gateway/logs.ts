@@ -14,7 +14,7 @@ import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import { below } from "../bases.ts";
-import { changeLog, type LogName, logsOf, readLog } from "./log-access.ts";
+import { changeLog, type LogName, logsOf, readLog, readPayload } from "./log-access.ts";
 import { LogPatchBody, logJson, logListJson, patchOf } from "./log-json.ts";
 import { GATEWAYS, managementFailure, pageFields, pageInfo } from "./management.ts";
 import { changedLogAnswer, deletedLogsAnswer, logAnswer, logsAnswer } from "./management-answers.ts";
@@ -106,14 +106,16 @@ export const gatewayLogRoutes: readonly Route[] = defineRoutes(
 			path: "/:log/request",
 			summary: "Shows the request of a log",
 			permission: "write",
-			handler: async (c, call) => payloadResponse((await readLog(nameOf(c, call), call.services)).request),
+			handler: async (c, call) =>
+				payloadResponse(await readPayload(nameOf(c, call), "request", call.services)),
 		},
 		{
 			method: "GET",
 			path: "/:log/response",
 			summary: "Shows the response of a log",
 			permission: "write",
-			handler: async (c, call) => payloadResponse((await readLog(nameOf(c, call), call.services)).response),
+			handler: async (c, call) =>
+				payloadResponse(await readPayload(nameOf(c, call), "response", call.services)),
 		},
 	],
 );
@@ -166,8 +168,7 @@ async function existingLogs(c: Context, call: Call): Promise<Omit<LogCalls, "app
 }
 
 /** Text that is not complete is not JSON. A browser must not interpret the text of a model as a page of this origin. */
-function payloadResponse(payload: Payload | undefined): Response {
-	if (!payload) throw new AiError("notFound", "The log has no such content");
+function payloadResponse(payload: Payload): Response {
 	const isJson = payload.complete && parseJson(payload.text) !== undefined;
 	return new Response(payload.text, {
 		headers: {

@@ -79,10 +79,11 @@ export async function runInGateway(
 	const { account } = verified;
 	const settings = await services.gateways.find(account, gateway);
 	if (!settings) throw new AiError("noSuchGateway");
-	const id = logIdOf(services.now(), services.uuid());
+	const { gatewayLogs, now, waitUntil } = services;
+	const id = logIdOf(now(), services.uuid());
 	const answerEnd = new AnswerEnd(
 		{ id, account, gateway, options, source, settings, signal },
-		{ now: services.now, waitUntil: services.waitUntil, observers: endObservers(services) },
+		{ now, waitUntil, observers: endObservers(services), maxPayload: gatewayLogs.maxPayload },
 	);
 	const { exchange } = answerEnd;
 	const answer = composed(middleware(verified, services));

@@ -7,14 +7,18 @@ const KEEP = { max: 100, strategy: "DELETE_OLDEST" } as const;
 
 /** A client whose calls of the object end when the test says so. `waits`: the waits after failures. */
 function newClient() {
-	const calls: { name: string; logs: readonly Log[]; end(error?: Error): void }[] = [];
+	const calls: { name: string; logs: readonly Log[]; end(result?: Error | number): void }[] = [];
 	const work: Promise<unknown>[] = [];
 	const waits: number[] = [];
 	const failures: unknown[] = [];
 	const object = (name: string) => ({
 		append: (logs: readonly Log[]) => {
-			const { promise, resolve, reject } = Promise.withResolvers<void>();
-			calls.push({ name, logs, end: (error) => (error ? reject(error) : resolve()) });
+			const { promise, resolve, reject } = Promise.withResolvers<number>();
+			calls.push({
+				name,
+				logs,
+				end: (result = 0) => (result instanceof Error ? reject(result) : resolve(result)),
+			});
 			return promise;
 		},
 	});
@@ -24,6 +28,7 @@ function newClient() {
 		waitUntil: (promise) => void work.push(promise),
 		wait: async (milliseconds) => void waits.push(milliseconds),
 		failed: (cause) => failures.push(cause),
+		maxPayload: 1_000,
 	});
 	/** Runs the microtasks until `count` calls were made. */
 	const callsMade = async (count: number) => {
@@ -96,5 +101,26 @@ describe("an isolate's logs", () => {
 		const log = newLog();
 		for (let i = 0; i < 10_009; i++) client.record("a/g", log, KEEP);
 		expect(client.dropped).toBe(10);
+	});
+
+	it("lose their payloads, and no row, if these are too large together or the bucket fails", async () => {
+		const { client, calls, callsMade, failures } = newClient();
+		const payload = { text: "x".repeat(9 * 1024 * 1024), complete: true };
+		client.record("a/g", newLog(), KEEP);
+		await callsMade(1);
+		const [large, larger] = [newLog(), newLog()];
+		client.record("a/g", { ...large, request: payload }, KEEP);
+		client.record("a/g", { ...larger, request: payload, response: payload }, KEEP);
+		expect([client.dropped, client.lostPayloads]).toEqual([0, 2]);
+		calls[0]?.end();
+		await callsMade(2);
+		calls[1]?.end(3);
+		await callsMade(3);
+		const sent = calls
+			.slice(1)
+			.map(({ logs }) => logs.map(({ row, ...payloads }) => [row.id, Object.keys(payloads)]));
+		expect(sent).toEqual([[[large.row.id, ["request"]]], [[larger.row.id, []]]]);
+		expect(client.lostPayloads).toBe(5);
+		expect(failures).toEqual([new Error("The bucket did not store 3 payloads of logs")]);
 	});
 });

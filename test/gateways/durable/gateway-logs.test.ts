@@ -1,7 +1,10 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { Gateway } from "../../../src/gateways/durable/gateway.ts";
 import { type LogPageQuery, LogTable } from "../../../src/gateways/durable/log-table.ts";
+import type { PayloadBucket } from "../../../src/gateways/durable/payload-objects.ts";
+import type { Bindings } from "../../../src/services.ts";
 import { newGateway, newLog, withTable } from "../logs/rows.ts";
 
 const KEEP = { max: 100, strategy: "DELETE_OLDEST" } as const;
@@ -119,5 +122,115 @@ describe("the logs of a Gateway object", () => {
 		expect(remaining.total).toBe(3);
 		expect(await gateway.deleteLogs({ filters: [], orderBy: "created_at", direction: "asc" })).toBe(3);
 		expect(await gateway.logs(ALL)).toEqual({ rows: [], total: 0 });
+	});
+});
+
+describe("large contents of logs", () => {
+	const { LOGS_BUCKET: bucket }: Bindings = env;
+	if (!bucket) throw new Error("The tests need a bucket");
+	// 64 Ki characters, and one more.
+	const large = { text: "é".repeat(64 * 1024 + 1), complete: true };
+	const head = { text: large.text.slice(0, 4_096), complete: false };
+	const newLarge = (time?: number) => ({ ...newLog({}, time), request: large, response: large });
+	const unreachable = async (): Promise<never> => {
+		throw new Error("unreachable");
+	};
+	const BROKEN: PayloadBucket = { put: unreachable, get: unreachable, delete: unreachable };
+
+	/** Objects of the bucket that belong to a log. */
+	const objectsOf = async (id: string) =>
+		(await bucket.list({ limit: 1_000 })).objects.map(({ key }) => key).filter((key) => key.includes(id));
+	/** Runs with the object of a gateway whose bucket is another one, or none. */
+	const withBucket = <T>(
+		stub: Stub,
+		LOGS_BUCKET: PayloadBucket | undefined,
+		run: (gateway: Gateway, ctx: DurableObjectState) => Promise<T>,
+	) => runInDurableObject(stub, (_, ctx) => run(new Gateway(ctx, LOGS_BUCKET ? { LOGS_BUCKET } : {}), ctx));
+
+	it("are objects of the bucket, and the log has their first part", async () => {
+		const name = `account/${crypto.randomUUID()}`;
+		const gateway = env.GATEWAY.getByName(name);
+		const log = { ...newLarge(), response: { text: "small", complete: true } };
+		const { id } = log.row;
+		expect(await gateway.append([log], KEEP)).toBe(0);
+		expect(await gateway.append([log], KEEP)).toBe(0);
+		expect(await objectsOf(id)).toEqual([`logs/${name}/${id}/request`]);
+		expect(await gateway.log(id)).toEqual({ row: log.row, request: head, response: log.response });
+		expect(await gateway.payload(id, "request")).toEqual(large);
+		expect(await gateway.payload(id, "response")).toEqual(log.response);
+		expect(await gateway.payload(newLog().row.id, "request")).toBeUndefined();
+	});
+
+	it.each<[string, (gateway: Stub) => Promise<unknown>]>([
+		["a deletion", (gateway) => gateway.deleteLogs(ALL)],
+		["the deletion of the gateway", (gateway) => gateway.clear()],
+		["the limit", (gateway) => gateway.append([newLog()], { max: 1, strategy: "DELETE_OLDEST" })],
+		["the retention", (gateway) => runDurableObjectAlarm(gateway)],
+	])("are deleted by %s", async (_, remove) => {
+		const gateway = newGateway();
+		const log = newLarge(Date.now() - 31 * DAY_MS);
+		await gateway.append([log], KEEP);
+		expect(await objectsOf(log.row.id)).toHaveLength(2);
+		await remove(gateway);
+		expect(await objectsOf(log.row.id)).toEqual([]);
+	});
+
+	it("of a log that is not kept are not stored", async () => {
+		const gateway = newGateway();
+		const log = newLarge();
+		expect(await gateway.append([newLog(), log], { max: 1, strategy: "STOP_INSERTING" })).toBe(0);
+		expect(await objectsOf(log.row.id)).toEqual([]);
+	});
+
+	it("of a log that is deleted meanwhile are deleted", async () => {
+		const log = newLarge();
+		await withBucket(newGateway(), bucket, async (gateway) => {
+			const appended = gateway.append([log], KEEP);
+			await gateway.deleteLogs(ALL);
+			await appended;
+		});
+		expect(await objectsOf(log.row.id)).toEqual([]);
+	});
+
+	it("are absent and counted if the bucket fails, and the log is complete otherwise", async () => {
+		const gateway = newGateway();
+		const log = newLarge();
+		const { id } = log.row;
+		expect(await withBucket(gateway, BROKEN, (broken) => broken.append([log], KEEP))).toBe(2);
+		expect(await gateway.log(id)).toEqual({ row: log.row, request: head, response: head });
+		expect(await gateway.payload(id, "request")).toEqual(head);
+	});
+
+	it("are absent if the bucket is removed or fails later", async () => {
+		const gateway = newGateway();
+		const { row } = newLarge();
+		await gateway.append([{ row, request: large }], KEEP);
+		for (const other of [BROKEN, undefined])
+			expect(
+				await withBucket(gateway, other, (changed) => changed.payload(row.id, "request")),
+			).toBeUndefined();
+	});
+
+	it("are deleted later if the bucket fails", async () => {
+		const gateway = newGateway();
+		const log = newLarge();
+		await gateway.append([log], KEEP);
+		await withBucket(gateway, BROKEN, (broken) => broken.deleteLogs(ALL));
+		expect(await objectsOf(log.row.id)).toHaveLength(2);
+		const alarm = await runInDurableObject(gateway, (_, { storage }) => storage.getAlarm());
+		expect(Math.abs((alarm ?? 0) - (Date.now() + 60_000))).toBeLessThan(10_000);
+		expect(await runDurableObjectAlarm(gateway)).toBe(true);
+		expect(await objectsOf(log.row.id)).toEqual([]);
+	});
+
+	it("are in the row without a bucket", async () => {
+		const log = newLarge();
+		const { id } = log.row;
+		await withBucket(newGateway(), undefined, async (gateway) => {
+			expect(await gateway.append([log], KEEP)).toBe(0);
+			expect(await gateway.payload(id, "response")).toEqual(large);
+			expect(await gateway.log(id)).toEqual(log);
+		});
+		expect(await objectsOf(id)).toEqual([]);
 	});
 });

@@ -339,6 +339,7 @@ describe("the log of a request", () => {
 			wait: async () => {},
 			waitUntil: (promise) => void work.push(promise),
 			failed: (cause) => failures.push(cause),
+			maxPayload: 1_000,
 		});
 		const request = new Request(
 			"https://workers-binding.ai/ai-gateway/universal/run/main",
@@ -429,10 +430,16 @@ describe("the API of logs", () => {
 		const row = await read(long);
 		expect(row).toMatchObject({ request_size: 300_013, request_head_complete: false });
 		expect(row.request_head).toHaveLength(4_096);
-		const cut = await send(`/main/logs/${row.id}/request`);
+		// An object of the bucket.
+		const complete = await send(`/main/logs/${row.id}/request`);
+		expect(complete.headers.get("content-type")).toBe("application/json");
+		expect(await complete.json()).toEqual({ prompt: "x".repeat(300_000) });
+		const text = await run([{ ...step(HI), provider: "nothing", query: "x".repeat(4 * 1024 * 1024) }]);
+		await text.text();
+		const cut = await send(`/main/logs/${(await read(text)).id}/request`);
 		expect(cut.headers.get("content-type")).toBe("text/plain; charset=utf-8");
 		expect(cut.headers.get("x-ganglion-complete")).toBe("false");
-		expect(await cut.text()).toHaveLength(256 * 1024);
+		expect(await cut.text()).toHaveLength(4 * 1024 * 1024);
 	});
 
 	it("changes feedback, score and metadata", async () => {

@@ -1,0 +1,110 @@
+/**
+ * Stores large contents of a gateway's log in an R2 bucket, and deletes them with their log. It never throws: a content that cannot be
+ * stored is absent, and a deletion that fails is repeated.
+ */
+import { type Log, PAYLOAD_PARTS, type Payload, type PayloadPart } from "../logs/log-row.ts";
+import { isLarge, type PayloadTable } from "./payload-table.ts";
+
+/** A call of the bucket that takes longer has failed. */
+const TIMEOUT_MS = 10_000;
+/** After a failure, contents of this time are not sent to the bucket: each would wait for the timeout. */
+const PAUSE_MS = 10_000;
+/** R2 deletes at most so many at once. */
+const DELETED_AT_ONCE = 1_000;
+
+export type PayloadBucket = Pick<R2Bucket, "put" | "get" | "delete">;
+
+interface LargePayload {
+	log: string;
+	part: PayloadPart;
+	payload: Payload;
+}
+
+export class PayloadObjects {
+	readonly #bucket: PayloadBucket;
+	readonly #table: PayloadTable;
+	readonly #now: () => number;
+	/** By key. A read waits for them. */
+	readonly #storing = new Map<string, Promise<unknown>>();
+	#deleting: Promise<boolean> | undefined;
+	#pausedUntil = 0;
+
+	constructor(bucket: PayloadBucket, table: PayloadTable, now: () => number = () => Date.now()) {
+		this.#bucket = bucket;
+		this.#table = table;
+		this.#now = now;
+	}
+
+	/** Stores the large contents of logs whose rows are inserted. @returns the number of those that are lost. */
+	async store(logs: readonly Log[]): Promise<number> {
+		const large = logs.flatMap(({ row, ...payloads }) =>
+			PAYLOAD_PARTS.flatMap((part): LargePayload[] => {
+				const payload = payloads[part];
+				return payload && isLarge(payload) ? [{ log: row.id, part, payload }] : [];
+			}),
+		);
+		const stored = await Promise.all(large.map((payload) => this.#store(payload)));
+		return stored.filter((isStored) => !isStored).length;
+	}
+
+	/** `undefined`: the object does not exist, or the bucket fails. */
+	async read(key: string): Promise<string | undefined> {
+		await this.#storing.get(key);
+		return this.#attempt(async () => (await this.#bucket.get(key))?.text());
+	}
+
+	/** Deletes the objects of deleted logs. @returns whether none remains. */
+	sweep(): Promise<boolean> {
+		this.#deleting ??= this.#sweep().finally(() => {
+			this.#deleting = undefined;
+		});
+		return this.#deleting;
+	}
+
+	async #store({ log, part, payload }: LargePayload): Promise<boolean> {
+		const key = this.#table.reference(log, part)?.key;
+		// The log is not kept, or its content was dropped before.
+		if (key === undefined) return true;
+		if (this.#now() < this.#pausedUntil) {
+			this.#table.dropReference(log, part);
+			return false;
+		}
+		const storing = this.#attempt(() => this.#bucket.put(key, payload.text, TEXT));
+		this.#storing.set(key, storing);
+		const object = await storing;
+		this.#storing.delete(key);
+		// The log may have been deleted meanwhile. A call that failed may still store the object.
+		if (!object || !this.#table.reference(log, part)) this.#table.deleteObject(log, part, key);
+		return Boolean(object);
+	}
+
+	async #sweep(): Promise<boolean> {
+		for (;;) {
+			const keys = this.#table.deletedObjects(DELETED_AT_ONCE);
+			if (keys.length === 0) return true;
+			const isDeleted = await this.#attempt(async () => {
+				await this.#bucket.delete(keys);
+				return true;
+			});
+			if (!isDeleted) return false;
+			this.#table.confirmDeleted(keys);
+		}
+	}
+
+	async #attempt<T>(call: () => Promise<T>): Promise<T | undefined> {
+		let timer: ReturnType<typeof setTimeout> | undefined;
+		const late = new Promise<never>((_, reject) => {
+			timer = setTimeout(() => reject(new Error("The bucket does not answer")), TIMEOUT_MS);
+		});
+		try {
+			return await Promise.race([call(), late]);
+		} catch {
+			this.#pausedUntil = this.#now() + PAUSE_MS;
+			return undefined;
+		} finally {
+			clearTimeout(timer);
+		}
+	}
+}
+
+const TEXT = { httpMetadata: { contentType: "text/plain; charset=utf-8" } };

@@ -1,0 +1,134 @@
+/**
+ * The tables of the contents in a gateway's log. With a bucket, a large content is an object of it: its row has the first part of the text,
+ * and a reference. {@link PayloadObjects} stores and deletes the objects.
+ */
+import {
+	type Log,
+	type LogPayloads,
+	PAYLOAD_PARTS,
+	type Payload,
+	type PayloadPart,
+} from "../logs/log-row.ts";
+import { HEAD_CHARACTERS } from "../logs/payload.ts";
+import { batchesOf, valuesOf } from "./sql-batches.ts";
+
+/** Characters. With a bucket, a larger content is an object. */
+export const MAX_IN_ROW = 64 * 1024;
+
+const TABLES = [
+	// Written and deleted with the log.
+	`CREATE TABLE IF NOT EXISTS payloads (
+		log TEXT NOT NULL, part TEXT NOT NULL, text TEXT NOT NULL, complete INTEGER NOT NULL, PRIMARY KEY (log, part)
+	)`,
+	// Objects of the bucket. Written with the log, deleted with it, or if the object cannot be stored.
+	`CREATE TABLE IF NOT EXISTS payload_objects (
+		log TEXT NOT NULL, part TEXT NOT NULL, key TEXT NOT NULL, complete INTEGER NOT NULL, PRIMARY KEY (log, part)
+	) WITHOUT ROWID`,
+	// Objects whose log was deleted. A row is deleted when the bucket has confirmed the deletion.
+	"CREATE TABLE IF NOT EXISTS deleted_objects (key TEXT PRIMARY KEY) WITHOUT ROWID",
+];
+
+export type ObjectKey = (log: string, part: PayloadPart) => string;
+
+export interface PayloadReference {
+	key: string;
+	complete: boolean;
+}
+
+export class PayloadTable {
+	readonly #sql: SqlStorage;
+	readonly #objectKey: ObjectKey | undefined;
+
+	/** `objectKey`: absent without a bucket. */
+	constructor(sql: SqlStorage, objectKey?: ObjectKey) {
+		this.#sql = sql;
+		this.#objectKey = objectKey;
+		for (const statement of TABLES) sql.exec(statement);
+	}
+
+	/** The logs are new. */
+	insert(logs: readonly Log[]): void {
+		const objectKey = this.#objectKey;
+		const rows: [log: string, part: PayloadPart, text: string, complete: 0 | 1][] = [];
+		for (const { row, ...payloads } of logs)
+			for (const part of PAYLOAD_PARTS) {
+				const payload = payloads[part];
+				if (!payload) continue;
+				const complete = payload.complete ? 1 : 0;
+				if (objectKey && isLarge(payload)) {
+					const key = objectKey(row.id, part);
+					this.#sql.exec("INSERT INTO payload_objects VALUES (?, ?, ?, ?)", row.id, part, key, complete);
+					rows.push([row.id, part, payload.text.slice(0, HEAD_CHARACTERS), 0]);
+				} else rows.push([row.id, part, payload.text, complete]);
+			}
+		// A large text is not copied into JSON, which may double it.
+		for (const batch of batchesOf(rows, ([, , text]) => text.length))
+			if (batch.length === 1 && batch[0])
+				this.#sql.exec("INSERT INTO payloads VALUES (?, ?, ?, ?)", ...batch[0]);
+			else
+				this.#sql.exec(`INSERT INTO payloads SELECT ${valuesOf(4)} FROM json_each(?)`, JSON.stringify(batch));
+	}
+
+	/** The contents of a log. Of an object, only the first part. */
+	of(log: string): LogPayloads {
+		const rows = this.#sql
+			.exec<{ part: PayloadPart; text: string; complete: number }>(
+				"SELECT part, text, complete FROM payloads WHERE log = ?",
+				log,
+			)
+			.toArray();
+		return Object.fromEntries(
+			rows.map(({ part, text, complete }) => [part, { text, complete: complete === 1 }]),
+		);
+	}
+
+	/** `undefined`: the content is no object. */
+	reference(log: string, part: PayloadPart): PayloadReference | undefined {
+		const [row] = this.#sql
+			.exec<{ key: string; complete: number }>(
+				"SELECT key, complete FROM payload_objects WHERE log = ? AND part = ?",
+				log,
+				part,
+			)
+			.toArray();
+		return row && { key: row.key, complete: row.complete === 1 };
+	}
+
+	/** The object is not stored. */
+	dropReference(log: string, part: PayloadPart): void {
+		this.#sql.exec("DELETE FROM payload_objects WHERE log = ? AND part = ?", log, part);
+	}
+
+	/** The object may be stored, and must not be. */
+	deleteObject(log: string, part: PayloadPart, key: string): void {
+		this.dropReference(log, part);
+		this.#sql.exec("INSERT OR IGNORE INTO deleted_objects VALUES (?)", key);
+	}
+
+	/** Deletes the contents of logs. Their objects are {@link deletedObjects} afterwards. */
+	delete(logs: readonly string[]): void {
+		const selected = "WHERE log IN (SELECT value FROM json_each(?))";
+		const ids = JSON.stringify(logs);
+		this.#sql.exec(`DELETE FROM payloads ${selected}`, ids);
+		this.#sql.exec(`INSERT OR IGNORE INTO deleted_objects SELECT key FROM payload_objects ${selected}`, ids);
+		this.#sql.exec(`DELETE FROM payload_objects ${selected}`, ids);
+	}
+
+	/** Keys of objects whose log was deleted. */
+	deletedObjects(limit: number): string[] {
+		return this.#sql
+			.exec<{ key: string }>("SELECT key FROM deleted_objects LIMIT ?", limit)
+			.toArray()
+			.map(({ key }) => key);
+	}
+
+	/** The bucket has deleted the objects. */
+	confirmDeleted(keys: readonly string[]): void {
+		this.#sql.exec(
+			"DELETE FROM deleted_objects WHERE key IN (SELECT value FROM json_each(?))",
+			JSON.stringify(keys),
+		);
+	}
+}
+
+export const isLarge = ({ text }: Payload): boolean => text.length > MAX_IN_ROW;
