@@ -25,7 +25,6 @@ export const AREAS: Readonly<Record<string, Area>> = {
 			"src/http/mount-routes.ts",
 			"src/http/verified-tokens.ts",
 			"src/accounts/token-*.ts",
-			"src/accounts/durable/verified-token.ts",
 			"src/accounts/durable/token-table.ts",
 			"src/accounts/durable/tokens.ts",
 		],

@@ -1,11 +1,9 @@
 /** The tests of sources that have no test file with their name. Without a row, all tests of the folder run. */
 export const TESTS_OF: Readonly<Record<string, readonly string[]>> = {
 	"src/accounts/durable/alias-table.ts": ["test/surfaces/accounts/aliases.test.ts"],
-	"src/accounts/durable/verified-token.ts": [
+	"src/accounts/durable/decision.ts": [
 		"test/accounts/durable/ledger.test.ts",
 		"test/accounts/durable/account.test.ts",
-	],
-	"src/accounts/durable/limit-refusal.ts": [
 		"test/accounts/client/accounts.test.ts",
 		"test/accounts/durable/refusals.test.ts",
 	],

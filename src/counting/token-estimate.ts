@@ -204,3 +204,35 @@ const isCapital = (kind: number): boolean => (kind & 1) === 0;
 const isAlphabet = (run: number): boolean => run === lower || run === KINDS.cyrillic || run === KINDS.greek;
 const costOf = ([run, character, beyond]: Cost, length: number): number =>
 	run + character * Math.max(0, length - beyond);
+
+/** More than 100,000 tokens of prose. */
+const MAX_COUNTED_CHARACTERS = 500_000;
+/** Characters between two checks of the limit. Shorter slices represent a mixed text better. */
+const SLICE_CHARACTERS = 4_096;
+
+/**
+ * As `approximateTokens`, up to `limit` tokens and 500,000 characters. Above `limit` the count stops, and the remaining text is
+ * extrapolated to at least `limit`. Of longer texts, slices at equal distances are counted. So the CPU time does not grow with
+ * the length.
+ */
+export function boundedTokens(texts: readonly string[], limit: number): number {
+	const characters = texts.reduce((sum, { length }) => sum + length, 0);
+	const share = Math.min(1, MAX_COUNTED_CHARACTERS / characters);
+	const count = new TokenCount();
+	let passed = 0;
+	let counted = 0;
+	const extrapolated = (): number => Math.ceil(count.tokens * (characters / counted));
+	for (const text of texts) {
+		for (let at = 0; at < text.length; at += SLICE_CHARACTERS) {
+			const length = Math.min(SLICE_CHARACTERS, text.length - at);
+			if (counted <= passed * share) {
+				count.add(text.slice(at, at + length));
+				counted += length;
+			}
+			passed += length;
+			if (count.tokens > limit && counted < characters) return extrapolated();
+		}
+		count.end();
+	}
+	return counted < characters ? extrapolated() : count.tokens;
+}

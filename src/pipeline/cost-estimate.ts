@@ -1,6 +1,6 @@
 /** What a request may cost at most: the amount to reserve. */
 import type { CostEstimate } from "../accounts/admission.ts";
-import { estimate } from "../metering/estimate.ts";
+import { estimate } from "../metering/measure.ts";
 import type { Model } from "../models/model.ts";
 import { microNeurons, microNeuronsPerOutputToken } from "../models/neurons.ts";
 import type { TaskCall } from "../tasks/task.ts";

@@ -4,9 +4,14 @@
  */
 import { AiError, toAiError } from "../core/errors.ts";
 import type { Usage } from "../core/usage.ts";
-import { LIVE_SESSION_SECONDS } from "../metering/estimate.ts";
-import { type Measured, measure, measureLive, measureStream } from "../metering/measure.ts";
-import { boundUsage } from "../metering/usage-bounds.ts";
+import {
+	boundUsage,
+	LIVE_SESSION_SECONDS,
+	type Measured,
+	measure,
+	measureLive,
+	measureStream,
+} from "../metering/measure.ts";
 import type { Model } from "../models/model.ts";
 import { microNeurons, shownNeurons } from "../models/neurons.ts";
 import { PulledStream, type Source } from "../streams/pulled-stream.ts";

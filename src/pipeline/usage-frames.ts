@@ -4,8 +4,7 @@
  */
 import { isRecord, parseJson } from "../core/json.ts";
 import { isCounted, usageOf } from "../core/usage.ts";
-import { measureStream, toUsage } from "../metering/measure.ts";
-import { boundUsage } from "../metering/usage-bounds.ts";
+import { boundUsage, measureStream, toUsage } from "../metering/measure.ts";
 import type { Model } from "../models/model.ts";
 import { DeltaEvent } from "../streams/delta-event.ts";
 import type { Source } from "../streams/pulled-stream.ts";

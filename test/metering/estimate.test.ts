@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { Estimate } from "../../src/counting/quantities.ts";
 import { dataUrl } from "../../src/media/base64.ts";
-import { type Estimate, estimate, LIVE_SESSION_SECONDS } from "../../src/metering/estimate.ts";
+import { estimate, LIVE_SESSION_SECONDS } from "../../src/metering/measure.ts";
 import type { TaskCall } from "../../src/tasks/task.ts";
 import type { ChatInput } from "../../src/tasks/text-generation/types.ts";
 import { MP3_FRAME_SECONDS, modelOf, mp3, png, wav } from "./parts.ts";

@@ -24,8 +24,7 @@ import type { AccountReports, AliasStore } from "../durable/account-interfaces.t
 import type { AliasRow } from "../durable/alias-table.ts";
 import { LEASE_MS } from "../lease.ts";
 import type { TokenCommand, TokenResult, TokenStore } from "../token-command.ts";
-import { type AccountObjectServices, unavailable } from "./account-object.ts";
-import { AccountReader } from "./account-reader.ts";
+import { type AccountObjectServices, AccountReader, unavailable } from "./account-object.ts";
 import { AdmissionQueue } from "./admission-queue.ts";
 import { failedSettlement } from "./failed-settlement.ts";
 import { HeadroomCache } from "./headroom-cache.ts";

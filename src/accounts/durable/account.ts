@@ -17,6 +17,7 @@ import type { JournalAnswer, JournalBatch } from "../lease.ts";
 import type { TokenCommand, TokenResult } from "../token-command.ts";
 import { type AliasRow, AliasTable } from "./alias-table.ts";
 import { CancelledTickets } from "./cancelled-tickets.ts";
+import type { VerifiedToken } from "./decision.ts";
 import { Ledger, type PendingAdmission } from "./ledger.ts";
 import type { LimitStatus, LimitStatusQuery } from "./limit-status.ts";
 import { type RefusalsQuery, type RefusalsReport, WRITE_MS } from "./refusals.ts";
@@ -24,7 +25,6 @@ import type { RequestRecord } from "./request-rows.ts";
 import type { RequestsPage, RequestsQuery } from "./requests.ts";
 import { type Refusal, Tokens } from "./tokens.ts";
 import type { UsageQuery, UsageReport } from "./usage.ts";
-import type { VerifiedToken } from "./verified-token.ts";
 
 export type Verified = { ok: true } | Refusal | Extract<Admitted, { ok: false }>;
 

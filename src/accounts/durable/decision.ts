@@ -1,12 +1,66 @@
-/** Decides about a request by all limits that apply to it. Counts and reserves nothing. */
-import type { Admission, Admitted } from "../admission.ts";
+/** Decides about a request by all limits that apply to it, those of its token included. Counts and reserves nothing. */
+import type { FailureKey } from "../../core/errors.ts";
+import type { Admission, Admitted, Budget, BudgetPeriod, RateLimit } from "../admission.ts";
 import { type Instant, nextMidnight, nextMonth } from "../clock.ts";
-import { hasBudget } from "../token-command.ts";
+import { hasBudget, type TokenLimits } from "../token-command.ts";
 import { type Budgets, describeRefusal, describeUnpriced, maxCost } from "./budgets.ts";
-import { type LimitDecision, type LimitRefusal, longestRefusal } from "./limit-refusal.ts";
 import type { LimitStatusQuery } from "./limit-status.ts";
-import { type VerifiedToken, withTokenLimits } from "./verified-token.ts";
 import type { Windows } from "./windows.ts";
+
+/** A valid token and its own limits. */
+export interface VerifiedToken {
+	id: string;
+	limits: TokenLimits;
+}
+
+/** Adds the token's own limits to those of the account and the model. */
+export function withTokenLimits(
+	{ budgets, rates }: { budgets: readonly Budget[]; rates: readonly RateLimit[] },
+	token: VerifiedToken | undefined,
+): { budgets: readonly Budget[]; rates: readonly RateLimit[] } {
+	if (!token) return { budgets, rates };
+	const { id, limits } = token;
+	const key = `token:${id}`;
+	const { dailyMicroNeurons, monthlyMicroNeurons, requestsPerMinute: perMinute } = limits;
+	const budget = (microNeurons: number | undefined, period?: BudgetPeriod): Budget[] =>
+		microNeurons === undefined
+			? []
+			: [{ key, microNeurons, failure: "budgetExceeded", ...(period && { period }) }];
+	return {
+		budgets: [...budgets, ...budget(dailyMicroNeurons), ...budget(monthlyMicroNeurons, "month")],
+		rates: perMinute === undefined ? rates : [...rates, { key, perMinute }],
+	};
+}
+
+/** The refusal by one limit. */
+export interface LimitRefusal {
+	failure: FailureKey;
+	description?: string;
+	/** When the same request would be admitted; infinite if never. */
+	until: number;
+}
+
+export interface LimitDecision {
+	answer: Admitted;
+	/** Includes the token's own rate. */
+	rates: readonly RateLimit[];
+	/** Micro-neurons. */
+	reserved: number;
+}
+
+/** The refusal that lasts longest: after it the request would be admitted. */
+export function longestRefusal(
+	refusals: readonly LimitRefusal[],
+	{ clock }: Instant,
+): Extract<Admitted, { ok: false }> {
+	const { failure, description, until } = refusals.reduce((a, b) => (b.until > a.until ? b : a));
+	return {
+		ok: false,
+		failure,
+		...(description !== undefined && { description }),
+		...(Number.isFinite(until) && { retryAfter: Math.ceil((until - clock) / 1000) }),
+	};
+}
 
 export type LimitedRequest = Pick<Admission, "model" | "unpriced" | "cost"> &
 	Pick<LimitStatusQuery, "budgets" | "rates">;

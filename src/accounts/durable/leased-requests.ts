@@ -3,13 +3,12 @@ import type { Settlement } from "../admission.ts";
 import { nextMidnight, utcDay } from "../clock.ts";
 import { type JournalBatch, LEASE_MS, type Lease, type LeasedRequest, type Renewal } from "../lease.ts";
 import { type Balance, type Budgets, budgetKeys, maxCost } from "./budgets.ts";
-import { isTokenLimited, remainingRequests } from "./decision.ts";
+import { isTokenLimited, remainingRequests, type VerifiedToken, withTokenLimits } from "./decision.ts";
 import { grantedLease, type HeldLease, Leases } from "./leases.ts";
 import { type OpenRequest, type RequestRecord, requestRecord } from "./request-rows.ts";
 import type { Requests } from "./requests.ts";
 import { expiredSettlement } from "./settlements.ts";
 import type { Usage } from "./usage.ts";
-import { type VerifiedToken, withTokenLimits } from "./verified-token.ts";
 import type { Windows } from "./windows.ts";
 
 /** The parts of the ledger that leased requests use. */

@@ -10,16 +10,22 @@ import { ForwardClock, type Instant, logCorrection, monthOf, utcDay } from "../c
 import type { JournalBatch, Lease, Renewal } from "../lease.ts";
 import { Budgets, budgetKeys } from "./budgets.ts";
 import { type Counted, CountedRequests } from "./counted-requests.ts";
-import { type AccountState, decide, type LimitedRequest, remainingRequests } from "./decision.ts";
+import {
+	type AccountState,
+	decide,
+	type LimitedRequest,
+	longestRefusal,
+	remainingRequests,
+	type VerifiedToken,
+	withTokenLimits,
+} from "./decision.ts";
 import { LeasedRequests } from "./leased-requests.ts";
-import { longestRefusal } from "./limit-refusal.ts";
 import { type LimitStatus, type LimitStatusQuery, usedOf } from "./limit-status.ts";
 import { Refusals } from "./refusals.ts";
 import type { OpenRequest, RequestRecord } from "./request-rows.ts";
 import { Requests, type RequestsPage, type RequestsQuery } from "./requests.ts";
 import { expiredSettlement, validSettlement } from "./settlements.ts";
 import { Usage, type UsageQuery, type UsageReport } from "./usage.ts";
-import { type VerifiedToken, withTokenLimits } from "./verified-token.ts";
 import { Windows } from "./windows.ts";
 
 /** `token`: absent for the operator. */

@@ -1,7 +1,6 @@
 /** Text embeddings: one vector per text. */
 import { AiError } from "../../core/errors.ts";
 import type { Usage } from "../../core/usage.ts";
-import { boundedTokens } from "../../counting/bounded-estimate.ts";
 import {
 	estimatedTokens,
 	exact,
@@ -9,6 +8,7 @@ import {
 	tokenUpperBound,
 	truncatedTokens,
 } from "../../counting/quantities.ts";
+import { boundedTokens } from "../../counting/token-estimate.ts";
 import { inputFamily } from "../../models/family.ts";
 import type { TaskDefinition } from "../definition.ts";
 

@@ -1,3 +1,4 @@
+import { AiError } from "../../core/errors.ts";
 import { isCounted } from "../../core/usage.ts";
 import {
 	byUsage,
@@ -8,11 +9,12 @@ import {
 	toUsage,
 } from "../../counting/quantities.ts";
 import { Approximation, UpperBound } from "../../counting/tally.ts";
+import { boundedTokens } from "../../counting/token-estimate.ts";
+import type { Model } from "../../models/model.ts";
 import type { TaskDefinition, Unsupported } from "../definition.ts";
-import { checkContext } from "./context-window.ts";
 import { chatPrompt } from "./prompt.ts";
 import { promptTokens, tallyPrompt, tallyReply } from "./tally.ts";
-import { type ChatCompletion, type ChatInput, requestsAudio } from "./types.ts";
+import { type ChatCompletion, type ChatInput, requestsAudio, textOf } from "./types.ts";
 
 /** The output limit if the caller sets none. */
 const DEFAULT_OUTPUT_LIMIT = 4_096;
@@ -87,4 +89,41 @@ function unsupportedBy(input: ChatInput, kind: string): Unsupported | undefined 
 	if (kind !== "openai" && requestsAudio(input))
 		return { failure: "invalidInput", field: "modalities", reason: "does not generate audio" };
 	return undefined;
+}
+
+/**
+ * Some tokenizers produce only this share of the estimate (docs/token-counts.md). Only prompts certainly too long are
+ * refused.
+ */
+const LOWER_BOUND_SHARE = 0.8;
+/** Maximum UTF-8 bytes of a UTF-16 code unit. A token has at least one byte. */
+const MAX_BYTES_PER_CHARACTER = 3;
+
+/**
+ * Refuses a prompt that cannot fit the model's context window (5021).
+ *
+ * @param exact the engine counts prompts as the gateway does. Otherwise the prompt is estimated.
+ */
+export function checkContext(input: ChatInput, { contextWindow }: Model, exact: boolean): void {
+	if (contextWindow === undefined) return;
+	const prompt = exact ? promptTokens(input) : estimatedPrompt(input, contextWindow);
+	const total = prompt + (input.max_tokens ?? 0);
+	if (total > contextWindow)
+		throw new AiError(
+			"contextWindowExceeded",
+			`The estimated number of input and maximum output tokens (${total}) exceeded this model context window limit (${contextWindow})`,
+		);
+}
+
+/** 0 for a prompt that certainly fits. Most prompts are short, and counting is the most expensive step here. */
+function estimatedPrompt(input: ChatInput, contextWindow: number): number {
+	const { messages, prompt, tools, max_tokens = 0 } = input;
+	const texts = messages.flatMap(({ content, tool_calls }) =>
+		tool_calls ? [textOf(content), JSON.stringify(tool_calls)] : [textOf(content)],
+	);
+	if (prompt !== undefined) texts.push(prompt);
+	if (tools) texts.push(JSON.stringify(tools));
+	const characters = texts.reduce((sum, { length }) => sum + length, 0);
+	if (characters * MAX_BYTES_PER_CHARACTER + max_tokens <= contextWindow) return 0;
+	return Math.floor(boundedTokens(texts, contextWindow / LOWER_BOUND_SHARE) * LOWER_BOUND_SHARE);
 }
