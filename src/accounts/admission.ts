@@ -83,7 +83,7 @@ export interface Admission {
 export type Admitted =
 	/**
 	 * `outputTokens`: the output limit for the engine; absent if no budget limits the request. `limited`: the token has a budget of
-	 * its own. `remaining`: how many more requests like this one would be admitted now. `lease`: if the isolate asked for one and
+	 * its own. `remaining`: how many more requests like this one would be admitted now. `lease`: if the isolate requested one and
 	 * the account is far enough below its limits.
 	 */
 	| { ok: true; outputTokens?: number; limited?: true; remaining?: number; lease?: Lease }

@@ -54,7 +54,7 @@ export interface JournalBatch {
 	requests: readonly LeasedRequest[];
 	/** Settlements of requests that an earlier batch contained. */
 	settlements: readonly Settlement[];
-	/** Ids of leases that the isolate no longer uses: after this batch, what remains of them is free. */
+	/** Ids of leases that the isolate no longer uses: after this batch, their unused parts are free. */
 	returned: readonly string[];
 	renewals: readonly Renewal[];
 }

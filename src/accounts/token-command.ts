@@ -52,7 +52,7 @@ export type TokenCommand =
 			/** From 1. */
 			page: number;
 			perPage: number;
-			/** Of the time of issue. */
+			/** The order of the times of issue. */
 			direction: "asc" | "desc";
 			includeExpired: boolean;
 	  }

@@ -46,7 +46,7 @@ export interface Target {
 	requestFields?: Readonly<Record<string, unknown>>;
 	/** Context length that Ollama allocates, in tokens. */
 	numCtx?: number;
-	/** What earlier calls have shown about the backend; all its targets share it. Absent: nothing is remembered. */
+	/** Observations of earlier calls of the backend; all its targets share them. Absent: there are none. */
 	observed?: { refusesBase64?: boolean };
 	/** Called instead of an address. */
 	binding?: AiBinding;

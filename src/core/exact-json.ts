@@ -1,6 +1,6 @@
 /**
  * JSON whose integers above 2^53 keep all their digits. `JSON.parse` would round them, and an engine's 64-bit id would name
- * another object. Each such number becomes a value that `JSON.stringify` writes back as it was read.
+ * another object. Each such number becomes a value that `JSON.stringify` writes back unchanged.
  * Source: https://tc39.es/proposal-json-parse-with-source, which V8 has.
  */
 

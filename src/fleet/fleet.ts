@@ -14,7 +14,7 @@ export const FLEET_NAME = "fleet";
 /** Each pool has an object of its own, so that no object has the traffic of all pools. */
 export const poolObject = (pool: string): string => `pool ${pool}`;
 
-/** What an isolate has seen of one target since its last report. */
+/** The calls of one target by an isolate since its last report. */
 export interface HealthReport {
 	/** Backend, address and model. Contains no secret. */
 	key: string;
@@ -54,7 +54,7 @@ export class FleetView {
 	}
 }
 
-/** What an isolate receives for its reports. */
+/** The answer to an isolate's reports. */
 export interface FleetState {
 	circuits: View;
 	replicas: ReplicaChange[];

@@ -1,5 +1,5 @@
 /**
- * What this isolate knows about the engines: a circuit breaker for each target, fed by its own calls and, seconds later, by
+ * The state of the engines in this isolate: a circuit breaker for each target, fed by its own calls and, seconds later, by
  * those of other isolates through the `Fleet` object.
  *
  * One call to the object reports and reads, in the background of a request. If the object cannot be reached, the isolate uses
@@ -22,7 +22,7 @@ export interface Health {
 	circuit(target: Addressed): CircuitState;
 	/** A call of a target starts. Its owner records the outcome, once. */
 	start(target: Addressed): CallOutcome;
-	/** What this isolate has seen of each replica since its start. For metrics. */
+	/** The calls of each replica by this isolate since its start. For metrics. */
 	engines?(): EngineReport[];
 }
 

@@ -14,7 +14,7 @@ export interface GatewayUsage {
 	neurons: number;
 }
 
-/** What is known of a request at its end. Absent: it does not apply, or the request ended before. */
+/** Facts about a request at its end. A fact is absent if it does not apply, or if the request ended before. */
 export interface GatewayFacts {
 	/** The slug of the provider that answered. */
 	provider?: string;
@@ -66,7 +66,7 @@ export interface GatewayExchangeInit {
 	id: string;
 	account: string;
 	gateway: string;
-	/** Of the request. A step may have others. */
+	/** The request's options. A step may have others. */
 	options: GatewayOptions;
 	source: RequestSource;
 }

@@ -19,7 +19,7 @@ export interface GatewayStep {
 	/** The inputs as the caller sent them. */
 	body: StepBody;
 	/**
-	 * What else the bytes of the answer depend on: the surface's format, such as the v4 envelope or none. The key of the cache
+	 * Other conditions of the answer's bytes: the surface's format, such as the v4 envelope or none. The key of the cache
 	 * contains it.
 	 */
 	format: string;
@@ -48,7 +48,7 @@ export interface StepBody {
 
 export interface PlannedStep {
 	step: GatewayStep;
-	/** Of the universal request's step. 0 for other requests. */
+	/** The index of the universal request's step. 0 for other requests. */
 	index: number;
 	/** Another step follows if this one fails. */
 	hasFallback?: boolean;

@@ -18,7 +18,7 @@ export interface Size {
 	height: number;
 }
 
-/** What a call used. Absent and negative quantities count as zero. */
+/** The quantities that a call used. Absent and negative quantities count as zero. */
 export interface Quantities {
 	/** Including cached tokens. */
 	inputTokens?: number;

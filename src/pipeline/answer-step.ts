@@ -1,4 +1,4 @@
-/** A step in front of the engines. Types only. */
+/** A call to answer, and a step in front of the engines. Types only. */
 import type { Model } from "../models/model.ts";
 import type { Parsed } from "./parse.ts";
 import type { Routed } from "./plan.ts";

@@ -1,32 +1,21 @@
-/**
- * Answers an admitted call: by the engines of its plan, or by a step in front of them. Such a step receives the call and the
- * next step; it may answer itself, change the call, or look at the answer. A cache and guardrails are steps of this kind.
- */
+/** Answers an admitted call: from an identical request in progress, or by the engines of its plan. */
 import { present } from "../core/present.ts";
-import type { AnswerRequest, AnswerStep } from "./answer-step.ts";
+import type { AnswerRequest } from "./answer-step.ts";
 import { countArrival } from "./dispatch/pool-capacity.ts";
 import { singleFlight } from "./dispatch/single-flight-step.ts";
 import { dispatch } from "./dispatch.ts";
 import { withEngineFields } from "./engine-fields.ts";
 import type { Exchange } from "./exchange.ts";
-import type { Plan } from "./plan.ts";
+import { isPooled, type Plan } from "./plan.ts";
 import type { Dispatched } from "./request.ts";
 import { route } from "./route.ts";
 import type { Services } from "./services.ts";
 import { decideStream } from "./stream-mode.ts";
 import { wakePool } from "./wake-pool.ts";
 
-/** In front of the engines, outermost first. */
-const STEPS: readonly AnswerStep[] = [singleFlight];
-
 export function answer(exchange: Exchange, request: AnswerRequest, services: Services): Promise<Dispatched> {
-	const from = (index: number, current: AnswerRequest): Promise<Dispatched> => {
-		const step = STEPS[index];
-		return step
-			? step(current, services, (next) => from(index + 1, next))
-			: callEngines(exchange, current, services);
-	};
-	return from(0, request);
+	const call = (current: AnswerRequest) => callEngines(exchange, current, services);
+	return request.request.options?.singleFlight ? singleFlight(request, services, call) : call(request);
 }
 
 async function callEngines(
@@ -39,14 +28,15 @@ async function callEngines(
 	// Usually nothing is due.
 	const reading = services.pools.refresh(routed?.targets ?? []);
 	if (reading) await reading;
-	const firstPlan = route(model.id, routed, services, session);
-	countArrival(firstPlan);
-	const waking = wakePool(firstPlan, { routed, signal, mayWait: !options?.rejectIfBusy }, services);
-	const routedPlan = waking ? await waking : firstPlan;
-	const sender = { account: exchange.account, priority: options?.priority ?? "interactive" } as const;
-	const extending = withEngineFields(routedPlan, sender);
-	const planned = extending ? await extending : routedPlan;
-	const plan = options?.rejectIfBusy ? withoutWaiting(planned) : planned;
+	let plan = route(model.id, routed, services, session);
+	if (plan.targets.some(isPooled)) {
+		countArrival(plan);
+		const waking = { routed, signal, mayWait: !options?.rejectIfBusy };
+		plan = (await wakePool(plan, waking, services)) ?? plan;
+		const sender = { account: exchange.account, priority: options?.priority ?? "interactive" } as const;
+		plan = (await withEngineFields(plan, sender)) ?? plan;
+	}
+	if (options?.rejectIfBusy) plan = withoutWaiting(plan);
 	const formatStreamError = decideStream(plan, answering, model)?.formatStreamError;
 	const context = { exchange, model, signal, ...present({ formatStreamError, session, options }) };
 	return dispatch(plan, call, context, services);

@@ -53,7 +53,7 @@ export function boundSession(
 	const limitReached = (): AiError =>
 		new AiError(
 			"budgetExceeded",
-			`This session has heard the ${limit} seconds that were reserved of a daily budget of neurons`,
+			`This session has received the ${limit} seconds of audio that were reserved of a daily budget of neurons`,
 		);
 	wait(ms, timer.signal).then(
 		() => end(new AiError("timeout", "This session has lasted as long as any may: LIMITS.hold_ms")),

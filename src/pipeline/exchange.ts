@@ -86,7 +86,7 @@ export class Exchange implements ExchangeFacts {
 	}
 
 	/**
-	 * The account is asked to admit the request. From here on the exchange keeps the request's context alive until it ends, so
+	 * The account's object is called to admit the request. From here on the exchange keeps the request's context alive until it ends, so
 	 * that a caller who disconnects cannot prevent the settlement.
 	 */
 	reserve(admission: Admission, model: Model): void {

@@ -90,7 +90,7 @@ export async function describePlan(
 		const { backend, model, kind, circuit } = target;
 		const tasks = backends.get(kind)?.(target, services) ?? {};
 		if (call && !(call.task in tasks)) return `passed over: a ${kind} backend has no ${call.task}`;
-		if (circuit === "open") return "asked last: it failed again and again a short while ago";
+		if (circuit === "open") return "called last: its circuit is open after several failures";
 		const { weight } = weighted.find((one) => one.backend === backend && one.model === model) ?? {};
 		const withoutWeight = total > 0 ? "stands in, in the order of the route" : "in the order of the route";
 		const share = weight === undefined ? withoutWeight : `weight ${weight} of ${total}`;

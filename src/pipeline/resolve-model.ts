@@ -1,9 +1,21 @@
 /** The model that a caller names, by id or alias, and its route. Throws 5007, 5028, or AI Gateway's 2021 and 7003. */
+
+import { AiError } from "../core/errors.ts";
+import { authorOf } from "../models/catalog.ts";
 import type { Model } from "../models/model.ts";
+import {
+	isThirdPartyId,
+	THIRD_PARTY_AUTHORS,
+	THIRD_PARTY_SOURCE,
+	unservedTask,
+} from "../models/third-party.ts";
+import { PROVIDERS } from "../providers/providers.ts";
 import { type AliasServices, modelOf } from "./aliases.ts";
-import { type AuthorizeServices, authorize } from "./authorize.ts";
 import type { Routed } from "./plan.ts";
 import type { Caller } from "./request.ts";
+import type { Services } from "./services.ts";
+
+export type AuthorizeServices = Pick<Services, "catalog" | "routing" | "now">;
 
 export interface ResolvedModel {
 	model: Model;
@@ -25,4 +37,59 @@ export function resolveModel(
 function resolvedModel(id: string, services: AuthorizeServices): ResolvedModel {
 	const routed = services.routing.find(id);
 	return { model: authorize(id, routed, services), routed };
+}
+
+/** A deprecated model runs if a route names it: the operator serves it, whatever the product does. */
+export function authorize(
+	id: string,
+	routed: Routed | undefined,
+	{ catalog, now }: Pick<AuthorizeServices, "catalog" | "now">,
+): Model {
+	// Half of a surrogate pair cannot be sent to an engine, nor back in a header.
+	if (!id.isWellFormed()) throw new AiError("noSuchModel", `No such model ${id.toWellFormed()} or task`);
+	const model = catalog.find(id);
+	if (!model) {
+		if (routed?.named && unservedTask(id) === undefined) return catalog.adHoc(id);
+		throw unknown(id, routed !== undefined);
+	}
+	if (!routed && model.source === THIRD_PARTY_SOURCE) throw missingKey(id);
+	if (hasEnded(model, routed, now()))
+		throw new AiError(
+			"deprecatedModel",
+			`${id} was ${model.deprecated ? `deprecated on ${model.deprecated}` : "removed"}. See the model catalog for alternatives, or serve it here by a route that names it (ROUTES)`,
+		);
+	return model;
+}
+
+/** The error of an unknown id: Workers AI's for its own models, AI Gateway's for those of third parties. */
+function unknown(id: string, isServed: boolean): AiError {
+	if (!isThirdPartyId(id)) return new AiError("noSuchModel", `No such model ${id} or task`);
+	const task = unservedTask(id);
+	if (task !== undefined)
+		return new AiError("unknownThirdPartyModel", `Model not found: ${id} (${task} is not available here)`);
+	const author = authorOf(id);
+	const isKnown = THIRD_PARTY_AUTHORS.has(author) || Object.hasOwn(PROVIDERS, author);
+	// Without the author's key the gateway cannot know whether the author has the model.
+	if (isKnown && !isServed) return missingKey(id);
+	return new AiError("unknownThirdPartyModel", `Model not found: ${id}`);
+}
+
+function missingKey(id: string): AiError {
+	const author = authorOf(id);
+	const where = Object.hasOwn(PROVIDERS, author) ? "PROVIDER_KEYS" : "ROUTES";
+	return new AiError(
+		"missingProviderKey",
+		`Insufficient AI Gateway credits: nothing is set up here for ${author} (see ${where})`,
+	);
+}
+
+/** Whether a model of the catalogue can be used here. Calls no engine. */
+export function isServed(model: Model, { routing, now }: AuthorizeServices): boolean {
+	const routed = routing.find(model.id);
+	return routed !== undefined && !hasEnded(model, routed, now());
+}
+
+function hasEnded({ status, deprecated }: Model, routed: Routed | undefined, now: number): boolean {
+	if (routed?.named) return false;
+	return status === "removed" || (deprecated !== undefined && Date.parse(deprecated) <= now);
 }

@@ -87,13 +87,13 @@ export interface Peer {
 	report(): Promise<WorkerReport>;
 }
 
-/** What one process knows about the engines. */
+/** The state of the engines in one process. */
 export interface WorkerReport {
 	engines: EngineReport[];
 	pools: PoolReport[];
 }
 
-/** What the operator allows accounts to do with their gateways. */
+/** Permissions of all accounts for their gateways, set by the operator. */
 export interface GatewayRules {
 	/** Custom providers may have an address in a private network, and `http`. */
 	allowPrivateAddresses: boolean;

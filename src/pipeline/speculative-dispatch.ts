@@ -1,7 +1,7 @@
 /**
- * Speculative dispatch: the engine is asked in parallel with admission, and its answer is held until admission succeeds. If
+ * Speculative dispatch: the engine is called in parallel with admission, and its answer is held until admission succeeds. If
  * the account refuses the request, or grants less output, the engine's call is cancelled; in the latter case the engine is
- * asked again.
+ * called again.
  */
 import type { TaskCall } from "../tasks/task.ts";
 import type { Dispatched } from "./request.ts";

@@ -5,7 +5,7 @@ import { SpeedEstimate } from "./speed.ts";
 export const ROLES = ["both", "prefill", "decode"] as const;
 export type Role = (typeof ROLES)[number];
 
-/** What an engine reports about all its requests. */
+/** An engine's report about all its requests. */
 export interface EngineLoad {
 	/** Requests that are being processed, and that wait. */
 	running: number;
@@ -89,7 +89,7 @@ export class Replica {
 		return this.prefillTokens + this.decodeTokens;
 	}
 
-	/** What the engine reports beyond the pool's own requests is work of other callers and isolates. */
+	/** Requests of the report that the pool has not sent come from other callers and isolates. */
 	setReport({ load, mean, ...times }: LoadReport): void {
 		const { running, waiting, waitingTokens } = load;
 		const foreign = Math.max(0, running + waiting - this.requests);

@@ -36,7 +36,7 @@ export interface Surroundings {
 	after: Uint8Array;
 }
 
-/** What all events of one form have in common. */
+/** The common parts of all events of one form. */
 export class EventTemplate implements Surroundings {
 	readonly before: Uint8Array;
 	readonly after: Uint8Array;

@@ -113,7 +113,7 @@ const Counts = z.object({
 	cached_tokens: Count,
 	output_tokens: Count,
 	neurons: Count,
-	/** Of the requests with an answer. `null` without any. */
+	/** The average over the requests with an answer. `null` without any. */
 	average_latency_ms: Count.nullable(),
 	average_time_to_first_token_ms: Count.nullable(),
 });

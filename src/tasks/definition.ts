@@ -18,7 +18,7 @@ export interface TaskDefinition<Input, Output> {
 	 */
 	estimate: (input: Input, model: Model) => Estimate;
 	/**
-	 * What a complete answer used: the engine's counts, or ours, which never exceed the requested output limit.
+	 * The usage of a complete answer: the engine's counts, or ours, which never exceed the requested output limit.
 	 */
 	measure: (input: Input, output: Output, model: Model) => Measured;
 	/**

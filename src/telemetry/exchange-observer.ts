@@ -6,7 +6,7 @@ import type { Admission, Ledgers, Settlement } from "../accounts/admission.ts";
 import type { AiError } from "../core/errors.ts";
 import { dataPoint } from "./analytics.ts";
 
-/** What an observer may know about the request. */
+/** The facts about a request that observers receive. */
 export interface ExchangeFacts {
 	/** `cf-ai-req-id` */
 	readonly id: string;

@@ -152,7 +152,7 @@ describe("a websocket on the binding's wire", () => {
 		const limited = await send({ LIMITS: { daily_neurons: 1_000_000 } });
 		expect([limited.code, limited.reason]).toEqual([
 			1008,
-			"3036: This session has heard the 300 seconds that were reserved of a daily budget of neurons",
+			"3036: This session has received the 300 seconds of audio that were reserved of a daily budget of neurons",
 		]);
 		expect(await send({})).toMatchObject({ code: 1000 });
 	});

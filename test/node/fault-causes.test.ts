@@ -75,7 +75,7 @@ describe("what the caller chose or provoked", () => {
 		const reply = await gateway.ask({ stream: false });
 		expect(reply).toMatchObject({ status: 413, errors: [{ code: 3006 }] });
 		expect(String(reply.errors[0]?.message)).toContain(
-			"The backend 'b' answered with a reply above 25165824 bytes: ask for less in one request",
+			"The backend 'b' answered with a reply above 25165824 bytes: request less at a time",
 		);
 		expect([a.calls.length, b.calls.length]).toEqual([1, 1]);
 		expect(await gateway.billed()).toMatchObject({ outcome: "failed", output_tokens: 0 });

@@ -5,10 +5,9 @@ import { configure } from "../../src/config/index.ts";
 import { AiError, type FailureKey } from "../../src/core/errors.ts";
 import { Catalog } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
-import { refuseByPlan } from "../../src/pipeline/account-plan.ts";
 import { admissionOf, admit } from "../../src/pipeline/admit.ts";
-import { estimateCost } from "../../src/pipeline/cost-estimate.ts";
 import { limitsOf } from "../../src/pipeline/limits.ts";
+import { estimateCost, refuseByPlan } from "../../src/pipeline/prepare.ts";
 import type { TaskCall } from "../../src/tasks/task.ts";
 import { observedExchange } from "./exchanges.ts";
 

@@ -52,7 +52,8 @@ describe("a session that a budget limits", () => {
 		await writer.write(audio(second)).catch(() => {});
 		expect((await all).error).toMatchObject({
 			key: "budgetExceeded",
-			description: "This session has heard the 3 seconds that were reserved of a daily budget of neurons",
+			description:
+				"This session has received the 3 seconds of audio that were reserved of a daily budget of neurons",
 		});
 		expect(bounded.secondsAtBound()).toBe(3);
 	});

@@ -52,7 +52,7 @@ describe("dispatch", () => {
 		const error = await failure();
 		expect(error).toMatchObject({ code: 5001, upstream: { backend: "f", status: 500 }, retryable: true });
 		expect(error.description).toBe(
-			"The backend 'f' failed with HTTP 500 (asked in turn: a: 3040, HTTP 429, 2 calls; " +
+			"The backend 'f' failed with HTTP 500 (called in turn: a: 3040, HTTP 429, 2 calls; " +
 				"b: 5007, has no model 'b-model'; c: 8007, HTTP 501; d: 7009, refused the gateway's credentials; " +
 				"e: 3046, took longer than 5 ms; f: 5001, failed with HTTP 500, 2 calls)",
 		);
@@ -62,7 +62,7 @@ describe("dispatch", () => {
 		const audio = { bytes: new Uint8Array(1) };
 		const replies = Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`e${i}`, ok]));
 		const { description } = await world({ replies }).failure({ task: "turn-detection", input: { audio } });
-		expect(description).toMatch(/ \(asked in turn: e0: 5007, has no turn-detection; e1: .*; and 3 more\)$/);
+		expect(description).toMatch(/ \(called in turn: e0: 5007, has no turn-detection; e1: .*; and 3 more\)$/);
 		expect(description).toContain("e7");
 		expect(description).not.toContain("e8");
 	});
@@ -277,7 +277,7 @@ describe("the time of a route", () => {
 		const { clock, engines, failure } = world({ replies: { a: slow, b: ok }, plan: { totalMs: 1_000 } });
 		expect(await failure()).toMatchObject({
 			code: 3046,
-			description: "No engine answered within 1000 ms (asked in turn: a: 5001, failed with HTTP 500)",
+			description: "No engine answered within 1000 ms (called in turn: a: 5001, failed with HTTP 500)",
 		});
 		expect(engines()).toEqual(["a"]);
 	});

@@ -1,4 +1,4 @@
-/** What the Worker reads from and writes to an account beside its ledger. Types only. */
+/** The reports and aliases of an account, which the Worker reads and writes beside its ledger. Types only. */
 import type { Credential } from "../admission.ts";
 import type { AliasRow } from "./alias-table.ts";
 import type { LimitStatus, LimitStatusQuery } from "./limit-status.ts";

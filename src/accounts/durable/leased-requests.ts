@@ -52,7 +52,7 @@ export class LeasedRequests {
 	}
 
 	/**
-	 * Grants at most what is asked for. Returns nothing if the share does not pay for a single request. The same request again
+	 * Grants at most the requested size. Returns nothing if the share does not pay for a single request. The same request again
 	 * gets the same lease, because its first answer may be lost.
 	 */
 	grant(renewal: Renewal, token: VerifiedToken | undefined, now: number): Lease | undefined {
@@ -185,7 +185,7 @@ export class LeasedRequests {
 		return opened;
 	}
 
-	/** What remains of the lease is free again. */
+	/** Frees the unused part of the lease. */
 	#return(id: string): void {
 		const lease = this.#leases.get(id);
 		if (!lease) return;

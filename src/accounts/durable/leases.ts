@@ -84,12 +84,12 @@ export class Leases {
 		return this.#leases.get(id);
 	}
 
-	/** Those that are not charged. */
+	/** Leases that are not charged. */
 	*held(): Iterable<HeldLease> {
 		for (const lease of this.#leases.values()) if (lease.chargeId === undefined) yield lease;
 	}
 
-	/** Those whose reports are overdue. */
+	/** Leases whose reports are overdue. */
 	overdue(now: number): HeldLease[] {
 		return [...this.held()].filter(({ expiresAt }) => expiresAt + GRACE_MS <= now);
 	}

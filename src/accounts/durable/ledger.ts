@@ -11,7 +11,6 @@ import type { JournalBatch, Lease, Renewal } from "../lease.ts";
 import { Budgets, budgetKeys } from "./budgets.ts";
 import { type Counted, CountedRequests } from "./counted-requests.ts";
 import {
-	type AccountState,
 	decide,
 	type LimitedRequest,
 	longestRefusal,
@@ -90,7 +89,7 @@ export class Ledger {
 		this.#leased.restore(now);
 	}
 
-	#state(): AccountState {
+	#state() {
 		return { budgets: this.#budgets, windows: this.#windows };
 	}
 
@@ -121,10 +120,9 @@ export class Ledger {
 	/** Counts a request that is not billed, or refuses it. If this throws, the caller must drop the ledger. */
 	count(request: CountedRequest, token?: VerifiedToken): Counted {
 		const instant = this.#read();
-		const { now } = instant;
-		const until = this.#counted.count(request, now);
-		if (until <= now) return { ok: true };
-		this.refusals.count("rateLimited", { task: request.task, token: token?.id ?? "" }, now);
+		const until = this.#counted.count(request, instant.now);
+		if (until <= instant.now) return { ok: true };
+		this.refusals.count("rateLimited", { task: request.task, token: token?.id ?? "" }, instant.now);
 		return longestRefusal([{ failure: "rateLimited", until }], instant);
 	}
 
@@ -136,8 +134,7 @@ export class Ledger {
 
 	/** If this throws, the caller must drop the ledger. */
 	grantLease(renewal: Renewal, token?: VerifiedToken): Lease | undefined {
-		const { now } = this.#read();
-		return this.#leased.grant(renewal, token, now);
+		return this.#leased.grant(renewal, token, this.now());
 	}
 
 	/**

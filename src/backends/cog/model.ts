@@ -38,9 +38,9 @@ const OpenApi = z.looseObject({
 
 const Health = z.looseObject({ status: z.string() });
 
-/** Statuses of a container that can be asked. */
+/** Statuses of a container that accepts calls. */
 const READY = new Set(["READY"]);
-/** Those of one that can be asked later. */
+/** Statuses of a container that will accept calls later. */
 const LATER = new Set(["STARTING", "BUSY"]);
 
 /** Nothing is sent to a container that has no room for it. */

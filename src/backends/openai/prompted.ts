@@ -55,7 +55,7 @@ export async function promptForJson<Schema extends z.ZodObject>(
 	const { value: text, usage } = await promptForText({ ...prompt, instruction, response_format }, call);
 	// Engines without grammars often put the JSON into a code fence.
 	const parsed = schema.safeParse(parseJson(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1)));
-	if (!parsed.success) throw failureOfContent(call, "answered with something that is not the JSON asked for");
+	if (!parsed.success) throw failureOfContent(call, "answered with something other than the requested JSON");
 	return { value: parsed.data, usage };
 }
 

@@ -138,7 +138,7 @@ interface Opened {
 	refs: string[];
 }
 
-/** What of it is copied one by one. */
+/** The number of members that are copied one by one. */
 const sizeOf = ({ properties = {}, required = [], enum: members = [] }: Schema): number =>
 	Object.keys(properties).length + required.length + members.length;
 

@@ -4,7 +4,7 @@ import type { ResponseFormat } from "../../tasks/text-generation/types.ts";
 import { SchemaDocument } from "./json-schema.ts";
 import { placeholder } from "./placeholder.ts";
 
-/** The document as text. `literal`: text that the user wants repeated; it is the document if it is valid. */
+/** The document as text. `literal`: text that the answer must repeat; it is the document if it is valid. */
 export function jsonFor(format: ResponseFormat, reply: string, literal: string | undefined): string {
 	const schema = format.type === "json_schema" ? format.json_schema.schema : undefined;
 	const document = schema === undefined ? undefined : new SchemaDocument(schema);

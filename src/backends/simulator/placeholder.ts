@@ -22,7 +22,7 @@ interface Place {
 	nth: number;
 	/** The references on the way. */
 	refs: string[];
-	/** The schema of the place as it was written, of which an alternative is tried. */
+	/** The original schema of the place. An alternative of it is tried. */
 	written: JsonSchema;
 }
 

@@ -3,7 +3,7 @@
  * header is only a hint: a compressed body is longer, and a server may be wrong.
  */
 export class BodyBuffer {
-	/** Of the announced length; its first `#filled` bytes are the body's. */
+	/** Has the announced length; its first `#filled` bytes are the body's. */
 	#buffer: Uint8Array<ArrayBuffer>;
 	#filled = 0;
 	/** Pieces that did not fit into the buffer. */

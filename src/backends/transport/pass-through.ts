@@ -71,7 +71,7 @@ export async function passThrough(
 	return { events: readable, progress: eventReader.progress, ended };
 }
 
-/** What to write after the upstream's last byte. */
+/** The bytes to write after the upstream's last byte. */
 interface Ending {
 	bytes: Uint8Array;
 	failure?: AiError;

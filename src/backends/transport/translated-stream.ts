@@ -38,7 +38,7 @@ export interface Translator {
 }
 
 export interface TranslationOptions<Schema> extends RequestOptions {
-	/** Of a reply that is no stream, although a stream was requested. */
+	/** The schema of a reply that is no stream, although a stream was requested. */
 	schema: Schema;
 	translator: Translator;
 	/** `sse` when absent. */

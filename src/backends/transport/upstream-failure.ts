@@ -59,7 +59,7 @@ export interface ErrorReply {
 	headers: Headers;
 	/** The beginning of the body. */
 	text: string;
-	/** The request asked for a stream, so the header was due before the answer was made. */
+	/** A stream was requested, so the header was due before the answer was complete. */
 	streams: boolean;
 }
 
@@ -100,7 +100,7 @@ export function failureOfShape(call: Call, expected: string): AiError {
  * circuit counts this key. Another engine may answer with fewer bytes.
  */
 export function failureOfSize(call: Call, subject: string, maxBytes: number): AiError {
-	const problem = `answered with ${subject} above ${maxBytes} bytes: ask for less in one request`;
+	const problem = `answered with ${subject} above ${maxBytes} bytes: request less at a time`;
 	return failureOfTarget(call.target, "requestTooLarge", problem, { retryable: true });
 }
 

@@ -1,11 +1,24 @@
 /** Converts callers' messages to hub messages. */
 import * as z from "zod";
+import { inputFamily } from "../../models/family.ts";
+import type { Model } from "../../models/model.ts";
 import type { ChatMessage, ContentPart, ThinkingBlock } from "../../tasks/text-generation/types.ts";
 import { present } from "../fields.ts";
 import { badInput, invalidInput } from "../invalid-input.ts";
 import { checkImageUrl, type ImageRules } from "../media/image-url.ts";
 import { type ToolCallReader, toolCallReader } from "./tool-call-reader.ts";
 import { SentToolCall } from "./tool-schemas.ts";
+
+/** The message content that a model's own schema allows. It applies on every route (observed on the chat route). */
+export interface ContentRules extends ImageRules {
+	/** Whether content must be a string. */
+	textOnly: boolean;
+}
+
+export function contentRules(model: Pick<Model, "input">): ContentRules {
+	const content = inputFamily(model).native?.content;
+	return { textOnly: content === "text", embeddedImages: content === "media" };
+}
 
 /** A content part of any type. The type determines the required fields. */
 export const AnyPart = z.object({

@@ -8,10 +8,9 @@ import type { Reader } from "../dialect.ts";
 import { perModel, present } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { chatCall } from "./call.ts";
-import { contentRules } from "./content-rules.ts";
 import { imagePart, withImage } from "./images.ts";
 import { jsonSchemaFormat, readResponseFormat } from "./json-mode.ts";
-import { readMessages } from "./messages.ts";
+import { contentRules, readMessages } from "./messages.ts";
 import { type NativeInputs, nativeSchema } from "./native-fields.ts";
 import { chooseTools, readTools } from "./tools.ts";
 

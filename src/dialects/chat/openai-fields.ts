@@ -172,7 +172,7 @@ export function openAiFields(model: Model, strict: boolean) {
 			user,
 			lora: text.nullish(),
 			...serviceFields(declared),
-			// Of vLLM and Gemma 4.
+			// Fields of vLLM and Gemma 4.
 			skip_special_tokens: defaulted(model, "skip_special_tokens", z.boolean().nullable()),
 			// The product ignores them, so a strict schema drops them. All of them are optional.
 			...((declared === LENIENT_FIELDS ? ENGINE_FIELDS : {}) as typeof ENGINE_FIELDS),

@@ -7,11 +7,10 @@ import { perModel, present } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { chatCall } from "./call.ts";
 import { readResponseFormat } from "./json-mode.ts";
-import { functionsToTools } from "./legacy-functions.ts";
 import { readMessages } from "./messages.ts";
 import { checkLora } from "./native-read.ts";
 import { EFFORTS, type openAiFields, openAiSchema, PASSTHROUGH_FIELDS } from "./openai-fields.ts";
-import { chooseTools, readTools } from "./tools.ts";
+import { chooseTools, functionsToTools, readTools } from "./tools.ts";
 
 export const openAiReader: Reader = {
 	schema: perModel(openAiSchema),

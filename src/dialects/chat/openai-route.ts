@@ -12,16 +12,15 @@ import type { Model } from "../../models/model.ts";
 import type { Dialect } from "../dialect.ts";
 import { nullAsAbsent, perModel, present } from "../fields.ts";
 import { chatCall, chatReply } from "./call.ts";
-import { contentRules } from "./content-rules.ts";
 import { errorFrame } from "./errors.ts";
 import { mayRepairForcedCall } from "./forced-call.ts";
-import { functionsToTools, hasFunctions } from "./legacy-functions.ts";
-import { messageFields, readMessages } from "./messages.ts";
+import { contentRules, messageFields, readMessages } from "./messages.ts";
 import { nativeChatFields, nativeMessageFields } from "./native-fields.ts";
 import { checkLora } from "./native-read.ts";
 import { AnyResponseFormat, OpenAiMessage, openAiFields, PlainMessage } from "./openai-fields.ts";
 import { readOpenAi } from "./openai-read.ts";
 import { writeOpenAi } from "./openai-write.ts";
+import { functionsToTools, hasFunctions } from "./tools.ts";
 
 /** Fields of this route that no model's own route has. All except `guided_json` are forwarded to the engine. */
 const ROUTE_FIELDS = {

@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import type { ChatMessage, ContentPart, ToolCall } from "../../tasks/text-generation/types.ts";
-import type { ContentRules } from "../chat/content-rules.ts";
+import type { ContentRules } from "../chat/messages.ts";
 import { invalidInput, pointerTo } from "../invalid-input.ts";
 import { checkImageUrl } from "../media/image-url.ts";
 

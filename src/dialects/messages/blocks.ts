@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { ContentPart } from "../../tasks/text-generation/types.ts";
-import type { ContentRules } from "../chat/content-rules.ts";
+import type { ContentRules } from "../chat/messages.ts";
 import { badInput, parseElement, pointerTo } from "../invalid-input.ts";
 import { checkImageUrl } from "../media/image-url.ts";
 

@@ -10,7 +10,7 @@
  */
 import * as z from "zod";
 import type { ChatInput, ChatMessage, ContentPart } from "../../tasks/text-generation/types.ts";
-import type { ContentRules } from "../chat/content-rules.ts";
+import type { ContentRules } from "../chat/messages.ts";
 import { present } from "../fields.ts";
 import { badInput, invalidInput, parseElement, pointerTo } from "../invalid-input.ts";
 import { checkImageUrl } from "../media/image-url.ts";

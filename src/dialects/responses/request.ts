@@ -8,7 +8,7 @@ import * as z from "zod";
 import { inputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { ChatInput, ResponseFormat } from "../../tasks/text-generation/types.ts";
-import { contentRules } from "../chat/content-rules.ts";
+import { contentRules } from "../chat/messages.ts";
 import { EFFORTS, Effort } from "../chat/openai-fields.ts";
 import { defaulted, nullAsAbsent, perModel, present } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";

@@ -9,7 +9,7 @@ import { FRESH_MS } from "./fresh-ms.ts";
 const MAX_COPY_BYTES = 16 * 1024 * 1024;
 /** Larger answers have no copy. */
 const MAX_COPIED_BYTES = 256 * 1024;
-/** Of a copy, beside its bytes. */
+/** Counted for a copy, in addition to the bytes of its answer. */
 const ROW_BYTES = 512;
 
 type ResponseCacheCalls = Pick<DurableObjectStub<ResponseCache>, "read" | "write" | "purge">;

@@ -53,7 +53,7 @@ interface CustomRow extends Record<string, SqlStorageValue> {
 	modified_at: number;
 }
 
-/** What requests to one gateway may use. */
+/** The keys and providers that requests to one gateway may use. */
 export interface ProviderAccess {
 	keys: ProviderKey[];
 	/** Only those that are enabled. */

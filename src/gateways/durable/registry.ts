@@ -26,7 +26,7 @@ interface GatewayRow extends Record<string, SqlStorageValue> {
 
 export interface GatewayPage {
 	gateways: GatewaySettings[];
-	/** Of all pages. */
+	/** The number of rows on all pages. */
 	total: number;
 }
 

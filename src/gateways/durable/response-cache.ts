@@ -26,7 +26,7 @@ const PIECES = `CREATE TABLE IF NOT EXISTS pieces (
 const PURGES = "CREATE TABLE IF NOT EXISTS purges (purges INTEGER NOT NULL)";
 
 const PIECE_BYTES = 1024 * 1024;
-/** Of a row, beside its bytes. */
+/** Counted for a row, in addition to the bytes of its answer. */
 const ROW_BYTES = 512;
 /** The time of the last read has this precision, so that few reads write. */
 const READ_PRECISION_MS = 60_000;

@@ -15,7 +15,7 @@ const BY_END = "CREATE INDEX IF NOT EXISTS windows_by_end ON windows (ends)";
 const SWEPT = 4;
 
 export interface Window {
-	/** Of the limit, and of the value that it is counted by. */
+	/** Identifies the limit, and the value that it is counted by. */
 	key: string;
 	/** Milliseconds. */
 	windowMs: number;

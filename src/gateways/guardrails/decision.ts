@@ -1,4 +1,4 @@
-/** What a judgement of the guard model means for a gateway. */
+/** Decides from a judgement of the guard model, by the settings of a gateway. */
 import type { GatewaySettings } from "../settings.ts";
 
 export type Hazard = "P1" | `S${number}`;

@@ -1,4 +1,4 @@
-/** What is collected about a request, by its options and the settings of its gateway. */
+/** Decides which parts of a request are logged, by its options and the settings of its gateway. */
 import type { LogRetention } from "../durable/gateway.ts";
 import type { GatewayOptions } from "../options.ts";
 import type { GatewaySettings } from "../settings.ts";

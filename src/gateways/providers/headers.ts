@@ -2,7 +2,7 @@
 
 import { HOP_BY_HOP } from "../../core/hop-by-hop.ts";
 
-/** Of the caller, of its connection to this gateway, or set for each request. The body is decompressed. */
+/** Headers of the caller or of its connection to this gateway, and those that are set for each request. The body is decompressed. */
 const PRIVATE_REQUEST: ReadonlySet<string> = new Set([
 	...HOP_BY_HOP,
 	"accept-encoding",

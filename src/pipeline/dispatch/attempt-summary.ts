@@ -16,13 +16,13 @@ const MAX_REASON_CHARS = 100;
 /** The backend's kind, which some descriptions have after its name. */
 const KIND = /^\([\w-]+\) /;
 
-/** The same failure. If other targets failed too, its description ends with `(asked in turn: …)`. */
+/** The same failure. If other targets failed too, its description ends with `(called in turn: …)`. */
 export function summarizeAttempts(error: AiError, failed: ReadonlyMap<PlannedTarget, FailedTarget>): AiError {
 	if ([...failed.values()].every(({ failure }) => failure === error)) return error;
 	const shown = [...failed].slice(0, MAX_TARGETS).map(describe);
 	const others = failed.size > MAX_TARGETS ? `; and ${failed.size - MAX_TARGETS} more` : "";
 	const { key, description, cause, retryAfter, retryable, upstream } = error;
-	const combined = new AiError(key, `${description} (asked in turn: ${shown.join("; ")}${others})`, {
+	const combined = new AiError(key, `${description} (called in turn: ${shown.join("; ")}${others})`, {
 		cause,
 		retryable,
 		...(retryAfter !== undefined && { retryAfter }),

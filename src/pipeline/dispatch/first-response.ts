@@ -47,7 +47,7 @@ async function tryTargets(
 					state.putBack(target);
 					throw new AiError("aborted", undefined, { cause });
 				});
-				// Other requests may have opened the circuit meanwhile. An engine that named a time is asked at that time.
+				// Other requests may have opened the circuit meanwhile. An engine that named a time is called at that time.
 				const isOpen = services.health.circuit(target) === "open";
 				if (isOpen && failure.retryAfter === undefined) break;
 			}

@@ -15,7 +15,7 @@ const ENGINE_FAILURES: ReadonlySet<FailureKey> = new Set([
 	"timeout",
 	"upstreamUnavailable",
 ]);
-/** Of these, the failures that may be temporary. */
+/** The failures of this list that may be temporary. */
 const TEMPORARY: ReadonlySet<FailureKey> = new Set([
 	"executionFailed",
 	"outOfCapacity",

@@ -4,8 +4,7 @@ import { requestKey } from "./request-key.ts";
 
 export const singleFlight: AnswerStep = async (request, services, next) => {
 	const { model, call, signal } = request;
-	const { options, caller } = request.request;
-	if (!options?.singleFlight) return next(request);
+	const { caller } = request.request;
 	const key = await requestKey(caller.account, model.id, call);
 	if (key === undefined) return next(request);
 	const { owner, value } = await services.flights.join(key, signal, services, (signal) =>

@@ -11,7 +11,7 @@ export interface Segment {
 	text: string;
 }
 
-/** What one delta adds to a segment. */
+/** The part that one delta adds to a segment. */
 export interface Piece extends Segment {
 	field: "reasoning" | "reasoning_content" | "content" | "refusal" | "tool_calls";
 	/** For a tool call: its index, counted from 0, and the id and name of its first piece. */

@@ -20,7 +20,7 @@ export const dynamicRouteName = (model: unknown): string | undefined =>
 	typeof model === "string" && model.startsWith(PREFIX) ? model.slice(PREFIX.length) : undefined;
 
 export interface DynamicRequest {
-	/** Of the route. */
+	/** The route's name. */
 	name: string;
 	facts: RequestFacts;
 	/** Index of the universal request's step. */

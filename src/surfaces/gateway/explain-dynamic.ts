@@ -21,7 +21,7 @@ export interface DynamicExplanation {
 export interface ExplainedRequest {
 	caller: Caller;
 	gateway: string;
-	/** Of the route. */
+	/** The route's name. */
 	name: string;
 	facts: RequestFacts;
 	/** The plan of a request for one model. */

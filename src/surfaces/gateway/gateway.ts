@@ -38,10 +38,10 @@ import { usageObserver } from "./usage-observer.ts";
 export interface StepsContext {
 	caller: Caller;
 	gateway: string;
-	/** Of the request. The options of a step have precedence. */
+	/** The request's options. The options of a step have precedence. */
 	options: GatewayOptions;
 	source: RequestSource;
-	/** What the address names, for the log of a request that cannot be read. */
+	/** The names in the address, for the log of a request that cannot be read. */
 	address?: { provider: string; path: string };
 	signal: AbortSignal;
 	services: Services;

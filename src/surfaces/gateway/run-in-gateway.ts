@@ -34,7 +34,7 @@ export interface GatewayCall {
 	failure(error: AiError): Response;
 }
 
-/** What a plan may depend on. */
+/** The values that a plan may depend on. */
 export interface PlanContext {
 	account: string;
 	settings: GatewaySettings;

@@ -1,5 +1,5 @@
 /**
- * What a step calls. A model runs through the pipeline: on Workers AI's routes, through `compat`, and on a provider's routes for chat,
+ * The target that a step calls. A model runs through the pipeline: on Workers AI's routes, through `compat`, and on a provider's routes for chat,
  * responses, embeddings and Messages with the operator's key. With a key of the account, and on all other routes, the
  * request is passed to the provider.
  */

@@ -12,8 +12,8 @@ import { ANTHROPIC_VERSION, modelsFailure } from "../../http/failure-formats.ts"
 import { type Call, pathParameter, type RouteDeclaration, type RouteGroup } from "../../http/route.ts";
 import type { Model } from "../../models/model.ts";
 import { aliasesOf } from "../../pipeline/aliases.ts";
-import { isServed } from "../../pipeline/authorize.ts";
 import type { Caller } from "../../pipeline/request.ts";
+import { isServed } from "../../pipeline/resolve-model.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { listedModelAnswer, listedModelsAnswer } from "../answers.ts";
 

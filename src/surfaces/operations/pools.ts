@@ -186,7 +186,7 @@ interface ReplicaJson {
 	requests: number | null;
 	prefill_tokens: number | null;
 	decode_tokens: number | null;
-	/** What the engine reports about all its requests. `null`: it is not polled, or reports nothing. */
+	/** The engine's report about all its requests. `null`: it is not polled, or reports nothing. */
 	engine: EngineJson | null;
 }
 

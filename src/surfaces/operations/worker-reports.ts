@@ -1,5 +1,5 @@
 /**
- * What each process of a gateway knows about the engines and pools. `ganglion serve --workers N` runs the Worker in N processes. Each
+ * The state of the engines and pools in each process of a gateway. `ganglion serve --workers N` runs the Worker in N processes. Each
  * answers with its own reports at a Unix socket, through the entrypoint `Reports`, so that any of them can answer `/metrics`.
  */
 import { WorkerEntrypoint } from "cloudflare:workers";

@@ -4,7 +4,7 @@ import type { ChatInput, ContentPart } from "./types.ts";
 
 /** Roughly, for a typical size. */
 const MEDIA_TOKENS = 1_000;
-/** Characters of encoded media that tell it from others, at its beginning and at its end. */
+/** Characters at the beginning and at the end of encoded media that distinguish it from other media. */
 const MEDIA_SAMPLE = 128;
 
 /** Chat templates write the tools before the messages. */

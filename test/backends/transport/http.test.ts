@@ -151,8 +151,7 @@ describe("a value", () => {
 		for (let sent = 0; sent <= 24; sent++) upstream.push(new Uint8Array(MiB).fill(32));
 		expect(await failure).toMatchObject({
 			key: "requestTooLarge",
-			description:
-				"The backend 'lab' answered with a reply above 25165824 bytes: ask for less in one request",
+			description: "The backend 'lab' answered with a reply above 25165824 bytes: request less at a time",
 		});
 		expect(upstream.cancelled).toBe(true);
 	});

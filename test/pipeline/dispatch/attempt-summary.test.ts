@@ -26,7 +26,7 @@ describe("summarizeAttempts", () => {
 		const combined = summarizeAttempts(last, turns(["a", new AiError("timeout")], ["b", last]));
 		expect(combined).toMatchObject({
 			key: "outOfCapacity",
-			description: "The backend 'b' is full (asked in turn: a: 3007; b: 3040, is full)",
+			description: "The backend 'b' is full (called in turn: a: 3007; b: 3040, is full)",
 			retryAfter: 7,
 			retryable: false,
 			upstream: { backend: "b", status: 429 },
@@ -44,7 +44,7 @@ describe("summarizeAttempts", () => {
 	it("says how often a target was called, if more than once", () => {
 		const failure = new AiError("executionFailed", "Failed");
 		expect(summarizeAttempts(failure, turns(["a", last, 1], ["b", last, 2])).description).toBe(
-			"Failed (asked in turn: a: 3040, HTTP 429; b: 3040, is full, 2 calls)",
+			"Failed (called in turn: a: 3040, HTTP 429; b: 3040, is full, 2 calls)",
 		);
 	});
 
@@ -52,7 +52,7 @@ describe("summarizeAttempts", () => {
 		const failure = new AiError("executionFailed", "Failed");
 		const long = new AiError("noSuchModel", `No model: backend 'a' (openai) ${"x".repeat(101)}`);
 		expect(summarizeAttempts(failure, turns(["a", long])).description).toBe(
-			`Failed (asked in turn: a: 5007, ${"x".repeat(100)})`,
+			`Failed (called in turn: a: 5007, ${"x".repeat(100)})`,
 		);
 	});
 
@@ -62,10 +62,10 @@ describe("summarizeAttempts", () => {
 			Array.from({ length: count }, (_, i): [string, AiError] => [`e${i}`, new AiError("timeout")]);
 		const eight = "e0: 3007; e1: 3007; e2: 3007; e3: 3007; e4: 3007; e5: 3007; e6: 3007; e7: 3007";
 		expect(summarizeAttempts(failure, turns(...names(8))).description).toBe(
-			`Failed (asked in turn: ${eight})`,
+			`Failed (called in turn: ${eight})`,
 		);
 		expect(summarizeAttempts(failure, turns(...names(10))).description).toBe(
-			`Failed (asked in turn: ${eight}; and 2 more)`,
+			`Failed (called in turn: ${eight}; and 2 more)`,
 		);
 	});
 });

@@ -150,7 +150,7 @@ describe("a stream that is cut", () => {
 		expect(seen.error).toMatchObject({
 			code: 5001,
 			description:
-				"The backend 'a' was cut off mid-answer (asked in turn: a: 5001, was cut off mid-answer; " +
+				"The backend 'a' was cut off mid-answer (called in turn: a: 5001, was cut off mid-answer; " +
 				"b: 5001, answered otherwise than the one before it)",
 		});
 		expect(seen.progress).toMatchObject({ usage: undefined, outputTokens: 40 });
@@ -191,7 +191,7 @@ describe("a stream that is cut", () => {
 		const seen = await ask({ replies: { a: cutAfter(40), b: status(503) } });
 		expect(seen.error).toMatchObject({
 			description:
-				"The backend 'a' was cut off mid-answer (asked in turn: a: 5001, was cut off mid-answer; b: 3040, HTTP 503)",
+				"The backend 'a' was cut off mid-answer (called in turn: a: 5001, was cut off mid-answer; b: 3040, HTTP 503)",
 		});
 		expect(seen.done).toBe(false);
 		// The surface tells of the end alone.

@@ -1,6 +1,6 @@
 /** Detects speech by loudness. Positions are counted in windows of 20 ms. */
 
-/** Of full scale, -40 dB: above a quiet room, below speech at arm's length. */
+/** The share of full scale, -40 dB: above a quiet room, below speech at arm's length. */
 const LOUD_FROM = 0.01;
 /** 60 ms: a click is not speech. */
 const STARTS_AFTER = 3;

@@ -67,7 +67,7 @@ interface Timing {
 	isRecognised: boolean;
 }
 
-/** Words over the whole duration by their length, and a segment for each sentence. */
+/** Distributes the words over the duration by their length, and makes a segment of each sentence. */
 function timed(
 	text: string,
 	{ duration, decoding, isRecognised }: Timing,

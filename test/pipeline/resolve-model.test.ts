@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { Catalog } from "../../src/models/catalog.ts";
+import type { Routing } from "../../src/pipeline/plan.ts";
 import {
 	type AuthorizeServices,
 	authorize as authorizeRouted,
 	isServed,
-} from "../../src/pipeline/authorize.ts";
-import type { Routing } from "../../src/pipeline/plan.ts";
+} from "../../src/pipeline/resolve-model.ts";
 
 const NOW = Date.parse("2026-11-21");
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
