@@ -263,5 +263,5 @@ function startsWithBrace(bytes: Uint8Array): boolean {
 	return bytes.subarray(0, MAX_BYTES_BEFORE_JSON).find((byte) => !BEFORE_JSON.has(byte)) === OPENING_BRACE;
 }
 
-const tooLarge = (limit: number): AiError =>
+export const tooLarge = (limit: number): AiError =>
 	new AiError("requestTooLarge", `Request is too large: more than ${limit} bytes`);

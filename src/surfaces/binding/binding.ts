@@ -36,7 +36,13 @@ import type { Inputs } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { gatewayFailure, gatewayPlaneFailure } from "../gateway/gateway-failure.ts";
 import { gatewayWireRoutes, type WireBindings } from "../gateway/gateway-wire.ts";
-import { gatewayOfOptions, runModel as runInGatewayOf } from "../gateway/model-in-gateway.ts";
+import {
+	gatewayOfOptions,
+	type ModelGateway,
+	NO_GATEWAY,
+	readInGateway,
+	runModel as runInGatewayOf,
+} from "../gateway/model-in-gateway.ts";
 import { wireMarkdownRoutes } from "../markdown/markdown.ts";
 import { checkTags, refuseQueue } from "../rest/run-options.ts";
 
@@ -138,31 +144,76 @@ function searchModels(c: Context, { services }: Call): Response {
 	return Response.json({ success: true, result });
 }
 
-async function infer(
+function infer(
 	c: Context,
 	{ id, caller, services }: Call,
 	dialect: (model: Model) => Dialect,
 	read: () => Promise<WireInputs> | WireInputs,
 ): Promise<Response> {
-	if (!WIRE_VERSIONS.has(c.req.query("version"))) throw new AiError("deprecatedSdk");
-	const model = modelOf(c.req.header("cf-consn-model-id"));
-	const { options, ...inputs } = await read();
 	const { headers, signal } = c.req.raw;
 	const upgrades = dialect === liveDialect;
-	const request = inferenceRequest({ id, caller, model, dialect, inputs, signal, headers, options });
-	const gateway = upgrades ? undefined : gatewayOf(c, options, model);
-	return runInGatewayOf(
+	const model = headers.get("cf-consn-model-id") ?? undefined;
+	// Of the body, once it is read.
+	let options: unknown;
+	const gateway = (): ModelGateway =>
+		upgrades
+			? NO_GATEWAY
+			: {
+					id: gatewayOf(c, options, modelOf(model ?? "")),
+					options: optionsInBinding(isRecord(options) ? options.gateway : undefined),
+				};
+	const call = {
+		endpoint: `run/${modelOf(model ?? "")}`,
+		source: sourceOf("Workers AI Binding", headers),
+		failure: (error: AiError, requestId: string) =>
+			(gateway().id === undefined ? wireFailure : gatewayRunFailure)(error, requestId),
+	};
+	return readInGateway(
 		{
-			request,
-			endpoint: `run/${model}`,
-			source: sourceOf("Workers AI Binding", headers),
-			format: "binding",
-			respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
-			failure: gateway === undefined ? wireFailure : gatewayRunFailure,
+			...call,
+			id,
+			caller,
+			signal,
+			model: model && modelOf(model),
+			gateway,
+			async read() {
+				if (!WIRE_VERSIONS.has(c.req.query("version"))) throw new AiError("deprecatedSdk");
+				if (!model)
+					throw new AiError("incompleteRequest", "Request is missing headers or body: cf-consn-model-id");
+				const { options: ofBody, ...inputs } = await read();
+				options = ofBody;
+				checkOptions(options);
+				return inferenceRequest({
+					id,
+					caller,
+					model: modelOf(model),
+					dialect,
+					inputs,
+					signal,
+					headers,
+					options,
+				});
+			},
+			run: (request) =>
+				runInGatewayOf(
+					{
+						...call,
+						request,
+						format: "binding",
+						respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
+					},
+					gateway(),
+					services,
+				),
 		},
-		{ id: gateway, options: optionsInBinding(isRecord(options) ? options.gateway : undefined) },
 		services,
 	);
+}
+
+/** Throws for options of a queue, and for invalid tags. */
+function checkOptions(options: unknown): void {
+	if (isRecord(options) && options.queueRequest) refuseQueue();
+	checkTags(options);
 }
 
 /** `/ai-gateway/run` always has a gateway. */
@@ -186,8 +237,6 @@ async function readRun(c: Context, { services }: Call): Promise<WireInputs> {
 	const { userInputs, queueRequest } = c.req.query();
 	if (userInputs === undefined && /^application\/json\b/i.test(contentType)) {
 		const { inputs, options } = validate(RunBody, await readJson(raw, services));
-		if (options?.queueRequest) refuseQueue();
-		checkTags(options);
 		return { fields: inputs, options };
 	}
 	if (queueRequest === "true") refuseQueue();
@@ -199,9 +248,7 @@ async function readRun(c: Context, { services }: Call): Promise<WireInputs> {
 }
 
 /** The header is `{model}` or `{prefix}:{model}`. The id of a prefixed model begins with `@`, and no id contains `:@`. */
-function modelOf(header: string | undefined): string {
-	if (!header)
-		throw new AiError("incompleteRequest", "Request is missing headers or body: cf-consn-model-id");
+function modelOf(header: string): string {
 	const at = header.indexOf(":@");
 	return at < 0 ? header : header.slice(at + 1);
 }

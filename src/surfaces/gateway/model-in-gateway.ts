@@ -11,7 +11,7 @@ import { type GatewayOptions, mergedOptions, optionsInHeaders } from "../../gate
 import type { GatewayStep, StepBody, StepPlan } from "../../gateways/request.ts";
 import { DEFAULT_GATEWAY } from "../../gateways/settings.ts";
 import { isThirdPartyId } from "../../models/third-party.ts";
-import type { InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
+import type { Caller, InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { OPENAI_CHAT, onlyFor } from "../openai/route-dialect.ts";
@@ -63,6 +63,49 @@ export interface ModelCall {
 	format: string;
 	respond(reply: Reply, requestId: string): Response;
 	failure(error: AiError, requestId: string): Response;
+}
+
+/** A request whose body is not read yet. */
+export interface UnreadCall<T> extends Pick<ModelCall, "endpoint" | "source" | "failure"> {
+	id: string;
+	caller: Caller;
+	signal: AbortSignal;
+	/** If the address or a header names it. */
+	model?: string | undefined;
+	/** The gateway, as far as it is known when `read` fails. */
+	gateway(): ModelGateway;
+	read(): Promise<T>;
+	run(read: T): Promise<Response>;
+}
+
+/** Reads and runs a request. One that cannot be read has a log in its gateway, too. Throws the error of a request without a gateway. */
+export async function readInGateway<T>(call: UnreadCall<T>, services: Services): Promise<Response> {
+	let read: T;
+	try {
+		read = await call.read();
+	} catch (thrown) {
+		return refuseUnread(thrown, call, services);
+	}
+	return call.run(read);
+}
+
+function refuseUnread(
+	thrown: unknown,
+	{ caller, endpoint, failure, gateway, id: requestId, model, signal, source }: UnreadCall<unknown>,
+	services: Services,
+): Promise<Response> {
+	const { id, options } = gateway();
+	if (id === undefined) throw thrown;
+	// biome-ignore lint/correctness/useYield: the plan fails before its first step.
+	const plan = async function* ({ exchange }: PlanContext): StepPlan {
+		const provider = model === undefined ? {} : { provider: slugOf(model), model };
+		exchange.report({ path: endpoint, ...provider });
+		throw thrown;
+	};
+	return runInGateway(
+		{ caller, gateway: id, options, source, plan, signal, failure: (error) => failure(error, requestId) },
+		services,
+	);
 }
 
 /** Throws the error of a run without a gateway. */

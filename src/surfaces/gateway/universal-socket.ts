@@ -12,13 +12,13 @@ import { AiError, toAiError } from "../../core/errors.ts";
 import { parseJson } from "../../core/json.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { mergedOptions } from "../../gateways/options.ts";
-import { boundDepth, parseText } from "../../http/body.ts";
+import { boundDepth, parseText, tooLarge } from "../../http/body.ts";
 import { offeredProtocols, selectedProtocol } from "../../http/credentials.ts";
 import { encodeBase64 } from "../../media/base64.ts";
 import { isDone, SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import { runSteps, type StepsContext } from "./gateway.ts";
 import { gatewayFailure } from "./gateway-failure.ts";
-import { readSteps } from "./step.ts";
+import { readSteps, type Step } from "./step.ts";
 
 /** Each of them may hold an answer in memory. */
 const MAX_OPEN_REQUESTS = 32;
@@ -47,21 +47,28 @@ export function universalSocket(request: Request, context: SocketContext): Respo
 }
 
 function serve(socket: WebSocket, context: SocketContext): void {
+	const { limits } = context.services;
 	const closed = new AbortController();
 	let open = 0;
 	const send = (frame: object): void => {
 		if (!closed.signal.aborted) socket.send(JSON.stringify(frame));
 	};
+	let isClosing = false;
 	socket.addEventListener("message", ({ data }) => {
-		if (typeof data === "string" && data.length > context.services.limits.jsonBytes) {
-			closed.abort();
-			return socket.close(TOO_BIG, "a frame is too large");
-		}
-		if (open >= MAX_OPEN_REQUESTS)
-			return void sendFailure(new AiError("outOfCapacity", `${MAX_OPEN_REQUESTS} requests are open`), send);
+		if (isClosing) return;
+		isClosing = typeof data === "string" && data.length > limits.jsonBytes;
+		const frame = isClosing
+			? tooLarge(limits.jsonBytes)
+			: open >= MAX_OPEN_REQUESTS
+				? new AiError("outOfCapacity", `${MAX_OPEN_REQUESTS} requests are open`)
+				: readFrame(data, limits.jsonDepth);
 		open++;
-		void answer(data, { ...context, signal: closed.signal }, send).finally(() => {
+		void answer(frame, { ...context, signal: closed.signal }, send).finally(() => {
 			open--;
+			if (frame instanceof AiError && isClosing) {
+				closed.abort();
+				socket.close(TOO_BIG, "a frame is too large");
+			}
 		});
 	});
 	socket.addEventListener("close", () => {
@@ -75,21 +82,38 @@ function serve(socket: WebSocket, context: SocketContext): void {
 	socket.addEventListener("error", () => closed.abort());
 }
 
+interface FrameRequest {
+	eventId?: string | undefined;
+	step: object;
+}
+
+/** The failure of a frame that cannot be read is returned, because it is logged like a request. */
+function readFrame(data: string | ArrayBuffer, jsonDepth: number): FrameRequest | AiError {
+	try {
+		if (typeof data !== "string") throw new AiError("badInput", "Error: expected a text frame");
+		const { request } = validate(Frame, boundDepth(parseText(data, "the frame"), jsonDepth));
+		const { eventId, ...step } = request;
+		return { eventId, step };
+	} catch (thrown) {
+		return toAiError(thrown);
+	}
+}
+
 /** Never rejects. */
 async function answer(
-	data: string | ArrayBuffer,
+	frame: FrameRequest | AiError,
 	context: StepsContext,
 	send: (frame: object) => void,
 ): Promise<void> {
-	let metadata: Metadata = {};
+	const eventId = frame instanceof AiError ? undefined : frame.eventId;
+	let metadata: Metadata = { eventId };
+	const read = (): Step[] => {
+		if (frame instanceof AiError) throw frame;
+		return readSteps([frame.step]);
+	};
 	try {
-		if (typeof data !== "string") throw new AiError("badInput", "Error: expected a text frame");
-		const { limits } = context.services;
-		const { request } = validate(Frame, boundDepth(parseText(data, "the frame"), limits.jsonDepth));
-		const { eventId, ...step } = request;
-		metadata = { eventId };
 		const options = mergedOptions(eventId === undefined ? {} : { eventId }, context.options);
-		const response = await runSteps(() => readSteps([step]), { ...context, options });
+		const response = await runSteps(read, { ...context, options });
 		metadata = metadataOf(response);
 		await sendAnswer(response, metadata, send);
 	} catch (thrown) {

@@ -1,5 +1,6 @@
 /** One of OpenAI's or Anthropic's routes, and how it runs a model. */
 import type { Context } from "hono";
+import type { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import { anthropicMessages } from "../../dialects/messages/messages.ts";
 import { sourceOf } from "../../gateways/exchange.ts";
@@ -9,7 +10,7 @@ import { inferenceRequest } from "../../http/request-options.ts";
 import type { Call } from "../../http/route.ts";
 import type { Inputs } from "../../pipeline/request.ts";
 import type { run } from "../../pipeline/run.ts";
-import { gatewayInHeaders, runModel } from "../gateway/model-in-gateway.ts";
+import { gatewayInHeaders, readInGateway, runModel } from "../gateway/model-in-gateway.ts";
 import { onlyFor, type RouteDialect } from "./route-dialect.ts";
 
 export interface OpenaiRoute extends RouteDialect {
@@ -23,11 +24,46 @@ export interface OpenaiRoute extends RouteDialect {
 	run?: typeof run;
 }
 
+interface ReadRequest {
+	model: string;
+	inputs: Inputs;
+}
+
 /** Runs the model, in the gateway of `cf-aig-gateway-id`. */
-export async function infer(
+export function infer(
+	c: Context,
+	call: Call,
+	{ route, read }: { route: OpenaiRoute; read(): Promise<ReadRequest> },
+): Promise<Response> {
+	const { id, caller, services } = call;
+	const { headers, signal } = c.req.raw;
+	return readInGateway(
+		{
+			id,
+			caller,
+			signal,
+			endpoint: endpointOf(c),
+			source: sourceOf("REST", headers),
+			gateway: () => gatewayInHeaders(headers, ""),
+			failure: failureOf(c, route),
+			read,
+			run: (request) => runRead(c, call, { route, ...request }),
+		},
+		services,
+	);
+}
+
+const endpointOf = (c: Context): string => c.req.path.slice(c.req.path.indexOf("v1/"));
+
+const failureOf =
+	(c: Context, { failure = openAiFailure }: OpenaiRoute) =>
+	(error: AiError, requestId: string): Response =>
+		failure(error, requestId, c.req);
+
+function runRead(
 	c: Context,
 	{ id, caller, services }: Call,
-	{ route, model, inputs }: { route: OpenaiRoute; model: string; inputs: Inputs },
+	{ route, model, inputs }: { route: OpenaiRoute } & ReadRequest,
 ): Promise<Response> {
 	const { headers, signal } = c.req.raw;
 	const { fields } = inputs;
@@ -47,11 +83,11 @@ export async function infer(
 		{
 			request,
 			run: route.run,
-			endpoint: c.req.path.slice(c.req.path.indexOf("v1/")),
+			endpoint: endpointOf(c),
 			source: sourceOf("REST", headers),
 			format: "openai",
 			respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare, { alsoId }),
-			failure: (error, requestId) => (route.failure ?? openAiFailure)(error, requestId, c.req),
+			failure: failureOf(c, route),
 		},
 		gatewayInHeaders(headers, model),
 		services,

@@ -153,23 +153,31 @@ const dialectRoute = (path: string, route: OpenaiRoute): RouteDeclaration => ({
 	lazy: true,
 	input: { ...BY_MODEL, example: route.example },
 	output: BY_MODEL,
-	handler: async (c, call) => {
-		const fields = requireModel(await readJson(c.req.raw, call.services));
-		return infer(c, call, { route, model: fields.model, inputs: { fields } });
-	},
+	handler: (c, call) =>
+		infer(c, call, {
+			route,
+			read: async () => {
+				const fields = requireModel(await readJson(c.req.raw, call.services));
+				return { model: fields.model, inputs: { fields } };
+			},
+		}),
 });
 
 const formRoute = (path: string, route: OpenaiRoute): RouteDeclaration => ({
 	...dialectRoute(path, route),
 	input: { type: "multipart/form-data", schema: "by-model" },
-	handler: async (c, call) => {
-		const { limits } = call.services;
-		const contentType = c.req.header("content-type") ?? "";
-		const bytes = await readBody(c.req.raw, limits.uploadBytes, call.services);
-		const model = (await parseMultipart(bytes, contentType)).text("model");
-		if (!model) throw badInput("required properties at '/' are 'model'");
-		return infer(c, call, { route, model, inputs: { fields: {}, body: { bytes, contentType } } });
-	},
+	handler: (c, call) =>
+		infer(c, call, {
+			route,
+			read: async () => {
+				const { limits } = call.services;
+				const contentType = c.req.header("content-type") ?? "";
+				const bytes = await readBody(c.req.raw, limits.uploadBytes, call.services);
+				const model = (await parseMultipart(bytes, contentType)).text("model");
+				if (!model) throw badInput("required properties at '/' are 'model'");
+				return { model, inputs: { fields: {}, body: { bytes, contentType } } };
+			},
+		}),
 });
 
 const isMessages = ([, route]: [string, OpenaiRoute]): boolean => route === MESSAGES;

@@ -33,7 +33,12 @@ import { modelOf } from "../../pipeline/aliases.ts";
 import type { InferenceRequest, Inputs } from "../../pipeline/request.ts";
 import { AI, below } from "../bases.ts";
 import { wireOf } from "../binding/binding.ts";
-import { gatewayInHeaders, NO_GATEWAY, runModel as runInGatewayOf } from "../gateway/model-in-gateway.ts";
+import {
+	gatewayInHeaders,
+	NO_GATEWAY,
+	readInGateway,
+	runModel as runInGatewayOf,
+} from "../gateway/model-in-gateway.ts";
 import { checkTags, refuseQueue } from "./run-options.ts";
 
 /** The product answers "no route" for an unknown model id, except in these namespaces. */
@@ -99,23 +104,58 @@ export const runRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/ru
 async function openSocket(c: Context, call: Call): Promise<Response> {
 	if (!isUpgrade(c.req.raw)) throw methodNotAllowed(c);
 	const model = pathParameter(c, "model");
-	const response = await infer(c, call, { model, inputs: { fields: queryOf(c) }, dialect: liveDialect });
+	const inputs = { model, inputs: { fields: queryOf(c) }, dialect: liveDialect };
+	const response = await infer(c, call, requestOf(c, call, inputs));
 	const protocol = selectedProtocol(c.req.raw);
 	if (protocol !== undefined) response.headers.set("sec-websocket-protocol", protocol);
 	return response;
 }
 
-async function runUniversal(c: Context, call: Call): Promise<Response> {
-	const { model, input } = validate(UniversalBody, await readJson(c.req.raw, call.services));
-	return infer(c, call, { model, inputs: { fields: input } });
+function runUniversal(c: Context, call: Call): Promise<Response> {
+	return readAndInfer(c, call, {
+		endpoint: "run",
+		read: async () => {
+			const { model, input } = validate(UniversalBody, await readJson(c.req.raw, call.services));
+			return { model, inputs: { fields: input } };
+		},
+	});
 }
 
-async function runModel(c: Context, call: Call): Promise<Response> {
+function runModel(c: Context, call: Call): Promise<Response> {
 	const model = pathParameter(c, "model");
-	if (!INFERENCE_NAMESPACE.test(model) && !(await isNamed(model, call))) throw new AiError("noRoute");
-	if (c.req.query("queueRequest") === "true") refuseQueue();
-	const inputs = await readInputs(c.req.raw, call.services);
-	return infer(c, call, { model, inputs: { ...inputs, query: queryOf(c) } });
+	return readAndInfer(c, call, {
+		endpoint: `run/${model}`,
+		model,
+		read: async () => {
+			if (!INFERENCE_NAMESPACE.test(model) && !(await isNamed(model, call))) throw new AiError("noRoute");
+			if (c.req.query("queueRequest") === "true") refuseQueue();
+			const inputs = await readInputs(c.req.raw, call.services);
+			return { model, inputs: { ...inputs, query: queryOf(c) } };
+		},
+	});
+}
+
+function readAndInfer(
+	c: Context,
+	call: Call,
+	{ read, ...named }: { endpoint: string; model?: string; read(): Promise<RunInputs> },
+): Promise<Response> {
+	const { id, caller, services } = call;
+	const { headers, signal } = c.req.raw;
+	return readInGateway(
+		{
+			...named,
+			id,
+			caller,
+			signal,
+			source: sourceOf("REST", headers),
+			gateway: () => gatewayInHeaders(headers, named.model ?? ""),
+			failure: (error, requestId) => v4Failure(error, requestId, c.req),
+			read: async () => requestOf(c, call, await read()),
+			run: (request) => infer(c, call, request),
+		},
+		services,
+	);
 }
 
 /** Whether a model of the catalogue, a route of the configuration or an alias has this name. */
@@ -131,15 +171,15 @@ async function forwardToWire(c: Context, { caller, services }: Call): Promise<Re
 	return wireOf(services).fetch(new Request(url, c.req.raw), { caller, origin });
 }
 
-async function infer(c: Context, call: Call, inputs: RunInputs): Promise<Response> {
+async function infer(c: Context, call: Call, request: InferenceRequest): Promise<Response> {
 	const { headers } = c.req.raw;
-	const { model } = inputs;
+	const { model } = request;
 	const asFailure = (thrown: unknown): AiError =>
 		isThirdPartyId(model) ? asProviderFailure(toAiError(thrown)) : toAiError(thrown);
 	try {
 		return await runInGatewayOf(
 			{
-				request: requestOf(c, call, inputs),
+				request,
 				endpoint: `run/${model}`,
 				source: sourceOf("REST", headers),
 				format: "rest",

@@ -1,0 +1,294 @@
+/** Each request to a gateway has exactly one log, by every way in, also if it is refused or its caller leaves. */
+import { describe, expect, it } from "vitest";
+import { wireOf } from "../../../src/surfaces/binding/binding.ts";
+import { CALLER, completion, delta, liveEvents, upstream } from "../../gateway.ts";
+import { ADMIN, closedGateway, json } from "../../http/access.ts";
+
+const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
+const GUARD = "@cf/meta/llama-guard-3-8b";
+const CARD = "4111 1111 1111 1111";
+/** Bytes of a body. */
+const MAX_BODY = 4_096;
+
+const VARS = {
+	BACKENDS: {
+		engine: { kind: "openai", url: "http://engine/v1" },
+		guard: { kind: "openai", url: "http://guard/v1" },
+	},
+	ROUTES: {
+		[LLAMA]: { targets: [{ backend: "engine", model: "llama" }], retries: { attempts: 1 } },
+		[GUARD]: [{ backend: "guard", model: "guard" }],
+	},
+	LIMITS: { json_bytes: MAX_BODY },
+};
+
+interface LogJson {
+	id: string;
+	event_id: string;
+	status_code: number;
+	success: boolean;
+	provider: string;
+}
+
+async function gateway(settings: object, reply: (request: Request) => Response | Promise<Response>) {
+	const engine = upstream((request) =>
+		new URL(request.url).hostname === "guard" ? Response.json(completion("unsafe\nS1")) : reply(request),
+	);
+	const { app, services, account, send, createToken } = closedGateway({ vars: VARS, fetch: engine.fetch });
+	const required = { cache_ttl: 0, cache_invalidate_on_update: false, collect_logs: true };
+	const limits = { rate_limiting_interval: 0, rate_limiting_limit: 0 };
+	await services.gateways.change(account, "main", (registry) =>
+		registry.create("main", { ...required, ...limits, ...settings }),
+	);
+	const token = await createToken(["Workers AI Run"]);
+	return {
+		account,
+		engine,
+		token,
+		request: (path: string, init: RequestInit): Promise<Response> =>
+			Promise.resolve(app.request(`http://gateway${path}`, init)),
+		wire: (path: string, init: RequestInit): Promise<Response> =>
+			Promise.resolve(
+				wireOf(services).fetch(new Request(`https://workers-binding.ai${path}`, init), {
+					caller: { ...CALLER, account },
+				}),
+			),
+		async logs(): Promise<LogJson[]> {
+			const list = await send("/ai-gateway/gateways/main/logs?per_page=50", ADMIN);
+			return (await list.json<{ result: LogJson[] }>()).result;
+		},
+	};
+}
+type World = Awaited<ReturnType<typeof gateway>>;
+
+interface Sent {
+	/** Identifies the log. */
+	event: string;
+	prompt: string;
+	model: string;
+	stream: boolean;
+	/** Replaces the body. */
+	body?: string | undefined;
+	signal: AbortSignal;
+}
+
+type Way = (world: World, sent: Sent) => Promise<Response>;
+
+const OWN_KEY = { authorization: "Bearer sk-of-the-caller-0123456789" };
+
+/** A way over HTTP. `body`: of the request. */
+const over =
+	(
+		path: (world: World, sent: Sent) => string,
+		body: (sent: Sent) => unknown,
+		headers: (world: World) => Record<string, string> = ({ token }) => ({
+			authorization: `Bearer ${token}`,
+		}),
+	): Way =>
+	(world, sent) =>
+		world.request(path(world, sent), {
+			method: "POST",
+			body: sent.body ?? JSON.stringify(body(sent)),
+			signal: sent.signal,
+			headers: {
+				"content-type": "application/json",
+				"cf-aig-event-id": sent.event,
+				...headers(world),
+			},
+		});
+
+const rest = ({ token }: World) => ({ authorization: `Bearer ${token}`, "cf-aig-gateway-id": "main" });
+const own = ({ token }: World) => ({ ...OWN_KEY, "cf-aig-authorization": `Bearer ${token}` });
+const api = ({ account }: World) => `/client/v4/accounts/${account}/ai`;
+const main = ({ account }: World) => `/v1/${account}/main`;
+const chat = ({ model, prompt, stream }: Sent) => ({
+	model,
+	messages: [{ role: "user", content: prompt }],
+	max_tokens: 64,
+	stream,
+});
+const native = ({ prompt, stream }: Sent) => ({ prompt, stream });
+const step = (sent: Sent) => ({
+	provider: "workers-ai",
+	endpoint: sent.model,
+	headers: {},
+	query: native(sent),
+});
+
+const WAYS: Readonly<Record<string, Way>> = {
+	"/ai/run/{model}": over((world, { model }) => `${api(world)}/run/${model}`, native, rest),
+	"/ai/run": over(
+		(world) => `${api(world)}/run`,
+		(sent) => ({ model: sent.model, input: native(sent) }),
+		rest,
+	),
+	"/ai/v1/chat/completions": over((world) => `${api(world)}/v1/chat/completions`, chat, rest),
+	"/ai/v1/messages": over((world) => `${api(world)}/v1/messages`, chat, rest),
+	universal: over(main, (sent) => [step(sent)]),
+	"workers-ai": over((world, { model }) => `${main(world)}/workers-ai/${model}`, native),
+	compat: over(
+		(world) => `${main(world)}/compat/chat/completions`,
+		(sent) => ({ ...chat(sent), model: `workers-ai/${sent.model}` }),
+	),
+	provider: over((world) => `${main(world)}/openai/chat/completions`, chat, own),
+	binding: (world, { event, model, body, signal, ...sent }) =>
+		world.wire("/ai-gateway/run?version=3", {
+			...json("POST", {
+				inputs: native({ event, model, signal, ...sent }),
+				// The runtime's class always writes JSON. A queue is refused when the body is read.
+				options: { gateway: { id: "main", eventId: event }, ...(body && { queueRequest: true }) },
+			}),
+			signal,
+			headers: { "content-type": "application/json", "cf-consn-model-id": model },
+		}),
+	websocket: async (world, sent) => {
+		const response = await world.request(main(world), {
+			headers: {
+				upgrade: "websocket",
+				"cf-aig-event-id": sent.event,
+				"cf-aig-authorization": `Bearer ${world.token}`,
+			},
+		});
+		const { webSocket: socket } = response;
+		if (!socket) return response;
+		const answered = Promise.withResolvers<Response>();
+		socket.addEventListener("message", ({ data }) => {
+			const { metadata } = JSON.parse(String(data));
+			answered.resolve(Response.json({}, { headers: { "cf-aig-log-id": metadata.logId } }));
+		});
+		sent.signal.addEventListener("abort", () => socket.close(1000));
+		socket.accept();
+		socket.send(
+			sent.body ??
+				JSON.stringify({ type: "universal.create", request: { ...step(sent), eventId: sent.event } }),
+		);
+		// A caller who leaves receives no frame.
+		sent.signal.addEventListener("abort", () => answered.resolve(new Response()));
+		return answered.promise;
+	},
+};
+
+interface Refusal {
+	settings?: object;
+	reply?: (request: Request) => Response | Promise<Response>;
+	sent?: Partial<Sent>;
+	/** Requests that are sent before. */
+	before?: readonly string[];
+}
+
+const answers = () => Response.json(completion("Hello"));
+const spend = { id: "all", limitType: "cost", limit: 0.000_000_1, window: 86_400 };
+const dlp = (check: string) => ({
+	enabled: true,
+	policies: [{ id: "cards", enabled: true, action: "BLOCK", check: [check], profiles: ["credit_card"] }],
+});
+
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+	"is not JSON": { sent: { body: '{"prompt": ' } },
+	"is too large": { sent: { body: JSON.stringify({ prompt: "x".repeat(MAX_BODY) }) } },
+	"names an unknown model": {
+		sent: { model: "@cf/none/none" },
+		reply: () => Response.json({ error: { message: "no such model" } }, { status: 404 }),
+	},
+	"is above the rate": {
+		settings: { rate_limiting_limit: 1, rate_limiting_interval: 3_600, rate_limiting_technique: "sliding" },
+		before: ["/ai/run"],
+	},
+	"is above the budget": {
+		settings: { spend_limits: { enabled: true, rules: [spend] } },
+		before: ["/ai/run"],
+	},
+	"is blocked by a guardrail": { settings: { guardrails: { prompt: { S1: "BLOCK" } } } },
+	"has data that must not leave": { settings: { dlp: dlp("REQUEST") }, sent: { prompt: CARD } },
+	"has an answer with data that must not leave": {
+		settings: { dlp: dlp("RESPONSE") },
+		reply: () => Response.json(completion(CARD)),
+	},
+	"reaches no engine": {
+		reply: () => {
+			throw new Error("connection refused");
+		},
+	},
+};
+
+const isRefused = ({ status_code, success }: LogJson) => status_code >= 400 && !success;
+
+describe("a request to a gateway has one log if it", () => {
+	const newSent = (event: string, sent: Partial<Sent> = {}): Sent => ({
+		event,
+		prompt: "Hi",
+		model: LLAMA,
+		stream: false,
+		signal: new AbortController().signal,
+		...sent,
+	});
+
+	/** The event ids of the logs, sorted, once there are as many as expected. */
+	async function eventsOf(world: World, expected: number): Promise<string[]> {
+		await expect.poll(async () => (await world.logs()).length).toBeGreaterThanOrEqual(expected);
+		return (await world.logs()).map(({ event_id }) => event_id).sort();
+	}
+
+	it("is answered", async () => {
+		const world = await gateway({}, answers);
+		for (const [event, send] of Object.entries(WAYS)) await (await send(world, newSent(event))).text();
+		expect(await eventsOf(world, Object.keys(WAYS).length)).toEqual(Object.keys(WAYS).sort());
+		for (const { status_code, success } of await world.logs())
+			expect([status_code, success]).toEqual([200, true]);
+	});
+
+	it.each(Object.entries(REFUSALS))(
+		"%s",
+		async (_, { settings = {}, reply = answers, sent, before = [] }) => {
+			const world = await gateway(settings, reply);
+			for (const way of before) await (await WAYS[way]?.(world, newSent("before")))?.text();
+			if (before.length > 0) await eventsOf(world, before.length);
+			const ids: Record<string, string | null> = {};
+			for (const [event, send] of Object.entries(WAYS)) {
+				const response = await send(world, newSent(event, sent));
+				await response.text();
+				ids[event] = response.headers.get("cf-aig-log-id");
+			}
+			const all = Object.keys(WAYS).length + before.length;
+			expect(await eventsOf(world, all)).toEqual(
+				[...Object.keys(WAYS), ...before.map(() => "before")].sort(),
+			);
+			const rows = (await world.logs()).filter(({ event_id }) => event_id !== "before");
+			expect(Object.fromEntries(rows.map(({ event_id, id }) => [event_id, id]))).toEqual(ids);
+			expect(rows.filter((row) => !isRefused(row)).map(({ event_id }) => event_id)).toEqual([]);
+		},
+	);
+
+	it("is left before the first byte", async () => {
+		const world = await gateway({}, (request) => {
+			const { promise, reject } = Promise.withResolvers<Response>();
+			request.signal.addEventListener("abort", () => reject(request.signal.reason));
+			return promise;
+		});
+		for (const [index, [event, send]] of Object.entries(WAYS).entries()) {
+			const caller = new AbortController();
+			const response = send(world, newSent(event, { signal: caller.signal })).catch(() => undefined);
+			await expect.poll(() => world.engine.requests.length).toBe(index + 1);
+			caller.abort();
+			await response;
+		}
+		expect(await eventsOf(world, Object.keys(WAYS).length)).toEqual(Object.keys(WAYS).sort());
+	});
+
+	it("is left after the first byte", async () => {
+		const world = await gateway({}, () => {
+			const live = liveEvents();
+			live.send(delta("Hel"));
+			return live.response;
+		});
+		for (const [event, send] of Object.entries(WAYS)) {
+			const caller = new AbortController();
+			const response = await send(world, newSent(event, { signal: caller.signal, stream: true }));
+			const reader = event === "websocket" ? undefined : response.body?.getReader();
+			await reader?.read();
+			caller.abort();
+			await reader?.cancel().catch(() => {});
+		}
+		expect(await eventsOf(world, Object.keys(WAYS).length)).toEqual(Object.keys(WAYS).sort());
+	});
+});
