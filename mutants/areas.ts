@@ -15,6 +15,8 @@ export const AREAS: Readonly<Record<string, Area>> = {
 			"src/backends/**/*-stream.ts",
 			"src/pipeline/meter.ts",
 			"src/pipeline/usage-frames.ts",
+			"src/core/lazy-timer.ts",
+			"src/schemas/short-read.ts",
 		],
 		tests: ["test/streams/*.test.ts", "test/backends/transport/*.test.ts", "test/pipeline/run.test.ts"],
 	},
@@ -42,6 +44,10 @@ export const AREAS: Readonly<Record<string, Area>> = {
 	accounts: {
 		sources: ["src/accounts/**/*.ts", "src/fleet/*.ts"],
 		tests: ["test/accounts/**/*.test.ts", "test/fleet/*.test.ts", "test/surfaces/accounts/*.test.ts"],
+	},
+	pools: {
+		sources: ["src/pools/**/*.ts"],
+		tests: ["test/pools/**/*.test.ts", "test/pipeline/dispatch/*.test.ts"],
 	},
 	backends: {
 		sources: ["src/backends/**/*.ts"],

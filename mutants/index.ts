@@ -66,7 +66,7 @@ process.exit(await judgeAll(new Sandbox(ROOT)));
 async function judgeAll(sandbox: Sandbox): Promise<number> {
 	process.once("SIGINT", () => process.exit(130));
 	process.once("SIGTERM", () => process.exit(143));
-	process.once("exit", () => sandbox.remove());
+	process.once("exit", () => sandbox.stop());
 	const journal = new Journal(join(ROOT, ".mutants.jsonl"), { resume: options.resume === true });
 	const pending = samples.flatMap(({ mutants }) => mutants).filter((mutant) => !journal.killed(mutant));
 	const durations = new Map<string, number>();
@@ -108,7 +108,7 @@ async function judge(sandbox: Sandbox, mutant: Candidate, durations: Map<string,
 		await runClean(sandbox, tests, durations);
 		const cleanMs = tests.reduce((sum, test) => sum + (durations.get(test) ?? 0), 0);
 		// Mutants may loop endlessly. The durations do not include the start of the Worker.
-		const timeoutMs = 30_000 + 4 * cleanMs;
+		const timeoutMs = 30_000 + 2 * cleanMs;
 		const verdict = await sandbox.judge(mutant.file, mutant, { tests, timeoutMs });
 		if (verdict !== "survived") return verdict;
 	}

@@ -18,6 +18,9 @@ export interface TestRun {
 	milliseconds: Record<string, number>;
 }
 
+/** A test that waits longer does not end. In the suite the limit is longer, because late modules are transformed there. */
+const TEST_TIMEOUT_MS = 20_000;
+
 let vitest: Vitest | undefined;
 let latest: string | undefined;
 
@@ -32,6 +35,11 @@ async function run({ root, file, tests }: Job): Promise<TestRun> {
 		project: ["worker", "hostile"],
 		watch: false,
 		reporters: [{}],
+		// The first failure decides.
+		bail: 1,
+		testTimeout: TEST_TIMEOUT_MS,
+		// Each Worker evaluates all modules, which takes longer than most tests.
+		maxWorkers: 1,
 	});
 	// The file of the previous mutant is restored.
 	for (const changed of [latest, file]) if (changed !== undefined) vitest.invalidateFile(changed);
@@ -44,7 +52,7 @@ async function run({ root, file, tests }: Job): Promise<TestRun> {
 	const { testModules, unhandledErrors } = await vitest.runTestSpecifications(selected, false);
 	const milliseconds: Record<string, number> = {};
 	for (const module of testModules) {
-		// The list includes modules of earlier runs. For the same reason, `bail` would count failures of earlier runs.
+		// The list includes modules of earlier runs.
 		const test = byPath.get(module.moduleId);
 		if (test === undefined || module.state() !== "passed") continue;
 		const { collectDuration, setupDuration, duration } = module.diagnostic();

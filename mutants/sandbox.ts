@@ -1,9 +1,9 @@
 /**
  * A copy of the project in which one file at a time has a mutant. It is in the project's folder, so that it finds the installed packages.
- * It is removed at the end.
+ * It stays there with the transformed modules, because a first start without them takes half a minute.
  */
 import { type ChildProcess, execFileSync, fork } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Mutant } from "./operators.ts";
 import type { Job, TestRun } from "./runner.ts";
@@ -22,15 +22,22 @@ export class Sandbox {
 	constructor(root: string) {
 		this.#root = root;
 		this.#folder = join(root, ".mutants");
-		rmSync(this.#folder, { recursive: true, force: true });
 		const listed = execFileSync("git", ["ls-files", "-co", "--exclude-standard"], { cwd: root });
-		for (const file of listed.toString().split("\n").filter(Boolean)) {
-			if (!existsSync(join(root, file))) continue;
-			mkdirSync(dirname(join(this.#folder, file)), { recursive: true });
-			cpSync(join(root, file), join(this.#folder, file));
-		}
+		const files = listed.toString().split("\n").filter((file) => file && existsSync(join(root, file)));
+		for (const file of files) this.#copy(file);
+		// Files of an earlier copy. `dist` and the cache are not listed.
+		const known = new Set(files);
+		const old = globSync("{src,test}/**/*.ts", { cwd: this.#folder }).filter((file) => !known.has(file));
+		for (const file of old) rmSync(join(this.#folder, file));
 		if (existsSync(join(root, "dist")))
 			cpSync(join(root, "dist"), join(this.#folder, "dist"), { recursive: true });
+	}
+
+	#copy(file: string): void {
+		const [from, to] = [join(this.#root, file), join(this.#folder, file)];
+		if (existsSync(to) && readFileSync(from).equals(readFileSync(to))) return;
+		mkdirSync(dirname(to), { recursive: true });
+		cpSync(from, to);
 	}
 
 	/** The tests' verdict on the file with this mutant. The file is restored. */
@@ -71,7 +78,7 @@ export class Sandbox {
 				resolve(run);
 			};
 			const timer = setTimeout(() => {
-				this.#stopRunner();
+				this.stop();
 				end("timeout");
 			}, timeoutMs);
 			runner.once("message", end);
@@ -84,14 +91,9 @@ export class Sandbox {
 		});
 	}
 
-	#stopRunner(): void {
+	stop(): void {
 		if (this.#runner) endGroup(this.#runner);
 		this.#runner = undefined;
-	}
-
-	remove(): void {
-		this.#stopRunner();
-		rmSync(this.#folder, { recursive: true, force: true });
 	}
 }
 

@@ -1,5 +1,13 @@
 /** The tests of sources that have no test file with their name. Without a row, all tests of the folder run. */
 export const TESTS_OF: Readonly<Record<string, readonly string[]>> = {
+	"src/accounts/admission.ts": ["test/accounts/client/accounts.test.ts"],
+	"src/accounts/lease.ts": ["test/accounts/durable/leased-requests.test.ts"],
+	"src/accounts/durable/decision.ts": [
+		"test/accounts/durable/ledger.test.ts",
+		"test/accounts/durable/refusals.test.ts",
+		"test/accounts/durable/leased-requests.test.ts",
+	],
+	"src/accounts/durable/leases.ts": ["test/accounts/durable/leased-requests.test.ts"],
 	"src/accounts/durable/alias-table.ts": ["test/surfaces/accounts/aliases.test.ts"],
 	"src/accounts/durable/decision.ts": [
 		"test/accounts/durable/ledger.test.ts",
@@ -30,11 +38,14 @@ export const TESTS_OF: Readonly<Record<string, readonly string[]>> = {
 		"test/accounts/durable/ledger.test.ts",
 		"test/surfaces/accounts/usage.test.ts",
 	],
+	"src/backends/openai/prefill-decode/calls.ts": ["test/pools/prefill-decode/prefill-decode.test.ts"],
 	"src/backends/transport/pass-through.ts": [
 		"test/backends/transport/pass-through.test.ts",
 		"test/surfaces/pass-through.test.ts",
 	],
 	"src/pipeline/aliases.ts": ["test/surfaces/accounts/aliases.test.ts"],
 	"src/pipeline/weighted-choice.ts": ["test/pipeline/route.test.ts"],
+	"src/pools/prefill-decode/settings.ts": ["test/pools/prefill-decode/legs.test.ts"],
+	"src/pools/replica.ts": ["test/pools/pool.test.ts", "test/pools/pools.test.ts"],
 	"src/pipeline/parse.ts": ["test/surfaces/rest/run.test.ts"],
 };

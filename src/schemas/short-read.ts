@@ -23,8 +23,8 @@ interface Reader {
 	required?: readonly string[];
 }
 
-/** `null`: zod reads the values of the schema. */
-const readers = new WeakMap<Schema, Reader | null>();
+/** `undefined`: zod reads the values of the schema. */
+const readers = new WeakMap<Schema, Reader | undefined>();
 
 /** `undefined`: zod has to read the value. */
 export function shortRead<S extends z.ZodType>(schema: S, value: unknown): z.output<S> | undefined {
@@ -41,15 +41,12 @@ export function readNullAsAbsent(
 	object: z.ZodObject,
 	isAbsent: (name: string) => boolean,
 ): void {
-	readers.set(schema, objectReader(object, isAbsent) ?? null);
+	readers.set(schema, objectReader(object, isAbsent));
 }
 
 function readerOf(schema: Schema): Reader | undefined {
-	const cached = readers.get(schema);
-	if (cached !== undefined) return cached ?? undefined;
-	const reader = newReader(schema);
-	readers.set(schema, reader ?? null);
-	return reader;
+	if (!readers.has(schema)) readers.set(schema, newReader(schema));
+	return readers.get(schema);
 }
 
 const exact = (accepts: (value: unknown) => boolean): Reader => ({

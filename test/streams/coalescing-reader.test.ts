@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { CoalescingReader } from "../../src/streams/coalescing-reader.ts";
 
 const encoder = new TextEncoder();
@@ -61,6 +61,13 @@ describe("CoalescingReader", () => {
 		expect(await reader.read()).toMatchObject({ done: true });
 	});
 
+	it("reads a large chunk of a slow stream with a small buffer, and the remainder with large ones", async () => {
+		let time = 0;
+		const { body } = source(["a".repeat(40_000), "b".repeat(2_000), "c"]);
+		const pieces = await readAll(new CoalescingReader(body, () => (time += 50)));
+		expect(pieces.map(({ length }) => length)).toEqual([1024, 16_384, 16_384, 6_208, 1024, 976, 1]);
+	});
+
 	it("delivers each chunk of a stream that was fast, although no other follows", async () => {
 		let output: ReadableByteStreamController | undefined;
 		const body = new ReadableStream({
@@ -69,12 +76,16 @@ describe("CoalescingReader", () => {
 				output = controller;
 			},
 		});
+		const timers = vi.spyOn(globalThis, "setTimeout");
+		onTestFinished(() => timers.mockRestore());
 		const reader = new CoalescingReader(body, constant);
 		for (const chunk of numbered(40)) {
 			const read = reader.read();
 			output?.enqueue(encoder.encode(chunk));
 			expect(decoder.decode((await read).value)).toBe(chunk);
 		}
+		// Three times 8 fast reads and 4 pauses without a gain, then 4 reads.
+		expect(timers.mock.calls.filter(([, milliseconds]) => milliseconds === 4)).toHaveLength(12);
 	});
 
 	it("delivers chunks of any size", async () => {

@@ -218,6 +218,6 @@ export class MessageTranslator implements Translator {
 	/** Counts are totals. A count that an event omits has not changed. */
 	#addUsage(sent: SentUsage | null | undefined): void {
 		const counts = Object.entries(sent ?? {}).filter(([, value]) => value !== null && value !== undefined);
-		if (counts.length > 0) this.#usage = { ...this.#usage, ...Object.fromEntries(counts) };
+		this.#usage = { ...this.#usage, ...Object.fromEntries(counts) };
 	}
 }

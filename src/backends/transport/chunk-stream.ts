@@ -222,10 +222,11 @@ export class ChunkReader implements EventReader {
 	/** Returns the usage that replaces the chunk's, if they differ. */
 	#readChunk(chunk: SentChunk): Usage | undefined {
 		const { choices } = chunk;
-		this.#hasChoice ||= Array.isArray(choices)
-			? choices.length > 0
-			: choices !== null && choices !== undefined;
-		if (Array.isArray(choices)) for (const choice of choices) this.#readChoice(choice);
+		if (Array.isArray(choices))
+			for (const choice of choices) {
+				this.#hasChoice = true;
+				this.#readChoice(choice);
+			}
 		const usage = usageOf(chunk.usage);
 		if (this.#choices < 2 || !countsOneChoice(chunk, usage)) {
 			this.progress.addUsage(usage);

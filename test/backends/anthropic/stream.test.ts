@@ -290,7 +290,8 @@ describe("a stream", () => {
 
 	it("has the stop sequence in stop_reason", async () => {
 		const delta = { stop_reason: "stop_sequence", stop_sequence: "END" };
-		const chunks = await chunksOf(START + event("message_delta", { delta }) + event("message_stop"));
+		const later = event("message_delta", { delta: {}, usage: { output_tokens: 5 } });
+		const chunks = await chunksOf(START + event("message_delta", { delta }) + later + event("message_stop"));
 		expect(chunks[0]?.choices[0]).toMatchObject({ finish_reason: "stop", stop_reason: "END" });
 	});
 

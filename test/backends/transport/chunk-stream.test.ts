@@ -455,6 +455,7 @@ describe("[DONE]", () => {
 	it.each([
 		DONE,
 		`: ka\n\n${DONE}`,
+		`data: {}\n\n${DONE}`,
 		`data: {"choices":[]}\n\n${DONE}`,
 		`data: {"choices":null,"usage":{"prompt_tokens":1,"completion_tokens":0}}\n\n${DONE}`,
 	])("fails the call if no choice precedes it: %j", async (text) => {
