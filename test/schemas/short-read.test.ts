@@ -196,6 +196,64 @@ describe("common values are read without zod", () => {
 	});
 });
 
+it.each<[string, z.ZodType, unknown]>([
+	["text", z.string().min(2).max(3), "abc"],
+	["a number", z.number().min(0.5).max(2), 0.5],
+	["an integer", z.int().max(7), 7],
+	["a boolean", z.boolean(), false],
+	["one of several values", z.enum(["a", "b"]), "b"],
+	["a literal", z.literal(["a", 1]), 1],
+	["anything", z.unknown(), { a: 1 }],
+	["a value that may be absent", z.string().optional(), "a"],
+	["a value with a default", z.int().default(3), 4],
+	["null", z.string().nullable(), null],
+	["a list", z.array(z.string()).min(1).max(2), ["a", "b"]],
+	["the second option", z.union([z.string(), z.int()]), 5],
+	["the option with these keys", z.xor([z.object({ a: z.int() }), z.object({ b: z.int() })]), { b: 1 }],
+])("%s is read without zod", (_, schema, value) => {
+	expect(shortRead(schema, value)).toEqual(value);
+});
+
+it.each<[string, z.ZodType, unknown]>([
+	["text that is too short", z.string().min(2), "a"],
+	["text that is too long", z.string().max(3), "abcd"],
+	["text of another type", z.string(), 1],
+	["text with a format", z.email(), "a@example.com"],
+	["text with a pattern", z.string().regex(/a/), "a"],
+	["converted text", z.coerce.string(), "a"],
+	["a small number", z.number().min(1), 0.5],
+	["a large number", z.number().max(1), 1.5],
+	["an exclusive limit", z.number().gt(1), 1],
+	["a number that is not finite", z.number(), Number.NaN],
+	["an integer with few bits", z.int32(), 2 ** 40],
+	["a multiple", z.number().multipleOf(2), 2],
+	["a converted number", z.coerce.number(), 1],
+	["a fraction", z.int(), 1.5],
+	["a converted boolean", z.coerce.boolean(), true],
+	["a boolean with a refinement", z.boolean().refine(() => true), true],
+	["an unknown value with a refinement", z.unknown().refine(() => true), 1],
+	[
+		"an optional value with a refinement",
+		z
+			.string()
+			.optional()
+			.refine(() => true),
+		"a",
+	],
+	["an enum with a refinement", z.enum(["a"]).refine(() => true), "a"],
+	["a list with a refinement", z.array(z.string()).refine(() => true), []],
+	["a list of unlisted types", z.array(z.date()), []],
+	["a list that is too short", z.array(z.string()).min(1), []],
+	["a list with an invalid item", z.array(z.string()), ["a", 1]],
+	["an option after one that may accept it", z.union([z.object({ a: z.int() }), z.object({})]), { a: "" }],
+	["several possible options", z.xor([z.object({ a: z.int().optional() }), z.object({})]), {}],
+	["a union with a refinement", z.union([z.string(), z.int()]).refine(() => true), 1],
+	["an object with a refinement", z.object({ a: z.int() }).refine(() => true), { a: 1 }],
+	["an object without other fields", z.strictObject({ a: z.int() }), { a: 1 }],
+])("zod decides %s", (_, schema, value) => {
+	expect(shortRead(schema, value)).toBeUndefined();
+});
+
 it("a key of the caller does not become a prototype", () => {
 	const read = shortRead(
 		z.looseObject({ a: z.int().optional() }),
