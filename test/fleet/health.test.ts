@@ -82,6 +82,20 @@ describe("IsolateHealth", () => {
 		expect(isolates.at(-1)?.circuit(TARGET)).toBe("open");
 	});
 
+	it("reports the failures since the last success", async () => {
+		const { clock, reported, isolate, settle } = world();
+		const health = isolate();
+		health.start(OTHER).succeed();
+		await settle();
+		fail(health, 2);
+		health.start(TARGET).succeed();
+		fail(health, 1);
+		clock.now += 500;
+		health.start(OTHER).succeed();
+		await settle();
+		expect(reported).toEqual([[], [expect.objectContaining({ key: "a http://a/v1 m", failures: 1 })]]);
+	});
+
 	it("reports no healthy engine, and reads the view at most every two seconds", async () => {
 		const { clock, reported, isolate, settle } = world();
 		const health = isolate();

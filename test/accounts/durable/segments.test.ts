@@ -61,4 +61,49 @@ describe("segments", () => {
 			segments.add([row(2), row(3, { admittedAt: NOON + 60_000 })]);
 			expect(segments.lastMinute(NOON + 60_001).map(({ id }) => id)).toEqual([2, 3]);
 		}));
+
+	it("are deleted seven days after their latest request", () =>
+		withSegments((segments) => {
+			expect(segments.nextExpiry()).toBeUndefined();
+			segments.add([row(1, { settledAt: NOON })]);
+			segments.add([row(2)]);
+			expect(segments.nextExpiry()).toBe(NOON + 604_800_000);
+			for (const [now, left] of [
+				[NOON + 604_799_999, [2, 1]],
+				[NOON + 604_800_000, [2]],
+				[NOON + 604_800_002, []],
+			] as const) {
+				expect(segments.deleteExpired(now, 2)).toBe(false);
+				expect([...segments.before(3)].map(({ id }) => id)).toEqual(left);
+			}
+			expect([segments.lastId(), segments.latest()]).toEqual([0, 0]);
+		}));
+
+	it("with 10,000 newer requests are deleted after a minute", () =>
+		withSegments((segments) => {
+			segments.add([row(1, { settledAt: NOON })]);
+			segments.add([row(2, { settledAt: NOON })]);
+			for (const [now, lastId, left] of [
+				[NOON + 60_000, 10_000, [2, 1]],
+				[NOON + 59_999, 10_001, [2, 1]],
+				[NOON + 60_000, 10_001, [2]],
+			] as const) {
+				segments.deleteExpired(now, lastId);
+				expect([...segments.before(3)].map(({ id }) => id)).toEqual(left);
+			}
+		}));
+
+	it("are deleted by several alarms if there are more than 10,000", () =>
+		withSegments((segments, sql) => {
+			sql.exec(
+				`INSERT INTO segments (id, requests, latest_at, text)
+				WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10001)
+				SELECT i, 1, 0, '[]' FROM n`,
+			);
+			expect(segments.deleteExpired(NOON, 10_001)).toBe(true);
+			expect([...segments.before(20_000)]).toEqual([]);
+			expect(segments.lastId()).toBe(10_001);
+			expect(segments.deleteExpired(NOON, 10_001)).toBe(false);
+			expect(segments.lastId()).toBe(0);
+		}));
 });
