@@ -38,7 +38,6 @@ export const TESTS_OF: Readonly<Record<string, readonly string[]>> = {
 		"test/accounts/durable/ledger.test.ts",
 		"test/surfaces/accounts/usage.test.ts",
 	],
-	"src/backends/openai/prefill-decode/calls.ts": ["test/pools/prefill-decode/prefill-decode.test.ts"],
 	"src/backends/transport/pass-through.ts": [
 		"test/backends/transport/pass-through.test.ts",
 		"test/surfaces/pass-through.test.ts",

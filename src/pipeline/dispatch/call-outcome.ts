@@ -13,4 +13,4 @@ export function recordFailure(outcome: CallOutcome, failure: AiError | undefined
 
 /** Records how a stream ended. */
 export const recordStreamEnd = (outcome: CallOutcome, failure: AiError | undefined): void =>
-	failure ? recordFailure(outcome, failure.key === "aborted" ? undefined : failure) : outcome.succeed();
+	failure ? recordFailure(outcome, failure) : outcome.succeed();
