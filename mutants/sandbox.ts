@@ -23,7 +23,10 @@ export class Sandbox {
 		this.#root = root;
 		this.#folder = join(root, ".mutants");
 		const listed = execFileSync("git", ["ls-files", "-co", "--exclude-standard"], { cwd: root });
-		const files = listed.toString().split("\n").filter((file) => file && existsSync(join(root, file)));
+		const files = listed
+			.toString()
+			.split("\n")
+			.filter((file) => file && existsSync(join(root, file)));
 		for (const file of files) this.#copy(file);
 		// Files of an earlier copy. `dist` and the cache are not listed.
 		const known = new Set(files);

@@ -30,10 +30,19 @@ describe("a list of replicas", () => {
 		["another shape", '{"items": []}'],
 		["an address of another scheme", '["http://a", "file:///etc/passwd"]'],
 		["an address with credentials", '["http://user:secret@a/v1"]'],
+		["an address with a user", '["http://user@a/v1"]'],
+		["an address with a password", '["http://:secret@a/v1"]'],
+		["an address with a query", '["http://a/v1?b=1"]'],
+		["an address with a fragment", '["http://a/v1#b"]'],
 		["too many addresses", JSON.stringify(Array.from({ length: 2_001 }, (_, i) => `http://${i}`))],
 	])("is refused with %s", (_, text) => {
 		expect(parseReplicaList(text, "/v1")).toBeUndefined();
 	});
+});
+
+it("a list may have 2,000 addresses, with https and with paths of their own", () => {
+	const urls = Array.from({ length: 2_000 }, (_, i) => `https://a/${i}`);
+	expect(parseReplicaList(JSON.stringify(urls), "/v1")).toEqual(urls);
 });
 
 function discovered() {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { PoolRequest } from "../../../src/pools/choice.ts";
 import { Pools } from "../../../src/pools/pools.ts";
-import { chooseLegs, startLegs } from "../../../src/pools/prefill-decode/legs.ts";
+import { answersUnsplit, chooseLegs, isPairable, startLegs } from "../../../src/pools/prefill-decode/legs.ts";
 import type { Disaggregation, DisaggregationName } from "../../../src/pools/prefill-decode/settings.ts";
 import type { Role } from "../../../src/pools/replica.ts";
 import { ReplicaChanges } from "../../../src/pools/replica-changes.ts";
@@ -111,6 +111,43 @@ describe("the choice of a pair", () => {
 	it("always has a pair if decode replicas do not answer alone", () => {
 		expect(poolOf("sglang").shown(SHORT)).toEqual(["p1", "d1", "pair"]);
 		expect(poolOf("sglang").shown(LONG, { without: ["d1", "d2"] })).toBeUndefined();
+	});
+});
+
+describe("a pool", () => {
+	it("without prefill replicas has one replica for each request", () => {
+		const { pool } = poolOf();
+		const usable = () => true;
+		const query = { request: LONG, choices: 1, now: 0, usable: { answer: usable, prefill: usable } };
+		const legs = chooseLegs({ replicas: pool.replicas, settings: pool.settings }, query);
+		expect(legs).toEqual({ answer: expect.objectContaining({ replica: expect.anything() }) });
+	});
+
+	it.each([
+		["nixl", [], true],
+		["tensorrt-llm", [], true],
+		["sglang", [], false],
+		["sglang", ["b1"], true],
+	] as const)(
+		"of %s with %j beside pairs answers requests that are not split: %s",
+		(protocol, both, expected) => {
+			expect(answersUnsplit(poolOf(protocol, [...both]).pool)).toBe(expected);
+		},
+	);
+
+	it.each([
+		["nixl", undefined, false],
+		["nixl", 1, true],
+		["nixl", 2, false],
+		["sglang", 2, true],
+	] as const)("of %s splits a request of %s choices: %s", (protocol, choices, expected) => {
+		expect(isPairable(poolOf(protocol).pool.settings, choices)).toBe(expected);
+	});
+
+	it("of one stage splits nothing", () => {
+		const { pool } = poolOf();
+		expect(answersUnsplit({ replicas: pool.replicas, settings: {} })).toBe(true);
+		expect(isPairable({}, 1)).toBe(false);
 	});
 });
 
