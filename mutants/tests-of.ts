@@ -2,11 +2,6 @@
 export const TESTS_OF: Readonly<Record<string, readonly string[]>> = {
 	"src/accounts/admission.ts": ["test/accounts/client/accounts.test.ts"],
 	"src/accounts/lease.ts": ["test/accounts/durable/leased-requests.test.ts"],
-	"src/accounts/durable/decision.ts": [
-		"test/accounts/durable/ledger.test.ts",
-		"test/accounts/durable/refusals.test.ts",
-		"test/accounts/durable/leased-requests.test.ts",
-	],
 	"src/accounts/durable/leases.ts": ["test/accounts/durable/leased-requests.test.ts"],
 	"src/accounts/durable/alias-table.ts": ["test/surfaces/accounts/aliases.test.ts"],
 	"src/accounts/durable/decision.ts": [
