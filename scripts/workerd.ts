@@ -78,7 +78,7 @@ export interface Served {
 /** The types of the module do not match its default export. */
 const { default: workerd }: { default: string } = createRequire(import.meta.url)("workerd");
 
-const START_MS = 20_000;
+const START_MS = 60_000;
 const RETRY_MS = 5;
 const LOOPBACK = "127.0.0.1";
 /** Hosts that mean all addresses of the machine, and an address to connect to. */

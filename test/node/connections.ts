@@ -44,9 +44,13 @@ export function ask(
 }
 
 /** A connection that sends nothing. The system may refuse it. */
+export const openSocket = (port: number): Socket =>
+	createConnection({ port, host: "127.0.0.1" }).on("error", () => undefined);
+
+/** Resolves when the connection is open, or refused. */
 export const connect = (port: number): Promise<Socket> =>
 	new Promise((resolve) => {
-		const socket = createConnection({ port, host: "127.0.0.1" });
+		const socket = openSocket(port);
 		socket.on("error", () => resolve(socket));
 		socket.once("connect", () => resolve(socket));
 	});

@@ -10,7 +10,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { freePort } from "../../bench/contenders.ts";
 import { reachFileLimit, withFileLimit } from "../../scripts/file-limit.ts";
 import { capacityOf } from "../../src/config/capacity.ts";
-import { ask, connect } from "./connections.ts";
+import { ask, connect, openSocket } from "./connections.ts";
 
 const ADMIN_TOKEN = "an-admin-token-of-the-file-limit-test";
 const chunk = (content: string, finish: string | null): string => {
@@ -20,7 +20,8 @@ const chunk = (content: string, finish: string | null): string => {
 
 const cleanups: (() => void | Promise<void>)[] = [];
 afterEach(async () => {
-	for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+	// Together: a gateway that stops waits for the streams of its engine.
+	await Promise.all(cleanups.splice(0).map((cleanup) => cleanup()));
 });
 
 /** An engine whose streams end when the test says so. */
@@ -156,16 +157,14 @@ describe.skipIf((reachFileLimit() ?? 0) < 8_192)("8,192 open files", () => {
 			for (const socket of idle) socket.destroy();
 		};
 		cleanups.push(closeAll);
-		// The guard closes a silent connection after ten seconds, which a busy machine may need for the first answers.
-		const searchWithAllOpen = async () => {
+		// The guard closes a silent connection after ten seconds, so with exactly the maximum some are always missing on a busy machine.
+		const searchWhileFull = () => {
 			idle = idle.filter(({ closed }) => !closed);
-			const missing = Array.from({ length: 1_219 - idle.length }, () => connect(port));
-			idle.push(...(await Promise.all(missing)));
+			while (idle.length < 2 * 1_219) idle.push(openSocket(port));
 			return search(port);
 		};
-		// The system reports a connection as open before the guard has accepted it.
-		await expect.poll(async () => (await searchWithAllOpen()).status).toBe(503);
-		expect(JSON.parse((await searchWithAllOpen()).body).errors[0].code).toBe(3040);
+		const refusal = { status: 503, body: expect.stringContaining('"code":3040,') };
+		await expect.poll(searchWhileFull).toMatchObject(refusal);
 		closeAll();
 		await expect.poll(async () => (await search(port)).status).toBe(200);
 	});
