@@ -1,11 +1,10 @@
 import { randomInt } from "node:crypto";
-import { once } from "node:events";
 import { mkdtempSync, rmSync, statfsSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { availableParallelism } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import { defineConfig, type TestProjectConfiguration } from "vitest/config";
+import { freePort } from "./scripts/free-port.ts";
 import { KEYS, PORT_VARIABLE, routesOf } from "./test/clients/providers/routes.ts";
 import { CLIENT_ROUTES } from "./test/clients/routes.ts";
 import { CHROMIUM } from "./test/console/chromium.ts";
@@ -84,15 +83,6 @@ const providers = routesOf(`http://127.0.0.1:${process.env[PORT_VARIABLE]}`);
 
 function bundled(include: string[]) {
 	return { enabled: true, include, rolldownOptions: { external: [/^node:/] } };
-}
-
-async function freePort(): Promise<number> {
-	const server = createServer().listen(0, "127.0.0.1");
-	await once(server, "listening");
-	const { port } = server.address() as AddressInfo;
-	server.close();
-	await once(server, "close");
-	return port;
 }
 
 /** Tables of the sources, to those with one more row. */

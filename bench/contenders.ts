@@ -1,7 +1,6 @@
 /** The contenders: the floor, a second floor (the error of the method), Ganglion, and Portkey's gateway. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { modulesIn } from "../miniflare/modules.ts";
@@ -304,12 +303,3 @@ async function portkey(upstream: string): Promise<Contender | undefined> {
 		stop: () => stop(child),
 	};
 }
-
-export const freePort = (): Promise<number> =>
-	new Promise((resolve, reject) => {
-		const server = createServer().once("error", reject);
-		server.listen(0, "127.0.0.1", () => {
-			const address = server.address();
-			server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
-		});
-	});

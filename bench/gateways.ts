@@ -1,10 +1,11 @@
 /** Gateways: an answer of the cache, the cost of logs, and a page of a log with a million rows. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { freePort } from "../scripts/free-port.ts";
 import { runtimeSettings } from "../scripts/settings.ts";
 import { serve } from "../scripts/workerd.ts";
 import { wrapped } from "../soak/gateway.ts";
-import { ADMIN_TOKEN, BUILT, type Contender, freePort } from "./contenders.ts";
+import { ADMIN_TOKEN, BUILT, type Contender } from "./contenders.ts";
 import { CHAT, type Context } from "./context.ts";
 import type { Ask } from "./load.ts";
 import { against, cpuRatios, noteOf, withBoth } from "./ratios.ts";

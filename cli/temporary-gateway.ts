@@ -1,9 +1,9 @@
 /** A gateway with the settings of development that lives for one command. */
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readVariables } from "../scripts/config-file.ts";
+import { freePort } from "../scripts/free-port.ts";
 import { fromEnvironment, orStop, runtimeSettings } from "../scripts/settings.ts";
 import { serve } from "../scripts/workerd.ts";
 import { configure } from "../src/config/index.ts";
@@ -52,15 +52,4 @@ export async function startTemporary(flags: TemporaryFlags, defaults: Defaults):
 	);
 	process.on("exit", () => void served.stop());
 	return { url: served.url, lines: settings.linesFor({ config, variables }), stop: served.stop };
-}
-
-async function freePort(): Promise<number> {
-	const server = createServer();
-	return new Promise((resolve, reject) => {
-		server.once("error", reject);
-		server.listen(0, "127.0.0.1", () => {
-			const address = server.address();
-			server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
-		});
-	});
 }

@@ -62,12 +62,12 @@ export function guardConnections({
 		pass(caller, { target, idleMs, firstByteMs });
 	});
 	server.maxConnections = maxConnections + maxRefused(maxConnections);
-	// If this process has no file left, the connection waits in the queue of the system.
-	server.on("error", (error) => console.error(`A connection could not be accepted: ${error.message}`));
 	return new Promise((resolve, reject) => {
 		server.once("error", reject);
 		server.listen(port, host, () => {
 			server.off("error", reject);
+			// If this process has no file left, the connection waits in the queue of the system.
+			server.on("error", (error) => console.error(`A connection could not be accepted: ${error.message}`));
 			resolve(server);
 		});
 	});

@@ -6,8 +6,8 @@ import type { Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { freePort } from "../../bench/contenders.ts";
 import { guardConnections } from "../../scripts/connection-guard.ts";
+import { freePort } from "../../scripts/free-port.ts";
 import { ask, connect } from "./connections.ts";
 
 const cleanups: (() => void)[] = [];

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { freePort } from "../../bench/contenders.ts";
+import { freePort } from "../../scripts/free-port.ts";
 import { ollama, stopFakes } from "./engines/fake.ts";
 import { runScript, stopScripts } from "./script.ts";
 

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { freePort } from "../../bench/contenders.ts";
 import type { Finding } from "../../scripts/engines/doctor.ts";
+import { freePort } from "../../scripts/free-port.ts";
 import { runScript, stopScripts } from "./script.ts";
 
 const servers: Server[] = [];

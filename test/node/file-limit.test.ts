@@ -7,8 +7,8 @@ import type { AddressInfo, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { freePort } from "../../bench/contenders.ts";
 import { reachFileLimit, withFileLimit } from "../../scripts/file-limit.ts";
+import { freePort } from "../../scripts/free-port.ts";
 import { capacityOf } from "../../src/config/capacity.ts";
 import { ask, connect, openSocket } from "./connections.ts";
 

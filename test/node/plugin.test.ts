@@ -2,7 +2,8 @@
 import { copyFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { freePort, start, stopHosts } from "./plugin/host.ts";
+import { freePort } from "../../scripts/free-port.ts";
+import { start, stopHosts } from "./plugin/host.ts";
 import { exampleBeside, installExample, type Project } from "./plugin/installed.ts";
 import { PROBED } from "./plugin/probe.ts";
 import { describeSessions } from "./plugin/sessions.ts";
@@ -71,7 +72,7 @@ describeSessions(() => project.folder);
 
 describe("the example, with the plugin", { timeout: HOST_MS }, () => {
 	it("in wrangler dev", async () => {
-		const port = await freePort();
+		const port = String(await freePort());
 		const output = await start(project, WRANGLER, "dev", "--port", port).said(/Ready on/);
 		expect(output).toMatch(/env\.AI \(ai\)\s+ganglion\s+local/);
 		expect(await (await ask(port, "/probe")).json()).toEqual({ class: "Ai", ...PROBED });
@@ -89,7 +90,7 @@ describe("the example, with the plugin", { timeout: HOST_MS }, () => {
 		};
 		const text = readFileSync(join(project.folder, "wrangler.jsonc"), "utf8");
 		writeFileSync(config, text.replace(/"name": "ganglion" }/, `$&, "options": ${JSON.stringify(options)}`));
-		const host = start(project, WRANGLER, "dev", "--port", await freePort(), "--config", config);
+		const host = start(project, WRANGLER, "dev", "--port", String(await freePort()), "--config", config);
 		const { code, output } = await host.ended;
 		expect(code).toBe(1);
 		expect(output).toContain("The binding AI of the Worker voice-notes has 3 mistakes (plugin ganglion):");
@@ -107,7 +108,7 @@ describe("the example, with the plugin", { timeout: HOST_MS }, () => {
 	});
 
 	it("in Vite", async () => {
-		const port = await freePort();
+		const port = String(await freePort());
 		await start(project, "node_modules/vite/bin/vite.js", "dev", "--host", "127.0.0.1", "--port", port).said(
 			/Local:/,
 		);
@@ -148,7 +149,7 @@ describe.each([
 
 describe("examples/service-binding", { timeout: HOST_MS }, () => {
 	it("calls the gateway by RPC", async () => {
-		const port = await freePort();
+		const port = String(await freePort());
 		const example = { ...project, folder: resolve("examples/service-binding") };
 		const configs = ["-c", "wrangler.jsonc", "-c", "gateway.jsonc"];
 		const script = "../../node_modules/wrangler/bin/wrangler.js";

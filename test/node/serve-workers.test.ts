@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { freePort } from "../../bench/contenders.ts";
+import { freePort } from "../../scripts/free-port.ts";
 import { ask } from "./connections.ts";
 import { runScript, type Script, stopScripts } from "./script.ts";
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { freePort } from "../../../bench/contenders.ts";
+import { freePort } from "../../../scripts/free-port.ts";
 import { runScript, type Script } from "../script.ts";
 import { CLI, ganglion, type Result } from "./run.ts";
 

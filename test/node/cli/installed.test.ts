@@ -16,7 +16,7 @@ import {
 import { tmpdir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { freePort } from "../../../bench/contenders.ts";
+import { freePort } from "../../../scripts/free-port.ts";
 import { ganglion, type Result } from "./run.ts";
 
 const MAX_MEGABYTES = 200;

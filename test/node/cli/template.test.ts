@@ -4,7 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { freePort, start, stopHosts } from "../plugin/host.ts";
+import { freePort } from "../../../scripts/free-port.ts";
+import { start, stopHosts } from "../plugin/host.ts";
 import { installExample, type Project } from "../plugin/installed.ts";
 import { ganglion } from "./run.ts";
 
@@ -38,7 +39,7 @@ it("creates a Worker that compiles and streams an answer of the local gateway", 
 
 	symlinkSync(join(installed.folder, "node_modules"), join(project.folder, "node_modules"), "dir");
 	execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "--noEmit"], { cwd: project.folder });
-	const port = await freePort();
+	const port = String(await freePort());
 	await start(project, WRANGLER, "dev", "--port", port).said(/Ready on/);
 	const answer = await fetch(
 		`http://127.0.0.1:${port}/?prompt=${encodeURIComponent("Reply with exactly: hi")}`,

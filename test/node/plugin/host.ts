@@ -1,6 +1,5 @@
 /** A tool of the caller's, such as `wrangler dev`, as a process that is gone when the test is. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import type { Project } from "./installed.ts";
 
@@ -56,13 +55,4 @@ export function start(
 			check();
 		});
 	return { ended, said };
-}
-
-export async function freePort(): Promise<string> {
-	const server = createServer().listen(0, "127.0.0.1");
-	await new Promise((done) => server.once("listening", done));
-	const address = server.address();
-	await new Promise((done) => server.close(done));
-	if (typeof address !== "object" || address === null) throw new Error("no port");
-	return String(address.port);
 }
