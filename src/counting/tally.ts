@@ -8,7 +8,7 @@
  */
 import type { Size } from "../models/neurons.ts";
 import { utf8Length, writeJson } from "./text.ts";
-import { TokenCount } from "./token-estimate.ts";
+import { LongTokenCount } from "./token-estimate.ts";
 
 export interface Tally {
 	readonly tokens: number;
@@ -116,7 +116,7 @@ const FILE_BYTES_PER_TOKEN = 16;
 export const OBJECT_TOKENS = 4;
 
 export class Approximation implements Tally {
-	readonly #text = new TokenCount();
+	readonly #text = new LongTokenCount();
 	#others = 0;
 
 	get tokens(): number {

@@ -209,6 +209,8 @@ const costOf = ([run, character, beyond]: Cost, length: number): number =>
 const MAX_COUNTED_CHARACTERS = 500_000;
 /** Characters between two checks of the limit. Shorter slices represent a mixed text better. */
 const SLICE_CHARACTERS = 4_096;
+/** One slice of this many is counted where the length is not known in advance. */
+const SLICES_PER_COUNT = 64;
 
 /**
  * As `approximateTokens`, up to `limit` tokens and 500,000 characters. Above `limit` the count stops, and the remaining text is
@@ -235,4 +237,43 @@ export function boundedTokens(texts: readonly string[], limit: number): number {
 		count.end();
 	}
 	return counted < characters ? extrapolated() : count.tokens;
+}
+
+/** Counts texts that arrive in pieces. Exact, as `TokenCount`, for the first 500,000 characters. */
+export class LongTokenCount {
+	readonly #first = new TokenCount();
+	#characters = 0;
+	/** Slices of the text after the first part. */
+	readonly #slices = new TokenCount();
+	#counted = 0;
+	#passed = 0;
+
+	get tokens(): number {
+		if (this.#counted === 0) return this.#first.tokens;
+		return this.#first.tokens + Math.ceil(this.#slices.tokens * (this.#passed / this.#counted));
+	}
+
+	add(text: string): void {
+		const room = MAX_COUNTED_CHARACTERS - this.#characters;
+		this.#characters += text.length;
+		if (text.length <= room) {
+			this.#first.add(text);
+			return;
+		}
+		if (room > 0) this.#first.add(text.slice(0, room));
+		for (let at = Math.max(0, room); at < text.length; at += SLICE_CHARACTERS) {
+			const length = Math.min(SLICE_CHARACTERS, text.length - at);
+			if (this.#counted * SLICES_PER_COUNT <= this.#passed) {
+				this.#slices.add(text.slice(at, at + length));
+				this.#counted += length;
+			}
+			this.#passed += length;
+		}
+	}
+
+	/** Ends the current text: its last word and the next one are separate. */
+	end(): void {
+		this.#first.end();
+		this.#slices.end();
+	}
 }

@@ -1,6 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { approximateTokens, boundedTokens, TokenCount } from "../../src/counting/token-estimate.ts";
+import {
+	approximateTokens,
+	boundedTokens,
+	LongTokenCount,
+	TokenCount,
+} from "../../src/counting/token-estimate.ts";
 
 const tokens = (text: string): number => approximateTokens([text]);
 
@@ -157,5 +162,35 @@ describe("boundedTokens", () => {
 		const counted = add.mock.calls.reduce((sum, [text]) => sum + text.length, 0);
 		add.mockRestore();
 		expect(counted).toBeLessThan(500_100);
+	});
+});
+
+describe("LongTokenCount", () => {
+	const countOf = (texts: readonly string[]): number => {
+		const count = new LongTokenCount();
+		for (const text of texts) {
+			count.add(text);
+			count.end();
+		}
+		return count.tokens;
+	};
+
+	it("is the estimate of all texts up to 500,000 characters", () => {
+		const texts = [SENTENCE.repeat(5_000), "naïve café ".repeat(20_000), "x"];
+		expect(countOf(texts)).toBe(approximateTokens(texts));
+	});
+
+	it.each([
+		["one text", [SENTENCE.repeat(100_000)]],
+		["many texts", Array<string>(100_000).fill(SENTENCE)],
+	])("counts about one of 64 slices of the others: %s", (_, texts) => {
+		const add = vi.spyOn(TokenCount.prototype, "add");
+		const tokens = countOf(texts);
+		const counted = add.mock.calls.reduce((sum, [text]) => sum + text.length, 0);
+		add.mockRestore();
+		// 500,000 of 4,500,000 characters, and a 64th of the others: 62,500.
+		expect(counted).toBeGreaterThan(560_000);
+		expect(counted).toBeLessThan(570_000);
+		expect(Math.abs(tokens / approximateTokens(texts) - 1)).toBeLessThan(0.01);
 	});
 });
