@@ -4,6 +4,8 @@
  * Silence is limited only while a read of the upstream is pending (`expect` to `pause`): a slow reader is not a silent
  * upstream. One timer serves both limits and is set for the earlier one. `pause` does not clear it; when it fires early,
  * it is set again for the remaining time. So a stream needs one timer each `idleMs`, not one for each chunk.
+ *
+ * A process that paused for longer than a limit finds its timer before what the upstream has sent. It reads that first.
  */
 import { AiError } from "../../core/errors.ts";
 import { type StartTimer, startNativeTimer, type Timer } from "../../core/lazy-timer.ts";
@@ -11,6 +13,10 @@ import { type Call, failureOfTarget } from "./upstream-failure.ts";
 
 /** The longest delay of `setTimeout`; a longer one fires at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
+/** A timer that is later than this fires after a pause of the process: a machine that slept, or had too little CPU. */
+const LATE_MS = 100;
+/** Time to read what the upstream sent during the pause. */
+const CATCH_UP_MS = 500;
 
 export interface Deadline {
 	/** For `fetch`. Its reason is the `AiError` that ended the call. */
@@ -50,7 +56,7 @@ class CallDeadline implements Deadline {
 	#lastNow: number;
 	#elapsedMs = 0;
 	/** The pending read. */
-	#expected: { limitMs: number; dueAt: number } | undefined;
+	#expected: { limitMs: number; dueAt: number; extended?: true } | undefined;
 	#timer: { running: Timer; dueAt: number } | undefined;
 	/** Rejects the work that is under way. */
 	#reject: ((reason: AiError) => void) | undefined;
@@ -127,7 +133,12 @@ class CallDeadline implements Deadline {
 		this.#elapsedMs = Math.max(this.elapsedMs(), atLeastMs);
 		const { target } = this.#call;
 		const expected = this.#expected;
-		if (expected && expected.dueAt < this.#totalMs && this.#elapsedMs >= expected.dueAt)
+		const isDue = expected && this.#elapsedMs >= expected.dueAt;
+		if (isDue && !expected.extended && this.#elapsedMs - atLeastMs > LATE_MS) {
+			expected.extended = true;
+			expected.dueAt = this.#elapsedMs + Math.min(expected.limitMs, CATCH_UP_MS);
+		}
+		if (isDue && expected.dueAt < this.#totalMs && this.#elapsedMs >= expected.dueAt)
 			this.abort(failureOfTarget(target, "timeout", `was silent for ${expected.limitMs} ms`));
 		else if (this.#elapsedMs >= this.#totalMs)
 			this.abort(failureOfTarget(target, "modelTimeout", `took longer than ${this.#totalMs} ms`));

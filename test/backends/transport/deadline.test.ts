@@ -26,6 +26,46 @@ it("a call whose caller has disconnected ends the first race", async () => {
 	expect(deadline.signal.reason).toMatchObject({ key: "aborted" });
 });
 
+describe("a pause of the process that is longer than the limit", () => {
+	/** A read of up to 2 s, whose timer fires after 3 s. */
+	async function paused() {
+		const deadline = startDeadline(testCall());
+		deadline.expect(timeouts.idleMs);
+		await vi.advanceTimersByTimeAsync(1_999);
+		vi.setSystemTime(Date.now() + 1_000);
+		await vi.advanceTimersByTimeAsync(1);
+		expect(deadline.signal.aborted).toBe(false);
+		return deadline;
+	}
+
+	it("leaves time to read what the upstream has sent", async () => {
+		const deadline = await paused();
+		deadline.expect(timeouts.idleMs);
+		await vi.advanceTimersByTimeAsync(1_999);
+		expect(deadline.signal.aborted).toBe(false);
+		deadline.close();
+	});
+
+	it("does not wait longer for an upstream that has sent nothing", async () => {
+		const deadline = await paused();
+		await vi.advanceTimersByTimeAsync(499);
+		expect(deadline.signal.aborted).toBe(false);
+		await vi.advanceTimersByTimeAsync(1);
+		expect(deadline.signal.reason).toMatchObject({
+			key: "timeout",
+			description: "The backend 'lab' was silent for 2000 ms",
+		});
+	});
+
+	it("does not extend the complete call", async () => {
+		const deadline = startDeadline(testCall());
+		deadline.expect(timeouts.totalMs);
+		vi.setSystemTime(Date.now() + timeouts.totalMs);
+		await vi.advanceTimersByTimeAsync(1_000);
+		expect(deadline.signal.reason).toMatchObject({ key: "modelTimeout" });
+	});
+});
+
 describe("a clock that is set back", () => {
 	it("does not extend the complete call of a busy upstream", async () => {
 		const deadline = startDeadline(testCall());
