@@ -7,9 +7,11 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { modulesIn } from "../miniflare/modules.ts";
+import { freePort } from "../scripts/free-port.ts";
 import { runtimeSettings } from "../scripts/settings.ts";
 import { serve } from "../scripts/workerd.ts";
-import { ADMIN_TOKEN, BUILT, CONTENDERS_CPU, createToken, freePort } from "./contenders.ts";
+import { type Hostile, hostileRequests } from "./attack-requests.ts";
+import { ADMIN_TOKEN, BUILT, CONTENDERS_CPU, createToken } from "./contenders.ts";
 import type { Context } from "./context.ts";
 import { agentOf } from "./load.ts";
 import { quantile, spread } from "./statistics.ts";
@@ -22,129 +24,6 @@ const WARM_UPS = 3;
 const TIMES = 7;
 /** How long the neighbour asks alone: the noise of the machine. */
 const QUIET_MS = 100;
-const MB = 1_000_000;
-
-interface Hostile {
-	label: string;
-	path: string;
-	/** `invented`: of an account that exists. */
-	token: "none" | "invented" | "valid";
-	type: string;
-	body: Buffer;
-	/** Sent without a `content-length`. */
-	chunked?: boolean;
-	/** A valid request of this size: what is above its cost is measured. */
-	plain?: Buffer;
-	/** A valid request itself. */
-	noBar?: boolean;
-}
-
-const repeated = (unit: Buffer | string, bytes: number): Buffer => {
-	const piece = Buffer.from(unit);
-	return Buffer.concat(Array<Buffer>(Math.floor(bytes / piece.length)).fill(piece));
-};
-const keys = (bytes: number): Buffer => {
-	const members = Array.from(
-		{ length: Math.floor(bytes / 14) },
-		(_, i) => `"${String(i).padStart(8, "k")}":1`,
-	);
-	return Buffer.from(`{${members.join(",")}}`);
-};
-const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
-const atom = (bytes: number): Buffer => {
-	const head = Buffer.alloc(8);
-	head.writeUInt32BE(bytes, 0);
-	head.write("free", 4);
-	return head;
-};
-const ftyp = Buffer.from("\0\0\0\x18ftypmp42\0\0\0\0mp42isom", "latin1");
-const plainMp4 = Buffer.concat([ftyp, atom(25 * MB), Buffer.alloc(25 * MB - 8)]);
-const mp4 = Buffer.concat([ftyp, repeated(atom(8), 25 * MB)]);
-const jpeg = Buffer.concat([Buffer.from([0xff, 0xd8]), repeated(Buffer.from([0xff, 0xe1, 0, 2]), 24 * MB)]);
-const form = repeated('--b\r\ncontent-disposition: form-data; name="a"\r\n\r\n\r\n', 26 * MB);
-
-const CHAT = "/ai/v1/chat/completions";
-const RUN = "/ai/run/@cf/meta/llama-3.1-8b-instruct-fp8";
-const WHISPER = "/ai/run/@cf/openai/whisper";
-const VISION = "/ai/run/@cf/llava-hf/llava-1.5-7b-hf";
-const JSON_TYPE = "application/json";
-const FORM_TYPE = "multipart/form-data; boundary=b";
-
-function hostileRequests(): Hostile[] {
-	const small = 16_000;
-	const messages = (bytes: number) =>
-		json({ model: "m", messages: Array(Math.floor(bytes / 30)).fill({ role: "user", content: "" }) });
-	const tools = Array.from({ length: 120 }, (_, i) => ({
-		type: "function",
-		function: {
-			name: `f${i}`,
-			parameters: { type: "object", properties: { a: { anyOf: Array(20).fill({ pattern: "(a+)+" }) } } },
-		},
-	}));
-	const stranger: Omit<Hostile, "token">[] = [
-		{ label: "7 MB of JSON keys", path: CHAT, type: JSON_TYPE, body: keys(7 * MB) },
-		{ label: "16 KB of JSON keys", path: CHAT, type: JSON_TYPE, body: keys(small) },
-		{ label: "16 KB of empty messages", path: CHAT, type: JSON_TYPE, body: messages(small) },
-		{
-			label: "16 KB of tools with patterns",
-			path: CHAT,
-			type: JSON_TYPE,
-			body: json({ model: "m", messages: [], tools }).subarray(0, 16_000),
-		},
-		{
-			label: "16 KB in one list of numbers",
-			path: WHISPER,
-			type: JSON_TYPE,
-			body: json({ audio: Array(7_900).fill(1) }),
-		},
-		{ label: "26 MB form of empty parts", path: "/ai/v1/audio/transcriptions", type: FORM_TYPE, body: form },
-		{ label: "26 MB form to Markdown", path: "/ai/tomarkdown", type: FORM_TYPE, body: form },
-		{ label: "MP4 of empty boxes, 25 MB", path: WHISPER, type: "application/octet-stream", body: mp4 },
-		{ label: "7 MB of JSON keys, chunked", path: CHAT, type: JSON_TYPE, body: keys(7 * MB), chunked: true },
-	];
-	const valid: Omit<Hostile, "token">[] = [
-		{ label: "7 MB of JSON keys", path: CHAT, type: JSON_TYPE, body: keys(7 * MB) },
-		{ label: "99,000 JSON keys", path: RUN, type: JSON_TYPE, body: keys(14 * 99_000) },
-		{ label: "9 MB of empty messages", path: CHAT, type: JSON_TYPE, body: messages(9 * MB) },
-		{ label: "9 MB of lists", path: RUN, type: JSON_TYPE, body: repeated("[],", 9 * MB) },
-		{
-			label: "9 MB of escapes in one text",
-			path: RUN,
-			type: JSON_TYPE,
-			body: Buffer.from(`{"prompt":"${"\\u0041".repeat(1_500_000)}"}`),
-		},
-		{
-			label: "9 MB of text",
-			path: RUN,
-			type: JSON_TYPE,
-			body: json({ prompt: "a b ".repeat(2_250_000) }),
-			noBar: true,
-		},
-		{ label: "26 MB form of empty parts", path: "/ai/v1/audio/transcriptions", type: FORM_TYPE, body: form },
-		{
-			label: "MP4 of empty boxes, 25 MB",
-			path: WHISPER,
-			type: "application/octet-stream",
-			body: mp4,
-			plain: plainMp4,
-		},
-		{ label: "JPEG of empty segments, 24 MB", path: VISION, type: "application/octet-stream", body: jpeg },
-		{
-			label: "JPEG of empty segments in JSON, 7 MB",
-			path: VISION,
-			type: JSON_TYPE,
-			body: json({
-				prompt: "a",
-				image: `data:image/jpeg;base64,${jpeg.subarray(0, 5 * MB).toString("base64")}`,
-			}),
-		},
-	];
-	return [
-		...stranger.map((each) => ({ ...each, token: "none" }) as const),
-		...stranger.map((each) => ({ ...each, token: "invented" }) as const),
-		...valid.map((each) => ({ ...each, token: "valid" }) as const),
-	];
-}
 
 /** Milliseconds of CPU of all threads, to the nanosecond. */
 function cpuMs(pid: number): number {
@@ -160,25 +39,28 @@ interface Sent {
 	milliseconds: number;
 }
 
+type Request = Pick<Hostile, "method" | "headers" | "body" | "chunked">;
+
 const agent = agentOf(8);
 
+/** `path`: sent as it is, which a `URL` would not do. */
 function send(
-	url: string,
-	{
-		method = "POST",
-		headers,
-		body,
-		chunked,
-	}: { method?: string; headers: Record<string, string>; body?: Buffer; chunked?: boolean },
+	{ port, path }: { port: number; path: string },
+	{ method = "POST", headers, body, chunked }: Request,
 ): Promise<Sent> {
 	const begun = performance.now();
 	return new Promise((resolve) => {
 		const end = (status: number): void => resolve({ status, milliseconds: performance.now() - begun });
 		const length = body && !chunked ? { "content-length": String(body.length) } : {};
-		const sent = request(url, { method, agent, headers: { ...headers, ...length } }, (answer) => {
+		const options = { host: "127.0.0.1", port, path, method, agent, headers: { ...headers, ...length } };
+		const sent = request(options, (answer) => {
 			answer.resume();
 			answer.on("end", () => end(answer.statusCode ?? 0));
 			answer.on("error", () => end(0));
+		});
+		sent.on("upgrade", (_, socket) => {
+			socket.destroy();
+			end(101);
 		});
 		// The gateway may close a connection whose body it does not read.
 		sent.on("error", () => end(0));
@@ -201,30 +83,27 @@ export async function attack({ field, say }: Context): Promise<Row[]> {
 		},
 		...runtimeSettings(),
 	};
-	const served = await serve(spec, await freePort(), folder, CONTENDERS_CPU);
+	const port = await freePort();
+	const served = await serve(spec, port, folder, CONTENDERS_CPU);
 	try {
-		const account = `${served.url}/client/v4/accounts/bench`;
 		const valid = await createToken(served.url, "bench");
 		const tokens = {
 			none: undefined,
 			invented: valid.replace(/.$/, (last) => (last === "a" ? "b" : "a")),
 			valid,
 		};
-		const other = { method: "GET", headers: { authorization: `Bearer ${valid}` } };
-		const neighbour = () => send(`${account}/ai/usage`, other);
+		const usage = { port, path: "/client/v4/accounts/bench/ai/usage" };
+		const neighbour = () => send(usage, { method: "GET", headers: { authorization: `Bearer ${valid}` } });
 		const rows: Row[] = [];
-		for (const { label, path, token, type, body, chunked, plain, noBar } of hostileRequests()) {
+		for (const { label, path, token, plain, noBar, ...hostile } of hostileRequests()) {
 			const text = tokens[token];
-			const headers = {
-				"content-type": type,
-				...(text !== undefined && { authorization: `Bearer ${text}` }),
-			};
-			const ask = (sent: Buffer) => () =>
-				send(account + path, { headers, body: sent, ...(chunked && { chunked }) });
-			const { costs, status } = await costsOf(served.pid, ask(body));
+			const headers = { ...(text !== undefined && { authorization: `Bearer ${text}` }), ...hostile.headers };
+			const ask = (body?: Buffer) => () =>
+				send({ port, path }, { ...hostile, headers, ...(body && { body }) });
+			const { costs, status } = await costsOf(served.pid, ask(hostile.body));
 			const usual = plain ? quantile((await costsOf(served.pid, ask(plain))).costs, 0.5) : 0;
 			const alone = await waits(neighbour, () => wait(QUIET_MS));
-			const beside = await waits(neighbour, ask(body));
+			const beside = await waits(neighbour, ask(hostile.body));
 			const description = `${token === "none" ? "no" : token === "valid" ? "a valid" : "an invented"} token, ${label}`;
 			const cpu: Row = {
 				label: `${description}: CPU${plain ? " above that of a valid file" : ""}`,
