@@ -93,6 +93,7 @@ const TABLES = new Map(
 		["src/dialects/families.ts", "dialect-families.ts"],
 		["src/backends/kinds.ts", "kinds.ts"],
 		["src/providers/providers.ts", "providers.ts"],
+		["src/surfaces/routes.ts", "routes.ts"],
 	].map(([table = "", more = ""]) => [resolve(table), resolve("test/extending/tables", more)]),
 );
 

@@ -40,7 +40,7 @@ export function stopSignals(): StopSignals {
  * Sends a request that stays open until `end`. Its response ends when everything is settled. The runtime waits for open
  * requests, so it drains even if a supervisor sends the stop signal to all processes.
  */
-export function holdOpen(socketPath: string): { end(): void; drained: Promise<boolean> } {
+function holdOpen(socketPath: string): { end(): void; drained: Promise<boolean> } {
 	const drainRequest = request({ socketPath, method: "POST" });
 	const drained = new Promise<boolean>((resolve) => {
 		drainRequest.once("response", (answer) => {

@@ -77,11 +77,11 @@ const GatewayUrl = z.string().transform((text, context) => {
 		return z.NEVER;
 	};
 	const url = URL.parse(text);
-	if (!url) return refuse("text that is no address");
+	if (!url) return refuse("text that is not an address");
 	if (!/^https?:$/.test(url.protocol))
 		return refuse("an address that does not begin with http:// or https://");
 	if (url.username || url.password) return refuse("one with credentials (name a variable in token)");
-	if (url.pathname !== "/" || /[?#]/.test(text)) return refuse("one that goes on behind its host");
+	if (url.pathname !== "/" || /[?#]/.test(text)) return refuse("one with a path, a query or a fragment");
 	return url.origin;
 });
 

@@ -9,7 +9,7 @@ import { ROOT } from "./root.ts";
 import { place, withBuilding } from "./worker.ts";
 
 const CONSOLE = join(ROOT, "console");
-export const SITE = join(CONSOLE, "site");
+const SITE = join(CONSOLE, "site");
 const PAGE = "index.html";
 const SOURCES = ["src", PAGE, "package.json", "vite.config.ts", "../package-lock.json"].map((name) =>
 	join(CONSOLE, name),

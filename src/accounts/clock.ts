@@ -6,7 +6,7 @@
  * {@link MAX_LEAD_MS}, the clock was wrong before: the account returns to the clock, because it would be blocked until then.
  */
 /** More than the usual adjustment of a clock on a running machine. */
-export const MAX_LEAD_MS = 5 * 60_000;
+const MAX_LEAD_MS = 5 * 60_000;
 export const DAY_MS = 86_400_000;
 
 /** Both milliseconds since the epoch. */

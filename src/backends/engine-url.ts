@@ -7,7 +7,7 @@ export const EngineUrl = z.string().transform((text, context) => {
 		return z.NEVER;
 	};
 	const url = URL.parse(text);
-	if (!url) return refuse("text that is no address");
+	if (!url) return refuse("text that is not an address");
 	if (!/^https?:$/.test(url.protocol))
 		return refuse("an address that does not begin with http:// or https://");
 	if (url.username || url.password) return refuse("one with credentials (name a secret in key or headers)");

@@ -24,7 +24,7 @@ export function readProviderKeys(
 		const author = Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name] : undefined;
 		if (!author) problems.add(path, expectedName(Object.keys(PROVIDERS), name));
 		else if (taken.has(name))
-			problems.add(path, "expected an author whose name no backend has, found one that BACKENDS has too");
+			problems.add(path, "expected an author that is not the name of a backend, found one of BACKENDS");
 		const key = problems.parse(secret(env), entry, path);
 		return author && key !== undefined ? [provider(name, author, key)] : [];
 	});

@@ -27,7 +27,7 @@ interface RetryPlan {
 	timeoutMs: number | undefined;
 }
 
-export function retryPlan({
+function retryPlan({
 	step: { options },
 	settings,
 }: Pick<GatewayRequest, "step" | "settings">): RetryPlan {

@@ -115,7 +115,7 @@ function mentions({ id, description, task, tags }: Model, text: string): boolean
 		.every((word) => subject.includes(word));
 }
 
-export function searchModel(model: Model): SearchModel {
+function searchModel(model: Model): SearchModel {
 	return {
 		id: model.uuid,
 		source: model.source,

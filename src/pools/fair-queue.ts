@@ -10,7 +10,7 @@
  */
 import { MinHeap } from "./min-heap.ts";
 
-export const PRIORITIES = ["interactive", "batch"] as const;
+const PRIORITIES = ["interactive", "batch"] as const;
 export type Priority = (typeof PRIORITIES)[number];
 
 export interface Queued {

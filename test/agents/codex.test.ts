@@ -8,7 +8,7 @@ import { outline, replay, toolCall, toolsOf } from "./replay.ts";
 const types = (events: Record<string, unknown>[]) => events.map(({ type }) => type);
 
 describe("Codex", () => {
-	it("streams a turn, and says which tool was left out", async () => {
+	it("streams a turn, and names the omitted tool", async () => {
 		const { engine, events, response } = await replay(turn);
 		expect(response.status).toBe(200);
 		expect(response.headers.get("content-type")).toBe("text/event-stream");

@@ -70,7 +70,7 @@ it.each([
 		{ running: 6, waiting: 3, waitingTokens: 1_000, cacheUsage: 0.7, cacheTokens: 100_000 },
 	],
 	[
-		"llama.cpp's metrics, with a rate that is no number",
+		"llama.cpp's metrics, with a rate that is not a number",
 		{
 			"/metrics":
 				"llamacpp:prompt_tokens_seconds nan\nllamacpp:requests_processing 2\nllamacpp:requests_deferred 1\n",

@@ -189,7 +189,7 @@ describe.each(KINDS)("%s", (kind) => {
 		for (const one of seen) check(kind, one);
 	});
 
-	it("is asked for some of these, so that something was seen", async () => {
+	it("receives some of these calls", async () => {
 		const { app, seen } = facing(kind);
 		for (const surface of Object.values(SURFACES)) await call(app, surface("plain-model"));
 		expect(seen.length).toBeGreaterThan(0);
@@ -212,7 +212,7 @@ describe.each(KINDS)("%s", (kind) => {
 		for (const one of seen) check(kind, one);
 	});
 
-	it("has its key in no answer, whatever it says", async () => {
+	it("has its key in no answer, whatever the upstream sends", async () => {
 		const { app } = facing(kind, () =>
 			Response.json(
 				{ error: { message: `Incorrect API key: ${KEY}`, type: "invalid_request_error" }, detail: KEY },

@@ -94,7 +94,7 @@ describe("system messages", () => {
 		expect(foldSystemMessages(plain, TARGET)).toEqual(plain);
 	});
 
-	it("leave the beginning as it was when a conversation goes on, and the input untouched", () => {
+	it("leave the beginning unchanged when a conversation continues, and the input untouched", () => {
 		const turns = ["s1", "s2", "u1", "s3", "a1", "t1", "s4", "a2", "u2", "s5", "a3", "s6", "u3"];
 		const text = (count: number) =>
 			foldSystemMessages(messages(...turns.slice(0, count)), TARGET)

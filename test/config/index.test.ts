@@ -299,7 +299,7 @@ describe("ConfigError", () => {
 		[{ kind: "openai", urls: [] }, "BACKENDS.a.urls: expected one or more, found none"],
 		[
 			{ kind: "openai", urls: [OLLAMA.url, "http://"] },
-			"BACKENDS.a.urls[1]: expected the http or https address of an engine, found text that is no address",
+			"BACKENDS.a.urls[1]: expected the http or https address of an engine, found text that is not an address",
 		],
 		[
 			{ kind: "openai", url: "ftp://engine" },
@@ -400,7 +400,7 @@ describe("ConfigError", () => {
 		],
 		[
 			{ kind: "openai", pool: { replicas: ["http://gpu-1", "gpu-2"] } },
-			"BACKENDS.a.pool.replicas[1].url: expected the http or https address of an engine, found text that is no address",
+			"BACKENDS.a.pool.replicas[1].url: expected the http or https address of an engine, found text that is not an address",
 		],
 		[
 			{ kind: "openai", pool: { replicas: ["http://gpu-1", "http://gpu-1/"] } },
@@ -617,7 +617,7 @@ describe("ConfigError", () => {
 		expect(lines[0]).toEqual(typeof line === "string" ? line : expect.stringMatching(line));
 	});
 
-	it("tells every mistake of one entry", () => {
+	it("reports every mistake of one entry", () => {
 		expect(model({ task: "Translation", input: "chat", created: "soon", dimensions: -1 })).toHaveLength(3);
 		expect(
 			backend({
@@ -699,7 +699,7 @@ describe("describeRouting", () => {
 		DEFAULT_BACKEND: "simulator",
 	});
 
-	it("says what serves which models, as it was written, and the rest last", () => {
+	it("lists the routes in the configured order, and the default last", () => {
 		expect(describeRouting(config)).toEqual([
 			"@cf/meta/*              ->  ollama (http://localhost:11434/v1) llama3.2",
 			"llama3.2                ->  ollama (http://localhost:11434/v1) (not in the catalogue: a text model)",
@@ -711,7 +711,7 @@ describe("describeRouting", () => {
 		expect(describeRouting(configure({ ROUTES }))).toEqual(["*  ->  simulator"]);
 	});
 
-	it("says which routes let streams pass", () => {
+	it("names the routes that pass streams through", () => {
 		const targets = [{ backend: "ollama" }];
 		const routes = { "@cf/meta/*": { targets, passthrough: true }, mine: { targets, passthrough: true } };
 		expect(describeRouting(configure({ BACKENDS: { ollama: OLLAMA }, ROUTES: routes })).slice(0, 2)).toEqual([
@@ -720,7 +720,7 @@ describe("describeRouting", () => {
 		]);
 	});
 
-	it("never says a secret", () => {
+	it("never shows a secret", () => {
 		expect(describeRouting(config).join("\n")).not.toContain("sk-very-secret");
 	});
 });

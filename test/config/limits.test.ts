@@ -4,7 +4,7 @@ import { ConfigError, configure } from "../../src/config/index.ts";
 const limitsOf = (LIMITS: unknown, more: object = {}) => configure({ LIMITS, ...more }).limits;
 
 describe("LIMITS of accounts", () => {
-	it("are the product's on the paid plan, where nothing is said", () => {
+	it("are the product's on the paid plan by default", () => {
 		const { everyone, accounts } = limitsOf({});
 		expect(everyone).toMatchObject({ plan: "paid", productRates: true });
 		expect(everyone.requestsPerMinute).toMatchObject({ "Text Generation": 300, "Text Embeddings": 3000 });
@@ -13,7 +13,7 @@ describe("LIMITS of accounts", () => {
 		expect(accounts.size).toBe(0);
 	});
 
-	it("hold what nobody settles for an hour, or as long as is said", () => {
+	it("hold unsettled reservations for an hour, or for the configured time", () => {
 		expect(limitsOf({}).holdMs).toBe(3_600_000);
 		expect(limitsOf({}).speculation).toBe(true);
 		expect(limitsOf({ speculation: false }).speculation).toBe(false);
@@ -21,20 +21,20 @@ describe("LIMITS of accounts", () => {
 		expect(() => limitsOf({ hold_ms: 0 })).toThrow(ConfigError);
 	});
 
-	it("count no requests of a laptop that is open to everyone, unless told to", () => {
+	it("count no requests with ALLOW_ANONYMOUS, unless configured", () => {
 		const open = { ALLOW_ANONYMOUS: "true" };
 		expect(limitsOf({}, open).everyone).toMatchObject({ requestsPerMinute: {}, productRates: false });
 		const told = limitsOf({ requests_per_minute: "product" }, open).everyone;
 		expect(told.requestsPerMinute).toMatchObject({ Translation: 720 });
 	});
 
-	it("give the free plan its 10,000 neurons a day, or what is said", () => {
+	it("give the free plan its 10,000 neurons a day, or the configured number", () => {
 		expect(limitsOf({ plan: "free" }).everyone.dailyNeurons).toBe(10_000);
 		expect(limitsOf({ plan: "free", daily_neurons: 5 }).everyone.dailyNeurons).toBe(5);
 		expect(limitsOf({ daily_neurons: 0 }).everyone.dailyNeurons).toBe(0);
 	});
 
-	it("give an account on the free plan no more than that plan has, unless it is said of the account", () => {
+	it("give an account on the free plan no more than that plan has, unless the account's own setting does", () => {
 		const { accounts } = limitsOf({
 			daily_neurons: 200_000,
 			accounts: { trial: { plan: "free" }, more: { plan: "free", daily_neurons: 20_000 }, "team-a": {} },

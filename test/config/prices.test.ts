@@ -37,7 +37,7 @@ describe("a model without a price", () => {
 		expect(rowsOf(vars(), "mine")).toEqual({});
 	});
 
-	it("costs what its backend says, with and without a budget, 0 included", () => {
+	it("costs the price of its backend, with and without a budget, 0 included", () => {
 		const price = { input: 1_000, output: 3_000 };
 		const rows = { "per M input tokens": 1_000, "per M output tokens": 3_000 };
 		for (const more of [{}, { LIMITS: { daily_neurons: 5 } }])
@@ -90,7 +90,7 @@ describe("a model without a price", () => {
 describe("warningsOf", () => {
 	const warnings = (variables: object) => warningsOf(configure(variables));
 
-	it("says which models the default price is for, and only where it is", () => {
+	it("names the models that have the default price, only if there is one", () => {
 		expect(warnings(vars({ LIMITS: { daily_neurons: 5 } }))).toEqual([
 			'BACKENDS.vllm: no price is set, and LIMITS has a budget. What mine and own/* serves, where neither the catalogue nor MODELS has a price, costs the default: 25000 neurons per M input tokens, 75000 per M output tokens, 200 per request without tokens. Set "price" ({"input": 0, "output": 0} for free)',
 		]);
@@ -98,7 +98,7 @@ describe("warningsOf", () => {
 		expect(warnings(vars({ LIMITS: { daily_neurons: 5 } }, { input: 1, output: 1 }))).toEqual([]);
 	});
 
-	it("asks whether an id that is nearly one of the catalogue is a slip, and leaves others alone", () => {
+	it("suggests an id of the catalogue for a similar one, and for no other", () => {
 		const ROUTES = {
 			"@cf/meta/llama-3.1-8b-instruct-fp8-fsat": [{ backend: "vllm" }],
 			"@cf/mata/*": [{ backend: "vllm" }],

@@ -76,7 +76,7 @@ describe("PROVIDER_KEYS", () => {
 		}
 	});
 
-	it("leaves an id to a route that says more of it", () => {
+	it("leaves an id to a more specific route", () => {
 		const { providers } = read({ google: "GEMINI_API_KEY" });
 		const [provider] = providers;
 		if (!provider) throw new Error("no provider");
@@ -92,7 +92,7 @@ describe("PROVIDER_KEYS", () => {
 		expect(backendOf("openai/gpt-5")).toBe("own");
 	});
 
-	it("tells every mistake, and shows no key", () => {
+	it("reports every mistake, and shows no key", () => {
 		expect(
 			problemsOf(
 				{
@@ -109,7 +109,7 @@ describe("PROVIDER_KEYS", () => {
 			"PROVIDER_KEYS.anthropic: expected the name of a secret that is set, found text that names no secret; set it in .dev.vars, in the environment or with `wrangler secret put`",
 			"PROVIDER_KEYS.google: expected the name of a secret that is set, found text that names no secret; set it in .dev.vars, in the environment or with `wrangler secret put`",
 			"PROVIDER_KEYS.groq: expected the name of a secret, found a number",
-			"PROVIDER_KEYS.openai: expected an author whose name no backend has, found one that BACKENDS has too",
+			"PROVIDER_KEYS.openai: expected an author that is not the name of a backend, found one of BACKENDS",
 		]);
 		expect(problemsOf({ constructor: "GEMINI_API_KEY" })[0]).toContain("expected ");
 	});
@@ -174,7 +174,7 @@ describe("a configuration with provider keys", () => {
 		expect(catalog.all.filter(({ id }) => id === "openai/gpt-5")).toHaveLength(1);
 	});
 
-	it("says in the banner what goes where, and no key", () => {
+	it("shows the routes in the banner, and no key", () => {
 		expect(describeRouting(configure(env))).toEqual([
 			"openai/*         ->  openai (https://api.openai.com/v1)",
 			"groq/*           ->  groq (https://api.groq.com/openai/v1)",

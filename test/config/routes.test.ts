@@ -46,14 +46,14 @@ describe("RouteTable", () => {
 		expect(b).toBe(a);
 	});
 
-	it("asks every target of a route, in order, for the caller's model where none is named", () => {
+	it("calls every target of a route, in order, with the caller's model if none is named", () => {
 		const { routing } = configure({
 			ROUTES: { "@cf/*": [{ backend: "simulator", model: "big" }, { backend: "simulator" }] },
 		});
 		expect(routing.find("@cf/meta/x")?.targets.map(({ model }) => model)).toEqual(["big", "@cf/meta/x"]);
 	});
 
-	it("says where the engine's name of a model is whatever the caller named", () => {
+	it("shows where the engine gets the model name of the caller", () => {
 		const { routing } = configure({
 			ROUTES: {
 				"@cf/*": [{ backend: "simulator", model: "big" }, { backend: "simulator" }],
@@ -139,7 +139,7 @@ describe("RouteTable", () => {
 		]);
 	});
 
-	it("is strict where only the simulator or Workers AI serves a model, unless the route says otherwise", () => {
+	it("is strict if only the simulator or Workers AI serves a model, unless the route sets it", () => {
 		const { routing } = configure({
 			BACKENDS: {
 				vllm: { kind: "openai", url: "http://vllm/v1" },
@@ -169,7 +169,7 @@ describe("RouteTable", () => {
 		expect(configure(own).routing.find("other")?.strict).toBe(false);
 	});
 
-	it("knows how each kind of engine goes on with a message, unless it is told", () => {
+	it("has the continuation of each kind of engine, unless the route sets it", () => {
 		const BACKENDS = {
 			vllm: { kind: "openai", url: "http://vllm/v1" },
 			claude: { kind: "anthropic", key: "KEY" },
@@ -201,7 +201,7 @@ describe("RouteTable", () => {
 });
 
 describe("matches", () => {
-	it("agrees with the regular expression that a pattern stands for", () => {
+	it("agrees with the equivalent regular expression of a pattern", () => {
 		const text = fc.string({ unit: fc.constantFrom("a", "b", "/", "."), maxLength: 12 });
 		const pattern = fc.string({ unit: fc.constantFrom("a", "b", "/", ".", "*"), maxLength: 8 });
 		fc.assert(

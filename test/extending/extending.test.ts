@@ -5,7 +5,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { isHedgeable, isSession, isShareable } from "../../src/tasks/traits.ts";
-import { completion, testGateway, upstream } from "../gateway.ts";
+import { BASE, completion, testGateway, upstream } from "../gateway.ts";
 
 const MODEL = "@own/lingua";
 const VARS = {
@@ -70,5 +70,15 @@ describe("a provider that was added", () => {
 		expect(request?.url).toBe("https://api.acme.example/v1/chat/completions");
 		expect(request?.headers.get("authorization")).toBe("Bearer sk-acme");
 		expect(await request?.json()).toMatchObject({ model: "rocket-1" });
+	});
+});
+
+describe("a route that was added", () => {
+	const { app, get } = testGateway();
+
+	it("answers, and refuses other methods of its path", async () => {
+		expect(await (await get("/languages")).json()).toMatchObject({ success: true, result: ["en", "fr"] });
+		const refused = await app.request(`${BASE}/languages`, { method: "PUT" });
+		expect(refused.status).toBe(405);
 	});
 });

@@ -7,7 +7,7 @@ const bytes = (...values: number[]): Uint8Array => new Uint8Array(values);
 const latin = (text: string): Uint8Array => Uint8Array.from(text, (character) => character.charCodeAt(0));
 
 describe("conversion of files", () => {
-	it("tells what each file is, what it says and how many tokens that is", async () => {
+	it("returns the type, the text and the tokens of each file", async () => {
 		expect(await convert("a.csv", "a,b\n")).toEqual({
 			name: "a.csv",
 			mimeType: "text/csv",
@@ -90,7 +90,7 @@ describe("the text of a file", () => {
 		expect(await textOf("a.csv", content, { output: { format: "text" } }, type)).toBe(`${expected}\n`);
 	});
 
-	it("is read as the file itself says", async () => {
+	it("is decoded with the charset that the file declares", async () => {
 		expect(await textOf("a.html", latin('<meta charset="windows-1251"><p>\xcf\xf0\xe8'))).toBe("При\n");
 		expect(
 			await textOf("a.xml", latin('<?xml version="1.0" encoding="iso-8859-5"?><a>\xbf\xe0\xd8</a>')),

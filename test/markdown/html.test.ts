@@ -42,7 +42,7 @@ describe("HTML as Markdown", () => {
 		).toBe("Text\n");
 	});
 
-	it("tells the page's metadata first and its JSON-LD last", async () => {
+	it("puts the page's metadata first and its JSON-LD last", async () => {
 		expect(
 			await html(
 				`<title>Shop: shoes</title><meta property="og:title" content="Other"><meta name="description" content="All shoes"><meta property="og:image" content="https://a.b/i.png"><script type="application/ld+json">{"@type":"Store"}</script><p>Hi`,
@@ -52,7 +52,7 @@ describe("HTML as Markdown", () => {
 		);
 	});
 
-	it("has nothing to say of an empty page", async () => {
+	it("returns nothing for an empty page", async () => {
 		expect(await html("")).toBe("");
 		expect(await html("<script>x</script>")).toBe("");
 	});
@@ -92,7 +92,7 @@ describe("links and images", () => {
 	const PAGE =
 		'<a href="/a?b=1#c">a</a> <a href="#d">d</a> <a href="e.html">e</a> <img src="/i.png" alt="I">';
 
-	it("stay as they are where nobody says where the page is", async () => {
+	it("stay unchanged if the page's address is unknown", async () => {
 		expect(await html(PAGE)).toBe("[a](/a?b=1#c) [d](#d) [e](e.html) ![I](/i.png)\n");
 	});
 

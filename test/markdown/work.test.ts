@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { CHARACTERS_PER_UNIT, FILE_WORK, REQUEST_WORK, Work } from "../../src/markdown/work.ts";
 
 describe("the allowance", () => {
-	it("of a file holds what it says and no more", () => {
+	it("of a file allows the stated amount and no more", () => {
 		const work = Work.ofRequest().ofFile();
 		work.spend(FILE_WORK - 1);
 		work.spendCharacters(CHARACTERS_PER_UNIT);

@@ -69,7 +69,7 @@ describe("a file", () => {
 		expect(mediaTypeOf(bytes(head))).toBeUndefined();
 	});
 
-	it("is what its bytes say, then what its sender said", () => {
+	it("is that of its bytes, otherwise the sender's", () => {
 		expect(typeOf({ bytes: bytes("fLaC"), contentType: "audio/mpeg" })).toBe("audio/flac");
 		expect(typeOf({ bytes: bytes("?"), contentType: "Audio/X-WAV; rate=8000" })).toBe("audio/wav");
 		expect(typeOf({ bytes: bytes("?"), contentType: "text/plain" })).toBeUndefined();
@@ -86,7 +86,7 @@ describe("a file", () => {
 	});
 });
 
-describe("a type that was said", () => {
+describe("a declared type", () => {
 	it.each([
 		["audio/mpeg", "audio/mpeg"],
 		["AUDIO/MP3 ; x=y", "audio/mpeg"],

@@ -16,6 +16,8 @@ describe("the examples of CONTRIBUTING.md", () => {
 			"test/extending/lingua.ts",
 			"test/extending/tables/kinds.ts",
 			"test/extending/tables/providers.ts",
+			"test/extending/language-routes.ts",
+			"test/extending/tables/routes.ts",
 		]);
 	});
 

@@ -64,7 +64,7 @@ function configWith(vars: object): string {
 }
 
 describe("npm run dev", () => {
-	it("says once what serves the models, and its curl streams an answer", async () => {
+	it("prints once what serves the models, and its curl streams an answer", async () => {
 		const port = await freePort();
 		const output = await dev(["--port", String(port)]).until(/Ctrl-C/);
 		expect(output).toMatch(/^\nGanglion is ready on http:\/\/localhost:\d+\n/);
@@ -89,7 +89,7 @@ describe("npm run dev", () => {
 		expect(output).toContain("everything else  ->  simulator");
 	});
 
-	it("lets an engine of this machine answer for the models that it is near to, and says so", async () => {
+	it("routes similar models to an engine of this machine, and prints it", async () => {
 		const engine = await ollama({ name: "llama3.2:3b", size: "3.2B" });
 		const args = ["--port", String(await freePort()), "--engine-ports", String(engine.port)];
 		const output = await dev(args).until(/Ctrl-C/);
@@ -109,7 +109,7 @@ describe("npm run dev", () => {
 		expect(simulated.headers.get("x-ganglion-backend")).toBe("simulator");
 	});
 
-	it("leaves engines alone where it is told to, and where a route is written", async () => {
+	it("does not search for engines if it is disabled, or if a route is configured", async () => {
 		const engine = await ollama({ name: "llama3.2:3b", size: "3.2B" });
 		const ports = ["--engine-ports", String(engine.port)];
 		const config = configWith({ ROUTES: { "@cf/meta/*": [{ backend: "simulator" }] } });
@@ -147,7 +147,7 @@ describe("npm run dev", () => {
 		expect(output).toContain("@cf/meta/*       ->  mine (http://127.0.0.1:9/v1)");
 	});
 
-	it("says in one line that its port is in use", async () => {
+	it("prints one line if its port is in use", async () => {
 		const server = createServer().listen(0, "127.0.0.1");
 		await once(server, "listening");
 		const { port } = server.address() as AddressInfo;

@@ -67,7 +67,7 @@ describe("npm run doctor", () => {
 		expect(output).not.toContain(KEY);
 	});
 
-	it("names what is wrong with each: nobody there, a key, a forgotten /v1, another server, a model", async () => {
+	it("names the problem of each: no server, a key, a missing /v1, another server, a model", async () => {
 		const origin = await engine(vllm);
 		const web = await engine((_, response) => void response.end("<html>"));
 		const ollama = await engine(

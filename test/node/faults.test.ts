@@ -124,7 +124,7 @@ describe("the sixteen faults", () => {
 		expect(await gateway.billed()).toMatchObject(byFallback);
 	});
 
-	it("S06 accepts and never answers: let go after the header's time, asked once", async () => {
+	it("S06 accepts and never answers: cancelled after the header's time, called once", async () => {
 		await facing([hang], { timeouts: { header_ms: 1_000 } });
 		const reply = await gateway.ask();
 		expect(reply).toMatchObject(whole);
@@ -173,7 +173,7 @@ describe("the sixteen faults", () => {
 		expect(await gateway.billed()).toMatchObject({ backend: "b", input_tokens: 5, output_tokens: 60 });
 	});
 
-	it("S09 stalls mid-stream: let go after the idle time, and the caller has all 60", async () => {
+	it("S09 stalls mid-stream: cancelled after the idle time, and the caller has all 60", async () => {
 		await facing([words(40, hang)], { timeouts: { idle_ms: 1_000 } });
 		const reply = await gateway.ask();
 		expect(reply).toMatchObject({ ...whole, ids: 1 });
@@ -183,7 +183,7 @@ describe("the sixteen faults", () => {
 		expect(await gateway.billed()).toMatchObject(byFallback);
 	});
 
-	it("S10 a malformed chunk mid-stream: never reaches the caller, who has all 60", async () => {
+	it("S10 a malformed chunk mid-stream: never reaches the caller, which has all 60", async () => {
 		await facing([words(40, malformed)]);
 		expect(await gateway.ask()).toMatchObject({ ...whole, ids: 1 });
 		await a.calls[0]?.closed;
@@ -200,7 +200,7 @@ describe("the sixteen faults", () => {
 		expect(await gateway.billed()).toMatchObject({ backend: "a", attempts: 1, output_tokens: 60 });
 	});
 
-	it("S12 context overflow 400: the caller's to mend, so nobody else is asked, and nothing billed", async () => {
+	it("S12 context overflow 400: the caller's error, so no other engine is called, and nothing billed", async () => {
 		await facing([status(400, { code: "context_length_exceeded", type: "invalid_request_error" })]);
 		const reply = await gateway.ask();
 		expect([400, 413]).toContain(reply.status);
@@ -209,7 +209,7 @@ describe("the sixteen faults", () => {
 		expect(await gateway.billed()).toMatchObject({ outcome: "failed", output_tokens: 0 });
 	});
 
-	it("S13 content filter 400: nobody else is asked, and nothing billed", async () => {
+	it("S13 content filter 400: no other engine is called, and nothing billed", async () => {
 		await facing([status(400, { code: "content_filter" })]);
 		expect(await gateway.ask()).toMatchObject({ status: 400, errors: [{ code: 3030 }] });
 		expect([a.calls.length, b.calls.length]).toEqual([1, 0]);
@@ -320,7 +320,7 @@ describe("an engine that sends comments alone", () => {
 
 // Before the first byte, and while nothing is written, workerd by itself does not see that a caller has left: those
 // phases are test/node/leaving.test.ts's.
-describe("a caller who leaves", () => {
+describe("a caller that disconnects", () => {
 	it.each([
 		["the first", [talkative], "a"],
 		["the next, which goes on", [words(0, reset)], "b"],

@@ -101,7 +101,7 @@ describe("layout", () => {
 		expect(importsOf("index.ts")).toContain("config/index.ts");
 	});
 
-	it.each(files.filter((file) => !generated(file)))("%s is short, or says why not", (file) => {
+	it.each(files.filter((file) => !generated(file)))("%s is short, or its head has the reason", (file) => {
 		const text = readFileSync(join("src", file), "utf8");
 		const lines = text.split("\n").length;
 		if (lines > MAX_LINES) expect(text.slice(0, 1500), `${lines} lines`).toMatch(/One file because/);

@@ -127,7 +127,7 @@ describe("llama-server", () => {
 		expect(usage?.total_tokens).toBe((usage?.prompt_tokens ?? 0) + 8);
 	});
 
-	it("streams what it would have said at once, with its usage", async () => {
+	it("streams the same text as a complete reply, with its usage", async () => {
 		const whole = await outputOf(ask(url, "text-generation", HI));
 		const chunks = await chunksOf(ask(url, "text-generation", { ...HI, stream: true }));
 		expect(textOf(chunks)).toBe(whole.choices[0]?.message.content);

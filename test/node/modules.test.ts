@@ -99,7 +99,7 @@ describe("an OpenAI-compatible chat", () => {
 });
 
 describe("what is loaded with its first use", () => {
-	it("serves all who ask for it at once", async () => {
+	it("serves concurrent first requests", async () => {
 		const ai = await start(modulesIn(BUILT));
 		const asked = Array.from({ length: 8 }, async () => {
 			const [chat, speech, page] = await Promise.all([
@@ -113,7 +113,7 @@ describe("what is loaded with its first use", () => {
 		expect(await Promise.all(asked)).toEqual(asked.map(() => answer));
 	});
 
-	it("outlives a first caller who leaves", async () => {
+	it("is loaded also if the first caller disconnects", async () => {
 		const ai = await start(modulesIn(BUILT));
 		await fetch(ai);
 		for (const afterMs of [0, 5, 20, 60])

@@ -132,10 +132,10 @@ describe("options of a gateway that already runs", () => {
 
 	it.each([
 		["localhost:8787", "an address that does not begin with http:// or https://"],
-		["gateway", "text that is no address"],
+		["gateway", "text that is not an address"],
 		["http://user:secret@localhost", "one with credentials (name a variable in token)"],
-		["http://localhost:8787/client/v4", "one that goes on behind its host"],
-		["http://localhost:8787?", "one that goes on behind its host"],
+		["http://localhost:8787/client/v4", "one with a path, a query or a fragment"],
+		["http://localhost:8787?", "one with a path, a query or a fragment"],
 	])("refuse %s", (url, found) => {
 		expect(mistakes({ url })).toEqual([
 			`dev.options.url: expected the address of a gateway, such as http://localhost:8787, found ${found}`,

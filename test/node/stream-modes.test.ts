@@ -223,7 +223,7 @@ describe("both modes of a stream", () => {
 		await fc.assert(fc.asyncProperty(script(ENDINGS), compare), { numRuns: 60 });
 	}, 120_000);
 
-	it.each([false, true])("notice a caller who disconnects (passthrough: %s)", async (passthrough) => {
+	it.each([false, true])("notice a caller that disconnects (passthrough: %s)", async (passthrough) => {
 		let sent = 0;
 		engine.does(async (call) => {
 			begin(call);

@@ -71,7 +71,7 @@ describe("a connection", () => {
 		});
 	});
 
-	it("to a name that nobody has", async () => {
+	it("to a name that does not resolve", async () => {
 		expect(await failureOf(ask(callOf("http://ganglion.invalid/v1")))).toMatchObject({
 			key: "upstreamUnavailable",
 		});

@@ -58,7 +58,7 @@ describe("admission", () => {
 		expect((await admissionWith(LLAMA, { requests_per_minute: "none" })).rates).toEqual([]);
 	});
 
-	it("names the budgets, and what each tells when it is used up", async () => {
+	it("has the budgets, with the failure of each", async () => {
 		expect((await admissionWith(LLAMA)).budgets).toEqual([]);
 		expect((await admissionWith(LLAMA, { plan: "free" })).budgets).toEqual([
 			{ key: "account", microNeurons: 10_000_000_000, failure: "freeAllocationUsed" },
@@ -70,7 +70,7 @@ describe("admission", () => {
 		]);
 	});
 
-	it("reserves the output that may be asked for, at the model's price", async () => {
+	it("reserves the requested output, at the model's price", async () => {
 		const sent: TaskCall = { ...CHAT, input: { ...CHAT.input, max_tokens: 100, n: 2 } };
 		const bounded = await admissionWith(LLAMA, {}, sent);
 		expect(bounded.cost).toMatchObject({
@@ -216,7 +216,7 @@ describe("admit", () => {
 		return only;
 	};
 
-	it("says how long to hold what nobody settles", async () => {
+	it("has the time after which an unsettled reservation expires", async () => {
 		expect(await admissionFor({ LIMITS: { hold_ms: 1_234 } })).toMatchObject({
 			ticket: "ticket",
 			holdMs: 1_234,

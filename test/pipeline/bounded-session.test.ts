@@ -42,7 +42,7 @@ describe("a session that a budget limits", () => {
 	it.each([
 		["speech", tone(1)],
 		["silence, of which the engine says nothing", silence(1)],
-	])("ends before it has heard more than was reserved: %s", async (_, second) => {
+	])("ends before it exceeds the reservation: %s", async (_, second) => {
 		const { wait } = clock();
 		const bounded = boundSession(await session(), INPUT, { seconds: 3, ms: 1000, wait });
 		const all = read(bounded.readable);
@@ -58,7 +58,7 @@ describe("a session that a budget limits", () => {
 		expect(bounded.secondsAtBound()).toBe(3);
 	});
 
-	it("goes by the engine's word where the sound does not say how long it is, each channel for itself", async () => {
+	it("uses the engine's duration if the audio's is unknown, for each channel", async () => {
 		const { wait } = clock();
 		const events: TranscriptionEvent[] = [1, 2, 3].map((end) => ({
 			kind: "segment",
@@ -89,7 +89,7 @@ describe("a session that a budget limits", () => {
 });
 
 describe("any session", () => {
-	it("goes on without a budget, and tells its end", async () => {
+	it("continues without a budget, and reports its end", async () => {
 		const { wait, waits } = clock();
 		const bounded = boundSession(await session(), INPUT, { ms: 1000, wait });
 		const all = read(bounded.readable);

@@ -21,7 +21,7 @@ describe("dispatch", () => {
 		expect(served).toEqual({ backend: "a", model: "a-model", attempts: 1, wasted: [] });
 	});
 
-	it("goes on from what another may do better, and leaves a trace of each", async () => {
+	it("continues after a failure that another target may not have, and records each", async () => {
 		const replies = { a: status(503), b: status(404), c: status(500), d: ok };
 		const { engines, logged, run } = world({ replies });
 		expect((await run()).served).toEqual({ backend: "d", model: "d-model", attempts: 4, wasted: [] });
@@ -33,7 +33,7 @@ describe("dispatch", () => {
 		]);
 	});
 
-	it("ends with the last failure when nobody answers", async () => {
+	it("ends with the last failure if no target answers", async () => {
 		const { logged, failure } = world({ replies: { a: status(500), b: status(429) } });
 		expect(await failure()).toMatchObject({ code: 3040 });
 		expect(logged).toEqual([
@@ -42,7 +42,7 @@ describe("dispatch", () => {
 		]);
 	});
 
-	it("says why each of them did not, in their order, and keeps the last one's code", async () => {
+	it("describes each failure, in their order, with the code of the last one", async () => {
 		const words = () => Response.json({ error: { message: "my prompt was: secret" } }, { status: 501 });
 		const { failure } = world({
 			replies: { a: status(429), b: status(404), c: words, d: status(401), e: silent, f: status(500) },
@@ -58,7 +58,7 @@ describe("dispatch", () => {
 		);
 	});
 
-	it("says so of those, too, who were passed over, and of no more than eight", async () => {
+	it("describes targets that were passed over, and at most eight", async () => {
 		const audio = { bytes: new Uint8Array(1) };
 		const replies = Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`e${i}`, ok]));
 		const { description } = await world({ replies }).failure({ task: "turn-detection", input: { audio } });
@@ -67,7 +67,7 @@ describe("dispatch", () => {
 		expect(description).not.toContain("e8");
 	});
 
-	it("says it of a lone target in its own words alone", async () => {
+	it("describes a single target with its own failure only", async () => {
 		const { failure } = world({ replies: { a: status(500) }, plan: { retries: RETRIES } });
 		expect((await failure()).description).toBe("The backend 'a' failed with HTTP 500");
 	});
@@ -87,7 +87,7 @@ describe("dispatch", () => {
 		expect(engines()).toEqual(["a"]);
 	});
 
-	it("passes over who does not know all that was asked, and says so when nobody does", async () => {
+	it("passes over targets that do not support the request, and refuses if none does", async () => {
 		const input = {
 			messages: [{ role: "user" as const, content: "Hi" }],
 			stream: false,
@@ -113,7 +113,7 @@ describe("dispatch", () => {
 		});
 	});
 
-	it("passes over engines that give no audio where the answer is to have some, and says so when none does", async () => {
+	it("passes over engines without audio output if the request needs it, and refuses if none has it", async () => {
 		const input = {
 			messages: [{ role: "user" as const, content: "Hi" }],
 			stream: false,
@@ -134,7 +134,7 @@ describe("dispatch", () => {
 		}
 	});
 
-	it("says which backend lacks the task, when all do", async () => {
+	it("names the backend without the task, if all lack it", async () => {
 		const audio = { bytes: new Uint8Array(1) };
 		const { engines, failure } = world({ replies: { a: ok } });
 		expect(await failure({ task: "turn-detection", input: { audio } })).toMatchObject({
@@ -144,7 +144,7 @@ describe("dispatch", () => {
 		expect(engines()).toEqual([]);
 	});
 
-	it("asks nobody for a caller who has left", async () => {
+	it("calls no target for a caller that has disconnected", async () => {
 		const { caller, engines, failure } = world({ replies: { a: ok } });
 		caller.abort();
 		expect(await failure()).toMatchObject({ code: 3008 });
@@ -153,7 +153,7 @@ describe("dispatch", () => {
 });
 
 describe("retries", () => {
-	it("asks the same again after a pause that doubles, with full jitter", async () => {
+	it("retries the same target after a pause that doubles, with full jitter", async () => {
 		const { asked, waits, run } = world({
 			replies: { a: [status(500), status(500), ok], b: ok },
 			plan: { retries: RETRIES },
@@ -164,7 +164,7 @@ describe("retries", () => {
 		expect(asked.map(({ at }) => at)).toEqual([0, 50, 150]);
 	});
 
-	it("waits at least as long as the engine asks for", async () => {
+	it("waits at least the engine's retry-after", async () => {
 		const { asked, run } = world({
 			replies: { a: [status(429, { "retry-after": "2" }), ok] },
 			plan: { retries: RETRIES },
@@ -174,7 +174,7 @@ describe("retries", () => {
 		expect(asked.map(({ at }) => at)).toEqual([0, 2050]);
 	});
 
-	it("moves on at once where that is longer than anybody waits, and passes it on where nobody is left", async () => {
+	it("continues at once if that exceeds the longest pause, and passes it on if no target remains", async () => {
 		const busy = status(503, { "retry-after": "6" });
 		const two = world({ replies: { a: busy, b: ok }, plan: { retries: RETRIES } });
 		expect((await two.run()).served).toMatchObject({ backend: "b", attempts: 2 });
@@ -229,7 +229,7 @@ describe("retries", () => {
 		expect(engines()).toEqual(expected);
 	});
 
-	it("does not ask one again that was silent", async () => {
+	it("does not retry a silent target", async () => {
 		const { engines, run } = world({
 			replies: { a: silent, b: ok },
 			plan: { retries: RETRIES },
@@ -269,7 +269,7 @@ describe("the time of a route", () => {
 		expect(asked.map(({ at }) => at)).toEqual([0, 900]);
 	});
 
-	it("is over before the next target is asked", async () => {
+	it("ends before the next target is called", async () => {
 		const slow: Reply = () => {
 			clock.now += 1_000;
 			return new Response("", { status: 500 });
@@ -312,7 +312,7 @@ describe("circuits", () => {
 		expect([first.served.backend, second.served.backend]).toEqual(["a", "b"]);
 	});
 
-	it("are no reason to ask nobody: the last one is asked, once", async () => {
+	it("do not exclude all targets: the last one is called, once", async () => {
 		const { engines, failure, services } = world({
 			replies: { a: status(500) },
 			plan: { retries: RETRIES },
@@ -338,7 +338,7 @@ describe("circuits", () => {
 		expect(services.health.circuit(target("a"))).toBe("closed");
 	});
 
-	it("S15: an engine that was away for a minute is asked again within 30 seconds of its return", async () => {
+	it("S15: an engine that was down for a minute is called again within 30 seconds of its return", async () => {
 		const { clock, run } = world({
 			replies: {
 				a: (one) => (clock.now - 1_000_000 < 60_000 ? new Response("", { status: 503 }) : ok(one)),
@@ -374,7 +374,7 @@ describe("hedging", () => {
 		return { reply, answer: () => gate.resolve() };
 	};
 
-	it("asks nobody else when the first begins in time", async () => {
+	it("calls no second target if the first one starts in time", async () => {
 		const a = held();
 		const { engines, holdWaits, run, waits } = world({ replies: { a: a.reply, b: ok }, plan: HEDGED });
 		holdWaits();
@@ -386,7 +386,7 @@ describe("hedging", () => {
 		expect(waits.map(({ ms, signal }) => [ms, signal?.aborted])).toEqual([[200, true]]);
 	});
 
-	it("asks the second after the delay; the first to begin wins and the other is stopped", async () => {
+	it("calls the second after the delay; the first to start wins and the other is cancelled", async () => {
 		const { asked, run } = world({ replies: { a: silent, b: ok }, plan: HEDGED });
 		expect((await run()).served).toEqual({ backend: "b", model: "b-model", attempts: 2, wasted: [] });
 		expect(asked.map(({ engine, signal }) => [engine, signal.aborted])).toEqual([
@@ -452,7 +452,7 @@ describe("hedging", () => {
 		await a.cancelled;
 	});
 
-	it("bills the whole reply of the second of two that answer in one tick", async () => {
+	it("bills the complete reply of the second of two that answer in one tick", async () => {
 		const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 		const bodies = { a: tap(), b: tap() };
 		const replyOf = ({ body }: Tap) =>
@@ -485,7 +485,7 @@ describe("hedging", () => {
 		expect(asked[0]?.signal.aborted).toBe(true);
 	});
 
-	it("goes on in the other lane when one has nobody left", async () => {
+	it("continues in the other attempt if one has no target left", async () => {
 		const a = held();
 		const { asked, run } = world({ replies: { a: a.reply, b: status(500) }, plan: HEDGED });
 		const answered = run();

@@ -42,7 +42,7 @@ function explainer(vars: Record<string, unknown>) {
 }
 
 describe("explain", () => {
-	it("names the engines in their order with the reason for each, and asks none", async () => {
+	it("lists the engines in their order with the reason for each, and calls none", async () => {
 		const { explain, requests } = explainer(TWO);
 		const { targets, hedge_ms, refused, task } = await explain(LLAMA);
 		expect(targets?.map(({ backend, model, why, circuit }) => ({ backend, model, why, circuit }))).toEqual([
@@ -63,7 +63,7 @@ describe("explain", () => {
 		expect(requests).toEqual([]);
 	});
 
-	it("says whether inputs are validated as Workers AI does, and refuses the same", async () => {
+	it("reports whether inputs are validated as by Workers AI, and refuses the same", async () => {
 		const ROUTES = {
 			[KIMI]: [{ backend: "spare" }],
 			[LLAMA]: { targets: [{ backend: "spare" }], strict: true },
@@ -173,7 +173,7 @@ describe("explain", () => {
 		expect(await explain("v1/mine")).toMatchObject({ model: "v1/mine", targets: [{ model: "one" }] });
 	});
 
-	it("says of targets without weights that the route has them in this order", async () => {
+	it("explains the order of targets without weights by the order of the route", async () => {
 		const targets = [
 			{ backend: "spare", model: "one" },
 			{ backend: "spare", model: "two" },
@@ -191,7 +191,7 @@ describe("explain", () => {
 		]);
 	});
 
-	it("says what the model costs, and what is missing; a budget counts a model without a price", async () => {
+	it("reports the price of the model, or that it is missing", async () => {
 		const free = await explainer(ENGINE_VARS).explain("mine");
 		expect(free.price).toEqual({
 			source: "none",
@@ -234,7 +234,7 @@ describe("explain", () => {
 		expect({ code, others }).toEqual({ code: 3036, others: [] });
 	});
 
-	it("tells a token with a budget of its own that a model without a price is not for it", async () => {
+	it("reports that a token with its own budget cannot use a model without a price", async () => {
 		const KEYS = { OPENAI_API_KEY: "sk-openai", PROVIDER_KEYS: { openai: "OPENAI_API_KEY" } };
 		const { send, createToken } = closedGateway({ vars: KEYS });
 		const token = await createToken(["Workers AI Read"], { limits: { daily_neurons: 100 } });
@@ -253,7 +253,7 @@ describe("explain", () => {
 		expect(text).not.toMatch(/sk-engine|http:/);
 	});
 
-	it("tells what would be reserved, and the room that is left", async () => {
+	it("reports the reservation, and the remaining budget", async () => {
 		const limits = { plan: "paid", daily_neurons: 1000, requests_per_minute: { "Text Generation": 5 } };
 		const { explain, post } = explainer({ ...ENGINE_VARS, LIMITS: limits });
 		const before = await explain(LLAMA);
@@ -276,7 +276,7 @@ describe("explain", () => {
 		expect(after.limits?.budgets[0]?.spent).toBeGreaterThanOrEqual(0.48);
 	});
 
-	it("tells what would be refused, each step for itself, and goes on where it can", async () => {
+	it("reports the refusal of each step, and continues with the next one", async () => {
 		const { explain } = explainer({ ...ENGINE_VARS, LIMITS: { plan: "free", daily_neurons: 0.1 } });
 		expect((await explainer(TWO).explain("@cf/no/such")).refused).toMatchObject([
 			{ step: "authorize", code: 5007 },
@@ -288,7 +288,7 @@ describe("explain", () => {
 		expect(kimi.targets).toHaveLength(1);
 	});
 
-	it("tells that an open request of several choices needs a token for each, as its admission does", async () => {
+	it("requires a token for each choice of an unlimited request, as admission does", async () => {
 		const open = { messages: BODY.messages, n: 4 };
 		const prices = [{ unit: "per M output tokens", neurons: 1_000_000 }];
 		const vars = (daily_neurons: number) => ({
@@ -306,7 +306,7 @@ describe("explain", () => {
 		}
 	});
 
-	it("tells who may read and not run that he may not", async () => {
+	it("reports a missing permission to run", async () => {
 		const { send, createToken } = closedGateway({ vars: ENGINE_VARS });
 		const explainAs = async (group: string) => {
 			const response = await send(`/ai/explain/${LLAMA}`, await createToken([group]), json("POST", BODY));

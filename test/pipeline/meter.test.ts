@@ -58,14 +58,14 @@ describe("the log, of a stream", () => {
 		expect(logged).toEqual([[5001, "a", response.headers.get("cf-ai-req-id")]]);
 	});
 
-	it("has what an engine said instead of an end", async () => {
+	it("has the error that an engine sent instead of an end", async () => {
 		const failed = `data: ${JSON.stringify({ error: { message: "out of memory", code: 500 } })}\n\n`;
 		const { ask, logged } = gateway(() => events(delta("Hel"), failed));
 		await (await ask()).text();
 		expect(logged).toEqual([[5001, "a", expect.any(String)]]);
 	});
 
-	it("has each engine's failure once, where several were asked", async () => {
+	it("has each engine's failure once, if several were called", async () => {
 		let calls = 0;
 		const { ask, logged } = gateway(
 			() => (calls++ === 0 ? events(delta("Hel")) : new Response(null, { status: 503 })),
@@ -79,7 +79,7 @@ describe("the log, of a stream", () => {
 		]);
 	});
 
-	it("has nothing of one that is whole, nor of a caller who leaves", async () => {
+	it("has no line for a complete stream, nor for a caller that disconnects", async () => {
 		const whole = gateway(() => events(delta("Hi"), finish(), "data: [DONE]\n\n"));
 		await (await whole.ask()).text();
 		expect(whole.logged).toEqual([]);
@@ -160,7 +160,7 @@ describe("the exchange of a stream", () => {
 	};
 
 	const counts = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
-	it("tells beside the counts what is billed, a hedge included: of a whole answer, and at the end of a stream", async () => {
+	it("has the bill beside the counts, a hedge included, in a complete answer and at the end of a stream", async () => {
 		const settlements: Settlement[][] = [];
 		const lost = { why: "hedge", backend: "b", model: "m", progress: { usage: counts, outputTokens: 0 } };
 		const served = { backend: "a", model: "m", attempts: 2, wasted: [lost] } as Served;
@@ -273,7 +273,7 @@ describe("the exchange of a stream", () => {
 		expect(settled).toMatchObject([{ outcome: "ok", firstTokenMs: 40, latencyMs: 120 }]);
 	});
 
-	it("says how it ended, once", async () => {
+	it("has the outcome, once", async () => {
 		expect(await outcomeOf({ start: (controller) => controller.close() })).toEqual([["ok"], "done"]);
 		const failure = new AiError("executionFailed");
 		expect(await outcomeOf(failing(failure))).toEqual([["interrupted"], failure]);
@@ -432,7 +432,7 @@ describe("the exchange of a stream", () => {
 		expect(withCost({ prompt_tokens: 1, completion_tokens: 0, total_tokens: 1 }).neurons).toBe(0.04);
 	});
 
-	it("says that the caller left, where a signal said it", async () => {
+	it("is cancelled if the caller's signal fires", async () => {
 		const failure = new AiError("aborted");
 		expect(await outcomeOf(failing(failure))).toEqual([["cancelled"], failure]);
 	});
@@ -484,14 +484,14 @@ describe("the exchange of a live session", () => {
 	}
 
 	// 700 neurons a minute.
-	it("bills one that is left by the last word that was heard, as an estimate", async () => {
+	it("bills a cancelled session by its last transcript, as an estimate", async () => {
 		expect(await billOf([word(0.5)])).toEqual([[5_833_333, true]]);
 		expect(await billOf([word(6), word(3)])).toEqual([[70_000_000, true]]);
 		expect(await billOf([word(6), { kind: "speech-started", timestamp: 9 }])).toEqual([[70_000_000, true]]);
 		expect(await billOf([])).toEqual([[0, true]]);
 	});
 
-	it("bills one that ends by the sound of all channels that the engine heard", async () => {
+	it("bills a finished session by the audio of all channels", async () => {
 		const ended = { kind: "ended", duration: 6, channels: 2 } as const;
 		expect(await billOf([word(0.5), ended], { toTheEnd: true })).toEqual([[140_000_000, false]]);
 	});

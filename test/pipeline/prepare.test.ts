@@ -58,7 +58,7 @@ describe("fitContext", () => {
 		expect(() => fitContext(chat(say("字".repeat(200))), model, undefined)).toThrow("5021");
 	});
 
-	it("asks nothing of a model whose window nobody knows", () => {
+	it("does not check a model with an unknown window", () => {
 		expect(() => fitContext(chat(say("a".repeat(1e6))), adHocModel("m"), undefined)).not.toThrow();
 	});
 

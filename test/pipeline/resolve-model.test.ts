@@ -101,7 +101,7 @@ describe("a third party's model", () => {
 		expect(() => authorize("openai/gpt-99", byDefault)).toThrow("7003: Model not found: openai/gpt-99");
 	});
 
-	it("that asks for what nothing here can do is refused, whatever serves its author", () => {
+	it("is refused if its task is not available here, whatever serves its author", () => {
 		for (const which of [byRoute, byDefault, unserved])
 			expect(() => authorize("google/veo-3", which)).toThrow(
 				"7003: Model not found: google/veo-3 (Text-to-Video is not available here)",

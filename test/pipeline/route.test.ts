@@ -65,7 +65,7 @@ describe("route", () => {
 		]);
 	});
 
-	it("tells names that a caller made up from models of the catalogue", () => {
+	it("distinguishes invented names from models of the catalogue", () => {
 		const routed = routedTo([target("a", { anyModel: true })]);
 		expect(route("made-up", routed, services()).targets[0].anyModel).toBe(true);
 		expect(route(MODEL.id, routed, services()).targets[0]).not.toHaveProperty("anyModel");
@@ -130,14 +130,14 @@ describe("route", () => {
 		expect(plan(targets, { ...sticky, random: 0.9 })[0]).toBe("http://b/v1");
 	});
 
-	it("asks whose circuit is open after all others, and a probe in its place", () => {
+	it("puts targets with an open circuit last, and a probe in its place", () => {
 		const targets = [target("a"), target("b"), target("c")];
 		expect(plan(targets, { circuit: { a: "open" } })).toEqual(["http://b/v1", "http://c/v1", "http://a/v1"]);
 		expect(plan(targets, { circuit: { a: "half-open" } })[0]).toBe("http://a/v1");
 		expect(plan(targets, { circuit: { a: "open", b: "open", c: "open" } })).toHaveLength(3);
 	});
 
-	it("passes the route's settings on, with retries where it says nothing", () => {
+	it("passes the route's settings on, with default retries", () => {
 		const settings: RouteSettings = { totalMs: 1000, hedgeMs: 50, sticky: "session" };
 		expect(route("id", routedTo([target("a")], { settings }), services())).toEqual({
 			targets: [
@@ -157,7 +157,7 @@ describe("route", () => {
 		});
 	});
 
-	it("says so when nothing serves the model", () => {
+	it("throws if no engine serves the model", () => {
 		expect(() => route("@cf/a/b", undefined, services())).toThrow(
 			"5007: No such model @cf/a/b or task: nothing serves it here (see ROUTES)",
 		);

@@ -172,28 +172,28 @@ describe("a speculative request", () => {
 	}
 	const no = () => Promise.reject(new AiError("rateLimited"));
 
-	it("gets the account's no, whatever its engine said, and is not settled", async () => {
+	it("gets the account's refusal, whatever its engine answered, and is not settled", async () => {
 		const { services, settled, seen } = gateway((engineAsked) => engineAsked.then(no));
 		await expect(asked(services)).rejects.toMatchObject({ key: "rateLimited" });
 		expect(seen()).toEqual({ engineCalls: 1, speculations: 1 });
 		expect(settled).toEqual([]);
 	});
 
-	it("gets the account's no also where nobody serves the model", async () => {
+	it("gets the account's refusal also if no engine serves the model", async () => {
 		const { services, settled } = gateway(no);
 		const nobody = { ...services, routing: { ...services.routing, find: () => undefined } };
 		await expect(asked(nobody)).rejects.toMatchObject({ key: "rateLimited" });
 		expect(settled).toEqual([]);
 	});
 
-	it("is settled as failed where nobody serves the model, after the account's yes", async () => {
+	it("is settled as failed if no engine serves the model, after the account has admitted it", async () => {
 		const { services, settled } = gateway(async () => ({}));
 		const nobody = { ...services, routing: { ...services.routing, find: () => undefined } };
 		await expect(asked(nobody)).rejects.toBeInstanceOf(AiError);
 		expect(settled).toMatchObject([{ outcome: "failed" }]);
 	});
 
-	it("is asked again where the account grants less output, and both calls count as attempts", async () => {
+	it("is called again if the account grants less output, and both calls count as attempts", async () => {
 		const grant = (engineAsked: Promise<void>) => engineAsked.then(() => ({ outputTokens: 40 }));
 		const answered = gateway(grant);
 		const reply = await asked(answered.services);
@@ -205,7 +205,7 @@ describe("a speculative request", () => {
 		expect(refused.settled).toMatchObject([{ outcome: "failed", attempts: 2 }]);
 	});
 
-	it("is none that shares its answer: somebody must pay for it", async () => {
+	it("excludes single-flight requests, which may not start unpaid", async () => {
 		const { services, seen } = gateway(no);
 		await asked(services, { options: { singleFlight: true } });
 		expect(seen()).toEqual({ engineCalls: 1, speculations: 0 });

@@ -111,7 +111,7 @@ describe("a stream", () => {
 	});
 });
 
-describe("a whole reply", () => {
+describe("a complete reply", () => {
 	const whole = async (usage: object | undefined) => {
 		const output = { ...completion("Hello you"), usage: usageOf(usage) } as ChatCompletion;
 		const { read, settled } = await metered({ kind: "value", output }, { ...ASKED, stream: false });

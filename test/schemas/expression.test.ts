@@ -83,7 +83,7 @@ describe("what is not read", () => {
 		expect(readExpression("a".repeat(2_001))).toBeUndefined();
 	});
 
-	it("more than 50 levels, the whole being the first", () => {
+	it("more than 50 levels, the expression itself included", () => {
 		const nested = (levels: number) => `${"(".repeat(levels)}a${")".repeat(levels)}`;
 		expect(readExpression(nested(49))).toBeDefined();
 		expect(readExpression(nested(50))).toBeUndefined();

@@ -222,7 +222,7 @@ describe("what may take too long is not in the copy", () => {
 });
 
 describe("its expressions", () => {
-	it("match, or nobody can say", () => {
+	it("match, or the result is unknown", () => {
 		const guard = guarded({});
 		expect(guard.matches("^a+$", "aaa")).toBe(true);
 		expect(guard.matches("^a+$", "b")).toBe(false);

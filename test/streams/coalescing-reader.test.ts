@@ -46,7 +46,7 @@ describe("CoalescingReader", () => {
 		expect(pieces.length).toBeLessThan(50);
 	});
 
-	it("reads a slow stream chunk by chunk, and asks for no chunk ahead", async () => {
+	it("reads a slow stream chunk by chunk, and no chunk ahead", async () => {
 		const chunks = numbered(50);
 		const { body, state } = source(chunks);
 		let time = 0;

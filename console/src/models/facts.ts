@@ -13,7 +13,7 @@ const FLAGS: Readonly<Record<string, string>> = {
 	require_workers_paid: "Paid plan",
 };
 
-export const propertyOf = (model: ModelRow, id: string): unknown =>
+const propertyOf = (model: ModelRow, id: string): unknown =>
 	model.properties.find(({ property_id }) => property_id === id)?.value;
 
 export const capabilitiesOf = (model: ModelRow): string[] =>

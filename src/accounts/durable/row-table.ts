@@ -1,5 +1,6 @@
 /** A table with one column for each field of its rows. The column of `admittedAt` is `admitted_at`. */
 import { present } from "../../core/present.ts";
+import { addColumns } from "../../core/sql-columns.ts";
 
 export const columnOf = (field: string): string =>
 	field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -41,17 +42,13 @@ export class RowTable<Row extends { [Field in keyof Row]: SqlStorageValue | unde
 	constructor({ sql, name, columns, key, summed = [], rowIds }: TableLayout<keyof Row & string>) {
 		this.#sql = sql;
 		this.#fields = Object.keys(columns) as (keyof Row & string)[];
-		const declarations = this.#fields.map((field) => `${columnOf(field)} ${columns[field]}`);
+		const declared = Object.fromEntries(this.#fields.map((field) => [columnOf(field), columns[field]]));
+		const declarations = Object.entries(declared).map(([column, declaration]) => `${column} ${declaration}`);
 		const primaryKey = `PRIMARY KEY (${columnsOf(key)})`;
 		sql.exec(
 			`CREATE TABLE IF NOT EXISTS ${name} (${[...declarations, primaryKey].join(", ")}) ${rowIds ? "" : "WITHOUT ROWID"}`,
 		);
-		const { columnNames } = sql.exec(`SELECT * FROM ${name} LIMIT 0`);
-		for (const field of this.#fields) {
-			const column = columnOf(field);
-			if (!columnNames.includes(column))
-				sql.exec(`ALTER TABLE ${name} ADD COLUMN ${column} ${columns[field]}`);
-		}
+		addColumns(sql, name, declared);
 		this.#select = `SELECT ${this.#fields.map((field) => `${columnOf(field)} AS "${field}"`).join(", ")} FROM ${name}`;
 		const changed = this.#fields.filter((field) => !key.includes(field));
 		const changes = changed.map((field) => {

@@ -8,7 +8,7 @@ import { logprobsOf } from "./logprobs.ts";
 import { chunks, eventStream } from "./stream.ts";
 
 /** Marks each reply as simulated, in OpenAI's field for the build of an engine. */
-export const FINGERPRINT = "ganglion-simulator";
+const FINGERPRINT = "ganglion-simulator";
 
 export async function textGeneration(
 	input: ChatInput,

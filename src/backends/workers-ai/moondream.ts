@@ -5,7 +5,6 @@
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
-import { isRecord } from "../../core/json.ts";
 import { pick } from "../../core/pick.ts";
 import type { Usage } from "../../core/usage.ts";
 import { isDone } from "../../streams/sse.ts";
@@ -19,9 +18,9 @@ import { ChunkWriter, completionOf, headingOf, requestChat, usageOf } from "../c
 import type { Handler } from "../handler.ts";
 import { imageUrl, readableSizeOf } from "../images.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
-import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { unsupported } from "../unsupported.ts";
-import { requestOf, resultOf, runJson } from "./run.ts";
+import { eventIn, requestOf, resultOf, runJson } from "./run.ts";
 
 const MoondreamReply = z.looseObject({
 	answer: z.string().nullish(),
@@ -84,9 +83,7 @@ class MoondreamTranslator implements Translator {
 	translate({ data }: UpstreamEvent): ChatChunk[] {
 		this.done = isDone(data);
 		if (this.done) return [];
-		const sent: unknown = JSON.parse(data);
-		if (isRecord(sent) && ("error" in sent || "errors" in sent)) throw failureOfBody(this.#call, sent);
-		const frame = MoondreamReply.parse(sent);
+		const frame = MoondreamReply.parse(eventIn(data, this.#call));
 		if (frame.finish_reason) this.#last = frame;
 		const reasoning_content = frame.reasoning?.text;
 		const content = frame.answer || frame.caption;

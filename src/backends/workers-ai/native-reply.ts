@@ -13,7 +13,8 @@ import type { ChatChunk, ChatCompletion, ChatDelta, ChatInput } from "../../task
 import { ChunkWriter, completionOf, headingOf } from "../completion.ts";
 import { ChatReply, completion } from "../openai/chat.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
-import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
+import type { Call } from "../transport/upstream-failure.ts";
+import { eventIn } from "./run.ts";
 
 const TextChoice = z.looseObject({
 	index: z.number().nullish(),
@@ -144,9 +145,7 @@ export class NativeTranslator implements Translator {
 	translate({ data }: UpstreamEvent): ChatChunk[] {
 		this.done = isDone(data);
 		if (this.done) return [];
-		const sent: unknown = JSON.parse(data);
-		if (isRecord(sent) && ("error" in sent || "errors" in sent)) throw failureOfBody(this.#call, sent);
-		const frame = Frame.parse(sent);
+		const frame = Frame.parse(eventIn(data, this.#call));
 		this.#usage = laterUsage(this.#usage, usageWithoutPrice(frame.usage));
 		const writer = this.#writer(frame);
 		if (frame.choices) return frame.choices.map((choice, place) => this.#openAiChunk(choice, place));

@@ -3,12 +3,13 @@
  * takes the same inputs and returns the result without an envelope. Both use `http.ts`: a binding has its own `fetch`.
  */
 import * as z from "zod";
+import { isRecord } from "../../core/json.ts";
 import type { Media } from "../../media/media.ts";
 import { PRODUCT_MODELS } from "../../models/catalog.ts";
 import type { Model } from "../../models/model.ts";
 import type { AiBinding } from "../backend.ts";
 import { postBytes, postJson, type RequestBody } from "../transport/http.ts";
-import { type Call, failureOfShape, failureOfTarget } from "../transport/upstream-failure.ts";
+import { type Call, failureOfBody, failureOfShape, failureOfTarget } from "../transport/upstream-failure.ts";
 
 export type Inputs =
 	| Record<string, unknown>
@@ -39,6 +40,13 @@ export function resultOf<Schema extends z.ZodType>(
 }
 
 const Envelope = z.looseObject({ result: z.unknown() });
+
+/** The value of an event of a stream. Throws the error that it contains. */
+export function eventIn(data: string, call: Call): unknown {
+	const sent: unknown = JSON.parse(data);
+	if (isRecord(sent) && ("error" in sent || "errors" in sent)) throw failureOfBody(call, sent);
+	return sent;
+}
 
 /** Requests a file. */
 export async function runBytes(call: Call, inputs: Inputs): Promise<Media> {

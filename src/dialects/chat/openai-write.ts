@@ -90,7 +90,7 @@ const hasPrompt = (inputs: unknown): boolean =>
 	typeof inputs === "object" && inputs !== null && "prompt" in inputs;
 
 /** Keeps all fields of the engine and adds the required fields of OpenAI's form that the engine omitted. */
-export function openAiCompletion(
+function openAiCompletion(
 	completion: ChatCompletion,
 	{ model, now, withCost }: Pick<WriteContext, "model" | "now" | "withCost">,
 ): ChatCompletion {
@@ -124,7 +124,7 @@ export function openAiCompletion(
 export type UsageEnding = "native" | "chunk" | "none";
 
 /** Takes over `events`, a hub stream. */
-export function openAiEvents(
+function openAiEvents(
 	events: ReadableStream<Uint8Array>,
 	context: Pick<WriteContext, "model" | "now" | "withCost">,
 	ending: UsageEnding,

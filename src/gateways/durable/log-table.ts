@@ -1,5 +1,6 @@
 /** The tables of a gateway's logs. */
 import { isRecord, parseJson } from "../../core/json.ts";
+import { addColumns } from "../../core/sql-columns.ts";
 import { idPrefix, type Log, type LogRow, timeOfId } from "../logs/log-row.ts";
 import { type LogQuery, selectionOf } from "../logs/query.ts";
 import { type ObjectKey, PayloadTable } from "./payload-table.ts";
@@ -96,19 +97,7 @@ export class LogTable {
 		this.#sql = sql;
 		this.payloads = new PayloadTable(sql, objectKey);
 		for (const statement of TABLES) sql.exec(statement);
-		this.#addColumns();
-	}
-
-	/** A table of an earlier version lacks some columns. */
-	#addColumns(): void {
-		const existing = new Set(
-			this.#sql
-				.exec<{ name: string }>("SELECT name FROM pragma_table_info('logs')")
-				.toArray()
-				.map(({ name }) => name),
-		);
-		for (const name of NAMES)
-			if (!existing.has(name)) this.#sql.exec(`ALTER TABLE logs ADD COLUMN ${name} ${COLUMNS[name]}`);
+		addColumns(sql, "logs", COLUMNS);
 	}
 
 	get count(): number {

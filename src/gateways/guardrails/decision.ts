@@ -1,7 +1,6 @@
 /** Decides from a judgement of the guard model, by the settings of a gateway. */
 import type { GatewaySettings } from "../settings.ts";
 
-export type Hazard = "P1" | `S${number}`;
 export type GuardrailAction = "FLAG" | "BLOCK";
 /** The action for each hazard. A missing hazard is ignored. */
 export type HazardRules = Readonly<Record<string, GuardrailAction>>;

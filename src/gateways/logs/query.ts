@@ -65,7 +65,7 @@ const time = z.union([z.number(), z.string().transform((text) => Date.parse(text
 const equality = Operator.extract(["eq", "neq"]);
 const comparison = Operator.exclude(["contains"]);
 
-export const LogFilter = z.discriminatedUnion("key", [
+const LogFilter = z.discriminatedUnion("key", [
 	z.object({ key: z.enum(keysOf(TEXT)), operator: Operator, value: values(z.union([nothing, text])) }),
 	z.object({ key: z.enum(keysOf(METADATA)), operator: Operator, value: values(text) }),
 	z.object({ key: z.enum(keysOf(NUMBERS)), operator: comparison, value: values(z.union([nothing, number])) }),

@@ -24,7 +24,7 @@ const PRIVATE_REQUEST: ReadonlySet<string> = new Set([
 const PRIVATE_PREFIX = /^(?:cf-|x-forwarded-|x-ganglion-|sec-|proxy-)/;
 
 /** Headers in which providers' keys and this gateway's tokens arrive. */
-export const KEY_HEADERS = ["authorization", "x-api-key", "x-goog-api-key", "api-key", "xi-api-key"] as const;
+const KEY_HEADERS = ["authorization", "x-api-key", "x-goog-api-key", "api-key", "xi-api-key"] as const;
 
 /** The headers that a provider may see. Keys are not among them. */
 export function forwardedHeaders(headers: Headers): Headers {

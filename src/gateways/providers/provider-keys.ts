@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 
-export const DEFAULT_ALIAS = "default";
+const DEFAULT_ALIAS = "default";
 
 const Alias = z.string().regex(/^[\w.-]{1,64}$/, "expected 1 to 64 letters, digits, _, . or -");
 

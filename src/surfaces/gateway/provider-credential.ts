@@ -62,7 +62,7 @@ const isToken = (value: string): boolean => accountOfToken(withoutScheme(value))
 
 const withoutScheme = (value: string): string => value.replace(/^(?:Bearer|Token|Key) +/i, "").trim();
 
-export const keyHeader = ({ name, scheme }: KeyHeader, key: string): readonly [string, string] => [
+const keyHeader = ({ name, scheme }: KeyHeader, key: string): readonly [string, string] => [
 	name,
 	scheme ? `${scheme} ${key}` : key,
 ];

@@ -276,7 +276,7 @@ describe("leases", () => {
 			]);
 	});
 
-	it("are not asked for without the setting", async () => {
+	it("are not requested without the setting", async () => {
 		const { accounts, calls } = isolate();
 		const account = newAccount();
 		await accounts.of(account).admit(admission());

@@ -62,7 +62,7 @@ function grant({ ledger }: LedgerBench, requests = 4): Lease {
 }
 
 describe("a lease", () => {
-	it("is what the isolate asks for, and its requests and neurons are reserved", () =>
+	it("has the requested size, and its requests and neurons are reserved", () =>
 		withLedger((bench) => {
 			expect(grant(bench)).toEqual({
 				id: "lease-1",

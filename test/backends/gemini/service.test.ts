@@ -42,7 +42,7 @@ describe("the details of Google's errors", () => {
 	it.each([
 		["a wait of another status", { status: 503, body: delayed("9s") }],
 		["no wait", { status: 429, body: error(429, { reason: "RATE_LIMIT_EXCEEDED" }) }],
-		["a wait that is no number", { status: 429, body: delayed("soon") }],
+		["a wait that is not a number", { status: 429, body: delayed("soon") }],
 		["no details", { status: 429, body: { error: { code: 429 } } }],
 		["no error", { status: 400, body: undefined }],
 	])("decide nothing with %s", (_, refusal) => {

@@ -257,7 +257,7 @@ describe("`upstream` for the log", () => {
 		},
 	);
 
-	it("has the status that an error inside an answer stands for", () => {
+	it("has the status of an error inside an answer", () => {
 		const call = callOf(() => json({}));
 		expect(failureOfBody(call, { error: { message: "m", code: 429 } }).upstream).toEqual({
 			backend: "lab",

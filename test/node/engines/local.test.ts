@@ -67,7 +67,7 @@ describe("their settings", () => {
 		expect(routing.find("@cf/openai/whisper")?.targets).toMatchObject([{ backend: "simulator" }]);
 	});
 
-	it("are told in a line for each model", () => {
+	it("are listed in a line for each model", () => {
 		const found = settingsFor([engine("ollama", "llama3.2:3b", "bge-m3:latest", "nomic-embed-text")], NOW);
 		expect(found?.lines).toEqual([
 			expect.stringMatching(

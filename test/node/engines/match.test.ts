@@ -35,7 +35,7 @@ describe("a name", () => {
 		]);
 	});
 
-	it("says whether it is for code", () => {
+	it("knows whether it is for code", () => {
 		expect(readName("qwen2.5-coder:7b").codes).toBe(true);
 		expect(readName("qwen2.5:7b").codes).toBe(false);
 	});

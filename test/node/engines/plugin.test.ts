@@ -19,7 +19,7 @@ const said = (): string[] => {
 };
 
 describe("options of a binding", () => {
-	it("get the engines of this machine, found once, told once", async () => {
+	it("get the engines of this machine, found once, printed once", async () => {
 		const { port, asked } = await ollama({ name: "llama3.2:3b", size: "3.2B" });
 		const options = { account: "a", localEngines: [port] };
 		const settings = await withLocalEngines(options, {});

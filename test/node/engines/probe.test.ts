@@ -104,7 +104,7 @@ describe("engines of this machine", () => {
 		expect((await find(port))[0]?.models.map(({ name }) => name)).toEqual(["llama3.2:1b"]);
 	});
 
-	it("of one kind have names of their own, and one port is one engine", async () => {
+	it("of one kind have different names, and one port is one engine", async () => {
 		const ports = [(await vllm("a")).port, (await vllm("b")).port];
 		expect((await find(...ports, ...ports)).map(({ name }) => name)).toEqual(["vllm", "vllm-2"]);
 	});
@@ -126,13 +126,13 @@ describe("what is no engine", () => {
 		expect(await find((await fake(routes)).port)).toEqual([]);
 	});
 
-	it("a port where nobody listens", async () => {
+	it("a closed port", async () => {
 		const { port } = await fake({});
 		stopFakes();
 		expect(await find(port)).toEqual([]);
 	});
 
-	it("one that never answers, which holds nobody up", async () => {
+	it("one that never answers, without delaying the others", async () => {
 		const { port: hanging } = await fake("hang");
 		const { port } = await vllm("a");
 		const started = performance.now();

@@ -41,7 +41,7 @@ describe("summarizeAttempts", () => {
 		expect([combined.retryAfter, combined.upstream]).toEqual([undefined, undefined]);
 	});
 
-	it("says how often a target was called, if more than once", () => {
+	it("has the number of calls of a target, if more than one", () => {
 		const failure = new AiError("executionFailed", "Failed");
 		expect(summarizeAttempts(failure, turns(["a", last, 1], ["b", last, 2])).description).toBe(
 			"Failed (called in turn: a: 3040, HTTP 429; b: 3040, is full, 2 calls)",

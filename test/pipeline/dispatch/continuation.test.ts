@@ -29,11 +29,11 @@ describe("continuationRequests", () => {
 	const again = { input: INPUT, expected: [{ channel: "content", text: "One two " }], continues: false };
 	const received: ChatDelta = { content: "One two " };
 
-	it("asks the same again, of an engine that cannot go on", () => {
+	it("repeats the request for an engine that cannot continue", () => {
 		expect(questions(undefined, {}, received)).toEqual([again]);
 	});
 
-	it("asks vLLM to go on with the message, within what is left of the limit; then the same again", () => {
+	it("makes vLLM continue the message within the remaining limit, then repeats the request", () => {
 		const messages = [...INPUT.messages, { role: "assistant", content: "One two " }];
 		const passthrough = { continue_final_message: true, add_generation_prompt: false };
 		expect(questions("vllm", {}, received)).toEqual([
@@ -42,7 +42,7 @@ describe("continuationRequests", () => {
 		]);
 	});
 
-	it("ends a prefill in no white space, which the engine must say instead", () => {
+	it("ends a prefill without white space, which the engine must send instead", () => {
 		const messages = [...INPUT.messages, { role: "assistant", content: "One two" }];
 		expect(questions("prefill", {}, received)[0]).toEqual({
 			input: { ...INPUT, messages, max_tokens: 20 },
@@ -84,7 +84,7 @@ describe("continuationRequests", () => {
 });
 
 describe("isJoinable", () => {
-	it("is true of one answer in text", () => {
+	it("is possible for one answer in text", () => {
 		expect(isJoinable(INPUT)).toBe(true);
 		expect(isJoinable({ ...INPUT, n: 1, logprobs: false })).toBe(true);
 	});

@@ -64,7 +64,7 @@ describe("poolRequestOf", () => {
 		expect(one?.session).not.toBe(other?.session);
 	});
 
-	it("tells tools, images and tool calls apart", () => {
+	it("distinguishes tools, images and tool calls", () => {
 		const tool = (name: string) => ({ type: "function" as const, function: { name } });
 		const opening = (more: Partial<ChatInput>, message = HELLO) => requestOf(chat([message], more)).session;
 		expect(opening({ tools: [tool("a")] })).not.toBe(opening({ tools: [tool("b")] }));

@@ -46,7 +46,7 @@ const pieces = (text: string, cuts: number[]): string[] => {
 };
 
 describe("Transcript", () => {
-	it("adds up texts of one kind in a row, whatever the chunks", () => {
+	it("joins adjacent texts of one kind, whatever the chunks", () => {
 		const transcript = transcriptOf(
 			{ role: "assistant", content: "" },
 			{ reasoning_content: "Hm", reasoning: "Hm" },
@@ -67,7 +67,7 @@ describe("Transcript", () => {
 		expect(transcript.head).toEqual({ id: "first", created: 1 });
 	});
 
-	it("reads the data of events, of which the last says nothing", () => {
+	it("reads the data of events, the last of which is empty", () => {
 		const transcript = new Transcript(newId);
 		for (const data of [JSON.stringify(chunk({ content: "é" })), "[DONE]"]) transcript.addEvent(data);
 		expect(transcript.segments).toEqual([{ channel: "content", text: "é" }]);
@@ -76,7 +76,7 @@ describe("Transcript", () => {
 });
 
 describe("ReplayTrimmer", () => {
-	it("gives the whole text once, wherever the first was cut and however both come in pieces", () => {
+	it("yields the complete text once, wherever the first stream broke and however both are chunked", () => {
 		const text = fc.string({ unit: "grapheme", minLength: 1, maxLength: 40 });
 		const cuts = fc.array(fc.nat(60), { maxLength: 6 });
 		fc.assert(
@@ -122,7 +122,7 @@ describe("ReplayTrimmer", () => {
 			expect(joined(whole.slice(0, cut), whole).segments, `cut at ${cut}`).toEqual(expected);
 	});
 
-	it("keeps the first answer's id and the ids of its calls, and says the role once", () => {
+	it("keeps the first answer's id and the ids of its calls, and sends the role once", () => {
 		const transcript = transcriptOf({ role: "assistant", content: "" }, call(0, "f", '{"a"', "kept"));
 		const trimmer = new ReplayTrimmer(transcript, transcript.segments, newId);
 		expect(trimmer.trim(chunk({ role: "assistant", content: "" }, "second"))).toBeUndefined();
@@ -137,7 +137,7 @@ describe("ReplayTrimmer", () => {
 		);
 	});
 
-	it("goes on under the number that the caller knows a call by", () => {
+	it("continues a call under its first index", () => {
 		const transcript = transcriptOf(call(3, "f", "{"));
 		const trimmer = new ReplayTrimmer(transcript, transcript.segments, newId);
 		expect(trimmer.trim(chunk(call(0, "f", "{}"), "second"))).toEqual(

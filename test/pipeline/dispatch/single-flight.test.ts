@@ -50,7 +50,7 @@ function work() {
 const never = new AbortController().signal;
 
 describe("SingleFlight", () => {
-	it("has the work done once, for all who ask meanwhile; one of them owns the value", async () => {
+	it("does the work once for identical requests; one of them owns the value", async () => {
 		const flights = new SingleFlight<string>();
 		const [{ calls, start }, time] = [work(), world()];
 		const all = [1, 2, 3].map(() => flights.join("k", never, time, start));
@@ -65,7 +65,7 @@ describe("SingleFlight", () => {
 		expect(time.sleepers.size).toBe(0);
 	});
 
-	it("asks again for what comes later, and apart for what is something else", async () => {
+	it("does the work again for later requests, and separately for other keys", async () => {
 		const flights = new SingleFlight<string>();
 		const [{ calls, start }, time] = [work(), world()];
 		const first = flights.join("k", never, time, start);
@@ -76,7 +76,7 @@ describe("SingleFlight", () => {
 		expect(calls).toHaveLength(3);
 	});
 
-	it("tells all of a failure", async () => {
+	it("rejects all requests with the failure", async () => {
 		const flights = new SingleFlight<string>();
 		const [{ calls, start }, time] = [work(), world()];
 		const all = [1, 2].map(() => flights.join("k", never, time, start).catch((error) => error));
@@ -86,7 +86,7 @@ describe("SingleFlight", () => {
 		expect(flights.size).toBe(0);
 	});
 
-	it("lets each leave alone, the first too; who is left owns the value", async () => {
+	it("lets each request cancel, the first too; a remaining one owns the value", async () => {
 		const flights = new SingleFlight<string>();
 		const [{ calls, start }, time] = [work(), world()];
 		const leaving = new AbortController();
@@ -99,7 +99,7 @@ describe("SingleFlight", () => {
 		expect(await second).toEqual({ value: "v", owner: true });
 	});
 
-	it("stops the work when all have left; who comes then has it done anew", async () => {
+	it("stops the work when all have cancelled; a later request starts it again", async () => {
 		const flights = new SingleFlight<string>();
 		const [{ calls, start }, time] = [work(), world()];
 		const leaving = new AbortController();
@@ -131,7 +131,7 @@ describe("SingleFlight", () => {
 		expect((await Promise.all(others)).map(({ value }) => value)).toEqual(["v", "v"]);
 	});
 
-	it("goes on when a request that waits leaves", async () => {
+	it("continues when a waiting request cancels", async () => {
 		const flights = new SingleFlight<string>();
 		const [{ calls, start }, time] = [work(), world()];
 		const leaving = new AbortController();
@@ -149,7 +149,7 @@ describe("SingleFlight", () => {
 		]);
 	});
 
-	it("refuses who has left already", async () => {
+	it("rejects a request that is cancelled already", async () => {
 		const { calls, start } = work();
 		await expect(new SingleFlight().join("k", AbortSignal.abort(), world(), start)).rejects.toMatchObject({
 			key: "aborted",

@@ -75,7 +75,7 @@ describe("a stream that is well", () => {
 });
 
 describe("a stream that is cut", () => {
-	it("goes on with the next engine, which says again what was said", async () => {
+	it("continues with the next engine, which replays the beginning", async () => {
 		const seen = await ask({ replies: { a: cutAfter(40), b: whole } });
 		expect(seen).toMatchObject({ text: WORDS.join(""), done: true, engines: ["a", "b"] });
 		expect(seen.error).toBeUndefined();
@@ -96,7 +96,7 @@ describe("a stream that is cut", () => {
 		});
 	});
 
-	it("wastes nothing where the first had begun and said nothing", async () => {
+	it("wastes nothing if the first stream had no content", async () => {
 		const role: Reply = () =>
 			events(frame("a", [{ index: 0, delta: { role: "assistant" }, finish_reason: null }]));
 		const seen = await ask({ replies: { a: role, b: whole } });
@@ -104,14 +104,14 @@ describe("a stream that is cut", () => {
 		expect(seen.served.wasted).toEqual([]);
 	});
 
-	it("asks with the same input, the seed among it", async () => {
+	it("sends the same input, with its seed", async () => {
 		const { asked } = await ask({ replies: { a: cutAfter(40), b: whole } });
 		const [first, second] = asked.map(({ body: { model: _, ...body } }) => body);
 		expect(second).toEqual(first);
 		expect(second).toMatchObject({ seed: 7 });
 	});
 
-	it("goes on from what was said, where the engine can; the bill is of the whole text", async () => {
+	it("continues from the transcript, if the engine can; the bill is for the complete text", async () => {
 		const rest: Reply = ({ engine }) => events(say(engine, WORDS.slice(40)), end(engine, 20, 45));
 		const seen = await ask(
 			{ replies: { a: cutAfter(40), b: rest }, targets: { b: { continues: "vllm" } } },
@@ -132,7 +132,7 @@ describe("a stream that is cut", () => {
 		expect(seen.served.wasted).toEqual([]);
 	});
 
-	it("asks again whom a message that has begun is too much for", async () => {
+	it("calls an engine again without the transcript, if it refuses it", async () => {
 		const seen = await ask({
 			replies: { a: cutAfter(40), b: [status(400), whole] },
 			targets: { b: { continues: "vllm" } },
@@ -142,7 +142,7 @@ describe("a stream that is cut", () => {
 		expect(seen.comments).toEqual(["ganglion backend=b attempts=3"]);
 	});
 
-	it("ends in one error where the next says something else, with nothing of it", async () => {
+	it("ends in one error if the replay diverges, without its content", async () => {
 		const other: Reply = ({ engine }) => events(say(engine, ["Something ", "else."]), end(engine, 2));
 		const seen = await ask({ replies: { a: cutAfter(40), b: other } });
 		expect(seen.text).toBe(WORDS.slice(0, 40).join(""));
@@ -165,12 +165,12 @@ describe("a stream that is cut", () => {
 		expect(seen).toMatchObject({ text: WORDS.join(""), done: true, engines: ["a", "b", "c", "d"] });
 	});
 
-	it("goes on with the target that a hedge stopped", async () => {
+	it("continues with the target that a hedge stopped", async () => {
 		const seen = await ask({ replies: { a: [silent, whole], b: cutAfter(20) }, plan: { hedgeMs: 200 } });
 		expect(seen).toMatchObject({ text: WORDS.join(""), done: true, engines: ["a", "b", "a"] });
 	});
 
-	it("goes on when the one that goes on is cut, too", async () => {
+	it("continues when the second stream is interrupted, too", async () => {
 		const seen = await ask({ replies: { a: cutAfter(20), b: cutAfter(40), c: whole } });
 		expect(seen).toMatchObject({ text: WORDS.join(""), done: true });
 		expect(seen.comments).toEqual(["ganglion backend=c attempts=3"]);
@@ -178,7 +178,7 @@ describe("a stream that is cut", () => {
 		expect(sooner).toMatchObject({ text: WORDS.join(""), done: true });
 	});
 
-	it("asks the one that was cut again when nobody else is left, as often as the route lets", async () => {
+	it("calls the interrupted engine again if no other target remains, within the route's attempts", async () => {
 		const retries = { attempts: 2, baseMs: 1, maxMs: 1 };
 		const seen = await ask({
 			replies: { a: [cutAfter(40), whole], b: status(500) },
@@ -187,7 +187,7 @@ describe("a stream that is cut", () => {
 		expect(seen).toMatchObject({ text: WORDS.join(""), done: true, engines: ["a", "b", "a"] });
 	});
 
-	it("errors with the cut when nobody is left", async () => {
+	it("errors with the interruption when no target remains", async () => {
 		const seen = await ask({ replies: { a: cutAfter(40), b: status(503) } });
 		expect(seen.error).toMatchObject({
 			description:
@@ -210,7 +210,7 @@ describe("a stream that is cut", () => {
 		expect(served).toMatchObject({ backend: "b", model: "b-model", attempts: 3 });
 	});
 
-	it("errors with the wait that the engine asked for", async () => {
+	it("errors with the engine's retry-after", async () => {
 		const text = { candidates: [{ content: { role: "model", parts: [{ text: "w0 " }] } }] };
 		const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "7s" }];
 		const error = { code: 429, message: "quota", status: "RESOURCE_EXHAUSTED", details };
@@ -224,7 +224,7 @@ describe("a stream that is cut", () => {
 		expect(seen.error).toMatchObject({ code: 3040, retryAfter: 7 });
 	});
 
-	it("takes a whole reply for the rest", async () => {
+	it("accepts a complete reply as the remainder", async () => {
 		const value: Reply = () =>
 			Response.json({
 				choices: [{ message: { content: WORDS.join("") }, finish_reason: "stop" }],
@@ -235,7 +235,7 @@ describe("a stream that is cut", () => {
 		expect(seen.progress.usage).toMatchObject({ completion_tokens: 60 });
 	});
 
-	it("counts a whole reply without usage itself", async () => {
+	it("counts a complete reply without usage itself", async () => {
 		const value: Reply = () =>
 			Response.json({ choices: [{ message: { content: "and more" }, finish_reason: "stop" }] });
 		const targets = { b: { continues: "vllm" } } as const;
@@ -284,7 +284,7 @@ describe("a stream that is cut", () => {
 		expect(seen.error).toMatchObject({ key: "refusedByModel" });
 	});
 
-	it("tells the circuit of its engine", async () => {
+	it("reports to the circuit of its engine", async () => {
 		const { run, services } = world({ replies: { a: cutAfter(1), b: whole } });
 		for (let i = 0; i < 5; i++) {
 			const { answer } = await run(streamed());
@@ -297,7 +297,7 @@ describe("a stream that is cut", () => {
 });
 
 describe("a stream that falls silent", () => {
-	it("goes on elsewhere, and the silent engine is let go", async () => {
+	it("continues with another engine, and cancels the silent one", async () => {
 		const live = liveEvents();
 		live.send(say("a", WORDS.slice(0, 40)));
 		const seen = await ask({
@@ -309,7 +309,7 @@ describe("a stream that falls silent", () => {
 		await live.cancelled;
 	});
 
-	it("before its first event is asked for elsewhere, sooner than amid it", async () => {
+	it("before its first event fails over sooner than in the middle", async () => {
 		const live = liveEvents();
 		const seen = await ask({
 			replies: { a: () => live.response, b: whole },
@@ -320,7 +320,7 @@ describe("a stream that falls silent", () => {
 	});
 });
 
-describe("a caller who leaves", () => {
+describe("a caller that disconnects", () => {
 	it("while the stream is well, ends the upstream's call", async () => {
 		const live = liveEvents();
 		live.send(word("a", "w0 "));
@@ -334,7 +334,7 @@ describe("a caller who leaves", () => {
 		expect(asked.map(({ engine, signal }) => [engine, signal.aborted])).toEqual([["a", true]]);
 	});
 
-	it.each(["cancels", "leaves"])("while another is being asked to go on (%s)", async (how) => {
+	it.each(["cancels", "leaves"])("while another engine is called (%s)", async (how) => {
 		const { asked, caller, run } = world({ replies: { a: cutAfter(3), b: silent } });
 		const { answer } = await run(streamed());
 		if (answer.answer.kind !== "stream") throw new Error("no stream");
@@ -350,7 +350,7 @@ describe("a caller who leaves", () => {
 		expect(asked[1]?.signal.aborted).toBe(true);
 	});
 
-	it("while another says again what was said", async () => {
+	it("while another engine replays the beginning", async () => {
 		const live = liveEvents();
 		live.send(say("b", WORDS.slice(0, 2)));
 		const { asked, run } = world({ replies: { a: cutAfter(3), b: () => live.response } });
@@ -394,13 +394,13 @@ describe("a caller who leaves", () => {
 			expect(await tokensOf(WORDS.slice(0, 5))).toBe(5);
 		});
 
-		it("counts the tokens of both, where the second goes on from the first", async () => {
+		it("counts the tokens of both, if the second continues the first", async () => {
 			const targets = { b: { continues: "vllm" } } as const;
 			expect(await tokensOf(WORDS.slice(3, 5), targets)).toBe(5);
 		});
 	});
 
-	describe("who counts with every event", () => {
+	describe("an engine that counts with every event", () => {
 		const counted = (engine: string, words: number, tokens: number) =>
 			frame(engine, [{ index: 0, delta: { content: WORDS[words] ?? "" }, finish_reason: null }], {
 				usage: { prompt_tokens: 5, completion_tokens: tokens, total_tokens: 5 + tokens },
@@ -428,14 +428,14 @@ describe("a caller who leaves", () => {
 			total_tokens: 5 + completion_tokens,
 		});
 
-		it("and has not said again all that the caller has, is not the measure of it", async () => {
+		it("is not used before its replay is complete", async () => {
 			const two = [counted("b", 0, 1), counted("b", 1, 2)];
 			expect(await usageOf(cutAfter(3), ...two)).toEqual(usage(3));
 			const first: Reply = () => events(counted("a", 0, 2), counted("a", 1, 4), counted("a", 2, 6));
 			expect(await usageOf(first, ...two)).toEqual(usage(6));
 		});
 
-		it("and has said all of it again, is", async () => {
+		it("is used after its replay is complete", async () => {
 			const first: Reply = () => events(counted("a", 0, 2), counted("a", 1, 4), counted("a", 2, 6));
 			const three = [counted("b", 0, 1), counted("b", 1, 1), counted("b", 2, 2)];
 			expect(await usageOf(first, ...three)).toEqual(usage(2));

@@ -92,7 +92,7 @@ describe("a deployment without assets", () => {
 	const { assets: _, ...services } = testServices();
 	const bare = createApp(services, OPEN_ACCESS);
 
-	it("has no console, and says why", async () => {
+	it("has no console, and returns the reason", async () => {
 		const response = await bare.request("http://gateway/console");
 		expect(response.status).toBe(404);
 		expect(await response.json()).toMatchObject({

@@ -213,7 +213,7 @@ describe("the log of a request", () => {
 		});
 	});
 
-	it("has no contents if the request says so, and is absent if the request says so", async () => {
+	it("has no contents, or is absent, if the request excludes them", async () => {
 		const { run, step, read, send, list } = gateway();
 		const bare = await run([step(HI)], { "cf-aig-collect-log-payload": "false" });
 		await bare.text();

@@ -132,7 +132,7 @@ describe("the export of a request", () => {
 		expect(span).not.toHaveProperty("parentSpanId");
 	});
 
-	it("has no contents if the request says so", async () => {
+	it("has no contents if the request excludes them", async () => {
 		const { run, collector } = await gateway(() => new Response());
 		await run({ "cf-aig-collect-log-payload": "false" });
 		expect(await collector.requests[0]?.text()).not.toContain("_json");

@@ -109,7 +109,7 @@ describe("the OpenAPI document", () => {
 		]);
 	});
 
-	it("asks for no credential where a route needs none", () => {
+	it("requires no credential on an open route", () => {
 		expect(document.paths["/openapi.json"]?.get?.security).toEqual([]);
 		expect(document.paths["/metrics"]?.get?.security).toEqual([{ "authorization-bearer": [] }]);
 	});

@@ -18,7 +18,7 @@ it("allows 2,000 reads of a file of any size", () => {
 	expect(readsOf(new Uint8Array(10_000_000))).toBe(2_000);
 });
 
-it("reads the bytes that it stands for, and no more than 8 MiB at once", () => {
+it("reads the measured bytes, at most 8 MiB at once", () => {
 	const outer = Uint8Array.from([9, 1, 2, 3, 9]);
 	const metered = MeteredBytes.over(outer.subarray(1, 4));
 	expect(metered.length).toBe(3);

@@ -141,7 +141,7 @@ describe("the sound", () => {
 		]);
 	});
 
-	it.each([0.25, 2, 4])("is shorter the faster it is said: %d", async (speed) => {
+	it.each([0.25, 2, 4])("is shorter at a higher speed: %d", async (speed) => {
 		const { format } = await parseBuffer((await say({ speed })).bytes);
 		expect(format.duration).toBeCloseTo(TEXT_SECONDS / speed, 3);
 	});
