@@ -11,11 +11,12 @@ import { freePort } from "../scripts/free-port.ts";
 import { runtimeSettings } from "../scripts/settings.ts";
 import { serve } from "../scripts/workerd.ts";
 import { type Hostile, hostileRequests } from "./attack-requests.ts";
-import { ADMIN_TOKEN, BUILT, CONTENDERS_CPU, createToken } from "./contenders.ts";
+import { BUILT, CONTENDERS_CPU } from "./contenders.ts";
 import type { Context } from "./context.ts";
 import { agentOf } from "./load.ts";
 import { quantile, spread } from "./statistics.ts";
 import { type Row, rowLine } from "./table.ts";
+import { ADMIN_TOKEN, createToken } from "./token.ts";
 
 const CPU_BAR_MS = 20;
 const DELAY_BAR_MS = 50;

@@ -8,6 +8,7 @@ import { runtimeSettings } from "../scripts/settings.ts";
 import { listening, serve, singleModule, stop, type WorkerSpec } from "../scripts/workerd.ts";
 import type { Ask } from "./load.ts";
 import { installPeer } from "./peer.ts";
+import { ADMIN_TOKEN, createToken } from "./token.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 export const BUILT = join(ROOT, "dist/worker");
@@ -59,7 +60,8 @@ export interface Field {
 }
 /**
  * `operator`: Ganglion with the operator's token. `unlimited`: the same, without any limits. `exact`: Ganglion whose account admits
- * each request. `sequential`: the same, and the engine is called only after admission.
+ * each request. `sequential`: the same, and the engine is called only after admission. `leased sequential`: leases, and the engine is
+ * called only after admission.
  */
 export type ContenderName =
 	| "floor"
@@ -69,6 +71,7 @@ export type ContenderName =
 	| "unlimited"
 	| "exact"
 	| "sequential"
+	| "leased sequential"
 	| "portkey";
 
 /** Variants of Ganglion's configuration. */
@@ -126,6 +129,8 @@ export async function openField(): Promise<Field> {
 					return ganglion(name, engine, own, { ledger: "exact" });
 				case "sequential":
 					return ganglion(name, engine, own, { ledger: "exact", speculation: false });
+				case "leased sequential":
+					return ganglion(name, engine, own, { speculation: false });
 				case "portkey":
 					return portkey(engine);
 				default:
@@ -253,31 +258,9 @@ async function ganglion(
 }
 
 const ACCOUNT = "bench";
-export const ADMIN_TOKEN = "the-admin-token-of-a-bench-on-loopback";
 
 const FAMILIES: Partial<Record<How, string>> = { passthrough: "passed", "two engines": "paired" };
 const ROUTES: Partial<Record<How, string>> = { responses: "responses", messages: "messages" };
-
-/** `origin`: the gateway's address. */
-export async function createToken(origin: string, account: string): Promise<string> {
-	const response = await fetch(`${origin}/client/v4/accounts/${account}/tokens`, {
-		method: "POST",
-		headers: { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "application/json" },
-		body: JSON.stringify({
-			name: "bench",
-			policies: [
-				{
-					effect: "allow",
-					resources: { [`com.cloudflare.api.account.${account}`]: "*" },
-					permission_groups: [{ id: "a92d2450e05d4e7bb7d0a64968f83d11" }],
-				},
-			],
-		}),
-	});
-	const { result } = (await response.json()) as { result?: { value?: string } };
-	if (!result?.value) throw new Error(`no token: HTTP ${response.status}`);
-	return result.value;
-}
 
 /** Started on Node as by its package. `undefined` if the package cannot be installed. */
 async function portkey(upstream: string): Promise<Contender | undefined> {

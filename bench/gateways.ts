@@ -5,12 +5,13 @@ import { freePort } from "../scripts/free-port.ts";
 import { runtimeSettings } from "../scripts/settings.ts";
 import { serve } from "../scripts/workerd.ts";
 import { wrapped } from "../soak/gateway.ts";
-import { ADMIN_TOKEN, BUILT, type Contender } from "./contenders.ts";
+import { BUILT, type Contender } from "./contenders.ts";
 import { CHAT, type Context } from "./context.ts";
 import type { Ask } from "./load.ts";
 import { against, cpuRatios, noteOf, withBoth } from "./ratios.ts";
 import { exactly, spread } from "./statistics.ts";
 import type { Row } from "./table.ts";
+import { ADMIN_TOKEN } from "./token.ts";
 
 const LOG_ROWS = 1_000_000;
 /** Rows of one request that fills the log. */

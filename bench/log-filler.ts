@@ -66,10 +66,9 @@ interface Objects {
 }
 
 export default {
-	...worker,
-	async fetch(request: Request, env: Env & Objects, context: ExecutionContext): Promise<Response> {
+	async fetch(request: Request, env: Objects): Promise<Response> {
 		const { pathname, searchParams } = new URL(request.url);
-		if (pathname !== "/fill") return worker.fetch(request, env, context);
+		if (pathname !== "/fill") return worker.fetch(request);
 		const number = (name: string): number => Number(searchParams.get(name));
 		await env.GATEWAY.getByName("bench/default").fill(number("from"), number("rows"));
 		return new Response();

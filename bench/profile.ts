@@ -110,14 +110,14 @@ async function connect(port: number) {
 	}[];
 	const socket = new WebSocket(targets[0]?.webSocketDebuggerUrl ?? "");
 	await new Promise((resolve, reject) => {
-		socket.onopen = resolve;
-		socket.onerror = reject;
+		socket.addEventListener("open", resolve);
+		socket.addEventListener("error", reject);
 	});
 	const waiting = new Map<number, (result: unknown) => void>();
-	socket.onmessage = ({ data }) => {
+	socket.addEventListener("message", ({ data }) => {
 		const { id, result } = JSON.parse(String(data)) as { id?: number; result?: unknown };
 		if (id !== undefined) waiting.get(id)?.(result);
-	};
+	});
 	let next = 0;
 	return {
 		send: (method: string, params: object = {}) =>

@@ -37,7 +37,7 @@ export async function against(
 	{ label, contender = "ganglion", options, ask, each = 1, bar, stretch, note, ...loading }: Comparison,
 ): Promise<Row[]> {
 	const ratiosOf = (names: [ContenderName, ContenderName]): Promise<Ratio[]> =>
-		withBoth(context, names, (pair) => cpuRatios(context, pair, ask, loading), options);
+		withBoth(context, names, (pair) => cpuRatios(context, pair, ask, loading), ...(options ? [options] : []));
 	const error = await ratiosOf(["floor again", "floor"]);
 	const own = await ratiosOf([contender, "floor"]);
 	return [

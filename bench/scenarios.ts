@@ -5,8 +5,9 @@ import type { Contender, ContenderName, How, Mode } from "./contenders.ts";
 import { CHAT, type Context, start } from "./context.ts";
 import { devStart } from "./dev-start.ts";
 import { gateways, logPages } from "./gateways.ts";
+import { addedLatency, admission, coldStart } from "./latency.ts";
 import { lean, PROMPT_SIZES, promptOf } from "./lean.ts";
-import { type Ask, agentOf, ask } from "./load.ts";
+import type { Ask } from "./load.ts";
 import { accountsInTurn, commits, manyRoutes } from "./many.ts";
 import { openStreams } from "./open-streams.ts";
 import { paced } from "./paced.ts";
@@ -18,7 +19,6 @@ import type { Row } from "./table.ts";
 const MANY_CONNECTIONS = 64;
 /** More streams of 100 events a second do not fit on one core. */
 const STEADY_CONNECTIONS = 32;
-const TURNS = 300;
 /** Events in one bulk answer of the engine. */
 const CHUNKS = 204;
 
@@ -125,7 +125,10 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 	start: coldStart,
 	dev: devStart,
 	features,
-	speculation: (context) => admission(context, "speculation, over none", ["exact", "sequential"]),
+	speculation: async (context) => [
+		...(await admission(context, "speculation with leases, over none", ["ganglion", "leased sequential"])),
+		...(await admission(context, "speculation with `LEDGER` exact, over none", ["exact", "sequential"])),
+	],
 	leases: (context) => admission(context, "`LEDGER` leased, over exact", ["ganglion", "exact"]),
 	accounts: accountsInTurn,
 	routes: manyRoutes,
@@ -173,75 +176,6 @@ async function streams(
 	];
 }
 
-/** One request at a time, on one connection per contender: with an engine that answers at once, and with a slower one. */
-async function addedLatency(context: Context): Promise<Row[]> {
-	return [
-		await inTurn(context, "json", {
-			label: "small JSON: added p50 above the floor, one connection",
-			bar: 0.6,
-			stretch: 0.35,
-		}),
-		await inTurn(context, "late", { label: "the same, of an engine that takes 20 ms" }),
-	];
-}
-
-const ADDED = ["floor", "floor again", "ganglion"] as const;
-
-/** Median milliseconds of the last contender over the first; and of the second over the first, the error of the method. */
-async function inTurn(
-	context: Context,
-	mode: Mode,
-	row: Pick<Row, "label" | "bar" | "stretch">,
-	names: readonly [base: ContenderName, again: ContenderName, measured: ContenderName] = ADDED,
-): Promise<Row> {
-	const contenders = await Promise.all(names.map((name) => start(context, name)));
-	const agents = contenders.map(() => agentOf(1));
-	const rounds: number[][] = [];
-	try {
-		for (let round = 0; round <= context.rounds; round++) {
-			const times: number[][] = contenders.map(() => []);
-			for (let turn = 0; turn < TURNS; turn++)
-				for (const [i, contender] of contenders.entries()) {
-					const agent = agents[i];
-					if (agent) times[i]?.push((await ask(contender.ask(mode, CHAT), agent)).totalMs);
-				}
-			// The first round is the warm-up.
-			if (round > 0) rounds.push(times.map((each) => spread(each).median));
-		}
-	} finally {
-		for (const agent of agents) agent.destroy();
-		await Promise.all(contenders.map((contender) => contender.stop()));
-	}
-	const over = (which: number) => spread(rounds.map((round) => (round[which] ?? 0) - (round[0] ?? 0)));
-	return {
-		...row,
-		measured: over(2),
-		unit: "ms",
-		error: over(1),
-		note: `${names[0]} ${spread(rounds.map(([floor = 0]) => floor)).median.toFixed(2)} ms`,
-	};
-}
-
-/** A way of admission over another one: CPU, and the median time of one connection. */
-async function admission(
-	context: Context,
-	label: string,
-	[first, second]: readonly [ContenderName, ContenderName],
-): Promise<Row[]> {
-	const ratios = await withBoth(context, [first, second], (pair) =>
-		cpuRatios(context, pair, (contender) => contender.ask("json", CHAT)),
-	);
-	const measured = spread(ratios.map(({ ratio }) => ratio));
-	const rows: Row[] = [{ label: `${label}: CPU a request`, measured, unit: "x", note: noteOf(ratios) }];
-	const names = [second, second, first] as const;
-	for (const [mode, engine] of [
-		["json", "an immediate engine"],
-		["late", "an engine that takes 20 ms"],
-	] as const)
-		rows.push(await inTurn(context, mode, { label: `${label}: added time, ${engine}` }, names));
-	return rows;
-}
-
 /** The cost of a feature: Ganglion with it over Ganglion without it, both under load at the same time. */
 async function features(context: Context): Promise<Row[]> {
 	const stream = { ...CHAT, stream: true, stream_options: { include_usage: true } };
@@ -285,29 +219,4 @@ async function features(context: Context): Promise<Row[]> {
 		rows.push({ label: `what it costs: ${label}`, measured, unit: "x", note: noteOf(ratios) });
 	}
 	return rows;
-}
-
-/** Time from the start of the process to its first answer. */
-async function coldStart(context: Context): Promise<Row[]> {
-	const times: Record<"floor" | "ganglion", number[]> = { floor: [], ganglion: [] };
-	for (let round = 0; round < context.rounds; round++)
-		for (const name of ["floor", "ganglion"] as const) {
-			const begun = performance.now();
-			const contender = await start(context, name);
-			const agent = agentOf(1);
-			await ask(contender.ask("json", CHAT), agent);
-			times[name].push(performance.now() - begun);
-			agent.destroy();
-			await contender.stop();
-		}
-	return [
-		{
-			label: "cold start to the first answer, above the floor",
-			bar: 150,
-			stretch: 80,
-			measured: spread(times.ganglion.map((time, i) => time - (times.floor[i] ?? 0))),
-			unit: "ms",
-			note: `${names[0]} ${spread(times.floor).median.toFixed(0)} ms; with making a token`,
-		},
-	];
 }

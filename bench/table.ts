@@ -1,11 +1,15 @@
 /** Writes the results as a Markdown table, with the versions of the software that was measured. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { cpus } from "node:os";
 import { join } from "node:path";
-import { version as workerdVersion } from "workerd";
 import { peerVersion } from "./peer.ts";
 import type { Spread } from "./statistics.ts";
+
+const { version: workerdVersion } = createRequire(import.meta.url)("workerd/package.json") as {
+	version: string;
+};
 
 export interface Row {
 	label: string;
