@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { modulesIn } from "../miniflare/modules.ts";
+import { freePort } from "../scripts/free-port.ts";
 import { runtimeSettings } from "../scripts/settings.ts";
 import { listening, serve, singleModule, stop, type WorkerSpec } from "../scripts/workerd.ts";
 import type { Ask } from "./load.ts";

@@ -27,10 +27,7 @@ interface RetryPlan {
 	timeoutMs: number | undefined;
 }
 
-function retryPlan({
-	step: { options },
-	settings,
-}: Pick<GatewayRequest, "step" | "settings">): RetryPlan {
+function retryPlan({ step: { options }, settings }: Pick<GatewayRequest, "step" | "settings">): RetryPlan {
 	return {
 		attempts: options.maxAttempts ?? settings.retry_max_attempts ?? 1,
 		delayMs: options.retryDelay ?? settings.retry_delay ?? DEFAULT_DELAY_MS,
