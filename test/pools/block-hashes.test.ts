@@ -46,6 +46,13 @@ describe("hashPrompt", () => {
 		}
 	});
 
+	it("has the same hashes in every version, so that sessions keep their replicas during a deployment", () => {
+		expect(["", "a", "account s"].map(hashText)).toEqual([
+			7_658_998_412_702_337, 5_533_579_975_989_521, 4_813_512_183_774_786,
+		]);
+		expect(hashPrompt("a", ["b", "c"], 2).opening).toBe(4_622_898_426_515_233);
+	});
+
 	it("stops at 256 blocks", () => {
 		expect(blockHashes("a", [text(300 * BLOCK_CHARACTERS)])).toHaveLength(256);
 	});

@@ -249,6 +249,17 @@ describe("members", () => {
 		expect(pool.members.map((member) => member.url)).toContain(url);
 	});
 
+	it("adds nothing to the index for a replica that is draining", () => {
+		const { pool, replica } = started({}, ["http://1", "http://2"]);
+		pool.drain("http://1");
+		for (const url of ["http://1", "http://2"]) {
+			pool.report(url, { running: 0, waiting: 0, cacheTokens: 102_400 }, { at: 0, validMs: 1 });
+			pool.index.add(replica(url), [1]);
+			expect(replica(url).cacheBlocks).toBe(200);
+		}
+		expect(pool.index.longest([1], 4).map((holder) => holder.replica.url)).toEqual(["http://2"]);
+	});
+
 	it("removes a replica", () => {
 		const { pool, chosen } = started({}, ["http://1", "http://2"]);
 		expect(pool.remove("http://1")).toBe(true);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { Discoveries } from "../../src/pools/discovery.ts";
 import { Pools } from "../../src/pools/pools.ts";
 import { ReplicaChanges } from "../../src/pools/replica-changes.ts";
 
@@ -66,5 +67,25 @@ describe("Pools", () => {
 		const before = all.of({ backend: "a", urls: URLS });
 		const after = all.of({ backend: "a", urls: URLS, pool: { policy: "round-robin" } });
 		expect(after?.replicas).not.toBe(before?.replicas);
+	});
+
+	it("reads the list of a backend at once if it has one", async () => {
+		const discover = { url: "http://registry/", path: "/v1", refreshMs: 30_000 };
+		const reads: string[] = [];
+		const discoveries = new Discoveries({
+			now: () => 0,
+			wait: async () => {},
+			waitUntil: () => {},
+			read: async (url) => {
+				reads.push(url);
+				return '["http://nine"]';
+			},
+		});
+		const changes = new ReplicaChanges({ now: () => 0, wait: async () => {} });
+		const all = new Pools({ random: () => 0, changes, discoveries });
+		await all.refreshNow({ backend: "a", urls: URLS });
+		await all.refreshNow({ backend: "b", urls: URLS, pool: { discover } });
+		expect(reads).toEqual(["http://registry/"]);
+		expect(membersOf(all.of({ backend: "b", urls: URLS, pool: { discover } }))).toEqual(["http://nine/v1"]);
 	});
 });
