@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { LoadExchange } from "../../src/pools/load-exchange.ts";
 import { Pool } from "../../src/pools/pool.ts";
-import { SharedLoads } from "../../src/pools/shared-loads.ts";
+import { type OtherLoads, SharedLoads } from "../../src/pools/shared-loads.ts";
 
 const URLS = ["http://1", "http://2"];
 const PROMPT = { inputTokens: 936, blocks: [], blockTokens: 512, streamed: true };
@@ -105,5 +105,61 @@ describe("loads that isolates share", () => {
 		state.now = 6_000;
 		await b?.send();
 		expect(b?.queued().every((tokens) => tokens <= 2_000)).toBe(true);
+	});
+
+	/** One isolate. `answer`: of the object. */
+	function alone(answer: () => Promise<OtherLoads>) {
+		const state = { now: 0, exchanges: 0 };
+		const pool = new Pool(URLS);
+		const background: Promise<unknown>[] = [];
+		const loadExchange = new LoadExchange({
+			now: () => state.now,
+			waitUntil: (work) => background.push(work),
+			uuid: () => "isolate",
+			exchange: async () => {
+				state.exchanges++;
+				return answer();
+			},
+		});
+		/** A request at this time. */
+		const at = async (now: number) => {
+			state.now = now;
+			loadExchange.start("vllm", pool);
+			await Promise.all(background.splice(0));
+		};
+		return { at, pool, state };
+	}
+
+	it.each([
+		[1, 5_000],
+		[2, 500],
+		[200, 500],
+		[400, 1_000],
+	])("is exchanged less often by many isolates: of %i after %i ms", async (count, pauseMs) => {
+		const { at, state } = alone(async () => ({ others: [], isolates: count }));
+		await at(0);
+		await at(pauseMs - 1);
+		expect(state.exchanges).toBe(1);
+		await at(pauseMs);
+		expect(state.exchanges).toBe(2);
+	});
+
+	it("counts for five seconds if the object cannot be called, which is tried again after five", async () => {
+		let fails = false;
+		const { at, pool, state } = alone(async () => {
+			if (fails) throw new Error("not reachable");
+			return { others: [{ url: "http://1", tokens: 700 }], isolates: 2 };
+		});
+		await at(0);
+		fails = true;
+		await at(500);
+		await at(5_000);
+		expect([pool.meanQueuedTokens, state.exchanges]).toEqual([350, 2]);
+		await at(5_001);
+		expect(pool.meanQueuedTokens).toBe(0);
+		await at(5_499);
+		expect(state.exchanges).toBe(2);
+		await at(5_500);
+		expect(state.exchanges).toBe(3);
 	});
 });
