@@ -142,7 +142,11 @@ function describePrice({ id, prices, priceSource }: Model): NonNullable<Explanat
 	const where = `set BACKENDS.{name}.price or MODELS["${id}"].prices`;
 	return rows.length > 0
 		? { source: "default", rows, note: `No price is set, and LIMITS has a budget: ${where}` }
-		: { source: "none", rows, note: `No price is set, and no budget counts it: ${where}` };
+		: {
+				source: "none",
+				rows,
+				note: `No price is set. A request costs 0 neurons, or a budget refuses it with 2021: ${where}`,
+			};
 }
 
 const describeEstimate = (cost: EstimatedCost): NonNullable<Explanation["estimate"]> => ({

@@ -139,7 +139,7 @@ describe("admission", () => {
 			{ models: { [UNPRICED]: { daily_neurons: 1 } } },
 		])("keeps a provider's from whoever has a budget: %j", (limits) => {
 			expect(() => check(UNPRICED, limits)).toThrow(
-				`2021: Insufficient AI Gateway credits: the account has a budget of neurons, and nothing says what ${UNPRICED} costs (see MODELS["${UNPRICED}"].prices)`,
+				`2021: Insufficient AI Gateway credits: the account has a budget of neurons, and ${UNPRICED} has no price (set BACKENDS.{name}.price or MODELS["${UNPRICED}"].prices)`,
 			);
 		});
 

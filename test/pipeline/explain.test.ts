@@ -196,7 +196,7 @@ describe("explain", () => {
 		expect(free.price).toEqual({
 			source: "none",
 			rows: [],
-			note: 'No price is set, and no budget counts it: set BACKENDS.{name}.price or MODELS["mine"].prices',
+			note: 'No price is set. A request costs 0 neurons, or a budget refuses it with 2021: set BACKENDS.{name}.price or MODELS["mine"].prices',
 		});
 		const { explain, post } = explainer({ ...ENGINE_VARS, LIMITS: { daily_neurons: 10 } });
 		expect((await explain("mine")).price).toMatchObject({

@@ -56,7 +56,12 @@ describe("a model without a price", () => {
 		const response = await answer;
 		expect(response.status).toBe(402);
 		expect(await response.json()).toMatchObject({
-			errors: [{ code: 2021, message: expect.stringContaining('see MODELS["openai/gpt-next"].prices') }],
+			errors: [
+				{
+					code: 2021,
+					message: expect.stringContaining('set BACKENDS.{name}.price or MODELS["openai/gpt-next"].prices'),
+				},
+			],
 		});
 		expect(requests).toEqual([]);
 	});

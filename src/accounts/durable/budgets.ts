@@ -122,7 +122,7 @@ export function describeRefusal({
 
 /** For a model without a known price: its requests would bypass the budget. */
 export const describeUnpriced = (model: string, owner: "account" | "token"): string =>
-	`Insufficient AI Gateway credits: the ${owner} has a budget of neurons, and nothing says what ${model} costs (see MODELS["${model}"].prices)`;
+	`Insufficient AI Gateway credits: the ${owner} has a budget of neurons, and ${model} has no price (set BACKENDS.{name}.price or MODELS["${model}"].prices)`;
 
 function splitKey(key: string): [kind: string, id: string] {
 	const colon = key.indexOf(":");

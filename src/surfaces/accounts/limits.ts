@@ -39,7 +39,7 @@ const neurons = (microNeurons: number): number | null =>
 
 const budgetJson = ({
 	key,
-	period,
+	period = "day",
 	microNeurons,
 	spentMicroNeurons,
 	reservedMicroNeurons,

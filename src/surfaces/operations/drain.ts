@@ -38,7 +38,7 @@ export const closing = (): Response => noCapacity(503);
 export const busy = (): Response => noCapacity(429);
 
 function noCapacity(status: 429 | 503): Response {
-	const { body } = failureEnvelope(new AiError("outOfCapacity"), "");
+	const { body } = failureEnvelope(new AiError("outOfCapacity"), crypto.randomUUID());
 	return new Response(body, {
 		status,
 		headers: { "content-type": "application/json", "retry-after": RETRY_AFTER_SECONDS },

@@ -12,7 +12,7 @@ const PEER_MS = 2_000;
 /** The socket's service reads only the body. */
 const PEER_URL = "http://peer/";
 
-type Reporting = Pick<Services, "health" | "now" | "pools">;
+type Reporting = Pick<Services, "health" | "now" | "pools" | "routing">;
 
 /** @param services those of the current configuration. */
 export function reports(services: () => Reporting) {
@@ -32,10 +32,14 @@ export const peerOf = (worker: string, socket: Pick<Fetcher, "fetch">): Peer => 
 	},
 });
 
-const ownReport = ({ health, now, pools }: Reporting): WorkerReport => ({
-	engines: health.engines?.() ?? [],
-	pools: pools.reports(now()),
-});
+/** Pools outlive a reload of the configuration. Those of removed backends are left out. */
+function ownReport({ health, now, pools, routing }: Reporting): WorkerReport {
+	const backends = new Set(routing.list().flatMap(({ targets }) => targets.map(({ backend }) => backend)));
+	return {
+		engines: health.engines?.() ?? [],
+		pools: pools.reports(now()).filter(({ backend }) => backends.has(backend)),
+	};
+}
 
 /** A report of one process. `worker`: its number. Absent if the gateway has one process. */
 export type Labelled<T> = T & { worker?: string };

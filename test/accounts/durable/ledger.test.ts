@@ -182,7 +182,7 @@ describe("budgets", () => {
 				ok: false,
 				failure: "missingProviderKey",
 				description:
-					'Insufficient AI Gateway credits: the token has a budget of neurons, and nothing says what openai/gpt-next costs (see MODELS["openai/gpt-next"].prices)',
+					'Insufficient AI Gateway credits: the token has a budget of neurons, and openai/gpt-next has no price (set BACKENDS.{name}.price or MODELS["openai/gpt-next"].prices)',
 			});
 			expect(ledger.admit(unpriced(), unlimited)).toEqual({ ok: true });
 			expect(ledger.admit(unpriced())).toEqual({ ok: true });

@@ -47,3 +47,13 @@ it("shows each budget, what is used of it, and the open requests", async () => {
 		},
 	]);
 });
+
+it("shows the budgets of the caller's token with their periods", async () => {
+	const { createToken, send } = closedGateway();
+	const token = await createToken(["Workers AI Read"], { limits: { daily_neurons: 5, monthly_neurons: 50 } });
+	const { result } = await (await send("/ai/usage/limits", token)).json<{ result: { budgets: object[] } }>();
+	expect(result.budgets.slice(-2)).toMatchObject([
+		{ key: expect.stringMatching(/^token:/), period: "day", neurons: 5 },
+		{ key: expect.stringMatching(/^token:/), period: "month", neurons: 50 },
+	]);
+});

@@ -379,18 +379,20 @@ describe("metrics of engines", () => {
 });
 
 describe("metrics of pools", () => {
+	it("leave out a backend that a reload has removed", async () => {
+		const vars = (backend: string) => ({
+			BACKENDS: { [backend]: { kind: "openai", urls: ["http://1/v1", "http://2/v1"] } },
+			ROUTES: { "*": [{ backend }] },
+		});
+		const { services } = closedGateway({ vars: vars("old") });
+		services.pools.reports = () => [reportOfPool("old"), reportOfPool("new")];
+		const { routing } = closedGateway({ vars: vars("new") }).services;
+		expect((await allReports(services)).pools.map(({ backend }) => backend)).toEqual(["old"]);
+		expect((await allReports({ ...services, routing })).pools.map(({ backend }) => backend)).toEqual(["new"]);
+	});
+
 	it("have replicas by state, tokens in progress, and the queue", () => {
-		const pool = {
-			backend: "vllm",
-			incoming: 40,
-			active: ["http://1", "http://2", "http://3"],
-			draining: 1,
-			expectedMs: 250,
-			reported: { running: 5, waiting: 2 },
-			requests: 7,
-			prefillTokens: 900,
-			decodeTokens: 4_000,
-		};
+		const pool = reportOfPool("vllm");
 		const gate = {
 			waiting: 2,
 			waitingTokens: 350,
@@ -446,6 +448,7 @@ describe("metrics of pools", () => {
 		const reports = await allReports({
 			health: { engines: () => [engine] } as never,
 			pools: { reports: () => [] } as never,
+			routing: { list: () => [] } as never,
 			now: () => 0,
 			wait: async () => {},
 			workers: {
@@ -465,4 +468,16 @@ describe("metrics of pools", () => {
 		expect(text).toContain(`ganglion_engine_requests_total{${labels},worker="2"} 3\n`);
 		expect(text).toContain('ganglion_pool_replicas{backend="vllm",worker="2",state="active"} 2\n');
 	});
+});
+
+const reportOfPool = (backend: string): PoolReport => ({
+	backend,
+	incoming: 40,
+	active: ["http://1", "http://2", "http://3"],
+	draining: 1,
+	expectedMs: 250,
+	reported: { running: 5, waiting: 2 },
+	requests: 7,
+	prefillTokens: 900,
+	decodeTokens: 4_000,
 });
