@@ -86,7 +86,7 @@ export const markdownRoutes: readonly Route[] = defineRoutes(
 			method: "POST",
 			path: "",
 			summary: "Converts files to Markdown",
-			input: { type: "multipart/form-data" },
+			input: { type: "multipart/form-data", example: { files: "@report.html" } },
 			permission: "run",
 			lazy: true,
 			handler: convertForm,

@@ -51,6 +51,7 @@ import { OPENAI_CHAT, onlyFor } from "./route-dialect.ts";
 
 /** For examples. */
 const CHAT_MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+const WHISPER = "@cf/openai/whisper";
 const HELLO = [{ role: "user", content: "Hello, who are you?" }];
 
 const RESPONSES: OpenaiRoute = {
@@ -117,19 +118,30 @@ export const OPENAI_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 	},
 };
 
-/** Routes with a form. */
+/** Routes with a form. A value with `@` in an example is a file, as for `curl -F`. */
 const FORM_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 	"/audio/transcriptions": {
 		dialect: openaiTranscription,
 		task: "Automatic Speech Recognition",
 		summary: "Transcribes a recording",
+		example: { file: "@recording.mp3", model: WHISPER },
 	},
 	"/audio/translations": {
 		dialect: openaiTranslation,
 		task: "Automatic Speech Recognition",
 		summary: "Translates a recording to English text",
+		example: { file: "@recording.mp3", model: WHISPER },
 	},
-	"/images/edits": { dialect: openaiImageEdit, task: "Text-to-Image", summary: "Edits an image" },
+	"/images/edits": {
+		dialect: openaiImageEdit,
+		task: "Text-to-Image",
+		summary: "Edits an image",
+		example: {
+			image: "@lighthouse.png",
+			prompt: "At night",
+			model: "@cf/black-forest-labs/flux-2-klein-4b",
+		},
+	},
 };
 
 const NO_BATCHES = "Message batches are not available here: send each request to /messages";
@@ -165,7 +177,7 @@ const dialectRoute = (path: string, route: OpenaiRoute): RouteDeclaration => ({
 
 const formRoute = (path: string, route: OpenaiRoute): RouteDeclaration => ({
 	...dialectRoute(path, route),
-	input: { type: "multipart/form-data", schema: "by-model" },
+	input: { type: "multipart/form-data", schema: "by-model", example: route.example },
 	handler: (c, call) =>
 		infer(c, call, {
 			route,

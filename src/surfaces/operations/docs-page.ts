@@ -10,16 +10,19 @@ import type { ApiDocument, Content, Operation, Parameter } from "./openapi.ts";
 type Html = ReturnType<typeof html>;
 
 const STYLE = `
-:root { color-scheme: light dark; --line: #8884; --soft: #8882; --accent: #0f5fc2; }
-@media (prefers-color-scheme: dark) { :root { --accent: #7db7ff; } }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 0; display: grid; grid-template-columns: 15rem minmax(0, 60rem); gap: 2rem; }
-nav { position: sticky; top: 0; height: 100vh; overflow: auto; padding: 1rem; box-sizing: border-box; border-right: 1px solid var(--line); }
-nav ul { list-style: none; padding: 0; } main { padding: 1rem; } a { color: var(--accent); }
-article { border-top: 1px solid var(--line); padding: 1rem 0; } h3 { margin: 0 0 .25rem; font-size: 1rem; overflow-wrap: anywhere; }
-code, pre { font: .875rem/1.45 ui-monospace, monospace; } pre { background: var(--soft); padding: .75rem; overflow: auto; border-radius: .375rem; }
-table { border-collapse: collapse; } th, td { text-align: left; padding: .15rem 1rem .15rem 0; vertical-align: top; }
-summary { cursor: pointer; } .method { color: var(--accent); font-weight: 700; }
-@media (max-width: 50rem) { body { display: block; } nav { position: static; height: auto; border: 0; } }
+:root { color-scheme: light dark; --line: #8883; --soft: #8881; --accent: #0f5fc2; --quiet: #666; }
+@media (prefers-color-scheme: dark) { :root { --accent: #7db7ff; --quiet: #aaa; } }
+body { font: 15px/1.5 system-ui, sans-serif; margin: 0; display: grid; grid-template-columns: 14rem minmax(0, 60rem); gap: 2rem; }
+nav { position: sticky; top: 0; height: 100vh; overflow: auto; padding: 1.5rem 1rem; box-sizing: border-box; border-right: 1px solid var(--line); }
+nav ul { list-style: none; padding: 0; } nav a { text-decoration: none; } nav a:hover { text-decoration: underline; }
+main { min-width: 0; padding: 1rem; overflow-wrap: anywhere; } a { color: var(--accent); }
+h1 { font-size: 1.75rem; } h2 { margin: 2.5rem 0 1rem; font-size: 1.25rem; } p { margin: .25rem 0; } ul { margin: .25rem 0 .5rem; }
+article { margin: 0 0 1rem; padding: 1rem; border: 1px solid var(--line); border-radius: .75rem; } h3 { margin: 0 0 .25rem; font-size: 1rem; }
+code, pre { font: .8125rem/1.5 ui-monospace, monospace; } pre { background: var(--soft); padding: .75rem; overflow: auto; border-radius: .5rem; }
+table { margin: .5rem 0; border-collapse: collapse; } th, td { text-align: left; padding: .2rem 1rem .2rem 0; vertical-align: top; }
+th { color: var(--quiet); font-size: .8125rem; font-weight: 500; } td:nth-child(-n+2) { min-width: 5rem; }
+summary { cursor: pointer; } .method { color: var(--accent); font-weight: 700; } :focus-visible { outline: 2px solid var(--accent); }
+@media (max-width: 50rem) { body { display: block; } nav { position: static; height: auto; border: 0; } nav li { display: inline-block; margin-right: .75rem; } }
 `;
 
 interface Row {
@@ -45,7 +48,7 @@ export function docsPage(document: ApiDocument): string {
 <nav aria-label="Groups of operations">
 <strong>${document.info.title} API</strong>
 <ul>${document.tags.map(({ name }) => html`<li><a href="#${anchor(name)}">${name}</a></li>`)}</ul>
-<a href="/openapi.json">openapi.json</a>
+<ul><li><a href="/openapi.json">openapi.json</a></li><li><a href="/console">Console</a></li></ul>
 </nav>
 <main>
 <h1>${document.info.title} API</h1>
@@ -119,7 +122,19 @@ function curl({ method, path, type, body, needsToken }: Example): string {
 	return [
 		`curl -X ${method.toUpperCase()} "$GATEWAY${path}"`,
 		...(needsToken ? [`-H "authorization: Bearer $TOKEN"`] : []),
-		...(type === undefined ? [] : [`-H 'content-type: ${type}'`]),
-		...(body?.example === undefined ? [] : [`-d '${JSON.stringify(body.example).replaceAll("'", "'\\''")}'`]),
+		...(type === undefined ? [] : bodyArguments(type, body?.example)),
 	].join(" \\\n  ");
 }
+
+function bodyArguments(type: string, example: unknown): string[] {
+	// curl adds the boundary of a form to its content type.
+	if (type.startsWith("multipart/"))
+		return Object.entries(example ?? {}).map(([name, value]) => `-F ${quoted(`${name}=${value}`)}`);
+	return [
+		`-H 'content-type: ${type}'`,
+		...(example === undefined ? [] : [`-d ${quoted(JSON.stringify(example))}`]),
+	];
+}
+
+/** A single quote ends a quoted text of the shell, so it is escaped outside of it. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
