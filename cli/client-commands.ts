@@ -54,7 +54,7 @@ export function clientCommands(ganglion: Command, defaults: Defaults, finish: Fi
 			finish(await usageCommand(flags));
 		});
 	tokenCommands(
-		ganglion.command("token").description("create, list and revoke tokens of the account"),
+		ganglion.command("token").description("create, list and revoke tokens of the account").helpCommand(false),
 		finish,
 	);
 }

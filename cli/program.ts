@@ -17,6 +17,7 @@ import {
 const DEFAULT_PORT = 8787;
 const DEFAULT_HOST = "127.0.0.1";
 const DEFAULT_STATE = ".ganglion";
+const COMPLETION = "completion";
 
 /** `finish` receives the exit code of a command. */
 export function program(version: string, defaults: Defaults, finish: (code: number) => void): Command {
@@ -38,7 +39,10 @@ export function program(version: string, defaults: Defaults, finish: (code: numb
 	clientCommands(ganglion, defaults, finish);
 	workerCommands(ganglion, defaults, finish);
 	ganglion.commandsGroup("Other:");
-	tab(ganglion, { completionCommandName: "completion" });
+	tab(ganglion, { completionCommandName: COMPLETION });
+	ganglion.commands
+		.find((command) => command.name() === COMPLETION)
+		?.description("print a script that completes commands in a shell");
 	return ganglion;
 }
 
