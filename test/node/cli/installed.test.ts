@@ -89,15 +89,18 @@ describe("the installed package", () => {
 		expect(bytes / 2 ** 20).toBeLessThan(MAX_MEGABYTES);
 	});
 
-	it("streams a first answer with one command, and leaves nothing behind", async () => {
+	it("streams a first answer with one command, as the picture of the README shows, and leaves nothing behind", async () => {
 		const before = readdirSync(folder);
-		const prompt = "Reply with exactly: hello there";
-		const { code, stdout, stderr } = await run(["try", MODEL, prompt, "--no-local-engines"]);
-		expect(stderr).toMatch(
-			/^(No gateway answers on .*\n)?\(\d+ \+ 2 tokens, [\d.]+ neurons, first text after \d+ ms, \d+ ms\)\n$/,
-		);
-		expect({ code, stdout }).toEqual({ code: 0, stdout: "hello there\n" });
+		const { code, stdout, stderr } = await run(["try", MODEL, "Hello, who are you?", "--no-local-engines"]);
+		const summary = /\(13 \+ 43 tokens, 9\.15 neurons, first text after \d+ ms, \d+ ms\)/;
+		expect(stderr).toMatch(new RegExp(`^(No gateway answers on .*\n)?${summary.source}\n$`));
+		const answer = `Simulated reply from Ganglion for ${MODEL}: no model ran. You wrote: "Hello, who are you?".`;
+		expect({ code, stdout }).toEqual({ code: 0, stdout: `${answer}\n` });
 		expect(readdirSync(folder)).toEqual(before);
+		const picture = readFileSync("docs/terminal.svg", "utf8");
+		expect(picture).toContain(`npx ganglion try ${MODEL} 'Hello, who are you?'`);
+		expect(picture).toContain(answer);
+		expect(picture).toMatch(summary);
 	});
 
 	it("runs dev with the settings of the folder, reloads them, and keeps its accounts there", async () => {
