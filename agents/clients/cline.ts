@@ -27,5 +27,5 @@ export const cline: Client = {
 		return { args: ["-P", "openai-compatible", prompt], env: { CLINE_TELEMETRY_DISABLED: "1" } };
 	},
 	overflow: /maximum context length|context/,
-	unsupported: { resume: "it continues a session only by its id" },
+	unsupported: { resume: "`--id` starts its interactive mode, which needs a terminal" },
 };

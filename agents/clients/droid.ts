@@ -24,8 +24,9 @@ export const droid: Client = {
 	},
 	overflow: /context/,
 	unsupported: {
-		tools: "`droid exec` does not send the tools of an MCP server, although it connects to it",
-		resume: "it continues a session only by its id",
+		tools:
+			"its requests name the tools of an MCP server as deferred, and lack them also after its `ToolSearch`",
+		resume: "`droid exec -s` ends with 1, without a message and without a request",
 		overflow: 'it says only "Exec failed"',
 	},
 };
