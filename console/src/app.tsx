@@ -3,6 +3,7 @@ import { CSPProvider } from "@cloudflare/kumo/primitives/csp-provider";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import { BrowserRouter, Navigate, Route, Routes } from "react-router";
 import { Api, ApiError } from "./api/client.ts";
+import { Failure } from "./parts/failure.tsx";
 import {
 	forgetSession,
 	keepSession,
@@ -22,7 +23,12 @@ const Requests = lazy(() => import("./pages/requests.tsx"));
 const Tokens = lazy(() => import("./pages/tokens.tsx"));
 const Engines = lazy(() => import("./pages/engines.tsx"));
 
-type State = { kind: "loading" } | { kind: "out"; notice?: string } | { kind: "in"; session: Session };
+type State =
+	| { kind: "loading" }
+	| { kind: "out"; notice?: string }
+	/** The gateway does not answer. The token is kept. */
+	| { kind: "failed"; error: Error }
+	| { kind: "in"; session: Session };
 
 const ENDED = "The gateway no longer accepts the token. Sign in again.";
 
@@ -45,11 +51,14 @@ function Console() {
 		setState(notice === undefined ? { kind: "out" } : { kind: "out", notice });
 	}, []);
 
-	useEffect(() => {
-		resumeSession().then(enter, (error: Error) =>
-			leave(error instanceof ApiError && error.status === 401 ? undefined : error.message),
-		);
+	const resume = useCallback(() => {
+		setState({ kind: "loading" });
+		resumeSession().then(enter, (error: Error) => {
+			if (error instanceof ApiError && error.status === 401) leave();
+			else setState({ kind: "failed", error });
+		});
 	}, [enter, leave]);
+	useEffect(resume, [resume]);
 
 	const context = useMemo(
 		(): SessionContext | undefined =>
@@ -65,6 +74,12 @@ function Console() {
 	);
 
 	if (state.kind === "loading") return <Waiting />;
+	if (state.kind === "failed")
+		return (
+			<main className="sign-in">
+				<Failure error={state.error} onRetry={resume} />
+			</main>
+		);
 	if (!context) return <SignIn notice={state.kind === "out" ? state.notice : undefined} onSession={enter} />;
 	return (
 		<SessionContext value={context}>

@@ -12,8 +12,21 @@ const applyMode = (): void => {
 dark.addEventListener("change", applyMode);
 applyMode();
 
-// A new deployment has replaced the files that this page would load.
-addEventListener("vite:preloadError", () => location.reload());
+const RELOADED_KEY = "ganglion-reloaded";
+const RELOAD_PAUSE_MS = 10_000;
+
+// A new deployment has replaced the files that this page would load, or the gateway does not answer: then the page shows the error.
+addEventListener("vite:preloadError", () => {
+	if (Date.now() - Number(sessionStorage.getItem(RELOADED_KEY)) < RELOAD_PAUSE_MS) return;
+	fetch(location.pathname).then(
+		({ ok }) => {
+			if (!ok) return;
+			sessionStorage.setItem(RELOADED_KEY, String(Date.now()));
+			location.reload();
+		},
+		() => {},
+	);
+});
 
 const root = document.getElementById("root");
 if (root)

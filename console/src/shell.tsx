@@ -1,8 +1,9 @@
 import { Button } from "@cloudflare/kumo/components/button";
 import { Loader } from "@cloudflare/kumo/components/loader";
-import { Suspense } from "react";
+import { Suspense, useEffect, useRef } from "react";
 import { NavLink, Outlet, useLocation } from "react-router";
 import icon from "./icon.svg";
+import { ErrorBoundary } from "./parts/error-boundary.tsx";
 import { AccountPicker } from "./session/account-picker.tsx";
 import { useSession } from "./session/session.ts";
 
@@ -18,6 +19,8 @@ const PAGES = [
 export default function Shell() {
 	const { session, signOut } = useSession();
 	const { pathname } = useLocation();
+	const page = pathname.split("/")[1];
+	const content = useFocusOfPage(page);
 	return (
 		<>
 			<a className="skip" href="#content">
@@ -49,15 +52,31 @@ export default function Shell() {
 					)}
 				</div>
 			</header>
-			<main id="content" tabIndex={-1}>
-				<Suspense key={pathname.split("/")[1]} fallback={<Loader />}>
-					<Outlet />
-				</Suspense>
+			<main id="content" tabIndex={-1} ref={content}>
+				<ErrorBoundary key={page}>
+					<Suspense fallback={<Loader />}>
+						<Outlet />
+					</Suspense>
+				</ErrorBoundary>
 			</main>
 			<footer>
+				<a href="/docs">API reference</a>
 				<a href="/openapi.json">OpenAPI</a>
 				<a href="/console/notices.txt">Licences</a>
 			</footer>
 		</>
 	);
+}
+
+/** Moves the focus to the content of another page, so that a screen reader and the keyboard go on there. */
+function useFocusOfPage(page: string | undefined) {
+	const content = useRef<HTMLElement>(null);
+	const shown = useRef(page);
+	useEffect(() => {
+		if (shown.current !== page) content.current?.focus();
+		shown.current = page;
+		// On a narrow screen the links scroll.
+		document.querySelector("nav .active")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+	}, [page]);
+	return content;
 }

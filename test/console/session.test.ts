@@ -44,6 +44,27 @@ describe("sign-in", () => {
 		await tab.close();
 	});
 
+	it("survives a reload while the gateway does not answer, and the address keeps the filters", async () => {
+		const { value } = await createToken("session-c", "console", ["Workers AI Read"]);
+		const tab = await openTab(serve, "/console/requests?outcome=failed", { expected: /401|503/ });
+		const { page } = tab;
+		await signIn(tab, value);
+		await page.route("**/tokens/verify", (route) => route.fulfill({ status: 503, body: "" }), { times: 1 });
+		await page.reload();
+		await page.getByText("The gateway answered 503.").waitFor();
+		await page.getByRole("button", { name: "Try again" }).click();
+		await page.getByText("No request matches these filters.").waitFor();
+		await page.getByRole("button", { name: "Clear filters" }).click();
+		await page.getByText("No requests in the last 7 days.").waitFor();
+		expect(new URL(page.url()).search).toBe("");
+		await page.getByRole("link", { name: "Usage" }).click();
+		await page.getByRole("region", { name: "Neurons by day" }).waitFor();
+		expect(await page.evaluate("document.activeElement.id")).toBe("content");
+		await page.goBack();
+		await page.getByRole("heading", { name: "Requests" }).waitFor();
+		await tab.close();
+	});
+
 	it("lets the operator choose an account", async () => {
 		await createToken("session-b", "console", ["Workers AI Read"]);
 		const tab = await openTab(serve, "/console/models", { expected: UNAUTHORIZED });

@@ -2,7 +2,7 @@ import { type DependencyList, useCallback, useEffect, useState } from "react";
 
 export type Loaded<T> =
 	| { state: "loading"; value?: T }
-	| { state: "failed"; error: Error }
+	| { state: "failed"; error: Error; reload?: () => void }
 	| { state: "ready"; value: T };
 
 /** Loads a value when the dependencies change; `reload` loads it again and keeps the old value until then. */

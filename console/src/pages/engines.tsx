@@ -9,6 +9,7 @@ import { exampleInput } from "../models/example.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { integer, milliseconds } from "../parts/format.ts";
+import { InView } from "../parts/in-view.tsx";
 import { Loading } from "../parts/loading.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { Circuit, TargetTable } from "../parts/targets.tsx";
@@ -161,7 +162,11 @@ function PlanForm({ model, onModel }: PlanFormProps) {
 				/>
 				<Button type="submit">Explain</Button>
 			</form>
-			{model !== undefined && <Plan model={model} />}
+			{model !== undefined && (
+				<InView>
+					<Plan model={model} />
+				</InView>
+			)}
 		</Section>
 	);
 }

@@ -53,12 +53,7 @@ function Details({ row }: { row: ModelRow }) {
 					<>
 						<Plan row={row} example={exampleInput(input)} />
 						<Section title="Example">
-							<CopyAs
-								model={row.name}
-								input={exampleInput(input)}
-								account={api.credentials.account}
-								open="curl"
-							/>
+							<CopyAs model={row.name} input={exampleInput(input)} account={api.credentials.account} />
 						</Section>
 						<Section title="Schema">
 							<details>
@@ -89,15 +84,17 @@ function Plan({ row, example }: { row: ModelRow; example: object }) {
 		<Loading of={plan}>
 			{({ price, targets = [], refused }) => (
 				<>
-					<Facts
-						rows={[
-							["Context", context === undefined ? undefined : `${integer(context)} tokens`],
-							...(price?.rows ?? []).map(
-								({ unit, neurons }) => [unit, `${decimal(neurons)} neurons`] as const,
-							),
-							["Price", price?.source === "none" ? "Free" : price?.note],
-						]}
-					/>
+					<section className="card" aria-label="Prices">
+						<Facts
+							rows={[
+								["Context", context === undefined ? undefined : `${integer(context)} tokens`],
+								...(price?.rows ?? []).map(
+									({ unit, neurons }) => [unit, `${decimal(neurons)} neurons`] as const,
+								),
+								["Price", price?.source === "none" ? "Free" : price?.note],
+							]}
+						/>
+					</section>
 					<Section title="Engines">
 						{targets.length > 0 ? <TargetTable targets={targets} /> : <p>No engine serves this model.</p>}
 						{refused.map(({ step, code, message }) => (

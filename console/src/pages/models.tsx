@@ -1,7 +1,7 @@
 import { Input } from "@cloudflare/kumo/components/input";
 import { Select } from "@cloudflare/kumo/components/select";
 import { useMemo } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 import type { ModelRow } from "../api/types.ts";
 import { ModelBadges } from "../models/badges.tsx";
 import { useCatalog } from "../models/catalog.ts";
@@ -9,6 +9,7 @@ import { capabilitiesOf, contextOf } from "../models/facts.ts";
 import { integer } from "../parts/format.ts";
 import { Loading } from "../parts/loading.tsx";
 import { Page } from "../parts/page.tsx";
+import { useParameters } from "../parts/use-parameters.ts";
 
 const ALL = "all";
 
@@ -23,24 +24,11 @@ export default function Models() {
 
 /** The filters are in the address, so that a reload and a link keep them. */
 function ModelList({ rows }: { rows: readonly ModelRow[] }) {
-	const [parameters, setParameters] = useSearchParams();
-	const search = parameters.get("search") ?? "";
-	const task = parameters.get("task") ?? ALL;
-	const capability = parameters.get("capability") ?? ALL;
+	const [{ search, task, capability }, set] = useParameters({ search: "", task: ALL, capability: ALL });
 	const found = useMemo(
 		() => rows.filter((row) => matches(row, { search, task, capability })),
 		[rows, search, task, capability],
 	);
-	const set = (name: string, value: string): void =>
-		setParameters(
-			(before) => {
-				const after = new URLSearchParams(before);
-				if (value === "" || value === ALL) after.delete(name);
-				else after.set(name, value);
-				return after;
-			},
-			{ replace: true },
-		);
 	return (
 		<>
 			<div className="filters">
@@ -48,22 +36,25 @@ function ModelList({ rows }: { rows: readonly ModelRow[] }) {
 					label="Search"
 					type="search"
 					value={search}
-					onChange={(event) => set("search", event.target.value)}
+					onChange={(event) => set({ search: event.target.value })}
 				/>
 				<Filter
 					label="Task"
 					value={task}
 					values={rows.map(({ task }) => task.name)}
-					onChange={(value) => set("task", value)}
+					onChange={(value) => set({ task: value })}
 				/>
 				<Filter
 					label="Capability"
 					value={capability}
 					values={rows.flatMap(capabilitiesOf)}
-					onChange={(value) => set("capability", value)}
+					onChange={(value) => set({ capability: value })}
 				/>
 			</div>
-			<p role="status">{integer(found.length)} models</p>
+			<p role="status" className="subtle">
+				{found.length === 1 ? "1 model" : `${integer(found.length)} models`}
+			</p>
+			{found.length === 0 && <p className="empty">No model matches these filters.</p>}
 			<ul className="model-list">
 				{found.map((row) => (
 					<li key={row.id} className="card">

@@ -10,28 +10,46 @@ import { type Column, DataTable } from "../parts/data-table.tsx";
 import { decimal, instant, integer, milliseconds } from "../parts/format.ts";
 import { Loading } from "../parts/loading.tsx";
 import { Page } from "../parts/page.tsx";
+import { useParameters } from "../parts/use-parameters.ts";
 import { RequestDetails } from "../requests/details.tsx";
 import { useSession } from "../session/session.ts";
 
 const FOLLOW_MS = 2_000;
 const LIMIT = 50;
 const ANY = "any";
+const NO_FILTERS = { model: "", task: "", token: "", outcome: ANY };
 const OUTCOMES = ["ok", "failed", "cancelled", "interrupted", "expired", "open"];
 
 export default function Requests() {
 	const { api } = useSession();
-	const [model, setModel] = useState("");
-	const [outcome, setOutcome] = useState(ANY);
+	const [filters, setFilters] = useParameters(NO_FILTERS);
 	const [cursor, setCursor] = useState<string>();
 	const [following, setFollowing] = useState(false);
 	const [selected, setSelected] = useState<RequestRow>();
-	const filters = { model: model.trim(), outcome: outcome === ANY ? undefined : outcome };
+	const { model, task, token, outcome } = filters;
 	const page = useLoad(
-		(signal) =>
-			api.get<RequestRow[]>(api.account("/ai/usage/requests"), { ...filters, cursor, limit: LIMIT }, signal),
-		[api, filters.model, filters.outcome, cursor],
+		(signal) => {
+			const query = {
+				model: model.trim(),
+				task,
+				// Requests of the operator have no token.
+				token: token.trim(),
+				outcome: outcome === ANY ? undefined : outcome,
+			};
+			return api.get<RequestRow[]>(
+				api.account("/ai/usage/requests"),
+				{ ...query, cursor, limit: LIMIT },
+				signal,
+			);
+		},
+		[api, model, task, token, outcome, cursor],
 	);
 	useInterval(page.reload, following ? FOLLOW_MS : undefined);
+	const filter = (changes: Partial<typeof NO_FILTERS>): void => {
+		setFilters(changes);
+		setCursor(undefined);
+	};
+	const isFiltered = Object.values({ model, task, token }).some(Boolean) || outcome !== ANY;
 
 	const columns: Column<RequestRow>[] = [
 		{
@@ -55,31 +73,39 @@ export default function Requests() {
 					type="search"
 					placeholder="@cf/…"
 					value={model}
-					onChange={(event) => {
-						setModel(event.target.value);
-						setCursor(undefined);
-					}}
+					onChange={(event) => filter({ model: event.target.value })}
+				/>
+				<Input
+					label="Token"
+					type="search"
+					placeholder="The id of a token"
+					value={token}
+					onChange={(event) => filter({ token: event.target.value })}
 				/>
 				<Select
 					label="Outcome"
 					value={outcome}
 					items={{ [ANY]: "Any", ...Object.fromEntries(OUTCOMES.map((name) => [name, name])) }}
-					onValueChange={(chosen) => {
-						setOutcome(chosen ?? ANY);
-						setCursor(undefined);
-					}}
+					onValueChange={(chosen) => filter({ outcome: chosen ?? ANY })}
 				/>
+				<Button disabled={!isFiltered} onClick={() => filter(NO_FILTERS)}>
+					Clear filters
+				</Button>
 			</div>
-			{selected && <RequestDetails request={selected} onClose={() => setSelected(undefined)} />}
+			{task !== "" && <p className="subtle">Task: {task}</p>}
+			{selected && (
+				<RequestDetails key={selected.id} request={selected} onClose={() => setSelected(undefined)} />
+			)}
 			<Loading of={page}>
 				{({ result, info }) => (
 					<>
 						<DataTable
+							framed
 							label="Requests"
 							columns={columns}
 							rows={result}
 							rowKey={({ id }) => id}
-							empty="No requests in the last 7 days."
+							empty={isFiltered ? "No request matches these filters." : "No requests in the last 7 days."}
 						/>
 						<div className="buttons">
 							<Button disabled={cursor === undefined} onClick={() => setCursor(undefined)}>
@@ -110,18 +136,17 @@ const COLUMNS: readonly Column<RequestRow>[] = [
 		numeric: true,
 		cell: (row) => (row.latency_ms === null ? "" : milliseconds(row.latency_ms)),
 	},
-	{
-		title: "Tokens",
-		numeric: true,
-		cell: (row) => `${integer(row.input_tokens)} + ${integer(row.output_tokens)}`,
-	},
+	{ title: "Input tokens", numeric: true, cell: (row) => integer(row.input_tokens) },
+	{ title: "Output tokens", numeric: true, cell: (row) => integer(row.output_tokens) },
 	{ title: "Neurons", numeric: true, cell: ({ neurons }) => decimal(neurons) },
 ];
 
 function useInterval(work: () => void, periodMs: number | undefined): void {
 	useEffect(() => {
 		if (periodMs === undefined) return;
-		const timer = setInterval(work, periodMs);
+		const timer = setInterval(() => {
+			if (!document.hidden) work();
+		}, periodMs);
 		return () => clearInterval(timer);
 	}, [work, periodMs]);
 }

@@ -6,6 +6,7 @@ import { useLoad } from "../api/use-load.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { decimal, instant } from "../parts/format.ts";
+import { InView } from "../parts/in-view.tsx";
 import { Loading } from "../parts/loading.tsx";
 import { Page } from "../parts/page.tsx";
 import { useSession } from "../session/session.ts";
@@ -93,20 +94,23 @@ export default function Tokens() {
 		>
 			{error && <Failure error={error} />}
 			{shown?.kind === "form" && (
-				<TokenForm
-					key={shown.token?.id ?? "new"}
-					token={shown.token}
-					onSaved={saved}
-					onCancel={() => setShown(undefined)}
-				/>
+				<InView key={shown.token?.id ?? "new"}>
+					<TokenForm token={shown.token} onSaved={saved} onCancel={() => setShown(undefined)} />
+				</InView>
 			)}
 			{shown?.kind === "value" && (
-				<NewValue name={shown.name} value={shown.value} onClose={() => setShown(undefined)} />
+				<InView key={shown.value}>
+					<NewValue name={shown.name} value={shown.value} onClose={() => setShown(undefined)} />
+				</InView>
 			)}
 			{confirming && (
 				<Confirm
 					title={`${confirming.action === "roll" ? "Roll" : "Revoke"} ${confirming.token.name}?`}
-					text="Clients with the present value are refused from now on."
+					text={
+						confirming.action === "roll"
+							? "The token gets a new value. Clients with the present value are refused from now on."
+							: "Clients with this token are refused from now on. This cannot be undone."
+					}
 					button={confirming.action === "roll" ? "Roll" : "Revoke"}
 					onConfirm={() => void run(confirming)}
 					onCancel={() => setConfirming(undefined)}
@@ -115,11 +119,12 @@ export default function Tokens() {
 			<Loading of={tokens}>
 				{(rows) => (
 					<DataTable
+						framed
 						label="Tokens"
 						columns={columns}
 						rows={rows}
 						rowKey={({ id }) => id}
-						empty="No tokens yet."
+						empty="This account has no tokens. A token lets a client call the gateway, with the rights and the budget that you choose."
 					/>
 				)}
 			</Loading>
@@ -130,7 +135,7 @@ export default function Tokens() {
 const VARIANTS = { active: "success", disabled: "warning", expired: "error" } as const;
 
 const COLUMNS: readonly Column<Token>[] = [
-	{ title: "Name", cell: ({ name }) => name },
+	{ title: "Name", cell: ({ name }) => <strong>{name}</strong> },
 	{ title: "Status", cell: ({ status }) => <Badge variant={VARIANTS[status]}>{status}</Badge> },
 	{
 		title: "Permissions",
@@ -151,7 +156,7 @@ const COLUMNS: readonly Column<Token>[] = [
 				limits.requests_per_minute !== undefined && `${limits.requests_per_minute} requests a minute`,
 			]
 				.filter(Boolean)
-				.join(", "),
+				.join(", ") || <span className="subtle">none</span>,
 	},
 	{ title: "Last used", cell: ({ last_used_on }) => (last_used_on ? instant(last_used_on) : "never") },
 	{ title: "Expires", cell: ({ expires_on }) => (expires_on ? instant(expires_on) : "never") },

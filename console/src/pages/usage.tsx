@@ -1,7 +1,8 @@
 import { Button } from "@cloudflare/kumo/components/button";
 import { Input } from "@cloudflare/kumo/components/input";
 import { Select } from "@cloudflare/kumo/components/select";
-import { lazy, useState } from "react";
+import { lazy, type ReactNode, useState } from "react";
+import { Link } from "react-router";
 import type { Dimension, LimitsReport, RefusedRow, ResultInfo, UsageCounts, UsageRow } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
@@ -11,8 +12,10 @@ import { Failure } from "../parts/failure.tsx";
 import { dayBefore, decimal, integer, milliseconds } from "../parts/format.ts";
 import { Loading } from "../parts/loading.tsx";
 import { Page, Section } from "../parts/page.tsx";
+import { useParameters } from "../parts/use-parameters.ts";
 import { useSession } from "../session/session.ts";
 import { Budgets } from "../usage/budgets.tsx";
+import { CHART_TITLES, CHARTS } from "../usage/charts.ts";
 
 const UsageChart = lazy(() => import("../usage/chart.tsx"));
 
@@ -35,9 +38,15 @@ interface Report {
 
 export default function Usage() {
 	const { api } = useSession();
-	const [from, setFrom] = useState(() => dayBefore(DAYS - 1));
-	const [to, setTo] = useState(() => dayBefore(0));
-	const [by, setBy] = useState<Dimension>("model");
+	const [parameters, set] = useParameters({
+		from: dayBefore(DAYS - 1),
+		to: dayBefore(0),
+		by: "model",
+		chart: "neurons",
+	});
+	const { from, to } = parameters;
+	const by = keyOr(DIMENSIONS, parameters.by, "model");
+	const chart = keyOr(CHARTS, parameters.chart, "neurons");
 	const [problem, setProblem] = useState<Error>();
 	const report = useLoad(
 		async (signal): Promise<Report> => {
@@ -77,14 +86,20 @@ export default function Usage() {
 					type="date"
 					value={from}
 					max={to}
-					onChange={(event) => setFrom(event.target.value)}
+					onChange={(event) => set({ from: event.target.value })}
 				/>
-				<Input label="To" type="date" value={to} min={from} onChange={(event) => setTo(event.target.value)} />
+				<Input
+					label="To"
+					type="date"
+					value={to}
+					min={from}
+					onChange={(event) => set({ to: event.target.value })}
+				/>
 				<Select
 					label="By"
 					value={by}
 					items={DIMENSIONS}
-					onValueChange={(chosen) => setBy(chosen ?? "model")}
+					onValueChange={(chosen) => set({ by: chosen ?? "" })}
 				/>
 			</div>
 			{problem && <Failure error={problem} />}
@@ -95,13 +110,24 @@ export default function Usage() {
 						<Section title="Budgets">
 							<Budgets budgets={limits.budgets} />
 						</Section>
-						<Section title="Neurons by day">
-							<UsageChart days={days} from={from} to={to} />
+						<Section
+							title={`${CHARTS[chart].title} by day`}
+							actions={
+								<Select
+									aria-label="Chart"
+									size="sm"
+									value={chart}
+									items={CHART_TITLES}
+									onValueChange={(chosen) => set({ chart: chosen ?? "" })}
+								/>
+							}
+						>
+							<UsageChart days={days} chart={CHARTS[chart]} from={from} to={to} />
 						</Section>
 						<Section title={`By ${DIMENSIONS[by].toLowerCase()}`}>
 							<DataTable
 								label="Usage"
-								columns={[{ title: DIMENSIONS[by], cell: (row) => nameOf(row, by) }, ...COLUMNS]}
+								columns={[{ title: DIMENSIONS[by], cell: (row) => <Name row={row} by={by} /> }, ...COLUMNS]}
 								rows={rows}
 								rowKey={(row) => nameOf(row, by)}
 								empty="No requests in this time."
@@ -115,7 +141,19 @@ export default function Usage() {
 	);
 }
 
-const averageOf = (value: number | null): string => (value === null ? "none" : milliseconds(value));
+/** The key of the table with this text. */
+const keyOr = <Key extends string>(table: Readonly<Record<Key, unknown>>, text: string, other: Key): Key =>
+	(Object.keys(table) as Key[]).find((key) => key === text) ?? other;
+
+/** The name of a row. It leads to the requests of its model, task or token. */
+function Name({ row, by }: { row: UsageRow; by: Dimension }): ReactNode {
+	const value = row[by];
+	const name = nameOf(row, by);
+	if (!value || by === "day" || by === "backend") return name;
+	return <Link to={`/requests?${new URLSearchParams({ [by]: value })}`}>{name}</Link>;
+}
+
+const averageOf = (value: number | null): string => (value === null ? "–" : milliseconds(value));
 
 const nameOf = (row: UsageRow, by: Dimension): string => row[by] ?? (by === "token" ? "operator" : "none");
 
@@ -136,7 +174,7 @@ interface TotalsProps {
 }
 
 const Totals = ({ counts, refused, open }: TotalsProps) => (
-	<section className="card" aria-label="Totals">
+	<section className="card totals" aria-label="Totals">
 		<Facts
 			rows={[
 				["Neurons", decimal(counts?.neurons ?? 0)],

@@ -16,12 +16,14 @@ interface Props<Row> {
 	rowKey(row: Row): Key;
 	/** Shown in place of rows. */
 	empty: string;
+	/** For a table outside of a card. */
+	framed?: boolean;
 }
 
-export function DataTable<Row>({ label, columns, rows, rowKey, empty }: Props<Row>) {
-	if (rows.length === 0) return <p className="subtle">{empty}</p>;
+export function DataTable<Row>({ label, columns, rows, rowKey, empty, framed }: Props<Row>) {
+	if (rows.length === 0) return <p className="empty">{empty}</p>;
 	return (
-		<Scroll label={label}>
+		<Scroll label={label} framed={framed}>
 			<Table>
 				<Table.Header>
 					<Table.Row>

@@ -1,14 +1,26 @@
 import { Banner } from "@cloudflare/kumo/components/banner";
+import { Button } from "@cloudflare/kumo/components/button";
 import { ApiError } from "../api/client.ts";
 
-export function Failure({ error }: { error: Error }) {
-	const hint =
-		error instanceof ApiError && error.status === 403
-			? " The token of this session lacks the permission."
-			: "";
+interface Props {
+	error: Error;
+	/** Absent: another attempt is not possible here. */
+	onRetry?: (() => void) | undefined;
+}
+
+export function Failure({ error, onRetry }: Props) {
+	const isForbidden = error instanceof ApiError && error.status === 403;
+	const hint = isForbidden ? "The token of this session lacks the permission." : "";
 	return (
-		<div role="alert">
-			<Banner variant="error" description={`${error.message}${hint}`} />
+		<div role="alert" className="failure">
+			<Banner variant="error" description={[withPoint(error.message), hint].join(" ")} />
+			{onRetry && !isForbidden && (
+				<Button size="sm" onClick={onRetry}>
+					Try again
+				</Button>
+			)}
 		</div>
 	);
 }
+
+const withPoint = (text: string): string => (/[.!?…)]$/.test(text) ? text : `${text}.`);

@@ -1,6 +1,7 @@
 import { Input, InputArea } from "@cloudflare/kumo/components/input";
 import { Switch } from "@cloudflare/kumo/components/switch";
 import type { ChatRequest } from "../api/types.ts";
+import { Section } from "../parts/page.tsx";
 
 /** As entered: numbers and JSON are text until the request is made. */
 export interface ChatSettings {
@@ -73,10 +74,11 @@ interface Props {
 export function ChatSettingsForm({ settings, tools, onChange }: Props) {
 	const set = (changed: Partial<ChatSettings>): void => onChange({ ...settings, ...changed });
 	return (
-		<section className="card stack" aria-label="Settings">
+		<Section title="Settings">
 			<Switch label="Stream" checked={settings.stream} onCheckedChange={(stream) => set({ stream })} />
 			<Input
 				label="Maximum output tokens"
+				placeholder="The model's default"
 				type="number"
 				min={1}
 				value={settings.maxTokens}
@@ -84,6 +86,7 @@ export function ChatSettingsForm({ settings, tools, onChange }: Props) {
 			/>
 			<Input
 				label="Temperature"
+				placeholder="The model's default"
 				type="number"
 				min={0}
 				max={5}
@@ -107,6 +110,6 @@ export function ChatSettingsForm({ settings, tools, onChange }: Props) {
 				value={settings.schema}
 				onValueChange={(schema) => set({ schema })}
 			/>
-		</section>
+		</Section>
 	);
 }

@@ -1,9 +1,10 @@
 import { Button } from "@cloudflare/kumo/components/button";
 import { InputArea } from "@cloudflare/kumo/components/input";
-import { type FormEvent, useState } from "react";
+import { useId, useState } from "react";
 import type { ChatMessage, ModelRow } from "../api/types.ts";
 import { capabilitiesOf } from "../models/facts.ts";
 import { Failure } from "../parts/failure.tsx";
+import { Section } from "../parts/page.tsx";
 import { useSession } from "../session/session.ts";
 import {
 	type ChatSettings,
@@ -25,29 +26,42 @@ export function Chat({ model }: { model: ModelRow }) {
 	const [text, setText] = useState("");
 	const [image, setImage] = useState<File>();
 	const [problem, setProblem] = useState<Error>();
+	const hint = useId();
 	const capabilities = capabilitiesOf(model);
 	const last = chat.messages.at(-1);
 	const pending = last?.tool_calls?.[0];
 
-	async function submit(event: FormEvent): Promise<void> {
-		event.preventDefault();
+	/** Throws if a setting is not valid. */
+	const options = () => ({ model: model.name, ...optionsOf(settings) });
+
+	async function attempt(work: () => void | Promise<void>): Promise<void> {
+		setProblem(undefined);
 		try {
-			const message: ChatMessage = pending
-				? { role: "tool", tool_call_id: pending.id, content: text }
-				: { role: "user", content: image ? await withImage(text, image) : text };
-			setProblem(undefined);
-			chat.send(message, { model: model.name, ...optionsOf(settings) });
-			setText("");
-			setImage(undefined);
+			await work();
 		} catch (error) {
 			setProblem(error instanceof Error ? error : new Error(String(error)));
 		}
 	}
 
+	async function submit(): Promise<void> {
+		const message: ChatMessage = pending
+			? { role: "tool", tool_call_id: pending.id, content: text }
+			: { role: "user", content: image ? await withImage(text, image) : text };
+		chat.send(message, options());
+		setText("");
+		setImage(undefined);
+	}
+
+	/** An answer that was interrupted is in the conversation already. */
+	const canRetry = last?.role !== "assistant";
+	const retry = () => void attempt(() => chat.retry(options()));
+	const begin = (content: string) => void attempt(() => chat.send({ role: "user", content }, options()));
+
 	const messages = chat.messages.length > 0 ? chat.messages : [{ role: "user", content: text }];
 	return (
 		<div className="chat">
 			<div className="stack">
+				{chat.messages.length === 0 && <Suggestions onChoose={begin} />}
 				<div className="conversation" aria-live="polite" aria-busy={chat.partial !== undefined}>
 					{chat.messages.map((message, index) => (
 						// biome-ignore lint/suspicious/noArrayIndexKey: messages are only added at the end.
@@ -55,15 +69,23 @@ export function Chat({ model }: { model: ModelRow }) {
 					))}
 					{chat.partial && <Answer answer={chat.partial} />}
 				</div>
-				{(problem ?? chat.error) && <Failure error={problem ?? chat.error ?? new Error()} />}
+				{problem && <Failure error={problem} />}
+				{chat.error && !problem && <Failure error={chat.error} onRetry={canRetry ? retry : undefined} />}
 				{chat.metrics && <MetricsLine metrics={chat.metrics} />}
-				<form className="stack" onSubmit={(event) => void submit(event)}>
+				<form
+					className="card stack"
+					onSubmit={(event) => {
+						event.preventDefault();
+						void attempt(submit);
+					}}
+				>
 					<InputArea
 						label={pending ? `Result of ${pending.function.name}` : "Message"}
 						value={text}
 						onValueChange={setText}
 						required
 						minRows={2}
+						aria-describedby={hint}
 						onKeyDown={(event) => {
 							if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) {
 								event.preventDefault();
@@ -91,18 +113,43 @@ export function Chat({ model }: { model: ModelRow }) {
 						>
 							Clear
 						</Button>
+						<span id={hint} className="subtle hint">
+							Enter sends. Shift+Enter starts a line.
+						</span>
 					</div>
 				</form>
-				<CopyAs
-					model={model.name}
-					input={{ messages, ...exampleOptions(settings) }}
-					account={api.credentials.account}
-				/>
+				<Section title="Copy as">
+					<CopyAs
+						model={model.name}
+						input={{ messages, ...exampleOptions(settings) }}
+						account={api.credentials.account}
+					/>
+				</Section>
 			</div>
 			<ChatSettingsForm settings={settings} tools={capabilities.includes("Tools")} onChange={setSettings} />
 		</div>
 	);
 }
+
+const SUGGESTIONS = [
+	"Explain Durable Objects in two sentences.",
+	"Write a haiku about the edge of a network.",
+	"List three uses of text embeddings.",
+];
+
+/** Messages for an empty conversation. */
+const Suggestions = ({ onChoose }: { onChoose: (text: string) => void }) => (
+	<section className="empty" aria-label="Examples">
+		<p>Send a message, or begin with an example:</p>
+		<div className="buttons">
+			{SUGGESTIONS.map((text) => (
+				<Button key={text} size="sm" onClick={() => onChoose(text)}>
+					{text}
+				</Button>
+			))}
+		</div>
+	</section>
+);
 
 const withImage = async (text: string, image: File): Promise<ChatMessage["content"]> => [
 	{ type: "text", text },

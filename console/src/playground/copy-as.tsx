@@ -1,3 +1,5 @@
+import { Tabs } from "@cloudflare/kumo/components/tabs";
+import { useState } from "react";
 import { Code } from "../parts/code.tsx";
 import { callExamples } from "./call-examples.ts";
 
@@ -5,20 +7,23 @@ interface Props {
 	model: string;
 	input: object;
 	account: string;
-	/** Title of the open example. */
-	open?: string;
 }
 
 /** The call in the languages of other clients. */
-export function CopyAs({ model, input, account, open }: Props) {
+export function CopyAs({ model, input, account }: Props) {
+	const [chosen, setChosen] = useState<string>();
+	const examples = callExamples({ model, input, account, origin: location.origin });
+	const shown = examples.find(({ title }) => title === chosen) ?? examples[0];
 	return (
-		<section className="stack" aria-label="Copy as">
-			{callExamples({ model, input, account, origin: location.origin }).map(({ title, text }) => (
-				<details key={title} open={title === open}>
-					<summary>Copy as {title}</summary>
-					<Code label={title} text={text} />
-				</details>
-			))}
-		</section>
+		<div className="stack tight">
+			<Tabs
+				size="sm"
+				activateOnFocus
+				tabs={examples.map(({ title }) => ({ value: title, label: title }))}
+				value={shown?.title ?? ""}
+				onValueChange={setChosen}
+			/>
+			{shown && <Code label={shown.title} text={shown.text} />}
+		</div>
 	);
 }

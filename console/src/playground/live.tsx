@@ -45,6 +45,9 @@ export function Live({ model }: { model: ModelRow }) {
 				</Button>
 			</div>
 			{error && <Failure error={error} />}
+			{turns.length === 0 && (
+				<p className="empty">{running ? "Listening…" : "Start, and speak into the microphone."}</p>
+			)}
 			<ol className="turns" aria-live="polite" aria-label="Transcript">
 				{turns.map((text, turn) => (
 					// biome-ignore lint/suspicious/noArrayIndexKey: the number of a turn is its name.

@@ -4,6 +4,7 @@ import { type FormEvent, useEffect, useRef, useState } from "react";
 import type { ModelRow, ModelSchema, ResponseUsage } from "../api/types.ts";
 import { exampleInput } from "../models/example.ts";
 import { Failure } from "../parts/failure.tsx";
+import { Section } from "../parts/page.tsx";
 import { useSession } from "../session/session.ts";
 import { CopyAs } from "./copy-as.tsx";
 import { type Form, taskForms } from "./fields.ts";
@@ -105,11 +106,13 @@ export function Task({ model, schema }: Props) {
 					<MetricsLine metrics={done.metrics} />
 				</div>
 			)}
-			<CopyAs
-				model={model.name}
-				input={done?.input ?? exampleInput(schema.input)}
-				account={api.credentials.account}
-			/>
+			<Section title="Copy as">
+				<CopyAs
+					model={model.name}
+					input={done?.input ?? exampleInput(schema.input)}
+					account={api.credentials.account}
+				/>
+			</Section>
 		</div>
 	);
 }

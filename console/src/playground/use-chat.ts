@@ -12,6 +12,8 @@ export interface Chat {
 	error?: Error;
 	/** Sends the conversation with a new message. */
 	send(message: ChatMessage, options: Omit<ChatRequest, "messages">): void;
+	/** Sends the conversation again, after a failure. */
+	retry(options: Omit<ChatRequest, "messages">): void;
 	/** Ends the answer; what has arrived stays. */
 	stop(): void;
 	clear(): void;
@@ -34,11 +36,10 @@ export function useChat(): Chat {
 	// A page that is left needs no answer.
 	useEffect(() => () => running.current?.abort(), []);
 
-	const send = useCallback(
-		async (message: ChatMessage, { model, ...options }: Omit<ChatRequest, "messages">) => {
+	const call = useCallback(
+		async ({ messages, model, ...options }: ChatRequest) => {
 			const abort = new AbortController();
 			running.current = abort;
-			const messages = [...state.messages, message];
 			let answer = NO_ANSWER;
 			setState({ messages, partial: answer });
 			const end = (result: Pick<State, "metrics" | "error">): void =>
@@ -57,12 +58,13 @@ export function useChat(): Chat {
 				end(abort.signal.aborted || !(error instanceof Error) ? {} : { error });
 			}
 		},
-		[api, state.messages],
+		[api],
 	);
 
 	return {
 		...state,
-		send: (message, options) => void send(message, options),
+		send: (message, options) => void call({ ...options, messages: [...state.messages, message] }),
+		retry: (options) => void call({ ...options, messages: [...state.messages] }),
 		stop: useCallback(() => running.current?.abort(), []),
 		clear: useCallback(() => setState(EMPTY), []),
 	};

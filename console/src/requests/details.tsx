@@ -2,6 +2,7 @@ import { Button } from "@cloudflare/kumo/components/button";
 import type { RequestRow } from "../api/types.ts";
 import { Facts } from "../parts/facts.tsx";
 import { decimal, instant, integer, milliseconds } from "../parts/format.ts";
+import { InView } from "../parts/in-view.tsx";
 import { Section } from "../parts/page.tsx";
 
 interface Props {
@@ -11,36 +12,40 @@ interface Props {
 
 /** One request: when, where, and its bill. */
 export const RequestDetails = ({ request, onClose }: Props) => (
-	<Section
-		title="Request"
-		actions={
-			<Button size="sm" onClick={onClose}>
-				Close
-			</Button>
-		}
-	>
-		<Timeline request={request} />
-		<Facts
-			rows={[
-				["Id", request.id],
-				["Outcome", request.code === undefined ? request.outcome : `${request.outcome} (${request.code})`],
-				["Model", request.model],
-				["Task", request.task],
-				["Token", request.token ?? "operator"],
-				["Backend", request.backend ?? "none"],
-				["Calls of engines", integer(request.attempts)],
-				["Input tokens", integer(request.input_tokens)],
-				["From the engine's cache", request.cached_tokens > 0 ? integer(request.cached_tokens) : undefined],
-				["Output tokens", integer(request.output_tokens)],
-				["Reserved", `${decimal(request.reserved_neurons)} neurons`],
-				["Charged", `${decimal(request.neurons)} neurons${request.estimated ? " (estimated)" : ""}`],
-			]}
-		/>
-	</Section>
+	<InView>
+		<Section
+			title="Request"
+			actions={
+				<Button size="sm" onClick={onClose}>
+					Close
+				</Button>
+			}
+		>
+			<Timeline request={request} />
+			<Facts
+				rows={[
+					["Id", request.id],
+					["Model", request.model],
+					["Outcome", request.code === undefined ? request.outcome : `${request.outcome} (${request.code})`],
+					["Task", request.task],
+					["Token", request.token ?? "operator"],
+					["Backend", request.backend ?? "none"],
+					["Calls of engines", integer(request.attempts)],
+					["Input tokens", integer(request.input_tokens)],
+					["From the engine's cache", request.cached_tokens > 0 ? integer(request.cached_tokens) : undefined],
+					["Output tokens", integer(request.output_tokens)],
+					["Reserved", `${decimal(request.reserved_neurons)} neurons`],
+					["Charged", `${decimal(request.neurons)} neurons${request.estimated ? " (estimated)" : ""}`],
+				]}
+			/>
+		</Section>
+	</InView>
 );
 
 function Timeline({ request }: { request: RequestRow }) {
-	const { started_at, time_to_first_token_ms: first, latency_ms: latency, settled_at } = request;
+	const { started_at, time_to_first_token_ms: first, latency_ms: latency, settled_at, outcome } = request;
+	// An answer that arrived at once has no first token of its own.
+	const streamed = first !== undefined && first !== latency;
 	return (
 		<ol className="timeline">
 			<li>Started {instant(started_at)}</li>
@@ -51,8 +56,12 @@ function Timeline({ request }: { request: RequestRow }) {
 						`: failed after ${milliseconds(failed_ms)}${code === undefined ? "" : ` (${code})`}`}
 				</li>
 			))}
-			{first !== undefined && <li>First token after {milliseconds(first)}</li>}
-			{latency !== null && <li>Complete after {milliseconds(latency)}</li>}
+			{streamed && <li>First token after {milliseconds(first)}</li>}
+			{latency !== null && (
+				<li>
+					{outcome === "ok" ? "Complete" : "Ended"} after {milliseconds(latency)}
+				</li>
+			)}
 			<li>{settled_at === undefined ? "Under way" : `Settled ${instant(settled_at)}`}</li>
 		</ol>
 	);

@@ -3,6 +3,7 @@ import { Button } from "@cloudflare/kumo/components/button";
 import { Input } from "@cloudflare/kumo/components/input";
 import { type FormEvent, useState } from "react";
 import { ApiError } from "../api/client.ts";
+import icon from "../icon.svg";
 import { openSession, type Session } from "./session.ts";
 
 interface Props {
@@ -33,7 +34,8 @@ export function SignIn({ notice, onSession }: Props) {
 
 	return (
 		<main className="sign-in">
-			<h1>Ganglion</h1>
+			<img src={icon} alt="" width="40" height="40" />
+			<h1>Sign in to Ganglion</h1>
 			<form className="card stack" onSubmit={submit}>
 				{problem !== undefined && (
 					<div role="alert">
@@ -54,6 +56,9 @@ export function SignIn({ notice, onSession }: Props) {
 					Sign in
 				</Button>
 			</form>
+			<p className="subtle">
+				The operator makes tokens on the page "Tokens", or with <code>ganglion token create</code>.
+			</p>
 		</main>
 	);
 }

@@ -77,7 +77,7 @@ export function TokenForm({ token, onSaved, onCancel }: Props) {
 					value={name}
 					onChange={(event) => setName(event.target.value)}
 				/>
-				<fieldset className="stack">
+				<fieldset className="permissions">
 					<legend>Permissions</legend>
 					<Loading of={available}>
 						{(all) =>

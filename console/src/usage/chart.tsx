@@ -1,88 +1,118 @@
 import { useEffect, useMemo, useRef } from "react";
 import uPlot from "uplot";
 import type { UsageRow } from "../api/types.ts";
-import { decimal, integer } from "../parts/format.ts";
+import type { Chart } from "./charts.ts";
 import "uplot/dist/uPlot.min.css";
 
 const DAY_S = 86_400;
+const STEPS_DAYS = [1, 2, 5, 7, 14, 30, 60, 120, 360];
+/** Sizes in CSS pixels. */
 const HEIGHT = 220;
-/** Steps of an axis without fractions. */
-const WHOLE_STEPS = Array.from({ length: 12 }, (_, power) =>
-	[1, 2, 5].map((step) => step * 10 ** power),
-).flat();
+const AXIS_WIDTH = 64;
+const DAY_WIDTH = 64;
+/** The axis ends above the highest bar. */
+const HEADROOM = 1.1;
 
 interface Props {
 	days: readonly UsageRow[];
+	chart: Chart;
 	/** UTC days. */
 	from: string;
 	to: string;
 }
 
-/** Neurons and requests of each day. A screen reader gets the numbers as text. */
-export default function UsageChart({ days, from, to }: Props) {
+/** A bar for each day. A screen reader gets the values as text. */
+export default function UsageChart({ days, chart, from, to }: Props) {
 	const element = useRef<HTMLDivElement>(null);
-	const data = useMemo(() => dataOf(days, from, to), [days, from, to]);
+	const data = useMemo(() => dataOf({ days, chart, from, to }), [days, chart, from, to]);
 	useEffect(() => {
 		const parent = element.current;
 		if (!parent) return;
-		const chart = new uPlot(optionsFor(parent), data, parent);
-		const resize = new ResizeObserver(() => chart.setSize({ width: parent.clientWidth, height: HEIGHT }));
+		const draw = (): uPlot => new uPlot(optionsFor(parent, chart), data, parent);
+		let plot = draw();
+		const resize = new ResizeObserver(() => plot.setSize({ width: parent.clientWidth, height: HEIGHT }));
 		resize.observe(parent);
+		// A canvas keeps the colours of the mode in which it was drawn.
+		const mode = new MutationObserver(() => {
+			plot.destroy();
+			plot = draw();
+		});
+		mode.observe(document.documentElement, { attributeFilter: ["data-mode"] });
 		return () => {
+			mode.disconnect();
 			resize.disconnect();
-			chart.destroy();
+			plot.destroy();
 		};
-	}, [data]);
+	}, [data, chart]);
 	return (
 		<>
 			<div ref={element} className="chart" aria-hidden="true" />
 			<ul className="hidden">
-				{days.map(({ day, neurons, requests }) => (
-					<li key={day}>
-						{day}: {decimal(neurons)} neurons, {integer(requests)} requests
-					</li>
-				))}
+				{days.map((row) => {
+					const value = chart.value(row);
+					return value !== null && <li key={row.day}>{`${row.day}: ${chart.format(value)}`}</li>;
+				})}
 			</ul>
 		</>
 	);
 }
 
-/** A value for each day: days without requests are 0. */
-function dataOf(days: readonly UsageRow[], from: string, to: string): uPlot.AlignedData {
+/** A value for each day. `null` draws no bar: a bar of 0 would be a line. */
+function dataOf({ days, chart, from, to }: Props): uPlot.AlignedData {
 	const byDay = new Map(days.map((row) => [row.day, row]));
 	const times: number[] = [];
 	for (let time = Date.parse(from) / 1_000; time <= Date.parse(to) / 1_000; time += DAY_S) times.push(time);
 	const rows = times.map((time) => byDay.get(new Date(time * 1_000).toISOString().slice(0, 10)));
-	return [times, rows.map((row) => row?.neurons ?? 0), rows.map((row) => row?.requests ?? 0)];
+	return [times, rows.map((row) => (row && chart.value(row)) || null)];
 }
 
-function optionsFor(parent: HTMLElement): uPlot.Options {
+const dayFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
+const formatDay = (seconds: number): string => dayFormat.format(new Date(seconds * 1_000));
+
+function optionsFor(parent: HTMLElement, { title, format }: Chart): uPlot.Options {
 	const style = getComputedStyle(parent);
 	const color = (name: string): string => style.getPropertyValue(name);
-	const text = style.color;
-	const grid = { stroke: color("--color-kumo-line"), width: 1 };
-	const axis = { stroke: text, grid, ticks: grid };
-	const bars = uPlot.paths.bars?.({ size: [0.6, 40] });
+	const axis = {
+		stroke: color("--text-color-kumo-subtle"),
+		font: `12px ${style.fontFamily}`,
+		ticks: { show: false },
+	};
+	const bars = uPlot.paths.bars?.({ size: [0.6, 40], radius: 0.15 });
+	const brand = color("--text-color-kumo-brand");
 	return {
 		width: parent.clientWidth,
 		height: HEIGHT,
 		tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), "Etc/UTC"),
-		scales: { x: { range: (_, min, max) => [min - DAY_S / 2, max + DAY_S / 2] } },
+		cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
+		scales: {
+			x: { range: (_, min, max) => [min - DAY_S / 2, max + DAY_S / 2] },
+			y: { range: (_, __, max) => [0, (max || 1) * HEADROOM] },
+		},
 		axes: [
-			axis,
-			{ ...axis, scale: "y" },
-			{ ...axis, scale: "requests", side: 1, grid: { show: false }, incrs: WHOLE_STEPS },
+			{
+				...axis,
+				grid: { show: false },
+				space: DAY_WIDTH,
+				incrs: STEPS_DAYS.map((days) => days * DAY_S),
+				values: (_, times) => times.map(formatDay),
+			},
+			{
+				...axis,
+				grid: { stroke: color("--color-kumo-line"), width: 1 },
+				size: AXIS_WIDTH,
+				values: (_, values) => values.map(format),
+			},
 		],
 		series: [
-			{ value: "{YYYY}-{MM}-{DD}", label: "Day" },
+			{ label: "Day", value: (_, time) => (time === null ? "" : formatDay(time)) },
 			{
-				label: "Neurons",
-				stroke: color("--text-color-kumo-brand"),
-				fill: color("--text-color-kumo-brand"),
+				label: title,
+				value: (_, value) => (value === null ? "" : format(value)),
+				stroke: brand,
+				fill: brand,
 				...(bars && { paths: bars }),
 				points: { show: false },
 			},
-			{ label: "Requests", scale: "requests", stroke: color("--color-kumo-info"), width: 2 },
 		],
 	};
 }
