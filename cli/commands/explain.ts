@@ -15,6 +15,7 @@ const Plan = z.looseObject({
 		.array(
 			z.looseObject({
 				backend: z.string(),
+				replica: z.looseObject({ host: z.string().optional() }).optional(),
 				model: z.string().optional(),
 				circuit: z.string().optional(),
 				why: z.string().optional(),
@@ -44,8 +45,8 @@ function describe({ model, task, refused, price, estimate, targets = [] }: z.out
 		`${model}${task === undefined ? "" : `  (${task})`}`,
 		...refused.map(({ message }) => `  ✗ ${message}`),
 		...targets.map(
-			({ backend, model: name, circuit, why }, index) =>
-				`  ${index + 1}. ${backend}${name === undefined || name === model ? "" : ` ${name}`}${
+			({ backend, replica, model: name, circuit, why }, index) =>
+				`  ${index + 1}. ${backend}${replica?.host === undefined ? "" : ` at ${replica.host}`}${name === undefined || name === model ? "" : ` ${name}`}${
 					circuit === undefined || circuit === "closed" ? "" : ` (circuit ${circuit})`
 				}${why === undefined ? "" : `: ${why}`}`,
 		),
