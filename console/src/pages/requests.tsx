@@ -32,7 +32,6 @@ export default function Requests() {
 			const query = {
 				model: model.trim(),
 				task,
-				// Requests of the operator have no token.
 				token: token.trim(),
 				outcome: outcome === ANY ? undefined : outcome,
 			};
