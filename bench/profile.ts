@@ -15,6 +15,7 @@ import { bundleWorker } from "../scripts/worker.ts";
 import { type Contender, openField } from "./contenders.ts";
 import { CHAT } from "./context.ts";
 import { CACHED, LOGGED, withHeaders } from "./gateways.ts";
+import { connectInspector } from "./inspector.ts";
 import { type Ask, load, warmUp } from "./load.ts";
 
 const LOADS: Record<string, (contender: Contender) => Ask> = {
@@ -73,7 +74,7 @@ try {
 	if (!contender) throw new Error("Ganglion cannot be started");
 	const loops = [{ ask: askOf(contender), connections: CONNECTIONS }];
 	await warmUp(loops, WARM_UP_ANSWERS, WARM_UP_MS);
-	const inspector = await connect(inspectorPort);
+	const inspector = await connectInspector(inspectorPort);
 	await inspector.send("Profiler.enable");
 	await inspector.send("Profiler.setSamplingInterval", { interval: SAMPLE_US });
 	await inspector.send("Profiler.start");
@@ -101,31 +102,6 @@ function placesIn(folder: string): (frame: CallFrame) => string {
 	return ({ lineNumber, url }) => {
 		const starts = modules.get(url.slice(url.lastIndexOf("/") + 1)) ?? [];
 		return starts.findLast(({ line }) => line <= lineNumber)?.path ?? "";
-	};
-}
-
-async function connect(port: number) {
-	const targets = (await (await fetch(`http://127.0.0.1:${port}/json`)).json()) as {
-		webSocketDebuggerUrl: string;
-	}[];
-	const socket = new WebSocket(targets[0]?.webSocketDebuggerUrl ?? "");
-	await new Promise((resolve, reject) => {
-		socket.addEventListener("open", resolve);
-		socket.addEventListener("error", reject);
-	});
-	const waiting = new Map<number, (result: unknown) => void>();
-	socket.addEventListener("message", ({ data }) => {
-		const { id, result } = JSON.parse(String(data)) as { id?: number; result?: unknown };
-		if (id !== undefined) waiting.get(id)?.(result);
-	});
-	let next = 0;
-	return {
-		send: (method: string, params: object = {}) =>
-			new Promise<unknown>((resolve) => {
-				const id = ++next;
-				waiting.set(id, resolve);
-				socket.send(JSON.stringify({ id, method, params }));
-			}),
 	};
 }
 
