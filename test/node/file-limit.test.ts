@@ -1,4 +1,4 @@
-/** The limit of open files of `npm run serve`: what would exceed it is refused, and what is under way comes to its end. */
+/** The limit of open files of `ganglion serve`: what would exceed it is refused, and what is under way comes to its end. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -10,6 +10,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { reachFileLimit, withFileLimit } from "../../scripts/file-limit.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { capacityOf } from "../../src/config/capacity.ts";
+import { CLI } from "./cli/run.ts";
 import { ask, connect, openSocket } from "./connections.ts";
 
 const ADMIN_TOKEN = "an-admin-token-of-the-file-limit-test";
@@ -52,14 +53,7 @@ async function startEngine(): Promise<{ url: string; endAll(): void; streams(): 
 async function startGateway(engineUrl: string, files: number) {
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-files-"));
 	const port = await freePort();
-	const command = [
-		process.execPath,
-		"scripts/serve.ts",
-		"--port",
-		String(port),
-		"--state",
-		join(folder, "state"),
-	];
+	const command = [process.execPath, CLI, "serve", "--port", String(port), "--state", join(folder, "state")];
 	const child = spawn("/bin/sh", ["-c", `ulimit -n ${files}; exec "$0" "$@"`, ...command], {
 		stdio: ["ignore", "pipe", "inherit"],
 		env: {

@@ -1,4 +1,4 @@
-/** `npm run serve -- --workers 2`: one state, one reload and one stop for two processes. */
+/** `ganglion serve --workers 2`: one state, one reload and one stop for two processes. */
 import { once } from "node:events";
 import {
 	mkdirSync,
@@ -16,6 +16,7 @@ import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { freePort } from "../../scripts/free-port.ts";
+import { CLI } from "./cli/run.ts";
 import { ask } from "./connections.ts";
 import { runScript, type Script, stopScripts } from "./script.ts";
 
@@ -67,7 +68,7 @@ function configure(model: string): void {
 
 function serve(): Script {
 	const args = ["--port", String(port), "--workers", "2", "--state", join(folder, "state")];
-	return runScript("scripts/serve.ts", [...args, "--config", join(folder, "ganglion.json")], {
+	return runScript(CLI, ["serve", ...args, "--config", join(folder, "ganglion.json")], {
 		env: { TMPDIR: join(folder, "tmp") },
 	});
 }

@@ -1,4 +1,4 @@
-/** `npm run serve` as an operator runs it: secrets, state that stays, an end that waits for answers, and its mistakes. */
+/** `ganglion serve` as an operator runs it, as built, and by npm where npm matters: secrets, state that stays, an end that waits for answers, and its mistakes. */
 import { once } from "node:events";
 import {
 	mkdirSync,
@@ -17,6 +17,7 @@ import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { freePort } from "../../scripts/free-port.ts";
+import { CLI } from "./cli/run.ts";
 import { runScript, type Script, stopScripts } from "./script.ts";
 
 const ADMIN_TOKEN = "an-admin-token-that-no-file-may-have";
@@ -52,7 +53,8 @@ async function start({ args = [], env = {}, ...how }: Options = {}): Promise<{
 }> {
 	const port = String(await freePort());
 	const own = ["--port", port, "--state", join(folder, "state")];
-	const script = runScript("scripts/serve.ts", [...own, ...args], {
+	const command = how.npm === undefined ? ["serve"] : [];
+	const script = runScript(CLI, [...command, ...own, ...args], {
 		env: { TMPDIR: join(folder, "tmp"), ...env },
 		...how,
 	});
@@ -94,7 +96,7 @@ const filesIn = (path: string): string[] =>
 		.map((name) => join(path, name))
 		.filter((file) => statSync(file).isFile());
 
-describe("npm run serve", () => {
+describe("ganglion serve", () => {
 	it("keeps tokens and bills on this machine's disk, and secrets in no file", async () => {
 		const url = await startEngine((request, response) => {
 			expect(request.headers.authorization).toBe(`Bearer ${ENGINE_KEY}`);
@@ -253,10 +255,10 @@ describe("npm run serve", () => {
 		for (let i = 0; i < 3; i++)
 			await fetch(`${url}/${account}/run/${MODEL}`, { method: "POST", body: '{"prompt":"hi"}' });
 		const copy = join(folder, "copy");
-		const args = ["--state", join(folder, "state"), "--to", copy];
-		const backup = runScript("scripts/backup.ts", args);
+		const args = ["backup", "--state", join(folder, "state"), "--to", copy];
+		const backup = runScript(CLI, args);
 		expect(await backup.exit).toBe(0);
-		const again = runScript("scripts/backup.ts", args);
+		const again = runScript(CLI, args);
 		expect(await again.exit).toBe(1);
 		expect(await again.until(/$/)).toMatch(/^--to: .*copy exists: name a new folder\n$/);
 		expect((await fetch(`${url}/ready`)).status).toBe(200);
@@ -320,7 +322,11 @@ describe("npm run serve", () => {
 	it.each([
 		[["--prot", "1"], {}, /^error: unknown option '--prot'\n\(Did you mean --port\?\)/],
 		[["--config", "missing.jsonc"], {}, /missing\.jsonc/],
-		[["--env", "nope"], {}, /--env: the file has no environments, found "nope"/],
+		[
+			["--config", "wrangler.jsonc", "--env", "nope"],
+			{},
+			/--env: the file has no environments, found "nope"/,
+		],
 		[["--state", "package.json"], {}, /^cannot keep state in .*package\.json: EEXIST/],
 		[[], { ROUTES: '{"*":[{"backend":"nobody"}]}' }, /ROUTES\["\*"\]\[0\]\.backend/],
 	])("stops before it starts on a mistake: %j %j", async (args, env, said) => {
