@@ -1,5 +1,10 @@
-/** A gateway as a user starts it: the project's own Worker under wrangler, on a free port, on the simulator. */
-import { unstable_startWorker } from "wrangler";
+/** A gateway as a user starts it: `ganglion serve` as built, open, on a free port, on the simulator. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { freePort } from "../../scripts/free-port.ts";
+import { CLI } from "../node/cli/run.ts";
+import { runScript } from "../node/script.ts";
 
 export interface StartedGateway {
 	/** `…/client/v4` */
@@ -8,23 +13,21 @@ export interface StartedGateway {
 }
 
 export async function startGateway(vars: Record<string, string> = {}): Promise<StartedGateway> {
-	process.env.CLOUDFLARE_CF_FETCH_ENABLED = "false";
-	const all = { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator", ...vars };
-	const worker = await unstable_startWorker({
-		config: "wrangler.jsonc",
-		bindings: Object.fromEntries(
-			Object.entries(all).map(([name, value]) => [name, { type: "plain_text", value }] as const),
-		),
-		dev: {
-			server: { hostname: "127.0.0.1", port: 0 },
-			inspector: false,
-			logLevel: "error",
-			watch: false,
-			persist: false,
-		},
+	const folder = mkdtempSync(join(tmpdir(), "ganglion-clients-"));
+	const port = await freePort();
+	const serve = runScript(CLI, ["serve", "--port", String(port), "--state", join(folder, "state")], {
+		env: { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator", ...vars },
 	});
-	await worker.ready;
-	return { baseURL: new URL("/client/v4", await worker.url).href, stop: () => worker.dispose() };
+	const output = await serve.until(/Open to everyone/);
+	if (!output.includes("Ganglion is ready on")) throw new Error(output);
+	return {
+		baseURL: `http://127.0.0.1:${port}/client/v4`,
+		async stop() {
+			serve.kill("SIGTERM");
+			await serve.exit;
+			rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+		},
+	};
 }
 
 export const ACCOUNT = "local";

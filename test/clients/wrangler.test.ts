@@ -15,6 +15,7 @@ const env: Record<string, string> = {
 	PATH: process.env.PATH ?? "",
 	HOME: home,
 	NO_COLOR: "1",
+	NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? "",
 	WRANGLER_SEND_METRICS: "false",
 	CLOUDFLARE_API_BASE_URL: inject("baseURL"),
 	CLOUDFLARE_API_TOKEN: "none",

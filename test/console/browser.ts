@@ -1,17 +1,13 @@
 /** Chromium for the tests, and what every page must hold: only the gateway's origin, and no message of an error. */
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { afterAll, expect, inject } from "vitest";
+import { expect, inject } from "vitest";
 import { ADMIN_TOKEN } from "./gateways.ts";
 
-/** The browser of all files. */
+/** The browser of all files. The global setup closes it. */
 let browser: Promise<Browser> | undefined;
-/** By origin: a profile of this file, whose tabs share the cached files of the console. A session stays in its tab. */
+/** By origin: a profile of this worker's files, whose tabs share the cached files of the console. A session stays in its tab. */
 const profiles = new Map<string, Promise<BrowserContext>>();
-afterAll(async () => {
-	await Promise.all([...profiles.values()].map(async (profile) => (await profile).close()));
-	await (await browser)?.close();
-});
 
 async function profileOf(origin: string): Promise<BrowserContext> {
 	browser ??= chromium.connect(inject("browser"));

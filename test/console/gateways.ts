@@ -1,6 +1,6 @@
 /**
  * Global setup of the browser tests: the console in both runtimes, with an engine that streams until it is released.
- * `npm run serve` requires tokens and has two accounts; `npm run dev` is open.
+ * `ganglion serve` requires tokens and has two accounts; `npm run dev` is open.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,6 +9,7 @@ import { chromium } from "playwright-core";
 import type { TestProject } from "vitest/node";
 import { buildConsole } from "../../scripts/console.ts";
 import { freePort } from "../../scripts/free-port.ts";
+import { CLI } from "../node/cli/run.ts";
 import { runScript, type Script, stopScripts } from "../node/script.ts";
 import { CHROMIUM } from "./chromium.ts";
 import { startEngine } from "./engine.ts";
@@ -36,6 +37,9 @@ const BROWSER_FLAGS = [
 	// A microphone that beeps.
 	"--use-fake-device-for-media-stream",
 	"--use-fake-ui-for-media-stream",
+	// The tabs of an origin share a process: it starts once, and has compiled the scripts.
+	"--process-per-site",
+	"--renderer-process-limit=2",
 ];
 
 export const ADMIN_TOKEN = "the-operator-of-the-console-tests";
@@ -54,12 +58,13 @@ export default async function setup(project: TestProject): Promise<() => Promise
 		LIMITS: JSON.stringify({ daily_neurons: 1_000_000, requests_per_minute: "none" }),
 	};
 	const [port, devPort] = [await freePort(), await freePort()];
-	const serve = runScript("scripts/serve.ts", ["--port", String(port), "--state", join(state, "serve")], {
+	const serve = runScript(CLI, ["serve", "--port", String(port), "--state", join(state, "serve")], {
 		env: { ...settings, ADMIN_TOKEN },
 	});
 	const variables = Object.entries(settings).flatMap(([name, value]) => ["--var", `${name}:${value}`]);
 	const dev = runScript("scripts/dev.ts", [
-		...["--port", String(devPort), "--no-local-engines", "--persist-to", join(state, "dev")],
+		...["--port", String(devPort), "--inspector-port", String(await freePort())],
+		...["--no-local-engines", "--persist-to", join(state, "dev")],
 		...variables,
 	]);
 	await Promise.all([serve, dev].map(ready));
