@@ -19,6 +19,12 @@ afterEach(() => {
 
 const dev = (args: string[]) => runScript("scripts/dev.ts", args);
 
+/** wrangler's own choice of a port for its inspector is that of another wrangler that starts at the same time. */
+const ownPorts = async (): Promise<string[]> => [
+	...["--port", String(await freePort())],
+	...["--inspector-port", String(await freePort())],
+];
+
 const OBJECTS = {
 	durable_objects: {
 		bindings: [
@@ -53,7 +59,11 @@ function configWith(vars: object): string {
 		path,
 		JSON.stringify({
 			name: "ganglion",
-			main: resolve("src/index.ts"),
+			// As built: wrangler does not bundle it again.
+			main: resolve("dist/worker/index.js"),
+			no_bundle: true,
+			find_additional_modules: true,
+			rules: [{ type: "ESModule", globs: ["*.part.js"] }],
 			compatibility_date: "2026-11-01",
 			compatibility_flags: ["nodejs_compat"],
 			vars,
@@ -67,6 +77,8 @@ describe("npm run dev", () => {
 	it("prints once what serves the models, and its curl streams an answer", async () => {
 		const port = await freePort();
 		const output = await dev(["--port", String(port)]).until(/Ctrl-C/);
+	it("says once what serves the models, and its curl streams an answer", async () => {
+		const output = await dev([...(await ownPorts()), "--no-local-engines"]).until(/Ctrl-C/);
 		expect(output).toMatch(/^\nGanglion is ready on http:\/\/localhost:\d+\n/);
 		expect(output).toContain("every model  ->  simulator");
 		expect(output).not.toMatch(/wrangler|warn|error|env\./i);
@@ -79,19 +91,26 @@ describe("npm run dev", () => {
 		expect(answer).toMatch(/data: \[DONE\]\n\n$/);
 	});
 
-	it("shows what the routes of the configuration say", async () => {
+	it("shows what the configuration and the command line say, and then searches for no engines", async () => {
+		const engine = await ollama({ name: "llama3.2:3b", size: "3.2B" });
+		const ollamaBackend = { kind: "openai", url: "http://localhost:11434/v1" };
 		const config = configWith({
-			BACKENDS: { ollama: { kind: "openai", url: "http://localhost:11434/v1" } },
+			BACKENDS: { ollama: ollamaBackend },
 			ROUTES: { "@cf/meta/*": [{ backend: "ollama", model: "llama3.2" }] },
 		});
-		const output = await dev(["--port", String(await freePort()), "--config", config]).until(/Ctrl-C/);
+		const BACKENDS = { ollama: ollamaBackend, mine: { kind: "openai", url: "http://127.0.0.1:9/v1" } };
+		const output = await dev([
+			...[...(await ownPorts()), "--config", config, "--engine-ports", String(engine.port)],
+			...["--var", "DEFAULT_BACKEND:mine", `BACKENDS:${JSON.stringify(BACKENDS)}`],
+		]).until(/Ctrl-C/);
 		expect(output).toContain("@cf/meta/*       ->  ollama (http://localhost:11434/v1) llama3.2");
-		expect(output).toContain("everything else  ->  simulator");
+		expect(output).toContain("everything else  ->  mine (http://127.0.0.1:9/v1)");
+		expect(engine.asked).toEqual([]);
 	});
 
 	it("routes similar models to an engine of this machine, and prints it", async () => {
 		const engine = await ollama({ name: "llama3.2:3b", size: "3.2B" });
-		const args = ["--port", String(await freePort()), "--engine-ports", String(engine.port)];
+		const args = [...(await ownPorts()), "--engine-ports", String(engine.port)];
 		const output = await dev(args).until(/Ctrl-C/);
 		expect(output).toMatch(
 			new RegExp(`more  ->  ollama \\(http://127\\.0\\.0\\.1:${engine.port}\\) llama3\\.2:3b\n`),
@@ -136,15 +155,9 @@ describe("npm run dev", () => {
 		expect(output).not.toContain("    at ");
 	});
 
-	it("shows its own options, and which variables of the command line serve what", async () => {
+	it("shows its own options", async () => {
 		const help = await dev(["--help"]).until(/npx wrangler dev --help/);
 		expect(help).toMatch(/^npm run dev -- \[options\]\n/);
-
-		const ROUTES = { "@cf/meta/*": [{ backend: "mine" }] };
-		const BACKENDS = { mine: { kind: "openai", url: "http://127.0.0.1:9/v1" } };
-		const vars = ["--var", `ROUTES:${JSON.stringify(ROUTES)}`, `BACKENDS:${JSON.stringify(BACKENDS)}`];
-		const output = await dev(["--port", String(await freePort()), ...vars]).until(/Ctrl-C/);
-		expect(output).toContain("@cf/meta/*       ->  mine (http://127.0.0.1:9/v1)");
 	});
 
 	it("prints one line if its port is in use", async () => {

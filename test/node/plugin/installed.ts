@@ -38,6 +38,7 @@ export function installExample(): Project {
 		CLOUDFLARE_CF_FETCH_ENABLED: "false",
 		WRANGLER_SEND_METRICS: "false",
 		NO_COLOR: "1",
+		NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? "",
 	};
 	const npm = (...args: string[]) =>
 		execFileSync("npm", args, { cwd: folder, env: env as NodeJS.ProcessEnv, stdio: "pipe" });

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Miniflare } from "miniflare";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { MEMBERS } from "./members.ts";
 import { bundled, type SessionWorker, sessionOptions, startGateway, startSession } from "./session.ts";
 
@@ -30,7 +30,11 @@ const CALLING_SCRIPT = `export default {
 	},
 }`;
 
+/** Nothing listens there. */
+const ABSENT = "http://127.0.0.1:9";
+
 const open: (() => Promise<unknown>)[] = [];
+const stopAll = () => Promise.all(open.splice(0).map((close) => close()));
 
 function session(plugin: string, workers: Record<string, SessionWorker>): Miniflare {
 	const miniflare = startSession(plugin, workers);
@@ -77,37 +81,52 @@ export function describeSessions(installed: () => string): void {
 	const gateway = () => join(installed(), "node_modules/ganglion/dist/worker");
 	const script = CALLING_SCRIPT;
 
-	afterEach(async () => {
-		await Promise.all(open.splice(0).map((close) => close()));
-		vi.unstubAllEnvs();
-	});
-
-	describe("the runtime's own class", () => {
-		it("does what it does", async () => {
-			const miniflare = session(plugin(), { app: { bindings: { AI: {} }, script: MEMBERS_SCRIPT } });
-			expect(await call(miniflare, "/")).toEqual({ class: "Ai", ...MEMBERS });
-		});
-
-		it("does the same with a gateway that already runs", async () => {
+	describe("a session of many Workers", () => {
+		let miniflare: Miniflare;
+		beforeAll(async () => {
 			const running = startGateway(gateway());
 			open.push(() => running.dispose());
-			const url = (await running.ready).origin;
-			const miniflare = session(plugin(), { app: { bindings: { AI: { url } }, script: MEMBERS_SCRIPT } });
-			expect(await call(miniflare, "/")).toEqual({ class: "Ai", ...MEMBERS });
-		});
-	});
-
-	describe("a session", () => {
-		it("has several bindings and Workers, each with settings of its own", async () => {
 			const url = await engine();
-			const miniflare = session(plugin(), {
+			const runningUrl = (await running.ready).origin;
+			const recorder = await listen(({ headers, method, url }) => ({
+				asked: [method, url, headers["x-forwarded"], headers["cf-consn-model-id"], headers.authorization],
+			}));
+			vi.stubEnv("ENGINE_KEY", "sk-environment");
+			vi.stubEnv("DEFAULT_BACKEND", "mine");
+			vi.stubEnv("ROUTES", "mine");
+			miniflare = session(plugin(), {
+				members: { bindings: { AI: {} }, script: MEMBERS_SCRIPT },
+				"members-of-running": { bindings: { AI: { url: runningUrl } }, script: MEMBERS_SCRIPT },
 				app: {
 					bindings: { AI: {}, ENGINE: { ...routed(url), account: "team-b" } },
 					vars: { ENGINE_KEY: "sk-app" },
 					script,
 				},
 				other: { bindings: { AI: routed(url) }, vars: { ENGINE_KEY: "sk-other" }, script },
+				environment: { bindings: { AI: routed(url) }, script },
+				variables: { bindings: { AI: {} }, vars: { MODELS: "mine" }, script },
+				service: { bindings: {}, services: { AI: {} }, script },
+				recorded: {
+					bindings: { AI: { url: `${recorder}/`, account: "team-a", token: "GANGLION_TOKEN" } },
+					vars: { GANGLION_TOKEN: "secret" },
+					script,
+				},
+				absent: { bindings: { AI: { url: ABSENT } }, script },
 			});
+			await miniflare.ready;
+			vi.unstubAllEnvs();
+		});
+		afterAll(stopAll);
+
+		it("has the runtime's own class, with all of its members", async () => {
+			expect(await call(miniflare, "/", "members")).toEqual({ class: "Ai", ...MEMBERS });
+		});
+
+		it("has the same class for a gateway that already runs", async () => {
+			expect(await call(miniflare, "/", "members-of-running")).toEqual({ class: "Ai", ...MEMBERS });
+		});
+
+		it("has several bindings and Workers, each with settings of its own", async () => {
 			expect(await call(miniflare, "/AI")).toMatchObject(ALICE);
 			expect(await call(miniflare, "/ENGINE")).toMatchObject({ response: "Bearer sk-app" });
 			expect(await call(miniflare, "/AI", "other")).toMatchObject({ response: "Bearer sk-other" });
@@ -116,46 +135,22 @@ export function describeSessions(installed: () => string): void {
 		});
 
 		it("takes a secret from the environment where the Worker has none", async () => {
-			vi.stubEnv("ENGINE_KEY", "sk-environment");
-			const bindings = { AI: routed(await engine()) };
-			const miniflare = session(plugin(), { app: { bindings, script } });
-			expect(await call(miniflare, "/AI")).toMatchObject({ response: "Bearer sk-environment" });
+			const answer = await call(miniflare, "/AI", "environment");
+			expect(answer).toMatchObject({ response: "Bearer sk-environment" });
 		});
 
-		it("does not take somebody's variable for a setting", async () => {
-			vi.stubEnv("DEFAULT_BACKEND", "mine");
-			vi.stubEnv("ROUTES", "mine");
-			const miniflare = session(plugin(), {
-				app: { bindings: { AI: {} }, vars: { MODELS: "mine" }, script },
-			});
-			expect(await call(miniflare, "/AI")).toMatchObject(ALICE);
-		});
-
-		it("goes on with other options", async () => {
-			const app = { bindings: { AI: {} }, vars: { ENGINE_KEY: "sk" }, script };
-			const miniflare = session(plugin(), { app });
-			expect(await call(miniflare, "/AI")).toMatchObject(ALICE);
-			const bindings = { AI: routed(await engine()) };
-			await miniflare.setOptions(sessionOptions(plugin(), { app: { ...app, bindings } }));
-			expect(await call(miniflare, "/AI")).toMatchObject({ response: "Bearer sk" });
+		it("takes no variable of the Worker or of the environment for a setting", async () => {
+			expect(await call(miniflare, "/AI", "variables")).toMatchObject(ALICE);
 		});
 
 		it("gives a service binding what it has when deployed", async () => {
-			const miniflare = session(plugin(), { app: { bindings: {}, services: { AI: {} }, script } });
-			expect(await call(miniflare, "/AI")).toMatchObject(ALICE);
-			expect(await call(miniflare, "/AI/models")).toContainEqual(expect.objectContaining({ name: LLAMA }));
+			expect(await call(miniflare, "/AI", "service")).toMatchObject(ALICE);
+			const models = await call(miniflare, "/AI/models", "service");
+			expect(models).toContainEqual(expect.objectContaining({ name: LLAMA }));
 		});
-	});
 
-	describe("a gateway that already runs", () => {
-		it("is asked for the account, with the token", async () => {
-			const url = await listen(({ headers, method, url }) => ({
-				asked: [method, url, headers["x-forwarded"], headers["cf-consn-model-id"], headers.authorization],
-			}));
-			const bindings = { AI: { url: `${url}/`, account: "team-a", token: "GANGLION_TOKEN" } };
-			const vars = { GANGLION_TOKEN: "secret" };
-			const miniflare = session(plugin(), { app: { bindings, vars, script } });
-			expect(await call(miniflare, "/AI")).toEqual({
+		it("asks a gateway that already runs for the account, with the token", async () => {
+			expect(await call(miniflare, "/AI", "recorded")).toEqual({
 				asked: [
 					"POST",
 					"/client/v4/accounts/team-a/ai/run/proxy",
@@ -166,12 +161,25 @@ export function describeSessions(installed: () => string): void {
 			});
 		});
 
-		it("says so when it does not", async () => {
-			const url = "http://127.0.0.1:9";
-			const miniflare = session(plugin(), { app: { bindings: { AI: { url } }, script } });
-			const sentence = `No gateway answers on ${url}: is it running?`;
-			expect(await call(miniflare, "/AI")).toEqual({ thrown: `AiError: 7009: ${sentence}` });
-			expect(await call(miniflare, "/AI/models")).toEqual({ thrown: `AiInternalError: ${sentence}` });
+		it("reports a gateway that does not answer", async () => {
+			const sentence = `No gateway answers on ${ABSENT}: is it running?`;
+			expect(await call(miniflare, "/AI", "absent")).toEqual({ thrown: `AiError: 7009: ${sentence}` });
+			expect(await call(miniflare, "/AI/models", "absent")).toEqual({
+				thrown: `AiInternalError: ${sentence}`,
+			});
+		});
+	});
+
+	describe("a session", () => {
+		afterEach(stopAll);
+
+		it("goes on with other options", async () => {
+			const app = { bindings: { AI: {} }, vars: { ENGINE_KEY: "sk" }, script };
+			const miniflare = session(plugin(), { app });
+			expect(await call(miniflare, "/AI")).toMatchObject(ALICE);
+			const bindings = { AI: routed(await engine()) };
+			await miniflare.setOptions(sessionOptions(plugin(), { app: { ...app, bindings } }));
+			expect(await call(miniflare, "/AI")).toMatchObject({ response: "Bearer sk" });
 		});
 	});
 }
