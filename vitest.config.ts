@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { enableCompileCache } from "node:module";
-import { availableParallelism } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import { defineConfig, type TestProjectConfiguration } from "vitest/config";
@@ -63,11 +63,13 @@ const LIBRARIES = [
 // Each account's object is an SQLite file that waits for the disk at every commit. A disk in memory does not wait.
 // Containers may have only 64 MB of it.
 const MEMORY_DISK = "/dev/shm";
-if (freeBytes(MEMORY_DISK) > 2 ** 30) {
-	const folder = mkdtempSync(join(MEMORY_DISK, "ganglion-tests-"));
-	process.env.TMPDIR = folder;
-	process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-}
+const hasMemoryDisk = freeBytes(MEMORY_DISK) > 2 ** 30;
+const folder = mkdtempSync(join(hasMemoryDisk ? MEMORY_DISK : tmpdir(), "ganglion-tests-"));
+if (hasMemoryDisk) process.env.TMPDIR = folder;
+process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+// The tests start more than a hundred processes of Node, and wrangler has 10 MB of source: each is compiled once.
+process.env.NODE_COMPILE_CACHE = join(folder, "compiled");
+enableCompileCache(process.env.NODE_COMPILE_CACHE);
 
 function freeBytes(directory: string): number {
 	try {
@@ -77,10 +79,6 @@ function freeBytes(directory: string): number {
 		return 0;
 	}
 }
-
-// Node's processes, of which the tests start a hundred, read their compiled modules from here: wrangler alone is 10 MB of source.
-process.env.NODE_COMPILE_CACHE ??= resolve("node_modules/.vite/node");
-enableCompileCache(process.env.NODE_COMPILE_CACHE);
 
 /** Where the providers of `binding` are going to listen, which the plugin's options must say before they do. */
 process.env[PORT_VARIABLE] ??= String(await freePort());
