@@ -4,6 +4,9 @@ import { type Browser, type BrowserContext, chromium, type Page } from "playwrig
 import { expect, inject } from "vitest";
 import { ADMIN_TOKEN } from "./gateways.ts";
 
+/** For each step, on a busy machine. The library's own limit is 30 seconds. */
+const PATIENCE_MS = 120_000;
+
 /** The browser of all files. The global setup closes it. */
 let browser: Promise<Browser> | undefined;
 /** By origin: a profile of this worker's files, whose tabs share the cached files of the console. A session stays in its tab. */
@@ -12,8 +15,14 @@ const profiles = new Map<string, Promise<BrowserContext>>();
 async function profileOf(origin: string): Promise<BrowserContext> {
 	browser ??= chromium.connect(inject("browser"));
 	const opened = await browser;
-	const profile = profiles.get(origin) ?? opened.newContext({ viewport: { width: 1280, height: 900 } });
+	const profile = profiles.get(origin) ?? newProfile(opened);
 	profiles.set(origin, profile);
+	return profile;
+}
+
+async function newProfile(opened: Browser): Promise<BrowserContext> {
+	const profile = await opened.newContext({ viewport: { width: 1280, height: 900 } });
+	profile.setDefaultTimeout(PATIENCE_MS);
 	return profile;
 }
 
