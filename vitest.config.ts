@@ -142,16 +142,10 @@ const inWorkerd = (name: string, files: { include: string[]; exclude?: string[] 
 	},
 });
 
-/**
- * For tests that wait for processes and sockets: a machine that is busy delays them, and fails none. They keep nothing in their
- * modules, so the files of a worker load them once.
- */
-const PATIENT = {
-	isolate: false,
-	testTimeout: 180_000,
-	hookTimeout: 180_000,
-	expect: { poll: { timeout: 60_000 } },
-};
+/** For tests that wait for processes and sockets: a machine that is busy delays them, and fails none. */
+const PATIENT = { testTimeout: 180_000, hookTimeout: 180_000, expect: { poll: { timeout: 60_000 } } };
+/** The modules keep nothing that one file changes for another, so the files of a worker load them once. */
+const SHARED_MODULES = { isolate: false };
 
 /** The web console in Chromium, against `ganglion serve` and `npm run dev`. Without Chromium its tests cannot run. */
 const consoleProject: TestProjectConfiguration[] = CHROMIUM
@@ -161,6 +155,7 @@ const consoleProject: TestProjectConfiguration[] = CHROMIUM
 					name: "console",
 					include: ["test/console/*.test.ts"],
 					globalSetup: ["test/built.ts", "test/console/gateways.ts"],
+					...SHARED_MODULES,
 					...PATIENT,
 				},
 			},
@@ -222,6 +217,7 @@ export default defineConfig({
 					name: "clients",
 					include: ["test/clients/*.test.ts"],
 					globalSetup: ["test/built.ts", "test/clients/setup.ts"],
+					...SHARED_MODULES,
 					...PATIENT,
 				},
 			},

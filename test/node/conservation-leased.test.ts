@@ -9,7 +9,7 @@ it("settles every reported request once, exceeds no budget, and charges the leas
 	console.log(`seed ${SEED}`);
 	const run = await conserve({
 		seed: SEED,
-		requests: 200,
+		requests: 400,
 		kills: 1,
 		callers: 32,
 		holdMs: 8_000,

@@ -9,7 +9,7 @@ import type { Row } from "../../soak/gateway.ts";
 import { isClean, summary, violationDetails } from "../../soak/report.ts";
 
 const SEED = 20261121;
-const REQUESTS = 300;
+const REQUESTS = 600;
 
 let run: Run;
 beforeAll(async () => {

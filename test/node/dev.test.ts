@@ -75,9 +75,6 @@ function configWith(vars: object): string {
 
 describe("npm run dev", () => {
 	it("prints once what serves the models, and its curl streams an answer", async () => {
-		const port = await freePort();
-		const output = await dev(["--port", String(port)]).until(/Ctrl-C/);
-	it("says once what serves the models, and its curl streams an answer", async () => {
 		const output = await dev([...(await ownPorts()), "--no-local-engines"]).until(/Ctrl-C/);
 		expect(output).toMatch(/^\nGanglion is ready on http:\/\/localhost:\d+\n/);
 		expect(output).toContain("every model  ->  simulator");
@@ -126,20 +123,6 @@ describe("npm run dev", () => {
 		const other = url.replace(/run\/.*/, "run/@cf/baai/bge-m3");
 		const simulated = await fetch(other, { method: "POST", body: '{"text":"hi"}' });
 		expect(simulated.headers.get("x-ganglion-backend")).toBe("simulator");
-	});
-
-	it("does not search for engines if it is disabled, or if a route is configured", async () => {
-		const engine = await ollama({ name: "llama3.2:3b", size: "3.2B" });
-		const ports = ["--engine-ports", String(engine.port)];
-		const config = configWith({ ROUTES: { "@cf/meta/*": [{ backend: "simulator" }] } });
-		// One after the other: a port is free until somebody else was given it, too.
-		const told = await dev(["--port", String(await freePort()), "--no-local-engines"]).until(/Ctrl-C/);
-		const routed = await dev(["--port", String(await freePort()), "--config", config, ...ports]).until(
-			/Ctrl-C/,
-		);
-		expect(told).toContain("every model  ->  simulator");
-		expect(routed).toContain("@cf/meta/*       ->  simulator");
-		expect(engine.asked).toEqual([]);
 	});
 
 	it("stops before it starts on a mistake, and names all of them", async () => {

@@ -9,7 +9,7 @@ const SEED = 20261122;
 let run: GatewayRun;
 beforeAll(async () => {
 	console.log(`seed ${SEED}`);
-	run = await conserveThroughGateways({ seed: SEED, requests: 160, kills: 1, callers: 32, holdMs: 8_000 });
+	run = await conserveThroughGateways({ seed: SEED, requests: 320, kills: 1, callers: 32, holdMs: 8_000 });
 	console.log(gatewaySummary(run));
 });
 

@@ -90,8 +90,6 @@ describeSessions(() => project.folder);
 
 describe("the example, with the plugin", () => {
 	it("in wrangler dev", async () => {
-		const port = String(await freePort());
-		const output = await start(project, WRANGLER, "dev", "--port", port).said(/Ready on/);
 		const port = await freePort();
 		const output = await (await wranglerDev(project, WRANGLER, port)).said(/Ready on/);
 		expect(output).toMatch(/env\.AI \(ai\)\s+ganglion\s+local/);
@@ -110,7 +108,6 @@ describe("the example, with the plugin", () => {
 		};
 		const text = readFileSync(join(project.folder, "wrangler.jsonc"), "utf8");
 		writeFileSync(config, text.replace(/"name": "ganglion" }/, `$&, "options": ${JSON.stringify(options)}`));
-		const host = start(project, WRANGLER, "dev", "--port", String(await freePort()), "--config", config);
 		const host = await wranglerDev(project, WRANGLER, await freePort(), "--config", config);
 		const { code, output } = await host.ended;
 		expect(code).toBe(1);
@@ -129,10 +126,6 @@ describe("the example, with the plugin", () => {
 	});
 
 	it("in Vite", async () => {
-		const port = String(await freePort());
-		await start(project, "node_modules/vite/bin/vite.js", "dev", "--host", "127.0.0.1", "--port", port).said(
-			/Local:/,
-		);
 		const port = await freePort();
 		await start(
 			project,
@@ -180,7 +173,7 @@ describe.each([
 
 describe("examples/service-binding", () => {
 	it("calls the gateway by RPC", async () => {
-		const port = String(await freePort());
+		const port = await freePort();
 		const example = { ...project, folder: resolve("examples/service-binding") };
 		const configs = ["-c", "wrangler.jsonc", "-c", "gateway.jsonc"];
 		const script = "../../node_modules/wrangler/bin/wrangler.js";
