@@ -28,6 +28,8 @@ export interface PoolRequest {
 	blockTokens: number;
 	/** Identifies a conversation, within its account. */
 	session?: string;
+	/** Hash of the beginning that all prompts of a conversation have. Absent: engines cache no part of the input. */
+	opening?: number;
 	/** The first token is observed. Otherwise the answer comes as one value. */
 	streamed: boolean;
 }
@@ -86,10 +88,23 @@ export function expect(
 	cachedBlocks?: number,
 ): Choice {
 	const { blocks, blockTokens, inputTokens } = request;
-	const matched = blocks.length === 0 ? 0 : (cachedBlocks ?? pool.index.match(replica, blocks)) * blockTokens;
-	const cachedTokens = Math.min(matched, Math.max(0, inputTokens - 1));
+	const matched = blocks.length === 0 ? 0 : (cachedBlocks ?? pool.index.match(replica, blocks));
+	const known = Math.max(matched * blockTokens, continuedTokens(pool, request, replica, matched));
+	const cachedTokens = Math.min(known, Math.max(0, inputTokens - 1));
 	const tokens = replica.queuedTokens + uncachedTokens(request, cachedTokens);
 	return { replica, cachedTokens, expectedMs: tokens / classSpeed(replica.speedClass, pool.speed) };
+}
+
+/** Tokens of the conversation's previous prompt, if the replica has all of it. Its last ones fill no complete block. */
+function continuedTokens(
+	{ sessions }: PoolView,
+	{ opening, session }: PoolRequest,
+	replica: Replica,
+	matched: number,
+): number {
+	const latest = session === undefined || opening === undefined ? undefined : sessions.get(session);
+	if (!latest || latest.replica !== replica || latest.opening !== opening) return 0;
+	return latest.blocks <= matched ? latest.inputTokens : 0;
 }
 
 export const POLICY: Record<PolicyName, Policy> = {
@@ -146,7 +161,7 @@ export const POLICY: Record<PolicyName, Policy> = {
 /** The replica that the session used last. For a new session, its place on the ring, which all isolates have in common. */
 function homeOf({ sessions, ring }: PoolView, session: string, usable: Usable): Replica | undefined {
 	const latest = sessions.get(session);
-	if (latest && usable(latest)) return latest;
+	if (latest && usable(latest.replica)) return latest.replica;
 	const visited = new Set<Replica>();
 	for (const replica of ring.from(session)) {
 		if (visited.has(replica)) continue;

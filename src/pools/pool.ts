@@ -171,7 +171,7 @@ export class Pool implements PoolView {
 		if (!replica.draining) {
 			this.byUse.set(replica, replica.chosen);
 			this.index.add(replica, blocks);
-			if (session !== undefined) this.sessions.set(session, replica);
+			if (session !== undefined) this.sessions.set(session, replica, request);
 		}
 		this.#change(replica, () => {
 			replica.requests++;

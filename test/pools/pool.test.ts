@@ -151,6 +151,24 @@ describe("expected", () => {
 		expect(chosen(short)).not.toBe(first.replica.url);
 	});
 
+	it("counts the previous prompt of a conversation as cached to its end, which is no complete block", () => {
+		const { pool, send, chosen, replica } = started();
+		const turn = (inputTokens: number, opening: number) =>
+			request({ inputTokens, opening, session: "account s" });
+		const first = send(turn(1_500, 7));
+		first.end(1);
+		const home = first.replica.url;
+		const other = pool.choose(request(), 1, ({ url }) => url === home);
+		if (!other) throw new Error("no replica");
+		pool.start(other, request(), 1);
+		// 1,064 tokens wait there. The next turn has 100 uncached tokens there, and 1,600 elsewhere.
+		expect(chosen(turn(1_600, 7))).toBe(home);
+		// Another conversation of the same session has nothing cached.
+		expect(chosen(turn(1_600, 9))).not.toBe(home);
+		send(turn(1_600, 7));
+		expect(replica(home).prefillTokens).toBe(1_064 + 164);
+	});
+
 	it("starts a session at the same replica in every isolate", () => {
 		for (let i = 0; i < 20; i++) {
 			const session = `account session-${i}`;

@@ -40,7 +40,7 @@ export function poolRequestOf(
 	const scope = pool.settings.sharedPrompts ? model : `${account} ${model}`;
 	const { blocks, opening } = hashPrompt(scope, texts, openingTexts);
 	// Agents without a session header repeat their system prompt and the first message in every request.
-	return { ...request, inputTokens, blocks, session: session ?? `${account} #${opening}` };
+	return { ...request, inputTokens, blocks, opening, session: session ?? `${account} #${opening}` };
 }
 
 /** The number of answers, if a prefill and a decode replica can make them together. */

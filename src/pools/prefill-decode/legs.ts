@@ -109,7 +109,7 @@ export function startLegs(
 	decoding.firstToken(now);
 	if (!replica.draining) {
 		replicas.index.add(replica, blocks);
-		if (session !== undefined) replicas.sessions.set(session, replica);
+		if (session !== undefined) replicas.sessions.set(session, replica, request);
 	}
 	const prompt = { ...request, maxOutputTokens: 1, streamed: true };
 	return { answer: decoding, prefill: stages.prefill.start(prefill, prompt, now) };
