@@ -43,12 +43,21 @@ export interface GateReport {
 	waitingTokens: number;
 	/** Milliseconds; 0 if no request waits. */
 	oldestMs: number;
-	refused: { full: number; timeout: number };
+	refused: { full: number; timeout: number; drained: number };
+}
+
+/** The replicas behind a gate. */
+export interface GateCapacity {
+	/** Replicas that accept requests. */
+	replicas: number;
+	/** Others may come without a change by the operator. `false`: without a replica, no request waits. */
+	mayGrow: boolean;
 }
 
 interface Waiting extends Queued {
-	isAdmitted: boolean;
-	admit(): void;
+	isDecided: boolean;
+	/** Admits the request, or refuses it with an error. */
+	decide(error?: AiError): void;
 }
 
 /** Weight of a request in the mean duration. */
@@ -57,14 +66,13 @@ const MAX_RETRY_SECONDS = 60;
 
 export class PoolGate {
 	readonly #settings: GateSettings;
-	readonly #replicas: () => number;
+	readonly #replicas: () => GateCapacity;
 	readonly #queue = new FairQueue<Waiting>();
-	readonly #refused = { full: 0, timeout: 0 };
+	readonly #refused = { full: 0, timeout: 0, drained: 0 };
 	#busy = 0;
 	#meanMs = 1_000;
 
-	/** @param replicas number of replicas that accept requests. */
-	constructor(settings: GateSettings, replicas: () => number) {
+	constructor(settings: GateSettings, replicas: () => GateCapacity) {
 		this.#settings = settings;
 		this.#replicas = replicas;
 	}
@@ -82,26 +90,28 @@ export class PoolGate {
 	/** Resolves when the request has capacity. Throws `outOfCapacity` with the seconds after which to retry, or `aborted`. */
 	async enter({ mayWait, signal, ...request }: GateRequest, services: GateServices): Promise<Place> {
 		if (signal.aborted) throw new AiError("aborted");
-		const admitted = Promise.withResolvers<void>();
+		const decision = Promise.withResolvers<void>();
 		const item: Waiting = {
 			...request,
 			weight: this.#weightOf(request.account),
 			queuedAt: services.now(),
-			isAdmitted: false,
-			admit: () => {
-				item.isAdmitted = true;
-				admitted.resolve();
+			isDecided: false,
+			decide: (error) => {
+				item.isDecided = true;
+				if (error) decision.reject(error);
+				else decision.resolve();
 			},
 		};
 		this.#queue.push(item);
-		this.#pump();
-		if (!item.isAdmitted) await this.#wait(item, admitted.promise, { mayWait, signal }, services);
+		this.update();
+		if (!item.isDecided) await this.#wait(item, decision.promise, { mayWait, signal }, services);
+		else await decision.promise;
 		return this.#placeOf(item, services);
 	}
 
 	async #wait(
 		item: Waiting,
-		admitted: Promise<void>,
+		decision: Promise<void>,
 		{ mayWait, signal }: Pick<GateRequest, "mayWait" | "signal">,
 		{ wait }: GateServices,
 	): Promise<void> {
@@ -111,7 +121,7 @@ export class PoolGate {
 		const stop = () => timer.abort();
 		signal.addEventListener("abort", stop);
 		try {
-			await Promise.race([admitted, wait(maxWaitMs, timer.signal).catch(() => {})]);
+			await Promise.race([decision, wait(maxWaitMs, timer.signal).catch(() => {})]);
 		} finally {
 			timer.abort();
 			signal.removeEventListener("abort", stop);
@@ -136,7 +146,15 @@ export class PoolGate {
 	}
 
 	get #capacity(): number {
-		return this.#settings.maxRequests * this.#replicas();
+		return this.#settings.maxRequests * this.#replicas().replicas;
+	}
+
+	/** The replicas have changed: admits the requests that have capacity now, or refuses all if no replica can take them. */
+	update(): void {
+		const { mayGrow, replicas } = this.#replicas();
+		if (replicas === 0 && !mayGrow)
+			for (const item of [...this.#queue.items()]) item.decide(this.#refuse(item, "drained"));
+		this.#pump();
 	}
 
 	#pump(): void {
@@ -145,7 +163,7 @@ export class PoolGate {
 			if (!next) return;
 			this.#queue.take(next);
 			this.#busy++;
-			next.admit();
+			next.decide();
 		}
 	}
 

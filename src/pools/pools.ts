@@ -217,7 +217,11 @@ export class Pools {
 		const gate =
 			keeps && JSON.stringify(existing.settings.gate) === JSON.stringify(limit)
 				? existing.gate
-				: limit && new PoolGate(limit, () => replicas.members.length);
+				: limit &&
+					new PoolGate(limit, () => ({
+						replicas: replicas.members.length,
+						mayGrow: mayGrow(this.#pools.get(backend)),
+					}));
 		const configured = {
 			replicas,
 			hasBoth,
@@ -229,6 +233,7 @@ export class Pools {
 			...(gate && { gate }),
 		};
 		this.#pools.set(backend, configured);
+		gate?.update();
 		return configured;
 	}
 
@@ -238,5 +243,9 @@ export class Pools {
 		return [...urls.slice(start), ...urls.slice(0, start)];
 	}
 }
+
+/** Replicas may come without a change by the operator. */
+const mayGrow = (pool: BackendPool | undefined): boolean =>
+	pool?.settings.discover !== undefined || pool?.settings.wake !== undefined;
 
 const DEFAULTS: PoolSettings = {};

@@ -14,10 +14,11 @@ function gate(settings: Partial<GateSettings> = {}) {
 			}),
 	};
 	let replicas = 2;
-	const opened = new PoolGate(
-		{ maxRequests: 1, maxWaiting: 100, maxWaitMs: 5_000, ...settings },
-		() => replicas,
-	);
+	let mayGrow = false;
+	const opened = new PoolGate({ maxRequests: 1, maxWaiting: 100, maxWaitMs: 5_000, ...settings }, () => ({
+		replicas,
+		mayGrow,
+	}));
 	const admitted: { account: string; place: Place }[] = [];
 	const refused: { account: string; code: number; retryAfter: number | undefined }[] = [];
 	const never = new AbortController().signal;
@@ -45,6 +46,12 @@ function gate(settings: Partial<GateSettings> = {}) {
 			await settled();
 		},
 		addReplica: () => replicas++,
+		async drain(growing = false) {
+			replicas = 0;
+			mayGrow = growing;
+			opened.update();
+			await settled();
+		},
 		accounts: () => admitted.map(({ account }) => account),
 	};
 }
@@ -91,7 +98,7 @@ describe("PoolGate", () => {
 			{ account: "full", code: 3040, retryAfter: 1 },
 			{ account: "impatient", code: 3040, retryAfter: 1 },
 		]);
-		expect(opened.report(0)).toMatchObject({ waiting: 1, refused: { full: 2, timeout: 0 } });
+		expect(opened.report(0)).toMatchObject({ waiting: 1, refused: { full: 2, timeout: 0, drained: 0 } });
 	});
 
 	it("refuses a request that has waited too long, with a time to retry from the duration of others", async () => {
@@ -110,7 +117,7 @@ describe("PoolGate", () => {
 		enter("f", { mayWait: false });
 		await settled();
 		expect(refused.at(-1)).toEqual({ account: "f", code: 3040, retryAfter: 6 });
-		expect(opened.report(100_000).refused).toEqual({ full: 1, timeout: 2 });
+		expect(opened.report(100_000).refused).toEqual({ full: 1, timeout: 2, drained: 0 });
 	});
 
 	it("forgets a caller that disconnects", async () => {
@@ -126,7 +133,7 @@ describe("PoolGate", () => {
 		admitted[0]?.place.leave();
 		await settled();
 		expect(accounts()).toEqual(["a", "b", "d"]);
-		expect(opened.report(0).refused).toEqual({ full: 0, timeout: 0 });
+		expect(opened.report(0).refused).toEqual({ full: 0, timeout: 0, drained: 0 });
 		enter("late", { signal: AbortSignal.abort() });
 		await settled();
 		expect(refused.at(-1)).toMatchObject({ account: "late", code: 3008 });
@@ -179,5 +186,29 @@ describe("PoolGate", () => {
 		admitted[0]?.place.leave();
 		await settled();
 		expect(accounts()).toEqual(["a", "b", "c", "batch"]);
+	});
+
+	it("refuses all waiting and later requests at once if no replica can take them", async () => {
+		const { accounts, drain, enter, gate: opened, refused } = gate();
+		for (const account of ["a", "b", "c"]) enter(account);
+		await drain();
+		expect(refused).toEqual([{ account: "c", code: 3040, retryAfter: 1 }]);
+		enter("d");
+		await settled();
+		expect(refused[1]).toMatchObject({ account: "d", code: 3040 });
+		expect(opened.report(0)).toMatchObject({ waiting: 0, refused: { drained: 2 } });
+		expect(accounts()).toEqual(["a", "b"]);
+	});
+
+	it("keeps requests without a replica if others may come, and admits them then", async () => {
+		const { accounts, addReplica, drain, enter, gate: opened, refused } = gate();
+		await drain(true);
+		enter("a");
+		await settled();
+		expect([accounts(), refused]).toEqual([[], []]);
+		addReplica();
+		opened.update();
+		await settled();
+		expect(accounts()).toEqual(["a"]);
 	});
 });

@@ -53,7 +53,7 @@ describe("Pools", () => {
 		pool.replicas.drain(choice.replica.url);
 		const active = URLS.filter((url) => url !== choice.replica.url);
 		const common = { backend: "a", incoming: 0, active, draining: 1, requests: 1 };
-		const idle = { waiting: 0, waitingTokens: 0, oldestMs: 0, refused: { full: 0, timeout: 0 } };
+		const idle = { waiting: 0, waitingTokens: 0, oldestMs: 0, refused: { full: 0, timeout: 0, drained: 0 } };
 		// The mean prompt was 1,024 tokens before this request of 1,000. 8 tokens take a millisecond.
 		expect(all.reports(0)).toEqual([
 			{ ...common, prefillTokens: 1_000, decodeTokens: 0, expectedMs: 1_022.8 / 8, gate: idle },

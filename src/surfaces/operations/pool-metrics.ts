@@ -108,10 +108,11 @@ export function poolMetrics(
 		),
 		counter(
 			"pool_rejected_total",
-			"Requests that were refused. full: the queue was full, or the request did not wait. timeout: it waited too long.",
-			ofGates(({ refused: { full, timeout } }) => [
+			"Requests that were refused. full: the queue was full, or the request did not wait. timeout: it waited too long. drained: no replica accepts requests.",
+			ofGates(({ refused: { full, timeout, drained } }) => [
 				[{ reason: "full" }, full],
 				[{ reason: "timeout" }, timeout],
+				[{ reason: "drained" }, drained],
 			]),
 		),
 	];

@@ -397,7 +397,7 @@ describe("metrics of pools", () => {
 			waiting: 2,
 			waitingTokens: 350,
 			oldestMs: 1_250,
-			refused: { full: 5, timeout: 1 },
+			refused: { full: 5, timeout: 1, drained: 2 },
 		};
 		const engine = { replica: "", requests: 0, failures: 0, begun: 0, waitedMs: 0 };
 		const open = { ...engine, backend: "vllm", url: "http://2", model: "m", circuit: "open" } as const;
@@ -429,6 +429,7 @@ describe("metrics of pools", () => {
 			'ganglion_pool_incoming_requests_total{backend="vllm"} 40',
 			'ganglion_pool_rejected_total{backend="vllm",reason="full"} 5',
 			'ganglion_pool_rejected_total{backend="vllm",reason="timeout"} 1',
+			'ganglion_pool_rejected_total{backend="vllm",reason="drained"} 2',
 		])
 			expect(text).toContain(`${line}\n`);
 		expect(text).not.toContain('ganglion_pool_waiting_requests{backend="tei"}');
