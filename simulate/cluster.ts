@@ -6,8 +6,10 @@
 
 import { Random } from "../soak/random.ts";
 import type { Policy, PolicyName, PoolRequest } from "../src/pools/choice.ts";
+import { learnOthers, ownShare } from "../src/pools/load-exchange.ts";
 import { MinHeap } from "../src/pools/min-heap.ts";
 import { type Flight, Pool } from "../src/pools/pool.ts";
+import { SharedLoads } from "../src/pools/shared-loads.ts";
 import { TRACE_BLOCK_TOKENS, type TraceRequest } from "./trace.ts";
 
 export interface ClusterOptions {
@@ -24,7 +26,7 @@ export interface ClusterOptions {
 	maxPairs?: number;
 	/** Isolates that send requests to the same engines, each with a pool of its own. Requests come to a random one. Default: 1. */
 	isolates?: number;
-	/** Milliseconds between two exchanges of an isolate, which return the queued tokens of the others. Absent: there are none. */
+	/** Milliseconds between two exchanges of an isolate (`SharedLoads`). Absent: there are none. */
 	exchangeMs?: number;
 }
 
@@ -137,16 +139,12 @@ export function simulate(trace: readonly TraceRequest[], options: ClusterOptions
 			startPrompt(engine, at);
 		});
 	};
-	/** An isolate gets the sum of the others, which is older with each request until the next one. */
-	const exchangeLoads = (isolate: Pool, now: number): void => {
-		const others = new Map<string, number>();
-		for (const pool of pools)
-			if (pool !== isolate)
-				for (const { url, ownTokens } of pool.replicas)
-					if (ownTokens > 0) others.set(url, (others.get(url) ?? 0) + ownTokens);
-		isolate.setOthers(others);
+	const shared = new SharedLoads();
+	const exchange = (isolate: Pool, now: number, since: number): void => {
+		const others = shared.exchange(String(pools.indexOf(isolate)), ownShare(isolate, since), now);
+		learnOthers(isolate, others);
 		if (next < trace.length && exchangeMs !== undefined)
-			schedule(now + exchangeMs, (at) => exchangeLoads(isolate, at));
+			schedule(now + exchangeMs, (at) => exchange(isolate, at, others.sequence));
 	};
 	const arrive = (request: TraceRequest, now: number): void => {
 		const pool = pools[isolates === 1 ? 0 : random.int(0, isolates - 1)];
@@ -172,7 +170,7 @@ export function simulate(trace: readonly TraceRequest[], options: ClusterOptions
 	let next = 0;
 	if (exchangeMs !== undefined)
 		for (const [i, pool] of pools.entries())
-			schedule((exchangeMs * i) / isolates, (at) => exchangeLoads(pool, at));
+			schedule((exchangeMs * i) / isolates, (at) => exchange(pool, at, 0));
 	for (;;) {
 		const request = trace[next];
 		const at = events.topKey ?? Number.POSITIVE_INFINITY;

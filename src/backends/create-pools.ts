@@ -54,7 +54,7 @@ export function createPools({ fetch, fleet, now, wait, waitUntil }: PoolRuntime)
 				now,
 				waitUntil,
 				uuid: () => crypto.randomUUID(),
-				exchange: (pool, isolate, loads) => fleet.getByName(poolObject(pool)).exchangeLoads(isolate, loads),
+				exchange: (pool, isolate, own) => fleet.getByName(poolObject(pool)).exchangeLoads(isolate, own),
 			}),
 		}),
 	});

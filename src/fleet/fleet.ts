@@ -6,7 +6,7 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import type { ReplicaChange } from "../pools/replica-changes.ts";
-import { type Loads, type OtherLoads, SharedLoads } from "../pools/shared-loads.ts";
+import { type OthersShare, type OwnShare, SharedLoads } from "../pools/shared-loads.ts";
 import { Breaker, type Circuit } from "./breaker.ts";
 import { ReplicaTable } from "./replica-table.ts";
 
@@ -75,9 +75,9 @@ export class Fleet extends DurableObject {
 		return { circuits: this.#view.exchange(reports, Date.now()), replicas: this.#replicas.list() };
 	}
 
-	/** In the object of one pool (`poolObject`): shares the loads of an isolate, and returns those of the others. */
-	exchangeLoads(isolate: string, loads: Loads): OtherLoads {
-		return this.#sharedLoads.exchange(isolate, loads, Date.now());
+	/** In the object of one pool (`poolObject`): shares what an isolate knows, and returns what the others have shared. */
+	exchangeLoads(isolate: string, own: OwnShare): OthersShare {
+		return this.#sharedLoads.exchange(isolate, own, Date.now());
 	}
 
 	replicaChanges(): ReplicaChange[] {

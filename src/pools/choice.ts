@@ -3,11 +3,12 @@
  *
  * `expected`: the shortest expected time to the first token, which is the tokens of the prompts in front of it and its own
  * uncached tokens, divided by the speed of the replica. Only three kinds of replicas can be the best: those that have the longest
- * beginnings of the prompt, the one that the session used last, and the one with the shortest queue. All others have a longer
+ * beginnings of the prompt (also as other isolates know them), the one that the session used last, and the one with the shortest queue. All others have a longer
  * queue than the last, and no more of the prompt. So the choice takes O(log n) for n replicas.
  */
 import type { HashRing } from "./hash-ring.ts";
 import type { MinHeap } from "./min-heap.ts";
+import type { PrefixHints } from "./prefix-hints.ts";
 import type { Blocks, PrefixIndex } from "./prefix-index.ts";
 import type { Replica } from "./replica.ts";
 import type { SessionMemory } from "./session-memory.ts";
@@ -51,6 +52,8 @@ export interface PoolView {
 	/** The same replicas in the order of their latest choice. */
 	readonly byUse: MinHeap<Replica>;
 	readonly index: PrefixIndex<Replica>;
+	/** What other isolates have sent. */
+	readonly hints: PrefixHints;
 	readonly sessions: SessionMemory<Replica>;
 	readonly ring: HashRing<Replica>;
 	/** Tokens per millisecond. */
@@ -120,6 +123,11 @@ export const POLICY: Record<PolicyName, Policy> = {
 		}
 		for (const { replica, blocks } of holders)
 			if (candidates.has(replica) || usable(replica)) candidates.set(replica, blocks);
+		const hint = pool.hints.longest(request.blocks);
+		if (hint && usable(hint.replica)) {
+			const own = candidates.get(hint.replica) ?? pool.index.match(hint.replica, request.blocks);
+			candidates.set(hint.replica, Math.max(hint.blocks, own));
+		}
 		const home = session === undefined ? undefined : homeOf(pool, session, usable);
 		if (home && !candidates.has(home)) candidates.set(home, otherwise);
 		let best: Choice | undefined;

@@ -1,18 +1,21 @@
-/** Exchanges the loads of this isolate with those of the others that send to the same pool, in the background of requests. */
+/**
+ * Exchanges the loads of this isolate, and hints about the prompts that it sent, with those of the others that send to the same
+ * pool, in the background of requests.
+ */
 
 import type { Pool } from "./pool.ts";
-import { type Loads, type OtherLoads, SHARED_MS } from "./shared-loads.ts";
+import { type OthersShare, type OwnShare, SHARED_MS } from "./shared-loads.ts";
 
 export interface LoadExchangeServices {
 	now(): number;
 	waitUntil(work: Promise<unknown>): void;
 	uuid(): string;
 	/** Calls the object of the pool. */
-	exchange(pool: string, isolate: string, loads: Loads): Promise<OtherLoads>;
+	exchange(pool: string, isolate: string, own: OwnShare): Promise<OthersShare>;
 }
 
 /** Between two exchanges of one isolate. */
-const EXCHANGE_MS = 500;
+const EXCHANGE_MS = 100;
 /** If no other isolate has shared its loads. */
 const ALONE_MS = 5_000;
 /** More exchanges in a second would be too many for one object. */
@@ -22,6 +25,22 @@ interface Shared {
 	dueAt: number;
 	/** Time of the latest exchange. */
 	at: number;
+	/** Of the latest exchange. */
+	sequence: number;
+}
+
+/** What this isolate shares about a pool. Its hints are returned once. */
+export const ownShare = (pool: Pool, since: number): OwnShare => ({
+	loads: [...pool.replicas]
+		.filter(({ ownTokens }) => ownTokens > 0)
+		.map(({ ownTokens, url }) => ({ url, tokens: Math.round(ownTokens) })),
+	hints: pool.hints.take(),
+	since,
+});
+
+export function learnOthers(pool: Pool, { hints, others }: OthersShare): void {
+	pool.setOthers(new Map(others.map(({ url, tokens }) => [url, tokens])));
+	pool.learnHints(hints);
 }
 
 export class LoadExchange {
@@ -37,7 +56,7 @@ export class LoadExchange {
 	start(name: string, pool: Pool): void {
 		const { now, waitUntil } = this.#services;
 		const at = now();
-		const shared = this.#pools.get(name) ?? { dueAt: at, at };
+		const shared = this.#pools.get(name) ?? { dueAt: at, at, sequence: 0 };
 		this.#pools.set(name, shared);
 		if (at - shared.at > SHARED_MS) {
 			// The object could not be called.
@@ -53,11 +72,10 @@ export class LoadExchange {
 		const { exchange, now, uuid } = this.#services;
 		// Not in the constructor: Workers have no randomness before the first request.
 		this.#isolate ??= uuid();
-		const loads = [...pool.replicas]
-			.filter(({ ownTokens }) => ownTokens > 0)
-			.map(({ ownTokens, url }) => ({ url, tokens: Math.round(ownTokens) }));
-		const { isolates, others } = await exchange(name, this.#isolate, loads);
-		pool.setOthers(new Map(others.map(({ url, tokens }) => [url, tokens])));
+		const others = await exchange(name, this.#isolate, ownShare(pool, shared.sequence));
+		learnOthers(pool, others);
+		const { isolates, sequence } = others;
+		shared.sequence = sequence;
 		shared.at = now();
 		shared.dueAt =
 			shared.at + (isolates > 1 ? Math.max(EXCHANGE_MS, (1_000 * isolates) / MAX_PER_SECOND) : ALONE_MS);

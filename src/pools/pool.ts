@@ -17,6 +17,7 @@ import {
 } from "./choice.ts";
 import { HashRing } from "./hash-ring.ts";
 import { MinHeap } from "./min-heap.ts";
+import { type PrefixHint, PrefixHints } from "./prefix-hints.ts";
 import { PrefixIndex } from "./prefix-index.ts";
 import { type EngineLoad, type LoadReport, Replica } from "./replica.ts";
 import { SessionMemory } from "./session-memory.ts";
@@ -65,6 +66,7 @@ export class Pool implements PoolView {
 	readonly #policy: Policy;
 	readonly #replicas = new Map<string, Replica>();
 	readonly index: PrefixIndex<Replica>;
+	readonly hints = new PrefixHints();
 	readonly sessions = new SessionMemory<Replica>();
 	readonly ring = new HashRing<Replica>();
 	readonly byUse = new MinHeap<Replica>();
@@ -137,6 +139,7 @@ export class Pool implements PoolView {
 		this.#heapOf(replica).delete(replica);
 		this.sessions.deleteReplica(replica);
 		this.index.delete(replica);
+		this.hints.delete(replica);
 		this.#queuedTokens -= replica.queuedTokens;
 		this.#members = this.#members.filter((member) => member !== replica);
 		return true;
@@ -170,6 +173,7 @@ export class Pool implements PoolView {
 		replica.chosen = this.#sequence++;
 		if (!replica.draining) {
 			this.byUse.set(replica, replica.chosen);
+			this.hints.add(replica, request, cachedTokens);
 			this.index.add(replica, blocks);
 			if (session !== undefined) this.sessions.set(session, replica, request);
 		}
@@ -214,6 +218,14 @@ export class Pool implements PoolView {
 		for (const replica of this.#replicas.values()) {
 			const others = tokens.get(replica.url) ?? 0;
 			if (others !== replica.othersTokens) this.#change(replica, () => replica.setOthers(others));
+		}
+	}
+
+	/** Requests that other isolates have sent to the replicas. */
+	learnHints(hints: readonly PrefixHint[]): void {
+		for (const hint of hints) {
+			const replica = this.#replicas.get(hint.url);
+			if (replica && !replica.draining) this.hints.learn(replica, hint);
 		}
 	}
 

@@ -50,6 +50,8 @@ export class Replica {
 	readonly speed = new SpeedEstimate();
 	/** Blocks that the engine's cache is believed to have. */
 	cacheBlocks = DEFAULT_CACHE_BLOCKS;
+	/** Blocks that have entered the cache, by all requests that this isolate knows. */
+	newBlocks = 0;
 	/** The engine has reported cached tokens, so a missing count means 0. */
 	reportsCachedTokens = false;
 	/** Milliseconds: the latest first token. */

@@ -112,7 +112,7 @@ describe("alert rules and dashboard", () => {
 
 describe("autoscalers of engines", () => {
 	const stage = { active: ["http://gpu-1"], draining: 0, requests: 1, prefillTokens: 1, decodeTokens: 1 };
-	const gate = { waiting: 1, waitingTokens: 1, oldestMs: 1, refused: { full: 1, timeout: 1 } };
+	const gate = { waiting: 1, waitingTokens: 1, oldestMs: 1, refused: { full: 1, timeout: 1, drained: 0 } };
 	const names = poolMetrics([{ ...stage, backend: "vllm", incoming: 1, gate }], []).map(
 		({ name }) => `ganglion_${name}`,
 	);

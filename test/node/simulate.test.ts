@@ -82,6 +82,19 @@ describe("policies on a synthetic trace", () => {
 		expect(together).toBeLessThan(1.15 * one);
 	});
 
+	it("find cached prompts with several isolates if these share hints about them", () => {
+		const short = TRACE.slice(0, 1_000);
+		const hitWith = (options: Partial<ClusterOptions>) =>
+			simulate(short, { replicas: 8, policy: "expected", ...options }).hitRate;
+		const [one, apart, together] = [
+			hitWith({}),
+			hitWith({ isolates: 8 }),
+			hitWith({ isolates: 8, exchangeMs: 100 }),
+		];
+		expect(apart).toBeLessThan(0.6 * one);
+		expect(together).toBeGreaterThan(0.9 * one);
+	});
+
 	it("stay ahead of round-robin with wrong token estimates and an unknown cache size", () => {
 		const random = new Random(5);
 		const estimate = (tokens: number) => tokens * (0.6 + random.next());

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { PoolRequest } from "../../src/pools/choice.ts";
 import { LoadExchange } from "../../src/pools/load-exchange.ts";
 import { Pool } from "../../src/pools/pool.ts";
-import { type OtherLoads, SharedLoads } from "../../src/pools/shared-loads.ts";
+import { type Loads, type OthersShare, SharedLoads } from "../../src/pools/shared-loads.ts";
 
 const URLS = ["http://1", "http://2"];
 const PROMPT = { inputTokens: 936, blocks: [], blockTokens: 512, streamed: true };
@@ -17,21 +18,22 @@ function isolates(count: number) {
 			now: () => state.now,
 			waitUntil: (work) => background.push(work),
 			uuid: () => `isolate ${i}`,
-			async exchange(_name, isolate, loads) {
+			async exchange(_name, isolate, own) {
 				state.exchanges++;
 				if (state.fails) throw new Error("not reachable");
-				return structuredClone(object.exchange(isolate, loads, state.now));
+				return structuredClone(object.exchange(isolate, own, state.now));
 			},
 		});
 		return {
 			/** A request that starts an exchange if it is due, and goes to the best replica. */
-			async send() {
+			async send(request: PoolRequest = PROMPT) {
 				loadExchange.start("vllm", pool);
 				await Promise.all(background.splice(0));
-				const choice = pool.choose(PROMPT, state.now);
+				const choice = pool.choose(request, state.now);
 				if (!choice) throw new Error("no replica");
-				return pool.start(choice, PROMPT, state.now);
+				return pool.start(choice, request, state.now);
 			},
+			pool,
 			queued: () => [...pool.replicas].map(({ queuedTokens }) => queuedTokens),
 		};
 	});
@@ -51,7 +53,7 @@ describe("loads that isolates share", () => {
 		expect(second?.replica.url).toBe("http://2");
 	});
 
-	it("is exchanged every half second, and every five seconds without another isolate", async () => {
+	it("is exchanged every tenth of a second, and every five seconds without another isolate", async () => {
 		const { all, state } = isolates(2);
 		const [a, b] = all;
 		await a?.send();
@@ -62,18 +64,22 @@ describe("loads that isolates share", () => {
 		state.now = 5_000;
 		await a?.send();
 		expect(state.exchanges).toBe(3);
-		state.now = 5_499;
+		state.now = 5_099;
 		await a?.send();
 		expect(state.exchanges).toBe(3);
-		state.now = 5_500;
+		state.now = 5_100;
 		await a?.send();
 		expect(state.exchanges).toBe(4);
 	});
 
 	it("forgets an isolate that has ended, and the others if the object cannot be called", async () => {
 		const object = new SharedLoads();
-		object.exchange("a", [{ url: "http://1", tokens: 700 }], 0);
-		object.exchange(
+		const share = (isolate: string, loads: Loads, now: number) => {
+			const { isolates, others } = object.exchange(isolate, { loads, hints: [], since: 0 }, now);
+			return { others, isolates };
+		};
+		share("a", [{ url: "http://1", tokens: 700 }], 0);
+		share(
 			"b",
 			[
 				{ url: "http://1", tokens: 300 },
@@ -81,14 +87,14 @@ describe("loads that isolates share", () => {
 			],
 			1_000,
 		);
-		expect(object.exchange("c", [], 4_999)).toEqual({
+		expect(share("c", [], 4_999)).toEqual({
 			others: [
 				{ url: "http://1", tokens: 1_000 },
 				{ url: "http://2", tokens: 50 },
 			],
 			isolates: 3,
 		});
-		expect(object.exchange("c", [], 5_000)).toEqual({
+		expect(share("c", [], 5_000)).toEqual({
 			others: [
 				{ url: "http://1", tokens: 300 },
 				{ url: "http://2", tokens: 50 },
@@ -108,7 +114,7 @@ describe("loads that isolates share", () => {
 	});
 
 	/** One isolate. `answer`: of the object. */
-	function alone(answer: () => Promise<OtherLoads>) {
+	function alone(answer: () => Promise<Pick<OthersShare, "others" | "isolates">>) {
 		const state = { now: 0, exchanges: 0 };
 		const pool = new Pool(URLS);
 		const background: Promise<unknown>[] = [];
@@ -118,7 +124,7 @@ describe("loads that isolates share", () => {
 			uuid: () => "isolate",
 			exchange: async () => {
 				state.exchanges++;
-				return answer();
+				return { ...(await answer()), hints: [], sequence: 0 };
 			},
 		});
 		/** A request at this time. */
@@ -132,8 +138,8 @@ describe("loads that isolates share", () => {
 
 	it.each([
 		[1, 5_000],
-		[2, 500],
-		[200, 500],
+		[2, 100],
+		[40, 100],
 		[400, 1_000],
 	])("is exchanged less often by many isolates: of %i after %i ms", async (count, pauseMs) => {
 		const { at, state } = alone(async () => ({ others: [], isolates: count }));
@@ -161,5 +167,54 @@ describe("loads that isolates share", () => {
 		expect(state.exchanges).toBe(2);
 		await at(5_500);
 		expect(state.exchanges).toBe(3);
+	});
+
+	it("has hints about prompts, so that a conversation finds its replica from another isolate", async () => {
+		const { all, state } = isolates(2);
+		const [a, b] = all;
+		const turn = (blocks: number[]): PoolRequest => ({
+			inputTokens: blocks.length * 512 + 100,
+			blocks,
+			blockTokens: 512,
+			streamed: true,
+		});
+		await b?.send();
+		const first = await a?.send(turn([1, 2, 3]));
+		const home = first?.replica.url;
+		first?.end(1);
+		// Exchanges of both: each gets what the other has shared before.
+		state.now = 5_000;
+		for (const one of [a, b]) (await one?.send(turn([])))?.end(5_001);
+		const next = b?.pool.choose(turn([1, 2, 3, 4, 5]), 5_001);
+		expect(next).toMatchObject({ replica: { url: home }, cachedTokens: 1_536 });
+		expect(b?.pool.choose(turn([1, 9]), 5_001)?.cachedTokens).toBe(0);
+		// As many new blocks as the cache of the replica has.
+		b?.pool.learnHints([{ url: home ?? "", block: 99, blocks: 1, newBlocks: 1_001 }]);
+		expect(b?.pool.choose(turn([1, 2, 3, 4, 5]), 5_001)?.cachedTokens).toBe(0);
+		b?.pool.learnHints([{ url: home ?? "", block: 7, blocks: 1, newBlocks: 1 }]);
+		b?.pool.drain(home ?? "");
+		expect(b?.pool.choose(turn([7]), 5_001)?.replica.url).not.toBe(home);
+	});
+
+	it("returns each hint once to each other isolate, and the newest if there are many", () => {
+		const object = new SharedLoads();
+		const hint = (block: number) => ({ url: "http://1", block, blocks: 1, newBlocks: 1 });
+		const share = (isolate: string, blocks: number[], since: number) =>
+			object.exchange(isolate, { loads: [], hints: blocks.map(hint), since }, 0);
+		expect(share("a", [1, 2], 0)).toMatchObject({ hints: [], sequence: 2 });
+		expect(share("b", [3], 0)).toMatchObject({ hints: [hint(1), hint(2)], sequence: 3 });
+		expect(share("b", [], 3)).toMatchObject({ hints: [], sequence: 3 });
+		expect(share("a", [], 2).hints).toEqual([hint(3)]);
+		// The object has restarted since this exchange.
+		expect(share("a", [], 70).hints).toEqual([hint(3)]);
+		for (let i = 0; i < 20; i++)
+			share(
+				"a",
+				Array.from({ length: 100 }, (_, k) => 1_000 + i * 100 + k),
+				0,
+			);
+		const { hints } = share("b", [], 3);
+		expect(hints).toHaveLength(500);
+		expect(hints.at(-1)).toEqual(hint(2_999));
 	});
 });
