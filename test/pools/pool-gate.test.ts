@@ -212,3 +212,76 @@ describe("PoolGate", () => {
 		expect(accounts()).toEqual(["a"]);
 	});
 });
+
+/**
+ * A discrete-event model of one engine that processes a batch of requests: a request takes one millisecond for each token. Greedy
+ * accounts always have 20 requests of different sizes in the queue. The quiet account sends a small one every 700 ms.
+ */
+async function shareFor(durationMs: number, greedy: readonly string[]) {
+	const BATCH = 8;
+	const clock = { now: 0 };
+	const events: { at: number; run(): void }[] = [];
+	const after = (ms: number, run: () => void) => events.push({ at: clock.now + ms, run });
+	const services = { now: () => clock.now, wait: () => new Promise<void>(() => {}) };
+	const opened = new PoolGate({ maxRequests: BATCH, maxWaiting: 1_000, maxWaitMs: 1e9 }, () => ({
+		replicas: 1,
+		mayGrow: false,
+	}));
+	const never = new AbortController().signal;
+	const served: Record<string, number> = {};
+	const quietWaits: number[] = [];
+	const send = (account: string, cost: number, then: () => void): void => {
+		const sentAt = clock.now;
+		const request = { account, priority: "interactive", cost, mayWait: true, signal: never } as const;
+		void opened.enter(request, services).then((place) => {
+			if (account === "quiet") quietWaits.push(clock.now - sentAt);
+			served[account] = (served[account] ?? 0) + cost;
+			after(cost, () => {
+				place.leave();
+				then();
+			});
+		});
+	};
+	let sent = 0;
+	const next = (account: string): void => {
+		sent++;
+		// 100 to 1,000 tokens.
+		send(account, 100 * (1 + ((sent * 7) % 10)), () => next(account));
+	};
+	for (const account of greedy) for (let i = 0; i < 20; i++) next(account);
+	const quiet = (): void => {
+		send("quiet", 200, () => {});
+		after(700, quiet);
+	};
+	after(350, quiet);
+	for (;;) {
+		await settled();
+		const [event] = events.sort((a, b) => a.at - b.at).splice(0, 1);
+		if (!event || event.at > durationMs) break;
+		clock.now = event.at;
+		event.run();
+	}
+	return { served, quietWaits };
+}
+
+describe("two greedy accounts and a quiet one", () => {
+	const MAX_COST = 1_000;
+
+	it("share the engine, and the quiet one waits one batch at most longer than alone", async () => {
+		const alone = await shareFor(60_000, []);
+		const { served, quietWaits } = await shareFor(60_000, ["greedy-1", "greedy-2"]);
+		expect(Math.max(...alone.quietWaits)).toBe(0);
+		expect(alone.quietWaits).toHaveLength(86);
+		expect(quietWaits.length).toBeGreaterThanOrEqual(85);
+		expect(Math.max(...quietWaits)).toBeLessThanOrEqual(MAX_COST);
+		// The bound of the virtual token counter: twice the tokens of a batch of the largest requests.
+		const [first = 0, second = 0] = [served["greedy-1"], served["greedy-2"]];
+		expect(Math.abs(first - second)).toBeLessThanOrEqual(2 * 8 * MAX_COST);
+		// The engine is never idle.
+		expect(first + second + (served.quiet ?? 0)).toBeGreaterThanOrEqual(8 * 60_000);
+		// From a run of this code, to detect unintended changes.
+		expect({ first, second, longest: Math.max(...quietWaits) }).toEqual(FIXED);
+	});
+});
+
+const FIXED = { first: 235_500, second: 230_900, longest: 450 };
