@@ -40,7 +40,10 @@ export const ownShare = (pool: Pool, since: number): OwnShare => ({
 
 export function learnOthers(pool: Pool, { hints, others }: OthersShare): void {
 	pool.setOthers(new Map(others.map(({ url, tokens }) => [url, tokens])));
-	pool.learnHints(hints);
+	for (const hint of hints) {
+		const replica = pool.get(hint.url);
+		if (replica && !replica.draining) pool.hints.learn(replica, hint);
+	}
 }
 
 export class LoadExchange {

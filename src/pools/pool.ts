@@ -1,6 +1,5 @@
 /**
- * The replicas of one model, and the requests in progress at each. Lives in one isolate: what other isolates send to the same
- * replicas is known only from the reports of the engines.
+ * The replicas of one model, and the requests in progress at each. Lives in one isolate, and learns the load of others.
  *
  * A request is counted as prefill (its uncached prompt tokens) until its first token, then as decode (its prompt and
  * expected output tokens) until its end. Time is an argument, in milliseconds.
@@ -17,7 +16,7 @@ import {
 } from "./choice.ts";
 import { HashRing } from "./hash-ring.ts";
 import { MinHeap } from "./min-heap.ts";
-import { type PrefixHint, PrefixHints } from "./prefix-hints.ts";
+import { PrefixHints } from "./prefix-hints.ts";
 import { PrefixIndex } from "./prefix-index.ts";
 import { type EngineLoad, type LoadReport, Replica } from "./replica.ts";
 import { SessionMemory } from "./session-memory.ts";
@@ -108,8 +107,8 @@ export class Pool implements PoolView {
 		return this.#queuedTokens / Math.max(1, this.#members.length);
 	}
 
-	has(url: string): boolean {
-		return this.#replicas.has(url);
+	get(url: string): Replica | undefined {
+		return this.#replicas.get(url);
 	}
 
 	/** Adds a replica, or ends its draining. */
@@ -218,14 +217,6 @@ export class Pool implements PoolView {
 		for (const replica of this.#replicas.values()) {
 			const others = tokens.get(replica.url) ?? 0;
 			if (others !== replica.othersTokens) this.#change(replica, () => replica.setOthers(others));
-		}
-	}
-
-	/** Requests that other isolates have sent to the replicas. */
-	learnHints(hints: readonly PrefixHint[]): void {
-		for (const hint of hints) {
-			const replica = this.#replicas.get(hint.url);
-			if (replica && !replica.draining) this.hints.learn(replica, hint);
 		}
 	}
 

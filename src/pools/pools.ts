@@ -208,7 +208,7 @@ export class Pools {
 		if (keeps) for (const url of existing.urls) if (!urls.includes(url)) poolOf(url).remove(url);
 		for (const { url, state } of listed) {
 			const pool = poolOf(url);
-			if (!pool.has(url) || state === "active") pool.add(url);
+			if (!pool.get(url) || state === "active") pool.add(url);
 			if (state === "draining") pool.drain(url);
 		}
 		const hasBoth = urls.some((url) => roleOf(disaggregation, url) === "both");

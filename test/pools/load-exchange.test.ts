@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { PoolRequest } from "../../src/pools/choice.ts";
-import { LoadExchange } from "../../src/pools/load-exchange.ts";
+import { LoadExchange, learnOthers } from "../../src/pools/load-exchange.ts";
 import { Pool } from "../../src/pools/pool.ts";
 import { type Loads, type OthersShare, SharedLoads } from "../../src/pools/shared-loads.ts";
 
@@ -189,9 +189,13 @@ describe("loads that isolates share", () => {
 		expect(next).toMatchObject({ replica: { url: home }, cachedTokens: 1_536 });
 		expect(b?.pool.choose(turn([1, 9]), 5_001)?.cachedTokens).toBe(0);
 		// As many new blocks as the cache of the replica has.
-		b?.pool.learnHints([{ url: home ?? "", block: 99, blocks: 1, newBlocks: 1_001 }]);
+		const hinted = (block: number, newBlocks: number) => {
+			const hint = { url: home ?? "", block, blocks: 1, newBlocks };
+			if (b) learnOthers(b.pool, { others: [], hints: [hint], sequence: 0, isolates: 2 });
+		};
+		hinted(99, 1_001);
 		expect(b?.pool.choose(turn([1, 2, 3, 4, 5]), 5_001)?.cachedTokens).toBe(0);
-		b?.pool.learnHints([{ url: home ?? "", block: 7, blocks: 1, newBlocks: 1 }]);
+		hinted(7, 1);
 		b?.pool.drain(home ?? "");
 		expect(b?.pool.choose(turn([7]), 5_001)?.replica.url).not.toBe(home);
 	});
