@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { freePort } from "../../bench/contenders.ts";
+import { freePort } from "../../scripts/free-port.ts";
 import { Gateway } from "../../soak/gateway.ts";
 
 const COMMAND = process.env.LLAMA_SERVER_COMMAND;
