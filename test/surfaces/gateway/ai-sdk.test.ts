@@ -1,14 +1,17 @@
 /** The AI SDK with `ai-gateway-provider` and with `workers-ai-provider`, on providers that check the key, and on a dynamic route. */
+
+import { createExecutionContext } from "cloudflare:test";
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createGoogle } from "@ai-sdk/google";
 import { createOpenAI } from "@ai-sdk/openai";
-import { generateText, streamText } from "ai";
+import { generateText, type LanguageModel, streamText } from "ai";
 import { createAiGateway } from "ai-gateway-provider";
 import { createUnified } from "ai-gateway-provider/providers/unified";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createWorkersAI } from "workers-ai-provider";
 import { openai as openaiWire } from "workers-ai-provider/openai";
 import { AiGateway } from "../../../src/surfaces/gateway/gateway-wire.ts";
+import { entrypoint } from "../../../src/surfaces/rpc/entrypoint.ts";
 import { OPENAI_KEY } from "../../clients/providers/openai.ts";
 import { KEYS } from "../../clients/providers/routes.ts";
 import { upstream } from "../../gateway.ts";
@@ -36,7 +39,9 @@ async function world() {
 		return response.json<{ result: { id: string; version: { version_id: string } } }>();
 	};
 	const binding = new AiGateway("mine", caller, services);
-	return { account, token, manage, binding, requests: providers.requests };
+	const context = Object.defineProperty(createExecutionContext(), "props", { value: { account } });
+	const ai = new (entrypoint(() => ({ services, allowAnonymous: false })))(context, {});
+	return { account, token, manage, ai, binding, requests: providers.requests };
 }
 
 type World = Awaited<ReturnType<typeof world>>;
@@ -86,12 +91,25 @@ async function deployRoute({ manage }: World): Promise<void> {
 	await manage(`/routes/${result.id}/deployments`, { version_id: result.version.version_id });
 }
 
-it("ai-gateway-provider calls a dynamic route", async () => {
-	const at = await world();
-	await deployRoute(at);
-	const model = CONNECTIONS.HTTP(at)(createUnified({ apiKey: at.token })("dynamic/support"));
-	expect((await generateText({ model, prompt })).text).toContain("Alice");
-	expect(at.requests).toEqual([]);
+describe("a dynamic route", () => {
+	const clients: Record<string, (at: World) => LanguageModel> = {
+		"ai-gateway-provider by HTTP": (at) =>
+			CONNECTIONS.HTTP(at)(createUnified({ apiKey: at.token })("dynamic/support")),
+		"ai-gateway-provider by binding": (at) =>
+			CONNECTIONS.binding(at)(createUnified({ apiKey: at.token })("dynamic/support")),
+		"workers-ai-provider": ({ ai }) =>
+			createWorkersAI({ binding: ai as unknown as Ai, gateway: { id: "mine" } })("dynamic/support"),
+	};
+
+	it.each(Object.entries(clients))("is called by %s, also for a stream", async (_, modelOf) => {
+		const at = await world();
+		const model = modelOf(at);
+		await expect(generateText({ model, prompt, maxRetries: 0 })).rejects.toThrow();
+		await deployRoute(at);
+		expect((await generateText({ model, prompt })).text).toContain("Alice");
+		expect(await streamText({ model, prompt }).text).toContain("Alice");
+		expect(at.requests).toEqual([]);
+	});
 });
 
 describe("workers-ai-provider at a gateway", () => {
