@@ -98,6 +98,9 @@ export const ADDRESSES: readonly RouteDeclaration[] = [
 	...providerAddresses("/:provider"),
 ];
 
+const NO_RELAY =
+	"Websockets of providers are not relayed: use the universal websocket, or call the provider directly";
+
 function providerAddresses(
 	provider: string,
 	{
@@ -115,7 +118,10 @@ function providerAddresses(
 			answerSteps(requireOwnAccount(c, call), call, {
 				source: sourceOf("Provider", c.req.raw.headers),
 				address: { provider: pathParameter(c, "provider"), path: pathParameter(c, "endpoint") },
-				read: async () => [await stepOf(c, call, [...(V1.credentials ?? []), ...credentials])],
+				read: async () => {
+					if (isUpgrade(c.req.raw)) throw new AiError("noWebsocket", NO_RELAY);
+					return [await stepOf(c, call, [...(V1.credentials ?? []), ...credentials])];
+				},
 			}),
 	};
 	return [

@@ -6,6 +6,7 @@
  */
 import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
+import { isRecord, parseJson } from "../../core/json.ts";
 import { MAX_KEYS } from "../../gateways/durable/provider-access.ts";
 import { isProvider } from "../../gateways/providers/addresses.ts";
 import { customSlug } from "../../gateways/providers/custom-providers.ts";
@@ -72,6 +73,9 @@ async function list(c: Context, call: Call): Promise<Response> {
 	});
 }
 
+/** Their accounts may have a key pair or a service account as JSON, with which a gateway would have to sign. */
+const SIGNED: ReadonlySet<string> = new Set(["aws-bedrock", "google-vertex-ai"]);
+
 async function save(c: Context, call: Call): Promise<Response> {
 	const { caller, services } = call;
 	const gateway = await gatewayOf(c, call);
@@ -79,6 +83,11 @@ async function save(c: Context, call: Call): Promise<Response> {
 	const { provider_slug } = key;
 	if (!isProvider(provider_slug) && authorIfKnown(provider_slug) === undefined && !customSlug(provider_slug))
 		throw new AiError("invalidGatewayRequest", "provider_slug: expected a provider's slug or custom-{slug}");
+	if (SIGNED.has(provider_slug) && isRecord(parseJson(key.secret)))
+		throw new AiError(
+			"invalidGatewayRequest",
+			`secret: expected an API key or an access token of ${provider_slug}, because requests are not signed here, found JSON`,
+		);
 	const saved = await services.providerAccesses.change(caller.account, (tables) =>
 		tables.saveKey(gateway, key),
 	);

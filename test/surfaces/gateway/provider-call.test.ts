@@ -103,6 +103,14 @@ describe("a request with the caller's own key", () => {
 		});
 	});
 
+	it("is refused if it opens a websocket, which is not relayed", async () => {
+		const { call, requests } = await world();
+		const response = await call("openai/realtime?model=gpt-realtime", { headers: { upgrade: "websocket" } });
+		expect(response.status).toBe(426);
+		expect(await response.text()).toContain("Websockets of providers are not relayed");
+		expect(requests).toEqual([]);
+	});
+
 	it.each(["GET", "DELETE", "PUT", "PATCH", "POST"])("takes %s, with its query", async (method) => {
 		const { call, requests } = await world();
 		const hasBody = method === "PUT" || method === "PATCH";
@@ -358,6 +366,9 @@ describe("keys that the account stores", () => {
 			{ provider_slug: "openai" },
 			{ provider_slug: "no-such-provider", secret: STORED },
 			{ provider_slug: "openai", secret: "a\r\nb" },
+			// Requests are not signed.
+			{ provider_slug: "aws-bedrock", secret: '{"accessKeyId":"AKIA","secretAccessKey":"s"}' },
+			{ provider_slug: "google-vertex-ai", secret: '{"type":"service_account"}' },
 			{ provider_slug: "openai", secret: STORED, alias: "a b" },
 		])
 			expect((await store(fields)).status).toBe(400);
