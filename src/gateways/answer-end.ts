@@ -4,7 +4,7 @@
  */
 import { type GatewayEnd, GatewayExchange, type GatewayExchangeInit } from "./exchange.ts";
 import { collectsLog, collectsPayload } from "./logs/collection.ts";
-import { type LoggedBody, tapped } from "./logs/payload.ts";
+import { type LoggedBody, payloadOf, tapped } from "./logs/payload.ts";
 import type { GatewayOptions } from "./options.ts";
 import type { GatewayStep } from "./request.ts";
 import type { GatewaySettings } from "./settings.ts";
@@ -82,12 +82,22 @@ export class AnswerEnd {
 		const responseType = response.headers.get("content-type");
 		this.#answer = { step, responseType };
 		this.exchange.report({ status: response.status });
+		const max = collectsPayload(this.#options, this.#settings, responseType) ? this.#maxPayload : 0;
+		const { cachedBody } = this.exchange.facts;
+		if (cachedBody) {
+			const { size } = cachedBody;
+			const body = { size, ...(max > 0 && { payload: payloadOf(cachedBody.text(), max) }) };
+			this.#answer = { step, responseType, read: () => body };
+			this.#begin();
+			this.#end("complete");
+			return response;
+		}
 		if (!response.body) {
 			this.#end("complete");
 			return response;
 		}
 		const tap = tapped(response.body, {
-			max: collectsPayload(this.#options, this.#settings, responseType) ? this.#maxPayload : 0,
+			max,
 			begun: () => this.#begin(),
 			ended: (outcome) => this.#end(outcome),
 		});

@@ -99,18 +99,25 @@ const LEGACY: Readonly<Record<string, string>> = {
 	"cf-aig-skip-cache": "cf-skip-cache",
 };
 
-const optionsFrom = (read: (name: string, header: string) => unknown): GatewayOptions =>
-	Object.fromEntries(
-		Object.entries(FIELDS).flatMap(([name, [header, schema]]) => {
-			const value = read(name, header);
-			if (value === undefined || value === null) return [];
-			const parsed = schema.safeParse(value);
-			return parsed.success ? [[name, parsed.data]] : [];
-		}),
-	);
+const FIELD_LIST = Object.entries(FIELDS);
 
-export const optionsInHeaders = (headers: Headers): GatewayOptions =>
-	optionsFrom((_, header) => headers.get(header) ?? headers.get(LEGACY[header] ?? header));
+function optionsFrom(read: (name: string, header: string) => unknown): GatewayOptions {
+	const options: Record<string, unknown> = {};
+	for (const [name, [header, schema]] of FIELD_LIST) {
+		const value = read(name, header);
+		if (value === undefined || value === null) continue;
+		const parsed = schema.safeParse(value);
+		if (parsed.success) options[name] = parsed.data;
+	}
+	return options;
+}
+
+export function optionsInHeaders(headers: Headers): GatewayOptions {
+	// One iteration, because each `get` is a call of the runtime.
+	const values: Partial<Record<string, string>> = {};
+	for (const [name, value] of headers) if (name.startsWith("cf-")) values[name] = value;
+	return optionsFrom((_, header) => values[header] ?? values[LEGACY[header] ?? header]);
+}
 
 /** `options.gateway` of `env.AI.run`. */
 export function optionsInBinding(gateway: unknown): GatewayOptions {

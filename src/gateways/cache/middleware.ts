@@ -3,7 +3,9 @@
  * nothing. A cache that fails is a miss.
  */
 import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
+import { answerHeaders } from "../answer-headers.ts";
 import type { CachedAnswer, ResponseCaches } from "../client/response-caches.ts";
+import { collectsLog } from "../logs/collection.ts";
 import type { GatewayMiddleware, GatewayRequest } from "../request.ts";
 import { isCompleteAnswer } from "./completeness.ts";
 import { cacheKey } from "./key.ts";
@@ -64,15 +66,30 @@ export const cacheMiddleware =
 const storedHeaders = (headers: Headers): Record<string, string> =>
 	Object.fromEntries([...headers].filter(([name]) => STORED_HEADERS.has(name)));
 
-function answerFromCache({ headers, body }: CachedAnswer, { exchange }: GatewayRequest): Response {
-	exchange.report({ cached: true, usage: NO_USAGE });
+/** With all headers in one object: each header that is set on a response later is a call of the runtime. */
+function answerFromCache(answer: CachedAnswer, { exchange, settings, step }: GatewayRequest): Response {
+	const { headers, body } = answer;
+	const text = (): string => decodedText(answer);
+	exchange.report({ cached: true, usage: NO_USAGE, cachedBody: { size: body.length, text } });
 	return new Response(body, {
 		headers: {
 			...headers,
+			...answerHeaders(exchange, step, collectsLog(step.options, settings)),
 			"cf-aig-cache-status": "HIT",
 			"cf-ai-req-id": exchange.id,
 			// A stream has no such header.
 			...(!headers["content-type"]?.startsWith(SSE_CONTENT_TYPE) && { "cf-ai-neurons": "0.00" }),
 		},
 	});
+}
+
+/** The texts of copies that this isolate keeps. */
+const texts = new WeakMap<CachedAnswer, string>();
+
+function decodedText(answer: CachedAnswer): string {
+	const existing = texts.get(answer);
+	if (existing !== undefined) return existing;
+	const text = new TextDecoder().decode(answer.body);
+	texts.set(answer, text);
+	return text;
 }

@@ -1,2 +1,2 @@
-/** How long an isolate uses its copies of settings, keys, routes and cached answers. Milliseconds. */
+/** How long an isolate uses its copies of settings, keys and routes. Milliseconds. */
 export const FRESH_MS = 5_000;

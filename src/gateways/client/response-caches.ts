@@ -1,12 +1,13 @@
 /**
- * An isolate's client of the caches of gateways. It keeps a copy of answers that were read within `FRESH_MS`: a purge in this isolate
+ * An isolate's client of the caches of gateways. It keeps a copy of answers that were read within `COPY_MS`: a purge in this isolate
  * takes effect at once, a purge in another isolate within that time. It never throws: an object that fails is a miss.
  */
 import type { ReadResult, ResponseCache, StoredAnswer } from "../durable/response-cache.ts";
-import { FRESH_MS } from "./fresh-ms.ts";
 
-/** Of the copies of all gateways. */
-const MAX_COPY_BYTES = 16 * 1024 * 1024;
+/** How long a copy is used. A purge in another isolate takes effect within this time. */
+const COPY_MS = 1_000;
+/** Of the copies of all gateways, with their texts. */
+const MAX_COPY_BYTES = 32 * 1024 * 1024;
 /** Larger answers have no copy. */
 const MAX_COPIED_BYTES = 256 * 1024;
 /** Counted for a copy, in addition to the bytes of its answer. */
@@ -82,7 +83,7 @@ export class ResponseCaches {
 		const id = `${name}/${key}`;
 		const now = this.#services.now();
 		const copy = this.#copies.get(id);
-		if (copy && Math.abs(now - copy.at) < FRESH_MS && copy.answer.expiresAt > now) {
+		if (copy && Math.abs(now - copy.at) < COPY_MS && copy.answer.expiresAt > now) {
 			this.#copies.delete(id);
 			this.#copies.set(id, copy);
 			return copy;
@@ -95,11 +96,10 @@ export class ResponseCaches {
 	}
 
 	#keep(id: string, copy: Copy): void {
-		const size = sizeOf(copy);
-		if (size > MAX_COPIED_BYTES) return;
+		if (copy.answer.body.length > MAX_COPIED_BYTES) return;
 		this.#forget(id);
 		this.#copies.set(id, copy);
-		this.#copyBytes += size;
+		this.#copyBytes += sizeOf(copy);
 		for (const oldest of this.#copies.keys()) {
 			if (this.#copyBytes <= MAX_COPY_BYTES) break;
 			this.#forget(oldest);
@@ -124,4 +124,5 @@ export class ResponseCaches {
 	}
 }
 
-const sizeOf = ({ answer }: Copy): number => answer.body.length + ROW_BYTES;
+/** The log of each request has the text of the answer, so the text is kept too. */
+const sizeOf = ({ answer }: Copy): number => answer.body.length * 2 + ROW_BYTES;

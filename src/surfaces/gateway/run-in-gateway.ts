@@ -4,8 +4,9 @@
  */
 import { AiError, toAiError } from "../../core/errors.ts";
 import { AnswerEnd, type EndObserver } from "../../gateways/answer-end.ts";
+import { answerHeaders } from "../../gateways/answer-headers.ts";
 import { cacheMiddleware } from "../../gateways/cache/middleware.ts";
-import { DLP_HEADER, dlpMiddleware } from "../../gateways/dlp/middleware.ts";
+import { dlpMiddleware } from "../../gateways/dlp/middleware.ts";
 import type { GatewayExchange, GatewayFacts, RequestSource } from "../../gateways/exchange.ts";
 import { guardrailMiddleware } from "../../gateways/guardrails/middleware.ts";
 import { limitMiddleware, spendObserver } from "../../gateways/limits.ts";
@@ -103,8 +104,13 @@ export async function runInGateway(
 	} catch (thrown) {
 		response = failure(toAiError(thrown));
 	}
-	const answered = withHeaders(answerEnd.answered(response, last), exchange, last);
-	if (answerEnd.isLogged) answered.headers.set("cf-aig-log-id", id);
+	const answered = answerEnd.answered(response, last);
+	// An answer of the cache has its headers.
+	if (exchange.facts.cachedBody) return answered;
+	const { headers } = answered;
+	for (const [name, value] of Object.entries(answerHeaders(exchange, last, answerEnd.isLogged)))
+		headers.set(name, value);
+	if (!headers.has("cf-aig-cache-status")) headers.set("cf-aig-cache-status", "MISS");
 	return answered;
 }
 
@@ -117,18 +123,4 @@ function factsOf(step: GatewayStep, { catalog }: Pick<Services, "catalog">): Gat
 		model,
 		modelType: model === undefined ? undefined : catalog.find(model)?.task,
 	};
-}
-
-function withHeaders(response: Response, exchange: GatewayExchange, step: GatewayStep | undefined): Response {
-	const { headers } = response;
-	headers.set("cf-aig-event-id", step?.options.eventId ?? exchange.eventId);
-	headers.set("cf-aig-request-id", exchange.id);
-	headers.set("cf-aig-step", String(exchange.facts.step ?? 0));
-	if (exchange.facts.route !== undefined && step?.model !== undefined) {
-		headers.set("cf-aig-provider", step.provider);
-		headers.set("cf-aig-model", encodeURI(step.model));
-	}
-	if (exchange.facts.dlp) headers.set(DLP_HEADER, JSON.stringify(exchange.facts.dlp));
-	if (!headers.has("cf-aig-cache-status")) headers.set("cf-aig-cache-status", "MISS");
-	return response;
 }

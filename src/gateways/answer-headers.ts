@@ -1,0 +1,24 @@
+/** The headers of every answer of a gateway. */
+import { DLP_HEADER } from "./dlp/middleware.ts";
+import type { GatewayExchange } from "./exchange.ts";
+import type { GatewayStep } from "./request.ts";
+
+/** `step`: absent if the request failed before its first one. `isLogged`: the request has a log. */
+export function answerHeaders(
+	{ id, eventId, facts }: GatewayExchange,
+	step: GatewayStep | undefined,
+	isLogged: boolean,
+): Record<string, string> {
+	return {
+		"cf-aig-event-id": step?.options.eventId ?? eventId,
+		"cf-aig-request-id": id,
+		"cf-aig-step": String(facts.step ?? 0),
+		...(facts.route !== undefined &&
+			step?.model !== undefined && {
+				"cf-aig-provider": step.provider,
+				"cf-aig-model": encodeURI(step.model),
+			}),
+		...(facts.dlp && { [DLP_HEADER]: JSON.stringify(facts.dlp) }),
+		...(isLogged && { "cf-aig-log-id": id }),
+	};
+}
