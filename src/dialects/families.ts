@@ -1,10 +1,7 @@
 /** Tables of readers and writers by shape. A shape without an entry does not compile. */
 import type { InputShape, OutputShape } from "../models/family.ts";
+import { chatReaders, chatWriters } from "./chat/families.ts";
 import { guardReader, guardWriter } from "./chat/guard.ts";
-import { nativeReader } from "./chat/native-read.ts";
-import { textResponseWriter } from "./chat/native-write.ts";
-import { openAiReader } from "./chat/openai-read.ts";
-import { openAiWriter, vllmWriter } from "./chat/openai-write.ts";
 import type { Dialect, NativeWriter, Reader } from "./dialect.ts";
 import { deepgramReaders, deepgramWriters } from "./media/deepgram.ts";
 import { fluxLive } from "./media/flux.ts";
@@ -23,15 +20,8 @@ import { rerankReader, rerankWriter } from "./text/reranking.ts";
 import { textTransformReaders, textTransformWriters } from "./text/text-transforms.ts";
 
 export const READERS: Record<InputShape, Reader> = {
-	chat: nativeReader,
-	"chat-legacy": nativeReader,
-	"chat-batch": nativeReader,
-	"chat-batch-2000": nativeReader,
-	"chat-guided": nativeReader,
-	"chat-guided-batch": nativeReader,
-	"chat-image": nativeReader,
+	...chatReaders,
 	"chat-guard": guardReader,
-	"chat-openai": openAiReader,
 	...embeddingsReaders,
 	...textTransformReaders,
 	...whisperReaders,
@@ -48,14 +38,8 @@ export const READERS: Record<InputShape, Reader> = {
 };
 
 export const WRITERS: Record<OutputShape, NativeWriter> = {
-	"text-response": textResponseWriter(),
-	"text-response-min": textResponseWriter(),
-	"text-response-legacy": textResponseWriter({ noCalls: "absent" }),
-	"text-response-batch": textResponseWriter(),
-	"text-response-openai-tools": textResponseWriter({ calls: "openai" }),
+	...chatWriters,
 	"guard-response": guardWriter,
-	"openai-chat-completion": openAiWriter,
-	"openai-chat-completion-vllm": vllmWriter,
 	...embeddingsWriters,
 	...textTransformWriters,
 	...whisperWriters,

@@ -1,16 +1,23 @@
-/** Every model's own dialect. */
+/** Loads dialects. Those of chat models are part of the main module; the others load at their first use. */
+import { onFirstUse } from "../core/first-use.ts";
 import type { Model } from "../models/model.ts";
+import { CHAT_READERS, CHAT_WRITERS } from "./chat/families.ts";
 import type { Dialect, NativeDialect } from "./dialect.ts";
-import { LIVE, READERS, WRITERS } from "./families.ts";
-import { invalidInput } from "./invalid-input.ts";
 
-export const nativeDialect = (model: Model): NativeDialect => ({
-	reader: READERS[model.input],
-	writer: WRITERS[model.output],
-});
+export const otherDialects = onFirstUse(() => import("./others.ts"));
 
-export function liveDialect({ id, input }: Model): Dialect {
-	const dialect = LIVE[input];
-	if (!dialect) throw invalidInput(`${id} cannot be used over a websocket`);
-	return dialect;
+export function loadDialect(model: Model): NativeDialect | Promise<NativeDialect> {
+	const reader = CHAT_READERS[model.input];
+	const writer = CHAT_WRITERS[model.output];
+	return reader && writer ? { reader, writer } : loadOther(model);
+}
+
+async function loadOther(model: Model): Promise<NativeDialect> {
+	const { nativeDialect } = await otherDialects();
+	return nativeDialect(model);
+}
+
+export async function loadLiveDialect(model: Model): Promise<Dialect> {
+	const { liveDialect } = await otherDialects();
+	return liveDialect(model);
 }

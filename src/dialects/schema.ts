@@ -5,7 +5,7 @@
  */
 import * as z from "zod";
 import type { Model } from "../models/model.ts";
-import { nativeDialect } from "./index.ts";
+import { nativeDialect } from "./native.ts";
 
 export function modelSchema(model: Model, strict = true): { input: object; output: object } {
 	const { reader, writer } = nativeDialect(model);

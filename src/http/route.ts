@@ -25,8 +25,11 @@ export type AccountSource = "path" | "token" | "optional";
 export interface Payload {
 	/** A media type. */
 	type: string;
-	/** `by-model`: depends on the model; `GET …/ai/models/schema?model=` shows it. Absent: there is no schema. */
-	schema?: z.ZodType | "by-model";
+	/**
+	 * `by-model`: depends on the model; `GET …/ai/models/schema?model=` shows it. A function: only the OpenAPI document needs the
+	 * schema. Absent: there is no schema.
+	 */
+	schema?: z.ZodType | "by-model" | (() => z.ZodType);
 	/** A valid body, for the OpenAPI document. */
 	example?: unknown;
 }
@@ -70,8 +73,8 @@ export interface Route extends Endpoint {
 	query?: z.ZodType | ((today: string) => z.ZodType);
 	/** The request body. Absent: the route takes none. */
 	input?: Payload;
-	/** Absent: JSON without a schema. */
-	output?: Payload;
+	/** Absent: JSON without a schema. A function loads it for the OpenAPI document. */
+	output?: Payload | (() => Promise<Payload>);
 	handler: Handler;
 }
 

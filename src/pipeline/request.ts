@@ -19,7 +19,7 @@ export interface InferenceRequest {
 	/** The name that the caller sent: an id or an alias. */
 	model: string;
 	/** The dialect of the surface for this model. Most surfaces use the model's own. */
-	dialect(model: Model): Dialect;
+	dialect(model: Model): Dialect | Promise<Dialect>;
 	inputs: Inputs;
 	/** Fires when the caller disconnects. */
 	signal: AbortSignal;

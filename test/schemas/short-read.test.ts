@@ -4,7 +4,7 @@ import * as z from "zod";
 import { ChatReply } from "../../src/backends/openai/chat.ts";
 import { openaiChat } from "../../src/dialects/chat/openai-route.ts";
 import { nullAsAbsent } from "../../src/dialects/fields.ts";
-import { nativeDialect } from "../../src/dialects/index.ts";
+import { nativeDialect } from "../../src/dialects/native.ts";
 import { shortRead } from "../../src/schemas/short-read.ts";
 import { KIMI, LLAMA, QWEN, VISION } from "../dialects/chat/chat.ts";
 

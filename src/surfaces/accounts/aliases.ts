@@ -11,7 +11,7 @@ import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import { aliasProblem } from "../../pipeline/alias-problem.ts";
 import { aliasesOf, type KnownAlias } from "../../pipeline/aliases.ts";
-import { aliasAnswer, aliasesAnswer, deletedAliasAnswer } from "../answers.ts";
+import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
 
 const Body = z.strictObject({ model: z.string().min(1).max(512) });
@@ -29,7 +29,7 @@ export const aliasRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/
 		path: "",
 		summary: "Lists the account's aliases of models",
 		permission: "read",
-		output: aliasesAnswer,
+		output: answer("aliasesAnswer"),
 		handler: async (_, { caller, services }) => envelope((await aliasesOf(caller, services)).map(aliasJson)),
 	},
 	{
@@ -37,7 +37,7 @@ export const aliasRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/
 		path: "/:alias{.+}",
 		summary: "Shows an alias",
 		permission: "read",
-		output: aliasAnswer,
+		output: answer("aliasAnswer"),
 		handler: showAlias,
 	},
 	{
@@ -50,7 +50,7 @@ export const aliasRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/
 			example: { model: "@cf/meta/llama-3.3-70b-instruct-fp8-fast" },
 		},
 		permission: "write",
-		output: aliasAnswer,
+		output: answer("aliasAnswer"),
 		handler: putAlias,
 	},
 	{
@@ -58,7 +58,7 @@ export const aliasRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/
 		path: "/:alias{.+}",
 		summary: "Deletes an alias",
 		permission: "write",
-		output: deletedAliasAnswer,
+		output: answer("deletedAliasAnswer"),
 		handler: deleteAlias,
 	},
 ]);

@@ -13,7 +13,7 @@ import { csv } from "../../http/csv.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, type Route } from "../../http/route.ts";
 import type { Services } from "../../pipeline/services.ts";
-import { accountsAnswer, accountsUsageAnswer } from "../answers.ts";
+import { answer } from "../answer.ts";
 import { V4 } from "../bases.ts";
 import { COUNTS, countsJson, isForward, period, START_AFTER_END, withStart } from "./usage.ts";
 
@@ -38,7 +38,7 @@ export const operatorRoutes: readonly Route[] = defineRoutes({ bases: [V4], tag:
 		summary: "Lists all accounts",
 		permission: "operator",
 		query: ListQuery,
-		output: accountsAnswer,
+		output: answer("accountsAnswer"),
 		handler: listAccounts,
 	},
 	{
@@ -47,7 +47,7 @@ export const operatorRoutes: readonly Route[] = defineRoutes({ bases: [V4], tag:
 		summary: "Reports the usage of each account",
 		permission: "operator",
 		query: usageQuery,
-		output: accountsUsageAnswer,
+		output: answer("accountsUsageAnswer"),
 		handler: reportUsage,
 	},
 ]);

@@ -9,7 +9,7 @@ import { present } from "../../core/present.ts";
 import { parseFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
-import { requestAnswer, requestsAnswer } from "../answers.ts";
+import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
 import { pageFields, requestJson, requestsEnvelope } from "./usage.ts";
 
@@ -24,7 +24,7 @@ export const chargedLeaseRoutes: readonly Route[] = defineRoutes(
 			summary: "Lists charged leases",
 			query: Query,
 			permission: "operator",
-			output: requestsAnswer,
+			output: answer("requestsAnswer"),
 			handler: listLeases,
 		},
 		{
@@ -32,7 +32,7 @@ export const chargedLeaseRoutes: readonly Route[] = defineRoutes(
 			path: "/:lease/forgive",
 			summary: "Forgives the charge of a lease",
 			permission: "operator",
-			output: requestAnswer,
+			output: answer("requestAnswer"),
 			handler: forgiveLease,
 		},
 	],

@@ -16,15 +16,7 @@ import { AiError } from "../../core/errors.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
-import {
-	createdTokenAnswer,
-	deletedTokenAnswer,
-	groupsAnswer,
-	tokenAnswer,
-	tokenStatusAnswer,
-	tokensAnswer,
-	tokenValueAnswer,
-} from "../answers.ts";
+import { answer } from "../answer.ts";
 import { ACCOUNT, below, V4 } from "../bases.ts";
 import { creationSchema, tokenJson, updateSchema, verifiedToken } from "./token-fields.ts";
 
@@ -69,16 +61,16 @@ export const tokenRoutes: readonly Route[] = [
 			summary: "Lists the account's tokens",
 			query: ListQuery,
 			permission: "tokens-read",
-			output: tokensAnswer,
+			output: answer("tokensAnswer"),
 			handler: listTokens,
 		},
 		{
 			method: "POST",
 			path: "",
 			summary: "Creates a token, whose value only this answer has",
-			input: { type: "application/json", schema: creationSchema(DOCUMENTED), example: EXAMPLE },
+			input: { type: "application/json", schema: () => creationSchema(DOCUMENTED), example: EXAMPLE },
 			permission: "tokens-write",
-			output: createdTokenAnswer,
+			output: answer("createdTokenAnswer"),
 			handler: createToken,
 		},
 		{
@@ -86,7 +78,7 @@ export const tokenRoutes: readonly Route[] = [
 			path: "/verify",
 			summary: "Checks whether the token is valid",
 			permission: "token",
-			output: tokenStatusAnswer,
+			output: answer("tokenStatusAnswer"),
 			handler: (_, call) => verifyToken(call.caller.account, call),
 		},
 		{
@@ -95,7 +87,7 @@ export const tokenRoutes: readonly Route[] = [
 			summary: "Lists the permission groups of tokens",
 			query: z.object({ name: z.string().optional(), scope: z.string().optional() }),
 			permission: "tokens-read",
-			output: groupsAnswer,
+			output: answer("groupsAnswer"),
 			handler: listGroups,
 		},
 		{
@@ -103,16 +95,16 @@ export const tokenRoutes: readonly Route[] = [
 			path: "/:token",
 			summary: "Shows a token",
 			permission: "tokens-read",
-			output: tokenAnswer,
+			output: answer("tokenAnswer"),
 			handler: showToken,
 		},
 		{
 			method: "PUT",
 			path: "/:token",
 			summary: "Replaces the fields of a token",
-			input: { type: "application/json", schema: updateSchema(DOCUMENTED), example: EXAMPLE },
+			input: { type: "application/json", schema: () => updateSchema(DOCUMENTED), example: EXAMPLE },
 			permission: "tokens-write",
-			output: tokenAnswer,
+			output: answer("tokenAnswer"),
 			handler: updateToken,
 		},
 		{
@@ -120,7 +112,7 @@ export const tokenRoutes: readonly Route[] = [
 			path: "/:token",
 			summary: "Deletes a token",
 			permission: "tokens-write",
-			output: deletedTokenAnswer,
+			output: answer("deletedTokenAnswer"),
 			handler: deleteToken,
 		},
 		{
@@ -128,7 +120,7 @@ export const tokenRoutes: readonly Route[] = [
 			path: "/:token/value",
 			summary: "Rolls a token: replaces its value, which only this answer has",
 			permission: "tokens-write",
-			output: tokenValueAnswer,
+			output: answer("tokenValueAnswer"),
 			handler: rollToken,
 		},
 	]),
@@ -138,7 +130,7 @@ export const tokenRoutes: readonly Route[] = [
 			path: "/verify",
 			summary: "Checks whether the token is valid",
 			permission: "token",
-			output: tokenStatusAnswer,
+			output: answer("tokenStatusAnswer"),
 			handler: (_, call) => verifyToken(call.bearer.account ?? "", call),
 		},
 	]),

@@ -22,7 +22,7 @@ import { parseFields } from "../../http/account-request.ts";
 import { csv } from "../../http/csv.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, type Route } from "../../http/route.ts";
-import { refusedAnswer, requestsAnswer, usageAnswer } from "../answers.ts";
+import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
 
 /** Days of a report without `from`, including today. */
@@ -111,7 +111,7 @@ export const usageRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/
 		summary: "Reports what the account used and what it cost",
 		query: usageQuery,
 		permission: "read",
-		output: usageAnswer,
+		output: answer("usageAnswer"),
 		handler: reportUsage,
 	},
 	{
@@ -120,7 +120,7 @@ export const usageRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/
 		summary: "Reports what the account's limits refused",
 		query: refusedQuery,
 		permission: "read",
-		output: refusedAnswer,
+		output: answer("refusedAnswer"),
 		handler: reportRefused,
 	},
 	{
@@ -129,7 +129,7 @@ export const usageRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/
 		summary: "Lists recent requests",
 		query: RequestsQuery,
 		permission: "read",
-		output: requestsAnswer,
+		output: answer("requestsAnswer"),
 		handler: listRequests,
 	},
 ]);

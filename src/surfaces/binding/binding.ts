@@ -8,8 +8,7 @@ import { type Context, Hono } from "hono";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
-import type { Dialect } from "../../dialects/dialect.ts";
-import { liveDialect, nativeDialect } from "../../dialects/index.ts";
+import { loadDialect, loadLiveDialect } from "../../dialects/index.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { sourceOf } from "../../gateways/exchange.ts";
 import { optionsInBinding } from "../../gateways/options.ts";
@@ -30,9 +29,8 @@ import {
 	type UnknownPaths,
 } from "../../http/route.ts";
 import { isUpgrade } from "../../http/socket.ts";
-import type { Model } from "../../models/model.ts";
 import { search } from "../../models/search.ts";
-import type { Inputs } from "../../pipeline/request.ts";
+import type { InferenceRequest, Inputs } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { gatewayFailure, gatewayPlaneFailure } from "../gateway/gateway-failure.ts";
 import { gatewayWireRoutes, type WireBindings } from "../gateway/gateway-wire.ts";
@@ -132,11 +130,11 @@ const wireAuthentication = ({ ledgers }: Services): Authentication => ({
 });
 
 function runModel(c: Context, call: Call): Promise<Response> {
-	return infer(c, call, nativeDialect, () => readRun(c, call));
+	return infer(c, call, loadDialect, () => readRun(c, call));
 }
 
 function openSocket(c: Context, call: Call): Promise<Response> {
-	return infer(c, call, liveDialect, () => readUpgrade(c, call));
+	return infer(c, call, loadLiveDialect, () => readUpgrade(c, call));
 }
 
 function searchModels(c: Context, { services }: Call): Response {
@@ -147,11 +145,11 @@ function searchModels(c: Context, { services }: Call): Response {
 function infer(
 	c: Context,
 	{ id, caller, services }: Call,
-	dialect: (model: Model) => Dialect,
+	dialect: InferenceRequest["dialect"],
 	read: () => Promise<WireInputs> | WireInputs,
 ): Promise<Response> {
 	const { headers, signal } = c.req.raw;
-	const upgrades = dialect === liveDialect;
+	const upgrades = dialect === loadLiveDialect;
 	const model = headers.get("cf-consn-model-id") ?? undefined;
 	// Of the body, once it is read.
 	let options: unknown;

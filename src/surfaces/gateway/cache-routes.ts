@@ -1,8 +1,8 @@
 /** Management of a gateway's cache. The product has no route for it. */
 import { envelope } from "../../http/envelope.ts";
 import { defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import { answer } from "../answer.ts";
 import { found, GATEWAYS, managementFailure } from "./management.ts";
-import { purgedAnswer } from "./management-answers.ts";
 
 export const cacheRoutes: readonly Route[] = defineRoutes(
 	{ bases: [GATEWAYS], tag: "AI Gateway", failure: managementFailure },
@@ -11,7 +11,7 @@ export const cacheRoutes: readonly Route[] = defineRoutes(
 			method: "POST",
 			path: "/:gateway/cache/purge",
 			summary: "Deletes the cached answers of a gateway",
-			output: purgedAnswer,
+			output: answer("purgedAnswer"),
 			permission: "write",
 			async handler(c, { caller, services }) {
 				const id = pathParameter(c, "gateway");

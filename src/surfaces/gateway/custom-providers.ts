@@ -17,9 +17,9 @@ import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import type { Services } from "../../pipeline/services.ts";
+import { answer } from "../answer.ts";
 import { ACCOUNT, below } from "../bases.ts";
 import { managementFailure, pageFields, pageInfo } from "./management.ts";
-import { customProviderAnswer, customProvidersAnswer } from "./management-answers.ts";
 
 const flag = z.enum(["true", "false"]).transform((value) => value === "true");
 const ListQuery = z.object({
@@ -43,7 +43,7 @@ export const customProviderRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "",
 			summary: "Lists the account's custom providers",
-			output: customProvidersAnswer,
+			output: answer("customProvidersAnswer"),
 			query: ListQuery,
 			permission: "read",
 			handler: list,
@@ -52,7 +52,7 @@ export const customProviderRoutes: readonly Route[] = defineRoutes(
 			method: "POST",
 			path: "",
 			summary: "Registers a custom provider",
-			output: customProviderAnswer,
+			output: answer("customProviderAnswer"),
 			input: { type: "application/json", schema: CustomProviderCreate, example: EXAMPLE },
 			permission: "write",
 			handler: create,
@@ -61,7 +61,7 @@ export const customProviderRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "/:custom_provider",
 			summary: "Shows a custom provider",
-			output: customProviderAnswer,
+			output: answer("customProviderAnswer"),
 			permission: "read",
 			handler: async (c, call) => envelope(shown(await find(c, call))),
 		},
@@ -69,7 +69,7 @@ export const customProviderRoutes: readonly Route[] = defineRoutes(
 			method: "PATCH",
 			path: "/:custom_provider",
 			summary: "Changes a custom provider",
-			output: customProviderAnswer,
+			output: answer("customProviderAnswer"),
 			input: { type: "application/json", schema: CustomProviderUpdate, example: { enable: true } },
 			permission: "write",
 			handler: update,
@@ -78,7 +78,7 @@ export const customProviderRoutes: readonly Route[] = defineRoutes(
 			method: "DELETE",
 			path: "/:custom_provider",
 			summary: "Deletes a custom provider",
-			output: customProviderAnswer,
+			output: answer("customProviderAnswer"),
 			permission: "write",
 			handler: remove,
 		},

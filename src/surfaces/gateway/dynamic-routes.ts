@@ -16,17 +16,9 @@ import { type Element, Elements } from "../../gateways/dynamic/elements.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import { answer } from "../answer.ts";
 import { below } from "../bases.ts";
 import { GATEWAYS, managementFailure, pageFields } from "./management.ts";
-import {
-	renamedRouteAnswer,
-	routeAnswer,
-	routeDeploymentsAnswer,
-	routeSummaryAnswer,
-	routesAnswer,
-	routeVersionAnswer,
-	routeVersionsAnswer,
-} from "./management-answers.ts";
 
 const MAX_PER_PAGE = 100;
 const DEFAULT_PER_PAGE = 20;
@@ -65,7 +57,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "",
 			summary: "Lists the dynamic routes of a gateway",
-			output: routesAnswer,
+			output: answer("routesAnswer"),
 			query: Page,
 			permission: "read",
 			handler: async (c, call) => {
@@ -80,7 +72,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			method: "POST",
 			path: "",
 			summary: "Creates a dynamic route",
-			output: routeAnswer,
+			output: answer("routeAnswer"),
 			input: json(Create, { name: "fast", elements: EXAMPLE }),
 			permission: "write",
 			handler: async (c, call) => {
@@ -98,7 +90,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "/:route",
 			summary: "Shows a dynamic route",
-			output: routeAnswer,
+			output: answer("routeAnswer"),
 			permission: "read",
 			handler: async (c, call) => envelope(routeJson(await routeOf(c, call))),
 		},
@@ -106,7 +98,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			method: "PATCH",
 			path: "/:route",
 			summary: "Renames a dynamic route",
-			output: renamedRouteAnswer,
+			output: answer("renamedRouteAnswer"),
 			input: json(Rename, { name: "faster" }),
 			permission: "write",
 			handler: async (c, call) => {
@@ -121,7 +113,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			method: "DELETE",
 			path: "/:route",
 			summary: "Deletes a dynamic route",
-			output: routeSummaryAnswer,
+			output: answer("routeSummaryAnswer"),
 			permission: "write",
 			handler: async (c, call) => {
 				const { gateway, route } = idsOf(c);
@@ -133,7 +125,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "/:route/versions",
 			summary: "Lists the versions of a dynamic route",
-			output: routeVersionsAnswer,
+			output: answer("routeVersionsAnswer"),
 			query: Page,
 			permission: "read",
 			handler: async (c, call) => {
@@ -150,7 +142,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			method: "POST",
 			path: "/:route/versions",
 			summary: "Creates a version of a dynamic route",
-			output: routeAnswer,
+			output: answer("routeAnswer"),
 			input: json(CreateVersion, { elements: EXAMPLE }),
 			permission: "write",
 			handler: async (c, call) => {
@@ -164,7 +156,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "/:route/versions/:version",
 			summary: "Shows a version of a dynamic route",
-			output: routeVersionAnswer,
+			output: answer("routeVersionAnswer"),
 			permission: "read",
 			handler: async (c, call) => {
 				const route = await routeOf(c, call);
@@ -180,7 +172,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "/:route/deployments",
 			summary: "Lists the deployments of a dynamic route",
-			output: routeDeploymentsAnswer,
+			output: answer("routeDeploymentsAnswer"),
 			query: Page,
 			permission: "read",
 			handler: async (c, call) => {
@@ -192,7 +184,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			method: "POST",
 			path: "/:route/deployments",
 			summary: "Deploys a version of a dynamic route",
-			output: routeAnswer,
+			output: answer("routeAnswer"),
 			input: json(Deploy, { version_id: "00000000-0000-4000-8000-000000000000" }),
 			permission: "write",
 			handler: async (c, call) => {

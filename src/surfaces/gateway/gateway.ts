@@ -8,8 +8,7 @@
  */
 import { AiError, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
-import type { Dialect } from "../../dialects/dialect.ts";
-import { nativeDialect } from "../../dialects/index.ts";
+import { loadDialect } from "../../dialects/index.ts";
 import type { GatewayExchange, RequestSource } from "../../gateways/exchange.ts";
 import { type GatewayOptions, mergedOptions } from "../../gateways/options.ts";
 import type { GatewayStep, StepPlan } from "../../gateways/request.ts";
@@ -17,8 +16,7 @@ import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { geminiFailure, messagesFailure } from "../../http/failure-formats.ts";
 import { requireModel } from "../../http/model-body.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
-import type { Model } from "../../models/model.ts";
-import type { Caller, Inputs } from "../../pipeline/request.ts";
+import type { Caller, InferenceRequest, Inputs } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { callGemini, type GeminiCall, splitMethod } from "../gemini/gemini-call.ts";
@@ -210,7 +208,7 @@ function geminiMethod({
 
 interface StepRoute {
 	model: string;
-	dialect(model: Model): Dialect;
+	dialect: InferenceRequest["dialect"];
 	inputs: Inputs;
 	wrap(json: string): string;
 	run?: typeof run | undefined;
@@ -232,7 +230,7 @@ function routeOf(step: Step): StepRoute {
 	if (provider === WORKERS_AI) {
 		if (route && path.startsWith("v1/")) return openaiStep(route, inputs, (model) => model);
 		const model = decoded(path.replace(/^run\//, ""));
-		return { model, dialect: nativeDialect, inputs, wrap: WRAPS.envelope };
+		return { model, dialect: loadDialect, inputs, wrap: WRAPS.envelope };
 	}
 	if (!route) throw new AiError("invalidProvider");
 	if (provider === COMPAT) return openaiStep(route, inputs, compatModel);

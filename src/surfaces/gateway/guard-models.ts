@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
-import { nativeDialect } from "../../dialects/index.ts";
+import { loadDialect } from "../../dialects/index.ts";
 import type { GuardrailServices } from "../../gateways/guardrails/middleware.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
@@ -33,7 +33,7 @@ export function guardModels(caller: Caller, services: Services): GuardrailServic
 	const answer = async (model: string, fields: object, signal: AbortSignal): Promise<unknown> => {
 		const inputs = { fields: { ...fields, max_tokens: MAX_TOKENS, temperature: 0 } };
 		const id = services.uuid();
-		const { body } = await run({ id, caller, model, dialect: nativeDialect, inputs, signal }, services);
+		const { body } = await run({ id, caller, model, dialect: loadDialect, inputs, signal }, services);
 		return body.kind === "json" ? (body.value ?? JSON.parse(body.text ?? "null")) : undefined;
 	};
 	return {

@@ -13,11 +13,11 @@ import { DELETE_ORDERS, LIST_ORDERS, LogFilters } from "../../gateways/logs/quer
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import { answer } from "../answer.ts";
 import { below } from "../bases.ts";
 import { changeLog, type LogName, logsOf, readLog, readPayload } from "./log-access.ts";
 import { LogPatchBody, logJson, logListJson, patchOf } from "./log-json.ts";
 import { GATEWAYS, managementFailure, pageFields, pageInfo } from "./management.ts";
-import { changedLogAnswer, deletedLogsAnswer, logAnswer, logsAnswer } from "./management-answers.ts";
 
 const MAX_PER_PAGE = 50;
 const DEFAULT_PER_PAGE = 20;
@@ -70,7 +70,7 @@ export const gatewayLogRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "",
 			summary: "Lists the logs of a gateway",
-			output: logsAnswer,
+			output: answer("logsAnswer"),
 			query: ListQuery,
 			permission: "read",
 			handler: listLogs,
@@ -79,7 +79,7 @@ export const gatewayLogRoutes: readonly Route[] = defineRoutes(
 			method: "DELETE",
 			path: "",
 			summary: "Deletes logs of a gateway",
-			output: deletedLogsAnswer,
+			output: answer("deletedLogsAnswer"),
 			query: DeleteQuery,
 			permission: "write",
 			handler: deleteLogs,
@@ -88,7 +88,7 @@ export const gatewayLogRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "/:log",
 			summary: "Shows a log",
-			output: logAnswer,
+			output: answer("logAnswer"),
 			permission: "write",
 			handler: async (c, call) => envelope(logJson(await readLog(nameOf(c, call), call.services))),
 		},
@@ -96,7 +96,7 @@ export const gatewayLogRoutes: readonly Route[] = defineRoutes(
 			method: "PATCH",
 			path: "/:log",
 			summary: "Sets feedback, score or metadata of a log",
-			output: changedLogAnswer,
+			output: answer("changedLogAnswer"),
 			input: { type: "application/json", schema: LogPatchBody, example: { feedback: 1, score: 90 } },
 			permission: "write",
 			handler: patchLog,

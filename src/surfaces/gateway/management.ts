@@ -19,9 +19,9 @@ import { envelope } from "../../http/envelope.ts";
 import { type FailureFormat, v4Failure } from "../../http/failure-formats.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import type { Services } from "../../pipeline/services.ts";
+import { answer } from "../answer.ts";
 import { ACCOUNT, below } from "../bases.ts";
 import { gatewayUrl } from "./gateway-wire.ts";
-import { gatewayAnswer, gatewaysAnswer, urlAnswer } from "./management-answers.ts";
 
 export const GATEWAYS = below(ACCOUNT, "/ai-gateway/gateways");
 
@@ -72,7 +72,7 @@ export const gatewayManagementRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "",
 			summary: "Lists the account's gateways",
-			output: gatewaysAnswer,
+			output: answer("gatewaysAnswer"),
 			query: ListQuery,
 			permission: "read",
 			handler: listGateways,
@@ -81,7 +81,7 @@ export const gatewayManagementRoutes: readonly Route[] = defineRoutes(
 			method: "POST",
 			path: "",
 			summary: "Creates a gateway",
-			output: gatewayAnswer,
+			output: answer("gatewayAnswer"),
 			input: {
 				type: "application/json",
 				schema: GatewayCreate,
@@ -94,7 +94,7 @@ export const gatewayManagementRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "/:gateway",
 			summary: "Shows a gateway",
-			output: gatewayAnswer,
+			output: answer("gatewayAnswer"),
 			permission: "read",
 			handler: async (c, { caller, services }) =>
 				envelope(
@@ -105,7 +105,7 @@ export const gatewayManagementRoutes: readonly Route[] = defineRoutes(
 			method: "PUT",
 			path: "/:gateway",
 			summary: "Changes a gateway",
-			output: gatewayAnswer,
+			output: answer("gatewayAnswer"),
 			input: {
 				type: "application/json",
 				schema: GatewayUpdate,
@@ -118,7 +118,7 @@ export const gatewayManagementRoutes: readonly Route[] = defineRoutes(
 			method: "DELETE",
 			path: "/:gateway",
 			summary: "Deletes a gateway",
-			output: gatewayAnswer,
+			output: answer("gatewayAnswer"),
 			permission: "write",
 			handler: deleteGateway,
 		},
@@ -126,7 +126,7 @@ export const gatewayManagementRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "/:gateway/url/:provider",
 			summary: "Shows the address of a provider",
-			output: urlAnswer,
+			output: answer("urlAnswer"),
 			permission: "read",
 			handler: showUrl,
 		},

@@ -14,9 +14,9 @@ import { ProviderKeyCreate } from "../../gateways/providers/provider-keys.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import { answer } from "../answer.ts";
 import { below } from "../bases.ts";
 import { found, GATEWAYS, managementFailure } from "./management.ts";
-import { providerKeyAnswer, providerKeysAnswer } from "./management-answers.ts";
 import { authorIfKnown } from "./provider-names.ts";
 
 export const providerConfigRoutes: readonly Route[] = defineRoutes(
@@ -31,7 +31,7 @@ export const providerConfigRoutes: readonly Route[] = defineRoutes(
 			method: "GET",
 			path: "",
 			summary: "Lists the providers' keys of a gateway, without their texts",
-			output: providerKeysAnswer,
+			output: answer("providerKeysAnswer"),
 			permission: "read",
 			handler: list,
 		},
@@ -39,7 +39,7 @@ export const providerConfigRoutes: readonly Route[] = defineRoutes(
 			method: "POST",
 			path: "",
 			summary: "Stores a provider's key",
-			output: providerKeyAnswer,
+			output: answer("providerKeyAnswer"),
 			input: {
 				type: "application/json",
 				schema: ProviderKeyCreate,
@@ -52,7 +52,7 @@ export const providerConfigRoutes: readonly Route[] = defineRoutes(
 			method: "DELETE",
 			path: "/:key",
 			summary: "Deletes a provider's key",
-			output: providerKeyAnswer,
+			output: answer("providerKeyAnswer"),
 			permission: "write",
 			handler: remove,
 		},

@@ -4,8 +4,7 @@
  */
 import { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
-import { geminiContent } from "../../dialects/gemini/gemini.ts";
-import { countedRequest } from "../../dialects/gemini/request.ts";
+import { otherDialects } from "../../dialects/index.ts";
 import { REQUEST_ID, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
 import type { Caller, InferenceRequest } from "../../pipeline/request.ts";
@@ -14,10 +13,13 @@ import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { mapEvents } from "../../streams/sse.ts";
 import { countPromptTokens } from "../openai/count-tokens.ts";
-import { onlyFor } from "../openai/route-dialect.ts";
+import { onlyFor, type RouteDialect } from "../openai/route-dialect.ts";
 import { countRequest } from "../rate-limited.ts";
 
-export const GEMINI_ROUTE = { dialect: geminiContent, task: "Text Generation" } as const;
+export const GEMINI_ROUTE: RouteDialect = {
+	dialect: async () => (await otherDialects()).geminiContent,
+	task: "Text Generation",
+};
 
 export interface GeminiCall {
 	id: string;
@@ -74,9 +76,10 @@ async function generate(call: GeminiCall, stream: boolean, services: Services): 
 async function count(call: GeminiCall, services: Services): Promise<Response> {
 	const { id, caller } = call;
 	await countRequest("Token Count", caller, services);
+	const { countedRequest } = await otherDialects();
 	const fields = countedRequest(call.fields);
 	const resolved = await resolveModel(call.model, caller, services);
-	const totalTokens = await countPromptTokens(fields, onlyFor(GEMINI_ROUTE)(resolved.model), resolved);
+	const totalTokens = await countPromptTokens(fields, await onlyFor(GEMINI_ROUTE)(resolved.model), resolved);
 	return Response.json({ totalTokens }, { headers: { [REQUEST_ID]: id } });
 }
 

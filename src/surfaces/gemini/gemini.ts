@@ -22,7 +22,7 @@ import {
 	type RouteGroup,
 	type UnknownPaths,
 } from "../../http/route.ts";
-import { geminiModelAnswer, geminiModelsAnswer } from "../answers.ts";
+import { answer } from "../answer.ts";
 import { AI, below, V1BETA } from "../bases.ts";
 import { type ListedModel, listModels } from "../openai/model-routes.ts";
 import { callGemini, GEMINI_ROUTE, splitMethod } from "./gemini-call.ts";
@@ -54,7 +54,7 @@ export const geminiRoutes: readonly Route[] = defineRoutes(GEMINI, [
 		summary: "Lists chat models as Gemini's API does",
 		query: PageQuery,
 		permission: "read",
-		output: geminiModelsAnswer,
+		output: answer("geminiModelsAnswer"),
 		handler: list,
 	},
 	{
@@ -62,7 +62,7 @@ export const geminiRoutes: readonly Route[] = defineRoutes(GEMINI, [
 		path: "/models/:model{.+}",
 		summary: "Shows a model as Gemini's API does",
 		permission: "read",
-		output: geminiModelAnswer,
+		output: answer("geminiModelAnswer"),
 		handler: showModel,
 	},
 	{

@@ -22,7 +22,7 @@ import { SUPPORTED, type SupportedFormat } from "../../markdown/formats.ts";
 import { ConversionOptions } from "../../markdown/options.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
-import { formatsAnswer } from "../answers.ts";
+import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
 import { countRequest } from "../rate-limited.ts";
 
@@ -96,7 +96,7 @@ export const markdownRoutes: readonly Route[] = defineRoutes(
 			path: "/supported",
 			summary: "Lists the formats that are converted",
 			permission: "read",
-			output: formatsAnswer,
+			output: answer("formatsAnswer"),
 			handler: () => envelope(SUPPORTED),
 		},
 	],

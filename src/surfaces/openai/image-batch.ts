@@ -3,12 +3,13 @@
  * Each request is admitted, counted and charged separately. They run in parallel. The first failure cancels the others and
  * becomes the reply. Images that were already generated are charged.
  */
-import { mergeImages, singleImageBodies } from "../../dialects/media/openai-images.ts";
+import { otherDialects } from "../../dialects/index.ts";
 import type { InferenceRequest, Reply } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
 
 export async function runEach(request: InferenceRequest, services: Services): Promise<Reply> {
+	const { mergeImages, singleImageBodies } = await otherDialects();
 	const bodies = singleImageBodies(request.inputs.fields);
 	if (bodies.length === 1) return run(request, services);
 	const stop = new AbortController();
@@ -26,11 +27,17 @@ export async function runEach(request: InferenceRequest, services: Services): Pr
 	);
 	const results = await Promise.allSettled(runs);
 	if (stop.signal.aborted) throw stop.signal.reason;
-	return mergeReplies(results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : [])));
+	return mergeReplies(
+		results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : [])),
+		mergeImages,
+	);
 }
 
 /** The first reply, with the images of all replies and the sums of their attempts and costs. */
-function mergeReplies(replies: readonly Reply[]): Reply {
+function mergeReplies(
+	replies: readonly Reply[],
+	mergeImages: (values: readonly unknown[]) => unknown,
+): Reply {
 	const [first] = replies;
 	if (!first) throw new TypeError("There is no reply to merge");
 	const costs = replies.flatMap(({ neurons }) => neurons ?? []);

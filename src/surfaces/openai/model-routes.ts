@@ -15,7 +15,7 @@ import { aliasesOf } from "../../pipeline/aliases.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { isServed } from "../../pipeline/resolve-model.ts";
 import type { Services } from "../../pipeline/services.ts";
-import { listedModelAnswer, listedModelsAnswer } from "../answers.ts";
+import { answer } from "../answer.ts";
 
 export interface ListedModel {
 	/** The id of the model, or an alias. */
@@ -110,7 +110,7 @@ export const MODEL_ROUTES: readonly RouteDeclaration[] = ["", "/v1"].flatMap((ba
 		summary: "Lists the models that are served here and the account's aliases",
 		query: PageQuery,
 		permission: "read",
-		output: listedModelsAnswer,
+		output: answer("listedModelsAnswer"),
 		handler: replyModels,
 	},
 	{
@@ -118,7 +118,7 @@ export const MODEL_ROUTES: readonly RouteDeclaration[] = ["", "/v1"].flatMap((ba
 		path: `${base}/models/:model{.+}`,
 		summary: "Shows a model",
 		permission: "read",
-		output: listedModelAnswer,
+		output: answer("listedModelAnswer"),
 		handler: replyModel,
 	},
 ]);

@@ -2,10 +2,9 @@
 import type { Context } from "hono";
 import type { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
-import { anthropicMessages } from "../../dialects/messages/messages.ts";
 import { sourceOf } from "../../gateways/exchange.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
-import { type FailureFormat, openAiFailure } from "../../http/failure-formats.ts";
+import { type FailureFormat, messagesFailure, openAiFailure } from "../../http/failure-formats.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
 import type { Call } from "../../http/route.ts";
 import type { Inputs } from "../../pipeline/request.ts";
@@ -78,7 +77,7 @@ function runRead(
 		signal,
 		...sources,
 	});
-	const alsoId = route.dialect === anthropicMessages ? "request-id" : "x-request-id";
+	const alsoId = route.failure === messagesFailure ? "request-id" : "x-request-id";
 	return runModel(
 		{
 			request,

@@ -12,17 +12,9 @@
  */
 import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
-import { openaiCompletions } from "../../dialects/chat/completions.ts";
+import { otherDialects } from "../../dialects/index.ts";
 import { badInput } from "../../dialects/invalid-input.ts";
 import { parseMultipart } from "../../dialects/media/multipart.ts";
-import { openaiImageEdit } from "../../dialects/media/openai-image-edit.ts";
-import { openaiImages } from "../../dialects/media/openai-images.ts";
-import { openaiSpeech } from "../../dialects/media/openai-speech.ts";
-import { openaiTranscription, openaiTranslation } from "../../dialects/media/openai-transcription.ts";
-import { anthropicMessages } from "../../dialects/messages/messages.ts";
-import { responses } from "../../dialects/responses/responses.ts";
-import { openaiEmbeddings } from "../../dialects/text/openai-embeddings.ts";
-import { rerankRoute } from "../../dialects/text/rerank-route.ts";
 import { readBody, readJson } from "../../http/body.ts";
 import { ANTHROPIC_KEY, AUTHORIZATION } from "../../http/credentials.ts";
 import { REQUEST_ID } from "../../http/envelope.ts";
@@ -40,7 +32,7 @@ import {
 import { isUpgrade } from "../../http/socket.ts";
 import { inputFamily } from "../../models/family.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
-import { messageTokensAnswer, responseTokensAnswer } from "../answers.ts";
+import { answer } from "../answer.ts";
 import { AI, below, V1 } from "../bases.ts";
 import { countRequest } from "../rate-limited.ts";
 import { countPromptTokens } from "./count-tokens.ts";
@@ -55,14 +47,14 @@ const WHISPER = "@cf/openai/whisper";
 const HELLO = [{ role: "user", content: "Hello, who are you?" }];
 
 const RESPONSES: OpenaiRoute = {
-	dialect: responses,
+	dialect: async () => (await otherDialects()).responses,
 	task: "Text Generation",
 	summary: "Answers a request of OpenAI's Responses API",
 	example: { model: CHAT_MODEL, input: "Hello, who are you?" },
 	failure: responsesFailure,
 };
 const MESSAGES: OpenaiRoute = {
-	dialect: anthropicMessages,
+	dialect: async () => (await otherDialects()).anthropicMessages,
 	task: "Text Generation",
 	summary: "Answers a request of Anthropic's Messages API",
 	example: { model: CHAT_MODEL, max_tokens: 64, messages: HELLO },
@@ -77,7 +69,7 @@ export const OPENAI_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 		example: { model: CHAT_MODEL, messages: HELLO },
 	},
 	"/completions": {
-		dialect: openaiCompletions,
+		dialect: async () => (await otherDialects()).openaiCompletions,
 		task: "Text Generation",
 		summary: "Continues a text",
 		example: { model: CHAT_MODEL, prompt: "Once upon a time" },
@@ -87,13 +79,13 @@ export const OPENAI_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 	// Anthropic's SDKs append `/v1` to their base address, even if it ends with `/v1`.
 	"/v1/messages": MESSAGES,
 	"/embeddings": {
-		dialect: openaiEmbeddings,
+		dialect: async () => (await otherDialects()).openaiEmbeddings,
 		task: "Text Embeddings",
 		summary: "Embeds texts",
 		example: { model: "@cf/baai/bge-m3", input: ["Hello"] },
 	},
 	"/rerank": {
-		dialect: rerankRoute,
+		dialect: async () => (await otherDialects()).rerankRoute,
 		task: "Text Classification",
 		summary: "Orders documents by their relevance for a query",
 		accepts: (model) => inputFamily(model).reranks ?? false,
@@ -104,14 +96,14 @@ export const OPENAI_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 		},
 	},
 	"/images/generations": {
-		dialect: openaiImages,
+		dialect: async () => (await otherDialects()).openaiImages,
 		task: "Text-to-Image",
 		summary: "Generates images from a prompt",
 		example: { model: "@cf/black-forest-labs/flux-1-schnell", prompt: "A lighthouse" },
 		run: runEach,
 	},
 	"/audio/speech": {
-		dialect: openaiSpeech,
+		dialect: async () => (await otherDialects()).openaiSpeech,
 		task: "Text-to-Speech",
 		summary: "Speaks a text",
 		example: { model: "@cf/deepgram/aura-1", input: "Hello", voice: "asteria" },
@@ -121,19 +113,19 @@ export const OPENAI_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 /** Routes with a form. A value with `@` in an example is a file, as for `curl -F`. */
 const FORM_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 	"/audio/transcriptions": {
-		dialect: openaiTranscription,
+		dialect: async () => (await otherDialects()).openaiTranscription,
 		task: "Automatic Speech Recognition",
 		summary: "Transcribes a recording",
 		example: { file: "@recording.mp3", model: WHISPER },
 	},
 	"/audio/translations": {
-		dialect: openaiTranslation,
+		dialect: async () => (await otherDialects()).openaiTranslation,
 		task: "Automatic Speech Recognition",
 		summary: "Translates a recording to English text",
 		example: { file: "@recording.mp3", model: WHISPER },
 	},
 	"/images/edits": {
-		dialect: openaiImageEdit,
+		dialect: async () => (await otherDialects()).openaiImageEdit,
 		task: "Text-to-Image",
 		summary: "Edits an image",
 		example: {
@@ -215,7 +207,7 @@ const OPENAI_DECLARATIONS: readonly RouteDeclaration[] = [
 		path: "/responses/input_tokens",
 		summary: "Counts the tokens of a request for /responses",
 		input: { ...BY_MODEL, example: RESPONSES.example },
-		output: responseTokensAnswer,
+		output: answer("responseTokensAnswer"),
 		permission: "run",
 		lazy: true,
 		handler: countResponses,
@@ -232,7 +224,7 @@ const MESSAGES_DECLARATIONS: readonly RouteDeclaration[] = Object.entries(OPENAI
 			path: `${path}/count_tokens`,
 			summary: "Counts the tokens of a request for /messages",
 			input: { ...BY_MODEL, example: MESSAGES.example },
-			output: messageTokensAnswer,
+			output: answer("messageTokensAnswer"),
 			permission: "run",
 			lazy: true,
 			handler: countMessages,
@@ -288,5 +280,6 @@ async function countTokens(
 	await countRequest("Token Count", caller, services);
 	const fields = requireModel(await readJson(c.req.raw, services));
 	const { model } = await resolveModel(fields.model, caller, services);
-	return countPromptTokens({ ...defaults, ...fields }, onlyFor(route)(model), { model, routed: undefined });
+	const dialect = await onlyFor(route)(model);
+	return countPromptTokens({ ...defaults, ...fields }, dialect, { model, routed: undefined });
 }

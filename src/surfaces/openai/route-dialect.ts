@@ -7,7 +7,7 @@ import type { Model } from "../../models/model.ts";
 import type { TaskTitle } from "../../models/tasks.ts";
 
 export interface RouteDialect {
-	dialect: Dialect;
+	dialect(): Dialect | Promise<Dialect>;
 	/** The task, in the catalogue, of the models that the route takes. */
 	task: TaskTitle;
 	/** For a route that takes only some models of its task. */
@@ -15,15 +15,15 @@ export interface RouteDialect {
 }
 
 /** The models and the format of `/chat/completions`. */
-export const OPENAI_CHAT: RouteDialect = { dialect: openaiChat, task: "Text Generation" };
+export const OPENAI_CHAT: RouteDialect = { dialect: () => openaiChat, task: "Text Generation" };
 
 /** The dialect of a route, for models of its task and for ad hoc models, whose task is unknown. */
 export const onlyFor =
 	({ dialect, task, accepts }: RouteDialect) =>
-	(model: Model): Dialect => {
+	(model: Model): Dialect | Promise<Dialect> => {
 		const { decides } = inputFamily(model);
 		const isAccepted = model.task === task && !decides && (accepts?.(model) ?? true);
-		if (isAccepted || model.status === "adhoc") return dialect;
+		if (isAccepted || model.status === "adhoc") return dialect();
 		const reason = decides ? "it decides and does not chat, at /ai/run" : `its task is ${model.task}`;
 		throw new AiError("noSuchModel", `No such model ${model.id} or task: ${reason}`);
 	};

@@ -7,7 +7,7 @@ import { type EngineReport, hostOf } from "../../fleet/health.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, type Route } from "../../http/route.ts";
 import type { RouteSummary } from "../../pipeline/plan.ts";
-import { enginesAnswer } from "../answers.ts";
+import { answer } from "../answer.ts";
 import { V4 } from "../bases.ts";
 import { sumEngines } from "./engine-sums.ts";
 import { replicaId } from "./pools.ts";
@@ -19,7 +19,7 @@ export const engineRoutes: readonly Route[] = defineRoutes({ bases: [V4], tag: "
 		path: "/engines",
 		summary: "Shows the routes and the health of the engines",
 		permission: "operator",
-		output: enginesAnswer,
+		output: answer("enginesAnswer"),
 		handler: (_, call) => listEngines(call),
 	},
 ]);

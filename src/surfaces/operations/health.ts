@@ -6,7 +6,7 @@
 import { toAiError } from "../../core/errors.ts";
 import { defineRoutes, type Route } from "../../http/route.ts";
 import type { Services } from "../../pipeline/services.ts";
-import { statusAnswer } from "../answers.ts";
+import { answer } from "../answer.ts";
 
 export const HEALTH_PATH = "/health";
 /** How long the answer of the Durable Object is cached, so that many probes cause no additional calls. */
@@ -42,7 +42,7 @@ export const healthRoutes: readonly Route[] = defineRoutes({ bases: [{ path: "" 
 		path: HEALTH_PATH,
 		summary: "Whether the process answers",
 		permission: "none",
-		output: statusAnswer,
+		output: answer("statusAnswer"),
 		handler: (c) => c.json({ status: "ok" }, 200, NO_STORE),
 	},
 	{
@@ -50,7 +50,7 @@ export const healthRoutes: readonly Route[] = defineRoutes({ bases: [{ path: "" 
 		path: "/ready",
 		summary: "Whether the process takes requests and its Durable Objects answer",
 		permission: "none",
-		output: statusAnswer,
+		output: answer("statusAnswer"),
 		handler: async (c, { services }) =>
 			(await isReady(services))
 				? c.json({ status: "ready" }, 200, NO_STORE)

@@ -7,7 +7,7 @@ import * as z from "zod";
 import type { CredentialLocation } from "../../http/credentials.ts";
 import { defineRoutes, type Payload, type Route } from "../../http/route.ts";
 import type { Services } from "../../pipeline/services.ts";
-import { anyAnswer, openApiAnswer } from "../answers.ts";
+import { answer } from "../answer.ts";
 import { FAILURE_SCHEMAS, failureNameOf } from "./failure-schemas.ts";
 
 type Json = Record<string, unknown>;
@@ -78,9 +78,9 @@ export const openApiRoutes = (routes: () => readonly Route[]): readonly Route[] 
 			path: "/openapi.json",
 			summary: "Describes all routes as an OpenAPI document",
 			permission: "none",
-			output: openApiAnswer,
-			handler: (c, { services }) => {
-				text ??= JSON.stringify(openApiDocument(routes()));
+			output: answer("openApiAnswer"),
+			handler: async (c, { services }) => {
+				text ??= JSON.stringify(await openApiDocument(routes()));
 				return new Response(withAddress(text, c, services), {
 					headers: { "content-type": "application/json" },
 				});
@@ -95,7 +95,7 @@ export const openApiRoutes = (routes: () => readonly Route[]): readonly Route[] 
 			handler: async (c, { services }) => {
 				if (page === undefined) {
 					const { docsPage } = await import("./docs-page.ts");
-					page = docsPage(openApiDocument(routes()));
+					page = docsPage(await openApiDocument(routes()));
 				}
 				return new Response(withAddress(page, c, services), { headers: PAGE_HEADERS });
 			},
@@ -107,8 +107,8 @@ const withAddress = (text: string, c: Context, { publicUrl }: Services): string 
 	text.replace(ADDRESS, () => publicUrl ?? new URL(c.req.url).origin);
 
 /** `address`: of the gateway. */
-export function openApiDocument(declared: readonly Route[], address = ADDRESS): ApiDocument {
-	const routes = declared.filter(({ hidden }) => !hidden);
+export async function openApiDocument(declared: readonly Route[], address = ADDRESS): Promise<ApiDocument> {
+	const routes = await Promise.all(declared.filter(({ hidden }) => !hidden).map(documented));
 	const schemas = new Schemas();
 	const paths: Record<string, Record<string, Operation>> = {};
 	const security = new Map<string, CredentialLocation>();
@@ -146,7 +146,15 @@ const MODEL_CONTENT = Object.fromEntries(
 	MODEL_OUTPUTS.map((type) => [type, { schema: { description: BY_MODEL_DESCRIPTION } }]),
 );
 
-function operationOf(route: Route, path: string, schemas: Schemas): Operation {
+/** A route with its schemas. */
+type DocumentedRoute = Route & { output: Payload };
+
+async function documented(route: Route): Promise<DocumentedRoute> {
+	const { output = answer("anyAnswer") } = route;
+	return { ...route, output: typeof output === "function" ? await output() : output };
+}
+
+function operationOf(route: DocumentedRoute, path: string, schemas: Schemas): Operation {
 	const { credentials, failure, input, permission, query, summary, tag } = route;
 	const id = idOf(route, path);
 	const parameters = [
@@ -187,7 +195,7 @@ function idOf({ method }: Route, path: string): string {
 }
 
 function answerOf(
-	{ output = anyAnswer, upgrades }: Route,
+	{ output, upgrades }: DocumentedRoute,
 	id: string,
 	schemas: Schemas,
 ): Operation["responses"] {
@@ -233,7 +241,7 @@ const securityOf = ({ in: location, name, scheme }: CredentialLocation): Json =>
 /** Schemas of the document. A schema that several operations use is one component. */
 class Schemas {
 	readonly components: Record<string, Json> = {};
-	readonly #names = new Map<z.ZodType, string>();
+	readonly #names = new Map<Payload["schema"], string>();
 
 	content(name: string, { type, schema, example }: Payload): Record<string, Content> {
 		return { [type]: { schema: this.#schemaOf(name, schema), ...(example !== undefined && { example }) } };
@@ -248,7 +256,7 @@ class Schemas {
 			const pointer = `#/components/schemas/${component}`;
 			// References of a schema are relative to its root.
 			this.components[component] = JSON.parse(
-				JSON.stringify(jsonSchema(schema), (key, value) =>
+				JSON.stringify(jsonSchema(typeof schema === "function" ? schema() : schema), (key, value) =>
 					key === "$ref" && typeof value === "string" ? value.replace(/^#/, pointer) : value,
 				),
 			);

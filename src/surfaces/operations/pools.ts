@@ -18,7 +18,7 @@ import type { PooledBackend, ReplicaStatus } from "../../pools/pools.ts";
 import { roleOf } from "../../pools/prefill-decode/settings.ts";
 import type { EngineLoad, Role } from "../../pools/replica.ts";
 import { MAX_CHANGES, type ReplicaChange } from "../../pools/replica-changes.ts";
-import { poolAnswer, poolReplicaAnswer, poolsAnswer, removedReplicaAnswer } from "../answers.ts";
+import { answer } from "../answer.ts";
 import { below, V4 } from "../bases.ts";
 import { CIRCUITS } from "./engine-sums.ts";
 
@@ -33,7 +33,7 @@ export const poolRoutes: readonly Route[] = defineRoutes(
 			path: "",
 			summary: "Lists the backends with their replicas",
 			permission: "operator",
-			output: poolsAnswer,
+			output: answer("poolsAnswer"),
 			handler: async (_, { services }) => {
 				const backends = backendsOf(services);
 				await services.pools.refreshLists(backends);
@@ -45,7 +45,7 @@ export const poolRoutes: readonly Route[] = defineRoutes(
 			path: "/:backend",
 			summary: "Shows a backend with its replicas",
 			permission: "operator",
-			output: poolAnswer,
+			output: answer("poolAnswer"),
 			handler: async (c, { services }) => {
 				const backend = backendAt(c, services);
 				await services.pools.refreshLists([backend]);
@@ -58,7 +58,7 @@ export const poolRoutes: readonly Route[] = defineRoutes(
 			summary: "Adds a replica",
 			permission: "operator",
 			input: { type: "application/json", schema: NewReplica, example: { url: "http://gpu-4:8000/v1" } },
-			output: poolReplicaAnswer,
+			output: answer("poolReplicaAnswer"),
 			handler: addReplica,
 		},
 		{
@@ -67,7 +67,7 @@ export const poolRoutes: readonly Route[] = defineRoutes(
 			summary: "Drains a replica, or ends its draining",
 			permission: "operator",
 			input: { type: "application/json", schema: ReplicaUpdate, example: { state: "draining" } },
-			output: poolReplicaAnswer,
+			output: answer("poolReplicaAnswer"),
 			handler: updateReplica,
 		},
 		{
@@ -75,7 +75,7 @@ export const poolRoutes: readonly Route[] = defineRoutes(
 			path: "/:backend/replicas/:replica",
 			summary: "Removes a replica",
 			permission: "operator",
-			output: removedReplicaAnswer,
+			output: answer("removedReplicaAnswer"),
 			handler: removeReplica,
 		},
 	],

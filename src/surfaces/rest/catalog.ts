@@ -2,13 +2,13 @@
 import type { Context } from "hono";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import { otherDialects } from "../../dialects/index.ts";
 import { badInput } from "../../dialects/invalid-input.ts";
-import { modelSchema } from "../../dialects/schema.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, type Route } from "../../http/route.ts";
 import { openRouterList } from "../../models/openrouter.ts";
 import { authorList, SearchQuery, search, taskList } from "../../models/search.ts";
-import { authorsAnswer, modelSchemaAnswer, modelsAnswer, tasksAnswer } from "../answers.ts";
+import { answer } from "../answer.ts";
 import { AI } from "../bases.ts";
 
 const refuseFineTunes = (): never => {
@@ -22,7 +22,7 @@ export const catalogRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag: 
 		summary: "Searches the catalogue",
 		query: SearchQuery,
 		permission: "read",
-		output: modelsAnswer,
+		output: answer("modelsAnswer"),
 		handler: searchModels,
 	},
 	{
@@ -31,7 +31,7 @@ export const catalogRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag: 
 		summary: "Shows the inputs and outputs of a model as JSON Schema",
 		query: z.object({ model: z.string() }),
 		permission: "read",
-		output: modelSchemaAnswer,
+		output: answer("modelSchemaAnswer"),
 		handler: showSchema,
 	},
 	{
@@ -39,7 +39,7 @@ export const catalogRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag: 
 		path: "/tasks/search",
 		summary: "Lists the tasks of models",
 		permission: "read",
-		output: tasksAnswer,
+		output: answer("tasksAnswer"),
 		handler: () => envelope(taskList()),
 	},
 	{
@@ -47,16 +47,17 @@ export const catalogRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag: 
 		path: "/authors/search",
 		summary: "Lists the authors of models",
 		permission: "read",
-		output: authorsAnswer,
+		output: answer("authorsAnswer"),
 		handler: (_, { services }) => envelope(authorList(services.catalog)),
 	},
 ]);
 
-function showSchema(c: Context, { services: { catalog, routing } }: Call): Response {
+async function showSchema(c: Context, { services: { catalog, routing } }: Call): Promise<Response> {
 	const id = c.req.query("model");
 	if (!id) throw badInput("required properties at '/' are 'model'");
 	const model = catalog.find(id);
 	if (!model) throw new AiError("noSuchModel", `No such model ${id} or task`);
+	const { modelSchema } = await otherDialects();
 	return envelope(modelSchema(model, routing.find(id)?.strict ?? true));
 }
 

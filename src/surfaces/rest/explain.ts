@@ -9,7 +9,7 @@ import { envelope } from "../../http/envelope.ts";
 import { requireModel } from "../../http/model-body.ts";
 import { BY_MODEL, type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import { explain } from "../../pipeline/explain.ts";
-import { explainAnswer } from "../answers.ts";
+import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
 import { dynamicRouteName } from "../gateway/dynamic-plan.ts";
 import { explainDynamic } from "../gateway/explain-dynamic.ts";
@@ -35,7 +35,7 @@ export const explainRoutes: readonly Route[] = defineRoutes(
 					summary: `Explains a request for ${path}`,
 					input: { ...BY_MODEL, example: route.example },
 					permission: "read",
-					output: explainAnswer,
+					output: answer("explainAnswer"),
 					handler: async (c: Context, call: Call) => {
 						const fields = requireModel(await readJson(c.req.raw, call.services));
 						return explainRequest(c, call, {
@@ -52,7 +52,7 @@ export const explainRoutes: readonly Route[] = defineRoutes(
 			summary: "Explains a run of a model",
 			input: { ...BY_MODEL, example: { prompt: "Hello, who are you?" } },
 			permission: "read",
-			output: explainAnswer,
+			output: answer("explainAnswer"),
 			handler: explainRun,
 		},
 	],

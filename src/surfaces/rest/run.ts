@@ -9,8 +9,7 @@ import type { Context } from "hono";
 import * as z from "zod";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
-import type { Dialect } from "../../dialects/dialect.ts";
-import { liveDialect, nativeDialect } from "../../dialects/index.ts";
+import { loadDialect, loadLiveDialect } from "../../dialects/index.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { sourceOf } from "../../gateways/exchange.ts";
 import { readInputs, readJson } from "../../http/body.ts";
@@ -27,7 +26,6 @@ import {
 	type Route,
 } from "../../http/route.ts";
 import { isUpgrade } from "../../http/socket.ts";
-import type { Model } from "../../models/model.ts";
 import { isThirdPartyId } from "../../models/third-party.ts";
 import { modelOf } from "../../pipeline/aliases.ts";
 import type { InferenceRequest, Inputs } from "../../pipeline/request.ts";
@@ -104,7 +102,7 @@ export const runRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/ru
 async function openSocket(c: Context, call: Call): Promise<Response> {
 	if (!isUpgrade(c.req.raw)) throw methodNotAllowed(c);
 	const model = pathParameter(c, "model");
-	const inputs = { model, inputs: { fields: queryOf(c) }, dialect: liveDialect };
+	const inputs = { model, inputs: { fields: queryOf(c) }, dialect: loadLiveDialect };
 	const response = await infer(c, call, requestOf(c, call, inputs));
 	const protocol = selectedProtocol(c.req.raw);
 	if (protocol !== undefined) response.headers.set("sec-websocket-protocol", protocol);
@@ -206,14 +204,14 @@ function asProviderFailure(error: AiError): AiError {
 export interface RunInputs {
 	model: string;
 	inputs: Inputs;
-	dialect?: (model: Model) => Dialect;
+	dialect?: InferenceRequest["dialect"];
 }
 
 /** A field `options` of the inputs is for the gateway (`rejectIfBusy`). The model does not get it. */
 export function requestOf(
 	c: Context,
 	{ id, caller }: Call,
-	{ model, inputs, dialect = nativeDialect }: RunInputs,
+	{ model, inputs, dialect = loadDialect }: RunInputs,
 ): InferenceRequest {
 	const { signal, headers } = c.req.raw;
 	const { options, ...fields } = isRecord(inputs.fields) ? inputs.fields : {};

@@ -11,7 +11,7 @@
  */
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { AiError, toAiError } from "../../core/errors.ts";
-import { nativeDialect } from "../../dialects/index.ts";
+import { loadDialect } from "../../dialects/index.ts";
 import { invalidInput } from "../../dialects/invalid-input.ts";
 import { boundDepth, readStream } from "../../http/body.ts";
 import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
@@ -73,7 +73,7 @@ export function entrypoint(current: () => EntrypointServices) {
 					id,
 					caller,
 					model,
-					dialect: nativeDialect,
+					dialect: loadDialect,
 					inputs: await readInputs(inputs, services.limits),
 					signal,
 					headers: headersIn(options?.extraHeaders),

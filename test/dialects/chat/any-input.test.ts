@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { AiError } from "../../../src/core/errors.ts";
 import { openaiCompletions } from "../../../src/dialects/chat/completions.ts";
 import { openaiChat } from "../../../src/dialects/chat/openai-route.ts";
-import { nativeDialect } from "../../../src/dialects/index.ts";
+import { nativeDialect } from "../../../src/dialects/native.ts";
 import { GUARD, KIMI, LEGACY, LLAMA, MISTRAL, read, SCOUT, VISION } from "./chat.ts";
 
 const any = fc.jsonValue({ maxDepth: 2 });

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import type { Usage } from "../../../src/core/usage.ts";
 import type { Dialect, Rendered, WriteContext } from "../../../src/dialects/dialect.ts";
-import { nativeDialect } from "../../../src/dialects/index.ts";
+import { nativeDialect } from "../../../src/dialects/native.ts";
 import { validate } from "../../../src/dialects/validation/validation.ts";
 import { PRODUCT_MODELS } from "../../../src/models/catalog.ts";
 import type { Model } from "../../../src/models/model.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nativeDialect } from "../../../src/dialects/index.ts";
+import { nativeDialect } from "../../../src/dialects/native.ts";
 import { modelSchema } from "../../../src/dialects/schema.ts";
 import {
 	chatModel,

@@ -8,7 +8,7 @@ import { AiError } from "../../../src/core/errors.ts";
 import { openaiCompletions } from "../../../src/dialects/chat/completions.ts";
 import { openaiChat } from "../../../src/dialects/chat/openai-route.ts";
 import type { Dialect } from "../../../src/dialects/dialect.ts";
-import { nativeDialect } from "../../../src/dialects/index.ts";
+import { nativeDialect } from "../../../src/dialects/native.ts";
 import type { Model } from "../../../src/models/model.ts";
 import { DONE } from "../../../src/streams/sse.ts";
 import { callOf, eventStream } from "../../backends/upstream.ts";

@@ -15,7 +15,7 @@ describe("GET /docs", () => {
 		const text = await response.text();
 		const tree = fromParse5(parse(text)) as Root;
 		const ids = selectAll("[id]", tree).map(({ properties }) => String(properties.id));
-		const operations = Object.values(openApiDocument(ROUTES).paths).flatMap((methods) =>
+		const operations = Object.values((await openApiDocument(ROUTES)).paths).flatMap((methods) =>
 			Object.values(methods),
 		);
 		const articles = selectAll("article", tree).map(({ properties }) => String(properties.id));
@@ -30,7 +30,7 @@ describe("GET /docs", () => {
 
 	it("escapes text of the document", async () => {
 		const { docsPage } = await import("../../../src/surfaces/operations/docs-page.ts");
-		const document = openApiDocument(ROUTES);
+		const document = await openApiDocument(ROUTES);
 		document.info.description = '<script>alert("x")</script>';
 		expect(docsPage(document)).toContain("&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;");
 	});

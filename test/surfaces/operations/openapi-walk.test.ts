@@ -15,7 +15,7 @@ interface Operation {
 	requestBody?: { content: Record<string, Content> };
 	responses: Record<string, { content?: Record<string, Content> }>;
 }
-const document = openApiDocument(ROUTES) as {
+const document = (await openApiDocument(ROUTES)) as {
 	paths: Record<string, Record<string, Operation>>;
 	components: object;
 };

@@ -12,7 +12,7 @@ interface Operation {
 	security: object[];
 }
 
-const document = openApiDocument(ROUTES) as {
+const document = (await openApiDocument(ROUTES)) as {
 	paths: Record<string, Record<string, Operation>>;
 	components: { schemas: Record<string, object>; securitySchemes: Record<string, object> };
 };
@@ -101,10 +101,10 @@ describe("the OpenAPI document", () => {
 		);
 	});
 
-	it("documents a websocket by its status, and the address of the gateway", () => {
+	it("documents a websocket by its status, and the address of the gateway", async () => {
 		const socket = document.paths["/client/v4/accounts/{account}/ai/run/{model}"]?.get;
 		expect(Object.keys(socket?.responses ?? {})).toEqual(["101", "default"]);
-		expect(openApiDocument(ROUTES, "https://ai.example.com").servers).toEqual([
+		expect((await openApiDocument(ROUTES, "https://ai.example.com")).servers).toEqual([
 			{ url: "https://ai.example.com" },
 		]);
 	});

@@ -134,7 +134,7 @@ describe("replicas", () => {
 
 	it("are answered as the OpenAPI document describes", async () => {
 		const { backend, call, change, gateway } = operated(TWO);
-		const { paths, components } = openApiDocument(ROUTES);
+		const { paths, components } = await openApiDocument(ROUTES);
 		const errors = (path: string, method: string, body: unknown) => {
 			const schema = paths[path]?.[method]?.responses[200]?.content?.["application/json"]?.schema;
 			if (!schema) throw new Error(`${method} ${path} has no schema`);

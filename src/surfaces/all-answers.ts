@@ -1,0 +1,3 @@
+/** The schemas of all answers, as one module. */
+export * from "./answers.ts";
+export * from "./gateway/management-answers.ts";
