@@ -57,6 +57,11 @@ export async function bundleWorker(
 		sourcemap: true,
 		metafile: true,
 		logLevel: "warning",
+		alias: {
+			// The table of all character references has 35 KB. mdast-util-to-markdown needs it for the labels of references, and the
+			// conversion of HTML makes none.
+			"decode-named-character-reference": "./src/markdown/no-character-references.ts",
+		},
 		plugins: [leaveOut(without)],
 	});
 	// `wrangler types` reads the types of the bindings from it.
