@@ -13,7 +13,7 @@ export const HEAD_CHARACTERS = 4_096;
 const encoder = new TextEncoder();
 
 /** `max`: characters. */
-const payloadOf = (text: string, max: number): Payload =>
+export const payloadOf = (text: string, max: number): Payload =>
 	text.length <= max
 		? { text, complete: true }
 		: // A character outside the basic plane has two units. The text must not end between them.
