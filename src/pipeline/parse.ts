@@ -17,9 +17,12 @@ export interface Parsed {
 /** Validates as Workers AI does if the route is `strict`; without a route, leniently. */
 export function parse(
 	sent: Inputs,
-	{ reader, writer }: Dialect,
-	{ model, routed }: Pick<ResolvedModel, "model" | "routed">,
+	dialect: Dialect | Promise<Dialect>,
+	resolved: Pick<ResolvedModel, "model" | "routed">,
 ): Parsed | Promise<Parsed> {
+	if (dialect instanceof Promise) return dialect.then((loaded) => parse(sent, loaded, resolved));
+	const { reader, writer } = dialect;
+	const { model, routed } = resolved;
 	const strict = routed?.strict ?? false;
 	refuseQueued(sent.fields);
 	const read = (fields: unknown): Parsed => {

@@ -42,12 +42,7 @@ export async function prepare(
 	const resolved = await step("authorize", () => resolveModel(request.model, caller, services));
 	const { model, routed } = resolved;
 	await step("plan", () => refuseByPlan(model, limitsOf(services.limits, caller.account), routed));
-	const parsed = await step("parse", () => {
-		const dialect = request.dialect(model);
-		return dialect instanceof Promise
-			? dialect.then((loaded) => parse(inputs, loaded, resolved))
-			: parse(inputs, dialect, resolved);
-	});
+	const parsed = await step("parse", () => parse(inputs, request.dialect(model), resolved));
 	await step("fit", () => fitContext(parsed.call, model, routed));
 	const estimated = await step("estimate", () => estimateCost(parsed.call, model, routed));
 	return { ...resolved, ...parsed, estimated };
