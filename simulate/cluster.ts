@@ -6,9 +6,10 @@
 
 import { Random } from "../soak/random.ts";
 import type { Policy, PolicyName, PoolRequest } from "../src/pools/choice.ts";
+import type { Flight } from "../src/pools/flight.ts";
 import { learnOthers, ownShare } from "../src/pools/load-exchange.ts";
 import { MinHeap } from "../src/pools/min-heap.ts";
-import { type Flight, Pool } from "../src/pools/pool.ts";
+import { Pool } from "../src/pools/pool.ts";
 import { SharedLoads } from "../src/pools/shared-loads.ts";
 import { TRACE_BLOCK_TOKENS, type TraceRequest } from "./trace.ts";
 

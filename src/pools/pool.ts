@@ -14,6 +14,7 @@ import {
 	type Usable,
 	uncachedTokens,
 } from "./choice.ts";
+import type { Flight, FlightUsage } from "./flight.ts";
 import { HashRing } from "./hash-ring.ts";
 import { MinHeap } from "./min-heap.ts";
 import { PrefixHints } from "./prefix-hints.ts";
@@ -28,22 +29,6 @@ export interface PoolOptions {
 	maxPairs?: number;
 	/** Blocks that the cache of each engine has. Absent: learned from the cached tokens that the engines report. */
 	cacheBlocks?: number;
-}
-
-/** What an engine counted at the end of a request. */
-export interface FlightUsage {
-	inputTokens: number;
-	/** Absent: the engine does not report it. */
-	cachedTokens?: number;
-	outputTokens: number;
-}
-
-/** One request in progress. */
-export interface Flight {
-	readonly replica: Replica;
-	firstToken(now: number): void;
-	/** The request has ended, in any way. Only the first end counts. `usage`: absent if it failed. */
-	end(now: number, usage?: FlightUsage): void;
 }
 
 const DEFAULT_PROMPT_TOKENS = 1_024;

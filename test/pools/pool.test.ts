@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { PoolRequest } from "../../src/pools/choice.ts";
-import { type Flight, Pool, type PoolOptions } from "../../src/pools/pool.ts";
+import type { Flight } from "../../src/pools/flight.ts";
+import { Pool, type PoolOptions } from "../../src/pools/pool.ts";
 
 const URLS = ["http://1", "http://2", "http://3", "http://4"];
 

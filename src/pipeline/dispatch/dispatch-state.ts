@@ -6,7 +6,7 @@ import type { BackendServices, BackendTasks, CallContext } from "../../backends/
 import { type Backends, backendsOf } from "../../backends/index.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import type { CallOutcome } from "../../fleet/health.ts";
-import type { Flight } from "../../pools/pool.ts";
+import type { Flight } from "../../pools/flight.ts";
 import type { Place } from "../../pools/pool-gate.ts";
 import { answersUnsplit, isPairable } from "../../pools/prefill-decode/legs.ts";
 import type { Unsupported } from "../../tasks/definition.ts";

@@ -1,6 +1,6 @@
 /** Reports the first token and the end of an answer to the pool of its replica. */
 import type { Usage } from "../../core/usage.ts";
-import type { Flight, FlightUsage } from "../../pools/pool.ts";
+import type { Flight, FlightUsage } from "../../pools/flight.ts";
 import type { Source } from "../../streams/pulled-stream.ts";
 import { type EventPiece, EventStream } from "../../streams/sse.ts";
 import type { Answer, Progress, TaskCall } from "../../tasks/task.ts";

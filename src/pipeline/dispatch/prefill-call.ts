@@ -6,7 +6,7 @@ import type { PrefillLeg } from "../../backends/backend.ts";
 import type { AiError } from "../../core/errors.ts";
 import type { Usage } from "../../core/usage.ts";
 import type { CallOutcome } from "../../fleet/health.ts";
-import type { Flight } from "../../pools/pool.ts";
+import type { Flight } from "../../pools/flight.ts";
 import type { Disaggregation } from "../../pools/prefill-decode/settings.ts";
 import type { PlannedTarget } from "../plan.ts";
 import { recordFailure } from "./call-outcome.ts";

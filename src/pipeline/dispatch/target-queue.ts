@@ -5,7 +5,7 @@
 import type { CircuitState } from "../../fleet/breaker.ts";
 import type { Health } from "../../fleet/health.ts";
 import type { PoolRequest, Usable } from "../../pools/choice.ts";
-import type { Flight } from "../../pools/pool.ts";
+import type { Flight } from "../../pools/flight.ts";
 import { chooseLegs, type Legs, startLegs } from "../../pools/prefill-decode/legs.ts";
 import { DISAGGREGATIONS } from "../../pools/prefill-decode/settings.ts";
 import { isPooled, type PlannedTarget, type PlanTarget, type PooledTarget } from "../plan.ts";

@@ -3,7 +3,8 @@
  * leg is a flight of its own.
  */
 import type { Choice, PoolRequest, Usable } from "../choice.ts";
-import type { Flight, Pool } from "../pool.ts";
+import type { Flight } from "../flight.ts";
+import type { Pool } from "../pool.ts";
 import { DISAGGREGATIONS, type Disaggregation, roleOf } from "./settings.ts";
 
 /** The replicas of a pool by what they do. */

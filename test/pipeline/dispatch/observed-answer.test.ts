@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { AiError } from "../../../src/core/errors.ts";
 import { observeAnswer } from "../../../src/pipeline/dispatch/observed-answer.ts";
-import { type Flight, Pool } from "../../../src/pools/pool.ts";
+import type { Flight } from "../../../src/pools/flight.ts";
+import { Pool } from "../../../src/pools/pool.ts";
 import type { Answer } from "../../../src/tasks/task.ts";
 import { CHAT, streamed } from "./world.ts";
 

@@ -1,6 +1,6 @@
 /** Logs of requests to a gateway: one row for each request, and their API. */
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { configure } from "../../../src/config/index.ts";
 import { Gateways, type RegistryCalls } from "../../../src/gateways/client/gateways.ts";
@@ -75,8 +75,15 @@ function gateway(reply: () => Response | Promise<Response> = () => Response.json
 		/** Waits for the row. */
 		read: async (response: Response) => {
 			const id = response.headers.get("cf-aig-log-id");
-			const { result } = await (await send(`/main/logs/${id}`)).json<{ result: LogJson }>();
-			return result;
+			// A busy machine may need longer than the second that the gateway waits for a row.
+			return vi.waitFor(
+				async () => {
+					const { result } = await (await send(`/main/logs/${id}`)).json<{ result: LogJson | null }>();
+					if (!result) throw new Error(`There is no log ${id}`);
+					return result;
+				},
+				{ timeout: 30_000 },
+			);
 		},
 	};
 }
