@@ -71,6 +71,7 @@ describe("the playground", () => {
 		const tab = await open(WHISPER);
 		await tab.page.context().grantPermissions(["microphone"]);
 		await tab.page.getByRole("button", { name: "Record" }).click();
+		await tab.page.getByRole("timer").getByText(/[1-9]/).waitFor();
 		await tab.page.getByRole("button", { name: "Stop recording" }).click();
 		await tab.page.getByText("recording.webm").waitFor();
 		await run(tab.page);

@@ -2,6 +2,7 @@
 import { type IAudioMetadata, parseBuffer } from "music-metadata";
 import { AiError } from "../../../core/errors.ts";
 import type { Media } from "../../../media/media.ts";
+import { mediaTypeOf } from "../../../media/types.ts";
 import { taggedText } from "./audio-tags.ts";
 import { MeteredBytes } from "./metered-bytes.ts";
 import { rawFormatOf } from "./raw-format.ts";
@@ -28,9 +29,14 @@ export async function readAudioMetadata({ bytes, contentType }: Media): Promise<
 		const duration = bytes.length / ((rate * channels * bits) / 8);
 		return { format: `raw ${code === "pcm" ? "PCM" : code}`, duration, rate, channels };
 	}
-	const metadata = await parse(bytes).catch((cause: unknown) => {
+	let metadata: IAudioMetadata;
+	try {
+		metadata = await parse(bytes);
+	} catch (cause) {
+		// Chromium's recordings are streams with an open end, and the parser cannot read some of them.
+		if (mediaTypeOf(bytes) === "video/webm") return { format: "WebM" };
 		throw new AiError("invalidInput", undefined, { cause });
-	});
+	}
 	const { container, codec, duration, sampleRate, numberOfChannels } = metadata.format;
 	const text = taggedText(metadata);
 	return {
