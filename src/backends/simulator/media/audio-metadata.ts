@@ -2,7 +2,7 @@
 import { type IAudioMetadata, parseBuffer } from "music-metadata";
 import { AiError } from "../../../core/errors.ts";
 import type { Media } from "../../../media/media.ts";
-import { mediaTypeOf } from "../../../media/types.ts";
+import { hasTextAt, mediaTypeOf } from "../../../media/types.ts";
 import { taggedText } from "./audio-tags.ts";
 import { MeteredBytes } from "./metered-bytes.ts";
 import { rawFormatOf } from "./raw-format.ts";
@@ -29,14 +29,9 @@ export async function readAudioMetadata({ bytes, contentType }: Media): Promise<
 		const duration = bytes.length / ((rate * channels * bits) / 8);
 		return { format: `raw ${code === "pcm" ? "PCM" : code}`, duration, rate, channels };
 	}
-	let metadata: IAudioMetadata;
-	try {
-		metadata = await parse(bytes);
-	} catch (cause) {
-		// Chromium's recordings are streams with an open end, and the parser cannot read some of them.
-		if (mediaTypeOf(bytes) === "video/webm") return { format: "WebM" };
+	const metadata = await parse(headersOf(bytes)).catch((cause: unknown) => {
 		throw new AiError("invalidInput", undefined, { cause });
-	}
+	});
 	const { container, codec, duration, sampleRate, numberOfChannels } = metadata.format;
 	const text = taggedText(metadata);
 	return {
@@ -46,6 +41,19 @@ export async function readAudioMetadata({ bytes, contentType }: Media): Promise<
 		...(isPositive(numberOfChannels) && { channels: numberOfChannels }),
 		...(text !== undefined && { text }),
 	};
+}
+
+/** The identifier of a cluster, which has the sound: RFC 9559, section 5.1.3. */
+const CLUSTER = "\x1f\x43\xb6\x75";
+/** The headers of a recording take some hundreds of bytes. */
+const MAX_HEADER_BYTES = 64 * 1024;
+
+/** WebM without its clusters: browsers record clusters of unknown length, which the parser refuses. Other formats as they are. */
+function headersOf(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+	if (mediaTypeOf(bytes) !== "video/webm") return bytes;
+	const first = bytes.subarray(0, MAX_HEADER_BYTES);
+	const end = first.findIndex((_, at) => hasTextAt(first, at, CLUSTER));
+	return end < 0 ? bytes : bytes.subarray(0, end);
 }
 
 const isPositive = (value: number | undefined): value is number =>

@@ -34,6 +34,11 @@ export const RED_SQUARE = {
 	),
 };
 
+/** A recording by Chromium's `MediaRecorder`. The lengths of its segment and its cluster are unknown. */
+export const CHROMIUM_RECORDING = fromBase64(
+	"GkXfo59ChoEBQveBAULygQRC84EIQoKEd2VibUKHgQRChYECGFOAZwH/////////FUmpZpkq17GDD0JATYCGQ2hyb21lV0GGQ2hyb21lFlSua7+uvdeBAXPFh79UBl9AhIqDgQKGhkFfT1BVU2Oik09wdXNIZWFkAQEAAIC7AAAAAADhjbWERzuAAJ+BAWJkgSAfQ7Z1Af/////////ngQCjjIEAAID7A//+//7//qOMgQA8gPsD//7//v/+o4yBAHiA+wP//v/+//6jjIEAtID7A//+//7//g==",
+);
+
 const bigEndian = (value: number, bytes: number): number[] =>
 	Array.from({ length: bytes }, (_, i) => Math.floor(value / 256 ** (bytes - 1 - i)) % 256);
 

@@ -7,7 +7,7 @@ import { AiError } from "../../../../src/core/errors.ts";
 import type { Media } from "../../../../src/media/media.ts";
 import type { TranscriptionInput } from "../../../../src/tasks/speech-recognition/types.ts";
 import type { SpeechInput } from "../../../../src/tasks/text-to-speech/index.ts";
-import { flacHeader, RED_SQUARE } from "./fixtures.ts";
+import { CHROMIUM_RECORDING, flacHeader, RED_SQUARE } from "./fixtures.ts";
 
 const listen = (audio: Media, changes: Partial<TranscriptionInput> = {}) =>
 	transcribe({ audio, task: "transcribe", ...changes });
@@ -182,6 +182,13 @@ describe("other sound is measured", () => {
 		});
 	});
 
+	it("of a browser's recording, whose clusters have no length", async () => {
+		expect(await listen({ bytes: CHROMIUM_RECORDING })).toEqual({
+			text: "[Simulated transcript: an unknown length of WebM audio, 48000 Hz, mono.]",
+			language: "en",
+		});
+	});
+
 	it("without reading other programs' comments", async () => {
 		const file = new WaveFile();
 		file.fromScratch(1, 8_000, "16", new Int16Array(8_000));
@@ -227,6 +234,7 @@ describe("refuses with 8001 Invalid input", () => {
 			(await textToSpeech({ text: "Some words to break.", encoding: "mulaw" })).bytes,
 			wav(0.1, 8_000).bytes,
 			flacHeader(1000),
+			CHROMIUM_RECORDING,
 		];
 		const damaged = fc
 			.record({
