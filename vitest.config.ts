@@ -261,8 +261,6 @@ export default defineConfig({
 					// As above: the plugin's Worker loads backends late, too.
 					testTimeout: 60_000,
 					globalSetup: ["test/built.ts", "test/clients/binding/providers.ts"],
-					// After the tests that start processes.
-					sequence: { groupOrder: 1 },
 					deps: { optimizer: { ssr: bundled(CLIENTS) } },
 				},
 			},

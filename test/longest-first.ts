@@ -1,9 +1,18 @@
 /** The order of the test files, also in a fresh clone, where Vitest has no durations of an earlier run. */
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** These take more than half a minute each, and mostly wait. */
-export const LONG_FILES = ["serve", "plugin", "dev", "faults"].map((name) => `test/node/${name}.test.ts`);
-const IN_WORKERD = ["worker", "hostile", "extending"];
+/** These take 15 seconds to a minute each, and mostly wait. */
+export const LONG_FILES = [
+	"serve",
+	"plugin",
+	"dev",
+	"faults",
+	"conservation-leased",
+	"gateway-conservation",
+	"conservation",
+	"leaving-sockets",
+].map((name) => `test/node/${name}.test.ts`);
+const IN_WORKERD = ["worker", "hostile", "extending", "binding"];
 
 /**
  * The two longest process tests come first. The tests inside workerd follow, and use the cores while those wait. Files of

@@ -29,6 +29,12 @@ interface AxeViolation {
 /** Serious and critical violations. The policy of the page applies to the page, not to the debugger. */
 async function faultsOf(page: Page): Promise<string[]> {
 	await page.evaluate(AXE);
+	// Colours that still change have any contrast. A progress indicator turns forever.
+	await page.evaluate(`Promise.allSettled(
+		document.getAnimations()
+			.filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity)
+			.map(({ finished }) => finished),
+	)`);
 	const violations = (await page.evaluate(
 		"axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)",
 	)) as AxeViolation[];
