@@ -7,6 +7,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { Gateway, micro, type Row } from "./gateway.ts";
 import { RecordingEngine } from "./recording-engine.ts";
 import { costOfServed, SCENARIOS, type Scenario, type Sent, type World } from "./scenarios.ts";
+import type { LedgerMode } from "./settings.ts";
 
 export interface ScenarioResult {
 	name: string;
@@ -32,10 +33,11 @@ const CHAT_MODEL = {
 };
 const CHAT_MODELS = ["soak/chat", "soak/hedge", "soak/passthrough", "soak/single-flight", "@cf/soak/rpc"];
 
-function settingsOf(engine: string): Record<string, unknown> {
+function settingsOf(engine: string, ledger: LedgerMode = "leased"): Record<string, unknown> {
 	const backends = ["fast", "slow-200", "slow-600"];
 	const fast = { backend: "fast", model: "soak" };
 	return {
+		LEDGER: ledger,
 		BACKENDS: Object.fromEntries(
 			backends.map((name) => [name, { kind: "openai", url: `${engine}/${name}/v1` }]),
 		),
@@ -92,8 +94,8 @@ async function playAll(
 	const engine = new RecordingEngine();
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-scenarios-"));
 	const agent = new Agent({ keepAlive: true });
-	const limits = scenarios[0]?.limits;
-	const gateway = await Gateway.start(folder, settingsOf(await engine.listen()), {
+	const { limits, ledger } = scenarios[0] ?? {};
+	const gateway = await Gateway.start(folder, settingsOf(await engine.listen(), ledger), {
 		wrapper: "scenario-worker.ts",
 		...limits,
 	});

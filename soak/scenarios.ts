@@ -5,6 +5,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Row } from "./gateway.ts";
 import type { Served } from "./recording-engine.ts";
+import type { LedgerMode } from "./settings.ts";
 
 export interface World {
 	/** Sends a request and reads its complete answer. Returns the status. */
@@ -38,6 +39,8 @@ export interface Scenario {
 	maxCalls?: number;
 	/** Limits of the process. The scenario has its own gateway; requests may be refused, and may expire after a restart. */
 	limits?: { openFiles?: number; fileBlocks?: number };
+	/** Default: `leased`, in which a kill loses the last settlements. With `exact` every answered request is on the disk. */
+	ledger?: LedgerMode;
 }
 
 const MICRO = 1_000_000;
@@ -223,6 +226,7 @@ export const SCENARIOS: readonly Scenario[] = [
 		name: "disk-full",
 		// Blocks of 512 bytes: no file can be larger than 300 KiB.
 		limits: { fileBlocks: 600 },
+		ledger: "exact",
 		async send({ call, restart }) {
 			const statuses: number[] = [];
 			for (let n = 1; n <= 100 && statuses.filter((status) => status !== 200).length < 5; n++)
