@@ -1,16 +1,17 @@
 /** `BACKENDS.x.pool.disaggregation` and the roles of the replicas. */
 import * as z from "zod";
 import { quote } from "../core/did-you-mean.ts";
+import { present } from "../core/present.ts";
 import {
 	DISAGGREGATIONS,
 	type Disaggregation,
 	type DisaggregationName,
 } from "../pools/prefill-decode/settings.ts";
 import { ROLES, type Role } from "../pools/replica.ts";
+import { roleProblem, rolesOf } from "../pools/replica-roles.ts";
 import { list } from "./problems.ts";
 
 const NAMES = Object.keys(DISAGGREGATIONS) as [DisaggregationName, ...DisaggregationName[]];
-const DEFAULT_BOOTSTRAP_PORT = 8998;
 /** One block of the prefix index. Shorter prompts are processed faster than they are transferred. */
 const DEFAULT_MIN_PREFILL_TOKENS = 512;
 
@@ -38,14 +39,19 @@ interface SetReplica {
 interface SetPool {
 	replicas?: SetReplica[] | undefined;
 	disaggregation?: z.output<typeof DisaggregationSetting> | undefined;
+	/** A list, which may have replicas of other roles. */
+	discover?: object | undefined;
 }
 
 /** For a refinement of the setting of a pool. */
-export function checkRoles({ replicas = [], disaggregation }: SetPool, context: z.RefinementCtx): void {
+export function checkRoles(
+	{ replicas = [], disaggregation, discover }: SetPool,
+	context: z.RefinementCtx,
+): void {
 	const add = (path: PropertyKey[], message: string) => context.addIssue({ code: "custom", path, message });
 	const roles = new Set(replicas.map(({ role = "both" }) => role));
 	const [prefill, decode] = [roles.has("prefill"), roles.has("decode")];
-	if (prefill !== decode) {
+	if (prefill !== decode && !discover) {
 		const [found, missing] = prefill ? ["prefill", "decode"] : ["decode", "prefill"];
 		add(
 			["replicas"],
@@ -58,7 +64,7 @@ export function checkRoles({ replicas = [], disaggregation }: SetPool, context: 
 				["disaggregation"],
 				`expected ${list(NAMES.map(quote), "or")} beside replicas with roles, found none`,
 			);
-	} else if (!prefill && !decode)
+	} else if (!prefill && !decode && !discover)
 		add(
 			["replicas"],
 			'expected replicas of the roles "prefill" and "decode" beside disaggregation, found none',
@@ -68,12 +74,11 @@ export function checkRoles({ replicas = [], disaggregation }: SetPool, context: 
 			["disaggregation", "rewrite_remote_host"],
 			`expected no such field beside the protocol "${disaggregation.protocol}", only beside "nixl"`,
 		);
-	for (const [i, { role, bootstrap_port }] of replicas.entries())
-		if (bootstrap_port !== undefined && (role !== "prefill" || disaggregation?.protocol !== "sglang"))
-			add(
-				["replicas", i, "bootstrap_port"],
-				'expected no such field, except at a replica of the role "prefill" beside the protocol "sglang"',
-			);
+	for (const [i, { role, bootstrap_port }] of replicas.entries()) {
+		const problem = roleProblem(present({ role, bootstrapPort: bootstrap_port }), disaggregation?.protocol);
+		// A role without `disaggregation` was reported above.
+		if (problem?.field === "bootstrap_port") add(["replicas", i, problem.field], problem.message);
+	}
 }
 
 export function disaggregationSettings({
@@ -82,18 +87,14 @@ export function disaggregationSettings({
 }: SetPool): Disaggregation | undefined {
 	if (!disaggregation) return undefined;
 	const { protocol, min_prefill_tokens, rewrite_remote_host = false } = disaggregation;
-	const roles = replicas.flatMap(({ url, role }): [string, Role][] =>
-		role === undefined || role === "both" ? [] : [[url, role]],
-	);
-	const ports = replicas.flatMap(
-		({ url, role, bootstrap_port = DEFAULT_BOOTSTRAP_PORT }): [string, number][] =>
-			protocol === "sglang" && role === "prefill" ? [[url, bootstrap_port]] : [],
-	);
+	const named = replicas.map(({ url, role, bootstrap_port }) => ({
+		url,
+		...present({ role, bootstrapPort: bootstrap_port }),
+	}));
 	return {
 		protocol,
-		roles: Object.fromEntries(roles),
+		...rolesOf(named),
 		minPrefillTokens: min_prefill_tokens ?? DEFAULT_MIN_PREFILL_TOKENS,
-		bootstrapPorts: Object.fromEntries(ports),
 		rewriteRemoteHost: rewrite_remote_host,
 	};
 }

@@ -1,4 +1,5 @@
 /** The pools of all backends. They live as long as the isolate, also when the configuration is read again. */
+import { present } from "../core/present.ts";
 import type { PolicyName } from "./choice.ts";
 import type { Discoveries, DiscoverSettings } from "./discovery.ts";
 import type { EnginePolls, PolledEngine } from "./engine-polls.ts";
@@ -9,14 +10,15 @@ import { type GateSettings, PoolGate } from "./pool-gate.ts";
 import { type PoolReport, reportOf } from "./pool-report.ts";
 import type { Stages } from "./prefill-decode/legs.ts";
 import { type Disaggregation, roleOf } from "./prefill-decode/settings.ts";
-import type { Replica } from "./replica.ts";
+import type { Replica, Role } from "./replica.ts";
 import {
 	listReplicas,
 	type ReplicaChange,
 	type ReplicaChanges,
 	type ReplicaState,
 } from "./replica-changes.ts";
-
+import type { ReplicaList } from "./replica-list.ts";
+import { mergeRoles, rolesOf } from "./replica-roles.ts";
 import type { WakeCalls, WakeSettings } from "./wake-calls.ts";
 
 /** `BACKENDS.x.pool` */
@@ -55,6 +57,7 @@ export type PolledBackend = PooledBackend & Omit<PolledEngine, "url">;
 export interface BackendPool extends Stages {
 	/** Addresses in the order of the configuration, then those that the operator has added. */
 	readonly urls: readonly string[];
+	/** The roles are also those of lists and of the operator's changes. */
 	readonly settings: PoolSettings;
 	readonly gate?: PoolGate;
 	/** Requests that have arrived, since this isolate started. */
@@ -64,6 +67,9 @@ export interface BackendPool extends Stages {
 /** A replica for the operator. */
 export interface ReplicaStatus {
 	url: string;
+	role: Role;
+	/** SGLang: absent for the default. */
+	bootstrapPort?: number;
 	state: ReplicaState;
 	/** `api`: the operator has added it. */
 	source: "configuration" | "discovery" | "api";
@@ -86,8 +92,10 @@ export interface PoolsServices {
 }
 
 interface PoolSource {
-	/** Addresses of the configuration, or of the latest list. */
+	/** Addresses of the configuration. */
 	urls: readonly string[];
+	/** The latest list, which replaces them. */
+	list: ReplicaList | undefined;
 	settings: PoolSettings;
 	changes: readonly ReplicaChange[] | undefined;
 }
@@ -129,19 +137,26 @@ export class Pools {
 		const { changes, discoveries } = this.#services;
 		const reads = [changes.refresh()];
 		for (const { backend, pool } of backends)
-			if (pool?.discover) reads.push(discoveries?.refresh(backend, pool.discover));
+			if (pool?.discover)
+				reads.push(discoveries?.refresh(backend, pool.discover, pool.disaggregation?.protocol));
 		return reads.some((read) => read !== undefined) ? Promise.all(reads) : undefined;
 	}
 
 	/** Returns nothing for a backend with one address, no pool and no changes. */
-	of({ backend, urls: configured, pool: settings = DEFAULTS }: PooledBackend): BackendPool | undefined {
-		const urls = this.#urlsOf({ backend, urls: configured, pool: settings });
+	of({ backend, urls, pool: settings = DEFAULTS }: PooledBackend): BackendPool | undefined {
+		const list = settings.discover && this.#services.discoveries?.of(backend);
 		const changes = this.changes.of(backend);
-		if (urls.length < 2 && settings === DEFAULTS && !changes) return undefined;
+		if (settings === DEFAULTS && urls.length < 2 && !changes) return undefined;
 		const existing = this.#pools.get(backend);
 		const source = existing?.source;
-		if (source?.urls === urls && source.changes === changes && source.settings === settings) return existing;
-		return this.#configure(backend, { urls, settings, changes }, existing);
+		if (
+			source?.urls === urls &&
+			source.list === list &&
+			source.changes === changes &&
+			source.settings === settings
+		)
+			return existing;
+		return this.#configure(backend, { urls, list, settings, changes }, existing);
 	}
 
 	/** The replicas of a backend, including removed ones of the configuration. */
@@ -149,17 +164,34 @@ export class Pools {
 		const pool = this.of(pooled);
 		const all = [...(pool?.replicas.replicas ?? []), ...(pool?.prefill?.replicas ?? [])];
 		const loads = new Map(all.map((one) => [one.url, one]));
-		const urls = this.#urlsOf(pooled);
-		const listed = urls === pooled.urls ? "configuration" : "discovery";
-		return listReplicas(urls, this.changes.of(pooled.backend)).map(({ url, state, added }) => {
+		const list = pooled.pool?.discover && this.#services.discoveries?.of(pooled.backend);
+		const listed = list ? "discovery" : "configuration";
+		const changes = this.changes.of(pooled.backend);
+		return listReplicas(list?.urls ?? pooled.urls, changes).map(({ url, state, added }) => {
 			const load = loads.get(url);
-			return { url, state, source: added ? "api" : listed, ...(load && { load }) };
+			const disaggregation = pool?.settings.disaggregation;
+			const bootstrapPort = disaggregation?.bootstrapPorts[url];
+			const role = roleOf(disaggregation, url);
+			return {
+				url,
+				role,
+				...present({ bootstrapPort }),
+				state,
+				source: added ? "api" : listed,
+				...(load && { load }),
+			};
 		});
+	}
+
+	/** Why the latest list of a backend is not used. Absent: it is, or the backend has none. */
+	listProblem({ backend, pool }: PooledBackend): string | undefined {
+		return pool?.discover && this.#services.discoveries?.problemOf(backend);
 	}
 
 	/** Reads the list of a backend that has one, also if it is not due. Never rejects. */
 	async refreshNow({ backend, pool }: PooledBackend): Promise<void> {
-		if (pool?.discover) await this.#services.discoveries?.refreshNow(backend, pool.discover);
+		if (pool?.discover)
+			await this.#services.discoveries?.refreshNow(backend, pool.discover, pool.disaggregation?.protocol);
 	}
 
 	#poll(backend: PolledBackend): void {
@@ -175,10 +207,6 @@ export class Pools {
 		}
 	}
 
-	#urlsOf({ backend, urls, pool }: PooledBackend): readonly string[] {
-		return (pool?.discover && this.#services.discoveries?.of(backend)) ?? urls;
-	}
-
 	reports(now: number): PoolReport[] {
 		return [...this.#pools].map(([backend, { arrivals, replicas, prefill, gate }]) => ({
 			backend,
@@ -189,15 +217,19 @@ export class Pools {
 		}));
 	}
 
-	/** Replicas that stay keep what was learned about them, unless the policy or a role has changed. */
+	/** Replicas that stay keep what was learned about them, unless the policy or their role has changed. */
 	#configure(backend: string, source: PoolSource, existing: ConfiguredPool | undefined): BackendPool {
-		const { settings, changes } = source;
-		const { policy, disaggregation } = settings;
+		const { list, changes = [] } = source;
+		const { policy } = source.settings;
+		const settings = withRoles(source);
+		const { disaggregation } = settings;
 		const keeps =
 			existing &&
 			existing.settings.policy === policy &&
-			JSON.stringify(existing.settings.disaggregation) === JSON.stringify(disaggregation);
-		const listed = listReplicas(source.urls, changes).filter(({ state }) => state !== "removed");
+			(existing.prefill !== undefined) === (disaggregation !== undefined);
+		const listed = listReplicas(list?.urls ?? source.urls, changes).filter(
+			({ state }) => state !== "removed",
+		);
 		const urls = listed.map(({ url }) => url);
 		const isPrefill = (url: string) => roleOf(disaggregation, url) === "prefill";
 		const poolWith = (members: readonly string[]) =>
@@ -205,7 +237,10 @@ export class Pools {
 		const replicas = keeps ? existing.replicas : poolWith(urls.filter((url) => !isPrefill(url)));
 		const prefill = keeps ? existing.prefill : disaggregation && poolWith(urls.filter(isPrefill));
 		const poolOf = (url: string) => (isPrefill(url) && prefill) || replicas;
-		if (keeps) for (const url of existing.urls) if (!urls.includes(url)) poolOf(url).remove(url);
+		const remaining = new Set(urls);
+		for (const url of existing?.urls ?? [])
+			for (const pool of [replicas, prefill])
+				if (!remaining.has(url) || poolOf(url) !== pool) pool?.remove(url);
 		for (const { url, state } of listed) {
 			const pool = poolOf(url);
 			if (!pool.get(url) || state === "active") pool.add(url);
@@ -247,5 +282,13 @@ export class Pools {
 /** Replicas may come without a change by the operator. */
 const mayGrow = (pool: BackendPool | undefined): boolean =>
 	pool?.settings.discover !== undefined || pool?.settings.wake !== undefined;
+
+/** The settings with the roles of the list, and of the replicas that the operator has added. */
+function withRoles({ changes = [], list, settings }: PoolSource): PoolSettings {
+	const { disaggregation } = settings;
+	if (!disaggregation) return settings;
+	const roles = mergeRoles([disaggregation, ...(list ? [list] : []), rolesOf(changes)]);
+	return { ...settings, disaggregation: { ...disaggregation, ...roles } };
+}
 
 const DEFAULTS: PoolSettings = {};

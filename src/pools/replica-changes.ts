@@ -3,13 +3,13 @@
  * runs. The `Fleet` object stores them. Each isolate has a copy, which it reads again while requests arrive
  * (`fleet/health.ts`). The first request of an isolate, and the first after a pause, waits for the copy.
  */
+import type { NamedReplica } from "./replica-roles.ts";
 
 export type ReplicaState = "active" | "draining" | "removed";
 
-/** At most one for each backend and address. */
-export interface ReplicaChange {
+/** At most one for each backend and address. The role is that of a replica that was added. */
+export interface ReplicaChange extends NamedReplica {
 	backend: string;
-	url: string;
 	state: ReplicaState;
 	/** The configuration does not have the replica. */
 	added: boolean;

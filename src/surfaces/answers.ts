@@ -191,6 +191,8 @@ const Pool = z.object({
 	backend: z.string(),
 	policy: z.string(),
 	max_requests: Count.nullable(),
+	/** Why the list of `discover` is not used as it is. */
+	list_problem: z.string().nullable(),
 	replicas: z.array(Replica),
 });
 const Engine = z.object({

@@ -113,6 +113,24 @@ describe("configure", () => {
 		});
 	});
 
+	it("takes a pool of two stages whose replicas only a list names, with their roles", () => {
+		const { backends } = configure({
+			BACKENDS: {
+				vllm: { kind: "openai", pool: { discover: "http://registry", disaggregation: "nixl" } },
+				sglang: {
+					kind: "openai",
+					pool: { discover: "http://registry", replicas: [PREFILL], disaggregation: "sglang" },
+				},
+			},
+		});
+		expect(backends.get("vllm")?.pool?.disaggregation).toMatchObject({ protocol: "nixl", roles: {} });
+		expect(backends.get("sglang")?.pool?.disaggregation).toMatchObject({
+			protocol: "sglang",
+			roles: { "http://gpu-1": "prefill" },
+			bootstrapPorts: {},
+		});
+	});
+
 	it("sends what no route names to the default backend, under the caller's own name", () => {
 		const { routing } = configure({
 			DEFAULT_BACKEND: "simulator",

@@ -15,7 +15,14 @@ it("stores changes of replicas, which every isolate receives", async () => {
 	const change = { backend: "a", url: "http://1", state: "draining", added: false } as const;
 	await fleet.changeReplica(change);
 	await fleet.changeReplica({ ...change, state: "removed" });
-	const added = { ...change, url: "http://2", state: "active", added: true } as const;
+	const added = {
+		...change,
+		url: "http://2",
+		state: "active",
+		added: true,
+		role: "prefill",
+		bootstrapPort: 9_000,
+	} as const;
 	expect(await fleet.changeReplica(added)).toEqual([{ ...change, state: "removed" }, added]);
 	await evictDurableObject(fleet);
 	expect(await fleet.exchange([])).toEqual({

@@ -1,49 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { Discoveries, parseReplicaList } from "../../src/pools/discovery.ts";
+import { Discoveries } from "../../src/pools/discovery.ts";
 
 const SETTINGS = { url: "http://registry/replicas", path: "/v1", refreshMs: 30_000 };
 const BOTH = ["http://a:8000/v1", "http://b:8000/v1"];
-
-describe("a list of replicas", () => {
-	it.each([
-		["addresses", ["http://a:8000/v1", "http://b:8000/v1/"]],
-		["objects", [{ url: "http://a:8000", weight: 1 }, { url: "http://b:8000/" }]],
-		["an object with replicas", { replicas: [{ url: "http://a:8000/v1" }, "http://b:8000/v1"] }],
-		[
-			"SGLang's workers",
-			{
-				workers: [
-					{ id: "1", url: "http://a:8000" },
-					{ id: "2", url: "http://b:8000" },
-				],
-				total: 2,
-			},
-		],
-		["Prometheus's targets", [{ targets: ["a:8000", "b:8000"], labels: { job: "vllm" } }]],
-		["repeated addresses", [...BOTH, ...BOTH]],
-	])("may be %s", (_, list) => {
-		expect(parseReplicaList(JSON.stringify(list), "/v1")).toEqual(BOTH);
-	});
-
-	it.each([
-		["no JSON", "<html>"],
-		["another shape", '{"items": []}'],
-		["an address of another scheme", '["http://a", "file:///etc/passwd"]'],
-		["an address with credentials", '["http://user:secret@a/v1"]'],
-		["an address with a user", '["http://user@a/v1"]'],
-		["an address with a password", '["http://:secret@a/v1"]'],
-		["an address with a query", '["http://a/v1?b=1"]'],
-		["an address with a fragment", '["http://a/v1#b"]'],
-		["too many addresses", JSON.stringify(Array.from({ length: 2_001 }, (_, i) => `http://${i}`))],
-	])("is refused with %s", (_, text) => {
-		expect(parseReplicaList(text, "/v1")).toBeUndefined();
-	});
-});
-
-it("a list may have 2,000 addresses, with https and with paths of their own", () => {
-	const urls = Array.from({ length: 2_000 }, (_, i) => `https://a/${i}`);
-	expect(parseReplicaList(JSON.stringify(urls), "/v1")).toEqual(urls);
-});
 
 function discovered() {
 	const state = { now: 0, reads: 0, text: JSON.stringify(BOTH) as string | undefined };
@@ -71,7 +30,7 @@ describe("discovery", () => {
 	it("is awaited by the first request, and refreshed in the background of later ones", async () => {
 		const { discoveries, request, state } = discovered();
 		expect(await request(0)).toBe(true);
-		expect(discoveries.of("vllm")).toEqual(BOTH);
+		expect(discoveries.of("vllm")?.urls).toEqual(BOTH);
 		const before = discoveries.of("vllm");
 		expect(await request(29_999)).toBe(false);
 		expect(state.reads).toBe(1);
@@ -80,7 +39,7 @@ describe("discovery", () => {
 		expect(discoveries.of("vllm")).toBe(before);
 		state.text = '["http://c/v1"]';
 		await request(60_000);
-		expect(discoveries.of("vllm")).toEqual(["http://c/v1"]);
+		expect(discoveries.of("vllm")?.urls).toEqual(["http://c/v1"]);
 	});
 
 	it("keeps the latest list if it cannot be read, or has a mistake", async () => {
@@ -88,10 +47,15 @@ describe("discovery", () => {
 		await request(0);
 		state.text = undefined;
 		await request(30_000);
+		expect(discoveries.problemOf("vllm")).toBe("expected a list, found no answer of the service");
 		state.text = '["nonsense"]';
 		await request(35_000);
 		expect(state.reads).toBe(3);
-		expect(discoveries.of("vllm")).toEqual(BOTH);
+		expect(discoveries.problemOf("vllm")).toMatch(/^\[0\]: /);
+		expect(discoveries.of("vllm")?.urls).toEqual(BOTH);
+		state.text = JSON.stringify(BOTH);
+		await request(40_000);
+		expect(discoveries.problemOf("vllm")).toBeUndefined();
 	});
 
 	it("lets one request in five seconds wait while there is no list", async () => {

@@ -4,6 +4,12 @@ import { Pools } from "../../src/pools/pools.ts";
 import { ReplicaChanges } from "../../src/pools/replica-changes.ts";
 
 const URLS = ["http://1", "http://2", "http://3"];
+const NIXL = {
+	protocol: "nixl",
+	minPrefillTokens: 512,
+	bootstrapPorts: {},
+	rewriteRemoteHost: false,
+} as const;
 const membersOf = (pool: ReturnType<Pools["of"]>) => pool?.replicas.members.map(({ url }) => url);
 const pools = (random = 0) => {
 	const changes = new ReplicaChanges({ now: () => 0, wait: async () => {} });
@@ -67,6 +73,62 @@ describe("Pools", () => {
 		const before = all.of({ backend: "a", urls: URLS });
 		const after = all.of({ backend: "a", urls: URLS, pool: { policy: "round-robin" } });
 		expect(after?.replicas).not.toBe(before?.replicas);
+	});
+
+	it("has the roles of a list and of the operator, which move a replica to another stage", async () => {
+		const pool = {
+			discover: { url: "http://registry/", path: "", refreshMs: 1_000 },
+			disaggregation: { ...NIXL, roles: { "http://a": "prefill" } },
+		} as const;
+		let [now, list] = [0, '["http://a", {"url": "http://b", "role": "decode"}]'];
+		const discoveries = new Discoveries({
+			now: () => now,
+			wait: async () => {},
+			waitUntil: () => {},
+			read: async () => list,
+		});
+		const changes = new ReplicaChanges({ now: () => now, wait: async () => {} });
+		const all = new Pools({ random: () => 0, changes, discoveries });
+		const backend = { backend: "a", urls: [], pool };
+		const stages = () => {
+			const { prefill, replicas } = all.of(backend) ?? {};
+			return [prefill, replicas].map((stage) => stage?.members.map(({ url }) => url));
+		};
+		await all.refreshLists([backend]);
+		expect(stages()).toEqual([["http://a"], ["http://b"]]);
+		expect(all.of(backend)?.hasBoth).toBe(false);
+		const [kept] = all.of(backend)?.replicas.members ?? [];
+
+		changes.replace(
+			[
+				{
+					backend: "a",
+					url: "http://c",
+					state: "active",
+					added: true,
+					role: "prefill",
+					bootstrapPort: 9_000,
+				},
+			],
+			1,
+		);
+		expect(stages()).toEqual([["http://a", "http://c"], ["http://b"]]);
+		expect(all.status(backend).map(({ url, role, source }) => `${url} ${role} ${source}`)).toEqual([
+			"http://a prefill discovery",
+			"http://b decode discovery",
+			"http://c prefill api",
+		]);
+		expect(all.of(backend)?.settings.disaggregation?.bootstrapPorts).toEqual({ "http://c": 9_000 });
+
+		[now, list] = [1_000, '[{"url": "http://a", "role": "decode"}, {"url": "http://b", "role": "decode"}]'];
+		await all.refreshNow(backend);
+		expect(stages()).toEqual([["http://c"], ["http://b", "http://a"]]);
+		expect(all.of(backend)?.replicas.members[0]).toBe(kept);
+
+		list = '["http://a", {"url": "http://b", "role": "encode"}]';
+		await all.refreshNow(backend);
+		expect(all.listProblem(backend)).toMatch(/^\[1\]\.role: /);
+		expect(stages()).toEqual([["http://c"], ["http://b", "http://a"]]);
 	});
 
 	it("reads the list of a backend at once if it has one", async () => {

@@ -3,6 +3,7 @@
  * pool transfer the prompt from one to the other is a row of `DISAGGREGATIONS`.
  */
 import type { Role } from "../replica.ts";
+import type { ReplicaRoles } from "../replica-roles.ts";
 
 interface Traits {
 	/** A decode replica also answers a request whose prompt no other replica has processed. */
@@ -23,14 +24,10 @@ export const DISAGGREGATIONS = {
 export type DisaggregationName = keyof typeof DISAGGREGATIONS;
 
 /** `BACKENDS.x.pool.disaggregation`, with the roles of the replicas. */
-export interface Disaggregation {
+export interface Disaggregation extends ReplicaRoles {
 	protocol: DisaggregationName;
-	/** By address. A replica that is not listed has the role `both`. */
-	roles: Readonly<Record<string, Role>>;
 	/** A prompt with at most so many uncached tokens is processed by the replica that answers. */
 	minPrefillTokens: number;
-	/** SGLang: the ports at which prefill replicas meet decode replicas, by address. */
-	bootstrapPorts: Readonly<Record<string, number>>;
 	/** vLLM: replace the host in a handle with that of the prefill replica's address. */
 	rewriteRemoteHost: boolean;
 }

@@ -8,6 +8,7 @@ import type { Context } from "hono";
 import * as z from "zod";
 import { EngineUrl } from "../../backends/engine-url.ts";
 import { AiError } from "../../core/errors.ts";
+import { present } from "../../core/present.ts";
 import type { CircuitState } from "../../fleet/breaker.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
@@ -15,14 +16,18 @@ import { type Call, defineRoutes, pathParameter, type Route } from "../../http/r
 import type { Services } from "../../pipeline/services.ts";
 import { hashText } from "../../pools/block-hashes.ts";
 import type { PooledBackend, ReplicaStatus } from "../../pools/pools.ts";
-import { roleOf } from "../../pools/prefill-decode/settings.ts";
-import type { EngineLoad, Role } from "../../pools/replica.ts";
+import { type EngineLoad, ROLES, type Role } from "../../pools/replica.ts";
 import { MAX_CHANGES, type ReplicaChange } from "../../pools/replica-changes.ts";
+import { type NamedReplica, type ReplicaRole, roleProblem } from "../../pools/replica-roles.ts";
 import { answer } from "../answer.ts";
 import { below, V4 } from "../bases.ts";
 import { CIRCUITS } from "./engine-sums.ts";
 
-const NewReplica = z.strictObject({ url: EngineUrl });
+const NewReplica = z.strictObject({
+	url: EngineUrl,
+	role: z.enum(ROLES).optional(),
+	bootstrap_port: z.int().min(1).max(65_535).optional(),
+});
 const ReplicaUpdate = z.strictObject({ state: z.enum(["active", "draining"]) });
 
 export const poolRoutes: readonly Route[] = defineRoutes(
@@ -86,7 +91,14 @@ export const replicaId = (url: string): string => hashText(url).toString(16).pad
 
 async function addReplica(c: Context, { services }: Call): Promise<Response> {
 	const backend = backendAt(c, services);
-	const { url } = parseFields(NewReplica, await readFields(c.req.raw, services.limits), "body");
+	const fields = parseFields(NewReplica, await readFields(c.req.raw, services.limits), "body");
+	const { url } = fields;
+	const named: NamedReplica = {
+		url,
+		...present({ role: fields.role, bootstrapPort: fields.bootstrap_port }),
+	};
+	const problem = roleProblem(named, backend.pool?.disaggregation?.protocol);
+	if (problem) throw new AiError("invalidRequest", `${problem.field}: ${problem.message}`);
 	const backends = backendsOf(services);
 	await services.pools.refreshLists(backends);
 	for (const other of backends)
@@ -96,7 +108,12 @@ async function addReplica(c: Context, { services }: Call): Promise<Response> {
 				`url: a replica of the backend '${other.backend}' already has this address`,
 			);
 	const removed = services.pools.status(backend).find((one) => one.url === url);
-	await setState(backend, removed ?? { url, source: "api" }, "active", services);
+	if (removed && named.role !== undefined && named.role !== removed.role)
+		throw new AiError(
+			"invalidRequest",
+			`role: expected "${removed.role}" as in the ${removed.source}, found "${named.role}"`,
+		);
+	await setState(backend, removed ?? { ...named, source: "api" }, "active", services);
 	return showReplica(backend, url, services);
 }
 
@@ -116,7 +133,7 @@ async function removeReplica(c: Context, { services }: Call): Promise<Response> 
 /** Stores only what differs from the configuration. */
 async function setState(
 	{ backend }: PooledBackend,
-	{ url, source }: Pick<ReplicaStatus, "url" | "source">,
+	{ url, source, role, bootstrapPort }: Pick<ReplicaStatus, "url" | "source"> & ReplicaRole,
 	state: ReplicaChange["state"],
 	{ pools: { changes } }: Services,
 ): Promise<void> {
@@ -124,7 +141,8 @@ async function setState(
 		throw new AiError("invalidRequest", "FLEET: expected a binding of the class Fleet, found none");
 	const added = source === "api";
 	const isDefault = added ? state === "removed" : state === "active";
-	const change: ReplicaChange = { backend, url, state, added };
+	const roles = added ? present({ role, bootstrapPort }) : {};
+	const change: ReplicaChange = { backend, url, state, added, ...roles };
 	const stored = await (isDefault ? changes.delete(change) : changes.put(change)).catch((cause: unknown) => {
 		throw new AiError("ledgerUnavailable", undefined, { cause });
 	});
@@ -166,7 +184,7 @@ async function replicaAt(
 function showReplica(backend: PooledBackend, url: string, services: Services): Response {
 	const replica = services.pools.status(backend).find((one) => one.url === url);
 	if (!replica) throw new AiError("notFound", "Replica not found");
-	return envelope(replicaJson(replica, backend, circuitsOf(backend.backend, services)));
+	return envelope(replicaJson(replica, circuitsOf(backend.backend, services)));
 }
 
 interface EngineJson {
@@ -197,18 +215,18 @@ function poolJson(backend: PooledBackend, services: Services): object {
 		backend: backend.backend,
 		policy,
 		max_requests: gate?.maxRequests ?? null,
-		replicas: services.pools.status(backend).map((replica) => replicaJson(replica, backend, circuits)),
+		replicas: services.pools.status(backend).map((replica) => replicaJson(replica, circuits)),
+		list_problem: services.pools.listProblem(backend) ?? null,
 	};
 }
 
 const replicaJson = (
-	{ url, state, source, load }: ReplicaStatus,
-	{ pool }: PooledBackend,
+	{ url, role, state, source, load }: ReplicaStatus,
 	circuits: ReadonlyMap<string, CircuitState>,
 ): ReplicaJson => ({
 	id: replicaId(url),
 	url,
-	role: roleOf(pool?.disaggregation, url),
+	role,
 	state,
 	source,
 	circuit: circuits.get(url) ?? "closed",

@@ -14,6 +14,7 @@ const COMPLETION = {
 interface Replica {
 	id: string;
 	url: string;
+	role: string;
 	state: string;
 	source: string;
 }
@@ -130,6 +131,48 @@ describe("replicas", () => {
 			"404 7002: Replica not found",
 		);
 		expect((await call("PATCH", "/replicas/0", { state: "removed" })).failure).toMatch(/^400 1001: state: /);
+	});
+
+	it("have a role if the pool has two stages", async () => {
+		const { call, change } = operated({
+			pool: {
+				replicas: [
+					{ url: "http://a/v1", role: "prefill" },
+					{ url: "http://b/v1", role: "decode" },
+				],
+				disaggregation: "nixl",
+			},
+		});
+		const roles = async () =>
+			(await call("GET", "")).envelope.result.replicas.map(
+				({ role, state, url }) => `${new URL(url).host} ${role} ${state}`,
+			);
+		const add = async (body: object) => (await call("POST", "/replicas", body)).failure;
+		expect(await add({ url: "http://c/v1", role: "prefill" })).toBe("");
+		expect(await add({ url: "http://d/v1" })).toBe("");
+		expect(await add({ url: "http://e/v1", role: "encode" })).toBe(
+			'400 1001: role: Invalid option: expected one of "both"|"prefill"|"decode"',
+		);
+		expect(await add({ url: "http://e/v1", role: "prefill", bootstrap_port: 9_000 })).toMatch(
+			/^400 1001: bootstrap_port: expected no such field/,
+		);
+		await change("PATCH", "c", { state: "draining" });
+		await change("DELETE", "b");
+		expect(await roles()).toEqual([
+			"a prefill active",
+			"b decode removed",
+			"c prefill draining",
+			"d both active",
+		]);
+		expect(await add({ url: "http://b/v1", role: "prefill" })).toBe(
+			'400 1001: role: expected "decode" as in the configuration, found "prefill"',
+		);
+		expect(await add({ url: "http://b/v1", role: "decode" })).toBe("");
+
+		const { call: callOther } = operated(TWO);
+		expect((await callOther("POST", "/replicas", { url: "http://c/v1", role: "decode" })).failure).toBe(
+			'400 1001: role: expected "both" in a pool without disaggregation, found "decode"',
+		);
 	});
 
 	it("are answered as the OpenAPI document describes", async () => {

@@ -26,6 +26,9 @@ interface LegContext {
 	choices: number;
 }
 
+/** SGLang's default of `--disaggregation-bootstrap-port`. */
+const DEFAULT_BOOTSTRAP_PORT = 8998;
+
 type Protocol = (body: Body, context: LegContext) => LegBodies;
 
 export const PROTOCOLS: Readonly<Record<DisaggregationName, Protocol>> = {
@@ -52,7 +55,7 @@ export const PROTOCOLS: Readonly<Record<DisaggregationName, Protocol>> = {
 	/** Both engines get the same request, and meet in a room of the prefill engine: one room for each choice. */
 	sglang: (body, { choices, leg: { disaggregation, target } }) => {
 		const host = hostnameOf(target.url);
-		const port = disaggregation.bootstrapPorts[target.url] ?? null;
+		const port = disaggregation.bootstrapPorts[target.url] ?? DEFAULT_BOOTSTRAP_PORT;
 		const list = Array.from({ length: choices });
 		const both =
 			choices === 1

@@ -53,6 +53,12 @@ describe("bodies of both calls", () => {
 		const { prefill, decode } = legsOf("sglang");
 		expect(decode).toBe(prefill);
 		expect(prefill).toMatchObject({ ...BODY, bootstrap_host: "fd00::7", bootstrap_port: 9001 });
+		const target = { ...TARGET, url: "http://10.0.0.7:8000/v1" };
+		const { prefill: byDefault } = PROTOCOLS.sglang(BODY, {
+			leg: { ...leg("sglang", ""), target },
+			choices: 1,
+		});
+		expect(byDefault).toMatchObject({ bootstrap_host: "10.0.0.7", bootstrap_port: 8998 });
 		const rooms = legsOf("sglang", 1_000).prefill.bootstrap_room as number[];
 		expect(new Set(rooms).size).toBe(1_000);
 		expect(rooms.every((room) => Number.isSafeInteger(room) && room >= 0)).toBe(true);
