@@ -69,7 +69,9 @@ export class Engine {
 	}
 
 	async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-		const body = await textOf(request);
+		// A gateway that is killed may not have sent all of it.
+		const body = await textOf(request).catch(() => undefined);
+		if (body === undefined) return;
 		const index = indexIn(body);
 		const planned = index === undefined ? undefined : this.#plan[index];
 		if (!planned) {
@@ -270,7 +272,7 @@ function limitIn(body: unknown): number {
 	return max_tokens ?? max_completion_tokens ?? options?.num_predict ?? Number.POSITIVE_INFINITY;
 }
 
-async function textOf(request: IncomingMessage): Promise<string> {
+export async function textOf(request: IncomingMessage): Promise<string> {
 	const pieces: Buffer[] = [];
 	for await (const piece of request) pieces.push(piece);
 	return Buffer.concat(pieces).toString();

@@ -1,6 +1,7 @@
 /** The guard model of a run. Its usage numbers its calls, so that a row of the ledger identifies its call. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { textOf } from "../engine.ts";
 import { indexIn } from "../plan.ts";
 import { BLOCKED_PROMPT, BLOCKED_RESPONSE } from "./plan.ts";
 
@@ -30,9 +31,9 @@ export class GuardEngine {
 	constructor() {
 		this.#server = createServer(async (request, response) => {
 			const openedAt = performance.now();
-			const pieces: Buffer[] = [];
-			for await (const piece of request) pieces.push(piece);
-			const text = Buffer.concat(pieces).toString();
+			// A gateway that is killed may not have sent all of it.
+			const text = await textOf(request).catch(() => undefined);
+			if (text === undefined) return;
 			const { messages }: Body = JSON.parse(text);
 			const number = this.calls.length;
 			const call: GuardCall = {

@@ -19,7 +19,7 @@ import { headersIn, inferenceRequest } from "../../http/request-options.ts";
 import { toRpcError } from "../../http/rpc-error.ts";
 import { type SearchModel, search } from "../../models/search.ts";
 import type { Limits } from "../../pipeline/limits.ts";
-import type { Caller, Inputs, Reply } from "../../pipeline/request.ts";
+import type { Caller, InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { wireFailure, wireOf } from "../binding/binding.ts";
@@ -66,31 +66,35 @@ export function entrypoint(current: () => EntrypointServices) {
 			let inGateway: Response;
 			const { returnRawResponse, signal = new AbortController().signal } = options ?? {};
 			try {
-				refuseUnavailable(options ?? {});
 				const caller = this.#caller();
-				checkTags(options);
-				const request = inferenceRequest({
-					id,
-					caller,
-					model,
-					dialect: loadDialect,
-					inputs: await readInputs(inputs, services.limits),
-					signal,
-					headers: headersIn(options?.extraHeaders),
-					options,
-				});
+				const read = async (): Promise<InferenceRequest> => {
+					refuseUnavailable(options ?? {});
+					checkTags(options);
+					return inferenceRequest({
+						id,
+						caller,
+						model,
+						dialect: loadDialect,
+						inputs: await readInputs(inputs, services.limits),
+						signal,
+						headers: headersIn(options?.extraHeaders),
+						options,
+					});
+				};
 				const gateway = gatewayOfOptions(options, model);
 				if (gateway === undefined) {
-					const reply = await run(request, services);
+					const reply = await run(await read(), services);
 					return returnRawResponse ? replyResponse(reply, id, WRAPS.bare) : unwrapped(reply);
 				}
-				inGateway = await runInGatewayOf(request, { id: gateway, options: options?.gateway }, services);
+				const call = { id, caller, model, signal, read };
+				inGateway = await runInGatewayOf(call, { id: gateway, options: options?.gateway }, services);
 			} catch (thrown) {
 				const error = toAiError(thrown);
 				services.log(error, id);
-				cancelStreams(inputs);
 				if (returnRawResponse) return wireFailure(error, id);
 				throw toRpcError(error);
+			} finally {
+				cancelStreams(inputs);
 			}
 			return returnRawResponse ? inGateway : unwrappedResponse(inGateway);
 		}

@@ -6,26 +6,42 @@ import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import type { InferenceRequest } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { gatewayRunFailure } from "../binding/binding.ts";
-import { runModel } from "../gateway/model-in-gateway.ts";
+import { type ModelGateway, readInGateway, runModel, type UnreadCall } from "../gateway/model-in-gateway.ts";
+
+type RpcCall = Pick<UnreadCall<InferenceRequest>, "id" | "caller" | "signal" | "read"> & { model: string };
 
 /** `options`: `options.gateway` of the call. */
-export const runInGatewayOf = (
-	request: InferenceRequest,
+export function runInGatewayOf(
+	call: RpcCall,
 	{ id, options }: { id: string; options: unknown },
 	services: Services,
-): Promise<Response> =>
-	runModel(
+): Promise<Response> {
+	const gateway: ModelGateway = { id, options: optionsInBinding(options) };
+	const common = {
+		endpoint: `run/${call.model}`,
+		source: { type: "Workers AI Binding" },
+		failure: gatewayRunFailure,
+	} as const;
+	return readInGateway(
 		{
-			request,
-			endpoint: `run/${request.model}`,
-			source: { type: "Workers AI Binding" },
-			format: "binding",
-			respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
-			failure: gatewayRunFailure,
+			...call,
+			...common,
+			gateway: () => gateway,
+			run: (request) =>
+				runModel(
+					{
+						...common,
+						request,
+						format: "binding",
+						respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
+					},
+					gateway,
+					services,
+				),
 		},
-		{ id, options: optionsInBinding(options) },
 		services,
 	);
+}
 
 /** The fields of {@link gatewayRunFailure}. A guardrail may answer with others. */
 const FailureBody = z.object({ name: z.string(), internalCode: z.number(), description: z.string() });

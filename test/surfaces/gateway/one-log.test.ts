@@ -1,6 +1,9 @@
 /** Each request to a gateway has exactly one log, by every way in, also if it is refused or its caller leaves. */
+import { createExecutionContext } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { wireOf } from "../../../src/surfaces/binding/binding.ts";
+import { AiGateway } from "../../../src/surfaces/gateway/gateway-wire.ts";
+import { entrypoint } from "../../../src/surfaces/rpc/entrypoint.ts";
 import { CALLER, completion, delta, liveEvents, upstream } from "../../gateway.ts";
 import { ADMIN, closedGateway, json } from "../../http/access.ts";
 
@@ -41,10 +44,13 @@ async function gateway(settings: object, reply: (request: Request) => Response |
 		registry.create("main", { ...required, ...limits, ...settings }),
 	);
 	const token = await createToken(["Workers AI Run"]);
+	const context = Object.defineProperty(createExecutionContext(), "props", { value: { account } });
 	return {
 		account,
 		engine,
 		token,
+		rpc: new (entrypoint(() => ({ services, allowAnonymous: false })))(context, {}),
+		rpcGateway: new AiGateway("main", { ...CALLER, account }, services),
 		request: (path: string, init: RequestInit): Promise<Response> =>
 			Promise.resolve(app.request(`http://gateway${path}`, init)),
 		wire: (path: string, init: RequestInit): Promise<Response> =>
@@ -140,6 +146,22 @@ const WAYS: Readonly<Record<string, Way>> = {
 			}),
 			signal,
 			headers: { "content-type": "application/json", "cf-consn-model-id": model },
+		}),
+	RPC: async (world, { event, model, body, signal, ...sent }) => {
+		const raw = await world.rpc.run(model, native({ event, model, signal, ...sent }), {
+			signal,
+			returnRawResponse: true,
+			gateway: { id: "main", eventId: event },
+			// The arguments of a call are no text.
+			...(body && { queueRequest: true }),
+		});
+		if (!(raw instanceof Response)) throw new Error("no response");
+		return raw;
+	},
+	"RPC/gateway": (world, sent) =>
+		world.rpcGateway.run(sent.body ?? step(sent), {
+			signal: sent.signal,
+			gateway: { eventId: sent.event },
 		}),
 	websocket: async (world, sent) => {
 		const response = await world.request(main(world), {
