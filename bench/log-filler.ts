@@ -1,4 +1,6 @@
 /** The built Worker with a route that fills the log of a gateway: `POST /fill?from=…&rows=…`. Bundled with `dist/worker/index.js` in place of `src/index.ts`. */
+import { batchOf } from "../src/gateways/logs/log-batch.ts";
+import type { Log } from "../src/gateways/logs/log-row.ts";
 import worker, { Gateway as BuiltGateway } from "../src/index.ts";
 
 export { Account, AI, Directory, Fleet, GatewayRegistry, ResponseCache, StreamRun } from "../src/index.ts";
@@ -7,12 +9,10 @@ const FIRST = Date.parse("2026-11-01T00:00:00Z");
 const BETWEEN_MS = 1_000;
 const RARE = 100_000;
 
-type Log = Parameters<BuiltGateway["append"]>[0][number];
-
 export class Gateway extends BuiltGateway {
 	async fill(from: number, rows: number): Promise<void> {
 		const logs = Array.from({ length: rows }, (_, index) => logOf(from + index));
-		await this.append(logs, { max: Number.MAX_SAFE_INTEGER, strategy: "STOP_INSERTING" });
+		await this.append(batchOf(logs), { max: Number.MAX_SAFE_INTEGER, strategy: "STOP_INSERTING" });
 	}
 }
 

@@ -116,7 +116,9 @@ class Judge {
 			if (others.length > 0) this.#report(`a call of the guard model is billed ${1 + others.length} times`);
 			const requests = this.#requests.get(call.answer ?? -1) ?? [];
 			if (!row && call.complete && !this.#isExcused(call, requests))
-				this.#report("a complete call of the guard model is not billed");
+				this.#report(
+					`a complete call of the guard model is not billed, ${this.#killNear(call.closedAt ?? call.openedAt)}`,
+				);
 		}
 		for (const key of guardRows.keys()) this.#report(`the guard model is billed for no call: ${key}`);
 		const billed = rows.filter(({ outcome }) => !["failed", "expired"].includes(outcome));
@@ -153,7 +155,9 @@ class Judge {
 		}
 		for (const call of free)
 			if (call.complete && !this.#isExcused(call, requests))
-				this.#report(`${name}: a complete call is not billed`);
+				this.#report(
+					`${name}: a complete call is not billed, ${this.#killNear(call.closedAt ?? call.openedAt)}`,
+				);
 	}
 
 	request(record: CallerRecord): void {
@@ -166,7 +170,10 @@ class Judge {
 		const [row] = rows;
 		if (!row) {
 			const isUnsent = record.end === "unreachable" || (record.end === "disconnected" && !record.status);
-			if (!kill && !isUnsent) report(`it has no log, and ended with ${record.end} ${record.status}`);
+			if (!kill && !isUnsent)
+				report(
+					`it has no log, and ended with ${record.end} ${record.status}, ${this.#killNear(record.endedAt)}`,
+				);
 			if (kill && record.end === "complete") {
 				this.verdict.lostMs = Math.max(this.verdict.lostMs, kill.at - record.endedAt);
 				this.#count("lost");
@@ -248,6 +255,12 @@ class Judge {
 
 	#killAfter(from: number, to = from, afterMs = 0): Kill | undefined {
 		return this.#books.kills.find(({ at, upAt }) => from <= upAt && at <= to + afterMs);
+	}
+
+	/** The time of the next kill, for the report of a violation. */
+	#killNear(time: number): string {
+		const next = this.#books.kills.find(({ at }) => at >= time);
+		return next ? `${Math.round(next.at - time)} ms before a kill` : "after the last kill";
 	}
 
 	#wasKilled(from: number, to = from, afterMs = 0): boolean {

@@ -24,12 +24,9 @@ export function cacheKey(step: KeyedStep, settings: KeyedSettings): string | und
 	const isBytes = "bytes" in content;
 	// Answers of an earlier gateway with the same id, or of earlier settings, are never found.
 	const gateway = [settings.created_at, settings.cache_invalidate_on_update && settings.modified_at];
-	const hash = createHash("sha256");
 	if (options.cacheKey !== undefined) {
 		const streams = !isBytes && isRecord(content.json) && content.json.stream === true;
-		return hash
-			.update(JSON.stringify([VERSION, "custom", ...gateway, format, streams, options.cacheKey]))
-			.digest("hex");
+		return hashOf(JSON.stringify([VERSION, "custom", ...gateway, format, streams, options.cacheKey]));
 	}
 	const parameters = canonicalJson(body.parameters ?? null);
 	const parts = [
@@ -46,8 +43,24 @@ export function cacheKey(step: KeyedStep, settings: KeyedSettings): string | und
 	const input = isBytes ? content.bytes : canonicalJson(content.json);
 	if (input === undefined || parameters === undefined) return undefined;
 	// JSON contains no raw line break, so the parts end at the first one.
-	return hash
-		.update(`${JSON.stringify([VERSION, kind, ...parts])}\n`)
-		.update(input)
-		.digest("hex");
+	const head = `${JSON.stringify([VERSION, kind, ...parts])}\n`;
+	return typeof input === "string"
+		? hashOf(head + input)
+		: createHash("sha256").update(head).update(input).digest("hex");
+}
+
+/** The last hashes of short texts. A request that the cache can answer is a repetition, and a hash takes longer than its lookup here. */
+const hashes = new Map<string, string>();
+const MAX_HASHES = 1_000;
+/** Characters. */
+const MAX_SHORT = 4_096;
+
+function hashOf(text: string): string {
+	const existing = hashes.get(text);
+	if (existing !== undefined) return existing;
+	const hash = createHash("sha256").update(text).digest("hex");
+	if (text.length > MAX_SHORT) return hash;
+	if (hashes.size >= MAX_HASHES) hashes.clear();
+	hashes.set(text, hash);
+	return hash;
 }

@@ -5,6 +5,7 @@
 import { FlushLoop, type FlushServices } from "../../core/flush-loop.ts";
 import type { LogRetention } from "../durable/gateway.ts";
 import type { LogPage, LogPageQuery, LogPatch } from "../durable/log-table.ts";
+import { batchOf, type LogBatch } from "../logs/log-batch.ts";
 import {
 	type Log,
 	type LogPayloads,
@@ -29,7 +30,7 @@ const MAX_WAITING_TEXT = 16 * 1024 * 1024;
 /** Calls of the `Gateway` object about its logs. */
 export interface LogCalls {
 	/** Returns the number of payloads that could not be stored. */
-	append(logs: readonly Log[], retention: LogRetention): Promise<number>;
+	append(batch: LogBatch, retention: LogRetention): Promise<number>;
 	log(id: string): Promise<(LogPayloads & { row: LogRow }) | undefined>;
 	/** The complete payload, if it exists. */
 	payload(id: string, part: PayloadPart): Promise<Payload | undefined>;
@@ -135,7 +136,7 @@ export class GatewayLogs {
 	async #send(name: string, outbox: Outbox): Promise<number | undefined> {
 		const batch = firstBatch(outbox.logs);
 		if (batch.length === 0) return undefined;
-		const lost = await this.#services.object(name).append(batch, outbox.retention);
+		const lost = await this.#services.object(name).append(batchOf(batch), outbox.retention);
 		if (lost > 0) {
 			this.#lostPayloads += lost;
 			this.#services.failed(new Error(`The bucket did not store ${lost} payloads of logs`));

@@ -1,6 +1,7 @@
 /** The `Gateway` object: the logs and the limits of one gateway. */
 import { DurableObject } from "cloudflare:workers";
-import type { Log, LogPayloads, LogRow, Payload, PayloadPart } from "../logs/log-row.ts";
+import type { LogBatch } from "../logs/log-batch.ts";
+import type { LogPayloads, LogRow, Payload, PayloadPart } from "../logs/log-row.ts";
 import { timeOfId } from "../logs/log-row.ts";
 import type { LogQuery } from "../logs/query.ts";
 import { type LogPage, type LogPageQuery, type LogPatch, LogTable } from "./log-table.ts";
@@ -75,14 +76,15 @@ export class Gateway extends DurableObject<GatewayBindings> {
 	}
 
 	/** Adds logs. A second delivery of a log changes nothing. @returns the number of contents that the bucket did not store. */
-	async append(logs: readonly Log[], { max, strategy }: LogRetention): Promise<number> {
-		const free = strategy === "STOP_INSERTING" ? Math.max(0, max - this.#logs.count) : logs.length;
-		this.#logs.insert(logs.slice(0, free));
+	async append(batch: LogBatch, { max, strategy }: LogRetention): Promise<number> {
+		const { ids, large } = batch;
+		this.#logs.insert(batch, strategy === "STOP_INSERTING" ? Math.max(0, max - this.#logs.count) : undefined);
 		if (strategy === "DELETE_OLDEST") this.#logs.deleteOldest(max);
-		for (const { row } of logs) for (const arrived of this.#waiting.get(row.id) ?? []) arrived();
+		if (this.#waiting.size > 0)
+			for (const id of ids) for (const arrived of this.#waiting.get(id) ?? []) arrived();
 		if ((await this.ctx.storage.getAlarm()) === null) await this.#schedule();
 		// The rows do not wait for the bucket.
-		const lost = (await this.#objects?.store(logs)) ?? 0;
+		const lost = (await this.#objects?.store(large)) ?? 0;
 		await this.#deleteObjects();
 		return lost;
 	}

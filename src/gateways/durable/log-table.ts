@@ -1,55 +1,20 @@
 /** The tables of a gateway's logs. */
-import { isRecord, parseJson } from "../../core/json.ts";
 import { addColumns } from "../../core/sql-columns.ts";
-import { idPrefix, type Log, type LogRow, timeOfId } from "../logs/log-row.ts";
+import { type LogBatch, metadataOf } from "../logs/log-batch.ts";
+import { COLUMN_NAMES, COLUMNS } from "../logs/log-columns.ts";
+import { idPrefix, type LogRow, timeOfId } from "../logs/log-row.ts";
 import { type LogQuery, selectionOf } from "../logs/query.ts";
 import { type ObjectKey, PayloadTable } from "./payload-table.ts";
-import { batchesOf, valuesOf } from "./sql-batches.ts";
+import { valuesOf } from "./sql-batches.ts";
 
-/** The declaration of each column. */
-const COLUMNS: Readonly<Record<keyof LogRow, string>> = {
-	id: "TEXT PRIMARY KEY",
-	event_id: "TEXT",
-	provider: "TEXT NOT NULL",
-	model: "TEXT NOT NULL",
-	model_type: "TEXT",
-	path: "TEXT NOT NULL",
-	duration: "INTEGER NOT NULL",
-	first_byte: "INTEGER",
-	request_type: "TEXT",
-	request_content_type: "TEXT",
-	response_content_type: "TEXT",
-	status_code: "INTEGER NOT NULL",
-	success: "INTEGER NOT NULL",
-	cached: "INTEGER NOT NULL",
-	tokens_in: "INTEGER",
-	tokens_out: "INTEGER",
-	cost: "REAL",
-	custom_cost: "INTEGER NOT NULL",
-	step: "INTEGER NOT NULL",
-	metadata: "TEXT",
-	request_size: "INTEGER",
-	response_size: "INTEGER",
-	user_agent: "TEXT",
-	dlp_action: "TEXT",
-	dlp: "TEXT",
-	guardrails: "TEXT",
-	byok: "INTEGER",
-	authentication: "INTEGER NOT NULL",
-	wholesale: "INTEGER NOT NULL",
-	compatibility_mode: "INTEGER NOT NULL",
-	feedback: "INTEGER",
-	score: "REAL",
-};
-const NAMES = Object.keys(COLUMNS) as (keyof LogRow)[];
-const LISTED = NAMES.map((name) => `logs.${name}`).join(", ");
+const LISTED = COLUMN_NAMES.map((name) => `logs.${name}`).join(", ");
 
 /**
  * `logs`: a row for each request, written once by {@link LogTable.insert}; only feedback, score and metadata change. The retention deletes it, the oldest first.
  * Each index ends with the id, and so has the order of time for equal values.
  */
 const TABLES = [
-	`CREATE TABLE IF NOT EXISTS logs (${NAMES.map((name) => `${name} ${COLUMNS[name]}`).join(", ")}) WITHOUT ROWID`,
+	`CREATE TABLE IF NOT EXISTS logs (${COLUMN_NAMES.map((name) => `${name} ${COLUMNS[name]}`).join(", ")}) WITHOUT ROWID`,
 	...(["provider", "model", "success", "cached"] as const).map(
 		(name) => `CREATE INDEX IF NOT EXISTS logs_${name} ON logs (${name})`,
 	),
@@ -66,9 +31,6 @@ const TABLES = [
 	"CREATE TABLE IF NOT EXISTS log_count (id INTEGER PRIMARY KEY CHECK (id = 0), logs INTEGER NOT NULL)",
 	"INSERT OR IGNORE INTO log_count VALUES (0, 0)",
 ];
-
-/** A value of SQLite has 2 MB at most, and the metadata of a row `MAX_METADATA`. */
-const INSERTED_AT_ONCE = 16;
 
 /** The most rows that one statement deletes. The retention deletes as many at once, so that it does not block requests for long. */
 const DELETED_AT_ONCE = 10_000;
@@ -104,25 +66,38 @@ export class LogTable {
 		return this.#sql.exec<{ logs: number }>("SELECT logs FROM log_count").one().logs;
 	}
 
-	/** A row with the id of an existing one is ignored. */
-	insert(logs: readonly Log[]): void {
-		for (let start = 0; start < logs.length; start += INSERTED_AT_ONCE)
-			this.#insert(logs.slice(start, start + INSERTED_AT_ONCE));
+	/** Inserts up to `max` rows. A row with the id of an existing one is ignored. */
+	insert({ ids, rows, metadata, payloads, large }: LogBatch, max = ids.length): void {
+		const added: string[] = [];
+		for (const text of rows) added.push(...this.#insertRows(text, max - added.length));
+		this.#add(added.length);
+		const selection =
+			added.length < ids.length ? ` WHERE value ->> 0 IN (SELECT value FROM json_each(?))` : "";
+		const selected = selection ? [JSON.stringify(added)] : [];
+		for (const text of metadata)
+			this.#sql.exec(
+				`INSERT OR IGNORE INTO log_metadata SELECT ${valuesOf(3)} FROM json_each(?)${selection}`,
+				text,
+				...selected,
+			);
+		const isAdded = new Set(added);
+		this.payloads.insert(
+			{ payloads, large: large.filter(({ log }) => isAdded.has(log)) },
+			{ selection, selected },
+		);
 	}
 
-	/** One statement for all rows, because binding a value costs more than writing it. */
-	#insert(logs: readonly Log[]): void {
-		const rows = logs.map(({ row }) => NAMES.map((name) => row[name]));
-		const added = this.#sql
+	/** One statement for many rows, because binding a value costs more than writing it. @returns the ids of the new rows. */
+	#insertRows(text: string, max: number): string[] {
+		return this.#sql
 			.exec<{ id: string }>(
-				`INSERT OR IGNORE INTO logs (${NAMES.join(", ")}) SELECT ${valuesOf(NAMES.length)} FROM json_each(?) RETURNING id`,
-				JSON.stringify(rows),
+				`INSERT OR IGNORE INTO logs (${COLUMN_NAMES.join(", ")})
+				SELECT ${valuesOf(COLUMN_NAMES.length)} FROM json_each(?) LIMIT ? RETURNING id`,
+				text,
+				max,
 			)
-			.toArray();
-		this.#add(added.length);
-		this.#writeMetadata(logs.map(({ row }) => row));
-		const ids = new Set(added.map(({ id }) => id));
-		this.payloads.insert(logs.filter(({ row }) => ids.has(row.id)));
+			.toArray()
+			.map(({ id }) => id);
 	}
 
 	get(id: string): LogRow | undefined {
@@ -155,7 +130,8 @@ export class LogTable {
 		}
 		if (patch.metadata !== undefined) {
 			this.#sql.exec("DELETE FROM log_metadata WHERE log = ?", id);
-			this.#writeMetadata([{ id, metadata: patch.metadata }]);
+			for (const values of metadataOf({ id, metadata: patch.metadata }))
+				this.#sql.exec("INSERT OR IGNORE INTO log_metadata VALUES (?, ?, ?)", ...values);
 		}
 		return true;
 	}
@@ -211,18 +187,6 @@ export class LogTable {
 	#matching(query: LogQuery): number {
 		const { sql, values } = selectionOf(query, { ordered: false });
 		return this.#sql.exec<{ rows: number }>(`SELECT count(*) AS rows ${sql}`, ...values).one().rows;
-	}
-
-	#writeMetadata(rows: readonly Pick<LogRow, "id" | "metadata">[]): void {
-		const values = rows.flatMap(({ id, metadata }) => {
-			const fields = metadata === null ? undefined : parseJson(metadata);
-			return isRecord(fields) ? Object.entries(fields).map(([key, value]) => [id, key, String(value)]) : [];
-		});
-		for (const batch of batchesOf(values, ([, , value = ""]) => value.length))
-			this.#sql.exec(
-				`INSERT OR IGNORE INTO log_metadata SELECT ${valuesOf(3)} FROM json_each(?)`,
-				JSON.stringify(batch),
-			);
 	}
 
 	#add(logs: number): void {

@@ -2,8 +2,8 @@
  * Stores large contents of a gateway's log in an R2 bucket, and deletes them with their log. It never throws: a content that cannot be
  * stored is absent, and a deletion that fails is repeated.
  */
-import { type Log, PAYLOAD_PARTS, type Payload, type PayloadPart } from "../logs/log-row.ts";
-import { isLarge, type PayloadTable } from "./payload-table.ts";
+import type { LargePayload } from "../logs/log-batch.ts";
+import type { PayloadTable } from "./payload-table.ts";
 
 /** A call of the bucket that takes longer has failed. */
 const TIMEOUT_MS = 10_000;
@@ -13,12 +13,6 @@ const PAUSE_MS = 10_000;
 const DELETED_AT_ONCE = 1_000;
 
 export type PayloadBucket = Pick<R2Bucket, "put" | "get" | "delete">;
-
-interface LargePayload {
-	log: string;
-	part: PayloadPart;
-	payload: Payload;
-}
 
 export class PayloadObjects {
 	readonly #bucket: PayloadBucket;
@@ -36,13 +30,7 @@ export class PayloadObjects {
 	}
 
 	/** Stores the large contents of logs whose rows are inserted. @returns the number of those that are lost. */
-	async store(logs: readonly Log[]): Promise<number> {
-		const large = logs.flatMap(({ row, ...payloads }) =>
-			PAYLOAD_PARTS.flatMap((part): LargePayload[] => {
-				const payload = payloads[part];
-				return payload && isLarge(payload) ? [{ log: row.id, part, payload }] : [];
-			}),
-		);
+	async store(large: readonly LargePayload[]): Promise<number> {
 		const stored = await Promise.all(large.map((payload) => this.#store(payload)));
 		return stored.filter((isStored) => !isStored).length;
 	}

@@ -2,18 +2,10 @@
  * The tables of the contents in a gateway's log. With a bucket, a large content is an object of it: its row has the first part of the text,
  * and a reference. {@link PayloadObjects} stores and deletes the objects.
  */
-import {
-	type Log,
-	type LogPayloads,
-	PAYLOAD_PARTS,
-	type Payload,
-	type PayloadPart,
-} from "../logs/log-row.ts";
+import type { LogBatch } from "../logs/log-batch.ts";
+import type { LogPayloads, PayloadPart } from "../logs/log-row.ts";
 import { HEAD_CHARACTERS } from "../logs/payload.ts";
-import { batchesOf, valuesOf } from "./sql-batches.ts";
-
-/** Characters. With a bucket, a larger content is an object. */
-export const MAX_IN_ROW = 64 * 1024;
+import { valuesOf } from "./sql-batches.ts";
 
 const TABLES = [
 	// Written and deleted with the log.
@@ -46,27 +38,29 @@ export class PayloadTable {
 		for (const statement of TABLES) sql.exec(statement);
 	}
 
-	/** The logs are new. */
-	insert(logs: readonly Log[]): void {
-		const objectKey = this.#objectKey;
-		const rows: [log: string, part: PayloadPart, text: string, complete: 0 | 1][] = [];
-		for (const { row, ...payloads } of logs)
-			for (const part of PAYLOAD_PARTS) {
-				const payload = payloads[part];
-				if (!payload) continue;
-				const complete = payload.complete ? 1 : 0;
-				if (objectKey && isLarge(payload)) {
-					const key = objectKey(row.id, part);
-					this.#sql.exec("INSERT INTO payload_objects VALUES (?, ?, ?, ?)", row.id, part, key, complete);
-					rows.push([row.id, part, payload.text.slice(0, HEAD_CHARACTERS), 0]);
-				} else rows.push([row.id, part, payload.text, complete]);
+	/** The logs of `large` are new. `selection`: the condition for new logs among the others. Empty: all are new. */
+	insert(
+		{ payloads, large }: Pick<LogBatch, "payloads" | "large">,
+		{ selection, selected }: { selection: string; selected: readonly string[] },
+	): void {
+		for (const text of payloads)
+			this.#sql.exec(
+				`INSERT INTO payloads SELECT ${valuesOf(4)} FROM json_each(?)${selection}`,
+				text,
+				...selected,
+			);
+		for (const { log, part, payload } of large) {
+			const { text } = payload;
+			const complete = payload.complete ? 1 : 0;
+			const key = this.#objectKey?.(log, part);
+			if (key === undefined)
+				this.#sql.exec("INSERT INTO payloads VALUES (?, ?, ?, ?)", log, part, text, complete);
+			else {
+				this.#sql.exec("INSERT INTO payload_objects VALUES (?, ?, ?, ?)", log, part, key, complete);
+				const head = text.slice(0, HEAD_CHARACTERS);
+				this.#sql.exec("INSERT INTO payloads VALUES (?, ?, ?, 0)", log, part, head);
 			}
-		// A large text is not copied into JSON, which may double it.
-		for (const batch of batchesOf(rows, ([, , text]) => text.length))
-			if (batch.length === 1 && batch[0])
-				this.#sql.exec("INSERT INTO payloads VALUES (?, ?, ?, ?)", ...batch[0]);
-			else
-				this.#sql.exec(`INSERT INTO payloads SELECT ${valuesOf(4)} FROM json_each(?)`, JSON.stringify(batch));
+		}
 	}
 
 	/** The contents of a log. Of an object, only the first part. */
@@ -130,5 +124,3 @@ export class PayloadTable {
 		);
 	}
 }
-
-export const isLarge = ({ text }: Payload): boolean => text.length > MAX_IN_ROW;

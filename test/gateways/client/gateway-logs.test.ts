@@ -1,22 +1,22 @@
 import { describe, expect, it } from "vitest";
 import { GatewayLogs, type LogCalls } from "../../../src/gateways/client/gateway-logs.ts";
-import type { Log } from "../../../src/gateways/logs/log-row.ts";
+import type { LogBatch } from "../../../src/gateways/logs/log-batch.ts";
 import { newLog } from "../logs/rows.ts";
 
 const KEEP = { max: 100, strategy: "DELETE_OLDEST" } as const;
 
 /** A client whose calls of the object end when the test says so. `waits`: the waits after failures. */
 function newClient() {
-	const calls: { name: string; logs: readonly Log[]; end(result?: Error | number): void }[] = [];
+	const calls: { name: string; batch: LogBatch; end(result?: Error | number): void }[] = [];
 	const work: Promise<unknown>[] = [];
 	const waits: number[] = [];
 	const failures: unknown[] = [];
 	const object = (name: string) => ({
-		append: (logs: readonly Log[]) => {
+		append: (batch: LogBatch) => {
 			const { promise, resolve, reject } = Promise.withResolvers<number>();
 			calls.push({
 				name,
-				logs,
+				batch,
 				end: (result = 0) => (result instanceof Error ? reject(result) : resolve(result)),
 			});
 			return promise;
@@ -48,7 +48,8 @@ describe("an isolate's logs", () => {
 		client.record("a/g", third, KEEP);
 		calls[0]?.end();
 		await callsMade(2);
-		expect(calls.map(({ logs }) => logs)).toEqual([[first], [second, third]]);
+		const ids = [[first], [second, third]].map((logs) => logs.map(({ row }) => row.id));
+		expect(calls.map(({ batch }) => batch.ids)).toEqual(ids);
 		calls[1]?.end();
 		await Promise.all(work);
 		client.record("a/g", newLog(), KEEP);
@@ -75,7 +76,7 @@ describe("an isolate's logs", () => {
 		expect(waits).toEqual([50, 400, 1_600, 6_400]);
 		expect(failures).toEqual([broken]);
 		expect(client.dropped).toBe(1);
-		expect(new Set(calls.map(({ logs }) => logs[0]))).toHaveLength(1);
+		expect(new Set(calls.map(({ batch }) => batch.ids[0]))).toHaveLength(1);
 		client.record("a/g", newLog(), KEEP);
 		await callsMade(5);
 	});
@@ -91,7 +92,7 @@ describe("an isolate's logs", () => {
 			calls[call - 1]?.end();
 			if (call < 5) await callsMade(call + 1);
 		}
-		expect(calls.map(({ logs }) => logs.length)).toEqual([1, 1, 1, 100, 51]);
+		expect(calls.map(({ batch }) => batch.ids.length)).toEqual([1, 1, 1, 100, 51]);
 	});
 
 	it("are bounded while the object does not answer", async () => {
@@ -118,8 +119,11 @@ describe("an isolate's logs", () => {
 		await callsMade(3);
 		const sent = calls
 			.slice(1)
-			.map(({ logs }) => logs.map(({ row, ...payloads }) => [row.id, Object.keys(payloads)]));
-		expect(sent).toEqual([[[large.row.id, ["request"]]], [[larger.row.id, []]]]);
+			.map(({ batch }) => [batch.ids, batch.large.map(({ log, part }) => [log, part])]);
+		expect(sent).toEqual([
+			[[large.row.id], [[large.row.id, "request"]]],
+			[[larger.row.id], []],
+		]);
 		expect(client.lostPayloads).toBe(5);
 		expect(failures).toEqual([new Error("The bucket did not store 3 payloads of logs")]);
 	});

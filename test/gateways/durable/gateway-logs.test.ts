@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { Gateway } from "../../../src/gateways/durable/gateway.ts";
 import { type LogPageQuery, LogTable } from "../../../src/gateways/durable/log-table.ts";
 import type { PayloadBucket } from "../../../src/gateways/durable/payload-objects.ts";
+import { batchOf } from "../../../src/gateways/logs/log-batch.ts";
 import type { Bindings } from "../../../src/services.ts";
 import { newGateway, newLog, withTable } from "../logs/rows.ts";
 
@@ -21,8 +22,8 @@ describe("the logs of a Gateway object", () => {
 		const gateway = env.GATEWAY.getByName(name);
 		const request = { text: '{"prompt":"hi"}', complete: true };
 		const log = { ...newLog({ metadata: '{"user":"u1"}' }), request };
-		await gateway.append([log], KEEP);
-		await gateway.append([{ ...log, row: { ...log.row, provider: "other" } }], KEEP);
+		await gateway.append(batchOf([log]), KEEP);
+		await gateway.append(batchOf([{ ...log, row: { ...log.row, provider: "other" } }]), KEEP);
 		const expected = { row: log.row, request };
 		expect(await gateway.log(log.row.id)).toEqual(expected);
 		expect(await gateway.logs(ALL)).toEqual({ rows: [log.row], total: 1 });
@@ -35,7 +36,7 @@ describe("the logs of a Gateway object", () => {
 			sql.exec("ALTER TABLE logs DROP COLUMN byok");
 			const log = newLog({ byok: 1 });
 			const table = new LogTable(sql);
-			table.insert([log]);
+			table.insert(batchOf([log]));
 			expect(table.get(log.row.id)).toEqual(log.row);
 		});
 	});
@@ -45,13 +46,13 @@ describe("the logs of a Gateway object", () => {
 		const ids = logs.map(({ row }) => row.id);
 		const [newest, first] = [newGateway(), newGateway()];
 		for (const log of logs) {
-			await newest.append([log], { max: 4, strategy: "DELETE_OLDEST" });
-			await first.append([log], { max: 4, strategy: "STOP_INSERTING" });
+			await newest.append(batchOf([log]), { max: 4, strategy: "DELETE_OLDEST" });
+			await first.append(batchOf([log]), { max: 4, strategy: "STOP_INSERTING" });
 		}
 		expect(await idsIn(newest)).toEqual(ids.slice(2));
 		expect(await idsIn(first)).toEqual(ids.slice(0, 4));
 		const batch = newGateway();
-		await batch.append(logs, { max: 4, strategy: "STOP_INSERTING" });
+		await batch.append(batchOf(logs), { max: 4, strategy: "STOP_INSERTING" });
 		expect(await idsIn(batch)).toEqual(ids.slice(0, 4));
 	});
 
@@ -60,7 +61,7 @@ describe("the logs of a Gateway object", () => {
 		const response = { text: "old", complete: true };
 		const old = { ...newLog({ metadata: '{"a":1}' }, Date.now() - 31 * DAY_MS), response };
 		const recent = newLog({}, Date.now() - 29 * DAY_MS);
-		await gateway.append([old, recent], KEEP);
+		await gateway.append(batchOf([old, recent]), KEEP);
 		expect(await runDurableObjectAlarm(gateway)).toBe(true);
 		expect(await idsIn(gateway)).toEqual([recent.row.id]);
 		const remaining = await runInDurableObject(gateway, (_, { storage: { sql } }) =>
@@ -74,11 +75,11 @@ describe("the logs of a Gateway object", () => {
 	it("are read as soon as they arrive, if they are recent", async () => {
 		const gateway = newGateway();
 		const log = newLog();
-		const [read] = await Promise.all([gateway.log(log.row.id), gateway.append([log], KEEP)]);
+		const [read] = await Promise.all([gateway.log(log.row.id), gateway.append(batchOf([log]), KEEP)]);
 		expect(read?.row).toEqual(log.row);
 		const other = newLog();
 		const patched = gateway.patchLog(other.row.id, { feedback: 1 });
-		await gateway.append([other], KEEP);
+		await gateway.append(batchOf([other]), KEEP);
 		expect(await patched).toBe(true);
 		expect((await gateway.log(other.row.id))?.row.feedback).toBe(1);
 	});
@@ -93,7 +94,7 @@ describe("the logs of a Gateway object", () => {
 	it("change their feedback, score and metadata only as the patch names them", async () => {
 		const gateway = newGateway();
 		const { row } = newLog({ metadata: '{"old":"x"}' });
-		await gateway.append([{ row }], KEEP);
+		await gateway.append(batchOf([{ row }]), KEEP);
 		await gateway.patchLog(row.id, { feedback: -1, score: 70.5 });
 		await gateway.patchLog(row.id, { metadata: '{"new":"y"}' });
 		expect((await gateway.log(row.id))?.row).toEqual({
@@ -113,7 +114,7 @@ describe("the logs of a Gateway object", () => {
 	it("are deleted by a query, in its order and up to its limit", async () => {
 		const gateway = newGateway();
 		const logs = [5, 1, 4, 2, 3].map((duration, n) => newLog({ duration, success: n % 2 ? 0 : 1 }, T0 + n));
-		await gateway.append(logs, KEEP);
+		await gateway.append(batchOf(logs), KEEP);
 		const filters = [{ key: "success" as const, operator: "eq" as const, value: [true] }];
 		const deleted = await gateway.deleteLogs({ filters, orderBy: "duration", direction: "desc", limit: 2 });
 		expect(deleted).toBe(2);
@@ -152,8 +153,8 @@ describe("large contents of logs", () => {
 		const gateway = env.GATEWAY.getByName(name);
 		const log = { ...newLarge(), response: { text: "small", complete: true } };
 		const { id } = log.row;
-		expect(await gateway.append([log], KEEP)).toBe(0);
-		expect(await gateway.append([log], KEEP)).toBe(0);
+		expect(await gateway.append(batchOf([log]), KEEP)).toBe(0);
+		expect(await gateway.append(batchOf([log]), KEEP)).toBe(0);
 		expect(await objectsOf(id)).toEqual([`logs/${name}/${id}/request`]);
 		expect(await gateway.log(id)).toEqual({ row: log.row, request: head, response: log.response });
 		expect(await gateway.payload(id, "request")).toEqual(large);
@@ -164,12 +165,12 @@ describe("large contents of logs", () => {
 	it.each<[string, (gateway: Stub) => Promise<unknown>]>([
 		["a deletion", (gateway) => gateway.deleteLogs(ALL)],
 		["the deletion of the gateway", (gateway) => gateway.clear()],
-		["the limit", (gateway) => gateway.append([newLog()], { max: 1, strategy: "DELETE_OLDEST" })],
+		["the limit", (gateway) => gateway.append(batchOf([newLog()]), { max: 1, strategy: "DELETE_OLDEST" })],
 		["the retention", (gateway) => runDurableObjectAlarm(gateway)],
 	])("are deleted by %s", async (_, remove) => {
 		const gateway = newGateway();
 		const log = newLarge(Date.now() - 31 * DAY_MS);
-		await gateway.append([log], KEEP);
+		await gateway.append(batchOf([log]), KEEP);
 		expect(await objectsOf(log.row.id)).toHaveLength(2);
 		await remove(gateway);
 		expect(await objectsOf(log.row.id)).toEqual([]);
@@ -178,14 +179,14 @@ describe("large contents of logs", () => {
 	it("of a log that is not kept are not stored", async () => {
 		const gateway = newGateway();
 		const log = newLarge();
-		expect(await gateway.append([newLog(), log], { max: 1, strategy: "STOP_INSERTING" })).toBe(0);
+		expect(await gateway.append(batchOf([newLog(), log]), { max: 1, strategy: "STOP_INSERTING" })).toBe(0);
 		expect(await objectsOf(log.row.id)).toEqual([]);
 	});
 
 	it("of a log that is deleted meanwhile are deleted", async () => {
 		const log = newLarge();
 		await withBucket(newGateway(), bucket, async (gateway) => {
-			const appended = gateway.append([log], KEEP);
+			const appended = gateway.append(batchOf([log]), KEEP);
 			await gateway.deleteLogs(ALL);
 			await appended;
 		});
@@ -196,7 +197,7 @@ describe("large contents of logs", () => {
 		const gateway = newGateway();
 		const log = newLarge();
 		const { id } = log.row;
-		expect(await withBucket(gateway, BROKEN, (broken) => broken.append([log], KEEP))).toBe(2);
+		expect(await withBucket(gateway, BROKEN, (broken) => broken.append(batchOf([log]), KEEP))).toBe(2);
 		expect(await gateway.log(id)).toEqual({ row: log.row, request: head, response: head });
 		expect(await gateway.payload(id, "request")).toEqual(head);
 	});
@@ -204,7 +205,7 @@ describe("large contents of logs", () => {
 	it("are absent if the bucket is removed or fails later", async () => {
 		const gateway = newGateway();
 		const { row } = newLarge();
-		await gateway.append([{ row, request: large }], KEEP);
+		await gateway.append(batchOf([{ row, request: large }]), KEEP);
 		for (const other of [BROKEN, undefined])
 			expect(
 				await withBucket(gateway, other, (changed) => changed.payload(row.id, "request")),
@@ -214,7 +215,7 @@ describe("large contents of logs", () => {
 	it("are deleted later if the bucket fails", async () => {
 		const gateway = newGateway();
 		const log = newLarge();
-		await gateway.append([log], KEEP);
+		await gateway.append(batchOf([log]), KEEP);
 		await withBucket(gateway, BROKEN, (broken) => broken.deleteLogs(ALL));
 		expect(await objectsOf(log.row.id)).toHaveLength(2);
 		const alarm = await runInDurableObject(gateway, (_, { storage }) => storage.getAlarm());
@@ -227,7 +228,7 @@ describe("large contents of logs", () => {
 		const log = newLarge();
 		const { id } = log.row;
 		await withBucket(newGateway(), undefined, async (gateway) => {
-			expect(await gateway.append([log], KEEP)).toBe(0);
+			expect(await gateway.append(batchOf([log]), KEEP)).toBe(0);
 			expect(await gateway.payload(id, "response")).toEqual(large);
 			expect(await gateway.log(id)).toEqual(log);
 		});

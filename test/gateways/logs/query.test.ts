@@ -1,6 +1,7 @@
 /** Filters, compared with a reference that reads each row. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { batchOf } from "../../../src/gateways/logs/log-batch.ts";
 import type { Log, LogRow } from "../../../src/gateways/logs/log-row.ts";
 import { LogFilters, type LogQuery, selectionOf } from "../../../src/gateways/logs/query.ts";
 import { newLog, withTable } from "./rows.ts";
@@ -118,7 +119,7 @@ describe("filters of logs", () => {
 						.reverse();
 					const parsed = LogFilters.parse(JSON.parse(JSON.stringify(filters)));
 					const page = await withTable((table) => {
-						table.insert(logs);
+						table.insert(batchOf(logs));
 						return table.page({ ...NEWEST, filters: parsed, offset: 0, limit: 50, counted: true });
 					});
 					expect(page.rows.map(({ id }) => id)).toEqual(expected);
@@ -149,7 +150,7 @@ describe("filters of logs", () => {
 		];
 		const found = (search: string) =>
 			withTable((table) => {
-				table.insert(logs);
+				table.insert(batchOf(logs));
 				const { rows } = table.page({ ...NEWEST, filters: [], search, offset: 0, limit: 9 });
 				return rows.map(({ id }) => logs.findIndex(({ row }) => row.id === id));
 			});
@@ -187,7 +188,7 @@ describe("filters of logs", () => {
 			["time", [{ key: "created_at", operator: "lt", value: [T0 + 100] }]],
 		];
 		const reads = await withTable((table, sql) => {
-			table.insert(logs);
+			table.insert(batchOf(logs));
 			const count = (query: LogQuery): number => {
 				const { sql: text, values } = selectionOf(query, { ordered: true });
 				const cursor = sql.exec(`SELECT logs.* ${text} LIMIT 50`, ...values);
