@@ -87,6 +87,8 @@ export interface PrefillLeg {
 	/** `usage`: what its engine counted, if it did. */
 	succeed(usage: Usage | undefined): void;
 	fail(failure: AiError): void;
+	/** Its reply has no handle, so the target processes the prompt itself. */
+	countMissingHandle(): void;
 	/** The caller has disconnected, or the target has failed: the call shows nothing about the replica's health. */
 	cancel(): void;
 }

@@ -1,6 +1,7 @@
 /** What an isolate knows about its pools, for metrics. */
 import type { Pool } from "./pool.ts";
 import type { GateReport } from "./pool-gate.ts";
+import type { PairCounts } from "./prefill-decode/pair-counts.ts";
 import type { Replica } from "./replica.ts";
 import { classSpeed } from "./speed.ts";
 
@@ -26,6 +27,8 @@ export interface PoolReport extends ReplicasReport {
 	incoming: number;
 	/** The prefill replicas, and all others. Absent: the pool has no prefill replicas. */
 	stages?: { prefill: ReplicasReport; decode: ReplicasReport };
+	/** Absent: the pool has no prefill replicas. */
+	pairs?: PairCounts;
 	/** Absent: the pool has no limit of requests. */
 	gate?: GateReport;
 }

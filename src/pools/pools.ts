@@ -9,6 +9,7 @@ import { Pool } from "./pool.ts";
 import { type GateSettings, PoolGate } from "./pool-gate.ts";
 import { type PoolReport, reportOf } from "./pool-report.ts";
 import type { Stages } from "./prefill-decode/legs.ts";
+import { newPairCounts } from "./prefill-decode/pair-counts.ts";
 import { type Disaggregation, roleOf } from "./prefill-decode/settings.ts";
 import type { Replica, Role } from "./replica.ts";
 import {
@@ -208,11 +209,12 @@ export class Pools {
 	}
 
 	reports(now: number): PoolReport[] {
-		return [...this.#pools].map(([backend, { arrivals, replicas, prefill, gate }]) => ({
+		return [...this.#pools].map(([backend, { arrivals, replicas, prefill, pairCounts, gate }]) => ({
 			backend,
 			incoming: arrivals.count,
 			...reportOf(prefill ? [replicas, prefill] : [replicas]),
 			...(prefill && { stages: { prefill: reportOf([prefill]), decode: reportOf([replicas]) } }),
+			...(pairCounts && { pairs: structuredClone(pairCounts) }),
 			...(gate && { gate: gate.report(now) }),
 		}));
 	}
@@ -264,7 +266,7 @@ export class Pools {
 			urls,
 			source,
 			arrivals: existing?.arrivals ?? { count: 0 },
-			...(prefill && { prefill }),
+			...(prefill && { prefill, pairCounts: existing?.pairCounts ?? newPairCounts() }),
 			...(gate && { gate }),
 		};
 		this.#pools.set(backend, configured);

@@ -7,6 +7,7 @@ import type { AiError } from "../../core/errors.ts";
 import type { Usage } from "../../core/usage.ts";
 import type { CallOutcome } from "../../fleet/health.ts";
 import type { Flight } from "../../pools/flight.ts";
+import type { PairCounts } from "../../pools/prefill-decode/pair-counts.ts";
 import type { Disaggregation } from "../../pools/prefill-decode/settings.ts";
 import type { PlannedTarget } from "../plan.ts";
 import { recordFailure } from "./call-outcome.ts";
@@ -17,6 +18,8 @@ export interface StartedPrefill {
 	target: PlannedTarget;
 	flight: Flight;
 	disaggregation: Disaggregation;
+	/** Of its pool. */
+	counts: PairCounts | undefined;
 }
 
 export class PrefillCall implements PrefillLeg {
@@ -25,12 +28,15 @@ export class PrefillCall implements PrefillLeg {
 	/** Why the replica did not process the prompt. */
 	failure: AiError | undefined;
 	readonly #flight: Flight;
+	readonly #counts: PairCounts | undefined;
 	readonly #outcome: CallOutcome;
 	readonly #now: () => number;
 
 	/** @param outcome of this call, which has started. */
-	constructor({ target, flight, disaggregation }: StartedPrefill, outcome: CallOutcome, now: () => number) {
+	constructor(started: StartedPrefill, outcome: CallOutcome, now: () => number) {
+		const { target, flight, disaggregation, counts } = started;
 		this.target = target;
+		this.#counts = counts;
 		this.disaggregation = disaggregation;
 		this.#flight = flight;
 		this.#outcome = outcome;
@@ -48,6 +54,10 @@ export class PrefillCall implements PrefillLeg {
 		this.failure = failure;
 		recordFailure(this.#outcome, failure);
 		this.#flight.end(this.#now());
+	}
+
+	countMissingHandle(): void {
+		if (this.#counts) this.#counts.fallbacks.noHandle++;
 	}
 
 	cancel(): void {

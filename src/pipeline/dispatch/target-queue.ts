@@ -80,7 +80,11 @@ export class TargetQueue {
 		const { answer: flight, prefill } = startLegs(pooled.pool, legs, request, this.#services.now());
 		if (!prefill || !disaggregation) return { flight };
 		const { url } = prefill.replica;
-		return { flight, prefill: { target: this.#targetAt(pooled, url), flight: prefill, disaggregation } };
+		const { pairCounts: counts } = pooled.pool;
+		return {
+			flight,
+			prefill: { target: this.#targetAt(pooled, url), flight: prefill, disaggregation, counts },
+		};
 	}
 
 	/** The replicas that the pool has chosen for a target. Absent for a target without a pool. */
@@ -105,7 +109,11 @@ export class TargetQueue {
 				!decodesAlone && this.#isPrefillUsable(chosen.pooled, replica.url, (circuit) => circuit !== "open"),
 		});
 		if (!legs) return false;
-		this.#chosen.set(target, { ...chosen, legs });
+		const { pairCounts } = chosen.pooled.pool;
+		if (!legs.prefill && pairCounts) pairCounts.fallbacks.prefillFailed++;
+		const { reason: _, ...withoutReason } = legs;
+		// The choice was counted as a pair.
+		this.#chosen.set(target, { ...chosen, legs: legs.prefill ? legs : withoutReason });
 		return true;
 	}
 

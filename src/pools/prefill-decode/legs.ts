@@ -5,6 +5,7 @@
 import type { Choice, PoolRequest, Usable } from "../choice.ts";
 import type { Flight } from "../flight.ts";
 import type { Pool } from "../pool.ts";
+import type { PairCounts } from "./pair-counts.ts";
 import { DISAGGREGATIONS, type Disaggregation, roleOf } from "./settings.ts";
 
 /** The replicas of a pool by what they do. */
@@ -16,6 +17,8 @@ export interface Stages {
 	/** Some replicas have both roles. */
 	readonly hasBoth?: boolean;
 	readonly settings: { readonly disaggregation?: Disaggregation };
+	/** Absent: the choices are not counted. */
+	readonly pairCounts?: PairCounts;
 }
 
 export interface LegsRequest {
@@ -97,11 +100,12 @@ export function chooseLegs(stages: Stages, query: LegsRequest): Legs | undefined
 /** The request goes to the chosen replicas. Both flights start at once, so that other requests count the load to come. */
 export function startLegs(
 	stages: Stages,
-	{ answer, prefill }: Legs,
+	{ answer, prefill, reason }: Legs,
 	request: PoolRequest,
 	now: number,
 ): Flights {
-	const { replicas } = stages;
+	const { pairCounts, replicas } = stages;
+	if (reason && pairCounts) pairCounts.choices[reason]++;
 	if (!prefill || !stages.prefill) return { answer: replicas.start(answer, request, now) };
 	const { blocks, inputTokens, session } = request;
 	const { replica } = answer;

@@ -2,6 +2,7 @@
 import type { EngineReport } from "../../fleet/health.ts";
 import type { GateReport } from "../../pools/pool-gate.ts";
 import type { PoolReport, ReplicasReport } from "../../pools/pool-report.ts";
+import type { PairCounts } from "../../pools/prefill-decode/pair-counts.ts";
 import { counter, gauge, type Metric, type Sample } from "./metric.ts";
 import type { Labelled } from "./worker-reports.ts";
 
@@ -37,6 +38,12 @@ export function poolMetrics(
 		pools.flatMap((pool) =>
 			pool.gate
 				? value(pool.gate).map(([labels, amount]): Sample => [{ ...labelsOf(pool), ...labels }, amount])
+				: [],
+		);
+	const ofPairs = (value: (pairs: PairCounts) => readonly Sample[]): Sample[] =>
+		pools.flatMap((pool) =>
+			pool.pairs
+				? value(pool.pairs).map(([labels, amount]): Sample => [{ ...labelsOf(pool), ...labels }, amount])
 				: [],
 		);
 	return [
@@ -107,6 +114,20 @@ export function poolMetrics(
 			),
 		),
 		counter(
+			"pool_stage_choices_total",
+			"Calls of a pool with prefill replicas. pair: a prefill and a decode replica were called. Other reasons: one replica was called.",
+			ofPairs(({ choices }) =>
+				Object.entries(choices).map(([reason, calls]) => [{ reason: snakeCase(reason) }, calls]),
+			),
+		),
+		counter(
+			"pool_stage_fallbacks_total",
+			"Pairs whose decode replica has processed the prompt itself. prefill_failed: the prefill replica has failed. no_handle: its reply has no handle.",
+			ofPairs(({ fallbacks }) =>
+				Object.entries(fallbacks).map(([reason, calls]) => [{ reason: snakeCase(reason) }, calls]),
+			),
+		),
+		counter(
 			"pool_rejected_total",
 			"Requests that were refused. full: the queue was full, or the request did not wait. timeout: it waited too long. drained: no replica accepts requests.",
 			ofGates(({ refused: { full, timeout, drained } }) => [
@@ -117,3 +138,6 @@ export function poolMetrics(
 		),
 	];
 }
+
+/** `noPrefill`: `no_prefill`. */
+const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -72,7 +72,8 @@ export function gatewayOf({
 			init,
 		);
 	const stages = () => services.pools.reports(0)[0]?.stages;
-	return { chat, cluster, post, services, settled, stages };
+	const pairs = () => services.pools.reports(0)[0]?.pairs;
+	return { chat, cluster, pairs, post, services, settled, stages };
 }
 
 const IDLE = { requests: 0, prefillTokens: 0, decodeTokens: 0 };

@@ -141,6 +141,13 @@ describe.each(PROTOCOLS)("a pair of %s", (protocol) => {
 		expect(cluster.violations).toEqual([]);
 		expect(stages()).toMatchObject(ALL_IDLE);
 		expect(cluster.open).toBe(0);
+		// The decode replica of a failed pair is counted as a fallback. Otherwise a second pair was called.
+		const isRepeated = stage === "decode" || protocol === "sglang";
+		if (fault !== "lost" && fault !== "cut")
+			expect(gateway.pairs()).toMatchObject({
+				choices: { pair: isRepeated ? 2 : 1, noPrefill: 0 },
+				fallbacks: { prefillFailed: isRepeated ? 0 : 1, noHandle: 0 },
+			});
 	});
 });
 
@@ -148,13 +155,14 @@ describe("the prompt", () => {
 	it("is processed by a decode replica if it is short, unless that refuses", async () => {
 		const messages = [{ role: "user", content: "Hi" }];
 		for (const protocol of PROTOCOLS) {
-			const { chat, cluster } = gatewayOf({ protocol, reportsCache: false });
+			const { chat, cluster, pairs } = gatewayOf({ protocol, reportsCache: false });
 			const { usage } = await (await chat({ messages })).json<{ usage: object }>();
 			expect(stagesOf(cluster)).toBe(protocol === "sglang" ? "p d" : "d");
 			// What the decode replica reports about its own cache is true.
 			const cached = protocol === "sglang" ? CACHED_TOKENS : 0;
 			expect(usage).toMatchObject({ prompt_tokens_details: { cached_tokens: cached } });
 			expect(cluster.violations).toEqual([]);
+			expect(pairs()?.choices).toMatchObject(protocol === "sglang" ? { pair: 1 } : { pair: 0, short: 1 });
 		}
 	});
 

@@ -407,13 +407,24 @@ describe("metrics of pools", () => {
 			pools: [
 				{ ...pool, gate },
 				{ ...pool, backend: "tei" },
-				{ ...pool, backend: "pairs", stages: { prefill: { ...pool, requests: 2 }, decode: pool } },
+				{
+					...pool,
+					backend: "pairs",
+					stages: { prefill: { ...pool, requests: 2 }, decode: pool },
+					pairs: {
+						choices: { pair: 9, short: 4, cached: 3, sooner: 0, unpaired: 0, noPrefill: 1, noDecode: 0 },
+						fallbacks: { prefillFailed: 2, noHandle: 0 },
+					},
+				},
 			],
 		});
 		for (const line of [
 			'ganglion_pool_replicas{backend="pairs",stage="prefill",state="draining"} 1',
 			'ganglion_pool_inflight_requests{backend="pairs",stage="prefill"} 2',
 			'ganglion_pool_inflight_requests{backend="pairs",stage="decode"} 7',
+			'ganglion_pool_stage_choices_total{backend="pairs",reason="pair"} 9',
+			'ganglion_pool_stage_choices_total{backend="pairs",reason="no_prefill"} 1',
+			'ganglion_pool_stage_fallbacks_total{backend="pairs",reason="prefill_failed"} 2',
 			'ganglion_pool_replicas{backend="vllm",state="active"} 2',
 			'ganglion_pool_replicas{backend="vllm",state="open"} 1',
 			'ganglion_pool_expected_ttft_seconds{backend="vllm"} 0.25',

@@ -100,6 +100,7 @@ async function callInTurn<Reply>(
 	const startedAt = call.services.now();
 	const { reply: prefilled, usage } = await postPrefill(pair, call.signal);
 	const body = decodeBody(prefilled);
+	if (!body) pair.leg.countMissingHandle();
 	const elapsedMs = Math.max(0, call.services.now() - startedAt);
 	const timeouts = { ...target.timeouts, totalMs: Math.max(1, target.timeouts.totalMs - elapsedMs) };
 	const reply = await post({ ...call, target: { ...target, timeouts } }, body ?? generation.body, headers);

@@ -43,6 +43,7 @@ function pairOf(protocol: DisaggregationName, respond: Responder, options: Optio
 		},
 		succeed: (counts) => outcomes.push(["succeeded", counts?.prompt_tokens]),
 		fail: ({ key }) => outcomes.push(["failed", key]),
+		countMissingHandle: () => outcomes.push(["no handle"]),
 		cancel: () => outcomes.push(["cancelled"]),
 	};
 	const services = { ...call.services, ...(options.now && { now: options.now }) };
@@ -84,9 +85,10 @@ describe("calls in turn", () => {
 	});
 
 	it("without a handle, the second replica processes the prompt", async () => {
-		const { pair, post, posts } = pairOf("nixl", () => json({ choices: [{}] }));
+		const { pair, post, posts, outcomes } = pairOf("nixl", () => json({ choices: [{}] }));
 		expect(await generateValue(pair, GENERATION, post)).toEqual({ usage: usage(7, 100) });
 		expect(posts).toMatchObject([{ body: GENERATION.body }]);
+		expect(outcomes).toEqual([["succeeded", undefined], ["no handle"]]);
 		const value = { kind: "value", value: { usage: usage(7, 100) } } as const;
 		expect(await generateStream(pair, GENERATION, async () => value)).toEqual(value);
 	});

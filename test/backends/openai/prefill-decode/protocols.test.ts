@@ -26,6 +26,7 @@ function leg(protocol: keyof typeof PROTOCOLS, url: string): PrefillLeg {
 		},
 		succeed: () => {},
 		fail: () => {},
+		countMissingHandle: () => {},
 		cancel: () => {},
 	};
 }
