@@ -76,8 +76,8 @@ export interface Verdict {
 	lostMs: number;
 }
 
-/** A settlement waits 100 ms for others, and is then delivered. */
-const UNDELIVERED_MS = 500;
+/** A settlement waits 100 ms for others, and is then delivered. With leases it may wait for the next batch. */
+const UNDELIVERED_MS = { exact: 500, leased: 4_500 };
 /** The same after failed calls of the account's object: the pauses after the failures are 0.4, 1.6 and 6.4 seconds. */
 const RETRIED_MS = 10_000;
 /** Codes and statuses of a request that is not admitted: rates, budgets, the free plan's neurons, an object that fails. */
@@ -87,9 +87,9 @@ const NOT_ADMITTED = [
 	{ code: 4006, status: 429 },
 	{ code: 7009, status: 502 },
 ] as const;
-/** A request is reported within 750 ms, in a call. */
-const UNREPORTED_MS = 1_250;
-const LEASE_MS = 1_000;
+/** A request is reported within four seconds, in a call. */
+const UNREPORTED_MS = 4_500;
+const LEASE_MS = 8_000;
 const LEASE_PREFIX = "lease-";
 /** Difference between the clocks of the gateway and of the callers. */
 const CLOCKS_MS = 100;
@@ -153,6 +153,10 @@ export class Audit {
 
 	close(): Verdict {
 		return this.#verdict;
+	}
+
+	get #undeliveredMs(): number {
+		return UNDELIVERED_MS[this.#circumstances.ledger ?? "exact"];
 	}
 
 	/** The isolate had admitted it from a lease, and was killed before it reported it. */
@@ -245,7 +249,7 @@ export class Audit {
 		const mayRefuse =
 			this.#circumstances.isLimited(account) ||
 			this.#killed(received, 0) ||
-			this.#objectFailed(account, received.startedAt, received.endedAt + UNDELIVERED_MS);
+			this.#objectFailed(account, received.startedAt, received.endedAt + this.#undeliveredMs);
 		if (!mayRefuse)
 			report(
 				"its caller disconnected before the headers, the engine had completed the answer, and it is not billed",
@@ -392,7 +396,7 @@ export class Audit {
 		const endedAt = Math.max(received.endedAt, ...calls.map(({ closedAt = 0 }) => closedAt));
 		return this.#killsAfter(received.startedAt, calls[0]?.openedAt ?? 0).find(({ at }) => {
 			const failed = this.#objectFailed(planned.account, received.startedAt, at);
-			return at <= endedAt + (failed ? RETRIED_MS : UNDELIVERED_MS) + SLACK_MS;
+			return at <= endedAt + (failed ? RETRIED_MS : this.#undeliveredMs) + SLACK_MS;
 		});
 	}
 

@@ -54,7 +54,7 @@ const NOT_WAITING = 0.2;
 const POLL_MS = 50;
 const MINUTE_MS = 60_000;
 /** A lease that is not returned is charged within this time. */
-const LEASE_CHARGED_MS = 20_000;
+const LEASE_CHARGED_MS = 27_000;
 
 export async function conserve(options: RunOptions): Promise<Run> {
 	const { callers, holdMs, kills, progress = () => {}, requests, seed } = options;

@@ -41,6 +41,12 @@ export class Account extends BuiltAccount {
 		return this.#withFaults("journal", () => super.journal(...parameters));
 	}
 
+	override checkLeases(
+		...parameters: Parameters<BuiltAccount["checkLeases"]>
+	): ReturnType<BuiltAccount["checkLeases"]> {
+		return this.#withFaults("checkLeases", () => super.checkLeases(...parameters));
+	}
+
 	#withFaults<T>(method: string, call: () => T): T {
 		const account = this.ctx.id.name ?? "";
 		if (random.chance(FAULTS.lost)) fail("lost", method, account);

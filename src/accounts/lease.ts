@@ -2,10 +2,19 @@
  * Leases: a slice of every limit that applies to similar requests (same credential, same model). An isolate admits requests from
  * a lease without calling the account's object, and reports them in batches. docs/accounts.md, "Leases".
  */
-import type { Admission, Settlement } from "./admission.ts";
+import type { Admission, Credential, Settlement } from "./admission.ts";
 
-/** How long a lease is valid at most. A revoked token stops within this time. */
+/**
+ * How long a lease may be used without a call of the account's object. A token that is revoked or changed stops within this time.
+ * Also the duration of most leases.
+ */
 export const LEASE_MS = 1000;
+
+/**
+ * The longest lease. A lease of more than {@link LEASE_MS} is for an isolate with many accounts, of which each has few requests: it
+ * saves the commits of grants. The isolate checks it once a second ({@link LeaseCheck}), which needs no commit.
+ */
+export const MAX_LEASE_MS = 8000;
 
 /** An isolate's request for a lease. The account's object grants all of it, less, or nothing. */
 export interface LeaseRequest {
@@ -14,6 +23,8 @@ export interface LeaseRequest {
 	requests: number;
 	/** Micro-neurons. */
 	microNeurons: number;
+	/** Absent: {@link LEASE_MS}. */
+	ms?: number;
 }
 
 export interface Lease {
@@ -32,6 +43,12 @@ export interface Lease {
 
 /** A request for a lease without a request to admit. */
 export type Renewal = Omit<Admission, "ticket" | "lease"> & { lease: LeaseRequest };
+
+/** Leases of one credential that an isolate still uses. The object answers whether the credential and its limits are as they were at the grants. */
+export interface LeaseCheck {
+	credential: Credential;
+	leases: readonly string[];
+}
 
 /** A request that an isolate admitted from a lease. */
 export interface LeasedRequest {

@@ -33,6 +33,8 @@ interface Flush {
 	startedAt: number;
 	/** `waiting`: for further messages. `retrying`: because a step failed. */
 	state: "waiting" | "stepping" | "retrying";
+	/** Resolves when the flush is stopped. */
+	stopped: PromiseWithResolvers<void>;
 }
 
 export class FlushLoop {
@@ -53,7 +55,11 @@ export class FlushLoop {
 
 	/** Starts a flush, in place of the present one. The first step follows after `wait` milliseconds. */
 	start(wait: number): void {
-		const flush: Flush = { startedAt: this.#services.now(), state: "waiting" };
+		const flush: Flush = {
+			startedAt: this.#services.now(),
+			state: "waiting",
+			stopped: Promise.withResolvers(),
+		};
 		this.#flush = flush;
 		try {
 			this.#services.waitUntil(this.#run(flush, wait));
@@ -63,10 +69,16 @@ export class FlushLoop {
 		}
 	}
 
+	/** Ends the wait of the flush, and the flush. A step that is under way ends first. */
+	stop(): void {
+		this.#flush?.stopped.resolve();
+		this.#flush = undefined;
+	}
+
 	async #run(flush: Flush, firstWait: number): Promise<void> {
 		let tries = 0;
 		for (let wait: number | undefined = firstWait; wait !== undefined; ) {
-			if (wait > 0) await this.#services.wait(wait);
+			if (wait > 0) await Promise.race([this.#services.wait(wait), flush.stopped.promise]);
 			if (this.#flush !== flush) return;
 			flush.state = "stepping";
 			try {

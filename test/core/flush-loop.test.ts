@@ -3,7 +3,7 @@ import { FlushLoop } from "../../src/core/flush-loop.ts";
 
 /** `outcomes`: what each step does, in order: the wait that it returns, or the error that it throws. */
 function loopOf(outcomes: (number | undefined | Error)[] = []) {
-	const state = { time: 1_000_000, steps: 0, ended: 0, hasRequest: true };
+	const state = { time: 1_000_000, steps: 0, ended: 0, running: 0, hasRequest: true };
 	const waits: number[] = [];
 	const givenUp: unknown[] = [];
 	let wake: (() => void)[] = [];
@@ -20,8 +20,10 @@ function loopOf(outcomes: (number | undefined | Error)[] = []) {
 				waits.push(ms);
 				return new Promise((resolve) => wake.push(resolve));
 			},
-			waitUntil: () => {
+			waitUntil: (promise) => {
 				if (!state.hasRequest) throw new Error("no request is running");
+				state.running++;
+				void promise.then(() => state.running--);
 			},
 		},
 		{
@@ -55,6 +57,19 @@ function loopOf(outcomes: (number | undefined | Error)[] = []) {
 }
 
 describe("a flush", () => {
+	it("ends its wait and makes no step after a stop, and can start again", async () => {
+		const { loop, state, settle, ring } = loopOf([undefined]);
+		loop.stop();
+		loop.start(5);
+		expect(state.running).toBe(1);
+		loop.stop();
+		await settle();
+		expect([loop.state, state.steps, state.ended, state.running]).toEqual([undefined, 0, 0, 0]);
+		loop.start(5);
+		await ring();
+		expect([loop.state, state.steps, state.ended]).toEqual([undefined, 1, 1]);
+	});
+
 	it("makes its steps after the waits, until a step returns none", async () => {
 		const { loop, state, waits, ring } = loopOf([7, 0, undefined]);
 		expect(loop.state).toBeUndefined();

@@ -1,7 +1,7 @@
 /** Calls of one account's object: any call (`AccountObject`), and its reports and aliases (`AccountReader`). */
 import { AiError } from "../../core/errors.ts";
 import type { FreshCache } from "../../core/fresh-cache.ts";
-import type { Credential } from "../admission.ts";
+import type { Admitted, Credential } from "../admission.ts";
 import type { Account } from "../durable/account.ts";
 import type { AccountReports, AliasStore } from "../durable/account-interfaces.ts";
 import type { AliasRow } from "../durable/alias-table.ts";
@@ -91,6 +91,9 @@ export class AccountObject {
 
 export const unavailable = (cause: unknown): AiError =>
 	new AiError("ledgerUnavailable", undefined, { cause });
+
+export const refusal = ({ failure, description, retryAfter }: Extract<Admitted, { ok: false }>): AiError =>
+	new AiError(failure, description, retryAfter === undefined ? {} : { retryAfter });
 
 /** The route has verified the caller. Its account exists, or the caller is the operator. */
 const VERIFIED: Credential = { kind: "operator" };

@@ -24,27 +24,18 @@ import type { AccountReports, AliasStore } from "../durable/account-interfaces.t
 import type { AliasRow } from "../durable/alias-table.ts";
 import { LEASE_MS } from "../lease.ts";
 import type { TokenCommand, TokenResult, TokenStore } from "../token-command.ts";
-import { type AccountObjectServices, AccountReader, unavailable } from "./account-object.ts";
+import { type AccountObjectServices, AccountReader, refusal, unavailable } from "./account-object.ts";
 import { AdmissionQueue } from "./admission-queue.ts";
 import { failedSettlement } from "./failed-settlement.ts";
 import { HeadroomCache } from "./headroom-cache.ts";
 import { Journal } from "./journal.ts";
+import { journalPace } from "./lease-demand.ts";
 import { Outbox } from "./outbox.ts";
 
 /** A revoked token is accepted for this time at most, as by a lease. */
 const VERIFIED_MS = LEASE_MS;
 /** A change of an alias in another isolate takes effect within this time. Milliseconds. */
 const ALIASES_FRESH_MS = 10_000;
-
-/** With many accounts, the commits of each would slow down all requests. A batch comes before a lease ends, and renews it. */
-const PACES = {
-	fewAccounts: { flushAfterMs: 250, minDemand: 1 },
-	manyAccounts: { flushAfterMs: 750, minDemand: 2 },
-};
-/** Accounts with requests in the last second. */
-const MANY_ACCOUNTS = 8;
-
-type Refused = Extract<Admitted, { ok: false }>;
 
 export interface LedgersServices extends FlushServices, AccountObjectServices {
 	/** The account's object admits every request. Otherwise leases admit most of them. docs/accounts.md, "Leases". */
@@ -70,6 +61,8 @@ export interface IsolateAccounts extends Accounts {
 
 /** The state of an isolate, for all accounts. */
 interface IsolateState extends LedgersServices {
+	/** Requests that are still open are reported soon. */
+	isClosing?: boolean;
 	/** Only for accounts that exist and have settlements to send. */
 	outboxes: Map<string, Outbox>;
 	/** Only for accounts that exist and use leases. */
@@ -95,7 +88,9 @@ export function createLedgers(services: LedgersServices): IsolateAccounts {
 	const of = (account: string): AccountClient => new AccountClient(account, isolate);
 	const flush = async (): Promise<void> => {
 		const accounts = new Set([...isolate.journals.keys(), ...isolate.outboxes.keys()]);
+		isolate.isClosing = true;
 		await Promise.all([...accounts].map((account) => of(account).flush()));
+		for (const journal of isolate.journals.values()) journal.stop();
 	};
 	return { of, flush };
 }
@@ -157,9 +152,23 @@ class AccountClient extends AccountReader implements AccountLedger, TokenStore {
 		return { ...(limited && { limited }), ...(outputTokens !== undefined && { outputTokens }) };
 	}
 
-	/** Requests that are refused while this isolate has leases are sent again after their return: the leases may hold what remains of a limit. */
+	/** From leases, if they only have to be checked first. Otherwise by the object. */
 	async #admitAll(admissions: readonly Admission[]): Promise<readonly Admitted[]> {
-		if (!this.#isolate.journals.get(this.#account)?.hasLeases) return this.#callAdmit(admissions);
+		const journal = this.#isolate.journals.get(this.#account);
+		const checks = journal?.leasesToCheck(admissions);
+		if (!journal || !checks?.size) return this.#admitByObject(admissions);
+		const calledAt = this.#isolate.now();
+		const answers = await this.object.call(async (stub) => stub.checkLeases([...checks.values()]));
+		journal.recordChecks(checks, answers, calledAt);
+		const leased = admissions.map((admission) => journal.admit(admission));
+		const others = admissions.filter((_, i) => !leased[i]);
+		const admitted = others.length > 0 ? [...(await this.#admitByObject(others))] : [];
+		return leased.flatMap((granted) => (granted ? { ok: true, ...granted } : (admitted.shift() ?? [])));
+	}
+
+	/** Requests that are refused while this isolate has leases are sent again after their return: the leases may hold what remains of a limit. */
+	async #admitByObject(admissions: readonly Admission[]): Promise<readonly Admitted[]> {
+		if (!this.#isolate.journals.get(this.#account)?.mayFreeRoom) return this.#callAdmit(admissions);
 		const answers = await this.#callAdmit(admissions.map((each) => ({ ...each, provisional: true })));
 		const refused = admissions.filter((_, i) => answers[i]?.ok === false);
 		if (refused.length === 0) return answers;
@@ -190,7 +199,9 @@ class AccountClient extends AccountReader implements AccountLedger, TokenStore {
 			for (const [i, admission] of admissions.entries()) {
 				const [answer, leaseRequest] = [admitted[i], leaseRequests[i]];
 				if (answer) headroom.record(this.#account, admission, answer, calledAt);
-				if (leaseRequest) journal?.addLease(admission, leaseRequest, answer?.ok ? answer.lease : undefined);
+				const lease = answer?.ok ? answer.lease : undefined;
+				if (leaseRequest) journal?.addLease(admission, leaseRequest, lease);
+				if (lease) journal?.addOpen(admission);
 			}
 			return admitted;
 		} catch (error) {
@@ -262,7 +273,7 @@ class AccountClient extends AccountReader implements AccountLedger, TokenStore {
 				new Journal(this.#isolate, {
 					send: (batch) => this.object.report(async (stub) => stub.journal(batch)),
 					onGiveUp: (error, batch) => this.#logUnsent(error, batch?.requests[0]),
-					pace: () => (journals.size > MANY_ACCOUNTS ? PACES.manyAccounts : PACES.fewAccounts),
+					pace: () => journalPace(this.#isolate.isClosing ? 0 : journals.size),
 					idle,
 				}),
 		);
@@ -285,6 +296,3 @@ class AccountClient extends AccountReader implements AccountLedger, TokenStore {
 function deleteIfSame<T>(all: Map<string, T>, account: string, value: T): void {
 	if (all.get(account) === value) all.delete(account);
 }
-
-export const refusal = ({ failure, description, retryAfter }: Refused): AiError =>
-	new AiError(failure, description, retryAfter === undefined ? {} : { retryAfter });

@@ -8,17 +8,27 @@
 import { FlushLoop, type FlushServices, LOST_AFTER_MS } from "../../core/flush-loop.ts";
 import type { Admission, Granted, Settlement } from "../admission.ts";
 import { maxCost } from "../durable/budgets.ts";
-import type { JournalAnswer, JournalBatch, Lease, LeasedRequest, LeaseRequest, Renewal } from "../lease.ts";
-
-const SECOND_MS = 1000;
-
-/** How often a journal calls the object. */
-export interface JournalPace {
-	/** Time between two batches. A batch is one commit of the object. */
-	flushAfterMs: number;
-	/** Requests of a class in a second, from which on it requests a lease. The grant and the return of a lease cost a commit each. */
-	minDemand: number;
-}
+import {
+	type JournalAnswer,
+	type JournalBatch,
+	LEASE_MS,
+	type Lease,
+	type LeaseCheck,
+	type LeasedRequest,
+	type LeaseRequest,
+	type Renewal,
+} from "../lease.ts";
+import {
+	classKey,
+	countDemand,
+	demandOf,
+	isChecked,
+	type JournalPace,
+	leaseFor,
+	newClass,
+	type RequestClass,
+	type UsableLease,
+} from "./lease-demand.ts";
 
 export interface JournalOwner {
 	/** Throws if the object may not have received the batch. */
@@ -28,26 +38,6 @@ export interface JournalOwner {
 	pace(): JournalPace;
 	/** The journal is empty and may be dropped. */
 	idle(): void;
-}
-
-interface UsableLease extends Lease {
-	/** When the isolate requested it. */
-	requestedAt: number;
-}
-
-/** Similar requests: the same credential and the same model. */
-interface RequestClass {
-	/** The latest one, as an example for the object. */
-	latest: Admission;
-	leases: UsableLease[];
-	/** Requests of the current second and of the one before. */
-	current: number;
-	previous: number;
-	since: number;
-	/** Admitted from leases since the last batch. */
-	sinceBatch: number;
-	/** The request for a lease that is under way. */
-	pendingLease?: { id: string; at: number } | undefined;
 }
 
 interface UnsentRequest {
@@ -64,11 +54,13 @@ export class Journal {
 	readonly #classes = new Map<string, RequestClass>();
 	/** Not part of a batch yet, by ticket. */
 	readonly #requests = new Map<string, UnsentRequest>();
-	/** Requests that a batch contained without a settlement: when the object charges them, by ticket. */
+	/** Requests that the object knows to be open: when it charges them, by ticket. */
 	readonly #open = new Map<string, number>();
 	#settlements: Settlement[] = [];
 	#returned: string[] = [];
 	#sequence = 0;
+	/** Time of the latest step of a flush. */
+	#steppedAt = Number.NEGATIVE_INFINITY;
 	/** The batch that is not confirmed. */
 	#batch: JournalBatch | undefined;
 
@@ -86,17 +78,14 @@ export class Journal {
 
 	/** Admits the request, if a lease has room for it. */
 	admit(admission: Admission): Granted | undefined {
-		const requestClass = this.#classes.get(keyOf(admission));
+		const requestClass = this.#classes.get(classKey(admission));
 		const cost = maxCost(admission.cost);
 		const now = this.#now();
-		const lease = requestClass?.leases.find(
-			({ requestedAt, ms, requests, microNeurons }) =>
-				now < requestedAt + ms && requests > 0 && microNeurons >= cost,
-		);
-		if (!requestClass || !lease) return undefined;
+		const lease = requestClass && leaseFor(requestClass, cost, now);
+		if (!lease || !isChecked(requestClass, now)) return undefined;
 		lease.requests--;
 		lease.microNeurons -= cost;
-		countDemand(requestClass, admission, now);
+		countDemand(requestClass, admission, now, this.#owner.pace());
 		requestClass.sinceBatch++;
 		const { holdMs, ticket } = admission;
 		const request = { lease: lease.id, ticket, afterMs: now - lease.requestedAt, reserved: cost };
@@ -107,20 +96,45 @@ export class Journal {
 		return { ...(isBounded && { outputTokens }), ...(lease.limited && { limited: true }) };
 	}
 
+	/** What to check before leases can admit these requests, by the keys of their classes. */
+	leasesToCheck(admissions: readonly Admission[]): Map<string, LeaseCheck> {
+		const now = this.#now();
+		const checks = new Map<string, LeaseCheck>();
+		for (const admission of admissions) {
+			const key = classKey(admission);
+			const requestClass = this.#classes.get(key);
+			if (!requestClass || isChecked(requestClass, now)) continue;
+			if (!leaseFor(requestClass, maxCost(admission.cost), now)) continue;
+			const leases = requestClass.leases.map(({ id }) => id);
+			checks.set(key, { credential: admission.credential, leases });
+		}
+		return checks;
+	}
+
+	/** The object's answers to the checks, in their order, to a call at `calledAt`. */
+	recordChecks(checks: ReadonlyMap<string, LeaseCheck>, answers: readonly boolean[], calledAt: number): void {
+		for (const [i, key] of [...checks.keys()].entries()) {
+			const requestClass = this.#classes.get(key);
+			if (!requestClass) continue;
+			if (answers[i]) requestClass.checkedAt = Math.max(requestClass.checkedAt, calledAt);
+			else this.#returnLeases(requestClass);
+		}
+	}
+
+	/** The object has admitted the request, and granted a lease with it. The next batch can carry its settlement. */
+	addOpen({ ticket, holdMs }: Admission): void {
+		this.#open.set(ticket, this.#now() + holdMs);
+	}
+
 	/** The lease to request together with an admission. Nothing while another call requests one for the same class. */
 	requestLease(admission: Admission): LeaseRequest | undefined {
 		const now = this.#now();
-		const key = keyOf(admission);
-		const requestClass = this.#classes.get(key) ?? {
-			latest: admission,
-			leases: [],
-			...{ current: 0, previous: 0, since: now, sinceBatch: 0 },
-		};
+		const key = classKey(admission);
+		const requestClass = this.#classes.get(key) ?? newClass(admission, now);
 		this.#classes.set(key, requestClass);
-		countDemand(requestClass, admission, now);
+		countDemand(requestClass, admission, now, this.#owner.pace());
 		this.#ensureFlush();
-		const isQuiet = demandOf(requestClass) < this.#owner.pace().minDemand;
-		return isQuiet ? undefined : this.#nextLeaseRequest(requestClass, now);
+		return this.#nextLeaseRequest(requestClass, now);
 	}
 
 	/** The answer to {@link requestLease}. */
@@ -129,10 +143,14 @@ export class Journal {
 		{ id }: LeaseRequest,
 		lease: Lease | undefined,
 	): void {
-		const requestClass = this.#classes.get(keyOf(like));
+		const requestClass = this.#classes.get(classKey(like));
 		// Otherwise the call was considered lost, and its lease is returned.
 		if (requestClass?.pendingLease?.id !== id) return;
-		if (lease) requestClass.leases.push({ ...lease, requestedAt: requestClass.pendingLease.at });
+		const { at } = requestClass.pendingLease;
+		if (lease) {
+			requestClass.leases.push({ ...lease, requestedAt: at });
+			requestClass.checkedAt = Math.max(requestClass.checkedAt, at);
+		}
 		requestClass.pendingLease = undefined;
 	}
 
@@ -143,7 +161,7 @@ export class Journal {
 		this.#ensureFlush();
 	}
 
-	/** Whether the request was admitted from a lease. */
+	/** Returns false if no batch can carry the settlement. */
 	settle(settlement: Settlement): boolean {
 		const unsent = this.#requests.get(settlement.ticket);
 		if (unsent) {
@@ -163,16 +181,25 @@ export class Journal {
 	 */
 	async flush(): Promise<void> {
 		while (this.#batch) await this.#send(this.#batch);
-		for (const { leases } of this.#classes.values())
-			this.#returned.push(...leases.splice(0).map(({ id }) => id));
+		for (const requestClass of this.#classes.values()) this.#returnLeases(requestClass);
 		const batch = this.#nextBatch({ renews: false });
 		if (batch) await this.#send(batch);
 	}
 
-	/** Whether a flush would return leases. */
-	get hasLeases(): boolean {
+	/** Ends the wait for the next batch. */
+	stop(): void {
+		this.#flushes.stop();
+	}
+
+	/** Whether a flush may free a part of a limit. */
+	get mayFreeRoom(): boolean {
+		if (this.#batch || this.#requests.size > 0 || this.#settlements.length > 0) return true;
 		for (const { leases } of this.#classes.values()) if (leases.length > 0) return true;
 		return false;
+	}
+
+	#returnLeases({ leases }: RequestClass): void {
+		this.#returned.push(...leases.splice(0).map(({ id }) => id));
 	}
 
 	#nextLeaseRequest(requestClass: RequestClass, now: number): LeaseRequest | undefined {
@@ -182,14 +209,23 @@ export class Journal {
 		const id = `lease-${crypto.randomUUID()}`;
 		requestClass.pendingLease = { id, at: now };
 		const requests = demandOf(requestClass) + 1;
-		return { id, requests, microNeurons: requests * maxCost(requestClass.latest.cost) };
+		const { leaseMs } = this.#owner.pace();
+		return {
+			...{ id, requests, microNeurons: requests * maxCost(requestClass.latest.cost) },
+			...(leaseMs > LEASE_MS && { ms: leaseMs }),
+		};
 	}
 
 	#ensureFlush(): void {
-		if (!this.#flushes.state) this.#flushes.start(this.#owner.pace().flushAfterMs);
+		if (this.#flushes.state) return;
+		const { flushAfterMs } = this.#owner.pace();
+		// The flush before may have ended, or be lost, between two batches.
+		const since = this.#now() - this.#steppedAt;
+		this.#flushes.start(since > 0 && since < flushAfterMs ? flushAfterMs - since : flushAfterMs);
 	}
 
 	async #step(): Promise<number | undefined> {
+		this.#steppedAt = this.#now();
 		const batch = this.#nextBatch({ renews: true });
 		const { flushAfterMs } = this.#owner.pace();
 		if (!batch) return this.#classes.size > 0 ? flushAfterMs : undefined;
@@ -228,11 +264,15 @@ export class Journal {
 		return this.#batch;
 	}
 
-	/** Drops leases that are used up or expired, and classes without any. `renews`: returns a request for a lease for each class that needs one. */
+	/**
+	 * Drops leases that are used up, expired, or were not used for half of their time, and classes without any. `renews`: returns a request
+	 * for a lease for each class that needs one.
+	 */
 	#dropUnused(now: number, renews: boolean): Renewal[] {
 		const renewals: Renewal[] = [];
 		for (const [key, requestClass] of this.#classes) {
-			const isUsable = ({ requestedAt, ms, requests }: UsableLease) => now < requestedAt + ms && requests > 0;
+			const isUsable = ({ requestedAt, ms, requests }: UsableLease) =>
+				now < requestedAt + ms && requests > 0 && (ms <= LEASE_MS || now < requestClass.usedAt + ms / 2);
 			for (const lease of requestClass.leases) if (!isUsable(lease)) this.#returned.push(lease.id);
 			requestClass.leases = requestClass.leases.filter(isUsable);
 			const remaining = requestClass.leases.reduce((sum, { requests }) => sum + requests, 0);
@@ -242,7 +282,7 @@ export class Journal {
 				const lease = this.#nextLeaseRequest(requestClass, now);
 				const { ticket: _, ...latest } = requestClass.latest;
 				if (lease) renewals.push({ ...latest, lease });
-			} else if (used === 0 && requestClass.leases.length === 0 && !this.#isBelowDemand(requestClass, now)) {
+			} else if (used === 0 && requestClass.leases.length === 0) {
 				const { pendingLease } = requestClass;
 				if (pendingLease && now - pendingLease.at < LOST_AFTER_MS) continue;
 				if (pendingLease) this.#returned.push(pendingLease.id);
@@ -252,31 +292,8 @@ export class Journal {
 		return renewals;
 	}
 
-	/** Its demand of this second is not known yet. */
-	#isBelowDemand(requestClass: RequestClass, now: number): boolean {
-		return demandOf(requestClass) < this.#owner.pace().minDemand && now - requestClass.since < SECOND_MS;
-	}
-
 	#confirm({ renewals }: JournalBatch, answer: JournalAnswer): void {
 		this.#batch = undefined;
 		for (const [i, renewal] of renewals.entries()) this.addLease(renewal, renewal.lease, answer[i]);
 	}
 }
-
-/** Counts a request in the demand of its class. */
-function countDemand(requestClass: RequestClass, admission: Admission, now: number): void {
-	const age = now - requestClass.since;
-	if (age >= SECOND_MS) {
-		requestClass.previous = age < 2 * SECOND_MS ? requestClass.current : 0;
-		requestClass.current = 0;
-		requestClass.since = now;
-	}
-	requestClass.current++;
-	requestClass.latest = admission;
-}
-
-/** Requests of this second, or of the one before. */
-const demandOf = ({ current, previous }: RequestClass): number => Math.max(current, previous);
-
-const keyOf = ({ credential, model }: Pick<Admission, "credential" | "model">): string =>
-	`${credential.kind === "token" ? credential.hash : ""}\n${model}`;

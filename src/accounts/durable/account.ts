@@ -13,7 +13,7 @@ import type {
 	Permission,
 	Settlement,
 } from "../admission.ts";
-import type { JournalAnswer, JournalBatch } from "../lease.ts";
+import type { JournalAnswer, JournalBatch, LeaseCheck } from "../lease.ts";
 import type { TokenCommand, TokenResult } from "../token-command.ts";
 import { type AliasRow, AliasTable } from "./alias-table.ts";
 import { CancelledTickets } from "./cancelled-tickets.ts";
@@ -82,6 +82,14 @@ export class Account extends DurableObject {
 			});
 			this.#wakeBy(ledger.nextLeaseExpiry(), ledger);
 			return granted;
+		});
+	}
+
+	/** Whether each credential may still use its leases, with the limits that it had at their grants. Writes nothing. */
+	checkLeases(checks: readonly LeaseCheck[]): boolean[] {
+		return checks.map(({ credential, leases }) => {
+			const checked = this.#check(credential, "run");
+			return checked.ok && this.#open().ledger.areLeasesCurrent(leases, checked.token);
 		});
 	}
 

@@ -1,7 +1,14 @@
 /** Grants leases, books the requests that isolates admitted from them, and charges leases that were not returned. */
 import type { Settlement } from "../admission.ts";
 import { nextMidnight, utcDay } from "../clock.ts";
-import { type JournalBatch, LEASE_MS, type Lease, type LeasedRequest, type Renewal } from "../lease.ts";
+import {
+	type JournalBatch,
+	LEASE_MS,
+	type Lease,
+	type LeasedRequest,
+	MAX_LEASE_MS,
+	type Renewal,
+} from "../lease.ts";
 import { type Balance, type Budgets, budgetKeys, maxCost } from "./budgets.ts";
 import { isTokenLimited, remainingRequests, type VerifiedToken, withTokenLimits } from "./decision.ts";
 import { grantedLease, type HeldLease, Leases } from "./leases.ts";
@@ -26,6 +33,8 @@ export interface LedgerBooks {
 
 /** The share of the room in each limit that one lease may take: other leases and requests use it too. */
 const SHARE = 1 / 8;
+/** The same for a lease of more than a second. If it is too small for the request, a lease of a second is granted. */
+const LONG_SHARE = 1 / 64;
 const MAX_REQUESTS = 10_000;
 
 export class LeasedRequests {
@@ -46,7 +55,7 @@ export class LeasedRequests {
 	restore(now: number): void {
 		for (const lease of this.#leases.held()) {
 			// The clock may have been ahead when it was granted.
-			lease.expiresAt = Math.min(lease.expiresAt, now + LEASE_MS);
+			lease.expiresAt = Math.min(lease.expiresAt, now + lease.expiresAt - lease.grantedAt);
 			this.#hold(lease, lease);
 		}
 	}
@@ -63,19 +72,26 @@ export class LeasedRequests {
 		const granted = this.#leases.get(leaseRequest.id);
 		if (granted) return grantedLease(granted, limitFlags);
 		const books = { budgets: this.#books.budgets(), windows: this.#books.windows };
-		const remainingInRates = Math.floor(
-			remainingRequests({ ...renewal, cost: FREE }, token, books, now) * SHARE,
-		);
-		const requests = Math.min(leaseRequest.requests, MAX_REQUESTS, remainingInRates);
-		const remaining = budgets.map((budget) => Math.floor(books.budgets.remaining(budget) * SHARE));
-		const microNeurons = Math.min(leaseRequest.microNeurons, ...remaining);
+		const remainingInRates = remainingRequests({ ...renewal, cost: FREE }, token, books, now);
+		const remaining = budgets.map((budget) => books.budgets.remaining(budget));
+		const sizeOf = (share: number) => ({
+			requests: Math.min(leaseRequest.requests, MAX_REQUESTS, Math.floor(remainingInRates * share)),
+			microNeurons: Math.min(leaseRequest.microNeurons, ...remaining.map((each) => Math.floor(each * share))),
+		});
+		const longest = Math.min(leaseRequest.ms ?? LEASE_MS, MAX_LEASE_MS);
+		const long = sizeOf(LONG_SHARE);
+		const isLong =
+			longest > LEASE_MS &&
+			long.requests === leaseRequest.requests &&
+			long.microNeurons === leaseRequest.microNeurons;
+		const { requests, microNeurons } = isLong ? long : sizeOf(SHARE);
 		const isRefused = renewal.unpriced && limited;
 		if (isRefused || requests < 1 || microNeurons < maxCost(renewal.cost)) return undefined;
 		const lease: HeldLease = {
 			id: leaseRequest.id,
 			grantedAt: now,
 			// Its requests belong to the day of its grant.
-			expiresAt: Math.min(now + LEASE_MS, nextMidnight(now)),
+			expiresAt: Math.min(now + (isLong ? longest : LEASE_MS), nextMidnight(now)),
 			holdMs,
 			model,
 			task,
@@ -83,10 +99,20 @@ export class LeasedRequests {
 			rateKeys: rates.map(({ key }) => key),
 			requests,
 			microNeurons,
+			...(token && { limits: token.limits }),
 		};
 		this.#leases.write(lease);
 		this.#hold(lease, lease);
 		return grantedLease(lease, limitFlags);
+	}
+
+	/** Whether all of them are held, and were granted with the token's present limits. */
+	areCurrent(ids: readonly string[], token: VerifiedToken | undefined): boolean {
+		return ids.every((id) => {
+			const lease = this.#leases.get(id);
+			// A change of a token replaces the object with its limits.
+			return lease && !isCharged(lease) && lease.limits === token?.limits;
+		});
 	}
 
 	/**

@@ -6,6 +6,7 @@
  * The charge is what remains of the lease. If the isolate reports requests of it later, the charge becomes smaller by them.
  */
 import type { JournalBatch, Lease } from "../lease.ts";
+import type { TokenLimits } from "../token-command.ts";
 import { KEY_SEPARATOR, rateKeys } from "./request-rows.ts";
 import { RowTable } from "./row-table.ts";
 
@@ -29,9 +30,11 @@ export interface HeldLease {
 	microNeurons: number;
 	/** Id of the row that charges it. */
 	chargeId?: number;
+	/** The token's own limits at the grant. Not stored: a lease from before a restart of the object is not current any more. */
+	limits?: TokenLimits;
 }
 
-interface LeaseRow extends Omit<HeldLease, "rateKeys"> {
+interface LeaseRow extends Omit<HeldLease, "rateKeys" | "limits"> {
 	rateKeys: string;
 }
 
@@ -104,7 +107,8 @@ export class Leases {
 	/** Writes a lease that is new, or has changed. */
 	write(lease: HeldLease): void {
 		this.#leases.set(lease.id, lease);
-		this.#table.write({ ...lease, rateKeys: lease.rateKeys.join(KEY_SEPARATOR) });
+		const { limits: _, ...stored } = lease;
+		this.#table.write({ ...stored, rateKeys: lease.rateKeys.join(KEY_SEPARATOR) });
 	}
 
 	delete(id: string): void {

@@ -137,6 +137,11 @@ export class Ledger {
 		return this.#leased.grant(renewal, token, this.now());
 	}
 
+	/** Whether the token's limits are those at the grants of the leases. */
+	areLeasesCurrent(ids: readonly string[], token?: VerifiedToken): boolean {
+		return this.#leased.areCurrent(ids, token);
+	}
+
 	/**
 	 * Books a batch of requests that an isolate admitted from leases. Returns false if the journal has sent a later one. If this
 	 * throws, the caller must drop the ledger.
@@ -261,14 +266,8 @@ export class Ledger {
 		if (this.#open.has(ticket)) throw new Error(`Ticket ${ticket} is already open`);
 		const rateKeys = rates.map(({ key }) => key);
 		const request = this.#requests.open({
-			ticket,
-			admittedAt: now,
-			expiresAt: now + holdMs,
-			model,
-			task,
-			token: tokenId,
-			rateKeys,
-			reserved,
+			...{ ticket, model, task, rateKeys, reserved, token: tokenId },
+			...{ admittedAt: now, expiresAt: now + holdMs },
 		});
 		opened.push(request);
 		this.#windows.count(rateKeys, now);

@@ -10,7 +10,7 @@ import type { LimitStatus, LimitStatusQuery } from "../../../src/accounts/durabl
 import type { RefusalsQuery } from "../../../src/accounts/durable/refusals.ts";
 import type { RequestsQuery } from "../../../src/accounts/durable/requests.ts";
 import type { UsageQuery } from "../../../src/accounts/durable/usage.ts";
-import type { JournalBatch } from "../../../src/accounts/lease.ts";
+import type { JournalBatch, LeaseCheck } from "../../../src/accounts/lease.ts";
 import { AiError } from "../../../src/core/errors.ts";
 import { admission, fixedCost, newAccount, settlement, stubOf, TASK, tokenOf } from "../fixtures.ts";
 
@@ -75,6 +75,7 @@ function isolate({ maxOpen = Number.POSITIVE_INFINITY, exact = true } = {}): Iso
 					faulty(`journal ${batch.requests.length}`, batch.settlements.length, async () =>
 						stub.journal(batch),
 					),
+				checkLeases: (checks: LeaseCheck[]) => faulty("check", 0, async () => stub.checkLeases(checks)),
 				usage: async (query: UsageQuery) => stub.usage(query),
 				refusals: async (query: RefusalsQuery) => stub.refusals(query),
 				requests: async (query: RequestsQuery) => stub.requests(query),
@@ -165,14 +166,13 @@ describe("leases", () => {
 		}
 		expect(calls).toEqual([
 			["admit", 0],
-			["admit", 1],
-			["admit", 1],
-			["admit", 1],
+			["admit", 0],
+			["admit", 0],
+			["admit", 0],
 		]);
 		await pass(5_000);
-		expect(calls[4]).toEqual(["settle", 1]);
-		expect(calls[5]).toEqual(["journal 36", 0]);
-		expect(calls.slice(6).every(([method]) => method === "journal 0")).toBe(true);
+		expect(calls[4]).toEqual(["journal 36", 4]);
+		expect(calls.slice(5).every(([method]) => method === "journal 0")).toBe(true);
 		expect(calls.length).toBeLessThan(10);
 		expect(await settledOf(account)).toEqual({ requests: 40, microNeurons: 120, open: 0 });
 		expect(await leasesOf(account)).toBe(0);
@@ -242,22 +242,83 @@ describe("leases", () => {
 		expect((await ledger.refusals({ by: [] })).requests).toBe(10);
 	});
 
-	it("are for the second request in a second, and reported less often, if more than eight accounts are in use", async () => {
-		const { accounts, calls, pass } = isolate({ exact: false });
-		for (let i = 0; i < 8; i++) await accounts.of(newAccount()).admit(admission());
-		const account = newAccount();
-		const ledger = accounts.of(account);
-		await ledger.admit(admission());
-		expect(await leasesOf(account)).toBe(0);
-		await ledger.admit(admission());
-		expect(await leasesOf(account)).toBe(1);
-		const leased = admission();
-		expect(ledger.admitFromLease(leased)).toEqual({});
-		ledger.settle(settlement(leased.ticket));
-		await pass(749);
-		expect(calls.filter(([method]) => method === "journal 1")).toEqual([]);
-		await pass(1);
-		expect(calls.filter(([method]) => method === "journal 1")).toHaveLength(1);
+	describe("of one of 50 accounts in an isolate", () => {
+		/** After a request from a lease. A batch follows after 2 seconds, and a lease is valid for 4. */
+		const inUse = async () => {
+			const { accounts, calls, pass } = isolate({ exact: false });
+			for (let i = 0; i < 49; i++) await accounts.of(newAccount()).admit(admission());
+			const account = newAccount();
+			const ledger = accounts.of(account);
+			const credential = await tokenOf(account);
+			const admit = async (): Promise<"lease" | "object"> => {
+				const request = admission({ credential, cost: fixedCost(1) });
+				const leased = ledger.admitFromLease(request);
+				if (!leased) await ledger.admit(request);
+				ledger.settle(settlement(request.ticket, { microNeurons: 1 }));
+				return leased ? "lease" : "object";
+			};
+			expect([await admit(), await admit()]).toEqual(["object", "lease"]);
+			const named = (method: string) => calls.filter(([name]) => name === method).length;
+			return { account, accounts, admit, named, pass };
+		};
+
+		it("are reported every two seconds, and checked once a second without an admission by the object", async () => {
+			const { account, admit, named, pass } = await inUse();
+			await pass(1_000);
+			const before = named("admit");
+			expect(await admit()).toBe("object");
+			expect([named("check"), named("admit") - before]).toEqual([1, 0]);
+			expect([await admit(), await admit()]).toEqual(["object", "lease"]);
+			expect([named("check"), named("admit") - before]).toEqual([1, 1]);
+			await pass(999);
+			expect(named("journal 3")).toBe(0);
+			await pass(1);
+			expect(named("journal 3")).toBe(1);
+			await pass(20_000);
+			expect(await settledOf(account)).toEqual({ requests: 5, microNeurons: 5, open: 0 });
+			expect(await leasesOf(account)).toBe(0);
+		});
+
+		it.each([
+			["is deleted", true],
+			["has other limits", false],
+		])("are not used a second after their token %s", async (_, isDeleted) => {
+			const { account, admit, named, pass } = await inUse();
+			const maker = { kind: "operator" } as const;
+			const all = {
+				kind: "list",
+				maker,
+				page: 1,
+				perPage: 1,
+				direction: "asc",
+				includeExpired: true,
+			} as const;
+			const listed = await stubOf(account).tokens(all);
+			const token = listed.ok && listed.tokens[0];
+			if (!token) throw new Error("no token");
+			await stubOf(account).tokens(
+				isDeleted
+					? { kind: "delete", maker, id: token.id }
+					: { kind: "update", maker, id: token.id, fields: { ...token, limits: { requestsPerMinute: 9 } } },
+			);
+			await pass(1_000);
+			const before = named("admit");
+			if (isDeleted) await expect(admit()).rejects.toMatchObject({ key: "authentication" });
+			else expect(await admit()).toBe("object");
+			expect(named("check")).toBe(1);
+			expect(named("admit")).toBeGreaterThan(before);
+		});
+
+		it("are reported at once when the gateway stops, and later requests soon", async () => {
+			const { account, accounts, pass } = await inUse();
+			await accounts.flush();
+			expect(await settledOf(account)).toEqual({ requests: 2, microNeurons: 2, open: 0 });
+			const request = admission();
+			await accounts.of(account).admit(request);
+			accounts.of(account).settle(settlement(request.ticket, { microNeurons: 5 }));
+			await pass(250);
+			expect(await settledOf(account)).toEqual({ requests: 3, microNeurons: 7, open: 0 });
+		});
 	});
 
 	it("are returned when the gateway stops", async () => {

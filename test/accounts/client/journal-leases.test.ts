@@ -2,13 +2,14 @@
 import { describe, expect, it } from "vitest";
 import type { Admission } from "../../../src/accounts/admission.ts";
 import { Journal } from "../../../src/accounts/client/journal.ts";
+import { type JournalPace, journalPace } from "../../../src/accounts/client/lease-demand.ts";
 import type { JournalBatch, Lease } from "../../../src/accounts/lease.ts";
 import { admission, fixedCost, settlement } from "../fixtures.ts";
 
 const START = 1_000_000;
 const A = admission({ model: "a", cost: fixedCost(100) });
 
-function journalOf() {
+function journalOf(pace: JournalPace = { flushAfterMs: 250, leaseMs: 1000 }) {
 	const state = { time: START, idle: 0 };
 	const batches: JournalBatch[] = [];
 	let timers: { at: number; fire(): void }[] = [];
@@ -24,7 +25,7 @@ function journalOf() {
 				return batch.renewals.map(() => undefined);
 			},
 			onGiveUp: () => {},
-			pace: () => ({ flushAfterMs: 250, minDemand: 1 }),
+			pace: () => pace,
 			idle: () => void state.idle++,
 		},
 	);
@@ -175,6 +176,68 @@ describe("a lease", () => {
 		journal.admit(ticket("t2"));
 		await pass(250);
 		expect(batches[1]?.renewals).toHaveLength(1);
+	});
+});
+
+describe("a lease of more than a second", () => {
+	const LONG = { flushAfterMs: 4_000, leaseMs: 8_000 };
+
+	it("is requested with its time, for one request more than those between two batches", () => {
+		const { journal, state } = journalOf(LONG);
+		const request = journal.requestLease(A);
+		expect(request).toMatchObject({ requests: 2, ms: 8_000 });
+		if (request) journal.addLease(A, request, undefined);
+		state.time = START + 3_999;
+		expect(journal.requestLease(A)).toMatchObject({ requests: 3, ms: 8_000 });
+	});
+
+	it("is used only within a second after the call that checked it", () => {
+		const { journal, state, grant } = journalOf(LONG);
+		const id = grant(A, { ms: 8_000 });
+		const token: Admission = { ...A, credential: { kind: "token", hash: "h" } };
+		expect(journal.leasesToCheck([A, token]).size).toBe(0);
+		state.time = START + 1_000;
+		expect(journal.admit(A)).toBeUndefined();
+		const checks = journal.leasesToCheck([A, A, token]);
+		expect([...checks.values()]).toEqual([{ credential: A.credential, leases: [id] }]);
+		state.time = START + 1_400;
+		journal.recordChecks(checks, [true], START + 1_000);
+		expect(journal.admit(A)).toEqual({});
+		state.time = START + 2_000;
+		expect(journal.admit(A)).toBeUndefined();
+		expect([...journal.leasesToCheck([{ ...A, cost: fixedCost(1_001) }])]).toEqual([]);
+	});
+
+	it("is returned if its check fails", async () => {
+		const { journal, batches, state, grant, pass } = journalOf(LONG);
+		const id = grant(A, { ms: 8_000 });
+		state.time = START + 1_000;
+		journal.recordChecks(journal.leasesToCheck([A]), [false], state.time);
+		expect(journal.leasesToCheck([A]).size).toBe(0);
+		expect(journal.admit(A)).toBeUndefined();
+		await pass(3_000);
+		expect(batches.map(({ returned }) => returned)).toEqual([[id]]);
+	});
+
+	it("is returned when it was not used for half of its time, with the settlement of its first request", async () => {
+		const { journal, batches, grant, pass } = journalOf(LONG);
+		const id = grant(A, { ms: 8_000 });
+		journal.addOpen(ticket("t"));
+		const settled = settlement("t");
+		expect(journal.settle(settled)).toBe(true);
+		await pass(4_000);
+		expect(batches).toMatchObject([{ settlements: [settled], returned: [id], renewals: [] }]);
+	});
+
+	it.each([
+		[0, 250, 1_000],
+		[6, 250, 1_000],
+		[10, 400, 1_000],
+		[50, 2_000, 4_000],
+		[100, 4_000, 8_000],
+		[10_000, 4_000, 8_000],
+	])("with %i accounts: a batch every %i ms, and leases of %i ms", (accounts, flushAfterMs, leaseMs) => {
+		expect(journalPace(accounts)).toEqual({ flushAfterMs, leaseMs });
 	});
 });
 

@@ -47,7 +47,7 @@ class Isolate {
 					});
 				},
 				onGiveUp: () => this.givenUp++,
-				pace: () => ({ flushAfterMs: 250, minDemand: 1 }),
+				pace: () => ({ flushAfterMs: 250, leaseMs: 1000 }),
 				idle: () => this.idle++,
 			},
 		);

@@ -84,6 +84,41 @@ describe("a lease", () => {
 			expect(ledger.grantLease(renewal("lease-2", 1_000))).toMatchObject({ requests: 8, microNeurons: 875 });
 		}));
 
+	it("lasts longer if it was requested for longer and takes at most a 64th of each limit", () =>
+		withLedger(({ ledger }) => {
+			const long = (id: string, requests: number, ms: number, fields: Partial<Renewal> = {}) =>
+				ledger.grantLease(
+					renewal(id, requests, { lease: { id, requests, microNeurons: requests * 100, ms }, ...fields }),
+				);
+			// A 64th of 80 requests is 1, of 8,000 micro-neurons 125.
+			expect(long("one", 1, 5_000)).toMatchObject({ requests: 1, ms: 5_000 });
+			expect(long("long", 1, 60_000)).toMatchObject({ requests: 1, ms: 8_000 });
+			expect(long("two", 2, 5_000)).toMatchObject({ requests: 2, ms: 1_000 });
+			expect(long("dear", 1, 5_000, { cost: fixedCost(200) })).toBeUndefined();
+			const wide = { rates: [{ ...RATE, perMinute: 6_400 }] };
+			expect(long("wide", 2, 5_000, wide)).toMatchObject({ requests: 2, ms: 1_000 });
+			expect(long("rich", 99, 5_000, { ...wide, budgets: [] })).toMatchObject({ requests: 99, ms: 5_000 });
+		}));
+
+	it("is current while the token has the limits of the grant, and the object was not restarted", () =>
+		withLedger((bench) => {
+			const limits = { requestsPerMinute: 80 };
+			const isCurrent = (id: string, token?: { id: string; limits: object }) =>
+				bench.ledger.areLeasesCurrent([id], token);
+			bench.ledger.grantLease(renewal("of a token", 1), { id: "t", limits });
+			bench.ledger.grantLease(renewal("of the operator", 1));
+			expect(isCurrent("of a token", { id: "t", limits })).toBe(true);
+			expect(isCurrent("of a token", { id: "t", limits: { ...limits } })).toBe(false);
+			expect(isCurrent("of the operator")).toBe(true);
+			expect(isCurrent("of nothing")).toBe(false);
+			expect(bench.ledger.areLeasesCurrent(["of the operator", "of nothing"])).toBe(false);
+			bench.restart();
+			expect(isCurrent("of a token", { id: "t", limits })).toBe(false);
+			bench.time = NOON + 16_000;
+			bench.ledger.expire();
+			expect(isCurrent("of the operator")).toBe(false);
+		}));
+
 	it("is refused if an eighth does not pay for one request", () =>
 		withLedger(({ ledger }) => {
 			expect(ledger.grantLease(renewal("a", 1, { cost: fixedCost(1_001) }))).toBeUndefined();

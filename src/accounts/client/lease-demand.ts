@@ -1,0 +1,89 @@
+/** How much an isolate uses the leases of an account, and how often it calls the account's object. */
+import type { Admission } from "../admission.ts";
+import { LEASE_MS, type Lease, MAX_LEASE_MS } from "../lease.ts";
+
+export const SECOND_MS = 1000;
+
+/** How often a journal calls the object. */
+export interface JournalPace {
+	/** Time between two batches. A batch is one commit of the object. */
+	flushAfterMs: number;
+	/** How long the leases to request are valid. */
+	leaseMs: number;
+}
+
+const MIN_FLUSH_MS = 250;
+/** Time between the batches of two accounts. Each is a commit, which may stop all requests of the process for milliseconds. */
+const BETWEEN_BATCHES_MS = 40;
+
+/** `accounts`: with journals in this isolate. A lease outlasts two batches, so that a batch renews it in time. */
+export function journalPace(accounts: number): JournalPace {
+	const flushAfterMs = Math.min(Math.max(MIN_FLUSH_MS, accounts * BETWEEN_BATCHES_MS), MAX_LEASE_MS / 2);
+	return { flushAfterMs, leaseMs: Math.max(LEASE_MS, 2 * flushAfterMs) };
+}
+
+export interface UsableLease extends Lease {
+	/** When the isolate requested it. */
+	requestedAt: number;
+}
+
+/** Similar requests: the same credential and the same model. */
+export interface RequestClass {
+	/** The latest one, as an example for the object. */
+	latest: Admission;
+	leases: UsableLease[];
+	/** When the object was called that last accepted the credential and the limits of the leases. */
+	checkedAt: number;
+	/** Requests of the current period and of the one before. A period is a second, or the time between two batches if that is longer. */
+	current: number;
+	previous: number;
+	since: number;
+	/** Admitted from leases since the last batch. */
+	sinceBatch: number;
+	/** Time of the last request. */
+	usedAt: number;
+	/** The request for a lease that is under way. */
+	pendingLease?: { id: string; at: number } | undefined;
+}
+
+export const newClass = (latest: Admission, now: number): RequestClass => ({
+	latest,
+	leases: [],
+	checkedAt: Number.NEGATIVE_INFINITY,
+	...{ current: 0, previous: 0, since: now, sinceBatch: 0, usedAt: now },
+});
+
+/** Counts a request in the demand of its class. */
+export function countDemand(
+	requestClass: RequestClass,
+	admission: Admission,
+	now: number,
+	{ flushAfterMs }: JournalPace,
+): void {
+	const period = Math.max(SECOND_MS, flushAfterMs);
+	const age = now - requestClass.since;
+	if (age >= period) {
+		requestClass.previous = age < 2 * period ? requestClass.current : 0;
+		requestClass.current = 0;
+		requestClass.since = now;
+	}
+	requestClass.current++;
+	requestClass.usedAt = now;
+	requestClass.latest = admission;
+}
+
+/** Requests of this period, or of the one before. */
+export const demandOf = ({ current, previous }: RequestClass): number => Math.max(current, previous);
+
+/** A lease with room for a request of this cost, in micro-neurons. */
+export const leaseFor = ({ leases }: RequestClass, cost: number, now: number): UsableLease | undefined =>
+	leases.find(
+		({ requestedAt, ms, requests, microNeurons }) =>
+			now < requestedAt + ms && requests > 0 && microNeurons >= cost,
+	);
+
+/** Whether the credential and the limits were checked within the last second. A long lease is used only then. */
+export const isChecked = ({ checkedAt }: RequestClass, now: number): boolean => now < checkedAt + LEASE_MS;
+
+export const classKey = ({ credential, model }: Pick<Admission, "credential" | "model">): string =>
+	`${credential.kind === "token" ? credential.hash : ""}\n${model}`;
