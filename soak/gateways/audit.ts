@@ -12,6 +12,7 @@ import { costOf } from "../books.ts";
 import type { CallerRecord } from "../caller.ts";
 import type { EngineCall } from "../engine.ts";
 import type { Kill, Row } from "../gateway.ts";
+import { SILENCE_MS } from "../settings.ts";
 import type { GuardCall } from "./guard-engine.ts";
 import type { LogRow } from "./logs.ts";
 import { type GatewayPlan, type GatewayRequest, promptTokensOf } from "./plan.ts";
@@ -166,7 +167,10 @@ class Judge {
 		const rows = this.#logs.get(record.index) ?? [];
 		const report = (problem: string): void => this.#report(`request ${record.index}: ${problem}`);
 		if (rows.length > 1) report(`it has ${rows.length} logs`);
-		const kill = this.#killAfter(record.startedAt, record.endedAt, LOST_MS);
+		// A resumable stream ends after its caller.
+		const calls = request.resumable ? request.steps.flatMap((step) => this.#books.calls[step] ?? []) : [];
+		const endedAt = Math.max(record.endedAt, ...calls.map(({ closedAt, openedAt }) => closedAt ?? openedAt));
+		const kill = this.#killAfter(record.startedAt, endedAt, LOST_MS);
 		const [row] = rows;
 		if (!row) {
 			const isUnsent = record.end === "unreachable" || (record.end === "disconnected" && !record.status);
@@ -249,8 +253,17 @@ class Judge {
 		const endedAt = Math.max(closedAt, ...records.map((record) => record.endedAt));
 		return (
 			records.some(({ end, status }) => end === "disconnected" || status === TIMEOUT) ||
+			requests.some((request) => this.#timedOut(request, openedAt)) ||
 			this.#wasKilled(openedAt, endedAt, UNDELIVERED_MS)
 		);
+	}
+
+	/** The request lasted longer than the gateway waits for a call. Then it failed, or the gateway had called an engine again. */
+	#timedOut({ index, steps }: GatewayRequest, openedAt: number): boolean {
+		const record = this.#records.get(index);
+		if (!record || record.endedAt < openedAt + SILENCE_MS) return false;
+		const later = steps.flatMap((step) => this.#books.calls[step] ?? []);
+		return record.status !== 200 || later.some((call) => call.openedAt >= openedAt + SILENCE_MS);
 	}
 
 	#killAfter(from: number, to = from, afterMs = 0): Kill | undefined {

@@ -2,6 +2,7 @@
  * Finds the end of an answer: it was read to its end, it broke off, or the caller disconnected. The observers (logs, spend limits,
  * export) receive it once, whether the request was answered or refused.
  */
+import { completeBodyOf } from "../streams/complete-body.ts";
 import { type GatewayEnd, GatewayExchange, type GatewayExchangeInit } from "./exchange.ts";
 import { collectsLog, collectsPayload } from "./logs/collection.ts";
 import { type LoggedBody, payloadOf, tapped } from "./logs/payload.ts";
@@ -83,11 +84,13 @@ export class AnswerEnd {
 		this.#answer = { step, responseType };
 		this.exchange.report({ status: response.status });
 		const max = collectsPayload(this.#options, this.#settings, responseType) ? this.#maxPayload : 0;
-		const { cachedBody } = this.exchange.facts;
-		if (cachedBody) {
-			const { size } = cachedBody;
-			const body = { size, ...(max > 0 && { payload: payloadOf(cachedBody.text(), max) }) };
-			this.#answer = { step, responseType, read: () => body };
+		const complete = completeBodyOf(response);
+		if (complete) {
+			const body = (): LoggedBody => ({
+				size: complete.bytes().length,
+				...(max > 0 && { payload: payloadOf(complete.text(), max) }),
+			});
+			this.#answer = { step, responseType, read: body };
 			this.#begin();
 			this.#end("complete");
 			return response;

@@ -14,13 +14,6 @@ export interface GatewayUsage {
 	neurons: number;
 }
 
-export interface CachedBody {
-	/** Bytes. */
-	size: number;
-	/** Decodes the body once. */
-	text(): string;
-}
-
 /** Facts about a request at its end. A fact is absent if it does not apply, or if the request ended before. */
 export interface GatewayFacts {
 	/** The slug of the provider that answered. */
@@ -38,8 +31,6 @@ export interface GatewayFacts {
 	step?: number;
 	status?: number;
 	cached?: boolean;
-	/** The body of an answer from the cache, which is sent at once. */
-	cachedBody?: CachedBody;
 	usage?: GatewayUsage;
 	/** The stream of the answer broke off. Its last frame is an error. */
 	interrupted?: boolean;

@@ -7,6 +7,7 @@
 import { type AiError, FAILURES } from "../core/errors.ts";
 import { failureMessage } from "../dialects/failure-message.ts";
 import type { Reply } from "../pipeline/request.ts";
+import { completeResponse } from "../streams/complete-body.ts";
 import { SSE_CONTENT_TYPE } from "../streams/sse.ts";
 import { socketResponse } from "./socket.ts";
 
@@ -83,11 +84,11 @@ export function replyResponse(
 	switch (body.kind) {
 		case "json":
 			// Exactly this type: the runtime's client treats "application/json; charset=utf-8" as a stream.
-			return new Response(wrap(body.text ?? JSON.stringify(body.value)), {
+			return completeResponse(wrap(body.text ?? JSON.stringify(body.value)), {
 				headers: { ...headers, "content-type": "application/json" },
 			});
 		case "bytes":
-			return new Response(body.media.bytes, {
+			return completeResponse(body.media.bytes, {
 				headers: { ...headers, "content-type": body.media.contentType ?? "application/octet-stream" },
 			});
 		case "events":

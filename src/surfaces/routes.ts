@@ -13,6 +13,7 @@ import { dynamicRouteRoutes } from "./gateway/dynamic-routes.ts";
 import { gatewayRoutes } from "./gateway/gateway-wire.ts";
 import { gatewayLogRoutes } from "./gateway/logs.ts";
 import { gatewayManagementRoutes } from "./gateway/management.ts";
+import { managementUnknown } from "./gateway/management-absent.ts";
 import { providerConfigRoutes } from "./gateway/provider-configs.ts";
 import { geminiRoutes, geminiUnknown } from "./gemini/gemini.ts";
 import { markdownRoutes } from "./markdown/markdown.ts";
@@ -82,4 +83,9 @@ export const ROUTES: readonly Route[] = [
 	...gatewayRoutes,
 ];
 
-export const UNKNOWN_PATHS: readonly UnknownPaths[] = [...geminiUnknown, ...openAiUnknown, ...anyUnknown];
+export const UNKNOWN_PATHS: readonly UnknownPaths[] = [
+	...geminiUnknown,
+	...openAiUnknown,
+	...managementUnknown,
+	...anyUnknown,
+];

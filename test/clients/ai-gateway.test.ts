@@ -63,6 +63,80 @@ describe("gateways in the cloudflare SDK", () => {
 	});
 });
 
+describe("providers in the cloudflare SDK", () => {
+	it("have keys, which are listed in pages until an empty one and never shown", async () => {
+		const gateway_id = await newGateway();
+		const at = { account_id, default_config: false };
+		for (const alias of ["one", "two", "three"])
+			await client.aiGateway.providerConfigs.create(gateway_id, {
+				...at,
+				alias,
+				provider_slug: "openai",
+				secret: `sk-of-the-account-${alias}`,
+			});
+		const aliases: string[] = [];
+		for await (const key of client.aiGateway.providerConfigs.list(gateway_id, { account_id, per_page: 2 })) {
+			aliases.push(key.alias);
+			expect(JSON.stringify(key)).not.toContain("sk-of");
+		}
+		expect(aliases.sort()).toEqual(["one", "three", "two"]);
+		// The default of a page.
+		let count = 0;
+		for await (const _ of client.aiGateway.providerConfigs.list(gateway_id, { account_id })) count++;
+		expect(count).toBe(3);
+	});
+
+	it("are registered, listed, changed and deleted", async () => {
+		const slug = `own-${crypto.randomUUID()}`;
+		const { customProviders } = client.aiGateway;
+		const { id } = await customProviders.create({
+			account_id,
+			slug,
+			name: "Own models",
+			base_url: "https://models.example.com/v1",
+			headers: JSON.stringify({ "x-team": "secret-of-the-team" }),
+		});
+		const listed: string[] = [];
+		for await (const provider of customProviders.list({ account_id, search: slug })) {
+			listed.push(provider.id);
+			expect(JSON.stringify(provider)).not.toContain("secret-of-the-team");
+		}
+		expect(listed).toEqual([id]);
+		expect(
+			await client.patch(`/accounts/${account_id}/ai-gateway/custom-providers/${id}`, {
+				body: { enable: true },
+			}),
+		).toMatchObject({
+			slug,
+			enable: true,
+		});
+		expect(await customProviders.get(id, { account_id })).toMatchObject({ slug, enable: true });
+		await customProviders.delete(id, { account_id });
+		await expect(customProviders.get(id, { account_id })).rejects.toMatchObject({
+			status: 404,
+			errors: [{ code: 7002 }],
+		});
+	});
+});
+
+describe("resources that this gateway does not have", () => {
+	const gateway_id = "default";
+	const { billing, datasets, evaluations, evaluationTypes } = client.aiGateway;
+	it.each([
+		["datasets", () => datasets.list(gateway_id, { account_id })],
+		["evaluations", () => evaluations.list(gateway_id, { account_id })],
+		["evaluation types", () => evaluationTypes.list({ account_id })],
+		["billing", () => billing.creditBalance({ account_id })],
+	])("are refused in the product's format: %s", async (_, call) => {
+		await expect(call()).rejects.toMatchObject({
+			status: 400,
+			errors: [
+				{ code: 7000, message: expect.stringMatching(/^No route for that URI: .* is not available$/) },
+			],
+		});
+	});
+});
+
 describe("logs in the cloudflare SDK", () => {
 	const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
 

@@ -2,6 +2,7 @@
  * Answers a request from the gateway's cache, or stores its answer. A cached answer calls no model: it is not admitted, and costs
  * nothing. A cache that fails is a miss.
  */
+import { completeBodyOf, completeResponse } from "../../streams/complete-body.ts";
 import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import { answerHeaders } from "../answer-headers.ts";
 import type { CachedAnswer, ResponseCaches } from "../client/response-caches.ts";
@@ -52,15 +53,22 @@ export const cacheMiddleware =
 		if (found?.answer) return answerFromCache(found.answer, request);
 		const response = await next(request);
 		if (!found || response.status !== 200 || !response.body) return response;
-		const recording = recorded(response.body, Math.min(limits.cacheEntryBytes, limits.cacheBytes));
+		const maxBytes = Math.min(limits.cacheEntryBytes, limits.cacheBytes);
+		const complete = completeBodyOf(response);
+		const recording = complete ? undefined : recorded(response.body, maxBytes);
 		const headers = storedHeaders(response.headers);
 		const store = async (): Promise<void> => {
-			const body = await recording.complete;
-			if (!body || !isCompleteAnswer(response.headers.get("content-type") ?? "", body)) return;
+			const body = complete ? complete.bytes() : await recording?.complete;
+			if (
+				!body ||
+				body.length > maxBytes ||
+				!isCompleteAnswer(response.headers.get("content-type") ?? "", body)
+			)
+				return;
 			await cache.write(key, { headers, body }, { ...found, ...policy, maxBytes: limits.cacheBytes });
 		};
 		waitUntil(store());
-		return new Response(recording.body, response);
+		return recording ? new Response(recording.body, response) : response;
 	};
 
 const storedHeaders = (headers: Headers): Record<string, string> =>
@@ -69,18 +77,21 @@ const storedHeaders = (headers: Headers): Record<string, string> =>
 /** With all headers in one object: each header that is set on a response later is a call of the runtime. */
 function answerFromCache(answer: CachedAnswer, { exchange, settings, step }: GatewayRequest): Response {
 	const { headers, body } = answer;
-	const text = (): string => decodedText(answer);
-	exchange.report({ cached: true, usage: NO_USAGE, cachedBody: { size: body.length, text } });
-	return new Response(body, {
-		headers: {
-			...headers,
-			...answerHeaders(exchange, step, collectsLog(step.options, settings)),
-			"cf-aig-cache-status": "HIT",
-			"cf-ai-req-id": exchange.id,
-			// A stream has no such header.
-			...(!headers["content-type"]?.startsWith(SSE_CONTENT_TYPE) && { "cf-ai-neurons": "0.00" }),
+	exchange.report({ cached: true, usage: NO_USAGE });
+	return completeResponse(
+		body,
+		{
+			headers: {
+				...headers,
+				...answerHeaders(exchange, step, collectsLog(step.options, settings)),
+				"cf-aig-cache-status": "HIT",
+				"cf-ai-req-id": exchange.id,
+				// A stream has no such header.
+				...(!headers["content-type"]?.startsWith(SSE_CONTENT_TYPE) && { "cf-ai-neurons": "0.00" }),
+			},
 		},
-	});
+		() => decodedText(answer),
+	);
 }
 
 /** The texts of copies that this isolate keeps. */

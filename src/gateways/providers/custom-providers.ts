@@ -1,5 +1,6 @@
 /** Providers that an account registers: an address that its gateways call as `custom-{slug}`. */
 import * as z from "zod";
+import { parseJson } from "../../core/json.ts";
 
 const PREFIX = "custom-";
 
@@ -29,6 +30,9 @@ const BaseUrl = z
 		return url.href.replace(/\/+$/, "");
 	});
 
+const HeaderValues = z.record(z.string().regex(HEADER_NAME), z.string().regex(/^[\x20-\x7e]{0,8192}$/));
+const MAX_HEADERS_TEXT = 64 * 1024;
+
 const fields = {
 	name: z.string().min(1).max(256),
 	base_url: BaseUrl,
@@ -36,8 +40,10 @@ const fields = {
 	beta: z.boolean().optional(),
 	description: text(2_048),
 	link: text(2_048),
-	/** Sent with each request. */
-	headers: z.record(z.string().regex(HEADER_NAME), z.string().regex(/^[\x20-\x7e]{0,8192}$/)).nullish(),
+	/** Sent with each request. The product's SDK writes them as JSON text. */
+	headers: z
+		.union([HeaderValues, z.string().max(MAX_HEADERS_TEXT).transform(parseJson).pipe(HeaderValues)])
+		.nullish(),
 	curl_example: text(16_384),
 	js_example: text(16_384),
 	position: z.number().optional(),

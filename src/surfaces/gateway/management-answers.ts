@@ -19,7 +19,7 @@ const CustomProvider = z.object({
 	base_url: z.string(),
 	enable: z.boolean(),
 	beta: z.boolean().optional(),
-	headers: z.record(z.string(), z.string()).optional(),
+	headers: z.string().optional(),
 	created_at: Instant,
 	modified_at: Instant,
 });

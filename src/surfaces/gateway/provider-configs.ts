@@ -5,6 +5,7 @@
  * Not in the product: `DELETE …/provider_configs/{id}`, and a key with the provider and alias of a stored one replaces it.
  */
 import type { Context } from "hono";
+import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { MAX_KEYS } from "../../gateways/durable/provider-access.ts";
@@ -16,8 +17,11 @@ import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { below } from "../bases.ts";
-import { found, GATEWAYS, managementFailure } from "./management.ts";
+import { found, GATEWAYS, managementFailure, pageFields, pageInfo } from "./management.ts";
 import { authorIfKnown } from "./provider-names.ts";
+
+/** A client without pages receives all. */
+const ListQuery = z.object(pageFields(MAX_KEYS, MAX_KEYS));
 
 export const providerConfigRoutes: readonly Route[] = defineRoutes(
 	{
@@ -32,6 +36,7 @@ export const providerConfigRoutes: readonly Route[] = defineRoutes(
 			path: "",
 			summary: "Lists the providers' keys of a gateway, without their texts",
 			output: answer("providerKeysAnswer"),
+			query: ListQuery,
 			permission: "read",
 			handler: list,
 		},
@@ -67,10 +72,11 @@ async function gatewayOf(c: Context, { caller, services }: Call): Promise<string
 
 async function list(c: Context, call: Call): Promise<Response> {
 	const { caller, services } = call;
+	const query = parseFields(ListQuery, c.req.query(), "query");
+	const { page, per_page } = query;
 	const keys = await services.providerAccesses.of(caller.account).keys(await gatewayOf(c, call));
-	return envelope(keys, {
-		result_info: { page: 1, per_page: keys.length, count: keys.length, total_count: keys.length },
-	});
+	const listed = keys.slice((page - 1) * per_page, page * per_page);
+	return envelope(listed, { result_info: pageInfo(query, listed.length, keys.length) });
 }
 
 /** Their accounts may have a key pair or a service account as JSON, with which a gateway would have to sign. */

@@ -106,7 +106,7 @@ export async function runInGateway(
 	}
 	const answered = answerEnd.answered(response, last);
 	// An answer of the cache has its headers.
-	if (exchange.facts.cachedBody) return answered;
+	if (exchange.facts.cached) return answered;
 	const { headers } = answered;
 	for (const [name, value] of Object.entries(answerHeaders(exchange, last, answerEnd.isLogged)))
 		headers.set(name, value);

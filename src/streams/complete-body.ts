@@ -1,0 +1,27 @@
+/**
+ * Responses whose body is complete when they are made. To observe such a body through a stream costs more than the rest of its response, so
+ * the observers take it from here.
+ */
+
+export interface CompleteBody {
+	text(): string;
+	bytes(): Uint8Array<ArrayBuffer>;
+}
+
+const bodies = new WeakMap<Response, CompleteBody>();
+
+/** `text`: decodes the bytes, if the caller keeps the result. */
+export function completeResponse(
+	body: string | Uint8Array<ArrayBuffer>,
+	init: ResponseInit,
+	text = (): string => (typeof body === "string" ? body : new TextDecoder().decode(body)),
+): Response {
+	const response = new Response(body, init);
+	const bytes = (): Uint8Array<ArrayBuffer> =>
+		typeof body === "string" ? new Uint8Array(new TextEncoder().encode(body)) : body;
+	bodies.set(response, { text, bytes });
+	return response;
+}
+
+/** `undefined`: the body is a stream, or its response was made elsewhere. */
+export const completeBodyOf = (response: Response): CompleteBody | undefined => bodies.get(response);
