@@ -106,10 +106,7 @@ describe("providers in the cloudflare SDK", () => {
 			await client.patch(`/accounts/${account_id}/ai-gateway/custom-providers/${id}`, {
 				body: { enable: true },
 			}),
-		).toMatchObject({
-			slug,
-			enable: true,
-		});
+		).toMatchObject({ result: { slug, enable: true } });
 		expect(await customProviders.get(id, { account_id })).toMatchObject({ slug, enable: true });
 		await customProviders.delete(id, { account_id });
 		await expect(customProviders.get(id, { account_id })).rejects.toMatchObject({

@@ -4,8 +4,8 @@ import { type LogBatch, metadataOf } from "../logs/log-batch.ts";
 import { COLUMN_NAMES, COLUMNS } from "../logs/log-columns.ts";
 import { idPrefix, type LogRow, timeOfId } from "../logs/log-row.ts";
 import { type LogQuery, selectionOf } from "../logs/query.ts";
+import { ROWS_OF_JSON, valuesOf } from "./json-rows.ts";
 import { type ObjectKey, PayloadTable } from "./payload-table.ts";
-import { valuesOf } from "./sql-batches.ts";
 
 const LISTED = COLUMN_NAMES.map((name) => `logs.${name}`).join(", ");
 
@@ -72,11 +72,11 @@ export class LogTable {
 		for (const text of rows) added.push(...this.#insertRows(text, max - added.length));
 		this.#add(added.length);
 		const selection =
-			added.length < ids.length ? ` WHERE value ->> 0 IN (SELECT value FROM json_each(?))` : "";
+			added.length < ids.length ? ` WHERE columns ->> 0 IN (SELECT value FROM json_each(?))` : "";
 		const selected = selection ? [JSON.stringify(added)] : [];
 		for (const text of metadata)
 			this.#sql.exec(
-				`INSERT OR IGNORE INTO log_metadata SELECT ${valuesOf(3)} FROM json_each(?)${selection}`,
+				`${ROWS_OF_JSON}) INSERT OR IGNORE INTO log_metadata SELECT ${valuesOf(3)} FROM json_rows${selection}`,
 				text,
 				...selected,
 			);
@@ -91,8 +91,9 @@ export class LogTable {
 	#insertRows(text: string, max: number): string[] {
 		return this.#sql
 			.exec<{ id: string }>(
-				`INSERT OR IGNORE INTO logs (${COLUMN_NAMES.join(", ")})
-				SELECT ${valuesOf(COLUMN_NAMES.length)} FROM json_each(?) LIMIT ? RETURNING id`,
+				`${ROWS_OF_JSON} LIMIT ?)
+				INSERT OR IGNORE INTO logs (${COLUMN_NAMES.join(", ")})
+				SELECT ${valuesOf(COLUMN_NAMES.length)} FROM json_rows RETURNING id`,
 				text,
 				max,
 			)

@@ -5,7 +5,7 @@
 import type { LogBatch } from "../logs/log-batch.ts";
 import type { LogPayloads, PayloadPart } from "../logs/log-row.ts";
 import { HEAD_CHARACTERS } from "../logs/payload.ts";
-import { valuesOf } from "./sql-batches.ts";
+import { ROWS_OF_JSON, valuesOf } from "./json-rows.ts";
 
 const TABLES = [
 	// Written and deleted with the log.
@@ -45,7 +45,7 @@ export class PayloadTable {
 	): void {
 		for (const text of payloads)
 			this.#sql.exec(
-				`INSERT INTO payloads SELECT ${valuesOf(4)} FROM json_each(?)${selection}`,
+				`${ROWS_OF_JSON}) INSERT INTO payloads SELECT ${valuesOf(4)} FROM json_rows${selection}`,
 				text,
 				...selected,
 			);

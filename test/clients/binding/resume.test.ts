@@ -2,11 +2,25 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createResumableStream } from "workers-ai-provider";
+import { CLAUDE, GEMINI } from "../providers/routes.ts";
 
 const { PROVIDED } = env as unknown as { PROVIDED: Ai };
-const MODELS = ["openai/gpt-5-mini", "@cf/meta/llama-3.1-8b-instruct-fp8"];
+const DONE = /data: \[DONE\]\n\n$/;
+/** The bytes after which the connection is lost: in the first event, and after several events. */
+const SIZES = [10, 500, 900];
+const MODELS: readonly (readonly [model: string, sizes: readonly number[], end: RegExp])[] = [
+	["openai/gpt-5-mini", SIZES, DONE],
+	["@cf/meta/llama-3.1-8b-instruct-fp8", SIZES, DONE],
+	[CLAUDE, [200], /event: message_stop\ndata: [^\n]*\n\n$/],
+	[GEMINI, [200], DONE],
+	["xai/grok-4", [200], DONE],
+	["groq/llama-3.3-70b-versatile", [200], DONE],
+	["alibaba/qwen3-max", [200], DONE],
+];
 const GATEWAY = "default";
 const messages = [{ role: "user", content: "Count slowly from one to ten." }];
+/** Anthropic requires it. */
+const max_tokens = 500;
 
 /** The first `size` bytes of the body. Then the connection is lost. */
 function lost(body: ReadableStream<Uint8Array>, size: number): ReadableStream<Uint8Array> {
@@ -26,10 +40,9 @@ function lost(body: ReadableStream<Uint8Array>, size: number): ReadableStream<Ui
 	});
 }
 
-describe.each(MODELS)("a stream of %s", (model) => {
-	// In the first event, and after several events.
-	it.each([10, 500, 900])("is resumed byte for byte after %i bytes", async (size) => {
-		const response = (await PROVIDED.run(model as never, { messages, stream: true } as never, {
+describe.each(MODELS)("a stream of %s", (model, sizes, end) => {
+	it.each(sizes)("is resumed byte for byte after %i bytes", async (size) => {
+		const response = (await PROVIDED.run(model as never, { messages, max_tokens, stream: true } as never, {
 			gateway: { id: GATEWAY, resumable: true } as never,
 			returnRawResponse: true,
 		})) as unknown as Response;
@@ -47,6 +60,6 @@ describe.each(MODELS)("a stream of %s", (model) => {
 		const complete = createResumableStream({ binding: PROVIDED as never, gateway: GATEWAY, runId } as never);
 		expect(reconnects).toHaveLength(1);
 		expect(text).toBe(await new Response(complete as ReadableStream).text());
-		expect(text).toMatch(/data: \[DONE\]\n\n$/);
+		expect(text).toMatch(end);
 	});
 });
