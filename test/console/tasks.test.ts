@@ -104,6 +104,10 @@ describe("the playground", () => {
 		await run(tab.page);
 		const rows = result(tab.page).getByRole("row");
 		await rows.first().waitFor();
+		await tab.page.getByRole("tab", { name: "OpenAI SDK" }).click();
+		expect(await tab.page.getByLabel("OpenAI SDK", { exact: true }).textContent()).toContain(
+			'client.embeddings.create({\n\t"model": "@cf/baai/bge-small-en-v1.5",\n\t"input": [\n\t\t"a red boat",',
+		);
 		const cells = async (row: number) =>
 			(await rows.nth(row).getByRole("cell").allTextContents()).map(Number);
 		const [own, car, zebra] = await cells(1);

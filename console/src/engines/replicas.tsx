@@ -81,16 +81,16 @@ const COLUMNS: readonly Column<Row>[] = [
 	{ title: "Backend", cell: ({ backend }) => backend },
 	{ title: "Address", cell: ({ url }) => url },
 	{ title: "State", cell: ({ state }) => <Badge variant={VARIANTS[state]}>{state}</Badge> },
-	{ title: "Role", cell: ({ role }) => (role === "both" ? "" : role) },
+	{ title: "Role", cell: ({ role }) => (role === "both" ? "–" : role) },
 	{ title: "Circuit", cell: ({ circuit }) => <Circuit state={circuit} /> },
 	{
 		title: "Requests",
 		numeric: true,
-		cell: ({ requests }) => (requests === null ? "" : integer(requests)),
+		cell: ({ requests }) => (requests === null ? "–" : integer(requests)),
 	},
 	{
 		title: "Waiting in the engine",
 		numeric: true,
-		cell: ({ engine }) => (engine === null ? "" : integer(engine.waiting)),
+		cell: ({ engine }) => (engine === null ? "–" : integer(engine.waiting)),
 	},
 ];

@@ -1,18 +1,17 @@
 import { Button } from "@cloudflare/kumo/components/button";
 import { Input } from "@cloudflare/kumo/components/input";
 import { useState } from "react";
-import { pathOfModel, v4 } from "../api/client.ts";
-import type { EnginesReport, Explanation, ModelSchema } from "../api/types.ts";
+import { v4 } from "../api/client.ts";
+import type { EnginesReport } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
 import { Replicas } from "../engines/replicas.tsx";
-import { exampleInput } from "../models/example.ts";
+import { Plan } from "../models/plan.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
-import { Failure } from "../parts/failure.tsx";
 import { integer, milliseconds } from "../parts/format.ts";
 import { InView } from "../parts/in-view.tsx";
 import { Loading } from "../parts/loading.tsx";
 import { Page, Section } from "../parts/page.tsx";
-import { Circuit, TargetTable } from "../parts/targets.tsx";
+import { Circuit } from "../parts/targets.tsx";
 import { useSession } from "../session/session.ts";
 
 type RouteRow = EnginesReport["routes"][number];
@@ -94,7 +93,7 @@ const describe = ({ backend, replicas, model, weight }: RouteRow["targets"][numb
 
 const HEALTH: readonly Column<EngineRow>[] = [
 	{ title: "Backend", cell: ({ backend }) => backend },
-	{ title: "Replica", cell: ({ replica }) => replica },
+	{ title: "Replica", cell: ({ replica }) => replica || "–" },
 	{ title: "Model", cell: ({ model }) => model },
 	{ title: "Circuit", cell: ({ circuit }) => <Circuit state={circuit} /> },
 	{ title: "Calls", numeric: true, cell: ({ requests }) => integer(requests) },
@@ -102,7 +101,7 @@ const HEALTH: readonly Column<EngineRow>[] = [
 	{
 		title: "Mean latency",
 		numeric: true,
-		cell: ({ latency_ms }) => (latency_ms === null ? "" : milliseconds(latency_ms)),
+		cell: ({ latency_ms }) => (latency_ms === null ? "–" : milliseconds(latency_ms)),
 	},
 	{
 		title: "Under way",
@@ -110,31 +109,6 @@ const HEALTH: readonly Column<EngineRow>[] = [
 		cell: ({ requests, answers, failures }) => integer(Math.max(0, requests - answers - failures)),
 	},
 ];
-
-/** The plan of an example request: which engines would be tried, without a call. */
-function Plan({ model }: { model: string }) {
-	const { api } = useSession();
-	const plan = useLoad(
-		async (signal) => {
-			const path = api.account(`/ai/explain/${pathOfModel(model)}`);
-			const schema = await api.get<ModelSchema>(api.account("/ai/models/schema"), { model }, signal);
-			return api.send<Explanation>("POST", path, exampleInput(schema.result.input));
-		},
-		[api, model],
-	);
-	return (
-		<Loading of={plan}>
-			{({ targets = [], refused }) => (
-				<>
-					<TargetTable targets={targets} />
-					{refused.map(({ step, message }) => (
-						<Failure key={step} error={new Error(message)} />
-					))}
-				</>
-			)}
-		</Loading>
-	);
-}
 
 interface PlanFormProps {
 	/** The model whose plan is shown. */

@@ -53,7 +53,7 @@ function Details({ row }: { row: ModelRow }) {
 					<>
 						<Plan row={row} example={exampleInput(input)} />
 						<Section title="Example">
-							<CopyAs model={row.name} input={exampleInput(input)} account={api.credentials.account} />
+							<CopyAs model={row} input={exampleInput(input)} account={api.credentials.account} />
 						</Section>
 						<Section title="Schema">
 							<details>

@@ -106,14 +106,16 @@ export default function Requests() {
 							rowKey={({ id }) => id}
 							empty={isFiltered ? "No request matches these filters." : "No requests in the last 7 days."}
 						/>
-						<div className="buttons">
-							<Button disabled={cursor === undefined} onClick={() => setCursor(undefined)}>
-								Newest
-							</Button>
-							<Button disabled={info.cursor === undefined} onClick={() => setCursor(info.cursor)}>
-								Older
-							</Button>
-						</div>
+						{(cursor !== undefined || info.cursor !== undefined) && (
+							<div className="buttons">
+								<Button disabled={cursor === undefined} onClick={() => setCursor(undefined)}>
+									Newest
+								</Button>
+								<Button disabled={info.cursor === undefined} onClick={() => setCursor(info.cursor)}>
+									Older
+								</Button>
+							</div>
+						)}
 					</>
 				)}
 			</Loading>
@@ -129,11 +131,11 @@ const COLUMNS: readonly Column<RequestRow>[] = [
 		),
 	},
 	{ title: "Model", cell: ({ model }) => model },
-	{ title: "Backend", cell: ({ backend }) => backend ?? "none" },
+	{ title: "Backend", cell: ({ backend }) => backend ?? "–" },
 	{
 		title: "Latency",
 		numeric: true,
-		cell: (row) => (row.latency_ms === null ? "" : milliseconds(row.latency_ms)),
+		cell: (row) => (row.latency_ms === null ? "–" : milliseconds(row.latency_ms)),
 	},
 	{ title: "Input tokens", numeric: true, cell: (row) => integer(row.input_tokens) },
 	{ title: "Output tokens", numeric: true, cell: (row) => integer(row.output_tokens) },

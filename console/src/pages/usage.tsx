@@ -20,6 +20,7 @@ import { CHART_TITLES, CHARTS } from "../usage/charts.ts";
 const UsageChart = lazy(() => import("../usage/chart.tsx"));
 
 const DAYS = 30;
+const NO_REQUESTS = "No requests in this time.";
 const DIMENSIONS: Readonly<Record<Dimension, string>> = {
 	day: "Day",
 	model: "Model",
@@ -122,7 +123,11 @@ export default function Usage() {
 								/>
 							}
 						>
-							<UsageChart days={days} chart={CHARTS[chart]} from={from} to={to} />
+							{days.length === 0 ? (
+								<p className="empty">{NO_REQUESTS}</p>
+							) : (
+								<UsageChart days={days} chart={CHARTS[chart]} from={from} to={to} />
+							)}
 						</Section>
 						<Section title={`By ${DIMENSIONS[by].toLowerCase()}`}>
 							<DataTable
@@ -130,7 +135,7 @@ export default function Usage() {
 								columns={[{ title: DIMENSIONS[by], cell: (row) => <Name row={row} by={by} /> }, ...COLUMNS]}
 								rows={rows}
 								rowKey={(row) => nameOf(row, by)}
-								empty="No requests in this time."
+								empty={NO_REQUESTS}
 							/>
 							{info.truncated && <p>There are more rows than the report contains.</p>}
 						</Section>

@@ -5,11 +5,14 @@ import { type Column, DataTable } from "./data-table.tsx";
 const COLUMNS: readonly Column<ExplainedTarget>[] = [
 	{
 		title: "Backend",
-		cell: ({ backend, kind, replica }) => (
-			<>
-				{backend} <span className="subtle">{replica?.host ?? kind}</span>
-			</>
-		),
+		cell: ({ backend, kind, replica }) => {
+			const engine = replica?.host ?? kind;
+			return (
+				<>
+					{backend} {engine !== backend && <span className="subtle">{engine}</span>}
+				</>
+			);
+		},
 	},
 	{ title: "Model", cell: ({ model }) => model },
 	{ title: "Circuit", cell: ({ circuit }) => <Circuit state={circuit} /> },

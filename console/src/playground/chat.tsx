@@ -1,5 +1,6 @@
 import { Button } from "@cloudflare/kumo/components/button";
 import { InputArea } from "@cloudflare/kumo/components/input";
+import { Switch } from "@cloudflare/kumo/components/switch";
 import { useId, useState } from "react";
 import type { ChatMessage, ModelRow } from "../api/types.ts";
 import { capabilitiesOf } from "../models/facts.ts";
@@ -26,6 +27,7 @@ export function Chat({ model }: { model: ModelRow }) {
 	const [text, setText] = useState("");
 	const [image, setImage] = useState<File>();
 	const [problem, setProblem] = useState<Error>();
+	const [raw, setRaw] = useState(false);
 	const hint = useId();
 	const capabilities = capabilitiesOf(model);
 	const last = chat.messages.at(-1);
@@ -61,13 +63,24 @@ export function Chat({ model }: { model: ModelRow }) {
 	return (
 		<div className="chat">
 			<div className="stack">
-				{chat.messages.length === 0 && <Suggestions onChoose={begin} />}
+				{chat.messages.length === 0 ? (
+					<Suggestions onChoose={begin} />
+				) : (
+					<div className="conversation-options">
+						<Switch
+							label="Render Markdown"
+							size="sm"
+							checked={!raw}
+							onCheckedChange={(rendered) => setRaw(!rendered)}
+						/>
+					</div>
+				)}
 				<div className="conversation" aria-live="polite" aria-busy={chat.partial !== undefined}>
 					{chat.messages.map((message, index) => (
 						// biome-ignore lint/suspicious/noArrayIndexKey: messages are only added at the end.
-						<Message key={index} message={message} />
+						<Message key={index} message={message} raw={raw} />
 					))}
-					{chat.partial && <Answer answer={chat.partial} />}
+					{chat.partial && <Answer answer={chat.partial} raw={raw} />}
 				</div>
 				{problem && <Failure error={problem} />}
 				{chat.error && !problem && <Failure error={chat.error} onRetry={canRetry ? retry : undefined} />}
@@ -120,7 +133,7 @@ export function Chat({ model }: { model: ModelRow }) {
 				</form>
 				<Section title="Copy as">
 					<CopyAs
-						model={model.name}
+						model={model}
 						input={{ messages, ...exampleOptions(settings) }}
 						account={api.credentials.account}
 					/>

@@ -1,18 +1,20 @@
 import { Tabs } from "@cloudflare/kumo/components/tabs";
 import { useState } from "react";
+import type { ModelRow } from "../api/types.ts";
 import { Code } from "../parts/code.tsx";
 import { callExamples } from "./call-examples.ts";
 
 interface Props {
-	model: string;
-	input: object;
+	model: ModelRow;
+	input: Readonly<Record<string, unknown>>;
 	account: string;
 }
 
 /** The call in the languages of other clients. */
 export function CopyAs({ model, input, account }: Props) {
 	const [chosen, setChosen] = useState<string>();
-	const examples = callExamples({ model, input, account, origin: location.origin });
+	const { name, task } = model;
+	const examples = callExamples({ model: name, task: task.name, input, account, origin: location.origin });
 	const shown = examples.find(({ title }) => title === chosen) ?? examples[0];
 	return (
 		<div className="stack tight">

@@ -1,4 +1,5 @@
 import type { ChatMessage } from "../api/types.ts";
+import { AnswerText } from "./answer-text.tsx";
 import type { ChatAnswer } from "./chat-call.ts";
 
 const NAMES: Readonly<Record<ChatMessage["role"], string>> = {
@@ -8,7 +9,13 @@ const NAMES: Readonly<Record<ChatMessage["role"], string>> = {
 	tool: "Tool",
 };
 
-export function Message({ message }: { message: ChatMessage }) {
+interface MessageProps {
+	message: ChatMessage;
+	/** Shows the Markdown of the model as it is. */
+	raw: boolean;
+}
+
+export function Message({ message, raw }: MessageProps) {
 	const { role, content, tool_calls = [] } = message;
 	const parts = typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
 	return (
@@ -16,7 +23,7 @@ export function Message({ message }: { message: ChatMessage }) {
 			<strong>{NAMES[role]}</strong>
 			{parts.map((part) =>
 				part.type === "text" ? (
-					part.text && <p key="text">{part.text}</p>
+					part.text && <AnswerText key="text" text={part.text} raw={raw || role !== "assistant"} />
 				) : (
 					<img key="image" src={part.image_url.url} alt="Attached by you" />
 				),
@@ -31,7 +38,8 @@ export function Message({ message }: { message: ChatMessage }) {
 }
 
 /** An answer that is still arriving. */
-export function Answer({ answer: { text, reasoning, toolCalls } }: { answer: ChatAnswer }) {
+export function Answer({ answer, raw }: { answer: ChatAnswer; raw: boolean }) {
+	const { text, reasoning, toolCalls } = answer;
 	return (
 		<article className="message assistant" aria-label="Answer under way">
 			<strong>Model</strong>
@@ -41,7 +49,7 @@ export function Answer({ answer: { text, reasoning, toolCalls } }: { answer: Cha
 					<p>{reasoning}</p>
 				</details>
 			)}
-			<p>{text || (toolCalls.length === 0 && !reasoning ? "…" : "")}</p>
+			{text ? <AnswerText text={text} raw={raw} /> : toolCalls.length === 0 && !reasoning && <p>…</p>}
 			{toolCalls.map(({ id, function: { name, arguments: input } }) => (
 				<pre key={id}>
 					{name}({input})

@@ -108,7 +108,7 @@ export function Task({ model, schema }: Props) {
 			)}
 			<Section title="Copy as">
 				<CopyAs
-					model={model.name}
+					model={model}
 					input={done?.input ?? exampleInput(schema.input)}
 					account={api.credentials.account}
 				/>

@@ -1,5 +1,6 @@
 import { Button } from "@cloudflare/kumo/components/button";
 import type { RequestRow } from "../api/types.ts";
+import { Plan } from "../models/plan.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { decimal, instant, integer, milliseconds } from "../parts/format.ts";
 import { InView } from "../parts/in-view.tsx";
@@ -38,6 +39,8 @@ export const RequestDetails = ({ request, onClose }: Props) => (
 					["Charged", `${decimal(request.neurons)} neurons${request.estimated ? " (estimated)" : ""}`],
 				]}
 			/>
+			<h3>Engines that a request of this model would call now</h3>
+			<Plan model={request.model} />
 		</Section>
 	</InView>
 );

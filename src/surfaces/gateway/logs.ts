@@ -106,6 +106,8 @@ export const gatewayLogRoutes: readonly Route[] = defineRoutes(
 			path: "/:log/request",
 			summary: "Shows the request of a log",
 			permission: "write",
+			// As it was sent, without an envelope.
+			output: { type: "application/json" },
 			handler: async (c, call) =>
 				payloadResponse(await readPayload(nameOf(c, call), "request", call.services)),
 		},
@@ -114,6 +116,8 @@ export const gatewayLogRoutes: readonly Route[] = defineRoutes(
 			path: "/:log/response",
 			summary: "Shows the response of a log",
 			permission: "write",
+			// As it was sent, without an envelope.
+			output: { type: "application/json" },
 			handler: async (c, call) =>
 				payloadResponse(await readPayload(nameOf(c, call), "response", call.services)),
 		},

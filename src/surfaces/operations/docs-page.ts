@@ -91,8 +91,15 @@ ${bodyType ? html`<p>Body: ${contentOf(bodyType, body)}</p>` : ""}
 		([status, { content = {}, description }]) =>
 			html`<li>${status}: ${description} ${Object.entries(content).map(([type, answer]) => contentOf(type, answer))}</li>`,
 	)}</ul>
-<details><summary>Example</summary><pre>${curl({ method, path, type: bodyType, body, needsToken: credentials !== "" })}</pre></details>
+<details><summary>Example</summary><pre>${curl({ method, path, type: bodyType, body, needsToken: credentials !== "" })}</pre>${answerExample(responses)}</details>
 </article>`;
+}
+
+/** The first example of the answer. */
+function answerExample(responses: Operation["responses"]): Html | "" {
+	const { example } = Object.values(responses[200]?.content ?? {}).find((each) => "example" in each) ?? {};
+	if (example === undefined) return "";
+	return html`<p>Answer:</p>${typeof example === "string" ? html`<pre>${example}</pre>` : json(example)}`;
 }
 
 const parameterTable = (parameters: readonly Parameter[]): Html =>

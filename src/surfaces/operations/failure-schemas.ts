@@ -30,20 +30,29 @@ const isObject = (properties: object): object => ({
 	properties,
 });
 
-const Failure = isObject(envelope);
+const message = "Authentication error";
+const refused = { result: null, success: false, errors: [{ code: 10000, message }], messages: [] };
+
+const Failure = { ...isObject(envelope), examples: [refused] };
 const OpenAiFailure = {
 	...isObject({ error: isObject({ message: text, type: text }) }),
 	description: "On most routes with the fields of Failure.",
+	examples: [
+		{ ...refused, error: { message, type: "authentication_error", param: null, code: "invalid_api_key" } },
+	],
 };
-const AnthropicFailure = isObject({
-	type: { const: "error" },
-	error: isObject({ type: text, message: text }),
-	request_id: text,
-});
-const GeminiFailure = isObject({ error: isObject({ code, message: text, status: text }) });
+const AnthropicFailure = {
+	...isObject({ type: { const: "error" }, error: isObject({ type: text, message: text }), request_id: text }),
+	examples: [{ type: "error", error: { type: "authentication_error", message }, request_id: "4c1a7b" }],
+};
+const GeminiFailure = {
+	...isObject({ error: isObject({ code, message: text, status: text }) }),
+	examples: [{ error: { code: 401, message, status: "UNAUTHENTICATED" } }],
+};
 /** AI Gateway's own failures, and the other ones. */
 const GatewayFailure = {
 	anyOf: [isObject({ success: { const: false }, error: errors, internalCode: code }), Failure, OpenAiFailure],
+	examples: [refused],
 };
 const ModelListFailure = { anyOf: [OpenAiFailure, AnthropicFailure] };
 

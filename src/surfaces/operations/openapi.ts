@@ -108,7 +108,10 @@ const withAddress = (text: string, c: Context, { publicUrl }: Services): string 
 
 /** `address`: of the gateway. */
 export async function openApiDocument(declared: readonly Route[], address = ADDRESS): Promise<ApiDocument> {
-	const routes = await Promise.all(declared.filter(({ hidden }) => !hidden).map(documented));
+	const { default: examples } = await import("./answer-examples.json", { with: { type: "json" } });
+	const routes = await Promise.all(
+		declared.filter(({ hidden }) => !hidden).map((route) => documented(route, examples)),
+	);
 	const schemas = new Schemas();
 	const paths: Record<string, Record<string, Operation>> = {};
 	const security = new Map<string, CredentialLocation>();
@@ -142,16 +145,22 @@ export async function openApiDocument(declared: readonly Route[], address = ADDR
 	};
 }
 
-const MODEL_CONTENT = Object.fromEntries(
-	MODEL_OUTPUTS.map((type) => [type, { schema: { description: BY_MODEL_DESCRIPTION } }]),
-);
+/**
+ * Answers by the summary of their route and by media type. `openapi-walk.test.ts` records them from the gateway on the simulator:
+ * `npx vitest run --project worker test/surfaces/operations/openapi-walk.test.ts -u` updates those that have other fields.
+ */
+type AnswerExamples = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** A route with its schemas. */
-type DocumentedRoute = Route & { output: Payload };
+/** A route with the schema and the examples of its answer. */
+type DocumentedRoute = Route & { output: Payload; examples: Readonly<Record<string, unknown>> };
 
-async function documented(route: Route): Promise<DocumentedRoute> {
-	const { output = answer("anyAnswer") } = route;
-	return { ...route, output: typeof output === "function" ? await output() : output };
+async function documented(route: Route, examples: AnswerExamples): Promise<DocumentedRoute> {
+	const { output = answer("anyAnswer"), summary } = route;
+	return {
+		...route,
+		output: typeof output === "function" ? await output() : output,
+		examples: examples[summary] ?? {},
+	};
 }
 
 function operationOf(route: DocumentedRoute, path: string, schemas: Schemas): Operation {
@@ -195,13 +204,16 @@ function idOf({ method }: Route, path: string): string {
 }
 
 function answerOf(
-	{ output, upgrades }: DocumentedRoute,
+	{ output, examples, upgrades }: DocumentedRoute,
 	id: string,
 	schemas: Schemas,
 ): Operation["responses"] {
 	if (upgrades) return { 101: { description: "The websocket" } };
-	const content = output.schema === "by-model" ? MODEL_CONTENT : schemas.content(`${id}Output`, output);
-	return { 200: { description: "The answer", content } };
+	const types = output.schema === "by-model" ? MODEL_OUTPUTS : [output.type];
+	const contents = types.map((type) =>
+		schemas.content(`${id}Output`, { ...output, type, example: examples[type] }),
+	);
+	return { 200: { description: "The answer", content: Object.assign({}, ...contents) } };
 }
 
 /** One parameter for each field of the query. */

@@ -25,6 +25,7 @@ describe("GET /docs", () => {
 		expect(new Set(ids).size).toBe(ids.length);
 		expect(selectAll("script, img, link", tree)).toEqual([]);
 		expect(text).toContain("export GATEWAY=http://gateway\n".trim());
+		expect(text).toContain("&quot;status&quot;: &quot;ready&quot;");
 		expect(text).toContain("-F &#39;file=@recording.mp3&#39; \\\n  -F &#39;model=@cf/openai/whisper&#39;");
 	});
 

@@ -1,9 +1,20 @@
-/** Calls each operation of the OpenAPI document with its example, and compares the answer with the schema of the document. */
+/**
+ * Calls each operation of the OpenAPI document with its example, and compares the answer with the schema and the example of the
+ * document. `-u` records the examples of answers again whose fields have changed.
+ */
+import { runDurableObjectAlarm } from "cloudflare:test";
 import { type Schema, Validator } from "@cfworker/json-schema";
-import { beforeAll, describe, expect, it } from "vitest";
+import type { Hono } from "hono";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { createApp } from "../../../src/app.ts";
+import { DEFAULT_SETTINGS as SETTINGS } from "../../../src/gateways/settings.ts";
 import { openApiDocument } from "../../../src/surfaces/operations/openapi.ts";
 import { ROUTES } from "../../../src/surfaces/routes.ts";
-import { type TestGateway, testGateway } from "../../gateway.ts";
+import { stubOf } from "../../accounts/fixtures.ts";
+import { png, wav } from "../../dialects/samples.ts";
+import { OPEN_ACCESS } from "../../gateway.ts";
+import { closedGateway, json } from "../../http/access.ts";
+import { recorded, sameFields } from "./answer-example.ts";
 
 interface Content {
 	schema?: object;
@@ -11,6 +22,7 @@ interface Content {
 }
 interface Operation {
 	operationId: string;
+	summary: string;
 	parameters?: { name: string; in: string }[];
 	requestBody?: { content: Record<string, Content> };
 	responses: Record<string, { content?: Record<string, Content> }>;
@@ -37,9 +49,9 @@ const operations = Object.entries(document.paths)
 const values: Record<string, string> = {
 	account: "local",
 	alias: "quick",
+	backend: "gpus",
 	endpoint: MODEL,
-	gateway: "web-shop",
-	log: "absent",
+	gateway: "blog",
 	model: MODEL,
 	provider: "workers-ai",
 	path: "index.html",
@@ -53,6 +65,7 @@ const PATH_OF: Readonly<Record<string, Record<string, string>>> = {
 const QUERIES: Readonly<Record<string, string>> = { getAiModelsSchema: `?model=${MODEL}` };
 const CREATED: Readonly<Record<string, (result: Created) => Record<string, string>>> = {
 	postTokens: ({ id }) => ({ token: id }),
+	postPoolsByBackendReplicas: ({ id }) => ({ replica: id }),
 	postAiGatewayCustomProviders: ({ id }) => ({ custom_provider: id }),
 	postAiGatewayGatewaysByGatewayProviderConfigs: ({ id }) => ({ key: id }),
 	postAiGatewayGatewaysByGatewayRoutes: ({ id, version }) => ({
@@ -65,61 +78,89 @@ interface Created {
 	version?: { version_id: string };
 }
 
-const NO_FORM = { status: 400 };
-/** Operations that fail with the parameters and bodies of this test. A form is empty. */
+/** Operations that fail with the parameters and bodies of this test. */
 const FAILURES: Readonly<Record<string, { status: number }>> = {
-	...Object.fromEntries(
-		["AudioTranscriptions", "AudioTranslations", "ImagesEdits"].flatMap((name) => [
-			[`postAiV1${name}`, NO_FORM],
-			[`postV1${name}`, NO_FORM],
-		]),
-	),
-	postAiTomarkdown: NO_FORM,
 	// Without an upgrade to a websocket.
 	getAiRunByModel: { status: 405 },
 	getV1ByAccountByGateway: { status: 405 },
-	// No log has the id "absent".
-	getAiGatewayGatewaysByGatewayLogsByLog: { status: 404 },
-	getAiGatewayGatewaysByGatewayLogsByLogRequest: { status: 404 },
-	getAiGatewayGatewaysByGatewayLogsByLogResponse: { status: 404 },
-	patchAiGatewayGatewaysByGatewayLogsByLog: { status: 404 },
-	// The gateway of this test has no engine: pools.test.ts compares these answers.
-	getPoolsByBackend: { status: 404 },
-	postPoolsByBackendReplicas: { status: 404 },
-	patchPoolsByBackendReplicasByReplica: { status: 404 },
-	deletePoolsByBackendReplicasByReplica: { status: 404 },
-	// No lease of the account is charged.
-	postAiUsageLeasesByLeaseForgive: { status: 404 },
-	// The version of the example does not exist.
-	postAiGatewayGatewaysByGatewayRoutesByRouteDeployments: { status: 404 },
 };
+/** Bodies with an id that an operation before has created. */
+const BODIES: Readonly<Record<string, () => object>> = {
+	postAiGatewayGatewaysByGatewayRoutesByRouteDeployments: () => ({ version_id: values.version }),
+};
+/** Answers that are not text, or too large for an example. */
+const WITHOUT_EXAMPLE = /^(?:text\/html|audio\/|image\/)/;
+const LARGE = new Set(["getOpenapiJson"]);
+
+/** The files of the examples of forms, by the end of their names. */
+const FILES: Readonly<Record<string, () => string | Uint8Array<ArrayBuffer>>> = {
+	html: () => "<h1>Report</h1><p>All engines answered.</p>",
+	mp3: wav,
+	png: () => png(4, 4),
+};
+
+function formOf(example: unknown): FormData {
+	const form = new FormData();
+	for (const [name, value] of Object.entries(example ?? {})) {
+		const [, file, extension = ""] = /^@(.+\.(\w+))$/.exec(String(value)) ?? [];
+		if (file) form.append(name, new File([FILES[extension]?.() ?? ""], file));
+		else form.append(name, String(value));
+	}
+	return form;
+}
 
 const isJson = (response: Response): boolean =>
 	/^application\/json\b/.test(response.headers.get("content-type") ?? "");
 
-let gateway: TestGateway;
-beforeAll(() => {
-	gateway = testGateway();
+/** The first use of a part transforms its modules, on a machine that is busy. */
+const FIRST_USE_MS = 60_000;
+
+let app: Hono;
+/** Examples of answers by summary and media type. */
+const examples: Record<string, Record<string, unknown>> = {};
+
+beforeAll(async () => {
+	const { services } = closedGateway({
+		vars: {
+			DEFAULT_BACKEND: "simulator",
+			BACKENDS: { gpus: { kind: "openai", pool: { replicas: ["http://gpu-1:8000/v1"] } } },
+			ROUTES: { "example/*": [{ backend: "gpus" }] },
+		},
+	});
+	app = createApp(services, OPEN_ACCESS);
+	const base = "http://gateway/client/v4/accounts/local/ai-gateway/gateways";
+	await app.request(base, json("POST", { id: values.gateway, ...SETTINGS }));
+	const logged = await app.request(
+		`http://gateway/v1/local/${values.gateway}/workers-ai/${MODEL}`,
+		json("POST", { prompt: "Hello, who are you?" }),
+	);
+	values.log = logged.headers.get("cf-aig-log-id") ?? "";
+	await logged.text();
+	// The account charges the lease of that request when it ends.
+	vi.setSystemTime(Date.now() + 60_000);
+	await runDurableObjectAlarm(stubOf("local"));
+	const charged = await app.request("http://gateway/client/v4/accounts/local/ai/usage/leases");
+	values.lease = (await charged.json<{ result: Created[] }>()).result[0]?.id ?? "";
+}, FIRST_USE_MS);
+afterAll(() => {
+	vi.useRealTimers();
 });
 
 async function call(method: string, path: string, operation: Operation): Promise<Response> {
 	const { operationId, requestBody } = operation;
 	const url = `http://gateway${path.replaceAll(/\{(\w+)\}/g, (_, name) => PATH_OF[operationId]?.[name] ?? values[name] ?? "absent")}${QUERIES[operationId] ?? ""}`;
-	const json = requestBody?.content["application/json"];
-	return gateway.app.request(url, {
+	const [[type, { example }] = ["", {} as Content]] = Object.entries(requestBody?.content ?? {});
+	return app.request(url, {
 		method: method.toUpperCase(),
-		...(json && {
-			body: JSON.stringify(json.example ?? {}),
-			headers: { "content-type": "application/json" },
-		}),
-		...(requestBody && !json && { body: new FormData() }),
+		...(type === "application/json" && json(method.toUpperCase(), BODIES[operationId]?.() ?? example ?? {})),
+		...(type === "multipart/form-data" && { body: formOf(example) }),
 	});
 }
 
 describe("each operation of the document", () => {
 	it.each(operations)("$method $path answers as documented", async ({ method, path, operation }) => {
 		const response = await call(method, path, operation);
-		const { operationId, responses } = operation;
+		const { operationId, responses, summary } = operation;
 		const body: unknown = isJson(response) ? await response.json() : await response.text();
 		expect({ status: response.status, body }).toMatchObject(FAILURES[operationId] ?? { status: 200 });
 		const documented = response.ok ? responses[200] : responses.default;
@@ -127,12 +168,24 @@ describe("each operation of the document", () => {
 		const range = `${type.split("/")[0]}/*`;
 		const types = Object.keys(documented?.content ?? {});
 		expect(types.includes(type) || types.includes(range), `${type} of ${types}`).toBe(true);
-		const { schema } = documented?.content?.[type] ?? {};
+		const { schema, example } = documented?.content?.[type] ?? {};
 		if (isJson(response) && schema) {
 			const root = { ...schema, components: document.components } as Schema;
-			expect(new Validator(root, "2020-12").validate(body).errors).toEqual([]);
+			const validator = new Validator(root, "2020-12");
+			expect(validator.validate(body).errors).toEqual([]);
+			if (example !== undefined) expect(validator.validate(example).errors).toEqual([]);
 		}
-		if (response.ok) Object.assign(values, CREATED[operationId]?.((body as { result: Created }).result));
+		if (!response.ok) return;
+		Object.assign(values, CREATED[operationId]?.((body as { result: Created }).result));
+		if (WITHOUT_EXAMPLE.test(type) || LARGE.has(operationId)) return;
+		examples[summary] ??= { [type]: sameFields(example, body) ? example : recorded(body) };
+	});
+
+	it("has the example of each answer", async () => {
+		const sorted = Object.fromEntries(Object.entries(examples).sort(([a], [b]) => (a < b ? -1 : 1)));
+		await expect(`${JSON.stringify(sorted, undefined, "\t")}\n`).toMatchFileSnapshot(
+			"../../../src/surfaces/operations/answer-examples.json",
+		);
 	});
 
 	it("has an example for each body", () => {

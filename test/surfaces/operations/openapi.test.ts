@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { createApp } from "../../../src/app.ts";
 import { openApiDocument } from "../../../src/surfaces/operations/openapi.ts";
 import { ROUTES } from "../../../src/surfaces/routes.ts";
+import { testGateway } from "../../gateway.ts";
 
 interface Operation {
 	operationId: string;
@@ -107,6 +109,22 @@ describe("the OpenAPI document", () => {
 		expect((await openApiDocument(ROUTES, "https://ai.example.com")).servers).toEqual([
 			{ url: "https://ai.example.com" },
 		]);
+	});
+
+	it.each([
+		["Failure", "/client/v4/accounts/local/ai/models/search", {}],
+		["OpenAiFailure", "/v1/chat/completions", {}],
+		["AnthropicFailure", "/v1/messages", { request_id: expect.any(String) }],
+		["GeminiFailure", "/v1beta/models", {}],
+	])("has the answer to a wrong token as the example of %s", async (name, path, unpredictable) => {
+		const { services } = testGateway();
+		const app = createApp(services, { allowAnonymous: false, adminToken: "an-operator" });
+		const response = await app.request(`http://gateway${path}`, {
+			method: path.includes("models") ? "GET" : "POST",
+			headers: { authorization: "Bearer wrong" },
+		});
+		const { examples = [] } = document.components.schemas[name] as { examples?: object[] };
+		expect(await response.json()).toEqual({ ...examples[0], ...unpredictable });
 	});
 
 	it("requires no credential on an open route", () => {
