@@ -99,13 +99,11 @@ describe("a chat", () => {
 			await answer.getByRole("link").evaluateAll((links) => links.map((link) => link.getAttribute("href"))),
 		).toEqual(["https://elsewhere.example/image.png?text=secret", "https://elsewhere.example/page"]);
 		expect(await faultsOf(page)).toEqual([]);
-		await shoot(page, "markdown-1280");
 		await page.setViewportSize(NARROW);
 		expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(NARROW.width);
-		await shoot(page, "markdown-360");
 		await page.getByRole("switch", { name: "Render Markdown" }).click();
 		await answer.getByText("**bold**").waitFor();
-		expect(await page.title()).toBe("Ganglion");
+		expect(await page.title()).toBe("Playground – Ganglion");
 		await tab.close();
 	});
 
