@@ -10,6 +10,9 @@ export const integer = (value: number): string => integers.format(value);
 export const decimal = (value: number): string =>
 	value !== 0 && Math.abs(value) < 1 ? small.format(value) : precise.format(value);
 
+/** Without decimals from 10 on. */
+export const rate = (value: number): string => (value < 10 ? decimal(value) : integer(Math.round(value)));
+
 export const milliseconds = (value: number): string =>
 	value < 1_000 ? `${Math.round(value)} ms` : `${precise.format(value / 1_000)} s`;
 

@@ -1,5 +1,5 @@
 import { Facts } from "../parts/facts.tsx";
-import { decimal, integer, milliseconds } from "../parts/format.ts";
+import { decimal, integer, milliseconds, rate } from "../parts/format.ts";
 import { type Metrics, tokensPerSecond } from "./metrics.ts";
 
 export function MetricsLine({ metrics }: { metrics: Metrics }) {
@@ -14,7 +14,7 @@ export function MetricsLine({ metrics }: { metrics: Metrics }) {
 					["Input tokens", inputTokens === undefined ? undefined : integer(inputTokens)],
 					["Output tokens", outputTokens === undefined ? undefined : integer(outputTokens)],
 					["First token", firstTokenMs === undefined ? undefined : milliseconds(firstTokenMs)],
-					["Tokens per second", speed === undefined ? undefined : decimal(speed)],
+					["Tokens per second", speed === undefined ? undefined : rate(speed)],
 					["Total", milliseconds(totalMs)],
 					["Answered by", backend && `${backend}${engineModel ? ` (${engineModel})` : ""}`],
 					["Attempts", attempts !== undefined && attempts > 1 ? integer(attempts) : undefined],
