@@ -91,7 +91,7 @@ export function expect(
 	cachedBlocks?: number,
 ): Choice {
 	const { blocks, blockTokens, inputTokens } = request;
-	const matched = blocks.length === 0 ? 0 : (cachedBlocks ?? pool.index.match(replica, blocks));
+	const matched = cachedBlocks ?? pool.index.match(replica, blocks);
 	const known = Math.max(matched * blockTokens, continuedTokens(pool, request, replica, matched));
 	const cachedTokens = Math.min(known, Math.max(0, inputTokens - 1));
 	const tokens = replica.queuedTokens + uncachedTokens(request, cachedTokens);

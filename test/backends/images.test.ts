@@ -1,5 +1,14 @@
 import { expect, it } from "vitest";
-import { imageFile, imageIn, imageTypeOf, imageUrl, readableSizeOf } from "../../src/backends/images.ts";
+import {
+	captionPrompt,
+	describedBy,
+	imageFile,
+	imageIn,
+	imageTypeOf,
+	imageUrl,
+	readableSizeOf,
+} from "../../src/backends/images.ts";
+import { callOf, eventStream } from "./upstream.ts";
 
 const PNG = Uint8Array.fromBase64(
 	"iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAIAAAB7QOjdAAAADElEQVR4nGNgYGAAAAAEAAH2FzhVAAAAAElFTkSuQmCC",
@@ -28,4 +37,30 @@ it("a reply has an image only as base64 of one", () => {
 it("a file without a readable size is refused", () => {
 	expect(readableSizeOf({ bytes: PNG })).toEqual({ width: 2, height: 1 });
 	expect(() => readableSizeOf({ bytes: UNKNOWN })).toThrow(expect.objectContaining({ code: 3030 }));
+});
+
+it("the request of a description has a prompt of its own unless the caller sends one", () => {
+	const image = { type: "image_url", image_url: { url: "data:image/jpeg;base64,/9j/4A==" } };
+	expect(captionPrompt({ bytes: JPEG })).toEqual([
+		{ type: "text", text: "Generate a caption for this image" },
+		image,
+	]);
+	expect(captionPrompt({ bytes: JPEG }, "Which animal?")).toEqual([
+		{ type: "text", text: "Which animal?" },
+		image,
+	]);
+});
+
+it("a description has no white space around it, and is not empty", () => {
+	const call = callOf(() => eventStream(""));
+	const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+	expect(describedBy(" a cat\n", usage, call)).toEqual({ description: "a cat", usage });
+	expect(describedBy("a cat", null, call)).toEqual({ description: "a cat" });
+	for (const text of [" \n", "", null, undefined])
+		expect(() => describedBy(text, usage, call)).toThrow(
+			expect.objectContaining({
+				key: "executionFailed",
+				description: expect.stringMatching(/answered with no text$/),
+			}),
+		);
 });

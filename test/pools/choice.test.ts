@@ -65,6 +65,7 @@ it("sticky: a session prefers the first four places, and then the least loaded r
 
 it.each([
 	["no block", request(1_000), 0, 133],
+	["its only block", request(600, { blocks: [1] }), 512, 19],
 	["its beginning", request(1_124, { blocks: [1, 2] }), 1_024, 20.5],
 	// The engine processes at least one token.
 	["everything", request(1_024, { blocks: [1, 2] }), 1_023, 8.125],
@@ -74,4 +75,20 @@ it.each([
 	const choice = pool.choose(first, 0);
 	if (choice) pool.start(choice, first, 0).end(1);
 	expect(pool.choose(sent, 1)).toMatchObject({ cachedTokens, expectedMs });
+});
+
+it("compares all replicas by their caches if more than four have the prompt", () => {
+	const { load, order, pool } = pooled(5);
+	const sent = request(1_124, { blocks: [1, 2] });
+	for (const url of order) {
+		const choice = pool.choose(sent, 0, (replica) => replica.url === url);
+		if (choice) pool.start(choice, sent, 0).end(1);
+	}
+	for (const url of order.slice(0, 4)) load(url, 500);
+	// (100 uncached tokens + 64 of the request) / 8.
+	expect(pool.choose(sent, 1)).toMatchObject({
+		replica: { url: order[4] },
+		cachedTokens: 1_024,
+		expectedMs: 20.5,
+	});
 });

@@ -115,16 +115,17 @@ describe("loads that isolates share", () => {
 
 	/** One isolate. `answer`: of the object. */
 	function alone(answer: () => Promise<Pick<OthersShare, "others" | "isolates">>) {
-		const state = { now: 0, exchanges: 0 };
+		const state = { now: 0, exchanges: 0, since: [] as number[] };
 		const pool = new Pool(URLS);
 		const background: Promise<unknown>[] = [];
 		const loadExchange = new LoadExchange({
 			now: () => state.now,
 			waitUntil: (work) => background.push(work),
 			uuid: () => "isolate",
-			exchange: async () => {
+			exchange: async (_name, _isolate, { since }) => {
 				state.exchanges++;
-				return { ...(await answer()), hints: [], sequence: 0 };
+				state.since.push(since);
+				return { ...(await answer()), hints: [], sequence: 7 };
 			},
 		});
 		/** A request at this time. */
@@ -148,6 +149,13 @@ describe("loads that isolates share", () => {
 		expect(state.exchanges).toBe(1);
 		await at(pauseMs);
 		expect(state.exchanges).toBe(2);
+	});
+
+	it("returns the hints since the latest exchange, and all at first", async () => {
+		const { at, state } = alone(async () => ({ others: [], isolates: 2 }));
+		await at(0);
+		await at(100);
+		expect(state.since).toEqual([0, 7]);
 	});
 
 	it("counts for five seconds if the object cannot be called, which is tried again after five", async () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { PoolRequest } from "../../src/pools/choice.ts";
+import type { Policy, PoolRequest } from "../../src/pools/choice.ts";
 import type { Flight } from "../../src/pools/flight.ts";
 import { Pool, type PoolOptions } from "../../src/pools/pool.ts";
 
@@ -219,6 +219,13 @@ describe("expected", () => {
 		expect(replica("http://1").cacheBlocks).toBe(948);
 	});
 
+	it("measures each prompt from the first token of the one before it", () => {
+		const { pool, send } = started({}, ["http://1"]);
+		const flights = [send(request({ inputTokens: 936 })), send(request({ inputTokens: 936 }))];
+		for (const [i, flight] of flights.entries()) flight.firstToken(125 * (i + 1));
+		expect(pool.speed).toBeCloseTo(8, 9);
+	});
+
 	it("ignores missing counts of an engine that never reports any", () => {
 		const { send, replica } = started({}, ["http://1"]);
 		for (let i = 0; i < 3; i++) send(prompt([1, 2, 3])).end(i, { inputTokens: 1_636, outputTokens: 5 });
@@ -227,6 +234,13 @@ describe("expected", () => {
 });
 
 describe("other policies", () => {
+	it("may be a function", () => {
+		const policy: Policy = ({ members: [, second] }) =>
+			second && { replica: second, cachedTokens: 7, expectedMs: 3 };
+		const { pool } = started({ policy });
+		expect(pool.choose(request(), 0)).toMatchObject({ replica: { url: "http://2" }, cachedTokens: 7 });
+	});
+
 	it("round-robin takes the replicas in turn", () => {
 		const { send } = started({ policy: "round-robin" });
 		const turns = Array.from({ length: 8 }, () => send(prompt([1, 2])).replica.url);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Discoveries } from "../../src/pools/discovery.ts";
-import { Pools } from "../../src/pools/pools.ts";
+import { type PoolSettings, Pools } from "../../src/pools/pools.ts";
 import { ReplicaChanges } from "../../src/pools/replica-changes.ts";
 
 const URLS = ["http://1", "http://2", "http://3"];
@@ -10,6 +10,7 @@ const NIXL = {
 	bootstrapPorts: {},
 	rewriteRemoteHost: false,
 } as const;
+const DISCOVER = { url: "http://registry/", path: "/v1", refreshMs: 30_000 };
 const membersOf = (pool: ReturnType<Pools["of"]>) => pool?.replicas.members.map(({ url }) => url);
 const pools = (random = 0) => {
 	const changes = new ReplicaChanges({ now: () => 0, wait: async () => {} });
@@ -30,12 +31,31 @@ describe("Pools", () => {
 		expect(all.reports(0).map(({ backend }) => backend)).toEqual(["a", "b"]);
 	});
 
-	it("begins with a random replica", () => {
-		expect(membersOf(pools(0.4).of({ backend: "a", urls: URLS }))).toEqual([
-			"http://2",
-			"http://3",
-			"http://1",
-		]);
+	it.each([
+		[0.3, ["http://1", "http://2", "http://3"]],
+		[0.4, ["http://2", "http://3", "http://1"]],
+		[0.9, ["http://3", "http://1", "http://2"]],
+	])("begins with a random replica: %f", (random, members) => {
+		expect(membersOf(pools(random).of({ backend: "a", urls: URLS }))).toEqual(members);
+	});
+
+	it.each<[string, PoolSettings, object]>([
+		["refuses requests at once", {}, { drained: 1, timeout: 0 }],
+		["waits if a service lists the replicas", { discover: DISCOVER }, { drained: 0, timeout: 1 }],
+		[
+			"waits if a service starts replicas",
+			{ wake: { url: "http://scaler/", cooldownMs: 1, waitMs: 1 } },
+			{ drained: 0, timeout: 1 },
+		],
+	])("without a replica, a pool %s", async (_, settings, refused) => {
+		const all = pools();
+		const gate = { maxRequests: 1, maxWaiting: 5, maxWaitMs: 100 };
+		const pool = all.of({ backend: "a", urls: [], pool: { ...settings, gate } });
+		const request = { account: "a", priority: "interactive", cost: 1, mayWait: true } as const;
+		const services = { now: () => 0, wait: async () => {} };
+		const entered = pool?.gate?.enter({ ...request, signal: new AbortController().signal }, services);
+		await expect(entered).rejects.toMatchObject({ key: "outOfCapacity" });
+		expect(all.reports(0)).toMatchObject([{ gate: { refused } }]);
 	});
 
 	it("keeps the replicas that a new configuration has, with what was learned about them", () => {
@@ -132,7 +152,6 @@ describe("Pools", () => {
 	});
 
 	it("reads the list of a backend at once if it has one", async () => {
-		const discover = { url: "http://registry/", path: "/v1", refreshMs: 30_000 };
 		const reads: string[] = [];
 		const discoveries = new Discoveries({
 			now: () => 0,
@@ -146,8 +165,16 @@ describe("Pools", () => {
 		const changes = new ReplicaChanges({ now: () => 0, wait: async () => {} });
 		const all = new Pools({ random: () => 0, changes, discoveries });
 		await all.refreshNow({ backend: "a", urls: URLS });
-		await all.refreshNow({ backend: "b", urls: URLS, pool: { discover } });
+		await all.refreshNow({ backend: "b", urls: URLS, pool: { discover: DISCOVER } });
 		expect(reads).toEqual(["http://registry/"]);
-		expect(membersOf(all.of({ backend: "b", urls: URLS, pool: { discover } }))).toEqual(["http://nine/v1"]);
+		expect(membersOf(all.of({ backend: "b", urls: URLS, pool: { discover: DISCOVER } }))).toEqual([
+			"http://nine/v1",
+		]);
+		expect(all.status({ backend: "b", urls: URLS, pool: { discover: DISCOVER } })).toMatchObject([
+			{ url: "http://nine/v1", state: "active", source: "discovery", load: { requests: 0 } },
+		]);
+		expect(all.status({ backend: "a", urls: ["http://1"] })).toEqual([
+			{ url: "http://1", state: "active", source: "configuration" },
+		]);
 	});
 });

@@ -838,3 +838,21 @@ it("passes the bytes of a stream through if the caller has a format for its erro
 	expect(await new Response(relayed.events).text()).toBe(chat);
 	expect(await relayed.ended).toBeUndefined();
 });
+
+it("ends if the call is aborted between its first event and the stream", async () => {
+	const upstream = tap();
+	const call = callOf(() => eventStream(""));
+	const deadline = startDeadline(call);
+	const race = deadline.race.bind(deadline);
+	deadline.race = async (work) => {
+		const first = await race(work);
+		deadline.abort(new AiError("aborted"));
+		return first;
+	};
+	upstream.push(delta("a"));
+	const { events } = await relayChunks({ call, source: upstream.body, deadline }, { choices: 1 });
+	const { text, error } = await drain(events);
+	expect(text).toBe(delta("a"));
+	expect(error).toMatchObject({ key: "aborted" });
+	expect(upstream.cancelled).toBe(true);
+});

@@ -141,6 +141,12 @@ describe("passThrough", () => {
 		["lacks its end", FINISH, FINISH + DONE, undefined],
 		["lacks its end and a blank line", FINISH.trimEnd(), FINISH + DONE, undefined],
 		["lacks the blank line of its end", FINISH + DONE.trimEnd(), FINISH + DONE, undefined],
+		[
+			"is cut within an event after its finish",
+			`${FINISH}data: {"choi`,
+			`${FINISH}data: {"choi\n\n${DONE}`,
+			undefined,
+		],
 		["goes on after its end", `${FINISH + DONE}data: oops`, `${FINISH + DONE}data: oops`, undefined],
 		["is cut between events", delta("b"), delta("b") + ERROR_EVENT, cut],
 		["is cut before a blank line", delta("b").trimEnd(), delta("b") + ERROR_EVENT, cut],
