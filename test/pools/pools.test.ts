@@ -174,7 +174,7 @@ describe("Pools", () => {
 			{ url: "http://nine/v1", state: "active", source: "discovery", load: { requests: 0 } },
 		]);
 		expect(all.status({ backend: "a", urls: ["http://1"] })).toEqual([
-			{ url: "http://1", state: "active", source: "configuration" },
+			{ url: "http://1", state: "active", role: "both", source: "configuration" },
 		]);
 	});
 });
