@@ -3,6 +3,9 @@ import { env } from "cloudflare:workers";
 import { createApp } from "./app.ts";
 import { capacityOf } from "./config/capacity.ts";
 import { type Config, ConfigError, configure } from "./config/index.ts";
+import { Fleet as FleetObject } from "./fleet/fleet.ts";
+import { preloadModels } from "./pipeline/preload.ts";
+import type { ModelDemand } from "./pools/model-demand.ts";
 import { createPersistent, objectNames, servicesOf } from "./services.ts";
 import { busy, closing, drain } from "./surfaces/operations/drain.ts";
 import { HEALTH_PATH } from "./surfaces/operations/health.ts";
@@ -49,9 +52,14 @@ export class Reload extends reload((variables) => {
 	}
 }) {}
 
+export class Fleet extends FleetObject {
+	protected override preload(demands: readonly ModelDemand[]): Promise<void> {
+		return preloadModels(demands, current.services);
+	}
+}
+
 export { Account } from "./accounts/durable/account.ts";
 export { Directory } from "./accounts/durable/directory.ts";
-export { Fleet } from "./fleet/fleet.ts";
 export { Gateway } from "./gateways/durable/gateway.ts";
 export { GatewayRegistry } from "./gateways/durable/registry.ts";
 export { ResponseCache } from "./gateways/durable/response-cache.ts";

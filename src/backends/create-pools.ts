@@ -3,6 +3,7 @@ import { FLEET_NAME, type Fleet, poolObject } from "../fleet/fleet.ts";
 import { Discoveries } from "../pools/discovery.ts";
 import { EnginePolls } from "../pools/engine-polls.ts";
 import { LoadExchange } from "../pools/load-exchange.ts";
+import { DemandReports } from "../pools/model-demand.ts";
 import { Pools } from "../pools/pools.ts";
 import { type ChangeStore, ReplicaChanges } from "../pools/replica-changes.ts";
 import { WakeCalls } from "../pools/wake-calls.ts";
@@ -50,6 +51,11 @@ export function createPools({ fetch, fleet, now, wait, waitUntil }: PoolRuntime)
 			},
 		}),
 		...(fleet && {
+			demandReports: new DemandReports({
+				now,
+				waitUntil,
+				report: (demand) => fleet.getByName(FLEET_NAME).addDemand(demand),
+			}),
 			loadExchange: new LoadExchange({
 				now,
 				waitUntil,

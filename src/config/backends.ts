@@ -3,13 +3,15 @@ import * as z from "zod";
 import type { AiBinding } from "../backends/backend.ts";
 import { EngineUrl } from "../backends/engine-url.ts";
 import { BACKEND_KINDS, type BackendKind, KINDS, type KindRow } from "../backends/kinds.ts";
+import { PRELOADED_KINDS } from "../backends/preload.ts";
+import { quote } from "../core/did-you-mean.ts";
 import { isRecord } from "../core/json.ts";
 import { present } from "../core/present.ts";
 import type { WeightedTarget } from "../pipeline/plan.ts";
 import { BackendPrice } from "./backend-price.ts";
 import { type Env, headers, secret } from "./headers.ts";
 import { PoolSetting, poolSettings, refuseSharedReplicas } from "./pools.ts";
-import { expectedName, kindOf, type Path, type Problems } from "./problems.ts";
+import { expectedName, kindOf, list, type Path, type Problems } from "./problems.ts";
 import { DEFAULT_TIMEOUTS, SetTimeouts } from "./timeouts.ts";
 
 /** A backend from its configuration: a target without a model. */
@@ -125,6 +127,11 @@ function readBackend(
 				[...path, "pool", field],
 				`expected a backend of kind "openai" beside it, found one of kind "${known}"`,
 			);
+	if (engine?.pool?.preload && known && !PRELOADED_KINDS.includes(known))
+		problems.add(
+			[...path, "pool", "preload"],
+			`expected a backend of kind ${list(PRELOADED_KINDS.map(quote), "or")} beside it, found one of kind "${known}"`,
+		);
 	const url = engine?.url ?? hosted;
 	const replicas = engine?.pool?.replicas?.map((replica) => replica.url);
 	const listed = replicas ?? engine?.urls ?? (url === undefined ? undefined : [url]);

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { EngineUrl } from "../backends/engine-url.ts";
 import { present } from "../core/present.ts";
 import { POLICIES } from "../pools/choice.ts";
-import type { PoolSettings } from "../pools/pools.ts";
+import type { PoolSettings } from "../pools/pool-settings.ts";
 import { checkRoles, DisaggregationSetting, disaggregationSettings, ReplicaRole } from "./disaggregation.ts";
 import type { Path, Problems } from "./problems.ts";
 
@@ -67,11 +67,16 @@ export const PoolSetting = z
 		poll_ms: z.number().min(MIN_POLL_MS).optional(),
 		discover: DiscoverSetting.optional(),
 		disaggregation: DisaggregationSetting.optional(),
+		preload: z.boolean().optional(),
 	})
 	.superRefine(checkRoles)
 	.refine(({ queue, max_requests }) => !queue || max_requests !== undefined, {
 		path: ["queue"],
 		error: "expected max_requests beside it, found none",
+	})
+	.refine(({ disaggregation, preload }) => !preload || !disaggregation, {
+		path: ["preload"],
+		error: "expected no disaggregation beside it, found both",
 	})
 	.refine(({ cache_salt, shared_prompts }) => !cache_salt || !shared_prompts, {
 		path: ["cache_salt"],
@@ -91,6 +96,7 @@ export const poolSettings = ({
 	poll_ms,
 	discover,
 	wake,
+	preload,
 	...roles
 }: z.output<typeof PoolSetting>): PoolSettings =>
 	present({
@@ -106,6 +112,7 @@ export const poolSettings = ({
 			path: discover.path ?? "/v1",
 			refreshMs: discover.refresh_ms ?? REFRESH_MS,
 		},
+		preload,
 		sharedPrompts: shared_prompts,
 		gate:
 			max_requests === undefined

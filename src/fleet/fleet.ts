@@ -1,13 +1,15 @@
 /**
- * The `Fleet` object: combines what all isolates know about the engines, and stores the operator's changes to their replicas. One
- * object for the deployment.
+ * The `Fleet` object: combines what all isolates know about the engines, stores the operator's changes to their replicas, and the
+ * hours in which models were used (pools with `preload`). One object for the deployment.
  *
  * Health is not stored on disk: a cooldown lasts seconds, and every isolate keeps its own view, which works without this object.
  */
 import { DurableObject } from "cloudflare:workers";
+import { type ModelDemand, nextPreloadAt, preloadedHour } from "../pools/model-demand.ts";
 import type { ReplicaChange } from "../pools/replica-changes.ts";
 import { type OthersShare, type OwnShare, SharedLoads } from "../pools/shared-loads.ts";
 import { Breaker, type Circuit } from "./breaker.ts";
+import { DemandTable } from "./demand-table.ts";
 import { ReplicaTable } from "./replica-table.ts";
 
 export const FLEET_NAME = "fleet";
@@ -64,6 +66,7 @@ export class Fleet extends DurableObject {
 	readonly #view = new FleetView();
 	readonly #sharedLoads = new SharedLoads();
 	#table: ReplicaTable | undefined;
+	#demandTable: DemandTable | undefined;
 
 	get #replicas(): ReplicaTable {
 		this.#table ??= new ReplicaTable(this.ctx.storage.sql);
@@ -79,6 +82,28 @@ export class Fleet extends DurableObject {
 	exchangeLoads(isolate: string, own: OwnShare): OthersShare {
 		return this.#sharedLoads.exchange(isolate, own, Date.now());
 	}
+
+	get #demands(): DemandTable {
+		this.#demandTable ??= new DemandTable(this.ctx.storage.sql);
+		return this.#demandTable;
+	}
+
+	/** A model was used in this hour. The alarm loads models before each hour while there are rows. */
+	async addDemand(demand: ModelDemand): Promise<void> {
+		this.#demands.add(demand, Date.now());
+		const { storage } = this.ctx;
+		if ((await storage.getAlarm()) === null) await storage.setAlarm(nextPreloadAt(Date.now()));
+	}
+
+	override async alarm(): Promise<void> {
+		const now = Date.now();
+		// Before the calls of engines, which may take minutes.
+		if (this.#demands.deleteOld(now)) await this.ctx.storage.setAlarm(nextPreloadAt(now));
+		await this.preload(this.#demands.usualAt(preloadedHour(now)));
+	}
+
+	/** Loads models. The Worker's class has the configuration that this needs (`index.ts`). Never rejects. */
+	protected async preload(_: readonly ModelDemand[]): Promise<void> {}
 
 	replicaChanges(): ReplicaChange[] {
 		return this.#replicas.list();

@@ -87,6 +87,8 @@ interface Watched {
 export class IsolateHealth implements Health {
 	readonly #services: HealthServices;
 	readonly #watched = new Map<string, Watched>();
+	/** Those that are not closed. Usually there are none, and a circuit needs no look-up. */
+	readonly #notClosed = new Set<Breaker>();
 	#exchangedAt = Number.NEGATIVE_INFINITY;
 	#exchangingSince = Number.NEGATIVE_INFINITY;
 	#hasUnreported = false;
@@ -96,6 +98,7 @@ export class IsolateHealth implements Health {
 	}
 
 	circuit(target: Addressed): CircuitState {
+		if (this.#notClosed.size === 0) return "closed";
 		return this.#watched.get(keyOf(target))?.breaker.state(this.#services.now()) ?? "closed";
 	}
 
@@ -150,6 +153,7 @@ export class IsolateHealth implements Health {
 		const { breaker } = watched;
 		const before = breaker.circuit;
 		change();
+		this.#updateNotClosed(breaker);
 		const after = breaker.circuit;
 		const reopened = after.openedAt !== before.openedAt;
 		const closed =
@@ -205,7 +209,15 @@ export class IsolateHealth implements Health {
 				dropped = key;
 				break;
 			}
-		if (dropped !== undefined) this.#watched.delete(dropped);
+		if (dropped === undefined) return;
+		const breaker = this.#watched.get(dropped)?.breaker;
+		if (breaker) this.#notClosed.delete(breaker);
+		this.#watched.delete(dropped);
+	}
+
+	#updateNotClosed(breaker: Breaker): void {
+		if (breaker.state(this.#services.now()) === "closed") this.#notClosed.delete(breaker);
+		else this.#notClosed.add(breaker);
 	}
 
 	#exchange(): void {
@@ -245,7 +257,10 @@ export class IsolateHealth implements Health {
 		this.#endExchange();
 		for (const [key, circuit] of Object.entries(view)) {
 			const isOpen = circuit.openedAt > circuit.workedAt;
-			(isOpen ? this.#watch(key) : this.#watched.get(key))?.breaker.learn(circuit);
+			const watched = isOpen ? this.#watch(key) : this.#watched.get(key);
+			if (!watched) continue;
+			watched.breaker.learn(circuit);
+			this.#updateNotClosed(watched.breaker);
 		}
 	}
 

@@ -31,10 +31,15 @@ async function callEngines(
 	let plan = route(model.id, routed, services, session);
 	if (plan.targets.some(isPooled)) {
 		countArrival(plan);
+		const { anyModel, backend, pool } = plan.targets.find(isPooled) ?? {};
+		if (pool?.settings.preload && !anyModel && backend !== undefined)
+			services.pools.demandReports?.add({ backend, model: model.id, task: call.task });
 		const waking = { routed, signal, mayWait: !options?.rejectIfBusy };
-		plan = (await wakePool(plan, waking, services)) ?? plan;
+		const woken = wakePool(plan, waking, services);
+		if (woken) plan = await woken;
 		const sender = { account: exchange.account, priority: options?.priority ?? "interactive" } as const;
-		plan = (await withEngineFields(plan, sender)) ?? plan;
+		const extended = withEngineFields(plan, sender);
+		if (extended) plan = await extended;
 	}
 	if (options?.rejectIfBusy) plan = withoutWaiting(plan);
 	const formatStreamError = decideStream(plan, answering, model)?.formatStreamError;

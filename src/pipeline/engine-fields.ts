@@ -3,7 +3,7 @@
  * whether another account has sent a prompt (vLLM, SGLang), and `priority` (settings `cache_salt` and `priority` of the pool).
  */
 import type { Priority } from "../pools/fair-queue.ts";
-import type { PoolSettings } from "../pools/pools.ts";
+import type { PoolSettings } from "../pools/pool-settings.ts";
 import { isPooled, type Plan, type PlanTarget } from "./plan.ts";
 
 interface Sender {

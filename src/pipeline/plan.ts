@@ -2,7 +2,8 @@
 import type { Target } from "../backends/backend.ts";
 import type { CircuitState } from "../fleet/breaker.ts";
 import type { Price } from "../models/model.ts";
-import type { BackendPool, PoolSettings } from "../pools/pools.ts";
+import type { PoolSettings } from "../pools/pool-settings.ts";
+import type { BackendPool } from "../pools/pools.ts";
 
 /** The targets of a request in the order in which they are tried, and the limits of the tries. */
 export interface Plan {

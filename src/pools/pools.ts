@@ -1,16 +1,16 @@
 /** The pools of all backends. They live as long as the isolate, also when the configuration is read again. */
 import { present } from "../core/present.ts";
-import type { PolicyName } from "./choice.ts";
-import type { Discoveries, DiscoverSettings } from "./discovery.ts";
+import type { Discoveries } from "./discovery.ts";
 import type { EnginePolls, PolledEngine } from "./engine-polls.ts";
-import type { Priority } from "./fair-queue.ts";
 import type { LoadExchange } from "./load-exchange.ts";
+import type { DemandReports } from "./model-demand.ts";
 import { Pool } from "./pool.ts";
-import { type GateSettings, PoolGate } from "./pool-gate.ts";
+import { PoolGate } from "./pool-gate.ts";
 import { type PoolReport, reportOf } from "./pool-report.ts";
+import type { PoolSettings } from "./pool-settings.ts";
 import type { Stages } from "./prefill-decode/legs.ts";
 import { newPairCounts } from "./prefill-decode/pair-counts.ts";
-import { type Disaggregation, roleOf } from "./prefill-decode/settings.ts";
+import { roleOf } from "./prefill-decode/settings.ts";
 import type { Replica, Role } from "./replica.ts";
 import {
 	listReplicas,
@@ -20,28 +20,7 @@ import {
 } from "./replica-changes.ts";
 import type { ReplicaList } from "./replica-list.ts";
 import { mergeRoles, rolesOf } from "./replica-roles.ts";
-import type { WakeCalls, WakeSettings } from "./wake-calls.ts";
-
-/** `BACKENDS.x.pool` */
-export interface PoolSettings {
-	policy?: PolicyName;
-	/** Prompts of all accounts share the caches of the engines. Default: an account only profits from its own prompts. */
-	sharedPrompts?: boolean;
-	/** Requests have the field `cache_salt`, which engines share no cache across. */
-	cacheSalt?: boolean;
-	/** Values of the field `priority` for engines, by the priority of the request. Absent: the field is not sent. */
-	priority?: Partial<Record<Priority, number>>;
-	/** Absent: the pool accepts all requests at once. */
-	gate?: GateSettings;
-	/** Milliseconds between two polls of an engine's load. Absent: engines are not polled. */
-	pollMs?: number;
-	/** A service that lists the replicas. Absent: the configuration has them. */
-	discover?: DiscoverSettings;
-	/** A service that starts replicas. Absent: a pool without replicas refuses requests. */
-	wake?: WakeSettings;
-	/** Absent: each replica processes prompts and generates output. */
-	disaggregation?: Disaggregation;
-}
+import type { WakeCalls } from "./wake-calls.ts";
 
 /** A backend as its configuration has it. */
 export interface PooledBackend {
@@ -90,6 +69,8 @@ export interface PoolsServices {
 	loadExchange?: LoadExchange;
 	/** Absent: no pool is woken. */
 	wakeCalls?: WakeCalls;
+	/** Absent: no model is loaded in advance. */
+	demandReports?: DemandReports;
 }
 
 interface PoolSource {
@@ -110,6 +91,7 @@ export class Pools {
 	/** The operator's changes to the replicas. */
 	readonly changes: ReplicaChanges;
 	readonly wakeCalls: WakeCalls | undefined;
+	readonly demandReports: DemandReports | undefined;
 	readonly #services: PoolsServices;
 	readonly #pools = new Map<string, ConfiguredPool>();
 
@@ -117,6 +99,7 @@ export class Pools {
 		this.#services = services;
 		this.changes = services.changes;
 		this.wakeCalls = services.wakeCalls;
+		this.demandReports = services.demandReports;
 	}
 
 	/**

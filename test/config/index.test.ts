@@ -413,6 +413,14 @@ describe("ConfigError", () => {
 			'BACKENDS.a.pool.replicas[1].bootstrap_port: expected no such field, except at a replica of the role "prefill" beside the protocol "sglang"',
 		],
 		[
+			{ kind: "tei", pool: { replicas: ["http://gpu-1"], preload: true } },
+			'BACKENDS.a.pool.preload: expected a backend of kind "ollama" or "openai" beside it, found one of kind "tei"',
+		],
+		[
+			{ kind: "openai", pool: { replicas: [PREFILL, DECODE], disaggregation: "nixl", preload: true } },
+			"BACKENDS.a.pool.preload: expected no disaggregation beside it, found both",
+		],
+		[
 			{ kind: "ollama", pool: { replicas: [PREFILL, DECODE], disaggregation: "nixl" } },
 			'BACKENDS.a.pool.disaggregation: expected a backend of kind "openai" beside it, found one of kind "ollama"',
 		],

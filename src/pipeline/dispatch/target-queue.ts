@@ -3,7 +3,7 @@
  * chooses the replica when it is taken.
  */
 import type { CircuitState } from "../../fleet/breaker.ts";
-import type { Health } from "../../fleet/health.ts";
+import type { Addressed, Health } from "../../fleet/health.ts";
 import type { PoolRequest, Usable } from "../../pools/choice.ts";
 import type { Flight } from "../../pools/flight.ts";
 import { chooseLegs, type Legs, startLegs } from "../../pools/prefill-decode/legs.ts";
@@ -141,7 +141,8 @@ export class TargetQueue {
 			{ pooled, request },
 			{
 				answer: ({ url, requests }) =>
-					!this.#isTaken(pooled, url) && accepts(health.circuit({ ...pooled, url }), requests < maxRequests),
+					!this.#isTaken(pooled, url) &&
+					accepts(health.circuit(addressOf(pooled, url)), requests < maxRequests),
 				prefill: ({ url }) => this.#isPrefillUsable(pooled, url, accepts),
 			},
 		);
@@ -166,11 +167,14 @@ export class TargetQueue {
 	}
 
 	#isPrefillUsable(pooled: PooledTarget, url: string, accepts: Accepts): boolean {
-		return !this.#failedPrefills.has(url) && accepts(this.#services.health.circuit({ ...pooled, url }), true);
+		return (
+			!this.#failedPrefills.has(url) && accepts(this.#services.health.circuit(addressOf(pooled, url)), true)
+		);
 	}
 
-	#targetAt({ pool: _, ...shared }: PooledTarget, url: string): PlannedTarget {
-		return { ...shared, url, circuit: this.#services.health.circuit({ ...shared, url }) };
+	#targetAt(pooled: PooledTarget, url: string): PlannedTarget {
+		const { pool: _, ...shared } = pooled;
+		return { ...shared, url, circuit: this.#services.health.circuit(addressOf(pooled, url)) };
 	}
 
 	#isTaken(pooled: PooledTarget, url: string): boolean {
@@ -182,3 +186,7 @@ export class TargetQueue {
 		return pooled.pool.replicas.members.some(({ url }) => !this.#isTaken(pooled, url));
 	}
 }
+
+/** Each choice looks up several circuits, and a copy of the target for each would cost more than the choice. */
+const addressOf = ({ anyModel, backend, model }: PooledTarget, url: string): Addressed =>
+	anyModel ? { backend, url, model, anyModel } : { backend, url, model };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { poolRequestOf } from "../../../src/pipeline/dispatch/pool-request.ts";
 import { Pool } from "../../../src/pools/pool.ts";
-import type { PoolSettings } from "../../../src/pools/pools.ts";
+import type { PoolSettings } from "../../../src/pools/pool-settings.ts";
 import type { TaskCall } from "../../../src/tasks/task.ts";
 import type { ChatInput, ChatMessage } from "../../../src/tasks/text-generation/types.ts";
 

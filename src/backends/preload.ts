@@ -1,0 +1,53 @@
+/**
+ * Makes an engine load a model, by kind of the backend. Ollama has a request for that. A server of OpenAI's API loads a model at its
+ * start, or with the first request (llama-swap, LocalAI, LM Studio), so it gets the smallest request of the task.
+ */
+import * as z from "zod";
+import type { TaskName } from "../tasks/task.ts";
+import { backendsOf } from "./index.ts";
+import type { BackendKind } from "./kinds.ts";
+import { postJson } from "./transport/http.ts";
+import type { Call } from "./transport/upstream-failure.ts";
+
+type Preload = (call: Call) => Promise<unknown>;
+
+/** Ollama keeps the model for this long without a request: from five minutes before the hour to its end. */
+const OLLAMA_KEEP_ALIVE = "65m";
+const Loaded = z.looseObject({});
+
+const openaiTasks = async ({ services, target }: Call) =>
+	(await backendsOf([target])).get(target.kind)?.(target, services) ?? {};
+
+/** Tasks without a row have no request that is small for every model. */
+const PRELOADS: Partial<Record<BackendKind, Partial<Record<TaskName, Preload>>>> = {
+	ollama: {
+		// https://docs.ollama.com/faq: a request without a prompt only loads the model.
+		"text-generation": (call) =>
+			postJson(
+				call,
+				"/api/generate",
+				{ model: call.target.model, stream: false, keep_alive: OLLAMA_KEEP_ALIVE },
+				Loaded,
+			),
+		"text-embeddings": (call) =>
+			postJson(
+				call,
+				"/api/embed",
+				{ model: call.target.model, input: ".", keep_alive: OLLAMA_KEEP_ALIVE },
+				Loaded,
+			),
+	},
+	openai: {
+		"text-generation": async (call) =>
+			(await openaiTasks(call))["text-generation"]?.(
+				{ messages: [{ role: "user", content: "." }], max_tokens: 1, stream: false },
+				call,
+			),
+		"text-embeddings": async (call) => (await openaiTasks(call))["text-embeddings"]?.({ texts: ["."] }, call),
+	},
+};
+
+/** Kinds of backends that load models. */
+export const PRELOADED_KINDS: readonly string[] = Object.keys(PRELOADS);
+
+export const preloadOf = (kind: BackendKind, task: TaskName): Preload | undefined => PRELOADS[kind]?.[task];

@@ -1,0 +1,42 @@
+/**
+ * Loads a model at the replicas of a pool before the hour in which it is usually used (`pool.preload`). A pool that was scaled to
+ * zero is woken first. No account is billed.
+ */
+import { preloadOf } from "../backends/preload.ts";
+import { toAiError } from "../core/errors.ts";
+import type { ModelDemand } from "../pools/model-demand.ts";
+import { isPooled } from "./plan.ts";
+import { route } from "./route.ts";
+import type { Services } from "./services.ts";
+import { wakePool } from "./wake-pool.ts";
+
+/** Replicas of one pool at which a model is loaded. */
+const MAX_REPLICAS = 32;
+
+/** One after the other, because a replica may have to unload one model for another. Failures are logged. */
+export async function preloadModels(demands: readonly ModelDemand[], services: Services): Promise<void> {
+	for (const demand of demands)
+		await preloadModel(demand, services).catch((error: unknown) => services.log(toAiError(error), ""));
+}
+
+async function preloadModel({ backend, model: id, task }: ModelDemand, services: Services): Promise<void> {
+	const model = services.catalog.find(id);
+	const routed = services.routing.find(id);
+	const target = routed?.targets.find((one) => one.backend === backend);
+	const preload = target && preloadOf(target.kind, task);
+	// The configuration may have changed since the demand was recorded.
+	if (!model || !routed || !target?.pool?.preload || !preload) return;
+	const only = { ...routed, targets: [target] };
+	const signal = new AbortController().signal;
+	await services.pools.refreshLists(only.targets);
+	const plan = route(id, only, services);
+	const woken = (await wakePool(plan, { routed: only, signal, mayWait: true }, services)) ?? plan;
+	const [first] = woken.targets;
+	if (!isPooled(first)) return;
+	const { pool, ...shared } = first;
+	const loads = pool.replicas.members
+		.slice(0, MAX_REPLICAS)
+		.map(({ url }) => preload({ target: { ...shared, url }, services, model, signal }));
+	for (const result of await Promise.allSettled(loads))
+		if (result.status === "rejected") services.log(toAiError(result.reason), "");
+}
