@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Discoveries } from "../../src/pools/discovery.ts";
-import { type PoolSettings, Pools } from "../../src/pools/pools.ts";
+import type { PoolSettings } from "../../src/pools/pool-settings.ts";
+import { Pools } from "../../src/pools/pools.ts";
 import { ReplicaChanges } from "../../src/pools/replica-changes.ts";
 
 const URLS = ["http://1", "http://2", "http://3"];
