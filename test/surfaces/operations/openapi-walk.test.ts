@@ -169,16 +169,17 @@ describe("each operation of the document", () => {
 		const types = Object.keys(documented?.content ?? {});
 		expect(types.includes(type) || types.includes(range), `${type} of ${types}`).toBe(true);
 		const { schema, example } = documented?.content?.[type] ?? {};
+		const shown = sameFields(example, body) ? example : recorded(body);
 		if (isJson(response) && schema) {
 			const root = { ...schema, components: document.components } as Schema;
 			const validator = new Validator(root, "2020-12");
 			expect(validator.validate(body).errors).toEqual([]);
-			if (example !== undefined) expect(validator.validate(example).errors).toEqual([]);
+			expect(validator.validate(shown).errors).toEqual([]);
 		}
 		if (!response.ok) return;
 		Object.assign(values, CREATED[operationId]?.((body as { result: Created }).result));
 		if (WITHOUT_EXAMPLE.test(type) || LARGE.has(operationId)) return;
-		examples[summary] ??= { [type]: sameFields(example, body) ? example : recorded(body) };
+		examples[summary] ??= { [type]: shown };
 	});
 
 	it("has the example of each answer", async () => {
