@@ -151,6 +151,8 @@ class Judge {
 					? complete && outputTokens === row.output_tokens
 					: outputTokens >= row.output_tokens,
 			);
+			// The gateway may charge the prompt of a call that its caller cancelled before the engine had read it.
+			if (index < 0 && row.outcome === "cancelled" && row.output_tokens === 0) continue;
 			if (index < 0) this.#report(`${name}: its row ${row.id} (${row.outcome}) is the usage of no call`);
 			else free.splice(index, 1);
 		}

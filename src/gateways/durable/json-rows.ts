@@ -1,7 +1,7 @@
 /** Rows of a statement that are the arrays in a JSON array. */
 
 /**
- * The begin of a statement that reads `json_rows`: a parameter, and the end of the parenthesis follow. Each row is parsed once: without the
+ * The start of a statement that reads `json_rows`. An optional limit and the closing parenthesis follow. Each row is parsed once: without the
  * table, SQLite writes and parses its text again for each column, which takes four times as long.
  */
 export const ROWS_OF_JSON =
