@@ -29,6 +29,8 @@ function appOf({ guard, identify }: Options = {}) {
 	const routes = [
 		...defineRoutes(group, [
 			{ method: "GET", path: "/open", summary: "Open", permission: "none", handler },
+			{ method: "GET", path: "/storable", summary: "Storable", permission: "read", handler },
+			{ method: "GET", path: "/open-private", summary: "Open", permission: "none", noStore: true, handler },
 			{ method: "GET", path: "/private", summary: "Private", permission: "read", noStore: true, handler },
 		]),
 	];
@@ -75,6 +77,9 @@ describe("mountRoutes", () => {
 		const { send, logged } = appOf();
 		expect(await send("GET", "/open")).toEqual({ status: 200, text: "answer", store: null });
 		expect(await send("GET", "/private")).toEqual({ status: 200, text: "answer", store: "no-store" });
+		// One is a public answer, and the other has no caller.
+		for (const path of ["/storable", "/open-private"])
+			expect(await send("GET", path)).toEqual({ status: 200, text: "answer", store: null });
 		expect(logged).toEqual([]);
 	});
 

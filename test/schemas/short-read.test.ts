@@ -43,6 +43,15 @@ const SYNTHETIC: Record<string, z.ZodType> = {
 	"null as absent": nullAsAbsent(plain, { keepNull: ["ratio"] }),
 	list: z.array(z.looseObject({ role: z.string(), content: z.string().nullish() })),
 	xor: z.xor([z.object({ name: z.string(), count: z.int().optional() }), z.object({ texts: fields.texts })]),
+	"xor with a check": z.xor([
+		z.object({ name: z.string() }),
+		z.object({ texts: fields.texts }).refine(({ texts }) => texts[0] !== "b"),
+	]),
+	"union with a check": z.union([
+		z.object({ name: z.string() }).refine(({ name }) => name !== "user"),
+		z.string(),
+		z.looseObject({ name: z.unknown() }),
+	]),
 	union: z.union([z.string(), z.boolean(), z.null(), z.object({ name: z.string() }), z.array(z.string())]),
 	strict: z.strictObject({ name: z.string() }),
 	refined: z.object({ name: z.string() }).refine(({ name }) => name !== "user"),

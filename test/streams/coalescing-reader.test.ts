@@ -46,6 +46,14 @@ describe("CoalescingReader", () => {
 		expect(pieces.length).toBeLessThan(50);
 	});
 
+	it("collects the chunks of a fast stream again after each read", async () => {
+		const chunks = Array.from({ length: 400 }, (_, i) => String(i % 10).repeat(1_000));
+		const pieces = await readAll(new CoalescingReader(source(chunks).body, constant));
+		expect(pieces.join("")).toBe(chunks.join(""));
+		// 8 reads of one chunk, then 16 KiB at a time.
+		expect(pieces.length).toBeLessThan(60);
+	});
+
 	it("reads a slow stream chunk by chunk, and no chunk ahead", async () => {
 		const chunks = numbered(50);
 		const { body, state } = source(chunks);

@@ -47,6 +47,18 @@ describe("EventTemplate", () => {
 		expect(templateOf(data("first")).read(event(json))).toBeUndefined();
 	});
 
+	it("does not read an event with another first byte, or without the end of its content", () => {
+		const template = templateOf(data("first"));
+		for (const text of [
+			`data: ${data("a")}`,
+			`xata: ${data("a")}`,
+			`data: ${data("a").replace('"a"', '"aa')}`,
+		]) {
+			const read = template.read(encoder.encode(`${text}\n\n`));
+			expect(read?.text).toBe(text === `data: ${data("a")}` ? "a" : undefined);
+		}
+	});
+
 	it("does not read bytes that are not UTF-8", () => {
 		const bytes = event(data("?"));
 		bytes[bytes.indexOf("?".charCodeAt(0))] = 0xff;

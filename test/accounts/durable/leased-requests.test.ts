@@ -176,6 +176,10 @@ describe("a lease", () => {
 			bench.restart();
 			expect(state(bench)).toEqual([0, 400, 4]);
 			expect(rows(bench)).toEqual([["a", "open", 0]]);
+			// It lasts as long as before.
+			bench.time = NOON + 500;
+			bench.ledger.expire();
+			expect(state(bench)).toEqual([0, 400, 4]);
 		}));
 });
 

@@ -571,7 +571,10 @@ describe("sweep", () => {
 				bench.ledger.settle([settlement(first, { microNeurons: 1 })]);
 				expect(account(bench)).toMatchObject({ spent: 1, reserved: 0 });
 				const next = reserve(bench, 1);
-				expect(bench.ledger.requests({ limit: 1 }).requests[0]?.ticket).toBe(next);
+				for (const limit of [1, 0, -1, 1.9]) {
+					const { requests } = bench.ledger.requests({ limit });
+					expect(requests.map(({ ticket }) => ticket)).toEqual([next]);
+				}
 			}),
 		60_000,
 	);

@@ -44,6 +44,18 @@ describe("segments", () => {
 			}
 		}));
 
+	it("have the values of a request in this order, and no others", () =>
+		withSegments((segments, sql) => {
+			segments.add([row(1, { code: 3040, firstTokenMs: 5 })]);
+			const [{ text = "" } = {}] = sql.exec<{ text: string }>("SELECT text FROM segments").toArray();
+			expect(JSON.parse(text)).toEqual([
+				[
+					...["t1", NOON, "m", "Text Generation", "", "", 5, "ok", NOON + 1, 4, 3, 0, 2, 1, "", 1, 9],
+					...[5, 3040, null, null],
+				],
+			]);
+		}));
+
 	it("have at most 1,000 requests in a row", () =>
 		withSegments((segments, sql) => {
 			segments.add(many(1, 2_100));

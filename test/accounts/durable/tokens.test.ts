@@ -260,6 +260,16 @@ describe("last_used_on", () => {
 			expect(used(again())).toBe(NOW + MINUTE);
 		}));
 
+	it("is of one token in the answer to `verify`", () =>
+		within(({ tokens, make }) => {
+			make("t", {}, "Workers AI Read");
+			expect(tokens.run({ kind: "verify", hash: "t" })).toMatchObject({
+				ok: true,
+				tokens: [{ id: "t", lastUsedOn: NOW }],
+				total: 1,
+			});
+		}));
+
 	it("is set by `verify`, and stays when the token is updated", () =>
 		within(({ tokens, make, clock }) => {
 			make("t", {}, "Workers AI Read");
