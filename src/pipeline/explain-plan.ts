@@ -2,6 +2,7 @@
 import type { Timeouts } from "../backends/backend.ts";
 import { backendsOf } from "../backends/index.ts";
 import { hostOf } from "../fleet/health.ts";
+import type { BackendPool } from "../pools/pools.ts";
 import { type Legs, REASONS } from "../pools/prefill-decode/legs.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import { EMPTY_REQUEST, poolRequestOf, splitChoices } from "./dispatch/pool-request.ts";
@@ -97,12 +98,20 @@ export async function describePlan(
 		const urls = replicasOf(target);
 		const replicas = urls.length > 1 ? `, one of ${urls.length} replicas` : "";
 		const reason = legs?.reason ? `; ${REASONS[legs.reason]}` : "";
-		return (named ? share : "the default backend: no route names the model") + replicas + reason;
+		return (
+			(named ? share : "the default backend: no route names the model") + replicas + reason + queueOf(target)
+		);
 	};
-	const replicasOf = ({ backend, model }: PlannedTarget): readonly string[] => {
+	const poolOf = ({ backend, model }: PlannedTarget): BackendPool | undefined => {
 		const found = plan.targets.find((one) => one.backend === backend && one.model === model);
-		return found && isPooled(found) ? found.pool.urls : [];
+		return found && isPooled(found) ? found.pool : undefined;
 	};
+	/** Only for the operator, because requests of all accounts wait in one queue. */
+	const queueOf = (target: PlannedTarget): string => {
+		const waiting = (isOperator && poolOf(target)?.gate?.report(services.now()).waiting) || 0;
+		return waiting > 0 ? `; requests in its queue: ${waiting}` : "";
+	};
+	const replicasOf = (target: PlannedTarget): readonly string[] => poolOf(target)?.urls ?? [];
 	const replicaOf = (target: PlannedTarget, url: string): ExplainedReplica | undefined => {
 		const urls = replicasOf(target);
 		if (urls.length < 2) return undefined;

@@ -115,6 +115,26 @@ describe("replicas", () => {
 		expect(await serving(1)).toEqual(["single"]);
 	});
 
+	it("have a queue, whose length explain shows", async () => {
+		const { gateway } = operated({ pool: { replicas: ["http://a/v1"], max_requests: 1 } });
+		const why = async () => {
+			const body = json("POST", { messages: [{ role: "user", content: "Hi" }] });
+			const response = await gateway.send(`/ai/explain/${MODEL}`, ADMIN, body);
+			return (await response.json<{ result: { targets: { why: string }[] } }>()).result.targets[0]?.why;
+		};
+		expect(await why()).toBe("in the order of the route");
+		const [target] = gateway.services.routing.find(MODEL)?.targets ?? [];
+		const gate = target && gateway.services.pools.of(target)?.gate;
+		const caller = new AbortController();
+		const services = { now: () => 0, wait: () => new Promise<void>(() => {}) };
+		const request = { account: "acme", priority: "interactive", cost: 1, mayWait: true } as const;
+		const entered = [1, 2, 3].map(() =>
+			gate?.enter({ ...request, signal: caller.signal }, services).catch(() => {}),
+		);
+		await entered[0];
+		expect(await why()).toBe("in the order of the route; requests in its queue: 2");
+	});
+
 	it("of one pool are not added to another", async () => {
 		const { backend, call } = operated(TWO);
 		const add = async (url: string) => (await call("POST", "/replicas", { url })).failure;
