@@ -15,7 +15,7 @@ type Handlers = { [Name in TaskName]?: Handler<Name> };
 
 /** `prepare` adds to each call what all handlers of the kind need: a header with the key, failures by the kind's codes. */
 export function defineBackend(handlers: Handlers, prepare = (call: Call): Call => call): Backend {
-	/** Binds a handler when it is read, because a call uses only one. To bind all of them costs about 3% of a small request. */
+	/** Binds a handler when it is read, because a call uses only one. */
 	class Tasks {
 		readonly #target: Target;
 		readonly #services: BackendServices;
