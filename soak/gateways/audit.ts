@@ -151,8 +151,9 @@ class Judge {
 					? complete && outputTokens === row.output_tokens
 					: outputTokens >= row.output_tokens,
 			);
-			// The gateway may charge the prompt of a call that its caller cancelled before the engine had read it.
-			if (index < 0 && row.outcome === "cancelled" && row.output_tokens === 0) continue;
+			// The prompt of a call that its caller cancelled before the engine had read it.
+			const isUnread = row.outcome === "cancelled" && row.output_tokens === 0;
+			if (index < 0 && isUnread && requests.some((request) => this.#left(request))) continue;
 			if (index < 0) this.#report(`${name}: its row ${row.id} (${row.outcome}) is the usage of no call`);
 			else free.splice(index, 1);
 		}
@@ -258,6 +259,10 @@ class Judge {
 			requests.some((request) => this.#timedOut(request, openedAt)) ||
 			this.#wasKilled(openedAt, endedAt, UNDELIVERED_MS)
 		);
+	}
+
+	#left({ index }: GatewayRequest): boolean {
+		return this.#records.get(index)?.end === "disconnected";
 	}
 
 	/** The request lasted longer than the gateway waits for a call. Then it failed, or the gateway had called an engine again. */
