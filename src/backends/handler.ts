@@ -1,6 +1,6 @@
 /** A kind of backend as a table of handlers, one for each task that the kind supports. */
 import type { Answer, TaskInput, TaskName, TaskOutput } from "../tasks/task.ts";
-import type { Backend, BackendServices, BackendTasks, CallContext, Target } from "./backend.ts";
+import type { Backend, BackendTasks, CallContext } from "./backend.ts";
 import type { Call } from "./transport/upstream-failure.ts";
 
 type StreamedAnswer = Extract<Answer, { kind: "stream" }>;
@@ -15,33 +15,15 @@ type Handlers = { [Name in TaskName]?: Handler<Name> };
 
 /** `prepare` adds to each call what all handlers of the kind need: a header with the key, failures by the kind's codes. */
 export function defineBackend(handlers: Handlers, prepare = (call: Call): Call => call): Backend {
-	/** Binds a handler when it is read, because a call uses only one. */
-	class Tasks {
-		readonly #target: Target;
-		readonly #services: BackendServices;
-
-		constructor(target: Target, services: BackendServices) {
-			this.#target = target;
-			this.#services = services;
-		}
-
-		bind(handler: Handler<TaskName>) {
-			const [target, services] = [this.#target, this.#services];
-			return async (input: TaskInput<TaskName>, context: CallContext) => {
-				const output = await handler(input as never, prepare({ ...context, target, services }));
-				return isStream(output) ? output : { kind: "value", output };
-			};
-		}
-	}
 	// The type pairs each handler with its input and output; the compiler cannot infer that for a union of handlers.
-	for (const [name, handler] of Object.entries(handlers) as [TaskName, Handler<TaskName>][])
-		Object.defineProperty(Tasks.prototype, name, {
-			enumerable: true,
-			get(this: Tasks) {
-				return this.bind(handler);
-			},
-		});
-	return (target, services) => new Tasks(target, services) as unknown as BackendTasks;
+	const entries = Object.entries(handlers) as [TaskName, Handler<TaskName>][];
+	return (target, services) => {
+		const bind = (handler: Handler<TaskName>) => async (input: TaskInput<TaskName>, context: CallContext) => {
+			const output = await handler(input as never, prepare({ ...context, target, services }));
+			return isStream(output) ? output : { kind: "value", output };
+		};
+		return Object.fromEntries(entries.map(([name, handler]) => [name, bind(handler)])) as BackendTasks;
+	};
 }
 
 /** The fields of an engine's reply are JSON, so an output never has a stream under this name. */

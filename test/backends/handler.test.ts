@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
 import { defineBackend, type Handler } from "../../src/backends/handler.ts";
-import { taskNames } from "./task-names.ts";
 import { callOf, json, TARGET } from "./upstream.ts";
 
 const { services, ...context } = callOf(() => json({}));
@@ -14,7 +13,7 @@ it.each<[string, object, object]>([
 	const handler = (async () => output) as unknown as Handler<"text-generation">;
 	const tasks = defineBackend({ "text-generation": handler })(TARGET, services);
 	expect(await tasks["text-generation"]?.({ messages: [], stream: false }, context)).toEqual(answer);
-	expect(taskNames(tasks)).toEqual(["text-generation"]);
+	expect(Object.keys(tasks)).toEqual(["text-generation"]);
 });
 
 it("a handler gets the call that its kind prepares", async () => {

@@ -4,7 +4,6 @@ import { workersAi } from "../../../src/backends/workers-ai/index.ts";
 import type { TaskName } from "../../../src/tasks/task.ts";
 import { BASE, testGateway } from "../../gateway.ts";
 import { describeBackend, type Subject } from "../contract.ts";
-import { taskNames } from "../task-names.ts";
 import { TARGET } from "../upstream.ts";
 import { bindingOver } from "./binding.ts";
 import { KIMI, LLAMA, modelOf } from "./models.ts";
@@ -14,7 +13,7 @@ const gateway = testGateway({ vars: { ROUTES: { "*": [{ backend: "simulator" }] 
 
 /** Every task under its own model's name. */
 const named: Backend = (target, services) => {
-	const tasks = taskNames(workersAi(target, services)) as TaskName[];
+	const tasks = Object.keys(workersAi(target, services)) as TaskName[];
 	const entries = tasks.map((task) => [
 		task,
 		(input: never, context: Parameters<NonNullable<ReturnType<Backend>["decision"]>>[1]) =>
