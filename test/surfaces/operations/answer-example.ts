@@ -30,9 +30,12 @@ export function sameFields(one: unknown, other: unknown): boolean {
 	if (Array.isArray(one) && Array.isArray(other))
 		return one.length === 0 || other.length === 0 || sameFields(one[0], other[0]);
 	if (!isRecord(one) || !isRecord(other)) return typeof one === typeof other && !isRecord(one);
-	const names = Object.keys(one);
+	const names = fieldsOf(one);
 	return (
-		names.length === Object.keys(other).length &&
+		names.length === fieldsOf(other).length &&
 		names.every((name) => name in other && sameFields(one[name], other[name]))
 	);
 }
+
+/** Without the cursor, which a page has only if another one follows. */
+const fieldsOf = (value: Fields): string[] => Object.keys(value).filter((name) => name !== "cursor");
