@@ -170,10 +170,7 @@ class Judge {
 		const rows = this.#logs.get(record.index) ?? [];
 		const report = (problem: string): void => this.#report(`request ${record.index}: ${problem}`);
 		if (rows.length > 1) report(`it has ${rows.length} logs`);
-		// A resumable stream ends after its caller.
-		const calls = request.resumable ? request.steps.flatMap((step) => this.#books.calls[step] ?? []) : [];
-		const endedAt = Math.max(record.endedAt, ...calls.map(({ closedAt, openedAt }) => closedAt ?? openedAt));
-		const kill = this.#killAfter(record.startedAt, endedAt, LOST_MS);
+		const kill = this.#killAfter(record.startedAt, this.#endOf(request, record), LOST_MS);
 		const [row] = rows;
 		if (!row) {
 			const isUnsent = record.end === "unreachable" || (record.end === "disconnected" && !record.status);
@@ -227,7 +224,7 @@ class Judge {
 		if (request.cacheKey !== undefined || billed.length > 1) return;
 		if (!bill) {
 			// The ledger charges a killed request its reservation.
-			const isExcused = this.#wasKilled(record.startedAt, record.endedAt, UNDELIVERED_MS);
+			const isExcused = this.#wasKilled(record.startedAt, this.#endOf(request, record), UNDELIVERED_MS);
 			if (row.tokens_out !== null && !isExcused) report(`its log has tokens, but it is not billed`);
 			return;
 		}
@@ -259,6 +256,12 @@ class Judge {
 			requests.some((request) => this.#timedOut(request, openedAt)) ||
 			this.#wasKilled(openedAt, endedAt, UNDELIVERED_MS)
 		);
+	}
+
+	/** A resumable stream ends with its call, which may be after its caller. */
+	#endOf({ resumable, steps }: GatewayRequest, { endedAt }: CallerRecord): number {
+		const calls = resumable ? steps.flatMap((step) => this.#books.calls[step] ?? []) : [];
+		return Math.max(endedAt, ...calls.map(({ closedAt, openedAt }) => closedAt ?? openedAt));
 	}
 
 	#left({ index }: GatewayRequest): boolean {
