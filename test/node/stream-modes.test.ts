@@ -227,8 +227,10 @@ describe("both modes of a stream", () => {
 		let sent = 0;
 		engine.does(async (call) => {
 			begin(call);
-			for (sent = 0; !call.response.destroyed; sent++) {
-				call.response.write(delta({ content: `${sent}` }));
+			sent = 0;
+			while (!call.response.destroyed) {
+				// Counted first: the connection may close while the loop waits.
+				call.response.write(delta({ content: `${sent++}` }));
 				await wait(5);
 			}
 		});
