@@ -86,7 +86,7 @@ try {
 	await field.close();
 }
 
-/** Finds the source file of a frame by the comments that esbuild writes above each part of a module. */
+/** Finds the source file of a frame by the comments that rolldown writes above each part of a module. */
 function placesIn(folder: string): (frame: CallFrame) => string {
 	const modules = new Map(
 		modulesIn(folder).map(({ name, file }) => {

@@ -10,15 +10,13 @@ declare const IS_PACKAGE: boolean | undefined;
 /** In the package: the built Worker. In the project: the sources, bundled into `folder` at each start, with the
  * console. */
 export async function workerModules(folder: string): Promise<WorkerSpec["modules"]> {
-	// In this form esbuild removes the import from the package.
+	// In this form esbuild removes the imports from the package.
 	if (typeof IS_PACKAGE === "undefined") {
-		const [{ buildConsole }, { bundleWorker }, { stop }] = await Promise.all([
+		const [{ buildConsole }, { bundleWorker }] = await Promise.all([
 			import("../scripts/console.ts"),
 			import("../scripts/worker.ts"),
-			import("esbuild"),
 		]);
 		await Promise.all([bundleWorker(folder), buildConsole()]);
-		await stop();
 		return modulesIn(folder);
 	}
 	return modulesIn(join(DIST, "worker"));

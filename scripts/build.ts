@@ -86,8 +86,8 @@ await withBuilding(async (building) => {
 		logLevel: "warning",
 	});
 	chmodSync(join(building, "cli/index.js"), 0o755);
-	const bundled = [worker, plugin.metafile, cli.metafile].flatMap(({ inputs }) => Object.keys(inputs));
-	writeFileSync(join(building, "NOTICES.txt"), notices(ROOT, bundled));
+	const bundled = [plugin.metafile, cli.metafile].flatMap(({ inputs }) => Object.keys(inputs));
+	writeFileSync(join(building, "NOTICES.txt"), notices(ROOT, [...worker, ...bundled]));
 	run("typescript/bin/tsc", "-p", "miniflare", "--outDir", building);
 
 	for (const file of OUTPUTS) {

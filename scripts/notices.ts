@@ -40,7 +40,7 @@ interface Manifest {
 }
 
 /**
- * `inputs` are paths of bundled files below `root`, from esbuild's metafile. Throws if a licence also applies to the users of the
+ * `inputs` are paths of bundled files below `root`. Throws if a licence also applies to the users of the
  * bundle, or if its text is unknown.
  */
 export function notices(root: string, inputs: readonly string[]): string {

@@ -15,8 +15,8 @@ import {
 	rmSync,
 	writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
-import { build, type Metafile, type Plugin } from "esbuild";
+import { join, relative } from "node:path";
+import { type Plugin, rolldown } from "rolldown";
 import { expectedName } from "../src/config/problems.ts";
 import { readOptions } from "./options.ts";
 import { DIST, ROOT } from "./root.ts";
@@ -34,39 +34,46 @@ interface WorkerBuild {
 	without?: readonly Part[];
 }
 
+/** Returns the bundled files, as paths below the root. */
 export async function bundleWorker(
 	outdir: string,
 	{ minify = true, without = [] }: WorkerBuild = {},
-): Promise<Metafile> {
-	const { metafile } = await build({
-		absWorkingDir: ROOT,
-		entryPoints: [{ in: "src/index.ts", out: "index" }],
-		outdir,
-		chunkNames: "[name]-[hash].part",
-		bundle: true,
-		splitting: true,
-		format: "esm",
-		target: "es2024",
+): Promise<string[]> {
+	const bundle = await rolldown({
+		cwd: ROOT,
+		input: { index: join(ROOT, "src/index.ts") },
 		// The settings of wrangler's own bundler.
 		platform: "browser",
-		conditions: ["workerd", "worker", "browser"],
-		define: { "process.env.NODE_ENV": '"production"' },
-		// The runtime provides them.
-		external: ["cloudflare:*", "node:*"],
-		minify,
-		sourcemap: true,
-		metafile: true,
-		logLevel: "warning",
-		alias: {
-			// The table of all character references has 35 KB. mdast-util-to-markdown needs it for the labels of references, and the
-			// conversion of HTML makes none.
-			"decode-named-character-reference": "./src/markdown/no-character-references.ts",
+		resolve: {
+			conditionNames: ["workerd", "worker", "browser"],
+			alias: {
+				// The table of all character references has 35 KB. mdast-util-to-markdown needs it for the labels of references, and the
+				// conversion of HTML makes none.
+				"decode-named-character-reference": join(ROOT, "src/markdown/no-character-references.ts"),
+			},
 		},
+		transform: { target: "es2024", define: { "process.env.NODE_ENV": '"production"' } },
+		// The runtime provides them.
+		external: [/^cloudflare:/, /^node:/],
 		plugins: [leaveOut(without)],
+		logLevel: "warn",
 	});
-	// `wrangler types` reads the types of the bindings from it.
-	writeFileSync(join(outdir, "index.d.ts"), 'export * from "../../src/index.ts";\n');
-	return metafile;
+	try {
+		const { output } = await bundle.write({
+			dir: outdir,
+			format: "esm",
+			chunkFileNames: "[name]-[hash].part.js",
+			minify,
+			sourcemap: true,
+		});
+		// `wrangler types` reads the types of the bindings from it.
+		writeFileSync(join(outdir, "index.d.ts"), 'export * from "../../src/index.ts";\n');
+		return output
+			.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []))
+			.map((file) => relative(ROOT, file));
+	} finally {
+		await bundle.close();
+	}
 }
 
 /** Replaces the modules of the parts by empty ones. What would load them checks `LEFT_OUT` first. */
@@ -76,26 +83,20 @@ function leaveOut(parts: readonly Part[]): Plugin {
 	const list = join(sources, "core/left-out.ts");
 	return {
 		name: "leave-out",
-		setup({ onLoad }) {
-			onLoad({ filter: /\.ts$/ }, ({ path }) => (emptied.has(path) ? { contents: "" } : undefined));
-			onLoad({ filter: /left-out\.ts$/ }, ({ path }) =>
-				path === list
-					? {
-							contents: readFileSync(list, "utf8").replace("= []", `= ${JSON.stringify(parts)}`),
-							loader: "ts",
-						}
-					: undefined,
-			);
+		load(file) {
+			if (emptied.has(file)) return "export {};";
+			if (file !== list) return undefined;
+			return readFileSync(list, "utf8").replace("= []", `= ${JSON.stringify(parts)}`);
 		},
 	};
 }
 
 /** Moves only complete files into their places. */
-export const buildWorker = (without: readonly Part[] = []): Promise<Metafile> =>
+export const buildWorker = (without: readonly Part[] = []): Promise<string[]> =>
 	withBuilding(async (folder) => {
-		const metafile = await bundleWorker(folder, { without });
+		const bundled = await bundleWorker(folder, { without });
 		place(folder, join(DIST, "worker"), "index.js");
-		return metafile;
+		return bundled;
 	});
 
 /**
@@ -138,7 +139,8 @@ function partsLeftOut(): Part[] {
 
 if (import.meta.main)
 	await buildWorker(partsLeftOut()).catch((error: unknown) => {
-		// esbuild has printed the errors. wrangler would quote any further output.
+		// The message shows the place in the sources. A stack of the bundler would hide it.
 		if (!(error instanceof Error && "errors" in error)) throw error;
+		console.error(error.message);
 		process.exitCode = 1;
 	});
