@@ -1,8 +1,8 @@
 /**
- * `npm run build:console`: builds the web console (`console/`) with Vite into `console/site`, which the Worker serves. The commands
- * that start or deploy the Worker call it too. It does nothing if no source is newer than the last build.
+ * `npm run build:console`: builds the web console (`console/`) with Vite into `console/site`, which the Worker serves, and writes the
+ * examples of the OpenAPI document there. The commands that start or deploy the Worker call it too. It does nothing if no source is newer than the last build.
  */
-import { readdirSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { notices } from "./notices.ts";
 import { ROOT } from "./root.ts";
@@ -11,9 +11,14 @@ import { place, withBuilding } from "./worker.ts";
 const CONSOLE = join(ROOT, "console");
 const SITE = join(CONSOLE, "site");
 const PAGE = "index.html";
-const SOURCES = ["src", PAGE, "package.json", "vite.config.ts", "../package-lock.json"].map((name) =>
-	join(CONSOLE, name),
-);
+const EXAMPLES = "answer-examples.json";
+const EXAMPLES_SOURCE = join(ROOT, "src/surfaces/operations", EXAMPLES);
+const SOURCES = [
+	...["src", PAGE, "package.json", "vite.config.ts", "../package-lock.json"].map((name) =>
+		join(CONSOLE, name),
+	),
+	EXAMPLES_SOURCE,
+];
 
 /** The published files of `@cloudflare/kumo` contain these packages. */
 const INSIDE_KUMO = [
@@ -26,7 +31,8 @@ const INSIDE_KUMO = [
 ];
 
 export async function buildConsole(): Promise<void> {
-	if (Math.max(...SOURCES.map(newestIn)) < modifiedAt(join(SITE, PAGE))) return;
+	const built = Math.min(...[PAGE, EXAMPLES].map((file) => modifiedAt(join(SITE, file))));
+	if (Math.max(...SOURCES.map(newestIn)) < built) return;
 	// Most calls do not need it, and it loads slowly.
 	const { build } = await import("vite");
 	await withBuilding(async (outDir) => {
@@ -49,6 +55,7 @@ export async function buildConsole(): Promise<void> {
 			else process.env.NODE_ENV = nodeEnv;
 		});
 		writeFileSync(join(outDir, "notices.txt"), notices(ROOT, [...bundled]));
+		writeFileSync(join(outDir, EXAMPLES), JSON.stringify(JSON.parse(readFileSync(EXAMPLES_SOURCE, "utf8"))));
 		place(outDir, SITE, PAGE);
 	});
 }

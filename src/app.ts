@@ -1,5 +1,7 @@
 /** The HTTP app: middleware and the routes. */
-import { Hono } from "hono";
+import type { Hono } from "hono";
+// `hono` itself also loads the routers that this app does not use.
+import { HonoBase } from "hono/hono-base";
 import { toAiError } from "./core/errors.ts";
 import { Authenticator } from "./http/authenticate.ts";
 import { CachingRouter } from "./http/caching-router.ts";
@@ -13,7 +15,7 @@ import { BASE_ADDRESSES } from "./surfaces/bases.ts";
 import { ROUTES, UNKNOWN_PATHS } from "./surfaces/routes.ts";
 
 export function createApp(services: Services, { cors, ...access }: Access & { cors?: CorsSetting }): Hono {
-	const app = new Hono({ strict: false, router: new CachingRouter() });
+	const app: Hono = new HonoBase({ strict: false, router: new CachingRouter() });
 	for (const address of BASE_ADDRESSES)
 		app.get(address, async (c, next) => (c.req.method === "HEAD" ? c.body(null, 204) : next()));
 	if (cors) app.use(crossOrigin(cors));

@@ -7,6 +7,7 @@ import type { Access } from "../src/http/credentials.ts";
 import type { Caller } from "../src/pipeline/request.ts";
 import type { Services } from "../src/pipeline/services.ts";
 import { createPersistent, logUnreported, observersOf, servicesOf } from "../src/services.ts";
+import answerExamples from "../src/surfaces/operations/answer-examples.json" with { type: "json" };
 
 export const NOW = Date.parse("2026-11-21T12:00:00Z");
 export const BASE = "http://gateway/client/v4/accounts/local/ai";
@@ -19,6 +20,7 @@ const FILES: ReadonlyMap<string, string> = new Map([
 	["index.html", "<!doctype html>"],
 	["index-1a2B_c-d.js", "export {};"],
 	["notices.txt", "MIT"],
+	["answer-examples.json", JSON.stringify(answerExamples)],
 ]);
 
 /** For a gateway without credentials, at the host of {@link BASE}. */

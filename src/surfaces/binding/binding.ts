@@ -4,7 +4,8 @@
  * `application/json`, because the class returns a stream for any other, also with a charset. `/ai-gateway/run` runs in the gateway of `options.gateway.id`, and so does an
  * `author/model` on `/run`, whose default is the gateway `default`. A websocket has no gateway.
  */
-import { type Context, Hono } from "hono";
+import type { Context, Hono } from "hono";
+import { HonoBase } from "hono/hono-base";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
@@ -111,7 +112,7 @@ const apps = new WeakMap<Services, Wire>();
 export function wireOf(services: Services): Wire {
 	const existing = apps.get(services);
 	if (existing) return existing;
-	const app: Wire = new Hono({ strict: false, router: new CachingRouter() });
+	const app: Wire = new HonoBase({ strict: false, router: new CachingRouter() });
 	mountRoutes(
 		app,
 		{ routes: wireRoutes, unknown: wireUnknown },

@@ -1,6 +1,9 @@
 /**
  * `GET /openapi.json`: an OpenAPI 3.1 document of all routes, made of their declarations and of the schemas that validate
  * requests. The inputs and outputs of models depend on the model: `GET …/ai/models/schema?model=` has their schemas.
+ *
+ * The examples of answers are a static file (`assets`), because they have 48 KB. Without static files, the document has no such
+ * examples.
  */
 import type { Context } from "hono";
 import * as z from "zod";
@@ -48,6 +51,8 @@ export interface ApiDocument {
 
 /** Takes the place of the gateway's address until a request names it. */
 const ADDRESS = "{address}";
+/** `scripts/console.ts` writes it. */
+const EXAMPLES_FILE = "answer-examples.json";
 /** The page has a style sheet, and nothing else. */
 const PAGE_HEADERS = {
 	"content-type": "text/html; charset=utf-8",
@@ -80,7 +85,9 @@ export const openApiRoutes = (routes: () => readonly Route[]): readonly Route[] 
 			permission: "none",
 			output: answer("openApiAnswer"),
 			handler: async (c, { services }) => {
-				text ??= JSON.stringify(await openApiDocument(routes()));
+				text ??= JSON.stringify(
+					await openApiDocument(routes(), { examples: await answerExamples(services) }),
+				);
 				return new Response(withAddress(text, c, services), {
 					headers: { "content-type": "application/json" },
 				});
@@ -95,7 +102,7 @@ export const openApiRoutes = (routes: () => readonly Route[]): readonly Route[] 
 			handler: async (c, { services }) => {
 				if (page === undefined) {
 					const { docsPage } = await import("./docs-page.ts");
-					page = docsPage(await openApiDocument(routes()));
+					page = docsPage(await openApiDocument(routes(), { examples: await answerExamples(services) }));
 				}
 				return new Response(withAddress(page, c, services), { headers: PAGE_HEADERS });
 			},
@@ -106,9 +113,23 @@ export const openApiRoutes = (routes: () => readonly Route[]): readonly Route[] 
 const withAddress = (text: string, c: Context, { publicUrl }: Services): string =>
 	text.replace(ADDRESS, () => publicUrl ?? new URL(c.req.url).origin);
 
-/** `address`: of the gateway. */
-export async function openApiDocument(declared: readonly Route[], address = ADDRESS): Promise<ApiDocument> {
-	const { default: examples } = await import("./answer-examples.json", { with: { type: "json" } });
+async function answerExamples({ assets }: Services): Promise<AnswerExamples> {
+	const file = await assets?.(EXAMPLES_FILE);
+	if (file?.ok) return file.json();
+	await file?.body?.cancel();
+	return {};
+}
+
+export interface DocumentOptions {
+	/** Of the gateway. */
+	address?: string;
+	examples?: AnswerExamples;
+}
+
+export async function openApiDocument(
+	declared: readonly Route[],
+	{ address = ADDRESS, examples = {} }: DocumentOptions = {},
+): Promise<ApiDocument> {
 	const routes = await Promise.all(
 		declared.filter(({ hidden }) => !hidden).map((route) => documented(route, examples)),
 	);

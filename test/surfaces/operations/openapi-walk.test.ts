@@ -8,6 +8,7 @@ import type { Hono } from "hono";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { DEFAULT_SETTINGS as SETTINGS } from "../../../src/gateways/settings.ts";
+import recordedExamples from "../../../src/surfaces/operations/answer-examples.json" with { type: "json" };
 import { openApiDocument } from "../../../src/surfaces/operations/openapi.ts";
 import { ROUTES } from "../../../src/surfaces/routes.ts";
 import { stubOf } from "../../accounts/fixtures.ts";
@@ -27,7 +28,7 @@ interface Operation {
 	requestBody?: { content: Record<string, Content> };
 	responses: Record<string, { content?: Record<string, Content> }>;
 }
-const document = (await openApiDocument(ROUTES)) as {
+const document = (await openApiDocument(ROUTES, { examples: recordedExamples })) as {
 	paths: Record<string, Record<string, Operation>>;
 	components: object;
 };

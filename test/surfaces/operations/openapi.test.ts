@@ -106,7 +106,7 @@ describe("the OpenAPI document", () => {
 	it("documents a websocket by its status, and the address of the gateway", async () => {
 		const socket = document.paths["/client/v4/accounts/{account}/ai/run/{model}"]?.get;
 		expect(Object.keys(socket?.responses ?? {})).toEqual(["101", "default"]);
-		expect((await openApiDocument(ROUTES, "https://ai.example.com")).servers).toEqual([
+		expect((await openApiDocument(ROUTES, { address: "https://ai.example.com" })).servers).toEqual([
 			{ url: "https://ai.example.com" },
 		]);
 	});
