@@ -99,15 +99,40 @@ const LEGACY: Readonly<Record<string, string>> = {
 	"cf-aig-skip-cache": "cf-skip-cache",
 };
 
-const FIELD_LIST = Object.entries(FIELDS);
+/** For each option. */
+const MAX_REMEMBERED = 100;
+/** Characters. */
+const MAX_REMEMBERED_TEXT = 1_024;
+
+/**
+ * Parses an option. `undefined`: it is invalid. The results of texts are remembered, because most requests have the headers of others, and a schema
+ * takes longer than the lookup. So several requests have the same result, and none may change it.
+ */
+function parserOf(schema: z.ZodType): (value: unknown) => unknown {
+	const results = new Map<string, unknown>();
+	return (value) => {
+		if (typeof value !== "string" || value.length > MAX_REMEMBERED_TEXT) return schema.safeParse(value).data;
+		if (results.has(value)) return results.get(value);
+		const result = schema.safeParse(value).data;
+		if (results.size >= MAX_REMEMBERED) results.clear();
+		results.set(value, result);
+		return result;
+	};
+}
+
+const PARSERS = Object.entries(FIELDS).map(([name, [header, schema]]) => ({
+	name,
+	header,
+	parse: parserOf(schema),
+}));
 
 function optionsFrom(read: (name: string, header: string) => unknown): GatewayOptions {
 	const options: Record<string, unknown> = {};
-	for (const [name, [header, schema]] of FIELD_LIST) {
+	for (const { name, header, parse } of PARSERS) {
 		const value = read(name, header);
 		if (value === undefined || value === null) continue;
-		const parsed = schema.safeParse(value);
-		if (parsed.success) options[name] = parsed.data;
+		const parsed = parse(value);
+		if (parsed !== undefined) options[name] = parsed;
 	}
 	return options;
 }

@@ -48,6 +48,17 @@ describe("the options of a request to a gateway", () => {
 		});
 	});
 
+	it("reads each value of a header, also if it was read before", () => {
+		const lifetimes = ["60", "forever", "61", "60", "forever"];
+		expect(lifetimes.map((ttl) => headers({ "cf-aig-cache-ttl": ttl }).cacheTtl)).toEqual([
+			60,
+			undefined,
+			61,
+			60,
+			undefined,
+		]);
+	});
+
 	it("reads the older names of two headers", () => {
 		expect(headers({ "cf-cache-ttl": "60", "cf-skip-cache": "true" })).toEqual({
 			cacheTtl: 60,

@@ -1,6 +1,7 @@
 /**
- * An isolate's client of the logs in `Gateway` objects. Rows of {@link WAIT_MS} are sent together, because a call costs more than its rows; rows that
- * arrive while a call is under way are sent in the next one. A row that cannot be sent never affects its request: after some failures the rows of a gateway are dropped and counted.
+ * An isolate's client of the logs in `Gateway` objects. Rows of {@link WAIT_MS} are sent together, because a call costs as much as many rows; those
+ * of {@link BUSY_WAIT_MS}, if there are many. A row that cannot be sent never affects its request: after some failures the rows of a gateway are
+ * dropped and counted.
  */
 import { FlushLoop, type FlushServices } from "../../core/flush-loop.ts";
 import type { LogRetention } from "../durable/gateway.ts";
@@ -17,9 +18,11 @@ import {
 import type { LogQuery } from "../logs/query.ts";
 import { callObject } from "./call-object.ts";
 
-/** A process that is killed loses the rows of this time, and of the call that is under way. */
 const WAIT_MS = 50;
-const MAX_BATCH_ROWS = 100;
+/** After a call with {@link BUSY_ROWS}. A process that is killed loses the rows of this time, and of the call that is under way. */
+const BUSY_WAIT_MS = 200;
+const BUSY_ROWS = 10;
+const MAX_BATCH_ROWS = 500;
 /** Characters of the payloads in a call. A call of an object may have 32 MiB. */
 const MAX_BATCH_TEXT = 4 * 1024 * 1024;
 /** Of one gateway. Rows beyond this bound are dropped. */
@@ -136,6 +139,7 @@ export class GatewayLogs {
 	async #send(name: string, outbox: Outbox): Promise<number | undefined> {
 		const batch = firstBatch(outbox.logs);
 		if (batch.length === 0) return undefined;
+		const isBacklog = batch.length < outbox.logs.length;
 		const lost = await this.#services.object(name).append(batchOf(batch), outbox.retention);
 		if (lost > 0) {
 			this.#lostPayloads += lost;
@@ -145,7 +149,9 @@ export class GatewayLogs {
 		// Another flush may have replaced this one, and sent the same rows.
 		outbox.logs = outbox.logs.filter((log) => !sent.has(log));
 		outbox.text = outbox.logs.reduce((total, log) => total + textOf(log), 0);
-		return outbox.logs.length > 0 ? 0 : undefined;
+		if (isBacklog) return 0;
+		if (batch.length >= BUSY_ROWS) return BUSY_WAIT_MS;
+		return outbox.logs.length > 0 ? WAIT_MS : undefined;
 	}
 }
 

@@ -32,6 +32,12 @@ const TABLES = [
 	"INSERT OR IGNORE INTO log_count VALUES (0, 0)",
 ];
 
+const INSERT_LOGS = `INSERT OR IGNORE INTO logs (${COLUMN_NAMES.join(", ")})
+	SELECT ${valuesOf(COLUMN_NAMES.length)} FROM json_rows RETURNING id`;
+
+/** `limit`: a clause, or none. Its number is text, because SQLite compiles a statement again for each value that is bound to a limit. */
+const insertRows = (limit: string): string => `${ROWS_OF_JSON}${limit}) ${INSERT_LOGS}`;
+
 /** The most rows that one statement deletes. The retention deletes as many at once, so that it does not block requests for long. */
 const DELETED_AT_ONCE = 10_000;
 
@@ -69,7 +75,8 @@ export class LogTable {
 	/** Inserts up to `max` rows. A row with the id of an existing one is ignored. */
 	insert({ ids, rows, metadata, payloads, large }: LogBatch, max = ids.length): void {
 		const added: string[] = [];
-		for (const text of rows) added.push(...this.#insertRows(text, max - added.length));
+		for (const text of rows)
+			added.push(...this.#insertRows(text, max < ids.length ? ` LIMIT ${max - added.length}` : ""));
 		this.#add(added.length);
 		const selection =
 			added.length < ids.length ? ` WHERE columns ->> 0 IN (SELECT value FROM json_each(?))` : "";
@@ -88,15 +95,9 @@ export class LogTable {
 	}
 
 	/** One statement for many rows, because binding a value costs more than writing it. @returns the ids of the new rows. */
-	#insertRows(text: string, max: number): string[] {
+	#insertRows(text: string, limit: string): string[] {
 		return this.#sql
-			.exec<{ id: string }>(
-				`${ROWS_OF_JSON} LIMIT ?)
-				INSERT OR IGNORE INTO logs (${COLUMN_NAMES.join(", ")})
-				SELECT ${valuesOf(COLUMN_NAMES.length)} FROM json_rows RETURNING id`,
-				text,
-				max,
-			)
+			.exec<{ id: string }>(insertRows(limit), text)
 			.toArray()
 			.map(({ id }) => id);
 	}

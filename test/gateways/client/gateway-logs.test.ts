@@ -81,18 +81,21 @@ describe("an isolate's logs", () => {
 		await callsMade(5);
 	});
 
-	it("go in calls of bounded size", async () => {
-		const { client, calls, callsMade } = newClient();
+	it("go in calls of bounded size, without a wait between them", async () => {
+		const { client, calls, callsMade, waits, work } = newClient();
 		const large = () => ({ ...newLog(), response: { text: "x".repeat(3 * 1024 * 1024), complete: true } });
 		client.record("a/g", newLog(), KEEP);
 		await callsMade(1);
 		for (let i = 0; i < 3; i++) client.record("a/g", large(), KEEP);
-		for (let i = 0; i < 150; i++) client.record("a/g", newLog(), KEEP);
+		for (let i = 0; i < 550; i++) client.record("a/g", newLog(), KEEP);
 		for (let call = 1; call <= 5; call++) {
 			calls[call - 1]?.end();
 			if (call < 5) await callsMade(call + 1);
 		}
-		expect(calls.map(({ batch }) => batch.ids.length)).toEqual([1, 1, 1, 100, 51]);
+		expect(calls.map(({ batch }) => batch.ids.length)).toEqual([1, 1, 1, 500, 51]);
+		await Promise.all(work);
+		// For the first row, for the rows that arrived during its call, and after a call with many rows.
+		expect(waits).toEqual([50, 50, 200]);
 	});
 
 	it("are bounded while the object does not answer", async () => {
