@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { PlannedTarget } from "../../src/pipeline/plan.ts";
 import type { TaskCall } from "../../src/tasks/task.ts";
-import { type Tap, tap } from "../backends/upstream.ts";
+import { drain, type Tap, tap } from "../backends/upstream.ts";
 import { completion, delta, liveEvents } from "../gateway.ts";
 import { CHAT, type Reply, silent, status, streamed, target, world } from "./dispatch/world.ts";
 
@@ -312,6 +312,19 @@ describe("circuits", () => {
 		expect([first.served.backend, second.served.backend]).toEqual(["a", "b"]);
 	});
 
+	it("close when the stream of the probe begins", async () => {
+		const a = liveEvents();
+		const { clock, run, services } = world({ replies: { a: () => a.response, b: ok } });
+		for (let i = 0; i < 5; i++) services.health.start(target("a")).fail();
+		clock.now += 5_000;
+		const answered = run(streamed());
+		a.send(delta("a"));
+		const { answer, served } = await answered;
+		expect(served.backend).toBe("a");
+		expect(services.health.circuit(target("a"))).toBe("closed");
+		if (answer.answer.kind === "stream") await answer.answer.events.cancel();
+	});
+
 	it("do not exclude all targets: the last one is called, once", async () => {
 		const { engines, failure, services } = world({
 			replies: { a: status(500) },
@@ -492,6 +505,22 @@ describe("hedging", () => {
 		while (asked.length < 2) await settle();
 		a.answer();
 		expect((await answered).served).toMatchObject({ backend: "a", attempts: 2 });
+	});
+
+	it("passes the stream of the last target as it is", async () => {
+		const a = liveEvents();
+		const { asked, run } = world({ replies: { a: () => a.response, b: status(500) }, plan: HEDGED });
+		const answered = run(streamed());
+		while (asked.length < 2) await settle();
+		await settle();
+		a.send(delta("a"));
+		const { answer } = await answered;
+		if (answer.answer.kind !== "stream") throw new Error("no stream");
+		a.end();
+		expect(await drain(answer.answer.events)).toMatchObject({
+			text: delta("a"),
+			error: { description: "The backend 'a' was cut off mid-answer" },
+		});
 	});
 
 	it("hedges with none whose circuit is open", async () => {

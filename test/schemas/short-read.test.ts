@@ -256,6 +256,8 @@ it.each<[string, z.ZodType, unknown]>([
 	["a list with an invalid item", z.array(z.string()), ["a", 1]],
 	["an option after one that may accept it", z.union([z.object({ a: z.int() }), z.object({})]), { a: "" }],
 	["several possible options", z.xor([z.object({ a: z.int().optional() }), z.object({})]), {}],
+	["an option after one that zod reads", z.union([z.email(), z.int()]), 1],
+	["an option in a field after one that zod reads", z.object({ a: z.union([z.email(), z.int()]) }), { a: 1 }],
 	["a union with a refinement", z.union([z.string(), z.int()]).refine(() => true), 1],
 	["an object with a refinement", z.object({ a: z.int() }).refine(() => true), { a: 1 }],
 	["an object without other fields", z.strictObject({ a: z.int() }), { a: 1 }],

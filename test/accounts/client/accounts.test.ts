@@ -242,6 +242,20 @@ describe("leases", () => {
 		expect((await ledger.refusals({ by: [] })).requests).toBe(10);
 	});
 
+	it("are returned before requests of one call are refused, each of which gets its own answer", async () => {
+		const { accounts } = isolate({ exact: false });
+		const ledger = accounts.of(newAccount());
+		const rates = [{ key: "task:a", perMinute: 40 }];
+		const requests = Array.from({ length: 50 }, (_, i) => admission({ model: `model-${i % 3}`, rates }));
+		const [first, second, third, ...others] = requests.map((request) => () => ledger.admit(request));
+		for (const admit of [first, second, third]) await admit?.();
+		const results = await Promise.allSettled(others.map((admit) => admit()));
+		expect(results.map(({ status }) => status)).toEqual([
+			...Array(37).fill("fulfilled"),
+			...Array(10).fill("rejected"),
+		]);
+	});
+
 	describe("of one of 50 accounts in an isolate", () => {
 		/** After a request from a lease. A batch follows after 2 seconds, and a lease is valid for 4. */
 		const inUse = async () => {

@@ -174,6 +174,14 @@ describe("blocking admissions", () => {
 		expect(calls.map(({ tickets }) => tickets).slice(3)).toEqual([["e"]]);
 	});
 
+	it("start a call at once if the one that is under way is 100 ms old", async () => {
+		const { admit, calls, pass } = queue();
+		admit("slow");
+		await pass(100);
+		admit("a");
+		expect(calls.map(({ tickets }) => tickets)).toEqual([["slow"], ["a"]]);
+	});
+
 	it("keep only the context alive whose call contains other requests", async () => {
 		const { admit, calls, alive } = queue();
 		const own = admit("a");

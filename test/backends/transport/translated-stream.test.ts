@@ -157,6 +157,13 @@ describe.each([
 		});
 	});
 
+	it("is complete without a comment that is not", async () => {
+		if (format !== "sse") return;
+		expect(await outcome(() => response(`${text}: bye`), { format })).toEqual({
+			text: frames(contentChunk("a"), contentChunk("é"), contentChunk("b")) + END,
+		});
+	});
+
 	it("errors after complete chunks if it is interrupted", async () => {
 		const beginning = write({ say: "a" });
 		for (const tail of ["", '{"say"', write({ say: "b" }).slice(0, 8)]) {
