@@ -6,6 +6,18 @@ export interface Area {
 	tests: readonly string[];
 }
 
+/**
+ * Tests through the whole gateway, which use all areas. They take a minute, so they run only for a mutant that the tests of its area
+ * do not find.
+ */
+export const WIDE_TESTS = [
+	"test/accounts/client/*.test.ts",
+	"test/backends/!(simulator)/*.test.ts",
+	"test/pipeline/**/*.test.ts",
+	// The walk through the OpenAPI document depends on what other tests leave in the Worker.
+	"test/surfaces/**/!(openapi-walk|hostile*).test.ts",
+];
+
 /** A file belongs to the first area that names it. */
 export const AREAS: Readonly<Record<string, Area>> = {
 	streams: {

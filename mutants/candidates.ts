@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ROOT } from "../scripts/root.ts";
-import { AREAS, EXCLUDED } from "./areas.ts";
+import { AREAS, EXCLUDED, WIDE_TESTS } from "./areas.ts";
 import { type Mutant, mutantsOf } from "./operators.ts";
 import { TESTS_OF } from "./tests-of.ts";
 
@@ -11,7 +11,7 @@ export interface Candidate extends Mutant {
 	file: string;
 	/** The text of the file. */
 	source: string;
-	/** The mirrored test files, and those of the folder and of the area, which run if the first ones find no bug. */
+	/** In stages, each of which runs if the ones before find no bug: the mirrored test files, those of the folder and of the area, all others. */
 	tests: readonly (readonly string[])[];
 }
 
@@ -27,13 +27,23 @@ export interface Equivalent {
 
 /** @param area the name of an area, a file, a folder, or a pattern. */
 export function candidatesIn(area: string): Candidate[] {
-	const wider = testFiles(AREAS[area]?.tests ?? []);
+	const ofArea = testFiles(AREAS[area]?.tests ?? []);
+	const wide = testFiles(WIDE_TESTS);
 	return sourcesOf(area).flatMap((file) => {
 		const source = readFileSync(join(ROOT, file), "utf8");
 		const mirrored = mirroredTests(file);
-		const others = [...new Set([...folderTests(file), ...wider])];
-		const tests = [mirrored, others.filter((test) => !mirrored.includes(test))];
+		const tests = withoutRepeats([mirrored, [...folderTests(file), ...ofArea], wide]);
 		return mutantsOf(file, source).map((mutant) => ({ ...mutant, file, source, tests }));
+	});
+}
+
+/** Each test is in the first stage that names it. */
+function withoutRepeats(stages: readonly (readonly string[])[]): string[][] {
+	const seen = new Set<string>();
+	return stages.map((stage) => {
+		const fresh = [...new Set(stage)].filter((test) => !seen.has(test));
+		for (const test of fresh) seen.add(test);
+		return fresh;
 	});
 }
 

@@ -14,6 +14,7 @@ import { progressTo } from "../soak/progress.ts";
 import { AREAS } from "./areas.ts";
 import { type Candidate, candidatesIn, choose, isEquivalent } from "./candidates.ts";
 import { Journal } from "./journal.ts";
+import type { TestRun } from "./runner.ts";
 import { Sandbox, type Verdict } from "./sandbox.ts";
 
 const DEFAULTS = { sample: "25", seed: "1", "at-least": "95" };
@@ -103,14 +104,18 @@ async function judgeAll(sandbox: Sandbox): Promise<number> {
 }
 
 async function judge(sandbox: Sandbox, mutant: Candidate, durations: Map<string, number>): Promise<Verdict> {
-	for (const tests of mutant.tests) {
+	for (const [stage, tests] of mutant.tests.entries()) {
 		if (tests.length === 0) continue;
 		await runClean(sandbox, tests, durations);
 		const cleanMs = tests.reduce((sum, test) => sum + (durations.get(test) ?? 0), 0);
 		// Mutants may loop endlessly. The durations do not include the start of the Worker.
 		const timeoutMs = 30_000 + 2 * cleanMs;
-		const verdict = await sandbox.judge(mutant.file, mutant, { tests, timeoutMs });
-		if (verdict !== "survived") return verdict;
+		const confirm = stage > 0;
+		const { verdict, failure } = await sandbox.judge(mutant.file, mutant, { tests, timeoutMs, confirm });
+		if (verdict === "survived") continue;
+		// The tests beside the code have a gap.
+		if (stage > 1) console.log(`\nfound by ${failure}\n          ${describe(mutant)}`);
+		return verdict;
 	}
 	return "survived";
 }
@@ -124,12 +129,17 @@ async function runClean(
 	tests: readonly string[],
 	durations: Map<string, number>,
 ): Promise<void> {
+	let failures: TestRun["failures"] = {};
 	for (let attempt = 1; ; attempt++) {
 		const missing = tests.filter((test) => !durations.has(test));
 		if (missing.length === 0) return;
-		if (attempt > 2) stopWith(`\nTests fail without a mutant: ${missing.join(" ")}`);
+		if (attempt > 2)
+			stopWith(
+				`\nTests fail without a mutant:\n${Object.entries(failures).map((failure) => failure.join(": "))}`,
+			);
 		const run = await sandbox.run(missing);
 		if (run === "timeout") stopWith(`\nTests without a mutant do not end: ${missing.join(" ")}`);
+		failures = run.failures;
 		for (const [test, milliseconds] of Object.entries(run.milliseconds)) durations.set(test, milliseconds);
 	}
 }

@@ -2,7 +2,7 @@
  * Runs the tests of many mutants in one process. vitest and its transformed modules stay loaded, so this takes a third of the time of
  * separate processes. Reads a `Job` from each message and answers with a `TestRun`.
  */
-import { createVitest, type Vitest } from "vitest/node";
+import { createVitest, type TestModule, type Vitest } from "vitest/node";
 
 export interface Job {
 	root: string;
@@ -13,7 +13,8 @@ export interface Job {
 }
 
 export interface TestRun {
-	passed: boolean;
+	/** Errors by test file; by an empty name if they belong to no file. Empty if all tests have passed. */
+	failures: Record<string, string>;
 	/** Duration of each test file that passed. */
 	milliseconds: Record<string, number>;
 }
@@ -51,13 +52,35 @@ async function run({ root, file, tests }: Job): Promise<TestRun> {
 		throw new Error(`vitest finds ${selected.length} of ${tests.join(" ")}`);
 	const { testModules, unhandledErrors } = await vitest.runTestSpecifications(selected, false);
 	const milliseconds: Record<string, number> = {};
+	const failures: Record<string, string> = {};
 	for (const module of testModules) {
 		// The list includes modules of earlier runs.
 		const test = byPath.get(module.moduleId);
-		if (test === undefined || module.state() !== "passed") continue;
+		if (test === undefined) continue;
+		if (module.state() !== "passed") {
+			const errors = errorsOf(module);
+			// The first failure ends the run: the tests of other files are skipped.
+			if (errors.length > 0) failures[test] = errors.join("; ");
+			continue;
+		}
 		const { collectDuration, setupDuration, duration } = module.diagnostic();
 		milliseconds[test] = collectDuration + setupDuration + duration;
 	}
-	const passed = Object.keys(milliseconds).length === selected.length && unhandledErrors.length === 0;
-	return { passed, milliseconds };
+	const passed = Object.keys(milliseconds).length;
+	if (unhandledErrors.length > 0) failures[""] = unhandledErrors.map(messageOf).join("; ");
+	else if (passed < selected.length && Object.keys(failures).length === 0)
+		failures[""] = `${selected.length - passed} files have not run`;
+	return { failures, milliseconds };
 }
+
+function errorsOf(module: TestModule): string[] {
+	const failed = [...module.children.allTests("failed")];
+	return [
+		...module.errors().map(messageOf),
+		...failed.map((test) => [test.fullName, ...(test.result().errors ?? []).map(messageOf)].join(": ")),
+	];
+}
+
+/** Errors of the Worker arrive as plain objects. */
+const messageOf = (error: unknown): string =>
+	typeof error === "object" && error !== null && "message" in error ? String(error.message) : String(error);

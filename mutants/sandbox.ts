@@ -11,6 +11,19 @@ import type { Job, TestRun } from "./runner.ts";
 /** `killed`: a test failed. `survived`: all tests passed. `timeout`: the tests did not end, which counts as killed. */
 export type Verdict = "killed" | "survived" | "timeout";
 
+export interface Judgement {
+	verdict: Verdict;
+	/** What the verdict follows from: a test and its error. */
+	failure?: string;
+}
+
+export interface JudgeOptions {
+	tests: readonly string[];
+	timeoutMs: number;
+	/** A failure counts only if the test fails alone, too: many tests in one Worker may disturb each other. */
+	confirm: boolean;
+}
+
 /** More than the tests of all areas need on a busy machine. */
 const TIMEOUT_MS = 600_000;
 
@@ -47,14 +60,27 @@ export class Sandbox {
 	async judge(
 		file: string,
 		{ start, end, replacement }: Mutant,
-		{ tests, timeoutMs }: { tests: readonly string[]; timeoutMs: number },
-	): Promise<Verdict> {
+		{ tests, timeoutMs, confirm }: JudgeOptions,
+	): Promise<Judgement> {
 		const path = join(this.#folder, file);
 		const source = readFileSync(path, "utf8");
 		writeFileSync(path, source.slice(0, start) + replacement + source.slice(end));
 		try {
-			const run = await this.run(tests, { file: path, timeoutMs });
-			return run === "timeout" ? run : run.passed ? "survived" : "killed";
+			let remaining = tests;
+			for (let attempt = 1; ; attempt++) {
+				const run = await this.run(remaining, { file: path, timeoutMs });
+				if (run === "timeout") return { verdict: run, failure: "a timeout" };
+				const [failure] = Object.entries(run.failures);
+				if (!failure) return { verdict: "survived" };
+				const [test, error] = failure;
+				// Vitest itself may fail on a busy machine.
+				if (test === "" && attempt === 1) continue;
+				if (!confirm || test === "") return { verdict: "killed", failure: `${test}: ${error}` };
+				const again = await this.run([test], { file: path, timeoutMs });
+				if (again === "timeout" || Object.keys(again.failures).length > 0)
+					return { verdict: "killed", failure: `${test}: ${error}` };
+				remaining = remaining.filter((other) => other !== test);
+			}
 		} finally {
 			writeFileSync(path, source);
 		}
@@ -88,7 +114,7 @@ export class Sandbox {
 			// It exits by itself only if the tests cannot start.
 			runner.once("exit", () => {
 				this.#runner = undefined;
-				end({ passed: false, milliseconds: {} });
+				end({ failures: { "": "vitest has exited" }, milliseconds: {} });
 			});
 			runner.send(job);
 		});

@@ -68,6 +68,16 @@ describe("areas", () => {
 		expect(choose(all, 0, 3)).toEqual(all);
 	});
 
+	it("have each test in one stage, the mirrored ones first", () => {
+		const file = "src/pools/hash-ring.ts";
+		const [first, ...others] = candidatesIn("pools").find((mutant) => mutant.file === file)?.tests ?? [];
+		expect(first).toEqual(["test/pools/hash-ring.test.ts"]);
+		expect(others[0]).toContain("test/pools/pool.test.ts");
+		expect(others[1]).toContain("test/surfaces/operations/pools.test.ts");
+		const all = [first, ...others].flat();
+		expect(new Set(all).size).toBe(all.length);
+	});
+
 	it("keep their sample where another line changes", () => {
 		const mutants = (source: string) =>
 			mutantsOf("a.ts", source).map((mutant) => ({ ...mutant, file: "a.ts", source, tests: [] }));
@@ -78,9 +88,12 @@ describe("areas", () => {
 });
 
 describe("lists", () => {
-	it.each(EQUIVALENTS)("equivalent: $file $line -> $replacement", (equivalent) => {
-		const matches = candidatesIn(equivalent.file).filter((mutant) => describes(equivalent, mutant));
-		expect(matches).toHaveLength(1);
+	it.each([...Map.groupBy(EQUIVALENTS, ({ file }) => file)])("equivalent mutants of %s", (file, listed) => {
+		const candidates = candidatesIn(file);
+		const matches = listed.map((equivalent) =>
+			candidates.filter((mutant) => describes(equivalent, mutant)).map(({ original }) => original),
+		);
+		expect(matches).toEqual(listed.map(({ original }) => [original]));
 	});
 
 	it.each(Object.entries(TESTS_OF))("tests of %s", (source, tests) => {
