@@ -6,6 +6,7 @@
  * Layout tables are flattened; blocks in the cells of other tables become lines.
  */
 import type { Element, ElementContent, Nodes, Properties, Root } from "hast";
+import { classNames } from "./html-compound.ts";
 import { Links } from "./html-links.ts";
 import { cellSpans, isLayout } from "./html-table.ts";
 import type { Work } from "./work.ts";
@@ -140,7 +141,7 @@ class Cleaner {
 		}
 		if (tagName === "input") {
 			const { type, checked, value, placeholder } = properties;
-			return [element(tagName, { type, checked, value, placeholder }, [])];
+			return [element(tagName, { type, checked: checked !== undefined, value, placeholder }, [])];
 		}
 		return [element(tagName, {}, children)];
 	}
@@ -236,8 +237,10 @@ function preformatted(node: Nodes): string {
 }
 
 function languageOf(node: Nodes | undefined): string | undefined {
-	if (node?.type !== "element" || !Array.isArray(node.properties.className)) return undefined;
-	return node.properties.className.map((name) => LANGUAGE.exec(String(name))?.[1]).find(Boolean);
+	if (node?.type !== "element") return undefined;
+	return classNames(node.properties)
+		.map((name) => LANGUAGE.exec(name)?.[1])
+		.find(Boolean);
 }
 
 function sourceOf(node: Element): Properties[string] {

@@ -1,11 +1,17 @@
 /**
- * Parses HTML to a hast tree with parse5. Elements and depth are limited while the tree is built: by the HTML standard a
+ * Parses HTML with parse5 to a hast tree of its elements and texts. Properties have the names of the attributes in lower case, and
+ * their values as written. Elements and depth are limited while the tree is built: by the HTML standard a
  * few kilobytes can become millions of elements (unclosed formatting reopens in every paragraph), and the later steps are
  * recursive.
  */
-import type { Nodes, Root } from "hast";
-import { fromParse5 } from "hast-util-from-parse5";
-import { type DefaultTreeAdapterMap, defaultTreeAdapter, parse, type TreeAdapter } from "parse5";
+import type { Element, ElementContent, Root, Text } from "hast";
+import {
+	type DefaultTreeAdapterMap,
+	type DefaultTreeAdapterTypes,
+	defaultTreeAdapter,
+	parse,
+	type TreeAdapter,
+} from "parse5";
 import { ConversionFailure, type Work } from "./work.ts";
 
 /** Browsers stop at 512; real pages stay below 100. */
@@ -14,10 +20,8 @@ const MAX_DEPTH = 256;
 const ATTRIBUTES_PER_UNIT = 8;
 
 export function parseHtml(text: string, work: Work): Root {
-	const tree = fromParse5(parse(text, { treeAdapter: limitingAdapter(work), scriptingEnabled: false }));
-	if (tree.type !== "root") throw new TypeError(`parse5 gave a ${tree.type} for a document`);
-	refuseDeep(tree);
-	return tree;
+	const { childNodes } = parse(text, { treeAdapter: limitingAdapter(work), scriptingEnabled: false });
+	return { type: "root", children: contentOf(childNodes, 1) };
 }
 
 function limitingAdapter(work: Work): TreeAdapter<DefaultTreeAdapterMap> {
@@ -41,13 +45,25 @@ function limitingAdapter(work: Work): TreeAdapter<DefaultTreeAdapterMap> {
 	};
 }
 
-/** Checks the finished tree too: reopened formatting can be deeper than the stack of open elements ever was. */
-function refuseDeep(tree: Root): void {
-	let level: Nodes[] = [tree];
-	for (let depth = 0; level.length > 0; depth++) {
-		if (depth > MAX_DEPTH) throw tooDeep();
-		level = level.flatMap((node) => ("children" in node ? node.children : []));
-	}
+/** Checks the depth of the finished tree too: reopened formatting can be deeper than the stack of open elements ever was. */
+function contentOf(nodes: readonly DefaultTreeAdapterTypes.ChildNode[], depth: number): ElementContent[] {
+	if (nodes.length > 0 && depth > MAX_DEPTH) throw tooDeep();
+	return nodes.flatMap((node): (Element | Text)[] => {
+		if (defaultTreeAdapter.isTextNode(node)) return [{ type: "text", value: node.value }];
+		if (!defaultTreeAdapter.isElementNode(node)) return [];
+		const attributes = node.attrs.map(({ prefix, name, value }): [string, string] => [
+			(prefix ? `${prefix}:${name}` : name).toLowerCase(),
+			value,
+		]);
+		return [
+			{
+				type: "element",
+				tagName: node.tagName,
+				properties: Object.fromEntries(attributes),
+				children: contentOf(node.childNodes, depth + 1),
+			},
+		];
+	});
 }
 
 const tooDeep = (): ConversionFailure =>

@@ -1,21 +1,19 @@
 /**
  * Selects elements by a CSS selector, in document order. If selected elements are nested, only the outermost is returned.
  *
- * hast-util-select matches the compounds (`p.intro:first-child`), each among its siblings only. The combinators are
- * implemented here, because the library carries its rules down the tree once per ancestor: `a b c` takes time cubic in the
- * depth, and one page can block a Worker for minutes.
+ * `html-compound.ts` tests the compounds (`p.intro:first-child`). The combinators are implemented here, with one pass over the tree
+ * for each: libraries carry their rules down the tree once per ancestor, so that `a b c` takes time cubic in the depth, and one page
+ * can block a Worker for minutes.
  *
  * Not supported and refused: pseudo-classes that depend on descendants or on ancestors above the parent (`:has()`,
  * `:empty`, `:root`, `:scope`, `:lang()`), and combinators inside `:is()` and `:not()`.
  */
 import type { Element, Root } from "hast";
-import { selectAll } from "hast-util-select";
+import { compoundTest, type Place, type Test } from "./html-compound.ts";
 import { ConversionFailure, type Work } from "./work.ts";
 
 /** Matching one compound costs less than one element. */
 const TESTS_PER_UNIT = 10;
-/** Batches, because the library compares each match with all previous ones. */
-const BATCH = 500;
 const PSEUDO_CLASSES =
 	/^:(?:not|is|where|matches|any|first-child|last-child|only-child|nth-(?:last-)?child|(?:first|last|only)-of-type|nth-(?:last-)?of-type|any-link|checked|disabled|enabled|optional|required)$/;
 
@@ -26,14 +24,13 @@ interface Step {
 }
 
 export function selectElements(tree: Root, selector: string, work: Work): Element[] {
-	const families = familiesOf(tree);
-	const count = families.reduce((sum, { length }) => sum + length, 0);
+	const places = placesOf(tree);
 	const found = new Set<Element>();
 	for (const alternative of split(selector, /,/)) {
 		let matches: ReadonlySet<Element> | undefined;
 		for (const { combinator, compound } of stepsOf(alternative)) {
-			work.spend(count / TESTS_PER_UNIT);
-			const candidates = matching(compound, families);
+			work.spend(places.size / TESTS_PER_UNIT);
+			const candidates = matching(compound, places);
 			matches = matches ? related(tree, matches, combinator, candidates) : candidates;
 		}
 		for (const match of matches ?? []) found.add(match);
@@ -41,31 +38,34 @@ export function selectElements(tree: Root, selector: string, work: Work): Elemen
 	return outermost(tree, found);
 }
 
-/** Groups of siblings, one per parent. */
-function familiesOf(parent: Root | Element): Element[][] {
+/** Adds all elements below `parent`. */
+function placesOf(parent: Root | Element, places = new Map<Element, Place>()): Map<Element, Place> {
 	const elements = elementsOf(parent);
-	return elements.length > 0 ? [elements, ...elements.flatMap(familiesOf)] : [];
+	const types = new Map<string, number>();
+	const typeIndexes = elements.map(({ tagName }) => {
+		const typeIndex = (types.get(tagName) ?? 0) + 1;
+		types.set(tagName, typeIndex);
+		return typeIndex;
+	});
+	for (const [i, element] of elements.entries()) {
+		const [typeIndex = 0, typeCount = 0] = [typeIndexes[i], types.get(element.tagName)];
+		places.set(element, { index: i + 1, count: elements.length, typeIndex, typeCount });
+		placesOf(element, places);
+	}
+	return places;
 }
 
 /** The elements that match one compound. */
-function matching(compound: string, families: readonly Element[][]): Set<Element> {
-	const among = compound.includes(":") ? families : batches(families.flat());
+function matching(compound: string, places: ReadonlyMap<Element, Place>): Set<Element> {
+	const test = readCompound(compound);
 	const matches = new Set<Element>();
-	for (const family of among) {
-		// Copies without children: otherwise each element would be tested again inside its ancestors.
-		const leaves = family.map((element): Element => ({ ...element, children: [] }));
-		const selected = new Set(select(compound, { type: "root", children: leaves }));
-		for (const [i, leaf] of leaves.entries()) {
-			const element = family[i];
-			if (element && selected.has(leaf)) matches.add(element);
-		}
-	}
+	for (const [element, place] of places) if (test(element, place)) matches.add(element);
 	return matches;
 }
 
-function select(compound: string, tree: Root): Element[] {
+function readCompound(compound: string): Test {
 	try {
-		return selectAll(compound, tree);
+		return compoundTest(compound);
 	} catch (cause) {
 		throw new ConversionFailure("The cssSelector cannot be read", { cause });
 	}
@@ -104,11 +104,6 @@ const outermost = (parent: Root | Element, found: ReadonlySet<Element>): Element
 
 const elementsOf = ({ children }: Root | Element): Element[] =>
 	(children as Root["children"]).filter((child): child is Element => child.type === "element");
-
-function batches(elements: readonly Element[]): Element[][] {
-	const count = Math.ceil(elements.length / BATCH);
-	return Array.from({ length: count }, (_, i) => elements.slice(i * BATCH, (i + 1) * BATCH));
-}
 
 /** `main > p a:not(.x)` -> `main`, `> p`, ` a:not(.x)` */
 function stepsOf(selector: string): Step[] {

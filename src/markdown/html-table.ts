@@ -55,14 +55,14 @@ function shapeOf(table: Element): Shape {
 }
 
 /** The spans of a cell, bounded. The standard allows 65534 rows by 1000 columns. */
-export function cellSpans({ colSpan, rowSpan, align }: Properties): {
+export function cellSpans({ colspan, rowspan, align }: Properties): {
 	colSpan: number;
 	rowSpan: number;
 	align?: string;
 } {
 	return {
-		colSpan: bounded(colSpan),
-		rowSpan: bounded(rowSpan),
+		colSpan: bounded(colspan),
+		rowSpan: bounded(rowspan),
 		...(typeof align === "string" && { align }),
 	};
 }
