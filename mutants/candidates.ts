@@ -15,6 +15,9 @@ export interface Candidate extends Mutant {
 	tests: readonly (readonly string[])[];
 }
 
+/** The mirrored tests, and those of the folder and of the area. */
+export const NEAR_STAGES = 2;
+
 /** A mutant with the same behaviour as the source. It is identified by its text, so other edits of the file have no effect. */
 export interface Equivalent {
 	file: string;
@@ -28,11 +31,11 @@ export interface Equivalent {
 /** @param area the name of an area, a file, a folder, or a pattern. */
 export function candidatesIn(area: string): Candidate[] {
 	const ofArea = testFiles(AREAS[area]?.tests ?? []);
-	const wide = testFiles(WIDE_TESTS);
+	const wide = WIDE_TESTS.map(testFiles);
 	return sourcesOf(area).flatMap((file) => {
 		const source = readFileSync(join(ROOT, file), "utf8");
 		const mirrored = mirroredTests(file);
-		const tests = withoutRepeats([mirrored, [...folderTests(file), ...ofArea], wide]);
+		const tests = withoutRepeats([mirrored, [...folderTests(file), ...ofArea], ...wide]);
 		return mutantsOf(file, source).map((mutant) => ({ ...mutant, file, source, tests }));
 	});
 }

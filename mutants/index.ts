@@ -12,7 +12,7 @@ import { ROOT } from "../scripts/root.ts";
 import { stopWith } from "../scripts/settings.ts";
 import { progressTo } from "../soak/progress.ts";
 import { AREAS } from "./areas.ts";
-import { type Candidate, candidatesIn, choose, isEquivalent } from "./candidates.ts";
+import { type Candidate, candidatesIn, choose, isEquivalent, NEAR_STAGES } from "./candidates.ts";
 import { Journal } from "./journal.ts";
 import type { TestRun } from "./runner.ts";
 import { Sandbox, type Verdict } from "./sandbox.ts";
@@ -25,6 +25,7 @@ const USAGE = `npm run mutants -- [options]
   --sample N        mutants of each area, chosen at random (${DEFAULTS.sample}); 0 for all
   --seed N          of the random choice (${DEFAULTS.seed})
   --at-least N      per cent of each area that must be killed, or the exit code is 1 (${DEFAULTS["at-least"]})
+  --near            only the tests beside the sources and of their area, not those of the complete gateway
   --resume          skip mutants that an earlier run killed (.mutants.jsonl)
   --list            print the mutants and run nothing`;
 
@@ -35,6 +36,7 @@ const options = readOptions(
 		sample: text(DEFAULTS.sample),
 		seed: text(DEFAULTS.seed),
 		"at-least": text(DEFAULTS["at-least"]),
+		near: { type: "boolean" },
 		resume: { type: "boolean" },
 		list: { type: "boolean" },
 	},
@@ -104,7 +106,8 @@ async function judgeAll(sandbox: Sandbox): Promise<number> {
 }
 
 async function judge(sandbox: Sandbox, mutant: Candidate, durations: Map<string, number>): Promise<Verdict> {
-	for (const [stage, tests] of mutant.tests.entries()) {
+	const stages = options.near ? mutant.tests.slice(0, NEAR_STAGES) : mutant.tests;
+	for (const [stage, tests] of stages.entries()) {
 		if (tests.length === 0) continue;
 		await runClean(sandbox, tests, durations);
 		const cleanMs = tests.reduce((sum, test) => sum + (durations.get(test) ?? 0), 0);
@@ -114,7 +117,7 @@ async function judge(sandbox: Sandbox, mutant: Candidate, durations: Map<string,
 		const { verdict, failure } = await sandbox.judge(mutant.file, mutant, { tests, timeoutMs, confirm });
 		if (verdict === "survived") continue;
 		// The tests beside the code have a gap.
-		if (stage > 1) console.log(`\nfound by ${failure}\n          ${describe(mutant)}`);
+		if (stage >= NEAR_STAGES) console.log(`\nfound by ${failure}\n          ${describe(mutant)}`);
 		return verdict;
 	}
 	return "survived";
@@ -139,6 +142,7 @@ async function runClean(
 			);
 		const run = await sandbox.run(missing);
 		if (run === "timeout") stopWith(`\nTests without a mutant do not end: ${missing.join(" ")}`);
+		if (run === "broken") continue;
 		failures = run.failures;
 		for (const [test, milliseconds] of Object.entries(run.milliseconds)) durations.set(test, milliseconds);
 	}

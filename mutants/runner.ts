@@ -66,10 +66,13 @@ async function run({ root, file, tests }: Job): Promise<TestRun> {
 		const { collectDuration, setupDuration, duration } = module.diagnostic();
 		milliseconds[test] = collectDuration + setupDuration + duration;
 	}
-	const passed = Object.keys(milliseconds).length;
-	if (unhandledErrors.length > 0) failures[""] = unhandledErrors.map(messageOf).join("; ");
-	else if (passed < selected.length && Object.keys(failures).length === 0)
-		failures[""] = `${selected.length - passed} files have not run`;
+	const errors = unhandledErrors.map(messageOf);
+	if (errors.length > 0) failures[""] = errors.join("; ");
+	const missing = selected.length - Object.keys(milliseconds).length;
+	const isBroken =
+		errors.some((error) => error.startsWith("[vitest-pool]")) ||
+		(missing > 0 && Object.keys(failures).length === 0);
+	if (isBroken) throw new Error(`${missing} files have not run: ${errors.join("; ")}`);
 	return { failures, milliseconds };
 }
 

@@ -17,6 +17,9 @@ export interface Judgement {
 	failure?: string;
 }
 
+/** `broken`: vitest has exited, because it could not run all tests. */
+type NoTestRun = "timeout" | "broken";
+
 export interface JudgeOptions {
 	tests: readonly string[];
 	timeoutMs: number;
@@ -70,14 +73,15 @@ export class Sandbox {
 			for (let attempt = 1; ; attempt++) {
 				const run = await this.run(remaining, { file: path, timeoutMs });
 				if (run === "timeout") return { verdict: run, failure: "a timeout" };
+				// On a busy machine, vitest itself may fail. A mutant counts only if a test finds it.
+				if (run === "broken" && attempt === 1) continue;
+				if (run === "broken") return { verdict: "survived" };
 				const [failure] = Object.entries(run.failures);
 				if (!failure) return { verdict: "survived" };
 				const [test, error] = failure;
-				// Vitest itself may fail on a busy machine.
-				if (test === "" && attempt === 1) continue;
 				if (!confirm || test === "") return { verdict: "killed", failure: `${test}: ${error}` };
 				const again = await this.run([test], { file: path, timeoutMs });
-				if (again === "timeout" || Object.keys(again.failures).length > 0)
+				if (typeof again === "string" || Object.keys(again.failures).length > 0)
 					return { verdict: "killed", failure: `${test}: ${error}` };
 				remaining = remaining.filter((other) => other !== test);
 			}
@@ -90,7 +94,7 @@ export class Sandbox {
 	run(
 		tests: readonly string[],
 		{ file, timeoutMs = TIMEOUT_MS }: { file?: string; timeoutMs?: number } = {},
-	): Promise<TestRun | "timeout"> {
+	): Promise<TestRun | NoTestRun> {
 		const runner =
 			this.#runner ??
 			fork(join(this.#root, "mutants/runner.ts"), [], {
@@ -101,7 +105,7 @@ export class Sandbox {
 		this.#runner = runner;
 		const job: Job = { root: this.#folder, tests, ...(file !== undefined && { file }) };
 		return new Promise((resolve) => {
-			const end = (run: TestRun | "timeout"): void => {
+			const end = (run: TestRun | NoTestRun): void => {
 				clearTimeout(timer);
 				runner.removeAllListeners();
 				resolve(run);
@@ -111,10 +115,9 @@ export class Sandbox {
 				end("timeout");
 			}, timeoutMs);
 			runner.once("message", end);
-			// It exits by itself only if the tests cannot start.
 			runner.once("exit", () => {
 				this.#runner = undefined;
-				end({ failures: { "": "vitest has exited" }, milliseconds: {} });
+				end("broken");
 			});
 			runner.send(job);
 		});

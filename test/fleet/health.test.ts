@@ -206,6 +206,20 @@ describe("IsolateHealth", () => {
 		]);
 	});
 
+	it("names the models of circuits that other isolates opened", async () => {
+		const keys = ["a http://a/v1 m 1", "a http://a/v1"];
+		const open = { openedAt: 1_000_000, cooldownUntil: 1_005_000, workedAt: 0 };
+		const { isolate, settle } = world(async () => Object.fromEntries(keys.map((key) => [key, open])));
+		const health = isolate();
+		health.start(OTHER).succeed();
+		await settle();
+		expect(health.engines().map(({ url, model, circuit }) => [url, model, circuit])).toEqual([
+			["http://a/v1", "m", "closed"],
+			["http://a/v1", "m 1", "open"],
+			["http://a/v1", "*", "open"],
+		]);
+	});
+
 	it("counts the outcome of a call once", () => {
 		const health = world().isolate();
 		for (let i = 0; i < 4; i++) {

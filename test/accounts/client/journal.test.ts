@@ -192,6 +192,19 @@ describe("a journal", () => {
 			expect(isolate.journal.admit(request({ cost, model: "free", budgets: [] }))).toEqual({});
 		}));
 
+	it("sends the next batch 250 ms after the last step of the flush before", () =>
+		withLedger(async (bench) => {
+			const isolate = new Isolate(bench);
+			const [first, second] = [request(), request()];
+			for (const one of [first, second]) isolate.journal.addOpen(one);
+			isolate.settle(settlement(first.ticket));
+			// The batch, and the step that finds nothing to send.
+			await pass(bench, [isolate], 600);
+			expect(isolate.timers).toEqual([]);
+			isolate.settle(settlement(second.ticket));
+			expect(isolate.timers.map(({ at }) => at - bench.time)).toEqual([150]);
+		}));
+
 	it("sends a batch again unchanged until it is confirmed, and gives up after four failures", () =>
 		withLedger(async (bench) => {
 			const isolate = new Isolate(bench);
