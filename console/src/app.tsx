@@ -1,6 +1,6 @@
 import { Loader } from "@cloudflare/kumo/components/loader";
 import { CSPProvider } from "@cloudflare/kumo/primitives/csp-provider";
-import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, startTransition, useCallback, useEffect, useMemo, useState } from "react";
 import { BrowserRouter, Navigate, Route, Routes } from "react-router";
 import { Api, ApiError } from "./api/client.ts";
 import { Failure } from "./parts/failure.tsx";
@@ -35,7 +35,9 @@ const ENDED = "The gateway no longer accepts the token. Sign in again.";
 /** The policy of the page allows no inline styles, which the library would insert. */
 export const App = () => (
 	<CSPProvider disableStyleElements>
-		<Console />
+		<Suspense fallback={<Waiting />}>
+			<Console />
+		</Suspense>
 	</CSPProvider>
 );
 
@@ -44,7 +46,8 @@ function Console() {
 
 	const enter = useCallback((session: Session) => {
 		keepSession(session);
-		setState({ kind: "in", session });
+		// What is shown stays until the scripts of the page are loaded. A fallback would stay for 300 ms after that.
+		startTransition(() => setState({ kind: "in", session }));
 	}, []);
 	const leave = useCallback((notice?: string) => {
 		forgetSession();
@@ -84,22 +87,20 @@ function Console() {
 	return (
 		<SessionContext value={context}>
 			<BrowserRouter basename="/console">
-				<Suspense fallback={<Waiting />}>
-					{/* The pages of another account start again. */}
-					<Routes key={context.session.account}>
-						<Route element={<Shell />}>
-							<Route index element={<Navigate to="/playground" replace />} />
-							<Route path="playground/*" element={<Playground />} />
-							<Route path="models" element={<Models />} />
-							<Route path="models/*" element={<Model />} />
-							<Route path="usage" element={<Usage />} />
-							<Route path="requests" element={<Requests />} />
-							<Route path="tokens" element={<Tokens />} />
-							<Route path="engines" element={<Engines />} />
-							<Route path="*" element={<Navigate to="/playground" replace />} />
-						</Route>
-					</Routes>
-				</Suspense>
+				{/* The pages of another account start again. */}
+				<Routes key={context.session.account}>
+					<Route element={<Shell />}>
+						<Route index element={<Navigate to="/playground" replace />} />
+						<Route path="playground/*" element={<Playground />} />
+						<Route path="models" element={<Models />} />
+						<Route path="models/*" element={<Model />} />
+						<Route path="usage" element={<Usage />} />
+						<Route path="requests" element={<Requests />} />
+						<Route path="tokens" element={<Tokens />} />
+						<Route path="engines" element={<Engines />} />
+						<Route path="*" element={<Navigate to="/playground" replace />} />
+					</Route>
+				</Routes>
 			</BrowserRouter>
 		</SessionContext>
 	);

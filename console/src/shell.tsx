@@ -1,6 +1,5 @@
 import { Button } from "@cloudflare/kumo/components/button";
-import { Loader } from "@cloudflare/kumo/components/loader";
-import { Suspense, useEffect, useRef } from "react";
+import { useEffect, useRef } from "react";
 import { NavLink, Outlet, useLocation } from "react-router";
 import icon from "./icon.svg";
 import { ErrorBoundary } from "./parts/error-boundary.tsx";
@@ -54,9 +53,7 @@ export default function Shell() {
 			</header>
 			<main id="content" tabIndex={-1} ref={content}>
 				<ErrorBoundary key={page}>
-					<Suspense fallback={<Loader />}>
-						<Outlet />
-					</Suspense>
+					<Outlet />
 				</ErrorBoundary>
 			</main>
 			<footer>
