@@ -1,7 +1,7 @@
 /** Chromium for the tests, and what every page must hold: only the gateway's origin, and no message of an error. */
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { expect, inject } from "vitest";
+import { afterAll, expect, inject } from "vitest";
 import { ADMIN_TOKEN } from "./gateways.ts";
 
 /** For each step, on a busy machine. The library's own limit is 30 seconds. */
@@ -79,6 +79,33 @@ export async function openSession(
 	const tab = await openTab(inject(runtime), path, { expected: /401/, ...options });
 	if (runtime === "serve") await signIn(tab, token);
 	return tab;
+}
+
+/** As a link of the console does. A page that is shown already would keep its state. */
+export async function follow(page: Page, path: string): Promise<void> {
+	if (page.url().endsWith(path)) throw new Error(`The tab shows ${path} already`);
+	await page.evaluate(
+		`history.pushState(null, "", ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent("popstate"))`,
+	);
+}
+
+/**
+ * One tab on `npm run dev` for all tests of a file, because the scripts take most of the time of a page's load. `open` shows the
+ * empty playground of a model, each time of another one.
+ */
+export function playgroundTab(): { open(model: string): Promise<Page> } {
+	let tab: Tab | undefined;
+	afterAll(() => tab?.close());
+	return {
+		open: async (model) => {
+			const path = `/console/playground/${model}`;
+			if (tab === undefined) tab = await openSession("dev", path);
+			else await follow(tab.page, path);
+			const { page } = tab;
+			await page.getByRole("combobox", { name: "Model" }).getByText(model, { exact: true }).waitFor();
+			return page;
+		},
+	};
 }
 
 export async function signIn({ page }: Tab, token: string): Promise<void> {

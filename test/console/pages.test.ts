@@ -1,8 +1,9 @@
 /** What holds of every page: no serious fault of accessibility, no scrolling sideways at 360 px, and a small first script. */
+import type { Page } from "playwright-core";
 import { describe, expect, inject, it } from "vitest";
 import { api, createToken } from "./api.ts";
 import { faultsOf, NARROW } from "./axe.ts";
-import { openSession, openTab, type Runtime, shoot } from "./browser.ts";
+import { follow, openSession, openTab, type Runtime, shoot } from "./browser.ts";
 
 const WIDE = { width: 1280, height: 900 };
 const MAX_FIRST_SCRIPT_BYTES = 150_000;
@@ -14,19 +15,23 @@ const PAGES: readonly (readonly [title: string, path: string, part: string])[] =
 	["model", `/console/models/${CHAT}`, "Engines"],
 	["usage", "/console/usage", "Budgets"],
 	["requests", "/console/requests", "Outcome"],
-	["tokens", "/console/tokens", "Pages"],
+	["tokens", "/console/tokens", "New token"],
 	["engines", "/console/engines", "Routes"],
 ];
+
+/** A control or a region that only this page has. */
+const partOf = (page: Page, name: string) =>
+	page.getByLabel(name).or(page.getByRole("button", { name })).first();
 
 describe("every page", () => {
 	// The pages of both runtimes are the same files, so the slow checks of accessibility run once.
 	it("fits 360 px, and stays on its origin, on npm run dev", async () => {
-		const tab = await openSession("dev", "/console");
+		const tab = await openSession("dev", "/console/playground/@cf/baai/bge-base-en-v1.5");
 		const { page } = tab;
 		await page.setViewportSize(NARROW);
 		for (const [title, path, part] of PAGES) {
-			await page.goto(inject("dev") + path);
-			await page.getByLabel(part).first().waitFor();
+			await follow(page, path);
+			await partOf(page, part).waitFor();
 			expect(await page.evaluate("document.documentElement.scrollWidth"), title).toBeLessThanOrEqual(360);
 		}
 		await tab.close();
@@ -37,13 +42,13 @@ describe("every page", () => {
 		// Rows for the tables, in the first account.
 		await createToken("a-pages", "shop", ["Workers AI Read", "Workers AI Run"]);
 		for (const prompt of ["One", "Two"]) await api("POST", `/accounts/a-pages/ai/run/${CHAT}`, { prompt });
-		const tab = await openSession(runtime, "/console");
+		const tab = await openSession(runtime, "/console/playground/@cf/baai/bge-base-en-v1.5");
 		const { page } = tab;
 		for (const [title, path, part] of PAGES) {
 			await page.setViewportSize(WIDE);
 			await page.emulateMedia({ colorScheme: "light" });
-			await page.goto(inject(runtime) + path);
-			await page.getByLabel(part).first().waitFor();
+			await follow(page, path);
+			await partOf(page, part).waitFor();
 			await page.waitForLoadState("networkidle");
 			expect(await faultsOf(page), `${title}, light`).toEqual([]);
 			await shoot(page, `${runtime}-${title}-1280-light`);

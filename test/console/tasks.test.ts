@@ -3,15 +3,9 @@ import { encode } from "fast-png";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { api } from "./api.ts";
-import { openSession } from "./browser.ts";
+import { openSession, playgroundTab } from "./browser.ts";
 
-const WHISPER = "@cf/openai/whisper-large-v3-turbo";
-
-async function open(model: string) {
-	const tab = await openSession("dev", `/console/playground/${model}`);
-	await tab.page.getByRole("form", { name: "Input" }).waitFor();
-	return tab;
-}
+const { open } = playgroundTab();
 
 const run = (page: Page): Promise<void> => page.getByRole("button", { name: "Run" }).click();
 const result = (page: Page) => page.getByRole("region", { name: "Result" });
@@ -30,56 +24,52 @@ describe("the playground", () => {
 		["@cf/bytedance/stable-diffusion-xl-lightning", "as bytes"],
 		["@cf/black-forest-labs/flux-2-klein-4b", "of a form"],
 	])("shows an image of %s, %s", async (model) => {
-		const tab = await open(model);
-		await run(tab.page);
-		const image = result(tab.page).getByAltText("The answer of the model");
+		const page = await open(model);
+		await run(page);
+		const image = result(page).getByAltText("The answer of the model");
 		await image.waitFor();
 		await expect
 			.poll(() => image.evaluate(({ naturalWidth }: { naturalWidth: number }) => naturalWidth))
 			.toBeGreaterThan(0);
-		expect(await tab.page.getByRole("region", { name: "Measurements" }).textContent()).toContain("Neurons");
-		await tab.close();
+		expect(await page.getByRole("region", { name: "Measurements" }).textContent()).toContain("Neurons");
 	});
 
 	it.each(["@cf/myshell-ai/melotts", "@cf/deepgram/aura-1"])("plays the speech of %s", async (model) => {
-		const tab = await open(model);
-		await run(tab.page);
-		const audio = result(tab.page).locator("audio");
+		const page = await open(model);
+		await run(page);
+		const audio = result(page).locator("audio");
 		await audio.waitFor();
 		await expect
 			.poll(() => audio.evaluate(({ duration }: { duration: number }) => duration))
 			.toBeGreaterThan(0.2);
-		await tab.close();
 	});
 
 	it("transcribes a file", async () => {
 		const { audio } = await api<{ audio: string }>("POST", "/accounts/tasks/ai/run/@cf/myshell-ai/melotts", {
 			prompt: "The train leaves at noon",
 		});
-		const tab = await open(WHISPER);
-		await tab.page.getByLabel("audio").setInputFiles({
+		const page = await open("@cf/openai/whisper-large-v3-turbo");
+		await page.getByLabel("audio").setInputFiles({
 			name: "speech.mp3",
 			mimeType: "audio/mpeg",
 			buffer: Buffer.from(audio, "base64"),
 		});
-		await run(tab.page);
-		await result(tab.page).getByText("The train leaves at noon", { exact: true }).waitFor();
-		await tab.close();
+		await run(page);
+		await result(page).getByText("The train leaves at noon", { exact: true }).waitFor();
 	});
 
 	it("transcribes the microphone", async () => {
-		const tab = await open(WHISPER);
-		await tab.page.context().grantPermissions(["microphone"]);
-		await tab.page.getByRole("button", { name: "Record" }).click();
-		await tab.page.getByRole("timer").getByText(/[1-9]/).waitFor();
-		await tab.page.getByRole("button", { name: "Stop recording" }).click();
-		await tab.page.getByText("recording.webm").waitFor();
-		await run(tab.page);
-		await result(tab.page)
+		const page = await open("@cf/openai/whisper");
+		await page.context().grantPermissions(["microphone"]);
+		await page.getByRole("button", { name: "Record" }).click();
+		await page.getByRole("timer").getByText(/[1-9]/).waitFor();
+		await page.getByRole("button", { name: "Stop recording" }).click();
+		await page.getByText("recording.webm").waitFor();
+		await run(page);
+		await result(page)
 			.getByText(/Simulated transcript/)
 			.first()
 			.waitFor();
-		await tab.close();
 	});
 
 	it.each(["dev", "serve"] as const)("transcribes live on npm run %s", async (runtime) => {
@@ -99,13 +89,13 @@ describe("the playground", () => {
 	});
 
 	it("compares texts by their vectors", async () => {
-		const tab = await open("@cf/baai/bge-small-en-v1.5");
-		await tab.page.getByLabel("text (one per line)").fill("a red boat\na red car\nzebra");
-		await run(tab.page);
-		const rows = result(tab.page).getByRole("row");
+		const page = await open("@cf/baai/bge-small-en-v1.5");
+		await page.getByLabel("text (one per line)").fill("a red boat\na red car\nzebra");
+		await run(page);
+		const rows = result(page).getByRole("row");
 		await rows.first().waitFor();
-		await tab.page.getByRole("tab", { name: "OpenAI SDK" }).click();
-		expect(await tab.page.getByLabel("OpenAI SDK", { exact: true }).textContent()).toContain(
+		await page.getByRole("tab", { name: "OpenAI SDK" }).click();
+		expect(await page.getByLabel("OpenAI SDK", { exact: true }).textContent()).toContain(
 			'client.embeddings.create({\n\t"model": "@cf/baai/bge-small-en-v1.5",\n\t"input": [\n\t\t"a red boat",',
 		);
 		const cells = async (row: number) =>
@@ -113,42 +103,36 @@ describe("the playground", () => {
 		const [own, car, zebra] = await cells(1);
 		expect(own).toBe(1);
 		expect(car).toBeGreaterThan(zebra ?? 1);
-		await tab.close();
 	});
 
 	it("ranks contexts, best first", async () => {
-		const tab = await open("@cf/baai/bge-reranker-base");
-		await tab.page.getByLabel("query").fill("red boat");
-		await tab.page.getByLabel("contexts (one per line)").fill("a zebra\na red boat");
-		await run(tab.page);
-		const ranks = result(tab.page).getByRole("list", { name: "Ranking" }).getByRole("listitem");
+		const page = await open("@cf/baai/bge-reranker-base");
+		await page.getByLabel("query").fill("red boat");
+		await page.getByLabel("contexts (one per line)").fill("a zebra\na red boat");
+		await run(page);
+		const ranks = result(page).getByRole("list", { name: "Ranking" }).getByRole("listitem");
 		await ranks.first().waitFor();
 		const texts = await ranks.allTextContents();
 		expect(texts.map((text) => text.replace(/ [\d.]+$/, ""))).toEqual(["a red boat", "a zebra"]);
-		await tab.close();
 	});
 
 	it("translates and classifies a text", async () => {
-		const tab = await open("@cf/meta/m2m100-1.2b");
-		await tab.page.getByLabel("text").fill("Good morning");
-		await run(tab.page);
-		await result(tab.page).getByText("[simulated translation to fr] Good morning", { exact: true }).waitFor();
-		await tab.page.goto(
-			tab.page.url().replace("@cf/meta/m2m100-1.2b", "@cf/huggingface/distilbert-sst-2-int8"),
-		);
-		await run(tab.page);
-		await result(tab.page).getByRole("meter", { name: "NEGATIVE" }).waitFor();
-		await tab.close();
+		const page = await open("@cf/meta/m2m100-1.2b");
+		await page.getByLabel("text").fill("Good morning");
+		await run(page);
+		await result(page).getByText("[simulated translation to fr] Good morning", { exact: true }).waitFor();
+		await open("@cf/huggingface/distilbert-sst-2-int8");
+		await run(page);
+		await result(page).getByRole("meter", { name: "NEGATIVE" }).waitFor();
 	});
 
 	it("classifies and describes an image, and frames what it finds in it", async () => {
-		const tab = await open("@cf/microsoft/resnet-50");
-		const { page } = tab;
+		const page = await open("@cf/microsoft/resnet-50");
 		await page.getByLabel("image").setInputFiles(IMAGE);
 		await run(page);
 		await result(page).getByRole("meter").first().waitFor();
 
-		await page.goto(page.url().replace("@cf/microsoft/resnet-50", "@cf/moondream/moondream3.1-9B-A2B"));
+		await open("@cf/moondream/moondream3.1-9B-A2B");
 		await page.getByLabel("image").setInputFiles(IMAGE);
 		await page.getByLabel("task", { exact: true }).click();
 		await page.getByRole("option", { name: "detect" }).click();
@@ -159,6 +143,5 @@ describe("the playground", () => {
 		const [frame, image] = [await box.boundingBox(), await result(page).locator("img").boundingBox()];
 		expect(frame?.width).toBeGreaterThan(0);
 		expect(frame?.width).toBeLessThan(image?.width ?? 0);
-		await tab.close();
 	});
 });
