@@ -1,18 +1,19 @@
 /**
  * Compares the logs, the ledger, the engines' records and the callers' records of a run through gateways.
  *
- * Ledger: each row is the usage of one call of an engine, and each complete call has one row. A cached answer has neither. Only a kill, a caller
- * that disconnected, or the gateway's timeout excuses a call without a row.
+ * Ledger: each row is the usage of one call of an engine, and each complete call has one row. A cached answer has neither.
  *
- * Logs: each request has one row, with the status, the step and the id that its caller received, and with the tokens of the ledger. A kill
- * excuses the requests that were under way, and the answers that ended within {@link LOST_MS} before it. A caller that disconnects before the headers
- * may have sent nothing.
+ * Logs: each request has one row, with the status, the step and the id that its caller received, and with the tokens of the ledger. A caller that
+ * disconnects before the headers may have sent nothing.
+ *
+ * `excuses.ts` has the reasons for which a row may be absent.
  */
 import { costOf } from "../books.ts";
 import type { CallerRecord } from "../caller.ts";
 import type { EngineCall } from "../engine.ts";
 import type { Kill, Row } from "../gateway.ts";
-import { SILENCE_MS } from "../settings.ts";
+import type { Delay } from "./delays.ts";
+import { Excuses } from "./excuses.ts";
 import type { GuardCall } from "./guard-engine.ts";
 import type { LogRow } from "./logs.ts";
 import { type GatewayPlan, type GatewayRequest, promptTokensOf } from "./plan.ts";
@@ -28,6 +29,10 @@ export interface AccountBooks {
 	ledger: ReadonlyMap<string, readonly Row[]>;
 	logs: ReadonlyMap<string, readonly LogRow[]>;
 	kills: readonly Kill[];
+	/** How long the gateway took for the smallest request, during the run. */
+	delays: readonly Delay[];
+	/** Milliseconds after which a request without a settlement is charged its reservation. */
+	holdMs: number;
 }
 
 export interface GatewayVerdict {
@@ -51,13 +56,6 @@ export const COUNTS = [
 ] as const;
 type Count = (typeof COUNTS)[number];
 
-/** A log is sent when its answer has ended, after those that are being sent. */
-const LOST_MS = 500;
-/** A batch of leased requests is sent every 250 ms. What a kill prevents is charged with the lease. */
-const UNDELIVERED_MS = 1_500;
-const TIMEOUT = 408;
-/** Longer than any request. */
-const LONGEST_MS = 30_000;
 const DOLLARS_PER_MICRO_NEURON = 0.011 / 1_000 / 1_000_000;
 const CENT_OF_A_MICRO_DOLLAR = 1e-8;
 
@@ -81,16 +79,16 @@ class Judge {
 	readonly #rows: Map<number, Row[]>;
 	/** Requests by the index of an answer. */
 	readonly #requests = new Map<number, GatewayRequest[]>();
-	readonly #records: Map<number, CallerRecord>;
+	readonly #excuses: Excuses;
 
 	constructor(books: AccountBooks) {
 		this.#books = books;
+		this.#excuses = new Excuses(books);
 		this.#logs = Map.groupBy([...books.logs.values()].flat(), ({ metadata }) => metadata?.request);
 		const rows = [...books.ledger.values()].flat().filter(({ model, input_tokens }) => {
 			return model === MODEL && input_tokens > 0;
 		});
 		this.#rows = Map.groupBy(rows, ({ input_tokens }) => input_tokens - promptTokensOf(0));
-		this.#records = new Map(books.records.map((record) => [record.index, record]));
 		for (const request of books.plan.requests)
 			for (const step of request.steps)
 				this.#requests.set(step, [...(this.#requests.get(step) ?? []), request]);
@@ -116,9 +114,9 @@ class Judge {
 			guardRows.delete(key);
 			if (others.length > 0) this.#report(`a call of the guard model is billed ${1 + others.length} times`);
 			const requests = this.#requests.get(call.answer ?? -1) ?? [];
-			if (!row && call.complete && !this.#isExcused(call, requests))
+			if (!row && call.complete && !this.#excuses.unbilled(call, requests))
 				this.#report(
-					`a complete call of the guard model is not billed, ${this.#killNear(call.closedAt ?? call.openedAt)}`,
+					`a complete call of the guard model is not billed, ${this.#excuses.killNear(call.closedAt ?? call.openedAt)}`,
 				);
 		}
 		for (const key of guardRows.keys()) this.#report(`the guard model is billed for no call: ${key}`);
@@ -127,8 +125,7 @@ class Judge {
 			if (Math.round(row.neurons * 1_000_000) !== costOf(row.model, row))
 				this.#report(`row ${row.id} is billed ${row.neurons} neurons`);
 		for (const row of rows.filter(({ outcome }) => outcome === "expired"))
-			if (!this.#wasKilled(startOf(row), startOf(row) + LONGEST_MS))
-				this.#report(`row ${row.id} expired without a kill`);
+			if (!this.#excuses.expiry(row)) this.#report(`row ${row.id} expired without a kill`);
 	}
 
 	/** Each row is one call, and each complete call has a row. */
@@ -139,7 +136,7 @@ class Judge {
 		requests: readonly GatewayRequest[],
 	): void {
 		// A call that may have no row is the last choice.
-		const isExcused = (call: EngineCall): number => Number(this.#isExcused(call, requests));
+		const isExcused = (call: EngineCall): number => Number(this.#excuses.unbilled(call, requests));
 		const free = calls.toSorted((a, b) => isExcused(a) - isExcused(b));
 		const exactFirst = [
 			...rows.filter(({ outcome }) => outcome === "ok"),
@@ -153,14 +150,14 @@ class Judge {
 			);
 			// The prompt of a call that its caller cancelled before the engine had read it.
 			const isUnread = row.outcome === "cancelled" && row.output_tokens === 0;
-			if (index < 0 && isUnread && requests.some((request) => this.#left(request))) continue;
+			if (index < 0 && isUnread && requests.some((request) => this.#excuses.left(request))) continue;
 			if (index < 0) this.#report(`${name}: its row ${row.id} (${row.outcome}) is the usage of no call`);
 			else free.splice(index, 1);
 		}
 		for (const call of free)
-			if (call.complete && !this.#isExcused(call, requests))
+			if (call.complete && !this.#excuses.unbilled(call, requests))
 				this.#report(
-					`${name}: a complete call is not billed, ${this.#killNear(call.closedAt ?? call.openedAt)}`,
+					`${name}: a complete call is not billed, ${this.#excuses.killNear(call.closedAt ?? call.openedAt)}`,
 				);
 	}
 
@@ -170,13 +167,13 @@ class Judge {
 		const rows = this.#logs.get(record.index) ?? [];
 		const report = (problem: string): void => this.#report(`request ${record.index}: ${problem}`);
 		if (rows.length > 1) report(`it has ${rows.length} logs`);
-		const kill = this.#killAfter(record.startedAt, this.#endOf(request, record), LOST_MS);
+		const kill = this.#excuses.lostLog(request, record);
 		const [row] = rows;
 		if (!row) {
 			const isUnsent = record.end === "unreachable" || (record.end === "disconnected" && !record.status);
 			if (!kill && !isUnsent)
 				report(
-					`it has no log, and ended with ${record.end} ${record.status}, ${this.#killNear(record.endedAt)}`,
+					`it has no log, and ended with ${record.end} ${record.status}, ${this.#excuses.killNear(record.endedAt)}`,
 				);
 			if (kill && record.end === "complete") {
 				this.verdict.lostMs = Math.max(this.verdict.lostMs, kill.at - record.endedAt);
@@ -224,7 +221,7 @@ class Judge {
 		if (request.cacheKey !== undefined || billed.length > 1) return;
 		if (!bill) {
 			// The ledger charges a killed request its reservation.
-			const isExcused = this.#wasKilled(record.startedAt, this.#endOf(request, record), UNDELIVERED_MS);
+			const isExcused = this.#excuses.unsettled(request, record);
 			if (row.tokens_out !== null && !isExcused) report(`its log has tokens, but it is not billed`);
 			return;
 		}
@@ -240,54 +237,8 @@ class Judge {
 	/** Rows of no request. */
 	reportUnmatchedLogs(): void {
 		for (const [index, rows] of this.#logs)
-			if (index === undefined || !this.#records.has(index))
+			if (index === undefined || !this.#excuses.sent(index))
 				this.#report(`${rows.length} logs have no request: ${index}`);
-	}
-
-	/** A caller disconnected, the gateway stopped waiting for the engine, or the Worker was killed before it could settle the call. */
-	#isExcused(
-		{ openedAt, closedAt = openedAt }: { openedAt: number; closedAt?: number },
-		requests: readonly GatewayRequest[],
-	): boolean {
-		const records = requests.flatMap(({ index }) => this.#records.get(index) ?? []);
-		const endedAt = Math.max(closedAt, ...records.map((record) => record.endedAt));
-		return (
-			records.some(({ end, status }) => end === "disconnected" || status === TIMEOUT) ||
-			requests.some((request) => this.#timedOut(request, openedAt)) ||
-			this.#wasKilled(openedAt, endedAt, UNDELIVERED_MS)
-		);
-	}
-
-	/** A resumable stream ends with its call, which may be after its caller. */
-	#endOf({ resumable, steps }: GatewayRequest, { endedAt }: CallerRecord): number {
-		const calls = resumable ? steps.flatMap((step) => this.#books.calls[step] ?? []) : [];
-		return Math.max(endedAt, ...calls.map(({ closedAt, openedAt }) => closedAt ?? openedAt));
-	}
-
-	#left({ index }: GatewayRequest): boolean {
-		return this.#records.get(index)?.end === "disconnected";
-	}
-
-	/** The request lasted longer than the gateway waits for a call. Then it failed, or the gateway had called an engine again. */
-	#timedOut({ index, steps }: GatewayRequest, openedAt: number): boolean {
-		const record = this.#records.get(index);
-		if (!record || record.endedAt < openedAt + SILENCE_MS) return false;
-		const later = steps.flatMap((step) => this.#books.calls[step] ?? []);
-		return record.status !== 200 || later.some((call) => call.openedAt >= openedAt + SILENCE_MS);
-	}
-
-	#killAfter(from: number, to = from, afterMs = 0): Kill | undefined {
-		return this.#books.kills.find(({ at, upAt }) => from <= upAt && at <= to + afterMs);
-	}
-
-	/** The time of the next kill, for the report of a violation. */
-	#killNear(time: number): string {
-		const next = this.#books.kills.find(({ at }) => at >= time);
-		return next ? `${Math.round(next.at - time)} ms before a kill` : "after the last kill";
-	}
-
-	#wasKilled(from: number, to = from, afterMs = 0): boolean {
-		return this.#killAfter(from, to, afterMs) !== undefined;
 	}
 
 	#count(name: Count): void {
@@ -304,5 +255,3 @@ interface Judged {
 	record: CallerRecord;
 	row: LogRow;
 }
-
-const startOf = ({ started_at }: Row): number => Date.parse(started_at) - performance.timeOrigin;

@@ -13,6 +13,7 @@ import { agentOf, Gateway, type Kill, type Row } from "../gateway.ts";
 import type { Planned } from "../plan.ts";
 import { Steps } from "../steps.ts";
 import { type AccountBooks, audit, type GatewayVerdict } from "./audit.ts";
+import { measureDelays } from "./delays.ts";
 import { GuardEngine } from "./guard-engine.ts";
 import { type LogRow, logsOf } from "./logs.ts";
 import { ACCOUNTS, GATEWAYS, type GatewayPlan, type GatewayRequest, gatewayPlanOf } from "./plan.ts";
@@ -63,9 +64,13 @@ export async function conserveThroughGateways(options: GatewayRunOptions): Promi
 				progress(records.length, requests, gateway.isUp ? "running" : "restarting");
 			}
 		};
+		const answered = new AbortController();
+		const measuring = measureDelays(gateway, AbortSignal.any([answered.signal, finished.signal]));
 		const killing = killAt(gateway, () => next / requests, kills, finished.signal);
 		await Promise.all(Array.from({ length: callers }, sendNext));
 		await killing;
+		answered.abort();
+		const delays = await measuring;
 		progress(requests, requests, "waiting until killed requests expire");
 		await Promise.all(ACCOUNTS.map((account) => settled(gateway, account, holdMs)));
 		const books: AccountBooks = {
@@ -76,6 +81,8 @@ export async function conserveThroughGateways(options: GatewayRunOptions): Promi
 			ledger: await byAccount((account) => gateway.rows(account)),
 			logs: await byAccount((account) => allLogs(gateway, account)),
 			kills: gateway.kills,
+			delays,
+			holdMs,
 		};
 		return {
 			verdict: audit(books),
