@@ -139,7 +139,7 @@ export interface Settlement {
 	calls?: readonly EngineCall[];
 	/** Milliseconds from the caller's request to the end of the answer. */
 	latencyMs: number;
-	/** Milliseconds to the first part of a stream, or to a complete answer without streaming. */
+	/** Milliseconds to the first part of a stream, or to a complete answer without streaming. Absent if there was none. */
 	firstTokenMs?: number;
 	/** `AiError` code of a failure. */
 	code?: number;

@@ -226,6 +226,8 @@ export class Exchange implements ExchangeFacts {
 		const last = this.attempts.at(-1);
 		if (failure?.upstream && !failure.place && last) failure.place = this.#placeOf(last);
 		const admission = this.#reservation?.admission;
+		// A complete answer has no parts. A request that failed before its first part has no such time.
+		const firstTokenAt = this.#firstByteAt ?? (settlement?.outcome === "ok" ? endedAt : undefined);
 		const settled = admission &&
 			settlement && {
 				admission,
@@ -234,7 +236,7 @@ export class Exchange implements ExchangeFacts {
 					...settlement,
 					...this.#calls(),
 					latencyMs: endedAt - this.startedAt,
-					firstTokenMs: (this.#firstByteAt ?? endedAt) - this.startedAt,
+					...(firstTokenAt !== undefined && { firstTokenMs: firstTokenAt - this.startedAt }),
 				},
 			};
 		const unreported = failure && !this.#reported.has(failure) && { failure };

@@ -95,6 +95,18 @@ describe("an exchange", () => {
 		expect(settled[0]?.microNeurons).toBe(490_614);
 	});
 
+	it.each([
+		["ok", 7],
+		["cancelled", undefined],
+		["interrupted", undefined],
+	] as const)("has a time to the first token without parts only if it is complete: %s", (outcome, ms) => {
+		const { exchange, settled, pass } = clocked({});
+		pass(7);
+		exchange.complete(outcome, { measured, served });
+		expect(settled).toMatchObject([{ outcome, latencyMs: 7 }]);
+		expect(settled[0]?.firstTokenMs).toBe(ms);
+	});
+
 	it("costs nothing without an answer, and settles with the code and the attempts", () => {
 		const { exchange, settled } = clocked({});
 		exchange.attempt(target("a"));
@@ -104,6 +116,7 @@ describe("an exchange", () => {
 		expect(settled).toMatchObject([
 			{ outcome: "failed", microNeurons: 0, code: 3040, attempts: 2, backend: "b" },
 		]);
+		expect(settled[0]).not.toHaveProperty("firstTokenMs");
 	});
 
 	it("settles nothing if its account refuses it, and ends", async () => {
