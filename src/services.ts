@@ -64,7 +64,7 @@ export interface Bindings {
 	RESPONSE_CACHE: DurableObjectNamespace<ResponseCache>;
 	/** A stream that can be resumed. */
 	STREAM_RUN: DurableObjectNamespace<StreamRun>;
-	/** Large contents of the gateways' logs. */
+	/** Large payloads of the gateways' logs. */
 	LOGS_BUCKET?: R2Bucket;
 	/** The files of the console (`console/site`). If absent, there is no console. */
 	ASSETS?: Pick<Fetcher, "fetch">;

@@ -38,7 +38,7 @@ export interface LimitedWindow extends Window {
 }
 
 export interface GatewayBindings {
-	/** For large contents of logs. */
+	/** For large payloads of logs. */
 	LOGS_BUCKET?: PayloadBucket;
 }
 
@@ -75,7 +75,7 @@ export class Gateway extends DurableObject<GatewayBindings> {
 		for (const window of windows) this.#windows.add(window, cost, now);
 	}
 
-	/** Adds logs. A second delivery of a log changes nothing. @returns the number of contents that the bucket did not store. */
+	/** Adds logs. A second delivery of a log changes nothing. @returns the number of payloads that the bucket did not store. */
 	async append(batch: LogBatch, { max, strategy }: LogRetention): Promise<number> {
 		const { ids, large } = batch;
 		this.#logs.insert(batch, strategy === "STOP_INSERTING" ? Math.max(0, max - this.#logs.count) : undefined);
@@ -95,7 +95,7 @@ export class Gateway extends DurableObject<GatewayBindings> {
 		return row && { row, ...this.#logs.payloads.of(id) };
 	}
 
-	/** A complete content. `undefined`: it was not collected, or the bucket does not have it. */
+	/** A complete payload. `undefined`: it was not collected, or the bucket does not have it. */
 	async payload(id: string, part: PayloadPart): Promise<Payload | undefined> {
 		const { payloads } = this.#logs;
 		const reference = payloads.reference(id, part);

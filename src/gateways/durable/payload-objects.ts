@@ -1,5 +1,5 @@
 /**
- * Stores large contents of a gateway's log in an R2 bucket, and deletes them with their log. It never throws: a content that cannot be
+ * Stores large payloads of a gateway's log in an R2 bucket, and deletes them with their log. It never throws: a payload that cannot be
  * stored is absent, and a deletion that fails is repeated.
  */
 import type { LargePayload } from "../logs/log-batch.ts";
@@ -7,7 +7,7 @@ import type { PayloadTable } from "./payload-table.ts";
 
 /** A call of the bucket that takes longer has failed. */
 const TIMEOUT_MS = 10_000;
-/** After a failure, contents of this time are not sent to the bucket: each would wait for the timeout. */
+/** After a failure, payloads of this time are not sent to the bucket: each would wait for the timeout. */
 const PAUSE_MS = 10_000;
 /** R2 deletes at most so many at once. */
 const DELETED_AT_ONCE = 1_000;
@@ -29,7 +29,7 @@ export class PayloadObjects {
 		this.#now = now;
 	}
 
-	/** Stores the large contents of logs whose rows are inserted. @returns the number of those that are lost. */
+	/** Stores the large payloads of logs whose rows are inserted. @returns the number of those that are lost. */
 	async store(large: readonly LargePayload[]): Promise<number> {
 		const stored = await Promise.all(large.map((payload) => this.#store(payload)));
 		return stored.filter((isStored) => !isStored).length;
@@ -51,7 +51,7 @@ export class PayloadObjects {
 
 	async #store({ log, part, payload }: LargePayload): Promise<boolean> {
 		const key = this.#table.reference(log, part)?.key;
-		// The log is not kept, or its content was dropped before.
+		// The log is not kept, or its payload was dropped before.
 		if (key === undefined) return true;
 		if (this.#now() < this.#pausedUntil) {
 			this.#table.dropReference(log, part);

@@ -1,5 +1,5 @@
 /**
- * The tables of the contents in a gateway's log. With a bucket, a large content is an object of it: its row has the first part of the text,
+ * The tables of the payloads in a gateway's log. With a bucket, a large payload is an object of it: its row has the first part of the text,
  * and a reference. {@link PayloadObjects} stores and deletes the objects.
  */
 import type { LogBatch } from "../logs/log-batch.ts";
@@ -63,7 +63,7 @@ export class PayloadTable {
 		}
 	}
 
-	/** The contents of a log. Of an object, only the first part. */
+	/** The payloads of a log. Of an object, only the first part. */
 	of(log: string): LogPayloads {
 		const rows = this.#sql
 			.exec<{ part: PayloadPart; text: string; complete: number }>(
@@ -76,7 +76,7 @@ export class PayloadTable {
 		);
 	}
 
-	/** `undefined`: the content is no object. */
+	/** `undefined`: the payload is no object. */
 	reference(log: string, part: PayloadPart): PayloadReference | undefined {
 		const [row] = this.#sql
 			.exec<{ key: string; complete: number }>(
@@ -99,7 +99,7 @@ export class PayloadTable {
 		this.#sql.exec("INSERT OR IGNORE INTO deleted_objects VALUES (?)", key);
 	}
 
-	/** Deletes the contents of logs. Their objects are {@link deletedObjects} afterwards. */
+	/** Deletes the payloads of logs. Their objects are {@link deletedObjects} afterwards. */
 	delete(logs: readonly string[]): void {
 		const selected = "WHERE log IN (SELECT value FROM json_each(?))";
 		const ids = JSON.stringify(logs);

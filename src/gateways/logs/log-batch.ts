@@ -6,7 +6,7 @@ import { isRecord, parseJson } from "../../core/json.ts";
 import { COLUMN_NAMES } from "./log-columns.ts";
 import { type Log, type LogRow, PAYLOAD_PARTS, type Payload, type PayloadPart } from "./log-row.ts";
 
-/** Characters. A larger content is not part of the JSON, which may double it. With a bucket, it is an object. */
+/** Characters. A larger payload is not part of the JSON, which may double it. With a bucket, it is an object. */
 export const MAX_IN_ROW = 64 * 1024;
 /** Characters of one JSON array. A value of SQLite has 2 MB at most. */
 const MAX_JSON = 400_000;

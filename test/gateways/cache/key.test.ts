@@ -126,4 +126,25 @@ describe("cacheKey", () => {
 		const invalidates = { cache_invalidate_on_update: true };
 		expect(keyOf({}, { ...later, ...invalidates })).not.toBe(keyOf({}, { ...SETTINGS, ...invalidates }));
 	});
+
+	it("is the hash of its parts, also if it was calculated before", () => {
+		const key = () => keyOf({ options: { cacheKey: "mine" } });
+		// echo -n '[1,"custom","2026-11-21T12:00:00.000Z",false,"gateway",false,"mine"]' | sha256sum
+		const hash = "8174224a02655e87dfef9484f80d8afb83d228db77c568f6dd54bb27522b5953";
+		const others = (): string[] =>
+			Array.from({ length: 1_001 }, (_, n) => keyOf({ options: { cacheKey: String(n) } }) ?? "");
+		expect([key(), key()]).toEqual([hash, hash]);
+		const first = others();
+		expect(new Set([hash, ...first]).size).toBe(1_002);
+		// The isolate keeps fewer hashes.
+		expect(others()).toEqual(first);
+		expect(key()).toBe(hash);
+	});
+
+	it("is the hash of its parts for a long input", () => {
+		// The first line is [1,"json","2026-11-21T12:00:00.000Z",false,"workers-ai",…,"application/json","null"], by Python's hashlib.
+		const hash = "e0577aa09b8a4f13b47d08e4f5b190963943d8b16f172591bf7d90f61f979a1f";
+		const body = json({ prompt: "é".repeat(5_000) });
+		expect([keyOf({ body }), keyOf({ body })]).toEqual([hash, hash]);
+	});
 });

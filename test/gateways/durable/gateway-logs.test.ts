@@ -126,7 +126,7 @@ describe("the logs of a Gateway object", () => {
 	});
 });
 
-describe("large contents of logs", () => {
+describe("large payloads of logs", () => {
 	const { LOGS_BUCKET: bucket }: Bindings = env;
 	if (!bucket) throw new Error("The tests need a bucket");
 	// 64 Ki characters, and one more.
