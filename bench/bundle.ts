@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { modulesIn } from "../miniflare/modules.ts";
 import { DIST } from "../scripts/root.ts";
-import { bundleWorker } from "../scripts/worker.ts";
+import { bundleWorker, PART_NAMES, type Part } from "../scripts/worker.ts";
 import { loadedAtStart, type Modules } from "./modules.ts";
 import { exactly } from "./statistics.ts";
 import type { Row } from "./table.ts";
@@ -18,29 +18,34 @@ function sizes(modules: Modules): { kilobytes: number; zipped: number } {
 const note = (modules: Modules): string =>
 	`${modules.length} modules, ${Math.round(sizes(modules).kilobytes)} KB as they are`;
 
-export async function bundleSize(): Promise<Row[]> {
-	const built = mkdtempSync(join(DIST, ".bundle-"));
+async function built(without: readonly Part[], measure: (folder: string) => Row[]): Promise<Row[]> {
+	const folder = mkdtempSync(join(DIST, ".bundle-"));
 	try {
-		await bundleWorker(built, { without: ["simulator"] });
-		const all = modulesIn(built);
-		const start = loadedAtStart(built);
-		return [
-			{
-				label: "bundle of a deployment without the simulator, gzip, all that is uploaded",
-				measured: exactly(sizes(all).zipped),
-				unit: "KB",
-				bar: 300,
-				stretch: 255,
-				note: note(all),
-			},
-			{
-				label: "of it loaded before the first chat is answered",
-				measured: exactly(sizes(start).zipped),
-				unit: "KB",
-				note: note(start),
-			},
-		];
+		await bundleWorker(folder, { without });
+		return measure(folder);
 	} finally {
-		rmSync(built, { recursive: true });
+		rmSync(folder, { recursive: true });
 	}
+}
+
+const row = (label: string, modules: Modules): Row => ({
+	label,
+	measured: exactly(sizes(modules).zipped),
+	unit: "KB",
+	note: note(modules),
+});
+
+export async function bundleSize(): Promise<Row[]> {
+	const usual = await built(["simulator"], (folder) => [
+		{
+			...row("bundle of a deployment without the simulator, gzip, all that is uploaded", modulesIn(folder)),
+			bar: 300,
+			stretch: 255,
+		},
+		row("of it loaded before the first chat is answered", loadedAtStart(folder)),
+	]);
+	const smallest = await built(PART_NAMES, (folder) => [
+		row("bundle without all parts that can be left out, gzip, all that is uploaded", modulesIn(folder)),
+	]);
+	return [...usual, ...smallest];
 }

@@ -22,11 +22,18 @@ import { readOptions } from "./options.ts";
 import { DIST, ROOT } from "./root.ts";
 import { stopWith } from "./settings.ts";
 
-/** Parts that a deployment can leave out, and the modules of each. The other kinds of backends are small. */
+/** Parts that a deployment can leave out, and the modules of each: kinds of backends by their names, and Markdown. */
 const PARTS = {
 	simulator: ["backends/simulator/index.ts"],
 	markdown: ["markdown/html.ts", "markdown/csv.ts", "markdown/xml.ts"],
+	anthropic: ["backends/anthropic/index.ts"],
+	cog: ["backends/cog/index.ts"],
+	gemini: ["backends/gemini/index.ts"],
+	ollama: ["backends/ollama/index.ts"],
+	tei: ["backends/tei/index.ts"],
+	"workers-ai": ["backends/workers-ai/index.ts"],
 };
+export const PART_NAMES = Object.keys(PARTS) as Part[];
 export type Part = keyof typeof PARTS;
 
 interface WorkerBuild {
@@ -137,11 +144,11 @@ function partsLeftOut(): Part[] {
 		{ without: { type: "string" } },
 		`npm run build:worker -- [options]
 
-  --without A,B  leaves these parts out of a deployment: ${Object.keys(PARTS).join(", ")}`,
+  --without A,B  leaves these parts out of a deployment: ${PART_NAMES.join(", ")}`,
 	);
 	const names = without ? without.split(",") : [];
 	const unknown = names.find((name) => !Object.hasOwn(PARTS, name));
-	if (unknown !== undefined) stopWith(`--without: ${expectedName(Object.keys(PARTS), unknown)}`);
+	if (unknown !== undefined) stopWith(`--without: ${expectedName(PART_NAMES, unknown)}`);
 	const isDeployment = /^(deploy|versions)/.test(process.env.WRANGLER_COMMAND ?? "");
 	return isDeployment ? (names as Part[]) : [];
 }

@@ -9,7 +9,7 @@ import { loadedAtStart } from "../../bench/modules.ts";
 import { modulesIn } from "../../miniflare/modules.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { runtimeSettings } from "../../scripts/settings.ts";
-import { bundleWorker } from "../../scripts/worker.ts";
+import { bundleWorker, PART_NAMES } from "../../scripts/worker.ts";
 import { type Served, serve, type WorkerSpec } from "../../scripts/workerd.ts";
 
 const BUILT = "dist/worker";
@@ -41,7 +41,11 @@ afterAll(() => {
 	rmSync(folder, { recursive: true, force: true });
 });
 
-async function start(modules: WorkerSpec["modules"], defaultBackend = "simulator"): Promise<string> {
+async function start(
+	modules: WorkerSpec["modules"],
+	defaultBackend = "simulator",
+	kind = "openai",
+): Promise<string> {
 	const url = `http://127.0.0.1:${(engine.address() as AddressInfo).port}`;
 	const spec: WorkerSpec = {
 		name: "ganglion",
@@ -49,7 +53,7 @@ async function start(modules: WorkerSpec["modules"], defaultBackend = "simulator
 		vars: {
 			ALLOW_ANONYMOUS: "true",
 			DEFAULT_BACKEND: defaultBackend,
-			BACKENDS: { engine: { kind: "openai", url } },
+			BACKENDS: { engine: { kind, url } },
 			ROUTES: { [ENGINE_CHAT]: [{ backend: "engine" }] },
 		},
 		...runtimeSettings(),
@@ -122,9 +126,9 @@ describe("what is loaded with its first use", () => {
 	});
 });
 
-describe("a build without the simulator and Markdown", () => {
+describe("a build without the parts that can be left out", () => {
 	const built = join("dist", `.test-${process.pid}`);
-	beforeAll(() => bundleWorker(built, { without: ["simulator", "markdown"] }));
+	beforeAll(() => bundleWorker(built, { without: PART_NAMES }));
 	afterAll(() => rmSync(built, { recursive: true, force: true }));
 
 	it("is smaller, and answers chats from engines", async () => {
@@ -146,11 +150,12 @@ describe("a build without the simulator and Markdown", () => {
 		});
 	});
 
-	it("does not start with a configuration that names the simulator", async () => {
-		await start(modulesIn(built));
-		await expect
-			.poll(() => output)
-			.toContain('DEFAULT_BACKEND: this build has no backends of kind "simulator"');
+	it.each([
+		["simulator", "openai", 'DEFAULT_BACKEND: this build has no backends of kind "simulator"'],
+		["engine", "anthropic", `ROUTES["${ENGINE_CHAT}"]: this build has no backends of kind "anthropic"`],
+	])("does not start with the default backend %s of the kind %s", async (defaultBackend, kind, problem) => {
+		await start(modulesIn(built), defaultBackend, kind);
+		await expect.poll(() => output).toContain(problem);
 	});
 });
 
