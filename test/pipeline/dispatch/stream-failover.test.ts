@@ -142,6 +142,14 @@ describe("a stream that is cut", () => {
 		expect(seen.comments).toEqual(["ganglion backend=b attempts=3"]);
 	});
 
+	it("calls the next engine if one fails to continue the transcript", async () => {
+		const seen = await ask({
+			replies: { a: cutAfter(40), b: [status(503), whole], c: whole },
+			targets: { b: { continues: "vllm" } },
+		});
+		expect(seen).toMatchObject({ text: WORDS.join(""), done: true, engines: ["a", "b", "c"] });
+	});
+
 	it("ends in one error if the replay diverges, without its content", async () => {
 		const other: Reply = ({ engine }) => events(say(engine, ["Something ", "else."]), end(engine, 2));
 		const seen = await ask({ replies: { a: cutAfter(40), b: other } });
