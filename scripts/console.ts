@@ -1,6 +1,7 @@
 /**
- * `npm run build:console`: builds the web console (`console/`) with Vite into `console/site`, which the Worker serves, and writes the
- * examples of the OpenAPI document there. The commands that start or deploy the Worker call it too. It does nothing if no source is newer than the last build.
+ * `npm run build:console`: builds the web console (`console/`) with Vite into `console/site`, which the Worker serves, and writes
+ * the examples of the OpenAPI document there. The commands that start or deploy the Worker call it too. It does nothing if no
+ * source is newer than the last build.
  */
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";

@@ -6,19 +6,12 @@
  * examples.
  */
 import type { Context } from "hono";
-import * as z from "zod";
 import type { CredentialLocation } from "../../http/credentials.ts";
 import { defineRoutes, type Payload, type Route } from "../../http/route.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { answer } from "../answer.ts";
 import { FAILURE_SCHEMAS, failureNameOf } from "./failure-schemas.ts";
-
-type Json = Record<string, unknown>;
-
-export interface Content {
-	schema?: Json;
-	example?: unknown;
-}
+import { type Content, type Json, jsonSchema, Schemas } from "./openapi-schemas.ts";
 
 export interface Parameter {
 	name: string;
@@ -64,8 +57,6 @@ const PAGE_HEADERS = {
 
 const DESCRIPTION =
 	"Workers AI that anyone can run. The paths below /client/v4/accounts/{account}/ai are those of Cloudflare's Workers AI.";
-const BY_MODEL_DESCRIPTION =
-	"Depends on the model: GET /client/v4/accounts/{account}/ai/models/schema?model= shows its schema.";
 /** Hono's parameters: `:model` and `:model{.+}`. */
 const PARAMETER = /:(\w+)(?:\{[^}]*\})?/g;
 /** For schemas whose defaults depend on the day. The document leaves these defaults out. */
@@ -270,35 +261,3 @@ const securityOf = ({ in: location, name, scheme }: CredentialLocation): Json =>
 					name,
 					...(scheme && { description: 'The value is "Bearer {token}"' }),
 				};
-
-/** Schemas of the document. A schema that several operations use is one component. */
-class Schemas {
-	readonly components: Record<string, Json> = {};
-	readonly #names = new Map<Payload["schema"], string>();
-
-	content(name: string, { type, schema, example }: Payload): Record<string, Content> {
-		return { [type]: { schema: this.#schemaOf(name, schema), ...(example !== undefined && { example }) } };
-	}
-
-	#schemaOf(name: string, schema: Payload["schema"]): Json {
-		if (schema === "by-model") return { description: BY_MODEL_DESCRIPTION };
-		if (!schema) return {};
-		const component = this.#names.get(schema) ?? name;
-		if (!this.#names.has(schema)) {
-			this.#names.set(schema, component);
-			const pointer = `#/components/schemas/${component}`;
-			// References of a schema are relative to its root.
-			this.components[component] = JSON.parse(
-				JSON.stringify(jsonSchema(typeof schema === "function" ? schema() : schema), (key, value) =>
-					key === "$ref" && typeof value === "string" ? value.replace(/^#/, pointer) : value,
-				),
-			);
-		}
-		return { $ref: `#/components/schemas/${component}` };
-	}
-}
-
-function jsonSchema(schema: z.ZodType): Json {
-	const { $schema: _, ...json } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as Json;
-	return json;
-}
