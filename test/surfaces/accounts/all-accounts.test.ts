@@ -24,10 +24,12 @@ describe("all accounts, for the operator", () => {
 		const getAll = async <Row>(path: string): Promise<Row[]> => {
 			const rows: Row[] = [];
 			for (let query = ""; ; ) {
-				const { result, result_info } = await (await get(path + query, ADMIN)).json<Page<Row>>();
+				const page = await get(path + query, ADMIN);
+				expect(page.status, await page.clone().text()).toBe(200);
+				const { result, result_info } = await page.json<Page<Row>>();
 				rows.push(...result);
 				if (result_info.cursor === undefined) return rows;
-				query = `?cursor=${result_info.cursor}`;
+				query = `?cursor=${encodeURIComponent(result_info.cursor)}`;
 			}
 		};
 
@@ -48,5 +50,15 @@ describe("all accounts, for the operator", () => {
 				"403 10000: Authentication error: only the operator's token may call this route",
 			);
 		expect((await app.request(`${V4}/accounts`)).status).toBe(401);
+	});
+
+	it("continue after an account of a binding, whose id no address may have", async () => {
+		const { app } = closedGateway();
+		const page = await app.request(`${V4}/accounts?cursor=${encodeURIComponent("team a/ä")}`, {
+			headers: { authorization: `Bearer ${ADMIN}` },
+		});
+		expect(page.status, await page.clone().text()).toBe(200);
+		const { result } = await page.json<Page<{ id: string }>>();
+		expect(result.filter(({ id }) => id <= "team a/ä")).toEqual([]);
 	});
 });

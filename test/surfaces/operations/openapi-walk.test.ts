@@ -11,7 +11,7 @@ import { DEFAULT_SETTINGS as SETTINGS } from "../../../src/gateways/settings.ts"
 import recordedExamples from "../../../src/surfaces/operations/answer-examples.json" with { type: "json" };
 import { openApiDocument } from "../../../src/surfaces/operations/openapi.ts";
 import { ROUTES } from "../../../src/surfaces/routes.ts";
-import { stubOf } from "../../accounts/fixtures.ts";
+import { admission, stubOf } from "../../accounts/fixtures.ts";
 import { png, wav } from "../../dialects/samples.ts";
 import { OPEN_ACCESS } from "../../gateway.ts";
 import { closedGateway, json } from "../../http/access.ts";
@@ -34,6 +34,7 @@ const document = (await openApiDocument(ROUTES, { examples: recordedExamples }))
 };
 
 const MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+const LEASE = "lease-1";
 const ORDER = ["post", "put", "get", "patch", "delete"];
 const operations = Object.entries(document.paths)
 	.flatMap(([path, methods]) =>
@@ -53,6 +54,7 @@ const values: Record<string, string> = {
 	backend: "gpus",
 	endpoint: MODEL,
 	gateway: "blog",
+	lease: LEASE,
 	model: MODEL,
 	provider: "workers-ai",
 	path: "index.html",
@@ -137,11 +139,22 @@ beforeAll(async () => {
 	);
 	values.log = logged.headers.get("cf-aig-log-id") ?? "";
 	await logged.text();
-	// The account charges the lease of that request when it ends.
+	// Logs are written in batches.
+	await vi.waitFor(async () => {
+		expect((await app.request(`${base}/${values.gateway}/logs/${values.log}`)).status).toBe(200);
+	}, FIRST_USE_MS);
+	// A lease that its isolate never reports. The account charges it when it ends.
+	const { ticket: _, ...like } = admission({ model: MODEL });
+	await stubOf("local").journal({
+		journal: "openapi-walk",
+		sequence: 1,
+		requests: [],
+		settlements: [],
+		returned: [],
+		renewals: [{ ...like, lease: { id: LEASE, requests: 1, microNeurons: 7 } }],
+	});
 	vi.setSystemTime(Date.now() + 60_000);
 	await runDurableObjectAlarm(stubOf("local"));
-	const charged = await app.request("http://gateway/client/v4/accounts/local/ai/usage/leases");
-	values.lease = (await charged.json<{ result: Created[] }>()).result[0]?.id ?? "";
 }, FIRST_USE_MS);
 afterAll(() => {
 	vi.useRealTimers();
