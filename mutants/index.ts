@@ -1,6 +1,6 @@
 /**
  * `npm run mutants`: measures how many small bugs the tests find. Each bug (mutant) is put into a copy of the project, one at a time. Then
- * the mirrored tests of the file run, and after them those of its area: a few seconds for each mutant.
+ * the mirrored tests of the file run, then those of its area, and then those of the complete gateway, until one of them finds the bug.
  *
  *     npm run mutants -- --only accounts --sample 50 --seed 7
  *
@@ -138,7 +138,11 @@ async function runClean(
 		if (missing.length === 0) return;
 		if (attempt > 2)
 			stopWith(
-				`\nTests fail without a mutant:\n${Object.entries(failures).map((failure) => failure.join(": "))}`,
+				`\nTests fail without a mutant:\n${
+					Object.entries(failures)
+						.map((failure) => failure.join(": "))
+						.join("\n") || `vitest cannot run ${missing.join(" ")}`
+				}`,
 			);
 		const run = await sandbox.run(missing);
 		if (run === "timeout") stopWith(`\nTests without a mutant do not end: ${missing.join(" ")}`);

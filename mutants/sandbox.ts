@@ -27,6 +27,35 @@ export interface JudgeOptions {
 	confirm: boolean;
 }
 
+/**
+ * The verdict of the tests that `run` runs. A mutant counts as killed only if a test finds it. On a busy machine vitest itself may fail:
+ * then the tests run a second time, and a second such end shows nothing.
+ */
+export async function verdictOf(
+	run: (tests: readonly string[]) => Promise<TestRun | NoTestRun>,
+	{ tests, confirm }: Pick<JudgeOptions, "tests" | "confirm">,
+): Promise<Judgement> {
+	const runUnbroken = async (some: readonly string[]): Promise<TestRun | NoTestRun> => {
+		const first = await run(some);
+		return first === "broken" ? run(some) : first;
+	};
+	let remaining = tests;
+	while (remaining.length > 0) {
+		const result = await runUnbroken(remaining);
+		if (result === "timeout") return { verdict: result, failure: "a timeout" };
+		const [failure] = result === "broken" ? [] : Object.entries(result.failures);
+		if (!failure) break;
+		const [test, error] = failure;
+		const killed: Judgement = { verdict: "killed", failure: `${test}: ${error}` };
+		if (!confirm || test === "") return killed;
+		const again = await runUnbroken([test]);
+		if (again === "timeout") return { verdict: again, failure: `a timeout of ${test}` };
+		if (again !== "broken" && Object.keys(again.failures).length > 0) return killed;
+		remaining = remaining.filter((other) => other !== test);
+	}
+	return { verdict: "survived" };
+}
+
 /** More than the tests of all areas need on a busy machine. */
 const TIMEOUT_MS = 600_000;
 
@@ -69,22 +98,7 @@ export class Sandbox {
 		const source = readFileSync(path, "utf8");
 		writeFileSync(path, source.slice(0, start) + replacement + source.slice(end));
 		try {
-			let remaining = tests;
-			for (let attempt = 1; ; attempt++) {
-				const run = await this.run(remaining, { file: path, timeoutMs });
-				if (run === "timeout") return { verdict: run, failure: "a timeout" };
-				// On a busy machine, vitest itself may fail. A mutant counts only if a test finds it.
-				if (run === "broken" && attempt === 1) continue;
-				if (run === "broken") return { verdict: "survived" };
-				const [failure] = Object.entries(run.failures);
-				if (!failure) return { verdict: "survived" };
-				const [test, error] = failure;
-				if (!confirm || test === "") return { verdict: "killed", failure: `${test}: ${error}` };
-				const again = await this.run([test], { file: path, timeoutMs });
-				if (typeof again === "string" || Object.keys(again.failures).length > 0)
-					return { verdict: "killed", failure: `${test}: ${error}` };
-				remaining = remaining.filter((other) => other !== test);
-			}
+			return await verdictOf((some) => this.run(some, { file: path, timeoutMs }), { tests, confirm });
 		} finally {
 			writeFileSync(path, source);
 		}

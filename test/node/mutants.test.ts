@@ -6,6 +6,7 @@ import { AREAS } from "../../mutants/areas.ts";
 import { candidatesIn, choose, describes, EQUIVALENTS } from "../../mutants/candidates.ts";
 import { Journal } from "../../mutants/journal.ts";
 import { mutantsOf } from "../../mutants/operators.ts";
+import { verdictOf } from "../../mutants/sandbox.ts";
 import { TESTS_OF } from "../../mutants/tests-of.ts";
 
 /** Each mutant as the whole text with the bug in it. */
@@ -122,6 +123,68 @@ describe("an equivalent mutant", () => {
 	it("is another one where the replacement is another", () => {
 		const [mutant] = mutants("if (b)\na = 2;").filter(({ original }) => original === "2");
 		expect(mutant && describes(known, mutant)).toBe(false);
+	});
+});
+
+describe("the verdict on a mutant", () => {
+	const PASSED = { failures: {}, milliseconds: {} };
+	const failed = (test: string) => ({ failures: { [test]: "wrong" }, milliseconds: {} });
+
+	/** The tests are a and b. `results`: of each run, in order. */
+	async function judged(confirm: boolean, results: Awaited<ReturnType<Parameters<typeof verdictOf>[0]>>[]) {
+		const runs: string[] = [];
+		const run = async (tests: readonly string[]) => {
+			runs.push(tests.join());
+			return results.shift() ?? expect.unreachable("a further run");
+		};
+		const { verdict } = await verdictOf(run, { tests: ["a", "b"], confirm });
+		return { verdict, runs };
+	}
+
+	it.each([
+		["killed by a failure", false, [failed("a")], "killed", ["a,b"]],
+		[
+			"killed by a failure that a test repeats alone",
+			true,
+			[failed("a"), failed("a")],
+			"killed",
+			["a,b", "a"],
+		],
+		["survived, if all pass", true, [PASSED], "survived", ["a,b"]],
+		[
+			"survived, if a failure is not repeated",
+			true,
+			[failed("a"), PASSED, PASSED],
+			"survived",
+			["a,b", "a", "b"],
+		],
+		[
+			"survived, if no failure is repeated, without a run of no tests",
+			true,
+			[failed("a"), PASSED, failed("b"), PASSED],
+			"survived",
+			["a,b", "a", "b", "b"],
+		],
+		["survived, if vitest fails twice", true, ["broken", "broken"], "survived", ["a,b", "a,b"]],
+		["killed, if vitest fails once", false, ["broken", failed("b")], "killed", ["a,b", "a,b"]],
+		[
+			"survived, if vitest fails in the repetition",
+			true,
+			[failed("a"), "broken", "broken", PASSED],
+			"survived",
+			["a,b", "a", "a", "b"],
+		],
+		[
+			"killed, if vitest fails once after a failure that is not repeated",
+			true,
+			[failed("a"), PASSED, "broken", failed("b"), failed("b")],
+			"killed",
+			["a,b", "a", "b", "b", "b"],
+		],
+		["a timeout", true, ["timeout"], "timeout", ["a,b"]],
+		["a timeout of the repetition", true, [failed("a"), "timeout"], "timeout", ["a,b", "a"]],
+	] as const)("is %s", async (_, confirm, results, verdict, runs) => {
+		expect(await judged(confirm, [...results])).toEqual({ verdict, runs });
 	});
 });
 
