@@ -6,10 +6,8 @@
  * Only the JavaScript thread is sampled: `(program)` is native code (HTTP, streams, RPC, SQLite), `(idle)` is idle time.
  * `--stacks` prints the callers of the functions of that name. The profile uses a bundle that is not minified.
  */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { modulesIn } from "../miniflare/modules.ts";
 import { freePort } from "../scripts/free-port.ts";
 import { bundleWorker } from "../scripts/worker.ts";
 import { type Contender, openField } from "./contenders.ts";
@@ -17,6 +15,7 @@ import { CHAT } from "./context.ts";
 import { CACHED, LOGGED, withHeaders } from "./gateways.ts";
 import { connectInspector } from "./inspector.ts";
 import { type Ask, load, warmUp } from "./load.ts";
+import { type BundledFrame, placesIn } from "./places.ts";
 
 const LOADS: Record<string, (contender: Contender) => Ask> = {
 	json: (contender) => contender.ask("json", CHAT),
@@ -40,10 +39,8 @@ const WARM_UP_ANSWERS = 3_000;
 const WARM_UP_MS = 15_000;
 const SAMPLE_US = 200;
 
-interface CallFrame {
+interface CallFrame extends BundledFrame {
 	functionName: string;
-	lineNumber: number;
-	url: string;
 }
 interface Profile {
 	nodes: { id: number; callFrame: CallFrame; children?: number[] }[];
@@ -84,25 +81,6 @@ try {
 	await contender.stop();
 } finally {
 	await field.close();
-}
-
-/** Finds the source file of a frame by the comments that rolldown writes above each part of a module. */
-function placesIn(folder: string): (frame: CallFrame) => string {
-	const modules = new Map(
-		modulesIn(folder).map(({ name, file }) => {
-			const starts = readFileSync(file, "utf8")
-				.split("\n")
-				.flatMap((line, i) => {
-					const path = /^\/\/ (\S+\.(?:m?[jt]s|json))$/.exec(line)?.[1];
-					return path ? [{ line: i, path: path.replace(/^.*node_modules\//, "") }] : [];
-				});
-			return [name, starts];
-		}),
-	);
-	return ({ lineNumber, url }) => {
-		const starts = modules.get(url.slice(url.lastIndexOf("/") + 1)) ?? [];
-		return starts.findLast(({ line }) => line <= lineNumber)?.path ?? "";
-	};
 }
 
 function print(

@@ -40,8 +40,8 @@ interface Manifest {
 }
 
 /**
- * `inputs` are paths of bundled files below `root`. Throws if a licence also applies to the users of the
- * bundle, or if its text is unknown.
+ * `inputs` are paths of bundled files below `root`. Throws if a licence also applies to the users of the bundle, or if its text is
+ * unknown.
  */
 export function notices(root: string, inputs: readonly string[]): string {
 	const folders = new Set(inputs.flatMap((path) => PACKAGE.exec(path)?.[1] ?? []));

@@ -37,18 +37,24 @@ export const PART_NAMES = Object.keys(PARTS) as Part[];
 export type Part = keyof typeof PARTS;
 
 interface WorkerBuild {
+	/** The entry file, by default that of the Worker. */
+	entry?: string;
 	minify?: boolean;
 	without?: readonly Part[];
 }
 
+/** Functions of rolldown that a bundle contains. Its package has their licence. */
+const RUNTIME = "\0rolldown/runtime.js";
+const RUNTIME_FILE = join(ROOT, "node_modules/rolldown/package.json");
+
 /** Returns the bundled files, as paths below the root. */
 export async function bundleWorker(
 	outdir: string,
-	{ minify = true, without = [] }: WorkerBuild = {},
+	{ entry = join(ROOT, "src/index.ts"), minify = true, without = [] }: WorkerBuild = {},
 ): Promise<string[]> {
 	const bundle = await rolldown({
 		cwd: ROOT,
-		input: { index: join(ROOT, "src/index.ts") },
+		input: { index: entry },
 		// The settings of wrangler's own bundler.
 		platform: "browser",
 		resolve: {
@@ -64,6 +70,8 @@ export async function bundleWorker(
 		external: [/^cloudflare:/, /^node:/],
 		plugins: [leaveOut(without), dropUnused],
 		logLevel: "warn",
+		// rolldown itself only warns of a missing package, and the runtime would refuse the upload.
+		onLog: (level, log, report) => report(log.code === "UNRESOLVED_IMPORT" ? "error" : level, log),
 	});
 	try {
 		const { output } = await bundle.write({
@@ -75,15 +83,23 @@ export async function bundleWorker(
 		});
 		// `wrangler types` reads the types of the bindings from it.
 		writeFileSync(join(outdir, "index.d.ts"), 'export * from "../../src/index.ts";\n');
-		return output
-			.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []))
-			.map((file) => relative(ROOT, file));
+		return (
+			output
+				.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []))
+				.map((id) => (id === RUNTIME ? RUNTIME_FILE : id))
+				// Other modules that a plugin makes have no file.
+				.filter((id) => !id.startsWith("\0"))
+				.map((file) => relative(ROOT, file))
+		);
 	} finally {
 		await bundle.close();
 	}
 }
 
-/** Replaces the modules of the parts by empty ones. What would load them checks `LEFT_OUT` first. */
+/**
+ * Writes the names of the parts into `LEFT_OUT` and replaces their modules by empty ones. The gateway never loads the module of a
+ * part that `LEFT_OUT` names: it refuses a configuration that needs the part, and converts no files without Markdown.
+ */
 function leaveOut(parts: readonly Part[]): Plugin {
 	const sources = join(ROOT, "src");
 	const emptied = new Set(parts.flatMap((part) => PARTS[part].map((file) => join(sources, file))));
@@ -98,10 +114,13 @@ function leaveOut(parts: readonly Part[]): Plugin {
 	};
 }
 
-/** Lists of patterns in a dependency of the XML parser, which uses only those of HTML and XML. */
+/**
+ * Modules that the bundle would contain although the Worker never reads them: `is-unsafe`, a dependency of the XML parser, imports lists
+ * of patterns for nine languages, and the parser reads only those for HTML and XML.
+ */
 const UNUSED = /[\\/]is-unsafe[\\/]src[\\/]contexts[\\/](?:log|nosql|redos|shell|sql|sql-strict|svg)\.js$/;
 
-/** Modules that their packages load, and that the Worker never reads. */
+/** Replaces each unused list by an empty one. */
 const dropUnused: Plugin = {
 	name: "drop-unused",
 	load: { filter: { id: UNUSED }, handler: () => "export default [];" },

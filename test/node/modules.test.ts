@@ -1,11 +1,12 @@
 /** The Worker in its modules, under plain workerd: what a chat needs of them, and the first use of the others. */
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { loadedAtStart } from "../../bench/modules.ts";
+import { placesIn } from "../../bench/places.ts";
 import { modulesIn } from "../../miniflare/modules.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { runtimeSettings } from "../../scripts/settings.ts";
@@ -123,6 +124,31 @@ describe("what is loaded with its first use", () => {
 		for (const afterMs of [0, 5, 20, 60])
 			await speak(ai, AbortSignal.timeout(afterMs)).catch((error: Error) => error.name);
 		expect(await speak(ai)).toBe("ID3");
+	});
+});
+
+describe("a build", () => {
+	it("fails if a package of an import is missing", async () => {
+		const entry = join(folder, "entry.ts");
+		writeFileSync(entry, 'import { a } from "no-such-package";\nexport default a;\n');
+		const built = bundleWorker(join(folder, "missing"), { entry });
+		await expect(built).rejects.toThrow("no-such-package");
+	});
+
+	it("names the files that it contains, and its sources if it is readable", async () => {
+		const readable = join("dist", `.test-${process.pid}-readable`);
+		onTestFinished(() => rmSync(readable, { recursive: true, force: true }));
+		const bundled = await bundleWorker(readable, { minify: false });
+		expect(bundled.filter((file) => !existsSync(file))).toEqual([]);
+		// Its functions are in the bundle.
+		expect(bundled).toContain("node_modules/rolldown/package.json");
+		const placeOf = placesIn(readable);
+		const lines = readFileSync(join(readable, "index.js"), "utf8").split("\n");
+		const placeWith = (text: string) =>
+			placeOf({ url: "file:///bundle/index.js", lineNumber: lines.findIndex((line) => line.includes(text)) });
+		expect(placeWith("var Outbox = class")).toBe("src/accounts/client/outbox.ts");
+		expect(placeWith("var HonoRequest = class")).toBe("hono/dist/request.js");
+		expect(placeOf({ url: "node:internal", lineNumber: 1 })).toBe("");
 	});
 });
 
