@@ -7,7 +7,7 @@ export interface Area {
 }
 
 /**
- * Tests through the whole gateway, which use all areas. They take a minute, so they run only for a mutant that the tests of its area
+ * Tests through the whole gateway, which use all areas. They take minutes, so they run only for a mutant that the tests of its area
  * do not find; one row after the other, because few files in one Worker disturb each other less.
  */
 export const WIDE_TESTS: readonly (readonly string[])[] = [

@@ -23,11 +23,14 @@ export async function measureDelays(
 		await wait(PERIOD_MS);
 		if (!gateway.isUp) continue;
 		const from = performance.now();
-		await fetch(`${gateway.url}/health`).then(
-			(response) => response.arrayBuffer(),
-			() => undefined,
-		);
-		delays.push({ from, to: performance.now() });
+		const isOver = await fetch(`${gateway.url}/health`, { signal })
+			.then((response) => response.arrayBuffer())
+			.then(
+				() => true,
+				// A kill ends a delay. The end of the measurement does not.
+				() => !signal.aborted,
+			);
+		if (isOver) delays.push({ from, to: performance.now() });
 	}
 	return delays;
 }

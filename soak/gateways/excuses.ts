@@ -1,7 +1,7 @@
 /**
- * Reasons for which a call has no row in the ledger, or a request no log: a kill, a caller that disconnected, the gateway's timeout, or a request that
- * lasts longer than its reservation. Tolerated times hold for a gateway that answers at once; without enough CPU, each step takes as long as the
- * smallest request (`delays.ts`).
+ * The audit tolerates a call without a row in the ledger, or a request without a log, for these reasons: a kill, a caller that
+ * disconnected, the gateway's timeout, and a request that lasts longer than its reservation. The tolerated times are those of a gateway
+ * that answers at once. Without enough CPU, each step takes as long as the smallest request (`delays.ts`), and the audit adds this time.
  */
 import type { CallerRecord } from "../caller.ts";
 import type { EngineCall } from "../engine.ts";
@@ -69,7 +69,7 @@ export class Excuses {
 		return this.#killAfter(startedAt, startedAt + LONGEST_MS, 0) !== undefined || this.#outlivedIds.has(id);
 	}
 
-	/** The kill that the request's log may have been lost by. */
+	/** The kill that may have lost the request's log. */
 	lostLog(request: Request, record: CallerRecord): Kill | undefined {
 		return this.#killAfter(record.startedAt, this.#endOf(request, record), LOST_MS);
 	}

@@ -1,5 +1,7 @@
-import { describe, expect, it } from "vitest";
-import { delayAt } from "../../soak/gateways/delays.ts";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { delayAt, measureDelays } from "../../soak/gateways/delays.ts";
 import { Excuses } from "../../soak/gateways/excuses.ts";
 
 /** Request 0 from 0 to 9,000 ms, with one answer of the engine. Its first call failed at once, the second and the third are complete. */
@@ -61,12 +63,12 @@ describe("the audit of a run through gateways excuses", () => {
 			{ unbilled: true, unsettled: true, expiry: true, lostLog: true },
 		],
 		[
-			"no log of earlier",
+			"no lost log of a request that ended earlier",
 			{ killAt: 9_501 },
 			{ unbilled: true, unsettled: true, expiry: true, lostLog: false },
 		],
 		[
-			"three delays more of a slow gateway",
+			"a lost log 800 ms before a kill, if the smallest request takes 100 ms",
 			{ killAt: 9_800, delayMs: 100 },
 			{ unbilled: true, unsettled: true, expiry: true, lostLog: true },
 		],
@@ -82,5 +84,40 @@ describe("the audit of a run through gateways excuses", () => {
 			{ from: 5_000, to: 9_000 },
 		];
 		expect([delayAt(5_000, delays), delayAt(5_300, delays), delayAt(800, delays)]).toEqual([500, 500, 800]);
+	});
+});
+
+describe("the measurement of delays", () => {
+	async function measured(answer: RequestListener) {
+		const server = createServer(answer);
+		onTestFinished(() => {
+			server.closeAllConnections();
+			server.close();
+		});
+		await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+		const stop = new AbortController();
+		const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+		return { stop, delays: measureDelays({ isUp: true, url }, stop.signal) };
+	}
+
+	it("ends with its signal while an answer is awaited, which is no delay", async () => {
+		const received = Promise.withResolvers<void>();
+		const { stop, delays } = await measured(() => received.resolve());
+		await received.promise;
+		stop.abort();
+		expect(await delays).toEqual([]);
+	});
+
+	it("continues after an answer that breaks off", async () => {
+		const second = Promise.withResolvers<void>();
+		let requests = 0;
+		const { stop, delays } = await measured((_, response) => {
+			if (requests++ > 0) return second.resolve();
+			response.writeHead(200, { "content-length": "100" });
+			response.write("part", () => response.destroy());
+		});
+		await second.promise;
+		stop.abort();
+		expect(await delays).toHaveLength(1);
 	});
 });

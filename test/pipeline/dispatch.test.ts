@@ -345,7 +345,7 @@ describe("circuits", () => {
 		expect([circuitAfter(0), circuitAfter(6_999), circuitAfter(1)]).toEqual(["open", "open", "half-open"]);
 	});
 
-	it.each([400, 501])("learn nothing bad from a refusal with status %i", async (code) => {
+	it.each([400, 501])("stay closed after refusals with status %i", async (code) => {
 		const { failure, services } = world({ replies: { a: status(code) } });
 		for (let i = 0; i < 10; i++) await failure();
 		expect(services.health.circuit(target("a"))).toBe("closed");
