@@ -51,7 +51,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
 	},
 	dispatch: {
 		sources: ["src/pipeline/dispatch.ts", "src/pipeline/dispatch/**/*.ts"],
-		tests: ["test/pipeline/**/*.test.ts"],
+		tests: ["test/pipeline/**/*.test.ts", "test/pools/prefill-decode/*.test.ts"],
 	},
 	accounts: {
 		sources: ["src/accounts/**/*.ts", "src/fleet/*.ts"],

@@ -155,6 +155,7 @@ describe("IsolateHealth", () => {
 		expect(health.circuit(TARGET)).toBe("open");
 		health.start(used).fail();
 		expect(health.circuit(used)).toBe("open");
+		expect(health.engines()).toHaveLength(2_000);
 	});
 
 	it("has one circuit for all models whose names callers choose", () => {

@@ -15,22 +15,36 @@ const format =
 interface Options {
 	guard?: () => void;
 	identify?: () => void;
+	/** Whether the account has verified the caller's credential. */
+	verified?: boolean;
 }
 
-function appOf({ guard, identify }: Options = {}) {
+function appOf({ guard, identify, verified = true }: Options = {}) {
 	const app = new Hono();
 	const logged: [number, string][] = [];
 	const services = {
 		uuid: () => "id-1",
 		log: ({ code }: AiError, id: string) => void logged.push([code, id]),
+		ledgers: {
+			of: () => ({
+				async verify() {
+					throw new AiError("forbidden", "no such token");
+				},
+			}),
+		},
 	} as unknown as Services;
 	const group = { bases: [{ path: "/base" }], tag: "Test", failure: format("plain") };
 	const handler = (c: { text(text: string): Response }) => c.text("answer");
+	const failing = () => {
+		throw new AiError("invalidRequest", "wrong");
+	};
 	const routes = [
 		...defineRoutes(group, [
 			{ method: "GET", path: "/open", summary: "Open", permission: "none", handler },
 			{ method: "GET", path: "/storable", summary: "Storable", permission: "read", handler },
 			{ method: "GET", path: "/open-private", summary: "Open", permission: "none", noStore: true, handler },
+			{ method: "GET", path: "/failing", summary: "Fails", permission: "token", handler: failing },
+			{ method: "GET", path: "/lazy", summary: "Fails", permission: "run", lazy: true, handler: failing },
 			{ method: "GET", path: "/private", summary: "Private", permission: "read", noStore: true, handler },
 		]),
 	];
@@ -45,7 +59,7 @@ function appOf({ guard, identify }: Options = {}) {
 			{ path: "*" },
 		]),
 	];
-	const caller = { account: "a", credential: { kind: "operator" as const }, verified: true };
+	const caller = { account: "a", credential: { kind: "operator" as const }, verified };
 	mountRoutes(
 		app,
 		{ routes, unknown },
@@ -104,6 +118,19 @@ describe("mountRoutes", () => {
 		expect(await send("GET", path)).toMatchObject({ status: 401 });
 		expect(logged).toEqual([[10000, "id-1"]]);
 	});
+
+	it.each([
+		["/failing", false, 400, "wrong"],
+		["/lazy", false, 403, "no such token"],
+		["/lazy", true, 400, "wrong"],
+	])(
+		"verifies the caller of a failed request on a lazy route: %s %s",
+		async (path, verified, status, text) => {
+			const answer = await appOf({ verified }).send("GET", path);
+			expect(answer.status).toBe(status);
+			expect(answer.text).toContain(text);
+		},
+	);
 
 	it.each(["/open", "/nothing"])("runs the guard before everything else: %s", async (path) => {
 		const calls: string[] = [];

@@ -282,6 +282,12 @@ describe("members", () => {
 		expect(pool.members.map((member) => member.url)).toContain(url);
 	});
 
+	it("is not chosen in turn while it drains", () => {
+		const { pool, send } = started({ policy: "round-robin" }, ["http://1", "http://2"]);
+		pool.drain("http://1");
+		expect([1, 2, 3].map(() => send(request()).replica.url)).toEqual(["http://2", "http://2", "http://2"]);
+	});
+
 	it("adds nothing to the index for a replica that is draining", () => {
 		const { pool, replica } = started({}, ["http://1", "http://2"]);
 		pool.drain("http://1");

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Discoveries } from "../../src/pools/discovery.ts";
+import type { LoadExchange } from "../../src/pools/load-exchange.ts";
+import type { Pool } from "../../src/pools/pool.ts";
 import type { PoolSettings } from "../../src/pools/pool-settings.ts";
 import { Pools } from "../../src/pools/pools.ts";
 import { ReplicaChanges } from "../../src/pools/replica-changes.ts";
@@ -150,6 +152,26 @@ describe("Pools", () => {
 		await all.refreshNow(backend);
 		expect(all.listProblem(backend)).toMatch(/^\[1\]\.role: /);
 		expect(stages()).toEqual([["http://c"], ["http://b", "http://a"]]);
+	});
+
+	it("exchanges the loads of each stage that a pool has", async () => {
+		const exchanged: [string, string[]][] = [];
+		const start = (name: string, pool: Pool) =>
+			void exchanged.push([name, pool.members.map(({ url }) => url)]);
+		const changes = new ReplicaChanges({ now: () => 0, wait: async () => {} });
+		const loadExchange = { start } as unknown as LoadExchange;
+		const all = new Pools({ random: () => 0, changes, loadExchange });
+		const roles = { "http://1": "prefill", "http://2": "decode", "http://3": "decode" } as const;
+		await all.refresh([
+			{ backend: "a", urls: URLS, headers: {} },
+			{ backend: "b", urls: URLS, pool: { disaggregation: { ...NIXL, roles } }, headers: {} },
+			{ backend: "c", urls: ["http://1"], headers: {} },
+		]);
+		expect(exchanged).toEqual([
+			["a ", URLS],
+			["b ", ["http://2", "http://3"]],
+			["b prefill", ["http://1"]],
+		]);
 	});
 
 	it("reads the list of a backend at once if it has one", async () => {

@@ -32,6 +32,10 @@ describe("EventTemplate", () => {
 		);
 	});
 
+	it.each(['"', "\\", "\b", "\f", "\n", "\r", "\t"])("reads the escape of %j", (content) => {
+		expect(templateOf(data("first")).read(event(data(content)))?.text).toBe(content);
+	});
+
 	it.each([
 		["another text before the content", '{"id":"e","delta":{"content":"a"},"n":1}'],
 		["another text after it", '{"id":"é","delta":{"content":"a"},"n":2}'],

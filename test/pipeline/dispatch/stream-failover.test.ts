@@ -167,6 +167,21 @@ describe("a stream that is cut", () => {
 		expect(seen.served).toMatchObject({ backend: "a", model: "a-model", attempts: 2 });
 	});
 
+	it("counts the earlier part once after an engine that did not continue it", async () => {
+		// The text without its last space is sent, so the second engine must begin with that.
+		const other: Reply = ({ engine }) => events(say(engine, ["Else."]), end(engine, 1));
+		const rest: Reply = ({ engine }) => events(say(engine, WORDS.slice(3)), end(engine, 57));
+		const seen = await ask(
+			{
+				replies: { a: cutAfter(3), b: [other, status(500)], c: rest },
+				targets: { b: { continues: "prefill" }, c: { continues: "vllm" } },
+			},
+			streamed({ max_tokens: 60 }),
+		);
+		expect(seen).toMatchObject({ text: WORDS.join(""), done: true, engines: ["a", "b", "c"] });
+		expect(seen.asked.map(({ body }) => body.max_tokens)).toEqual([60, 57, 57]);
+	});
+
 	it("tries every target that is left", async () => {
 		const other: Reply = ({ engine }) => events(say(engine, ["Else."]), end(engine, 1));
 		const seen = await ask({ replies: { a: cutAfter(40), b: status(500), c: other, d: whole } });

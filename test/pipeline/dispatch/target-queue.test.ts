@@ -53,6 +53,34 @@ it("a target that is put back is the next, and the same object", () => {
 	expect(queue.hasTargets).toBe(false);
 });
 
+it("a prefill replica that has failed is not chosen again for the request", () => {
+	const changes = new ReplicaChanges({ now: () => 0, wait: async () => {} });
+	const disaggregation = {
+		protocol: "sglang",
+		roles: { "http://p1": "prefill", "http://p2": "prefill", "http://d1": "decode" },
+		minPrefillTokens: 512,
+		bootstrapPorts: {},
+		rewriteRemoteHost: false,
+	} as const;
+	const urls = Object.keys(disaggregation.roles);
+	const pool = new Pools({ random: () => 0, changes }).of({ backend: "a", urls, pool: { disaggregation } });
+	if (!pool) throw new Error("no pool");
+	const { url: _, circuit: __, ...shared } = target("a");
+	const queue = new TargetQueue([{ ...shared, pool }], {
+		health: { circuit: () => "closed" },
+		now: () => 0,
+		poolRequest: () => ({ ...EMPTY_REQUEST, inputTokens: 4_096 }),
+		choices: 1,
+	});
+	const chosen = queue.next();
+	if (!chosen) throw new Error("no target");
+	const prefill = () => queue.legsOf(chosen)?.prefill?.replica.url;
+	const first = prefill();
+	expect(queue.replacePrefill(chosen)).toBe(true);
+	expect([first, prefill()].sort()).toEqual(["http://p1", "http://p2"]);
+	expect(queue.replacePrefill(chosen)).toBe(false);
+});
+
 it("a call of a replica starts a flight in its pool", () => {
 	const { pool, queue, other } = queued();
 	const replica = queue.next();
