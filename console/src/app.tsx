@@ -1,9 +1,11 @@
 import { Loader } from "@cloudflare/kumo/components/loader";
 import { CSPProvider } from "@cloudflare/kumo/primitives/csp-provider";
-import { lazy, Suspense, startTransition, useCallback, useEffect, useMemo, useState } from "react";
+import { Suspense, startTransition, useCallback, useEffect, useMemo, useState } from "react";
 import { BrowserRouter, Navigate, Route, Routes } from "react-router";
 import { Api, ApiError } from "./api/client.ts";
+import { ErrorBoundary } from "./parts/error-boundary.tsx";
 import { Failure } from "./parts/failure.tsx";
+import { lazyPage } from "./parts/lazy-page.ts";
 import {
 	forgetSession,
 	keepSession,
@@ -14,14 +16,14 @@ import {
 import { SignIn } from "./session/sign-in.tsx";
 
 // Only the sign-in is part of the first script.
-const Shell = lazy(() => import("./shell.tsx"));
-const Playground = lazy(() => import("./pages/playground.tsx"));
-const Models = lazy(() => import("./pages/models.tsx"));
-const Model = lazy(() => import("./pages/model.tsx"));
-const Usage = lazy(() => import("./pages/usage.tsx"));
-const Requests = lazy(() => import("./pages/requests.tsx"));
-const Tokens = lazy(() => import("./pages/tokens.tsx"));
-const Engines = lazy(() => import("./pages/engines.tsx"));
+const Shell = lazyPage(() => import("./shell.tsx"));
+const Playground = lazyPage(() => import("./pages/playground.tsx"));
+const Models = lazyPage(() => import("./pages/models.tsx"));
+const Model = lazyPage(() => import("./pages/model.tsx"));
+const Usage = lazyPage(() => import("./pages/usage.tsx"));
+const Requests = lazyPage(() => import("./pages/requests.tsx"));
+const Tokens = lazyPage(() => import("./pages/tokens.tsx"));
+const Engines = lazyPage(() => import("./pages/engines.tsx"));
 
 type State =
 	| { kind: "loading" }
@@ -35,9 +37,11 @@ const ENDED = "The gateway no longer accepts the token. Sign in again.";
 /** The policy of the page allows no inline styles, which the library would insert. */
 export const App = () => (
 	<CSPProvider disableStyleElements>
-		<Suspense fallback={<Waiting />}>
-			<Console />
-		</Suspense>
+		<ErrorBoundary top>
+			<Suspense fallback={<Waiting />}>
+				<Console />
+			</Suspense>
+		</ErrorBoundary>
 	</CSPProvider>
 );
 

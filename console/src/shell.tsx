@@ -3,6 +3,7 @@ import { useEffect, useRef } from "react";
 import { NavLink, Outlet, useLocation } from "react-router";
 import icon from "./icon.svg";
 import { ErrorBoundary } from "./parts/error-boundary.tsx";
+import { PageProgress, useSlowPage } from "./parts/page-progress.tsx";
 import { AccountPicker } from "./session/account-picker.tsx";
 import { useSession } from "./session/session.ts";
 
@@ -20,6 +21,7 @@ export default function Shell() {
 	const { pathname } = useLocation();
 	const page = pathname.split("/")[1];
 	const content = useFocusOfPage(page);
+	const isSlow = useSlowPage();
 	return (
 		<>
 			<a className="skip" href="#content">
@@ -51,8 +53,9 @@ export default function Shell() {
 					)}
 				</div>
 			</header>
-			<main id="content" tabIndex={-1} ref={content}>
-				<ErrorBoundary key={page}>
+			<PageProgress shown={isSlow} />
+			<main id="content" tabIndex={-1} ref={content} aria-busy={isSlow}>
+				<ErrorBoundary key={page} place={pathname}>
 					<Outlet />
 				</ErrorBoundary>
 			</main>

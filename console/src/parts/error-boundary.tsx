@@ -1,21 +1,42 @@
+import { Button } from "@cloudflare/kumo/components/button";
 import { Component, type ReactNode } from "react";
-import { Failure } from "./failure.tsx";
+import { FailureBanner } from "./failure.tsx";
 
-interface State {
-	error?: Error;
+interface Props {
+	/** An error ends when this value changes. */
+	place?: string;
+	/** The whole page: the error is its main content. */
+	top?: boolean;
+	children: ReactNode;
 }
 
-/** Shows an error of a page in the page's place, so that the navigation stays. */
-export class ErrorBoundary extends Component<{ children: ReactNode }, State> {
+interface State {
+	error?: Error | undefined;
+}
+
+/** Shows an error of its content in the content's place, so that what is around it stays. */
+export class ErrorBoundary extends Component<Props, State> {
 	override state: State = {};
 
 	static getDerivedStateFromError(error: unknown): State {
 		return { error: error instanceof Error ? error : new Error(String(error)) };
 	}
 
+	override componentDidUpdate({ place }: Props): void {
+		if (place !== this.props.place && this.state.error) this.setState({ error: undefined });
+	}
+
 	override render(): ReactNode {
 		const { error } = this.state;
 		if (!error) return this.props.children;
-		return <Failure error={error} onRetry={() => location.reload()} />;
+		const failure = (
+			<div role="alert" className="failure">
+				<FailureBanner text={error.message} />
+				<Button size="sm" onClick={() => location.reload()}>
+					Reload
+				</Button>
+			</div>
+		);
+		return this.props.top ? <main className="sign-in">{failure}</main> : failure;
 	}
 }

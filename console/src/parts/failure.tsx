@@ -10,10 +10,10 @@ interface Props {
 
 export function Failure({ error, onRetry }: Props) {
 	const isForbidden = error instanceof ApiError && error.status === 403;
-	const hint = isForbidden ? "The token of this session lacks the permission." : "";
+	const hint = isForbidden ? " The token of this session lacks the permission." : "";
 	return (
 		<div role="alert" className="failure">
-			<Banner variant="error" description={[withPoint(error.message), hint].join(" ")} />
+			<FailureBanner text={withPoint(error.message) + hint} />
 			{onRetry && !isForbidden && (
 				<Button size="sm" onClick={onRetry}>
 					Try again
@@ -22,5 +22,9 @@ export function Failure({ error, onRetry }: Props) {
 		</div>
 	);
 }
+
+export const FailureBanner = ({ text }: { text: string }) => (
+	<Banner variant="error" description={withPoint(text)} />
+);
 
 const withPoint = (text: string): string => (/[.!?…)]$/.test(text) ? text : `${text}.`);

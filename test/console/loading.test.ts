@@ -1,0 +1,94 @@
+/** Scripts that cannot be loaded, or slowly. */
+import type { Page, Route } from "playwright-core";
+import { afterEach, describe, expect, inject, it } from "vitest";
+import { faultsOf } from "./axe.ts";
+import { openTab, type Tab } from "./browser.ts";
+
+const EXPECTED = /401|Failed to load|dynamically imported module|could not be loaded|NetworkError/;
+const MESSAGE = /This part of the console could not be loaded/;
+
+let tab: Tab | undefined;
+afterEach(async () => {
+	await tab?.page.context().unrouteAll();
+	await tab?.page.close();
+});
+
+/** A tab of its own, whose scripts of this name fail from now on. */
+async function without(script: RegExp, path: string): Promise<Page> {
+	tab = await openTab(inject("dev"), "/console/playground", { expected: EXPECTED });
+	const { page } = tab;
+	await page.getByRole("heading", { name: "Playground" }).waitFor();
+	// The page reloads itself once, because a new deployment could have replaced its scripts. Here it has done so.
+	await page.evaluate(`sessionStorage.setItem("ganglion-reloaded", String(Date.now() + 600_000))`);
+	await page.route(script, (route) => route.abort());
+	await page.goto(inject("dev") + path);
+	return page;
+}
+
+describe("a script that cannot be loaded", () => {
+	it("shows the reason in the page's place, and the navigation stays", async () => {
+		const page = await without(/\/console\/engines-[^/]*\.js/, "/console/models");
+		await page.getByRole("link", { name: "Engines" }).click();
+		const alert = page.getByRole("main").getByRole("alert");
+		await alert.getByText(MESSAGE).waitFor();
+		expect(await faultsOf(page)).toEqual([]);
+		await page.getByRole("link", { name: "Models" }).click();
+		await page.getByRole("heading", { name: "Models" }).waitFor();
+		expect(await alert.count()).toBe(0);
+
+		await page.getByRole("link", { name: "Engines" }).click();
+		await alert.getByText(MESSAGE).waitFor();
+		await page.unrouteAll();
+		await alert.getByRole("button", { name: "Reload" }).click();
+		await page.getByRole("region", { name: "Routes" }).first().waitFor();
+	});
+
+	it("shows the reason for a part of a page of the same name, and leaves it with that part", async () => {
+		const page = await without(/\/console\/model-[^/]*\.js/, "/console/models");
+		await page.getByLabel("Search").fill("bge-m3");
+		await page.getByRole("link", { name: "@cf/baai/bge-m3" }).click();
+		await page.getByText(MESSAGE).waitFor();
+		await page.getByRole("link", { name: "Models" }).click();
+		await page.getByRole("heading", { name: "Models" }).waitFor();
+	});
+
+	it("reloads the page once, which a new deployment needs", async () => {
+		tab = await openTab(inject("dev"), "/console/models", { expected: EXPECTED });
+		const { page } = tab;
+		await page.getByRole("heading", { name: "Models" }).waitFor();
+		await page.route(/\/console\/tokens-[^/]*\.js/, (route) => route.abort(), { times: 1 });
+		await page.evaluate("globalThis.isOldPage = true");
+		await page.getByRole("link", { name: "Tokens" }).click();
+		await expect.poll(() => page.evaluate("globalThis.isOldPage ?? false").catch(() => true)).toBe(false);
+		await page.getByRole("link", { name: "Tokens" }).click();
+		await page.getByRole("heading", { name: "Tokens" }).waitFor();
+	});
+
+	it("shows the reason if it is that of the navigation itself", async () => {
+		const page = await without(/\/console\/shell-[^/]*\.js/, "/console/models");
+		await page.getByRole("main").getByText(MESSAGE).waitFor();
+		expect(await faultsOf(page)).toEqual([]);
+		await page.unrouteAll();
+		await page.getByRole("button", { name: "Reload" }).click();
+		await page.getByRole("heading", { name: "Models" }).waitFor();
+	});
+});
+
+describe("a script that is loaded slowly", () => {
+	it("shows progress on the page before, and none of it afterwards", async () => {
+		tab = await openTab(inject("dev"), "/console/models", { expected: EXPECTED });
+		const { page } = tab;
+		await page.getByRole("heading", { name: "Models" }).waitFor();
+		const held: Route[] = [];
+		await page.route(/\/console\/usage-[^/]*\.js/, (route) => void held.push(route));
+		await page.getByRole("link", { name: "Usage" }).click();
+		await page.getByRole("status").getByText("Loading the page").waitFor({ state: "attached" });
+		expect(await page.getByRole("main").getAttribute("aria-busy")).toBe("true");
+		expect(await page.getByRole("heading", { name: "Models" }).count()).toBe(1);
+		expect(await faultsOf(page)).toEqual([]);
+		for (const route of held) await route.continue();
+		await page.getByRole("heading", { name: "Usage" }).waitFor();
+		await expect.poll(() => page.getByRole("main").getAttribute("aria-busy")).toBe("false");
+		expect(await page.getByText("Loading the page").count()).toBe(0);
+	});
+});
