@@ -9,6 +9,7 @@ const EXAMPLES: Readonly<Record<string, unknown>> = {
 	messages: [{ role: "user", content: TEXT }],
 	text: "The train to Lisbon leaves at noon.",
 	texts: ["The train to Lisbon leaves at noon."],
+	question: "What is in the picture?",
 	query: "When does the train leave?",
 	queries: ["When does the train leave?"],
 	contexts: [{ text: "The train to Lisbon leaves at noon." }, { text: "The ferry is blue." }],
@@ -40,13 +41,34 @@ export function formsOf(schema: JsonSchema): JsonSchema[] {
 	return branches ? branches.flatMap(formsOf) : schema.properties ? [schema] : [];
 }
 
+/** Some models have it as a field. */
+export const shortName = (model: string): string => model.split("/").at(-1) ?? model;
+
+/** The model takes samples over a websocket. */
+export const isLive = (schema: JsonSchema): boolean =>
+	formsOf(schema).some(({ required }) => required?.includes("sample_rate"));
+
+/** In a form without required fields, these are the example. */
+const SUGGESTED = ["text", "question"];
+/** Required fields that contain a file, of which there is no example. */
+const FILES: ReadonlySet<string> = new Set(["audio", "image", "multipart"]);
+
+/** Whether the example is a complete request, not one that lacks a file or a websocket. */
+export const isComplete = (schema: JsonSchema): boolean =>
+	!isLive(schema) && !Object.keys(exampleInput(schema, "")).some((name) => FILES.has(name));
+
 /** The required fields of the preferred form. A form with messages is the one for chat. */
-export function exampleInput(schema: JsonSchema): Record<string, unknown> {
+export function exampleInput(schema: JsonSchema, model: string): Record<string, unknown> {
 	const forms = formsOf(schema);
 	const form =
 		forms.find(({ properties }) => properties?.messages) ?? forms.find((each) => each.required) ?? forms[0];
-	const names = form?.required ?? Object.keys(form?.properties ?? {}).slice(0, 1);
-	return Object.fromEntries(names.map((name) => [name, exampleField(name, form?.properties?.[name])]));
+	const names = form?.required ?? SUGGESTED.filter((name) => form?.properties?.[name]);
+	return Object.fromEntries(
+		names.map((name) => [
+			name,
+			name === "model" ? shortName(model) : exampleField(name, form?.properties?.[name]),
+		]),
+	);
 }
 
 function exampleOf(schema: JsonSchema = {}): unknown {

@@ -4,8 +4,9 @@ import type { Explanation, ModelRow, ModelSchema } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
 import { ModelBadges } from "../models/badges.tsx";
 import { useCatalog } from "../models/catalog.ts";
-import { exampleInput } from "../models/example.ts";
+import { exampleInput, isComplete, isLive } from "../models/example.ts";
 import { contextOf } from "../models/facts.ts";
+import { reasonsOf } from "../models/plan.tsx";
 import { Code } from "../parts/code.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { Failure } from "../parts/failure.tsx";
@@ -14,6 +15,7 @@ import { Loading } from "../parts/loading.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { TargetTable } from "../parts/targets.tsx";
 import { CopyAs } from "../playground/copy-as.tsx";
+import { inputOfSchema } from "../playground/example-input.ts";
 import { useSession } from "../session/session.ts";
 
 export default function Model() {
@@ -51,9 +53,14 @@ function Details({ row }: { row: ModelRow }) {
 			<Loading of={schema}>
 				{({ input, output }) => (
 					<>
-						<Plan row={row} example={exampleInput(input)} />
+						<Plan row={row} example={exampleInput(input, row.name)} complete={isComplete(input)} />
 						<Section title="Example">
-							<CopyAs model={row} input={exampleInput(input)} account={api.credentials.account} />
+							<CopyAs
+								model={row}
+								input={inputOfSchema(input, row.name)}
+								output={output}
+								live={isLive(input)}
+							/>
 						</Section>
 						<Section title="Schema">
 							<details>
@@ -73,7 +80,7 @@ function Details({ row }: { row: ModelRow }) {
 }
 
 /** What `explain` says about the example: price, engines and refusals, without a call of an engine. */
-function Plan({ row, example }: { row: ModelRow; example: object }) {
+function Plan({ row, example, complete }: { row: ModelRow; example: object; complete: boolean }) {
 	const { api } = useSession();
 	const plan = useLoad(
 		() => api.send<Explanation>("POST", api.account(`/ai/explain/${pathOfModel(row.name)}`), example),
@@ -97,7 +104,7 @@ function Plan({ row, example }: { row: ModelRow; example: object }) {
 					</section>
 					<Section title="Engines">
 						{targets.length > 0 ? <TargetTable targets={targets} /> : <p>No engine serves this model.</p>}
-						{refused.map(({ step, code, message }) => (
+						{reasonsOf(refused, complete).map(({ step, code, message }) => (
 							<p key={step} className="subtle">
 								The example would be refused ({code}): {message}
 							</p>

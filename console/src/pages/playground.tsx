@@ -3,7 +3,7 @@ import { useNavigate, useParams } from "react-router";
 import type { ModelRow, ModelSchema } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
 import { useCatalog } from "../models/catalog.ts";
-import { formsOf } from "../models/example.ts";
+import { formsOf, isLive } from "../models/example.ts";
 import { Failure } from "../parts/failure.tsx";
 import { Loading } from "../parts/loading.tsx";
 import { Page } from "../parts/page.tsx";
@@ -50,7 +50,7 @@ function Runner({ model }: { model: ModelRow }) {
 			{(loaded) => {
 				const forms = formsOf(loaded.input);
 				if (forms.some(({ properties }) => properties?.messages)) return <Chat model={model} />;
-				if (forms.some(({ required }) => required?.includes("sample_rate"))) return <Live model={model} />;
+				if (isLive(loaded.input)) return <Live model={model} />;
 				return <Task model={model} schema={loaded} />;
 			}}
 		</Loading>

@@ -1,64 +1,84 @@
-/** The same call in the languages of other clients. The token is a placeholder. */
+/** The same call in the languages of other clients. The token is a variable of the environment. */
+import { curlExample } from "./curl-example.ts";
+import type { ExampleInput } from "./example-input.ts";
+import { liveExamples } from "./live-example.ts";
+import { openAiExample } from "./openai-example.ts";
+import { withFiles } from "./placeholders.ts";
 
-type Input = Readonly<Record<string, unknown>>;
-
-export interface ExampleCall {
+export interface ExampleCall extends ExampleInput {
 	model: string;
 	/** The name of the model's task. */
 	task: string;
-	input: Input;
 	/** The origin of the gateway. */
 	origin: string;
 	account: string;
+	/** The type of an answer that is a file. */
+	answerType?: string;
+	/** The gateway takes no credentials. */
+	open?: boolean;
+	/** The model transcribes a websocket. */
+	live?: boolean;
 }
 
-export interface CallExample {
-	title: string;
-	text: string;
+/** `absent`: why the client has no such call. */
+export type CallExample = { title: string } & ({ text: string } | { absent: string });
+
+export const callExamples = (call: ExampleCall): CallExample[] =>
+	call.live
+		? liveExamples(call)
+		: [
+				{ title: "curl", text: curlExample(call) },
+				{ title: "TypeScript with env.AI", text: binding(call) },
+				{ title: "OpenAI SDK", ...openAiExample(call) },
+			];
+
+function binding({ model, fields, files, multipart, answerType }: ExampleCall): string {
+	const lines: string[] = [];
+	if (files.some(({ encoding }) => encoding === "base64" || encoding === "data-url"))
+		lines.push('import { Buffer } from "node:buffer";\n');
+	for (const [index, { name }] of files.entries())
+		lines.push(
+			`const file${index} = await fetch(${JSON.stringify(`https://example.com/${encodeURIComponent(name)}`)});`,
+		);
+	const name = JSON.stringify(model);
+	if (multipart) {
+		lines.push("const form = new FormData();");
+		for (const [field, value] of Object.entries(fields))
+			lines.push(`form.append(${JSON.stringify(field)}, ${JSON.stringify(String(value))});`);
+		for (const [index, { field }] of files.entries())
+			lines.push(`form.append(${JSON.stringify(field)}, await file${index}.blob());`);
+		lines.push(
+			"// The type contains the boundary of the form.",
+			"const encoded = new Response(form);",
+			`const answer = await env.AI.run(${name}, {`,
+			'\tmultipart: { body: encoded.body, contentType: encoded.headers.get("content-type") },',
+			"});",
+		);
+	} else {
+		const inputs = withFiles(fields, files, "\t").map((part) =>
+			typeof part === "string" ? part : expression(`file${part.index}`, part.file),
+		);
+		lines.push(`const answer = await env.AI.run(${name}, ${inputs.join("")});`);
+	}
+	if (answerType !== undefined)
+		lines.push(
+			`const response = new Response(answer, { headers: { "content-type": ${JSON.stringify(answerType)} } });`,
+		);
+	return lines.join("\n");
 }
 
-export function callExamples(call: ExampleCall): CallExample[] {
-	const openAiCall = OPENAI_CALLS[call.task]?.(call.input);
-	return [
-		{ title: "curl", text: curl(call) },
-		{ title: "TypeScript with env.AI", text: binding(call) },
-		...(openAiCall ? [{ title: "OpenAI SDK", text: openAi(call, openAiCall) }] : []),
-	];
+function expression(response: string, { encoding, type }: ExampleCall["files"][number]): string {
+	const base64 = `Buffer.from(await ${response}.arrayBuffer()).toString("base64")`;
+	switch (encoding) {
+		case "bytes":
+			return `[...new Uint8Array(await ${response}.arrayBuffer())]`;
+		case "base64":
+			return base64;
+		case "data-url":
+			return `\`data:${type};base64,\${${base64}}\``;
+		case "body":
+			return `{ body: ${response}.body, contentType: ${JSON.stringify(type)} }`;
+		default:
+			return encoding satisfies never;
+	}
 }
-
-/** A method of the OpenAI SDK, and its fields besides `model`. */
-interface OpenAiCall {
-	method: string;
-	fields: Input;
-}
-
-/** By the task of the model. `undefined`: OpenAI's API has no such input. */
-const OPENAI_CALLS: Readonly<Record<string, (input: Input) => OpenAiCall | undefined>> = {
-	"Text Generation": (input) =>
-		"messages" in input ? { method: "chat.completions.create", fields: input } : undefined,
-	"Text Embeddings": ({ text }) =>
-		text === undefined ? undefined : { method: "embeddings.create", fields: { input: text } },
-	"Text-to-Image": ({ prompt }) =>
-		prompt === undefined ? undefined : { method: "images.generate", fields: { prompt } },
-};
-
-const baseUrl = ({ origin, account }: ExampleCall): string => `${origin}/client/v4/accounts/${account}/ai`;
-
-/** A single quote ends a quoted text of the shell, so it is escaped outside of it. */
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
-
-const curl = (call: ExampleCall): string => `curl ${baseUrl(call)}/run/${call.model} \\
-  -H "authorization: Bearer $TOKEN" \\
-  -H "content-type: application/json" \\
-  -d ${quoted(JSON.stringify(call.input))}`;
-
-const binding = ({ model, input }: ExampleCall): string =>
-	`const answer = await env.AI.run(${JSON.stringify(model)}, ${JSON.stringify(input, null, "\t")});`;
-
-const openAi = (call: ExampleCall, { method, fields }: OpenAiCall): string => `import OpenAI from "openai";
-
-const client = new OpenAI({
-	baseURL: ${JSON.stringify(`${baseUrl(call)}/v1`)},
-	apiKey: process.env.TOKEN,
-});
-const answer = await client.${method}(${JSON.stringify({ model: call.model, ...fields }, null, "\t")});`;

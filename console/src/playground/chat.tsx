@@ -6,7 +6,6 @@ import type { ChatMessage, ModelRow } from "../api/types.ts";
 import { capabilitiesOf } from "../models/facts.ts";
 import { Failure } from "../parts/failure.tsx";
 import { Section } from "../parts/page.tsx";
-import { useSession } from "../session/session.ts";
 import {
 	type ChatSettings,
 	ChatSettingsForm,
@@ -21,7 +20,6 @@ import { MetricsLine } from "./metrics-line.tsx";
 import { useChat } from "./use-chat.ts";
 
 export function Chat({ model }: { model: ModelRow }) {
-	const { api } = useSession();
 	const chat = useChat();
 	const [settings, setSettings] = useState<ChatSettings>(INITIAL_SETTINGS);
 	const [text, setText] = useState("");
@@ -59,7 +57,8 @@ export function Chat({ model }: { model: ModelRow }) {
 	const retry = () => void attempt(() => chat.retry(options()));
 	const begin = (content: string) => void attempt(() => chat.send({ role: "user", content }, options()));
 
-	const messages = chat.messages.length > 0 ? chat.messages : [{ role: "user", content: text }];
+	const messages =
+		chat.messages.length > 0 ? chat.messages : [{ role: "user", content: text || "Hello, who are you?" }];
 	return (
 		<div className="chat">
 			<div className="stack">
@@ -132,11 +131,7 @@ export function Chat({ model }: { model: ModelRow }) {
 					</div>
 				</form>
 				<Section title="Copy as">
-					<CopyAs
-						model={model}
-						input={{ messages, ...exampleOptions(settings) }}
-						account={api.credentials.account}
-					/>
+					<CopyAs model={model} input={{ fields: { messages, ...exampleOptions(settings) }, files: [] }} />
 				</Section>
 			</div>
 			<ChatSettingsForm settings={settings} tools={capabilities.includes("Tools")} onChange={setSettings} />

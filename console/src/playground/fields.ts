@@ -10,6 +10,8 @@ interface Common {
 	required: boolean;
 	/** An example of a required field, as a person enters it. */
 	example?: string;
+	/** An example of a call has this field. Without required fields, some of the others. */
+	suggested: boolean;
 	/** The value if the field is left empty. */
 	default?: unknown;
 }
@@ -34,6 +36,8 @@ export interface Form {
 	fields: Field[];
 	/** The request is a form of its own fields, not JSON. */
 	multipart: boolean;
+	/** The request may be the file alone. */
+	raw: boolean;
 	/** The model can stream its answer. */
 	streams: boolean;
 }
@@ -50,31 +54,50 @@ const LEFT_OUT: ReadonlySet<string> = new Set(["stream", "lora"]);
 
 /** The fields of FLUX.2, whose schema has only the form as a whole. */
 const MULTIPART: readonly Field[] = [
-	{ name: "prompt", kind: "long", required: true, example: "A lighthouse in the fog" },
-	{ name: "input_image_0", kind: "file", encoding: "body", accept: "image/*", required: false },
-	{ name: "steps", kind: "number", integer: true, required: false },
-	{ name: "width", kind: "number", integer: true, required: false },
-	{ name: "height", kind: "number", integer: true, required: false },
-	{ name: "seed", kind: "number", integer: true, required: false },
+	{ name: "prompt", kind: "long", required: true, example: "A lighthouse in the fog", suggested: true },
+	{
+		name: "input_image_0",
+		kind: "file",
+		encoding: "body",
+		accept: "image/*",
+		required: false,
+		suggested: false,
+	},
+	{ name: "steps", kind: "number", integer: true, required: false, suggested: false },
+	{ name: "width", kind: "number", integer: true, required: false, suggested: false },
+	{ name: "height", kind: "number", integer: true, required: false, suggested: false },
+	{ name: "seed", kind: "number", integer: true, required: false, suggested: false },
 ];
 
-export const taskForms = (input: JsonSchema): Form[] =>
-	formsOf(input).map(({ properties = {}, required = [] }): Form => {
-		if (properties.multipart)
-			return { title: "prompt", fields: [...MULTIPART], multipart: true, streams: false };
-		const fields = Object.entries(properties)
-			.filter(([name]) => !LEFT_OUT.has(name))
-			.map(([name, schema]) => ({
-				...fieldOf(name, schema, required.includes(name)),
-				...(required.includes(name) && { example: entered(exampleField(name, schema)) }),
-			}));
-		return {
-			title: required.join(", ") || "input",
-			fields,
-			multipart: false,
-			streams: properties.stream !== undefined,
-		};
-	});
+/** In a form without required fields, these are the example. */
+const SUGGESTED: ReadonlySet<string> = new Set(["text", "image", "question"]);
+
+export function taskForms(input: JsonSchema): Form[] {
+	const branches = input.oneOf ?? input.anyOf ?? [];
+	const raw = branches.some(({ type, format }) => type === "string" && format === "binary");
+	return formsOf(input).map((form) => formOf(form, raw));
+}
+
+function formOf({ properties = {}, required = [] }: JsonSchema, raw: boolean): Form {
+	if (properties.multipart)
+		return { title: "prompt", fields: [...MULTIPART], multipart: true, raw: false, streams: false };
+	const isSuggested = (name: string): boolean =>
+		required.length > 0 ? required.includes(name) : SUGGESTED.has(name);
+	const fields = Object.entries(properties)
+		.filter(([name]) => !LEFT_OUT.has(name))
+		.map(([name, schema]) => ({
+			...fieldOf(name, schema, required.includes(name)),
+			suggested: isSuggested(name),
+			...(isSuggested(name) && { example: entered(exampleField(name, schema)) }),
+		}));
+	return {
+		title: required.join(", ") || "input",
+		fields,
+		multipart: false,
+		raw,
+		streams: properties.stream !== undefined,
+	};
+}
 
 /** An example as text of the form. */
 function entered(example: unknown): string {
@@ -84,7 +107,12 @@ function entered(example: unknown): string {
 }
 
 function fieldOf(name: string, schema: JsonSchema, required: boolean): Field {
-	const common = { name, required, ...(schema.default !== undefined && { default: schema.default }) };
+	const common = {
+		name,
+		required,
+		suggested: required,
+		...(schema.default !== undefined && { default: schema.default }),
+	};
 	const branches = schema.anyOf ?? schema.oneOf ?? [schema];
 	const types = branches.flatMap(({ type }) => type ?? []).filter((type) => type !== "null");
 	const has = (type: string): boolean => types.includes(type);

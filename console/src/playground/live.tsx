@@ -4,7 +4,10 @@ import type { ModelRow } from "../api/types.ts";
 import { Failure } from "../parts/failure.tsx";
 import { Section } from "../parts/page.tsx";
 import { useSession } from "../session/session.ts";
+import { CopyAs } from "./copy-as.tsx";
 import { type LiveEvent, startLive } from "./live-session.ts";
+
+const INPUT = { fields: { encoding: "linear16", sample_rate: "16000" }, files: [] };
 
 /** Transcribes the microphone while a person speaks. */
 export function Live({ model }: { model: ModelRow }) {
@@ -35,26 +38,31 @@ export function Live({ model }: { model: ModelRow }) {
 	}
 
 	return (
-		<Section title="Live transcription">
-			<div className="buttons">
-				<Button
-					variant={running ? "destructive" : "primary"}
-					onClick={() => (running ? stop.current?.() : void start())}
-				>
-					{running ? "Stop" : "Start"}
-				</Button>
-			</div>
-			{error && <Failure error={error} />}
-			{turns.length === 0 && (
-				<p className="empty">{running ? "Listening…" : "Start, and speak into the microphone."}</p>
-			)}
-			<ol className="turns" aria-live="polite" aria-label="Transcript">
-				{turns.map((text, turn) => (
-					// biome-ignore lint/suspicious/noArrayIndexKey: the number of a turn is its name.
-					<li key={turn}>{text}</li>
-				))}
-			</ol>
-		</Section>
+		<div className="stack">
+			<Section title="Live transcription">
+				<div className="buttons">
+					<Button
+						variant={running ? "destructive" : "primary"}
+						onClick={() => (running ? stop.current?.() : void start())}
+					>
+						{running ? "Stop" : "Start"}
+					</Button>
+				</div>
+				{error && <Failure error={error} />}
+				{turns.length === 0 && (
+					<p className="empty">{running ? "Listening…" : "Start, and speak into the microphone."}</p>
+				)}
+				<ol className="turns" aria-live="polite" aria-label="Transcript">
+					{turns.map((text, turn) => (
+						// biome-ignore lint/suspicious/noArrayIndexKey: the number of a turn is its name.
+						<li key={turn}>{text}</li>
+					))}
+				</ol>
+			</Section>
+			<Section title="Copy as">
+				<CopyAs model={model} input={INPUT} live />
+			</Section>
+		</div>
 	);
 }
 

@@ -5,7 +5,7 @@ import { Boxes } from "./boxes.tsx";
 import { Matrix } from "./matrix.tsx";
 import { type Parts, partsOf } from "./output-parts.ts";
 import { Ranking, Scores } from "./scores.tsx";
-import type { Values } from "./task-request.ts";
+import type { Values } from "./values.ts";
 
 export type TaskOutput = { kind: "file"; file: Blob } | { kind: "json"; value: unknown };
 

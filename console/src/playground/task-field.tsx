@@ -3,7 +3,7 @@ import { Select } from "@cloudflare/kumo/components/select";
 import { Switch } from "@cloudflare/kumo/components/switch";
 import type { Field } from "./fields.ts";
 import { FileField } from "./file-field.tsx";
-import type { Values } from "./task-request.ts";
+import type { Values } from "./values.ts";
 
 const UNSET = "(default)";
 

@@ -1,23 +1,19 @@
 /** The request of a form: the values that a person entered, as the API takes them. */
 import { jsonRequest, pathOfModel } from "../api/client.ts";
+import { apiValue } from "./example-input.ts";
 import type { Field, Form } from "./fields.ts";
 import { dataUrlOf } from "./file-field.tsx";
-
-/** By the name of the field. Numbers and JSON are text. */
-export type Values = Readonly<Record<string, string | boolean | File | undefined>>;
+import type { Values } from "./values.ts";
 
 export interface TaskRequest {
 	/** Below the account. */
 	path: string;
 	init: RequestInit;
-	/** For the examples: files are shortened. */
-	shown: Record<string, unknown>;
 }
 
 /** Throws an error with the name of a field that is not JSON. */
 export async function taskRequest(model: string, form: Form, values: Values): Promise<TaskRequest> {
 	const path = `/ai/run/${pathOfModel(model)}`;
-	const shown: Record<string, unknown> = {};
 	// The playground shows complete answers.
 	const fields: Record<string, unknown> = form.streams ? { stream: false } : {};
 	const files: [field: Field & { kind: "file" }, file: File][] = [];
@@ -27,23 +23,19 @@ export async function taskRequest(model: string, form: Form, values: Values): Pr
 		if (field.kind === "file") {
 			if (!(value instanceof File)) continue;
 			files.push([field, value]);
-			shown[field.name] = `(${value.name})`;
-		} else {
-			fields[field.name] = apiValue(field, value);
-			shown[field.name] = fields[field.name];
-		}
+		} else fields[field.name] = apiValue(field, value);
 	}
 	if (form.multipart) {
 		const body = new FormData();
 		for (const [name, value] of Object.entries(fields)) body.set(name, String(value));
 		for (const [{ name }, file] of files) body.set(name, file);
-		return { path, init: { method: "POST", body }, shown };
+		return { path, init: { method: "POST", body } };
 	}
 	const bodyFile = files.find(([{ encoding }]) => encoding === "body");
 	if (bodyFile) {
 		const query = new URLSearchParams(Object.entries(fields).map(([name, value]) => [name, String(value)]));
 		const headers = { "content-type": bodyFile[1].type || "application/octet-stream" };
-		return { path: `${path}?${query}`, init: { method: "POST", body: bodyFile[1], headers }, shown };
+		return { path: `${path}?${query}`, init: { method: "POST", body: bodyFile[1], headers } };
 	}
 	for (const [{ name, encoding }, file] of files) {
 		const address = await dataUrlOf(file);
@@ -54,25 +46,5 @@ export async function taskRequest(model: string, form: Form, values: Values): Pr
 					? address
 					: address.slice(address.indexOf(",") + 1);
 	}
-	return { path, init: jsonRequest("POST", fields), shown };
-}
-
-function apiValue(field: Field, value: string | boolean | File): unknown {
-	if (typeof value !== "string") return value;
-	switch (field.kind) {
-		case "number":
-			return Number(value);
-		case "lines": {
-			const lines = value.split("\n").filter((line) => line.trim() !== "");
-			return field.item === "object" ? lines.map((text) => ({ text })) : lines;
-		}
-		case "json":
-			try {
-				return JSON.parse(value);
-			} catch {
-				throw new Error(`${field.name}: expected JSON`);
-			}
-		default:
-			return value;
-	}
+	return { path, init: jsonRequest("POST", fields) };
 }

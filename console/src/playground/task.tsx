@@ -2,17 +2,18 @@ import { Button } from "@cloudflare/kumo/components/button";
 import { Select } from "@cloudflare/kumo/components/select";
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import type { ModelRow, ModelSchema, ResponseUsage } from "../api/types.ts";
-import { exampleInput } from "../models/example.ts";
 import { Failure } from "../parts/failure.tsx";
 import { Section } from "../parts/page.tsx";
 import { useSession } from "../session/session.ts";
 import { CopyAs } from "./copy-as.tsx";
+import { type ExampleInput, exampleValues, inputOfForm } from "./example-input.ts";
 import { type Form, taskForms } from "./fields.ts";
 import { type Metrics, Stopwatch } from "./metrics.ts";
 import { MetricsLine } from "./metrics-line.tsx";
 import { type TaskOutput, TaskResult } from "./result.tsx";
 import { TaskField } from "./task-field.tsx";
-import { taskRequest, type Values } from "./task-request.ts";
+import { taskRequest } from "./task-request.ts";
+import type { Values } from "./values.ts";
 
 interface Props {
 	model: ModelRow;
@@ -22,8 +23,6 @@ interface Props {
 interface Done {
 	output: TaskOutput;
 	metrics: Metrics;
-	/** As sent, for the examples. */
-	input: Record<string, unknown>;
 	values: Values;
 }
 
@@ -33,7 +32,7 @@ export function Task({ model, schema }: Props) {
 	const forms = taskForms(schema.input);
 	const [chosen, setChosen] = useState(0);
 	const form = forms[chosen];
-	const [values, setValues] = useState<Values>(() => initialValues(model.name, forms));
+	const [values, setValues] = useState<Values>(() => exampleValues(forms, model.name));
 	const [done, setDone] = useState<Done>();
 	const [error, setError] = useState<Error>();
 	const [running, setRunning] = useState(false);
@@ -48,12 +47,12 @@ export function Task({ model, schema }: Props) {
 		setRunning(true);
 		setError(undefined);
 		try {
-			const { path, init, shown } = await taskRequest(model.name, form, values);
+			const { path, init } = await taskRequest(model.name, form, values);
 			const stopwatch = new Stopwatch();
 			const response = await api.fetch(api.account(path), { ...init, signal });
 			const output = await outputOf(response);
 			const metrics = stopwatch.metrics(response.headers, usageOf(output));
-			setDone({ output, metrics, input: shown, values });
+			setDone({ output, metrics, values });
 		} catch (failure) {
 			if (!signal.aborted) setError(failure instanceof Error ? failure : new Error(String(failure)));
 		}
@@ -107,11 +106,7 @@ export function Task({ model, schema }: Props) {
 				</div>
 			)}
 			<Section title="Copy as">
-				<CopyAs
-					model={model}
-					input={done?.input ?? exampleInput(schema.input)}
-					account={api.credentials.account}
-				/>
+				<CopyAs model={model} input={shownInput(form, values, model.name)} output={schema.output} />
 			</Section>
 		</div>
 	);
@@ -130,11 +125,11 @@ function usageOf(output: TaskOutput): ResponseUsage {
 	return usage ?? {};
 }
 
-/** Examples of the required fields, so that a form of texts runs with one click. */
-const initialValues = (model: string, forms: readonly Form[]): Values =>
-	Object.fromEntries(
-		forms
-			.flatMap(({ fields }) => fields)
-			.filter(({ kind, example }) => kind !== "file" && example !== undefined)
-			.map(({ name, example }) => [name, name === "model" ? model.split("/").at(-1) : example]),
-	);
+/** As the form is filled. While a field is not valid, the example. */
+function shownInput(form: Form, values: Values, model: string): ExampleInput {
+	try {
+		return inputOfForm(form, values);
+	} catch {
+		return inputOfForm(form, exampleValues([form], model));
+	}
+}
