@@ -44,6 +44,8 @@ const BROWSER_FLAGS = [
 
 export const ADMIN_TOKEN = "the-operator-of-the-console-tests";
 export const ENGINE_MODEL = "@cf/meta/llama-3.2-3b-instruct";
+/** A route of many models. */
+export const PATTERN = "@cf/baai/*";
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
 	if (CHROMIUM === undefined) throw new Error("The tests of the console need Chromium");
@@ -54,7 +56,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
 	const settings = {
 		DEFAULT_BACKEND: "simulator",
 		BACKENDS: JSON.stringify({ engine: { kind: "openai", url: `${engine.url}/v1` } }),
-		ROUTES: JSON.stringify({ [ENGINE_MODEL]: [{ backend: "engine", model: "slow" }] }),
+		ROUTES: JSON.stringify({
+			[ENGINE_MODEL]: [{ backend: "engine", model: "slow" }],
+			[PATTERN]: [{ backend: "simulator" }],
+		}),
 		LIMITS: JSON.stringify({ daily_neurons: 1_000_000, requests_per_minute: "none" }),
 	};
 	const [port, devPort] = [await freePort(), await freePort()];

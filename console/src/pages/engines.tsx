@@ -1,14 +1,14 @@
 import { Button } from "@cloudflare/kumo/components/button";
-import { Input } from "@cloudflare/kumo/components/input";
 import { useState } from "react";
 import { v4 } from "../api/client.ts";
 import type { EnginesReport } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
+import { servedBy } from "../engines/patterns.ts";
+import { PlanForm } from "../engines/plan-form.tsx";
 import { Replicas } from "../engines/replicas.tsx";
-import { Plan } from "../models/plan.tsx";
+import { useCatalog } from "../models/catalog.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { integer, milliseconds } from "../parts/format.ts";
-import { InView } from "../parts/in-view.tsx";
 import { Loading } from "../parts/loading.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { Circuit } from "../parts/targets.tsx";
@@ -19,7 +19,11 @@ type EngineRow = EnginesReport["engines"][number];
 
 export default function Engines() {
 	const { api } = useSession();
-	const [explained, setExplained] = useState<string>();
+	/** Another number for each click, so that a second click on a route shows its plan again. */
+	const [chosen, setChosen] = useState<{ pattern?: string; click: number }>({ click: 0 });
+	const explain = (pattern: string): void => setChosen(({ click }) => ({ pattern, click: click + 1 }));
+	const catalog = useCatalog();
+	const models = catalog.state === "failed" ? [] : (catalog.value ?? []).map(({ name }) => name);
 	const report = useLoad(
 		async (signal) => (await api.get<EnginesReport>(v4("/engines"), {}, signal)).result,
 		[api],
@@ -39,13 +43,25 @@ export default function Engines() {
 							/>
 						</Section>
 						<Replicas />
-						<PlanForm key={explained} model={explained} onModel={setExplained} />
+						<PlanForm
+							key={chosen.click}
+							pattern={chosen.pattern}
+							models={
+								chosen.pattern === undefined
+									? models
+									: servedBy(
+											chosen.pattern,
+											routes.map(({ pattern }) => pattern),
+											models,
+										)
+							}
+						/>
 						<Section title="Routes">
 							<DataTable
 								label="Routes"
-								columns={routeColumns(setExplained)}
-								rows={routes}
-								rowKey={({ pattern }) => pattern}
+								columns={routeColumns(explain)}
+								rows={withoutRepeats(routes)}
+								rowKey={(route) => JSON.stringify(route)}
 								empty="No route is configured."
 							/>
 						</Section>
@@ -56,7 +72,10 @@ export default function Engines() {
 	);
 }
 
-const isModel = (pattern: string): boolean => !pattern.includes("*");
+/** The default backend and a route for `*` to it are the same route. */
+const withoutRepeats = (routes: readonly RouteRow[]): RouteRow[] => [
+	...new Map(routes.map((route) => [JSON.stringify(route), route])).values(),
+];
 
 const routeColumns = (onExplain: (model: string) => void): readonly Column<RouteRow>[] => [
 	{ title: "Model", cell: ({ pattern }) => pattern },
@@ -72,12 +91,11 @@ const routeColumns = (onExplain: (model: string) => void): readonly Column<Route
 	},
 	{
 		title: "Plan",
-		cell: ({ pattern }) =>
-			isModel(pattern) && (
-				<Button size="sm" aria-label={`Explain ${pattern}`} onClick={() => onExplain(pattern)}>
-					Explain
-				</Button>
-			),
+		cell: ({ pattern }) => (
+			<Button size="sm" aria-label={`Explain ${pattern}`} onClick={() => onExplain(pattern)}>
+				Explain
+			</Button>
+		),
 	},
 ];
 
@@ -109,38 +127,3 @@ const HEALTH: readonly Column<EngineRow>[] = [
 		cell: ({ requests, answers, failures }) => integer(Math.max(0, requests - answers - failures)),
 	},
 ];
-
-interface PlanFormProps {
-	/** The model whose plan is shown. */
-	model: string | undefined;
-	onModel(model: string): void;
-}
-
-function PlanForm({ model, onModel }: PlanFormProps) {
-	const [name, setName] = useState(model ?? "");
-	return (
-		<Section title="Plan of a model">
-			<form
-				className="filters"
-				onSubmit={(event) => {
-					event.preventDefault();
-					onModel(name.trim());
-				}}
-			>
-				<Input
-					label="Model"
-					placeholder="@cf/…"
-					required
-					value={name}
-					onChange={(event) => setName(event.target.value)}
-				/>
-				<Button type="submit">Explain</Button>
-			</form>
-			{model !== undefined && (
-				<InView>
-					<Plan model={model} />
-				</InView>
-			)}
-		</Section>
-	);
-}
