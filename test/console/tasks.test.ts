@@ -64,7 +64,7 @@ describe("the playground", () => {
 		await page.getByRole("button", { name: "Record" }).click();
 		await page.getByRole("timer").getByText(/[1-9]/).waitFor();
 		await page.getByRole("button", { name: "Stop recording" }).click();
-		await page.getByText("recording.webm").waitFor();
+		await page.getByText("recording.webm", { exact: true }).waitFor();
 		await run(page);
 		await result(page)
 			.getByText(/Simulated transcript/)
