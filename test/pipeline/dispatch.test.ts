@@ -304,6 +304,19 @@ describe("circuits", () => {
 		expect((await run()).served).toMatchObject({ backend: "a", attempts: 1 });
 	});
 
+	it("stay closed if an answer is complete between the failures", async () => {
+		const down = status(503);
+		const { failure, run, services } = world({ replies: { a: [down, down, down, down, ok, down] } });
+		const circuitAfter = async (failures: number): Promise<string> => {
+			for (let i = 0; i < failures; i++) await failure();
+			return services.health.circuit(target("a"));
+		};
+		expect(await circuitAfter(4)).toBe("closed");
+		await run();
+		expect(await circuitAfter(4)).toBe("closed");
+		expect(await circuitAfter(1)).toBe("open");
+	});
+
 	it("let a second caller pass by while one probes", async () => {
 		const { clock, run, services } = world({ replies: { a: ok, b: ok } });
 		for (let i = 0; i < 5; i++) services.health.start(target("a")).fail();

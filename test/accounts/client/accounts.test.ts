@@ -543,6 +543,19 @@ describe("an unreachable object", () => {
 		expect(await settledOf(account)).toMatchObject({ requests: 130, open: 0 });
 	});
 
+	it("refuses all requests of a failed call, with or without a request for a lease", async () => {
+		const account = newAccount();
+		const world = isolate({ exact: false });
+		world.fault = "lost";
+		// The first is sent at once, and the others with the next call. Alike requests ask for one lease.
+		const results = await Promise.allSettled(
+			[1, 2, 3].map(() => world.accounts.of(account).admit(admission())),
+		);
+		const refused = { status: "rejected", reason: expect.objectContaining({ key: "ledgerUnavailable" }) };
+		expect(results).toEqual([refused, refused, refused]);
+		expect(world.calls.map(([method]) => method)).toContain("admit 2");
+	});
+
 	it("books no settlement twice, and releases a reservation whose answer was lost", async () => {
 		const account = newAccount();
 		const world = isolate();

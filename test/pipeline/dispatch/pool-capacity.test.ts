@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { present } from "../../../src/core/present.ts";
 import { waitForCapacity } from "../../../src/pipeline/dispatch/pool-capacity.ts";
 import type { Plan, PooledTarget } from "../../../src/pipeline/plan.ts";
 import { Pools } from "../../../src/pools/pools.ts";
@@ -6,23 +7,23 @@ import { ReplicaChanges } from "../../../src/pools/replica-changes.ts";
 import { observedExchange } from "../exchanges.ts";
 import { CHAT, target } from "./world.ts";
 
-/** A pool of one replica for one request, which nobody may wait for, and another target. */
-function limited() {
-	const services = { now: () => 0, wait: async () => {} };
+/** A pool of one replica for one request, and another target. */
+function limited(maxWaiting = 0) {
+	const services = { now: () => 0, wait: () => new Promise<void>(() => {}) };
 	const pool = new Pools({ random: () => 0, changes: new ReplicaChanges(services) }).of({
 		backend: "a",
 		urls: ["http://1"],
-		pool: { gate: { maxRequests: 1, maxWaiting: 0, maxWaitMs: 0 } },
+		pool: { gate: { maxRequests: 1, maxWaiting, maxWaitMs: 10 } },
 	});
 	if (!pool) throw new Error("no pool");
 	const { url: _, circuit: __, ...shared } = target("a");
 	const pooled: PooledTarget = { ...shared, pool };
-	const enter = (targets: Plan["targets"]) => {
+	const enter = (targets: Plan["targets"], call = CHAT) => {
 		const plan: Plan = { targets, retries: { attempts: 1, baseMs: 1, maxMs: 1 } };
 		const { exchange } = observedExchange({ admission: {} });
-		return waitForCapacity(plan, CHAT, { exchange, signal: new AbortController().signal }, services);
+		return waitForCapacity(plan, call, { exchange, signal: new AbortController().signal }, services);
 	};
-	return { enter, pooled, other: target("b") };
+	return { enter, pool, pooled, other: target("b") };
 }
 
 it("a request takes a place in the pool of its first target, and the next target if there is none", async () => {
@@ -40,6 +41,24 @@ it("a request without another target is refused", async () => {
 	const { enter, pooled } = limited();
 	await enter([pooled]);
 	await expect(enter([pooled])).rejects.toMatchObject({ key: "outOfCapacity" });
+});
+
+it.each([
+	["50 output tokens", 50, 100],
+	["100 output tokens", 100, 200],
+	["no limit, as 256 output tokens", undefined, 512],
+])("a request that waits counts twice its output tokens: %s", async (_, limit, cost) => {
+	const { enter, pool, pooled } = limited(1);
+	await enter([pooled]);
+	const input = { messages: [{ role: "user" as const, content: "" }], stream: false };
+	const waitingTokens = (max_tokens?: number) => {
+		void enter([pooled], { task: "text-generation", input: { ...input, ...present({ max_tokens }) } });
+		return pool.gate?.report(0).waitingTokens ?? 0;
+	};
+	const waiting = waitingTokens(limit);
+	// The prompt has few tokens, for the template of the message.
+	expect(waiting - cost).toBeGreaterThanOrEqual(0);
+	expect(waiting - cost).toBeLessThan(20);
 });
 
 it("a target without a pool has no limit", async () => {
