@@ -114,6 +114,21 @@ describe("the choice of a pair", () => {
 	});
 });
 
+describe("the start of a pair", () => {
+	it.each([
+		["remembers its decode replica for the session", false, "d1"],
+		["does not remember a decode replica that drains since the choice", true, undefined],
+	])("%s", (_, drains, remembered) => {
+		const { choose, pool } = poolOf();
+		const request = { ...LONG, session: "s" };
+		const legs = choose(request);
+		if (!legs) throw new Error("no replicas");
+		if (drains) pool.replicas.drain("d1");
+		startLegs(pool, legs, request, 0);
+		expect(pool.replicas.sessions.get("s")?.replica.url).toBe(remembered);
+	});
+});
+
 describe("a pool", () => {
 	it("without prefill replicas has one replica for each request", () => {
 		const { pool } = poolOf();
