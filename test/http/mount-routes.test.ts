@@ -38,6 +38,7 @@ function appOf({ guard, identify, verified = true }: Options = {}) {
 	const failing = () => {
 		throw new AiError("invalidRequest", "wrong");
 	};
+	const caller = { account: "a", credential: { kind: "operator" as const }, verified };
 	const routes = [
 		...defineRoutes(group, [
 			{ method: "GET", path: "/open", summary: "Open", permission: "none", handler },
@@ -45,6 +46,14 @@ function appOf({ guard, identify, verified = true }: Options = {}) {
 			{ method: "GET", path: "/open-private", summary: "Open", permission: "none", noStore: true, handler },
 			{ method: "GET", path: "/failing", summary: "Fails", permission: "token", handler: failing },
 			{ method: "GET", path: "/lazy", summary: "Fails", permission: "run", lazy: true, handler: failing },
+			{
+				method: "GET",
+				path: "/served",
+				summary: "Without a credential",
+				permission: "read",
+				unauthenticated: async () => caller,
+				handler: (_, { identity }) => Response.json(identity),
+			},
 			{ method: "GET", path: "/private", summary: "Private", permission: "read", noStore: true, handler },
 		]),
 	];
@@ -59,7 +68,6 @@ function appOf({ guard, identify, verified = true }: Options = {}) {
 			{ path: "*" },
 		]),
 	];
-	const caller = { account: "a", credential: { kind: "operator" as const }, verified };
 	mountRoutes(
 		app,
 		{ routes, unknown },
@@ -117,6 +125,19 @@ describe("mountRoutes", () => {
 		});
 		expect(await send("GET", path)).toMatchObject({ status: 401 });
 		expect(logged).toEqual([[10000, "id-1"]]);
+	});
+
+	it("tells the handler that a request which it serves has no credential", async () => {
+		const caller = { account: "a", credential: { kind: "operator" }, verified: true };
+		const identity = async (app: ReturnType<typeof appOf>) =>
+			JSON.parse((await app.send("GET", "/served")).text);
+		expect(await identity(appOf())).toEqual({ caller });
+		const refused = appOf({
+			identify: () => {
+				throw new AiError("authentication");
+			},
+		});
+		expect(await identity(refused)).toEqual({ caller, unauthenticated: true });
 	});
 
 	it.each([
