@@ -551,7 +551,9 @@ describe("an unreachable object", () => {
 		const results = await Promise.allSettled(
 			[1, 2, 3].map(() => world.accounts.of(account).admit(admission())),
 		);
-		const refused = { status: "rejected", reason: expect.objectContaining({ key: "ledgerUnavailable" }) };
+		const cause = expect.objectContaining({ message: "overloaded" });
+		const reason = expect.objectContaining({ key: "ledgerUnavailable", cause });
+		const refused = { status: "rejected", reason };
 		expect(results).toEqual([refused, refused, refused]);
 		expect(world.calls.map(([method]) => method)).toContain("admit 2");
 	});

@@ -132,6 +132,12 @@ describe("a stream that is cut", () => {
 		expect(seen.served.wasted).toEqual([]);
 	});
 
+	it("wastes the only token of the first stream", async () => {
+		const seen = await ask({ replies: { a: cutAfter(1), b: whole } });
+		expect(seen).toMatchObject({ text: WORDS.join(""), done: true });
+		expect(seen.served.wasted).toMatchObject([{ why: "cut", backend: "a", progress: { outputTokens: 1 } }]);
+	});
+
 	it("calls an engine again without the transcript, if it refuses it", async () => {
 		const seen = await ask({
 			replies: { a: cutAfter(40), b: [status(400), whole] },
