@@ -91,6 +91,13 @@ describe("Pools", () => {
 		expect(all.reports(1)).toMatchObject([{ ...common, prefillTokens: 0, decodeTokens: 946 }]);
 	});
 
+	it("reports no expected time without a replica", () => {
+		const all = pools();
+		all.of({ backend: "a", urls: [], pool: {} });
+		expect(all.reports(0)).toMatchObject([{ backend: "a", active: [] }]);
+		expect(all.reports(0)[0]).not.toHaveProperty("expectedMs");
+	});
+
 	it("starts anew with another policy", () => {
 		const all = pools();
 		const before = all.of({ backend: "a", urls: URLS });
