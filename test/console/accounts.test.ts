@@ -1,12 +1,17 @@
 /** Usage, requests and tokens: the numbers of the API, and only those of the own account. */
 import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { api, createToken } from "./api.ts";
 import { openSession, signIn } from "./browser.ts";
-import { ADMIN_TOKEN } from "./gateways.ts";
+import { ADMIN_TOKEN, ENGINE_MODEL } from "./gateways.ts";
 
 const MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const EMBEDDINGS = "@cf/baai/bge-base-en-v1.5";
+const RERANKER = "@cf/baai/bge-reranker-base";
+/** The period of the page. */
+const FOLLOW_MS = 2_000;
 
 interface UsageCounts {
 	average_latency_ms: number;
@@ -18,6 +23,16 @@ interface UsageCounts {
 
 const run = (account: string, model: string, input: object): Promise<unknown> =>
 	api("POST", `/accounts/${account}/ai/run/${model}`, input);
+
+/** Sends a request from the page, to the account of its session. */
+async function runOnDev(page: Page, model: string, input: object): Promise<void> {
+	const send = `fetch("/client/v4/accounts/local/ai/run/${model}", {
+		method: "POST",
+		headers: { "content-type": "application/json" },
+		body: ${JSON.stringify(JSON.stringify(input))},
+	}).then(async (response) => response.status + " " + await response.text())`;
+	expect(await page.evaluate(send)).toMatch(/^200 /);
+}
 
 describe("usage", () => {
 	it("has the numbers of the API, as a table and as CSV, and no other account's", async () => {
@@ -68,18 +83,36 @@ describe("requests", () => {
 	it("follow live, and one shows its bill", async () => {
 		const tab = await openSession("dev", "/console/requests");
 		const { page } = tab;
-		await page.getByRole("switch", { name: "Follow" }).click();
-		await page.evaluate(`fetch("/client/v4/accounts/local/ai/run/${EMBEDDINGS}", {
-			method: "POST",
-			headers: { "content-type": "application/json" },
-			body: '{"text":["Four"]}',
-		})`);
+		const follow = page.getByRole("switch", { name: "Follow" });
+		await follow.click();
+		await expect.poll(() => follow.getAttribute("aria-checked")).toBe("true");
+		await runOnDev(page, EMBEDDINGS, { text: ["Four"] });
 		const row = page.getByRole("row").filter({ hasText: EMBEDDINGS }).first();
 		await row.waitFor();
 		await row.getByRole("button").click();
 		const details = page.getByRole("region", { name: "Request", exact: true });
 		expect(await details.textContent()).toMatch(/Charged[\d.]+ neurons/);
 		await details.getByRole("region", { name: "Engines" }).getByText("simulator").waitFor();
+		await tab.close();
+	});
+});
+
+describe("a list of requests that takes longer than the period of following", () => {
+	it("is shown, and followed by the next", async () => {
+		const tab = await openSession("dev", "/console/requests");
+		const { page } = tab;
+		await page.getByRole("switch", { name: "Follow" }).waitFor();
+		await page.route(/\/ai\/usage\/requests/, async (route) => {
+			await sleep(1.5 * FOLLOW_MS);
+			await route.continue().catch(() => {});
+		});
+		await page.getByRole("switch", { name: "Follow" }).click();
+		const rows = page.getByRole("row").filter({ hasText: RERANKER });
+		for (const count of [1, 2]) {
+			await runOnDev(page, RERANKER, { query: "Five", contexts: [{ text: "Six" }] });
+			await rows.nth(count - 1).waitFor();
+		}
+		await page.unrouteAll({ behavior: "ignoreErrors" });
 		await tab.close();
 	});
 });
@@ -136,7 +169,7 @@ describe("engines", () => {
 			.getByRole("row")
 			.filter({ hasText: EMBEDDINGS });
 		await health.getByText("closed").waitFor();
-		await page.getByRole("button", { name: /^Explain @cf/ }).click();
+		await page.getByRole("button", { name: `Explain ${ENGINE_MODEL}`, exact: true }).click();
 		await page.getByRole("region", { name: "Plan of a model" }).getByRole("cell", { name: "slow" }).waitFor();
 
 		const replica = page.getByRole("region", { name: "Replicas" }).getByRole("row").nth(1);

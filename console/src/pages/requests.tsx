@@ -43,7 +43,11 @@ export default function Requests() {
 		},
 		[api, model, task, token, outcome, cursor],
 	);
-	useInterval(page.reload, following ? FOLLOW_MS : undefined);
+	useFollowing(following, page);
+	const follow = (isOn: boolean): void => {
+		setFollowing(isOn);
+		if (isOn) page.reload();
+	};
 	const filter = (changes: Partial<typeof NO_FILTERS>): void => {
 		setFilters(changes);
 		setCursor(undefined);
@@ -62,10 +66,7 @@ export default function Requests() {
 		...COLUMNS,
 	];
 	return (
-		<Page
-			title="Requests"
-			actions={<Switch label="Follow" checked={following} onCheckedChange={setFollowing} />}
-		>
+		<Page title="Requests" actions={<Switch label="Follow" checked={following} onCheckedChange={follow} />}>
 			<div className="filters">
 				<Input
 					label="Model"
@@ -142,12 +143,13 @@ const COLUMNS: readonly Column<RequestRow>[] = [
 	{ title: "Neurons", numeric: true, cell: ({ neurons }) => decimal(neurons) },
 ];
 
-function useInterval(work: () => void, periodMs: number | undefined): void {
+/** Loads again some time after each answer. A load that takes longer than that completes, because a reload would abort it. */
+function useFollowing(isOn: boolean, { state, reload }: ReturnType<typeof useLoad>): void {
 	useEffect(() => {
-		if (periodMs === undefined) return;
+		if (!isOn || state === "loading") return;
 		const timer = setInterval(() => {
-			if (!document.hidden) work();
-		}, periodMs);
+			if (!document.hidden) reload();
+		}, FOLLOW_MS);
 		return () => clearInterval(timer);
-	}, [work, periodMs]);
+	}, [isOn, state, reload]);
 }
