@@ -92,3 +92,48 @@ describe("a script that is loaded slowly", () => {
 		expect(await page.getByText("Loading the page").count()).toBe(0);
 	});
 });
+
+describe("an entry script that does not start", () => {
+	/** The entry script is the one that the page names. The names of others can begin in the same way. */
+	async function withEntry(change: (route: Route) => Promise<void>): Promise<Page> {
+		tab = await openTab(inject("dev"), "/console/models", { expected: EXPECTED });
+		const { page } = tab;
+		await page.getByRole("heading", { name: "Models" }).waitFor();
+		const entry = await page.locator("script[src]").getAttribute("src");
+		await page.route(inject("dev") + entry, change);
+		await page.reload();
+		return page;
+	}
+
+	it.each<[string, (route: Route) => Promise<void>]>([
+		["cannot be loaded", (route) => route.abort()],
+		["throws", (route) => route.fulfill({ contentType: "text/javascript", body: "throw new Error()" })],
+	])("because it %s: a message and a button", async (_, change) => {
+		const page = await withEntry(change);
+		await page.getByRole("heading", { name: "The console has not started" }).waitFor();
+		await page
+			.getByRole("alert")
+			.getByText(/script could not be loaded/)
+			.waitFor();
+		expect(await page.getByText("JavaScript").count()).toBe(0);
+		expect(await faultsOf(page)).toEqual([]);
+		await page.emulateMedia({ colorScheme: "dark" });
+		expect(await faultsOf(page)).toEqual([]);
+		await page.unrouteAll();
+		await page.getByRole("link", { name: "Reload" }).press("Enter");
+		await page.getByRole("heading", { name: "Models" }).waitFor();
+		expect(await page.getByText("The console has not started").count()).toBe(0);
+	});
+
+	it("because the browser runs no scripts: says so at once", async () => {
+		tab = await openTab(inject("dev"), "/console", { expected: EXPECTED });
+		const { page } = tab;
+		const debug = await page.context().newCDPSession(page);
+		await debug.send("Emulation.setScriptExecutionDisabled", { value: true });
+		await page.reload();
+		// A search for text leaves out this element.
+		const message = page.locator("noscript p");
+		await message.waitFor();
+		expect(await message.textContent()).toBe("The console needs JavaScript.");
+	});
+});
