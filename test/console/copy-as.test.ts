@@ -364,7 +364,9 @@ async function sendInputs(model: string, inputs: Record<string, unknown>): Promi
 		Object(value).body instanceof ReadableStream;
 	const others = Object.entries(inputs).filter(([, value]) => !isBody(value));
 	const file = Object.values(inputs).find(isBody);
-	const query = new URLSearchParams(others.map(([name, value]) => [name, String(value)]));
+	const query = new URLSearchParams(
+		others.flatMap(([name, value]) => [value].flat().map((each) => [name, String(each)])),
+	);
 	const url = `${inject("serve")}/client/v4/accounts/${ACCOUNT}/ai/run/${model}`;
 	const authorization = `Bearer ${ADMIN_TOKEN}`;
 	const response = file

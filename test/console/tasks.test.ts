@@ -18,6 +18,12 @@ const IMAGE = {
 	),
 };
 
+async function speech(prompt: string) {
+	const path = "/accounts/tasks/ai/run/@cf/myshell-ai/melotts";
+	const { audio } = await api<{ audio: string }>("POST", path, { prompt });
+	return { name: "speech.mp3", mimeType: "audio/mpeg", buffer: Buffer.from(audio, "base64") };
+}
+
 describe("the playground", () => {
 	it.each([
 		["@cf/black-forest-labs/flux-1-schnell", "in JSON"],
@@ -45,17 +51,25 @@ describe("the playground", () => {
 	});
 
 	it("transcribes a file", async () => {
-		const { audio } = await api<{ audio: string }>("POST", "/accounts/tasks/ai/run/@cf/myshell-ai/melotts", {
-			prompt: "The train leaves at noon",
-		});
 		const page = await open("@cf/openai/whisper-large-v3-turbo");
-		await page.getByLabel("audio").setInputFiles({
-			name: "speech.mp3",
-			mimeType: "audio/mpeg",
-			buffer: Buffer.from(audio, "base64"),
-		});
+		await page.getByLabel("audio").setInputFiles(await speech("The train leaves at noon"));
 		await run(page);
 		await result(page).getByText("The train leaves at noon", { exact: true }).waitFor();
+	});
+
+	it("sends each line of a field of several texts, beside a file as the body", async () => {
+		const page = await open("@cf/deepgram/nova-3");
+		await page.getByLabel("audio").setInputFiles(await speech("Bern"));
+		await page.getByText("Settings").click();
+		await page.getByLabel("keyterm (one per line)").fill("Bern, the city\nAare");
+		const request = page.waitForRequest(/\/ai\/run\//);
+		await run(page);
+		const { searchParams } = new URL((await request).url());
+		expect(searchParams.getAll("keyterm")).toEqual(["Bern, the city", "Aare"]);
+		await result(page).waitFor();
+		expect(await page.getByLabel("curl", { exact: true }).textContent()).toContain(
+			"keyterm=Bern%2C+the+city&keyterm=Aare",
+		);
 	});
 
 	it("transcribes the microphone", async () => {
@@ -114,6 +128,8 @@ describe("the playground", () => {
 		await ranks.first().waitFor();
 		const texts = await ranks.allTextContents();
 		expect(texts.map((text) => text.replace(/ [\d.]+$/, ""))).toEqual(["a red boat", "a zebra"]);
+		// 283 neurons for a million input tokens. The header has two decimals.
+		expect(await page.getByRole("region", { name: "Measurements" }).textContent()).toContain("Neurons< 0.01");
 	});
 
 	it("translates and classifies a text", async () => {

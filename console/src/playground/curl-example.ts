@@ -2,6 +2,7 @@
 import type { ExampleCall } from "./call-examples.ts";
 import type { ExampleFile } from "./example-input.ts";
 import { withFiles } from "./placeholders.ts";
+import { queryOf } from "./query.ts";
 
 /** A longer argument is the standard input: the system limits the length of an argument. */
 const MAX_ARGUMENT_CHARACTERS = 4_000;
@@ -13,7 +14,7 @@ export function curlExample(call: ExampleCall): string {
 	const isBody = file?.encoding === "body" || (call.raw && Object.keys(fields).length === 0);
 	if (call.multipart) return command(call, formOptions(call));
 	if (file && isBody) {
-		const query = new URLSearchParams(Object.entries(fields).map(([name, value]) => [name, String(value)]));
+		const query = queryOf(fields);
 		const options = [
 			`-H ${quoted(`content-type: ${file.type}`)}`,
 			`--data-binary ${quoted(`@${file.name}`)}`,

@@ -1,6 +1,7 @@
 /** A live transcription in other clients. */
 import type { CallExample, ExampleCall } from "./call-examples.ts";
 import { baseUrl } from "./curl-example.ts";
+import { queryOf } from "./query.ts";
 
 /** What both clients send: the samples of a file, and the end of the session. */
 const SEND = `	// 16-bit samples, mono, 16 kHz, without a header.
@@ -9,7 +10,7 @@ const SEND = `	// 16-bit samples, mono, 16 kHz, without a header.
 
 export function liveExamples(call: ExampleCall): CallExample[] {
 	const { model, fields, open } = call;
-	const query = new URLSearchParams(Object.entries(fields).map(([name, value]) => [name, String(value)]));
+	const query = queryOf(fields);
 	const address = `${baseUrl(call).replace(/^http/, "ws")}/run/${model}?${query}`;
 	const protocols = open ? "" : `, ["ganglion", \`cf-aig-authorization.\${process.env.TOKEN}\`]`;
 	return [

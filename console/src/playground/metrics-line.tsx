@@ -10,7 +10,7 @@ export function MetricsLine({ metrics }: { metrics: Metrics }) {
 		<section className="card" aria-label="Measurements">
 			<Facts
 				rows={[
-					["Neurons", neurons === undefined ? undefined : decimal(neurons)],
+					["Neurons", neurons === undefined ? undefined : cost(neurons)],
 					["Input tokens", inputTokens === undefined ? undefined : integer(inputTokens)],
 					["Output tokens", outputTokens === undefined ? undefined : integer(outputTokens)],
 					["First token", firstTokenMs === undefined ? undefined : milliseconds(firstTokenMs)],
@@ -23,3 +23,6 @@ export function MetricsLine({ metrics }: { metrics: Metrics }) {
 		</section>
 	);
 }
+
+/** Answers report two decimals and cut off the others, so 0 is any cost below that. */
+const cost = (neurons: number): string => (neurons === 0 ? "< 0.01" : decimal(neurons));

@@ -3,6 +3,7 @@ import { jsonRequest, pathOfModel } from "../api/client.ts";
 import { apiValue } from "./example-input.ts";
 import type { Field, Form } from "./fields.ts";
 import { dataUrlOf } from "./file-field.tsx";
+import { queryOf } from "./query.ts";
 import type { Values } from "./values.ts";
 
 export interface TaskRequest {
@@ -33,7 +34,7 @@ export async function taskRequest(model: string, form: Form, values: Values): Pr
 	}
 	const bodyFile = files.find(([{ encoding }]) => encoding === "body");
 	if (bodyFile) {
-		const query = new URLSearchParams(Object.entries(fields).map(([name, value]) => [name, String(value)]));
+		const query = queryOf(fields);
 		const headers = { "content-type": bodyFile[1].type || "application/octet-stream" };
 		return { path: `${path}?${query}`, init: { method: "POST", body: bodyFile[1], headers } };
 	}
