@@ -79,10 +79,8 @@ export function configure(variables: object): Config {
 		backendEntries.set(backend.backend, { key: backend.backend });
 	}
 	const context = { env, backends, backendEntries, problems };
-	const routes = [
-		...readRoutes(readEntries("ROUTES", env, problems), context),
-		...providers.map(({ route }) => route),
-	];
+	const ownRoutes = readRoutes(readEntries("ROUTES", env, problems), context);
+	const routes = [...ownRoutes, ...providers.map(({ route }) => route)];
 	const allowAnonymous = readFlag("ALLOW_ANONYMOUS", env, problems);
 	const allowedHosts = readHosts(env.ALLOWED_HOSTS, problems);
 	const openFiles = readCount("OPEN_FILES", env, problems);
@@ -104,7 +102,8 @@ export function configure(variables: object): Config {
 	const models = readModels(readEntries("MODELS", env, problems), product, problems);
 	const defaultBackend = readDefaultBackend(env.DEFAULT_BACKEND, context);
 	const aliasEntries = readEntries("ALIASES", env, problems);
-	refuseLeftOut(routes, defaultBackend, problems);
+	const keyed = providers.map(({ backend }) => backend);
+	refuseLeftOut({ routes: ownRoutes, keyed, defaultBackend }, problems);
 	problems.throwIfAny();
 
 	const known = product.with(servedThirdParties(routes)).with(models);

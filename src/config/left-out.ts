@@ -4,11 +4,15 @@ import type { ConfiguredBackend } from "./backends.ts";
 import type { Path, Problems } from "./problems.ts";
 import type { Route } from "./routes.ts";
 
-export function refuseLeftOut(
-	routes: readonly Pick<Route, "pattern" | "targets">[],
-	defaultBackend: ConfiguredBackend | undefined,
-	problems: Problems,
-): void {
+interface Settings {
+	/** Of `ROUTES`. */
+	routes: readonly Pick<Route, "pattern" | "targets">[];
+	/** Of `PROVIDER_KEYS`. */
+	keyed: readonly ConfiguredBackend[];
+	defaultBackend: ConfiguredBackend | undefined;
+}
+
+export function refuseLeftOut({ routes, keyed, defaultBackend }: Settings, problems: Problems): void {
 	const refuse = (kind: string, path: Path) => {
 		if (isLeftOut(kind))
 			problems.add(
@@ -18,5 +22,6 @@ export function refuseLeftOut(
 	};
 	for (const { pattern, targets } of routes)
 		for (const { backend } of targets) refuse(backend.kind, ["ROUTES", pattern]);
+	for (const { backend, kind } of keyed) refuse(kind, ["PROVIDER_KEYS", backend]);
 	if (defaultBackend) refuse(defaultBackend.kind, ["DEFAULT_BACKEND"]);
 }

@@ -46,6 +46,7 @@ async function start(
 	modules: WorkerSpec["modules"],
 	defaultBackend = "simulator",
 	kind = "openai",
+	vars: WorkerSpec["vars"] = {},
 ): Promise<string> {
 	const url = `http://127.0.0.1:${(engine.address() as AddressInfo).port}`;
 	const spec: WorkerSpec = {
@@ -56,6 +57,7 @@ async function start(
 			DEFAULT_BACKEND: defaultBackend,
 			BACKENDS: { engine: { kind, url } },
 			ROUTES: { [ENGINE_CHAT]: [{ backend: "engine" }] },
+			...vars,
 		},
 		...runtimeSettings(),
 		onOutput(...streams) {
@@ -174,6 +176,26 @@ describe("a build without the parts that can be left out", () => {
 		expect(await response.json()).toMatchObject({
 			result: [{ format: "error", error: "Unsupported file format: .html (text/html)" }],
 		});
+	});
+
+	it("does not start with a key of a provider whose kind it leaves out, and names the key", async () => {
+		const vars = { PROVIDER_KEYS: { anthropic: "ANTHROPIC_KEY" }, ANTHROPIC_KEY: "sk-ant" };
+		await start(modulesIn(built), "engine", "openai", vars);
+		const problem = 'PROVIDER_KEYS.anthropic: this build has no backends of kind "anthropic"';
+		await expect.poll(() => output).toContain(problem);
+	});
+
+	it("refuses a model that only a key of the account could serve", async () => {
+		const ai = await start(modulesIn(built), "engine");
+		const manage = ai.replace(/ai$/, "ai-gateway/gateways");
+		await post(manage, { id: "mine" });
+		const secret = "sk-ant-stored-by-the-account";
+		const stored = await post(`${manage}/mine/provider_configs`, { provider_slug: "anthropic", secret });
+		expect(stored.status).toBe(200);
+		const chat = `${new URL(ai).origin}/v1/local/mine/compat/chat/completions`;
+		const response = await post(chat, { model: "anthropic/claude-opus-5", messages });
+		expect(response.status).toBe(400);
+		expect(await response.text()).toContain('This deployment has no backends of kind \\"anthropic\\"');
 	});
 
 	it.each([
