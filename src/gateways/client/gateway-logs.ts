@@ -1,7 +1,7 @@
 /**
  * An isolate's client of the logs in `Gateway` objects. Rows of {@link WAIT_MS} are sent together, because a call costs as much as many rows; those
- * of {@link BUSY_WAIT_MS}, if there are many. A row that cannot be sent never affects its request: after some failures the rows of a gateway are
- * dropped and counted.
+ * of {@link BUSY_WAIT_MS}, if there are many. A row that cannot be sent never affects its request: after some failures, or if too many wait, rows of a
+ * gateway are dropped and counted.
  */
 import { FlushLoop, type FlushServices } from "../../core/flush-loop.ts";
 import type { LogRetention } from "../durable/gateway.ts";
@@ -23,11 +23,11 @@ const WAIT_MS = 50;
 const BUSY_WAIT_MS = 200;
 const BUSY_ROWS = 10;
 const MAX_BATCH_ROWS = 500;
-/** Characters of the payloads in a call. A call of an object may have 32 MiB. */
+/** Characters of the payloads and metadata in a call ({@link textOf}). A call of an object may have 32 MiB, and a character up to 6 bytes of JSON. */
 const MAX_BATCH_TEXT = 4 * 1024 * 1024;
 /** Of one gateway. Rows beyond this bound are dropped. */
 const MAX_WAITING_ROWS = 10_000;
-/** Of one gateway. Rows beyond this bound have no payloads. */
+/** Of one gateway. Rows beyond this bound lose their payloads, and are dropped if their metadata alone exceeds it. */
 const MAX_WAITING_TEXT = 16 * 1024 * 1024;
 
 /** Calls of the `Gateway` object about its logs. */
@@ -55,7 +55,7 @@ export interface GatewayLogsServices extends FlushServices {
 interface Outbox {
 	logs: Log[];
 	retention: LogRetention;
-	/** Characters of the payloads. */
+	/** Characters of the payloads and metadata. */
 	text: number;
 	loop: FlushLoop;
 }
@@ -88,15 +88,13 @@ export class GatewayLogs {
 	/** Never throws. `name`: `account/gateway`. */
 	record(name: string, log: Log, retention: LogRetention): void {
 		const outbox = this.#outboxes.get(name) ?? this.#open(name, retention);
-		const text = textOf(log);
-		if (outbox.logs.length >= MAX_WAITING_ROWS) this.#dropped++;
-		else if (outbox.text + text > MAX_WAITING_TEXT) {
-			this.#lostPayloads += payloadsOf(log);
-			outbox.logs.push({ row: log.row });
-		} else {
-			outbox.logs.push(log);
-			outbox.text += text;
-		}
+		const fits = (one: Log) => outbox.text + textOf(one) <= MAX_WAITING_TEXT;
+		const kept = fits(log) ? log : { row: log.row };
+		if (outbox.logs.length < MAX_WAITING_ROWS && fits(kept)) {
+			outbox.logs.push(kept);
+			outbox.text += textOf(kept);
+			this.#lostPayloads += payloadsOf(log) - payloadsOf(kept);
+		} else this.#dropped++;
 		outbox.retention = retention;
 		if (outbox.loop.state === undefined) outbox.loop.start(WAIT_MS);
 	}
@@ -155,8 +153,9 @@ export class GatewayLogs {
 	}
 }
 
-const textOf = ({ request, response }: Log): number =>
-	(request?.text.length ?? 0) + (response?.text.length ?? 0);
+/** A batch has the metadata twice: in the row, and as keys and values. All other fields of a row are short. */
+const textOf = ({ row, request, response }: Log): number =>
+	2 * (row.metadata?.length ?? 0) + (request?.text.length ?? 0) + (response?.text.length ?? 0);
 
 const payloadsOf = (log: Log): number => PAYLOAD_PARTS.filter((part) => log[part]).length;
 

@@ -98,6 +98,23 @@ describe("an isolate's logs", () => {
 		expect(waits).toEqual([50, 50, 200]);
 	});
 
+	it("go in calls of bounded size with large metadata, too", async () => {
+		const { client, calls, callsMade } = newClient();
+		const metadata = JSON.stringify({ note: "x".repeat(60_000) });
+		client.record("a/g", newLog(), KEEP);
+		await callsMade(1);
+		// 120 KB each in a batch. 16 MiB have room for 139 of them.
+		for (let i = 0; i < 500; i++) client.record("a/g", newLog({ metadata }), KEEP);
+		expect(client.dropped).toBe(500 - 139);
+		client.record("a/g", newLog(), KEEP);
+		for (let call = 1; call <= 5; call++) {
+			calls[call - 1]?.end();
+			await callsMade(call + 1);
+		}
+		const sizes = calls.map(({ batch }) => [batch.ids.length, JSON.stringify(batch).length < 5_000_000]);
+		expect(sizes).toEqual([1, 34, 34, 34, 34, 4].map((rows) => [rows, true]));
+	});
+
 	it("are bounded while the object does not answer", async () => {
 		const { client, callsMade } = newClient();
 		client.record("a/g", newLog(), KEEP);
