@@ -6,6 +6,7 @@
  * examples.
  */
 import type { Context } from "hono";
+import { isRecord, parseJson } from "../../core/json.ts";
 import type { CredentialLocation } from "../../http/credentials.ts";
 import { defineRoutes, type Payload, type Route } from "../../http/route.ts";
 import type { Services } from "../../pipeline/services.ts";
@@ -66,8 +67,8 @@ const MODEL_OUTPUTS = ["application/json", "text/event-stream", "audio/*", "imag
 /** `routes`: a function, because the list contains this route. */
 export const openApiRoutes = (routes: () => readonly Route[]): readonly Route[] => {
 	// The routes are the same for the life of the isolate, so both texts are made once. Only the address differs.
-	let text: string | undefined;
-	let page: string | undefined;
+	const text = keptText(routes, async (document) => JSON.stringify(document));
+	const page = keptText(routes, async (document) => (await import("./docs-page.ts")).docsPage(document));
 	return defineRoutes({ bases: [{ path: "" }], tag: "Operations" }, [
 		{
 			method: "GET",
@@ -75,14 +76,10 @@ export const openApiRoutes = (routes: () => readonly Route[]): readonly Route[] 
 			summary: "Describes all routes as an OpenAPI document",
 			permission: "none",
 			output: answer("openApiAnswer"),
-			handler: async (c, { services }) => {
-				text ??= JSON.stringify(
-					await openApiDocument(routes(), { examples: await answerExamples(services) }),
-				);
-				return new Response(withAddress(text, c, services), {
+			handler: async (c, { services }) =>
+				new Response(withAddress(await text(services), c, services), {
 					headers: { "content-type": "application/json" },
-				});
-			},
+				}),
 		},
 		{
 			method: "GET",
@@ -90,13 +87,8 @@ export const openApiRoutes = (routes: () => readonly Route[]): readonly Route[] 
 			summary: "Shows the OpenAPI document to people",
 			permission: "none",
 			output: { type: "text/html" },
-			handler: async (c, { services }) => {
-				if (page === undefined) {
-					const { docsPage } = await import("./docs-page.ts");
-					page = docsPage(await openApiDocument(routes(), { examples: await answerExamples(services) }));
-				}
-				return new Response(withAddress(page, c, services), { headers: PAGE_HEADERS });
-			},
+			handler: async (c, { services }) =>
+				new Response(withAddress(await page(services), c, services), { headers: PAGE_HEADERS }),
 		},
 	]);
 };
@@ -104,17 +96,38 @@ export const openApiRoutes = (routes: () => readonly Route[]): readonly Route[] 
 const withAddress = (text: string, c: Context, { publicUrl }: Services): string =>
 	text.replace(ADDRESS, () => publicUrl ?? new URL(c.req.url).origin);
 
-async function answerExamples({ assets }: Services): Promise<AnswerExamples> {
-	const file = await assets?.(EXAMPLES_FILE);
-	if (file?.ok) return file.json();
-	await file?.body?.cancel();
-	return {};
+/** The text that `write` makes of the document. It is kept, unless the file of the examples could not be read. */
+function keptText(routes: () => readonly Route[], write: (document: ApiDocument) => Promise<string>) {
+	let kept: string | undefined;
+	return async (services: Services): Promise<string> => {
+		if (kept !== undefined) return kept;
+		const examples = await answerExamples(services);
+		const text = await write(await openApiDocument(routes(), { examples }));
+		if (examples) kept = text;
+		return text;
+	};
+}
+
+/** Empty: the deployment has none. `undefined`: they cannot be read now. */
+async function answerExamples({ assets }: Services): Promise<AnswerExamples | undefined> {
+	try {
+		const file = await assets?.(EXAMPLES_FILE);
+		if (file?.ok) {
+			// Assets may answer with a page of their own instead of 404.
+			const examples = parseJson(await file.text());
+			return isRecord(examples) ? (examples as AnswerExamples) : {};
+		}
+		await file?.body?.cancel();
+		return !file || file.status === 404 ? {} : undefined;
+	} catch {
+		return undefined;
+	}
 }
 
 export interface DocumentOptions {
 	/** Of the gateway. */
 	address?: string;
-	examples?: AnswerExamples;
+	examples?: AnswerExamples | undefined;
 }
 
 export async function openApiDocument(

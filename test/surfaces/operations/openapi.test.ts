@@ -1,8 +1,12 @@
+import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { createApp } from "../../../src/app.ts";
-import { openApiDocument } from "../../../src/surfaces/operations/openapi.ts";
+import { Authenticator } from "../../../src/http/authenticate.ts";
+import { mountRoutes } from "../../../src/http/mount-routes.ts";
+import type { Services } from "../../../src/pipeline/services.ts";
+import { openApiDocument, openApiRoutes } from "../../../src/surfaces/operations/openapi.ts";
 import { ROUTES } from "../../../src/surfaces/routes.ts";
-import { testGateway } from "../../gateway.ts";
+import { OPEN_ACCESS, testGateway, testServices } from "../../gateway.ts";
 
 interface Operation {
 	operationId: string;
@@ -125,6 +129,32 @@ describe("the OpenAPI document", () => {
 		});
 		const { examples = [] } = document.components.schemas[name] as { examples?: object[] };
 		expect(await response.json()).toEqual({ ...examples[0], ...unpredictable });
+	});
+
+	it.each<[string, { kept: boolean; assets: () => Promise<Response> }]>([
+		["a page", { kept: true, assets: async () => new Response("<!doctype html><title>Ganglion</title>") }],
+		["JSON without examples", { kept: true, assets: async () => Response.json(null) }],
+		["absent", { kept: true, assets: async () => new Response("none", { status: 404 }) }],
+		["refused", { kept: false, assets: async () => new Response("busy", { status: 503 }) }],
+		["not readable", { kept: false, assets: () => Promise.reject(new Error("no assets now")) }],
+	])("has no examples of answers if their file is %s", async (_, { kept, assets }) => {
+		const services = testServices();
+		const readable = services.assets;
+		for (const path of ["/openapi.json", "/docs"]) {
+			// The routes keep the text, so these are new ones.
+			const app = new Hono();
+			const routes = openApiRoutes(() => ROUTES);
+			const authentication = new Authenticator(OPEN_ACCESS, services);
+			mountRoutes(app, { routes, unknown: [] }, { services, authentication });
+			const hasExamples = async (from: Services["assets"]) => {
+				Object.assign(services, { assets: from });
+				const response = await app.request(`http://gateway${path}`);
+				expect(response.status).toBe(200);
+				return (await response.text()).includes("0c8a895b6be701");
+			};
+			expect([await hasExamples(assets), await hasExamples(readable)]).toEqual([false, !kept]);
+			expect(await hasExamples(assets)).toBe(!kept);
+		}
 	});
 
 	it("requires no credential on an open route", () => {
