@@ -18,7 +18,7 @@ export interface UsageCounts {
 	cachedTokens: number;
 	outputTokens: number;
 	microNeurons: number;
-	/** Requests with an answer. The times are the sums of theirs, in milliseconds. */
+	/** Requests with at least a part of an answer. The times are the sums of theirs, in milliseconds. */
 	answered: number;
 	latencyMs: number;
 	firstTokenMs: number;
@@ -88,8 +88,9 @@ export class Usage extends DailyTable<Dimension, keyof UsageCounts> {
 		const sums: DailySums<Dimension, keyof UsageCounts> = new Map();
 		for (const [{ admittedAt, model, task, token, reserved }, settlement] of settled) {
 			const { backend, outcome, microNeurons, inputTokens, cachedTokens, outputTokens } = settlement;
-			const { latencyMs, firstTokenMs = latencyMs } = settlement;
-			const isAnswered = outcome !== "failed" && outcome !== "expired";
+			const { latencyMs, firstTokenMs } = settlement;
+			// A caller who disconnects before the first part of a stream has no answer, and no time to it.
+			const isAnswered = outcome !== "failed" && firstTokenMs !== undefined;
 			this.sum(sums, {
 				...{ day: utcDay(admittedAt), model, task, token, backend },
 				requests: 1,

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import type { Admitted, Budget } from "../../../src/accounts/admission.ts";
+import type { Admitted, Budget, Settlement } from "../../../src/accounts/admission.ts";
 import {
 	admission,
 	fixedCost,
@@ -408,6 +408,37 @@ describe("settlement", () => {
 				latencyMs: 22,
 				firstTokenMs: 12,
 			});
+		}));
+
+	it("counts in the averages only with a part of an answer, and equally on all days", () =>
+		withLedger((bench) => {
+			const settleOn = (time: number, ends: Partial<Settlement>[]) => {
+				bench.time = time;
+				const tickets = ends.map(() => reserve(bench, 1));
+				bench.ledger.settle(ends.map((end, i) => ({ ...settlement(tickets[i] ?? ""), ...end })));
+			};
+			const { firstTokenMs: _, ...unbegun } = settlement("");
+			settleOn(NOON, [
+				{ latencyMs: 100, firstTokenMs: 20 },
+				{ outcome: "interrupted", latencyMs: 300, firstTokenMs: 40 },
+				{ outcome: "failed", latencyMs: 5_000, firstTokenMs: 900 },
+			]);
+			bench.ledger.settle(
+				(["cancelled", "interrupted", "failed"] as const).map((outcome) => ({
+					...unbegun,
+					outcome,
+					ticket: reserve(bench, 1),
+					latencyMs: 60_000,
+				})),
+			);
+			settleOn(MIDNIGHT, [{ outcome: "cancelled", latencyMs: 1_100, firstTokenMs: 600 }]);
+			const times = { requests: 7, answered: 3, latencyMs: 1_500, firstTokenMs: 660 };
+			expect(bench.ledger.usage({ by: [] }).total).toMatchObject(times);
+			const days = bench.ledger.usage({ by: ["day"] }).rows;
+			expect(days.map((day) => [day.answered, day.latencyMs, day.firstTokenMs])).toEqual([
+				[2, 400, 60],
+				[1, 1_100, 600],
+			]);
 		}));
 
 	it("is reported together with rows whose sum is above 2^63", () =>
