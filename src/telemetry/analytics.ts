@@ -11,9 +11,24 @@
  * |---|---|---|---|---|---|---|---|
  * | neurons | input tokens | cached tokens | output tokens | latency ms | first token ms | attempts | code |
  *
- * A double that does not apply is 0. Analytics Engine samples: bills are read from the ledger, never from here.
+ * A double that does not apply is 0. A call's values have at most 96 bytes for an index and 16 KB for all blobs together, or the
+ * runtime throws a `TypeError`. Therefore an account and a model with longer names are cut. Analytics Engine samples: bills are read from the ledger, never from here.
  */
 import { type Admission, MICRO_NEURONS, type Settlement } from "../accounts/admission.ts";
+
+/** Bytes of UTF-8. */
+const MAX_INDEX = 96;
+/** Bytes of UTF-8. All other blobs are short. */
+const MAX_MODEL = 1_024;
+
+const encoder = new TextEncoder();
+
+/** Ends before a character that does not fit. */
+function cut(text: string, maxBytes: number): string {
+	// A character of UTF-16 has at most 3 bytes.
+	if (text.length * 3 <= maxBytes) return text;
+	return text.slice(0, encoder.encodeInto(text, new Uint8Array(maxBytes)).read);
+}
 
 /** Pure. */
 export const dataPoint = (
@@ -21,9 +36,9 @@ export const dataPoint = (
 	{ credential, model, task }: Pick<Admission, "credential" | "model" | "task">,
 	account: string,
 ): AnalyticsEngineDataPoint => ({
-	indexes: [account],
+	indexes: [cut(account, MAX_INDEX)],
 	blobs: [
-		model,
+		cut(model, MAX_MODEL),
 		task,
 		settlement.backend,
 		settlement.outcome,
