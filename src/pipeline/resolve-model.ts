@@ -15,6 +15,9 @@ import type { Routed } from "./plan.ts";
 import type { Caller } from "./request.ts";
 import type { Services } from "./services.ts";
 
+/** Characters of an id that only a pattern matches. Callers invent such ids, and each is in memory and in the account's tables. */
+const MAX_ID = 1_024;
+
 export type AuthorizeServices = Pick<Services, "catalog" | "routing" | "now">;
 
 export interface ResolvedModel {
@@ -49,6 +52,11 @@ export function authorize(
 	if (!id.isWellFormed()) throw new AiError("noSuchModel", `No such model ${id.toWellFormed()} or task`);
 	const model = catalog.find(id);
 	if (!model) {
+		if (id.length > MAX_ID)
+			throw new AiError(
+				"noSuchModel",
+				`No such model ${id.slice(0, 100).toWellFormed()}… or task: its name is too long`,
+			);
 		if (routed?.named && unservedTask(id) === undefined) return catalog.adHoc(id);
 		throw unknown(id, routed !== undefined);
 	}

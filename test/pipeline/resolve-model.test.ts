@@ -43,6 +43,15 @@ describe("authorize", () => {
 		expect(authorize("acme/x", byRoute)).toBe(model);
 	});
 
+	it("refuses a longer id than memory and tables should hold, and repeats only its start", () => {
+		const long = `acme/${"x".repeat(1_020)}`;
+		expect(authorize(long.slice(0, 1_024), byRoute).id).toHaveLength(1_024);
+		for (const which of [byRoute, byDefault, unserved])
+			expect(() => authorize(long, which)).toThrow(
+				`5007: No such model acme/${"x".repeat(95)}… or task: its name is too long`,
+			);
+	});
+
 	it("remembers a bounded number of them", () => {
 		const first = authorize("acme/0", byRoute);
 		for (let i = 1; i <= 1000; i++) authorize(`acme/${i}`, byRoute);
