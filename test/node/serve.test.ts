@@ -254,6 +254,12 @@ describe("ganglion serve", () => {
 		const account = "client/v4/accounts/acme/ai";
 		for (let i = 0; i < 3; i++)
 			await fetch(`${url}/${account}/run/${MODEL}`, { method: "POST", body: '{"prompt":"hi"}' });
+		const bills = async (origin: string) => {
+			const answer = await fetch(`${origin}/${account}/usage/requests`);
+			return ((await answer.json()) as { result: unknown[] }).result;
+		};
+		// A request that was admitted from a lease is stored with the next batch.
+		await expect.poll(() => bills(url), { timeout: 10_000 }).toHaveLength(3);
 		const copy = join(folder, "copy");
 		const args = ["backup", "--state", join(folder, "state"), "--to", copy];
 		const backup = runScript(CLI, args);
@@ -265,8 +271,7 @@ describe("ganglion serve", () => {
 
 		const restored = await start({ args: ["--state", copy], env });
 		await restored.script.until(READY);
-		const usage = await fetch(`${restored.url}/${account}/usage/requests`);
-		expect(((await usage.json()) as { result: unknown[] }).result).toHaveLength(3);
+		expect(await bills(restored.url)).toHaveLength(3);
 	});
 
 	it("reports a runtime that exits by itself, and the answers that it interrupted", async () => {
