@@ -15,6 +15,7 @@ import { pools } from "./pools.ts";
 import { against, type Comparison, cpuRatios, noteOf, withBoth } from "./ratios.ts";
 import { spread } from "./statistics.ts";
 import type { Row } from "./table.ts";
+import { severalWorkers } from "./workers.ts";
 
 const MANY_CONNECTIONS = 64;
 /** More streams of 100 events a second do not fit on one core. */
@@ -46,6 +47,7 @@ export type ScenarioName =
 	| "attack"
 	| "gateways"
 	| "logs"
+	| "workers"
 	| "bundle";
 
 type Scenario = (context: Context) => Promise<Row[]>;
@@ -136,6 +138,7 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 	attack,
 	gateways,
 	logs: logPages,
+	workers: severalWorkers,
 	bundle: async () => bundleSize(),
 };
 
