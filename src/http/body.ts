@@ -30,19 +30,23 @@ export function isSmallJson(request: Request): boolean {
 	const { headers } = request;
 	const length = headers.get("content-length");
 	if (length === null || headers.has("content-encoding")) return request.body === null;
-	return Number(length) <= SMALL_BODY_BYTES && JSON_TYPE.test(headers.get("content-type")?.trim() ?? "");
+	return Number(length) <= SMALL_BODY_BYTES && JSON_TYPE.test(contentTypeOf(request));
 }
 
 /** A JSON body becomes `fields`. Any other stays bytes, which the dialect interprets. */
-export const readInputs = async (request: Request, services: BodyServices): Promise<Inputs> =>
-	(await readRawInputs(request, services)).inputs;
+export async function readInputs(request: Request, services: BodyServices): Promise<Inputs> {
+	if (JSON_TYPE.test(contentTypeOf(request))) return { fields: await readJson(request, services) };
+	return (await readRawInputs(request, services)).inputs;
+}
+
+const contentTypeOf = ({ headers }: Request): string => headers.get("content-type")?.trim() ?? "";
 
 /** The inputs, and the decompressed bytes of the body. */
 export async function readRawInputs(
 	request: Request,
 	services: BodyServices,
 ): Promise<{ inputs: Inputs; bytes: Uint8Array<ArrayBuffer> }> {
-	const contentType = request.headers.get("content-type")?.trim() ?? "";
+	const contentType = contentTypeOf(request);
 	const { limits } = services;
 	const limit = JSON_TYPE.test(contentType) ? limits.jsonBytes : limits.uploadBytes;
 	const bytes = await readBody(request, limit, services);
@@ -61,8 +65,31 @@ function inputsOf(bytes: Uint8Array<ArrayBuffer>, contentType: string, limits: S
 /** Parses the body as JSON. Its content type is ignored. */
 export async function readJson(request: Request, services: BodyServices): Promise<unknown> {
 	const { limits } = services;
-	return parseJson(await readBody(request, limits.jsonBytes, services), limits);
+	const stated = statedLength(request);
+	if (stated > Math.min(SMALL_BODY_BYTES, limits.jsonBytes) || encodingOf(request) !== undefined)
+		return parseJson(await readBody(request, limits.jsonBytes, services), limits);
+	return parseJsonText(await readText(request, stated, services), limits);
 }
+
+/**
+ * Reads a small body as a text, which costs the runtime a third of reading its bytes. The read cannot be cancelled: it ends with
+ * the request's context.
+ *
+ * The runtime replaces invalid UTF-8 by U+FFFD, which is longer than the replaced bytes. The exception is a character of four bytes
+ * without the last one, which is accepted.
+ */
+async function readText(request: Request, stated: number, services: BodyServices): Promise<string> {
+	const text = await inTime(services, {}, request.text());
+	const { jsonBytes } = services.limits;
+	if (text.length > jsonBytes) throw tooLarge(jsonBytes);
+	if (text === "") throw emptyBody();
+	if (text.includes("\ufffd") && new TextEncoder().encode(text).length > stated) throw invalidUtf8();
+	return text;
+}
+
+const emptyBody = (): AiError => new AiError("incompleteRequest", "Request is missing headers or body: body");
+
+const invalidUtf8 = (): AiError => badInput("the request body is not valid UTF-8");
 
 /** Throws 3006 beyond `limit` bytes, and 3007 if the body has not arrived within `bodyMs`. */
 export async function readBody(
@@ -73,7 +100,7 @@ export async function readBody(
 	const pending: PendingRead = {};
 	const bytes = await inTime(services, pending, readBytes(request, limit, pending));
 	if (bytes.length > limit) throw tooLarge(limit);
-	if (bytes.length === 0) throw new AiError("incompleteRequest", "Request is missing headers or body: body");
+	if (bytes.length === 0) throw emptyBody();
 	return bytes;
 }
 
@@ -205,13 +232,17 @@ export async function readStream(
 
 const STRICT_UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
-export function parseJson(bytes: Uint8Array, { jsonDepth }: Pick<SizeLimits, "jsonDepth">): unknown {
+export function parseJson(bytes: Uint8Array, limits: Pick<SizeLimits, "jsonDepth">): unknown {
 	let text: string;
 	try {
 		text = STRICT_UTF8.decode(bytes);
 	} catch {
-		throw badInput("the request body is not valid UTF-8");
+		throw invalidUtf8();
 	}
+	return parseJsonText(text, limits);
+}
+
+function parseJsonText(text: string, { jsonDepth }: Pick<SizeLimits, "jsonDepth">): unknown {
 	boundJson(text, jsonDepth);
 	return parseText(text, "the request body");
 }

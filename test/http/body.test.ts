@@ -141,6 +141,26 @@ describe("readInputs", () => {
 			});
 		});
 
+		it.each([
+			["an invalid byte", [0xff]],
+			["half a character of two bytes", [0xc3]],
+			["half a character of three bytes", [0xe2, 0x82]],
+			["a surrogate", [0xed, 0xa0, 0x80]],
+		])("is refused if it is not UTF-8: %s", async (_, invalid) => {
+			const bytes = new Uint8Array([0x22, ...invalid, 0x22]);
+			const request = post(bytes, "application/json");
+			request.headers.set("content-length", String(bytes.length));
+			await expect(readInputs(request, { limits })).rejects.toThrow(
+				"5006: Error: the request body is not valid UTF-8",
+			);
+		});
+
+		it("may contain any character, a byte order mark, and nothing", async () => {
+			expect(await sized('"\ufffd \u{10ffff} é"', {})).toEqual({ fields: "\ufffd \u{10ffff} é" });
+			expect(await sized('\ufeff{"a":1}', {})).toEqual({ fields: { a: 1 } });
+			await expect(sized("", {})).rejects.toThrow("3003: Request is missing headers or body: body");
+		});
+
 		it("is refused if it is too large after decompression", async () => {
 			const bomb = `"${"x".repeat(50_000)}"`;
 			// 50 KB compress to fewer bytes than the limit.
@@ -193,7 +213,6 @@ describe("a body that does not arrive", () => {
 	it.each([
 		["application/json", {}],
 		["audio/mpeg", {}],
-		["application/json", { "content-length": "10" }],
 		["audio/mpeg", { "content-length": "10" }],
 		["application/json", { "content-encoding": "gzip" }],
 	])("is 408 after the limit, and no read remains: %s %o", async (type, headers) => {
@@ -210,5 +229,14 @@ describe("a body that does not arrive", () => {
 		});
 		await expect(readInputs(request, { limits: { ...limits, bodyMs: 1 } })).rejects.toMatchObject(expected);
 		expect(await cancelled.promise).toMatchObject(expected);
+	});
+
+	it("is 408 after the limit, also if it is small JSON", async () => {
+		const request = new Request("http://x/", {
+			method: "POST",
+			body: new ReadableStream({ type: "bytes", start: (sent) => sent.enqueue(new Uint8Array([0x7b])) }),
+			headers: { "content-type": "application/json", "content-length": "10" },
+		});
+		await expect(readInputs(request, { limits: { ...limits, bodyMs: 1 } })).rejects.toMatchObject(expected);
 	});
 });
