@@ -16,6 +16,7 @@ import type { Delay } from "./delays.ts";
 import { Excuses } from "./excuses.ts";
 import type { GuardCall } from "./guard-engine.ts";
 import type { LogRow } from "./logs.ts";
+import { pairRows } from "./pair-rows.ts";
 import { type GatewayPlan, type GatewayRequest, promptTokensOf } from "./plan.ts";
 import { GUARD_MODEL, MODEL } from "./settings.ts";
 
@@ -135,27 +136,16 @@ class Judge {
 		calls: readonly EngineCall[],
 		requests: readonly GatewayRequest[],
 	): void {
-		// A call that may have no row is the last choice.
-		const isExcused = (call: EngineCall): number => Number(this.#excuses.unbilled(call, requests));
-		const free = calls.toSorted((a, b) => isExcused(a) - isExcused(b));
-		const exactFirst = [
-			...rows.filter(({ outcome }) => outcome === "ok"),
-			...rows.filter(({ outcome }) => outcome !== "ok"),
-		];
-		for (const row of exactFirst) {
-			const index = free.findIndex(({ complete, outputTokens }) =>
-				row.outcome === "ok"
-					? complete && outputTokens === row.output_tokens
-					: outputTokens >= row.output_tokens,
-			);
+		const isExcused = (call: EngineCall) => this.#excuses.unbilled(call, requests);
+		const { rowsWithoutCall, callsWithoutRow } = pairRows(rows, calls, isExcused);
+		for (const row of rowsWithoutCall) {
 			// The prompt of a call that its caller cancelled before the engine had read it.
 			const isUnread = row.outcome === "cancelled" && row.output_tokens === 0;
-			if (index < 0 && isUnread && requests.some((request) => this.#excuses.left(request))) continue;
-			if (index < 0) this.#report(`${name}: its row ${row.id} (${row.outcome}) is the usage of no call`);
-			else free.splice(index, 1);
+			if (!(isUnread && requests.some((request) => this.#excuses.left(request))))
+				this.#report(`${name}: its row ${row.id} (${row.outcome}) is the usage of no call`);
 		}
-		for (const call of free)
-			if (call.complete && !this.#excuses.unbilled(call, requests))
+		for (const call of callsWithoutRow)
+			if (call.complete && !isExcused(call))
 				this.#report(
 					`${name}: a complete call is not billed, ${this.#excuses.killNear(call.closedAt ?? call.openedAt)}`,
 				);
