@@ -13,6 +13,11 @@ import { wakePool } from "./wake-pool.ts";
 /** Replicas of one pool at which a model is loaded. */
 const MAX_REPLICAS = 32;
 
+/**
+ * The longest wait for a replica: until the hour begins. No caller waits, so it is longer than `pool.wake.wait_ms`.
+ */
+const START_MS = 300_000;
+
 /** One after the other, because a replica may have to unload one model for another. Failures are logged. */
 export async function preloadModels(demands: readonly ModelDemand[], services: Services): Promise<void> {
 	for (const demand of demands)
@@ -30,7 +35,8 @@ async function preloadModel({ backend, model: id, task }: ModelDemand, services:
 	const signal = new AbortController().signal;
 	await services.pools.refreshLists(only.targets);
 	const plan = route(id, only, services);
-	const woken = (await wakePool(plan, { routed: only, signal, mayWait: true }, services)) ?? plan;
+	const waking = { routed: only, signal, mayWait: true, waitMs: START_MS };
+	const woken = (await wakePool(plan, waking, services)) ?? plan;
 	const [first] = woken.targets;
 	if (!isPooled(first)) return;
 	const { pool, ...shared } = first;

@@ -13,6 +13,13 @@ export interface WakeContext {
 	signal: AbortSignal;
 	/** `false`: the request is refused if it has to wait. */
 	mayWait: boolean;
+	/** Milliseconds to wait for a replica. Absent: `pool.wake.wait_ms`. */
+	waitMs?: number;
+}
+
+interface PoolToWake {
+	first: PooledTarget;
+	settings: WakeSettings;
 }
 
 /** Between two checks of the pool. */
@@ -35,7 +42,7 @@ const hasWorkingReplica = (
 
 async function wake(
 	plan: Plan,
-	{ first, mayWait, routed, signal, settings }: WakeContext & { first: PooledTarget; settings: WakeSettings },
+	{ first, mayWait, routed, signal, settings, waitMs = settings.waitMs }: WakeContext & PoolToWake,
 	services: Services,
 ): Promise<Plan> {
 	const { now, pools, wait } = services;
@@ -47,7 +54,7 @@ async function wake(
 		return remaining;
 	}
 	const backend = routed?.targets.find((one) => one.backend === first.backend);
-	const endsAt = mayWait ? now() + settings.waitMs : now();
+	const endsAt = mayWait ? now() + waitMs : now();
 	for (let at = now(); at < endsAt && !hasWorkingReplica(first, services); at = now()) {
 		await wait(Math.min(CHECK_MS, endsAt - at), signal).catch((error: unknown) => {
 			throw signal.aborted ? new AiError("aborted") : error;

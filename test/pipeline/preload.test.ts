@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
+import { createPools } from "../../src/backends/create-pools.ts";
 import { preloadModels } from "../../src/pipeline/preload.ts";
 import type { ModelDemand } from "../../src/pools/model-demand.ts";
 import { DemandReports } from "../../src/pools/model-demand.ts";
@@ -88,6 +89,39 @@ describe("a model that is usual at an hour", () => {
 		const { calls, failures } = await preloaded([CHAT, EMBEDDINGS], on, "//a/");
 		expect(calls).toHaveLength(4);
 		expect(failures).toEqual(["executionFailed", "executionFailed"]);
+	});
+
+	it("is loaded at the replica of a woken pool, however short its requests wait", async () => {
+		const clock = { now: 0 };
+		const engine = upstream(({ url }) => {
+			if (url === "http://list/") return Response.json(clock.now < 90_000 ? [] : TWO.slice(0, 1));
+			return url === "http://scaler/" ? new Response(null) : Response.json(completion("Hi"));
+		});
+		const persistent = testServices({
+			vars: {
+				BACKENDS: {
+					engines: {
+						kind: "openai",
+						pool: { discover: "http://list/", wake: { url: "http://scaler/", wait_ms: 0 }, preload: true },
+					},
+				},
+				ROUTES: { "pool/chat": [{ backend: "engines", model: "m" }] },
+				MODELS: { "pool/chat": { task: "Text Generation" } },
+			},
+			fetch: engine.fetch,
+		});
+		const now = () => clock.now;
+		const wait = async (ms: number) => {
+			clock.now += ms;
+		};
+		const waitUntil = () => {};
+		const pools = createPools({ fetch: engine.fetch, fleet: undefined, now, wait, waitUntil });
+		const failures: unknown[] = [];
+		const log = (error: unknown) => void failures.push(error);
+		await preloadModels([CHAT], { ...persistent, pools, now, wait, log });
+		const urls = engine.requests.map(({ url }) => url).filter((url) => url !== "http://list/");
+		expect(urls).toEqual(["http://scaler/", "http://a/v1/chat/completions"]);
+		expect(failures).toEqual([]);
 	});
 });
 
