@@ -91,8 +91,7 @@ function Console() {
 	return (
 		<SessionContext value={context}>
 			<BrowserRouter basename="/console">
-				{/* The pages of another account start again. */}
-				<Routes key={context.session.account}>
+				<Routes>
 					<Route element={<Shell />}>
 						<Route index element={<Navigate to="/playground" replace />} />
 						<Route path="playground/*" element={<Playground />} />

@@ -3,6 +3,7 @@ import { useEffect, useRef } from "react";
 import { NavLink, Outlet, useLocation } from "react-router";
 import icon from "./icon.svg";
 import { ErrorBoundary } from "./parts/error-boundary.tsx";
+import { CONTENT_ID, focusIfLost } from "./parts/focus.ts";
 import { PageProgress, useSlowPage } from "./parts/page-progress.tsx";
 import { AccountPicker } from "./session/account-picker.tsx";
 import { useSession } from "./session/session.ts";
@@ -19,12 +20,12 @@ const PAGES = [
 export default function Shell() {
 	const { session, signOut } = useSession();
 	const { pathname } = useLocation();
-	const page = pathname.split("/")[1];
-	const content = useFocusOfPage(page);
+	const page = pageOf(pathname);
+	const content = useFocusOfPage(pathname);
 	const isSlow = useSlowPage();
 	return (
 		<>
-			<a className="skip" href="#content">
+			<a className="skip" href={`#${CONTENT_ID}`}>
 				Skip to the content
 			</a>
 			<header className="bar">
@@ -54,8 +55,9 @@ export default function Shell() {
 				</div>
 			</header>
 			<PageProgress shown={isSlow} />
-			<main id="content" tabIndex={-1} ref={content} aria-busy={isSlow}>
-				<ErrorBoundary key={page} place={pathname}>
+			<main id={CONTENT_ID} tabIndex={-1} ref={content} aria-busy={isSlow}>
+				{/* The pages of another account start again. The account's control stays. */}
+				<ErrorBoundary key={`${session.account} ${page}`} place={pathname}>
 					<Outlet />
 				</ErrorBoundary>
 			</main>
@@ -68,15 +70,21 @@ export default function Shell() {
 	);
 }
 
-/** Moves the focus to the content of another page, so that a screen reader and the keyboard go on there. */
-function useFocusOfPage(page: string | undefined) {
+const pageOf = (pathname: string): string | undefined => pathname.split("/")[1];
+
+/**
+ * Moves the focus to the content of another page, so that a screen reader and the keyboard go on there. A control that leads to
+ * another part of its page keeps the focus, if it is still there.
+ */
+function useFocusOfPage(pathname: string) {
 	const content = useRef<HTMLElement>(null);
-	const shown = useRef(page);
+	const shown = useRef(pathname);
 	useEffect(() => {
-		if (shown.current !== page) content.current?.focus();
-		shown.current = page;
+		if (pageOf(shown.current) !== pageOf(pathname)) content.current?.focus({ preventScroll: true });
+		else if (shown.current !== pathname) focusIfLost(content.current);
+		shown.current = pathname;
 		// On a narrow screen the links scroll.
 		document.querySelector("nav .active")?.scrollIntoView({ block: "nearest", inline: "nearest" });
-	}, [page]);
+	}, [pathname]);
 	return content;
 }

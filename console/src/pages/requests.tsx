@@ -3,7 +3,7 @@ import { Button } from "@cloudflare/kumo/components/button";
 import { Input } from "@cloudflare/kumo/components/input";
 import { Select } from "@cloudflare/kumo/components/select";
 import { Switch } from "@cloudflare/kumo/components/switch";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { RequestRow } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
@@ -52,6 +52,18 @@ export default function Requests() {
 		setFilters(changes);
 		setCursor(undefined);
 	};
+	const fields = useRef<HTMLDivElement>(null);
+	/** The button is disabled after that. */
+	const clearFilters = (): void => {
+		filter(NO_FILTERS);
+		fields.current?.querySelector("input")?.focus();
+	};
+	const list = useRef<HTMLDivElement>(null);
+	/** Of the last part, the button is disabled. */
+	const turnTo = (part: string | undefined): void => {
+		setCursor(part);
+		list.current?.querySelector("section")?.focus();
+	};
 	const isFiltered = Object.values({ model, task, token }).some(Boolean) || outcome !== ANY;
 
 	const columns: Column<RequestRow>[] = [
@@ -67,7 +79,7 @@ export default function Requests() {
 	];
 	return (
 		<Page title="Requests" actions={<Switch label="Follow" checked={following} onCheckedChange={follow} />}>
-			<div className="filters">
+			<div className="filters" ref={fields}>
 				<Input
 					label="Model"
 					type="search"
@@ -88,7 +100,7 @@ export default function Requests() {
 					items={{ [ANY]: "Any", ...Object.fromEntries(OUTCOMES.map((name) => [name, name])) }}
 					onValueChange={(chosen) => filter({ outcome: chosen ?? ANY })}
 				/>
-				<Button disabled={!isFiltered} onClick={() => filter(NO_FILTERS)}>
+				<Button disabled={!isFiltered} onClick={clearFilters}>
 					Clear filters
 				</Button>
 			</div>
@@ -99,20 +111,22 @@ export default function Requests() {
 			<Loading of={page}>
 				{({ result, info }) => (
 					<>
-						<DataTable
-							framed
-							label="Requests"
-							columns={columns}
-							rows={result}
-							rowKey={({ id }) => id}
-							empty={isFiltered ? "No request matches these filters." : "No requests in the last 7 days."}
-						/>
+						<div ref={list} className="stack">
+							<DataTable
+								framed
+								label="Requests"
+								columns={columns}
+								rows={result}
+								rowKey={({ id }) => id}
+								empty={isFiltered ? "No request matches these filters." : "No requests in the last 7 days."}
+							/>
+						</div>
 						{(cursor !== undefined || info.cursor !== undefined) && (
 							<div className="buttons">
-								<Button disabled={cursor === undefined} onClick={() => setCursor(undefined)}>
+								<Button disabled={cursor === undefined} onClick={() => turnTo(undefined)}>
 									Newest
 								</Button>
-								<Button disabled={info.cursor === undefined} onClick={() => setCursor(info.cursor)}>
+								<Button disabled={info.cursor === undefined} onClick={() => turnTo(info.cursor)}>
 									Older
 								</Button>
 							</div>

@@ -1,6 +1,6 @@
 import { Badge } from "@cloudflare/kumo/components/badge";
 import { Button } from "@cloudflare/kumo/components/button";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import type { NewToken, Token } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
@@ -22,6 +22,7 @@ export default function Tokens() {
 	const [shown, setShown] = useState<Shown>();
 	const [confirming, setConfirming] = useState<{ action: Action; token: Token }>();
 	const [error, setError] = useState<Error>();
+	const newToken = useRef<HTMLButtonElement>(null);
 	const path = api.account("/tokens");
 	const tokens = useLoad(
 		async (signal) =>
@@ -34,8 +35,11 @@ export default function Tokens() {
 		setConfirming(undefined);
 		setError(undefined);
 		try {
-			if (action === "delete") await api.send("DELETE", `${path}/${token.id}`);
-			else {
+			if (action === "delete") {
+				await api.send("DELETE", `${path}/${token.id}`);
+				// The row of the token disappears with its button.
+				newToken.current?.focus();
+			} else {
 				const value = await api.send<string>("PUT", `${path}/${token.id}/value`, {});
 				setShown({ kind: "value", name: token.name, value });
 			}
@@ -87,7 +91,7 @@ export default function Tokens() {
 		<Page
 			title="Tokens"
 			actions={
-				<Button variant="primary" onClick={() => setShown({ kind: "form" })}>
+				<Button ref={newToken} variant="primary" onClick={() => setShown({ kind: "form" })}>
 					New token
 				</Button>
 			}

@@ -1,6 +1,8 @@
 import { Banner } from "@cloudflare/kumo/components/banner";
 import { Button } from "@cloudflare/kumo/components/button";
+import { useEffect } from "react";
 import { ApiError } from "../api/client.ts";
+import { content, focusIfLost } from "./focus.ts";
 
 interface Props {
 	error: Error;
@@ -10,6 +12,8 @@ interface Props {
 
 export function Failure({ error, onRetry }: Props) {
 	const isForbidden = error instanceof ApiError && error.status === 403;
+	// Its button disappears with it.
+	useEffect(() => () => focusIfLost(content()), []);
 	const hint = isForbidden ? " The token of this session lacks the permission." : "";
 	return (
 		<div role="alert" className="failure">

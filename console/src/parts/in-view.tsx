@@ -1,11 +1,23 @@
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, useLayoutEffect, useRef } from "react";
+import { content } from "./focus.ts";
 
-/** A part that appears after a click elsewhere on the page: it comes into view and gets the focus. */
+/**
+ * A part that appears after a click elsewhere on the page: it comes into view and gets the focus. When it disappears, the focus
+ * goes back to where it was.
+ */
 export function InView({ children }: { children: ReactNode }) {
 	const element = useRef<HTMLDivElement>(null);
-	useEffect(() => {
-		element.current?.scrollIntoView({ block: "nearest" });
-		element.current?.focus({ preventScroll: true });
+	// A layout effect ends before the part is removed, while the focus is still in it.
+	useLayoutEffect(() => {
+		const part = element.current;
+		const opener = document.activeElement;
+		part?.scrollIntoView({ block: "nearest" });
+		part?.focus({ preventScroll: true });
+		return () => {
+			if (!part?.contains(document.activeElement)) return;
+			const next = opener instanceof HTMLElement && opener.isConnected ? opener : content();
+			next?.focus({ preventScroll: true });
+		};
 	}, []);
 	return (
 		<div ref={element} tabIndex={-1} className="in-view">

@@ -1,7 +1,7 @@
 import { Button } from "@cloudflare/kumo/components/button";
 import { InputArea } from "@cloudflare/kumo/components/input";
 import { Switch } from "@cloudflare/kumo/components/switch";
-import { useId, useState } from "react";
+import { useId, useRef, useState } from "react";
 import type { ChatMessage, ModelRow } from "../api/types.ts";
 import { capabilitiesOf } from "../models/facts.ts";
 import { Failure } from "../parts/failure.tsx";
@@ -27,6 +27,13 @@ export function Chat({ model }: { model: ModelRow }) {
 	const [problem, setProblem] = useState<Error>();
 	const [raw, setRaw] = useState(false);
 	const hint = useId();
+	const form = useRef<HTMLFormElement>(null);
+	/** The button that stops the answer. The one that began it is removed. */
+	const focusStop = (): void => form.current?.querySelector<HTMLElement>(".buttons button")?.focus();
+	const clear = (): void => {
+		chat.clear();
+		form.current?.querySelector("textarea")?.focus();
+	};
 	const capabilities = capabilitiesOf(model);
 	const last = chat.messages.at(-1);
 	const pending = last?.tool_calls?.[0];
@@ -54,8 +61,14 @@ export function Chat({ model }: { model: ModelRow }) {
 
 	/** An answer that was interrupted is in the conversation already. */
 	const canRetry = last?.role !== "assistant";
-	const retry = () => void attempt(() => chat.retry(options()));
-	const begin = (content: string) => void attempt(() => chat.send({ role: "user", content }, options()));
+	const retry = (): void => {
+		focusStop();
+		void attempt(() => chat.retry(options()));
+	};
+	const begin = (content: string): void => {
+		focusStop();
+		void attempt(() => chat.send({ role: "user", content }, options()));
+	};
 
 	const messages =
 		chat.messages.length > 0 ? chat.messages : [{ role: "user", content: text || "Hello, who are you?" }];
@@ -85,6 +98,7 @@ export function Chat({ model }: { model: ModelRow }) {
 				{chat.error && !problem && <Failure error={chat.error} onRetry={canRetry ? retry : undefined} />}
 				{chat.metrics && <MetricsLine metrics={chat.metrics} />}
 				<form
+					ref={form}
 					className="card stack"
 					onSubmit={(event) => {
 						event.preventDefault();
@@ -121,7 +135,7 @@ export function Chat({ model }: { model: ModelRow }) {
 						<Button
 							type="button"
 							disabled={chat.messages.length === 0 || chat.partial !== undefined}
-							onClick={chat.clear}
+							onClick={clear}
 						>
 							Clear
 						</Button>

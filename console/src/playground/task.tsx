@@ -1,8 +1,10 @@
 import { Button } from "@cloudflare/kumo/components/button";
+import { Loader } from "@cloudflare/kumo/components/loader";
 import { Select } from "@cloudflare/kumo/components/select";
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import type { ModelRow, ModelSchema, ResponseUsage } from "../api/types.ts";
 import { Failure } from "../parts/failure.tsx";
+import { focusIfLost } from "../parts/focus.ts";
 import { Section } from "../parts/page.tsx";
 import { useSession } from "../session/session.ts";
 import { CopyAs } from "./copy-as.tsx";
@@ -37,11 +39,15 @@ export function Task({ model, schema }: Props) {
 	const [error, setError] = useState<Error>();
 	const [running, setRunning] = useState(false);
 	const abort = useRef<AbortController>(undefined);
+	const runButton = useRef<HTMLButtonElement>(null);
 	useEffect(() => () => abort.current?.abort(), []);
+	// The button to stop is removed at the end of each run.
+	useEffect(() => (running ? () => focusIfLost(runButton.current) : undefined), [running]);
 	if (!form) return <Failure error={new Error("The playground has no form for this model")} />;
 
 	async function submit(event: FormEvent, form: Form): Promise<void> {
 		event.preventDefault();
+		if (running) return;
 		abort.current = new AbortController();
 		const { signal } = abort.current;
 		setRunning(true);
@@ -88,7 +94,14 @@ export function Task({ model, schema }: Props) {
 					</details>
 				)}
 				<div className="buttons">
-					<Button type="submit" variant="primary" loading={running}>
+					{/* A button that is disabled would lose the focus. */}
+					<Button
+						ref={runButton}
+						type="submit"
+						variant="primary"
+						aria-disabled={running}
+						icon={running ? <Loader size={14} /> : undefined}
+					>
 						Run
 					</Button>
 					{running && (

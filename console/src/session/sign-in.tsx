@@ -1,9 +1,10 @@
 import { Banner } from "@cloudflare/kumo/components/banner";
 import { Button } from "@cloudflare/kumo/components/button";
 import { Input } from "@cloudflare/kumo/components/input";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import { ApiError } from "../api/client.ts";
 import icon from "../icon.svg";
+import { content } from "../parts/focus.ts";
 import { openSession, type Session } from "./session.ts";
 
 interface Props {
@@ -16,6 +17,11 @@ export function SignIn({ notice, onSession }: Props) {
 	const [token, setToken] = useState("");
 	const [problem, setProblem] = useState(notice);
 	const [checking, setChecking] = useState(false);
+	const form = useRef<HTMLFormElement>(null);
+	useEffect(() => {
+		focusIn(form.current);
+		return () => content()?.focus();
+	}, []);
 
 	async function submit(event: FormEvent): Promise<void> {
 		event.preventDefault();
@@ -29,6 +35,7 @@ export function SignIn({ notice, onSession }: Props) {
 					: "The gateway does not accept this token.",
 			);
 			setChecking(false);
+			focusIn(form.current);
 		}
 	}
 
@@ -36,7 +43,7 @@ export function SignIn({ notice, onSession }: Props) {
 		<main className="sign-in">
 			<img src={icon} alt="" width="40" height="40" />
 			<h1>Sign in to Ganglion</h1>
-			<form className="card stack" onSubmit={submit}>
+			<form className="card stack" onSubmit={submit} ref={form}>
 				{problem !== undefined && (
 					<div role="alert">
 						<Banner variant="error" description={problem} />
@@ -62,3 +69,5 @@ export function SignIn({ notice, onSession }: Props) {
 		</main>
 	);
 }
+
+const focusIn = (form: HTMLFormElement | null): void => form?.querySelector("input")?.focus();

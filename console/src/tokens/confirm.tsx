@@ -15,10 +15,11 @@ export const Confirm = ({ title, text, button, onConfirm, onCancel }: Props) => 
 			<Dialog.Title>{title}</Dialog.Title>
 			<Dialog.Description>{text}</Dialog.Description>
 			<div className="buttons">
+				{/* The first control gets the focus. */}
+				<Button onClick={onCancel}>Cancel</Button>
 				<Button variant="destructive" onClick={onConfirm}>
 					{button}
 				</Button>
-				<Button onClick={onCancel}>Cancel</Button>
 			</div>
 		</Dialog>
 	</Dialog.Root>

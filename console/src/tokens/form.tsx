@@ -2,7 +2,7 @@ import { Button } from "@cloudflare/kumo/components/button";
 import { Checkbox } from "@cloudflare/kumo/components/checkbox";
 import { Input } from "@cloudflare/kumo/components/input";
 import { Switch } from "@cloudflare/kumo/components/switch";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import type { NewToken, PermissionGroup, Token, TokenLimits } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
 import { Failure } from "../parts/failure.tsx";
@@ -32,6 +32,8 @@ export function TokenForm({ token, onSaved, onCancel }: Props) {
 	const [limits, setLimits] = useState<TokenLimits>(token?.limits ?? {});
 	const [enabled, setEnabled] = useState(token?.status !== "disabled");
 	const [error, setError] = useState<Error>();
+	const form = useRef<HTMLFormElement>(null);
+	useEffect(() => form.current?.querySelector("input")?.focus({ preventScroll: true }), []);
 	const path = api.account("/tokens");
 	const available = useLoad(
 		async (signal) => (await api.get<PermissionGroup[]>(`${path}/permission_groups`, {}, signal)).result,
@@ -69,7 +71,7 @@ export function TokenForm({ token, onSaved, onCancel }: Props) {
 	return (
 		<Section title={token ? `Edit ${token.name}` : "New token"}>
 			{error && <Failure error={error} />}
-			<form className="stack" onSubmit={(event) => void submit(event)}>
+			<form className="stack" ref={form} onSubmit={(event) => void submit(event)}>
 				<Input
 					label="Name"
 					required
