@@ -99,14 +99,14 @@ const LEGACY: Readonly<Record<string, string>> = {
 	"cf-aig-skip-cache": "cf-skip-cache",
 };
 
-/** For each option. */
+/** Results of one parser. If there are more, all are dropped. */
 const MAX_REMEMBERED = 100;
-/** Characters. */
+/** Characters. The result of a longer text is not remembered. */
 const MAX_REMEMBERED_TEXT = 1_024;
 
 /**
- * Parses an option. `undefined`: it is invalid. The results of texts are remembered, because most requests have the headers of others, and a schema
- * takes longer than the lookup. So several requests have the same result, and none may change it.
+ * Returns the parser of an option. Its result is `undefined` for an invalid value. It remembers the results of texts, because headers of many requests have
+ * the same values, and a lookup is faster than a schema. These requests get the same object, so no request may change it.
  */
 function parserOf(schema: z.ZodType): (value: unknown) => unknown {
 	const results = new Map<string, unknown>();

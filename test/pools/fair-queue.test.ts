@@ -89,6 +89,19 @@ describe("FairQueue", () => {
 		expect(takeAll(queue, 5).map(({ account }) => account)).toEqual(Array(5).fill("modest"));
 	});
 
+	it("charges nothing for a request that cost nothing", () => {
+		const queue = new FairQueue<Item>();
+		const free = item("free");
+		// Half a token each.
+		const paid = item("paid", 1, { weight: 2 });
+		for (const one of [free, paid, item("free"), item("paid", 1, { weight: 2 })]) queue.push(one);
+		queue.take(free);
+		queue.take(paid);
+		expect(queue.next?.account).toBe("paid");
+		queue.correct(free, 0);
+		expect(queue.next?.account).toBe("free");
+	});
+
 	it("forgets a request that leaves, without a charge", () => {
 		const queue = new FairQueue<Item>();
 		const impatient = item("a", 1_000_000);

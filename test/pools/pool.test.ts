@@ -65,6 +65,16 @@ describe("loads", () => {
 		expect(replica(url)).toMatchObject({ prefillTokens: 0, requests: 1 });
 	});
 
+	it("keeps the prompt of a streamed request until its first token, however late that is", () => {
+		const { pool, send, replica } = started();
+		const flight = send(request({ inputTokens: 7_936, maxOutputTokens: 10 }));
+		const { url } = flight.replica;
+		pool.choose(request(), 60_000);
+		expect(replica(url)).toMatchObject({ prefillTokens: 8_000, decodeTokens: 0 });
+		flight.firstToken(60_001);
+		expect(replica(url)).toMatchObject({ prefillTokens: 0, decodeTokens: 7_946 });
+	});
+
 	it("adds the tokens that an engine reports beyond the pool's own, for two seconds", () => {
 		const { pool, chosen } = started({}, ["http://1", "http://2"]);
 		pool.report("http://1", { running: 0, waiting: 1, waitingTokens: 9_000 }, { at: 0, validMs: 2_000 });

@@ -112,8 +112,8 @@ export function describeRefusal({
 	held,
 	cost,
 }: Extract<Grant, { kind: "refused" }>): string {
-	const [kind = "", id = ""] = splitKey(budget.key);
-	const owner = kind === "model" ? `model ${id}` : `this ${kind}`;
+	const [kind, ...id] = budget.key.split(":");
+	const owner = kind === "model" ? `model ${id.join(":")}` : `this ${kind}`;
 	const period = budget.period === "month" ? "monthly" : "daily";
 	const neurons = (microNeurons: number): string => String(microNeurons / MICRO_NEURONS);
 	const waiting = held > 0 ? ` and ${neurons(held)} are held by requests under way` : "";
@@ -123,8 +123,3 @@ export function describeRefusal({
 /** For a model without a known price: its requests would bypass the budget. */
 export const describeUnpriced = (model: string, owner: "account" | "token"): string =>
 	`Insufficient AI Gateway credits: the ${owner} has a budget of neurons, and ${model} has no price (set BACKENDS.{name}.price or MODELS["${model}"].prices)`;
-
-function splitKey(key: string): [kind: string, id: string] {
-	const colon = key.indexOf(":");
-	return colon < 0 ? [key, ""] : [key.slice(0, colon), key.slice(colon + 1)];
-}

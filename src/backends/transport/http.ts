@@ -181,7 +181,6 @@ async function open(call: Call, request: UpstreamRequest): Promise<OpenReply> {
 				throw failureOfFetch(call, error);
 			}),
 		);
-		deadline.pause();
 		if (!response.ok) throw await failureOfResponse({ call, path, response, deadline }, answers === "stream");
 		return { call, path, response, deadline };
 	} catch (error) {

@@ -419,6 +419,19 @@ describe("a stream without [DONE]", () => {
 		expect(await stream(sent)).toEqual({ text: sent + DONE });
 	});
 
+	it("has the sum also if the events differ only in their content", async () => {
+		const event = (content: string, completion_tokens: number) =>
+			`data: ${JSON.stringify({
+				choices: [{ index: 0, delta: { content }, finish_reason: null }],
+				usage: { prompt_tokens: 3, completion_tokens, total_tokens: 3 + completion_tokens },
+				timings: { predicted_n: 2 },
+			})}\n\n`;
+		const ends = finish(0) + finish(1) + DONE;
+		expect(await stream(event("a", 2) + event("b", 2) + ends, 2)).toEqual({
+			text: event("a", 2) + event("b", 4) + ends,
+		});
+	});
+
 	it("is not complete while finish_reason is empty", async () => {
 		const unfinished = delta("a").replace("null", '""');
 		expect(await stream(unfinished)).toMatchObject({ text: unfinished, error: cut });

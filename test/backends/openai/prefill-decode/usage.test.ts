@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { combinedUsage, withPrefillUsage } from "../../../../src/backends/openai/prefill-decode/usage.ts";
 import type { Usage } from "../../../../src/core/usage.ts";
-import { EventStream } from "../../../../src/streams/sse.ts";
+import { EventStream, type StreamEvent, textOf } from "../../../../src/streams/sse.ts";
 
 const usage = (prompt: number, completion: number, details?: Usage["prompt_tokens_details"]): Usage => ({
 	prompt_tokens: prompt,
@@ -44,10 +44,13 @@ describe("the usage of two engines", () => {
 			{ choices: [{ index: 0, delta: { content: "b" } }], usage: null },
 			{ choices: [], usage: decode },
 		];
-		const pieces = chunks.map((value) => {
-			const data = JSON.stringify(value);
-			return { bytes: new TextEncoder().encode(`data: ${data}\n\n`), events: [{ data, value }] };
+		const pieceOf = (...events: StreamEvent[]) => ({
+			bytes: new TextEncoder().encode(events.map(textOf).join("")),
+			events,
 		});
+		const parsed = (value: object) => ({ data: JSON.stringify(value), value });
+		const done = pieceOf({ comment: "keep-alive" }, { data: "[DONE]" });
+		const pieces = [...chunks.map((value) => pieceOf(parsed(value))), done];
 		const source = { pull: async () => pieces.shift(), cancel: async () => {} };
 		let arrivals = 0;
 		const prefill = usage(900, 1, { cached_tokens: 256 });
@@ -62,7 +65,8 @@ describe("the usage of two engines", () => {
 			},
 		);
 		const text = await new Response(events).text();
-		const sent = [...text.matchAll(/^data: (.*)$/gm)].map(([, data = ""]) => JSON.parse(data));
+		expect(text.endsWith("\n\n: keep-alive\n\ndata: [DONE]\n\n")).toBe(true);
+		const sent = [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data = ""]) => JSON.parse(data));
 		expect(sent.map((chunk) => chunk.usage?.prompt_tokens_details?.cached_tokens)).toEqual([
 			256,
 			undefined,
