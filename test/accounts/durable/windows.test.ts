@@ -34,6 +34,16 @@ describe("Windows", () => {
 		expect(passed(120_300, 1_000)).toBe(100);
 	});
 
+	it("holds nothing after more is returned than is held", () => {
+		const windows = new Windows();
+		windows.hold([KEY], 3);
+		windows.clear();
+		windows.hold([KEY], -3);
+		expect(windows.used(KEY, 0)).toBe(0);
+		windows.hold([KEY], 2);
+		expect(windows.used(KEY, 0)).toBe(2);
+	});
+
 	it("opens when the last of several keys does", () => {
 		const windows = new Windows();
 		windows.count(["a", "b"], 1_000);
