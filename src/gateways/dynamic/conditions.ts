@@ -39,11 +39,24 @@ interface Tester {
 export function testerOf(conditions: Readonly<Record<string, unknown>>): Tester {
 	const problem = problemOf(conditions);
 	if (problem !== undefined) return { test: () => false, problem };
-	const matches = createQueryTester(conditions, { operations: OPERATIONS });
-	return { test: (facts) => matches(facts) };
+	try {
+		const matches = createQueryTester(conditions, { operations: OPERATIONS });
+		return { test: (facts) => isMatch(() => matches(facts)) };
+	} catch (cause) {
+		return { test: () => false, problem: String((cause as Error).message) };
+	}
 }
 
-/** The library throws for an unknown operator only when it tests a value. */
+/** A value that cannot be compared does not match: an object of the body may have a field `toString`. */
+function isMatch(test: () => boolean): boolean {
+	try {
+		return test();
+	} catch {
+		return false;
+	}
+}
+
+/** Mistakes that the library does not report before it tests a value. */
 function problemOf(conditions: unknown): string | undefined {
 	if (Array.isArray(conditions)) return conditions.map(problemOf).find(Boolean);
 	if (!isRecord(conditions)) return undefined;

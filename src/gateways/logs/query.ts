@@ -188,40 +188,53 @@ function comparisonOf(
 		// A row without a value differs from every value.
 		return { sql: `(${equal.sql}) IS NOT TRUE`, values: equal.values };
 	}
-	const each = OPERATORS[operator](column);
-	const conditions = present.map(() => each);
-	if (hasNull && operator === "eq") conditions.push(`${column} IS NULL`);
-	return { sql: conditions.join(" OR ") || "false", values: present };
+	const isNull = hasNull && operator === "eq" ? ` OR ${column} IS NULL` : "";
+	if (present.length < 2) {
+		const [sql = "false"] = present.map(() => OPERATORS[operator](column, "?"));
+		return { sql: sql + isNull, values: present };
+	}
+	// One list as JSON: a statement of a Durable Object may have 100 values, and expressions of a bounded depth.
+	const list = "SELECT value FROM json_each(?)";
+	const sql =
+		operator === "eq"
+			? `${column} IN (${list})`
+			: `EXISTS (${list} WHERE ${OPERATORS[operator](column, "value")})`;
+	return { sql: sql + isNull, values: [JSON.stringify(present)] };
 }
 
-const OPERATORS: Readonly<Record<Exclude<Operator, "neq">, (column: string) => string>> = {
-	eq: (column) => `${column} = ?`,
-	contains: (column) => `instr(lower(${column}), lower(?)) > 0`,
-	lt: (column) => `${column} < ?`,
-	gt: (column) => `${column} > ?`,
+const OPERATORS: Readonly<Record<Exclude<Operator, "neq">, (column: string, value: string) => string>> = {
+	eq: (column, value) => `${column} = ${value}`,
+	contains: (column, value) => `instr(lower(${column}), lower(${value})) > 0`,
+	lt: (column, value) => `${column} < ${value}`,
+	gt: (column, value) => `${column} > ${value}`,
 };
 
 /** The time of a row is the beginning of its id, so the primary key finds it. */
 function timeCondition(operator: Exclude<Operator, "contains">, times: readonly number[]): Condition {
-	const ranges = times.map((time): Condition => {
-		const [from, to] = [idPrefix(time), idPrefix(Math.floor(time) + 1)];
-		switch (operator) {
-			case "lt":
-				return { sql: "logs.id < ?", values: [Number.isInteger(time) ? from : to] };
-			case "gt":
-				return { sql: "logs.id >= ?", values: [to] };
-			case "eq":
-			case "neq":
-				return { sql: "logs.id >= ? AND logs.id < ?", values: [from, to] };
-			default:
-				return operator satisfies never;
+	const after = (time: number): string => idPrefix(Math.floor(time) + 1);
+	switch (operator) {
+		case "lt": {
+			const latest = Math.max(...times);
+			return { sql: "logs.id < ?", values: [Number.isInteger(latest) ? idPrefix(latest) : after(latest)] };
 		}
-	});
-	const any = ranges.map(({ sql }) => `(${sql})`).join(" OR ");
-	return {
-		sql: operator === "neq" ? `NOT (${any})` : any,
-		values: ranges.flatMap(({ values }) => values),
-	};
+		case "gt":
+			return { sql: "logs.id >= ?", values: [after(Math.min(...times))] };
+		case "eq":
+		case "neq": {
+			const [time = 0] = times;
+			const not = operator === "neq" ? "NOT " : "";
+			if (times.length === 1)
+				return { sql: `${not}(logs.id >= ? AND logs.id < ?)`, values: [idPrefix(time), after(time)] };
+			const ranges = times.map((each) => [idPrefix(each), after(each)]);
+			const isIn = "logs.id >= value ->> 0 AND logs.id < value ->> 1";
+			return {
+				sql: `${not}EXISTS (SELECT 1 FROM json_each(?) WHERE ${isIn})`,
+				values: [JSON.stringify(ranges)],
+			};
+		}
+		default:
+			return operator satisfies never;
+	}
 }
 
 const searchOf = (search: string): Condition => ({

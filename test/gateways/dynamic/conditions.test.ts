@@ -37,10 +37,22 @@ describe("conditions", () => {
 		[{ $and: [{ "metadata.plan": { $type: "string" } }] }, "unknown operator $type"],
 		[{ $or: { "metadata.plan": "pro" } }, "expected a list as the value of $or"],
 		[{ "metadata.plan": { $in: "pro" } }, "expected a list as the value of $in"],
+		[{ $and: [] }, "$and/$or/$nor must be a nonempty array"],
+		[{ "metadata.plan": { $or: [{}] } }, "Malformed query. $or cannot be matched against property."],
+		[{ "metadata.plan": { $in: [{ $eq: "pro" }] } }, "cannot nest $ under $in"],
 	])("refuses %j", (conditions, problem) => {
 		expect(testerOf(conditions).problem).toBe(problem);
 		expect(testerOf(conditions).test(FACTS)).toBe(false);
 	});
+});
+
+it("a value that cannot be compared does not match", () => {
+	const tester = testerOf({ "body.n": { $gt: 1 } });
+	const body = (n: unknown) => ({ ...FACTS, body: { n } });
+	expect([body(2), body({ toString: 1, valueOf: 2 })].map((facts) => tester.test(facts))).toEqual([
+		true,
+		false,
+	]);
 });
 
 describe("the value at a path", () => {

@@ -129,6 +129,46 @@ describe("filters of logs", () => {
 			{ numRuns: 60 },
 		));
 
+	it("may be as many as are allowed, with as many values", async () => {
+		const logs = Array.from({ length: 4 }, (_, n) =>
+			newLog(
+				{
+					...{ provider: `p${n}`, model: `m${n}`, request_type: `r${n}`, event_id: `e${n}` },
+					...{ cost: n, duration: n, feedback: n, metadata: `{"k${n}":"v${n}"}` },
+				},
+				T0 + n,
+			),
+		);
+		const values = (of: (n: number) => Plain) => Array.from({ length: 50 }, (_, n) => of(n + 1));
+		const lists: [string, Plain[]][] = [
+			["provider", values((n) => `p${n}`)],
+			["model", values((n) => `m${n}`)],
+			["request_type", values((n) => `r${n}`)],
+			["event_id", values((n) => `e${n}`)],
+			["cost", values((n) => n)],
+			["duration", values((n) => n)],
+			["feedback", values((n) => n)],
+			["created_at", values((n) => T0 + n)],
+			["metadata.key", values((n) => `k${n}`)],
+			["metadata.value", values((n) => `v${n}`)],
+		];
+		const filtersOf = (operator: PlainFilter["operator"]): PlainFilter[] =>
+			[...lists, ...lists].map(([key, value]) => ({ key, operator, value }));
+		const found = (filters: PlainFilter[]) =>
+			withTable((table) => {
+				table.insert(batchOf(logs));
+				const query = { ...NEWEST, filters: LogFilters.parse(filters) };
+				const page = table.page({ ...query, offset: 1, limit: 5, counted: true });
+				return [page.total, ...page.rows.map(({ provider }) => provider)];
+			});
+		expect(await found(filtersOf("eq"))).toEqual([3, "p2", "p1"]);
+		expect(await found(filtersOf("neq"))).toEqual([1]);
+		// A later filter also applies to rows that the first ones select.
+		expect(
+			await found([...filtersOf("eq").slice(1), { key: "model", operator: "eq", value: ["m2"] }]),
+		).toEqual([1]);
+	});
+
 	it.each([
 		[[{ key: "nothing", operator: "eq", value: [1] }]],
 		[[{ key: "provider", operator: "like", value: ["a"] }]],
