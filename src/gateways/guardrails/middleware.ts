@@ -3,14 +3,14 @@
  * blocks each hazard. Without a judgement, a phase with any BLOCK refuses the request, and a phase with only FLAG lets it pass.
  *
  * The answer has to be complete before it can be refused, so a stream is buffered and sent as one piece. On the run API a stream is
- * judged after it was sent, and never refused.
+ * judged after it was sent, and never refused, and so is every answer if no rule blocks. An answer without text passes unread.
  */
 import { AiError } from "../../core/errors.ts";
 import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import { recorded } from "../cache/recording.ts";
 import type { GatewayMiddleware, GatewayRequest } from "../request.ts";
 import { bufferedBody, MAX_SCANNED_BYTES } from "../scanning/buffered.ts";
-import { requestTexts, responseTexts } from "../scanning/texts.ts";
+import { mayHaveTexts, requestTexts, responseTexts } from "../scanning/texts.ts";
 import { chunksOf } from "./chunks.ts";
 import {
 	decide,
@@ -69,8 +69,13 @@ async function scanResponse(response: Response, evaluation: Evaluation): Promise
 	const { request, rules, services } = evaluation;
 	const contentType = response.headers.get("content-type") ?? "";
 	const isStream = contentType.toLowerCase().startsWith(SSE_CONTENT_TYPE);
+	if (!mayHaveTexts(contentType)) {
+		await evaluate("", evaluation);
+		return response;
+	}
 	const textsOf = (bytes: Uint8Array): string => responseTexts(contentType, bytes).join("\n");
-	if (isStream && request.step.plane === "run" && response.body) {
+	const isSentFirst = !hasBlock(rules) || (isStream && request.step.plane === "run");
+	if (isSentFirst && response.body) {
 		const { body, complete } = recorded(response.body, MAX_SCANNED_BYTES);
 		const scan = complete.then((bytes) => bytes && evaluate(textsOf(bytes), evaluation));
 		request.exchange.reportAfter(scan);
@@ -78,9 +83,9 @@ async function scanResponse(response: Response, evaluation: Evaluation): Promise
 		return new Response(body, response);
 	}
 	const bytes = await bufferedBody(response);
-	if (bytes) enforce(await evaluate(textsOf(bytes), evaluation), evaluation);
-	else if (hasBlock(rules)) throw new AiError("guardrailsUnavailable");
-	return new Response(bytes ?? null, response);
+	if (!bytes) throw new AiError("guardrailsUnavailable");
+	enforce(await evaluate(textsOf(bytes), evaluation), evaluation);
+	return new Response(bytes, response);
 }
 
 /** Reports the result. Never throws. */

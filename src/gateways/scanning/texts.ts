@@ -64,10 +64,15 @@ export function requestTexts({ content, contentType, parameters }: StepBody): st
 	return isText ? [...bodyTexts(contentType, content.bytes), ...others] : others;
 }
 
+const TEXT_TYPE = /^(?:text\/|application\/(?:x-nd)?json\b)/i;
+
+/** Whether an answer of this type may have texts. Media have none. */
+export const mayHaveTexts = (contentType: string): boolean => TEXT_TYPE.test(contentType);
+
 /** The texts of an answer. Empty for media. The texts of a stream's events are joined by their place in the event. */
 export function responseTexts(contentType: string, bytes: Uint8Array): string[] {
 	if (!contentType.toLowerCase().startsWith(SSE_CONTENT_TYPE))
-		return /^(?:text\/|application\/(?:x-nd)?json\b)/i.test(contentType) ? bodyTexts(contentType, bytes) : [];
+		return mayHaveTexts(contentType) ? bodyTexts(contentType, bytes) : [];
 	const byPlace = new Map<string, string>();
 	const parser = createParser({
 		onEvent({ data }) {

@@ -230,4 +230,31 @@ describe("guardrails on the run API", () => {
 			{ phase: "response", action: "BLOCK", categories: ["S9"] },
 		]);
 	});
+
+	it.each<[string, GatewaySettings["guardrails"], string]>([
+		["text, if no rule blocks", { response: { S9: "FLAG" } }, "text/plain"],
+		["media, which have no texts", { response: { S9: "BLOCK" } }, "audio/mpeg"],
+	])("pass an answer above 24 MiB complete: %s", async (_, guardrails, type) => {
+		const piece = new Uint8Array(1024 * 1024).fill(0x20);
+		let pieces = 25;
+		const body = new ReadableStream({
+			pull(controller) {
+				if (pieces-- > 0) controller.enqueue(piece);
+				else controller.close();
+			},
+		});
+		const answer = new Response(body, { headers: { "content-type": type } });
+		const response = await runRequest(guardrails, answer).result;
+		expect((await response.bytes()).length).toBe(25 * piece.length);
+	});
+
+	it("report what they find in an answer that no rule blocks", async () => {
+		const { result, facts, background } = runRequest(
+			{ response: { S9: "FLAG" } },
+			Response.json({ response: "a bomb" }),
+		);
+		expect(await (await result).json()).toEqual({ response: "a bomb" });
+		await Promise.all(background);
+		expect(facts().guardrails).toEqual([{ phase: "response", action: "FLAG", categories: ["S9"] }]);
+	});
 });
