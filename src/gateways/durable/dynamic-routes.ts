@@ -179,7 +179,11 @@ export class DynamicRoutes extends RpcTarget {
 	}
 
 	#route({ id, gateway, name, created_at, modified_at }: RouteRow): DynamicRoute {
-		const [version] = this.versions(id);
+		// Of many versions of up to 2 MB, only the newest is read.
+		const [version] = this.#sql
+			.exec<VersionRow>("SELECT * FROM versions WHERE route = ? ORDER BY number DESC LIMIT 1", id)
+			.toArray()
+			.map(versionOf);
 		if (!version) throw new Error("A dynamic route has no version");
 		const [deployment] = this.deployments(id);
 		return {

@@ -11,6 +11,9 @@ import { type LoggedBody, requestBody } from "./payload.ts";
 /** Characters of JSON. Larger metadata is not logged. */
 const MAX_METADATA = 64 * 1024;
 const MAX_PATH = 2_048;
+/** A provider's body may name any model. */
+const MAX_MODEL = 1_024;
+const MAX_CONTENT_TYPE = 256;
 const MAX_USER_AGENT = 512;
 
 export const logObserver =
@@ -46,14 +49,14 @@ function rowOf(
 		id: exchange.id,
 		event_id: eventId === exchange.id ? null : eventId,
 		provider: end.provider ?? step?.provider ?? "",
-		model: end.model ?? step?.model ?? "",
+		model: (end.model ?? step?.model ?? "").slice(0, MAX_MODEL),
 		model_type: end.modelType ?? null,
 		path: (end.path ?? "").slice(0, MAX_PATH),
 		duration: end.durationMs,
 		first_byte: end.firstByteMs ?? null,
 		request_type: exchange.source.type,
-		request_content_type: step?.body.contentType ?? null,
-		response_content_type: responseType,
+		request_content_type: step?.body.contentType.slice(0, MAX_CONTENT_TYPE) ?? null,
+		response_content_type: responseType?.slice(0, MAX_CONTENT_TYPE) ?? null,
 		status_code: status,
 		success: status < 400 && !failed ? 1 : 0,
 		cached: cached ? 1 : 0,

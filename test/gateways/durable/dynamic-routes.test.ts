@@ -1,7 +1,8 @@
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { RouteCalls } from "../../../src/gateways/client/deployed-routes.ts";
-import type { DynamicRoute } from "../../../src/gateways/durable/dynamic-routes.ts";
+import { type DynamicRoute, DynamicRoutes } from "../../../src/gateways/durable/dynamic-routes.ts";
 import type { Element } from "../../../src/gateways/dynamic/elements.ts";
 
 const elements = (model: string): Element[] => [
@@ -92,5 +93,17 @@ describe("dynamic routes of an account", () => {
 		const account = routes();
 		for (let i = 0; i < 100; i++) await account.create("gw", `route-${i}`, elements("a"));
 		expect(await account.create("gw", "another", elements("a"))).toBe("tooMany");
+	});
+
+	it("reads only the newest of many versions, which may be large together", async () => {
+		const object = env.GATEWAYS.getByName(crypto.randomUUID());
+		await runInDurableObject(object, async (_, { storage: { sql } }) => {
+			const tables = new DynamicRoutes(sql);
+			const { id } = route(tables.create("gw", "support", elements("a")));
+			sql.exec("UPDATE versions SET elements = 'unreadable'");
+			const newest = route(tables.createVersion("gw", id, elements("b")));
+			expect(newest.version.elements).toEqual(elements("b"));
+			expect(tables.list("gw")).toEqual([newest]);
+		});
 	});
 });

@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import type { EndedRequest } from "../../../src/gateways/answer-end.ts";
+import { logObserver } from "../../../src/gateways/logs/log-observer.ts";
+import type { Log } from "../../../src/gateways/logs/log-row.ts";
+
+it("a row of texts that the caller chose is small", () => {
+	const long = "x".repeat(100_000);
+	const logs: Log[] = [];
+	const observe = logObserver({ maxPayload: 1_000, record: (_, log) => void logs.push(log) });
+	observe({
+		exchange: {
+			...{ account: "a", gateway: "g", id: crypto.randomUUID(), eventId: "e" },
+			source: { type: "Provider", userAgent: long },
+		},
+		end: { durationMs: 1, model: long, path: long },
+		settings: { collect_logs: true },
+		step: { provider: "custom-mine", body: { contentType: long, content: { json: { model: long } } } },
+		options: { metadata: { note: long } },
+		responseType: long,
+		failed: false,
+	} as unknown as EndedRequest);
+	const [log] = logs;
+	expect(log?.row).toMatchObject({
+		...{ model: "x".repeat(1_024), path: "x".repeat(2_048), user_agent: "x".repeat(512) },
+		...{ request_content_type: "x".repeat(256), response_content_type: "x".repeat(256), metadata: null },
+	});
+	expect(JSON.stringify(log?.row).length).toBeLessThan(6_000);
+});
