@@ -15,7 +15,7 @@ export function foldSystemMessages(
 	messages: readonly ChatMessage[],
 	{ systemMessages }: Target,
 ): ChatMessage[] {
-	if (systemMessages === "anywhere") return [...messages];
+	if (systemMessages === "anywhere" || !messages.slice(1).some(isSystem)) return [...messages];
 	const headLength = messages.findIndex((message) => !isSystem(message));
 	const head = headLength < 0 ? messages : messages.slice(0, headLength);
 	const folded: ChatMessage[] = [];

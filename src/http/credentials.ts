@@ -107,17 +107,18 @@ export const usedLocation = (
 	request: HonoRequest,
 	locations: readonly CredentialLocation[],
 ): CredentialLocation | undefined =>
-	locations.find(
-		(location) =>
-			(location.requires === undefined || request.header(location.requires) !== undefined) &&
-			textAt(request, location) !== undefined,
-	);
+	locations.find((location) => isEnabled(request, location) && textAt(request, location) !== undefined);
+
+const isEnabled = (request: HonoRequest, { requires }: CredentialLocation): boolean =>
+	requires === undefined || request.header(requires) !== undefined;
 
 /** The text with the scheme `Bearer`, which is added if the location has none. */
 function textIn(request: HonoRequest, locations: readonly CredentialLocation[]): string | undefined {
-	const location = usedLocation(request, locations);
-	const text = location && textAt(request, location);
-	return text === undefined || location?.scheme ? text : `Bearer ${text}`;
+	for (const location of locations) {
+		const text = isEnabled(request, location) ? textAt(request, location) : undefined;
+		if (text !== undefined) return location.scheme ? text : `Bearer ${text}`;
+	}
+	return undefined;
 }
 
 function textAt(request: HonoRequest, { in: place, name }: CredentialLocation): string | undefined {

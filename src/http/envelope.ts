@@ -72,15 +72,15 @@ export function replyResponse(
 	{ alsoId }: { alsoId?: string } = {},
 ): Response {
 	// In one object: each header that is set on a response later is a call of the runtime.
-	const headers = {
-		[REQUEST_ID]: requestId,
-		...(alsoId !== undefined && { [alsoId]: requestId }),
+	const headers: Record<string, string> = {
 		"x-ganglion-backend": served.backend,
 		"x-ganglion-model": encodeURI(served.model),
 		"x-ganglion-attempts": String(served.attempts),
-		...(neurons !== undefined && { "cf-ai-neurons": neurons.toFixed(2) }),
-		...(dropped !== undefined && { "x-ganglion-dropped": dropped.join(", ") }),
 	};
+	headers[REQUEST_ID] = requestId;
+	if (alsoId !== undefined) headers[alsoId] = requestId;
+	if (neurons !== undefined) headers["cf-ai-neurons"] = neurons.toFixed(2);
+	if (dropped !== undefined) headers["x-ganglion-dropped"] = dropped.join(", ");
 	switch (body.kind) {
 		case "json":
 			// Exactly this type: the runtime's client treats "application/json; charset=utf-8" as a stream.

@@ -39,12 +39,12 @@ export interface Metered {
 type End = (outcome: AnswerOutcome, measured: Measured, failure?: AiError) => number;
 
 /** Takes over the answer. The exchange ends with it. */
-export async function meter(
+export function meter(
 	exchange: Exchange,
 	{ call, answer: answered, served }: Dispatched,
 	model: Model,
 	{ wait }: Pick<Services, "wait">,
-): Promise<Metered> {
+): Metered {
 	const end: End = (outcome, measured, failure) =>
 		exchange.complete(outcome, {
 			served,

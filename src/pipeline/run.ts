@@ -23,7 +23,7 @@ export async function run(request: InferenceRequest, services: Services): Promis
 		const answered = await dispatchSpeculatively(await admission, request.signal, (call, signal) =>
 			answer(exchange, { ...prepared, request, call, signal }, services),
 		);
-		metered = await meter(exchange, answered, prepared.model, services);
+		metered = meter(exchange, answered, prepared.model, services);
 		if (exchange.state !== "ended") cancelOnAbort(request.signal, metered, exchange.ended);
 		return write(request, { ...prepared, ...answered, metered }, services);
 	} catch (thrown) {

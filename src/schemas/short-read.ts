@@ -209,11 +209,15 @@ function transformReader(def: z.core.$ZodPipeDef): Reader | undefined {
 
 interface Field {
 	key: string;
+	index: number;
 	inner: Schema["_zod"];
 	read: Reader["read"];
 	/** Has no effect if absent. */
 	isOptional: boolean;
 }
+
+/** `required`: those that are not optional. */
+type FieldTable = { byKey: ReadonlyMap<string, Field>; required: readonly Field[] };
 
 const isPlain = (value: unknown): value is Fields =>
 	typeof value === "object" && value !== null && !Array.isArray(value);
@@ -225,7 +229,7 @@ function objectReader(schema: z.ZodObject, isAbsent?: (name: string) => boolean)
 	if (checks.length > 0 || (catchall && !isLoose)) return undefined;
 	const { shape } = schema;
 	/** Compiled at the first use, because a schema may contain itself. */
-	let fields: Field[] | undefined;
+	let fields: FieldTable | undefined;
 	const required = Object.entries(shape)
 		.filter(([, field]) => REQUIRED_TYPES.has(field._zod.def.type))
 		.map(([key]) => key);
@@ -233,7 +237,7 @@ function objectReader(schema: z.ZodObject, isAbsent?: (name: string) => boolean)
 		required,
 		read(value) {
 			if (!isPlain(value)) return UNDECIDED;
-			fields ??= fieldsOf(shape);
+			fields ??= fieldTable(shape);
 			const output = readFields(fields, value, isAbsent);
 			if (output && isLoose) copyUnknown(value, shape, output);
 			return output ?? UNDECIDED;
@@ -244,30 +248,37 @@ function objectReader(schema: z.ZodObject, isAbsent?: (name: string) => boolean)
 /** Types of which no value may be absent. */
 const REQUIRED_TYPES: ReadonlySet<string> = new Set(["string", "number", "boolean", "array", "object"]);
 
-const fieldsOf = (shape: z.ZodRawShape): Field[] =>
-	Object.entries<Schema>(shape).map(([key, schema]) => {
+function fieldTable(shape: z.ZodRawShape): FieldTable {
+	const fields = Object.entries<Schema>(shape).map(([key, schema], index): Field => {
 		const inner = schema._zod;
 		return {
-			key,
-			inner,
+			...{ key, index, inner },
 			read: readerOf(schema)?.read ?? ((value) => readByZod(inner, value)),
 			isOptional: inner.optin === "optional" && inner.optout === "optional",
 		};
 	});
+	const byKey = new Map(fields.map((field) => [field.key, field]));
+	return { byKey, required: fields.filter(({ isOptional }) => !isOptional) };
+}
 
 function readByZod(inner: Schema["_zod"], value: unknown): unknown {
 	const result = inner.run({ value, issues: [] }, { async: false });
 	return result instanceof Promise || result.issues.length > 0 ? UNDECIDED : result.value;
 }
 
-/** `undefined` if zod has to decide. */
+/** Looks only at fields that are sent or not optional. Returns `undefined` if zod has to decide. */
 function readFields(
-	fields: readonly Field[],
+	{ byKey, required }: FieldTable,
 	sent: Fields,
 	isAbsent: ((name: string) => boolean) | undefined,
 ): Fields | undefined {
+	const fields = [...required];
+	for (const key in sent) {
+		const field = byKey.get(key);
+		if (field?.isOptional) fields.push(field);
+	}
 	const output: Fields = {};
-	for (const { key, inner, read, isOptional } of fields) {
+	for (const { key, inner, read, isOptional } of fields.sort((one, other) => one.index - other.index)) {
 		const value = sent[key];
 		const isPresent = value === undefined ? key in sent : value !== null || !isAbsent?.(key);
 		if (!isPresent && isOptional) continue;
