@@ -93,6 +93,38 @@ describe("a script that is loaded slowly", () => {
 	});
 });
 
+describe("the script of the chart", () => {
+	async function withChart(change: (route: Route) => Promise<void>): Promise<Page> {
+		tab = await openTab(inject("dev"), "/console/models", { expected: EXPECTED });
+		const { page } = tab;
+		await page.getByRole("heading", { name: "Models" }).waitFor();
+		// The chart needs a day with a request.
+		await page.evaluate(`sessionStorage.setItem("ganglion-reloaded", String(Date.now() + 600_000)); fetch(
+			"/client/v4/accounts/local/ai/run/@cf/baai/bge-m3",
+			{ method: "POST", body: '{"text":["One"]}' },
+		).then((response) => response.text())`);
+		await page.route(/\/console\/chart-[^/]*\.js/, change);
+		await page.getByRole("link", { name: "Usage" }).click();
+		return page;
+	}
+
+	it("is loaded slowly: the rest of the page does not wait", async () => {
+		const held: Route[] = [];
+		const page = await withChart(async (route) => void held.push(route));
+		await page.getByRole("status", { name: "Loading the chart" }).waitFor();
+		await page.getByRole("region", { name: "Usage" }).waitFor();
+		expect(await page.getByRole("navigation").isVisible()).toBe(true);
+		for (const route of held) await route.continue();
+		await page.locator(".chart canvas").waitFor();
+	});
+
+	it("cannot be loaded: the rest of the page stays, with a message", async () => {
+		const page = await withChart((route) => route.abort());
+		await page.getByRole("region", { name: "Neurons by day" }).getByText(MESSAGE).waitFor();
+		await page.getByRole("region", { name: "Usage" }).waitFor();
+	});
+});
+
 describe("an entry script that does not start", () => {
 	/** The entry script is the one that the page names. The names of others can begin in the same way. */
 	async function withEntry(change: (route: Route) => Promise<void>): Promise<Page> {

@@ -72,13 +72,27 @@ describe("the playground", () => {
 		);
 	});
 
+	it("keeps the name of a chosen file in its control, and shows a reply that has no other form", async () => {
+		const page = await open("@cf/cloudflare/clef");
+		await run(page);
+		await result(page).getByLabel("reply", { exact: true }).waitFor();
+		await open("@cf/openai/whisper-tiny-en");
+		await page.getByLabel("audio").setInputFiles(await speech("Bern"));
+		expect(await page.getByLabel("audio").inputValue()).toMatch(/speech\.mp3$/);
+		await run(page);
+		await result(page).waitFor();
+		expect(await page.getByLabel("audio").inputValue()).toMatch(/speech\.mp3$/);
+		// A model without a price.
+		expect(await page.getByRole("region", { name: "Measurements" }).textContent()).toMatch(/^Neurons0Total/);
+	});
+
 	it("transcribes the microphone", async () => {
 		const page = await open("@cf/openai/whisper");
 		await page.context().grantPermissions(["microphone"]);
 		await page.getByRole("button", { name: "Record" }).click();
 		await page.getByRole("timer").getByText(/[1-9]/).waitFor();
 		await page.getByRole("button", { name: "Stop recording" }).click();
-		await page.getByText("recording.webm", { exact: true }).waitFor();
+		await expect.poll(() => page.getByLabel("audio").inputValue()).toMatch(/recording\.webm$/);
 		await run(page);
 		await result(page)
 			.getByText(/Simulated transcript/)

@@ -16,6 +16,8 @@ const FLAGS: Readonly<Record<string, string>> = {
 const propertyOf = (model: ModelRow, id: string): unknown =>
 	model.properties.find(({ property_id }) => property_id === id)?.value;
 
+export const isFree = (model: ModelRow): boolean => propertyOf(model, "price") === undefined;
+
 export const capabilitiesOf = (model: ModelRow): string[] =>
 	Object.entries(FLAGS).flatMap(([id, title]) => (propertyOf(model, id) === "true" ? [title] : []));
 

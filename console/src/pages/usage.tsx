@@ -1,15 +1,18 @@
 import { Button } from "@cloudflare/kumo/components/button";
 import { Input } from "@cloudflare/kumo/components/input";
+import { Loader } from "@cloudflare/kumo/components/loader";
 import { Select } from "@cloudflare/kumo/components/select";
-import { lazy, type ReactNode, useState } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import { Link } from "react-router";
 import type { Dimension, LimitsReport, RefusedRow, ResultInfo, UsageCounts, UsageRow } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { saveText } from "../parts/download.ts";
+import { ErrorBoundary } from "../parts/error-boundary.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { dayBefore, decimal, integer, milliseconds } from "../parts/format.ts";
+import { LoadError } from "../parts/lazy-page.ts";
 import { Loading } from "../parts/loading.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { useParameters } from "../parts/use-parameters.ts";
@@ -17,7 +20,11 @@ import { useSession } from "../session/session.ts";
 import { Budgets } from "../usage/budgets.tsx";
 import { CHART_TITLES, CHARTS } from "../usage/charts.ts";
 
-const UsageChart = lazy(() => import("../usage/chart.tsx"));
+const UsageChart = lazy(() =>
+	import("../usage/chart.tsx").catch((error) => {
+		throw new LoadError(error);
+	}),
+);
 
 const DAYS = 30;
 const NO_REQUESTS = "No requests in this time.";
@@ -70,6 +77,7 @@ export default function Usage() {
 	);
 
 	async function saveCsv(): Promise<void> {
+		setProblem(undefined);
 		try {
 			const query = new URLSearchParams({ from, to, group_by: `day,${by}`, format: "csv" });
 			const response = await api.fetch(api.account(`/ai/usage?${query}`));
@@ -126,7 +134,11 @@ export default function Usage() {
 							{days.length === 0 ? (
 								<p className="empty">{NO_REQUESTS}</p>
 							) : (
-								<UsageChart days={days} chart={CHARTS[chart]} from={from} to={to} />
+								<ErrorBoundary>
+									<Suspense fallback={<ChartPlace />}>
+										<UsageChart days={days} chart={CHARTS[chart]} from={from} to={to} />
+									</Suspense>
+								</ErrorBoundary>
 							)}
 						</Section>
 						<Section title={`By ${DIMENSIONS[by].toLowerCase()}`}>
@@ -145,6 +157,13 @@ export default function Usage() {
 		</Page>
 	);
 }
+
+/** Without it, the whole page would wait for the script of the chart. */
+const ChartPlace = () => (
+	<div className="chart-place" role="status" aria-label="Loading the chart">
+		<Loader />
+	</div>
+);
 
 /** The key of the table with this text. */
 const keyOr = <Key extends string>(table: Readonly<Record<Key, unknown>>, text: string, other: Key): Key =>

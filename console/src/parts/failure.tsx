@@ -17,7 +17,7 @@ export function Failure({ error, onRetry }: Props) {
 	const hint = isForbidden ? " The token of this session lacks the permission." : "";
 	return (
 		<div role="alert" className="failure">
-			<FailureBanner text={withPoint(error.message) + hint} />
+			<FailureBanner text={withPoint(plain(error.message)) + hint} />
 			{onRetry && !isForbidden && (
 				<Button size="sm" onClick={onRetry}>
 					Try again
@@ -30,5 +30,8 @@ export function Failure({ error, onRetry }: Props) {
 export const FailureBanner = ({ text }: { text: string }) => (
 	<Banner variant="error" description={withPoint(text)} />
 );
+
+/** Without the names of errors that the wire formats of models put in front. */
+const plain = (text: string): string => text.replace(/^(?:AiError: )+/, "");
 
 const withPoint = (text: string): string => (/[.!?…)]$/.test(text) ? text : `${text}.`);

@@ -33,7 +33,7 @@ export function Boxes({ image, boxes }: Props) {
 						height: `${((bottom - top) / height) * 100}%`,
 					}}
 				>
-					{label}
+					<span>{label}</span>
 				</span>
 			))}
 		</figure>

@@ -98,7 +98,7 @@ export function ChatSettingsForm({ settings, tools, onChange }: Props) {
 				<InputArea
 					label="Tools (JSON)"
 					placeholder={TOOLS_EXAMPLE}
-					minRows={3}
+					rows={5}
 					value={settings.tools}
 					onValueChange={(text) => set({ tools: text })}
 				/>

@@ -3,7 +3,7 @@ import { InputArea } from "@cloudflare/kumo/components/input";
 import { Switch } from "@cloudflare/kumo/components/switch";
 import { useId, useRef, useState } from "react";
 import type { ChatMessage, ModelRow } from "../api/types.ts";
-import { capabilitiesOf } from "../models/facts.ts";
+import { capabilitiesOf, isFree } from "../models/facts.ts";
 import { Failure } from "../parts/failure.tsx";
 import { Section } from "../parts/page.tsx";
 import {
@@ -96,7 +96,7 @@ export function Chat({ model }: { model: ModelRow }) {
 				</div>
 				{problem && <Failure error={problem} />}
 				{chat.error && !problem && <Failure error={chat.error} onRetry={canRetry ? retry : undefined} />}
-				{chat.metrics && <MetricsLine metrics={chat.metrics} />}
+				{chat.metrics && <MetricsLine metrics={chat.metrics} free={isFree(model)} />}
 				<form
 					ref={form}
 					className="card stack"

@@ -1,4 +1,4 @@
-import { useId } from "react";
+import { useEffect, useId, useRef } from "react";
 import { RecordButton } from "./record-button.tsx";
 
 interface Props {
@@ -11,19 +11,25 @@ interface Props {
 
 export function FileField({ label, accept, file, required = false, onFile }: Props) {
 	const id = useId();
+	const input = useRef<HTMLInputElement>(null);
+	// The control shows a recording as a chosen file, and none after the file was sent.
+	useEffect(() => {
+		if (!input.current || input.current.files?.[0] === file) return;
+		const files = new DataTransfer();
+		if (file) files.items.add(file);
+		input.current.files = files.files;
+	}, [file]);
 	return (
 		<div className="file">
 			<label htmlFor={id}>{label}</label>
-			{/* Another key empties the control after the file was sent. */}
 			<input
-				key={file ? "chosen" : "empty"}
+				ref={input}
 				id={id}
 				type="file"
 				accept={accept}
-				required={required && !file}
+				required={required}
 				onChange={(event) => onFile(event.target.files?.[0])}
 			/>
-			{file && <span className="subtle">{file.name}</span>}
 			{accept.startsWith("audio/") && <RecordButton onFile={onFile} />}
 		</div>
 	);

@@ -12,7 +12,7 @@ export function Matrix({ vectors, texts }: Props) {
 	// The numbers make the names unique.
 	const rows = vectors.map((vector, index) => ({
 		number: index + 1,
-		name: `${index + 1} ${texts[index]?.slice(0, LABEL_CHARACTERS) ?? ""}`,
+		name: `${index + 1} ${shortened(texts[index] ?? "")}`,
 		vector,
 	}));
 	return (
@@ -52,6 +52,9 @@ export function Matrix({ vectors, texts }: Props) {
 		</>
 	);
 }
+
+const shortened = (text: string): string =>
+	text.length > LABEL_CHARACTERS ? `${text.slice(0, LABEL_CHARACTERS).trimEnd()}…` : text;
 
 function similarity(a: readonly number[], b: readonly number[]): number {
 	const dot = (one: readonly number[], other: readonly number[]): number =>

@@ -2,15 +2,25 @@ import { Facts } from "../parts/facts.tsx";
 import { decimal, integer, milliseconds, rate } from "../parts/format.ts";
 import { type Metrics, tokensPerSecond } from "./metrics.ts";
 
-export function MetricsLine({ metrics }: { metrics: Metrics }) {
+interface Props {
+	metrics: Metrics;
+	/** The model has no price. */
+	free: boolean;
+}
+
+export function MetricsLine({ metrics, free }: Props) {
 	const { totalMs, firstTokenMs, inputTokens, outputTokens, neurons, backend, engineModel, attempts } =
 		metrics;
 	const speed = tokensPerSecond(metrics);
 	return (
 		<section className="card" aria-label="Measurements">
 			<Facts
+				// Answers report two decimals and cut off the others, so 0 of a price is any cost below that.
 				rows={[
-					["Neurons", neurons === undefined ? undefined : cost(neurons)],
+					[
+						"Neurons",
+						neurons === undefined ? undefined : neurons === 0 && !free ? "< 0.01" : decimal(neurons),
+					],
 					["Input tokens", inputTokens === undefined ? undefined : integer(inputTokens)],
 					["Output tokens", outputTokens === undefined ? undefined : integer(outputTokens)],
 					["First token", firstTokenMs === undefined ? undefined : milliseconds(firstTokenMs)],
@@ -23,6 +33,3 @@ export function MetricsLine({ metrics }: { metrics: Metrics }) {
 		</section>
 	);
 }
-
-/** Answers report two decimals and cut off the others, so 0 is any cost below that. */
-const cost = (neurons: number): string => (neurons === 0 ? "< 0.01" : decimal(neurons));

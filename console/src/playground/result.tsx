@@ -16,14 +16,15 @@ interface Props {
 }
 
 export function TaskResult({ output, values }: Props) {
+	const parts = output.kind === "json" ? partsOf(output.value) : {};
 	return (
 		<Section title="Result">
 			{output.kind === "file" ? (
 				<FileView file={output.file} />
 			) : (
 				<>
-					<PartsView parts={partsOf(output.value)} values={values} />
-					<details>
+					<PartsView parts={parts} values={values} />
+					<details open={Object.keys(parts).length === 0}>
 						<summary>Reply</summary>
 						<Code label="reply" text={JSON.stringify(output.value, shortened, 2)} />
 					</details>

@@ -3,6 +3,7 @@ import { Loader } from "@cloudflare/kumo/components/loader";
 import { Select } from "@cloudflare/kumo/components/select";
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import type { ModelRow, ModelSchema, ResponseUsage } from "../api/types.ts";
+import { isFree } from "../models/facts.ts";
 import { Failure } from "../parts/failure.tsx";
 import { focusIfLost } from "../parts/focus.ts";
 import { Section } from "../parts/page.tsx";
@@ -115,7 +116,7 @@ export function Task({ model, schema }: Props) {
 			{done && (
 				<div className="stack" aria-live="polite">
 					<TaskResult output={done.output} values={done.values} />
-					<MetricsLine metrics={done.metrics} />
+					<MetricsLine metrics={done.metrics} free={isFree(model)} />
 				</div>
 			)}
 			<Section title="Copy as">
