@@ -80,7 +80,8 @@ function spendLimit(
 ): Limit {
 	const windowMs = window * 1_000;
 	// The product's name of Workers AI in this message.
-	const provider = step.provider === WORKERS_AI ? `internal-${WORKERS_AI}` : step.provider;
+	const served = providerOf(step);
+	const provider = served === WORKERS_AI ? `internal-${WORKERS_AI}` : served;
 	return {
 		window: {
 			key: JSON.stringify(["spend", id, windowMs, ...bucket]),
@@ -99,8 +100,8 @@ function spendLimit(
 
 /** The values of the rule's partitions. `undefined`: the rule does not apply to the step. */
 function bucketOf({ metadata = {}, model, provider }: SpendRule, step: GatewayStep): string[] | undefined {
-	if (model && !model.values.includes(modelOf(step))) return undefined;
-	if (provider && !provider.values.some((value) => value.replace(/^internal-/, "") === step.provider))
+	if (model && !namesOf(step).some((name) => model.values.includes(name))) return undefined;
+	if (provider && !provider.values.some((value) => value.replace(/^internal-/, "") === providerOf(step)))
 		return undefined;
 	const bucket: string[] = [];
 	for (const [key, dimension] of Object.entries(metadata)) {
@@ -114,9 +115,20 @@ function bucketOf({ metadata = {}, model, provider }: SpendRule, step: GatewaySt
 
 const WORKERS_AI = "workers-ai";
 
+const providerOf = ({ compat, provider }: GatewayStep): string => compat?.provider ?? provider;
+
+/** The names of a step's model: with and without its provider, and its id in the catalogue. */
+function namesOf(step: GatewayStep): string[] {
+	const name = modelOf(step);
+	const isAuthored = step.plane === "run" && !name.startsWith("@");
+	const bare = isAuthored ? name.slice(name.indexOf("/") + 1) : name;
+	return [name, bare, `${providerOf(step)}/${bare}`, step.modelId ?? name];
+}
+
 /** The model that a step names: itself, in its body, or in the path of Workers AI. Empty: none. */
-function modelOf({ model, provider, endpoint, body: { content } }: GatewayStep): string {
-	if (model !== undefined) return model;
+function modelOf({ compat, model, provider, endpoint, body: { content } }: GatewayStep): string {
+	const named = model ?? compat?.model;
+	if (named !== undefined) return named;
 	if ("json" in content && isRecord(content.json) && typeof content.json.model === "string")
 		return content.json.model;
 	return provider === WORKERS_AI ? endpoint.replace(/^\/*(?:run\/)?/, "").replace(/\?.*$/, "") : "";

@@ -14,6 +14,8 @@ export interface GatewayStep {
 	endpoint: string;
 	/** The model's name, if the step names one. */
 	model?: string | undefined;
+	/** The provider and the model that `{provider}/{model}` in the body of a request to `compat` names. */
+	compat?: { provider: string; model: string } | undefined;
 	/** The id of the model in the catalogue, for the log. */
 	modelId?: string | undefined;
 	/** The inputs as the caller sent them. */

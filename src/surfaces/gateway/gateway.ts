@@ -27,7 +27,7 @@ import { type DynamicRequest, dynamicPlan, dynamicRouteName } from "./dynamic-pl
 import { gatewayFailure } from "./gateway-failure.ts";
 import { stepBody } from "./model-in-gateway.ts";
 import { callProvider } from "./provider-call.ts";
-import { authorOfSlug, COMPAT, compatModel, WORKERS_AI } from "./provider-names.ts";
+import { authorOfSlug, COMPAT, compatModel, compatParts, WORKERS_AI } from "./provider-names.ts";
 import { type PlanContext, runInGateway } from "./run-in-gateway.ts";
 import type { Step } from "./step.ts";
 import { type TargetContext, targetOf } from "./step-target.ts";
@@ -130,10 +130,12 @@ function gatewayStep(step: Step, context: StepContext): GatewayStep {
 	const modelId = isModel
 		? attempt(() => geminiMethod(step)?.model ?? routeOf(step).model)
 		: modelOf(step.inputs);
+	const compat = step.provider === COMPAT ? compatParts(modelOf(step.inputs) ?? "") : undefined;
 	return {
 		provider: step.provider,
 		endpoint: step.endpoint,
-		modelId: modelId instanceof AiError ? undefined : modelId,
+		compat,
+		modelId: modelId instanceof AiError ? undefined : isModel ? modelId : (compat?.model ?? modelId),
 		body: stepBody(step.inputs),
 		// Provider and endpoint decide the rest of the format.
 		format: `gateway ${step.sent.method}`,

@@ -44,6 +44,14 @@ export function slugOf(model: string): string {
 	return SLUG_OF_AUTHOR.get(author) ?? author;
 }
 
+/** The parts of a model's name at `compat`. `undefined`: it has no provider. */
+export function compatParts(name: string): { provider: string; model: string } | undefined {
+	const slash = name.indexOf("/");
+	if (slash < 1) return undefined;
+	const slug = name.slice(0, slash);
+	return { provider: SLUG_OF_AUTHOR.get(slug) ?? slug, model: name.slice(slash + 1) };
+}
+
 /** `workers-ai/@cf/…` is a model of Workers AI, `{slug}/{model}` one of another provider. Returns its id in the
  * catalogue. Throws 2008 for an unknown provider. */
 export function compatModel(name: string): string {

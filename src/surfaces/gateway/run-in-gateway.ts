@@ -117,7 +117,7 @@ export async function runInGateway(
 function factsOf(step: GatewayStep, { catalog }: Pick<Services, "catalog">): GatewayFacts {
 	const model = step.modelId ?? step.model;
 	return {
-		provider: step.provider,
+		provider: step.compat?.provider ?? step.provider,
 		path: step.endpoint,
 		byok: step.providerKey !== undefined,
 		model,

@@ -194,6 +194,34 @@ describe("spend rules", () => {
 		expect(await status(plan("free"), { endpoint: "@cf/meta/llama-3.2-1b-instruct" })).toBe(200);
 	});
 
+	it("apply to the provider and the model that a request to compat names", async () => {
+		const filter = (...values: string[]) => ({ mode: "filter", values });
+		const { status } = await gateway(rule({ provider: filter("workers-ai"), model: filter(LLAMA) }));
+		const compat = (model: string) => ({
+			provider: "compat",
+			endpoint: "chat/completions",
+			query: { model, messages: [{ role: "user", content: "Hi" }] },
+		});
+		expect(await status(COST, compat(`workers-ai/${LLAMA}`))).toBe(200);
+		expect(await status(COST, compat(`workers-ai/${LLAMA}`))).toBe(429);
+		expect(await status(COST, compat("workers-ai/@cf/meta/llama-3.2-1b-instruct"))).toBe(200);
+	});
+
+	it.each(["gpt-5", "openai/gpt-5"])("apply to a model by the name %s on every way in", async (name) => {
+		const { status } = await gateway(rule({ model: { mode: "filter", values: [name] } }));
+		const headers = { "cf-aig-custom-cost": '{"total_cost":5}', authorization: "Bearer sk-own" };
+		const chat = (provider: string, model: string) => ({
+			provider,
+			endpoint: "chat/completions",
+			query: { model, messages: [{ role: "user", content: "Hi" }] },
+		});
+		expect(await status(headers, chat("compat", "openai/gpt-4o"))).toBe(200);
+		expect(await status(headers, chat("compat", "openai/gpt-5"))).toBe(200);
+		expect(await status(headers, chat("compat", "openai/gpt-5"))).toBe(429);
+		expect(await status(headers, chat("openai", "gpt-5"))).toBe(429);
+		expect(await status(headers, chat("openai", "gpt-4o"))).toBe(200);
+	});
+
 	it("that are disabled do not apply", async () => {
 		const { status } = await gateway(rule({ enabled: false }));
 		expect([await status(COST), await status(COST)]).toEqual([200, 200]);

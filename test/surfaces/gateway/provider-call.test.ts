@@ -405,12 +405,12 @@ describe("custom providers", () => {
 	const PROVIDER = { name: "Mine", slug: "mine", base_url: "https://ai.example.com/api/v1", enable: true };
 
 	it("are called below their address, with their headers and the caller's or the stored key", async () => {
-		const { call, register, store, requests } = await world();
+		const { call, register, store, requests, send, token } = await world();
 		await register({ ...PROVIDER, headers: { "x-tenant": "t-1" } });
 		await call("custom-mine/v2/things?x=1", { headers: { authorization: `Bearer ${OWN}` } });
 		await store({ provider_slug: "custom-mine", secret: STORED });
 		await call("custom-mine/things", { method: "DELETE" });
-		await call("compat/chat/completions", post({ ...CHAT, model: "custom-mine/a/b" }));
+		const compat = await call("compat/chat/completions", post({ ...CHAT, model: "custom-mine/a/b" }));
 		expect(await Promise.all(requests.map(sentTo))).toEqual([
 			{
 				url: "https://ai.example.com/api/v1/v2/things?x=1",
@@ -432,6 +432,9 @@ describe("custom providers", () => {
 			},
 		]);
 		for (const { headers } of requests) expect(headers.get("x-tenant")).toBe("t-1");
+		await compat.text();
+		const log = await send(`/ai-gateway/gateways/mine/logs/${compat.headers.get("cf-aig-log-id")}`, token);
+		expect(await log.json()).toMatchObject({ result: { provider: "custom-mine", model: "a/b" } });
 	});
 
 	it("belong to one account, and only while they are enabled", async () => {

@@ -173,6 +173,7 @@ describe("OpenAI's SDK at /compat", () => {
 			byok: true,
 			success: true,
 			tokens_in,
+			provider,
 			compatibilityMode: true,
 		});
 	});
