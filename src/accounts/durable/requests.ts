@@ -1,4 +1,5 @@
 /** An account's requests: rows for those that may still change, segments for those that are settled. */
+import { jsonArrays } from "../../core/json-arrays.ts";
 import type { Settlement } from "../admission.ts";
 import {
 	OPEN_COLUMNS,
@@ -26,7 +27,7 @@ import { WINDOW_MS } from "./windows.ts";
 const COLUMNS = { ...OPEN_COLUMNS, ...SETTLED_COLUMNS };
 const OPEN_FIELDS = Object.keys(OPEN_COLUMNS) as (keyof OpenRow)[];
 
-/** One statement for all rows, because binding a value costs more than writing it. */
+/** One statement for many rows, because binding a value costs more than writing it. */
 const INSERT = `INSERT INTO requests (${columnsOf(OPEN_FIELDS)})
 	SELECT ${OPEN_FIELDS.map((_, index) => `value ->> ${index}`).join(", ")} FROM json_each(?)`;
 
@@ -90,7 +91,7 @@ export class Requests {
 			const row = openRow(request);
 			return OPEN_FIELDS.map((field) => row[field]);
 		});
-		this.#sql.exec(INSERT, JSON.stringify(rows));
+		for (const { text } of jsonArrays(rows)) this.#sql.exec(INSERT, text);
 	}
 
 	/** Moves the requests to a segment. They need not have rows. */

@@ -2,6 +2,7 @@
  * The settled requests of an account, in segments: one row for each batch of settlements, with its requests in one JSON text.
  * Binding a value and writing a row cost more than the text.
  */
+import { jsonArrays } from "../../core/json-arrays.ts";
 import { present } from "../../core/present.ts";
 import { DAY_MS } from "../clock.ts";
 import { OPEN_COLUMNS, type Row, SETTLED_COLUMNS } from "./request-rows.ts";
@@ -16,7 +17,7 @@ const FIELDS = [...Object.keys(OPEN_COLUMNS), ...Object.keys(SETTLED_COLUMNS)].f
 	(field) => field !== "id" && field !== "expiresAt",
 ) as Exclude<keyof SettledRow, "id">[];
 
-/** About 300 KB. A row has at most 2 MB. */
+/** About 300 KB. Requests with long names of models are in smaller segments. */
 const MAX_REQUESTS = 1_000;
 const KEPT_REQUESTS = 10_000;
 export const KEPT_MS = 7 * DAY_MS;
@@ -63,15 +64,13 @@ export class Segments {
 
 	/** The ids of the rows are consecutive, and greater than all before. */
 	add(rows: readonly SettledRow[]): void {
-		for (let start = 0; start < rows.length; start += MAX_REQUESTS) {
-			const part = rows.slice(start, start + MAX_REQUESTS);
+		let start = 0;
+		const values = rows.map((row) => FIELDS.map((field) => row[field]));
+		for (const { text, count } of jsonArrays(values, MAX_REQUESTS)) {
+			const part = rows.slice(start, start + count);
+			start += count;
 			const times = part.flatMap(({ admittedAt, settledAt = 0 }) => [admittedAt, settledAt]);
-			this.#table.write({
-				id: part.at(-1)?.id ?? 0,
-				requests: part.length,
-				latestAt: Math.max(...times),
-				text: JSON.stringify(part.map((row) => FIELDS.map((field) => row[field]))),
-			});
+			this.#table.write({ id: part.at(-1)?.id ?? 0, requests: count, latestAt: Math.max(...times), text });
 		}
 	}
 

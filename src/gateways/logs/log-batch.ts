@@ -3,13 +3,12 @@
  * object parses none.
  */
 import { isRecord, parseJson } from "../../core/json.ts";
+import { jsonArrays } from "../../core/json-arrays.ts";
 import { COLUMN_NAMES } from "./log-columns.ts";
 import { type Log, type LogRow, PAYLOAD_PARTS, type Payload, type PayloadPart } from "./log-row.ts";
 
 /** Characters. A larger payload is not part of the JSON, which may double it. With a bucket, it is an object. */
 export const MAX_IN_ROW = 64 * 1024;
-/** Characters of one JSON array. A value of SQLite has 2 MB at most. */
-const MAX_JSON = 400_000;
 
 /** Each text is a JSON array of rows, and each row an array of its values. */
 export interface LogBatch {
@@ -43,32 +42,17 @@ export function batchOf(logs: readonly Log[]): LogBatch {
 		}
 	return {
 		ids: logs.map(({ row }) => row.id),
-		rows: jsonArrays(logs.map(({ row }) => COLUMN_NAMES.map((name) => row[name]))),
-		metadata: jsonArrays(logs.flatMap(({ row }) => metadataOf(row))),
-		payloads: jsonArrays(payloads),
+		rows: textsOf(logs.map(({ row }) => COLUMN_NAMES.map((name) => row[name]))),
+		metadata: textsOf(logs.flatMap(({ row }) => metadataOf(row))),
+		payloads: textsOf(payloads),
 		large,
 	};
 }
+
+const textsOf = (values: readonly unknown[]): string[] => jsonArrays(values).map(({ text }) => text);
 
 /** The entries of a row's metadata: `[log, key, value]`. */
 export function metadataOf({ id, metadata }: Pick<LogRow, "id" | "metadata">): [string, string, string][] {
 	const fields = metadata === null ? undefined : parseJson(metadata);
 	return isRecord(fields) ? Object.entries(fields).map(([key, value]) => [id, key, String(value)]) : [];
-}
-
-/** A value above the bound is in an array of its own. */
-function jsonArrays(values: readonly unknown[]): string[] {
-	const arrays: string[][] = [];
-	let size = Number.POSITIVE_INFINITY;
-	for (const value of values) {
-		const text = JSON.stringify(value);
-		size += text.length;
-		const last = arrays.at(-1);
-		if (last && size <= MAX_JSON) last.push(text);
-		else {
-			arrays.push([text]);
-			size = text.length;
-		}
-	}
-	return arrays.map((texts) => `[${texts.join(",")}]`);
 }

@@ -56,6 +56,18 @@ describe("segments", () => {
 			]);
 		}));
 
+	it("have less than 2 MB in a row, also with long names of models", () =>
+		withSegments((segments, sql) => {
+			const rows = many(1, 1_000).map((each) => ({ ...each, model: "€".repeat(1_024) }));
+			segments.add(rows);
+			const { bytes } = sql
+				.exec<{ bytes: number }>("SELECT max(octet_length(text)) AS bytes FROM segments")
+				.one();
+			expect(bytes).toBeLessThan(2_000_000);
+			expect([...segments.before(1_001)]).toEqual(rows.toReversed());
+			expect(segments.lastId()).toBe(1_000);
+		}));
+
 	it("have at most 1,000 requests in a row", () =>
 		withSegments((segments, sql) => {
 			segments.add(many(1, 2_100));
