@@ -173,7 +173,11 @@ function requireCollectors({ otel }: GatewayUpdate, { gatewayRules, publicUrl }:
 async function deleteGateway(c: Context, { caller, services }: Call): Promise<Response> {
 	const id = pathParameter(c, "gateway");
 	const result = await services.gateways.change(caller.account, id, (registry) => registry.delete(id));
-	if (result.ok) await services.gatewayLogs.of(caller.account, id).clear();
+	if (result.ok)
+		await Promise.all([
+			services.gatewayLogs.of(caller.account, id).clear(),
+			services.responseCaches.purge(caller.account, id),
+		]);
 	return showResult(result);
 }
 
