@@ -179,7 +179,7 @@ export class DynamicRoutes extends RpcTarget {
 	}
 
 	#route({ id, gateway, name, created_at, modified_at }: RouteRow): DynamicRoute {
-		// Of many versions of up to 2 MB, only the newest is read.
+		// Of up to 100 versions of 64 KB, only the newest is read.
 		const [version] = this.#sql
 			.exec<VersionRow>("SELECT * FROM versions WHERE route = ? ORDER BY number DESC LIMIT 1", id)
 			.toArray()
