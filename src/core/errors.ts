@@ -189,6 +189,15 @@ export interface FailedCall {
 	attempt: number;
 }
 
+/** The provider of a gateway that cannot be reached. For the operator's log. */
+export interface FailedProvider {
+	account: string;
+	gateway: string;
+	/** Its slug. */
+	provider: string;
+	host: string;
+}
+
 /** State of the exchange when its request failed. */
 export interface FailedExchange {
 	/** Calls of engines. */
@@ -213,8 +222,8 @@ export class AiError extends Error {
 	readonly upstream: Upstream | undefined;
 	/** The request that failed, for the surface that renders the failure. Set when the exchange ends. */
 	exchange: FailedExchange | undefined;
-	/** The call of an engine or of an object that failed, for the log. Set by the code that made the call. */
-	place: FailedCall | FailedObject | undefined;
+	/** The call of an engine, an object or a provider that failed, for the log. Set by the code that made the call. */
+	place: FailedCall | FailedObject | FailedProvider | undefined;
 
 	constructor(key: FailureKey, description?: string, options: AiErrorOptions = {}) {
 		const text = description ?? FAILURES[key].description;

@@ -37,6 +37,22 @@ describe("logFailure", () => {
 		});
 	});
 
+	it("logs the provider of a gateway that cannot be reached, and not its message", () => {
+		const cause = new TypeError("connection refused to 10.0.0.1");
+		const error = new AiError("providerUnreachable", undefined, { cause });
+		const place = { account: "a", gateway: "main", provider: "openai", host: "api.openai.com" };
+		error.place = place;
+		logFailure(error, "id-1", Date.parse("2026-11-22T07:00:00Z"));
+		expect(JSON.parse(lines[0] ?? "")).toEqual({
+			time: "2026-11-22T07:00:00.000Z",
+			...place,
+			requestId: "id-1",
+			code: 2005,
+			failure: "providerUnreachable",
+			cause: "TypeError",
+		});
+	});
+
 	it("logs the engine of an unusable answer", () => {
 		const error = new AiError("executionFailed", "no image in the answer");
 		const place = { account: "a", model: "@cf/m", backend: "vllm", replica: "gpu-2:8000", attempt: 1 };

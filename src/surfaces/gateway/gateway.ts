@@ -145,7 +145,9 @@ function gatewayStep(step: Step, context: StepContext): GatewayStep {
 		async call(signal, exchange) {
 			const id = context.services.uuid();
 			if (target instanceof AiError) return failureOf(step, target, id);
-			if (target.kind === "provider") return callProvider(target.target, { ...context, signal });
+			const provider = compat?.provider ?? step.provider;
+			if (target.kind === "provider")
+				return callProvider(target.target, { ...context, provider, exchange, signal });
 			return runStep(step, { ...context, id, services: target.services, signal }, exchange);
 		},
 	};

@@ -3,6 +3,7 @@
  * counted against the account's rate, and not billed: the provider charges the owner of the key.
  */
 import { AiError } from "../../core/errors.ts";
+import type { GatewayExchange } from "../../gateways/exchange.ts";
 import { forwardedHeaders, returnedHeaders } from "../../gateways/providers/headers.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
@@ -20,10 +21,22 @@ export interface ProviderTarget {
 /** Statuses whose responses have no body. */
 const NO_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 
-/** Throws 3021 beyond the account's rate, and 2005 if the provider cannot be reached. Redirects are returned to the caller. */
+export interface ProviderCall {
+	/** The provider's slug, for the log. */
+	provider: string;
+	caller: Caller;
+	exchange: GatewayExchange;
+	signal: AbortSignal;
+	services: Services;
+}
+
+/**
+ * Throws 3021 beyond the account's rate, and 2005 if the provider cannot be reached, which is logged. Redirects are returned to the
+ * caller.
+ */
 export async function callProvider(
 	{ url, headers: own, sent, fetch }: ProviderTarget,
-	{ caller, signal, services }: { caller: Caller; signal: AbortSignal; services: Services },
+	{ provider, caller, exchange, signal, services }: ProviderCall,
 ): Promise<Response> {
 	await countRequest("Provider Request", caller, services);
 	const headers = forwardedHeaders(sent.headers);
@@ -40,7 +53,11 @@ export async function callProvider(
 			...(hasBody && { body }),
 		});
 	} catch (cause) {
-		throw signal.aborted ? new AiError("aborted") : new AiError("providerUnreachable", undefined, { cause });
+		if (signal.aborted) throw new AiError("aborted");
+		const error = new AiError("providerUnreachable", undefined, { cause });
+		error.place = { account: exchange.account, gateway: exchange.gateway, provider, host: url.host };
+		services.log(error, exchange.id);
+		throw error;
 	}
 	const { status, statusText } = response;
 	return new Response(NO_BODY.has(status) ? null : response.body, {

@@ -169,15 +169,20 @@ describe("a request with the caller's own key", () => {
 		expect(requests[0]?.headers.get("authorization")).toBe(`Bearer ${OWN}`);
 	});
 
-	it("is repeated after a network error", async () => {
+	it("is repeated after a network error, which is logged with the provider", async () => {
 		let calls = 0;
-		const { call } = await world({}, () => {
+		const { account, call, services } = await world({}, () => {
 			if (++calls < 3) throw new TypeError("connection refused to 10.0.0.1");
 			return Response.json({ ok: true });
 		});
 		const headers = { authorization: `Bearer ${OWN}`, "cf-aig-retry-delay": "0" };
+		const logged: unknown[] = [];
+		services.log = ({ key, place }, id) => logged.push({ key, place, id });
 		const failed = await call("openai/models", { headers });
 		expect(failed.status).toBe(400);
+		const place = { account, gateway: "mine", provider: "openai", host: "api.openai.com" };
+		const id = failed.headers.get("cf-aig-log-id");
+		expect(logged).toEqual([{ key: "providerUnreachable", place, id }]);
 		const text = await failed.text();
 		expect(JSON.parse(text)).toMatchObject({ internalCode: 2005, name: "AiGatewayError" });
 		expect(text).not.toContain("10.0.0.1");
