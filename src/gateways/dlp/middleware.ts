@@ -15,7 +15,7 @@ export const dlpMiddleware: GatewayMiddleware = async (request, next) => {
 	const policies = policiesOf(request.settings);
 	const checks = (check: DlpCheck): boolean => policies.some((policy) => policy.check.includes(check));
 	if (policies.length === 0) return next(request);
-	if (checks("REQUEST")) scan(requestTexts(request.step.body), { check: "REQUEST", policies, request });
+	if (checks("REQUEST")) scan(await requestTexts(request.step.body), { check: "REQUEST", policies, request });
 	const response = await next(request);
 	if (!checks("RESPONSE") || !response.ok || !response.body) return withReport(response, request);
 	const bytes = await bufferedBody(response);

@@ -48,7 +48,7 @@ export const guardrailMiddleware =
 		const { step, settings } = request;
 		const rules = { prompt: rulesOf(settings, "prompt"), response: rulesOf(settings, "response") };
 		if (isEmpty(rules.prompt) && isEmpty(rules.response)) return next(request);
-		const prompt = requestTexts(step.body).join("\n");
+		const prompt = (await requestTexts(step.body)).join("\n");
 		const evaluation = { request, services, prompt };
 		if (!isEmpty(rules.prompt))
 			enforce(await evaluate(prompt, { ...evaluation, phase: "prompt", rules: rules.prompt }), evaluation);

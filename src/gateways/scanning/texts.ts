@@ -4,7 +4,7 @@
  */
 import { createParser } from "eventsource-parser";
 import { isRecord, parseJson } from "../../core/json.ts";
-import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
+import { isDone, SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import type { StepBody } from "../request.ts";
 
 /** Names, ids and enumerations. */
@@ -56,27 +56,46 @@ const MEDIA: ReadonlySet<string> = new Set([
 const ADDRESS = /^https?:/i;
 const MAX_ADDRESS_CHARACTERS = 2_000;
 
-/** The texts of a request. Empty for a body that is neither JSON nor text. */
-export function requestTexts({ content, contentType, parameters }: StepBody): string[] {
+/** Types of media: their bytes are no text. Any other body is text if it is UTF-8, whatever type the sender names. */
+const MEDIA_TYPE = /^(?:audio|font|image|model|video)\//i;
+const TEXT_TYPE = /^(?:text\/|application\/(?:[\w.-]+\+|x-nd)?json\b)/i;
+const FORM_TYPE = /^(?:multipart\/form-data|application\/x-www-form-urlencoded)\b/i;
+
+/** The texts of a request: of JSON, of the fields and text files of a form, or the body as a text. */
+export async function requestTexts({ content, contentType, parameters }: StepBody): Promise<string[]> {
 	const others = textsIn(parameters);
 	if ("json" in content) return [...textsIn(content.json), ...others];
-	const isText = /^(?:text\/|application\/json\b)/i.test(contentType);
-	return isText ? [...bodyTexts(contentType, content.bytes), ...others] : others;
+	const form = FORM_TYPE.test(contentType) ? await formTexts(contentType, content.bytes) : undefined;
+	return [...(form ?? bodyTexts(contentType, content.bytes)), ...others];
 }
 
-const TEXT_TYPE = /^(?:text\/|application\/(?:x-nd)?json\b)/i;
+/** `undefined`: the body is no form. */
+async function formTexts(contentType: string, bytes: Uint8Array<ArrayBuffer>): Promise<string[] | undefined> {
+	const headers = { "content-type": contentType };
+	const form = await new Response(bytes, { headers }).formData().catch(() => undefined);
+	if (!form) return undefined;
+	const texts: string[] = [];
+	for (const [name, value] of form)
+		if (typeof value === "string") collect(value, name, (text) => texts.push(text), name);
+		else texts.push(...bodyTexts(value.type, await value.bytes()));
+	return texts;
+}
 
 /** Whether an answer of this type may have texts. Media have none. */
-export const mayHaveTexts = (contentType: string): boolean => TEXT_TYPE.test(contentType);
+export const mayHaveTexts = (contentType: string): boolean => !MEDIA_TYPE.test(contentType);
 
 /** The texts of an answer. Empty for media. The texts of a stream's events are joined by their place in the event. */
 export function responseTexts(contentType: string, bytes: Uint8Array): string[] {
-	if (!contentType.toLowerCase().startsWith(SSE_CONTENT_TYPE))
-		return mayHaveTexts(contentType) ? bodyTexts(contentType, bytes) : [];
+	if (!contentType.toLowerCase().startsWith(SSE_CONTENT_TYPE)) return bodyTexts(contentType, bytes);
 	const byPlace = new Map<string, string>();
 	const parser = createParser({
 		onEvent({ data }) {
-			collect(parseJson(data), "", (text, place) => byPlace.set(place, (byPlace.get(place) ?? "") + text));
+			if (isDone(data)) return;
+			const value = parseJson(data);
+			// An event that is not JSON is a text.
+			collect(value === undefined ? data : value, "", (text, place) =>
+				byPlace.set(place, (byPlace.get(place) ?? "") + text),
+			);
 		},
 	});
 	parser.feed(new TextDecoder().decode(bytes));
@@ -84,9 +103,25 @@ export function responseTexts(contentType: string, bytes: Uint8Array): string[] 
 }
 
 function bodyTexts(contentType: string, bytes: Uint8Array): string[] {
-	const text = new TextDecoder().decode(bytes);
-	const value = /json/i.test(contentType) ? parseJson(text) : undefined;
-	return value === undefined ? [text] : textsIn(value);
+	if (!mayHaveTexts(contentType)) return [];
+	let text: string;
+	try {
+		text = new TextDecoder("utf-8", { fatal: !TEXT_TYPE.test(contentType), ignoreBOM: false }).decode(bytes);
+	} catch {
+		return [];
+	}
+	const whole = jsonTexts(text);
+	if (whole) return whole;
+	// Lines of JSON, such as those of a batch.
+	const isLines = text.trimStart().startsWith("{");
+	return (isLines ? text.split("\n") : [text])
+		.flatMap((line) => jsonTexts(line) ?? [line])
+		.filter((part) => part !== "");
+}
+
+function jsonTexts(text: string): string[] | undefined {
+	const value = /^\s*[[{"]/.test(text) ? parseJson(text) : undefined;
+	return value === undefined ? undefined : textsIn(value);
 }
 
 function textsIn(value: unknown): string[] {

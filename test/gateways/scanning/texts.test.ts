@@ -47,18 +47,47 @@ describe("requestTexts", () => {
 		],
 		["numbers of an image", { image: [1, 2, 3], prompt: "a" }, ["a"]],
 		["no object", null, []],
-	])("finds %s", (_, json, texts) => {
-		expect(inputs(json)).toEqual(texts);
+	])("finds %s", async (_, json, texts) => {
+		expect(await inputs(json)).toEqual(texts);
 	});
 
-	it("reads bodies of text, and no media", () => {
-		const body = (contentType: string, text: string) =>
-			requestTexts({ contentType, content: { bytes: bytes(text) } });
-		expect(body("text/plain", "Hi")).toEqual(["Hi"]);
-		expect(body("application/json", '{"prompt":"Hi"}')).toEqual(["Hi"]);
-		expect(body("audio/wav", "RIFF")).toEqual([]);
+	const body = (contentType: string, text: string) =>
+		requestTexts({ contentType, content: { bytes: bytes(text) } });
+
+	it("reads bodies of text, and no media", async () => {
+		expect(await body("text/plain", "Hi")).toEqual(["Hi"]);
+		expect(await body("application/json", '{"prompt":"Hi"}')).toEqual(["Hi"]);
+		expect(await body("audio/wav", "RIFF")).toEqual([]);
 		const audio = { contentType: "audio/wav", content: { bytes: bytes("RIFF") } };
-		expect(requestTexts({ ...audio, parameters: { query: { prompt: "Hi" } } })).toEqual(["Hi"]);
+		expect(await requestTexts({ ...audio, parameters: { query: { prompt: "Hi" } } })).toEqual(["Hi"]);
+	});
+
+	it.each(["application/octet-stream", "application/vnd.api+json", "text/plain", "x", ""])(
+		"reads text of the type %j, as a provider may",
+		async (contentType) => {
+			expect(await body(contentType, '{"prompt":"\\u0048i"}')).toEqual(["Hi"]);
+			expect(await body(contentType, '{"prompt":"Hi"}\n{"prompt":"Ho"}\n')).toEqual(["Hi", "Ho"]);
+			expect(await body(contentType, "")).toEqual([]);
+		},
+	);
+
+	it("reads no other bytes", async () => {
+		const content = { bytes: new Uint8Array([0xff, 0xd8, 0x41]) };
+		expect(await requestTexts({ contentType: "application/octet-stream", content })).toEqual([]);
+	});
+
+	it("reads the fields and the text files of a form, and no media", async () => {
+		const form = new FormData();
+		form.set("prompt", "A cat");
+		form.set("image", new File(["PNG"], "a.png", { type: "image/png" }));
+		form.set("file", new File(['{"input":"Hi"}\n'], "batch.jsonl", { type: "application/jsonl" }));
+		const sent = new Response(form);
+		const contentType = sent.headers.get("content-type") ?? "";
+		expect(
+			await requestTexts({ contentType, content: { bytes: new Uint8Array(await sent.arrayBuffer()) } }),
+		).toEqual(["A cat", "Hi"]);
+		expect(await body("application/x-www-form-urlencoded", "prompt=A+cat&n=1")).toEqual(["A cat", "1"]);
+		expect(await body("multipart/form-data; boundary=x", "prompt: A cat")).toEqual(["prompt: A cat"]);
 	});
 });
 
@@ -93,6 +122,10 @@ describe("responseTexts", () => {
 		expect(responseTexts("text/plain", bytes("Hi"))).toEqual(["Hi"]);
 		expect(responseTexts("image/png", bytes("PNG"))).toEqual([]);
 		expect(responseTexts("application/json", bytes('{"data":[[0.1,0.2]]}'))).toEqual([]);
+		expect(responseTexts("", bytes('{"response":"Hi"}'))).toEqual(["Hi"]);
+		expect(responseTexts("text/event-stream", bytes("data: Hel\n\ndata: lo\n\ndata: [DONE]\n\n"))).toEqual([
+			"Hello",
+		]);
 	});
 });
 
