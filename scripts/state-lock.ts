@@ -54,9 +54,17 @@ const inUse = (): Error => new Error("another gateway uses it: give each its own
 
 /** Returns a function that releases the lock. */
 async function lock(folder: string): Promise<() => void> {
-	// Node 20 has no SQLite.
+	// Node 20 has no SQLite. It finds a gateway of another version by the socket.
 	const sqlite = await import("node:sqlite").catch(() => undefined);
-	return sqlite ? lockFile(sqlite, join(folder, "lock.sqlite")) : lockSocket(join(folder, "lock.sock"));
+	const releaseFile = sqlite && lockFile(sqlite, join(folder, "lock.sqlite"));
+	const releaseSocket = await lockSocket(join(folder, "lock.sock")).catch((error) => {
+		releaseFile?.();
+		throw error;
+	});
+	return () => {
+		releaseSocket();
+		releaseFile?.();
+	};
 }
 
 /** A lock of the operating system on a file. */

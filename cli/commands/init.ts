@@ -5,7 +5,7 @@ import { createInterface } from "node:readline/promises";
 import { ROOT } from "../../scripts/root.ts";
 import { CommandError } from "../gateway-client.ts";
 import { diffOf, InitError, withDependency, withPlugin } from "../init.ts";
-import { VERSION } from "../version.ts";
+import { specifierFor } from "../specifier.ts";
 
 export interface InitFlags {
 	/** The project's folder. */
@@ -21,7 +21,6 @@ const CONFIG_NAMES = ["wrangler.jsonc", "wrangler.json"];
 const TEMPLATE = join(ROOT, "templates/worker");
 /** Replaced in the files of the template. */
 const NAME = "ganglion-worker";
-const VERSION_RANGE = `^${VERSION}`;
 
 export async function initCommand(flags: InitFlags): Promise<number> {
 	const files = plannedFiles(flags);
@@ -48,7 +47,11 @@ interface PlannedFile {
 	after: string;
 }
 
-function plannedFiles({ folder, binding, package: version = VERSION_RANGE }: InitFlags): PlannedFile[] {
+function plannedFiles({
+	folder,
+	binding,
+	package: version = specifierFor(folder),
+}: InitFlags): PlannedFile[] {
 	const config = CONFIG_NAMES.find((name) => existsSync(join(folder, name)));
 	if (config === undefined)
 		throw new CommandError(
@@ -58,7 +61,7 @@ function plannedFiles({ folder, binding, package: version = VERSION_RANGE }: Ini
 		);
 	const planned = (name: string, edit: (text: string) => string): PlannedFile => {
 		const path = join(folder, name);
-		const before = readFileSync(path, "utf8");
+		const before = existsSync(path) ? readFileSync(path, "utf8") : "";
 		try {
 			return { name, path, before, after: edit(before) };
 		} catch (error) {
@@ -67,9 +70,7 @@ function plannedFiles({ folder, binding, package: version = VERSION_RANGE }: Ini
 	};
 	return [
 		planned(config, (text) => withPlugin(text, binding)),
-		...(existsSync(join(folder, "package.json"))
-			? [planned("package.json", (text) => withDependency(text, version))]
-			: []),
+		planned("package.json", (text) => withDependency(text || "{}", version)),
 	];
 }
 
@@ -82,7 +83,7 @@ async function isConfirmed(): Promise<boolean> {
 }
 
 /** `folder`: an absolute path. It must be empty or absent. `version`: a version or another specifier of npm. */
-export async function createCommand(folder: string, version = VERSION_RANGE): Promise<number> {
+export async function createCommand(folder: string, version = specifierFor(folder)): Promise<number> {
 	if (existsSync(folder) && readdirSync(folder).length > 0)
 		throw new CommandError(`${folder} is not empty: name a new folder`);
 	const name =

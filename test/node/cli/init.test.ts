@@ -124,6 +124,13 @@ describe("ganglion init", () => {
 		expect((await ganglion(args, { cwd: folder })).stdout).toMatch(/^Nothing to do/);
 	});
 
+	it("writes a package.json if there is none, because the binding needs the package", async () => {
+		rmSync(join(folder, "package.json"));
+		const args = ["init", "--yes", "--package", "file:../g.tgz"];
+		expect((await ganglion(args, { cwd: folder })).stdout).toContain("+++ package.json");
+		expect(JSON.parse(read("package.json"))).toEqual({ devDependencies: { ganglion: "file:../g.tgz" } });
+	});
+
 	it("explains a folder without a configuration that it can edit", async () => {
 		rmSync(join(folder, "wrangler.jsonc"));
 		expect((await ganglion(["init"], { cwd: folder })).stderr).toMatch(/^error: .* has no wrangler\.jsonc/);

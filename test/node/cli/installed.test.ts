@@ -45,9 +45,9 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const run = (args: readonly string[], env: Record<string, string> = {}): Promise<Result> =>
+const run = (args: readonly string[], env: Record<string, string> = {}, node = systemNode): Promise<Result> =>
 	ganglion(args, {
-		node: systemNode,
+		node,
 		cli: join(folder, "node_modules/.bin/ganglion"),
 		cwd: folder,
 		env: { HOME: folder, PATH, ...env },
@@ -141,7 +141,7 @@ describe("the installed package", () => {
 		}
 	});
 
-	it("refuses a second gateway with the same state", async () => {
+	it("refuses a second gateway with the same state, also of another version of Node", async () => {
 		const port = String(await freePort());
 		const args = [
 			"serve",
@@ -163,14 +163,23 @@ describe("the installed package", () => {
 		try {
 			await expect.poll(() => output, { timeout: 60_000 }).toMatch(/is ready[\s\S]*Open files/);
 			expect(output).toContain("*  ->  gpu (http://127.0.0.1:9/v1) a/b:c");
-			const second = await run([...args.slice(0, -1), String(await freePort())]);
-			expect(second.code).toBe(1);
-			expect(second.stderr).toMatch(
-				/^cannot keep state in .*: another gateway uses it: give each its own --state\n$/,
-			);
+			for (const node of [systemNode, process.execPath]) {
+				const second = await run([...args.slice(0, -1), String(await freePort())], {}, node);
+				expect(second.code).toBe(1);
+				expect(second.stderr).toMatch(
+					/^cannot keep state in .*: another gateway uses it: give each its own --state\n$/m,
+				);
+			}
 		} finally {
 			await stop(child);
 		}
+	});
+
+	it("creates a Worker that depends on the tarball from which npm installed it", async () => {
+		expect((await run(["create", "shop"])).code).toBe(0);
+		const [tarball] = readdirSync(folder).filter((name) => name.endsWith(".tgz"));
+		const { devDependencies } = JSON.parse(readFileSync(join(folder, "shop/package.json"), "utf8"));
+		expect(devDependencies.ganglion).toBe(`file:../${tarball}`);
 	});
 
 	it("has the version of the package, and completions for the shells", async () => {
