@@ -16,6 +16,8 @@ export interface FreshCacheOptions {
 export class FreshCache<T> {
 	readonly #options: FreshCacheOptions;
 	readonly #copies = new Map<string, { value: T; at: number }>();
+	/** The number of deletions. A value that was loaded during one may be the former value. */
+	#deletions = 0;
 
 	constructor(options: FreshCacheOptions) {
 		this.#options = options;
@@ -25,8 +27,9 @@ export class FreshCache<T> {
 	async read(key: string, load: () => Promise<T>): Promise<T> {
 		const copy = this.#fresh(key);
 		if (copy) return copy.value;
+		const deletions = this.#deletions;
 		const value = await load();
-		this.set(key, value);
+		if (deletions === this.#deletions) this.set(key, value);
 		return value;
 	}
 
@@ -40,10 +43,12 @@ export class FreshCache<T> {
 	}
 
 	delete(key: string): void {
+		this.#deletions++;
 		this.#copies.delete(key);
 	}
 
 	clear(): void {
+		this.#deletions++;
 		this.#copies.clear();
 	}
 

@@ -52,3 +52,16 @@ it("loads a value once within its time, also if there is none, and keeps no fail
 	await load("a");
 	expect(loads.slice(4)).toEqual(["a", "a"]);
 });
+
+it.each<[string, (cache: FreshCache<string>) => void]>([
+	["deletion", (cache) => cache.delete("a")],
+	["deletion of all values", (cache) => cache.clear()],
+])("keeps no value that was loaded before its %s", async (_, forget) => {
+	const cache = new FreshCache<string>({ now: () => 0, freshMs: 10_000 });
+	const { promise, resolve } = Promise.withResolvers<string>();
+	const reading = cache.read("a", () => promise);
+	forget(cache);
+	resolve("former");
+	expect(await reading).toBe("former");
+	expect(await cache.read("a", async () => "present")).toBe("present");
+});

@@ -4,7 +4,7 @@
  */
 import { FreshCache } from "../../core/fresh-cache.ts";
 import type { DynamicRoutes } from "../durable/dynamic-routes.ts";
-import type { Element } from "../dynamic/elements.ts";
+import { type Element, RouteName } from "../dynamic/elements.ts";
 import { callObject } from "./call-object.ts";
 import { FRESH_MS } from "./fresh-ms.ts";
 
@@ -22,7 +22,7 @@ export interface DeployedRoutesServices {
 	now(): number;
 }
 
-interface RouteName {
+interface RouteQuery {
 	account: string;
 	gateway: string;
 	name: string;
@@ -38,7 +38,9 @@ export class DeployedRoutes {
 	}
 
 	/** `undefined`: the gateway has no such route, or none of its versions is deployed. Throws if the object cannot be called. */
-	find({ account, gateway, name }: RouteName): Promise<Element[] | undefined> {
+	async find({ account, gateway, name }: RouteQuery): Promise<Element[] | undefined> {
+		// Callers may name anything, and each copy has its key in memory.
+		if (!RouteName.safeParse(name).success) return undefined;
 		const key = JSON.stringify([account, gateway, name]);
 		return this.#cached.read(key, () =>
 			callObject(() => this.#services.routes(account).deployed(gateway, name)),

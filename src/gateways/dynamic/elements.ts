@@ -10,6 +10,9 @@ const MAX_PERCENTAGES = 5;
 const MAX_TIMEOUT_MS = 3_600_000;
 const MAX_WINDOW_SECONDS = 31 * 24 * 3_600;
 
+/** Of a route. It follows `dynamic/` in the name of a model. */
+export const RouteName = z.string().regex(/^[\w.-]{1,64}$/, "expected 1 to 64 letters, digits, _, . or -");
+
 const ElementId = z.string().min(1).max(100);
 const Output = z.object({ elementId: ElementId });
 const base = { id: ElementId };

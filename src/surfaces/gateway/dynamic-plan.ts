@@ -37,7 +37,11 @@ export async function* dynamicPlan(
 ): AsyncGenerator<PlannedStep, Response | undefined, Response | undefined> {
 	const gateway = settings.id;
 	const elements = await deployedRoutes.find({ account, gateway, name });
-	if (!elements) throw new AiError("unknownThirdPartyModel", `Model not found: ${PREFIX}${name}`);
+	if (!elements)
+		throw new AiError(
+			"unknownThirdPartyModel",
+			`Model not found: ${PREFIX}${name.slice(0, 64).toWellFormed()}`,
+		);
 	exchange.report({ route: name });
 	const steps = walk(elements, {
 		facts,

@@ -12,7 +12,7 @@ import {
 	type RouteFailure,
 	type RouteVersion,
 } from "../../gateways/durable/dynamic-routes.ts";
-import { type Element, Elements } from "../../gateways/dynamic/elements.ts";
+import { type Element, Elements, RouteName } from "../../gateways/dynamic/elements.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
@@ -23,10 +23,8 @@ import { GATEWAYS, managementFailure, pageFields } from "./management.ts";
 const MAX_PER_PAGE = 100;
 const DEFAULT_PER_PAGE = 20;
 
-/** It follows `dynamic/` in the name of a model. */
-const Name = z.string().regex(/^[\w.-]{1,64}$/, "expected 1 to 64 letters, digits, _, . or -");
-const Create = z.object({ name: Name, elements: Elements });
-const Rename = z.object({ name: Name });
+const Create = z.object({ name: RouteName, elements: Elements });
+const Rename = z.object({ name: RouteName });
 const CreateVersion = z.object({ elements: Elements });
 const Deploy = z.object({ version_id: z.string().min(1).max(100) });
 const Page = z.object(pageFields(MAX_PER_PAGE, DEFAULT_PER_PAGE));
