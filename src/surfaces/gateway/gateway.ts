@@ -13,7 +13,7 @@ import type { GatewayExchange, RequestSource } from "../../gateways/exchange.ts"
 import { type GatewayOptions, mergedOptions } from "../../gateways/options.ts";
 import type { GatewayStep, StepPlan } from "../../gateways/request.ts";
 import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
-import { geminiFailure, messagesFailure } from "../../http/failure-formats.ts";
+import { geminiFailure, messagesFailure, openAiFailure } from "../../http/failure-formats.ts";
 import { requireModel } from "../../http/model-body.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
 import type { Caller, InferenceRequest, Inputs } from "../../pipeline/request.ts";
@@ -169,7 +169,8 @@ function failureOf(step: Step, error: AiError, id: string): Response {
 	// The SDKs of these providers read only their own format.
 	if (geminiMethod(step)) return geminiFailure(error, id);
 	if (step.provider === "anthropic") return messagesFailure(error, id);
-	return error.failure.plane === "gateway" ? gatewayFailure(error, id) : failureEnvelope(error, id);
+	if (error.failure.plane === "gateway") return gatewayFailure(error, id);
+	return isModelRoute(step) ? openAiFailure(error, id) : failureEnvelope(error, id);
 }
 
 async function runStep(

@@ -178,6 +178,21 @@ describe("OpenAI's SDK at /compat", () => {
 		});
 	});
 
+	it("reports the refusal of a model with its message and type", async () => {
+		const at = await world({ stored: ["openai"] });
+		const failureOf = (path: string, apiKey: string, model: string): Promise<unknown> => {
+			const client = new OpenAI({ baseURL: at.base(path), apiKey, fetch: at.fetch, maxRetries: 0 });
+			return client.chat.completions.create({ model, messages: [] }).catch((error: unknown) => error);
+		};
+		const empty = { status: 400, type: "invalid_request_error" };
+		const message = expect.stringContaining("messages must not be empty");
+		expect(await failureOf("compat", at.token, "openai/gpt-5")).toMatchObject({ ...empty, message });
+		expect(await failureOf("workers-ai/v1", at.token, "@cf/meta/llama-3.1-8b-instruct-fp8")).toMatchObject({
+			...empty,
+			message,
+		});
+	});
+
 	it.each(MODELS)("reaches %s with the caller's key", async (provider, model) => {
 		const at = await world();
 		const client = new OpenAI({
