@@ -74,10 +74,23 @@ export class Api {
 	}
 
 	async #json<T>(response: Response): Promise<Page<T>> {
-		const { result, result_info = {} }: Envelope<T> = await response.json();
+		const { result, result_info = {} }: Envelope<T> = await bodyOf(response.json());
 		return { result, info: result_info };
 	}
 }
+
+/** The body of an answer, as it is read. Throws an {@link ApiError} if it is not complete, or not JSON. */
+export async function bodyOf<T>(reading: Promise<T>): Promise<T> {
+	try {
+		return await reading;
+	} catch (error) {
+		if (error instanceof DOMException && error.name === "AbortError") throw error;
+		if (error instanceof SyntaxError) throw new ApiError(200, "The gateway's answer is not JSON");
+		throw new ApiError(0, INTERRUPTED);
+	}
+}
+
+export const INTERRUPTED = "The connection to the gateway was lost before the answer was complete";
 
 export const jsonRequest = (method: string, body: unknown): RequestInit =>
 	body === undefined
@@ -97,7 +110,7 @@ function withQuery(path: string, query: Query): string {
 }
 
 async function errorOf(response: Response): Promise<ApiError> {
-	const text = await response.text();
+	const text = await bodyOf(response.text());
 	try {
 		const { errors }: Partial<Envelope<unknown>> = JSON.parse(text);
 		const [first] = errors ?? [];

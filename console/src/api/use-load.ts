@@ -1,28 +1,67 @@
-import { type DependencyList, useCallback, useEffect, useState } from "react";
+import { type DependencyList, useCallback, useEffect, useRef, useState } from "react";
+import { ApiError } from "./client.ts";
 
-export type Loaded<T> =
-	| { state: "loading"; value?: T }
-	| { state: "failed"; error: Error; reload?: () => void }
-	| { state: "ready"; value: T };
+/** Time between attempts to reach a gateway that does not answer. */
+const RETRY_MS = 5_000;
 
-/** Loads a value when the dependencies change; `reload` loads it again and keeps the old value until then. */
+export interface Loaded<T> {
+	state: "loading" | "failed" | "ready";
+	/** While it loads, and after a failure to load it again: the value before. */
+	value?: T;
+	/** Of the last attempt that ended. */
+	error?: Error;
+	reload?: () => void;
+}
+
+/**
+ * Loads a value when the dependencies change; `reload` loads it again and keeps the old value until then. While the gateway
+ * cannot be reached, it tries again by itself.
+ */
 export function useLoad<T>(
 	load: (signal: AbortSignal) => Promise<T>,
 	dependencies: DependencyList,
 ): Loaded<T> & { reload: () => void } {
 	const [loaded, setLoaded] = useState<Loaded<T>>({ state: "loading" });
 	const [attempt, setAttempt] = useState(0);
+	const lastAttempt = useRef(attempt);
+	const reload = useCallback(() => setAttempt((count) => count + 1), []);
 	// biome-ignore lint/correctness/useExhaustiveDependencies: the caller names what the loader depends on.
 	useEffect(() => {
 		const abort = new AbortController();
-		setLoaded((before) =>
-			"value" in before ? { state: "loading", value: before.value } : { state: "loading" },
-		);
+		// Of other dependencies, the value before is shown while it loads, but not beside an error.
+		const isReload = lastAttempt.current !== attempt;
+		lastAttempt.current = attempt;
+		setLoaded(({ value, error }) => loadedOf("loading", value, isReload ? error : undefined));
 		load(abort.signal).then(
 			(value) => abort.signal.aborted || setLoaded({ state: "ready", value }),
-			(error: Error) => abort.signal.aborted || setLoaded({ state: "failed", error }),
+			(error: Error) =>
+				abort.signal.aborted ||
+				setLoaded(({ value }) => loadedOf("failed", isReload ? value : undefined, error)),
 		);
 		return () => abort.abort();
 	}, [...dependencies, attempt]);
-	return { ...loaded, reload: useCallback(() => setAttempt((count) => count + 1), []) };
+	const isUnreachable =
+		loaded.state === "failed" && loaded.error instanceof ApiError && loaded.error.status === 0;
+	useEffect(() => {
+		if (!isUnreachable) return;
+		const timer = setInterval(() => {
+			if (!document.hidden) reload();
+		}, RETRY_MS);
+		addEventListener("online", reload);
+		return () => {
+			clearInterval(timer);
+			removeEventListener("online", reload);
+		};
+	}, [isUnreachable, reload]);
+	return { ...loaded, reload };
 }
+
+const loadedOf = <T>(
+	state: Loaded<T>["state"],
+	value: T | undefined,
+	error: Error | undefined,
+): Loaded<T> => ({
+	state,
+	...(value !== undefined && { value }),
+	...(error && { error }),
+});

@@ -23,7 +23,7 @@ export default function Engines() {
 	const [chosen, setChosen] = useState<{ pattern?: string; click: number }>({ click: 0 });
 	const explain = (pattern: string): void => setChosen(({ click }) => ({ pattern, click: click + 1 }));
 	const catalog = useCatalog();
-	const models = catalog.state === "failed" ? [] : (catalog.value ?? []).map(({ name }) => name);
+	const models = (catalog.value ?? []).map(({ name }) => name);
 	const report = useLoad(
 		async (signal) => (await api.get<EnginesReport>(v4("/engines"), {}, signal)).result,
 		[api],

@@ -4,6 +4,7 @@ import { Loader } from "@cloudflare/kumo/components/loader";
 import { Select } from "@cloudflare/kumo/components/select";
 import { lazy, type ReactNode, Suspense, useState } from "react";
 import { Link } from "react-router";
+import { bodyOf } from "../api/client.ts";
 import type { Dimension, LimitsReport, RefusedRow, ResultInfo, UsageCounts, UsageRow } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
@@ -81,7 +82,7 @@ export default function Usage() {
 		try {
 			const query = new URLSearchParams({ from, to, group_by: `day,${by}`, format: "csv" });
 			const response = await api.fetch(api.account(`/ai/usage?${query}`));
-			saveText(`usage-${api.credentials.account}-${from}-${to}.csv`, await response.text());
+			saveText(`usage-${api.credentials.account}-${from}-${to}.csv`, await bodyOf(response.text()));
 		} catch (error) {
 			setProblem(error instanceof Error ? error : new Error(String(error)));
 		}

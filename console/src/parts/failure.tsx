@@ -1,5 +1,6 @@
 import { Banner } from "@cloudflare/kumo/components/banner";
 import { Button } from "@cloudflare/kumo/components/button";
+import { Loader } from "@cloudflare/kumo/components/loader";
 import { useEffect } from "react";
 import { ApiError } from "../api/client.ts";
 import { content, focusIfLost } from "./focus.ts";
@@ -8,18 +9,24 @@ interface Props {
 	error: Error;
 	/** Absent: another attempt is not possible here. */
 	onRetry?: (() => void) | undefined;
+	/** The other attempt is under way. */
+	retrying?: boolean;
 }
 
-export function Failure({ error, onRetry }: Props) {
-	const isForbidden = error instanceof ApiError && error.status === 403;
+const HINTS: Readonly<Record<number, string>> = {
+	403: " The token of this session lacks the permission.",
+	429: " Wait a moment, then try again.",
+};
+
+export function Failure({ error, onRetry, retrying = false }: Props) {
+	const status = error instanceof ApiError ? error.status : 0;
 	// Its button disappears with it.
 	useEffect(() => () => focusIfLost(content()), []);
-	const hint = isForbidden ? " The token of this session lacks the permission." : "";
 	return (
 		<div role="alert" className="failure">
-			<FailureBanner text={withPoint(plain(error.message)) + hint} />
-			{onRetry && !isForbidden && (
-				<Button size="sm" onClick={onRetry}>
+			<FailureBanner text={withPoint(plain(error.message)) + (HINTS[status] ?? "")} />
+			{onRetry && status !== 403 && (
+				<Button size="sm" onClick={onRetry} icon={retrying ? <Loader size={14} /> : undefined}>
 					Try again
 				</Button>
 			)}

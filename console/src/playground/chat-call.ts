@@ -1,6 +1,6 @@
 /** One chat over the OpenAI-compatible API, which has the same stream for every model. */
 import { EventSourceParserStream } from "eventsource-parser/stream";
-import { type Api, ApiError, jsonRequest } from "../api/client.ts";
+import { type Api, ApiError, bodyOf, INTERRUPTED, jsonRequest } from "../api/client.ts";
 import type { ChatChunk, ChatDelta, ChatRequest, ResponseUsage, ToolCall } from "../api/types.ts";
 import { type Metrics, Stopwatch } from "./metrics.ts";
 
@@ -46,7 +46,7 @@ export async function callChat(api: Api, { request, signal, onAnswer }: ChatCall
 async function* chunksOf(response: Response): AsyncGenerator<ChatChunk> {
 	if (!response.body) return;
 	if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
-		yield await response.json();
+		yield await bodyOf(response.json());
 		return;
 	}
 	const events = response.body
@@ -54,8 +54,9 @@ async function* chunksOf(response: Response): AsyncGenerator<ChatChunk> {
 		.pipeThrough(new EventSourceParserStream());
 	const reader = events.getReader();
 	while (true) {
-		const { done, value } = await reader.read();
-		if (done || value.data === END) return;
+		const { done, value } = await bodyOf(reader.read());
+		if (done) throw new ApiError(0, INTERRUPTED);
+		if (value.data === END) return;
 		yield JSON.parse(value.data);
 	}
 }

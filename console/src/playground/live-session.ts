@@ -1,5 +1,5 @@
 /** A live transcription: the microphone to a websocket of the gateway, and its events back. */
-import { type Api, pathOfModel } from "../api/client.ts";
+import { type Api, ApiError, pathOfModel } from "../api/client.ts";
 import worklet from "./pcm-worklet.ts?worker&url";
 
 const SAMPLE_RATE = 16_000;
@@ -24,9 +24,14 @@ interface LiveOptions {
 
 /** Resolves when the microphone is connected. The returned function ends the session. */
 export async function startLive(api: Api, { model, onEvent, onEnd }: LiveOptions): Promise<() => void> {
-	const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
+	const stream = await navigator.mediaDevices.getUserMedia({ audio: true }).catch(() => {
+		throw new Error("The microphone cannot be used");
+	});
 	const context = new AudioContext({ sampleRate: SAMPLE_RATE });
-	await context.audioWorklet.addModule(worklet);
+	await context.audioWorklet.addModule(worklet).catch(() => {
+		for (const track of stream.getTracks()) track.stop();
+		throw new ApiError(0, "The gateway cannot be reached");
+	});
 	const node = new AudioWorkletNode(context, "pcm");
 	const socket = openSocket(api, model);
 	const release = (): void => {

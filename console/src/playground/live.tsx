@@ -31,9 +31,9 @@ export function Live({ model }: { model: ModelRow }) {
 					if (problem !== undefined) setError(new Error(problem));
 				},
 			});
-		} catch {
+		} catch (failure) {
 			setRunning(false);
-			setError(new Error("The microphone cannot be used."));
+			setError(failure instanceof Error ? failure : new Error(String(failure)));
 		}
 	}
 

@@ -1,0 +1,125 @@
+/** A gateway that fails, refuses, or cannot be reached while a page is open: what the page says, and that it needs no reload. */
+import type { Locator, Page, Route } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { createToken } from "./api.ts";
+import { follow, openSession } from "./browser.ts";
+import { ADMIN_TOKEN } from "./gateways.ts";
+
+const API = /\/client\/v4\//;
+/** What the session itself needs. */
+const SESSION = /\/client\/v4\/(?:user\/tokens\/verify|accounts)$/;
+const EXPECTED = /401|429|50[023]|Failed to load|ERR_/;
+const CHAT = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+const EMBEDDINGS = "@cf/baai/bge-small-en-v1.5";
+
+type Answer = (route: Route) => Promise<void>;
+
+const json =
+	(status: number, code: number, message: string): Answer =>
+	(route) =>
+		route.fulfill({
+			status,
+			contentType: "application/json",
+			body: JSON.stringify({ success: false, result: null, errors: [{ code, message }], messages: [] }),
+		});
+const html =
+	(status: number): Answer =>
+	(route) =>
+		route.fulfill({ status, contentType: "text/html", body: "<p>" });
+const broken = (message: string): Answer => json(500, 5000, message);
+const unreachable: Answer = (route) => route.abort("connectionrefused");
+const UNREACHABLE = "The gateway cannot be reached.";
+const limited = json(429, 3021, "AiError: rate limiting: inference request per min rate reached");
+const LIMITED = "rate limiting: inference request per min rate reached. Wait a moment, then try again.";
+
+describe("a page whose data cannot be loaded", () => {
+	it.each<[path: string, part: (page: Page) => Locator, sentence: string, answer: Answer]>([
+		["playground", (page) => page.getByLabel("Message"), UNREACHABLE, unreachable],
+		["models", (page) => page.getByLabel("Search"), "The gateway answered 502.", html(502)],
+		[`models/${CHAT}`, (page) => page.getByLabel("Prices"), UNREACHABLE, unreachable],
+		["usage", (page) => page.getByLabel("Totals"), LIMITED, limited],
+		["requests", (page) => page.getByText(/^No requests/), "The gateway's answer is not JSON.", html(200)],
+		["tokens", (page) => page.getByRole("region", { name: "Tokens" }), "No storage.", broken("No storage")],
+		["engines", (page) => page.getByRole("region", { name: "Routes" }).first(), UNREACHABLE, unreachable],
+	])("%s: says why, and shows them later", async (path, part, sentence, answer) => {
+		const { value } = await createToken("errors-a", path, ["Workers AI Read", "Account API Tokens Read"]);
+		const token = path === "engines" ? ADMIN_TOKEN : value;
+		const tab = await openSession("serve", "/console/models", { token, expected: EXPECTED });
+		const { page } = tab;
+		await page.route(API, (route) =>
+			SESSION.test(route.request().url()) ? route.fallback() : answer(route),
+		);
+		await page.goto(new URL(`/console/${path}`, page.url()).href);
+		const alert = page.getByRole("alert");
+		await alert.first().waitFor();
+		expect((await alert.allTextContents()).map((text) => text.replace(/Try again$/, ""))).toEqual([sentence]);
+		await page.unrouteAll();
+		// The page tries again by itself only while the gateway cannot be reached.
+		if (answer !== unreachable) await page.getByRole("button", { name: "Try again" }).click();
+		await part(page).waitFor();
+		await expect.poll(() => alert.count()).toBe(0);
+		await tab.close();
+	});
+
+	it("keeps what it showed, and goes on by itself when the browser is online again", async () => {
+		const tab = await openSession("serve", "/console/engines", { expected: EXPECTED });
+		const { page } = tab;
+		await page.getByRole("region", { name: "Routes" }).first().waitFor();
+		await page.context().setOffline(true);
+		try {
+			await page.getByRole("button", { name: "Refresh" }).click();
+			await page.getByRole("alert").getByText(UNREACHABLE).waitFor();
+			expect(await page.getByRole("region", { name: "Routes" }).first().isVisible()).toBe(true);
+		} finally {
+			await page.context().setOffline(false);
+		}
+		await page.getByRole("alert").waitFor({ state: "detached" });
+		await tab.close();
+	});
+});
+
+describe("a call of the playground that fails", () => {
+	it("says why; another run clears it", async () => {
+		const tab = await openSession("serve", `/console/playground/${EMBEDDINGS}`, { expected: EXPECTED });
+		const { page } = tab;
+		const run = page.getByRole("button", { name: "Run" });
+		await run.waitFor();
+		for (const [answer, sentence] of [
+			[limited, LIMITED],
+			[json(503, 3050, "Engine down"), "Engine down."],
+			[unreachable, UNREACHABLE],
+		] as const) {
+			await page.route(/\/ai\/run\//, answer);
+			await run.click();
+			await page.getByRole("alert").getByText(sentence, { exact: true }).waitFor();
+			await page.unrouteAll();
+		}
+		await run.click();
+		await page.getByRole("region", { name: "Result" }).waitFor();
+		expect(await page.getByRole("alert").count()).toBe(0);
+		await tab.close();
+	});
+
+	it("as a chat that is cut off: keeps the text, and says that it is not complete", async () => {
+		const tab = await openSession("serve", "/console/models", { expected: EXPECTED });
+		const { page } = tab;
+		await page.route(/\/chat\/completions$/, (route) =>
+			route.fulfill({
+				contentType: "text/event-stream",
+				body: 'data: {"choices":[{"index":0,"delta":{"content":"One and"}}]}\n\n',
+			}),
+		);
+		await follow(page, `/console/playground/${CHAT}`);
+		await page.getByLabel("Message").fill("Count");
+		await page.keyboard.press("Enter");
+		const sentence = "The connection to the gateway was lost before the answer was complete.";
+		await page.getByRole("alert").getByText(sentence, { exact: true }).waitFor();
+		await page.getByRole("article", { name: "Model" }).getByText("One and").waitFor();
+		await page.unrouteAll();
+		await page.getByLabel("Message").fill("Again");
+		await page.keyboard.press("Enter");
+		await page.getByRole("region", { name: "Measurements" }).waitFor();
+		expect(await page.getByRole("alert").count()).toBe(0);
+		await tab.close();
+	});
+});
