@@ -15,8 +15,8 @@ export function answerHeaders(
 		"cf-aig-step": String(facts.step ?? 0),
 		...(facts.route !== undefined &&
 			step?.model !== undefined && {
-				"cf-aig-provider": step.provider,
-				"cf-aig-model": encodeURI(step.model),
+				"cf-aig-provider": encodeURI(step.provider.toWellFormed()),
+				"cf-aig-model": encodeURI(step.model.toWellFormed()),
 			}),
 		...(facts.dlp && { [DLP_HEADER]: JSON.stringify(facts.dlp) }),
 		...(isLogged && { "cf-aig-log-id": id }),

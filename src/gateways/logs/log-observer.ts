@@ -11,8 +11,6 @@ import { type LoggedBody, requestBody } from "./payload.ts";
 /** Characters of JSON. Larger metadata is not logged. */
 const MAX_METADATA = 64 * 1024;
 const MAX_PATH = 2_048;
-/** A provider's body may name any model. */
-const MAX_MODEL = 1_024;
 const MAX_CONTENT_TYPE = 256;
 const MAX_USER_AGENT = 512;
 
@@ -49,7 +47,7 @@ function rowOf(
 		id: exchange.id,
 		event_id: eventId === exchange.id ? null : eventId,
 		provider: end.provider ?? step?.provider ?? "",
-		model: (end.model ?? step?.model ?? "").slice(0, MAX_MODEL),
+		model: end.model ?? step?.model ?? "",
 		model_type: end.modelType ?? null,
 		path: (end.path ?? "").slice(0, MAX_PATH),
 		duration: end.durationMs,

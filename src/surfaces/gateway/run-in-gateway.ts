@@ -114,13 +114,17 @@ export async function runInGateway(
 	return answered;
 }
 
+/** Characters. A step may name anything, and logs and metrics keep the names. */
+const MAX_PROVIDER = 128;
+const MAX_MODEL = 1_024;
+
 function factsOf(step: GatewayStep, { catalog }: Pick<Services, "catalog">): GatewayFacts {
 	const model = step.modelId ?? step.model;
 	return {
-		provider: step.compat?.provider ?? step.provider,
+		provider: (step.compat?.provider ?? step.provider).slice(0, MAX_PROVIDER),
 		path: step.endpoint,
 		byok: step.providerKey !== undefined,
-		model,
+		model: model?.slice(0, MAX_MODEL),
 		modelType: model === undefined ? undefined : catalog.find(model)?.task,
 	};
 }

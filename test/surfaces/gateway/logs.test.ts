@@ -425,6 +425,14 @@ describe("the API of logs", () => {
 		expect(await failureOf(await send(`/main/logs${query}`))).toMatch(/^400 7001: /);
 	});
 
+	it("have short names of providers and models, whatever a step names", async () => {
+		const { run, step, read } = await withLogs();
+		const long = "x".repeat(100_000);
+		const response = await run([{ ...step({ model: long }), provider: long }]);
+		await response.text();
+		expect(await read(response)).toMatchObject({ provider: "x".repeat(128), model: "x".repeat(1_024) });
+	});
+
 	it("shows the contents: JSON as JSON, and other text as text", async () => {
 		const { send, ids, run, step, read } = await withLogs();
 		const request = await send(`/main/logs/${ids[0]}/request`);
