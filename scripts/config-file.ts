@@ -68,9 +68,16 @@ export function parseConfigFile(file: string): unknown {
 	try {
 		text = readFileSync(file, "utf8");
 	} catch (error) {
-		throw new ConfigError([`${file}: ${error instanceof Error ? error.message : error}`]);
+		throw new ConfigError([`${file}: ${problemOf(error)}`]);
 	}
 	return extname(file) === ".toml" ? tomlIn(file, text) : jsonIn(file, text);
+}
+
+function problemOf(error: unknown): string {
+	const code = error instanceof Error && "code" in error ? error.code : undefined;
+	if (code === "ENOENT") return "there is no such file";
+	if (code === "EISDIR") return "expected a file, found a folder";
+	return error instanceof Error ? error.message : String(error);
 }
 
 function environmentOf(file: string, env: string | undefined): z.output<typeof Environment> {

@@ -59,7 +59,8 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			query: Page,
 			permission: "read",
 			handler: async (c, call) => {
-				const routes = (await routesOf(call).list(gatewayOf(c))).map((route) => ({
+				const gateway = await existingGateway(c, call);
+				const routes = (await routesOf(call).list(gateway)).map((route) => ({
 					...routeJson(route),
 					account_tag: call.caller.account,
 				}));
@@ -75,10 +76,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			permission: "write",
 			handler: async (c, call) => {
 				const { name, elements } = await read(Create, c, call);
-				const { services, caller } = call;
-				const gateway = gatewayOf(c);
-				if (!(await services.gateways.find(caller.account, gateway)))
-					throw new AiError("notFound", "Gateway not found");
+				const gateway = await existingGateway(c, call);
 				return envelope(
 					routeJson(made(await change(call, (routes) => routes.create(gateway, name, elements)))),
 				);
@@ -197,6 +195,13 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 
 const gatewayOf = (c: Context): string => pathParameter(c, "gateway");
 const idsOf = (c: Context) => ({ gateway: gatewayOf(c), route: pathParameter(c, "route") });
+async function existingGateway(c: Context, { caller, services }: Call): Promise<string> {
+	const gateway = gatewayOf(c);
+	if (!(await services.gateways.find(caller.account, gateway)))
+		throw new AiError("notFound", "Gateway not found");
+	return gateway;
+}
+
 const routesOf = ({ caller, services }: Call) => services.deployedRoutes.of(caller.account);
 
 const change = <T>(

@@ -129,7 +129,7 @@ async function listLogs(c: Context, call: Call): Promise<Response> {
 	const query = parseFields(ListQuery, plainFields(url), "query");
 	const { page, per_page, search, order_by, order_by_direction, direction, meta_info } = query;
 	const { rows, total } = await (await existingLogs(c, call)).logs({
-		filters: parseFields(LogFilters, [...filtersIn(url), ...deprecatedFilters(query)], "query"),
+		filters: parsedFilters([...filtersIn(url), ...deprecatedFilters(query)]),
 		search,
 		orderBy: order_by,
 		direction: order_by_direction ?? direction ?? "desc",
@@ -146,7 +146,7 @@ async function deleteLogs(c: Context, call: Call): Promise<Response> {
 	const url = new URL(c.req.url);
 	const { limit, order_by, order_by_direction } = parseFields(DeleteQuery, plainFields(url), "query");
 	const query = { orderBy: order_by, direction: order_by_direction, limit };
-	const filters = parseFields(LogFilters, filtersIn(url), "query");
+	const filters = parsedFilters(filtersIn(url));
 	await (await existingLogs(c, call)).deleteLogs({ ...query, filters });
 	return envelope(null);
 }
@@ -182,6 +182,9 @@ function payloadResponse(payload: Payload): Response {
 		},
 	});
 }
+
+const parsedFilters = (filters: unknown[]) =>
+	parseFields(z.object({ filters: LogFilters }), { filters }, "query").filters;
 
 /** The query without the SDK's parameters of filters. */
 const plainFields = ({ searchParams }: URL): Record<string, string> =>

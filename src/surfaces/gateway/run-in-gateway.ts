@@ -2,7 +2,7 @@
  * Runs a request in a gateway of its account. Its plan yields the steps, one after the other; each passes the gateway's
  * middleware. A step calls a model through the pipeline, so that every call is admitted and billed like one without a gateway.
  */
-import { AiError, toAiError } from "../../core/errors.ts";
+import { AiError, FAILURES, toAiError } from "../../core/errors.ts";
 import { AnswerEnd, type EndObserver } from "../../gateways/answer-end.ts";
 import { answerHeaders } from "../../gateways/answer-headers.ts";
 import { cacheMiddleware } from "../../gateways/cache/middleware.ts";
@@ -42,6 +42,9 @@ export interface PlanContext {
 	exchange: GatewayExchange;
 }
 
+/** Characters. An id has up to 64. */
+const MAX_SHOWN_ID = 64;
+
 /** In front of the steps, outermost first. */
 const middleware = (caller: Caller, services: Services): readonly GatewayMiddleware[] => [
 	resumeMiddleware(services),
@@ -79,7 +82,7 @@ export async function runInGateway(
 	const verified = await verifyCaller(caller, "run", services.ledgers);
 	const { account } = verified;
 	const settings = await services.gateways.find(account, gateway);
-	if (!settings) throw new AiError("noSuchGateway");
+	if (!settings) throw new AiError("noSuchGateway", noSuchGateway(gateway));
 	const { gatewayLogs, now, waitUntil } = services;
 	const id = logIdOf(now(), services.uuid());
 	const answerEnd = new AnswerEnd(
@@ -117,6 +120,10 @@ export async function runInGateway(
 /** Characters. A step may name anything, and logs and metrics keep the names. */
 const MAX_PROVIDER = 128;
 const MAX_MODEL = 1_024;
+
+/** The product's message, which names no gateway, and the name. */
+const noSuchGateway = (id: string): string =>
+	`${FAILURES.noSuchGateway.description}: the account has no gateway ${JSON.stringify(id.slice(0, MAX_SHOWN_ID))}`;
 
 function factsOf(step: GatewayStep, { catalog }: Pick<Services, "catalog">): GatewayFacts {
 	const model = step.modelId ?? step.model;

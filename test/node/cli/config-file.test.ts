@@ -84,6 +84,12 @@ describe("readVariables", () => {
 	it("names the Ai binding", () =>
 		expect(readVariables({ config: write("w.json", '{"ai":{"binding":"AI"}}') }).ai).toBe("AI"));
 
+	it("names a file that does not exist, and a folder", () => {
+		const config = join(folder, "absent.jsonc");
+		expect(() => readVariables({ config })).toThrow(`${config}: there is no such file`);
+		expect(() => readVariables({ config: folder })).toThrow(`${folder}: expected a file, found a folder`);
+	});
+
 	it("refuses vars that are no object", () =>
 		expect(() => readVariables({ config: write("w.json", '{"vars":"KEY=secret"}') })).toThrow(
 			/w\.json: vars: /,

@@ -251,6 +251,17 @@ describe("the management of dynamic routes", () => {
 		});
 	});
 
+	it("answers 7002 for an unknown gateway, to list and to create", async () => {
+		const { app } = testGateway({ vars: VARS });
+		const path = `http://gateway/client/v4/accounts/local/ai-gateway/gateways/${"x".repeat(65)}/routes`;
+		const body = JSON.stringify({ name: "support", elements });
+		const created = { method: "POST", headers: { "content-type": "application/json" }, body };
+		for (const init of [{}, created])
+			expect(await (await app.request(path, init)).json()).toMatchObject({
+				errors: [{ code: 7002, message: "Gateway not found" }],
+			});
+	});
+
 	it("answers 7002 for an unknown route and an unknown version", async () => {
 		const { call, deploy } = setUp([]);
 		const id = await deploy("support", elements);

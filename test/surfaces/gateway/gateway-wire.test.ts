@@ -285,7 +285,12 @@ describe("universal run", () => {
 		expect(response.status).toBe(400);
 		expect(await response.json()).toMatchObject({
 			internalCode: 2001,
-			error: [{ code: 2001, message: "Please configure AI Gateway in the Cloudflare dashboard" }],
+			error: [
+				{
+					code: 2001,
+					message: `Please configure AI Gateway in the Cloudflare dashboard: the account has no gateway "${"x".repeat(64)}"`,
+				},
+			],
 		});
 	});
 

@@ -433,6 +433,12 @@ describe("the API of logs", () => {
 		expect(await read(response)).toMatchObject({ provider: "x".repeat(128), model: "x".repeat(1_024) });
 	});
 
+	it("names the place of a mistake in the filters", async () => {
+		const { send } = gateway();
+		const refused = await send(`/main/logs${filtered({ key: "cost", operator: "eq", value: "x" })}`);
+		expect(await failureOf(refused)).toMatch(/^400 7001: filters\[0\]\.value/);
+	});
+
 	it("shows the contents: JSON as JSON, and other text as text", async () => {
 		const { send, ids, run, step, read } = await withLogs();
 		const request = await send(`/main/logs/${ids[0]}/request`);

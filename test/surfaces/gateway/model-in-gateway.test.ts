@@ -126,7 +126,8 @@ describe("the binding with a gateway", () => {
 		expect(await absent.json()).toMatchObject({
 			name: "AiGatewayError",
 			internalCode: 2001,
-			description: "Please configure AI Gateway in the Cloudflare dashboard",
+			description:
+				'Please configure AI Gateway in the Cloudflare dashboard: the account has no gateway "no such/gateway"',
 			error: [{ code: 2001 }],
 		});
 	});
