@@ -1,6 +1,7 @@
 /** The commands that call a running gateway. */
 import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
+import { PERMISSION_GROUPS } from "../src/accounts/token-policy.ts";
 import type { Defaults } from "./config-location.ts";
 import { engineOptions, localEngineOptions, readCount, withConfig } from "./flags.ts";
 import { DEFAULT_URL } from "./gateway-client.ts";
@@ -65,7 +66,7 @@ function tokenCommands(token: Command, finish: Finish): void {
 		.argument("<name>")
 		.option(
 			"--permission <group>",
-			`permission group; may be repeated (default: "${PERMISSION}")`,
+			`${PERMISSION_GROUPS.map(({ name: group }) => group).join(", ")}; may be repeated (default: "${PERMISSION}")`,
 			(group, earlier: string[] = []) => [...earlier, group],
 		)
 		.option("--expires <time>", "such as 2027-01-01T00:00:00Z")

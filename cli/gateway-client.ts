@@ -27,6 +27,10 @@ export class GatewayClient {
 	/** The token comes from `GANGLION_TOKEN` only: other users of the machine can read the arguments of a process. */
 	constructor({ url, account }: ConnectionFlags, env: NodeJS.ProcessEnv = process.env) {
 		this.url = (url ?? (env.GANGLION_URL || DEFAULT_URL)).replace(/\/+$/, "");
+		if (!/^https?:\/\/[^/]/.test(this.url))
+			throw new CommandError(
+				`the address of the gateway (--url or GANGLION_URL): expected one such as ${DEFAULT_URL}, found ${JSON.stringify(this.url)}`,
+			);
 		this.account = account ?? (env.GANGLION_ACCOUNT || DEFAULT_ACCOUNT);
 		this.#token = env.GANGLION_TOKEN || undefined;
 	}

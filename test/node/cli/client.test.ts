@@ -132,6 +132,12 @@ describe("ganglion usage", () => {
 	});
 });
 
+it("lists the permission groups of a token", async () => {
+	const { stdout } = await run(["token", "create", "--help"]);
+	for (const group of ["Workers AI Run", "Workers AI Metadata Read", "Account API Tokens Write"])
+		expect(stdout.replaceAll(/\s+/g, " ")).toContain(group);
+});
+
 describe("a mistake", () => {
 	it("names the address that does not answer, and the token that is missing", async () => {
 		const port = await freePort();
@@ -140,6 +146,10 @@ describe("a mistake", () => {
 		expect(stderr).toBe(
 			`error: no gateway answers on http://127.0.0.1:${port}: ECONNREFUSED\nStart one (ganglion dev), or set --url or GANGLION_URL.\n`,
 		);
+		for (const url of ["nonsense", "localhost:8787", "http://"])
+			expect((await run(["models", "--url", url])).stderr).toMatch(
+				/^error: the address of the gateway \(--url or GANGLION_URL\): expected one such as http:\/\/localhost:8787, found "/,
+			);
 		expect((await run(["usage"], "")).stderr).toMatch(
 			/\(HTTP 401\)\nSet GANGLION_TOKEN to a token of the account\.\n$/,
 		);
