@@ -10,7 +10,7 @@ import {
 	writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../../scripts/free-port.ts";
 import { ganglion } from "./cli/run.ts";
@@ -195,7 +195,9 @@ describe("ganglion create", () => {
 		const shop = { ...project, folder: join(folder, "My Shop") };
 		const { name, devDependencies } = JSON.parse(readFileSync(join(shop.folder, "package.json"), "utf8"));
 		const { version } = JSON.parse(readFileSync("package.json", "utf8"));
-		expect([name, devDependencies.ganglion]).toEqual(["my-shop", `^${version}`]);
+		// The package is not from a registry.
+		const tarball = relative(shop.folder, join(project.folder, `ganglion-${version}.tgz`));
+		expect([name, devDependencies.ganglion]).toEqual(["my-shop", `file:${tarball}`]);
 		const again = await ganglion(["create", "My Shop"], { cwd: folder, cli });
 		expect([again.code, again.stderr]).toEqual([
 			1,
