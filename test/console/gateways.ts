@@ -73,6 +73,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
 		...variables,
 	]);
 	await Promise.all([serve, dev].map(ready));
+	// The account that a session on `npm run dev` begins with, whatever accounts the tests create.
+	await fetch(`http://127.0.0.1:${devPort}/client/v4/accounts/local/ai/usage/requests`);
 	const browser = await launching;
 	project.provide("browser", browser.wsEndpoint());
 	project.provide("serve", `http://127.0.0.1:${port}`);

@@ -15,6 +15,18 @@ describe("sign-in", () => {
 		await tab.close();
 	});
 
+	it("begins with the account of the documentation, also if another is listed before it", async () => {
+		const dev = inject("dev");
+		await fetch(`${dev}/client/v4/accounts/a-first/ai/usage/requests`);
+		const { result } = (await (await fetch(`${dev}/client/v4/accounts`)).json()) as {
+			result: { id: string }[];
+		};
+		expect(result[0]?.id).toBe("a-first");
+		const tab = await openTab(dev);
+		await expect.poll(() => tab.page.getByRole("combobox", { name: "Account" }).textContent()).toBe("local");
+		await tab.close();
+	});
+
 	it("refuses a text that is not a token", async () => {
 		const tab = await openTab(serve, "/console", { expected: UNAUTHORIZED });
 		await tab.page.getByLabel("Token").fill("glt_someone_else");

@@ -19,7 +19,7 @@ export interface Session {
 
 const STORAGE_KEY = "ganglion-session";
 const TOKEN = /^glt_([\w-]{1,64})_[0-9A-Za-z]{43}$/;
-/** The account of a gateway that has none yet, as in the documentation. */
+/** The first account that a session shows, also if the gateway has none yet: the documentation uses it. */
 const DEFAULT_ACCOUNT = "local";
 /** The id in the reply of `verify` to the operator. */
 const OPERATOR = "operator";
@@ -42,7 +42,8 @@ export async function openSession(token: string | undefined, account?: string): 
 	return {
 		access: token === undefined ? "open" : "operator",
 		token,
-		account: account ?? accounts[0] ?? DEFAULT_ACCOUNT,
+		account:
+			account ?? (accounts.includes(DEFAULT_ACCOUNT) ? DEFAULT_ACCOUNT : accounts[0]) ?? DEFAULT_ACCOUNT,
 		accounts,
 	};
 }
