@@ -110,8 +110,8 @@ function bodyTexts(contentType: string, bytes: Uint8Array): string[] {
 	} catch {
 		return [];
 	}
-	const whole = jsonTexts(text);
-	if (whole) return whole;
+	const texts = jsonTexts(text);
+	if (texts) return texts;
 	// Lines of JSON, such as those of a batch.
 	const isLines = text.trimStart().startsWith("{");
 	return (isLines ? text.split("\n") : [text])

@@ -7,7 +7,7 @@ import { delta, liveEvents } from "../../gateway.ts";
 import { observedExchange } from "../exchanges.ts";
 import { streamed, target, world } from "./world.ts";
 
-it("a replica is free when the request has ended, although nobody reads its answer", async () => {
+it("a replica is free when the request has ended, also if its answer is not read", async () => {
 	const changes = new ReplicaChanges({ now: () => 0, wait: async () => {} });
 	const pool = new Pools({ random: () => 0, changes }).of({
 		backend: "a",
