@@ -18,8 +18,8 @@ function installedFrom(): string | undefined {
 	const modules = dirname(ROOT);
 	const lock = parseJson(textOf(join(modules, ".package-lock.json")));
 	const packages = isRecord(lock) && isRecord(lock.packages) ? lock.packages : {};
-	const entry = packages[`node_modules/${basename(ROOT)}`];
-	const resolved = isRecord(entry) && typeof entry.resolved === "string" ? entry.resolved : "";
+	const installed = packages[`node_modules/${basename(ROOT)}`];
+	const resolved = isRecord(installed) && typeof installed.resolved === "string" ? installed.resolved : "";
 	return resolved.startsWith(FILE) ? resolve(dirname(modules), resolved.slice(FILE.length)) : undefined;
 }
 

@@ -21,35 +21,29 @@ describe("logFailure", () => {
 		});
 	});
 
-	it("logs the engine and its status, without our stack, if an engine failed", () => {
-		const upstream = { backend: "vllm", status: 503 };
-		const error = new AiError("outOfCapacity", undefined, { upstream });
-		const place = { account: "a", model: "@cf/m", backend: "vllm", replica: "gpu-2:8000", attempt: 2 };
+	it.each([
+		{
+			title: "the engine and its status, without our stack, if an engine failed",
+			error: new AiError("outOfCapacity", undefined, { upstream: { backend: "vllm", status: 503 } }),
+			place: { account: "a", model: "@cf/m", backend: "vllm", replica: "gpu-2:8000", attempt: 2 },
+			expected: { code: 3040, failure: "outOfCapacity", upstream: { backend: "vllm", status: 503 } },
+		},
+		{
+			title: "the provider of a gateway that cannot be reached, and not its message",
+			error: new AiError("providerUnreachable", undefined, {
+				cause: new TypeError("connection refused to 10.0.0.1"),
+			}),
+			place: { account: "a", gateway: "main", provider: "openai", host: "api.openai.com" },
+			expected: { code: 2005, failure: "providerUnreachable", cause: "TypeError" },
+		},
+	])("logs $title", ({ error, place, expected }) => {
 		error.place = place;
 		logFailure(error, "id-1", Date.parse("2026-11-22T07:00:00Z"));
 		expect(JSON.parse(lines[0] ?? "")).toEqual({
 			time: "2026-11-22T07:00:00.000Z",
 			...place,
 			requestId: "id-1",
-			code: 3040,
-			failure: "outOfCapacity",
-			upstream: { backend: "vllm", status: 503 },
-		});
-	});
-
-	it("logs the provider of a gateway that cannot be reached, and not its message", () => {
-		const cause = new TypeError("connection refused to 10.0.0.1");
-		const error = new AiError("providerUnreachable", undefined, { cause });
-		const place = { account: "a", gateway: "main", provider: "openai", host: "api.openai.com" };
-		error.place = place;
-		logFailure(error, "id-1", Date.parse("2026-11-22T07:00:00Z"));
-		expect(JSON.parse(lines[0] ?? "")).toEqual({
-			time: "2026-11-22T07:00:00.000Z",
-			...place,
-			requestId: "id-1",
-			code: 2005,
-			failure: "providerUnreachable",
-			cause: "TypeError",
+			...expected,
 		});
 	});
 
