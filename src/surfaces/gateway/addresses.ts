@@ -12,7 +12,12 @@ import {
 	usedLocation,
 	WEBSOCKET_PROTOCOL,
 } from "../../http/credentials.ts";
-import { type FailureFormat, geminiFailure, messagesFailure } from "../../http/failure-formats.ts";
+import {
+	type FailureFormat,
+	geminiFailure,
+	messagesFailure,
+	openAiFailure,
+} from "../../http/failure-formats.ts";
 import {
 	BY_MODEL,
 	type Call,
@@ -24,7 +29,7 @@ import { isUpgrade } from "../../http/socket.ts";
 import type { Caller, Inputs } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { V1 } from "../bases.ts";
-import { runSteps, type StepsContext } from "./gateway.ts";
+import { hasOpenAiFailures, runSteps, type StepsContext } from "./gateway.ts";
 import { gatewayFailure, gatewayPlaneFailure } from "./gateway-failure.ts";
 import { EVENTS, resumeStream } from "./resume.ts";
 import { readSteps, type Step, Steps } from "./step.ts";
@@ -40,6 +45,13 @@ const refusedByGateway =
 		error.key === "authentication"
 			? gatewayFailure(new AiError("gatewayUnauthorized"), requestId)
 			: failure(error, requestId, request);
+
+const providerFailure: FailureFormat = (error, requestId, request) => {
+	const provider = request.param("provider") ?? "";
+	const endpoint = request.param("endpoint") ?? "";
+	const isOpenAi = error.failure.plane !== "gateway" && hasOpenAiFailures({ provider, endpoint });
+	return (isOpenAi ? openAiFailure : gatewayPlaneFailure)(error, requestId, request);
+};
 
 /** Below `/v1`: the universal address, and one for each provider. Callers may omit the universal address's trailing slash. */
 export const ADDRESSES: readonly RouteDeclaration[] = [
@@ -104,7 +116,7 @@ const NO_RELAY =
 function providerAddresses(
 	provider: string,
 	{
-		failure = gatewayPlaneFailure,
+		failure = providerFailure,
 		credentials = [AUTHORIZATION],
 	}: Pick<RouteDeclaration, "failure" | "credentials"> = {},
 ): RouteDeclaration[] {

@@ -170,7 +170,7 @@ function failureOf(step: Step, error: AiError, id: string): Response {
 	if (geminiMethod(step)) return geminiFailure(error, id);
 	if (step.provider === "anthropic") return messagesFailure(error, id);
 	if (error.failure.plane === "gateway") return gatewayFailure(error, id);
-	return isModelRoute(step) ? openAiFailure(error, id) : failureEnvelope(error, id);
+	return hasOpenAiFailures(step) ? openAiFailure(error, id) : failureEnvelope(error, id);
 }
 
 async function runStep(
@@ -219,11 +219,16 @@ interface StepRoute {
 	run?: typeof run | undefined;
 }
 
-const pathOf = ({ endpoint }: Step): string => endpoint.replace(/^\/+/, "").split("?", 1)[0] ?? "";
+const pathOf = ({ endpoint }: Pick<Step, "endpoint">): string =>
+	endpoint.replace(/^\/+/, "").split("?", 1)[0] ?? "";
 
 /** Callers write the path with or without the version of the provider's API. */
 const routeAt = (path: string): OpenaiRoute | undefined =>
 	OPENAI_ROUTES[`/${path.replace(/^v1(?:beta\/openai)?\//, "")}`];
+
+/** Whether the callers of a provider's path are OpenAI's SDKs, which read only OpenAI's `error`. */
+export const hasOpenAiFailures = (step: Pick<Step, "provider" | "endpoint">): boolean =>
+	step.provider === "openai" || step.provider === COMPAT || routeAt(pathOf(step)) !== undefined;
 
 const isModelRoute = (step: Step): boolean =>
 	step.sent.method === "POST" && (geminiMethod(step) !== undefined || routeAt(pathOf(step)) !== undefined);

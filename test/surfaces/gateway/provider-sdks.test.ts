@@ -31,6 +31,8 @@ async function world({ stored = [] as readonly string[], alias = "default" } = {
 	}
 	return {
 		token,
+		/** It may not run models. */
+		reader: await createToken(["Workers AI Metadata Read"]),
 		requests: providers.requests,
 		base: (path: string) => `http://gateway/v1/${account}/mine/${path}`,
 		fetch: async (input: RequestInfo | URL, init?: RequestInit) => app.request(new Request(input, init)),
@@ -192,6 +194,27 @@ describe("OpenAI's SDK at /compat", () => {
 			message,
 		});
 	});
+
+	it.each(["compat", "openai", "groq", "workers-ai/v1"])(
+		"reports at %s that the token may not be used",
+		async (path) => {
+			const at = await world();
+			const refusal = (apiKey: string): Promise<unknown> => {
+				const client = new OpenAI({ baseURL: at.base(path), apiKey, fetch: at.fetch, maxRetries: 0 });
+				return client.chat.completions.create({ model: "m", messages }).catch((error: unknown) => error);
+			};
+			const forbidden = { status: 403, type: "permission_error" };
+			const foreign = (await world()).token;
+			expect(await refusal(foreign)).toMatchObject({
+				...forbidden,
+				message: "403 Authentication error: the token is for another account",
+			});
+			expect(await refusal(at.reader)).toMatchObject({
+				...forbidden,
+				message: expect.stringContaining("the token needs the permission group"),
+			});
+		},
+	);
 
 	it.each(MODELS)("reaches %s with the caller's key", async (provider, model) => {
 		const at = await world();
