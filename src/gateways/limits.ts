@@ -25,7 +25,7 @@ export function limitMiddleware({ gatewayLimits }: { gatewayLimits: GatewayLimit
 		const limits = [...(isCounted ? [] : rateLimits(settings)), ...spendLimits(settings, step)];
 		if (limits.length > 0) {
 			const windows = limits.map(({ window }) => window);
-			const full = await gatewayLimits.take({ account, gateway: settings.id }, windows);
+			const full = await gatewayLimits.take({ account, settings }, windows);
 			const limit = full === undefined ? undefined : limits[full];
 			if (limit) throw limit.failure();
 			isCounted = true;
@@ -37,11 +37,11 @@ export function limitMiddleware({ gatewayLimits }: { gatewayLimits: GatewayLimit
 /** Adds the cost of a request to the windows of its rules. */
 export const spendObserver =
 	({ gatewayLimits }: { gatewayLimits: GatewayLimits }): EndObserver =>
-	({ exchange: { account, gateway }, end: { usage, cached }, settings, step, options }) => {
+	({ exchange: { account }, end: { usage, cached }, settings, step, options }) => {
 		if (!step) return;
 		const windows = spendLimits(settings, step).map(({ window }) => window);
 		const cost = costOf({ usage, cached, customCost: options.customCost });
-		gatewayLimits.spend({ account, gateway }, windows, cost ?? 0);
+		gatewayLimits.spend({ account, settings }, windows, cost ?? 0);
 	};
 
 function rateLimits({

@@ -1,5 +1,6 @@
 import type { LimitedWindow } from "../durable/gateway.ts";
 import type { Window } from "../durable/windows.ts";
+import type { GatewaySettings } from "../settings.ts";
 import { callObject } from "./call-object.ts";
 
 interface LimitCalls {
@@ -7,9 +8,10 @@ interface LimitCalls {
 	spend(windows: readonly Window[], cost: number, now: number): Promise<void>;
 }
 
-export interface GatewayName {
+export interface LimitedGateway {
 	account: string;
-	gateway: string;
+	/** A gateway that is deleted and created again with the same id has limits of its own. */
+	settings: Pick<GatewaySettings, "id" | "created_at">;
 }
 
 export interface GatewayLimitsServices {
@@ -29,17 +31,22 @@ export class GatewayLimits {
 	}
 
 	/** Counts a request, unless a window is full. Returns the index of that window. Throws 7009 if the object cannot be called. */
-	take(gateway: GatewayName, windows: readonly LimitedWindow[]): Promise<number | undefined> {
-		return callObject(() => this.#object(gateway).take(windows, this.#services.now()));
+	take(gateway: LimitedGateway, windows: readonly LimitedWindow[]): Promise<number | undefined> {
+		return callObject(() => this.#object(gateway).take(windowsOf(gateway, windows), this.#services.now()));
 	}
 
 	/** Adds the cost of a request, in US dollars, in the background. */
-	spend(gateway: GatewayName, windows: readonly Window[], cost: number): void {
+	spend(gateway: LimitedGateway, windows: readonly Window[], cost: number): void {
 		if (windows.length === 0 || cost <= 0) return;
-		this.#services.waitUntil(this.#object(gateway).spend(windows, cost, this.#services.now()));
+		this.#services.waitUntil(
+			this.#object(gateway).spend(windowsOf(gateway, windows), cost, this.#services.now()),
+		);
 	}
 
-	#object({ account, gateway }: GatewayName): LimitCalls {
-		return this.#services.object(`${account}/${gateway}`);
+	#object({ account, settings }: LimitedGateway): LimitCalls {
+		return this.#services.object(`${account}/${settings.id}`);
 	}
 }
+
+const windowsOf = <T extends Window>({ settings }: LimitedGateway, windows: readonly T[]): T[] =>
+	windows.map((window) => ({ ...window, key: `${settings.created_at} ${window.key}` }));

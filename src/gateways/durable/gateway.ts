@@ -124,6 +124,7 @@ export class Gateway extends DurableObject<GatewayBindings> {
 	/** The gateway was deleted. */
 	async clear(): Promise<void> {
 		this.#logs.delete({ filters: [], orderBy: "created_at", direction: "asc" });
+		this.#windows.clear();
 		await this.ctx.storage.deleteAlarm();
 		await this.#deleteObjects();
 	}

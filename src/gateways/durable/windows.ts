@@ -59,6 +59,10 @@ export class Windows {
 		);
 	}
 
+	clear(): void {
+		this.#sql.exec("DELETE FROM windows");
+	}
+
 	#stored(key: string, start: number): number {
 		const [row] = this.#sql
 			.exec<{ amount: number }>("SELECT amount FROM windows WHERE key = ? AND start = ?", key, start)

@@ -54,10 +54,10 @@ export async function* dynamicPlan(
 				windowMs: window * 1_000,
 				technique: "fixed",
 			};
-			const full = await gatewayLimits.take({ account, gateway }, [counted]);
+			const full = await gatewayLimits.take({ account, settings }, [counted]);
 			if (full === undefined && limitType === "cost")
 				exchange.observe((_, { usage }) =>
-					gatewayLimits.spend({ account, gateway }, [counted], (usage?.neurons ?? 0) * USD_PER_NEURON),
+					gatewayLimits.spend({ account, settings }, [counted], (usage?.neurons ?? 0) * USD_PER_NEURON),
 				);
 			return full === undefined;
 		},

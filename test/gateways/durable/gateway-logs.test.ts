@@ -84,6 +84,16 @@ describe("the logs of a Gateway object", () => {
 		expect((await gateway.log(other.row.id))?.row.feedback).toBe(1);
 	});
 
+	it("are deleted with their gateway, and so are its limits", async () => {
+		const gateway = newGateway();
+		await gateway.append(batchOf([newLog()]), KEEP);
+		const window = { key: "r", windowMs: 1_000, technique: "fixed", limit: 1, unit: "count" } as const;
+		expect([await gateway.take([window], T0), await gateway.take([window], T0)]).toEqual([undefined, 0]);
+		await gateway.clear();
+		expect(await idsIn(gateway)).toEqual([]);
+		expect(await gateway.take([window], T0)).toBeUndefined();
+	});
+
 	it("that never existed are not found", async () => {
 		const gateway = newGateway();
 		expect(await gateway.log(newLog().row.id)).toBeUndefined();

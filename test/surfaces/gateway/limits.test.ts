@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { GatewayLimits } from "../../../src/gateways/client/gateway-limits.ts";
 import { Gateways } from "../../../src/gateways/client/gateways.ts";
-import { DEFAULT_SETTINGS } from "../../../src/gateways/settings.ts";
+import { DEFAULT_SETTINGS, type GatewayUpdate } from "../../../src/gateways/settings.ts";
 import { wireOf } from "../../../src/surfaces/binding/binding.ts";
 import { newAccount } from "../../accounts/fixtures.ts";
 import {
@@ -62,6 +62,7 @@ async function gateway(settings: object, reply: () => Response = () => Response.
 	};
 	const run = isolate();
 	return {
+		account,
 		clock,
 		isolate,
 		calls: () => engine.requests.length,
@@ -76,10 +77,36 @@ async function gateway(settings: object, reply: () => Response = () => Response.
 	};
 }
 
-const limited = (limit: number, technique: string) => ({
+const limited = (limit: number, technique: "fixed" | "sliding") => ({
 	rate_limiting_interval: 60,
 	rate_limiting_limit: limit,
 	rate_limiting_technique: technique,
+});
+
+describe("the limits of a gateway that is created again with the same name", () => {
+	const rules = [{ id: "r1", limitType: "cost" as const, limit: 5, window: 600 }];
+	it.each<[string, Partial<GatewayUpdate>]>([
+		["rates", { ...limited(1, "fixed"), rate_limiting_interval: 600 }],
+		["spend rules", { spend_limits: { enabled: true, rules } }],
+	])("begin empty: %s", async (_, limits) => {
+		const { account, clock, status } = await gateway(limits);
+		expect([await status(COST), await status(COST)]).toEqual([200, 429]);
+		const registry = env.GATEWAYS.getByName(account);
+		await registry.delete("main");
+		await registry.create("main", { ...DEFAULT_SETTINGS, ...limits });
+		// Isolates read the settings again.
+		clock.now = T0 + 6_000;
+		expect([await status(COST), await status(COST)]).toEqual([200, 429]);
+	});
+
+	it("are those of the gateway that a change keeps", async () => {
+		const settings = { ...limited(1, "fixed"), rate_limiting_interval: 600 };
+		const { account, clock, status } = await gateway(settings);
+		expect(await status()).toBe(200);
+		await env.GATEWAYS.getByName(account).update("main", { ...DEFAULT_SETTINGS, ...settings, zdr: true });
+		clock.now = T0 + 6_000;
+		expect(await status()).toBe(429);
+	});
 });
 
 describe("the rate limit of a gateway", () => {
