@@ -180,7 +180,13 @@ export function createPersistent(
 			routes: (account) => GATEWAYS.getByName(account).dynamicRoutes(),
 			now,
 		}),
-		gatewayLimits: new GatewayLimits({ object: (name) => GATEWAY.getByName(name), now, waitUntil }),
+		gatewayLimits: new GatewayLimits({
+			object: (name) => GATEWAY.getByName(name),
+			now,
+			wait,
+			waitUntil,
+			failed: storeFailed,
+		}),
 		gateways: new Gateways({
 			registry: (account) => GATEWAYS.getByName(account),
 			now,

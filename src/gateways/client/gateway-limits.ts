@@ -1,3 +1,4 @@
+import { FlushLoop, type FlushServices } from "../../core/flush-loop.ts";
 import type { LimitedWindow } from "../durable/gateway.ts";
 import type { Window } from "../durable/windows.ts";
 import type { GatewaySettings } from "../settings.ts";
@@ -14,12 +15,11 @@ export interface LimitedGateway {
 	settings: Pick<GatewaySettings, "id" | "created_at">;
 }
 
-export interface GatewayLimitsServices {
+export interface GatewayLimitsServices extends FlushServices {
 	/** A stub belongs to the request that created it: each call needs a new one. */
 	object(name: string): LimitCalls;
-	/** Milliseconds since the epoch. */
-	now(): number;
-	waitUntil(promise: Promise<unknown>): void;
+	/** A cost was dropped, because the object could not be called. */
+	failed(cause: unknown): void;
 }
 
 /** The limits of gateways. One `Gateway` object of each gateway counts, so that requests of all isolates share a limit. */
@@ -35,12 +35,22 @@ export class GatewayLimits {
 		return callObject(() => this.#object(gateway).take(windowsOf(gateway, windows), this.#services.now()));
 	}
 
-	/** Adds the cost of a request, in US dollars, in the background. */
+	/** Adds the cost of a request, in US dollars, in the background. A call that fails is repeated: if only its answer was lost, the cost counts twice. */
 	spend(gateway: LimitedGateway, windows: readonly Window[], cost: number): void {
 		if (windows.length === 0 || cost <= 0) return;
-		this.#services.waitUntil(
-			this.#object(gateway).spend(windowsOf(gateway, windows), cost, this.#services.now()),
-		);
+		const now = this.#services.now();
+		new FlushLoop(this.#services, {
+			step: async () => {
+				await this.#object(gateway).spend(windowsOf(gateway, windows), cost, now);
+				return undefined;
+			},
+			onGiveUp: (cause) => {
+				const name = `${gateway.account}/${gateway.settings.id}`;
+				const message = `The limits of the gateway ${name} lack a cost of ${cost} US dollars`;
+				this.#services.failed(new Error(message, { cause }));
+			},
+			onEnd: () => {},
+		}).start(0);
 	}
 
 	#object({ account, settings }: LimitedGateway): LimitCalls {

@@ -39,7 +39,13 @@ async function gateway(settings: object, reply: () => Response = () => Response.
 		const services = {
 			...testServices({ vars: ENGINE_VARS, fetch: engine.fetch }),
 			gateways: new Gateways({ registry: (name) => env.GATEWAYS.getByName(name), now }),
-			gatewayLimits: new GatewayLimits({ object: (name) => env.GATEWAY.getByName(name), now, waitUntil }),
+			gatewayLimits: new GatewayLimits({
+				object: (name) => env.GATEWAY.getByName(name),
+				now,
+				wait: async () => {},
+				waitUntil,
+				failed: (cause) => expect.fail(String(cause)),
+			}),
 			uuid: () => crypto.randomUUID(),
 			now,
 			waitUntil,
