@@ -7,9 +7,9 @@ import type { LimitedWindow } from "../../gateways/durable/gateway.ts";
 import type { RequestFacts } from "../../gateways/dynamic/conditions.ts";
 import type { ModelElement } from "../../gateways/dynamic/elements.ts";
 import { walk } from "../../gateways/dynamic/walk.ts";
+import { costOf } from "../../gateways/logs/cost.ts";
 import type { GatewayOptions } from "../../gateways/options.ts";
 import type { GatewayStep, PlannedStep } from "../../gateways/request.ts";
-import { USD_PER_NEURON } from "../../models/neurons.ts";
 import type { Services } from "../../pipeline/services.ts";
 import type { PlanContext } from "./run-in-gateway.ts";
 
@@ -56,9 +56,10 @@ export async function* dynamicPlan(
 			};
 			const full = await gatewayLimits.take({ account, settings }, [counted]);
 			if (full === undefined && limitType === "cost")
-				exchange.observe((_, { usage }) =>
-					gatewayLimits.spend({ account, settings }, [counted], (usage?.neurons ?? 0) * USD_PER_NEURON),
-				);
+				exchange.observe((_, { usage, cached }) => {
+					const cost = costOf({ usage, cached, customCost: exchange.options.customCost });
+					gatewayLimits.spend({ account, settings }, [counted], cost ?? 0);
+				});
 			return full === undefined;
 		},
 	});

@@ -191,6 +191,23 @@ describe("a request to a dynamic route", () => {
 		]);
 		expect(await served("b")).toBe("gpt-5");
 	});
+
+	it("limits the cost that the request declares", async () => {
+		const { deploy, chat } = setUp(["gpt-5"]);
+		const properties = { limitType: "cost", key: "metadata.user", limit: 5, window: 86_400 };
+		const rate = { id: "rate", type: "rate", properties, outputs: { success: to("gpt-5") } };
+		await deploy("support", [start("rate"), rate, model("gpt-5", "openai"), END]);
+		const status = async (cost: number): Promise<number> => {
+			const headers = {
+				"cf-aig-metadata": '{"user":"a"}',
+				"cf-aig-custom-cost": JSON.stringify({ total_cost: cost }),
+			};
+			const response = await chat({ model: "dynamic/support" }, headers);
+			await response.text();
+			return response.status;
+		};
+		expect([await status(4.9), await status(0.1), await status(0.1)]).toEqual([200, 200, 429]);
+	});
 });
 
 describe("the explanation of a dynamic route", () => {
