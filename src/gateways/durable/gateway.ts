@@ -78,8 +78,14 @@ export class Gateway extends DurableObject<GatewayBindings> {
 	/** Adds logs. A second delivery of a log changes nothing. @returns the number of payloads that the bucket did not store. */
 	async append(batch: LogBatch, { max, strategy }: LogRetention): Promise<number> {
 		const { ids, large } = batch;
-		this.#logs.insert(batch, strategy === "STOP_INSERTING" ? Math.max(0, max - this.#logs.count) : undefined);
-		if (strategy === "DELETE_OLDEST") this.#logs.deleteOldest(max);
+		// A batch that fails is delivered again. Its rows must not exist then, because their metadata and payloads would be ignored.
+		this.ctx.storage.transactionSync(() => {
+			this.#logs.insert(
+				batch,
+				strategy === "STOP_INSERTING" ? Math.max(0, max - this.#logs.count) : undefined,
+			);
+			if (strategy === "DELETE_OLDEST") this.#logs.deleteOldest(max);
+		});
 		if (this.#waiting.size > 0)
 			for (const id of ids) for (const arrived of this.#waiting.get(id) ?? []) arrived();
 		if ((await this.ctx.storage.getAlarm()) === null) await this.#schedule();

@@ -20,7 +20,9 @@ function newLimits(failures: number) {
 	const limits = new GatewayLimits({
 		object: () => object,
 		now: () => now,
-		wait: async (milliseconds) => void (now += milliseconds),
+		wait: async (milliseconds) => {
+			now += milliseconds;
+		},
 		waitUntil: (promise) => void work.push(promise),
 		failed: (cause) => failed.push(cause),
 	});

@@ -41,6 +41,23 @@ describe("the logs of a Gateway object", () => {
 		});
 	});
 
+	it("are stored together or not at all", async () => {
+		const gateway = newGateway();
+		const request = { text: "{}", complete: true };
+		const log = { ...newLog({ metadata: '{"user":"u1"}' }), request };
+		const failing = batchOf([log]);
+		await runInDurableObject(gateway, async (object, { storage: { sql } }) => {
+			sql.exec("CREATE TRIGGER broken BEFORE INSERT ON payloads BEGIN SELECT RAISE(ABORT, 'broken'); END");
+			await expect(object.append(failing, KEEP)).rejects.toThrow("broken");
+			sql.exec("DROP TRIGGER broken");
+		});
+		expect(await gateway.logs(ALL)).toEqual({ rows: [], total: 0 });
+		await gateway.append(failing, KEEP);
+		expect(await gateway.log(log.row.id)).toEqual({ row: log.row, request });
+		const filters = [{ key: "metadata.key" as const, operator: "eq" as const, value: ["user"] }];
+		expect((await gateway.logs({ ...ALL, filters })).rows).toEqual([log.row]);
+	});
+
 	it("keep the newest, or the first, up to the limit", async () => {
 		const logs = Array.from({ length: 6 }, (_, n) => newLog({}, T0 + n));
 		const ids = logs.map(({ row }) => row.id);
