@@ -23,6 +23,10 @@ const KEY_OF_CODE = new Map<string | undefined, FailureKey>([
 	["context_length_exceeded", "contextWindowExceeded"],
 	// llama.cpp
 	["exceed_context_size_error", "contextWindowExceeded"],
+	// Z.ai
+	["model_context_window_exceeded", "contextWindowExceeded"],
+	// LM Studio: 400, OpenAI: 404
+	["model_not_found", "noSuchModel"],
 ]);
 
 /** OpenAI: the account of the key has no credit left. Waiting does not help. */
@@ -41,6 +45,8 @@ const CONTEXT_MESSAGES: readonly RegExp[] = [
 	// vLLM 1
 	/longer than the maximum model length of \d+/i,
 	/too long to fit into the model/i,
+	// Newer vLLM: "You passed 5001 input tokens … However, the model's context length is only 4096 tokens, …"
+	/model's context length is only \d+/i,
 	// SGLang
 	/longer than the model's context length/i,
 	/exceeds the maximum allowed length/i,
@@ -49,15 +55,27 @@ const CONTEXT_MESSAGES: readonly RegExp[] = [
 	/`inputs` tokens \+ `max_new_tokens` must be <= \d+/,
 	// llama.cpp
 	/exceeds? the available context size/i,
+	/too big compared to KV size/i,
 	// Ollama
 	/input length exceeds (?:the |maximum )?context length/i,
+	/prompt too long; exceeded (?:max )?context length/i,
 	// LM Studio
-	/model is loaded with context length of only/i,
+	/model is loaded with context length of only|greater than the context length/i,
 	// Anthropic
 	/prompt is too long: \d+ tokens/i,
 	/input length and `max_tokens` exceed context limit/i,
 	// Gemini
 	/input token count.* exceeds the maximum number of tokens/i,
+	// OpenAI's Responses, MiniMax
+	/exceeds the context window|context window exceeds limit/i,
+	// Mistral, Fireworks
+	/too large for model with \d+ maximum context length|model maximum context length: \d+/i,
+	// xAI, Moonshot
+	/maximum prompt length is \d+|exceeded model token limit/i,
+	// Alibaba, Z.ai, Cohere
+	/range of input length should be|^prompt exceeds max length|^too many tokens: /i,
+	// Bedrock
+	/input is too long for requested model/i,
 ];
 
 /** Statuses whose body may be about the length of the context. */
@@ -87,6 +105,12 @@ const REFUSAL_MESSAGES: readonly RegExp[] = [
 	/\btoo large to process\b/i,
 	// llama.cpp: "Failed to parse messages: …", "Failed to parse tools: …"
 	/^Failed to parse (?:messages|tools|chat template|grammar)\b/i,
+	// Older llama.cpp: media, grammars, schemas, and combinations of fields
+	/^Failed to (?:load image|download image|tokenize prompt|initialize samplers)\b/i,
+	/^JSON schema conversion failed\b|^Cannot use (?:custom )?grammar|^Cannot have 2 or more assistant/i,
+	/\bincompatible with enable_thinking\b|^Invalid tool_choice\b|^unsupported content\[\]/i,
+	// vLLM before 0.7
+	/\bis not a multimodal model\b/i,
 	/\bjson\.exception\./,
 	// Chat templates that refuse the order of the roles: llama.cpp, vLLM, Ollama
 	/\bjinja exception\b|\braise_exception\b|\broles must alternate\b|\bsystem message must be\b/i,
@@ -96,6 +120,8 @@ const REFUSAL_MESSAGES: readonly RegExp[] = [
 	/\binvalid image\b|\bimage: unknown format\b|\bmissing data required for image input\b/i,
 ];
 
+/** llama.cpp: the requests that run at the same time share the context. */
+const SHARED_CONTEXT_MESSAGE = /^Context size has been exceeded/;
 /** OpenAI sends 429 for a single request above the limit of tokens per minute. Waiting does not help. */
 const TOO_LARGE_MESSAGE = /^Request too large\b/i;
 /** OpenRouter sends 403 for an input that a provider's moderation flags. The key is good. */
@@ -138,6 +164,7 @@ export function keyOfRefusal(status: number, sent: SentError): FailureKey | unde
 	if (status === 403 && MODERATION_MESSAGE.test(message)) return "refusedByModel";
 	if (status === NOT_IMPLEMENTED && message !== "") return "engineRefused";
 	if (status !== 500) return undefined;
+	if (SHARED_CONTEXT_MESSAGE.test(message)) return "outOfCapacity";
 	return REFUSAL_TYPES.has(type) || matches(REFUSAL_MESSAGES, message) ? "engineRefused" : undefined;
 }
 

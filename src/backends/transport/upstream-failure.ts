@@ -156,13 +156,13 @@ function failureOf(call: Call, status: number, sent: SentError, retryAfter: numb
 				true,
 			);
 		case "upstreamUnavailable":
-			if (isQuota(sent)) return fail(`${name} has used up its quota or credit`);
+			if (status === 402 || isQuota(sent)) return fail(`${name} has used up its quota or credit`);
 			return fail(status < 500 ? `${name} refused the gateway's credentials` : `${name} cannot be reached`);
 		case "timeout":
 			return fail(`${name} ran out of time`);
 		case "requestTooLarge":
-			// 429: a limit of the operator's account at this service.
-			return fail(message, status === 429);
+			// A limit of the operator's account at this service. Groq: 413.
+			return fail(message, status === 429 || sent.code === "rate_limit_exceeded");
 		case "outOfCapacity":
 			return fail();
 		default:

@@ -71,7 +71,7 @@ describe("a status", () => {
 	it.each([
 		[400, "engineRefused", "The backend 'lab' refused the request"],
 		[401, "upstreamUnavailable", credentials],
-		[402, "upstreamUnavailable", credentials],
+		[402, "upstreamUnavailable", "The backend 'lab' has used up its quota or credit"],
 		[403, "upstreamUnavailable", credentials],
 		[404, "noSuchModel", noSuch],
 		[405, "executionFailed", "The backend 'lab' failed with HTTP 405"],
