@@ -124,7 +124,7 @@ class StreamObserver {
 	readonly #reader: ReadableStreamBYOBReader;
 	readonly #eventReader: EventReader;
 	readonly #splitter: EventSplitter;
-	readonly #readLimitMs: (hasBegun: boolean) => number;
+	readonly #readLimit: (hasBegun: boolean) => [number, number?];
 	#hasBegun = false;
 	#earlyBytes = 0;
 	#mayHaveMore = false;
@@ -141,13 +141,13 @@ class StreamObserver {
 		this.#reader = stream.source.getReader({ mode: "byob" });
 		this.#eventReader = eventReader;
 		this.#splitter = new EventSplitter(eventReader.format);
-		this.#readLimitMs = readLimits(stream);
+		this.#readLimit = readLimits(stream);
 	}
 
 	/** Resolves when the first event is valid; rejects with the failure if there is none. */
 	async waitForFirstEvent(): Promise<void> {
 		while (!this.#hasBegun && !this.#failure && !this.#over)
-			await this.#readNext(this.#readLimitMs(false), SHORT_READ_BYTES);
+			await this.#readNext(SHORT_READ_BYTES, ...this.#readLimit(false));
 		const failure = this.#hasBegun ? undefined : this.end().failure;
 		if (failure) throw failure;
 	}
@@ -180,7 +180,7 @@ class StreamObserver {
 			const limitMs = isEnd ? Math.min(idleMs, CLOSE_GRACE_MS) : idleMs;
 			const size = isPiping && !this.#mayHaveMore ? SHORT_READ_BYTES : LONG_READ_BYTES;
 			// If nothing has arrived during the pause, the pause is part of the silence.
-			await this.#readNext(limitMs, size, pauses ? pauseMs : 0);
+			await this.#readNext(size, limitMs, pauses ? pauseMs : 0);
 			const isFast = this.#mayHaveMore && size === LONG_READ_BYTES;
 			pauseMs = Math.min(isFast ? MIN_PAUSE_MS : pauses ? 2 * pauseMs : pauseMs, maxPauseMs);
 		}
@@ -213,7 +213,7 @@ class StreamObserver {
 	}
 
 	/** Waits for bytes, and reads all events in them. */
-	async #readNext(limitMs: number, size: number, silentMs = 0): Promise<void> {
+	async #readNext(size: number, limitMs: number, silentMs = 0): Promise<void> {
 		const { deadline } = this.#stream;
 		deadline.expect(limitMs, silentMs);
 		const read = await this.#reader.read(new Uint8Array(size)).catch((error: unknown) => {

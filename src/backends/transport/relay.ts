@@ -59,12 +59,15 @@ export interface RelayedStream {
 	ended?: Promise<AiError | undefined>;
 }
 
-/** Starts now. Returns the milliseconds that a read may take: comments do not extend the wait for the first event. */
-export function readLimits({ call, deadline }: UpstreamStream): (hasBegun: boolean) => number {
+/**
+ * Starts now. Returns the arguments of `deadline.expect` for a read: comments do not extend the wait for the first event.
+ */
+export function readLimits({ call, deadline }: UpstreamStream): (hasBegun: boolean) => [number, number?] {
 	const { idleMs, firstTokenMs } = call.target.timeouts;
-	if (firstTokenMs === undefined) return () => idleMs;
-	const firstDueAt = deadline.elapsedMs() + firstTokenMs;
-	return (hasBegun) => (hasBegun ? idleMs : Math.max(1, firstDueAt - deadline.elapsedMs()));
+	if (firstTokenMs === undefined) return () => [idleMs];
+	const startedAt = deadline.elapsedMs();
+	return (hasBegun) =>
+		hasBegun ? [idleMs] : [firstTokenMs, Math.min(deadline.elapsedMs() - startedAt, firstTokenMs - 1)];
 }
 
 /**
@@ -74,7 +77,7 @@ export function readLimits({ call, deadline }: UpstreamStream): (hasBegun: boole
 export async function relay(stream: UpstreamStream, eventReader: EventReader): Promise<RelayedStream> {
 	const { call, source, deadline } = stream;
 	const { idleMs } = call.target.timeouts;
-	const readLimitMs = readLimits(stream);
+	const readLimit = readLimits(stream);
 	let begun = false;
 	/** Comments before the first event. */
 	let early: EventPiece | undefined;
@@ -165,7 +168,8 @@ export async function relay(stream: UpstreamStream, eventReader: EventReader): P
 		return holdComments(end()) ?? fail(failureOfInterruption(call, error));
 	};
 	const read = (): Promise<ReadableStreamReadResult<Uint8Array>> => {
-		deadline.expect(eventReader.done ? Math.min(idleMs, CLOSE_GRACE_MS) : readLimitMs(begun));
+		if (eventReader.done) deadline.expect(Math.min(idleMs, CLOSE_GRACE_MS));
+		else deadline.expect(...readLimit(begun));
 		return reader.read();
 	};
 	/**

@@ -268,7 +268,10 @@ describe("a stream that begins", () => {
 			upstream.push(": ka\n\n");
 			await vi.advanceTimersByTimeAsync(1_000);
 		}
-		expect(await failure).toMatchObject({ key: "timeout" });
+		expect(await failure).toMatchObject({
+			key: "timeout",
+			description: "The backend 'lab' was silent for 3000 ms",
+		});
 		expect(upstream.cancelled).toBe(true);
 	});
 
