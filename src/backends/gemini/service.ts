@@ -35,16 +35,22 @@ export function googleCall(call: Call): Call {
 const Refused = z.object({
 	error: z.object({
 		code: z.number().nullish(),
-		details: z.array(
-			z.object({
-				/** A field of `ErrorInfo`. */
-				reason: z.string().nullish(),
-				/** A field of `RetryInfo`, for example `34.07s`. */
-				retryDelay: z.string().nullish(),
-			}),
-		),
+		message: z.string().nullish(),
+		details: z
+			.array(
+				z.object({
+					/** A field of `ErrorInfo`. */
+					reason: z.string().nullish(),
+					/** A field of `RetryInfo`, for example `34.07s`. */
+					retryDelay: z.string().nullish(),
+				}),
+			)
+			.nullish(),
 	}),
 });
+
+/** Google sends status 400 (`FAILED_PRECONDITION`) if it does not serve the country of the gateway. */
+const LOCATION_MESSAGE = /location is not supported|not available in your country/i;
 
 /** The longest wait that is sent to the caller. */
 const MAX_RETRY_AFTER_SECONDS = 24 * 60 * 60;
@@ -57,12 +63,17 @@ export function refusalOf(
 	if (!error) return undefined;
 	const status = replyStatus ?? error.code ?? 500;
 	const upstream = { backend, status };
+	if (LOCATION_MESSAGE.test(error.message ?? ""))
+		return new AiError("upstreamUnavailable", `The backend '${backend}' refused the gateway's location`, {
+			upstream,
+		});
+	const details = error.details ?? [];
 	// Google sends status 400 for an invalid key.
-	if (error.details.some(({ reason }) => reason === "API_KEY_INVALID"))
+	if (details.some(({ reason }) => reason === "API_KEY_INVALID"))
 		return new AiError("upstreamUnavailable", `The backend '${backend}' refused the gateway's credentials`, {
 			upstream,
 		});
-	const delay = error.details.find(({ retryDelay }) => retryDelay)?.retryDelay;
+	const delay = details.find(({ retryDelay }) => retryDelay)?.retryDelay;
 	const seconds = delay?.match(/^(\d+(?:\.\d+)?)s$/)?.[1];
 	if (status !== 429 || seconds === undefined) return undefined;
 	const wait = Math.min(Math.ceil(Number(seconds)), MAX_RETRY_AFTER_SECONDS);

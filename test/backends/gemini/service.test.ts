@@ -27,6 +27,22 @@ describe("the details of Google's errors", () => {
 			undefined,
 		],
 		[
+			"an unsupported location",
+			{
+				status: 400,
+				body: {
+					error: {
+						code: 400,
+						message: "User location is not supported for the API use.",
+						status: "FAILED_PRECONDITION",
+					},
+				},
+			},
+			"upstreamUnavailable",
+			400,
+			undefined,
+		],
+		[
 			"an invalid key without a status",
 			{ body: error(undefined, KEY_INVALID) },
 			"upstreamUnavailable",
