@@ -42,7 +42,6 @@ export function hashPrompt(
 			missing = BLOCK_CHARACTERS;
 		}
 		if (i < openingTexts) opening = hash.value;
-		if (blocks.length >= MAX_BLOCKS) break;
 	}
 	return { blocks, opening };
 }

@@ -60,9 +60,7 @@ export class PrefixIndex<Replica extends object> {
 	add(replica: Replica, blocks: Blocks): void {
 		const cache = this.#caches.get(replica);
 		if (!cache) return;
-		for (let i = blocks.length - 1; i >= 0; i--) {
-			const block = blocks[i];
-			if (block === undefined) continue;
+		for (const block of blocks.toReversed()) {
 			if (!cache.blocks.delete(block)) this.#hold(block, replica);
 			cache.blocks.add(block);
 		}

@@ -63,7 +63,7 @@ export class Replica {
 	#foreignTokens = 0;
 	#othersTokens = 0;
 	/** Size of the cache in the engine's latest report. */
-	#cacheTokens = 0;
+	#cacheTokens: number | undefined;
 
 	constructor(url: string, chosen: number) {
 		this.url = url;

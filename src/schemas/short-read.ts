@@ -117,9 +117,9 @@ const boundsOf = (checks: Checks): BoundCheck[] =>
 /** `undefined` if there are checks of another kind. */
 function lengthCheck(checks: Checks): ((value: { length: number }) => boolean) | undefined {
 	let [min, max] = [0, Number.POSITIVE_INFINITY];
-	for (const { check, minimum, maximum } of boundsOf(checks)) {
-		if (check === "min_length" && minimum !== undefined) min = Math.max(min, minimum);
-		else if (check === "max_length" && maximum !== undefined) max = Math.min(max, maximum);
+	for (const { minimum, maximum } of boundsOf(checks)) {
+		if (minimum !== undefined) min = Math.max(min, minimum);
+		else if (maximum !== undefined) max = Math.min(max, maximum);
 		else return undefined;
 	}
 	return ({ length }) => length >= min && length <= max;

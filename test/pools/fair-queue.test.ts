@@ -131,6 +131,36 @@ describe("FairQueue", () => {
 		expect(taken.filter((account) => account === "x")).toHaveLength(5);
 	});
 
+	it("keeps an account that waits when it forgets idle accounts", () => {
+		const queue = new FairQueue<Item>();
+		const waiting = item("waiting");
+		queue.push(waiting);
+		for (let i = 0; i < 2_000; i++) {
+			const served = item(`account-${i}`);
+			queue.push(served);
+			queue.take(served);
+		}
+		expect([...queue.items()]).toEqual([waiting]);
+		expect(takeAll(queue)).toEqual([waiting]);
+	});
+
+	it("keeps the debt of an account when it forgets idle accounts", () => {
+		const queue = new FairQueue<Item>();
+		const long = item("in debt");
+		queue.push(long);
+		queue.take(long);
+		queue.correct(long, 1_000);
+		for (let i = 0; i < 2_000; i++) {
+			const served = item(`account-${i}`, 0.1);
+			queue.push(served);
+			queue.take(served);
+		}
+		const others = Array.from({ length: 10 }, () => item("other", 50));
+		for (const other of others) queue.push(other);
+		queue.push(item("in debt"));
+		expect(takeAll(queue, 10)).toEqual(others);
+	});
+
 	it("keeps two accounts that always wait within the bound of the virtual token counter", () => {
 		const costs = fc.array(fc.integer({ min: 1, max: 5_000 }), { minLength: 40, maxLength: 40 });
 		fc.assert(

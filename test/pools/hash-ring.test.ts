@@ -24,6 +24,12 @@ describe("HashRing", () => {
 		expect([...new Set(ringOf(["c", "a", "b"]).from("key"))]).toEqual(order);
 	});
 
+	it("has 64 places for each member", () => {
+		const members = [...ringOf(["a", "b"]).from("key")];
+		expect(members.filter((member) => member === "a")).toHaveLength(64);
+		expect(members.filter((member) => member === "b")).toHaveLength(64);
+	});
+
 	it("divides the keys between the members", () => {
 		const ring = ringOf(["a", "b", "c", "d"]);
 		const firsts = KEYS.map((key) => firstOf(ring, key));

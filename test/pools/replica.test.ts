@@ -48,6 +48,7 @@ describe("the cache of a replica", () => {
 		[51_200, 100],
 		[51_711, 100],
 		[100, 64],
+		[0, 64],
 		[1e9, 50_000],
 	])("of %i tokens has %i blocks", (tokens, blocks) => {
 		const one = replica();

@@ -119,6 +119,13 @@ export function decide(
 	return { answer, rates, reserved };
 }
 
+/** How many more requests these rates would admit now, at most {@link MAX_REMAINING}. */
+export const remainingInRates = (rates: readonly RateLimit[], windows: Windows, now: number): number =>
+	Math.max(
+		0,
+		Math.min(MAX_REMAINING, ...rates.map(({ key, perMinute }) => perMinute - windows.used(key, now))),
+	);
+
 /** How many more requests like this one would be admitted now, at most {@link MAX_REMAINING}. */
 export function remainingRequests(
 	request: LimitedRequest,
@@ -127,9 +134,7 @@ export function remainingRequests(
 	now: number,
 ): number {
 	const { budgets, rates } = withTokenLimits(request, token);
-	let remaining = MAX_REMAINING;
-	for (const { key, perMinute } of rates)
-		remaining = Math.min(remaining, Math.max(0, perMinute - windows.used(key, now)));
+	let remaining = remainingInRates(rates, windows, now);
 	const cost = maxCost(request.cost);
 	if (cost > 0)
 		for (const budget of budgets)

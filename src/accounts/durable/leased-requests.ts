@@ -10,7 +10,7 @@ import {
 	type Renewal,
 } from "../lease.ts";
 import { type Balance, type Budgets, budgetKeys, maxCost } from "./budgets.ts";
-import { isTokenLimited, remainingRequests, type VerifiedToken, withTokenLimits } from "./decision.ts";
+import { isTokenLimited, remainingInRates, type VerifiedToken, withTokenLimits } from "./decision.ts";
 import { grantedLease, type HeldLease, Leases } from "./leases.ts";
 import { type OpenRequest, type RequestRecord, requestRecord } from "./request-rows.ts";
 import type { Requests } from "./requests.ts";
@@ -71,11 +71,12 @@ export class LeasedRequests {
 		const limitFlags = { isBudgeted: budgets.length > 0, limited };
 		const granted = this.#leases.get(leaseRequest.id);
 		if (granted) return grantedLease(granted, limitFlags);
-		const books = { budgets: this.#books.budgets(), windows: this.#books.windows };
-		const remainingInRates = remainingRequests({ ...renewal, cost: FREE }, token, books, now);
-		const remaining = budgets.map((budget) => books.budgets.remaining(budget));
+		const balances = this.#books.budgets();
+		const admitted = remainingInRates(rates, this.#books.windows, now);
+		const remaining = budgets.map((budget) => balances.remaining(budget));
+		// Only the rates limit the number of requests of a lease; the budgets limit its neurons.
 		const sizeOf = (share: number) => ({
-			requests: Math.min(leaseRequest.requests, MAX_REQUESTS, Math.floor(remainingInRates * share)),
+			requests: Math.min(leaseRequest.requests, MAX_REQUESTS, Math.floor(admitted * share)),
 			microNeurons: Math.min(leaseRequest.microNeurons, ...remaining.map((each) => Math.floor(each * share))),
 		});
 		const longest = Math.min(leaseRequest.ms ?? LEASE_MS, MAX_LEASE_MS);
@@ -244,8 +245,5 @@ export class LeasedRequests {
 		this.#books.budgets().book(utcDay(grantedAt), budgetKeys(model, token), amount);
 	}
 }
-
-/** Only the rates limit the number of requests of a lease; the budgets limit its neurons. */
-const FREE = { fixedMicroNeurons: 0, microNeuronsPerOutputToken: 0, outputTokens: 0, outputUnbounded: false };
 
 const isCharged = ({ chargeId }: HeldLease): boolean => chargeId !== undefined;

@@ -150,7 +150,7 @@ export class Requests {
 
 	page({ limit = DEFAULT_PAGE, cursor = Number.MAX_SAFE_INTEGER, ...filters }: RequestsQuery): RequestsPage {
 		const size = Math.min(Math.max(1, Math.floor(limit)), MAX_PAGE);
-		const find = (rows: Iterable<SettledRow>): (readonly [number, RequestRecord])[] => {
+		const find = (rows: Iterable<Omit<Row, "expiresAt">>): (readonly [number, RequestRecord])[] => {
 			const found: (readonly [number, RequestRecord])[] = [];
 			for (const row of rows) {
 				const record = requestRecord(row);
@@ -204,7 +204,7 @@ const isCharge = ({ outcome, ticket }: Pick<Row, "outcome" | "ticket">): boolean
 	outcome === "expired" && ticket.startsWith(LEASE_PREFIX);
 
 const matches = (
-	row: SettledRow,
+	row: Omit<Row, "expiresAt">,
 	record: RequestRecord,
 	{ model, task, token, outcome, leases }: Omit<RequestsQuery, "limit" | "cursor">,
 ): boolean =>

@@ -10,7 +10,7 @@ import { RowTable } from "./row-table.ts";
 import { WINDOW_MS } from "./windows.ts";
 
 /** A request in a segment. Nothing needs its expiry any more. */
-export type SettledRow = Omit<Row, "expiresAt">;
+export type SettledRow = Omit<Row, "expiresAt"> & { settledAt: number };
 
 /** Positions of the values in the JSON array of a request. New fields follow at the end. */
 const FIELDS = [...Object.keys(OPEN_COLUMNS), ...Object.keys(SETTLED_COLUMNS)].filter(
@@ -69,7 +69,7 @@ export class Segments {
 		for (const { text, count } of jsonArrays(values, MAX_REQUESTS)) {
 			const part = rows.slice(start, start + count);
 			start += count;
-			const times = part.flatMap(({ admittedAt, settledAt = 0 }) => [admittedAt, settledAt]);
+			const times = part.flatMap(({ admittedAt, settledAt }) => [admittedAt, settledAt]);
 			this.#table.write({ id: part.at(-1)?.id ?? 0, requests: count, latestAt: Math.max(...times), text });
 		}
 	}

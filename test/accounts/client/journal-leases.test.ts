@@ -63,6 +63,26 @@ function journalOf(pace: JournalPace = { flushAfterMs: 250, leaseMs: 1000 }) {
 
 const ticket = (name: string, like = A): Admission => ({ ...like, ticket: name });
 
+describe("a journal may free a part of a limit", () => {
+	it("by leases that it returns, and no longer after that", async () => {
+		const { journal, grant } = journalOf();
+		const refused = journal.requestLease(A);
+		if (refused) journal.addLease(A, refused, undefined);
+		expect(journal.mayFreeRoom).toBe(false);
+		grant(A);
+		expect(journal.mayFreeRoom).toBe(true);
+		await journal.flush();
+		expect(journal.mayFreeRoom).toBe(false);
+	});
+
+	it("by requests that it has not reported", async () => {
+		const { journal, grant } = journalOf();
+		grant(A, { requests: 1, microNeurons: 100 });
+		expect(journal.admit(A)).toBeDefined();
+		expect(journal.mayFreeRoom).toBe(true);
+	});
+});
+
 describe("the request for a lease", () => {
 	it("is for one request more than the demand, and made once for each credential and model", () => {
 		const { journal } = journalOf();

@@ -152,6 +152,19 @@ it("sends at once when it is full although the clock has gone back", async () =>
 	expect(world.waits).toEqual([100]);
 });
 
+it("sends all at once when it is asked to, also what another call carries", async () => {
+	const { box, world } = outbox();
+	await box.flush();
+	expect(world.sent).toEqual([]);
+	box.add(settlement("a"));
+	box.take();
+	box.add(settlement("b"));
+	await box.flush();
+	expect(world.sent).toEqual([["a", "b"]]);
+	await box.flush();
+	expect(world.sent).toEqual([["a", "b"]]);
+});
+
 it("drops only failed settlements when it is full", async () => {
 	const { box, flush, world } = outbox(2);
 	box.add(settlement("a", { outcome: "failed" }));

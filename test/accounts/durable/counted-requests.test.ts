@@ -22,7 +22,9 @@ describe("counted requests", () => {
 
 	it("are counted after a restart, also several of one millisecond", () =>
 		withLedger((bench) => {
-			for (let i = 0; i < 3; i++) expect(count(bench)).toEqual({ ok: true });
+			for (let i = 0; i < 2; i++) expect(count(bench)).toEqual({ ok: true });
+			bench.restart();
+			expect(count(bench)).toEqual({ ok: true });
 			bench.restart();
 			expect(count(bench)).toEqual(refusedFor(60));
 			bench.time += 60 * SECOND;

@@ -497,6 +497,22 @@ describe("admission", () => {
 			expect(changes(bench) - before).toBe(1);
 		}));
 
+	it("is listed, 50 to a page by default, and at most 100", () =>
+		withLedger(({ ledger }) => {
+			for (let i = 0; i < 101; i++) ledger.admit(admission());
+			for (const [limit, listed] of [
+				[undefined, 50],
+				[50.9, 50],
+				[100, 100],
+				[101, 100],
+				[0, 1],
+			] as const) {
+				const { requests, cursor } = ledger.requests({ ...(limit !== undefined && { limit }) });
+				expect(requests).toHaveLength(listed);
+				expect(cursor).toBeDefined();
+			}
+		}));
+
 	it("of an open ticket throws, and reserves nothing twice", () =>
 		withLedger((bench) => {
 			const ticket = reserve(bench, 10);

@@ -106,6 +106,14 @@ describe("grammarOf", () => {
 		);
 	});
 
+	it("follows no text that only reads like a reference", () => {
+		const definitions = { A: object({ b: { const: "#/$defs/A" } }) };
+		expect(grammarOf({ ...object({ a: { $ref: "#/$defs/A" } }), $defs: definitions })).toEqual({
+			...closed({ a: { $ref: "#/$defs/A" } }),
+			$defs: { A: closed({ b: { const: "#/$defs/A" } }) },
+		});
+	});
+
 	it.each([
 		["a value that may be null by another keyword", object({ a: { type: "string", nullable: true } })],
 		["properties that are no object", object({ a: { type: "object", properties: [TEXT] } })],
@@ -128,6 +136,10 @@ describe("grammarOf", () => {
 		[
 			"a definition within itself",
 			{ ...object({ a: { $ref: "#/$defs/A" } }), $defs: { A: object({ b: { $ref: "#/$defs/A" } }) } },
+		],
+		[
+			"a definition within itself, in a property with the name of a keyword",
+			{ ...object({ a: { $ref: "#/$defs/A" } }), $defs: { A: object({ $ref: { $ref: "#/$defs/A" } }) } },
 		],
 		[
 			"two within each other",

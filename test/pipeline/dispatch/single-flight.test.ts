@@ -137,9 +137,9 @@ describe("SingleFlight", () => {
 		const leaving = new AbortController();
 		const first = flights.join("k", never, time, start);
 		const second = flights.join("k", leaving.signal, time, start).catch((error) => error);
-		const third = flights.join("k", never, time, start);
 		leaving.abort();
 		expect(await second).toMatchObject({ key: "aborted" });
+		const third = flights.join("k", never, time, start);
 		await time.pass(60_000);
 		expect(calls).toHaveLength(1);
 		calls[0]?.end("v");
