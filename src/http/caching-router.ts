@@ -7,6 +7,9 @@
  * handler that always answers.
  *
  * A path is matched by its first segments, so that a long one costs little.
+ *
+ * A start adds hundreds of routes, which takes Hono's router several milliseconds. So a path gets a router of the few routes that begin
+ * like it, at its first request.
  */
 import type { Result, Router } from "hono/router";
 import { TrieRouter } from "hono/router/trie-router";
@@ -38,24 +41,65 @@ function firstSegments(path: string): string {
 	return path.slice(0, end);
 }
 
+/** Segments of a path that choose the routes of its router. */
+const CHOOSING_SEGMENTS = 8;
+/** A parameter, or text that may vary. */
+const PATTERN = /[:*]/;
+/** An optional parameter, or one that may have several segments: the position of the segments after it is not known. */
+const MOVES_OTHERS = /[{?]/;
+
+/** The first segments of a route, up to the last with a known position. `undefined`: any segment. */
+function beginningOf(path: string): (string | undefined)[] {
+	const segments = path.split("/", CHOOSING_SEGMENTS);
+	const moving = segments.findIndex((segment) => MOVES_OTHERS.test(segment));
+	const known = moving < 0 ? segments : segments.slice(0, moving);
+	return known.map((segment) => (PATTERN.test(segment) ? undefined : segment));
+}
+
+interface AddedRoute<T> {
+	method: string;
+	path: string;
+	handler: T;
+	beginning: readonly (string | undefined)[];
+}
+
 export class CachingRouter<T extends Entry> implements Router<T> {
 	readonly name = "CachingRouter";
-	readonly #router = new TrieRouter<T>();
+	readonly #routes: AddedRoute<T>[] = [];
+	/** By the indexes of their routes. The first segments of all routes bound their number. */
+	readonly #routers = new Map<string, Router<T>>();
 	readonly #cache = new Map<string, Result<T>>();
 
 	add(method: string, path: string, handler: T): void {
 		this.#cache.clear();
-		this.#router.add(method, path, handler);
+		this.#routes.push({ method, path, handler, beginning: beginningOf(path) });
 	}
 
 	match(method: string, path: string): Result<T> {
 		const key = `${method} ${path}`;
 		const cached = this.#cache.get(key);
 		if (cached) return cached;
-		const result = untilFinal(this.#router.match(method, firstSegments(path)));
+		const result = untilFinal(this.#routerOf(path).match(method, firstSegments(path)));
 		if (path.length > MAX_PATH_CHARACTERS) return result;
 		if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
 		this.#cache.set(key, result);
 		return result;
+	}
+
+	#routerOf(path: string): Router<T> {
+		const segments = path.split("/", CHOOSING_SEGMENTS);
+		const chosen: number[] = [];
+		for (const [i, { beginning }] of this.#routes.entries())
+			if (beginning.every((segment, at) => segment === undefined || segment === segments[at])) chosen.push(i);
+		const key = chosen.join();
+		const existing = this.#routers.get(key);
+		if (existing) return existing;
+		const router = new TrieRouter<T>();
+		for (const i of chosen) {
+			const route = this.#routes[i];
+			if (route) router.add(route.method, route.path, route.handler);
+		}
+		this.#routers.set(key, router);
+		return router;
 	}
 }

@@ -1,4 +1,6 @@
-import { describe, expect, it } from "vitest";
+import type { Router } from "hono/router";
+import { TrieRouter } from "hono/router/trie-router";
+import { describe, expect, it, vi } from "vitest";
 import { CachingRouter } from "../../src/http/caching-router.ts";
 
 describe("CachingRouter", () => {
@@ -19,5 +21,49 @@ describe("CachingRouter", () => {
 		const first = Array(63).fill("a").join("/");
 		expect(modelOf(`/run/${first}/b`)).toBe(first);
 		expect(modelOf(`/run/${"/".repeat(60_000)}`)).toBe("/".repeat(62));
+	});
+
+	const PATTERNS = [
+		...["*", "/", "/a", "/a/*", "/a/b*", "/a/:id", "/a/:id/c", "/a/:rest{.+}/c", "/a/:id{[0-9]+}"],
+		...["/z/:name?", "/:first/b/c", "/other/b/c", "/1/2/3/4/5/6/7/8/9", "/1/2/3/4/5/6/7/8/10"],
+	];
+	it.each([
+		...[
+			"",
+			"/",
+			"//",
+			"/a",
+			"/a/",
+			"/a/b",
+			"/a/b/",
+			"/a/big",
+			"/a/b/c",
+			"/a/x/y/z/c",
+			"/a/12",
+			"/z",
+			"/z/x",
+			"/z/x/y",
+		],
+		...["/other/b/c", "/unknown", "/%61/b", "/1/2/3/4/5/6/7/8/9", "/1/2/3/4/5/6/7/8/10", "/1/2/3/4/5/6/7/8"],
+	])("finds the same routes of '%s' as Hono's router with all routes, in the same order", (path) => {
+		type Entry = [handler: (c: never, next: never) => void, pattern: string];
+		const router = new CachingRouter<Entry>();
+		const reference = new TrieRouter<Entry>();
+		for (const pattern of PATTERNS)
+			for (const each of [router, reference]) each.add("GET", pattern, [(_c, _next) => undefined, pattern]);
+		const found = (of: Router<Entry>) =>
+			of.match("GET", path)[0].map(([[, pattern], parameters]) => [pattern, parameters]);
+		expect(found(router)).toEqual(found(reference));
+	});
+
+	it("gives Hono's router only routes that begin like a requested path", () => {
+		const added = vi.spyOn(TrieRouter.prototype, "add");
+		const router = new CachingRouter<[() => string]>();
+		for (const path of ["/a/:id", "/a/:id/b", "/b/:id", "/b/:id/c"]) router.add("GET", path, [() => path]);
+		expect(added).not.toHaveBeenCalled();
+		router.match("GET", "/b/1");
+		router.match("GET", "/b/2");
+		expect(added.mock.calls.map(([, path]) => path)).toEqual(["/b/:id"]);
+		added.mockRestore();
 	});
 });
