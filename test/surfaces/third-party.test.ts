@@ -300,7 +300,9 @@ describe("a failure about a third party's model", () => {
 
 it("is 2009 on /ai/run if the provider refuses the operator's key", async () => {
 	const refusing = upstream(() => Response.json({ error: { message: "bad key" } }, { status: 401 }));
-	const { post } = testGateway({ vars: VARS, fetch: refusing.fetch });
+	const { post, services } = testGateway({ vars: VARS, fetch: refusing.fetch });
+	const logged: AiError[] = [];
+	services.log = (error) => void logged.push(error);
 	const inputs = { messages: MESSAGES };
 	for (const [path, body] of [
 		["/run/openai/gpt-5-mini", inputs],
@@ -310,6 +312,11 @@ it("is 2009 on /ai/run if the provider refuses the operator's key", async () => 
 		expect(refused.status).toBe(401);
 		expect(await refused.json()).toMatchObject({ errors: [{ code: 2009, message: "Unauthorized" }] });
 	}
+	// Each is of an exchange, whose observers log it.
+	expect(logged.map(({ key, exchange }) => [key, exchange?.attempts])).toEqual([
+		["providerKeyRefused", 1],
+		["providerKeyRefused", 1],
+	]);
 	const elsewhere = await post("/v1/chat/completions", { ...inputs, model: "openai/gpt-5-mini" });
 	expect(elsewhere.status).toBe(502);
 });

@@ -35,13 +35,7 @@ import type { InferenceRequest, Inputs } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { gatewayFailure, gatewayPlaneFailure } from "../gateway/gateway-failure.ts";
 import { gatewayWireRoutes, type WireBindings } from "../gateway/gateway-wire.ts";
-import {
-	gatewayOfOptions,
-	type ModelGateway,
-	NO_GATEWAY,
-	readInGateway,
-	runModel as runInGatewayOf,
-} from "../gateway/model-in-gateway.ts";
+import { gatewayOfOptions, runModel as runModelInGateway } from "../gateway/model-in-gateway.ts";
 import { wireMarkdownRoutes } from "../markdown/markdown.ts";
 import { checkTags, refuseQueue } from "../rest/run-options.ts";
 
@@ -150,69 +144,43 @@ function infer(
 	read: () => Promise<WireInputs> | WireInputs,
 ): Promise<Response> {
 	const { headers, signal } = c.req.raw;
-	const upgrades = dialect === loadLiveDialect;
-	const model = headers.get("cf-consn-model-id") ?? undefined;
+	const header = headers.get("cf-consn-model-id");
+	const model = header ? modelOf(header) : undefined;
 	// Of the body, once it is read.
 	let options: unknown;
-	const gateway = (): ModelGateway =>
-		upgrades
-			? NO_GATEWAY
-			: {
-					id: gatewayOf(c, options, modelOf(model ?? "")),
-					options: optionsInBinding(isRecord(options) ? options.gateway : undefined),
-				};
-	const call = {
-		endpoint: `run/${modelOf(model ?? "")}`,
-		source: sourceOf("Workers AI Binding", headers),
-		failure: (error: AiError, requestId: string) =>
-			(gateway().id === undefined ? wireFailure : gatewayRunFailure)(error, requestId),
-	};
-	return readInGateway(
+	return runModelInGateway(
 		{
-			...call,
 			id,
 			caller,
 			signal,
-			model: model && modelOf(model),
-			gateway,
+			model,
+			endpoint: () => `run/${model ?? ""}`,
+			format: "binding",
 			async read() {
 				if (!WIRE_VERSIONS.has(c.req.query("version"))) throw new AiError("deprecatedSdk");
-				if (!model)
+				if (model === undefined)
 					throw new AiError("incompleteRequest", "Request is missing headers or body: cf-consn-model-id");
 				const { options: ofBody, ...inputs } = await read();
 				options = ofBody;
-				checkOptions(options);
-				return inferenceRequest({
-					id,
-					caller,
-					model: modelOf(model),
-					dialect,
-					inputs,
-					signal,
-					headers,
-					options,
-				});
+				if (isRecord(options) && options.queueRequest) refuseQueue();
+				checkTags(options);
+				return inferenceRequest({ id, caller, model, dialect, inputs, signal, headers, options });
 			},
-			run: (request) =>
-				runInGatewayOf(
-					{
-						...call,
-						request,
-						format: "binding",
-						respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
-					},
-					gateway(),
-					services,
-				),
+			gateway(named) {
+				const gateway = dialect === loadLiveDialect ? undefined : gatewayOf(c, options, named);
+				if (gateway === undefined) return undefined;
+				const source = sourceOf("Workers AI Binding", headers);
+				return {
+					id: gateway,
+					options: optionsInBinding(isRecord(options) ? options.gateway : undefined),
+					source,
+				};
+			},
+			respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
+			failure: gatewayRunFailure,
 		},
 		services,
 	);
-}
-
-/** Throws for options of a queue, and for invalid tags. */
-function checkOptions(options: unknown): void {
-	if (isRecord(options) && options.queueRequest) refuseQueue();
-	checkTags(options);
 }
 
 /** `/ai-gateway/run` always has a gateway. */

@@ -6,7 +6,7 @@
 import { type AiError, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import type { ProviderAccess } from "../../gateways/durable/provider-access.ts";
-import type { RequestSource } from "../../gateways/exchange.ts";
+import { type RequestSource, sourceOf } from "../../gateways/exchange.ts";
 import { type GatewayOptions, mergedOptions, optionsInHeaders } from "../../gateways/options.ts";
 import type { GatewayStep, StepBody, StepPlan } from "../../gateways/request.ts";
 import { DEFAULT_GATEWAY } from "../../gateways/settings.ts";
@@ -17,7 +17,7 @@ import type { Services } from "../../pipeline/services.ts";
 import { OPENAI_CHAT, onlyFor } from "../openai/route-dialect.ts";
 import { dynamicPlan, dynamicRouteName } from "./dynamic-plan.ts";
 import { compatModel, isProviderModel, slugOf } from "./provider-names.ts";
-import { type PlanContext, runInGateway } from "./run-in-gateway.ts";
+import { type GatewayCall, type PlanContext, runInGateway } from "./run-in-gateway.ts";
 import { type ModelTarget, modelTarget } from "./step-target.ts";
 import { usageObserver } from "./usage-observer.ts";
 
@@ -34,135 +34,125 @@ export function gatewayOfOptions(options: unknown, model: string): string | unde
 export const gatewayOfHeaders = (headers: Headers, model: string): string | undefined =>
 	headers.get(GATEWAY_ID) || defaultGateway(model);
 
-/** The gateway of a REST request, and its options. */
-export function gatewayInHeaders(headers: Headers, model: string): ModelGateway {
+/** The gateway of a REST request. `undefined`: the model runs without one. */
+export function gatewayInHeaders(headers: Headers, model: string): ModelGateway | undefined {
 	const id = gatewayOfHeaders(headers, model);
-	return id === undefined ? NO_GATEWAY : { id, options: optionsInHeaders(headers) };
+	if (id === undefined) return undefined;
+	return { id, options: optionsInHeaders(headers), source: sourceOf("REST", headers) };
 }
 
 /** An operator may name a model like `author/model`, too: such a model runs without a gateway. */
 const defaultGateway = (model: string): string | undefined =>
 	isProviderModel(model) || dynamicRouteName(model) !== undefined ? DEFAULT_GATEWAY : undefined;
 
+/** The gateway of a request, and the request's data for it. */
 export interface ModelGateway {
-	/** `undefined`: the model runs without a gateway. */
-	id: string | undefined;
+	id: string;
 	options: GatewayOptions;
-}
-
-export const NO_GATEWAY: ModelGateway = { id: undefined, options: {} };
-
-export interface ModelCall {
-	request: InferenceRequest;
-	/** For routes that split a request into several. */
-	run?: typeof run | undefined;
-	/** The path of the route below the provider's address, for the log. */
-	endpoint: string;
 	source: RequestSource;
-	/** The name of the surface's format. */
-	format: string;
-	respond(reply: Reply, requestId: string): Response;
-	failure(error: AiError, requestId: string): Response;
 }
 
-/** A request whose body is not read yet. */
-export interface UnreadCall<T> extends Pick<ModelCall, "endpoint" | "source" | "failure"> {
+/** A request for a model. Its body is not read yet. */
+export interface ModelCall {
 	id: string;
 	caller: Caller;
 	signal: AbortSignal;
 	/** If the address or a header names it. */
 	model?: string | undefined;
-	/** The gateway, as far as it is known when `read` fails. */
-	gateway(): ModelGateway;
-	read(): Promise<T>;
-	run(read: T): Promise<Response>;
+	/** The path of the route below the provider's address, for the log. `model`: absent if the request cannot be read. */
+	endpoint(model?: string): string;
+	/** The name of the surface's format. */
+	format: string;
+	read(): Promise<InferenceRequest>;
+	/** `undefined`: the model runs without a gateway. `model`: empty if the request cannot be read and nothing else names it. */
+	gateway(model: string): ModelGateway | undefined;
+	/** Runs the request. Absent: the pipeline's `run`. */
+	run?: typeof run | undefined;
+	respond(reply: Reply, requestId: string): Response;
+	/** The response to a failure in a gateway. */
+	failure(error: AiError, requestId: string): Response;
 }
 
-/** Reads and runs a request. One that cannot be read has a log in its gateway, too. Throws the error of a request without a gateway. */
-export async function readInGateway<T>(call: UnreadCall<T>, services: Services): Promise<Response> {
-	let read: T;
+/**
+ * Reads and runs a request, in its gateway if it has one. There a request that cannot be read also has a log. Throws the error of a
+ * request without a gateway.
+ */
+export async function runModel(call: ModelCall, services: Services): Promise<Response> {
+	let request: InferenceRequest;
 	try {
-		read = await call.read();
+		request = await call.read();
 	} catch (thrown) {
-		return refuseUnread(thrown, call, services);
+		const gateway = call.gateway(call.model ?? "");
+		if (!gateway) throw thrown;
+		// biome-ignore lint/correctness/useYield: the plan fails before its first step.
+		const plan = async function* ({ exchange }: PlanContext): StepPlan {
+			const { endpoint, model } = call;
+			exchange.report({
+				path: endpoint(model),
+				...(model !== undefined && { provider: slugOf(model), model }),
+			});
+			throw thrown;
+		};
+		return inGateway(call, gateway, plan, services);
 	}
-	return call.run(read);
+	const gateway = call.gateway(request.model);
+	if (!gateway) return call.respond(await (call.run ?? run)(request, services), request.id);
+	const read = { call, request, endpoint: call.endpoint(request.model) };
+	const plan = (context: PlanContext): StepPlan => planOf(read, gateway.options, { context, services });
+	return inGateway(call, gateway, plan, services);
 }
 
-function refuseUnread(
-	thrown: unknown,
-	{ caller, endpoint, failure, gateway, id: requestId, model, signal, source }: UnreadCall<unknown>,
+const inGateway = (
+	{ id: requestId, caller, signal, failure }: ModelCall,
+	{ id, options, source }: ModelGateway,
+	plan: GatewayCall["plan"],
 	services: Services,
-): Promise<Response> {
-	const { id, options } = gateway();
-	if (id === undefined) throw thrown;
-	// biome-ignore lint/correctness/useYield: the plan fails before its first step.
-	const plan = async function* ({ exchange }: PlanContext): StepPlan {
-		const provider = model === undefined ? {} : { provider: slugOf(model), model };
-		exchange.report({ path: endpoint, ...provider });
-		throw thrown;
-	};
-	return runInGateway(
+): Promise<Response> =>
+	runInGateway(
 		{ caller, gateway: id, options, source, plan, signal, failure: (error) => failure(error, requestId) },
 		services,
 	);
-}
 
-/** Throws the error of a run without a gateway. */
-export async function runModel(
-	call: ModelCall,
-	gateway: ModelGateway,
-	services: Services,
-): Promise<Response> {
-	const { request } = call;
-	if (gateway.id === undefined) return call.respond(await (call.run ?? run)(request, services), request.id);
-	const plan = (context: PlanContext): StepPlan => planOf(call, gateway.options, { context, services });
-	return runInGateway(
-		{
-			caller: request.caller,
-			gateway: gateway.id,
-			options: gateway.options,
-			source: call.source,
-			plan,
-			signal: request.signal,
-			failure: (error) => call.failure(error, request.id),
-		},
-		services,
-	);
+interface ReadCall {
+	call: ModelCall;
+	/** A step of a dynamic route changes its model. */
+	request: InferenceRequest;
+	endpoint: string;
 }
 
 /** A model that names a dynamic route takes the body of a chat (`dynamic-plan.ts`). */
 async function* planOf(
-	call: ModelCall,
+	{ call, request, endpoint }: ReadCall,
 	options: GatewayOptions,
 	{ context, services }: { context: PlanContext; services: Services },
 ): StepPlan {
-	const { request } = call;
 	const { account, settings } = context;
 	const access = isThirdPartyId(request.model)
 		? await services.providerAccesses.find(account, settings.id)
 		: NO_ACCESS;
-	const stepFor = (modelCall: ModelCall, stepOptions: GatewayOptions): GatewayStep => {
+	const stepFor = (stepRequest: InferenceRequest, stepOptions: GatewayOptions): GatewayStep => {
 		// Keys of the request and aliases of stored keys do not apply here.
 		const { byokAlias: _, ...applied } = stepOptions;
-		const provider = slugOf(modelCall.request.model);
+		const provider = slugOf(stepRequest.model);
 		const target = modelTarget(
 			{ provider, headers: new Headers() },
 			{ account, settings, access, options: applied, services },
 		);
-		return modelStep(modelCall, stepOptions, target);
+		return modelStep({ call, endpoint, request: stepRequest }, stepOptions, target);
 	};
 	const name = dynamicRouteName(request.model);
 	if (name === undefined) {
-		yield { step: stepFor(call, options), index: 0 };
+		yield { step: stepFor(request, options), index: 0 };
 		return;
 	}
 	const body = request.inputs.fields;
 	const dynamicStep = (compat: string, modelOptions: GatewayOptions): GatewayStep => {
 		const model = compatModel(compat);
 		const inputs = { fields: isRecord(body) ? { ...body, model } : body };
-		const chat = { ...call, request: { ...request, model, inputs, dialect: onlyFor(OPENAI_CHAT) } };
-		return stepFor(chat, mergedOptions(modelOptions, options));
+		return stepFor(
+			{ ...request, model, inputs, dialect: onlyFor(OPENAI_CHAT) },
+			mergedOptions(modelOptions, options),
+		);
 	};
 	const facts = { metadata: options.metadata ?? {}, body, headers: {} };
 	yield* dynamicPlan({ name, facts, index: 0, stepFor: dynamicStep }, context, services);
@@ -171,11 +161,10 @@ async function* planOf(
 const NO_ACCESS: ProviderAccess = { keys: [], customProviders: [] };
 
 function modelStep(
-	call: ModelCall,
+	{ call, request, endpoint }: ReadCall,
 	options: GatewayOptions,
 	{ services, identity }: Pick<ModelTarget, "services" | "identity">,
 ): GatewayStep {
-	const { request, endpoint, format } = call;
 	const { model, inputs } = request;
 	let attempts = 0;
 	return {
@@ -183,7 +172,7 @@ function modelStep(
 		endpoint,
 		model,
 		body: stepBody(inputs),
-		format,
+		format: call.format,
 		plane: "run",
 		providerKey: identity,
 		options,

@@ -11,7 +11,6 @@ import { AiError, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import { loadDialect, loadLiveDialect } from "../../dialects/index.ts";
 import { validate } from "../../dialects/validation/validation.ts";
-import { sourceOf } from "../../gateways/exchange.ts";
 import { readInputs, readJson } from "../../http/body.ts";
 import { AUTHORIZATION, selectedProtocol, WEBSOCKET_PROTOCOL } from "../../http/credentials.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
@@ -28,15 +27,12 @@ import {
 import { isUpgrade } from "../../http/socket.ts";
 import { isThirdPartyId } from "../../models/third-party.ts";
 import { modelOf } from "../../pipeline/aliases.ts";
-import type { InferenceRequest, Inputs } from "../../pipeline/request.ts";
+import type { InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
+import { run } from "../../pipeline/run.ts";
+import type { Services } from "../../pipeline/services.ts";
 import { AI, below } from "../bases.ts";
 import { wireOf } from "../binding/binding.ts";
-import {
-	gatewayInHeaders,
-	NO_GATEWAY,
-	readInGateway,
-	runModel as runInGatewayOf,
-} from "../gateway/model-in-gateway.ts";
+import { gatewayInHeaders, runModel as runModelInGateway } from "../gateway/model-in-gateway.ts";
 import { checkTags, refuseQueue } from "./run-options.ts";
 
 /** The product answers "no route" for an unknown model id, except in these namespaces. */
@@ -103,15 +99,14 @@ async function openSocket(c: Context, call: Call): Promise<Response> {
 	if (!isUpgrade(c.req.raw)) throw methodNotAllowed(c);
 	const model = pathParameter(c, "model");
 	const inputs = { model, inputs: { fields: queryOf(c) }, dialect: loadLiveDialect };
-	const response = await infer(c, call, requestOf(c, call, inputs));
+	const response = await infer(c, call, { model, read: async () => inputs });
 	const protocol = selectedProtocol(c.req.raw);
 	if (protocol !== undefined) response.headers.set("sec-websocket-protocol", protocol);
 	return response;
 }
 
 function runUniversal(c: Context, call: Call): Promise<Response> {
-	return readAndInfer(c, call, {
-		endpoint: "run",
+	return infer(c, call, {
 		read: async () => {
 			const { model, input } = validate(UniversalBody, await readJson(c.req.raw, call.services));
 			return { model, inputs: { fields: input } };
@@ -121,8 +116,7 @@ function runUniversal(c: Context, call: Call): Promise<Response> {
 
 function runModel(c: Context, call: Call): Promise<Response> {
 	const model = pathParameter(c, "model");
-	return readAndInfer(c, call, {
-		endpoint: `run/${model}`,
+	return infer(c, call, {
 		model,
 		read: async () => {
 			if (!INFERENCE_NAMESPACE.test(model) && !(await isNamed(model, call))) throw new AiError("noRoute");
@@ -133,24 +127,27 @@ function runModel(c: Context, call: Call): Promise<Response> {
 	});
 }
 
-function readAndInfer(
+function infer(
 	c: Context,
 	call: Call,
-	{ read, ...named }: { endpoint: string; model?: string; read(): Promise<RunInputs> },
+	{ model, read }: { model?: string; read(): Promise<RunInputs> },
 ): Promise<Response> {
 	const { id, caller, services } = call;
-	const { headers, signal } = c.req.raw;
-	return readInGateway(
+	const { raw } = c.req;
+	return runModelInGateway(
 		{
-			...named,
 			id,
 			caller,
-			signal,
-			source: sourceOf("REST", headers),
-			gateway: () => gatewayInHeaders(headers, named.model ?? ""),
-			failure: (error, requestId) => v4Failure(error, requestId, c.req),
+			signal: raw.signal,
+			model,
+			endpoint: (named) => (named === undefined ? "run" : `run/${named}`),
+			format: "rest",
 			read: async () => requestOf(c, call, await read()),
-			run: (request) => infer(c, call, request),
+			// A socket has no gateway.
+			gateway: (named) => (isUpgrade(raw) ? undefined : gatewayInHeaders(raw.headers, named)),
+			run: runThirdParty,
+			respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.envelope),
+			failure: (error, requestId) => v4Failure(error, requestId, c.req),
 		},
 		services,
 	);
@@ -169,35 +166,24 @@ async function forwardToWire(c: Context, { caller, services }: Call): Promise<Re
 	return wireOf(services).fetch(new Request(url, c.req.raw), { caller, origin });
 }
 
-async function infer(c: Context, call: Call, request: InferenceRequest): Promise<Response> {
-	const { headers } = c.req.raw;
-	const { model } = request;
-	const asFailure = (thrown: unknown): AiError =>
-		isThirdPartyId(model) ? asProviderFailure(toAiError(thrown)) : toAiError(thrown);
+/** `run`. If a provider refuses the operator's key, this route answers AI Gateway's 2009 (changelog, 2026-10-06). */
+async function runThirdParty(request: InferenceRequest, services: Services): Promise<Reply> {
 	try {
-		return await runInGatewayOf(
-			{
-				request,
-				endpoint: `run/${model}`,
-				source: sourceOf("REST", headers),
-				format: "rest",
-				respond: (reply, id) => replyResponse(reply, id, WRAPS.envelope),
-				failure: (error, id) => v4Failure(asFailure(error), id, c.req),
-			},
-			isUpgrade(c.req.raw) ? NO_GATEWAY : gatewayInHeaders(headers, model),
-			call.services,
-		);
+		return await run(request, services);
 	} catch (thrown) {
-		throw asFailure(thrown);
+		throw isThirdPartyId(request.model) ? asProviderFailure(toAiError(thrown)) : thrown;
 	}
 }
 
-/** If a provider refuses the operator's key, this route answers AI Gateway's 2009 (changelog, 2026-10-06). */
 function asProviderFailure(error: AiError): AiError {
 	const { status } = error.upstream ?? {};
 	const isRefusedKey = error.key === "upstreamUnavailable" && (status === 401 || status === 403);
 	if (!isRefusedKey || !error.upstream) return error;
-	return new AiError("providerKeyRefused", undefined, { cause: error.cause, upstream: error.upstream });
+	const { cause, exchange, upstream } = error;
+	const refused = new AiError("providerKeyRefused", undefined, { cause, upstream });
+	// The observers have logged the failure.
+	refused.exchange = exchange;
+	return refused;
 }
 
 /** `dialect`: by default the native dialect of the model. */

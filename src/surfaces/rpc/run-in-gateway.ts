@@ -3,12 +3,11 @@ import * as z from "zod";
 import { parseJson } from "../../core/json.ts";
 import { optionsInBinding } from "../../gateways/options.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
-import type { InferenceRequest } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { gatewayRunFailure } from "../binding/binding.ts";
-import { type ModelGateway, readInGateway, runModel, type UnreadCall } from "../gateway/model-in-gateway.ts";
+import { type ModelCall, type ModelGateway, runModel } from "../gateway/model-in-gateway.ts";
 
-type RpcCall = Pick<UnreadCall<InferenceRequest>, "id" | "caller" | "signal" | "read"> & { model: string };
+type RpcCall = Pick<ModelCall, "id" | "caller" | "signal" | "read"> & { model: string };
 
 /** `options`: `options.gateway` of the call. */
 export function runInGatewayOf(
@@ -16,28 +15,19 @@ export function runInGatewayOf(
 	{ id, options }: { id: string; options: unknown },
 	services: Services,
 ): Promise<Response> {
-	const gateway: ModelGateway = { id, options: optionsInBinding(options) };
-	const common = {
-		endpoint: `run/${call.model}`,
+	const gateway: ModelGateway = {
+		id,
+		options: optionsInBinding(options),
 		source: { type: "Workers AI Binding" },
-		failure: gatewayRunFailure,
-	} as const;
-	return readInGateway(
+	};
+	return runModel(
 		{
 			...call,
-			...common,
+			endpoint: () => `run/${call.model}`,
+			format: "binding",
 			gateway: () => gateway,
-			run: (request) =>
-				runModel(
-					{
-						...common,
-						request,
-						format: "binding",
-						respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
-					},
-					gateway,
-					services,
-				),
+			respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
+			failure: gatewayRunFailure,
 		},
 		services,
 	);
