@@ -11,13 +11,8 @@ import { costOf } from "../../gateways/logs/cost.ts";
 import type { GatewayOptions } from "../../gateways/options.ts";
 import type { GatewayStep, PlannedStep } from "../../gateways/request.ts";
 import type { Services } from "../../pipeline/services.ts";
+import { DYNAMIC_ROUTE } from "./provider-names.ts";
 import type { PlanContext } from "./run-in-gateway.ts";
-
-const PREFIX = "dynamic/";
-
-/** The name of the route, if `model` names one. */
-export const dynamicRouteName = (model: unknown): string | undefined =>
-	typeof model === "string" && model.startsWith(PREFIX) ? model.slice(PREFIX.length) : undefined;
 
 export interface DynamicRequest {
 	/** The route's name. */
@@ -40,7 +35,7 @@ export async function* dynamicPlan(
 	if (!elements)
 		throw new AiError(
 			"unknownThirdPartyModel",
-			`Model not found: ${PREFIX}${name.slice(0, 64).toWellFormed()}`,
+			`Model not found: ${DYNAMIC_ROUTE}${name.slice(0, 64).toWellFormed()}`,
 		);
 	exchange.report({ route: name });
 	const steps = walk(elements, {

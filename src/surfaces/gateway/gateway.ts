@@ -14,7 +14,6 @@ import { type GatewayOptions, mergedOptions } from "../../gateways/options.ts";
 import type { GatewayStep, StepPlan } from "../../gateways/request.ts";
 import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { geminiFailure, messagesFailure, openAiFailure } from "../../http/failure-formats.ts";
-import { requireModel } from "../../http/model-body.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
 import type { Caller, InferenceRequest, Inputs } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
@@ -22,12 +21,19 @@ import type { Services } from "../../pipeline/services.ts";
 import { callGemini, type GeminiCall, splitMethod } from "../gemini/gemini-call.ts";
 import { OPENAI_ROUTES } from "../openai/openai.ts";
 import type { OpenaiRoute } from "../openai/openai-route.ts";
-import { onlyFor } from "../openai/route-dialect.ts";
-import { type DynamicRequest, dynamicPlan, dynamicRouteName } from "./dynamic-plan.ts";
+import { onlyFor, requireModel } from "../openai/route-dialect.ts";
+import { type DynamicRequest, dynamicPlan } from "./dynamic-plan.ts";
 import { gatewayFailure } from "./gateway-failure.ts";
 import { stepBody } from "./model-in-gateway.ts";
 import { callProvider } from "./provider-call.ts";
-import { authorOfSlug, COMPAT, compatModel, compatParts, WORKERS_AI } from "./provider-names.ts";
+import {
+	authorOfSlug,
+	COMPAT,
+	compatModel,
+	compatParts,
+	dynamicRouteName,
+	WORKERS_AI,
+} from "./provider-names.ts";
 import { type PlanContext, runInGateway } from "./run-in-gateway.ts";
 import type { Step } from "./step.ts";
 import { type TargetContext, targetOf } from "./step-target.ts";

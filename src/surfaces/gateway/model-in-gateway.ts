@@ -15,8 +15,8 @@ import type { Caller, InferenceRequest, Inputs, Reply } from "../../pipeline/req
 import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { OPENAI_CHAT, onlyFor } from "../openai/route-dialect.ts";
-import { dynamicPlan, dynamicRouteName } from "./dynamic-plan.ts";
-import { compatModel, isProviderModel, slugOf } from "./provider-names.ts";
+import { dynamicPlan } from "./dynamic-plan.ts";
+import { compatModel, dynamicRouteName, isProviderModel, slugOf } from "./provider-names.ts";
 import { type GatewayCall, type PlanContext, runInGateway } from "./run-in-gateway.ts";
 import { type ModelTarget, modelTarget } from "./step-target.ts";
 import { usageObserver } from "./usage-observer.ts";

@@ -1,6 +1,6 @@
 /**
  * Names of providers: AI Gateway's slugs, and the authors in the ids of models, which differ for some. Workers AI's slug is
- * `workers-ai`.
+ * `workers-ai`. A model's name can also name a dynamic route.
  */
 import { AiError } from "../../core/errors.ts";
 import { authorOf } from "../../models/catalog.ts";
@@ -10,6 +10,8 @@ import { PROVIDERS } from "../../providers/providers.ts";
 export const WORKERS_AI = "workers-ai";
 /** OpenAI's API for the models of all providers. */
 export const COMPAT = "compat";
+/** The prefix of a dynamic route's name. */
+export const DYNAMIC_ROUTE = "dynamic/";
 
 const AUTHOR_OF_SLUG: Readonly<Record<string, string>> = {
 	"google-ai-studio": "google",
@@ -32,6 +34,12 @@ export function authorIfKnown(slug: string): string | undefined {
 	const author = AUTHOR_OF_SLUG[slug] ?? slug;
 	return Object.hasOwn(PROVIDERS, author) ? author : undefined;
 }
+
+/** The name of the dynamic route, if `model` names one. */
+export const dynamicRouteName = (model: unknown): string | undefined =>
+	typeof model === "string" && model.startsWith(DYNAMIC_ROUTE)
+		? model.slice(DYNAMIC_ROUTE.length)
+		: undefined;
 
 /** Whether the id is `author/model` with the author of a known provider. */
 export const isProviderModel = (id: string): boolean =>

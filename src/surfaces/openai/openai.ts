@@ -19,7 +19,6 @@ import { readBody, readJson } from "../../http/body.ts";
 import { ANTHROPIC_KEY, AUTHORIZATION } from "../../http/credentials.ts";
 import { REQUEST_ID } from "../../http/envelope.ts";
 import { messagesFailure, openAiFailure, responsesFailure } from "../../http/failure-formats.ts";
-import { requireModel } from "../../http/model-body.ts";
 import {
 	BY_MODEL,
 	type Call,
@@ -39,7 +38,7 @@ import { countPromptTokens } from "./count-tokens.ts";
 import { runEach } from "./image-batch.ts";
 import { MODEL_ROUTES, MODELS } from "./model-routes.ts";
 import { infer, type OpenaiRoute } from "./openai-route.ts";
-import { OPENAI_CHAT, onlyFor } from "./route-dialect.ts";
+import { OPENAI_CHAT, onlyFor, requireModel } from "./route-dialect.ts";
 
 /** For examples. */
 const CHAT_MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";

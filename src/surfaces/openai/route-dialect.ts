@@ -1,7 +1,9 @@
-/** The format of one of OpenAI's or Anthropic's routes, and the models that it takes. */
+/** The format of one of OpenAI's or Anthropic's routes, and the models that it takes. Its body names the model. */
+import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { openaiChat } from "../../dialects/chat/openai-route.ts";
 import type { Dialect } from "../../dialects/dialect.ts";
+import { validate } from "../../dialects/validation/validation.ts";
 import { inputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { TaskTitle } from "../../models/tasks.ts";
@@ -27,3 +29,11 @@ export const onlyFor =
 		const reason = decides ? "it decides and does not chat, at /ai/run" : `its task is ${model.task}`;
 		throw new AiError("noSuchModel", `No such model ${model.id} or task: ${reason}`);
 	};
+
+const ModelBody = z.looseObject({ model: z.string().min(1) });
+
+/** Returns the body itself. The schema would copy it, and is used only for the message of 5006. */
+export function requireModel(body: unknown): { model: string } {
+	const model = typeof body === "object" && body !== null && "model" in body ? body.model : undefined;
+	return typeof model === "string" && model !== "" ? (body as { model: string }) : validate(ModelBody, body);
+}

@@ -6,16 +6,15 @@ import { optionsInHeaders } from "../../gateways/options.ts";
 import { DEFAULT_GATEWAY } from "../../gateways/settings.ts";
 import { readInputs, readJson } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
-import { requireModel } from "../../http/model-body.ts";
 import { BY_MODEL, type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import { explain } from "../../pipeline/explain.ts";
 import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
-import { dynamicRouteName } from "../gateway/dynamic-plan.ts";
 import { explainDynamic } from "../gateway/explain-dynamic.ts";
 import { gatewayOfHeaders } from "../gateway/model-in-gateway.ts";
+import { dynamicRouteName } from "../gateway/provider-names.ts";
 import { OPENAI_ROUTES } from "../openai/openai.ts";
-import { OPENAI_CHAT, onlyFor } from "../openai/route-dialect.ts";
+import { OPENAI_CHAT, onlyFor, requireModel } from "../openai/route-dialect.ts";
 import { isNamed, type RunInputs, requestOf } from "./run.ts";
 
 /** OpenAI's routes whose requests have exactly one plan. A route with its own `run` may split a request. */
