@@ -37,10 +37,8 @@ export const TESTS_OF: Readonly<Record<string, readonly string[]>> = {
 		"test/backends/transport/pass-through.test.ts",
 		"test/surfaces/pass-through.test.ts",
 	],
-	"src/pipeline/aliases.ts": ["test/surfaces/accounts/aliases.test.ts"],
 	"src/pipeline/weighted-choice.ts": ["test/pipeline/route.test.ts"],
 	"src/pools/prefill-decode/settings.ts": ["test/pools/prefill-decode/legs.test.ts"],
 	"src/pools/replica.ts": ["test/pools/replica.test.ts", "test/pools/pool.test.ts"],
 	"src/pools/choice.ts": ["test/pools/choice.test.ts", "test/pools/pool.test.ts"],
-	"src/pipeline/parse.ts": ["test/surfaces/rest/run.test.ts"],
 };

@@ -1,7 +1,7 @@
 /** A call to answer, and a step in front of the engines. Types only. */
 import type { Model } from "../models/model.ts";
-import type { Parsed } from "./parse.ts";
 import type { Routed } from "./plan.ts";
+import type { Parsed } from "./prepare.ts";
 import type { Dispatched, InferenceRequest } from "./request.ts";
 import type { Services } from "./services.ts";
 

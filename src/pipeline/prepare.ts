@@ -3,17 +3,26 @@
 import type { CostEstimate } from "../accounts/admission.ts";
 import { describeUnpriced } from "../accounts/durable/budgets.ts";
 import { AiError } from "../core/errors.ts";
+import type { Dialect, Reader, Writer } from "../dialects/dialect.ts";
+import { parseMultipart } from "../dialects/media/multipart.ts";
+import { validate } from "../dialects/validation/validation.ts";
 import { estimate } from "../metering/measure.ts";
 import { can, type Model } from "../models/model.ts";
 import { microNeurons, microNeuronsPerOutputToken } from "../models/neurons.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import { checkContext, choicesOf } from "../tasks/traits.ts";
 import { type AccountLimits, budgetsOf, limitsOf } from "./limits.ts";
-import { type Parsed, parse } from "./parse.ts";
 import type { Routed } from "./plan.ts";
-import type { InferenceRequest } from "./request.ts";
+import type { InferenceRequest, Inputs } from "./request.ts";
 import { type ResolvedModel, resolveModel } from "./resolve-model.ts";
 import type { Services } from "./services.ts";
+
+export interface Parsed {
+	/** As the caller sent them, validated by the reader's schema. */
+	inputs: unknown;
+	call: TaskCall;
+	writer: Writer;
+}
 
 /** The steps, and the result of each. */
 export interface PreparationSteps {
@@ -48,17 +57,6 @@ export async function prepare(
 	return { ...resolved, ...parsed, estimated };
 }
 
-/** Checks that the call can fit the model's context window (5021), before it is reserved. */
-export function fitContext(
-	call: TaskCall,
-	model: Model,
-	routed: Pick<Routed, "targets"> | undefined,
-): undefined {
-	// The simulator counts tokens as the gateway does. For other engines the count is an estimate.
-	const isExact = routed?.targets.every(({ kind }) => kind === "simulator") ?? false;
-	checkContext(call, model, isExact);
-}
-
 /**
  * Refuses models of the paid plan, and models whose unknown price would bypass the account's budgets. The account's object checks
  * the budget of a token.
@@ -76,6 +74,69 @@ export function refuseByPlan(model: Model, limits: AccountLimits, routed: Routed
 /** The model has no price, and its requests may cost the operator an unknown amount. */
 export const isUnpriced = ({ prices }: Pick<Model, "prices">, routed: Routed | undefined): boolean =>
 	prices.length === 0 && routed?.billed === true;
+
+/**
+ * Converts what the caller sent to a task's input. A body that is not JSON becomes the value of one field. Validates as Workers AI does
+ * if the route is `strict`; without a route, leniently.
+ */
+export function parse(
+	sent: Inputs,
+	dialect: Dialect | Promise<Dialect>,
+	resolved: Pick<ResolvedModel, "model" | "routed">,
+): Parsed | Promise<Parsed> {
+	if (dialect instanceof Promise) return dialect.then((loaded) => parse(sent, loaded, resolved));
+	const { reader, writer } = dialect;
+	const { model, routed } = resolved;
+	const strict = routed?.strict ?? false;
+	refuseQueued(sent.fields);
+	const read = (fields: unknown): Parsed => {
+		const inputs = validate(reader.schema(model, strict), fields);
+		return { inputs, call: reader.read(inputs as never, model, strict), writer };
+	};
+	return sent.body ? joinBody(sent, sent.body, reader).then(read) : read(sent.fields);
+}
+
+const QUEUE_FIELDS = ["requests", "request_id"] as const;
+
+/** Fields of the product's asynchronous queue. Without this check the error would be a 5006 that names another field. */
+function refuseQueued(fields: unknown): void {
+	const record = asRecord(fields);
+	const queued = QUEUE_FIELDS.find((name) => name in record);
+	if (queued)
+		throw new AiError(
+			"invalidInput",
+			`Invalid input: '${queued}' needs the asynchronous queue, which is not available`,
+		);
+}
+
+async function joinBody(
+	{ fields, query }: Inputs,
+	body: NonNullable<Inputs["body"]>,
+	reader: Reader,
+): Promise<unknown> {
+	if (!reader.body)
+		throw new AiError("badInput", `Error: a JSON body is expected, not '${body.contentType || "bytes"}'`);
+	const { field, as } = reader.body;
+	const others = { ...(reader.body.query && query), ...asRecord(fields) };
+	if (as === "raw") return { ...others, [field]: body.bytes };
+	const content = /^multipart\/form-data/i.test(body.contentType)
+		? await parseMultipart(body.bytes, body.contentType)
+		: body.bytes;
+	return { ...others, [field]: { body: content, contentType: body.contentType } };
+}
+
+const asRecord = (fields: unknown): object => (typeof fields === "object" && fields !== null ? fields : {});
+
+/** Checks that the call can fit the model's context window (5021), before it is reserved. */
+export function fitContext(
+	call: TaskCall,
+	model: Model,
+	routed: Pick<Routed, "targets"> | undefined,
+): undefined {
+	// The simulator counts tokens as the gateway does. For other engines the count is an estimate.
+	const isExact = routed?.targets.every(({ kind }) => kind === "simulator") ?? false;
+	checkContext(call, model, isExact);
+}
 
 /** The most that a request can cost: the amount to reserve. */
 export interface EstimatedCost extends CostEstimate {

@@ -1,5 +1,7 @@
-/** The model that a caller names, by id or alias, and its route. Throws 5007, 5028, or AI Gateway's 2021 and 7003. */
-
+/**
+ * The model that a caller names, by id or alias, and its route. Throws 5007, 5028, or AI Gateway's 2021 and 7003. Aliases, in order
+ * of precedence: the configuration's of the account, the configuration's for all accounts, and those that the account has set by the API.
+ */
 import { AiError } from "../core/errors.ts";
 import { authorOf } from "../models/catalog.ts";
 import type { Model } from "../models/model.ts";
@@ -10,7 +12,6 @@ import {
 	unservedTask,
 } from "../models/third-party.ts";
 import { PROVIDERS } from "../providers/providers.ts";
-import { type AliasServices, modelOf } from "./aliases.ts";
 import type { Routed } from "./plan.ts";
 import type { Caller } from "./request.ts";
 import type { Services } from "./services.ts";
@@ -18,6 +19,8 @@ import type { Services } from "./services.ts";
 /** Characters of an id that only a pattern matches. Callers invent such ids, and each is in memory and in the account's tables. */
 const MAX_ID = 1_024;
 
+export type AliasServices = Pick<Services, "aliases" | "catalog" | "ledgers">;
+type AliasCaller = Pick<Caller, "account" | "credential">;
 export type AuthorizeServices = Pick<Services, "catalog" | "routing" | "now">;
 
 export interface ResolvedModel {
@@ -28,7 +31,7 @@ export interface ResolvedModel {
 
 export function resolveModel(
 	name: string,
-	caller: Pick<Caller, "account" | "credential">,
+	caller: AliasCaller,
 	services: AliasServices & AuthorizeServices,
 ): ResolvedModel | Promise<ResolvedModel> {
 	const id = modelOf(name, caller, services);
@@ -100,4 +103,39 @@ export function isServed(model: Model, { routing, now }: AuthorizeServices): boo
 function hasEnded({ status, deprecated }: Model, routed: Routed | undefined, now: number): boolean {
 	if (routed?.named) return false;
 	return status === "removed" || (deprecated !== undefined && Date.parse(deprecated) <= now);
+}
+
+/** The model id of a name; the name itself if it is not an alias. Calls the account only for unknown names. */
+export function modelOf(
+	name: string,
+	caller: AliasCaller,
+	services: AliasServices,
+): string | Promise<string> {
+	const { aliases, catalog, ledgers } = services;
+	if (catalog.find(name)) return name;
+	const configured = aliases.accounts.get(caller.account)?.get(name) ?? aliases.everyone.get(name);
+	if (configured !== undefined) return configured;
+	const reading = ledgers.of(caller.account).aliases(caller.credential);
+	return reading.then((rows) => rows.find(({ alias }) => alias === name)?.model ?? name);
+}
+
+export interface KnownAlias {
+	alias: string;
+	model: string;
+	source: "configuration" | "account";
+	/** Epoch milliseconds. Only for an alias that was set by the API. */
+	modifiedOn?: number;
+}
+
+/** All aliases of an account, sorted by name. */
+export async function aliasesOf(
+	caller: AliasCaller,
+	{ aliases, ledgers }: AliasServices,
+): Promise<KnownAlias[]> {
+	const known = new Map<string, KnownAlias>();
+	for (const { alias, model, modified_on } of await ledgers.of(caller.account).aliases(caller.credential))
+		known.set(alias, { alias, model, source: "account", modifiedOn: modified_on });
+	for (const table of [aliases.everyone, aliases.accounts.get(caller.account) ?? []])
+		for (const [alias, model] of table) known.set(alias, { alias, model, source: "configuration" });
+	return [...known.values()].sort((a, b) => (a.alias < b.alias ? -1 : 1));
 }

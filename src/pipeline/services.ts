@@ -24,7 +24,7 @@ import type { Dispatched } from "./request.ts";
 /** The services of the pipeline: the configuration, parsed once, and the runtime. */
 export interface Services extends BackendServices {
 	catalog: Catalog;
-	/** Aliases of the configuration. Accounts may set others: src/pipeline/aliases.ts. */
+	/** Aliases of the configuration. Accounts may set others: src/pipeline/resolve-model.ts. */
 	aliases: Aliases;
 	routing: Routing & RouteList;
 	limits: Limits;

@@ -7,8 +7,8 @@
 import type { Model } from "../models/model.ts";
 import type { StreamErrorFormatter } from "../tasks/task.ts";
 import { isResumable } from "../tasks/traits.ts";
-import type { Parsed } from "./parse.ts";
 import { isPooled, type Plan } from "./plan.ts";
+import type { Parsed } from "./prepare.ts";
 
 export interface StreamMode {
 	mode: "rewrite" | "passthrough";

@@ -10,7 +10,7 @@ import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import { aliasProblem } from "../../pipeline/alias-problem.ts";
-import { aliasesOf, type KnownAlias } from "../../pipeline/aliases.ts";
+import { aliasesOf, type KnownAlias } from "../../pipeline/resolve-model.ts";
 import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
 

@@ -1,6 +1,6 @@
 /** Counts the tokens of a chat request's prompt by the gateway's own estimate, for the routes that only count tokens. */
 import type { Dialect } from "../../dialects/dialect.ts";
-import { parse } from "../../pipeline/parse.ts";
+import { parse } from "../../pipeline/prepare.ts";
 import type { ResolvedModel } from "../../pipeline/resolve-model.ts";
 import { countInput } from "../../tasks/traits.ts";
 

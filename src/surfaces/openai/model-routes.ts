@@ -11,9 +11,8 @@ import { ANTHROPIC_KEY, AUTHORIZATION } from "../../http/credentials.ts";
 import { ANTHROPIC_VERSION, modelsFailure } from "../../http/failure-formats.ts";
 import { type Call, pathParameter, type RouteDeclaration, type RouteGroup } from "../../http/route.ts";
 import type { Model } from "../../models/model.ts";
-import { aliasesOf } from "../../pipeline/aliases.ts";
 import type { Caller } from "../../pipeline/request.ts";
-import { isServed } from "../../pipeline/resolve-model.ts";
+import { aliasesOf, isServed } from "../../pipeline/resolve-model.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { answer } from "../answer.ts";
 

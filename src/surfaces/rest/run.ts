@@ -26,8 +26,8 @@ import {
 } from "../../http/route.ts";
 import { isUpgrade } from "../../http/socket.ts";
 import { isThirdPartyId } from "../../models/third-party.ts";
-import { modelOf } from "../../pipeline/aliases.ts";
 import type { InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
+import { modelOf } from "../../pipeline/resolve-model.ts";
 import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { AI, below } from "../bases.ts";
