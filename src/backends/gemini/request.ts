@@ -20,7 +20,7 @@ export function requestBody(input: ChatInput, call: Call): Record<string, unknow
 		generationConfig: {
 			temperature: input.temperature,
 			topP: input.top_p,
-			topK: input.top_k,
+			topK: input.top_k === undefined || input.top_k < 1 ? undefined : input.top_k,
 			maxOutputTokens: input.max_tokens,
 			stopSequences: input.stop,
 			seed: seedOf(input.seed),

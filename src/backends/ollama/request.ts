@@ -50,6 +50,7 @@ const common = (input: ChatInput, { target, model }: Call): Record<string, unkno
 		num_predict: input.max_tokens,
 		...pick(input, "temperature", "top_p", "top_k", "seed"),
 		repeat_penalty: input.repetition_penalty,
+		...pick(input.passthrough ?? {}, "min_p", "typical_p"),
 		...pick(input, "frequency_penalty", "presence_penalty", "stop"),
 	},
 });

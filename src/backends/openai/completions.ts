@@ -1,8 +1,9 @@
 /**
- * Raw prompts: https://platform.openai.com/docs/api-reference/completions, with answers in the format of a chat. Tools,
- * reasoning and passed-through fields are not sent: they need a chat template.
+ * Raw prompts: https://platform.openai.com/docs/api-reference/completions, with answers in the format of a chat. Tools and
+ * reasoning are not sent: they need a chat template. Of the passed-through fields, those of self-hosted engines are sent.
  */
 import * as z from "zod";
+import { pick } from "../../core/pick.ts";
 import { SentUsage } from "../../core/usage.ts";
 import { DONE, frame, isDone, mapEvents } from "../../streams/sse.ts";
 import type { ChatCompletion, ChatInput } from "../../tasks/text-generation/types.ts";
@@ -10,7 +11,7 @@ import type { Handler } from "../handler.ts";
 import { postJson, postStream } from "../transport/http.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { countAllChoices } from "./choices.ts";
-import { bodyFor, hostedService } from "./hosts.ts";
+import { bodyFor, ENGINE_SAMPLING, hostedService, isOpenAiService } from "./hosts.ts";
 import { generateStream, generateValue } from "./prefill-decode/calls.ts";
 import { sampling } from "./sampling.ts";
 
@@ -47,6 +48,7 @@ export const completeRawPrompt: Handler<"text-generation"> = async (input, call)
 	const host = hostedService(call.target);
 	const fields = {
 		prompt: input.prompt,
+		...(!isOpenAiService(call.target) && pick(input.passthrough ?? {}, ...ENGINE_SAMPLING)),
 		suffix: input.suffix,
 		...sampling(input, call),
 		max_tokens: input.max_tokens,

@@ -27,8 +27,10 @@ export interface Host {
 
 const fields = (names: string): ReadonlySet<string> => new Set(names.trim().split(/\s+/));
 
-/** Sampling fields of self-hosted engines only. */
-export const ENGINE_SAMPLING = fields("min_p mirostat mirostat_tau mirostat_eta grammar");
+/** Fields of self-hosted engines only: sampling and constrained output. */
+export const ENGINE_SAMPLING = fields(`
+	min_p typical_p mirostat mirostat_tau mirostat_eta grammar guided_choice guided_regex guided_grammar
+	structured_outputs regex ebnf bad_words stop_token_ids min_tokens ignore_eos`);
 
 /** Fields of engines (vLLM, SGLang, llama.cpp) and of OpenAI's service: only for hosts that allow them. */
 const RESTRICTED = fields(`
@@ -135,7 +137,10 @@ export function bodyFor(
 	const { max_tokens, seed, ...others } = body;
 	const renamed = { ...others, [limit]: max_tokens, [seedName]: seed };
 	const supported = Object.entries(renamed).filter(
-		([name]) => !omit?.has(name) && (!RESTRICTED.has(name) || allow?.has(name)),
+		([name, value]) =>
+			!omit?.has(name) &&
+			(!RESTRICTED.has(name) || allow?.has(name)) &&
+			!(name === "top_k" && Number(value) < 1),
 	);
 	return { ...Object.fromEntries(supported), ...(!reasons && disableReasoning) };
 }

@@ -16,7 +16,10 @@ import { upstreamModel } from "./run.ts";
 
 const PATH = "/v1/chat/completions";
 
-export const generateText: Handler<"text-generation"> = async (input, call) => {
+export const generateText: Handler<"text-generation"> = async (sent, call) => {
+	// The product's schemas begin at 1. Engines read 0 and -1 as all tokens.
+	const { top_k = 0, ...others } = sent;
+	const input = top_k < 1 ? others : sent;
 	const { hasImageTasks, isOpenAiChat } = inputFamily(upstreamModel(call));
 	if (hasImageTasks) return chatWithMoondream(input, call);
 	if (call.target.binding) return runChat(input, call);

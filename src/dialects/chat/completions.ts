@@ -7,12 +7,14 @@
  */
 import * as z from "zod";
 import { pick } from "../../core/pick.ts";
+import { namesOf } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import type { Dialect, WriteContext } from "../dialect.ts";
 import { defaulted, nullAsAbsent, perModel, present } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { chatCall, chatWriter } from "./call.ts";
+import { ENGINE_FIELDS, LENIENT_TOP_K } from "./openai-fields.ts";
 import { requestsUsage } from "./openai-route.ts";
 import { textCompletion, textCompletionEvents } from "./text-completion.ts";
 
@@ -38,9 +40,10 @@ const schema = (model: Model) =>
 			stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
 			suffix: z.string().nullish(),
 			temperature: defaulted(model, "temperature", z.number().min(0).max(2).nullable()),
-			top_k: z.int().min(1).nullish(),
+			top_k: LENIENT_TOP_K,
 			top_p: defaulted(model, "top_p", z.number().min(0).max(1).nullable()),
 			user: z.string().nullish(),
+			...ENGINE_FIELDS,
 		}),
 	);
 type Inputs = z.output<ReturnType<typeof schema>>;
@@ -63,6 +66,7 @@ function readCompletion(inputs: Inputs): ChatInput {
 	if ((inputs.best_of ?? 1) > Math.max(inputs.n ?? 1, 1))
 		throw invalidInput("best_of above n is not supported");
 	const { stop, logprobs, suffix } = inputs;
+	const passthrough = present(pick(inputs, ...namesOf(ENGINE_FIELDS)));
 	return {
 		messages: [],
 		prompt: singlePrompt(inputs.prompt),
@@ -75,6 +79,7 @@ function readCompletion(inputs: Inputs): ChatInput {
 		// Here `logprobs` is the number of candidates per token.
 		...(logprobs != null && { logprobs: true, top_logprobs: logprobs }),
 		...(suffix && { suffix }),
+		...(Object.keys(passthrough).length > 0 && { passthrough }),
 	};
 }
 

@@ -101,14 +101,28 @@ const LENIENT_FIELDS = {
 	web_search_options: z.looseObject({}),
 };
 
-/** Sampling fields of llama.cpp, vLLM and SGLang that the product does not have. */
-const ENGINE_FIELDS = {
+/** Fields of llama.cpp, vLLM and SGLang that the product does not have. */
+export const ENGINE_FIELDS = {
 	min_p: z.number().nullish(),
+	typical_p: z.number().nullish(),
 	mirostat: z.int().nullish(),
 	mirostat_tau: z.number().nullish(),
 	mirostat_eta: z.number().nullish(),
 	grammar: text.nullish(),
+	guided_choice: z.array(text).nullish(),
+	guided_regex: text.nullish(),
+	guided_grammar: text.nullish(),
+	structured_outputs: z.looseObject({}).nullish(),
+	regex: text.nullish(),
+	ebnf: text.nullish(),
+	bad_words: z.array(text).nullish(),
+	stop_token_ids: z.array(z.int()).nullish(),
+	min_tokens: z.int().min(0).nullish(),
+	ignore_eos: z.boolean().nullish(),
 };
+
+/** -1 (vLLM, SGLang) and 0 (llama.cpp, Ollama): all tokens. */
+export const LENIENT_TOP_K = z.int().min(-1).nullish();
 
 /** Fields that only OpenAI's service supports. */
 const serviceFields = (declared: typeof STRICT_FIELDS | typeof LENIENT_FIELDS) => ({
@@ -167,7 +181,7 @@ export function openAiFields(model: Model, strict: boolean) {
 			tool_choice: z.unknown(),
 			tools: z.array(OpenAiTool).nullish(),
 			top_p: number("top_p", 0, 1),
-			top_k: z.int().min(1).nullish(),
+			top_k: strict ? z.int().min(1).nullish() : LENIENT_TOP_K,
 			repetition_penalty: z.number().min(0).max(2).nullish(),
 			user,
 			lora: text.nullish(),

@@ -342,6 +342,10 @@ describe("sampling", () => {
 		});
 	});
 
+	it.each([-1, 0])("has no topK for a top_k of %i, which means all tokens elsewhere", async (top_k) => {
+		expect((await body({ top_k })).generationConfig).toEqual({});
+	});
+
 	it("has no number of logprobs without logprobs", async () => {
 		expect((await body({ logprobs: false, top_logprobs: 2 })).generationConfig).toEqual({});
 	});

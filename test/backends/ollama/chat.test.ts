@@ -71,6 +71,7 @@ describe("a chat request", () => {
 			tools: [tool("look")],
 			tool_choice: "required",
 			reasoning_effort: "high",
+			passthrough: { min_p: 0.05, typical_p: 0.9, mirostat: 2, store: true },
 		};
 		expect(await bodyOf(input)).toEqual({
 			model: "llama3.2",
@@ -93,6 +94,8 @@ describe("a chat request", () => {
 				top_k: 40,
 				seed: 3,
 				repeat_penalty: 1.1,
+				min_p: 0.05,
+				typical_p: 0.9,
 				frequency_penalty: 0.1,
 				presence_penalty: 0.2,
 				stop: ["\n"],

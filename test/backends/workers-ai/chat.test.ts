@@ -104,6 +104,13 @@ describe("a chat", () => {
 		});
 	});
 
+	it.each([LLAMA, KIMI])(
+		"omits a top_k of 0 for %s, because the product's schemas begin at 1",
+		async (model) => {
+			expect((await asked(model, { ...HI, top_k: 0 })).body).not.toHaveProperty("top_k");
+		},
+	);
+
 	it("omits the upstream's price", async () => {
 		const counts = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
 		const asking = ask("text-generation", KIMI, HI, () => says("hi", { usage: { ...counts, neurons: 1.5 } }));
