@@ -52,6 +52,7 @@ export function addressProblem(
 	// The gateway would call itself.
 	if (origin === publicUrl) return "is the address of this gateway";
 	if (allowPrivateAddresses) return undefined;
-	if (protocol !== "https:") return "does not begin with https://";
-	return isPublicHost(hostname) ? undefined : "is not a public address";
+	const exception = "which is possible only if the operator sets AI_GATEWAY.allow_private_addresses";
+	if (protocol !== "https:") return `does not begin with https://, ${exception}`;
+	return isPublicHost(hostname) ? undefined : `is not a public address, ${exception}`;
 }

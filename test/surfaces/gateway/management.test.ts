@@ -140,7 +140,9 @@ describe("the management API", () => {
 		const { create, send } = newGateways();
 		await create("mine");
 		const refused = await send("/mine", json("PUT", { ...SETTINGS, otel: [{ url }] }));
-		expect(await failureOf(refused)).toMatch(/^400 7001: otel\[0\]\.url (?:does not begin|is not a public)/);
+		expect(await failureOf(refused)).toMatch(
+			/^400 7001: otel\[0\]\.url (?:does not begin|is not a public).* AI_GATEWAY\.allow_private_addresses$/,
+		);
 	});
 
 	it.each<[string, object, string]>([

@@ -119,10 +119,14 @@ describe("a resumable stream", () => {
 			expect([refused.status, await refused.json()]).toEqual([404, { error: "Request not found" }]);
 		}
 		expect((await resume("0".repeat(64), 0)).status).toBe(404);
-		for (const malformed of [resume("abc", 0), resume(run, "x")]) {
-			const refused = await malformed;
-			expect([refused.status, await refused.json()]).toMatchObject([500, { internalCode: 2002 }]);
-		}
+		const malformed = await resume("abc", 0);
+		expect([malformed.status, await malformed.json()]).toMatchObject([500, { internalCode: 2002 }]);
+		const message = "from: expected the number of events that were received";
+		const invalid = await resume(run, "x");
+		expect([invalid.status, await invalid.json()]).toMatchObject([
+			400,
+			{ errors: [{ code: 7001, message }] },
+		]);
 	});
 
 	it("is cancelled when the caller leaves, if the caller did not request it", async () => {
