@@ -149,6 +149,19 @@ function filled(name: string, values: Values, multipart = false): ExampleCall {
 const chosen = (name: string, type: string): File =>
 	new File([readFileSync(join(folder, name))], name, { type });
 
+describe("the example of a model", () => {
+	it("has a prompt for its task", () => {
+		const promptsOf = (task: string) =>
+			[...models.values()]
+				.filter(({ row }) => row.task.name === task)
+				.map(({ row, schema }) => inputOfSchema(schema.input, row.name).fields.prompt)
+				.filter((prompt) => prompt !== undefined);
+		expect(new Set(promptsOf("Text-to-Image"))).toEqual(new Set(["A lighthouse in the fog"]));
+		expect(new Set(promptsOf("Text-to-Speech"))).toEqual(new Set(["The train to Lisbon leaves at noon."]));
+		expect(new Set(promptsOf("Text Generation"))).not.toContain("A lighthouse in the fog");
+	});
+});
+
 describe("the shown call in curl", () => {
 	it("runs for every schema of the catalogue, and answers as the schema says", async () => {
 		const failures: string[] = [];

@@ -2,13 +2,21 @@
 import type { JsonSchema } from "../api/types.ts";
 
 const TEXT = "Hello, who are you?";
+const SPOKEN = "The train to Lisbon leaves at noon.";
+
+/** The prompts of tasks other than chat, whose forms have one of these fields. */
+const PROMPTS: readonly (readonly [prompt: string, fields: readonly string[]])[] = [
+	["A lighthouse in the fog", ["height", "width", "steps", "num_steps", "guidance", "negative_prompt"]],
+	[SPOKEN, ["lang", "speaker", "voice"]],
+	["What is in the picture?", ["image"]],
+];
 
 /** By the name of the field, and its type if fields of this name differ. */
 const EXAMPLES: Readonly<Record<string, unknown>> = {
 	prompt: TEXT,
 	messages: [{ role: "user", content: TEXT }],
-	text: "The train to Lisbon leaves at noon.",
-	texts: ["The train to Lisbon leaves at noon."],
+	text: SPOKEN,
+	texts: [SPOKEN],
 	question: "What is in the picture?",
 	query: "When does the train leave?",
 	queries: ["When does the train leave?"],
@@ -29,11 +37,14 @@ const TEXTS = [
 	"The ferry is blue.",
 ];
 
-/** The example for a field. */
-export const exampleField = (name: string, schema: JsonSchema = {}): unknown =>
-	name === "text" && schema.anyOf?.some(({ type }) => type === "array")
-		? TEXTS
-		: (EXAMPLES[name] ?? exampleOf(schema));
+/** The example for a field of a form. */
+export function exampleField(name: string, properties: JsonSchema["properties"] = {}): unknown {
+	const schema = properties[name] ?? {};
+	if (name === "text" && schema.anyOf?.some(({ type }) => type === "array")) return TEXTS;
+	const prompt =
+		name === "prompt" && PROMPTS.find(([, fields]) => fields.some((field) => field in properties))?.[0];
+	return prompt || (EXAMPLES[name] ?? exampleOf(schema));
+}
 
 /** The input's forms that are JSON. A schema without alternatives is its only form. */
 export function formsOf(schema: JsonSchema): JsonSchema[] {
@@ -66,7 +77,7 @@ export function exampleInput(schema: JsonSchema, model: string): Record<string, 
 	return Object.fromEntries(
 		names.map((name) => [
 			name,
-			name === "model" ? shortName(model) : exampleField(name, form?.properties?.[name]),
+			name === "model" ? shortName(model) : exampleField(name, form?.properties),
 		]),
 	);
 }

@@ -88,7 +88,7 @@ function formOf({ properties = {}, required = [] }: JsonSchema, raw: boolean): F
 		.map(([name, schema]) => ({
 			...fieldOf(name, schema, required.includes(name)),
 			suggested: isSuggested(name),
-			...(isSuggested(name) && { example: entered(exampleField(name, schema)) }),
+			...(isSuggested(name) && { example: entered(exampleField(name, properties)) }),
 		}));
 	return {
 		title: required.join(", ") || "input",
