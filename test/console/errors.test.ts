@@ -61,6 +61,30 @@ describe("a page whose data cannot be loaded", () => {
 		await tab.close();
 	});
 
+	it("says that a list is not answered, and follows again when it is", async () => {
+		const { value: token } = await createToken("errors-a", "hangs", ["Workers AI Read"]);
+		const tab = await openSession("serve", "/console/models", { token, expected: EXPECTED });
+		const { page } = tab;
+		await page.clock.install();
+		await follow(page, "/console/requests");
+		const part = page.getByText(/^No requests/);
+		await part.waitFor();
+		let held = 0;
+		await page.route(/\/usage\/requests/, () => void held++);
+		await page.getByRole("switch", { name: "Follow" }).click();
+		await expect.poll(() => held).toBe(1);
+		await page.clock.fastForward(30_000);
+		const sentence = "The gateway has not answered within 30 seconds.";
+		const alert = page.getByRole("alert");
+		await alert.getByText(sentence, { exact: true }).waitFor();
+		expect(await part.isVisible()).toBe(true);
+		await page.unrouteAll();
+		await page.clock.fastForward(5_000);
+		await alert.waitFor({ state: "detached" });
+		expect(await part.isVisible()).toBe(true);
+		await tab.close();
+	});
+
 	it("keeps what it showed, and goes on by itself when the browser is online again", async () => {
 		const tab = await openSession("serve", "/console/engines", { expected: EXPECTED });
 		const { page } = tab;

@@ -4,6 +4,9 @@ import { ApiError } from "./client.ts";
 /** Time between attempts to reach a gateway that does not answer. */
 const RETRY_MS = 5_000;
 
+/** A connection can be lost without an end. */
+const MAX_LOAD_MS = 30_000;
+
 export interface Loaded<T> {
 	state: "loading" | "failed" | "ready";
 	/** While it loads, and after a failure to load it again: the value before. */
@@ -15,7 +18,7 @@ export interface Loaded<T> {
 
 /**
  * Loads a value when the dependencies change; `reload` loads it again and keeps the old value until then. While the gateway
- * cannot be reached, it tries again by itself.
+ * cannot be reached or does not answer in time, it tries again by itself.
  */
 export function useLoad<T>(
 	load: (signal: AbortSignal) => Promise<T>,
@@ -32,13 +35,20 @@ export function useLoad<T>(
 		const isReload = lastAttempt.current !== attempt;
 		lastAttempt.current = attempt;
 		setLoaded(({ value, error }) => loadedOf("loading", value, isReload ? error : undefined));
-		load(abort.signal).then(
-			(value) => abort.signal.aborted || setLoaded({ state: "ready", value }),
-			(error: Error) =>
-				abort.signal.aborted ||
-				setLoaded(({ value }) => loadedOf("failed", isReload ? value : undefined, error)),
-		);
-		return () => abort.abort();
+		const end = (next: (value: T | undefined) => Loaded<T>): void => {
+			if (abort.signal.aborted) return;
+			setLoaded(({ value }) => next(value));
+			stop();
+		};
+		const fail = (error: Error): void =>
+			end((value) => loadedOf("failed", isReload ? value : undefined, error));
+		const late = setTimeout(() => fail(new ApiError(0, LATE)), MAX_LOAD_MS);
+		const stop = (): void => {
+			clearTimeout(late);
+			abort.abort();
+		};
+		load(abort.signal).then((value) => end(() => ({ state: "ready", value })), fail);
+		return stop;
 	}, [...dependencies, attempt]);
 	const isUnreachable =
 		loaded.state === "failed" && loaded.error instanceof ApiError && loaded.error.status === 0;
@@ -55,6 +65,8 @@ export function useLoad<T>(
 	}, [isUnreachable, reload]);
 	return { ...loaded, reload };
 }
+
+const LATE = `The gateway has not answered within ${MAX_LOAD_MS / 1_000} seconds`;
 
 const loadedOf = <T>(
 	state: Loaded<T>["state"],

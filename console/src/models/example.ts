@@ -75,10 +75,7 @@ export function exampleInput(schema: JsonSchema, model: string): Record<string, 
 		forms.find(({ properties }) => properties?.messages) ?? forms.find((each) => each.required) ?? forms[0];
 	const names = form?.required ?? SUGGESTED.filter((name) => form?.properties?.[name]);
 	return Object.fromEntries(
-		names.map((name) => [
-			name,
-			name === "model" ? shortName(model) : exampleField(name, form?.properties),
-		]),
+		names.map((name) => [name, name === "model" ? shortName(model) : exampleField(name, form?.properties)]),
 	);
 }
 

@@ -52,7 +52,10 @@ export interface RequestsQuery {
 	leases?: true;
 }
 
-/** The open requests, then the settled ones. The latest is first: of the open ones by admission, of the others by settlement. */
+/**
+ * The open requests, then the settled ones. The latest is first: of the open ones by admission, of the others by settlement,
+ * because a page then reads only the segments that it shows.
+ */
 export interface RequestsPage {
 	requests: RequestRecord[];
 	/** For the next page; absent on the last. */
