@@ -59,7 +59,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
 	},
 	pools: {
 		sources: ["src/pools/**/*.ts"],
-		tests: ["test/pools/**/*.test.ts", "test/pipeline/dispatch/*.test.ts"],
+		tests: ["test/pools/**/*.test.ts", "test/pipeline/dispatch/*.test.ts", "test/pipeline/preload.test.ts"],
 	},
 	backends: {
 		sources: ["src/backends/**/*.ts"],

@@ -143,13 +143,9 @@ export const POLICY: Record<PolicyName, Policy> = {
 	},
 
 	"least-tokens"(pool, request, usable) {
-		let best: Choice | undefined;
-		for (const heap of pool.byLoad.values()) {
-			const idle = heap.first(usable);
-			const choice = idle && expect(pool, request, idle);
-			if (choice && (!best || choice.expectedMs < best.expectedMs)) best = choice;
-		}
-		return best;
+		const idle = [...pool.byLoad.values()].flatMap((heap) => heap.first(usable) ?? []);
+		const choices = idle.map((replica) => expect(pool, request, replica));
+		return choices.sort((one, other) => one.expectedMs - other.expectedMs)[0];
 	},
 
 	"round-robin"(pool, request, usable) {

@@ -42,12 +42,12 @@ export class PrefixHints {
 		const block = blocks[complete - 1];
 		if (block === undefined) return;
 		this.#unsent.push({ url: replica.url, block, blocks: complete, newBlocks });
-		if (this.#unsent.length >= 2 * MAX_UNSENT) this.#unsent = this.#unsent.slice(-MAX_UNSENT);
+		if (this.#unsent.length > MAX_UNSENT) this.#unsent.shift();
 	}
 
 	/** The newest hints for other isolates, since the last call. */
 	take(): PrefixHint[] {
-		const hints = this.#unsent.slice(-MAX_UNSENT);
+		const hints = this.#unsent;
 		this.#unsent = [];
 		return hints;
 	}

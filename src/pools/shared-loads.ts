@@ -53,9 +53,8 @@ export class SharedLoads {
 		this.#isolates.set(isolate, { loads, at: now });
 		for (const { url, tokens } of loads) this.#sums.set(url, (this.#sums.get(url) ?? 0) + tokens);
 		const news = this.#hintsSince(since).flatMap((one) => (one.isolate === isolate ? [] : [one.hint]));
-		for (const hint of hints) this.#hints.push({ isolate, hint });
+		this.#hints = [...this.#hints, ...hints.map((hint) => ({ isolate, hint }))].slice(-MAX_HINTS);
 		this.#sequence += hints.length;
-		if (this.#hints.length > 2 * MAX_HINTS) this.#hints = this.#hints.slice(-MAX_HINTS);
 		return { others, hints: news, sequence: this.#sequence, isolates: this.#isolates.size };
 	}
 

@@ -74,6 +74,20 @@ describe("FairQueue", () => {
 		expect(taken.filter((account) => account === "new")).toHaveLength(5);
 	});
 
+	it("gives no credit for the time in which no account waited", () => {
+		const queue = new FairQueue<Item>();
+		for (let i = 0; i < 10; i++) {
+			queue.push(item("busy", 100));
+			takeAll(queue);
+		}
+		for (let i = 0; i < 10; i++) {
+			queue.push(item("new", 100));
+			queue.push(item("busy", 100));
+		}
+		const taken = takeAll(queue, 9).map(({ account }) => account);
+		expect(taken.filter((account) => account === "new")).toHaveLength(5);
+	});
+
 	it("charges the real cost instead of the estimate", () => {
 		const queue = new FairQueue<Item>();
 		const first = item("greedy", 10);

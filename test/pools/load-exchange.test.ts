@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { PoolRequest } from "../../src/pools/choice.ts";
-import { LoadExchange, learnOthers } from "../../src/pools/load-exchange.ts";
+import { LoadExchange, learnOthers, ownShare } from "../../src/pools/load-exchange.ts";
 import { Pool } from "../../src/pools/pool.ts";
 import { type Loads, type OthersShare, SharedLoads } from "../../src/pools/shared-loads.ts";
 
@@ -51,6 +51,20 @@ describe("loads that isolates share", () => {
 		const second = await b?.send();
 		expect(b?.queued()).toEqual([1_000, 1_000]);
 		expect(second?.replica.url).toBe("http://2");
+	});
+
+	it("are those of the replicas with requests, also of one with less than a token", () => {
+		const pool = new Pool(URLS);
+		const short = { ...PROMPT, inputTokens: 30, maxOutputTokens: 10 };
+		const choice = pool.choose(short, 0);
+		if (!choice) throw new Error("no replica");
+		const flight = pool.start(choice, short, 0);
+		expect(ownShare(pool, 7)).toMatchObject({ loads: [{ url: "http://1", tokens: 94 }], since: 7 });
+		// 40 tokens that are generated count as 0.8 of a prompt.
+		flight.firstToken(1);
+		expect(ownShare(pool, 7).loads).toEqual([{ url: "http://1", tokens: 1 }]);
+		flight.end(2);
+		expect(ownShare(pool, 7).loads).toEqual([]);
 	});
 
 	it("is exchanged every tenth of a second, and every five seconds without another isolate", async () => {

@@ -1,16 +1,22 @@
 import { describe, expect, it } from "vitest";
 import { type GateRequest, type GateSettings, type Place, PoolGate } from "../../src/pools/pool-gate.ts";
 
+const START = 1_000_000;
+
 /** A gate for two replicas, under a clock that the test moves. */
 function gate(settings: Partial<GateSettings> = {}) {
-	const clock = { now: 0 };
-	const timers: { at: number; ring(): void }[] = [];
+	const clock = { now: START };
+	const timers = new Set<{ at: number; ring(): void }>();
 	const services = {
 		now: () => clock.now,
 		wait: (ms: number, signal: AbortSignal) =>
 			new Promise<void>((resolve, reject) => {
-				timers.push({ at: clock.now + ms, ring: resolve });
-				signal.addEventListener("abort", () => reject(signal.reason));
+				const timer = { at: clock.now + ms, ring: resolve };
+				timers.add(timer);
+				signal.addEventListener("abort", () => {
+					timers.delete(timer);
+					reject(signal.reason);
+				});
 			}),
 	};
 	let replicas = 2;
@@ -52,6 +58,7 @@ function gate(settings: Partial<GateSettings> = {}) {
 			opened.update();
 			await settled();
 		},
+		timers,
 		accounts: () => admitted.map(({ account }) => account),
 	};
 }
@@ -77,15 +84,18 @@ describe("PoolGate", () => {
 
 	it("admits requests up to the limit of all replicas, and the next when one leaves", async () => {
 		const { accounts, admitted, enter, gate: opened } = gate();
-		for (const account of ["a", "b", "c"]) enter(account);
+		for (const account of ["a", "b", "c", "d"]) enter(account);
 		await settled();
 		expect(accounts()).toEqual(["a", "b"]);
-		expect(opened.report(0)).toMatchObject({ waiting: 1, waitingTokens: 100 });
+		expect(opened.report(START)).toMatchObject({ waiting: 2, waitingTokens: 200 });
 		admitted[0]?.place.leave();
 		admitted[0]?.place.leave();
 		await settled();
 		expect(accounts()).toEqual(["a", "b", "c"]);
-		expect(opened.report(0)).toMatchObject({ waiting: 0, waitingTokens: 0, oldestMs: 0 });
+		admitted[1]?.place.leave();
+		await settled();
+		expect(accounts()).toEqual(["a", "b", "c", "d"]);
+		expect(opened.report(START)).toMatchObject({ waiting: 0, waitingTokens: 0, oldestMs: 0 });
 	});
 
 	it("refuses a request that does not wait, and one above the length of the queue", async () => {
@@ -98,14 +108,14 @@ describe("PoolGate", () => {
 			{ account: "full", code: 3040, retryAfter: 1 },
 			{ account: "impatient", code: 3040, retryAfter: 1 },
 		]);
-		expect(opened.report(0)).toMatchObject({ waiting: 1, refused: { full: 2, timeout: 0, drained: 0 } });
+		expect(opened.report(START)).toMatchObject({ waiting: 1, refused: { full: 2, timeout: 0, drained: 0 } });
 	});
 
 	it("refuses a request that has waited too long, with a time to retry from the duration of others", async () => {
 		const { admitted, advance, enter, gate: opened, refused } = gate();
 		for (const account of ["a", "b", "c"]) enter(account);
 		await advance(4_000);
-		expect(opened.report(4_000).oldestMs).toBe(4_000);
+		expect(opened.report(START + 4_000).oldestMs).toBe(4_000);
 		enter("d");
 		await advance(1_000);
 		expect(refused).toEqual([{ account: "c", code: 3040, retryAfter: 1 }]);
@@ -117,7 +127,34 @@ describe("PoolGate", () => {
 		enter("f", { mayWait: false });
 		await settled();
 		expect(refused.at(-1)).toEqual({ account: "f", code: 3040, retryAfter: 6 });
-		expect(opened.report(100_000).refused).toEqual({ full: 1, timeout: 2, drained: 0 });
+		expect(opened.report(START + 100_000).refused).toEqual({ full: 1, timeout: 2, drained: 0 });
+	});
+
+	it("gives a shorter time to retry after short requests", async () => {
+		const { admitted, enter, refused } = gate();
+		for (let i = 0; i < 36; i++) enter("a");
+		enter("early", { mayWait: false });
+		await settled();
+		// 35 requests of an assumed second, at two replicas.
+		expect(refused).toEqual([{ account: "early", code: 3040, retryAfter: 18 }]);
+		for (let i = 0; i < 30; i++) {
+			admitted[i]?.place.leave();
+			await settled();
+		}
+		enter("late", { mayWait: false });
+		await settled();
+		expect(refused.at(-1)).toEqual({ account: "late", code: 3040, retryAfter: 1 });
+	});
+
+	it("keeps no timer for a request that is admitted", async () => {
+		const { admitted, enter, timers } = gate();
+		for (const account of ["a", "b", "c"]) enter(account);
+		await settled();
+		expect(timers.size).toBe(1);
+		admitted[0]?.place.leave();
+		await settled();
+		expect(admitted).toHaveLength(3);
+		expect(timers.size).toBe(0);
 	});
 
 	it("forgets a caller that disconnects", async () => {
@@ -133,7 +170,7 @@ describe("PoolGate", () => {
 		admitted[0]?.place.leave();
 		await settled();
 		expect(accounts()).toEqual(["a", "b", "d"]);
-		expect(opened.report(0).refused).toEqual({ full: 0, timeout: 0, drained: 0 });
+		expect(opened.report(START).refused).toEqual({ full: 0, timeout: 0, drained: 0 });
 		enter("late", { signal: AbortSignal.abort() });
 		await settled();
 		expect(refused.at(-1)).toMatchObject({ account: "late", code: 3008 });
@@ -196,7 +233,7 @@ describe("PoolGate", () => {
 		enter("d");
 		await settled();
 		expect(refused[1]).toMatchObject({ account: "d", code: 3040 });
-		expect(opened.report(0)).toMatchObject({ waiting: 0, refused: { drained: 2 } });
+		expect(opened.report(START)).toMatchObject({ waiting: 0, refused: { drained: 2 } });
 		expect(accounts()).toEqual(["a", "b"]);
 	});
 

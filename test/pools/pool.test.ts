@@ -48,6 +48,18 @@ describe("loads", () => {
 		expect(replica(url)).toMatchObject({ requests: 0, prefillTokens: 0, decodeTokens: 0 });
 	});
 
+	it("expects the mean output of the requests before, if a request has no limit", () => {
+		const { send, replica } = started({}, ["http://1"]);
+		// The expectation was 256 tokens, and a request has a weight of a twentieth.
+		send(request()).end(1, { inputTokens: 1_000, outputTokens: 1_256 });
+		const flight = send(request());
+		flight.firstToken(2);
+		expect(replica("http://1").decodeTokens).toBe(1_000 + 306);
+		flight.end(3, { inputTokens: 1_000, outputTokens: 6 });
+		send(request()).firstToken(4);
+		expect(replica("http://1").decodeTokens).toBe(1_000 + 291);
+	});
+
 	it("releases the prompt of a request that fails before its first token", () => {
 		const { send, replica } = started();
 		const flight = send(request());
@@ -160,6 +172,19 @@ describe("expected", () => {
 		const busy = send(request({ ...short, inputTokens: 4_000 }));
 		expect(busy.replica.url).toBe(first.replica.url);
 		expect(chosen(short)).not.toBe(first.replica.url);
+	});
+
+	it("keeps a session although another replica has one block more of its prompt", () => {
+		const { pool, chosen } = started({}, ["http://1", "http://2"]);
+		const sendTo = (url: string, one: PoolRequest) => {
+			const choice = pool.choose(one, 0, (replica) => replica.url === url);
+			if (!choice) throw new Error("no replica");
+			pool.start(choice, one, 0).end(0);
+		};
+		sendTo("http://1", request({ session: "a s" }));
+		sendTo("http://2", prompt([1, 2]));
+		expect(chosen(prompt([1, 9], { session: "a s" }))).toBe("http://1");
+		expect(chosen(prompt([1, 2], { session: "a s" }))).toBe("http://2");
 	});
 
 	it("counts the previous prompt of a conversation as cached to its end, which is no complete block", () => {
@@ -292,20 +317,42 @@ describe("members", () => {
 		expect(pool.members.map((member) => member.url)).toContain(url);
 	});
 
-	it("is not chosen in turn while it drains", () => {
-		const { pool, send } = started({ policy: "round-robin" }, ["http://1", "http://2"]);
+	it.each<[string, PoolOptions, PoolRequest]>([
+		["in turn", { policy: "round-robin" }, request()],
+		["as the one with the shortest queue", { policy: "least-tokens" }, request()],
+		["for a prompt that it has processed", {}, prompt([1, 2])],
+		["for a prompt that another isolate has sent to it", {}, prompt([8, 9])],
+		["for its session", {}, request({ session: "a s" })],
+		["for its session, although it sticks", { policy: "sticky" }, request({ session: "a s" })],
+	])("is not chosen %s while it drains", (_, options, next) => {
+		const { pool, send, replica } = started(options, ["http://1", "http://2"]);
+		const first = send(prompt([1, 2], { session: "a s" }));
+		first.end(1);
+		const { url } = first.replica;
+		pool.hints.learn(replica(url), { url, block: 9, blocks: 2, newBlocks: 2 });
+		pool.drain(url);
+		send(request({ inputTokens: 9_000 }));
+		for (let i = 0; i < 3; i++) expect(send(next).replica.url).not.toBe(url);
+	});
+
+	it("is not the place of a new session while it drains", () => {
+		const { pool, chosen } = started({ policy: "sticky" }, ["http://1", "http://2"]);
 		pool.drain("http://1");
-		expect([1, 2, 3].map(() => send(request()).replica.url)).toEqual(["http://2", "http://2", "http://2"]);
+		for (let i = 0; i < 20; i++) expect(chosen(request({ session: `s${i}` }))).toBe("http://2");
 	});
 
 	it("adds nothing to the index for a replica that is draining", () => {
-		const { pool, replica } = started({}, ["http://1", "http://2"]);
+		const { pool, replica, send } = started({}, ["http://1", "http://2"]);
+		const flight = send(prompt([7]));
+		expect(flight.replica.url).toBe("http://1");
 		pool.drain("http://1");
 		for (const url of ["http://1", "http://2"]) {
 			pool.report(url, { running: 0, waiting: 0, cacheTokens: 102_400 }, { at: 0, validMs: 1 });
 			pool.index.add(replica(url), [1]);
 			expect(replica(url).cacheBlocks).toBe(200);
 		}
+		flight.end(1, { inputTokens: 612, outputTokens: 1, cachedTokens: 0 });
+		pool.index.add(replica("http://1"), [1]);
 		expect(pool.index.longest([1], 4).map((holder) => holder.replica.url)).toEqual(["http://2"]);
 	});
 

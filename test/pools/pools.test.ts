@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Discoveries } from "../../src/pools/discovery.ts";
+import type { EnginePolls } from "../../src/pools/engine-polls.ts";
 import type { LoadExchange } from "../../src/pools/load-exchange.ts";
 import type { Pool } from "../../src/pools/pool.ts";
 import type { PoolSettings } from "../../src/pools/pool-settings.ts";
@@ -91,6 +92,27 @@ describe("Pools", () => {
 		expect(all.reports(1)).toMatchObject([{ ...common, prefillTokens: 0, decodeTokens: 946 }]);
 	});
 
+	it("keeps the gate of a pool until its limits change", () => {
+		const all = pools();
+		const gateOf = (maxRequests: number, urls = [...URLS]) =>
+			all.of({ backend: "a", urls, pool: { gate: { maxRequests, maxWaiting: 5, maxWaitMs: 100 } } })?.gate;
+		const before = gateOf(1);
+		expect(before).toBeDefined();
+		expect(gateOf(1)).toBe(before);
+		expect(gateOf(1, ["http://1"])).toBe(before);
+		expect(gateOf(2)).not.toBe(before);
+	});
+
+	it("has split no request at first", () => {
+		const all = pools();
+		const disaggregation = { ...NIXL, roles: { "http://1": "prefill" } } as const;
+		all.of({ backend: "a", urls: URLS, pool: { disaggregation } });
+		expect(all.reports(0)[0]?.pairs).toEqual({
+			choices: { pair: 0, short: 0, cached: 0, sooner: 0, unpaired: 0, noPrefill: 0, noDecode: 0 },
+			fallbacks: { prefillFailed: 0, noHandle: 0 },
+		});
+	});
+
 	it("reports no expected time without a replica", () => {
 		const all = pools();
 		all.of({ backend: "a", urls: [], pool: {} });
@@ -148,7 +170,7 @@ describe("Pools", () => {
 			"http://b decode discovery",
 			"http://c prefill api",
 		]);
-		expect(all.of(backend)?.settings.disaggregation?.bootstrapPorts).toEqual({ "http://c": 9_000 });
+		expect(all.of(backend)?.settings.disaggregation?.bootstrapPorts).toStrictEqual({ "http://c": 9_000 });
 
 		[now, list] = [1_000, '[{"url": "http://a", "role": "decode"}, {"url": "http://b", "role": "decode"}]'];
 		await all.refreshNow(backend);
@@ -178,6 +200,23 @@ describe("Pools", () => {
 			["a ", URLS],
 			["b ", ["http://2", "http://3"]],
 			["b prefill", ["http://1"]],
+		]);
+	});
+
+	it("polls the engines of each stage of a pool that has an interval", () => {
+		const polled: [string[], number, string | undefined][] = [];
+		const start: EnginePolls["start"] = (pool, pollMs, { key }) =>
+			void polled.push([pool.members.map(({ url }) => url), pollMs, key]);
+		const changes = new ReplicaChanges({ now: () => 0, wait: async () => {} });
+		const all = new Pools({ random: () => 0, changes, polls: { start } as unknown as EnginePolls });
+		const disaggregation = { ...NIXL, roles: { "http://1": "prefill" } } as const;
+		all.refresh([
+			{ backend: "a", urls: URLS, headers: {}, key: "k", pool: { pollMs: 500, disaggregation } },
+			{ backend: "b", urls: URLS, headers: {}, pool: {} },
+		]);
+		expect(polled).toEqual([
+			[["http://2", "http://3"], 500, "k"],
+			[["http://1"], 500, "k"],
 		]);
 	});
 

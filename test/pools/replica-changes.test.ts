@@ -6,7 +6,7 @@ const ADDED: ReplicaChange = { backend: "a", url: "http://2", state: "active", a
 
 /** A copy of one isolate, and the stored changes. */
 function copied(stored: ReplicaChange[] = []) {
-	const state = { now: 100_000, reads: 0, fails: false, stored, waits: [] as number[] };
+	const state = { now: 100_000, reads: 0, fails: false, isFull: false, stored, waits: [] as number[] };
 	const changes = new ReplicaChanges({
 		now: () => state.now,
 		wait: (ms) => {
@@ -20,6 +20,7 @@ function copied(stored: ReplicaChange[] = []) {
 				return structuredClone(state.stored);
 			},
 			async put(change) {
+				if (state.isFull) return undefined;
 				state.stored = [...state.stored, change];
 				return structuredClone(state.stored);
 			},
@@ -78,6 +79,14 @@ describe("ReplicaChanges", () => {
 		await changes.put(ADDED);
 		expect(changes.of("a")).toEqual([DRAINING, ADDED]);
 		await changes.delete(ADDED);
+		expect(changes.of("a")).toEqual([DRAINING]);
+	});
+
+	it("say whether the object has room for one more", async () => {
+		const { changes, state } = copied();
+		expect(await changes.put(DRAINING)).toBe(true);
+		state.isFull = true;
+		expect(await changes.put(ADDED)).toBe(false);
 		expect(changes.of("a")).toEqual([DRAINING]);
 	});
 

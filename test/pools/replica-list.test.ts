@@ -81,6 +81,7 @@ describe("a list of replicas", () => {
 			'expected a list, or an object with a list "replicas" or "workers", found neither',
 		],
 		["too many", Array(2_001).fill("http://a"), "expected at most 2000 replicas, found 2001"],
+		["a target that is no text", [{ targets: ["a", 5] }], "[0].targets[1]: Invalid input"],
 		["no address", { replicas: [{ host: "a" }] }, "replicas[0].url: Invalid input"],
 		[
 			"an unknown role",

@@ -15,6 +15,8 @@ describe("an estimated speed", () => {
 		["an unknown time", [[1_000, Number.NaN]], 8],
 		// (256 + 16,384) / (64 + 2,048).
 		["a prompt of 256 tokens", [[256, 64]], 7.878_787_878],
+		// (256 + 16,384) / (1 + 2,048).
+		["a prompt of a millisecond", [[256, 1]], 8.121_034_7],
 		["many tokens", [[50_000_000, 5_000_000]], 9.999_181_2],
 		// The first sample counts 1 / e.
 		[
