@@ -34,9 +34,8 @@ export interface PoolReport extends ReplicasReport {
 }
 
 function expectedMs({ byLoad, meanPromptTokens, speed }: Pool): number | undefined {
-	const classes = [...byLoad].filter(([, heap]) => heap.size > 0);
-	const times = classes.map(
-		([speedClass, { topKey = 0 }]) => (topKey + meanPromptTokens) / classSpeed(speedClass, speed),
+	const times = [...byLoad].flatMap(([speedClass, { topKey }]) =>
+		topKey === undefined ? [] : (topKey + meanPromptTokens) / classSpeed(speedClass, speed),
 	);
 	return times.length > 0 ? Math.min(...times) : undefined;
 }

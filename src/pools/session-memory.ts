@@ -23,7 +23,6 @@ export class SessionMemory<Replica> {
 	set(key: string, replica: Replica, { blocks, inputTokens, opening }: PoolRequest): void {
 		this.#sessions.delete(key);
 		this.#sessions.set(key, { replica, inputTokens, blocks: blocks.length, opening });
-		if (this.#sessions.size <= MAX_SESSIONS) return;
 		for (const oldest of this.#sessions.keys()) {
 			if (this.#sessions.size <= MAX_SESSIONS) break;
 			this.#sessions.delete(oldest);

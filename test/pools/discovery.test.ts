@@ -7,9 +7,13 @@ const BOTH = ["http://a:8000/v1", "http://b:8000/v1"];
 function discovered() {
 	const state = { now: 0, reads: 0, text: JSON.stringify(BOTH) as string | undefined };
 	const background: Promise<unknown>[] = [];
+	const waits: number[] = [];
 	const discoveries = new Discoveries({
 		now: () => state.now,
-		wait: () => new Promise(() => {}),
+		wait: (ms) => {
+			waits.push(ms);
+			return new Promise(() => {});
+		},
 		waitUntil: (work) => background.push(work),
 		async read() {
 			state.reads++;
@@ -23,7 +27,7 @@ function discovered() {
 		await Promise.all(background.splice(0));
 		return reading !== undefined;
 	};
-	return { discoveries, request, state };
+	return { background, discoveries, request, state, waits };
 }
 
 describe("discovery", () => {
@@ -40,6 +44,48 @@ describe("discovery", () => {
 		state.text = '["http://c/v1"]';
 		await request(60_000);
 		expect(discoveries.of("vllm")?.urls).toEqual(["http://c/v1"]);
+	});
+
+	it("delays the first request by two seconds at most, and reads once for several requests", async () => {
+		const { background, discoveries, request, state, waits } = discovered();
+		await request(0);
+		expect(waits).toEqual([2_000]);
+		state.now = 30_000;
+		for (let i = 0; i < 3; i++) expect(discoveries.refresh("vllm", SETTINGS)).toBeUndefined();
+		expect(state.reads).toBe(2);
+		expect(background).toHaveLength(1);
+		// That read belonged to a request that has ended.
+		state.now = 35_000;
+		discoveries.refresh("vllm", SETTINGS);
+		expect(state.reads).toBe(3);
+		expect(waits).toEqual([2_000]);
+	});
+
+	it("is read again after a failure when it is due, if that is sooner than five seconds", async () => {
+		const { background, discoveries, state } = discovered();
+		const often = { ...SETTINGS, refreshMs: 2_000 };
+		state.text = undefined;
+		for (const [now, reads] of [
+			[0, 1],
+			[1_999, 1],
+			[2_000, 2],
+		] as const) {
+			state.now = now;
+			void discoveries.refresh("vllm", often);
+			await Promise.all(background.splice(0));
+			expect(state.reads).toBe(reads);
+		}
+	});
+
+	it("can be read at once, before the first request too", async () => {
+		const { discoveries, request, state } = discovered();
+		await discoveries.refreshNow("vllm", SETTINGS);
+		expect(discoveries.of("vllm")?.urls).toEqual(BOTH);
+		expect(await request(29_999)).toBe(false);
+		await discoveries.refreshNow("vllm", SETTINGS);
+		expect(state.reads).toBe(2);
+		await request(30_000);
+		expect(state.reads).toBe(2);
 	});
 
 	it("keeps the latest list if it cannot be read, or has a mistake", async () => {

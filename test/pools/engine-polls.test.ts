@@ -84,6 +84,36 @@ describe("polls of engines", () => {
 		expect(new Set(rounds.flat().map((read) => read.split(" ")[0])).size).toBe(80);
 	});
 
+	it("are valid until the turn after the next in a large pool", async () => {
+		const urls = Array.from({ length: 65 }, (_, i) => `http://${i}`);
+		const { at, pool } = polled(
+			urls,
+			Object.fromEntries(urls.map((url) => [url, { running: 0, waiting: 1 }])),
+		);
+		await at(0);
+		// 32 of 65 replicas in each of three rounds.
+		pool.choose(SHORT, 5_999);
+		expect(pool.meanQueuedTokens).toBe((32 * 1_024) / 65);
+		pool.choose(SHORT, 6_000);
+		expect(pool.meanQueuedTokens).toBe(0);
+	});
+
+	it("wait for an engine that has not answered", async () => {
+		const asked: number[] = [];
+		let now = 0;
+		const polls = new EnginePolls({
+			now: () => now,
+			waitUntil: () => {},
+			read: () => {
+				asked.push(now);
+				return new Promise(() => {});
+			},
+		});
+		const pool = new Pool(["http://1"]);
+		for (now of [0, 1_000, 100_000]) polls.start(pool, 1_000, CREDENTIALS);
+		expect(asked).toEqual([0]);
+	});
+
 	it("set the size of the cache that the engine reports", async () => {
 		const { at, pool } = polled(["http://1"], {
 			"http://1": { running: 0, waiting: 0, cacheTokens: 102_400 },

@@ -57,3 +57,18 @@ it("each model is reported once in an hour, and again after a failure", async ()
 	expect(await count(CHAT)).toBe(1);
 	expect(await count(CHAT)).toBe(0);
 });
+
+it("at most 1,000 models are reported in an hour", () => {
+	let now = at("08:10:00");
+	let reported = 0;
+	const reports = new DemandReports({
+		now: () => now,
+		waitUntil: () => {},
+		report: async () => void reported++,
+	});
+	for (let i = 0; i < 1_001; i++) reports.add({ ...CHAT, model: `m${i}` });
+	expect(reported).toBe(1_000);
+	now = at("09:00:00");
+	reports.add({ ...CHAT, model: "m1000" });
+	expect(reported).toBe(1_001);
+});

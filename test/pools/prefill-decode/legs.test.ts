@@ -176,6 +176,11 @@ describe("the flights of a pair", () => {
 			[1, 0, 4_196],
 		]);
 		flights.prefill?.firstToken(1);
+		// The prefill replica generates one token.
+		expect(loads()).toEqual([
+			[1, 0, 4_097],
+			[1, 0, 4_196],
+		]);
 		flights.prefill?.end(1, { inputTokens: 4_096, outputTokens: 1 });
 		flights.answer.end(2, { inputTokens: 4_096, cachedTokens: 4_095, outputTokens: 9 });
 		expect(loads()).toEqual([
