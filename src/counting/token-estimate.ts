@@ -212,59 +212,34 @@ const SLICE_CHARACTERS = 4_096;
 /** One slice of this many is counted where the length is not known in advance. */
 const SLICES_PER_COUNT = 64;
 
-/**
- * As `approximateTokens`, up to `limit` tokens and 500,000 characters. Above `limit` the count stops, and the remaining text is
- * extrapolated to at least `limit`. Of longer texts, slices at equal distances are counted. So the CPU time does not grow with
- * the length.
- */
-export function boundedTokens(texts: readonly string[], limit: number): number {
-	const characters = texts.reduce((sum, { length }) => sum + length, 0);
-	const share = Math.min(1, MAX_COUNTED_CHARACTERS / characters);
-	const count = new TokenCount();
-	let passed = 0;
-	let counted = 0;
-	const extrapolated = (): number => Math.ceil(count.tokens * (characters / counted));
-	for (const text of texts) {
-		for (let at = 0; at < text.length; at += SLICE_CHARACTERS) {
-			const length = Math.min(SLICE_CHARACTERS, text.length - at);
-			if (counted <= passed * share) {
-				count.add(text.slice(at, at + length));
-				counted += length;
-			}
-			passed += length;
-			if (count.tokens > limit && counted < characters) return extrapolated();
-		}
-		count.end();
-	}
-	return counted < characters ? extrapolated() : count.tokens;
-}
-
-/** Counts texts that arrive in pieces. Exact, as `TokenCount`, for the first 500,000 characters. */
-export class LongTokenCount {
-	readonly #first = new TokenCount();
-	#characters = 0;
-	/** Slices of the text after the first part. */
-	readonly #slices = new TokenCount();
+/** Counts slices at equal distances of a text, about this share of it. */
+class Sample {
+	readonly #share: number;
+	readonly #count = new TokenCount();
 	#counted = 0;
 	#passed = 0;
 
-	get tokens(): number {
-		if (this.#counted === 0) return this.#first.tokens;
-		return this.#first.tokens + Math.ceil(this.#slices.tokens * (this.#passed / this.#counted));
+	constructor(share: number) {
+		this.#share = share;
 	}
 
-	add(text: string): void {
-		const room = MAX_COUNTED_CHARACTERS - this.#characters;
-		this.#characters += text.length;
-		if (text.length <= room) {
-			this.#first.add(text);
-			return;
-		}
-		if (room > 0) this.#first.add(text.slice(0, room));
-		for (let at = Math.max(0, room); at < text.length; at += SLICE_CHARACTERS) {
+	/** Of the counted slices. */
+	get tokens(): number {
+		return this.#count.tokens;
+	}
+
+	/** Extrapolates to a text of this length. */
+	estimate(characters = this.#passed): number {
+		const { tokens } = this;
+		return this.#counted < characters ? Math.ceil(tokens * (characters / this.#counted)) : tokens;
+	}
+
+	/** Stops above `limit`. */
+	add(text: string, from = 0, limit = Number.POSITIVE_INFINITY): void {
+		for (let at = from; at < text.length && this.tokens <= limit; at += SLICE_CHARACTERS) {
 			const length = Math.min(SLICE_CHARACTERS, text.length - at);
-			if (this.#counted * SLICES_PER_COUNT <= this.#passed) {
-				this.#slices.add(text.slice(at, at + length));
+			if (this.#counted <= this.#passed * this.#share) {
+				this.#count.add(text.slice(at, at + length));
 				this.#counted += length;
 			}
 			this.#passed += length;
@@ -273,7 +248,45 @@ export class LongTokenCount {
 
 	/** Ends the current text: its last word and the next one are separate. */
 	end(): void {
+		this.#count.end();
+	}
+}
+
+/**
+ * As `approximateTokens`, up to `limit` tokens and 500,000 characters. Above `limit` the count stops, and the remaining text is
+ * extrapolated to at least `limit`. Of longer texts, slices at equal distances are counted. So the CPU time does not grow with
+ * the length.
+ */
+export function boundedTokens(texts: readonly string[], limit: number): number {
+	const characters = texts.reduce((sum, { length }) => sum + length, 0);
+	const sample = new Sample(Math.min(1, MAX_COUNTED_CHARACTERS / characters));
+	for (const text of texts) {
+		sample.add(text, 0, limit);
+		if (sample.tokens > limit) break;
+		sample.end();
+	}
+	return sample.estimate(characters);
+}
+
+/** Counts texts that arrive in pieces. Exact, as `TokenCount`, for the first 500,000 characters. */
+export class LongTokenCount {
+	readonly #first = new TokenCount();
+	#characters = 0;
+	readonly #others = new Sample(1 / SLICES_PER_COUNT);
+
+	get tokens(): number {
+		return this.#first.tokens + this.#others.estimate();
+	}
+
+	add(text: string): void {
+		const room = Math.max(0, MAX_COUNTED_CHARACTERS - this.#characters);
+		this.#characters += text.length;
+		if (room > 0) this.#first.add(text.length <= room ? text : text.slice(0, room));
+		this.#others.add(text, room);
+	}
+
+	end(): void {
 		this.#first.end();
-		this.#slices.end();
+		this.#others.end();
 	}
 }

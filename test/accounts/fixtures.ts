@@ -1,8 +1,9 @@
 /** Messages to an account with default fields. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import type { Admission, Settlement } from "../../src/accounts/admission.ts";
+import type { Admission, Admitted, Settlement } from "../../src/accounts/admission.ts";
 import type { Account } from "../../src/accounts/durable/account.ts";
+import type { VerifiedToken } from "../../src/accounts/durable/decision.ts";
 import { Ledger } from "../../src/accounts/durable/ledger.ts";
 import type { TokenFields } from "../../src/accounts/token-command.ts";
 
@@ -84,9 +85,17 @@ export async function tokenOf(
 export const MIDNIGHT = Date.parse("2026-11-22T00:00:00Z");
 export const NOON = Date.parse("2026-11-21T12:00:00Z");
 
+export class TestLedger extends Ledger {
+	admit(admission: Admission, token?: VerifiedToken): Admitted {
+		const [answer] = this.admitAll([{ admission, token }]);
+		if (!answer) throw new Error("No answer");
+		return answer;
+	}
+}
+
 /** A ledger of a new account, with a clock that the test sets. */
 export interface LedgerBench {
-	ledger: Ledger;
+	ledger: TestLedger;
 	/** Milliseconds since the epoch. */
 	time: number;
 	storage: DurableObjectStorage;
@@ -96,7 +105,7 @@ export interface LedgerBench {
 
 export const withLedger = <T>(test: (bench: LedgerBench) => T): Promise<T> =>
 	runInDurableObject(stubOf(newAccount()), (_: Account, { storage }) => {
-		const open = (): Ledger => new Ledger(storage, () => bench.time);
+		const open = (): TestLedger => new TestLedger(storage, () => bench.time);
 		const bench: LedgerBench = {
 			time: NOON,
 			storage,
@@ -108,7 +117,7 @@ export const withLedger = <T>(test: (bench: LedgerBench) => T): Promise<T> =>
 				ledger = open();
 			},
 		};
-		let ledger: Ledger | undefined;
+		let ledger: TestLedger | undefined;
 		return test(bench);
 	});
 

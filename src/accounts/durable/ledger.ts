@@ -99,17 +99,9 @@ export class Ledger {
 	}
 
 	/**
-	 * Admits a request and reserves its maximum cost, or refuses it. A refusal is only counted, and nothing is written. If this
-	 * throws, the caller must drop the ledger: its memory may be ahead of its tables.
+	 * Admits requests in order, with one write for all. Reserves the maximum cost of a request, or refuses it. A refusal is only
+	 * counted, and nothing is written. If this throws, the caller must drop the ledger: its memory may be ahead of its tables.
 	 */
-	admit(admission: Admission, token?: VerifiedToken): Admitted {
-		const opened: OpenRequest[] = [];
-		const answer = this.#admitOne(admission, token, opened);
-		if (opened.length > 0) this.#requests.insert(opened);
-		return answer;
-	}
-
-	/** The same as one {@link admit} for each, in order, with one write for all. */
 	admitAll(pending: readonly PendingAdmission[]): Admitted[] {
 		const opened: OpenRequest[] = [];
 		const answers = pending.map(({ admission, token }) => this.#admitOne(admission, token, opened));

@@ -3,9 +3,16 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Admission, Budget, Settlement } from "../../../src/accounts/admission.ts";
 import { Journal } from "../../../src/accounts/client/journal.ts";
-import type { Ledger } from "../../../src/accounts/durable/ledger.ts";
 import type { JournalBatch } from "../../../src/accounts/lease.ts";
-import { admission, fixedCost, type LedgerBench, settlement, TASK, withLedger } from "../fixtures.ts";
+import {
+	admission,
+	fixedCost,
+	type LedgerBench,
+	settlement,
+	TASK,
+	type TestLedger,
+	withLedger,
+} from "../fixtures.ts";
 
 type Fault = "none" | "not delivered" | "answer lost";
 
@@ -53,7 +60,7 @@ class Isolate {
 		);
 	}
 
-	#call<T>(method: (ledger: Ledger) => T): T {
+	#call<T>(method: (ledger: TestLedger) => T): T {
 		if (this.fault === "not delivered") throw new Error("overloaded");
 		// As RPC does: later changes of the batch do not reach the object.
 		const answer = structuredClone(method(this.#bench.ledger));

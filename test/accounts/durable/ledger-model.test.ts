@@ -5,8 +5,7 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import type { Admission, Admitted, Outcome, Settlement } from "../../../src/accounts/admission.ts";
-import { Ledger } from "../../../src/accounts/durable/ledger.ts";
-import { NOON, settlement, TASK, withLedger } from "../fixtures.ts";
+import { NOON, settlement, TASK, TestLedger, withLedger } from "../fixtures.ts";
 
 const MODELS = ["@cf/a/one", "@cf/a/two"];
 const TOKENS = [undefined, { id: "t1", limits: { dailyMicroNeurons: 700, requestsPerMinute: 4 } }];
@@ -192,7 +191,7 @@ describe("Ledger", () => {
 							"DROP TABLE IF EXISTS requests; DROP TABLE IF EXISTS segments; DROP TABLE IF EXISTS usage",
 						);
 						const model = new Model();
-						const open = (): Ledger => new Ledger(storage, () => model.clock);
+						const open = (): TestLedger => new TestLedger(storage, () => model.clock);
 						let ledger = open();
 						let tickets = 0;
 						for (const step of steps) {
@@ -289,7 +288,7 @@ function admissionFor(
 	};
 }
 
-const stateOf = (ledger: Ledger) => {
+const stateOf = (ledger: TestLedger) => {
 	const query = admissionFor(MODELS[0] ?? "", "", {
 		fixed: 0,
 		perToken: 0,
@@ -303,7 +302,7 @@ const stateOf = (ledger: Ledger) => {
 	);
 };
 
-function expectSame(ledger: Ledger, model: Model): void {
+function expectSame(ledger: TestLedger, model: Model): void {
 	const { day, open: openCount, budgets, rates } = stateOf(ledger);
 	expect(day).toBe(dayOf(model.now));
 	expect(openCount).toBe(model.requests.filter(({ outcome }) => !outcome).length);

@@ -103,7 +103,7 @@ const over =
 			},
 		});
 
-const rest = ({ token }: World) => ({ authorization: `Bearer ${token}`, "cf-aig-gateway-id": "main" });
+const inMain = ({ token }: World) => ({ authorization: `Bearer ${token}`, "cf-aig-gateway-id": "main" });
 const own = ({ token }: World) => ({ ...OWN_KEY, "cf-aig-authorization": `Bearer ${token}` });
 const api = ({ account }: World) => `/client/v4/accounts/${account}/ai`;
 const main = ({ account }: World) => `/v1/${account}/main`;
@@ -122,14 +122,14 @@ const step = (sent: Sent) => ({
 });
 
 const WAYS: Readonly<Record<string, Way>> = {
-	"/ai/run/{model}": over((world, { model }) => `${api(world)}/run/${model}`, native, rest),
+	"/ai/run/{model}": over((world, { model }) => `${api(world)}/run/${model}`, native, inMain),
 	"/ai/run": over(
 		(world) => `${api(world)}/run`,
 		(sent) => ({ model: sent.model, input: native(sent) }),
-		rest,
+		inMain,
 	),
-	"/ai/v1/chat/completions": over((world) => `${api(world)}/v1/chat/completions`, chat, rest),
-	"/ai/v1/messages": over((world) => `${api(world)}/v1/messages`, chat, rest),
+	"/ai/v1/chat/completions": over((world) => `${api(world)}/v1/chat/completions`, chat, inMain),
+	"/ai/v1/messages": over((world) => `${api(world)}/v1/messages`, chat, inMain),
 	universal: over(main, (sent) => [step(sent)]),
 	"workers-ai": over((world, { model }) => `${main(world)}/workers-ai/${model}`, native),
 	compat: over(
