@@ -234,7 +234,13 @@ async function ganglion(
 		...(wrapper && { wrapper }),
 	};
 	const served = await serve(spec, await freePort(), folder, CONTENDERS_CPU);
-	const tokens = new Map([[ACCOUNT, asOperator ? ADMIN_TOKEN : await createToken(served.url, ACCOUNT)]]);
+	const token = asOperator
+		? ADMIN_TOKEN
+		: await createToken(served.url, ACCOUNT).catch(async (error) => {
+				await served.stop();
+				throw error;
+			});
+	const tokens = new Map([[ACCOUNT, token]]);
 	return {
 		...served,
 		async addAccounts(names) {
@@ -273,7 +279,10 @@ async function portkey(upstream: string): Promise<Contender | undefined> {
 		["-c", String(CONTENDERS_CPU), process.execPath, file, "--headless", `--port=${port}`],
 		{ stdio: "ignore", env: { ...process.env, NODE_ENV: "production" } },
 	);
-	await listening({ port }, child);
+	await listening({ port }, child).catch(async (error) => {
+		await stop(child);
+		throw error;
+	});
 	const config = (mode: Mode) =>
 		JSON.stringify({ provider: "openai", api_key: "sk-bench", custom_host: `${upstream}/${mode}/v1` });
 	return {

@@ -20,3 +20,23 @@ export async function start(
 	if (!contender) throw new Error(`${name} cannot be started`);
 	return contender;
 }
+
+type Stoppable = Pick<Contender, "stop">;
+
+/** Starts two, one after the other. If the second cannot be started, the first is stopped. */
+export async function startBoth<T extends Stoppable>(
+	first: () => Promise<T>,
+	second: () => Promise<T>,
+): Promise<[T, T]> {
+	const started = await first();
+	try {
+		return [started, await second()];
+	} catch (error) {
+		await started.stop();
+		throw error;
+	}
+}
+
+export async function stopAll(started: readonly Stoppable[]): Promise<void> {
+	await Promise.all(started.map((each) => each.stop()));
+}

@@ -1,6 +1,6 @@
 /** Scenarios that measure times: of requests one after the other, of admission, and of a start. */
-import type { ContenderName, Mode } from "./contenders.ts";
-import { CHAT, type Context, start } from "./context.ts";
+import type { Contender, ContenderName, Mode } from "./contenders.ts";
+import { CHAT, type Context, start, stopAll } from "./context.ts";
 import { agentOf, ask } from "./load.ts";
 import { cpuRatios, noteOf, withBoth } from "./ratios.ts";
 import { spread } from "./statistics.ts";
@@ -29,10 +29,11 @@ async function inTurn(
 	row: Pick<Row, "label" | "bar" | "stretch">,
 	names: readonly [base: ContenderName, again: ContenderName, measured: ContenderName] = ADDED,
 ): Promise<Row> {
-	const contenders = await Promise.all(names.map((name) => start(context, name)));
-	const agents = contenders.map(() => agentOf(1));
+	const contenders: Contender[] = [];
+	const agents = names.map(() => agentOf(1));
 	const rounds: number[][] = [];
 	try {
+		for (const name of names) contenders.push(await start(context, name));
 		for (let round = 0; round <= context.rounds; round++) {
 			const times: number[][] = contenders.map(() => []);
 			for (let turn = 0; turn < TURNS; turn++)
@@ -45,7 +46,7 @@ async function inTurn(
 		}
 	} finally {
 		for (const agent of agents) agent.destroy();
-		await Promise.all(contenders.map((contender) => contender.stop()));
+		await stopAll(contenders);
 	}
 	const over = (which: number) => spread(rounds.map((round) => (round[which] ?? 0) - (round[0] ?? 0)));
 	return {

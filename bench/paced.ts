@@ -3,7 +3,7 @@
 import { request } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Contender, How } from "./contenders.ts";
-import { CHAT, type Context, start } from "./context.ts";
+import { CHAT, type Context, start, startBoth, stopAll } from "./context.ts";
 import { type Ask, agentOf, warmUp } from "./load.ts";
 import { quantile, spread } from "./statistics.ts";
 import type { Row } from "./table.ts";
@@ -77,8 +77,10 @@ async function compare(
 	streams: number,
 	how?: How,
 ): Promise<Added[]> {
-	const floor = await start(context, "floor");
-	const other = await start(context, name);
+	const [floor, other] = await startBoth(
+		() => start(context, "floor"),
+		() => start(context, name),
+	);
 	const rounds: Added[] = [];
 	try {
 		const loops = [floor, other].map((contender, i) => ({
@@ -99,7 +101,7 @@ async function compare(
 				});
 		}
 	} finally {
-		await Promise.all([floor.stop(), other.stop()]);
+		await stopAll([floor, other]);
 	}
 	return rounds;
 }

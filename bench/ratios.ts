@@ -1,6 +1,6 @@
 /** CPU of two contenders that are under load at the same time on one core, as a ratio. */
 import type { Contender, ContenderName, GanglionOptions } from "./contenders.ts";
-import { type Context, start } from "./context.ts";
+import { type Context, start, startBoth, stopAll } from "./context.ts";
 import { type Ask, type Loop, load, warmUp } from "./load.ts";
 import { cpuMicroseconds } from "./process.ts";
 import { spread } from "./statistics.ts";
@@ -57,14 +57,17 @@ export async function against(
 export async function withBoth<T>(
 	context: Context,
 	[first, second]: readonly [ContenderName, ContenderName],
-	work: (pair: readonly [Contender, Contender]) => Promise<T>,
+	work: (pair: [Contender, Contender]) => Promise<T>,
 	...[options, optionsOfSecond = options]: GanglionOptions[]
 ): Promise<T> {
-	const pair = [await start(context, first, options), await start(context, second, optionsOfSecond)] as const;
+	const pair = await startBoth(
+		() => start(context, first, options),
+		() => start(context, second, optionsOfSecond),
+	);
 	try {
 		return await work(pair);
 	} finally {
-		await Promise.all(pair.map((contender) => contender.stop()));
+		await stopAll(pair);
 	}
 }
 

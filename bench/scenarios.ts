@@ -2,7 +2,7 @@
 import { attack } from "./attack.ts";
 import { bundleSize } from "./bundle.ts";
 import type { Contender, ContenderName, How, Mode } from "./contenders.ts";
-import { CHAT, type Context, start } from "./context.ts";
+import { CHAT, type Context, start, startBoth, stopAll } from "./context.ts";
 import { devStart } from "./dev-start.ts";
 import { gateways, logPages } from "./gateways.ts";
 import { addedLatency, admission, coldStart } from "./latency.ts";
@@ -76,7 +76,10 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 	async peer(context) {
 		const peer = await context.field.start("portkey");
 		if (!peer) return [];
-		const own = await start(context, "ganglion");
+		const [, own] = await startBoth(
+			async () => peer,
+			() => start(context, "ganglion"),
+		);
 		try {
 			const ratios = await cpuRatios(context, [own, peer], (contender) => contender.ask("json", CHAT));
 			return [
@@ -90,7 +93,7 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 				},
 			];
 		} finally {
-			await Promise.all([own.stop(), peer.stop()]);
+			await stopAll([own, peer]);
 		}
 	},
 	latency: addedLatency,

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { freePort } from "../scripts/free-port.ts";
 import { listening } from "../scripts/workerd.ts";
-import { CHAT, type Context } from "./context.ts";
+import { CHAT, type Context, startBoth, stopAll } from "./context.ts";
 import { CoreShare, hasQuotas } from "./core-shares.ts";
 import { type Ask, load, warmUp } from "./load.ts";
 import { parentOf } from "./process.ts";
@@ -35,7 +35,10 @@ export async function severalWorkers(context: Context): Promise<Row[]> {
 		context.say("  no CPU quotas (cgroup version 1, as root): several workers are not measured");
 		return [];
 	}
-	const gateways = [await startGateway(context, 3), await startGateway(context, 1)];
+	const gateways = await startBoth(
+		() => startGateway(context, 3),
+		() => startGateway(context, 1),
+	);
 	try {
 		const rows: Row[] = [];
 		for (const mode of MODES) {
@@ -55,7 +58,7 @@ export async function severalWorkers(context: Context): Promise<Row[]> {
 		}
 		return rows;
 	} finally {
-		for (const gateway of gateways) await gateway.stop();
+		await stopAll(gateways);
 	}
 }
 
@@ -82,22 +85,29 @@ async function startGateway({ field }: Context, count: number): Promise<Gateway>
 		stdio: "ignore",
 		env: { ...process.env, ADMIN_TOKEN },
 	});
-	await listening({ port }, command);
 	const url = `http://127.0.0.1:${port}`;
-	const shares = shareCores(await processesOf(command.pid ?? 0, count));
-	const token = await createToken(url, ACCOUNT);
+	let shares: CoreShare[] = [];
+	let token: string;
+	const stop = async (): Promise<void> => {
+		const ended = once(command, "exit");
+		if (command.exitCode === null && command.kill("SIGTERM")) await ended;
+		for (const share of shares) await share.remove();
+	};
+	try {
+		await listening({ port }, command);
+		shares = shareCores(await processesOf(command.pid ?? 0, count));
+		token = await createToken(url, ACCOUNT);
+	} catch (error) {
+		await stop();
+		throw error;
+	}
 	return {
 		ask: (mode) => ({
 			url: `${url}/client/v4/accounts/${ACCOUNT}/ai/v1/chat/completions`,
 			headers: { authorization: `Bearer ${token}` },
 			body: JSON.stringify({ model: `bench/${mode}`, ...CHAT, ...(mode === "bulk" && { stream: true }) }),
 		}),
-		async stop() {
-			const ended = once(command, "exit");
-			command.kill("SIGTERM");
-			await ended;
-			for (const share of shares) await share.remove();
-		},
+		stop,
 	};
 }
 
