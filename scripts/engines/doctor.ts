@@ -4,10 +4,10 @@
  */
 import * as z from "zod";
 import type { BackendKind } from "../../src/backends/kinds.ts";
-import type { ConfiguredBackend } from "../../src/config/backends.ts";
 import type { Config } from "../../src/config/index.ts";
-import { isExact, type Route } from "../../src/config/routes.ts";
 import { didYouMean } from "../../src/core/did-you-mean.ts";
+import type { ConfiguredBackend } from "../../src/pipeline/plan.ts";
+import { isExact, type Route } from "../../src/pipeline/route.ts";
 import { isOwnEngine } from "../../src/providers/billing.ts";
 
 export interface Finding {

@@ -7,15 +7,12 @@ import { PRELOADED_KINDS } from "../backends/preload.ts";
 import { quote } from "../core/did-you-mean.ts";
 import { isRecord } from "../core/json.ts";
 import { present } from "../core/present.ts";
-import type { WeightedTarget } from "../pipeline/plan.ts";
+import type { ConfiguredBackend } from "../pipeline/plan.ts";
 import { BackendPrice } from "./backend-price.ts";
 import { type Env, headers, secret } from "./headers.ts";
 import { PoolSetting, poolSettings, refuseSharedReplicas } from "./pools.ts";
 import { expectedName, kindOf, list, type Path, type Problems } from "./problems.ts";
 import { DEFAULT_TIMEOUTS, SetTimeouts } from "./timeouts.ts";
-
-/** A backend from its configuration: a target without a model. */
-export type ConfiguredBackend = Omit<WeightedTarget, "model" | "weight">;
 
 /** The name of the built-in simulator. */
 export const SIMULATOR = "simulator";

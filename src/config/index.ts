@@ -14,10 +14,12 @@ import { adHocModel, Catalog } from "../models/catalog.ts";
 import type { Model } from "../models/model.ts";
 import { THIRD_PARTY_MODELS } from "../models/third-party.ts";
 import type { Limits } from "../pipeline/limits.ts";
+import type { ConfiguredBackend } from "../pipeline/plan.ts";
+import { isExact, matches, type Route, RouteTable, type RouteTarget } from "../pipeline/route.ts";
 import type { Aliases, GatewayRules } from "../pipeline/services.ts";
 import { AiGatewaySchema } from "./ai-gateway.ts";
 import { readAliases } from "./aliases.ts";
-import { type ConfiguredBackend, readBackends } from "./backends.ts";
+import { readBackends } from "./backends.ts";
 import { CorsSchema } from "./cors.ts";
 import type { Env } from "./headers.ts";
 import { jsonMistakeAt } from "./json-position.ts";
@@ -27,15 +29,7 @@ import { readModels } from "./models.ts";
 import { hasBudget, pricing } from "./prices.ts";
 import { ConfigError, expectedName, kindOf, Problems } from "./problems.ts";
 import { readProviderKeys } from "./provider-keys.ts";
-import {
-	isExact,
-	matches,
-	type Route,
-	RouteTable,
-	type RouteTarget,
-	readDefaultBackend,
-	readRoutes,
-} from "./routes.ts";
+import { readDefaultBackend, readRoutes } from "./routes.ts";
 
 export { ConfigError };
 

@@ -1,8 +1,8 @@
 /** Refuses settings that need a part which this build leaves out. */
 import { isLeftOut } from "../core/left-out.ts";
-import type { ConfiguredBackend } from "./backends.ts";
+import type { ConfiguredBackend } from "../pipeline/plan.ts";
+import type { Route } from "../pipeline/route.ts";
 import type { Path, Problems } from "./problems.ts";
-import type { Route } from "./routes.ts";
 
 interface Settings {
 	/** Of `ROUTES`. */

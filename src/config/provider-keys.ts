@@ -2,12 +2,12 @@
  * `PROVIDER_KEYS`: API keys of providers, by author. A key makes a backend with the author's name, which routes may name, and
  * a route `author/*` to it. A route of `ROUTES` that matches an id equally or more exactly has precedence.
  */
-import type { RouteList, Routing } from "../pipeline/plan.ts";
+import type { ConfiguredBackend, RouteList, Routing } from "../pipeline/plan.ts";
+import { type Route, RouteTable } from "../pipeline/route.ts";
 import { PROVIDERS, type Provider } from "../providers/providers.ts";
-import { type ConfiguredBackend, keyedBackend } from "./backends.ts";
+import { keyedBackend } from "./backends.ts";
 import { type Env, secret } from "./headers.ts";
 import { expectedName, type Path, type Problems } from "./problems.ts";
-import { type Route, RouteTable } from "./routes.ts";
 
 export interface KeyedProvider {
 	backend: ConfiguredBackend;

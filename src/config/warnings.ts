@@ -4,10 +4,10 @@ import { didYouMean } from "../core/did-you-mean.ts";
 import { type Catalog, PRODUCT_MODELS } from "../models/catalog.ts";
 import { THIRD_PARTY_MODELS } from "../models/third-party.ts";
 import type { Limits } from "../pipeline/limits.ts";
+import { isExact, matches, type Route, type RouteTable } from "../pipeline/route.ts";
 import { chargesFor, isOwnEngine } from "../providers/billing.ts";
 import { DEFAULT_PRICE, hasBudget } from "./prices.ts";
 import { formatPath, list } from "./problems.ts";
-import { isExact, matches, type Route, type RouteTable } from "./routes.ts";
 
 interface Checked {
 	adHoc: readonly string[];

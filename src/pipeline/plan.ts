@@ -106,4 +106,7 @@ export interface WeightedTarget extends Omit<Target, "url"> {
 	anyModel?: true;
 }
 
+/** A backend from the configuration: a target without a model. */
+export type ConfiguredBackend = Omit<WeightedTarget, "model" | "weight">;
+
 export const DEFAULT_RETRIES: Retries = { attempts: 2, baseMs: 250, maxMs: 5_000 };

@@ -1,22 +1,166 @@
 /**
- * Plans the targets of a request: which may answer, in the order to try them. Randomness, the session and the health of the
- * engines are arguments. A backend with several replicas is one target, whose pool chooses a replica later.
+ * The routes of the configuration, and the plan that a route makes for one request: which targets may answer, in the order to try
+ * them. Randomness, the session and the health of the engines are arguments. A backend with several replicas is one target, whose
+ * pool chooses a replica later.
  *
  * A target whose circuit is open comes last, but is not left out: trying it is better than failing without a try.
  */
-
+import type { Timeouts } from "../backends/backend.ts";
 import { AiError } from "../core/errors.ts";
+import { present } from "../core/present.ts";
 import type { Health } from "../fleet/health.ts";
+import { chargesFor, isOwnEngine } from "../providers/billing.ts";
 import {
+	type ConfiguredBackend,
+	type Continuation,
 	DEFAULT_RETRIES,
 	type Plan,
 	type PlanTarget,
 	type Routed,
+	type RouteList,
 	type RouteSettings,
+	type RouteSummary,
+	type Routing,
 	type WeightedTarget,
 } from "./plan.ts";
 import type { Services } from "./services.ts";
 import { chooseAt, rankFor } from "./weighted-choice.ts";
+
+export interface RouteTarget {
+	backend: ConfiguredBackend;
+	/** The engine's name of the model. Absent: the name that the caller sent. */
+	model?: string;
+	/** Converts a model id to the engine's name, for a route that matches many models. */
+	rename?(modelId: string): string;
+	weight?: number;
+	continues?: Continuation;
+	loras?: readonly string[];
+	headers: Record<string, string>;
+	/** Timeouts of the route or the target. They have precedence over the backend's. */
+	timeouts?: Partial<Timeouts>;
+}
+
+export interface Route {
+	/** A model id, in which `*` matches any text, including slashes and nothing. */
+	pattern: string;
+	targets: RouteTarget[];
+	settings?: RouteSettings;
+	strict?: boolean;
+}
+
+/** Model ids in the cache. Callers can invent ids, so the cache is cleared when it is full. */
+const MAX_CACHED = 1_000;
+/** Longer ids are not cached. */
+const MAX_CACHED_CHARACTERS = 256;
+
+/** Precedence: an exact id, then the pattern with the most literal characters, then the first one in the configuration. */
+export class RouteTable implements Routing, RouteList {
+	/** In the order of the configuration. */
+	readonly routes: readonly Route[];
+	readonly defaultBackend: ConfiguredBackend | undefined;
+	readonly #exact: ReadonlyMap<string, Route>;
+	readonly #patterns: readonly Route[];
+	/** Cache by model id. */
+	readonly #found = new Map<string, NonNullable<ReturnType<Routing["find"]>>>();
+
+	constructor(routes: readonly Route[], defaultBackend?: ConfiguredBackend) {
+		this.routes = routes;
+		this.defaultBackend = defaultBackend;
+		this.#exact = new Map(routes.filter(isExact).map((route) => [route.pattern, route]));
+		this.#patterns = routes
+			.filter((route) => !isExact(route))
+			.sort((a, b) => literalLength(b.pattern) - literalLength(a.pattern));
+	}
+
+	find(modelId: string): ReturnType<Routing["find"]> {
+		const known = this.#found.get(modelId);
+		if (known) return known;
+		const found = this.#find(modelId);
+		if (!found || modelId.length > MAX_CACHED_CHARACTERS) return found;
+		if (this.#found.size >= MAX_CACHED) this.#found.clear();
+		this.#found.set(modelId, found);
+		return found;
+	}
+
+	list(): RouteSummary[] {
+		const { defaultBackend, routes } = this;
+		return [
+			...routes.map(({ pattern, targets }) => ({ pattern, targets: targets.map(targetSummary) })),
+			...(defaultBackend ? [{ pattern: "*", targets: [targetSummary({ backend: defaultBackend })] }] : []),
+		];
+	}
+
+	#find(modelId: string): ReturnType<Routing["find"]> {
+		const route = this.#exact.get(modelId) ?? this.#patterns.find(({ pattern }) => matches(pattern, modelId));
+		if (route)
+			return {
+				billed: isBilled(route.targets, modelId),
+				targets: route.targets.map((target) => weightedTarget(target, modelId, isExact(route))),
+				named: true,
+				strict: route.strict ?? isProduct(route.targets),
+				...(route.settings && { settings: route.settings }),
+			};
+		if (!this.defaultBackend) return undefined;
+		const target: RouteTarget = { backend: this.defaultBackend, headers: {} };
+		return {
+			billed: isBilled([target], modelId),
+			targets: [weightedTarget(target, modelId, false)],
+			named: false,
+			strict: isProduct([target]),
+		};
+	}
+}
+
+/** The simulator represents Workers AI: what it accepts must work after `wrangler deploy`. */
+const isProduct = (targets: readonly RouteTarget[]): boolean =>
+	targets.every(({ backend }) => !isOwnEngine(backend));
+
+const isBilled = (targets: readonly RouteTarget[], modelId: string): boolean =>
+	targets.some(({ backend }) => isOwnEngine(backend) || chargesFor(backend, modelId));
+
+const weightedTarget = (
+	{ backend, model, rename, weight, continues, loras, headers, timeouts }: RouteTarget,
+	modelId: string,
+	/** Whether the route names exactly this model. */
+	exact: boolean,
+): WeightedTarget => ({
+	...backend,
+	model: model ?? rename?.(modelId) ?? modelId,
+	headers: { ...backend.headers, ...headers },
+	timeouts: { ...backend.timeouts, ...timeouts },
+	...present({ weight, continues, loras }),
+	...(model === undefined && !exact && { anyModel: true }),
+});
+
+const targetSummary = ({
+	backend: { backend, urls, pool },
+	model,
+	weight,
+}: Pick<RouteTarget, "backend" | "model" | "weight">): RouteSummary["targets"][number] => ({
+	backend,
+	urls,
+	...present({ pool, model, weight }),
+});
+
+export const isExact = ({ pattern }: Route): boolean => !pattern.includes("*");
+
+const literalLength = (pattern: string): number => pattern.replaceAll("*", "").length;
+
+/** Linear in the length of the id. A regular expression for several `*` could backtrack exponentially. */
+export function matches(pattern: string, id: string): boolean {
+	const [first = "", ...rest] = pattern.split("*");
+	const last = rest.pop();
+	if (last === undefined) return pattern === id;
+	if (!id.startsWith(first) || !id.endsWith(last) || id.length < first.length + last.length) return false;
+	const end = id.length - last.length;
+	let at = first.length;
+	for (const part of rest) {
+		const found = id.indexOf(part, at);
+		if (found < 0 || found + part.length > end) return false;
+		at = found + part.length;
+	}
+	return true;
+}
 
 export interface RouteServices {
 	catalog: Pick<Services["catalog"], "find">;

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { configure, describeRouting } from "../../src/config/index.ts";
 import { ConfigError, Problems } from "../../src/config/problems.ts";
 import { readProviderKeys } from "../../src/config/provider-keys.ts";
-import { RouteTable } from "../../src/config/routes.ts";
 import { THIRD_PARTY_MODELS } from "../../src/models/third-party.ts";
+import { RouteTable } from "../../src/pipeline/route.ts";
 import { PROVIDERS } from "../../src/providers/providers.ts";
 
 const ENV = { ANTHROPIC_API_KEY: "sk-ant-secret\n", GEMINI_API_KEY: "AIza-secret", EMPTY: " " };

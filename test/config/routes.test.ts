@@ -1,8 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { configure } from "../../src/config/index.ts";
 import type { ConfigError } from "../../src/config/problems.ts";
-import { matches } from "../../src/config/routes.ts";
 
 /** Which pattern's model answers. */
 function served(patterns: readonly string[], id: string): string | undefined {
@@ -197,25 +195,5 @@ describe("RouteTable", () => {
 
 	it("finds no route by a name that objects inherit", () => {
 		expect(configure({}).routing.find("constructor")).toBeUndefined();
-	});
-});
-
-describe("matches", () => {
-	it("agrees with the equivalent regular expression of a pattern", () => {
-		const text = fc.string({ unit: fc.constantFrom("a", "b", "/", "."), maxLength: 12 });
-		const pattern = fc.string({ unit: fc.constantFrom("a", "b", "/", ".", "*"), maxLength: 8 });
-		fc.assert(
-			fc.property(pattern, text, (pattern, id) => {
-				const escaped = pattern.split("*").map((part) => part.replaceAll(".", "\\."));
-				expect(matches(pattern, id)).toBe(new RegExp(`^${escaped.join(".*")}$`).test(id));
-			}),
-			{ numRuns: 2000 },
-		);
-	});
-
-	it("is quick where a regular expression would not be", () => {
-		const id = "a".repeat(100_000);
-		expect(matches(`${"*a".repeat(50)}*b`, id)).toBe(false);
-		expect(matches("*a*a*a*a*", id)).toBe(true);
 	});
 });

@@ -1,7 +1,7 @@
 /** Which models of the catalogue a route serves, as the gateway decides it. */
 import { describe, expect, it } from "vitest";
 import { matches, servedBy } from "../../console/src/engines/patterns.ts";
-import { matches as gatewayMatches } from "../../src/config/routes.ts";
+import { matches as gatewayMatches } from "../../src/pipeline/route.ts";
 
 const MODELS = ["@cf/meta/llama", "@cf/meta/llama-guard", "@cf/qwen/qwq", "openai/gpt"];
 

@@ -4,7 +4,7 @@ import type { CircuitState } from "../../src/fleet/breaker.ts";
 import { EMPTY_REQUEST } from "../../src/pipeline/dispatch/pool-request.ts";
 import { TargetQueue } from "../../src/pipeline/dispatch/target-queue.ts";
 import type { Routed, RouteSettings, WeightedTarget } from "../../src/pipeline/plan.ts";
-import { type RouteServices, route } from "../../src/pipeline/route.ts";
+import { matches, type RouteServices, route } from "../../src/pipeline/route.ts";
 import { chooseAt, rankFor } from "../../src/pipeline/weighted-choice.ts";
 import { Pools } from "../../src/pools/pools.ts";
 import { ReplicaChanges } from "../../src/pools/replica-changes.ts";
@@ -214,5 +214,25 @@ describe("chooseAt", () => {
 	it("gives nothing of nothing, and the last at the very end", () => {
 		expect(chooseAt([], 0.5)).toBeUndefined();
 		expect(chooseAt([{ name: "a", weight: 1 }], 0.999)).toEqual({ name: "a", weight: 1 });
+	});
+});
+
+describe("matches", () => {
+	it("agrees with the equivalent regular expression of a pattern", () => {
+		const text = fc.string({ unit: fc.constantFrom("a", "b", "/", "."), maxLength: 12 });
+		const pattern = fc.string({ unit: fc.constantFrom("a", "b", "/", ".", "*"), maxLength: 8 });
+		fc.assert(
+			fc.property(pattern, text, (pattern, id) => {
+				const escaped = pattern.split("*").map((part) => part.replaceAll(".", "\\."));
+				expect(matches(pattern, id)).toBe(new RegExp(`^${escaped.join(".*")}$`).test(id));
+			}),
+			{ numRuns: 2000 },
+		);
+	});
+
+	it("is quick where a regular expression would not be", () => {
+		const id = "a".repeat(100_000);
+		expect(matches(`${"*a".repeat(50)}*b`, id)).toBe(false);
+		expect(matches("*a*a*a*a*", id)).toBe(true);
 	});
 });
