@@ -15,7 +15,10 @@ export const TESTS_OF: Readonly<Record<string, readonly string[]>> = {
 		"test/accounts/durable/ledger.test.ts",
 		"test/surfaces/accounts/usage.test.ts",
 	],
-	"src/accounts/durable/settlements.ts": ["test/accounts/durable/ledger.test.ts"],
+	"src/accounts/durable/request-rows.ts": [
+		"test/accounts/durable/request-rows.test.ts",
+		"test/accounts/durable/ledger.test.ts",
+	],
 	"src/accounts/token-command.ts": [
 		"test/accounts/durable/tokens.test.ts",
 		"test/surfaces/accounts/tokens.test.ts",

@@ -1,8 +1,8 @@
 /** Creates the services of the pipeline from the configuration and the bindings. */
 import { waitUntil as keepAlive } from "cloudflare:workers";
+import { OpenObjects } from "./accounts/client/account-object.ts";
 import { createLedgers } from "./accounts/client/accounts.ts";
 import { DirectoryCache } from "./accounts/client/directory-cache.ts";
-import { OpenObjects } from "./accounts/client/open-objects.ts";
 import type { Account } from "./accounts/durable/account.ts";
 import { DIRECTORY_NAME, type Directory } from "./accounts/durable/directory.ts";
 import { createPools } from "./backends/create-pools.ts";

@@ -1,3 +1,5 @@
+/** Selects fields of an object by their names, or by whether they have a value. */
+
 type Present<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], null | undefined> };
 
 /** The fields that have a value. In OpenAI's schema nearly every field may be `null`, which means absent. */
@@ -8,4 +10,17 @@ export function present<Fields extends object>(fields: Fields): Present<Fields> 
 		if (value !== undefined && value !== null) kept[name] = value;
 	}
 	return kept as Present<Fields>;
+}
+
+/** The named fields that have a value, in this order. */
+export function pick<From extends object, Name extends keyof From>(
+	from: From,
+	...names: readonly Name[]
+): Pick<From, Name> {
+	const picked: Partial<Pick<From, Name>> = {};
+	for (const name of names) {
+		const value = from[name];
+		if (value !== undefined) picked[name] = value;
+	}
+	return picked as Pick<From, Name>;
 }

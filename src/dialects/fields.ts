@@ -5,8 +5,6 @@ import { readNullAsAbsent } from "../schemas/short-read.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import type { Reader } from "./dialect.ts";
 
-export { present } from "../core/present.ts";
-
 /**
  * Builds a schema once for each model and mode (strict or lenient), because building takes a hundred times as long as
  * parsing a small chat. A schema depends on nothing else and is garbage-collected with its model.

@@ -12,9 +12,8 @@ import {
 import { type Balance, type Budgets, budgetKeys, maxCost } from "./budgets.ts";
 import { isTokenLimited, remainingInRates, type VerifiedToken, withTokenLimits } from "./decision.ts";
 import { grantedLease, type HeldLease, Leases } from "./leases.ts";
-import { type OpenRequest, type RequestRecord, requestRecord } from "./request-rows.ts";
+import { expiredSettlement, type OpenRequest, type RequestRecord, requestRecord } from "./request-rows.ts";
 import type { Requests } from "./requests.ts";
-import { expiredSettlement } from "./settlements.ts";
 import type { Usage } from "./usage.ts";
 import type { Windows } from "./windows.ts";
 

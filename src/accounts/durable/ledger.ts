@@ -21,9 +21,8 @@ import {
 import { LeasedRequests } from "./leased-requests.ts";
 import { type LimitStatus, type LimitStatusQuery, usedOf } from "./limit-status.ts";
 import { Refusals } from "./refusals.ts";
-import type { OpenRequest, RequestRecord } from "./request-rows.ts";
+import { expiredSettlement, type OpenRequest, type RequestRecord, validSettlement } from "./request-rows.ts";
 import { Requests, type RequestsPage, type RequestsQuery } from "./requests.ts";
-import { expiredSettlement, validSettlement } from "./settlements.ts";
 import { Usage, type UsageQuery, type UsageReport } from "./usage.ts";
 import { Windows } from "./windows.ts";
 

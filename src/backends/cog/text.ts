@@ -1,7 +1,7 @@
 /** Text generation, with a conversation as one prompt, and descriptions of images. */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
-import { pick } from "../../core/pick.ts";
+import { pick } from "../../core/present.ts";
 import type { Usage } from "../../core/usage.ts";
 import {
 	type ChatChunk,

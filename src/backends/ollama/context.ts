@@ -5,7 +5,7 @@
  */
 
 import type { Model } from "../../models/model.ts";
-import { promptTokens } from "../../tasks/text-generation/tally.ts";
+import { promptTokens } from "../../tasks/text-generation/index.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import type { Target } from "../backend.ts";
 

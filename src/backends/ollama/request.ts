@@ -1,6 +1,6 @@
 /** The request of a chat in Ollama's format. Pure. */
 import { parseRecord } from "../../core/json.ts";
-import { pick } from "../../core/pick.ts";
+import { pick } from "../../core/present.ts";
 import { splitDataUrl } from "../../media/base64.ts";
 import {
 	type ChatInput,

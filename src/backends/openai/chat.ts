@@ -7,7 +7,7 @@
  * Observed: with `n` above 1 llama.cpp counts the tokens of one choice (`choices.ts`).
  */
 import * as z from "zod";
-import { pick } from "../../core/pick.ts";
+import { pick } from "../../core/present.ts";
 import { SentUsage } from "../../core/usage.ts";
 import type { ChatCompletion, ChatInput, ChatMessage } from "../../tasks/text-generation/types.ts";
 import { narrowTools } from "../allowed-tools.ts";

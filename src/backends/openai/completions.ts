@@ -3,7 +3,7 @@
  * reasoning are not sent: they need a chat template. Of the passed-through fields, those of self-hosted engines are sent.
  */
 import * as z from "zod";
-import { pick } from "../../core/pick.ts";
+import { pick } from "../../core/present.ts";
 import { SentUsage } from "../../core/usage.ts";
 import { DONE, frame, isDone, mapEvents } from "../../streams/sse.ts";
 import type { ChatCompletion, ChatInput } from "../../tasks/text-generation/types.ts";

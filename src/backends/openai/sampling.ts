@@ -1,6 +1,6 @@
 /** The request fields that `/chat/completions` and `/completions` share. */
 import { AiError } from "../../core/errors.ts";
-import { pick } from "../../core/pick.ts";
+import { pick } from "../../core/present.ts";
 import { can } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";

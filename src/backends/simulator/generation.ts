@@ -3,7 +3,7 @@
 import type { Usage } from "../../core/usage.ts";
 import { inputFamily } from "../../models/family.ts";
 import { can, type Model } from "../../models/model.ts";
-import { promptTokens } from "../../tasks/text-generation/tally.ts";
+import { promptTokens } from "../../tasks/text-generation/index.ts";
 import type { ChatInput, ToolCall } from "../../tasks/text-generation/types.ts";
 import { verdict } from "./guard.ts";
 import { jsonFor } from "./json.ts";

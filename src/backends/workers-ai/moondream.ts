@@ -5,7 +5,7 @@
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
-import { pick } from "../../core/pick.ts";
+import { pick } from "../../core/present.ts";
 import type { Usage } from "../../core/usage.ts";
 import { isDone } from "../../streams/sse.ts";
 import {

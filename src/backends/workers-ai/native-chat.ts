@@ -1,6 +1,6 @@
 /** Chats by `run`, in the input format of the model. */
 import * as z from "zod";
-import { pick } from "../../core/pick.ts";
+import { pick } from "../../core/present.ts";
 import { inputFamily, type NativeChat } from "../../models/family.ts";
 import { type ChatInput, type ChatMessage, textOf } from "../../tasks/text-generation/types.ts";
 import { requestChat } from "../completion.ts";

@@ -1,4 +1,6 @@
-/** The last step of every chat reader, and the common part of the chat writers. */
+/** Common parts of the chat readers and of the chat writers. */
+import { AiError } from "../../core/errors.ts";
+import { can, type Model } from "../../models/model.ts";
 import type { TaskAnswer, TaskCall } from "../../tasks/task.ts";
 import type { ChatCompletion, ChatInput } from "../../tasks/text-generation/types.ts";
 import type { EventWriter, WriteContext, Writer } from "../dialect.ts";
@@ -6,8 +8,14 @@ import { invalidInput } from "../invalid-input.ts";
 import { completionToChunks } from "./chunks.ts";
 import { repairForcedCall } from "./forced-call.ts";
 
+/** Throws 5005 for a model without adapters. A request with an adapter is never answered without it. */
+export function checkLora({ lora }: { lora?: string | null | undefined }, model: Model): void {
+	if (lora != null && !can(model, "lora"))
+		throw new AiError("loraUnsupported", `The model ${model.id} does not support LoRA inference`);
+}
+
 /**
- * Throws 8001 for inputs that the product's schemas accept and engines cannot use. A negative limit would also make
+ * The last step of every chat reader. Throws 8001 for inputs that the product's schemas accept and engines cannot use. A negative limit would also make
  * the reservation negative.
  */
 export function chatCall(input: ChatInput): TaskCall<"text-generation"> {

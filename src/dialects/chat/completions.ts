@@ -6,12 +6,12 @@
  * applies, not 16.
  */
 import * as z from "zod";
-import { pick } from "../../core/pick.ts";
+import { pick, present } from "../../core/present.ts";
 import { namesOf } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import type { Dialect, WriteContext } from "../dialect.ts";
-import { defaulted, nullAsAbsent, perModel, present } from "../fields.ts";
+import { defaulted, nullAsAbsent, perModel } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { chatCall, chatWriter } from "./call.ts";
 import { ENGINE_FIELDS, LENIENT_TOP_K } from "./openai-fields.ts";

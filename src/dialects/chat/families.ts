@@ -3,7 +3,7 @@ import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { NativeWriter, Reader } from "../dialect.ts";
 import { nativeReader } from "./native-read.ts";
 import { textResponseWriter } from "./native-write.ts";
-import { openAiReader } from "./openai-read.ts";
+import { openAiReader } from "./openai-route.ts";
 import { openAiWriter, vllmWriter } from "./openai-write.ts";
 
 export const chatReaders = {

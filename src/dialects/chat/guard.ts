@@ -3,12 +3,14 @@
  * model answers in two lines, `unsafe` and the categories. These lines are converted to JSON here. Engines do not receive
  * a JSON grammar, because the model was not trained on one.
  */
+
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { parseRecord } from "../../core/json.ts";
+import { present } from "../../core/present.ts";
 import type { Model } from "../../models/model.ts";
 import type { NativeWriter, Reader } from "../dialect.ts";
-import { defaulted, fieldsOf, perModel, present } from "../fields.ts";
+import { defaulted, fieldsOf, perModel } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { chatCall, chatWriter } from "./call.ts";
 import { nativeEvents } from "./native-stream.ts";

@@ -1,9 +1,10 @@
 /** Converts callers' messages to hub messages. */
+
 import * as z from "zod";
+import { present } from "../../core/present.ts";
 import { inputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { ChatMessage, ContentPart, ThinkingBlock } from "../../tasks/text-generation/types.ts";
-import { present } from "../fields.ts";
 import { badInput, invalidInput } from "../invalid-input.ts";
 import { checkImageUrl, type ImageRules } from "../media/image-url.ts";
 import { type ToolCallReader, toolCallReader } from "./tool-call-reader.ts";

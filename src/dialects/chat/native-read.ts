@@ -1,13 +1,12 @@
 /** Reads native chat inputs (`{prompt}` or `{messages}`). */
-import { AiError } from "../../core/errors.ts";
-import { pick } from "../../core/pick.ts";
+import { pick, present } from "../../core/present.ts";
 import { inputFamily, type NativeChat } from "../../models/family.ts";
-import { can, type Model } from "../../models/model.ts";
+import type { Model } from "../../models/model.ts";
 import type { ChatInput, ChatMessage, ResponseFormat } from "../../tasks/text-generation/types.ts";
 import type { Reader } from "../dialect.ts";
-import { perModel, present } from "../fields.ts";
+import { perModel } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
-import { chatCall } from "./call.ts";
+import { chatCall, checkLora } from "./call.ts";
 import { imagePart, withImage } from "./images.ts";
 import { jsonSchemaFormat, readResponseFormat } from "./json-mode.ts";
 import { contentRules, readMessages } from "./messages.ts";
@@ -37,12 +36,6 @@ function readNative(inputs: NativeInputs, model: Model): ChatInput {
 		}),
 		...chooseTools(readTools(inputs.tools), inputs.tool_choice),
 	};
-}
-
-/** Throws 5005 for a model without adapters. A request with an adapter is never answered without it. */
-export function checkLora({ lora }: { lora?: string | null | undefined }, model: Model): void {
-	if (lora != null && !can(model, "lora"))
-		throw new AiError("loraUnsupported", `The model ${model.id} does not support LoRA inference`);
 }
 
 /** A prompt becomes one user message, unless it is `raw`. */

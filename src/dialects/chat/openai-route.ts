@@ -1,26 +1,38 @@
 /**
- * `/ai/v1/chat/completions`: OpenAI's chat body and replies for every chat model. On a strict route the model's own schema
- * also applies (observed: a model with text-only messages refuses parts), and OpenAI's schema applies to all other fields.
- * On a lenient route `null` means "not set" and OpenAI's ranges apply. The defaults are the model's own.
+ * OpenAI's chat body: for models whose own format it is (`openAiReader`), and for every chat model at `/ai/v1/chat/completions`
+ * (`openaiChat`), with OpenAI's replies.
+ *
+ * On a strict route the model's own schema also applies (observed: a model with text-only messages refuses parts), and OpenAI's schema
+ * applies to all other fields. On a lenient route `null` means "not set" and OpenAI's ranges apply. The defaults are the model's own.
  *
  * Choice where the product documents nothing: streams have OpenAI's usage chunk only if the caller requests it.
  */
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
+import { pick, present } from "../../core/present.ts";
 import { inputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
-import type { Dialect } from "../dialect.ts";
-import { nullAsAbsent, perModel, present } from "../fields.ts";
-import { chatCall, chatReply } from "./call.ts";
+import type { ChatInput, ChatMessage } from "../../tasks/text-generation/types.ts";
+import type { Dialect, Reader } from "../dialect.ts";
+import { nullAsAbsent, perModel } from "../fields.ts";
+import { invalidInput } from "../invalid-input.ts";
+import { chatCall, chatReply, checkLora } from "./call.ts";
 import { errorFrame } from "./errors.ts";
 import { mayRepairForcedCall } from "./forced-call.ts";
+import { readResponseFormat } from "./json-mode.ts";
 import { contentRules, messageFields, readMessages } from "./messages.ts";
 import { nativeChatFields, nativeMessageFields } from "./native-fields.ts";
-import { checkLora } from "./native-read.ts";
-import { AnyResponseFormat, OpenAiMessage, openAiFields, PlainMessage } from "./openai-fields.ts";
-import { readOpenAi } from "./openai-read.ts";
+import {
+	AnyResponseFormat,
+	EFFORTS,
+	OpenAiMessage,
+	openAiFields,
+	openAiSchema,
+	PASSTHROUGH_FIELDS,
+	PlainMessage,
+} from "./openai-fields.ts";
 import { writeOpenAi } from "./openai-write.ts";
-import { functionsToTools, hasFunctions } from "./tools.ts";
+import { chooseTools, functionsToTools, hasFunctions, readTools } from "./tools.ts";
 
 /** Fields of this route that no model's own route has. All except `guided_json` are forwarded to the engine. */
 const ROUTE_FIELDS = {
@@ -83,3 +95,48 @@ export const openaiChat: Dialect = {
 
 export const requestsUsage = (inputs: unknown): boolean =>
 	isRecord(inputs) && isRecord(inputs.stream_options) && inputs.stream_options.include_usage === true;
+
+export const openAiReader: Reader = {
+	schema: perModel(openAiSchema),
+	read(inputs: z.output<ReturnType<typeof openAiSchema>>, model) {
+		checkLora(inputs, model);
+		const messages: ChatMessage[] =
+			"prompt" in inputs
+				? [{ role: "user", content: inputs.prompt }]
+				: readMessages(inputs.messages, { contentOptional: false, embeddedImages: false });
+		return chatCall(readOpenAi(functionsToTools(inputs), messages));
+	},
+};
+
+type OpenAiInputs = z.output<z.ZodObject<ReturnType<typeof openAiFields>>> & {
+	response_format?:
+		| { type: "text" | "json_object" | "json_schema"; json_schema?: unknown; schema?: unknown }
+		| null
+		| undefined;
+};
+
+export function readOpenAi(inputs: OpenAiInputs, messages: ChatMessage[]): ChatInput {
+	const { stop, response_format, reasoning_effort, parallel_tool_calls } = inputs;
+	// OpenAI and vLLM refuse it as well: without `logprobs` the answer has no field for them.
+	if (inputs.top_logprobs && !inputs.logprobs) throw invalidInput("top_logprobs: logprobs must be true");
+	const offered = chooseTools(readTools(inputs.tools), inputs.tool_choice);
+	const passthrough = present(pick(inputs, ...PASSTHROUGH_FIELDS));
+	return {
+		messages,
+		stream: inputs.stream ?? false,
+		...offered,
+		...present({
+			max_tokens: inputs.max_completion_tokens ?? inputs.max_tokens,
+			...pick(inputs, "temperature", "top_p", "top_k", "seed", "n", "logprobs", "top_logprobs", "logit_bias"),
+			...pick(inputs, "frequency_penalty", "presence_penalty", "repetition_penalty"),
+			stop: typeof stop === "string" ? [stop] : stop,
+			// OpenAI's service refuses it without tools.
+			parallel_tool_calls: offered.tools && parallel_tool_calls,
+			response_format: response_format && readResponseFormat(response_format),
+			...pick(inputs, "chat_template_kwargs", "user", "lora"),
+		}),
+		// `null` disables reasoning, too.
+		...(reasoning_effort !== undefined && { reasoning_effort: EFFORTS[reasoning_effort ?? "none"] }),
+		...(Object.keys(passthrough).length > 0 && { passthrough }),
+	};
+}

@@ -2,11 +2,12 @@
  * Tools and the tool choice. The schemas do not check them, as in the product: its validator ignores the alternatives of
  * an array, so an unusable tool is refused after validation, with 8001 (observed).
  */
+
 import * as z from "zod";
 import { isRecord, parseJson } from "../../core/json.ts";
+import { present } from "../../core/present.ts";
 import { DONE, frame, isDone, mapEvents } from "../../streams/sse.ts";
 import type { ChatCompletion, ChatInput, ChatTool } from "../../tasks/text-generation/types.ts";
-import { present } from "../fields.ts";
 import { describeIssue, invalidInput } from "../invalid-input.ts";
 import { errorFrame } from "./errors.ts";
 

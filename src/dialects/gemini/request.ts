@@ -4,15 +4,16 @@
  * Google's own tools (`googleSearch`, `codeExecution`) are dropped and listed in `ChatInput.dropped`; a request without
  * another tool is refused. `safetySettings`, `labels`, `mediaResolution` and `serviceTier` are accepted and ignored.
  */
+
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
+import { present } from "../../core/present.ts";
 import { THINKING_BUDGETS } from "../../models/gemini-wire.ts";
 import type { Model } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import { jsonSchemaFormat } from "../chat/json-mode.ts";
 import { contentRules } from "../chat/messages.ts";
 import { chooseTools, readTools } from "../chat/tools.ts";
-import { present } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { readContents, SentContent } from "./contents.ts";
 import { camelKeys } from "./keys.ts";

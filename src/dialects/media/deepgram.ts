@@ -5,12 +5,14 @@
  * Differences from the product: options for additional analysis (`diarize`, `topics`, `sentiment`, …) are validated and
  * not forwarded; the engine's own settings apply.
  */
+
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import { present } from "../../core/present.ts";
 import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Word } from "../../tasks/speech-recognition/types.ts";
 import type { NativeWriter, Reader } from "../dialect.ts";
-import { fieldsReader, modelFields, perModel, present } from "../fields.ts";
+import { fieldsReader, modelFields, perModel } from "../fields.ts";
 import { jsonWriter } from "../output-value.ts";
 import { FLUX, NOVA, vocabularyOf } from "./deepgram-fields.ts";
 import { TurnInfo } from "./flux.ts";

@@ -5,10 +5,12 @@
  * Differences from the product: no `Configure`; frames have Deepgram's `type`, which the catalogue's schema does not list;
  * a closing websocket has code 1000, where Deepgram sends no code.
  */
+
 import * as z from "zod";
+import { present } from "../../core/present.ts";
 import type { TranscriptionEvent } from "../../tasks/live-transcription/types.ts";
 import type { Dialect, WriteContext } from "../dialect.ts";
-import { fieldsReader, present } from "../fields.ts";
+import { fieldsReader } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { FLUX, vocabularyOf } from "./deepgram-fields.ts";
 import { inRange, type LiveProtocol, liveWriter, readSampleRate } from "./live.ts";

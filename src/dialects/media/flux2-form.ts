@@ -1,11 +1,13 @@
 /** FLUX.2: a form is the only input. The field types come from the model's launch announcement. */
+
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import { present } from "../../core/present.ts";
 import { undecodableImage } from "../../core/undecodable-image.ts";
 import { imageSizeOf } from "../../media/image-size.ts";
 import type { Media } from "../../media/media.ts";
 import type { Reader } from "../dialect.ts";
-import { modelFields, perModel, present } from "../fields.ts";
+import { modelFields, perModel } from "../fields.ts";
 import { FormInput, readFormFields } from "./form-fields.ts";
 import { imageCall, sizeRange } from "./image-input.ts";
 import { imageOf } from "./media.ts";

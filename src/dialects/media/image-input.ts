@@ -1,12 +1,12 @@
 /** The task input of all image dialects: sizes, defaults, the format of the answer. */
 
+import { present } from "../../core/present.ts";
 import { imageSizeOf } from "../../media/image-size.ts";
 import type { Media } from "../../media/media.ts";
 import { type ImageTraits, inputFamily, outputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { TaskCall } from "../../tasks/task.ts";
 import type { ImageInput } from "../../tasks/text-to-image/index.ts";
-import { present } from "../fields.ts";
 
 type SizeRange = NonNullable<ImageTraits["sides"]>;
 

@@ -8,7 +8,9 @@
  * Differences from the product: `point` and `detect` accept only data URIs, because the gateway does not fetch callers'
  * URLs; `reasoning.grounding` is empty; the times in `metrics` are 0 if the engine does not report them.
  */
+
 import * as z from "zod";
+import { present } from "../../core/present.ts";
 import { laterUsage, type Usage } from "../../core/usage.ts";
 import { DONE, frame } from "../../streams/sse.ts";
 import type { DetectObjectsOutput } from "../../tasks/object-detection/index.ts";
@@ -18,7 +20,7 @@ import { chatWriter } from "../chat/call.ts";
 import { firstChoice, parseChunk, reasoningOf } from "../chat/chunks.ts";
 import { mapChatEvents } from "../chat/events.ts";
 import type { NativeWriter, Reader } from "../dialect.ts";
-import { modelFields, perModel, present } from "../fields.ts";
+import { modelFields, perModel } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { outputValue } from "../output-value.ts";
 import { checkImageUrl } from "./image-url.ts";

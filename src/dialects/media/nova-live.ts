@@ -5,12 +5,14 @@
  * Differences from the product: all channels are mixed, also with `multichannel`; options for additional analysis are not
  * forwarded; a connection without audio is not an error (`NET-0001`).
  */
+
 import { createHash } from "node:crypto";
 import * as z from "zod";
+import { present } from "../../core/present.ts";
 import type { Model } from "../../models/model.ts";
 import type { LiveTranscriptionInput } from "../../tasks/live-transcription/types.ts";
 import type { Dialect, WriteContext } from "../dialect.ts";
-import { fieldsReader, present } from "../fields.ts";
+import { fieldsReader } from "../fields.ts";
 import { badInput } from "../invalid-input.ts";
 import { alternativeOf } from "./deepgram.ts";
 import { NOVA, vocabularyOf } from "./deepgram-fields.ts";

@@ -5,12 +5,13 @@
  * Known difference from OpenAI: no `mask`. OpenAI's mask marks the area by transparency, the models' own mask by
  * brightness.
  */
+
 import * as z from "zod";
+import { present } from "../../core/present.ts";
 import type { Media } from "../../media/media.ts";
 import { inputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { Dialect, Reader } from "../dialect.ts";
-import { present } from "../fields.ts";
 import { badInput } from "../invalid-input.ts";
 import { FormInput, readFormFields } from "./form-fields.ts";
 import { imageCall } from "./image-input.ts";

@@ -4,10 +4,12 @@
  * Engines generate one image per call. A request for several images is split before the pipeline
  * ({@link singleImageBodies}), and the replies are merged after it ({@link mergeImages}).
  */
+
 import * as z from "zod";
+import { present } from "../../core/present.ts";
 import type { Model } from "../../models/model.ts";
 import type { Dialect, Reader } from "../dialect.ts";
-import { nullAsAbsent, present } from "../fields.ts";
+import { nullAsAbsent } from "../fields.ts";
 import { badInput } from "../invalid-input.ts";
 import { jsonWriter } from "../output-value.ts";
 import { imageCall, sizeRange } from "./image-input.ts";

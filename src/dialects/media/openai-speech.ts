@@ -2,10 +2,12 @@
  * `POST /audio/speech`. `voice` is forwarded unchanged: OpenAI's names only work with engines that support them. A strict
  * route accepts only the model's own speakers. `instructions` are dropped, because no model here supports them.
  */
+
 import * as z from "zod";
+import { present } from "../../core/present.ts";
 import type { SpeechInput } from "../../tasks/text-to-speech/index.ts";
 import type { Dialect, Reader, Writer } from "../dialect.ts";
-import { nullAsAbsent, present } from "../fields.ts";
+import { nullAsAbsent } from "../fields.ts";
 import { badInput } from "../invalid-input.ts";
 import { outputValue } from "../output-value.ts";
 import { SPEAKERS, speechMedia } from "./text-to-speech.ts";

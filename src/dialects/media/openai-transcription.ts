@@ -1,10 +1,10 @@
 /** `POST /audio/transcriptions` and `/audio/translations` (into English): a form in; JSON, text or subtitles out. */
 
 import * as z from "zod";
+import { present } from "../../core/present.ts";
 import { inputFamily } from "../../models/family.ts";
 import type { Transcript, TranscriptionInput } from "../../tasks/speech-recognition/types.ts";
 import type { Dialect, Reader, Rendered, WriteContext, Writer } from "../dialect.ts";
-import { present } from "../fields.ts";
 import { badInput, invalidInput } from "../invalid-input.ts";
 import { outputValue } from "../output-value.ts";
 import { FormInput, readFormFields } from "./form-fields.ts";

@@ -4,12 +4,14 @@
  * Difference from the product: if an engine answers in another format than the model's own, the image is not converted; the
  * content type is that of the image.
  */
+
 import * as z from "zod";
+import { present } from "../../core/present.ts";
 import { mediaTypeOf } from "../../media/types.ts";
 import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { NativeWriter, Reader } from "../dialect.ts";
-import { fieldsReader, modelFields, perModel, present } from "../fields.ts";
+import { fieldsReader, modelFields, perModel } from "../fields.ts";
 import { jsonWriter, outputValue } from "../output-value.ts";
 import { flux2Form } from "./flux2-form.ts";
 import { imageCall } from "./image-input.ts";

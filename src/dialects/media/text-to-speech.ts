@@ -1,5 +1,7 @@
 /** Text to speech: MeloTTS, which answers in JSON, and Deepgram's Aura, which answers with the audio file. */
+
 import * as z from "zod";
+import { present } from "../../core/present.ts";
 import type { Media } from "../../media/media.ts";
 import { mediaTypeOf } from "../../media/types.ts";
 import type { InputShape, OutputShape } from "../../models/family.ts";
@@ -7,7 +9,7 @@ import type { Model } from "../../models/model.ts";
 import type { TaskCall } from "../../tasks/task.ts";
 import type { SpeechInput } from "../../tasks/text-to-speech/index.ts";
 import type { NativeWriter, Reader } from "../dialect.ts";
-import { fieldsReader, modelFields, perModel, present } from "../fields.ts";
+import { fieldsReader, modelFields, perModel } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { jsonWriter, outputValue } from "../output-value.ts";
 import { encodeBase64 } from "./media.ts";

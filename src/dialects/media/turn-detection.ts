@@ -1,6 +1,8 @@
 /** Smart Turn: detects whether a speaker has finished. */
+
 import * as z from "zod";
-import { fieldsReader, present } from "../fields.ts";
+import { present } from "../../core/present.ts";
+import { fieldsReader } from "../fields.ts";
 import { jsonWriter } from "../output-value.ts";
 import { audioOf, decodeBase64, Wrapped } from "./media.ts";
 

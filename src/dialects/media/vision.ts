@@ -1,13 +1,13 @@
 /** Image inputs: classification, object detection, description. */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
-import { pick } from "../../core/pick.ts";
+import { pick, present } from "../../core/present.ts";
 import type { Media } from "../../media/media.ts";
 import { mediaTypeOf } from "../../media/types.ts";
 import { type InputShape, namesOf, type OutputShape } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { NativeWriter, Reader } from "../dialect.ts";
-import { fieldsReader, modelFields, perModel, present } from "../fields.ts";
+import { fieldsReader, modelFields, perModel } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { jsonWriter } from "../output-value.ts";
 import {

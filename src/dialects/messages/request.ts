@@ -8,14 +8,16 @@
  * Known differences, for models of other vendors: Anthropic's own tools are dropped (tools.ts); nothing is stored, so
  * `container` and files by id are not supported; fields that only Anthropic supports are accepted and ignored.
  */
+
 import * as z from "zod";
 import type { AiError } from "../../core/errors.ts";
+import { present } from "../../core/present.ts";
 import { inputFamily } from "../../models/family.ts";
 import { can, type Model } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import { jsonSchemaFormat } from "../chat/json-mode.ts";
 import { contentRules } from "../chat/messages.ts";
-import { defaulted, perModel, present } from "../fields.ts";
+import { defaulted, perModel } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { Content } from "./blocks.ts";
 import { Messages, readMessages } from "./input.ts";

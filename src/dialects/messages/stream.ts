@@ -10,7 +10,7 @@ import { AiError } from "../../core/errors.ts";
 import { parseRecord } from "../../core/json.ts";
 import { laterUsage, type Usage } from "../../core/usage.ts";
 import { namedFrame } from "../../streams/sse.ts";
-import { promptTokens } from "../../tasks/text-generation/tally.ts";
+import { promptTokens } from "../../tasks/text-generation/index.ts";
 import type {
 	ChatChunk,
 	ChatDelta,

@@ -4,13 +4,15 @@
  * Known differences: nothing is stored, so references to stored objects are refused; tools that OpenAI hosts are dropped
  * (`tools.ts`); `truncation` is accepted and ignored; the full reasoning is returned, never a `summary`.
  */
+
 import * as z from "zod";
+import { present } from "../../core/present.ts";
 import { inputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { ChatInput, ResponseFormat } from "../../tasks/text-generation/types.ts";
 import { contentRules } from "../chat/messages.ts";
 import { EFFORTS, Effort } from "../chat/openai-fields.ts";
-import { defaulted, nullAsAbsent, perModel, present } from "../fields.ts";
+import { defaulted, nullAsAbsent, perModel } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { Input, readInput } from "./input.ts";
 import { Choice, readToolFields, Tools } from "./tools.ts";

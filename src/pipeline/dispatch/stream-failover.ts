@@ -21,7 +21,7 @@ import {
 	mapEvents,
 } from "../../streams/sse.ts";
 import type { Answer, Progress } from "../../tasks/task.ts";
-import { tallyReply } from "../../tasks/text-generation/tally.ts";
+import { tallyReply } from "../../tasks/text-generation/index.ts";
 import type { ChatCompletion } from "../../tasks/text-generation/types.ts";
 import type { ResumableCall } from "../../tasks/traits.ts";
 import type { PlannedTarget } from "../plan.ts";

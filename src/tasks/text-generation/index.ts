@@ -1,5 +1,6 @@
 import { AiError } from "../../core/errors.ts";
 import { isCounted } from "../../core/usage.ts";
+import { bytesOfBase64, sizeOfUrl } from "../../counting/images.ts";
 import {
 	byUsage,
 	estimatedTokens,
@@ -8,13 +9,19 @@ import {
 	tokenUpperBound,
 	toUsage,
 } from "../../counting/quantities.ts";
-import { Approximation, UpperBound } from "../../counting/tally.ts";
+import { Approximation, type Tally, UpperBound } from "../../counting/tally.ts";
 import { boundedTokens } from "../../counting/token-estimate.ts";
 import type { Model } from "../../models/model.ts";
 import type { TaskDefinition, Unsupported } from "../definition.ts";
 import { chatPrompt } from "./prompt.ts";
-import { promptTokens, tallyPrompt, tallyReply } from "./tally.ts";
-import { type ChatCompletion, type ChatInput, requestsAudio, textOf } from "./types.ts";
+import {
+	type AssistantMessage,
+	type ChatCompletion,
+	type ChatInput,
+	type ContentPart,
+	requestsAudio,
+	textOf,
+} from "./types.ts";
 
 /** The output limit if the caller sets none. */
 const DEFAULT_OUTPUT_LIMIT = 4_096;
@@ -126,4 +133,72 @@ function estimatedPrompt(input: ChatInput, contextWindow: number): number {
 	const characters = texts.reduce((sum, { length }) => sum + length, 0);
 	if (characters * MAX_BYTES_PER_CHARACTER + max_tokens <= contextWindow) return 0;
 	return Math.floor(boundedTokens(texts, contextWindow / LOWER_BOUND_SHARE) * LOWER_BOUND_SHARE);
+}
+
+/** Formats of `input_audio` that are not compressed. */
+const SAMPLES = new Set(["wav", "pcm16", "pcm"]);
+/** A template adds an introduction to the tools and the instructions for calling them. */
+const TOOLS_INTRODUCTION_PARTS = 12;
+
+export function tallyPrompt(input: ChatInput, tally: Tally): void {
+	const { messages, prompt, suffix, tools } = input;
+	if (suffix !== undefined) tally.text(suffix);
+	if (prompt !== undefined) tally.text(prompt);
+	else tally.opening();
+	tally.markers(messages.length);
+	for (const { content, name, tool_calls, reasoning_content } of messages) {
+		tallyContent(content, tally);
+		if (name) tally.text(name);
+		if (reasoning_content) tally.text(reasoning_content);
+		for (const { function: called } of tool_calls ?? []) {
+			tally.markers(2);
+			tally.text(called.name);
+			tally.text(called.arguments);
+		}
+	}
+	if (!tools?.length) return;
+	tally.markers(TOOLS_INTRODUCTION_PARTS);
+	for (const tool of tools) tally.json(tool);
+}
+
+/** Tokens of the prompt by our own count. */
+export function promptTokens(input: ChatInput): number {
+	const tally = new Approximation();
+	tallyPrompt(input, tally);
+	return tally.tokens;
+}
+
+function tallyContent(content: string | ContentPart[] | null, tally: Tally): void {
+	if (content === null) return;
+	if (typeof content === "string") {
+		tally.text(content);
+		return;
+	}
+	for (const { text, refusal, image_url, input_audio, file } of content) {
+		if (text) tally.text(text);
+		if (refusal) tally.text(refusal);
+		if (image_url) tally.image(sizeOfUrl(image_url.url));
+		if (input_audio)
+			tally.audio(
+				bytesOfBase64(input_audio.data),
+				SAMPLES.has(input_audio.format) ? "samples" : "compressed",
+			);
+		if (file?.file_data) tally.file(bytesOfBase64(file.file_data));
+	}
+}
+
+/** The model's output, including reasoning and tool calls. */
+export function tallyReply({ choices }: Pick<ChatCompletion, "choices">, tally: Tally): void {
+	for (const { message } of choices) tallyMessage(message, tally);
+}
+
+function tallyMessage(message: AssistantMessage, tally: Tally): void {
+	const { content, reasoning_content, reasoning, refusal, tool_calls } = message;
+	const thinking = reasoning_content ?? reasoning;
+	for (const text of [content, thinking, refusal]) if (text) tally.text(text);
+	for (const { function: called } of tool_calls ?? []) {
+		tally.markers(1);
+		tally.text(called.name);
+		tally.text(called.arguments);
+	}
 }

@@ -5,7 +5,7 @@ import { ChunkReader, relayChunks } from "../../../src/backends/transport/chunk-
 import { startDeadline } from "../../../src/backends/transport/deadline.ts";
 import { postStream } from "../../../src/backends/transport/http.ts";
 import { AiError } from "../../../src/core/errors.ts";
-import { pick } from "../../../src/core/pick.ts";
+import { pick } from "../../../src/core/present.ts";
 import { EventStream, type StreamEvent, textOf } from "../../../src/streams/sse.ts";
 import chat from "../../fixtures/openai/llama-cpp/chat.sse?raw";
 import withoutUsage from "../../fixtures/openai/llama-cpp/chat-no-usage.sse?raw";
