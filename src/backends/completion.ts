@@ -27,19 +27,6 @@ export const headingOf = ({ target, services }: Call, sent: SentHeading = {}): H
 	model: sent.model || target.model,
 });
 
-export const usageOf = (prompt_tokens: number, completion_tokens: number): Usage => ({
-	prompt_tokens,
-	completion_tokens,
-	total_tokens: prompt_tokens + completion_tokens,
-});
-
-/** The usage of an upstream that may omit counts. `undefined` without both. */
-export const usageOfCounts = (
-	prompt: number | null | undefined,
-	completion: number | null | undefined,
-): Usage | undefined =>
-	prompt == null && completion == null ? undefined : usageOf(prompt ?? 0, completion ?? 0);
-
 type Answered = Omit<ChatChoice, "index" | "message"> & { message: Omit<AssistantMessage, "role"> };
 
 /** A completion with one choice. */

@@ -8,7 +8,8 @@ export interface Usage {
 	prompt_tokens: number;
 	completion_tokens: number;
 	total_tokens: number;
-	prompt_tokens_details?: { cached_tokens?: number | null } | null;
+	/** `cache_creation_tokens`: our extension, of Anthropic's models. */
+	prompt_tokens_details?: { cached_tokens?: number | null; cache_creation_tokens?: number } | null;
 	completion_tokens_details?: { reasoning_tokens?: number | null } | null;
 }
 
@@ -17,6 +18,14 @@ export function countOf(sent: unknown): number | undefined {
 	const value = typeof sent === "string" && sent.trim() !== "" ? Number(sent) : sent;
 	if (typeof value !== "number" || !Number.isFinite(value) || value < 0) return undefined;
 	return Math.min(Math.round(value), Number.MAX_SAFE_INTEGER);
+}
+
+/** The usage of an API that may omit counts. `undefined` without both. */
+export function usageOfCounts(prompt: unknown, completion: unknown): Usage | undefined {
+	const counts = [countOf(prompt), countOf(completion)];
+	if (counts.every((count) => count === undefined)) return undefined;
+	const [prompt_tokens = 0, completion_tokens = 0] = counts;
+	return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
 }
 
 /** The `usage` of a reply. */

@@ -1,13 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import {
-	ChunkWriter,
-	completionOf,
-	headingOf,
-	requestChat,
-	usageOf,
-	usageOfCounts,
-} from "../../src/backends/completion.ts";
+import { ChunkWriter, completionOf, headingOf, requestChat } from "../../src/backends/completion.ts";
 import { callOf, drain, eventStream, json } from "./upstream.ts";
 
 const HEADING = { id: "c-1", created: 7, model: "m" };
@@ -37,22 +30,6 @@ describe("headingOf", () => {
 			created: 1_700_000_000,
 			model: "engine-model",
 		});
-	});
-});
-
-describe("usage", () => {
-	it("is a sum", () => {
-		expect(usageOf(3, 2)).toEqual(USAGE);
-	});
-
-	it.each([
-		[3, 2, USAGE],
-		[3, undefined, { prompt_tokens: 3, completion_tokens: 0, total_tokens: 3 }],
-		[null, 2, { prompt_tokens: 0, completion_tokens: 2, total_tokens: 2 }],
-		[0, 0, { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }],
-		[null, undefined, undefined],
-	])("of the counts %j and %j is %j", (prompt, completion, usage) => {
-		expect(usageOfCounts(prompt, completion)).toEqual(usage);
 	});
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { SentUsage, usageOf } from "../../src/core/usage.ts";
+import { SentUsage, usageOf, usageOfCounts } from "../../src/core/usage.ts";
 
 const counts = (prompt_tokens: number, completion_tokens: number, total_tokens: number) => ({
 	prompt_tokens,
@@ -47,5 +47,19 @@ describe("usageOf", () => {
 			...counts(5, 0, 5),
 			...further,
 		});
+	});
+});
+
+describe("usageOfCounts", () => {
+	it.each([
+		[3, 2, counts(3, 2, 5)],
+		[3, undefined, counts(3, 0, 3)],
+		[null, 2, counts(0, 2, 2)],
+		[0, 0, counts(0, 0, 0)],
+		["3", 1.6, counts(3, 2, 5)],
+		[null, undefined, undefined],
+		["many", -1, undefined],
+	])("of %j and %j is %j", (prompt, completion, usage) => {
+		expect(usageOfCounts(prompt, completion)).toEqual(usage);
 	});
 });

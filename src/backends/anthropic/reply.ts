@@ -1,6 +1,6 @@
 /** Converts a `message` to a chat completion. */
 import * as z from "zod";
-import type { Usage } from "../../core/usage.ts";
+import { messagesUsage } from "../../core/usage-formats.ts";
 import type {
 	AssistantMessage,
 	ChatCompletion,
@@ -12,16 +12,8 @@ import type { Call } from "../transport/upstream-failure.ts";
 import type { Request } from "./request.ts";
 import { type AnswerTool, answerIn } from "./tools.ts";
 
-const count = z.number().nullish();
-
-export const SentUsage = z.looseObject({
-	input_tokens: count,
-	output_tokens: count,
-	cache_creation_input_tokens: count,
-	cache_read_input_tokens: count,
-	output_tokens_details: z.looseObject({ thinking_tokens: count }).nullish(),
-});
-export type SentUsage = z.output<typeof SentUsage>;
+/** Read by `messagesUsage`. */
+export const SentUsage = z.record(z.string(), z.unknown());
 
 /** A block of any type. Unknown types belong to tools that the request does not have. */
 export const SentBlock = z.looseObject({
@@ -77,23 +69,6 @@ export function thinkingBlock({
 	return type === "redacted_thinking" && data ? [{ type, data }] : [];
 }
 
-/** Tokens that were read from or written to the cache are part of the prompt. `undefined` without counts. */
-export function usageOf(sent: SentUsage | null | undefined): Usage | undefined {
-	if (!sent || (sent.input_tokens == null && sent.output_tokens == null)) return undefined;
-	const cached_tokens = sent.cache_read_input_tokens ?? 0;
-	const cache_creation_tokens = sent.cache_creation_input_tokens ?? 0;
-	const prompt_tokens = (sent.input_tokens ?? 0) + cached_tokens + cache_creation_tokens;
-	const completion_tokens = sent.output_tokens ?? 0;
-	const reasoning_tokens = sent.output_tokens_details?.thinking_tokens;
-	// `cache_creation_tokens` is our extension; the Messages dialect reads it.
-	const prompt_tokens_details = { cached_tokens, cache_creation_tokens };
-	return {
-		...completion.usageOf(prompt_tokens, completion_tokens),
-		prompt_tokens_details,
-		...(reasoning_tokens != null && { completion_tokens_details: { reasoning_tokens } }),
-	};
-}
-
 export function completionOf(
 	reply: z.output<typeof MessageReply>,
 	{ answerTool, verbatim }: Pick<Request, "answerTool" | "verbatim">,
@@ -105,7 +80,11 @@ export function completionOf(
 		...stopReasonField(reply.stop_sequence),
 	};
 	const { id, model } = reply;
-	return completion.completionOf(completion.headingOf(call, { id, model }), choice, usageOf(reply.usage));
+	return completion.completionOf(
+		completion.headingOf(call, { id, model }),
+		choice,
+		reply.usage ? messagesUsage(reply.usage) : undefined,
+	);
 }
 
 function messageOf(

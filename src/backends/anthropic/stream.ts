@@ -5,10 +5,11 @@
  * then another target can still be tried. Counts in `message_delta` are totals.
  */
 import * as z from "zod";
+import { laterCounts, messagesUsage, type SentCounts } from "../../core/usage-formats.ts";
 import type { ChatChunk, ChatDelta } from "../../tasks/text-generation/types.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
-import { finishReason, SentBlock, SentUsage, stopReasonField, thinkingBlock, usageOf } from "./reply.ts";
+import { finishReason, SentBlock, SentUsage, stopReasonField, thinkingBlock } from "./reply.ts";
 import type { Request } from "./request.ts";
 import { type AnswerTool, answerIn } from "./tools.ts";
 
@@ -54,7 +55,7 @@ export class MessageTranslator implements Translator {
 	#calls = 0;
 	/** Open calls by the index of their block. */
 	readonly #open = new Map<number, OpenCall>();
-	#usage: SentUsage | undefined;
+	#usage: SentCounts | undefined;
 	#stopReason: string | undefined;
 	#stopSequence: string | undefined;
 	/** Text beside the answer tool. It is the answer only if the tool is not called. */
@@ -89,7 +90,7 @@ export class MessageTranslator implements Translator {
 			case "message_start":
 				this.#id = event.message?.id || "";
 				this.#model = event.message?.model || this.#model;
-				this.#addUsage(event.message?.usage);
+				this.#usage = laterCounts(this.#usage, event.message?.usage ?? {});
 				return [];
 			case "content_block_start":
 				return this.#begin(event);
@@ -100,7 +101,7 @@ export class MessageTranslator implements Translator {
 			case "message_delta":
 				this.#stopReason = event.delta?.stop_reason ?? this.#stopReason;
 				this.#stopSequence = event.delta?.stop_sequence ?? this.#stopSequence;
-				this.#addUsage(event.usage);
+				this.#usage = laterCounts(this.#usage, event.usage ?? {});
 				this.#events?.push({ ...event, usage: this.#usage });
 				return [];
 			case "message_stop":
@@ -116,7 +117,7 @@ export class MessageTranslator implements Translator {
 	end(): ChatChunk[] | undefined {
 		if (this.#stopReason === undefined) return undefined;
 		const finish_reason = finishReason(this.#stopReason, this.#answerTool);
-		const usage = usageOf(this.#usage);
+		const usage = this.#usage && messagesUsage(this.#usage);
 		const otherText =
 			this.#calls === 0 && this.#otherText ? this.#chunksOf({ content: this.#otherText }) : [];
 		return [
@@ -213,11 +214,5 @@ export class MessageTranslator implements Translator {
 			model: this.#model,
 			choices,
 		};
-	}
-
-	/** Counts are totals. A count that an event omits has not changed. */
-	#addUsage(sent: SentUsage | null | undefined): void {
-		const counts = Object.entries(sent ?? {}).filter(([, value]) => value !== null && value !== undefined);
-		this.#usage = { ...this.#usage, ...Object.fromEntries(counts) };
 	}
 }

@@ -5,9 +5,10 @@
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { Usage } from "../../core/usage.ts";
+import { plainUsage } from "../../core/usage-formats.ts";
 import { decodeBase64, splitDataUrl } from "../../media/base64.ts";
 import type { Media } from "../../media/media.ts";
-import { usageOfCounts } from "../completion.ts";
+
 import { getBytes, postJson } from "../transport/http.ts";
 import {
 	type Call,
@@ -107,14 +108,5 @@ function urlsIn(output: unknown): string[] {
 
 const FILE_PROTOCOLS = new Set<string | undefined>(["data:", "http:", "https:"]);
 
-/** The metrics of Replicate's language models. */
-const COUNTS = {
-	prompt: ["input_token_count", "token_input_count"],
-	completion: ["output_token_count", "token_output_count"],
-};
-
-export function usageIn({ metrics }: Prediction): Usage | undefined {
-	const count = (names: string[]): number | undefined =>
-		names.map((name) => metrics?.[name]).find((value) => typeof value === "number");
-	return usageOfCounts(count(COUNTS.prompt), count(COUNTS.completion));
-}
+export const usageIn = ({ metrics }: Prediction): Usage | undefined =>
+	metrics ? plainUsage(metrics) : undefined;

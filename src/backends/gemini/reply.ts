@@ -2,12 +2,11 @@
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { Usage } from "../../core/usage.ts";
+import { geminiUsage } from "../../core/usage-formats.ts";
 import { FINISH_REASONS } from "../../models/gemini-wire.ts";
 import type { ChatChoice, ChatCompletion, ToolCall } from "../../tasks/text-generation/types.ts";
-import { type Heading, headingOf, usageOf } from "../completion.ts";
+import { type Heading, headingOf } from "../completion.ts";
 import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
-
-const count = z.int().nonnegative().nullish();
 
 const PartReply = z.looseObject({
 	text: z.string().nullish(),
@@ -39,18 +38,10 @@ const CandidateReply = z.looseObject({
 });
 export type CandidateReply = z.output<typeof CandidateReply>;
 
-const UsageReply = z.looseObject({
-	promptTokenCount: count,
-	toolUsePromptTokenCount: count,
-	candidatesTokenCount: count,
-	thoughtsTokenCount: count,
-	cachedContentTokenCount: count,
-});
-
 export const GenerateEvent = z.looseObject({
 	candidates: z.array(CandidateReply).nullish(),
 	promptFeedback: z.looseObject({ blockReason: z.string().nullish() }).nullish(),
-	usageMetadata: UsageReply.nullish(),
+	usageMetadata: z.record(z.string(), z.unknown()).nullish(),
 	modelVersion: z.string().nullish(),
 	responseId: z.string().nullish(),
 });
@@ -67,7 +58,7 @@ export function completionOf(reply: GenerateEvent, call: Call): ChatCompletion {
 		...headingIn(reply, call),
 		object: "chat.completion",
 		choices: (reply.candidates ?? []).map((candidate, index) => choiceOf(candidate, index, call)),
-		usage: usageIn(reply.usageMetadata),
+		usage: usageIn(reply),
 	};
 }
 
@@ -144,18 +135,8 @@ export function finishReason(reason: string, hasCalled: boolean, call: Call): st
 	return mapped === "stop" && hasCalled ? "tool_calls" : mapped;
 }
 
-/** Tokens of thinking count as output. */
-export function usageIn(sent: z.output<typeof UsageReply> | null | undefined): Usage | undefined {
-	if (sent?.promptTokenCount == null) return undefined;
-	const { thoughtsTokenCount: thoughts, cachedContentTokenCount: cached } = sent;
-	const prompt_tokens = sent.promptTokenCount + (sent.toolUsePromptTokenCount ?? 0);
-	const completion_tokens = (sent.candidatesTokenCount ?? 0) + (thoughts ?? 0);
-	return {
-		...usageOf(prompt_tokens, completion_tokens),
-		...(cached != null && { prompt_tokens_details: { cached_tokens: cached } }),
-		...(thoughts != null && { completion_tokens_details: { reasoning_tokens: thoughts } }),
-	};
-}
+export const usageIn = ({ usageMetadata }: GenerateEvent): Usage | undefined =>
+	usageMetadata ? geminiUsage(usageMetadata) : undefined;
 
 export function logprobsOf({ logprobsResult: sent }: CandidateReply): unknown {
 	if (!sent?.chosenCandidates) return null;

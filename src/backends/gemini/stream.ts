@@ -46,7 +46,7 @@ export class GeminiTranslator implements Translator {
 		const event = GenerateEvent.parse(sent);
 		refuseBlocked(event, this.#call);
 		this.#heading ??= headingIn(event, this.#call);
-		this.#usage = usageIn(event.usageMetadata) ?? this.#usage;
+		this.#usage = usageIn(event) ?? this.#usage;
 		const choices = (event.candidates ?? []).flatMap((candidate, position) =>
 			this.#choices(candidate, position),
 		);

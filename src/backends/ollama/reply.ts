@@ -1,9 +1,9 @@
 /** Converts replies and stream lines of `/api/chat` and `/api/generate` to OpenAI's format. */
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
-import type { Usage } from "../../core/usage.ts";
+import { type Usage, usageOfCounts } from "../../core/usage.ts";
 import type { ChatChunk, ChatCompletion } from "../../tasks/text-generation/types.ts";
-import { ChunkWriter, completionOf, type Heading, headingOf, usageOfCounts } from "../completion.ts";
+import { ChunkWriter, completionOf, type Heading, headingOf } from "../completion.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 

@@ -6,7 +6,7 @@
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { pick } from "../../core/present.ts";
-import type { Usage } from "../../core/usage.ts";
+import { type Usage, usageOfCounts } from "../../core/usage.ts";
 import { isDone } from "../../streams/sse.ts";
 import {
 	type ChatChunk,
@@ -14,7 +14,7 @@ import {
 	type ChatInput,
 	textOf,
 } from "../../tasks/text-generation/types.ts";
-import { ChunkWriter, completionOf, headingOf, requestChat, usageOf } from "../completion.ts";
+import { ChunkWriter, completionOf, headingOf, requestChat } from "../completion.ts";
 import type { Handler } from "../handler.ts";
 import { imageUrl, readableSizeOf } from "../images.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
@@ -58,7 +58,7 @@ function inputsOf(input: ChatInput, call: Call): Record<string, unknown> {
 }
 
 const usageIn = ({ metrics }: MoondreamReply): Usage | undefined =>
-	metrics ? usageOf(metrics.input_tokens, metrics.output_tokens) : undefined;
+	metrics ? usageOfCounts(metrics.input_tokens, metrics.output_tokens) : undefined;
 
 function completionIn(reply: MoondreamReply, call: Call): ChatCompletion {
 	const message = {

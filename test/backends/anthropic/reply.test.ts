@@ -140,6 +140,10 @@ describe("a message as a completion", () => {
 
 	it.each([
 		[{ input_tokens: 3 }, { prompt_tokens: 3, completion_tokens: 0, total_tokens: 3 }],
+		[
+			{ input_tokens: 3, output_tokens: "many", cache_read_input_tokens: -1 },
+			{ prompt_tokens: 3, completion_tokens: 0, total_tokens: 3 },
+		],
 		[{ output_tokens: 4 }, { prompt_tokens: 0, completion_tokens: 4, total_tokens: 4 }],
 	])("counts %j", async (usage, expected) => {
 		const counted = await read({ type: "message", content: [], usage });

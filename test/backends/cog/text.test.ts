@@ -189,7 +189,8 @@ describe("a prediction", () => {
 	it.each([
 		[{ token_input_count: 3 }, { prompt_tokens: 3, completion_tokens: 0, total_tokens: 3 }],
 		[{ token_output_count: 2 }, { prompt_tokens: 0, completion_tokens: 2, total_tokens: 2 }],
-		[{ input_token_count: "3" }, undefined],
+		[{ input_token_count: "3" }, { prompt_tokens: 3, completion_tokens: 0, total_tokens: 3 }],
+		[{ input_token_count: "many" }, undefined],
 	])("has the usage of its metrics: %j", async (metrics, usage) => {
 		const respond = model(() => succeeds("ok", { metrics }));
 		expect((await outputOf(ask("text-generation", HI, respond))).usage).toEqual(usage);

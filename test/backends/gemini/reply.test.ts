@@ -111,6 +111,10 @@ describe("a reply", () => {
 				completion_tokens_details: { reasoning_tokens: 4 },
 			},
 		],
+		[
+			{ promptTokenCount: 5, candidatesTokenCount: "many", thoughtsTokenCount: -1 },
+			{ prompt_tokens: 5, completion_tokens: 0, total_tokens: 5 },
+		],
 		[{ candidatesTokenCount: 3 }, undefined],
 		[undefined, undefined],
 	])("with the counts %j has the usage %j", async (usageMetadata, usage) => {

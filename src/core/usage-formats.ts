@@ -1,0 +1,113 @@
+/**
+ * Reads the usage of APIs whose fields differ from OpenAI's chat, and converts it to the fields of {@link Usage}. As in `usage.ts`, an
+ * invalid count is ignored.
+ */
+import { isRecord } from "./json.ts";
+import { countOf, type Usage, usageOf, usageOfCounts } from "./usage.ts";
+
+/** Counts as an API sent them. */
+export type SentCounts = Readonly<Record<string, unknown>>;
+
+/**
+ * The usage of Anthropic's Messages (docs.anthropic.com/en/api/messages), and of OpenAI's Responses, images and transcriptions
+ * (platform.openai.com/docs/api-reference/responses/object). Anthropic counts tokens that were read from or written to the cache beside
+ * the input, OpenAI counts them as a part of it. `undefined` without counts.
+ */
+export function messagesUsage(sent: SentCounts): Usage | undefined {
+	const { input_tokens, output_tokens, input_tokens_details, output_tokens_details } = sent;
+	const read = countOf(sent.cache_read_input_tokens) ?? 0;
+	return usageWith([input_tokens, output_tokens], {
+		beside: read,
+		cached: detailIn(input_tokens_details, "cached_tokens") ?? read,
+		written: countOf(sent.cache_creation_input_tokens) ?? 0,
+		reasoning:
+			detailIn(output_tokens_details, "thinking_tokens") ??
+			detailIn(output_tokens_details, "reasoning_tokens"),
+	});
+}
+
+/** Counts of an event of Messages are totals. A count that it omits has not changed. */
+export const laterCounts = (before: SentCounts | undefined, after: SentCounts): SentCounts => ({
+	...before,
+	...Object.fromEntries(Object.entries(after).filter(([, value]) => value !== null && value !== undefined)),
+});
+
+/** The `usageMetadata` of Gemini (ai.google.dev/api/generate-content#UsageMetadata). Tokens of thinking count as output. */
+export function geminiUsage(sent: SentCounts): Usage | undefined {
+	const prompt = countOf(sent.promptTokenCount);
+	if (prompt === undefined) return undefined;
+	const reasoning = countOf(sent.thoughtsTokenCount);
+	const tools = countOf(sent.toolUsePromptTokenCount) ?? 0;
+	const completion = countOf(sent.candidatesTokenCount) ?? 0;
+	return usageWith([prompt + tools, completion + (reasoning ?? 0)], {
+		cached: countOf(sent.cachedContentTokenCount),
+		reasoning,
+	});
+}
+
+/** The usage of Bedrock's Converse (docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_TokenUsage.html). */
+function converseUsage(sent: SentCounts): Usage | undefined {
+	const read = countOf(sent.cacheReadInputTokens) ?? 0;
+	const written = countOf(sent.cacheWriteInputTokens) ?? 0;
+	return usageWith([sent.inputTokens, sent.outputTokens], { beside: read, cached: read, written });
+}
+
+/** Names of input and output tokens in APIs without other counts. */
+const PLAIN_COUNTS = [
+	// Ollama.
+	["prompt_eval_count", "eval_count"],
+	// The metrics of Bedrock's invocations, and of Llama there.
+	["inputTokenCount", "outputTokenCount"],
+	["prompt_token_count", "generation_token_count"],
+	// The metrics of Replicate's language models.
+	["input_token_count", "output_token_count"],
+	["token_input_count", "token_output_count"],
+] as const;
+
+export function plainUsage(sent: SentCounts): Usage | undefined {
+	for (const [input, output] of PLAIN_COUNTS) {
+		const usage = usageOfCounts(sent[input], sent[output]);
+		if (usage) return usage;
+	}
+	return undefined;
+}
+
+/** The usage of any of these APIs, and of OpenAI's chat. Cohere has several counts; the billed ones are used. */
+export function usageOfAnyFormat(sent: SentCounts): Usage | undefined {
+	if (isRecord(sent.billed_units)) return messagesUsage(sent.billed_units);
+	// Responses have a total, too: `usageOf` would count all of it as input.
+	const messages = "prompt_tokens" in sent || "completion_tokens" in sent ? undefined : messagesUsage(sent);
+	return messages ?? usageOf(sent) ?? geminiUsage(sent) ?? converseUsage(sent) ?? plainUsage(sent);
+}
+
+interface Details {
+	/** Read tokens that are not part of the input count. */
+	beside?: number;
+	cached?: number | undefined;
+	written?: number;
+	reasoning?: number | undefined;
+}
+
+function usageWith(
+	[input, output]: readonly [unknown, unknown],
+	{ beside = 0, cached, written, reasoning }: Details,
+): Usage | undefined {
+	const usage = usageOfCounts(input, output);
+	if (!usage) return undefined;
+	const others = beside + (written ?? 0);
+	return {
+		prompt_tokens: usage.prompt_tokens + others,
+		completion_tokens: usage.completion_tokens,
+		total_tokens: usage.total_tokens + others,
+		...(cached !== undefined && {
+			prompt_tokens_details: {
+				cached_tokens: cached,
+				...(written !== undefined && { cache_creation_tokens: written }),
+			},
+		}),
+		...(reasoning !== undefined && { completion_tokens_details: { reasoning_tokens: reasoning } }),
+	};
+}
+
+const detailIn = (sent: unknown, name: string): number | undefined =>
+	isRecord(sent) ? countOf(sent[name]) : undefined;
