@@ -76,9 +76,14 @@ export function plainUsage(sent: SentCounts): Usage | undefined {
 export function usageOfAnyFormat(sent: SentCounts): Usage | undefined {
 	if (isRecord(sent.billed_units)) return messagesUsage(sent.billed_units);
 	// Responses have a total, too: `usageOf` would count all of it as input.
-	const messages = "prompt_tokens" in sent || "completion_tokens" in sent ? undefined : messagesUsage(sent);
-	return messages ?? usageOf(sent) ?? geminiUsage(sent) ?? converseUsage(sent) ?? plainUsage(sent);
+	if (hasMessagesCounts(sent)) return messagesUsage(sent);
+	return usageOf(sent) ?? geminiUsage(sent) ?? converseUsage(sent) ?? plainUsage(sent);
 }
+
+/** Whether the counts are those of Messages or Responses. Some engines have OpenAI's counts, too. */
+export const hasMessagesCounts = (sent: SentCounts): boolean =>
+	("input_tokens" in sent || "output_tokens" in sent) &&
+	!("prompt_tokens" in sent || "completion_tokens" in sent);
 
 interface Details {
 	/** Read tokens that are not part of the input count. */

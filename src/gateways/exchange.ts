@@ -9,9 +9,13 @@ import type { GatewayOptions } from "./options.ts";
 /** Tokens and cost of the answer. */
 export interface GatewayUsage {
 	inputTokens: number;
+	/** The part of the input that was read from a cache. */
 	cachedTokens: number;
+	/** The part of the input that was written to a cache, if the provider counts it. */
+	cacheWriteTokens?: number;
 	outputTokens: number;
-	neurons: number;
+	/** US dollars. Absent: the price is unknown. */
+	cost?: number;
 }
 
 /** Facts about a request at its end. A fact is absent if it does not apply, or if the request ended before. */

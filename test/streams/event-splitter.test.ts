@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type EventFormat, EventSplitter } from "../../src/streams/event-splitter.ts";
+import { pieces } from "./pieces.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
@@ -54,12 +55,7 @@ describe("EventSplitter", () => {
 			.map((lines) => lines.flat().join(""));
 		fc.assert(
 			fc.property(text, fc.array(fc.nat(300)), (text, places) => {
-				const bytes = encode(text);
-				const cuts = [0, ...places.filter((place) => place <= bytes.length), bytes.length].sort(
-					(a, b) => a - b,
-				);
-				const pieces = cuts.slice(1).map((end, place) => bytes.slice(cuts[place], end));
-				expect(split(pieces, format)).toEqual(split([bytes], format));
+				expect(split(pieces(text, places), format)).toEqual(split([encode(text)], format));
 			}),
 			{ numRuns: 500 },
 		);

@@ -39,7 +39,7 @@ const STORED_HEADERS: ReadonlySet<string> = new Set([
 	"cf-aig-provider",
 ]);
 
-const NO_USAGE = { inputTokens: 0, cachedTokens: 0, outputTokens: 0, neurons: 0 };
+const NO_USAGE = { inputTokens: 0, cachedTokens: 0, outputTokens: 0, cost: 0 };
 
 export const cacheMiddleware =
 	({ responseCaches, limits, waitUntil }: CacheServices): GatewayMiddleware =>

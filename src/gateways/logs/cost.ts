@@ -2,9 +2,6 @@
 import type { GatewayUsage } from "../exchange.ts";
 import type { CustomCost } from "../options.ts";
 
-/** The price of neurons: https://developers.cloudflare.com/workers-ai/platform/pricing */
-const DOLLARS_PER_NEURON = 0.011 / 1_000;
-
 /** What the cost of a request depends on. */
 interface Costs {
 	usage?: GatewayUsage | undefined;
@@ -16,18 +13,25 @@ interface Costs {
 export function costOf({ usage, customCost, cached = false }: Costs): number | null {
 	if (cached) return 0;
 	if (!usage) return customCost?.total_cost ?? null;
-	return customCost ? customCostOf(customCost, usage) : usage.neurons * DOLLARS_PER_NEURON;
+	return customCost ? customCostOf(customCost, usage) : (usage.cost ?? null);
 }
 
 /**
- * `total_cost` replaces the prices of tokens. Cached tokens are part of the input; without a price of their own they cost as much
- * as the others.
+ * `total_cost` replaces the prices of tokens. Tokens that were read from or written to a cache are part of the input; without a price of
+ * their own they cost as much as the others.
  */
 function customCostOf(
-	{ per_token_in = 0, per_token_out = 0, per_cache_read_token = per_token_in, total_cost }: CustomCost,
-	{ inputTokens, cachedTokens, outputTokens }: GatewayUsage,
+	{
+		per_token_in = 0,
+		per_token_out = 0,
+		per_cache_read_token = per_token_in,
+		per_cache_write_token = per_token_in,
+		total_cost,
+	}: CustomCost,
+	{ inputTokens, cachedTokens, cacheWriteTokens = 0, outputTokens }: GatewayUsage,
 ): number {
 	if (total_cost !== undefined) return total_cost;
-	const fresh = Math.max(0, inputTokens - cachedTokens);
-	return fresh * per_token_in + cachedTokens * per_cache_read_token + outputTokens * per_token_out;
+	const fresh = Math.max(0, inputTokens - cachedTokens - cacheWriteTokens);
+	const cached = cachedTokens * per_cache_read_token + cacheWriteTokens * per_cache_write_token;
+	return fresh * per_token_in + cached + outputTokens * per_token_out;
 }

@@ -11,6 +11,7 @@ import { isRecord } from "../../core/json.ts";
 import { loadDialect } from "../../dialects/index.ts";
 import type { GatewayExchange, RequestSource } from "../../gateways/exchange.ts";
 import { type GatewayOptions, mergedOptions } from "../../gateways/options.ts";
+import { decodedPath, modelInPath } from "../../gateways/providers/model-in-path.ts";
 import type { GatewayStep, StepPlan } from "../../gateways/request.ts";
 import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { geminiFailure, messagesFailure, openAiFailure } from "../../http/failure-formats.ts";
@@ -132,16 +133,19 @@ interface StepContext extends Omit<TargetContext, "isModelRoute"> {
 
 function gatewayStep(step: Step, context: StepContext): GatewayStep {
 	const target = attempt(() => targetOf(step, { ...context, isModelRoute: isModelRoute(step) }));
+	const pathModel = modelInPath(step.provider, step.endpoint);
 	const isModel = !(target instanceof AiError) && target.kind === "model";
-	const modelId = isModel
-		? attempt(() => geminiMethod(step)?.model ?? routeOf(step).model)
-		: modelOf(step.inputs);
-	const compat = step.provider === COMPAT ? compatParts(modelOf(step.inputs) ?? "") : undefined;
+	const modelInBody = modelOf(step.inputs);
+	const compat = step.provider === COMPAT ? compatParts(modelInBody ?? "") : undefined;
+	/** The provider's name of it. */
+	const model = compat?.model ?? modelInBody ?? pathModel;
+	const modelId = isModel ? attempt(() => geminiMethod(step)?.model ?? routeOf(step).model) : model;
 	return {
 		provider: step.provider,
 		endpoint: step.endpoint,
+		model: pathModel,
 		compat,
-		modelId: modelId instanceof AiError ? undefined : isModel ? modelId : (compat?.model ?? modelId),
+		modelId: modelId instanceof AiError ? undefined : modelId,
 		body: stepBody(step.inputs),
 		// Provider and endpoint decide the rest of the format.
 		format: `gateway ${step.sent.method}`,
@@ -153,7 +157,7 @@ function gatewayStep(step: Step, context: StepContext): GatewayStep {
 			if (target instanceof AiError) return failureOf(step, target, id);
 			const provider = compat?.provider ?? step.provider;
 			if (target.kind === "provider")
-				return callProvider(target.target, { ...context, provider, exchange, signal });
+				return callProvider(target.target, { ...context, provider, model, exchange, signal });
 			return runStep(step, { ...context, id, services: target.services, signal }, exchange);
 		},
 	};
@@ -212,7 +216,7 @@ function geminiMethod({
 	const [path = "", query] = endpoint.split("?", 2);
 	const [, modelMethod] = /^\/*v1(?:beta)?\/models\/(.+)$/.exec(path) ?? [];
 	if (provider !== "google-ai-studio" || modelMethod === undefined) return undefined;
-	const { model, method } = splitMethod(decoded(modelMethod));
+	const { model, method } = splitMethod(decodedPath(modelMethod));
 	const sse = new URLSearchParams(query).get("alt") === "sse";
 	return { model: `${authorOfSlug(provider)}/${model}`, sse, ...(method !== undefined && { method }) };
 }
@@ -245,7 +249,7 @@ function routeOf(step: Step): StepRoute {
 	const route = routeAt(path);
 	if (provider === WORKERS_AI) {
 		if (route && path.startsWith("v1/")) return openaiStep(route, inputs, (model) => model);
-		const model = decoded(path.replace(/^run\//, ""));
+		const model = decodedPath(path.replace(/^run\//, ""));
 		return { model, dialect: loadDialect, inputs, wrap: WRAPS.envelope };
 	}
 	if (!route) throw new AiError("invalidProvider");
@@ -260,13 +264,4 @@ function openaiStep(route: OpenaiRoute, { fields }: Inputs, idOf: (model: string
 	const model = idOf(body.model);
 	const inputs = { fields: { ...body, model } };
 	return { model, dialect: onlyFor(route), inputs, wrap: WRAPS.bare, run: route.run };
-}
-
-/** SDKs write the slashes of a model's id as `%2F`. */
-function decoded(path: string): string {
-	try {
-		return decodeURIComponent(path);
-	} catch {
-		return path;
-	}
 }

@@ -8,6 +8,7 @@ import { forwardedHeaders, returnedHeaders } from "../../gateways/providers/head
 import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { countRequest } from "../rate-limited.ts";
+import { withReportedUsage } from "./passed-usage.ts";
 import type { SentRequest } from "./step.ts";
 
 export interface ProviderTarget {
@@ -22,8 +23,10 @@ export interface ProviderTarget {
 const NO_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 
 export interface ProviderCall {
-	/** The provider's slug, for the log. */
+	/** The provider's slug. */
 	provider: string;
+	/** The model that the request names. */
+	model: string | undefined;
 	caller: Caller;
 	exchange: GatewayExchange;
 	signal: AbortSignal;
@@ -36,7 +39,7 @@ export interface ProviderCall {
  */
 export async function callProvider(
 	{ url, headers: own, sent, fetch }: ProviderTarget,
-	{ provider, caller, exchange, signal, services }: ProviderCall,
+	{ provider, model, caller, exchange, signal, services }: ProviderCall,
 ): Promise<Response> {
 	await countRequest("Provider Request", caller, services);
 	const headers = forwardedHeaders(sent.headers);
@@ -60,7 +63,12 @@ export async function callProvider(
 		throw error;
 	}
 	const { status, statusText } = response;
-	return new Response(NO_BODY.has(status) ? null : response.body, {
+	const answer = NO_BODY.has(status) ? null : response.body;
+	const contentType = response.headers.get("content-type");
+	// Other methods return earlier answers again, whose usage has been counted.
+	const isUsed = answer && response.ok && method === "POST";
+	const request = { provider, model, exchange, services };
+	return new Response(isUsed ? withReportedUsage(answer, contentType, request) : answer, {
 		status,
 		statusText,
 		headers: returnedHeaders(response.headers),

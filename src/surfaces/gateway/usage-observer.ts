@@ -1,5 +1,6 @@
 import { MICRO_NEURONS } from "../../accounts/admission.ts";
 import type { GatewayExchange } from "../../gateways/exchange.ts";
+import { USD_PER_NEURON } from "../../models/neurons.ts";
 import type { ExchangeObserver } from "../../telemetry/exchange-observer.ts";
 
 /** Reports the usage of a call of a model to the gateway's exchange. */
@@ -7,9 +8,9 @@ export const usageObserver = (exchange: GatewayExchange): ExchangeObserver => ({
 	ended(_, { settled }) {
 		if (!settled || settled.settlement.outcome === "failed") return;
 		const { inputTokens, cachedTokens, outputTokens, microNeurons, outcome } = settled.settlement;
-		const neurons = microNeurons / MICRO_NEURONS;
+		const cost = (microNeurons / MICRO_NEURONS) * USD_PER_NEURON;
 		exchange.report({
-			usage: { inputTokens, cachedTokens, outputTokens, neurons },
+			usage: { inputTokens, cachedTokens, outputTokens, cost },
 			interrupted: outcome === "interrupted",
 		});
 	},

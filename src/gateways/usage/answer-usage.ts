@@ -1,0 +1,80 @@
+/**
+ * The usage and the model in a provider's answer, complete or in events. The fields decide the format, because a custom provider or a
+ * cloud may have the API of any other provider.
+ */
+import { isRecord } from "../../core/json.ts";
+import { isCounted, laterUsage, type Usage } from "../../core/usage.ts";
+import {
+	hasMessagesCounts,
+	laterCounts,
+	messagesUsage,
+	plainUsage,
+	type SentCounts,
+	usageOfAnyFormat,
+} from "../../core/usage-formats.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Characters. A longer name is ignored. */
+const MAX_MODEL = 256;
+
+export class AnswerUsage {
+	#usage: Usage | undefined;
+	/** The counts of Messages and Responses until now. */
+	#counts: SentCounts | undefined;
+	#model: string | undefined;
+
+	/** `undefined`: the provider has sent no counts until now. */
+	get usage(): Usage | undefined {
+		return isCounted(this.#usage) ? this.#usage : undefined;
+	}
+
+	/** The provider's name of the model, as in the answer. */
+	get model(): string | undefined {
+		return this.#model;
+	}
+
+	/** Reads a complete answer, or one event. Returns whether it has counts. */
+	add(answer: Fields): boolean {
+		let hasCounts = false;
+		for (const holder of holdersIn(answer)) {
+			const { usage, usageMetadata, meta, metrics, model, modelVersion } = holder;
+			const counts = [usage, usageMetadata, meta, metrics].find(isRecord) ?? {};
+			if (!this.#addCounts(counts, holder)) continue;
+			hasCounts = true;
+			const name = model ?? modelVersion ?? answer.model;
+			if (typeof name === "string" && name.length <= MAX_MODEL) this.#model = name;
+		}
+		return hasCounts;
+	}
+
+	#addCounts(counts: SentCounts, holder: Fields): boolean {
+		if (hasMessagesCounts(counts)) {
+			this.#counts = laterCounts(this.#counts, counts);
+			this.#usage = messagesUsage(this.#counts);
+			return true;
+		}
+		const usage = usageOfAnyFormat(counts) ?? plainUsage(holder);
+		this.#usage = laterUsage(this.#usage, usage);
+		return usage !== undefined;
+	}
+}
+
+/** The objects of an answer that may have the usage. Others may have fields of the same names, which a model or a tool wrote. */
+function holdersIn(answer: Fields): Fields[] {
+	const { type, event_type } = answer;
+	const isResponsesEvent = typeof type === "string" && type.startsWith("response.");
+	const others = [
+		// Anthropic's first event.
+		type === "message_start" && answer.message,
+		// The last events of OpenAI's Responses, and of Cohere's first API.
+		(isResponsesEvent || event_type === "stream-end") && answer.response,
+		// Cohere's last event.
+		type === "message-end" && answer.delta,
+		// Cloudflare's envelope.
+		"success" in answer && answer.result,
+		// Groq's last event, if the caller did not request the usage.
+		answer.x_groq,
+	];
+	return [answer, ...others.filter(isRecord)];
+}

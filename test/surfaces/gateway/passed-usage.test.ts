@@ -1,0 +1,538 @@
+/** The usage of requests that a gateway passes to a provider: in logs, in the export, and in spend limits. */
+
+import { env } from "cloudflare:workers";
+import Anthropic from "@anthropic-ai/sdk";
+import { GoogleGenAI } from "@google/genai";
+import OpenAI from "openai";
+import { describe, expect, it, vi } from "vitest";
+import type { FlushServices } from "../../../src/core/flush-loop.ts";
+import { GatewayLimits } from "../../../src/gateways/client/gateway-limits.ts";
+import { OtelExporter } from "../../../src/gateways/client/otel-exporter.ts";
+import { OPENAI_KEY } from "../../clients/providers/openai.ts";
+import { KEYS } from "../../clients/providers/routes.ts";
+import { completion, liveEvents, upstream } from "../../gateway.ts";
+import { ADMIN, closedGateway, json } from "../../http/access.ts";
+import { provide } from "./scripted-providers.ts";
+
+const COLLECTOR = "https://collector.example/v1/traces";
+const NOW = Date.parse("2026-11-21T12:00:00Z");
+const SETTINGS = {
+	cache_ttl: 0,
+	cache_invalidate_on_update: false,
+	collect_logs: true,
+	rate_limiting_interval: 0,
+	rate_limiting_limit: 0,
+};
+
+interface LogJson {
+	model: string;
+	model_type: string | null;
+	tokens_in: number | null;
+	tokens_out: number | null;
+	cost?: number | null;
+	cached: boolean;
+}
+
+type Reply = (request: Request) => Response | Promise<Response>;
+
+/** A gateway `mine` in front of the replying provider. */
+async function world(reply: Reply = provide, settings: object = {}, vars: Record<string, unknown> = {}) {
+	const provider = upstream((request) =>
+		request.url.startsWith(COLLECTOR.slice(0, -6)) ? new Response() : reply(request),
+	);
+	const { account, app, createToken, send, services } = closedGateway({ vars, fetch: provider.fetch });
+	const works: Promise<unknown>[] = [];
+	const background: FlushServices & { failed(cause: unknown): void } = {
+		now: () => NOW,
+		wait: async () => {},
+		waitUntil: (work) => void works.push(work),
+		failed: (cause) => expect.fail(String(cause)),
+	};
+	services.gatewayLimits = new GatewayLimits({
+		object: (name) => env.GATEWAY.getByName(name),
+		...background,
+	});
+	services.otelExporter = new OtelExporter(background);
+	const token = await createToken(["Workers AI Write"]);
+	await send("/ai-gateway/gateways", token, json("POST", { ...SETTINGS, ...settings, id: "mine" }));
+	const settled = async () => {
+		for (let done = -1; done < works.length; ) {
+			done = works.length;
+			await Promise.all(works);
+		}
+	};
+	const url = (path: string) => `http://gateway/v1/${account}/mine/${path}`;
+	let latest: string | null = null;
+	const fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
+		const response = await app.request(new Request(input, init));
+		latest = response.headers.get("cf-aig-log-id");
+		return response;
+	};
+	return {
+		account,
+		services,
+		token,
+		requests: provider.requests,
+		settled,
+		url,
+		fetch,
+		/** With a key of the caller. */
+		post: (
+			path: string,
+			body: unknown,
+			{ headers = {}, ...init }: { headers?: object; signal?: AbortSignal } = {},
+		) =>
+			fetch(url(path), {
+				...json("POST", body),
+				...init,
+				headers: {
+					"content-type": "application/json",
+					authorization: `Bearer ${OPENAI_KEY}`,
+					"cf-aig-authorization": `Bearer ${token}`,
+					...headers,
+				},
+			}),
+		/** Waits for the log of the latest request. */
+		log: () =>
+			vi.waitFor(
+				async () => {
+					await settled();
+					const response = await send(`/ai-gateway/gateways/mine/logs/${latest}`, ADMIN);
+					const { result } = await response.json<{ result: LogJson | null }>();
+					if (!result) throw new Error("there is no log");
+					// An unknown cost is absent.
+					return { ...result, cost: result.cost ?? null };
+				},
+				{ timeout: 30_000 },
+			),
+		store: async (provider_slug: string, secret: string) =>
+			send("/ai-gateway/gateways/mine/provider_configs", token, json("POST", { provider_slug, secret })),
+	};
+}
+type World = Awaited<ReturnType<typeof world>>;
+
+const messages = [{ role: "user" as const, content: "My name is Alice. What is my name?" }];
+const CHAT = { model: "gpt-5", messages };
+/** Dollars for 3 and 2 tokens of `gpt-5`: 1.25 and 10 per million. */
+const GPT_5_COST = (3 * 1.25 + 2 * 10) / 1e6;
+
+const counted = (tokens_in: number, tokens_out: number, dollars: number | null) => ({
+	tokens_in,
+	tokens_out,
+	cost: dollars === null ? null : expect.closeTo(dollars, 10),
+});
+
+/** Documented answers on paths that the scripted provider does not have. */
+const openai: Reply = async (request) => {
+	const { pathname } = new URL(request.url);
+	if (pathname === "/v1/embeddings")
+		return Response.json({
+			object: "list",
+			data: [{ object: "embedding", index: 0, embedding: [0.5, -0.5] }],
+			model: "text-embedding-3-small",
+			usage: { prompt_tokens: 8, total_tokens: 8 },
+		});
+	if (pathname !== "/v1/responses") return provide(request);
+	const response = {
+		id: "resp_1",
+		object: "response",
+		status: "completed",
+		model: "gpt-5-2025-08-07",
+		output: [
+			{
+				id: "msg_1",
+				type: "message",
+				role: "assistant",
+				content: [{ type: "output_text", text: "Your name is Alice.", annotations: [] }],
+			},
+		],
+		usage: {
+			input_tokens: 36,
+			input_tokens_details: { cached_tokens: 30 },
+			output_tokens: 87,
+			output_tokens_details: { reasoning_tokens: 64 },
+			total_tokens: 123,
+		},
+	};
+	const { stream } = await request.json<{ stream?: boolean }>();
+	if (!stream) return Response.json(response);
+	const event = (type: string, fields: object) =>
+		`event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+	const body =
+		event("response.created", { response: { ...response, status: "in_progress", output: [], usage: null } }) +
+		event("response.completed", { response });
+	return new Response(body, { headers: { "content-type": "text/event-stream" } });
+};
+
+interface Keys {
+	key: string;
+	headers: Record<string, string>;
+}
+
+const openaiSdk = ({ url, fetch }: World, { key, headers }: Keys) =>
+	new OpenAI({ baseURL: url("openai"), apiKey: key, defaultHeaders: headers, fetch, maxRetries: 0 });
+const anthropicSdk = ({ url, fetch }: World, { key, headers }: Keys) =>
+	new Anthropic({ baseURL: url("anthropic"), apiKey: key, defaultHeaders: headers, fetch, maxRetries: 0 });
+const googleSdk = ({ url, fetch }: World, { key, headers }: Keys) =>
+	new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: url("google-ai-studio"), headers, fetch } });
+
+const CLAUDE = { model: "claude-sonnet-4-6", max_tokens: 100, messages };
+const GEMINI = { model: "gemini-3-flash-preview", contents: "My name is Alice. What is my name?" };
+const RESPONSES_COST = (6 * 1.25 + 30 * 0.125 + 87 * 10) / 1e6;
+/** 27 tokens, of which 7 were read from the cache. */
+const CLAUDE_COST = (20 * 3 + 7 * 0.3 + 9 * 15) / 1e6;
+
+/** Calls of SDKs: the provider, its key, and the log. */
+const CALLS: [
+	name: string,
+	provider: string,
+	key: string,
+	call: (at: World, keys: Keys) => Promise<unknown>,
+	log: object,
+][] = [
+	[
+		"chat.completions.create",
+		"openai",
+		OPENAI_KEY,
+		(at, keys) => openaiSdk(at, keys).chat.completions.create(CHAT),
+		{ model: "gpt-5", model_type: "Text Generation", ...counted(20, 9, (20 * 1.25 + 9 * 10) / 1e6) },
+	],
+	[
+		"chat.completions.stream with usage",
+		"openai",
+		OPENAI_KEY,
+		(at, keys) =>
+			openaiSdk(at, keys)
+				.chat.completions.stream({ ...CHAT, stream_options: { include_usage: true } })
+				.finalMessage(),
+		{ model: "gpt-5", ...counted(20, 9, (20 * 1.25 + 9 * 10) / 1e6) },
+	],
+	[
+		"chat.completions.stream",
+		"openai",
+		OPENAI_KEY,
+		(at, keys) => openaiSdk(at, keys).chat.completions.stream(CHAT).finalMessage(),
+		{ model: "gpt-5", tokens_in: null, tokens_out: null, cost: null },
+	],
+	[
+		"responses.create",
+		"openai",
+		OPENAI_KEY,
+		(at, keys) => openaiSdk(at, keys).responses.create({ model: "gpt-5", input: "Hi" }),
+		{ model: "gpt-5", ...counted(36, 87, RESPONSES_COST) },
+	],
+	[
+		"responses.stream",
+		"openai",
+		OPENAI_KEY,
+		async (at, keys) => {
+			const stream = await openaiSdk(at, keys).responses.create({
+				model: "gpt-5",
+				input: "Hi",
+				stream: true,
+			});
+			for await (const _ of stream);
+		},
+		{ model: "gpt-5", ...counted(36, 87, RESPONSES_COST) },
+	],
+	[
+		"embeddings.create",
+		"openai",
+		OPENAI_KEY,
+		(at, keys) =>
+			openaiSdk(at, keys).embeddings.create({
+				model: "text-embedding-3-small",
+				input: "Hi",
+				encoding_format: "float",
+			}),
+		{ model: "text-embedding-3-small", ...counted(8, 0, null) },
+	],
+	[
+		"messages.create",
+		"anthropic",
+		KEYS.CLAUDE_KEY,
+		(at, keys) => anthropicSdk(at, keys).messages.create(CLAUDE),
+		{ model: "claude-sonnet-4-6", model_type: "Text Generation", ...counted(27, 9, CLAUDE_COST) },
+	],
+	[
+		"messages.stream",
+		"anthropic",
+		KEYS.CLAUDE_KEY,
+		(at, keys) => anthropicSdk(at, keys).messages.stream(CLAUDE).finalMessage(),
+		{ model: "claude-sonnet-4-6", ...counted(27, 9, CLAUDE_COST) },
+	],
+	[
+		"models.generateContent",
+		"google-ai-studio",
+		KEYS.GEMINI_KEY,
+		(at, keys) => googleSdk(at, keys).models.generateContent(GEMINI),
+		{ model: "gemini-3-flash-preview", model_type: "Text Generation", ...counted(20, 14, null) },
+	],
+	[
+		"models.generateContentStream",
+		"google-ai-studio",
+		KEYS.GEMINI_KEY,
+		async (at, keys) => {
+			for await (const _ of await googleSdk(at, keys).models.generateContentStream(GEMINI));
+		},
+		{ model: "gemini-3-flash-preview", ...counted(20, 14, null) },
+	],
+];
+
+describe("the log of a call of an SDK", () => {
+	it.each(CALLS)(
+		"has its tokens and its cost, with the caller's key: %s",
+		async (_, provider, key, call, log) => {
+			const at = await world(openai);
+			await call(at, { key, headers: { "cf-aig-authorization": `Bearer ${at.token}` } });
+			expect(await at.log()).toMatchObject({ provider, byok: true, ...log });
+		},
+	);
+
+	it.each(CALLS)(
+		"has its tokens and its cost, with a stored key: %s",
+		async (_, provider, key, call, log) => {
+			const at = await world(openai);
+			await at.store(provider, key);
+			await call(at, { key: at.token, headers: {} });
+			expect(await at.log()).toMatchObject({ provider, byok: true, ...log });
+		},
+	);
+});
+
+const answer = () => Response.json(completion("Hello"));
+
+describe("the cost of a request", () => {
+	it("is the caller's, if there is one, also for tokens of a cache", async () => {
+		const at = await world();
+		const cost = { per_token_in: 1, per_token_out: 10, per_cache_read_token: 0.5 };
+		const headers = {
+			"x-api-key": KEYS.CLAUDE_KEY,
+			"anthropic-version": "2023-06-01",
+			"cf-aig-custom-cost": JSON.stringify(cost),
+		};
+		await (await at.post("anthropic/v1/messages", CLAUDE, { headers })).text();
+		expect(await at.log()).toMatchObject(counted(27, 9, 20 + 7 * 0.5 + 9 * 10));
+	});
+
+	it("has a price of its own for tokens that were written to a cache", async () => {
+		const usage = {
+			input_tokens: 10,
+			cache_creation_input_tokens: 5,
+			cache_read_input_tokens: 100,
+			output_tokens: 2,
+		};
+		const at = await world(() => Response.json({ type: "message", model: "claude-x", content: [], usage }));
+		const cost = { per_token_in: 1, per_token_out: 10, per_cache_write_token: 2 };
+		const headers = { "cf-aig-custom-cost": JSON.stringify(cost) };
+		await (await at.post("anthropic/v1/messages", CLAUDE, { headers })).text();
+		expect(await at.log()).toMatchObject(counted(115, 2, 10 + 100 + 5 * 2 + 2 * 10));
+	});
+
+	it("is that of the model that answered, if the request names another one", async () => {
+		const at = await world(() => Response.json({ ...completion("Hello"), model: "gpt-5-2025-08-07" }));
+		await (await at.post("openai/chat/completions", { ...CHAT, model: "a-router" })).text();
+		expect(await at.log()).toMatchObject({ model: "a-router", ...counted(3, 2, GPT_5_COST) });
+	});
+
+	it("is unknown for a provider without prices, and the operator may set one", async () => {
+		const MODELS = {
+			"custom-acme/large": {
+				task: "Text Generation",
+				prices: [
+					{ unit: "per M input tokens", neurons: 1_000_000 },
+					{ unit: "per M output tokens", neurons: 2_000_000 },
+				],
+			},
+		};
+		const at = await world(answer, {}, { MODELS, AI_GATEWAY: { allow_private_addresses: true } });
+		const custom = { name: "Acme", slug: "acme", base_url: "http://acme.example/api", enable: true };
+		await at.fetch(
+			new Request(`http://gateway/client/v4/accounts/${at.account}/ai-gateway/custom-providers`, {
+				...json("POST", custom),
+				headers: { "content-type": "application/json", authorization: `Bearer ${at.token}` },
+			}),
+		);
+		await (await at.post("custom-acme/v1/chat/completions", { ...CHAT, model: "small" })).text();
+		expect(await at.log()).toMatchObject({ provider: "custom-acme", model: "small", ...counted(3, 2, null) });
+		await (await at.post("custom-acme/v1/chat/completions", { ...CHAT, model: "large" })).text();
+		expect(await at.log()).toMatchObject({ model: "large", ...counted(3, 2, (3 + 2 * 2) * 0.000_011) });
+		await (await at.post("compat/chat/completions", { ...CHAT, model: "custom-acme/large" })).text();
+		expect(await at.log()).toMatchObject({ model: "large", ...counted(3, 2, (3 + 2 * 2) * 0.000_011) });
+	});
+
+	it("is no neurons of the account", async () => {
+		const at = await world(answer);
+		await (await at.post("openai/chat/completions", CHAT)).text();
+		expect(await at.log()).toMatchObject(counted(3, 2, GPT_5_COST));
+		const { rows } = await at.services.ledgers.of(at.account).usage({ by: ["model"] });
+		expect(rows).toEqual([]);
+	});
+});
+
+describe("the usage is absent", () => {
+	const none = { tokens_in: null, tokens_out: null, cost: null };
+
+	it.each<[string, () => Response]>([
+		["a refusal", () => Response.json(completion("Hello"), { status: 400 })],
+		["malformed JSON", () => new Response('{"usage":{', { headers: { "content-type": "application/json" } })],
+		["bytes of another type", () => new Response("{}", { headers: { "content-type": "audio/mpeg" } })],
+		["nothing", () => new Response(null, { status: 204 })],
+	])("from %s, whose bytes are unchanged", async (_, reply) => {
+		const at = await world(reply);
+		const response = await at.post("openai/chat/completions", CHAT);
+		expect(response.status).toBe(reply().status);
+		expect(await response.text()).toBe(await reply().text());
+		expect(await at.log()).toMatchObject(none);
+	});
+
+	it("from an earlier answer that is read again", async () => {
+		const at = await world(answer);
+		const headers = { authorization: `Bearer ${OPENAI_KEY}`, "cf-aig-authorization": `Bearer ${at.token}` };
+		await (await at.fetch(at.url("openai/chat/completions/chatcmpl-1"), { headers })).text();
+		expect(await at.log()).toMatchObject(none);
+	});
+
+	it("and 0 for an answer of the cache", async () => {
+		const at = await world(answer, { cache_ttl: 60 });
+		for (const status of ["MISS", "HIT"]) {
+			const response = await at.post("openai/chat/completions", CHAT);
+			expect(response.headers.get("cf-aig-cache-status")).toBe(status);
+			await response.text();
+			await at.log();
+		}
+		expect(await at.log()).toMatchObject({ cached: true, ...counted(0, 0, 0) });
+	});
+});
+
+describe("a stream", () => {
+	const START =
+		'data: {"type":"message_start","message":{"model":"claude-sonnet-4-6","usage":{"input_tokens":20,"output_tokens":1}}}\n\n';
+
+	it("arrives as the provider sends it, cut at any byte", async () => {
+		const live = liveEvents();
+		const at = await world(() => live.response);
+		const response = await at.post("anthropic/v1/messages", { ...CLAUDE, stream: true });
+		const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+		const end = 'data: {"type":"message_delta","usage":{"output_tokens":9}}\n\n';
+		for (const piece of [START.slice(0, 50), START.slice(50), end.slice(0, 8), end.slice(8)]) {
+			live.send(piece);
+			expect(await reader?.read()).toEqual({ done: false, value: piece });
+		}
+		live.end();
+		expect(await reader?.read()).toMatchObject({ done: true });
+		expect(await at.log()).toMatchObject(counted(20, 9, (20 * 3 + 9 * 15) / 1e6));
+	});
+
+	it.each(["disconnects", "cancels"])("whose caller %s has the counts until then", async (way) => {
+		const live = liveEvents();
+		const at = await world(() => live.response);
+		const caller = new AbortController();
+		const response = await at.post(
+			"anthropic/v1/messages",
+			{ ...CLAUDE, stream: true },
+			{ signal: caller.signal },
+		);
+		const reader = response.body?.getReader();
+		live.send(START);
+		await reader?.read();
+		if (way === "disconnects") caller.abort();
+		else await reader?.cancel();
+		expect(await at.log()).toMatchObject(counted(20, 1, (20 * 3 + 15) / 1e6));
+	});
+
+	it("that breaks off has the counts until then", async () => {
+		const live = liveEvents();
+		const at = await world(() => live.response);
+		const response = await at.post("anthropic/v1/messages", { ...CLAUDE, stream: true });
+		live.send(START);
+		const reader = response.body?.getReader();
+		await reader?.read();
+		live.fail(new Error("connection lost"));
+		await expect(reader?.read()).rejects.toThrow();
+		expect(await at.log()).toMatchObject({ success: false, ...counted(20, 1, (20 * 3 + 15) / 1e6) });
+	});
+});
+
+describe("a spend limit", () => {
+	const limited = (limit: number, fields: object = {}) => ({
+		spend_limits: { enabled: true, rules: [{ id: "r", limitType: "cost", limit, window: 60, ...fields }] },
+	});
+
+	it("refuses the request after the one that spent it", async () => {
+		const at = await world(answer, limited(1.5 * GPT_5_COST));
+		const status = async (body: object = CHAT, path = "openai/chat/completions") => {
+			const response = await at.post(path, body);
+			await response.text();
+			await at.settled();
+			return response.status;
+		};
+		expect([await status(), await status()]).toEqual([200, 200]);
+		const refused = await at.post("openai/chat/completions", CHAT);
+		expect(refused.status).toBe(429);
+		expect(await refused.json()).toMatchObject({ internalCode: 2045 });
+		expect(at.requests).toHaveLength(2);
+	});
+
+	it("counts the cost of the caller", async () => {
+		const at = await world(answer, limited(5));
+		const headers = { "cf-aig-custom-cost": '{"per_token_in":1,"per_token_out":1}' };
+		const statuses = [];
+		for (let nth = 0; nth < 2; nth++) {
+			const response = await at.post("openai/chat/completions", CHAT, { headers });
+			await response.text();
+			await at.settled();
+			statuses.push(response.status);
+		}
+		expect(statuses).toEqual([200, 429]);
+	});
+
+	it("counts a stream at its end, and applies to a model that the path names", async () => {
+		const model = { mode: "filter", values: ["gemini-3-flash-preview"] };
+		const at = await world(provide, limited(30, { model }));
+		const headers = {
+			"x-goog-api-key": KEYS.GEMINI_KEY,
+			"cf-aig-custom-cost": '{"per_token_in":1,"per_token_out":1}',
+		};
+		const body = { contents: [{ role: "user", parts: [{ text: "Hi" }] }] };
+		const path = "google-ai-studio/v1beta/models/gemini-3-flash-preview:streamGenerateContent?alt=sse";
+		// The provider's SDK has its key in this header, and no bearer token.
+		const call = () => at.post(path, body, { headers: { ...headers, authorization: "" } });
+		const [first, second] = [await call(), await call()];
+		expect([first.status, second.status]).toEqual([200, 200]);
+		for (const response of [first, second]) await response.text();
+		await at.settled();
+		expect((await call()).status).toBe(429);
+	});
+});
+
+describe("the export of a request", () => {
+	it("has its tokens and its cost", async () => {
+		const at = await world(answer, { otel: [{ url: COLLECTOR }] });
+		await (await at.post("openai/chat/completions", CHAT)).text();
+		await at.log();
+		const bodies = await Promise.all(
+			["/v1/traces", "/v1/metrics"].map((path) => at.requests.find(({ url }) => url.endsWith(path))?.json()),
+		);
+		const [traces, metrics] = bodies as [
+			{ resourceSpans: { scopeSpans: { spans: { attributes: { key: string; value: object }[] }[] }[] }[] },
+			{
+				resourceMetrics: {
+					scopeMetrics: { metrics: { name: string; histogram: { dataPoints: { sum: number }[] } }[] }[];
+				}[];
+			},
+		];
+		const attributes = traces.resourceSpans[0]?.scopeSpans[0]?.spans[0]?.attributes ?? [];
+		expect(Object.fromEntries(attributes.map(({ key, value }) => [key, value]))).toMatchObject({
+			"gen_ai.request.model": { stringValue: "gpt-5" },
+			"gen_ai.model.provider": { stringValue: "openai" },
+			"gen_ai.usage.input_tokens": { intValue: "3" },
+			"gen_ai.usage.output_tokens": { intValue: "2" },
+			"gen_ai.usage.cost": { doubleValue: expect.closeTo(GPT_5_COST, 10) },
+		});
+		const tokens = metrics.resourceMetrics[0]?.scopeMetrics[0]?.metrics.find(
+			({ name }) => name === "gen_ai.client.token.usage",
+		);
+		expect(tokens?.histogram.dataPoints.map(({ sum }) => sum)).toEqual([3, 2]);
+	});
+});
