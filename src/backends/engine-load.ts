@@ -4,6 +4,7 @@
  */
 import * as z from "zod";
 import { parseJson } from "../core/json.ts";
+import { lazy } from "../core/lazy.ts";
 import type { EngineLoad } from "../pools/replica.ts";
 import { getText, type TextRequest } from "./transport/get-text.ts";
 
@@ -46,24 +47,26 @@ export async function readEngineLoad({
 	return undefined;
 }
 
-const count = z.number().min(0);
-const Loads = z.object({
-	loads: z
-		.array(
-			z.object({
-				num_running_reqs: count,
-				num_waiting_reqs: count,
-				num_waiting_uncached_tokens: count.optional(),
-				max_total_num_tokens: count.optional(),
-				token_usage: count.optional(),
-			}),
-		)
-		.min(1),
-});
+const count = lazy(() => z.number().min(0));
+const Loads = lazy(() =>
+	z.object({
+		loads: z
+			.array(
+				z.object({
+					num_running_reqs: count(),
+					num_waiting_reqs: count(),
+					num_waiting_uncached_tokens: count().optional(),
+					max_total_num_tokens: count().optional(),
+					token_usage: count().optional(),
+				}),
+			)
+			.min(1),
+	}),
+);
 
 /** One row for each rank of data parallelism. */
 function readLoads(text: string): EngineLoad | undefined {
-	const parsed = Loads.safeParse(parseJson(text));
+	const parsed = Loads().safeParse(parseJson(text));
 	if (!parsed.success) return undefined;
 	const { loads } = parsed.data;
 	const sum = (value: (row: (typeof loads)[number]) => number) =>
@@ -79,11 +82,11 @@ function readLoads(text: string): EngineLoad | undefined {
 	};
 }
 
-const Slots = z.array(z.object({ is_processing: z.boolean() })).min(1);
+const Slots = lazy(() => z.array(z.object({ is_processing: z.boolean() })).min(1));
 
 /** Requests that wait are not in the list. */
 function readSlots(text: string): EngineLoad | undefined {
-	const parsed = Slots.safeParse(parseJson(text));
+	const parsed = Slots().safeParse(parseJson(text));
 	if (!parsed.success) return undefined;
 	return { running: parsed.data.filter(({ is_processing }) => is_processing).length, waiting: 0 };
 }

@@ -3,6 +3,7 @@
  * start, or with the first request (llama-swap, LocalAI, LM Studio), so it gets the smallest request of the task.
  */
 import * as z from "zod";
+import { lazy } from "../core/lazy.ts";
 import type { TaskName } from "../tasks/task.ts";
 import { backendsOf } from "./index.ts";
 import type { BackendKind } from "./kinds.ts";
@@ -13,7 +14,7 @@ type Preload = (call: Call) => Promise<unknown>;
 
 /** Ollama keeps the model for this long without a request: from five minutes before the hour to its end. */
 const OLLAMA_KEEP_ALIVE = "65m";
-const Loaded = z.looseObject({});
+const Loaded = lazy(() => z.looseObject({}));
 
 const openaiTasks = async ({ services, target }: Call) =>
 	(await backendsOf([target])).get(target.kind)?.(target, services) ?? {};
@@ -27,14 +28,14 @@ const PRELOADS: Partial<Record<BackendKind, Partial<Record<TaskName, Preload>>>>
 				call,
 				"/api/generate",
 				{ model: call.target.model, stream: false, keep_alive: OLLAMA_KEEP_ALIVE },
-				Loaded,
+				Loaded(),
 			),
 		"text-embeddings": (call) =>
 			postJson(
 				call,
 				"/api/embed",
 				{ model: call.target.model, input: ".", keep_alive: OLLAMA_KEEP_ALIVE },
-				Loaded,
+				Loaded(),
 			),
 	},
 	openai: {

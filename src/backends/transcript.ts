@@ -1,28 +1,37 @@
 /** Transcripts in the format of Whisper's servers. */
 import * as z from "zod";
+import { lazy } from "../core/lazy.ts";
 import type { Transcript, TranscriptSegment } from "../tasks/speech-recognition/types.ts";
 
-export const count = z.number().nullish();
+export const count = lazy(() => z.number().nullish());
 
-export const SentWord = z.object({ word: z.string(), start: z.number(), end: z.number() });
+export const SentWord = lazy(() => z.object({ word: z.string(), start: z.number(), end: z.number() }));
 
-export const SentSegment = z.looseObject({
-	start: z.number(),
-	end: z.number(),
-	text: z.string(),
-	temperature: count,
-	avg_logprob: count,
-	compression_ratio: count,
-	no_speech_prob: count,
-	words: z.array(SentWord).nullish(),
-});
+export const SentSegment = lazy(() =>
+	z.looseObject({
+		start: z.number(),
+		end: z.number(),
+		text: z.string(),
+		temperature: count(),
+		avg_logprob: count(),
+		compression_ratio: count(),
+		no_speech_prob: count(),
+		words: z.array(SentWord()).nullish(),
+	}),
+);
 
 interface SentTranscript {
 	text: string;
 	language?: string | null | undefined;
 	duration?: number | null | undefined;
-	segments?: (Omit<z.output<typeof SentSegment>, "words"> | TranscriptSegment)[] | null | undefined;
-	words?: (z.output<typeof SentWord> & { confidence?: number | null | undefined })[] | null | undefined;
+	segments?:
+		| (Omit<z.output<ReturnType<typeof SentSegment>>, "words"> | TranscriptSegment)[]
+		| null
+		| undefined;
+	words?:
+		| (z.output<ReturnType<typeof SentWord>> & { confidence?: number | null | undefined })[]
+		| null
+		| undefined;
 }
 
 /** Omits what the engine omitted, or sent as `null`. */

@@ -92,7 +92,7 @@ export interface Dialect {
 
 export interface NativeWriter extends Writer {
 	/** The schema of the JSON, for `models/schema`, or the media type of the bytes. */
-	schema: z.ZodType | string;
+	schema: z.ZodType | (() => z.ZodType) | string;
 }
 
 /** A model's own dialect. */

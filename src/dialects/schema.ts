@@ -9,6 +9,7 @@ import { nativeDialect } from "./native.ts";
 
 export function modelSchema(model: Model, strict = true): { input: object; output: object } {
 	const { reader, writer } = nativeDialect(model);
+	const output = typeof writer.schema === "function" ? writer.schema() : writer.schema;
 	const input = z.toJSONSchema(reader.schema(model, strict), {
 		io: "input",
 		unrepresentable: "any",
@@ -17,9 +18,9 @@ export function modelSchema(model: Model, strict = true): { input: object; outpu
 	return {
 		input: reader.body?.as === "raw" ? orBytes(input, reader.body.field) : input,
 		output:
-			typeof writer.schema === "string"
-				? { type: "string", contentType: writer.schema, format: "binary" }
-				: { ...z.toJSONSchema(writer.schema, { unrepresentable: "any" }), contentType: "application/json" },
+			typeof output === "string"
+				? { type: "string", contentType: output, format: "binary" }
+				: { ...z.toJSONSchema(output, { unrepresentable: "any" }), contentType: "application/json" },
 	};
 }
 

@@ -5,6 +5,7 @@
  */
 import * as z from "zod";
 import { isRecord, parseJson } from "../core/json.ts";
+import { lazy } from "../core/lazy.ts";
 import { Backoff } from "./settings.ts";
 
 export interface GatewayOptions {
@@ -43,55 +44,61 @@ const MAX_METADATA = 5;
 const RESERVED = /^cf\./;
 
 /** US dollars. */
-const CustomCost = z.object({
-	per_token_in: z.number().min(0).optional(),
-	per_token_out: z.number().min(0).optional(),
-	per_cache_read_token: z.number().min(0).optional(),
-	per_cache_write_token: z.number().min(0).optional(),
-	total_cost: z.number().min(0).optional(),
-});
-export type CustomCost = z.infer<typeof CustomCost>;
+const CustomCost = lazy(() =>
+	z.object({
+		per_token_in: z.number().min(0).optional(),
+		per_token_out: z.number().min(0).optional(),
+		per_cache_read_token: z.number().min(0).optional(),
+		per_cache_write_token: z.number().min(0).optional(),
+		total_cost: z.number().min(0).optional(),
+	}),
+);
+export type CustomCost = z.infer<ReturnType<typeof CustomCost>>;
 
-const Flag = z.union([z.boolean(), z.enum(["true", "false"]).transform((text) => text === "true")]);
+const Flag = lazy(() =>
+	z.union([z.boolean(), z.enum(["true", "false"]).transform((text) => text === "true")]),
+);
 const json = (value: unknown): unknown => (typeof value === "string" ? parseJson(value) : value);
 const integer = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
 /** Visible ASCII, because a response header repeats it. */
-const EventId = z.string().regex(/^[\x21-\x7e]{1,256}$/);
+const EventId = lazy(() => z.string().regex(/^[\x21-\x7e]{1,256}$/));
 const hexadecimal = (digits: number) => z.string().regex(new RegExp(`^[0-9a-f]{${digits}}$`, "i"));
 
 const MONTH_SECONDS = 31 * 24 * 3_600;
 const MAX_TIMEOUT_MS = 3_600_000;
 
 /** If one value is invalid, the product drops all. Of more than five entries, the first five are kept. */
-export const MetadataSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).transform(
-	(metadata): Metadata =>
-		Object.fromEntries(
-			Object.entries(metadata)
-				.filter(([key]) => !RESERVED.test(key))
-				.slice(0, MAX_METADATA),
-		),
+export const MetadataSchema = lazy(() =>
+	z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).transform(
+		(metadata): Metadata =>
+			Object.fromEntries(
+				Object.entries(metadata)
+					.filter(([key]) => !RESERVED.test(key))
+					.slice(0, MAX_METADATA),
+			),
+	),
 );
 
 /** The name of the field in `options.gateway`, the header, and the schema. */
 const FIELDS = {
 	skipCache: ["cf-aig-skip-cache", Flag],
-	cacheTtl: ["cf-aig-cache-ttl", integer(0, MONTH_SECONDS)],
-	cacheKey: ["cf-aig-cache-key", z.string().min(1).max(1_024)],
+	cacheTtl: ["cf-aig-cache-ttl", () => integer(0, MONTH_SECONDS)],
+	cacheKey: ["cf-aig-cache-key", () => z.string().min(1).max(1_024)],
 	collectLog: ["cf-aig-collect-log", Flag],
 	collectLogPayload: ["cf-aig-collect-log-payload", Flag],
-	metadata: ["cf-aig-metadata", z.preprocess(json, MetadataSchema)],
+	metadata: ["cf-aig-metadata", () => z.preprocess(json, MetadataSchema())],
 	eventId: ["cf-aig-event-id", EventId],
-	requestTimeout: ["cf-aig-request-timeout", integer(1, MAX_TIMEOUT_MS)],
-	maxAttempts: ["cf-aig-max-attempts", integer(1, 5)],
-	retryDelay: ["cf-aig-retry-delay", integer(0, 60_000)],
+	requestTimeout: ["cf-aig-request-timeout", () => integer(1, MAX_TIMEOUT_MS)],
+	maxAttempts: ["cf-aig-max-attempts", () => integer(1, 5)],
+	retryDelay: ["cf-aig-retry-delay", () => integer(0, 60_000)],
 	backoff: ["cf-aig-backoff", Backoff],
-	customCost: ["cf-aig-custom-cost", z.preprocess(json, CustomCost)],
+	customCost: ["cf-aig-custom-cost", () => z.preprocess(json, CustomCost())],
 	noWholesale: ["cf-aig-no-wholesale", Flag],
-	byokAlias: ["cf-aig-byok-alias", z.string().min(1).max(64)],
+	byokAlias: ["cf-aig-byok-alias", () => z.string().min(1).max(64)],
 	resumable: ["cf-aig-resumable", Flag],
-	otelTraceId: ["cf-aig-otel-trace-id", hexadecimal(32)],
-	otelParentSpanId: ["cf-aig-otel-parent-span-id", hexadecimal(16)],
-} as const satisfies Record<string, readonly [string, z.ZodType]>;
+	otelTraceId: ["cf-aig-otel-trace-id", () => hexadecimal(32)],
+	otelParentSpanId: ["cf-aig-otel-parent-span-id", () => hexadecimal(16)],
+} as const satisfies Record<string, readonly [string, () => z.ZodType]>;
 
 /** Older names of headers that clients still send. */
 const LEGACY: Readonly<Record<string, string>> = {
@@ -108,12 +115,13 @@ const MAX_REMEMBERED_TEXT = 1_024;
  * Returns the parser of an option. Its result is `undefined` for an invalid value. It remembers the results of texts, because headers of many requests have
  * the same values, and a lookup is faster than a schema. These requests get the same object, so no request may change it.
  */
-function parserOf(schema: z.ZodType): (value: unknown) => unknown {
+function parserOf(schema: () => z.ZodType): (value: unknown) => unknown {
 	const results = new Map<string, unknown>();
 	return (value) => {
-		if (typeof value !== "string" || value.length > MAX_REMEMBERED_TEXT) return schema.safeParse(value).data;
+		if (typeof value !== "string" || value.length > MAX_REMEMBERED_TEXT)
+			return schema().safeParse(value).data;
 		if (results.has(value)) return results.get(value);
-		const result = schema.safeParse(value).data;
+		const result = schema().safeParse(value).data;
 		if (results.size >= MAX_REMEMBERED) results.clear();
 		results.set(value, result);
 		return result;
@@ -123,7 +131,7 @@ function parserOf(schema: z.ZodType): (value: unknown) => unknown {
 const PARSERS = Object.entries(FIELDS).map(([name, [header, schema]]) => ({
 	name,
 	header,
-	parse: parserOf(schema),
+	parse: parserOf(lazy<z.ZodType>(schema)),
 }));
 
 function optionsFrom(read: (name: string, header: string) => unknown): GatewayOptions {

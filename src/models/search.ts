@@ -6,6 +6,7 @@
  */
 import * as z from "zod";
 import { AiError } from "../core/errors.ts";
+import { lazy } from "../core/lazy.ts";
 import { type Catalog, isListed } from "./catalog.ts";
 import type { Capability, Model } from "./model.ts";
 import { type ListedTask, listedTask, TASK_TITLES } from "./tasks.ts";
@@ -32,26 +33,32 @@ interface Property {
 	value: string | { unit: string; price: number; currency: "USD" }[] | NonNullable<Model["reasoningEffort"]>;
 }
 
-const flag = z.enum(["true", "false"]).transform((text) => text === "true");
-const count = z
-	.string()
-	.regex(/^[1-9]\d{0,8}$/)
-	.transform(Number);
+const flag = lazy(() => z.enum(["true", "false"]).transform((text) => text === "true"));
+const count = lazy(() =>
+	z
+		.string()
+		.regex(/^[1-9]\d{0,8}$/)
+		.transform(Number),
+);
 
 /** Other parameters are ignored. */
-export const SearchQuery = z.object({
-	search: z.string().optional(),
-	author: z.string().optional(),
-	task: z.string().optional(),
-	source: z.string().regex(/^\d+$/).transform(Number).optional(),
-	hide_experimental: flag.default(false),
-	include_deprecated: flag.default(false),
-	page: count.default(1),
-	per_page: count.refine((perPage) => perPage <= MAX_PER_PAGE).default(DEFAULT_PER_PAGE),
-	/** Any other value: the product's format. */
-	format: z.string().optional(),
-});
-type Query = z.output<typeof SearchQuery>;
+export const SearchQuery = lazy(() =>
+	z.object({
+		search: z.string().optional(),
+		author: z.string().optional(),
+		task: z.string().optional(),
+		source: z.string().regex(/^\d+$/).transform(Number).optional(),
+		hide_experimental: flag().default(false),
+		include_deprecated: flag().default(false),
+		page: count().default(1),
+		per_page: count()
+			.refine((perPage) => perPage <= MAX_PER_PAGE)
+			.default(DEFAULT_PER_PAGE),
+		/** Any other value: the product's format. */
+		format: z.string().optional(),
+	}),
+);
+type Query = z.output<ReturnType<typeof SearchQuery>>;
 
 const EXPECTED: Record<string, string> = {
 	source: "a whole number",
@@ -85,7 +92,7 @@ export function search(
 
 /** Empty parameters count as absent, because forms send them. */
 function parseQuery(query: Readonly<Record<string, string | undefined>>): Query {
-	const parsed = SearchQuery.safeParse(
+	const parsed = SearchQuery().safeParse(
 		Object.fromEntries(Object.entries(query).filter(([, value]) => value !== "")),
 	);
 	if (parsed.success) return parsed.data;

@@ -5,6 +5,7 @@
  */
 import * as z from "zod";
 import { isRecord, parseJson } from "../core/json.ts";
+import { lazy } from "../core/lazy.ts";
 import { present } from "../core/present.ts";
 import { ROLES } from "./replica.ts";
 import { type NamedReplica, type ReplicaRoles, roleProblem, rolesOf } from "./replica-roles.ts";
@@ -16,34 +17,38 @@ export interface ReplicaList extends ReplicaRoles {
 
 const MAX_REPLICAS = 2_000;
 
-const Port = z.int().min(1).max(65_535);
+const Port = lazy(() => z.int().min(1).max(65_535));
 /** `worker_type`: SGLang's router has it, and `regular` for both. */
-const Item = z
-	.object({
-		url: z.string(),
-		role: z.enum(ROLES).optional(),
-		worker_type: z.enum(["regular", "prefill", "decode"]).optional(),
-		bootstrap_port: Port.nullish(),
-	})
-	.transform(({ bootstrap_port, role, url, worker_type }) => {
-		const stage = worker_type === "regular" ? "both" : worker_type;
-		return [{ url, ...present({ role: role ?? stage, bootstrapPort: bootstrap_port }) }];
-	});
+const Item = lazy(() =>
+	z
+		.object({
+			url: z.string(),
+			role: z.enum(ROLES).optional(),
+			worker_type: z.enum(["regular", "prefill", "decode"]).optional(),
+			bootstrap_port: Port().nullish(),
+		})
+		.transform(({ bootstrap_port, role, url, worker_type }) => {
+			const stage = worker_type === "regular" ? "both" : worker_type;
+			return [{ url, ...present({ role: role ?? stage, bootstrapPort: bootstrap_port }) }];
+		}),
+);
 /** Values of labels are texts. */
-const Group = z
-	.object({
-		targets: z.array(z.string()),
-		labels: z
-			.object({ role: z.enum(ROLES).optional(), bootstrap_port: z.coerce.number().pipe(Port).optional() })
-			.optional(),
-	})
-	.transform(({ targets, labels: { role, bootstrap_port } = {} }) =>
-		targets.map((target) => ({
-			url: `http://${target}`,
-			...present({ role, bootstrapPort: bootstrap_port }),
-		})),
-	);
-const Address = z.string().transform((url) => [{ url }]);
+const Group = lazy(() =>
+	z
+		.object({
+			targets: z.array(z.string()),
+			labels: z
+				.object({ role: z.enum(ROLES).optional(), bootstrap_port: z.coerce.number().pipe(Port()).optional() })
+				.optional(),
+		})
+		.transform(({ targets, labels: { role, bootstrap_port } = {} }) =>
+			targets.map((target) => ({
+				url: `http://${target}`,
+				...present({ role, bootstrapPort: bootstrap_port }),
+			})),
+		),
+);
+const Address = lazy(() => z.string().transform((url) => [{ url }]));
 
 /** A mistake in a list, with its path: `workers[1].role: …`. */
 export class ListError extends Error {
@@ -59,7 +64,8 @@ export function parseReplicaList(text: string, path: string, protocol?: string):
 	const [name, items] = itemsOf(parseJson(text));
 	const replicas = items.flatMap((item, i): NamedReplica[] => {
 		const at = `${name}[${i}]`;
-		const schema = typeof item === "string" ? Address : isRecord(item) && "targets" in item ? Group : Item;
+		const schema =
+			typeof item === "string" ? Address() : isRecord(item) && "targets" in item ? Group() : Item();
 		const parsed = schema.safeParse(item);
 		if (!parsed.success) throw listError(at, parsed.error);
 		return parsed.data.map((replica: NamedReplica) => {

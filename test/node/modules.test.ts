@@ -9,6 +9,7 @@ import { loadedAtStart } from "../../bench/modules.ts";
 import { placesIn } from "../../bench/places.ts";
 import { modulesIn } from "../../miniflare/modules.ts";
 import { freePort } from "../../scripts/free-port.ts";
+import { ROOT } from "../../scripts/root.ts";
 import { runtimeSettings } from "../../scripts/settings.ts";
 import { bundleWorker, PART_NAMES } from "../../scripts/worker.ts";
 import { type Served, serve, type WorkerSpec } from "../../scripts/workerd.ts";
@@ -94,6 +95,32 @@ async function convert(ai: string): Promise<string | undefined> {
 	const { result } = (await response.json()) as { result?: { data?: string }[] };
 	return result?.[0]?.data;
 }
+
+describe("a start", () => {
+	it("makes only the schemas of the configuration and of chats: zod takes about 13 us for each", async () => {
+		const made = join(folder, "made.js");
+		const entry = join(folder, "counting.ts");
+		writeFileSync(
+			made,
+			"globalThis.made = 0;\nglobalThis.__zod_globalConfig = { postProcessor: () => globalThis.made++ };\n",
+		);
+		writeFileSync(
+			entry,
+			`import "./made.js";
+import "${join(ROOT, "src/index.ts")}";
+export * from "${join(ROOT, "src/index.ts")}";
+export default { fetch: () => new Response(String(globalThis.made)) };
+`,
+		);
+		const counting = join(folder, "counting");
+		await bundleWorker(counting, { entry });
+		const ai = await start(modulesIn(counting));
+		const count = Number(await (await fetch(ai)).text());
+		expect(count).toBeGreaterThan(100);
+		// All schemas of the Worker are 4,000.
+		expect(count).toBeLessThan(900);
+	});
+});
 
 describe("an OpenAI-compatible chat", () => {
 	it("needs nothing but what is loaded at the start", async () => {

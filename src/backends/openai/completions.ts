@@ -3,6 +3,7 @@
  * reasoning are not sent: they need a chat template. Of the passed-through fields, those of self-hosted engines are sent.
  */
 import * as z from "zod";
+import { lazy } from "../../core/lazy.ts";
 import { pick } from "../../core/present.ts";
 import { SentUsage } from "../../core/usage.ts";
 import { DONE, frame, isDone, mapEvents } from "../../streams/sse.ts";
@@ -18,30 +19,34 @@ import { sampling } from "./sampling.ts";
 const PATH = "/completions";
 
 /** OpenAI's format. llama.cpp sends that of a chat, with `content`. */
-const LogprobsReply = z.looseObject({
-	tokens: z.array(z.string()).nullish(),
-	token_logprobs: z.array(z.number().nullable()).nullish(),
-	top_logprobs: z.array(z.record(z.string(), z.number()).nullable()).nullish(),
-});
+const LogprobsReply = lazy(() =>
+	z.looseObject({
+		tokens: z.array(z.string()).nullish(),
+		token_logprobs: z.array(z.number().nullable()).nullish(),
+		top_logprobs: z.array(z.record(z.string(), z.number()).nullable()).nullish(),
+	}),
+);
 
 /** A complete reply, or one event of a stream. */
-const CompletionReply = z.looseObject({
-	id: z.string().nullish(),
-	created: z.number().nullish(),
-	model: z.string().nullish(),
-	choices: z.array(
-		z.looseObject({
-			index: z.number().nullish(),
-			text: z.string().nullish(),
-			finish_reason: z.string().nullish(),
-			logprobs: LogprobsReply.nullish(),
-		}),
-	),
-	usage: SentUsage.nullish(),
-});
-type CompletionReply = z.output<typeof CompletionReply>;
+const CompletionReply = lazy(() =>
+	z.looseObject({
+		id: z.string().nullish(),
+		created: z.number().nullish(),
+		model: z.string().nullish(),
+		choices: z.array(
+			z.looseObject({
+				index: z.number().nullish(),
+				text: z.string().nullish(),
+				finish_reason: z.string().nullish(),
+				logprobs: LogprobsReply().nullish(),
+			}),
+		),
+		usage: SentUsage.nullish(),
+	}),
+);
+type CompletionReply = z.output<ReturnType<typeof CompletionReply>>;
 
-const CompleteReply = CompletionReply.refine(({ choices }) => choices.length > 0);
+const CompleteReply = lazy(() => CompletionReply().refine(({ choices }) => choices.length > 0));
 
 /** For an input with a `prompt`. */
 export const completeRawPrompt: Handler<"text-generation"> = async (input, call) => {
@@ -60,12 +65,12 @@ export const completeRawPrompt: Handler<"text-generation"> = async (input, call)
 	const generation = { path: PATH, body, choices };
 	if (!input.stream) {
 		const reply = await generateValue(call, generation, (legCall, body, headers) =>
-			postJson(legCall, PATH, body, CompleteReply, headers && { headers }),
+			postJson(legCall, PATH, body, CompleteReply(), headers && { headers }),
 		);
 		return completionOf(reply, input, call);
 	}
 	const reply = await generateStream(call, generation, (legCall, body, headers) =>
-		postStream(legCall, PATH, body, { schema: CompleteReply, choices, ...(headers && { headers }) }),
+		postStream(legCall, PATH, body, { schema: CompleteReply(), choices, ...(headers && { headers }) }),
 	);
 	return reply.kind === "value"
 		? completionOf(reply.value, input, call)
@@ -98,7 +103,7 @@ function chatChunks(events: ReadableStream<Uint8Array>, call: Call): ReadableStr
 	return mapEvents(events, {
 		onData(data) {
 			if (isDone(data)) return DONE;
-			const { data: reply } = CompletionReply.safeParse(JSON.parse(data));
+			const { data: reply } = CompletionReply().safeParse(JSON.parse(data));
 			if (!reply) throw failureOfShape(call, `an event of ${PATH}`);
 			first ??= heading(reply, call);
 			return frame({

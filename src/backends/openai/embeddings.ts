@@ -1,6 +1,7 @@
 /** https://platform.openai.com/docs/api-reference/embeddings. The engine decides how token vectors are pooled. */
 import * as z from "zod";
 import { toAiError } from "../../core/errors.ts";
+import { lazy } from "../../core/lazy.ts";
 import { SentUsage } from "../../core/usage.ts";
 import type { WrittenVectors } from "../../tasks/text-embeddings/index.ts";
 import type { Handler } from "../handler.ts";
@@ -9,15 +10,17 @@ import { type Call, failureOfShape, type Refusal } from "../transport/upstream-f
 import { isOpenAiService } from "./hosts.ts";
 import { ExtractedVector, extractVectors, floatsIn, lengthOf, numbersOf } from "./vectors.ts";
 
-const EmbeddingsReply = z.looseObject({
-	data: z.array(
-		z.looseObject({
-			index: z.int().nonnegative().nullish(),
-			embedding: z.union([ExtractedVector, z.string()]),
-		}),
-	),
-	usage: SentUsage.nullish(),
-});
+const EmbeddingsReply = lazy(() =>
+	z.looseObject({
+		data: z.array(
+			z.looseObject({
+				index: z.int().nonnegative().nullish(),
+				embedding: z.union([ExtractedVector(), z.string()]),
+			}),
+		),
+		usage: SentUsage.nullish(),
+	}),
+);
 
 /** Statuses for a request with an unknown value. */
 const REFUSAL_STATUSES: readonly (number | undefined)[] = [400, 422];
@@ -65,7 +68,7 @@ const embed: Handler<"text-embeddings"> = async ({ texts, dimensions, truncate, 
 		...(truncate && !isOpenAiService(call.target) && { truncate_prompt_tokens: -1 }),
 	};
 	const parse = (text: string) => extractVectors(text, vectors);
-	const { data, usage } = await postJson(call, "/embeddings", body, EmbeddingsReply, { parse });
+	const { data, usage } = await postJson(call, "/embeddings", body, EmbeddingsReply(), { parse });
 	// Some engines ignore the encoding and send numbers.
 	const as = encoding && data.every(({ embedding }) => typeof embedding === "string") ? encoding : "json";
 	const indexed = data.map(({ index, embedding }, position) => ({

@@ -4,6 +4,7 @@
  * determine its type.
  */
 import * as z from "zod";
+import { lazy } from "../../core/lazy.ts";
 import type { ImageInput } from "../../tasks/text-to-image/index.ts";
 import type { Handler } from "../handler.ts";
 import { imageFile, imageIn } from "../images.ts";
@@ -11,9 +12,11 @@ import { postJson, type RequestBody } from "../transport/http.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { isOpenAiService } from "./hosts.ts";
 
-const ImagesReply = z.looseObject({
-	data: z.tuple([z.looseObject({ b64_json: z.string() })], z.unknown()),
-});
+const ImagesReply = lazy(() =>
+	z.looseObject({
+		data: z.tuple([z.looseObject({ b64_json: z.string() })], z.unknown()),
+	}),
+);
 
 /** These models always answer in base64, refuse `response_format`, and have `output_format` instead. */
 const NAMES_OUTPUT_FORMAT = /(^|\/)(chat)?gpt-image/;
@@ -22,7 +25,7 @@ export const generateImage: Handler<"text-to-image"> = async (input, call) => {
 	const edits = input.images.length > 0;
 	const fields = fieldsOf(input, call);
 	const body: RequestBody = edits ? formOf(fields, input) : fields;
-	const reply = await postJson(call, edits ? "/images/edits" : "/images/generations", body, ImagesReply);
+	const reply = await postJson(call, edits ? "/images/edits" : "/images/generations", body, ImagesReply());
 	const image = imageIn(reply.data[0].b64_json);
 	if (!image) throw failureOfShape(call, "an image");
 	return image;

@@ -68,8 +68,8 @@ const promptJson = ({ name, question, outcomes }: PromptQuestion) => ({
 
 const replySchema = ({ outcomes }: PromptQuestion): z.ZodType<number | Record<string, number>> =>
 	outcomes.length === 0
-		? Percent
-		: z.strictObject(Object.fromEntries(outcomes.map((outcome) => [outcome.name, Percent])));
+		? Percent()
+		: z.strictObject(Object.fromEntries(outcomes.map((outcome) => [outcome.name, Percent()])));
 
 function answerOf({ question, outcomes }: PromptQuestion, reply: unknown, call: Call): DecisionAnswer {
 	// The reply was checked against the schema: a number, or one for each outcome.

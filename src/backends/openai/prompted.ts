@@ -13,6 +13,7 @@
  */
 import * as z from "zod";
 import { parseJson } from "../../core/json.ts";
+import { lazy } from "../../core/lazy.ts";
 import type { Usage } from "../../core/usage.ts";
 import type { ChatInput, ChatMessage, ContentPart } from "../../tasks/text-generation/types.ts";
 import type { Handler } from "../handler.ts";
@@ -60,7 +61,7 @@ export async function promptForJson<Schema extends z.ZodObject>(
 }
 
 /** Whole numbers, because grammars can bound them. */
-export const Percent = z.int().min(0).max(100);
+export const Percent = lazy(() => z.int().min(0).max(100));
 
 /** Scales the percentages to a sum of 1. `undefined` if all are 0. */
 export function shares(percents: number[]): number[] | undefined {
@@ -100,11 +101,11 @@ export const summarize: Handler<"summarization"> = async ({ text: content, max_l
 	return { summary: value, usage };
 };
 
-const Sentiment = z.strictObject({ positive: Percent });
+const Sentiment = lazy(() => z.strictObject({ positive: Percent() }));
 
 export const classifyText: Handler<"text-classification"> = async ({ text: content }, call) => {
 	const instruction = "How likely is it, in percent, that the sentiment of the user's text is positive?";
-	const { value } = await promptForJson(Sentiment, { instruction, content }, call);
+	const { value } = await promptForJson(Sentiment(), { instruction, content }, call);
 	const positive = value.positive / 100;
 	return {
 		labels: [

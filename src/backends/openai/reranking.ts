@@ -5,18 +5,21 @@
  * none, so that their order stays.
  */
 import * as z from "zod";
+import { lazy } from "../../core/lazy.ts";
 import type { Handler } from "../handler.ts";
 import { bestRanks, checkRanks } from "../ranking.ts";
 import { postJson } from "../transport/http.ts";
 
-const RerankReply = z.looseObject({
-	results: z.array(z.looseObject({ index: z.int().nonnegative(), relevance_score: z.number() })),
-});
+const RerankReply = lazy(() =>
+	z.looseObject({
+		results: z.array(z.looseObject({ index: z.int().nonnegative(), relevance_score: z.number() })),
+	}),
+);
 
 export const rerank: Handler<"reranking"> = async (input, call) => {
 	const { query, contexts, top_k } = input;
 	const body = { model: call.target.model, query, documents: contexts, top_n: top_k };
-	const { results } = await postJson(call, "/rerank", body, RerankReply);
+	const { results } = await postJson(call, "/rerank", body, RerankReply());
 	const areProbabilities = results.every(({ relevance_score: score }) => score >= 0 && score <= 1);
 	const ranks = results.map(({ index, relevance_score: score }) => ({
 		id: index,

@@ -9,6 +9,7 @@
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import { lazy } from "../../core/lazy.ts";
 import { extensionOf, soundTypeOf } from "../../media/types.ts";
 import type { Transcript, TranscriptionInput } from "../../tasks/speech-recognition/types.ts";
 import type { Handler } from "../handler.ts";
@@ -18,18 +19,20 @@ import type { Call } from "../transport/upstream-failure.ts";
 import { isOpenAiService } from "./hosts.ts";
 
 /** whisper.cpp has the words in the segments, with a probability. */
-const Words = z.array(SentWord.extend({ probability: count })).nullish();
+const Words = lazy(() => z.array(SentWord().extend({ probability: count() })).nullish());
 
-const TranscriptReply = z.looseObject({
-	text: z.string(),
-	language: z.string().nullish(),
-	// vLLM sends text.
-	duration: z.coerce.number().nonnegative().nullish().catch(undefined),
-	segments: z.array(SentSegment.extend({ words: Words })).nullish(),
-	words: Words,
-	task: z.string().nullish(),
-});
-type TranscriptReply = z.output<typeof TranscriptReply>;
+const TranscriptReply = lazy(() =>
+	z.looseObject({
+		text: z.string(),
+		language: z.string().nullish(),
+		// vLLM sends text.
+		duration: z.coerce.number().nonnegative().nullish().catch(undefined),
+		segments: z.array(SentSegment().extend({ words: Words() })).nullish(),
+		words: Words(),
+		task: z.string().nullish(),
+	}),
+);
+type TranscriptReply = z.output<ReturnType<typeof TranscriptReply>>;
 
 interface Format {
 	response_format: "verbose_json" | "json";
@@ -102,7 +105,7 @@ function post(
 	if (task === "transcribe")
 		for (const granularity of format.timestamps) form.append("timestamp_granularities[]", granularity);
 	else if (path === TRANSCRIPTIONS) form.append("translate", "true");
-	return postJson(call, path, form, TranscriptReply);
+	return postJson(call, path, form, TranscriptReply());
 }
 
 function transcript({ segments, words: sentWords, ...reply }: TranscriptReply): Transcript {

@@ -3,6 +3,7 @@
  * text, and parsing and writing the numbers costs several times all other work. `numbersOf` parses them on demand.
  */
 import * as z from "zod";
+import { lazy } from "../../core/lazy.ts";
 import { decodeBase64 } from "../../media/base64.ts";
 import type { WrittenVectors } from "../../tasks/text-embeddings/index.ts";
 
@@ -22,7 +23,7 @@ const MISSING_COMMA = /[0-9]\s+[-+.0-9]/;
 const END_CHARS = 64;
 
 /** Replaces a vector in the reply: the index of its text. */
-export const ExtractedVector = z.object({ row: z.int() });
+export const ExtractedVector = lazy(() => z.object({ row: z.int() }));
 
 /**
  * Moves the text of each vector of a reply to `rows`. Arrays of other values stay. Throws if the remaining text is not

@@ -18,19 +18,19 @@ import { byteList, type Inputs, runJson, upstreamModel } from "./run.ts";
 /** `@cf/openai/whisper`: only the subtitles (`vtt`) have the times of segments. */
 const TranscriptionReply = z.looseObject({
 	text: z.string(),
-	words: z.array(SentWord).nullish(),
+	words: z.array(SentWord()).nullish(),
 	vtt: z.string().nullish(),
 });
 
 const TranscriptionV3Reply = z.looseObject({
 	text: z.string(),
-	transcription_info: z.looseObject({ language: z.string().nullish(), duration: count }).nullish(),
-	segments: z.array(SentSegment).nullish(),
+	transcription_info: z.looseObject({ language: z.string().nullish(), duration: count() }).nullish(),
+	segments: z.array(SentSegment()).nullish(),
 });
 
 const Alternative = z.looseObject({
 	transcript: z.string(),
-	words: z.array(SentWord.extend({ confidence: count })).nullish(),
+	words: z.array(SentWord().extend({ confidence: count() })).nullish(),
 });
 const DeepgramReply = z.looseObject({
 	results: z.looseObject({

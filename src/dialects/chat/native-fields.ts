@@ -9,6 +9,7 @@
  * native schema has it, but the product's clients send it.
  */
 import * as z from "zod";
+import { lazy } from "../../core/lazy.ts";
 import type { NativeChat } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import { defaulted, fieldsOf, nullAsAbsent } from "../fields.ts";
@@ -41,29 +42,29 @@ export function nativeSchema(model: Model, shape: NativeChat, strict: boolean): 
 export const nativeChatFields = (model: Model, shape: NativeChat) => ({
 	...samplingFields(model, shape.ranges),
 	...toolInputs(model, true),
-	...(shape.responseFormat && { response_format: NativeFormat.optional() }),
+	...(shape.responseFormat && { response_format: NativeFormat().optional() }),
 });
 
-const CONTENT = {
+const CONTENT = lazy(() => ({
 	text: z.string().max(LEGACY_TEXT_CHARACTERS),
 	parts: z.union([z.string(), z.array(z.object({ type: z.string(), text: z.string() }))]),
 	media: z.union([z.string(), AnyPart, z.array(AnyPart)]),
-};
+}));
 
 /** Mistral's templates require nine letters and digits. The product's pattern matches them anywhere in the id. */
-const ToolCallId = z.string().regex(/[a-zA-Z0-9]{9}/);
+const ToolCallId = lazy(() => z.string().regex(/[a-zA-Z0-9]{9}/));
 
 /**
  * Schemas with media require no field of a message, so content of any kind passes the product's validator: an unmet
  * alternative below the root counts as absent (github.com/cloudflare/cabidela).
  */
 export function nativeMessageFields({ content }: NativeChat, strict: boolean) {
-	const schema = CONTENT[content];
+	const schema = CONTENT()[content];
 	const isRequired = strict && content !== "media";
 	const role = z.string();
 	return {
 		...toolFields,
-		...(strict && content === "media" && { tool_call_id: ToolCallId.optional() }),
+		...(strict && content === "media" && { tool_call_id: ToolCallId().optional() }),
 		role: content === "media" ? role.optional() : role,
 		content: isRequired ? schema : schema.nullish(),
 	};
@@ -88,19 +89,21 @@ function samplingFields(model: Model, ranges: NativeChat["ranges"]) {
 	});
 }
 
-const NativeFormat = z.object({
-	type: z.enum(["json_object", "json_schema"]),
-	json_schema: z.unknown().optional(),
-});
+const NativeFormat = lazy(() =>
+	z.object({
+		type: z.enum(["json_object", "json_schema"]),
+		json_schema: z.unknown().optional(),
+	}),
+);
 /** llama.cpp accepts a schema with `json_object`. The product ignores it. */
-const LenientNativeFormat = NativeFormat.extend({ schema: z.looseObject({}).nullish() });
+const LenientNativeFormat = lazy(() => NativeFormat().extend({ schema: z.looseObject({}).nullish() }));
 
 function extraFields(model: Model, { responseFormat, guidedJson, image }: NativeChat, strict: boolean) {
 	const fields = fieldsOf(
 		model,
 		{
 			raw: defaulted(model, "raw", z.boolean()),
-			response_format: strict ? NativeFormat : LenientNativeFormat,
+			response_format: strict ? NativeFormat() : LenientNativeFormat(),
 			guided_json: z.record(z.string(), z.unknown()),
 			image: z.union([z.string(), ByteArray]),
 		},
@@ -117,14 +120,14 @@ function extraFields(model: Model, { responseFormat, guidedJson, image }: Native
 }
 
 /** `functions` belongs to an experiment of the product that runs code with the model: accepted and ignored. */
-const EmbeddedFunction = z.object({ name: z.string(), code: z.string() });
+const EmbeddedFunction = lazy(() => z.object({ name: z.string(), code: z.string() }));
 
 const toolInputs = (model: Model, strict: boolean) =>
 	fieldsOf(
 		model,
 		{
 			tools: z.array(NativeTool),
-			functions: z.array(strict ? EmbeddedFunction : z.unknown()),
+			functions: z.array(strict ? EmbeddedFunction() : z.unknown()),
 			tool_choice: z.unknown(),
 		},
 		{ with: [["tool_choice", "tools"]] },

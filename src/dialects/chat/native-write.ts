@@ -7,6 +7,7 @@
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { parseRecord } from "../../core/json.ts";
+import { lazy } from "../../core/lazy.ts";
 import type { AssistantMessage, ChatCompletion, ToolCall } from "../../tasks/text-generation/types.ts";
 import type { NativeWriter } from "../dialect.ts";
 import { chatWriter } from "./call.ts";
@@ -15,25 +16,31 @@ import { nativeEvents } from "./native-stream.ts";
 import { messageText } from "./thinking-text.ts";
 import { NativeUsage, nativeUsage } from "./usage.ts";
 
-const FlatCall = z.object({
-	name: z.string(),
-	arguments: z.union([z.record(z.string(), z.unknown()), z.string()]),
-});
-export const OpenAiCall = z.object({
-	id: z.string(),
-	type: z.literal("function"),
-	function: z.object({ name: z.string(), arguments: z.string() }),
-});
+const FlatCall = lazy(() =>
+	z.object({
+		name: z.string(),
+		arguments: z.union([z.record(z.string(), z.unknown()), z.string()]),
+	}),
+);
+export const OpenAiCall = lazy(() =>
+	z.object({
+		id: z.string(),
+		type: z.literal("function"),
+		function: z.object({ name: z.string(), arguments: z.string() }),
+	}),
+);
 
-const TextResponse = z.object({
-	response: z
-		.unknown()
-		.optional()
-		.meta({ description: "Text, null beside tool calls, a document in JSON mode" }),
-	tool_calls: z.array(z.union([FlatCall, OpenAiCall])).optional(),
-	usage: NativeUsage.optional(),
-});
-type TextResponse = z.output<typeof TextResponse>;
+const TextResponse = lazy(() =>
+	z.object({
+		response: z
+			.unknown()
+			.optional()
+			.meta({ description: "Text, null beside tool calls, a document in JSON mode" }),
+		tool_calls: z.array(z.union([FlatCall(), OpenAiCall()])).optional(),
+		usage: NativeUsage.optional(),
+	}),
+);
+type TextResponse = z.output<ReturnType<typeof TextResponse>>;
 
 interface TextResponseForm {
 	calls?: "flat" | "openai";
@@ -72,6 +79,6 @@ export function firstMessage({ choices }: ChatCompletion): AssistantMessage {
 }
 
 /** Arguments that are not a JSON object stay text. */
-function flat({ function: { name, arguments: text } }: ToolCall): z.output<typeof FlatCall> {
+function flat({ function: { name, arguments: text } }: ToolCall): z.output<ReturnType<typeof FlatCall>> {
 	return { name, arguments: parseRecord(text || "{}") ?? text };
 }

@@ -8,6 +8,7 @@
  */
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
+import { lazy } from "../../core/lazy.ts";
 import { inputFamily, namesOf } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
@@ -26,7 +27,7 @@ const content = z.union([text, z.array(AnyPart)]).nullish();
 export const OpenAiMessage = z.object({ role, content, ...messageFields });
 
 /** For models whose own schema allows only text: parts are refused. */
-export const PlainMessage = z.object({ role, content: text.nullish(), ...messageFields });
+export const PlainMessage = lazy(() => z.object({ role, content: text.nullish(), ...messageFields }));
 
 /**
  * Cloudflare's AI SDK provider sends the schema without OpenAI's wrapper to every model. Only native models document
@@ -45,9 +46,11 @@ const responseFormat = <JsonObject extends z.core.$ZodTypeDiscriminable>(jsonObj
 		}),
 	]);
 const JsonObject = z.object({ type: z.literal("json_object") });
-const ResponseFormat = responseFormat(JsonObject);
+const ResponseFormat = lazy(() => responseFormat(JsonObject));
 /** llama.cpp accepts a schema here. The product's schema does not have it. */
-const LenientResponseFormat = responseFormat(JsonObject.extend({ schema: z.looseObject({}).nullish() }));
+const LenientResponseFormat = lazy(() =>
+	responseFormat(JsonObject.extend({ schema: z.looseObject({}).nullish() })),
+);
 
 /** On the OpenAI routes callers of native models also send a bare schema, as on those models' own routes. */
 export const AnyResponseFormat = z.object({
@@ -70,7 +73,7 @@ export const EFFORTS: Readonly<Record<z.output<typeof Effort>, ChatInput["reason
 };
 
 /** The declarations in the schemas of the product's models. With {@link LENIENT_FIELDS} the engine decides. */
-const STRICT_FIELDS = {
+const STRICT_FIELDS = lazy(() => ({
 	audio: z.looseObject({
 		voice: z.union([text, z.looseObject({ id: text })]),
 		format: z.enum(["wav", "aac", "mp3", "flac", "opus", "pcm16"]),
@@ -91,7 +94,7 @@ const STRICT_FIELDS = {
 			})
 			.optional(),
 	}),
-};
+}));
 const LENIENT_FIELDS = {
 	audio: z.looseObject({}),
 	functions: z.array(z.unknown()),
@@ -125,7 +128,7 @@ export const ENGINE_FIELDS = {
 export const LENIENT_TOP_K = z.int().min(-1).nullish();
 
 /** Fields that only OpenAI's service supports. */
-const serviceFields = (declared: typeof STRICT_FIELDS | typeof LENIENT_FIELDS) => ({
+const serviceFields = (declared: ReturnType<typeof STRICT_FIELDS> | typeof LENIENT_FIELDS) => ({
 	audio: declared.audio.nullish(),
 	function_call: z.unknown().optional(),
 	functions: declared.functions.nullish(),
@@ -153,7 +156,7 @@ export function openAiFields(model: Model, strict: boolean) {
 	const thinkingRequired = z.literal(true).optional();
 	const isNative = !inputFamily(model).isOpenAiChat;
 	// A native model's own schema has none of these fields, so the product ignores their types.
-	const declared = strict && !isNative ? STRICT_FIELDS : LENIENT_FIELDS;
+	const declared = strict && !isNative ? STRICT_FIELDS() : LENIENT_FIELDS;
 	const user = strict && !isNative ? text.optional() : text.nullish();
 	return fieldsOf(
 		isNative ? {} : model,
@@ -207,7 +210,7 @@ const prompt = text.min(1);
 
 /** The schema of a model's own route. */
 export const openAiSchema = (model: Model, strict: boolean) => {
-	const response_format = (strict ? ResponseFormat : LenientResponseFormat).nullish();
+	const response_format = (strict ? ResponseFormat() : LenientResponseFormat()).nullish();
 	const fields = { ...openAiFields(model, strict), response_format };
 	return z.xor([z.object({ prompt, ...fields }), z.object({ messages: z.array(OpenAiMessage), ...fields })]);
 };

@@ -48,7 +48,7 @@ function schema(model: Model, strict: boolean) {
 		...ROUTE_FIELDS,
 		response_format: AnyResponseFormat.nullish(),
 	};
-	const message = contentRules(model).textOnly ? PlainMessage : OpenAiMessage;
+	const message = contentRules(model).textOnly ? PlainMessage() : OpenAiMessage;
 	const messages = z.array(message);
 	// In the product `reasoning_effort: null` disables reasoning.
 	if (!strict) return nullAsAbsent(z.object({ messages, ...common }), { keepNull: ["reasoning_effort"] });

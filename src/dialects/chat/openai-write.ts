@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import { parseJson, parseRecord } from "../../core/json.ts";
+import { lazy } from "../../core/lazy.ts";
 import { laterUsage, type Usage } from "../../core/usage.ts";
 import type { Model } from "../../models/model.ts";
 import { isThirdPartyId } from "../../models/third-party.ts";
@@ -21,28 +22,30 @@ import { TextCompletion, textCompletion, textCompletionEvents } from "./text-com
 import { hasFunctions, legacyFunctionEvents, toLegacyCompletion } from "./tools.ts";
 import { NativeUsage, usageFrame } from "./usage.ts";
 
-export const OpenAiCompletion = z.object({
-	id: z.string(),
-	object: z.literal("chat.completion"),
-	created: z.int(),
-	model: z.string(),
-	choices: z.array(
-		z.object({
-			index: z.int(),
-			message: z.object({
-				role: z.literal("assistant"),
-				content: z.string().nullable(),
-				refusal: z.string().nullable(),
-				reasoning_content: z.string().nullish(),
-				tool_calls: z.array(OpenAiCall).nullish(),
+export const OpenAiCompletion = lazy(() =>
+	z.object({
+		id: z.string(),
+		object: z.literal("chat.completion"),
+		created: z.int(),
+		model: z.string(),
+		choices: z.array(
+			z.object({
+				index: z.int(),
+				message: z.object({
+					role: z.literal("assistant"),
+					content: z.string().nullable(),
+					refusal: z.string().nullable(),
+					reasoning_content: z.string().nullish(),
+					tool_calls: z.array(OpenAiCall()).nullish(),
+				}),
+				finish_reason: z.string(),
+				logprobs: z.unknown(),
 			}),
-			finish_reason: z.string(),
-			logprobs: z.unknown(),
-		}),
-	),
-	usage: NativeUsage.nullish(),
-	system_fingerprint: z.string().nullish(),
-});
+		),
+		usage: NativeUsage.nullish(),
+		system_fingerprint: z.string().nullish(),
+	}),
+);
 
 /**
  * The end of a stream on a model's own route: the native usage event. Streams of third-party models end with OpenAI's usage
@@ -69,11 +72,11 @@ export function writeOpenAi(reply: ChatReply, context: WriteContext, ending: Usa
 	return { kind: "json", value: isLegacy ? toLegacyCompletion(completion) : completion };
 }
 
-const VllmCompletion = OpenAiCompletion.extend({ prompt_logprobs: z.unknown() });
+const VllmCompletion = lazy(() => OpenAiCompletion().extend({ prompt_logprobs: z.unknown() }));
 
 /** For models that also accept legacy inputs: the answer to a `prompt` is a `text_completion`. */
 export const vllmWriter: NativeWriter = {
-	schema: z.union([VllmCompletion, TextCompletion]),
+	schema: () => z.union([VllmCompletion(), TextCompletion()]),
 	...chatWriter({
 		value: (completion, context) =>
 			hasPrompt(context.inputs)

@@ -1,5 +1,6 @@
 /** Writes replies to a prompt in the form of OpenAI's legacy completions: `text_completion`. */
 import * as z from "zod";
+import { lazy } from "../../core/lazy.ts";
 import { laterUsage, type Usage } from "../../core/usage.ts";
 import { DONE, frame } from "../../streams/sse.ts";
 import type { ChatCompletion } from "../../tasks/text-generation/types.ts";
@@ -10,22 +11,26 @@ import type { UsageEnding } from "./openai-write.ts";
 import { deltaTextWriter, messageText } from "./thinking-text.ts";
 import { NativeUsage, usageFrame } from "./usage.ts";
 
-const Choice = z.object({
-	index: z.int(),
-	text: z.string(),
-	finish_reason: z.string().nullable(),
-	logprobs: z.unknown(),
-});
-type Choice = z.output<typeof Choice>;
+const Choice = lazy(() =>
+	z.object({
+		index: z.int(),
+		text: z.string(),
+		finish_reason: z.string().nullable(),
+		logprobs: z.unknown(),
+	}),
+);
+type Choice = z.output<ReturnType<typeof Choice>>;
 
-export const TextCompletion = z.object({
-	id: z.string(),
-	object: z.literal("text_completion"),
-	created: z.int(),
-	model: z.string(),
-	choices: z.array(Choice),
-	usage: NativeUsage.nullish(),
-});
+export const TextCompletion = lazy(() =>
+	z.object({
+		id: z.string(),
+		object: z.literal("text_completion"),
+		created: z.int(),
+		model: z.string(),
+		choices: z.array(Choice()),
+		usage: NativeUsage.nullish(),
+	}),
+);
 
 type Context = Pick<WriteContext, "model" | "now" | "uuid" | "withCost">;
 
@@ -100,19 +105,21 @@ const commonFields = ({ model, now, uuid }: Context, id: string, created: number
 	model: model.id,
 });
 
-const ChatLogprobs = z.object({
-	content: z.array(
-		z.object({
-			token: z.string(),
-			logprob: z.number(),
-			top_logprobs: z.array(z.object({ token: z.string(), logprob: z.number() })).default([]),
-		}),
-	),
-});
+const ChatLogprobs = lazy(() =>
+	z.object({
+		content: z.array(
+			z.object({
+				token: z.string(),
+				logprob: z.number(),
+				top_logprobs: z.array(z.object({ token: z.string(), logprob: z.number() })).default([]),
+			}),
+		),
+	}),
+);
 
 /** Converts chat's form to the legacy form. Any other value stays unchanged. */
 function logprobsOf(sent: unknown): unknown {
-	const parsed = ChatLogprobs.safeParse(sent);
+	const parsed = ChatLogprobs().safeParse(sent);
 	if (!parsed.success) return sent ?? null;
 	const { content } = parsed.data;
 	let offset = 0;

@@ -4,19 +4,22 @@
  */
 import * as z from "zod";
 import type { AiError } from "../../core/errors.ts";
+import { lazy } from "../../core/lazy.ts";
 import { failureMessage } from "../failure-message.ts";
 import { openAiCode } from "../openai-error.ts";
 
-const Code = z.enum([
-	"server_error",
-	"rate_limit_exceeded",
-	"insufficient_quota",
-	"context_length_exceeded",
-	"invalid_prompt",
-]);
+const Code = lazy(() =>
+	z.enum([
+		"server_error",
+		"rate_limit_exceeded",
+		"insufficient_quota",
+		"context_length_exceeded",
+		"invalid_prompt",
+	]),
+);
 
-export const ResponsesError = z.object({ code: Code, message: z.string() });
-export type ResponsesError = z.output<typeof ResponsesError>;
+export const ResponsesError = lazy(() => z.object({ code: Code(), message: z.string() }));
+export type ResponsesError = z.output<ReturnType<typeof ResponsesError>>;
 
 /**
  * `invalid_prompt`: the caller must change the request. `rate_limit_exceeded`: the caller can retry later. `server_error`:
@@ -25,7 +28,7 @@ export type ResponsesError = z.output<typeof ResponsesError>;
 export function responsesError(error: AiError, requestId: string): ResponsesError {
 	const { status } = error;
 	const message = failureMessage(error, requestId);
-	const code = Code.safeParse(openAiCode(error)).data;
+	const code = Code().safeParse(openAiCode(error)).data;
 	if (code) return { code, message };
 	if (status === 429) return { code: "rate_limit_exceeded", message };
 	if (status === 408 || status >= 500) return { code: "server_error", message };

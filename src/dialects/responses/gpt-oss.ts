@@ -29,7 +29,7 @@ export const gptOssReader: Reader = {
 };
 
 export const gptOssWriter: NativeWriter = {
-	schema: z.union([ResponseObject, OpenAiCompletion]),
+	schema: z.union([ResponseObject, OpenAiCompletion()]),
 	write(answer, context) {
 		const writer = isResponsesBody(context.inputs as object) ? responses.writer : openAiWriter;
 		return writer.write(answer, context);

@@ -41,7 +41,7 @@ export const ResponseObject = z.object({
 	created_at: z.number(),
 	status: z.enum(["in_progress", "completed", "incomplete", "failed"]),
 	background: z.literal(false),
-	error: ResponsesError.nullable(),
+	error: ResponsesError().nullable(),
 	incomplete_details: z.object({ reason: IncompleteReason }).nullable(),
 	instructions: z.string().nullable(),
 	max_output_tokens: z.number().nullable(),

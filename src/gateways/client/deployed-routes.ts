@@ -40,7 +40,7 @@ export class DeployedRoutes {
 	/** `undefined`: the gateway has no such route, or none of its versions is deployed. Throws if the object cannot be called. */
 	async find({ account, gateway, name }: RouteQuery): Promise<Element[] | undefined> {
 		// Callers may name anything, and each copy has its key in memory.
-		if (!RouteName.safeParse(name).success) return undefined;
+		if (!RouteName().safeParse(name).success) return undefined;
 		const key = JSON.stringify([account, gateway, name]);
 		return this.#cached.read(key, () =>
 			callObject(() => this.#services.routes(account).deployed(gateway, name)),

@@ -37,7 +37,7 @@ export class Gateways {
 
 	/** `undefined`: the account has no such gateway. Throws 7009 if the object cannot be called. */
 	async find(account: string, id: string): Promise<GatewaySettings | undefined> {
-		if (!GatewayId.safeParse(id).success) return undefined;
+		if (!GatewayId().safeParse(id).success) return undefined;
 		const { open, registry } = this.#services;
 		return this.#cached.read(
 			`${account}/${id}`,

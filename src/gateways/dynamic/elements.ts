@@ -3,6 +3,7 @@
  * (cloudflare/cloudflare-typescript, `resources/ai-gateway/dynamic-routing`).
  */
 import * as z from "zod";
+import { lazy } from "../../core/lazy.ts";
 import { testerOf } from "./conditions.ts";
 
 const MAX_ELEMENTS = 100;
@@ -11,78 +12,96 @@ const MAX_TIMEOUT_MS = 3_600_000;
 const MAX_WINDOW_SECONDS = 31 * 24 * 3_600;
 
 /** Of a route. It follows `dynamic/` in the name of a model. */
-export const RouteName = z.string().regex(/^[\w.-]{1,64}$/, "expected 1 to 64 letters, digits, _, . or -");
+export const RouteName = lazy(() =>
+	z.string().regex(/^[\w.-]{1,64}$/, "expected 1 to 64 letters, digits, _, . or -"),
+);
 
-const ElementId = z.string().min(1).max(100);
-const Output = z.object({ elementId: ElementId });
-const base = { id: ElementId };
+const ElementId = lazy(() => z.string().min(1).max(100));
+const Output = lazy(() => z.object({ elementId: ElementId() }));
+const base = lazy(() => ({ id: ElementId() }));
 
-const Start = z.looseObject({ ...base, type: z.literal("start"), outputs: z.object({ next: Output }) });
-const Conditional = z.looseObject({
-	...base,
-	type: z.literal("conditional"),
-	properties: z.looseObject({
-		conditions: z.record(z.string(), z.unknown()).superRefine((conditions, { addIssue }) => {
-			const problem = testerOf(conditions).problem;
-			if (problem) addIssue({ code: "custom", message: problem });
+const Start = lazy(() =>
+	z.looseObject({ ...base(), type: z.literal("start"), outputs: z.object({ next: Output() }) }),
+);
+const Conditional = lazy(() =>
+	z.looseObject({
+		...base(),
+		type: z.literal("conditional"),
+		properties: z.looseObject({
+			conditions: z.record(z.string(), z.unknown()).superRefine((conditions, { addIssue }) => {
+				const problem = testerOf(conditions).problem;
+				if (problem) addIssue({ code: "custom", message: problem });
+			}),
 		}),
+		outputs: z.object({ true: Output(), false: Output() }),
 	}),
-	outputs: z.object({ true: Output, false: Output }),
-});
-const Percentage = z.looseObject({
-	...base,
-	type: z.literal("percentage"),
-	outputs: z
-		.record(z.string().regex(/^\d{1,3}(?:\.\d{1,2})?%$/, 'expected a percentage, such as "10%"'), Output)
-		.refine(
-			(outputs) => Object.keys(outputs).length <= MAX_PERCENTAGES,
-			`expected at most ${MAX_PERCENTAGES} outputs`,
-		)
-		.refine((outputs) => Math.abs(sharesOf(outputs) - 100) < 1e-6, "expected percentages that sum to 100"),
-});
-const Rate = z.looseObject({
-	...base,
-	type: z.literal("rate"),
-	properties: z.looseObject({
-		limitType: z.enum(["count", "cost"]),
-		/** A path, such as `metadata.user_id`: each of its values has a limit of its own. */
-		key: z.string().max(256),
-		/** Requests, or US dollars. */
-		limit: z.number().positive(),
-		/** Seconds. */
-		window: z.int().positive().max(MAX_WINDOW_SECONDS),
+);
+const Percentage = lazy(() =>
+	z.looseObject({
+		...base(),
+		type: z.literal("percentage"),
+		outputs: z
+			.record(z.string().regex(/^\d{1,3}(?:\.\d{1,2})?%$/, 'expected a percentage, such as "10%"'), Output())
+			.refine(
+				(outputs) => Object.keys(outputs).length <= MAX_PERCENTAGES,
+				`expected at most ${MAX_PERCENTAGES} outputs`,
+			)
+			.refine((outputs) => Math.abs(sharesOf(outputs) - 100) < 1e-6, "expected percentages that sum to 100"),
 	}),
-	outputs: z.object({ success: Output, fallback: Output.optional() }),
-});
-const ModelElement = z.looseObject({
-	...base,
-	type: z.literal("model"),
-	properties: z.looseObject({
-		provider: z.string().min(1).max(64),
-		model: z.string().min(1).max(256),
-		/** Milliseconds to the first byte. */
-		timeout: z.int().min(0).max(MAX_TIMEOUT_MS).optional(),
-		retries: z.int().min(0).max(4).optional(),
+);
+const Rate = lazy(() =>
+	z.looseObject({
+		...base(),
+		type: z.literal("rate"),
+		properties: z.looseObject({
+			limitType: z.enum(["count", "cost"]),
+			/** A path, such as `metadata.user_id`: each of its values has a limit of its own. */
+			key: z.string().max(256),
+			/** Requests, or US dollars. */
+			limit: z.number().positive(),
+			/** Seconds. */
+			window: z.int().positive().max(MAX_WINDOW_SECONDS),
+		}),
+		outputs: z.object({ success: Output(), fallback: Output().optional() }),
 	}),
-	outputs: z.object({ success: Output, fallback: Output.optional() }),
-});
-const End = z.looseObject({
-	...base,
-	type: z.literal("end"),
-	outputs: z.record(z.string(), Output).optional(),
-});
+);
+const ModelElement = lazy(() =>
+	z.looseObject({
+		...base(),
+		type: z.literal("model"),
+		properties: z.looseObject({
+			provider: z.string().min(1).max(64),
+			model: z.string().min(1).max(256),
+			/** Milliseconds to the first byte. */
+			timeout: z.int().min(0).max(MAX_TIMEOUT_MS).optional(),
+			retries: z.int().min(0).max(4).optional(),
+		}),
+		outputs: z.object({ success: Output(), fallback: Output().optional() }),
+	}),
+);
+const End = lazy(() =>
+	z.looseObject({
+		...base(),
+		type: z.literal("end"),
+		outputs: z.record(z.string(), Output()).optional(),
+	}),
+);
 
-const Element = z.discriminatedUnion("type", [Start, Conditional, Percentage, Rate, ModelElement, End]);
-export type Element = z.infer<typeof Element>;
-export type RateElement = z.infer<typeof Rate>;
-export type ModelElement = z.infer<typeof ModelElement>;
+const Element = lazy(() =>
+	z.discriminatedUnion("type", [Start(), Conditional(), Percentage(), Rate(), ModelElement(), End()]),
+);
+export type Element = z.infer<ReturnType<typeof Element>>;
+export type RateElement = z.infer<ReturnType<typeof Rate>>;
+export type ModelElement = z.infer<ReturnType<typeof ModelElement>>;
 
-export const Elements = z
-	.array(Element)
-	.max(MAX_ELEMENTS)
-	.superRefine((elements, { addIssue }) => {
-		for (const message of problemsOf(elements)) addIssue({ code: "custom", message });
-	});
+export const Elements = lazy(() =>
+	z
+		.array(Element())
+		.max(MAX_ELEMENTS)
+		.superRefine((elements, { addIssue }) => {
+			for (const message of problemsOf(elements)) addIssue({ code: "custom", message });
+		}),
+);
 
 export const outputsOf = ({ outputs }: Element): [name: string, elementId: string][] =>
 	Object.entries(outputs ?? {}).flatMap(([name, output]) => (output ? [[name, output.elementId]] : []));

@@ -1,5 +1,6 @@
 /** Queries of logs: AI Gateway's filters, order, search and pages, and their conditions in SQL. */
 import * as z from "zod";
+import { lazy } from "../../core/lazy.ts";
 import { idPrefix } from "./log-row.ts";
 
 /** Columns of each type, by the name of their filter. */
@@ -36,44 +37,62 @@ const METADATA = { "metadata.key": "key", "metadata.value": "value" } as const;
 const keysOf = <T extends object>(columns: T): (keyof T & string)[] =>
 	Object.keys(columns) as (keyof T & string)[];
 
-const Operator = z.enum(["eq", "neq", "contains", "lt", "gt"]);
-type Operator = z.infer<typeof Operator>;
+const Operator = lazy(() => z.enum(["eq", "neq", "contains", "lt", "gt"]));
+type Operator = z.infer<ReturnType<typeof Operator>>;
 
 const MAX_VALUES = 50;
 const MAX_FILTERS = 20;
 const MAX_TEXT = 1_000;
 
 const values = <T extends z.ZodType>(value: T) => z.array(value).min(1).max(MAX_VALUES);
-const flag = z.union([
-	z.boolean(),
-	z.enum(["true", "false"]).transform((text) => text === "true"),
-	z.union([z.literal(0), z.literal(1)]).transform(Boolean),
-]);
+const flag = lazy(() =>
+	z.union([
+		z.boolean(),
+		z.enum(["true", "false"]).transform((text) => text === "true"),
+		z.union([z.literal(0), z.literal(1)]).transform(Boolean),
+	]),
+);
 /** A query string has an empty text in place of null. */
-const nothing = z.union([z.null(), z.literal("").transform(() => null)]);
-const number = z.union([
-	z.number(),
-	z
-		.string()
-		.regex(/^-?\d+(?:\.\d+)?(?:e[-+]?\d+)?$/i)
-		.transform(Number),
-]);
-const text = z.union([z.string(), z.number(), z.boolean()]).transform(String).pipe(z.string().max(MAX_TEXT));
+const nothing = lazy(() => z.union([z.null(), z.literal("").transform(() => null)]));
+const number = lazy(() =>
+	z.union([
+		z.number(),
+		z
+			.string()
+			.regex(/^-?\d+(?:\.\d+)?(?:e[-+]?\d+)?$/i)
+			.transform(Number),
+	]),
+);
+const text = lazy(() =>
+	z.union([z.string(), z.number(), z.boolean()]).transform(String).pipe(z.string().max(MAX_TEXT)),
+);
 /** ISO 8601, or epoch milliseconds. */
-const time = z.union([z.number(), z.string().transform((text) => Date.parse(text))]).pipe(z.number());
+const time = lazy(() =>
+	z.union([z.number(), z.string().transform((text) => Date.parse(text))]).pipe(z.number()),
+);
 
-const equality = Operator.extract(["eq", "neq"]);
-const comparison = Operator.exclude(["contains"]);
+const equality = lazy(() => Operator().extract(["eq", "neq"]));
+const comparison = lazy(() => Operator().exclude(["contains"]));
 
-const LogFilter = z.discriminatedUnion("key", [
-	z.object({ key: z.enum(keysOf(TEXT)), operator: Operator, value: values(z.union([nothing, text])) }),
-	z.object({ key: z.enum(keysOf(METADATA)), operator: Operator, value: values(text) }),
-	z.object({ key: z.enum(keysOf(NUMBERS)), operator: comparison, value: values(z.union([nothing, number])) }),
-	z.object({ key: z.enum(keysOf(FLAGS)), operator: equality, value: values(flag) }),
-	z.object({ key: z.literal("created_at"), operator: comparison, value: values(time) }),
-]);
-export type LogFilter = z.infer<typeof LogFilter>;
-export const LogFilters = z.array(LogFilter).max(MAX_FILTERS);
+const LogFilter = lazy(() =>
+	z.discriminatedUnion("key", [
+		z.object({
+			key: z.enum(keysOf(TEXT)),
+			operator: Operator(),
+			value: values(z.union([nothing(), text()])),
+		}),
+		z.object({ key: z.enum(keysOf(METADATA)), operator: Operator(), value: values(text()) }),
+		z.object({
+			key: z.enum(keysOf(NUMBERS)),
+			operator: comparison(),
+			value: values(z.union([nothing(), number()])),
+		}),
+		z.object({ key: z.enum(keysOf(FLAGS)), operator: equality(), value: values(flag()) }),
+		z.object({ key: z.literal("created_at"), operator: comparison(), value: values(time()) }),
+	]),
+);
+export type LogFilter = z.infer<ReturnType<typeof LogFilter>>;
+export const LogFilters = lazy(() => z.array(LogFilter()).max(MAX_FILTERS));
 
 export const LIST_ORDERS = ["created_at", "provider", "model", "model_type", "success", "cached"] as const;
 export const DELETE_ORDERS = [

@@ -3,20 +3,23 @@
  * management API shows the last characters of a key, and never the key.
  */
 import * as z from "zod";
+import { lazy } from "../../core/lazy.ts";
 
 const DEFAULT_ALIAS = "default";
 
-const Alias = z.string().regex(/^[\w.-]{1,64}$/, "expected 1 to 64 letters, digits, _, . or -");
+const Alias = lazy(() => z.string().regex(/^[\w.-]{1,64}$/, "expected 1 to 64 letters, digits, _, . or -"));
 
-export const ProviderKeyCreate = z.object({
-	alias: Alias.default(DEFAULT_ALIAS),
-	/** Used if no key has the alias `default`. */
-	default_config: z.boolean().default(false),
-	provider_slug: z.string().regex(/^[a-z0-9-]{1,128}$/, "expected a provider's slug"),
-	/** Visible ASCII, because it becomes a header. */
-	secret: z.string().regex(/^[\x21-\x7e]{1,8192}$/, "expected 1 to 8192 visible ASCII characters"),
-});
-export type ProviderKeyCreate = z.infer<typeof ProviderKeyCreate>;
+export const ProviderKeyCreate = lazy(() =>
+	z.object({
+		alias: Alias().default(DEFAULT_ALIAS),
+		/** Used if no key has the alias `default`. */
+		default_config: z.boolean().default(false),
+		provider_slug: z.string().regex(/^[a-z0-9-]{1,128}$/, "expected a provider's slug"),
+		/** Visible ASCII, because it becomes a header. */
+		secret: z.string().regex(/^[\x21-\x7e]{1,8192}$/, "expected 1 to 8192 visible ASCII characters"),
+	}),
+);
+export type ProviderKeyCreate = z.infer<ReturnType<typeof ProviderKeyCreate>>;
 
 /** A key as the management API shows it. */
 export interface ProviderKeyInfo {

@@ -6,6 +6,7 @@ import type { Context } from "hono";
 import * as z from "zod";
 import { MAX_ALIASES } from "../../accounts/durable/alias-table.ts";
 import { AiError } from "../../core/errors.ts";
+import { lazy } from "../../core/lazy.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
@@ -14,7 +15,7 @@ import { aliasesOf, type KnownAlias } from "../../pipeline/resolve-model.ts";
 import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
 
-const Body = z.strictObject({ model: z.string().min(1).max(512) });
+const Body = lazy(() => z.strictObject({ model: z.string().min(1).max(512) }));
 
 const aliasJson = ({ alias, model, source, modifiedOn }: KnownAlias): object => ({
 	alias,
@@ -81,7 +82,7 @@ async function showAlias(c: Context, { caller, services }: Call): Promise<Respon
 async function putAlias(c: Context, { caller, services }: Call): Promise<Response> {
 	const { catalog, ledgers, limits, now, routing } = services;
 	const alias = pathParameter(c, "alias");
-	const { model } = parseFields(Body, await readFields(c.req.raw, limits), "body");
+	const { model } = parseFields(Body(), await readFields(c.req.raw, limits), "body");
 	const existing = await aliasesOf(caller, services);
 	refuseConfigured(alias, existing);
 	const isAlias = (name: string): boolean => existing.some((other) => other.alias === name);

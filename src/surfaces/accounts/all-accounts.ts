@@ -6,6 +6,7 @@
 import type { Context } from "hono";
 import * as z from "zod";
 import { utcDay } from "../../accounts/clock.ts";
+import { lazy } from "../../core/lazy.ts";
 import { present } from "../../core/present.ts";
 import { parseFields } from "../../http/account-request.ts";
 import { csv } from "../../http/csv.ts";
@@ -20,11 +21,11 @@ import { COUNTS, countsJson, isForward, period, START_AFTER_END, withStart } fro
 const PAGE_SIZE = 100;
 
 /** Any id: the account of a binding may have characters that the account of an address may not. */
-const cursor = z.string().min(1).optional();
-const ListQuery = z.strictObject({ cursor });
+const cursor = lazy(() => z.string().min(1).optional());
+const ListQuery = lazy(() => z.strictObject({ cursor: cursor() }));
 const usageQuery = (today: string) =>
 	z
-		.strictObject({ cursor, ...period(today) })
+		.strictObject({ cursor: cursor(), ...period(today) })
 		.transform(withStart)
 		.refine(isForward, START_AFTER_END);
 
@@ -53,7 +54,7 @@ export const operatorRoutes: readonly Route[] = defineRoutes({ bases: [V4], tag:
 ]);
 
 async function listAccounts(c: Context, { services }: Call): Promise<Response> {
-	const { cursor } = parseFields(ListQuery, c.req.query(), "query");
+	const { cursor } = parseFields(ListQuery(), c.req.query(), "query");
 	const { accounts, next } = await pageAfter(services, cursor);
 	const result = accounts.map(({ id, recordedAt }) => ({
 		id,

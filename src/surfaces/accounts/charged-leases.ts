@@ -5,6 +5,7 @@
 import type { Context } from "hono";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import { lazy } from "../../core/lazy.ts";
 import { present } from "../../core/present.ts";
 import { parseFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
@@ -13,7 +14,7 @@ import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
 import { pageFields, requestJson, requestsEnvelope } from "./usage.ts";
 
-const Query = z.strictObject(pageFields);
+const Query = lazy(() => z.strictObject(pageFields()));
 
 export const chargedLeaseRoutes: readonly Route[] = defineRoutes(
 	{ bases: [below(AI, "/usage/leases")], tag: "Usage" },
@@ -39,7 +40,7 @@ export const chargedLeaseRoutes: readonly Route[] = defineRoutes(
 );
 
 async function listLeases(c: Context, { caller, services }: Call): Promise<Response> {
-	const query = parseFields(Query, c.req.query(), "query");
+	const query = parseFields(Query(), c.req.query(), "query");
 	return requestsEnvelope(
 		await services.ledgers.of(caller.account).requests({ ...present(query), leases: true }),
 	);

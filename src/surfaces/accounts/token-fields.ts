@@ -3,6 +3,7 @@ import * as z from "zod";
 import { MICRO_NEURONS } from "../../accounts/admission.ts";
 import { statusOf, type Token, type TokenFields, type TokenLimits } from "../../accounts/token-command.ts";
 import { groupById, PERMISSION_GROUPS, type TokenPolicy } from "../../accounts/token-policy.ts";
+import { lazy } from "../../core/lazy.ts";
 
 const MAX_NAME_CHARACTERS = 120;
 const MAX_POLICIES = 20;
@@ -12,11 +13,10 @@ const MAX_REQUESTS_PER_MINUTE = 1e6;
 
 const RESOURCE = "com.cloudflare.api.account.";
 
-const Instant = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+const Instant = lazy(() => z.iso.datetime({ offset: true }).transform((text) => Date.parse(text)));
 
-const Group = z
-	.object({ id: z.string().optional(), name: z.string().optional() })
-	.transform(({ id, name }, context) => {
+const Group = lazy(() =>
+	z.object({ id: z.string().optional(), name: z.string().optional() }).transform(({ id, name }, context) => {
 		const group =
 			id === undefined
 				? PERMISSION_GROUPS.find((candidate) => candidate.name === name)
@@ -27,13 +27,14 @@ const Group = z
 			: "no such permission group; GET …/tokens/permission_groups lists them";
 		context.addIssue({ code: "custom", message });
 		return z.NEVER;
-	});
+	}),
+);
 
 const policyOf = (account: string) =>
 	z.object({
 		id: z.string().nullish(),
 		effect: z.enum(["allow", "deny"]),
-		permission_groups: z.array(Group).min(1).max(MAX_GROUPS),
+		permission_groups: z.array(Group()).min(1).max(MAX_GROUPS),
 		resources: z.record(z.string(), z.unknown()).transform((resources, context): Record<string, string> => {
 			const allowed = [`${RESOURCE}${account}`, `${RESOURCE}*`];
 			const entries = Object.entries(resources);
@@ -48,30 +49,34 @@ const policyOf = (account: string) =>
 		}),
 	});
 
-const Neurons = z.number().min(0).max(MAX_NEURONS);
+const Neurons = lazy(() => z.number().min(0).max(MAX_NEURONS));
 const microNeurons = (neurons: number): number => Math.round(neurons * MICRO_NEURONS);
 
 /** Not in the product. An empty object means no limits. */
-const LimitsSchema = z
-	.strictObject({
-		daily_neurons: Neurons.nullish(),
-		monthly_neurons: Neurons.nullish(),
-		requests_per_minute: z.int().min(1).max(MAX_REQUESTS_PER_MINUTE).nullish(),
-	})
-	.transform(
-		({ daily_neurons, monthly_neurons, requests_per_minute }): TokenLimits => ({
-			...(typeof daily_neurons === "number" && { dailyMicroNeurons: microNeurons(daily_neurons) }),
-			...(typeof monthly_neurons === "number" && { monthlyMicroNeurons: microNeurons(monthly_neurons) }),
-			...(typeof requests_per_minute === "number" && { requestsPerMinute: requests_per_minute }),
-		}),
-	);
+const LimitsSchema = lazy(() =>
+	z
+		.strictObject({
+			daily_neurons: Neurons().nullish(),
+			monthly_neurons: Neurons().nullish(),
+			requests_per_minute: z.int().min(1).max(MAX_REQUESTS_PER_MINUTE).nullish(),
+		})
+		.transform(
+			({ daily_neurons, monthly_neurons, requests_per_minute }): TokenLimits => ({
+				...(typeof daily_neurons === "number" && { dailyMicroNeurons: microNeurons(daily_neurons) }),
+				...(typeof monthly_neurons === "number" && { monthlyMicroNeurons: microNeurons(monthly_neurons) }),
+				...(typeof requests_per_minute === "number" && { requestsPerMinute: requests_per_minute }),
+			}),
+		),
+);
 
 /** Some deployments cannot determine the caller's address reliably, so a condition that may not hold is refused. */
-const Condition = z
-	.looseObject({ request_ip: z.record(z.string(), z.unknown()).nullish() })
-	.refine(({ request_ip, ...others }) => Object.keys({ ...request_ip, ...others }).length === 0, {
-		message: "the address of a caller is not checked here: leave the condition out",
-	});
+const Condition = lazy(() =>
+	z
+		.looseObject({ request_ip: z.record(z.string(), z.unknown()).nullish() })
+		.refine(({ request_ip, ...others }) => Object.keys({ ...request_ip, ...others }).length === 0, {
+			message: "the address of a caller is not checked here: leave the condition out",
+		}),
+);
 
 /**
  * Strict, because a token with a misspelt `expires_on` would never expire. The fields that the API itself returns are
@@ -81,11 +86,11 @@ const tokenSchema = (account: string) =>
 	z.strictObject({
 		name: z.string().min(1).max(MAX_NAME_CHARACTERS),
 		policies: z.array(policyOf(account)).min(1).max(MAX_POLICIES),
-		condition: Condition.nullish(),
-		not_before: Instant.nullish(),
-		expires_on: Instant.nullish(),
+		condition: Condition().nullish(),
+		not_before: Instant().nullish(),
+		expires_on: Instant().nullish(),
 		status: z.enum(["active", "disabled", "expired"]).optional(),
-		limits: LimitsSchema.nullable().optional(),
+		limits: LimitsSchema().nullable().optional(),
 		id: z.unknown().optional(),
 		issued_on: z.unknown().optional(),
 		modified_on: z.unknown().optional(),

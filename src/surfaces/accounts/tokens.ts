@@ -13,6 +13,7 @@ import { grantablePermissions, type TokenCommand, type TokenStore } from "../../
 import { PERMISSION_GROUPS, type PermissionGroup } from "../../accounts/token-policy.ts";
 import { digest, hexadecimal, newTokenText } from "../../accounts/token-text.ts";
 import { AiError } from "../../core/errors.ts";
+import { lazy } from "../../core/lazy.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
@@ -23,17 +24,21 @@ import { creationSchema, tokenJson, updateSchema, verifiedToken } from "./token-
 const DEFAULT_PER_PAGE = 20;
 const MAX_PER_PAGE = 50;
 
-const positiveInteger = z
-	.string()
-	.regex(/^[1-9]\d{0,8}$/, "expected a whole number from 1")
-	.transform(Number);
+const positiveInteger = lazy(() =>
+	z
+		.string()
+		.regex(/^[1-9]\d{0,8}$/, "expected a whole number from 1")
+		.transform(Number),
+);
 
-const ListQuery = z.object({
-	page: positiveInteger.default(1),
-	per_page: positiveInteger.pipe(z.number().max(MAX_PER_PAGE)).default(DEFAULT_PER_PAGE),
-	direction: z.enum(["asc", "desc"]).default("asc"),
-	include_expired: z.enum(["true", "false"]).default("false"),
-});
+const ListQuery = lazy(() =>
+	z.object({
+		page: positiveInteger().default(1),
+		per_page: positiveInteger().pipe(z.number().max(MAX_PER_PAGE)).default(DEFAULT_PER_PAGE),
+		direction: z.enum(["asc", "desc"]).default("asc"),
+		include_expired: z.enum(["true", "false"]).default("false"),
+	}),
+);
 
 const VALID = { code: 10000, message: "This API Token is valid and active", type: null };
 /** The reply of `verify` to the operator, who has no token of an account. */
@@ -85,7 +90,7 @@ export const tokenRoutes: readonly Route[] = [
 			method: "GET",
 			path: "/permission_groups",
 			summary: "Lists the permission groups of tokens",
-			query: z.object({ name: z.string().optional(), scope: z.string().optional() }),
+			query: () => z.object({ name: z.string().optional(), scope: z.string().optional() }),
 			permission: "tokens-read",
 			output: answer("groupsAnswer"),
 			handler: listGroups,
@@ -147,7 +152,7 @@ async function showToken(c: Context, call: Call): Promise<Response> {
 }
 
 async function listTokens(c: Context, call: Call): Promise<Response> {
-	const { page, per_page, direction, include_expired } = parseFields(ListQuery, c.req.query(), "query");
+	const { page, per_page, direction, include_expired } = parseFields(ListQuery(), c.req.query(), "query");
 	const { tokens, total } = await runCommand(call, {
 		kind: "list",
 		page,

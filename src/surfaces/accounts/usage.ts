@@ -17,6 +17,7 @@ import { REFUSAL_DIMENSIONS, type RefusalRow } from "../../accounts/durable/refu
 import type { RequestRecord } from "../../accounts/durable/request-rows.ts";
 import type { RequestsPage } from "../../accounts/durable/requests.ts";
 import { DIMENSIONS, type Dimension, type UsageCounts, type UsageRow } from "../../accounts/durable/usage.ts";
+import { lazy } from "../../core/lazy.ts";
 import { present } from "../../core/present.ts";
 import { parseFields } from "../../http/account-request.ts";
 import { csv } from "../../http/csv.ts";
@@ -29,12 +30,12 @@ import { AI, below } from "../bases.ts";
 const DEFAULT_DAYS = 30;
 const MAX_LIMIT = 100;
 
-const filters = {
+const filters = lazy(() => ({
 	model: z.string().optional(),
 	task: z.string().optional(),
 	/** The id of a token. Empty for the operator. */
 	token: z.string().optional(),
-};
+}));
 
 const dimensions = <T extends string>(names: readonly T[]) =>
 	z
@@ -42,12 +43,12 @@ const dimensions = <T extends string>(names: readonly T[]) =>
 		.transform((text) => text.split(",").map((name) => name.trim()))
 		.pipe(z.array(z.enum(names)).min(1));
 
-const day = z.iso.date("expected a UTC day, like 2026-11-21");
+const day = lazy(() => z.iso.date("expected a UTC day, like 2026-11-21"));
 
 /** The query parameters of a report by days. */
 export const period = (today: string) => ({
-	from: day.optional(),
-	to: day.default(today),
+	from: day().optional(),
+	to: day().default(today),
 	format: z.enum(["json", "csv"]).default("json"),
 });
 
@@ -65,7 +66,7 @@ export const START_AFTER_END = { path: ["from"], message: "is after to" };
 const usageQuery = (today: string) =>
 	z
 		.strictObject({
-			...filters,
+			...filters(),
 			backend: z.string().optional(),
 			...period(today),
 			group_by: dimensions(DIMENSIONS).default(["day"]),
@@ -76,33 +77,37 @@ const usageQuery = (today: string) =>
 const refusedQuery = (today: string) =>
 	z
 		.strictObject({
-			task: filters.task,
-			token: filters.token,
+			task: filters().task,
+			token: filters().token,
 			...period(today),
 			group_by: dimensions(REFUSAL_DIMENSIONS).default(["day", "code"]),
 		})
 		.transform(withStart)
 		.refine(isForward, START_AFTER_END);
 
-const wholeNumber = z
-	.string()
-	.regex(/^\d{1,15}$/, "expected a whole number")
-	.transform(Number);
+const wholeNumber = lazy(() =>
+	z
+		.string()
+		.regex(/^\d{1,15}$/, "expected a whole number")
+		.transform(Number),
+);
 
 /** The query parameters of a page of requests. */
-export const pageFields = {
-	limit: wholeNumber.pipe(z.number().min(1).max(MAX_LIMIT)).optional(),
-	cursor: wholeNumber.optional(),
-};
+export const pageFields = lazy(() => ({
+	limit: wholeNumber().pipe(z.number().min(1).max(MAX_LIMIT)).optional(),
+	cursor: wholeNumber().optional(),
+}));
 
-const RequestsQuery = z.strictObject({
-	...filters,
-	...pageFields,
-	outcome: z
-		.enum([...OUTCOMES, "open", ...EARLIER_OUTCOMES])
-		.transform((name) => (name === "open" ? name : presentOutcome(name)))
-		.optional(),
-});
+const RequestsQuery = lazy(() =>
+	z.strictObject({
+		...filters(),
+		...pageFields(),
+		outcome: z
+			.enum([...OUTCOMES, "open", ...EARLIER_OUTCOMES])
+			.transform((name) => (name === "open" ? name : presentOutcome(name)))
+			.optional(),
+	}),
+);
 
 export const usageRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/usage")], tag: "Usage" }, [
 	{
@@ -135,7 +140,7 @@ export const usageRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/
 ]);
 
 async function listRequests(c: Context, { caller, services }: Call): Promise<Response> {
-	const query = parseFields(RequestsQuery, c.req.query(), "query");
+	const query = parseFields(RequestsQuery(), c.req.query(), "query");
 	return requestsEnvelope(await services.ledgers.of(caller.account).requests(present(query)));
 }
 

@@ -9,6 +9,7 @@ import { HonoBase } from "hono/hono-base";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
+import { lazy } from "../../core/lazy.ts";
 import { loadDialect, loadLiveDialect } from "../../dialects/index.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { sourceOf } from "../../gateways/exchange.ts";
@@ -39,10 +40,12 @@ import { gatewayOfOptions, runModel as runModelInGateway } from "../gateway/mode
 import { wireMarkdownRoutes } from "../markdown/markdown.ts";
 import { checkTags, refuseQueue } from "../rest/run-options.ts";
 
-const RunBody = z.object({
-	inputs: z.unknown(),
-	options: z.looseObject({ queueRequest: z.unknown().optional() }).nullish(),
-});
+const RunBody = lazy(() =>
+	z.object({
+		inputs: z.unknown(),
+		options: z.looseObject({ queueRequest: z.unknown().optional() }).nullish(),
+	}),
+);
 
 /** `options`: the third argument of `run`. */
 interface WireInputs extends Inputs {
@@ -192,7 +195,7 @@ function readUpgrade(c: Context, { services }: Call): Inputs {
 	if (!isUpgrade(c.req.raw))
 		throw new AiError("incompleteRequest", "Request is missing headers or body: Upgrade: websocket");
 	const body = parseText(c.req.query("body") ?? "", "body");
-	const { inputs } = validate(RunBody, boundDepth(body, services.limits.jsonDepth));
+	const { inputs } = validate(RunBody(), boundDepth(body, services.limits.jsonDepth));
 	return { fields: inputs };
 }
 
@@ -203,7 +206,7 @@ async function readRun(c: Context, { services }: Call): Promise<WireInputs> {
 	const contentType = raw.headers.get("content-type") ?? "";
 	const { userInputs, queueRequest } = c.req.query();
 	if (userInputs === undefined && /^application\/json\b/i.test(contentType)) {
-		const { inputs, options } = validate(RunBody, await readJson(raw, services));
+		const { inputs, options } = validate(RunBody(), await readJson(raw, services));
 		return { fields: inputs, options };
 	}
 	if (queueRequest === "true") refuseQueue();

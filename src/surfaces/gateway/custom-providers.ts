@@ -5,6 +5,7 @@
 import type { Context } from "hono";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import { lazy } from "../../core/lazy.ts";
 import { MAX_CUSTOM_PROVIDERS } from "../../gateways/durable/provider-access.ts";
 import {
 	type CustomProvider,
@@ -21,13 +22,15 @@ import { answer } from "../answer.ts";
 import { ACCOUNT, below } from "../bases.ts";
 import { managementFailure, pageFields, pageInfo } from "./management.ts";
 
-const flag = z.enum(["true", "false"]).transform((value) => value === "true");
-const ListQuery = z.object({
-	...pageFields(100, 20),
-	enable: flag.optional(),
-	beta: flag.optional(),
-	search: z.string().max(256).optional(),
-});
+const flag = lazy(() => z.enum(["true", "false"]).transform((value) => value === "true"));
+const ListQuery = lazy(() =>
+	z.object({
+		...pageFields(100, 20),
+		enable: flag().optional(),
+		beta: flag().optional(),
+		search: z.string().max(256).optional(),
+	}),
+);
 
 const EXAMPLE = {
 	name: "Our models",
@@ -96,7 +99,7 @@ const shown = ({ createdAt, modifiedAt, headers, ...provider }: CustomProvider):
 });
 
 async function list(c: Context, { caller, services }: Call): Promise<Response> {
-	const query = parseFields(ListQuery, c.req.query(), "query");
+	const query = parseFields(ListQuery(), c.req.query(), "query");
 	const { page, per_page, enable, beta, search = "" } = query;
 	const all = await services.providerAccesses.of(caller.account).customProviders();
 	const matching = all.filter(
@@ -110,7 +113,7 @@ async function list(c: Context, { caller, services }: Call): Promise<Response> {
 }
 
 async function create(c: Context, { caller, services }: Call): Promise<Response> {
-	const fields = parseFields(CustomProviderCreate, await readFields(c.req.raw, services.limits), "body");
+	const fields = parseFields(CustomProviderCreate(), await readFields(c.req.raw, services.limits), "body");
 	requireAddress(fields.base_url, services);
 	const created = await services.providerAccesses.change(caller.account, (tables) =>
 		tables.createCustomProvider(fields),
@@ -127,7 +130,7 @@ async function create(c: Context, { caller, services }: Call): Promise<Response>
 
 async function update(c: Context, call: Call): Promise<Response> {
 	const { caller, services } = call;
-	const changed = parseFields(CustomProviderUpdate, await readFields(c.req.raw, services.limits), "body");
+	const changed = parseFields(CustomProviderUpdate(), await readFields(c.req.raw, services.limits), "body");
 	const stored = await find(c, call);
 	if (changed.base_url !== undefined) requireAddress(changed.base_url, services);
 	const { headers: sent, ...fields } = changed;

@@ -5,6 +5,7 @@
 import type { Context } from "hono";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import { lazy } from "../../core/lazy.ts";
 import {
 	type DynamicRoute,
 	MAX_ROUTES,
@@ -23,11 +24,11 @@ import { GATEWAYS, managementFailure, pageFields } from "./management.ts";
 const MAX_PER_PAGE = 100;
 const DEFAULT_PER_PAGE = 20;
 
-const Create = z.object({ name: RouteName, elements: Elements });
-const Rename = z.object({ name: RouteName });
-const CreateVersion = z.object({ elements: Elements });
-const Deploy = z.object({ version_id: z.string().min(1).max(100) });
-const Page = z.object(pageFields(MAX_PER_PAGE, DEFAULT_PER_PAGE));
+const Create = lazy(() => z.object({ name: RouteName(), elements: Elements() }));
+const Rename = lazy(() => z.object({ name: RouteName() }));
+const CreateVersion = lazy(() => z.object({ elements: Elements() }));
+const Deploy = lazy(() => z.object({ version_id: z.string().min(1).max(100) }));
+const Page = lazy(() => z.object(pageFields(MAX_PER_PAGE, DEFAULT_PER_PAGE)));
 
 /** One model, for the OpenAPI document. */
 const EXAMPLE = [
@@ -46,7 +47,7 @@ const EXAMPLE = [
 	{ id: "end", type: "end", outputs: {} },
 ];
 
-const json = (schema: z.ZodType, example: unknown) => ({ type: "application/json", schema, example });
+const json = (schema: () => z.ZodType, example: unknown) => ({ type: "application/json", schema, example });
 
 export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 	{ bases: [below(GATEWAYS, "/:gateway/routes")], tag: "AI Gateway", failure: managementFailure },
@@ -75,7 +76,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			input: json(Create, { name: "fast", elements: EXAMPLE }),
 			permission: "write",
 			handler: async (c, call) => {
-				const { name, elements } = await read(Create, c, call);
+				const { name, elements } = await read(Create(), c, call);
 				const gateway = await existingGateway(c, call);
 				return envelope(
 					routeJson(made(await change(call, (routes) => routes.create(gateway, name, elements)))),
@@ -98,7 +99,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			input: json(Rename, { name: "faster" }),
 			permission: "write",
 			handler: async (c, call) => {
-				const { name } = await read(Rename, c, call);
+				const { name } = await read(Rename(), c, call);
 				const { gateway, route } = idsOf(c);
 				const renamed = made(await change(call, (routes) => routes.rename(gateway, route, name)));
 				const shown = { ...routeJson(renamed), account_tag: call.caller.account };
@@ -142,7 +143,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			input: json(CreateVersion, { elements: EXAMPLE }),
 			permission: "write",
 			handler: async (c, call) => {
-				const { elements } = await read(CreateVersion, c, call);
+				const { elements } = await read(CreateVersion(), c, call);
 				const { gateway, route } = idsOf(c);
 				const changed = made(await change(call, (routes) => routes.createVersion(gateway, route, elements)));
 				return envelope(routeJson(changed));
@@ -184,7 +185,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			input: json(Deploy, { version_id: "00000000-0000-4000-8000-000000000000" }),
 			permission: "write",
 			handler: async (c, call) => {
-				const { version_id } = await read(Deploy, c, call);
+				const { version_id } = await read(Deploy(), c, call);
 				const { gateway, route } = idsOf(c);
 				const deployed = made(await change(call, (routes) => routes.deploy(gateway, route, version_id)));
 				return envelope(routeJson(deployed));
@@ -233,7 +234,7 @@ function made(route: DynamicRoute | RouteFailure | undefined): DynamicRoute {
 
 /** One page of a list, in an envelope of its own. */
 function paged(c: Context, name: string, rows: readonly object[]): Response {
-	const { page, per_page } = parseFields(Page, c.req.query(), "query");
+	const { page, per_page } = parseFields(Page(), c.req.query(), "query");
 	const first = (page - 1) * per_page;
 	const data = {
 		[name]: rows.slice(first, first + per_page),

@@ -109,7 +109,7 @@ function showUrl(c: Context<{ Bindings: WireBindings }>, { caller, services }: C
 
 async function patchLog(c: Context, call: Call): Promise<Response> {
 	const fields = await readFields(c.req.raw, call.services.limits);
-	await changeLog(logName(c, call), patchOf(parseFields(LogPatchBody, fields, "body")), call.services);
+	await changeLog(logName(c, call), patchOf(parseFields(LogPatchBody(), fields, "body")), call.services);
 	return success({});
 }
 
@@ -177,7 +177,7 @@ export class AiGateway extends RpcTarget {
 	async patchLog(log: string, data: unknown): Promise<void> {
 		const { caller, gateway, services } = this.#context;
 		try {
-			await changeLog({ caller, gateway, log }, patchOf(parseFields(LogPatchBody, data, "body")), services);
+			await changeLog({ caller, gateway, log }, patchOf(parseFields(LogPatchBody(), data, "body")), services);
 		} catch (error) {
 			throwLogError(error);
 		}

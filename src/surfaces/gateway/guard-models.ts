@@ -4,6 +4,7 @@
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import { lazy } from "../../core/lazy.ts";
 import { loadDialect } from "../../dialects/index.ts";
 import type { GuardrailServices } from "../../gateways/guardrails/middleware.ts";
 import type { Caller } from "../../pipeline/request.ts";
@@ -15,16 +16,20 @@ const PROMPT_GUARD = "@cf/meta/prompt-guard-2-86m";
 /** A verdict and all categories. */
 const MAX_TOKENS = 100;
 
-const Judged = z.object({ response: z.object({ safe: z.boolean(), categories: z.array(z.string()) }) });
+const Judged = lazy(() =>
+	z.object({ response: z.object({ safe: z.boolean(), categories: z.array(z.string()) }) }),
+);
 /** The native formats of chat models. A model that only a route names has OpenAI's. */
-const Labelled = z.union([
-	z.object({ response: z.string() }).transform(({ response }) => response),
-	z
-		.object({
-			choices: z.tuple([z.object({ message: z.object({ content: z.string() }) })]).rest(z.unknown()),
-		})
-		.transform(({ choices: [{ message }] }) => message.content),
-]);
+const Labelled = lazy(() =>
+	z.union([
+		z.object({ response: z.string() }).transform(({ response }) => response),
+		z
+			.object({
+				choices: z.tuple([z.object({ message: z.object({ content: z.string() }) })]).rest(z.unknown()),
+			})
+			.transform(({ choices: [{ message }] }) => message.content),
+	]),
+);
 /** Prompt Guard's labels: 86M version 2 answers LABEL_0 (benign) or LABEL_1 (malicious). */
 const LABEL = /\b(?:LABEL_([01])|(benign)|malicious|injection|jailbreak)\b/i;
 
@@ -40,12 +45,12 @@ export function guardModels(caller: Caller, services: Services): GuardrailServic
 		waitUntil: services.waitUntil,
 		async judge(messages, signal) {
 			const fields = { messages, response_format: { type: "json_object" } };
-			return Judged.parse(await answer(LLAMA_GUARD, fields, signal)).response;
+			return Judged().parse(await answer(LLAMA_GUARD, fields, signal)).response;
 		},
 		async detectInjection(text, signal) {
 			if (services.routing.find(PROMPT_GUARD)?.named !== true) throw new AiError("noSuchModel");
 			const messages = [{ role: "user", content: text }];
-			const response = Labelled.parse(await answer(PROMPT_GUARD, { messages }, signal));
+			const response = Labelled().parse(await answer(PROMPT_GUARD, { messages }, signal));
 			const [label, index, benign] = LABEL.exec(response) ?? [];
 			if (label === undefined) throw new AiError("executionFailed");
 			return index !== "0" && benign === undefined;

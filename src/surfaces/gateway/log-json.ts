@@ -1,19 +1,26 @@
 /** Logs of a gateway as AI Gateway's API shows them, and the fields that a caller may change. */
 import * as z from "zod";
 import { parseJson } from "../../core/json.ts";
+import { lazy } from "../../core/lazy.ts";
 import { present } from "../../core/present.ts";
 import type { LogPatch } from "../../gateways/durable/log-table.ts";
 import { type LogPayloads, type LogRow, type Payload, timeOfId } from "../../gateways/logs/log-row.ts";
 import { HEAD_CHARACTERS } from "../../gateways/logs/payload.ts";
 import { MetadataSchema } from "../../gateways/options.ts";
 
-export const LogPatchBody = z.object({
-	feedback: z.union([z.literal(1), z.literal(-1), z.literal(0)]).nullish(),
-	score: z.number().nullish(),
-	metadata: MetadataSchema.nullish(),
-});
+export const LogPatchBody = lazy(() =>
+	z.object({
+		feedback: z.union([z.literal(1), z.literal(-1), z.literal(0)]).nullish(),
+		score: z.number().nullish(),
+		metadata: MetadataSchema().nullish(),
+	}),
+);
 
-export const patchOf = ({ feedback, score, metadata }: z.output<typeof LogPatchBody>): LogPatch => ({
+export const patchOf = ({
+	feedback,
+	score,
+	metadata,
+}: z.output<ReturnType<typeof LogPatchBody>>): LogPatch => ({
 	...(feedback !== undefined && { feedback }),
 	...(score !== undefined && { score }),
 	...(metadata !== undefined && { metadata: metadata && JSON.stringify(metadata) }),

@@ -7,6 +7,7 @@ import type { Context } from "hono";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
+import { lazy } from "../../core/lazy.ts";
 import type { LogCalls } from "../../gateways/client/gateway-logs.ts";
 import type { Payload } from "../../gateways/logs/log-row.ts";
 import { DELETE_ORDERS, LIST_ORDERS, LogFilters } from "../../gateways/logs/query.ts";
@@ -23,45 +24,54 @@ const MAX_PER_PAGE = 50;
 const DEFAULT_PER_PAGE = 20;
 const MAX_DELETED = 100_000;
 
-const direction = z.enum(["asc", "desc"]);
-const count = z
-	.string()
-	.regex(/^\d{1,9}$/)
-	.transform(Number);
-const date = z.iso.datetime({ offset: true });
-const flag = z.enum(["true", "false"]);
+const direction = lazy(() => z.enum(["asc", "desc"]));
+const count = lazy(() =>
+	z
+		.string()
+		.regex(/^\d{1,9}$/)
+		.transform(Number),
+);
+const date = lazy(() => z.iso.datetime({ offset: true }));
+const flag = lazy(() => z.enum(["true", "false"]));
 
 /** Older parameters, one for each field. */
-const DEPRECATED = {
-	cached: flag.optional(),
-	success: flag.optional(),
-	provider: z.string().optional(),
-	model: z.string().optional(),
-	model_type: z.string().optional(),
-	request_content_type: z.string().optional(),
-	response_content_type: z.string().optional(),
-	feedback: z.string().optional(),
-} as const;
+const DEPRECATED = lazy(
+	() =>
+		({
+			cached: flag().optional(),
+			success: flag().optional(),
+			provider: z.string().optional(),
+			model: z.string().optional(),
+			model_type: z.string().optional(),
+			request_content_type: z.string().optional(),
+			response_content_type: z.string().optional(),
+			feedback: z.string().optional(),
+		}) as const,
+);
 
-const filters = z.string().optional();
-const ListQuery = z.strictObject({
-	...pageFields(MAX_PER_PAGE, DEFAULT_PER_PAGE),
-	filters,
-	search: z.string().max(1_000).optional(),
-	order_by: z.enum(LIST_ORDERS).default("created_at"),
-	order_by_direction: direction.optional(),
-	meta_info: flag.optional(),
-	...DEPRECATED,
-	start_date: date.optional(),
-	end_date: date.optional(),
-	direction: direction.optional(),
-});
-const DeleteQuery = z.strictObject({
-	filters,
-	limit: count.pipe(z.number().min(1).max(MAX_DELETED)).optional(),
-	order_by: z.enum(DELETE_ORDERS).default("created_at"),
-	order_by_direction: direction.default("asc"),
-});
+const filters = lazy(() => z.string().optional());
+const ListQuery = lazy(() =>
+	z.strictObject({
+		...pageFields(MAX_PER_PAGE, DEFAULT_PER_PAGE),
+		filters: filters(),
+		search: z.string().max(1_000).optional(),
+		order_by: z.enum(LIST_ORDERS).default("created_at"),
+		order_by_direction: direction().optional(),
+		meta_info: flag().optional(),
+		...DEPRECATED(),
+		start_date: date().optional(),
+		end_date: date().optional(),
+		direction: direction().optional(),
+	}),
+);
+const DeleteQuery = lazy(() =>
+	z.strictObject({
+		filters: filters(),
+		limit: count().pipe(z.number().min(1).max(MAX_DELETED)).optional(),
+		order_by: z.enum(DELETE_ORDERS).default("created_at"),
+		order_by_direction: direction().default("asc"),
+	}),
+);
 
 export const gatewayLogRoutes: readonly Route[] = defineRoutes(
 	{ bases: [below(GATEWAYS, "/:gateway/logs")], tag: "AI Gateway", failure: managementFailure },
@@ -126,7 +136,7 @@ export const gatewayLogRoutes: readonly Route[] = defineRoutes(
 
 async function listLogs(c: Context, call: Call): Promise<Response> {
 	const url = new URL(c.req.url);
-	const query = parseFields(ListQuery, plainFields(url), "query");
+	const query = parseFields(ListQuery(), plainFields(url), "query");
 	const { page, per_page, search, order_by, order_by_direction, direction, meta_info } = query;
 	const { rows, total } = await (await existingLogs(c, call)).logs({
 		filters: parsedFilters([...filtersIn(url), ...deprecatedFilters(query)]),
@@ -144,7 +154,7 @@ async function listLogs(c: Context, call: Call): Promise<Response> {
 
 async function deleteLogs(c: Context, call: Call): Promise<Response> {
 	const url = new URL(c.req.url);
-	const { limit, order_by, order_by_direction } = parseFields(DeleteQuery, plainFields(url), "query");
+	const { limit, order_by, order_by_direction } = parseFields(DeleteQuery(), plainFields(url), "query");
 	const query = { orderBy: order_by, direction: order_by_direction, limit };
 	const filters = parsedFilters(filtersIn(url));
 	await (await existingLogs(c, call)).deleteLogs({ ...query, filters });
@@ -153,7 +163,7 @@ async function deleteLogs(c: Context, call: Call): Promise<Response> {
 
 async function patchLog(c: Context, call: Call): Promise<Response> {
 	const fields = await readFields(c.req.raw, call.services.limits);
-	const patch = patchOf(parseFields(LogPatchBody, fields, "body"));
+	const patch = patchOf(parseFields(LogPatchBody(), fields, "body"));
 	await changeLog(nameOf(c, call), patch, call.services);
 	return envelope({});
 }
@@ -184,7 +194,7 @@ function payloadResponse(payload: Payload): Response {
 }
 
 const parsedFilters = (filters: unknown[]) =>
-	parseFields(z.object({ filters: LogFilters }), { filters }, "query").filters;
+	parseFields(z.object({ filters: LogFilters() }), { filters }, "query").filters;
 
 /** The query without the SDK's parameters of filters. */
 const plainFields = ({ searchParams }: URL): Record<string, string> =>
@@ -211,9 +221,13 @@ function filtersIn({ searchParams }: URL): unknown[] {
 	return filters;
 }
 
-function deprecatedFilters({ start_date, end_date, ...query }: z.output<typeof ListQuery>): object[] {
+function deprecatedFilters({
+	start_date,
+	end_date,
+	...query
+}: z.output<ReturnType<typeof ListQuery>>): object[] {
 	const fields: unknown = query;
-	const equal = Object.keys(DEPRECATED).flatMap((key) => {
+	const equal = Object.keys(DEPRECATED()).flatMap((key) => {
 		const value = isRecord(fields) ? fields[key] : undefined;
 		return value === undefined ? [] : [{ key, operator: "eq", value: [value] }];
 	});

@@ -6,7 +6,11 @@ import type { Payload } from "../../http/route.ts";
 import { Count, enveloped, Instant, json, Page } from "../answers.ts";
 
 /** Credentials in it are replaced by a placeholder. */
-const Gateway = GatewayCreate.extend({ created_at: Instant, modified_at: Instant, is_default: z.boolean() });
+const Gateway = GatewayCreate().extend({
+	created_at: Instant,
+	modified_at: Instant,
+	is_default: z.boolean(),
+});
 export const gatewayAnswer = enveloped(Gateway);
 export const gatewaysAnswer = enveloped(z.array(Gateway), Page);
 export const urlAnswer = enveloped(z.string());
@@ -61,7 +65,7 @@ const Summary = z.object({
 	name: z.string(),
 	created_at: Instant,
 	modified_at: Instant,
-	elements: Elements,
+	elements: Elements(),
 });
 const Version = z.object({
 	version_id: z.string(),

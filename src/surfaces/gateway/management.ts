@@ -5,6 +5,7 @@
 import type { Context } from "hono";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import { lazy } from "../../core/lazy.ts";
 import { MAX_GATEWAYS, type RegistryFailure, type RegistryResult } from "../../gateways/durable/registry.ts";
 import { addressProblem } from "../../gateways/providers/public-host.ts";
 import { redacted } from "../../gateways/secrets.ts";
@@ -36,15 +37,17 @@ export const managementFailure: FailureFormat = (error, requestId, request) =>
 const MAX_PER_PAGE = 100;
 const DEFAULT_PER_PAGE = 20;
 
-const positive = z
-	.string()
-	.regex(/^[1-9]\d{0,8}$/, "expected a positive whole number")
-	.transform(Number);
+const positive = lazy(() =>
+	z
+		.string()
+		.regex(/^[1-9]\d{0,8}$/, "expected a positive whole number")
+		.transform(Number),
+);
 
 /** The fields `page` and `per_page` of a query. Pages are counted from 1. */
 export const pageFields = (maximum: number, size: number) => ({
-	page: positive.default(1),
-	per_page: positive.pipe(z.number().max(maximum)).default(size),
+	page: positive().default(1),
+	per_page: positive().pipe(z.number().max(maximum)).default(size),
 });
 
 /** The field `result_info` of a page. `total`: results of all pages. */
@@ -60,10 +63,12 @@ export const pageInfo = (
 	total_pages: Math.ceil(total / per_page),
 });
 
-const ListQuery = z.object({
-	...pageFields(MAX_PER_PAGE, DEFAULT_PER_PAGE),
-	search: z.string().max(64).optional(),
-});
+const ListQuery = lazy(() =>
+	z.object({
+		...pageFields(MAX_PER_PAGE, DEFAULT_PER_PAGE),
+		search: z.string().max(64).optional(),
+	}),
+);
 
 export const gatewayManagementRoutes: readonly Route[] = defineRoutes(
 	{ bases: [GATEWAYS], tag: "AI Gateway", failure: managementFailure },
@@ -134,7 +139,7 @@ export const gatewayManagementRoutes: readonly Route[] = defineRoutes(
 );
 
 async function listGateways(c: Context, { caller, services }: Call): Promise<Response> {
-	const query = parseFields(ListQuery, c.req.query(), "query");
+	const query = parseFields(ListQuery(), c.req.query(), "query");
 	const { page, per_page, search } = query;
 	const { gateways, total } = await services.gateways.registry(caller.account).list({
 		offset: (page - 1) * per_page,
@@ -146,7 +151,7 @@ async function listGateways(c: Context, { caller, services }: Call): Promise<Res
 
 async function createGateway(c: Context, { caller, services }: Call): Promise<Response> {
 	const fields = await readFields(c.req.raw, services.limits);
-	const { id, ...settings } = parseFields(GatewayCreate, fields, "body");
+	const { id, ...settings } = parseFields(GatewayCreate(), fields, "body");
 	requireCollectors(settings, services);
 	return showResult(
 		await services.gateways.change(caller.account, id, (registry) => registry.create(id, settings)),
@@ -155,7 +160,7 @@ async function createGateway(c: Context, { caller, services }: Call): Promise<Re
 
 async function updateGateway(c: Context, { caller, services }: Call): Promise<Response> {
 	const id = pathParameter(c, "gateway");
-	const settings = parseFields(GatewayUpdate, await readFields(c.req.raw, services.limits), "body");
+	const settings = parseFields(GatewayUpdate(), await readFields(c.req.raw, services.limits), "body");
 	requireCollectors(settings, services);
 	return showResult(
 		await services.gateways.change(caller.account, id, (registry) => registry.update(id, settings)),

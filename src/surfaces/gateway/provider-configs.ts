@@ -8,6 +8,7 @@ import type { Context } from "hono";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
+import { lazy } from "../../core/lazy.ts";
 import { MAX_KEYS } from "../../gateways/durable/provider-access.ts";
 import { isProvider } from "../../gateways/providers/addresses.ts";
 import { customSlug } from "../../gateways/providers/custom-providers.ts";
@@ -21,7 +22,7 @@ import { found, GATEWAYS, managementFailure, pageFields, pageInfo } from "./mana
 import { authorIfKnown } from "./provider-names.ts";
 
 /** A client without pages receives all. */
-const ListQuery = z.object(pageFields(MAX_KEYS, MAX_KEYS));
+const ListQuery = lazy(() => z.object(pageFields(MAX_KEYS, MAX_KEYS)));
 
 export const providerConfigRoutes: readonly Route[] = defineRoutes(
 	{
@@ -72,7 +73,7 @@ async function gatewayOf(c: Context, { caller, services }: Call): Promise<string
 
 async function list(c: Context, call: Call): Promise<Response> {
 	const { caller, services } = call;
-	const query = parseFields(ListQuery, c.req.query(), "query");
+	const query = parseFields(ListQuery(), c.req.query(), "query");
 	const { page, per_page } = query;
 	const keys = await services.providerAccesses.of(caller.account).keys(await gatewayOf(c, call));
 	const listed = keys.slice((page - 1) * per_page, page * per_page);
@@ -85,7 +86,7 @@ const SIGNED: ReadonlySet<string> = new Set(["aws-bedrock", "google-vertex-ai"])
 async function save(c: Context, call: Call): Promise<Response> {
 	const { caller, services } = call;
 	const gateway = await gatewayOf(c, call);
-	const key = parseFields(ProviderKeyCreate, await readFields(c.req.raw, services.limits), "body");
+	const key = parseFields(ProviderKeyCreate(), await readFields(c.req.raw, services.limits), "body");
 	const { provider_slug } = key;
 	if (!isProvider(provider_slug) && authorIfKnown(provider_slug) === undefined && !customSlug(provider_slug))
 		throw new AiError("invalidGatewayRequest", "provider_slug: expected a provider's slug or custom-{slug}");

@@ -1,5 +1,6 @@
 /** A step of a request to a gateway, as the caller sent it: `{provider, endpoint, headers, query, config}`. */
 import * as z from "zod";
+import { lazy } from "../../core/lazy.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import {
 	type GatewayOptions,
@@ -34,26 +35,28 @@ export interface SentRequest {
 	body?: Uint8Array<ArrayBuffer> | string;
 }
 
-const StepSchema = z
-	.object({
-		provider: z.string(),
-		endpoint: z.string(),
-		headers: z.record(z.string(), z.unknown()).nullish(),
-		query: z.unknown(),
-		config: z.unknown().optional(),
-	})
-	.transform(({ provider, endpoint, headers: record, query, config }): Step => {
-		const headers = headersOf(record ?? {});
-		if (!headers.has("content-type")) headers.set("content-type", "application/json");
-		return {
-			provider,
-			endpoint,
-			options: mergedOptions(optionsInHeaders(headers), optionsInConfig(config)),
-			headers: headersIn(record),
-			inputs: { fields: query },
-			sent: { method: "POST", headers, body: JSON.stringify(query) },
-		};
-	});
+const StepSchema = lazy(() =>
+	z
+		.object({
+			provider: z.string(),
+			endpoint: z.string(),
+			headers: z.record(z.string(), z.unknown()).nullish(),
+			query: z.unknown(),
+			config: z.unknown().optional(),
+		})
+		.transform(({ provider, endpoint, headers: record, query, config }): Step => {
+			const headers = headersOf(record ?? {});
+			if (!headers.has("content-type")) headers.set("content-type", "application/json");
+			return {
+				provider,
+				endpoint,
+				options: mergedOptions(optionsInHeaders(headers), optionsInConfig(config)),
+				headers: headersIn(record),
+				inputs: { fields: query },
+				sent: { method: "POST", headers, body: JSON.stringify(query) },
+			};
+		}),
+);
 
 /** Invalid names and values are ignored. A value may be a number, a boolean or an object. */
 export function headersOf(record: Record<string, unknown>): Headers {
@@ -68,7 +71,7 @@ export function headersOf(record: Record<string, unknown>): Headers {
 /** The product documents no limit. Without one, a single request could contain any number of runs. */
 const MAX_STEPS = 32;
 
-export const Steps = z.array(StepSchema).min(1).max(MAX_STEPS);
+export const Steps = lazy(() => z.array(StepSchema()).min(1).max(MAX_STEPS));
 
 /** The body of a universal request. Throws 5006. */
-export const readSteps = (body: unknown): Step[] => validate(Steps, Array.isArray(body) ? body : [body]);
+export const readSteps = (body: unknown): Step[] => validate(Steps(), Array.isArray(body) ? body : [body]);

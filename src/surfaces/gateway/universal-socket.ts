@@ -10,6 +10,7 @@ import { createParser } from "eventsource-parser";
 import * as z from "zod";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { parseJson } from "../../core/json.ts";
+import { lazy } from "../../core/lazy.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { mergedOptions } from "../../gateways/options.ts";
 import { boundDepth, parseText, tooLarge } from "../../http/body.ts";
@@ -25,10 +26,12 @@ const MAX_OPEN_REQUESTS = 32;
 const NORMAL = 1000;
 const TOO_BIG = 1009;
 
-const Frame = z.object({
-	type: z.literal("universal.create"),
-	request: z.looseObject({ eventId: z.string().optional() }),
-});
+const Frame = lazy(() =>
+	z.object({
+		type: z.literal("universal.create"),
+		request: z.looseObject({ eventId: z.string().optional() }),
+	}),
+);
 
 type SocketContext = Omit<StepsContext, "signal">;
 type Metadata = Record<string, string | number | null | undefined>;
@@ -91,7 +94,7 @@ interface FrameRequest {
 function readFrame(data: string | ArrayBuffer, jsonDepth: number): FrameRequest | AiError {
 	try {
 		if (typeof data !== "string") throw new AiError("badInput", "Error: expected a text frame");
-		const { request } = validate(Frame, boundDepth(parseText(data, "the frame"), jsonDepth));
+		const { request } = validate(Frame(), boundDepth(parseText(data, "the frame"), jsonDepth));
 		const { eventId, ...step } = request;
 		return { eventId, step };
 	} catch (thrown) {

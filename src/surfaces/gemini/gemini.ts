@@ -8,6 +8,7 @@
 import type { Context } from "hono";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import { lazy } from "../../core/lazy.ts";
 import { parseFields } from "../../http/account-request.ts";
 import { readJson } from "../../http/body.ts";
 import { AUTHORIZATION, GEMINI_KEYS } from "../../http/credentials.ts";
@@ -31,14 +32,22 @@ const METHODS = ["generateContent", "countTokens"];
 
 const DEFAULT_PAGE = 50;
 const MAX_PAGE = 1_000;
-const nonNegativeInteger = z
-	.string()
-	.regex(/^\d{1,6}$/, "expected a whole number")
-	.transform(Number);
-const PageQuery = z.object({
-	pageSize: nonNegativeInteger.optional().transform((size) => Math.min(size || DEFAULT_PAGE, MAX_PAGE)),
-	pageToken: nonNegativeInteger.optional().transform((start) => start ?? 0),
-});
+const nonNegativeInteger = lazy(() =>
+	z
+		.string()
+		.regex(/^\d{1,6}$/, "expected a whole number")
+		.transform(Number),
+);
+const PageQuery = lazy(() =>
+	z.object({
+		pageSize: nonNegativeInteger()
+			.optional()
+			.transform((size) => Math.min(size || DEFAULT_PAGE, MAX_PAGE)),
+		pageToken: nonNegativeInteger()
+			.optional()
+			.transform((start) => start ?? 0),
+	}),
+);
 
 const GEMINI: RouteGroup = {
 	bases: [below(AI, V1BETA.path), V1BETA],
@@ -87,7 +96,7 @@ async function showModel(c: Context, { caller, services }: Call): Promise<Respon
 export const geminiUnknown: readonly UnknownPaths[] = defineUnknown(GEMINI, [{ path: "/*" }]);
 
 async function list(c: Context, { caller, services }: Call): Promise<Response> {
-	const { pageSize, pageToken } = parseFields(PageQuery, c.req.query(), "query");
+	const { pageSize, pageToken } = parseFields(PageQuery(), c.req.query(), "query");
 	const listed = (await listModels(caller, services)).filter(({ model }) => model.task === GEMINI_ROUTE.task);
 	const end = pageToken + pageSize;
 	const next = end < listed.length ? { nextPageToken: String(end) } : {};

@@ -9,6 +9,7 @@ import { RpcTarget } from "cloudflare:workers";
 import type { Context } from "hono";
 import * as z from "zod";
 import { AiError, toAiError } from "../../core/errors.ts";
+import { lazy } from "../../core/lazy.ts";
 import { badInput } from "../../dialects/invalid-input.ts";
 import { decodeBase64 } from "../../dialects/media/media.ts";
 import { parseMultipart } from "../../dialects/media/multipart.ts";
@@ -31,12 +32,14 @@ export type ConversionResponse = { id: string; name: string; mimeType: string } 
 	| { format: "error"; error: string }
 );
 
-const Options = z.object({ conversionOptions: ConversionOptions.nullish() }).nullish();
+const Options = lazy(() => z.object({ conversionOptions: ConversionOptions().nullish() }).nullish());
 
-const WireBody = z.object({
-	files: z.array(z.object({ name: z.string(), mimeType: z.string(), data: z.string() })),
-	options: Options,
-});
+const WireBody = lazy(() =>
+	z.object({
+		files: z.array(z.object({ name: z.string(), mimeType: z.string(), data: z.string() })),
+		options: Options(),
+	}),
+);
 
 /** Names of the form's fields: the product's, and the form in which the official SDK writes an array. */
 const FILES = new Set(["files", "files[]"]);
@@ -110,7 +113,7 @@ async function convertWire(c: Context, { caller, services }: Call): Promise<Resp
 		...services,
 		limits: { ...limits, jsonBytes: limits.uploadBytes },
 	});
-	const { files, options } = validate(WireBody, body);
+	const { files, options } = validate(WireBody(), body);
 	const sources = files.map(({ data, ...file }) => ({ ...file, bytes: fromBase64(data) }));
 	const result = await transform(sources, options?.conversionOptions ?? {}, services);
 	return Response.json({ success: true, result });
@@ -129,7 +132,7 @@ async function convertForm(c: Context, { caller, services }: Call): Promise<Resp
 	if (files.length === 0) throw badInput("required properties at '/' are 'files'");
 	const text = form.text("conversionOptions");
 	const options = text ? boundDepth(parseText(text, "conversionOptions"), limits.jsonDepth) : {};
-	return envelope(await transform(files, validate(ConversionOptions, options), services));
+	return envelope(await transform(files, validate(ConversionOptions(), options), services));
 }
 
 function fromBase64(data: string): Uint8Array | undefined {
@@ -173,7 +176,7 @@ export class ToMarkdownService extends RpcTarget {
 			const documents = [files].flat();
 			refuseLarge(documents, this.#services.limits.uploadBytes);
 			const sources = await Promise.all(documents.map(readDocument));
-			const { conversionOptions } = validate(Options, options) ?? {};
+			const { conversionOptions } = validate(Options(), options) ?? {};
 			const results = await transform(sources, conversionOptions ?? {}, this.#services);
 			const [only] = results;
 			return Array.isArray(files) || !only ? results : only;

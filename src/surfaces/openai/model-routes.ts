@@ -6,6 +6,7 @@
 import type { Context } from "hono";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import { lazy } from "../../core/lazy.ts";
 import { parseFields } from "../../http/account-request.ts";
 import { ANTHROPIC_KEY, AUTHORIZATION } from "../../http/credentials.ts";
 import { ANTHROPIC_VERSION, modelsFailure } from "../../http/failure-formats.ts";
@@ -68,20 +69,22 @@ const anthropicModel = (listed: ListedModel): object => ({
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 1_000;
 
-const PageQuery = z.object({
-	limit: z
-		.string()
-		.regex(/^[1-9]\d{0,3}$/, `expected a whole number from 1 to ${MAX_LIMIT}`)
-		.transform(Number)
-		.pipe(z.number().max(MAX_LIMIT))
-		.default(DEFAULT_LIMIT),
-	after_id: z.string().optional(),
-	before_id: z.string().optional(),
-});
+const PageQuery = lazy(() =>
+	z.object({
+		limit: z
+			.string()
+			.regex(/^[1-9]\d{0,3}$/, `expected a whole number from 1 to ${MAX_LIMIT}`)
+			.transform(Number)
+			.pipe(z.number().max(MAX_LIMIT))
+			.default(DEFAULT_LIMIT),
+		after_id: z.string().optional(),
+		before_id: z.string().optional(),
+	}),
+);
 
 /** An id that is not in the list counts as the position before the first model. */
 function anthropicPage(listed: readonly ListedModel[], query: Record<string, string>): object {
-	const { limit, after_id, before_id } = parseFields(PageQuery, query, "query");
+	const { limit, after_id, before_id } = parseFields(PageQuery(), query, "query");
 	const indexOf = (id: string): number => listed.findIndex((model) => model.id === id);
 	const end = before_id === undefined ? listed.length : Math.max(0, indexOf(before_id));
 	const start =

@@ -24,7 +24,7 @@ export const metricsRoutes: readonly Route[] = defineRoutes({ bases: [{ path: ""
 		method: "GET",
 		path: "/metrics",
 		summary: "Counters for Prometheus",
-		query: z.object({ account: z.array(z.string()).optional() }),
+		query: () => z.object({ account: z.array(z.string()).optional() }),
 		permission: "read",
 		output: { type: "text/plain" },
 		handler: metrics,

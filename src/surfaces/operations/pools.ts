@@ -8,6 +8,7 @@ import type { Context } from "hono";
 import * as z from "zod";
 import { EngineUrl } from "../../backends/engine-url.ts";
 import { AiError } from "../../core/errors.ts";
+import { lazy } from "../../core/lazy.ts";
 import { present } from "../../core/present.ts";
 import type { CircuitState } from "../../fleet/breaker.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
@@ -23,12 +24,14 @@ import { answer } from "../answer.ts";
 import { below, V4 } from "../bases.ts";
 import { CIRCUITS } from "./engine-sums.ts";
 
-const NewReplica = z.strictObject({
-	url: EngineUrl,
-	role: z.enum(ROLES).optional(),
-	bootstrap_port: z.int().min(1).max(65_535).optional(),
-});
-const ReplicaUpdate = z.strictObject({ state: z.enum(["active", "draining"]) });
+const NewReplica = lazy(() =>
+	z.strictObject({
+		url: EngineUrl,
+		role: z.enum(ROLES).optional(),
+		bootstrap_port: z.int().min(1).max(65_535).optional(),
+	}),
+);
+const ReplicaUpdate = lazy(() => z.strictObject({ state: z.enum(["active", "draining"]) }));
 
 export const poolRoutes: readonly Route[] = defineRoutes(
 	{ bases: [below(V4, "/pools")], tag: "Operations" },
@@ -91,7 +94,7 @@ export const replicaId = (url: string): string => hashText(url).toString(16).pad
 
 async function addReplica(c: Context, { services }: Call): Promise<Response> {
 	const backend = backendAt(c, services);
-	const fields = parseFields(NewReplica, await readFields(c.req.raw, services.limits), "body");
+	const fields = parseFields(NewReplica(), await readFields(c.req.raw, services.limits), "body");
 	const { url } = fields;
 	const named: NamedReplica = {
 		url,
@@ -118,7 +121,7 @@ async function addReplica(c: Context, { services }: Call): Promise<Response> {
 }
 
 async function updateReplica(c: Context, { services }: Call): Promise<Response> {
-	const { state } = parseFields(ReplicaUpdate, await readFields(c.req.raw, services.limits), "body");
+	const { state } = parseFields(ReplicaUpdate(), await readFields(c.req.raw, services.limits), "body");
 	const { backend, replica } = await replicaAt(c, services);
 	await setState(backend, replica, state, services);
 	return showReplica(backend, replica.url, services);

@@ -29,7 +29,7 @@ export const catalogRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag: 
 		method: "GET",
 		path: "/models/schema",
 		summary: "Shows the inputs and outputs of a model as JSON Schema",
-		query: z.object({ model: z.string() }),
+		query: () => z.object({ model: z.string() }),
 		permission: "read",
 		output: answer("modelSchemaAnswer"),
 		handler: showSchema,

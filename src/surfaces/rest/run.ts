@@ -9,6 +9,7 @@ import type { Context } from "hono";
 import * as z from "zod";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
+import { lazy } from "../../core/lazy.ts";
 import { loadDialect, loadLiveDialect } from "../../dialects/index.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { readInputs, readJson } from "../../http/body.ts";
@@ -43,10 +44,12 @@ const WIRE_HOST = "workers-binding.ai";
 
 const EXAMPLE_MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 
-const UniversalBody = z.object({
-	model: z.string().min(1),
-	input: z.record(z.string(), z.unknown()),
-});
+const UniversalBody = lazy(() =>
+	z.object({
+		model: z.string().min(1),
+		input: z.record(z.string(), z.unknown()),
+	}),
+);
 
 export const runRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/run")], tag: "Run" }, [
 	{
@@ -108,7 +111,7 @@ async function openSocket(c: Context, call: Call): Promise<Response> {
 function runUniversal(c: Context, call: Call): Promise<Response> {
 	return infer(c, call, {
 		read: async () => {
-			const { model, input } = validate(UniversalBody, await readJson(c.req.raw, call.services));
+			const { model, input } = validate(UniversalBody(), await readJson(c.req.raw, call.services));
 			return { model, inputs: { fields: input } };
 		},
 	});

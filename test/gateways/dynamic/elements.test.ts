@@ -12,12 +12,12 @@ const MODEL = {
 const END = { id: "end", type: "end", outputs: {} };
 
 const problems = (elements: unknown): string[] =>
-	(Elements.safeParse(elements).error?.issues ?? []).map(({ message }) => message);
+	(Elements().safeParse(elements).error?.issues ?? []).map(({ message }) => message);
 
 describe("the elements of a dynamic route", () => {
 	it("accepts a route with one model, and keeps unknown fields", () => {
 		const elements = [{ ...START, position: { x: 1 } }, MODEL, END];
-		expect(Elements.parse(elements)).toEqual(elements);
+		expect(Elements().parse(elements)).toEqual(elements);
 	});
 
 	it("accepts a model and a rate without a fallback, and an end without outputs", () => {

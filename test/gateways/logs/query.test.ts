@@ -117,7 +117,7 @@ describe("filters of logs", () => {
 						.filter(({ row }, index) => filters.every((one) => matches(one, fieldsOf(row, T0 + index))))
 						.map(({ row }) => row.id)
 						.reverse();
-					const parsed = LogFilters.parse(JSON.parse(JSON.stringify(filters)));
+					const parsed = LogFilters().parse(JSON.parse(JSON.stringify(filters)));
 					const page = await withTable((table) => {
 						table.insert(batchOf(logs));
 						return table.page({ ...NEWEST, filters: parsed, offset: 0, limit: 50, counted: true });
@@ -157,7 +157,7 @@ describe("filters of logs", () => {
 		const found = (filters: PlainFilter[]) =>
 			withTable((table) => {
 				table.insert(batchOf(logs));
-				const query = { ...NEWEST, filters: LogFilters.parse(filters) };
+				const query = { ...NEWEST, filters: LogFilters().parse(filters) };
 				const page = table.page({ ...query, offset: 1, limit: 5, counted: true });
 				return [page.total, ...page.rows.map(({ provider }) => provider)];
 			});
@@ -179,7 +179,7 @@ describe("filters of logs", () => {
 		[[{ key: "created_at", operator: "gt", value: ["yesterday"] }]],
 		[Array.from({ length: 21 }, () => ({ key: "model", operator: "eq", value: ["a"] }))],
 	])("%j is invalid", (filters) => {
-		expect(LogFilters.safeParse(filters).success).toBe(false);
+		expect(LogFilters().safeParse(filters).success).toBe(false);
 	});
 
 	it("search in the keys and values of metadata, in any case", async () => {
@@ -237,7 +237,10 @@ describe("filters of logs", () => {
 			};
 			return {
 				...Object.fromEntries(
-					FILTERS.map(([name, filters]) => [name, count({ ...NEWEST, filters: LogFilters.parse(filters) })]),
+					FILTERS.map(([name, filters]) => [
+						name,
+						count({ ...NEWEST, filters: LogFilters().parse(filters) }),
+					]),
 				),
 				...Object.fromEntries(
 					(["provider", "model", "success", "cached"] as const).map((orderBy) => [

@@ -7,6 +7,7 @@
 import * as z from "zod";
 import { toAiError } from "../../../core/errors.ts";
 import { parseExactly } from "../../../core/exact-json.ts";
+import { lazy } from "../../../core/lazy.ts";
 import { SentUsage, type Usage } from "../../../core/usage.ts";
 import { EventStream } from "../../../streams/sse.ts";
 import type { PrefillLeg, Target } from "../../backend.ts";
@@ -156,7 +157,9 @@ async function callTogether<Reply>(pair: Pair<Reply>, body: Body): Promise<BothR
 	}
 }
 
-const PrefillReply = z.looseObject({ choices: z.array(z.unknown()).min(1), usage: SentUsage.nullish() });
+const PrefillReply = lazy(() =>
+	z.looseObject({ choices: z.array(z.unknown()).min(1), usage: SentUsage.nullish() }),
+);
 
 /** Makes the call of the prefill replica, reads its reply to the end, and reports its outcome. */
 async function postPrefill(
@@ -174,7 +177,7 @@ async function postPrefill(
 		},
 	};
 	try {
-		const options = { schema: PrefillReply, choices, headers, parse: parseExactly };
+		const options = { schema: PrefillReply(), choices, headers, parse: parseExactly };
 		const sent = await postStream({ ...call, target, signal }, path, body, options);
 		if (sent.kind === "stream") await drain(sent.events);
 		const reply = sent.kind === "value" ? sent.value : {};
