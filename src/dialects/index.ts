@@ -9,12 +9,11 @@ export const otherDialects = onFirstUse(() => import("./others.ts"));
 export function loadDialect(model: Model): NativeDialect | Promise<NativeDialect> {
 	const reader = CHAT_READERS[model.input];
 	const writer = CHAT_WRITERS[model.output];
-	return reader && writer ? { reader, writer } : loadOther(model);
-}
-
-async function loadOther(model: Model): Promise<NativeDialect> {
-	const { nativeDialect } = await otherDialects();
-	return nativeDialect(model);
+	if (reader && writer) return { reader, writer };
+	const others = otherDialects();
+	return others instanceof Promise
+		? others.then(({ nativeDialect }) => nativeDialect(model))
+		: others.nativeDialect(model);
 }
 
 export async function loadLiveDialect(model: Model): Promise<Dialect> {

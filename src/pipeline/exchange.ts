@@ -8,8 +8,8 @@
  */
 import type { Admission, Outcome, Settlement } from "../accounts/admission.ts";
 import { type AiError, type FailedCall, toAiError } from "../core/errors.ts";
+import type { Measured } from "../counting/quantities.ts";
 import { hostOf } from "../fleet/health.ts";
-import type { Measured } from "../metering/measure.ts";
 import type { Model } from "../models/model.ts";
 import { microNeurons } from "../models/neurons.ts";
 import type { ExchangeFacts, ExchangeObserver } from "../telemetry/exchange-observer.ts";

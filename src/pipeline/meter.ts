@@ -4,21 +4,22 @@
  */
 import { AiError, toAiError } from "../core/errors.ts";
 import type { Usage } from "../core/usage.ts";
-import {
-	boundUsage,
-	LIVE_SESSION_SECONDS,
-	type Measured,
-	measure,
-	measureLive,
-	measureStream,
-} from "../metering/measure.ts";
+import type { Measured } from "../counting/quantities.ts";
 import type { Model } from "../models/model.ts";
 import { microNeurons, shownNeurons } from "../models/neurons.ts";
 import { PulledStream, type Source } from "../streams/pulled-stream.ts";
 import { EventStream } from "../streams/sse.ts";
+import { LIVE_SESSION_SECONDS } from "../tasks/live-transcription/index.ts";
 import type { LiveTranscription, TranscriptionEvent } from "../tasks/live-transcription/types.ts";
 import type { Answer, TaskAnswer, TaskCall } from "../tasks/task.ts";
-import { completeUsage, isSession } from "../tasks/traits.ts";
+import {
+	boundUsage,
+	completeUsage,
+	isSession,
+	measure,
+	measureLive,
+	measureStream,
+} from "../tasks/traits.ts";
 import { type BoundedSession, boundSession } from "./bounded-session.ts";
 import type { AnswerOutcome, Exchange } from "./exchange.ts";
 import type { Dispatched, Served } from "./request.ts";

@@ -4,12 +4,13 @@
  */
 import { isRecord, parseJson } from "../core/json.ts";
 import { isCounted, usageOf } from "../core/usage.ts";
-import { boundUsage, measureStream, toUsage } from "../metering/measure.ts";
+import { toUsage } from "../counting/quantities.ts";
 import type { Model } from "../models/model.ts";
 import { DeltaEvent } from "../streams/delta-event.ts";
 import type { Source } from "../streams/pulled-stream.ts";
 import { type EventPiece, isDone, type StreamEvent, textOf } from "../streams/sse.ts";
 import type { Progress, TaskCall } from "../tasks/task.ts";
+import { boundUsage, measureStream } from "../tasks/traits.ts";
 
 /** Finds events with usage without parsing all of them. */
 const HAS_USAGE = /"usage"\s*:\s*\{/;

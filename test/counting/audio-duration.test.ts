@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { secondsOf } from "../../src/counting/audio-duration.ts";
-import { MP3_FRAME_SECONDS, mp3, wav } from "../metering/parts.ts";
+import { MP3_FRAME_SECONDS, mp3, wav } from "../tasks/parts.ts";
 import { audioFile } from "./audio-files.ts";
 
 const latin1 = (text: string): Uint8Array<ArrayBuffer> =>

@@ -13,7 +13,6 @@ export const LAYERS: readonly (readonly string[])[] = [
 	["backends", "dialects", "markdown"],
 	["accounts", "fleet", "gateways"],
 	["pools"],
-	["metering"],
 	["tasks"],
 	["counting"],
 	["models"],

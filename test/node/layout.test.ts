@@ -45,7 +45,6 @@ const CLEAN = [
 	"src/markdown",
 	"src/media",
 	"src/streams",
-	"src/metering",
 	"src/models",
 	"src/schemas",
 	"src/tasks",

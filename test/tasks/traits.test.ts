@@ -16,7 +16,7 @@ import {
 	isShareable,
 	unsupportedBy,
 } from "../../src/tasks/traits.ts";
-import { modelOf } from "../metering/parts.ts";
+import { modelOf } from "./parts.ts";
 
 const LLAMA = modelOf("@cf/meta/llama-3.1-8b-instruct-fp8");
 const M3 = modelOf("@cf/baai/bge-m3");

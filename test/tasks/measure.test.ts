@@ -1,12 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Usage } from "../../src/core/usage.ts";
+import type { Measured } from "../../src/counting/quantities.ts";
 import { approximateTokens } from "../../src/counting/token-estimate.ts";
 import { dataUrl } from "../../src/media/base64.ts";
-import { estimate, type Measured, measure, measureLive, measureStream } from "../../src/metering/measure.ts";
 import { microNeurons, microNeuronsPerOutputToken } from "../../src/models/neurons.ts";
 import type { TaskCall, TaskInput, TaskName, TaskOutput } from "../../src/tasks/task.ts";
 import type { ChatCompletion, ChatInput } from "../../src/tasks/text-generation/types.ts";
+import { estimate, measure, measureLive, measureStream } from "../../src/tasks/traits.ts";
 import { MP3_FRAME_SECONDS, modelOf, mp3, png, wav } from "./parts.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";

@@ -1,4 +1,4 @@
-/** Models, images and audio files for the tests of metering. */
+/** Models, images and audio files for the tests of tasks. */
 import { PRODUCT_MODELS } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
 

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Estimate } from "../../src/counting/quantities.ts";
 import { dataUrl } from "../../src/media/base64.ts";
-import { estimate, LIVE_SESSION_SECONDS } from "../../src/metering/measure.ts";
+import { LIVE_SESSION_SECONDS } from "../../src/tasks/live-transcription/index.ts";
 import type { TaskCall } from "../../src/tasks/task.ts";
 import type { ChatInput } from "../../src/tasks/text-generation/types.ts";
+import { estimate } from "../../src/tasks/traits.ts";
 import { MP3_FRAME_SECONDS, modelOf, mp3, png, wav } from "./parts.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
