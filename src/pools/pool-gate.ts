@@ -118,13 +118,11 @@ export class PoolGate {
 		const { maxWaiting, maxWaitMs } = this.#settings;
 		if (!mayWait || this.#queue.size > maxWaiting) throw this.#refuse(item, "full");
 		const timer = new AbortController();
-		const stop = () => timer.abort();
-		signal.addEventListener("abort", stop);
+		signal.addEventListener("abort", () => timer.abort(), { signal: timer.signal });
 		try {
 			await Promise.race([decision, wait(maxWaitMs, timer.signal).catch(() => {})]);
 		} finally {
 			timer.abort();
-			signal.removeEventListener("abort", stop);
 		}
 		// It may have been admitted at the same time.
 		if (!this.#queue.delete(item)) return;

@@ -547,6 +547,13 @@ describe("hedging", () => {
 		expect(engines()).toEqual(["a"]);
 	});
 
+	it("calls a target with an open circuit if there is no other", async () => {
+		const { run, services } = world({ replies: { a: ok }, plan: HEDGED });
+		for (let i = 0; i < 5; i++) services.health.start(target("a")).fail();
+		expect(services.health.circuit(target("a"))).toBe("open");
+		expect((await run()).served).toMatchObject({ backend: "a", attempts: 1 });
+	});
+
 	it("stops both when the caller leaves", async () => {
 		const { asked, caller, failure } = world({ replies: { a: silent, b: silent }, plan: HEDGED });
 		const failed = failure();

@@ -68,9 +68,8 @@ export class SingleFlight<T> {
 		const waiter: Waiter<T> = { resolve: own.resolve, reject: own.reject };
 		flight.waiters.add(waiter);
 
-		const leave = () => own.resolve("left");
-		signal.addEventListener("abort", leave);
 		const check = new AbortController();
+		signal.addEventListener("abort", () => own.resolve("left"), { signal: check.signal });
 		const checkOrphan = async () => {
 			while (!check.signal.aborted) {
 				await services.wait(CHECK_MS, check.signal);
@@ -86,7 +85,6 @@ export class SingleFlight<T> {
 			if (result === "left") throw new AiError("aborted");
 		} finally {
 			check.abort();
-			signal.removeEventListener("abort", leave);
 			flight.waiters.delete(waiter);
 			if (flight.waiters.size === 0) {
 				this.#close(key, flight);

@@ -76,10 +76,29 @@ describe("a journal may free a part of a limit", () => {
 	});
 
 	it("by requests that it has not reported", async () => {
-		const { journal, grant } = journalOf();
-		grant(A, { requests: 1, microNeurons: 100 });
+		const { journal, state, grant } = journalOf();
+		grant(A, { ms: 8_000 });
 		expect(journal.admit(A)).toBeDefined();
+		state.time += 1_000;
+		// The object says that the lease is no longer current.
+		const checks = journal.leasesToCheck([A]);
+		expect(checks.size).toBe(1);
+		journal.recordChecks(
+			checks,
+			[...checks].map(() => false),
+			state.time,
+		);
 		expect(journal.mayFreeRoom).toBe(true);
+	});
+
+	it("by settlements that it has not reported", async () => {
+		const { journal } = journalOf();
+		journal.addOpen(A);
+		expect(journal.mayFreeRoom).toBe(false);
+		expect(journal.settle(settlement(A.ticket))).toBe(true);
+		expect(journal.mayFreeRoom).toBe(true);
+		await journal.flush();
+		expect(journal.mayFreeRoom).toBe(false);
 	});
 });
 

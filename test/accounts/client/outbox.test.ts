@@ -152,6 +152,24 @@ it("sends at once when it is full although the clock has gone back", async () =>
 	expect(world.waits).toEqual([100]);
 });
 
+it("sends what a lost call carried, also after the flush has ended", async () => {
+	const { box, flush, world } = outbox();
+	box.add(settlement("a"));
+	const batch = box.take();
+	await flush();
+	expect(world.sent).toEqual([]);
+	box.release(batch);
+	await flush();
+	expect(world.sent).toEqual([["a"]]);
+	expect(world.waits).toEqual([100, 100]);
+});
+
+it("has nothing to send after an empty call", () => {
+	const { box, world } = outbox();
+	box.release(box.take());
+	expect(world.waits).toEqual([]);
+});
+
 it("sends all at once when it is asked to, also what another call carries", async () => {
 	const { box, world } = outbox();
 	await box.flush();
