@@ -70,6 +70,23 @@ it.each([
 		{ running: 6, waiting: 3, waitingTokens: 1_000, cacheUsage: 0.7, cacheTokens: 100_000 },
 	],
 	[
+		"SGLang's loads with requests alone",
+		{ "/v1/loads": JSON.stringify({ loads: [{ num_running_reqs: 4, num_waiting_reqs: 1 }] }) },
+		{ running: 4, waiting: 1, cacheUsage: 0 },
+	],
+	[
+		"SGLang's loads of which some have tokens",
+		{
+			"/v1/loads": JSON.stringify({
+				loads: [
+					{ num_running_reqs: 4, num_waiting_reqs: 1, num_waiting_uncached_tokens: 900, token_usage: 0.2 },
+					{ num_running_reqs: 1, num_waiting_reqs: 1, max_total_num_tokens: 50_000 },
+				],
+			}),
+		},
+		{ running: 5, waiting: 2, cacheUsage: 0.2, cacheTokens: 50_000 },
+	],
+	[
 		"llama.cpp's metrics, with a rate that is not a number",
 		{
 			"/metrics":

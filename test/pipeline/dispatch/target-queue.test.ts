@@ -53,6 +53,16 @@ it("a target that is put back is the next, and the same object", () => {
 	expect(queue.hasTargets).toBe(false);
 });
 
+it("a target without a prefill replica gets no other one", () => {
+	const { queue, other } = queued();
+	const replica = queue.next();
+	if (!replica) throw new Error("no replica");
+	expect(queue.replacePrefill(other)).toBe(false);
+	expect(queue.replacePrefill(replica)).toBe(false);
+	queue.start(replica);
+	expect(queue.replacePrefill(replica)).toBe(false);
+});
+
 it("a prefill replica that has failed is not chosen again for the request", () => {
 	const changes = new ReplicaChanges({ now: () => 0, wait: async () => {} });
 	const disaggregation = {
