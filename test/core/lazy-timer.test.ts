@@ -52,6 +52,19 @@ it("many limits share one native timer, which keeps its request alive", async ()
 	expect(kept.length).toBe(2);
 });
 
+it("a sweep serves the limits that start until two seconds after its start", async () => {
+	let sweeps = 0;
+	const { start } = lazyTimers(() => void sweeps++);
+	start(LONG_MS);
+	vi.clearAllTimers();
+	await vi.advanceTimersByTimeAsync(1_999);
+	start(LONG_MS);
+	expect([sweeps, vi.getTimerCount()]).toEqual([1, 0]);
+	await vi.advanceTimersByTimeAsync(1);
+	start(LONG_MS);
+	expect([sweeps, vi.getTimerCount()]).toEqual([2, 1]);
+});
+
 it("a limit starts another sweep if the runtime has ended the first", async () => {
 	const { fired, start } = lazyTimers();
 	start(LONG_MS);

@@ -113,6 +113,7 @@ describe("a stream", () => {
 			{ content: "40 + 2 = 42" },
 			{},
 		]);
+		expect(chunks.map(({ choices }) => choices.length)).toEqual([1, 1, 1, 1, 1]);
 		expect(chunks.some(({ usage }) => usage)).toBe(false);
 	});
 
