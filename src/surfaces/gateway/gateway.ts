@@ -37,7 +37,7 @@ import {
 } from "./provider-names.ts";
 import { type PlanContext, runInGateway } from "./run-in-gateway.ts";
 import type { Step } from "./step.ts";
-import { type TargetContext, targetOf } from "./step-target.ts";
+import { type ModelTarget, type TargetContext, targetOf } from "./step-target.ts";
 import { usageObserver } from "./usage-observer.ts";
 
 export interface StepsContext {
@@ -158,7 +158,7 @@ function gatewayStep(step: Step, context: StepContext): GatewayStep {
 			const provider = compat?.provider ?? step.provider;
 			if (target.kind === "provider")
 				return callProvider(target.target, { ...context, provider, model, exchange, signal });
-			return runStep(step, { ...context, id, services: target.services, signal }, exchange);
+			return runStep(step, { ...context, ...target, id, signal }, exchange);
 		},
 	};
 }
@@ -183,12 +183,18 @@ function failureOf(step: Step, error: AiError, id: string): Response {
 	return hasOpenAiFailures(step) ? openAiFailure(error, id) : failureEnvelope(error, id);
 }
 
+interface ModelRun extends Pick<ModelTarget, "services" | "providerPrices"> {
+	id: string;
+	caller: Caller;
+	signal: AbortSignal;
+}
+
 async function runStep(
 	step: Step,
-	{ id, caller, services, signal }: { id: string; caller: Caller; services: Services; signal: AbortSignal },
+	{ id, caller, services, providerPrices, signal }: ModelRun,
 	exchange: GatewayExchange,
 ): Promise<Response> {
-	const observers = [usageObserver(exchange)];
+	const observers = [usageObserver(exchange, providerPrices)];
 	try {
 		const { headers } = step;
 		const gemini = geminiMethod(step);

@@ -163,7 +163,7 @@ const NO_ACCESS: ProviderAccess = { keys: [], customProviders: [] };
 function modelStep(
 	{ call, request, endpoint }: ReadCall,
 	options: GatewayOptions,
-	{ services, identity }: Pick<ModelTarget, "services" | "identity">,
+	{ services, identity, providerPrices }: Omit<ModelTarget, "kind">,
 ): GatewayStep {
 	const { model, inputs } = request;
 	let attempts = 0;
@@ -179,7 +179,7 @@ function modelStep(
 		async call(signal, exchange) {
 			// The account accepts each id once.
 			const id = attempts++ === 0 ? request.id : services.uuid();
-			const observers = [...(request.observers ?? []), usageObserver(exchange)];
+			const observers = [...(request.observers ?? []), usageObserver(exchange, providerPrices)];
 			try {
 				return call.respond(await (call.run ?? run)({ ...request, id, signal, observers }, services), id);
 			} catch (thrown) {

@@ -28,6 +28,8 @@ export interface ModelTarget {
 	services: Services;
 	/** Of the account's key. */
 	identity: string | undefined;
+	/** With the provider's prices, if the account pays the provider. */
+	providerPrices?: Catalog;
 }
 
 export interface TargetContext {
@@ -105,6 +107,7 @@ export function modelTarget(
 	return {
 		kind: "model",
 		identity: credential.identity,
+		providerPrices: services.catalog,
 		services: {
 			...services,
 			catalog: unpriced(services.catalog),

@@ -1,16 +1,24 @@
 import { MICRO_NEURONS } from "../../accounts/admission.ts";
 import type { GatewayExchange } from "../../gateways/exchange.ts";
+import { tokenCost } from "../../gateways/usage/token-cost.ts";
+import type { Catalog } from "../../models/catalog.ts";
 import { USD_PER_NEURON } from "../../models/neurons.ts";
 import type { ExchangeObserver } from "../../telemetry/exchange-observer.ts";
 
-/** Reports the usage of a call of a model to the gateway's exchange. */
-export const usageObserver = (exchange: GatewayExchange): ExchangeObserver => ({
+/**
+ * Reports the usage of a call of a model to the gateway's exchange. The cost is that of its neurons. `providerPrices`: the account pays the
+ * provider, and no neurons.
+ */
+export const usageObserver = (exchange: GatewayExchange, providerPrices?: Catalog): ExchangeObserver => ({
 	ended(_, { settled }) {
 		if (!settled || settled.settlement.outcome === "failed") return;
 		const { inputTokens, cachedTokens, outputTokens, microNeurons, outcome } = settled.settlement;
-		const cost = (microNeurons / MICRO_NEURONS) * USD_PER_NEURON;
+		const tokens = { inputTokens, cachedTokens, outputTokens };
+		const cost = providerPrices
+			? tokenCost(providerPrices.find(settled.admission.model), tokens)
+			: (microNeurons / MICRO_NEURONS) * USD_PER_NEURON;
 		exchange.report({
-			usage: { inputTokens, cachedTokens, outputTokens, cost },
+			usage: { ...tokens, ...(cost !== undefined && { cost }) },
 			interrupted: outcome === "interrupted",
 		});
 	},

@@ -300,6 +300,11 @@ describe("the log of a call of an SDK", () => {
 	);
 });
 
+/** Settings with one spend rule of this many dollars. */
+const limited = (limit: number, fields: object = {}) => ({
+	spend_limits: { enabled: true, rules: [{ id: "r", limitType: "cost", limit, window: 60, ...fields }] },
+});
+
 const answer = () => Response.json(completion("Hello"));
 
 describe("the cost of a request", () => {
@@ -359,6 +364,27 @@ describe("the cost of a request", () => {
 		expect(await at.log()).toMatchObject({ model: "large", ...counted(3, 2, (3 + 2 * 2) * 0.000_011) });
 		await (await at.post("compat/chat/completions", { ...CHAT, model: "custom-acme/large" })).text();
 		expect(await at.log()).toMatchObject({ model: "large", ...counted(3, 2, (3 + 2 * 2) * 0.000_011) });
+	});
+
+	it("is the same for a model that runs through the pipeline with the account's key", async () => {
+		const at = await world(answer, limited(1.5 * GPT_5_COST));
+		await at.store("openai", OPENAI_KEY);
+		const call = async (path: string, body: object, headers: object) => {
+			const response = await at.fetch(`http://gateway${path}`, {
+				...json("POST", body),
+				headers: { "content-type": "application/json", authorization: `Bearer ${at.token}`, ...headers },
+			});
+			await response.text();
+			await at.settled();
+			return response.status;
+		};
+		const compat = `/v1/${at.account}/mine/compat/chat/completions`;
+		expect(await call(compat, { ...CHAT, model: "openai/gpt-5" }, {})).toBe(200);
+		expect(await at.log()).toMatchObject(counted(3, 2, GPT_5_COST));
+		const run = `/client/v4/accounts/${at.account}/ai/run/openai/gpt-5`;
+		expect(await call(run, { messages }, { "cf-aig-gateway-id": "mine" })).toBe(200);
+		expect(await at.log()).toMatchObject(counted(3, 2, GPT_5_COST));
+		expect(await call(compat, { ...CHAT, model: "openai/gpt-5" }, {})).toBe(429);
 	});
 
 	it("is no neurons of the account", async () => {
@@ -455,10 +481,6 @@ describe("a stream", () => {
 });
 
 describe("a spend limit", () => {
-	const limited = (limit: number, fields: object = {}) => ({
-		spend_limits: { enabled: true, rules: [{ id: "r", limitType: "cost", limit, window: 60, ...fields }] },
-	});
-
 	it("refuses the request after the one that spent it", async () => {
 		const at = await world(answer, limited(1.5 * GPT_5_COST));
 		const status = async (body: object = CHAT, path = "openai/chat/completions") => {

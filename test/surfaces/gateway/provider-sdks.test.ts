@@ -150,15 +150,22 @@ describe.each(Object.entries(SDKS))("the SDK of %s", (provider, sdk) => {
 	});
 });
 
+const dollars = (cost: number) => expect.closeTo(cost, 10);
+
 describe("OpenAI's SDK at /compat", () => {
 	const MODELS = [
-		["openai", "openai/gpt-5", 20],
+		["openai", "openai/gpt-5", { tokens_in: 20, cost: dollars((20 * 1.25 + 9 * 10) / 1e6) }],
 		// Its input tokens are beside those that it has read from its cache.
-		["anthropic", "anthropic/claude-sonnet-4.5", 27],
-		["google-ai-studio", "google-ai-studio/gemini-3-flash", 20],
+		[
+			"anthropic",
+			"anthropic/claude-sonnet-4.5",
+			{ tokens_in: 27, cost: dollars((20 * 3 + 7 * 0.3 + 9 * 15) / 1e6) },
+		],
+		// The catalogue has no price of it.
+		["google-ai-studio", "google-ai-studio/gemini-3-flash", { tokens_in: 20 }],
 	] as const;
 
-	it.each(MODELS)("reaches %s with the account's stored key", async (provider, model, tokens_in) => {
+	it.each(MODELS)("reaches %s with the account's stored key", async (provider, model, usage) => {
 		const at = await world({ stored: [provider] });
 		const client = new OpenAI({
 			baseURL: at.base("compat"),
@@ -174,7 +181,7 @@ describe("OpenAI's SDK at /compat", () => {
 		expect(await at.log(response.headers.get("cf-aig-log-id"))).toMatchObject({
 			byok: true,
 			success: true,
-			tokens_in,
+			...usage,
 			provider,
 			compatibilityMode: true,
 		});
