@@ -5,6 +5,7 @@ import { badInput } from "../dialects/invalid-input.ts";
 import { concat } from "../media/bytes.ts";
 import type { SizeLimits } from "../pipeline/limits.ts";
 import type { Inputs } from "../pipeline/request.ts";
+import { decompress, tooLarge, undecodable } from "./decompress.ts";
 import { boundJson, tooDeep } from "./json-scan.ts";
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\b/i;
@@ -181,17 +182,6 @@ function encodingOf({ headers }: Request): "gzip" | "deflate" | undefined {
 }
 
 /**
- * The limit also applies to the decompressed bytes. Decompression starts after the body has arrived, because a pending
- * network read behind the runtime's `DecompressionStream` cannot be cancelled.
- */
-const decompress = (
-	bytes: Uint8Array<ArrayBuffer>,
-	encoding: "gzip" | "deflate",
-	limit: number,
-): Promise<Uint8Array<ArrayBuffer>> =>
-	readStream(new Blob([bytes]).stream().pipeThrough(new DecompressionStream(encoding)), { limit });
-
-/**
  * Many clients report a broken connection if the response arrives before they have sent the body. Therefore a body that
  * is too large is read up to this multiple of the limit, and dropped, before it is refused.
  */
@@ -223,7 +213,7 @@ export async function readStream(
 		}
 		if (length > limit * MAX_DRAINED_LIMITS) void reader.cancel().catch(() => {});
 	} catch (error) {
-		if (error instanceof TypeError) throw badInput("the request body cannot be decoded");
+		if (error instanceof TypeError) throw undecodable();
 		throw error;
 	}
 	if (length > limit) throw tooLarge(limit);
@@ -293,6 +283,3 @@ const notJson = (kind: string): AiError =>
 function startsWithBrace(bytes: Uint8Array): boolean {
 	return bytes.subarray(0, MAX_BYTES_BEFORE_JSON).find((byte) => !BEFORE_JSON.has(byte)) === OPENING_BRACE;
 }
-
-export const tooLarge = (limit: number): AiError =>
-	new AiError("requestTooLarge", `Request is too large: more than ${limit} bytes`);

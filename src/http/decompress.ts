@@ -1,0 +1,26 @@
+/** Decompresses a request's body up to a limit. */
+import { gunzipSync, inflateSync } from "node:zlib";
+import { AiError } from "../core/errors.ts";
+import { badInput } from "../dialects/invalid-input.ts";
+
+/**
+ * Stops at the limit. The runtime's `DecompressionStream` does not: it decompresses all that it has received, and half a
+ * megabyte can become 500. Starts after the body has arrived, because a read of the network behind it cannot be cancelled.
+ */
+export function decompress(
+	bytes: Uint8Array,
+	encoding: "gzip" | "deflate",
+	limit: number,
+): Uint8Array<ArrayBuffer> {
+	const inflate = encoding === "gzip" ? gunzipSync : inflateSync;
+	try {
+		return new Uint8Array(inflate(bytes, { maxOutputLength: limit }));
+	} catch (error) {
+		throw error instanceof RangeError ? tooLarge(limit) : undecodable();
+	}
+}
+
+export const undecodable = (): AiError => badInput("the request body cannot be decoded");
+
+export const tooLarge = (limit: number): AiError =>
+	new AiError("requestTooLarge", `Request is too large: more than ${limit} bytes`);
