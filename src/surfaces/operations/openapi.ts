@@ -67,8 +67,8 @@ const MODEL_OUTPUTS = ["application/json", "text/event-stream", "audio/*", "imag
 /** `routes`: a function, because the list contains this route. */
 export const openApiRoutes = (routes: () => readonly Route[]): readonly Route[] => {
 	// The routes are the same for the life of the isolate, so both texts are made once. Only the address differs.
-	const text = keptText(routes, async (document) => JSON.stringify(document));
-	const page = keptText(routes, async (document) => (await import("./docs-page.ts")).docsPage(document));
+	const text = keptBytes(routes, async () => JSON.stringify);
+	const page = keptBytes(routes, async () => (await import("./docs-page.ts")).docsPage);
 	return defineRoutes({ bases: [{ path: "" }], tag: "Operations" }, [
 		{
 			method: "GET",
@@ -77,9 +77,7 @@ export const openApiRoutes = (routes: () => readonly Route[]): readonly Route[] 
 			permission: "none",
 			output: answer("openApiAnswer"),
 			handler: async (c, { services }) =>
-				new Response(withAddress(await text(services), c, services), {
-					headers: { "content-type": "application/json" },
-				}),
+				new Response(await text(c, services), { headers: { "content-type": "application/json" } }),
 		},
 		{
 			method: "GET",
@@ -87,24 +85,38 @@ export const openApiRoutes = (routes: () => readonly Route[]): readonly Route[] 
 			summary: "Shows the OpenAPI document to people",
 			permission: "none",
 			output: { type: "text/html" },
-			handler: async (c, { services }) =>
-				new Response(withAddress(await page(services), c, services), { headers: PAGE_HEADERS }),
+			handler: async (c, { services }) => new Response(await page(c, services), { headers: PAGE_HEADERS }),
 		},
 	]);
 };
 
-const withAddress = (text: string, c: Context, { publicUrl }: Services): string =>
-	text.replace(ADDRESS, () => publicUrl ?? new URL(c.req.url).origin);
+/** Loads the function that makes a text of the document. */
+type LoadWriter = () => Promise<(document: ApiDocument) => string>;
 
-/** The text that `write` makes of the document. It is kept, unless the file of the examples could not be read. */
-function keptText(routes: () => readonly Route[], write: (document: ApiDocument) => Promise<string>) {
+/**
+ * The text that the writer makes of the document, with the address of the gateway, as bytes. The text is kept, unless the file of
+ * the examples could not be read, and so are the bytes for the last address: a request without a token must cost little CPU.
+ */
+function keptBytes(routes: () => readonly Route[], loadWriter: LoadWriter) {
 	let kept: string | undefined;
-	return async (services: Services): Promise<string> => {
-		if (kept !== undefined) return kept;
+	let last: { text: string; address: string; bytes: Uint8Array } | undefined;
+	const textFor = async (services: Services): Promise<string> => {
 		const examples = await answerExamples(services);
-		const text = await write(await openApiDocument(routes(), { examples }));
+		const documented = await withAnswers(routes(), examples ?? {});
+		const write = await loadWriter();
+		// Another request may have made it. They share no promise, because it would end with the request that began it.
+		if (kept !== undefined) return kept;
+		const text = write(documentOf(documented, ADDRESS));
 		if (examples) kept = text;
 		return text;
+	};
+	return async (c: Context, services: Services): Promise<Uint8Array> => {
+		const text = kept ?? (await textFor(services));
+		const address = services.publicUrl ?? new URL(c.req.url).origin;
+		if (last?.text === text && last.address === address) return last.bytes;
+		const bytes = new TextEncoder().encode(text.replace(ADDRESS, () => address));
+		last = { text, address, bytes };
+		return bytes;
 	};
 }
 
@@ -134,9 +146,16 @@ export async function openApiDocument(
 	declared: readonly Route[],
 	{ address = ADDRESS, examples = {} }: DocumentOptions = {},
 ): Promise<ApiDocument> {
-	const routes = await Promise.all(
-		declared.filter(({ hidden }) => !hidden).map((route) => documented(route, examples)),
-	);
+	return documentOf(await withAnswers(declared, examples), address);
+}
+
+const withAnswers = (
+	declared: readonly Route[],
+	examples: AnswerExamples,
+): Promise<readonly DocumentedRoute[]> =>
+	Promise.all(declared.filter(({ hidden }) => !hidden).map((route) => documented(route, examples)));
+
+function documentOf(routes: readonly DocumentedRoute[], address: string): ApiDocument {
 	const schemas = new Schemas();
 	const paths: Record<string, Record<string, Operation>> = {};
 	const security = new Map<string, CredentialLocation>();

@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
+import * as z from "zod";
 import { createApp } from "../../../src/app.ts";
 import { Authenticator } from "../../../src/http/authenticate.ts";
 import { mountRoutes } from "../../../src/http/mount-routes.ts";
@@ -156,6 +157,37 @@ describe("the OpenAPI document", () => {
 			expect(await hasExamples(assets)).toBe(!kept);
 		}
 	});
+
+	it.each(["/openapi.json", "/docs"])(
+		"makes %s once, also for requests that arrive together",
+		async (path) => {
+			const services = testServices();
+			let made = 0;
+			const schema = () => {
+				made += 1;
+				return z.object({});
+			};
+			const [first] = ROUTES.filter(({ output, hidden }) => output !== undefined && !hidden);
+			if (!first) throw new Error("no route has an answer");
+			const counted = [{ ...first, output: { type: "application/json", schema } }];
+			const app = new Hono();
+			const routes = openApiRoutes(() => counted);
+			mountRoutes(
+				app,
+				{ routes, unknown: [] },
+				{ services, authentication: new Authenticator(OPEN_ACCESS, services) },
+			);
+			const get = async (host: string) => (await app.request(`http://${host}${path}`)).text();
+			const texts = await Promise.all([get("one.test"), get("one.test"), get("two.test")]);
+			expect(texts.map((text) => text.match(/http:\/\/\w+\.test/)?.[0])).toEqual([
+				"http://one.test",
+				"http://one.test",
+				"http://two.test",
+			]);
+			expect(await get("one.test")).toBe(texts[0]);
+			expect(made).toBe(1);
+		},
+	);
 
 	it("requires no credential on an open route", () => {
 		expect(document.paths["/openapi.json"]?.get?.security).toEqual([]);
