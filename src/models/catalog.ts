@@ -50,12 +50,19 @@ export class Catalog {
 		return model;
 	}
 
-	/** Returns the same object each time, so that values derived from a model (its schema) are computed once. */
-	adHoc(id: string): Model {
+	/**
+	 * Returns the same object each time, so that values derived from a model (its schema) are computed once.
+	 * @param base the model of which this is a version: it has the same price and context window.
+	 */
+	adHoc(id: string, base?: Model): Model {
 		const cached = this.#adHoc.get(id);
 		if (cached) return cached;
 		if (this.#adHoc.size >= MAX_AD_HOC_MODELS) this.#adHoc.clear();
-		const model = this.#price(adHocModel(id));
+		const model = this.#price({
+			...adHocModel(id),
+			...(base?.contextWindow !== undefined && { contextWindow: base.contextWindow }),
+			...(base && base.priceSource === undefined && { prices: base.prices }),
+		});
 		this.#adHoc.set(id, model);
 		return model;
 	}

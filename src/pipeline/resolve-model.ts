@@ -11,6 +11,7 @@ import {
 	THIRD_PARTY_SOURCE,
 	unservedTask,
 } from "../models/third-party.ts";
+import { namedModel } from "../providers/provider-models.ts";
 import { PROVIDERS } from "../providers/providers.ts";
 import type { Routed } from "./plan.ts";
 import type { Caller } from "./request.ts";
@@ -60,7 +61,7 @@ export function authorize(
 				"noSuchModel",
 				`No such model ${id.slice(0, 100).toWellFormed()}… or task: its name is too long`,
 			);
-		if (routed?.named && unservedTask(id) === undefined) return catalog.adHoc(id);
+		if (routed?.named && unservedTask(id) === undefined) return namedModel(id, catalog);
 		throw unknown(id, routed !== undefined);
 	}
 	if (!routed && model.source === THIRD_PARTY_SOURCE) throw missingKey(id);

@@ -1,7 +1,7 @@
 /** Finds the catalogue's model for a provider's own name of it. */
-import type { Catalog } from "../models/catalog.ts";
+import { authorOf, type Catalog } from "../models/catalog.ts";
 import type { Model } from "../models/model.ts";
-import { THIRD_PARTY_MODELS } from "../models/third-party.ts";
+import { isThirdPartyId, THIRD_PARTY_MODELS } from "../models/third-party.ts";
 import { PROVIDERS } from "./providers.ts";
 
 /** `claude-sonnet-4-5-20250929`, `gpt-5-2025-08-07` and `claude-3-7-sonnet-latest` are versions of a model. */
@@ -15,6 +15,15 @@ export function modelOfProvider(author: string, name: string, catalog: Catalog):
 		if (model) return model;
 	}
 	return undefined;
+}
+
+/** A model that only a route names. If it is a version of a model in the catalogue, it has the price of that model. */
+export function namedModel(id: string, catalog: Catalog): Model {
+	const author = authorOf(id);
+	return catalog.adHoc(
+		id,
+		isThirdPartyId(id) ? modelOfProvider(author, id.slice(author.length + 1), catalog) : undefined,
+	);
 }
 
 let ids: ReadonlyMap<string, string> | undefined;

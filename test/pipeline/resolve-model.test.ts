@@ -43,6 +43,17 @@ describe("authorize", () => {
 		expect(authorize("acme/x", byRoute)).toBe(model);
 	});
 
+	it("gives a provider's own name of a model, or of its version, the price of that model", () => {
+		const { prices, contextWindow } = new Catalog().find("anthropic/claude-haiku-4.5") ?? {};
+		expect(prices).not.toEqual([]);
+		for (const name of ["claude-haiku-4-5", "claude-haiku-4-5-20251001", "claude-haiku-4-5-latest"]) {
+			const id = `anthropic/${name}`;
+			expect(authorize(id, byRoute)).toMatchObject({ id, status: "adhoc", prices, contextWindow });
+		}
+		expect(authorize("acme/claude-haiku-4-5", byRoute).prices).toEqual([]);
+		expect(authorize("anthropic/claude-haiku-9", byRoute).prices).toEqual([]);
+	});
+
 	it("refuses a longer id than memory and tables should hold, and repeats only its start", () => {
 		const long = `acme/${"x".repeat(1_020)}`;
 		expect(authorize(long.slice(0, 1_024), byRoute).id).toHaveLength(1_024);

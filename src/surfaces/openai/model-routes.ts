@@ -15,6 +15,7 @@ import type { Model } from "../../models/model.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { aliasesOf, isServed } from "../../pipeline/resolve-model.ts";
 import type { Services } from "../../pipeline/services.ts";
+import { namedModel } from "../../providers/provider-models.ts";
 import { answer } from "../answer.ts";
 
 export interface ListedModel {
@@ -27,7 +28,8 @@ export interface ListedModel {
 export async function listModels(caller: Caller, services: Services): Promise<ListedModel[]> {
 	const { catalog } = services;
 	const aliased = (await aliasesOf(caller, services)).flatMap(({ alias, model: id }): ListedModel[] => {
-		const model = catalog.find(id) ?? (services.routing.find(id)?.named ? catalog.adHoc(id) : undefined);
+		const model =
+			catalog.find(id) ?? (services.routing.find(id)?.named ? namedModel(id, catalog) : undefined);
 		return model && isServed(model, services) ? [{ id: alias, model }] : [];
 	});
 	const served = catalog.all.filter((model) => isServed(model, services));
