@@ -32,11 +32,11 @@ const CLIENTS = [
 /** What the sources and their tests load. One module each, instead of their 700 files. */
 const LIBRARIES = [
 	"@cfworker/json-schema",
+	"@rgrove/parse-xml",
 	"cloudflare",
 	"eventsource-parser",
 	"fast-check",
 	"fast-png",
-	"fast-xml-parser",
 	"hast-util-from-parse5",
 	"hast-util-select",
 	"hast-util-to-mdast",

@@ -68,7 +68,7 @@ export async function bundleWorker(
 		transform: { target: "es2024", define: { "process.env.NODE_ENV": '"production"' } },
 		// The runtime provides them.
 		external: [/^cloudflare:/, /^node:/],
-		plugins: [leaveOut(without), dropUnused],
+		plugins: [leaveOut(without)],
 		logLevel: "warn",
 		// rolldown itself only warns of a missing package, and the runtime would refuse the upload.
 		onLog: (level, log, report) => report(log.code === "UNRESOLVED_IMPORT" ? "error" : level, log),
@@ -113,18 +113,6 @@ function leaveOut(parts: readonly Part[]): Plugin {
 		},
 	};
 }
-
-/**
- * Modules that the bundle would contain although the Worker never reads them: `is-unsafe`, a dependency of the XML parser, imports lists
- * of patterns for nine languages, and the parser reads only those for HTML and XML.
- */
-const UNUSED = /[\\/]is-unsafe[\\/]src[\\/]contexts[\\/](?:log|nosql|redos|shell|sql|sql-strict|svg)\.js$/;
-
-/** Replaces each unused list by an empty one. */
-const dropUnused: Plugin = {
-	name: "drop-unused",
-	load: { filter: { id: UNUSED }, handler: () => "export default [];" },
-};
 
 /** Moves only complete files into their places. */
 export const buildWorker = (without: readonly Part[] = []): Promise<string[]> =>

@@ -69,7 +69,7 @@ describe("conversion of files", () => {
 			{ name: "d.html", mimeType: "", bytes: bytes(0x25, 0x50, 0x44, 0x46, 0) },
 		];
 		expect(await convertFiles(files, {})).toMatchObject([
-			{ name: "a.xml", format: "error", error: "The XML is not well-formed: line 1, column 1" },
+			{ name: "a.xml", format: "error", error: "The XML is not well-formed: line 1, column 4" },
 			{ name: "b.xml", format: "markdown", data: "- **a**: 1\n" },
 			{ name: "c.xml", format: "error", error: "The file's data is not valid base64" },
 			{ name: "d.html", format: "error", error: "The file is not text" },

@@ -44,12 +44,28 @@ describe("XML", () => {
 	it.each([
 		["<a><b></a>", "The XML is not well-formed: line 1, column 7"],
 		["words", "The XML is not well-formed: line 1, column 1"],
-		["", "The XML is not well-formed"],
-		["<a>\n<b x=1/></a>", "The XML is not well-formed: line 2, column 4"],
+		["", "The XML is not well-formed: line 1, column 1"],
+		["<a>\n<b x=1/></a>", "The XML is not well-formed: line 2, column 6"],
+		["<a>x & y</a>", "The XML is not well-formed: line 1, column 8"],
 		[`${"<a>".repeat(150)}${"</a>".repeat(150)}`, "The XML is nested deeper than 100 elements"],
-		["<a><__proto__>x</__proto__></a>", "The XML cannot be read"],
 	])("says where it is wrong (%#)", async (text, expected) => {
 		expect(await xml(text)).toBe(`error: ${expected}`);
+	});
+
+	it("has any name of an element", async () => {
+		expect(await xml("<a><__proto__>x</__proto__></a>")).toBe("- **a**\n  - **\\_\\_proto\\_\\_**: x\n");
+	});
+
+	it("has the text of entities that it declares, and the names of others", async () => {
+		const declared = `<!DOCTYPE r [<!ENTITY co "Acme"><!ENTITY quote 'a "b"'><!ENTITY file SYSTEM "f.txt">]>`;
+		expect(await xml(`${declared}<r by="&co;">&co; &quote; &file; &nbsp; &lt;</r>`)).toBe(
+			'- **r** (by: Acme): Acme a "b" \\&file; \\&nbsp; \\<\n',
+		);
+	});
+
+	it("spends the text of its entities", async () => {
+		const bomb = `<!DOCTYPE r [<!ENTITY a "${"a".repeat(100_000)}">]><r>${"&a;".repeat(100)}</r>`;
+		expect(await xml(bomb)).toContain("error: The file is too large");
 	});
 
 	it("does not expand entities into gigabytes", async () => {
