@@ -7,6 +7,7 @@
  */
 import type { z } from "zod";
 import { AiError } from "../core/errors.ts";
+import { safeParse } from "../schemas/safe-parse.ts";
 
 /** An error of code 8001. `sentence` begins with the field. */
 export const invalidInput = (sentence: string): AiError =>
@@ -35,7 +36,7 @@ const MAX_TYPE_CHARACTERS = 64;
 
 /** `at` is the place in the body: `input[2]`. Throws 8001. */
 export function parseElement<T>(schema: z.ZodType<T>, value: { type?: unknown }, at: string): T {
-	const { data, error } = schema.safeParse(value);
+	const { data, error } = safeParse(schema, value);
 	if (!error) return data;
 	const [issue] = error.issues;
 	if (issue?.code !== "invalid_union" || issue.path.join() !== "type")

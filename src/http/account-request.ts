@@ -2,6 +2,7 @@
 import type * as z from "zod";
 import { AiError } from "../core/errors.ts";
 import type { Limits } from "../pipeline/limits.ts";
+import { safeParse } from "../schemas/safe-parse.ts";
 import { readJson } from "./body.ts";
 
 /** These routes take short JSON only. */
@@ -14,7 +15,7 @@ const MAX_REPORTED_ISSUES = 8;
  * `source` as its path. The message contains no value of the request.
  */
 export function parseFields<T>(schema: z.ZodType<T>, fields: unknown, source: "body" | "query"): T {
-	const result = schema.safeParse(fields);
+	const result = safeParse(schema, fields);
 	if (result.success) return result.data;
 	const issues = result.error.issues.map(({ path, message }) => {
 		const field = path.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`)).join("");

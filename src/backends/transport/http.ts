@@ -6,6 +6,7 @@
 import type { z } from "zod";
 import type { AiError } from "../../core/errors.ts";
 import type { Media } from "../../media/media.ts";
+import { safeParse } from "../../schemas/safe-parse.ts";
 import { shortRead } from "../../schemas/short-read.ts";
 import { type ChunkOptions, relayChunks } from "./chunk-stream.ts";
 import { type Deadline, startDeadline } from "./deadline.ts";
@@ -211,7 +212,7 @@ async function readValue<Schema extends z.ZodType>(
 	const value = parseJson(await readText(reply), parse);
 	const read = shortRead(schema, value);
 	if (read !== undefined) return read;
-	const parsed = schema.safeParse(value);
+	const parsed = safeParse(schema, value);
 	if (parsed.success) return parsed.data;
 	// Some servers send errors with status 200 (LM Studio, for an unknown route).
 	if (isError(value)) throw failureOfBody(call, value);

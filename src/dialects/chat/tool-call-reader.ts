@@ -5,6 +5,7 @@
  */
 import * as z from "zod";
 import { isRecord, parseJson } from "../../core/json.ts";
+import { safeParse } from "../../schemas/safe-parse.ts";
 import type { ToolCall } from "../../tasks/text-generation/types.ts";
 import { invalidInput } from "../invalid-input.ts";
 
@@ -29,10 +30,10 @@ interface ParsedCall extends Pick<ToolCall, "extra_content"> {
 /** Flat (`{name, arguments}`) or OpenAI's (`{id, type, function}`), arguments as an object or as JSON text. */
 function parseCall(value: unknown): ParsedCall | undefined {
 	if (!isRecord(value) || (value.type ?? "function") !== "function") return undefined;
-	const parsed = CalledFunction.safeParse(value.function ?? value);
+	const parsed = safeParse(CalledFunction, value.function ?? value);
 	if (!parsed.success) return undefined;
 	const { name, arguments: sent } = parsed.data;
-	const signed = Signed.safeParse(value.extra_content).data;
+	const signed = safeParse(Signed, value.extra_content).data;
 	return {
 		id: typeof value.id === "string" && value.id !== "" ? value.id : undefined,
 		name,

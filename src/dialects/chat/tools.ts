@@ -6,6 +6,7 @@
 import * as z from "zod";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { present } from "../../core/present.ts";
+import { safeParse } from "../../schemas/safe-parse.ts";
 import { DONE, frame, isDone, mapEvents } from "../../streams/sse.ts";
 import type { ChatCompletion, ChatInput, ChatTool } from "../../tasks/text-generation/types.ts";
 import { describeIssue, invalidInput } from "../invalid-input.ts";
@@ -32,7 +33,7 @@ export function readTools(
 		if (type !== undefined && type !== "function")
 			throw invalidInput(`${place}.type must be function: other kinds of tools are not supported`);
 		const at = nested === undefined ? place : `${place}.function`;
-		const parsed = FunctionTool.safeParse(nested ?? tool);
+		const parsed = safeParse(FunctionTool, nested ?? tool);
 		if (!parsed.success) throw invalidInput(describeIssue(parsed.error, at));
 		const { name, ...others } = parsed.data;
 		return { type: "function", function: { name, ...present(others) } };
@@ -57,7 +58,7 @@ type ToolChoice = z.output<typeof Choice>;
  */
 export function chooseTools(tools: ChatTool[], choice: unknown): Pick<ChatInput, "tools" | "tool_choice"> {
 	if (choice === undefined || choice === null) return tools.length > 0 ? { tools } : {};
-	const parsed = Choice.safeParse(choice);
+	const parsed = safeParse(Choice, choice);
 	if (!parsed.success)
 		throw invalidInput(
 			"tool_choice must be none, auto, required, or name a function or the allowed functions",

@@ -1,5 +1,6 @@
 /** Validates the caller's inputs against a dialect's schema. Throws 5006 with the product's wording. */
 import type { z } from "zod";
+import { safeParse } from "../../schemas/safe-parse.ts";
 import { shortRead } from "../../schemas/short-read.ts";
 import { badInput } from "../invalid-input.ts";
 import { describeIssues } from "./findings.ts";
@@ -15,22 +16,13 @@ const ALL_ISSUES: Context = { reportInput: true };
 const FIRST_ISSUE: Context = { reportInput: true, abortEarly: true };
 
 export function validate<T>(schema: z.ZodType<T>, inputs: unknown): T {
-	try {
-		return check(schema, inputs);
-	} catch (error) {
-		if (error instanceof TypeError && makeComparable(inputs)) return check(schema, inputs);
-		throw error;
-	}
-}
-
-function check<T>(schema: z.ZodType<T>, inputs: unknown): T {
 	const { values, numbers } = measure(inputs);
 	if (values > MAX_VALUES) throw badInput(`'/' holds more than ${MAX_VALUES} values`);
 	try {
 		const read = shortRead(schema, inputs);
 		if (read !== undefined) return read;
 		const listsAll = values + numbers <= MAX_VALUES_FOR_ALL_ISSUES;
-		const result = schema.safeParse(inputs, listsAll ? ALL_ISSUES : FIRST_ISSUE);
+		const result = safeParse(schema, inputs, listsAll ? ALL_ISSUES : FIRST_ISSUE);
 		if (result.success) return result.data;
 		// No `cause`: the issues contain the caller's inputs, and a cause is logged.
 		throw badInput(`${describeIssues(result.error.issues, schema, inputs)}`);
@@ -58,25 +50,4 @@ function measure(inputs: unknown): { values: number; numbers: number } {
 		if (values <= MAX_VALUES) for (const child of children) queue.push(child);
 	}
 	return { values, numbers };
-}
-
-/**
- * zod compares the `length` of any value with a bound, also of a value with the wrong type. An object whose own `toString`
- * or `valueOf` is data cannot be compared and throws a TypeError. This function makes such objects NaN in comparisons;
- * serializers ignore it. Returns whether there was such an object.
- */
-function makeComparable(inputs: unknown): boolean {
-	let found = false;
-	const queue = [inputs];
-	while (queue.length > 0) {
-		const value = queue.pop();
-		if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) continue;
-		const isOpaque = Object.hasOwn(value, "toString") || Object.hasOwn(value, "valueOf");
-		if (isOpaque && !Object.hasOwn(value, Symbol.toPrimitive)) {
-			Object.defineProperty(value, Symbol.toPrimitive, { value: () => Number.NaN });
-			found = true;
-		}
-		for (const child of Object.values(value)) queue.push(child);
-	}
-	return found;
 }

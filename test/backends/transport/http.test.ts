@@ -134,6 +134,11 @@ describe("a value", () => {
 	it("that is cut off inside its JSON is refused", () =>
 		fails(json('{"answer":'), "executionFailed", misfit));
 	it("of another shape is refused", () => fails(json({ answer: "one" }), "executionFailed", misfit));
+	it("whose length cannot be compared is refused", async () => {
+		const call = callOf(() => json({ answers: { length: { valueOf: 1, toString: 1 } } }));
+		const failure = await failureOf(postJson(call, "/route", {}, z.object({ answers: z.string().min(1) })));
+		expect(failure).toMatchObject({ key: "executionFailed", description: misfit });
+	});
 	it("that is empty is refused", () => fails(new Response(null, { status: 204 }), "executionFailed", misfit));
 	it("that is an error with status 200 is that error", () =>
 		fails(

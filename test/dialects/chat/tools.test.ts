@@ -26,6 +26,7 @@ describe("tools", () => {
 		[{ name: "x", parameters: "{}" }, "tools[0].parameters: expected record, received string"],
 		[{ type: "function" }, "tools[0].name: expected string, received undefined"],
 		["x", "tools[0]: expected object, received string"],
+		[{ name: { length: { toString: 1 } } }, "tools[0].name: expected string, received object"],
 	])("are refused if no engine can use them: %#", (sent, sentence) => {
 		expect(() => readTools([sent])).toThrowError(`8001: Invalid input: ${sentence}`);
 	});

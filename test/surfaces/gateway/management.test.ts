@@ -94,6 +94,7 @@ describe("the management API", () => {
 
 	it.each([
 		["no id", { id: undefined }, "id: Invalid input: expected string, received undefined"],
+		["an id that cannot be compared", { id: { length: { toString: 1 } } }, "id: Invalid input"],
 		["an invalid id", { id: "a b" }, "id: expected 1 to 64 letters, digits, _ or -"],
 		["a long id", { id: "a".repeat(65) }, "id: expected 1 to 64 letters, digits, _ or -"],
 		["a missing field", { collect_logs: undefined }, "collect_logs: Invalid input"],
