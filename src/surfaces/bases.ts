@@ -14,4 +14,8 @@ export const V1BETA: Base = { path: "/v1beta", account: "token" };
 export const below = (base: Base, path: string): Base => ({ ...base, path: `${base.path}${path}` });
 
 /** Base addresses. Clients send HEAD to them, without a credential, to check whether the server is reachable. */
-export const BASE_ADDRESSES: readonly string[] = ["/", V1.path, AI.path, below(AI, V1.path).path];
+export const BASE_ADDRESSES: readonly string[] = [
+	"/",
+	AI.path,
+	...[V1, V1BETA].flatMap(({ path }) => [path, below(AI, path).path]),
+];

@@ -221,7 +221,8 @@ describe("a wrong base address", () => {
 });
 
 describe("requests that check whether a server exists", () => {
-	it.each(["/", "/v1", "/v1/", "/client/v4/accounts/local/ai", "/client/v4/accounts/local/ai/v1"])(
+	const account = "/client/v4/accounts/local/ai";
+	it.each(["/", "/v1", "/v1/", "/v1beta", account, `${account}/v1`, `${account}/v1beta`])(
 		"HEAD %s is 204, also without a token",
 		async (path) => {
 			const { app } = closedGateway();
