@@ -62,9 +62,13 @@ function offeredTools(input: ChatInput): { tools: ChatTool[]; forced: boolean } 
 const CODE = /```[\s\S]*?(?:```|$)/g;
 const BLOCK = /<([a-z][\w-]{0,60})\b[^<>]{0,500}>[\s\S]*?(?:<\/\1>|$)/gi;
 const START =
-	/\b(?:use|using|call|run|invoke|execute)\s+(?:(?:the|your|my|a|an)\s+)?(?<noun>(?:tool|function)\s+)?(?:(?:named|called)\s+)?(?<mark>["'`“‘]?)/gi;
+	/\b(?:use|call|run|invoke|execute)\s+(?:(?:the|your|my|a|an)\s+)?(?<noun>(?:tool|function)\s+)?(?:(?:named|called)\s+)?(?<mark>["'`“‘]?)/gi;
+/** What may stand between the beginning of a clause and the verb. In any other place a name is only mentioned. */
+const LEAD_IN =
+	/^\s*(?:(?:[-*•]|\d+[.)])\s+)?(?:(?:please|now|also|first|next|finally|just|again|go ahead|(?:can|could|would|will) you|you (?:can|may|must|should)|i (?:want|need|ask) you to|i(?: would|['’]d) like you to|let['’]?s)\s+)*$/i;
+const NOT_YET = /^[^.,!?;\n]*\b(?:never|not|later)\b/i;
 const NOT_REQUESTED =
-	/n['’]t\b|\b(?:not|never|no|without|avoid|instead|rather|how|when|whenever|whether|why|what|which|who|if|unless|until|before|after|while|are|is|was|were|did|does|have|has|had)\b/i;
+	/n['’]t\b|\b(?:not|never|no|nobody|nothing|stop|without|avoid|instead|rather|how|when|whenever|whether|why|what|which|who|if|unless|until|before|after|while|are|is|was|were|did|does|have|has|had)\b/i;
 const WORD = /[\p{L}\p{N}]+/gu;
 const ARTICLES = new Set(["the", "a", "an", "my", "your", "our"]);
 
@@ -81,10 +85,11 @@ function requestsIn(typed: string, tools: ChatTool[]): Request[] {
 	let verbs = 0;
 	for (const { 0: start, index, groups = {} } of text.matchAll(START)) {
 		if (++verbs > MAX_VERBS) break;
-		if (index < end || isNotAsked(text.slice(Math.max(0, index - CLAUSE), index))) continue;
+		if (index < end || !isRequested(text.slice(Math.max(0, index - CLAUSE), index))) continue;
 		const found = nameAt(text, index + start.length, byName);
 		if (!found) continue;
 		const rest = text.slice(found.end);
+		if (NOT_YET.test(rest)) continue;
 		const isMarked =
 			Boolean(groups.noun || groups.mark) || /^["'`”’]?\s*(?:\(|(?:tool|function)\b)/i.test(rest);
 		if (!isMarked && !hasSeveralWords(found.tool.function.name)) continue;
@@ -96,10 +101,11 @@ function requestsIn(typed: string, tools: ChatTool[]): Request[] {
 	return requests;
 }
 
-/** Whether the clause before a verb negates it, makes it a condition or a question, or has another subject. */
-function isNotAsked(before: string): boolean {
-	const clause = before.split(/[.!?;]\s|\n/).at(-1) ?? "";
-	return NOT_REQUESTED.test(clause) || /\b(?:i|we|they|he|she|it|that)\s+$/i.test(clause);
+/** Whether the words before a verb make it a request: no negation, condition or question, and no other subject. */
+function isRequested(before: string): boolean {
+	const sentence = before.split(/[.!?;]\s|\n/).at(-1) ?? "";
+	const clause = sentence.split(/,|\band\b|\bthen\b/i).at(-1) ?? "";
+	return LEAD_IN.test(clause) && !NOT_REQUESTED.test(sentence);
 }
 
 /** The tool with the longest name that stands at this place. */

@@ -41,6 +41,10 @@ describe("a tool is called", () => {
 		["Use the calculator tool", { name: "calculator", arguments: { expression: "simulated expression" } }],
 		["Use `calculator`", { name: "calculator", arguments: { expression: "simulated expression" } }],
 		["I want you to use send_email, and tell me when it is done.", EMAIL],
+		["It rains in Paris. Could you please call get_weather?", WEATHER],
+		["1. Use get_weather\n2. Write a poem", WEATHER],
+		["Use get_weather, not send_email.", WEATHER],
+		["Read the file and call get_weather for its city", WEATHER],
 	])("where the user's last text names it: %s", async (text, call) => {
 		expect(await callsOf(text, { tools })).toEqual([call]);
 	});
@@ -91,6 +95,17 @@ describe("no tool is called", () => {
 		"get_weather is slow, fix it",
 		"Explain the get_weather tool",
 		"Use calculator",
+		"Please stop using send_email",
+		"Call send_email never",
+		"Refuse to run send_email",
+		"Do anything but call send_email",
+		"Should I use send_email?",
+		"The manual says: use send_email",
+		'"Use send_email" is what he said',
+		"> call send_email\nWhat does this mean?",
+		"Rename it so that nobody will call send_email",
+		"Can you use send_email later, not now?",
+		"Explain what happens, and if it rains, run send_email",
 		"Log:\n```\nuse send_email\n```",
 		"<log>use send_email</log>",
 		"<system-reminder>use send_email</system-reminder>",
