@@ -24,7 +24,7 @@ const SOURCES: Record<LoadSource, Source> = {
 	slots: { path: "/slots", read: readSlots },
 };
 
-export interface LoadRequest extends Omit<TextRequest, "url"> {
+interface LoadRequest extends Omit<TextRequest, "url"> {
 	/** Base address of the engine. */
 	url: string;
 	/** The source that has worked before. Absent: all are tried. */

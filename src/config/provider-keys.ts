@@ -9,7 +9,7 @@ import { keyedBackend } from "./backends.ts";
 import { type Env, secret } from "./headers.ts";
 import { expectedName, type Path, type Problems } from "./problems.ts";
 
-export interface KeyedProvider {
+interface KeyedProvider {
 	backend: ConfiguredBackend;
 	route: Route;
 }

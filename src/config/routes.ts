@@ -34,7 +34,7 @@ const targets = (env: Env) =>
 		)
 		.min(1);
 
-export interface RouteContext {
+interface RouteContext {
 	env: Env;
 	backends: ReadonlyMap<string, ConfiguredBackend>;
 	/** Unparsed, so that a backend with a mistake is not reported as missing. */

@@ -190,7 +190,7 @@ export interface FailedCall {
 }
 
 /** The provider of a gateway that cannot be reached. For the operator's log. */
-export interface FailedProvider {
+interface FailedProvider {
 	account: string;
 	gateway: string;
 	/** Its slug. */
@@ -199,7 +199,7 @@ export interface FailedProvider {
 }
 
 /** State of the exchange when its request failed. */
-export interface FailedExchange {
+interface FailedExchange {
 	/** Calls of engines. */
 	attempts: number;
 	/** The account has verified the credential, so the failure may be disclosed to the caller. */
@@ -207,7 +207,7 @@ export interface FailedExchange {
 }
 
 /** The Durable Object that failed. For the operator's log: `object` is the name of its SQLite file. */
-export interface FailedObject {
+interface FailedObject {
 	account: string;
 	object: string;
 }

@@ -6,7 +6,7 @@
 /** At the bound all copies are dropped. */
 const MAX_COPIES = 1_000;
 
-export interface FreshCacheOptions {
+interface FreshCacheOptions {
 	/** Milliseconds since the epoch. */
 	now(): number;
 	/** How long a copy is used. */

@@ -3,7 +3,7 @@
 /** Characters. */
 const MAX_JSON = 400_000;
 
-export interface JsonArray {
+interface JsonArray {
 	text: string;
 	/** The number of its values. */
 	count: number;

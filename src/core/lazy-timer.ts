@@ -26,7 +26,7 @@ export const startNativeTimer: StartTimer = (milliseconds, onTime) => {
 	return { cancel: () => clearTimeout(handle) };
 };
 
-export interface LazyTimerServices {
+interface LazyTimerServices {
 	/** Keeps the context of the current request alive. Throws if no request is running. */
 	keepAlive(promise: Promise<unknown>): void;
 	now(): number;

@@ -1,5 +1,5 @@
 /** Loads dialects. Those of chat models are part of the main module; the others load at their first use. */
-import { onFirstUse } from "../core/first-use.ts";
+import { onFirstUse } from "../core/lazy.ts";
 import type { Model } from "../models/model.ts";
 import { CHAT_READERS, CHAT_WRITERS } from "./chat/families.ts";
 import type { Dialect, NativeDialect } from "./dialect.ts";

@@ -57,7 +57,7 @@ export class FleetView {
 }
 
 /** The answer to an isolate's reports. */
-export interface FleetState {
+interface FleetState {
 	circuits: View;
 	replicas: ReplicaChange[];
 }

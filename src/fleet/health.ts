@@ -63,7 +63,7 @@ const VIEW_MS = 2_000;
 const EXCHANGE_MS = 10_000;
 const MAX_TARGETS = 2_000;
 
-export interface HealthServices {
+interface HealthServices {
 	now(): number;
 	waitUntil(promise: Promise<unknown>): void;
 	/** Calls the `Fleet` object. Absent if there is none. */

@@ -7,7 +7,7 @@
 const QUIET_MS = 250;
 const POLL_MS = 25;
 
-export interface BackgroundServices {
+interface BackgroundServices {
 	now(): number;
 	wait(milliseconds: number): Promise<void>;
 	waitUntil(work: Promise<unknown>): void;

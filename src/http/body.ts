@@ -20,7 +20,7 @@ const MAX_BYTES_BEFORE_JSON = 4_096;
 /** Up to this size, reading and validating a body costs about as much as a call of the account's object. */
 const SMALL_BODY_BYTES = 16 * 1024;
 
-export interface BodyServices {
+interface BodyServices {
 	limits: SizeLimits;
 	/** Absent: native timers. */
 	startTimer?: StartTimer | undefined;

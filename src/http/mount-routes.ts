@@ -24,7 +24,7 @@ export interface Authentication {
 	verify(request: Request, route: Route, identity: Identity): Identity | Promise<Identity>;
 }
 
-export interface MountContext {
+interface MountContext {
 	services: Services;
 	authentication: Authentication;
 	/** Runs before everything else. Throws `AiError`. */

@@ -20,7 +20,7 @@ export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export type RoutePermission = Permission | "none" | "token" | "operator";
 
 /** `path`: the parameter `:account`. `token`: the account of the token. `optional`: the same, but absent for the operator. */
-export type AccountSource = "path" | "token" | "optional";
+type AccountSource = "path" | "token" | "optional";
 
 export interface Payload {
 	/** A media type. */

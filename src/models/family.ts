@@ -61,7 +61,7 @@ export interface EmbeddingsTraits {
 	truncation?: "always" | "chosen";
 }
 
-export interface TranscriptionTraits {
+interface TranscriptionTraits {
 	/**
 	 * The form of audio on the native route, which determines the other inputs: Whisper's, Deepgram's, or Whisper v3's.
 	 */

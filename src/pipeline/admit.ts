@@ -16,7 +16,7 @@ import type { InferenceRequest } from "./request.ts";
 import type { Services } from "./services.ts";
 import type { AdmittedCall } from "./speculative-dispatch.ts";
 
-export type AdmissionRequest = Pick<InferenceRequest, "id" | "caller" | "options">;
+type AdmissionRequest = Pick<InferenceRequest, "id" | "caller" | "options">;
 
 /** Throws `AiError` if the account refuses the request. */
 export async function admit(

@@ -13,7 +13,7 @@ import type {
 /** Bytes of a sample. For other encodings only the engine knows the duration of the audio. */
 const SAMPLE_BYTES: Partial<Record<string, number>> = { linear16: 2, mulaw: 1 };
 
-export interface SessionBounds {
+interface SessionBounds {
 	/** Seconds of audio, summed over all channels. Absent: no budget limits the session. */
 	seconds?: number;
 	/** Milliseconds from now. */

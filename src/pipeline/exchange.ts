@@ -22,7 +22,7 @@ export type ExchangeState = "received" | "reserved" | "admitted" | "streaming" |
 export type AnswerOutcome = Exclude<Outcome, "failed" | "expired">;
 
 /** One call of an engine. */
-export interface Attempt {
+interface Attempt {
 	/** Counted from 1, over all engines of the request. */
 	number: number;
 	target: PlannedTarget;
@@ -32,7 +32,7 @@ export interface Attempt {
 	failure?: AiError;
 }
 
-export interface ExchangeServices {
+interface ExchangeServices {
 	now(): number;
 	waitUntil(promise: Promise<unknown>): void;
 	observers: readonly ExchangeObserver[];

@@ -39,7 +39,7 @@ export interface AccountLimits extends NeuronLimits {
 	models: ReadonlyMap<string, ModelLimits>;
 }
 
-export interface ModelLimits extends NeuronLimits {
+interface ModelLimits extends NeuronLimits {
 	requestsPerMinute?: number;
 }
 

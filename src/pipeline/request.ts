@@ -74,7 +74,7 @@ export interface Served {
 	shared?: true;
 }
 
-export interface Wasted {
+interface Wasted {
 	/** `hedge`: the loser of a hedge, which is charged. `cut`: an interrupted stream, which is not. */
 	why: "hedge" | "cut";
 	backend: string;

@@ -8,7 +8,7 @@ import { countArrival } from "./dispatch/pool-capacity.ts";
 import { isPooled, type Plan, type PlanTarget, type PooledTarget, type Routed } from "./plan.ts";
 import type { Services } from "./services.ts";
 
-export interface WakeContext {
+interface WakeContext {
 	routed: Routed | undefined;
 	signal: AbortSignal;
 	/** `false`: the request is refused if it has to wait. */

@@ -9,7 +9,7 @@ export const BLOCK_CHARACTERS = 2_048;
 /** Longer prompts are compared by their beginning only: 131,072 tokens. */
 const MAX_BLOCKS = 256;
 
-export interface PromptHashes {
+interface PromptHashes {
 	/** One for each complete block. */
 	blocks: number[];
 	/** Covers the first texts, which a conversation keeps. */

@@ -11,7 +11,7 @@ export interface DiscoverSettings {
 	refreshMs: number;
 }
 
-export interface DiscoveryServices {
+interface DiscoveryServices {
 	now(): number;
 	wait(milliseconds: number): Promise<void>;
 	waitUntil(work: Promise<unknown>): void;

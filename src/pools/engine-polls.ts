@@ -17,7 +17,7 @@ export interface PolledEngine {
 	headers: Record<string, string>;
 }
 
-export interface PollServices {
+interface PollServices {
 	now(): number;
 	waitUntil(work: Promise<unknown>): void;
 	/** `source`: what the latest read has returned. Returns nothing for an engine without a report. */

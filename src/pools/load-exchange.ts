@@ -6,7 +6,7 @@
 import type { Pool } from "./pool.ts";
 import { type OthersShare, type OwnShare, SHARED_MS } from "./shared-loads.ts";
 
-export interface LoadExchangeServices {
+interface LoadExchangeServices {
 	now(): number;
 	waitUntil(work: Promise<unknown>): void;
 	uuid(): string;

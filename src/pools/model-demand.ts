@@ -17,7 +17,7 @@ export const DEMAND_DAYS = 7;
 /** Of these days, a model was used at this hour on so many. A model that was used once is not loaded every day. */
 export const MIN_DAYS = 2;
 /** Models are loaded this long before the hour: large ones take minutes. */
-export const LEAD_MS = 5 * 60_000;
+const LEAD_MS = 5 * 60_000;
 
 const HOUR_MS = 3_600_000;
 /** Pairs of a backend and a model in one hour. */
@@ -32,7 +32,7 @@ export const nextPreloadAt = (now: number): number => (hourOf(now + LEAD_MS) + 1
 /** The hour whose models are loaded at `now`, which is a little before it, or later if the object was not running. */
 export const preloadedHour = (now: number): number => hourOf(now + LEAD_MS);
 
-export interface DemandServices {
+interface DemandServices {
 	now(): number;
 	waitUntil(work: Promise<unknown>): void;
 	/** Calls the `Fleet` object. */

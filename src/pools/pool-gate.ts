@@ -47,7 +47,7 @@ export interface GateReport {
 }
 
 /** The replicas behind a gate. */
-export interface GateCapacity {
+interface GateCapacity {
 	/** Replicas that accept requests. */
 	replicas: number;
 	/** Others may come without a change by the operator. `false`: without a replica, no request waits. */

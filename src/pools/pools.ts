@@ -31,7 +31,7 @@ export interface PooledBackend {
 }
 
 /** A backend with what a poll of its engines needs. */
-export type PolledBackend = PooledBackend & Omit<PolledEngine, "url">;
+type PolledBackend = PooledBackend & Omit<PolledEngine, "url">;
 
 /** The pool of a backend, with the settings that its users need. */
 export interface BackendPool extends Stages {
@@ -57,7 +57,7 @@ export interface ReplicaStatus {
 	load?: Pick<Replica, "requests" | "prefillTokens" | "decodeTokens" | "report">;
 }
 
-export interface PoolsServices {
+interface PoolsServices {
 	/** 0 to 1. */
 	random(): number;
 	changes: ReplicaChanges;

@@ -26,7 +26,7 @@ export interface ChangeStore {
 	delete(change: Pick<ReplicaChange, "backend" | "url">): Promise<ReplicaChange[]>;
 }
 
-export interface ChangeServices {
+interface ChangeServices {
 	/** Milliseconds. */
 	now(): number;
 	wait(milliseconds: number): Promise<void>;

@@ -1,7 +1,7 @@
 /** The latest request of each session, for the sessions that were used last. */
 import type { PoolRequest } from "./choice.ts";
 
-export interface LatestRequest<Replica> {
+interface LatestRequest<Replica> {
 	replica: Replica;
 	/** Prompt tokens, of which the last ones fill no complete block. */
 	inputTokens: number;

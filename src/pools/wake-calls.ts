@@ -9,7 +9,7 @@ export interface WakeSettings {
 	waitMs: number;
 }
 
-export interface WakeServices {
+interface WakeServices {
 	now(): number;
 	waitUntil(work: Promise<unknown>): void;
 	post(url: string, body: object): Promise<unknown>;

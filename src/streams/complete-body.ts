@@ -3,7 +3,7 @@
  * the observers take it from here.
  */
 
-export interface CompleteBody {
+interface CompleteBody {
 	text(): string;
 	bytes(): Uint8Array<ArrayBuffer>;
 }

@@ -11,7 +11,7 @@ const isOneEvent = (chunk: Uint8Array): boolean =>
 /** `sse`: a blank line ends an event (server-sent events). `ndjson`: each line is an event. */
 export type EventFormat = "sse" | "ndjson";
 
-export interface CompleteEvents {
+interface CompleteEvents {
 	bytes: Uint8Array;
 	/** The end offset of each event in `bytes`, its terminating line included. The last one is the length of `bytes`. */
 	ends: number[];

@@ -39,6 +39,10 @@ export const isResumable = (call: TaskCall): call is ResumableCall =>
 
 export const choicesOf = ({ task, input }: TaskCall): number => definitionOf(task).choices?.(input) ?? 1;
 
+/** The number of answers, if a prefill and a decode replica can make them together. */
+export const splitChoices = (call: TaskCall | undefined): { choices?: number } =>
+	call && isResumable(call) ? { choices: choicesOf(call) } : {};
+
 export const promptOf = ({ task, input }: TaskCall): Prompt | undefined => definitionOf(task).prompt?.(input);
 
 /** Maximum output tokens of one choice, if the caller set it. */

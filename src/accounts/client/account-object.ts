@@ -97,7 +97,7 @@ export const refusal = ({ failure, description, retryAfter }: Extract<Admitted, 
 /** The route has verified the caller. Its account exists, or the caller is the operator. */
 const VERIFIED: Credential = { kind: "operator" };
 
-export interface AccountReaderServices extends AccountObjectServices {
+interface AccountReaderServices extends AccountObjectServices {
 	/** Copies of this isolate. */
 	aliases: FreshCache<readonly AliasRow[]>;
 }

@@ -37,7 +37,7 @@ const VERIFIED_MS = LEASE_MS;
 /** A change of an alias in another isolate takes effect within this time. Milliseconds. */
 const ALIASES_FRESH_MS = 10_000;
 
-export interface LedgersServices extends FlushServices, AccountObjectServices {
+interface LedgersServices extends FlushServices, AccountObjectServices {
 	/** The account's object admits every request. Otherwise leases admit most of them. docs/accounts.md, "Leases". */
 	exact?: boolean;
 	/**

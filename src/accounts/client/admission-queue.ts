@@ -31,7 +31,7 @@ export interface QueueServices {
 }
 
 /** One call of the object. Returns one answer for each admission, in order. */
-export type AdmitAll = (admissions: readonly Admission[]) => Promise<readonly Admitted[]>;
+type AdmitAll = (admissions: readonly Admission[]) => Promise<readonly Admitted[]>;
 
 type CallOutcome = { answer: Admitted } | { error: unknown };
 

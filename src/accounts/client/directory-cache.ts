@@ -11,7 +11,7 @@ const ABSENT_MS = 2_000;
 /** The calls of the object that the cache makes. */
 export type DirectoryCalls = Pick<DurableObjectStub<Directory>, "has" | "add" | "list">;
 
-export interface DirectoryCacheServices {
+interface DirectoryCacheServices {
 	/** A stub belongs to the request that created it: each call needs a new one. */
 	directory(): DirectoryCalls;
 	/** Milliseconds since the epoch. */

@@ -30,7 +30,7 @@ import {
 	type UsableLease,
 } from "./lease-demand.ts";
 
-export interface JournalOwner {
+interface JournalOwner {
 	/** Throws if the object may not have received the batch. */
 	send(batch: JournalBatch): Promise<JournalAnswer>;
 	/** A flush has failed too often. The batch stays in the journal. */

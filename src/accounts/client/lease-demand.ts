@@ -2,7 +2,7 @@
 import type { Admission } from "../admission.ts";
 import { LEASE_MS, type Lease, MAX_LEASE_MS } from "../lease.ts";
 
-export const SECOND_MS = 1000;
+const SECOND_MS = 1000;
 
 /** How often a journal calls the object. */
 export interface JournalPace {

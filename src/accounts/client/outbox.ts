@@ -20,7 +20,7 @@ const MAX_PENDING = 100;
 const MAX_SETTLEMENTS = 10_000;
 
 /** The account client that owns the outbox. */
-export interface OutboxOwner {
+interface OutboxOwner {
 	/** Throws if the object may not have received the batch. */
 	send(batch: readonly Settlement[]): Promise<void>;
 	/** A flush has failed too often. The batch stays in the outbox. */

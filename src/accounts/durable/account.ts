@@ -26,7 +26,7 @@ import type { RequestsPage, RequestsQuery } from "./requests.ts";
 import { type Refusal, Tokens } from "./tokens.ts";
 import type { UsageQuery, UsageReport } from "./usage.ts";
 
-export type Verified = { ok: true } | Refusal | Extract<Admitted, { ok: false }>;
+type Verified = { ok: true } | Refusal | Extract<Admitted, { ok: false }>;
 
 interface Parts {
 	ledger: Ledger;

@@ -16,7 +16,7 @@ export interface Balance {
 }
 
 /** Micro-neurons to reserve and the output that they pay for; `refused` if a budget has too little remaining. */
-export type Grant =
+type Grant =
 	| { kind: "granted"; microNeurons: number; outputTokens?: number }
 	/** `cost`: the least that the request may cost. `held`: reserved for open requests, which may free a part of it. */
 	| { kind: "refused"; budget: Budget; remaining: number; held: number; cost: number };

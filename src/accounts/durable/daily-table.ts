@@ -16,7 +16,7 @@ export type DailySums<Dimension extends string, Count extends string> = Map<
 >;
 
 /** Days are `2026-11-21`, both ends included. */
-export interface DailyQuery<Dimension extends string> {
+interface DailyQuery<Dimension extends string> {
 	from?: string | undefined;
 	to?: string | undefined;
 	/** Filters by dimension; `undefined` accepts every value. */
@@ -25,7 +25,7 @@ export interface DailyQuery<Dimension extends string> {
 	by: readonly Dimension[];
 }
 
-export interface DailyReport<Dimension extends string, Count extends string> {
+interface DailyReport<Dimension extends string, Count extends string> {
 	/** Sorted by the dimensions, in the order of the table. */
 	rows: (Record<Count, number> & Partial<Record<Dimension, SqlStorageValue>>)[];
 	/** The sum over all rows that match the query, also those left out. */

@@ -33,14 +33,14 @@ export function withTokenLimits(
 }
 
 /** The refusal by one limit. */
-export interface LimitRefusal {
+interface LimitRefusal {
 	failure: FailureKey;
 	description?: string;
 	/** When the same request would be admitted; infinite if never. */
 	until: number;
 }
 
-export interface LimitDecision {
+interface LimitDecision {
 	answer: Admitted;
 	/** Includes the token's own rate. */
 	rates: readonly RateLimit[];
@@ -65,7 +65,7 @@ export function longestRefusal(
 export type LimitedRequest = Pick<Admission, "model" | "unpriced" | "cost"> &
 	Pick<LimitStatusQuery, "budgets" | "rates">;
 
-export interface AccountState {
+interface AccountState {
 	budgets: Budgets;
 	windows: Windows;
 }

@@ -19,7 +19,7 @@ export interface DirectoryQuery {
 	limit: number;
 }
 
-export interface RecordedAccount {
+interface RecordedAccount {
 	id: string;
 	/** Milliseconds since the epoch. */
 	recordedAt: number;

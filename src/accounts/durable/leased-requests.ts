@@ -18,7 +18,7 @@ import type { Usage } from "./usage.ts";
 import type { Windows } from "./windows.ts";
 
 /** The parts of the ledger that leased requests use. */
-export interface LedgerBooks {
+interface LedgerBooks {
 	requests: Requests;
 	usage: Usage;
 	windows: Windows;

@@ -12,7 +12,7 @@ import { type DailySums, DailyTable } from "./daily-table.ts";
 
 /** `code`: the code of the `AiError`. `token`: the token's id, empty for the operator. */
 export const REFUSAL_DIMENSIONS = ["day", "code", "task", "token"] as const;
-export type RefusalDimension = (typeof REFUSAL_DIMENSIONS)[number];
+type RefusalDimension = (typeof REFUSAL_DIMENSIONS)[number];
 
 /** Shorter than the time for which the runtime keeps an idle object. */
 export const WRITE_MS = 5_000;

@@ -21,7 +21,7 @@ import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
 import { chat } from "./chat.ts";
 import { isOpenAiService } from "./hosts.ts";
 
-export interface PromptedAnswer<Value> {
+interface PromptedAnswer<Value> {
 	value: Value;
 	usage?: Usage | undefined;
 }

@@ -24,7 +24,7 @@ export interface Generated {
 	tokens: number;
 }
 
-export interface GenerationContext {
+interface GenerationContext {
 	model: Model;
 	uuid(): string;
 }

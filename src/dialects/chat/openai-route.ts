@@ -115,7 +115,7 @@ type OpenAiInputs = z.output<z.ZodObject<ReturnType<typeof openAiFields>>> & {
 		| undefined;
 };
 
-export function readOpenAi(inputs: OpenAiInputs, messages: ChatMessage[]): ChatInput {
+function readOpenAi(inputs: OpenAiInputs, messages: ChatMessage[]): ChatInput {
 	const { stop, response_format, reasoning_effort, parallel_tool_calls } = inputs;
 	// OpenAI and vLLM refuse it as well: without `logprobs` the answer has no field for them.
 	if (inputs.top_logprobs && !inputs.logprobs) throw invalidInput("top_logprobs: logprobs must be true");

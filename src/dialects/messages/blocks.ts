@@ -70,7 +70,7 @@ const PartBlock = z.discriminatedUnion("type", [Text, Image, Document]);
 const ResultBlock = z.discriminatedUnion("type", [...PartBlock.options, ToolReference]);
 type ResultBlock = z.output<typeof ResultBlock>;
 const UserBlock = z.discriminatedUnion("type", [...PartBlock.options, ToolResult]);
-export type UserBlock = z.output<typeof UserBlock>;
+type UserBlock = z.output<typeof UserBlock>;
 const AssistantBlock = z.discriminatedUnion("type", [Text, Thinking, RedactedThinking, ToolUse]);
 export type AssistantBlock = z.output<typeof AssistantBlock>;
 

@@ -11,7 +11,7 @@ import type { Place } from "../../pools/pool-gate.ts";
 import { answersUnsplit, isPairable } from "../../pools/prefill-decode/legs.ts";
 import type { Unsupported } from "../../tasks/definition.ts";
 import type { Answer, TaskCall, TaskInput, TaskName } from "../../tasks/task.ts";
-import { discardedUsage, unsupportedBy } from "../../tasks/traits.ts";
+import { discardedUsage, splitChoices, unsupportedBy } from "../../tasks/traits.ts";
 import type { Exchange } from "../exchange.ts";
 import { isPooled, type Plan, type PlannedTarget } from "../plan.ts";
 import type { RequestOptions, Served } from "../request.ts";
@@ -20,7 +20,7 @@ import { type FailedTarget, summarizeAttempts } from "./attempt-summary.ts";
 import { recordFailure } from "./call-outcome.ts";
 import { observeAnswer } from "./observed-answer.ts";
 import { fairCost } from "./pool-capacity.ts";
-import { poolRequestOf, splitChoices } from "./pool-request.ts";
+import { poolRequestOf } from "./pool-request.ts";
 import { PrefillCall } from "./prefill-call.ts";
 import { TargetQueue } from "./target-queue.ts";
 

@@ -12,7 +12,7 @@ const OUTPUT_TOKENS = 256;
 /** An output token costs about twice as much as an input token. */
 export const fairCost = (inputTokens: number, outputTokens: number): number => inputTokens + 2 * outputTokens;
 
-export interface CapacityContext {
+interface CapacityContext {
 	exchange: Exchange;
 	signal: AbortSignal;
 	options?: RequestOptions;

@@ -3,7 +3,7 @@
 import { BLOCK_CHARACTERS, hashPrompt } from "../../pools/block-hashes.ts";
 import type { PoolRequest } from "../../pools/choice.ts";
 import type { TaskCall } from "../../tasks/task.ts";
-import { choicesOf, isResumable, isStreamed, outputLimitOf, promptOf } from "../../tasks/traits.ts";
+import { isStreamed, outputLimitOf, promptOf } from "../../tasks/traits.ts";
 import type { PooledTarget } from "../plan.ts";
 
 /** Typical for English text. The choice compares replicas for one request, so a common factor does not change it much. */
@@ -42,7 +42,3 @@ export function poolRequestOf(
 	// Agents without a session header repeat their system prompt and the first message in every request.
 	return { ...request, inputTokens, blocks, opening, session: session ?? `${account} #${opening}` };
 }
-
-/** The number of answers, if a prefill and a decode replica can make them together. */
-export const splitChoices = (call: TaskCall | undefined): { choices?: number } =>
-	call && isResumable(call) ? { choices: choicesOf(call) } : {};

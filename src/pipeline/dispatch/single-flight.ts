@@ -17,13 +17,13 @@ const ORPHANED_MS = 20_000;
 /** Interval at which waiting requests check the working one. */
 const CHECK_MS = 1_000;
 
-export interface FlightServices {
+interface FlightServices {
 	now(): number;
 	wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
 	waitUntil(promise: Promise<unknown>): void;
 }
 
-export interface SharedResult<T> {
+interface SharedResult<T> {
 	value: T;
 	/** True for exactly one of the requests that receive this value. */
 	owner: boolean;

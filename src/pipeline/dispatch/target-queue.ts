@@ -27,7 +27,7 @@ interface Chosen {
 }
 
 /** The call of a replica, with that of its prefill replica. */
-export interface StartedFlights {
+interface StartedFlights {
 	flight: Flight;
 	prefill?: StartedPrefill;
 }

@@ -21,7 +21,7 @@ export interface Stages {
 	readonly pairCounts?: PairCounts;
 }
 
-export interface LegsRequest {
+interface LegsRequest {
 	request: PoolRequest;
 	/** Number of answers. Absent: the task cannot be split into two legs. */
 	choices?: number;
@@ -50,7 +50,7 @@ export interface Legs {
 	reason?: LegsReason;
 }
 
-export interface Flights {
+interface Flights {
 	answer: Flight;
 	prefill?: Flight;
 }

@@ -4,7 +4,7 @@ import type { LegsReason } from "./legs.ts";
 /**
  * Why the decode replica of a pair has processed the prompt itself: the prefill replica has failed, or its reply has no handle.
  */
-export type Fallback = "prefillFailed" | "noHandle";
+type Fallback = "prefillFailed" | "noHandle";
 
 export interface PairCounts {
 	/** Calls of engines by the reason of the choice. `pair`: both stages were called. */

@@ -7,7 +7,7 @@ import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { compatModel } from "./provider-names.ts";
 
-export interface DynamicExplanation {
+interface DynamicExplanation {
 	model: string;
 	dynamic_route: {
 		gateway: string;
@@ -18,7 +18,7 @@ export interface DynamicExplanation {
 	};
 }
 
-export interface ExplainedRequest {
+interface ExplainedRequest {
 	caller: Caller;
 	gateway: string;
 	/** The route's name. */

@@ -10,7 +10,7 @@ import { findKey, type ProviderKey } from "../../gateways/providers/provider-key
 import type { GatewaySettings } from "../../gateways/settings.ts";
 import type { Services } from "../../pipeline/services.ts";
 
-export interface AccountCredential {
+interface AccountCredential {
 	/** The headers of the key. */
 	headers: readonly (readonly [name: string, value: string])[];
 	/** The key alone, for a provider that the pipeline calls. */

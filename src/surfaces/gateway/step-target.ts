@@ -18,9 +18,7 @@ import { accountCredential, operatorCredential, requireWholesale } from "./provi
 import { authorIfKnown, COMPAT, WORKERS_AI } from "./provider-names.ts";
 import type { Step } from "./step.ts";
 
-export type StepTarget =
-	| ModelTarget
-	| { kind: "provider"; target: ProviderTarget; identity: string | undefined };
+type StepTarget = ModelTarget | { kind: "provider"; target: ProviderTarget; identity: string | undefined };
 
 export interface ModelTarget {
 	kind: "model";

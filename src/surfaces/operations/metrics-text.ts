@@ -19,7 +19,7 @@ export interface AccountReport {
 }
 
 /** Engines and pools have a label `worker` if the gateway has several processes. */
-export interface MetricsInput extends Partial<WorkerReports> {
+interface MetricsInput extends Partial<WorkerReports> {
 	accounts: readonly AccountReport[];
 	unreachable?: readonly string[];
 }

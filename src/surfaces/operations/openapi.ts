@@ -136,7 +136,7 @@ async function answerExamples({ assets }: Services): Promise<AnswerExamples | un
 	}
 }
 
-export interface DocumentOptions {
+interface DocumentOptions {
 	/** Of the gateway. */
 	address?: string;
 	examples?: AnswerExamples | undefined;

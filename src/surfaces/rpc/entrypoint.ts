@@ -29,7 +29,7 @@ import { type ConversionResponse, type MarkdownDocument, ToMarkdownService } fro
 import { checkTags, refuseQueue } from "../rest/run-options.ts";
 import { runInGatewayOf, unwrappedResponse } from "./run-in-gateway.ts";
 
-export interface EntrypointProps {
+interface EntrypointProps {
 	account?: string;
 }
 
@@ -49,7 +49,7 @@ export interface RunOptions {
 const ANONYMOUS_ACCOUNT = "anonymous";
 
 /** Each call uses one of these until its end. A reload replaces it for later calls. */
-export interface EntrypointServices {
+interface EntrypointServices {
 	services: Services;
 	allowAnonymous: boolean;
 }

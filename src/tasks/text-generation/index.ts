@@ -140,7 +140,7 @@ const SAMPLES = new Set(["wav", "pcm16", "pcm"]);
 /** A template adds an introduction to the tools and the instructions for calling them. */
 const TOOLS_INTRODUCTION_PARTS = 12;
 
-export function tallyPrompt(input: ChatInput, tally: Tally): void {
+function tallyPrompt(input: ChatInput, tally: Tally): void {
 	const { messages, prompt, suffix, tools } = input;
 	if (suffix !== undefined) tally.text(suffix);
 	if (prompt !== undefined) tally.text(prompt);

@@ -16,7 +16,7 @@ const HEADER_BYTES = 64 * 1024;
 /** Without SVG: its size is found by regular expressions that a hostile file can stall. */
 const READERS = { PNG, GIF, WebP: WEBP, HEIF, BMP } as const;
 
-export interface ImageSize {
+interface ImageSize {
 	/** `PNG`, `JPEG`, `WebP`, `AVIF`, … */
 	format: string;
 	/** Pixels. */

@@ -30,7 +30,7 @@ const textAt = (bytes: Uint8Array, offset: number): string =>
 export const isWav = (bytes: Uint8Array): boolean =>
 	textAt(bytes, 0) === "RIFF" && textAt(bytes, 8) === "WAVE";
 
-export interface WavChunks {
+interface WavChunks {
 	format: Uint8Array;
 	data: Uint8Array;
 }
