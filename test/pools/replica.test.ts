@@ -4,6 +4,16 @@ import { type EngineLoad, Replica } from "../../src/pools/replica.ts";
 const MEAN = { prefill: 1_000, decode: 100 };
 const replica = (fields: Partial<Replica> = {}): Replica => Object.assign(new Replica("http://1", 0), fields);
 
+it("has no work at first, and accepts requests", () => {
+	expect(new Replica("http://1", 7)).toMatchObject({
+		url: "http://1",
+		chosen: 7,
+		draining: false,
+		...{ requests: 0, prefillTokens: 0, decodeTokens: 0, queuedTokens: 0, othersTokens: 0, tokens: 0 },
+		...{ speedClass: 0, cacheBlocks: 1_000, newBlocks: 0, reportsCachedTokens: false },
+	});
+});
+
 describe("the queue of a replica", () => {
 	it.each<[string, Partial<Replica>, EngineLoad, number]>([
 		["waiting and running requests of others", {}, { running: 1, waiting: 3 }, 3_002],

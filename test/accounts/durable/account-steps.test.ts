@@ -44,6 +44,14 @@ describe("a batch of a journal", () => {
 		expect(granted).toMatchObject({ id: "b", requests: 2, isBudgeted: true });
 	});
 
+	it("without a lease does not wake the object, but a request after it does", async () => {
+		const account = newAccount();
+		expect(await stubOf(account).journal(batch(1))).toEqual([]);
+		expect(await runDurableObjectAlarm(stubOf(account))).toBe(false);
+		await stubOf(account).admit(admission(), []);
+		expect(await runDurableObjectAlarm(stubOf(account))).toBe(true);
+	});
+
 	it("wakes the object when its lease expires", async () => {
 		const account = newAccount();
 		await stubOf(account).journal(batch(1, { renewals: [renewal("a")] }));
