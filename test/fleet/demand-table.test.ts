@@ -36,6 +36,24 @@ it("a model is usual at an hour in which it was used on two of the last seven da
 	});
 }, 30_000);
 
+it("an hour has at most 1,000 models", async () => {
+	const fleet = env.FLEET.getByName(`test ${crypto.randomUUID()}`);
+	await runInDurableObject(fleet, (_, { storage }) => {
+		const table = new DemandTable(storage.sql);
+		const models = () => storage.sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM model_hours").one().n;
+		storage.sql.exec(
+			`INSERT INTO model_hours WITH RECURSIVE m(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM m WHERE i < 999)
+			SELECT ?, 'vllm', 'm' || i, 'text-generation' FROM m`,
+			Math.floor(NOW / HOUR),
+		);
+		table.add(demand("last"), NOW);
+		table.add(demand("one too many"), NOW);
+		expect(models()).toBe(1_000);
+		table.add(demand("of the next hour"), NOW + HOUR);
+		expect(models()).toBe(1_001);
+	});
+}, 30_000);
+
 it("the object has an alarm before the next hour while it has hours of models", async () => {
 	const fleet = env.FLEET.getByName(`test ${crypto.randomUUID()}`);
 	const alarm = () => runInDurableObject(fleet, (_, { storage }) => storage.getAlarm());

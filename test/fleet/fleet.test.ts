@@ -1,7 +1,8 @@
-import { evictDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { FleetView } from "../../src/fleet/fleet.ts";
+import { ReplicaTable } from "../../src/fleet/replica-table.ts";
 
 it("combines the reports of isolates in one object", async () => {
 	const fleet = env.FLEET.getByName(`test ${crypto.randomUUID()}`);
@@ -31,6 +32,25 @@ it("stores changes of replicas, which every isolate receives", async () => {
 	});
 	expect(await fleet.resetReplica(change)).toEqual([added]);
 	expect(await fleet.replicaChanges()).toEqual([added]);
+}, 30_000);
+
+it("stores at most 2,000 changes, each of which can be changed again", async () => {
+	const fleet = env.FLEET.getByName(`test ${crypto.randomUUID()}`);
+	await runInDurableObject(fleet, (_, { storage }) => {
+		new ReplicaTable(storage.sql);
+		storage.sql.exec(
+			`INSERT INTO replica_changes (backend, url, state, added)
+			WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i < 1999)
+			SELECT 'a', 'http://' || i, 'draining', 0 FROM r`,
+		);
+		const table = new ReplicaTable(storage.sql);
+		const change = { backend: "b", url: "http://1", state: "draining", added: true } as const;
+		expect(table.put(change)).toHaveLength(2_000);
+		expect(table.put({ ...change, url: "http://2" })).toBeUndefined();
+		expect(table.put({ ...change, state: "removed" })?.at(-1)).toEqual({ ...change, state: "removed" });
+		expect(table.delete(change)).toHaveLength(1_999);
+		expect(table.put({ ...change, url: "http://2" })).toHaveLength(2_000);
+	});
 }, 30_000);
 
 describe("FleetView", () => {

@@ -129,6 +129,45 @@ describe("IsolateHealth", () => {
 		}
 	});
 
+	it("has one exchange under way, which is lost after ten seconds", async () => {
+		let exchanges = 0;
+		const { clock, isolate } = world(() => {
+			exchanges++;
+			return new Promise<View>(() => {});
+		});
+		const health = isolate();
+		for (const [ms, expected] of [
+			[0, 1],
+			[9_999, 1],
+			[1, 2],
+			[9_999, 2],
+			[1, 3],
+		] as const) {
+			clock.now += ms;
+			fail(health, 2);
+			expect(exchanges).toBe(expected);
+		}
+	});
+
+	it("reports again half a second after an exchange that failed", async () => {
+		const reports: number[] = [];
+		const { clock, isolate, settle } = world(async (sent) => {
+			reports.push(sent.length);
+			throw new Error("gone");
+		});
+		const health = isolate();
+		fail(health, 1);
+		await settle();
+		clock.now += 499;
+		fail(health, 1);
+		await settle();
+		expect(reports).toEqual([0]);
+		clock.now += 1;
+		fail(health, 1);
+		await settle();
+		expect(reports).toEqual([0, 1]);
+	});
+
 	it("prefers its own later success to an old view", async () => {
 		const { clock, isolate, settle } = world();
 		const [first, second] = [isolate(), isolate()];

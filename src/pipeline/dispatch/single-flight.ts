@@ -37,8 +37,8 @@ interface Waiter<T> {
 interface Flight<T> {
 	/** In the order of arrival. */
 	waiters: Set<Waiter<T>>;
-	/** When the caller of the working request disconnected. */
-	orphanedAt?: number;
+	/** When the caller of the working request disconnected. Infinite before. */
+	orphanedAt: number;
 	/** Called by the last one to leave. */
 	stop(): void;
 }
@@ -73,8 +73,7 @@ export class SingleFlight<T> {
 		const checkOrphan = async () => {
 			while (!check.signal.aborted) {
 				await services.wait(CHECK_MS, check.signal);
-				if (known && services.now() - (known.orphanedAt ?? services.now()) >= ORPHANED_MS)
-					own.resolve("orphaned");
+				if (services.now() - flight.orphanedAt >= ORPHANED_MS) own.resolve("orphaned");
 			}
 		};
 		checkOrphan().catch(() => {});
@@ -99,7 +98,11 @@ export class SingleFlight<T> {
 		const stopped = new AbortController();
 		const stop = Promise.withResolvers<void>();
 		stop.promise.then(() => stopped.abort());
-		const flight: Flight<T> = { waiters: new Set(), stop: stop.resolve };
+		const flight: Flight<T> = {
+			waiters: new Set(),
+			orphanedAt: Number.POSITIVE_INFINITY,
+			stop: stop.resolve,
+		};
 		this.#flights.set(key, flight);
 		const close = () => {
 			this.#close(key, flight);
