@@ -60,7 +60,6 @@ export async function waitForCapacity(
 		void exchange.ended.then(place.leave);
 		// A speculative call that is cancelled is made again, in the same exchange.
 		signal.addEventListener("abort", place.leave);
-		void exchange.ended.then(() => signal.removeEventListener("abort", place.leave));
 		return { plan, place };
 	} catch (error) {
 		const failure = toAiError(error);

@@ -89,6 +89,17 @@ describe("ReplayTrimmer", () => {
 		);
 	});
 
+	it("has the role of the second answer if the caller has received none", () => {
+		const delta = { role: "assistant", content: "Hi" };
+		const freshOf = (transcript: Transcript) =>
+			new ReplayTrimmer(transcript, transcript.segments, newId).trim(chunk(delta))?.choices[0]?.delta;
+		expect(freshOf(transcriptOf())).toEqual(delta);
+		expect(freshOf(transcriptOf({ role: "assistant", content: "" }))).toEqual({ content: "Hi" });
+		const other = new Transcript(newId);
+		other.add({ ...chunk({}), choices: [{ index: 1, delta: { role: "assistant" }, finish_reason: null }] });
+		expect(freshOf(other)).toEqual(delta);
+	});
+
 	it("refuses any other text, and gives nothing of it", () => {
 		const text = fc.string({ minLength: 1, maxLength: 20 });
 		fc.assert(

@@ -364,8 +364,8 @@ describe("a caller that disconnects", () => {
 	});
 
 	it.each(["cancels", "leaves"])("while another engine is called (%s)", async (how) => {
-		const { asked, caller, run } = world({ replies: { a: cutAfter(3), b: silent } });
-		const { answer } = await run(streamed());
+		const { asked, caller, engines, run } = world({ replies: { a: cutAfter(3), b: silent, c: whole } });
+		const { answer, served } = await run(streamed());
 		if (answer.answer.kind !== "stream") throw new Error("no stream");
 		const reader = answer.answer.events.getReader();
 		const read = (async () => {
@@ -377,6 +377,9 @@ describe("a caller that disconnects", () => {
 		const error = await read;
 		if (how === "leaves") expect(error).toMatchObject({ key: "aborted" });
 		expect(asked[1]?.signal.aborted).toBe(true);
+		await new Promise((resolve) => setTimeout(resolve, 5));
+		expect(engines()).toEqual(["a", "b"]);
+		expect(served.attempts).toBe(2);
 	});
 
 	it("while another engine replays the beginning", async () => {
