@@ -10,9 +10,9 @@
 import { parseJson } from "../core/json.ts";
 import { present } from "../core/present.ts";
 import type { CorsSetting } from "../http/cross-origin.ts";
-import { adHocModel, Catalog } from "../models/catalog.ts";
+import { adHocModel, authorOf, Catalog } from "../models/catalog.ts";
 import type { Model } from "../models/model.ts";
-import { THIRD_PARTY_MODELS } from "../models/third-party.ts";
+import { THIRD_PARTY_IDS, thirdPartyModel } from "../models/third-party.ts";
 import type { Limits } from "../pipeline/limits.ts";
 import type { ConfiguredBackend } from "../pipeline/plan.ts";
 import { isExact, matches, type Route, RouteTable, type RouteTarget } from "../pipeline/route.ts";
@@ -126,9 +126,9 @@ export function configure(variables: object): Config {
 
 /** Models of third parties that a route matches by author or id. The pattern `*` alone matches none. */
 const servedThirdParties = (routes: readonly Route[]): Model[] =>
-	THIRD_PARTY_MODELS.filter(({ id, author }) =>
-		routes.some(({ pattern }) => pattern.startsWith(`${author}/`) && matches(pattern, id)),
-	);
+	THIRD_PARTY_IDS.filter((id) =>
+		routes.some(({ pattern }) => pattern.startsWith(`${authorOf(id)}/`) && matches(pattern, id)),
+	).flatMap((id) => thirdPartyModel(id) ?? []);
 
 /** The entries of a variable that holds an object or its JSON text. Empty if the variable is not set. */
 function readEntries(name: string, env: Env, problems: Problems): [string, unknown][] {

@@ -2,7 +2,7 @@
 
 import { didYouMean } from "../core/did-you-mean.ts";
 import { type Catalog, PRODUCT_MODELS } from "../models/catalog.ts";
-import { THIRD_PARTY_MODELS } from "../models/third-party.ts";
+import { THIRD_PARTY_IDS } from "../models/third-party.ts";
 import type { Limits } from "../pipeline/limits.ts";
 import { isExact, matches, type Route, type RouteTable } from "../pipeline/route.ts";
 import { chargesFor, isOwnEngine } from "../providers/billing.ts";
@@ -21,7 +21,7 @@ export const warningsOf = (config: Checked): string[] => [
 	...(hasBudget(config.limits) ? unpriced(config) : []),
 ];
 
-const knownIds = (): string[] => [...PRODUCT_MODELS, ...THIRD_PARTY_MODELS].map(({ id }) => id);
+const knownIds = (): string[] => [...PRODUCT_MODELS.map(({ id }) => id), ...THIRD_PARTY_IDS];
 
 /** A new id is valid, but one that resembles an id of the catalogue is probably misspelled. */
 function unknownModel(route: Route, { adHoc }: Pick<Checked, "adHoc">): string[] {

@@ -4,12 +4,10 @@
  */
 import catalog from "./catalog.json" with { type: "json" };
 import type { Model } from "./model.ts";
-import { chatShapesOf, THIRD_PARTY_MODELS } from "./third-party.ts";
+import { chatShapesOf, thirdPartyModel } from "./third-party.ts";
 import { nameUuid } from "./uuid.ts";
 
 export const PRODUCT_MODELS: readonly Model[] = catalog as Model[];
-
-const THIRD_PARTY: ReadonlyMap<string, Model> = new Map(THIRD_PARTY_MODELS.map((model) => [model.id, model]));
 
 /** Ad hoc models that one catalogue caches. A route pattern may let callers name any number of them. */
 const MAX_AD_HOC_MODELS = 1000;
@@ -43,7 +41,7 @@ export class Catalog {
 	}
 
 	#findThirdParty(id: string): Model | undefined {
-		const unpriced = THIRD_PARTY.get(id);
+		const unpriced = thirdPartyModel(id);
 		if (!unpriced) return undefined;
 		const model = this.#price(unpriced);
 		this.#thirdParty.set(id, model);

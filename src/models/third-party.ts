@@ -1,7 +1,8 @@
 /**
  * Third-party models, `author/model`: the product's ids that a task here supports, and the tasks of those that none
  * supports. They are found by id; `models/search` and the other lists show only those that this deployment is configured
- * to serve (`config/authors.ts`). As with `catalog.json`, the data is not validated at start-up.
+ * to serve (`config/authors.ts`). As with `catalog.json`, the data is not validated at start-up. It has only the fields in which
+ * models of one task differ.
  *
  * Known differences from the product: only a few models have prices; cache writes and Anthropic's server tools have none.
  * An image is returned as by the catalogue's own image models, not as a URL. A body has OpenAI's chat format, or
@@ -10,14 +11,22 @@
 import type { Model } from "./model.ts";
 import rows from "./third-party.json" with { type: "json" };
 import unserved from "./third-party-unserved.json" with { type: "json" };
+import { nameUuid } from "./uuid.ts";
 
-export const THIRD_PARTY_MODELS: readonly Model[] = rows as Model[];
+interface Row extends Pick<Model, "id">, Partial<Pick<Model, "contextWindow" | "prices">> {
+	task: "Text Generation" | keyof typeof MEDIA;
+}
+const ROWS: ReadonlyMap<string, Row> = new Map((rows as Row[]).map((row) => [row.id, row]));
+
+export const THIRD_PARTY_IDS: readonly string[] = [...ROWS.keys()];
+
+const authorOf = (id: string): string => id.slice(0, id.indexOf("/"));
 
 const UNSERVED: ReadonlyMap<string, string> = new Map(Object.entries(unserved));
 
 /** The authors of all known third-party models. */
 export const THIRD_PARTY_AUTHORS: ReadonlySet<string> = new Set(
-	[...THIRD_PARTY_MODELS.map(({ id }) => id), ...UNSERVED.keys()].map((id) => id.slice(0, id.indexOf("/"))),
+	[...THIRD_PARTY_IDS, ...UNSERVED.keys()].map(authorOf),
 );
 
 const OPENAI: Pick<Model, "input" | "output"> = { input: "chat-openai", output: "openai-chat-completion" };
@@ -29,6 +38,34 @@ export const chatShapesOf = (id: string): Pick<Model, "input" | "output"> =>
 
 /** `source` of a model in the product's list of third-party models. */
 export const THIRD_PARTY_SOURCE = 3;
+
+/** The shapes of all models of a task. */
+const MEDIA = {
+	"Text-to-Image": { input: "tti-lucid", output: "image-b64" },
+	"Text-to-Speech": { input: "tts-aura", output: "audio-mpeg" },
+	"Automatic Speech Recognition": { input: "whisper-b64", output: "transcription-v3" },
+} as const satisfies Record<string, Pick<Model, "input" | "output">>;
+
+/** Each call makes an object. */
+export function thirdPartyModel(id: string): Model | undefined {
+	const row = ROWS.get(id);
+	if (!row) return undefined;
+	const isText = row.task === "Text Generation";
+	return {
+		uuid: nameUuid(id),
+		source: THIRD_PARTY_SOURCE,
+		author: authorOf(id),
+		created: "",
+		description: "",
+		status: "active",
+		...(row.task === "Text Generation" ? chatShapesOf(id) : MEDIA[row.task]),
+		defaults: {},
+		capabilities: isText ? ["function_calling", "json_mode", "streaming"] : [],
+		prices: [],
+		tags: ["third-party"],
+		...row,
+	};
+}
 
 /** Matches `author/model`, where the model may contain further slashes; neither `@cf/author/model` nor `llama3.2`. */
 export const isThirdPartyId = (id: string): boolean => /^[^@/\s][^/\s]*\/\S+$/.test(id);

@@ -1,7 +1,7 @@
 /** Finds the catalogue's model for a provider's own name of it. */
 import { authorOf, type Catalog } from "../models/catalog.ts";
 import type { Model } from "../models/model.ts";
-import { isThirdPartyId, THIRD_PARTY_MODELS } from "../models/third-party.ts";
+import { isThirdPartyId, THIRD_PARTY_IDS } from "../models/third-party.ts";
 import { PROVIDERS } from "./providers.ts";
 
 /** `claude-sonnet-4-5-20250929`, `gpt-5-2025-08-07` and `claude-3-7-sonnet-latest` are versions of a model. */
@@ -31,7 +31,7 @@ let ids: ReadonlyMap<string, string> | undefined;
 /** The ids of models that have another name at their provider, by author and this name. Built at the first use. */
 function idsByName(): ReadonlyMap<string, string> {
 	ids ??= new Map(
-		THIRD_PARTY_MODELS.flatMap(({ id }) => {
+		THIRD_PARTY_IDS.flatMap((id) => {
 			const slash = id.indexOf("/");
 			const author = id.slice(0, slash);
 			const name = PROVIDERS[author]?.nameOf?.(id.slice(slash + 1));

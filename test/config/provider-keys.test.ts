@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { configure, describeRouting } from "../../src/config/index.ts";
 import { ConfigError, Problems } from "../../src/config/problems.ts";
 import { readProviderKeys } from "../../src/config/provider-keys.ts";
-import { THIRD_PARTY_MODELS } from "../../src/models/third-party.ts";
+import { THIRD_PARTY_IDS } from "../../src/models/third-party.ts";
 import { RouteTable } from "../../src/pipeline/route.ts";
 import { PROVIDERS } from "../../src/providers/providers.ts";
 
@@ -60,8 +60,8 @@ describe("PROVIDER_KEYS", () => {
 
 	it("has every name that an author has for its own models, and no two the same", () => {
 		for (const [author, { nameOf }] of Object.entries(PROVIDERS)) {
-			const models = THIRD_PARTY_MODELS.filter((model) => model.author === author);
-			const names = models.map(({ id }) => id.slice(author.length + 1)).map((name) => nameOf?.(name) ?? name);
+			const models = THIRD_PARTY_IDS.filter((id) => id.startsWith(`${author}/`));
+			const names = models.map((id) => id.slice(author.length + 1)).map((name) => nameOf?.(name) ?? name);
 			expect(new Set(names).size, author).toBe(models.length);
 			for (const name of names) expect(name).toMatch(/^[A-Za-z0-9][A-Za-z0-9._-]*$/);
 		}

@@ -8,8 +8,9 @@ import {
 	chatShapesOf,
 	isThirdPartyId,
 	THIRD_PARTY_AUTHORS,
-	THIRD_PARTY_MODELS,
+	THIRD_PARTY_IDS,
 	THIRD_PARTY_SOURCE,
+	thirdPartyModel,
 	unservedTask,
 } from "../../src/models/third-party.ts";
 import unserved from "../../src/models/third-party-unserved.json" with { type: "json" };
@@ -22,14 +23,47 @@ const found = (id: string): Model => {
 };
 
 describe("third-party.json", () => {
-	it.each(rows.map((row) => [row.id, row]))("%s satisfies the schema", (_, row) => {
-		expect(Model.parse(row)).toEqual(row);
+	it.each(THIRD_PARTY_IDS)("%s satisfies the schema", (id) => {
+		expect(Model.parse(thirdPartyModel(id))).toEqual(thirdPartyModel(id));
+	});
+
+	it("has the fields of the product's list", () => {
+		const common = {
+			source: 3,
+			created: "",
+			description: "",
+			status: "active",
+			defaults: {},
+			tags: ["third-party"],
+		};
+		expect(thirdPartyModel("alibaba/qwen3-max")).toEqual({
+			...common,
+			id: "alibaba/qwen3-max",
+			uuid: "f845be21-3020-57dc-a1ff-a64d82d440ae",
+			author: "alibaba",
+			task: "Text Generation",
+			input: "chat-openai",
+			output: "openai-chat-completion",
+			capabilities: ["function_calling", "json_mode", "streaming"],
+			prices: [],
+		});
+		expect(thirdPartyModel("alibaba/qwen-image-3.0-pro")).toEqual({
+			...common,
+			id: "alibaba/qwen-image-3.0-pro",
+			uuid: "7be6a734-9a22-56ee-9175-1fe380b4d6ca",
+			author: "alibaba",
+			task: "Text-to-Image",
+			input: "tti-lucid",
+			output: "image-b64",
+			capabilities: [],
+			prices: [],
+		});
 	});
 
 	it("has each id once, with its author, and shapes that fit its task", () => {
 		expect(rows).toHaveLength(126);
 		expect(new Set(rows.map(({ id }) => id)).size).toBe(126);
-		for (const model of THIRD_PARTY_MODELS) {
+		for (const model of THIRD_PARTY_IDS.map(found)) {
 			expect(isThirdPartyId(model.id), model.id).toBe(true);
 			expect(model).toMatchObject({
 				uuid: nameUuid(model.id),
@@ -44,7 +78,7 @@ describe("third-party.json", () => {
 
 	it("has the tasks of the product's list", () => {
 		const counts: Record<string, number> = {};
-		for (const { task } of THIRD_PARTY_MODELS) counts[task] = (counts[task] ?? 0) + 1;
+		for (const { task } of THIRD_PARTY_IDS.map(found)) counts[task] = (counts[task] ?? 0) + 1;
 		expect(counts).toEqual({
 			"Text Generation": 67,
 			"Text-to-Image": 40,
@@ -62,7 +96,7 @@ describe("third-party.json", () => {
 				{ unit: "per M output tokens", neurons: 454_545.454545, usd: 5 },
 			],
 		});
-		const priced = THIRD_PARTY_MODELS.filter(({ prices }) => prices.length > 0);
+		const priced = THIRD_PARTY_IDS.map(found).filter(({ prices }) => prices.length > 0);
 		expect(priced).toHaveLength(12);
 		for (const { id, prices } of priced)
 			for (const { neurons, usd } of prices) expect((neurons * 0.011) / 1000, id).toBeCloseTo(usd, 9);
