@@ -71,7 +71,7 @@ function rowOf(
 		dlp: end.dlp ? JSON.stringify(end.dlp) : null,
 		guardrails: end.guardrails ? JSON.stringify(end.guardrails) : null,
 		byok: end.byok ? 1 : 0,
-		authentication: settings.authentication ? 1 : 0,
+		authentication: settings.authentication === false ? 0 : 1,
 		wholesale: 0,
 		compatibility_mode: step?.provider === "compat" ? 1 : 0,
 		feedback: null,

@@ -32,11 +32,7 @@ export async function* dynamicPlan(
 ): AsyncGenerator<PlannedStep, Response | undefined, Response | undefined> {
 	const gateway = settings.id;
 	const elements = await deployedRoutes.find({ account, gateway, name });
-	if (!elements)
-		throw new AiError(
-			"unknownThirdPartyModel",
-			`Model not found: ${DYNAMIC_ROUTE}${name.slice(0, 64).toWellFormed()}`,
-		);
+	if (!elements) throw routeNotFound(name);
 	exchange.report({ route: name });
 	const steps = walk(elements, {
 		facts,
@@ -73,6 +69,13 @@ export async function* dynamicPlan(
 	if (next.value === "limited") throw new AiError("gatewayLimited");
 	return response;
 }
+
+/** 7003. A new route has no deployed version. */
+export const routeNotFound = (name: string): AiError =>
+	new AiError(
+		"unknownThirdPartyModel",
+		`Model not found: ${DYNAMIC_ROUTE}${name.slice(0, 64).toWellFormed()} (the gateway has no such route with a deployed version)`,
+	);
 
 /** The log and the headers name the provider that answers, not `compat`. */
 const named = ({ provider, model }: ModelElement["properties"]) => ({ provider, model });

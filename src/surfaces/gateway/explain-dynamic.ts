@@ -1,10 +1,10 @@
 /** Explains a request to a dynamic route: the models that would be called, and the plan of each, which `ROUTES` decide. */
-import { AiError } from "../../core/errors.ts";
 import type { RequestFacts } from "../../gateways/dynamic/conditions.ts";
 import { walk } from "../../gateways/dynamic/walk.ts";
 import type { Explanation } from "../../pipeline/explain.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
+import { routeNotFound } from "./dynamic-plan.ts";
 import { compatModel } from "./provider-names.ts";
 
 interface DynamicExplanation {
@@ -35,7 +35,7 @@ export async function explainDynamic(
 ): Promise<DynamicExplanation> {
 	const model = `dynamic/${name}`;
 	const elements = await deployedRoutes.find({ account, gateway, name });
-	if (!elements) throw new AiError("unknownThirdPartyModel", `Model not found: ${model}`);
+	if (!elements) throw routeNotFound(name);
 	const rates: DynamicExplanation["dynamic_route"]["rates"] = [];
 	const models: DynamicExplanation["dynamic_route"]["models"] = [];
 	const steps = walk(elements, {

@@ -33,6 +33,7 @@ import {
 	compatModel,
 	compatParts,
 	dynamicRouteName,
+	invalidProvider,
 	WORKERS_AI,
 } from "./provider-names.ts";
 import { type PlanContext, runInGateway } from "./run-in-gateway.ts";
@@ -258,7 +259,7 @@ function routeOf(step: Step): StepRoute {
 		const model = decodedPath(path.replace(/^run\//, ""));
 		return { model, dialect: loadDialect, inputs, wrap: WRAPS.envelope };
 	}
-	if (!route) throw new AiError("invalidProvider");
+	if (!route) throw invalidProvider(path, `is no route of ${COMPAT}`);
 	if (provider === COMPAT) return openaiStep(route, inputs, compatModel);
 	const author = authorOfSlug(provider);
 	return openaiStep(route, inputs, (model) => `${author}/${model}`);

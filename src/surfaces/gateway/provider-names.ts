@@ -22,10 +22,20 @@ const SLUG_OF_AUTHOR: ReadonlyMap<string, string> = new Map(
 	Object.entries(AUTHOR_OF_SLUG).map(([slug, author]) => [author, slug]),
 );
 
+/** Characters. A caller may name anything. */
+const MAX_SHOWN = 64;
+
+/** 2008. The message is the product's, and the reason. */
+export const invalidProvider = (name: string, reason = "is none"): AiError =>
+	new AiError(
+		"invalidProvider",
+		`Invalid provider: ${JSON.stringify(name.slice(0, MAX_SHOWN).toWellFormed())} ${reason}`,
+	);
+
 /** The author in the ids of a provider's models. Throws 2008 for an unknown provider. */
 export function authorOfSlug(slug: string): string {
 	const author = authorIfKnown(slug);
-	if (author === undefined) throw new AiError("invalidProvider");
+	if (author === undefined) throw invalidProvider(slug);
 	return author;
 }
 
@@ -64,6 +74,7 @@ export function compatParts(name: string): { provider: string; model: string } |
  * catalogue. Throws 2008 for an unknown provider. */
 export function compatModel(name: string): string {
 	const slash = name.indexOf("/");
+	if (slash < 1) throw invalidProvider(name, "does not begin with a provider, as openai/gpt-5 does");
 	const [slug, model] = [name.slice(0, slash), name.slice(slash + 1)];
 	if (slug === WORKERS_AI) return model;
 	return `${authorOfSlug(slug)}/${model}`;

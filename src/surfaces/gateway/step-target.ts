@@ -15,7 +15,7 @@ import type { Catalog } from "../../models/catalog.ts";
 import type { Services } from "../../pipeline/services.ts";
 import type { ProviderTarget } from "./provider-call.ts";
 import { accountCredential, operatorCredential, requireWholesale } from "./provider-credential.ts";
-import { authorIfKnown, COMPAT, WORKERS_AI } from "./provider-names.ts";
+import { authorIfKnown, COMPAT, invalidProvider, WORKERS_AI } from "./provider-names.ts";
 import type { Step } from "./step.ts";
 
 type StepTarget = ModelTarget | { kind: "provider"; target: ProviderTarget; identity: string | undefined };
@@ -58,7 +58,7 @@ export function targetOf(step: Step, context: TargetContext): StepTarget {
 		return { kind: "provider", target, identity: credential?.identity ?? "query" };
 	}
 	const author = authorIfKnown(provider);
-	if (author === undefined && !isProvider(provider)) throw new AiError("invalidProvider");
+	if (author === undefined && !isProvider(provider)) throw invalidProvider(provider);
 	requireWholesale(provider, context);
 	if (context.isModelRoute && author !== undefined) return operatorsModel(services);
 	const target: ProviderTarget = {
@@ -129,7 +129,7 @@ function unpriced(catalog: Catalog): Catalog {
 function customTarget(slug: string, { provider, endpoint, sent }: Step, context: TargetContext): StepTarget {
 	const { access, options, services } = context;
 	const custom = access.customProviders.find((listed) => listed.slug === slug);
-	if (!custom) throw new AiError("invalidProvider");
+	if (!custom) throw invalidProvider(slug, "is no custom provider of the account that is enabled");
 	requireAllowedAddress(custom.base_url, services);
 	const credential = accountCredential({ provider, headers: sent.headers, options, keys: access.keys });
 	const { allowPrivateAddresses } = services.gatewayRules;

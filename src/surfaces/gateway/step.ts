@@ -43,9 +43,11 @@ const StepSchema = lazy(() =>
 			headers: z.record(z.string(), z.unknown()).nullish(),
 			query: z.unknown(),
 			config: z.unknown().optional(),
+			/** An older form of the header. */
+			authorization: z.string().nullish(),
 		})
-		.transform(({ provider, endpoint, headers: record, query, config }): Step => {
-			const headers = headersOf(record ?? {});
+		.transform(({ provider, endpoint, headers: record, query, config, authorization }): Step => {
+			const headers = headersOf({ ...(authorization && { authorization }), ...record });
 			if (!headers.has("content-type")) headers.set("content-type", "application/json");
 			return {
 				provider,

@@ -26,3 +26,30 @@ it("a row of texts that the caller chose is small", () => {
 	});
 	expect(JSON.stringify(log?.row).length).toBeLessThan(6_000);
 });
+
+it.each([
+	[undefined, 1],
+	[true, 1],
+	[false, 0],
+])(
+	"a gateway with authentication %s has %s in its logs: without the setting, it requires a token",
+	(authentication, logged) => {
+		const logs: Log[] = [];
+		const observe = logObserver({ maxPayload: 1_000, record: (_, log) => void logs.push(log) });
+		observe({
+			exchange: {
+				account: "a",
+				gateway: "g",
+				id: crypto.randomUUID(),
+				eventId: "e",
+				source: { type: "REST" },
+			},
+			end: { durationMs: 1 },
+			settings: { collect_logs: true, authentication },
+			options: {},
+			responseType: null,
+			failed: false,
+		} as unknown as EndedRequest);
+		expect(logs[0]?.row.authentication).toBe(logged);
+	},
+);

@@ -148,7 +148,7 @@ describe("a request to a dynamic route", () => {
 		expect(refused.status).toBe(404);
 		expect(await refused.json()).toMatchObject({
 			internalCode: 7003,
-			description: "Model not found: dynamic/support",
+			description: "Model not found: dynamic/support (the gateway has no such route with a deployed version)",
 		});
 		await call("POST", "", { name: "support", elements });
 		expect((await chat({ model: "dynamic/support" })).status).toBe(404);

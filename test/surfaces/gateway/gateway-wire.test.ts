@@ -234,18 +234,31 @@ describe("universal run", () => {
 	});
 
 	it("refuses an unknown provider in AI Gateway's own format", async () => {
+		const message = 'Invalid provider: "no-such-provider" is none';
 		const response = await hello().run([step("chat/completions", chat("gpt-5"), "no-such-provider")]);
 		expect(response.status).toBe(400);
 		expect(await response.json()).toEqual({
 			success: false,
 			result: [],
 			messages: [],
-			error: [{ code: 2008, message: "Invalid provider" }],
+			error: [{ code: 2008, message }],
 			name: "AiGatewayError",
 			httpCode: 400,
 			internalCode: 2008,
-			message: "Invalid provider",
-			description: "Invalid provider",
+			message,
+			description: message,
+		});
+	});
+
+	it.each([
+		["compat", "chat/completions", '"gpt-5" does not begin with a provider, as openai/gpt-5 does'],
+		["compat", "models", '"models" is no route of compat'],
+		["custom-none", "chat", '"none" is no custom provider of the account that is enabled'],
+	])("refuses %s/%s with the reason", async (provider, endpoint, reason) => {
+		const response = await hello().run([step(endpoint, chat("gpt-5"), provider)]);
+		expect(await response.json()).toMatchObject({
+			internalCode: 2008,
+			description: `Invalid provider: ${reason}`,
 		});
 	});
 

@@ -103,6 +103,17 @@ describe("a request with the caller's own key", () => {
 		});
 	});
 
+	it("may have the key in the field `authorization` of a step, which a header replaces", async () => {
+		const { account, requests, send, token } = await world();
+		const step = { provider: "openai", endpoint: "files", query: {}, authorization: `Bearer ${OWN}` };
+		for (const headers of [{}, { Authorization: `Bearer ${STORED}` }])
+			await send(`${HTTP}/${account}/mine`, token, post([{ ...step, headers }]));
+		expect(requests.map(({ headers }) => headers.get("authorization"))).toEqual([
+			`Bearer ${OWN}`,
+			`Bearer ${STORED}`,
+		]);
+	});
+
 	it("is refused if it opens a websocket, which is not relayed", async () => {
 		const { call, requests } = await world();
 		const response = await call("openai/realtime?model=gpt-realtime", { headers: { upgrade: "websocket" } });
