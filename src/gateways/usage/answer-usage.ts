@@ -15,6 +15,8 @@ import {
 
 type Fields = Readonly<Record<string, unknown>>;
 
+/** The fields with counts. The last one is Bedrock's, in the last event of every model. */
+const COUNTS = ["usage", "usageMetadata", "meta", "metrics", "amazon-bedrock-invocationMetrics"] as const;
 /** Characters. A longer name is ignored. */
 const MAX_MODEL = 256;
 
@@ -38,8 +40,8 @@ export class AnswerUsage {
 	add(answer: Fields): boolean {
 		let hasCounts = false;
 		for (const holder of holdersIn(answer)) {
-			const { usage, usageMetadata, meta, metrics, model, modelVersion } = holder;
-			const counts = [usage, usageMetadata, meta, metrics].find(isRecord) ?? {};
+			const { model, modelVersion } = holder;
+			const counts = COUNTS.map((name) => holder[name]).find(isRecord) ?? {};
 			if (!this.#addCounts(counts, holder)) continue;
 			hasCounts = true;
 			const name = model ?? modelVersion ?? answer.model;

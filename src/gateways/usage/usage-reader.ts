@@ -1,14 +1,15 @@
 /**
- * Reads the usage in the bytes of a provider's answer, in pieces of any size: a complete JSON, lines of JSON, or server-sent events. Memory
- * is bounded for answers of any size. An answer that cannot be read has no usage.
+ * Reads the usage in the bytes of a provider's answer, in pieces of any size: a complete JSON, lines of JSON, server-sent events, or Bedrock's
+ * streams. Memory is bounded for answers of any size. An answer that cannot be read has no usage.
  */
 import { createParser } from "eventsource-parser";
 import { parseRecord } from "../../core/json.ts";
 import { EventSplitter } from "../../streams/event-splitter.ts";
 import { JsonOutlines } from "../../streams/json-outline.ts";
+import { AwsEventReader } from "./aws-event-reader.ts";
 
 /** Receives a complete answer or an event, or its outline. */
-type Found = (answer: Record<string, unknown>) => void;
+export type Found = (answer: Record<string, unknown>) => void;
 
 export interface UsageReader {
 	push(piece: Uint8Array): void;
@@ -18,11 +19,14 @@ export interface UsageReader {
 
 const JSON_TYPE = /^application\/(?:[\w.-]+\+|x-nd)?json(?:l|-seq)?\s*(?:;|$)/i;
 const EVENTS_TYPE = /^text\/event-stream\s*(?:;|$)/i;
+const AWS_EVENTS_TYPE = "application/vnd.amazon.eventstream";
 
 /** `undefined`: answers of this type have no usage. */
 export function usageReader(contentType: string | null, found: Found): UsageReader | undefined {
-	if (JSON_TYPE.test(contentType ?? "")) return new JsonOutlines(found);
-	return EVENTS_TYPE.test(contentType ?? "") ? new EventUsageReader(found) : undefined;
+	const type = contentType ?? "";
+	if (JSON_TYPE.test(type)) return new JsonOutlines(found);
+	if (type === AWS_EVENTS_TYPE) return new AwsEventReader(found);
+	return EVENTS_TYPE.test(type) ? new EventUsageReader(found) : undefined;
 }
 
 /** Bytes of an event that are kept. Only the outline of a larger one is read. */
