@@ -71,7 +71,7 @@ export class JsonOutlines {
 			} else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
 				if (depth === omitted) omitted = 0;
 				depth--;
-				if (omitted > 0 && depth > 0) continue;
+				if (omitted > 0) continue;
 			} else if (omitted > 0) continue;
 			if (length === kept.length && length <= MAX_OUTLINE) {
 				kept = new Uint8Array(2 * length);
@@ -83,7 +83,6 @@ export class JsonOutlines {
 			if (depth > 0) continue;
 			this.#complete(length);
 			length = 0;
-			omitted = 0;
 		}
 		this.#depth = depth;
 		this.#omitted = omitted;

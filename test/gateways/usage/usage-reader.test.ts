@@ -213,6 +213,13 @@ describe("the usage in an answer", () => {
 		expect(readText(EVENTS, event)).toEqual(counts(36, 4, GROQ.model));
 	});
 
+	it("has no name of a model that is too long", () => {
+		const usage = { prompt_tokens: 3, completion_tokens: 2 };
+		for (const model of ["m".repeat(257), 5]) {
+			expect(readText(EVENTS, data({ model, usage }))).toEqual(counts(3, 2));
+		}
+	});
+
 	it("is what was received, if the answer breaks off", () => {
 		const [start = ""] = textSse.split("event: message_delta");
 		expect(readText(EVENTS, start)).toEqual(counts(126, 1, "claude-sonnet-4-5-20250929", 100));
@@ -241,11 +248,13 @@ describe("the usage in an answer", () => {
 		);
 		const places = Array.from({ length: 200 }, (_, nth) => nth * 40_000);
 		expect(read(EVENTS, pieces(body, places))).toEqual(counts(36, 87, "gpt-5-2025-08-07", 30));
-		expect(readText(EVENTS, body + data({ usage: null }))).toEqual(counts(36, 87, "gpt-5-2025-08-07", 30));
+		const lines = JSON.stringify(GROQ, null, 1).replaceAll("\n", "\ndata: ");
+		expect(readText(EVENTS, `${body}data: ${lines}\n\n`).model).toBe(GROQ.model);
 	});
 
 	it.each([
 		["an error", JSON_TYPE, '{"error":{"message":"no","usage":{"prompt_tokens":1}}}'],
+		["an object of another name", JSON_TYPE, '{"message":{"usage":{"prompt_tokens":1}}}'],
 		["zeros", JSON_TYPE, '{"object":"batch","usage":{"input_tokens":0,"output_tokens":0}}'],
 		["a count of tokens", JSON_TYPE, '{"input_tokens":14,"totalTokens":14}'],
 		["another value", JSON_TYPE, "[1,2,3]"],

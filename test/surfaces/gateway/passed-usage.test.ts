@@ -334,7 +334,19 @@ describe("the cost of a request", () => {
 		expect(await at.log()).toMatchObject(counted(115, 2, 10 + 100 + 5 * 2 + 2 * 10));
 	});
 
-	it("is that of the model that answered, if the request names another one", async () => {
+	it("is that of the model that the request names", async () => {
+		const at = await world(() => Response.json({ ...completion("Hello"), model: "gpt-4.1" }));
+		await (await at.post("openai/chat/completions", CHAT)).text();
+		expect(await at.log()).toMatchObject({ model: "gpt-5", ...counted(3, 2, GPT_5_COST) });
+	});
+
+	it("is that of the model that answered, if the request names none", async () => {
+		const at = await world(() => Response.json({ ...completion("Hello"), model: "gpt-5-2025-08-07" }));
+		await (await at.post("openai/responses", { prompt: { id: "pmpt_1" } })).text();
+		expect(await at.log()).toMatchObject({ model: "gpt-5-2025-08-07", ...counted(3, 2, GPT_5_COST) });
+	});
+
+	it("is that of the model that answered, if the request names an unknown one", async () => {
 		const at = await world(() => Response.json({ ...completion("Hello"), model: "gpt-5-2025-08-07" }));
 		await (await at.post("openai/chat/completions", { ...CHAT, model: "a-router" })).text();
 		expect(await at.log()).toMatchObject({ model: "a-router", ...counted(3, 2, GPT_5_COST) });
@@ -448,6 +460,31 @@ describe("a stream", () => {
 		live.end();
 		expect(await reader?.read()).toMatchObject({ done: true });
 		expect(await at.log()).toMatchObject(counted(20, 9, (20 * 3 + 9 * 15) / 1e6));
+	});
+
+	it("whose last event has no end has its counts", async () => {
+		const body = `data: ${JSON.stringify({ usage: (completion("") as { usage: object }).usage })}`;
+		const at = await world(() => new Response(body, { headers: { "content-type": "text/event-stream" } }));
+		expect(await (await at.post("openai/chat/completions", CHAT)).text()).toBe(body);
+		expect(await at.log()).toMatchObject(counted(3, 2, GPT_5_COST));
+	});
+
+	it("is sent if its usage cannot be read, which is logged once", async () => {
+		const live = liveEvents();
+		const at = await world(() => live.response);
+		const logged: string[] = [];
+		at.services.log = ({ key }) => void logged.push(key);
+		vi.spyOn(at.services.catalog, "find").mockImplementation((id) => {
+			if (id.startsWith("openai/")) throw new TypeError("broken");
+			return undefined;
+		});
+		const event = `data: ${JSON.stringify(completion("Hello"))}\n\n`;
+		const response = await at.post("openai/chat/completions", { ...CHAT, stream: true });
+		for (let nth = 0; nth < 3; nth++) live.send(event);
+		live.end();
+		expect(await response.text()).toBe(event.repeat(3));
+		expect(logged).toEqual(["executionFailed"]);
+		expect(await at.log()).toMatchObject({ tokens_in: null, tokens_out: null, cost: null });
 	});
 
 	it.each(["disconnects", "cancels"])("whose caller %s has the counts until then", async (way) => {
