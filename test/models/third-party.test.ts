@@ -61,8 +61,8 @@ describe("third-party.json", () => {
 	});
 
 	it("has each id once, with its author, and shapes that fit its task", () => {
-		expect(rows).toHaveLength(126);
-		expect(new Set(rows.map(({ id }) => id)).size).toBe(126);
+		expect(rows).toHaveLength(127);
+		expect(new Set(rows.map(({ id }) => id)).size).toBe(127);
 		for (const model of THIRD_PARTY_IDS.map(found)) {
 			expect(isThirdPartyId(model.id), model.id).toBe(true);
 			expect(model).toMatchObject({
@@ -80,7 +80,7 @@ describe("third-party.json", () => {
 		const counts: Record<string, number> = {};
 		for (const { task } of THIRD_PARTY_IDS.map(found)) counts[task] = (counts[task] ?? 0) + 1;
 		expect(counts).toEqual({
-			"Text Generation": 67,
+			"Text Generation": 68,
 			"Text-to-Image": 40,
 			"Text-to-Speech": 15,
 			"Automatic Speech Recognition": 4,
@@ -108,6 +108,12 @@ describe("third-party.json", () => {
 		for (const id of Object.keys(unserved)) expect(new Catalog().find(id), id).toBeUndefined();
 		expect(THIRD_PARTY_AUTHORS.has("vidu")).toBe(true);
 		expect(THIRD_PARTY_AUTHORS.has("meta")).toBe(false);
+	});
+});
+
+describe("deepseek-chat", () => {
+	it("is known to the product's run API, which asks for a key (observed in cloudflare/ai)", () => {
+		expect(found("deepseek/deepseek-chat")).toMatchObject({ task: "Text Generation", status: "active" });
 	});
 });
 
