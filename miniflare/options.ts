@@ -131,8 +131,8 @@ function readEmbedded(options: Env, env: Env): EmbeddedSource {
 		MODELS,
 		ALIASES,
 		DEFAULT_BACKEND: fallback,
-		// A Worker under test needs no set-up of its gateways.
-		AI_GATEWAY: { any_gateway: true, share_provider_keys: true },
+		// A Worker under test needs no set-up of its gateways, and gets the streams that the product's binding has.
+		AI_GATEWAY: { any_gateway: true, resumable_streams: true, share_provider_keys: true },
 		ALLOW_ANONYMOUS: undefined,
 		ADMIN_TOKEN: undefined,
 	};

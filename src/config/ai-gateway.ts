@@ -11,10 +11,13 @@ export const AiGatewaySchema = z
 		share_provider_keys: z.boolean().default(false),
 		/** Every account has a gateway of every id, with default settings until it is created. */
 		any_gateway: z.boolean().default(false),
+		/** Streams of `author/model` on the run API are resumable without `cf-aig-resumable`, as in the product. */
+		resumable_streams: z.boolean().default(false),
 	})
 	.transform((settings) => ({
 		allowPrivateAddresses: settings.allow_private_addresses,
 		allowUnauthenticated: settings.allow_unauthenticated,
 		shareProviderKeys: settings.share_provider_keys,
 		anyGateway: settings.any_gateway,
+		resumableStreams: settings.resumable_streams,
 	}));

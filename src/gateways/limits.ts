@@ -9,7 +9,7 @@ import type { EndObserver } from "./answer-end.ts";
 import type { GatewayLimits } from "./client/gateway-limits.ts";
 import type { LimitedWindow } from "./durable/gateway.ts";
 import { costOf } from "./logs/cost.ts";
-import type { GatewayMiddleware, GatewayStep } from "./request.ts";
+import { type GatewayMiddleware, type GatewayStep, WORKERS_AI } from "./request.ts";
 import type { GatewaySettings, SpendRule } from "./settings.ts";
 
 interface Limit {
@@ -112,8 +112,6 @@ function bucketOf({ metadata = {}, model, provider }: SpendRule, step: GatewaySt
 	}
 	return bucket;
 }
-
-const WORKERS_AI = "workers-ai";
 
 const providerOf = ({ compat, provider }: GatewayStep): string => compat?.provider ?? provider;
 

@@ -3,6 +3,9 @@ import type { GatewayExchange } from "./exchange.ts";
 import type { GatewayOptions } from "./options.ts";
 import type { GatewaySettings } from "./settings.ts";
 
+/** The provider of the models of the catalogue. */
+export const WORKERS_AI = "workers-ai";
+
 /**
  * One step of a request: a call of a model or of a provider's address. A request of the universal address has several
  * steps, which are tried in order. All other requests have one.

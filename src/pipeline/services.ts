@@ -103,6 +103,8 @@ export interface GatewayRules {
 	shareProviderKeys: boolean;
 	/** Every account has a gateway of every id. */
 	anyGateway: boolean;
+	/** Streams of `author/model` on the run API are resumable, unless the request has `cf-aig-resumable: false`. */
+	resumableStreams: boolean;
 }
 
 /** Model ids by alias. */

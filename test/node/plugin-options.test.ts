@@ -58,7 +58,7 @@ describe("options of a gateway in the session", () => {
 		const env = { ENGINE_KEY: "sk", TENANT: "t", OTHER_KEY: "no", ROUTES: "no", ALLOW_ANONYMOUS: "true" };
 		expect(readOptions(options, env)).toMatchObject({ kind: "embedded", account: "team-a" });
 		expect(readOptions(options, env)).toHaveProperty("variables", {
-			AI_GATEWAY: { any_gateway: true, share_provider_keys: true },
+			AI_GATEWAY: { any_gateway: true, resumable_streams: true, share_provider_keys: true },
 			BACKENDS: options.BACKENDS,
 			DEFAULT_BACKEND: "engine",
 			LIMITS: { requests_per_minute: "none" },
@@ -72,7 +72,7 @@ describe("options of a gateway in the session", () => {
 		expect(readOptions({ PROVIDER_KEYS: { anthropic: "ANTHROPIC_API_KEY" } }, env)).toHaveProperty(
 			"variables",
 			{
-				AI_GATEWAY: { any_gateway: true, share_provider_keys: true },
+				AI_GATEWAY: { any_gateway: true, resumable_streams: true, share_provider_keys: true },
 				PROVIDER_KEYS: { anthropic: "ANTHROPIC_API_KEY" },
 				ANTHROPIC_API_KEY: "sk-ant",
 				LIMITS: { requests_per_minute: "none" },

@@ -1,25 +1,28 @@
 /**
- * Makes the stream of an answer resumable, if the caller requests it with `cf-aig-resumable`. From its first event on, the stream goes on
- * when the caller disconnects, and is charged as complete. `cf-aig-run-id` names it.
+ * Makes the stream of an answer resumable, if the caller requests it with `cf-aig-resumable`, or the operator allows it for all streams
+ * that are resumable in the product. From its first event on, the stream goes on when the caller disconnects, and is charged as
+ * complete. `cf-aig-run-id` names it.
  */
 import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import type { NewRun, StreamRuns } from "../client/stream-runs.ts";
-import type { GatewayMiddleware, GatewayRequest } from "../request.ts";
+import { type GatewayMiddleware, type GatewayRequest, type GatewayStep, WORKERS_AI } from "../request.ts";
 import { detached } from "./detached-stream.ts";
 
 /** Streams above this size cannot be resumed. */
 const MAX_RUN_BYTES = 8 * 1024 * 1024;
 
 export interface ResumeServices {
+	gatewayRules: { resumableStreams: boolean };
 	streamRuns: StreamRuns;
 	waitUntil(promise: Promise<unknown>): void;
 }
 
 export const resumeMiddleware =
-	({ streamRuns, waitUntil }: ResumeServices): GatewayMiddleware =>
+	({ gatewayRules, streamRuns, waitUntil }: ResumeServices): GatewayMiddleware =>
 	async (request, next) => {
 		const { signal: caller, step, exchange } = request;
-		if (!step.options.resumable) return next(request);
+		const { resumable = gatewayRules.resumableStreams && isResumableInProduct(step) } = step.options;
+		if (!resumable) return next(request);
 		const generation = new AbortController();
 		const abort = (): void => generation.abort(caller.reason);
 		if (caller.aborted) abort();
@@ -38,10 +41,14 @@ export const resumeMiddleware =
 		});
 		exchange.reportAfter(done);
 		waitUntil(done);
-		const resumable = new Response(body, response);
-		resumable.headers.set("cf-aig-run-id", run.id);
-		return resumable;
+		const named = new Response(body, response);
+		named.headers.set("cf-aig-run-id", run.id);
+		return named;
 	};
+
+/** Models of other providers on the run API. */
+const isResumableInProduct = ({ plane, provider }: GatewayStep): boolean =>
+	plane === "run" && provider !== WORKERS_AI;
 
 /** `undefined`: the object cannot be called, so the stream is sent without an id. */
 async function begin(

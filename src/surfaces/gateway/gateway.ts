@@ -12,7 +12,7 @@ import { loadDialect } from "../../dialects/index.ts";
 import type { GatewayExchange, RequestSource } from "../../gateways/exchange.ts";
 import { type GatewayOptions, mergedOptions } from "../../gateways/options.ts";
 import { decodedPath, modelInPath } from "../../gateways/providers/model-in-path.ts";
-import type { GatewayStep, StepPlan } from "../../gateways/request.ts";
+import { type GatewayStep, type StepPlan, WORKERS_AI } from "../../gateways/request.ts";
 import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { geminiFailure, messagesFailure, openAiFailure } from "../../http/failure-formats.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
@@ -34,7 +34,6 @@ import {
 	compatParts,
 	dynamicRouteName,
 	invalidProvider,
-	WORKERS_AI,
 } from "./provider-names.ts";
 import { type PlanContext, runInGateway } from "./run-in-gateway.ts";
 import type { Step } from "./step.ts";

@@ -3,11 +3,11 @@
  * `workers-ai`. A model's name can also name a dynamic route.
  */
 import { AiError } from "../../core/errors.ts";
+import { WORKERS_AI } from "../../gateways/request.ts";
 import { authorOf } from "../../models/catalog.ts";
 import { isThirdPartyId } from "../../models/third-party.ts";
 import { PROVIDERS } from "../../providers/providers.ts";
 
-export const WORKERS_AI = "workers-ai";
 /** OpenAI's API for the models of all providers. */
 export const COMPAT = "compat";
 /** The prefix of a dynamic route's name. */

@@ -10,12 +10,13 @@ import type { GatewayOptions } from "../../gateways/options.ts";
 import { isProvider, providerUrl, urlBelow } from "../../gateways/providers/addresses.ts";
 import { type CustomProvider, customSlug } from "../../gateways/providers/custom-providers.ts";
 import { addressProblem } from "../../gateways/providers/public-host.ts";
+import { WORKERS_AI } from "../../gateways/request.ts";
 import type { GatewaySettings } from "../../gateways/settings.ts";
 import type { Catalog } from "../../models/catalog.ts";
 import type { Services } from "../../pipeline/services.ts";
 import type { ProviderTarget } from "./provider-call.ts";
 import { accountCredential, operatorCredential, requireWholesale } from "./provider-credential.ts";
-import { authorIfKnown, COMPAT, invalidProvider, WORKERS_AI } from "./provider-names.ts";
+import { authorIfKnown, COMPAT, invalidProvider } from "./provider-names.ts";
 import type { Step } from "./step.ts";
 
 type StepTarget = ModelTarget | { kind: "provider"; target: ProviderTarget; identity: string | undefined };

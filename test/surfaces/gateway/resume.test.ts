@@ -12,7 +12,7 @@ import {
 	upstream,
 	usage,
 } from "../../gateway.ts";
-import { ADMIN, closedGateway } from "../../http/access.ts";
+import { ADMIN, closedGateway, json } from "../../http/access.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
 const RESUMABLE = { "cf-aig-resumable": "true" };
@@ -166,5 +166,35 @@ describe("a resumable stream", () => {
 		expect(await resumed.text()).toBe(complete.slice(complete.indexOf("\n\n") + 2));
 		const anonymous = await app.request(`${url}/run/${run}/resume?from=1`);
 		expect(anonymous.status).toBe(401);
+	});
+});
+
+describe("resumable_streams of AI_GATEWAY", () => {
+	const GPT = "openai/gpt-5-mini";
+	const IN_GATEWAY = { "cf-aig-gateway-id": "default" };
+	const COMPAT = "http://gateway/v1/local/default/compat/chat/completions";
+
+	it.each([
+		["makes a stream of a provider's model on the run API resumable", GPT, {}, "/ai/run", true],
+		["leaves out a request that refuses it", GPT, { "cf-aig-resumable": "false" }, "/ai/run", false],
+		["leaves out a model of Workers AI", LLAMA, IN_GATEWAY, "/ai/run", false],
+		["leaves out the addresses of providers", GPT, {}, COMPAT, false],
+	])("%s", async (_, model, headers, path, isResumable) => {
+		const vars = { AI_GATEWAY: { resumable_streams: true }, DEFAULT_BACKEND: "simulator" };
+		const { send } = closedGateway({ vars }, "local");
+		const chat = { messages: [{ role: "user", content: "Hi" }], stream: true };
+		const body = path === COMPAT ? { model, ...chat } : { model, input: chat };
+		const init = json("POST", body);
+		const response = await send(path, ADMIN, { ...init, headers: { ...init.headers, ...headers } });
+		expect(await response.text()).toContain("data: [DONE]");
+		expect(response.headers.has("cf-aig-run-id")).toBe(isResumable);
+	});
+
+	it("is off by default", async () => {
+		const { send } = closedGateway({ vars: { DEFAULT_BACKEND: "simulator" } });
+		const input = { messages: [{ role: "user", content: "Hi" }], stream: true };
+		const response = await send("/ai/run", ADMIN, json("POST", { model: GPT, input }));
+		expect(await response.text()).toContain("data: [DONE]");
+		expect(response.headers.has("cf-aig-run-id")).toBe(false);
 	});
 });
