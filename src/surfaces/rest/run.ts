@@ -164,8 +164,8 @@ export async function isNamed(name: string, { caller, services }: Call): Promise
 
 /** A request of the binding over HTTP, with any method, headers and body. `X-Forwarded` is its original address. */
 async function forwardToWire(c: Context, { caller, services }: Call): Promise<Response> {
-	const url = forwardedFrom(c.req.header("x-forwarded"));
 	const origin = services.publicUrl ?? new URL(c.req.url).origin;
+	const url = forwardedFrom(c.req.header("x-forwarded"), origin);
 	return wireOf(services).fetch(new Request(url, c.req.raw), { caller, origin });
 }
 
@@ -218,10 +218,10 @@ const queryOf = (c: Context): Record<string, string | string[]> =>
 		]),
 	);
 
-/** The address that the runtime's class requested. Only its path and query are used. */
-function forwardedFrom(header: string | undefined): string {
+/** The address that the runtime's class requested, or one that `getUrl` returned. Only its path and query are used. */
+function forwardedFrom(header: string | undefined, origin: string): string {
 	if (!header) throw new AiError("incompleteRequest", "Request is missing headers or body: x-forwarded");
 	const url = URL.parse(header);
-	if (url?.hostname !== WIRE_HOST) throw new AiError("noRoute");
+	if (url?.hostname !== WIRE_HOST && url?.origin !== origin) throw new AiError("noRoute");
 	return url.href;
 }

@@ -385,6 +385,21 @@ describe("a gateway's address over HTTP", () => {
 		);
 	});
 
+	it("answers through env.AI.fetch of a session that is connected by url, only for its account", async () => {
+		const { app } = testGateway(engines);
+		const origin = "http://127.0.0.1:8787";
+		const forward = (url: string) =>
+			app.request(`${origin}/client/v4/accounts/local/ai/run/proxy`, {
+				...post({ prompt: "Hi" }),
+				headers: { "content-type": "application/json", "x-forwarded": url },
+			});
+		const answered = await forward(`${origin}/v1/local/mine/workers-ai/${LLAMA}`);
+		expect(await answered.json()).toMatchObject({ result: { response: "Hello" } });
+		expect((await forward(`${origin}/v1/other/mine/workers-ai/${LLAMA}`)).status).toBe(404);
+		for (const url of [`http://another/v1/local/mine/workers-ai/${LLAMA}`, `${origin}/client/v4/accounts`])
+			expect(await (await forward(url)).json(), url).toMatchObject({ errors: [{ code: 7000 }] });
+	});
+
 	it("answers with a token of its account, also beside a provider's key", async () => {
 		const { account, send, createToken } = closedGateway(engines);
 		const token = await createToken(["Workers AI Write"]);
