@@ -1,3 +1,4 @@
+/** `tool_choice` with `allowed_tools`, for APIs without it. */
 import { isRecord } from "../core/json.ts";
 import type { ChatInput, ChatTool, ToolChoice } from "../tasks/text-generation/types.ts";
 

@@ -49,7 +49,7 @@ export interface SocketFrames {
 	writable: WritableStream<string | Uint8Array>;
 }
 
-/** Converts a chat stream to the caller's events. Takes over `events`, a hub stream. */
+/** Converts a chat stream to the caller's events. Takes over `events`, a stream of OpenAI chunks. */
 export type EventWriter = (
 	events: ReadableStream<Uint8Array>,
 	context: WriteContext,

@@ -1,3 +1,4 @@
+/** The output of an answer, for writers of complete answers. */
 import type { z } from "zod";
 import { AiError } from "../core/errors.ts";
 import type { TaskAnswer, TaskName, TaskOutput } from "../tasks/task.ts";

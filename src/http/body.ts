@@ -14,7 +14,7 @@ const DEFAULT_TYPE = /^(?:$|text\/plain|application\/x-www-form-urlencoded|appli
 const OPENING_BRACE = 0x7b;
 /** Bytes that may precede JSON: white space, and a byte order mark. */
 const BEFORE_JSON = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]);
-/** A body with more of them is not JSON, unless its content type is. */
+/** A body that begins with more of them is read as JSON only if its content type is JSON. */
 const MAX_BYTES_BEFORE_JSON = 4_096;
 
 /** Up to this size, reading and validating a body costs about as much as a call of the account's object. */

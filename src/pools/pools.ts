@@ -83,7 +83,7 @@ interface PoolSource {
 }
 
 interface ConfiguredPool extends BackendPool {
-	/** What it was made of. */
+	/** The settings and lists from which the pool was made. */
 	readonly source: PoolSource;
 }
 
@@ -167,7 +167,7 @@ export class Pools {
 		});
 	}
 
-	/** Why the latest list of a backend is not used. Absent: it is, or the backend has none. */
+	/** Why the latest list of a backend is not used. Absent: the list is used, or the backend has none. */
 	listProblem({ backend, pool }: PooledBackend): string | undefined {
 		return pool?.discover && this.#services.discoveries?.problemOf(backend);
 	}

@@ -9,7 +9,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const SPACE = 0x20;
 const ASCII_END = 0x80;
-/** The characters of the escapes that `JSON.stringify` writes without a code: a copied content is as a written one. */
+/** The escapes that `JSON.stringify` writes without a code, with their characters. Content with only these is copied unchanged. */
 const ESCAPES: ReadonlyMap<number, string> = new Map([
 	[QUOTE, '"'],
 	[BACKSLASH, "\\"],
@@ -19,7 +19,7 @@ const ESCAPES: ReadonlyMap<number, string> = new Map([
 	[0x72, "\r"],
 	[0x74, "\t"],
 ]);
-/** In place of the content. JSON text of a string does not change it. */
+/** Stands for the content in a template. `JSON.stringify` does not escape it. */
 const MARK = "{the content of the delta}";
 const CONTENT_FIELD = /"content"\s*:\s*"/;
 const DATA = "data: ";

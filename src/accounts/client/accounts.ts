@@ -152,7 +152,7 @@ class AccountClient extends AccountReader implements AccountLedger, TokenStore {
 		return { ...(limited && { limited }), ...(outputTokens !== undefined && { outputTokens }) };
 	}
 
-	/** From leases, if they only have to be checked first. Otherwise by the object. */
+	/** Admits from leases that only have to be checked first. Other requests are admitted by the object. */
 	async #admitAll(admissions: readonly Admission[]): Promise<readonly Admitted[]> {
 		const journal = this.#isolate.journals.get(this.#account);
 		const checks = journal?.leasesToCheck(admissions);
@@ -166,7 +166,7 @@ class AccountClient extends AccountReader implements AccountLedger, TokenStore {
 		return leased.flatMap((granted) => (granted ? { ok: true, ...granted } : (admitted.shift() ?? [])));
 	}
 
-	/** Requests that are refused while this isolate has leases are sent again after their return: the leases may hold what remains of a limit. */
+	/** If requests are refused while this isolate has leases, it returns the leases and sends the requests again: the leases may hold what remains of a limit. */
 	async #admitByObject(admissions: readonly Admission[]): Promise<readonly Admitted[]> {
 		if (!this.#isolate.journals.get(this.#account)?.mayFreeRoom) return this.#callAdmit(admissions);
 		const answers = await this.#callAdmit(admissions.map((each) => ({ ...each, provisional: true })));

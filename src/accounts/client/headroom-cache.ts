@@ -82,7 +82,7 @@ export class HeadroomCache {
 		return this.#pending.size;
 	}
 
-	/** Without lost calls: if the context of a request has ended, its answer never arrives. */
+	/** Start times of calls that may still be answered. Older calls are lost: the context of their request has ended. */
 	#pendingOf(account: string, now: number): number[] {
 		const pending = this.#pending.get(account) ?? [];
 		const first = pending.findIndex((since) => now - since < LOST_AFTER_MS);

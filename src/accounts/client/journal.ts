@@ -54,7 +54,7 @@ export class Journal {
 	readonly #classes = new Map<string, RequestClass>();
 	/** Not part of a batch yet, by ticket. */
 	readonly #requests = new Map<string, UnsentRequest>();
-	/** Requests that the object knows to be open: when it charges them, by ticket. */
+	/** When the object charges each request that it knows to be open, by ticket. */
 	readonly #open = new Map<string, number>();
 	#settlements: Settlement[] = [];
 	#returned: string[] = [];
@@ -204,7 +204,7 @@ export class Journal {
 
 	#nextLeaseRequest(requestClass: RequestClass, now: number): LeaseRequest | undefined {
 		if (requestClass.pendingLease && now - requestClass.pendingLease.at < LOST_AFTER_MS) return undefined;
-		// The answer of a lost call may have been a lease.
+		// The lost call may have granted the lease.
 		if (requestClass.pendingLease) this.#returned.push(requestClass.pendingLease.id);
 		const id = `lease-${crypto.randomUUID()}`;
 		requestClass.pendingLease = { id, at: now };

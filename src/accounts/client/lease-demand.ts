@@ -16,7 +16,7 @@ const MIN_FLUSH_MS = 250;
 /** Time between the batches of two accounts. Each is a commit, which may stop all requests of the process for milliseconds. */
 const BETWEEN_BATCHES_MS = 40;
 
-/** `accounts`: with journals in this isolate. A lease outlasts two batches, so that a batch renews it in time. */
+/** `accounts`: the number of accounts with a journal in this isolate. A lease outlasts two batches, so that a batch renews it in time. */
 export function journalPace(accounts: number): JournalPace {
 	const flushAfterMs = Math.min(Math.max(MIN_FLUSH_MS, accounts * BETWEEN_BATCHES_MS), MAX_LEASE_MS / 2);
 	return { flushAfterMs, leaseMs: Math.max(LEASE_MS, 2 * flushAfterMs) };

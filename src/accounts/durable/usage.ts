@@ -89,7 +89,7 @@ export class Usage extends DailyTable<Dimension, keyof UsageCounts> {
 		for (const [{ admittedAt, model, task, token, reserved }, settlement] of settled) {
 			const { backend, outcome, microNeurons, inputTokens, cachedTokens, outputTokens } = settlement;
 			const { latencyMs, firstTokenMs } = settlement;
-			// A caller who disconnects before the first part of a stream has no answer, and no time to it.
+			// A caller who disconnects before the first part of a stream has no answer, so there is no time to its first part.
 			const isAnswered = outcome !== "failed" && firstTokenMs !== undefined;
 			this.sum(sums, {
 				...{ day: utcDay(admittedAt), model, task, token, backend },

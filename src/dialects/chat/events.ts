@@ -15,7 +15,7 @@ interface ChatEventStages {
 	onDone(): string;
 }
 
-/** Takes over `events`, a hub stream. A stream that ends without `[DONE]` fails with 5001. */
+/** Takes over `events`, a stream of OpenAI chunks. A stream that ends without `[DONE]` fails with 5001. */
 export function mapChatEvents(
 	events: ReadableStream<Uint8Array>,
 	stages: ChatEventStages,
@@ -51,7 +51,7 @@ interface ChunkWriter {
 	fail(error: AiError): string;
 }
 
-/** Takes over `events`, a hub stream. Nothing is sent after {@link ChunkWriter.finish} or {@link ChunkWriter.fail}. */
+/** Takes over `events`, a stream of OpenAI chunks. Nothing is sent after {@link ChunkWriter.finish} or {@link ChunkWriter.fail}. */
 export function writeChunks(
 	events: ReadableStream<Uint8Array>,
 	writer: ChunkWriter,

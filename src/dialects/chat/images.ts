@@ -1,14 +1,8 @@
 import { undecodableImage } from "../../core/undecodable-image.ts";
+import { encodeBase64 } from "../../media/base64.ts";
 import type { ChatMessage, ContentPart } from "../../tasks/text-generation/types.ts";
 import { badInput } from "../invalid-input.ts";
-import {
-	decodeBase64,
-	decodeBinaryString,
-	decodeDataUri,
-	encodeBase64,
-	imageOf,
-	type SentBytes,
-} from "../media/media.ts";
+import { decodeBase64, decodeBinaryString, decodeDataUri, imageOf, type SentBytes } from "../media/media.ts";
 
 /**
  * A string is a data URI, base64, or one character per byte. The schema only says that it is binary, and callers send all

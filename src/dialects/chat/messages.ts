@@ -1,4 +1,4 @@
-/** Converts callers' messages to hub messages. */
+/** Converts callers' messages to those of the task's input. */
 
 import * as z from "zod";
 import { present } from "../../core/present.ts";

@@ -15,7 +15,7 @@ import { mapChatEvents } from "./events.ts";
 import { deltaTextWriter } from "./thinking-text.ts";
 import { usageFrame } from "./usage.ts";
 
-/** Takes over `events`, a hub stream. */
+/** Takes over `events`, a stream of OpenAI chunks. */
 export function nativeEvents(
 	events: ReadableStream<Uint8Array>,
 	{ model, uuid, withCost }: Pick<WriteContext, "model" | "uuid" | "withCost">,

@@ -126,7 +126,7 @@ function openAiCompletion(
  */
 export type UsageEnding = "native" | "chunk" | "none";
 
-/** Takes over `events`, a hub stream. */
+/** Takes over `events`, a stream of OpenAI chunks. */
 function openAiEvents(
 	events: ReadableStream<Uint8Array>,
 	context: Pick<WriteContext, "model" | "now" | "withCost">,

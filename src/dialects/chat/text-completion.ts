@@ -51,7 +51,7 @@ export function textCompletion(completion: ChatCompletion, context: Context, ech
 	};
 }
 
-/** Takes over `events`, a hub stream. */
+/** Takes over `events`, a stream of OpenAI chunks. */
 export function textCompletionEvents(
 	events: ReadableStream<Uint8Array>,
 	context: Context,

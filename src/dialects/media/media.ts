@@ -127,8 +127,6 @@ export function decodeBase64(text: string): Bytes {
 	}
 }
 
-export const encodeBase64 = (bytes: Uint8Array): string => bytes.toBase64();
-
 /** Bounds the part before a data URI's comma: a media type, parameters, `base64`. */
 const MAX_DATA_URI_HEAD_CHARACTERS = 200;
 

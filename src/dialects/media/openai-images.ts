@@ -7,13 +7,13 @@
 
 import * as z from "zod";
 import { present } from "../../core/present.ts";
+import { encodeBase64 } from "../../media/base64.ts";
 import type { Model } from "../../models/model.ts";
 import type { Dialect, Reader } from "../dialect.ts";
 import { nullAsAbsent } from "../fields.ts";
 import { badInput } from "../invalid-input.ts";
 import { jsonWriter } from "../output-value.ts";
 import { imageCall, sizeRange } from "./image-input.ts";
-import { encodeBase64 } from "./media.ts";
 
 /** Per request, as in OpenAI's API. */
 const MAX_IMAGES = 10;

@@ -7,6 +7,7 @@
 
 import * as z from "zod";
 import { present } from "../../core/present.ts";
+import { encodeBase64 } from "../../media/base64.ts";
 import { mediaTypeOf } from "../../media/types.ts";
 import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
@@ -15,7 +16,7 @@ import { fieldsReader, modelFields, perModel } from "../fields.ts";
 import { jsonWriter, outputValue } from "../output-value.ts";
 import { flux2Form } from "./flux2-form.ts";
 import { imageCall } from "./image-input.ts";
-import { ByteArray, decodeBase64, encodeBase64, imageOf } from "./media.ts";
+import { ByteArray, decodeBase64, imageOf } from "./media.ts";
 
 const prompt = z.string().min(1);
 

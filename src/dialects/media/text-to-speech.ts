@@ -2,6 +2,7 @@
 
 import * as z from "zod";
 import { present } from "../../core/present.ts";
+import { encodeBase64 } from "../../media/base64.ts";
 import type { Media } from "../../media/media.ts";
 import { mediaTypeOf } from "../../media/types.ts";
 import type { InputShape, OutputShape } from "../../models/family.ts";
@@ -12,7 +13,6 @@ import type { NativeWriter, Reader } from "../dialect.ts";
 import { fieldsReader, modelFields, perModel } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { jsonWriter, outputValue } from "../output-value.ts";
-import { encodeBase64 } from "./media.ts";
 
 const speechCall = (input: SpeechInput): TaskCall => ({ task: "text-to-speech", input });
 

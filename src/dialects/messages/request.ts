@@ -1,7 +1,7 @@
 /**
  * Reads Messages requests (https://docs.anthropic.com/en/api/messages) for any chat model.
  *
- * The request is also kept unchanged (`ChatInput.verbatim`). Upstreams with this dialect receive the fields that the hub
+ * The request is also kept unchanged (`ChatInput.verbatim`). Upstreams with this dialect receive the fields that a task's input
  * does not have: `cache_control`, `metadata`, `service_tier`, citations. For Anthropic's own models the upstream receives
  * the complete request, including tools that Anthropic runs. Other upstreams are used only if they lose no content.
  *

@@ -1,10 +1,12 @@
 /** Images, audio and videos of a decision: embedded, within the product's limits. */
+
 import * as z from "zod";
+import { dataUrl } from "../../media/base64.ts";
 import { imageSizeOf } from "../../media/image-size.ts";
 import { mayBeAudio, mediaTypeOf } from "../../media/types.ts";
 import type { DecisionInput } from "../../tasks/decision/types.ts";
 import { badInput } from "../invalid-input.ts";
-import { type Bytes, decodeBase64, decodeDataUri, encodeBase64 } from "../media/media.ts";
+import { type Bytes, decodeBase64, decodeDataUri } from "../media/media.ts";
 
 export const MAX_IMAGES = 4;
 export const MAX_CLIPS = 4;
@@ -63,7 +65,7 @@ function checkImage(sent: Sent, pointer: string): Checked {
 	if (!actual || !size) refuse(pointer, "image payload is invalid");
 	limit(pointer, size.width * size.height, IMAGE_PIXELS, "pixels");
 	// Engines refuse an image whose declared type is wrong.
-	return { bytes: bytes.length, url: dataUrl(sent, actual, type, bytes) };
+	return { bytes: bytes.length, url: sentUrl(sent, actual, type, bytes) };
 }
 
 function checkClip(sent: Sent, pointer: string, kind: "audio" | "video"): Checked {
@@ -73,7 +75,7 @@ function checkClip(sent: Sent, pointer: string, kind: "audio" | "video"): Checke
 	// The type of a video may be unknown here.
 	const plausible = kind === "audio" ? mayBeAudio(bytes) : !mediaTypeOf(bytes)?.startsWith("image/");
 	if (bytes.length === 0 || !plausible) refuse(pointer, `${kind} payload is invalid`);
-	return { bytes: bytes.length, url: dataUrl(sent, type, type, bytes) };
+	return { bytes: bytes.length, url: sentUrl(sent, type, type, bytes) };
 }
 
 function decode(sent: Sent, pointer: string): { type: string; bytes: Bytes } {
@@ -90,8 +92,8 @@ function decode(sent: Sent, pointer: string): { type: string; bytes: Bytes } {
 }
 
 /** The caller's own text if it already is a data URL with this type. */
-const dataUrl = (sent: Sent, type: string, sentType: string, bytes: Bytes): string =>
-	typeof sent === "string" && type === sentType ? sent : `data:${type};base64,${encodeBase64(bytes)}`;
+const sentUrl = (sent: Sent, type: string, sentType: string, bytes: Bytes): string =>
+	typeof sent === "string" && type === sentType ? sent : dataUrl(bytes, type);
 
 function limit(pointer: string, value: number, max: number, unit: string): void {
 	if (value > max) refuse(pointer, `must be <= ${max} ${unit}`);

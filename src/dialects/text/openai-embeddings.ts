@@ -4,14 +4,15 @@
  * Known differences from OpenAI: arrays of tokens are refused, because the models have different vocabularies; the maximum
  * number of texts is that of the model's native route, not 2048.
  */
+
 import * as z from "zod";
 import { approximateTokens } from "../../counting/token-estimate.ts";
+import { encodeBase64 } from "../../media/base64.ts";
 import { inputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { TaskCall } from "../../tasks/task.ts";
 import type { Dialect } from "../dialect.ts";
 import { nullAsAbsent, perModel } from "../fields.ts";
-import { encodeBase64 } from "../media/media.ts";
 import { outputValue } from "../output-value.ts";
 import { maxTexts, renderVectors } from "./embeddings.ts";
 

@@ -1,3 +1,4 @@
+/** Text generation: its cost, its usage, and the properties that the pipeline decides by. Counts the parts of a chat. */
 import { AiError } from "../../core/errors.ts";
 import { isCounted } from "../../core/usage.ts";
 import { bytesOfBase64, sizeOfUrl } from "../../counting/images.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { encodeBase64 } from "../../../src/dialects/media/media.ts";
+import { encodeBase64 } from "../../../src/media/base64.ts";
 import { read, SCOUT, VISION } from "./chat.ts";
 
 /** The signature of a PNG. */

@@ -8,12 +8,12 @@ import {
 	decodeBase64,
 	decodeBinaryString,
 	decodeDataUri,
-	encodeBase64,
 	imageOf,
 	toMedia,
 	Wrapped,
 } from "../../../src/dialects/media/media.ts";
 import { validate } from "../../../src/dialects/validation/validation.ts";
+import { encodeBase64 } from "../../../src/media/base64.ts";
 import { base64, binaryString, latin1, png, wav } from "../samples.ts";
 
 const File = z.object({ image: ByteArray });

@@ -1,8 +1,8 @@
 import { encode as encodePng } from "fast-png";
 import { encode as encodeJpeg } from "jpeg-js";
 import { describe, expect, it } from "vitest";
-import { encodeBase64 } from "../../../src/dialects/media/media.ts";
 import { decisionReader } from "../../../src/dialects/text/decision.ts";
+import { encodeBase64 } from "../../../src/media/base64.ts";
 import { productModel, read, refusal } from "../read-write.ts";
 
 const clef = productModel("@cf/cloudflare/clef");
