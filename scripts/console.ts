@@ -1,10 +1,12 @@
 /**
  * `npm run build:console`: builds the web console (`console/`) with Vite into `console/site`, which the Worker serves, and writes
- * the examples of the OpenAPI document there. The commands that start or deploy the Worker call it too. It does nothing if no
- * source is newer than the last build.
+ * the OpenAPI document there. The commands that start or deploy the Worker call it too. It does nothing if no source is newer than
+ * the last build.
  */
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
+import { DOCUMENT_FILE, PAGE_FILE } from "../src/surfaces/operations/openapi.ts";
+import { writeApiFiles } from "./api-files.ts";
 import { notices } from "./notices.ts";
 import { ROOT } from "./root.ts";
 import { place, withBuilding } from "./worker.ts";
@@ -12,14 +14,10 @@ import { place, withBuilding } from "./worker.ts";
 const CONSOLE = join(ROOT, "console");
 const SITE = join(CONSOLE, "site");
 const PAGE = "index.html";
-const EXAMPLES = "answer-examples.json";
-const EXAMPLES_SOURCE = join(ROOT, "src/surfaces/operations", EXAMPLES);
-const SOURCES = [
-	...["src", PAGE, "package.json", "vite.config.ts", "../package-lock.json"].map((name) =>
-		join(CONSOLE, name),
-	),
-	EXAMPLES_SOURCE,
-];
+const SOURCES = ["src", PAGE, "package.json", "vite.config.ts", "../package-lock.json"].map((name) =>
+	join(CONSOLE, name),
+);
+const API_SOURCES = ["src", "package-lock.json"].map((name) => join(ROOT, name));
 
 /** The published files of `@cloudflare/kumo` contain these packages. */
 const INSIDE_KUMO = [
@@ -32,8 +30,13 @@ const INSIDE_KUMO = [
 ];
 
 export async function buildConsole(): Promise<void> {
-	const built = Math.min(...[PAGE, EXAMPLES].map((file) => modifiedAt(join(SITE, file))));
-	if (Math.max(...SOURCES.map(newestIn)) < built) return;
+	if (Math.max(...SOURCES.map(newestIn)) >= modifiedAt(join(SITE, PAGE))) await buildSite();
+	const written = Math.min(...[DOCUMENT_FILE, PAGE_FILE].map((file) => modifiedAt(join(SITE, file))));
+	if (Math.max(...API_SOURCES.map(newestIn)) >= written) await writeApiFiles(SITE);
+}
+
+/** Deletes all other files. */
+async function buildSite(): Promise<void> {
 	// Most calls do not need it, and it loads slowly.
 	const { build } = await import("vite");
 	await withBuilding(async (outDir) => {
@@ -56,7 +59,6 @@ export async function buildConsole(): Promise<void> {
 			else process.env.NODE_ENV = nodeEnv;
 		});
 		writeFileSync(join(outDir, "notices.txt"), notices(ROOT, [...bundled]));
-		writeFileSync(join(outDir, EXAMPLES), JSON.stringify(JSON.parse(readFileSync(EXAMPLES_SOURCE, "utf8"))));
 		place(outDir, SITE, PAGE);
 	});
 }

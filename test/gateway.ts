@@ -3,11 +3,12 @@ import { env } from "cloudflare:workers";
 import type { Hono } from "hono";
 import { createApp } from "../src/app.ts";
 import { configure } from "../src/config/index.ts";
+import { lazy } from "../src/core/lazy.ts";
 import type { Access } from "../src/http/credentials.ts";
 import type { Caller } from "../src/pipeline/request.ts";
 import type { Services } from "../src/pipeline/services.ts";
 import { createPersistent, logUnreported, observersOf, servicesOf } from "../src/services.ts";
-import answerExamples from "../src/surfaces/operations/answer-examples.json" with { type: "json" };
+import { apiFiles } from "../src/surfaces/operations/api-files.ts";
 
 export const NOW = Date.parse("2026-11-21T12:00:00Z");
 export const BASE = "http://gateway/client/v4/accounts/local/ai";
@@ -20,8 +21,9 @@ const FILES: ReadonlyMap<string, string> = new Map([
 	["index.html", "<!doctype html>"],
 	["index-1a2B_c-d.js", "export {};"],
 	["notices.txt", "MIT"],
-	["answer-examples.json", JSON.stringify(answerExamples)],
 ]);
+
+const madeFiles = lazy(apiFiles);
 
 /** For a gateway without credentials, at the host of {@link BASE}. */
 export const OPEN_ACCESS: Access = { allowAnonymous: true, allowedHosts: ["gateway"] };
@@ -67,7 +69,10 @@ export function testServices({ vars = { DEFAULT_BACKEND: "simulator" }, fetch }:
 		log,
 		// A test runs in no request, so the runtime's `waitUntil` does not apply.
 		waitUntil: (promise) => void promise.catch(() => {}),
-		assets: async (file) => new Response(FILES.get(file) ?? null, { status: FILES.has(file) ? 200 : 404 }),
+		assets: async (file) => {
+			const text = FILES.get(file) ?? madeFiles()[file];
+			return new Response(text ?? null, { status: text === undefined ? 404 : 200 });
+		},
 		...(fetch && { fetch }),
 	};
 }

@@ -73,8 +73,8 @@ export interface Route extends Endpoint {
 	query?: z.ZodType | ((today: string) => z.ZodType);
 	/** The request body. Absent: the route takes none. */
 	input?: Payload;
-	/** Absent: JSON without a schema. A function loads it for the OpenAPI document. */
-	output?: Payload | (() => Promise<Payload>);
+	/** Absent: JSON without a schema. A name: of a payload in src/surfaces/all-answers.ts. */
+	output?: Payload | string;
 	handler: Handler;
 }
 

@@ -59,7 +59,7 @@ export const ROUTES: readonly Route[] = [
 	...metricsRoutes,
 	...engineRoutes,
 	...poolRoutes,
-	...openApiRoutes(() => ROUTES),
+	...openApiRoutes(),
 	...tokenRoutes,
 	...operatorRoutes,
 	...aliasRoutes,

@@ -132,6 +132,19 @@ describe("an OpenAI-compatible chat", () => {
 	});
 });
 
+describe("the OpenAPI document", () => {
+	it("is a static file, and not made by the Worker", async () => {
+		const gateway = new URL(await start(modulesIn(BUILT))).origin;
+		const document = await (await fetch(`${gateway}/openapi.json`)).json();
+		expect(document).toMatchObject({ openapi: "3.1.0", servers: [{ url: gateway }] });
+		expect(await (await fetch(`${gateway}/docs`)).text()).toContain(`export GATEWAY=${gateway}`);
+		const making = modulesIn(BUILT).filter(({ file }) =>
+			readFileSync(file, "utf8").includes("securitySchemes"),
+		);
+		expect(making).toEqual([]);
+	});
+});
+
 describe("what is loaded with its first use", () => {
 	it("serves concurrent first requests", async () => {
 		const ai = await start(modulesIn(BUILT));

@@ -5,7 +5,7 @@
  * and workers that the policy of the other pages forbids.
  */
 import { html, raw } from "hono/html";
-import type { ApiDocument, Operation, Parameter } from "./openapi.ts";
+import type { ApiDocument, Operation, Parameter } from "./openapi-document.ts";
 import type { Content } from "./openapi-schemas.ts";
 
 type Html = ReturnType<typeof html>;

@@ -3,7 +3,7 @@ import { fromParse5 } from "hast-util-from-parse5";
 import { selectAll } from "hast-util-select";
 import { parse } from "parse5";
 import { describe, expect, it } from "vitest";
-import { openApiDocument } from "../../../src/surfaces/operations/openapi.ts";
+import { openApiDocument } from "../../../src/surfaces/operations/openapi-document.ts";
 import { ROUTES } from "../../../src/surfaces/routes.ts";
 import { testGateway } from "../../gateway.ts";
 

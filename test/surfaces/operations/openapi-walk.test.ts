@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { DEFAULT_SETTINGS as SETTINGS } from "../../../src/gateways/settings.ts";
 import recordedExamples from "../../../src/surfaces/operations/answer-examples.json" with { type: "json" };
-import { openApiDocument } from "../../../src/surfaces/operations/openapi.ts";
+import { openApiDocument } from "../../../src/surfaces/operations/openapi-document.ts";
 import { ROUTES } from "../../../src/surfaces/routes.ts";
 import { admission, stubOf } from "../../accounts/fixtures.ts";
 import { png, wav } from "../../dialects/samples.ts";

@@ -1,11 +1,11 @@
 import { Hono } from "hono";
-import { describe, expect, it } from "vitest";
-import * as z from "zod";
+import { describe, expect, it, vi } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { Authenticator } from "../../../src/http/authenticate.ts";
 import { mountRoutes } from "../../../src/http/mount-routes.ts";
 import type { Services } from "../../../src/pipeline/services.ts";
-import { openApiDocument, openApiRoutes } from "../../../src/surfaces/operations/openapi.ts";
+import { openApiRoutes } from "../../../src/surfaces/operations/openapi.ts";
+import { openApiDocument } from "../../../src/surfaces/operations/openapi-document.ts";
 import { ROUTES } from "../../../src/surfaces/routes.ts";
 import { OPEN_ACCESS, testGateway, testServices } from "../../gateway.ts";
 
@@ -132,62 +132,46 @@ describe("the OpenAPI document", () => {
 		expect(await response.json()).toEqual({ ...examples[0], ...unpredictable });
 	});
 
-	it.each<[string, { kept: boolean; assets: () => Promise<Response> }]>([
-		["a page", { kept: true, assets: async () => new Response("<!doctype html><title>Ganglion</title>") }],
-		["JSON without examples", { kept: true, assets: async () => Response.json(null) }],
-		["absent", { kept: true, assets: async () => new Response("none", { status: 404 }) }],
-		["refused", { kept: false, assets: async () => new Response("busy", { status: 503 }) }],
-		["not readable", { kept: false, assets: () => Promise.reject(new Error("no assets now")) }],
-	])("has no examples of answers if their file is %s", async (_, { kept, assets }) => {
-		const services = testServices();
-		const readable = services.assets;
-		for (const path of ["/openapi.json", "/docs"]) {
+	describe.each(["/openapi.json", "/docs"])("%s", (path) => {
+		function served(services = testServices()) {
 			// The routes keep the text, so these are new ones.
 			const app = new Hono();
-			const routes = openApiRoutes(() => ROUTES);
+			const routes = openApiRoutes();
 			const authentication = new Authenticator(OPEN_ACCESS, services);
 			mountRoutes(app, { routes, unknown: [] }, { services, authentication });
-			const hasExamples = async (from: Services["assets"]) => {
-				Object.assign(services, { assets: from });
-				const response = await app.request(`http://gateway${path}`);
-				expect(response.status).toBe(200);
-				return (await response.text()).includes("0c8a895b6be701");
-			};
-			expect([await hasExamples(assets), await hasExamples(readable)]).toEqual([false, !kept]);
-			expect(await hasExamples(assets)).toBe(!kept);
+			return (host: string) => app.request(`http://${host}${path}`);
 		}
-	});
 
-	it.each(["/openapi.json", "/docs"])(
-		"makes %s once, also for requests that arrive together",
-		async (path) => {
+		it.each<[string, Services["assets"]]>([
+			["a page", async () => new Response("<!doctype html><title>Ganglion</title>")],
+			["absent", async () => new Response("none", { status: 404 })],
+			["refused", async () => new Response("{address}", { status: 503 })],
+			["not configured", undefined],
+		])("is refused while its file is %s", async (_, assets) => {
 			const services = testServices();
-			let made = 0;
-			const schema = () => {
-				made += 1;
-				return z.object({});
-			};
-			const [first] = ROUTES.filter(({ output, hidden }) => output !== undefined && !hidden);
-			if (!first) throw new Error("no route has an answer");
-			const counted = [{ ...first, output: { type: "application/json", schema } }];
-			const app = new Hono();
-			const routes = openApiRoutes(() => counted);
-			mountRoutes(
-				app,
-				{ routes, unknown: [] },
-				{ services, authentication: new Authenticator(OPEN_ACCESS, services) },
-			);
-			const get = async (host: string) => (await app.request(`http://${host}${path}`)).text();
-			const texts = await Promise.all([get("one.test"), get("one.test"), get("two.test")]);
-			expect(texts.map((text) => text.match(/http:\/\/\w+\.test/)?.[0])).toEqual([
-				"http://one.test",
-				"http://one.test",
-				"http://two.test",
-			]);
-			expect(await get("one.test")).toBe(texts[0]);
-			expect(made).toBe(1);
-		},
-	);
+			const { assets: readable } = services;
+			const get = served(services);
+			Object.assign(services, { assets });
+			const refused = await get("one.test");
+			expect(refused.status).toBe(404);
+			expect(await refused.text()).toMatch(/cannot be read|sets no assets/);
+			Object.assign(services, { assets: readable });
+			const found = await get("one.test");
+			expect(found.status).toBe(200);
+			expect(await found.text()).toContain("0c8a895b6be701");
+		});
+
+		it("has the address of each request, and is read once", async () => {
+			const services = testServices();
+			const read = vi.spyOn(services, "assets");
+			const get = served(services);
+			const addressAt = async (host: string) =>
+				(await (await get(host)).text()).match(/http:\/\/\w+\.test/)?.[0];
+			for (const host of ["one.test", "one.test", "two.test"])
+				expect(await addressAt(host)).toBe(`http://${host}`);
+			expect(read).toHaveBeenCalledTimes(1);
+		});
+	});
 
 	it("requires no credential on an open route", () => {
 		expect(document.paths["/openapi.json"]?.get?.security).toEqual([]);

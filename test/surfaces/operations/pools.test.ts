@@ -1,6 +1,6 @@
 import { Validator } from "@cfworker/json-schema";
 import { describe, expect, it } from "vitest";
-import { openApiDocument } from "../../../src/surfaces/operations/openapi.ts";
+import { openApiDocument } from "../../../src/surfaces/operations/openapi-document.ts";
 import { ROUTES } from "../../../src/surfaces/routes.ts";
 import { upstream } from "../../gateway.ts";
 import { ADMIN, closedGateway, failureOf, json, V4 } from "../../http/access.ts";
