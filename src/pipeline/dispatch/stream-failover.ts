@@ -157,7 +157,7 @@ class FailoverStream implements Progress, Source<EventPiece> {
 		const transcript = this.#signal.aborted ? undefined : this.#readTranscript();
 		const diverged = error instanceof DivergedError;
 		const failure = diverged ? this.#dropCurrent() : toAiError(error);
-		if (!diverged) recordFailure(this.#current.outcome, this.#signal.aborted ? undefined : failure);
+		if (!diverged) recordFailure(this.#current.outcome, failure);
 		const decision = decide(failure);
 		if (this.#signal.aborted || decision === "fail") return failure;
 		this.#failure ??= failure;

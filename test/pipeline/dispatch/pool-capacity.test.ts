@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
+import { AiError } from "../../../src/core/errors.ts";
 import { present } from "../../../src/core/present.ts";
 import { waitForCapacity } from "../../../src/pipeline/dispatch/pool-capacity.ts";
+import type { Exchange } from "../../../src/pipeline/exchange.ts";
 import type { Plan, PooledTarget } from "../../../src/pipeline/plan.ts";
 import { Pools } from "../../../src/pools/pools.ts";
 import { ReplicaChanges } from "../../../src/pools/replica-changes.ts";
@@ -18,12 +20,15 @@ function limited(maxWaiting = 0) {
 	if (!pool) throw new Error("no pool");
 	const { url: _, circuit: __, ...shared } = target("a");
 	const pooled: PooledTarget = { ...shared, pool };
+	const callers: { exchange: Exchange; caller: AbortController }[] = [];
 	const enter = (targets: Plan["targets"], call = CHAT) => {
 		const plan: Plan = { targets, retries: { attempts: 1, baseMs: 1, maxMs: 1 } };
 		const { exchange } = observedExchange({ admission: {} });
-		return waitForCapacity(plan, call, { exchange, signal: new AbortController().signal }, services);
+		const caller = new AbortController();
+		callers.push({ exchange, caller });
+		return waitForCapacity(plan, call, { exchange, signal: caller.signal }, services);
 	};
-	return { enter, pool, pooled, other: target("b") };
+	return { callers, enter, pool, pooled, other: target("b") };
 }
 
 it("a request takes a place in the pool of its first target, and the next target if there is none", async () => {
@@ -35,6 +40,18 @@ it("a request takes a place in the pool of its first target, and the next target
 	expect(second).not.toHaveProperty("place");
 	first.place?.leave();
 	expect((await enter([pooled, other])).plan.targets).toEqual([pooled, other]);
+});
+
+it.each<[string, (request: { exchange: Exchange; caller: AbortController }) => void]>([
+	["its exchange ends", ({ exchange }) => exchange.fail(new AiError("executionFailed"))],
+	["its caller leaves", ({ caller }) => caller.abort()],
+])("the place of a request is free when %s", async (_, end) => {
+	const { callers, enter, other, pooled } = limited();
+	await enter([pooled, other]);
+	for (const request of callers) end(request);
+	await Promise.resolve();
+	expect((await enter([pooled, other])).plan.targets).toEqual([pooled, other]);
+	expect((await enter([pooled, other])).plan.targets).toEqual([other]);
 });
 
 it("a request without another target is refused", async () => {

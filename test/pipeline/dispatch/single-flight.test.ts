@@ -113,6 +113,23 @@ describe("SingleFlight", () => {
 		expect(await next).toEqual({ value: "w", owner: true });
 	});
 
+	it("starts the work again for a later request, although the stopped work has not ended", async () => {
+		const flights = new SingleFlight<string>();
+		const time = world();
+		const signals: AbortSignal[] = [];
+		const start = (signal: AbortSignal) => {
+			signals.push(signal);
+			return new Promise<string>(() => {});
+		};
+		const leaving = new AbortController();
+		const first = flights.join("k", leaving.signal, time, start).catch((error) => error);
+		leaving.abort();
+		expect(await first).toMatchObject({ key: "aborted" });
+		expect(flights.size).toBe(0);
+		void flights.join("k", never, time, start);
+		expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
+	});
+
 	it("has the others do it themselves, once, when the request that works may have ended", async () => {
 		const flights = new SingleFlight<string>();
 		const [{ calls, start }, time] = [work(), world()];

@@ -3,7 +3,7 @@ import type { Served } from "../../../src/pipeline/request.ts";
 import type { Progress, TaskCall } from "../../../src/tasks/task.ts";
 import { drain } from "../../backends/upstream.ts";
 import { DONE, events, liveEvents } from "../../gateway.ts";
-import { type Reply, silent, status, streamed, type WorldOptions, world } from "./world.ts";
+import { type Reply, silent, status, streamed, target, type WorldOptions, world } from "./world.ts";
 
 const WORDS = Array.from({ length: 60 }, (_, i) => `w${i} `);
 
@@ -361,6 +361,22 @@ describe("a caller that disconnects", () => {
 		await reader.cancel();
 		await live.cancelled;
 		expect(asked.map(({ engine, signal }) => [engine, signal.aborted])).toEqual([["a", true]]);
+	});
+
+	it("at the moment at which a stream breaks, says nothing about its engine", async () => {
+		const live = liveEvents();
+		const { caller, run, services } = world({ replies: { a: () => live.response, b: whole } });
+		for (let i = 0; i < 4; i++) services.health.start(target("a")).fail();
+		live.send(word("a", "w0 "));
+		const { answer } = await run(streamed());
+		if (answer.answer.kind !== "stream") throw new Error("no stream");
+		const reader = answer.answer.events.getReader();
+		await reader.read();
+		const read = reader.read().catch((error) => error);
+		live.fail(new Error("connection reset"));
+		caller.abort();
+		expect(await read).toBeDefined();
+		expect(services.health.circuit(target("a"))).toBe("closed");
 	});
 
 	it.each(["cancels", "leaves"])("while another engine is called (%s)", async (how) => {
