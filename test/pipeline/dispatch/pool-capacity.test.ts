@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { AiError } from "../../../src/core/errors.ts";
 import { present } from "../../../src/core/present.ts";
 import { waitForCapacity } from "../../../src/pipeline/dispatch/pool-capacity.ts";
@@ -7,14 +7,14 @@ import type { Plan, PooledTarget } from "../../../src/pipeline/plan.ts";
 import { Pools } from "../../../src/pools/pools.ts";
 import { ReplicaChanges } from "../../../src/pools/replica-changes.ts";
 import { observedExchange } from "../exchanges.ts";
-import { CHAT, target } from "./world.ts";
+import { CHAT, type Reply, status, target, world } from "./world.ts";
 
 /** A pool of one replica for one request, and another target. */
-function limited(maxWaiting = 0) {
+function limited(maxWaiting = 0, url = "http://1") {
 	const services = { now: () => 0, wait: () => new Promise<void>(() => {}) };
 	const pool = new Pools({ random: () => 0, changes: new ReplicaChanges(services) }).of({
 		backend: "a",
-		urls: ["http://1"],
+		urls: [url],
 		pool: { gate: { maxRequests: 1, maxWaiting, maxWaitMs: 10 } },
 	});
 	if (!pool) throw new Error("no pool");
@@ -81,4 +81,25 @@ it.each([
 it("a target without a pool has no limit", async () => {
 	const { enter, other } = limited();
 	expect(await enter([other])).toEqual({ plan: expect.objectContaining({ targets: [other] }) });
+});
+
+describe("a dispatch to a pool with a limit", () => {
+	const answered: Reply = () => Response.json({ choices: [{ message: { content: "Hi" } }] });
+	const dispatched = (reply: Reply) => {
+		const { pool } = limited(0, "http://a/v1");
+		const { url: _, circuit: __, ...shared } = target("a");
+		return world({ replies: { a: reply }, plan: { targets: [{ ...shared, pool }] } });
+	};
+
+	it("has its place until its exchange ends", async () => {
+		const { failure, run } = dispatched(answered);
+		expect((await run()).served).toMatchObject({ backend: "a", attempts: 1 });
+		expect(await failure()).toMatchObject({ key: "outOfCapacity" });
+	});
+
+	it("has no place after a failure", async () => {
+		const { engines, failure } = dispatched(status(500));
+		for (let i = 0; i < 2; i++) expect(await failure()).toMatchObject({ key: "executionFailed" });
+		expect(engines()).toEqual(["a", "a"]);
+	});
 });
