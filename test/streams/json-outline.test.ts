@@ -24,10 +24,19 @@ function expected(value: unknown): unknown {
 	return Object.fromEntries(fields);
 }
 
-const text = fc.oneof(
+const part = fc.oneof(
 	fc.string({ unit: "binary", maxLength: 20 }),
-	fc.constantFrom('"', "\\", '\\"', "]}", "é€😀", "x".repeat(256), "x".repeat(257), "é".repeat(200)),
+	fc.constantFrom(
+		'"',
+		"\\",
+		'\\"',
+		"\n",
+		"]}",
+		"é€😀",
+		...[60, 70, 256, 257].map((length) => "x".repeat(length)),
+	),
 );
+const text = fc.array(part, { maxLength: 8 }).map((parts) => parts.join(""));
 const object = fc.dictionary(
 	text,
 	fc.letrec((tie) => ({
@@ -35,6 +44,7 @@ const object = fc.dictionary(
 			{ depthSize: "small" },
 			text,
 			fc.double({ noNaN: true, noDefaultInfinity: true }),
+			fc.array(fc.double({ noNaN: true, noDefaultInfinity: true }), { maxLength: 20 }),
 			fc.boolean(),
 			fc.constant(null),
 			fc.array(tie("value"), { maxLength: 3 }),
@@ -66,6 +76,14 @@ describe("JsonOutlines", () => {
 		["", []],
 	])("finds the objects in %j", (sent, found) => {
 		expect(outlinesOf(sent)).toEqual(found);
+	});
+
+	it("finds the end of texts and arrays of any length", () => {
+		for (let length = 0; length < 400; length++) {
+			const long = "x".repeat(length);
+			const value = { a: [`${long}\n"]}`, Array(length).fill(1), { b: long }], c: `${long}\n"`, d: 1 };
+			expect(outlinesOf(JSON.stringify(value))).toEqual([{ a: [], c: shortened(value.c), d: 1 }]);
+		}
 	});
 
 	it("reads an object after one that ended early", () => {
