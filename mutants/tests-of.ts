@@ -10,7 +10,6 @@ export const TESTS_OF: Readonly<Record<string, readonly string[]>> = {
 		"test/accounts/client/accounts.test.ts",
 		"test/accounts/durable/refusals.test.ts",
 	],
-	"src/accounts/client/failed-settlement.ts": ["test/accounts/client/accounts.test.ts"],
 	"src/accounts/durable/requests.ts": [
 		"test/accounts/durable/ledger.test.ts",
 		"test/surfaces/accounts/usage.test.ts",

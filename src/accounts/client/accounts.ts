@@ -26,11 +26,10 @@ import { LEASE_MS } from "../lease.ts";
 import type { TokenCommand, TokenResult, TokenStore } from "../token-command.ts";
 import { type AccountObjectServices, AccountReader, refusal, unavailable } from "./account-object.ts";
 import { AdmissionQueue } from "./admission-queue.ts";
-import { failedSettlement } from "./failed-settlement.ts";
 import { HeadroomCache } from "./headroom-cache.ts";
 import { Journal } from "./journal.ts";
 import { journalPace } from "./lease-demand.ts";
-import { Outbox } from "./outbox.ts";
+import { failedSettlement, Outbox } from "./outbox.ts";
 
 /** A revoked token is accepted for this time at most, as by a lease. */
 const VERIFIED_MS = LEASE_MS;

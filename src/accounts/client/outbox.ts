@@ -8,8 +8,9 @@
  * again. A second delivery is harmless: the first counts.
  */
 
+import { FAILURES } from "../../core/errors.ts";
 import { FlushLoop, type FlushServices, LOST_AFTER_MS } from "../../core/flush-loop.ts";
-import type { Settlement } from "../admission.ts";
+import { type Admission, NOTHING_USED, type Settlement } from "../admission.ts";
 
 const FLUSH_AFTER_MS = 100;
 const MAX_PENDING = 100;
@@ -160,3 +161,12 @@ export class Outbox {
 
 const isWaiting = ({ sentAt }: PendingSettlement, now: number): boolean =>
 	sentAt === undefined || now - sentAt >= LOST_AFTER_MS;
+
+/** Settles an admission whose answer was lost: if the account admitted the request, the reservation is released. */
+export const failedSettlement = ({ ticket }: Admission): Settlement => ({
+	...NOTHING_USED,
+	ticket,
+	outcome: "failed",
+	latencyMs: 0,
+	code: FAILURES.ledgerUnavailable.code,
+});

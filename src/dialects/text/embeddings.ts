@@ -10,7 +10,6 @@ import type { NativeWriter, Reader, Rendered } from "../dialect.ts";
 import { defaulted, fieldsReader, perModel } from "../fields.ts";
 import { badInput } from "../invalid-input.ts";
 import { outputValue } from "../output-value.ts";
-import { stringifyWith } from "../stringify-with.ts";
 
 /** Per request (developers.cloudflare.com/workers-ai/platform/limits). */
 const MAX_TEXTS = 100;
@@ -197,3 +196,22 @@ export const embeddingsWriters = {
 	"embeddings-m3": m3Writer,
 	"embeddings-plain": vectorsWriter(PlainOutput),
 } satisfies Partial<Record<OutputShape, NativeWriter>>;
+
+/**
+ * `JSON.stringify` for plain data, with existing JSON text for some values. Those values are not read. The result is built
+ * with `+=`, so that the engine copies long texts only once, at the end.
+ */
+function stringifyWith(value: unknown, texts: ReadonlyMap<unknown, string>): string {
+	const text = texts.get(value);
+	if (text !== undefined) return text;
+	if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+	let written = "";
+	if (Array.isArray(value)) {
+		for (const each of value) written += `${written && ","}${stringifyWith(each, texts)}`;
+		return `[${written}]`;
+	}
+	for (const [name, member] of Object.entries(value))
+		if (member !== undefined)
+			written += `${written && ","}${JSON.stringify(name)}:${stringifyWith(member, texts)}`;
+	return `{${written}}`;
+}
