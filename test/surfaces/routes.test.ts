@@ -335,7 +335,8 @@ describe("every route", () => {
 		const declared = (routes: typeof ROUTES): string[] =>
 			routes.flatMap(({ method, path }) => [`${method} ${path}`, `ALL ${path}`]);
 		// HEAD, which Hono routes as GET.
-		const heads = ["/", "/v1", "/client/v4/accounts/:account/ai", "/client/v4/accounts/:account/ai/v1"];
+		const ai = "/client/v4/accounts/:account/ai";
+		const heads = ["/", "/v1", "/v1beta", ai, `${ai}/v1`, `${ai}/v1beta`];
 		const unknown = UNKNOWN_PATHS.map(({ path }) => `ALL ${path.replace(/^\*$/, "/*")}`);
 		expect(mounted(app.routes)).toEqual(
 			[...new Set([...heads.map((path) => `GET ${path}`), ...declared(ROUTES), ...unknown])].sort(),

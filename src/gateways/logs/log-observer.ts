@@ -73,7 +73,7 @@ function rowOf(
 		byok: end.byok ? 1 : 0,
 		authentication: settings.authentication === false ? 0 : 1,
 		wholesale: 0,
-		compatibility_mode: step?.provider === "compat" ? 1 : 0,
+		compatibility_mode: step?.provider === "compat" || step?.compat ? 1 : 0,
 		feedback: null,
 		score: null,
 	};

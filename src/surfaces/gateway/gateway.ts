@@ -34,6 +34,7 @@ import {
 	compatParts,
 	dynamicRouteName,
 	invalidProvider,
+	servedId,
 } from "./provider-names.ts";
 import { type PlanContext, runInGateway } from "./run-in-gateway.ts";
 import type { Step } from "./step.ts";
@@ -198,12 +199,13 @@ async function runStep(
 	try {
 		const { headers } = step;
 		const gemini = geminiMethod(step);
-		if (gemini)
-			return await callGemini(
-				{ ...gemini, id, caller, fields: step.inputs.fields, headers, signal, observers },
-				services,
-			);
-		const { model, dialect, inputs, wrap, run: runRoute = run } = routeOf(step);
+		if (gemini) {
+			const model = await servedId(gemini.model, caller, services);
+			const { fields } = step.inputs;
+			return await callGemini({ ...gemini, model, id, caller, fields, headers, signal, observers }, services);
+		}
+		const { model: named, dialect, inputs, wrap, run: runRoute = run } = routeOf(step);
+		const model = await servedId(named, caller, services);
 		const { fields } = inputs;
 		const sources = { id, caller, model, dialect, inputs, signal, headers, fields, observers };
 		return replyResponse(await runRoute(inferenceRequest(sources), services), id, wrap);

@@ -8,7 +8,7 @@ import { isRecord } from "../../core/json.ts";
 import type { ProviderAccess } from "../../gateways/durable/provider-access.ts";
 import { type RequestSource, sourceOf } from "../../gateways/exchange.ts";
 import { type GatewayOptions, mergedOptions, optionsInHeaders } from "../../gateways/options.ts";
-import type { GatewayStep, StepBody, StepPlan } from "../../gateways/request.ts";
+import { type GatewayStep, type StepBody, type StepPlan, WORKERS_AI } from "../../gateways/request.ts";
 import { DEFAULT_GATEWAY } from "../../gateways/settings.ts";
 import { isThirdPartyId } from "../../models/third-party.ts";
 import type { Caller, InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
@@ -147,12 +147,14 @@ async function* planOf(
 	}
 	const body = request.inputs.fields;
 	const dynamicStep = (compat: string, modelOptions: GatewayOptions): GatewayStep => {
-		const model = compatModel(compat);
-		const inputs = { fields: isRecord(body) ? { ...body, model } : body };
-		return stepFor(
-			{ ...request, model, inputs, dialect: onlyFor(OPENAI_CHAT) },
-			mergedOptions(modelOptions, options),
-		);
+		const stepOptions = mergedOptions(modelOptions, options);
+		try {
+			const model = compatModel(compat);
+			const inputs = { fields: isRecord(body) ? { ...body, model } : body };
+			return stepFor({ ...request, model, inputs, dialect: onlyFor(OPENAI_CHAT) }, stepOptions);
+		} catch (thrown) {
+			return failedStep(toAiError(thrown), { call, request, endpoint }, stepOptions);
+		}
 	};
 	const facts = { metadata: options.metadata ?? {}, body, headers: {} };
 	yield* dynamicPlan({ name, facts, index: 0, stepFor: dynamicStep }, context, services);
@@ -190,6 +192,22 @@ function modelStep(
 		},
 	};
 }
+
+/** The fallback of the step, if it has one, is next. */
+const failedStep = (
+	error: AiError,
+	{ call, request, endpoint }: ReadCall,
+	options: GatewayOptions,
+): GatewayStep => ({
+	provider: WORKERS_AI,
+	endpoint,
+	body: stepBody(request.inputs),
+	format: call.format,
+	plane: "run",
+	providerKey: undefined,
+	options,
+	call: async () => call.failure(error, request.id),
+});
 
 export const stepBody = ({ body, fields, query }: Inputs): StepBody =>
 	body

@@ -3,9 +3,14 @@
  * `workers-ai`. A model's name can also name a dynamic route.
  */
 import { AiError } from "../../core/errors.ts";
+import { customSlug } from "../../gateways/providers/custom-providers.ts";
 import { WORKERS_AI } from "../../gateways/request.ts";
 import { authorOf } from "../../models/catalog.ts";
 import { isThirdPartyId } from "../../models/third-party.ts";
+import type { Caller } from "../../pipeline/request.ts";
+import { modelOf } from "../../pipeline/resolve-model.ts";
+import type { Services } from "../../pipeline/services.ts";
+import { modelOfProvider } from "../../providers/provider-models.ts";
 import { PROVIDERS } from "../../providers/providers.ts";
 
 /** OpenAI's API for the models of all providers. */
@@ -35,7 +40,13 @@ export const invalidProvider = (name: string, reason = "is none"): AiError =>
 /** The author in the ids of a provider's models. Throws 2008 for an unknown provider. */
 export function authorOfSlug(slug: string): string {
 	const author = authorIfKnown(slug);
-	if (author === undefined) throw invalidProvider(slug);
+	if (author === undefined)
+		throw invalidProvider(
+			slug,
+			customSlug(slug) === undefined
+				? undefined
+				: "is a custom provider, which only compat and steps can call",
+		);
 	return author;
 }
 
@@ -60,6 +71,18 @@ export function slugOf(model: string): string {
 	if (!isThirdPartyId(model)) return WORKERS_AI;
 	const author = authorOf(model);
 	return SLUG_OF_AUTHOR.get(author) ?? author;
+}
+
+/**
+ * The id under which a provider's model runs. The provider's own name of it, such as `claude-haiku-4-5`, is the name of a catalogue model,
+ * unless a route or an alias has the name itself.
+ */
+export async function servedId(id: string, caller: Caller, services: Services): Promise<string> {
+	const { catalog, routing } = services;
+	if (!isThirdPartyId(id) || catalog.find(id) || routing.find(id)?.named) return id;
+	if ((await modelOf(id, caller, services)) !== id) return id;
+	const author = authorOf(id);
+	return modelOfProvider(author, id.slice(author.length + 1), catalog)?.id ?? id;
 }
 
 /** The parts of a model's name at `compat`. `undefined`: it has no provider. */

@@ -34,6 +34,7 @@ import type { Services } from "../../pipeline/services.ts";
 import { AI, below } from "../bases.ts";
 import { wireOf } from "../binding/binding.ts";
 import { gatewayInHeaders, runModel as runModelInGateway } from "../gateway/model-in-gateway.ts";
+import { dynamicRouteName } from "../gateway/provider-names.ts";
 import { checkTags, refuseQueue } from "./run-options.ts";
 
 /** The product answers "no route" for an unknown model id, except in these namespaces. */
@@ -122,7 +123,11 @@ function runModel(c: Context, call: Call): Promise<Response> {
 	return infer(c, call, {
 		model,
 		read: async () => {
-			if (!INFERENCE_NAMESPACE.test(model) && !(await isNamed(model, call))) throw new AiError("noRoute");
+			const isKnown =
+				INFERENCE_NAMESPACE.test(model) ||
+				dynamicRouteName(model) !== undefined ||
+				(await isNamed(model, call));
+			if (!isKnown) throw new AiError("noRoute");
 			if (c.req.query("queueRequest") === "true") refuseQueue();
 			const inputs = await readInputs(c.req.raw, call.services);
 			return { model, inputs: { ...inputs, query: queryOf(c) } };

@@ -53,3 +53,25 @@ it.each([
 		expect(logs[0]?.row.authentication).toBe(logged);
 	},
 );
+
+it("a model that a dynamic route of compat chose is in the mode of compat", () => {
+	const logs: Log[] = [];
+	const observe = logObserver({ maxPayload: 1_000, record: (_, log) => void logs.push(log) });
+	for (const compat of [{ provider: "dynamic", model: "support" }, undefined])
+		observe({
+			exchange: {
+				account: "a",
+				gateway: "g",
+				id: crypto.randomUUID(),
+				eventId: "e",
+				source: { type: "REST" },
+			},
+			end: { durationMs: 1 },
+			settings: { collect_logs: true },
+			step: { provider: "openai", compat, body: { contentType: "application/json", content: { json: {} } } },
+			options: {},
+			responseType: null,
+			failed: false,
+		} as unknown as EndedRequest);
+	expect(logs.map(({ row }) => row.compatibility_mode)).toEqual([1, 0]);
+});

@@ -46,6 +46,12 @@ function setUp(serving: readonly string[]) {
 			headers: { "content-type": "application/json", ...headers },
 			body: JSON.stringify({ messages: MESSAGES, ...body }),
 		});
+	const run = async (name: string): Promise<Response> =>
+		app.request(`${BASE}/run/${name}`, {
+			method: "POST",
+			headers: { "content-type": "application/json", "cf-aig-gateway-id": gateway },
+			body: JSON.stringify({ messages: MESSAGES }),
+		});
 	const explain = async (path: string, body: object): Promise<Record<string, unknown>> => {
 		const headers = {
 			"content-type": "application/json",
@@ -55,7 +61,7 @@ function setUp(serving: readonly string[]) {
 		const init = { method: "POST", headers, body: JSON.stringify(body) };
 		return (await app.request(`${BASE}/explain/${path}`, init)).json();
 	};
-	return { call, deploy, chat, requests, explain };
+	return { call, deploy, chat, run, requests, explain };
 }
 
 const contentOf = async (response: Response): Promise<unknown> =>
@@ -190,6 +196,28 @@ describe("a request to a dynamic route", () => {
 			429,
 		]);
 		expect(await served("b")).toBe("gpt-5");
+	});
+
+	it("runs at the path of a model, where a model of a custom provider fails and its fallback is next", async () => {
+		const { deploy, run } = setUp(["gpt-5"]);
+		await deploy("plain", [start("gpt-5"), model("gpt-5", "openai"), END]);
+		const custom = (fallback?: string) => [start("own"), model("own", "custom-mine", fallback)];
+		await deploy("fallback", [...custom("gpt-5"), model("gpt-5", "openai"), END]);
+		await deploy("alone", [...custom(), END]);
+		for (const name of ["plain", "fallback"]) {
+			const response = await run(`dynamic/${name}`);
+			expect(response.headers.get("cf-aig-model")).toBe("gpt-5");
+			expect(await response.json()).toMatchObject({ success: true, result: { object: "chat.completion" } });
+		}
+		expect(await (await run("dynamic/alone")).json()).toMatchObject({
+			errors: [
+				{
+					code: 2008,
+					message:
+						'Invalid provider: "custom-mine" is a custom provider, which only compat and steps can call',
+				},
+			],
+		});
 	});
 
 	it("limits the cost that the request declares", async () => {

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { OPENAI_KEY } from "../../clients/providers/openai.ts";
 import { KEYS } from "../../clients/providers/routes.ts";
 import { upstream } from "../../gateway.ts";
-import { closedGateway, json } from "../../http/access.ts";
+import { ADMIN, closedGateway, json } from "../../http/access.ts";
 import { provide } from "./scripted-providers.ts";
 
 const KEY_OF: Readonly<Record<string, string>> = {
@@ -147,6 +147,47 @@ describe.each(Object.entries(SDKS))("the SDK of %s", (provider, sdk) => {
 		const client = sdk(at, { key, headers: { "cf-aig-authorization": "Bearer none" } });
 		await expect(client.chat()).rejects.toMatchObject({ status: 401 });
 		expect(at.requests).toEqual([]);
+	});
+});
+
+describe("the provider's own name of a model, without the provider's key", () => {
+	const simulated = (vars: object = {}) => {
+		const { account, app, send } = closedGateway({ vars: { DEFAULT_BACKEND: "simulator", ...vars } });
+		const base = (path: string) => `http://gateway/v1/${account}/default/${path}`;
+		const fetch = async (input: RequestInfo | URL, init?: RequestInit) =>
+			app.request(new Request(input, init));
+		const anthropic = new Anthropic({ baseURL: base("anthropic"), apiKey: ADMIN, fetch, maxRetries: 0 });
+		const google = new GoogleGenAI({
+			apiKey: ADMIN,
+			httpOptions: { baseUrl: base("google-ai-studio"), fetch },
+		});
+		return { anthropic, google, send };
+	};
+
+	it("is that of the catalogue's model", async () => {
+		const { anthropic, google } = simulated();
+		const request = { model: "claude-haiku-4-5-20251001", max_tokens: 100, messages };
+		expect((await anthropic.messages.create(request)).content[0]).toMatchObject({
+			text: expect.stringContaining("anthropic/claude-haiku-4.5"),
+		});
+		const { text } = await google.models.generateContent({
+			model: "gemini-3-flash-preview",
+			contents: PROMPT,
+		});
+		expect(text).toContain("google/gemini-3-flash");
+		await expect(anthropic.messages.create({ ...request, model: "claude-none" })).rejects.toMatchObject({
+			status: 404,
+		});
+	});
+
+	it("may be an alias", async () => {
+		const { anthropic } = simulated({ ALIASES: { "anthropic/claude-haiku-4-5": "@cf/openai/gpt-oss-20b" } });
+		const { content } = await anthropic.messages.create({
+			model: "claude-haiku-4-5",
+			max_tokens: 100,
+			messages,
+		});
+		expect(content[0]).toMatchObject({ text: expect.stringContaining("gpt-oss-20b") });
 	});
 });
 
