@@ -91,7 +91,7 @@ export interface Dialect {
 }
 
 export interface NativeWriter extends Writer {
-	/** The schema of the JSON, for `models/schema`, or the media type of the bytes. */
+	/** The schema of the JSON (a function makes it at its first use), for `models/schema`, or the media type of the bytes. */
 	schema: z.ZodType | (() => z.ZodType) | string;
 }
 

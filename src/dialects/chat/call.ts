@@ -15,8 +15,8 @@ export function checkLora({ lora }: { lora?: string | null | undefined }, model:
 }
 
 /**
- * The last step of every chat reader. Throws 8001 for inputs that the product's schemas accept and engines cannot use. A negative limit would also make
- * the reservation negative.
+ * The last step of every chat reader. Throws 8001 for inputs that the product's schemas accept and engines cannot use. A negative
+ * limit would also make the reservation negative.
  */
 export function chatCall(input: ChatInput): TaskCall<"text-generation"> {
 	if (input.prompt === undefined && input.messages.length === 0)

@@ -3,7 +3,6 @@
  * model answers in two lines, `unsafe` and the categories. These lines are converted to JSON here. Engines do not receive
  * a JSON grammar, because the model was not trained on one.
  */
-
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { parseRecord } from "../../core/json.ts";

@@ -1,5 +1,4 @@
 /** Converts callers' messages to those of the task's input. */
-
 import * as z from "zod";
 import { present } from "../../core/present.ts";
 import { inputFamily } from "../../models/family.ts";

@@ -2,7 +2,6 @@
  * Tools and the tool choice. The schemas do not check them, as in the product: its validator ignores the alternatives of
  * an array, so an unusable tool is refused after validation, with 8001 (observed).
  */
-
 import * as z from "zod";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { present } from "../../core/present.ts";

@@ -4,7 +4,6 @@
  * Google's own tools (`googleSearch`, `codeExecution`) are dropped and listed in `ChatInput.dropped`; a request without
  * another tool is refused. `safetySettings`, `labels`, `mediaResolution` and `serviceTier` are accepted and ignored.
  */
-
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
 import { present } from "../../core/present.ts";

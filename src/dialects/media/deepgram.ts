@@ -5,7 +5,6 @@
  * Differences from the product: options for additional analysis (`diarize`, `topics`, `sentiment`, …) are validated and
  * not forwarded; the engine's own settings apply.
  */
-
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { present } from "../../core/present.ts";

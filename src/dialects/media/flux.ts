@@ -5,7 +5,6 @@
  * Differences from the product: no `Configure`; frames have Deepgram's `type`, which the catalogue's schema does not list;
  * a closing websocket has code 1000, where Deepgram sends no code.
  */
-
 import * as z from "zod";
 import { present } from "../../core/present.ts";
 import type { TranscriptionEvent } from "../../tasks/live-transcription/types.ts";

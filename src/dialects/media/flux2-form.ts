@@ -1,5 +1,4 @@
 /** FLUX.2: a form is the only input. The field types come from the model's launch announcement. */
-
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { present } from "../../core/present.ts";

@@ -8,7 +8,6 @@
  * Differences from the product: `point` and `detect` accept only data URIs, because the gateway does not fetch callers'
  * URLs; `reasoning.grounding` is empty; the times in `metrics` are 0 if the engine does not report them.
  */
-
 import * as z from "zod";
 import { present } from "../../core/present.ts";
 import { laterUsage, type Usage } from "../../core/usage.ts";

@@ -5,7 +5,6 @@
  * Differences from the product: all channels are mixed, also with `multichannel`; options for additional analysis are not
  * forwarded; a connection without audio is not an error (`NET-0001`).
  */
-
 import { createHash } from "node:crypto";
 import * as z from "zod";
 import { present } from "../../core/present.ts";

@@ -5,7 +5,6 @@
  * Known difference from OpenAI: no `mask`. OpenAI's mask marks the area by transparency, the models' own mask by
  * brightness.
  */
-
 import * as z from "zod";
 import { present } from "../../core/present.ts";
 import type { Media } from "../../media/media.ts";

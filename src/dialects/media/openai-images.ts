@@ -4,7 +4,6 @@
  * Engines generate one image per call. A request for several images is split before the pipeline
  * ({@link singleImageBodies}), and the replies are merged after it ({@link mergeImages}).
  */
-
 import * as z from "zod";
 import { present } from "../../core/present.ts";
 import { encodeBase64 } from "../../media/base64.ts";

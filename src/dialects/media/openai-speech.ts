@@ -2,7 +2,6 @@
  * `POST /audio/speech`. `voice` is forwarded unchanged: OpenAI's names only work with engines that support them. A strict
  * route accepts only the model's own speakers. `instructions` are dropped, because no model here supports them.
  */
-
 import * as z from "zod";
 import { present } from "../../core/present.ts";
 import type { SpeechInput } from "../../tasks/text-to-speech/index.ts";

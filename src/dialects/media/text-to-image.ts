@@ -4,7 +4,6 @@
  * Difference from the product: if an engine answers in another format than the model's own, the image is not converted; the
  * content type is that of the image.
  */
-
 import * as z from "zod";
 import { present } from "../../core/present.ts";
 import { encodeBase64 } from "../../media/base64.ts";

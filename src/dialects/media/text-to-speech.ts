@@ -1,5 +1,4 @@
 /** Text to speech: MeloTTS, which answers in JSON, and Deepgram's Aura, which answers with the audio file. */
-
 import * as z from "zod";
 import { present } from "../../core/present.ts";
 import { encodeBase64 } from "../../media/base64.ts";

@@ -1,5 +1,4 @@
 /** Smart Turn: detects whether a speaker has finished. */
-
 import * as z from "zod";
 import { present } from "../../core/present.ts";
 import { fieldsReader } from "../fields.ts";

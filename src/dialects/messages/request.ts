@@ -8,7 +8,6 @@
  * Known differences, for models of other vendors: Anthropic's own tools are dropped (tools.ts); nothing is stored, so
  * `container` and files by id are not supported; fields that only Anthropic supports are accepted and ignored.
  */
-
 import * as z from "zod";
 import type { AiError } from "../../core/errors.ts";
 import { present } from "../../core/present.ts";

@@ -8,7 +8,6 @@
  * not have (`local_shell_call`, `apply_patch_call`, …) is read as a call of a function with that name. A call of a tool
  * that OpenAI hosts is dropped: its result is in the text that follows it.
  */
-
 import * as z from "zod";
 import { present } from "../../core/present.ts";
 import type { ChatInput, ChatMessage, ContentPart } from "../../tasks/text-generation/types.ts";

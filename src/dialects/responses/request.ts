@@ -4,7 +4,6 @@
  * Known differences: nothing is stored, so references to stored objects are refused; tools that OpenAI hosts are dropped
  * (`tools.ts`); `truncation` is accepted and ignored; the full reasoning is returned, never a `summary`.
  */
-
 import * as z from "zod";
 import { present } from "../../core/present.ts";
 import { inputFamily } from "../../models/family.ts";

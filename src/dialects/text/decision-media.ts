@@ -1,5 +1,4 @@
 /** Images, audio and videos of a decision: embedded, within the product's limits. */
-
 import * as z from "zod";
 import { dataUrl } from "../../media/base64.ts";
 import { imageSizeOf } from "../../media/image-size.ts";

@@ -4,7 +4,6 @@
  * Known differences from OpenAI: arrays of tokens are refused, because the models have different vocabularies; the maximum
  * number of texts is that of the model's native route, not 2048.
  */
-
 import * as z from "zod";
 import { approximateTokens } from "../../counting/token-estimate.ts";
 import { encodeBase64 } from "../../media/base64.ts";
