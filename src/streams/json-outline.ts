@@ -1,18 +1,18 @@
 /**
- * Reads the outlines of JSON objects in bytes that arrive in pieces: all fields, but arrays without their items, and long texts as empty
- * ones. So a small field of an answer can be read in bounded memory, however large the answer is.
+ * Reads the outlines of JSON objects in bytes that arrive in pieces. An outline has all fields, but its arrays and long texts are empty.
+ * So a small field of an answer can be read in bounded memory, however large the answer is.
  *
  * The objects follow one another, or are the items of an outermost array. Other bytes between them are ignored.
  */
 import { isRecord, parseJson } from "../core/json.ts";
 
-/** Bytes of a text. A longer one is empty. */
-const MAX_TEXT = 256;
-/** Bytes of an outline. A larger one is dropped. */
-const MAX_OUTLINE = 64 * 1024;
-const FIRST_BUFFER = 1024;
-/** Bytes after which a search is faster than the loop. */
-const LONG_RUN = 64;
+/** Longer texts are empty in the outline. */
+const MAX_TEXT_BYTES = 256;
+/** Larger outlines are dropped. */
+const MAX_OUTLINE_BYTES = 64 * 1024;
+const FIRST_BUFFER_BYTES = 1024;
+/** After so many bytes without a mark, a search is faster than the loop. */
+const LONG_RUN_BYTES = 64;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -20,14 +20,14 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
-/** The bytes with a meaning in a text, and outside of texts. */
+/** The bytes that change the state: inside a text, and outside. */
 const TEXT_MARKS = [QUOTE, BACKSLASH] as const;
 const MARKS = [QUOTE, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] as const;
 
 export class JsonOutlines {
-	readonly #found: (outline: Record<string, unknown>) => void;
-	/** The outline of the present object. */
-	#kept = new Uint8Array(FIRST_BUFFER);
+	readonly #onOutline: (outline: Record<string, unknown>) => void;
+	/** The outline of the current object. */
+	#kept = new Uint8Array(FIRST_BUFFER_BYTES);
 	#length = 0;
 	/** Open objects and arrays. */
 	#depth = 0;
@@ -35,15 +35,15 @@ export class JsonOutlines {
 	#omitted = 0;
 	#isText = false;
 	#isEscaped = false;
-	/** The place of the text in the outline. */
+	/** The position of the text in the outline. */
 	#textAt = 0;
 
-	/** `found`: receives each outline. Objects that are not JSON, not complete, or have a large outline are skipped. */
-	constructor(found: (outline: Record<string, unknown>) => void) {
-		this.#found = found;
+	/** `onOutline`: receives each outline. Objects that are invalid, incomplete, or have a large outline are skipped. */
+	constructor(onOutline: (outline: Record<string, unknown>) => void) {
+		this.#onOutline = onOutline;
 	}
 
-	/** One loop over local variables, because it runs for each byte. The runtime searches the end of a long run that is not kept. */
+	/** Copies the state to local variables, because the loop runs for each byte. `indexOf` finds the end of a long run that is not kept. */
 	push(bytes: Uint8Array): void {
 		let depth = this.#depth;
 		let omitted = this.#omitted;
@@ -56,7 +56,7 @@ export class JsonOutlines {
 		/** Bytes since the last one with a meaning. */
 		let run = 0;
 		for (let at = 0; at < bytes.length; at++) {
-			if (++run > LONG_RUN && (omitted > 0 || (isText && length - textAt > MAX_TEXT))) {
+			if (++run > LONG_RUN_BYTES && (omitted > 0 || (isText && length - textAt > MAX_TEXT_BYTES))) {
 				search ??= new MarkSearch(bytes);
 				at = search.next(isText ? TEXT_MARKS : MARKS, at);
 				run = 0;
@@ -71,9 +71,9 @@ export class JsonOutlines {
 				} else if (byte === QUOTE) {
 					isText = false;
 					run = 0;
-					if (length - textAt > MAX_TEXT) length = textAt;
+					if (length - textAt > MAX_TEXT_BYTES) length = textAt;
 				}
-				if (omitted > 0 || (isText && length - textAt > MAX_TEXT)) continue;
+				if (omitted > 0 || (isText && length - textAt > MAX_TEXT_BYTES)) continue;
 			} else if (depth === 0) {
 				if (byte !== OPEN_OBJECT) continue;
 				depth = 1;
@@ -93,12 +93,12 @@ export class JsonOutlines {
 				run = 0;
 				if (omitted > 0) continue;
 			} else if (omitted > 0) continue;
-			if (length === kept.length && length <= MAX_OUTLINE) {
+			if (length === kept.length && length <= MAX_OUTLINE_BYTES) {
 				kept = new Uint8Array(2 * length);
 				kept.set(this.#kept);
 				this.#kept = kept;
 			}
-			// Beyond the last byte of the buffer, nothing is stored.
+			// A write beyond the end of the buffer has no effect.
 			kept[length++] = byte;
 			if (depth > 0) continue;
 			this.#complete(length);
@@ -112,7 +112,7 @@ export class JsonOutlines {
 		this.#length = length;
 	}
 
-	/** No further byte of the present object follows. */
+	/** Drops an incomplete object. The next byte may begin another. */
 	end(): void {
 		this.#length = 0;
 		this.#depth = 0;
@@ -122,23 +122,23 @@ export class JsonOutlines {
 	}
 
 	#complete(length: number): void {
-		if (length > MAX_OUTLINE) return;
+		if (length > MAX_OUTLINE_BYTES) return;
 		const outline = parseJson(new TextDecoder().decode(this.#kept.subarray(0, length)));
-		if (isRecord(outline)) this.#found(outline);
+		if (isRecord(outline)) this.#onOutline(outline);
 	}
 }
 
-/** Finds the next of several bytes. The places from which it searches must not descend. */
+/** Finds the next of several bytes. `from` must not be less than in the call before. */
 class MarkSearch {
 	readonly #bytes: Uint8Array;
-	/** The next place of each byte, as far as it is known. */
+	/** The last found position of each byte. */
 	readonly #places = new Map<number, number>();
 
 	constructor(bytes: Uint8Array) {
 		this.#bytes = bytes;
 	}
 
-	/** The length if there is none. */
+	/** Returns the length if none of them follows. */
 	next(marks: readonly number[], from: number): number {
 		return Math.min(...marks.map((mark) => this.#placeOf(mark, from)));
 	}

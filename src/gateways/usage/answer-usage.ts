@@ -1,6 +1,6 @@
 /**
- * The usage and the model in a provider's answer, complete or in events. The fields decide the format, because a custom provider or a
- * cloud may have the API of any other provider.
+ * The usage and the model in a provider's answer, which is complete or consists of events. The format is detected by the fields, because a
+ * custom provider or a cloud may have the API of any other provider.
  */
 import { isRecord } from "../../core/json.ts";
 import { isCounted, laterUsage, type Usage } from "../../core/usage.ts";
@@ -17,16 +17,16 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** The fields with counts. The last one is Bedrock's, in the last event of every model. */
 const COUNTS = ["usage", "usageMetadata", "meta", "metrics", "amazon-bedrock-invocationMetrics"] as const;
-/** Characters. A longer name is ignored. */
-const MAX_MODEL = 256;
+/** Longer names are ignored. */
+const MAX_MODEL_CHARACTERS = 256;
 
 export class AnswerUsage {
 	#usage: Usage | undefined;
-	/** The counts of Messages and Responses until now. */
+	/** The counts of Messages or Responses in the events so far. */
 	#counts: SentCounts | undefined;
 	#model: string | undefined;
 
-	/** `undefined`: the provider has sent no counts until now. */
+	/** `undefined`: the provider has sent no counts yet. */
 	get usage(): Usage | undefined {
 		return isCounted(this.#usage) ? this.#usage : undefined;
 	}
@@ -45,7 +45,7 @@ export class AnswerUsage {
 			if (!this.#addCounts(counts, holder)) continue;
 			hasCounts = true;
 			const name = model ?? modelVersion ?? answer.model;
-			if (typeof name === "string" && name.length <= MAX_MODEL) this.#model = name;
+			if (typeof name === "string" && name.length <= MAX_MODEL_CHARACTERS) this.#model = name;
 		}
 		return hasCounts;
 	}
@@ -62,7 +62,7 @@ export class AnswerUsage {
 	}
 }
 
-/** The objects of an answer that may have the usage. Others may have fields of the same names, which a model or a tool wrote. */
+/** The objects of an answer that may have the usage. Other objects may have fields of the same names: text of a model, or of a tool. */
 function holdersIn(answer: Fields): Fields[] {
 	const { type, event_type } = answer;
 	const isResponsesEvent = typeof type === "string" && type.startsWith("response.");

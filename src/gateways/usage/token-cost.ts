@@ -5,8 +5,8 @@ import { neurons, type Quantities, USD_PER_NEURON } from "../../models/neurons.t
 const TOKEN_UNITS: ReadonlySet<PriceUnit> = new Set(["per M input tokens", "per M output tokens"]);
 
 /**
- * US dollars. `undefined`: the price of the model is unknown, or is not for tokens. The price of an engine that serves the model for
- * the operator is not the provider's.
+ * US dollars. `undefined`: the price of the model is unknown, or is not per token. A price with a `priceSource` is the
+ * operator's for a backend, not the provider's.
  */
 export function tokenCost(
 	model: Model | undefined,

@@ -1,6 +1,6 @@
 /**
- * Reads the usage in the bytes of a provider's answer, in pieces of any size: a complete JSON, lines of JSON, server-sent events, or Bedrock's
- * streams. Memory is bounded for answers of any size. An answer that cannot be read has no usage.
+ * Finds the parts of a provider's answer that may have its usage. The bytes arrive in pieces of any size: one JSON object, lines of
+ * JSON, server-sent events, or Bedrock's streams. Memory is bounded for answers of any size. An answer that cannot be read has no usage.
  */
 import { createParser } from "eventsource-parser";
 import { parseRecord } from "../../core/json.ts";
@@ -8,8 +8,8 @@ import { EventSplitter } from "../../streams/event-splitter.ts";
 import { JsonOutlines } from "../../streams/json-outline.ts";
 import { AwsEventReader } from "./aws-event-reader.ts";
 
-/** Receives a complete answer or an event, or its outline. */
-export type Found = (answer: Record<string, unknown>) => void;
+/** Receives a complete answer or an event; only its outline if it is large. */
+export type OnPart = (part: Record<string, unknown>) => void;
 
 export interface UsageReader {
 	push(piece: Uint8Array): void;
@@ -22,16 +22,16 @@ const EVENTS_TYPE = /^text\/event-stream\s*(?:;|$)/i;
 const AWS_EVENTS_TYPE = "application/vnd.amazon.eventstream";
 
 /** `undefined`: answers of this type have no usage. */
-export function usageReader(contentType: string | null, found: Found): UsageReader | undefined {
+export function usageReader(contentType: string | null, onPart: OnPart): UsageReader | undefined {
 	const type = contentType ?? "";
-	if (JSON_TYPE.test(type)) return new JsonOutlines(found);
-	if (type === AWS_EVENTS_TYPE) return new AwsEventReader(found);
-	return EVENTS_TYPE.test(type) ? new EventUsageReader(found) : undefined;
+	if (JSON_TYPE.test(type)) return new JsonOutlines(onPart);
+	if (type === AWS_EVENTS_TYPE) return new AwsEventReader(onPart);
+	return EVENTS_TYPE.test(type) ? new EventUsageReader(onPart) : undefined;
 }
 
 /** Bytes of an event that are kept. Only the outline of a larger one is read. */
-const MAX_EVENT = 64 * 1024;
-/** The names of objects with counts. To parse each event would cost more: most have none. */
+const MAX_EVENT_BYTES = 64 * 1024;
+/** The names of objects with counts. Most events have none, and are not parsed. */
 const MAY_HAVE_USAGE = /"(?:usage|usageMetadata|meta)"\s*:\s*\{/;
 
 class EventUsageReader implements UsageReader {
@@ -39,15 +39,15 @@ class EventUsageReader implements UsageReader {
 	readonly #decoder = new TextDecoder();
 	readonly #outlines: JsonOutlines;
 	readonly #parser;
-	/** The present event is larger than {@link MAX_EVENT}. */
+	/** The current event is larger than {@link MAX_EVENT_BYTES}. */
 	#isLarge = false;
 
-	constructor(found: Found) {
-		this.#outlines = new JsonOutlines(found);
+	constructor(onPart: OnPart) {
+		this.#outlines = new JsonOutlines(onPart);
 		this.#parser = createParser({
 			onEvent: ({ data }) => {
 				const event = parseRecord(data);
-				if (event) found(event);
+				if (event) onPart(event);
 			},
 		});
 	}
@@ -60,12 +60,12 @@ class EventUsageReader implements UsageReader {
 			this.#readEvent(bytes.subarray(from, end));
 			from = end;
 		}
-		if (this.#splitter.heldBytes <= MAX_EVENT) return;
+		if (this.#splitter.heldBytes <= MAX_EVENT_BYTES) return;
 		this.#isLarge = true;
 		this.#outlines.push(this.#splitter.takeRemainder());
 	}
 
-	/** A last event without its blank line counts: all clients accept it. */
+	/** The last event may lack its blank line: all clients accept that. */
 	end(): void {
 		this.#readEvent(this.#splitter.takeRemainder());
 	}

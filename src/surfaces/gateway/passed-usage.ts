@@ -1,7 +1,7 @@
 /**
- * The usage of a request that is passed to a provider. It is read from the bytes of the answer on their way to the caller, and reported
- * as it arrives: of an answer that breaks off, the counts that the provider had sent. The bytes are unchanged, and a failure to read them
- * does not affect the answer.
+ * The usage of a request that is passed to a provider. It is read from the bytes of the answer while they are sent to the caller, and
+ * reported as soon as the provider sends counts, so an answer that is interrupted has the counts until then. The bytes are unchanged,
+ * and a failure to read them does not affect the answer.
  */
 import { toAiError } from "../../core/errors.ts";
 import type { GatewayExchange } from "../../gateways/exchange.ts";
@@ -16,7 +16,7 @@ import { authorIfKnown } from "./provider-names.ts";
 interface PassedRequest {
 	/** The provider's slug. */
 	provider: string;
-	/** The provider's name of the model, if the request has it. Otherwise the answer's is used. */
+	/** The provider's name of the model. `undefined`: the request names none, and the name in the answer is used. */
 	model: string | undefined;
 	exchange: GatewayExchange;
 	services: Pick<Services, "catalog" | "log">;

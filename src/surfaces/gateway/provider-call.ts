@@ -66,9 +66,9 @@ export async function callProvider(
 	const answer = NO_BODY.has(status) ? null : response.body;
 	const contentType = response.headers.get("content-type");
 	// Other methods return earlier answers again, whose usage has been counted.
-	const isUsed = answer && response.ok && method === "POST";
+	const hasUsage = answer && response.ok && method === "POST";
 	const request = { provider, model, exchange, services };
-	return new Response(isUsed ? withReportedUsage(answer, contentType, request) : answer, {
+	return new Response(hasUsage ? withReportedUsage(answer, contentType, request) : answer, {
 		status,
 		statusText,
 		headers: returnedHeaders(response.headers),

@@ -6,8 +6,8 @@ import { USD_PER_NEURON } from "../../models/neurons.ts";
 import type { ExchangeObserver } from "../../telemetry/exchange-observer.ts";
 
 /**
- * Reports the usage of a call of a model to the gateway's exchange. The cost is that of its neurons. `providerPrices`: the account pays the
- * provider, and no neurons.
+ * Reports the usage of a call of a model to the gateway's exchange. The cost is that of its neurons, or that of its tokens at
+ * `providerPrices`: then the account pays the provider instead of neurons.
  */
 export const usageObserver = (exchange: GatewayExchange, providerPrices?: Catalog): ExchangeObserver => ({
 	ended(_, { settled }) {
