@@ -1,4 +1,4 @@
-/** The formats of failures. Each route declares one. */
+/** The formats of failures. Each route declares one. Calls over RPC have another. */
 import type { HonoRequest } from "hono";
 import type { AiError } from "../core/errors.ts";
 import { clientStatus } from "../dialects/client-failure.ts";
@@ -53,4 +53,13 @@ export const geminiFailure = (error: AiError, requestId: string): Response =>
 	Response.json(geminiError(error), {
 		status: clientStatus(error),
 		headers: failureHeaders(error, requestId),
+	});
+
+/** An error that is thrown over RPC. RPC keeps own properties but not the class. The cause is omitted: it may be secret. */
+export const toRpcError = ({ code, description, failure, message, name, status }: AiError): Error =>
+	Object.assign(new Error(message), {
+		name: failure.plane === "gateway" ? failure.name : name,
+		internalCode: code,
+		httpCode: status,
+		description,
 	});

@@ -1,7 +1,7 @@
 /** `author/model` at every entry point: a provider needs only a key, and failures are the product's. */
 import { describe, expect, it } from "vitest";
 import { AiError } from "../../src/core/errors.ts";
-import { toRpcError } from "../../src/http/rpc-error.ts";
+import { toRpcError } from "../../src/http/failure-formats.ts";
 import { wireOf } from "../../src/surfaces/binding/binding.ts";
 import chatJson from "../fixtures/gemini/chat.json?raw";
 import chatSse from "../fixtures/gemini/chat.sse?raw";

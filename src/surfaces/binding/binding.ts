@@ -21,7 +21,7 @@ import { CachingRouter } from "../../http/caching-router.ts";
 import { failureHeaders, replyResponse, WRAPS } from "../../http/envelope.ts";
 import type { FailureFormat } from "../../http/failure-formats.ts";
 import { type Authentication, mountRoutes } from "../../http/mount-routes.ts";
-import { inferenceRequest } from "../../http/request-options.ts";
+import { checkTags, inferenceRequest, refuseQueue } from "../../http/request-options.ts";
 import {
 	BY_MODEL,
 	type Call,
@@ -38,7 +38,6 @@ import { gatewayFailure, gatewayPlaneFailure } from "../gateway/gateway-failure.
 import { gatewayWireRoutes, type WireBindings } from "../gateway/gateway-wire.ts";
 import { gatewayOfOptions, runModel as runModelInGateway } from "../gateway/model-in-gateway.ts";
 import { wireMarkdownRoutes } from "../markdown/markdown.ts";
-import { checkTags, refuseQueue } from "../rest/run-options.ts";
 
 const RunBody = lazy(() =>
 	z.object({

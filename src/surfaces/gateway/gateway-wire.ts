@@ -15,8 +15,8 @@ import { mergedOptions, optionsInBinding, optionsInHeaders } from "../../gateway
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { boundDepth } from "../../http/body.ts";
 import { failureEnvelope } from "../../http/envelope.ts";
+import { toRpcError } from "../../http/failure-formats.ts";
 import { BY_MODEL, type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
-import { toRpcError } from "../../http/rpc-error.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { V1 } from "../bases.ts";

@@ -16,7 +16,7 @@ import { readInputs, readJson } from "../../http/body.ts";
 import { AUTHORIZATION, selectedProtocol, WEBSOCKET_PROTOCOL } from "../../http/credentials.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { v4Failure } from "../../http/failure-formats.ts";
-import { inferenceRequest } from "../../http/request-options.ts";
+import { checkTags, inferenceRequest, refuseQueue } from "../../http/request-options.ts";
 import {
 	BY_MODEL,
 	type Call,
@@ -35,7 +35,6 @@ import { AI, below } from "../bases.ts";
 import { wireOf } from "../binding/binding.ts";
 import { gatewayInHeaders, runModel as runModelInGateway } from "../gateway/model-in-gateway.ts";
 import { dynamicRouteName } from "../gateway/provider-names.ts";
-import { checkTags, refuseQueue } from "./run-options.ts";
 
 /** The product answers "no route" for an unknown model id, except in these namespaces. */
 const INFERENCE_NAMESPACE = /^@(?:cf|hf)\//;

@@ -15,8 +15,8 @@ import { loadDialect } from "../../dialects/index.ts";
 import { invalidInput } from "../../dialects/invalid-input.ts";
 import { boundDepth, readStream } from "../../http/body.ts";
 import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
-import { headersIn, inferenceRequest } from "../../http/request-options.ts";
-import { toRpcError } from "../../http/rpc-error.ts";
+import { toRpcError } from "../../http/failure-formats.ts";
+import { checkTags, headersIn, inferenceRequest, refuseQueue } from "../../http/request-options.ts";
 import { type SearchModel, search } from "../../models/search.ts";
 import type { Limits } from "../../pipeline/limits.ts";
 import type { Caller, InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
@@ -26,7 +26,6 @@ import { wireFailure, wireOf } from "../binding/binding.ts";
 import { AiGateway } from "../gateway/gateway-wire.ts";
 import { gatewayOfOptions } from "../gateway/model-in-gateway.ts";
 import { type ConversionResponse, type MarkdownDocument, ToMarkdownService } from "../markdown/markdown.ts";
-import { checkTags, refuseQueue } from "../rest/run-options.ts";
 import { runInGatewayOf, unwrappedResponse } from "./run-in-gateway.ts";
 
 interface EntrypointProps {
