@@ -2,12 +2,7 @@
  * Finds engines on this machine for a binding whose options name none. The search runs once per session, because Miniflare
  * requests a Worker's bindings and its services separately, and both must belong to the same gateway.
  */
-import {
-	type LocalSettings,
-	portsWithoutEngine,
-	settingsFor,
-	usesLocalEngines,
-} from "../scripts/engines/local.ts";
+import { type LocalSettings, settingsFor, unusedPorts, usesLocalEngines } from "../scripts/engines/local.ts";
 import { findEngines } from "../scripts/engines/probe.ts";
 import type { Env } from "../src/config/headers.ts";
 import { LocalEngines } from "./options.ts";
@@ -35,7 +30,7 @@ function search(ports: readonly number[] | undefined): Promise<LocalSettings | u
 	const searching = findEngines(ports ? { ports } : {}).then((engines) => {
 		const found = settingsFor(engines, Date.now());
 		if (found) unreported.push(...found.lines);
-		missing.push(...portsWithoutEngine(ports ?? [], engines));
+		unused.push(...unusedPorts(ports ?? [], engines, found));
 		return found;
 	});
 	searches.set(key, searching);
@@ -45,12 +40,12 @@ function search(ports: readonly number[] | undefined): Promise<LocalSettings | u
 /** Lines that were not reported yet. */
 const unreported: string[] = [];
 
-/** Named ports without an engine, not yet announced. */
-const missing: string[] = [];
+/** Named ports that serve nothing, not yet announced. */
+const unused: string[] = [];
 
-/** Reports once which engines are used, how to disable them, and which of the named ports have no engine. */
+/** Reports once which engines are used, how to disable them, and which of the named ports serve nothing. */
 export function announceEngines(say: (line: string) => void): void {
-	for (const line of missing.splice(0)) say(`ganglion: options.localEngines: ${line}`);
+	for (const line of unused.splice(0)) say(`ganglion: options.localEngines: ${line}`);
 	const lines = unreported.splice(0);
 	if (lines.length === 0) return;
 	say("ganglion: engines on this machine answer (options.localEngines: false leaves them alone)");

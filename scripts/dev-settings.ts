@@ -2,8 +2,8 @@
 import {
 	type LocalEngines,
 	type LocalSettings,
-	portsWithoutEngine,
 	settingsFor,
+	unusedPorts,
 	usesLocalEngines,
 } from "./engines/local.ts";
 import { findEngines } from "./engines/probe.ts";
@@ -12,7 +12,7 @@ export const DEV_VARS = { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" 
 /** For ports that the user names: an engine is there, but may be busy. */
 const NAMED_PORT_MS = 3000;
 
-/** Searches for engines on this machine, if no engine is configured. Reports named ports without an engine. */
+/** Searches for engines on this machine, if no engine is configured. Reports named ports that serve nothing. */
 export async function localEngines(
 	requested: LocalEngines,
 	settings: { BACKENDS?: unknown; ROUTES?: unknown },
@@ -20,8 +20,9 @@ export async function localEngines(
 	if (!usesLocalEngines(requested, settings, process.env)) return undefined;
 	const ports = typeof requested === "object" ? requested : undefined;
 	const engines = await findEngines(ports ? { ports, timeoutMs: NAMED_PORT_MS } : {});
-	for (const line of portsWithoutEngine(ports ?? [], engines)) console.error(`--engine-ports: ${line}`);
-	return settingsFor(engines, Date.now());
+	const found = settingsFor(engines, Date.now());
+	for (const line of unusedPorts(ports ?? [], engines, found)) console.error(`--engine-ports: ${line}`);
+	return found;
 }
 
 /** The routes as configured: one line per model of the catalogue would be too long. */

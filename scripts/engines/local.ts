@@ -55,11 +55,19 @@ export function settingsFor(engines: readonly Engine[], now: number): LocalSetti
 	};
 }
 
-/** For the ports that a user named: one line for each port without an engine that has models. */
-export const portsWithoutEngine = (ports: readonly number[], engines: readonly Engine[]): string[] =>
-	ports
-		.filter((port) => !engines.some(({ url }) => Number(new URL(url).port || 80) === port))
-		.map((port) => `no engine with a model answered on 127.0.0.1:${port}`);
+/** For the ports that a user named: one line for each port that serves nothing, with the reason. */
+export const unusedPorts = (
+	ports: readonly number[],
+	engines: readonly Engine[],
+	settings: LocalSettings | undefined,
+): string[] =>
+	ports.flatMap((port) => {
+		const engine = engines.find(({ url }) => Number(new URL(url).port || 80) === port);
+		if (!engine) return `no engine with a model answered on 127.0.0.1:${port}`;
+		if (settings?.BACKENDS[engine.name]) return [];
+		const names = engine.models.map(({ name }) => name).join(", ");
+		return `no model of the catalogue is similar to those of ${engine.name} (${engine.url}): ${names}. Name it in ROUTES`;
+	});
 
 /** A route with the name of a removed model would serve it again. */
 const isOffered = ({ status, deprecated }: Model, now: number): boolean =>

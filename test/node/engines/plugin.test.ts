@@ -67,6 +67,15 @@ describe("options of a binding", () => {
 		expect(said()).toEqual([]);
 	});
 
+	it("stay as they are where no model is similar to one of the catalogue, and the named port is announced", async () => {
+		const { port } = await ollama({ name: "nomic-embed-text" });
+		const options = { localEngines: [port] };
+		expect(await withLocalEngines(options, {})).toBe(options);
+		expect(said()).toEqual([
+			`ganglion: options.localEngines: no model of the catalogue is similar to those of ollama (http://127.0.0.1:${port}): nomic-embed-text. Name it in ROUTES`,
+		]);
+	});
+
 	it("name one port with an engine and one without", async () => {
 		const { port: empty } = await fake({});
 		const { port } = await ollama({ name: "llama3.2:3b", size: "3.2B" });
