@@ -3,7 +3,7 @@ import { AiError } from "../../../src/core/errors.ts";
 import { observeAnswer } from "../../../src/pipeline/dispatch/observed-answer.ts";
 import type { Flight } from "../../../src/pools/flight.ts";
 import { Pool } from "../../../src/pools/pool.ts";
-import type { Answer } from "../../../src/tasks/task.ts";
+import type { Answer, TaskCall } from "../../../src/tasks/task.ts";
 import { CHAT, streamed } from "./world.ts";
 
 const REQUEST = { inputTokens: 936, blocks: [], blockTokens: 512, streamed: true };
@@ -93,5 +93,64 @@ describe("observeAnswer", () => {
 		await ended.promise;
 		await Promise.resolve();
 		expect(load()).toEqual(FREE);
+	});
+});
+
+describe("the end of a flight", () => {
+	/** A flight that records its events. */
+	function recorded() {
+		const seen: unknown[][] = [];
+		const { replica } = flight().started;
+		const one: Flight = {
+			replica,
+			firstToken: (at) => void seen.push(["first", at]),
+			end: (at, usage) => void seen.push(["end", at, ...(usage ? [usage] : [])]),
+		};
+		return { one, seen };
+	}
+	const COUNTS = { inputTokens: 936, outputTokens: 5 };
+
+	it("has the usage of a complete value, with the cached tokens that its engine counted", () => {
+		for (const [details, cached] of [
+			[{}, {}],
+			[{ prompt_tokens_details: { cached_tokens: 0 } }, { cachedTokens: 0 }],
+			[{ prompt_tokens_details: { cached_tokens: 512 } }, { cachedTokens: 512 }],
+		]) {
+			const { one, seen } = recorded();
+			const output = { choices: [], usage: { ...USAGE, ...details } } as never;
+			observeAnswer({ kind: "value", output }, CHAT, one, () => 5);
+			expect(seen).toEqual([["end", 5, { ...COUNTS, ...cached }]]);
+		}
+	});
+
+	it("comes once after the first token of a stream, with its usage", async () => {
+		const { one, seen } = recorded();
+		let now = 0;
+		const texts = ["data: 1\n\n", "data: 2\n\n"];
+		const reader = readerOf(observeAnswer(stream(texts), streamed(), one, () => ++now));
+		while (!(await reader.read()).done);
+		expect(seen).toEqual([
+			["first", 1],
+			["end", 2, COUNTS],
+		]);
+	});
+
+	it("has no usage if a stream that passes through fails", async () => {
+		for (const [failure, usage] of [
+			[undefined, [COUNTS]],
+			[new AiError("executionFailed"), []],
+		] as const) {
+			const { one, seen } = recorded();
+			observeAnswer({ ...stream([]), ended: Promise.resolve(failure) } as Answer, streamed(), one, () => 5);
+			await new Promise((resolve) => setTimeout(resolve));
+			expect(seen).toEqual([["end", 5, ...usage]]);
+		}
+	});
+
+	it("comes with the end of the request for a live session", () => {
+		const { one, seen } = recorded();
+		const call = { task: "live-transcription", input: {} } as TaskCall;
+		observeAnswer({ kind: "value", output: {} as never }, call, one, () => 5);
+		expect(seen).toEqual([]);
 	});
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { poolRequestOf } from "../../../src/pipeline/dispatch/pool-request.ts";
+import { EMPTY_REQUEST, poolRequestOf } from "../../../src/pipeline/dispatch/pool-request.ts";
 import { Pool } from "../../../src/pools/pool.ts";
 import type { PoolSettings } from "../../../src/pools/pool-settings.ts";
 import type { TaskCall } from "../../../src/tasks/task.ts";
@@ -18,12 +18,13 @@ const requestOf = (
 		account = "a",
 		session,
 		settings = {},
-	}: { account?: string; session?: string; settings?: PoolSettings } = {},
+		passedThrough = false,
+	}: { account?: string; session?: string; settings?: PoolSettings; passedThrough?: boolean } = {},
 ) =>
 	poolRequestOf(
 		call,
 		{ model: "m", pool: { urls: [], arrivals: { count: 0 }, replicas: new Pool(), settings } },
-		{ account, ...(session !== undefined && { session }), passedThrough: false },
+		{ account, ...(session !== undefined && { session }), passedThrough },
 	);
 
 describe("poolRequestOf", () => {
@@ -47,6 +48,22 @@ describe("poolRequestOf", () => {
 		expect(second.blocks.slice(0, 2)).toEqual(first.blocks);
 		expect(second.session).toBe(first.session);
 		expect(requestOf(chat([SYSTEM, { role: "user", content: "Other" }])).session).not.toBe(first.session);
+	});
+
+	it("has an unobserved first token if the stream passes through, or is none", () => {
+		expect(requestOf(chat([HELLO]), { passedThrough: true }).streamed).toBe(false);
+		expect(requestOf(chat([HELLO], { stream: false })).streamed).toBe(false);
+	});
+
+	it("keeps the session that the caller names also without a conversation", () => {
+		const texts: TaskCall = { task: "text-embeddings", input: { texts: ["x"] } };
+		const input = { texts: ["Hallo"], source_lang: "de", target_lang: "en" };
+		for (const call of [texts, { task: "translation", input } as TaskCall])
+			expect(requestOf(call, { session: "a s-1" })).toMatchObject({ session: "a s-1", blocks: [] });
+	});
+
+	it("has no tokens for a call that could not be parsed", () => {
+		expect(EMPTY_REQUEST).toEqual({ inputTokens: 0, blocks: [], blockTokens: 512, streamed: false });
 	});
 
 	it("prefers the session that the caller names", () => {
