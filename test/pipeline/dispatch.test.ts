@@ -282,6 +282,24 @@ describe("the time of a route", () => {
 		expect(engines()).toEqual(["a"]);
 	});
 
+	it.each([
+		[999, ["a", "b"]],
+		[1_000, ["a"]],
+	])("calls another target if time is left: after %i of 1,000 ms", async (ms, called) => {
+		const { clock, engines, run } = world({
+			replies: {
+				a: () => {
+					clock.now += ms;
+					return new Response("", { status: 503 });
+				},
+				b: ok,
+			},
+			plan: { totalMs: 1_000 },
+		});
+		await run().catch(() => {});
+		expect(engines()).toEqual(called);
+	});
+
 	it("ends a call that would take longer", async () => {
 		const { asked, failure } = world({ replies: { a: silent }, plan: { totalMs: 20 } });
 		expect(await failure()).toMatchObject({ code: 3046 });

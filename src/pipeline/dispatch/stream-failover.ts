@@ -117,7 +117,6 @@ class FailoverStream implements Progress, Source<EventPiece> {
 			this.#keep(piece);
 			return piece;
 		}
-		this.#over = true;
 		this.#current.outcome.succeed();
 		return undefined;
 	};

@@ -97,6 +97,21 @@ describe("a dispatch to a pool with a limit", () => {
 		expect(await failure()).toMatchObject({ key: "outOfCapacity" });
 	});
 
+	it("is charged for twice the output tokens of its answer, and its prompt", async () => {
+		const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+		const reply: Reply = () => Response.json({ choices: [{ message: { content: "Hi" } }], usage });
+		const pool = new Pools({
+			random: () => 0,
+			changes: new ReplicaChanges({ now: () => 0, wait: async () => {} }),
+		}).of({ backend: "a", urls: ["http://a/v1"], pool: {} });
+		if (!pool) throw new Error("no pool");
+		const { url: _, circuit: __, ...shared } = target("a");
+		const { runIn } = world({ replies: { a: reply }, plan: { targets: [{ ...shared, pool }] } });
+		const costs: number[] = [];
+		await runIn({ place: { correct: (cost) => void costs.push(cost), leave() {} } }, CHAT);
+		expect(costs).toEqual([20]);
+	});
+
 	it("has no place after a failure", async () => {
 		const { engines, failure } = dispatched(status(500));
 		for (let i = 0; i < 2; i++) expect(await failure()).toMatchObject({ key: "executionFailed" });
