@@ -74,9 +74,9 @@ export class GatewayRegistry extends DurableObject {
 	create(id: string, settings: GatewayUpdate): RegistryResult {
 		if (this.#stored(id)) return { ok: false, failure: "exists" };
 		const { gateways } = this.#sql
-			.exec<{ gateways: number }>("SELECT count(*) AS gateways FROM gateways")
+			.exec<{ gateways: number }>("SELECT count(*) AS gateways FROM gateways WHERE id <> ?", DEFAULT_GATEWAY)
 			.one();
-		if (gateways >= MAX_GATEWAYS) return { ok: false, failure: "tooMany" };
+		if (id !== DEFAULT_GATEWAY && gateways >= MAX_GATEWAYS) return { ok: false, failure: "tooMany" };
 		const now = Date.now();
 		return this.#write({ id, settings: JSON.stringify(settings), created_at: now, modified_at: now });
 	}

@@ -10,6 +10,7 @@ import { MAX_GATEWAYS, type RegistryFailure, type RegistryResult } from "../../g
 import { addressProblem } from "../../gateways/providers/public-host.ts";
 import { redacted } from "../../gateways/secrets.ts";
 import {
+	DEFAULT_GATEWAY,
 	DEFAULT_SETTINGS,
 	GatewayCreate,
 	type GatewaySettings,
@@ -201,7 +202,11 @@ export function found(settings: GatewaySettings | undefined): GatewaySettings {
 const FAILURES: Readonly<Record<RegistryFailure, () => AiError>> = {
 	absent: () => new AiError("notFound", "Gateway not found"),
 	exists: () => new AiError("invalidGatewayRequest", "id: a gateway with this id exists"),
-	tooMany: () => new AiError("invalidGatewayRequest", `An account may have ${MAX_GATEWAYS} gateways`),
+	tooMany: () =>
+		new AiError(
+			"invalidGatewayRequest",
+			`An account may have ${MAX_GATEWAYS} gateways beside ${DEFAULT_GATEWAY}`,
+		),
 };
 
 function showResult(result: RegistryResult): Response {

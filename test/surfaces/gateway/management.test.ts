@@ -108,6 +108,19 @@ describe("the management API", () => {
 		expect(failure).toContain(`400 7001: ${message}`);
 	});
 
+	it("allows 100 gateways beside the default one, whose settings may be stored at any time", async () => {
+		const { account, create, send } = newGateways();
+		const registry = env.GATEWAYS.getByName(account);
+		expect((await create("default")).status).toBe(200);
+		for (let nth = 1; nth <= 100; nth++)
+			expect(await registry.create(`g-${nth}`, SETTINGS)).toMatchObject({ ok: true });
+		expect(await failureOf(await create("g-101"))).toBe(
+			"400 7001: An account may have 100 gateways beside default",
+		);
+		await send("/default", { method: "DELETE" });
+		expect((await create("default")).status).toBe(200);
+	});
+
 	it("refuses an invalid query and an update of no gateway", async () => {
 		const { send } = newGateways();
 		for (const query of ["page=0", "page=x", "per_page=101", "per_page=-1"])
