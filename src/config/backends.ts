@@ -6,6 +6,7 @@ import { BACKEND_KINDS, type BackendKind, KINDS, type KindRow } from "../backend
 import { PRELOADED_KINDS } from "../backends/preload.ts";
 import { quote } from "../core/did-you-mean.ts";
 import { isRecord } from "../core/json.ts";
+import { lazy } from "../core/lazy.ts";
 import { present } from "../core/present.ts";
 import type { ConfiguredBackend } from "../pipeline/plan.ts";
 import { BackendPrice } from "./backend-price.ts";
@@ -23,7 +24,7 @@ const WholeTimeouts = SetTimeouts.transform((set) => ({ ...DEFAULT_TIMEOUTS, ...
 
 const BackendName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** Settings of an engine, besides `kind`. */
+/** Settings of an engine without a pool, besides `kind`. */
 const engineSettings = (env: Env) =>
 	z.strictObject({
 		url: EngineUrl.optional(),
@@ -34,8 +35,22 @@ const engineSettings = (env: Env) =>
 		system_messages: z.enum(["first", "anywhere"]).optional(),
 		num_ctx: z.int().min(1).optional(),
 		price: BackendPrice.optional(),
-		pool: PoolSetting.optional(),
+		pool: z.undefined().optional(),
 	});
+
+/** All backends have the same schemas. That of a pool is larger than all others together. */
+const schemasFor = (env: Env) => {
+	const engine = lazy(() => engineSettings(env));
+	return {
+		engine,
+		pooled: lazy(() => engine().extend({ pool: PoolSetting() })),
+		bound: lazy(() => boundSettings(env)),
+	};
+};
+type Schemas = ReturnType<typeof schemasFor>;
+type EngineSettings = Omit<z.output<ReturnType<Schemas["engine"]>>, "pool"> & {
+	pool?: z.output<ReturnType<typeof PoolSetting>> | undefined;
+};
 
 /** Converts the name of an `Ai` binding of this Worker to the binding. */
 const aiBinding = (env: Env) =>
@@ -62,10 +77,10 @@ const boundSettings = (env: Env) =>
 function boundBackend(
 	name: string,
 	settings: unknown,
-	env: Env,
+	{ bound }: Schemas,
 	problems: Problems,
 ): ConfiguredBackend | undefined {
-	const parsed = problems.parse(boundSettings(env), settings, ["BACKENDS", name]);
+	const parsed = problems.parse(bound(), settings, ["BACKENDS", name]);
 	if (!parsed) return undefined;
 	const { binding, timeouts = DEFAULT_TIMEOUTS, price } = parsed;
 	return { ...unaddressed(name, "workers-ai"), binding, timeouts, ...present({ prices: price }) };
@@ -78,8 +93,9 @@ export function readBackends(
 	problems: Problems,
 ): Map<string, ConfiguredBackend> {
 	const backends = new Map([[SIMULATOR, unaddressed(SIMULATOR, "simulator")]]);
+	const schemas = schemasFor(env);
 	for (const [name, entry] of entries) {
-		const backend = readBackend(name, entry, env, problems);
+		const backend = readBackend(name, entry, schemas, problems);
 		if (backend) backends.set(name, backend);
 	}
 	refuseSharedReplicas(backends.values(), problems);
@@ -89,7 +105,7 @@ export function readBackends(
 function readBackend(
 	name: string,
 	entry: unknown,
-	env: Env,
+	schemas: Schemas,
 	problems: Problems,
 ): ConfiguredBackend | undefined {
 	const path: Path = ["BACKENDS", name];
@@ -111,13 +127,17 @@ function readBackend(
 	const known = BACKEND_KINDS.find((one) => one === kind);
 	if (!known) problems.add([...path, "kind"], expectedName(BACKEND_KINDS, kind));
 
-	if (known === "workers-ai" && rest.binding !== undefined) return boundBackend(name, rest, env, problems);
+	if (known === "workers-ai" && rest.binding !== undefined)
+		return boundBackend(name, rest, schemas, problems);
 
 	// Also for an unknown kind: the other settings are probably those of an engine.
 	const { url: hosted }: Partial<KindRow> = known ? KINDS[known] : {};
 	checkAddresses(rest, hosted !== undefined, path, problems);
 	refuseSecondKey(rest.headers, rest.key, [...path, "headers"], problems);
-	const engine = problems.parse(engineSettings(env), rest, path);
+	const engine: EngineSettings | undefined =
+		rest.pool === undefined
+			? problems.parse(schemas.engine(), rest, path)
+			: problems.parse(schemas.pooled(), rest, path);
 	for (const field of OPENAI_POOL_FIELDS)
 		if (engine?.pool?.[field] && known && known !== "openai")
 			problems.add(

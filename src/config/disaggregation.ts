@@ -1,6 +1,7 @@
 /** `BACKENDS.x.pool.disaggregation` and the roles of the replicas. */
 import * as z from "zod";
 import { quote } from "../core/did-you-mean.ts";
+import { lazy } from "../core/lazy.ts";
 import { present } from "../core/present.ts";
 import {
 	DISAGGREGATIONS,
@@ -16,20 +17,22 @@ const NAMES = Object.keys(DISAGGREGATIONS) as [DisaggregationName, ...Disaggrega
 const DEFAULT_MIN_PREFILL_TOKENS = 512;
 
 /** The name of a protocol, or an object with it. */
-export const DisaggregationSetting = z.preprocess(
-	(setting) => (typeof setting === "string" ? { protocol: setting } : setting),
-	z.strictObject({
-		protocol: z.enum(NAMES),
-		min_prefill_tokens: z.int().min(0).optional(),
-		rewrite_remote_host: z.boolean().optional(),
-	}),
+export const DisaggregationSetting = lazy(() =>
+	z.preprocess(
+		(setting) => (typeof setting === "string" ? { protocol: setting } : setting),
+		z.strictObject({
+			protocol: z.enum(NAMES),
+			min_prefill_tokens: z.int().min(0).optional(),
+			rewrite_remote_host: z.boolean().optional(),
+		}),
+	),
 );
 
 /** Fields of a replica besides its address. */
-export const ReplicaRole = {
+export const ReplicaRole = lazy(() => ({
 	role: z.enum(ROLES).optional(),
 	bootstrap_port: z.int().min(1).max(65_535).optional(),
-};
+}));
 
 interface SetReplica {
 	url: string;
@@ -38,7 +41,7 @@ interface SetReplica {
 }
 interface SetPool {
 	replicas?: SetReplica[] | undefined;
-	disaggregation?: z.output<typeof DisaggregationSetting> | undefined;
+	disaggregation?: z.output<ReturnType<typeof DisaggregationSetting>> | undefined;
 	/** A list, which may have replicas of other roles. */
 	discover?: object | undefined;
 }

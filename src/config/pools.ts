@@ -1,6 +1,7 @@
 /** `BACKENDS.x.pool`: the replicas of a backend, and how one is chosen. */
 import * as z from "zod";
 import { EngineUrl } from "../backends/engine-url.ts";
+import { lazy } from "../core/lazy.ts";
 import { present } from "../core/present.ts";
 import { POLICIES } from "../pools/choice.ts";
 import type { PoolSettings } from "../pools/pool-settings.ts";
@@ -8,80 +9,90 @@ import { checkRoles, DisaggregationSetting, disaggregationSettings, ReplicaRole 
 import type { Path, Problems } from "./problems.ts";
 
 /** An address, or an object with the address and a role. */
-const ReplicaSetting = z.preprocess(
-	(replica) => (typeof replica === "string" ? { url: replica } : replica),
-	z.strictObject({ url: EngineUrl, ...ReplicaRole }),
+const ReplicaSetting = lazy(() =>
+	z.preprocess(
+		(replica) => (typeof replica === "string" ? { url: replica } : replica),
+		z.strictObject({ url: EngineUrl, ...ReplicaRole() }),
+	),
 );
 
 const MIN_POLL_MS = 500;
 const MIN_REFRESH_MS = 1_000;
 const REFRESH_MS = 30_000;
 
-const HttpUrl = z.url({
-	protocol: /^https?$/,
-	error: "expected an http or https address, found another value",
-});
+const HttpUrl = lazy(() =>
+	z.url({
+		protocol: /^https?$/,
+		error: "expected an http or https address, found another value",
+	}),
+);
 
 /** The address of a list of replicas, or an object with it. */
-const DiscoverSetting = z.preprocess(
-	(discover) => (typeof discover === "string" ? { url: discover } : discover),
-	z.strictObject({
-		url: HttpUrl,
-		path: z
-			.string()
-			.regex(/^(\/[^/?#]+)*$/, 'expected "" or a path like "/v1", found another text')
-			.optional(),
-		refresh_ms: z.number().min(MIN_REFRESH_MS).optional(),
-	}),
+const DiscoverSetting = lazy(() =>
+	z.preprocess(
+		(discover) => (typeof discover === "string" ? { url: discover } : discover),
+		z.strictObject({
+			url: HttpUrl(),
+			path: z
+				.string()
+				.regex(/^(\/[^/?#]+)*$/, 'expected "" or a path like "/v1", found another text')
+				.optional(),
+			refresh_ms: z.number().min(MIN_REFRESH_MS).optional(),
+		}),
+	),
 );
 
 const WAKE_COOLDOWN_MS = 60_000;
 const MAX_WAKE_WAIT_MS = 600_000;
 
 /** The address of a service that starts replicas, or an object with it. */
-const WakeSetting = z.preprocess(
-	(wake) => (typeof wake === "string" ? { url: wake } : wake),
-	z.strictObject({
-		url: HttpUrl,
-		cooldown_ms: z.number().min(1_000).optional(),
-		wait_ms: z.number().min(0).max(MAX_WAKE_WAIT_MS).optional(),
-	}),
+const WakeSetting = lazy(() =>
+	z.preprocess(
+		(wake) => (typeof wake === "string" ? { url: wake } : wake),
+		z.strictObject({
+			url: HttpUrl(),
+			cooldown_ms: z.number().min(1_000).optional(),
+			wait_ms: z.number().min(0).max(MAX_WAKE_WAIT_MS).optional(),
+		}),
+	),
 );
 
-export const PoolSetting = z
-	.strictObject({
-		replicas: z.array(ReplicaSetting).min(1).optional(),
-		policy: z.enum(POLICIES).optional(),
-		shared_prompts: z.boolean().optional(),
-		max_requests: z.int().min(1).optional(),
-		queue: z
-			.strictObject({
-				max: z.int().min(0).optional(),
-				wait_ms: z.number().min(0).optional(),
-				weights: z.record(z.string(), z.number().positive()).optional(),
-			})
-			.optional(),
-		cache_salt: z.boolean().optional(),
-		priority: z.strictObject({ interactive: z.int().optional(), batch: z.int().optional() }).optional(),
-		wake: WakeSetting.optional(),
-		poll_ms: z.number().min(MIN_POLL_MS).optional(),
-		discover: DiscoverSetting.optional(),
-		disaggregation: DisaggregationSetting.optional(),
-		preload: z.boolean().optional(),
-	})
-	.superRefine(checkRoles)
-	.refine(({ queue, max_requests }) => !queue || max_requests !== undefined, {
-		path: ["queue"],
-		error: "expected max_requests beside it, found none",
-	})
-	.refine(({ disaggregation, preload }) => !preload || !disaggregation, {
-		path: ["preload"],
-		error: "expected no disaggregation beside it, found both",
-	})
-	.refine(({ cache_salt, shared_prompts }) => !cache_salt || !shared_prompts, {
-		path: ["cache_salt"],
-		error: "expected no shared_prompts beside it, found both",
-	});
+export const PoolSetting = lazy(() =>
+	z
+		.strictObject({
+			replicas: z.array(ReplicaSetting()).min(1).optional(),
+			policy: z.enum(POLICIES).optional(),
+			shared_prompts: z.boolean().optional(),
+			max_requests: z.int().min(1).optional(),
+			queue: z
+				.strictObject({
+					max: z.int().min(0).optional(),
+					wait_ms: z.number().min(0).optional(),
+					weights: z.record(z.string(), z.number().positive()).optional(),
+				})
+				.optional(),
+			cache_salt: z.boolean().optional(),
+			priority: z.strictObject({ interactive: z.int().optional(), batch: z.int().optional() }).optional(),
+			wake: WakeSetting().optional(),
+			poll_ms: z.number().min(MIN_POLL_MS).optional(),
+			discover: DiscoverSetting().optional(),
+			disaggregation: DisaggregationSetting().optional(),
+			preload: z.boolean().optional(),
+		})
+		.superRefine(checkRoles)
+		.refine(({ queue, max_requests }) => !queue || max_requests !== undefined, {
+			path: ["queue"],
+			error: "expected max_requests beside it, found none",
+		})
+		.refine(({ disaggregation, preload }) => !preload || !disaggregation, {
+			path: ["preload"],
+			error: "expected no disaggregation beside it, found both",
+		})
+		.refine(({ cache_salt, shared_prompts }) => !cache_salt || !shared_prompts, {
+			path: ["cache_salt"],
+			error: "expected no shared_prompts beside it, found both",
+		}),
+);
 
 const MAX_WAITING = 1_000;
 const MAX_WAIT_MS = 30_000;
@@ -98,7 +109,7 @@ export const poolSettings = ({
 	wake,
 	preload,
 	...roles
-}: z.output<typeof PoolSetting>): PoolSettings =>
+}: z.output<ReturnType<typeof PoolSetting>>): PoolSettings =>
 	present({
 		policy,
 		pollMs: poll_ms,

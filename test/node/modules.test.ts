@@ -114,11 +114,20 @@ export default { fetch: () => new Response(String(globalThis.made)) };
 		);
 		const counting = join(folder, "counting");
 		await bundleWorker(counting, { entry });
-		const ai = await start(modulesIn(counting));
-		const count = Number(await (await fetch(ai)).text());
+		const countWith = async (backends: WorkerSpec["vars"]) => {
+			const ai = await start(modulesIn(counting), "simulator", "openai", backends);
+			const count = Number(await (await fetch(ai)).text());
+			await served?.stop();
+			served = undefined;
+			return count;
+		};
+		const count = await countWith({});
 		expect(count).toBeGreaterThan(100);
 		// All schemas of the Worker are 4,000.
-		expect(count).toBeLessThan(900);
+		expect(count).toBeLessThan(750);
+		const engine = { kind: "openai", url: "http://127.0.0.1:9/v1" };
+		const engines = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`engine-${i}`, engine]));
+		expect((await countWith({ BACKENDS: { engine, ...engines } })) - count).toBeLessThan(100);
 	});
 });
 
