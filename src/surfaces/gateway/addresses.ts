@@ -2,6 +2,9 @@ import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
 import { sourceOf } from "../../gateways/exchange.ts";
 import { optionsInHeaders } from "../../gateways/options.ts";
+import { isProvider } from "../../gateways/providers/addresses.ts";
+import { customSlug } from "../../gateways/providers/custom-providers.ts";
+import { WORKERS_AI } from "../../gateways/request.ts";
 import { ACCOUNT_ID } from "../../http/authenticate.ts";
 import { readJson, readRawInputs } from "../../http/body.ts";
 import {
@@ -29,8 +32,10 @@ import { isUpgrade } from "../../http/socket.ts";
 import type { Caller, Inputs } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { V1 } from "../bases.ts";
+import { absentReason } from "../openai/openai-absent.ts";
 import { hasOpenAiFailures, runSteps, type StepsContext } from "./gateway.ts";
 import { gatewayFailure, gatewayPlaneFailure } from "./gateway-failure.ts";
+import { authorIfKnown, COMPAT } from "./provider-names.ts";
 import { EVENTS, resumeStream } from "./resume.ts";
 import { readSteps, type Step, Steps } from "./step.ts";
 import { universalSocket } from "./universal-socket.ts";
@@ -45,6 +50,24 @@ const refusedByGateway =
 		error.key === "authentication"
 			? gatewayFailure(new AiError("gatewayUnauthorized"), requestId)
 			: failure(error, requestId, request);
+
+/** Of requests for which the account of the path is not the caller's, or the method or the steps are none of a gateway's. */
+const NOT_FOR_A_GATEWAY: ReadonlySet<string> = new Set([
+	"forbidden",
+	"methodNotAllowed",
+	"noRoute",
+	"unroutableAccount",
+]);
+
+/** Paths of OpenAI such as `/v1/responses/compact` have the form of a gateway's address. Their refusal is OpenAI's. */
+const orOpenAi =
+	(failure: FailureFormat): FailureFormat =>
+	(error, requestId, request) => {
+		const reason = NOT_FOR_A_GATEWAY.has(error.key) ? absentReason(request.path) : undefined;
+		return reason === undefined
+			? failure(error, requestId, request)
+			: openAiFailure(new AiError("noRoute", reason), requestId);
+	};
 
 const providerFailure: FailureFormat = (error, requestId, request) => {
 	const provider = request.param("provider") ?? "";
@@ -72,7 +95,7 @@ export const ADDRESSES: readonly RouteDeclaration[] = [
 		},
 		output: BY_MODEL,
 		permission: "run",
-		failure: refusedByGateway(gatewayPlaneFailure),
+		failure: orOpenAi(refusedByGateway(gatewayPlaneFailure)),
 		unauthenticated,
 		handler: (c, call) => runUniversal(requireOwnAccount(c, call), call),
 	},
@@ -82,7 +105,7 @@ export const ADDRESSES: readonly RouteDeclaration[] = [
 		summary: "Opens a websocket for requests",
 		upgrades: true,
 		permission: "run",
-		failure: refusedByGateway(gatewayPlaneFailure),
+		failure: orOpenAi(refusedByGateway(gatewayPlaneFailure)),
 		credentials: [AUTHORIZATION, WEBSOCKET_PROTOCOL],
 		unauthenticated,
 		handler: (c, call) => openSocket(requireOwnAccount(c, call), call),
@@ -123,11 +146,11 @@ function providerAddresses(
 	const address: Omit<RouteDeclaration, "method" | "summary"> = {
 		path: `/:account/:gateway${provider}/:endpoint{.+}`,
 		permission: "run",
-		failure: refusedByGateway(failure),
+		failure: orOpenAi(refusedByGateway(failure)),
 		credentials,
 		unauthenticated,
 		handler: (c, call) =>
-			answerSteps(requireOwnAccount(c, call), call, {
+			answerSteps(requireProvider(requireOwnAccount(c, call)), call, {
 				source: sourceOf("Provider", c.req.raw.headers),
 				address: { provider: pathParameter(c, "provider"), path: pathParameter(c, "endpoint") },
 				read: async () => {
@@ -204,6 +227,18 @@ function requireOwnAccount(c: Context, { caller }: Call): Context {
 	return c;
 }
 
+/** Throws 7000 for a path of OpenAI, such as `/v1/threads/{thread}/runs/{run}`, whose third segment is no provider. */
+function requireProvider(c: Context): Context {
+	if (absentReason(c.req.path) !== undefined && !isKnownProvider(pathParameter(c, "provider")))
+		throw new AiError("noRoute");
+	return c;
+}
+
+const isKnownProvider = (slug: string): boolean =>
+	[WORKERS_AI, COMPAT].includes(slug) ||
+	[customSlug(slug), authorIfKnown(slug)].some((name) => name !== undefined) ||
+	isProvider(slug);
+
 function openSocket(c: Context, { caller, services }: Call): Response {
 	if (!isUpgrade(c.req.raw)) throw methodNotAllowed(c);
 	const gateway = pathParameter(c, "gateway");
@@ -213,11 +248,14 @@ function openSocket(c: Context, { caller, services }: Call): Response {
 	return universalSocket(c.req.raw, { caller, gateway, options, source, services });
 }
 
-export function runUniversal(c: Context, call: Call): Promise<Response> {
-	return answerSteps(c, call, {
-		source: sourceOf("Universal", c.req.raw.headers),
-		read: async () => readSteps(await readJson(c.req.raw, call.services)),
+export async function runUniversal(c: Context, call: Call): Promise<Response> {
+	const read = async (): Promise<Step[]> => readSteps(await readJson(c.req.raw, call.services));
+	const source = sourceOf("Universal", c.req.raw.headers);
+	if (absentReason(c.req.path) === undefined) return answerSteps(c, call, { source, read });
+	const steps = await read().catch(() => {
+		throw new AiError("noRoute");
 	});
+	return answerSteps(c, call, { source, read: async () => steps });
 }
 
 const answerSteps = (

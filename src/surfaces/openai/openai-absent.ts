@@ -11,9 +11,10 @@ import { OPENAI, OPENAI_PATHS } from "./openai.ts";
 const STORE = "nothing is stored: send the whole input to /responses";
 const FILES = "files are not stored: send their content with the request";
 
-/** By the first segment after `/v1/`. */
+/** By the first segments after `/v1/`. */
 const REASONS: Readonly<Record<string, string>> = {
 	responses: `${STORE} (retrieve, delete, cancel, compact and input_items need a store)`,
+	"chat/completions": "chat completions are not stored",
 	conversations: STORE,
 	assistants: STORE,
 	threads: STORE,
@@ -42,6 +43,12 @@ function correctAddress(path: string): string | undefined {
 	const [, account, route = ""] = WRONG_BASE.exec(path) ?? [];
 	if (!OPENAI_PATHS.has(route)) return undefined;
 	return `${NO_ROUTE}: the address is ${account === undefined ? "" : `${account}/ai`}/v1${route}`;
+}
+
+/** The reason for a path below `/v1` that only OpenAI has. Some have the form of a gateway's address: `/v1/responses/compact`. */
+export function absentReason(path: string): string | undefined {
+	const found = Object.entries(REASONS).find(([segments]) => path.startsWith(`${V1.path}/${segments}/`));
+	return found && `${NO_ROUTE}: ${found[1]}`;
 }
 
 const absent = [

@@ -1,0 +1,80 @@
+/** Routes that only OpenAI has, at the base `/v1`, where AI Gateway's addresses are too. */
+import OpenAI, { toFile } from "openai";
+import { describe, expect, it } from "vitest";
+import { testGateway } from "../../gateway.ts";
+import { type ClosedGateway, closedGateway, json } from "../../http/access.ts";
+
+const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
+const ORIGIN = "http://gateway";
+const VARS = { DEFAULT_BACKEND: "simulator" };
+
+const connect = (app: ClosedGateway["app"], apiKey: string): OpenAI =>
+	new OpenAI({
+		apiKey,
+		baseURL: `${ORIGIN}/v1`,
+		maxRetries: 0,
+		dangerouslyAllowBrowser: true,
+		fetch: async (url, init) => app.request(String(url), init),
+	});
+
+const CLIENTS: readonly [name: string, client: () => Promise<OpenAI>][] = [
+	["an open gateway", async () => connect(testGateway({ vars: VARS }).app, "none")],
+	[
+		"a token",
+		async () => {
+			const { app, createToken } = closedGateway({ vars: VARS });
+			return connect(app, await createToken(["Workers AI Read"]));
+		},
+	],
+];
+
+describe.each(CLIENTS)("a path of the form of a gateway's address, with %s", (_, client) => {
+	it.each<[string, (openai: OpenAI) => Promise<unknown>, string]>([
+		["a compacted response", (openai) => openai.responses.compact({ model: LLAMA }), "nothing is stored"],
+		["a stored response", (openai) => openai.responses.retrieve("resp_1"), "nothing is stored"],
+		["deleting one", (openai) => openai.responses.delete("resp_1"), "nothing is stored"],
+		["a file", (openai) => openai.files.retrieve("file_1"), "files are not stored"],
+		[
+			"a file of a vector store",
+			(openai) => openai.vectorStores.files.retrieve("file_1", { vector_store_id: "vs_1" }),
+			"files are not stored",
+		],
+		[
+			"a variation of an image",
+			async (openai) => openai.images.createVariation({ image: await toFile(Uint8Array.of(1), "a.png") }),
+			"only images/generations and images/edits are available",
+		],
+		[
+			"a stored chat",
+			(openai) => openai.chat.completions.retrieve("chatcmpl_1"),
+			"chat completions are not stored",
+		],
+		[
+			"the messages of one",
+			async (openai) => openai.chat.completions.messages.list("chatcmpl_1"),
+			"chat completions are not stored",
+		],
+	])("is refused with OpenAI's reason: %s", async (__, call, sentence) => {
+		await expect(call(await client())).rejects.toMatchObject({
+			status: 400,
+			type: "invalid_request_error",
+			message: expect.stringContaining(sentence),
+		});
+	});
+});
+
+describe("an account with the name of such a path", () => {
+	const chat = { prompt: "Hi" };
+
+	it.each<[path: string, body: unknown]>([
+		["/v1/responses/default", [{ provider: "workers-ai", endpoint: LLAMA, query: chat }]],
+		[`/v1/files/default/workers-ai/${LLAMA}`, chat],
+	])("has its gateways: %s", async (path, body) => {
+		const { send, createToken } = closedGateway({ vars: VARS }, path.split("/")[2]);
+		const response = await send(ORIGIN + path, await createToken(["Workers AI Read"]), json("POST", body));
+		expect(await response.json()).toMatchObject({
+			success: true,
+			result: { response: expect.any(String) },
+		});
+	});
+});
