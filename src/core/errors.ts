@@ -130,7 +130,7 @@ export const FAILURES = {
 	noSuchGateway: gateway(2001, 400, "Please configure AI Gateway in the Cloudflare dashboard"),
 	/** A limit of the gateway, or of one of its dynamic routes. */
 	gatewayLimited: gateway(2003, 429, "Rate limited"),
-	/** The id of a stream to resume, or the number of its events, is none. */
+	/** The id of a stream to resume is malformed. */
 	malformedRun: gateway(2002, 500, "Invalid run id"),
 	/** A spend rule of the gateway. The description names it. */
 	spendLimited: gateway(2045, 429, "Spend limit exceeded"),

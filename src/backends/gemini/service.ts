@@ -64,9 +64,13 @@ export function refusalOf(
 	const status = replyStatus ?? error.code ?? 500;
 	const upstream = { backend, status };
 	if (LOCATION_MESSAGE.test(error.message ?? ""))
-		return new AiError("upstreamUnavailable", `The backend '${backend}' refused the gateway's location`, {
-			upstream,
-		});
+		return new AiError(
+			"upstreamUnavailable",
+			`The backend '${backend}' does not serve the gateway's location`,
+			{
+				upstream,
+			},
+		);
 	const details = error.details ?? [];
 	// Google sends status 400 for an invalid key.
 	if (details.some(({ reason }) => reason === "API_KEY_INVALID"))

@@ -18,7 +18,7 @@ export interface LimitedGateway {
 export interface GatewayLimitsServices extends FlushServices {
 	/** A stub belongs to the request that created it: each call needs a new one. */
 	object(name: string): LimitCalls;
-	/** A cost was dropped, because the object could not be called. */
+	/** A cost is lost, because the object cannot be called. */
 	failed(cause: unknown): void;
 }
 
@@ -35,7 +35,10 @@ export class GatewayLimits {
 		return callObject(() => this.#object(gateway).take(windowsOf(gateway, windows), this.#services.now()));
 	}
 
-	/** Adds the cost of a request, in US dollars, in the background. A call that fails is repeated: if only its answer was lost, the cost counts twice. */
+	/**
+	 * Adds the cost of a request, in US dollars, in the background. A call that fails is repeated. If only its answer was lost, the cost
+	 * counts twice.
+	 */
 	spend(gateway: LimitedGateway, windows: readonly Window[], cost: number): void {
 		if (windows.length === 0 || cost <= 0) return;
 		const now = this.#services.now();
@@ -46,7 +49,7 @@ export class GatewayLimits {
 			},
 			onGiveUp: (cause) => {
 				const name = `${gateway.account}/${gateway.settings.id}`;
-				const message = `The limits of the gateway ${name} lack a cost of ${cost} US dollars`;
+				const message = `A cost of ${cost} US dollars is missing in the limits of the gateway ${name}`;
 				this.#services.failed(new Error(message, { cause }));
 			},
 			onEnd: () => {},

@@ -26,7 +26,7 @@ export class StreamRuns {
 	}
 
 	/**
-	 * The events of a run from index `from` on. `undefined`: the run has expired, or is not the owner's. `"malformed"`: the id is none.
+	 * The events of a run from index `from` on. `undefined`: the run has expired, or is not the owner's. `"malformed"`: the id is not valid.
 	 * Throws if the object cannot be called.
 	 */
 	async resume(id: string, from: number, owner: RunOwner): Promise<Response | "malformed" | undefined> {

@@ -1,7 +1,7 @@
 /**
- * Makes the stream of an answer resumable, if the caller requests it with `cf-aig-resumable`, or the operator allows it for all streams
- * that are resumable in the product. From its first event on, the stream goes on when the caller disconnects, and is charged as
- * complete. `cf-aig-run-id` names it.
+ * Makes the stream of an answer resumable, if the caller requests it with `cf-aig-resumable`, or if the operator makes all streams
+ * resumable that are so in the product. From its first event on, the stream continues when the caller disconnects, and is charged as
+ * complete. `cf-aig-run-id` is its id.
  */
 import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import type { NewRun, StreamRuns } from "../client/stream-runs.ts";
@@ -41,9 +41,9 @@ export const resumeMiddleware =
 		});
 		exchange.reportAfter(done);
 		waitUntil(done);
-		const named = new Response(body, response);
-		named.headers.set("cf-aig-run-id", run.id);
-		return named;
+		const withRunId = new Response(body, response);
+		withRunId.headers.set("cf-aig-run-id", run.id);
+		return withRunId;
 	};
 
 /** Models of other providers on the run API. */

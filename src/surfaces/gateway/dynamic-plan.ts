@@ -70,11 +70,11 @@ export async function* dynamicPlan(
 	return response;
 }
 
-/** 7003. A new route has no deployed version. */
+/** 7003. A new route has no deployed version, so it is not found either. */
 export const routeNotFound = (name: string): AiError =>
 	new AiError(
 		"unknownThirdPartyModel",
-		`Model not found: ${DYNAMIC_ROUTE}${name.slice(0, 64).toWellFormed()} (the gateway has no such route with a deployed version)`,
+		`Model not found: ${DYNAMIC_ROUTE}${name.slice(0, 64).toWellFormed()} (the gateway has no deployed route of this name)`,
 	);
 
 /** The log and the headers name the provider that answers, not `compat`. */

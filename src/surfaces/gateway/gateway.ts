@@ -138,7 +138,7 @@ function gatewayStep(step: Step, context: StepContext): GatewayStep {
 	const isModel = !(target instanceof AiError) && target.kind === "model";
 	const modelInBody = modelOf(step.inputs);
 	const compat = step.provider === COMPAT ? compatParts(modelInBody ?? "") : undefined;
-	/** The provider's name of it. */
+	// The provider's own name of the model.
 	const model = compat?.model ?? modelInBody ?? pathModel;
 	const modelId = isModel ? attempt(() => geminiMethod(step)?.model ?? routeOf(step).model) : model;
 	return {
@@ -244,7 +244,7 @@ const pathOf = ({ endpoint }: Pick<Step, "endpoint">): string =>
 const routeAt = (path: string): OpenaiRoute | undefined =>
 	OPENAI_ROUTES[`/${path.replace(/^v1(?:beta\/openai)?\//, "")}`];
 
-/** Whether the callers of a provider's path are OpenAI's SDKs, which read only OpenAI's `error`. */
+/** Whether callers of the step's path use OpenAI's SDKs, which read only OpenAI's `error`. */
 export const hasOpenAiFailures = (step: Pick<Step, "provider" | "endpoint">): boolean =>
 	step.provider === "openai" || step.provider === COMPAT || routeAt(pathOf(step)) !== undefined;
 
@@ -260,7 +260,7 @@ function routeOf(step: Step): StepRoute {
 		const model = decodedPath(path.replace(/^run\//, ""));
 		return { model, dialect: loadDialect, inputs, wrap: WRAPS.envelope };
 	}
-	if (!route) throw invalidProvider(path, `is no route of ${COMPAT}`);
+	if (!route) throw invalidProvider(path, `is not a route of ${COMPAT}`);
 	if (provider === COMPAT) return openaiStep(route, inputs, compatModel);
 	const author = authorOfSlug(provider);
 	return openaiStep(route, inputs, (model) => `${author}/${model}`);

@@ -45,7 +45,7 @@ export function gatewayInHeaders(headers: Headers, model: string): ModelGateway 
 const defaultGateway = (model: string): string | undefined =>
 	isProviderModel(model) || dynamicRouteName(model) !== undefined ? DEFAULT_GATEWAY : undefined;
 
-/** The gateway of a request, and the request's data for it. */
+/** The gateway of a request, with the options and the source of the request. */
 export interface ModelGateway {
 	id: string;
 	options: GatewayOptions;
@@ -64,7 +64,7 @@ export interface ModelCall {
 	/** The name of the surface's format. */
 	format: string;
 	read(): Promise<InferenceRequest>;
-	/** `undefined`: the model runs without a gateway. `model`: empty if the request cannot be read and nothing else names it. */
+	/** `undefined`: the model runs without a gateway. `model`: empty if it is not known, because the request cannot be read. */
 	gateway(model: string): ModelGateway | undefined;
 	/** Runs the request. Absent: the pipeline's `run`. */
 	run?: typeof run | undefined;
@@ -74,7 +74,7 @@ export interface ModelCall {
 }
 
 /**
- * Reads and runs a request, in its gateway if it has one. There a request that cannot be read also has a log. Throws the error of a
+ * Reads and runs a request, in its gateway if it has one: then a request that cannot be read has a log, too. Throws the error of a
  * request without a gateway.
  */
 export async function runModel(call: ModelCall, services: Services): Promise<Response> {
@@ -115,7 +115,7 @@ const inGateway = (
 
 interface ReadCall {
 	call: ModelCall;
-	/** A step of a dynamic route changes its model. */
+	/** That of the caller; in a step of a dynamic route, with the model of the step. */
 	request: InferenceRequest;
 	endpoint: string;
 }

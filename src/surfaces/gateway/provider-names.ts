@@ -27,14 +27,14 @@ const SLUG_OF_AUTHOR: ReadonlyMap<string, string> = new Map(
 	Object.entries(AUTHOR_OF_SLUG).map(([slug, author]) => [author, slug]),
 );
 
-/** Characters. A caller may name anything. */
-const MAX_SHOWN = 64;
+/** Callers may send names of any length. */
+const MAX_SHOWN_CHARACTERS = 64;
 
-/** 2008. The message is the product's, and the reason. */
-export const invalidProvider = (name: string, reason = "is none"): AiError =>
+/** 2008, with the product's message and the reason. */
+export const invalidProvider = (name: string, reason = "is unknown"): AiError =>
 	new AiError(
 		"invalidProvider",
-		`Invalid provider: ${JSON.stringify(name.slice(0, MAX_SHOWN).toWellFormed())} ${reason}`,
+		`Invalid provider: ${JSON.stringify(name.slice(0, MAX_SHOWN_CHARACTERS).toWellFormed())} ${reason}`,
 	);
 
 /** The author in the ids of a provider's models. Throws 2008 for an unknown provider. */
@@ -93,11 +93,13 @@ export function compatParts(name: string): { provider: string; model: string } |
 	return { provider: SLUG_OF_AUTHOR.get(slug) ?? slug, model: name.slice(slash + 1) };
 }
 
-/** `workers-ai/@cf/…` is a model of Workers AI, `{slug}/{model}` one of another provider. Returns its id in the
- * catalogue. Throws 2008 for an unknown provider. */
+/**
+ * The id in the catalogue of a model that `compat` names: `workers-ai/@cf/…` is a model of Workers AI, `{slug}/{model}` one of another
+ * provider. Throws 2008 for an unknown provider.
+ */
 export function compatModel(name: string): string {
 	const slash = name.indexOf("/");
-	if (slash < 1) throw invalidProvider(name, "does not begin with a provider, as openai/gpt-5 does");
+	if (slash < 1) throw invalidProvider(name, "does not begin with a provider (example: openai/gpt-5)");
 	const [slug, model] = [name.slice(0, slash), name.slice(slash + 1)];
 	if (slug === WORKERS_AI) return model;
 	return `${authorOfSlug(slug)}/${model}`;

@@ -9,7 +9,7 @@ export const EVENTS: Payload = { type: SSE_CONTENT_TYPE };
 export async function resumeStream(c: Context, { caller, services }: Call): Promise<Response> {
 	const from = c.req.query("from") ?? "0";
 	if (!/^\d{1,9}$/.test(from))
-		throw new AiError("invalidGatewayRequest", "from: expected the number of events that were received");
+		throw new AiError("invalidGatewayRequest", "from: expected the number of received events");
 	const owner = { account: caller.account, gateway: pathParameter(c, "gateway") };
 	const resumed = await services.streamRuns.resume(pathParameter(c, "run"), Number(from), owner);
 	if (resumed === "malformed") throw new AiError("malformedRun");

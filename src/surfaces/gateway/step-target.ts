@@ -27,7 +27,7 @@ export interface ModelTarget {
 	services: Services;
 	/** Of the account's key. */
 	identity: string | undefined;
-	/** With the provider's prices, if the account pays the provider. */
+	/** The catalogue with the provider's prices. Present if the account pays the provider. */
 	providerPrices?: Catalog;
 }
 
@@ -130,7 +130,7 @@ function unpriced(catalog: Catalog): Catalog {
 function customTarget(slug: string, { provider, endpoint, sent }: Step, context: TargetContext): StepTarget {
 	const { access, options, services } = context;
 	const custom = access.customProviders.find((listed) => listed.slug === slug);
-	if (!custom) throw invalidProvider(slug, "is no custom provider of the account that is enabled");
+	if (!custom) throw invalidProvider(slug, "is not an enabled custom provider of the account");
 	requireAllowedAddress(custom.base_url, services);
 	const credential = accountCredential({ provider, headers: sent.headers, options, keys: access.keys });
 	const { allowPrivateAddresses } = services.gatewayRules;

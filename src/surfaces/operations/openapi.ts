@@ -52,7 +52,7 @@ async function readText(file: string, { assets }: Services): Promise<string> {
 	return text;
 }
 
-/** New routes keep no text. */
+/** Each call creates routes with their own copies of the files. */
 export const openApiRoutes = (): readonly Route[] => {
 	const text = keptBytes(DOCUMENT_FILE);
 	const page = keptBytes(PAGE_FILE);

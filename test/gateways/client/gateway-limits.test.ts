@@ -45,7 +45,7 @@ describe("a cost of a gateway's limits", () => {
 		expect(calls).toHaveLength(4);
 		expect(failed).toMatchObject([
 			{
-				message: "The limits of the gateway a/g lack a cost of 0.25 US dollars",
+				message: "A cost of 0.25 US dollars is missing in the limits of the gateway a/g",
 				cause: new Error("the object is broken"),
 			},
 		]);

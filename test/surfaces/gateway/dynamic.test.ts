@@ -154,7 +154,7 @@ describe("a request to a dynamic route", () => {
 		expect(refused.status).toBe(404);
 		expect(await refused.json()).toMatchObject({
 			internalCode: 7003,
-			description: "Model not found: dynamic/support (the gateway has no such route with a deployed version)",
+			description: "Model not found: dynamic/support (the gateway has no deployed route of this name)",
 		});
 		await call("POST", "", { name: "support", elements });
 		expect((await chat({ model: "dynamic/support" })).status).toBe(404);

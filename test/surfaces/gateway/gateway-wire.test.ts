@@ -234,7 +234,7 @@ describe("universal run", () => {
 	});
 
 	it("refuses an unknown provider in AI Gateway's own format", async () => {
-		const message = 'Invalid provider: "no-such-provider" is none';
+		const message = 'Invalid provider: "no-such-provider" is unknown';
 		const response = await hello().run([step("chat/completions", chat("gpt-5"), "no-such-provider")]);
 		expect(response.status).toBe(400);
 		expect(await response.json()).toEqual({
@@ -251,9 +251,9 @@ describe("universal run", () => {
 	});
 
 	it.each([
-		["compat", "chat/completions", '"gpt-5" does not begin with a provider, as openai/gpt-5 does'],
-		["compat", "models", '"models" is no route of compat'],
-		["custom-none", "chat", '"none" is no custom provider of the account that is enabled'],
+		["compat", "chat/completions", '"gpt-5" does not begin with a provider (example: openai/gpt-5)'],
+		["compat", "models", '"models" is not a route of compat'],
+		["custom-none", "chat", '"none" is not an enabled custom provider of the account'],
 	])("refuses %s/%s with the reason", async (provider, endpoint, reason) => {
 		const response = await hello().run([step(endpoint, chat("gpt-5"), provider)]);
 		expect(await response.json()).toMatchObject({
