@@ -1,6 +1,7 @@
 /** Explains a request to a dynamic route: the models that would be called, and the plan of each, which `ROUTES` decide. */
 import type { RequestFacts } from "../../gateways/dynamic/conditions.ts";
 import { walk } from "../../gateways/dynamic/walk.ts";
+import { customSlug } from "../../gateways/providers/custom-providers.ts";
 import type { Explanation } from "../../pipeline/explain.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
@@ -14,8 +15,14 @@ interface DynamicExplanation {
 		/** Limits on the way. The request is not counted, and is assumed to have room. */
 		rates: { element: string; key: string; value: string; limit: number; window: number }[];
 		/** In the order in which they are called if each fails. A percentage is drawn for each explanation. */
-		models: (Explanation & { element: string })[];
+		models: ((Explanation | CustomModel) & { element: string })[];
 	};
+}
+
+/** The request would be passed to the custom provider, without a plan. */
+interface CustomModel {
+	model: string;
+	custom_provider: string;
 }
 
 interface ExplainedRequest {
@@ -48,8 +55,12 @@ export async function explainDynamic(
 	});
 	for (let next = await steps.next(false); !next.done; next = await steps.next(false)) {
 		const { id, properties } = next.value;
-		const explanation = await explain(compatModel(`${properties.provider}/${properties.model}`));
-		models.push({ element: id, ...explanation });
+		const named = `${properties.provider}/${properties.model}`;
+		const slug = customSlug(properties.provider);
+		models.push({
+			element: id,
+			...(slug === undefined ? await explain(compatModel(named)) : { model: named, custom_provider: slug }),
+		});
 	}
 	return { model, dynamic_route: { gateway, rates, models } };
 }

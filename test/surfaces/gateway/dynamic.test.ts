@@ -274,6 +274,28 @@ describe("the explanation of a dynamic route", () => {
 	});
 });
 
+describe("the explanation of a dynamic route with a custom provider", () => {
+	it("names its model, and has the plan of the fallback", async () => {
+		const { deploy, explain } = setUp([]);
+		await deploy("support", [
+			start("own"),
+			model("own", "custom-mine", "gpt-5"),
+			model("gpt-5", "openai"),
+			END,
+		]);
+		expect(await explain("dynamic/support", { messages: MESSAGES })).toMatchObject({
+			result: {
+				dynamic_route: {
+					models: [
+						{ element: "own", model: "custom-mine/own", custom_provider: "mine" },
+						{ element: "gpt-5", model: "openai/gpt-5", targets: [{ backend: "openai" }] },
+					],
+				},
+			},
+		});
+	});
+});
+
 describe("the management of dynamic routes", () => {
 	const elements = [start("gpt-5"), model("gpt-5", "openai"), END];
 
