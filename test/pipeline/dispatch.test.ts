@@ -573,11 +573,17 @@ describe("hedging", () => {
 	});
 
 	it("stops both when the caller leaves", async () => {
-		const { asked, caller, failure } = world({ replies: { a: silent, b: silent }, plan: HEDGED });
+		const { asked, caller, failure, logged } = world({
+			replies: { a: silent, b: silent },
+			plan: HEDGED,
+		});
 		const failed = failure();
 		while (asked.length < 2) await settle();
 		caller.abort();
 		expect(await failed).toMatchObject({ code: 3008 });
+		// No engine has failed.
+		await settle();
+		expect(logged).toEqual([]);
 		expect(asked.map(({ signal }) => signal.aborted)).toEqual([true, true]);
 	});
 

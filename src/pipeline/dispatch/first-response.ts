@@ -79,10 +79,7 @@ function hedge(state: DispatchState, hedgeMs: number): Promise<StartedAnswer> {
 					else if (started) finish(() => resolve(started));
 					else if (attempts.size === 0) finish(() => reject(state.failure));
 				},
-				(error: unknown) => {
-					attempts.delete(attempt);
-					finish(() => reject(error));
-				},
+				(error: unknown) => finish(() => reject(error)),
 			);
 		};
 		start(false);
