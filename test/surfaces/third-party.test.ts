@@ -43,6 +43,18 @@ describe("a model of OpenAI's", () => {
 	});
 });
 
+describe("a reasoning_effort of a provider's model on the simulator", () => {
+	it.each(
+		["none", "minimal", "xhigh"].flatMap((effort) =>
+			["/run/openai/gpt-5.4", "/v1/chat/completions"].map((path) => [effort, path] as const),
+		),
+	)("accepts %s at %s, as the provider does", async (reasoning_effort, path) => {
+		const { post } = testGateway({ vars: { DEFAULT_BACKEND: "simulator" } });
+		const response = await post(path, { model: "openai/gpt-5.4", messages: MESSAGES, reasoning_effort });
+		expect(response.status).toBe(200);
+	});
+});
+
 describe("a model without a price", () => {
 	const send = (vars: object) => {
 		const { fetch, requests } = upstream(() => Response.json(completion("Alice.")));

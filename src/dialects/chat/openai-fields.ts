@@ -11,6 +11,7 @@ import { isRecord } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import { inputFamily, namesOf } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
+import { THIRD_PARTY_SOURCE } from "../../models/third-party.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import { defaulted, fieldsOf } from "../fields.ts";
 import { SCHEMA_NAME } from "./json-mode.ts";
@@ -155,9 +156,10 @@ export function openAiFields(model: Model, strict: boolean) {
 	const thinkingSwitch = z.boolean().optional();
 	const thinkingRequired = z.literal(true).optional();
 	const isNative = !inputFamily(model).isOpenAiChat;
-	// A native model's own schema has none of these fields, so the product ignores their types.
-	const declared = strict && !isNative ? STRICT_FIELDS() : LENIENT_FIELDS;
-	const user = strict && !isNative ? text.optional() : text.nullish();
+	// A native model's own schema has none of these fields, so the product ignores their types. A provider validates its own models.
+	const isStrict = strict && !isNative && model.source !== THIRD_PARTY_SOURCE;
+	const declared = isStrict ? STRICT_FIELDS() : LENIENT_FIELDS;
+	const user = isStrict ? text.optional() : text.nullish();
 	return fieldsOf(
 		isNative ? {} : model,
 		{
