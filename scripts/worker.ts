@@ -63,6 +63,7 @@ export async function bundleWorker(
 				// The table of all character references has 35 KB. mdast-util-to-markdown needs it for the labels of references, and the
 				// conversion of HTML makes none.
 				"decode-named-character-reference": join(ROOT, "src/markdown/no-character-references.ts"),
+				"@ungap/structured-clone": join(ROOT, "src/markdown/structured-clone.ts"),
 			},
 		},
 		transform: { target: "es2024", define: { "process.env.NODE_ENV": '"production"' } },

@@ -193,6 +193,10 @@ describe("a build", () => {
 		expect(bundled.filter((file) => !existsSync(file))).toEqual([]);
 		// Its functions are in the bundle.
 		expect(bundled).toContain("node_modules/rolldown/package.json");
+		// The runtime has its function.
+		expect(bundled.filter((file) => file.includes("structured-clone"))).toEqual([
+			"src/markdown/structured-clone.ts",
+		]);
 		const placeOf = placesIn(readable);
 		const lines = readFileSync(join(readable, "index.js"), "utf8").split("\n");
 		const placeWith = (text: string) =>
