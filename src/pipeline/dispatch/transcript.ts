@@ -87,7 +87,7 @@ export class Transcript {
 			else this.segments.push({ channel, text });
 			if (!call) continue;
 			const index = sent.shift()?.index;
-			if (call.start && index !== undefined) this.#indexes[call.index] = index;
+			if (index !== undefined) this.#indexes[call.index] = index;
 		}
 	}
 }
