@@ -23,7 +23,7 @@ export async function start(
 
 type Stoppable = Pick<Contender, "stop">;
 
-/** Starts two, one after the other. If the second cannot be started, the first is stopped. */
+/** Starts two contenders or gateways, one after the other. If the second cannot be started, the first is stopped. */
 export async function startBoth<T extends Stoppable>(
 	first: () => Promise<T>,
 	second: () => Promise<T>,

@@ -1,4 +1,4 @@
-/** Selects fields of an object by their names, or by whether they have a value. */
+/** Copies of objects with some of their fields. */
 
 type Present<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], null | undefined> };
 

@@ -10,14 +10,14 @@ export type SentCounts = Readonly<Record<string, unknown>>;
 
 /**
  * The usage of Anthropic's Messages (docs.anthropic.com/en/api/messages), and of OpenAI's Responses, images and transcriptions
- * (platform.openai.com/docs/api-reference/responses/object). Anthropic counts tokens that were read from or written to the cache beside
- * the input, OpenAI counts them as a part of it. `undefined` without counts.
+ * (platform.openai.com/docs/api-reference/responses/object). Anthropic's input count excludes tokens that were read from or written to the
+ * cache, OpenAI's includes them. `undefined` without counts.
  */
 export function messagesUsage(sent: SentCounts): Usage | undefined {
 	const { input_tokens, output_tokens, input_tokens_details, output_tokens_details } = sent;
 	const read = countOf(sent.cache_read_input_tokens) ?? 0;
 	return usageWith([input_tokens, output_tokens], {
-		beside: read,
+		excluded: read,
 		cached: detailIn(input_tokens_details, "cached_tokens") ?? read,
 		written: countOf(sent.cache_creation_input_tokens) ?? 0,
 		reasoning:
@@ -26,7 +26,7 @@ export function messagesUsage(sent: SentCounts): Usage | undefined {
 	});
 }
 
-/** Counts of an event of Messages are totals. A count that it omits has not changed. */
+/** The counts in an event of Messages are totals. A count that an event omits has not changed. */
 export const laterCounts = (before: SentCounts | undefined, after: SentCounts): SentCounts => ({
 	...before,
 	...Object.fromEntries(Object.entries(after).filter(([, value]) => value !== null && value !== undefined)),
@@ -49,7 +49,7 @@ export function geminiUsage(sent: SentCounts): Usage | undefined {
 function converseUsage(sent: SentCounts): Usage | undefined {
 	const read = countOf(sent.cacheReadInputTokens) ?? 0;
 	const written = countOf(sent.cacheWriteInputTokens) ?? 0;
-	return usageWith([sent.inputTokens, sent.outputTokens], { beside: read, cached: read, written });
+	return usageWith([sent.inputTokens, sent.outputTokens], { excluded: read, cached: read, written });
 }
 
 /** Names of input and output tokens in APIs without other counts. */
@@ -72,10 +72,10 @@ export function plainUsage(sent: SentCounts): Usage | undefined {
 	return undefined;
 }
 
-/** The usage of any of these APIs, and of OpenAI's chat. Cohere has several counts; the billed ones are used. */
+/** Reads the usage of any of these APIs, and of OpenAI's chat. Of Cohere's several counts, the billed ones are used. */
 export function usageOfAnyFormat(sent: SentCounts): Usage | undefined {
 	if (isRecord(sent.billed_units)) return messagesUsage(sent.billed_units);
-	// Responses have a total, too: `usageOf` would count all of it as input.
+	// First, because `usageOf` would count the total of Responses as input.
 	if (hasMessagesCounts(sent)) return messagesUsage(sent);
 	return usageOf(sent) ?? geminiUsage(sent) ?? converseUsage(sent) ?? plainUsage(sent);
 }
@@ -86,20 +86,22 @@ export const hasMessagesCounts = (sent: SentCounts): boolean =>
 	!("prompt_tokens" in sent || "completion_tokens" in sent);
 
 interface Details {
-	/** Read tokens that are not part of the input count. */
-	beside?: number;
+	/** Tokens that were read from the cache, if the input count excludes them. */
+	excluded?: number;
+	/** All tokens that were read from the cache. */
 	cached?: number | undefined;
+	/** Tokens that were written to the cache, which the input count excludes. */
 	written?: number;
 	reasoning?: number | undefined;
 }
 
 function usageWith(
 	[input, output]: readonly [unknown, unknown],
-	{ beside = 0, cached, written, reasoning }: Details,
+	{ excluded = 0, cached, written, reasoning }: Details,
 ): Usage | undefined {
 	const usage = usageOfCounts(input, output);
 	if (!usage) return undefined;
-	const others = beside + (written ?? 0);
+	const others = excluded + (written ?? 0);
 	return {
 		prompt_tokens: usage.prompt_tokens + others,
 		completion_tokens: usage.completion_tokens,

@@ -20,7 +20,7 @@ export function countOf(sent: unknown): number | undefined {
 	return Math.min(Math.round(value), Number.MAX_SAFE_INTEGER);
 }
 
-/** The usage of an API that may omit counts. `undefined` without both. */
+/** The usage of an API that may omit a count. `undefined` if it omits both. */
 export function usageOfCounts(prompt: unknown, completion: unknown): Usage | undefined {
 	const counts = [countOf(prompt), countOf(completion)];
 	if (counts.every((count) => count === undefined)) return undefined;

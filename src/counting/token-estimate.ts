@@ -212,18 +212,21 @@ const SLICE_CHARACTERS = 4_096;
 /** One slice of this many is counted where the length is not known in advance. */
 const SLICES_PER_COUNT = 64;
 
-/** Counts slices at equal distances of a text, about this share of it. */
+/** Estimates the tokens of a text from slices of it at equal distances. */
 class Sample {
 	readonly #share: number;
 	readonly #count = new TokenCount();
+	/** Characters in the counted slices. */
 	#counted = 0;
+	/** Characters of the text. */
 	#passed = 0;
 
+	/** `share`: the part of the text that is counted, 0 to 1. */
 	constructor(share: number) {
 		this.#share = share;
 	}
 
-	/** Of the counted slices. */
+	/** The tokens of the counted slices. */
 	get tokens(): number {
 		return this.#count.tokens;
 	}
@@ -234,7 +237,7 @@ class Sample {
 		return this.#counted < characters ? Math.ceil(tokens * (characters / this.#counted)) : tokens;
 	}
 
-	/** Stops above `limit`. */
+	/** Stops when the counted slices have more tokens than `limit`. */
 	add(text: string, from = 0, limit = Number.POSITIVE_INFINITY): void {
 		for (let at = from; at < text.length && this.tokens <= limit; at += SLICE_CHARACTERS) {
 			const length = Math.min(SLICE_CHARACTERS, text.length - at);
@@ -254,8 +257,8 @@ class Sample {
 
 /**
  * As `approximateTokens`, up to `limit` tokens and 500,000 characters. Above `limit` the count stops, and the remaining text is
- * extrapolated to at least `limit`. Of longer texts, slices at equal distances are counted. So the CPU time does not grow with
- * the length.
+ * extrapolated to at least `limit`. For longer texts only slices at equal distances are counted, so that the CPU time does not grow
+ * with the length.
  */
 export function boundedTokens(texts: readonly string[], limit: number): number {
 	const characters = texts.reduce((sum, { length }) => sum + length, 0);

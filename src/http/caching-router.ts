@@ -8,8 +8,8 @@
  *
  * A path is matched by its first segments, so that a long one costs little.
  *
- * A start adds hundreds of routes, which takes Hono's router several milliseconds. So a path gets a router of the few routes that begin
- * like it, at its first request.
+ * Hono's router takes several milliseconds to add the hundreds of routes of a start. So a router is created at the first request of a
+ * path, with only the routes whose first segments match.
  */
 import type { Result, Router } from "hono/router";
 import { TrieRouter } from "hono/router/trie-router";
@@ -41,18 +41,18 @@ function firstSegments(path: string): string {
 	return path.slice(0, end);
 }
 
-/** Segments of a path that choose the routes of its router. */
+/** The routes of a path's router are chosen by this many of its segments. */
 const CHOOSING_SEGMENTS = 8;
-/** A parameter, or text that may vary. */
+/** A parameter or a wildcard. */
 const PATTERN = /[:*]/;
-/** An optional parameter, or one that may have several segments: the position of the segments after it is not known. */
-const MOVES_OTHERS = /[{?]/;
+/** A parameter with no, one or several segments. The position of the segments after it is not known. */
+const VARIABLE_LENGTH = /[{?]/;
 
-/** The first segments of a route, up to the last with a known position. `undefined`: any segment. */
+/** The segments of a route whose position is known. `undefined` matches any segment. */
 function beginningOf(path: string): (string | undefined)[] {
 	const segments = path.split("/", CHOOSING_SEGMENTS);
-	const moving = segments.findIndex((segment) => MOVES_OTHERS.test(segment));
-	const known = moving < 0 ? segments : segments.slice(0, moving);
+	const variable = segments.findIndex((segment) => VARIABLE_LENGTH.test(segment));
+	const known = variable < 0 ? segments : segments.slice(0, variable);
 	return known.map((segment) => (PATTERN.test(segment) ? undefined : segment));
 }
 
@@ -66,7 +66,7 @@ interface AddedRoute<T> {
 export class CachingRouter<T extends Entry> implements Router<T> {
 	readonly name = "CachingRouter";
 	readonly #routes: AddedRoute<T>[] = [];
-	/** By the indexes of their routes. The first segments of all routes bound their number. */
+	/** By the indexes of their routes. Their number is bounded, because it depends only on the first segments of the routes. */
 	readonly #routers = new Map<string, Router<T>>();
 	readonly #cache = new Map<string, Result<T>>();
 

@@ -4,8 +4,8 @@ import { AiError } from "../core/errors.ts";
 import { badInput } from "../dialects/invalid-input.ts";
 
 /**
- * Stops at the limit. The runtime's `DecompressionStream` does not: it decompresses all that it has received, and half a
- * megabyte can become 500. Starts after the body has arrived, because a read of the network behind it cannot be cancelled.
+ * Stops at the limit. The runtime's `DecompressionStream` does not: it decompresses everything that it has received, and half a
+ * megabyte can become 500 MB.
  */
 export function decompress(
 	bytes: Uint8Array,

@@ -3,10 +3,10 @@ import type * as z from "zod";
 type Context = Parameters<z.ZodType["safeParse"]>[1];
 
 /**
- * zod's `safeParse`, for JSON that a caller or an engine sent. Use it if the schema bounds a length.
+ * zod's `safeParse`, for JSON of a caller or an engine. Use it if the schema limits a length.
  *
- * zod compares the `length` of any value with such a bound, also of a value with the wrong type. An object whose own `toString`
- * or `valueOf` is data cannot be compared, and zod throws a TypeError.
+ * zod compares the `length` of every value with the limit, even if the value has the wrong type. If `length` is an object with an own
+ * `toString` or `valueOf` that is not a function, the comparison can throw a TypeError.
  */
 export function safeParse<Schema extends z.ZodType>(
 	schema: Schema,
@@ -21,7 +21,7 @@ export function safeParse<Schema extends z.ZodType>(
 	}
 }
 
-/** Makes the objects that cannot be compared NaN in comparisons. Serializers ignore it. Returns whether there was such an object. */
+/** Makes such objects compare as NaN. Serializers ignore the change. Returns whether there was such an object. */
 function makeComparable(root: unknown): boolean {
 	let found = false;
 	const queue = [root];

@@ -1,10 +1,10 @@
 /**
- * The properties of a call, from the definition of its task (`definition.ts` documents them), with their defaults: also the most that
- * it can cost, for its reservation, and what it used, for its bill.
+ * The properties of a call, from the definition of its task (`definition.ts` documents them), with their defaults. Two of them are its
+ * maximum cost, which is reserved, and its measured usage, which is charged.
  *
- * The engine's counts are used if it sends any, up to the maximum that the call can have used. Otherwise we count ourselves and mark the
- * result as estimated; our count never exceeds the requested output limit. Images and audio have no counts; their sizes are known, not
- * estimated.
+ * The usage is the engine's counts, if it sends any, up to the maximum that the call can have used. Otherwise the gateway counts, and
+ * marks the result as estimated; its count never exceeds the requested output limit. Images and audio have no counts; their sizes are
+ * known, not estimated.
  */
 import { isCounted, type Usage } from "../core/usage.ts";
 import {

@@ -324,7 +324,7 @@ it("is 2009 on /ai/run if the provider refuses the operator's key", async () => 
 		expect(refused.status).toBe(401);
 		expect(await refused.json()).toMatchObject({ errors: [{ code: 2009, message: "Unauthorized" }] });
 	}
-	// Each is of an exchange, whose observers log it.
+	// Each error has its exchange, whose observers log it, so that it is logged once.
 	expect(logged.map(({ key, exchange }) => [key, exchange?.attempts])).toEqual([
 		["providerKeyRefused", 1],
 		["providerKeyRefused", 1],

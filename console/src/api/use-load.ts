@@ -4,7 +4,7 @@ import { ApiError } from "./client.ts";
 /** Time between attempts to reach a gateway that does not answer. */
 const RETRY_MS = 5_000;
 
-/** A connection can be lost without an end. */
+/** A load that takes longer fails, because a lost connection may never end. */
 const MAX_LOAD_MS = 30_000;
 
 export interface Loaded<T> {
@@ -42,9 +42,9 @@ export function useLoad<T>(
 		};
 		const fail = (error: Error): void =>
 			end((value) => loadedOf("failed", isReload ? value : undefined, error));
-		const late = setTimeout(() => fail(new ApiError(0, LATE)), MAX_LOAD_MS);
+		const timer = setTimeout(() => fail(new ApiError(0, TOO_LATE)), MAX_LOAD_MS);
 		const stop = (): void => {
-			clearTimeout(late);
+			clearTimeout(timer);
 			abort.abort();
 		};
 		load(abort.signal).then((value) => end(() => ({ state: "ready", value })), fail);
@@ -66,7 +66,7 @@ export function useLoad<T>(
 	return { ...loaded, reload };
 }
 
-const LATE = `The gateway has not answered within ${MAX_LOAD_MS / 1_000} seconds`;
+const TOO_LATE = `The gateway has not answered within ${MAX_LOAD_MS / 1_000} seconds`;
 
 const loadedOf = <T>(
 	state: Loaded<T>["state"],

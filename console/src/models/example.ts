@@ -2,13 +2,14 @@
 import type { JsonSchema } from "../api/types.ts";
 
 const TEXT = "Hello, who are you?";
+const QUESTION = "What is in the picture?";
 const SPOKEN = "The train to Lisbon leaves at noon.";
 
-/** The prompts of tasks other than chat, whose forms have one of these fields. */
+/** The prompts of forms that have one of these fields: their task is not a chat. */
 const PROMPTS: readonly (readonly [prompt: string, fields: readonly string[]])[] = [
 	["A lighthouse in the fog", ["height", "width", "steps", "num_steps", "guidance", "negative_prompt"]],
 	[SPOKEN, ["lang", "speaker", "voice"]],
-	["What is in the picture?", ["image"]],
+	[QUESTION, ["image"]],
 ];
 
 /** By the name of the field, and its type if fields of this name differ. */
@@ -17,7 +18,7 @@ const EXAMPLES: Readonly<Record<string, unknown>> = {
 	messages: [{ role: "user", content: TEXT }],
 	text: SPOKEN,
 	texts: [SPOKEN],
-	question: "What is in the picture?",
+	question: QUESTION,
 	query: "When does the train leave?",
 	queries: ["When does the train leave?"],
 	contexts: [{ text: "The train to Lisbon leaves at noon." }, { text: "The ferry is blue." }],

@@ -8,7 +8,6 @@ import type { Usage } from "../../core/usage.ts";
 import { plainUsage } from "../../core/usage-formats.ts";
 import { decodeBase64, splitDataUrl } from "../../media/base64.ts";
 import type { Media } from "../../media/media.ts";
-
 import { getBytes, postJson } from "../transport/http.ts";
 import {
 	type Call,

@@ -63,9 +63,10 @@ const CODE = /```[\s\S]*?(?:```|$)/g;
 const BLOCK = /<([a-z][\w-]{0,60})\b[^<>]{0,500}>[\s\S]*?(?:<\/\1>|$)/gi;
 const START =
 	/\b(?:use|call|run|invoke|execute)\s+(?:(?:the|your|my|a|an)\s+)?(?<noun>(?:tool|function)\s+)?(?:(?:named|called)\s+)?(?<mark>["'`“‘]?)/gi;
-/** What may stand between the beginning of a clause and the verb. In any other place a name is only mentioned. */
+/** The words that may stand between the beginning of a clause and the verb. After other words, the tool is only mentioned. */
 const LEAD_IN =
 	/^\s*(?:(?:[-*•]|\d+[.)])\s+)?(?:(?:please|now|also|first|next|finally|just|again|go ahead|(?:can|could|would|will) you|you (?:can|may|must|should)|i (?:want|need|ask) you to|i(?: would|['’]d) like you to|let['’]?s)\s+)*$/i;
+/** After the name of the tool: the request is negated, or for later. */
 const NOT_YET = /^[^.,!?;\n]*\b(?:never|not|later)\b/i;
 const NOT_REQUESTED =
 	/n['’]t\b|\b(?:not|never|no|nobody|nothing|stop|without|avoid|instead|rather|how|when|whenever|whether|why|what|which|who|if|unless|until|before|after|while|are|is|was|were|did|does|have|has|had)\b/i;

@@ -20,6 +20,7 @@ import {
 	type FailureOfCall,
 	failureOfEvent,
 	MAX_EVENT_BYTES,
+	type ReadLimit,
 	type RelayedStream,
 	readLimits,
 	type UpstreamStream,
@@ -124,7 +125,7 @@ class StreamObserver {
 	readonly #reader: ReadableStreamBYOBReader;
 	readonly #eventReader: EventReader;
 	readonly #splitter: EventSplitter;
-	readonly #readLimit: (hasBegun: boolean) => [number, number?];
+	readonly #readLimit: (hasBegun: boolean) => ReadLimit;
 	#hasBegun = false;
 	#earlyBytes = 0;
 	#mayHaveMore = false;

@@ -59,10 +59,11 @@ export interface RelayedStream {
 	ended?: Promise<AiError | undefined>;
 }
 
-/**
- * Starts now. Returns the arguments of `deadline.expect` for a read: comments do not extend the wait for the first event.
- */
-export function readLimits({ call, deadline }: UpstreamStream): (hasBegun: boolean) => [number, number?] {
+/** The arguments of `deadline.expect`. */
+export type ReadLimit = [limitMs: number, silentMs?: number];
+
+/** The limit of each read, for a stream that starts now. Comments do not extend the wait for the first event. */
+export function readLimits({ call, deadline }: UpstreamStream): (hasBegun: boolean) => ReadLimit {
 	const { idleMs, firstTokenMs } = call.target.timeouts;
 	if (firstTokenMs === undefined) return () => [idleMs];
 	const startedAt = deadline.elapsedMs();

@@ -152,7 +152,7 @@ function infer(
 			read: async () => requestOf(c, call, await read()),
 			// A socket has no gateway.
 			gateway: (named) => (isUpgrade(raw) ? undefined : gatewayInHeaders(raw.headers, named)),
-			run: runThirdParty,
+			run: runWithProviderFailure,
 			respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.envelope),
 			failure: (error, requestId) => v4Failure(error, requestId, c.req),
 		},
@@ -173,8 +173,8 @@ async function forwardToWire(c: Context, { caller, services }: Call): Promise<Re
 	return wireOf(services).fetch(new Request(url, c.req.raw), { caller, origin });
 }
 
-/** `run`. If a provider refuses the operator's key, this route answers AI Gateway's 2009 (changelog, 2026-10-06). */
-async function runThirdParty(request: InferenceRequest, services: Services): Promise<Reply> {
+/** Runs a request. If a provider refuses the operator's key, the error is AI Gateway's 2009 (changelog, 2026-10-06). */
+async function runWithProviderFailure(request: InferenceRequest, services: Services): Promise<Reply> {
 	try {
 		return await run(request, services);
 	} catch (thrown) {
@@ -188,7 +188,7 @@ function asProviderFailure(error: AiError): AiError {
 	if (!isRefusedKey || !error.upstream) return error;
 	const { cause, exchange, upstream } = error;
 	const refused = new AiError("providerKeyRefused", undefined, { cause, upstream });
-	// The observers have logged the failure.
+	// The observers have logged the failure. An error with its exchange is not logged again.
 	refused.exchange = exchange;
 	return refused;
 }
