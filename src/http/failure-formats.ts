@@ -1,4 +1,4 @@
-/** The formats of failures. Each route declares one. Calls over RPC have another. */
+/** The formats of failures. Each route declares one. Calls over RPC throw errors instead. */
 import type { HonoRequest } from "hono";
 import type { AiError } from "../core/errors.ts";
 import { clientStatus } from "../dialects/client-failure.ts";

@@ -1,6 +1,6 @@
 /**
  * Options of a request for the gateway, not for the model. All surfaces take them: headers, fields of coding agents, and `options` of a
- * run. Of the latter `tags` are validated and ignored, and `queueRequest` is refused.
+ * run. In `options`, `tags` are validated and ignored, and `queueRequest` is refused.
  */
 import * as z from "zod";
 import { isRecord, parseRecord } from "../core/json.ts";

@@ -1,2 +1,2 @@
-/** Replaces the package `@ungap/structured-clone` in the built Worker, which calls the same function where it exists: scripts/worker.ts. */
+/** Replaces the package `@ungap/structured-clone` in the built Worker (scripts/worker.ts). The package itself calls this function if the runtime has it. */
 export default structuredClone;

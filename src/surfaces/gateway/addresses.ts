@@ -51,7 +51,7 @@ const refusedByGateway =
 			? gatewayFailure(new AiError("gatewayUnauthorized"), requestId)
 			: failure(error, requestId, request);
 
-/** Of requests for which the account of the path is not the caller's, or the method or the steps are none of a gateway's. */
+/** Failures that show that a request is not for a gateway: by its account, its method, or its steps. */
 const NOT_FOR_A_GATEWAY: ReadonlySet<string> = new Set([
 	"forbidden",
 	"methodNotAllowed",
@@ -227,7 +227,7 @@ function requireOwnAccount(c: Context, { caller }: Call): Context {
 	return c;
 }
 
-/** Throws 7000 for a path of OpenAI, such as `/v1/threads/{thread}/runs/{run}`, whose third segment is no provider. */
+/** Throws 7000 for a path of OpenAI, such as `/v1/threads/{thread}/runs/{run}`, whose third segment is not a provider. */
 function requireProvider(c: Context): Context {
 	if (absentReason(c.req.path) !== undefined && !isKnownProvider(pathParameter(c, "provider")))
 		throw new AiError("noRoute");

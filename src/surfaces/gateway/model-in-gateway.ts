@@ -193,7 +193,7 @@ function modelStep(
 	};
 }
 
-/** The fallback of the step, if it has one, is next. */
+/** A step of a dynamic route that cannot run. Its fallback is tried next. */
 const failedStep = (
 	error: AiError,
 	{ call, request, endpoint }: ReadCall,

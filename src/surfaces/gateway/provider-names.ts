@@ -74,8 +74,8 @@ export function slugOf(model: string): string {
 }
 
 /**
- * The id under which a provider's model runs. The provider's own name of it, such as `claude-haiku-4-5`, is the name of a catalogue model,
- * unless a route or an alias has the name itself.
+ * The id with which a provider's model runs: that of the catalogue's model, if `id` has the provider's own name (`claude-haiku-4-5`) and
+ * neither a route nor an alias has that name.
  */
 export async function servedId(id: string, caller: Caller, services: Services): Promise<string> {
 	const { catalog, routing } = services;
