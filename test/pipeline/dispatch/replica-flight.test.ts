@@ -7,7 +7,7 @@ import { Pools } from "../../../src/pools/pools.ts";
 import { ReplicaChanges } from "../../../src/pools/replica-changes.ts";
 import { delta } from "../../gateway.ts";
 import { observedExchange } from "../exchanges.ts";
-import { streamed, target, world } from "./world.ts";
+import { silent, streamed, target, world } from "./world.ts";
 
 /** A byte stream that stays open after its first event. */
 function oneEvent(): Response {
@@ -53,4 +53,34 @@ it.each<[string, Partial<DispatchContext>, boolean]>([
 	expect(prefillTokens()).toEqual([true]);
 	replicas.choose(EMPTY_REQUEST, clock.now + 3_600_000);
 	expect(prefillTokens()).toEqual([waits]);
+});
+
+it("a prefill replica that has not answered is free when the request has ended", async () => {
+	const disaggregation = {
+		protocol: "sglang",
+		roles: { "http://p1": "prefill", "http://d1": "decode" },
+		minPrefillTokens: 0,
+		bootstrapPorts: {},
+		rewriteRemoteHost: false,
+	} as const;
+	const changes = new ReplicaChanges({ now: () => 0, wait: async () => {} });
+	const urls = Object.keys(disaggregation.roles);
+	const pool = new Pools({ random: () => 0, changes }).of({ backend: "a", urls, pool: { disaggregation } });
+	if (!pool) throw new Error("no pool");
+	const { url: _, circuit: __, ...shared } = target("a");
+	const { runIn, engines } = world({
+		replies: { p1: silent, d1: oneEvent },
+		plan: { targets: [{ ...shared, pool }] },
+	});
+	const { exchange } = observedExchange({ admission: {} });
+	await runIn({ exchange }, streamed());
+	const requests = () =>
+		[pool.replicas, pool.prefill].flatMap((replicas) => replicas?.members.map(({ requests }) => requests));
+	expect([engines().sort(), requests()]).toEqual([
+		["d1", "p1"],
+		[1, 1],
+	]);
+	exchange.fail(new AiError("aborted"));
+	await exchange.ended;
+	expect(requests()).toEqual([0, 0]);
 });

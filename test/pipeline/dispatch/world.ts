@@ -1,4 +1,4 @@
-/** Engines that a test scripts, call by call, under a clock that moves only when somebody waits. */
+/** Engines that a test scripts, call by call, under a clock that moves only when a test waits. */
 
 import type { Admission } from "../../../src/accounts/admission.ts";
 import type { AiError } from "../../../src/core/errors.ts";
@@ -92,16 +92,16 @@ export function world({ plan = {}, replies, targets = {}, random = 0, admission 
 				if (!manual) ring();
 			}),
 	};
-	const [first = target("none"), ...rest] = Object.keys(replies).map((name) => target(name, targets[name]));
-	const whole: Plan = {
-		targets: [first, ...rest],
+	const [first = target("none"), ...others] = Object.keys(replies).map((name) => target(name, targets[name]));
+	const fullPlan: Plan = {
+		targets: [first, ...others],
 		retries: { attempts: 1, baseMs: 100, maxMs: 5_000 },
 		...plan,
 	};
 	const runIn = (context: Partial<DispatchContext>, call: TaskCall) => {
 		const { exchange } = observedExchange({ now: () => clock.now, admission, logged });
 		const { signal } = caller;
-		return dispatch(whole, call, { exchange, model: adHocModel("m"), signal, ...context }, services);
+		return dispatch(fullPlan, call, { exchange, model: adHocModel("m"), signal, ...context }, services);
 	};
 	const run = (call: TaskCall = CHAT) => runIn({}, call);
 	return {
