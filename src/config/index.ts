@@ -10,9 +10,9 @@
 import { parseJson } from "../core/json.ts";
 import { present } from "../core/present.ts";
 import type { CorsSetting } from "../http/cross-origin.ts";
-import { adHocModel, authorOf, Catalog } from "../models/catalog.ts";
+import { adHocModel, Catalog } from "../models/catalog.ts";
 import type { Model } from "../models/model.ts";
-import { THIRD_PARTY_IDS, thirdPartyModel } from "../models/third-party.ts";
+import { authorOf, THIRD_PARTY_IDS, thirdPartyModel } from "../models/third-party.ts";
 import type { Limits } from "../pipeline/limits.ts";
 import type { ConfiguredBackend } from "../pipeline/plan.ts";
 import { isExact, matches, type Route, RouteTable, type RouteTarget } from "../pipeline/route.ts";

@@ -4,7 +4,7 @@
  */
 import catalog from "./catalog.json" with { type: "json" };
 import type { Model } from "./model.ts";
-import { chatShapesOf, thirdPartyModel } from "./third-party.ts";
+import { authorOf, chatShapesOf, thirdPartyModel } from "./third-party.ts";
 import { nameUuid } from "./uuid.ts";
 
 export const PRODUCT_MODELS: readonly Model[] = catalog as Model[];
@@ -96,13 +96,6 @@ export const adHocModel = (id: string): Model => ({
 	prices: [],
 	tags: [],
 });
-
-/** `meta` for `@cf/meta/llama` and `meta/llama`; empty for `llama3.2`. */
-export function authorOf(id: string): string {
-	const parts = id.split("/");
-	if (parts[0]?.startsWith("@")) parts.shift();
-	return parts.length > 1 ? (parts[0] ?? "") : "";
-}
 
 /**
  * Whether `models/search` lists a model. After its end a model is listed for three more months, and only with

@@ -1,8 +1,8 @@
 /**
  * Third-party models, `author/model`: the product's ids that a task here supports, and the tasks of those that none
  * supports. They are found by id; `models/search` and the other lists show only those that this deployment is configured
- * to serve (`config/authors.ts`). As with `catalog.json`, the data is not validated at start-up. It has only the fields in which
- * models of one task differ.
+ * to serve (`servedThirdParties` in `config/index.ts`). As with `catalog.json`, the data is not validated at start-up. A row has only the
+ * fields in which models of one task differ.
  *
  * Known differences from the product: only a few models have prices; cache writes and Anthropic's server tools have none.
  * An image is returned as by the catalogue's own image models, not as a URL. A body has OpenAI's chat format, or
@@ -20,9 +20,14 @@ const ROWS: ReadonlyMap<string, Row> = new Map((rows as Row[]).map((row) => [row
 
 export const THIRD_PARTY_IDS: readonly string[] = [...ROWS.keys()];
 
-const authorOf = (id: string): string => id.slice(0, id.indexOf("/"));
-
 const UNSERVED: ReadonlyMap<string, string> = new Map(Object.entries(unserved));
+
+/** `meta` for `@cf/meta/llama` and `meta/llama`; empty for `llama3.2`. */
+export function authorOf(id: string): string {
+	const parts = id.split("/");
+	if (parts[0]?.startsWith("@")) parts.shift();
+	return parts.length > 1 ? (parts[0] ?? "") : "";
+}
 
 /** The authors of all known third-party models. */
 export const THIRD_PARTY_AUTHORS: ReadonlySet<string> = new Set(
@@ -46,7 +51,7 @@ const MEDIA = {
 	"Automatic Speech Recognition": { input: "whisper-b64", output: "transcription-v3" },
 } as const satisfies Record<string, Pick<Model, "input" | "output">>;
 
-/** Each call makes an object. */
+/** Each call creates an object. */
 export function thirdPartyModel(id: string): Model | undefined {
 	const row = ROWS.get(id);
 	if (!row) return undefined;

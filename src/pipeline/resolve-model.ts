@@ -3,9 +3,9 @@
  * of precedence: the configuration's of the account, the configuration's for all accounts, and those that the account has set by the API.
  */
 import { AiError } from "../core/errors.ts";
-import { authorOf } from "../models/catalog.ts";
 import type { Model } from "../models/model.ts";
 import {
+	authorOf,
 	isThirdPartyId,
 	THIRD_PARTY_AUTHORS,
 	THIRD_PARTY_SOURCE,

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import rows from "../../src/models/catalog.json" with { type: "json" };
-import { adHocModel, authorOf, Catalog, isListed, PRODUCT_MODELS } from "../../src/models/catalog.ts";
+import { adHocModel, Catalog, isListed, PRODUCT_MODELS } from "../../src/models/catalog.ts";
 import { inputsOf, outputsOf } from "../../src/models/family.ts";
 import { Model } from "../../src/models/model.ts";
+import { authorOf } from "../../src/models/third-party.ts";
 import { nameUuid } from "../../src/models/uuid.ts";
 
 const product = new Catalog();

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { adHocModel, authorOf, Catalog, PRODUCT_MODELS } from "../../src/models/catalog.ts";
+import { adHocModel, Catalog, PRODUCT_MODELS } from "../../src/models/catalog.ts";
 import { inputsOf, outputsOf } from "../../src/models/family.ts";
 import { Model } from "../../src/models/model.ts";
 import { search } from "../../src/models/search.ts";
 import rows from "../../src/models/third-party.json" with { type: "json" };
 import {
+	authorOf,
 	chatShapesOf,
 	isThirdPartyId,
 	THIRD_PARTY_AUTHORS,

@@ -104,7 +104,7 @@ export default function Requests() {
 					Clear filters
 				</Button>
 			</div>
-			<p className="subtle">Open requests are first. The others are in the order of their end.</p>
+			<p className="subtle">Open requests come first. The others are sorted by their end.</p>
 			{task !== "" && <p className="subtle">Task: {task}</p>}
 			{selected && (
 				<RequestDetails key={selected.id} request={selected} onClose={() => setSelected(undefined)} />

@@ -5,8 +5,7 @@
 import { AiError } from "../../core/errors.ts";
 import { customSlug } from "../../gateways/providers/custom-providers.ts";
 import { WORKERS_AI } from "../../gateways/request.ts";
-import { authorOf } from "../../models/catalog.ts";
-import { isThirdPartyId } from "../../models/third-party.ts";
+import { authorOf, isThirdPartyId } from "../../models/third-party.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { modelOf } from "../../pipeline/resolve-model.ts";
 import type { Services } from "../../pipeline/services.ts";

@@ -27,6 +27,24 @@ it("a row of texts that the caller chose is small", () => {
 	expect(JSON.stringify(log?.row).length).toBeLessThan(6_000);
 });
 
+/** The fields that the observer reads. */
+const endedRequest = (fields: object): EndedRequest =>
+	({
+		exchange: {
+			account: "a",
+			gateway: "g",
+			id: crypto.randomUUID(),
+			eventId: "e",
+			source: { type: "REST" },
+		},
+		end: { durationMs: 1 },
+		settings: { collect_logs: true },
+		options: {},
+		responseType: null,
+		failed: false,
+		...fields,
+	}) as unknown as EndedRequest;
+
 it.each([
 	[undefined, 1],
 	[true, 1],
@@ -36,20 +54,7 @@ it.each([
 	(authentication, logged) => {
 		const logs: Log[] = [];
 		const observe = logObserver({ maxPayload: 1_000, record: (_, log) => void logs.push(log) });
-		observe({
-			exchange: {
-				account: "a",
-				gateway: "g",
-				id: crypto.randomUUID(),
-				eventId: "e",
-				source: { type: "REST" },
-			},
-			end: { durationMs: 1 },
-			settings: { collect_logs: true, authentication },
-			options: {},
-			responseType: null,
-			failed: false,
-		} as unknown as EndedRequest);
+		observe(endedRequest({ settings: { collect_logs: true, authentication } }));
 		expect(logs[0]?.row.authentication).toBe(logged);
 	},
 );
@@ -58,20 +63,14 @@ it("a model that a dynamic route of compat chose is in the mode of compat", () =
 	const logs: Log[] = [];
 	const observe = logObserver({ maxPayload: 1_000, record: (_, log) => void logs.push(log) });
 	for (const compat of [{ provider: "dynamic", model: "support" }, undefined])
-		observe({
-			exchange: {
-				account: "a",
-				gateway: "g",
-				id: crypto.randomUUID(),
-				eventId: "e",
-				source: { type: "REST" },
-			},
-			end: { durationMs: 1 },
-			settings: { collect_logs: true },
-			step: { provider: "openai", compat, body: { contentType: "application/json", content: { json: {} } } },
-			options: {},
-			responseType: null,
-			failed: false,
-		} as unknown as EndedRequest);
+		observe(
+			endedRequest({
+				step: {
+					provider: "openai",
+					compat,
+					body: { contentType: "application/json", content: { json: {} } },
+				},
+			}),
+		);
 	expect(logs.map(({ row }) => row.compatibility_mode)).toEqual([1, 0]);
 });
