@@ -1,2 +1,5 @@
-/** Replaces the package `@ungap/structured-clone` in the built Worker (scripts/worker.ts). The package itself calls this function if the runtime has it. */
+/**
+ * Replaces the package `@ungap/structured-clone` in the built Worker (scripts/worker.ts). The package itself calls this function if the
+ * runtime has it.
+ */
 export default structuredClone;

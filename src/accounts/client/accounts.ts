@@ -165,7 +165,7 @@ class AccountClient extends AccountReader implements AccountLedger, TokenStore {
 		return leased.flatMap((granted) => (granted ? { ok: true, ...granted } : (admitted.shift() ?? [])));
 	}
 
-	/** If requests are refused while this isolate has leases, it returns the leases and sends the requests again: the leases may hold what remains of a limit. */
+	/** Refused requests are sent again after this isolate has returned its leases, which may hold the remaining part of a limit. */
 	async #admitByObject(admissions: readonly Admission[]): Promise<readonly Admitted[]> {
 		if (!this.#isolate.journals.get(this.#account)?.mayFreeRoom) return this.#callAdmit(admissions);
 		const answers = await this.#callAdmit(admissions.map((each) => ({ ...each, provisional: true })));

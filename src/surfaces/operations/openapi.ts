@@ -8,7 +8,7 @@ import { defineRoutes, type Route } from "../../http/route.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { answer } from "../answer.ts";
 
-/** Takes the place of the gateway's address until a request names it. */
+/** A placeholder in the files for the gateway's address, which only a request shows. */
 export const ADDRESS = "{address}";
 /** The console serves no files with these names: `FILE` in src/surfaces/console/console.ts. */
 export const DOCUMENT_FILE = "openapi.json";
@@ -23,10 +23,10 @@ const PAGE_HEADERS = {
 };
 
 /**
- * The file with the address of the gateway, as bytes. Its text and the bytes for the last address are kept: a request without a token
- * must cost little CPU.
+ * The file with the address of the gateway, as bytes. The text, and the bytes for the last address, are cached, because a request
+ * without a token must cost little CPU.
  */
-function keptBytes(file: string) {
+function cachedBytes(file: string) {
 	let text: string | undefined;
 	let last: { address: string; bytes: Uint8Array } | undefined;
 	return async (c: Context, services: Services): Promise<Uint8Array> => {
@@ -44,18 +44,18 @@ async function readText(file: string, { assets }: Services): Promise<string> {
 			"notFound",
 			"This deployment has no OpenAPI document: its configuration sets no assets",
 		);
-	const found = await assets(file);
-	const text = await found.text();
-	// Assets may answer with a page of their own instead of 404.
-	if (!found.ok || !text.includes(ADDRESS))
+	const response = await assets(file);
+	const text = await response.text();
+	// The assets may answer with another page instead of 404.
+	if (!response.ok || !text.includes(ADDRESS))
 		throw new AiError("notFound", `The file ${file} of this deployment cannot be read`);
 	return text;
 }
 
-/** Each call creates routes with their own copies of the files. */
+/** Each call creates routes with their own caches. */
 export const openApiRoutes = (): readonly Route[] => {
-	const text = keptBytes(DOCUMENT_FILE);
-	const page = keptBytes(PAGE_FILE);
+	const text = cachedBytes(DOCUMENT_FILE);
+	const page = cachedBytes(PAGE_FILE);
 	return defineRoutes({ bases: [{ path: "" }], tag: "Operations" }, [
 		{
 			method: "GET",
