@@ -90,7 +90,7 @@ async function serveFile(c: Context, { services: { assets } }: Call, file: strin
 		throw new AiError("notFound");
 	}
 	const extension = FILE.exec(file)?.groups?.extension ?? "";
-	const compressed = COMPRESSED.has(extension) && /\bgzip\b/.test(c.req.header("accept-encoding") ?? "");
+	const compressed = COMPRESSED.has(extension) && /\bgzip\b/.test(acceptedEncodings(c));
 	return new Response(found.body, {
 		headers: {
 			...SECURITY,
@@ -102,6 +102,10 @@ async function serveFile(c: Context, { services: { assets } }: Call, file: strin
 		},
 	});
 }
+
+/** Cloudflare and `wrangler dev` replace the header, and have the client's own in `cf`. */
+const acceptedEncodings = ({ req }: Context): string =>
+	String(req.raw.cf?.clientAcceptEncoding ?? req.header("accept-encoding") ?? "");
 
 /** Whether a person has opened the address: browsers accept HTML, command-line clients and SDKs accept anything. */
 export const isBrowser = ({ req }: Context): boolean => /\btext\/html\b/i.test(req.header("accept") ?? "");

@@ -61,6 +61,13 @@ describe("the console", () => {
 		expect((await get("/console")).headers.get("content-encoding")).toBeNull();
 	});
 
+	it("does not compress for a client without the encoding, where the platform replaces its header", async () => {
+		const cf = { clientAcceptEncoding: "" };
+		const headers = { "accept-encoding": "br, gzip" };
+		const request = new Request("http://gateway/console", { headers, cf });
+		expect((await app.request(request)).headers.get("content-encoding")).toBeNull();
+	});
+
 	it("refuses a file that the build does not have", async () => {
 		const response = await get("/console/index-00000000.js");
 		expect(response.status).toBe(404);
