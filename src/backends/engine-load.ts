@@ -6,6 +6,7 @@ import * as z from "zod";
 import { parseJson } from "../core/json.ts";
 import { lazy } from "../core/lazy.ts";
 import type { EngineLoad } from "../pools/replica.ts";
+import { safeParse } from "../schemas/safe-parse.ts";
 import { getText, type TextRequest } from "./transport/get-text.ts";
 
 interface Source {
@@ -66,7 +67,7 @@ const Loads = lazy(() =>
 
 /** One row for each rank of data parallelism. */
 function readLoads(text: string): EngineLoad | undefined {
-	const parsed = Loads().safeParse(parseJson(text));
+	const parsed = safeParse(Loads(), parseJson(text));
 	if (!parsed.success) return undefined;
 	const { loads } = parsed.data;
 	const sum = (value: (row: (typeof loads)[number]) => number) =>
@@ -86,7 +87,7 @@ const Slots = lazy(() => z.array(z.object({ is_processing: z.boolean() })).min(1
 
 /** Requests that wait are not in the list. */
 function readSlots(text: string): EngineLoad | undefined {
-	const parsed = Slots().safeParse(parseJson(text));
+	const parsed = safeParse(Slots(), parseJson(text));
 	if (!parsed.success) return undefined;
 	return { running: parsed.data.filter(({ is_processing }) => is_processing).length, waiting: 0 };
 }

@@ -6,6 +6,7 @@
 import * as z from "zod";
 import { isRecord, parseJson } from "../core/json.ts";
 import { lazy } from "../core/lazy.ts";
+import { safeParse } from "../schemas/safe-parse.ts";
 import { Backoff } from "./settings.ts";
 
 export interface GatewayOptions {
@@ -119,9 +120,9 @@ function parserOf(schema: () => z.ZodType): (value: unknown) => unknown {
 	const results = new Map<string, unknown>();
 	return (value) => {
 		if (typeof value !== "string" || value.length > MAX_REMEMBERED_TEXT)
-			return schema().safeParse(value).data;
+			return safeParse(schema(), value).data;
 		if (results.has(value)) return results.get(value);
-		const result = schema().safeParse(value).data;
+		const result = safeParse(schema(), value).data;
 		if (results.size >= MAX_REMEMBERED) results.clear();
 		results.set(value, result);
 		return result;

@@ -70,6 +70,11 @@ it.each([
 		{ running: 6, waiting: 3, waitingTokens: 1_000, cacheUsage: 0.7, cacheTokens: 100_000 },
 	],
 	[
+		"metrics, if the loads cannot be compared",
+		{ "/metrics": SGLANG, "/v1/loads": '{"loads":{"length":{"toString":1}}}' },
+		{ running: 5, waiting: 2, cacheUsage: 0.4, cacheTokens: 64_000 },
+	],
+	[
 		"SGLang's loads with requests alone",
 		{ "/v1/loads": JSON.stringify({ loads: [{ num_running_reqs: 4, num_waiting_reqs: 1 }] }) },
 		{ running: 4, waiting: 1, cacheUsage: 0 },

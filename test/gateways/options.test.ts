@@ -119,6 +119,12 @@ describe("the options of a request to a gateway", () => {
 		expect(optionsInConfig(gateway)).toEqual({});
 	});
 
+	it("ignores values that cannot be compared", () => {
+		const opaque = { length: { toString: 1 } };
+		expect(optionsInBinding({ cacheKey: opaque, cacheTtl: { toString: 1 } })).toEqual({});
+		expect(optionsInConfig({ requestTimeout: { valueOf: 1, toString: 1 } })).toEqual({});
+	});
+
 	it("reads the config of a universal step", () => {
 		expect(
 			optionsInConfig({ requestTimeout: 100, maxAttempts: 2, retryDelay: 5, backoff: "constant" }),

@@ -1,5 +1,6 @@
 /** Embeddings: all texts in one prediction if the model accepts a list, else one prediction per text. */
 import * as z from "zod";
+import { safeParse } from "../../schemas/safe-parse.ts";
 import type { Handler } from "../handler.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { Inputs } from "./inputs.ts";
@@ -33,7 +34,7 @@ export const embedTexts: Handler<"text-embeddings"> = async ({ texts }, call) =>
 };
 
 async function vectorsOf(inputs: Inputs, expected: number, call: Call): Promise<number[][]> {
-	const vectors = Vectors.safeParse((await inputs.predict()).output).data;
+	const vectors = safeParse(Vectors, (await inputs.predict()).output).data;
 	if (vectors?.length !== expected) throw failureOfShape(call, `${expected} embeddings`);
 	return vectors;
 }

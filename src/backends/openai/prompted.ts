@@ -15,6 +15,7 @@ import * as z from "zod";
 import { parseJson } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import type { Usage } from "../../core/usage.ts";
+import { safeParse } from "../../schemas/safe-parse.ts";
 import type { ChatInput, ChatMessage, ContentPart } from "../../tasks/text-generation/types.ts";
 import type { Handler } from "../handler.ts";
 import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
@@ -55,7 +56,7 @@ export async function promptForJson<Schema extends z.ZodObject>(
 	const response_format = { type: "json_schema", json_schema } as const;
 	const { value: text, usage } = await promptForText({ ...prompt, instruction, response_format }, call);
 	// Engines without grammars often put the JSON into a code fence.
-	const parsed = schema.safeParse(parseJson(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1)));
+	const parsed = safeParse(schema, parseJson(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1)));
 	if (!parsed.success) throw failureOfContent(call, "answered with something other than the requested JSON");
 	return { value: parsed.data, usage };
 }

@@ -7,6 +7,7 @@ import { isRecord } from "../../core/json.ts";
 import type { Media } from "../../media/media.ts";
 import { PRODUCT_MODELS } from "../../models/catalog.ts";
 import type { Model } from "../../models/model.ts";
+import { safeParse } from "../../schemas/safe-parse.ts";
 import type { AiBinding } from "../backend.ts";
 import { postBytes, postJson, type RequestBody } from "../transport/http.ts";
 import { type Call, failureOfBody, failureOfShape, failureOfTarget } from "../transport/upstream-failure.ts";
@@ -34,7 +35,7 @@ export function resultOf<Schema extends z.ZodType>(
 	call: Call,
 ): z.output<Schema> {
 	const result = call.target.binding ? sent : Envelope.safeParse(sent).data?.result;
-	const parsed = schema.safeParse(result);
+	const parsed = safeParse(schema, result);
 	if (parsed.success) return parsed.data;
 	throw call.refusal?.({ body: sent }) ?? failureOfShape(call, `a result of ${call.target.model}`);
 }
