@@ -3,8 +3,8 @@
  * time, and at once in the isolate that made it.
  */
 import { FreshCache } from "../../core/fresh-cache.ts";
-import type { DynamicRoutes } from "../durable/dynamic-routes.ts";
-import { type Element, RouteName } from "../dynamic/elements.ts";
+import type { DeployedRoute, DynamicRoutes } from "../durable/dynamic-routes.ts";
+import { RouteName } from "../dynamic/elements.ts";
 import { callObject } from "./call-object.ts";
 import { FRESH_MS } from "./fresh-ms.ts";
 
@@ -30,7 +30,7 @@ interface RouteQuery {
 
 export class DeployedRoutes {
 	readonly #services: DeployedRoutesServices;
-	readonly #cached: FreshCache<Element[] | undefined>;
+	readonly #cached: FreshCache<DeployedRoute | undefined>;
 
 	constructor(services: DeployedRoutesServices) {
 		this.#services = services;
@@ -38,7 +38,7 @@ export class DeployedRoutes {
 	}
 
 	/** `undefined`: the gateway has no such route, or none of its versions is deployed. Throws if the object cannot be called. */
-	async find({ account, gateway, name }: RouteQuery): Promise<Element[] | undefined> {
+	async find({ account, gateway, name }: RouteQuery): Promise<DeployedRoute | undefined> {
 		// Callers may name anything, and each copy has its key in memory.
 		if (!RouteName().safeParse(name).success) return undefined;
 		const key = JSON.stringify([account, gateway, name]);

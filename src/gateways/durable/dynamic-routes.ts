@@ -63,6 +63,13 @@ export interface DynamicRoute {
 	deployment?: RouteDeployment;
 }
 
+/** The version of a route that serves. */
+export interface DeployedRoute {
+	/** The route's id. A route that is deleted and created again has another one. */
+	id: string;
+	elements: Element[];
+}
+
 export type RouteFailure = "nameTaken" | "tooMany";
 
 interface RouteRow extends Record<string, SqlStorageValue> {
@@ -115,11 +122,12 @@ export class DynamicRoutes extends RpcTarget {
 		return row && this.#route(row);
 	}
 
-	/** The elements of the deployed version. `undefined`: the gateway has no such route, or none of its versions is deployed. */
-	deployed(gateway: string, name: string): Element[] | undefined {
+	/** `undefined`: the gateway has no such route, or none of its versions is deployed. */
+	deployed(gateway: string, name: string): DeployedRoute | undefined {
 		const row = this.#rows(gateway).find((candidate) => candidate.name === name);
 		const deployment = row && this.deployments(row.id)[0];
-		return deployment && this.version(row.id, deployment.version)?.elements;
+		const version = deployment && this.version(row.id, deployment.version);
+		return version && { id: row.id, elements: version.elements };
 	}
 
 	rename(gateway: string, id: string, name: string): DynamicRoute | RouteFailure | undefined {

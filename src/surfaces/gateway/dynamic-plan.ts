@@ -31,15 +31,15 @@ export async function* dynamicPlan(
 	{ deployedRoutes, gatewayLimits, random }: Pick<Services, "deployedRoutes" | "gatewayLimits" | "random">,
 ): AsyncGenerator<PlannedStep, Response | undefined, Response | undefined> {
 	const gateway = settings.id;
-	const elements = await deployedRoutes.find({ account, gateway, name });
-	if (!elements) throw routeNotFound(name);
+	const route = await deployedRoutes.find({ account, gateway, name });
+	if (!route) throw routeNotFound(name);
 	exchange.report({ route: name });
-	const steps = walk(elements, {
+	const steps = walk(route.elements, {
 		facts,
 		random,
 		admit: async ({ id, properties: { limit, limitType, window } }, value) => {
 			const counted: LimitedWindow = {
-				key: JSON.stringify([name, id, value]),
+				key: JSON.stringify([route.id, id, limitType, window, value]),
 				limit,
 				unit: limitType,
 				windowMs: window * 1_000,

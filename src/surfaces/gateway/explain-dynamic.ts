@@ -41,11 +41,11 @@ export async function explainDynamic(
 	{ deployedRoutes, random }: Pick<Services, "deployedRoutes" | "random">,
 ): Promise<DynamicExplanation> {
 	const model = `dynamic/${name}`;
-	const elements = await deployedRoutes.find({ account, gateway, name });
-	if (!elements) throw routeNotFound(name);
+	const route = await deployedRoutes.find({ account, gateway, name });
+	if (!route) throw routeNotFound(name);
 	const rates: DynamicExplanation["dynamic_route"]["rates"] = [];
 	const models: DynamicExplanation["dynamic_route"]["models"] = [];
-	const steps = walk(elements, {
+	const steps = walk(route.elements, {
 		facts,
 		random,
 		admit: async ({ id, properties: { key, limit, window } }, value) => {

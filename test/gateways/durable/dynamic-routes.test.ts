@@ -28,14 +28,14 @@ describe("dynamic routes of an account", () => {
 		expect(deployment).toBeUndefined();
 		expect(await account.deployed("gw", "support")).toBeUndefined();
 		await account.deploy("gw", id, version.id);
-		expect(await account.deployed("gw", "support")).toEqual(elements("a"));
+		expect(await account.deployed("gw", "support")).toEqual({ id, elements: elements("a") });
 		const changed = route(await account.createVersion("gw", id, elements("b")));
 		expect(changed.version.elements).toEqual(elements("b"));
-		expect(await account.deployed("gw", "support")).toEqual(elements("a"));
+		expect(await account.deployed("gw", "support")).toEqual({ id, elements: elements("a") });
 		await account.deploy("gw", id, changed.version.id);
-		expect(await account.deployed("gw", "support")).toEqual(elements("b"));
+		expect(await account.deployed("gw", "support")).toEqual({ id, elements: elements("b") });
 		await account.deploy("gw", id, version.id);
-		expect(await account.deployed("gw", "support")).toEqual(elements("a"));
+		expect(await account.deployed("gw", "support")).toEqual({ id, elements: elements("a") });
 		expect((await account.deployments(id)).map((deployed) => deployed.version)).toEqual([
 			version.id,
 			changed.version.id,
@@ -86,7 +86,7 @@ describe("dynamic routes of an account", () => {
 		expect(versions).toHaveLength(101);
 		expect(versions.at(-1)?.id).toBe(version.id);
 		expect(versions.at(-2)?.elements).toEqual(elements("11"));
-		expect(await account.deployed("gw", "support")).toEqual(elements("0"));
+		expect(await account.deployed("gw", "support")).toEqual({ id, elements: elements("0") });
 	});
 
 	it("has at most 100 routes in a gateway", async () => {

@@ -198,6 +198,29 @@ describe("a request to a dynamic route", () => {
 		expect(await served("b")).toBe("gpt-5");
 	});
 
+	it("keeps the counts of a rate while it is renamed, and begins again when it is created again, or its limit has another unit", async () => {
+		const { call, deploy, chat } = setUp(["gpt-5"]);
+		const elements = (limitType: "count" | "cost") => {
+			const properties = { limitType, key: "metadata.user", limit: 1, window: 86_400 };
+			const rate = { id: "rate", type: "rate", properties, outputs: { success: to("gpt-5") } };
+			return [start("rate"), rate, model("gpt-5", "openai"), END];
+		};
+		const status = async (name: string): Promise<number> =>
+			(await chat({ model: `dynamic/${name}` }, { "cf-aig-metadata": '{"user":"a"}' })).status;
+		const id = await deploy("support", elements("count"));
+		expect([await status("support"), await status("support")]).toEqual([200, 429]);
+		await call("PATCH", `/${id}`, { name: "help" });
+		expect(await status("help")).toBe(429);
+		const changed = await call("POST", `/${id}/versions`, { elements: elements("cost") });
+		const { version } = changed.result as { version: { version_id: string } };
+		await call("POST", `/${id}/deployments`, { version_id: version.version_id });
+		// One request is not a cost of one dollar.
+		expect(await status("help")).toBe(200);
+		await call("DELETE", `/${id}`);
+		await deploy("help", elements("count"));
+		expect([await status("help"), await status("help")]).toEqual([200, 429]);
+	});
+
 	it("runs at the path of a model, where a model of a custom provider fails and its fallback is next", async () => {
 		const { deploy, run } = setUp(["gpt-5"]);
 		await deploy("plain", [start("gpt-5"), model("gpt-5", "openai"), END]);
