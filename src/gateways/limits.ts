@@ -37,11 +37,10 @@ export function limitMiddleware({ gatewayLimits }: { gatewayLimits: GatewayLimit
 /** Adds the cost of a request to the windows of its rules. */
 export const spendObserver =
 	({ gatewayLimits }: { gatewayLimits: GatewayLimits }): EndObserver =>
-	({ exchange: { account }, end: { usage, cached }, settings, step, options }) => {
+	({ exchange: { account }, end, settings, step, options }) => {
 		if (!step) return;
 		const windows = spendLimits(settings, step).map(({ window }) => window);
-		const cost = costOf({ usage, cached, customCost: options.customCost });
-		gatewayLimits.spend({ account, settings }, windows, cost ?? 0);
+		gatewayLimits.spend({ account, settings }, windows, costOf(end, options) ?? 0);
 	};
 
 function rateLimits({

@@ -50,7 +50,7 @@ function attributes(request: EndedRequest, status: number): Record<string, Value
 		"gen_ai.model.provider": end.provider ?? "",
 		"gen_ai.usage.input_tokens": usage?.inputTokens,
 		"gen_ai.usage.output_tokens": usage?.outputTokens,
-		"gen_ai.usage.cost": costOf({ usage, cached, customCost: options.customCost }),
+		"gen_ai.usage.cost": costOf(end, options),
 		"gen_ai.prompt_json": sent ? sent.payload?.text : undefined,
 		"gen_ai.completion_json": response?.payload?.text.slice(0, MAX_PAYLOAD),
 		"http.response.status_code": status,

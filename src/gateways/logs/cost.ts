@@ -1,18 +1,17 @@
 /** The cost of a request in US dollars. */
-import type { GatewayUsage } from "../exchange.ts";
-import type { CustomCost } from "../options.ts";
+import type { GatewayFacts, GatewayUsage } from "../exchange.ts";
+import type { CustomCost, GatewayOptions } from "../options.ts";
 
-/** What the cost of a request depends on. */
-interface Costs {
-	usage?: GatewayUsage | undefined;
-	customCost?: CustomCost | undefined;
-	cached?: boolean | undefined;
-}
-
-/** An answer of the cache costs nothing. `null`: the cost is unknown. */
-export function costOf({ usage, customCost, cached = false }: Costs): number | null {
+/**
+ * An answer of the cache costs nothing. `null`: the cost is unknown, or there is none, because the request was refused or failed before a model
+ * answered.
+ */
+export function costOf(
+	{ usage, cached = false, status = 500 }: Pick<GatewayFacts, "usage" | "cached" | "status">,
+	{ customCost }: Pick<GatewayOptions, "customCost">,
+): number | null {
 	if (cached) return 0;
-	if (!usage) return customCost?.total_cost ?? null;
+	if (!usage) return status < 400 ? (customCost?.total_cost ?? null) : null;
 	return customCost ? customCostOf(customCost, usage) : (usage.cost ?? null);
 }
 

@@ -42,6 +42,7 @@ function rowOf(
 	sent: LoggedBody | undefined,
 ): LogRow {
 	const { usage, cached = false, status = 500 } = end;
+	const cost = costOf(end, options);
 	const eventId = options.eventId ?? exchange.eventId;
 	return {
 		id: exchange.id,
@@ -60,8 +61,8 @@ function rowOf(
 		cached: cached ? 1 : 0,
 		tokens_in: usage?.inputTokens ?? null,
 		tokens_out: usage?.outputTokens ?? null,
-		cost: costOf({ usage, cached, customCost: options.customCost }),
-		custom_cost: options.customCost && !cached ? 1 : 0,
+		cost,
+		custom_cost: options.customCost && !cached && cost !== null ? 1 : 0,
 		step: end.step ?? 0,
 		metadata: metadataOf(options),
 		request_size: sent?.size ?? null,

@@ -34,6 +34,7 @@ export async function* dynamicPlan(
 	const route = await deployedRoutes.find({ account, gateway, name });
 	if (!route) throw routeNotFound(name);
 	exchange.report({ route: name });
+	let last: GatewayStep | undefined;
 	const steps = walk(route.elements, {
 		facts,
 		random,
@@ -47,10 +48,9 @@ export async function* dynamicPlan(
 			};
 			const full = await gatewayLimits.take({ account, settings }, [counted]);
 			if (full === undefined && limitType === "cost")
-				exchange.observe((_, { usage, cached }) => {
-					const cost = costOf({ usage, cached, customCost: exchange.options.customCost });
-					gatewayLimits.spend({ account, settings }, [counted], cost ?? 0);
-				});
+				exchange.observe((_, end) =>
+					gatewayLimits.spend({ account, settings }, [counted], costOf(end, last?.options ?? {}) ?? 0),
+				);
 			return full === undefined;
 		},
 	});
@@ -59,11 +59,11 @@ export async function* dynamicPlan(
 	while (!next.done) {
 		const { properties, outputs } = next.value;
 		await response?.body?.cancel();
-		const step = {
+		last = {
 			...stepFor(`${properties.provider}/${properties.model}`, optionsOf(next.value)),
 			...named(properties),
 		};
-		response = yield { step, index, hasFallback: outputs.fallback !== undefined };
+		response = yield { step: last, index, hasFallback: outputs.fallback !== undefined };
 		next = await steps.next(response?.ok ?? false);
 	}
 	if (next.value === "limited") throw new AiError("gatewayLimited");

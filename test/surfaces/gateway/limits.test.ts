@@ -255,6 +255,22 @@ describe("spend rules", () => {
 		expect(await status(headers, chat("openai", "gpt-4o"))).toBe(200);
 	});
 
+	it("do not count the declared total of a request that they refuse, or that fails", async () => {
+		const replies = [400, 200, 200];
+		const { clock, status } = await gateway(rule({ limit: 8, technique: "sliding" }), () =>
+			replies.shift() === 400
+				? Response.json({ error: { message: "no" } }, { status: 400 })
+				: Response.json(completion("Hello")),
+		);
+		const total = { "cf-aig-custom-cost": '{"total_cost":5}' };
+		expect(await status(total)).toBe(400);
+		expect([await status(total), await status(total)]).toEqual([200, 200]);
+		for (let nth = 0; nth < 4; nth++) expect(await status(total)).toBe(429);
+		// 10 × 0.75 = 7.5 dollars of the previous window.
+		clock.now = T0 + 75_000;
+		expect(await status(total)).toBe(200);
+	});
+
 	it("that are disabled do not apply", async () => {
 		const { status } = await gateway(rule({ enabled: false }));
 		expect([await status(COST), await status(COST)]).toEqual([200, 200]);
