@@ -40,7 +40,7 @@ export interface LogCalls {
 	logs(query: LogPageQuery): Promise<LogPage>;
 	patchLog(id: string, patch: LogPatch): Promise<boolean>;
 	deleteLogs(query: LogQuery & { limit?: number | undefined }): Promise<number>;
-	clear(): Promise<void>;
+	clear(createdAt?: number): Promise<void>;
 }
 
 export interface GatewayLogsServices extends FlushServices {
@@ -87,7 +87,9 @@ export class GatewayLogs {
 
 	/** Never throws. `name`: `account/gateway`. */
 	record(name: string, log: Log, retention: LogRetention): void {
-		const outbox = this.#outboxes.get(name) ?? this.#open(name, retention);
+		// A gateway that is deleted and created again is another one.
+		const key = `${name} ${retention.createdAt}`;
+		const outbox = this.#outboxes.get(key) ?? this.#open(key, name, retention);
 		const fits = (one: Log) => outbox.text + textOf(one) <= MAX_WAITING_TEXT;
 		const kept = fits(log) ? log : { row: log.row };
 		if (outbox.logs.length < MAX_WAITING_ROWS && fits(kept)) {
@@ -108,11 +110,11 @@ export class GatewayLogs {
 			logs: (query) => callObject(() => object().logs(query)),
 			patchLog: (id, patch) => callObject(() => object().patchLog(id, patch)),
 			deleteLogs: (query) => callObject(() => object().deleteLogs(query)),
-			clear: () => callObject(() => object().clear()),
+			clear: (createdAt) => callObject(() => object().clear(createdAt)),
 		};
 	}
 
-	#open(name: string, retention: LogRetention): Outbox {
+	#open(key: string, name: string, retention: LogRetention): Outbox {
 		const outbox: Outbox = {
 			logs: [],
 			retention,
@@ -126,11 +128,11 @@ export class GatewayLogs {
 					this.#services.failed(cause);
 				},
 				onEnd: () => {
-					if (outbox.logs.length === 0 && this.#outboxes.get(name) === outbox) this.#outboxes.delete(name);
+					if (outbox.logs.length === 0 && this.#outboxes.get(key) === outbox) this.#outboxes.delete(key);
 				},
 			}),
 		};
-		this.#outboxes.set(name, outbox);
+		this.#outboxes.set(key, outbox);
 		return outbox;
 	}
 

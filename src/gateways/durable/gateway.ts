@@ -25,6 +25,8 @@ export interface LogRetention {
 	/** The most logs that are kept. */
 	max: number;
 	strategy: "STOP_INSERTING" | "DELETE_OLDEST";
+	/** When the gateway of the logs was created, in epoch milliseconds. Absent: it exists without being created. */
+	createdAt?: number;
 }
 
 export interface LogDetails extends LogPayloads {
@@ -42,11 +44,17 @@ export interface GatewayBindings {
 	LOGS_BUCKET?: PayloadBucket;
 }
 
+/** The last gateway of this name that was deleted. Its requests may end later, and their logs do not belong to the next one. */
+const DELETED =
+	"CREATE TABLE IF NOT EXISTS deleted (id INTEGER PRIMARY KEY CHECK (id = 0), created_at INTEGER NOT NULL)";
+
 export class Gateway extends DurableObject<GatewayBindings> {
 	readonly #logs: LogTable;
 	/** Absent without a bucket. */
 	readonly #objects: PayloadObjects | undefined;
 	readonly #windows: Windows;
+	/** When the last deleted gateway of this name was created. */
+	#deleted: number;
 	/** Reads that wait for a row, by its id. */
 	readonly #waiting = new Map<string, Set<() => void>>();
 
@@ -57,6 +65,9 @@ export class Gateway extends DurableObject<GatewayBindings> {
 		this.#logs = new LogTable(ctx.storage.sql, bucket && ((log, part) => `${folder}/${log}/${part}`));
 		this.#objects = bucket && new PayloadObjects(bucket, this.#logs.payloads);
 		this.#windows = new Windows(ctx.storage.sql);
+		ctx.storage.sql.exec(DELETED);
+		const [row] = ctx.storage.sql.exec<{ created_at: number }>("SELECT created_at FROM deleted").toArray();
+		this.#deleted = row?.created_at ?? Number.NEGATIVE_INFINITY;
 	}
 
 	/** Counts a request in every window, unless one of them is full. Returns the index of the first full one. */
@@ -75,8 +86,12 @@ export class Gateway extends DurableObject<GatewayBindings> {
 		for (const window of windows) this.#windows.add(window, cost, now);
 	}
 
-	/** Adds logs. A second delivery of a log changes nothing. @returns the number of payloads that the bucket did not store. */
-	async append(batch: LogBatch, { max, strategy }: LogRetention): Promise<number> {
+	/**
+	 * Adds logs, unless their gateway was deleted. A second delivery of a log changes nothing.
+	 * @returns the number of payloads that the bucket did not store.
+	 */
+	async append(batch: LogBatch, { max, strategy, createdAt }: LogRetention): Promise<number> {
+		if (createdAt !== undefined && createdAt <= this.#deleted) return 0;
 		const { ids, large } = batch;
 		// A batch that fails is delivered again. Its rows must not exist then, because their metadata and payloads would be ignored.
 		this.ctx.storage.transactionSync(() => {
@@ -127,8 +142,12 @@ export class Gateway extends DurableObject<GatewayBindings> {
 		return deleted;
 	}
 
-	/** The gateway was deleted. */
-	async clear(): Promise<void> {
+	/** The gateway was deleted. `createdAt`: as in {@link LogRetention}. */
+	async clear(createdAt?: number): Promise<void> {
+		if (createdAt !== undefined) {
+			this.#deleted = createdAt;
+			this.ctx.storage.sql.exec("INSERT OR REPLACE INTO deleted VALUES (0, ?)", createdAt);
+		}
 		this.#logs.delete({ filters: [], orderBy: "created_at", direction: "asc" });
 		this.#windows.clear();
 		await this.ctx.storage.deleteAlarm();

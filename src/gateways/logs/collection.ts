@@ -22,7 +22,14 @@ export const collectsPayload = (
 	TEXT_TYPE.test(contentType ?? "") &&
 	(collectsLog(options, settings) || (settings.otel ?? []).length > 0);
 
-export const retentionOf = ({ log_management, log_management_strategy }: GatewaySettings): LogRetention => ({
-	max: log_management ?? DEFAULT_MAX_LOGS,
-	strategy: log_management_strategy ?? "DELETE_OLDEST",
+/** Absent for `default` and open gateways until they are created: they have no time of creation, and a deletion only resets them. */
+export const creationOf = ({ created_at }: Pick<GatewaySettings, "created_at">): { createdAt?: number } => {
+	const createdAt = Date.parse(created_at);
+	return createdAt > 0 ? { createdAt } : {};
+};
+
+export const retentionOf = (settings: GatewaySettings): LogRetention => ({
+	max: settings.log_management ?? DEFAULT_MAX_LOGS,
+	strategy: settings.log_management_strategy ?? "DELETE_OLDEST",
+	...creationOf(settings),
 });

@@ -7,6 +7,7 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { MAX_GATEWAYS, type RegistryFailure, type RegistryResult } from "../../gateways/durable/registry.ts";
+import { creationOf } from "../../gateways/logs/collection.ts";
 import { addressProblem } from "../../gateways/providers/public-host.ts";
 import { redacted } from "../../gateways/secrets.ts";
 import {
@@ -181,7 +182,7 @@ async function deleteGateway(c: Context, { caller, services }: Call): Promise<Re
 	const result = await services.gateways.change(caller.account, id, (registry) => registry.delete(id));
 	if (result.ok)
 		await Promise.all([
-			services.gatewayLogs.of(caller.account, id).clear(),
+			services.gatewayLogs.of(caller.account, id).clear(creationOf(result.gateway).createdAt),
 			services.responseCaches.purge(caller.account, id),
 		]);
 	return showResult(result);

@@ -111,6 +111,26 @@ describe("the logs of a Gateway object", () => {
 		expect(await gateway.take([window], T0)).toBeUndefined();
 	});
 
+	it("of a deleted gateway are not stored, those of the next one with its name are, also after a restart of the object", async () => {
+		const name = `account/${crypto.randomUUID()}`;
+		const [created, again] = [T0, T0 + 1_000];
+		const append = async (createdAt?: number) => {
+			const log = newLog();
+			await env.GATEWAY.getByName(name).append(batchOf([log]), {
+				...KEEP,
+				...(createdAt !== undefined && { createdAt }),
+			});
+			return log.row.id;
+		};
+		await append(created);
+		await env.GATEWAY.getByName(name).clear(created);
+		await runInDurableObject(env.GATEWAY.getByName(name), (_, { abort }) => abort("restart")).catch(() => {});
+		await append(created);
+		// A gateway that exists without being created has no time.
+		const kept = [await append(again), await append()];
+		expect((await idsIn(env.GATEWAY.getByName(name))).sort()).toEqual(kept.sort());
+	});
+
 	it("that never existed are not found", async () => {
 		const gateway = newGateway();
 		expect(await gateway.log(newLog().row.id)).toBeUndefined();

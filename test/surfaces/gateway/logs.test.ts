@@ -489,4 +489,23 @@ describe("the API of logs", () => {
 		await send("/main/logs", { method: "DELETE" });
 		expect(await indexes("")).toEqual([]);
 	});
+
+	it("has no log of a request that ends after its gateway was deleted, also if the gateway is created again", async () => {
+		const live = liveEvents();
+		const replies = [live.response, Response.json(completion("Hello"))];
+		const { send, run, step, list, read, services } = gateway(() => replies.shift() ?? new Response());
+		const settings = json("POST", { id: "main", ...DEFAULT_SETTINGS });
+		expect((await send("", settings)).status).toBe(200);
+		live.send(delta("Hello"));
+		const late = await run([step({ ...HI, stream: true })]);
+		expect((await send("/main", { method: "DELETE" })).status).toBe(200);
+		expect((await send("", settings)).status).toBe(200);
+		for (const frame of [finish(), usage(), DONE]) live.send(frame);
+		live.end();
+		expect(await late.text()).toContain("Hello");
+		const { id } = await read(await run([step(HI)]));
+		// The log of the first request was sent before.
+		expect((await list()).map((log) => log.id)).toEqual([id]);
+		expect(services.gatewayLogs.dropped).toBe(0);
+	});
 });
