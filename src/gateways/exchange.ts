@@ -16,6 +16,8 @@ export interface GatewayUsage {
 	outputTokens: number;
 	/** US dollars. Absent: the price is unknown. */
 	cost?: number;
+	/** The tokens are an estimate, because the engine or the provider sent no counts. */
+	estimated?: boolean;
 }
 
 /** Facts about a request at its end. A fact is absent if it does not apply, or if the request ended before. */

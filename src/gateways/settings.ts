@@ -136,6 +136,8 @@ const optional = lazy(() => ({
 	log_management: z.int().positive().nullish(),
 	log_management_strategy: z.enum(["STOP_INSERTING", "DELETE_OLDEST"]).nullish(),
 	byok_only: z.boolean().optional(),
+	/** Estimates the tokens of streams that are passed to a provider, if it sends no counts. The product has no such field. */
+	estimate_usage: z.boolean().optional(),
 	guardrails: z.looseObject({ prompt: Hazards().optional(), response: Hazards().optional() }).nullish(),
 	dlp: Dlp().nullish(),
 	otel: z.array(OtelTarget()).nullish(),

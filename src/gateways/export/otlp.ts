@@ -50,6 +50,7 @@ function attributes(request: EndedRequest, status: number): Record<string, Value
 		"gen_ai.model.provider": end.provider ?? "",
 		"gen_ai.usage.input_tokens": usage?.inputTokens,
 		"gen_ai.usage.output_tokens": usage?.outputTokens,
+		"cf.aig.usage_estimated": usage?.estimated || undefined,
 		"gen_ai.usage.cost": costOf(end, options),
 		"gen_ai.prompt_json": sent ? sent.payload?.text : undefined,
 		"gen_ai.completion_json": response?.payload?.text.slice(0, MAX_PAYLOAD),

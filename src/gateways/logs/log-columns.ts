@@ -35,6 +35,7 @@ export const COLUMNS: Readonly<Record<keyof LogRow, string>> = {
 	compatibility_mode: "INTEGER NOT NULL",
 	feedback: "INTEGER",
 	score: "REAL",
+	usage_estimated: "INTEGER",
 };
 
 /** Their order in a batch of rows. */

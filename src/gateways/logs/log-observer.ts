@@ -77,6 +77,7 @@ function rowOf(
 		compatibility_mode: step?.provider === "compat" || step?.compat ? 1 : 0,
 		feedback: null,
 		score: null,
+		usage_estimated: usage?.estimated ? 1 : 0,
 	};
 }
 

@@ -48,6 +48,8 @@ export interface LogRow {
 	compatibility_mode: 0 | 1;
 	feedback: number | null;
 	score: number | null;
+	/** The tokens are an estimate, and so is a cost that depends on them. Absent: they are not. */
+	usage_estimated?: 0 | 1 | null;
 }
 
 export const PAYLOAD_PARTS = ["request", "response"] as const;

@@ -30,6 +30,7 @@ const FLAGS = {
 	authentication: "authentication",
 	wholesale: "wholesale",
 	byok: "coalesce(byok, 0)",
+	usage_estimated: "coalesce(usage_estimated, 0)",
 	compatibilityMode: "compatibility_mode",
 } as const;
 const METADATA = { "metadata.key": "key", "metadata.value": "value" } as const;

@@ -124,7 +124,8 @@ function jsonTexts(text: string): string[] | undefined {
 	return value === undefined ? undefined : textsIn(value);
 }
 
-function textsIn(value: unknown): string[] {
+/** The texts of a JSON value. */
+export function textsIn(value: unknown): string[] {
 	const texts: string[] = [];
 	collect(value, "", (text) => texts.push(text));
 	return texts;

@@ -21,12 +21,19 @@ const JSON_TYPE = /^application\/(?:[\w.-]+\+|x-nd)?json(?:l|-seq)?\s*(?:;|$)/i;
 const EVENTS_TYPE = /^text\/event-stream\s*(?:;|$)/i;
 const AWS_EVENTS_TYPE = "application/vnd.amazon.eventstream";
 
-/** `undefined`: answers of this type have no usage. */
-export function usageReader(contentType: string | null, onPart: OnPart): UsageReader | undefined {
+/** Whether an answer of this type is a stream of server-sent events. */
+export const isEventStream = (contentType: string | null): boolean => EVENTS_TYPE.test(contentType ?? "");
+
+/** `undefined`: answers of this type have no usage. `everyEvent`: also events that have no usage. */
+export function usageReader(
+	contentType: string | null,
+	onPart: OnPart,
+	{ everyEvent = false }: { everyEvent?: boolean } = {},
+): UsageReader | undefined {
 	const type = contentType ?? "";
 	if (JSON_TYPE.test(type)) return new JsonOutlines(onPart);
 	if (type === AWS_EVENTS_TYPE) return new AwsEventReader(onPart);
-	return EVENTS_TYPE.test(type) ? new EventUsageReader(onPart) : undefined;
+	return isEventStream(type) ? new EventUsageReader(onPart, everyEvent) : undefined;
 }
 
 /** Bytes of an event that are kept. Only the outline of a larger one is read. */
@@ -39,10 +46,12 @@ class EventUsageReader implements UsageReader {
 	readonly #decoder = new TextDecoder();
 	readonly #outlines: JsonOutlines;
 	readonly #parser;
+	readonly #everyEvent: boolean;
 	/** The current event is larger than {@link MAX_EVENT_BYTES}. */
 	#isLarge = false;
 
-	constructor(onPart: OnPart) {
+	constructor(onPart: OnPart, everyEvent: boolean) {
+		this.#everyEvent = everyEvent;
 		this.#outlines = new JsonOutlines(onPart);
 		this.#parser = createParser({
 			onEvent: ({ data }) => {
@@ -78,6 +87,6 @@ class EventUsageReader implements UsageReader {
 			return;
 		}
 		const text = this.#decoder.decode(event);
-		if (MAY_HAVE_USAGE.test(text)) this.#parser.feed(`${text}\n\n`);
+		if (this.#everyEvent || MAY_HAVE_USAGE.test(text)) this.#parser.feed(`${text}\n\n`);
 	}
 }

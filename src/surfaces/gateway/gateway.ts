@@ -158,7 +158,11 @@ function gatewayStep(step: Step, context: StepContext): GatewayStep {
 			if (target instanceof AiError) return failureOf(step, target, id);
 			const provider = compat?.provider ?? step.provider;
 			if (target.kind === "provider")
-				return callProvider(target.target, { ...context, provider, model, exchange, signal });
+				return callProvider(target.target, {
+					...context,
+					...{ provider, model, exchange, signal },
+					estimatedFrom: context.settings.estimate_usage ? step.inputs.fields : undefined,
+				});
 			return runStep(step, { ...context, ...target, id, signal }, exchange);
 		},
 	};

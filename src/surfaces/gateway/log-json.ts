@@ -42,6 +42,7 @@ export function logListJson(row: LogRow): object {
 		authentication: row.authentication === 1,
 		wholesale: row.wholesale === 1,
 		byok: row.byok === 1,
+		usage_estimated: row.usage_estimated === 1,
 		compatibilityMode: compatibility_mode === 1,
 		event_id: event_id ?? row.id,
 		...present({

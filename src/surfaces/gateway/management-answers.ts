@@ -43,6 +43,7 @@ const Log = z.object({
 	cached: z.boolean(),
 	tokens_in: z.number().nullable(),
 	tokens_out: z.number().nullable(),
+	usage_estimated: z.boolean(),
 	event_id: z.string(),
 });
 export const logsAnswer = enveloped(z.array(Log), Page.partial());

@@ -1,13 +1,14 @@
 /**
  * The usage of a request that is passed to a provider. It is read from the bytes of the answer while they are sent to the caller, and
- * reported as soon as the provider sends counts, so an answer that is interrupted has the counts until then. The bytes are unchanged,
- * and a failure to read them does not affect the answer.
+ * reported as soon as the provider sends counts, so an answer that is interrupted has the counts until then. If the gateway estimates, a
+ * stream has an estimate until the provider sends counts. The bytes are unchanged, and a failure to read them does not affect the answer.
  */
 import { toAiError } from "../../core/errors.ts";
-import type { GatewayExchange } from "../../gateways/exchange.ts";
+import type { GatewayExchange, GatewayUsage } from "../../gateways/exchange.ts";
 import { AnswerUsage } from "../../gateways/usage/answer-usage.ts";
+import { EstimatedUsage } from "../../gateways/usage/estimated-usage.ts";
 import { tokenCost } from "../../gateways/usage/token-cost.ts";
-import { usageReader } from "../../gateways/usage/usage-reader.ts";
+import { isEventStream, usageReader } from "../../gateways/usage/usage-reader.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { modelOfProvider } from "../../providers/provider-models.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
@@ -18,6 +19,8 @@ interface PassedRequest {
 	provider: string;
 	/** The provider's name of the model. `undefined`: the request names none, and the name in the answer is used. */
 	model: string | undefined;
+	/** The JSON of the request. Present: the usage of a stream without counts is estimated. */
+	estimatedFrom?: unknown;
 	exchange: GatewayExchange;
 	services: Pick<Services, "catalog" | "log">;
 }
@@ -29,15 +32,25 @@ export function withReportedUsage(
 	request: PassedRequest,
 ): ReadableStream<Uint8Array> {
 	const answer = new AnswerUsage();
-	let reader = usageReader(contentType, (part) => {
-		if (answer.add(part)) reportUsage(answer, request);
-	});
+	const isEstimated = request.estimatedFrom !== undefined && isEventStream(contentType);
+	const estimate = isEstimated ? new EstimatedUsage(request.estimatedFrom) : undefined;
+	let hasNewText = false;
+	let reader = usageReader(
+		contentType,
+		(part) => {
+			if (answer.add(part)) reportCounts(answer, request);
+			else if (estimate?.add(part)) hasNewText = true;
+		},
+		{ everyEvent: isEstimated },
+	);
 	if (!reader) return body;
 	const source = PulledStream.sourceOf(body);
 	const read = (piece: Uint8Array | undefined): Uint8Array | undefined => {
 		try {
 			if (piece) reader?.push(piece);
 			else reader?.end();
+			if (estimate && hasNewText && !answer.usage) reportUsage(estimate.usage, undefined, request);
+			hasNewText = false;
 		} catch (thrown) {
 			reader = undefined;
 			request.services.log(toAiError(thrown), request.exchange.id);
@@ -50,32 +63,32 @@ export function withReportedUsage(
 	});
 }
 
-function reportUsage(
-	answer: AnswerUsage,
-	{ provider, model: requested, exchange, services }: PassedRequest,
-): void {
-	const { usage, model: answered } = answer;
+function reportCounts({ usage, model }: AnswerUsage, request: PassedRequest): void {
 	if (!usage) return;
 	const { prompt_tokens, completion_tokens, prompt_tokens_details: details } = usage;
-	const tokens = {
+	const counts = {
 		inputTokens: prompt_tokens,
 		cachedTokens: details?.cached_tokens ?? 0,
 		outputTokens: completion_tokens,
+		...(details?.cache_creation_tokens !== undefined && { cacheWriteTokens: details.cache_creation_tokens }),
 	};
+	reportUsage(counts, model, request);
+}
+
+/** `answered`: the model that the answer names. */
+function reportUsage(
+	usage: GatewayUsage,
+	answered: string | undefined,
+	{ provider, model: requested, exchange, services }: PassedRequest,
+): void {
 	const author = authorIfKnown(provider) ?? provider;
 	const [model] = [requested, answered].flatMap(
 		(name = "") => modelOfProvider(author, name, services.catalog) ?? [],
 	);
-	const cost = tokenCost(model, tokens);
+	const cost = tokenCost(model, usage);
 	exchange.report({
 		...(model && { modelType: model.task }),
 		model: exchange.facts.model ?? answered,
-		usage: {
-			...tokens,
-			...(details?.cache_creation_tokens !== undefined && {
-				cacheWriteTokens: details.cache_creation_tokens,
-			}),
-			...(cost !== undefined && { cost }),
-		},
+		usage: { ...usage, ...(cost !== undefined && { cost }) },
 	});
 }

@@ -27,6 +27,8 @@ export interface ProviderCall {
 	provider: string;
 	/** The model that the request names. */
 	model: string | undefined;
+	/** The JSON of the request. Present: the usage of a stream without counts is estimated. */
+	estimatedFrom?: unknown;
 	caller: Caller;
 	exchange: GatewayExchange;
 	signal: AbortSignal;
@@ -39,7 +41,7 @@ export interface ProviderCall {
  */
 export async function callProvider(
 	{ url, headers: own, sent, fetch }: ProviderTarget,
-	{ provider, model, caller, exchange, signal, services }: ProviderCall,
+	{ provider, model, estimatedFrom, caller, exchange, signal, services }: ProviderCall,
 ): Promise<Response> {
 	await countRequest("Provider Request", caller, services);
 	const headers = forwardedHeaders(sent.headers);
@@ -67,7 +69,7 @@ export async function callProvider(
 	const contentType = response.headers.get("content-type");
 	// Other methods return earlier answers again, whose usage has been counted.
 	const hasUsage = answer && response.ok && method === "POST";
-	const request = { provider, model, exchange, services };
+	const request = { provider, model, estimatedFrom, exchange, services };
 	return new Response(hasUsage ? withReportedUsage(answer, contentType, request) : answer, {
 		status,
 		statusText,

@@ -12,13 +12,13 @@ import type { ExchangeObserver } from "../../telemetry/exchange-observer.ts";
 export const usageObserver = (exchange: GatewayExchange, providerPrices?: Catalog): ExchangeObserver => ({
 	ended(_, { settled }) {
 		if (!settled || settled.settlement.outcome === "failed") return;
-		const { inputTokens, cachedTokens, outputTokens, microNeurons, outcome } = settled.settlement;
+		const { inputTokens, cachedTokens, outputTokens, microNeurons, outcome, estimated } = settled.settlement;
 		const tokens = { inputTokens, cachedTokens, outputTokens };
 		const cost = providerPrices
 			? tokenCost(providerPrices.find(settled.admission.model), tokens)
 			: (microNeurons / MICRO_NEURONS) * USD_PER_NEURON;
 		exchange.report({
-			usage: { ...tokens, ...(cost !== undefined && { cost }) },
+			usage: { ...tokens, ...(cost !== undefined && { cost }), ...(estimated && { estimated }) },
 			interrupted: outcome === "interrupted",
 		});
 	},

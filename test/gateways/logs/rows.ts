@@ -41,6 +41,7 @@ export const newRow = (fields: Partial<LogRow> = {}, time = Date.now()): LogRow 
 	compatibility_mode: 0,
 	feedback: null,
 	score: null,
+	usage_estimated: 0,
 	...fields,
 });
 

@@ -10,7 +10,7 @@ import { GatewayLimits } from "../../../src/gateways/client/gateway-limits.ts";
 import { OtelExporter } from "../../../src/gateways/client/otel-exporter.ts";
 import { OPENAI_KEY } from "../../clients/providers/openai.ts";
 import { KEYS } from "../../clients/providers/routes.ts";
-import { completion, liveEvents, upstream } from "../../gateway.ts";
+import { completion, DONE, delta, events, finish, liveEvents, upstream, usage } from "../../gateway.ts";
 import { ADMIN, closedGateway, json } from "../../http/access.ts";
 import { provide } from "./scripted-providers.ts";
 
@@ -27,6 +27,7 @@ const SETTINGS = {
 interface LogJson {
 	model: string;
 	model_type: string | null;
+	usage_estimated: boolean;
 	tokens_in: number | null;
 	tokens_out: number | null;
 	cost?: number | null;
@@ -514,6 +515,71 @@ describe("a stream", () => {
 		live.fail(new Error("connection lost"));
 		await expect(reader?.read()).rejects.toThrow();
 		expect(await at.log()).toMatchObject({ success: false, ...counted(20, 1, (20 * 3 + 15) / 1e6) });
+	});
+});
+
+describe("a stream without counts, in a gateway that estimates", () => {
+	const ESTIMATES = { estimate_usage: true };
+	/** About 10 tokens. */
+	const SENTENCE = "The quick brown fox jumps over the lazy dog. ";
+	const CHUNKS = Array.from({ length: 20 }, () => delta(SENTENCE));
+	const stream = { ...CHAT, stream: true };
+	const around = (tokens: number) => ({
+		asymmetricMatch: (actual: unknown): boolean =>
+			typeof actual === "number" && Math.abs(actual / tokens - 1) < 0.25,
+	});
+	/** OpenAI counts 17 tokens of the request. */
+	const ESTIMATED = {
+		usage_estimated: true,
+		tokens_in: around(17),
+		tokens_out: around(200),
+		cost: around((17 * 1.25 + 200 * 10) / 1e6),
+	};
+
+	it("has estimated tokens and a cost, which spend limits count, and its bytes are unchanged", async () => {
+		const reply = () => events(...CHUNKS, finish(), DONE);
+		const at = await world(reply, { ...ESTIMATES, ...limited(0.001) });
+		const response = await at.post("openai/chat/completions", stream);
+		expect(await response.text()).toBe(await reply().text());
+		expect(await at.log()).toMatchObject(ESTIMATED);
+		expect((await at.post("openai/chat/completions", stream)).status).toBe(429);
+	});
+
+	it("has the counts of the provider, if it sends them", async () => {
+		const at = await world(() => events(...CHUNKS, finish(), usage(), DONE), ESTIMATES);
+		await (await at.post("openai/chat/completions", stream)).text();
+		expect(await at.log()).toMatchObject({ usage_estimated: false, ...counted(3, 2, GPT_5_COST) });
+	});
+
+	it("has those of the part that was sent before the caller disconnected", async () => {
+		const live = liveEvents();
+		const at = await world(() => live.response, ESTIMATES);
+		const caller = new AbortController();
+		const response = await at.post("openai/chat/completions", stream, { signal: caller.signal });
+		const reader = response.body?.getReader();
+		live.send(CHUNKS.slice(0, 10).join(""));
+		await reader?.read();
+		caller.abort();
+		expect(await at.log()).toMatchObject({
+			...ESTIMATED,
+			tokens_out: around(100),
+			cost: around((17 * 1.25 + 100 * 10) / 1e6),
+		});
+	});
+
+	it("and that runs through the pipeline is labelled, too, and by default", async () => {
+		const at = await world(() => events(...CHUNKS, finish(), DONE));
+		await at.store("openai", OPENAI_KEY);
+		const headers = { authorization: `Bearer ${at.token}` };
+		const body = { ...stream, model: "openai/gpt-5" };
+		await (await at.post("compat/chat/completions", body, { headers })).text();
+		expect(await at.log()).toMatchObject({ usage_estimated: true, tokens_out: around(200) });
+	});
+
+	it("has none without text", async () => {
+		const at = await world(() => events(DONE), ESTIMATES);
+		await (await at.post("openai/chat/completions", stream)).text();
+		expect(await at.log()).toMatchObject({ usage_estimated: false, tokens_in: null, tokens_out: null });
 	});
 });
 
