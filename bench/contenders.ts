@@ -20,7 +20,7 @@ export const LOAD_CPU = 1;
 /** The engine's kinds of answers: bench/upstream.ts. */
 export type Mode = "json" | "late" | "bulk" | "stepped" | "steady" | "paced" | "slow" | "embeddings";
 const MODES: readonly Mode[] = ["json", "late", "bulk", "stepped", "steady", "paced", "slow", "embeddings"];
-/** Modes that also have a route with `passthrough`, and one with a second engine. */
+/** Modes that also have a route with `passthrough`, one whose model has another name at the engine, and one with a second engine. */
 const STREAMED_MODES: readonly Mode[] = ["bulk", "stepped", "steady", "paced", "slow"];
 /** Models whose native frames differ from OpenAI's. */
 const NATIVE_MODELS = {
@@ -30,13 +30,14 @@ const NATIVE_MODELS = {
 };
 
 /**
- * The route of a request to Ganglion: OpenAI's, Workers AI's native route, a route that passes streams through, a route
- * with mid-stream failover, another dialect's route, or one with shared answers.
+ * The route of a request to Ganglion: OpenAI's, Workers AI's native route, a route that passes streams through, a route whose
+ * engine has another name of the model, a route with mid-stream failover, another dialect's route, or one with shared answers.
  */
 export type How =
 	| "openai"
 	| "native"
 	| "passthrough"
+	| "renamed"
 	| "two engines"
 	| "responses"
 	| "messages"
@@ -200,11 +201,12 @@ async function ganglion(
 				...Object.fromEntries(
 					Array.from({ length: extraRoutes }, (_, i) => [`extra/model-${i}`, [{ backend: "json" }]]),
 				),
-				...Object.fromEntries(MODES.map((mode) => [`bench/${mode}`, [{ backend: mode, model: "bench" }]])),
+				...Object.fromEntries(MODES.map((mode) => [`bench/${mode}`, [{ backend: mode }]])),
 				...Object.fromEntries(
 					STREAMED_MODES.flatMap((mode) => {
-						const target = { backend: mode, model: "bench" };
+						const target = { backend: mode, model: `bench/${mode}` };
 						return [
+							[`renamed/${mode}`, [target]],
 							[`passed/${mode}`, { targets: [target], passthrough: true }],
 							[`paired/${mode}`, { targets: [target, { ...target, backend: "json" }] }],
 						];
@@ -266,7 +268,11 @@ async function ganglion(
 
 const ACCOUNT = "bench";
 
-const FAMILIES: Partial<Record<How, string>> = { passthrough: "passed", "two engines": "paired" };
+const FAMILIES: Partial<Record<How, string>> = {
+	passthrough: "passed",
+	renamed: "renamed",
+	"two engines": "paired",
+};
 const ROUTES: Partial<Record<How, string>> = { responses: "responses", messages: "messages" };
 
 /** Started on Node as by its package. `undefined` if the package cannot be installed. */

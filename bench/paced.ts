@@ -15,6 +15,7 @@ const WARM_UP_ANSWERS = 150;
 const WARM_UP_MS = 30_000;
 /** Delay between the starts of two streams, so that their chunks are not synchronised. */
 const APART_MS = 7;
+const BODY = { ...CHAT, stream: true, stream_options: { include_usage: true } };
 
 interface Passed {
 	/** Milliseconds from the request to the first event. */
@@ -26,42 +27,38 @@ interface Passed {
 /** Runs streams through the floor and through Ganglion at the same time; then through two floors. */
 export async function paced(context: Context): Promise<Row[]> {
 	const error = await compare(context, "floor again", STREAMS);
-	const gateway = await compare(context, "ganglion", STREAMS);
-	const many = await compare(context, "ganglion", MANY);
-	const passed = await compare(context, "ganglion", STREAMS, "passthrough");
+	const passed = await compare(context, "ganglion", STREAMS);
+	const translated = await compare(context, "ganglion", STREAMS, "renamed");
+	const many = await compare(context, "ganglion", MANY, "renamed");
 	const row = (
 		label: string,
+		measured: readonly Added[],
 		of: (one: Added) => number,
-		limits: { bar?: number; stretch?: number },
+		limits: { bar?: number; stretch?: number } = {},
 	): Row => ({
 		label,
-		measured: spread(gateway.map(of)),
+		measured: spread(measured.map(of)),
 		unit: "ms",
 		error: spread(error.map(of)),
 		...limits,
 	});
+	const chunk = ({ delay99 }: Added) => delay99;
+	const delayOf = (streams: number, which: string): string =>
+		`stream: p99 delay of a chunk, ${streams} streams that ${which}, above the floor`;
 	return [
-		row(`stream: p99 delay of a chunk, ${STREAMS} streams, above the floor`, ({ delay99 }) => delay99, {
-			bar: 1,
-			stretch: 0.2,
+		row(delayOf(STREAMS, "pass through"), passed, chunk, { bar: 1, stretch: 0.4 }),
+		row(delayOf(STREAMS, "are rewritten"), translated, chunk, { bar: 8, stretch: 3 }),
+		row(delayOf(MANY, "are rewritten"), many, chunk),
+		...[passed, translated].flatMap((measured, i) => {
+			const which = i === 0 ? "a stream that passes through" : "a stream that is rewritten";
+			return [
+				row(`added time to first token of ${which}, p50`, measured, ({ first50 }) => first50, {
+					bar: 2,
+					stretch: 0.5,
+				}),
+				row(`the same, p99`, measured, ({ first99 }) => first99, { bar: 5, stretch: 3 }),
+			];
 		}),
-		row("added time to first token, p50, above the floor", ({ first50 }) => first50, {
-			bar: 0.5,
-			stretch: 0.2,
-		}),
-		row("added time to first token, p99, above the floor", ({ first99 }) => first99, { bar: 3, stretch: 1 }),
-		{
-			label: `stream: p99 delay of a chunk, ${MANY} streams, above the floor`,
-			measured: spread(many.map(({ delay99 }) => delay99)),
-			unit: "ms",
-		},
-		{
-			label: `stream: p99 delay of a chunk, ${STREAMS} streams of a \`passthrough\` route, above the floor`,
-			measured: spread(passed.map(({ delay99 }) => delay99)),
-			unit: "ms",
-			bar: 1,
-			stretch: 0.2,
-		},
 	];
 }
 
@@ -84,7 +81,7 @@ async function compare(
 	const rounds: Added[] = [];
 	try {
 		const loops = [floor, other].map((contender, i) => ({
-			ask: contender.ask("bulk", { ...CHAT, stream: true }, i === 1 ? how : undefined),
+			ask: contender.ask("bulk", BODY, i === 1 ? how : undefined),
 			connections: 4,
 		}));
 		await warmUp(loops, WARM_UP_ANSWERS, WARM_UP_MS);
@@ -108,7 +105,7 @@ async function compare(
 
 async function passing(contender: Contender, streams: number, how?: How): Promise<Passed[]> {
 	const agent = agentOf(streams);
-	const paceRequest = contender.ask("paced", { ...CHAT, stream: true }, how);
+	const paceRequest = contender.ask("paced", BODY, how);
 	const passed = await Promise.all(
 		Array.from({ length: streams }, async (_, i) => {
 			await wait(i * APART_MS);

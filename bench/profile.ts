@@ -17,12 +17,11 @@ import { connectInspector } from "./inspector.ts";
 import { type Ask, load, warmUp } from "./load.ts";
 import { type BundledFrame, placesIn } from "./places.ts";
 
+const STREAM = { ...CHAT, stream: true, stream_options: { include_usage: true } };
 const LOADS: Record<string, (contender: Contender) => Ask> = {
 	json: (contender) => contender.ask("json", CHAT),
-	stream: (contender) =>
-		contender.ask("bulk", { ...CHAT, stream: true, stream_options: { include_usage: true } }),
-	stepped: (contender) =>
-		contender.ask("stepped", { ...CHAT, stream: true, stream_options: { include_usage: true } }),
+	stream: (contender) => contender.ask("bulk", STREAM, "renamed"),
+	stepped: (contender) => contender.ask("stepped", STREAM, "renamed"),
 	passthrough: (contender) => contender.ask("bulk", { ...CHAT, stream: true }, "passthrough"),
 	native: (contender) => contender.ask("stepped", { ...CHAT, stream: true }, "native"),
 	prompt: (contender) =>

@@ -1,7 +1,7 @@
 /**
  * An engine with very low cost: every answer is built in advance. The first part of the path selects it:
  * `json`, `late` (the same after 20 ms), `bulk` (200 events at once), `stepped` (an event a millisecond), `steady` (an event every 10 ms), `paced` (every 20 ms),
- * `slow` (one a second), `embeddings`.
+ * `slow` (one a second), `embeddings`. The name of the model of a stream is `bench/` and the first part of the path.
  * Started with `node bench/upstream.ts PORT`.
  */
 import { createServer, type ServerResponse } from "node:http";
@@ -17,16 +17,40 @@ const DIMENSIONS = 384;
 const TEXTS = 100;
 
 const usage = { prompt_tokens: 20, completion_tokens: EVENTS, total_tokens: 20 + EVENTS };
-const chunk = (choices: unknown[], others: object = {}): string =>
-	`data: ${JSON.stringify({ id: "chatcmpl-bench", object: "chat.completion.chunk", created: 1, model: "bench", choices, ...others })}\n\n`;
-const delta = (content: string): string => chunk([{ index: 0, delta: { content }, finish_reason: null }]);
-const frames = [
-	chunk([{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }]),
-	...Array.from({ length: EVENTS }, (_, i) => delta(` word${i}`)),
-	chunk([{ index: 0, delta: {}, finish_reason: "stop" }]),
-	chunk([], { usage }),
-	"data: [DONE]\n\n",
-].map((frame) => Buffer.from(frame));
+/** The chunks of one model. */
+class Chunks {
+	readonly #model: string;
+	readonly all: readonly Buffer[];
+
+	constructor(model: string) {
+		this.#model = model;
+		this.all = [
+			this.#chunk([{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }]),
+			...Array.from({ length: EVENTS }, (_, i) => this.delta(` word${i}`)),
+			this.#chunk([{ index: 0, delta: {}, finish_reason: "stop" }]),
+			this.#chunk([], { usage }),
+			"data: [DONE]\n\n",
+		].map((text) => Buffer.from(text));
+	}
+
+	delta(content: string): string {
+		return this.#chunk([{ index: 0, delta: { content }, finish_reason: null }]);
+	}
+
+	#chunk(choices: unknown[], others: object = {}): string {
+		return `data: ${JSON.stringify({ id: "chatcmpl-bench", object: "chat.completion.chunk", created: 1, model: this.#model, choices, ...others })}\n\n`;
+	}
+}
+
+const chunksOf = Object.fromEntries(
+	["bulk", "stepped", "steady", "paced", "slow"].map((kind) => [kind, new Chunks(`bench/${kind}`)]),
+);
+const PACES_MS: Record<string, number> = {
+	stepped: STEP_MS,
+	steady: STEADY_MS,
+	paced: PACE_MS,
+	slow: SLOW_MS,
+};
 
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 const completion = json(COMPLETION);
@@ -42,16 +66,15 @@ const embeddings = json({
 });
 
 const server = createServer((request, response) => {
-	const [, kind] = (request.url ?? "").split("/", 2);
+	const [, kind = ""] = (request.url ?? "").split("/", 2);
 	request.resume().on("end", () => {
 		if (kind === "late") return void setTimeout(complete, LATE_MS, response, completion);
 		if (kind === "embeddings") return complete(response, embeddings);
-		if (kind === "bulk") return bulk(response);
-		if (kind === "stepped") return paced(response, STEP_MS);
-		if (kind === "steady") return paced(response, STEADY_MS);
-		if (kind === "paced") return paced(response, PACE_MS);
-		if (kind === "slow") return paced(response, SLOW_MS);
-		complete(response, completion);
+		const chunks = chunksOf[kind];
+		if (!chunks) return complete(response, completion);
+		const paceMs = PACES_MS[kind];
+		if (paceMs === undefined) bulk(response, chunks);
+		else paced(response, chunks, paceMs);
 	});
 });
 // Clients reuse idle connections, so the server must not close them.
@@ -63,25 +86,25 @@ function complete(response: ServerResponse, body: Buffer): void {
 	response.end(body);
 }
 
-function bulk(response: ServerResponse): void {
+function bulk(response: ServerResponse, { all }: Chunks): void {
 	response.writeHead(200, { "content-type": "text/event-stream" });
-	for (const frame of frames) response.write(frame);
+	for (const bytes of all) response.write(bytes);
 	response.end();
 }
 
-function paced(response: ServerResponse, paceMs: number): void {
+function paced(response: ServerResponse, chunks: Chunks, paceMs: number): void {
 	response.writeHead(200, { "content-type": "text/event-stream" });
 	let next = 0;
 	const timer = setInterval(() => {
-		const frame = frames[next++];
+		const bytes = chunks.all[next++];
 		// The time of sending, from which the reader computes the delay.
-		if (frame)
+		if (bytes)
 			response.write(
 				next > 1 && next <= EVENTS
-					? delta(`@${(performance.timeOrigin + performance.now()).toFixed(3)}`)
-					: frame,
+					? chunks.delta(`@${(performance.timeOrigin + performance.now()).toFixed(3)}`)
+					: bytes,
 			);
-		if (next < frames.length) return;
+		if (next < chunks.all.length) return;
 		clearInterval(timer);
 		response.end();
 	}, paceMs);

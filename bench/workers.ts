@@ -115,7 +115,7 @@ const variables = (upstream: string): object => ({
 	BACKENDS: Object.fromEntries(
 		MODES.map((mode) => [mode, { kind: "openai", url: `${upstream}/${mode}/v1` }]),
 	),
-	ROUTES: Object.fromEntries(MODES.map((mode) => [`bench/${mode}`, [{ backend: mode, model: "bench" }]])),
+	ROUTES: Object.fromEntries(MODES.map((mode) => [`bench/${mode}`, [{ backend: mode }]])),
 	// Enforced, but above what a bench can reach.
 	LIMITS: { plan: "paid", daily_neurons: 1e9, requests_per_minute: { "Text Generation": 10_000_000 } },
 });
