@@ -35,6 +35,7 @@ import { MAX_PAYLOAD, MAX_STORED_PAYLOAD } from "./gateways/logs/payload.ts";
 import { Background } from "./http/background.ts";
 import { SingleFlight } from "./pipeline/dispatch/single-flight.ts";
 import type { Services, Workers } from "./pipeline/services.ts";
+import { UnchangedStreams } from "./pipeline/unchanged-streams.ts";
 import { type ObjectCalls, withRemoteObjects } from "./surfaces/operations/objects.ts";
 import { peerOf } from "./surfaces/operations/worker-reports.ts";
 import {
@@ -176,6 +177,7 @@ export function createPersistent(
 		ledgers,
 		directory,
 		flights: new SingleFlight(),
+		unchangedStreams: new UnchangedStreams({ now }),
 		deployedRoutes: new DeployedRoutes({
 			routes: (account) => GATEWAYS.getByName(account).dynamicRoutes(),
 			now,

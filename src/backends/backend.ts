@@ -11,7 +11,7 @@ import type { StartTimer } from "../core/lazy-timer.ts";
 import type { Usage } from "../core/usage.ts";
 import type { Model } from "../models/model.ts";
 import type { Disaggregation } from "../pools/prefill-decode/settings.ts";
-import type { Answer, StreamErrorFormatter, TaskInput, TaskName } from "../tasks/task.ts";
+import type { Answer, StreamEndFormatter, TaskInput, TaskName } from "../tasks/task.ts";
 import type { BackendKind } from "./kinds.ts";
 
 export interface Timeouts {
@@ -75,7 +75,7 @@ export interface CallContext {
 	/** Aborts when the caller disconnects. */
 	signal: AbortSignal;
 	/** Set: the upstream's own stream of OpenAI chunks, if it has one, goes to the caller unchanged. */
-	formatStreamError?: StreamErrorFormatter;
+	streamEnd?: StreamEndFormatter;
 	/** The replica that processes the prompt. Absent: the target does. */
 	prefill?: PrefillLeg;
 }

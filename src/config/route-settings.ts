@@ -49,7 +49,7 @@ export const Settings = z
 				retries,
 				hedgeMs: hedge_ms,
 				sticky,
-				passthrough: passthrough || undefined,
+				passthrough,
 			}),
 		};
 	});

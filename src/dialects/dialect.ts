@@ -4,10 +4,11 @@
  * depends neither on the entry point of the request nor on the engine that answers it.
  */
 import type { z } from "zod";
+import type { AiError } from "../core/errors.ts";
 import type { Usage } from "../core/usage.ts";
 import type { Media } from "../media/media.ts";
 import type { Model } from "../models/model.ts";
-import type { StreamErrorFormatter, TaskAnswer, TaskCall } from "../tasks/task.ts";
+import type { TaskAnswer, TaskCall } from "../tasks/task.ts";
 
 export interface Reader {
 	/**
@@ -70,6 +71,18 @@ export interface WriteContext {
 	withCost(usage: Usage): Usage & { neurons?: number };
 	/** The cost of a complete answer, with two decimals. */
 	neurons?: number;
+	/** Called at the end of a stream whose events have the engine's format. `isUnchanged`: the writer has changed none of them. */
+	recordStream?(observed: { isUnchanged: boolean; hasToolCalls: boolean }): void;
+}
+
+/** An engine's own stream of OpenAI chunks can be the answer. */
+export interface PassThrough {
+	formatError(failure: AiError): string;
+	/** Writes the cost after the end, because the engine's usage does not have it. */
+	formatCost(neurons: number): string;
+	requestsUsage: boolean;
+	/** The answer can have tool calls. */
+	offersTools: boolean;
 }
 
 export interface Writer {
@@ -77,12 +90,9 @@ export interface Writer {
 	write(answer: TaskAnswer, context: WriteContext): Rendered;
 	/**
 	 * For dialects whose streams are OpenAI's chunks: whether an engine's own stream can be the answer without changes.
-	 * Returns the formatter of its error event and whether the caller requests usage, or why the stream must be rewritten.
+	 * Otherwise returns why the stream must be rewritten.
 	 */
-	canPassThrough?(
-		request: { call: TaskCall; inputs: unknown },
-		model: Model,
-	): { formatStreamError: StreamErrorFormatter; requestsUsage: boolean } | { why: string };
+	canPassThrough?(request: { call: TaskCall; inputs: unknown }, model: Model): PassThrough | { why: string };
 }
 
 export interface Dialect {

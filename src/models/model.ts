@@ -98,4 +98,6 @@ export const Model = z.strictObject({
 });
 export type Model = z.output<typeof Model>;
 
+export const isOperatorModel = ({ source }: Pick<Model, "source">): boolean => source === 0;
+
 export const can = (model: Model, capability: Capability): boolean => model.capabilities.includes(capability);

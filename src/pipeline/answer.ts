@@ -42,8 +42,12 @@ async function callEngines(
 		if (extended) plan = await extended;
 	}
 	if (options?.rejectIfBusy) plan = withoutWaiting(plan);
-	const formatStreamError = decideStream(plan, answering, model)?.formatStreamError;
-	const context = { exchange, model, signal, ...present({ formatStreamError, session, options }) };
+	const { unchangedStreams } = services;
+	const decided = decideStream(plan, { ...answering, options }, (...engine) =>
+		unchangedStreams.canPass(...engine),
+	);
+	const streamEnd = decided?.streamEnd;
+	const context = { exchange, model, signal, ...present({ streamEnd, session, options }) };
 	return dispatch(plan, call, context, services);
 }
 

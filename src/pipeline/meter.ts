@@ -32,6 +32,8 @@ export interface Metered {
 	neurons?: number;
 	/** Adds the cost to the counts of a chat; for a stream, as far as it is known. Unchanged for a model without a price. */
 	withCost(usage: Usage): Usage & { neurons?: number };
+	/** For a stream of events: whether the engine's usage was sent unchanged so far. */
+	isUsageUnchanged?(): boolean;
 	/** Cancels an answer that is not complete, because it will not be read. The exchange ends, if it has not. */
 	cancel(reason: AiError): void;
 }
@@ -68,7 +70,12 @@ export function meter(
 		const chunks = withUsage(EventStream.eventsOf(events), call, model, progress);
 		const { source, cancel } = observe(chunks, exchange, endStream);
 		const answer: Answer = { kind: "stream", events: new EventStream(source), progress };
-		return { answer: { task, answer } as TaskAnswer, withCost: withCost(model, cost), cancel };
+		return {
+			answer: { task, answer } as TaskAnswer,
+			withCost: withCost(model, cost),
+			isUsageUnchanged: chunks.isUnchanged,
+			cancel,
+		};
 	}
 	if (isSession(call) && answered.answer.kind === "value") {
 		const session = boundSession(answered.answer.output as LiveTranscription, call.input, {

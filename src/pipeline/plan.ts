@@ -13,8 +13,8 @@ export interface Plan {
 	retries: Retries;
 	/** Milliseconds after which a second target is called in parallel, if the first has not started to answer. */
 	hedgeMs?: number;
-	/** A stream in the caller's dialect is passed through byte for byte. */
-	passthrough?: true;
+	/** Whether a stream in the caller's dialect is passed through byte for byte. Absent: if it needs no change. */
+	passthrough?: boolean;
 }
 
 export interface PlannedTarget extends Target {

@@ -20,6 +20,7 @@ import type { SingleFlight } from "./dispatch/single-flight.ts";
 import type { Limits } from "./limits.ts";
 import type { RouteList, Routing } from "./plan.ts";
 import type { Dispatched } from "./request.ts";
+import type { UnchangedStreams } from "./unchanged-streams.ts";
 
 /** The services of the pipeline: the configuration, parsed once, and the runtime. */
 export interface Services extends BackendServices {
@@ -36,6 +37,8 @@ export interface Services extends BackendServices {
 	pools: Pools;
 	/** Identical requests under way, by their request key. */
 	flights: SingleFlight<Dispatched>;
+	/** Engines whose streams need no change. */
+	unchangedStreams: UnchangedStreams;
 	/** 0 to 1. */
 	random(): number;
 	/** Logs a failure for the operator, without any content of the request. */

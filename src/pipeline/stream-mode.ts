@@ -2,13 +2,21 @@
  * Decides how the stream of a request reaches its caller. `rewrite`: the gateway reads each event before it sends it.
  * `passthrough`: the runtime moves the engine's bytes, and the gateway reads a copy.
  *
- * `passthrough` is never the default: a caller can always see a difference ({@link StreamMode.differences}).
+ * Without a setting of the route, a stream passes through if it needs no change: its caller could not see a difference while
+ * the engine works (`unchanged-streams.ts`). With the setting it passes through even if there are differences
+ * ({@link StreamMode.differences}).
  */
+
+import { hasSecrets } from "../backends/transport/upstream-failure.ts";
+import type { Measured } from "../counting/quantities.ts";
 import type { Model } from "../models/model.ts";
-import type { StreamErrorFormatter } from "../tasks/task.ts";
-import { isResumable } from "../tasks/traits.ts";
+import { microNeurons, shownNeurons } from "../models/neurons.ts";
+import type { StreamEndFormatter } from "../tasks/task.ts";
+import { choicesOf, isResumable, measureStream } from "../tasks/traits.ts";
 import { isPooled, type Plan } from "./plan.ts";
 import type { Parsed } from "./prepare.ts";
+import type { RequestOptions } from "./request.ts";
+import type { StreamSource } from "./unchanged-streams.ts";
 
 export interface StreamMode {
 	mode: "rewrite" | "passthrough";
@@ -20,14 +28,23 @@ export interface StreamMode {
 interface DecidedStream {
 	stream: StreamMode;
 	/** For the mode `passthrough`. */
-	formatStreamError?: StreamErrorFormatter;
+	streamEnd?: StreamEndFormatter;
 }
 
 type StreamPlan = Pick<Plan, "passthrough" | "targets" | "hedgeMs">;
 
-/** `undefined` if the answer is not a stream. */
-export function decideStream(plan: StreamPlan, request: Parsed, model: Model): DecidedStream | undefined {
-	const { call, writer } = request;
+interface StreamRequest extends Pick<Parsed, "call" | "inputs" | "writer"> {
+	model: Model;
+	options?: Pick<RequestOptions, "singleFlight"> | undefined;
+}
+
+/** `undefined` if the answer is not a stream. `unchanged`: whether the streams of an engine need no change. */
+export function decideStream(
+	plan: StreamPlan,
+	request: StreamRequest,
+	unchanged: (source: StreamSource, offersTools: boolean) => boolean,
+): DecidedStream | undefined {
+	const { call, model, options, writer } = request;
 	if (!isResumable(call) || !call.input.stream) return undefined;
 	const possible = writer.canPassThrough?.(request, model) ?? { why: "this interface has its own events" };
 	if ("why" in possible) return rewrite(possible.why);
@@ -36,7 +53,9 @@ export function decideStream(plan: StreamPlan, request: Parsed, model: Model): D
 	if (plan.hedgeMs !== undefined) return rewrite('the route sets "hedge_ms"');
 	if (plan.targets.some((target) => isPooled(target) && target.pool.prefill))
 		return rewrite("the usage of a prefill and a decode replica is combined");
-	const { formatStreamError, requestsUsage } = possible;
+	const { formatCost, formatError, offersTools, requestsUsage } = possible;
+	const [target, ...others] = plan.targets;
+	const hasFailover = others.length > 0 || isPooled(target);
 	const differences = [
 		"an engine's error inside the stream is sent unredacted",
 		"an incomplete or malformed event is sent before the error",
@@ -46,16 +65,30 @@ export function decideStream(plan: StreamPlan, request: Parsed, model: Model): D
 			: []),
 		...(requestsUsage ? [] : ["the engine's usage chunk is sent, although it is not requested"]),
 		...(model.prices.length > 0 ? ["the usage chunk has no neurons"] : []),
-		...(plan.targets.length > 1 || plan.targets.some(isPooled)
-			? ["no other target continues the stream"]
-			: []),
+		...(hasFailover ? ["no other target continues the stream"] : []),
 	];
-	if (!plan.passthrough) return rewrite('the route does not set "passthrough"', differences);
-	return {
-		stream: { mode: "passthrough", why: 'the route sets "passthrough"', differences },
-		formatStreamError,
-	};
+	const passThrough = (why: string, end?: Pick<StreamEndFormatter, "onComplete">): DecidedStream => ({
+		stream: { mode: "passthrough", why, differences },
+		streamEnd: { onFailure: formatError, ...end },
+	});
+	if (plan.passthrough) return passThrough('the route sets "passthrough"');
+	if (plan.passthrough === false) return rewrite('the route sets "passthrough" to false', differences);
+	if (!requestsUsage) return rewrite("the caller does not request usage", differences);
+	if (hasFailover) return rewrite("another target can continue the stream", differences);
+	if (hasSecrets(target)) return rewrite("an engine's error could repeat the backend's key", differences);
+	if (choicesOf(call) > 1) return rewrite("the usage of several choices may have to be added", differences);
+	if (options?.singleFlight) return rewrite("identical requests share the stream", differences);
+	const source = { backend: target.backend, engineModel: target.model, model: model.id };
+	return unchanged(source, offersTools)
+		? passThrough("the engine's last stream needed no change", {
+				onComplete: (progress) =>
+					model.prices.length > 0 ? formatCost(costOf(measureStream(call, progress, model), model)) : "",
+			})
+		: rewrite("the engine's last stream was changed, or there was none", differences);
 }
+
+const costOf = ({ quantities }: Measured, { prices }: Model): number =>
+	shownNeurons(microNeurons(prices, quantities));
 
 const rewrite = (why: string, differences?: string[]): DecidedStream => ({
 	stream: { mode: "rewrite", why, ...(differences && { differences }) },

@@ -15,14 +15,15 @@ import { boundUsage, measureStream } from "../tasks/traits.ts";
 /** Finds events with usage without parsing all of them. */
 const HAS_USAGE = /"usage"\s*:\s*\{/;
 
-/** Takes over `from`, the events of a chat's stream. */
+/** Takes over `from`, the events of a chat's stream. `isUnchanged`: no event so far was changed or added. */
 export function withUsage(
 	from: Source<EventPiece>,
 	call: TaskCall,
 	model: Model,
 	progress: Progress,
-): Source<EventPiece> {
+): Source<EventPiece> & { isUnchanged(): boolean } {
 	let counted = false;
+	let isUnchanged = true;
 	let latest: StreamEvent | undefined;
 
 	const chunkIn = (event: StreamEvent): Record<string, unknown> | undefined => {
@@ -67,9 +68,15 @@ export function withUsage(
 			changed ||= next !== event;
 			events.push(next);
 		}
-		return changed ? pieceOf(events) : piece;
+		if (!changed) return piece;
+		isUnchanged = false;
+		return pieceOf(events);
 	};
-	return { pull: () => from.pull().then(pass), cancel: (reason) => from.cancel(reason) };
+	return {
+		pull: () => from.pull().then(pass),
+		cancel: (reason) => from.cancel(reason),
+		isUnchanged: () => isUnchanged,
+	};
 }
 
 /** Whether the counts are the numbers that the engine sent. */

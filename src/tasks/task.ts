@@ -33,7 +33,7 @@ export type TaskCall<Name extends TaskName = TaskName> = {
  * Parsed events are kept with the bytes: a stage in this isolate takes them with `EventStream.eventsOf` and returns
  * another `EventStream`. Any other stream of bytes is also accepted; it is parsed there.
  *
- * A stream with `ended` is sent to the caller unchanged (see `StreamErrorFormatter`): it never errors, and no stage reads
+ * A stream with `ended` is sent to the caller unchanged (see `StreamEndFormatter`): it never errors, and no stage reads
  * it. `ended` resolves when the stream is over, with the failure that interrupted it, if any; it never rejects.
  */
 export type Answer<Name extends TaskName = TaskName> =
@@ -46,10 +46,14 @@ export type Answer<Name extends TaskName = TaskName> =
 	  };
 
 /**
- * Writes the failure at the end of a stream that was passed through unchanged, in the caller's dialect. Only dialects
- * whose callers accept an engine's own stream have one.
+ * Writes what follows a stream that was passed through unchanged, in the caller's dialect. Only dialects whose callers accept
+ * an engine's own stream have one.
  */
-export type StreamErrorFormatter = (failure: AiError) => string;
+export interface StreamEndFormatter {
+	onFailure(failure: AiError): string;
+	/** Absent: nothing follows a complete stream. */
+	onComplete?(progress: Progress): string;
+}
 
 /**
  * How much of a stream its reader has received. The stream's producer keeps it current, so that it is correct whenever the

@@ -118,7 +118,10 @@ describe("RouteTable", () => {
 		expect(configured({ targets: [vllm], passthrough: true }).find("m")?.settings).toEqual({
 			passthrough: true,
 		});
-		expect(configured({ targets: [vllm], passthrough: false }).find("m")?.settings).toEqual({});
+		expect(configured({ targets: [vllm], passthrough: false }).find("m")?.settings).toEqual({
+			passthrough: false,
+		});
+		expect(configured({ targets: [vllm] }).find("m")?.settings).toEqual({});
 		const problemsOf = (route: object): unknown => {
 			try {
 				return configured(route);

@@ -64,6 +64,22 @@ describe("a chat", () => {
 		},
 	);
 
+	it("shows the cost of a stream that has it in its last comment", async () => {
+		const tab = await openSession("serve", "/console");
+		const { page } = tab;
+		const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+		const chunks = [{ choices: [{ index: 0, delta: { content: "Hi" } }] }, { choices: [], usage }];
+		const body = `${chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("")}data: [DONE]\n\n: ganglion neurons=7.31\n\n`;
+		await page.route("**/ai/v1/chat/completions", (route) =>
+			route.fulfill({ contentType: "text/event-stream", body }),
+		);
+		await send(page, "Hello");
+		const measured = page.getByRole("region", { name: "Measurements" });
+		await measured.waitFor();
+		expect(await measured.textContent()).toMatch(/Neurons7\.31.*Input tokens3/);
+		await tab.close();
+	});
+
 	it("stops: the connection of the engine closes, and the text stays", async () => {
 		const tab = await openSession("serve", `/console/playground/${ENGINE_MODEL}`);
 		const { page } = tab;

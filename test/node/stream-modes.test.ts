@@ -29,6 +29,9 @@ const chunk = (choices: unknown[], others: object = {}): string =>
 	`data: ${JSON.stringify({ id: "e-1", object: "chat.completion.chunk", created: 7, model: MODEL, choices, ...others })}\n\n`;
 const delta = (fields: object): string => chunk([{ index: 0, delta: fields, finish_reason: null }]);
 const FIRST = delta({ role: "assistant", content: "a" });
+const CALL = delta({
+	tool_calls: [{ index: 0, id: "c-1", type: "function", function: { name: "f", arguments: "{}" } }],
+});
 const FINISH = chunk([{ index: 0, delta: {}, finish_reason: "stop" }]);
 const USAGE = chunk([], { usage: { prompt_tokens: 11, completion_tokens: 9, total_tokens: 20 } });
 const DONE = "data: [DONE]\n\n";
@@ -146,17 +149,33 @@ interface Script {
 const begin = ({ response }: ProviderCall) =>
 	response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
 
-async function configure(passthrough: boolean, timeouts: object = {}): Promise<void> {
+/** `undefined`: the route does not set `passthrough`, and the engine's first stream has needed no change. */
+type Passthrough = boolean | undefined;
+
+async function configure(passthrough: Passthrough, timeouts: object = {}): Promise<void> {
 	const route = {
 		targets: [{ backend: "a" }],
 		retries: { attempts: 1 },
 		timeouts: { header_ms: 20_000, idle_ms: 20_000, total_ms: 60_000, ...timeouts },
-		passthrough,
+		...(passthrough !== undefined && { passthrough }),
 	};
 	await gateway.configure(route, [engine]);
 }
 
-async function received(passthrough: boolean, { events, cuts, ending }: Script) {
+async function received(passthrough: Passthrough, script: Script) {
+	await configure(passthrough, script.ending.timeouts);
+	if (passthrough === undefined) {
+		engine.does((call) => {
+			begin(call);
+			call.response.end(FIRST + CALL + FINISH + USAGE + DONE);
+		});
+		await (await gateway.open()).text();
+		await gateway.billed();
+	}
+	return play(script);
+}
+
+async function play({ events, cuts, ending }: Script) {
 	const bytes = Buffer.from(events.join("") + ending.sent);
 	const offsets = [...new Set([0, ...cuts.map((cut) => cut % bytes.length), bytes.length])].sort(
 		(a, b) => a - b,
@@ -173,7 +192,6 @@ async function received(passthrough: boolean, { events, cuts, ending }: Script) 
 		else if (ending.close === "hang") await hang(call);
 		else call.response.end();
 	});
-	await configure(passthrough, ending.timeouts);
 	const text = await (await gateway.open()).text();
 	const { outcome, input_tokens, output_tokens, estimated } = (await gateway.billed()) as Billed & {
 		estimated: boolean;
@@ -185,6 +203,7 @@ async function compare(script: Script): Promise<void> {
 	const { events, ending } = script;
 	const read = await received(false, script);
 	const passed = await received(true, script);
+	expect(await received(undefined, script)).toEqual(passed);
 	expect(read.text).toBe(events.join("") + ending.read);
 	expect(passed.text).toBe(events.join("") + ending.passed);
 	expect(passed.bill).toEqual(read.bill);
@@ -223,27 +242,30 @@ describe("both modes of a stream", () => {
 		await fc.assert(fc.asyncProperty(script(ENDINGS), compare), { numRuns: 30 });
 	}, 120_000);
 
-	it.each([false, true])("notice a caller that disconnects (passthrough: %s)", async (passthrough) => {
-		let sent = 0;
-		engine.does(async (call) => {
-			begin(call);
-			sent = 0;
-			while (!call.response.destroyed) {
-				// Counted first: the connection may close while the loop waits.
-				call.response.write(delta({ content: `${sent++}` }));
-				await wait(5);
-			}
-		});
-		await configure(passthrough);
-		const disconnect = new AbortController();
-		const reader = (await gateway.open({ signal: disconnect.signal })).body?.getReader();
-		const { value } = (await reader?.read()) ?? {};
-		const events = new TextDecoder().decode(value).split("\n\n").length - 1;
-		disconnect.abort();
-		await engine.calls[0]?.closed;
-		const { outcome, output_tokens } = await gateway.billed();
-		expect(outcome).toBe("cancelled");
-		expect(output_tokens).toBeGreaterThanOrEqual(events);
-		expect(output_tokens).toBeLessThanOrEqual(sent);
-	});
+	it.each([false, true, undefined])(
+		"notice a caller that disconnects (passthrough: %s)",
+		async (passthrough) => {
+			let sent = 0;
+			engine.does(async (call) => {
+				begin(call);
+				sent = 0;
+				while (!call.response.destroyed) {
+					// Counted first: the connection may close while the loop waits.
+					call.response.write(delta({ content: `${sent++}` }));
+					await wait(5);
+				}
+			});
+			await configure(passthrough);
+			const disconnect = new AbortController();
+			const reader = (await gateway.open({ signal: disconnect.signal })).body?.getReader();
+			const { value } = (await reader?.read()) ?? {};
+			const events = new TextDecoder().decode(value).split("\n\n").length - 1;
+			disconnect.abort();
+			await engine.calls[0]?.closed;
+			const { outcome, output_tokens } = await gateway.billed();
+			expect(outcome).toBe("cancelled");
+			expect(output_tokens).toBeGreaterThanOrEqual(events);
+			expect(output_tokens).toBeLessThanOrEqual(sent);
+		},
+	);
 });

@@ -628,13 +628,13 @@ describe("a stream that is passed through, with another target", () => {
 			});
 			return new Response(body, { headers: { "content-type": "text/event-stream" } });
 		};
-	const formatStreamError = () => "data: failure\n\n";
+	const streamEnd = { onFailure: () => "data: failure\n\n" };
 
 	/** The circuit of the engine after calls that end like this. */
 	async function circuitAfter(...ends: ("complete" | "broken" | "open")[]): Promise<string> {
 		const { runIn, services } = world({ replies: { a: ends.map(passed), b: ok } });
 		for (const end of ends) {
-			const { answer, served } = await runIn({ formatStreamError }, streamed());
+			const { answer, served } = await runIn({ streamEnd }, streamed());
 			expect(served.backend).toBe("a");
 			if (answer.answer.kind !== "stream") throw new Error("no stream");
 			const { ended, events } = answer.answer;

@@ -95,8 +95,11 @@ describe("explain", () => {
 		const rewrite = (why: string) => ({ mode: "rewrite", why });
 
 		expect(await ofChat(LLAMA)).toMatchObject({ mode: "passthrough", why: 'the route sets "passthrough"' });
-		expect(await ofChat("@cf/meta/llama-3.1-8b-instruct-fp8")).toMatchObject(
-			rewrite('the route does not set "passthrough"'),
+		const ordinary = "@cf/meta/llama-3.1-8b-instruct-fp8";
+		const counted = { stream_options: { include_usage: true } };
+		expect(await ofChat(ordinary)).toMatchObject(rewrite("the caller does not request usage"));
+		expect(await ofChat(ordinary, counted)).toMatchObject(
+			rewrite("the engine's last stream was changed, or there was none"),
 		);
 		expect(await ofChat(KIMI)).toEqual(rewrite('the route sets "hedge_ms"'));
 		expect(await ofChat("@cf/qwen/qwen3-30b-a3b-fp8")).toEqual(

@@ -105,3 +105,110 @@ describe("a route with passthrough", () => {
 		expect(requests.at(-1)?.url).toContain("http://b/");
 	});
 });
+
+describe("a route without the setting", () => {
+	const MODEL = "acme/chat";
+	const counted = { stream_options: { include_usage: true } };
+	const chunk = (choices: unknown[], extra: object = {}, model = MODEL): string =>
+		`data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model, choices, ...extra })}\n\n`;
+	const text = (content: string, model?: string) =>
+		chunk([{ index: 0, delta: { content }, finish_reason: null }], {}, model);
+	const call = chunk([
+		{ index: 0, delta: { tool_calls: [{ index: 0, id: "t", function: { name: "f", arguments: "{}" } }] } },
+	]);
+	const end = chunk([{ index: 0, delta: {}, finish_reason: "stop" }]);
+	const used = chunk([], { usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } });
+	const GOOD = [text("Hel"), text("lo"), end, used, DONE];
+	/** The gateway rewrites the name, unless it does not read the stream. */
+	const RENAMED = [text("Hel", "other"), end, used, DONE];
+	const WITH_CALL = [call, end, used, DONE];
+
+	/** Sends one request for each stream of the engine. Returns the texts that the caller received. */
+	async function asked(
+		streams: string[][],
+		{
+			request = {},
+			route = {},
+			vars = {},
+			headers = {},
+		}: {
+			request?: object;
+			route?: object;
+			vars?: object;
+			headers?: Record<string, string>;
+		} = {},
+	) {
+		let next = 0;
+		const { fetch } = upstream(() => events(...(streams[next++] ?? [])));
+		const ROUTES = { [MODEL]: { targets: [{ backend: "a" }], ...route } };
+		const gateway = testGateway({ vars: { ...VARS, ROUTES, ...vars }, fetch });
+		const texts: string[] = [];
+		for (const _ of streams) {
+			const body = { model: MODEL, messages, stream: true, ...counted, ...request };
+			const response = await gateway.post("/v1/chat/completions", body, { headers });
+			texts.push(await response.text());
+		}
+		return texts;
+	}
+
+	it("passes a stream unread after one that needed no change", async () => {
+		expect(await asked([GOOD, RENAMED])).toEqual([GOOD.join(""), RENAMED.join("")]);
+	});
+
+	it("reads the streams of an engine with another name of the model", async () => {
+		const renamed = RENAMED.join("").replaceAll("other", MODEL);
+		expect(await asked([RENAMED, RENAMED])).toEqual([renamed, renamed]);
+	});
+
+	it("adds usage to the streams of an engine that sends none", async () => {
+		const texts = await asked([
+			[text("Hello"), end, DONE],
+			[text("Hello"), end, DONE],
+		]);
+		for (const sent of texts) expect(sent).toContain('"completion_tokens":');
+	});
+
+	it("passes a stream with tools after one with a tool call", async () => {
+		const request = { tools: [tool] };
+		const [, unread] = await asked([WITH_CALL, RENAMED], { request });
+		expect(unread).toBe(RENAMED.join(""));
+		const [, read] = await asked([GOOD, RENAMED], { request });
+		expect(read).not.toContain("other");
+	});
+
+	it.each([
+		["the caller does not request usage", { request: { stream_options: undefined } }],
+		["another target can continue the stream", { route: { targets: [{ backend: "a" }, { backend: "b" }] } }],
+		[
+			"the backend has a key",
+			{ vars: { BACKENDS: { a: { ...VARS.BACKENDS.a, key: "KEY" } }, KEY: "k-1234567" } },
+		],
+		["the caller requests several answers", { request: { n: 2 } }],
+		["identical requests share the stream", { headers: { "x-ganglion-single-flight": "1" } }],
+		["the route forbids it", { route: { passthrough: false } }],
+	])("reads every stream if %s", async (_, options) => {
+		const twice = (frames: string[]) =>
+			frames.flatMap((frame) => [frame, frame.replace('"index":0', '"index":1')]);
+		const several = "request" in options && "n" in options.request;
+		const streams = [GOOD, RENAMED].map((frames) => (several ? twice(frames).slice(0, -1) : frames));
+		const [, second] = await asked(streams, options);
+		expect(second).toContain(`"model":"${MODEL}"`);
+		expect(second).not.toContain("other");
+	});
+
+	it("reads the streams of a catalogue's model with a price, whose usage gets its neurons", async () => {
+		const named = (frames: string[]) => frames.map((frame) => frame.replace(MODEL, LLAMA));
+		const vars = { ROUTES: { "*": [{ backend: "a" }] } };
+		const texts = await asked([named(GOOD), named(GOOD)], { vars, request: { model: LLAMA } });
+		for (const sent of texts) expect(sent).toContain('"neurons":');
+	});
+
+	it("has the cost of a model of the operator in a comment at the end, read or not", async () => {
+		const prices = [{ unit: "per M output tokens", neurons: 1_000_000 }];
+		const vars = { MODELS: { [MODEL]: { task: "Text Generation", prices } } };
+		// Two output tokens.
+		const read = `${GOOD.join("")}: ganglion neurons=2\n\n`;
+		const passed = `${RENAMED.join("")}: ganglion neurons=2\n\n`;
+		expect(await asked([GOOD, RENAMED], { vars })).toEqual([read, passed]);
+	});
+});

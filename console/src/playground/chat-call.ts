@@ -12,6 +12,8 @@ export interface ChatAnswer {
 
 export const NO_ANSWER: ChatAnswer = { text: "", reasoning: "", toolCalls: [] };
 const END = "[DONE]";
+/** The last comment of a stream with the engine's own usage. */
+const COST_COMMENT = /^ganglion neurons=([\d.]+)$/;
 
 interface ChatCall {
 	request: ChatRequest;
@@ -31,7 +33,7 @@ export async function callChat(api: Api, { request, signal, onAnswer }: ChatCall
 	let usage: ResponseUsage | undefined;
 	for await (const chunk of chunksOf(response)) {
 		if (chunk.error) throw new ApiError(response.status, chunk.error.message);
-		usage = chunk.usage ?? usage;
+		usage = chunk.usage ? { ...usage, ...chunk.usage } : usage;
 		const [choice] = chunk.choices ?? [];
 		const delta = choice?.delta ?? choice?.message;
 		if (!delta) continue;
@@ -49,16 +51,24 @@ async function* chunksOf(response: Response): AsyncGenerator<ChatChunk> {
 		yield await bodyOf(response.json());
 		return;
 	}
+	let neurons: number | undefined;
+	const onComment = (comment: string) => {
+		const cost = COST_COMMENT.exec(comment.trim())?.[1];
+		if (cost !== undefined) neurons = Number(cost);
+	};
 	const events = response.body
 		.pipeThrough(new TextDecoderStream())
-		.pipeThrough(new EventSourceParserStream());
+		.pipeThrough(new EventSourceParserStream({ onComment }));
 	const reader = events.getReader();
+	let isComplete = false;
 	while (true) {
 		const { done, value } = await bodyOf(reader.read());
-		if (done) throw new ApiError(0, INTERRUPTED);
-		if (value.data === END) return;
-		yield JSON.parse(value.data);
+		if (done) break;
+		if (value.data === END) isComplete = true;
+		else if (!isComplete) yield JSON.parse(value.data);
 	}
+	if (!isComplete) throw new ApiError(0, INTERRUPTED);
+	if (neurons !== undefined) yield { usage: { neurons } };
 }
 
 const extended = ({ text, reasoning, toolCalls }: ChatAnswer, delta: ChatDelta): ChatAnswer => ({

@@ -65,7 +65,7 @@ async function streamChat(input: ChatInput, call: Call): ReturnType<Handler<"tex
 		postStream(legCall, PATH, body, {
 			schema: ChatReply,
 			choices,
-			formatStreamError: call.formatStreamError,
+			streamEnd: call.streamEnd,
 			...(headers && { headers }),
 		}),
 	);

@@ -13,7 +13,7 @@ import type { AiError } from "../../core/errors.ts";
 import { type Usage, usageOf } from "../../core/usage.ts";
 import { EventTemplate } from "../../streams/delta-event.ts";
 import { DONE, type EventPiece, isDone, type StreamEvent, textOf } from "../../streams/sse.ts";
-import type { StreamErrorFormatter } from "../../tasks/task.ts";
+import type { StreamEndFormatter } from "../../tasks/task.ts";
 import { addChoice, countsOneChoice } from "../openai/choices.ts";
 import { passThrough } from "./pass-through.ts";
 import { type SentDelta, StreamProgress } from "./progress.ts";
@@ -30,16 +30,16 @@ export interface ChunkOptions {
 	/** The requested number of answers (`n`). */
 	choices: number;
 	/** Set: the bytes go to the caller unchanged (`pass-through.ts`). */
-	formatStreamError?: StreamErrorFormatter | undefined;
+	streamEnd?: StreamEndFormatter | undefined;
 }
 
 /** Takes over the stream; see {@link relay}. */
 export function relayChunks(
 	stream: UpstreamStream,
-	{ choices, formatStreamError }: ChunkOptions,
+	{ choices, streamEnd }: ChunkOptions,
 ): Promise<RelayedStream> {
 	const eventReader = new ChunkReader(stream.call, choices);
-	return formatStreamError ? passThrough(stream, eventReader, formatStreamError) : relay(stream, eventReader);
+	return streamEnd ? passThrough(stream, eventReader, streamEnd) : relay(stream, eventReader);
 }
 
 const DATA = "data: ";

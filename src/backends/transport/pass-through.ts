@@ -12,7 +12,7 @@
 import { AiError, toAiError } from "../../core/errors.ts";
 import { concat } from "../../media/bytes.ts";
 import { EventSplitter } from "../../streams/event-splitter.ts";
-import type { StreamErrorFormatter } from "../../tasks/task.ts";
+import type { Progress, StreamEndFormatter } from "../../tasks/task.ts";
 import {
 	BLANK_LINE,
 	CLOSE_GRACE_MS,
@@ -48,7 +48,7 @@ const NO_BYTES = new Uint8Array();
 export async function passThrough(
 	stream: UpstreamStream,
 	eventReader: EventReader,
-	formatStreamError: StreamErrorFormatter,
+	streamEnd: StreamEndFormatter,
 ): Promise<RelayedStream> {
 	const { source, deadline } = stream;
 	const [toCaller, toObserver] = source.tee();
@@ -66,7 +66,7 @@ export async function passThrough(
 	const { readable, writable } = new IdentityTransformStream();
 	const piped = toCaller.pipeTo(writable, { preventClose: true, preventAbort: true });
 	const ended = observePipe(piped, observer, stream)
-		.then((ending) => close(writable, ending, formatStreamError))
+		.then((ending) => close(writable, ending, { streamEnd, progress: eventReader.progress }))
 		// `ended` never rejects: the request is billed when it resolves.
 		.catch(toAiError);
 	return { events: readable, progress: eventReader.progress, ended };
@@ -106,11 +106,15 @@ async function observePipe(
 async function close(
 	writable: WritableStream<Uint8Array>,
 	{ bytes, failure, isDisclosed, isBroken }: PipeEnding,
-	formatStreamError: StreamErrorFormatter,
+	{ streamEnd, progress }: { streamEnd: StreamEndFormatter; progress: Progress },
 ): Promise<AiError | undefined> {
 	const writer = writable.getWriter();
-	const error = failure && !isDisclosed ? new TextEncoder().encode(formatStreamError(failure)) : NO_BYTES;
-	const lastBytes = concat([bytes, error]);
+	const end = failure
+		? isDisclosed
+			? ""
+			: streamEnd.onFailure(failure)
+		: (streamEnd.onComplete?.(progress) ?? "");
+	const lastBytes = concat([bytes, new TextEncoder().encode(end)]);
 	const isDelivered = Promise.all([lastBytes.length > 0 && writer.write(lastBytes), writer.close()]).then(
 		() => true,
 		() => false,

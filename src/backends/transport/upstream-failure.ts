@@ -222,10 +222,17 @@ function waitSeconds(headers: Headers, now: number): number | undefined {
 /** Header values shorter than this are switches and versions, not credentials. */
 const MIN_HEADER_SECRET_CHARS = 8;
 
+const secretsOf = ({ headers, key }: Pick<Target, "headers" | "key">): string[] => [
+	...Object.values(headers).filter((value) => value.length >= MIN_HEADER_SECRET_CHARS),
+	...(key ? [key] : []),
+];
+
+/** Whether {@link withoutSecrets} could change a text. */
+export const hasSecrets = (target: Pick<Target, "headers" | "key">): boolean => secretsOf(target).length > 0;
+
 export function withoutSecrets(target: Target, text: string): string {
-	const headers = Object.values(target.headers).filter((value) => value.length >= MIN_HEADER_SECRET_CHARS);
 	// Longest first: one secret may hold another (`Bearer KEY` and `KEY`).
-	const secrets = [...headers, ...(target.key ? [target.key] : [])].sort((a, b) => b.length - a.length);
+	const secrets = secretsOf(target).sort((a, b) => b.length - a.length);
 	return secrets.reduce((clean, secret) => clean.replaceAll(secret, "[redacted]"), text);
 }
 

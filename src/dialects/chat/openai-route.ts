@@ -11,7 +11,7 @@ import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
 import { pick, present } from "../../core/present.ts";
 import { inputFamily } from "../../models/family.ts";
-import type { Model } from "../../models/model.ts";
+import { isOperatorModel, type Model } from "../../models/model.ts";
 import type { ChatInput, ChatMessage } from "../../tasks/text-generation/types.ts";
 import type { Dialect, Reader } from "../dialect.ts";
 import { nullAsAbsent, perModel } from "../fields.ts";
@@ -33,6 +33,7 @@ import {
 } from "./openai-fields.ts";
 import { writeOpenAi } from "./openai-write.ts";
 import { chooseTools, functionsToTools, hasFunctions, readTools } from "./tools.ts";
+import { costComment } from "./usage.ts";
 
 /** Fields of this route that no model's own route has. All except `guided_json` are forwarded to the engine. */
 const ROUTE_FIELDS = {
@@ -80,7 +81,8 @@ export const openaiChat: Dialect = {
 	},
 	writer: {
 		write(answer, context) {
-			const ending = requestsUsage(context.inputs) ? "chunk" : "none";
+			const usageEnding = isOperatorModel(context.model) ? "engine" : "chunk";
+			const ending = requestsUsage(context.inputs) ? usageEnding : "none";
 			return writeOpenAi(chatReply(answer, context), context, ending);
 		},
 		canPassThrough({ call, inputs }, model) {
@@ -88,7 +90,13 @@ export const openaiChat: Dialect = {
 			if (hasFunctions(inputs)) return { why: "calls of `functions` have the older format" };
 			if (mayRepairForcedCall(call.input, model))
 				return { why: "the text of the answer may have to become the forced tool call" };
-			return { formatStreamError: errorFrame, requestsUsage: requestsUsage(inputs) };
+			const offersTools = (call.input.tools?.length ?? 0) > 0;
+			return {
+				formatError: errorFrame,
+				formatCost: costComment,
+				requestsUsage: requestsUsage(inputs),
+				offersTools,
+			};
 		},
 	},
 };

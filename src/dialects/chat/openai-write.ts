@@ -20,7 +20,7 @@ import { mapChatEvents } from "./events.ts";
 import { OpenAiCall } from "./native-write.ts";
 import { TextCompletion, textCompletion, textCompletionEvents } from "./text-completion.ts";
 import { hasFunctions, legacyFunctionEvents, toLegacyCompletion } from "./tools.ts";
-import { NativeUsage, usageFrame } from "./usage.ts";
+import { costComment, NativeUsage, usageFrame } from "./usage.ts";
 
 export const OpenAiCompletion = lazy(() =>
 	z.object({
@@ -122,20 +122,29 @@ function openAiCompletion(
 
 /**
  * The usage at the end of a stream. `native`: the product's own route forwards the chunks unchanged and adds the native
- * usage event. `chunk`: OpenAI's usage chunk. `none`: no usage.
+ * usage event. `chunk`: OpenAI's usage chunk with the cost. `engine`: the same as the engine sends it; the cost is in a comment
+ * after the end, as in a stream that passes through. `none`: no usage.
  */
-export type UsageEnding = "native" | "chunk" | "none";
+export type UsageEnding = "native" | "chunk" | "engine" | "none";
 
 /** Takes over `events`, a stream of OpenAI chunks. */
 function openAiEvents(
 	events: ReadableStream<Uint8Array>,
-	context: Pick<WriteContext, "model" | "now" | "withCost">,
+	context: Pick<WriteContext, "model" | "now" | "withCost" | "recordStream">,
 	ending: UsageEnding,
 ): ReadableStream<Uint8Array> {
-	const rewrite = chunkRewriter(context);
+	const rewriteChunk = chunkRewriter(context);
 	let usage: Usage | undefined;
 	let usageSent = false;
 	let last: ChatChunk | undefined;
+	let isUnchanged = true;
+	let hasToolCalls = false;
+	const rewrite: typeof rewriteChunk = (data, value) => {
+		const rewritten = rewriteChunk(data, value);
+		isUnchanged &&= rewritten.text === data;
+		hasToolCalls ||= HAS_TOOL_CALLS.test(data);
+		return rewritten;
+	};
 
 	return mapChatEvents(events, {
 		onDelta: surroundingsBy((data) => `data: ${rewrite(data).text}\n\n`),
@@ -147,19 +156,32 @@ function openAiEvents(
 			const isUsageChunk = chunk.choices.length === 0;
 			if (ending === "none") return isUsageChunk ? "" : withoutUsage(text);
 			// Zeros after the true totals. OpenAI's clients would use them; the product's clients use the usage event.
-			if (ending === "chunk" && isUsageChunk && usage !== chunk.usage) return "";
+			if (ending !== "native" && isUsageChunk && usage !== chunk.usage) {
+				isUnchanged = false;
+				return "";
+			}
 			usageSent ||= isUsageChunk;
 			if (!isUsageChunk) return `data: ${text}\n\n`;
-			const usageWithCost = context.withCost(chunk.usage);
-			return usageWithCost === chunk.usage ? `data: ${text}\n\n` : frame({ ...chunk, usage: usageWithCost });
+			const usageWithCost = ending === "engine" ? chunk.usage : context.withCost(chunk.usage);
+			if (usageWithCost === chunk.usage) return `data: ${text}\n\n`;
+			isUnchanged = false;
+			return frame({ ...chunk, usage: usageWithCost });
 		},
 		onDone() {
+			if (ending === "engine")
+				context.recordStream?.({ isUnchanged: isUnchanged && usageSent, hasToolCalls });
 			if (!usage || !last || ending === "none") return DONE;
-			if (ending === "native") return usageFrame(context.withCost(usage)) + DONE;
-			return usageSent ? DONE : frame({ ...last, choices: [], usage: context.withCost(usage) }) + DONE;
+			const usageWithCost = context.withCost(usage);
+			if (ending === "native") return usageFrame(usageWithCost) + DONE;
+			const { neurons } = usageWithCost;
+			const sent = ending === "engine" ? usage : usageWithCost;
+			const comment = ending === "engine" && neurons !== undefined ? costComment(neurons) : "";
+			return (usageSent ? "" : frame({ ...last, choices: [], usage: sent })) + DONE + comment;
 		},
 	});
 }
+
+const HAS_TOOL_CALLS = /"tool_calls"\s*:\s*\[\s*\{/;
 
 function withoutUsage(data: string): string {
 	const { usage: _, ...fields } = JSON.parse(data) as ChatChunk;

@@ -1,7 +1,7 @@
 /** The usage of native replies. */
 import * as z from "zod";
 import type { Usage } from "../../core/usage.ts";
-import { frame } from "../../streams/sse.ts";
+import { frame, gatewayComment } from "../../streams/sse.ts";
 
 const details = {
 	prompt_tokens_details: z.looseObject({ cached_tokens: z.number().nullish() }).nullish(),
@@ -24,3 +24,6 @@ export function nativeUsage(usage: Usage): Usage {
 
 /** The event before `[DONE]` in native streams and in chunk streams of a model's own route. */
 export const usageFrame = (usage: Usage): string => frame({ response: "", usage: nativeUsage(usage) });
+
+/** The cost of a stream whose usage chunk is the engine's own. */
+export const costComment = (neurons: number): string => gatewayComment(`neurons=${neurons}`);

@@ -88,7 +88,7 @@ export class DispatchState {
 		this.context = context;
 		this.services = services;
 		this.served = { backend: "", model: "", attempts: context.exchange.attempts.length, wasted: [] };
-		const { session, formatStreamError, exchange } = context;
+		const { session, streamEnd, exchange } = context;
 		this.#targets = new TargetQueue(plan.targets, {
 			health: services.health,
 			now: services.now,
@@ -97,7 +97,7 @@ export class DispatchState {
 				poolRequestOf(call, target, {
 					account: exchange.account,
 					...(session !== undefined && { session }),
-					passedThrough: formatStreamError !== undefined,
+					passedThrough: streamEnd !== undefined,
 				}),
 		});
 		// No call may outlive the reservation: its cost could not be settled any more.
@@ -196,11 +196,11 @@ export class DispatchState {
 		this.served.attempts = attempt.number;
 		this.#calls.set(target, this.callsOf(target) + 1);
 		try {
-			const { model, formatStreamError } = context;
+			const { model, streamEnd } = context;
 			const answer = await handler(call.input, {
 				model,
 				signal,
-				...(formatStreamError && { formatStreamError }),
+				...(streamEnd && { streamEnd }),
 				...(prefill && { prefill }),
 			});
 			outcome.begin();

@@ -849,7 +849,10 @@ it("passes the bytes of a stream through if the caller has a format for its erro
 		},
 	});
 	const stream = { call, source, deadline: startDeadline(call) };
-	const relayed = await relayChunks(stream, { choices: 1, formatStreamError: () => "data: failure\n\n" });
+	const relayed = await relayChunks(stream, {
+		choices: 1,
+		streamEnd: { onFailure: () => "data: failure\n\n" },
+	});
 	expect(relayed.ended).toBeInstanceOf(Promise);
 	expect(await new Response(relayed.events).text()).toBe(chat);
 	expect(await relayed.ended).toBeUndefined();

@@ -46,7 +46,8 @@ function upstream(timeouts = { headerMs: 10_000, idleMs: 10_000, totalMs: 10_000
 			output?.close();
 		},
 		reset: () => fail(new Error("connection reset")),
-		begin: () => passThrough({ call, source, deadline }, new ChunkReader(call, 1), () => ERROR_EVENT),
+		begin: () =>
+			passThrough({ call, source, deadline }, new ChunkReader(call, 1), { onFailure: () => ERROR_EVENT }),
 	};
 }
 

@@ -46,7 +46,11 @@ it("a replica is free when the request has ended, also if its answer is not read
 
 it.each<[string, Partial<DispatchContext>, boolean]>([
 	["until its first token is read", {}, true],
-	["for the expected time, if the stream passes through unread", { formatStreamError: () => "" }, false],
+	[
+		"for the expected time, if the stream passes through unread",
+		{ streamEnd: { onFailure: () => "" } },
+		false,
+	],
 ])("a prompt waits %s", async (_, context, waits) => {
 	const { clock, replicas } = await answering(context);
 	const prefillTokens = () => replicas.members.map((replica) => replica.prefillTokens > 0);

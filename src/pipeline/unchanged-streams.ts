@@ -1,0 +1,74 @@
+/**
+ * The engines whose chat streams need no change: the last stream that the gateway read reached its caller as the engine sent
+ * it, with its usage. The next streams of this engine for the same model can pass through unread (`stream-mode.ts`).
+ *
+ * An engine can restart with another name of its model, or without usage. So the gateway reads one stream a minute again.
+ */
+
+const RECHECK_MS = 60_000;
+/** Callers can invent model names, so the table is cleared when it is full. */
+const MAX_ENGINES = 1_000;
+
+/** The engine and the model of a stream. */
+export interface StreamSource {
+	backend: string;
+	/** The engine's name of the model. */
+	engineModel: string;
+	/** The catalogue's name of the model. */
+	model: string;
+}
+
+/** What was observed in a complete stream. */
+export interface ObservedStream {
+	isUnchanged: boolean;
+	/** Some chunks have tool calls. Engines deviate there from OpenAI's format most often. */
+	hasToolCalls: boolean;
+}
+
+interface Engine {
+	/** Epoch milliseconds. */
+	checkAt: number;
+	hasToolCalls: boolean;
+}
+
+export class UnchangedStreams {
+	readonly #now: () => number;
+	readonly #engines = new Map<string, Engine>();
+
+	constructor({ now }: { now: () => number }) {
+		this.#now = now;
+	}
+
+	record(source: StreamSource, { isUnchanged, hasToolCalls }: ObservedStream): void {
+		const key = keyOf(source);
+		const known = this.#engines.get(key);
+		if (!isUnchanged) {
+			this.#engines.delete(key);
+			return;
+		}
+		if (!known && this.#engines.size >= MAX_ENGINES) this.#engines.clear();
+		this.#engines.set(key, {
+			checkAt: this.#now() + RECHECK_MS,
+			hasToolCalls: hasToolCalls || (known?.hasToolCalls ?? false),
+		});
+	}
+
+	/** `offersTools`: the stream can have tool calls, so an earlier one must have had some. */
+	has(source: StreamSource, offersTools: boolean): boolean {
+		const engine = this.#engines.get(keyOf(source));
+		return engine !== undefined && (engine.hasToolCalls || !offersTools);
+	}
+
+	/** Whether a stream that starts now can pass through. One stream a minute cannot, because it is read again. */
+	canPass(source: StreamSource, offersTools: boolean): boolean {
+		const engine = this.#engines.get(keyOf(source));
+		if (!engine || !this.has(source, offersTools)) return false;
+		const now = this.#now();
+		if (now < engine.checkAt) return true;
+		engine.checkAt = now + RECHECK_MS;
+		return false;
+	}
+}
+
+const keyOf = ({ backend, engineModel, model }: StreamSource): string =>
+	JSON.stringify([backend, engineModel, model]);
