@@ -1,7 +1,7 @@
 /** Converts a chat input to the body of `POST /v1/messages`. */
 
 import { inputFamily } from "../../models/family.ts";
-import type { ChatInput } from "../../tasks/text-generation/types.ts";
+import { type ChatInput, positiveTopK } from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { loraUnsupported, unsupported } from "../unsupported.ts";
 import { type Thinking, thinkingOf } from "./thinking.ts";
@@ -81,16 +81,13 @@ function refuse(input: ChatInput, call: Call): void {
 }
 
 /** The API allows temperatures up to 1, and only one of `temperature` and `top_p`. While thinking, it allows neither. */
-function sampling(
-	{ temperature, top_p, top_k }: ChatInput,
-	traits: Traits,
-	thinking: Thinking["thinking"],
-): Record<string, unknown> {
+function sampling(input: ChatInput, traits: Traits, thinking: Thinking["thinking"]): Record<string, unknown> {
 	if (!traits.sampling || (thinking && thinking.type !== "disabled")) return {};
+	const { temperature, top_p } = input;
 	return {
 		...(temperature !== undefined
 			? { temperature: Math.min(temperature, 1) }
 			: top_p !== undefined && { top_p }),
-		...(top_k !== undefined && top_k > 0 && { top_k }),
+		top_k: positiveTopK(input),
 	};
 }

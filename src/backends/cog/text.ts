@@ -9,6 +9,7 @@ import {
 	type ChatInput,
 	type ChatMessage,
 	textOf as messageText,
+	positiveTopK,
 } from "../../tasks/text-generation/types.ts";
 import { ChunkWriter, completionOf, type Heading, headingOf } from "../completion.ts";
 import type { Handler } from "../handler.ts";
@@ -52,7 +53,8 @@ function refuseUnsupported(input: ChatInput, call: Call): void {
 
 function chatInputs(input: ChatInput, inputs: Inputs): Inputs {
 	setPrompt(input, inputs);
-	inputs.setAll(pick(input, "max_tokens", "temperature", "top_p", "top_k", "seed", "stop"));
+	inputs.setAll(pick(input, "max_tokens", "temperature", "top_p", "seed", "stop"));
+	inputs.set("top_k", positiveTopK(input));
 	inputs.setAll(pick(input, "repetition_penalty", "frequency_penalty", "presence_penalty"));
 	return inputs;
 }

@@ -5,7 +5,12 @@
  * Omitted, because Gemini has no such fields: `repetition_penalty`, `logit_bias`, `parallel_tool_calls`, `user`, and fields
  * that are passed through to OpenAI's service.
  */
-import type { ChatInput, ChatTool, ResponseFormat } from "../../tasks/text-generation/types.ts";
+import {
+	type ChatInput,
+	type ChatTool,
+	positiveTopK,
+	type ResponseFormat,
+} from "../../tasks/text-generation/types.ts";
 import { narrowTools } from "../allowed-tools.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { loraUnsupported, unsupported } from "../unsupported.ts";
@@ -20,7 +25,7 @@ export function requestBody(input: ChatInput, call: Call): Record<string, unknow
 		generationConfig: {
 			temperature: input.temperature,
 			topP: input.top_p,
-			topK: input.top_k === undefined || input.top_k < 1 ? undefined : input.top_k,
+			topK: positiveTopK(input),
 			maxOutputTokens: input.max_tokens,
 			stopSequences: input.stop,
 			seed: seedOf(input.seed),

@@ -137,10 +137,7 @@ export function bodyFor(
 	const { max_tokens, seed, ...others } = body;
 	const renamed = { ...others, [limit]: max_tokens, [seedName]: seed };
 	const supported = Object.entries(renamed).filter(
-		([name, value]) =>
-			!omit?.has(name) &&
-			(!RESTRICTED.has(name) || allow?.has(name)) &&
-			!(name === "top_k" && Number(value) < 1),
+		([name]) => !omit?.has(name) && (!RESTRICTED.has(name) || allow?.has(name)),
 	);
 	return { ...Object.fromEntries(supported), ...(!reasons && disableReasoning) };
 }

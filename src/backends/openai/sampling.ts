@@ -2,10 +2,10 @@
 import { AiError } from "../../core/errors.ts";
 import { pick } from "../../core/present.ts";
 import { can } from "../../models/model.ts";
-import type { ChatInput } from "../../tasks/text-generation/types.ts";
+import { type ChatInput, positiveTopK } from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { loraUnsupported } from "../unsupported.ts";
-import { isOpenAiService } from "./hosts.ts";
+import { hostedService, isOpenAiService } from "./hosts.ts";
 
 export function sampling(input: ChatInput, call: Call): Record<string, unknown> {
 	return {
@@ -14,7 +14,7 @@ export function sampling(input: ChatInput, call: Call): Record<string, unknown> 
 		...pick(input, "logit_bias", "response_format", "user", "stream"),
 		stream_options: input.stream ? { include_usage: true } : undefined,
 		...(!isOpenAiService(call.target) && {
-			top_k: input.top_k,
+			top_k: hostedService(call.target) ? positiveTopK(input) : input.top_k,
 			// The names of vLLM and SGLang, and of llama.cpp and LM Studio.
 			repetition_penalty: input.repetition_penalty,
 			repeat_penalty: input.repetition_penalty,

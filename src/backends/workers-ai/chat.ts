@@ -1,7 +1,7 @@
 /** Text generation by Workers AI: on the OpenAI route if possible, otherwise on the route `run`. */
 import type * as z from "zod";
 import { inputFamily } from "../../models/family.ts";
-import type { ChatCompletion } from "../../tasks/text-generation/types.ts";
+import { type ChatCompletion, positiveTopK } from "../../tasks/text-generation/types.ts";
 import type { Handler } from "../handler.ts";
 import { ChatReply, completion } from "../openai/chat.ts";
 import { completeRawPrompt } from "../openai/completions.ts";
@@ -17,9 +17,7 @@ import { upstreamModel } from "./run.ts";
 const PATH = "/v1/chat/completions";
 
 export const generateText: Handler<"text-generation"> = async (sent, call) => {
-	// The product's schemas begin at 1. Engines read 0 and -1 as all tokens.
-	const { top_k = 0, ...others } = sent;
-	const input = top_k < 1 ? others : sent;
+	const input = { ...sent, top_k: positiveTopK(sent) };
 	const { hasImageTasks, isOpenAiChat } = inputFamily(upstreamModel(call));
 	if (hasImageTasks) return chatWithMoondream(input, call);
 	if (call.target.binding) return runChat(input, call);

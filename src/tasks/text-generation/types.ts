@@ -86,6 +86,13 @@ export interface Sampling {
 	presence_penalty?: number;
 }
 
+/**
+ * `top_k` for an API whose values begin at 1. Engines also accept 0 and -1, which mean all tokens. Such an API has no value
+ * for that, so the field is absent.
+ */
+export const positiveTopK = ({ top_k }: Sampling): number | undefined =>
+	top_k !== undefined && top_k >= 1 ? top_k : undefined;
+
 /** An absent optional field means the engine's default. */
 export interface ChatInput extends Sampling {
 	/** Empty if `prompt` is set. */

@@ -38,6 +38,19 @@ describe("a conversation", () => {
 		});
 	});
 
+	it.each([
+		[-1, {}],
+		[0, {}],
+		[5, { top_k: 5 }],
+	])(
+		"has a top_k of %i only if it is positive: a model may start at 1, and read that as the best token",
+		async (top_k, expected) => {
+			const schema = takes({ prompt: text, top_k: { type: "integer", minimum: 1 } });
+			const container = model(() => succeeds("ok"), schema);
+			expect(await given({ top_k }, container)).toEqual({ prompt: "hi", ...expected });
+		},
+	);
+
 	it("has the penalties of the model's inputs", async () => {
 		const penalties = { repetition_penalty: 1.1, frequency_penalty: 0.2, presence_penalty: 0.3 };
 		const number = { type: "number" };

@@ -1,5 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { textOf } from "../../../src/tasks/text-generation/types.ts";
+import { positiveTopK, textOf } from "../../../src/tasks/text-generation/types.ts";
+
+it.each([
+	[undefined, undefined],
+	[-1, undefined],
+	[0, undefined],
+	[1, 1],
+	[40, 40],
+])("positiveTopK of %s is %s", (top_k, expected) => {
+	expect(positiveTopK({ ...(top_k !== undefined && { top_k }) })).toBe(expected);
+});
 
 describe("textOf", () => {
 	it("writes one line per text part and omits other parts", () => {
