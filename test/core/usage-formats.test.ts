@@ -6,6 +6,7 @@ import {
 	plainUsage,
 	usageOfAnyFormat,
 } from "../../src/core/usage-formats.ts";
+import response from "../fixtures/openai/openai/response.json";
 
 const counts = (prompt_tokens: number, completion_tokens: number, details: object = {}) => ({
 	prompt_tokens,
@@ -34,17 +35,7 @@ describe("the usage", () => {
 			counts(9, 3, cached(4)),
 		],
 		["OpenAI's embeddings", { prompt_tokens: 8, total_tokens: 8 }, counts(8, 0)],
-		[
-			"OpenAI's Responses",
-			{
-				input_tokens: 36,
-				input_tokens_details: { cached_tokens: 30 },
-				output_tokens: 87,
-				output_tokens_details: { reasoning_tokens: 64 },
-				total_tokens: 123,
-			},
-			counts(36, 87, { ...written(30, 0), ...reasoning(64) }),
-		],
+		["OpenAI's Responses", response.usage, counts(36, 87, { ...written(30, 0), ...reasoning(64) })],
 		[
 			"OpenAI's images",
 			{

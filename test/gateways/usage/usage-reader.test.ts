@@ -11,6 +11,8 @@ import geminiSse from "../../fixtures/gemini/chat.sse?raw";
 import ollamaLines from "../../fixtures/ollama/chat.ndjson?raw";
 import chatSse from "../../fixtures/openai/openai/chat.sse?raw";
 import completionJson from "../../fixtures/openai/openai/completion.json?raw";
+import response from "../../fixtures/openai/openai/response.json";
+import responseJson from "../../fixtures/openai/openai/response.json?raw";
 import workersAiJson from "../../fixtures/workers-ai/chat-completion.json?raw";
 import workersAiSse from "../../fixtures/workers-ai/native.sse?raw";
 import { pieces } from "../../streams/pieces.ts";
@@ -55,20 +57,6 @@ const data = (...events: object[]): string =>
 const named = (...events: { type: string }[]): string =>
 	events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
 
-const RESPONSE = {
-	id: "resp_1",
-	object: "response",
-	model: "gpt-5-2025-08-07",
-	output: [{ type: "message", content: [{ type: "output_text", text: "Hi" }] }],
-	usage: {
-		input_tokens: 36,
-		input_tokens_details: { cached_tokens: 30 },
-		output_tokens: 87,
-		output_tokens_details: { reasoning_tokens: 64 },
-		total_tokens: 123,
-	},
-	metadata: {},
-};
 const EMBEDDINGS = {
 	object: "list",
 	data: [{ object: "embedding", index: 0, embedding: [0.1, -0.2] }],
@@ -117,14 +105,14 @@ const ANSWERS: [name: string, type: string, body: string, counts: Counts][] = [
 		JSON.stringify(EMBEDDINGS, null, 2),
 		counts(8, 0, "text-embedding-3-small"),
 	],
-	["OpenAI's Responses", JSON_TYPE, JSON.stringify(RESPONSE), counts(36, 87, "gpt-5-2025-08-07", 30)],
+	["OpenAI's Responses", JSON_TYPE, responseJson, counts(36, 87, "gpt-5-2025-08-07", 30)],
 	[
 		"OpenAI's stream of Responses",
 		EVENTS,
 		named(
-			{ type: "response.created", ...{ response: { ...RESPONSE, output: [], usage: null } } },
+			{ type: "response.created", ...{ response: { ...response, output: [], usage: null } } },
 			{ type: "response.output_text.delta", ...{ delta: 'a "usage": {"input_tokens": 9} b' } },
-			{ type: "response.completed", ...{ response: RESPONSE } },
+			{ type: "response.completed", ...{ response } },
 		),
 		counts(36, 87, "gpt-5-2025-08-07", 30),
 	],
@@ -241,10 +229,10 @@ describe("the usage in an answer", () => {
 			usage: { input_tokens: 50, output_tokens: 4_160, total_tokens: 4_210 },
 		};
 		expect(readText(JSON_TYPE, JSON.stringify(images))).toEqual(counts(50, 4_160));
-		const response = { ...RESPONSE, output: [{ type: "image_generation_call", result: image }] };
+		const withImage = { ...response, output: [{ type: "image_generation_call", result: image }] };
 		const body = named(
-			{ type: "response.created", ...{ response: { ...RESPONSE, instructions: image, usage: null } } },
-			{ type: "response.completed", ...{ response } },
+			{ type: "response.created", ...{ response: { ...response, instructions: image, usage: null } } },
+			{ type: "response.completed", ...{ response: withImage } },
 		);
 		const places = Array.from({ length: 200 }, (_, nth) => nth * 40_000);
 		expect(read(EVENTS, pieces(body, places))).toEqual(counts(36, 87, "gpt-5-2025-08-07", 30));

@@ -10,6 +10,7 @@ import { GatewayLimits } from "../../../src/gateways/client/gateway-limits.ts";
 import { OtelExporter } from "../../../src/gateways/client/otel-exporter.ts";
 import { OPENAI_KEY } from "../../clients/providers/openai.ts";
 import { KEYS } from "../../clients/providers/routes.ts";
+import response from "../../fixtures/openai/openai/response.json";
 import { completion, DONE, delta, events, finish, liveEvents, upstream, usage } from "../../gateway.ts";
 import { ADMIN, closedGateway, json } from "../../http/access.ts";
 import { provide } from "./scripted-providers.ts";
@@ -134,27 +135,6 @@ const openai: Reply = async (request) => {
 			usage: { prompt_tokens: 8, total_tokens: 8 },
 		});
 	if (pathname !== "/v1/responses") return provide(request);
-	const response = {
-		id: "resp_1",
-		object: "response",
-		status: "completed",
-		model: "gpt-5-2025-08-07",
-		output: [
-			{
-				id: "msg_1",
-				type: "message",
-				role: "assistant",
-				content: [{ type: "output_text", text: "Your name is Alice.", annotations: [] }],
-			},
-		],
-		usage: {
-			input_tokens: 36,
-			input_tokens_details: { cached_tokens: 30 },
-			output_tokens: 87,
-			output_tokens_details: { reasoning_tokens: 64 },
-			total_tokens: 123,
-		},
-	};
 	const { stream } = await request.json<{ stream?: boolean }>();
 	if (!stream) return Response.json(response);
 	const event = (type: string, fields: object) =>
