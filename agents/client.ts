@@ -1,7 +1,8 @@
 /** How an agent is configured and started. `clients/` has one file for each. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { ScenarioName } from "./scenarios.ts";
+
+export type ScenarioName = "turn" | "tools" | "resume" | "interrupt" | "overflow" | "limit";
 
 export interface Context {
 	/** The account's address up to `/ai`, without a trailing slash. */

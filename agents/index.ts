@@ -9,12 +9,13 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { readOptions } from "../scripts/options.ts";
 import { stopWith } from "../scripts/settings.ts";
+import type { ScenarioName } from "./client.ts";
 import { CLIENTS } from "./clients/index.ts";
 import { writeFixture } from "./fixtures.ts";
 import { type Installed, install } from "./install.ts";
 import { AGENTS, type AgentName, PACKAGES } from "./packages.ts";
 import { Failure, Run } from "./run.ts";
-import { SCENARIOS, type ScenarioName } from "./scenarios.ts";
+import { SCENARIOS } from "./scenarios.ts";
 import { type Result, type Row, table } from "./table.ts";
 
 const SCENARIO_NAMES = Object.keys(SCENARIOS) as ScenarioName[];

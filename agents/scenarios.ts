@@ -1,5 +1,6 @@
 /** The scenarios that each agent must pass. A scenario throws a `Failure` with the reason, or returns a note for the table. */
 import { setTimeout as wait } from "node:timers/promises";
+import type { ScenarioName } from "./client.ts";
 import { type ChatBody, type Reply, type Script, textOfMessage, toolNames } from "./engine.ts";
 import { Failure, nonce, type Run, SIDE_TEXT } from "./run.ts";
 
@@ -10,8 +11,7 @@ export const SCENARIOS = {
 	interrupt: { title: "an interrupt in the middle of a stream", play: interrupt },
 	overflow: { title: "a full context", play: overflow },
 	limit: { title: "a 429 with Retry-After", play: limit },
-} as const satisfies Record<string, { title: string; play: (run: Run) => Promise<string> }>;
-export type ScenarioName = keyof typeof SCENARIOS;
+} as const satisfies Record<ScenarioName, { title: string; play: (run: Run) => Promise<string> }>;
 
 /** From the engine through the gateway to the tap. */
 const STREAM_MS = 10_000;

@@ -1,6 +1,7 @@
 /** Formats the results for a terminal. */
+
+import type { ScenarioName } from "./client.ts";
 import type { AgentName } from "./packages.ts";
-import type { ScenarioName } from "./scenarios.ts";
 
 export interface Result {
 	outcome: "pass" | "fail" | "not supported";

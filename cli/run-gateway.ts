@@ -15,15 +15,9 @@ import { capacityOf } from "../src/config/capacity.ts";
 import { configure, describeRouting } from "../src/config/index.ts";
 import type { Log } from "./log.ts";
 import { stopSignals, untilEnd } from "./stop.ts";
-import { startWorkers } from "./workers.ts";
+import { type GatewayVariables, startWorkers } from "./workers.ts";
 
 export type GatewayConfig = ReturnType<typeof configure>;
-
-export interface GatewayVariables {
-	vars: Record<string, unknown>;
-	/** Written to no file. */
-	secrets: Record<string, string>;
-}
 
 /** The configuration in use, and the variables that it was parsed from. */
 export interface Current {

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { request } from "node:http";
 import type { Log } from "./log.ts";
-import type { WorkerProcess } from "./workers.ts";
+import { signal, type WorkerProcess } from "./workers.ts";
 
 /** For running answers, after the first signal. */
 const MAX_DRAIN_MS = 60_000;
@@ -52,15 +52,6 @@ function holdOpen(socketPath: string): { end(): void; drained: Promise<boolean> 
 	});
 	drainRequest.flushHeaders();
 	return { drained, end: () => void drainRequest.end() };
-}
-
-/** The process may have exited. */
-export function signal(pid: number, name: NodeJS.Signals): void {
-	try {
-		process.kill(pid, name);
-	} catch {
-		// It has exited.
-	}
 }
 
 interface Running {

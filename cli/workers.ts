@@ -16,9 +16,13 @@ import { capacityOf } from "../src/config/capacity.ts";
 import { OBJECTS_BINDING, PEER_BINDING, WORKERS_BINDING } from "../src/config/worker-bindings.ts";
 import { type Guards, startGuards } from "./guards.ts";
 import type { Log } from "./log.ts";
-import type { GatewayVariables } from "./run-gateway.ts";
-import { signal } from "./stop.ts";
 import { workerModules } from "./worker-modules.ts";
+
+export interface GatewayVariables {
+	vars: Record<string, unknown>;
+	/** Written to no file. */
+	secrets: Record<string, string>;
+}
 
 /** The folder and the Unix sockets of a worker. */
 interface WorkerPaths {
@@ -86,6 +90,15 @@ export async function startWorkers(options: StartOptions): Promise<Started> {
 	const [target] = targets;
 	if (openFiles !== undefined && target !== undefined) await guardConnections({ ...guard, target, idleMs });
 	return { url, workers };
+}
+
+/** The process may have exited. */
+export function signal(pid: number, name: NodeJS.Signals): void {
+	try {
+		process.kill(pid, name);
+	} catch {
+		// It has exited.
+	}
 }
 
 function pathsOf(number: number, parent: string, state: LockedState): WorkerPaths {

@@ -8,7 +8,8 @@ import { type LocalEngines, type LocalSettings, usesLocalEngines } from "../../s
 import { orStop, warnings } from "../../scripts/settings.ts";
 import { describeRouting } from "../../src/config/index.ts";
 import type { Defaults } from "../config-location.ts";
-import { type Current, type GatewayVariables, runGateway } from "../run-gateway.ts";
+import { type Current, runGateway } from "../run-gateway.ts";
+import type { GatewayVariables } from "../workers.ts";
 import { type GatewayFlags, gatewayOptions, withSettings } from "./serve.ts";
 
 export interface DevFlags extends GatewayFlags {

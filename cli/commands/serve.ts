@@ -6,7 +6,8 @@ import { describeRouting } from "../../src/config/index.ts";
 import { type ConfigFlags, type Defaults, locateConfig } from "../config-location.ts";
 import { type EngineFlags, settingsOfFlags } from "../flags.ts";
 import { Log, type LogFormat, type LogLevel } from "../log.ts";
-import { type Current, type GatewayOptions, type GatewayVariables, runGateway } from "../run-gateway.ts";
+import { type Current, type GatewayOptions, runGateway } from "../run-gateway.ts";
+import type { GatewayVariables } from "../workers.ts";
 
 export interface GatewayFlags extends ConfigFlags, EngineFlags {
 	host: string;

@@ -51,7 +51,8 @@ const openAiModels = (body: unknown): ListedModel[] | undefined =>
 		return { name: id, ...(contextWindow && { contextWindow }) };
 	});
 
-const LISTINGS: Readonly<Partial<Record<BackendKind, Listing>>> = {
+/** By the kind of the backend. */
+const LISTINGS: Readonly<Record<string, Listing>> = {
 	openai: { path: "/models", headers: bearer, models: openAiModels },
 	anthropic: {
 		path: "/v1/models?limit=1000",
@@ -73,7 +74,7 @@ const LISTINGS: Readonly<Partial<Record<BackendKind, Listing>>> = {
 	tei: { path: "/info", headers: bearer },
 	cog: { path: "/health-check", headers: bearer },
 	"workers-ai": { path: "/models/search?per_page=1", headers: bearer },
-};
+} satisfies Partial<Record<BackendKind, Listing>>;
 
 const TIMEOUT_MS = 5_000;
 

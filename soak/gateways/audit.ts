@@ -11,29 +11,20 @@
 import { costOf } from "../books.ts";
 import type { CallerRecord } from "../caller.ts";
 import type { EngineCall } from "../engine.ts";
-import type { Kill, Row } from "../gateway.ts";
-import type { Delay } from "./delays.ts";
-import { Excuses } from "./excuses.ts";
+import type { Row } from "../gateway.ts";
+import { type Evidence, Excuses } from "./excuses.ts";
 import type { GuardCall } from "./guard-engine.ts";
 import type { LogRow } from "./logs.ts";
 import { pairRows } from "./pair-rows.ts";
 import { type GatewayPlan, type GatewayRequest, promptTokensOf } from "./plan.ts";
 import { GUARD_MODEL, MODEL } from "./settings.ts";
 
-export interface AccountBooks {
+export interface AccountBooks extends Evidence {
 	plan: GatewayPlan;
-	records: readonly CallerRecord[];
-	/** By the index of the answer. */
-	calls: readonly (readonly EngineCall[])[];
 	guardCalls: readonly GuardCall[];
 	/** By account. */
 	ledger: ReadonlyMap<string, readonly Row[]>;
 	logs: ReadonlyMap<string, readonly LogRow[]>;
-	kills: readonly Kill[];
-	/** How long the gateway took for the smallest request, during the run. */
-	delays: readonly Delay[];
-	/** Milliseconds after which a request without a settlement is charged its reservation. */
-	holdMs: number;
 }
 
 export interface GatewayVerdict {

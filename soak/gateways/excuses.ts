@@ -7,8 +7,7 @@ import type { CallerRecord } from "../caller.ts";
 import type { EngineCall } from "../engine.ts";
 import type { Kill, Row } from "../gateway.ts";
 import { SILENCE_MS } from "../settings.ts";
-import type { AccountBooks } from "./audit.ts";
-import { delayAt } from "./delays.ts";
+import { type Delay, delayAt } from "./delays.ts";
 import type { GatewayRequest } from "./plan.ts";
 
 /** A log is sent when its answer has ended, after those that are being sent. */
@@ -21,18 +20,29 @@ const TIMEOUT = 408;
 /** Longer than any request. */
 const LONGEST_MS = 30_000;
 
-type Books = Pick<AccountBooks, "calls" | "delays" | "holdMs" | "kills" | "records">;
+/** The records that a reason depends on. */
+export interface Evidence {
+	records: readonly CallerRecord[];
+	/** By the index of the answer. */
+	calls: readonly (readonly EngineCall[])[];
+	kills: readonly Kill[];
+	/** How long the gateway took for the smallest request, during the run. */
+	delays: readonly Delay[];
+	/** Milliseconds after which a request without a settlement is charged its reservation. */
+	holdMs: number;
+}
+
 type Request = Pick<GatewayRequest, "index" | "resumable" | "steps">;
 
 export class Excuses {
-	readonly #books: Books;
+	readonly #books: Evidence;
 	readonly #records: Map<number, CallerRecord>;
 	/** Milliseconds that a delivery takes at each kill, beside its waits. */
 	readonly #deliveryMs: Map<Kill, number>;
 	/** Ids of requests that lasted longer than their reservation. */
 	readonly #outlivedIds: Set<string | undefined>;
 
-	constructor(books: Books) {
+	constructor(books: Evidence) {
 		const { delays, kills, records } = books;
 		this.#books = books;
 		this.#records = new Map(records.map((record) => [record.index, record]));

@@ -1,6 +1,6 @@
 /**
- * The messages between the pipeline and the `Account` object: the admission of a request and its settlement. Plain data, because
- * they cross RPC and are stored in tables. Amounts are whole micro-neurons (millionths of a neuron), so that sums are exact.
+ * The messages between the isolates and the `Account` object: admissions, settlements, and the batches of requests that an isolate
+ * admits from a lease. Plain data, because they cross RPC and are stored in tables. Amounts are whole micro-neurons (millionths of a neuron), so that sums are exact.
  */
 import type { FailureKey } from "../core/errors.ts";
 import type { Lease, LeaseRequest } from "./lease.ts";
@@ -110,7 +110,6 @@ export type EarlierOutcome = (typeof EARLIER_OUTCOMES)[number];
 export const presentOutcome = (name: Outcome | EarlierOutcome): Outcome =>
 	name === "cut" ? "interrupted" : name === "left" ? "cancelled" : name;
 
-/** How a request ended. The first settlement of a ticket counts; later ones are ignored. */
 /** A call of an engine. Times are milliseconds since the caller's request. */
 export interface EngineCall {
 	backend: string;
@@ -121,6 +120,7 @@ export interface EngineCall {
 	code?: number;
 }
 
+/** How a request ended. The first settlement of a ticket counts; later ones are ignored. */
 export interface Settlement {
 	ticket: string;
 	outcome: Outcome;
@@ -155,6 +155,44 @@ export const NOTHING_USED = {
 	backend: "",
 	attempts: 0,
 };
+
+/** A request for a lease without a request to admit. */
+export type Renewal = Omit<Admission, "ticket" | "lease"> & { lease: LeaseRequest };
+
+/** Leases of one credential that an isolate still uses. The object answers whether the credential and its limits are as they were at the grants. */
+export interface LeaseCheck {
+	credential: Credential;
+	leases: readonly string[];
+}
+
+/** A request that an isolate admitted from a lease. */
+export interface LeasedRequest {
+	lease: string;
+	ticket: string;
+	/** Milliseconds from the isolate's call for the lease to the admission. */
+	afterMs: number;
+	/** Maximum cost in micro-neurons. */
+	reserved: number;
+	/** Absent while the request is open. */
+	settlement?: Settlement;
+}
+
+/** Batches of one isolate for one account, in order. A batch is sent again until it is confirmed. */
+export interface JournalBatch {
+	/** Random, one for each journal of an isolate. */
+	journal: string;
+	/** Counted from 1. The object books each number once. */
+	sequence: number;
+	requests: readonly LeasedRequest[];
+	/** Settlements of requests that an earlier batch contained. */
+	settlements: readonly Settlement[];
+	/** Ids of leases that the isolate no longer uses: after this batch, their unused parts are free. */
+	returned: readonly string[];
+	renewals: readonly Renewal[];
+}
+
+/** One answer for each renewal. */
+export type JournalAnswer = (Lease | undefined)[];
 
 /** A positive answer of the account, for the pipeline. */
 export type Granted = Pick<Extract<Admitted, { ok: true }>, "outputTokens" | "limited">;

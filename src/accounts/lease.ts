@@ -2,7 +2,6 @@
  * Leases: a slice of every limit that applies to similar requests (same credential, same model). An isolate admits requests from
  * a lease without calling the account's object, and reports them in batches. docs/accounts.md, "Leases".
  */
-import type { Admission, Credential, Settlement } from "./admission.ts";
 
 /**
  * How long a lease may be used without a call of the account's object. A token that is revoked or changed stops within this time.
@@ -40,41 +39,3 @@ export interface Lease {
 	/** The token has a budget of its own. */
 	limited?: true;
 }
-
-/** A request for a lease without a request to admit. */
-export type Renewal = Omit<Admission, "ticket" | "lease"> & { lease: LeaseRequest };
-
-/** Leases of one credential that an isolate still uses. The object answers whether the credential and its limits are as they were at the grants. */
-export interface LeaseCheck {
-	credential: Credential;
-	leases: readonly string[];
-}
-
-/** A request that an isolate admitted from a lease. */
-export interface LeasedRequest {
-	lease: string;
-	ticket: string;
-	/** Milliseconds from the isolate's call for the lease to the admission. */
-	afterMs: number;
-	/** Maximum cost in micro-neurons. */
-	reserved: number;
-	/** Absent while the request is open. */
-	settlement?: Settlement;
-}
-
-/** Batches of one isolate for one account, in order. A batch is sent again until it is confirmed. */
-export interface JournalBatch {
-	/** Random, one for each journal of an isolate. */
-	journal: string;
-	/** Counted from 1. The object books each number once. */
-	sequence: number;
-	requests: readonly LeasedRequest[];
-	/** Settlements of requests that an earlier batch contained. */
-	settlements: readonly Settlement[];
-	/** Ids of leases that the isolate no longer uses: after this batch, their unused parts are free. */
-	returned: readonly string[];
-	renewals: readonly Renewal[];
-}
-
-/** One answer for each renewal. */
-export type JournalAnswer = (Lease | undefined)[];

@@ -12,7 +12,6 @@ import type { Usage } from "../core/usage.ts";
 import type { Model } from "../models/model.ts";
 import type { Disaggregation } from "../pools/prefill-decode/settings.ts";
 import type { Answer, StreamEndFormatter, TaskInput, TaskName } from "../tasks/task.ts";
-import type { BackendKind } from "./kinds.ts";
 
 export interface Timeouts {
 	/** Milliseconds from the request to the upstream's status line. */
@@ -29,7 +28,8 @@ export interface Timeouts {
 export interface Target {
 	/** Name in `BACKENDS`. */
 	backend: string;
-	kind: BackendKind;
+	/** Name in `KINDS`. */
+	kind: string;
 	/** Base address without a trailing slash. Empty for the simulator and for a binding. */
 	url: string;
 	/** The upstream's name for the model. */

@@ -2,11 +2,11 @@
  * The kinds of backends: one folder and one line each. The kind that most deployments use is loaded at the start; each
  * other is a module that is loaded with the first request for it.
  */
+import type { Backend } from "./backend.ts";
 import { openai } from "./openai/index.ts";
 
 export interface KindRow {
-	/** Loads a `Backend`. */
-	load(): Promise<object>;
+	load(): Promise<Backend>;
 	/** The address of a service that has only one. */
 	url?: string;
 	/** Workers AI, or what represents it here: free, or at the catalogue's prices. */

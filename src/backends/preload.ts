@@ -6,7 +6,6 @@ import * as z from "zod";
 import { lazy } from "../core/lazy.ts";
 import type { TaskName } from "../tasks/task.ts";
 import { backendsOf } from "./index.ts";
-import type { BackendKind } from "./kinds.ts";
 import { postJson } from "./transport/http.ts";
 import type { Call } from "./transport/upstream-failure.ts";
 
@@ -19,8 +18,8 @@ const Loaded = lazy(() => z.looseObject({}));
 const openaiTasks = async ({ services, target }: Call) =>
 	(await backendsOf([target])).get(target.kind)?.(target, services) ?? {};
 
-/** Tasks without a row have no request that is small for every model. */
-const PRELOADS: Partial<Record<BackendKind, Partial<Record<TaskName, Preload>>>> = {
+/** By the kind of the backend. Tasks without a row have no request that is small for every model. */
+const PRELOADS: Partial<Record<string, Partial<Record<TaskName, Preload>>>> = {
 	ollama: {
 		// https://docs.ollama.com/faq: a request without a prompt only loads the model.
 		"text-generation": (call) =>
@@ -51,4 +50,4 @@ const PRELOADS: Partial<Record<BackendKind, Partial<Record<TaskName, Preload>>>>
 /** Kinds of backends that load models. */
 export const PRELOADED_KINDS: readonly string[] = Object.keys(PRELOADS);
 
-export const preloadOf = (kind: BackendKind, task: TaskName): Preload | undefined => PRELOADS[kind]?.[task];
+export const preloadOf = (kind: string, task: TaskName): Preload | undefined => PRELOADS[kind]?.[task];

@@ -1,5 +1,94 @@
-/** The model families: one row for each value of `input` and `output` in the catalogue. The first of a task is its default. */
-import type { EmbeddingsTraits, ImageTraits, InputFamily, NativeChat, OutputFamily } from "./family.ts";
+/**
+ * A model family: models whose native route has the same inputs (`input` in the catalogue) or answers (`output`). The tables
+ * have one row for each; the first of a task is its default. Each has a reader or a writer of its name in `dialects/`. What
+ * else depends on a family is a property of its row, named by what it means: no other file compares the names.
+ */
+import type { TaskTitle } from "./tasks.ts";
+
+export interface InputFamily {
+	task: TaskTitle;
+	/** The output families that fit. The first is the default for an operator's model without `output`. */
+	outputs: readonly [keyof typeof OUTPUT_FAMILIES, ...(keyof typeof OUTPUT_FAMILIES)[]];
+	/** Sampling fields in OpenRouter's list of models. Absent: not for chat. */
+	sampling?: readonly string[];
+	/** Chat by `{prompt}` or `{messages}`. */
+	native?: NativeChat;
+	/**
+	 * The native inputs are OpenAI's chat request: without raw prompts, and `inputFields` names the fields of any
+	 * route.
+	 */
+	isOpenAiChat?: true;
+	/** Accepts the role `developer` and OpenAI's `response_format`. */
+	takesOpenAiMessages?: true;
+	/** The native inputs are Anthropic's: backends of that kind receive what the common format cannot express. */
+	isAnthropic?: true;
+	/** The defaults of the catalogue do not apply on `/responses`. */
+	withoutResponsesDefaults?: true;
+	/** The answer is a verdict on the last message. */
+	isGuard?: true;
+	/** The task is a decision, which only the native route has. */
+	decides?: true;
+	/** The task is reranking. */
+	reranks?: true;
+	embeddings?: EmbeddingsTraits;
+	/** Accepts a list of texts in one request. The source language is always English. */
+	translatesLists?: true;
+	transcription?: TranscriptionTraits;
+	/** Speech by `{prompt, lang}`, returned as JSON. Absent: by `{text, …}`, returned as bytes. */
+	speaksInJson?: true;
+	image?: ImageTraits;
+	/** One model for chat about an image and for detection in it, selected by an input. */
+	hasImageTasks?: true;
+}
+
+export interface NativeChat {
+	/** `parts`: text parts beside strings; `media`: any parts, including images, and every field may be absent. */
+	content: "text" | "parts" | "media";
+	ranges: "current" | "older";
+	responseFormat?: boolean;
+	guidedJson?: boolean;
+	image?: boolean;
+}
+
+export interface EmbeddingsTraits {
+	/** Texts of one request, if fewer than usual. */
+	maxTexts?: number;
+	/** `chosen`: by the caller. Absent: unknown, and not set. */
+	pooling?: "chosen" | "cls";
+	/** Truncation of texts that are too long. `chosen`: by the caller, and refused by default. Absent: not set. */
+	truncation?: "always" | "chosen";
+}
+
+interface TranscriptionTraits {
+	/**
+	 * The form of audio on the native route, which determines the other inputs: Whisper's, Deepgram's, or Whisper v3's.
+	 */
+	audio: "bytes" | "file" | "base64";
+	/** Absent: also to English. */
+	translates?: false;
+}
+
+export interface ImageTraits {
+	/** Pixels of a side. */
+	sides?: { min: number; max: number };
+	/** Names of the inputs, in the order of the native request. */
+	fields: readonly string[];
+	/** The request is a form with a file for each image. */
+	isForm?: true;
+	/** Accepts a start image with `strength` and `mask`. */
+	takesStartImage?: true;
+	/** Input images. Absent: none. */
+	maxImages?: number;
+	/** Input images are accepted if `inputFields` has one of these. */
+	imageFields?: readonly string[];
+}
+
+export interface OutputFamily {
+	/** The answer is an image file of this format. Absent: JSON, with JPEG data if it has an image. */
+	imageFile?: "png" | "jpeg";
+	/** The model may write a tool call as text, although it had to call a tool. */
+	mayWriteCallsAsText?: true;
+}
 
 const OPENAI_SAMPLING = [
 	"max_tokens",

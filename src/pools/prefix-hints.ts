@@ -3,7 +3,6 @@
  * background. The hash of a prompt's last complete block covers all blocks before it, so the next prompt of a conversation
  * has it among its own blocks. A hint is used until as many new blocks have entered the replica's cache as that has.
  */
-import type { PoolRequest } from "./choice.ts";
 import type { Blocks, Holder } from "./prefix-index.ts";
 import type { Replica } from "./replica.ts";
 
@@ -16,6 +15,13 @@ export interface PrefixHint {
 	blocks: number;
 	/** How many of the blocks the replica did not have. */
 	newBlocks: number;
+}
+
+/** The prompt of a request: its complete blocks, the tokens of a block, and all its tokens. */
+interface Prompt {
+	blocks: Blocks;
+	blockTokens: number;
+	inputTokens: number;
 }
 
 interface Hinted extends Holder<Replica> {
@@ -34,7 +40,7 @@ export class PrefixHints {
 	readonly #hints = new Map<number, Hinted>();
 
 	/** A request of this isolate goes to a replica. */
-	add(replica: Replica, { blocks, blockTokens, inputTokens }: PoolRequest, cachedTokens: number): void {
+	add(replica: Replica, { blocks, blockTokens, inputTokens }: Prompt, cachedTokens: number): void {
 		const newBlocks = Math.max(0, Math.round((inputTokens - cachedTokens) / blockTokens));
 		replica.newBlocks += newBlocks;
 		// An incomplete last block is in no other prompt.

@@ -1,5 +1,5 @@
 /** The latest request of each session, for the sessions that were used last. */
-import type { PoolRequest } from "./choice.ts";
+import type { Blocks } from "./prefix-index.ts";
 
 interface LatestRequest<Replica> {
 	replica: Replica;
@@ -20,7 +20,11 @@ export class SessionMemory<Replica> {
 		return this.#sessions.get(key);
 	}
 
-	set(key: string, replica: Replica, { blocks, inputTokens, opening }: PoolRequest): void {
+	set(
+		key: string,
+		replica: Replica,
+		{ blocks, inputTokens, opening }: { blocks: Blocks; inputTokens: number; opening?: number },
+	): void {
 		this.#sessions.delete(key);
 		this.#sessions.set(key, { replica, inputTokens, blocks: blocks.length, opening });
 		for (const oldest of this.#sessions.keys()) {

@@ -5,9 +5,11 @@
  */
 
 import type { Target } from "../backends/backend.ts";
-import { type BackendKind, KINDS, type KindRow } from "../backends/kinds.ts";
+import { KINDS, type KindRow } from "../backends/kinds.ts";
 import { isThirdPartyId } from "../models/third-party.ts";
 import { PROVIDERS } from "./providers.ts";
+
+const KIND_ROWS: Readonly<Record<string, KindRow>> = KINDS;
 
 const originOf = (url: string): string | undefined => URL.parse(url)?.origin;
 
@@ -21,10 +23,7 @@ const CLOUDFLARE_ORIGINS: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /** The simulator is free, and Workers AI has the prices of the catalogue. */
-export function isOwnEngine({ kind }: { kind: BackendKind }): boolean {
-	const { isProduct }: Partial<KindRow> = KINDS[kind];
-	return !isProduct;
-}
+export const isOwnEngine = ({ kind }: Pick<Target, "kind">): boolean => !KIND_ROWS[kind]?.isProduct;
 
 /** Whether the backend is a provider that charges for this model, at a price that is not configured. */
 export function chargesFor(

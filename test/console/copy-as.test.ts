@@ -11,12 +11,14 @@ import { encode } from "fast-png";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { ModelRow, ModelSchema } from "../../console/src/api/types.ts";
 import { formsOf, isLive } from "../../console/src/models/example.ts";
+import { callExamples } from "../../console/src/playground/call-examples.ts";
 import {
 	type CallExample,
-	callExamples,
 	type ExampleCall,
-} from "../../console/src/playground/call-examples.ts";
-import { exampleValues, inputOfForm, inputOfSchema } from "../../console/src/playground/example-input.ts";
+	exampleValues,
+	inputOfForm,
+	inputOfSchema,
+} from "../../console/src/playground/example-input.ts";
 import { taskForms } from "../../console/src/playground/fields.ts";
 import type { Values } from "../../console/src/playground/values.ts";
 import { api } from "./api.ts";

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import type { NativeWriter, Reader } from "../../src/dialects/dialect.ts";
 import { outputValue } from "../../src/dialects/output-value.ts";
-import type { InputFamily, OutputFamily } from "../../src/models/family.ts";
+import type { InputFamily, OutputFamily } from "../../src/models/families.ts";
 import type { DetectLanguageOutput } from "./language-detection/index.ts";
 
 export const inputRow = {

@@ -14,10 +14,36 @@ const folderOf = (file: string): string => file.split("/")[0] ?? file;
 const depthOf = (folder: string): number => LAYERS.findIndex((folders) => folders.includes(folder));
 const generated = (file: string): boolean => file === "worker-configuration.d.ts";
 
-const importsOf = (file: string): string[] =>
-	[...readFileSync(join("src", file), "utf8").matchAll(/(?:from|import)[\s(]+"(\.[^"]+)"/g)]
+/** Imports of values and types, from the root of the project. */
+const importsIn = (file: string): string[] =>
+	[...readFileSync(file, "utf8").matchAll(/(?:from|import)[\s(]+"(\.[^"]+)"/g)]
 		.map(([, path]) => normalize(join(dirname(file), path ?? "")))
-		.filter((path) => path.endsWith(".ts"));
+		.filter((path) => /\.tsx?$/.test(path));
+const importsOf = (file: string): string[] =>
+	importsIn(join("src", file)).map((path) => path.replace(/^src\//, ""));
+
+/** Files that import each other, from one of them back to it. Empty if there are none. */
+function circleIn(imports: ReadonlyMap<string, readonly string[]>): string[] {
+	const done = new Set<string>();
+	const path: string[] = [];
+	const visit = (file: string): string[] => {
+		if (done.has(file)) return [];
+		if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+		path.push(file);
+		for (const imported of imports.get(file) ?? []) {
+			const circle = visit(imported);
+			if (circle.length > 0) return circle;
+		}
+		path.pop();
+		done.add(file);
+		return [];
+	};
+	for (const file of imports.keys()) {
+		const circle = visit(file);
+		if (circle.length > 0) return circle;
+	}
+	return [];
+}
 
 /** Names without a technical meaning. */
 const BANNED_NAMES = new Set(["said", "told", "whoever", "nobody", "journey"]);
@@ -98,6 +124,21 @@ describe("layout", () => {
 
 	it("reads real import lines", () => {
 		expect(importsOf("index.ts")).toContain("config/index.ts");
+	});
+
+	it("has no files that import each other in a circle, not even types", () => {
+		const folders = ["src", "agents", "bench", "cli", "console/src", "miniflare", "mutants", "scripts"];
+		const sources = [...folders, "simulate", "soak"].flatMap((folder) =>
+			readdirSync(folder, { recursive: true, encoding: "utf8" })
+				.filter((file) => /\.tsx?$/.test(file))
+				.map((file) => join(folder, file)),
+		);
+		expect(circleIn(new Map(sources.map((file) => [file, importsIn(file)])))).toEqual([]);
+	});
+
+	it("finds circles", () => {
+		const imports = { a: ["b"], b: ["c", "d"], c: [], d: ["e"], e: ["b"] };
+		expect(circleIn(new Map(Object.entries(imports)))).toEqual(["b", "d", "e", "b"]);
 	});
 
 	it.each(files.filter((file) => !generated(file)))("%s is short, or its head has the reason", (file) => {

@@ -1,27 +1,9 @@
 /** The same call in the languages of other clients. The token is a variable of the environment. */
 import { curlExample } from "./curl-example.ts";
-import type { ExampleInput } from "./example-input.ts";
+import type { CallExample, ExampleCall } from "./example-input.ts";
 import { liveExamples } from "./live-example.ts";
 import { openAiExample } from "./openai-example.ts";
 import { withFiles } from "./placeholders.ts";
-
-export interface ExampleCall extends ExampleInput {
-	model: string;
-	/** The name of the model's task. */
-	task: string;
-	/** The origin of the gateway. */
-	origin: string;
-	account: string;
-	/** The type of an answer that is a file. */
-	answerType?: string;
-	/** The gateway takes no credentials. */
-	open?: boolean;
-	/** The model transcribes a websocket. */
-	live?: boolean;
-}
-
-/** `absent`: why the client has no such call. */
-export type CallExample = { title: string } & ({ text: string } | { absent: string });
 
 export const callExamples = (call: ExampleCall): CallExample[] =>
 	call.live

@@ -1,6 +1,5 @@
 /** The call in curl: a command of a POSIX shell, which also reads the files. */
-import type { ExampleCall } from "./call-examples.ts";
-import type { ExampleFile } from "./example-input.ts";
+import { baseUrl, type ExampleCall, type ExampleFile } from "./example-input.ts";
 import { withFiles } from "./placeholders.ts";
 import { queryOf } from "./query.ts";
 
@@ -39,9 +38,6 @@ function command(call: ExampleCall, options: readonly string[], query = ""): str
 	];
 	return lines.join(" \\\n  ");
 }
-
-export const baseUrl = ({ origin, account }: ExampleCall): string =>
-	`${origin}/client/v4/accounts/${account}/ai`;
 
 /** A single quote ends a quoted text of the shell, so it is escaped outside of it. */
 const quoted = (text: string): string =>

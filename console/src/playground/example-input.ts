@@ -1,4 +1,4 @@
-/** What a form contains, for the examples: values as the API takes them, and the files by their names. */
+/** The call of the examples, and its input from a form: values as the API takes them, and the files by their names. */
 import type { JsonSchema } from "../api/types.ts";
 import { exampleInput, formsOf, shortName } from "../models/example.ts";
 import { type Field, type FileEncoding, type Form, taskForms } from "./fields.ts";
@@ -22,6 +22,28 @@ export interface ExampleInput {
 	/** The voice that a request without one gets. */
 	voice?: string;
 }
+
+/** An input, with the gateway and the model that it is sent to. */
+export interface ExampleCall extends ExampleInput {
+	model: string;
+	/** The name of the model's task. */
+	task: string;
+	/** The origin of the gateway. */
+	origin: string;
+	account: string;
+	/** The type of an answer that is a file. */
+	answerType?: string;
+	/** The gateway takes no credentials. */
+	open?: boolean;
+	/** The model transcribes a websocket. */
+	live?: boolean;
+}
+
+/** `absent`: why the client has no such call. */
+export type CallExample = { title: string } & ({ text: string } | { absent: string });
+
+export const baseUrl = ({ origin, account }: ExampleCall): string =>
+	`${origin}/client/v4/accounts/${account}/ai`;
 
 const EXAMPLE_FILES: Readonly<Record<string, { name: string; type: string }>> = {
 	"audio/*": { name: "speech.wav", type: "audio/wav" },

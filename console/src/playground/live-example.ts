@@ -1,6 +1,5 @@
 /** A live transcription in other clients. */
-import type { CallExample, ExampleCall } from "./call-examples.ts";
-import { baseUrl } from "./curl-example.ts";
+import { baseUrl, type CallExample, type ExampleCall } from "./example-input.ts";
 import { queryOf } from "./query.ts";
 
 /** What both clients send: the samples of a file, and the end of the session. */

@@ -1,7 +1,5 @@
 /** The call in OpenAI's SDK, if it has a method for the input. */
-import type { ExampleCall } from "./call-examples.ts";
-import { baseUrl } from "./curl-example.ts";
-import type { ExampleFile } from "./example-input.ts";
+import { baseUrl, type ExampleCall, type ExampleFile } from "./example-input.ts";
 import { withFiles } from "./placeholders.ts";
 
 /** A method of the SDK, and its fields besides `model`. */

@@ -6,18 +6,18 @@
  */
 
 import { FlushLoop, type FlushServices, LOST_AFTER_MS } from "../../core/flush-loop.ts";
-import type { Admission, Granted, Settlement } from "../admission.ts";
+import type {
+	Admission,
+	Granted,
+	JournalAnswer,
+	JournalBatch,
+	LeaseCheck,
+	LeasedRequest,
+	Renewal,
+	Settlement,
+} from "../admission.ts";
 import { maxCost } from "../durable/budgets.ts";
-import {
-	type JournalAnswer,
-	type JournalBatch,
-	LEASE_MS,
-	type Lease,
-	type LeaseCheck,
-	type LeasedRequest,
-	type LeaseRequest,
-	type Renewal,
-} from "../lease.ts";
+import { LEASE_MS, type Lease, type LeaseRequest } from "../lease.ts";
 import {
 	classKey,
 	countDemand,

@@ -10,10 +10,12 @@ import type {
 	Admitted,
 	CountedRequest,
 	Credential,
+	JournalAnswer,
+	JournalBatch,
+	LeaseCheck,
 	Permission,
 	Settlement,
 } from "../admission.ts";
-import type { JournalAnswer, JournalBatch, LeaseCheck } from "../lease.ts";
 import type { TokenCommand, TokenResult } from "../token-command.ts";
 import { type AliasRow, AliasTable } from "./alias-table.ts";
 import { CancelledTickets } from "./cancelled-tickets.ts";

@@ -1,14 +1,7 @@
 /** Grants leases, books the requests that isolates admitted from them, and charges leases that were not returned. */
-import type { Settlement } from "../admission.ts";
+import type { JournalBatch, LeasedRequest, Renewal, Settlement } from "../admission.ts";
 import { nextMidnight, utcDay } from "../clock.ts";
-import {
-	type JournalBatch,
-	LEASE_MS,
-	type Lease,
-	type LeasedRequest,
-	MAX_LEASE_MS,
-	type Renewal,
-} from "../lease.ts";
+import { LEASE_MS, type Lease, MAX_LEASE_MS } from "../lease.ts";
 import { type Balance, type Budgets, budgetKeys, maxCost } from "./budgets.ts";
 import { isTokenLimited, remainingInRates, type VerifiedToken, withTokenLimits } from "./decision.ts";
 import { grantedLease, type HeldLease, Leases } from "./leases.ts";

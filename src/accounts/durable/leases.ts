@@ -5,7 +5,8 @@
  * A lease that the isolate does not return is charged: its requests may have been answered by an isolate that no longer exists.
  * The charge is what remains of the lease. If the isolate reports requests of it later, the charge becomes smaller by them.
  */
-import type { JournalBatch, Lease } from "../lease.ts";
+import type { JournalBatch } from "../admission.ts";
+import type { Lease } from "../lease.ts";
 import type { TokenLimits } from "../token-command.ts";
 import { KEY_SEPARATOR, rateKeys } from "./request-rows.ts";
 import { RowTable } from "./row-table.ts";

@@ -5,9 +5,9 @@
  * memory, exact, and rebuilt from the tables at the start. An admission writes one row. A settlement updates the row and adds to
  * the day's usage. A reservation belongs to the UTC day of its admission, and is settled on that day.
  */
-import type { Admission, Admitted, CountedRequest, Settlement } from "../admission.ts";
+import type { Admission, Admitted, CountedRequest, JournalBatch, Renewal, Settlement } from "../admission.ts";
 import { ForwardClock, type Instant, logCorrection, monthOf, utcDay } from "../clock.ts";
-import type { JournalBatch, Lease, Renewal } from "../lease.ts";
+import type { Lease } from "../lease.ts";
 import { Budgets, budgetKeys } from "./budgets.ts";
 import { type Counted, CountedRequests } from "./counted-requests.ts";
 import {

@@ -1,7 +1,8 @@
 /** Chats by `run`, in the input format of the model. */
 import * as z from "zod";
 import { pick } from "../../core/present.ts";
-import { inputFamily, type NativeChat } from "../../models/family.ts";
+import type { NativeChat } from "../../models/families.ts";
+import { inputFamily } from "../../models/family.ts";
 import { type ChatInput, type ChatMessage, textOf } from "../../tasks/text-generation/types.ts";
 import { requestChat } from "../completion.ts";
 import type { Handler } from "../handler.ts";

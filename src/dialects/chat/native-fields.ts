@@ -10,7 +10,7 @@
  */
 import * as z from "zod";
 import { lazy } from "../../core/lazy.ts";
-import type { NativeChat } from "../../models/family.ts";
+import type { NativeChat } from "../../models/families.ts";
 import type { Model } from "../../models/model.ts";
 import { defaulted, fieldsOf, nullAsAbsent } from "../fields.ts";
 import { ByteArray } from "../media/media.ts";

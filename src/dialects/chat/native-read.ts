@@ -1,6 +1,7 @@
 /** Reads native chat inputs (`{prompt}` or `{messages}`). */
 import { pick, present } from "../../core/present.ts";
-import { inputFamily, type NativeChat } from "../../models/family.ts";
+import type { NativeChat } from "../../models/families.ts";
+import { inputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { ChatInput, ChatMessage, ResponseFormat } from "../../tasks/text-generation/types.ts";
 import type { Reader } from "../dialect.ts";

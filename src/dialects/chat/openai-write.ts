@@ -20,7 +20,7 @@ import { mapChatEvents } from "./events.ts";
 import { OpenAiCall } from "./native-write.ts";
 import { TextCompletion, textCompletion, textCompletionEvents } from "./text-completion.ts";
 import { hasFunctions, legacyFunctionEvents, toLegacyCompletion } from "./tools.ts";
-import { costComment, NativeUsage, usageFrame } from "./usage.ts";
+import { costComment, NativeUsage, type UsageEnding, usageFrame } from "./usage.ts";
 
 export const OpenAiCompletion = lazy(() =>
 	z.object({
@@ -119,13 +119,6 @@ function openAiCompletion(
 		...(fields.usage && { usage: withCost(fields.usage) }),
 	};
 }
-
-/**
- * The usage at the end of a stream. `native`: the product's own route forwards the chunks unchanged and adds the native
- * usage event. `chunk`: OpenAI's usage chunk with the cost. `engine`: the same as the engine sends it; the cost is in a comment
- * after the end, as in a stream that passes through. `none`: no usage.
- */
-export type UsageEnding = "native" | "chunk" | "engine" | "none";
 
 /** Takes over `events`, a stream of OpenAI chunks. */
 function openAiEvents(

@@ -7,9 +7,8 @@ import type { ChatCompletion } from "../../tasks/text-generation/types.ts";
 import type { WriteContext } from "../dialect.ts";
 import { parseChunk } from "./chunks.ts";
 import { mapChatEvents } from "./events.ts";
-import type { UsageEnding } from "./openai-write.ts";
 import { deltaTextWriter, messageText } from "./thinking-text.ts";
-import { NativeUsage, usageFrame } from "./usage.ts";
+import { NativeUsage, type UsageEnding, usageFrame } from "./usage.ts";
 
 const Choice = lazy(() =>
 	z.object({

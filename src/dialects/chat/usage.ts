@@ -22,6 +22,13 @@ export function nativeUsage(usage: Usage): Usage {
 	return { prompt_tokens, completion_tokens, total_tokens, ...Object.fromEntries(kept) };
 }
 
+/**
+ * The usage at the end of a stream. `native`: the product's own route forwards the chunks unchanged and adds the native
+ * usage event. `chunk`: OpenAI's usage chunk with the cost. `engine`: the same as the engine sends it; the cost is in a comment
+ * after the end, as in a stream that passes through. `none`: no usage.
+ */
+export type UsageEnding = "native" | "chunk" | "engine" | "none";
+
 /** The event before `[DONE]` in native streams and in chunk streams of a model's own route. */
 export const usageFrame = (usage: Usage): string => frame({ response: "", usage: nativeUsage(usage) });
 

@@ -3,7 +3,8 @@
 import { present } from "../../core/present.ts";
 import { imageSizeOf } from "../../media/image-size.ts";
 import type { Media } from "../../media/media.ts";
-import { type ImageTraits, inputFamily, outputFamily } from "../../models/family.ts";
+import type { ImageTraits } from "../../models/families.ts";
+import { inputFamily, outputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { TaskCall } from "../../tasks/task.ts";
 import type { ImageInput } from "../../tasks/text-to-image/index.ts";

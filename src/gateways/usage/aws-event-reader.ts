@@ -6,7 +6,6 @@
 import { parseRecord } from "../../core/json.ts";
 import { decodeBase64 } from "../../media/base64.ts";
 import { concat } from "../../media/bytes.ts";
-import type { OnPart, UsageReader } from "./usage-reader.ts";
 
 /** The lengths of the message and of its headers, and their checksum. */
 const PRELUDE_BYTES = 12;
@@ -14,15 +13,15 @@ const CHECKSUM_BYTES = 4;
 /** Larger messages are skipped, because they have no usage. */
 const MAX_MESSAGE_BYTES = 64 * 1024;
 
-export class AwsEventReader implements UsageReader {
-	readonly #onPart: OnPart;
+export class AwsEventReader {
+	readonly #onPart: (part: Record<string, unknown>) => void;
 	readonly #decoder = new TextDecoder();
 	/** The beginning of a message. */
 	#held: Uint8Array = new Uint8Array();
 	/** Bytes of a large message that have not arrived yet. */
 	#skipped = 0;
 
-	constructor(onPart: OnPart) {
+	constructor(onPart: (part: Record<string, unknown>) => void) {
 		this.#onPart = onPart;
 	}
 

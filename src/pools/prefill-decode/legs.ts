@@ -5,7 +5,7 @@
 import type { Choice, PoolRequest, Usable } from "../choice.ts";
 import type { Flight } from "../flight.ts";
 import type { Pool } from "../pool.ts";
-import type { PairCounts } from "./pair-counts.ts";
+import type { LegsReason, PairCounts } from "./pair-counts.ts";
 import { DISAGGREGATIONS, type Disaggregation, roleOf } from "./settings.ts";
 
 /** The replicas of a pool by what they do. */
@@ -28,18 +28,6 @@ interface LegsRequest {
 	now: number;
 	usable: { answer: Usable; prefill: Usable };
 }
-
-/** Why a pair, or one replica, was chosen. */
-export const REASONS = {
-	pair: "a prefill replica processes the prompt",
-	short: "no prefill replica, because the prompt is short",
-	cached: "no prefill replica, because most of the prompt is cached",
-	sooner: "no prefill replica, because this one is expected to be sooner",
-	unpaired: "no prefill replica, because the request cannot be split",
-	noPrefill: "no prefill replica is available",
-	noDecode: "no decode replica is available",
-} as const;
-export type LegsReason = keyof typeof REASONS;
 
 export interface Legs {
 	/** The replica that answers. */

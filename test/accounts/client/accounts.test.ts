@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Admission, Settlement } from "../../../src/accounts/admission.ts";
+import type { Admission, JournalBatch, LeaseCheck, Settlement } from "../../../src/accounts/admission.ts";
 import { OpenObjects } from "../../../src/accounts/client/account-object.ts";
 import { type Accounts, createLedgers, type IsolateAccounts } from "../../../src/accounts/client/accounts.ts";
 import { DirectoryCache, type DirectoryCalls } from "../../../src/accounts/client/directory-cache.ts";
@@ -10,7 +10,6 @@ import type { LimitStatus, LimitStatusQuery } from "../../../src/accounts/durabl
 import type { RefusalsQuery } from "../../../src/accounts/durable/refusals.ts";
 import type { RequestsQuery } from "../../../src/accounts/durable/requests.ts";
 import type { UsageQuery } from "../../../src/accounts/durable/usage.ts";
-import type { JournalBatch, LeaseCheck } from "../../../src/accounts/lease.ts";
 import { AiError } from "../../../src/core/errors.ts";
 import { admission, fixedCost, newAccount, settlement, stubOf, TASK, tokenOf } from "../fixtures.ts";
 

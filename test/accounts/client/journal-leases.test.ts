@@ -1,9 +1,9 @@
 /** The leases of a journal and its batches, without a ledger. */
 import { describe, expect, it } from "vitest";
-import type { Admission } from "../../../src/accounts/admission.ts";
+import type { Admission, JournalBatch } from "../../../src/accounts/admission.ts";
 import { Journal } from "../../../src/accounts/client/journal.ts";
 import { type JournalPace, journalPace } from "../../../src/accounts/client/lease-demand.ts";
-import type { JournalBatch, Lease } from "../../../src/accounts/lease.ts";
+import type { Lease } from "../../../src/accounts/lease.ts";
 import { admission, fixedCost, settlement } from "../fixtures.ts";
 
 const START = 1_000_000;

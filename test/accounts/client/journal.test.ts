@@ -1,9 +1,8 @@
 /** The journal of an isolate against the real ledger of an account, with calls that are lost. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Admission, Budget, Settlement } from "../../../src/accounts/admission.ts";
+import type { Admission, Budget, JournalBatch, Settlement } from "../../../src/accounts/admission.ts";
 import { Journal } from "../../../src/accounts/client/journal.ts";
-import type { JournalBatch } from "../../../src/accounts/lease.ts";
 import {
 	admission,
 	fixedCost,

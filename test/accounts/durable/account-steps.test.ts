@@ -1,8 +1,7 @@
 /** Steps of an account's object that depend on its tokens: batches of leases, counted requests, limits. */
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import type { Admission } from "../../../src/accounts/admission.ts";
-import type { JournalBatch } from "../../../src/accounts/lease.ts";
+import type { Admission, JournalBatch } from "../../../src/accounts/admission.ts";
 import { admission, fixedCost, newAccount, stubOf, TASK, tokenOf } from "../fixtures.ts";
 
 const UNKNOWN: Admission["credential"] = { kind: "token", hash: "unknown" };

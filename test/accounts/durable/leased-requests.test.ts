@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import type { Budget } from "../../../src/accounts/admission.ts";
-import type { JournalBatch, Lease, LeasedRequest, Renewal } from "../../../src/accounts/lease.ts";
+import type { Budget, JournalBatch, LeasedRequest, Renewal } from "../../../src/accounts/admission.ts";
+import type { Lease } from "../../../src/accounts/lease.ts";
 import {
 	admission,
 	fixedCost,
