@@ -10,6 +10,8 @@ import { ADMIN_TOKEN, ENGINE_MODEL } from "./gateways.ts";
 const MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const EMBEDDINGS = "@cf/baai/bge-base-en-v1.5";
 const RERANKER = "@cf/baai/bge-reranker-base";
+const moment = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+const shownInstant = (text: string): string => moment.format(new Date(text));
 /** The period of the page. */
 const FOLLOW_MS = 2_000;
 
@@ -74,6 +76,19 @@ describe("usage", () => {
 		const requests = page.getByRole("region", { name: "Requests" });
 		await requests.waitFor();
 		expect(await requests.getByRole("row").count()).toBe(3);
+		// The first column is the order of the rows.
+		const shown = requests.getByRole("columnheader").or(requests.getByRole("cell"));
+		const texts = await shown.allTextContents();
+		const columns = texts.indexOf("Neurons") + 1;
+		expect(texts.slice(0, 2)).toEqual(["Ended", "Started"]);
+		const listed = await api<{ settled_at: string; started_at: string }[]>(
+			"GET",
+			"/accounts/usage-a/ai/usage/requests",
+		);
+		for (const [nth, { settled_at, started_at }] of listed.entries())
+			expect(texts.slice((nth + 1) * columns).slice(0, 2)).toEqual(
+				[settled_at, started_at].map(shownInstant),
+			);
 		expect(await requests.getByText(EMBEDDINGS).count()).toBe(0);
 		await tab.close();
 	});

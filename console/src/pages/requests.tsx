@@ -68,10 +68,10 @@ export default function Requests() {
 
 	const columns: Column<RequestRow>[] = [
 		{
-			title: "Started",
+			title: "Ended",
 			cell: (row) => (
 				<button type="button" className="link" onClick={() => setSelected(row)}>
-					{instant(row.started_at)}
+					{row.settled_at === undefined ? "Under way" : instant(row.settled_at)}
 				</button>
 			),
 		},
@@ -140,6 +140,7 @@ export default function Requests() {
 }
 
 const COLUMNS: readonly Column<RequestRow>[] = [
+	{ title: "Started", cell: ({ started_at }) => instant(started_at) },
 	{
 		title: "Outcome",
 		cell: ({ outcome }) => (
