@@ -12,7 +12,7 @@ import { AiError, toAiError } from "../../core/errors.ts";
 import { parseJson } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import { validate } from "../../dialects/validation/validation.ts";
-import { mergedOptions } from "../../gateways/options.ts";
+import { mergedOptions, optionsInConfig } from "../../gateways/options.ts";
 import { boundDepth, parseText } from "../../http/body.ts";
 import { offeredProtocols, selectedProtocol } from "../../http/credentials.ts";
 import { tooLarge } from "../../http/decompress.ts";
@@ -116,9 +116,10 @@ async function answer(
 		return readSteps([frame.step]);
 	};
 	try {
-		const options = mergedOptions(eventId === undefined ? {} : { eventId }, context.options);
+		// The id of a log has a format. That of the frames is the client's, whatever it is.
+		const options = mergedOptions(optionsInConfig({ eventId }), context.options);
 		const response = await runSteps(read, { ...context, options });
-		metadata = metadataOf(response);
+		metadata = { ...metadataOf(response), ...(eventId !== undefined && { eventId }) };
 		await sendAnswer(response, metadata, send);
 	} catch (thrown) {
 		await sendFailure(toAiError(thrown), send, metadata);

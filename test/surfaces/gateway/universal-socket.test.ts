@@ -103,6 +103,23 @@ describe("the universal websocket", () => {
 			.toMatchObject({ type: "universal.done", metadata: { eventId: "slow" } });
 	});
 
+	it.each(["a\nb", "é 1", "", "x".repeat(300)])(
+		"repeats the event id %j, which no header can have",
+		async (eventId) => {
+			const { send, frames } = await connect(() => Response.json(completion("Hello")));
+			send(step({ prompt: "Hi" }, eventId));
+			await expect.poll(() => frames).toHaveLength(1);
+			expect(frames).toMatchObject([{ type: "universal.created", metadata: { ...METADATA, eventId } }]);
+		},
+	);
+
+	it("repeats the event id of the frame, also if the step's log has another one", async () => {
+		const { send, frames } = await connect(() => Response.json(completion("Hello")));
+		send({ ...step({ prompt: "Hi" }), headers: { "cf-aig-event-id": "of-the-log" } });
+		await expect.poll(() => frames).toHaveLength(1);
+		expect(frames[0]?.metadata.eventId).toBe("event-1");
+	});
+
 	it("reports failures of a step and of a frame, and stays open", async () => {
 		const { send, socket, frames } = await connect(() => Response.json(completion("Hello")));
 		send(step({ prompt: 7 }));
