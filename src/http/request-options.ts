@@ -121,6 +121,17 @@ export function checkTags(options: unknown): void {
 		validate(TaggedRequest, { options });
 }
 
+const BACKGROUND = ["webhookUrl", "webhookFormat"] as const;
+
+/** `options` of `POST /ai/run`: a caller who waits for a webhook must not get the answer at once. */
+export function refuseBackground(options: unknown): void {
+	if (!isRecord(options)) return;
+	if (options.background === true || BACKGROUND.some((name) => options[name] !== undefined))
+		throw invalidInput(
+			"requests in the background (options.background, options.webhookUrl) are not available",
+		);
+}
+
 /** The product's asynchronous queue is not available in this gateway. */
 export function refuseQueue(): never {
 	throw invalidInput("the asynchronous queue (queueRequest) is not available");

@@ -16,7 +16,7 @@ import { readInputs, readJson } from "../../http/body.ts";
 import { AUTHORIZATION, selectedProtocol, WEBSOCKET_PROTOCOL } from "../../http/credentials.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { v4Failure } from "../../http/failure-formats.ts";
-import { checkTags, inferenceRequest, refuseQueue } from "../../http/request-options.ts";
+import { checkTags, inferenceRequest, refuseBackground, refuseQueue } from "../../http/request-options.ts";
 import {
 	BY_MODEL,
 	type Call,
@@ -48,6 +48,7 @@ const UniversalBody = lazy(() =>
 	z.object({
 		model: z.string().min(1),
 		input: z.record(z.string(), z.unknown()),
+		options: z.unknown().optional(),
 	}),
 );
 
@@ -111,7 +112,9 @@ async function openSocket(c: Context, call: Call): Promise<Response> {
 function runUniversal(c: Context, call: Call): Promise<Response> {
 	return infer(c, call, {
 		read: async () => {
-			const { model, input } = validate(UniversalBody(), await readJson(c.req.raw, call.services));
+			const body = validate(UniversalBody(), await readJson(c.req.raw, call.services));
+			const { model, input, options } = body;
+			refuseBackground(options);
 			return { model, inputs: { fields: input } };
 		},
 	});

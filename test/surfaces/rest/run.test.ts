@@ -308,6 +308,23 @@ describe("failures over REST", () => {
 			expect((await failing(path, body)).text).toMatch(/asynchronous queue.*"code":8001/);
 	});
 
+	it.each([
+		{ background: true },
+		{ background: true, webhookUrl: "https://hook.example" },
+		{ webhookUrl: "https://hook.example" },
+		{ background: false, webhookFormat: "chat" },
+	])("refuses a request in the background: %j", async (options) => {
+		const body = { model: LLAMA, input: { prompt: "Hi" }, options };
+		const { status, text } = await failing("/run", body);
+		expect(status).toBe(400);
+		expect(text).toMatch(/options\.background, options\.webhookUrl\) are not available.*"code":8001/);
+	});
+
+	it("runs a request whose options have no background", async () => {
+		const body = { model: LLAMA, input: { prompt: "Hi" }, options: { background: false } };
+		expect((await failing("/run", body, () => Response.json(completion("Hi")))).status).toBe(200);
+	});
+
 	it("has the edge's envelope for unknown routes: a null result and no id", async () => {
 		const { id, status, text } = await failing("/run/openai/gpt-unknown", { prompt: "Hi" });
 		expect(status).toBe(400);
