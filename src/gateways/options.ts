@@ -70,14 +70,19 @@ const MAX_TIMEOUT_MS = 3_600_000;
 
 /** If one value is invalid, the product drops all. Of more than five entries, the first five are kept. */
 export const MetadataSchema = lazy(() =>
-	z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).transform(
-		(metadata): Metadata =>
-			Object.fromEntries(
-				Object.entries(metadata)
-					.filter(([key]) => !RESERVED.test(key))
-					.slice(0, MAX_METADATA),
-			),
-	),
+	z
+		.record(
+			z.string(),
+			z.union([z.string(), z.number(), z.boolean()], "expected a text, a number, true or false"),
+		)
+		.transform(
+			(metadata): Metadata =>
+				Object.fromEntries(
+					Object.entries(metadata)
+						.filter(([key]) => !RESERVED.test(key))
+						.slice(0, MAX_METADATA),
+				),
+		),
 );
 
 /** The name of the field in `options.gateway`, the header, and the schema. */

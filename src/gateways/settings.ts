@@ -19,9 +19,14 @@ const MAX_RETRY_DELAY_MS = 60_000;
 export const Backoff = lazy(() => z.enum(["constant", "linear", "exponential"]));
 export type Backoff = z.infer<ReturnType<typeof Backoff>>;
 
+const HAZARD = /^(?:P1|S(?:[1-9]|1[0-3]))$/;
 /** The action for each hazard category of Llama Guard. A missing category is ignored. */
 const Hazards = lazy(() =>
-	z.record(z.string().regex(/^(?:P1|S(?:[1-9]|1[0-3]))$/), z.enum(["FLAG", "BLOCK"])),
+	z.record(z.string(), z.enum(["FLAG", "BLOCK"])).superRefine((actions, { addIssue }) => {
+		for (const name of Object.keys(actions))
+			if (!HAZARD.test(name))
+				addIssue({ code: "custom", path: [name], message: "expected the hazards S1 to S13 and P1" });
+	}),
 );
 
 const Filter = lazy(() => z.object({ mode: z.literal("filter"), values: z.array(z.string()) }));

@@ -69,7 +69,9 @@ const text = lazy(() =>
 );
 /** ISO 8601, or epoch milliseconds. */
 const time = lazy(() =>
-	z.union([z.number(), z.string().transform((text) => Date.parse(text))]).pipe(z.number()),
+	z
+		.union([z.number(), z.string().transform((text) => Date.parse(text))])
+		.pipe(z.number("expected a time in ISO 8601, or milliseconds since 1970")),
 );
 
 const equality = lazy(() => Operator().extract(["eq", "neq"]));

@@ -16,7 +16,11 @@ export const ProviderKeyCreate = lazy(() =>
 		default_config: z.boolean().default(false),
 		provider_slug: z.string().regex(/^[a-z0-9-]{1,128}$/, "expected a provider's slug"),
 		/** Visible ASCII, because it becomes a header. */
-		secret: z.string().regex(/^[\x21-\x7e]{1,8192}$/, "expected 1 to 8192 visible ASCII characters"),
+		secret: z
+			.string("expected the text of the key, because keys of Secrets Store (secret_id) are not read here")
+			.regex(/^[\x21-\x7e]{1,8192}$/, "expected 1 to 8192 visible ASCII characters"),
+		/** The product's limit of a key. */
+		rate_limit: z.literal(0, "keys have no limits of their own here: use those of the gateway").nullish(),
 	}),
 );
 export type ProviderKeyCreate = z.infer<ReturnType<typeof ProviderKeyCreate>>;

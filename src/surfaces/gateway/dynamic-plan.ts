@@ -24,7 +24,7 @@ export interface DynamicRequest {
 	stepFor(model: string, options: GatewayOptions): GatewayStep;
 }
 
-/** Returns the answer to the last model. Throws 7003 for an unknown route, and 2003 if a limit without a fallback is used up. */
+/** Returns the answer to the last model. Throws 7003 for an unknown route, 2003 if a limit without a fallback is used up, and 2008 without a model. */
 export async function* dynamicPlan(
 	{ name, facts, index, stepFor }: DynamicRequest,
 	{ account, settings, exchange }: PlanContext,
@@ -67,6 +67,11 @@ export async function* dynamicPlan(
 		next = await steps.next(response?.ok ?? false);
 	}
 	if (next.value === "limited") throw new AiError("gatewayLimited");
+	if (!response)
+		throw new AiError(
+			"invalidProvider",
+			`Invalid provider: ${DYNAMIC_ROUTE}${name} ends without a model for this request`,
+		);
 	return response;
 }
 

@@ -10,7 +10,7 @@ import { MetadataSchema } from "../../gateways/options.ts";
 
 export const LogPatchBody = lazy(() =>
 	z.object({
-		feedback: z.union([z.literal(1), z.literal(-1), z.literal(0)]).nullish(),
+		feedback: z.literal([1, -1, 0]).nullish(),
 		score: z.number().nullish(),
 		metadata: MetadataSchema().nullish(),
 	}),

@@ -3,6 +3,8 @@
  * wrong, the refusal contains the correct one.
  */
 import { FAILURES } from "../../core/errors.ts";
+import { isProvider } from "../../gateways/providers/addresses.ts";
+import { WORKERS_AI } from "../../gateways/request.ts";
 import { openAiFailure, v4Failure } from "../../http/failure-formats.ts";
 import { defineUnknown, type UnknownPaths } from "../../http/route.ts";
 import { V1 } from "../bases.ts";
@@ -45,6 +47,15 @@ function correctAddress(path: string): string | undefined {
 	return `${NO_ROUTE}: the address is ${account === undefined ? "" : `${account}/ai`}/v1${route}`;
 }
 
+const PROVIDER_ADDRESS = /^\/v1\/[^/]+\/[^/]+\/([^/]+)\/?$/;
+
+/** The address of a gateway's provider without a path of its API: an incomplete base address, or the address of its websocket. */
+function providerWithoutPath(path: string): string | undefined {
+	const [, provider = ""] = PROVIDER_ADDRESS.exec(path) ?? [];
+	if (provider !== WORKERS_AI && !isProvider(provider)) return undefined;
+	return `${NO_ROUTE}: after ${provider} the path of its API is missing, and its websockets are not relayed`;
+}
+
 /** The reason for a path below `/v1` that only OpenAI has. Some have the form of a gateway's address: `/v1/responses/compact`. */
 export function absentReason(path: string): string | undefined {
 	const found = Object.entries(REASONS).find(([segments]) => path.startsWith(`${V1.path}/${segments}/`));
@@ -56,7 +67,7 @@ const absent = [
 		path: `/${segment}/*`,
 		explain: () => `${NO_ROUTE}: ${reason}`,
 	})),
-	{ path: "/*", explain: correctAddress },
+	{ path: "/*", explain: (path: string) => correctAddress(path) ?? providerWithoutPath(path) },
 ].map((paths) => ({ ...paths, explained: openAiFailure }));
 
 /** AI Gateway's addresses are also below `/v1`. Therefore a refusal there without a reason is in the v4 envelope. */

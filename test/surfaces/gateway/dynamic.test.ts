@@ -101,6 +101,17 @@ describe("a request to a dynamic route", () => {
 		expect(response.headers.get("cf-aig-model")).toBe("gpt-5");
 	});
 
+	it("is refused with the reason if the route ends without a model", async () => {
+		const { deploy, chat } = setUp(["gpt-5"]);
+		await deploy("support", [start("end"), END]);
+		const response = await chat({ model: "dynamic/support" });
+		expect(response.status).toBe(400);
+		expect(await response.json()).toMatchObject({
+			internalCode: 2008,
+			description: "Invalid provider: dynamic/support ends without a model for this request",
+		});
+	});
+
 	it("chooses by metadata, and by the body", async () => {
 		const { deploy, chat } = setUp(["gpt-5", "gpt-5-mini"]);
 		await deploy("support", [

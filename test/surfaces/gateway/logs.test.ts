@@ -471,8 +471,16 @@ describe("the API of logs", () => {
 		expect(wire.status).toBe(200);
 		const { result } = await (await send(path)).json<{ result: object }>();
 		expect(result).toMatchObject({ feedback: 1, score: 80, metadata: { note: "n" } });
-		for (const body of [{ feedback: 2 }, { score: "x" }, { metadata: { a: { b: 1 } } }])
-			expect(await failureOf(await send(path, json("PATCH", body)))).toMatch(/^400 7001: /);
+		for (const [body, message] of [
+			[{ feedback: 2 }, "feedback: Invalid option: expected one of 1|-1|0"],
+			[{ score: "x" }, "score: Invalid input: expected number, received string"],
+			[{ metadata: { a: { b: 1 } } }, "metadata.a: expected a text, a number, true or false"],
+		] as const)
+			expect(await failureOf(await send(path, json("PATCH", body)))).toBe(`400 7001: ${message}`);
+		const time = filtered({ key: "created_at", operator: "gt", value: ["yesterday"] });
+		expect(await failureOf(await send(`/main/logs${time}`))).toBe(
+			"400 7001: filters[0].value[0]: expected a time in ISO 8601, or milliseconds since 1970",
+		);
 		const unknown = "/main/logs/01000000-0000-7000-8000-000000000000";
 		expect(await failureOf(await send(unknown, json("PATCH", { feedback: 1 })))).toBe(
 			"404 7002: Log Not Found",

@@ -129,6 +129,10 @@ describe("the management API", () => {
 		expect(await failureOf(await send("/none", json("PUT", { ...SETTINGS, cache_ttl: "x" })))).toContain(
 			"400 7001: cache_ttl: Invalid input",
 		);
+		const guardrails = { prompt: { S1: "BLOCK", S14: "BLOCK" } };
+		expect(await failureOf(await send("/none", json("PUT", { ...SETTINGS, guardrails })))).toBe(
+			"400 7001: guardrails.prompt.S14: expected the hazards S1 to S13 and P1",
+		);
 		expect(await failureOf(await send("/none", { method: "DELETE" }))).toBe("404 7002: Gateway not found");
 	});
 

@@ -13,13 +13,19 @@ const PROVIDER_VARS = {
 };
 const CHAT = { model: "gpt-5", messages: [{ role: "user", content: "Hi" }] };
 
+interface Managed {
+	status: number;
+	result: Record<string, unknown>;
+	errors: { message: string }[];
+}
+
 interface World extends ClosedGateway {
 	token: string;
 	requests: Request[];
 	/** A request to `/v1/{account}/mine/{path}` with the token in `cf-aig-authorization`. */
 	call(path: string, init?: RequestInit): Promise<Response>;
-	store(fields: object): Promise<{ status: number; result: Record<string, unknown> }>;
-	register(fields: object): Promise<{ status: number; result: Record<string, unknown> }>;
+	store(fields: object): Promise<Managed>;
+	register(fields: object): Promise<Managed>;
 }
 
 async function world(
@@ -32,8 +38,7 @@ async function world(
 	const token = await createToken(["Workers AI Write"]);
 	const manage = async (path: string, fields: object) => {
 		const response = await send(`/ai-gateway${path}`, token, json("POST", fields));
-		const { result } = await response.json<{ result: Record<string, unknown> }>();
-		return { status: response.status, result };
+		return { status: response.status, ...(await response.json<Omit<Managed, "status">>()) };
 	};
 	return {
 		...gateway,
@@ -121,6 +126,21 @@ describe("a request with the caller's own key", () => {
 		expect(await response.text()).toContain("Websockets of providers are not relayed");
 		expect(requests).toEqual([]);
 	});
+
+	it.each(["openai?model=gpt-realtime", "workers-ai/", "anthropic"])(
+		"is refused at %s, where its path is missing",
+		async (path) => {
+			const { call, requests } = await world();
+			for (const init of [{ headers: { upgrade: "websocket" } }, {}]) {
+				const response = await call(path, init);
+				expect(response.status).toBe(400);
+				expect(await response.json()).toMatchObject({
+					errors: [{ code: 7000, message: expect.stringMatching(/path of its API is missing.*websockets/) }],
+				});
+			}
+			expect(requests).toEqual([]);
+		},
+	);
 
 	it.each(["GET", "DELETE", "PUT", "PATCH", "POST"])("takes %s, with its query", async (method) => {
 		const { call, requests } = await world();
@@ -388,6 +408,16 @@ describe("keys that the account stores", () => {
 			{ provider_slug: "openai", secret: STORED, alias: "a b" },
 		])
 			expect((await store(fields)).status).toBe(400);
+		const messageOf = async (fields: object): Promise<string> =>
+			(await store({ provider_slug: "openai", ...fields })).errors[0]?.message ?? "";
+		expect(await messageOf({ secret_id: "5f8d" })).toBe(
+			"secret: expected the text of the key, because keys of Secrets Store (secret_id) are not read here",
+		);
+		// A limit that is ignored would protect nothing.
+		expect(await messageOf({ secret: STORED, rate_limit: 5, rate_limit_period: 60 })).toBe(
+			"rate_limit: keys have no limits of their own here: use those of the gateway",
+		);
+		expect((await store({ provider_slug: "openai", secret: STORED, rate_limit: 0 })).status).toBe(200);
 		const reader = await createToken(["Workers AI Read"]);
 		const denied = await send("/ai-gateway/gateways/mine/provider_configs", reader, json("POST", {}));
 		expect(denied.status).toBe(403);
