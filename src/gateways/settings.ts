@@ -6,6 +6,7 @@ import * as z from "zod";
 import { lazy } from "../core/lazy.ts";
 import { isLinear } from "./dlp/custom-profiles.ts";
 import { PROFILES } from "./dlp/profiles.ts";
+import { HeaderValue, HeaderValues } from "./providers/custom-providers.ts";
 
 const GATEWAY_ID = /^[a-z0-9_-]{1,64}$/i;
 /** The gateway of requests that name none. It exists without being created. */
@@ -109,11 +110,12 @@ const Dlp = lazy(() =>
 		}),
 );
 
+const MAX_COLLECTORS = 10;
 const OtelTarget = lazy(() =>
 	z.looseObject({
 		url: z.url({ protocol: /^https?$/ }),
-		headers: z.record(z.string(), z.string()).optional(),
-		authorization: z.string().nullish(),
+		headers: HeaderValues().optional(),
+		authorization: HeaderValue().nullish(),
 		content_type: z.enum(["json", "protobuf"]).optional(),
 	}),
 );
@@ -145,7 +147,8 @@ const optional = lazy(() => ({
 	estimate_usage: z.boolean().optional(),
 	guardrails: z.looseObject({ prompt: Hazards().optional(), response: Hazards().optional() }).nullish(),
 	dlp: Dlp().nullish(),
-	otel: z.array(OtelTarget()).nullish(),
+	/** Each request is sent to all of them. */
+	otel: z.array(OtelTarget()).max(MAX_COLLECTORS).nullish(),
 	spend_limits: z.looseObject({ enabled: z.boolean(), rules: z.array(SpendRule()).max(20) }).nullish(),
 }));
 

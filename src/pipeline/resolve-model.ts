@@ -88,7 +88,9 @@ function unknown(id: string, isServed: boolean): AiError {
 
 function missingKey(id: string): AiError {
 	const author = authorOf(id);
-	const where = Object.hasOwn(PROVIDERS, author) ? "PROVIDER_KEYS" : "ROUTES";
+	const where = Object.hasOwn(PROVIDERS, author)
+		? "PROVIDER_KEYS, or store a key in provider_configs of the gateway"
+		: "ROUTES";
 	return new AiError(
 		"missingProviderKey",
 		`Insufficient AI Gateway credits: nothing is set up here for ${author} (see ${where})`,

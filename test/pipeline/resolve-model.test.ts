@@ -106,7 +106,7 @@ describe("a third party's model", () => {
 
 	it("that nothing serves wants its author's key, or a route where there is no such key", () => {
 		expect(() => authorize(CLAUDE, unserved)).toThrow(
-			"2021: Insufficient AI Gateway credits: nothing is set up here for anthropic (see PROVIDER_KEYS)",
+			"2021: Insufficient AI Gateway credits: nothing is set up here for anthropic (see PROVIDER_KEYS, or store a key in provider_configs of the gateway)",
 		);
 		expect(() => authorize("recraft/recraftv4", unserved)).toThrow(
 			"2021: Insufficient AI Gateway credits: nothing is set up here for recraft (see ROUTES)",

@@ -243,7 +243,8 @@ describe("a model of Anthropic's", () => {
 });
 
 describe("a failure about a third party's model", () => {
-	const MISSING = "Insufficient AI Gateway credits: nothing is set up here for anthropic (see PROVIDER_KEYS)";
+	const MISSING =
+		"Insufficient AI Gateway credits: nothing is set up here for anthropic (see PROVIDER_KEYS, or store a key in provider_configs of the gateway)";
 	const OPENAI_ERRORS: Record<number, object> = {
 		2021: { type: "insufficient_quota", code: "insufficient_quota" },
 		7003: { type: "invalid_request_error", code: "model_not_found" },

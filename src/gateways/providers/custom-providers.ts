@@ -13,6 +13,9 @@ export const customSlug = (provider: string): string | undefined =>
 	provider.startsWith(PREFIX) ? provider.slice(PREFIX.length) : undefined;
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~\w-]{1,128}$/;
+export const HeaderValue = lazy(() =>
+	z.string().regex(/^[\x20-\x7e]{0,8192}$/, "expected up to 8192 visible ASCII characters and spaces"),
+);
 const text = (length: number) => z.string().max(length).nullish();
 
 const BaseUrl = lazy(() =>
@@ -33,8 +36,12 @@ const BaseUrl = lazy(() =>
 		}),
 );
 
-const HeaderValues = lazy(() =>
-	z.record(z.string().regex(HEADER_NAME), z.string().regex(/^[\x20-\x7e]{0,8192}$/)),
+/** Headers of requests to an address of the account. */
+export const HeaderValues = lazy(() =>
+	z.record(z.string(), HeaderValue()).superRefine((headers, { addIssue }) => {
+		for (const name of Object.keys(headers))
+			if (!HEADER_NAME.test(name)) addIssue({ code: "custom", message: "expected names of headers" });
+	}),
 );
 const MAX_HEADERS_TEXT = 64 * 1024;
 

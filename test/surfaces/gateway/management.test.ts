@@ -163,6 +163,24 @@ describe("the management API", () => {
 		);
 	});
 
+	it("refuses headers that no collector can receive, and more than 10 collectors", async () => {
+		const { create, send } = newGateways();
+		await create("mine");
+		const url = "https://collector.example/v1/traces";
+		const put = async (otel: object[]) => failureOf(await send("/mine", json("PUT", { ...SETTINGS, otel })));
+		expect(await put([{ url, headers: { "a b": "x" } }])).toBe(
+			"400 7001: otel[0].headers: expected names of headers",
+		);
+		for (const [fields, name] of [
+			[{ headers: { a: "x\ny" } }, "headers.a"],
+			[{ authorization: "Bearer\nx" }, "authorization"],
+		] as const)
+			expect(await put([{ url, ...fields }])).toBe(
+				`400 7001: otel[0].${name}: expected up to 8192 visible ASCII characters and spaces`,
+			);
+		expect(await put(Array.from({ length: 11 }, () => ({ url })))).toMatch(/^400 7001: otel: Too big/);
+	});
+
 	it.each<[string, object, string]>([
 		["an unknown profile", { profiles: ["none"] }, "none"],
 		["an exponential expression", { custom_profiles: { a: { pattern: "(a+)+$" } } }, "linear time"],
