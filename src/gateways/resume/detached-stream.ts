@@ -15,7 +15,9 @@ export interface RunWriter {
 export interface Detached {
 	/** For the caller. Cancelling it does not cancel the source. */
 	body: ReadableStream<Uint8Array>;
-	/** Resolves when the source has ended and the run has all events. */
+	/** Resolves when the source has ended. The run may not have all events yet. */
+	ended: Promise<void>;
+	/** Resolves when the run has all events, too. */
 	done: Promise<void>;
 }
 
@@ -37,13 +39,18 @@ export function detached(
 	if (signal.aborted) leave();
 	signal.addEventListener("abort", leave, { once: true });
 	const source = PulledStream.sourceOf(stream);
-	const done = pump(source, caller, new RunCopy(run, maxBytes));
+	const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+	const done = pump(source, caller, { copy: new RunCopy(run, maxBytes), end });
 	// The caller may use the signal for many requests.
 	const forget = (): void => signal.removeEventListener("abort", leave);
-	return { body: new PulledStream(caller), done: done.finally(forget) };
+	return { body: new PulledStream(caller), ended, done: done.finally(forget) };
 }
 
-async function pump(source: Source<Uint8Array>, caller: CallerQueue, copy: RunCopy): Promise<void> {
+async function pump(
+	source: Source<Uint8Array>,
+	caller: CallerQueue,
+	{ copy, end }: { copy: RunCopy; end(): void },
+): Promise<void> {
 	try {
 		for (let piece = await source.pull(); piece; piece = await source.pull()) {
 			caller.push(piece);
@@ -53,12 +60,15 @@ async function pump(source: Source<Uint8Array>, caller: CallerQueue, copy: RunCo
 			await caller.drained();
 			if (!caller.isGone) continue;
 			await source.cancel(new DOMException("The caller disconnected", "AbortError"));
+			end();
 			return;
 		}
 		caller.end();
+		end();
 		await copy.finish("ended");
 	} catch (error) {
 		caller.fail(error);
+		end();
 		await copy.finish("failed");
 	}
 }

@@ -34,12 +34,13 @@ export const resumeMiddleware =
 		if (!run) return response;
 		// From here on the run has the events, also if the caller is gone.
 		caller.removeEventListener("abort", abort);
-		const { body, done } = detached(response.body, {
+		const { body, ended, done } = detached(response.body, {
 			run: run.calls,
 			maxBytes: MAX_RUN_BYTES,
 			caller,
 		});
-		exchange.reportAfter(done);
+		// The log does not wait for the run's object: a process that is killed meanwhile would lose it.
+		exchange.reportAfter(ended);
 		waitUntil(done);
 		const withRunId = new Response(body, response);
 		withRunId.headers.set("cf-aig-run-id", run.id);

@@ -71,6 +71,22 @@ describe("a detached stream", () => {
 		expect(log.at(-1)).toBe("ended");
 	});
 
+	it.each([
+		["ends", (control: ReadableStreamDefaultController<Uint8Array>) => control.close()],
+		["fails", (control: ReadableStreamDefaultController<Uint8Array>) => control.error(new Error("lost"))],
+	])("has ended when its source %s, also while the run waits for its events", async (_, end) => {
+		const { promise: stored, resolve: store } = Promise.withResolvers<void>();
+		const { body, control, done, ended, log } = setUp({ append: () => stored });
+		control.enqueue(bytes("data: 1\n\n"));
+		await body.cancel();
+		end(control);
+		await ended;
+		expect(log).toEqual([]);
+		store();
+		await done;
+		expect(log[0]).toBe("1 data: 1\n\n");
+	});
+
 	it("is read although the caller does not read", async () => {
 		const { control, done, log } = setUp();
 		for (let nth = 0; nth < 10; nth++) control.enqueue(bytes(`data: ${nth}\n\n`));
