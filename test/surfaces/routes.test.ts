@@ -128,6 +128,7 @@ const below = (base: string, rows: readonly Row[]): Row[] =>
 const PROVIDER_ADDRESSES: readonly Row[] = ["GET", "POST", "PUT", "PATCH", "DELETE"].flatMap(
 	(method): Row[] => [
 		["run", `${method} /v1/:account/:gateway/:provider/:endpoint{.+}`, "gateway"],
+		["run", `${method} /v1/:account/:gateway/:provider{fal}`, "gateway"],
 		["run", `${method} /v1/:account/:gateway/:provider{anthropic}/:endpoint{.+}`, "gateway anthropic"],
 		["run", `${method} /v1/:account/:gateway/:provider{google-ai-studio}/:endpoint{.+}`, "gateway gemini"],
 	],

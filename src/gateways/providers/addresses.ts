@@ -22,6 +22,7 @@ const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 const REGION = new RegExp(`^(?:v\\d\\w*/)?projects/[^/]+/locations/(${LABEL})/`, "i");
 const BEDROCK = new RegExp(`^(bedrock-runtime|bedrock-mantle)/(${LABEL})/(.*)$`, "i");
 const AZURE = new RegExp(`^(${LABEL})/([a-z0-9][\\w.-]{0,63})/(.*)$`, "i");
+const FAL = /^(https:\/\/(?:[a-z0-9-]+\.)?fal\.(?:run|ai))\/(.*)$/i;
 const BASETEN = new RegExp(`^model/(${LABEL})/(.*)$`, "i");
 
 const PROVIDERS: Readonly<Record<string, ProviderRow>> = {
@@ -55,7 +56,14 @@ const PROVIDERS: Readonly<Record<string, ProviderRow>> = {
 	deepgram: { base: "https://api.deepgram.com/v1", key: { name: "authorization", scheme: "Token" } },
 	deepseek: { base: "https://api.deepseek.com" },
 	elevenlabs: { base: "https://api.elevenlabs.io/v1", key: { name: "xi-api-key" } },
-	fal: { base: "https://fal.run", key: { name: "authorization", scheme: "Key" } },
+	fal: {
+		base: (path) => {
+			const [, host, remaining] = FAL.exec(path) ?? [];
+			if (host !== undefined && remaining !== undefined) return [host, remaining];
+			return /^\w+:/.test(path) ? undefined : ["https://fal.run", path];
+		},
+		key: { name: "authorization", scheme: "Key" },
+	},
 	fireworks: { base: "https://api.fireworks.ai/inference/v1" },
 	"google-ai-studio": {
 		base: "https://generativelanguage.googleapis.com",
@@ -80,6 +88,13 @@ const PROVIDERS: Readonly<Record<string, ProviderRow>> = {
 	"perplexity-ai": { base: "https://api.perplexity.ai" },
 	replicate: { base: "https://api.replicate.com/v1" },
 };
+
+/** The header in which fal's SDK sends the complete address of a request to a proxy. */
+export const FAL_TARGET = "x-fal-target-url";
+
+/** The endpoint of a request: the address in {@link FAL_TARGET}, or else its path. */
+export const endpointOf = (provider: string, path: string, headers: Headers): string =>
+	(provider === "fal" && headers.get(FAL_TARGET)) || path;
 
 /** Where a provider takes its key. Custom providers take a bearer token. */
 export const keyHeaderOf = (slug: string): KeyHeader =>

@@ -1,6 +1,7 @@
 /** Headers of a request that is passed to a provider, and of its response. */
 
 import { HOP_BY_HOP } from "../../core/hop-by-hop.ts";
+import { FAL_TARGET } from "./addresses.ts";
 
 /** Headers of the caller or of its connection to this gateway, and those that are set for each request. The body is decompressed. */
 const PRIVATE_REQUEST: ReadonlySet<string> = new Set([
@@ -18,6 +19,7 @@ const PRIVATE_REQUEST: ReadonlySet<string> = new Set([
 	"via",
 	"x-auth-email",
 	"x-auth-key",
+	FAL_TARGET,
 	"x-real-ip",
 ]);
 /** Matches AI Gateway's options and credential, Cloudflare's and proxies' facts about the client, and this gateway's headers. */

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
 import { sourceOf } from "../../gateways/exchange.ts";
 import { optionsInHeaders } from "../../gateways/options.ts";
-import { isProvider } from "../../gateways/providers/addresses.ts";
+import { endpointOf, isProvider } from "../../gateways/providers/addresses.ts";
 import { customSlug } from "../../gateways/providers/custom-providers.ts";
 import { WORKERS_AI } from "../../gateways/request.ts";
 import { ACCOUNT_ID } from "../../http/authenticate.ts";
@@ -130,6 +130,11 @@ export const ADDRESSES: readonly RouteDeclaration[] = [
 		failure: geminiFailure,
 		credentials: [AUTHORIZATION, ...GEMINI_KEYS],
 	}),
+	// fal's SDK sends all requests to the address of its proxy.
+	...providerAddresses("/:provider{fal}", { endpoint: "" }).map((route) => ({
+		...route,
+		hidden: true as const,
+	})),
 	...providerAddresses("/:provider"),
 ];
 
@@ -141,10 +146,11 @@ function providerAddresses(
 	{
 		failure = providerFailure,
 		credentials = [AUTHORIZATION],
-	}: Pick<RouteDeclaration, "failure" | "credentials"> = {},
+		endpoint = "/:endpoint{.+}",
+	}: Pick<RouteDeclaration, "failure" | "credentials"> & { endpoint?: string } = {},
 ): RouteDeclaration[] {
 	const address: Omit<RouteDeclaration, "method" | "summary"> = {
-		path: `/:account/:gateway${provider}/:endpoint{.+}`,
+		path: `/:account/:gateway${provider}${endpoint}`,
 		permission: "run",
 		failure: orOpenAi(refusedByGateway(failure)),
 		credentials,
@@ -201,9 +207,10 @@ async function stepOf(
 		search = query.size > 0 ? `?${query}` : "";
 	}
 	const { inputs, bytes } = await readOptionalBody(raw, services);
+	const provider = pathParameter(c, "provider");
 	return {
-		provider: pathParameter(c, "provider"),
-		endpoint: pathParameter(c, "endpoint") + search,
+		provider,
+		endpoint: endpointOf(provider, pathParameter(c, "endpoint") + search, headers),
 		headers: raw.headers,
 		inputs,
 		options: {},

@@ -8,6 +8,7 @@ import {
 	optionsInConfig,
 	optionsInHeaders,
 } from "../../gateways/options.ts";
+import { endpointOf } from "../../gateways/providers/addresses.ts";
 import { headersIn } from "../../http/request-options.ts";
 import type { Inputs } from "../../pipeline/request.ts";
 
@@ -51,7 +52,7 @@ const StepSchema = lazy(() =>
 			if (!headers.has("content-type")) headers.set("content-type", "application/json");
 			return {
 				provider,
-				endpoint,
+				endpoint: endpointOf(provider, endpoint, headers),
 				options: mergedOptions(optionsInHeaders(headers), optionsInConfig(config)),
 				headers: headersIn(record),
 				inputs: { fields: query },

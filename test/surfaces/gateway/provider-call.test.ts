@@ -119,6 +119,45 @@ describe("a request with the caller's own key", () => {
 		]);
 	});
 
+	it("of fal's SDK, which sends its target in a header to the address of a proxy, reaches the target", async () => {
+		const { call, requests, account, send, token } = await world();
+		const target = "https://queue.fal.run/fal-ai/fast-sdxl/requests/1/status?logs=1";
+		const headers = { authorization: "Key fal-key", "x-fal-target-url": target };
+		expect((await call("fal", { method: "POST", body: '{"prompt":"a cat"}', headers })).status).toBe(200);
+		expect((await call("fal", { headers })).status).toBe(200);
+		const step = { provider: "fal", endpoint: "", query: {}, headers };
+		expect((await send(`${HTTP}/${account}/mine`, token, post([step]))).status).toBe(200);
+		expect((await call("fal/fal-ai/fast-sdxl", { headers: { authorization: "Key fal-key" } })).status).toBe(
+			200,
+		);
+		expect(requests.map(({ method, url }) => `${method} ${url}`)).toEqual([
+			`POST ${target}`,
+			`GET ${target}`,
+			`POST ${target}`,
+			"GET https://fal.run/fal-ai/fast-sdxl",
+		]);
+		for (const request of requests) {
+			expect(request.headers.get("authorization")).toBe("Key fal-key");
+			expect(request.headers.has("x-fal-target-url")).toBe(false);
+		}
+	});
+
+	it.each([
+		"https://example.com/",
+		"https://fal.run.example.com/",
+		"http://fal.run/x",
+		"https://a@fal.run/x",
+		"//fal.run",
+		"ftp:x",
+	])("of fal's SDK does not reach the target %s, which is not fal's", async (target) => {
+		const { call, requests } = await world();
+		const headers = { authorization: "Key fal-key", "x-fal-target-url": target };
+		await call("fal", { headers });
+		expect(requests.map(({ url }) => new URL(url).origin)).toEqual(
+			target.startsWith("//") ? ["https://fal.run"] : [],
+		);
+	});
+
 	it("is refused if it opens a websocket, which is not relayed", async () => {
 		const { call, requests } = await world();
 		const response = await call("openai/realtime?model=gpt-realtime", { headers: { upgrade: "websocket" } });
