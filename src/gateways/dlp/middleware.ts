@@ -1,12 +1,12 @@
 /**
  * Searches the inputs and the answer of a step for data that must not leave: the profiles of the gateway's `dlp` setting. A finding is
- * reported, and refused if a policy blocks it. An answer that is checked is buffered, also a stream. The header `cf-aig-dlp`
+ * reported, and refused if a policy blocks it. An answer that is checked is buffered, also a stream; media pass, as they have no texts. The header `cf-aig-dlp`
  * has the findings; the surface adds it to a refusal.
  */
 import { AiError } from "../../core/errors.ts";
 import type { GatewayMiddleware, GatewayRequest } from "../request.ts";
 import { bufferedBody } from "../scanning/buffered.ts";
-import { requestTexts, responseTexts } from "../scanning/texts.ts";
+import { mayHaveTexts, requestTexts, responseTexts } from "../scanning/texts.ts";
 import { type DlpCheck, type DlpPolicy, findingsOf, merged, policiesOf } from "./findings.ts";
 
 export const DLP_HEADER = "cf-aig-dlp";
@@ -17,13 +17,14 @@ export const dlpMiddleware: GatewayMiddleware = async (request, next) => {
 	if (policies.length === 0) return next(request);
 	if (checks("REQUEST")) scan(await requestTexts(request.step.body), { check: "REQUEST", policies, request });
 	const response = await next(request);
-	if (!checks("RESPONSE") || !response.ok || !response.body) return withReport(response, request);
+	const contentType = response.headers.get("content-type") ?? "";
+	if (!checks("RESPONSE") || !response.ok || !response.body || !mayHaveTexts(contentType))
+		return withReport(response, request);
 	const bytes = await bufferedBody(response);
 	// An answer that cannot be checked must not pass a policy that blocks.
 	const isBlocking = policies.some(({ action, check }) => action === "BLOCK" && check.includes("RESPONSE"));
 	if (!bytes && isBlocking) throw new AiError("responseLeak");
 	if (!bytes) throw new AiError("requestTooLarge", "The answer is too large for data-loss prevention");
-	const contentType = response.headers.get("content-type") ?? "";
 	scan(responseTexts(contentType, bytes), { check: "RESPONSE", policies, request });
 	return withReport(new Response(bytes, response), request);
 };

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { dlpMiddleware } from "../../../src/gateways/dlp/middleware.ts";
+import type { GatewayRequest } from "../../../src/gateways/request.ts";
 import type { GatewaySettings } from "../../../src/gateways/settings.ts";
 import { wireOf } from "../../../src/surfaces/binding/binding.ts";
 import {
@@ -116,5 +118,29 @@ describe("data-loss prevention", () => {
 		expect(second.response.headers.get("cf-aig-cache-status")).toBe("HIT");
 		expect(second.report).toEqual(first.report);
 		expect(first.report.action).toBe("FLAG");
+	});
+
+	it.each([
+		["audio/mpeg", 200],
+		["text/plain", 400],
+	])("sends media at once, and refuses any other answer above 24 MiB: %s", async (type, status) => {
+		let pulled = 0;
+		const body = new ReadableStream({
+			pull(controller) {
+				if (pulled++ < 25) controller.enqueue(new Uint8Array(1024 * 1024).fill(0x20));
+				else controller.close();
+			},
+		});
+		const request = {
+			settings: { dlp: policy("BLOCK", ["RESPONSE"]) },
+			exchange: { facts: {}, report: () => {} },
+		} as unknown as GatewayRequest;
+		const answer = new Response(body, { headers: { "content-type": type } });
+		const answered = dlpMiddleware(request, async () => answer);
+		if (status === 200) {
+			const response = await answered;
+			expect(pulled).toBeLessThan(3);
+			expect((await response.bytes()).length).toBe(25 * 1024 * 1024);
+		} else await expect(answered).rejects.toMatchObject({ status, code: 2030 });
 	});
 });
