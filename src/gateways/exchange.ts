@@ -37,7 +37,7 @@ export interface GatewayFacts {
 	step?: number;
 	status?: number;
 	cached?: boolean;
-	usage?: GatewayUsage;
+	usage?: GatewayUsage | undefined;
 	/** The stream of the answer broke off. Its last frame is an error. */
 	interrupted?: boolean;
 	/** Milliseconds until the first byte of the answer. */

@@ -8,8 +8,9 @@ import { isRecord } from "../core/json.ts";
 import type { EndObserver } from "./answer-end.ts";
 import type { GatewayLimits } from "./client/gateway-limits.ts";
 import type { LimitedWindow } from "./durable/gateway.ts";
+import type { GatewayFacts } from "./exchange.ts";
 import { costOf } from "./logs/cost.ts";
-import { type GatewayMiddleware, type GatewayStep, WORKERS_AI } from "./request.ts";
+import { type GatewayMiddleware, type GatewayRequest, type GatewayStep, WORKERS_AI } from "./request.ts";
 import type { GatewaySettings, SpendRule } from "./settings.ts";
 
 interface Limit {
@@ -34,14 +35,32 @@ export function limitMiddleware({ gatewayLimits }: { gatewayLimits: GatewayLimit
 	};
 }
 
-/** Adds the cost of a request to the windows of its rules. */
+/** Adds the cost of a request to the windows of the rules that apply to its last step. */
 export const spendObserver =
 	({ gatewayLimits }: { gatewayLimits: GatewayLimits }): EndObserver =>
-	({ exchange: { account }, end, settings, step, options }) => {
-		if (!step) return;
-		const windows = spendLimits(settings, step).map(({ window }) => window);
-		gatewayLimits.spend({ account, settings }, windows, costOf(end, options) ?? 0);
+	({ exchange, end, settings, step }) => {
+		if (step) spend(end, { exchange, settings, step }, gatewayLimits);
 	};
+
+/** A model may have answered a step, and a guardrail refused its answer. Then the next step has usage of its own. */
+export function spendBeforeNextStep(
+	request: Pick<GatewayRequest, "exchange" | "settings" | "step">,
+	{ gatewayLimits }: { gatewayLimits: GatewayLimits },
+): void {
+	const { exchange } = request;
+	if (!exchange.facts.usage) return;
+	spend(exchange.facts, request, gatewayLimits);
+	exchange.report({ usage: undefined });
+}
+
+function spend(
+	facts: GatewayFacts,
+	{ exchange: { account }, settings, step }: Pick<GatewayRequest, "exchange" | "settings" | "step">,
+	gatewayLimits: GatewayLimits,
+): void {
+	const windows = spendLimits(settings, step).map(({ window }) => window);
+	gatewayLimits.spend({ account, settings }, windows, costOf(facts, step.options) ?? 0);
+}
 
 function rateLimits({
 	rate_limiting_interval,

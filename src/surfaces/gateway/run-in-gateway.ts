@@ -9,7 +9,7 @@ import { cacheMiddleware } from "../../gateways/cache/middleware.ts";
 import { dlpMiddleware } from "../../gateways/dlp/middleware.ts";
 import type { GatewayExchange, GatewayFacts, RequestSource } from "../../gateways/exchange.ts";
 import { guardrailMiddleware } from "../../gateways/guardrails/middleware.ts";
-import { limitMiddleware, spendObserver } from "../../gateways/limits.ts";
+import { limitMiddleware, spendBeforeNextStep, spendObserver } from "../../gateways/limits.ts";
 import { logIdOf } from "../../gateways/log-id.ts";
 import { logObserver } from "../../gateways/logs/log-observer.ts";
 import type { GatewayOptions } from "../../gateways/options.ts";
@@ -96,6 +96,7 @@ export async function runInGateway(
 	try {
 		const steps = plan({ account, settings, exchange });
 		for (let next = await steps.next(); !next.done; next = await steps.next(response)) {
+			if (last) spendBeforeNextStep({ exchange, settings, step: last }, services);
 			const { step, index, hasFallback = false } = next.value;
 			last = step;
 			exchange.report({ ...factsOf(step, services), step: index });

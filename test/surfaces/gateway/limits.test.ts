@@ -51,7 +51,8 @@ async function gateway(settings: object, reply: () => Response = () => Response.
 			waitUntil,
 		};
 		const app = wireOf(services);
-		return async (headers: object = {}, overrides: object = {}): Promise<Response> => {
+		/** `next`: another step, with these differences. */
+		return async (headers: object = {}, overrides: object = {}, next?: object): Promise<Response> => {
 			const step = {
 				provider: "workers-ai",
 				endpoint: LLAMA,
@@ -61,7 +62,7 @@ async function gateway(settings: object, reply: () => Response = () => Response.
 			};
 			const request = new Request(
 				"https://workers-binding.ai/ai-gateway/universal/run/main",
-				json("POST", [step]),
+				json("POST", next ? [step, { ...step, ...next }] : [step]),
 			);
 			return app.fetch(request, { caller: { ...CALLER, account } });
 		};
@@ -72,6 +73,7 @@ async function gateway(settings: object, reply: () => Response = () => Response.
 		clock,
 		isolate,
 		calls: () => engine.requests.length,
+		settle: () => Promise.all(background),
 		/** Reads the answer, and waits until its cost is added. Returns its status. */
 		status: async (headers: object = {}, overrides: object = {}) => {
 			const response = await run(headers, overrides);
@@ -253,6 +255,28 @@ describe("spend rules", () => {
 		expect(await status(headers, chat("compat", "openai/gpt-5"))).toBe(429);
 		expect(await status(headers, chat("openai", "gpt-5"))).toBe(429);
 		expect(await status(headers, chat("openai", "gpt-4o"))).toBe(200);
+	});
+
+	it("count the cost of a step whose answer was refused, and of the next one, by the rules of each", async () => {
+		const OTHER = "@cf/meta/llama-3.2-1b-instruct";
+		const dlp = {
+			enabled: true,
+			policies: [{ id: "p", enabled: true, action: "BLOCK", check: ["RESPONSE"], profiles: ["email"] }],
+		};
+		const models = [LLAMA, OTHER].map((model) => ({
+			...{ id: model, limitType: "cost", limit: 5, window: 60 },
+			model: { mode: "filter", values: [model] },
+		}));
+		const replies = ["a@b.example", "Hello"];
+		const { run, settle, status } = await gateway(
+			{ dlp, spend_limits: { enabled: true, rules: models } },
+			() => Response.json(completion(replies.shift() ?? "Hello")),
+		);
+		const response = await run(COST, {}, { endpoint: OTHER });
+		expect(response.headers.get("cf-aig-step")).toBe("1");
+		await response.text();
+		await settle();
+		expect([await status(COST), await status(COST, { endpoint: OTHER })]).toEqual([429, 429]);
 	});
 
 	it("do not count the declared total of a request that they refuse, or that fails", async () => {
