@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { modulesIn } from "../miniflare/modules.ts";
 import { DIST } from "../scripts/root.ts";
+import { PROJECT_CONFIG } from "../scripts/settings.ts";
+import { unusedKinds } from "../scripts/unused-kinds.ts";
 import { bundleWorker, PART_NAMES, type Part } from "../scripts/worker.ts";
 import { loadedAtStart, type Modules } from "./modules.ts";
 import { exactly } from "./statistics.ts";
@@ -36,16 +38,19 @@ const row = (label: string, modules: Modules): Row => ({
 });
 
 export async function bundleSize(): Promise<Row[]> {
-	const usual = await built(["simulator"], (folder) => [
+	const usual = await built(["simulator", ...unusedKinds(PROJECT_CONFIG)], (folder) => [
 		{
-			...row("bundle of a deployment without the simulator, gzip, all that is uploaded", modulesIn(folder)),
+			...row("bundle of a default deployment, gzip, all that is uploaded", modulesIn(folder)),
 			bar: 300,
 			stretch: 255,
 		},
 		row("of it loaded before the first chat is answered", loadedAtStart(folder)),
 	]);
+	const everyKind = await built(["simulator"], (folder) => [
+		row("the same with all kinds of backends", modulesIn(folder)),
+	]);
 	const smallest = await built(PART_NAMES, (folder) => [
 		row("bundle without any part that can be left out, gzip, all that is uploaded", modulesIn(folder)),
 	]);
-	return [...usual, ...smallest];
+	return [...usual, ...everyKind, ...smallest];
 }

@@ -20,7 +20,8 @@ import { type Plugin, rolldown } from "rolldown";
 import { expectedName } from "../src/config/problems.ts";
 import { readOptions } from "./options.ts";
 import { DIST, ROOT } from "./root.ts";
-import { stopWith } from "./settings.ts";
+import { PROJECT_CONFIG, stopWith } from "./settings.ts";
+import { unusedKinds } from "./unused-kinds.ts";
 
 /** Parts that a deployment can leave out, and the modules of each: kinds of backends by their names, and Markdown. */
 const PARTS = {
@@ -146,19 +147,27 @@ export async function withBuilding<T>(work: (folder: string) => Promise<T>): Pro
 	}
 }
 
+/** The name in `--without` of the kinds of backends that the configuration cannot need. */
+const UNUSED = "unused";
+
 /** Only a deployment leaves parts out: sessions and tests on this machine have all of them. */
 function partsLeftOut(): Part[] {
-	const { without } = readOptions(
-		{ without: { type: "string" } },
+	const { without, config = PROJECT_CONFIG } = readOptions(
+		{ without: { type: "string" }, config: { type: "string" } },
 		`npm run build:worker -- [options]
 
-  --without A,B  leaves these parts out of a deployment: ${PART_NAMES.join(", ")}`,
+  --without A,B  leaves these parts out of a deployment: ${PART_NAMES.join(", ")};
+                 "${UNUSED}": kinds of backends that the configuration cannot need
+  --config FILE  the configuration (wrangler.jsonc)`,
 	);
 	const names = without ? without.split(",") : [];
-	const unknown = names.find((name) => !Object.hasOwn(PARTS, name));
-	if (unknown !== undefined) stopWith(`--without: ${expectedName(PART_NAMES, unknown)}`);
+	const known = [...PART_NAMES, UNUSED];
+	const unknown = names.find((name) => !known.some((part) => part === name));
+	if (unknown !== undefined) stopWith(`--without: ${expectedName(known, unknown)}`);
 	const isDeployment = /^(deploy|versions)/.test(process.env.WRANGLER_COMMAND ?? "");
-	return isDeployment ? (names as Part[]) : [];
+	if (!isDeployment) return [];
+	const unused: readonly string[] = names.includes(UNUSED) ? unusedKinds(config) : [];
+	return PART_NAMES.filter((part) => names.includes(part) || unused.includes(part));
 }
 
 if (import.meta.main)

@@ -1,0 +1,50 @@
+/**
+ * The kinds of backends that a deployment cannot need. Only `BACKENDS` can name them, because no provider of `PROVIDERS` has them, and
+ * an account's or a caller's key is always that of a provider.
+ */
+import * as z from "zod";
+import { BACKEND_KINDS } from "../src/backends/kinds.ts";
+import { PROVIDERS } from "../src/providers/providers.ts";
+import { parseConfigFile } from "./config-file.ts";
+
+const Backends = z.record(z.string(), z.looseObject({ kind: z.string() }));
+const Environment = z.looseObject({
+	vars: z.looseObject({
+		BACKENDS: z.union([
+			Backends,
+			z
+				.string()
+				.transform((text) => JSON.parse(text))
+				.pipe(Backends),
+		]),
+	}),
+});
+const ConfigFile = Environment.extend({
+	/** wrangler keeps variables of the dashboard, which may be others. */
+	keep_vars: z.literal(false).optional(),
+	env: z.record(z.string(), Environment).optional(),
+});
+
+const keyed = new Set<string>(Object.values(PROVIDERS).map(({ kind }) => kind));
+export const ONLY_CONFIGURED = BACKEND_KINDS.filter((kind) => kind !== "simulator" && !keyed.has(kind));
+
+/**
+ * Counts all environments of the file, because wrangler does not tell a build which one it deploys. None, if an environment has no
+ * readable `BACKENDS`: a secret or the dashboard may have them.
+ */
+export function unusedKinds(file: string): (typeof ONLY_CONFIGURED)[number][] {
+	const parsed = safelyParsed(file);
+	if (!parsed) return [];
+	const environments = [parsed, ...Object.values(parsed.env ?? {})];
+	const used = environments.flatMap(({ vars }) => Object.values(vars.BACKENDS).map(({ kind }) => kind));
+	return ONLY_CONFIGURED.filter((kind) => !used.includes(kind));
+}
+
+function safelyParsed(file: string): z.output<typeof ConfigFile> | undefined {
+	try {
+		return ConfigFile.safeParse(parseConfigFile(file)).data;
+	} catch {
+		// wrangler reads the same file, and reports what is wrong with it.
+		return undefined;
+	}
+}
