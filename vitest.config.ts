@@ -43,6 +43,7 @@ const LIBRARIES = [
 	"hono",
 	"hono/cors",
 	"hono/router/trie-router",
+	"htmlparser2",
 	"image-size",
 	"image-size/types/bmp",
 	"image-size/types/gif",

@@ -3,7 +3,7 @@
  * an account's or a caller's key is always that of a provider.
  */
 import * as z from "zod";
-import { BACKEND_KINDS } from "../src/backends/kinds.ts";
+import { BACKEND_KINDS, type BackendKind } from "../src/backends/kinds.ts";
 import { PROVIDERS } from "../src/providers/providers.ts";
 import { parseConfigFile } from "./config-file.ts";
 
@@ -25,14 +25,19 @@ const ConfigFile = Environment.extend({
 	env: z.record(z.string(), Environment).optional(),
 });
 
+/** Kinds that a deployment can leave out. */
+type OptionalKind = Exclude<BackendKind, "openai" | "simulator">;
+
 const keyed = new Set<string>(Object.values(PROVIDERS).map(({ kind }) => kind));
-export const ONLY_CONFIGURED = BACKEND_KINDS.filter((kind) => kind !== "simulator" && !keyed.has(kind));
+const ONLY_CONFIGURED = BACKEND_KINDS.filter(
+	(kind): kind is OptionalKind => kind !== "openai" && kind !== "simulator" && !keyed.has(kind),
+);
 
 /**
  * Counts all environments of the file, because wrangler does not tell a build which one it deploys. None, if an environment has no
  * readable `BACKENDS`: a secret or the dashboard may have them.
  */
-export function unusedKinds(file: string): (typeof ONLY_CONFIGURED)[number][] {
+export function unusedKinds(file: string): OptionalKind[] {
 	const parsed = safelyParsed(file);
 	if (!parsed) return [];
 	const environments = [parsed, ...Object.values(parsed.env ?? {})];
