@@ -1,33 +1,48 @@
 /** The backends of a request, loaded. */
 import { AiError } from "../core/errors.ts";
 import { isLeftOut } from "../core/left-out.ts";
-import type { Backend, Target } from "./backend.ts";
+import type { Backend, BackendServices, BackendTasks, Target } from "./backend.ts";
 import { KINDS, type KindRow } from "./kinds.ts";
+
+export type Backends = ReadonlyMap<string, Backend>;
 
 const KIND_ROWS: Readonly<Record<string, KindRow>> = KINDS;
 
 /** Kept here, because each `import()` of a loaded module costs time, too. */
-const loaded: Partial<Record<string, Backend>> = {};
+const loaded = new Map<string, Backend>();
+
+/** Loads the backends of all kinds among the targets. Returns all that are loaded, without a promise if nothing is left to load. */
+export function backendsOf(targets: readonly Pick<Target, "kind">[]): Backends | Promise<Backends> {
+	return targets.every(({ kind }) => loaded.has(kind)) ? loaded : loadAll(targets);
+}
 
 /**
  * A module is evaluated once and belongs to no request: a request that is cancelled does not affect the loading. Throws 5007
  * for a kind that this build leaves out: the start refuses a configuration with it, but an account's key may need it.
  */
-async function backendOf(kind: string): Promise<Backend> {
-	const cached = loaded[kind];
-	if (cached) return cached;
-	const row = isLeftOut(kind) ? undefined : KIND_ROWS[kind];
-	if (!row) throw new AiError("noSuchModel", `This deployment has no backends of kind "${kind}"`);
-	const backend = await row.load();
-	loaded[kind] = backend;
-	return backend;
+async function loadAll(targets: readonly Pick<Target, "kind">[]): Promise<Backends> {
+	for (const { kind } of targets) {
+		if (loaded.has(kind)) continue;
+		const row = isLeftOut(kind) ? undefined : KIND_ROWS[kind];
+		if (!row) throw new AiError("noSuchModel", `This deployment has no backends of kind "${kind}"`);
+		loaded.set(kind, await row.load());
+	}
+	return loaded;
 }
 
-export type Backends = ReadonlyMap<string, Backend>;
+interface BoundTasks {
+	services: BackendServices;
+	tasks: BackendTasks;
+}
 
-/** Loads the backends of all kinds among the targets. */
-export async function backendsOf(targets: readonly Pick<Target, "kind">[]): Promise<Backends> {
-	const backends = new Map<string, Backend>();
-	for (const { kind } of targets) backends.set(kind, await backendOf(kind));
-	return backends;
+/** The tasks of a target, by the target. Many requests have the same one (`route.ts`). */
+const bound = new WeakMap<Target, BoundTasks>();
+
+/** The tasks that a loaded backend supports at the target. */
+export function tasksOf(backends: Backends, target: Target, services: BackendServices): BackendTasks {
+	const known = bound.get(target);
+	if (known?.services === services) return known.tasks;
+	const tasks = backends.get(target.kind)?.(target, services) ?? {};
+	bound.set(target, { services, tasks });
+	return tasks;
 }

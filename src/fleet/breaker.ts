@@ -53,19 +53,19 @@ export class Breaker {
 		if (this.state(now) === "half-open") this.#probedAt = now;
 	}
 
-	/** The call that started at `since` has started to answer. */
-	begin(now: number, since: number): void {
-		if (!this.#open || since < this.#openedAt) return;
-		this.#close(now);
+	/** The call that started at `since` has started to answer. Returns whether a circuit that had been open has closed. */
+	begin(now: number, since: number): boolean {
+		if (!this.#open || since < this.#openedAt) return false;
 		this.#failures = FAILURES_TO_OPEN - 1;
+		return this.#close(now);
 	}
 
-	/** The answer is complete. */
-	succeed(now: number, since: number): void {
-		if (since < this.#openedAt) return;
-		this.#close(now);
+	/** The answer is complete. Returns the same as {@link begin}. */
+	succeed(now: number, since: number): boolean {
+		if (since < this.#openedAt) return false;
 		this.#failures = 0;
 		this.#cooldowns = 0;
+		return this.#close(now);
 	}
 
 	/** The call has failed. `cooldownMs`: the engine's `Retry-After`. */
@@ -100,10 +100,12 @@ export class Breaker {
 		}
 	}
 
-	#close(now: number): void {
+	#close(now: number): boolean {
+		const hadOpened = this.#openedAt > 0 && this.#workedAt <= this.#openedAt;
 		this.#open = false;
 		this.#probedAt = undefined;
 		this.#workedAt = Math.max(this.#workedAt, now);
+		return hadOpened && this.#workedAt > this.#openedAt;
 	}
 
 	#openFor(now: number, cooldownMs = FIRST_COOLDOWN_MS * 2 ** this.#cooldowns): void {

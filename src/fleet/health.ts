@@ -7,6 +7,7 @@
  */
 import { Breaker, type CircuitState } from "./breaker.ts";
 import type { HealthReport, View } from "./fleet.ts";
+import { type CallOutcome, type Watched, WatchedCall } from "./watched-call.ts";
 
 /** Identifies what fails together. */
 export interface Addressed {
@@ -44,17 +45,6 @@ export interface EngineReport {
 /** Host of a configured address. Contains no credentials. */
 export const hostOf = (url: string): string => URL.parse(url)?.host ?? "";
 
-/** The outcome of one call. Only the first of `succeed`, `fail` and `cancel` counts. */
-export interface CallOutcome {
-	/** The answer has started. */
-	begin(): void;
-	succeed(): void;
-	/** `cooldownMs`: the engine's `Retry-After`. */
-	fail(cooldownMs?: number): void;
-	/** The caller has disconnected: the call shows nothing about the engine's health. */
-	cancel(): void;
-}
-
 /** Delay before a report, so that one call carries several. */
 const REPORT_DELAY_MS = 500;
 /** A view older than this is read again: well within the first cooldown. */
@@ -70,25 +60,13 @@ interface HealthServices {
 	exchange?(reports: HealthReport[]): Promise<View>;
 }
 
-interface Watched {
-	target: Addressed;
-	requests: number;
-	/** All failures, including reported ones. */
-	failed: number;
-	begun: number;
-	waitedMs: number;
-	breaker: Breaker;
-	/** Failures that are not reported yet. */
-	failures: number;
-	failedAt: number;
-	changed: boolean;
-}
-
 export class IsolateHealth implements Health {
 	readonly #services: HealthServices;
 	readonly #watched = new Map<string, Watched>();
 	/** Those that are not closed. Usually there are none, and a circuit needs no look-up. */
 	readonly #notClosed = new Set<Breaker>();
+	/** Uses of all targets so far. */
+	#uses = 0;
 	#exchangedAt = Number.NEGATIVE_INFINITY;
 	#exchangingSince = Number.NEGATIVE_INFINITY;
 	#hasUnreported = false;
@@ -103,65 +81,19 @@ export class IsolateHealth implements Health {
 	}
 
 	start(target: Addressed): CallOutcome {
-		const { now } = this.#services;
 		const watched = this.#watch(keyOf(target), target);
-		const { breaker } = watched;
-		const since = now();
+		const since = this.#services.now();
 		watched.requests++;
-		let begun = false;
-		const noteBegin = () => {
-			if (begun) return;
-			begun = true;
-			watched.begun++;
-			watched.waitedMs += Math.max(0, now() - since);
-		};
-		breaker.start(since);
-		this.#exchange();
-
-		let ended = false;
-		const end = (change: () => void) => {
-			if (ended) return;
-			ended = true;
-			this.#update(watched, change);
-		};
-		return {
-			begin: () => {
-				if (ended) return;
-				noteBegin();
-				this.#update(watched, () => breaker.begin(now(), since));
-			},
-			succeed: () =>
-				end(() => {
-					noteBegin();
-					breaker.succeed(now(), since);
-					watched.failures = 0;
-				}),
-			fail: (cooldownMs) =>
-				end(() => {
-					breaker.fail(now(), since, cooldownMs);
-					watched.failures++;
-					watched.failed++;
-					watched.failedAt = now();
-					watched.changed = true;
-				}),
-			cancel: () => end(() => breaker.cancel(since)),
-		};
+		watched.breaker.start(since);
+		this.#exchange(since);
+		return new WatchedCall(watched, since, this.#services.now, this.#onOutcome);
 	}
 
-	/** Recovery is reported only for a circuit that had been open: all others are healthy in every view. */
-	#update(watched: Watched, change: () => void): void {
-		const { breaker } = watched;
-		const before = breaker.circuit;
-		change();
-		this.#updateNotClosed(breaker);
-		const after = breaker.circuit;
-		const reopened = after.openedAt !== before.openedAt;
-		const closed =
-			before.workedAt <= before.openedAt && after.workedAt > after.openedAt && after.openedAt > 0;
-		watched.changed ||= reopened || closed;
+	readonly #onOutcome = (watched: Watched, at: number): void => {
+		this.#updateNotClosed(watched.breaker, at);
 		this.#hasUnreported ||= watched.changed;
-		this.#exchange();
-	}
+		this.#exchange(at);
+	};
 
 	engines(): EngineReport[] {
 		const at = this.#services.now();
@@ -182,11 +114,14 @@ export class IsolateHealth implements Health {
 
 	#watch(key: string, target: Addressed = addressedBy(key)): Watched {
 		const existing = this.#watched.get(key);
-		// The map is ordered by the time of the last use.
-		if (existing) this.#watched.delete(key);
-		else if (this.#watched.size >= MAX_TARGETS) this.#dropOne();
-		const watched = existing ?? {
+		if (existing) {
+			existing.usedAt = ++this.#uses;
+			return existing;
+		}
+		if (this.#watched.size >= MAX_TARGETS) this.#dropOne();
+		const watched: Watched = {
 			target,
+			usedAt: ++this.#uses,
 			requests: 0,
 			failed: 0,
 			begun: 0,
@@ -200,29 +135,25 @@ export class IsolateHealth implements Health {
 		return watched;
 	}
 
-	/** Prefers closed circuits: an open one is worth remembering. */
+	/** Drops the least recently used one. Prefers closed circuits: an open one is worth remembering. */
 	#dropOne(): void {
 		const at = this.#services.now();
-		let [dropped] = this.#watched.keys();
-		for (const [key, { breaker }] of this.#watched)
-			if (breaker.state(at) === "closed") {
-				dropped = key;
-				break;
-			}
-		if (dropped === undefined) return;
-		const breaker = this.#watched.get(dropped)?.breaker;
-		if (breaker) this.#notClosed.delete(breaker);
-		this.#watched.delete(dropped);
+		const rank = ({ breaker, usedAt }: Watched): number =>
+			usedAt + (breaker.state(at) === "closed" ? 0 : this.#uses);
+		const [first] = [...this.#watched].sort(([, one], [, other]) => rank(one) - rank(other));
+		if (!first) return;
+		const [key, { breaker }] = first;
+		this.#notClosed.delete(breaker);
+		this.#watched.delete(key);
 	}
 
-	#updateNotClosed(breaker: Breaker): void {
-		if (breaker.state(this.#services.now()) === "closed") this.#notClosed.delete(breaker);
+	#updateNotClosed(breaker: Breaker, at: number): void {
+		if (breaker.state(at) === "closed") this.#notClosed.delete(breaker);
 		else this.#notClosed.add(breaker);
 	}
 
-	#exchange(): void {
-		const { exchange, now, waitUntil } = this.#services;
-		const at = now();
+	#exchange(at: number): void {
+		const { exchange, waitUntil } = this.#services;
 		const age = at - this.#exchangedAt;
 		const due = this.#hasUnreported ? age >= REPORT_DELAY_MS : age >= VIEW_MS;
 		if (!exchange || !due || at - this.#exchangingSince < EXCHANGE_MS) return;
@@ -260,7 +191,7 @@ export class IsolateHealth implements Health {
 			const watched = isOpen ? this.#watch(key) : this.#watched.get(key);
 			if (!watched) continue;
 			watched.breaker.learn(circuit);
-			this.#updateNotClosed(watched.breaker);
+			this.#updateNotClosed(watched.breaker, this.#services.now());
 		}
 	}
 

@@ -76,25 +76,23 @@ export function replyResponse(
 		"x-ganglion-backend": served.backend,
 		"x-ganglion-model": encodeURI(served.model),
 		"x-ganglion-attempts": String(served.attempts),
+		[REQUEST_ID]: requestId,
 	};
-	headers[REQUEST_ID] = requestId;
 	if (alsoId !== undefined) headers[alsoId] = requestId;
 	if (neurons !== undefined) headers["cf-ai-neurons"] = neurons.toFixed(2);
 	if (dropped !== undefined) headers["x-ganglion-dropped"] = dropped.join(", ");
 	switch (body.kind) {
 		case "json":
 			// Exactly this type: the runtime's client treats "application/json; charset=utf-8" as a stream.
-			return completeResponse(wrap(body.text ?? JSON.stringify(body.value)), {
-				headers: { ...headers, "content-type": "application/json" },
-			});
+			headers["content-type"] = "application/json";
+			return completeResponse(wrap(body.text ?? JSON.stringify(body.value)), { headers });
 		case "bytes":
-			return completeResponse(body.media.bytes, {
-				headers: { ...headers, "content-type": body.media.contentType ?? "application/octet-stream" },
-			});
+			headers["content-type"] = body.media.contentType ?? "application/octet-stream";
+			return completeResponse(body.media.bytes, { headers });
 		case "events":
-			return new Response(body.events, {
-				headers: { ...headers, "content-type": SSE_CONTENT_TYPE, "cache-control": "no-cache" },
-			});
+			headers["content-type"] = SSE_CONTENT_TYPE;
+			headers["cache-control"] = "no-cache";
+			return new Response(body.events, { headers });
 		case "socket": {
 			const response = socketResponse(body.frames, requestId);
 			for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);

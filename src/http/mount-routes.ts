@@ -63,7 +63,8 @@ async function answer(c: Context, route: Route, context: MountContext): Promise<
 	let response: Response;
 	try {
 		guard?.(c);
-		const identity = await authenticated(c, route, context);
+		const authenticating = authenticated(c, route, context);
+		const identity = authenticating instanceof Promise ? await authenticating : authenticating;
 		caller = identity.caller;
 		response = await route.handler(c, new Call(id, services, identity));
 	} catch (thrown) {
@@ -76,22 +77,31 @@ async function answer(c: Context, route: Route, context: MountContext): Promise<
 	return response;
 }
 
-async function authenticated(
+/** Returns no promise if nothing has to be asked. */
+function authenticated(c: Context, route: Route, context: MountContext): Identity | Promise<Identity> {
+	const { authentication } = context;
+	const verify = (identity: Identity) => authentication.verify(c.req.raw, route, identity);
+	const refused = (thrown: unknown) => unauthenticated(thrown, c, route, context);
+	try {
+		const identity = authentication.identify(c, route);
+		const verified = identity instanceof Promise ? identity.then(verify) : verify(identity);
+		return verified instanceof Promise ? verified.catch(refused) : verified;
+	} catch (thrown) {
+		return refused(thrown);
+	}
+}
+
+async function unauthenticated(
+	thrown: unknown,
 	c: Context,
 	route: Route,
-	{ authentication, services }: MountContext,
+	{ services }: MountContext,
 ): Promise<Identity> {
-	try {
-		return await authentication.verify(c.req.raw, route, await authentication.identify(c, route));
-	} catch (thrown) {
-		const { key } = toAiError(thrown);
-		const caller =
-			key === "authentication" || key === "forbidden"
-				? await route.unauthenticated?.(c, services)
-				: undefined;
-		if (!caller) throw thrown;
-		return { caller, unauthenticated: true };
-	}
+	const { key } = toAiError(thrown);
+	const caller =
+		key === "authentication" || key === "forbidden" ? await route.unauthenticated?.(c, services) : undefined;
+	if (!caller) throw thrown;
+	return { caller, unauthenticated: true };
 }
 
 /** `endpoint`: a route with the same path and another method, or a pattern of paths without a route. */

@@ -48,8 +48,7 @@ export function readRequestOptions({
 	fields,
 	options,
 }: OptionSources): Pick<InferenceRequest, "session" | "options"> {
-	const header = SESSION_HEADERS.map((name) => headers.get(name)).find(Boolean);
-	const session = (header ?? sessionField(fields))?.slice(0, MAX_SESSION_CHARACTERS);
+	const session = (sessionHeader(headers) ?? sessionField(fields))?.slice(0, MAX_SESSION_CHARACTERS);
 	const singleFlight = /^(?:1|true)$/i.test(headers.get(SINGLE_FLIGHT) ?? "");
 	const isBatch = /^batch$/i.test(headers.get(PRIORITY) ?? "");
 	return {
@@ -61,6 +60,14 @@ export function readRequestOptions({
 			...(isBatch && { priority: "batch" }),
 		},
 	};
+}
+
+function sessionHeader(headers: Headers): string | undefined {
+	for (const name of SESSION_HEADERS) {
+		const value = headers.get(name);
+		if (value) return value;
+	}
+	return undefined;
 }
 
 type RequestSources = Omit<InferenceRequest, "session" | "options"> & Omit<OptionSources, "account">;

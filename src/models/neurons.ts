@@ -111,14 +111,25 @@ const UNITS: Record<PriceUnit, Unit> = {
 export function microNeurons(prices: readonly Price[], quantities: Quantities): number {
 	if (prices.length === 0) return 0;
 	const counted = separateCachedTokens(prices, quantities);
-	let parts = 0n;
+	let parts = COMMON_DENOMINATOR / 2;
+	for (const { unit, neurons } of prices) {
+		const { per, count } = UNITS[unit];
+		parts += Math.round(neurons * MICRO) * safeCount(count(counted)) * (COMMON_DENOMINATOR / per);
+	}
+	// All products and the sum are exact below this bound.
+	if (parts <= Number.MAX_SAFE_INTEGER) return (parts - (parts % COMMON_DENOMINATOR)) / COMMON_DENOMINATOR;
+	return exactMicroNeurons(prices, counted);
+}
+
+/** As {@link microNeurons}, for amounts of any size, at twenty times the cost. */
+function exactMicroNeurons(prices: readonly Price[], counted: Quantities): number {
+	let parts = BigInt(COMMON_DENOMINATOR / 2);
 	for (const { unit, neurons } of prices) {
 		const { per, count } = UNITS[unit];
 		const amount = safeCount(count(counted));
-		if (amount > 0)
-			parts += BigInt(Math.round(neurons * MICRO)) * BigInt(amount) * BigInt(COMMON_DENOMINATOR / per);
+		parts += BigInt(Math.round(neurons * MICRO)) * BigInt(amount) * BigInt(COMMON_DENOMINATOR / per);
 	}
-	return Number((parts + BigInt(COMMON_DENOMINATOR / 2)) / BigInt(COMMON_DENOMINATOR));
+	return Number(parts / BigInt(COMMON_DENOMINATOR));
 }
 
 export const neurons = (prices: readonly Price[], quantities: Quantities): number =>

@@ -10,7 +10,7 @@ import { toAiError } from "../core/errors.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import { boundOutput, isSession } from "../tasks/traits.ts";
 import type { Exchange } from "./exchange.ts";
-import { budgetsOf, limitsOf, ratesOf } from "./limits.ts";
+import { limitsOf, rulesOf } from "./limits.ts";
 import { isUnpriced, type Prepared } from "./prepare.ts";
 import type { InferenceRequest } from "./request.ts";
 import type { Services } from "./services.ts";
@@ -18,16 +18,21 @@ import type { AdmittedCall } from "./speculative-dispatch.ts";
 
 type AdmissionRequest = Pick<InferenceRequest, "id" | "caller" | "options">;
 
-/** Throws `AiError` if the account refuses the request. */
-export async function admit(
+/** Returns no promise if a lease admits the request. Throws `AiError` if the account refuses the request. */
+export function admit(
 	exchange: Exchange,
 	request: AdmissionRequest,
 	{ call, model, routed, estimated }: Pick<Prepared, "call" | "model" | "routed" | "estimated">,
 	{ ledgers, limits }: Pick<Services, "ledgers" | "limits">,
-): Promise<AdmittedCall> {
+): AdmittedCall | Promise<AdmittedCall> {
 	const admission = admissionOf(request, { model, routed, estimated }, limits);
 	const ledger = ledgers.of(exchange.account);
 	exchange.reserve(admission, model);
+	const leased = ledger.admitFromLease(admission);
+	if (leased) {
+		exchange.admit(leased);
+		return { call: limitOutput(call, leased) };
+	}
 	const decide = async (decision: Promise<Granted>): Promise<Granted> => {
 		try {
 			const granted = await decision;
@@ -39,15 +44,11 @@ export async function admit(
 			throw refusal;
 		}
 	};
-	const leased = ledger.admitFromLease(admission);
-	if (leased) {
-		exchange.admit(leased);
-		return { call: limitOutput(call, leased) };
-	}
 	// Live sessions and single-flight leaders wait for admission: neither may start unpaid.
 	const waits = isSession(call) || request.options?.singleFlight || !limits.speculation;
 	const speculation = waits ? undefined : ledger.speculate(admission);
-	if (!speculation) return { call: limitOutput(call, await decide(ledger.admit(admission))) };
+	if (!speculation)
+		return decide(ledger.admit(admission)).then((granted) => ({ call: limitOutput(call, granted) }));
 	const expected = limitOutput(call, speculation.expected);
 	const decision = decide(speculation.decision).then((granted) =>
 		granted.outputTokens === speculation.expected.outputTokens ? expected : limitOutput(call, granted),
@@ -67,15 +68,15 @@ export function admissionOf(
 	{ model, routed, estimated }: Pick<Prepared, "model" | "routed" | "estimated">,
 	limits: Services["limits"],
 ): Admission {
-	const accountLimits = limitsOf(limits, account);
+	const { rates, budgets } = rulesOf(model, limitsOf(limits, account));
 	const { inputTokens: _, ...cost } = estimated;
 	return {
 		ticket: id,
 		credential,
 		model: model.id,
 		task: model.task,
-		rates: ratesOf(model, accountLimits),
-		budgets: budgetsOf(model, accountLimits),
+		rates,
+		budgets,
 		cost,
 		...(credential.kind === "token" && isUnpriced(model, routed) && { unpriced: true as const }),
 		holdMs: limits.holdMs,

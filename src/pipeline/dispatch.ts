@@ -12,14 +12,24 @@ import { withFailover } from "./dispatch/stream-failover.ts";
 import { isPooled, type Plan } from "./plan.ts";
 import type { Dispatched } from "./request.ts";
 
-export async function dispatch(
+export function dispatch(
 	plan: Plan,
 	call: TaskCall,
 	context: DispatchContext,
 	services: DispatchServices,
 ): Promise<Dispatched> {
 	// Only pools have limits.
-	if (!plan.targets.some(isPooled)) return start(plan, call, context, services);
+	return plan.targets.some(isPooled)
+		? dispatchToPools(plan, call, context, services)
+		: start(plan, call, context, services);
+}
+
+async function dispatchToPools(
+	plan: Plan,
+	call: TaskCall,
+	context: DispatchContext,
+	services: DispatchServices,
+): Promise<Dispatched> {
 	const { plan: available, place } = await waitForCapacity(plan, call, context, services);
 	try {
 		return await start(available, call, { ...context, ...(place && { place }) }, services);
@@ -35,8 +45,10 @@ async function start(
 	context: DispatchContext,
 	services: DispatchServices,
 ): Promise<Dispatched> {
-	const state = await DispatchState.create(plan, call, context, services);
+	const created = DispatchState.create(plan, call, context, services);
+	const state = created instanceof Promise ? await created : created;
 	const started = await firstResponse(state);
+	if (!started) throw state.failure;
 	const { answer, outcome } = started;
 	const { served } = state;
 	state.answeredBy(started.target);

@@ -26,6 +26,8 @@ interface Attempt {
 	/** Counted from 1, over all engines of the request. */
 	number: number;
 	target: PlannedTarget;
+	/** The prefill replica of the target, if that one has failed. */
+	prefill?: PlannedTarget;
 	/** Epoch milliseconds. */
 	startedAt: number;
 	failedAt?: number;
@@ -62,7 +64,7 @@ export class Exchange implements ExchangeFacts {
 	#firstByteAt: number | undefined;
 	readonly #ended = Promise.withResolvers<void>();
 	/** Failures that the observers have received. */
-	readonly #reported = new Set<AiError>();
+	#reported: readonly AiError[] = [];
 
 	constructor(
 		{ id, caller, observers = [] }: Pick<InferenceRequest, "id" | "caller" | "observers">,
@@ -134,13 +136,13 @@ export class Exchange implements ExchangeFacts {
 		attempt.failure = failure;
 		failure.place = this.#placeOf(attempt);
 		attempt.failedAt = this.#services.now();
-		this.#reported.add(failure);
+		this.markReported(failure);
 		for (const observer of this.#observers) observer.attemptFailed?.(this, failure);
 	}
 
 	/** The failure only combines failures that {@link attemptFailed} has reported. */
 	markReported(failure: AiError): AiError {
-		this.#reported.add(failure);
+		this.#reported = [...this.#reported, failure];
 		return failure;
 	}
 
@@ -201,7 +203,8 @@ export class Exchange implements ExchangeFacts {
 		return failure;
 	}
 
-	#placeOf({ number, target: { backend, url } }: Attempt): FailedCall {
+	#placeOf({ number, target, prefill }: Attempt): FailedCall {
+		const { backend, url } = prefill ?? target;
 		const model = this.#reservation?.model.id ?? "";
 		return { account: this.account, model, backend, replica: hostOf(url), attempt: number };
 	}
@@ -210,8 +213,8 @@ export class Exchange implements ExchangeFacts {
 		if (this.attempts.length < 2 && !this.attempts[0]?.failure) return {};
 		const calls = this.attempts
 			.slice(0, MAX_RECORDED_CALLS)
-			.map(({ target, startedAt, failedAt, failure }) => ({
-				backend: target.backend,
+			.map(({ target, prefill = target, startedAt, failedAt, failure }) => ({
+				backend: prefill.backend,
 				startedMs: startedAt - this.startedAt,
 				...(failedAt !== undefined && { failedMs: failedAt - this.startedAt }),
 				...(failure && { code: failure.code }),
@@ -239,7 +242,7 @@ export class Exchange implements ExchangeFacts {
 					...(firstTokenAt !== undefined && { firstTokenMs: firstTokenAt - this.startedAt }),
 				},
 			};
-		const unreported = failure && !this.#reported.has(failure) && { failure };
+		const unreported = failure && !this.#reported.includes(failure) && { failure };
 		for (const observer of this.#observers)
 			observer.ended?.(this, { ...(settled && { settled }), ...unreported });
 		// Lets the runtime end the request's context.

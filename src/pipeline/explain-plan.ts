@@ -1,6 +1,6 @@
 /** Describes a plan for `explain.ts`: the engines in the order in which they are tried, and the reason for each. */
 import type { Timeouts } from "../backends/backend.ts";
-import { backendsOf } from "../backends/index.ts";
+import { backendsOf, tasksOf } from "../backends/index.ts";
 import { hostOf } from "../fleet/health.ts";
 import type { BackendPool } from "../pools/pools.ts";
 import type { Legs } from "../pools/prefill-decode/legs.ts";
@@ -91,7 +91,7 @@ export async function describePlan(
 	const backends = await backendsOf(plan.targets);
 	const whyOf = ({ target, legs }: OrderedTarget): string => {
 		const { backend, model, kind, circuit } = target;
-		const tasks = backends.get(kind)?.(target, services) ?? {};
+		const tasks = tasksOf(backends, target, services);
 		if (call && !(call.task in tasks)) return `passed over: a ${kind} backend has no ${call.task}`;
 		if (circuit === "open") return "called last: its circuit is open after several failures";
 		const { weight } = weighted.find((one) => one.backend === backend && one.model === model) ?? {};

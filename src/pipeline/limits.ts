@@ -54,6 +54,23 @@ export interface NeuronLimits {
 export const limitsOf = ({ accounts, everyone }: Limits, account: string): AccountLimits =>
 	accounts.get(account) ?? everyone;
 
+interface ModelRules {
+	rates: RateLimit[];
+	budgets: Budget[];
+}
+
+/** The rules of each model for the accounts with the same limits. */
+const rulesByLimits = new WeakMap<AccountLimits, WeakMap<Model, ModelRules>>();
+
+/** The rates and budgets of a model, made once: no request may change them. */
+export function rulesOf(model: Model, limits: AccountLimits): ModelRules {
+	const rules = rulesByLimits.get(limits) ?? new WeakMap<Model, ModelRules>();
+	rulesByLimits.set(limits, rules);
+	const known = rules.get(model) ?? { rates: ratesOf(model, limits), budgets: budgetsOf(model, limits) };
+	rules.set(model, known);
+	return known;
+}
+
 /** A model with a rate of its own does not count against its task's. */
 export function ratesOf(
 	model: Model,

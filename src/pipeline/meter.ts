@@ -104,10 +104,13 @@ const NOTHING: Measured = { quantities: {}, estimated: false };
 
 /** Cost of the engines that were asked in parallel by a hedge, in micro-neurons. */
 const hedgedCost = (call: TaskCall, model: Model, { wasted }: Served): number =>
-	wasted
-		.filter(({ why }) => why === "hedge")
-		.map(({ progress }) => measureStream(call, progress, model).quantities)
-		.reduce((sum, quantities) => sum + microNeurons(model.prices, quantities), 0);
+	wasted.reduce(
+		(sum, { why, progress }) =>
+			why === "hedge"
+				? sum + microNeurons(model.prices, measureStream(call, progress, model).quantities)
+				: sum,
+		0,
+	);
 
 /** Micro-neurons. */
 function costOf(usage: Usage, { prices }: Model): number {

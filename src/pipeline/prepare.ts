@@ -47,13 +47,19 @@ export async function prepare(
 ): Promise<Prepared> {
 	const { caller, inputs } = request;
 	// First, because the model decides the dialect.
-	const resolved = await step("authorize", () => resolveModel(request.model, caller, services));
-	const { model, routed } = resolved;
-	await step("plan", () => refuseByPlan(model, limitsOf(services.limits, caller.account), routed));
-	const parsed = await step("parse", () => parse(inputs, request.dialect(model), resolved));
-	await step("fit", () => fitContext(parsed.call, model, routed));
-	const estimated = await step("estimate", () => estimateCost(parsed.call, model, routed));
-	return { ...resolved, ...parsed, estimated };
+	// Most steps have a value at once, and an `await` of it would cost a turn of the event loop's microtasks.
+	const resolving = step("authorize", () => resolveModel(request.model, caller, services));
+	const { model, routed } = resolving instanceof Promise ? await resolving : resolving;
+	const checking = step("plan", () => refuseByPlan(model, limitsOf(services.limits, caller.account), routed));
+	if (checking instanceof Promise) await checking;
+	const parsing = step("parse", () => parse(inputs, request.dialect(model), { model, routed }));
+	const parsed = parsing instanceof Promise ? await parsing : parsing;
+	const { call, writer } = parsed;
+	const fitting = step("fit", () => fitContext(call, model, routed));
+	if (fitting instanceof Promise) await fitting;
+	const estimating = step("estimate", () => estimateCost(call, model, routed));
+	const estimated = estimating instanceof Promise ? await estimating : estimating;
+	return { model, routed, inputs: parsed.inputs, call, writer, estimated };
 }
 
 /**

@@ -14,7 +14,9 @@ import {
 	type ConfiguredBackend,
 	type Continuation,
 	DEFAULT_RETRIES,
+	isPooled,
 	type Plan,
+	type PlannedTarget,
 	type PlanTarget,
 	type Routed,
 	type RouteList,
@@ -178,6 +180,32 @@ export function route(
 ): Plan {
 	if (!routed)
 		throw new AiError("noSuchModel", `No such model ${modelId} or task: nothing serves it here (see ROUTES)`);
+	const [only, ...more] = routed.targets;
+	if (!only || more.length > 0 || pools.of(only))
+		return newPlan(modelId, routed, { catalog, health, pools, random }, session);
+	const known = plans.get(routed);
+	if (known?.modelId === modelId && health.circuit(known.target) === "closed") return known.plan;
+	const plan = newPlan(modelId, routed, { catalog, health, pools, random }, session);
+	const [target] = plan.targets;
+	if (!isPooled(target) && target.circuit === "closed") plans.set(routed, { modelId, target, plan });
+	return plan;
+}
+
+interface KnownPlan {
+	modelId: string;
+	target: PlannedTarget;
+	plan: Plan;
+}
+
+/** The plans of routes to one address, while its circuit is closed: they do not depend on the request. */
+const plans = new WeakMap<Routed, KnownPlan>();
+
+function newPlan(
+	modelId: string,
+	routed: Routed,
+	{ catalog, health, pools, random }: RouteServices,
+	session?: string,
+): Plan {
 	const { sticky, retries = DEFAULT_RETRIES, ...settings }: RouteSettings = routed.settings ?? {};
 	const isKnown = catalog.find(modelId) !== undefined;
 	const available: PlanTarget[] = [];

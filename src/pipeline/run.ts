@@ -20,12 +20,13 @@ export async function run(request: InferenceRequest, services: Services): Promis
 	try {
 		const prepared = await prepare(request, services);
 		const admission = admit(exchange, request, prepared, services);
-		const answered = await dispatchSpeculatively(await admission, request.signal, (call, signal) =>
+		const admitted = admission instanceof Promise ? await admission : admission;
+		const answered = await dispatchSpeculatively(admitted, request.signal, (call, signal) =>
 			answer(exchange, { ...prepared, request, call, signal }, services),
 		);
 		metered = meter(exchange, answered, prepared.model, services);
 		if (exchange.state !== "ended") cancelOnAbort(request.signal, metered, exchange.ended);
-		return write(request, { ...prepared, ...answered, metered }, services);
+		return write(request, prepared, { answered, metered }, services);
 	} catch (thrown) {
 		const failure = exchange.fail(thrown);
 		// If the writer failed, the answer has no reader.

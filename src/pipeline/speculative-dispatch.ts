@@ -22,12 +22,20 @@ export interface AdmittedCall {
 export type Dispatch = (call: TaskCall, signal: AbortSignal) => Promise<Dispatched>;
 
 /** Rejects as `dispatch` does, or with the refusal. `signal` fires when the caller disconnects. */
-export async function dispatchSpeculatively(
+export function dispatchSpeculatively(
 	{ call, speculation }: AdmittedCall,
 	signal: AbortSignal,
 	dispatch: Dispatch,
 ): Promise<Dispatched> {
-	if (!speculation) return dispatch(call, signal);
+	return speculation ? dispatchEarly(call, speculation, signal, dispatch) : dispatch(call, signal);
+}
+
+async function dispatchEarly(
+	call: TaskCall,
+	speculation: NonNullable<AdmittedCall["speculation"]>,
+	signal: AbortSignal,
+	dispatch: Dispatch,
+): Promise<Dispatched> {
 	const early = new AbortController();
 	const forwardAbort = () => early.abort(signal.reason);
 	if (signal.aborted) forwardAbort();

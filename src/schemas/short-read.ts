@@ -277,8 +277,9 @@ function readFields(
 		const field = byKey.get(key);
 		if (field?.isOptional) fields.push(field);
 	}
+	if (fields.length > 1) fields.sort((one, other) => one.index - other.index);
 	const output: Fields = {};
-	for (const { key, inner, read, isOptional } of fields.sort((one, other) => one.index - other.index)) {
+	for (const { key, inner, read, isOptional } of fields) {
 		const value = sent[key];
 		const isPresent = value === undefined ? key in sent : value !== null || !isAbsent?.(key);
 		if (!isPresent && isOptional) continue;

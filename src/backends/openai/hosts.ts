@@ -123,10 +123,7 @@ export const HOSTS: Readonly<Record<string, Host>> = {
 const HOSTNAME = /^https?:\/\/([^/:]+)/;
 
 /** The hosted service at the target's address. `undefined`: the address is not of a listed one. */
-export function hostedService({ url }: Target): Host | undefined {
-	const name = String(HOSTNAME.exec(url)?.[1]);
-	return Object.hasOwn(HOSTS, name) ? HOSTS[name] : undefined;
-}
+export const hostedService = ({ url }: Pick<Target, "url">): Host | undefined => serviceAt(url).host;
 
 /** Converts the body of a chat to the fields of the host. */
 export function bodyFor(
@@ -148,7 +145,26 @@ const SERVICE = /^https?:\/\/(?:[^/]+\.)?(?:api\.openai\.com|openai\.azure\.com)
  * OpenAI's own service refuses unknown fields. Engines that copied its routes ignore them, and have additional fields. So
  * the request depends on which of the two the target is.
  */
-export const isOpenAiService = ({ url }: Pick<Target, "url">): boolean => SERVICE.test(url);
+export const isOpenAiService = ({ url }: Pick<Target, "url">): boolean => serviceAt(url).isOpenAi;
+
+interface Service {
+	isOpenAi: boolean;
+	host: Host | undefined;
+}
+
+/** Addresses in the cache. It is cleared when it is full, because accounts may have addresses of their own. */
+const MAX_CACHED = 1_000;
+const services = new Map<string, Service>();
+
+function serviceAt(url: string): Service {
+	const known = services.get(url);
+	if (known) return known;
+	const name = String(HOSTNAME.exec(url)?.[1]);
+	const service = { isOpenAi: SERVICE.test(url), host: Object.hasOwn(HOSTS, name) ? HOSTS[name] : undefined };
+	if (services.size >= MAX_CACHED) services.clear();
+	services.set(url, service);
+	return service;
+}
 
 /** For a server that has OpenAI's routes below `/v1`, beside its own. */
 export const onOpenAiRoutes =

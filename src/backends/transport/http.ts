@@ -8,6 +8,7 @@ import type { AiError } from "../../core/errors.ts";
 import type { Media } from "../../media/media.ts";
 import { safeParse } from "../../schemas/safe-parse.ts";
 import { shortRead } from "../../schemas/short-read.ts";
+import type { Target } from "../backend.ts";
 import { type ChunkOptions, relayChunks } from "./chunk-stream.ts";
 import { type Deadline, startDeadline } from "./deadline.ts";
 import type { RelayedStream, UpstreamStream } from "./relay.ts";
@@ -38,39 +39,40 @@ export interface RequestOptions {
 }
 
 /** Requests JSON. `schema` has the fields that the caller reads. */
-export async function postJson<Schema extends z.ZodType>(
+export function postJson<Schema extends z.ZodType>(
 	call: Call,
 	path: string,
 	body: RequestBody,
 	schema: Schema,
 	{ headers, parse }: RequestOptions = {},
 ): Promise<z.output<Schema>> {
-	return readValue(await open(call, { path, body, accept: "application/json", headers }), schema, parse);
+	const request = { path, body, accept: "application/json", headers };
+	return exchange(call, request, (reply) => readValue(reply, schema, parse));
 }
 
 /** Requests JSON with GET, such as an upstream's metadata. */
-export async function getJson<Schema extends z.ZodType>(
+export function getJson<Schema extends z.ZodType>(
 	call: Call,
 	path: string,
 	schema: Schema,
 	{ headers }: RequestOptions = {},
 ): Promise<z.output<Schema>> {
-	return readValue(await open(call, { path, accept: "application/json", headers }), schema);
+	return exchange(call, { path, accept: "application/json", headers }, (reply) => readValue(reply, schema));
 }
 
 /** Requests a file. */
-export async function postBytes(
+export function postBytes(
 	call: Call,
 	path: string,
 	body: RequestBody,
 	{ headers }: RequestOptions = {},
 ): Promise<Media> {
-	return readFile(await open(call, { path, body, accept: "*/*", headers }));
+	return exchange(call, { path, body, accept: "*/*", headers }, readFile);
 }
 
 /** Requests a file with GET, from an address in an upstream's reply. */
-export async function getBytes(call: Call, path: string): Promise<Media> {
-	return readFile(await open(call, { path, accept: "*/*" }));
+export function getBytes(call: Call, path: string): Promise<Media> {
+	return exchange(call, { path, accept: "*/*" }, readFile);
 }
 
 async function readFile(reply: OpenReply): Promise<Media> {
@@ -96,7 +98,7 @@ export type StreamReply<Value> =
  * Requests an event stream of `choices` answers, and waits for its first event. The reader owns the stream. Cancelling it
  * aborts the upstream's fetch, and so does the caller's signal.
  */
-export async function postStream<Schema extends z.ZodType>(
+export function postStream<Schema extends z.ZodType>(
 	call: Call,
 	path: string,
 	body: RequestBody,
@@ -127,11 +129,12 @@ export async function postForStream<Schema extends z.ZodType>(
 	call: Call,
 	{ types, schema, relay, parse, ...request }: StreamRequest<Schema>,
 ): Promise<StreamReply<z.output<Schema>>> {
-	const reply = await open(call, { ...request, streams: true });
-	const { response, deadline } = reply;
+	const deadline = startDeadline(call, "stream");
+	const reply = await within(deadline, send(call, { ...request, streams: true }, deadline));
+	const { response } = reply;
 	if (types.includes(mediaType(response)) && response.body)
 		return { kind: "stream", ...(await relay({ call, source: response.body, deadline })) };
-	return { kind: "value", value: await readValue(reply, schema, parse) };
+	return { kind: "value", value: await within(deadline, readValue(reply, schema, parse)) };
 }
 
 interface UpstreamRequest extends RequestOptions {
@@ -151,43 +154,73 @@ interface OpenReply {
 	deadline: Deadline;
 }
 
-async function open(call: Call, request: UpstreamRequest): Promise<OpenReply> {
+/** The headers of requests to a target that have none of their own, by what they accept. They are made once for many requests. */
+const targetHeaders = new WeakMap<Target, Map<string, Headers>>();
+
+/** `content`: the body is JSON. The runtime sets the content type of a form and of a file. */
+function headersFor(
+	target: Target,
+	{ accept, headers }: UpstreamRequest,
+	content: "json" | "other",
+): HeadersInit {
+	// All names are in lower case, so that no header is sent twice.
+	const all = (): Record<string, string> => ({
+		...target.headers,
+		...headers,
+		accept,
+		...(target.key !== undefined && { authorization: `Bearer ${target.key}` }),
+		...(content === "json" && { "content-type": "application/json" }),
+	});
+	if (headers) return all();
+	const known = targetHeaders.get(target) ?? new Map<string, Headers>();
+	targetHeaders.set(target, known);
+	const key = `${content} ${accept}`;
+	const made = known.get(key) ?? new Headers(all());
+	known.set(key, made);
+	return made;
+}
+
+/** Sends the request. Throws what the runtime throws, and the failure of a status that is not 2xx. */
+async function send(call: Call, request: UpstreamRequest, deadline: Deadline): Promise<OpenReply> {
 	const { target, services } = call;
 	const { path, body } = request;
-	// The runtime sets the content type of a form and of a file.
 	const isRaw = body instanceof FormData || body instanceof Blob;
-	// All names are in lower case, so that no header is sent twice.
-	const headers = {
-		...target.headers,
-		...request.headers,
-		accept: request.accept,
-		...(target.key !== undefined && { authorization: `Bearer ${target.key}` }),
-		...(body && !isRaw && { "content-type": "application/json" }),
-	};
-
-	const answers = request.streams ? "stream" : "complete";
-	const deadline = startDeadline(call, answers);
+	deadline.signal.throwIfAborted();
+	// The runtime's fetch refuses another `this`.
+	const { fetch } = services;
+	let response: Response;
 	try {
-		deadline.signal.throwIfAborted();
-		// The runtime's fetch refuses another `this`.
-		const { fetch } = services;
-		const response = await deadline.race(
-			fetch(target.url + path, {
-				method: body ? "POST" : "GET",
-				headers,
-				body: isRaw ? body : body && JSON.stringify(body),
-				redirect: "manual",
-				signal: deadline.signal,
-			}).catch((error: unknown) => {
-				throw failureOfFetch(call, error);
-			}),
-		);
-		if (!response.ok) throw await failureOfResponse({ call, path, response, deadline }, answers === "stream");
-		return { call, path, response, deadline };
+		response = await fetch(target.url + path, {
+			method: body ? "POST" : "GET",
+			headers: headersFor(target, request, body && !isRaw ? "json" : "other"),
+			body: isRaw ? body : body && JSON.stringify(body),
+			redirect: "manual",
+			signal: deadline.signal,
+		});
 	} catch (error) {
+		throw failureOfFetch(call, error);
+	}
+	const reply = { call, path, response, deadline };
+	if (!response.ok) throw await failureOfResponse(reply, request.streams ?? false);
+	return reply;
+}
+
+/** Sends the request and reads the reply, under one deadline. */
+function exchange<T>(
+	call: Call,
+	request: UpstreamRequest,
+	read: (reply: OpenReply) => Promise<T>,
+): Promise<T> {
+	const deadline = startDeadline(call, "complete");
+	return within(deadline, send(call, request, deadline).then(read));
+}
+
+/** Settles as the work does, or rejects with the failure that ends the call earlier. Every failure closes the deadline. */
+function within<T>(deadline: Deadline, work: Promise<T>): Promise<T> {
+	return deadline.race(work).catch((error: unknown) => {
 		deadline.close();
 		throw deadline.signal.aborted ? deadline.signal.reason : error;
-	}
+	});
 }
 
 async function failureOfResponse(

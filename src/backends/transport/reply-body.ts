@@ -17,11 +17,14 @@ export function isShort({ headers }: Response, maxBytes: number): boolean {
 	);
 }
 
-/** Lets the runtime read the complete body. Reading a short body in pieces costs more than all other work on it. */
+/**
+ * Lets the runtime read the complete body. Reading a short body in pieces costs more than all other work on it. The caller races the
+ * result with the deadline.
+ */
 export async function readShort<T>(call: Call, deadline: Deadline, read: () => Promise<T>): Promise<T> {
 	deadline.expect(call.target.timeouts.idleMs);
 	try {
-		return await deadline.race(read());
+		return await read();
 	} catch (error) {
 		throw deadline.signal.aborted ? deadline.signal.reason : failureOfInterruption(call, error);
 	} finally {

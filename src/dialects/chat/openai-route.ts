@@ -128,7 +128,7 @@ function readOpenAi(inputs: OpenAiInputs, messages: ChatMessage[]): ChatInput {
 	// OpenAI and vLLM refuse it as well: without `logprobs` the answer has no field for them.
 	if (inputs.top_logprobs && !inputs.logprobs) throw invalidInput("top_logprobs: logprobs must be true");
 	const offered = chooseTools(readTools(inputs.tools), inputs.tool_choice);
-	const passthrough = present(pick(inputs, ...PASSTHROUGH_FIELDS));
+	const passthrough = passthroughOf(inputs);
 	return {
 		messages,
 		stream: inputs.stream ?? false,
@@ -145,6 +145,19 @@ function readOpenAi(inputs: OpenAiInputs, messages: ChatMessage[]): ChatInput {
 		}),
 		// `null` disables reasoning, too.
 		...(reasoning_effort !== undefined && { reasoning_effort: EFFORTS[reasoning_effort ?? "none"] }),
-		...(Object.keys(passthrough).length > 0 && { passthrough }),
+		...(passthrough && { passthrough }),
 	};
+}
+
+const PASSED: ReadonlySet<string> = new Set(PASSTHROUGH_FIELDS);
+
+/** The fields that are forwarded unchanged, if there are any. Looks only at those that were sent. */
+function passthroughOf(inputs: object): Record<string, unknown> | undefined {
+	let passthrough: Record<string, unknown> | undefined;
+	for (const [name, value] of Object.entries(inputs)) {
+		if (value === undefined || value === null || !PASSED.has(name)) continue;
+		passthrough ??= {};
+		passthrough[name] = value;
+	}
+	return passthrough;
 }

@@ -1,6 +1,6 @@
 /** Records the end of a call for the health of its engine. */
 import type { AiError } from "../../core/errors.ts";
-import type { CallOutcome } from "../../fleet/health.ts";
+import type { CallOutcome } from "../../fleet/watched-call.ts";
 import { isHealthy } from "./retry-policy.ts";
 
 /** `failure` is absent if the caller has cancelled the call. */

@@ -2,10 +2,10 @@
  * State of one dispatch: the targets that are left, the calls so far, their failures, and the remaining time. The two
  * attempts of a hedge, and the failover of a stream, share it, so that no two of them call the same target at once.
  */
-import type { BackendServices, BackendTasks, CallContext } from "../../backends/backend.ts";
-import { type Backends, backendsOf } from "../../backends/index.ts";
+import type { BackendServices, CallContext } from "../../backends/backend.ts";
+import { type Backends, backendsOf, tasksOf } from "../../backends/index.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
-import type { CallOutcome } from "../../fleet/health.ts";
+import type { CallOutcome } from "../../fleet/watched-call.ts";
 import type { Flight } from "../../pools/flight.ts";
 import type { Place } from "../../pools/pool-gate.ts";
 import { answersUnsplit, isPairable } from "../../pools/prefill-decode/legs.ts";
@@ -60,25 +60,28 @@ export class DispatchState {
 	readonly #backends: Backends;
 	readonly #targets: TargetQueue;
 	/** Targets that were taken, and have neither failed nor answered. The loser of a hedge stays here until it is put back. */
-	readonly #pending = new Set<PlannedTarget>();
-	readonly #calls = new Map<PlannedTarget, number>();
+	#pending: readonly PlannedTarget[] = [];
+	/** Index of the first attempt of this dispatch in those of the exchange. */
+	readonly #firstAttempt: number;
 	readonly #totalMs: number;
 	readonly #endsAt: number;
 	#leftMs: number;
-	readonly #failed = new Map<PlannedTarget, FailedTarget>();
+	#failed: Map<PlannedTarget, FailedTarget> | undefined;
 	#failure: AiError | undefined;
 
 	/**
 	 * Loads the modules of all backends first: no other request may run between the choice of a target and the start of its
 	 * call.
 	 */
-	static async create(
+	static create(
 		plan: Plan,
 		call: TaskCall,
 		context: DispatchContext,
 		services: DispatchServices,
-	): Promise<DispatchState> {
-		return new DispatchState({ plan, call, context, backends: await backendsOf(plan.targets) }, services);
+	): DispatchState | Promise<DispatchState> {
+		const create = (backends: Backends) => new DispatchState({ plan, call, context, backends }, services);
+		const backends = backendsOf(plan.targets);
+		return backends instanceof Promise ? backends.then(create) : create(backends);
 	}
 
 	private constructor({ plan, call, context, backends }: Dispatch, services: DispatchServices) {
@@ -87,7 +90,8 @@ export class DispatchState {
 		this.call = call;
 		this.context = context;
 		this.services = services;
-		this.served = { backend: "", model: "", attempts: context.exchange.attempts.length, wasted: [] };
+		this.#firstAttempt = context.exchange.attempts.length;
+		this.served = { backend: "", model: "", attempts: this.#firstAttempt, wasted: [] };
 		const { session, streamEnd, exchange } = context;
 		this.#targets = new TargetQueue(plan.targets, {
 			health: services.health,
@@ -128,7 +132,7 @@ export class DispatchState {
 
 	/** The failure, with the failures of all other targets in its message. Observers have received it already. */
 	summarize(failure: AiError): AiError {
-		return this.context.exchange.markReported(summarizeAttempts(failure, this.#failed));
+		return this.context.exchange.markReported(summarizeAttempts(failure, this.#failed ?? new Map()));
 	}
 
 	/** Milliseconds. Never grows, so that a clock that is set back cannot extend the request. */
@@ -139,11 +143,13 @@ export class DispatchState {
 
 	/** Whether another target is left, or will be when the loser of a hedge has stopped. */
 	get hasTargets(): boolean {
-		return this.#targets.hasTargets || this.#pending.size > 0;
+		return this.#targets.hasTargets || this.#pending.length > 0;
 	}
 
+	/** The calls of a target in this dispatch. */
 	callsOf(target: PlannedTarget): number {
-		return this.#calls.get(target) ?? 0;
+		const { attempts } = this.context.exchange;
+		return attempts.slice(this.#firstAttempt).filter((attempt) => attempt.target === target).length;
 	}
 
 	/**
@@ -152,13 +158,13 @@ export class DispatchState {
 	 */
 	nextTarget(optional = false): PlannedTarget | undefined {
 		const next = this.#targets.next(optional);
-		if (next) this.#pending.add(next);
+		if (next) this.#pending = [...this.#pending, next];
 		return next;
 	}
 
 	/** The call of the target was cancelled: the target may be called again. */
 	putBack(target: PlannedTarget): void {
-		this.#pending.delete(target);
+		this.#settle(target);
 		this.#targets.putBack(target);
 	}
 
@@ -178,7 +184,8 @@ export class DispatchState {
 		const { timeouts } = target;
 		const limited =
 			timeouts.totalMs <= leftMs ? target : { ...target, timeouts: { ...timeouts, totalMs: leftMs } };
-		const handler = handlerOf(this.#backends.get(target.kind)?.(limited, services), call);
+		// The table's type pairs each task with its input; the compiler cannot infer that here.
+		const handler = tasksOf(this.#backends, limited, services)[call.task] as Handler | undefined;
 		if (!handler) throw this.#unsupported(target, { failure: "noSuchModel", reason: `has no ${call.task}` });
 		const problem = unsupportedBy(call, target.kind);
 		if (problem) throw this.#unsupported(target, problem);
@@ -194,7 +201,6 @@ export class DispatchState {
 				prefill?.cancel();
 			});
 		this.served.attempts = attempt.number;
-		this.#calls.set(target, this.callsOf(target) + 1);
 		try {
 			const { model, streamEnd } = context;
 			const answer = await handler(call.input, {
@@ -210,7 +216,7 @@ export class DispatchState {
 			const failure = toAiError(error);
 			const isOfPrefill = prefill?.failure === failure;
 			recordFailure(outcome, signal.aborted || isOfPrefill ? undefined : failure);
-			if (isOfPrefill) attempt.target = prefill.target;
+			if (isOfPrefill) attempt.prefill = prefill.target;
 			prefill?.cancel();
 			if (!signal.aborted) context.exchange.attemptFailed(attempt, failure);
 			const mayContinue = isOfPrefill && failure.retryable && !signal.aborted;
@@ -245,7 +251,8 @@ export class DispatchState {
 
 	/** Keeps the failure for the caller, unless an earlier one is more useful than "this engine lacks the model". */
 	recordFailure(target: PlannedTarget, failure: AiError): void {
-		this.#pending.delete(target);
+		this.#settle(target);
+		this.#failed ??= new Map();
 		this.#failed.set(target, { failure, calls: this.callsOf(target) });
 		if (!this.#failure || failure.key !== "noSuchModel") this.#failure = failure;
 	}
@@ -258,9 +265,13 @@ export class DispatchState {
 	}
 
 	answeredBy(target: PlannedTarget): void {
-		this.#pending.delete(target);
+		this.#settle(target);
 		this.served.backend = target.backend;
 		this.served.model = target.model;
+	}
+
+	#settle(target: PlannedTarget): void {
+		this.#pending = this.#pending.filter((other) => other !== target);
 	}
 
 	/** Cancels an answer that is not needed. Its cost is that of the hedge. */
@@ -276,7 +287,3 @@ export class DispatchState {
 		}
 	}
 }
-
-/** The table's type ensures that a task's handler takes that task's input; the compiler cannot infer it here. */
-const handlerOf = (tasks: BackendTasks | undefined, { task }: TaskCall): Handler | undefined =>
-	tasks?.[task] as Handler | undefined;

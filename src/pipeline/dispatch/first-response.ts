@@ -7,15 +7,12 @@ import { isHedgeable } from "../../tasks/traits.ts";
 import type { DispatchState, StartedAnswer } from "./dispatch-state.ts";
 import { decide, pauseMs } from "./retry-policy.ts";
 
-/** Throws `AiError`: a refusal that every target would repeat, or the failure when no target is left. */
-export async function firstResponse(state: DispatchState): Promise<StartedAnswer> {
+/** Throws `AiError`: a refusal that every target would repeat. Resolves with nothing if no target is left. */
+export function firstResponse(state: DispatchState): Promise<StartedAnswer | undefined> {
 	const { signal } = state.context;
 	if (signal.aborted) throw new AiError("aborted");
 	const { hedgeMs } = state.plan;
-	if (hedgeMs !== undefined && isHedgeable(state.call)) return hedge(state, hedgeMs);
-	const started = await tryTargets(state, signal);
-	if (started) return started;
-	throw state.failure;
+	return hedgeMs !== undefined && isHedgeable(state.call) ? hedge(state, hedgeMs) : tryTargets(state, signal);
 }
 
 /** Returns nothing if no target is left. `optional`: tries only targets whose circuit is not open. */

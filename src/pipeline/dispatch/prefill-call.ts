@@ -5,7 +5,7 @@
 import type { PrefillLeg } from "../../backends/backend.ts";
 import type { AiError } from "../../core/errors.ts";
 import type { Usage } from "../../core/usage.ts";
-import type { CallOutcome } from "../../fleet/health.ts";
+import type { CallOutcome } from "../../fleet/watched-call.ts";
 import type { Flight } from "../../pools/flight.ts";
 import type { PairCounts } from "../../pools/prefill-decode/pair-counts.ts";
 import type { Disaggregation } from "../../pools/prefill-decode/settings.ts";

@@ -1,15 +1,12 @@
 /**
  * The targets of a plan that are left to try. A target with a pool stays until each of its replicas was tried; the pool
- * chooses the replica when it is taken.
+ * chooses the replica when it is taken (`replica-choices.ts`).
  */
-import type { CircuitState } from "../../fleet/breaker.ts";
-import type { Addressed, Health } from "../../fleet/health.ts";
-import type { PoolRequest, Usable } from "../../pools/choice.ts";
-import type { Flight } from "../../pools/flight.ts";
-import { chooseLegs, type Legs, startLegs } from "../../pools/prefill-decode/legs.ts";
-import { DISAGGREGATIONS } from "../../pools/prefill-decode/settings.ts";
+import type { Health } from "../../fleet/health.ts";
+import type { PoolRequest } from "../../pools/choice.ts";
+import type { Legs } from "../../pools/prefill-decode/legs.ts";
 import { isPooled, type PlannedTarget, type PlanTarget, type PooledTarget } from "../plan.ts";
-import type { StartedPrefill } from "./prefill-call.ts";
+import { type Accepts, ReplicaChoices, type StartedFlights } from "./replica-choices.ts";
 
 export interface QueueServices {
 	health: Pick<Health, "circuit">;
@@ -20,40 +17,20 @@ export interface QueueServices {
 	choices?: number;
 }
 
-interface Chosen {
-	pooled: PooledTarget;
-	legs: Legs;
-	request: PoolRequest;
-}
-
-/** The call of a replica, with that of its prefill replica. */
-interface StartedFlights {
-	flight: Flight;
-	prefill?: StartedPrefill;
-}
-
-/** `hasRoom`: the replica is below its limit of requests. */
-type Accepts = (circuit: CircuitState, hasRoom: boolean) => boolean;
-
 export class TargetQueue {
 	readonly #services: QueueServices;
-	readonly #targets: PlanTarget[];
-	/** Replicas that were taken, by their addresses. A replica that is put back is the same object when it is taken again. */
-	readonly #replicas = new Map<PooledTarget, Map<string, PlannedTarget>>();
-	readonly #taken = new Set<PlannedTarget>();
-	readonly #chosen = new Map<PlannedTarget, Chosen>();
-	readonly #requests = new Map<PooledTarget, PoolRequest>();
-	/** Addresses of prefill replicas that have failed in this request. */
-	readonly #failedPrefills = new Set<string>();
+	#targets: readonly PlanTarget[];
+	/** Absent until a target with a pool is considered. */
+	#choices: ReplicaChoices | undefined;
 
 	constructor(targets: readonly PlanTarget[], services: QueueServices) {
 		this.#services = services;
-		this.#targets = [...targets];
+		this.#targets = targets;
 	}
 
 	/** Whether a target is left. */
 	get hasTargets(): boolean {
-		return this.#targets.some((target) => !isPooled(target) || this.#hasUntried(target));
+		return this.#targets.some((target) => !isPooled(target) || this.#replicas.hasUntried(target));
 	}
 
 	/**
@@ -67,29 +44,17 @@ export class TargetQueue {
 
 	/** The target may be taken again. */
 	putBack(target: PlannedTarget): void {
-		this.#taken.delete(target);
-		if (!this.#chosen.has(target)) this.#targets.unshift(target);
+		if (!this.#choices?.putBack(target)) this.#targets = [target, ...this.#targets];
 	}
 
 	/** A call of the target starts. Returns nothing for a target without a pool. */
 	start(target: PlannedTarget): StartedFlights | undefined {
-		const chosen = this.#chosen.get(target);
-		if (!chosen) return undefined;
-		const { pooled, legs, request } = chosen;
-		const { disaggregation } = pooled.pool.settings;
-		const { answer: flight, prefill } = startLegs(pooled.pool, legs, request, this.#services.now());
-		if (!prefill || !disaggregation) return { flight };
-		const { url } = prefill.replica;
-		const { pairCounts: counts } = pooled.pool;
-		return {
-			flight,
-			prefill: { target: this.#targetAt(pooled, url), flight: prefill, disaggregation, counts },
-		};
+		return this.#choices?.start(target);
 	}
 
 	/** The replicas that the pool has chosen for a target. Absent for a target without a pool. */
 	legsOf(target: PlannedTarget): Legs | undefined {
-		return this.#chosen.get(target)?.legs;
+		return this.#choices?.legsOf(target);
 	}
 
 	/**
@@ -97,96 +62,25 @@ export class TargetQueue {
 	 * prefill replica does. Returns `false` if there is none.
 	 */
 	replacePrefill(target: PlannedTarget): boolean {
-		const chosen = this.#chosen.get(target);
-		const failed = chosen?.legs.prefill?.replica.url;
-		const disaggregation = chosen?.pooled.pool.settings.disaggregation;
-		if (!chosen || !disaggregation || failed === undefined) return false;
-		this.#failedPrefills.add(failed);
-		const { decodesAlone } = DISAGGREGATIONS[disaggregation.protocol];
-		const legs = this.#chooseLegs(chosen, {
-			answer: ({ url }) => url === target.url,
-			prefill: (replica) =>
-				!decodesAlone && this.#isPrefillUsable(chosen.pooled, replica.url, (circuit) => circuit !== "open"),
-		});
-		if (!legs) return false;
-		const { pairCounts } = chosen.pooled.pool;
-		if (!legs.prefill && pairCounts) pairCounts.fallbacks.prefillFailed++;
-		const { reason: _, ...withoutReason } = legs;
-		// The choice was counted as a pair.
-		this.#chosen.set(target, { ...chosen, legs: legs.prefill ? legs : withoutReason });
-		return true;
+		return this.#choices?.replacePrefill(target) ?? false;
 	}
 
 	#take(accepts: Accepts): PlannedTarget | undefined {
 		const { health } = this.#services;
-		for (const [i, target] of this.#targets.entries()) {
+		for (const target of this.#targets) {
 			if (isPooled(target)) {
-				const replica = this.#choose(target, accepts);
+				const replica = this.#replicas.choose(target, accepts);
 				if (replica) return replica;
 			} else if (accepts(health.circuit(target), true)) {
-				this.#targets.splice(i, 1);
+				this.#targets = this.#targets.filter((other) => other !== target);
 				return target;
 			}
 		}
 		return undefined;
 	}
 
-	#choose(pooled: PooledTarget, accepts: Accepts): PlannedTarget | undefined {
-		const { health, poolRequest } = this.#services;
-		const { pool } = pooled;
-		const request = this.#requests.get(pooled) ?? poolRequest(pooled);
-		this.#requests.set(pooled, request);
-		const maxRequests = pool.settings.gate?.maxRequests ?? Number.POSITIVE_INFINITY;
-		const legs = this.#chooseLegs(
-			{ pooled, request },
-			{
-				answer: ({ url, requests }) =>
-					!this.#isTaken(pooled, url) &&
-					accepts(health.circuit(addressOf(pooled, url)), requests < maxRequests),
-				prefill: ({ url }) => this.#isPrefillUsable(pooled, url, accepts),
-			},
-		);
-		if (!legs) return undefined;
-		const { url } = legs.answer.replica;
-		const replicas = this.#replicas.get(pooled) ?? new Map<string, PlannedTarget>();
-		const replica = replicas.get(url) ?? this.#targetAt(pooled, url);
-		replicas.set(url, replica);
-		this.#replicas.set(pooled, replicas);
-		this.#taken.add(replica);
-		this.#chosen.set(replica, { pooled, legs, request });
-		return replica;
-	}
-
-	#chooseLegs(
-		{ pooled, request }: Pick<Chosen, "pooled" | "request">,
-		usable: { answer: Usable; prefill: Usable },
-	): Legs | undefined {
-		const { now, choices } = this.#services;
-		const query = { request, now: now(), usable, ...(choices !== undefined && { choices }) };
-		return chooseLegs(pooled.pool, query);
-	}
-
-	#isPrefillUsable(pooled: PooledTarget, url: string, accepts: Accepts): boolean {
-		return (
-			!this.#failedPrefills.has(url) && accepts(this.#services.health.circuit(addressOf(pooled, url)), true)
-		);
-	}
-
-	#targetAt(pooled: PooledTarget, url: string): PlannedTarget {
-		const { pool: _, ...shared } = pooled;
-		return { ...shared, url, circuit: this.#services.health.circuit(addressOf(pooled, url)) };
-	}
-
-	#isTaken(pooled: PooledTarget, url: string): boolean {
-		const replica = this.#replicas.get(pooled)?.get(url);
-		return replica !== undefined && this.#taken.has(replica);
-	}
-
-	#hasUntried(pooled: PooledTarget): boolean {
-		return pooled.pool.replicas.members.some(({ url }) => !this.#isTaken(pooled, url));
+	get #replicas(): ReplicaChoices {
+		this.#choices ??= new ReplicaChoices(this.#services);
+		return this.#choices;
 	}
 }
-
-/** Each choice looks up several circuits, and a copy of the target for each would cost more than the choice. */
-const addressOf = ({ anyModel, backend, model }: PooledTarget, url: string): Addressed =>
-	anyModel ? { backend, url, model, anyModel } : { backend, url, model };
