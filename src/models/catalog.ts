@@ -50,11 +50,12 @@ export class Catalog {
 
 	/**
 	 * Returns the same object each time, so that values derived from a model (its schema) are computed once.
-	 * @param base the model of which this is a version: it has the same price and context window.
+	 * @param findBase returns the model of which this is a version: it has the same price and context window.
 	 */
-	adHoc(id: string, base?: Model): Model {
+	adHoc(id: string, findBase?: () => Model | undefined): Model {
 		const cached = this.#adHoc.get(id);
 		if (cached) return cached;
+		const base = findBase?.();
 		if (this.#adHoc.size >= MAX_AD_HOC_MODELS) this.#adHoc.clear();
 		const model = this.#price({
 			...adHocModel(id),

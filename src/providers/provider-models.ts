@@ -20,8 +20,7 @@ export function modelOfProvider(author: string, name: string, catalog: Catalog):
 
 /** A model that only a route names. If it is a version of a model in the catalogue, it has the price of that model. */
 export function namedModel(id: string, catalog: Catalog): Model {
-	return catalog.adHoc(
-		id,
+	return catalog.adHoc(id, () =>
 		isThirdPartyId(id) ? modelOfProvider(authorOf(id), nameIn(id), catalog) : undefined,
 	);
 }

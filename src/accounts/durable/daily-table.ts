@@ -69,9 +69,9 @@ export class DailyTable<Dimension extends string, Count extends string> {
 	/** Adds the row to the one of `sums` with the same dimensions. */
 	sum(sums: DailySums<Dimension, Count>, row: DailyRow<Dimension, Count>): void {
 		const id = JSON.stringify(this.#dimensions.map((dimension) => row[dimension]));
-		const existing = sums.get(id);
+		const existing: Record<Count, number> | undefined = sums.get(id);
 		if (!existing) sums.set(id, { ...row });
-		else for (const count of this.#counts) Object.assign(existing, { [count]: existing[count] + row[count] });
+		else for (const count of this.#counts) existing[count] += row[count];
 	}
 
 	/** Adds each row to the stored one with the same dimensions. */

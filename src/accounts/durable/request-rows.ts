@@ -90,9 +90,11 @@ export const SETTLED_COLUMNS = {
 
 export const rateKeys = (text: string): string[] => (text === "" ? [] : text.split(KEY_SEPARATOR));
 
+export const rateKeysText = (keys: readonly string[]): string => keys.join(KEY_SEPARATOR);
+
 export const openRow = (request: OpenRequest): OpenRow => ({
 	...request,
-	rateKeys: request.rateKeys.join(KEY_SEPARATOR),
+	rateKeys: rateKeysText(request.rateKeys),
 });
 
 export const openRequest = (row: OpenRow): OpenRequest => ({ ...row, rateKeys: rateKeys(row.rateKeys) });
@@ -136,6 +138,7 @@ export const expiredSettlement = ({ ticket, reserved }: OpenRequest): Settlement
  */
 export function validSettlement(settlement: Settlement, { reserved }: OpenRequest): Settlement {
 	const { outcome, microNeurons } = settlement;
+	if (isValid(settlement)) return settlement;
 	return {
 		...settlement,
 		microNeurons: outcome === "failed" ? 0 : isCount(microNeurons) ? microNeurons : reserved,
@@ -149,6 +152,26 @@ export function validSettlement(settlement: Settlement, { reserved }: OpenReques
 		}),
 	};
 }
+
+/** Most settlements are, and need no copy. */
+const isValid = ({
+	outcome,
+	microNeurons,
+	inputTokens,
+	cachedTokens,
+	outputTokens,
+	attempts,
+	latencyMs,
+	firstTokenMs = 0,
+}: Settlement): boolean =>
+	isCount(microNeurons) &&
+	(outcome !== "failed" || microNeurons === 0) &&
+	isCount(inputTokens) &&
+	isCount(cachedTokens) &&
+	isCount(outputTokens) &&
+	isCount(attempts) &&
+	isCount(latencyMs) &&
+	isCount(firstTokenMs);
 
 const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
 

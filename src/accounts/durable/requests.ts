@@ -10,6 +10,7 @@ import {
 	type RequestRecord,
 	type Row,
 	rateKeys,
+	rateKeysText,
 	requestRecord,
 	SETTLED_COLUMNS,
 } from "./request-rows.ts";
@@ -190,14 +191,13 @@ export class Requests {
 	}
 
 	#settledRow(settledAt: number, [request, settlement]: readonly [OpenRequest, Settlement]): SettledRow {
-		const { expiresAt: _, ...row } = openRow(request);
-		const { estimated, calls, ...fields } = settlement;
+		const { admittedAt, model, task, token, rateKeys: keys, reserved } = request;
+		const { calls } = settlement;
 		return {
-			...row,
-			...fields,
-			settledAt,
-			estimated: Number(estimated),
-			...(calls && { calls: JSON.stringify(calls) }),
+			...settlement,
+			...{ admittedAt, model, task, token, rateKeys: rateKeysText(keys), reserved, settledAt },
+			estimated: Number(settlement.estimated),
+			calls: calls && JSON.stringify(calls),
 			id: this.#nextSettledId++,
 		};
 	}

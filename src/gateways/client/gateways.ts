@@ -37,10 +37,13 @@ export class Gateways {
 
 	/** `undefined`: the account has no such gateway. Throws 7009 if the object cannot be called. */
 	async find(account: string, id: string): Promise<GatewaySettings | undefined> {
+		const key = `${account}/${id}`;
+		const known = this.#cached.get(key);
+		if (known) return known;
 		if (!GatewayId().safeParse(id).success) return undefined;
 		const { open, registry } = this.#services;
 		return this.#cached.read(
-			`${account}/${id}`,
+			key,
 			async () =>
 				(await callObject(() => registry(account).get(id))) ?? (open ? openSettings(id) : undefined),
 		);

@@ -63,7 +63,7 @@ export const dynamicRouteName = (model: unknown): string | undefined =>
 
 /** Whether the id is `author/model` with the author of a known provider. */
 export const isProviderModel = (id: string): boolean =>
-	isThirdPartyId(id) && Object.hasOwn(PROVIDERS, authorOf(id));
+	Object.hasOwn(PROVIDERS, id.slice(0, Math.max(0, id.indexOf("/")))) && isThirdPartyId(id);
 
 /** The slug of the provider that has a model, by the model's id. */
 export function slugOf(model: string): string {

@@ -8,7 +8,7 @@ import type { Call } from "../../http/route.ts";
 import type { InferenceRequest } from "../../pipeline/request.ts";
 import type { run } from "../../pipeline/run.ts";
 import { gatewayInHeaders, runModel } from "../gateway/model-in-gateway.ts";
-import { onlyFor, type RouteDialect } from "./route-dialect.ts";
+import type { RouteDialect } from "./route-dialect.ts";
 
 export interface OpenaiRoute extends RouteDialect {
 	/** One line of the OpenAPI document. */
@@ -21,11 +21,18 @@ export interface OpenaiRoute extends RouteDialect {
 	run?: typeof run;
 }
 
+interface RouteRun {
+	route: OpenaiRoute;
+	/** Of the route, for the models that it takes. */
+	dialect: InferenceRequest["dialect"];
+	read(): Promise<Pick<InferenceRequest, "model" | "inputs">>;
+}
+
 /** Runs the model, in the gateway of `cf-aig-gateway-id`. */
 export function infer(
 	c: Context,
 	{ id, caller, services }: Call,
-	{ route, read }: { route: OpenaiRoute; read(): Promise<Pick<InferenceRequest, "model" | "inputs">> },
+	{ route, dialect, read }: RouteRun,
 ): Promise<Response> {
 	const { path, raw } = c.req;
 	const { headers, signal } = raw;
@@ -42,7 +49,6 @@ export function infer(
 				const { model, inputs } = await read();
 				const { fields } = inputs;
 				const options = isRecord(fields) ? fields.options : undefined;
-				const dialect = onlyFor(route);
 				return inferenceRequest({ id, caller, model, dialect, inputs, signal, headers, fields, options });
 			},
 			gateway: (model) => gatewayInHeaders(headers, model),

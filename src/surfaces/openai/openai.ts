@@ -148,23 +148,27 @@ const ANTHROPIC: RouteGroup = {
 	credentials: [AUTHORIZATION, ANTHROPIC_KEY],
 };
 
-const dialectRoute = (path: string, route: OpenaiRoute): RouteDeclaration => ({
-	method: "POST",
-	path,
-	summary: route.summary,
-	permission: "run",
-	lazy: true,
-	input: { ...BY_MODEL, example: route.example },
-	output: BY_MODEL,
-	handler: (c, call) =>
-		infer(c, call, {
-			route,
-			read: async () => {
-				const fields = requireModel(await readJson(c.req.raw, call.services));
-				return { model: fields.model, inputs: { fields } };
-			},
-		}),
-});
+function dialectRoute(path: string, route: OpenaiRoute): RouteDeclaration {
+	const dialect = onlyFor(route);
+	return {
+		method: "POST",
+		path,
+		summary: route.summary,
+		permission: "run",
+		lazy: true,
+		input: { ...BY_MODEL, example: route.example },
+		output: BY_MODEL,
+		handler: (c, call) =>
+			infer(c, call, {
+				route,
+				dialect,
+				read: async () => {
+					const fields = requireModel(await readJson(c.req.raw, call.services));
+					return { model: fields.model, inputs: { fields } };
+				},
+			}),
+	};
+}
 
 const formRoute = (path: string, route: OpenaiRoute): RouteDeclaration => ({
 	...dialectRoute(path, route),
@@ -172,6 +176,7 @@ const formRoute = (path: string, route: OpenaiRoute): RouteDeclaration => ({
 	handler: (c, call) =>
 		infer(c, call, {
 			route,
+			dialect: onlyFor(route),
 			read: async () => {
 				const { limits } = call.services;
 				const contentType = c.req.header("content-type") ?? "";
