@@ -5,6 +5,7 @@
  * or of AI Gateway has `result: null`.
  */
 import { type AiError, FAILURES } from "../core/errors.ts";
+import { HeaderTemplates } from "../core/header-templates.ts";
 import { failureMessage } from "../dialects/failure-message.ts";
 import type { Reply } from "../pipeline/request.ts";
 import { completeResponse } from "../streams/complete-body.ts";
@@ -64,41 +65,56 @@ export const WRAPS = {
 	envelope: (json: string): string => `{"result":${json},${ENVELOPE_END}`,
 } as const;
 
+interface ReplyOptions {
+	/** Another header with the request's id. */
+	alsoId?: string;
+}
+
+const templates = new HeaderTemplates();
+
 /** A reply as a response. `wrap` applies to JSON only. */
 export function replyResponse(
-	{ served, neurons, dropped, body }: Reply,
+	reply: Reply,
 	requestId: string,
 	wrap: (json: string) => string,
-	{ alsoId }: { alsoId?: string } = {},
+	{ alsoId }: ReplyOptions = {},
 ): Response {
-	// In one object: each header that is set on a response later is a call of the runtime.
-	const headers: Record<string, string> = {
+	const { served, neurons, dropped, body } = reply;
+	const own: Record<string, string> = { [REQUEST_ID]: requestId };
+	if (alsoId !== undefined) own[alsoId] = requestId;
+	if (neurons !== undefined) own["cf-ai-neurons"] = neurons.toFixed(2);
+	if (dropped !== undefined) own["x-ganglion-dropped"] = dropped.join(", ");
+	if (body.kind === "bytes") own["content-type"] = body.media.contentType ?? "application/octet-stream";
+	const model = encodeURI(served.model);
+	const key = `${served.backend} ${model} ${served.attempts} ${body.kind} ${Object.keys(own)}`;
+	const fixed = () => ({
 		"x-ganglion-backend": served.backend,
-		"x-ganglion-model": encodeURI(served.model),
+		"x-ganglion-model": model,
 		"x-ganglion-attempts": String(served.attempts),
-		[REQUEST_ID]: requestId,
-	};
-	if (alsoId !== undefined) headers[alsoId] = requestId;
-	if (neurons !== undefined) headers["cf-ai-neurons"] = neurons.toFixed(2);
-	if (dropped !== undefined) headers["x-ganglion-dropped"] = dropped.join(", ");
+		...CONTENT_HEADERS[body.kind],
+	});
+	const headers = templates.fill(key, fixed, own);
 	switch (body.kind) {
 		case "json":
-			// Exactly this type: the runtime's client treats "application/json; charset=utf-8" as a stream.
-			headers["content-type"] = "application/json";
 			return completeResponse(wrap(body.text ?? JSON.stringify(body.value)), { headers });
 		case "bytes":
-			headers["content-type"] = body.media.contentType ?? "application/octet-stream";
 			return completeResponse(body.media.bytes, { headers });
 		case "events":
-			headers["content-type"] = SSE_CONTENT_TYPE;
-			headers["cache-control"] = "no-cache";
 			return new Response(body.events, { headers });
 		case "socket": {
 			const response = socketResponse(body.frames, requestId);
-			for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+			for (const [name, value] of headers) response.headers.set(name, value);
 			return response;
 		}
 		default:
 			return body satisfies never;
 	}
 }
+
+const CONTENT_HEADERS: Readonly<Record<Reply["body"]["kind"], Record<string, string>>> = {
+	// Exactly this type: the runtime's client treats "application/json; charset=utf-8" as a stream.
+	json: { "content-type": "application/json" },
+	events: { "content-type": SSE_CONTENT_TYPE, "cache-control": "no-cache" },
+	bytes: {},
+	socket: {},
+};

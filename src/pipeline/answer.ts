@@ -1,6 +1,6 @@
 /** Answers an admitted call: from an identical request in progress, or by the engines of its plan. */
-import { present } from "../core/present.ts";
 import type { AnswerRequest } from "./answer-step.ts";
+import type { DispatchContext } from "./dispatch/dispatch-state.ts";
 import { countArrival } from "./dispatch/pool-capacity.ts";
 import { singleFlight } from "./dispatch/single-flight-step.ts";
 import { dispatch } from "./dispatch.ts";
@@ -29,26 +29,34 @@ async function callEngines(
 	const reading = services.pools.refresh(routed?.targets ?? []);
 	if (reading) await reading;
 	let plan = route(model.id, routed, services, session);
-	if (plan.targets.some(isPooled)) {
-		countArrival(plan);
-		const { anyModel, backend, pool } = plan.targets.find(isPooled) ?? {};
-		if (pool?.settings.preload && !anyModel && backend !== undefined)
-			services.pools.demandReports?.add({ backend, model: model.id, task: call.task });
-		const waking = { routed, signal, mayWait: !options?.rejectIfBusy };
-		const woken = wakePool(plan, waking, services);
-		if (woken) plan = await woken;
-		const sender = { account: exchange.account, priority: options?.priority ?? "interactive" } as const;
-		const extended = withEngineFields(plan, sender);
-		if (extended) plan = await extended;
-	}
+	if (plan.targets.some(isPooled)) plan = await preparePools(plan, exchange, answering, services);
 	if (options?.rejectIfBusy) plan = withoutWaiting(plan);
 	const { unchangedStreams } = services;
 	const decided = decideStream(plan, { ...answering, options }, (...engine) =>
 		unchangedStreams.canPass(...engine),
 	);
-	const streamEnd = decided?.streamEnd;
-	const context = { exchange, model, signal, ...present({ streamEnd, session, options }) };
+	const context: DispatchContext = { exchange, model, signal };
+	if (decided?.streamEnd) context.streamEnd = decided.streamEnd;
+	if (session !== undefined) context.session = session;
+	if (options) context.options = options;
 	return dispatch(plan, call, context, services);
+}
+
+/** Counts the request at its pools, wakes them if they sleep, and adds their fields to it. */
+async function preparePools(
+	plan: Plan,
+	{ account }: Exchange,
+	{ request: { options }, model, routed, call, signal }: AnswerRequest,
+	services: Services,
+): Promise<Plan> {
+	countArrival(plan);
+	const { anyModel, backend, pool } = plan.targets.find(isPooled) ?? {};
+	if (pool?.settings.preload && !anyModel && backend !== undefined)
+		services.pools.demandReports?.add({ backend, model: model.id, task: call.task });
+	const waking = { routed, signal, mayWait: !options?.rejectIfBusy };
+	const awake = (await wakePool(plan, waking, services)) ?? plan;
+	const sender = { account, priority: options?.priority ?? "interactive" } as const;
+	return (await withEngineFields(awake, sender)) ?? awake;
 }
 
 /** One call of each target, without pauses. */

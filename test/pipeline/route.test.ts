@@ -71,6 +71,16 @@ describe("route", () => {
 		expect(route(MODEL.id, routed, services()).targets[0]).not.toHaveProperty("anyModel");
 	});
 
+	it("makes the plan of a route to one address once, while its circuit is closed", () => {
+		const routed = routedTo([target("a")]);
+		const first = route("id", routed, services());
+		expect(route("id", routed, services())).toBe(first);
+		expect(route("id", routed, services({ circuit: { a: "open" } })).targets[0]).toMatchObject({
+			circuit: "open",
+		});
+		expect(route("id", routed, services())).toBe(first);
+	});
+
 	it("draws the first by weight; the others stand in, in order", () => {
 		const targets = [target("a", { weight: 9 }), target("b", { weight: 1 }), target("c")];
 		expect(plan(targets, { random: 0.89 })).toEqual(["http://a/v1", "http://b/v1", "http://c/v1"]);

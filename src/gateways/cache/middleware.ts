@@ -2,6 +2,7 @@
  * Answers a request from the gateway's cache, or stores its answer. A cached answer calls no model: it is not admitted, and costs
  * nothing. A cache that fails is a miss.
  */
+import { HeaderTemplates } from "../../core/header-templates.ts";
 import { completeBodyOf, completeResponse } from "../../streams/complete-body.ts";
 import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import { answerHeaders } from "../answer-headers.ts";
@@ -74,33 +75,34 @@ export const cacheMiddleware =
 const storedHeaders = (headers: Headers): Record<string, string> =>
 	Object.fromEntries([...headers].filter(([name]) => STORED_HEADERS.has(name)));
 
-/** With all headers in one object: each header that is set on a response later is a call of the runtime. */
 function answerFromCache(answer: CachedAnswer, { exchange, settings, step }: GatewayRequest): Response {
-	const { headers, body } = answer;
 	exchange.report({ cached: true, usage: NO_USAGE });
-	return completeResponse(
-		body,
-		{
-			headers: {
-				...headers,
-				...answerHeaders(exchange, step, collectsLog(step.options, settings)),
-				"cf-aig-cache-status": "HIT",
-				"cf-ai-req-id": exchange.id,
-				// A stream has no such header.
-				...(!headers["content-type"]?.startsWith(SSE_CONTENT_TYPE) && { "cf-ai-neurons": "0.00" }),
-			},
-		},
-		() => decodedText(answer),
-	);
+	const kept = keptWith(answer);
+	const own = answerHeaders(exchange, step, collectsLog(step.options, settings));
+	own["cf-ai-req-id"] = exchange.id;
+	const fixed = () => ({
+		...answer.headers,
+		"cf-aig-cache-status": "HIT",
+		// A stream has no such header.
+		...(!answer.headers["content-type"]?.startsWith(SSE_CONTENT_TYPE) && { "cf-ai-neurons": "0.00" }),
+	});
+	const headers = kept.templates.fill(Object.keys(own).join(), fixed, own);
+	return completeResponse(answer.body, { headers }, () => {
+		kept.text ??= new TextDecoder().decode(answer.body);
+		return kept.text;
+	});
 }
 
-/** The texts of copies that this isolate keeps. */
-const texts = new WeakMap<CachedAnswer, string>();
+interface Kept {
+	templates: HeaderTemplates;
+	text?: string;
+}
 
-function decodedText(answer: CachedAnswer): string {
-	const existing = texts.get(answer);
-	if (existing !== undefined) return existing;
-	const text = new TextDecoder().decode(answer.body);
-	texts.set(answer, text);
-	return text;
+/** What this isolate keeps with the copies of answers. */
+const keptByAnswer = new WeakMap<CachedAnswer, Kept>();
+
+function keptWith(answer: CachedAnswer): Kept {
+	const kept = keptByAnswer.get(answer) ?? { templates: new HeaderTemplates() };
+	keptByAnswer.set(answer, kept);
+	return kept;
 }

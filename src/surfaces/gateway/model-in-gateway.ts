@@ -135,7 +135,7 @@ async function* planOf(
 		const { byokAlias: _, ...applied } = stepOptions;
 		const provider = slugOf(stepRequest.model);
 		const target = modelTarget(
-			{ provider, headers: new Headers() },
+			{ provider, headers: NO_HEADERS },
 			{ account, settings, access, options: applied, services },
 		);
 		return modelStep({ call, endpoint, request: stepRequest }, stepOptions, target);
@@ -160,6 +160,7 @@ async function* planOf(
 	yield* dynamicPlan({ name, facts, index: 0, stepFor: dynamicStep }, context, services);
 }
 
+const NO_HEADERS = new Headers();
 const NO_ACCESS: ProviderAccess = { keys: [], customProviders: [] };
 
 function modelStep(
