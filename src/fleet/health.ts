@@ -7,16 +7,7 @@
  */
 import { Breaker, type CircuitState } from "./breaker.ts";
 import type { HealthReport, View } from "./fleet.ts";
-import { type CallOutcome, type Watched, WatchedCall } from "./watched-call.ts";
-
-/** Identifies what fails together. */
-export interface Addressed {
-	backend: string;
-	url: string;
-	model: string;
-	/** The caller chose the model's name: all such names share one circuit, so that callers cannot fill the memory. */
-	anyModel?: true;
-}
+import { type Addressed, type CallOutcome, type Watched, WatchedCall } from "./watched-call.ts";
 
 export interface Health {
 	/** State of the target's circuit breaker. */

@@ -1,6 +1,14 @@
 /** A target of engine calls with its circuit, and the outcome of one call. */
 import type { Breaker } from "./breaker.ts";
-import type { Addressed } from "./health.ts";
+
+/** Identifies what fails together. */
+export interface Addressed {
+	backend: string;
+	url: string;
+	model: string;
+	/** The caller chose the model's name: all such names share one circuit, so that callers cannot fill the memory. */
+	anyModel?: true;
+}
 
 /** The outcome of one call. Only the first of `succeed`, `fail` and `cancel` counts. */
 export interface CallOutcome {

@@ -1,13 +1,22 @@
 /** The replicas that the pools of a request have chosen, and those that are left to try. */
 import type { CircuitState } from "../../fleet/breaker.ts";
-import type { Addressed } from "../../fleet/health.ts";
+import type { Health } from "../../fleet/health.ts";
+import type { Addressed } from "../../fleet/watched-call.ts";
 import type { PoolRequest, Usable } from "../../pools/choice.ts";
 import type { Flight } from "../../pools/flight.ts";
 import { chooseLegs, type Legs, startLegs } from "../../pools/prefill-decode/legs.ts";
 import { DISAGGREGATIONS } from "../../pools/prefill-decode/settings.ts";
 import type { PlannedTarget, PooledTarget } from "../plan.ts";
 import type { StartedPrefill } from "./prefill-call.ts";
-import type { QueueServices } from "./target-queue.ts";
+
+export interface QueueServices {
+	health: Pick<Health, "circuit">;
+	now(): number;
+	/** The request in the terms of a pool. Called only if there is a pool. */
+	poolRequest(target: PooledTarget): PoolRequest;
+	/** Number of answers. Absent: the task cannot be split into prefill and decode. */
+	choices?: number;
+}
 
 interface Chosen {
 	pooled: PooledTarget;

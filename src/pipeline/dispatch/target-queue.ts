@@ -2,20 +2,9 @@
  * The targets of a plan that are left to try. A target with a pool stays until each of its replicas was tried; the pool
  * chooses the replica when it is taken (`replica-choices.ts`).
  */
-import type { Health } from "../../fleet/health.ts";
-import type { PoolRequest } from "../../pools/choice.ts";
 import type { Legs } from "../../pools/prefill-decode/legs.ts";
-import { isPooled, type PlannedTarget, type PlanTarget, type PooledTarget } from "../plan.ts";
-import { type Accepts, ReplicaChoices, type StartedFlights } from "./replica-choices.ts";
-
-export interface QueueServices {
-	health: Pick<Health, "circuit">;
-	now(): number;
-	/** The request in the terms of a pool. Called only if there is a pool. */
-	poolRequest(target: PooledTarget): PoolRequest;
-	/** Number of answers. Absent: the task cannot be split into prefill and decode. */
-	choices?: number;
-}
+import { isPooled, type PlannedTarget, type PlanTarget } from "../plan.ts";
+import { type Accepts, type QueueServices, ReplicaChoices, type StartedFlights } from "./replica-choices.ts";
 
 export class TargetQueue {
 	readonly #services: QueueServices;
