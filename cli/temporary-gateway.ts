@@ -1,4 +1,4 @@
-/** A gateway with the settings of development that lives for one command. */
+/** A gateway with the settings of development, for the duration of one command. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

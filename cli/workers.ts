@@ -160,7 +160,7 @@ interface Connections {
 	services: NonNullable<WorkerSpec["services"]>;
 }
 
-/** What the processes of one gateway know of each other. Nothing if there is one. */
+/** The sockets and bindings that connect the processes of one gateway. None if there is one process. */
 function connectionsOf(
 	{ number, objectsSocket, reportsSocket }: WorkerPaths,
 	allPaths: readonly WorkerPaths[],

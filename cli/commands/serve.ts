@@ -41,7 +41,7 @@ export function gatewayOptions(
 	};
 }
 
-/** Replaces settings. A replaced one may come from the environment, so it becomes a secret, which no file contains. */
+/** Replaces settings. A new value may come from the environment, so it is passed as a secret, which is written to no file. */
 export function withSettings(
 	{ vars, secrets }: GatewayVariables,
 	replace: (settings: Readonly<Record<string, unknown>>) => object,

@@ -76,7 +76,7 @@ export interface Admission {
 	holdMs: number;
 	/** The isolate sends the request again if it is refused, so a refusal is not counted. */
 	provisional?: true;
-	/** The isolate wishes to admit further requests like this one itself. */
+	/** A request for a lease, so that the isolate can admit similar requests itself. */
 	lease?: LeaseRequest;
 }
 

@@ -1,5 +1,5 @@
 /**
- * A backend speaks one upstream's API: a function from a target to a table of the tasks that it supports.
+ * A backend calls one kind of upstream. It is a function from a target to a table of the tasks that it supports.
  *
  * Each function of the table makes one upstream call, or the few that the upstream needs for one answer. It does not
  * retry, meter or log, and does not know the caller. It throws `AiError`, retryable if another target may succeed. It

@@ -1,4 +1,4 @@
-/** The table of the hours in which models were used, in the `Fleet` object. A row lives for `DEMAND_DAYS` days. */
+/** The table of the hours in which models were used, in the `Fleet` object. A row is kept for `DEMAND_DAYS` days. */
 import { DEMAND_DAYS, hourOf, MIN_DAYS, type ModelDemand } from "../pools/model-demand.ts";
 import type { TaskName } from "../tasks/task.ts";
 

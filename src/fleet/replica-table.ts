@@ -1,4 +1,4 @@
-/** The table of the operator's changes to replicas, in the `Fleet` object. A row lives until the operator deletes it. */
+/** The table of the operator's changes to replicas, in the `Fleet` object. A row is kept until the operator deletes it. */
 
 import { present } from "../core/present.ts";
 import { addColumns } from "../core/sql-columns.ts";

@@ -114,11 +114,11 @@ const LEGACY: Readonly<Record<string, string>> = {
 
 /** Results of one parser. If there are more, all are dropped. */
 const MAX_REMEMBERED = 100;
-/** Characters. The result of a longer text is not remembered. */
+/** Characters. The result of a longer text is not cached. */
 const MAX_REMEMBERED_TEXT = 1_024;
 
 /**
- * Returns the parser of an option. Its result is `undefined` for an invalid value. It remembers the results of texts, because headers of many requests have
+ * Returns the parser of an option. Its result is `undefined` for an invalid value. It caches the results of texts, because headers of many requests have
  * the same values, and a lookup is faster than a schema. These requests get the same object, so no request may change it.
  */
 function parserOf(schema: () => z.ZodType): (value: unknown) => unknown {

@@ -1,4 +1,4 @@
-/** Shapes of JSON Schema's keywords. A keyword of another shape says nothing. */
+/** Shapes of JSON Schema's keywords. A keyword of another shape has no effect. */
 import { isRecord } from "../core/json.ts";
 
 const isSchema = (value: unknown): boolean => isRecord(value) || typeof value === "boolean";

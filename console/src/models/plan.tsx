@@ -7,7 +7,7 @@ import { TargetTable } from "../parts/targets.tsx";
 import { useSession } from "../session/session.ts";
 import { exampleInput, isComplete } from "./example.ts";
 
-/** A route can have models that the catalogue has not. Then a chat is the example. */
+/** A route can have models that are not in the catalogue. Their example is a chat. */
 const CHAT = { messages: [{ role: "user", content: "Hello, who are you?" }] };
 const NO_SUCH_MODEL = 5007;
 

@@ -9,7 +9,7 @@ interface Props {
 	error: Error;
 	/** Absent: another attempt is not possible here. */
 	onRetry?: (() => void) | undefined;
-	/** The other attempt is under way. */
+	/** The next attempt is in progress. */
 	retrying?: boolean;
 }
 
@@ -20,7 +20,7 @@ const HINTS: Readonly<Record<number, string>> = {
 
 export function Failure({ error, onRetry, retrying = false }: Props) {
 	const status = error instanceof ApiError ? error.status : 0;
-	// Its button disappears with it.
+	// The button disappears with the message.
 	useEffect(() => () => focusIfLost(content()), []);
 	return (
 		<div role="alert" className="failure">

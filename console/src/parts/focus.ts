@@ -1,4 +1,4 @@
-/** Where the keyboard goes on when its control is removed. */
+/** Moves the focus of the keyboard when the control that has it is removed. */
 
 /** The main part of the page, in the shell. */
 export const CONTENT_ID = "content";

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import { useLoadingPage } from "./lazy-page.ts";
 
-/** A page that is there sooner needs no sign. */
+/** A page that loads within this time shows no progress. */
 const DELAY_MS = 200;
 
 /** Whether a page has been loading for longer than {@link DELAY_MS}. */

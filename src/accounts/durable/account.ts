@@ -2,7 +2,7 @@
  * The `Account` object: an account's tokens, limits and ledger. One Durable Object for each account id. Every method is one
  * short synchronous step, so two requests never share the same remaining budget.
  *
- * Methods trust their caller, which is the Worker: it has verified with `verify` who may read usage.
+ * Methods do not check whether the caller may read usage: the Worker has done that with `verify`.
  */
 import { DurableObject } from "cloudflare:workers";
 import type {

@@ -27,7 +27,7 @@ const REFUSAL_STATUSES: readonly (number | undefined)[] = [400, 422];
 /** Matches a refusal of the encoding. */
 const FORMAT = /encoding_format|base64/i;
 
-/** Requests the caller's encoding. An engine that refuses base64 gets a request for numbers, and `observed` remembers it. */
+/** Requests the caller's encoding. An engine that refuses base64 gets a request for numbers, and `observed` records the refusal. */
 export const embedTexts: Handler<"text-embeddings"> = async (input, call) => {
 	const { target, services } = call;
 	const { observed, timeouts } = target;

@@ -5,7 +5,7 @@ import { badInput } from "../invalid-input.ts";
 import { decodeBase64, decodeBinaryString, decodeDataUri, imageOf, type SentBytes } from "../media/media.ts";
 
 /**
- * A string is a data URI, base64, or one character per byte. The schema only says that it is binary, and callers send all
+ * A string is a data URI, base64, or one character per byte. The schema only declares that it is binary, and callers send all
  * three. Throws 5006 for a URL, 5004 for invalid base64 and 3030 for bytes that are not an image.
  */
 export function imagePart(sent: string | SentBytes): ContentPart {

@@ -43,7 +43,7 @@ const DELETED_AT_ONCE = 10_000;
 
 export interface LogPage {
 	rows: LogRow[];
-	/** Of all pages. Absent for a query with filters, unless it asks for it. */
+	/** Of all pages. Absent for a query with filters, unless the query requests the total. */
 	total?: number;
 }
 

@@ -147,7 +147,7 @@ function operationOf(route: DocumentedRoute, path: string, schemas: Schemas): Op
 	};
 }
 
-/** The base of most routes says nothing about an operation. */
+/** The base of most routes does not describe an operation. */
 const BASE = /^\/client\/v4(?:\/accounts\/\{account\}(?=\/.))?/;
 
 /** `getAiUsage`, `postAiRunByModel`: the method, and the path with its parameters. */
