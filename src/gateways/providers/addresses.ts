@@ -13,11 +13,15 @@ export interface KeyHeader {
 interface ProviderRow {
 	/** The base address, or the function that makes it of the path. The latter returns the remaining path, too. */
 	base: string | ((path: string) => readonly [base: string, path: string] | undefined);
+	/** What the function expects. */
+	form?: string;
 	/** Absent: `Authorization: Bearer`. */
 	key?: KeyHeader;
 }
 
 const BEARER: KeyHeader = { name: "authorization", scheme: "Bearer" };
+/** The header in which fal's SDK sends the complete address of a request to a proxy. */
+export const FAL_TARGET = "x-fal-target-url";
 const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 const REGION = new RegExp(`^(?:v\\d\\w*/)?projects/[^/]+/locations/(${LABEL})/`, "i");
 const BEDROCK = new RegExp(`^(bedrock-runtime|bedrock-mantle)/(${LABEL})/(.*)$`, "i");
@@ -34,6 +38,7 @@ const PROVIDERS: Readonly<Record<string, ProviderRow>> = {
 			const domain = service === "bedrock-mantle" ? "api.aws" : "amazonaws.com";
 			return [`https://${service}.${region}.${domain}`, remaining];
 		},
+		form: "the path bedrock-runtime/{region}/… or bedrock-mantle/{region}/…",
 	},
 	"azure-openai": {
 		base: (path) => {
@@ -41,6 +46,7 @@ const PROVIDERS: Readonly<Record<string, ProviderRow>> = {
 			if (resource === undefined || deployment === undefined || remaining === undefined) return undefined;
 			return [`https://${resource}.openai.azure.com/openai/deployments/${deployment}`, remaining];
 		},
+		form: "the path {resource}/{deployment}/…",
 		key: { name: "api-key" },
 	},
 	baseten: {
@@ -62,6 +68,7 @@ const PROVIDERS: Readonly<Record<string, ProviderRow>> = {
 			if (host !== undefined && remaining !== undefined) return [host, remaining];
 			return /^\w+:/.test(path) ? undefined : ["https://fal.run", path];
 		},
+		form: `an address of fal.run or fal.ai in ${FAL_TARGET}`,
 		key: { name: "authorization", scheme: "Key" },
 	},
 	fireworks: { base: "https://api.fireworks.ai/inference/v1" },
@@ -76,6 +83,7 @@ const PROVIDERS: Readonly<Record<string, ProviderRow>> = {
 			const host = region === "global" ? "aiplatform" : `${region}-aiplatform`;
 			return [`https://${host}.googleapis.com/v1`, path];
 		},
+		form: "the path v1/projects/{project}/locations/{region}/…",
 	},
 	grok: { base: "https://api.x.ai/v1" },
 	groq: { base: "https://api.groq.com/openai/v1" },
@@ -88,9 +96,6 @@ const PROVIDERS: Readonly<Record<string, ProviderRow>> = {
 	"perplexity-ai": { base: "https://api.perplexity.ai" },
 	replicate: { base: "https://api.replicate.com/v1" },
 };
-
-/** The header in which fal's SDK sends the complete address of a request to a proxy. */
-export const FAL_TARGET = "x-fal-target-url";
 
 /** The endpoint of a request: the address in {@link FAL_TARGET}, or else its path. */
 export const endpointOf = (provider: string, path: string, headers: Headers): string =>
@@ -112,7 +117,7 @@ export function providerUrl(slug: string, endpoint: string): URL {
 	const path = endpoint.replace(/^\/+/, "");
 	if (typeof row.base === "string") return versionedUrl(row.base, path);
 	const found = row.base(path);
-	if (!found) throw new AiError("invalidProvider");
+	if (!found) throw new AiError("invalidProvider", `Invalid provider: ${slug} expects ${row.form}`);
 	return versionedUrl(...found);
 }
 

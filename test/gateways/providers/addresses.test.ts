@@ -87,3 +87,20 @@ it.each([
 ])("the key of %s", (slug, header) => {
 	expect(keyHeaderOf(slug)).toEqual(header);
 });
+
+it.each([
+	["azure-openai", "chat/completions", "azure-openai expects the path {resource}/{deployment}/…"],
+	[
+		"aws-bedrock",
+		"model/x/invoke",
+		"aws-bedrock expects the path bedrock-runtime/{region}/… or bedrock-mantle/{region}/…",
+	],
+	[
+		"google-vertex-ai",
+		"v1/models/x",
+		"google-vertex-ai expects the path v1/projects/{project}/locations/{region}/…",
+	],
+	["fal", "https://example.com/x", "fal expects an address of fal.run or fal.ai in x-fal-target-url"],
+])("the refusal of another path of %s has the form that it expects", (slug, endpoint, message) => {
+	expect(() => providerUrl(slug, endpoint)).toThrow(`2008: Invalid provider: ${message}`);
+});
