@@ -181,7 +181,7 @@ export default defineConfig({
 	test: {
 		provide: { propertySeed },
 		// Most process tests wait. The sequencer runs them beside the tests inside workerd, which need a core each.
-		maxWorkers: availableParallelism() + 1,
+		maxWorkers: availableParallelism() + 2,
 		sequence: { sequencer: LongestFirst },
 		// Sources and tests that have not changed since the last run are not transformed again.
 		fsModuleCache: true,
@@ -209,6 +209,7 @@ export default defineConfig({
 					setupFiles: ["test/property-settings.ts"],
 					include: ["test/node/**/*.test.ts"],
 					globalSetup: "test/built.ts",
+					...SHARED_MODULES,
 					...PATIENT,
 				},
 			},

@@ -126,7 +126,7 @@ export class IsolateHealth implements Health {
 		return watched;
 	}
 
-	/** Drops the least recently used one. Prefers closed circuits: an open one is worth remembering. */
+	/** Drops the least recently used one. Prefers closed circuits, because the state of an open one would be lost. */
 	#dropOne(): void {
 		const at = this.#services.now();
 		const rank = ({ breaker, usedAt }: Watched): number =>
