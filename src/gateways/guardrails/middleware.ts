@@ -136,7 +136,7 @@ const judgementOf = (isInjection: boolean): Judgement => ({
 	categories: isInjection ? [INJECTION] : [],
 });
 
-/** Throws if the request is blocked. The run API has other codes and statuses than the other ways in. */
+/** Throws if the request is blocked. The run API has other codes and statuses than the other interfaces. */
 function enforce(
 	{ action, phase, unavailable }: GuardrailResult,
 	{ request }: Pick<Evaluation, "request">,
