@@ -27,12 +27,17 @@ export interface DetachOptions {
 	maxBytes: number;
 	/** Fires when the caller disconnects. The runtime may drop the body without cancelling it. */
 	caller: AbortSignal;
+	/** Resolves after the time; rejects if the signal fires first. */
+	wait(milliseconds: number, signal: AbortSignal): Promise<void>;
 }
+
+/** Milliseconds between two calls of a run. Each call is a write of its object, which costs more than the events. */
+const GATHER_MS = 50;
 
 /** Takes over `stream`. */
 export function detached(
 	stream: ReadableStream<Uint8Array>,
-	{ run, maxBytes, caller: signal }: DetachOptions,
+	{ run, maxBytes, caller: signal, wait }: DetachOptions,
 ): Detached {
 	const caller = new CallerQueue();
 	const leave = (): void => void caller.cancel();
@@ -40,7 +45,7 @@ export function detached(
 	signal.addEventListener("abort", leave, { once: true });
 	const source = PulledStream.sourceOf(stream);
 	const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-	const done = pump(source, caller, { copy: new RunCopy(run, maxBytes), end });
+	const done = pump(source, caller, { copy: new RunCopy(run, maxBytes, wait), end });
 	// The caller may use the signal for many requests.
 	const forget = (): void => signal.removeEventListener("abort", leave);
 	return { body: new PulledStream(caller), ended, done: done.finally(forget) };
@@ -127,10 +132,13 @@ class CallerQueue implements Source<Uint8Array> {
 	}
 }
 
-/** Sends the events to the run, one call at a time. Events that arrive during a call are in the next one. */
+/** Sends the events to the run, one call at a time. Events that arrive during a call, and within {@link GATHER_MS} after it, are in the next one. */
 class RunCopy {
 	readonly #run: RunWriter;
 	readonly #maxBytes: number;
+	readonly #wait: DetachOptions["wait"];
+	/** Ends the wait between two calls. */
+	readonly #finishing = new AbortController();
 	readonly #splitter = new EventSplitter();
 	#bytes = 0;
 	#unsent: Uint8Array[] = [];
@@ -138,9 +146,10 @@ class RunCopy {
 	#sending: Promise<void> | undefined;
 	isDiscarded = false;
 
-	constructor(run: RunWriter, maxBytes: number) {
+	constructor(run: RunWriter, maxBytes: number, wait: DetachOptions["wait"]) {
 		this.#run = run;
 		this.#maxBytes = maxBytes;
+		this.#wait = wait;
 	}
 
 	push(piece: Uint8Array): void {
@@ -160,6 +169,7 @@ class RunCopy {
 
 	/** Resolves when the run has all events. Never rejects. */
 	async finish(state: "ended" | "failed"): Promise<void> {
+		this.#finishing.abort();
 		await this.#sending;
 		if (this.isDiscarded) return;
 		const remainder = this.#splitter.takeRemainder();
@@ -179,6 +189,7 @@ class RunCopy {
 				this.#unsent = [];
 				this.#unsentEvents = 0;
 				await this.#run.append(content, events);
+				await this.#wait(GATHER_MS, this.#finishing.signal).catch(() => {});
 			}
 		} catch {
 			this.#discard();

@@ -15,10 +15,11 @@ export interface ResumeServices {
 	gatewayRules: { resumableStreams: boolean };
 	streamRuns: StreamRuns;
 	waitUntil(promise: Promise<unknown>): void;
+	wait(milliseconds: number, signal: AbortSignal): Promise<void>;
 }
 
 export const resumeMiddleware =
-	({ gatewayRules, streamRuns, waitUntil }: ResumeServices): GatewayMiddleware =>
+	({ gatewayRules, streamRuns, wait, waitUntil }: ResumeServices): GatewayMiddleware =>
 	async (request, next) => {
 		const { signal: caller, step, exchange } = request;
 		const { resumable = gatewayRules.resumableStreams && isResumableInProduct(step) } = step.options;
@@ -38,6 +39,7 @@ export const resumeMiddleware =
 			run: run.calls,
 			maxBytes: MAX_RUN_BYTES,
 			caller,
+			wait,
 		});
 		// The log does not wait for the run's object: a process that is killed meanwhile would lose it.
 		exchange.reportAfter(ended);

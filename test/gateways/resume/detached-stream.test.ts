@@ -6,9 +6,11 @@ const bytes = (text: string) => new TextEncoder().encode(text);
 function setUp({
 	maxBytes = 1_000,
 	append = async () => {},
+	wait = async () => {},
 }: {
 	maxBytes?: number;
 	append?: () => Promise<void>;
+	wait?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
 } = {}) {
 	let control!: ReadableStreamDefaultController<Uint8Array>;
 	const cancelled = Promise.withResolvers<unknown>();
@@ -33,7 +35,7 @@ function setUp({
 		cancelled: cancelled.promise,
 		log,
 		caller,
-		...detached(source, { run, maxBytes, caller: caller.signal }),
+		...detached(source, { run, maxBytes, caller: caller.signal, wait }),
 	};
 }
 
@@ -85,6 +87,34 @@ describe("a detached stream", () => {
 		store();
 		await done;
 		expect(log[0]).toBe("1 data: 1\n\n");
+	});
+
+	it("writes the first event at once, then those of each wait together, and the last ones at its end", async () => {
+		const waits: { milliseconds: number; end(): void }[] = [];
+		const { control, body, done, log } = setUp({
+			wait: async (milliseconds, signal) => {
+				signal.throwIfAborted();
+				const { promise, resolve: end, reject } = Promise.withResolvers<void>();
+				signal.addEventListener("abort", () => reject(new Error("the stream has ended")));
+				waits.push({ milliseconds, end });
+				await promise;
+			},
+		});
+		await body.cancel();
+		const send = (nth: number) => control.enqueue(bytes(`data: ${nth}\n\n`));
+		send(1);
+		await expect.poll(() => waits).toHaveLength(1);
+		for (const nth of [2, 3, 4]) send(nth);
+		await new Promise((resolve) => setTimeout(resolve, 10));
+		expect(log).toEqual(["1 data: 1\n\n"]);
+		waits[0]?.end();
+		await expect.poll(() => waits).toHaveLength(2);
+		expect(log.slice(1)).toEqual(["3 data: 2\n\ndata: 3\n\ndata: 4\n\n"]);
+		send(5);
+		control.close();
+		await done;
+		expect(log.slice(2)).toEqual(["1 data: 5\n\n", "ended"]);
+		expect(waits.map(({ milliseconds }) => milliseconds)).toEqual([50, 50]);
 	});
 
 	it("is read although the caller does not read", async () => {
