@@ -6,25 +6,19 @@
  */
 const FORMULA = /^(?:[=+\-\t\r\n]|@(?!(?:cf|hf)\/[\w./-]+$))/;
 
-/** Cells that need quotes. */
-const SPECIAL = /[",\r\n\ufeff]|^ | $/;
-
 /** RFC 4180. */
-export function csv(rows: readonly object[], columns: readonly string[], filename: string): Response {
-	const lines = [
-		columns.map(cell),
-		...rows.map((row) => columns.map((column) => cell(Reflect.get(row, column)))),
-	];
-	return new Response(lines.map((line) => `${line.join(",")}\r\n`).join(""), {
+export async function csv(
+	rows: readonly object[],
+	columns: readonly string[],
+	filename: string,
+): Promise<Response> {
+	const { default: Papa } = await import("papaparse");
+	const text = Papa.unparse([...rows], { columns: [...columns], escapeFormulae: FORMULA });
+	const lines = rows.length > 0 ? text : columns.join(",");
+	return new Response(`${lines}\r\n`, {
 		headers: {
 			"content-type": "text/csv; charset=utf-8; header=present",
 			"content-disposition": `attachment; filename="${filename}"`,
 		},
 	});
-}
-
-function cell(value: unknown): string {
-	const text = String(value ?? "");
-	if (typeof value === "string" && FORMULA.test(text)) return `"'${text.replaceAll('"', '""')}"`;
-	return SPECIAL.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -2,19 +2,19 @@
  * Converts CSV to one GFM table, or to lines of fields with tabs. The separator (comma, semicolon, tab, `|`) is detected.
  * The first row is the header; it is padded to the widest row, because GFM shows no more columns than the header has.
  */
-import { readRows, SEPARATORS } from "./csv-read.ts";
+import Papa from "papaparse";
 import { escapeMarkdown } from "./escape.ts";
 import type { Converter } from "./options.ts";
+import type { Work } from "./work.ts";
 
 const LINE_BREAK = /\r\n|\r|\n/g;
-/** Cells are cheaper than HTML elements: reading and a few string joins. */
+/** Cells are cheaper than HTML elements: papaparse and a few string joins. */
 const CELLS_PER_UNIT = 60;
-const FIELD_ENDS = new Set(["\r", "\n", ...SEPARATORS].map((end) => end.charCodeAt(0)));
+/** Line breaks, and the separators that papaparse detects. */
+const FIELD_ENDS = new Set([..."\r\n,\t|;", Papa.RECORD_SEP, Papa.UNIT_SEP].map((end) => end.charCodeAt(0)));
 
 export const convertCsv: Converter = (text, { format, work }) => {
-	// Spent before the text is read: millions of empty rows take seconds.
-	work.spend(countCells(text) / CELLS_PER_UNIT);
-	const rows = readRows(text);
+	const rows = readRows(text, work);
 	return format === "markdown" ? markdownTable(rows) : rows.map(textLine).join("");
 };
 
@@ -28,6 +28,12 @@ function markdownTable(rows: string[][]): string {
 
 const textLine = (row: string[]): string =>
 	`${row.map((field) => field.replace(/\s+/g, " ").trim()).join("\t")}\n`;
+
+function readRows(text: string, work: Work): string[][] {
+	// Spent before the parser runs: millions of empty rows take seconds.
+	work.spend(countCells(text) / CELLS_PER_UNIT);
+	return Papa.parse<string[]>(text, { skipEmptyLines: "greedy" }).data;
+}
 
 /** An upper bound: counts every character that may end a field, also inside quotes. */
 function countCells(text: string): number {
