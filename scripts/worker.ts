@@ -64,8 +64,6 @@ export async function bundleWorker(
 				// The table of all character references has 35 KB. mdast-util-to-markdown needs it for the labels of references, and the
 				// conversion of HTML makes none.
 				"decode-named-character-reference": join(ROOT, "src/markdown/no-character-references.ts"),
-				// htmlparser2 does not decode these: src/markdown/character-references.ts has a smaller table.
-				"entities/decode": join(ROOT, "src/markdown/no-entity-decoder.ts"),
 				"@ungap/structured-clone": join(ROOT, "src/markdown/structured-clone.ts"),
 			},
 		},

@@ -4,7 +4,6 @@
  */
 import type { Root } from "hast";
 import { Tokenizer } from "htmlparser2";
-import { decodeReferences } from "./character-references.ts";
 import { HtmlTree } from "./html-tree.ts";
 import type { Work } from "./work.ts";
 
@@ -17,24 +16,17 @@ export function parseHtml(html: string, work: Work): Root {
 	let value = "";
 	const slice = (start: number, end: number): string => text.slice(start, end);
 	const lower = (start: number, end: number): string => slice(start, end).toLowerCase();
-	let unread = "";
-	const endText = (): void => {
-		tree.text(tree.isLiteral ? unread : decodeReferences(unread));
-		unread = "";
-	};
 	const endOpenTag = (selfClosing: boolean): void => {
 		tree.open(tag, Object.fromEntries(attributes), selfClosing);
 		attributes.clear();
 	};
 	const tokenizer = new Tokenizer(
-		{ decodeEntities: false },
+		{},
 		{
 			isInForeignContext: () => tree.isForeign,
-			ontext(start, end) {
-				unread += slice(start, end);
-			},
+			ontext: (start, end) => tree.text(slice(start, end)),
+			ontextentity: (code) => tree.text(String.fromCodePoint(code)),
 			onopentagname(start, end) {
-				endText();
 				tag = lower(start, end);
 			},
 			onattribname(start, end) {
@@ -44,26 +36,23 @@ export function parseHtml(html: string, work: Work): Root {
 			onattribdata(start, end) {
 				value += slice(start, end);
 			},
+			onattribentity(code) {
+				value += String.fromCodePoint(code);
+			},
 			onattribend() {
-				if (!attributes.has(name)) attributes.set(name, decodeReferences(value, true));
+				if (!attributes.has(name)) attributes.set(name, value);
 			},
 			onopentagend: () => endOpenTag(false),
 			onselfclosingtag: () => endOpenTag(true),
-			onclosetag(start, end) {
-				endText();
-				tree.close(lower(start, end));
-			},
+			onclosetag: (start, end) => tree.close(lower(start, end)),
 			oncomment: () => work.spend(1),
 			oncdata(start, end, offset) {
 				// Outside of SVG and MathML it is a comment.
-				endText();
 				if (tree.isForeign) tree.text(slice(start, end - offset));
 			},
-			ontextentity: () => {},
-			onattribentity: () => {},
 			ondeclaration: () => {},
 			onprocessinginstruction: () => {},
-			onend: endText,
+			onend: () => {},
 		},
 	);
 	tokenizer.write(text);

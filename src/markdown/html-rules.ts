@@ -80,10 +80,8 @@ export const NEVER_FORMATTED = union(
 	IN_HEAD,
 	tags("frame param source track textarea iframe optgroup rb rp rt rtc"),
 );
-/** Their content is text without character references. */
-export const LITERAL = tags("script style xmp iframe noembed noframes plaintext");
 /** Their content is text. */
-export const RAW = union(LITERAL, tags("title textarea"));
+export const RAW = tags("script style title textarea xmp iframe noembed noframes plaintext");
 /** A newline after these tags is not part of the text. */
 export const STARTS_WITH_NEWLINE = tags("pre listing textarea");
 

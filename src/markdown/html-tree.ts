@@ -20,7 +20,6 @@ import {
 	IMPLIED,
 	IN_HEAD,
 	LIST_ITEM_SCOPES,
-	LITERAL,
 	NEVER_FORMATTED,
 	NONE,
 	OPTIONS,
@@ -68,11 +67,6 @@ export class HtmlTree {
 
 	get isForeign(): boolean {
 		return this.#elements.isForeign;
-	}
-
-	/** Whether the next text has no character references. */
-	get isLiteral(): boolean {
-		return LITERAL.has(this.#name);
 	}
 
 	get #isInHead(): boolean {
