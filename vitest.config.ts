@@ -43,7 +43,6 @@ const LIBRARIES = [
 	"hono",
 	"hono/cors",
 	"hono/router/trie-router",
-	"htmlparser2",
 	"image-size",
 	"image-size/types/bmp",
 	"image-size/types/gif",
