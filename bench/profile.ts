@@ -22,6 +22,7 @@ const LOADS: Record<string, (contender: Contender) => Ask> = {
 	json: (contender) => contender.ask("json", CHAT),
 	stream: (contender) => contender.ask("bulk", STREAM, "renamed"),
 	stepped: (contender) => contender.ask("stepped", STREAM, "renamed"),
+	steady: (contender) => contender.ask("steady", STREAM, "renamed"),
 	passthrough: (contender) => contender.ask("bulk", { ...CHAT, stream: true }, "passthrough"),
 	native: (contender) => contender.ask("stepped", { ...CHAT, stream: true }, "native"),
 	prompt: (contender) =>
