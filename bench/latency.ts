@@ -1,4 +1,9 @@
 /** Scenarios that measure times: of requests one after the other, of admission, and of a start. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { DIST } from "../scripts/root.ts";
+import { bundleWorker } from "../scripts/worker.ts";
+import { leftOutByDefault } from "./bundle.ts";
 import type { Contender, ContenderName, Mode } from "./contenders.ts";
 import { CHAT, type Context, start, stopAll } from "./context.ts";
 import { agentOf, ask } from "./load.ts";
@@ -80,25 +85,44 @@ export async function admission(
 
 /** Time from the start of the process to its first answer. */
 export async function coldStart(context: Context): Promise<Row[]> {
-	const times: Record<"floor" | "ganglion", number[]> = { floor: [], ganglion: [] };
-	for (let round = 0; round < context.rounds; round++)
-		for (const name of ["floor", "ganglion"] as const) {
-			const begun = performance.now();
-			const contender = await start(context, name);
-			const agent = agentOf(1);
-			await ask(contender.ask("json", CHAT), agent);
-			times[name].push(performance.now() - begun);
-			agent.destroy();
-			await contender.stop();
-		}
+	const deployed = await deploymentFolder();
+	const contenders = {
+		floor: () => start(context, "floor"),
+		deployed: () => start(context, "ganglion", { folder: deployed }),
+		whole: () => start(context, "ganglion"),
+	};
+	const times = { floor: [] as number[], deployed: [] as number[], whole: [] as number[] };
+	const names = ["floor", "deployed", "whole"] as const;
+	try {
+		for (let round = 0; round < context.rounds; round++)
+			for (const name of names) {
+				const begun = performance.now();
+				const contender = await contenders[name]();
+				const agent = agentOf(1);
+				await ask(contender.ask("json", CHAT), agent);
+				times[name].push(performance.now() - begun);
+				agent.destroy();
+				await contender.stop();
+			}
+	} finally {
+		rmSync(deployed, { recursive: true });
+	}
+	const row = (label: string, ganglion: readonly number[]): Row => ({
+		label,
+		bar: 150,
+		stretch: 80,
+		measured: spread(ganglion.map((time, i) => time - (times.floor[i] ?? 0))),
+		unit: "ms",
+		note: `floor ${spread(times.floor).median.toFixed(0)} ms; with making a token`,
+	});
 	return [
-		{
-			label: "cold start to the first answer, above the floor",
-			bar: 150,
-			stretch: 80,
-			measured: spread(times.ganglion.map((time, i) => time - (times.floor[i] ?? 0))),
-			unit: "ms",
-			note: `floor ${spread(times.floor).median.toFixed(0)} ms; with making a token`,
-		},
+		row("cold start of a default deployment to the first answer, above the floor", times.deployed),
+		row("cold start with all parts to the first answer, above the floor", times.whole),
 	];
+}
+
+async function deploymentFolder(): Promise<string> {
+	const folder = mkdtempSync(join(DIST, ".deployment-"));
+	await bundleWorker(folder, { without: leftOutByDefault() });
+	return folder;
 }
