@@ -31,7 +31,15 @@ const CHAT_MODEL = {
 		{ unit: "per M output tokens", neurons: 130_001 },
 	],
 };
-const CHAT_MODELS = ["soak/chat", "soak/hedge", "soak/passthrough", "soak/single-flight", "@cf/soak/rpc"];
+/** The engine's name of its model is `soak`. */
+const CHAT_MODELS = [
+	"soak",
+	"soak/chat",
+	"soak/hedge",
+	"soak/passthrough",
+	"soak/single-flight",
+	"@cf/soak/rpc",
+];
 
 function settingsOf(engine: string, ledger: LedgerMode = "leased"): Record<string, unknown> {
 	const backends = ["fast", "slow-200", "slow-600"];
@@ -42,6 +50,7 @@ function settingsOf(engine: string, ledger: LedgerMode = "leased"): Record<strin
 			backends.map((name) => [name, { kind: "openai", url: `${engine}/${name}/v1` }]),
 		),
 		ROUTES: {
+			soak: [fast],
 			"soak/chat": [fast],
 			"@cf/soak/rpc": [fast],
 			"soak/hedge": { targets: [{ backend: "slow-600", model: "soak" }, fast], hedge_ms: 50 },

@@ -147,6 +147,15 @@ export const SCENARIOS: readonly Scenario[] = [
 	{ name: "hedge", maxCalls: 2, ...chats("hedge") },
 	{ name: "passthrough", ...chats("passthrough") },
 	{
+		// The first stream is read. It needs no change, so the others pass through without the setting.
+		name: "unchanged",
+		async send({ call }) {
+			const stream = (n: number) => call("unchanged", CHATS, chat("soak", "unchanged", n * 3, true));
+			const first = await stream(1);
+			return { statuses: [first, ...(await Promise.all(range(8).map(stream)))] };
+		},
+	},
+	{
 		name: "single-flight",
 		maxCalls: 1,
 		async send({ call }) {
