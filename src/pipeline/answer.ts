@@ -32,9 +32,7 @@ async function callEngines(
 	if (plan.targets.some(isPooled)) plan = await preparePools(plan, exchange, answering, services);
 	if (options?.rejectIfBusy) plan = withoutWaiting(plan);
 	const { unchangedStreams } = services;
-	const decided = decideStream(plan, { ...answering, options }, (...engine) =>
-		unchangedStreams.canPass(...engine),
-	);
+	const decided = decideStream(plan, answering, (...engine) => unchangedStreams.canPass(...engine));
 	const context: DispatchContext = { exchange, model, signal };
 	if (decided?.streamEnd) context.streamEnd = decided.streamEnd;
 	if (session !== undefined) context.session = session;

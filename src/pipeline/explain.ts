@@ -127,9 +127,7 @@ export async function explain(request: InferenceRequest, services: Services): Pr
 	}
 	const decided =
 		parsed &&
-		decideStream(plan, { ...parsed, model, options: request.options }, (...engine) =>
-			services.unchangedStreams.has(...engine),
-		);
+		decideStream(plan, { ...parsed, model }, (...engine) => services.unchangedStreams.has(...engine));
 	const described = await describePlan(plan, routed, parsed?.call, { services, request });
 	// All replicas of the pools are drained, or a list of replicas is empty.
 	if (described.targets.length === 0) recorder.record("dispatch", new AiError("outOfCapacity"));

@@ -9,13 +9,12 @@
 
 import { hasSecrets } from "../backends/transport/upstream-failure.ts";
 import type { Measured } from "../counting/quantities.ts";
-import type { Model } from "../models/model.ts";
+import { isOperatorModel, type Model } from "../models/model.ts";
 import { microNeurons, shownNeurons } from "../models/neurons.ts";
 import type { StreamEndFormatter } from "../tasks/task.ts";
 import { choicesOf, isResumable, measureStream } from "../tasks/traits.ts";
 import { isPooled, type Plan } from "./plan.ts";
 import type { Parsed } from "./prepare.ts";
-import type { RequestOptions } from "./request.ts";
 import type { StreamSource } from "./unchanged-streams.ts";
 
 export interface StreamMode {
@@ -35,7 +34,6 @@ type StreamPlan = Pick<Plan, "passthrough" | "targets" | "hedgeMs">;
 
 interface StreamRequest extends Pick<Parsed, "call" | "inputs" | "writer"> {
 	model: Model;
-	options?: Pick<RequestOptions, "singleFlight"> | undefined;
 }
 
 /** `undefined` if the answer is not a stream. `unchanged`: whether the streams of an engine need no change. */
@@ -44,7 +42,7 @@ export function decideStream(
 	request: StreamRequest,
 	unchanged: (source: StreamSource, offersTools: boolean) => boolean,
 ): DecidedStream | undefined {
-	const { call, model, options, writer } = request;
+	const { call, model, writer } = request;
 	if (!isResumable(call) || !call.input.stream) return undefined;
 	const possible = writer.canPassThrough?.(request, model) ?? { why: "this interface has its own events" };
 	if ("why" in possible) return rewrite(possible.why);
@@ -64,7 +62,7 @@ export function decideStream(
 			? ["chunks have the engine's name of the model"]
 			: []),
 		...(requestsUsage ? [] : ["the engine's usage chunk is sent, although it is not requested"]),
-		...(model.prices.length > 0 ? ["the usage chunk has no neurons"] : []),
+		...(model.prices.length > 0 ? ["the stream has no neurons"] : []),
 		...(hasFailover ? ["no other target continues the stream"] : []),
 	];
 	const passThrough = (why: string, end?: Pick<StreamEndFormatter, "onComplete">): DecidedStream => ({
@@ -75,16 +73,23 @@ export function decideStream(
 	if (plan.passthrough === false) return rewrite('the route sets "passthrough" to false', differences);
 	if (!requestsUsage) return rewrite("the caller does not request usage", differences);
 	if (hasFailover) return rewrite("another target can continue the stream", differences);
-	if (hasSecrets(target)) return rewrite("an engine's error could repeat the backend's key", differences);
+	if (!isOperatorModel(model))
+		return rewrite("a model of the catalogue has neurons in its usage", differences);
+	if (hasSecrets(target))
+		return rewrite("an engine's error could repeat the backend's key or headers", differences);
 	if (choicesOf(call) > 1) return rewrite("the usage of several choices may have to be added", differences);
-	if (options?.singleFlight) return rewrite("identical requests share the stream", differences);
 	const source = { backend: target.backend, engineModel: target.model, model: model.id };
 	return unchanged(source, offersTools)
 		? passThrough("the engine's last stream needed no change", {
 				onComplete: (progress) =>
 					model.prices.length > 0 ? formatCost(costOf(measureStream(call, progress, model), model)) : "",
 			})
-		: rewrite("the engine's last stream was changed, or there was none", differences);
+		: rewrite(
+				offersTools
+					? "no stream of the engine with a tool call was unchanged yet"
+					: "the engine's last stream was changed, or there was none",
+				differences,
+			);
 }
 
 const costOf = ({ quantities }: Measured, { prices }: Model): number =>

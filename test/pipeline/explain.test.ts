@@ -99,6 +99,9 @@ describe("explain", () => {
 		const counted = { stream_options: { include_usage: true } };
 		expect(await ofChat(ordinary)).toMatchObject(rewrite("the caller does not request usage"));
 		expect(await ofChat(ordinary, counted)).toMatchObject(
+			rewrite("a model of the catalogue has neurons in its usage"),
+		);
+		expect(await ofChat("acme/chat", counted)).toMatchObject(
 			rewrite("the engine's last stream was changed, or there was none"),
 		);
 		expect(await ofChat(KIMI)).toEqual(rewrite('the route sets "hedge_ms"'));
@@ -109,6 +112,9 @@ describe("explain", () => {
 		expect(await ofChat(LLAMA, { functions })).toEqual(rewrite("calls of `functions` have the older format"));
 		const tools = functions.map((declared) => ({ type: "function", function: declared }));
 		expect(await ofChat(GPT_OSS, { tools })).toMatchObject({ mode: "passthrough" });
+		expect(await ofChat("acme/chat", { ...counted, tools })).toMatchObject(
+			rewrite("no stream of the engine with a tool call was unchanged yet"),
+		);
 		expect(await ofChat(GPT_OSS, { tools, tool_choice: "required" })).toEqual(
 			rewrite("the text of the answer may have to become the forced tool call"),
 		);
@@ -138,7 +144,7 @@ describe("explain", () => {
 			...ALWAYS,
 			"chunks have the engine's name of the model",
 			"the engine's usage chunk is sent, although it is not requested",
-			"the usage chunk has no neurons",
+			"the stream has no neurons",
 			"no other target continues the stream",
 		]);
 		const stream_options = { include_usage: true };

@@ -184,7 +184,6 @@ describe("a route without the setting", () => {
 			{ vars: { BACKENDS: { a: { ...VARS.BACKENDS.a, key: "KEY" } }, KEY: "k-1234567" } },
 		],
 		["the caller requests several answers", { request: { n: 2 } }],
-		["identical requests share the stream", { headers: { "x-ganglion-single-flight": "1" } }],
 		["the route forbids it", { route: { passthrough: false } }],
 	])("reads every stream if %s", async (_, options) => {
 		const twice = (frames: string[]) =>
@@ -201,6 +200,11 @@ describe("a route without the setting", () => {
 		const vars = { ROUTES: { "*": [{ backend: "a" }] } };
 		const texts = await asked([named(GOOD), named(GOOD)], { vars, request: { model: LLAMA } });
 		for (const sent of texts) expect(sent).toContain('"neurons":');
+	});
+
+	it("passes a stream with the header for identical requests, because streams are not shared", async () => {
+		const headers = { "x-ganglion-single-flight": "1" };
+		expect(await asked([GOOD, RENAMED], { headers })).toEqual([GOOD.join(""), RENAMED.join("")]);
 	});
 
 	it("has the cost of a model of the operator in a comment at the end, read or not", async () => {
