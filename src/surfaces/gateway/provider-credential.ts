@@ -95,7 +95,7 @@ export function operatorCredential(
 	if (key === undefined || !gatewayRules.shareProviderKeys)
 		throw new AiError(
 			"missingProviderKey",
-			`Insufficient AI Gateway credits: this endpoint of ${provider} needs a key in the request or in the gateway's provider_configs`,
+			`Insufficient AI Gateway credits: this endpoint of ${provider} needs a key of the provider: in the gateway's provider_configs, or in the request together with the header cf-aig-authorization`,
 		);
 	return keyHeader(keyHeaderOf(provider), key);
 }

@@ -469,7 +469,12 @@ describe("the operator's key", () => {
 		const closed = await world();
 		const refused = await closed.call("openai/files");
 		expect(refused.status).toBe(402);
-		expect(await refused.json()).toMatchObject({ internalCode: 2021 });
+		// The header `authorization` alone is the credential of the gateway, so the message has the header that a key needs.
+		expect(await refused.json()).toMatchObject({
+			internalCode: 2021,
+			message:
+				"Insufficient AI Gateway credits: this endpoint of openai needs a key of the provider: in the gateway's provider_configs, or in the request together with the header cf-aig-authorization",
+		});
 		expect((await closed.call("openai/chat/completions", post(CHAT))).status).toBe(200);
 		const shared = await world({ AI_GATEWAY: { share_provider_keys: true } });
 		expect((await shared.call("openai/files")).status).toBe(200);
