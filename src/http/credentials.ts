@@ -16,13 +16,15 @@ export interface CredentialLocation {
 	/** `protocol`: one of the subprotocols that a websocket offers; `name` is the text before the token, which is URL-encoded. */
 	in: "header" | "query" | "protocol";
 	name: string;
-	/** The text is `Bearer {token}`. Elsewhere it is the token alone. */
-	scheme?: "bearer";
+	/** The text is `Bearer {token}`; with `sdk` also `Token {token}` or `Key {token}`. Elsewhere it is the token alone. */
+	scheme?: "bearer" | "sdk";
 	/** The location counts only in a request with this header. */
 	requires?: string;
 }
 
 export const AUTHORIZATION: CredentialLocation = { in: "header", name: "authorization", scheme: "bearer" };
+/** Where SDKs of providers send their key: Deepgram's SDK with `Token`, fal's with `Key`. */
+export const SDK_AUTHORIZATION: CredentialLocation = { ...AUTHORIZATION, scheme: "sdk" };
 /** AI Gateway takes its token here, because `Authorization` may contain the provider's key. */
 export const GATEWAY_AUTHORIZATION: CredentialLocation = {
 	in: "header",
@@ -60,6 +62,7 @@ export interface Bearer {
 }
 
 const BEARER = /^Bearer +([!-~]+)$/i;
+const SDK_SCHEME = /^(?:Token|Key) +/i;
 /** For each isolate. Hashing is half of the cost of reading a credential. */
 const MAX_CACHED_TOKENS = 1_000;
 /** A longer text is not a token, and is not cached. */
@@ -116,7 +119,9 @@ const isEnabled = (request: HonoRequest, { requires }: CredentialLocation): bool
 function textIn(request: HonoRequest, locations: readonly CredentialLocation[]): string | undefined {
 	for (const location of locations) {
 		const text = isEnabled(request, location) ? textAt(request, location) : undefined;
-		if (text !== undefined) return location.scheme ? text : `Bearer ${text}`;
+		if (text === undefined) continue;
+		if (location.scheme === "sdk") return text.replace(SDK_SCHEME, "Bearer ");
+		return location.scheme ? text : `Bearer ${text}`;
 	}
 	return undefined;
 }

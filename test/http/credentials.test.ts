@@ -7,6 +7,7 @@ import {
 	type CredentialLocation,
 	credentialReader,
 	GEMINI_KEYS,
+	SDK_AUTHORIZATION,
 	selectedProtocol,
 	WEBSOCKET_PROTOCOL,
 } from "../../src/http/credentials.ts";
@@ -40,6 +41,11 @@ describe("credentialReader", () => {
 		["the second of two locations", { "x-api-key": A }, [AUTHORIZATION, ANTHROPIC_KEY], "a"],
 		["a key beside the header that it requires", { "x-key": A, "x-version": "1" }, [REQUIRED], "a"],
 		["a key without the header that it requires", { "x-key": A }, [REQUIRED], "authentication"],
+		["a token with fal's scheme", { authorization: `Key ${A}` }, [SDK_AUTHORIZATION], "a"],
+		["a token with Deepgram's scheme", { authorization: `token ${A}` }, [SDK_AUTHORIZATION], "a"],
+		["a bearer token of an SDK", { authorization: `Bearer ${A}` }, [SDK_AUTHORIZATION], "a"],
+		["a text of an SDK without its scheme", { authorization: A }, [SDK_AUTHORIZATION], "authentication"],
+		["an SDK's scheme elsewhere", { authorization: `Key ${A}` }, [AUTHORIZATION], "authentication"],
 		["no credential", {}, [AUTHORIZATION, ...GEMINI_KEYS], "authentication"],
 	])("reads %s", (_, headers, locations, expected) => {
 		expect(accountIn(headers, locations)).toBe(expected);

@@ -12,6 +12,7 @@ import {
 	AUTHORIZATION,
 	type CredentialLocation,
 	GEMINI_KEYS,
+	SDK_AUTHORIZATION,
 	usedLocation,
 	WEBSOCKET_PROTOCOL,
 } from "../../http/credentials.ts";
@@ -145,7 +146,7 @@ function providerAddresses(
 	provider: string,
 	{
 		failure = providerFailure,
-		credentials = [AUTHORIZATION],
+		credentials = [SDK_AUTHORIZATION],
 		endpoint = "/:endpoint{.+}",
 	}: Pick<RouteDeclaration, "failure" | "credentials"> & { endpoint?: string } = {},
 ): RouteDeclaration[] {

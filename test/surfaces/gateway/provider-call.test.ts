@@ -350,6 +350,19 @@ describe("the credential of this gateway", () => {
 });
 
 describe("keys that the account stores", () => {
+	it.each([
+		["fal", "Key", "fal/fal-ai/fast-sdxl"],
+		["deepgram", "Token", "deepgram/listen"],
+	])("are used with the gateway's token where the SDK of %s has its key", async (provider, scheme, path) => {
+		const { account, send, store, requests, token } = await world();
+		await store({ provider_slug: provider, secret: STORED });
+		const answerTo = (value: string) =>
+			send(`${HTTP}/${account}/mine/${path}`, undefined, post({}, { authorization: `${scheme} ${value}` }));
+		expect((await answerTo(token)).status).toBe(200);
+		expect((await answerTo("not-a-token")).status).toBe(401);
+		expect(requests.map(({ headers }) => headers.get("authorization"))).toEqual([`${scheme} ${STORED}`]);
+	});
+
 	it("are used without a key in the request, by alias, for models and for all endpoints", async () => {
 		const { call, store, requests, send, token } = await world();
 		expect(
