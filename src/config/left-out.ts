@@ -17,7 +17,7 @@ export function refuseLeftOut({ routes, keyed, defaultBackend }: Settings, probl
 		if (isLeftOut(kind))
 			problems.add(
 				path,
-				`this build has no backends of kind "${kind}": build again with this configuration, or without the kind in --without (docs/configuration.md)`,
+				`this build has no backends of kind "${kind}": remove the kind from --without in "build.command", or, if it has "unused", put the backend into the configuration file; then deploy again (docs/configuration.md)`,
 			);
 	};
 	for (const { pattern, targets } of routes)

@@ -234,7 +234,8 @@ describe("a build without the parts that can be left out", () => {
 	it("does not start with a key of a provider whose kind it leaves out, and names the key", async () => {
 		const vars = { PROVIDER_KEYS: { anthropic: "ANTHROPIC_KEY" }, ANTHROPIC_KEY: "sk-ant" };
 		await start(modulesIn(built), "engine", "openai", vars);
-		const problem = 'PROVIDER_KEYS.anthropic: this build has no backends of kind "anthropic"';
+		const problem =
+			'PROVIDER_KEYS.anthropic: this build has no backends of kind "anthropic": remove the kind from --without in "build.command", or, if it has "unused", put the backend into the configuration file; then deploy again (docs/configuration.md)';
 		await expect.poll(() => output).toContain(problem);
 	});
 
