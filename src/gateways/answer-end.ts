@@ -87,7 +87,7 @@ export class AnswerEnd {
 		const complete = completeBodyOf(response);
 		if (complete) {
 			const body = (): LoggedBody => ({
-				size: complete.bytes().length,
+				size: complete.size(),
 				...(max > 0 && { payload: payloadOf(complete.text(), max) }),
 			});
 			this.#answer = { step, responseType, read: body };

@@ -152,9 +152,11 @@ function optionsFrom(read: (name: string, header: string) => unknown): GatewayOp
 }
 
 export function optionsInHeaders(headers: Headers): GatewayOptions {
-	// One iteration, because each `get` is a call of the runtime.
+	// One call of the runtime. Each `get` is another, and so is each step of an iteration.
 	const values: Partial<Record<string, string>> = {};
-	for (const [name, value] of headers) if (name.startsWith("cf-")) values[name] = value;
+	headers.forEach((value, name) => {
+		if (name.startsWith("cf-")) values[name] = value;
+	});
 	return optionsFrom((_, header) => values[header] ?? values[LEGACY[header] ?? header]);
 }
 

@@ -3,8 +3,12 @@
  * the observers take it from here.
  */
 
+import { Buffer } from "node:buffer";
+
 interface CompleteBody {
 	text(): string;
+	/** In bytes. */
+	size(): number;
 	bytes(): Uint8Array<ArrayBuffer>;
 }
 
@@ -19,7 +23,8 @@ export function completeResponse(
 	const response = new Response(body, init);
 	const bytes = (): Uint8Array<ArrayBuffer> =>
 		typeof body === "string" ? new Uint8Array(new TextEncoder().encode(body)) : body;
-	bodies.set(response, { text, bytes });
+	const size = (): number => (typeof body === "string" ? Buffer.byteLength(body) : body.length);
+	bodies.set(response, { text, size, bytes });
 	return response;
 }
 

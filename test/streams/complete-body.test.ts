@@ -15,6 +15,7 @@ describe("a response with a complete body", () => {
 		const complete = completeBodyOf(response);
 		expect(complete?.text()).toBe(text);
 		expect(complete?.bytes()).toEqual(bytesOf(text));
+		expect(complete?.size()).toBe(bytesOf(text).length);
 		expect([response.status, Object.fromEntries(response.headers)]).toEqual([201, headers]);
 		// The observers do not read the response.
 		expect(await response.text()).toBe(text);

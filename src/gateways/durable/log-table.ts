@@ -1,6 +1,6 @@
 /** The tables of a gateway's logs. */
 import { addColumns } from "../../core/sql-columns.ts";
-import { type LogBatch, metadataOf } from "../logs/log-batch.ts";
+import { type LogBatch, metadataFields } from "../logs/log-batch.ts";
 import { COLUMN_NAMES, COLUMNS } from "../logs/log-columns.ts";
 import { idPrefix, type LogRow, timeOfId } from "../logs/log-row.ts";
 import { type LogQuery, selectionOf } from "../logs/query.ts";
@@ -37,6 +37,10 @@ const INSERT_LOGS = `INSERT OR IGNORE INTO logs (${COLUMN_NAMES.join(", ")})
 
 /** `limit`: a clause, or none. Its number is text, because SQLite compiles a statement again for each value that is bound to a limit. */
 const insertRows = (limit: string): string => `${ROWS_OF_JSON}${limit}) ${INSERT_LOGS}`;
+
+/** Of the groups of a batch. A condition for `log.value` may follow. */
+const INSERT_METADATA = `${ROWS_OF_JSON}) INSERT OR IGNORE INTO log_metadata SELECT log.value, field.key, field.value
+	FROM json_rows CROSS JOIN json_each(columns, '$[0]') AS log CROSS JOIN json_each(columns, '$[1]') AS field`;
 
 /** The most rows that one statement deletes. The retention deletes as many at once, so that it does not block requests for long. */
 const DELETED_AT_ONCE = 10_000;
@@ -78,19 +82,15 @@ export class LogTable {
 		for (const text of rows)
 			added.push(...this.#insertRows(text, max < ids.length ? ` LIMIT ${max - added.length}` : ""));
 		this.#add(added.length);
-		const selection =
-			added.length < ids.length ? ` WHERE columns ->> 0 IN (SELECT value FROM json_each(?))` : "";
-		const selected = selection ? [JSON.stringify(added)] : [];
-		for (const text of metadata)
-			this.#sql.exec(
-				`${ROWS_OF_JSON}) INSERT OR IGNORE INTO log_metadata SELECT ${valuesOf(3)} FROM json_rows${selection}`,
-				text,
-				...selected,
-			);
+		const isPart = added.length < ids.length;
+		const selected = isPart ? [JSON.stringify(added)] : [];
+		const ofAdded = (log: string): string =>
+			isPart ? ` WHERE ${log} IN (SELECT value FROM json_each(?))` : "";
+		for (const text of metadata) this.#sql.exec(INSERT_METADATA + ofAdded("log.value"), text, ...selected);
 		const isAdded = new Set(added);
 		this.payloads.insert(
 			{ payloads, large: large.filter(({ log }) => isAdded.has(log)) },
-			{ selection, selected },
+			{ selection: ofAdded("columns ->> 0"), selected },
 		);
 	}
 
@@ -132,8 +132,8 @@ export class LogTable {
 		}
 		if (patch.metadata !== undefined) {
 			this.#sql.exec("DELETE FROM log_metadata WHERE log = ?", id);
-			for (const values of metadataOf({ id, metadata: patch.metadata }))
-				this.#sql.exec("INSERT OR IGNORE INTO log_metadata VALUES (?, ?, ?)", ...values);
+			for (const [key, value] of Object.entries(metadataFields(patch.metadata) ?? {}))
+				this.#sql.exec("INSERT OR IGNORE INTO log_metadata VALUES (?, ?, ?)", id, key, value);
 		}
 		return true;
 	}

@@ -16,7 +16,7 @@ export interface LogBatch {
 	ids: readonly string[];
 	/** In the order of {@link COLUMN_NAMES}. */
 	rows: readonly string[];
-	/** `[log, key, value]` */
+	/** `[logs, {key: value}]`: many logs have the same metadata. */
 	metadata: readonly string[];
 	/** `[log, part, text, complete]` */
 	payloads: readonly string[];
@@ -43,7 +43,7 @@ export function batchOf(logs: readonly Log[]): LogBatch {
 	return {
 		ids: logs.map(({ row }) => row.id),
 		rows: textsOf(logs.map(({ row }) => COLUMN_NAMES.map((name) => row[name]))),
-		metadata: textsOf(logs.flatMap(({ row }) => metadataOf(row))),
+		metadata: textsOf(metadataGroups(logs)),
 		payloads: textsOf(payloads),
 		large,
 	};
@@ -51,8 +51,18 @@ export function batchOf(logs: readonly Log[]): LogBatch {
 
 const textsOf = (values: readonly unknown[]): string[] => jsonArrays(values).map(({ text }) => text);
 
-/** The entries of a row's metadata: `[log, key, value]`. */
-export function metadataOf({ id, metadata }: Pick<LogRow, "id" | "metadata">): [string, string, string][] {
+function metadataGroups(logs: readonly Log[]): [logs: string[], fields: Record<string, string>][] {
+	const groups: [string[], Record<string, string>][] = [];
+	for (const [metadata, same] of Map.groupBy(logs, ({ row }) => row.metadata)) {
+		const fields = metadataFields(metadata);
+		if (fields) groups.push([same.map(({ row }) => row.id), fields]);
+	}
+	return groups;
+}
+
+/** The metadata of a row with its values as texts. `undefined`: it is no object. */
+export function metadataFields(metadata: LogRow["metadata"]): Record<string, string> | undefined {
 	const fields = metadata === null ? undefined : parseJson(metadata);
-	return isRecord(fields) ? Object.entries(fields).map(([key, value]) => [id, key, String(value)]) : [];
+	if (!isRecord(fields)) return undefined;
+	return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, String(value)]));
 }

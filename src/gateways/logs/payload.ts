@@ -1,4 +1,5 @@
 /** The bodies of a request in its log. */
+import { Buffer } from "node:buffer";
 import { PulledStream } from "../../streams/pulled-stream.ts";
 import type { StepBody } from "../request.ts";
 import type { Payload } from "./log-row.ts";
@@ -9,8 +10,6 @@ export const MAX_PAYLOAD = 256 * 1024;
 export const MAX_STORED_PAYLOAD = 4 * 1024 * 1024;
 /** Characters of a body that a log shows. */
 export const HEAD_CHARACTERS = 4_096;
-
-const encoder = new TextEncoder();
 
 /** `max`: characters. */
 export const payloadOf = (text: string, max: number): Payload =>
@@ -39,7 +38,7 @@ export function requestBody({ content }: StepBody, max: number): LoggedBody | un
 	}
 	if (max === 0) return undefined;
 	const text = JSON.stringify(content.json) ?? "";
-	return { size: encoder.encode(text).length, payload: payloadOf(text, max) };
+	return { size: Buffer.byteLength(text), payload: payloadOf(text, max) };
 }
 
 export interface ResponseTap {

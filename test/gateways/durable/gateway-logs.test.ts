@@ -31,6 +31,32 @@ describe("the logs of a Gateway object", () => {
 		expect(await env.GATEWAY.getByName(name).log(log.row.id)).toEqual(expected);
 	});
 
+	it("have the fields of their metadata for filters, also those whose names need escapes", async () => {
+		await withTable((table, sql) => {
+			const metadata = '{"a\\"b\\n\\u0001é":true,"__proto__":"x\\"","":1.5}';
+			const logs = [
+				newLog({ metadata }),
+				newLog({ metadata: '{"team":"a"}' }),
+				newLog({ metadata }),
+				newLog(),
+			];
+			const [first, other, second] = logs.map(({ row }) => row.id);
+			const fields = () => [...sql.exec("SELECT log, key, value FROM log_metadata ORDER BY log, key").raw()];
+			const fieldsOf = (id = "") => [
+				[id, "", "1.5"],
+				[id, "__proto__", 'x"'],
+				[id, 'a"b\n\u0001é', "true"],
+			];
+			const sorted = (rows: string[][]) => rows.sort(([a = ""], [b = ""]) => (a < b ? -1 : Number(a > b)));
+			table.insert(batchOf(logs.slice(0, 2)));
+			expect(fields()).toEqual(sorted([...fieldsOf(first), [other ?? "", "team", "a"]]));
+			// Only the new logs of a batch are added.
+			sql.exec("DELETE FROM log_metadata");
+			table.insert(batchOf(logs));
+			expect(fields()).toEqual(fieldsOf(second));
+		});
+	});
+
 	it("get the columns that an earlier version of the table lacks", async () => {
 		await withTable((_, sql) => {
 			sql.exec("ALTER TABLE logs DROP COLUMN byok");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { batchOf, metadataOf } from "../../../src/gateways/logs/log-batch.ts";
+import { batchOf, metadataFields } from "../../../src/gateways/logs/log-batch.ts";
 import { newLog, newRow } from "./rows.ts";
 
 const parsed = (texts: readonly string[]): unknown[] =>
@@ -18,18 +18,20 @@ describe("a batch of logs", () => {
 		expect(values?.slice(-3)).toEqual([null, 1.5, 0]);
 	});
 
-	it("has a row for each field of the metadata, and none for other texts", () => {
+	it("has each metadata once, with its values as texts and the ids of its logs, and no other texts", () => {
+		const metadata = '{"team":"a","seats":3,"beta":true}';
 		const logs = [
-			newLog({ id: "1", metadata: '{"team":"a","seats":3,"beta":true}' }),
+			newLog({ id: "1", metadata }),
 			newLog({ id: "2" }),
 			newLog({ id: "3", metadata: "[1]" }),
+			newLog({ id: "4", metadata: '{"team":"b"}' }),
+			newLog({ id: "5", metadata }),
 		];
 		expect(parsed(batchOf(logs).metadata)).toEqual([
-			["1", "team", "a"],
-			["1", "seats", "3"],
-			["1", "beta", "true"],
+			[["1", "5"], { team: "a", seats: "3", beta: "true" }],
+			[["4"], { team: "b" }],
 		]);
-		expect(metadataOf({ id: "4", metadata: "not JSON" })).toEqual([]);
+		expect(metadataFields("not JSON")).toBeUndefined();
 	});
 
 	it("has large payloads beside the rows", () => {
