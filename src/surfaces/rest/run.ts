@@ -115,7 +115,7 @@ function runUniversal(c: Context, call: Call): Promise<Response> {
 			const body = validate(UniversalBody(), await readJson(c.req.raw, call.services));
 			const { model, input, options } = body;
 			refuseBackground(options);
-			return { model, inputs: { fields: input } };
+			return { model, inputs: { fields: options === undefined ? input : { ...input, options } } };
 		},
 	});
 }

@@ -81,6 +81,7 @@ describe("POST /ai/run/{model}", () => {
 
 	it.each([
 		["a model's own route", `/run/${LLAMA}`, { prompt: "Hi" }],
+		["the route with the model in the body", "/run", { model: LLAMA, input: { prompt: "Hi" } }],
 		["the chat route", "/v1/chat/completions", { model: LLAMA, messages: [{ role: "user", content: "Hi" }] }],
 	])("refuses immediately if every engine is busy and rejectIfBusy is set: %s", async (_, path, inputs) => {
 		const { post, requests } = engine(() => new Response(null, { status: 503 }));
@@ -528,11 +529,15 @@ describe("/ai/run/proxy, the wire protocol of the binding over REST", () => {
 	});
 });
 
-describe("options beside the inputs", () => {
+describe("options", () => {
 	const { post } = testGateway();
-	const run = (tags: unknown) => post(`/run/${LLAMA}`, { prompt: "Hi", options: { tags } });
-
-	it("accept up to five tags of 50 characters, and count duplicates once", async () => {
+	it.each([
+		["the inputs", (tags: unknown) => post(`/run/${LLAMA}`, { prompt: "Hi", options: { tags } })],
+		[
+			"the field `input`",
+			(tags: unknown) => post("/run", { model: LLAMA, input: { prompt: "Hi" }, options: { tags } }),
+		],
+	])("accept up to five tags of 50 characters, and count duplicates once: beside %s", async (_, run) => {
 		expect((await run(["a", "b", "c:d", "e/f", "g@h.i", "a"])).status).toBe(200);
 		for (const [tags, finding] of [
 			[["a", "b", "c", "d", "e", "f"], "maxItems at '/options/tags' is 5, got 6"],
