@@ -37,7 +37,7 @@ export const Settings = z
 	})
 	.refine(({ hedge_ms, passthrough }) => !passthrough || hedge_ms === undefined, {
 		path: ["hedge_ms"],
-		error: 'cannot stand beside "passthrough": leave one of the two out',
+		error: 'is not possible with "passthrough": true: remove one of the two',
 	})
 	.transform(({ timeouts = {}, retries, hedge_ms, sticky, passthrough, strict }): ReadSettings => {
 		const { totalMs, ...ofEachCall } = timeouts;

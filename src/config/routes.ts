@@ -118,7 +118,7 @@ function checkKinds(targets: readonly unknown[], path: Path, { backends, problem
 		if (kind !== undefined && kind !== "openai")
 			problems.add(
 				[...path, i, "backend"],
-				`expected a backend of kind "openai" beside "passthrough", found one of kind "${kind}"`,
+				`expected a backend of kind "openai" with "passthrough": true, found one of kind "${kind}"`,
 			);
 	}
 }

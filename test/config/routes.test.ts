@@ -130,13 +130,13 @@ describe("RouteTable", () => {
 			}
 		};
 		const targets = [vllm, { backend: "claude" }, { backend: "simulator" }];
-		const kind = 'expected a backend of kind "openai" beside "passthrough", found one of kind';
+		const kind = 'expected a backend of kind "openai" with "passthrough": true, found one of kind';
 		expect(problemsOf({ targets, passthrough: true })).toEqual([
 			`ROUTES.m.targets[1].backend: ${kind} "anthropic"`,
 			`ROUTES.m.targets[2].backend: ${kind} "simulator"`,
 		]);
 		expect(problemsOf({ targets: [vllm], passthrough: true, hedge_ms: 5 })).toEqual([
-			'ROUTES.m.hedge_ms: cannot stand beside "passthrough": leave one of the two out',
+			'ROUTES.m.hedge_ms: is not possible with "passthrough": true: remove one of the two',
 		]);
 	});
 
