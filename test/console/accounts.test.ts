@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { api, createToken } from "./api.ts";
 import { openSession, signIn } from "./browser.ts";
-import { ADMIN_TOKEN, ENGINE_MODEL } from "./gateways.ts";
+import { ADMIN_TOKEN, ENGINE_MODEL, SPARE } from "./gateways.ts";
 
 const MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const EMBEDDINGS = "@cf/baai/bge-base-en-v1.5";
@@ -187,11 +187,14 @@ describe("engines", () => {
 		await page.getByRole("button", { name: `Explain ${ENGINE_MODEL}`, exact: true }).click();
 		await page.getByRole("region", { name: "Plan of a model" }).getByRole("cell", { name: "slow" }).waitFor();
 
-		const replica = page.getByRole("region", { name: "Replicas" }).getByRole("row").nth(1);
+		const replica = page
+			.getByRole("region", { name: "Replicas" })
+			.getByRole("row")
+			.filter({ hasText: `/${SPARE}/` });
 		await replica.getByRole("button", { name: /^Drain/ }).click();
 		await replica.getByText("draining").waitFor();
-		const [pool] = await api<{ replicas: { state: string }[] }[]>("GET", "/pools");
-		expect(pool?.replicas.map(({ state }) => state)).toEqual(["draining"]);
+		const pool = await api<{ replicas: { state: string }[] }>("GET", `/pools/${SPARE}`);
+		expect(pool.replicas.map(({ state }) => state)).toEqual(["draining"]);
 		await replica.getByRole("button", { name: /^Undrain/ }).click();
 		await replica.getByText("active").waitFor();
 		await tab.close();

@@ -46,6 +46,10 @@ export const ADMIN_TOKEN = "the-operator-of-the-console-tests";
 export const ENGINE_MODEL = "@cf/meta/llama-3.2-3b-instruct";
 /** A route of many models. */
 export const PATTERN = "@cf/baai/*";
+/** A backend whose replica a test may drain, because no other test needs it. */
+export const SPARE = "spare";
+/** The first account on `serve`, in which an operator's session begins. Other tests of the operator add requests to it. */
+export const OPERATOR_ACCOUNT = "a-operator";
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
 	if (CHROMIUM === undefined) throw new Error("The tests of the console need Chromium");
@@ -55,10 +59,15 @@ export default async function setup(project: TestProject): Promise<() => Promise
 	const engine = await startEngine();
 	const settings = {
 		DEFAULT_BACKEND: "simulator",
-		BACKENDS: JSON.stringify({ engine: { kind: "openai", url: `${engine.url}/v1` } }),
+		BACKENDS: JSON.stringify({
+			engine: { kind: "openai", url: `${engine.url}/v1` },
+			[SPARE]: { kind: "openai", url: `${engine.url}/${SPARE}/v1` },
+		}),
 		ROUTES: JSON.stringify({
 			[ENGINE_MODEL]: [{ backend: "engine", model: "slow" }],
 			[PATTERN]: [{ backend: "simulator" }],
+			// A pattern, because a name would add a model to the catalogue.
+			"acme/*": [{ backend: SPARE }],
 		}),
 		LIMITS: JSON.stringify({ daily_neurons: 1_000_000, requests_per_minute: "none" }),
 	};
@@ -73,8 +82,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
 		...variables,
 	]);
 	await Promise.all([serve, dev].map(ready));
-	// The account that a session on `npm run dev` begins with, whatever accounts the tests create.
+	// The account in which a session begins does not depend on the accounts that the tests create.
 	await fetch(`http://127.0.0.1:${devPort}/client/v4/accounts/local/ai/usage/requests`);
+	await fetch(`http://127.0.0.1:${port}/client/v4/accounts/${OPERATOR_ACCOUNT}/ai/usage/requests`, {
+		headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+	});
 	const browser = await launching;
 	project.provide("browser", browser.wsEndpoint());
 	project.provide("serve", `http://127.0.0.1:${port}`);

@@ -4,6 +4,7 @@ import { describe, expect, inject, it } from "vitest";
 import { api, createToken } from "./api.ts";
 import { faultsOf, NARROW } from "./axe.ts";
 import { follow, openSession, openTab, type Runtime, shoot } from "./browser.ts";
+import { OPERATOR_ACCOUNT } from "./gateways.ts";
 
 const WIDE = { width: 1280, height: 900 };
 const MAX_FIRST_SCRIPT_BYTES = 150_000;
@@ -39,9 +40,10 @@ describe("every page", () => {
 
 	it("is accessible, fits 360 px, and stays on its origin, light and dark, on npm run serve", async () => {
 		const runtime: Runtime = "serve";
-		// Rows for the tables, in the first account.
-		await createToken("a-pages", "shop", ["Workers AI Read", "Workers AI Run"]);
-		for (const prompt of ["One", "Two"]) await api("POST", `/accounts/a-pages/ai/run/${CHAT}`, { prompt });
+		// Rows for the tables.
+		await createToken(OPERATOR_ACCOUNT, "shop", ["Workers AI Read", "Workers AI Run"]);
+		for (const prompt of ["One", "Two"])
+			await api("POST", `/accounts/${OPERATOR_ACCOUNT}/ai/run/${CHAT}`, { prompt });
 		const tab = await openSession(runtime, "/console/playground/@cf/baai/bge-base-en-v1.5");
 		const { page } = tab;
 		for (const [title, path, part] of PAGES) {
