@@ -1,6 +1,7 @@
 /**
  * The messages between the isolates and the `Account` object: admissions, settlements, and the batches of requests that an isolate
- * admits from a lease. Plain data, because they cross RPC and are stored in tables. Amounts are whole micro-neurons (millionths of a neuron), so that sums are exact.
+ * admits from a lease. Plain data, because they cross RPC and are stored in tables. Amounts are whole micro-neurons (millionths of a
+ * neuron), so that sums are exact.
  */
 import type { FailureKey } from "../core/errors.ts";
 import type { Lease, LeaseRequest } from "./lease.ts";
@@ -67,8 +68,8 @@ export interface Admission {
 	model: string;
 	/** The product's name of the model's task. */
 	task: string;
-	rates: RateLimit[];
-	budgets: Budget[];
+	rates: readonly RateLimit[];
+	budgets: readonly Budget[];
 	cost: CostEstimate;
 	/** The model has a price that is unknown, so a token's own budget cannot be enforced. */
 	unpriced?: true;
@@ -159,7 +160,10 @@ export const NOTHING_USED = {
 /** A request for a lease without a request to admit. */
 export type Renewal = Omit<Admission, "ticket" | "lease"> & { lease: LeaseRequest };
 
-/** Leases of one credential that an isolate still uses. The object answers whether the credential and its limits are as they were at the grants. */
+/**
+ * Leases of one credential that an isolate still uses. The object answers whether the credential and its limits are as they were at
+ * the grants.
+ */
 export interface LeaseCheck {
 	credential: Credential;
 	leases: readonly string[];

@@ -38,8 +38,8 @@ export interface Target {
 	loras?: readonly string[];
 	/** The resolved secret. It never reaches an error, a log or a reply. */
 	key?: string;
-	headers: Record<string, string>;
-	timeouts: Timeouts;
+	headers: Readonly<Record<string, string>>;
+	timeouts: Readonly<Timeouts>;
 	/** `anywhere`: the chat template accepts system messages in the middle of a conversation. Absent: kind and host decide. */
 	systemMessages?: "first" | "anywhere";
 	/** Fields that the pool adds to the body of a request for text, if the API is OpenAI's. */

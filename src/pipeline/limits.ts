@@ -55,14 +55,14 @@ export const limitsOf = ({ accounts, everyone }: Limits, account: string): Accou
 	accounts.get(account) ?? everyone;
 
 interface ModelRules {
-	rates: RateLimit[];
-	budgets: Budget[];
+	rates: readonly RateLimit[];
+	budgets: readonly Budget[];
 }
 
 /** The rules of each model for the accounts with the same limits. */
 const rulesByLimits = new WeakMap<AccountLimits, WeakMap<Model, ModelRules>>();
 
-/** The rates and budgets of a model, made once: no request may change them. */
+/** The rates and budgets of a model, made once for all requests. */
 export function rulesOf(model: Model, limits: AccountLimits): ModelRules {
 	const rules = rulesByLimits.get(limits) ?? new WeakMap<Model, ModelRules>();
 	rulesByLimits.set(limits, rules);
@@ -72,20 +72,14 @@ export function rulesOf(model: Model, limits: AccountLimits): ModelRules {
 }
 
 /** A model with a rate of its own does not count against its task's. */
-export function ratesOf(
-	model: Model,
-	{ requestsPerMinute, productRates, models }: AccountLimits,
-): RateLimit[] {
+function ratesOf(model: Model, { requestsPerMinute, productRates, models }: AccountLimits): RateLimit[] {
 	const own = models.get(model.id)?.requestsPerMinute ?? (productRates ? modelRate(model) : undefined);
 	if (own !== undefined) return [{ key: `model:${model.id}`, perMinute: own }];
 	const shared = requestsPerMinute[model.task];
 	return shared === undefined ? [] : [{ key: `task:${model.task}`, perMinute: shared }];
 }
 
-export function budgetsOf(
-	{ id }: Model,
-	{ plan, dailyNeurons, monthlyNeurons, models }: AccountLimits,
-): Budget[] {
+function budgetsOf({ id }: Model, { plan, dailyNeurons, monthlyNeurons, models }: AccountLimits): Budget[] {
 	const budgets: Budget[] = [];
 	const add = (neurons: number | undefined, budget: Omit<Budget, "microNeurons">) => {
 		if (neurons !== undefined) budgets.push({ ...budget, microNeurons: Math.floor(neurons * MICRO_NEURONS) });

@@ -10,7 +10,7 @@ import { can, type Model } from "../models/model.ts";
 import { microNeurons, microNeuronsPerOutputToken } from "../models/neurons.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import { checkContext, choicesOf, estimate } from "../tasks/traits.ts";
-import { type AccountLimits, budgetsOf, limitsOf } from "./limits.ts";
+import { type AccountLimits, limitsOf, rulesOf } from "./limits.ts";
 import type { Routed } from "./plan.ts";
 import type { InferenceRequest, Inputs } from "./request.ts";
 import { type ResolvedModel, resolveModel } from "./resolve-model.ts";
@@ -46,8 +46,7 @@ export async function prepare(
 	step: StepRunner = (_, work) => work(),
 ): Promise<Prepared> {
 	const { caller, inputs } = request;
-	// First, because the model decides the dialect.
-	// Most steps have a value at once, and an `await` of it would cost a turn of the event loop's microtasks.
+	// `authorize` is first, because the model decides the dialect. Most steps return no promise, and an `await` of their values would cost time.
 	const resolving = step("authorize", () => resolveModel(request.model, caller, services));
 	const { model, routed } = resolving instanceof Promise ? await resolving : resolving;
 	const checking = step("plan", () => refuseByPlan(model, limitsOf(services.limits, caller.account), routed));
@@ -67,7 +66,7 @@ export async function prepare(
  * the budget of a token.
  */
 export function refuseByPlan(model: Model, limits: AccountLimits, routed: Routed | undefined): undefined {
-	if (isUnpriced(model, routed) && budgetsOf(model, limits).length > 0)
+	if (isUnpriced(model, routed) && rulesOf(model, limits).budgets.length > 0)
 		throw new AiError("missingProviderKey", describeUnpriced(model.id, "account"));
 	if (limits.plan === "free" && can(model, "require_workers_paid"))
 		throw new AiError(

@@ -175,17 +175,16 @@ export interface RouteServices {
 export function route(
 	modelId: string,
 	routed: Routed | undefined,
-	{ catalog, health, pools, random }: RouteServices,
+	services: RouteServices,
 	session?: string,
 ): Plan {
 	if (!routed)
 		throw new AiError("noSuchModel", `No such model ${modelId} or task: nothing serves it here (see ROUTES)`);
 	const [only, ...more] = routed.targets;
-	if (!only || more.length > 0 || pools.of(only))
-		return newPlan(modelId, routed, { catalog, health, pools, random }, session);
+	if (!only || more.length > 0 || services.pools.of(only)) return newPlan(modelId, routed, services, session);
 	const known = plans.get(routed);
-	if (known?.modelId === modelId && health.circuit(known.target) === "closed") return known.plan;
-	const plan = newPlan(modelId, routed, { catalog, health, pools, random }, session);
+	if (known?.modelId === modelId && services.health.circuit(known.target) === "closed") return known.plan;
+	const plan = newPlan(modelId, routed, services);
 	const [target] = plan.targets;
 	if (!isPooled(target) && target.circuit === "closed") plans.set(routed, { modelId, target, plan });
 	return plan;
@@ -211,8 +210,8 @@ function newPlan(
 	const available: PlanTarget[] = [];
 	const open: PlanTarget[] = [];
 	for (const weighted of orderByWeight(routed.targets, random, sticky && session)) {
-		const { urls, weight: _, anyModel, pool: __, ...settings } = weighted;
-		const shared = { ...settings, ...(anyModel && !isKnown && { anyModel }) };
+		const { urls, weight: _, anyModel, pool: __, ...fields } = weighted;
+		const shared = { ...fields, ...(anyModel && !isKnown && { anyModel }) };
 		const pool = pools.of(weighted);
 		if (pool) {
 			available.push({ ...shared, pool });
