@@ -1,17 +1,17 @@
 /**
- * Headers of the runtime for many responses. To make them from an object costs the runtime several times as much as to copy them, and a
- * response copies its headers. So those with the same names are one object, in which only the values of a response are changed.
+ * Headers that many responses share. The creation of headers from an object costs several times as much as a copy, and a response
+ * copies its headers. Therefore responses with the same names use one object, and only the values of each response are set.
  */
 
-/** At the bound all are dropped. Callers may choose values, such as names of models. */
+/** At this number all are dropped. Callers may choose values, such as names of models. */
 const MAX_TEMPLATES = 100;
 
 export class HeaderTemplates {
 	readonly #made = new Map<string, Headers>();
 
 	/**
-	 * The headers to copy, before the next call. `key`: stands for the values of `fixed` and the names of `own`. `own`: the headers of this
-	 * response alone.
+	 * The headers to copy, before the next call. `key`: determines the values of `fixed` and the names of `own`. `own`: the headers of
+	 * this response alone. All of them are set again in each call, so no response gets a value of another one.
 	 */
 	fill(key: string, fixed: () => Record<string, string>, own: Readonly<Record<string, string>>): Headers {
 		const existing = this.#made.get(key);

@@ -11,6 +11,18 @@ it("a response keeps the values that it had, also after the next one", () => {
 	expect(Object.fromEntries(second.headers)).toMatchObject({ "x-backend": "lab", "x-id": "2" });
 });
 
+it("a response gets no value of another one whose headers were refused", () => {
+	const templates = new HeaderTemplates();
+	templates.fill("lab", fixed, { "x-id": "1", "x-name": "a" });
+	expect(() => templates.fill("lab", fixed, { "x-id": "2", "x-name": "line\nbreak" })).toThrow(TypeError);
+	const third = templates.fill("lab", fixed, { "x-id": "3", "x-name": "c" });
+	expect([...third]).toEqual([
+		["x-backend", "lab"],
+		["x-id", "3"],
+		["x-name", "c"],
+	]);
+});
+
 it("the fixed ones are made once for each key", () => {
 	const templates = new HeaderTemplates();
 	let made = 0;
