@@ -50,7 +50,7 @@ export interface NativeChat {
 	image?: boolean;
 }
 
-export interface EmbeddingsTraits {
+interface EmbeddingsTraits {
 	/** Texts of one request, if fewer than usual. */
 	maxTexts?: number;
 	/** `chosen`: by the caller. Absent: unknown, and not set. */

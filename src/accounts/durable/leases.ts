@@ -8,7 +8,7 @@
 import type { JournalBatch } from "../admission.ts";
 import type { Lease } from "../lease.ts";
 import type { TokenLimits } from "../token-command.ts";
-import { KEY_SEPARATOR, rateKeys } from "./request-rows.ts";
+import { rateKeys, rateKeysText } from "./request-rows.ts";
 import { RowTable } from "./row-table.ts";
 
 /** A batch may be sent repeatedly before it arrives. After this time the lease is charged. */
@@ -109,7 +109,7 @@ export class Leases {
 	write(lease: HeldLease): void {
 		this.#leases.set(lease.id, lease);
 		const { limits: _, ...stored } = lease;
-		this.#table.write({ ...stored, rateKeys: lease.rateKeys.join(KEY_SEPARATOR) });
+		this.#table.write({ ...stored, rateKeys: rateKeysText(lease.rateKeys) });
 	}
 
 	delete(id: string): void {

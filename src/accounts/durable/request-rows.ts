@@ -9,7 +9,7 @@ import {
 } from "../admission.ts";
 
 /** Separates rate keys, which do not contain it. */
-export const KEY_SEPARATOR = "\n";
+const KEY_SEPARATOR = "\n";
 
 /** A request that is admitted and not settled. */
 export interface OpenRequest {

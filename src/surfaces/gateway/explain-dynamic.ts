@@ -6,7 +6,7 @@ import type { Explanation } from "../../pipeline/explain.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { routeNotFound } from "./dynamic-plan.ts";
-import { compatModel } from "./provider-names.ts";
+import { compatModel, DYNAMIC_ROUTE } from "./provider-names.ts";
 
 interface DynamicExplanation {
 	model: string;
@@ -40,7 +40,7 @@ export async function explainDynamic(
 	{ caller: { account }, gateway, name, facts, explain }: ExplainedRequest,
 	{ deployedRoutes, random }: Pick<Services, "deployedRoutes" | "random">,
 ): Promise<DynamicExplanation> {
-	const model = `dynamic/${name}`;
+	const model = `${DYNAMIC_ROUTE}${name}`;
 	const route = await deployedRoutes.find({ account, gateway, name });
 	if (!route) throw routeNotFound(name);
 	const rates: DynamicExplanation["dynamic_route"]["rates"] = [];
