@@ -34,7 +34,7 @@ const ONLY_CONFIGURED = BACKEND_KINDS.filter(
 );
 
 /**
- * Counts all environments of the file, because wrangler does not tell a build which one it deploys. None, if an environment has no
+ * Counts all environments of the file, because a build cannot detect which one wrangler deploys. Returns none if an environment has no
  * readable `BACKENDS`: a secret or the dashboard may have them.
  */
 export function unusedKinds(file: string): OptionalKind[] {
@@ -49,7 +49,7 @@ function safelyParsed(file: string): z.output<typeof ConfigFile> | undefined {
 	try {
 		return ConfigFile.safeParse(parseConfigFile(file)).data;
 	} catch {
-		// wrangler reads the same file, and reports what is wrong with it.
+		// wrangler reads the same file, and reports its errors.
 		return undefined;
 	}
 }

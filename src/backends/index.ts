@@ -35,7 +35,7 @@ interface BoundTasks {
 	tasks: BackendTasks;
 }
 
-/** The tasks of a target, by the target. Many requests have the same one (`route.ts`). */
+/** The tasks of each target. Many requests have the same target (`route.ts`). */
 const bound = new WeakMap<Target, BoundTasks>();
 
 /** The tasks that a loaded backend supports at the target. */

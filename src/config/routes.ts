@@ -93,7 +93,10 @@ function readEntry(entry: unknown, path: Path, problems: Problems): Entry {
 	return { list: entry.targets, listPath, ...(problems.parse(Settings, entry, path) ?? plain) };
 }
 
-/** Engines with a copy of OpenAI's API start a new message unless a field requests the continuation. Other engines continue the last one. */
+/**
+ * Engines with a copy of OpenAI's API start a new message unless a field requests the continuation. Other engines continue the
+ * last one.
+ */
 const continuationOf = ({ kind }: ConfiguredBackend, set: true | Continuation): Continuation =>
 	set !== true ? set : kind === "openai" ? "vllm" : "prefill";
 

@@ -118,8 +118,9 @@ const MAX_REMEMBERED = 100;
 const MAX_REMEMBERED_TEXT = 1_024;
 
 /**
- * Returns the parser of an option. Its result is `undefined` for an invalid value. It caches the results of texts, because headers of many requests have
- * the same values, and a lookup is faster than a schema. These requests get the same object, so no request may change it.
+ * Returns the parser of an option. Its result is `undefined` for an invalid value. It caches the results of texts, because headers of
+ * many requests have the same values, and a lookup is faster than a schema. These requests get the same object, so no request may
+ * change it.
  */
 function parserOf(schema: () => z.ZodType): (value: unknown) => unknown {
 	const results = new Map<string, unknown>();

@@ -77,7 +77,7 @@ async function answer(c: Context, route: Route, context: MountContext): Promise<
 	return response;
 }
 
-/** Returns no promise if nothing has to be asked. */
+/** Returns no promise if no object has to be called. */
 function authenticated(c: Context, route: Route, context: MountContext): Identity | Promise<Identity> {
 	const { authentication } = context;
 	const verify = (identity: Identity) => authentication.verify(c.req.raw, route, identity);

@@ -1,6 +1,6 @@
 /**
- * Dispatches a call: waits for the capacity of a pool that has a limit, tries the targets of a plan until one answers, and continues an interrupted stream with the next one
- * (`dispatch/`). A failure that every target would repeat ends the request.
+ * Dispatches a call: waits for the capacity of a pool that has a limit, tries the targets of a plan until one answers, and continues
+ * an interrupted stream with the next one (`dispatch/`). A failure that every target would repeat ends the request.
  */
 import type { TaskAnswer, TaskCall } from "../tasks/task.ts";
 import { isResumable } from "../tasks/traits.ts";

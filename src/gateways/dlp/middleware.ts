@@ -1,7 +1,7 @@
 /**
  * Searches the inputs and the answer of a step for data that must not leave: the profiles of the gateway's `dlp` setting. A finding is
- * reported, and refused if a policy blocks it. An answer that is checked is buffered, also a stream; media pass, as they have no texts. The header `cf-aig-dlp`
- * has the findings; the surface adds it to a refusal.
+ * reported, and refused if a policy blocks it. An answer that is checked is buffered, also a stream. Media have no texts, so they are
+ * sent at once. The header `cf-aig-dlp` has the findings; the surface adds it to a refusal.
  */
 import { AiError } from "../../core/errors.ts";
 import type { GatewayMiddleware, GatewayRequest } from "../request.ts";

@@ -10,8 +10,8 @@ import { type ObjectKey, PayloadTable } from "./payload-table.ts";
 const LISTED = COLUMN_NAMES.map((name) => `logs.${name}`).join(", ");
 
 /**
- * `logs`: a row for each request, written once by {@link LogTable.insert}; only feedback, score and metadata change. The retention deletes it, the oldest first.
- * Each index ends with the id, and so has the order of time for equal values.
+ * `logs`: a row for each request, written once by {@link LogTable.insert}; only feedback, score and metadata change. The retention
+ * deletes it, the oldest first. Each index ends with the id, and so has the order of time for equal values.
  */
 const TABLES = [
 	`CREATE TABLE IF NOT EXISTS logs (${COLUMN_NAMES.map((name) => `${name} ${COLUMNS[name]}`).join(", ")}) WITHOUT ROWID`,

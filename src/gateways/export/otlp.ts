@@ -1,6 +1,6 @@
 /**
- * A request as a span of OpenTelemetry, in OTLP/JSON (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding): ids are hexadecimal, and 64-bit
- * numbers are text. The attributes are AI Gateway's.
+ * A request as a span of OpenTelemetry, in OTLP/JSON (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding): ids are
+ * hexadecimal, and 64-bit numbers are text. The attributes are AI Gateway's.
  */
 import type { EndedRequest } from "../answer-end.ts";
 import { collectsPayload } from "../logs/collection.ts";

@@ -3,8 +3,8 @@ import type { GatewayFacts, GatewayUsage } from "../exchange.ts";
 import type { CustomCost, GatewayOptions } from "../options.ts";
 
 /**
- * An answer of the cache costs nothing. `null`: the cost is unknown, or there is none, because the request was refused or failed before a model
- * answered.
+ * An answer of the cache costs nothing. `null`: the cost is unknown, or there is none, because the request was refused or failed
+ * before a model answered.
  */
 export function costOf(
 	{ usage, cached = false, status = 500 }: Pick<GatewayFacts, "usage" | "cached" | "status">,

@@ -1,6 +1,6 @@
 /**
  * Reads a stream to its end, whether or not its caller still reads it, and copies its events to a run. The stream is read at the pace of
- * its source. If it is larger than a run may be, the run is discarded, and the caller decides again.
+ * its source. If it is larger than a run may be, the run is discarded, and a caller who disconnects cancels the stream.
  */
 import { concat } from "../../media/bytes.ts";
 import { EventSplitter } from "../../streams/event-splitter.ts";
@@ -40,14 +40,14 @@ export function detached(
 	{ run, maxBytes, caller: signal, wait }: DetachOptions,
 ): Detached {
 	const caller = new CallerQueue();
-	const leave = (): void => void caller.cancel();
-	if (signal.aborted) leave();
-	signal.addEventListener("abort", leave, { once: true });
+	const cancel = (): void => void caller.cancel();
+	if (signal.aborted) cancel();
+	signal.addEventListener("abort", cancel, { once: true });
 	const source = PulledStream.sourceOf(stream);
 	const { promise: ended, resolve: end } = Promise.withResolvers<void>();
 	const done = pump(source, caller, { copy: new RunCopy(run, maxBytes, wait), end });
 	// The caller may use the signal for many requests.
-	const forget = (): void => signal.removeEventListener("abort", leave);
+	const forget = (): void => signal.removeEventListener("abort", cancel);
 	return { body: new PulledStream(caller), ended, done: done.finally(forget) };
 }
 
@@ -132,7 +132,10 @@ class CallerQueue implements Source<Uint8Array> {
 	}
 }
 
-/** Sends the events to the run, one call at a time. Events that arrive during a call, and within {@link GATHER_MS} after it, are in the next one. */
+/**
+ * Sends the events to the run, one call at a time. Events that arrive during a call, and within {@link GATHER_MS} after it, are in the
+ * next one.
+ */
 class RunCopy {
 	readonly #run: RunWriter;
 	readonly #maxBytes: number;

@@ -24,7 +24,10 @@ export interface DynamicRequest {
 	stepFor(model: string, options: GatewayOptions): GatewayStep;
 }
 
-/** Returns the answer to the last model. Throws 7003 for an unknown route, 2003 if a limit without a fallback is used up, and 2008 without a model. */
+/**
+ * Returns the answer of the last model. Throws 7003 for an unknown route, 2003 if a limit without a fallback is used up, and 2008
+ * without a model.
+ */
 export async function* dynamicPlan(
 	{ name, facts, index, stepFor }: DynamicRequest,
 	{ account, settings, exchange }: PlanContext,

@@ -1,9 +1,10 @@
 /**
  * AI Gateway's steps: `{provider, endpoint, headers, query}`, tried in order until one succeeds. A step runs a model through the
- * pipeline like a request of any other surface, or is passed to its provider (`step-target.ts`). Provider `workers-ai` answers like REST: native models in the v4 envelope,
- * OpenAI's routes without it, events and bytes unchanged. For another provider, the routes for chat, responses, embeddings
- * and Messages run the model `{author}/{model}`, which PROVIDER_KEYS or ROUTES serve. `google-ai-studio` also has Gemini's
- * methods. `compat` is OpenAI's API for model ids with a provider: `workers-ai/@cf/…`, `openai/…`.
+ * pipeline like a request of any other surface, or is passed to its provider (`step-target.ts`). Provider `workers-ai` answers
+ * like REST: native models in the v4 envelope, OpenAI's routes without it, events and bytes unchanged. For another provider,
+ * the routes for chat, responses, embeddings and Messages run the model `{author}/{model}`, which PROVIDER_KEYS or ROUTES serve.
+ * `google-ai-studio` also has Gemini's methods. `compat` is OpenAI's API for model ids with a provider: `workers-ai/@cf/…`,
+ * `openai/…`.
  * The session headers of a step are used (`request-options.ts`).
  */
 import { AiError, toAiError } from "../../core/errors.ts";
@@ -54,8 +55,8 @@ export interface StepsContext {
 }
 
 /**
- * Never throws. When all steps fail, the response is the failure of the last one. `read` runs when the gateway is known, so that a body that
- * cannot be read has a log.
+ * Never throws. When all steps fail, the response is the failure of the last one. `read` runs when the gateway is known, so that a
+ * body that cannot be read has a log.
  */
 export async function runSteps(
 	read: () => Step[] | Promise<Step[]>,
