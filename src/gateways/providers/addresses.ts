@@ -17,10 +17,11 @@ interface ProviderRow {
 	form?: string;
 	/** Absent: `Authorization: Bearer`. */
 	key?: KeyHeader;
+	/** The header in which the provider's SDK sends the complete address of a request to a proxy. */
+	targetHeader?: string;
 }
 
 const BEARER: KeyHeader = { name: "authorization", scheme: "Bearer" };
-/** The header in which fal's SDK sends the complete address of a request to a proxy. */
 export const FAL_TARGET = "x-fal-target-url";
 const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 const REGION = new RegExp(`^(?:v\\d\\w*/)?projects/[^/]+/locations/(${LABEL})/`, "i");
@@ -70,6 +71,7 @@ const PROVIDERS: Readonly<Record<string, ProviderRow>> = {
 		},
 		form: `an address of fal.run or fal.ai in ${FAL_TARGET}`,
 		key: { name: "authorization", scheme: "Key" },
+		targetHeader: FAL_TARGET,
 	},
 	fireworks: { base: "https://api.fireworks.ai/inference/v1" },
 	"google-ai-studio": {
@@ -97,22 +99,26 @@ const PROVIDERS: Readonly<Record<string, ProviderRow>> = {
 	replicate: { base: "https://api.replicate.com/v1" },
 };
 
-/** The endpoint of a request: the address in {@link FAL_TARGET}, or else its path. */
-export const endpointOf = (provider: string, path: string, headers: Headers): string =>
-	(provider === "fal" && headers.get(FAL_TARGET)) || path;
+const rowOf = (slug: string): ProviderRow | undefined =>
+	Object.hasOwn(PROVIDERS, slug) ? PROVIDERS[slug] : undefined;
+
+/** The endpoint of a request: the address in a header of the provider's SDK, or else its path. */
+export function endpointOf(provider: string, path: string, headers: Headers): string {
+	const { targetHeader } = rowOf(provider) ?? {};
+	return (targetHeader !== undefined && headers.get(targetHeader)) || path;
+}
 
 /** Where a provider takes its key. Custom providers take a bearer token. */
-export const keyHeaderOf = (slug: string): KeyHeader =>
-	(Object.hasOwn(PROVIDERS, slug) ? PROVIDERS[slug]?.key : undefined) ?? BEARER;
+export const keyHeaderOf = (slug: string): KeyHeader => rowOf(slug)?.key ?? BEARER;
 
-export const isProvider = (slug: string): boolean => Object.hasOwn(PROVIDERS, slug);
+export const isProvider = (slug: string): boolean => rowOf(slug) !== undefined;
 
 /**
  * The address of a provider's endpoint: a path below the provider's address, with its query. The version of the API may be
  * omitted or repeated. Throws 2008 for an unknown provider, and for a path that the provider's address does not have.
  */
 export function providerUrl(slug: string, endpoint: string): URL {
-	const row = Object.hasOwn(PROVIDERS, slug) ? PROVIDERS[slug] : undefined;
+	const row = rowOf(slug);
 	if (!row) throw new AiError("invalidProvider");
 	const path = endpoint.replace(/^\/+/, "");
 	if (typeof row.base === "string") return versionedUrl(row.base, path);
