@@ -153,7 +153,7 @@ export class Exchange implements ExchangeFacts {
 	}
 
 	/**
-	 * The answer has ended. Only the first end counts. `hedgedMicroNeurons`: the cost of other engines that were asked in
+	 * The answer has ended. Only the first end counts. `hedgedMicroNeurons`: the cost of other engines that were called in
 	 * parallel. `failure`: the reason of an interruption.
 	 *
 	 * @returns the cost in micro-neurons.

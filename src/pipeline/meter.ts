@@ -102,7 +102,7 @@ export function meter(
 
 const NOTHING: Measured = { quantities: {}, estimated: false };
 
-/** Cost of the engines that were asked in parallel by a hedge, in micro-neurons. */
+/** Cost of the engines that a hedge called in parallel, in micro-neurons. */
 const hedgedCost = (call: TaskCall, model: Model, { wasted }: Served): number =>
 	wasted.reduce(
 		(sum, { why, progress }) =>
@@ -154,7 +154,7 @@ function observe<T>(
 	end: (outcome: AnswerOutcome, failure?: AiError) => void,
 	onPiece: (piece: T) => void = () => {},
 ): Observed<T> {
-	/** The result of a pull that is under way when the answer is cancelled. The pull says nothing about the answer. */
+	/** The result of a pull that is under way when the answer is cancelled. It shows nothing about the end of the answer. */
 	let cancelled: Promise<never> | undefined;
 	const interrupt = async (error: unknown): Promise<never> => {
 		if (cancelled) return cancelled;

@@ -53,7 +53,7 @@ describe("kinds that a configuration cannot need", () => {
 });
 
 describe("npm run build:worker -- --without", () => {
-	it("names what it knows", () => {
+	it("lists the parts that it accepts", () => {
 		const build = () =>
 			execFileSync(process.execPath, ["scripts/worker.ts", "--without", "unsued"], { stdio: "pipe" });
 		expect(build).toThrow('found "unsued"; did you mean "unused"?');

@@ -54,7 +54,7 @@ describe("UnchangedStreams", () => {
 		expect(streams.canPass(ENGINE, false)).toBe(true);
 	});
 
-	it("answers a question without an effect", () => {
+	it("is not changed by a call of `has`", () => {
 		const { clock, streams } = table();
 		streams.record(ENGINE, UNCHANGED);
 		clock.now = MINUTE;
