@@ -1,7 +1,7 @@
 /**
- * An isolate's client of the logs in `Gateway` objects. Rows of {@link WAIT_MS} are sent together, because a call costs as much as many rows; those
- * of {@link BUSY_WAIT_MS}, if there are many. A row that cannot be sent never affects its request: after some failures, or if too many wait, rows of a
- * gateway are dropped and counted.
+ * An isolate's client of the logs in `Gateway` objects. A call costs as much as many rows, so the rows of {@link WAIT_MS} are sent
+ * together, or those of {@link BUSY_WAIT_MS} if there are many. A row that cannot be sent never affects its request. After some
+ * failures, or if too many rows wait, the rows of a gateway are dropped and counted.
  */
 import { FlushLoop, type FlushServices } from "../../core/flush-loop.ts";
 import type { LogRetention } from "../durable/gateway.ts";
@@ -23,7 +23,10 @@ const WAIT_MS = 50;
 const BUSY_WAIT_MS = 200;
 const BUSY_ROWS = 10;
 const MAX_BATCH_ROWS = 500;
-/** Characters of the payloads and metadata in a call ({@link textOf}). A call of an object may have 32 MiB, and a character up to 6 bytes of JSON. */
+/**
+ * Characters of the payloads and metadata in a call ({@link textOf}). A call of an object may have 32 MiB, and a character up to 6
+ * bytes of JSON.
+ */
 const MAX_BATCH_TEXT = 4 * 1024 * 1024;
 /** Of one gateway. Rows beyond this bound are dropped. */
 const MAX_WAITING_ROWS = 10_000;
