@@ -16,15 +16,17 @@ export interface CredentialLocation {
 	/** `protocol`: one of the subprotocols that a websocket offers; `name` is the text before the token, which is URL-encoded. */
 	in: "header" | "query" | "protocol";
 	name: string;
-	/** The text is `Bearer {token}`; with `sdk` also `Token {token}` or `Key {token}`. Elsewhere it is the token alone. */
-	scheme?: "bearer" | "sdk";
+	/** The text is `Bearer {token}`. Elsewhere it is the token alone. */
+	scheme?: "bearer";
+	/** `Token {token}` and `Key {token}` are also accepted: SDKs of providers write their key so. */
+	acceptsSdkSchemes?: true;
 	/** The location counts only in a request with this header. */
 	requires?: string;
 }
 
 export const AUTHORIZATION: CredentialLocation = { in: "header", name: "authorization", scheme: "bearer" };
 /** Where SDKs of providers send their key: Deepgram's SDK with `Token`, fal's with `Key`. */
-export const SDK_AUTHORIZATION: CredentialLocation = { ...AUTHORIZATION, scheme: "sdk" };
+export const SDK_AUTHORIZATION: CredentialLocation = { ...AUTHORIZATION, acceptsSdkSchemes: true };
 /** AI Gateway takes its token here, because `Authorization` may contain the provider's key. */
 export const GATEWAY_AUTHORIZATION: CredentialLocation = {
 	in: "header",
@@ -120,7 +122,7 @@ function textIn(request: HonoRequest, locations: readonly CredentialLocation[]):
 	for (const location of locations) {
 		const text = isEnabled(request, location) ? textAt(request, location) : undefined;
 		if (text === undefined) continue;
-		if (location.scheme === "sdk") return text.replace(SDK_SCHEME, "Bearer ");
+		if (location.acceptsSdkSchemes) return text.replace(SDK_SCHEME, "Bearer ");
 		return location.scheme ? text : `Bearer ${text}`;
 	}
 	return undefined;
