@@ -124,7 +124,7 @@ describe("a route without the setting", () => {
 	const WITH_CALL = [call, end, used, DONE];
 
 	/** Sends one request for each stream of the engine. Returns the texts that the caller received. */
-	async function asked(
+	async function textsFor(
 		streams: string[][],
 		{
 			request = {},
@@ -152,16 +152,16 @@ describe("a route without the setting", () => {
 	}
 
 	it("passes a stream unread after one that needed no change", async () => {
-		expect(await asked([GOOD, RENAMED])).toEqual([GOOD.join(""), RENAMED.join("")]);
+		expect(await textsFor([GOOD, RENAMED])).toEqual([GOOD.join(""), RENAMED.join("")]);
 	});
 
 	it("reads the streams of an engine with another name of the model", async () => {
 		const renamed = RENAMED.join("").replaceAll("other", MODEL);
-		expect(await asked([RENAMED, RENAMED])).toEqual([renamed, renamed]);
+		expect(await textsFor([RENAMED, RENAMED])).toEqual([renamed, renamed]);
 	});
 
 	it("adds usage to the streams of an engine that sends none", async () => {
-		const texts = await asked([
+		const texts = await textsFor([
 			[text("Hello"), end, DONE],
 			[text("Hello"), end, DONE],
 		]);
@@ -170,9 +170,9 @@ describe("a route without the setting", () => {
 
 	it("passes a stream with tools after one with a tool call", async () => {
 		const request = { tools: [tool] };
-		const [, unread] = await asked([WITH_CALL, RENAMED], { request });
+		const [, unread] = await textsFor([WITH_CALL, RENAMED], { request });
 		expect(unread).toBe(RENAMED.join(""));
-		const [, read] = await asked([GOOD, RENAMED], { request });
+		const [, read] = await textsFor([GOOD, RENAMED], { request });
 		expect(read).not.toContain("other");
 	});
 
@@ -190,7 +190,7 @@ describe("a route without the setting", () => {
 			frames.flatMap((frame) => [frame, frame.replace('"index":0', '"index":1')]);
 		const several = "request" in options && "n" in options.request;
 		const streams = [GOOD, RENAMED].map((frames) => (several ? twice(frames).slice(0, -1) : frames));
-		const [, second] = await asked(streams, options);
+		const [, second] = await textsFor(streams, options);
 		expect(second).toContain(`"model":"${MODEL}"`);
 		expect(second).not.toContain("other");
 	});
@@ -198,13 +198,13 @@ describe("a route without the setting", () => {
 	it("reads the streams of a catalogue's model with a price, whose usage gets its neurons", async () => {
 		const named = (frames: string[]) => frames.map((frame) => frame.replace(MODEL, LLAMA));
 		const vars = { ROUTES: { "*": [{ backend: "a" }] } };
-		const texts = await asked([named(GOOD), named(GOOD)], { vars, request: { model: LLAMA } });
+		const texts = await textsFor([named(GOOD), named(GOOD)], { vars, request: { model: LLAMA } });
 		for (const sent of texts) expect(sent).toContain('"neurons":');
 	});
 
 	it("passes a stream with the header for identical requests, because streams are not shared", async () => {
 		const headers = { "x-ganglion-single-flight": "1" };
-		expect(await asked([GOOD, RENAMED], { headers })).toEqual([GOOD.join(""), RENAMED.join("")]);
+		expect(await textsFor([GOOD, RENAMED], { headers })).toEqual([GOOD.join(""), RENAMED.join("")]);
 	});
 
 	it("has the cost of a model of the operator in a comment at the end, read or not", async () => {
@@ -213,6 +213,6 @@ describe("a route without the setting", () => {
 		// Two output tokens.
 		const read = `${GOOD.join("")}: ganglion neurons=2\n\n`;
 		const passed = `${RENAMED.join("")}: ganglion neurons=2\n\n`;
-		expect(await asked([GOOD, RENAMED], { vars })).toEqual([read, passed]);
+		expect(await textsFor([GOOD, RENAMED], { vars })).toEqual([read, passed]);
 	});
 });

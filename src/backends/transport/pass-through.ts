@@ -109,11 +109,8 @@ async function close(
 	{ streamEnd, progress }: { streamEnd: StreamEndFormatter; progress: Progress },
 ): Promise<AiError | undefined> {
 	const writer = writable.getWriter();
-	const end = failure
-		? isDisclosed
-			? ""
-			: streamEnd.onFailure(failure)
-		: (streamEnd.onComplete?.(progress) ?? "");
+	const errorEvent = failure && !isDisclosed ? streamEnd.onFailure(failure) : "";
+	const end = failure ? errorEvent : (streamEnd.onComplete?.(progress) ?? "");
 	const lastBytes = concat([bytes, new TextEncoder().encode(end)]);
 	const isDelivered = Promise.all([lastBytes.length > 0 && writer.write(lastBytes), writer.close()]).then(
 		() => true,

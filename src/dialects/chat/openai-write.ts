@@ -132,12 +132,14 @@ function openAiEvents(
 	let last: ChatChunk | undefined;
 	let isUnchanged = true;
 	let hasToolCalls = false;
-	const rewrite: typeof rewriteChunk = (data, value) => {
+	const observe: typeof rewriteChunk = (data, value) => {
 		const rewritten = rewriteChunk(data, value);
 		isUnchanged &&= rewritten.text === data;
 		hasToolCalls ||= HAS_TOOL_CALLS.test(data);
 		return rewritten;
 	};
+	// Only these streams are recorded.
+	const rewrite = ending === "engine" ? observe : rewriteChunk;
 
 	return mapChatEvents(events, {
 		onDelta: surroundingsBy((data) => `data: ${rewrite(data).text}\n\n`),
