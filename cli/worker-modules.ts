@@ -1,6 +1,6 @@
 /** The modules of the Worker that a command runs. */
 import { join } from "node:path";
-import { modulesIn } from "../miniflare/modules.ts";
+import { completeModulesIn, modulesIn } from "../miniflare/modules.ts";
 import { DIST } from "../scripts/root.ts";
 import type { WorkerSpec } from "../scripts/workerd.ts";
 
@@ -19,5 +19,5 @@ export async function workerModules(folder: string): Promise<WorkerSpec["modules
 		await Promise.all([bundleWorker(folder), buildConsole()]);
 		return modulesIn(folder);
 	}
-	return modulesIn(join(DIST, "worker"));
+	return completeModulesIn(join(DIST, "worker"));
 }

@@ -3,7 +3,7 @@ import { createHash, createHmac, randomBytes } from "node:crypto";
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Service, Worker_Binding } from "miniflare";
-import { modulesIn } from "./modules.ts";
+import { completeModulesIn } from "./modules.ts";
 import { type EmbeddedSource, SETTINGS, type Source, type UrlSource } from "./options.ts";
 
 /** Set by the package build: the compatibility flags in the gateway's `wrangler.jsonc`. */
@@ -80,7 +80,7 @@ async function gateway(source: EmbeddedSource, stateRoot: string): Promise<Servi
 		durableObjectStorage: { localDisk: disk },
 	};
 	return [
-		{ name, worker: await worker(modulesIn(GATEWAY), parts) },
+		{ name, worker: await worker(completeModulesIn(GATEWAY), parts) },
 		{ name: disk, disk: { path, writable: true } },
 	];
 }

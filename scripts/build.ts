@@ -1,5 +1,5 @@
 /**
- * `npm run build`: builds the Worker as it deploys, in modules (`dist/worker`, see `worker.ts`), and the Miniflare plugin that runs
+ * `npm run build`: builds the Worker with all its parts, in modules (`dist/worker`, see `worker.ts`), and the Miniflare plugin that runs
  * it (`dist/miniflare`), with its types, the command `ganglion` (`dist/cli`), and the web console (`console/site`). The package consists of
  * these four. Its only dependency is workerd.
  *

@@ -17,10 +17,12 @@ import { readVariables } from "./config-file.ts";
 import { DEV_VARS, devBanner, linesOfEngines, localEngines as localEnginesFor } from "./dev-settings.ts";
 import type { LocalSettings } from "./engines/local.ts";
 import { refuseNpmOptions } from "./options.ts";
+import { DIST } from "./root.ts";
 import { orStop, PROJECT_CONFIG, stopWith, warnings } from "./settings.ts";
 
 const DEFAULT_PORT = "8787";
 const PARENT_CHECK_MS = 1000;
+const BUILT_WORKER = join(DIST, "worker/index.js");
 
 const DEV_OPTIONS = ["port", "env", "config", "local-engines", "engine-ports", "var"];
 const USAGE = `npm run dev -- [options]
@@ -69,6 +71,8 @@ const child = spawn(
 	[
 		join(import.meta.dirname, "../node_modules/wrangler/bin/wrangler.js"),
 		"dev",
+		// Not `main` of the configuration, which a deployment writes without some parts.
+		BUILT_WORKER,
 		...(values.port === undefined ? ["--port", port] : []),
 		"--show-interactive-dev-session=false",
 		...Object.entries(DEV_VARS).flatMap(([name, value]) => ["--var", `${name}:${value}`]),

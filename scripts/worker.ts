@@ -1,6 +1,7 @@
 /**
- * `npm run build:worker`: builds the Worker as it deploys, in `dist/worker`. wrangler runs this before it deploys or serves (`build`
- * in `wrangler.jsonc`), because its own bundler writes a single file.
+ * `npm run build:worker`: builds the Worker in modules. wrangler runs this before it deploys or serves (`build` in `wrangler.jsonc`),
+ * because its own bundler writes a single file. `dist/worker` has all parts; the package contains it, and `npm run dev` serves it.
+ * `dist/deploy` is the `main` of wrangler. A deployment leaves parts out, and writes only that folder.
  *
  * `index.js` has what every request needs. Each `import()` in the sources (the simulator, Markdown, most kinds of backends) becomes
  * another file, which the runtime evaluates at its first use. Code that several of them share is a file too. File names contain a hash
@@ -17,6 +18,7 @@ import {
 } from "node:fs";
 import { join, relative } from "node:path";
 import { type Plugin, rolldown } from "rolldown";
+import { REDUCED_BUILD } from "../miniflare/modules.ts";
 import { expectedName } from "../src/config/problems.ts";
 import { readOptions } from "./options.ts";
 import { DIST, ROOT } from "./root.ts";
@@ -82,6 +84,7 @@ export async function bundleWorker(
 			chunkFileNames: "[name]-[hash].part.js",
 			minify,
 			sourcemap: true,
+			...(without.length > 0 && { postBanner: `${REDUCED_BUILD}${without.join(", ")}` }),
 		});
 		// `wrangler types` reads the types of the bindings from it.
 		writeFileSync(join(outdir, "index.d.ts"), 'export * from "../../src/index.ts";\n');
@@ -116,11 +119,13 @@ function leaveOut(parts: readonly Part[]): Plugin {
 	};
 }
 
-/** Moves only complete files into their places. */
-export const buildWorker = (without: readonly Part[] = []): Promise<string[]> =>
+/** Writes all parts to `dist/worker`. Moves only complete files into their places. */
+export const buildWorker = (): Promise<string[]> => buildIn("worker");
+
+const buildIn = (target: "worker" | "deploy", options: WorkerBuild = {}): Promise<string[]> =>
 	withBuilding(async (folder) => {
-		const bundled = await bundleWorker(folder, { without });
-		place(folder, join(DIST, "worker"), "index.js");
+		const bundled = await bundleWorker(folder, options);
+		place(folder, join(DIST, target), "index.js");
 		return bundled;
 	});
 
@@ -150,7 +155,9 @@ export async function withBuilding<T>(work: (folder: string) => Promise<T>): Pro
 /** The name in `--without` of the kinds of backends that the configuration cannot need. */
 const UNUSED = "unused";
 
-/** Only a deployment leaves parts out: sessions and tests on this machine have all of them. */
+/** wrangler names its command. Only a deployment leaves parts out: sessions and tests on this machine have all of them. */
+const isDeployment = /^(deploy|versions)/.test(process.env.WRANGLER_COMMAND ?? "");
+
 function partsLeftOut(): Part[] {
 	const { without, config = PROJECT_CONFIG } = readOptions(
 		{ without: { type: "string" }, config: { type: "string" } },
@@ -164,14 +171,17 @@ function partsLeftOut(): Part[] {
 	const known = [...PART_NAMES, UNUSED];
 	const unknown = names.find((name) => !known.some((part) => part === name));
 	if (unknown !== undefined) stopWith(`--without: ${expectedName(known, unknown)}`);
-	const isDeployment = /^(deploy|versions)/.test(process.env.WRANGLER_COMMAND ?? "");
-	if (!isDeployment) return [];
 	const unused: readonly string[] = names.includes(UNUSED) ? unusedKinds(config) : [];
 	return PART_NAMES.filter((part) => names.includes(part) || unused.includes(part));
 }
 
+async function buildForWrangler(without: readonly Part[]): Promise<void> {
+	if (!isDeployment) await buildWorker();
+	await buildIn("deploy", isDeployment ? { without } : {});
+}
+
 if (import.meta.main)
-	await buildWorker(partsLeftOut()).catch((error: unknown) => {
+	await buildForWrangler(partsLeftOut()).catch((error: unknown) => {
 		// The message shows the place in the sources. A stack of the bundler would hide it.
 		if (!(error instanceof Error && "errors" in error)) throw error;
 		console.error(error.message);

@@ -1,4 +1,5 @@
 /** The Worker in its modules, under plain workerd: what a chat needs of them, and the first use of the others. */
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { loadedAtStart } from "../../bench/modules.ts";
 import { placesIn } from "../../bench/places.ts";
-import { modulesIn } from "../../miniflare/modules.ts";
+import { completeModulesIn, modulesIn } from "../../miniflare/modules.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { ROOT } from "../../scripts/root.ts";
 import { runtimeSettings } from "../../scripts/settings.ts";
@@ -217,6 +218,19 @@ describe("a build without the parts that can be left out", () => {
 		const response = await post(`${ai}/v1/chat/completions`, { model: ENGINE_CHAT, messages });
 		expect(await response.json()).toMatchObject({ choices: completion.choices });
 		expect(sizeOf(built)).toBeLessThan(0.7 * sizeOf(BUILT));
+	});
+
+	it("is refused by the command and the plugin, which name its missing parts and the cure", () => {
+		expect(() => completeModulesIn(built)).toThrow(
+			/without these parts: simulator, markdown, anthropic, cog, gemini, ollama, tei, workers-ai\. Build it again with "npm run build"/,
+		);
+		expect(completeModulesIn(BUILT)).toEqual(modulesIn(BUILT));
+	});
+
+	it("is not written over the complete build by a deployment", () => {
+		const env = { ...process.env, WRANGLER_COMMAND: "deploy" };
+		execFileSync(process.execPath, ["scripts/worker.ts", "--without", "simulator"], { env, stdio: "pipe" });
+		expect(readFileSync(join(BUILT, "index.js"), "utf8")).not.toMatch(/^\/\/ Ganglion without/);
 	});
 
 	it("supports no file format, and reports it for each file", async () => {
