@@ -1,0 +1,84 @@
+/**
+ * A self-hosted engine, as vLLM serves a model with a strict chat template
+ * (https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html). It has the Chat Completions API only, ignores fields that it does
+ * not know, and refuses roles and orders that the template does not have.
+ */
+import * as z from "zod";
+import { faultOf, fieldPath } from "./faults.ts";
+import { ChatMessage, turnsOf } from "./openai/chat-messages.ts";
+import { chatReply } from "./openai/chat-reply.ts";
+import { type Host, RETRY_AFTER_S, Refusal } from "./script.ts";
+
+export const ENGINE_MODEL = "kimi-k2.6";
+
+const EngineMessage = z.looseObject({
+	role: z.enum(["system", "user", "assistant", "tool"]),
+	content: z.unknown().optional(),
+});
+
+const EngineBody = z.looseObject({
+	model: z.string(),
+	messages: z.array(EngineMessage).min(1),
+	stream: z.boolean().nullish(),
+	stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+	max_tokens: z.int().min(1).nullish(),
+	temperature: z.number().min(0).nullish(),
+	tools: z
+		.array(z.looseObject({ type: z.literal("function"), function: z.looseObject({ name: z.string() }) }))
+		.nullish(),
+	tool_choice: z.unknown().optional(),
+	response_format: z.looseObject({ type: z.enum(["text", "json_object", "json_schema"]) }).nullish(),
+});
+
+const refusal = (status: number, message: string, type: string, headers?: Record<string, string>): Refusal =>
+	new Refusal(status, { error: { message, type, param: null, code: status } }, headers);
+
+export const engine: Host = ({ body, path }, script) => {
+	if (path !== "/v1/chat/completions") throw new Refusal(404, { detail: "Not Found" });
+	const { data, error } = EngineBody.safeParse(body);
+	if (!data) {
+		const fault = faultOf(error);
+		throw refusal(400, `1 validation error: ${fieldPath(fault)}: ${fault.message}`, "Bad Request");
+	}
+	if (data.model !== ENGINE_MODEL)
+		throw refusal(404, `The model \`${data.model}\` does not exist.`, "NotFoundError");
+	if (data.messages.slice(1).some(({ role }) => role === "system"))
+		throw refusal(400, "System message must be at the beginning.", "BadRequestError");
+	const choice = data.tool_choice ?? "auto";
+	const reply = script({
+		model: data.model,
+		// The template ignores fields of messages that it does not know.
+		turns: turnsOf(data.messages.map((message) => ChatMessage.parse(knownFields(message)))),
+		tools: (data.tools ?? []).map((tool) => tool.function.name),
+		choice: choice === "none" ? "none" : choice === "auto" ? "auto" : "any",
+		json: data.response_format !== undefined && data.response_format?.type !== "text",
+		stream: data.stream ?? false,
+	});
+	if (reply.kind === "failure")
+		switch (reply.failure) {
+			case "rate limit":
+				throw refusal(429, "Too many requests, try again later.", "RateLimitError", {
+					"retry-after": String(RETRY_AFTER_S),
+				});
+			case "full context":
+				throw refusal(
+					400,
+					"This model's maximum context length is 128000 tokens. However, you requested 131313 tokens in the messages, Please reduce the length of the messages.",
+					"BadRequestError",
+				);
+			case "server error":
+				throw refusal(500, "Internal Server Error", "InternalServerError");
+		}
+	return chatReply(reply, {
+		model: data.model,
+		stream: data.stream ?? false,
+		includeUsage: data.stream_options?.include_usage ?? false,
+		callPrefix: "chatcmpl-tool-",
+		message: { reasoning: null },
+	});
+};
+
+const KNOWN = ["role", "content", "tool_calls", "tool_call_id"];
+
+const knownFields = (message: z.output<typeof EngineMessage>): object =>
+	Object.fromEntries(Object.entries(message).filter(([name]) => KNOWN.includes(name)));

@@ -1,0 +1,130 @@
+/**
+ * Scripted hosts: APIs of model providers as documented, which refuse what the real hosts refuse. A host reads a request of its API as a
+ * `Conversation`, asks a `Script` for the reply, and writes it in its own format. They use no API of Node, so tests in workerd and tools on
+ * Node share them.
+ */
+
+export interface ToolUse {
+	name: string;
+	input: Record<string, unknown>;
+}
+
+export interface Turn {
+	role: "system" | "user" | "assistant";
+	text: string;
+	/** Bytes of each image. */
+	images: readonly number[];
+	calls: readonly ToolUse[];
+	/** Results of tools. They are in a turn of the user. */
+	results: readonly { name: string; text: string }[];
+}
+
+export interface Conversation {
+	model: string;
+	turns: readonly Turn[];
+	/** Names of the functions. */
+	tools: readonly string[];
+	/** `any`: the model must call a function. A name: this function. */
+	choice: "auto" | "none" | "any" | { name: string };
+	/** The answer must be a JSON document. */
+	json: boolean;
+	stream: boolean;
+}
+
+export type Reply =
+	/** `pause` is awaited after the first piece of a stream. */
+	| { kind: "text"; pieces: readonly string[]; pause?: () => Promise<void> }
+	| { kind: "tools"; calls: readonly ToolUse[] }
+	/** A stream without an end, a piece every `ENDLESS_PACE_MS`. */
+	| { kind: "endless"; piece: string }
+	| { kind: "failure"; failure: FailureName };
+
+/** The host writes each failure with its own status, sentence and code. */
+export type FailureName = "rate limit" | "full context" | "server error";
+
+export type Script = (conversation: Conversation) => Reply;
+
+export interface HostRequest {
+	method: string;
+	/** Without the address of the host. */
+	path: string;
+	/** With the question mark, or empty. */
+	query: string;
+	headers: { readonly [name: string]: string | string[] | undefined };
+	body: unknown;
+}
+
+export type HostReply =
+	| { status?: number; headers?: Readonly<Record<string, string>>; json: object }
+	| { events: AsyncIterable<string> };
+
+export type Host = (request: HostRequest, script: Script) => HostReply;
+
+/** The host refuses the request. */
+export class Refusal extends Error {
+	readonly status: number;
+	/** In the format of the host. */
+	readonly json: object;
+	readonly headers: Readonly<Record<string, string>>;
+
+	constructor(status: number, json: object, headers: Readonly<Record<string, string>> = {}) {
+		super(JSON.stringify(json));
+		this.status = status;
+		this.json = json;
+		this.headers = headers;
+	}
+}
+
+/** Runs a host, and answers its refusals. */
+export function replyOf(host: Host, request: HostRequest, script: Script): HostReply {
+	try {
+		return host(request, script);
+	} catch (refusal) {
+		if (!(refusal instanceof Refusal)) throw refusal;
+		const { headers, json, status } = refusal;
+		return { status, headers, json };
+	}
+}
+
+export const RETRY_AFTER_S = 1;
+const ENDLESS_PACE_MS = 50;
+/** Limit for a stream that its reader never closes. */
+const ENDLESS_PIECES = 1_200;
+
+/** The parts of a reply in the order of a stream. */
+export type Delta =
+	| { kind: "text"; text: string }
+	| { kind: "call"; index: number; name: string; input: Record<string, unknown> };
+
+export async function* deltasOf(reply: Exclude<Reply, { kind: "failure" }>): AsyncGenerator<Delta> {
+	switch (reply.kind) {
+		case "text":
+			for (const [index, text] of reply.pieces.entries()) {
+				yield { kind: "text", text };
+				if (index === 0) await reply.pause?.();
+			}
+			return;
+		case "tools":
+			for (const [index, call] of reply.calls.entries()) yield { kind: "call", index, ...call };
+			return;
+		case "endless":
+			for (let piece = 0; piece < ENDLESS_PIECES; piece++) {
+				yield { kind: "text", text: reply.piece };
+				await new Promise((next) => setTimeout(next, ENDLESS_PACE_MS));
+			}
+	}
+}
+
+export const textOf = (reply: Reply): string =>
+	reply.kind === "text" ? reply.pieces.join("") : reply.kind === "endless" ? reply.piece : "";
+
+export const callsOf = (reply: Reply): readonly ToolUse[] => (reply.kind === "tools" ? reply.calls : []);
+
+/** Splits a text as a model streams it. */
+export const piecesOf = (text: string): string[] => text.match(/\s*\S{1,12}/g) ?? [];
+
+/** An id that no other reply has. */
+export const idOf = (prefix: string): string => prefix + crypto.randomUUID().replaceAll("-", "").slice(0, 16);
+
+/** The bytes of base64. Throws if it is not valid. */
+export const bytesOf = (base64: string): number => atob(base64).length;
