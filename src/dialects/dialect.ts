@@ -27,6 +27,8 @@ export interface Reader {
 		/** Whether the other inputs are query parameters, as text. */
 		query?: true;
 	};
+	/** The format has a field `requests` of its own. Elsewhere it belongs to the product's queue, and is refused. */
+	isBatch?: true;
 	/** Converts the output of `schema` to a task's input. Synchronous, without I/O. Throws `AiError`. */
 	read(inputs: never, model: Model, strict?: boolean): TaskCall;
 }

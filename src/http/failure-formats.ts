@@ -10,6 +10,8 @@ import { failureEnvelope, failureHeaders } from "./envelope.ts";
 
 /** A header of Anthropic's SDKs. */
 export const ANTHROPIC_VERSION = "anthropic-version";
+/** A header of Google's SDKs. */
+export const GOOGLE_KEY = "x-goog-api-key";
 
 export type FailureFormat = (error: AiError, requestId: string, request: HonoRequest) => Response;
 
@@ -42,18 +44,18 @@ export function messagesFailure(error: AiError, requestId: string): Response {
 	return Response.json(messagesError(error, requestId), { status: clientStatus(error), headers });
 }
 
-/** OpenAI's, or Anthropic's for a client that sends `anthropic-version`. */
-export const modelsFailure: FailureFormat = (error, requestId, request) =>
-	request.header(ANTHROPIC_VERSION) === undefined
-		? openAiFailure(error, requestId)
-		: messagesFailure(error, requestId);
-
 /** Google's Gemini API. */
 export const geminiFailure = (error: AiError, requestId: string): Response =>
 	Response.json(geminiError(error), {
 		status: clientStatus(error),
 		headers: failureHeaders(error, requestId),
 	});
+
+/** OpenAI's; Anthropic's for a client that sends `anthropic-version`, Google's for one that sends `x-goog-api-key`. */
+export const modelsFailure: FailureFormat = (error, requestId, request) => {
+	if (request.header(ANTHROPIC_VERSION) !== undefined) return messagesFailure(error, requestId);
+	return (request.header(GOOGLE_KEY) === undefined ? openAiFailure : geminiFailure)(error, requestId);
+};
 
 /** An error that is thrown over RPC. RPC keeps own properties but not the class. The cause is omitted: it may be secret. */
 export const toRpcError = ({ code, description, failure, message, name, status }: AiError): Error =>

@@ -92,7 +92,7 @@ export function parse(
 	const { reader, writer } = dialect;
 	const { model, routed } = resolved;
 	const strict = routed?.strict ?? false;
-	refuseQueued(sent.fields);
+	if (!reader.isBatch) refuseQueued(sent.fields);
 	const read = (fields: unknown): Parsed => {
 		const inputs = validate(reader.schema(model, strict), fields);
 		return { inputs, call: reader.read(inputs as never, model, strict), writer };

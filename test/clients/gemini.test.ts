@@ -1,5 +1,7 @@
-/** The `@google/genai` SDK as it is published, with only its base address changed. */
+/** The `@google/genai` SDK, and the AI SDK for Google, as they are published, with only their base address changed. */
+import { createGoogleGenerativeAI } from "@ai-sdk/google";
 import { FunctionCallingConfigMode, GoogleGenAI, Type } from "@google/genai";
+import { embedMany, generateText, streamText } from "ai";
 import { describe, expect, inject, it } from "vitest";
 import { ACCOUNT } from "./gateway.ts";
 
@@ -94,6 +96,38 @@ it("Google's SDK lists the models, and reads errors", async () => {
 		name: "ApiError",
 		status: 404,
 	});
+});
+
+it("Google's SDK embeds texts, and calls both versions of the API", async () => {
+	const { embeddings } = await client.models.embedContent({
+		model: "@cf/baai/bge-m3",
+		contents: ["red", "blue"],
+	});
+	expect(embeddings?.map(({ values }) => values?.length)).toEqual([1_024, 1_024]);
+	for (const apiVersion of ["v1", "v1beta"]) {
+		const baseUrl = `${inject("baseURL")}/accounts/${ACCOUNT}/ai`;
+		const versioned = new GoogleGenAI({ apiKey: "none", httpOptions: { apiVersion, baseUrl } });
+		const { text } = await versioned.models.generateContent({ model: LLAMA, contents: ALICE });
+		expect(text).toContain("What is my name?");
+	}
+});
+
+it.each(["v1", "v1beta"])("the AI SDK sends an id with a slash without models/ below %s", async (version) => {
+	const google = createGoogleGenerativeAI({
+		apiKey: "none",
+		baseURL: `${inject("baseURL")}/accounts/${ACCOUNT}/ai/${version}`,
+	});
+	const prompt = "My name is Alice. What is my name?";
+	const { text } = await generateText({ model: google(LLAMA), prompt });
+	expect(text).toContain(prompt);
+	let streamed = "";
+	for await (const delta of streamText({ model: google(LLAMA), prompt }).textStream) streamed += delta;
+	expect(streamed).toBe(text);
+	const { embeddings } = await embedMany({
+		model: google.textEmbeddingModel("@cf/baai/bge-m3"),
+		values: ["red", "blue"],
+	});
+	expect(embeddings.map(({ length }) => length)).toEqual([1_024, 1_024]);
 });
 
 it("Google's SDK goes through AI Gateway's address, whole and streamed", async () => {

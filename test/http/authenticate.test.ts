@@ -281,7 +281,7 @@ function requestsTo(account: string): [method: string, path: string][] {
 		path
 			.replace(":account", account)
 			.replace(/:model(\{[^}]+\})?/, MODEL)
-			.replace(/:\w+(\{[^}]+\})?/g, "x"),
+			.replace(/:\w+(\{[^}]+\})?/g, (name) => (name.startsWith(":call{") ? `${MODEL}:generateContent` : "x")),
 	);
 	return [...new Set(paths)].flatMap((path): [string, string][] =>
 		["GET", "POST", "PUT", "PATCH", "DELETE"].map((method) => [method, path]),
@@ -303,8 +303,8 @@ async function expectRefusal(response: Response, route: string): Promise<void> {
 		expect([response.status, body.internalCode], context).toEqual([401, 2009]);
 		return;
 	}
-	// Google's format.
-	if (route.includes("/v1beta/")) {
+	// Google's format. Other methods of a model's path below /v1 are OpenAI's.
+	if (route.includes("/v1beta/") || (body.error && !body.errors)) {
 		const { error } = body as { error: { code: number } };
 		expect([401, 403, 404, 405], context).toContain(error.code);
 		expect(Object.keys(body), context).toEqual(["error"]);

@@ -35,11 +35,21 @@ const OPENAI: readonly Row[] = [
 	["run", "POST /audio/translations", "openai"],
 ];
 
+/** Below `/ai/v1` and `/ai/v1beta` of an account, and below `/v1` and `/v1beta`. */
+const GEMINI_METHODS: readonly Row[] = [
+	["run", "POST /models/:model{.+}", "gemini"],
+	[
+		"run",
+		"POST /:call{[^/]+(?:/[^/]+)?(?:/[^/]+)?:(?:generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)}",
+		"gemini",
+	],
+];
+
 /** Below `/ai/v1beta` of an account, and below `/v1beta`. */
 const GEMINI: readonly Row[] = [
 	["read", "GET /models", "gemini"],
 	["read", "GET /models/:model{.+}", "gemini"],
-	["run", "POST /models/:model{.+}", "gemini"],
+	...GEMINI_METHODS,
 ];
 
 /** Below `/client/v4/accounts/:account`. */
@@ -159,6 +169,7 @@ const ROWS: readonly Row[] = [
 	...below("/client/v4/accounts/:account", ACCOUNT),
 	...below("/client/v4/accounts/:account/ai/v1", OPENAI),
 	...below("/v1", OPENAI),
+	...["/client/v4/accounts/:account/ai/v1", "/v1"].flatMap((base) => below(base, GEMINI_METHODS)),
 	...below("/client/v4/accounts/:account/ai/v1beta", GEMINI),
 	...below("/v1beta", GEMINI),
 ];
@@ -289,7 +300,9 @@ describe("every route", () => {
 			.replace(":model{.+}", model)
 			.replace(/:\w+\{(?:\.\+)?\}/g, "x")
 			.replace(/:\w+\{([\w-]+)[^}]*\}/g, "$1")
-			.replace(/:\w+(?:\{[^}]+\})?/g, "x");
+			.replace(/:\w+(?:\{[^}]+\})?/g, (name) =>
+				name.startsWith(":call{") ? `${model}:generateContent` : "x",
+			);
 
 	const sendTo = (
 		route: string,

@@ -49,10 +49,12 @@ describe("a body of 1.5 million escapes", () => {
 		async (method, path, permission) => {
 			const url = `http://gateway${path
 				.replace(":account", account)
-				.replace(":model{.+}", path.includes("/v1beta/") ? `${MODEL}:generateContent` : MODEL)
+				.replace(":model{.+}", path.includes("/models/") ? `${MODEL}:generateContent` : MODEL)
 				.replace(/:\w+\{(?:\.\+)?\}/g, "x")
 				.replace(/:\w+\{([\w-]+)[^}]*\}/g, "$1")
-				.replace(/:\w+/g, "x")}`;
+				.replace(/:\w+(?:\{[^}]+\})?/g, (name) =>
+					name.startsWith(":call{") ? `${MODEL}:generateContent` : "x",
+				)}`;
 			for (const [length, lengthHeaders] of LENGTHS)
 				for (const [token, refusal] of [
 					[undefined, 401],

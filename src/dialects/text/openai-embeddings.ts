@@ -79,7 +79,7 @@ function estimated(call: TaskCall): { prompt_tokens: number; total_tokens: numbe
 }
 
 /** The defaults of the model's native route, so that both routes return the same vectors. */
-function nativeDefaults(model: Model): { pooling?: "mean" | "cls"; truncate?: boolean } {
+export function nativeDefaults(model: Model): { pooling?: "mean" | "cls"; truncate?: boolean } {
 	const { pooling, truncation } = inputFamily(model).embeddings ?? {};
 	return {
 		...(pooling && { pooling: pooling === "cls" || model.defaults.pooling === "cls" ? "cls" : "mean" }),

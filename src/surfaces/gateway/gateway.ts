@@ -221,13 +221,13 @@ async function runStep(
 	}
 }
 
-/** Parses Google's `v1beta/models/{model}:{method}`. `undefined` for other steps. */
+/** Parses Google's `v1beta/models/{model}:{method}`, also without `models/`. `undefined` for other steps. */
 function geminiMethod({
 	provider,
 	endpoint,
 }: Step): Pick<GeminiCall, "model" | "method" | "sse"> | undefined {
 	const [path = "", query] = endpoint.split("?", 2);
-	const [, modelMethod] = /^\/*v1(?:beta)?\/models\/(.+)$/.exec(path) ?? [];
+	const [, modelMethod] = /^\/*v1(?:beta)?\/(?:models\/(?:google\/)?|google\/)(.+)$/.exec(path) ?? [];
 	if (provider !== "google-ai-studio" || modelMethod === undefined) return undefined;
 	const { model, method } = splitMethod(decodedPath(modelMethod));
 	const sse = new URLSearchParams(query).get("alt") === "sse";

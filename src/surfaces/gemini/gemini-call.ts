@@ -1,13 +1,13 @@
 /**
- * One call of a method of Google's Gemini API: `{model}:generateContent`, `:streamGenerateContent` or `:countTokens`. For
- * Gemini's routes, and for provider `google-ai-studio` of AI Gateway.
+ * One call of a method of Google's Gemini API, `{model}:{method}`. For Gemini's routes, and for provider `google-ai-studio` of
+ * AI Gateway.
  */
 import { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import { otherDialects } from "../../dialects/index.ts";
 import { REQUEST_ID, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
-import type { Caller, InferenceRequest } from "../../pipeline/request.ts";
+import type { Caller, InferenceRequest, Reply } from "../../pipeline/request.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
@@ -16,7 +16,7 @@ import { countPromptTokens } from "../openai/count-tokens.ts";
 import { onlyFor, type RouteDialect } from "../openai/route-dialect.ts";
 import { countRequest } from "../rate-limited.ts";
 
-export const GEMINI_ROUTE: RouteDialect = {
+const GEMINI_ROUTE: RouteDialect = {
 	dialect: async () => (await otherDialects()).geminiContent,
 	task: "Text Generation",
 };
@@ -42,35 +42,49 @@ export function splitMethod(path: string): { model: string; method?: string } {
 	return model !== undefined && method !== undefined ? { model, method } : { model: path };
 }
 
+type Method = (call: GeminiCall, services: Services) => Promise<Response>;
+
+export const GEMINI_METHODS: Readonly<Record<string, Method>> = {
+	generateContent: (call, services) => generate(call, false, services),
+	streamGenerateContent: (call, services) => generate(call, true, services),
+	countTokens: count,
+	embedContent: embed(async () => (await otherDialects()).geminiEmbedding),
+	batchEmbedContents: embed(async () => (await otherDialects()).geminiEmbeddings),
+};
+
 export async function callGemini(call: GeminiCall, services: Services): Promise<Response> {
-	switch (call.method) {
-		case "generateContent":
-			return generate(call, false, services);
-		case "streamGenerateContent":
-			return generate(call, true, services);
-		case "countTokens":
-			return count(call, services);
-		default:
-			throw new AiError(
-				"noRoute",
-				`${call.method === undefined ? "No method" : `Unknown method ${call.method}`}: use generateContent, streamGenerateContent or countTokens`,
-			);
-	}
+	const name = call.method ?? "";
+	const method = Object.hasOwn(GEMINI_METHODS, name) ? GEMINI_METHODS[name] : undefined;
+	if (method) return method(call, services);
+	const problem = name === "" ? "No method" : `Unknown method ${name.slice(0, 64)}`;
+	throw new AiError("noRoute", `${problem}: use ${Object.keys(GEMINI_METHODS).join(", ")}`);
 }
 
 async function generate(call: GeminiCall, stream: boolean, services: Services): Promise<Response> {
-	const { id, caller, model, headers, signal, observers } = call;
-	const inputs = { fields: { ...(isRecord(call.fields) ? call.fields : {}), stream } };
-	const dialect = onlyFor(GEMINI_ROUTE);
-	const reply = await run(
-		inferenceRequest({ id, caller, model, dialect, inputs, signal, headers, observers }),
-		services,
-	);
-	const response = replyResponse(reply, id, WRAPS.bare);
+	const fields = { ...(isRecord(call.fields) ? call.fields : {}), stream };
+	const reply = await runMethod(call, GEMINI_ROUTE, fields, services);
+	const response = replyResponse(reply, call.id, WRAPS.bare);
 	if (reply.body.kind !== "events" || call.sse) return response;
 	const arrayHeaders = new Headers(response.headers);
 	arrayHeaders.set("content-type", "application/json");
 	return new Response(toJsonArray(reply.body.events), { headers: arrayHeaders });
+}
+
+function embed(dialect: RouteDialect["dialect"]): Method {
+	const route: RouteDialect = { dialect, task: "Text Embeddings" };
+	return async (call, services) =>
+		replyResponse(await runMethod(call, route, call.fields, services), call.id, WRAPS.bare);
+}
+
+function runMethod(
+	{ id, caller, model, headers, signal, observers }: GeminiCall,
+	route: RouteDialect,
+	fields: unknown,
+	services: Services,
+): Promise<Reply> {
+	const dialect = onlyFor(route);
+	const inputs = { fields };
+	return run(inferenceRequest({ id, caller, model, dialect, inputs, signal, headers, observers }), services);
 }
 
 async function count(call: GeminiCall, services: Services): Promise<Response> {

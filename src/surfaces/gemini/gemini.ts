@@ -1,15 +1,12 @@
 /**
- * Google's Gemini API: `/client/v4/accounts/{account}/ai/v1beta/…`, and `/v1beta/…` for the token's account. For Gemini
- * CLI and Google's SDKs: `generateContent`, `streamGenerateContent`, `countTokens`, and the list of models. The credential
- * is `x-goog-api-key`, `?key=` or `Authorization`. Failures have Google's format. Not in the product.
+ * Google's Gemini API: `/client/v4/accounts/{account}/ai/v1beta/…`, and `/v1beta/…` for the token's account; also below
+ * `/v1`, which `@google/genai` 3 calls. For Gemini CLI and Google's SDKs: the methods of `gemini-call.ts` and the list of
+ * models. The credential is `x-goog-api-key`, `?key=` or `Authorization`. Failures have Google's format. Not in the product.
  *
- * The `@` and `/` of a model's id may be percent-encoded. The method follows the last `:`.
+ * The `@` and `/` of a model's id may be percent-encoded. The method follows the last `:`. LangChain and the AI SDK leave
+ * out `models/` in front of an id with a slash.
  */
 import type { Context } from "hono";
-import * as z from "zod";
-import { AiError } from "../../core/errors.ts";
-import { lazy } from "../../core/lazy.ts";
-import { parseFields } from "../../http/account-request.ts";
 import { readJson } from "../../http/body.ts";
 import { AUTHORIZATION, GEMINI_KEYS } from "../../http/credentials.ts";
 import { geminiFailure } from "../../http/failure-formats.ts";
@@ -20,34 +17,14 @@ import {
 	defineUnknown,
 	pathParameter,
 	type Route,
+	type RouteDeclaration,
 	type RouteGroup,
 	type UnknownPaths,
 } from "../../http/route.ts";
 import { answer } from "../answer.ts";
-import { AI, below, V1BETA } from "../bases.ts";
-import { type ListedModel, listModels } from "../openai/model-routes.ts";
-import { callGemini, GEMINI_ROUTE, splitMethod } from "./gemini-call.ts";
-
-const METHODS = ["generateContent", "countTokens"];
-
-const DEFAULT_PAGE = 50;
-const MAX_PAGE = 1_000;
-const nonNegativeInteger = lazy(() =>
-	z
-		.string()
-		.regex(/^\d{1,6}$/, "expected a whole number")
-		.transform(Number),
-);
-const PageQuery = lazy(() =>
-	z.object({
-		pageSize: nonNegativeInteger()
-			.optional()
-			.transform((size) => Math.min(size || DEFAULT_PAGE, MAX_PAGE)),
-		pageToken: nonNegativeInteger()
-			.optional()
-			.transform((start) => start ?? 0),
-	}),
-);
+import { AI, below, V1, V1BETA } from "../bases.ts";
+import { callGemini, GEMINI_METHODS, splitMethod } from "./gemini-call.ts";
+import { geminiModels, PageQuery, showGeminiModel } from "./gemini-models.ts";
 
 const GEMINI: RouteGroup = {
 	bases: [below(AI, V1BETA.path), V1BETA],
@@ -56,58 +33,60 @@ const GEMINI: RouteGroup = {
 	credentials: [AUTHORIZATION, ...GEMINI_KEYS],
 };
 
-export const geminiRoutes: readonly Route[] = defineRoutes(GEMINI, [
-	{
-		method: "GET",
-		path: "/models",
-		summary: "Lists chat models as Gemini's API does",
-		query: PageQuery,
-		permission: "read",
-		output: answer("geminiModelsAnswer"),
-		handler: list,
-	},
-	{
-		method: "GET",
-		path: "/models/:model{.+}",
-		summary: "Shows a model as Gemini's API does",
-		permission: "read",
-		output: answer("geminiModelAnswer"),
-		handler: showModel,
-	},
-	{
-		method: "POST",
-		path: "/models/:model{.+}",
-		summary: "Calls generateContent, streamGenerateContent or countTokens of {model}:{method}",
-		input: { ...BY_MODEL, example: { contents: [{ parts: [{ text: "Hello, who are you?" }] }] } },
-		output: BY_MODEL,
-		permission: "run",
-		lazy: true,
-		handler: callMethod,
-	},
-]);
+/** Of up to three segments: a longer path may be a provider's address of a gateway. Encoded slashes make no segment. */
+const ID_WITHOUT_PREFIX = "[^/]+(?:/[^/]+)?(?:/[^/]+)?";
 
-async function showModel(c: Context, { caller, services }: Call): Promise<Response> {
-	const id = pathParameter(c, "model");
-	const found = (await listModels(caller, services)).find((listed) => listed.id === id);
-	if (!found) throw new AiError("notFound", `models/${id} is not found`);
-	return Response.json(modelJson(found));
-}
+const methodRoute = (path: string): RouteDeclaration => ({
+	method: "POST",
+	path,
+	summary: "Calls a method of a model, such as {model}:generateContent",
+	input: { ...BY_MODEL, example: { contents: [{ parts: [{ text: "Hello, who are you?" }] }] } },
+	output: BY_MODEL,
+	permission: "run",
+	lazy: true,
+	handler: callMethod,
+});
+
+const METHOD_ROUTES: readonly RouteDeclaration[] = [
+	methodRoute("/models/:model{.+}"),
+	{
+		...methodRoute(`/:call{${ID_WITHOUT_PREFIX}:(?:${Object.keys(GEMINI_METHODS).join("|")})}`),
+		hidden: true,
+	},
+];
+
+export const geminiRoutes: readonly Route[] = [
+	...defineRoutes(GEMINI, [
+		{
+			method: "GET",
+			path: "/models",
+			summary: "Lists models as Gemini's API does",
+			query: PageQuery,
+			permission: "read",
+			output: answer("geminiModelsAnswer"),
+			handler: geminiModels,
+		},
+		{
+			method: "GET",
+			path: "/models/:model{.+}",
+			summary: "Shows a model as Gemini's API does",
+			permission: "read",
+			output: answer("geminiModelAnswer"),
+			handler: showGeminiModel,
+		},
+		...METHOD_ROUTES,
+	]),
+	// The lists of models below /v1 are OpenAI's, which also answer in Google's format.
+	...defineRoutes({ ...GEMINI, bases: [below(AI, V1.path), V1] }, METHOD_ROUTES),
+];
 
 export const geminiUnknown: readonly UnknownPaths[] = defineUnknown(GEMINI, [{ path: "/*" }]);
-
-async function list(c: Context, { caller, services }: Call): Promise<Response> {
-	const { pageSize, pageToken } = parseFields(PageQuery(), c.req.query(), "query");
-	const listed = (await listModels(caller, services)).filter(({ model }) => model.task === GEMINI_ROUTE.task);
-	const end = pageToken + pageSize;
-	const next = end < listed.length ? { nextPageToken: String(end) } : {};
-	return Response.json({ models: listed.slice(pageToken, end).map(modelJson), ...next });
-}
 
 async function callMethod(c: Context, { caller, id, services }: Call): Promise<Response> {
 	const { raw } = c.req;
 	return callGemini(
 		{
-			...splitMethod(pathParameter(c, "model")),
+			...splitMethod(pathParameter(c, "model") || pathParameter(c, "call")),
 			id,
 			caller,
 			fields: await readJson(raw, services),
@@ -118,16 +97,3 @@ async function callMethod(c: Context, { caller, id, services }: Call): Promise<R
 		services,
 	);
 }
-
-const modelJson = ({ id, model }: ListedModel): object => ({
-	name: `models/${id}`,
-	baseModelId: model.id,
-	version: "1",
-	displayName: id,
-	description: model.description,
-	...(model.contextWindow !== undefined && {
-		inputTokenLimit: model.contextWindow,
-		outputTokenLimit: model.contextWindow,
-	}),
-	supportedGenerationMethods: METHODS,
-});

@@ -1,40 +1,20 @@
 /**
  * `GET …/v1/models` and `…/v1/models/{model}`: the models that this gateway serves, and the account's aliases of them.
- * In OpenAI's format, or in Anthropic's (https://docs.anthropic.com/en/api/models-list) if the request has
- * `anthropic-version`. Additional fields: `context_window`, and `alias_of` for an alias.
+ * In OpenAI's format; in Anthropic's (https://docs.anthropic.com/en/api/models-list) if the request has
+ * `anthropic-version`; in Google's if it has `x-goog-api-key`. Additional fields: `context_window`, and `alias_of` for an alias.
  */
 import type { Context } from "hono";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { parseFields } from "../../http/account-request.ts";
-import { ANTHROPIC_KEY, AUTHORIZATION } from "../../http/credentials.ts";
-import { ANTHROPIC_VERSION, modelsFailure } from "../../http/failure-formats.ts";
+import { ANTHROPIC_KEY, AUTHORIZATION, GEMINI_KEYS } from "../../http/credentials.ts";
+import { ANTHROPIC_VERSION, GOOGLE_KEY, modelsFailure } from "../../http/failure-formats.ts";
 import { type Call, pathParameter, type RouteDeclaration, type RouteGroup } from "../../http/route.ts";
 import type { Model } from "../../models/model.ts";
-import type { Caller } from "../../pipeline/request.ts";
-import { aliasesOf, isServed } from "../../pipeline/resolve-model.ts";
-import type { Services } from "../../pipeline/services.ts";
-import { namedModel } from "../../providers/provider-models.ts";
 import { answer } from "../answer.ts";
-
-export interface ListedModel {
-	/** The id of the model, or an alias. */
-	id: string;
-	model: Model;
-}
-
-/** The account's aliases come first. */
-export async function listModels(caller: Caller, services: Services): Promise<ListedModel[]> {
-	const { catalog } = services;
-	const aliased = (await aliasesOf(caller, services)).flatMap(({ alias, model: id }): ListedModel[] => {
-		const model =
-			catalog.find(id) ?? (services.routing.find(id)?.named ? namedModel(id, catalog) : undefined);
-		return model && isServed(model, services) ? [{ id: alias, model }] : [];
-	});
-	const served = catalog.all.filter((model) => isServed(model, services));
-	return [...aliased, ...served.map((model) => ({ id: model.id, model }))];
-}
+import { geminiModels, showGeminiModel } from "../gemini/gemini-models.ts";
+import { type ListedModel, listModels } from "./listed-models.ts";
 
 const secondsOf = ({ created }: Model): number => Math.floor(Date.parse(created) / 1000) || 0;
 
@@ -103,7 +83,7 @@ function anthropicPage(listed: readonly ListedModel[], query: Record<string, str
 export const MODELS = {
 	tag: "Models",
 	failure: modelsFailure,
-	credentials: [AUTHORIZATION, { ...ANTHROPIC_KEY, requires: ANTHROPIC_VERSION }],
+	credentials: [AUTHORIZATION, { ...ANTHROPIC_KEY, requires: ANTHROPIC_VERSION }, ...GEMINI_KEYS],
 } satisfies Omit<RouteGroup, "bases">;
 
 /** Also below a second `/v1`, because Anthropic's SDKs append it to their base address. */
@@ -128,14 +108,19 @@ export const MODEL_ROUTES: readonly RouteDeclaration[] = ["", "/v1"].flatMap((ba
 ]);
 
 const isAnthropic = (c: Context): boolean => c.req.header(ANTHROPIC_VERSION) !== undefined;
+const isGoogle = (c: Context): boolean => c.req.header(GOOGLE_KEY) !== undefined;
 
-async function replyModels(c: Context, { caller, services }: Call): Promise<Response> {
+async function replyModels(c: Context, call: Call): Promise<Response> {
+	if (isGoogle(c)) return geminiModels(c, call);
+	const { caller, services } = call;
 	const listed = await listModels(caller, services);
 	if (isAnthropic(c)) return Response.json(anthropicPage(listed, c.req.query()));
 	return Response.json({ object: "list", data: listed.map(openAiModel) });
 }
 
-async function replyModel(c: Context, { caller, services }: Call): Promise<Response> {
+async function replyModel(c: Context, call: Call): Promise<Response> {
+	if (isGoogle(c)) return showGeminiModel(c, call);
+	const { caller, services } = call;
 	const id = pathParameter(c, "model");
 	const found = (await listModels(caller, services)).find((listed) => listed.id === id);
 	if (isAnthropic(c)) {

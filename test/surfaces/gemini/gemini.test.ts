@@ -1,12 +1,13 @@
 /** The routes of Gemini's API: bytes, streams, credentials, refusals. */
 import { describe, expect, it } from "vitest";
-import { DONE, delta, events, finish, testGateway, upstream, usage } from "../../gateway.ts";
+import { BASE, DONE, delta, events, finish, testGateway, upstream, usage } from "../../gateway.ts";
 import { ADMIN, closedGateway, json } from "../../http/access.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const CONTENTS = [{ role: "user", parts: [{ text: "My name is Alice. What is my name?" }] }];
 const BODY = { contents: CONTENTS };
 const MODEL = `/v1beta/models/${LLAMA}`;
+const EMBEDDER = "/v1beta/models/@cf/baai/bge-m3";
 
 const engine = (reply: () => Response) =>
 	testGateway({
@@ -137,7 +138,144 @@ describe("generateContent", () => {
 	});
 });
 
+describe("the addresses of a method", () => {
+	const ids = [
+		"models/@cf/meta/llama-3.3-70b-instruct-fp8-fast",
+		LLAMA,
+		encodeURIComponent(LLAMA),
+		"google/gemini-3.8-flash",
+		"openrouter/meta-llama/llama-4-maverick",
+	];
+	const gateway = testGateway({
+		vars: {
+			DEFAULT_BACKEND: "simulator",
+			ROUTES: {
+				"google/gemini-3.8-flash": [{ backend: "simulator" }],
+				"openrouter/meta-llama/llama-4-maverick": [{ backend: "simulator" }],
+			},
+		},
+	});
+
+	it.each(ids)("take %s below v1beta and v1, with the account in the address and without", async (id) => {
+		for (const version of ["v1beta", "v1"])
+			for (const base of ["", "http://gateway"])
+				for (const method of ["generateContent", "streamGenerateContent", "countTokens"]) {
+					const init = {
+						method: "POST",
+						body: JSON.stringify(BODY),
+						headers: { "content-type": "application/json" },
+					};
+					const address = `${base || BASE}/${version}/${id}:${method}`;
+					const response = await gateway.app.request(address, init);
+					expect({ address, status: response.status, text: await response.text() }).toMatchObject({
+						address,
+						status: 200,
+					});
+				}
+	});
+
+	it("are not taken for those of a gateway's provider", async () => {
+		const response = await gateway.app.request(
+			"http://gateway/v1/local/plain/google-ai-studio/v1/models/gemini-3.8-flash:generateContent",
+			{
+				method: "POST",
+				body: JSON.stringify(BODY),
+				headers: { "content-type": "application/json" },
+			},
+		);
+		expect(response.status).toBe(200);
+		expect(response.headers.get("cf-aig-log-id")).not.toBeNull();
+	});
+});
+
+describe("embeddings", () => {
+	const content = (...texts: string[]) => ({ parts: texts.map((text) => ({ text })) });
+	const vector = expect.objectContaining({ length: 1_024 });
+	const { post } = testGateway();
+
+	it("embed one content, and a batch in the order of its requests", async () => {
+		const one = await post(`${EMBEDDER}:embedContent`, {
+			model: `models/${"@cf/baai/bge-m3"}`,
+			content: content("red"),
+		});
+		expect(one.status).toBe(200);
+		const { embedding } = await one.json<{ embedding: { values: number[] } }>();
+		expect(embedding.values).toEqual(vector);
+		const batch = await post(`${EMBEDDER}:batchEmbedContents`, {
+			requests: ["blue", "red"].map((text) => ({ content: content(text), task_type: "RETRIEVAL_QUERY" })),
+		});
+		const { embeddings } = await batch.json<{ embeddings: { values: number[] }[] }>();
+		expect(embeddings).toEqual([{ values: vector }, embedding]);
+		expect(embeddings[0]).not.toEqual(embedding);
+	});
+
+	it("join the texts of one content", async () => {
+		const values = async (...texts: string[]) =>
+			(await post(`${EMBEDDER}:embedContent`, { content: content(...texts) })).json();
+		expect(await values("a", "b")).toEqual(await values("a\nb"));
+	});
+
+	it("send the requested length to the engine", async () => {
+		const engine = upstream(() =>
+			Response.json({
+				data: [{ index: 0, embedding: [0.5, 0.25] }],
+				usage: { prompt_tokens: 2, total_tokens: 2 },
+			}),
+		);
+		const gateway = testGateway({
+			vars: {
+				BACKENDS: { engine: { kind: "openai", url: "http://engine/v1" } },
+				ROUTES: { "@cf/qwen/qwen3-embedding-0.6b": [{ backend: "engine" }] },
+			},
+			fetch: engine.fetch,
+		});
+		const response = await gateway.post("/v1beta/models/@cf/qwen/qwen3-embedding-0.6b:embedContent", {
+			content: content("red"),
+			output_dimensionality: 2,
+		});
+		expect(await response.json()).toEqual({
+			embedding: { values: [0.5, 0.25] },
+			usageMetadata: { promptTokenCount: 2 },
+		});
+		expect(await engine.requests[0]?.json()).toMatchObject({ input: ["red"], dimensions: 2 });
+	});
+
+	it.each([
+		[{ requests: [] }, "requests"],
+		[{ requests: [{ content: {} }] }, "requests[0].content.parts"],
+		[
+			{ requests: [{ content: { parts: [{ inlineData: { mimeType: "image/png", data: "AA==" } }] } }] },
+			"requests[0].content.parts[0]: only text",
+		],
+		[
+			{ requests: [{ content: content("a"), outputDimensionality: 3 }, { content: content("b") }] },
+			"outputDimensionality",
+		],
+	])("refuse %j", async (body, path) => {
+		const response = await post(`${EMBEDDER}:batchEmbedContents`, body);
+		expect(response.status).toBe(400);
+		expect(await response.json()).toMatchObject({
+			error: { code: 400, status: "INVALID_ARGUMENT", message: expect.stringContaining(path) },
+		});
+	});
+});
+
 describe("the models", () => {
+	it("are listed in Google's format below /v1 for a client that sends Google's header", async () => {
+		const { app } = testGateway({ vars: { DEFAULT_BACKEND: "simulator", ALIASES: { fast: LLAMA } } });
+		const get = (path: string) =>
+			app.request(`http://gateway/v1${path}`, { headers: { "x-goog-api-key": "none" } });
+		const { models } = await (await get("/models?pageSize=1")).json<{ models: object[] }>();
+		expect(models).toEqual([expect.objectContaining({ name: "models/fast", baseModelId: LLAMA })]);
+		expect(await (await get("/models/@cf/baai/bge-m3")).json()).toMatchObject({
+			name: "models/@cf/baai/bge-m3",
+			supportedGenerationMethods: ["embedContent", "batchEmbedContents"],
+		});
+		const absent = await get("/models/gemini-3.8-flash");
+		expect(absent.status).toBe(404);
+		expect(await absent.json()).toMatchObject({ error: { code: 404, status: "NOT_FOUND" } });
+	});
+
 	it("are listed in pages", async () => {
 		const { get } = testGateway({ vars: { DEFAULT_BACKEND: "simulator", ALIASES: { fast: LLAMA } } });
 		type Page = { models: { name: string }[]; nextPageToken?: string };
@@ -200,7 +338,9 @@ describe("a credential", () => {
 		[`${MODEL}:generateContent`, { contents: [] }, 400, "INVALID_ARGUMENT"],
 		["/v1beta/models/@cf/meta/none:generateContent", BODY, 404, "NOT_FOUND"],
 		["/v1beta/models/@cf/baai/bge-m3:generateContent", BODY, 404, "NOT_FOUND"],
-		[`${MODEL}:embedContent`, BODY, 404, "NOT_FOUND"],
+		[`${MODEL}:embedContent`, { content: { parts: [{ text: "a" }] } }, 404, "NOT_FOUND"],
+		[`${MODEL}:predict`, BODY, 404, "NOT_FOUND"],
+		[`${EMBEDDER}:embedContent`, BODY, 400, "INVALID_ARGUMENT"],
 		[MODEL, BODY, 404, "NOT_FOUND"],
 	])("%s with %j is refused with %i", async (path, body, code, status) => {
 		const response = await send(`/ai${path}`, ADMIN, json("POST", body));

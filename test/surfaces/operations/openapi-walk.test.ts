@@ -63,6 +63,8 @@ const values: Record<string, string> = {
 const PATH_OF: Readonly<Record<string, Record<string, string>>> = {
 	postAiV1betaModelsByModel: { model: `${MODEL}:generateContent` },
 	postV1betaModelsByModel: { model: `${MODEL}:generateContent` },
+	postAiV1ModelsByModel: { model: `${MODEL}:generateContent` },
+	postV1ModelsByModel: { model: `${MODEL}:generateContent` },
 };
 /** Required parameters of queries. */
 const QUERIES: Readonly<Record<string, string>> = { getAiModelsSchema: `?model=${MODEL}` };
