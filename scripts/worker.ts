@@ -19,7 +19,7 @@ import {
 import { join, relative } from "node:path";
 import { type Plugin, rolldown } from "rolldown";
 import { REDUCED_BUILD } from "../miniflare/modules.ts";
-import { expectedName } from "../src/config/problems.ts";
+import { expectedName } from "../src/schemas/explain.ts";
 import { readOptions } from "./options.ts";
 import { DIST, ROOT } from "./root.ts";
 import { PROJECT_CONFIG, stopWith } from "./settings.ts";

@@ -5,7 +5,8 @@
 
 import { ACCOUNTS, type AliasServices, aliasProblem } from "../pipeline/alias-problem.ts";
 import type { Aliases } from "../pipeline/services.ts";
-import { kindOf, type Path, type Problems } from "./problems.ts";
+import { kindOf } from "../schemas/explain.ts";
+import type { Path, Problems } from "./problems.ts";
 
 export function readAliases(
 	entries: readonly [string, unknown][],

@@ -9,10 +9,11 @@ import { isRecord } from "../core/json.ts";
 import { lazy } from "../core/lazy.ts";
 import { present } from "../core/present.ts";
 import type { ConfiguredBackend } from "../pipeline/plan.ts";
+import { expectedName, kindOf, list } from "../schemas/explain.ts";
 import { BackendPrice } from "./backend-price.ts";
 import { type Env, headers, secret } from "./headers.ts";
 import { PoolSetting, poolSettings, refuseSharedReplicas } from "./pools.ts";
-import { expectedName, kindOf, list, type Path, type Problems } from "./problems.ts";
+import type { Path, Problems } from "./problems.ts";
 import { DEFAULT_TIMEOUTS, SetTimeouts } from "./timeouts.ts";
 
 /** The name of the built-in simulator. */

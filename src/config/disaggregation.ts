@@ -10,7 +10,7 @@ import {
 } from "../pools/prefill-decode/settings.ts";
 import { ROLES, type Role } from "../pools/replica.ts";
 import { roleProblem, rolesOf } from "../pools/replica-roles.ts";
-import { list } from "./problems.ts";
+import { list } from "../schemas/explain.ts";
 
 const NAMES = Object.keys(DISAGGREGATIONS) as [DisaggregationName, ...DisaggregationName[]];
 /** One block of the prefix index. Shorter prompts are processed faster than they are transferred. */

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { didYouMean } from "../core/did-you-mean.ts";
 import { HOP_BY_HOP } from "../core/hop-by-hop.ts";
-import { kindOf } from "./problems.ts";
+import { kindOf } from "../schemas/explain.ts";
 
 export type Env = Readonly<Record<string, unknown>>;
 

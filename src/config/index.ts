@@ -17,6 +17,7 @@ import type { Limits } from "../pipeline/limits.ts";
 import type { ConfiguredBackend } from "../pipeline/plan.ts";
 import { isExact, matches, type Route, RouteTable, type RouteTarget } from "../pipeline/route.ts";
 import type { Aliases, GatewayRules } from "../pipeline/services.ts";
+import { expectedName, kindOf } from "../schemas/explain.ts";
 import { AiGatewaySchema } from "./ai-gateway.ts";
 import { readAliases } from "./aliases.ts";
 import { readBackends } from "./backends.ts";
@@ -27,7 +28,7 @@ import { refuseLeftOut } from "./left-out.ts";
 import { LimitsSchema } from "./limits.ts";
 import { readModels } from "./models.ts";
 import { hasBudget, pricing } from "./prices.ts";
-import { ConfigError, expectedName, kindOf, Problems } from "./problems.ts";
+import { ConfigError, Problems } from "./problems.ts";
 import { readProviderKeys } from "./provider-keys.ts";
 import { readDefaultBackend, readRoutes } from "./routes.ts";
 

@@ -4,8 +4,8 @@ import { present } from "../core/present.ts";
 import { COUNTED_RATES, COUNTED_TITLES, TASK_RATES } from "../models/rates.ts";
 import { TASK_TITLES, type TaskTitle } from "../models/tasks.ts";
 import type { AccountLimits, Limits } from "../pipeline/limits.ts";
+import { kindOf } from "../schemas/explain.ts";
 import { camelCased } from "./camel-case.ts";
-import { kindOf } from "./problems.ts";
 
 const DEFAULT_JSON_BYTES = 10_000_000;
 const DEFAULT_UPLOAD_BYTES = 25 * 1024 * 1024;

@@ -13,8 +13,9 @@ import {
 import { CAPABILITIES, type Model, PRICE_UNITS } from "../models/model.ts";
 import { USD_PER_NEURON } from "../models/neurons.ts";
 import { TASK_TITLES, type TaskTitle } from "../models/tasks.ts";
+import { list } from "../schemas/explain.ts";
 import { camelCased } from "./camel-case.ts";
-import { list, type Path, type Problems } from "./problems.ts";
+import type { Path, Problems } from "./problems.ts";
 
 /** Enough digits for any price, and fewer than the error of binary fractions. */
 const USD_DIGITS = 12;

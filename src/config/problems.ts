@@ -4,9 +4,9 @@
  * A line states the path, what was expected and what was found. It contains names, numbers and choices; for any other value
  * only its type, because a key in the wrong field must not reach a log.
  */
-import * as z from "zod";
-import { didYouMean, quote } from "../core/did-you-mean.ts";
+import type * as z from "zod";
 import { isRecord } from "../core/json.ts";
+import { explain, kindOf } from "../schemas/explain.ts";
 
 export class ConfigError extends Error {
 	override readonly name = "ConfigError";
@@ -65,74 +65,3 @@ export const formatPath = ([variable, ...steps]: Path): string =>
 		const name = String(step);
 		return /^[A-Za-z_]\w*$/.test(name) ? `${path}.${name}` : `${path}[${JSON.stringify(name)}]`;
 	}, variable);
-
-const KINDS: Record<string, string> = {
-	array: "a list",
-	boolean: "true or false",
-	int: "a whole number",
-	number: "a number",
-	object: "an object",
-	record: "an object",
-	string: "text",
-};
-
-/** One line, or one line for each unknown key. Not called for schemas with a message of their own. */
-function explain(issue: z.core.$ZodRawIssue): string | undefined {
-	switch (issue.code) {
-		case "invalid_type": {
-			const found =
-				typeof issue.input === "number" && issue.expected === "int" ? issue.input : kindOf(issue.input);
-			return `expected ${KINDS[issue.expected] ?? issue.expected}, found ${found}`;
-		}
-		case "invalid_value":
-			return expectedName(issue.values.map(String), issue.input);
-		case "unrecognized_keys": {
-			const known = knownKeys(issue.inst);
-			const only = known.length > 0 ? `, only ${list(known.map(shownKey), "and")}` : "";
-			return issue.keys.map((key) => `expected no such field${didYouMean(key, known) || only}`).join("\n");
-		}
-		case "too_small":
-			return issue.origin === "number"
-				? `expected ${issue.inclusive ? "at least" : "more than"} ${issue.minimum}, found ${issue.input}`
-				: `expected one or more, found none`;
-		case "too_big":
-			return `expected at most ${issue.maximum}, found ${issue.input}`;
-		default:
-			return undefined;
-	}
-}
-
-/** The keys of an object schema, or of a record of named keys. */
-function knownKeys(schema: unknown): string[] {
-	if (schema instanceof z.ZodObject) return Object.keys(schema.shape);
-	if (schema instanceof z.ZodRecord && schema.keyType instanceof z.ZodEnum)
-		return schema.keyType.options.map(String);
-	return [];
-}
-
-const shownKey = (key: string): string => (/\s/.test(key) ? quote(key) : key);
-
-/** More names would hide the suggestion. */
-const MAX_NAMES_BESIDE_A_GUESS = 6;
-
-/** `expected "openai" or "simulator", found "openia"; did you mean "openai"?` */
-export function expectedName(names: readonly string[], found: unknown): string {
-	const all = list(names.map(quote), "or");
-	if (typeof found !== "string") return `expected ${all}, found ${kindOf(found)}`;
-	const guess = didYouMean(found, names);
-	const expected = guess && names.length > MAX_NAMES_BESIDE_A_GUESS ? `one of ${names.length} names` : all;
-	return `expected ${expected}, found ${quote(found)}${guess}`;
-}
-
-export function kindOf(value: unknown): string {
-	if (value === undefined) return "nothing";
-	if (value === null || typeof value === "boolean") return String(value);
-	if (Array.isArray(value)) return "a list";
-	if (value === "") return "an empty text";
-	if (typeof value === "string") return "text";
-	return typeof value === "object" ? "an object" : `a ${typeof value}`;
-}
-
-/** `a, b and c` */
-export const list = (items: readonly string[], last: "and" | "or"): string =>
-	items.length < 2 ? items.join() : `${items.slice(0, -1).join(", ")} ${last} ${items.at(-1)}`;

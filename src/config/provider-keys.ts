@@ -5,9 +5,10 @@
 import type { ConfiguredBackend, RouteList, Routing } from "../pipeline/plan.ts";
 import { type Route, RouteTable } from "../pipeline/route.ts";
 import { PROVIDERS, type Provider } from "../providers/providers.ts";
+import { expectedName } from "../schemas/explain.ts";
 import { keyedBackend } from "./backends.ts";
 import { type Env, secret } from "./headers.ts";
-import { expectedName, type Path, type Problems } from "./problems.ts";
+import type { Path, Problems } from "./problems.ts";
 
 interface KeyedProvider {
 	backend: ConfiguredBackend;

@@ -3,9 +3,10 @@ import * as z from "zod";
 import { isRecord } from "../core/json.ts";
 import type { ConfiguredBackend, Continuation } from "../pipeline/plan.ts";
 import type { Route } from "../pipeline/route.ts";
+import { expectedName, kindOf } from "../schemas/explain.ts";
 import { refuseSecondKey, SIMULATOR } from "./backends.ts";
 import { type Env, headers } from "./headers.ts";
-import { expectedName, kindOf, type Path, type Problems } from "./problems.ts";
+import type { Path, Problems } from "./problems.ts";
 import { type ReadSettings, Settings } from "./route-settings.ts";
 import { SetTimeouts } from "./timeouts.ts";
 

@@ -6,8 +6,9 @@ import { THIRD_PARTY_IDS } from "../models/third-party.ts";
 import type { Limits } from "../pipeline/limits.ts";
 import { isExact, matches, type Route, type RouteTable } from "../pipeline/route.ts";
 import { chargesFor, isOwnEngine } from "../providers/billing.ts";
+import { list } from "../schemas/explain.ts";
 import { DEFAULT_PRICE, hasBudget } from "./prices.ts";
-import { formatPath, list } from "./problems.ts";
+import { formatPath } from "./problems.ts";
 
 interface Checked {
 	adHoc: readonly string[];

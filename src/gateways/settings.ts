@@ -1,6 +1,7 @@
 /**
  * The settings of a gateway, as AI Gateway's management API reads and writes them (cloudflare/cloudflare-typescript,
- * `resources/ai-gateway`). Times are in seconds unless a field names another unit. Unknown fields are kept.
+ * `resources/ai-gateway`). Times are in seconds unless a field names another unit. An unknown field of an object is refused, because
+ * a misspelled rule would protect nothing. An unknown setting is kept, and `settings-notes.ts` names it in the answer.
  */
 import * as z from "zod";
 import { lazy } from "../core/lazy.ts";
@@ -14,7 +15,19 @@ export const DEFAULT_GATEWAY = "default";
 
 export const GatewayId = lazy(() => z.string().regex(GATEWAY_ID, "expected 1 to 64 letters, digits, _ or -"));
 
-const count = lazy(() => z.int().min(0));
+const DAY_SECONDS = 86_400;
+const MAX_CACHE_TTL = 31 * DAY_SECONDS;
+const MAX_WINDOW = 366 * DAY_SECONDS;
+const MAX_RATE = 1_000_000_000;
+const MAX_LOGS = 10_000_000;
+const MAX_SPEND_USD = 1_000_000_000;
+const MAX_SPEND_RULES = 20;
+const MAX_POLICIES = 50;
+const MAX_VALUES = 100;
+/** Of metadata that a rule reads. A request has at most five. */
+const MAX_METADATA_KEYS = 5;
+/** Of ids of rules and policies, and of names that rules compare. */
+const MAX_NAME = 1_024;
 const MAX_ATTEMPTS = 5;
 const MAX_RETRY_DELAY_MS = 60_000;
 export const Backoff = lazy(() => z.enum(["constant", "linear", "exponential"]));
@@ -30,21 +43,27 @@ const Hazards = lazy(() =>
 	}),
 );
 
-const Filter = lazy(() => z.object({ mode: z.literal("filter"), values: z.array(z.string()) }));
+const Name = lazy(() => z.string().min(1).max(MAX_NAME));
+const upTo = (maximum: number) => z.int().min(0).max(maximum);
+
+const Filter = lazy(() =>
+	z.strictObject({ mode: z.literal("filter"), values: z.array(z.string().max(MAX_NAME)).max(MAX_VALUES) }),
+);
+const Partition = lazy(() => z.strictObject({ mode: z.literal("partition") }));
 const SpendRule = lazy(() =>
-	z.looseObject({
-		id: z.string().optional(),
+	z.strictObject({
+		id: Name().optional(),
 		enabled: z.boolean().optional(),
 		limitType: z.literal("cost"),
 		/** US dollars. */
-		limit: z.number().positive(),
-		window: z.int().positive(),
+		limit: z.number().positive().max(MAX_SPEND_USD),
+		window: z.int().min(1).max(MAX_WINDOW),
 		technique: z.enum(["fixed", "sliding"]).optional(),
 		metadata: z
-			.record(
-				z.string(),
-				z.discriminatedUnion("mode", [Filter(), z.object({ mode: z.literal("partition") })]),
-			)
+			.record(z.string(), z.discriminatedUnion("mode", [Filter(), Partition()]))
+			.refine((keys) => Object.keys(keys).length <= MAX_METADATA_KEYS, {
+				error: `expected at most ${MAX_METADATA_KEYS} keys`,
+			})
 			.optional(),
 		model: Filter().optional(),
 		provider: Filter().optional(),
@@ -59,7 +78,7 @@ const CustomProfiles = lazy(() =>
 	z
 		.record(
 			z.string().regex(/^[a-z0-9_-]{1,64}$/i),
-			z.object({
+			z.strictObject({
 				pattern: z
 					.string()
 					.min(1)
@@ -72,10 +91,10 @@ const CustomProfiles = lazy(() =>
 		})
 		.optional(),
 );
-const Profiles = lazy(() => z.array(z.string()));
+const Profiles = lazy(() => z.array(z.string().max(MAX_NAME)).max(MAX_VALUES));
 const DlpPolicy = lazy(() =>
-	z.looseObject({
-		id: z.string(),
+	z.strictObject({
+		id: Name(),
 		enabled: z.boolean(),
 		action: DlpAction(),
 		check: z.array(z.enum(["REQUEST", "RESPONSE"])),
@@ -84,26 +103,25 @@ const DlpPolicy = lazy(() =>
 );
 const Dlp = lazy(() =>
 	z
-		.union([
-			z.looseObject({
-				enabled: z.boolean(),
-				policies: z.array(DlpPolicy()),
-				custom_profiles: CustomProfiles(),
-			}),
-			z.looseObject({
-				enabled: z.boolean(),
-				action: DlpAction(),
-				profiles: Profiles(),
-				custom_profiles: CustomProfiles(),
-			}),
-		])
-		// A profile that does not exist would protect nothing.
-		.superRefine(({ custom_profiles = {}, policies, profiles }, { addIssue }) => {
+		.strictObject({
+			enabled: z.boolean(),
+			/** One policy: requests that have any of the profiles. */
+			action: DlpAction().optional(),
+			profiles: Profiles().optional(),
+			/** Instead of `action` and `profiles`. */
+			policies: z.array(DlpPolicy()).max(MAX_POLICIES).optional(),
+			custom_profiles: CustomProfiles(),
+		})
+		.superRefine(({ action, profiles, policies, custom_profiles = {} }, { addIssue }) => {
+			const refuse = (field: string, message: string) => addIssue({ code: "custom", path: [field], message });
+			if (policies && (action || profiles))
+				refuse("policies", "expected either policies, or action and profiles");
+			if (!policies && !action) refuse("action", 'expected "FLAG" or "BLOCK", or policies');
+			if (!policies && !profiles) refuse("profiles", "expected a list of profiles, or policies");
+			// A profile that does not exist would protect nothing.
 			const known = new Set([...Object.keys(PROFILES), ...Object.keys(custom_profiles)]);
-			const named = [policies, profiles].flatMap((list) => (Array.isArray(list) ? list : []));
-			for (const each of named)
-				for (const name of typeof each === "string" ? [each] : each.profiles)
-					if (!known.has(name)) addIssue({ code: "custom", message: `found the unknown profile "${name}"` });
+			for (const name of [...(profiles ?? []), ...(policies ?? []).flatMap((policy) => policy.profiles)])
+				if (!known.has(name)) addIssue({ code: "custom", message: `found the unknown profile "${name}"` });
 			for (const name of Object.keys(custom_profiles))
 				if (Object.hasOwn(PROFILES, name))
 					addIssue({ code: "custom", message: `the profile "${name}" exists already` });
@@ -112,7 +130,7 @@ const Dlp = lazy(() =>
 
 const MAX_COLLECTORS = 10;
 const OtelTarget = lazy(() =>
-	z.looseObject({
+	z.strictObject({
 		url: z.url({ protocol: /^https?$/ }),
 		headers: HeaderValues().optional(),
 		authorization: HeaderValue().nullish(),
@@ -121,15 +139,15 @@ const OtelTarget = lazy(() =>
 );
 export type OtelTarget = z.infer<ReturnType<typeof OtelTarget>>;
 
-/** The fields that a create and an update require. */
+/** The fields that an update requires. A create without them has those of the default gateway. */
 const required = lazy(() => ({
 	/** 0 or null: answers are cached only for requests that ask for it. */
-	cache_ttl: count().nullable(),
+	cache_ttl: upTo(MAX_CACHE_TTL).nullable(),
 	cache_invalidate_on_update: z.boolean(),
 	collect_logs: z.boolean(),
 	/** 0 or null: no limit. */
-	rate_limiting_interval: count().nullable(),
-	rate_limiting_limit: count().nullable(),
+	rate_limiting_interval: upTo(MAX_WINDOW).nullable(),
+	rate_limiting_limit: upTo(MAX_RATE).nullable(),
 }));
 
 const optional = lazy(() => ({
@@ -140,20 +158,34 @@ const optional = lazy(() => ({
 	retry_delay: z.int().min(0).max(MAX_RETRY_DELAY_MS).nullish(),
 	retry_backoff: Backoff().nullish(),
 	/** The most logs that are kept. */
-	log_management: z.int().positive().nullish(),
+	log_management: z.int().min(1).max(MAX_LOGS).nullish(),
 	log_management_strategy: z.enum(["STOP_INSERTING", "DELETE_OLDEST"]).nullish(),
 	byok_only: z.boolean().optional(),
 	/** Estimates the tokens of streams that are passed to a provider, if it sends no counts. The product has no such field. */
 	estimate_usage: z.boolean().optional(),
-	guardrails: z.looseObject({ prompt: Hazards().optional(), response: Hazards().optional() }).nullish(),
+	guardrails: z.strictObject({ prompt: Hazards().optional(), response: Hazards().optional() }).nullish(),
 	dlp: Dlp().nullish(),
 	/** Each request is sent to all of them. */
 	otel: z.array(OtelTarget()).max(MAX_COLLECTORS).nullish(),
-	spend_limits: z.looseObject({ enabled: z.boolean(), rules: z.array(SpendRule()).max(20) }).nullish(),
+	spend_limits: z
+		.strictObject({ enabled: z.boolean(), rules: z.array(SpendRule()).max(MAX_SPEND_RULES) })
+		.nullish(),
 }));
 
 export const GatewayUpdate = lazy(() => z.looseObject({ ...required(), ...optional() }));
-export const GatewayCreate = lazy(() => GatewayUpdate().extend({ id: GatewayId() }));
+/** Only `id` is required, unlike in the product, which also requires the fields of an update. */
+export const GatewayCreate = lazy(() =>
+	z.looseObject({
+		...required(),
+		cache_ttl: required().cache_ttl.default(0),
+		cache_invalidate_on_update: required().cache_invalidate_on_update.default(false),
+		collect_logs: required().collect_logs.default(true),
+		rate_limiting_interval: required().rate_limiting_interval.default(0),
+		rate_limiting_limit: required().rate_limiting_limit.default(0),
+		...optional(),
+		id: GatewayId(),
+	}),
+);
 export type GatewayUpdate = z.infer<ReturnType<typeof GatewayUpdate>>;
 
 export interface GatewaySettings extends GatewayUpdate {

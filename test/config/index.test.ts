@@ -573,7 +573,7 @@ describe("ConfigError", () => {
 			[{ backend: "ollama", model: "llama*" }],
 			"ROUTES.m[0].model: expected the name of one model, found a pattern",
 		],
-		[[{ backend: "ollama", model: "" }], "ROUTES.m[0].model: expected one or more, found none"],
+		[[{ backend: "ollama", model: "" }], "ROUTES.m[0].model: expected one or more characters, found none"],
 		[[{ backend: "ollama", weight: 0 }], "ROUTES.m[0].weight: expected more than 0, found 0"],
 		[[{ backend: "ollama", weight: "1" }], "ROUTES.m[0].weight: expected a number, found text"],
 		[[{ backend: "ollama", modle: "x" }], 'ROUTES.m[0].modle: expected no such field; did you mean "model"?'],

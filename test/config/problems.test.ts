@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { formatPath, list } from "../../src/config/problems.ts";
+import { formatPath } from "../../src/config/problems.ts";
+import { list } from "../../src/schemas/explain.ts";
 
 describe("formatPath", () => {
 	it.each([

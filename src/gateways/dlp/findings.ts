@@ -30,16 +30,11 @@ export interface DlpFinding {
 /** The policies that are enabled. The short form of the setting checks requests only. */
 export function policiesOf({ dlp }: Pick<GatewaySettings, "dlp">): DlpPolicy[] {
 	if (!dlp?.enabled) return [];
-	const { custom_profiles: customProfiles = {} } = dlp;
-	if (isLong(dlp))
-		return dlp.policies.filter(({ enabled }) => enabled).map((policy) => ({ ...policy, customProfiles }));
-	return [{ action: dlp.action, check: ["REQUEST"], profiles: dlp.profiles, customProfiles }];
+	const { action, profiles = [], policies, custom_profiles: customProfiles = {} } = dlp;
+	if (policies)
+		return policies.filter(({ enabled }) => enabled).map((policy) => ({ ...policy, customProfiles }));
+	return action ? [{ action, check: ["REQUEST"], profiles, customProfiles }] : [];
 }
-
-type DlpSetting = NonNullable<GatewaySettings["dlp"]>;
-
-const isLong = (dlp: DlpSetting): dlp is Extract<DlpSetting, { policies: unknown }> =>
-	Array.isArray(dlp.policies);
 
 /** `undefined`: no profile matches. The settings have no profile that does not exist. */
 export function findingsOf(

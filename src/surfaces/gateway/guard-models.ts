@@ -6,8 +6,10 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { loadDialect } from "../../dialects/index.ts";
+import { INJECTION } from "../../gateways/guardrails/decision.ts";
 import type { GuardrailServices } from "../../gateways/guardrails/middleware.ts";
 import type { Caller } from "../../pipeline/request.ts";
+import { isServed } from "../../pipeline/resolve-model.ts";
 import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
 
@@ -33,6 +35,18 @@ const Labelled = lazy(() =>
 /** Prompt Guard's labels: 86M version 2 answers LABEL_0 (benign) or LABEL_1 (malicious). */
 const LABEL = /\b(?:LABEL_([01])|(benign)|malicious|injection|jailbreak)\b/i;
 
+/** The model that the rules of these hazards need and that cannot run here. `undefined`: all can. */
+export function unservedGuard(hazards: readonly string[], services: Services): string | undefined {
+	const { catalog, routing } = services;
+	const llamaGuard = catalog.find(LLAMA_GUARD);
+	if (hazards.includes(INJECTION) && !servesInjections(services)) return PROMPT_GUARD;
+	const isJudged = hazards.some((hazard) => hazard !== INJECTION);
+	const isJudge = llamaGuard ? isServed(llamaGuard, services) : routing.find(LLAMA_GUARD)?.named === true;
+	return isJudged && !isJudge ? LLAMA_GUARD : undefined;
+}
+
+const servesInjections = ({ routing }: Services): boolean => routing.find(PROMPT_GUARD)?.named === true;
+
 /** `caller`: verified. */
 export function guardModels(caller: Caller, services: Services): GuardrailServices {
 	const answer = async (model: string, fields: object, signal: AbortSignal): Promise<unknown> => {
@@ -48,7 +62,7 @@ export function guardModels(caller: Caller, services: Services): GuardrailServic
 			return Judged().parse(await answer(LLAMA_GUARD, fields, signal)).response;
 		},
 		async detectInjection(text, signal) {
-			if (services.routing.find(PROMPT_GUARD)?.named !== true) throw new AiError("noSuchModel");
+			if (!servesInjections(services)) throw new AiError("noSuchModel");
 			const messages = [{ role: "user", content: text }];
 			const response = Labelled().parse(await answer(PROMPT_GUARD, { messages }, signal));
 			const [label, index, benign] = LABEL.exec(response) ?? [];

@@ -17,6 +17,7 @@ import {
 	type GatewaySettings,
 	GatewayUpdate,
 } from "../../gateways/settings.ts";
+import { type SettingsNote, settingsNotes } from "../../gateways/settings-notes.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type FailureFormat, v4Failure } from "../../http/failure-formats.ts";
@@ -25,6 +26,7 @@ import type { Services } from "../../pipeline/services.ts";
 import { answer } from "../answer.ts";
 import { ACCOUNT, below } from "../bases.ts";
 import { gatewayUrl } from "./gateway-wire.ts";
+import { unservedGuard } from "./guard-models.ts";
 
 export const GATEWAYS = below(ACCOUNT, "/ai-gateway/gateways");
 
@@ -155,8 +157,10 @@ async function createGateway(c: Context, { caller, services }: Call): Promise<Re
 	const fields = await readFields(c.req.raw, services.limits);
 	const { id, ...settings } = parseFields(GatewayCreate(), fields, "body");
 	requireCollectors(settings, services);
+	requireGuardModels(settings, services);
 	return showResult(
 		await services.gateways.change(caller.account, id, (registry) => registry.create(id, settings)),
+		settingsNotes(settings),
 	);
 }
 
@@ -164,8 +168,10 @@ async function updateGateway(c: Context, { caller, services }: Call): Promise<Re
 	const id = pathParameter(c, "gateway");
 	const settings = parseFields(GatewayUpdate(), await readFields(c.req.raw, services.limits), "body");
 	requireCollectors(settings, services);
+	requireGuardModels(settings, services);
 	return showResult(
 		await services.gateways.change(caller.account, id, (registry) => registry.update(id, settings)),
+		settingsNotes(settings),
 	);
 }
 
@@ -174,6 +180,18 @@ function requireCollectors({ otel }: GatewayUpdate, { gatewayRules, publicUrl }:
 	for (const [index, { url }] of (otel ?? []).entries()) {
 		const problem = addressProblem(url, { ...gatewayRules, publicUrl });
 		if (problem !== undefined) throw new AiError("invalidGatewayRequest", `otel[${index}].url ${problem}`);
+	}
+}
+
+/** Without its model, a guard refuses every request, or judges none. */
+function requireGuardModels({ guardrails }: GatewayUpdate, services: Services): void {
+	for (const phase of ["prompt", "response"] as const) {
+		const model = unservedGuard(Object.keys(guardrails?.[phase] ?? {}), services);
+		if (model !== undefined)
+			throw new AiError(
+				"invalidGatewayRequest",
+				`guardrails.${phase}: no route serves the guard model ${model}: add it to ROUTES first`,
+			);
 	}
 }
 
@@ -210,7 +228,7 @@ const FAILURES: Readonly<Record<RegistryFailure, () => AiError>> = {
 		),
 };
 
-function showResult(result: RegistryResult): Response {
+function showResult(result: RegistryResult, messages: readonly SettingsNote[] = []): Response {
 	if (!result.ok) throw FAILURES[result.failure]();
-	return envelope(redacted(result.gateway));
+	return envelope(redacted(result.gateway), { messages });
 }

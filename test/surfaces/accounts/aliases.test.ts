@@ -128,7 +128,7 @@ describe("the API", () => {
 		["a", "fast", 'alias: expected the id of a model, found the alias "fast"'],
 		["a", "a", 'alias: expected the id of a model, found the alias "a"'],
 		["a", "@cf/moonshotai/kimi-k2.66", '; did you mean "@cf/moonshotai/kimi-k2.6"?'],
-		["a", 5, "model: Invalid input"],
+		["a", 5, "model: expected text, found a number"],
 	])("refuses %s for %j", async (alias, model, sentence) => {
 		const failure = await failureOf(await put(alias, model));
 		expect(failure).toMatch(/^400 1001: /);

@@ -215,11 +215,11 @@ describe("the token routes", () => {
 	const good = tokenBody(account, [RUN_NAME]);
 	const [policy] = good.policies;
 	it.each<[string, unknown]>([
-		["body: Invalid input: expected object, received array", []],
-		["name: Too small: expected string to have >=1 characters", { ...good, name: "" }],
-		["policies: Too small: expected array to have >=1 items", { ...good, policies: [] }],
+		["body: expected an object, found a list", []],
+		["name: expected one or more characters, found none", { ...good, name: "" }],
+		["policies: expected one or more, found none", { ...good, policies: [] }],
 		[
-			'policies[0].effect: Invalid option: expected one of "allow"|"deny"',
+			'policies[0].effect: expected "allow" or "deny", found "perhaps"',
 			{ ...good, policies: [{ ...policy, effect: "perhaps" }] },
 		],
 		[
@@ -250,12 +250,12 @@ describe("the token routes", () => {
 			"condition: the address of a caller is not checked here: leave the condition out",
 			{ ...good, condition: { request_ip: { in: ["10.0.0.0/8"] } } },
 		],
+		["limits.daily_neurons: expected at least 0, found -1", { ...good, limits: { daily_neurons: -1 } }],
 		[
-			"limits.daily_neurons: Too small: expected number to be >=0",
-			{ ...good, limits: { daily_neurons: -1 } },
+			'limits.daily_neuron: expected no such field; did you mean "daily_neurons"?',
+			{ ...good, limits: { daily_neuron: 1 } },
 		],
-		['limits: Unrecognized key: "daily_neuron"', { ...good, limits: { daily_neuron: 1 } }],
-		['body: Unrecognized key: "expire_on"', { ...good, expire_on: LATER }],
+		['expire_on: expected no such field; did you mean "expires_on"?', { ...good, expire_on: LATER }],
 	])("refuse a body by its field: %s", async (message, body) => {
 		const { send } = closedGateway({}, account);
 		expect(await failureOf(await send("/tokens", ADMIN, json("POST", body)))).toBe(`400 1001: ${message}`);
@@ -281,8 +281,8 @@ describe("the token routes", () => {
 
 	it.each([
 		["page=0", "page: expected a whole number from 1"],
-		["per_page=51", "per_page: Too big: expected number to be <=50"],
-		["direction=up", 'direction: Invalid option: expected one of "asc"|"desc"'],
+		["per_page=51", "per_page: expected at most 50, found 51"],
+		["direction=up", 'direction: expected "asc" or "desc", found "up"'],
 	])("refuse the query %s", async (query, message) => {
 		const { send } = closedGateway();
 		expect(await failureOf(await send(`/tokens?${query}`, ADMIN))).toBe(`400 1001: ${message}`);

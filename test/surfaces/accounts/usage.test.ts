@@ -186,10 +186,13 @@ describe("GET /ai/usage", () => {
 		["from=yesterday", "from: expected a UTC day, like 2026-11-21"],
 		["to=2026-02-30", "to: expected a UTC day, like 2026-11-21"],
 		["from=2026-02-02&to=2026-02-01", "from: is after to"],
-		["group_by=hour", 'group_by[0]: Invalid option: expected one of "day"|"model"|"task"|"token"|"backend"'],
-		["group_by=", 'group_by[0]: Invalid option: expected one of "day"|"model"|"task"|"token"|"backend"'],
-		["format=xml", 'format: Invalid option: expected one of "json"|"csv"'],
-		["days=30", 'query: Unrecognized key: "days"'],
+		["group_by=hour", 'group_by[0]: expected "day", "model", "task", "token" or "backend", found "hour"'],
+		["group_by=", 'group_by[0]: expected "day", "model", "task", "token" or "backend", found ""'],
+		["format=xml", 'format: expected "json" or "csv", found "xml"'],
+		[
+			"days=30",
+			"days: expected no such field, only model, task, token, backend, from, to, format and group_by",
+		],
 	])("refuses %s", async (query, message) => {
 		const { send } = closedGateway();
 		expect(await failureOf(await send(`/ai/usage?${query}`, ADMIN))).toBe(`400 1001: ${message}`);
@@ -255,8 +258,8 @@ describe("GET /ai/usage/refused", () => {
 
 	it.each([
 		["from=2026-02-02&to=2026-02-01", "from: is after to"],
-		["group_by=model", 'group_by[0]: Invalid option: expected one of "day"|"code"|"task"|"token"'],
-		["model=x", 'query: Unrecognized key: "model"'],
+		["group_by=model", 'group_by[0]: expected "day", "code", "task" or "token", found "model"'],
+		["model=x", "model: expected no such field, only task, token, from, to, format and group_by"],
 	])("refuses %s", async (query, message) => {
 		const { send } = closedGateway();
 		expect(await failureOf(await send(`/ai/usage/refused?${query}`, ADMIN))).toBe(`400 1001: ${message}`);
@@ -403,13 +406,10 @@ describe("GET /ai/usage/requests", () => {
 	);
 
 	it.each([
-		["limit=0", "limit: Too small: expected number to be >=1"],
-		["limit=101", "limit: Too big: expected number to be <=100"],
+		["limit=0", "limit: expected at least 1, found 0"],
+		["limit=101", "limit: expected at most 100, found 101"],
 		["cursor=-1", "cursor: expected a whole number"],
-		[
-			"outcome=well",
-			'outcome: Invalid option: expected one of "ok"|"failed"|"interrupted"|"cancelled"|"expired"|"open"|"cut"|"left"',
-		],
+		["outcome=well", 'outcome: expected "ok", "failed", "interrupted", "cancelled", "expired", "open", "cut" or "left", found "well"'],
 	])("refuses %s", async (query, message) => {
 		const { send } = closedGateway();
 		expect(await failureOf(await send(`/ai/usage/requests?${query}`, ADMIN))).toBe(`400 1001: ${message}`);

@@ -472,8 +472,8 @@ describe("the API of logs", () => {
 		const { result } = await (await send(path)).json<{ result: object }>();
 		expect(result).toMatchObject({ feedback: 1, score: 80, metadata: { note: "n" } });
 		for (const [body, message] of [
-			[{ feedback: 2 }, "feedback: Invalid option: expected one of 1|-1|0"],
-			[{ score: "x" }, "score: Invalid input: expected number, received string"],
+			[{ feedback: 2 }, "feedback: expected 1, -1 or 0, found 2"],
+			[{ score: "x" }, "score: expected a number, found text"],
 			[{ metadata: { a: { b: 1 } } }, "metadata.a: expected a text, a number, true or false"],
 		] as const)
 			expect(await failureOf(await send(path, json("PATCH", body)))).toBe(`400 7001: ${message}`);

@@ -172,7 +172,7 @@ describe("replicas", () => {
 		expect(await add({ url: "http://c/v1", role: "prefill" })).toBe("");
 		expect(await add({ url: "http://d/v1" })).toBe("");
 		expect(await add({ url: "http://e/v1", role: "encode" })).toBe(
-			'400 1001: role: Invalid option: expected one of "both"|"prefill"|"decode"',
+			'400 1001: role: expected "both", "prefill" or "decode", found "encode"; did you mean "decode"?',
 		);
 		expect(await add({ url: "http://e/v1", role: "prefill", bootstrap_port: 9_000 })).toMatch(
 			/^400 1001: bootstrap_port: expected no such field/,

@@ -1,0 +1,91 @@
+/**
+ * Messages for mistakes in settings: what was expected and what was found, in words. They contain names, numbers and choices;
+ * for any other value only its type, because a key in the wrong field must not reach a log.
+ */
+import * as z from "zod";
+import { didYouMean, quote } from "../core/did-you-mean.ts";
+
+const KINDS: Record<string, string> = {
+	array: "a list",
+	boolean: "true or false",
+	int: "a whole number",
+	number: "a number",
+	object: "an object",
+	record: "an object",
+	string: "text",
+};
+
+/** zod's `error` option. One line, or one line for each unknown key. Not called for schemas with a message of their own. */
+export function explain(issue: z.core.$ZodRawIssue): string | undefined {
+	switch (issue.code) {
+		case "invalid_type": {
+			const found =
+				typeof issue.input === "number" && issue.expected === "int" ? issue.input : kindOf(issue.input);
+			return `expected ${KINDS[issue.expected] ?? issue.expected}, found ${found}`;
+		}
+		case "invalid_value":
+			return issue.values.every((value) => typeof value === "number")
+				? `expected ${list(issue.values.map(String), "or")}, found ${typeof issue.input === "number" ? issue.input : kindOf(issue.input)}`
+				: expectedName(issue.values.map(String), issue.input);
+		case "unrecognized_keys": {
+			const known = knownKeys(issue.inst);
+			const only = known.length > 0 ? `, only ${list(known.map(shownKey), "and")}` : "";
+			return issue.keys.map((key) => `expected no such field${didYouMean(key, known) || only}`).join("\n");
+		}
+		case "too_small": {
+			const { found, unit } = sizeOf(issue.input);
+			if (found === 0 && unit) return `expected one or more${unit === "items" ? "" : ` ${unit}`}, found none`;
+			return `expected ${issue.inclusive ? "at least" : "more than"} ${issue.minimum}${unit && ` ${unit}`}, found ${found}`;
+		}
+		case "too_big": {
+			const { found, unit } = sizeOf(issue.input);
+			return `expected ${issue.inclusive ? "at most" : "less than"} ${issue.maximum}${unit && ` ${unit}`}, found ${found}`;
+		}
+		default:
+			return undefined;
+	}
+}
+
+function sizeOf(input: unknown): { found: unknown; unit: "characters" | "items" | "" } {
+	if (typeof input === "string") return { found: input.length, unit: "characters" };
+	if (Array.isArray(input)) return { found: input.length, unit: "items" };
+	return { found: input, unit: "" };
+}
+
+/** The keys of an object schema, or of a record of named keys. */
+function knownKeys(schema: unknown): string[] {
+	if (schema instanceof z.ZodObject) return Object.keys(schema.shape);
+	if (schema instanceof z.ZodRecord && schema.keyType instanceof z.ZodEnum)
+		return schema.keyType.options.map(String);
+	return [];
+}
+
+const shownKey = (key: string): string => (/\s/.test(key) ? quote(key) : key);
+
+/** A longer text may be a key in the wrong field. */
+const MAX_SHOWN_CHARACTERS = 32;
+/** More names would hide the suggestion. */
+const MAX_NAMES_BESIDE_A_GUESS = 6;
+
+/** `expected "openai" or "simulator", found "openia"; did you mean "openai"?` */
+export function expectedName(names: readonly string[], found: unknown): string {
+	const all = list(names.map(quote), "or");
+	if (typeof found !== "string" || found.length > MAX_SHOWN_CHARACTERS)
+		return `expected ${all}, found ${kindOf(found)}`;
+	const guess = didYouMean(found, names);
+	const expected = guess && names.length > MAX_NAMES_BESIDE_A_GUESS ? `one of ${names.length} names` : all;
+	return `expected ${expected}, found ${quote(found)}${guess}`;
+}
+
+export function kindOf(value: unknown): string {
+	if (value === undefined) return "nothing";
+	if (value === null || typeof value === "boolean") return String(value);
+	if (Array.isArray(value)) return "a list";
+	if (value === "") return "an empty text";
+	if (typeof value === "string") return "text";
+	return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+/** `a, b and c` */
+export const list = (items: readonly string[], last: "and" | "or"): string =>
+	items.length < 2 ? items.join() : `${items.slice(0, -1).join(", ")} ${last} ${items.at(-1)}`;
