@@ -409,7 +409,10 @@ describe("GET /ai/usage/requests", () => {
 		["limit=0", "limit: expected at least 1, found 0"],
 		["limit=101", "limit: expected at most 100, found 101"],
 		["cursor=-1", "cursor: expected a whole number"],
-		["outcome=well", 'outcome: expected "ok", "failed", "interrupted", "cancelled", "expired", "open", "cut" or "left", found "well"'],
+		[
+			"outcome=well",
+			'outcome: expected "ok", "failed", "interrupted", "cancelled", "expired", "open", "cut" or "left", found "well"',
+		],
 	])("refuses %s", async (query, message) => {
 		const { send } = closedGateway();
 		expect(await failureOf(await send(`/ai/usage/requests?${query}`, ADMIN))).toBe(`400 1001: ${message}`);
