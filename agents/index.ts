@@ -25,6 +25,7 @@ const USAGE = `npm run agents -- [options]
 
   --only NAMES       agents, with commas between them: ${AGENTS.join(", ")}
   --scenario NAMES   ${SCENARIO_NAMES.join(", ")}
+  --model NAME       the model's name that the agents send (@cf/moonshotai/kimi-k2.6), such as gpt-5.6-sol
   --latest           the newest versions instead of the pinned ones
   --folder FOLDER    where the agents are installed (ganglion-agents in the system's temporary folder)
   --keep             keep the folders of the runs, with all requests and answers
@@ -35,6 +36,7 @@ const options = readOptions(
 	{
 		only: { type: "string" },
 		scenario: { type: "string" },
+		model: { type: "string" },
 		latest: { type: "boolean", default: false },
 		folder: { type: "string", default: join(tmpdir(), "ganglion-agents") },
 		keep: { type: "boolean", default: false },
@@ -85,7 +87,7 @@ async function play(
 	const reason = client.unsupported?.[scenario];
 	if (reason !== undefined) return { outcome: "not supported", note: reason };
 	const folder = join(runs, `${agent}-${scenario}`);
-	const run = await Run.open({ client, command }, folder);
+	const run = await Run.open({ client, command }, folder, options.model);
 	try {
 		const note = await SCENARIOS[scenario].play(run);
 		const fixture = run.fixture(`${PACKAGES[agent].title} ${version}`);

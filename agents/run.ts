@@ -53,8 +53,8 @@ export class Run {
 		client.configure?.(this.#context);
 	}
 
-	/** `folder`: an empty folder for this run. */
-	static async open(agent: { client: Client; command: string }, folder: string): Promise<Run> {
+	/** `folder`: an empty folder for this run. `model`: the name that the agent sends. */
+	static async open(agent: { client: Client; command: string }, folder: string, model = MODEL): Promise<Run> {
 		const home = join(folder, "home");
 		const project = join(folder, "project");
 		for (const path of [home, project]) mkdirSync(path, { recursive: true });
@@ -68,7 +68,7 @@ export class Run {
 			{
 				base: `${address}/client/v4/accounts/${ACCOUNT}/ai`,
 				token: bearer.replace("Bearer ", ""),
-				model: MODEL,
+				model,
 				home,
 				folder: project,
 			},

@@ -74,7 +74,9 @@ async function tools(run: Run): Promise<string> {
 		const hasSearch = toolSearch !== undefined && names.includes(toolSearch.name);
 		if (hasSearch && direct.length === 0 && results.length === 0)
 			return { kind: "tools", calls: [toolSearch] };
-		const calls = indirectCall ? CALLS.map((call) => indirectCall(call.name, call.arguments)) : direct;
+		const indirect = CALLS.flatMap((call) => indirectCall?.(call.name, call.arguments) ?? []);
+		const hasIndirect = indirect.length > 0 && indirect.every(({ name }) => names.includes(name));
+		const calls = direct.length < CALLS.length && hasIndirect ? indirect : direct;
 		if (calls.length < CALLS.length)
 			return { kind: "text", pieces: [`No such tools among: ${names.join(", ")}`] };
 		if (results.length < CALLS.length) return { kind: "tools", calls };

@@ -37,5 +37,13 @@ args = ${toml(args)}
 			env: { GANGLION_TOKEN: token, CODEX_HOME: `${home}/.codex` },
 		};
 	},
+	// With models of its own list: gpt-5.5 searches for tools; gpt-5.6 and gpt-6 call them in JavaScript.
+	toolSearch: { name: "tool_search", arguments: { query: "add numbers, get weather" } },
+	indirectCall: (tool, input) => ({
+		name: "functions__exec",
+		arguments: {
+			input: `text(await tools.mcp__${MCP_SERVER}__${tool}(${JSON.stringify(input)}))`,
+		},
+	}),
 	overflow: /ran out of room in the model's context window/,
 };

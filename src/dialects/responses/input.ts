@@ -5,8 +5,11 @@
  * follow the message with the calls. So consecutive items of the assistant are merged into one message.
  *
  * Calls have the engine's tool names (`tool-names.ts`). A call of a tool that runs on the caller's side and that engines do
- * not have (`local_shell_call`, `apply_patch_call`, …) is read as a call of a function with that name. A call of a tool
- * that OpenAI hosts is dropped: its result is in the text that follows it.
+ * not have (`local_shell_call`, `apply_patch_call`, …) is read as a call of a function with that name. Items that only add tools
+ * are read in `tools.ts`.
+ *
+ * Dropped, and listed: a call of a tool that OpenAI hosts, because its result is in the text that follows it; summaries that
+ * another provider has encrypted; items of unknown types. Clients add new ones often, and none of them is worth a refusal.
  */
 import * as z from "zod";
 import { present } from "../../core/present.ts";
@@ -14,7 +17,10 @@ import type { ChatInput, ChatMessage, ContentPart } from "../../tasks/text-gener
 import type { ContentRules } from "../chat/messages.ts";
 import { badInput, invalidInput, parseElement, pointerTo } from "../invalid-input.ts";
 import { checkImageUrl } from "../media/image-url.ts";
-import { flatName } from "./tool-names.ts";
+import { argumentsOfCall } from "./client-tools.ts";
+import { requestsCompaction, SUMMARIES, SUMMARY_REQUEST, summaryIn } from "./summary.ts";
+import { flatName, namesIn } from "./tool-names.ts";
+import { NAMEABLE } from "./tools.ts";
 
 const Loose = z.looseObject({ type: z.string().optional() });
 const Content = z.union([z.string(), z.array(Loose)]);
@@ -83,11 +89,13 @@ export function readInput(
 	let assistant: ChatMessage | undefined;
 	for (const [index, raw] of input.entries()) {
 		const at = `input[${index}]`;
-		if (isHostedCall(raw)) {
+		if (raw.type === "additional_tools" || raw.type === "compaction_trigger") continue;
+		const sent = asKnownItem(raw);
+		if (!sent) {
 			dropped.add(`input.${raw.type}`);
 			continue;
 		}
-		const item = parseElement(Item, asFunctionItem(raw), at);
+		const item = parseElement(Item, sent, at);
 		if (item.type === "function_call_output" || item.type === "custom_tool_call_output") {
 			if (!callIds.has(item.call_id)) throw invalidInput(`${at}.call_id: no call before it has this id`);
 			assistant = undefined;
@@ -109,6 +117,7 @@ export function readInput(
 		}
 		addItem(assistant, item, at, rules);
 	}
+	if (requestsCompaction(input)) messages.push({ role: "user", content: SUMMARY_REQUEST });
 	// A message with reasoning only is dropped.
 	const kept = messages.filter(({ content, tool_calls }) => content !== null || tool_calls);
 	if (kept.length === 0) throw invalidInput("input: there is no message in it");
@@ -117,24 +126,40 @@ export function readInput(
 
 type RawItem = z.output<typeof Loose>;
 
-const FUNCTION_ITEMS = /^(?:function|custom_tool|computer)_call(?:_output)?$/;
+/** Read as they are. References to stored items are refused, because their content would be missing. */
+const KNOWN: ReadonlySet<string> = new Set([
+	"message",
+	"function_call",
+	"custom_tool_call",
+	"function_call_output",
+	"custom_tool_call_output",
+	"reasoning",
+	"item_reference",
+]);
+
 const CALL = /^([a-z_]{1,40})_call$/;
 const OUTPUT = /^[a-z_]{1,40}_call_output$/;
+/** Its output is a screenshot, and engines have no such tool. */
+const COMPUTER = /^computer_call/;
 
-/** Calls like `web_search_call`. The caller does not answer them, so they have no `call_id`. */
-const isHostedCall = (item: RawItem): item is RawItem & { type: string } =>
-	item.type !== undefined &&
-	!FUNCTION_ITEMS.test(item.type) &&
-	!("call_id" in item) &&
-	(CALL.test(item.type) || item.type === "mcp_list_tools");
-
-/** Converts calls and outputs of tools with their own item types. A `computer_call_output` is a screenshot, not text. */
-function asFunctionItem(item: RawItem): RawItem {
-	const { type = "", call_id, id, status: _, ...fields } = item;
-	if (FUNCTION_ITEMS.test(type)) return item;
+/** Converts items of other tools to those of functions. `undefined`: the item is dropped. */
+function asKnownItem(item: RawItem): RawItem | undefined {
+	const { type, call_id, id, status: _, ...fields } = item;
+	if (type === undefined || KNOWN.has(type) || !NAMEABLE.test(type)) return item;
+	if (SUMMARIES.has(type)) {
+		const summary = summaryIn(item.encrypted_content);
+		return summary === undefined ? undefined : { type: "message", role: "user", content: summary };
+	}
+	// The caller does not answer calls of hosted tools, so they have no `call_id`.
+	if (COMPUTER.test(type) || !("call_id" in item || (OUTPUT.test(type) && id))) return undefined;
 	const [, name] = CALL.exec(type) ?? [];
-	if (name) return { type: "function_call", call_id, name, arguments: JSON.stringify(fields) };
-	if (!OUTPUT.test(type)) return item;
+	if (name)
+		return call_id === null
+			? undefined
+			: { type: "function_call", call_id, name, arguments: JSON.stringify(argumentsOfCall(name, fields)) };
+	if (type === "tool_search_output")
+		return call_id === null ? undefined : { type: "function_call_output", call_id, output: foundTools(item) };
+	if (!OUTPUT.test(type)) return undefined;
 	const { output = fields } = fields;
 	return {
 		type: "function_call_output",
@@ -142,6 +167,12 @@ function asFunctionItem(item: RawItem): RawItem {
 		call_id: call_id ?? id,
 		output: typeof output === "string" ? output : JSON.stringify(output),
 	};
+}
+
+/** The result of a search for tools: the names by which the model can call them. */
+function foundTools({ tools }: RawItem): string {
+	const names = Array.isArray(tools) ? namesIn(tools).map(flatName) : [];
+	return names.length > 0 ? `These tools are now available: ${names.join(", ")}` : "No tool was found.";
 }
 
 function addItem(

@@ -1,6 +1,7 @@
 /** The items of a response's `output`: OpenAI's schemas, and functions that create empty items. */
 import * as z from "zod";
-import { parseJson } from "../../core/json.ts";
+import { parseJson, parseRecord } from "../../core/json.ts";
+import { ClientCall, newClientCall, setClientArguments } from "./client-tools.ts";
 import type { ToolName } from "./tool-names.ts";
 
 const Status = z.enum(["in_progress", "completed", "incomplete"]);
@@ -60,14 +61,27 @@ const CustomCallItem = z.object({
 	name: z.string(),
 	namespace: z.string().optional(),
 });
-export type CallItem = z.output<typeof CallItem> | z.output<typeof CustomCallItem>;
+export type CallItem = z.output<typeof CallItem> | z.output<typeof CustomCallItem> | ClientCall;
 
-export const OutputItem = z.discriminatedUnion("type", [
+/** The summary of a conversation (`compaction.ts`). */
+const CompactionItem = z.object({
+	id: z.string(),
+	type: z.literal("compaction"),
+	encrypted_content: z.string(),
+});
+export type CompactionItem = z.output<typeof CompactionItem>;
+
+const AnswerItem = z.discriminatedUnion("type", [
 	ReasoningItem,
 	MessageItem,
 	CallItem,
 	CustomCallItem,
+	...ClientCall.options,
 ]);
+/** An item of a model's answer. */
+export type AnswerItem = z.output<typeof AnswerItem>;
+
+export const OutputItem = z.discriminatedUnion("type", [...AnswerItem.options, CompactionItem]);
 export type OutputItem = z.output<typeof OutputItem>;
 
 type Uuid = () => string;
@@ -102,18 +116,26 @@ export function newCall(
 ): CallItem {
 	const { kind = "function", ...name } = names.get(call.name) ?? { name: call.name };
 	const common = { status: "in_progress", call_id: call.id, ...name } as const;
-	return kind === "custom"
-		? { id: itemId("ctc", uuid), type: "custom_tool_call", input: "", ...common }
-		: { id: itemId("fc", uuid), type: "function_call", arguments: "", ...common };
+	if (kind === "custom") return { id: itemId("ctc", uuid), type: "custom_tool_call", input: "", ...common };
+	if (kind === "function") return { id: itemId("fc", uuid), type: "function_call", arguments: "", ...common };
+	return newClientCall(kind, uuid(), call.id);
 }
 
 const CustomArguments = z.object({ input: z.string() });
 
-/** Sets the arguments of a function call, or the input of a custom tool, which is its only argument. */
+/** Sets the arguments of a function call, the input of a custom tool, which is its only argument, or the fields of another item. */
 export function setArguments(item: CallItem, text: string): void {
 	if (item.type === "function_call") item.arguments = text;
 	// Some models write the tool's input directly, and an interrupted answer is not an object.
-	else item.input = CustomArguments.safeParse(parseJson(text)).data?.input ?? text;
+	else if (item.type === "custom_tool_call")
+		item.input = CustomArguments.safeParse(parseJson(text)).data?.input ?? text;
+	else setClientArguments(item, parseRecord(text) ?? {});
+}
+
+/** OpenAI's patches have no status for an incomplete one. */
+export function setStatus(item: AnswerItem, status: MessageItem["status"]): void {
+	if (item.type !== "apply_patch_call") item.status = status;
+	else item.status = status === "incomplete" ? "in_progress" : status;
 }
 
 export function newPart(type: Part["type"]): Part {

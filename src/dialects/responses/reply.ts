@@ -12,6 +12,7 @@ import { unfinishedAnswer } from "../chat/events.ts";
 import type { WriteContext } from "../dialect.ts";
 import { ResponsesError } from "./errors.ts";
 import {
+	type AnswerItem,
 	newCall,
 	newCallId,
 	newMessage,
@@ -19,6 +20,7 @@ import {
 	OutputItem,
 	readLogprobs,
 	setArguments,
+	setStatus,
 } from "./items.ts";
 import { type ResponsesRequest, TextFormat } from "./request.ts";
 import { toolNames } from "./tool-names.ts";
@@ -142,9 +144,8 @@ export function incompleteReason(finishReason: string | null | undefined): Incom
 function outputOf(
 	{ message, finish_reason, logprobs }: ChatChoice,
 	{ uuid, inputs }: WriteContext,
-): OutputItem[] {
-	const { tools } = inputs as ResponsesRequest; // the reader of this dialect parsed it
-	const output: OutputItem[] = [];
+): AnswerItem[] {
+	const output: AnswerItem[] = [];
 	const reasoning = reasoningOf(message);
 	if (reasoning)
 		output.push({ ...newReasoning(uuid), content: [{ type: "reasoning_text", text: reasoning }] });
@@ -162,15 +163,14 @@ function outputOf(
 		if (message.refusal) item.content.push({ type: "refusal", refusal: message.refusal });
 		output.push(item);
 	}
-	const names = toolNames(tools);
+	const names = toolNames(inputs as ResponsesRequest); // the reader of this dialect parsed it
 	for (const { id, function: called } of calls) {
 		const item = newCall(uuid, { id: id || newCallId(uuid), name: called.name }, names);
 		setArguments(item, called.arguments);
 		output.push(item);
 	}
-	for (const item of output) item.status = "completed";
 	const last = output.at(-1);
-	if (last && !isComplete) last.status = "incomplete";
+	for (const item of output) setStatus(item, item === last && !isComplete ? "incomplete" : "completed");
 	return output;
 }
 

@@ -14,6 +14,7 @@ import { EFFORTS, Effort } from "../chat/openai-fields.ts";
 import { defaulted, nullAsAbsent, perModel } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { Input, readInput } from "./input.ts";
+import { requestsCompaction } from "./summary.ts";
 import { Choice, readToolFields, Tools } from "./tools.ts";
 
 const Summary = z.enum(["auto", "concise", "detailed"]);
@@ -106,7 +107,9 @@ export function readRequest(request: ResponsesRequest, model: Model): ChatInput 
 		if (request[field])
 			throw invalidInput(`${field}: not supported, responses are not stored; send the whole input`);
 	const { max_output_tokens, temperature, top_p, user, parallel_tool_calls } = request;
-	const offered = readToolFields(request.tools, request.tool_choice);
+	// The tools stay, because they are the beginning of the prompt that the engine has in its cache.
+	const summarizes = requestsCompaction(request.input);
+	const offered = readToolFields(summarizes ? { ...request, tool_choice: "none" } : request);
 	const read = readInput(request.input, request.instructions, contentRules(model));
 	const dropped = [...(offered.dropped ?? []), ...(read.dropped ?? [])];
 	const format = request.text?.format;
@@ -120,7 +123,7 @@ export function readRequest(request: ResponsesRequest, model: Model): ChatInput 
 		...offered,
 		// OpenAI's service refuses it without tools.
 		...(offered.tools && present({ parallel_tool_calls })),
-		...(format && format.type !== "text" && { response_format: responseFormat(format) }),
+		...(format && format.type !== "text" && !summarizes && { response_format: responseFormat(format) }),
 		...(effort && hasField(model, "reasoning_effort") && { reasoning_effort: EFFORTS[effort] }),
 		...present({ user }),
 		...(Object.keys(passthrough).length > 0 && { passthrough }),

@@ -3,15 +3,24 @@
  * gpt-oss, without streams.
  */
 import { chatCall, chatWriter } from "../chat/call.ts";
-import type { Dialect } from "../dialect.ts";
+import type { Dialect, WriteContext } from "../dialect.ts";
+import { compactionEvents, compactionOf } from "./compaction.ts";
 import { responseOf } from "./reply.ts";
 import { type ResponsesRequest, readRequest, responsesSchema } from "./request.ts";
 import { responseEvents } from "./stream.ts";
+import { requestsCompaction } from "./summary.ts";
+
+// The reader of this dialect parsed the inputs.
+const isCompaction = ({ inputs }: WriteContext): boolean =>
+	requestsCompaction((inputs as ResponsesRequest).input);
 
 export const responses: Dialect = {
 	reader: {
 		schema: responsesSchema,
 		read: (request: ResponsesRequest, model) => chatCall(readRequest(request, model)),
 	},
-	writer: chatWriter({ value: responseOf, events: responseEvents }),
+	writer: chatWriter({
+		value: (completion, context) => (isCompaction(context) ? compactionOf : responseOf)(completion, context),
+		events: (events, context) => (isCompaction(context) ? compactionEvents : responseEvents)(events, context),
+	}),
 };

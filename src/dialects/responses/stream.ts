@@ -9,14 +9,13 @@
  */
 import type { AiError } from "../../core/errors.ts";
 import { parseJson } from "../../core/json.ts";
-import { laterUsage, type Usage } from "../../core/usage.ts";
-import { namedFrame } from "../../streams/sse.ts";
 import type { ChatChunk, ToolCallDelta } from "../../tasks/text-generation/types.ts";
 import { firstChoice, reasoningOf, toolCallFragments } from "../chat/chunks.ts";
 import { writeChunks } from "../chat/events.ts";
 import type { EventWriter, WriteContext } from "../dialect.ts";
-import { responsesError } from "./errors.ts";
+import { EventSequence } from "./event-sequence.ts";
 import {
+	type AnswerItem,
 	type CallItem,
 	type Logprob,
 	type MessageItem,
@@ -25,13 +24,13 @@ import {
 	newMessage,
 	newPart,
 	newReasoning,
-	type OutputItem,
 	type Part,
 	type ReasoningItem,
 	readLogprobs,
 	setArguments,
+	setStatus,
 } from "./items.ts";
-import { incompleteReason, type Outcome, type ResponseObject, responseObject } from "./reply.ts";
+import { incompleteReason } from "./reply.ts";
 import type { ResponsesRequest } from "./request.ts";
 import { type ToolName, toolNames } from "./tool-names.ts";
 
@@ -51,8 +50,9 @@ const isComplete = (text: string): boolean => text.trimEnd().endsWith("}") && pa
 
 /** The state of one response. Each method returns the events to send. */
 class ResponseEvents {
-	readonly #context: WriteContext;
-	readonly #output: OutputItem[] = [];
+	readonly #uuid: () => string;
+	readonly #sequence: EventSequence<AnswerItem>;
+	readonly #output: readonly AnswerItem[];
 	/** The open reasoning or message item, and its last part. */
 	#openPart: { item: ReasoningItem | MessageItem; part: Part } | undefined;
 	readonly #calls: OpenCall[] = [];
@@ -60,19 +60,19 @@ class ResponseEvents {
 	#current = 0;
 	readonly #names: ReadonlyMap<string, ToolName>;
 	readonly #fragmentOf: ReturnType<typeof toolCallFragments>;
-	#eventCount = 0;
 	#finishReason: string | undefined;
-	#usage: Usage | undefined;
 
 	constructor(context: WriteContext) {
-		this.#context = context;
-		this.#names = toolNames((context.inputs as ResponsesRequest).tools); // the reader of this dialect parsed it
+		this.#uuid = context.uuid;
+		this.#sequence = new EventSequence(context);
+		this.#output = this.#sequence.output;
+		this.#names = toolNames(context.inputs as ResponsesRequest); // the reader of this dialect parsed it
 		this.#fragmentOf = toolCallFragments(() => newCallId(context.uuid));
 	}
 
 	add(chunk: ChatChunk): string {
-		let out = this.#start();
-		this.#usage = laterUsage(this.#usage, chunk.usage);
+		let out = this.#sequence.start();
+		this.#sequence.addUsage(chunk.usage);
 		const choice = firstChoice(chunk);
 		if (!choice) return out;
 		const { delta, finish_reason } = choice;
@@ -86,32 +86,23 @@ class ResponseEvents {
 	}
 
 	finish(): string {
-		let out = this.#start();
+		let out = this.#sequence.start();
 		const incomplete = incompleteReason(this.#finishReason);
 		const hasAnswer = this.#calls.length > 0 || this.#output.some(({ type }) => type !== "reasoning");
 		if (!incomplete && !hasAnswer) out += this.#open("output_text");
 		const open = this.#calls.slice(this.#current);
 		const last = open.at(-1)?.item ?? this.#output.at(-1);
-		const statusOf = (item: OutputItem) => (incomplete && item === last ? "incomplete" : "completed");
+		const statusOf = (item: AnswerItem): MessageItem["status"] =>
+			incomplete && item === last ? "incomplete" : "completed";
 		if (this.#openPart) out += this.#closeItem(statusOf(this.#openPart.item));
 		for (const call of open) out += this.#writeCall(call) + this.#closeCall(call, statusOf(call.item));
-		return out + this.#lifecycle(incomplete ? "incomplete" : "completed", { incomplete });
+		return out + this.#sequence.end(incomplete);
 	}
 
 	fail(failure: AiError): string {
-		const out = this.#start();
-		for (const item of this.#output) if (item.status === "in_progress") item.status = "incomplete";
-		const error = responsesError(failure, this.#context.requestId);
-		const flat = { ...error, param: null };
-		return (
-			out +
-			this.#event("error", { ...flat, error: { type: error.code, ...flat } }) +
-			this.#lifecycle("failed", { error })
-		);
-	}
-
-	#start(): string {
-		return this.#eventCount > 0 ? "" : this.#lifecycle("created") + this.#lifecycle("in_progress");
+		const out = this.#sequence.start();
+		for (const item of this.#output) if (item.status === "in_progress") setStatus(item, "incomplete");
+		return out + this.#sequence.fail(failure);
 	}
 
 	#write(type: Part["type"], delta: string, logprobs: Logprob[] = []): string {
@@ -123,7 +114,7 @@ class ResponseEvents {
 		else part.text += delta;
 		if (part.type === "output_text") part.logprobs.push(...logprobs);
 		const fields = part.type === "output_text" ? { delta, logprobs } : { delta };
-		return out + this.#event(`response.${type}.delta`, { ...this.#partPosition(item), ...fields });
+		return out + this.#sequence.event(`response.${type}.delta`, { ...this.#partPosition(item), ...fields });
 	}
 
 	/** Starts a part, in the open item if its type fits. */
@@ -133,15 +124,14 @@ class ResponseEvents {
 		if (item?.type === (type === "reasoning_text" ? "reasoning" : "message")) out += this.#closePart();
 		else {
 			out += this.#closeItem() + this.#closeCompleteCall();
-			const { uuid } = this.#context;
-			item = type === "reasoning_text" ? newReasoning(uuid) : newMessage(uuid);
-			out += this.#add(item);
+			item = type === "reasoning_text" ? newReasoning(this.#uuid) : newMessage(this.#uuid);
+			out += this.#sequence.addItem(item);
 		}
 		const part = newPart(type);
 		const content: Part[] = item.content;
 		content.push(part);
 		this.#openPart = { item, part };
-		return out + this.#event("response.content_part.added", { ...this.#partPosition(item), part });
+		return out + this.#sequence.event("response.content_part.added", { ...this.#partPosition(item), part });
 	}
 
 	#call(delta: ToolCallDelta): string {
@@ -152,7 +142,7 @@ class ResponseEvents {
 		if (start) {
 			out += this.#closeItem();
 			this.#calls[index] = {
-				item: newCall(this.#context.uuid, start, this.#names),
+				item: newCall(this.#uuid, start, this.#names),
 				text: "",
 				sent: 0,
 			};
@@ -183,44 +173,38 @@ class ResponseEvents {
 	#writeCall(call: OpenCall): string {
 		const { item, text, sent } = call;
 		let out = "";
-		if (!this.#output.includes(item)) out += this.#add(item);
-		// The input of a custom tool can only be read from complete JSON.
-		if (item.type === "custom_tool_call" || sent === text.length) return out;
+		if (!this.#output.includes(item)) out += this.#sequence.addItem(item);
+		// The fields of all other items can only be read from complete JSON.
+		if (item.type !== "function_call" || sent === text.length) return out;
 		call.sent = text.length;
 		setArguments(item, text);
 		const fragment = { ...this.#position(item), delta: text.slice(sent) };
-		return out + this.#event("response.function_call_arguments.delta", fragment);
+		return out + this.#sequence.event("response.function_call_arguments.delta", fragment);
 	}
 
-	#closeCall({ item, text }: OpenCall, status: OutputItem["status"] = "completed"): string {
+	#closeCall({ item, text }: OpenCall, status: MessageItem["status"] = "completed"): string {
 		this.#current++;
 		const position = this.#position(item);
 		setArguments(item, text);
-		if (item.type === "function_call")
-			return (
-				this.#event("response.function_call_arguments.done", { ...position, arguments: item.arguments }) +
-				this.#done(item, status)
-			);
-		const { input } = item;
-		return (
-			(input && this.#event("response.custom_tool_call_input.delta", { ...position, delta: input })) +
-			this.#event("response.custom_tool_call_input.done", { ...position, input }) +
-			this.#done(item, status)
-		);
+		let out = "";
+		if (item.type === "function_call") {
+			const { arguments: args } = item;
+			out = this.#sequence.event("response.function_call_arguments.done", { ...position, arguments: args });
+		} else if (item.type === "custom_tool_call") {
+			const { input } = item;
+			if (input)
+				out = this.#sequence.event("response.custom_tool_call_input.delta", { ...position, delta: input });
+			out += this.#sequence.event("response.custom_tool_call_input.done", { ...position, input });
+		}
+		return out + this.#done(item, status);
 	}
 
-	#add(item: OutputItem): string {
-		const output_index = this.#output.push(item) - 1;
-		return this.#event("response.output_item.added", { output_index, item });
+	#done(item: AnswerItem, status: MessageItem["status"]): string {
+		setStatus(item, status);
+		return this.#sequence.itemDone(item);
 	}
 
-	#done(item: OutputItem, status: OutputItem["status"]): string {
-		item.status = status;
-		const output_index = this.#output.indexOf(item);
-		return this.#event("response.output_item.done", { output_index, item });
-	}
-
-	#closeItem(status: OutputItem["status"] = "completed"): string {
+	#closeItem(status: MessageItem["status"] = "completed"): string {
 		if (!this.#openPart) return "";
 		const { item } = this.#openPart;
 		return this.#closePart() + this.#done(item, status);
@@ -232,30 +216,17 @@ class ResponseEvents {
 		this.#openPart = undefined;
 		const position = this.#partPosition(item);
 		return (
-			this.#event(`response.${part.type}.done`, { ...position, ...contentOf(part) }) +
-			this.#event("response.content_part.done", { ...position, part })
+			this.#sequence.event(`response.${part.type}.done`, { ...position, ...contentOf(part) }) +
+			this.#sequence.event("response.content_part.done", { ...position, part })
 		);
 	}
 
-	#position(item: OutputItem): { item_id: string; output_index: number } {
+	#position(item: AnswerItem): { item_id: string; output_index: number } {
 		return { item_id: item.id, output_index: this.#output.indexOf(item) };
 	}
 
 	#partPosition(item: ReasoningItem | MessageItem): object {
 		return { ...this.#position(item), content_index: item.content.length - 1 };
-	}
-
-	#lifecycle(
-		event: "created" | ResponseObject["status"],
-		outcome: Pick<Outcome, "incomplete" | "error"> = {},
-	): string {
-		const status = event === "created" ? "in_progress" : event;
-		const state = { status, output: this.#output, usage: this.#usage, ...outcome };
-		return this.#event(`response.${event}`, { response: responseObject(this.#context, state) });
-	}
-
-	#event(type: string, fields: object): string {
-		return namedFrame(type, { type, sequence_number: this.#eventCount++, ...fields });
 	}
 }
 

@@ -172,10 +172,7 @@ describe("input", () => {
 
 	it.each([
 		[[{ type: "item_reference", id: "msg_1" }], 'input[0].type: "item_reference" is not supported'],
-		[
-			[{ type: "computer_call", call_id: "a", action: { type: "screenshot" } }],
-			'input[0].type: "computer_call" is not supported',
-		],
+		[[{ type: "computer_call", call_id: "a" }], "input: there is no message in it"],
 		[
 			[
 				{ role: "user", content: "a" },
@@ -363,13 +360,13 @@ describe("tool calls in the history", () => {
 			{
 				role: "assistant",
 				content: null,
-				tool_calls: [toolCall("a", "local_shell", '{"action":{"command":["ls"]}}')],
+				tool_calls: [toolCall("a", "local_shell", '{"command":["ls"]}')],
 			},
 			{ role: "tool", tool_call_id: "a", content: "x.txt" },
 			{
 				role: "assistant",
 				content: null,
-				tool_calls: [toolCall("b", "shell", '{"action":{"commands":["ls"]}}')],
+				tool_calls: [toolCall("b", "shell", '{"commands":["ls"]}')],
 			},
 			{ role: "tool", tool_call_id: "b", content: '[{"stdout":"x.txt","stderr":""}]' },
 		]);
@@ -472,9 +469,7 @@ describe("tools", () => {
 		"computer_use_preview",
 		"mcp",
 		"image_generation",
-		"local_shell",
-		"shell",
-		"apply_patch",
+		"tool_search",
 	])("drops %s, which no engine here has", (type) => {
 		const chat = readChat({
 			input: "hi",
@@ -629,10 +624,10 @@ describe("tools", () => {
 		expect(allowed({ type: "web_search" })).toBe("none");
 	});
 
-	it("refuses a misspelt function type, and does not drop it as a hosted tool", () => {
-		expect(refusal({ tools: [{ ...lookTool, type: "fnction" }] })).toBe(
-			'tools[0].type: "fnction" is not supported',
-		);
+	it("reads a tool of an unknown type with a name and parameters as a function", () => {
+		const { tools, dropped } = readChat({ input: "hi", tools: [{ ...lookTool, type: "fnction" }] });
+		expect(tools).toEqual(readChat({ input: "hi", tools: [lookTool] }).tools);
+		expect(dropped).toBeUndefined();
 		expect(refusal({ tools: [{ type: "web search" }] })).toBe('tools[0].type: "web search" is not supported');
 	});
 
