@@ -8,7 +8,17 @@ import { env } from "cloudflare:workers";
 import worker, { Account as BuiltAccount } from "../src/index.ts";
 import { Random } from "./random.ts";
 
-export { AI, Directory, Fleet, Gateway, GatewayRegistry, ResponseCache, StreamRun } from "../src/index.ts";
+export {
+	AI,
+	BlobStore,
+	Directory,
+	Fleet,
+	Gateway,
+	GatewayRegistry,
+	ResponseCache,
+	StreamRun,
+	WorkQueue,
+} from "../src/index.ts";
 export default worker;
 
 /** Probabilities for each call. */

@@ -9,12 +9,14 @@ import { setClock } from "./shifted-clock.ts";
 export {
 	Account,
 	AI,
+	BlobStore,
 	Directory,
 	Fleet,
 	Gateway,
 	GatewayRegistry,
 	ResponseCache,
 	StreamRun,
+	WorkQueue,
 } from "../src/index.ts";
 
 interface Entrypoint {

@@ -10,11 +10,11 @@ import { type CorsSetting, crossOrigin } from "./http/cross-origin.ts";
 import { failureEnvelope } from "./http/envelope.ts";
 import { localOnly } from "./http/local-only.ts";
 import { mountRoutes } from "./http/mount-routes.ts";
-import type { Services } from "./pipeline/services.ts";
+import type { AppServices } from "./http/services.ts";
 import { BASE_ADDRESSES } from "./surfaces/bases.ts";
 import { ROUTES, UNKNOWN_PATHS } from "./surfaces/routes.ts";
 
-export function createApp(services: Services, { cors, ...access }: Access & { cors?: CorsSetting }): Hono {
+export function createApp(services: AppServices, { cors, ...access }: Access & { cors?: CorsSetting }): Hono {
 	const app: Hono = new HonoBase({ strict: false, router: new CachingRouter() });
 	for (const address of BASE_ADDRESSES)
 		app.get(address, async (c, next) => (c.req.method === "HEAD" ? c.body(null, 204) : next()));

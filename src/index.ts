@@ -7,12 +7,14 @@ import { Fleet as FleetObject } from "./fleet/fleet.ts";
 import { preloadModels } from "./pipeline/preload.ts";
 import type { ModelDemand } from "./pools/model-demand.ts";
 import { createPersistent, objectNames, servicesOf } from "./services.ts";
+import { type QueueServices, WorkQueueObject } from "./storage/queue/work-queue.ts";
 import { busy, closing, drain } from "./surfaces/operations/drain.ts";
 import { HEALTH_PATH } from "./surfaces/operations/health.ts";
 import { objects } from "./surfaces/operations/objects.ts";
 import { reload } from "./surfaces/operations/reload.ts";
 import { reports } from "./surfaces/operations/worker-reports.ts";
 import { entrypoint } from "./surfaces/rpc/entrypoint.ts";
+import { WORK_HANDLERS } from "./work-handlers.ts";
 
 const config = configure(env);
 const persistent = createPersistent(env, config);
@@ -22,7 +24,12 @@ let current = gateway(config);
 
 function gateway(config: Config) {
 	const services = servicesOf(config, persistent);
-	return { services, allowAnonymous: config.allowAnonymous, app: createApp(services, config) };
+	return {
+		services,
+		queue: config.storage.queue,
+		allowAnonymous: config.allowAnonymous,
+		app: createApp(services, config),
+	};
 }
 
 const isHealth = (request: Request): boolean => new URL(request.url).pathname === HEALTH_PATH;
@@ -58,9 +65,22 @@ export class Fleet extends FleetObject {
 	}
 }
 
+export class WorkQueue extends WorkQueueObject {
+	protected override services(): QueueServices {
+		const { services, queue } = current;
+		return {
+			bounds: queue,
+			handler: async (kind) => WORK_HANDLERS[kind]?.(services),
+			isClosing: () => background.isClosed,
+			track: background.waitUntil,
+		};
+	}
+}
+
 export { Account } from "./accounts/durable/account.ts";
 export { Directory } from "./accounts/durable/directory.ts";
 export { Gateway } from "./gateways/durable/gateway.ts";
 export { GatewayRegistry } from "./gateways/durable/registry.ts";
 export { ResponseCache } from "./gateways/durable/response-cache.ts";
 export { StreamRun } from "./gateways/durable/stream-run.ts";
+export { BlobStore } from "./storage/blobs/blob-store.ts";

@@ -33,9 +33,13 @@ import type { ResponseCache } from "./gateways/durable/response-cache.ts";
 import type { StreamRun } from "./gateways/durable/stream-run.ts";
 import { MAX_PAYLOAD, MAX_STORED_PAYLOAD } from "./gateways/logs/payload.ts";
 import { Background } from "./http/background.ts";
+import type { AppServices } from "./http/services.ts";
 import { SingleFlight } from "./pipeline/dispatch/single-flight.ts";
 import type { Services, Workers } from "./pipeline/services.ts";
 import { UnchangedStreams } from "./pipeline/unchanged-streams.ts";
+import type { BlobStore } from "./storage/blobs/blob-store.ts";
+import { createStorage, type StorageBindings } from "./storage/create-storage.ts";
+import type { WorkQueueObject } from "./storage/queue/work-queue.ts";
 import { type ObjectCalls, withRemoteObjects } from "./surfaces/operations/objects.ts";
 import { peerOf } from "./surfaces/operations/worker-reports.ts";
 import {
@@ -65,6 +69,10 @@ export interface Bindings {
 	RESPONSE_CACHE: DurableObjectNamespace<ResponseCache>;
 	/** A stream that can be resumed. */
 	STREAM_RUN: DurableObjectNamespace<StreamRun>;
+	/** The stored objects of each account. */
+	BLOBS: DurableObjectNamespace<BlobStore>;
+	/** The queue of durable work. */
+	WORK_QUEUE: DurableObjectNamespace<WorkQueueObject>;
 	/** Large payloads of the gateways' logs. */
 	LOGS_BUCKET?: R2Bucket;
 	/** The files of the console (`console/site`). If absent, there is no console. */
@@ -86,6 +94,8 @@ const CLASSES = {
 	GATEWAY: "Gateway",
 	RESPONSE_CACHE: "ResponseCache",
 	STREAM_RUN: "StreamRun",
+	BLOBS: "BlobStore",
+	WORK_QUEUE: "WorkQueue",
 } as const satisfies Partial<Record<keyof Bindings, string>>;
 
 /** The bindings of Durable Objects that other processes call, or that this process calls in another one. */
@@ -98,12 +108,15 @@ type Configured = Pick<
 	"aliases" | "catalog" | "gatewayRules" | "keyedRouting" | "limits" | "publicUrl" | "routing"
 >;
 /** The services that a reload keeps. */
-export type Persistent = Omit<Services, keyof Configured> & { background: Background };
+export type Persistent = Omit<Services, keyof Configured> & {
+	background: Background;
+	storageBindings: StorageBindings;
+};
 
 export const servicesOf = (
-	{ aliases, catalog, gatewayRules, routing, limits, publicUrl }: Config,
-	persistent: Persistent,
-): Services & { background: Background } => ({
+	{ aliases, catalog, gatewayRules, routing, limits, publicUrl, storage }: Config,
+	{ storageBindings, ...persistent }: Persistent,
+): AppServices & { background: Background } => ({
 	...persistent,
 	aliases,
 	catalog,
@@ -111,6 +124,7 @@ export const servicesOf = (
 	keyedRouting,
 	routing,
 	limits,
+	storage: createStorage(storageBindings, storage),
 	...(publicUrl !== undefined && { publicUrl }),
 });
 
@@ -133,6 +147,7 @@ export function createPersistent(
 	const {
 		ACCOUNT,
 		ASSETS,
+		BLOBS,
 		DIRECTORY,
 		FLEET,
 		GATEWAY,
@@ -140,6 +155,7 @@ export function createPersistent(
 		PUBLIC_INTERNET,
 		RESPONSE_CACHE,
 		STREAM_RUN,
+		WORK_QUEUE,
 	} = bindings;
 	// The configuration of a deployment may be older than these classes.
 	const missing = Object.entries(CLASSES).filter(
@@ -221,6 +237,7 @@ export function createPersistent(
 			now,
 			failed: storeFailed,
 		}),
+		storageBindings: { blobs: BLOBS, queue: WORK_QUEUE },
 		streamRuns: new StreamRuns(STREAM_RUN),
 		health: new IsolateHealth({
 			now,

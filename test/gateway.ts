@@ -5,6 +5,7 @@ import { createApp } from "../src/app.ts";
 import { configure } from "../src/config/index.ts";
 import { lazy } from "../src/core/lazy.ts";
 import type { Access } from "../src/http/credentials.ts";
+import type { AppServices } from "../src/http/services.ts";
 import type { Caller } from "../src/pipeline/request.ts";
 import type { Services } from "../src/pipeline/services.ts";
 import { createPersistent, logUnreported, observersOf, servicesOf } from "../src/services.ts";
@@ -33,7 +34,7 @@ export const CALLER: Caller = { account: "local", credential: { kind: "operator"
 
 export interface TestGateway {
 	app: Hono;
-	services: Services;
+	services: AppServices;
 	/** POST with JSON, below `/ai`. */
 	post(path: string, body: unknown, init?: RequestInit): Promise<Response>;
 	get(path: string): Promise<Response>;
@@ -44,7 +45,10 @@ export interface TestOptions {
 	fetch?: typeof fetch;
 }
 
-export function testServices({ vars = { DEFAULT_BACKEND: "simulator" }, fetch }: TestOptions = {}): Services {
+export function testServices({
+	vars = { DEFAULT_BACKEND: "simulator" },
+	fetch,
+}: TestOptions = {}): AppServices {
 	let ids = 0;
 	// The ids repeat in each test, and an account accepts each id once. Therefore each test has its own accounts.
 	const suffix = crypto.randomUUID().slice(0, 8);
@@ -166,10 +170,10 @@ export function liveEvents(): {
 }
 
 /** Replaces some services, also for the observers. */
-export const replaceServices = (
-	services: Services,
+export const replaceServices = <T extends Services>(
+	services: T,
 	replaced: Partial<Pick<Services, "ledgers" | "log">>,
-): Services => {
+): T => {
 	const all = { ...services, ...replaced };
 	return { ...all, log: logUnreported(all.log), observers: observersOf(all) };
 };

@@ -1,6 +1,6 @@
 /**
  * Parses the variables of the deployment once, at the start: `BACKENDS`, `PROVIDER_KEYS`, `ROUTES`, `LIMITS`, `MODELS`,
- * `ALIASES`, `CORS`, `DEFAULT_BACKEND`, `PUBLIC_URL`, `LEDGER`, `OPEN_FILES`, `ALLOW_ANONYMOUS`, `ALLOWED_HOSTS` and `ADMIN_TOKEN`.
+ * `ALIASES`, `STORAGE`, `CORS`, `DEFAULT_BACKEND`, `PUBLIC_URL`, `LEDGER`, `OPEN_FILES`, `ALLOW_ANONYMOUS`, `ALLOWED_HOSTS` and `ADMIN_TOKEN`.
  * A variable may hold an object or its JSON text. A mistake stops the start, and the error lists all mistakes. Secrets are
  * separate variables, which `BACKENDS`, `PROVIDER_KEYS` and `ROUTES` name.
  *
@@ -18,6 +18,7 @@ import type { ConfiguredBackend } from "../pipeline/plan.ts";
 import { isExact, matches, type Route, RouteTable, type RouteTarget } from "../pipeline/route.ts";
 import type { Aliases, GatewayRules } from "../pipeline/services.ts";
 import { expectedName, kindOf } from "../schemas/explain.ts";
+import type { StorageSetting } from "../storage/storage.ts";
 import { AiGatewaySchema } from "./ai-gateway.ts";
 import { readAliases } from "./aliases.ts";
 import { readBackends } from "./backends.ts";
@@ -31,6 +32,7 @@ import { hasBudget, pricing } from "./prices.ts";
 import { ConfigError, Problems } from "./problems.ts";
 import { readProviderKeys } from "./provider-keys.ts";
 import { readDefaultBackend, readRoutes } from "./routes.ts";
+import { StorageSchema } from "./storage.ts";
 
 export { ConfigError };
 
@@ -56,6 +58,7 @@ export interface Config {
 	publicUrl?: string;
 	/** Absent: pages of other origins cannot read replies. */
 	cors?: CorsSetting;
+	storage: StorageSetting;
 	/** A secret that grants all permissions for every account. */
 	adminToken?: string;
 }
@@ -93,6 +96,8 @@ export function configure(variables: object): Config {
 			: undefined;
 	const gatewayEntries = Object.fromEntries(readEntries("AI_GATEWAY", env, problems));
 	const gatewayRules = problems.parse(AiGatewaySchema, gatewayEntries, ["AI_GATEWAY"]);
+	const storageEntries = Object.fromEntries(readEntries("STORAGE", env, problems));
+	const storage = problems.parse(StorageSchema, storageEntries, ["STORAGE"]);
 	const product = new Catalog();
 	const models = readModels(readEntries("MODELS", env, problems), product, problems);
 	const defaultBackend = readDefaultBackend(env.DEFAULT_BACKEND, context);
@@ -121,6 +126,7 @@ export function configure(variables: object): Config {
 		allowAnonymous,
 		allowedHosts,
 		exactLedger,
+		storage: storage ?? StorageSchema.parse({}),
 		...present({ openFiles, publicUrl, cors, adminToken }),
 	};
 }

@@ -113,6 +113,10 @@ export const FAILURES = {
 	forbidden: edge(10000, 403, "Authentication error"),
 	/** The account's object cannot be reached. Requests that cannot be counted are not served. */
 	ledgerUnavailable: edge(7009, 502, "Upstream service unavailable"),
+	/** The bytes or the items of an account have reached their bound (`STORAGE`). The description names it. */
+	storageFull: edge(3006, 413, "The account's storage is full"),
+	/** A store cannot be reached, or has failed. Only the operator can correct this. */
+	storageUnavailable: edge(7009, 502, "Storage unavailable"),
 	/** An invalid body or query of the account routes (tokens, usage). The description names the field. */
 	invalidRequest: edge(1001, 400, "Invalid request"),
 	/** An invalid body or query of AI Gateway's management routes. The description names the field. */

@@ -7,7 +7,6 @@ import type { Context, Env, Hono } from "hono";
 import type { Ledgers } from "../accounts/admission.ts";
 import { AiError, toAiError } from "../core/errors.ts";
 import type { Caller } from "../pipeline/request.ts";
-import type { Services } from "../pipeline/services.ts";
 import {
 	Call,
 	type Endpoint,
@@ -16,6 +15,7 @@ import {
 	type Route,
 	type UnknownPaths,
 } from "./route.ts";
+import type { AppServices } from "./services.ts";
 
 export interface Authentication {
 	/** Reads the credential and finds the account. Throws 401, 403 and 404. */
@@ -25,7 +25,7 @@ export interface Authentication {
 }
 
 interface MountContext {
-	services: Services;
+	services: AppServices;
 	authentication: Authentication;
 	/** Runs before everything else. Throws `AiError`. */
 	guard?(c: Context): void;

@@ -7,9 +7,9 @@ import type { z } from "zod";
 import type { Permission } from "../accounts/admission.ts";
 import { AiError } from "../core/errors.ts";
 import type { Caller } from "../pipeline/request.ts";
-import type { Services } from "../pipeline/services.ts";
 import { AUTHORIZATION, type Bearer, type CredentialLocation } from "./credentials.ts";
 import { type FailureFormat, v4Failure } from "./failure-formats.ts";
+import type { AppServices } from "./services.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -47,7 +47,7 @@ export interface Endpoint {
 	credentials: readonly CredentialLocation[];
 	failure: FailureFormat;
 	/** The caller of a request whose credential is missing or invalid. Absent, or `undefined`: the request is refused. */
-	unauthenticated?(c: Context, services: Services): Promise<Caller | undefined>;
+	unauthenticated?(c: Context, services: AppServices): Promise<Caller | undefined>;
 }
 
 /** Handlers keep no state between requests. */
@@ -174,10 +174,10 @@ export interface Identity {
 export class Call {
 	/** `cf-ai-req-id` */
 	readonly id: string;
-	readonly services: Services;
+	readonly services: AppServices;
 	readonly identity: Identity;
 
-	constructor(id: string, services: Services, identity: Identity) {
+	constructor(id: string, services: AppServices, identity: Identity) {
 		this.id = id;
 		this.services = services;
 		this.identity = identity;

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import type { Hono } from "hono";
 import { createApp } from "../../src/app.ts";
 import { configure } from "../../src/config/index.ts";
-import type { Services } from "../../src/pipeline/services.ts";
+import type { AppServices } from "../../src/http/services.ts";
 import { createPersistent } from "../../src/services.ts";
 import { newAccount } from "../accounts/fixtures.ts";
 import { replaceServices, type TestOptions, testServices } from "../gateway.ts";
@@ -13,7 +13,7 @@ export const V4 = "http://gateway/client/v4";
 
 export interface ClosedGateway {
 	app: Hono;
-	services: Services;
+	services: AppServices;
 	/** A new account. */
 	account: string;
 	/** `path`: below `/client/v4/accounts/{account}`, or a URL. Without `token` the request has no credential. */

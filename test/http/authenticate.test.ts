@@ -11,7 +11,7 @@ import type { Access } from "../../src/http/credentials.ts";
 import { openAiFailure, v4Failure } from "../../src/http/failure-formats.ts";
 import { mountRoutes } from "../../src/http/mount-routes.ts";
 import { defineRoutes } from "../../src/http/route.ts";
-import type { Services } from "../../src/pipeline/services.ts";
+import type { AppServices } from "../../src/http/services.ts";
 import { ROUTES } from "../../src/surfaces/routes.ts";
 import { testServices } from "../gateway.ts";
 import { ADMIN, closedGateway, failureOf, json, tokenBody, V4 } from "./access.ts";
@@ -74,7 +74,7 @@ function echoGateway(access: Access, validHashes: readonly string[] = [], accoun
 		now: () => 0,
 		uuid: () => "",
 		log: () => {},
-	} as unknown as Services;
+	} as unknown as AppServices;
 	mountRoutes(
 		app,
 		{ routes: [...AI_ROUTES, ...OWN_ROUTES], unknown: [] },
@@ -411,7 +411,7 @@ describe("an error before the credential is verified", () => {
 			},
 			uuid: () => "an-id",
 			log: () => {},
-		} as unknown as Services;
+		} as unknown as AppServices;
 		const app = new Hono();
 		const routes = defineRoutes({ bases: [{ path: "/:account" }], tag: "Test", failure: openAiFailure }, [
 			{

@@ -4,7 +4,7 @@ import { AiError } from "../../src/core/errors.ts";
 import type { FailureFormat } from "../../src/http/failure-formats.ts";
 import { mountRoutes } from "../../src/http/mount-routes.ts";
 import { defineRoutes, defineUnknown } from "../../src/http/route.ts";
-import type { Services } from "../../src/pipeline/services.ts";
+import type { AppServices } from "../../src/http/services.ts";
 
 /** Writes the code, the description and the name of the format. */
 const format =
@@ -32,7 +32,7 @@ function appOf({ guard, identify, verified = true }: Options = {}) {
 				},
 			}),
 		},
-	} as unknown as Services;
+	} as unknown as AppServices;
 	const group = { bases: [{ path: "/base" }], tag: "Test", failure: format("plain") };
 	const handler = (c: { text(text: string): Response }) => c.text("answer");
 	const failing = () => {

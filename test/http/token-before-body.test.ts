@@ -7,7 +7,7 @@ import { Authenticator } from "../../src/http/authenticate.ts";
 import { v4Failure } from "../../src/http/failure-formats.ts";
 import { mountRoutes } from "../../src/http/mount-routes.ts";
 import { defineRoutes } from "../../src/http/route.ts";
-import type { Services } from "../../src/pipeline/services.ts";
+import type { AppServices } from "../../src/http/services.ts";
 
 const RUN = "http://gateway/client/v4/accounts/local/ai/run/@cf/openai/whisper";
 const TOKEN = newTokenText("local");
@@ -24,9 +24,14 @@ function gateway({ valid = true } = {}) {
 				if (!valid) throw new AiError("authentication");
 			},
 		}),
-	} as unknown as Services["ledgers"];
+	} as unknown as AppServices["ledgers"];
 	const app = new Hono();
-	const services = { ledgers, now: () => state.time, uuid: () => "", log: () => {} } as unknown as Services;
+	const services = {
+		ledgers,
+		now: () => state.time,
+		uuid: () => "",
+		log: () => {},
+	} as unknown as AppServices;
 	const routes = defineRoutes(
 		{ bases: [{ path: "/client/v4/accounts/:account/ai" }], tag: "Test", failure: v4Failure },
 		[

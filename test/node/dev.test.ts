@@ -34,6 +34,8 @@ const OBJECTS = {
 			{ name: "GATEWAY", class_name: "Gateway" },
 			{ name: "RESPONSE_CACHE", class_name: "ResponseCache" },
 			{ name: "STREAM_RUN", class_name: "StreamRun" },
+			{ name: "BLOBS", class_name: "BlobStore" },
+			{ name: "WORK_QUEUE", class_name: "WorkQueue" },
 		],
 	},
 	migrations: [
@@ -46,6 +48,8 @@ const OBJECTS = {
 				"Gateway",
 				"ResponseCache",
 				"StreamRun",
+				"BlobStore",
+				"WorkQueue",
 			],
 		},
 	],

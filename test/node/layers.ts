@@ -5,6 +5,7 @@
 export const LAYERS: readonly (readonly string[])[] = [
 	["index.ts"],
 	["app.ts", "services.ts"],
+	["work-handlers.ts"],
 	["config"],
 	["surfaces"],
 	["http"],
@@ -16,6 +17,7 @@ export const LAYERS: readonly (readonly string[])[] = [
 	["tasks"],
 	["counting"],
 	["models"],
+	["storage"],
 	["streams", "schemas"],
 	["core"],
 	["media"],

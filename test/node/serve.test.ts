@@ -400,6 +400,8 @@ describe("ganglion serve", () => {
 				{ name: "GATEWAY", class_name: "Gateway" },
 				{ name: "RESPONSE_CACHE", class_name: "ResponseCache" },
 				{ name: "STREAM_RUN", class_name: "StreamRun" },
+				{ name: "BLOBS", class_name: "BlobStore" },
+				{ name: "WORK_QUEUE", class_name: "WorkQueue" },
 			],
 		};
 		const common = { name: "ganglion", main: "x.js", compatibility_date: "2026-11-01", durable_objects };

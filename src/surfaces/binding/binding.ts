@@ -30,10 +30,10 @@ import {
 	type Route,
 	type UnknownPaths,
 } from "../../http/route.ts";
+import type { AppServices } from "../../http/services.ts";
 import { isUpgrade } from "../../http/socket.ts";
 import { search } from "../../models/search.ts";
 import type { InferenceRequest, Inputs } from "../../pipeline/request.ts";
-import type { Services } from "../../pipeline/services.ts";
 import { gatewayFailure, gatewayPlaneFailure } from "../gateway/gateway-failure.ts";
 import { gatewayWireRoutes, type WireBindings } from "../gateway/gateway-wire.ts";
 import { gatewayOfOptions, runModel as runModelInGateway } from "../gateway/model-in-gateway.ts";
@@ -102,10 +102,10 @@ const wireUnknown: readonly UnknownPaths[] = defineUnknown(
 type Wire = Hono<{ Bindings: WireBindings }>;
 
 /** One app for each configuration. */
-const apps = new WeakMap<Services, Wire>();
+const apps = new WeakMap<AppServices, Wire>();
 
 /** The app that answers requests of the protocol: `wireOf(services).fetch(request, {caller})`. */
-export function wireOf(services: Services): Wire {
+export function wireOf(services: AppServices): Wire {
 	const existing = apps.get(services);
 	if (existing) return existing;
 	const app: Wire = new HonoBase({ strict: false, router: new CachingRouter() });
@@ -119,7 +119,7 @@ export function wireOf(services: Services): Wire {
 }
 
 /** The caller comes from the binding, or from the HTTP request that was forwarded. It is verified first on every path. */
-const wireAuthentication = ({ ledgers }: Services): Authentication => ({
+const wireAuthentication = ({ ledgers }: AppServices): Authentication => ({
 	async identify(c: Context<{ Bindings: WireBindings }>, { permission }) {
 		return { caller: await verifyCaller(c.env.caller, permission, ledgers) };
 	},

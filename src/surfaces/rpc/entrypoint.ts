@@ -17,11 +17,11 @@ import { boundDepth, readStream } from "../../http/body.ts";
 import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { toRpcError } from "../../http/failure-formats.ts";
 import { checkTags, headersIn, inferenceRequest, refuseQueue } from "../../http/request-options.ts";
+import type { AppServices } from "../../http/services.ts";
 import { type SearchModel, search } from "../../models/search.ts";
 import type { Limits } from "../../pipeline/limits.ts";
 import type { Caller, InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
-import type { Services } from "../../pipeline/services.ts";
 import { wireFailure, wireOf } from "../binding/binding.ts";
 import { AiGateway } from "../gateway/gateway-wire.ts";
 import { gatewayOfOptions } from "../gateway/model-in-gateway.ts";
@@ -49,7 +49,7 @@ const ANONYMOUS_ACCOUNT = "anonymous";
 
 /** Each call uses one of these until its end. A reload replaces it for later calls. */
 interface EntrypointServices {
-	services: Services;
+	services: AppServices;
 	allowAnonymous: boolean;
 }
 

@@ -1,0 +1,53 @@
+/** Bytes in rows of an object's SQLite database, because a row has at most 2 MB. */
+
+/** Written by `write`; deleted with their content. */
+const PIECES = `CREATE TABLE IF NOT EXISTS pieces (
+	content INTEGER NOT NULL,
+	piece INTEGER NOT NULL,
+	bytes BLOB NOT NULL,
+	PRIMARY KEY (content, piece)
+) WITHOUT ROWID`;
+
+/** Each piece of a content has this size, except the last one. */
+export const PIECE_BYTES = 1024 * 1024;
+
+export class PieceTable {
+	readonly #sql: SqlStorage;
+
+	constructor(sql: SqlStorage) {
+		this.#sql = sql;
+		sql.exec(PIECES);
+	}
+
+	/** The largest number of a content. 0 if there is none. */
+	lastContent(): number {
+		return this.#sql.exec<{ last: number | null }>("SELECT max(content) AS last FROM pieces").one().last ?? 0;
+	}
+
+	write(content: number, piece: number, bytes: Uint8Array): void {
+		this.#sql.exec("INSERT INTO pieces VALUES (?, ?, ?)", content, piece, bytes);
+	}
+
+	read(content: number, piece: number): Uint8Array | undefined {
+		const row = this.#sql
+			.exec<{ bytes: ArrayBuffer }>(
+				"SELECT bytes FROM pieces WHERE content = ? AND piece = ?",
+				content,
+				piece,
+			)
+			.toArray()[0];
+		return row && new Uint8Array(row.bytes);
+	}
+
+	/** Deletes the last pieces of a content, at most `limit`. @returns whether none remains. */
+	delete(content: number, limit: number): boolean {
+		const { rowsWritten } = this.#sql.exec(
+			`DELETE FROM pieces WHERE content = ?1 AND piece IN (
+				SELECT piece FROM pieces WHERE content = ?1 ORDER BY piece DESC LIMIT ?2
+			)`,
+			content,
+			limit,
+		);
+		return rowsWritten < limit;
+	}
+}

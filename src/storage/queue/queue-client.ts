@@ -1,0 +1,80 @@
+/** The queue, for the rooms: calls of the `WorkQueue` object. */
+import { AiError } from "../../core/errors.ts";
+import type { RemoteCalls } from "../remote-calls.ts";
+import type { NewWork, Queue, WorkId, WorkPage, WorkQuery, WorkState, WorkStatus } from "./work.ts";
+import type { WorkQueueObject } from "./work-queue.ts";
+import type { LaneCount } from "./work-table.ts";
+
+export const MAX_PAYLOAD_BYTES = 8 * 1024;
+export const MAX_WORK_KEY_CHARACTERS = 256;
+/** Items of one call. */
+const ADDED_AT_ONCE = 1_000;
+const DEFAULT_PAGE = 100;
+const MAX_PAGE = 1_000;
+
+/** A stub belongs to the request that created it, so each call creates its own. */
+type QueueObject = () => RemoteCalls<WorkQueueObject>;
+
+export class QueueClient implements Queue {
+	readonly #object: QueueObject;
+
+	constructor(object: QueueObject) {
+		this.#object = object;
+	}
+
+	async enqueue(items: NewWork | readonly NewWork[]): Promise<number> {
+		const all = Array.isArray(items) ? (items as readonly NewWork[]) : [items as NewWork];
+		for (const item of all) check(item);
+		if (all.length > ADDED_AT_ONCE)
+			throw new AiError("invalidRequest", `at most ${ADDED_AT_ONCE} items in one call`);
+		if (all.length === 0) return 0;
+		const result = await this.#call((stub) => stub.enqueue(all));
+		if (!result.ok) throw new AiError(result.failure, result.description);
+		return result.added;
+	}
+
+	cancel(id: WorkId): Promise<WorkState | undefined> {
+		return this.#call((stub) => stub.cancel(idOf(id)));
+	}
+
+	async cancelPrefix(range: { account: string; kind: string; prefix: string }): Promise<number> {
+		return this.#call((stub) => stub.cancelPrefix(range));
+	}
+
+	status(id: WorkId): Promise<WorkStatus | undefined> {
+		return this.#call((stub) => stub.status(idOf(id)));
+	}
+
+	list(query: WorkQuery): Promise<WorkPage> {
+		const limit = Math.min(Math.max(1, Math.floor(query.limit ?? DEFAULT_PAGE)), MAX_PAGE);
+		return this.#call((stub) => stub.list({ ...query, limit }));
+	}
+
+	revive(id: WorkId): Promise<boolean> {
+		return this.#call((stub) => stub.revive(idOf(id)));
+	}
+
+	counts(): Promise<LaneCount[]> {
+		return this.#call((stub) => stub.counts());
+	}
+
+	async #call<T>(method: (stub: RemoteCalls<WorkQueueObject>) => Promise<T>): Promise<T> {
+		try {
+			return await method(this.#object());
+		} catch (cause) {
+			throw new AiError("storageUnavailable", undefined, { cause });
+		}
+	}
+}
+
+/** Without other members. */
+const idOf = ({ account, kind, key }: WorkId): WorkId => ({ account, kind, key });
+
+function check({ account, kind, key, payload }: NewWork): void {
+	for (const text of [account, kind, key])
+		if (text === "" || text.length > MAX_WORK_KEY_CHARACTERS)
+			throw new AiError("invalidRequest", `names of work have 1 to ${MAX_WORK_KEY_CHARACTERS} characters`);
+	const bytes = new TextEncoder().encode(JSON.stringify(payload) ?? "").length;
+	if (bytes > MAX_PAYLOAD_BYTES)
+		throw new AiError("invalidRequest", `the payload of work has at most ${MAX_PAYLOAD_BYTES} bytes`);
+}

@@ -1,0 +1,18 @@
+/** What rooms above the pipeline use to keep data longer than a request: objects of an account, and durable work. */
+import type { StoreUsage } from "./blobs/blob-table.ts";
+import type { Blobs } from "./blobs/blobs.ts";
+import type { Queue } from "./queue/work.ts";
+import type { QueueBounds } from "./queue/work-queue.ts";
+import type { LaneCount } from "./queue/work-table.ts";
+
+export interface Storage {
+	blobs(account: string): Blobs & { usage(): Promise<StoreUsage[]> };
+	queue: Queue & { counts(): Promise<LaneCount[]> };
+}
+
+/** `STORAGE` */
+export interface StorageSetting {
+	/** Bytes of all objects of an account. */
+	maxBytes(account: string): number;
+	queue: QueueBounds;
+}
