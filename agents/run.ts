@@ -7,7 +7,7 @@ import { Gateway } from "../soak/gateway.ts";
 import type { Client, Context } from "./client.ts";
 import { type ChatBody, Engine, textOfMessage } from "./engine.ts";
 import { type Fixture, fixtureOf } from "./fixtures.ts";
-import { type Ended, environment, type Running, start } from "./process.ts";
+import { type Ended, environment, type Running, start } from "../clients/process.ts";
 import { type Recorded, Tap } from "./tap.ts";
 
 export const MODEL = "@cf/moonshotai/kimi-k2.6";

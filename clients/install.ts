@@ -1,0 +1,111 @@
+/**
+ * Installs published clients from npm, each into its own folder outside the project, because they are not dependencies of the project. A
+ * complete installation is reused. A changed version gets a new folder, so an interrupted run continues where it stopped.
+ */
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import * as z from "zod";
+
+const run = promisify(execFile);
+const INSTALL_MS = 600_000;
+const ATTEMPTS = 3;
+
+/** A module in each folder that imports packages as a file of that folder does. */
+export const LOADER = "load.mjs";
+const LOADER_TEXT = "export const load = (name) => import(name);\n";
+const COMPLETE = "complete.json";
+
+export const DEFAULT_CACHE = join(
+	process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"),
+	"ganglion",
+	"clients",
+);
+
+export interface Package {
+	/** For its folder. */
+	client: string;
+	/** The first is the client. */
+	packages: readonly string[];
+	/** Packages whose install scripts must run, because they install the program for this platform. */
+	installScripts?: readonly string[];
+}
+
+const Version = z.object({ version: z.string(), date: z.string() });
+/** `date`: the day of its publication, as YYYY-MM-DD. */
+export type Version = z.output<typeof Version>;
+
+export interface Installed extends Version {
+	folder: string;
+}
+
+/** The newest versions, or those that `cached` folders have. Throws npm's own message. */
+export async function install(
+	{ client, installScripts = [], packages }: Package,
+	cache: string,
+	cached: boolean,
+): Promise<Installed> {
+	const [name = ""] = packages;
+	const newest = cached ? lastOf(cache, client) : await newestOf(name);
+	if (!newest) throw new Error(`no version of ${name} is in ${cache}: run without --cached`);
+	const folder = join(cache, `${client}-${newest.version}`);
+	const marker = join(folder, COMPLETE);
+	if (!existsSync(marker)) {
+		rmSync(folder, { recursive: true, force: true });
+		mkdirSync(folder, { recursive: true });
+		// npm runs only the install scripts of packages that the folder's manifest allows.
+		const allowScripts = Object.fromEntries(installScripts.map((one) => [one, true]));
+		writeFileSync(
+			join(folder, "package.json"),
+			JSON.stringify({ private: true, type: "module", allowScripts }),
+		);
+		writeFileSync(join(folder, LOADER), LOADER_TEXT);
+		const others = packages.slice(1).map((one) => (one.slice(1).includes("@") ? one : `${one}@latest`));
+		await npm(
+			[
+				"install",
+				"--no-audit",
+				"--no-fund",
+				"--prefer-offline",
+				"--legacy-peer-deps",
+				...(installScripts.length > 0 ? [] : ["--ignore-scripts"]),
+				`${name}@${newest.version}`,
+				...others,
+			],
+			folder,
+		);
+		writeFileSync(marker, JSON.stringify(newest));
+	}
+	writeFileSync(join(cache, `${client}.json`), JSON.stringify(newest));
+	return { ...newest, folder };
+}
+
+function lastOf(cache: string, client: string): Version | undefined {
+	const file = join(cache, `${client}.json`);
+	return existsSync(file) ? Version.parse(JSON.parse(readFileSync(file, "utf8"))) : undefined;
+}
+
+const View = z.object({ version: z.string(), time: z.record(z.string(), z.string()) });
+
+async function newestOf(name: string): Promise<Version> {
+	const text = await npm(["view", `${name}@latest`, "version", "time", "--json"]);
+	const { time, version } = View.parse(JSON.parse(text));
+	return { version, date: (time[version] ?? "").slice(0, "YYYY-MM-DD".length) };
+}
+
+/** The registry may refuse a request for a moment. */
+async function npm(args: string[], folder?: string, attempt = 1): Promise<string> {
+	try {
+		const { stdout } = await run("npm", args, {
+			...(folder !== undefined && { cwd: folder }),
+			timeout: INSTALL_MS,
+			maxBuffer: 2 ** 26,
+		});
+		return stdout;
+	} catch (error) {
+		if (attempt === ATTEMPTS) throw error;
+		return npm(args, folder, attempt + 1);
+	}
+}

@@ -1,0 +1,175 @@
+/** The scenarios of client libraries. A scenario throws if it fails, and returns a note. */
+import { randomBytes } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import type { Context, Library, LocalTool, Operations, Scenario } from "./client.ts";
+import { PERSON, PROMPTS } from "./mind.ts";
+
+type Play = (operations: Operations, library: Library, context: Context) => Promise<string>;
+
+export const PLAYS: Readonly<Record<Scenario, Play>> = {
+	turn,
+	second,
+	stream,
+	tools,
+	structured,
+	image,
+	error,
+	abort,
+};
+
+/** A red image of 2 × 2 pixels. */
+const PNG = Buffer.from(
+	"iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAFklEQVR4nGP4z8DAwMDAxMDAwMDAAAANHQEDasKb6QAAAABJRU5ErkJggg==",
+	"base64",
+);
+const ABORT_AFTER_PIECES = 3;
+
+const nonce = (): string => `w${randomBytes(4).toString("hex")}`;
+
+function expect(holds: boolean, reason: string): asserts holds {
+	if (!holds) throw new Error(reason);
+}
+
+function required<Value>(operation: Value | undefined, name: string): Value {
+	if (operation === undefined) throw new Error(`the client's file has no ${name}, and no reason for it`);
+	return operation;
+}
+
+async function turn(operations: Operations): Promise<string> {
+	const text = nonce();
+	const [answer = ""] = await operations.converse([PROMPTS.say(text)]);
+	expect(answer.trim() === text, `the answer is ${JSON.stringify(answer)}, not ${JSON.stringify(text)}`);
+	return "";
+}
+
+async function second(operations: Operations): Promise<string> {
+	const answers = await operations.converse([PROMPTS.name, PROMPTS.ask, PROMPTS.again]);
+	const expected = [
+		"Nice to meet you.",
+		"Your name is Alice, after 1 turns and 1 answers.",
+		"Your name is Alice, after 2 turns and 2 answers.",
+	];
+	expect(isDeepStrictEqual(answers, expected), `the answers are ${JSON.stringify(answers)}`);
+	return "";
+}
+
+async function stream(operations: Operations): Promise<string> {
+	const text = `${nonce()} is what comes ${nonce()} in many pieces ${nonce()}`;
+	const pieces: string[] = [];
+	const open = required(operations.stream, "stream");
+	for await (const piece of open(PROMPTS.say(text), new AbortController().signal))
+		if (piece !== "") pieces.push(piece);
+	expect(pieces.join("") === text, `the pieces are ${JSON.stringify(pieces)}`);
+	expect(pieces.length > 1, "the answer arrived in one piece");
+	return "";
+}
+
+async function tools(operations: Operations): Promise<string> {
+	const cities: string[] = [];
+	const answers = new Map([
+		["Paris", nonce()],
+		["London", nonce()],
+	]);
+	const tool: LocalTool = {
+		name: "weather",
+		description: "The weather in a city",
+		run(city) {
+			cities.push(city);
+			return answers.get(city) ?? "unknown city";
+		},
+	};
+	const answer = await required(operations.callTools, "callTools")(PROMPTS.weather, tool);
+	expect(
+		isDeepStrictEqual(cities.sort(), ["London", "Paris"]),
+		`the tool was called for ${cities.join(", ") || "nothing"}: ${answer}`,
+	);
+	for (const result of answers.values())
+		expect(answer.includes(result), `the answer has no result of the tool: ${answer}`);
+	return "";
+}
+
+async function structured(operations: Operations): Promise<string> {
+	const person = await required(operations.extract, "extract")(PROMPTS.person);
+	expect(isDeepStrictEqual(person, PERSON), `the object is ${JSON.stringify(person)}`);
+	return "";
+}
+
+async function image(operations: Operations): Promise<string> {
+	const answer = await required(operations.describe, "describe")(PROMPTS.image, new Uint8Array(PNG));
+	expect(answer === `Images of ${PNG.length} bytes.`, `of ${PNG.length} bytes: ${answer}`);
+	return "";
+}
+
+/** 401, an unknown model, and a 429 with `Retry-After`: each as the client reports it, or retries it. */
+async function error(_: Operations, library: Library, context: Context): Promise<string> {
+	const failure = async (change: Partial<Context>): Promise<Fault> => {
+		const operations = await library.open({ ...context, ...change });
+		return operations
+			.converse([PROMPTS.say("nothing")])
+			.then((answers) => ({ status: 200, sentence: JSON.stringify(answers) }), faultOf);
+	};
+	const stranger = await failure({ token: "not-a-token-of-the-gateway-0000000000" });
+	expect(stranger.status === 401, `a wrong token: ${stranger.status} ${stranger.sentence}`);
+	const unknown = await failure({ model: "no-such-model-9" });
+	expect(
+		(unknown.status === 404 || unknown.status === 400) && unknown.sentence.includes("no-such-model-9"),
+		`an unknown model: ${unknown.status} ${unknown.sentence}`,
+	);
+	const text = nonce();
+	const operations = await library.open(context);
+	const limited = await operations.converse([PROMPTS.limited(text)]).then(
+		([answer = ""]) => answer.trim(),
+		(thrown: unknown) => faultOf(thrown),
+	);
+	if (limited === text) return "retries a 429";
+	expect(typeof limited === "object" && limited.status === 429, `a 429: ${JSON.stringify(limited)}`);
+	return "reports a 429";
+}
+
+interface Fault {
+	/** The status, as the client's error has it. 0: it has none. */
+	status: number;
+	sentence: string;
+}
+
+/** Clients wrap errors. The status and the sentence are those of the outermost error that has them. */
+function faultOf(thrown: unknown): Fault {
+	const errors: Record<string, unknown>[] = [];
+	for (let one: unknown = thrown; isRecord(one) && !errors.includes(one); ) {
+		errors.push(one);
+		one = one.lastError ?? one.cause ?? one.rawError ?? one.originalError;
+	}
+	const sentence = errors
+		.flatMap(({ body, message, responseBody }) => [message, responseBody, body])
+		.map((text) => (isRecord(text) ? JSON.stringify(text) : text))
+		.filter((text) => typeof text === "string")
+		.join(" | ");
+	const statuses = errors.flatMap(({ code, response, status, statusCode, status_code }) => [
+		statusCode,
+		status,
+		status_code,
+		isRecord(response) ? response.status : undefined,
+		code,
+	]);
+	const status = statuses.map(Number).find((one) => one >= 400 && one < 600);
+	// Some clients have the status only in the sentence: `401 Unauthorized`, `"code":401`, `HTTP 401`.
+	const written = /\b(4\d\d|5\d\d)\b/.exec(sentence)?.[1];
+	return { status: status ?? Number(written ?? 0), sentence: sentence || String(thrown) };
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+	typeof value === "object" && value !== null;
+
+/** The runner checks that the host's connection closes. */
+async function abort(operations: Operations): Promise<string> {
+	const controller = new AbortController();
+	let pieces = 0;
+	try {
+		for await (const piece of required(operations.stream, "stream")(PROMPTS.forever, controller.signal))
+			if (piece !== "" && ++pieces === ABORT_AFTER_PIECES) controller.abort();
+	} catch (thrown) {
+		expect(pieces > 0, `no piece arrived: ${faultOf(thrown).sentence}`);
+	}
+	expect(controller.signal.aborted, `${pieces} pieces arrived, then the stream ended`);
+	return "";
+}
