@@ -1,0 +1,21 @@
+import type { createWorkersAI } from "workers-ai-provider";
+import { AI_SDK, aiSdk } from "../library/ai-sdk.ts";
+import { KIMI, type Library } from "../library/client.ts";
+
+const CLOUDFLARE = "https://api.cloudflare.com";
+
+export const client: Library = {
+	title: "workers-ai-provider, REST",
+	packages: ["workers-ai-provider", ...AI_SDK],
+	models: [KIMI, "@cf/meta/llama-3.3-70b-instruct-fp8-fast"],
+	async open(context) {
+		const { account, load, model, origin, token } = context;
+		const module = await load<{ createWorkersAI: typeof createWorkersAI }>("workers-ai-provider");
+		const provider = module.createWorkersAI({
+			accountId: account,
+			apiKey: token,
+			fetch: (url, init) => fetch(String(url).replace(CLOUDFLARE, origin), init),
+		});
+		return aiSdk(context, provider(model as Parameters<typeof provider>[0]));
+	},
+};
