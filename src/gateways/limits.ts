@@ -9,7 +9,7 @@ import type { EndObserver } from "./answer-end.ts";
 import type { GatewayLimits } from "./client/gateway-limits.ts";
 import type { LimitedWindow } from "./durable/gateway.ts";
 import type { GatewayFacts } from "./exchange.ts";
-import { costOf } from "./logs/cost.ts";
+import { spendOf } from "./logs/cost.ts";
 import { type GatewayMiddleware, type GatewayRequest, type GatewayStep, WORKERS_AI } from "./request.ts";
 import type { GatewaySettings, SpendRule } from "./settings.ts";
 
@@ -59,7 +59,7 @@ function spend(
 	gatewayLimits: GatewayLimits,
 ): void {
 	const windows = spendLimits(settings, step).map(({ window }) => window);
-	gatewayLimits.spend({ account, settings }, windows, costOf(facts, step.options) ?? 0);
+	gatewayLimits.spend({ account, settings }, windows, spendOf(facts, step.options));
 }
 
 function rateLimits({

@@ -12,6 +12,7 @@ import {
 	type ProviderKeyInfo,
 	previewOf,
 } from "../providers/provider-keys.ts";
+import { REDACTED } from "../secrets.ts";
 
 export const MAX_KEYS = 200;
 export const MAX_CUSTOM_PROVIDERS = 100;
@@ -152,13 +153,21 @@ export class ProviderAccessTables extends RpcTarget {
 		return this.#write({ ...fields, id: crypto.randomUUID(), createdAt: now, modifiedAt: now });
 	}
 
-	/** A provider with a new address loses its stored keys: otherwise a change could send a key to another server. */
+	/**
+	 * A provider with a new address loses its stored keys and headers: otherwise a change could send them to another server. The
+	 * placeholders of the headers are replaced here, in the same step, because another change could come between two steps.
+	 */
 	updateCustomProvider(id: string, changed: CustomProviderUpdate): CustomProvider | undefined {
 		const stored = this.customProviders().find((provider) => provider.id === id);
 		if (!stored) return undefined;
-		const fields = Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== undefined));
-		if (changed.base_url !== undefined && changed.base_url !== stored.base_url) this.#deleteKeysOf(stored);
-		return this.#write({ ...stored, ...fields, modifiedAt: Date.now() });
+		const { headers: sent, ...fields } = Object.fromEntries(
+			Object.entries(changed).filter(([, value]) => value !== undefined),
+		) as CustomProviderUpdate;
+		const moves = changed.base_url !== undefined && changed.base_url !== stored.base_url;
+		if (moves) this.#deleteKeysOf(stored);
+		const kept = moves ? {} : (stored.headers ?? {});
+		const headers = sent === undefined ? kept : withStoredHeaders(sent ?? {}, kept);
+		return this.#write({ ...stored, ...fields, headers, modifiedAt: Date.now() });
 	}
 
 	deleteCustomProvider(id: string): CustomProvider | undefined {
@@ -192,6 +201,18 @@ export class ProviderAccessTables extends RpcTarget {
 		return provider;
 	}
 }
+
+/** A placeholder without a stored header is left out. */
+const withStoredHeaders = (
+	sent: Readonly<Record<string, string>>,
+	stored: Readonly<Record<string, string>>,
+): Record<string, string> =>
+	Object.fromEntries(
+		Object.entries(sent).flatMap(([name, value]) => {
+			const kept = value === REDACTED ? stored[name] : value;
+			return kept === undefined ? [] : [[name, kept]];
+		}),
+	);
 
 const keyInfo = ({
 	id,

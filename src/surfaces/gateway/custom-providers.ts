@@ -128,29 +128,15 @@ async function create(c: Context, { caller, services }: Call): Promise<Response>
 	return envelope(shown(created));
 }
 
-async function update(c: Context, call: Call): Promise<Response> {
-	const { caller, services } = call;
+async function update(c: Context, { caller, services }: Call): Promise<Response> {
 	const changed = parseFields(CustomProviderUpdate(), await readFields(c.req.raw, services.limits), "body");
-	const stored = await find(c, call);
 	if (changed.base_url !== undefined) requireAddress(changed.base_url, services);
-	const { headers: sent, ...fields } = changed;
-	const moves = changed.base_url !== undefined && changed.base_url !== stored.base_url;
-	const headers = sent && withStored(sent, moves ? {} : (stored.headers ?? {}));
-	// A new address gets no header of the former one.
-	const update = sent === undefined && !moves ? fields : { ...fields, headers: headers ?? null };
+	const id = pathParameter(c, "custom_provider");
 	const updated = await services.providerAccesses.change(caller.account, (tables) =>
-		tables.updateCustomProvider(stored.id, update),
+		tables.updateCustomProvider(id, changed),
 	);
 	return envelope(shown(updated ?? notFound()));
 }
-
-const withStored = (sent: Record<string, string>, stored: Record<string, string>): Record<string, string> =>
-	Object.fromEntries(
-		Object.entries(sent).flatMap(([name, value]) => {
-			const kept = value === REDACTED ? stored[name] : value;
-			return kept === undefined ? [] : [[name, kept]];
-		}),
-	);
 
 async function remove(c: Context, { caller, services }: Call): Promise<Response> {
 	const id = pathParameter(c, "custom_provider");

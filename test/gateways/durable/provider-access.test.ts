@@ -26,6 +26,31 @@ async function withKey() {
 	return { access, provider, providersWithKey };
 }
 
+describe("the headers of a custom provider", () => {
+	it("reach no new address if a change with placeholders comes after the one that moves it", async () => {
+		const { access, provider } = await withKey();
+		await access.updateCustomProvider(provider.id, { headers: { "x-key": "secret", "x-team": "a" } });
+		// The second client has read the settings before the first change.
+		await Promise.all([
+			access.updateCustomProvider(provider.id, { base_url: "https://other.example" }),
+			access.updateCustomProvider(provider.id, { headers: { "x-key": "[redacted]", "x-team": "b" } }),
+		]);
+		const [stored] = await access.customProviders();
+		expect(stored).toMatchObject({ base_url: "https://other.example", headers: { "x-team": "b" } });
+		expect(JSON.stringify(stored)).not.toContain("secret");
+	});
+
+	it("stay if a change does not name them, and go if it has null", async () => {
+		const { access, provider } = await withKey();
+		await access.updateCustomProvider(provider.id, { headers: { "x-key": "secret" } });
+		expect(await access.updateCustomProvider(provider.id, { name: "Acme 2" })).toMatchObject({
+			headers: { "x-key": "secret" },
+		});
+		const removed = await access.updateCustomProvider(provider.id, { headers: null });
+		expect(removed?.headers).toEqual({});
+	});
+});
+
 describe("the stored keys of a custom provider", () => {
 	it("are deleted when its address changes, so that no other server receives them", async () => {
 		const { access, provider, providersWithKey } = await withKey();

@@ -279,6 +279,15 @@ describe("spend rules", () => {
 		expect([await status(COST), await status(COST, { endpoint: OTHER })]).toEqual([429, 429]);
 	});
 
+	it.each([
+		["no cost", {}],
+		["a total of zero", { "cf-aig-custom-cost": '{"total_cost":0}' }],
+		["prices of zero", { "cf-aig-custom-cost": '{"per_token_in":0,"per_token_out":0}' }],
+	])("count the computed cost of a request that declares %s", async (_, headers) => {
+		const { status } = await gateway(rule({ limit: 0.000_000_1 }));
+		expect([await status(headers), await status(headers)]).toEqual([200, 429]);
+	});
+
 	it("do not count the declared total of a request that they refuse, or that fails", async () => {
 		const replies = [400, 200, 200];
 		const { clock, status } = await gateway(rule({ limit: 8, technique: "sliding" }), () =>
