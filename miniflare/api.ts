@@ -45,6 +45,8 @@ export interface EmbeddedOptions {
 	MODELS?: Record<string, Record<string, unknown>>;
 	/** Model ids by alias. `accounts` has the aliases of single accounts. */
 	ALIASES?: Record<string, unknown>;
+	/** The search providers by name. */
+	WEB_SEARCH?: Record<string, unknown>;
 	/** The backend of models without a route. Default: `simulator`. */
 	DEFAULT_BACKEND?: string;
 	/**

@@ -11,6 +11,12 @@ interface ForwarderEnv {
 	TOKEN?: string;
 }
 
+/** The argument of `websearch`. The gateway checks the other fields. */
+interface WebSearchRequest {
+	gatewayId: string;
+	[field: string]: unknown;
+}
+
 const WIRE = "https://workers-binding.ai";
 
 export default class Forwarder extends WorkerEntrypoint<ForwarderEnv> {
@@ -27,8 +33,15 @@ export default class Forwarder extends WorkerEntrypoint<ForwarderEnv> {
 		throw unavailable("AI Search");
 	}
 
-	websearch(): never {
-		throw unavailable("web search");
+	websearch(
+		request: WebSearchRequest,
+		params?: { extraHeaders?: Record<string, string> },
+	): Promise<Response> {
+		const { gatewayId, ...fields } = request;
+		const headers = { ...params?.extraHeaders, "content-type": "application/json" };
+		const body = JSON.stringify({ ...fields, options: { gateway: { id: gatewayId } } });
+		const address = this.env.PROXY.replace(/\/run\/proxy$/, "/websearch/");
+		return send(new Request(address, { method: "POST", headers, body }), this.env);
 	}
 }
 
@@ -80,12 +93,17 @@ const named = (name: string, message: string): Error => Object.assign(new Error(
 const unavailable = (product: string): Error =>
 	named("AiError", `8001: Invalid input: ${product} is not available in Ganglion`);
 
-async function forward(request: Request, env: ForwarderEnv): Promise<Response> {
+function forward(request: Request, env: ForwarderEnv): Promise<Response> {
+	const forwarded = new Request(env.PROXY, request);
+	forwarded.headers.set("x-forwarded", request.url);
+	return send(forwarded, env);
+}
+
+async function send(request: Request, env: ForwarderEnv): Promise<Response> {
 	const headers = new Headers(request.headers);
-	headers.set("x-forwarded", request.url);
 	if (env.TOKEN !== undefined) headers.set("authorization", `Bearer ${env.TOKEN}`);
 	try {
-		return await fetch(new Request(env.PROXY, request), { headers, redirect: "manual" });
+		return await fetch(request, { headers, redirect: "manual" });
 	} catch (error) {
 		if (request.signal.aborted) throw error;
 		return unreachable(new URL(env.PROXY).origin);

@@ -35,6 +35,7 @@ export const SETTINGS = [
 	"LIMITS",
 	"MODELS",
 	"ALIASES",
+	"WEB_SEARCH",
 	"DEFAULT_BACKEND",
 ] as const;
 
@@ -67,6 +68,7 @@ const Embedded = z.strictObject({
 	LIMITS: setting,
 	MODELS: setting,
 	ALIASES: setting,
+	WEB_SEARCH: setting,
 	DEFAULT_BACKEND: setting,
 	localEngines: LocalEngines.optional(),
 } satisfies Record<keyof EmbeddedOptions, z.ZodType>);
@@ -120,7 +122,7 @@ function readUrl(options: Env, env: Env): UrlSource {
 function readEmbedded(options: Env, env: Env): EmbeddedSource {
 	const problems = new Problems();
 	const fields = problems.parse(Embedded, options, [PLACE]);
-	const { BACKENDS, PROVIDER_KEYS, ROUTES, LIMITS, MODELS, ALIASES } = options;
+	const { BACKENDS, PROVIDER_KEYS, ROUTES, LIMITS, MODELS, ALIASES, WEB_SEARCH } = options;
 	const { DEFAULT_BACKEND: fallback = DEFAULT_BACKEND } = options;
 	// Every setting is listed, also absent ones: otherwise environment variables of the same name would be used.
 	const settings = {
@@ -130,6 +132,7 @@ function readEmbedded(options: Env, env: Env): EmbeddedSource {
 		LIMITS: withoutRates(LIMITS),
 		MODELS,
 		ALIASES,
+		WEB_SEARCH,
 		DEFAULT_BACKEND: fallback,
 		// A Worker under test needs no set-up of its gateways, and gets the streams that the product's binding has.
 		AI_GATEWAY: { any_gateway: true, resumable_streams: true, share_provider_keys: true },

@@ -105,7 +105,7 @@ export const objectNames = (bindings: Bindings): readonly string[] =>
 /** The services that depend on the variables. A reload replaces them. */
 type Configured = Pick<
 	Services,
-	"aliases" | "catalog" | "gatewayRules" | "keyedRouting" | "limits" | "publicUrl" | "routing"
+	"aliases" | "catalog" | "gatewayRules" | "keyedRouting" | "limits" | "publicUrl" | "routing" | "webSearch"
 >;
 /** The services that a reload keeps. */
 export type Persistent = Omit<Services, keyof Configured> & {
@@ -114,7 +114,7 @@ export type Persistent = Omit<Services, keyof Configured> & {
 };
 
 export const servicesOf = (
-	{ aliases, catalog, gatewayRules, routing, limits, publicUrl, storage }: Config,
+	{ aliases, catalog, gatewayRules, routing, limits, publicUrl, storage, webSearch }: Config,
 	{ storageBindings, ...persistent }: Persistent,
 ): AppServices & { background: Background } => ({
 	...persistent,
@@ -126,6 +126,7 @@ export const servicesOf = (
 	limits,
 	storage: createStorage(storageBindings, storage),
 	...(publicUrl !== undefined && { publicUrl }),
+	...(webSearch && { webSearch }),
 });
 
 /** Throws a `ConfigError` if a binding is missing. */

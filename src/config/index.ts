@@ -1,6 +1,7 @@
 /**
  * Parses the variables of the deployment once, at the start: `BACKENDS`, `PROVIDER_KEYS`, `ROUTES`, `LIMITS`, `MODELS`,
- * `ALIASES`, `STORAGE`, `CORS`, `DEFAULT_BACKEND`, `PUBLIC_URL`, `LEDGER`, `OPEN_FILES`, `ALLOW_ANONYMOUS`, `ALLOWED_HOSTS` and `ADMIN_TOKEN`.
+ * `ALIASES`, `WEB_SEARCH`, `STORAGE`, `CORS`, `DEFAULT_BACKEND`, `PUBLIC_URL`, `LEDGER`, `OPEN_FILES`, `ALLOW_ANONYMOUS`,
+ * `ALLOWED_HOSTS` and `ADMIN_TOKEN`.
  * A variable may hold an object or its JSON text. A mistake stops the start, and the error lists all mistakes. Secrets are
  * separate variables, which `BACKENDS`, `PROVIDER_KEYS` and `ROUTES` name.
  *
@@ -19,6 +20,7 @@ import { isExact, matches, type Route, RouteTable, type RouteTarget } from "../p
 import type { Aliases, GatewayRules } from "../pipeline/services.ts";
 import { expectedName, kindOf } from "../schemas/explain.ts";
 import type { StorageSetting } from "../storage/storage.ts";
+import type { WebSearchSettings } from "../websearch/settings.ts";
 import { AiGatewaySchema } from "./ai-gateway.ts";
 import { readAliases } from "./aliases.ts";
 import { readBackends } from "./backends.ts";
@@ -33,6 +35,7 @@ import { ConfigError, Problems } from "./problems.ts";
 import { readProviderKeys } from "./provider-keys.ts";
 import { readDefaultBackend, readRoutes } from "./routes.ts";
 import { StorageSchema } from "./storage.ts";
+import { readWebSearch } from "./web-search.ts";
 
 export { ConfigError };
 
@@ -54,6 +57,8 @@ export interface Config {
 	exactLedger: boolean;
 	/** `OPEN_FILES`: the process's limit of open files. `cli/run-gateway.ts` raises the limit to it, and passes the result. */
 	openFiles?: number;
+	/** Absent: nothing answers web searches. Contains secrets. */
+	webSearch?: WebSearchSettings;
 	/** The origin under which callers reach this gateway, for addresses in replies. */
 	publicUrl?: string;
 	/** Absent: pages of other origins cannot read replies. */
@@ -101,6 +106,11 @@ export function configure(variables: object): Config {
 	const product = new Catalog();
 	const models = readModels(readEntries("MODELS", env, problems), product, problems);
 	const defaultBackend = readDefaultBackend(env.DEFAULT_BACKEND, context);
+	const webSearch = readWebSearch(readEntries("WEB_SEARCH", env, problems), {
+		env,
+		simulated: defaultBackend?.kind === "simulator",
+		problems,
+	});
 	const aliasEntries = readEntries("ALIASES", env, problems);
 	const keyed = providers.map(({ backend }) => backend);
 	refuseLeftOut({ routes: ownRoutes, keyed, defaultBackend }, problems);
@@ -127,7 +137,7 @@ export function configure(variables: object): Config {
 		allowedHosts,
 		exactLedger,
 		storage: storage ?? StorageSchema.parse({}),
-		...present({ openFiles, publicUrl, cors, adminToken }),
+		...present({ webSearch, openFiles, publicUrl, cors, adminToken }),
 	};
 }
 

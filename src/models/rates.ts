@@ -14,10 +14,15 @@ export const TASK_RATES: Readonly<Partial<Record<TaskTitle, number>>> = Object.f
 );
 
 /**
- * Requests that run no model here and are never billed, but cost CPU: `toMarkdown`, the routes that count tokens, and requests
- * that a gateway passes to a provider.
+ * Requests that run no model here: `toMarkdown`, the routes that count tokens, requests that a gateway passes to a provider, and web
+ * searches. Only searches are billed.
  */
-export const COUNTED_TITLES = ["Markdown Conversion", "Token Count", "Provider Request"] as const;
+export const COUNTED_TITLES = [
+	"Markdown Conversion",
+	"Token Count",
+	"Provider Request",
+	"Web Search",
+] as const;
 export type CountedTitle = (typeof COUNTED_TITLES)[number];
 
 /** The product documents no limit for them. Coding agents count tokens several times a turn. */
@@ -25,6 +30,7 @@ export const COUNTED_RATES: Readonly<Record<CountedTitle, number>> = {
 	"Markdown Conversion": 600,
 	"Token Count": 3000,
 	"Provider Request": 3000,
+	"Web Search": 600,
 };
 
 /** Limits of single models. A `Map`, because an id comes from the caller and may be `__proto__`. */

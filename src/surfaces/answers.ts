@@ -36,6 +36,22 @@ export const Page = z.object({
 });
 const Cursor = z.object({ count: Count, cursor: z.string().optional() });
 
+export const webSearchAnswer = json(
+	z.object({
+		items: z.array(
+			z.object({
+				url: z.string(),
+				title: z.string(),
+				description: z.string().optional(),
+				imageUrl: z.string().optional(),
+				faviconUrl: z.string().optional(),
+				lastModifiedDate: z.string().optional(),
+			}),
+		),
+		metadata: z.object({ query: z.string(), requestId: z.string(), latencyMs: Count }),
+	}),
+);
+
 export const openApiAnswer: Payload = json(z.object({ openapi: z.string(), paths: z.object({}) }));
 
 export const statusAnswer: Payload = json(z.object({ status: z.enum(["ok", "ready", "unavailable"]) }));

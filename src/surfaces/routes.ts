@@ -27,6 +27,7 @@ import { poolRoutes } from "./operations/pools.ts";
 import { catalogRoutes, fineTuneRoutes } from "./rest/catalog.ts";
 import { explainRoutes } from "./rest/explain.ts";
 import { runRoutes } from "./rest/run.ts";
+import { webSearchRoutes } from "./websearch/websearch.ts";
 
 const WELCOME = `Ganglion: Workers AI that anyone can run.
 
@@ -79,6 +80,7 @@ export const ROUTES: readonly Route[] = [
 	...catalogRoutes,
 	...fineTuneRoutes,
 	...markdownRoutes,
+	...webSearchRoutes,
 	// After OpenAI's routes, because both are below `/v1`.
 	...gatewayRoutes,
 ];

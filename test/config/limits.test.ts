@@ -62,6 +62,7 @@ describe("LIMITS of accounts", () => {
 				"Markdown Conversion": 600,
 				"Token Count": 3000,
 				"Provider Request": 3000,
+				"Web Search": 600,
 			},
 			productRates: false,
 			models: new Map([
@@ -85,6 +86,7 @@ describe("LIMITS of accounts", () => {
 			"Markdown Conversion": 600,
 			"Token Count": 5,
 			"Provider Request": 3000,
+			"Web Search": 600,
 		});
 		expect(accounts.get("team-b")?.requestsPerMinute).toEqual({});
 	});

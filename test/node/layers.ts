@@ -9,6 +9,7 @@ export const LAYERS: readonly (readonly string[])[] = [
 	["config"],
 	["surfaces"],
 	["http"],
+	["websearch"],
 	["pipeline"],
 	["providers", "telemetry"],
 	["backends", "dialects", "markdown"],

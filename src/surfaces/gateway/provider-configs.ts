@@ -16,6 +16,7 @@ import { ProviderKeyCreate } from "../../gateways/providers/provider-keys.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import { SEARCH_PROVIDERS } from "../../websearch/providers/index.ts";
 import { answer } from "../answer.ts";
 import { below } from "../bases.ts";
 import { found, GATEWAYS, managementFailure, pageFields, pageInfo } from "./management.ts";
@@ -83,12 +84,19 @@ async function list(c: Context, call: Call): Promise<Response> {
 /** Their accounts may have a key pair or a service account as JSON, with which a gateway would have to sign. */
 const SIGNED: ReadonlySet<string> = new Set(["aws-bedrock", "google-vertex-ai"]);
 
+/** Providers of models, of web searches, and the account's own. */
+const isKnown = (slug: string): boolean =>
+	isProvider(slug) ||
+	authorIfKnown(slug) !== undefined ||
+	Object.hasOwn(SEARCH_PROVIDERS, slug) ||
+	customSlug(slug) !== undefined;
+
 async function save(c: Context, call: Call): Promise<Response> {
 	const { caller, services } = call;
 	const gateway = await gatewayOf(c, call);
 	const key = parseFields(ProviderKeyCreate(), await readFields(c.req.raw, services.limits), "body");
 	const { provider_slug } = key;
-	if (!isProvider(provider_slug) && authorIfKnown(provider_slug) === undefined && !customSlug(provider_slug))
+	if (!isKnown(provider_slug))
 		throw new AiError("invalidGatewayRequest", "provider_slug: expected a provider's slug or custom-{slug}");
 	if (SIGNED.has(provider_slug) && isRecord(parseJson(key.secret)))
 		throw new AiError(

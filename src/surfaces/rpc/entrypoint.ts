@@ -26,6 +26,7 @@ import { wireFailure, wireOf } from "../binding/binding.ts";
 import { AiGateway } from "../gateway/gateway-wire.ts";
 import { gatewayOfOptions } from "../gateway/model-in-gateway.ts";
 import { type ConversionResponse, type MarkdownDocument, ToMarkdownService } from "../markdown/markdown.ts";
+import { searchOverRpc } from "../websearch/websearch.ts";
 import { runInGatewayOf, unwrappedResponse } from "./run-in-gateway.ts";
 
 interface EntrypointProps {
@@ -130,8 +131,14 @@ export function entrypoint(current: () => EntrypointServices) {
 			throw toRpcError(notAvailable("AI Search"));
 		}
 
-		websearch(): never {
-			throw toRpcError(notAvailable("web search"));
+		/** Searches the web in a gateway of the account. The response has the form of the REST route, also for a failure. */
+		websearch(
+			request: unknown,
+			params?: { extraHeaders?: Record<string, unknown> } | null,
+		): Promise<Response> {
+			return this.#guarded((caller) =>
+				searchOverRpc(request, { caller, headers: headersIn(params?.extraHeaders) }, current().services),
+			);
 		}
 
 		override fetch(request: Request): Response | Promise<Response> {

@@ -22,7 +22,7 @@ interface Ai {
 	toMarkdown(files: File | File[], options?: object | null): Promise<unknown>;
 	gateway(id: string): Promise<Gateway>;
 	aiSearch(): Promise<unknown>;
-	websearch(): Promise<unknown>;
+	websearch(request: object): Promise<Response>;
 }
 const ai = (exports as unknown as { AI: (options: { props: object }) => Ai }).AI({
 	props: { account: "team-a" },
@@ -132,9 +132,25 @@ describe("gateway", () => {
 			name: "AiError",
 			message: "8001: Invalid input: AI Search is not available in Ganglion",
 		});
-		expect(await failure(ai.websearch())).toMatchObject({
-			message: "8001: Invalid input: web search is not available in Ganglion",
-		});
+	});
+
+	it("searches the web, and returns a failure as a response", async () => {
+		const found = await ai.websearch({ gatewayId: "default", query: "Durable Objects", limit: 2 });
+		expect(found.status).toBe(200);
+		const { items } = await found.json<{ items: { title: string }[] }>();
+		expect(items.map(({ title }) => title)).toEqual([
+			"Simulated result 1 for: Durable Objects",
+			"Simulated result 2 for: Durable Objects",
+		]);
+		const refused = await ai.websearch({ gatewayId: "default" });
+		expect([refused.status, await refused.json()]).toEqual([
+			400,
+			{
+				success: false,
+				errors: [{ code: 7000, message: "Invalid request" }],
+				messages: [{ path: ["query"], message: expect.any(String) }],
+			},
+		]);
 	});
 
 	it("finds no log", async () => {
