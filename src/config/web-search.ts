@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { EngineUrl } from "../backends/engine-url.ts";
 import { lazy } from "../core/lazy.ts";
+import { expectedName } from "../schemas/explain.ts";
 import { SEARCH_KINDS, SEARCH_PROVIDERS, type SearchKind } from "../websearch/providers/index.ts";
 import {
 	type ConfiguredProvider,
@@ -11,7 +12,7 @@ import {
 } from "../websearch/settings.ts";
 import { SIMULATOR } from "../websearch/simulated-search.ts";
 import { type Env, secret } from "./headers.ts";
-import { expectedName, type Path, type Problems } from "./problems.ts";
+import type { Path, Problems } from "./problems.ts";
 
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 
