@@ -12,28 +12,31 @@ const route = (backend: string, model?: string) => ({
 	retries: { attempts: 1 },
 });
 
-/** `hosts`: the URL of the scripted hosts. */
-export const settings = (hosts: string): Record<string, unknown> => ({
-	BACKENDS: {
-		openai: { kind: "openai", url: `${hosts}/openai/v1`, key: "OPENAI_API_KEY" },
-		anthropic: { kind: "anthropic", url: `${hosts}/anthropic`, key: "ANTHROPIC_API_KEY" },
-		google: { kind: "gemini", url: `${hosts}/google`, key: "GEMINI_API_KEY" },
-		engine: { kind: "openai", url: `${hosts}/engine/v1` },
-	},
+/** Models of the product and of other providers, which this gateway's own engine serves. */
+const ENGINE_NAMES = [
+	"@cf/meta/llama-3.3-70b-instruct-fp8-fast",
+	"@cf/meta/llama-4-scout-17b-16e-instruct",
+	"@cf/moonshotai/kimi-k2.6",
+	"accounts/fireworks/models/kimi-k2p6",
+	"command-a-03-2025",
+	"deepseek-chat",
+	"grok-4.6",
+	"mistral-medium-latest",
+	"moonshotai/kimi-k2.6",
+];
+
+/** All outgoing requests go to the scripted hosts, so the addresses are those of the real ones. */
+export const SETTINGS: Record<string, unknown> = {
+	PROVIDER_KEYS: { openai: "OPENAI_API_KEY", anthropic: "ANTHROPIC_API_KEY", google: "GEMINI_API_KEY" },
+	BACKENDS: { engine: { kind: "openai", url: "http://engine.example.com/v1" } },
 	ROUTES: {
 		"gpt-*": route("openai"),
-		"openai/gpt-5.5": route("openai", "gpt-5.5"),
-		"openai/gpt-5.6-sol": route("openai", "gpt-5.6-sol"),
-		"openai/gpt-6-astra": route("openai", "gpt-6-astra"),
 		"claude-*": route("anthropic"),
-		"anthropic/claude-opus-5.5": route("anthropic", "claude-opus-5-5"),
-		"anthropic/claude-sonnet-5.5": route("anthropic", "claude-sonnet-5-5"),
 		"gemini-*": route("google"),
-		"google/gemini-3.8-flash": route("google", "gemini-3.8-flash"),
-		"@cf/*": route("engine", ENGINE_MODEL),
+		...Object.fromEntries(ENGINE_NAMES.map((name) => [name, route("engine", ENGINE_MODEL)])),
 	},
 	LIMITS: { requests_per_minute: "none" },
 	OPENAI_API_KEY: OPENAI_KEY,
 	ANTHROPIC_API_KEY: ANTHROPIC_KEY,
 	GEMINI_API_KEY: GOOGLE_KEY,
-});
+};

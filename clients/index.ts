@@ -12,7 +12,7 @@ import { readOptions } from "../scripts/options.ts";
 import { stopWith } from "../scripts/settings.ts";
 import { Gateway } from "../soak/gateway.ts";
 import { Hosts } from "../test/hosts/server.ts";
-import { ACCOUNT, settings } from "./gateway.ts";
+import { ACCOUNT, SETTINGS } from "./gateway.ts";
 import { DEFAULT_CACHE, type Installed, install } from "./install.ts";
 import { type Library, SCENARIOS } from "./library/client.ts";
 import { mind } from "./library/mind.ts";
@@ -60,7 +60,8 @@ const cache = resolve(options.folder);
 mkdirSync(cache, { recursive: true });
 const home = mkdtempSync(join(tmpdir(), "ganglion-clients-run-"));
 const hosts = new Hosts(mind());
-const gateway = await Gateway.start(join(home, "gateway"), settings(await hosts.listen()));
+const outbound = new URL(await hosts.listen()).host;
+const gateway = await Gateway.start(join(home, "gateway"), SETTINGS, { outbound });
 const token = (await gateway.createToken(ACCOUNT)).replace("Bearer ", "");
 const rows: Row[] = [];
 

@@ -38,6 +38,8 @@ export interface WorkerSpec {
 	entrypointSockets?: readonly EntrypointSocket[];
 	/** Bindings to entrypoints of other processes, at their Unix sockets. */
 	services?: readonly ServiceBinding[];
+	/** The address that receives all outgoing requests instead of their hosts, which are in the header `host`. */
+	outbound?: string | undefined;
 	/** A command that starts the runtime, for example strace. `pid` is its process. */
 	wrapper?: readonly string[];
 	/** Runs in its own process group, so that it does not receive a terminal's Ctrl-C. */
@@ -143,6 +145,11 @@ const socketOf = ({ entrypoint, path, acceptsCalls }: EntrypointSocket): string 
 const serviceOf = ({ name, path, calls }: ServiceBinding): string =>
 	`(name = ${text(name)}, external = (address = ${text(`unix:${path}`)}, http = ${httpOptions(calls)})),\n`;
 
+const networkOf = (allowed: string, outbound: string | undefined): string =>
+	outbound === undefined
+		? `network = (allow = [${allowed}], tlsOptions = (trustBrowserCas = true))`
+		: `external = (address = ${text(outbound)}, http = ())`;
+
 /** Puts brackets around an IPv6 address, for use before a port. */
 const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
 
@@ -176,8 +183,8 @@ function capnp(spec: WorkerSpec, port: number, state: string): string {
 const config :Workerd.Config = (
 	services = [
 		(name = "main", worker = .main),
-		(name = "internet", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),
-		(name = "public-internet", network = (allow = ["public"], tlsOptions = (trustBrowserCas = true))),
+		(name = "internet", ${networkOf('"public", "private"', spec.outbound)}),
+		(name = "public-internet", ${networkOf('"public"', spec.outbound)}),
 		(name = "state", disk = (path = ${text(state)}, writable = true)),
 		${assets ? `(name = "assets", disk = (path = ${text(assets.folder)})),` : ""}
 		${services.map(serviceOf).join("")}

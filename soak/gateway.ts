@@ -70,6 +70,8 @@ export interface Conditions {
 	openFiles?: number;
 	/** Limit of each file's size, in blocks of 512 bytes. Writes above it fail, as on a full disk. */
 	fileBlocks?: number;
+	/** The address that receives all outgoing requests, instead of their hosts. */
+	outbound?: string;
 }
 
 export class Gateway {
@@ -91,7 +93,7 @@ export class Gateway {
 	static async start(
 		folder: string,
 		vars: Record<string, unknown>,
-		{ faults, fileBlocks, openFiles, wrapper }: Conditions = {},
+		{ faults, fileBlocks, openFiles, outbound, wrapper }: Conditions = {},
 	): Promise<Gateway> {
 		mkdirSync(folder, { recursive: true });
 		const built = join(ROOT, "dist/worker");
@@ -108,6 +110,7 @@ export class Gateway {
 				...runtimeSettings(),
 				...(openFiles !== undefined && { openFiles }),
 				...(fileBlocks !== undefined && { fileBlocks }),
+				outbound,
 			},
 			folder,
 			await freePort(),

@@ -4,6 +4,6 @@ import { KIMI, type Library } from "../library/client.ts";
 export const client: Library = {
 	title: "@ai-sdk/xai",
 	packages: ["@ai-sdk/xai", ...AI_SDK],
-	models: [KIMI],
+	models: [KIMI, "grok-4.6"],
 	open: aiSdkClient("@ai-sdk/xai", "createXai", ({ base }) => `${base}/v1`),
 };

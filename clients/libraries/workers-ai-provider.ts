@@ -7,7 +7,7 @@ const CLOUDFLARE = "https://api.cloudflare.com";
 export const client: Library = {
 	title: "workers-ai-provider, REST",
 	packages: ["workers-ai-provider", ...AI_SDK],
-	models: [KIMI, "@cf/meta/llama-3.3-70b-instruct-fp8-fast"],
+	models: [KIMI, "@cf/meta/llama-4-scout-17b-16e-instruct"],
 	async open(context) {
 		const { account, load, model, origin, token } = context;
 		const module = await load<{ createWorkersAI: typeof createWorkersAI }>("workers-ai-provider");

@@ -110,9 +110,10 @@ async function error(_: Operations, library: Library, context: Context): Promise
 	};
 	const stranger = await failure({ token: "not-a-token-of-the-gateway-0000000000" });
 	expect(stranger.status === 401, `a wrong token: ${stranger.status} ${stranger.sentence}`);
-	const unknown = await failure({ model: "no-such-model-9" });
+	const unknownModel = `${context.model}-unknown`;
+	const unknown = await failure({ model: unknownModel });
 	expect(
-		(unknown.status === 404 || unknown.status === 400) && unknown.sentence.includes("no-such-model-9"),
+		(unknown.status === 404 || unknown.status === 400) && unknown.sentence.includes(unknownModel),
 		`an unknown model: ${unknown.status} ${unknown.sentence}`,
 	);
 	const text = nonce();

@@ -7,9 +7,17 @@ import { google } from "./google/index.ts";
 import { openai } from "./openai/index.ts";
 import { type Conversation, type Host, type Reply, replyOf, type Script } from "./script.ts";
 
-/** Each host's API is below its name: `{url}/openai/v1/responses`. */
+/** The hosts, by a name for the paths of this server: `{url}/openai/v1/responses`. */
 const HOSTS = { openai, anthropic, google, engine } as const satisfies Record<string, Host>;
 export type HostName = keyof typeof HOSTS;
+
+/** A gateway whose outgoing requests all come here sends them to these names. */
+const DOMAINS: Readonly<Record<string, HostName>> = {
+	"api.openai.com": "openai",
+	"api.anthropic.com": "anthropic",
+	"generativelanguage.googleapis.com": "google",
+	"engine.example.com": "engine",
+};
 
 export interface HostCall {
 	host: HostName;
@@ -60,17 +68,17 @@ export class Hosts {
 		let text = "";
 		for await (const piece of request.setEncoding("utf8")) text += piece;
 		const { pathname, search } = new URL(request.url ?? "/", "http://hosts");
-		const [, name = "", rest = ""] = /^\/(\w+)(\/.*)$/.exec(pathname) ?? [];
-		const host = Object.keys(HOSTS).find((one): one is HostName => one === name);
+		const { headers, method = "GET" } = request;
+		const domain = headers.host?.replace(/:\d+$/, "") ?? "";
+		const { host, path } = DOMAINS[domain] ? { host: DOMAINS[domain], path: pathname } : hostOfPath(pathname);
 		if (!host) {
 			response.writeHead(404).end();
 			return;
 		}
-		const { headers, method = "GET" } = request;
 		const body: unknown = text === "" ? undefined : JSON.parse(text);
 		const call: HostCall = {
 			host,
-			path: rest,
+			path,
 			query: search,
 			headers,
 			body,
@@ -82,16 +90,12 @@ export class Hosts {
 		response.on("close", () => {
 			call.closedAt = performance.now();
 		});
-		const answer = replyOf(
-			HOSTS[host],
-			{ method, path: rest, query: search, headers, body },
-			(conversation) => {
-				const reply = this.#script(conversation);
-				call.conversation = conversation;
-				call.reply = reply.kind;
-				return reply;
-			},
-		);
+		const answer = replyOf(HOSTS[host], { method, path, query: search, headers, body }, (conversation) => {
+			const reply = this.#script(conversation);
+			call.conversation = conversation;
+			call.reply = reply.kind;
+			return reply;
+		});
 		if ("json" in answer) {
 			call.status = answer.status ?? 200;
 			if (call.status >= 400) call.refusal = answer.json;
@@ -108,4 +112,9 @@ export class Hosts {
 		}
 		response.end();
 	}
+}
+
+function hostOfPath(pathname: string): { host: HostName | undefined; path: string } {
+	const [, name, path = ""] = /^\/(\w+)(\/.*)$/.exec(pathname) ?? [];
+	return { host: Object.keys(HOSTS).find((one): one is HostName => one === name), path };
 }
