@@ -8,7 +8,7 @@ import { DIRECTORY_NAME, type Directory } from "./accounts/durable/directory.ts"
 import { createPools } from "./backends/create-pools.ts";
 import { capacityOf } from "./config/capacity.ts";
 import { type Config, ConfigError } from "./config/index.ts";
-import { keyedRouting } from "./config/provider-keys.ts";
+import { accountRouting } from "./config/provider-keys.ts";
 import {
 	OBJECTS_BINDING,
 	PEER_BINDING,
@@ -105,7 +105,7 @@ export const objectNames = (bindings: Bindings): readonly string[] =>
 /** The services that depend on the variables. A reload replaces them. */
 type Configured = Pick<
 	Services,
-	"aliases" | "catalog" | "gatewayRules" | "keyedRouting" | "limits" | "publicUrl" | "routing" | "webSearch"
+	"aliases" | "catalog" | "gatewayRules" | "accountRouting" | "limits" | "publicUrl" | "routing" | "webSearch"
 >;
 /** The services that a reload keeps. */
 export type Persistent = Omit<Services, keyof Configured> & {
@@ -121,7 +121,7 @@ export const servicesOf = (
 	aliases,
 	catalog,
 	gatewayRules,
-	keyedRouting,
+	accountRouting,
 	routing,
 	limits,
 	storage: createStorage(storageBindings, storage),

@@ -214,5 +214,10 @@ const unaddressed = (backend: string, kind: BackendKind): ConfiguredBackend => (
 export const keyedBackend = (
 	backend: string,
 	{ kind, url }: { kind: BackendKind; url: string },
-	key: string,
-): ConfiguredBackend => ({ ...unaddressed(backend, kind), urls: [url], key, observed: {} });
+	key: string | undefined,
+): ConfiguredBackend => ({
+	...unaddressed(backend, kind),
+	urls: [url],
+	...(key !== undefined && { key }),
+	observed: {},
+});

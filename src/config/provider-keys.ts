@@ -2,7 +2,7 @@
  * `PROVIDER_KEYS`: API keys of providers, by author. A key makes a backend with the author's name, which routes may name, and
  * a route `author/*` to it. A route of `ROUTES` that matches an id equally or more exactly has precedence.
  */
-import type { ConfiguredBackend, RouteList, Routing } from "../pipeline/plan.ts";
+import type { AccountProvider, ConfiguredBackend, RouteList, Routing } from "../pipeline/plan.ts";
 import { type Route, RouteTable } from "../pipeline/route.ts";
 import { PROVIDERS, type Provider } from "../providers/providers.ts";
 import { expectedName } from "../schemas/explain.ts";
@@ -31,21 +31,30 @@ export function readProviderKeys(
 	});
 }
 
-function provider(name: string, author: Provider, key: string, backendName = name): KeyedProvider {
+function provider(
+	name: string,
+	author: Provider,
+	key: string | undefined,
+	{ backendName = name, headers = {} }: { backendName?: string; headers?: Record<string, string> } = {},
+): KeyedProvider {
 	const backend = keyedBackend(backendName, author, key);
 	const prefix = `${name}/`;
 	const rename = (modelId: string): string => {
 		const model = modelId.slice(prefix.length);
 		return author.nameOf?.(model) ?? model;
 	};
-	return { backend, route: { pattern: `${prefix}*`, targets: [{ backend, rename, headers: {} }] } };
+	return { backend, route: { pattern: `${prefix}*`, targets: [{ backend, rename, headers }] } };
 }
 
-/** The route `author/*` with a key of an account. The operator pays nothing for it. No other model has a route. */
-export function keyedRouting(author: string, backend: string, key: string): Routing & RouteList {
-	const found = Object.hasOwn(PROVIDERS, author) ? PROVIDERS[author] : undefined;
-	const routes = found ? [provider(author, found, key, backend).route] : [];
-	const table = new RouteTable(routes);
+/** The route `name/*` to a provider that an account pays. The operator pays nothing for it. No other model has a route. */
+export function accountRouting({
+	name,
+	provider: api,
+	key,
+	backend,
+	headers,
+}: AccountProvider): Routing & RouteList {
+	const table = new RouteTable([provider(name, api, key, { backendName: backend, headers }).route]);
 	return {
 		list: () => table.list(),
 		find(modelId) {

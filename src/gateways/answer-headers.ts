@@ -3,6 +3,9 @@ import { DLP_HEADER } from "./dlp/middleware.ts";
 import type { GatewayExchange } from "./exchange.ts";
 import type { GatewayStep } from "./request.ts";
 
+/** Names the models of a dynamic route or an alias that cannot be called here. */
+const SKIPPED = "x-ganglion-skipped";
+
 /** `step`: absent if the request failed before its first one. `isLogged`: the request has a log. */
 export function answerHeaders(
 	{ id, eventId, facts }: GatewayExchange,
@@ -18,6 +21,9 @@ export function answerHeaders(
 				"cf-aig-provider": encodeURI(step.provider.toWellFormed()),
 				"cf-aig-model": encodeURI(step.model.toWellFormed()),
 			}),
+		...(facts.skipped && {
+			[SKIPPED]: facts.skipped.map((name) => encodeURI(name.toWellFormed())).join(", "),
+		}),
 		...(facts.dlp && { [DLP_HEADER]: JSON.stringify(facts.dlp) }),
 		...(isLogged && { "cf-aig-log-id": id }),
 	};

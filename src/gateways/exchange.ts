@@ -31,6 +31,8 @@ export interface GatewayFacts {
 	byok?: boolean;
 	/** The dynamic route that the request names. */
 	route?: string;
+	/** Models of the dynamic route or the alias that cannot be called: each was replaced by the next. */
+	skipped?: readonly string[];
 	/** The path below the provider's address. */
 	path?: string;
 	/** The index of the step that answered. */

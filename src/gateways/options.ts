@@ -175,6 +175,10 @@ export function optionsInBinding(gateway: unknown): GatewayOptions {
 	return optionsFrom((name) => values[name]);
 }
 
+/** The options of a run on the binding: `options.gateway`, and then its headers. */
+export const optionsOfRun = (gateway: unknown, headers: Headers): GatewayOptions =>
+	mergedOptions(optionsInBinding(gateway), optionsInHeaders(headers));
+
 /** `config` of a universal step: its fields have the names of {@link GatewayOptions}. */
 export const optionsInConfig = (config: unknown): GatewayOptions =>
 	isRecord(config) ? optionsFrom((name) => config[name]) : {};

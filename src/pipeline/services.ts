@@ -18,7 +18,7 @@ import type { Pools } from "../pools/pools.ts";
 import type { ExchangeObserver } from "../telemetry/exchange-observer.ts";
 import type { SingleFlight } from "./dispatch/single-flight.ts";
 import type { Limits } from "./limits.ts";
-import type { RouteList, Routing } from "./plan.ts";
+import type { AccountProvider, RouteList, Routing } from "./plan.ts";
 import type { Dispatched } from "./request.ts";
 import type { UnchangedStreams } from "./unchanged-streams.ts";
 
@@ -57,8 +57,8 @@ export interface Services extends BackendServices {
 	providerAccesses: ProviderAccesses;
 	/** `AI_GATEWAY` */
 	gatewayRules: GatewayRules;
-	/** The route of a provider's models with a key of the account. `backend`: its name. */
-	keyedRouting(author: string, backend: string, key: string): Routing & RouteList;
+	/** The route of the models of a provider that the account pays. */
+	accountRouting(provider: AccountProvider): Routing & RouteList;
 	/** Calls custom providers. It refuses private addresses. Absent: `fetch`. */
 	publicFetch?: typeof fetch;
 	/** The cached answers of the gateways. */

@@ -135,14 +135,14 @@ const ACCOUNT: readonly Row[] = [
 const below = (base: string, rows: readonly Row[]): Row[] =>
 	rows.map(([needed, route, format]) => [needed, route.replace(" ", ` ${base}`), format ?? "v4"]);
 
-const PROVIDER_ADDRESSES: readonly Row[] = ["GET", "POST", "PUT", "PATCH", "DELETE"].flatMap(
-	(method): Row[] => [
-		["run", `${method} /v1/:account/:gateway/:provider/:endpoint{.+}`, "gateway"],
-		["run", `${method} /v1/:account/:gateway/:provider{fal}`, "gateway"],
-		["run", `${method} /v1/:account/:gateway/:provider{anthropic}/:endpoint{.+}`, "gateway anthropic"],
-		["run", `${method} /v1/:account/:gateway/:provider{google-ai-studio}/:endpoint{.+}`, "gateway gemini"],
-	],
-);
+const providerAddresses = (base: string): Row[] =>
+	["GET", "POST", "PUT", "PATCH", "DELETE"].flatMap((method): Row[] => [
+		["run", `${method} ${base}/:provider/:endpoint{.+}`, "gateway"],
+		["run", `${method} ${base}/:provider{fal}`, "gateway"],
+		["run", `${method} ${base}/:provider{anthropic}/:endpoint{.+}`, "gateway anthropic"],
+		["run", `${method} ${base}/:provider{google-ai-studio}/:endpoint{.+}`, "gateway gemini"],
+	]);
+const PROVIDER_ADDRESSES = providerAddresses("/v1/:account/:gateway");
 
 const ROWS: readonly Row[] = [
 	["none", "GET /"],
@@ -188,6 +188,7 @@ const WIRE: readonly Row[] = [
 	["run", "GET /ai-gateway/gateways/:gateway/logs/:log"],
 	["run", "PATCH /ai-gateway/gateways/:gateway/logs/:log"],
 	["run", "GET /ai-gateway/gateways/:gateway/run/:run/resume"],
+	...providerAddresses("/ai-gateway/gateways/:gateway"),
 	["run", "POST /v1/:account/:gateway"],
 	["run", "GET /v1/:account/:gateway"],
 	["run", "GET /v1/:account/:gateway/run/:run/resume"],

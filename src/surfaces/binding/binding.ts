@@ -13,7 +13,7 @@ import { lazy } from "../../core/lazy.ts";
 import { loadDialect, loadLiveDialect } from "../../dialects/index.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { sourceOf } from "../../gateways/exchange.ts";
-import { optionsInBinding } from "../../gateways/options.ts";
+import { optionsOfRun } from "../../gateways/options.ts";
 import { DEFAULT_GATEWAY } from "../../gateways/settings.ts";
 import { verifyCaller } from "../../http/authenticate.ts";
 import { boundDepth, parseText, readBody, readJson } from "../../http/body.ts";
@@ -38,6 +38,7 @@ import { gatewayFailure, gatewayPlaneFailure } from "../gateway/gateway-failure.
 import { gatewayWireRoutes, type WireBindings } from "../gateway/gateway-wire.ts";
 import { gatewayOfOptions, runModel as runModelInGateway } from "../gateway/model-in-gateway.ts";
 import { wireMarkdownRoutes } from "../markdown/markdown.ts";
+import { inEndpointFormat, runFormat } from "../openai/run-endpoint.ts";
 
 const RunBody = lazy(() =>
 	z.object({
@@ -157,7 +158,7 @@ function infer(
 			signal,
 			model,
 			endpoint: () => `run/${model ?? ""}`,
-			format: "binding",
+			format: () => runFormat(options),
 			async read() {
 				if (!WIRE_VERSIONS.has(c.req.query("version"))) throw new AiError("deprecatedSdk");
 				if (model === undefined)
@@ -166,7 +167,8 @@ function infer(
 				options = ofBody;
 				if (isRecord(options) && options.queueRequest) refuseQueue();
 				checkTags(options);
-				return inferenceRequest({ id, caller, model, dialect, inputs, signal, headers, options });
+				const formatted = inEndpointFormat({ model, dialect, inputs }, options);
+				return inferenceRequest({ id, caller, ...formatted, signal, headers, options });
 			},
 			gateway(named) {
 				const gateway = dialect === loadLiveDialect ? undefined : gatewayOf(c, options, named);
@@ -174,7 +176,7 @@ function infer(
 				const source = sourceOf("Workers AI Binding", headers);
 				return {
 					id: gateway,
-					options: optionsInBinding(isRecord(options) ? options.gateway : undefined),
+					options: optionsOfRun(isRecord(options) ? options.gateway : undefined, headers),
 					source,
 				};
 			},

@@ -1,6 +1,7 @@
 /**
  * AI Gateway, `env.AI.gateway(id)`: on the binding below `https://workers-binding.ai/ai-gateway` (workerd,
- * `src/cloudflare/internal/aig-api.ts`), over RPC, and at its own addresses `/v1/{account}/{gateway}/…`. AutoRAG is
+ * `src/cloudflare/internal/aig-api.ts`; a provider's API below `/gateways/{gateway}/{provider}`, which the package `agents` calls with the
+ * binding's `fetch`), over RPC, and at its own addresses `/v1/{account}/{gateway}/…`. AutoRAG is
  * answered like an account that has no RAG.
  *
  * `getUrl` returns an address of this gateway: on the origin of the HTTP request, or on `PUBLIC_URL`. A Worker behind a
@@ -25,6 +26,7 @@ import { runSteps, type StepsContext } from "./gateway.ts";
 import { gatewayPlaneFailure } from "./gateway-failure.ts";
 import { changeLog, type LogName, readLog } from "./log-access.ts";
 import { LogPatchBody, logJson, patchOf } from "./log-json.ts";
+import { providerAddresses } from "./provider-addresses.ts";
 import { EVENTS, resumeStream } from "./resume.ts";
 import { headersOf, readSteps, Steps } from "./step.ts";
 
@@ -81,6 +83,7 @@ export const gatewayWireRoutes: readonly Route[] = [
 			permission: "run",
 			handler: resumeStream,
 		},
+		...providerAddresses("/gateways/:gateway"),
 	]),
 	...defineRoutes({ ...GATEWAY, bases: [{ path: V1.path }] }, ADDRESSES),
 	...defineRoutes({ ...GATEWAY, bases: [{ path: "/autorag/rags" }] }, [

@@ -5,6 +5,7 @@
  */
 import { type AiError, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
+import { loadDialect } from "../../dialects/index.ts";
 import type { ProviderAccess } from "../../gateways/durable/provider-access.ts";
 import { type RequestSource, sourceOf } from "../../gateways/exchange.ts";
 import { type GatewayOptions, mergedOptions, optionsInHeaders } from "../../gateways/options.ts";
@@ -61,8 +62,8 @@ export interface ModelCall {
 	model?: string | undefined;
 	/** The path of the route below the provider's address, for the log. `model`: absent if the request cannot be read. */
 	endpoint(model?: string): string;
-	/** The name of the surface's format. */
-	format: string;
+	/** The name of the format of the answers. Called after `read`. */
+	format(): string;
 	read(): Promise<InferenceRequest>;
 	/** `undefined`: the model runs without a gateway. `model`: empty if it is not known, because the request cannot be read. */
 	gateway(model: string): ModelGateway | undefined;
@@ -120,7 +121,7 @@ interface ReadCall {
 	endpoint: string;
 }
 
-/** A model that names a dynamic route takes the body of a chat (`dynamic-plan.ts`). */
+/** On the run API, a model that names a dynamic route takes the body of a chat (`dynamic-plan.ts`). */
 async function* planOf(
 	{ call, request, endpoint }: ReadCall,
 	options: GatewayOptions,
@@ -131,12 +132,11 @@ async function* planOf(
 		? await services.providerAccesses.find(account, settings.id)
 		: NO_ACCESS;
 	const stepFor = (stepRequest: InferenceRequest, stepOptions: GatewayOptions): GatewayStep => {
-		// Keys of the request and aliases of stored keys do not apply here.
-		const { byokAlias: _, ...applied } = stepOptions;
 		const provider = slugOf(stepRequest.model);
 		const target = modelTarget(
+			// Keys of the request do not apply here.
 			{ provider, headers: NO_HEADERS },
-			{ account, settings, access, options: applied, services },
+			{ account, settings, access, options: stepOptions, services },
 		);
 		return modelStep({ call, endpoint, request: stepRequest }, stepOptions, target);
 	};
@@ -151,8 +151,12 @@ async function* planOf(
 		try {
 			const model = compatModel(compat);
 			const inputs = { fields: isRecord(body) ? { ...body, model } : body };
-			return stepFor({ ...request, model, inputs, dialect: onlyFor(OPENAI_CHAT) }, stepOptions);
+			// The native format of a run differs for each model, so that one body fits only one of them.
+			const dialect = request.dialect === loadDialect ? onlyFor(OPENAI_CHAT) : request.dialect;
+			return stepFor({ ...request, model, inputs, dialect }, stepOptions);
 		} catch (thrown) {
+			const { exchange } = context;
+			exchange.report({ skipped: [...(exchange.facts.skipped ?? []), compat] });
 			return failedStep(toAiError(thrown), { call, request, endpoint }, stepOptions);
 		}
 	};
@@ -175,7 +179,7 @@ function modelStep(
 		endpoint,
 		model,
 		body: stepBody(inputs),
-		format: call.format,
+		format: call.format(),
 		plane: "run",
 		providerKey: identity,
 		options,
@@ -203,7 +207,7 @@ const failedStep = (
 	provider: WORKERS_AI,
 	endpoint,
 	body: stepBody(request.inputs),
-	format: call.format,
+	format: call.format(),
 	plane: "run",
 	providerKey: undefined,
 	options,

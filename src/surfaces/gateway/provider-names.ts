@@ -36,16 +36,10 @@ export const invalidProvider = (name: string, reason = "is unknown"): AiError =>
 		`Invalid provider: ${JSON.stringify(name.slice(0, MAX_SHOWN_CHARACTERS).toWellFormed())} ${reason}`,
 	);
 
-/** The author in the ids of a provider's models. Throws 2008 for an unknown provider. */
+/** The author in the ids of a provider's models: for a custom provider, its slug. Throws 2008 for an unknown provider. */
 export function authorOfSlug(slug: string): string {
-	const author = authorIfKnown(slug);
-	if (author === undefined)
-		throw invalidProvider(
-			slug,
-			customSlug(slug) === undefined
-				? undefined
-				: "is a custom provider, which only compat and steps can call",
-		);
+	const author = customSlug(slug) === undefined ? authorIfKnown(slug) : slug;
+	if (author === undefined) throw invalidProvider(slug);
 	return author;
 }
 
@@ -61,9 +55,11 @@ export const dynamicRouteName = (model: unknown): string | undefined =>
 		? model.slice(DYNAMIC_ROUTE.length)
 		: undefined;
 
-/** Whether the id is `author/model` with the author of a known provider. */
-export const isProviderModel = (id: string): boolean =>
-	Object.hasOwn(PROVIDERS, id.slice(0, Math.max(0, id.indexOf("/")))) && isThirdPartyId(id);
+/** Whether the id is `author/model` with the author of a known provider, or `custom-{slug}/model`. */
+export function isProviderModel(id: string): boolean {
+	const author = id.slice(0, Math.max(0, id.indexOf("/")));
+	return isThirdPartyId(id) && (Object.hasOwn(PROVIDERS, author) || customSlug(author) !== undefined);
+}
 
 /** The slug of the provider that has a model, by the model's id. */
 export function slugOf(model: string): string {

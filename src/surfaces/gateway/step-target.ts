@@ -14,6 +14,7 @@ import { WORKERS_AI } from "../../gateways/request.ts";
 import type { GatewaySettings } from "../../gateways/settings.ts";
 import type { Catalog } from "../../models/catalog.ts";
 import type { Services } from "../../pipeline/services.ts";
+import { PROVIDERS, type Provider } from "../../providers/providers.ts";
 import type { ProviderTarget } from "./provider-call.ts";
 import { accountCredential, operatorCredential, requireWholesale } from "./provider-credential.ts";
 import { authorIfKnown, COMPAT, invalidProvider } from "./provider-names.ts";
@@ -48,8 +49,7 @@ export function targetOf(step: Step, context: TargetContext): StepTarget {
 	const { access, options, services } = context;
 	if (provider === WORKERS_AI) return operatorsModel(services);
 	if (provider === COMPAT) return compatTarget(step, context);
-	const slug = customSlug(provider);
-	if (slug !== undefined) return customTarget(slug, step, context);
+	if (customSlug(provider) !== undefined) return customTarget(step, context);
 	const credential = accountCredential({ provider, headers: sent.headers, options, keys: access.keys });
 	const { fetch } = services;
 	// Google's SDKs may send the key in the query.
@@ -83,17 +83,19 @@ function compatTarget(step: Step, context: TargetContext): StepTarget {
 	const name = isRecord(fields) && typeof fields.model === "string" ? fields.model : "";
 	const slash = name.indexOf("/");
 	const [provider, model] = [name.slice(0, Math.max(slash, 0)), name.slice(slash + 1)];
-	const slug = customSlug(provider);
-	if (slug === undefined) return modelTarget({ provider, headers: step.sent.headers }, context);
+	if (customSlug(provider) === undefined)
+		return modelTarget({ provider, headers: step.sent.headers }, context);
 	const body = JSON.stringify({ ...(isRecord(fields) ? fields : {}), model });
-	return customTarget(slug, { ...step, provider, sent: { ...step.sent, body } }, context);
+	return customTarget({ ...step, provider, sent: { ...step.sent, body } }, context);
 }
 
-/** A provider's model through the pipeline, with the account's key if it has one. */
+/** A provider's model through the pipeline, with the account's key if it has one. Throws 2008 and 2040. */
 export function modelTarget(
 	{ provider, headers }: { provider: string; headers: Headers },
-	{ account, access, settings, options, services }: Omit<TargetContext, "isModelRoute">,
+	context: Omit<TargetContext, "isModelRoute">,
 ): ModelTarget {
+	const { account, access, settings, options, services } = context;
+	if (customSlug(provider) !== undefined) return customModel(provider, headers, context);
 	const author = authorIfKnown(provider);
 	if (author === undefined) return operatorsModel(services);
 	const credential = accountCredential({ provider, headers, options, keys: access.keys });
@@ -101,8 +103,6 @@ export function modelTarget(
 		requireWholesale(provider, { settings, options });
 		return operatorsModel(services);
 	}
-	// The circuit breaker of another account's key is another one.
-	const backend = `${author}:${encodeURIComponent(account)}`;
 	return {
 		kind: "model",
 		identity: credential.identity,
@@ -110,10 +110,63 @@ export function modelTarget(
 		services: {
 			...services,
 			catalog: unpriced(services.catalog),
-			routing: services.keyedRouting(author, backend, credential.key),
+			routing: services.accountRouting({
+				name: author,
+				provider: PROVIDERS[author] as Provider,
+				key: credential.key,
+				backend: backendOf(author, account),
+				headers: {},
+			}),
 		},
 	};
 }
+
+/** The circuit breaker of another account's key is another one. */
+const backendOf = (provider: string, account: string): string => `${provider}:${encodeURIComponent(account)}`;
+
+/** A model of a custom provider, whose API is taken for OpenAI's. */
+function customModel(
+	provider: string,
+	headers: Headers,
+	{ account, access, options, services }: Omit<TargetContext, "isModelRoute">,
+): ModelTarget {
+	const custom = requireCustom(provider, access, services);
+	const credential = accountCredential({ provider, headers, options, keys: access.keys });
+	return {
+		kind: "model",
+		identity: customIdentity(custom, credential?.identity),
+		providerPrices: services.catalog,
+		services: {
+			...services,
+			catalog: unpriced(services.catalog),
+			fetch: publicFetchOf(services),
+			routing: services.accountRouting({
+				name: provider,
+				provider: { kind: "openai", url: custom.base_url },
+				key: credential?.key,
+				// The circuit breaker of another address is another one.
+				backend: `${backendOf(provider, account)}:${custom.modifiedAt}`,
+				headers: { ...custom.headers },
+			}),
+		},
+	};
+}
+
+/** Throws 2008 for a provider that the account does not have, or whose address the operator does not allow. */
+function requireCustom(
+	provider: string,
+	{ customProviders }: ProviderAccess,
+	services: Services,
+): CustomProvider {
+	const slug = customSlug(provider);
+	const custom = customProviders.find((listed) => listed.slug === slug);
+	if (!custom) throw invalidProvider(provider, "is not an enabled custom provider of the account");
+	requireAllowedAddress(custom.base_url, services);
+	return custom;
+}
+
+const publicFetchOf = ({ gatewayRules, publicFetch, fetch }: Services): typeof globalThis.fetch =>
+	(!gatewayRules.allowPrivateAddresses && publicFetch) || fetch;
 
 /** The operator pays nothing for these calls, and charges nothing. */
 const unpricedCatalogs = new WeakMap<Catalog, Catalog>();
@@ -127,18 +180,15 @@ function unpriced(catalog: Catalog): Catalog {
 }
 
 /** The path is appended to the address of the custom provider. */
-function customTarget(slug: string, { provider, endpoint, sent }: Step, context: TargetContext): StepTarget {
+function customTarget({ provider, endpoint, sent }: Step, context: TargetContext): StepTarget {
 	const { access, options, services } = context;
-	const custom = access.customProviders.find((listed) => listed.slug === slug);
-	if (!custom) throw invalidProvider(slug, "is not an enabled custom provider of the account");
-	requireAllowedAddress(custom.base_url, services);
+	const custom = requireCustom(provider, access, services);
 	const credential = accountCredential({ provider, headers: sent.headers, options, keys: access.keys });
-	const { allowPrivateAddresses } = services.gatewayRules;
 	const target: ProviderTarget = {
 		url: urlBelow(custom.base_url, endpoint),
 		headers: [...Object.entries(custom.headers ?? {}), ...(credential?.headers ?? [])],
 		sent,
-		fetch: (!allowPrivateAddresses && services.publicFetch) || services.fetch,
+		fetch: publicFetchOf(services),
 	};
 	return { kind: "provider", target, identity: customIdentity(custom, credential?.identity) };
 }

@@ -44,7 +44,7 @@ export function infer(
 			caller,
 			signal,
 			endpoint: () => path.slice(path.indexOf("v1/")),
-			format: "openai",
+			format: () => "openai",
 			async read() {
 				const { model, inputs } = await read();
 				const { fields } = inputs;

@@ -34,7 +34,7 @@ import type { Services } from "../../pipeline/services.ts";
 import { AI, below } from "../bases.ts";
 import { wireOf } from "../binding/binding.ts";
 import { gatewayInHeaders, runModel as runModelInGateway } from "../gateway/model-in-gateway.ts";
-import { dynamicRouteName } from "../gateway/provider-names.ts";
+import { dynamicRouteName, isProviderModel } from "../gateway/provider-names.ts";
 
 /** The product answers "no route" for an unknown model id, except in these namespaces. */
 const INFERENCE_NAMESPACE = /^@(?:cf|hf)\//;
@@ -128,6 +128,7 @@ function runModel(c: Context, call: Call): Promise<Response> {
 			const isKnown =
 				INFERENCE_NAMESPACE.test(model) ||
 				dynamicRouteName(model) !== undefined ||
+				isProviderModel(model) ||
 				(await isNamed(model, call));
 			if (!isKnown) throw new AiError("noRoute");
 			if (c.req.query("queueRequest") === "true") refuseQueue();
@@ -151,7 +152,7 @@ function infer(
 			signal: raw.signal,
 			model,
 			endpoint: (named) => (named === undefined ? "run" : `run/${named}`),
-			format: "rest",
+			format: () => "rest",
 			read: async () => requestOf(c, call, await read()),
 			// A socket has no gateway.
 			gateway: (named) => (isUpgrade(raw) ? undefined : gatewayInHeaders(raw.headers, named)),
@@ -172,8 +173,10 @@ export async function isNamed(name: string, { caller, services }: Call): Promise
 /** A request of the binding over HTTP, with any method, headers and body. `X-Forwarded` is its original address. */
 async function forwardToWire(c: Context, { caller, services }: Call): Promise<Response> {
 	const origin = services.publicUrl ?? new URL(c.req.url).origin;
-	const url = forwardedFrom(c.req.header("x-forwarded"), origin);
-	return wireOf(services).fetch(new Request(url, c.req.raw), { caller, origin });
+	const request = new Request(forwardedFrom(c.req.header("x-forwarded"), origin), c.req.raw);
+	// The credential of this route. A provider's address would take it for the provider's key.
+	request.headers.delete("authorization");
+	return wireOf(services).fetch(request, { caller, origin });
 }
 
 /** Runs a request. If a provider refuses the operator's key, the error is AI Gateway's 2009 (changelog, 2026-10-06). */

@@ -13,6 +13,7 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { loadDialect } from "../../dialects/index.ts";
 import { invalidInput } from "../../dialects/invalid-input.ts";
+import { optionsOfRun } from "../../gateways/options.ts";
 import { boundDepth, readStream } from "../../http/body.ts";
 import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { toRpcError } from "../../http/failure-formats.ts";
@@ -25,7 +26,9 @@ import { run } from "../../pipeline/run.ts";
 import { wireFailure, wireOf } from "../binding/binding.ts";
 import { AiGateway } from "../gateway/gateway-wire.ts";
 import { gatewayOfOptions } from "../gateway/model-in-gateway.ts";
+import { headersOf } from "../gateway/step.ts";
 import { type ConversionResponse, type MarkdownDocument, ToMarkdownService } from "../markdown/markdown.ts";
+import { inEndpointFormat } from "../openai/run-endpoint.ts";
 import { searchOverRpc } from "../websearch/websearch.ts";
 import { runInGatewayOf, unwrappedResponse } from "./run-in-gateway.ts";
 
@@ -39,10 +42,12 @@ export interface RunOptions {
 	signal?: AbortSignal;
 	queueRequest?: boolean;
 	websocket?: boolean;
-	/** `{id, …}`: the options of `optionsInBinding`. */
+	/** `{id, …}`: the options of `optionsOfRun`. */
 	gateway?: unknown;
-	/** Only the headers of `request-options.ts` are used. */
+	/** Only the headers of `request-options.ts` are used, and in a gateway the `cf-aig-*` headers of its options. */
 	extraHeaders?: Record<string, unknown>;
+	/** `inEndpointFormat` */
+	openaiEndpoint?: unknown;
 }
 
 /** The account of a local caller whose binding has no account. */
@@ -73,9 +78,10 @@ export function entrypoint(current: () => EntrypointServices) {
 					return inferenceRequest({
 						id,
 						caller,
-						model,
-						dialect: loadDialect,
-						inputs: await readInputs(inputs, services.limits),
+						...inEndpointFormat(
+							{ model, dialect: loadDialect, inputs: await readInputs(inputs, services.limits) },
+							options,
+						),
 						signal,
 						headers: headersIn(options?.extraHeaders),
 						options,
@@ -86,8 +92,9 @@ export function entrypoint(current: () => EntrypointServices) {
 					const reply = await run(await read(), services);
 					return returnRawResponse ? replyResponse(reply, id, WRAPS.bare) : unwrapped(reply);
 				}
-				const call = { id, caller, model, signal, read };
-				inGateway = await runInGatewayOf(call, { id: gateway, options: options?.gateway }, services);
+				const call = { id, caller, model, signal, read, options };
+				const gatewayOptions = optionsOfRun(options?.gateway, headersOf(options?.extraHeaders ?? {}));
+				inGateway = await runInGatewayOf(call, { id: gateway, options: gatewayOptions }, services);
 			} catch (thrown) {
 				const error = toAiError(thrown);
 				services.log(error, id);

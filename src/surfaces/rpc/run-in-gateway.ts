@@ -2,30 +2,29 @@
 import * as z from "zod";
 import { parseJson } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
-import { optionsInBinding } from "../../gateways/options.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { gatewayRunFailure } from "../binding/binding.ts";
 import { type ModelCall, type ModelGateway, runModel } from "../gateway/model-in-gateway.ts";
+import { runFormat } from "../openai/run-endpoint.ts";
 
-type RpcCall = Pick<ModelCall, "id" | "caller" | "signal" | "read"> & { model: string };
+type RpcCall = Pick<ModelCall, "id" | "caller" | "signal" | "read"> & { model: string; options: unknown };
 
-/** `options`: `options.gateway` of the call. */
 export function runInGatewayOf(
 	call: RpcCall,
-	{ id, options }: { id: string; options: unknown },
+	{ id, options }: Pick<ModelGateway, "id" | "options">,
 	services: Services,
 ): Promise<Response> {
 	const gateway: ModelGateway = {
 		id,
-		options: optionsInBinding(options),
+		options,
 		source: { type: "Workers AI Binding" },
 	};
 	return runModel(
 		{
 			...call,
 			endpoint: () => `run/${call.model}`,
-			format: "binding",
+			format: () => runFormat(call.options),
 			gateway: () => gateway,
 			respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
 			failure: gatewayRunFailure,

@@ -232,7 +232,7 @@ describe("a request to a dynamic route", () => {
 		expect([await status("help"), await status("help")]).toEqual([200, 429]);
 	});
 
-	it("runs at the path of a model, where a model of a custom provider fails and its fallback is next", async () => {
+	it("runs at the path of a model, where a custom provider that does not exist is skipped, and named in a header", async () => {
 		const { deploy, run } = setUp(["gpt-5"]);
 		await deploy("plain", [start("gpt-5"), model("gpt-5", "openai"), END]);
 		const custom = (fallback?: string) => [start("own"), model("own", "custom-mine", fallback)];
@@ -241,14 +241,14 @@ describe("a request to a dynamic route", () => {
 		for (const name of ["plain", "fallback"]) {
 			const response = await run(`dynamic/${name}`);
 			expect(response.headers.get("cf-aig-model")).toBe("gpt-5");
+			expect(response.headers.get("x-ganglion-skipped")).toBe(name === "plain" ? null : "custom-mine/own");
 			expect(await response.json()).toMatchObject({ success: true, result: { object: "chat.completion" } });
 		}
 		expect(await (await run("dynamic/alone")).json()).toMatchObject({
 			errors: [
 				{
 					code: 2008,
-					message:
-						'Invalid provider: "custom-mine" is a custom provider, which only compat and steps can call',
+					message: 'Invalid provider: "custom-mine" is not an enabled custom provider of the account',
 				},
 			],
 		});

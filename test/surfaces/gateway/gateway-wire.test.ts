@@ -14,7 +14,7 @@ import {
 	upstream,
 	usage,
 } from "../../gateway.ts";
-import { closedGateway, failureOf, json } from "../../http/access.ts";
+import { ADMIN, closedGateway, failureOf, json } from "../../http/access.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
 const ORIGIN = "https://workers-binding.ai";
@@ -253,7 +253,7 @@ describe("universal run", () => {
 	it.each([
 		["compat", "chat/completions", '"gpt-5" does not begin with a provider (example: openai/gpt-5)'],
 		["compat", "models", '"models" is not a route of compat'],
-		["custom-none", "chat", '"none" is not an enabled custom provider of the account'],
+		["custom-none", "chat", '"custom-none" is not an enabled custom provider of the account'],
 	])("refuses %s/%s with the reason", async (provider, endpoint, reason) => {
 		const response = await hello().run([step(endpoint, chat("gpt-5"), provider)]);
 		expect(await response.json()).toMatchObject({
@@ -362,6 +362,85 @@ describe("a gateway's address", () => {
 		const others = await post(url.replace("team%20a", "team-b").concat(`/${LLAMA}`), { prompt: "Hi" });
 		expect(others.status).toBe(404);
 		expect(await others.json()).toMatchObject({ errors: [{ code: 7003 }, { code: 7000 }] });
+	});
+});
+
+describe("a provider's address on the binding", () => {
+	const GATEWAYS = "/ai-gateway/gateways/my-gateway";
+	const post = (body: object, headers: Record<string, string> = {}): RequestInit => ({
+		method: "POST",
+		headers: { "content-type": "application/json", ...headers },
+		body: JSON.stringify(body),
+	});
+	const MESSAGES = [{ role: "user", content: "Hi" }];
+
+	it.each([
+		[
+			"openai/v1/chat/completions",
+			{ model: "gpt-5.6-sol", messages: MESSAGES },
+			{ object: "chat.completion" },
+		],
+		["openai/v1/responses", { model: "gpt-5.6-sol", input: "Hi" }, { object: "response" }],
+		[
+			"anthropic/v1/messages",
+			{ model: "claude-opus-5-5", max_tokens: 64, messages: MESSAGES },
+			{ type: "message" },
+		],
+		[
+			"google-ai-studio/v1beta/models/gemini-3.8-flash:generateContent",
+			{ contents: [{ parts: [{ text: "Hi" }] }] },
+			{ candidates: [{ content: { parts: [{ text: "Hello" }] } }] },
+		],
+		["workers-ai/v1/chat/completions", chat(LLAMA), { object: "chat.completion" }],
+		["compat/chat/completions", chat("openai/gpt-5.6-sol"), { object: "chat.completion" }],
+	])("runs the model that %s names", async (endpoint, body, answer) => {
+		const response = await hello().send(`${GATEWAYS}/${endpoint}`, post(body));
+		expect(await response.json()).toMatchObject(answer);
+		expect(response.status).toBe(200);
+		expect(response.headers.get("cf-aig-log-id")).toMatch(UUID);
+	});
+
+	it("passes other endpoints, and requests with the vendor's key, to the vendor unchanged", async () => {
+		const vendor = upstream(() => Response.json({ object: "list", data: [] }));
+		const { send } = gateway({ vars: {}, fetch: vendor.fetch });
+		const headers = { authorization: "Bearer sk-of-the-caller-0123456789", "cf-aig-event-id": "event-1" };
+		const answer = await send(`${GATEWAYS}/openai/v1/files?limit=2`, { headers });
+		expect(await answer.json()).toEqual({ object: "list", data: [] });
+		expect(answer.headers.get("cf-aig-event-id")).toBe("event-1");
+		const [request] = vendor.requests;
+		expect(request?.url).toBe("https://api.openai.com/v1/files?limit=2");
+		expect(request?.headers.get("authorization")).toBe(headers.authorization);
+		expect(request?.headers.has("cf-aig-event-id")).toBe(false);
+	});
+
+	it("refuses an unknown vendor, and a vendor without a key, in AI Gateway's format", async () => {
+		const { send } = gateway({ vars: {} });
+		for (const [provider, code] of [
+			["nobody", 2008],
+			["elevenlabs", 2021],
+		]) {
+			const response = await send(`${GATEWAYS}/${provider}/v1/voices`);
+			expect(await response.json()).toMatchObject({ name: "AiGatewayError", internalCode: code });
+		}
+	});
+
+	it("never sends the token of a session that is connected by url to a vendor", async () => {
+		const vendor = upstream(() => Response.json({}));
+		const { send, createToken } = closedGateway({
+			vars: {
+				PROVIDER_KEYS: { openai: "KEY" },
+				KEY: "sk-operator",
+				AI_GATEWAY: { share_provider_keys: true },
+			},
+			fetch: vendor.fetch,
+		});
+		const headers = { "x-forwarded": `https://workers-binding.ai${GATEWAYS}/openai/v1/files` };
+		for (const token of [await createToken(["Workers AI Run"]), ADMIN])
+			expect((await send("/ai/run/proxy", token, { headers })).status).toBe(200);
+		expect(vendor.requests.map((request) => request.headers.get("authorization"))).toEqual([
+			"Bearer sk-operator",
+			"Bearer sk-operator",
+		]);
 	});
 });
 

@@ -376,11 +376,11 @@ describe("keys that the account stores", () => {
 		await call("openai/files", { headers: { "cf-aig-byok-alias": "second" } });
 		await call("anthropic/v1/messages", post({}));
 		await call("compat/chat/completions", post({ ...CHAT, model: "openai/gpt-5" }));
-		// The run path has the key `default` of the gateway.
-		const run = await send("/ai/run/openai/gpt-5", token, {
-			...post({ messages: CHAT.messages }, { "cf-aig-gateway-id": "mine", "cf-aig-byok-alias": "second" }),
-		});
-		expect(run.headers.get("cf-ai-neurons")).toBe("0.00");
+		for (const alias of ["default", "second"]) {
+			const headers = { "cf-aig-gateway-id": "mine", "cf-aig-byok-alias": alias };
+			const run = await send("/ai/run/openai/gpt-5", token, post({ messages: CHAT.messages }, headers));
+			expect(run.headers.get("cf-ai-neurons")).toBe("0.00");
+		}
 		expect(requests.map(({ headers }) => headers.get("authorization") ?? headers.get("x-api-key"))).toEqual([
 			`Bearer ${STORED}`,
 			`Bearer ${STORED}`,
@@ -388,6 +388,7 @@ describe("keys that the account stores", () => {
 			STORED,
 			`Bearer ${STORED}`,
 			`Bearer ${STORED}`,
+			`Bearer ${STORED}-2`,
 		]);
 	});
 

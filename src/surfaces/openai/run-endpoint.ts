@@ -1,0 +1,38 @@
+/**
+ * The option `openaiEndpoint` of `run`, on the binding and over RPC: the input and the answer have the format of this endpoint. The package
+ * `agents` sends it for the models of providers. It has no effect for models of Workers AI, whose format is their own.
+ */
+import { isRecord } from "../../core/json.ts";
+import { badInput, invalidInput } from "../../dialects/invalid-input.ts";
+import type { InferenceRequest } from "../../pipeline/request.ts";
+import { OPENAI_ROUTES } from "./openai.ts";
+import { onlyFor } from "./route-dialect.ts";
+
+const ENDPOINTS: readonly string[] = ["/chat/completions", "/messages", "/responses"];
+const VERSION = "/v1";
+
+const WORKERS_AI_ID = /^@(?:cf|hf)\//;
+
+/** The name of the format of a run's answers. `options`: of the call. */
+export const runFormat = (options: unknown): string =>
+	isRecord(options) && typeof options.openaiEndpoint === "string"
+		? `binding ${options.openaiEndpoint}`
+		: "binding";
+
+type Formatted = Pick<InferenceRequest, "model" | "inputs" | "dialect">;
+
+/** `options`: of the call. The model is added to the input, because these formats require it there. Throws 5006 and 8001. */
+export function inEndpointFormat(request: Formatted, options: unknown): Formatted {
+	const endpoint = isRecord(options) ? (options.openaiEndpoint ?? undefined) : undefined;
+	const { model, inputs } = request;
+	if (endpoint === undefined || WORKERS_AI_ID.test(model)) return request;
+	const path = ENDPOINTS.find((known) => endpoint === `${VERSION}${known}`);
+	const route = path === undefined ? undefined : OPENAI_ROUTES[path];
+	if (!route) {
+		const known = ENDPOINTS.map((each) => `${VERSION}${each}`);
+		throw invalidInput(`options.openaiEndpoint: expected ${known.join(", ")}`);
+	}
+	if (!isRecord(inputs.fields) || inputs.body)
+		throw badInput(`the input of ${VERSION}${path} is one JSON object`);
+	return { model, inputs: { ...inputs, fields: { ...inputs.fields, model } }, dialect: onlyFor(route) };
+}
