@@ -29,8 +29,11 @@ export interface Reader {
 	};
 	/** The format has a field `requests` of its own. Elsewhere it belongs to the product's queue, and is refused. */
 	isBatch?: true;
-	/** Converts the output of `schema` to a task's input. Synchronous, without I/O. Throws `AiError`. */
-	read(inputs: never, model: Model, strict?: boolean): TaskCall;
+	/**
+	 * Converts the output of `schema` to a task's input. Synchronous, without I/O. Throws `AiError`. `targets`: the backends that may
+	 * answer. A dialect that is also an upstream's own keeps more of the request for such a backend.
+	 */
+	read(inputs: never, model: Model, strict?: boolean, targets?: readonly { kind: string }[]): TaskCall;
 }
 
 /** An answer in the caller's format. The surface adds its envelope to `json`, and headers to all kinds. */

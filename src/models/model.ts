@@ -98,6 +98,9 @@ export const Model = z.strictObject({
 });
 export type Model = z.output<typeof Model>;
 
+/** Whether the id is of a model of Workers AI, such as `@cf/meta/llama-3.1-8b-instruct`. */
+export const isProductId = (id: string): boolean => id.startsWith("@");
+
 export const isOperatorModel = ({ source }: Pick<Model, "source">): boolean => source === 0;
 
 export const can = (model: Model, capability: Capability): boolean => model.capabilities.includes(capability);

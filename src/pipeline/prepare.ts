@@ -95,7 +95,7 @@ export function parse(
 	if (!reader.isBatch) refuseQueued(sent.fields);
 	const read = (fields: unknown): Parsed => {
 		const inputs = validate(reader.schema(model, strict), fields);
-		return { inputs, call: reader.read(inputs as never, model, strict), writer };
+		return { inputs, call: reader.read(inputs as never, model, strict, routed?.targets), writer };
 	};
 	return sent.body ? joinBody(sent, sent.body, reader).then(read) : read(sent.fields);
 }

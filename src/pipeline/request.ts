@@ -64,6 +64,8 @@ export interface Reply {
 export interface Served {
 	/** Name in `BACKENDS`: `x-ganglion-backend`. */
 	backend: string;
+	/** The backend's name in `KINDS`. Absent before the answer. */
+	kind?: string;
 	/** The engine's name of the model. */
 	model: string;
 	/** `x-ganglion-attempts` */

@@ -27,7 +27,7 @@ export function write(
 		};
 	const reply: Reply = { model, served, body: writer.write(answer, context) };
 	if (neurons !== undefined) reply.neurons = neurons;
-	const dropped = droppedOf(call);
+	const dropped = droppedOf(call, served.kind);
 	if (dropped) reply.dropped = dropped;
 	return reply;
 }

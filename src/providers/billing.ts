@@ -6,6 +6,7 @@
 
 import type { Target } from "../backends/backend.ts";
 import { KINDS, type KindRow } from "../backends/kinds.ts";
+import { isProductId } from "../models/model.ts";
 import { isThirdPartyId } from "../models/third-party.ts";
 import { PROVIDERS } from "./providers.ts";
 
@@ -33,7 +34,7 @@ export function chargesFor(
 	// The binding may be another Ganglion, which serves third-party models, too.
 	if (binding) return isThirdPartyId(model);
 	// A model of the product without a price in the catalogue is free there.
-	const isProduct = model.startsWith("@");
+	const isProduct = isProductId(model);
 	return urls
 		.map(originOf)
 		.some((origin) => PROVIDER_ORIGINS.has(origin) || (!isProduct && CLOUDFLARE_ORIGINS.has(origin)));

@@ -69,8 +69,8 @@ export interface TaskDefinition<Input, Output> {
 
 	/** Why backends of this kind cannot answer this call, although they have the task. */
 	unsupportedBy?: (input: Input, kind: string) => Unsupported | undefined;
-	/** Parts of the request that the answer ignores. Never an empty list. */
-	dropped?: (input: Input) => readonly string[] | undefined;
+	/** Parts of the request that the answer ignores. Never an empty list. `kind`: of the backend that answers. */
+	dropped?: (input: Input, kind: string | undefined) => readonly string[] | undefined;
 }
 
 export interface Prompt {

@@ -61,8 +61,8 @@ export function boundOutput(call: TaskCall, tokens: number): TaskCall {
 export const checkContext = ({ task, input }: TaskCall, model: Model, exact: boolean): void =>
 	definitionOf(task).checkContext?.(input, model, exact);
 
-export const droppedOf = ({ task, input }: TaskCall): readonly string[] | undefined =>
-	definitionOf(task).dropped?.(input);
+export const droppedOf = ({ task, input }: TaskCall, kind?: string): readonly string[] | undefined =>
+	definitionOf(task).dropped?.(input, kind);
 
 export const unsupportedBy = ({ task, input }: TaskCall, kind: string): Unsupported | undefined =>
 	definitionOf(task).unsupportedBy?.(input, kind);

@@ -18,13 +18,19 @@ describe("dispatch", () => {
 		expect(engines()).toEqual(["a"]);
 		expect(logged).toEqual([]);
 		expect(answer).toMatchObject({ task: "text-generation", answer: { kind: "value" } });
-		expect(served).toEqual({ backend: "a", model: "a-model", attempts: 1, wasted: [] });
+		expect(served).toEqual({ backend: "a", kind: "openai", model: "a-model", attempts: 1, wasted: [] });
 	});
 
 	it("continues after a failure that another target may not have, and records each", async () => {
 		const replies = { a: status(503), b: status(404), c: status(500), d: ok };
 		const { engines, logged, run } = world({ replies });
-		expect((await run()).served).toEqual({ backend: "d", model: "d-model", attempts: 4, wasted: [] });
+		expect((await run()).served).toEqual({
+			backend: "d",
+			kind: "openai",
+			model: "d-model",
+			attempts: 4,
+			wasted: [],
+		});
 		expect(engines()).toEqual(["a", "b", "c", "d"]);
 		expect(logged).toEqual([
 			["id", 3040],
@@ -432,7 +438,13 @@ describe("hedging", () => {
 
 	it("calls the second after the delay; the first to start wins and the other is cancelled", async () => {
 		const { asked, run } = world({ replies: { a: silent, b: ok }, plan: HEDGED });
-		expect((await run()).served).toEqual({ backend: "b", model: "b-model", attempts: 2, wasted: [] });
+		expect((await run()).served).toEqual({
+			backend: "b",
+			kind: "openai",
+			model: "b-model",
+			attempts: 2,
+			wasted: [],
+		});
 		expect(asked.map(({ engine, signal }) => [engine, signal.aborted])).toEqual([
 			["a", true],
 			["b", false],
@@ -516,6 +528,7 @@ describe("hedging", () => {
 		await settle();
 		expect(served).toEqual({
 			backend: "a",
+			kind: "openai",
 			model: "a-model",
 			attempts: 2,
 			wasted: [{ why: "hedge", backend: "b", model: "b-model", progress: { usage, outputTokens: 0 } }],

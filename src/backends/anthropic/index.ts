@@ -8,15 +8,17 @@
 import type { Target } from "../backend.ts";
 import { requestChat } from "../completion.ts";
 import { defineBackend, type Handler } from "../handler.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { completionOf, MessageReply } from "./reply.ts";
 import { requestOf } from "./request.ts";
 import { MessageTranslator } from "./stream.ts";
 
 const API_VERSION = "2023-06-01";
+const BETA_HEADER = "anthropic-beta";
 
 const generateText: Handler<"text-generation"> = async (input, call) => {
-	const { body, ...form } = requestOf(input, call);
-	return requestChat(call, input, {
+	const { body, betas = [], ...form } = requestOf(input, call);
+	return requestChat(withBetas(call, betas), input, {
 		path: "/v1/messages",
 		body,
 		schema: MessageReply,
@@ -24,6 +26,14 @@ const generateText: Handler<"text-generation"> = async (input, call) => {
 		translator: () => new MessageTranslator(call, form),
 	});
 };
+
+/** Adds the caller's betas to those of the operator's headers. */
+function withBetas(call: Call, betas: readonly string[]): Call {
+	if (betas.length === 0) return call;
+	const { [BETA_HEADER]: operators, ...headers } = call.target.headers;
+	const all = new Set([...(operators?.split(/\s*,\s*/) ?? []), ...betas]);
+	return { ...call, target: { ...call.target, headers: { ...headers, [BETA_HEADER]: [...all].join(",") } } };
+}
 
 /** Sends the key in Anthropic's header. The operator's headers may set another version, or betas. */
 function withApiKey({ key, ...target }: Target): Target {

@@ -1,6 +1,4 @@
 /** Converts a chat input to the body of `POST /v1/messages`. */
-
-import { inputFamily } from "../../models/family.ts";
 import { type ChatInput, positiveTopK } from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { loraUnsupported, unsupported } from "../unsupported.ts";
@@ -8,7 +6,7 @@ import { type Thinking, thinkingOf } from "./thinking.ts";
 import { type AnswerTool, formatOf, isForced, type Offer, offerOf } from "./tools.ts";
 import { type Traits, traitsOf } from "./traits.ts";
 import { type Conversation, isPrefilled, lacksThoughts, readConversation } from "./turns.ts";
-import { verbatimBody, verbatimConversation, verbatimExtras, withBreakpoints } from "./verbatim.ts";
+import { betasOf, verbatimBody, verbatimConversation, verbatimExtras, withBreakpoints } from "./verbatim.ts";
 
 export interface Request {
 	body: Record<string, unknown>;
@@ -16,15 +14,16 @@ export interface Request {
 	answerTool?: AnswerTool | undefined;
 	/** The caller gets the reply in the format of the API. */
 	verbatim?: true;
+	/** Features of the API that the caller has chosen for fields of its request. */
+	betas?: readonly string[];
 }
 
 export function requestOf(input: ChatInput, call: Call): Request {
 	refuse(input, call);
 	const { verbatim } = input;
-	const { target, model } = call;
-	// The caller names a model of Anthropic, so the request is meant for this API.
-	if (verbatim && inputFamily(model).isAnthropic)
-		return { body: verbatimBody(input, verbatim, call), verbatim: true };
+	const { target } = call;
+	if (verbatim?.complete)
+		return { body: verbatimBody(input, verbatim, call), betas: betasOf(verbatim), verbatim: true };
 	const traits = traitsOf(target.model);
 	const conversation = verbatim
 		? verbatimConversation(input, verbatim, call)

@@ -2,8 +2,8 @@
  * Requests of callers who use the Messages API themselves. Features without a field in the common chat format (cache
  * breakpoints, citations, server tools) are sent unchanged.
  *
- * For a model of Anthropic that is the complete body. For another model, which a route sends here, the caller does not
- * choose for Claude: sampling, thinking, answer format and tools come from the common chat format.
+ * By default that is the complete body. For a model of Workers AI, which a route sends here, the caller does not choose for Claude:
+ * sampling, thinking, answer format and tools come from the common chat format.
  */
 import type { ChatInput, Verbatim } from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
@@ -21,7 +21,7 @@ import {
 
 /** The complete body, except for the fields that the gateway sets. */
 export function verbatimBody(input: ChatInput, verbatim: Verbatim, call: Call): Record<string, unknown> {
-	// Some clients send betas in the body. They are a header of the API, which the operator configures.
+	// They are a header of the API.
 	const { messages: _messages, betas: _betas, thinking, ...body } = verbatim.body;
 	const sent = Number(body.max_tokens);
 	const max_tokens = Math.min(sent, input.max_tokens ?? sent);
@@ -39,6 +39,12 @@ export function verbatimBody(input: ChatInput, verbatim: Verbatim, call: Call): 
 		stream: input.stream,
 	};
 }
+
+const BETA = /^[\w.-]{1,128}$/;
+
+/** The betas of the request's body. The route of Messages adds those of the caller's header (`anthropic-beta`). */
+export const betasOf = ({ body: { betas } }: Verbatim): string[] =>
+	Array.isArray(betas) ? betas.filter((beta) => typeof beta === "string" && BETA.test(beta)) : [];
 
 /** The conversation, if the other fields come from the common chat format. */
 export function verbatimConversation(input: ChatInput, verbatim: Verbatim, call: Call): Conversation {

@@ -1,10 +1,16 @@
-/** The content blocks of a Messages request. They are parsed one at a time, so that an error names its block. */
+/**
+ * The content blocks of a Messages request. They are parsed one at a time, so that an error names its block.
+ *
+ * Blocks of unknown types are dropped and listed. They belong to tools that Anthropic runs (`server_tool_use`,
+ * `web_search_tool_result`), or clients send them with a beta. A user's block of an unknown type is not dropped if Anthropic may answer.
+ */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { ContentPart } from "../../tasks/text-generation/types.ts";
 import type { ContentRules } from "../chat/messages.ts";
 import { badInput, parseElement, pointerTo } from "../invalid-input.ts";
 import { checkImageUrl } from "../media/image-url.ts";
+import { NAMEABLE } from "../nameable.ts";
 
 export const Loose = z.looseObject({ type: z.string() });
 /** A text is short for one text block. */
@@ -66,7 +72,15 @@ const RedactedThinking = z.object({ type: z.literal("redacted_thinking"), data: 
 /** A tool that a tool search has found. The request also contains the tool itself. */
 const ToolReference = z.object({ type: z.literal("tool_reference"), tool_name: z.string().min(1) });
 
-const PartBlock = z.discriminatedUnion("type", [Text, Image, Document]);
+/** A result of the caller's own search. */
+const SearchResult = z.object({
+	type: z.literal("search_result"),
+	source: z.string(),
+	title: z.string(),
+	content: Content,
+});
+
+const PartBlock = z.discriminatedUnion("type", [Text, Image, Document, SearchResult]);
 const ResultBlock = z.discriminatedUnion("type", [...PartBlock.options, ToolReference]);
 type ResultBlock = z.output<typeof ResultBlock>;
 const UserBlock = z.discriminatedUnion("type", [...PartBlock.options, ToolResult]);
@@ -75,6 +89,8 @@ const AssistantBlock = z.discriminatedUnion("type", [Text, Thinking, RedactedThi
 export type AssistantBlock = z.output<typeof AssistantBlock>;
 
 export interface BlockRules extends ContentRules {
+	/** Called with the name of a part that engines do not receive. */
+	onDropped(part: string): void;
 	/** Called with the error for content that is not read here, in place of throwing it. */
 	onUnsupported?: UnsupportedHandler;
 }
@@ -91,13 +107,27 @@ export function readOrReport<T>(read: () => T, onUnsupported: UnsupportedHandler
 	}
 }
 
+const typesOf = (union: { options: readonly { shape: { type: z.ZodLiteral<string> } }[] }) =>
+	new Set(union.options.flatMap(({ shape }) => [...shape.type.values]));
+const USER_TYPES = typesOf(UserBlock);
+const RESULT_TYPES = typesOf(ResultBlock);
+const ASSISTANT_TYPES = typesOf(AssistantBlock);
+
+function isDropped({ type }: PlacedBlock["block"], types: ReadonlySet<string>, rules: BlockRules): boolean {
+	if (types.has(type) || !NAMEABLE.test(type)) return false;
+	rules.onDropped(`messages.${type}`);
+	return true;
+}
+
 /** Throws 8001, as do the readers below. */
-export const readUserBlock = ({ block, at }: PlacedBlock, { onUnsupported }: BlockRules): UserBlock[] =>
-	readOrReport(() => parseElement(UserBlock, block, at), onUnsupported);
-export const readAssistantBlock = (
-	{ block, at }: PlacedBlock,
-	{ onUnsupported }: BlockRules,
-): AssistantBlock[] => readOrReport(() => parseElement(AssistantBlock, block, at), onUnsupported);
+export const readUserBlock = ({ block, at }: PlacedBlock, rules: BlockRules): UserBlock[] =>
+	!rules.onUnsupported && isDropped(block, USER_TYPES, rules)
+		? []
+		: readOrReport(() => parseElement(UserBlock, block, at), rules.onUnsupported);
+export const readAssistantBlock = ({ block, at }: PlacedBlock, rules: BlockRules): AssistantBlock[] =>
+	isDropped(block, ASSISTANT_TYPES, rules)
+		? []
+		: readOrReport(() => parseElement(AssistantBlock, block, at), rules.onUnsupported);
 
 const TextBlock = z.discriminatedUnion("type", [Text]);
 
@@ -108,10 +138,12 @@ export const readTexts = (blocks: PlacedBlock[]): string[] =>
 /** The content of a tool's result. */
 export const readResult = (content: Content, at: string, rules: BlockRules): ContentPart[] =>
 	placeBlocks(content, at).flatMap(({ block, at: here }) =>
-		readOrReport(
-			() => partsOf(parseElement(ResultBlock, block, here), here, rules),
-			rules.onUnsupported,
-		).flat(),
+		!rules.onUnsupported && isDropped(block, RESULT_TYPES, rules)
+			? []
+			: readOrReport(
+					() => partsOf(parseElement(ResultBlock, block, here), here, rules),
+					rules.onUnsupported,
+				).flat(),
 	);
 
 /** The block as chat parts; none for an empty text. Throws 5006 for content that the model does not accept. */
@@ -128,6 +160,11 @@ export function partsOf(block: ResultBlock, at: string, rules: BlockRules): Cont
 		}
 		case "document":
 			return documentParts(block, at, rules);
+		case "search_result":
+			return [
+				...textParts(`${block.title}\n${block.source}`),
+				...readResult(block.content, `${at}.content`, rules),
+			];
 		case "tool_reference":
 			return textParts(`Tool ${block.tool_name} is now available.`);
 		default:

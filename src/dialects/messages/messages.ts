@@ -12,7 +12,8 @@ import { messageEvents } from "./stream.ts";
 export const anthropicMessages: NativeDialect = {
 	reader: {
 		schema: messagesSchema,
-		read: (request: MessagesRequest, model) => chatCall(readRequest(request, model)),
+		read: (request: MessagesRequest, model, _strict, targets) =>
+			chatCall(readRequest(request, model, targets)),
 	},
 	writer: { schema: Message, ...chatWriter({ value: messageOf, events: messageEvents }) },
 };

@@ -1,24 +1,23 @@
 /**
  * Reads Messages requests (https://docs.anthropic.com/en/api/messages) for any chat model.
  *
- * The request is also kept unchanged (`ChatInput.verbatim`). Upstreams with this dialect receive the fields that a task's input
- * does not have: `cache_control`, `metadata`, `service_tier`, citations. For Anthropic's own models the upstream receives
- * the complete request, including tools that Anthropic runs. Other upstreams are used only if they lose no content.
+ * The request is also kept unchanged (`ChatInput.verbatim`). An upstream with this dialect receives the complete request, including
+ * tools that Anthropic runs. For a model of Workers AI that a route sends there, it receives the fields that a task's input does not
+ * have: `cache_control`, `metadata`, `service_tier`, citations. Other upstreams are used only if they lose no content.
  *
- * Known differences, for models of other vendors: Anthropic's own tools are dropped (tools.ts); nothing is stored, so
- * `container` and files by id are not supported; fields that only Anthropic supports are accepted and ignored.
+ * Known differences at other upstreams: Anthropic's own tools, their calls and results are dropped (`tools.ts`, `blocks.ts`); nothing is
+ * stored, so files by id are not supported; fields that only Anthropic supports are accepted and ignored.
  */
 import * as z from "zod";
 import type { AiError } from "../../core/errors.ts";
 import { present } from "../../core/present.ts";
 import { inputFamily } from "../../models/family.ts";
-import { can, type Model } from "../../models/model.ts";
+import { can, isProductId, type Model } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import { jsonSchemaFormat } from "../chat/json-mode.ts";
 import { contentRules } from "../chat/messages.ts";
 import { defaulted, perModel } from "../fields.ts";
-import { invalidInput } from "../invalid-input.ts";
-import { Content } from "./blocks.ts";
+import { type BlockRules, Content } from "./blocks.ts";
 import { Messages, readMessages } from "./input.ts";
 import { Choice, readToolFields, Tools } from "./tools.ts";
 
@@ -81,22 +80,36 @@ export const messagesSchema = perModel((model): z.ZodType<MessagesRequest> => {
 	});
 });
 
-/** Throws 5006 for content that the model does not accept, 8001 for unsupported fields. */
-export function readRequest(request: MessagesRequest, model: Model): ChatInput {
+/** Equals the `kind` of the backends that speak this dialect. */
+const DIALECT = "anthropic";
+
+/**
+ * `targets`: the backends that may answer. Content that only some of them support is not refused. Throws 5006 for content that the
+ * model does not accept, 8001 for unsupported fields.
+ */
+export function readRequest(
+	request: MessagesRequest,
+	model: Model,
+	targets: readonly { kind: string }[] = [],
+): ChatInput {
 	let unconverted: string | undefined;
 	const onUnsupported = (refusal: AiError): void => {
 		unconverted ??= refusal.description.replace(/^Invalid input: /, "");
 	};
-	const rules = { ...contentRules(model), ...(inputFamily(model).isAnthropic && { onUnsupported }) };
-	if (request.mcp_servers?.length) {
-		const refusal = invalidInput("mcp_servers: not supported, no servers are called");
-		if (!rules.onUnsupported) throw refusal;
-		rules.onUnsupported(refusal);
-	}
+	const dropped = new Set<string>();
+	const mayForward = inputFamily(model).isAnthropic || targets.some(({ kind }) => kind === DIALECT);
+	const rules: BlockRules = {
+		...contentRules(model),
+		onDropped: (part) => dropped.add(part),
+		...(mayForward && { onUnsupported }),
+	};
+	if (request.mcp_servers?.length) dropped.add("mcp_servers");
 	const { max_tokens, temperature, top_p, top_k, stop_sequences, metadata } = request;
 	const format = request.output_config?.format ?? request.output_format;
 	const effort = effortOf(request, model);
 	const messages = readMessages(request.messages, request.system, rules);
+	const tools = readToolFields(request, rules);
+	const isComplete = !isProductId(model.id) || unconverted !== undefined;
 	return {
 		messages,
 		stream: request.stream ?? false,
@@ -105,16 +118,18 @@ export function readRequest(request: MessagesRequest, model: Model): ChatInput {
 		// 0 means no limit.
 		...(top_k && { top_k }),
 		...(stop_sequences?.length && { stop: stop_sequences }),
-		...readToolFields(request, rules.onUnsupported),
+		...tools,
 		...(format && { response_format: jsonSchemaFormat(format.schema, "output_config.format.schema") }),
 		...(effort !== undefined && { reasoning_effort: effort }),
 		...(metadata?.user_id && { user: metadata.user_id }),
 		verbatim: {
-			dialect: "anthropic",
+			dialect: DIALECT,
 			body: request,
 			messages: messages.length,
+			...(isComplete && { complete: true }),
 			...(unconverted !== undefined && { unconverted }),
 		},
+		...(dropped.size > 0 && { dropped: [...dropped] }),
 	};
 }
 

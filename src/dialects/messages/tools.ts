@@ -1,8 +1,9 @@
 /**
  * Tools of a Messages request. The caller's own tools are sent to the engine.
  *
- * Anthropic's own tools (`web_search_20250305`, `bash_20250124`) are dropped, because models of other vendors do not have
- * them; `ChatInput.dropped` lists them. A request is refused if it forces one of them or has no other tool.
+ * Anthropic's own tools (`web_search_20250305`, `bash_20250124`) are dropped, because engines do not have them; `ChatInput.dropped`
+ * lists them. A request is refused if it forces one of them, unless Anthropic may answer it. A tool of an unknown type with an
+ * `input_schema` is read as the caller's own.
  *
  * Deferred tools (`defer_loading`) are omitted until the conversation refers to them, as in Anthropic's API: clients search
  * for tools themselves. If Anthropic would run the search (`tool_search_tool_…`), all tools are sent to the engine.
@@ -12,7 +13,8 @@ import { isRecord } from "../../core/json.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import { chooseTools, readTools } from "../chat/tools.ts";
 import { invalidInput, parseElement } from "../invalid-input.ts";
-import { type Content, readOrReport, type UnsupportedHandler } from "./blocks.ts";
+import { NAMEABLE } from "../nameable.ts";
+import { type BlockRules, type Content, readOrReport } from "./blocks.ts";
 
 const Loose = z.looseObject({ type: z.string().nullish() });
 
@@ -42,14 +44,16 @@ const SentChoice = z.discriminatedUnion("type", [
 ]);
 type SentChoice = z.output<typeof SentChoice>;
 
-/** The types of Anthropic's own tools: a name that ends in a date of eight digits, or `mcp_toolset`. */
-const HOSTED = /^([a-z][a-z0-9_]*?)_\d{8}$|^(mcp_toolset)$/;
+const DATE = /_\d{8}$/;
 const SEARCHES_TOOLS = /^tool_search_tool/;
 
 /** `web_search` for `web_search_20250305`; `undefined` for the caller's own tool. */
-function hostedName({ type }: SentTool): string | undefined {
-	const [, dated, undated] = HOSTED.exec(type ?? "") ?? [];
-	return dated ?? undated;
+function hostedName(tool: SentTool): string | undefined {
+	const { type } = tool;
+	if (type == null || type === "custom" || !NAMEABLE.test(type)) return undefined;
+	// With these fields it is the caller's, perhaps in another API's form.
+	if ("input_schema" in tool || "function" in tool || "parameters" in tool) return undefined;
+	return type.replace(DATE, "");
 }
 
 type SentTool = z.output<typeof Loose>;
@@ -58,12 +62,12 @@ interface SentFields {
 	tool_choice?: z.output<typeof Choice> | null | undefined;
 	messages: readonly { content: Content }[];
 }
-type ToolFields = Pick<ChatInput, "tools" | "tool_choice" | "parallel_tool_calls" | "dropped">;
+type ToolFields = Pick<ChatInput, "tools" | "tool_choice" | "parallel_tool_calls">;
 
-/** With `onUnsupported` the model is Anthropic's own and has the tools that are dropped otherwise. Throws 8001. */
+/** Throws 8001. */
 export function readToolFields(
 	{ tools, tool_choice, messages }: SentFields,
-	onUnsupported?: UnsupportedHandler,
+	{ onUnsupported, onDropped }: Pick<BlockRules, "onUnsupported" | "onDropped">,
 ): ToolFields {
 	const sent = (tools ?? []).map((tool, index) => ({
 		tool,
@@ -71,22 +75,27 @@ export function readToolFields(
 		hosted: hostedName(tool),
 	}));
 	const isForced = ({ name }: SentTool): boolean => tool_choice?.type === "tool" && tool_choice.name === name;
-	const dropped = onUnsupported ? [] : sent.flatMap(({ hosted }) => hosted ?? []);
-	if (!onUnsupported)
-		for (const { tool, at, hosted } of sent)
-			if (hosted && (dropped.length === sent.length || isForced(tool)))
-				throw invalidInput(
-					`${at}.type: "${tool.type}" is a tool of Anthropic's own, which this model does not have`,
-				);
+	const isOnlyHosted = sent.every(({ hosted }) => hosted);
+	for (const { tool, at, hosted } of sent) {
+		if (!hosted) continue;
+		onDropped(`tools.${hosted}`);
+		if (!isForced(tool) && !(tool_choice?.type === "any" && isOnlyHosted)) continue;
+		const refusal = invalidInput(
+			`${at}.type: "${tool.type}" is a tool of Anthropic's own, which this model does not have`,
+		);
+		if (!onUnsupported) throw refusal;
+		onUnsupported(refusal);
+		return {};
+	}
 
 	const loaded = sent.some(({ hosted }) => SEARCHES_TOOLS.test(hosted ?? ""))
 		? undefined
 		: referredTools(messages);
 	const isLoaded = (tool: SentTool): boolean =>
 		tool.defer_loading !== true || !loaded || loaded.has(tool.name) || isForced(tool);
-	const offered = sent.filter(({ tool, hosted }) => isLoaded(tool) && (onUnsupported || !hosted));
+	const offered = sent.filter(({ tool, hosted }) => isLoaded(tool) && !hosted);
 	const read = offered.flatMap(({ tool, at }) =>
-		readOrReport(() => parseElement(CustomTool, tool, at), onUnsupported).map(
+		readOrReport(() => parseElement(CustomTool, asCustom(tool), at), onUnsupported).map(
 			({ name, description, input_schema, strict }) => ({
 				name,
 				description,
@@ -100,12 +109,10 @@ export function readToolFields(
 	const choice = tool_choice ? parseElement(SentChoice, tool_choice, "tool_choice") : undefined;
 	const chosen = chooseTools(readTools(read), choice && chatChoice(choice));
 	const single = choice && choice.type !== "none" && choice.disable_parallel_tool_use === true;
-	return {
-		...chosen,
-		...(single && chosen.tools && { parallel_tool_calls: false }),
-		...(dropped.length > 0 && { dropped: [...new Set(dropped)].map((name) => `tools.${name}`) }),
-	};
+	return { ...chosen, ...(single && chosen.tools && { parallel_tool_calls: false }) };
 }
+
+const asCustom = (tool: SentTool): SentTool => ("input_schema" in tool ? { ...tool, type: "custom" } : tool);
 
 /** Names of the tools that earlier messages have found or called. */
 function referredTools(messages: SentFields["messages"]): ReadonlySet<unknown> {

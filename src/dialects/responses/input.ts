@@ -17,10 +17,10 @@ import type { ChatInput, ChatMessage, ContentPart } from "../../tasks/text-gener
 import type { ContentRules } from "../chat/messages.ts";
 import { badInput, invalidInput, parseElement, pointerTo } from "../invalid-input.ts";
 import { checkImageUrl } from "../media/image-url.ts";
+import { NAMEABLE } from "../nameable.ts";
 import { argumentsOfCall } from "./client-tools.ts";
 import { requestsCompaction, SUMMARIES, SUMMARY_REQUEST, summaryIn } from "./summary.ts";
 import { flatName, namesIn } from "./tool-names.ts";
-import { NAMEABLE } from "./tools.ts";
 
 const Loose = z.looseObject({ type: z.string().optional() });
 const Content = z.union([z.string(), z.array(Loose)]);

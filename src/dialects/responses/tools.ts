@@ -17,6 +17,7 @@ import { isRecord } from "../../core/json.ts";
 import type { ChatInput, ChatTool } from "../../tasks/text-generation/types.ts";
 import { chooseTools, readTools } from "../chat/tools.ts";
 import { invalidInput, parseElement } from "../invalid-input.ts";
+import { NAMEABLE } from "../nameable.ts";
 import { clientFunction, isClientTool } from "./client-tools.ts";
 import { flatName, type ToolName, toolLists } from "./tool-names.ts";
 
@@ -118,9 +119,6 @@ function readToolList(tools: readonly Tool[], at: string, namespace?: string): T
 }
 
 const FUNCTIONAL: ReadonlySet<string> = new Set(["function", "custom", "namespace"]);
-/** Types that the header `x-ganglion-dropped` can contain. */
-export const NAMEABLE = /^[\w.-]{1,64}$/;
-
 const isHosted = (tool: Tool): boolean =>
 	!FUNCTIONAL.has(tool.type) &&
 	NAMEABLE.test(tool.type) &&

@@ -267,6 +267,7 @@ export class DispatchState {
 	answeredBy(target: PlannedTarget): void {
 		this.#settle(target);
 		this.served.backend = target.backend;
+		this.served.kind = target.kind;
 		this.served.model = target.model;
 	}
 

@@ -17,6 +17,8 @@ export interface OpenaiRoute extends RouteDialect {
 	example?: unknown;
 	/** Absent: OpenAI's format. */
 	failure?: FailureFormat;
+	/** Adds fields of the API that callers send as headers. */
+	withHeaders?(fields: Record<string, unknown>, headers: Headers): Record<string, unknown>;
 	/** For a route that splits a request into several. */
 	run?: typeof run;
 }

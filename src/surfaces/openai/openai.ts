@@ -58,7 +58,20 @@ const MESSAGES: OpenaiRoute = {
 	summary: "Answers a request of Anthropic's Messages API",
 	example: { model: CHAT_MODEL, max_tokens: 64, messages: HELLO },
 	failure: messagesFailure,
+	withHeaders: withBetas,
 };
+
+/** Anthropic's SDKs send features in a header, which belongs to fields of the body. Its other APIs have them in the body. */
+function withBetas(fields: Record<string, unknown>, headers: Headers): Record<string, unknown> {
+	const inHeader =
+		headers
+			.get("anthropic-beta")
+			?.split(/\s*,\s*/)
+			.filter(Boolean) ?? [];
+	if (inHeader.length === 0) return fields;
+	const inBody = Array.isArray(fields.betas) ? fields.betas : [];
+	return { ...fields, betas: [...new Set([...inBody, ...inHeader])] };
+}
 
 /** Routes with a JSON body. */
 export const OPENAI_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
@@ -163,8 +176,9 @@ function dialectRoute(path: string, route: OpenaiRoute): RouteDeclaration {
 				route,
 				dialect,
 				read: async () => {
-					const fields = requireModel(await readJson(c.req.raw, call.services));
-					return { model: fields.model, inputs: { fields } };
+					const sent = requireModel(await readJson(c.req.raw, call.services));
+					const fields = route.withHeaders?.(sent, c.req.raw.headers) ?? sent;
+					return { model: sent.model, inputs: { fields } };
 				},
 			}),
 	};

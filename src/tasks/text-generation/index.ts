@@ -34,8 +34,7 @@ export const textGeneration: TaskDefinition<ChatInput, ChatCompletion> = {
 		// Some engines add these to the prompt: schemas, template arguments, legacy functions.
 		for (const added of [input.response_format, input.chat_template_kwargs, input.passthrough])
 			if (added) tally.json(added);
-		if (input.verbatim?.unconverted !== undefined)
-			tally.text(JSON.stringify(input.verbatim.body, withoutFiles));
+		if (input.verbatim && hasMore(input)) tally.text(JSON.stringify(input.verbatim.body, withoutFiles));
 		const { max_tokens, n = 1 } = input;
 		const outputTokens = Math.min(max_tokens ?? DEFAULT_OUTPUT_LIMIT, contextWindow) * n;
 		// A limit that equals the model's default was not set by the caller.
@@ -66,18 +65,23 @@ export const textGeneration: TaskDefinition<ChatInput, ChatCompletion> = {
 		const each = Math.max(1, Math.floor(tokens / n));
 		return { ...input, max_tokens: Math.min(input.max_tokens ?? each, each) };
 	},
-	fetchesInput: ({ messages, passthrough, verbatim }) =>
-		verbatim?.unconverted !== undefined ||
-		passthrough?.web_search_options !== undefined ||
-		messages.some(
+	fetchesInput: (input) =>
+		hasMore(input) ||
+		input.passthrough?.web_search_options !== undefined ||
+		input.messages.some(
 			({ content }) =>
 				Array.isArray(content) && content.some(({ file }) => file !== undefined && !file.file_data),
 		),
 	checkContext,
 
 	unsupportedBy,
-	dropped: ({ dropped }) => (dropped?.length ? dropped : undefined),
+	dropped: ({ dropped, verbatim }, kind) =>
+		dropped?.length && !(verbatim?.complete && verbatim.dialect === kind) ? dropped : undefined,
 };
+
+/** Whether an upstream of the caller's dialect receives parts that the chat format lacks: content, or tools that it runs. */
+const hasMore = ({ verbatim, dropped = [] }: ChatInput): boolean =>
+	verbatim?.unconverted !== undefined || (verbatim?.complete === true && dropped.length > 0);
 
 /** JSON replacer that omits embedded files: they are counted with the converted messages. */
 const withoutFiles = (_: string, value: unknown): unknown =>

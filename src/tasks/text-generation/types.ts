@@ -120,8 +120,8 @@ export interface ChatInput extends Sampling {
 	passthrough?: Record<string, unknown>;
 	verbatim?: Verbatim;
 	/**
-	 * Parts of the request that no engine here supports and that the answer ignores, such as `tools.web_search`. Each
-	 * is a printable ASCII name without a comma. Sent back as the header `x-ganglion-dropped`.
+	 * Parts of the request that no engine here supports and that the answer ignores, such as `tools.web_search`, unless an upstream receives
+	 * the complete body (`verbatim`). Each is a printable ASCII name without a comma. Sent back as the header `x-ganglion-dropped`.
 	 */
 	dropped?: readonly string[];
 }
@@ -142,6 +142,11 @@ export interface Verbatim {
 	body: Record<string, unknown>;
 	/** The number of `messages` converted from `body`. Later messages were added by the gateway. */
 	messages: number;
+	/**
+	 * The upstream receives the complete `body`, in which the caller has chosen every field for it. Absent for a model of Workers AI that
+	 * a route sends there: such a body has the fields of another model.
+	 */
+	complete?: true;
 	/** The first part of `body` that this format cannot express. If set, only backends of this dialect can answer. */
 	unconverted?: string;
 }

@@ -11,21 +11,31 @@ const said = (of: string, more: object = {}) => ({ type: "text", text: of, ...mo
 const LOOK = { name: "look", description: "Looks", input_schema: { type: "object" }, ...BREAK };
 const SEARCH = { type: "web_search_20250305", name: "web_search", max_uses: 2 };
 
-const OWN = { input: "messages" } as const;
-
 /** A request as the dialect reads it. `hub`: what other engines would be asked. */
-const asked = (body: Record<string, unknown>, hub: Partial<ChatInput> = {}): Partial<ChatInput> => {
+const asked = (
+	body: Record<string, unknown>,
+	hub: Partial<ChatInput> = {},
+	complete = true,
+): Partial<ChatInput> => {
 	const messages: ChatMessage[] = [{ role: "user", content: "hi" }];
 	const whole = { max_tokens: 100, messages: [{ role: "user", content: "hi" }], ...body };
 	return {
 		messages,
 		max_tokens: 100,
 		...hub,
-		verbatim: { dialect: "anthropic", body: whole, messages: (hub.messages ?? messages).length },
+		verbatim: {
+			dialect: "anthropic",
+			body: whole,
+			messages: (hub.messages ?? messages).length,
+			...(complete && { complete }),
+		},
 	};
 };
 
-describe("a request for a model of Anthropic", () => {
+/** As {@link asked}, for a model of Workers AI. */
+const converted = (body: Record<string, unknown>, hub?: Partial<ChatInput>) => asked(body, hub, false);
+
+describe("a complete request", () => {
 	it("is sent unchanged except for the model's name", async () => {
 		const body = {
 			model: "anthropic/claude-sonnet-4.5",
@@ -54,12 +64,29 @@ describe("a request for a model of Anthropic", () => {
 			stream: null,
 		};
 		const { top_p: _, betas: _betas, ...sent } = body;
-		expect(await bodyOf(asked(body, { max_tokens: 2048 }), {}, OWN)).toEqual({
+		expect(await bodyOf(asked(body, { max_tokens: 2048 }))).toEqual({
 			...sent,
 			model: "claude-sonnet-4-5-20250929",
 			messages: [body.messages[0], body.messages[1], { role: "user", content: [said("and?")] }],
 			stream: false,
 		});
+	});
+
+	it("adds its betas to those of the operator", async () => {
+		const betasOf = async (betas: unknown, headers: Record<string, string> = {}) => {
+			const { call, answer } = ask(asked({ betas }), undefined, { headers });
+			await answer;
+			return call.requests[0]?.headers.get("anthropic-beta");
+		};
+		expect(await betasOf(["context-1m-2025-08-07", "effort-2025-11-24"])).toBe(
+			"context-1m-2025-08-07,effort-2025-11-24",
+		);
+		const operators = { "anthropic-beta": "files-api-2025-04-14, effort-2025-11-24" };
+		expect(await betasOf(["effort-2025-11-24", "a-1"], operators)).toBe(
+			"files-api-2025-04-14,effort-2025-11-24,a-1",
+		);
+		expect(await betasOf(["a\nx-api-key: b", 1, "b,c"])).toBeNull();
+		expect(await betasOf("a-1")).toBeNull();
 	});
 
 	it("removes other models' thinking blocks and invalid characters of ids", async () => {
@@ -76,7 +103,7 @@ describe("a request for a model of Anthropic", () => {
 			{ role: "user", content: [{ type: "tool_result", tool_use_id: "functions.look:0", content: "a" }] },
 			{ role: "assistant", content: [{ type: "thinking", thinking: "So.", signature: "" }] },
 		];
-		expect((await bodyOf(asked({ messages }), {}, OWN)).messages).toEqual([
+		expect((await bodyOf(asked({ messages }))).messages).toEqual([
 			{ role: "user", content: [said("hi")] },
 			{
 				role: "assistant",
@@ -88,20 +115,20 @@ describe("a request for a model of Anthropic", () => {
 
 	it("is limited by the account, then without a thinking budget", async () => {
 		const body = { max_tokens: 4000, thinking: { type: "enabled", budget_tokens: 2000 } };
-		const sent = await bodyOf(asked(body, { max_tokens: 1500 }), {}, OWN);
+		const sent = await bodyOf(asked(body, { max_tokens: 1500 }));
 		expect(sent.max_tokens).toBe(1500);
 		expect(sent).not.toHaveProperty("thinking");
 	});
 
 	it("has its own limit if the account sets none", async () => {
 		const body = { max_tokens: 4000, thinking: { type: "enabled", budget_tokens: 2000 } };
-		expect(await bodyOf(asked(body, { max_tokens: undefined }), {}, OWN)).toMatchObject(body);
+		expect(await bodyOf(asked(body, { max_tokens: undefined }))).toMatchObject(body);
 	});
 
 	it("continues an answer of another target", async () => {
 		const input = asked({ thinking: { type: "adaptive" } });
 		const messages: ChatMessage[] = [...(input.messages ?? []), { role: "assistant", content: "The " }];
-		const sent = await bodyOf({ ...input, messages }, {}, OWN);
+		const sent = await bodyOf({ ...input, messages });
 		expect(sent.messages).toEqual([
 			{ role: "user", content: [said("hi")] },
 			{ role: "assistant", content: [said("The")] },
@@ -110,11 +137,11 @@ describe("a request for a model of Anthropic", () => {
 	});
 
 	it("returns the reply unchanged, complete and streamed", async () => {
-		const whole = await outputOf(ask(asked({}), () => json(thinking), {}, OWN));
+		const whole = await outputOf(ask(asked({}), () => json(thinking)));
 		expect(whole.choices[0]?.message.verbatim).toEqual(JSON.parse(thinking));
 
 		const { text: sent } = await drain(
-			await eventsOf(ask({ ...asked({}), stream: true }, () => eventStream(text), {}, OWN)),
+			await eventsOf(ask({ ...asked({}), stream: true }, () => eventStream(text))),
 		);
 		const chunks = Array.from(
 			sent.matchAll(/^data: (\{.*)$/gm),
@@ -143,7 +170,7 @@ describe("a request for a model of Anthropic", () => {
 	});
 });
 
-describe("a request for another model, routed to Claude", () => {
+describe("a request for a model of Workers AI, routed to Claude", () => {
 	it("keeps cache breakpoints and metadata, and converts the other fields", async () => {
 		const body = {
 			system: [said("Be short.", BREAK)],
@@ -160,7 +187,7 @@ describe("a request for another model, routed to Claude", () => {
 		};
 		const tool = { type: "function", function: { name: "look", description: "Looks" } } as const;
 		const hub = { temperature: 0.4, reasoning_effort: "low", max_tokens: 6144, tools: [tool] } as const;
-		const sent = await bodyOf(asked(body, { ...hub, tools: [tool] }));
+		const sent = await bodyOf(converted(body, { ...hub, tools: [tool] }));
 		expect(sent).toEqual({
 			model: "claude-sonnet-4-5-20250929",
 			max_tokens: 6144,
@@ -179,7 +206,7 @@ describe("a request for another model, routed to Claude", () => {
 	it("appends an instruction to instructions of any form", async () => {
 		const instruction = "Answer with one JSON object and nothing else: no words around it, no code fence.";
 		const systemOf = async (fields: Record<string, unknown>) =>
-			(await bodyOf(asked(fields, { response_format: { type: "json_object" } }))).system;
+			(await bodyOf(converted(fields, { response_format: { type: "json_object" } }))).system;
 		expect(await systemOf({ system: [said("Be short.", BREAK)] })).toEqual([
 			said("Be short.", BREAK),
 			said(instruction),
@@ -196,7 +223,7 @@ describe("a request for another model, routed to Claude", () => {
 
 	it("removes trailing white space of a prefill, and continues an answer of another target", async () => {
 		const prefill = { role: "assistant", content: [said("The ")] };
-		const input = asked({ messages: [{ role: "user", content: "hi" }, prefill] });
+		const input = converted({ messages: [{ role: "user", content: "hi" }, prefill] });
 		expect((await bodyOf(input)).messages).toEqual([
 			{ role: "user", content: [said("hi")] },
 			{ role: "assistant", content: [said("The")] },
@@ -214,7 +241,7 @@ describe("a request for another model, routed to Claude", () => {
 		const sent = { name: "look", input_schema: { type: "object", properties: {} } };
 		const empty = { cache_control: null, metadata: null, service_tier: null };
 		const bare = await bodyOf(
-			asked({ ...empty, tools: [{ name: "look", cache_control: null }] }, { tools: [tool] }),
+			converted({ ...empty, tools: [{ name: "look", cache_control: null }] }, { tools: [tool] }),
 		);
 		expect(bare).toEqual({
 			model: "claude-sonnet-4-5-20250929",
@@ -223,14 +250,14 @@ describe("a request for another model, routed to Claude", () => {
 			tools: [sent],
 			stream: false,
 		});
-		expect(await bodyOf(asked({ ...BREAK, tools: "no list" }, { tools: [tool] }))).toMatchObject({
+		expect(await bodyOf(converted({ ...BREAK, tools: "no list" }, { tools: [tool] }))).toMatchObject({
 			...BREAK,
 			tools: [sent],
 		});
 	});
 
 	it("returns a chat completion", async () => {
-		const { choices } = await outputOf(ask(asked({})));
+		const { choices } = await outputOf(ask(converted({})));
 		expect(choices[0]?.message).not.toHaveProperty("verbatim");
 	});
 });

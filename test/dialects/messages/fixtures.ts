@@ -7,21 +7,23 @@ import { CHAT_MODEL, NOW } from "../responses/fixtures.ts";
 
 export const REQUEST = { max_tokens: 100, messages: [{ role: "user", content: "hi" }] };
 
-function readRequest(body: unknown, model = CHAT_MODEL): ChatInput {
+type Targets = readonly { kind: string }[];
+
+function readRequest(body: unknown, model = CHAT_MODEL, targets?: Targets): ChatInput {
 	const { schema, read } = anthropicMessages.reader;
-	const call = read(validate(schema(model), body) as never, model);
+	const call = read(validate(schema(model), body) as never, model, false, targets);
 	if (call.task !== "text-generation") throw new Error(`read as ${call.task}`);
 	return call.input;
 }
 
 /** The chat input without the verbatim request. */
-export function readChat(body: unknown, model = CHAT_MODEL): ChatInput {
-	const { verbatim: _, ...input } = readRequest(body, model);
+export function readChat(body: unknown, model = CHAT_MODEL, targets?: Targets): ChatInput {
+	const { verbatim: _, ...input } = readRequest(body, model, targets);
 	return input;
 }
 
-export function verbatimOf(body: unknown, model = CHAT_MODEL): Verbatim {
-	const { verbatim } = readRequest(body, model);
+export function verbatimOf(body: unknown, model = CHAT_MODEL, targets?: Targets): Verbatim {
+	const { verbatim } = readRequest(body, model, targets);
 	if (!verbatim) throw new Error("the request is not kept");
 	return verbatim;
 }

@@ -10,6 +10,9 @@ const user = (...content: object[]) => ({ role: "user", content });
 const assistant = (...content: object[]) => ({ role: "assistant", content });
 const text = (content: string) => ({ type: "text", text: content });
 
+const ANTHROPIC = { kind: "anthropic" };
+const ENGINE = { kind: "openai" };
+
 function refusal(body: object, model?: Model): { key: string; description: string } {
 	try {
 		readChat({ ...REQUEST, ...body }, model);
@@ -137,12 +140,7 @@ describe("a request", () => {
 			"Invalid input: messages: no user or assistant message has content",
 		],
 		[
-			{ mcp_servers: [{}] },
-			"invalidInput",
-			"Invalid input: mcp_servers: not supported, no servers are called",
-		],
-		[
-			{ tools: [{ type: "web_search_20250305", name: "web_search" }] },
+			{ tools: [{ type: "web_search_20250305", name: "web_search" }], tool_choice: { type: "any" } },
 			"invalidInput",
 			'Invalid input: tools[0].type: "web_search_20250305" is a tool of Anthropic\'s own, which this model does not have',
 		],
@@ -158,7 +156,7 @@ describe("a request", () => {
 			'Invalid input: tools[1].type: "bash_20250124" is a tool of Anthropic\'s own',
 		],
 		[
-			{ tools: [{ type: "function", name: "a", input_schema: {} }] },
+			{ tools: [{ type: "function", function: { name: "a" } }] },
 			"invalidInput",
 			'Invalid input: tools[0].type: "function" is not supported',
 		],
@@ -172,12 +170,12 @@ describe("a request", () => {
 		[
 			{ messages: [user({ type: "search_result" })] },
 			"invalidInput",
-			'Invalid input: messages[0].content[0].type: "search_result" is not supported',
+			"Invalid input: messages[0].content[0].source: expected string, received undefined",
 		],
 		[
-			{ messages: [user(text("a")), assistant({ type: "server_tool_use" })] },
+			{ messages: [user({ type: "a b" })] },
 			"invalidInput",
-			'Invalid input: messages[1].content[0].type: "server_tool_use" is not supported',
+			'Invalid input: messages[0].content[0].type: "a b" is not supported',
 		],
 		[
 			{ messages: [user({ type: "image", source: { type: "file", file_id: "f" } })] },
@@ -220,6 +218,21 @@ describe("tools", () => {
 		expect(input.dropped).toEqual(["tools.web_search", "tools.text_editor", "tools.mcp_toolset"]);
 	});
 
+	it("of Anthropic's own may be the only ones", () => {
+		const search = { type: "web_search_20250305", name: "web_search", max_uses: 8 };
+		const input = readChat({ ...REQUEST, tools: [search], tool_choice: { type: "auto" } });
+		expect(input).toEqual({ ...readChat(REQUEST), dropped: ["tools.web_search"] });
+		const memory = { type: "memory", name: "memory" };
+		expect(readChat({ ...REQUEST, tools: [memory], mcp_servers: [{}] }).dropped).toEqual([
+			"mcp_servers",
+			"tools.memory",
+		]);
+	});
+
+	it("of an unknown type with a schema are the caller's", () => {
+		expect(toolsOf({ tools: [namedTool("look", { type: "function" })] })).toEqual(["look"]);
+	});
+
 	it("that are deferred are sent if the conversation refers to them", () => {
 		const tools = [
 			namedTool("ToolSearch"),
@@ -260,7 +273,13 @@ describe("tools", () => {
 });
 
 describe("the verbatim request", () => {
-	const CLAUDE: Model = { ...CHAT_MODEL, input: "messages", output: "messages" };
+	const CLAUDE: Model = {
+		...CHAT_MODEL,
+		id: "anthropic/claude-opus-5-5",
+		input: "messages",
+		output: "messages",
+	};
+	const OWN: Model = { ...CHAT_MODEL, id: "claude-kimi" };
 
 	it("is the unchanged body", () => {
 		const body = {
@@ -272,30 +291,59 @@ describe("the verbatim request", () => {
 			context_management: { edits: [] },
 		};
 		expect(verbatimOf(body)).toEqual({ dialect: "anthropic", body, messages: 2 });
-		expect(verbatimOf(body, CLAUDE)).toEqual({ dialect: "anthropic", body, messages: 2 });
+		for (const model of [CLAUDE, OWN])
+			expect(verbatimOf(body, model)).toEqual({ dialect: "anthropic", body, messages: 2, complete: true });
 	});
 
 	it.each([
 		[
 			{ tools: [{ type: "web_search_20250305", name: "web_search" }], tool_choice: { type: "any" } },
-			'tools[0].type: "web_search_20250305" is not supported',
-		],
-		[{ mcp_servers: [{}] }, "mcp_servers: not supported, no servers are called"],
-		[
-			{ messages: [user({ type: "search_result" }, text("a"))] },
-			'messages[0].content[0].type: "search_result" is not supported',
+			'tools[0].type: "web_search_20250305" is a tool of Anthropic\'s own, which this model does not have',
 		],
 		[
 			{ messages: [user({ type: "container_upload", file_id: "f" })] },
 			'messages[0].content[0].type: "container_upload" is not supported',
 		],
 		[
-			{ messages: [user(text("a")), assistant({ type: "server_tool_use" }, text("b"))] },
-			'messages[1].content[0].type: "server_tool_use" is not supported',
+			{ messages: [user({ type: "image", source: { type: "file", file_id: "f" } })] },
+			"messages[0].content[0].source.type: Invalid discriminator value. Expected 'base64' | 'url'",
 		],
-	])("may have content that only Anthropic supports, for its own model: %j", (body, sentence) => {
-		const verbatim = verbatimOf({ ...REQUEST, ...body }, CLAUDE);
-		expect(verbatim).toMatchObject({ body, unconverted: sentence });
+	])("may have content that only Anthropic supports, if it may answer: %j", (body, sentence) => {
+		const kept = { body, unconverted: sentence, complete: true };
+		expect(verbatimOf({ ...REQUEST, ...body }, CLAUDE)).toMatchObject(kept);
+		for (const model of [CHAT_MODEL, OWN]) {
+			expect(verbatimOf({ ...REQUEST, ...body }, model, [ENGINE, ANTHROPIC])).toMatchObject(kept);
+			expect(verbatimOf({ ...REQUEST, tools: [] }, model, [ANTHROPIC])).not.toHaveProperty("unconverted");
+		}
+	});
+
+	it("does not restrict the engines for tools, calls and results of Anthropic's own", () => {
+		const body = {
+			tools: [{ type: "web_search_20250305", name: "web_search" }],
+			mcp_servers: [{}],
+			messages: [
+				user(text("a")),
+				assistant(
+					{ type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: {} },
+					{ type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [] },
+					text("b"),
+				),
+				user(text("c")),
+			],
+		};
+		expect(verbatimOf({ ...REQUEST, ...body }, OWN, [ANTHROPIC])).not.toHaveProperty("unconverted");
+		const { messages, dropped } = readChat({ ...REQUEST, ...body }, OWN, [ANTHROPIC, ENGINE]);
+		expect(messages).toEqual([
+			{ role: "user", content: "a" },
+			{ role: "assistant", content: "b" },
+			{ role: "user", content: "c" },
+		]);
+		expect(dropped).toEqual([
+			"mcp_servers",
+			"messages.server_tool_use",
+			"messages.web_search_tool_result",
+			"tools.web_search",
+		]);
 	});
 
 	it("does not prevent reading the other tools", () => {
