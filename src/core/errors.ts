@@ -171,7 +171,9 @@ export interface AiErrorOptions {
 	retryAfter?: number;
 	/** Overrides the table: a model that one engine lacks may be on another. */
 	retryable?: boolean;
-	/** The upstream that failed. For the log: contains no text of the upstream. */
+	/** Overrides the table. */
+	status?: Failure["status"];
+	/** The upstream that failed. For the log. */
 	upstream?: Upstream;
 }
 
@@ -180,6 +182,8 @@ export interface Upstream {
 	backend: string;
 	/** HTTP status of its refusal, or the equivalent status of a refusal inside a reply. */
 	status?: number;
+	/** The beginning of an answer that cannot be read, without secrets. No caller sees it. */
+	excerpt?: string;
 }
 
 /** Names and numbers for the operator's log. Contains no secret and nothing of the request's content. */
@@ -224,6 +228,7 @@ export class AiError extends Error {
 	readonly retryAfter: number | undefined;
 	readonly retryable: boolean;
 	readonly upstream: Upstream | undefined;
+	readonly #status: Failure["status"] | undefined;
 	/** The request that failed, for the surface that renders the failure. Set when the exchange ends. */
 	exchange: FailedExchange | undefined;
 	/** The call of an engine, an object or a provider that failed, for the log. Set by the code that made the call. */
@@ -237,6 +242,7 @@ export class AiError extends Error {
 		this.retryAfter = options.retryAfter;
 		this.retryable = options.retryable ?? FAILURES[key].retryable;
 		this.upstream = options.upstream;
+		this.#status = options.status;
 	}
 
 	get failure(): Failure {
@@ -248,7 +254,7 @@ export class AiError extends Error {
 	}
 
 	get status(): Failure["status"] {
-		return this.failure.status;
+		return this.#status ?? this.failure.status;
 	}
 }
 

@@ -77,7 +77,7 @@ export interface WriteContext {
 	/** The cost of a complete answer, with two decimals. */
 	neurons?: number;
 	/** Called at the end of a stream whose events have the engine's format. `isUnchanged`: the writer has changed none of them. */
-	recordStream?(observed: { isUnchanged: boolean; hasToolCalls: boolean }): void;
+	recordStream?(isUnchanged: boolean): void;
 }
 
 /** An engine's own stream of OpenAI chunks can be the answer. */

@@ -86,7 +86,7 @@ export function decideStream(
 			})
 		: rewrite(
 				offersTools
-					? "no stream of the engine with a tool call was unchanged yet"
+					? "no stream of the engine with several tool calls was unchanged yet"
 					: "the engine's last stream was changed, or there was none",
 				differences,
 			);

@@ -21,15 +21,21 @@ export interface StreamSource {
 /** What was observed in a complete stream. */
 export interface ObservedStream {
 	isUnchanged: boolean;
-	/** Some chunks have tool calls. Engines deviate there from OpenAI's format most often. */
-	hasToolCalls: boolean;
+	/** The most tool calls of one answer. Engines deviate there from OpenAI's format most often. */
+	toolCalls: number;
 }
 
 interface Engine {
 	/** Epoch milliseconds. */
 	checkAt: number;
-	hasToolCalls: boolean;
+	toolCalls: number;
 }
+
+/**
+ * Calls that an engine has sent in one answer without a fault, before its streams with tools pass. Some engines send one call
+ * correctly, and several calls with the same index.
+ */
+const PROVEN_TOOL_CALLS = 2;
 
 export class UnchangedStreams {
 	readonly #now: () => number;
@@ -39,7 +45,7 @@ export class UnchangedStreams {
 		this.#now = now;
 	}
 
-	record(source: StreamSource, { isUnchanged, hasToolCalls }: ObservedStream): void {
+	record(source: StreamSource, { isUnchanged, toolCalls }: ObservedStream): void {
 		const key = keyOf(source);
 		const known = this.#engines.get(key);
 		if (!isUnchanged) {
@@ -49,14 +55,14 @@ export class UnchangedStreams {
 		if (!known && this.#engines.size >= MAX_ENGINES) this.#engines.clear();
 		this.#engines.set(key, {
 			checkAt: this.#now() + RECHECK_MS,
-			hasToolCalls: hasToolCalls || (known?.hasToolCalls ?? false),
+			toolCalls: Math.max(toolCalls, known?.toolCalls ?? 0),
 		});
 	}
 
-	/** `offersTools`: the stream can have tool calls, so an earlier one must have had some. */
+	/** `offersTools`: the stream can have tool calls, so an earlier one must have had {@link PROVEN_TOOL_CALLS}. */
 	has(source: StreamSource, offersTools: boolean): boolean {
 		const engine = this.#engines.get(keyOf(source));
-		return engine !== undefined && (engine.hasToolCalls || !offersTools);
+		return engine !== undefined && (engine.toolCalls >= PROVEN_TOOL_CALLS || !offersTools);
 	}
 
 	/** Whether a stream that starts now can pass through. One stream a minute cannot, because it is read again. */

@@ -81,7 +81,10 @@ export function withUsage(
 
 /** Whether the counts are the numbers that the engine sent. */
 const isAsSent = (sent: unknown, usage: object): boolean =>
-	isRecord(sent) && Object.entries(usage).every(([name, value]) => sent[name] === value);
+	isRecord(sent) &&
+	Object.entries(usage).every(
+		([name, value]) => sent[name] === value || (isRecord(value) && isAsSent(sent[name], value)),
+	);
 
 const eventOf = (value: object): StreamEvent => ({ data: JSON.stringify(value), value });
 

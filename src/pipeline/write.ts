@@ -20,11 +20,19 @@ export function write(
 	const { answer, isUsageUnchanged, neurons, withCost } = metered;
 	const context: WriteContext = { model, inputs, call, now: now(), requestId, uuid, withCost };
 	if (neurons !== undefined) context.neurons = neurons;
-	if (isUsageUnchanged)
-		context.recordStream = ({ isUnchanged, hasToolCalls }) => {
-			const source = { backend: served.backend, engineModel: served.model, model: model.id };
-			unchangedStreams.record(source, { isUnchanged: isUnchanged && isUsageUnchanged(), hasToolCalls });
-		};
+	const stream = answer.answer.kind === "stream" ? answer.answer : undefined;
+	if (stream) {
+		const { ended, progress } = stream;
+		const source = { backend: served.backend, engineModel: served.model, model: model.id };
+		const record = (isUnchanged: boolean) =>
+			unchangedStreams.record(source, {
+				isUnchanged: isUnchanged && !progress.isRepaired,
+				toolCalls: progress.toolCalls ?? 0,
+			});
+		if (isUsageUnchanged) context.recordStream = (isUnchanged) => record(isUnchanged && isUsageUnchanged());
+		// A stream that passed although it needed a change is the last one.
+		if (ended) void ended.then(() => progress.isRepaired && record(false));
+	}
 	const reply: Reply = { model, served, body: writer.write(answer, context) };
 	if (neurons !== undefined) reply.neurons = neurons;
 	const dropped = droppedOf(call, served.kind);

@@ -64,6 +64,10 @@ export interface Progress {
 	readonly usage: Usage | undefined;
 	/** Our estimate of the output tokens, for engines without counts. */
 	readonly outputTokens: number;
+	/** An event of the engine had to be changed, so its next streams must be read. */
+	readonly isRepaired?: boolean;
+	/** The most tool calls of one choice. */
+	readonly toolCalls?: number;
 }
 
 /** An answer together with the task that it answers. */

@@ -113,7 +113,7 @@ describe("explain", () => {
 		const tools = functions.map((declared) => ({ type: "function", function: declared }));
 		expect(await ofChat(GPT_OSS, { tools })).toMatchObject({ mode: "passthrough" });
 		expect(await ofChat("acme/chat", { ...counted, tools })).toMatchObject(
-			rewrite("no stream of the engine with a tool call was unchanged yet"),
+			rewrite("no stream of the engine with several tool calls was unchanged yet"),
 		);
 		expect(await ofChat(GPT_OSS, { tools, tool_choice: "required" })).toEqual(
 			rewrite("the text of the answer may have to become the forced tool call"),

@@ -3,7 +3,7 @@ import { UnchangedStreams } from "../../src/pipeline/unchanged-streams.ts";
 
 const MINUTE = 60_000;
 const ENGINE = { backend: "vllm", engineModel: "acme/chat", model: "acme/chat" };
-const UNCHANGED = { isUnchanged: true, hasToolCalls: false };
+const UNCHANGED = { isUnchanged: true, toolCalls: 0 };
 
 function table() {
 	const clock = { now: 0 };
@@ -34,7 +34,7 @@ describe("UnchangedStreams", () => {
 		const { streams } = table();
 		streams.record(ENGINE, UNCHANGED);
 		expect(streams.canPass(ENGINE, true)).toBe(false);
-		streams.record(ENGINE, { ...UNCHANGED, hasToolCalls: true });
+		streams.record(ENGINE, { ...UNCHANGED, toolCalls: 2 });
 		streams.record(ENGINE, UNCHANGED);
 		expect(streams.canPass(ENGINE, true)).toBe(true);
 	});

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { ChatReply } from "../../src/backends/openai/chat.ts";
+import { ChatReply } from "../../src/backends/openai/reply/chat-reply.ts";
 import { openaiChat } from "../../src/dialects/chat/openai-route.ts";
 import { nullAsAbsent } from "../../src/dialects/fields.ts";
 import { nativeDialect } from "../../src/dialects/native.ts";

@@ -6,9 +6,7 @@
  *
  * Observed: with `n` above 1 llama.cpp counts the tokens of one choice (`choices.ts`).
  */
-import * as z from "zod";
 import { pick } from "../../core/present.ts";
-import { SentUsage } from "../../core/usage.ts";
 import type { ChatCompletion, ChatInput, ChatMessage } from "../../tasks/text-generation/types.ts";
 import { narrowTools } from "../allowed-tools.ts";
 import type { Target } from "../backend.ts";
@@ -20,38 +18,11 @@ import { countAllChoices } from "./choices.ts";
 import { completeRawPrompt } from "./completions.ts";
 import { bodyFor, ENGINE_SAMPLING, type Host, hostedService, isOpenAiService } from "./hosts.ts";
 import { type Generation, generateStream, generateValue } from "./prefill-decode/calls.ts";
+import { ChatReply, completion, toolContext } from "./reply/chat-reply.ts";
+import { chatReplyParser } from "./reply/collected-reply.ts";
 import { sampling } from "./sampling.ts";
 
 const PATH = "/chat/completions";
-
-const ToolCallReply = z.looseObject({
-	id: z.string().nullish(),
-	// JSON text; some engines send the value itself.
-	function: z.looseObject({ name: z.string(), arguments: z.unknown().optional() }),
-});
-
-const MessageReply = z.looseObject({
-	content: z.string().nullish(),
-	reasoning_content: z.string().nullish(),
-	reasoning: z.string().nullish(),
-	refusal: z.string().nullish(),
-	tool_calls: z.array(ToolCallReply).nullish(),
-});
-
-const ChoiceReply = z.looseObject({
-	index: z.number().nullish(),
-	message: MessageReply,
-	finish_reason: z.string().nullish(),
-});
-
-export const ChatReply = z.looseObject({
-	id: z.string().nullish(),
-	created: z.number().nullish(),
-	model: z.string().nullish(),
-	choices: z.array(ChoiceReply).min(1),
-	usage: SentUsage.nullish(),
-	system_fingerprint: z.string().nullish(),
-});
 
 export const generateText: Handler<"text-generation"> = (input, call) => {
 	if (input.prompt !== undefined) return completeRawPrompt(input, call);
@@ -65,19 +36,23 @@ async function streamChat(input: ChatInput, call: Call): ReturnType<Handler<"tex
 		postStream(legCall, PATH, body, {
 			schema: ChatReply,
 			choices,
+			chat: toolContext(input, call),
 			streamEnd: call.streamEnd,
 			...(headers && { headers }),
 		}),
 	);
-	return reply.kind === "stream" ? reply : countAllChoices(completion(reply.value, call), input);
+	return reply.kind === "stream" ? reply : countAllChoices(completion(reply.value, call, input), input);
 }
 
 /** A complete reply. */
 export async function chat(input: ChatInput, call: Call): Promise<ChatCompletion> {
 	const reply = await generateValue(call, generationOf(input, call), (legCall, body, headers) =>
-		postJson(legCall, PATH, body, ChatReply, headers && { headers }),
+		postJson(legCall, PATH, body, ChatReply, {
+			parse: chatReplyParser(toolContext(input, call)),
+			...(headers && { headers }),
+		}),
 	);
-	return countAllChoices(completion(reply, call), input);
+	return countAllChoices(completion(reply, call, input), input);
 }
 
 const generationOf = (input: ChatInput, call: Call): Generation => ({
@@ -161,37 +136,3 @@ function forEngine(sent: ChatMessage): Record<string, unknown> {
 		...(message.reasoning_content !== undefined && { reasoning: message.reasoning_content }),
 	};
 }
-
-/** Adds the fields that the engine omitted. All others are unchanged. */
-export function completion(reply: z.output<typeof ChatReply>, { target, services }: Call): ChatCompletion {
-	return {
-		...reply,
-		id: reply.id ?? `chatcmpl-${services.uuid()}`,
-		object: "chat.completion",
-		created: reply.created ?? Math.floor(services.now() / 1000),
-		model: reply.model ?? target.model,
-		choices: reply.choices.map(({ message: { tool_calls, ...message }, ...choice }, index) => ({
-			...choice,
-			index: choice.index ?? index,
-			message: {
-				...message,
-				role: "assistant",
-				content: message.content ?? null,
-				...(tool_calls !== undefined && {
-					tool_calls:
-						tool_calls?.map((toolCall) => ({
-							...toolCall,
-							id: toolCall.id ?? `call_${services.uuid()}`,
-							type: "function" as const,
-							function: { ...toolCall.function, arguments: argumentsText(toolCall.function.arguments) },
-						})) ?? null,
-				}),
-			},
-			finish_reason: choice.finish_reason || "stop",
-		})),
-		usage: reply.usage ?? undefined,
-	};
-}
-
-const argumentsText = (value: unknown): string =>
-	typeof value === "string" ? value : JSON.stringify(value ?? {});

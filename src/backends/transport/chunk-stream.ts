@@ -10,25 +10,37 @@
  */
 import { createParser } from "eventsource-parser";
 import type { AiError } from "../../core/errors.ts";
+import { parseJson } from "../../core/json.ts";
 import { type Usage, usageOf } from "../../core/usage.ts";
 import { EventTemplate } from "../../streams/delta-event.ts";
+import type { EventFormat } from "../../streams/event-splitter.ts";
 import { DONE, type EventPiece, isDone, type StreamEvent, textOf } from "../../streams/sse.ts";
 import type { StreamEndFormatter } from "../../tasks/task.ts";
 import { addChoice, countsOneChoice } from "../openai/choices.ts";
+import { ChatEventReader } from "../openai/reply/chat-events.ts";
+import { failureOfAnswer } from "../openai/reply/chat-reply.ts";
+import type { ToolCallContext } from "../openai/reply/sent-calls.ts";
+import { DATA, isChunk, isKeepAlive, JSON_START, parseTogether, type SentChunk } from "./chunk-text.ts";
+import { isErrorBody } from "./error-body.ts";
 import { passThrough } from "./pass-through.ts";
 import { type SentDelta, StreamProgress } from "./progress.ts";
 import {
 	type EventReader,
 	type FailureOfCall,
+	failureOfLastEvent,
 	type RelayedStream,
 	relay,
 	type UpstreamStream,
 } from "./relay.ts";
-import { type Call, failureOfBody, failureOfInterruption, failureOfShape } from "./upstream-failure.ts";
+import { type Call, failureOfBody, failureOfShape } from "./upstream-failure.ts";
 
 export interface ChunkOptions {
 	/** The requested number of answers (`n`). */
 	choices: number;
+	/** For chats: the events are repaired (`openai/reply/`). Absent: only their form is checked. */
+	chat?: ToolCallContext;
+	/** Of a stream whose media type is not that of server-sent events. It never passes unchanged. */
+	format?: EventFormat | undefined;
 	/** Set: the bytes go to the caller unchanged (`pass-through.ts`). */
 	streamEnd?: StreamEndFormatter | undefined;
 }
@@ -36,50 +48,14 @@ export interface ChunkOptions {
 /** Takes over the stream; see {@link relay}. */
 export function relayChunks(
 	stream: UpstreamStream,
-	{ choices, streamEnd }: ChunkOptions,
+	{ choices, chat, format, streamEnd }: ChunkOptions,
 ): Promise<RelayedStream> {
-	const eventReader = new ChunkReader(stream.call, choices);
-	return streamEnd ? passThrough(stream, eventReader, streamEnd) : relay(stream, eventReader);
+	const eventReader = new ChunkReader(stream.call, choices, chat, format);
+	return streamEnd && !format ? passThrough(stream, eventReader, streamEnd) : relay(stream, eventReader);
 }
 
-const DATA = "data: ";
-/** Between two events of one line. */
-const SEPARATOR = `\n\n${DATA}`;
 const NO_OUTPUT: EventPiece = { bytes: new Uint8Array(), events: [] };
 const DONE_PIECE: EventPiece = { bytes: new TextEncoder().encode(DONE), events: [{ data: "[DONE]" }] };
-
-/** The fields that are read. */
-interface SentChunk {
-	error?: unknown;
-	object?: unknown;
-	choices?: unknown;
-	usage?: unknown;
-	timings?: unknown;
-}
-
-const isChunk = (sent: unknown): sent is SentChunk => typeof sent === "object" && sent !== null;
-
-/** Older vLLM marks the body of an error with `object: "error"`. */
-const isError = ({ error, object }: SentChunk): boolean =>
-	object === "error" || (error !== undefined && error !== null);
-
-/**
- * Parses the data of `count` events in one call. `undefined`: not every event is one line of JSON. (A stream whose
- * events are JSON only when joined by commas would pass; no engine sends one.)
- */
-function parseTogether(text: string, count: number): SentChunk[] | undefined {
-	if (count === 0) return text === "" ? [] : undefined;
-	if (!text.startsWith(DATA) || !text.endsWith("\n\n")) return undefined;
-	const list = `[${text.slice(DATA.length, -2).replaceAll(SEPARATOR, ",")}]`;
-	// A remaining line break is white space in JSON, but separates lines of an event.
-	if (list.includes("\n") || list.includes("\r")) return undefined;
-	try {
-		const chunks = JSON.parse(list) as unknown[];
-		return chunks.length === count && chunks.every(isChunk) ? chunks : undefined;
-	} catch {
-		return undefined;
-	}
-}
 
 /** The fields that are read. `text`: `/completions` has it in place of `delta`. */
 interface SentChoice {
@@ -96,7 +72,7 @@ const MAX_TEMPLATES = 4;
 
 /** The content of a chunk that has nothing else to read. `undefined` for any other chunk. */
 function onlyContentOf(chunk: unknown): unknown {
-	if (!isChunk(chunk) || !isAbsent(chunk.usage) || !isAbsent(chunk.timings) || isError(chunk))
+	if (!isChunk(chunk) || !isAbsent(chunk.usage) || !isAbsent(chunk.timings) || isErrorBody(chunk))
 		return undefined;
 	const [choice, ...others]: (SentChoice | null)[] = Array.isArray(chunk.choices) ? chunk.choices : [];
 	const delta = choice?.delta;
@@ -111,13 +87,14 @@ const isAbsent = (value: unknown): boolean => value === undefined || value === n
 
 /** Its output is the input, except for usage that counts one of several choices. */
 export class ChunkReader implements EventReader {
-	readonly format = "sse";
+	readonly format: EventFormat;
 	/** `[DONE]` was read. */
 	done = false;
 	lastWasEvent = false;
 	readonly progress = new StreamProgress();
 	readonly #call: Call;
 	readonly #choices: number;
+	readonly #chat: ChatEventReader | undefined;
 	readonly #finished = new Set<number>();
 	#hasChoice = false;
 	/** The usage of the choices that have ended, if the engine counts each choice separately. */
@@ -133,16 +110,18 @@ export class ChunkReader implements EventReader {
 		onComment: (comment) => this.#events.push({ comment }),
 	});
 	#error: AiError | undefined;
-	#ifMalformed: FailureOfCall = failureOfInterruption;
+	#ifMalformed: FailureOfCall = failureOfLastEvent;
 	/** The form of the last chunk that has only content. */
 	#template: EventTemplate | undefined;
 	/** Templates since one fitted. */
 	#unfit = 0;
 	#events: StreamEvent[] = [];
 
-	constructor(call: Call, choices: number) {
+	constructor(call: Call, choices: number, chat?: ToolCallContext, format: EventFormat = "sse") {
+		this.format = format;
 		this.#call = call;
 		this.#choices = choices;
+		this.#chat = chat && new ChatEventReader(chat);
 	}
 
 	read(event: Uint8Array, ifMalformed: FailureOfCall, events: StreamEvent[]): AiError | undefined {
@@ -163,7 +142,9 @@ export class ChunkReader implements EventReader {
 		if (text.startsWith(DATA) && text.indexOf("\n") === text.length - 2 && !text.includes("\r")) {
 			this.lastWasEvent = true;
 			this.#error = this.#readData(undefined, text.slice(DATA.length, -2));
-		} else this.#parser.feed(text);
+		} else if (JSON_START.test(text)) this.#error = this.#readJson(text);
+		else if (this.format === "sse") this.#parser.feed(text);
+		else this.#parser.feed(`${text}\n`);
 		return this.#error;
 	}
 
@@ -171,6 +152,7 @@ export class ChunkReader implements EventReader {
 		if (bytes.length === 0) return undefined;
 		if (!this.#isChanged) return { bytes, events };
 		this.#isChanged = false;
+		if (events.length === 0) return undefined;
 		return { bytes: new TextEncoder().encode(events.map(textOf).join("")), events };
 	}
 
@@ -187,35 +169,88 @@ export class ChunkReader implements EventReader {
 			? parseTogether(text.slice(0, -DONE.length), count - 1)
 			: parseTogether(text, count);
 		// An error is reported at its position.
-		if (!chunks || chunks.some(isError)) return false;
-		for (const chunk of chunks) this.#readChunk(chunk);
-		this.done = isLast;
+		if (!chunks || chunks.some(isErrorBody)) return false;
+		for (const chunk of chunks) {
+			const failure = this.#readEvent(chunk);
+			if (failure) throw failure;
+		}
+		if (isLast) this.#end();
 		return true;
+	}
+
+	/** JSON without the fields of an event: a complete reply, or lines of chunks. */
+	#readJson(text: string): AiError | undefined {
+		this.lastWasEvent = true;
+		const lines = parseJson(text) === undefined ? text.trim().split("\n") : [text.trim()];
+		this.#change();
+		for (const line of lines) {
+			const failure = line.trim() === "" ? undefined : this.#readData(undefined, line);
+			if (failure) return failure;
+		}
+		return undefined;
 	}
 
 	#readData(name: string | undefined, data: string): AiError | undefined {
 		if (isDone(data)) {
-			if (!this.#hasChoice) return failureOfShape(this.#call, "an answer: it ended before it began");
-			this.done = true;
+			if (!this.#hasChoice) return failureOfShape(this.#call, "an answer: it ended before it began", data);
+			this.#end();
 			this.#events.push({ data });
 			return undefined;
 		}
-		let chunk: unknown;
-		try {
-			chunk = JSON.parse(data);
-		} catch {
-			return this.#ifMalformed(this.#call);
+		if (isKeepAlive(name, data)) {
+			this.#drop();
+			return undefined;
 		}
-		if (!isChunk(chunk)) return this.#ifMalformed(this.#call);
-		if (name === "error" || isError(chunk)) return failureOfBody(this.#call, chunk);
+		const chunk = parseJson(data);
+		if (name === "error" || isErrorBody(chunk)) return failureOfBody(this.#call, chunk ?? data);
+		if (!isChunk(chunk)) return this.#ifMalformed(this.#call, data);
+		return this.#readEvent(chunk, data);
+	}
+
+	/** The upstream has sent its end: finishes the choices that it left open. */
+	#end(): void {
+		this.done = true;
+		const chunk = this.#chat?.end();
+		if (!chunk) return;
+		this.#change();
+		for (const { delta } of chunk.choices) this.progress.addDelta(delta);
+		this.#events.push({ data: JSON.stringify(chunk), value: chunk });
+	}
+
+	/** The event is no part of the answer. */
+	#drop(): void {
+		this.lastWasEvent = false;
+		this.#change();
+	}
+
+	#change(): void {
+		this.#isChanged = true;
+		this.progress.isRepaired = true;
+	}
+
+	/** Reads an event that is no error. `data`: its text, for callers that need the parsed events. */
+	#readEvent(sent: SentChunk, data?: string): AiError | undefined {
+		const read = this.#chat?.read(sent) ?? { kind: "chunk" as const, chunk: sent };
+		if (this.#chat) this.progress.toolCalls = this.#chat.toolCalls;
+		if (read.kind === "failed")
+			return read.error === undefined
+				? failureOfAnswer(this.#call)
+				: failureOfBody(this.#call, { error: read.error });
+		if (read.kind === "none") {
+			this.#drop();
+			return undefined;
+		}
+		const { chunk } = read;
 		const usage = this.#readChunk(chunk);
-		if (usage) this.#isChanged = true;
+		const isChanged = chunk !== sent || usage !== undefined;
+		if (isChanged) this.#change();
+		if (data === undefined) return undefined;
 		const value = usage ? { ...chunk, usage } : chunk;
-		if (this.#unfit < MAX_TEMPLATES && onlyContentOf(chunk)) {
+		if (!isChanged && this.#unfit < MAX_TEMPLATES && onlyContentOf(chunk)) {
 			this.#unfit++;
 			this.#template = EventTemplate.of(data, onlyContentOf);
 		}
-		this.#events.push({ data: usage ? JSON.stringify(value) : data, value });
+		this.#events.push({ data: isChanged ? JSON.stringify(value) : data, value });
 		return undefined;
 	}
 

@@ -8,11 +8,14 @@ import type { AiError } from "../../core/errors.ts";
 import type { Media } from "../../media/media.ts";
 import { safeParse } from "../../schemas/safe-parse.ts";
 import { shortRead } from "../../schemas/short-read.ts";
+import type { EventFormat } from "../../streams/event-splitter.ts";
 import type { Target } from "../backend.ts";
+import { type BodyBeginning, readBeginning } from "./body-beginning.ts";
 import { type ChunkOptions, relayChunks } from "./chunk-stream.ts";
 import { type Deadline, startDeadline } from "./deadline.ts";
+import { isErrorBody } from "./error-body.ts";
 import type { RelayedStream, UpstreamStream } from "./relay.ts";
-import { isShort, readShort, readUpTo } from "./reply-body.ts";
+import { isShort, mediaType, readShort, readUpTo } from "./reply-body.ts";
 import {
 	type Call,
 	failureOfBody,
@@ -80,7 +83,7 @@ async function readFile(reply: OpenReply): Promise<Media> {
 	const bytes = await readBytes(reply);
 	if (mediaType(response) === "application/json") {
 		const value = parseJson(UTF8.decode(bytes));
-		throw isError(value) ? failureOfBody(call, value) : failureOfShape(call, "a file");
+		throw isErrorBody(value) ? failureOfBody(call, value) : failureOfShape(call, "a file");
 	}
 	// An engine answers so to a text without words.
 	if (bytes.length === 0) throw failureOfContent(call, "answered with an empty file");
@@ -112,16 +115,16 @@ export function postStream<Schema extends z.ZodType>(
 		...(parse && { parse }),
 		types: ["text/event-stream"],
 		schema,
-		relay: (stream) => relayChunks(stream, options),
+		relay: (stream, format) => relayChunks(stream, { ...options, format }),
 	});
 }
 
 interface StreamRequest<Schema> extends UpstreamRequest {
-	/** Media types of a stream. A reply of another type is a value. */
+	/** Media types of a stream. The beginning of a reply of another type shows whether it is one. */
 	types: readonly (string | undefined)[];
 	schema: Schema;
-	/** Takes over the stream. */
-	relay(stream: UpstreamStream): Promise<RelayedStream>;
+	/** Takes over the stream. `format`: that of a stream with another media type. */
+	relay(stream: UpstreamStream, format?: EventFormat): Promise<RelayedStream>;
 }
 
 /** Requests a stream of any format. */
@@ -134,7 +137,18 @@ export async function postForStream<Schema extends z.ZodType>(
 	const { response } = reply;
 	if (types.includes(mediaType(response)) && response.body)
 		return { kind: "stream", ...(await relay({ call, source: response.body, deadline })) };
-	return { kind: "value", value: await within(deadline, readValue(reply, schema, parse)) };
+	const { body, format } = await within(deadline, beginningOf(reply));
+	if (format && body) return { kind: "stream", ...(await relay({ call, source: body, deadline }, format)) };
+	const unread = { ...reply, response: new Response(body, response) };
+	return { kind: "value", value: await within(deadline, readValue(unread, schema, parse)) };
+}
+
+/** Reads the first characters of a body, and returns the complete body. `format`: it is a stream. */
+async function beginningOf({ call, response, deadline }: OpenReply): Promise<BodyBeginning> {
+	deadline.expect(call.target.timeouts.idleMs);
+	const read = await readBeginning(response, call);
+	deadline.pause();
+	return read;
 }
 
 interface UpstreamRequest extends RequestOptions {
@@ -242,18 +256,16 @@ async function readValue<Schema extends z.ZodType>(
 	parse?: (text: string) => unknown,
 ): Promise<z.output<Schema>> {
 	const { call, path } = reply;
-	const value = parseJson(await readText(reply), parse);
+	const text = await readText(reply);
+	const value = parseJson(text, parse);
 	const read = shortRead(schema, value);
 	if (read !== undefined) return read;
 	const parsed = safeParse(schema, value);
 	if (parsed.success) return parsed.data;
 	// Some servers send errors with status 200 (LM Studio, for an unknown route).
-	if (isError(value)) throw failureOfBody(call, value);
-	throw failureOfShape(call, `a reply of ${path}`);
+	if (isErrorBody(value)) throw failureOfBody(call, value);
+	throw failureOfShape(call, `a reply of ${path}`, text);
 }
-
-const isError = (value: unknown): boolean =>
-	typeof value === "object" && value !== null && "error" in value && value.error !== null;
 
 const UTF8 = new TextDecoder();
 
@@ -265,9 +277,6 @@ function parseJson(text: string, parse: (text: string) => unknown = JSON.parse):
 		return undefined;
 	}
 }
-
-const mediaType = (response: Response): string | undefined =>
-	response.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
 
 function readText(reply: OpenReply): Promise<string> {
 	const { call, response, deadline } = reply;

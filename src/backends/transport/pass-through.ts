@@ -19,6 +19,7 @@ import {
 	type EventReader,
 	type FailureOfCall,
 	failureOfEvent,
+	failureOfLastEvent,
 	MAX_EVENT_BYTES,
 	type ReadLimit,
 	type RelayedStream,
@@ -201,7 +202,7 @@ class StreamObserver {
 		const bytes = isOpen ? BLANK_LINE : NO_BYTES;
 		const interruption =
 			isOpen && !this.#failure
-				? this.#readEvent(concat([remainder, BLANK_LINE]), failureOfInterruption)
+				? this.#readEvent(concat([remainder, BLANK_LINE]), failureOfLastEvent)
 				: undefined;
 		const failure = this.#failure ?? (this.#isDisclosed ? interruption : undefined);
 		if (failure) return { bytes, failure, ...(this.#isDisclosed && { isDisclosed: true }) };
@@ -264,8 +265,8 @@ class StreamObserver {
 
 	#readEvent(event: Uint8Array, ifMalformed: FailureOfCall): AiError | undefined {
 		let malformed: AiError | undefined;
-		const markMalformed: FailureOfCall = (call) => {
-			malformed = ifMalformed(call);
+		const markMalformed: FailureOfCall = (call, received) => {
+			malformed = ifMalformed(call, received);
 			return malformed;
 		};
 		// The parsed events are not needed: the caller has the bytes.

@@ -12,6 +12,8 @@ const MAX_CHARACTERS_PER_TOKEN = 8;
 export type SentDelta = { readonly [Field in keyof ChatDelta]?: unknown };
 
 export class StreamProgress implements Progress {
+	isRepaired = false;
+	toolCalls = 0;
 	#usage: Usage | undefined;
 	#deltas = 0;
 	#characters = 0;

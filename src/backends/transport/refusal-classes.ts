@@ -10,6 +10,8 @@ export interface SentError {
 	message?: string | undefined;
 	code?: string | undefined;
 	type?: string | undefined;
+	/** Seconds. */
+	retryAfter?: number | undefined;
 }
 
 export const NOT_IMPLEMENTED = 501;
@@ -27,6 +29,19 @@ const KEY_OF_CODE = new Map<string | undefined, FailureKey>([
 	["model_context_window_exceeded", "contextWindowExceeded"],
 	// LM Studio: 400, OpenAI: 404
 	["model_not_found", "noSuchModel"],
+	// Google, Groq, Ollama's cloud, Azure, Zhipu
+	["model_decommissioned", "noSuchModel"],
+	["DeploymentNotFound", "noSuchModel"],
+	["1211", "noSuchModel"],
+	["string_above_max_length", "contextWindowExceeded"],
+	["1261", "contextWindowExceeded"],
+	["1301", "refusedByModel"],
+	// Azure, Alibaba, MiniMax
+	["ResponsibleAIPolicyViolation", "refusedByModel"],
+	["data_inspection_failed", "refusedByModel"],
+	["DataInspectionFailed", "refusedByModel"],
+	["1026", "refusedByModel"],
+	["1027", "refusedByModel"],
 ]);
 
 /** OpenAI: the account of the key has no credit left. Waiting does not help. */
@@ -34,6 +49,10 @@ const QUOTA_CODES: ReadonlySet<string | undefined> = new Set([
 	"insufficient_quota",
 	"billing_hard_limit_reached",
 	"billing_not_active",
+	// Alibaba, Zhipu, MiniMax
+	"Arrearage",
+	"1113",
+	"1008",
 ]);
 /** Anthropic has no code for it: 400, `invalid_request_error`. */
 const QUOTA_MESSAGE = /credit balance is too low/i;
@@ -76,7 +95,26 @@ const CONTEXT_MESSAGES: readonly RegExp[] = [
 	/range of input length should be|^prompt exceeds max length|^too many tokens: /i,
 	// Bedrock
 	/input is too long for requested model/i,
+	// OpenRouter, DeepInfra, LiteLLM, NVIDIA
+	/maximum context length (?:of|is) (?:the )?(?:model|endpoint|\d)|endpoint's maximum context length/i,
+	/context (?:window|length|size)(?: limit)? (?:is |has been |was )?exceeded|exceed(?:s|ed)? (?:the )?(?:model's )?(?:maximum )?context (?:window|length|size|limit)/i,
 ];
+
+/**
+ * The server has no such model. llama.cpp's router and Ollama send 400 for it, others 404 or 500. "not found" alone may be about a file.
+ */
+const MODEL_MESSAGES: readonly RegExp[] = [
+	/\bmodel:? ?["'`]?[^\s"'`]{1,200}["'`]? (?:was |is )?(?:not found|not loaded|does not exist|not supported by this|is not available)/i,
+	/\b(?:no such|unknown|invalid|unsupported) model\b|\bmodel not (?:exist|found|supported)\b|\bnot a valid model id\b/i,
+	/\bno endpoints found for\b|\bmodel .{1,200} does not exist\b|\bunable to access model\b/i,
+];
+/** Statuses whose body may be about the name of the model. */
+const MAY_BE_MODEL: ReadonlySet<number> = new Set([400, 403, 404, 422, 500, 503]);
+
+/** The service has no room at the moment, whatever the status. */
+const OVERLOADED_MESSAGE =
+	/\b(?:is|are|currently|temporarily|server|engine|service) overloaded\b|\boverloaded_error\b|\b(?:no|insufficient) capacity\b|\bat capacity\b|\bserver (?:is )?busy\b|\bqueue is full\b|\brate limit(?:ed)? (?:exceeded|reached)\b|\btoo many requests\b/i;
+const MAY_BE_OVERLOAD: ReadonlySet<number> = new Set([500, 502, 503, 529]);
 
 /** Statuses whose body may be about the length of the context. */
 const MAY_BE_CONTEXT: ReadonlySet<number> = new Set([400, 413, 422, 500]);
@@ -144,6 +182,44 @@ const STATUS_OF_TYPE = new Map<string | undefined, number>([
 	["overloaded_error", 503],
 	["unavailable_error", 503],
 	["timeout_error", 504],
+	// Google
+	["INVALID_ARGUMENT", 400],
+	["FAILED_PRECONDITION", 400],
+	["UNAUTHENTICATED", 401],
+	["PERMISSION_DENIED", 403],
+	["NOT_FOUND", 404],
+	["RESOURCE_EXHAUSTED", 429],
+	["UNAVAILABLE", 503],
+	["DEADLINE_EXCEEDED", 504],
+	// OpenAI, Mistral, Bedrock, Zhipu
+	["server_overloaded", 503],
+	["engine_overloaded", 503],
+	["engine_overloaded_error", 503],
+	["overloaded", 503],
+	["service_unavailable", 503],
+	["throttlingException", 429],
+	["ThrottlingException", 429],
+	["Throttling", 429],
+	["rate_limit_reached_error", 429],
+	["invalid_api_key", 401],
+	["invalid_authentication_error", 401],
+	["AccessDeniedException", 403],
+	["ModelNotReadyException", 503],
+	["ServiceUnavailableException", 503],
+	["ModelTimeoutException", 504],
+	["ValidationException", 400],
+	["InvalidParameter", 400],
+	["1001", 504],
+	["1002", 429],
+	["1004", 401],
+	["1039", 429],
+	["2013", 400],
+	["2049", 401],
+	["1000", 401],
+	["1210", 400],
+	["1302", 429],
+	["1303", 429],
+	["1305", 503],
 ]);
 
 /** The status that an error inside an answer stands for. */
@@ -159,12 +235,14 @@ export function keyOfRefusal(status: number, sent: SentError): FailureKey | unde
 	const byCode = KEY_OF_CODE.get(code) ?? KEY_OF_CODE.get(type);
 	if (byCode) return byCode;
 	if (isQuota(sent)) return "upstreamUnavailable";
+	if (status === 500 && SHARED_CONTEXT_MESSAGE.test(message)) return "outOfCapacity";
 	if (MAY_BE_CONTEXT.has(status) && matches(CONTEXT_MESSAGES, message)) return "contextWindowExceeded";
 	if (status === 429 && TOO_LARGE_MESSAGE.test(message)) return "requestTooLarge";
 	if (status === 403 && MODERATION_MESSAGE.test(message)) return "refusedByModel";
+	if (MAY_BE_MODEL.has(status) && matches(MODEL_MESSAGES, message)) return "noSuchModel";
+	if (MAY_BE_OVERLOAD.has(status) && OVERLOADED_MESSAGE.test(message)) return "outOfCapacity";
 	if (status === NOT_IMPLEMENTED && message !== "") return "engineRefused";
 	if (status !== 500) return undefined;
-	if (SHARED_CONTEXT_MESSAGE.test(message)) return "outOfCapacity";
 	return REFUSAL_TYPES.has(type) || matches(REFUSAL_MESSAGES, message) ? "engineRefused" : undefined;
 }
 

@@ -22,7 +22,8 @@ const MAX_EARLY_BYTES = 4 * 1024;
 /** How long an upstream may keep the connection open after its last event. A connection that it closes can be reused. */
 export const CLOSE_GRACE_MS = 1000;
 
-export type FailureOfCall = (call: Call) => AiError;
+/** `received`: the text of the event. */
+export type FailureOfCall = (call: Call, received?: string) => AiError;
 
 /** Reads the events of one stream and makes the output. */
 export interface EventReader {
@@ -128,7 +129,7 @@ export async function relay(stream: UpstreamStream, eventReader: EventReader): P
 		if (remainder.length === 0 || eventReader.done) return end() ?? fail(failureOfInterruption(call));
 		const lastEvent = concat([remainder, BLANK_LINE]);
 		const events: StreamEvent[] = [];
-		const error = eventReader.read(lastEvent, failureOfInterruption, events);
+		const error = eventReader.read(lastEvent, failureOfLastEvent, events);
 		if (error || !eventReader.lastWasEvent) return end() ?? fail(error ?? failureOfInterruption(call));
 		return eventReader.output(lastEvent, events);
 	};
@@ -219,7 +220,10 @@ const join = (one: EventPiece, other: EventPiece): EventPiece => ({
 });
 
 export const BLANK_LINE = new TextEncoder().encode("\n\n");
-export const failureOfEvent = (call: Call): AiError => failureOfShape(call, "a chat stream");
+/** A last event that cannot be read was cut off. */
+export const failureOfLastEvent: FailureOfCall = (call) => failureOfInterruption(call);
+export const failureOfEvent: FailureOfCall = (call, received) =>
+	failureOfShape(call, "a chat stream", received);
 
 /** Most reads return exactly one event: no view is made of it. */
 const part = (bytes: Uint8Array, from: number, to: number): Uint8Array =>

@@ -7,6 +7,10 @@ import { type Call, failureOfInterruption } from "./upstream-failure.ts";
 /** A body of this length arrives at once or not at all: the time between its pieces is not limited. */
 const SHORT_BYTES = 1024 * 1024;
 
+/** Without its parameters, in lower case. */
+export const mediaType = ({ headers }: Response): string | undefined =>
+	headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
+
 /** The `content-length` of a compressed body does not limit its real length. */
 export function isShort({ headers }: Response, maxBytes: number): boolean {
 	const length = headers.get("content-length");

@@ -70,7 +70,7 @@ export const postTranslated = <Schema extends z.ZodType>(
 		headers,
 		types: TYPES[format],
 		schema,
-		relay: (stream) => relay(stream, new TranslatingReader(call, translator, format)),
+		relay: (stream, sent = format) => relay(stream, new TranslatingReader(call, translator, sent)),
 	});
 
 /** The bytes are encoded only if they are read. */
@@ -133,7 +133,7 @@ class TranslatingReader implements EventReader {
 		try {
 			this.#addChunks(this.#translator.translate(event === undefined ? { data } : { event, data }));
 		} catch (error) {
-			this.#error = error instanceof AiError ? error : this.#ifMalformed?.(this.#call);
+			this.#error = error instanceof AiError ? error : this.#ifMalformed?.(this.#call, data);
 			return;
 		}
 		if (this.#translator.done) this.#finish();

@@ -7,8 +7,8 @@
  * Statuses 520 to 530 are Cloudflare's: a Worker's fetch returns them instead of failing.
  */
 import { AiError, type AiErrorOptions, type FailureKey } from "../../core/errors.ts";
-import { parseJson } from "../../core/json.ts";
 import type { BackendServices, CallContext, Target } from "../backend.ts";
+import { errorBodyOf, readError } from "./error-body.ts";
 import { isQuota, keyOfRefusal, NOT_IMPLEMENTED, type SentError, statusOf } from "./refusal-classes.ts";
 
 /** One call of one upstream. */
@@ -64,10 +64,10 @@ export interface ErrorReply {
 }
 
 export function failureOfStatus(call: Call, { status, headers, text, streams }: ErrorReply): AiError {
-	const body = parseJson(text);
-	const retryAfter = retryAfterSeconds(headers, call.services.now());
-	const failure =
-		call.refusal?.({ status, body, retryAfter }) ?? failureOf(call, status, readError(body), retryAfter);
+	const body = errorBodyOf(text);
+	const sent = readError(body);
+	const retryAfter = retryAfterSeconds(headers, call.services.now()) ?? roundedUp(sent.retryAfter);
+	const failure = call.refusal?.({ status, body, retryAfter }) ?? failureOf(call, status, sent, retryAfter);
 	if (failure.key !== "timeout" || streams) return failure;
 	// A proxy's limit for a complete answer. The caller decides how long an answer is (see `startDeadline`).
 	const { description, upstream } = failure;
@@ -79,7 +79,7 @@ export function failureOfBody(call: Call, error: unknown): AiError {
 	const failure = call.refusal?.({ body: error });
 	if (failure) return failure;
 	const sent = readError(error);
-	return failureOf(call, statusOf(sent), sent, undefined);
+	return failureOf(call, statusOf(sent), sent, roundedUp(sent.retryAfter));
 }
 
 /** A fetch that failed. `cause` has the runtime's error. */
@@ -89,10 +89,19 @@ export function failureOfFetch(call: Call, error: unknown): AiError {
 	});
 }
 
-/** An answer of an unexpected form. */
-export function failureOfShape(call: Call, expected: string): AiError {
+const BAD_GATEWAY = 502;
+/** Characters of an unreadable answer in the log. */
+const MAX_EXCERPT_CHARS = 200;
+
+/** An answer of an unexpected form. `received`: its text, whose beginning is logged. */
+export function failureOfShape(call: Call, expected: string, received?: string): AiError {
+	const { target } = call;
+	const excerpt = received && withoutSecrets(target, received).slice(0, MAX_EXCERPT_CHARS);
 	const problem = `answered with something that is not ${expected}`;
-	return failureOfTarget(call.target, "executionFailed", problem);
+	return new AiError("executionFailed", `The backend '${target.backend}' ${problem}`, {
+		status: BAD_GATEWAY,
+		upstream: { backend: target.backend, ...(excerpt && { excerpt }) },
+	});
 }
 
 /**
@@ -174,25 +183,6 @@ function failureOf(call: Call, status: number, sent: SentError, retryAfter: numb
 const lacksVersion = ({ kind, url }: Target, message = ""): boolean =>
 	kind === "openai" && !/\/(?:v\d|openai)/.test(url) && !/model/i.test(message);
 
-/**
- * Observed formats: `{error: {message, type, code}}` (OpenAI, llama.cpp, SGLang, newer vLLM), `{message, type, code}`
- * (older vLLM), `{error: "…"}` (LM Studio, TEI, Infinity), `{detail: "…"}` and `{detail: [{msg}]}` (FastAPI).
- */
-function readError(body: unknown): SentError {
-	if (typeof body === "string") return { message: body };
-	if (typeof body !== "object" || body === null) return {};
-	if ("error" in body && body.error !== null) return readError(body.error);
-	const field = (name: string): unknown => (body as Record<string, unknown>)[name];
-	const detail = field("detail");
-	const message = field("message") ?? (Array.isArray(detail) ? detail.map(detailMessage).join("; ") : detail);
-	const text = (value: unknown) =>
-		typeof value === "string" ? value : typeof value === "number" ? String(value) : undefined;
-	return { message: text(message), code: text(field("code")), type: text(field("type")) };
-}
-
-const detailMessage = (item: unknown): string =>
-	typeof item === "object" && item !== null && "msg" in item ? String(item.msg) : String(item);
-
 /** An upstream's message without secrets, for the caller. */
 export const callerMessage = (target: Target, text: string): string => shorten(withoutSecrets(target, text));
 
@@ -204,9 +194,11 @@ const NUMBER = /^\d+(\.\d+)?$/;
 const MAX_RETRY_AFTER_SECONDS = 24 * 60 * 60;
 
 function retryAfterSeconds(headers: Headers, now: number): number | undefined {
-	const seconds = waitSeconds(headers, now);
-	return seconds === undefined ? undefined : Math.min(Math.ceil(seconds), MAX_RETRY_AFTER_SECONDS);
+	return roundedUp(waitSeconds(headers, now));
 }
+
+const roundedUp = (seconds: number | undefined): number | undefined =>
+	seconds === undefined ? undefined : Math.min(Math.ceil(seconds), MAX_RETRY_AFTER_SECONDS);
 
 /** `retry-after-ms` (Azure, OpenAI), or `Retry-After` in seconds or as a date. */
 function waitSeconds(headers: Headers, now: number): number | undefined {

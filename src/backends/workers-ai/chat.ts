@@ -1,11 +1,10 @@
 /** Text generation by Workers AI: on the OpenAI route if possible, otherwise on the route `run`. */
-import type * as z from "zod";
 import { inputFamily } from "../../models/family.ts";
-import { type ChatCompletion, positiveTopK } from "../../tasks/text-generation/types.ts";
+import { type ChatCompletion, type ChatInput, positiveTopK } from "../../tasks/text-generation/types.ts";
 import type { Handler } from "../handler.ts";
-import { ChatReply, completion } from "../openai/chat.ts";
 import { completeRawPrompt } from "../openai/completions.ts";
 import { onOpenAiRoutes } from "../openai/hosts.ts";
+import { ChatReply, completion, toolContext } from "../openai/reply/chat-reply.ts";
 import { postJson, postStream } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { chatBody, takesOpenAiMessages } from "./chat-body.ts";
@@ -31,12 +30,16 @@ export const generateText: Handler<"text-generation"> = async (sent, call) => {
 
 const chat: Handler<"text-generation"> = async (input, call) => {
 	const body = chatBody(input, call);
-	if (!input.stream) return completionOf(await postJson(call, PATH, body, ChatReply), call);
-	const reply = await postStream(call, PATH, body, { schema: ChatReply, choices: input.n ?? 1 });
-	return reply.kind === "stream" ? reply : completionOf(reply.value, call);
+	if (!input.stream) return completionOf(await postJson(call, PATH, body, ChatReply), call, input);
+	const reply = await postStream(call, PATH, body, {
+		schema: ChatReply,
+		choices: input.n ?? 1,
+		chat: toolContext(input, call),
+	});
+	return reply.kind === "stream" ? reply : completionOf(reply.value, call, input);
 };
 
-function completionOf(reply: z.output<typeof ChatReply>, call: Call): ChatCompletion {
+function completionOf(reply: ChatReply, call: Call, input: ChatInput): ChatCompletion {
 	const usage = usageWithoutPrice(reply.usage);
-	return { ...completion(reply, call), ...(usage && { usage }) };
+	return { ...completion(reply, call, input), ...(usage && { usage }) };
 }

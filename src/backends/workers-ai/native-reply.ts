@@ -11,7 +11,7 @@ import { laterUsage, SentUsage, type Usage, usageOf } from "../../core/usage.ts"
 import { isDone } from "../../streams/sse.ts";
 import type { ChatChunk, ChatCompletion, ChatDelta, ChatInput } from "../../tasks/text-generation/types.ts";
 import { ChunkWriter, completionOf, headingOf } from "../completion.ts";
-import { ChatReply, completion } from "../openai/chat.ts";
+import { ChatReply, completion } from "../openai/reply/chat-reply.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { eventIn } from "./run.ts";
@@ -45,12 +45,12 @@ const TextResponse = z
 	})
 	.refine((reply) => "response" in reply || reply.tool_calls?.length);
 
-export const NativeReply = z.union([ChatReply, TextCompletionReply, TextResponse]);
+export const NativeReply = z.union([TextCompletionReply, ChatReply, TextResponse]);
 type NativeReply = z.output<typeof NativeReply>;
 
 export function nativeCompletion(reply: NativeReply, input: ChatInput, call: Call): ChatCompletion {
 	const usage = usageWithoutPrice(reply.usage as z.output<typeof SentUsage> | null | undefined);
-	if (isChat(reply)) return { ...completion(reply, call), ...(usage && { usage }) };
+	if (isChat(reply)) return { ...completion(reply, call, input), ...(usage && { usage }) };
 	const heading = headingOf(call);
 	if (isTextCompletion(reply))
 		return {

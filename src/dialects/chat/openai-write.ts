@@ -131,11 +131,9 @@ function openAiEvents(
 	let usageSent = false;
 	let last: ChatChunk | undefined;
 	let isUnchanged = true;
-	let hasToolCalls = false;
 	const observe: typeof rewriteChunk = (data, value) => {
 		const rewritten = rewriteChunk(data, value);
 		isUnchanged &&= rewritten.text === data;
-		hasToolCalls ||= HAS_TOOL_CALLS.test(data);
 		return rewritten;
 	};
 	// Only these streams are recorded.
@@ -163,8 +161,7 @@ function openAiEvents(
 			return frame({ ...chunk, usage: usageWithCost });
 		},
 		onDone() {
-			if (ending === "engine")
-				context.recordStream?.({ isUnchanged: isUnchanged && usageSent, hasToolCalls });
+			if (ending === "engine") context.recordStream?.(isUnchanged && usageSent);
 			if (!usage || !last || ending === "none") return DONE;
 			const usageWithCost = context.withCost(usage);
 			if (ending === "native") return usageFrame(usageWithCost) + DONE;
@@ -175,8 +172,6 @@ function openAiEvents(
 		},
 	});
 }
-
-const HAS_TOOL_CALLS = /"tool_calls"\s*:\s*\[\s*\{/;
 
 function withoutUsage(data: string): string {
 	const { usage: _, ...fields } = JSON.parse(data) as ChatChunk;

@@ -21,10 +21,11 @@ export function summarizeAttempts(error: AiError, failed: ReadonlyMap<PlannedTar
 	if ([...failed.values()].every(({ failure }) => failure === error)) return error;
 	const shown = [...failed].slice(0, MAX_TARGETS).map(describe);
 	const others = failed.size > MAX_TARGETS ? `; and ${failed.size - MAX_TARGETS} more` : "";
-	const { key, description, cause, retryAfter, retryable, upstream } = error;
+	const { key, description, cause, retryAfter, retryable, status, upstream } = error;
 	const combined = new AiError(key, `${description} (called in turn: ${shown.join("; ")}${others})`, {
 		cause,
 		retryable,
+		status,
 		...(retryAfter !== undefined && { retryAfter }),
 		...(upstream && { upstream }),
 	});

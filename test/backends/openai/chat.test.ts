@@ -308,13 +308,7 @@ describe("a reply", () => {
 		]);
 	});
 
-	it.each([
-		'{"choices":[]}',
-		"{}",
-		"[]",
-		'{"choices":[{"message":{"content":7}}]}',
-		'{"choices":[{"text":"a"}]}',
-	])("rejects a malformed reply: %s", async (text) => {
+	it.each(['{"choices":[]}', "{}", "[]"])("rejects a malformed reply: %s", async (text) => {
 		expect(await failureOf(output(text))).toMatchObject({ key: "executionFailed" });
 	});
 });

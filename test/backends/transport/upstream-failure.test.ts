@@ -55,7 +55,7 @@ describe("a backend's own mapping of refusals", () => {
 		});
 		expect(refusals).toEqual([
 			{ status: 429, body: { code: 1 }, retryAfter: 7 },
-			{ status: 404, body: undefined, retryAfter: 7 },
+			{ status: 404, body: "no JSON", retryAfter: 7 },
 			{ status: 500, body: { code: 2 }, retryAfter: 7 },
 		]);
 	});
@@ -300,7 +300,6 @@ describe("`upstream` for the log", () => {
 			upstreamOf(failureOf(postJson(callOf(respond), "/route", {}, REPLY)));
 		const backend = { backend: "lab" };
 		expect(await upstreamFor(() => Promise.reject(new Error("refused")))).toEqual(backend);
-		expect(await upstreamFor(() => json({ answer: "no" }))).toEqual(backend);
 		const { body, push, reset } = tap();
 		push("{");
 		reset();
@@ -314,7 +313,22 @@ describe("`upstream` for the log", () => {
 		expect(await upstreamOf(failure)).toBeUndefined();
 	});
 
-	it("has no text of the model or the upstream if the answer has an unexpected form", async () => {
+	it("has the first 200 characters of an answer of an unexpected form, without secrets", async () => {
+		const text = `${KEY} ${"é".repeat(500)}`;
+		const error = (await failureOf(
+			postJson(
+				callOf(() => json(text)),
+				"/route",
+				{},
+				REPLY,
+			),
+		)) as AiError;
+		expect(error.upstream).toEqual({ backend: "lab", excerpt: `[redacted] ${"é".repeat(189)}` });
+		expect(error.status).toBe(502);
+		expect(error.description).toBe("The backend 'lab' answered with something that is not a reply of /route");
+	});
+
+	it("has the text of an answer of an unexpected form in the excerpt only", async () => {
 		const modelText = "what the model wrote";
 		for (const body of [
 			modelText,
@@ -325,7 +339,8 @@ describe("`upstream` for the log", () => {
 			const call = callOf(() => json(body));
 			const error = (await failureOf(postJson(call, "/route", {}, z.strictObject(REPLY.shape)))) as AiError;
 			expect(error.key).toBe("executionFailed");
-			expect(loggedText(error)).not.toContain(modelText);
+			expect(error.upstream?.excerpt).toContain(modelText);
+			expect([error.message, error.stack, String(error.cause)].join()).not.toContain(modelText);
 		}
 	});
 });

@@ -1,0 +1,71 @@
+/** Reads a complete chat reply of an engine. Only its form is checked: there is a choice. */
+import * as z from "zod";
+import { isRecord } from "../../../core/json.ts";
+import type { ChatChoice, ChatCompletion, ChatInput } from "../../../tasks/text-generation/types.ts";
+import { type Call, failureOfBody, failureOfTarget } from "../../transport/upstream-failure.ts";
+import { finishReasonOf, readFinishReason } from "./finish-reasons.ts";
+import { readChoice } from "./message.ts";
+import { readToolCalls, sentCallsOf, type ToolCallContext } from "./sent-calls.ts";
+import { ReplyUsage, usageIn } from "./usage.ts";
+
+export const ChatReply = z.looseObject({
+	choices: z.array(z.looseObject({})).min(1),
+	usage: ReplyUsage.optional(),
+});
+export type ChatReply = z.output<typeof ChatReply>;
+
+/** What the readers of a reply have to know of the request. */
+export const toolContext = (
+	{ tools }: Pick<ChatInput, "tools">,
+	{ services }: Pick<Call, "services">,
+): ToolCallContext => ({
+	toolNames: tools?.map(({ function: { name } }) => name) ?? [],
+	newId: () => `call_${services.uuid()}`,
+});
+
+/** The engine has given the answer up. */
+export const failureOfAnswer = (call: Call) =>
+	failureOfTarget(call.target, "executionFailed", "could not finish its answer");
+
+/** Adds the fields that the engine omitted. Fields that are not read are unchanged. */
+export function completion(reply: ChatReply, call: Call, input: Pick<ChatInput, "tools">): ChatCompletion {
+	const { target, services } = call;
+	const { id, created, model, system_fingerprint } = reply;
+	const context = toolContext(input, call);
+	return {
+		...reply,
+		id: typeof id === "string" && id !== "" ? id : `chatcmpl-${services.uuid()}`,
+		object: "chat.completion",
+		created: typeof created === "number" ? created : Math.floor(services.now() / 1000),
+		model: typeof model === "string" ? model : target.model,
+		choices: reply.choices.map((choice, position) => completeChoice(choice, position, context, call)),
+		usage: usageIn(reply),
+		...(system_fingerprint !== undefined && {
+			system_fingerprint: typeof system_fingerprint === "string" ? system_fingerprint : null,
+		}),
+	};
+}
+
+function completeChoice(sent: unknown, position: number, context: ToolCallContext, call: Call): ChatChoice {
+	const { index, message, error, fields } = readChoice(sent, position);
+	if (error !== undefined) throw failureOfBody(call, { error });
+	const { tool_calls, function_call, ...texts } = message;
+	const calls = readToolCalls(sentCallsOf(message), context);
+	const reason = finishReasonOf(readFinishReason(fields.finish_reason), calls.length > 0);
+	if (reason === undefined) throw failureOfAnswer(call);
+	const isLegacy = isRecord(function_call);
+	return {
+		...fields,
+		index,
+		message: {
+			...texts,
+			role: "assistant",
+			content: message.content ?? null,
+			...(function_call === null && { function_call }),
+			...((tool_calls !== undefined || isLegacy) && {
+				tool_calls: calls.length > 0 ? calls : Array.isArray(tool_calls) ? [] : null,
+			}),
+		},
+		finish_reason: reason,
+	};
+}

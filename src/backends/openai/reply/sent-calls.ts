@@ -1,0 +1,78 @@
+/** Reads tool calls as engines send them, whole or in pieces. */
+import { isRecord } from "../../../core/json.ts";
+import type { ToolCall } from "../../../tasks/text-generation/types.ts";
+
+export interface ToolCallContext {
+	/** Names of the tools that the request offers. Empty: unknown. */
+	toolNames: readonly string[];
+	newId(): string;
+}
+
+/** Arguments of a call that has none. */
+export const NO_ARGUMENTS = "{}";
+
+/** One call, or a piece of one. */
+export interface SentCall {
+	id: string | undefined;
+	index: number | undefined;
+	/** "" if the piece has none. */
+	name: string;
+	/** JSON text, or a piece of it. */
+	arguments: string;
+	/** Further fields, such as Gemini's signature. */
+	fields: Record<string, unknown>;
+}
+
+/** `tool_calls`, as a list or as one call, or the legacy `function_call`. */
+export function sentCallsOf({ tool_calls, function_call }: Record<string, unknown>): readonly unknown[] {
+	const calls = Array.isArray(tool_calls) ? tool_calls : isRecord(tool_calls) ? [tool_calls] : [];
+	return calls.length === 0 && isRecord(function_call) ? [{ function: function_call }] : calls;
+}
+
+/** OpenAI's form (`{id, index, function}`), or flat (`{name, arguments}`). */
+export function readCall(sent: unknown): SentCall {
+	if (!isRecord(sent)) return { id: undefined, index: undefined, name: "", arguments: "", fields: {} };
+	const { id, index, type: _, function: called, name, arguments: flat, ...fields } = sent;
+	const { name: sentName, arguments: sentArguments } = isRecord(called) ? called : { name, arguments: flat };
+	const at = typeof index === "string" && index.trim() !== "" ? Number(index) : index;
+	return {
+		id: typeof id === "number" ? String(id) : typeof id === "string" && id !== "" ? id : undefined,
+		index: typeof at === "number" && Number.isInteger(at) && at >= 0 ? at : undefined,
+		name: typeof sentName === "string" ? sentName : "",
+		arguments: argumentsText(sentArguments),
+		fields,
+	};
+}
+
+const argumentsText = (sent: unknown): string =>
+	typeof sent === "string" ? sent : sent === undefined || sent === null ? "" : JSON.stringify(sent);
+
+/**
+ * The calls of a complete reply. A call without a name is that of the only tool; if there are several tools, it is left out.
+ */
+export function readToolCalls(sent: readonly unknown[], context: ToolCallContext): ToolCall[] {
+	const ids = new Set<string>();
+	return sent.map(readCall).flatMap((call) => {
+		const name = toolNameOf(call, context);
+		if (name === undefined) return [];
+		const id = call.id !== undefined && !ids.has(call.id) ? call.id : context.newId();
+		ids.add(id);
+		const text = call.arguments.trim() === "" ? NO_ARGUMENTS : call.arguments;
+		return [{ ...call.fields, id, type: "function", function: { name, arguments: text } }];
+	});
+}
+
+/** Text that models write before or after a tool's name: "functions.get_weather", "get_weather<|channel|>commentary". */
+const AROUND_NAME = /^(?:functions|tools|default_api)[.:]|<\|.*$/g;
+
+/** The name of the called tool. `undefined`: there is none. */
+export function toolNameOf(
+	{ name, arguments: text }: Pick<SentCall, "name" | "arguments">,
+	{ toolNames }: ToolCallContext,
+): string | undefined {
+	if (toolNames.includes(name)) return name;
+	const trimmed = name.trim();
+	if (trimmed === "") return text !== "" && toolNames.length === 1 ? toolNames[0] : undefined;
+	const bare = trimmed.replace(AROUND_NAME, "");
+	return toolNames.includes(bare) ? bare : trimmed;
+}

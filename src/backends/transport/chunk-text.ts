@@ -1,0 +1,40 @@
+/** The text of events of OpenAI's chat streams, and the fields of their chunks. */
+import { isRecord } from "../../core/json.ts";
+
+export const DATA = "data: ";
+/** No field of an event begins so. */
+export const JSON_START = /^\s*[{[]/;
+/** Between two events of one line. */
+const SEPARATOR = `\n\n${DATA}`;
+
+/** The fields that are read. */
+export interface SentChunk {
+	choices?: unknown;
+	usage?: unknown;
+	timings?: unknown;
+	[field: string]: unknown;
+}
+
+export const isChunk = (sent: unknown): sent is SentChunk => isRecord(sent);
+
+/** Events that keep a connection open: without data, or by their name or text. */
+export const isKeepAlive = (name: string | undefined, data: string): boolean =>
+	name === "ping" || data.trim() === "" || /^"?(?:ping|heartbeat|keep-?alive)"?$/i.test(data.trim());
+
+/**
+ * Parses the data of `count` events in one call. `undefined`: not every event is one line of JSON. (A stream whose
+ * events are JSON only when joined by commas would pass; no engine sends one.)
+ */
+export function parseTogether(text: string, count: number): SentChunk[] | undefined {
+	if (count === 0) return text === "" ? [] : undefined;
+	if (!text.startsWith(DATA) || !text.endsWith("\n\n")) return undefined;
+	const list = `[${text.slice(DATA.length, -2).replaceAll(SEPARATOR, ",")}]`;
+	// A remaining line break is white space in JSON, but separates lines of an event.
+	if (list.includes("\n") || list.includes("\r")) return undefined;
+	try {
+		const chunks = JSON.parse(list) as unknown[];
+		return chunks.length === count && chunks.every(isChunk) ? chunks : undefined;
+	} catch {
+		return undefined;
+	}
+}

@@ -1,0 +1,237 @@
+/** How a client of each interface reads an answer. */
+import type { ExpectedAnswer } from "./cases.ts";
+
+export type Surface = "chat" | "Messages" | "Responses" | "Gemini" | "run" | "binding";
+
+interface SurfaceReader {
+	request(model: string, stream: boolean): { path: string; body: object };
+	read(text: string, isStream: boolean): Partial<ExpectedAnswer>;
+	/** Fields that the interface does not show. */
+	omits?: readonly (keyof ExpectedAnswer)[];
+}
+
+const MESSAGES = [{ role: "user", content: "What is the weather in Oslo and in Rome?" }];
+const PARAMETERS = { type: "object", properties: { city: { type: "string" } } };
+const NAMES = ["get_weather", "get_time"];
+const TOOLS = NAMES.map((name) => ({ type: "function", function: { name, parameters: PARAMETERS } }));
+
+/** Parsed JSON of any form. */
+type Json = Parameters<typeof JSON.stringify>[0];
+
+const parse = (text: string): Json => JSON.parse(text);
+
+const eventsIn = (text: string): Json[] =>
+	text
+		.split("\n\n")
+		.map((event) => /^data: (.*)$/m.exec(event)?.[1])
+		.filter((data) => data !== undefined && data !== "[DONE]")
+		.map((data) => parse(data as string));
+
+const callsOf = (calls: readonly { name: string; arguments: string }[]): ExpectedAnswer["calls"] =>
+	calls.map(({ name, arguments: text }) => [name, parse(text)]);
+
+const chat: SurfaceReader = {
+	request: (model, stream) => ({
+		path: "/v1/chat/completions",
+		body: { model, messages: MESSAGES, tools: TOOLS, stream },
+	}),
+	read(text, isStream) {
+		if (!isStream) {
+			const [{ message, finish_reason }] = parse(text).choices;
+			return {
+				text: message.content ?? "",
+				reasoning: message.reasoning_content ?? message.reasoning ?? "",
+				calls: callsOf((message.tool_calls ?? []).map((called: Json) => called.function)),
+				finish: finish_reason,
+			};
+		}
+		const answer = { text: "", reasoning: "", finish: "" };
+		const calls: { id: string; name: string; arguments: string }[] = [];
+		for (const { choices } of eventsIn(text)) {
+			const [choice] = choices;
+			if (!choice) continue;
+			const { content, reasoning_content, reasoning, tool_calls } = choice.delta;
+			answer.text += content ?? "";
+			answer.reasoning += reasoning_content ?? reasoning ?? "";
+			answer.finish = choice.finish_reason ?? answer.finish;
+			// As OpenAI's clients do: by the index, ids and names appended.
+			for (const piece of tool_calls ?? []) {
+				const known = calls[piece.index] ?? { id: "", name: "", arguments: "" };
+				calls[piece.index] = known;
+				known.id += piece.id ?? "";
+				known.name += piece.function?.name ?? "";
+				known.arguments += piece.function?.arguments ?? "";
+			}
+		}
+		if (calls.some(({ id }) => !id) || new Set(calls.map(({ id }) => id)).size < calls.length)
+			throw new Error(`calls without ids of their own: ${text}`);
+		return { ...answer, calls: callsOf(calls) };
+	},
+};
+
+const STOP_REASONS: Json = {
+	end_turn: "stop",
+	max_tokens: "length",
+	tool_use: "tool_calls",
+	refusal: "content_filter",
+};
+
+const messages: SurfaceReader = {
+	request: (model, stream) => ({
+		path: "/v1/messages",
+		body: {
+			model,
+			max_tokens: 2_000,
+			messages: MESSAGES,
+			tools: NAMES.map((name) => ({ name, input_schema: PARAMETERS })),
+			thinking: { type: "enabled", budget_tokens: 1_024 },
+			stream,
+		},
+	}),
+	read(text, isStream) {
+		const blocks: Json[] = [];
+		let stopReason = "";
+		if (!isStream) {
+			const message = parse(text);
+			blocks.push(...message.content);
+			stopReason = message.stop_reason;
+		} else
+			for (const event of eventsIn(text)) {
+				if (event.type === "content_block_start") blocks[event.index] = { ...event.content_block, json: "" };
+				if (event.type === "message_delta") stopReason = event.delta.stop_reason;
+				if (event.type !== "content_block_delta") continue;
+				const block = blocks[event.index] as Json;
+				const { type, text: added, thinking, partial_json } = event.delta;
+				if (type === "text_delta") block.text += added;
+				if (type === "thinking_delta") block.thinking += thinking;
+				if (type === "input_json_delta") block.json += partial_json;
+			}
+		const joined = (type: string, field: string) =>
+			blocks.map((block) => (block.type === type ? block[field] : "")).join("");
+		return {
+			text: joined("text", "text"),
+			reasoning: joined("thinking", "thinking"),
+			calls: blocks
+				.filter(({ type }) => type === "tool_use")
+				.map(({ name, input, json }) => [name, json ? parse(json) : input]),
+			finish: STOP_REASONS[stopReason],
+		};
+	},
+};
+
+const responses: SurfaceReader = {
+	request: (model, stream) => ({
+		path: "/v1/responses",
+		body: {
+			model,
+			input: MESSAGES,
+			tools: NAMES.map((name) => ({ type: "function", name, parameters: PARAMETERS })),
+			stream,
+		},
+	}),
+	read(text, isStream) {
+		const response = isStream
+			? eventsIn(text).find(({ type }) => type === "response.completed" || type === "response.incomplete")
+					?.response
+			: parse(text);
+		const items: Json[] = response.output;
+		const textsOf = (type: string, field: string): string =>
+			items
+				.filter((item) => item.type === type)
+				.flatMap((item) => item[field] ?? [])
+				.map((part: Json) => part.text)
+				.join("");
+		const calls = items.filter(({ type }) => type === "function_call");
+		const reason = response.incomplete_details?.reason;
+		return {
+			text: textsOf("message", "content"),
+			reasoning: textsOf("reasoning", "content") || textsOf("reasoning", "summary"),
+			calls: callsOf(calls as never),
+			finish:
+				reason === "max_output_tokens" ? "length" : (reason ?? (calls.length > 0 ? "tool_calls" : "stop")),
+		};
+	},
+};
+
+const gemini: SurfaceReader = {
+	request: (model, stream) => ({
+		path: `/v1beta/models/${model}:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`,
+		body: {
+			contents: [{ role: "user", parts: [{ text: MESSAGES[0]?.content }] }],
+			tools: [{ functionDeclarations: NAMES.map((name) => ({ name, parameters: PARAMETERS })) }],
+			generationConfig: { thinkingConfig: { includeThoughts: true } },
+		},
+	}),
+	read(text, isStream) {
+		const replies = isStream ? eventsIn(text) : [parse(text)];
+		const candidates = replies.flatMap(({ candidates = [] }) => candidates as Json[]);
+		const parts = candidates.flatMap(({ content }) => (content?.parts ?? []) as Json[]);
+		const calls = parts.filter(({ functionCall }) => functionCall);
+		const reason = candidates.findLast(({ finishReason }) => finishReason)?.finishReason;
+		return {
+			text: parts.map(({ text: part = "", thought }) => (thought ? "" : part)).join(""),
+			reasoning: parts.map(({ text: part = "", thought }) => (thought ? part : "")).join(""),
+			calls: calls.map(({ functionCall }) => [functionCall.name, functionCall.args]),
+			finish:
+				reason === "MAX_TOKENS"
+					? "length"
+					: reason === "SAFETY"
+						? "content_filter"
+						: calls.length > 0
+							? "tool_calls"
+							: "stop",
+		};
+	},
+};
+
+const run: SurfaceReader = {
+	request: (model, stream) => ({
+		path: `/run/${model}`,
+		body: { messages: MESSAGES, tools: TOOLS, stream },
+	}),
+	omits: ["finish", "reasoning"],
+	read(text, isStream) {
+		if (!isStream) {
+			const parsed = parse(text);
+			const { response, tool_calls, choices } = parsed.result ?? parsed;
+			if (choices) return withoutFinish(chat.read(JSON.stringify({ choices }), false));
+			return {
+				text: afterThoughts(response ?? ""),
+				calls: (tool_calls ?? []).map((called: Json) =>
+					called.function
+						? [called.function.name, parse(called.function.arguments)]
+						: [called.name, called.arguments],
+				),
+			};
+		}
+		const calls: { name: string; arguments: string }[] = [];
+		let answer = "";
+		for (const { response, tool_calls, choices } of eventsIn(text)) {
+			if (choices) return withoutFinish(chat.read(text, true));
+			answer += response ?? "";
+			for (const piece of tool_calls ?? []) {
+				if (piece.id)
+					calls[piece.index] = { name: piece.function.name, arguments: piece.function.arguments ?? "" };
+				else if (piece.function.arguments) (calls[piece.index] as Json).arguments += piece.function.arguments;
+			}
+		}
+		return { text: afterThoughts(answer), calls: callsOf(calls) };
+	},
+};
+
+const withoutFinish = ({ text = "", calls = [] }: Partial<ExpectedAnswer>): Partial<ExpectedAnswer> => ({
+	text,
+	calls,
+});
+
+/** The native format has the reasoning in the text. */
+const afterThoughts = (text: string): string => text.replace(/^<think>[\s\S]*?(?:<\/think>\s*|$)/, "");
+
+export const READERS: Readonly<Record<Surface, SurfaceReader>> = {
+	chat,
+	Messages: messages,
+	Responses: responses,
+	Gemini: gemini,
+	run,
+	binding: { ...run, request: (model, stream) => ({ path: "", body: run.request(model, stream).body }) },
+};
