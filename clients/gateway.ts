@@ -22,7 +22,8 @@ const ENGINE_NAMES = [
 	"deepseek-chat",
 	"grok-4.6",
 	"mistral-medium-latest",
-	"moonshotai/kimi-k2.6",
+	"llama-3.3-70b-versatile",
+	"meta-llama/Llama-3.3-70B-Instruct-Turbo",
 ];
 
 /** All outgoing requests go to the scripted hosts, so the addresses are those of the real ones. */

@@ -11,7 +11,7 @@ type Groq = new (options: {
 export const client: Library = {
 	title: "groq-sdk",
 	packages: ["groq-sdk"],
-	models: [KIMI, "moonshotai/kimi-k2.6"],
+	models: [KIMI, "llama-3.3-70b-versatile"],
 	async open({ base, load, model, token }) {
 		const { default: Client } = await load<{ default: Groq }>("groq-sdk");
 		return chatCompletions(

@@ -7,7 +7,7 @@ type Together = new (options: { baseURL: string; apiKey: string }) => Pick<OpenA
 export const client: Library = {
 	title: "together-ai",
 	packages: ["together-ai"],
-	models: [KIMI, "moonshotai/kimi-k2.6"],
+	models: [KIMI, "meta-llama/Llama-3.3-70B-Instruct-Turbo"],
 	async open({ base, load, model, token }) {
 		const { default: Client } = await load<{ default: Together }>("together-ai");
 		return chatCompletions(new Client({ baseURL: `${base}/v1`, apiKey: token }), model);

@@ -1,8 +1,7 @@
 import type { createWorkersAI } from "workers-ai-provider";
 import { AI_SDK, aiSdk } from "../library/ai-sdk.ts";
 import { KIMI, type Library } from "../library/client.ts";
-
-const CLOUDFLARE = "https://api.cloudflare.com";
+import { redirectCloudflare } from "../library/redirect.ts";
 
 export const client: Library = {
 	title: "workers-ai-provider, REST",
@@ -10,11 +9,11 @@ export const client: Library = {
 	models: [KIMI, "@cf/meta/llama-4-scout-17b-16e-instruct"],
 	async open(context) {
 		const { account, load, model, origin, token } = context;
+		redirectCloudflare(origin);
 		const module = await load<{ createWorkersAI: typeof createWorkersAI }>("workers-ai-provider");
 		const provider = module.createWorkersAI({
 			accountId: account,
 			apiKey: token,
-			fetch: (url, init) => fetch(String(url).replace(CLOUDFLARE, origin), init),
 		});
 		return aiSdk(context, provider(model as Parameters<typeof provider>[0]));
 	},

@@ -23,6 +23,8 @@ export interface Library {
 	open(context: Context): Promise<Operations> | Operations;
 	/** Scenarios that it cannot do, with the line of its source or documentation that says so. */
 	unsupported?: Partial<Record<Scenario, string>>;
+	/** The client's own sentences for statuses that its errors do not have. */
+	sentences?: Readonly<Record<number, RegExp>>;
 	/** Environment variables of its process. */
 	env?: Readonly<Record<string, string>>;
 }

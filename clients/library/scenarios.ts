@@ -120,7 +120,7 @@ async function error(_: Operations, library: Library, context: Context): Promise
 	const operations = await library.open(context);
 	const limited = await operations.converse([PROMPTS.limited(text)]).then(
 		([answer = ""]) => answer.trim(),
-		(thrown: unknown) => faultOf(thrown),
+		(thrown: unknown) => faultOf(thrown, library),
 	);
 	if (limited === text) return "retries a 429";
 	expect(typeof limited === "object" && limited.status === 429, `a 429: ${JSON.stringify(limited)}`);
@@ -134,7 +134,7 @@ interface Fault {
 }
 
 /** Clients wrap errors. The status and the sentence are those of the outermost error that has them. */
-function faultOf(thrown: unknown): Fault {
+function faultOf(thrown: unknown, { sentences = {} }: Pick<Library, "sentences">): Fault {
 	const errors: Record<string, unknown>[] = [];
 	for (let one: unknown = thrown; isRecord(one) && !errors.includes(one); ) {
 		errors.push(one);
@@ -153,23 +153,24 @@ function faultOf(thrown: unknown): Fault {
 		code,
 	]);
 	const status = statuses.map(Number).find((one) => one >= 400 && one < 600);
+	const own = Object.entries(sentences).find(([, pattern]) => pattern.test(sentence))?.[0];
 	// Some clients have the status only in the sentence: `401 Unauthorized`, `"code":401`, `HTTP 401`.
 	const written = /\b(4\d\d|5\d\d)\b/.exec(sentence)?.[1];
-	return { status: status ?? Number(written ?? 0), sentence: sentence || String(thrown) };
+	return { status: status ?? Number(own ?? written ?? 0), sentence: sentence || String(thrown) };
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
 	typeof value === "object" && value !== null;
 
 /** The runner checks that the host's connection closes. */
-async function abort(operations: Operations): Promise<string> {
+async function abort(operations: Operations, library: Library): Promise<string> {
 	const controller = new AbortController();
 	let pieces = 0;
 	try {
 		for await (const piece of required(operations.stream, "stream")(PROMPTS.forever, controller.signal))
 			if (piece !== "" && ++pieces === ABORT_AFTER_PIECES) controller.abort();
 	} catch (thrown) {
-		expect(pieces > 0, `no piece arrived: ${faultOf(thrown).sentence}`);
+		expect(pieces > 0, `no piece arrived: ${faultOf(thrown, library).sentence}`);
 	}
 	expect(controller.signal.aborted, `${pieces} pieces arrived, then the stream ended`);
 	return "";

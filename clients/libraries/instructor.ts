@@ -1,0 +1,38 @@
+import type OpenAI from "openai";
+import type * as Zod from "zod";
+import { KIMI, type Library, OPENAI_MODELS } from "../library/client.ts";
+import { chatCompletions } from "../library/openai-sdk.ts";
+
+type Instructor = (options: { client: OpenAI; mode: "TOOLS" | "JSON_SCHEMA" }) => {
+	chat: { completions: { create(request: object): Promise<Record<string, unknown>> } };
+};
+
+export const client: Library = {
+	title: "@instructor-ai/instructor",
+	packages: ["@instructor-ai/instructor", "openai", "zod@3"],
+	models: [...OPENAI_MODELS, KIMI],
+	async open({ base, load, model, token }) {
+		const { default: Client } = await load<{ default: typeof OpenAI }>("openai");
+		const { default: Instruct } = await load<{ default: Instructor }>("@instructor-ai/instructor");
+		const { z } = await load<typeof Zod>("zod");
+		const openai = new Client({ baseURL: `${base}/v1`, apiKey: token });
+		const { chat } = Instruct({ client: openai, mode: "TOOLS" });
+		return {
+			...chatCompletions(openai, model),
+			async extract(content) {
+				const { name, age } = await chat.completions.create({
+					model,
+					messages: [{ role: "user", content }],
+					response_model: { schema: z.object({ name: z.string(), age: z.number() }), name: "Person" },
+				});
+				return { name, age };
+			},
+		};
+	},
+	unsupported: Object.fromEntries(
+		["turn", "second", "stream", "tools", "image", "error", "abort"].map((scenario) => [
+			scenario,
+			"it only extracts objects; other calls go to the SDK of OpenAI that it wraps",
+		]),
+	),
+};

@@ -1,0 +1,29 @@
+import type { Library } from "../library/client.ts";
+import { type ChatModel, langchain } from "../library/langchain.ts";
+
+type Constructor = new (fields: object) => ChatModel;
+
+const NATIVE =
+	"it reads only `response` of the native format (dist/chat_models.js, `_convertMessagesToParams` and `_call`)";
+
+export const client: Library = {
+	title: "@langchain/cloudflare",
+	packages: ["@langchain/cloudflare", "@langchain/core"],
+	models: ["@cf/meta/llama-3.3-70b-instruct-fp8-fast"],
+	async open(context) {
+		const { account, base, load, model, token } = context;
+		const { ChatCloudflareWorkersAI: Model } = await load<{ ChatCloudflareWorkersAI: Constructor }>(
+			"@langchain/cloudflare",
+		);
+		return langchain(
+			context,
+			new Model({
+				model,
+				cloudflareAccountId: account,
+				cloudflareApiToken: token,
+				baseUrl: `${base}/run`,
+			}),
+		);
+	},
+	unsupported: { tools: NATIVE, structured: NATIVE, image: NATIVE },
+};

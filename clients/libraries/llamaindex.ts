@@ -1,0 +1,67 @@
+import { KIMI, type Library, OPENAI_MODELS, WEATHER_SCHEMA } from "../library/client.ts";
+
+interface Message {
+	content: string;
+	role: string;
+	options?: { toolCall?: { id: string; name: string; input: { city: string } | string }[] };
+}
+interface Model {
+	chat(request: { messages: object[]; stream: true }): Promise<AsyncIterable<{ delta: string }>>;
+	chat(request: { messages: object[]; tools?: object[] }): Promise<{ message: Message }>;
+}
+
+export const client: Library = {
+	title: "@llamaindex/openai",
+	packages: ["@llamaindex/openai", "llamaindex"],
+	models: [...OPENAI_MODELS, KIMI],
+	async open({ base, load, model, token }) {
+		const { OpenAI } = await load<{ OpenAI: new (options: object) => Model }>("@llamaindex/openai");
+		const llm = new OpenAI({ model, apiKey: token, baseURL: `${base}/v1` });
+		return {
+			async converse(prompts) {
+				const messages: object[] = [];
+				const answers: string[] = [];
+				for (const content of prompts) {
+					messages.push({ role: "user", content });
+					const { message } = await llm.chat({ messages });
+					messages.push(message);
+					answers.push(message.content);
+				}
+				return answers;
+			},
+			async *stream(content) {
+				const chunks = await llm.chat({ messages: [{ role: "user", content }], stream: true });
+				for await (const { delta } of chunks) yield delta;
+			},
+			async callTools(content, { description, name, run }) {
+				const tool = { metadata: { name, description, parameters: WEATHER_SCHEMA }, call: () => "" };
+				const messages: object[] = [{ role: "user", content }];
+				for (;;) {
+					const { message } = await llm.chat({ messages, tools: [tool] });
+					const calls = message.options?.toolCall ?? [];
+					if (calls.length === 0) return message.content;
+					messages.push(message);
+					for (const { id, input } of calls) {
+						const { city } = typeof input === "string" ? (JSON.parse(input) as { city: string }) : input;
+						const toolResult = { id, result: run(city), isError: false };
+						messages.push({ role: "user", content: toolResult.result, options: { toolResult } });
+					}
+				}
+			},
+			async describe(text, png) {
+				const url = `data:image/png;base64,${Buffer.from(png).toString("base64")}`;
+				const content = [
+					{ type: "text", text },
+					{ type: "image_url", image_url: { url } },
+				];
+				const { message } = await llm.chat({ messages: [{ role: "user", content }] });
+				return message.content;
+			},
+		};
+	},
+	unsupported: {
+		structured:
+			"`responseFormat` takes a schema of its own zod, which it turns into JSON (dist/index.js, `exec`)",
+		abort: "its calls take no signal (`LLMChatParamsBase` of @llamaindex/core)",
+	},
+};
