@@ -33,6 +33,7 @@ const CLIENTS = [
 const LIBRARIES = [
 	"@cfworker/json-schema",
 	"@rgrove/parse-xml",
+	"aws4fetch",
 	"cloudflare",
 	"eventsource-parser",
 	"fast-check",
@@ -136,6 +137,7 @@ const inWorkerd = (name: string, files: { include: string[]; exclude?: string[] 
 		// One Worker for all files: the code keeps no state between requests, and neither may its tests.
 		isolate: false,
 		setupFiles: ["test/property-settings.ts"],
+		globalSetup: ["test/storage/blobs/s3-server.ts"],
 		// The first use of what the Worker loads late transforms its libraries, on a machine that is busy.
 		testTimeout: 60_000,
 		deps: { optimizer: { ssr: bundled(LIBRARIES) } },

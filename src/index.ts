@@ -7,6 +7,9 @@ import { Fleet as FleetObject } from "./fleet/fleet.ts";
 import { preloadModels } from "./pipeline/preload.ts";
 import type { ModelDemand } from "./pools/model-demand.ts";
 import { createPersistent, objectNames, servicesOf } from "./services.ts";
+import { BlobStore as BlobStoreObject } from "./storage/blobs/blob-store.ts";
+import type { ContentStore } from "./storage/blobs/contents.ts";
+import { contentStores } from "./storage/create-storage.ts";
 import { type QueueServices, WorkQueueObject } from "./storage/queue/work-queue.ts";
 import { busy, closing, drain } from "./surfaces/operations/drain.ts";
 import { HEALTH_PATH } from "./surfaces/operations/health.ts";
@@ -26,7 +29,7 @@ function gateway(config: Config) {
 	const services = servicesOf(config, persistent);
 	return {
 		services,
-		queue: config.storage.queue,
+		storage: config.storage,
 		allowAnonymous: config.allowAnonymous,
 		app: createApp(services, config),
 	};
@@ -65,11 +68,17 @@ export class Fleet extends FleetObject {
 	}
 }
 
+export class BlobStore extends BlobStoreObject {
+	protected override contentStore(store: ContentStore["store"]): ContentStore | undefined {
+		return contentStores(persistent.storageBindings, current.storage)[store];
+	}
+}
+
 export class WorkQueue extends WorkQueueObject {
 	protected override services(): QueueServices {
-		const { services, queue } = current;
+		const { services, storage } = current;
 		return {
-			bounds: queue,
+			bounds: storage.queue,
 			handler: async (kind) => WORK_HANDLERS[kind]?.(services),
 			isClosing: () => background.isClosed,
 			track: background.waitUntil,
@@ -83,4 +92,3 @@ export { Gateway } from "./gateways/durable/gateway.ts";
 export { GatewayRegistry } from "./gateways/durable/registry.ts";
 export { ResponseCache } from "./gateways/durable/response-cache.ts";
 export { StreamRun } from "./gateways/durable/stream-run.ts";
-export { BlobStore } from "./storage/blobs/blob-store.ts";

@@ -75,6 +75,8 @@ export interface Bindings {
 	WORK_QUEUE: DurableObjectNamespace<WorkQueueObject>;
 	/** Large payloads of the gateways' logs. */
 	LOGS_BUCKET?: R2Bucket;
+	/** Stored objects, instead of the accounts' objects. */
+	STORAGE_BUCKET?: R2Bucket;
 	/** The files of the console (`console/site`). If absent, there is no console. */
 	ASSETS?: Pick<Fetcher, "fetch">;
 	/** Set in each process of `ganglion serve --workers N`. */
@@ -238,7 +240,12 @@ export function createPersistent(
 			now,
 			failed: storeFailed,
 		}),
-		storageBindings: { blobs: BLOBS, queue: WORK_QUEUE },
+		storageBindings: {
+			blobs: BLOBS,
+			queue: WORK_QUEUE,
+			bucket: bindings.STORAGE_BUCKET,
+			services: { fetch: calls, wait },
+		},
 		streamRuns: new StreamRuns(STREAM_RUN),
 		health: new IsolateHealth({
 			now,

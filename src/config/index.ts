@@ -34,7 +34,7 @@ import { hasBudget, pricing } from "./prices.ts";
 import { ConfigError, Problems } from "./problems.ts";
 import { readProviderKeys } from "./provider-keys.ts";
 import { readDefaultBackend, readRoutes } from "./routes.ts";
-import { StorageSchema } from "./storage.ts";
+import { storageSchema } from "./storage.ts";
 import { readWebSearch } from "./web-search.ts";
 
 export { ConfigError };
@@ -102,7 +102,7 @@ export function configure(variables: object): Config {
 	const gatewayEntries = Object.fromEntries(readEntries("AI_GATEWAY", env, problems));
 	const gatewayRules = problems.parse(AiGatewaySchema, gatewayEntries, ["AI_GATEWAY"]);
 	const storageEntries = Object.fromEntries(readEntries("STORAGE", env, problems));
-	const storage = problems.parse(StorageSchema, storageEntries, ["STORAGE"]);
+	const storage = problems.parse(storageSchema(env), storageEntries, ["STORAGE"]);
 	const product = new Catalog();
 	const models = readModels(readEntries("MODELS", env, problems), product, problems);
 	const defaultBackend = readDefaultBackend(env.DEFAULT_BACKEND, context);
@@ -136,7 +136,7 @@ export function configure(variables: object): Config {
 		allowAnonymous,
 		allowedHosts,
 		exactLedger,
-		storage: storage ?? StorageSchema.parse({}),
+		storage: storage ?? storageSchema(env).parse({}),
 		...present({ webSearch, openFiles, publicUrl, cors, adminToken }),
 	};
 }

@@ -220,6 +220,19 @@ interface FailedObject {
 	object: string;
 }
 
+/** The store of objects that failed. For the operator's log. */
+interface FailedStore {
+	/** Its host or binding. */
+	store: string;
+	bucket?: string;
+	/** Where it is configured. */
+	setting: string;
+	/** HTTP status of its refusal. */
+	status?: number;
+	/** The code of its refusal. */
+	storeCode?: string;
+}
+
 /** A failure of the table with a description for this request. The caller sees the description: no secrets, no prompts. */
 export class AiError extends Error {
 	override readonly name = "AiError";
@@ -232,7 +245,7 @@ export class AiError extends Error {
 	/** The request that failed, for the surface that renders the failure. Set when the exchange ends. */
 	exchange: FailedExchange | undefined;
 	/** The call of an engine, an object or a provider that failed, for the log. Set by the code that made the call. */
-	place: FailedCall | FailedObject | FailedProvider | undefined;
+	place: FailedCall | FailedObject | FailedProvider | FailedStore | undefined;
 
 	constructor(key: FailureKey, description?: string, options: AiErrorOptions = {}) {
 		const text = description ?? FAILURES[key].description;

@@ -1,6 +1,7 @@
 /** What rooms above the pipeline use to keep data longer than a request: objects of an account, and durable work. */
 import type { StoreUsage } from "./blobs/blob-table.ts";
 import type { Blobs } from "./blobs/blobs.ts";
+import type { S3Setting } from "./blobs/s3-setting.ts";
 import type { Queue } from "./queue/work.ts";
 import type { QueueBounds } from "./queue/work-queue.ts";
 import type { LaneCount } from "./queue/work-table.ts";
@@ -15,4 +16,6 @@ export interface StorageSetting {
 	/** Bytes of all objects of an account. */
 	maxBytes(account: string): number;
 	queue: QueueBounds;
+	/** Absent: new objects are in the bucket of the binding, or else in the account's object. */
+	s3?: S3Setting;
 }

@@ -5,7 +5,10 @@ import { createStorage } from "../../src/storage/create-storage.ts";
 
 it("stores objects, and enqueues work once", async () => {
 	const { storage } = configure({});
-	const s = createStorage({ blobs: env.BLOBS as never, queue: env.WORK_QUEUE as never }, storage);
+	const s = createStorage(
+		{ blobs: env.BLOBS as never, queue: env.WORK_QUEUE as never, services: { fetch, wait: async () => {} } },
+		storage,
+	);
 	const b = s.blobs("acme");
 	await b.put("a/1", new TextEncoder().encode("hello"));
 	expect(await new Response((await b.get("a/1"))?.body).text()).toBe("hello");

@@ -16,6 +16,7 @@ import type {
 } from "./blobs.ts";
 import { checkKey } from "./check-key.ts";
 import type { ContentStore } from "./contents.ts";
+import { PART_BYTES } from "./multipart.ts";
 import { partsOf } from "./parts.ts";
 import { PIECE_BYTES } from "./piece-table.ts";
 
@@ -42,6 +43,8 @@ interface PutInProgress {
 	announced: number;
 	/** Of the object. */
 	maxBytes: number;
+	/** Why the parts have ended early. */
+	failure?: Error;
 }
 
 export class AccountBlobs implements Blobs {
@@ -122,42 +125,51 @@ export class AccountBlobs implements Blobs {
 		const { outside, uuid } = this.#services;
 		const name = outside ? `${this.#account}/${uuid()}` : null;
 		const store = outside?.store ?? "pieces";
-		let content: number | undefined;
+		let put: PutInProgress | undefined;
 		try {
 			const bounds = { bytes, maxBytes: this.#maxBytes };
-			const begun = await this.#checked((stub) => stub.begin({ store, name }, bounds));
-			content = begun.content;
-			const put: PutInProgress = { content: begun.content, store, bytes: 0, announced: bytes, maxBytes };
-			const parts = this.#counted(body, put);
+			const { content } = await this.#checked((stub) => stub.begin({ store, name }, bounds));
+			const begun: PutInProgress = { content, store, bytes: 0, announced: bytes, maxBytes };
+			put = begun;
+			const parts = this.#counted(body, begun);
 			if (outside && name !== null) await external(outside, outside.write(name, parts));
 			else for await (const _ of parts);
-			return (await this.#checked((stub) => stub.commit(key, put.content, put.bytes))).head;
+			return (await this.#checked((stub) => stub.commit(key, content, begun.bytes))).head;
 		} catch (error) {
 			if (!(body instanceof Uint8Array) && !body.locked) await body.cancel(error).catch(() => {});
-			const failed = content;
+			const failed = put?.content;
 			// If this call fails too, the object finds that the put has ended.
 			if (failed !== undefined) await this.#call((stub) => stub.abandon(failed)).catch(() => {});
-			throw error;
+			// The store reports that its call has failed, and the cause is the body or the account's object.
+			throw put?.failure ?? error;
 		}
 	}
 
 	/** The parts of a body. Each one is counted before it is stored; those of `pieces` are stored here. */
 	async *#counted(body: BlobBody, put: PutInProgress): AsyncGenerator<Uint8Array> {
-		const { content, store } = put;
-		let piece = 0;
-		for await (const part of partsOf(body, this.#services.outside?.partBytes ?? PIECE_BYTES)) {
-			put.bytes += part.length;
-			if (put.bytes > put.maxBytes) throw tooLarge(put.maxBytes);
-			const added = Math.min(part.length, Math.max(0, put.bytes - put.announced));
-			const call = { added, maxBytes: this.#maxBytes };
-			const index = piece++;
-			await this.#checked((stub) =>
-				store === "pieces"
-					? stub.append(content, { ...call, piece: index, bytes: part })
-					: stub.extend(content, { ...call, store }),
-			);
-			yield part;
+		try {
+			let piece = 0;
+			for await (const part of partsOf(body, put.store === "pieces" ? PIECE_BYTES : PART_BYTES)) {
+				await this.#count(part, piece++, put);
+				yield part;
+			}
+		} catch (error) {
+			put.failure = error instanceof Error ? error : new Error("The body failed", { cause: error });
+			throw error;
 		}
+	}
+
+	async #count(part: Uint8Array, piece: number, put: PutInProgress): Promise<void> {
+		const { content, store } = put;
+		put.bytes += part.length;
+		if (put.bytes > put.maxBytes) throw tooLarge(put.maxBytes);
+		const added = Math.min(part.length, Math.max(0, put.bytes - put.announced));
+		const call = { added, maxBytes: this.#maxBytes };
+		await this.#checked((stub) =>
+			store === "pieces"
+				? stub.append(content, { ...call, piece, bytes: part })
+				: stub.extend(content, { ...call, store }),
+		);
 	}
 
 	#pieces({ content, range, first }: OpenedBlob): ReadableStream<Uint8Array> {
@@ -188,7 +200,9 @@ export class AccountBlobs implements Blobs {
 		const contents = this.#services.contents(store);
 		if (!contents || name === null)
 			throw new AiError("storageUnavailable", `an object is in the store ${store}, which is not configured`);
-		return external(contents, contents.read(name, range));
+		const body = await external(contents, contents.read(name, range));
+		// Fails if the store ends the body early.
+		return body?.pipeThrough(new FixedLengthStream(range.length));
 	}
 
 	/** A call whose refusal is a failure. */
@@ -218,12 +232,23 @@ export class AccountBlobs implements Blobs {
 const tooLarge = (maxBytes: number): AiError =>
 	new AiError("requestTooLarge", `The object is larger than ${maxBytes} bytes`);
 
-/** Failures of a store outside, except those of the body and of the account's object. */
-async function external<T>({ address }: ContentStore, call: Promise<T>): Promise<T> {
+/** Failures of a store outside, except those of the body and of the account's object. The log has the place. */
+async function external<T>({ place }: ContentStore, call: Promise<T>): Promise<T> {
 	try {
 		return await call;
 	} catch (cause) {
 		if (cause instanceof AiError) throw cause;
-		throw new AiError("storageUnavailable", `${address} failed`, { cause });
+		const error = new AiError("storageUnavailable", undefined, { cause });
+		error.place = { ...place, ...refusalOf(cause) };
+		throw error;
 	}
+}
+
+/** The status and the code of a store's answer. */
+function refusalOf(cause: unknown): { status?: number; storeCode?: string } {
+	const { status, code } = cause as { status?: unknown; code?: unknown };
+	return {
+		...(typeof status === "number" && { status }),
+		...(typeof code === "string" && { storeCode: code }),
+	};
 }

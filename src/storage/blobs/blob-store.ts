@@ -79,7 +79,7 @@ export class BlobStore extends DurableObject {
 		const content = this.#nextContent();
 		const now = Date.now();
 		const collectAt = place.store === "pieces" ? now : now + OUTSIDE_GRACE_MS;
-		this.#table.addLoose({ ...place, content, collectAt });
+		this.#table.addLoose({ ...place, content, collectAt, incomplete: true });
 		this.#live.put(content, bytes);
 		await this.#schedule();
 		return { ok: true, content };
@@ -204,7 +204,8 @@ export class BlobStore extends DurableObject {
 			try {
 				const contents = this.contentStore(store);
 				if (!contents) throw new Error(`the store ${store} is not configured`);
-				await contents.delete(group.flatMap(({ name }) => name ?? []));
+				await contents.abandon?.(namesOf(group.filter(({ incomplete }) => incomplete)));
+				await contents.delete(namesOf(group));
 				for (const { content } of group) this.#table.deleteLoose(content);
 			} catch {
 				complete = false;
@@ -234,7 +235,7 @@ export class BlobStore extends DurableObject {
 				continue;
 			}
 			remains = true;
-			this.#table.addLoose({ content, store, name, collectAt: now });
+			this.#table.addLoose({ content, store, name, collectAt: now, incomplete: false });
 		}
 		if (remains) await this.#schedule();
 	}
@@ -265,6 +266,8 @@ export class BlobStore extends DurableObject {
 		return this.#lastContent;
 	}
 }
+
+const namesOf = (places: readonly LooseContent[]): string[] => places.flatMap(({ name }) => name ?? []);
 
 function clip(range: BlobRange, bytes: number): { offset: number; length: number } {
 	if ("suffix" in range) {

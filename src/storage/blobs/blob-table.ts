@@ -12,13 +12,14 @@ const BLOBS = `CREATE TABLE IF NOT EXISTS blobs (
 ) WITHOUT ROWID`;
 /**
  * Contents of no object: of a put in progress, of a put that failed, and of objects that were replaced or deleted. Deleted with their
- * bytes, or when the put is committed. They are kept until `collect_at` (epoch milliseconds).
+ * bytes, or when the put is committed. They are kept until `collect_at` (epoch milliseconds). `incomplete`: the put did not end.
  */
 const LOOSE = `CREATE TABLE IF NOT EXISTS loose (
 	content INTEGER PRIMARY KEY,
 	store TEXT NOT NULL,
 	name TEXT,
-	collect_at INTEGER NOT NULL
+	collect_at INTEGER NOT NULL,
+	incomplete INTEGER NOT NULL
 )`;
 /** Puts that were refused because the account's storage was full. One row for each store. */
 const REFUSED =
@@ -37,6 +38,7 @@ export interface ContentPlace {
 
 export interface LooseContent extends ContentPlace {
 	collectAt: number;
+	incomplete: boolean;
 }
 
 /** What an account stores in one store. */
@@ -156,13 +158,15 @@ export class BlobTable {
 		this.#sql.exec("INSERT INTO refused VALUES (?, 1) ON CONFLICT DO UPDATE SET puts = puts + 1", store);
 	}
 
-	addLoose({ content, store, name, collectAt }: LooseContent): void {
+	/** Adds a content, or changes when it is collected. */
+	addLoose({ content, store, name, collectAt, incomplete }: LooseContent): void {
 		this.#sql.exec(
-			"INSERT INTO loose VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET collect_at = excluded.collect_at",
+			"INSERT INTO loose VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET collect_at = excluded.collect_at",
 			content,
 			store,
 			name,
 			collectAt,
+			incomplete ? 1 : 0,
 		);
 	}
 
@@ -181,8 +185,14 @@ export class BlobTable {
 
 	#looseRows(condition: string, value: number): LooseContent[] {
 		return this.#sql
-			.exec<Columns & { collect_at: number }>(`SELECT * FROM loose ${condition}`, value)
+			.exec<Columns & { collect_at: number; incomplete: number }>(`SELECT * FROM loose ${condition}`, value)
 			.toArray()
-			.map(({ content, store, name, collect_at }) => ({ content, store, name, collectAt: collect_at }));
+			.map(({ content, store, name, collect_at, incomplete }) => ({
+				content,
+				store,
+				name,
+				collectAt: collect_at,
+				incomplete: incomplete === 1,
+			}));
 	}
 }

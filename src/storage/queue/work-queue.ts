@@ -69,6 +69,13 @@ export abstract class WorkQueueObject extends DurableObject {
 		}
 	}
 
+	/** Reads the times of the first items again, after a change of the rows that is not of this class. */
+	async refresh(): Promise<void> {
+		for (const { account, kind, state, firstAt } of this.#table.counts())
+			if (state === "queued") this.#lanes.postpone({ account, kind }, firstAt);
+		await this.#schedule();
+	}
+
 	/** The Worker's class has them (`index.ts`). */
 	protected abstract services(): QueueServices;
 

@@ -1,0 +1,106 @@
+/** Calls of an S3-compatible store (https://docs.aws.amazon.com/AmazonS3/latest/API/), signed by `aws4fetch`. */
+import { AwsClient } from "aws4fetch";
+import type { S3Services, S3Setting } from "./s3-setting.ts";
+
+/** Until the status line. A part has 8 MiB. */
+const TIMEOUT_MS = 60_000;
+const TRIES = 3;
+const FIRST_RETRY_MS = 200;
+/** Of a refusal, whose code is read. */
+const REFUSAL_BYTES = 4_096;
+
+/** The message has no text of the store, because it may quote a key. */
+export class S3Failure extends Error {
+	override readonly name = "S3Failure";
+	readonly status: number | undefined;
+	/** Such as `AccessDenied`. */
+	readonly code: string | undefined;
+
+	constructor(
+		call: string,
+		host: string,
+		{ status, code, cause }: { status?: number; code?: string; cause?: unknown },
+	) {
+		const answer = status === undefined ? "failed" : `was answered with ${status}${code ? ` ${code}` : ""}`;
+		super(`${call} at ${host} (STORAGE.s3) ${answer}`, { cause });
+		this.status = status;
+		this.code = code;
+	}
+}
+
+export interface S3Call {
+	method: "GET" | "PUT" | "POST" | "DELETE";
+	/** Of an object. Absent: the bucket. */
+	name?: string;
+	query?: Record<string, string>;
+	headers?: Record<string, string>;
+	body?: Uint8Array | string;
+	/** Statuses that are no failure, besides 2xx. */
+	accepted?: readonly number[];
+}
+
+export class S3Client {
+	readonly #setting: S3Setting;
+	readonly #services: S3Services;
+	readonly #aws: AwsClient;
+
+	constructor(setting: S3Setting, services: S3Services) {
+		this.#setting = setting;
+		this.#services = services;
+		const { accessKeyId, secretAccessKey, region } = setting;
+		this.#aws = new AwsClient({ accessKeyId, secretAccessKey, region, service: "s3" });
+	}
+
+	/** All calls can be repeated. Throws an {@link S3Failure}. */
+	async call(call: S3Call): Promise<Response> {
+		for (let tries = 1; ; tries++) {
+			try {
+				return await this.#attempt(call);
+			} catch (error) {
+				const { status } = error as S3Failure;
+				if (tries === TRIES || (status !== undefined && status < 500 && status !== 429)) throw error;
+				await this.#services.wait(FIRST_RETRY_MS * 2 ** (tries - 1));
+			}
+		}
+	}
+
+	async #attempt({ method, name, query, headers, body, accepted = [] }: S3Call): Promise<Response> {
+		const url = this.#url(name, query);
+		const abort = new AbortController();
+		const timer = setTimeout(() => abort.abort(new Error("The store does not answer")), TIMEOUT_MS);
+		const host = url.host;
+		let response: Response;
+		try {
+			const request = await this.#aws.sign(url, {
+				method,
+				...(headers && { headers }),
+				...(body !== undefined && { body }),
+			});
+			response = await this.#services.fetch(request, { signal: abort.signal, redirect: "manual" });
+		} catch (cause) {
+			throw new S3Failure(method, host, { cause });
+		} finally {
+			clearTimeout(timer);
+		}
+		if (response.ok || accepted.includes(response.status)) return response;
+		throw new S3Failure(method, host, { status: response.status, ...(await codeOf(response)) });
+	}
+
+	#url(name: string | undefined, query: Record<string, string> = {}): URL {
+		const { endpoint, bucket, prefix, pathStyle } = this.#setting;
+		const url = new URL(endpoint);
+		if (!pathStyle) url.host = `${bucket}.${url.host}`;
+		const path = [url.pathname.replace(/\/$/, ""), ...(pathStyle ? [bucket] : [])].join("/");
+		url.pathname = name === undefined ? `${path}/` : `${path}/${encodeName(prefix + name)}`;
+		for (const [key, value] of Object.entries(query)) url.searchParams.set(key, value);
+		return url;
+	}
+}
+
+const encodeName = (name: string): string => name.split("/").map(encodeURIComponent).join("/");
+
+async function codeOf(response: Response): Promise<{ code?: string }> {
+	const text = await response.text().catch(() => "");
+	const code = /<Code>(\w{1,64})<\/Code>/.exec(text.slice(0, REFUSAL_BYTES))?.[1];
+	return code === undefined ? {} : { code };
+}
