@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-export type ScenarioName = "turn" | "tools" | "resume" | "interrupt" | "overflow" | "limit";
+export type ScenarioName = "turn" | "tools" | "resume" | "interrupt" | "overflow" | "shorten" | "limit";
 
 export interface Context {
 	/** The account's address up to `/ai`, without a trailing slash. */
@@ -35,6 +35,8 @@ export interface Client {
 	indirectCall?(tool: string, input: object): { name: string; arguments: object };
 	/** Its output when the context is full. "compaction": none, it requests a summary and retries. */
 	overflow: RegExp | "compaction";
+	/** Requests fewer output tokens if the input and the output together exceed the context. */
+	shortens?: true;
 	/** Scenarios that it cannot do, with the reason. */
 	unsupported?: Partial<Record<ScenarioName, string>>;
 }

@@ -84,7 +84,8 @@ async function play(
 	{ command, version }: Installed,
 ): Promise<Result> {
 	const client = CLIENTS[agent];
-	const reason = client.unsupported?.[scenario];
+	const unshortened = scenario === "shorten" && !client.shortens;
+	const reason = unshortened ? "it keeps its output limit" : client.unsupported?.[scenario];
 	if (reason !== undefined) return { outcome: "not supported", note: reason };
 	const folder = join(runs, `${agent}-${scenario}`);
 	const run = await Run.open({ client, command }, folder, options.model);

@@ -3,11 +3,11 @@ import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
+import { type Ended, environment, type Running, start } from "../clients/process.ts";
 import { Gateway } from "../soak/gateway.ts";
 import type { Client, Context } from "./client.ts";
 import { type ChatBody, Engine, textOfMessage } from "./engine.ts";
 import { type Fixture, fixtureOf } from "./fixtures.ts";
-import { type Ended, environment, type Running, start } from "../clients/process.ts";
 import { type Recorded, Tap } from "./tap.ts";
 
 export const MODEL = "@cf/moonshotai/kimi-k2.6";
@@ -121,7 +121,10 @@ export class Run {
 	/** A request of the conversation, not a side request for a title, a memory or similar. */
 	isMain(body: ChatBody): boolean {
 		const { messages, tools = [] } = body;
-		const last = messages.findLast(({ role }) => role === "user");
+		// Claude Code adds a text after the results of a search for tools.
+		const last = messages.findLast(
+			({ role }, index) => role === "user" && messages[index - 1]?.role !== "tool",
+		);
 		return tools.length > 0 && last !== undefined && textOfMessage(last).includes(this.marker);
 	}
 

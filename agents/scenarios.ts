@@ -10,6 +10,7 @@ export const SCENARIOS = {
 	resume: { title: "a second turn of the session", play: resume },
 	interrupt: { title: "an interrupt in the middle of a stream", play: interrupt },
 	overflow: { title: "a full context", play: overflow },
+	shorten: { title: "an output limit that exceeds the context", play: shorten },
 	limit: { title: "a 429 with Retry-After", play: limit },
 } as const satisfies Record<ScenarioName, { title: string; play: (run: Run) => Promise<string> }>;
 
@@ -30,6 +31,9 @@ const CALLS = [
 /** More requests than this after a full context are a loop. */
 const MAX_OVERFLOWS = 4;
 const OVERFLOW_MS = 120_000;
+/** The context of the engine that has room for a short answer only. */
+const INPUT_TOKENS = 20_000;
+const ROOM_TOKENS = 9_000;
 
 const SIDE_REPLY: Reply = { kind: "text", pieces: [SIDE_TEXT] };
 
@@ -170,6 +174,31 @@ async function overflow(run: Run): Promise<string> {
 	if (overflowOutput === "compaction") return `${count(refused, "request")}, with a compaction`;
 	const line = ended.output.split("\n").find((text) => overflowOutput.test(text)) ?? "";
 	return `${count(refused, "request")}: ${line.trim()}`;
+}
+
+async function shorten(run: Run): Promise<string> {
+	const answer = nonce();
+	const requested: number[] = [];
+	follow(run, ({ max_tokens }) => {
+		const output = Number(max_tokens);
+		requested.push(output);
+		return output <= ROOM_TOKENS
+			? { kind: "text", pieces: ["Here it is: ", answer] }
+			: {
+					kind: "failure",
+					status: 400,
+					error: {
+						message: `'max_tokens' or 'max_completion_tokens' is too large: ${output}. This model's maximum context length is ${INPUT_TOKENS + ROOM_TOKENS} tokens and your request has ${INPUT_TOKENS} input tokens (${output} > ${INPUT_TOKENS + ROOM_TOKENS} - ${INPUT_TOKENS}).`,
+						type: "BadRequestError",
+						param: null,
+						code: 400,
+					},
+				};
+	});
+	const ended = await run.complete("Reply with one sentence.");
+	expect(ended.output.includes(answer), `it did not print the answer${run.evidence(ended)}`);
+	expect(requested.length > 1, `it requested ${requested.join()} tokens at once`);
+	return `requested ${requested.join(", then ")} tokens`;
 }
 
 async function limit(run: Run): Promise<string> {

@@ -30,5 +30,6 @@ export const claude: Client = {
 		};
 	},
 	toolSearch: { name: "ToolSearch", arguments: { query: `select:${TOOLS.join(",")}`, max_results: 5 } },
+	shortens: true,
 	overflow: /Prompt is too long/,
 };

@@ -175,6 +175,17 @@ export interface AiErrorOptions {
 	status?: Failure["status"];
 	/** The upstream that failed. For the log. */
 	upstream?: Upstream;
+	/** For `contextWindowExceeded`, if the counts are known. */
+	overflow?: ContextOverflow | undefined;
+}
+
+/** Why a request exceeds the context of a model. Clients decide by the counts what to shorten. */
+export interface ContextOverflow {
+	inputTokens: number;
+	/** The maximum that was requested. Absent: not known, or not the reason. */
+	outputTokens?: number;
+	/** Tokens of the context. */
+	limit: number;
 }
 
 export interface Upstream {
@@ -242,6 +253,7 @@ export class AiError extends Error {
 	readonly retryable: boolean;
 	readonly upstream: Upstream | undefined;
 	readonly #status: Failure["status"] | undefined;
+	readonly overflow: ContextOverflow | undefined;
 	/** The request that failed, for the surface that renders the failure. Set when the exchange ends. */
 	exchange: FailedExchange | undefined;
 	/** The call of an engine, an object or a provider that failed, for the log. Set by the code that made the call. */
@@ -256,6 +268,7 @@ export class AiError extends Error {
 		this.retryable = options.retryable ?? FAILURES[key].retryable;
 		this.upstream = options.upstream;
 		this.#status = options.status;
+		this.overflow = options.overflow;
 	}
 
 	get failure(): Failure {

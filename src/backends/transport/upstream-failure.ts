@@ -8,6 +8,7 @@
  */
 import { AiError, type AiErrorOptions, type FailureKey } from "../../core/errors.ts";
 import type { BackendServices, CallContext, Target } from "../backend.ts";
+import { overflowIn } from "./context-overflow.ts";
 import { errorBodyOf, readError } from "./error-body.ts";
 import { isQuota, keyOfRefusal, NOT_IMPLEMENTED, type SentError, statusOf } from "./refusal-classes.ts";
 
@@ -148,7 +149,12 @@ function failureOf(call: Call, status: number, sent: SentError, retryAfter: numb
 		(redirects ? "upstreamUnavailable" : "executionFailed");
 	const message = sent.message === undefined ? undefined : callerMessage(target, sent.message);
 	const fail = (description?: string, retryable?: boolean) =>
-		new AiError(key, description, { upstream: { backend: target.backend, status }, retryAfter, retryable });
+		new AiError(key, description, {
+			upstream: { backend: target.backend, status },
+			retryAfter,
+			retryable,
+			overflow: key === "contextWindowExceeded" ? overflowIn(sent.message ?? "") : undefined,
+		});
 	if (redirects) return fail(`${name} redirects, which is not followed`);
 	switch (key) {
 		case "engineRefused":

@@ -1,6 +1,7 @@
 /** The error event at the end of a chat stream. The product documents none; OpenAI's clients know the form below. */
 import type { AiError } from "../../core/errors.ts";
 import { frame } from "../../streams/sse.ts";
+import { openAiCode } from "../openai-error.ts";
 
 /** OpenAI's name of the error. */
 function errorType({ status }: AiError): string {
@@ -14,6 +15,7 @@ export const errorFrame = (error: AiError): string =>
 		error: {
 			message: `AiError: ${error.failure.name}: ${error.description}`,
 			type: errorType(error),
-			code: error.code,
+			// Agents compact the conversation if they read this code.
+			code: error.key === "contextWindowExceeded" ? openAiCode(error) : error.code,
 		},
 	});

@@ -13,9 +13,21 @@ export const messagesError = (failure: AiError, requestId: string) => ({
 
 /** Clients compact the conversation if the message contains this text. */
 const TOO_LONG = "prompt is too long";
+/**
+ * Claude Code requests fewer tokens if the answer still has as much room as this. Otherwise it would neither do that nor compact the
+ * conversation.
+ */
+const MIN_ANSWER_TOKENS = 4_000;
 
-const messageOf = ({ key, description }: AiError): string =>
-	key === "contextWindowExceeded" ? `${TOO_LONG}: ${description}` : description;
+/** Of an input that is too long, in the words of Anthropic's API, which clients search for. */
+function messageOf({ key, description, overflow }: AiError): string {
+	if (key !== "contextWindowExceeded") return description;
+	if (!overflow) return `${TOO_LONG}: ${description}`;
+	const { inputTokens, outputTokens, limit } = overflow;
+	if (outputTokens && limit - inputTokens >= MIN_ANSWER_TOKENS)
+		return `input length and \`max_tokens\` exceed context limit: ${inputTokens} + ${outputTokens} > ${limit}, decrease input length or \`max_tokens\` and try again`;
+	return `${TOO_LONG}: ${inputTokens} tokens > ${limit} maximum`;
+}
 
 function errorType(failure: AiError): string {
 	// It can be retried like 429, but the caller has not exceeded a rate limit.

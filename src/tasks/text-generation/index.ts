@@ -119,11 +119,13 @@ const MAX_BYTES_PER_CHARACTER = 3;
 export function checkContext(input: ChatInput, { contextWindow }: Model, exact: boolean): void {
 	if (contextWindow === undefined) return;
 	const prompt = exact ? promptTokens(input) : estimatedPrompt(input, contextWindow);
-	const total = prompt + (input.max_tokens ?? 0);
+	const { max_tokens = 0 } = input;
+	const total = prompt + max_tokens;
 	if (total > contextWindow)
 		throw new AiError(
 			"contextWindowExceeded",
 			`The estimated number of input and maximum output tokens (${total}) exceeded this model context window limit (${contextWindow})`,
+			{ overflow: { inputTokens: prompt, outputTokens: max_tokens, limit: contextWindow } },
 		);
 }
 

@@ -28,6 +28,30 @@ it.each([
 	});
 });
 
+it.each([
+	[
+		{ inputTokens: 20_000, outputTokens: 32_000, limit: 32_768 },
+		"input length and `max_tokens` exceed context limit: 20000 + 32000 > 32768, decrease input length or `max_tokens` and try again",
+	],
+	// Claude Code does not shorten to less than 3,000 tokens, with 1,000 in reserve.
+	[
+		{ inputTokens: 28_768, outputTokens: 32_000, limit: 32_768 },
+		"input length and `max_tokens` exceed context limit: 28768 + 32000 > 32768, decrease input length or `max_tokens` and try again",
+	],
+	[
+		{ inputTokens: 28_769, outputTokens: 32_000, limit: 32_768 },
+		"prompt is too long: 28769 tokens > 32768 maximum",
+	],
+	[
+		{ inputTokens: 40_000, outputTokens: 1, limit: 32_768 },
+		"prompt is too long: 40000 tokens > 32768 maximum",
+	],
+	[{ inputTokens: 40_000, limit: 32_768 }, "prompt is too long: 40000 tokens > 32768 maximum"],
+])("an input that is too long with the counts %j has Anthropic's own sentence", (overflow, message) => {
+	const failure = new AiError("contextWindowExceeded", "Too long.", { overflow });
+	expect(messagesError(failure, "req-1").error).toEqual({ type: "invalid_request_error", message });
+});
+
 it("a prompt that is too long is 400, with the text that clients search for", () => {
 	const failure = new AiError("contextWindowExceeded", "32001 tokens, of 32000");
 	expect(clientStatus(failure)).toBe(400);
