@@ -19,6 +19,7 @@ import { AiError } from "./core/errors.ts";
 import { LazyTimers } from "./core/lazy-timer.ts";
 import { FLEET_NAME, type Fleet } from "./fleet/fleet.ts";
 import { IsolateHealth } from "./fleet/health.ts";
+import { AliasPools } from "./gateways/client/alias-pools.ts";
 import { DeployedRoutes } from "./gateways/client/deployed-routes.ts";
 import { GatewayLimits } from "./gateways/client/gateway-limits.ts";
 import { GatewayLogs } from "./gateways/client/gateway-logs.ts";
@@ -201,6 +202,7 @@ export function createPersistent(
 			routes: (account) => GATEWAYS.getByName(account).dynamicRoutes(),
 			now,
 		}),
+		aliasPools: new AliasPools({ aliases: (account) => GATEWAYS.getByName(account).aliases(), now }),
 		gatewayLimits: new GatewayLimits({
 			object: (name) => GATEWAY.getByName(name),
 			now,

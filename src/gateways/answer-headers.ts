@@ -21,6 +21,11 @@ export function answerHeaders(
 				"cf-aig-provider": encodeURI(step.provider.toWellFormed()),
 				"cf-aig-model": encodeURI(step.model.toWellFormed()),
 			}),
+		...(facts.routing && {
+			"cf-aig-routed-model": encodeURI(facts.routing.model),
+			"cf-aig-routing-decision-id": facts.routing.decisionId,
+			...(facts.routing.reason !== undefined && { "cf-aig-routing-reason": facts.routing.reason }),
+		}),
 		...(facts.skipped && {
 			[SKIPPED]: facts.skipped.map((name) => encodeURI(name.toWellFormed())).join(", "),
 		}),

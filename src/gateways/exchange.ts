@@ -29,8 +29,10 @@ export interface GatewayFacts {
 	modelType?: string | undefined;
 	/** The provider's key is the account's or the caller's. */
 	byok?: boolean;
-	/** The dynamic route that the request names. */
+	/** The dynamic route, the alias or `cloudflare/auto` that the request names. */
 	route?: string;
+	/** The model that an alias or `cloudflare/auto` chose. `reason`: absent for the first model of an alias. */
+	routing?: { model: string; reason: string | undefined; decisionId: string };
 	/** Models of the dynamic route or the alias that cannot be called: each was replaced by the next. */
 	skipped?: readonly string[];
 	/** The path below the provider's address. */

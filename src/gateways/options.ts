@@ -36,6 +36,12 @@ export interface GatewayOptions {
 	otelParentSpanId?: string | undefined;
 	/** The stream of the answer can be resumed. */
 	resumable?: boolean | undefined;
+	/** Of `cloudflare/auto`: models and slugs of providers. `*` matches any text without a slash. */
+	allowedModels?: readonly string[] | undefined;
+	excludedModels?: readonly string[] | undefined;
+	allowedProviders?: readonly string[] | undefined;
+	/** Each turn of a conversation chooses its model anew. */
+	noSessionAffinity?: boolean | undefined;
 }
 
 export type Metadata = Readonly<Record<string, string | number | boolean>>;
@@ -58,6 +64,19 @@ export type CustomCost = z.infer<ReturnType<typeof CustomCost>>;
 
 const Flag = lazy(() =>
 	z.union([z.boolean(), z.enum(["true", "false"]).transform((text) => text === "true")]),
+);
+/** A list, or a text with commas. */
+const Names = lazy(() =>
+	z.preprocess(
+		(value) =>
+			typeof value === "string"
+				? value
+						.split(",")
+						.map((name) => name.trim())
+						.filter(Boolean)
+				: value,
+		z.array(z.string().min(1).max(256)).min(1).max(100),
+	),
 );
 const json = (value: unknown): unknown => (typeof value === "string" ? parseJson(value) : value);
 const integer = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
@@ -102,6 +121,10 @@ const FIELDS = {
 	noWholesale: ["cf-aig-no-wholesale", Flag],
 	byokAlias: ["cf-aig-byok-alias", () => z.string().min(1).max(64)],
 	resumable: ["cf-aig-resumable", Flag],
+	allowedModels: ["cf-aig-allowed-models", Names],
+	excludedModels: ["cf-aig-excluded-models", Names],
+	allowedProviders: ["cf-aig-allowed-providers", Names],
+	noSessionAffinity: ["cf-aig-no-session-affinity", Flag],
 	otelTraceId: ["cf-aig-otel-trace-id", () => hexadecimal(32)],
 	otelParentSpanId: ["cf-aig-otel-parent-span-id", () => hexadecimal(16)],
 } as const satisfies Record<string, readonly [string, () => z.ZodType]>;

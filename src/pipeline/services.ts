@@ -4,6 +4,7 @@ import type { DirectoryCache } from "../accounts/client/directory-cache.ts";
 import type { BackendServices } from "../backends/backend.ts";
 import type { AiError } from "../core/errors.ts";
 import type { EngineReport, Health } from "../fleet/health.ts";
+import type { AliasPools } from "../gateways/client/alias-pools.ts";
 import type { DeployedRoutes } from "../gateways/client/deployed-routes.ts";
 import type { GatewayLimits } from "../gateways/client/gateway-limits.ts";
 import type { GatewayLogs } from "../gateways/client/gateway-logs.ts";
@@ -53,6 +54,8 @@ export interface Services extends BackendServices {
 	otelExporter: OtelExporter;
 	/** The dynamic routes of the gateways. */
 	deployedRoutes: DeployedRoutes;
+	/** The aliases of the gateways. */
+	aliasPools: AliasPools;
 	/** The accounts' keys of providers, and their custom providers. */
 	providerAccesses: ProviderAccesses;
 	/** `AI_GATEWAY` */

@@ -7,6 +7,7 @@ import { limitRoutes } from "./accounts/limits.ts";
 import { tokenRoutes } from "./accounts/tokens.ts";
 import { usageRoutes } from "./accounts/usage.ts";
 import { CONSOLE_PATH, consoleRoutes, isBrowser } from "./console/console.ts";
+import { gatewayAliasRoutes } from "./gateway/aliases.ts";
 import { cacheRoutes } from "./gateway/cache-routes.ts";
 import { customProviderRoutes } from "./gateway/custom-providers.ts";
 import { dynamicRouteRoutes } from "./gateway/dynamic-routes.ts";
@@ -68,6 +69,7 @@ export const ROUTES: readonly Route[] = [
 	...chargedLeaseRoutes,
 	...gatewayManagementRoutes,
 	...dynamicRouteRoutes,
+	...gatewayAliasRoutes,
 	...cacheRoutes,
 	...limitRoutes,
 	...gatewayLogRoutes,

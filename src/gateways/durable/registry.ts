@@ -5,6 +5,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { withStoredSecrets } from "../secrets.ts";
 import { DEFAULT_GATEWAY, DEFAULT_SETTINGS, type GatewaySettings, type GatewayUpdate } from "../settings.ts";
+import { GatewayAliases } from "./aliases.ts";
 import { DynamicRoutes } from "./dynamic-routes.ts";
 import { ProviderAccessTables } from "./provider-access.ts";
 
@@ -37,6 +38,7 @@ export class GatewayRegistry extends DurableObject {
 	readonly #sql: SqlStorage;
 	readonly #dynamicRoutes: DynamicRoutes;
 	readonly #providerAccess: ProviderAccessTables;
+	readonly #aliases: GatewayAliases;
 
 	constructor(ctx: DurableObjectState, env: Env) {
 		super(ctx, env);
@@ -44,6 +46,7 @@ export class GatewayRegistry extends DurableObject {
 		this.#sql.exec(GATEWAYS);
 		this.#dynamicRoutes = new DynamicRoutes(this.#sql);
 		this.#providerAccess = new ProviderAccessTables(this.#sql);
+		this.#aliases = new GatewayAliases(this.#sql);
 	}
 
 	dynamicRoutes(): DynamicRoutes {
@@ -52,6 +55,10 @@ export class GatewayRegistry extends DurableObject {
 
 	providerAccess(): ProviderAccessTables {
 		return this.#providerAccess;
+	}
+
+	aliases(): GatewayAliases {
+		return this.#aliases;
 	}
 
 	get(id: string): GatewaySettings | undefined {
@@ -97,6 +104,7 @@ export class GatewayRegistry extends DurableObject {
 		this.#sql.exec("DELETE FROM gateways WHERE id = ?", id);
 		this.#dynamicRoutes.deleteAll(id);
 		this.#providerAccess.deleteKeys(id);
+		this.#aliases.deleteAll(id);
 		return { ok: true, gateway: settingsOf(row) };
 	}
 

@@ -15,7 +15,7 @@ interface DynamicExplanation {
 		/** Limits on the way. The request is not counted, and is assumed to have room. */
 		rates: { element: string; key: string; value: string; limit: number; window: number }[];
 		/** In the order in which they are called if each fails. A percentage is drawn for each explanation. */
-		models: ((Explanation | CustomModel) & { element: string })[];
+		models: (ExplainedModel & { element: string })[];
 	};
 }
 
@@ -23,6 +23,17 @@ interface DynamicExplanation {
 interface CustomModel {
 	model: string;
 	custom_provider: string;
+}
+
+export type ExplainedModel = Explanation | CustomModel;
+
+/** `name`: as `compat` has it. */
+export async function explainedModel(
+	name: string,
+	explain: (model: string) => Promise<Explanation>,
+): Promise<ExplainedModel> {
+	const slug = customSlug(name.split("/", 1)[0] ?? "");
+	return slug === undefined ? explain(compatModel(name)) : { model: name, custom_provider: slug };
 }
 
 interface ExplainedRequest {
@@ -56,11 +67,7 @@ export async function explainDynamic(
 	for (let next = await steps.next(false); !next.done; next = await steps.next(false)) {
 		const { id, properties } = next.value;
 		const named = `${properties.provider}/${properties.model}`;
-		const slug = customSlug(properties.provider);
-		models.push({
-			element: id,
-			...(slug === undefined ? await explain(compatModel(named)) : { model: named, custom_provider: slug }),
-		});
+		models.push({ element: id, ...(await explainedModel(named, explain)) });
 	}
 	return { model, dynamic_route: { gateway, rates, models } };
 }

@@ -24,9 +24,10 @@ import { callGemini, type GeminiCall, splitMethod } from "../gemini/gemini-call.
 import { OPENAI_ROUTES } from "../openai/openai.ts";
 import type { OpenaiRoute } from "../openai/openai-route.ts";
 import { onlyFor, requireModel } from "../openai/route-dialect.ts";
-import { type DynamicRequest, dynamicPlan } from "./dynamic-plan.ts";
+import { dynamicPlan } from "./dynamic-plan.ts";
 import { gatewayFailure } from "./gateway-failure.ts";
 import { stepBody } from "./model-in-gateway.ts";
+import { isPoolName, poolPlan } from "./pool-plan.ts";
 import { callProvider } from "./provider-call.ts";
 import {
 	authorOfSlug,
@@ -95,38 +96,38 @@ async function* stepPlan(
 			options: mergedOptions(step.options, options),
 		});
 	for (const [index, step] of steps.entries()) {
-		const dynamic = dynamicRequest(step, { index, options, stepFor });
-		const response = dynamic
-			? yield* dynamicPlan(dynamic, gateway, services)
+		const chosen = chosenPlan(step, { index, options, stepFor }, gateway, services);
+		const response = chosen
+			? yield* chosen
 			: yield { step: stepFor(step), index, hasFallback: index < steps.length - 1 };
 		if (response?.ok) return;
 	}
 }
 
-function dynamicRequest(
+/** The plan of a step of `compat` for whose model the gateway chooses: a dynamic route, an alias, `cloudflare/auto`. */
+function chosenPlan(
 	step: Step,
-	{
-		index,
-		options: ofRequest,
-		stepFor,
-	}: { index: number; options: GatewayOptions; stepFor(step: Step): GatewayStep },
-): DynamicRequest | undefined {
-	const { provider, inputs, options, sent } = step;
+	request: { index: number; options: GatewayOptions; stepFor(step: Step): GatewayStep },
+	gateway: PlanContext,
+	services: Services,
+): ReturnType<typeof dynamicPlan> | undefined {
+	const { provider, inputs, sent } = step;
 	const body = isRecord(inputs.fields) ? inputs.fields : {};
-	const name = provider === COMPAT ? dynamicRouteName(body.model) : undefined;
+	const { model } = body;
+	if (provider !== COMPAT) return undefined;
+	const { index } = request;
+	const options = mergedOptions(step.options, request.options);
+	const stepFor = (chosen: string, modelOptions: GatewayOptions): GatewayStep =>
+		request.stepFor({
+			...step,
+			inputs: { fields: { ...body, model: chosen } },
+			options: mergedOptions(modelOptions, step.options),
+		});
+	if (isPoolName(model)) return poolPlan({ model, body, options, index, stepFor }, gateway, services);
+	const name = dynamicRouteName(model);
 	if (name === undefined) return undefined;
-	const metadata = mergedOptions(options, ofRequest).metadata ?? {};
-	return {
-		name,
-		index,
-		facts: { metadata, body, headers: Object.fromEntries(sent.headers) },
-		stepFor: (model, modelOptions) =>
-			stepFor({
-				...step,
-				inputs: { fields: { ...body, model } },
-				options: mergedOptions(modelOptions, options),
-			}),
-	};
+	const facts = { metadata: options.metadata ?? {}, body, headers: Object.fromEntries(sent.headers) };
+	return dynamicPlan({ name, index, facts, stepFor }, gateway, services);
 }
 
 interface StepContext extends Omit<TargetContext, "isModelRoute"> {

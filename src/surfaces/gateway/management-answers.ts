@@ -30,6 +30,17 @@ const CustomProvider = z.object({
 export const customProviderAnswer = enveloped(CustomProvider);
 export const customProvidersAnswer = enveloped(z.array(CustomProvider), Page);
 
+const GatewayAlias = z.object({
+	name: z.string(),
+	model: z.string(),
+	routing: z.enum(["fallback", "smart"]),
+	models: z.array(z.string()),
+	created_at: Instant,
+	modified_at: Instant,
+});
+export const gatewayAliasAnswer = enveloped(GatewayAlias);
+export const gatewayAliasesAnswer = enveloped(z.array(GatewayAlias), Page);
+
 const ProviderKey = z.object({ id: z.string(), provider_slug: z.string(), alias: z.string() });
 export const providerKeyAnswer = enveloped(ProviderKey);
 export const providerKeysAnswer = enveloped(z.array(ProviderKey), Page.partial());

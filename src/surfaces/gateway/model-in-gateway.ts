@@ -17,6 +17,7 @@ import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { OPENAI_CHAT, onlyFor } from "../openai/route-dialect.ts";
 import { dynamicPlan } from "./dynamic-plan.ts";
+import { isPoolName, poolPlan } from "./pool-plan.ts";
 import { compatModel, dynamicRouteName, isProviderModel, slugOf } from "./provider-names.ts";
 import { type GatewayCall, type PlanContext, runInGateway } from "./run-in-gateway.ts";
 import { type ModelTarget, modelTarget } from "./step-target.ts";
@@ -44,7 +45,11 @@ export function gatewayInHeaders(headers: Headers, model: string): ModelGateway 
 
 /** An operator may name a model like `author/model`, too: such a model runs without a gateway. */
 const defaultGateway = (model: string): string | undefined =>
-	isProviderModel(model) || dynamicRouteName(model) !== undefined ? DEFAULT_GATEWAY : undefined;
+	isProviderModel(model) || choosesModel(model) ? DEFAULT_GATEWAY : undefined;
+
+/** Whether the name is that of a dynamic route, an alias or `cloudflare/auto`, for which a gateway chooses the model. */
+export const choosesModel = (model: string): boolean =>
+	dynamicRouteName(model) !== undefined || isPoolName(model);
 
 /** The gateway of a request, with the options and the source of the request. */
 export interface ModelGateway {
@@ -98,7 +103,9 @@ export async function runModel(call: ModelCall, services: Services): Promise<Res
 	}
 	const gateway = call.gateway(request.model);
 	if (!gateway) return call.respond(await (call.run ?? run)(request, services), request.id);
-	const read = { call, request, endpoint: call.endpoint(request.model) };
+	let calls = 0;
+	const nextId = (): string => (calls++ === 0 ? request.id : services.uuid());
+	const read = { call, request, endpoint: call.endpoint(request.model), nextId };
 	const plan = (context: PlanContext): StepPlan => planOf(read, gateway.options, { context, services });
 	return inGateway(call, gateway, plan, services);
 }
@@ -119,11 +126,13 @@ interface ReadCall {
 	/** That of the caller; in a step of a dynamic route, with the model of the step. */
 	request: InferenceRequest;
 	endpoint: string;
+	/** The id of the next call: that of the request, and then others. The account accepts each id once. */
+	nextId(): string;
 }
 
-/** On the run API, a model that names a dynamic route takes the body of a chat (`dynamic-plan.ts`). */
+/** On the run API, a name for which the gateway chooses the model takes the body of a chat. */
 async function* planOf(
-	{ call, request, endpoint }: ReadCall,
+	{ call, request, endpoint, nextId }: ReadCall,
 	options: GatewayOptions,
 	{ context, services }: { context: PlanContext; services: Services },
 ): StepPlan {
@@ -138,15 +147,15 @@ async function* planOf(
 			{ provider, headers: NO_HEADERS },
 			{ account, settings, access, options: stepOptions, services },
 		);
-		return modelStep({ call, endpoint, request: stepRequest }, stepOptions, target);
+		return modelStep({ call, endpoint, nextId, request: stepRequest }, stepOptions, target);
 	};
 	const name = dynamicRouteName(request.model);
-	if (name === undefined) {
+	if (!choosesModel(request.model)) {
 		yield { step: stepFor(request, options), index: 0 };
 		return;
 	}
 	const body = request.inputs.fields;
-	const dynamicStep = (compat: string, modelOptions: GatewayOptions): GatewayStep => {
+	const chosenStep = (compat: string, modelOptions: GatewayOptions): GatewayStep => {
 		const stepOptions = mergedOptions(modelOptions, options);
 		try {
 			const model = compatModel(compat);
@@ -157,23 +166,27 @@ async function* planOf(
 		} catch (thrown) {
 			const { exchange } = context;
 			exchange.report({ skipped: [...(exchange.facts.skipped ?? []), compat] });
-			return failedStep(toAiError(thrown), { call, request, endpoint }, stepOptions);
+			return failedStep(toAiError(thrown), { call, request, endpoint, nextId }, stepOptions);
 		}
 	};
-	const facts = { metadata: options.metadata ?? {}, body, headers: {} };
-	yield* dynamicPlan({ name, facts, index: 0, stepFor: dynamicStep }, context, services);
+	const common = { index: 0, stepFor: chosenStep };
+	const { model } = request;
+	if (name === undefined) yield* poolPlan({ ...common, model, body, options }, context, services);
+	else {
+		const facts = { metadata: options.metadata ?? {}, body, headers: {} };
+		yield* dynamicPlan({ ...common, name, facts }, context, services);
+	}
 }
 
 const NO_HEADERS = new Headers();
 const NO_ACCESS: ProviderAccess = { keys: [], customProviders: [] };
 
 function modelStep(
-	{ call, request, endpoint }: ReadCall,
+	{ call, request, endpoint, nextId }: ReadCall,
 	options: GatewayOptions,
 	{ services, identity, providerPrices }: Omit<ModelTarget, "kind">,
 ): GatewayStep {
 	const { model, inputs } = request;
-	let attempts = 0;
 	return {
 		provider: slugOf(model),
 		endpoint,
@@ -184,8 +197,7 @@ function modelStep(
 		providerKey: identity,
 		options,
 		async call(signal, exchange) {
-			// The account accepts each id once.
-			const id = attempts++ === 0 ? request.id : services.uuid();
+			const id = nextId();
 			const observers = [...(request.observers ?? []), usageObserver(exchange, providerPrices)];
 			try {
 				return call.respond(await (call.run ?? run)({ ...request, id, signal, observers }, services), id);

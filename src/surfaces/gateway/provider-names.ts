@@ -17,6 +17,10 @@ export const COMPAT = "compat";
 /** The prefix of a dynamic route's name. */
 export const DYNAMIC_ROUTE = "dynamic/";
 
+/** A model that chooses among others: the Auto Router. */
+const AUTO = "cloudflare/auto";
+export const isAuto = (model: unknown): boolean => model === AUTO;
+
 const AUTHOR_OF_SLUG: Readonly<Record<string, string>> = {
 	"google-ai-studio": "google",
 	grok: "xai",

@@ -11,7 +11,8 @@ import { explain } from "../../pipeline/explain.ts";
 import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
 import { explainDynamic } from "../gateway/explain-dynamic.ts";
-import { gatewayOfHeaders } from "../gateway/model-in-gateway.ts";
+import { explainPool } from "../gateway/explain-pool.ts";
+import { choosesModel, gatewayOfHeaders } from "../gateway/model-in-gateway.ts";
 import { dynamicRouteName } from "../gateway/provider-names.ts";
 import { OPENAI_ROUTES } from "../openai/openai.ts";
 import { OPENAI_CHAT, onlyFor, requireModel } from "../openai/route-dialect.ts";
@@ -68,17 +69,22 @@ async function explainRequest(c: Context, call: Call, inputs: RunInputs): Promis
 	const { caller, services } = call;
 	const explainModel = (model: string) => {
 		const fields = isRecord(inputs.inputs.fields) ? { ...inputs.inputs.fields, model } : inputs.inputs.fields;
-		const dialect = onlyFor(OPENAI_CHAT);
+		const dialect = inputs.dialect ?? onlyFor(OPENAI_CHAT);
 		return explain(requestOf(c, call, { model, inputs: { fields }, dialect }), services);
 	};
-	const name = dynamicRouteName(inputs.model);
-	if (name === undefined) return envelope(await explain(requestOf(c, call, inputs), services));
+	const { model } = inputs;
+	if (!choosesModel(model)) return envelope(await explain(requestOf(c, call, inputs), services));
 	const { headers } = c.req.raw;
-	const facts = {
-		metadata: optionsInHeaders(headers).metadata ?? {},
-		body: inputs.inputs.fields,
-		headers: {},
-	};
-	const gateway = gatewayOfHeaders(headers, inputs.model) ?? DEFAULT_GATEWAY;
+	const options = optionsInHeaders(headers);
+	const body = inputs.inputs.fields;
+	const gateway = gatewayOfHeaders(headers, model) ?? DEFAULT_GATEWAY;
+	const name = dynamicRouteName(model);
+	if (name === undefined) {
+		const { account } = caller;
+		return envelope(
+			await explainPool({ account, gateway, model, body, options, explain: explainModel }, services),
+		);
+	}
+	const facts = { metadata: options.metadata ?? {}, body, headers: {} };
 	return envelope(await explainDynamic({ caller, gateway, name, facts, explain: explainModel }, services));
 }

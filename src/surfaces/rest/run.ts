@@ -33,8 +33,12 @@ import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { AI, below } from "../bases.ts";
 import { wireOf } from "../binding/binding.ts";
-import { gatewayInHeaders, runModel as runModelInGateway } from "../gateway/model-in-gateway.ts";
-import { dynamicRouteName, isProviderModel } from "../gateway/provider-names.ts";
+import {
+	choosesModel,
+	gatewayInHeaders,
+	runModel as runModelInGateway,
+} from "../gateway/model-in-gateway.ts";
+import { isProviderModel } from "../gateway/provider-names.ts";
 
 /** The product answers "no route" for an unknown model id, except in these namespaces. */
 const INFERENCE_NAMESPACE = /^@(?:cf|hf)\//;
@@ -127,7 +131,7 @@ function runModel(c: Context, call: Call): Promise<Response> {
 		read: async () => {
 			const isKnown =
 				INFERENCE_NAMESPACE.test(model) ||
-				dynamicRouteName(model) !== undefined ||
+				choosesModel(model) ||
 				isProviderModel(model) ||
 				(await isNamed(model, call));
 			if (!isKnown) throw new AiError("noRoute");

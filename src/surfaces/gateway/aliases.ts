@@ -1,0 +1,142 @@
+/**
+ * The management API of a gateway's aliases: `/client/v4/accounts/{account}/ai-gateway/gateways/{gateway}/aliases`. The product's is not
+ * documented.
+ */
+import type { Context } from "hono";
+import * as z from "zod";
+import { AiError } from "../../core/errors.ts";
+import { lazy } from "../../core/lazy.ts";
+import { ALIAS, AliasCreate, AliasUpdate } from "../../gateways/aliases/alias.ts";
+import { type AliasFailure, type GatewayAlias, MAX_ALIASES } from "../../gateways/durable/aliases.ts";
+import { parseFields, readFields } from "../../http/account-request.ts";
+import { envelope } from "../../http/envelope.ts";
+import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import { answer } from "../answer.ts";
+import { below } from "../bases.ts";
+import { found, GATEWAYS, managementFailure, pageFields, pageInfo } from "./management.ts";
+
+/** A client without pages receives all. */
+const ListQuery = lazy(() => z.object(pageFields(MAX_ALIASES, MAX_ALIASES)));
+
+const EXAMPLE_MODELS = ["@cf/openai/gpt-oss-120b", "@cf/meta/llama-3.3-70b-instruct-fp8-fast"];
+
+export const gatewayAliasRoutes: readonly Route[] = defineRoutes(
+	{ bases: [below(GATEWAYS, "/:gateway/aliases")], tag: "AI Gateway", failure: managementFailure },
+	[
+		{
+			method: "GET",
+			path: "",
+			summary: "Lists the aliases of a gateway",
+			output: answer("gatewayAliasesAnswer"),
+			query: ListQuery,
+			permission: "read",
+			handler: list,
+		},
+		{
+			method: "POST",
+			path: "",
+			summary: "Creates an alias: a pool of models that requests name custom/{name}",
+			output: answer("gatewayAliasAnswer"),
+			input: {
+				type: "application/json",
+				schema: AliasCreate,
+				example: { name: "quick", routing: "fallback", models: EXAMPLE_MODELS },
+			},
+			permission: "write",
+			handler: async (c, call) => {
+				const { name, ...pool } = await read(AliasCreate(), c, call);
+				const gateway = await gatewayOf(c, call);
+				return envelope(shown(made(await change(call, (aliases) => aliases.create(gateway, name, pool)))));
+			},
+		},
+		{
+			method: "GET",
+			path: "/:alias",
+			summary: "Shows an alias of a gateway",
+			output: answer("gatewayAliasAnswer"),
+			permission: "read",
+			handler: async (c, { caller, services }) => {
+				const aliases = services.aliasPools.of(caller.account);
+				return envelope(shown(made(await aliases.get(pathParameter(c, "gateway"), aliasOf(c)))));
+			},
+		},
+		{
+			method: "PUT",
+			path: "/:alias",
+			summary: "Changes the models of an alias",
+			output: answer("gatewayAliasAnswer"),
+			input: {
+				type: "application/json",
+				schema: AliasUpdate,
+				example: { routing: "smart", models: EXAMPLE_MODELS },
+			},
+			permission: "write",
+			handler: async (c, call) => {
+				const pool = await read(AliasUpdate(), c, call);
+				const gateway = pathParameter(c, "gateway");
+				const changed = await change(call, (aliases) => aliases.update(gateway, aliasOf(c), pool));
+				return envelope(shown(made(changed)));
+			},
+		},
+		{
+			method: "DELETE",
+			path: "/:alias",
+			summary: "Deletes an alias of a gateway",
+			output: answer("gatewayAliasAnswer"),
+			permission: "write",
+			handler: async (c, call) => {
+				const gateway = pathParameter(c, "gateway");
+				return envelope(shown(made(await change(call, (aliases) => aliases.delete(gateway, aliasOf(c))))));
+			},
+		},
+	],
+);
+
+async function gatewayOf(c: Context, { caller, services }: Call): Promise<string> {
+	const id = pathParameter(c, "gateway");
+	found(await services.gateways.find(caller.account, id));
+	return id;
+}
+
+/** With or without the prefix. */
+const aliasOf = (c: Context): string => pathParameter(c, "alias").replace(new RegExp(`^${ALIAS}`), "");
+
+async function list(c: Context, call: Call): Promise<Response> {
+	const query = parseFields(ListQuery(), c.req.query(), "query");
+	const { page, per_page } = query;
+	const gateway = await gatewayOf(c, call);
+	const aliases = await call.services.aliasPools.of(call.caller.account).list(gateway);
+	const listed = aliases.slice((page - 1) * per_page, page * per_page).map(shown);
+	return envelope(listed, { result_info: pageInfo(query, listed.length, aliases.length) });
+}
+
+const read = async <T>(schema: z.ZodType<T>, c: Context, { services }: Call): Promise<T> =>
+	parseFields(schema, await readFields(c.req.raw, services.limits), "body");
+
+const change = <T>(
+	{ caller, services }: Call,
+	call: (aliases: ReturnType<typeof services.aliasPools.of>) => Promise<T>,
+): Promise<T> => services.aliasPools.change(caller.account, call);
+
+/** Throws if the alias does not exist or the change was refused. */
+function made(alias: GatewayAlias | AliasFailure | undefined): GatewayAlias {
+	switch (alias) {
+		case undefined:
+			throw new AiError("notFound", "Alias not found");
+		case "nameTaken":
+			throw new AiError("invalidGatewayRequest", "name: another alias of the gateway has this name");
+		case "tooMany":
+			throw new AiError("invalidGatewayRequest", `A gateway may have ${MAX_ALIASES} aliases`);
+		default:
+			return alias;
+	}
+}
+
+const shown = ({ name, routing, models, createdAt, modifiedAt }: GatewayAlias): object => ({
+	name,
+	model: `${ALIAS}${name}`,
+	routing,
+	models,
+	created_at: new Date(createdAt).toISOString(),
+	modified_at: new Date(modifiedAt).toISOString(),
+});
