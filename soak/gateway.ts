@@ -63,7 +63,7 @@ export interface LimitStatus {
 
 /** Settings of the Worker's process. */
 export interface Conditions {
-	wrapper?: "faulty-account.ts" | "scenario-worker.ts";
+	wrapper?: "faulty-account.ts" | "scenario-worker.ts" | "storage-worker.ts";
 	/** Faults of the accounts' objects, with `faulty-account.ts`. */
 	faults?: AccountFaults;
 	/** Limit of open files. */

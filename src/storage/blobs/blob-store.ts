@@ -49,6 +49,8 @@ export class BlobStore extends DurableObject {
 		this.#pieces = new PieceTable(ctx.storage.sql);
 		this.#live = new LiveContents(ctx.id.toString());
 		this.#lastContent = this.#pieces.lastContent();
+		// Puts of a process that has ended are collected now, not when they would have been idle.
+		if (this.#table.nextLoose(1).length > 0) void ctx.blockConcurrencyWhile(() => this.#schedule());
 	}
 
 	/** The stores outside. The Worker's class has the settings that this needs (`index.ts`). */

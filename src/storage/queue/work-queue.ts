@@ -13,8 +13,10 @@ import { type LaneCount, type LaneKey, statusOf, type WorkRow, WorkTable } from 
 /** The object has this name. */
 export const QUEUE_NAME = "queue";
 const SHIFT_MS = 5 * 60_000;
-/** If the alarm's process is killed, the next alarm comes after this time at the latest. */
-const WATCH_MS = 30_000;
+/** If the process is killed during a shift, the next shift starts this long after the start of the last one, or at the restart. */
+const WATCH_MS = 1_000;
+/** While the process stops. */
+const CLOSING_MS = 30_000;
 const PROGRESS_MS = 1_000;
 /** Between two deletions of dead items. */
 const RETENTION_MS = 24 * 3_600_000;
@@ -277,6 +279,6 @@ export abstract class WorkQueueObject extends DurableObject {
 		if (this.#runs.size > 0) return now;
 		const next = this.#lanes.nextAt;
 		if (next === undefined) return this.#items.size > 0 ? now + RETENTION_MS : null;
-		return this.services().isClosing() ? now + WATCH_MS : Math.max(now, next);
+		return this.services().isClosing() ? now + CLOSING_MS : Math.max(now, next);
 	}
 }
