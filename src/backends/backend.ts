@@ -47,7 +47,11 @@ export interface Target {
 	/** Context length that Ollama allocates, in tokens. */
 	numCtx?: number;
 	/** Observations of earlier calls of the backend; all its targets share them. Absent: there are none. */
-	observed?: { refusesBase64?: boolean };
+	observed?: {
+		refusesBase64?: boolean;
+		/** The most detailed formats of transcripts that the last model refused. */
+		refusedTranscriptFormats?: { model: string; count: number };
+	};
 	/** Called instead of an address. */
 	binding?: AiBinding;
 }

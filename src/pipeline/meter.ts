@@ -13,12 +13,12 @@ import { LIVE_SESSION_SECONDS } from "../tasks/live-transcription/index.ts";
 import type { LiveTranscription, TranscriptionEvent } from "../tasks/live-transcription/types.ts";
 import type { Answer, TaskAnswer, TaskCall } from "../tasks/task.ts";
 import {
-	boundUsage,
 	completeUsage,
 	isSession,
 	measure,
 	measureLive,
 	measureStream,
+	plausibleUsage,
 } from "../tasks/traits.ts";
 import { type BoundedSession, boundSession } from "./bounded-session.ts";
 import type { AnswerOutcome, Exchange } from "./exchange.ts";
@@ -88,7 +88,7 @@ export function meter(
 		return { answer: { task: call.task, answer }, withCost: (usage) => usage, cancel };
 	}
 	const { output } = answered.answer;
-	if ("usage" in output && output.usage) output.usage = boundUsage(output.usage, call, model);
+	if ("usage" in output && output.usage) output.usage = plausibleUsage(output.usage, call, model);
 	const measured = measure(call, output, model);
 	completeUsage(call, output, measured);
 	const cost = end("ok", measured);

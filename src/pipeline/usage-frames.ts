@@ -1,6 +1,6 @@
 /**
- * Makes the usage of a chat's stream equal to the billed one. A count above what the call can have used is lowered. If the
- * engine sends no counts, a usage chunk with our own count is added before the end.
+ * Makes the usage of a chat's stream equal to the billed one. Counts that cannot be true are
+ * replaced by our own. If the engine sends no counts, a usage chunk with our own count is added before the end.
  */
 import { isRecord, parseJson } from "../core/json.ts";
 import { isCounted, usageOf } from "../core/usage.ts";
@@ -10,7 +10,7 @@ import { DeltaEvent } from "../streams/delta-event.ts";
 import type { Source } from "../streams/pulled-stream.ts";
 import { type EventPiece, isDone, type StreamEvent, textOf } from "../streams/sse.ts";
 import type { Progress, TaskCall } from "../tasks/task.ts";
-import { boundUsage, measureStream } from "../tasks/traits.ts";
+import { measureStream, plausibleUsage } from "../tasks/traits.ts";
 
 /** Finds events with usage without parsing all of them. */
 const HAS_USAGE = /"usage"\s*:\s*\{/;
@@ -38,7 +38,7 @@ export function withUsage(
 		const sent = chunk && usageOf(chunk.usage);
 		if (!sent) return event;
 		counted ||= isCounted(sent);
-		const usage = boundUsage(sent, call, model);
+		const usage = plausibleUsage(sent, call, model) ?? toUsage(measureStream(call, progress, model));
 		if (usage === sent && isAsSent(chunk.usage, usage)) return event;
 		return eventOf({ ...chunk, usage });
 	};

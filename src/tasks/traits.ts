@@ -89,7 +89,8 @@ export const measure = <Name extends TaskName>(
 
 /** Measures the part of a stream that was sent, wherever it ended. */
 export function measureStream(call: TaskCall, { usage, outputTokens }: Progress, model: Model): Measured {
-	if (isCounted(usage)) return byUsage(boundUsage(usage, call, model));
+	const counted = isCounted(usage) ? plausibleUsage(usage, call, model) : undefined;
+	if (counted) return byUsage(counted);
 	const measured = definitionOf(call.task).measureStream?.(call.input, outputTokens);
 	return measured ?? estimatedTokens(0, outputTokens);
 }
@@ -127,32 +128,40 @@ interface Counts {
 	completion_tokens_details?: { reasoning_tokens?: number | null } | null;
 }
 
+/** Engines may end a few tokens after the limit. */
+const MAX_OVERRUN_SHARE = 1.1;
+const MAX_OVERRUN_TOKENS = 16;
+
 /**
- * Limits an engine's counts: output by `max_tokens`, input by the bytes of the prompt. Larger counts are wrong. Input that the
- * engine fetches by itself (web searches, files by their ids, Anthropic's own tools) has no limit. Returns the same object if no
- * count is too large.
+ * Checks an engine's counts: output by `max_tokens`, input by the bytes of the prompt. `undefined`: a count cannot be true, so the
+ * gateway counts. A small overrun, a total and details that do not fit are lowered. Input that the engine fetches by itself (web
+ * searches, files by their ids, Anthropic's own tools) has no limit. Returns the same object if all counts fit.
  */
-export function boundUsage<Usage extends Counts>(usage: Usage, call: TaskCall, model: Model): Usage {
+export function plausibleUsage<Usage extends Counts>(
+	usage: Usage,
+	call: TaskCall,
+	model: Model,
+): Usage | undefined {
 	const input = usage.prompt_tokens ?? usage.input_tokens ?? 0;
 	const output = usage.completion_tokens ?? usage.output_tokens ?? 0;
 	const cached = usage.prompt_tokens_details?.cached_tokens ?? 0;
 	const reasoning = usage.completion_tokens_details?.reasoning_tokens ?? 0;
+	const outputLimit = maxOutput(call, model);
 	// A small count needs no bound; computing the bound reads the prompt again.
-	const boundedInput = input <= TEMPLATE_TOKENS ? input : Math.min(input, maxInput(call, model));
-	const boundedOutput = Math.min(output, maxOutput(call, model));
+	if (input > TEMPLATE_TOKENS && input > maxInput(call, model)) return undefined;
+	if (output > outputLimit * MAX_OVERRUN_SHARE + MAX_OVERRUN_TOKENS) return undefined;
+	const boundedOutput = Math.min(output, outputLimit);
 	const total = usage.total_tokens;
-	const fits = boundedInput === input && boundedOutput === output && cached <= input && reasoning <= output;
+	const fits = boundedOutput === output && cached <= input && reasoning <= output;
 	// Some engines count reasoning in the total only.
-	if (fits && (total === undefined || total <= boundedInput + maxOutput(call, model))) return usage;
+	if (fits && (total === undefined || total <= input + outputLimit)) return usage;
 	return {
 		...usage,
-		...(usage.prompt_tokens !== undefined && { prompt_tokens: boundedInput }),
-		...(usage.input_tokens !== undefined && { input_tokens: boundedInput }),
 		...(usage.completion_tokens !== undefined && { completion_tokens: boundedOutput }),
 		...(usage.output_tokens !== undefined && { output_tokens: boundedOutput }),
-		...(total !== undefined && { total_tokens: boundedInput + boundedOutput }),
-		...(cached > boundedInput && {
-			prompt_tokens_details: { ...usage.prompt_tokens_details, cached_tokens: boundedInput },
+		...(total !== undefined && { total_tokens: input + boundedOutput }),
+		...(cached > input && {
+			prompt_tokens_details: { ...usage.prompt_tokens_details, cached_tokens: input },
 		}),
 		...(reasoning > boundedOutput && {
 			completion_tokens_details: { ...usage.completion_tokens_details, reasoning_tokens: boundedOutput },

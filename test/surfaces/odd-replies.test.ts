@@ -79,3 +79,98 @@ describe.each(SURFACES)("on %s", (surface) => {
 		},
 	);
 });
+
+describe("a stream that can pass unchanged", () => {
+	const body = (tools: boolean) => ({
+		...READERS.chat.request("acme/llama-4", true).body,
+		...(!tools && { tools: undefined }),
+		stream_options: { include_usage: true },
+	});
+	const chunk = (choice: object, fields: object = {}) =>
+		`data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "acme/llama-4", choices: [{ index: 0, finish_reason: null, ...choice }], ...fields })}\n\n`;
+	const USAGE = { prompt_tokens: 20, completion_tokens: 9, total_tokens: 29 };
+	const END = `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "acme/llama-4", choices: [], usage: USAGE })}\n\ndata: [DONE]\n\n`;
+	const call = (index: number, id: string) =>
+		chunk({
+			delta: {
+				tool_calls: [
+					{ index, id, type: "function", function: { name: "get_weather", arguments: `{"city":"${id}"}` } },
+				],
+			},
+		});
+	const finish = (finish_reason: string) => chunk({ delta: {}, finish_reason });
+	const TEXT = chunk({ delta: { content: "Hello" } }) + finish("stop") + END;
+	const ONE_CALL = call(0, "Oslo") + finish("tool_calls") + END;
+	const TWO_CALLS = call(0, "Oslo") + call(1, "Rome") + finish("tool_calls") + END;
+	const MERGED = call(0, "Oslo") + call(0, "Rome") + finish("stop") + END;
+
+	/** A gateway whose engine sends these streams in turn. Returns the answers. */
+	async function answers(streams: readonly string[], tools = true): Promise<string[]> {
+		const bodies = [...streams];
+		const { fetch } = upstream(() => {
+			const bytes = new TextEncoder().encode(bodies.shift());
+			const source = new ReadableStream({
+				type: "bytes",
+				start(controller) {
+					controller.enqueue(bytes);
+					controller.close();
+				},
+			});
+			return new Response(source, { headers: { "content-type": "text/event-stream" } });
+		});
+		const vars = { ...VARS, ROUTES: { [MODEL]: [{ backend: "engine", model: MODEL }] } };
+		const { post } = testGateway({ vars, fetch });
+		const texts: string[] = [];
+		for (const _ of streams) texts.push(await (await post("/v1/chat/completions", body(tools))).text());
+		return texts;
+	}
+	const both = [
+		["get_weather", { city: "Oslo" }],
+		["get_weather", { city: "Rome" }],
+	];
+
+	it("does not pass after streams without calls, or with one call, if tools are offered", async () => {
+		const [, , merged = ""] = await answers([TEXT, ONE_CALL, MERGED]);
+		expect(READERS.chat.read(merged, true)).toMatchObject({ calls: both, finish: "tool_calls" });
+	});
+
+	it("passes after a stream with several calls, until a passing stream needs a change", async () => {
+		const [, passing, merged, repaired = ""] = await answers([TWO_CALLS, TWO_CALLS, MERGED, MERGED]);
+		expect(passing).toBe(TWO_CALLS);
+		expect(merged).toBe(MERGED);
+		expect(READERS.chat.read(repaired, true)).toMatchObject({ calls: both, finish: "tool_calls" });
+	});
+
+	it("passes without tools after one without a change", async () => {
+		expect(await answers([TEXT, TEXT], false)).toEqual([TEXT, TEXT]);
+	});
+});
+
+describe("a model that the first engine does not have", () => {
+	it("is served by the next one: 400 of llama.cpp's router", async () => {
+		const { fetch, requests } = upstream((request) =>
+			request.url.startsWith("http://router/")
+				? Response.json(
+						{
+							error: { code: 400, message: "model 'llama-4-scout' not found", type: "invalid_request_error" },
+						},
+						{ status: 400 },
+					)
+				: new Response(ODD_VALUES[0]?.body, { headers: { "content-type": "application/json" } }),
+		);
+		const vars = {
+			BACKENDS: {
+				router: { kind: "openai", url: "http://router/v1" },
+				engine: { kind: "openai", url: "http://engine/v1" },
+			},
+			ROUTES: { [MODEL]: ["router", "engine"].map((backend) => ({ backend, model: "llama-4-scout" })) },
+			MODELS: VARS.MODELS,
+		};
+		const response = await testGateway({ vars, fetch }).post("/v1/chat/completions", {
+			model: MODEL,
+			messages: [{ role: "user", content: "Hi" }],
+		});
+		expect(response.status).toBe(200);
+		expect(requests.map(({ url }) => new URL(url).host)).toEqual(["router", "engine"]);
+	});
+});

@@ -6,7 +6,7 @@ import { SentUsage } from "../../core/usage.ts";
 import type { WrittenVectors } from "../../tasks/text-embeddings/index.ts";
 import type { Handler } from "../handler.ts";
 import { postJson } from "../transport/http.ts";
-import { type Call, failureOfShape, type Refusal } from "../transport/upstream-failure.ts";
+import { type Call, failureOfContent, failureOfShape, type Refusal } from "../transport/upstream-failure.ts";
 import { isOpenAiService } from "./hosts.ts";
 import { ExtractedVector, extractVectors, floatsIn, lengthOf, numbersOf } from "./vectors.ts";
 
@@ -90,6 +90,9 @@ const embed: Handler<"text-embeddings"> = async ({ texts, dimensions, truncate, 
 	if (data.length !== texts.length || indices.size !== texts.length || rows.length !== texts.length)
 		throw failure();
 	const length = first === undefined ? 0 : reading(() => lengthOf(as, first));
+	const width = dimensions ?? call.model.dimensions;
+	if (rows.length > 0 && width !== undefined && length !== width)
+		throw failureOfContent(call, `answered with vectors of ${length} numbers, not of ${width}`);
 	const written: WrittenVectors = { as, rows, length };
 	return {
 		get vectors() {

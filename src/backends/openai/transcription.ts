@@ -5,7 +5,8 @@
  * translation.
  *
  * The most detailed format is requested first. If the refusal names the format, the next simpler one is requested: some
- * models have no word timestamps (Groq, vLLM), some no `verbose_json` (gpt-4o-transcribe, older vLLM).
+ * models have no word timestamps (Groq, vLLM), some no `verbose_json` (gpt-4o-transcribe, older vLLM). The refusal is remembered for
+ * the target.
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
@@ -38,11 +39,14 @@ interface Format {
 	response_format: "verbose_json" | "json";
 	timestamps: string[];
 }
-const MOST_DETAILED: Format = { response_format: "verbose_json", timestamps: ["word", "segment"] };
-const SIMPLER: Format[] = [
+const LEAST_DETAILED: Format = { response_format: "json", timestamps: [] };
+/** The most detailed first. */
+const FORMATS: readonly Format[] = [
+	{ response_format: "verbose_json", timestamps: ["word", "segment"] },
 	{ response_format: "verbose_json", timestamps: [] },
-	{ response_format: "json", timestamps: [] },
+	LEAST_DETAILED,
 ];
+const NAMES_TIMESTAMPS = /timestamp/;
 const NAMES_FORMAT = /response_format|verbose_json|timestamp/;
 
 const TRANSCRIPTIONS = "/audio/transcriptions";
@@ -69,19 +73,34 @@ async function requestTranscript(
 	path: string,
 	call: Call,
 ): Promise<TranscriptReply> {
-	let format = MOST_DETAILED;
+	const { model, observed } = call.target;
+	const refused = observed?.refusedTranscriptFormats;
 	// Translations have no word timestamps.
-	const simpler = input.task === "translate" ? SIMPLER.slice(1) : [...SIMPLER];
+	const formats = input.task === "translate" ? FORMATS.slice(1) : FORMATS;
+	// The engine has refused the first ones already. Each refusal costs an upload.
+	let position = Math.min(refused?.model === model ? refused.count : 0, formats.length - 1);
 	for (;;) {
+		const format = formats[position] ?? LEAST_DETAILED;
+		if (input.needsTimes && format === LEAST_DETAILED) throw withoutTimes(call);
 		try {
 			return await post(input, { ...format, path }, call);
 		} catch (error) {
-			const next = isAboutFormat(error) ? simpler.shift() : undefined;
-			if (!next) throw error;
-			format = next;
+			if (!isAboutFormat(error) || position === formats.length - 1) throw error;
+			// A refusal of `verbose_json` itself leaves one format.
+			position = NAMES_TIMESTAMPS.test((error as AiError).description) ? position + 1 : formats.length - 1;
+			if (observed && input.task === "transcribe")
+				observed.refusedTranscriptFormats = { model, count: position };
 		}
 	}
 }
+
+/** Another engine may report times. */
+const withoutTimes = ({ target }: Call): AiError =>
+	new AiError(
+		"engineRefused",
+		`The backend '${target.backend}' reports no times, which subtitles need: request json or text`,
+		{ retryable: true },
+	);
 
 const isAboutFormat = (error: unknown): boolean =>
 	error instanceof AiError && error.key === "engineRefused" && NAMES_FORMAT.test(error.description);

@@ -75,6 +75,8 @@ const CONTEXT_MESSAGES: readonly RegExp[] = [
 	// llama.cpp
 	/exceeds? the available context size/i,
 	/too big compared to KV size/i,
+	// Its embeddings: "input (12000 tokens) is too large to process. increase the physical batch size …"
+	/\btoo large to process\b/i,
 	// Ollama
 	/input length exceeds (?:the |maximum )?context length/i,
 	/prompt too long; exceeded (?:max )?context length/i,
@@ -139,8 +141,6 @@ const REFUSAL_MESSAGES: readonly RegExp[] = [
 	/\bdoes not support\b/i,
 	// llama.cpp: "tools param requires --jinja flag"
 	/\brequires? --[a-z]/,
-	// llama.cpp: "input (12000 tokens) is too large to process. increase the physical batch size …"
-	/\btoo large to process\b/i,
 	// llama.cpp: "Failed to parse messages: …", "Failed to parse tools: …"
 	/^Failed to parse (?:messages|tools|chat template|grammar)\b/i,
 	// Older llama.cpp: media, grammars, schemas, and combinations of fields

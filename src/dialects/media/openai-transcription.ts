@@ -1,6 +1,7 @@
 /** `POST /audio/transcriptions` and `/audio/translations` (into English): a form in; JSON, text or subtitles out. */
 
 import * as z from "zod";
+import { AiError } from "../../core/errors.ts";
 import { present } from "../../core/present.ts";
 import { inputFamily } from "../../models/family.ts";
 import type { Transcript, TranscriptionInput } from "../../tasks/speech-recognition/types.ts";
@@ -36,7 +37,7 @@ const readerOf = (task: TranscriptionInput["task"]): Reader => ({
 	read({ multipart: { body: form } }: FormInput, model) {
 		if (task === "translate" && inputFamily(model).transcription?.translates === false)
 			throw invalidInput(`model: ${model.id} does not translate`);
-		const { language, prompt, temperature, stream } = fieldsOf(form);
+		const { language, prompt, response_format, temperature, stream } = fieldsOf(form);
 		if (stream === "true") throw badInput("'/stream' must be false: transcripts are not streamed");
 		const file = form.file("file");
 		if (!file) throw badInput("required properties at '/' are 'file'");
@@ -45,6 +46,7 @@ const readerOf = (task: TranscriptionInput["task"]): Reader => ({
 			input: {
 				audio: audioFileOf({ body: file.bytes, contentType: file.contentType }),
 				task,
+				...((response_format === "srt" || response_format === "vtt") && { needsTimes: true }),
 				...present({ language: languageCode(language), prompt, temperature }),
 			},
 		};
@@ -63,14 +65,24 @@ const writerOf = (task: TranscriptionInput["task"]): Writer => ({
 			case "text":
 				return text(`${transcript.text}\n`);
 			case "vtt":
-				return text(webVtt(cuesOf(transcript)));
+				return text(webVtt(timedCues(transcript)));
 			case "srt":
-				return text(subRip(cuesOf(transcript)));
+				return text(subRip(timedCues(transcript)));
 			default:
 				return fields.response_format satisfies never;
 		}
 	},
 });
+
+/** Subtitles without times would be empty. */
+function timedCues(transcript: Transcript): ReturnType<typeof cuesOf> {
+	const cues = cuesOf(transcript);
+	if (cues.length > 0 || transcript.text.trim() === "") return cues;
+	throw new AiError(
+		"engineRefused",
+		"The engine reports no times, which subtitles need: request json or text",
+	);
+}
 
 /** OpenAI bills started seconds. */
 const usageOf = ({ duration }: Transcript): object =>

@@ -1,4 +1,5 @@
 /** The key of a cached answer. The cache's object belongs to one gateway of one account, so the key contains neither. */
+import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { isRecord } from "../../core/json.ts";
 import type { GatewayStep } from "../request.ts";
@@ -28,6 +29,7 @@ export function cacheKey(step: KeyedStep, settings: KeyedSettings): string | und
 		const streams = !isBytes && isRecord(content.json) && content.json.stream === true;
 		return hashOf(JSON.stringify([VERSION, "custom", ...gateway, format, streams, options.cacheKey]));
 	}
+	const boundary = isBytes ? /^multipart\/.*;\s*boundary="?([^";]+)/i.exec(contentType)?.[1] : undefined;
 	const parameters = canonicalJson(body.parameters ?? null);
 	const parts = [
 		...gateway,
@@ -36,7 +38,7 @@ export function cacheKey(step: KeyedStep, settings: KeyedSettings): string | und
 		model ?? null,
 		format,
 		providerKey ?? null,
-		contentType,
+		boundary === undefined ? contentType : contentType.replace(boundary, ""),
 		parameters,
 	];
 	const kind = isBytes ? "bytes" : "json";
@@ -44,9 +46,22 @@ export function cacheKey(step: KeyedStep, settings: KeyedSettings): string | und
 	if (input === undefined || parameters === undefined) return undefined;
 	// JSON contains no raw line break, so the parts end at the first one.
 	const head = `${JSON.stringify([VERSION, kind, ...parts])}\n`;
-	return typeof input === "string"
-		? hashOf(head + input)
-		: createHash("sha256").update(head).update(input).digest("hex");
+	return typeof input === "string" ? hashOf(head + input) : hashOfBytes(head, input, boundary);
+}
+
+/** Clients choose another boundary for each form, so the parts count, and the boundary between them does not. */
+function hashOfBytes(head: string, bytes: Uint8Array, boundary: string | undefined): string {
+	const hash = createHash("sha256").update(head);
+	if (boundary === undefined) return hash.update(bytes).digest("hex");
+	const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+	const delimiter = `--${boundary}`;
+	let from = 0;
+	for (let at = buffer.indexOf(delimiter); at >= 0; at = buffer.indexOf(delimiter, from)) {
+		// With its length, so that no part can contain the end of another.
+		hash.update(`${at - from}\n`).update(buffer.subarray(from, at));
+		from = at + delimiter.length;
+	}
+	return hash.update(buffer.subarray(from)).digest("hex");
 }
 
 /** The last hashes of short texts. A request that the cache can answer is a repetition, and a hash takes longer than its lookup here. */

@@ -9,6 +9,8 @@ export interface TranscriptionInput {
 	/** Text that sets the vocabulary and the style. */
 	prompt?: string;
 	temperature?: number;
+	/** The answer needs the times of segments or words: subtitles. */
+	needsTimes?: true;
 }
 
 export interface Word {

@@ -21,6 +21,23 @@ describe("embeddings", () => {
 		});
 	});
 
+	it.each([
+		["another width than requested", { dimensions: 2 }, {}, 2],
+		["another width than the model's", {}, { model: { dimensions: 1024 } }, 1024],
+	])("of %s fail, so that another target is tried", async (_, input, options, width) => {
+		const asking = ask(
+			"text-embeddings",
+			{ texts: ["a"], ...input },
+			() => json({ data: [at(0, [1, 2, 3])], usage: { prompt_tokens: 1, total_tokens: 1 } }),
+			options,
+		);
+		expect(await failureOf(asking.answer)).toMatchObject({
+			key: "executionFailed",
+			description: `The backend 'lab' answered with vectors of 3 numbers, not of ${width}`,
+			retryable: true,
+		});
+	});
+
 	it("are truncated if requested and supported", async () => {
 		const engine = ask("text-embeddings", { ...INPUT, truncate: true }, () => json(recorded));
 		await engine.answer;

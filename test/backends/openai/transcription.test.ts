@@ -145,7 +145,6 @@ describe("a refused format", () => {
 		expect(await outputOf(asking)).toEqual({ text: "The beach was" });
 		expect(formats(asking.call.requests)).toEqual([
 			["verbose_json", 2],
-			["verbose_json", 0],
 			["json", 0],
 		]);
 		for (const { form } of asking.call.requests) expect(form.get("file")).toBeInstanceOf(File);
@@ -166,7 +165,34 @@ describe("a refused format", () => {
 	it("fails with the engine's error if all formats are refused", async () => {
 		const asking = ask("speech-recognition", INPUT, () => json(noVerbose, 400));
 		expect(await failureOf(asking.answer)).toMatchObject({ key: "engineRefused" });
-		expect(asking.call.requests).toHaveLength(3);
+		expect(asking.call.requests).toHaveLength(2);
+	});
+
+	it("is remembered for the model, because each refusal costs an upload", async () => {
+		const observed = {};
+		const uploads = async (model: string) => {
+			const asking = ask(
+				"speech-recognition",
+				INPUT,
+				({ form }) => (form.get("response_format") === "json" ? json(plain) : json(noVerbose, 400)),
+				{ target: { observed, model } },
+			);
+			await outputOf(asking);
+			return asking.call.requests.length;
+		};
+		expect(await uploads("gpt-4o-transcribe")).toBe(2);
+		expect(await uploads("gpt-4o-transcribe")).toBe(1);
+		expect(await uploads("gpt-4o-mini-transcribe")).toBe(2);
+	});
+
+	it("is the end for subtitles, which need times", async () => {
+		const asking = ask("speech-recognition", { ...INPUT, needsTimes: true }, () => json(noVerbose, 400));
+		expect(await failureOf(asking.answer)).toMatchObject({
+			key: "engineRefused",
+			description: "The backend 'lab' reports no times, which subtitles need: request json or text",
+			retryable: true,
+		});
+		expect(asking.call.requests).toHaveLength(1);
 	});
 
 	it.each([

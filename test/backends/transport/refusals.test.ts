@@ -63,7 +63,7 @@ const ROWS: Row[] = [
 		from: "llama.cpp, an embedding over the physical batch (recorded)",
 		status: 500,
 		body: '{"error":{"code":500,"message":"input (12000 tokens) is too large to process. increase the physical batch size (current batch size: 512)","type":"server_error"}}',
-		...refused,
+		...tooLong,
 	},
 	{
 		from: "llama.cpp, tools without --jinja (recorded)",

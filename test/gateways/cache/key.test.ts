@@ -148,3 +148,25 @@ describe("cacheKey", () => {
 		expect([keyOf({ body }), keyOf({ body })]).toEqual([hash, hash]);
 	});
 });
+
+describe("the key of a form", () => {
+	const form = (boundary: string, ...parts: string[]) =>
+		bytes(
+			[...parts.map((part) => `--${boundary}\r\n${part}\r\n`), `--${boundary}--\r\n`].join(""),
+			`multipart/form-data; boundary=${boundary}`,
+		);
+	const MODEL = 'content-disposition: form-data; name="model"\r\n\r\nwhisper-1';
+	const FILE = 'content-disposition: form-data; name="file"; filename="a.wav"\r\n\r\nRIFF';
+
+	it("does not depend on the boundary, which clients choose at random", () => {
+		const key = keyOf({ body: form("----WebKitFormBoundaryA1b2", MODEL, FILE) });
+		expect(keyOf({ body: form("boundary-7f3", MODEL, FILE) })).toBe(key);
+	});
+
+	it("depends on each part and on their order", () => {
+		const key = keyOf({ body: form("x1", MODEL, FILE) });
+		expect(keyOf({ body: form("x1", FILE, MODEL) })).not.toBe(key);
+		expect(keyOf({ body: form("x1", MODEL, `${FILE}!`) })).not.toBe(key);
+		expect(keyOf({ body: form("x1", MODEL) })).not.toBe(key);
+	});
+});
