@@ -168,12 +168,27 @@ describe("a route without the setting", () => {
 		for (const sent of texts) expect(sent).toContain('"completion_tokens":');
 	});
 
-	it("passes a stream with tools after one with a tool call", async () => {
+	it("passes a stream with tools after one with several tool calls", async () => {
 		const request = { tools: [tool] };
-		const [, unread] = await textsFor([WITH_CALL, RENAMED], { request });
+		const complete = (index: number) =>
+			chunk([
+				{
+					index: 0,
+					delta: {
+						tool_calls: [
+							{ index, id: `call_${index}`, type: "function", function: { name: "f", arguments: '{"a":1}' } },
+						],
+					},
+				},
+			]);
+		const finished = chunk([{ index: 0, delta: {}, finish_reason: "tool_calls" }]);
+		const calls = [complete(0), complete(1), finished, used, DONE];
+		const [, unread] = await textsFor([calls, RENAMED], { request });
 		expect(unread).toBe(RENAMED.join(""));
-		const [, read] = await textsFor([GOOD, RENAMED], { request });
-		expect(read).not.toContain("other");
+		for (const first of [GOOD, WITH_CALL]) {
+			const [, read] = await textsFor([first, RENAMED], { request });
+			expect(read).not.toContain("other");
+		}
 	});
 
 	it.each([

@@ -150,10 +150,13 @@ describe("the other OpenAI routes", () => {
 	});
 
 	it("embeddings, in the engine's own digits, here and on the native route", async () => {
+		// The model's vectors have 384 numbers.
+		const others = Array.from({ length: 382 }, () => 0);
+		const written = `,${others.join(",")}`;
 		const { fetch } = upstream(
 			() =>
 				new Response(
-					'{"data":[{"embedding":[0.10,-1e-3]},{"embedding":[2.0,3]}],"usage":{"prompt_tokens":1,"total_tokens":1}}',
+					`{"data":[{"embedding":[0.10,-1e-3${written}]},{"embedding":[2.0,3${written}]}],"usage":{"prompt_tokens":1,"total_tokens":1}}`,
 				),
 		);
 		const bge = "@cf/baai/bge-small-en-v1.5";
@@ -164,16 +167,16 @@ describe("the other OpenAI routes", () => {
 		const usage = { prompt_tokens: 1, total_tokens: 1 };
 		const here = await post("/v1/embeddings", { model: bge, input: ["a", "b"] });
 		expect(await here.text()).toContain(
-			'"data":[{"object":"embedding","index":0,"embedding":[0.10,-1e-3]},{"object":"embedding","index":1,"embedding":[2.0,3]}]',
+			`"data":[{"object":"embedding","index":0,"embedding":[0.10,-1e-3${written}]},{"object":"embedding","index":1,"embedding":[2.0,3${written}]}]`,
 		);
 		const native = await post(`/run/${bge}`, { text: ["a", "b"] });
-		expect(await native.clone().text()).toContain('"data":[[0.10,-1e-3],[2.0,3]],');
+		expect(await native.clone().text()).toContain(`"data":[[0.10,-1e-3${written}],[2.0,3${written}]],`);
 		expect(await native.json()).toEqual({
 			result: {
-				shape: [2, 2],
+				shape: [2, 384],
 				data: [
-					[0.1, -0.001],
-					[2, 3],
+					[0.1, -0.001, ...others],
+					[2, 3, ...others],
 				],
 				pooling: "mean",
 				usage,
