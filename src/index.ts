@@ -1,12 +1,13 @@
 /** The entry points. A mistake in the configuration stops the start. */
 import { env } from "cloudflare:workers";
 import { createApp } from "./app.ts";
+import { objectNames } from "./config/bindings.ts";
 import { capacityOf } from "./config/capacity.ts";
 import { type Config, ConfigError, configure } from "./config/index.ts";
 import { Fleet as FleetObject } from "./fleet/fleet.ts";
 import { preloadModels } from "./pipeline/preload.ts";
 import type { ModelDemand } from "./pools/model-demand.ts";
-import { createPersistent, objectNames, servicesOf } from "./services.ts";
+import { createPersistent, servicesOf } from "./services.ts";
 import { BlobStore as BlobStoreObject } from "./storage/blobs/blob-store.ts";
 import type { ContentStore } from "./storage/blobs/contents.ts";
 import { contentStores } from "./storage/create-storage.ts";
@@ -92,3 +93,4 @@ export { Gateway } from "./gateways/durable/gateway.ts";
 export { GatewayRegistry } from "./gateways/durable/registry.ts";
 export { ResponseCache } from "./gateways/durable/response-cache.ts";
 export { StreamRun } from "./gateways/durable/stream-run.ts";
+export { ResponseStore } from "./responses/durable/response-store.ts";

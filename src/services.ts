@@ -3,21 +3,16 @@ import { waitUntil as keepAlive } from "cloudflare:workers";
 import { OpenObjects } from "./accounts/client/account-object.ts";
 import { createLedgers } from "./accounts/client/accounts.ts";
 import { DirectoryCache } from "./accounts/client/directory-cache.ts";
-import type { Account } from "./accounts/durable/account.ts";
-import { DIRECTORY_NAME, type Directory } from "./accounts/durable/directory.ts";
+import { DIRECTORY_NAME } from "./accounts/durable/directory.ts";
 import { createPools } from "./backends/create-pools.ts";
+import { type Bindings, objectNames, requireObjects } from "./config/bindings.ts";
 import { capacityOf } from "./config/capacity.ts";
-import { type Config, ConfigError } from "./config/index.ts";
+import type { Config } from "./config/index.ts";
 import { accountRouting } from "./config/provider-keys.ts";
-import {
-	OBJECTS_BINDING,
-	PEER_BINDING,
-	WORKERS_BINDING,
-	type WorkersSetting,
-} from "./config/worker-bindings.ts";
+import { OBJECTS_BINDING, PEER_BINDING, WORKERS_BINDING } from "./config/worker-bindings.ts";
 import { AiError } from "./core/errors.ts";
 import { LazyTimers } from "./core/lazy-timer.ts";
-import { FLEET_NAME, type Fleet } from "./fleet/fleet.ts";
+import { FLEET_NAME } from "./fleet/fleet.ts";
 import { IsolateHealth } from "./fleet/health.ts";
 import { AliasPools } from "./gateways/client/alias-pools.ts";
 import { DeployedRoutes } from "./gateways/client/deployed-routes.ts";
@@ -28,20 +23,16 @@ import { OtelExporter } from "./gateways/client/otel-exporter.ts";
 import { ProviderAccesses } from "./gateways/client/provider-accesses.ts";
 import { ResponseCaches } from "./gateways/client/response-caches.ts";
 import { StreamRuns } from "./gateways/client/stream-runs.ts";
-import type { Gateway } from "./gateways/durable/gateway.ts";
-import type { GatewayRegistry } from "./gateways/durable/registry.ts";
-import type { ResponseCache } from "./gateways/durable/response-cache.ts";
-import type { StreamRun } from "./gateways/durable/stream-run.ts";
 import { MAX_PAYLOAD, MAX_STORED_PAYLOAD } from "./gateways/logs/payload.ts";
 import { Background } from "./http/background.ts";
 import type { AppServices } from "./http/services.ts";
 import { SingleFlight } from "./pipeline/dispatch/single-flight.ts";
-import type { Services, Workers } from "./pipeline/services.ts";
+import type { Workers } from "./pipeline/services.ts";
 import { UnchangedStreams } from "./pipeline/unchanged-streams.ts";
-import type { BlobStore } from "./storage/blobs/blob-store.ts";
+import { StoredResponses, storeCalls } from "./responses/client/stored-responses.ts";
+import type { ResponseStore } from "./responses/durable/response-store.ts";
 import { createStorage, type StorageBindings } from "./storage/create-storage.ts";
-import type { WorkQueueObject } from "./storage/queue/work-queue.ts";
-import { type ObjectCalls, withRemoteObjects } from "./surfaces/operations/objects.ts";
+import { withRemoteObjects } from "./surfaces/operations/objects.ts";
 import { peerOf } from "./surfaces/operations/worker-reports.ts";
 import {
 	analyticsObserver,
@@ -51,74 +42,33 @@ import {
 } from "./telemetry/exchange-observer.ts";
 import { logFailure } from "./telemetry/log.ts";
 
-/** The bindings of a deployment, without its variables. */
-export interface Bindings {
-	ACCOUNT: DurableObjectNamespace<Account>;
-	/** The accounts that exist. */
-	DIRECTORY: DurableObjectNamespace<Directory>;
-	/** A dataset of Analytics Engine: src/telemetry/analytics.ts. */
-	ANALYTICS?: AnalyticsEngineDataset;
-	/** If absent, every isolate has its own view of the engines' health. */
-	FLEET?: DurableObjectNamespace<Fleet>;
-	/** The gateways of each account. */
-	GATEWAYS: DurableObjectNamespace<GatewayRegistry>;
-	/** The logs and limits of each gateway. */
-	GATEWAY: DurableObjectNamespace<Gateway>;
-	/** A network without private addresses. Absent on Cloudflare, whose network has none. */
-	PUBLIC_INTERNET?: Fetcher;
-	/** The cached answers of each gateway. */
-	RESPONSE_CACHE: DurableObjectNamespace<ResponseCache>;
-	/** A stream that can be resumed. */
-	STREAM_RUN: DurableObjectNamespace<StreamRun>;
-	/** The stored objects of each account. */
-	BLOBS: DurableObjectNamespace<BlobStore>;
-	/** The queue of durable work. */
-	WORK_QUEUE: DurableObjectNamespace<WorkQueueObject>;
-	/** Large payloads of the gateways' logs. */
-	LOGS_BUCKET?: R2Bucket;
-	/** Stored objects, instead of the accounts' objects. */
-	STORAGE_BUCKET?: R2Bucket;
-	/** The files of the console (`console/site`). If absent, there is no console. */
-	ASSETS?: Pick<Fetcher, "fetch">;
-	/** Set in each process of `ganglion serve --workers N`. */
-	[WORKERS_BINDING]?: WorkersSetting;
-	/** The process that has the Durable Objects, if it is another one. */
-	[OBJECTS_BINDING]?: ObjectCalls;
-}
-
 /** The binding reads only the path. */
 const ASSETS_ORIGIN = "http://assets";
 
-/** The classes of the bindings that a deployment needs. */
-const CLASSES = {
-	ACCOUNT: "Account",
-	DIRECTORY: "Directory",
-	GATEWAYS: "GatewayRegistry",
-	GATEWAY: "Gateway",
-	RESPONSE_CACHE: "ResponseCache",
-	STREAM_RUN: "StreamRun",
-	BLOBS: "BlobStore",
-	WORK_QUEUE: "WorkQueue",
-} as const satisfies Partial<Record<keyof Bindings, string>>;
-
-/** The bindings of Durable Objects that other processes call, or that this process calls in another one. */
-export const objectNames = (bindings: Bindings): readonly string[] =>
-	bindings[WORKERS_BINDING]?.objects ?? [];
-
 /** The services that depend on the variables. A reload replaces them. */
 type Configured = Pick<
-	Services,
-	"aliases" | "catalog" | "gatewayRules" | "accountRouting" | "limits" | "publicUrl" | "routing" | "webSearch"
+	AppServices,
+	| "aliases"
+	| "catalog"
+	| "gatewayRules"
+	| "accountRouting"
+	| "limits"
+	| "publicUrl"
+	| "routing"
+	| "storage"
+	| "storedResponses"
+	| "webSearch"
 >;
 /** The services that a reload keeps. */
-export type Persistent = Omit<Services, keyof Configured> & {
+export type Persistent = Omit<AppServices, keyof Configured> & {
 	background: Background;
+	responseStores: DurableObjectNamespace<ResponseStore>;
 	storageBindings: StorageBindings;
 };
 
 export const servicesOf = (
-	{ aliases, catalog, gatewayRules, routing, limits, publicUrl, storage, webSearch }: Config,
-	{ storageBindings, ...persistent }: Persistent,
+	{ aliases, catalog, gatewayRules, routing, limits, publicUrl, storage, storeBounds, webSearch }: Config,
+	{ responseStores, storageBindings, ...persistent }: Persistent,
 ): AppServices & { background: Background } => ({
 	...persistent,
 	aliases,
@@ -128,6 +78,11 @@ export const servicesOf = (
 	routing,
 	limits,
 	storage: createStorage(storageBindings, storage),
+	storedResponses: new StoredResponses({
+		object: (account) => storeCalls(responseStores, account),
+		bounds: storeBounds,
+		now: persistent.now,
+	}),
 	...(publicUrl !== undefined && { publicUrl }),
 	...(webSearch && { webSearch }),
 });
@@ -158,20 +113,11 @@ export function createPersistent(
 		GATEWAYS,
 		PUBLIC_INTERNET,
 		RESPONSE_CACHE,
+		RESPONSE_STORE,
 		STREAM_RUN,
 		WORK_QUEUE,
 	} = bindings;
-	// The configuration of a deployment may be older than these classes.
-	const missing = Object.entries(CLASSES).filter(
-		([name]) => !(bindings as Partial<Bindings>)[name as keyof Bindings],
-	);
-	if (missing.length > 0)
-		throw new ConfigError(
-			missing.map(
-				([name, className]) =>
-					`${name}: expected a Durable Object namespace of the class ${className}, found nothing (docs/configuration.md, Bindings)`,
-			),
-		);
+	requireObjects(bindings);
 	const directory = new DirectoryCache({ now, directory: () => DIRECTORY.getByName(DIRECTORY_NAME) });
 	const ledgers = createLedgers({
 		namespace: ACCOUNT,
@@ -248,6 +194,7 @@ export function createPersistent(
 			bucket: bindings.STORAGE_BUCKET,
 			services: { fetch: calls, wait },
 		},
+		responseStores: RESPONSE_STORE,
 		streamRuns: new StreamRuns(STREAM_RUN),
 		health: new IsolateHealth({
 			now,
@@ -283,7 +230,7 @@ function workersOf(bindings: Bindings): Workers | undefined {
 
 /** The log of the surfaces. Skips failures of an exchange, because its observers have logged them. */
 export const logUnreported =
-	(log: Services["log"]): Services["log"] =>
+	(log: AppServices["log"]): AppServices["log"] =>
 	(error, requestId) => {
 		if (!error.exchange) log(error, requestId);
 	};
@@ -293,7 +240,7 @@ export const observersOf = ({
 	ledgers,
 	log,
 	analytics,
-}: Pick<Services, "ledgers" | "log"> & {
+}: Pick<AppServices, "ledgers" | "log"> & {
 	analytics?: AnalyticsEngineDataset | undefined;
 }): ExchangeObserver[] => [
 	ledgerObserver(ledgers),

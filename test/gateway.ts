@@ -7,7 +7,7 @@ import { lazy } from "../src/core/lazy.ts";
 import type { Access } from "../src/http/credentials.ts";
 import type { AppServices } from "../src/http/services.ts";
 import type { Caller } from "../src/pipeline/request.ts";
-import type { Services } from "../src/pipeline/services.ts";
+import { StoredResponses, storeCalls } from "../src/responses/client/stored-responses.ts";
 import { createPersistent, logUnreported, observersOf, servicesOf } from "../src/services.ts";
 import { apiFiles } from "../src/surfaces/operations/api-files.ts";
 
@@ -60,12 +60,18 @@ export function testServices({
 			gatewayRules: { ...config.gatewayRules, anyGateway: true },
 		}),
 	);
-	const ledgers: Services["ledgers"] = { of: (account) => services.ledgers.of(`${account}-${suffix}`) };
+	const ledgers: AppServices["ledgers"] = { of: (account) => services.ledgers.of(`${account}-${suffix}`) };
+	const storedResponses = new StoredResponses({
+		object: (account) => storeCalls(env.RESPONSE_STORE, `${account}-${suffix}`),
+		bounds: config.storeBounds,
+		now: () => NOW,
+	});
 	// Tests cause failures on purpose. The log has its own test: test/telemetry/log.test.ts.
 	const log = () => {};
 	return {
 		...services,
 		ledgers,
+		storedResponses,
 		observers: observersOf({ ledgers, log }),
 		now: () => NOW,
 		uuid: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, "0")}`,
@@ -170,9 +176,9 @@ export function liveEvents(): {
 }
 
 /** Replaces some services, also for the observers. */
-export const replaceServices = <T extends Services>(
+export const replaceServices = <T extends AppServices>(
 	services: T,
-	replaced: Partial<Pick<Services, "ledgers" | "log">>,
+	replaced: Partial<Pick<AppServices, "ledgers" | "log">>,
 ): T => {
 	const all = { ...services, ...replaced };
 	return { ...all, log: logUnreported(all.log), observers: observersOf(all) };

@@ -16,8 +16,11 @@ export type Permission = (typeof PERMISSIONS)[number];
 export type Credential =
 	/** SHA-256 of a bearer token, hexadecimal. The account's object has the tokens. */
 	| { kind: "token"; hash: string }
-	/** The operator: through the props of a service binding, `ADMIN_TOKEN`, or `ALLOW_ANONYMOUS`. */
-	| { kind: "operator" };
+	/**
+	 * The operator: through the props of a service binding, `ADMIN_TOKEN`, or `ALLOW_ANONYMOUS`. `unauthenticated`: a caller without
+	 * a credential, whom a gateway serves at the expense of its account.
+	 */
+	| { kind: "operator"; unauthenticated?: true };
 
 /** At most `perMinute` requests with the same key in any 60 seconds. */
 export interface RateLimit {

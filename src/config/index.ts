@@ -1,7 +1,7 @@
 /**
  * Parses the variables of the deployment once, at the start: `BACKENDS`, `PROVIDER_KEYS`, `ROUTES`, `LIMITS`, `MODELS`,
- * `ALIASES`, `WEB_SEARCH`, `STORAGE`, `CORS`, `DEFAULT_BACKEND`, `PUBLIC_URL`, `LEDGER`, `OPEN_FILES`, `ALLOW_ANONYMOUS`,
- * `ALLOWED_HOSTS` and `ADMIN_TOKEN`.
+ * `ALIASES`, `WEB_SEARCH`, `STORAGE`, `RESPONSES`, `CORS`, `DEFAULT_BACKEND`, `PUBLIC_URL`, `LEDGER`, `OPEN_FILES`,
+ * `ALLOW_ANONYMOUS`, `ALLOWED_HOSTS` and `ADMIN_TOKEN`.
  * A variable may hold an object or its JSON text. A mistake stops the start, and the error lists all mistakes. Secrets are
  * separate variables, which `BACKENDS`, `PROVIDER_KEYS` and `ROUTES` name.
  *
@@ -18,6 +18,7 @@ import type { Limits } from "../pipeline/limits.ts";
 import type { ConfiguredBackend } from "../pipeline/plan.ts";
 import { isExact, matches, type Route, RouteTable, type RouteTarget } from "../pipeline/route.ts";
 import type { Aliases, GatewayRules } from "../pipeline/services.ts";
+import type { StoreBounds } from "../responses/records.ts";
 import { expectedName, kindOf } from "../schemas/explain.ts";
 import type { StorageSetting } from "../storage/storage.ts";
 import type { WebSearchSettings } from "../websearch/settings.ts";
@@ -33,6 +34,7 @@ import { readModels } from "./models.ts";
 import { hasBudget, pricing } from "./prices.ts";
 import { ConfigError, Problems } from "./problems.ts";
 import { readProviderKeys } from "./provider-keys.ts";
+import { ResponsesSchema } from "./responses.ts";
 import { readDefaultBackend, readRoutes } from "./routes.ts";
 import { storageSchema } from "./storage.ts";
 import { readWebSearch } from "./web-search.ts";
@@ -46,6 +48,8 @@ export interface Config {
 	routing: RouteTable;
 	limits: Limits;
 	gatewayRules: GatewayRules;
+	/** `RESPONSES` */
+	storeBounds: StoreBounds;
 	/** Models of the product, of the operator, and of third parties that a route names. */
 	catalog: Catalog;
 	/** Ids of models that only a route names. */
@@ -103,6 +107,8 @@ export function configure(variables: object): Config {
 	const gatewayRules = problems.parse(AiGatewaySchema, gatewayEntries, ["AI_GATEWAY"]);
 	const storageEntries = Object.fromEntries(readEntries("STORAGE", env, problems));
 	const storage = problems.parse(storageSchema(env), storageEntries, ["STORAGE"]);
+	const responseEntries = Object.fromEntries(readEntries("RESPONSES", env, problems));
+	const storeBounds = problems.parse(ResponsesSchema, responseEntries, ["RESPONSES"]);
 	const product = new Catalog();
 	const models = readModels(readEntries("MODELS", env, problems), product, problems);
 	const defaultBackend = readDefaultBackend(env.DEFAULT_BACKEND, context);
@@ -131,6 +137,7 @@ export function configure(variables: object): Config {
 		routing,
 		limits: allLimits,
 		gatewayRules: rulesOf(gatewayRules ?? AiGatewaySchema.parse({}), allowAnonymous),
+		storeBounds: storeBounds ?? ResponsesSchema.parse({}),
 		catalog,
 		adHoc,
 		allowAnonymous,

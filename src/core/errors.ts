@@ -123,6 +123,12 @@ export const FAILURES = {
 	invalidGatewayRequest: edge(7001, 400, "Invalid request"),
 	noRoute: edge(7000, 400, "No route for that URI"),
 	notFound: edge(7002, 404, "Not found"),
+	/** Stored responses (`src/responses`). The codes are no codes of the product, which stores none. */
+	previousResponseNotFound: edge(7002, 400, "Previous response not found."),
+	itemNotFound: edge(7002, 400, "Item not found."),
+	responseStoreFull: edge(7001, 429, "The account's stored responses have reached their limit."),
+	/** The object of the account's stored responses cannot be called. */
+	responseStoreUnavailable: edge(7009, 502, "Stored responses are unavailable"),
 	methodNotAllowed: edge(7001, 405, "Method not supported for requested URI."),
 	/** Neither the product nor this gateway supports websockets on the route. */
 	noWebsocket: edge(7001, 426, "Websockets are not supported for requested URI: send a POST request."),

@@ -19,6 +19,8 @@ const CODES: Partial<Record<FailureKey, string>> = {
 	budgetExceeded: "insufficient_quota",
 	freeAllocationUsed: "insufficient_quota",
 	missingProviderKey: "insufficient_quota",
+	responseStoreFull: "insufficient_quota",
+	previousResponseNotFound: "previous_response_not_found",
 };
 
 export const openAiCode = ({ key }: AiError): string | null => CODES[key] ?? null;
@@ -47,9 +49,18 @@ const POINTER = /'\/([^']*)'(?: are '(\w+)')?/;
 /** The field at the start of an 8001 message. */
 const FIRST_FIELD = /^Invalid input: ([a-z_][\w.[\]]*): /;
 
+/** The field that failures of these kinds are about. */
+const FIELDS: Partial<Record<FailureKey, string>> = {
+	noSuchModel: "model",
+	deprecatedModel: "model",
+	previousResponseNotFound: "previous_response_id",
+	itemNotFound: "input",
+};
+
 /** The invalid field, if the failure concerns one field. */
 function paramOf({ key, description }: AiError): string | null {
-	if (key === "noSuchModel" || key === "deprecatedModel") return "model";
+	const field = FIELDS[key];
+	if (field !== undefined) return field;
 	if (key === "invalidInput") return FIRST_FIELD.exec(description)?.[1] ?? null;
 	const [, pointer = "", missing = ""] = (key === "badInput" && POINTER.exec(description)) || [];
 	const names = [...pointer.split("/"), missing].filter(Boolean);

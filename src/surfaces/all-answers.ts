@@ -1,3 +1,4 @@
 /** The schemas of all answers, as one module. */
 export * from "./answers.ts";
 export * from "./gateway/management-answers.ts";
+export * from "./responses/answers.ts";

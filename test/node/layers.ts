@@ -9,6 +9,7 @@ export const LAYERS: readonly (readonly string[])[] = [
 	["config"],
 	["surfaces"],
 	["http"],
+	["responses"],
 	["websearch"],
 	["pipeline"],
 	["providers", "telemetry"],

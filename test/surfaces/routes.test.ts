@@ -9,6 +9,22 @@ type Needed = "none" | "read" | "run" | "write" | "tokens-read" | "tokens-write"
 type Format = "v4" | "openai" | "anthropic" | "gemini" | "gateway" | "gateway anthropic" | "gateway gemini";
 type Row = [needed: Needed, route: string, format?: Format];
 
+/** Stored responses and conversations. */
+const STORED: readonly Row[] = [
+	["run", "GET /responses/:response{resp_[^/]*}", "openai"],
+	["run", "DELETE /responses/:response{resp_[^/]*}", "openai"],
+	["run", "POST /responses/:response{resp_[^/]*}/cancel", "openai"],
+	["run", "GET /responses/:response{resp_[^/]*}/input_items", "openai"],
+	["run", "POST /conversations", "openai"],
+	["run", "GET /conversations/:conversation{conv_[^/]*}", "openai"],
+	["run", "POST /conversations/:conversation{conv_[^/]*}", "openai"],
+	["run", "DELETE /conversations/:conversation{conv_[^/]*}", "openai"],
+	["run", "POST /conversations/:conversation{conv_[^/]*}/items", "openai"],
+	["run", "GET /conversations/:conversation{conv_[^/]*}/items", "openai"],
+	["run", "GET /conversations/:conversation{conv_[^/]*}/items/:item", "openai"],
+	["run", "DELETE /conversations/:conversation{conv_[^/]*}/items/:item", "openai"],
+];
+
 /** Below `/ai/v1` of an account, and below `/v1`. */
 const OPENAI: readonly Row[] = [
 	...["", "/v1"].flatMap((base): Row[] => [
@@ -28,6 +44,7 @@ const OPENAI: readonly Row[] = [
 	["run", "POST /responses/input_tokens", "openai"],
 	["run", "POST /embeddings", "openai"],
 	["run", "POST /rerank", "openai"],
+	...STORED,
 	["run", "POST /images/generations", "openai"],
 	["run", "POST /images/edits", "openai"],
 	["run", "POST /audio/speech", "openai"],

@@ -44,7 +44,7 @@ const INCLUDABLE = [
 ] as const;
 
 const MAX_METADATA_PAIRS = 16;
-const Metadata = z
+export const Metadata = z
 	.record(z.string().max(64), z.string().max(512))
 	.refine((pairs) => Object.keys(pairs).length <= MAX_METADATA_PAIRS, `at most ${MAX_METADATA_PAIRS} pairs`);
 
@@ -105,7 +105,7 @@ const STATEFUL = ["previous_response_id", "conversation", "prompt", "background"
 export function readRequest(request: ResponsesRequest, model: Model): ChatInput {
 	for (const field of STATEFUL)
 		if (request[field])
-			throw invalidInput(`${field}: not supported, responses are not stored; send the whole input`);
+			throw invalidInput(`${field}: not supported here, only POST /v1/responses knows stored objects`);
 	const { max_output_tokens, temperature, top_p, user, parallel_tool_calls } = request;
 	// The tools stay, because they are the beginning of the prompt that the engine has in its cache.
 	const summarizes = requestsCompaction(request.input);

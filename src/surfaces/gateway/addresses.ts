@@ -85,7 +85,7 @@ async function unauthenticated(
 	if (!gatewayRules.allowUnauthenticated || !ACCOUNT_ID.test(account)) return undefined;
 	const settings = await gateways.find(account, pathParameter(c, "gateway"));
 	if (settings?.authentication !== false) return undefined;
-	return { account, credential: { kind: "operator" }, verified: true };
+	return { account, credential: { kind: "operator", unauthenticated: true }, verified: true };
 }
 
 /** Throws if the account of the path is not the caller's. On a binding they may differ. */

@@ -18,8 +18,8 @@ import { boundDepth } from "../../http/body.ts";
 import { failureEnvelope } from "../../http/envelope.ts";
 import { toRpcError } from "../../http/failure-formats.ts";
 import { BY_MODEL, type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import type { AppServices } from "../../http/services.ts";
 import type { Caller } from "../../pipeline/request.ts";
-import type { Services } from "../../pipeline/services.ts";
 import { V1 } from "../bases.ts";
 import { ADDRESSES, runUniversal } from "./addresses.ts";
 import { runSteps, type StepsContext } from "./gateway.ts";
@@ -148,7 +148,7 @@ interface GatewayRunOptions {
 export class AiGateway extends RpcTarget {
 	readonly #context: Omit<StepsContext, "signal" | "options" | "source">;
 
-	constructor(gateway: string, caller: Caller, services: Services) {
+	constructor(gateway: string, caller: Caller, services: AppServices) {
 		super();
 		this.#context = { gateway, caller, services };
 	}

@@ -17,13 +17,13 @@ import { type GatewayStep, type StepPlan, WORKERS_AI } from "../../gateways/requ
 import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { geminiFailure, messagesFailure, openAiFailure } from "../../http/failure-formats.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
+import type { AppServices } from "../../http/services.ts";
 import type { Caller, InferenceRequest, Inputs } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
-import type { Services } from "../../pipeline/services.ts";
 import { callGemini, type GeminiCall, splitMethod } from "../gemini/gemini-call.ts";
 import { OPENAI_ROUTES } from "../openai/openai.ts";
 import type { OpenaiRoute } from "../openai/openai-route.ts";
-import { onlyFor, requireModel } from "../openai/route-dialect.ts";
+import { onlyFor, type RunModel, requireModel } from "../openai/route-dialect.ts";
 import { dynamicPlan } from "./dynamic-plan.ts";
 import { gatewayFailure } from "./gateway-failure.ts";
 import { stepBody } from "./model-in-gateway.ts";
@@ -52,7 +52,7 @@ export interface StepsContext {
 	/** The names in the address, for the log of a request that cannot be read. */
 	address?: { provider: string; path: string };
 	signal: AbortSignal;
-	services: Services;
+	services: AppServices;
 }
 
 /**
@@ -240,7 +240,7 @@ interface StepRoute {
 	dialect: InferenceRequest["dialect"];
 	inputs: Inputs;
 	wrap(json: string): string;
-	run?: typeof run | undefined;
+	run?: RunModel | undefined;
 }
 
 const pathOf = ({ endpoint }: Pick<Step, "endpoint">): string =>

@@ -11,11 +11,11 @@ import { type RequestSource, sourceOf } from "../../gateways/exchange.ts";
 import { type GatewayOptions, mergedOptions, optionsInHeaders } from "../../gateways/options.ts";
 import { type GatewayStep, type StepBody, type StepPlan, WORKERS_AI } from "../../gateways/request.ts";
 import { DEFAULT_GATEWAY } from "../../gateways/settings.ts";
+import type { AppServices } from "../../http/services.ts";
 import { isThirdPartyId } from "../../models/third-party.ts";
 import type { Caller, InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
-import type { Services } from "../../pipeline/services.ts";
-import { OPENAI_CHAT, onlyFor } from "../openai/route-dialect.ts";
+import { OPENAI_CHAT, onlyFor, type RunModel } from "../openai/route-dialect.ts";
 import { dynamicPlan } from "./dynamic-plan.ts";
 import { isPoolName, poolPlan } from "./pool-plan.ts";
 import { compatModel, dynamicRouteName, isProviderModel, slugOf } from "./provider-names.ts";
@@ -73,7 +73,7 @@ export interface ModelCall {
 	/** `undefined`: the model runs without a gateway. `model`: empty if it is not known, because the request cannot be read. */
 	gateway(model: string): ModelGateway | undefined;
 	/** Runs the request. Absent: the pipeline's `run`. */
-	run?: typeof run | undefined;
+	run?: RunModel | undefined;
 	respond(reply: Reply, requestId: string): Response;
 	/** The response to a failure in a gateway. */
 	failure(error: AiError, requestId: string): Response;
@@ -83,7 +83,7 @@ export interface ModelCall {
  * Reads and runs a request, in its gateway if it has one: then a request that cannot be read has a log, too. Throws the error of a
  * request without a gateway.
  */
-export async function runModel(call: ModelCall, services: Services): Promise<Response> {
+export async function runModel(call: ModelCall, services: AppServices): Promise<Response> {
 	let request: InferenceRequest;
 	try {
 		request = await call.read();
@@ -114,7 +114,7 @@ const inGateway = (
 	{ id: requestId, caller, signal, failure }: ModelCall,
 	{ id, options, source }: ModelGateway,
 	plan: GatewayCall["plan"],
-	services: Services,
+	services: AppServices,
 ): Promise<Response> =>
 	runInGateway(
 		{ caller, gateway: id, options, source, plan, signal, failure: (error) => failure(error, requestId) },
@@ -134,7 +134,7 @@ interface ReadCall {
 async function* planOf(
 	{ call, request, endpoint, nextId }: ReadCall,
 	options: GatewayOptions,
-	{ context, services }: { context: PlanContext; services: Services },
+	{ context, services }: { context: PlanContext; services: AppServices },
 ): StepPlan {
 	const { account, settings } = context;
 	const access = isThirdPartyId(request.model)

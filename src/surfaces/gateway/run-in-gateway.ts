@@ -19,8 +19,8 @@ import { resumeMiddleware } from "../../gateways/resume/middleware.ts";
 import { retryMiddleware } from "../../gateways/retries.ts";
 import type { GatewaySettings } from "../../gateways/settings.ts";
 import { verifyCaller } from "../../http/authenticate.ts";
+import type { AppServices } from "../../http/services.ts";
 import type { Caller } from "../../pipeline/request.ts";
-import type { Services } from "../../pipeline/services.ts";
 import { guardModels } from "./guard-models.ts";
 
 export interface GatewayCall {
@@ -46,7 +46,7 @@ export interface PlanContext {
 const MAX_SHOWN_ID = 64;
 
 /** In front of the steps, outermost first. */
-const middleware = (caller: Caller, services: Services): readonly GatewayMiddleware[] => [
+const middleware = (caller: Caller, services: AppServices): readonly GatewayMiddleware[] => [
 	resumeMiddleware(services),
 	cacheMiddleware(services),
 	limitMiddleware(services),
@@ -56,7 +56,7 @@ const middleware = (caller: Caller, services: Services): readonly GatewayMiddlew
 ];
 
 const otelObserver =
-	({ fetch, gatewayRules, otelExporter, publicFetch, publicUrl }: Services): EndObserver =>
+	({ fetch, gatewayRules, otelExporter, publicFetch, publicUrl }: AppServices): EndObserver =>
 	(request) =>
 		otelExporter.export(request, {
 			fetch: (!gatewayRules.allowPrivateAddresses && publicFetch) || fetch,
@@ -64,7 +64,7 @@ const otelObserver =
 		});
 
 /** They receive the end of every request. */
-const endObservers = (services: Services): readonly EndObserver[] => [
+const endObservers = (services: AppServices): readonly EndObserver[] => [
 	logObserver(services.gatewayLogs),
 	spendObserver(services),
 	otelObserver(services),
@@ -76,7 +76,7 @@ const endObservers = (services: Services): readonly EndObserver[] => [
  */
 export async function runInGateway(
 	{ caller, gateway, options, source, plan, signal, failure }: GatewayCall,
-	services: Services,
+	services: AppServices,
 ): Promise<Response> {
 	// The cache and the limits answer without the pipeline, which verifies the callers of lazy routes.
 	const verified = await verifyCaller(caller, "run", services.ledgers);
@@ -126,7 +126,7 @@ const MAX_MODEL = 1_024;
 const noSuchGateway = (id: string): string =>
 	`${FAILURES.noSuchGateway.description}: the account has no gateway ${JSON.stringify(id.slice(0, MAX_SHOWN_ID))}`;
 
-function factsOf(step: GatewayStep, { catalog }: Pick<Services, "catalog">): GatewayFacts {
+function factsOf(step: GatewayStep, { catalog }: Pick<AppServices, "catalog">): GatewayFacts {
 	const model = step.modelId ?? step.model;
 	return {
 		provider: (step.compat?.provider ?? step.provider).slice(0, MAX_PROVIDER),

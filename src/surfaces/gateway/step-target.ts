@@ -12,8 +12,8 @@ import { type CustomProvider, customSlug } from "../../gateways/providers/custom
 import { addressProblem } from "../../gateways/providers/public-host.ts";
 import { WORKERS_AI } from "../../gateways/request.ts";
 import type { GatewaySettings } from "../../gateways/settings.ts";
+import type { AppServices } from "../../http/services.ts";
 import type { Catalog } from "../../models/catalog.ts";
-import type { Services } from "../../pipeline/services.ts";
 import { PROVIDERS, type Provider } from "../../providers/providers.ts";
 import type { ProviderTarget } from "./provider-call.ts";
 import { accountCredential, operatorCredential, requireWholesale } from "./provider-credential.ts";
@@ -25,7 +25,7 @@ type StepTarget = ModelTarget | { kind: "provider"; target: ProviderTarget; iden
 export interface ModelTarget {
 	kind: "model";
 	/** With the account's key, if it has one. */
-	services: Services;
+	services: AppServices;
 	/** Of the account's key. */
 	identity: string | undefined;
 	/** The catalogue with the provider's prices. Present if the account pays the provider. */
@@ -38,7 +38,7 @@ export interface TargetContext {
 	access: ProviderAccess;
 	/** Of the step, and then of the request. */
 	options: GatewayOptions;
-	services: Services;
+	services: AppServices;
 	/** Whether the path is one that the pipeline answers. */
 	isModelRoute: boolean;
 }
@@ -71,7 +71,7 @@ export function targetOf(step: Step, context: TargetContext): StepTarget {
 	return { kind: "provider", target, identity: undefined };
 }
 
-const operatorsModel = (services: Services): ModelTarget => ({
+const operatorsModel = (services: AppServices): ModelTarget => ({
 	kind: "model",
 	services,
 	identity: undefined,
@@ -156,7 +156,7 @@ function customModel(
 function requireCustom(
 	provider: string,
 	{ customProviders }: ProviderAccess,
-	services: Services,
+	services: AppServices,
 ): CustomProvider {
 	const slug = customSlug(provider);
 	const custom = customProviders.find((listed) => listed.slug === slug);
@@ -165,7 +165,7 @@ function requireCustom(
 	return custom;
 }
 
-const publicFetchOf = ({ gatewayRules, publicFetch, fetch }: Services): typeof globalThis.fetch =>
+const publicFetchOf = ({ gatewayRules, publicFetch, fetch }: AppServices): typeof globalThis.fetch =>
 	(!gatewayRules.allowPrivateAddresses && publicFetch) || fetch;
 
 /** The operator pays nothing for these calls, and charges nothing. */
@@ -200,7 +200,7 @@ const customIdentity = ({ id, modifiedAt }: CustomProvider, credential = ""): st
 /** Throws 2008 for an address that the operator does not allow. The address was stored before, when the rules may have differed. */
 function requireAllowedAddress(
 	address: string,
-	{ gatewayRules, publicUrl }: Pick<Services, "gatewayRules" | "publicUrl">,
+	{ gatewayRules, publicUrl }: Pick<AppServices, "gatewayRules" | "publicUrl">,
 ): void {
 	const problem = addressProblem(address, { ...gatewayRules, publicUrl });
 	if (problem !== undefined) throw new AiError("invalidProvider", `Invalid provider: base_url ${problem}`);

@@ -10,14 +10,15 @@ import { defineUnknown, type UnknownPaths } from "../../http/route.ts";
 import { V1 } from "../bases.ts";
 import { OPENAI, OPENAI_PATHS } from "./openai.ts";
 
-const STORE = "nothing is stored: send the whole input to /responses";
+const STORE = "send the input to /responses, which stores responses and conversations";
+const IDS = "ids of responses begin with resp_, ids of conversations with conv_";
 const FILES = "files are not stored: send their content with the request";
 
 /** By the first segments after `/v1/`. */
 const REASONS: Readonly<Record<string, string>> = {
-	responses: `${STORE} (retrieve, delete, cancel, compact and input_items need a store)`,
+	responses: IDS,
 	"chat/completions": "chat completions are not stored",
-	conversations: STORE,
+	conversations: IDS,
 	assistants: STORE,
 	threads: STORE,
 	files: FILES,

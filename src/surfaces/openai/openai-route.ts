@@ -6,9 +6,8 @@ import { type FailureFormat, messagesFailure, openAiFailure } from "../../http/f
 import { inferenceRequest } from "../../http/request-options.ts";
 import type { Call } from "../../http/route.ts";
 import type { InferenceRequest } from "../../pipeline/request.ts";
-import type { run } from "../../pipeline/run.ts";
 import { gatewayInHeaders, runModel } from "../gateway/model-in-gateway.ts";
-import type { RouteDialect } from "./route-dialect.ts";
+import type { RouteDialect, RunModel } from "./route-dialect.ts";
 
 export interface OpenaiRoute extends RouteDialect {
 	/** One line of the OpenAPI document. */
@@ -20,7 +19,7 @@ export interface OpenaiRoute extends RouteDialect {
 	/** Adds fields of the API that callers send as headers. */
 	withHeaders?(fields: Record<string, unknown>, headers: Headers): Record<string, unknown>;
 	/** For a route that splits a request into several. */
-	run?: typeof run;
+	run?: RunModel;
 }
 
 interface RouteRun {

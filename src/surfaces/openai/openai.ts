@@ -18,23 +18,22 @@ import { parseMultipart } from "../../dialects/media/multipart.ts";
 import { readBody, readJson } from "../../http/body.ts";
 import { ANTHROPIC_KEY, AUTHORIZATION } from "../../http/credentials.ts";
 import { REQUEST_ID } from "../../http/envelope.ts";
-import { messagesFailure, openAiFailure, responsesFailure } from "../../http/failure-formats.ts";
+import { messagesFailure, openAiFailure } from "../../http/failure-formats.ts";
 import {
 	BY_MODEL,
 	type Call,
 	defineRoutes,
-	methodNotAllowed,
 	type Route,
 	type RouteDeclaration,
 	type RouteGroup,
 } from "../../http/route.ts";
-import { isUpgrade } from "../../http/socket.ts";
 import { inputFamily } from "../../models/family.ts";
-import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { answer } from "../answer.ts";
 import { AI, below, V1 } from "../bases.ts";
-import { countRequest } from "../rate-limited.ts";
-import { countPromptTokens } from "./count-tokens.ts";
+import { CONVERSATIONS } from "../responses/conversation-routes.ts";
+import { RESPONSE_ROUTES, RESPONSES } from "../responses/response-routes.ts";
+import { STORED_RESPONSES } from "../responses/stored-routes.ts";
+import { countBody } from "./count-tokens.ts";
 import { runEach } from "./image-batch.ts";
 import { MODEL_ROUTES, MODELS } from "./model-routes.ts";
 import { infer, type OpenaiRoute } from "./openai-route.ts";
@@ -45,13 +44,6 @@ const CHAT_MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const WHISPER = "@cf/openai/whisper";
 const HELLO = [{ role: "user", content: "Hello, who are you?" }];
 
-const RESPONSES: OpenaiRoute = {
-	dialect: async () => (await otherDialects()).responses,
-	task: "Text Generation",
-	summary: "Answers a request of OpenAI's Responses API",
-	example: { model: CHAT_MODEL, input: "Hello, who are you?" },
-	failure: responsesFailure,
-};
 const MESSAGES: OpenaiRoute = {
 	dialect: async () => (await otherDialects()).anthropicMessages,
 	task: "Text Generation",
@@ -211,25 +203,9 @@ const OPENAI_DECLARATIONS: readonly RouteDeclaration[] = [
 			...dialectRoute(path, route),
 			failure: route.failure ?? openAiFailure,
 		})),
-	// OpenAI's API has a websocket here.
-	{
-		method: "GET",
-		path: "/responses",
-		summary: "Refuses a websocket, which OpenAI's API has here",
-		hidden: true,
-		permission: "run",
-		handler: refuseSocket,
-	},
-	{
-		method: "POST",
-		path: "/responses/input_tokens",
-		summary: "Counts the tokens of a request for /responses",
-		input: { ...BY_MODEL, example: RESPONSES.example },
-		output: answer("responseTokensAnswer"),
-		permission: "run",
-		lazy: true,
-		handler: countResponses,
-	},
+	...RESPONSE_ROUTES,
+	...STORED_RESPONSES,
+	...CONVERSATIONS,
 	...Object.entries(FORM_ROUTES).map(([path, route]) => formRoute(path, route)),
 ];
 
@@ -270,34 +246,11 @@ export const openAiRoutes: readonly Route[] = [
 	...defineRoutes({ ...MODELS, bases: OPENAI.bases }, MODEL_ROUTES),
 ];
 
-function refuseSocket(c: Context): never {
-	throw isUpgrade(c.req.raw) ? new AiError("noWebsocket") : methodNotAllowed(c);
-}
-
 function refuseBatches(): never {
 	throw new AiError("noRoute", NO_BATCHES);
 }
 
-async function countResponses(c: Context, call: Call): Promise<Response> {
-	const counted = { object: "response.input_tokens", input_tokens: await countTokens(c, call, RESPONSES) };
-	return Response.json(counted, { headers: { [REQUEST_ID]: call.id, "x-request-id": call.id } });
-}
-
 async function countMessages(c: Context, call: Call): Promise<Response> {
-	const input_tokens = await countTokens(c, call, MESSAGES, NO_OUTPUT);
+	const input_tokens = await countBody(c, call, { route: MESSAGES, defaults: NO_OUTPUT });
 	return Response.json({ input_tokens }, { headers: { [REQUEST_ID]: call.id, "request-id": call.id } });
-}
-
-/** `defaults`: required fields that a request for a token count omits. */
-async function countTokens(
-	c: Context,
-	{ caller, services }: Call,
-	route: OpenaiRoute,
-	defaults: object = {},
-): Promise<number> {
-	await countRequest("Token Count", caller, services);
-	const fields = requireModel(await readJson(c.req.raw, services));
-	const { model } = await resolveModel(fields.model, caller, services);
-	const dialect = await onlyFor(route)(model);
-	return countPromptTokens({ ...defaults, ...fields }, dialect, { model, routed: undefined });
 }

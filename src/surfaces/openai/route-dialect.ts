@@ -4,9 +4,14 @@ import { AiError } from "../../core/errors.ts";
 import { openaiChat } from "../../dialects/chat/openai-route.ts";
 import type { Dialect } from "../../dialects/dialect.ts";
 import { validate } from "../../dialects/validation/validation.ts";
+import type { AppServices } from "../../http/services.ts";
 import { inputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { TaskTitle } from "../../models/tasks.ts";
+import type { InferenceRequest, Reply } from "../../pipeline/request.ts";
+
+/** Runs a model, like the pipeline's `run`. */
+export type RunModel = (request: InferenceRequest, services: AppServices) => Promise<Reply>;
 
 export interface RouteDialect {
 	dialect(): Dialect | Promise<Dialect>;

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { parseJson } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
-import type { Services } from "../../pipeline/services.ts";
+import type { AppServices } from "../../http/services.ts";
 import { gatewayRunFailure } from "../binding/binding.ts";
 import { type ModelCall, type ModelGateway, runModel } from "../gateway/model-in-gateway.ts";
 import { runFormat } from "../openai/run-endpoint.ts";
@@ -13,7 +13,7 @@ type RpcCall = Pick<ModelCall, "id" | "caller" | "signal" | "read"> & { model: s
 export function runInGatewayOf(
 	call: RpcCall,
 	{ id, options }: Pick<ModelGateway, "id" | "options">,
-	services: Services,
+	services: AppServices,
 ): Promise<Response> {
 	const gateway: ModelGateway = {
 		id,

@@ -16,8 +16,8 @@ import type { GatewayStep, StepPlan } from "../../gateways/request.ts";
 import { readJson } from "../../http/body.ts";
 import { failureEnvelope, failureHeaders, REQUEST_ID } from "../../http/envelope.ts";
 import { type Call, defineRoutes, type Route } from "../../http/route.ts";
+import type { AppServices } from "../../http/services.ts";
 import type { Caller } from "../../pipeline/request.ts";
-import type { Services } from "../../pipeline/services.ts";
 import { safeParse } from "../../schemas/safe-parse.ts";
 import { type ChosenProvider, chooseProvider, providerNames } from "../../websearch/choose-provider.ts";
 import { SearchError } from "../../websearch/failures.ts";
@@ -93,7 +93,7 @@ async function searchOverRest(c: Context, { id, caller, services }: Call): Promi
 export async function searchOverRpc(
 	request: unknown,
 	{ caller, headers }: { caller: Caller; headers: Headers },
-	services: Services,
+	services: AppServices,
 ): Promise<Response> {
 	const id = services.uuid();
 	try {
@@ -116,7 +116,7 @@ export async function searchOverRpc(
 function parse<T extends { provider?: string | undefined }>(
 	schema: z.ZodType<T>,
 	fields: unknown,
-	{ webSearch }: Services,
+	{ webSearch }: AppServices,
 ): T | Response {
 	const { data, error } = safeParse(schema, fields);
 	if (error) return invalid(error.issues);
@@ -135,7 +135,7 @@ const invalid = (issues: readonly Pick<z.core.$ZodIssue, "message" | "path">[]):
 		{ status: 400 },
 	);
 
-function answerSearch(call: SearchCall, services: Services): Promise<Response> {
+function answerSearch(call: SearchCall, services: AppServices): Promise<Response> {
 	const { id, caller, gateway, options, source, signal } = call;
 	let gatewayRequestId = id;
 	return runInGateway(
@@ -158,7 +158,7 @@ function answerSearch(call: SearchCall, services: Services): Promise<Response> {
 async function* planOf(
 	call: SearchCall,
 	{ account, settings, exchange }: PlanContext,
-	services: Services,
+	services: AppServices,
 ): StepPlan {
 	const { query, provider: name, limit, byokAlias: alias, options } = call;
 	exchange.report({ path: PATH, ...(name !== undefined && { provider: name }) });
@@ -190,7 +190,7 @@ const PATH = "websearch";
 async function answerOnce(
 	{ id, caller, query, limit, signal }: SearchCall,
 	{ chosen, exchange }: { chosen: ChosenProvider; exchange: GatewayExchange },
-	services: Services,
+	services: AppServices,
 ): Promise<Response> {
 	const startedAt = services.now();
 	try {

@@ -304,7 +304,7 @@ describe("fields", () => {
 		["background", true],
 	])("refuses %s, which requires stored responses", (field, value) => {
 		expect(refusal({ [field]: value })).toBe(
-			`${field}: not supported, responses are not stored; send the whole input`,
+			`${field}: not supported here, only POST /v1/responses knows stored objects`,
 		);
 		expect(readChat({ input: "hi", background: false }).messages).toHaveLength(1);
 	});

@@ -1,11 +1,11 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import type { Bindings } from "../../../src/config/bindings.ts";
 import { Gateway } from "../../../src/gateways/durable/gateway.ts";
 import { type LogPageQuery, LogTable } from "../../../src/gateways/durable/log-table.ts";
 import type { PayloadBucket } from "../../../src/gateways/durable/payload-objects.ts";
 import { batchOf } from "../../../src/gateways/logs/log-batch.ts";
-import type { Bindings } from "../../../src/services.ts";
 import { newGateway, newLog, withTable } from "../logs/rows.ts";
 
 const KEEP = { max: 100, strategy: "DELETE_OLDEST" } as const;

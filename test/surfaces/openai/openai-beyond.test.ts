@@ -188,17 +188,15 @@ describe("images.edit", () => {
 
 describe("a route of OpenAI that is not available", () => {
 	it.each<[string, (openai: OpenAI) => Promise<unknown>, string]>([
-		["a stored response", (openai) => openai.responses.retrieve("resp_1"), "nothing is stored"],
-		["deleting one", (openai) => openai.responses.delete("resp_1"), "nothing is stored"],
-		["conversations", (openai) => openai.conversations.create({}), "nothing is stored"],
+		["a response", (openai) => openai.responses.retrieve("chatcmpl-1"), "ids of responses begin with resp_"],
 		["files", async (openai) => openai.files.list(), "files are not stored"],
 		["batches", async (openai) => openai.batches.list(), "there is no queue"],
 		["moderations", (openai) => openai.moderations.create({ input: "a" }), "call a guard model"],
 		["videos", async (openai) => openai.videos.list(), "no model makes videos"],
 		[
-			"an earlier response",
-			(openai) => openai.responses.create({ model: LLAMA, input: "a", previous_response_id: "resp_1" }),
-			"previous_response_id: not supported, responses are not stored; send the whole input",
+			"a stored prompt",
+			(openai) => openai.responses.create({ model: LLAMA, input: "a", prompt: { id: "pmpt_1" } }),
+			"prompt: not supported",
 		],
 	])("is refused with its reason: %s", async (_, call, sentence) => {
 		await expect(call(client().openai)).rejects.toMatchObject({

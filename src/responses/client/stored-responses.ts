@@ -1,0 +1,152 @@
+/**
+ * An isolate's client of the `ResponseStore` objects.
+ *
+ * Each object belongs to one account. What a caller made, it may read, continue and delete. For the objects of another caller of the
+ * account it needs the permission to write: without it, they do not exist for it.
+ */
+import { AiError, toAiError } from "../../core/errors.ts";
+import type { Caller } from "../../pipeline/request.ts";
+import type { Services } from "../../pipeline/services.ts";
+import type { BackgroundRuns } from "../durable/background-runs.ts";
+import type { Conversations } from "../durable/conversations.ts";
+import type { ResponseStore } from "../durable/response-store.ts";
+import { fullFailure } from "../failures.ts";
+import type {
+	EventBatch,
+	Found,
+	NewBackground,
+	ResponseRecord,
+	Saved,
+	Scope,
+	StartedRun,
+	StoreBounds,
+	StoreUsage,
+} from "../records.ts";
+
+/** How long an account that was not full is not asked again. Requests in that time may exceed its limits. */
+const ROOM_MS = 10_000;
+const MAX_ACCOUNTS = 1_000;
+
+/** The methods of an object as calls. */
+type Calls<Target> = {
+	[Name in keyof Target]: Target[Name] extends (...parameters: infer Parameters) => infer Result
+		? (...parameters: Parameters) => Promise<Awaited<Result>>
+		: never;
+};
+
+export type ConversationCalls = Calls<Conversations>;
+
+type StoreCalls = Calls<
+	Pick<ResponseStore, "context" | "delete" | "export" | "fullness" | "get" | "inputItems" | "save" | "usage">
+> & {
+	background(): Calls<BackgroundRuns>;
+	conversations(): ConversationCalls;
+};
+
+/** The calls of an account's object. A stub belongs to the request that created it, so each call needs a new one. */
+export const storeCalls = (namespace: DurableObjectNamespace<ResponseStore>, account: string): StoreCalls =>
+	// The runtime's types of results are too deep for the compiler.
+	namespace.getByName(account) as unknown as StoreCalls;
+
+interface StoredResponsesServices {
+	object(account: string): StoreCalls;
+	bounds: StoreBounds;
+	/** Epoch milliseconds. */
+	now(): number;
+}
+
+export class StoredResponses {
+	readonly #services: StoredResponsesServices;
+	/** Until when an account is expected to have room. */
+	readonly #room = new Map<string, number>();
+
+	constructor(services: StoredResponsesServices) {
+		this.#services = services;
+	}
+
+	get bounds(): StoreBounds {
+		return this.#services.bounds;
+	}
+
+	/** Throws if the account can store nothing further. */
+	async requireRoom(account: string): Promise<void> {
+		const now = this.#services.now();
+		if ((this.#room.get(account) ?? 0) > now) return;
+		const why = await this.call(account, (store) => store.fullness(this.bounds));
+		if (why) throw fullFailure(why, this.bounds);
+		if (this.#room.size >= MAX_ACCOUNTS) this.#room.clear();
+		this.#room.set(account, now + ROOM_MS);
+	}
+
+	/** Resolves when the response is durable. A call that fails is made a second time. */
+	async save(account: string, record: ResponseRecord): Promise<void> {
+		const save = () => this.call(account, (store) => store.save(record, this.bounds));
+		this.requireSaved(account, await save().catch(save));
+	}
+
+	async enqueue(account: string, record: NewBackground): Promise<void> {
+		this.requireSaved(
+			account,
+			await this.call(account, (store) => store.background().enqueue(record, this.bounds)),
+		);
+	}
+
+	/** `undefined`: the response has ended. */
+	begin(account: string, id: string, ticket: string): Promise<StartedRun | undefined> {
+		return this.call(account, (store) => store.background().begin(id, ticket, this.bounds));
+	}
+
+	/** Returns whether the response has not been cancelled or deleted. */
+	append(
+		account: string,
+		id: string,
+		{ ticket, batch }: { ticket: string; batch: EventBatch },
+	): Promise<boolean> {
+		return this.call(account, (store) => store.background().append(id, ticket, batch));
+	}
+
+	usage(account: string): Promise<StoreUsage> {
+		return this.call(account, (store) => store.usage());
+	}
+
+	/** Throws if the account was full. */
+	requireSaved(account: string, saved: Saved): void {
+		if (saved.ok || saved.why === "gone") return;
+		this.#room.delete(account);
+		throw fullFailure(saved.why, this.bounds);
+	}
+
+	/** Throws 502 if the object cannot be called. */
+	async call<Result>(account: string, method: (store: StoreCalls) => Promise<Result>): Promise<Result> {
+		try {
+			return await method(this.#services.object(account));
+		} catch (cause) {
+			throw new AiError("responseStoreUnavailable", undefined, { cause });
+		}
+	}
+}
+
+/** What the caller made. The operator's scope is the whole account. */
+export function scopeOf({ credential }: Caller): Scope {
+	if (credential.kind === "token") return { owner: credential.hash, all: false };
+	return credential.unauthenticated ? { owner: "public", all: false } : { owner: "operator", all: true };
+}
+
+/** Calls again with the scope of the whole account, if the caller may write. */
+export async function inScope<Value>(
+	caller: Caller,
+	find: (scope: Scope) => Promise<Found<Value>>,
+	{ ledgers }: Pick<Services, "ledgers">,
+): Promise<Found<Value>> {
+	const own = scopeOf(caller);
+	const found = await find(own);
+	if (found.ok || !found.missing.foreign || caller.credential.kind !== "token") return found;
+	try {
+		await ledgers.of(caller.account).verify(caller.credential, "write");
+	} catch (thrown) {
+		const error = toAiError(thrown);
+		if (error.key !== "forbidden") throw error;
+		return found;
+	}
+	return find({ ...own, all: true });
+}

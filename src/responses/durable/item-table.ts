@@ -1,0 +1,239 @@
+/**
+ * The items of an account's responses and conversations. The items of a response are consecutive rows, its input before its output.
+ * An item of a request with a conversation belongs to both, and its row dies with the later of them.
+ */
+import type { Found, ItemRecord, ItemsPage, ItemsQuery, Scope } from "../records.ts";
+
+/**
+ * Written when a response ends, and when items are added to a conversation. `held`: 1 while the item's response exists. `reference`: 1
+ * if `id` is that of another row, which this one stands for. A row dies when it has neither a response nor a conversation.
+ */
+const ITEMS = `CREATE TABLE IF NOT EXISTS items (
+	seq INTEGER PRIMARY KEY,
+	bytes INTEGER NOT NULL,
+	id TEXT NOT NULL,
+	owner TEXT NOT NULL,
+	reference INTEGER NOT NULL,
+	held INTEGER NOT NULL,
+	conversation TEXT,
+	json TEXT NOT NULL
+)`;
+const INDEXES = `CREATE INDEX IF NOT EXISTS items_by_id ON items (id);
+CREATE INDEX IF NOT EXISTS items_by_conversation ON items (conversation, seq) WHERE conversation IS NOT NULL`;
+
+/** Counted for a row, in addition to its JSON. */
+export const ROW_BYTES = 256;
+
+interface ItemRow extends Record<string, SqlStorageValue> {
+	seq: number;
+	id: string;
+	owner: string;
+	reference: number;
+	json: string;
+}
+
+const COLUMNS = "seq, id, owner, reference, json";
+
+/** Consecutive rows. */
+export interface ItemRange {
+	first: number;
+	last: number;
+}
+
+/** Of deleted rows. */
+export interface Freed {
+	bytes: number;
+	items: number;
+}
+
+interface NewItems {
+	owner: string;
+	conversation?: string | undefined;
+	/** Whether a response has them. */
+	held: boolean;
+}
+
+export class ItemTable {
+	readonly #sql: SqlStorage;
+	#last: number;
+
+	constructor(sql: SqlStorage) {
+		this.#sql = sql;
+		sql.exec(`${ITEMS}; ${INDEXES}`);
+		this.#last = sql.exec<{ last: number | null }>("SELECT max(seq) AS last FROM items").one().last ?? 0;
+	}
+
+	totals(): { bytes: number; items: number } {
+		const { bytes, items } = this.#sql
+			.exec<{ bytes: number | null; items: number }>(
+				"SELECT sum(bytes) AS bytes, count(*) AS items FROM items",
+			)
+			.one();
+		return { bytes: bytes ?? 0, items };
+	}
+
+	/** Returns the rows and their bytes. `last` is less than `first` if there are no items. */
+	insert(
+		items: readonly ItemRecord[],
+		{ owner, conversation, held }: NewItems,
+	): ItemRange & { bytes: number } {
+		const first = this.#last + 1;
+		let total = 0;
+		for (const { id, json, reference } of items) {
+			const bytes = Buffer.byteLength(json) + ROW_BYTES;
+			total += bytes;
+			this.#sql.exec(
+				"INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+				...[++this.#last, bytes, id, owner, Number(reference ?? false), Number(held)],
+				conversation ?? null,
+				json,
+			);
+		}
+		return { first, last: this.#last, bytes: total };
+	}
+
+	/** References are resolved. An item that another one stands for may have been deleted. */
+	ofRange(range: ItemRange): Found<string[]> {
+		return this.#resolved(this.#rowsOf(range));
+	}
+
+	#rowsOf({ first, last }: ItemRange): Iterable<ItemRow> {
+		return this.#sql.exec<ItemRow>(
+			`SELECT ${COLUMNS} FROM items WHERE seq BETWEEN ? AND ? ORDER BY seq`,
+			first,
+			last,
+		);
+	}
+
+	/** The rows become part of a conversation. */
+	join({ first, last }: ItemRange, conversation: string): void {
+		this.#sql.exec("UPDATE items SET conversation = ? WHERE seq BETWEEN ? AND ?", conversation, first, last);
+	}
+
+	ofConversation(id: string): Found<string[]> {
+		return this.#resolved(
+			this.#sql.exec<ItemRow>(`SELECT ${COLUMNS} FROM items WHERE conversation = ? ORDER BY seq`, id),
+		);
+	}
+
+	#resolved(rows: Iterable<ItemRow>): Found<string[]> {
+		const value: string[] = [];
+		for (const row of rows) {
+			const json = row.reference ? this.#target(row) : row.json;
+			if (json === undefined) return { ok: false, missing: { kind: "item", id: row.id } };
+			value.push(json);
+		}
+		return { ok: true, value };
+	}
+
+	/** The JSON of the item that a row stands for. */
+	#target({ id }: ItemRow): string | undefined {
+		return this.#latest(id)?.json;
+	}
+
+	/** The latest row with the id that is an item itself. */
+	#latest(id: string): ItemRow | undefined {
+		return this.#sql
+			.exec<ItemRow>(
+				`SELECT ${COLUMNS} FROM items WHERE id = ? AND reference = 0 ORDER BY seq DESC LIMIT 1`,
+				id,
+			)
+			.toArray()[0];
+	}
+
+	find(id: string, { all, owner }: Scope): Found<string> {
+		const rows = this.#sql
+			.exec<ItemRow>(`SELECT ${COLUMNS} FROM items WHERE id = ? AND reference = 0 ORDER BY seq DESC`, id)
+			.toArray();
+		const row = rows.find((one) => all || one.owner === owner);
+		if (row) return { ok: true, value: row.json };
+		return { ok: false, missing: { kind: "item", id, ...(rows.length > 0 && { foreign: true }) } };
+	}
+
+	/** A page of a conversation. An item whose target was deleted is left out. `undefined`: it has no item `after`. */
+	page(conversation: string, { after, limit, order }: ItemsQuery): ItemsPage | undefined {
+		const [compared, sort] = order === "asc" ? [">", "ASC"] : ["<", "DESC"];
+		let start = order === "asc" ? 0 : Number.MAX_SAFE_INTEGER;
+		if (after !== undefined) {
+			const found = this.#sql
+				.exec<{ seq: number }>(
+					"SELECT seq FROM items WHERE conversation = ? AND id = ? ORDER BY seq DESC LIMIT 1",
+					conversation,
+					after,
+				)
+				.toArray()[0];
+			if (!found) return undefined;
+			start = found.seq;
+		}
+		const rows = this.#sql.exec<ItemRow>(
+			`SELECT ${COLUMNS} FROM items WHERE conversation = ? AND seq ${compared} ? ORDER BY seq ${sort}`,
+			conversation,
+			start,
+		);
+		const items: string[] = [];
+		for (const row of rows) {
+			const json = row.reference ? this.#target(row) : row.json;
+			if (json === undefined) continue;
+			if (items.length === limit) return { items, hasMore: true };
+			items.push(json);
+		}
+		return { items, hasMore: false };
+	}
+
+	/** A page of rows, in their order. As {@link page}. */
+	pageOf(ranges: readonly ItemRange[], { after, limit, order }: ItemsQuery): ItemsPage | undefined {
+		const rows = ranges.flatMap((range) => [...this.#rowsOf(range)]);
+		if (order === "desc") rows.reverse();
+		const start = after === undefined ? 0 : rows.findIndex(({ id }) => id === after) + 1;
+		if (after !== undefined && start === 0) return undefined;
+		const items = rows
+			.slice(start)
+			.flatMap((row) => (row.reference ? this.#target(row) : row.json) ?? [])
+			.slice(0, limit + 1);
+		return { items: items.slice(0, limit), hasMore: items.length > limit };
+	}
+
+	inConversation(conversation: string, id: string): string | undefined {
+		const row = this.#sql
+			.exec<ItemRow>(
+				`SELECT ${COLUMNS} FROM items WHERE conversation = ? AND id = ? ORDER BY seq DESC LIMIT 1`,
+				conversation,
+				id,
+			)
+			.toArray()[0];
+		return row?.reference ? this.#target(row) : row?.json;
+	}
+
+	/** The response of the rows is deleted. */
+	release({ first, last }: ItemRange): Freed {
+		this.#sql.exec(
+			"UPDATE items SET held = 0 WHERE seq BETWEEN ? AND ? AND conversation IS NOT NULL",
+			first,
+			last,
+		);
+		return this.#delete("seq BETWEEN ? AND ? AND conversation IS NULL", first, last);
+	}
+
+	/** The conversation is deleted, or only one item of it. */
+	leave(conversation: string, id?: string): Freed {
+		const [condition, values] =
+			id === undefined
+				? ["conversation = ?", [conversation]]
+				: ["conversation = ? AND id = ?", [conversation, id]];
+		const freed = this.#delete(`${condition} AND held = 0`, ...values);
+		this.#sql.exec(`UPDATE items SET conversation = NULL WHERE ${condition}`, ...values);
+		return freed;
+	}
+
+	#delete(condition: string, ...values: SqlStorageValue[]): Freed {
+		const freed = { bytes: 0, items: 0 };
+		for (const { bytes } of this.#sql.exec<{ bytes: number }>(
+			`DELETE FROM items WHERE ${condition} RETURNING bytes`,
+			...values,
+		)) {
+			freed.bytes += bytes;
+			freed.items++;
+		}
+		return freed;
+	}
+}

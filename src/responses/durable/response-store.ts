@@ -1,0 +1,121 @@
+/**
+ * The `ResponseStore` object: the stored responses, items and conversations of one account, and its responses in the background. A
+ * response and its items are written in one commit.
+ */
+import { DurableObject } from "cloudflare:workers";
+import type {
+	Context,
+	ContextQuery,
+	Found,
+	Fullness,
+	ItemsPage,
+	ItemsQuery,
+	ResponseRecord,
+	Saved,
+	Scope,
+	StoreBounds,
+	StoredResponse,
+	StoreUsage,
+} from "../records.ts";
+import { BackgroundRuns } from "./background-runs.ts";
+import { Conversations } from "./conversations.ts";
+import { exportLines } from "./export-lines.ts";
+import { inputOf, outputOf, type ResponseRow } from "./response-table.ts";
+import { StoreTables } from "./store-tables.ts";
+
+/** Items of a conversation that an export reads at once. */
+const EXPORTED_AT_ONCE = 100;
+
+export class ResponseStore extends DurableObject {
+	readonly #tables: StoreTables;
+
+	constructor(ctx: DurableObjectState, env: Env) {
+		super(ctx, env);
+		this.#tables = new StoreTables(ctx.storage);
+	}
+
+	background(): BackgroundRuns {
+		return new BackgroundRuns(this.#tables);
+	}
+
+	conversations(): Conversations {
+		return new Conversations(this.#tables);
+	}
+
+	usage(): StoreUsage {
+		return { ...this.#tables.usage };
+	}
+
+	/** Why the account can store nothing further. `undefined`: it can. */
+	fullness(bounds: StoreBounds): Fullness | undefined {
+		return this.#tables.fullness(bounds);
+	}
+
+	/** The items that a request refers to. A response that is continued is kept longer. */
+	context(query: ContextQuery, scope: Scope, { retentionMs }: StoreBounds): Found<Context> {
+		const before = this.#tables.before(query, scope, retentionMs);
+		if (!before.ok) return before;
+		const items: Record<string, string> = {};
+		for (const id of query.items) {
+			const found = this.#tables.items.find(id, scope);
+			if (!found.ok) return found;
+			items[id] = found.value;
+		}
+		return { ok: true, value: { before: before.value, items } };
+	}
+
+	/** Stores a response that has ended. */
+	async save(record: ResponseRecord, bounds: StoreBounds): Promise<Saved> {
+		const why = this.#tables.fullness(bounds);
+		if (why) return { ok: false, why };
+		this.#tables.write(record, bounds, { background: 0 });
+		await this.#tables.schedule();
+		return { ok: true };
+	}
+
+	get(id: string, scope: Scope): Found<StoredResponse> {
+		const found = this.#tables.responses.find(id, scope, Date.now());
+		return found.ok ? { ok: true, value: this.#tables.stored(found.value) } : found;
+	}
+
+	/** Deletes a response. Its run in the background ends. */
+	delete(id: string, scope: Scope): Found<true> {
+		const found = this.#tables.responses.find(id, scope, Date.now());
+		if (!found.ok) return found;
+		this.#tables.delete(found.value);
+		return { ok: true, value: true };
+	}
+
+	/** The items of the whole input: those of the responses that it continues, and its own. `undefined`: it has no item `after`. */
+	inputItems(id: string, query: ItemsQuery, scope: Scope): Found<ItemsPage | undefined> {
+		const now = Date.now();
+		const { items, responses } = this.#tables;
+		const found = responses.find(id, scope, now);
+		if (!found.ok) return found;
+		const ranges = responses
+			.known(found.value, scope, now)
+			.flatMap((row) => (row.id === id ? [inputOf(row)] : [inputOf(row), outputOf(row)]));
+		return { ok: true, value: items.pageOf(ranges, query) };
+	}
+
+	/** All responses and conversations with their items, one JSON text in each line. */
+	export(): ReadableStream<Uint8Array> {
+		const { conversations, items, responses } = this.#tables;
+		return exportLines({
+			responses: (after) => responses.after(after).map((row) => this.#exported(row)),
+			conversations: (after) => conversations.after(after),
+			items: (id, after) => items.page(id, { after, limit: EXPORTED_AT_ONCE, order: "asc" }),
+		});
+	}
+
+	#exported(row: ResponseRow): StoredResponse & { input: string[] } {
+		const input = this.#tables.items.ofRange(inputOf(row));
+		return { ...this.#tables.stored(row), input: input.ok ? input.value : [] };
+	}
+
+	/** Deletes what has expired. */
+	override async alarm(): Promise<void> {
+		this.#tables.deleteExpired(Date.now());
+		await this.#tables.schedule();
+	}
+}

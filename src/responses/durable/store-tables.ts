@@ -1,0 +1,169 @@
+/** The tables of a `ResponseStore` object, and what its parts have in common. */
+import type {
+	ContextQuery,
+	Found,
+	Fullness,
+	ItemRecord,
+	ResponseRecord,
+	ResponseStatus,
+	Scope,
+	StoreBounds,
+	StoredResponse,
+	StoreUsage,
+} from "../records.ts";
+import { ConversationTable } from "./conversation-table.ts";
+import { type Freed, ItemTable, ROW_BYTES } from "./item-table.ts";
+import { hasEnded, inputOf, outputOf, type ResponseRow, ResponseTable } from "./response-table.ts";
+import { RunTable } from "./run-table.ts";
+
+/** Responses that the alarm deletes in one commit. */
+const EXPIRED_AT_ONCE = 200;
+
+export class StoreTables {
+	readonly responses: ResponseTable;
+	readonly items: ItemTable;
+	readonly conversations: ConversationTable;
+	readonly runs: RunTable;
+	readonly usage: StoreUsage;
+	readonly #storage: DurableObjectStorage;
+	/** Readers of events, and runs that wait for their cancellation, by response. */
+	readonly #waiting = new Map<string, Set<() => void>>();
+
+	constructor(storage: DurableObjectStorage) {
+		const { sql } = storage;
+		this.#storage = storage;
+		this.responses = new ResponseTable(sql);
+		this.items = new ItemTable(sql);
+		this.conversations = new ConversationTable(sql);
+		this.runs = new RunTable(sql);
+		const { responses, bytes } = this.responses.totals();
+		const { items, bytes: itemBytes } = this.items.totals();
+		this.usage = {
+			responses,
+			items,
+			conversations: this.conversations.count(),
+			bytes: bytes + itemBytes + this.runs.totals().bytes,
+		};
+	}
+
+	/** Why the account can store nothing further. `undefined`: it can. */
+	fullness({ maxBytes, maxResponses }: StoreBounds): Fullness | undefined {
+		const { bytes, conversations, responses } = this.usage;
+		if (bytes >= maxBytes) return "bytes";
+		return responses + conversations >= maxResponses ? "responses" : undefined;
+	}
+
+	/** The items that come before the input of a request. A response that is continued is kept longer. */
+	before(
+		{ previous, conversation }: Omit<ContextQuery, "items">,
+		scope: Scope,
+		retentionMs: number,
+	): Found<string[]> {
+		if (conversation !== undefined) {
+			const found = this.conversations.find(conversation, scope);
+			return found.ok ? this.items.ofConversation(conversation) : found;
+		}
+		if (previous === undefined) return { ok: true, value: [] };
+		const now = Date.now();
+		const chain = this.responses.chain(previous, scope, now);
+		if (!chain.ok) return chain;
+		if (!chain.value.every(hasEnded))
+			return { ok: false, missing: { kind: "response", id: previous, pending: true } };
+		this.responses.keep(chain.value, now + retentionMs);
+		const value: string[] = [];
+		for (const range of chain.value.flatMap((row) => [inputOf(row), outputOf(row)])) {
+			const found = this.items.ofRange(range);
+			if (!found.ok) return found;
+			value.push(...found.value);
+		}
+		return { ok: true, value };
+	}
+
+	/** Writes a new response with its items. */
+	write(
+		record: Omit<ResponseRecord, "output"> & { output?: readonly ItemRecord[] },
+		{ retentionMs }: Pick<StoreBounds, "retentionMs">,
+		{ background }: { background: 0 | 1 },
+	): void {
+		const { id, owner, status, previous, createdAt, json, input, output = [] } = record;
+		const placed = { owner, conversation: this.joined(record), held: true };
+		const before = this.items.insert(input, placed);
+		const after = this.items.insert(output, placed);
+		const bytes = Buffer.byteLength(json) + ROW_BYTES;
+		this.responses.write({
+			...{ id, owner, bytes, status, json, background },
+			previous: previous ?? null,
+			conversation: record.conversation ?? null,
+			created_at: createdAt,
+			expires_at: Date.now() + retentionMs,
+			...{ input_from: before.first, input_to: before.last },
+			...{ output_from: after.first, output_to: after.last },
+		});
+		this.usage.responses++;
+		this.usage.items += input.length + output.length;
+		this.usage.bytes += bytes + before.bytes + after.bytes;
+	}
+
+	/** Changes a response, with its size. */
+	rewrite(row: ResponseRow, changed: Partial<ResponseRow> & { json: string; status: ResponseStatus }): void {
+		const bytes = Buffer.byteLength(changed.json) + ROW_BYTES;
+		this.usage.bytes += bytes - row.bytes;
+		this.responses.write({ ...row, ...changed, bytes });
+	}
+
+	/** The conversation that gets the items of a response: it exists, and the response has an answer. */
+	joined({
+		conversation,
+		owner,
+		status,
+	}: Pick<ResponseRecord, "conversation" | "owner" | "status">): string | undefined {
+		if (conversation === undefined || (status !== "completed" && status !== "incomplete")) return undefined;
+		return this.conversations.find(conversation, { owner, all: true }).ok ? conversation : undefined;
+	}
+
+	stored(row: ResponseRow): StoredResponse {
+		const { id, owner, status, created_at, json } = row;
+		const output = this.items.ofRange(outputOf(row));
+		return { id, owner, status, createdAt: created_at, json, output: output.ok ? output.value : [] };
+	}
+
+	delete(row: ResponseRow): void {
+		for (const range of [inputOf(row), outputOf(row)]) this.free(this.items.release(range));
+		this.responses.delete(row.id);
+		this.usage.responses--;
+		this.usage.bytes -= row.bytes + this.runs.delete(row.id);
+		this.wake(row.id);
+	}
+
+	free({ bytes, items }: Freed): void {
+		this.usage.bytes -= bytes;
+		this.usage.items -= items;
+	}
+
+	deleteExpired(now: number): void {
+		for (const row of this.responses.expired(now, EXPIRED_AT_ONCE)) this.delete(row);
+		this.usage.bytes -= this.runs.deleteExpired(now);
+	}
+
+	/** Sets the alarm to the first expiry. */
+	async schedule(): Promise<void> {
+		const times = [this.responses.nextExpiry(), this.runs.nextExpiry()].filter((time) => time !== undefined);
+		if (times.length === 0) return;
+		const first = Math.min(...times);
+		const alarm = await this.#storage.getAlarm();
+		if (alarm === null || alarm > first) await this.#storage.setAlarm(first);
+	}
+
+	/** Resolves at the next change of a response that has not ended. */
+	change(id: string): Promise<void> {
+		const waiting = this.#waiting.get(id) ?? new Set();
+		this.#waiting.set(id, waiting);
+		return new Promise((resolve) => waiting.add(resolve));
+	}
+
+	wake(id: string): void {
+		const waiting = this.#waiting.get(id);
+		this.#waiting.delete(id);
+		for (const resolve of waiting ?? []) resolve();
+	}
+}

@@ -1,0 +1,62 @@
+/** The input of a request: what it refers to, what an engine receives, and what is stored. */
+import { isRecord } from "../core/json.ts";
+import { summaryMessage } from "./compaction-seal.ts";
+import { itemPrefix, newId } from "./ids.ts";
+import type { Context, ItemRecord } from "./records.ts";
+
+type Item = Record<string, unknown>;
+
+const isReference = (item: unknown): item is { id: string } =>
+	isRecord(item) && item.type === "item_reference" && typeof item.id === "string";
+
+/** The ids of the items that the input refers to. */
+export const referencesIn = (input: unknown): string[] =>
+	Array.isArray(input) ? input.flatMap((item) => (isReference(item) ? [item.id] : [])) : [];
+
+/** Whether the input has a summary that a compaction of this gateway made. */
+export const hasSummary = (input: unknown): boolean =>
+	Array.isArray(input) && input.some((item) => summaryMessage(item) !== undefined);
+
+/** The input for the engine: the items before it, and its own with the referenced ones. */
+export function engineInput(input: unknown, { before, items }: Context): unknown {
+	const earlier = before.map((json): unknown => JSON.parse(json));
+	if (!Array.isArray(input) && earlier.length === 0) return input;
+	return [...earlier, ...itemsIn(input)].map((item) => {
+		const referenced = isReference(item) ? items[item.id] : undefined;
+		const whole: unknown = referenced === undefined ? item : JSON.parse(referenced);
+		return summaryMessage(whole) ?? whole;
+	});
+}
+
+const itemsIn = (input: unknown): unknown[] => {
+	if (Array.isArray(input)) return input;
+	return input === undefined || input === null ? [] : [{ type: "message", role: "user", content: input }];
+};
+
+/** The input's own items in the form of OpenAI's lists, with an id each. */
+export const storedInput = (input: unknown, uuid: () => string): ItemRecord[] =>
+	itemsIn(input).flatMap((item) => (isRecord(item) ? [storedItem(item, uuid)] : []));
+
+export function storedItem(item: Item, uuid: () => string): ItemRecord {
+	if (isReference(item)) return { id: item.id, json: JSON.stringify(item), reference: true };
+	const type = typeof item.type === "string" ? item.type : "message";
+	const id = typeof item.id === "string" && item.id !== "" ? item.id : newId(itemPrefix(type), uuid);
+	const whole = type === "message" ? messageItem(item) : item;
+	const json = JSON.stringify({ ...whole, id, type, ...(hasStatus(type, item) && { status: "completed" }) });
+	return { id, json };
+}
+
+/** Callers omit the status of their items. */
+const hasStatus = (type: string, { status }: Item): boolean =>
+	typeof status !== "string" && /^message$|_call(?:_output)?$/.test(type);
+
+/** Callers may send a text instead of parts. */
+function messageItem(item: Item): Item {
+	const { content, role } = item;
+	if (typeof content !== "string") return item;
+	const part =
+		role === "assistant"
+			? { type: "output_text", text: content, annotations: [] }
+			: { type: "input_text", text: content };
+	return { ...item, content: [part] };
+}

@@ -1,0 +1,160 @@
+/**
+ * Runs a request of OpenAI's Responses API, and stores the response unless `store` is false. The engine gets the whole input: the items
+ * of earlier responses or of the conversation, then the request's own. Instructions and tools of earlier responses are not among them,
+ * as in OpenAI's API.
+ *
+ * A response is durable before its end is sent. If the caller leaves a stream, the response is stored as `cancelled`, with the items that
+ * were complete. A request that fails before its first event is not stored.
+ */
+import { AiError, toAiError } from "../core/errors.ts";
+import { isRecord } from "../core/json.ts";
+import { invalidInput } from "../dialects/invalid-input.ts";
+import type { Caller, InferenceRequest, Reply } from "../pipeline/request.ts";
+import { run } from "../pipeline/run.ts";
+import { PulledStream } from "../streams/pulled-stream.ts";
+import { inScope, scopeOf } from "./client/stored-responses.ts";
+import { EventRelay } from "./event-relay.ts";
+import { foundOrThrow, referenceFailure } from "./failures.ts";
+import { newId } from "./ids.ts";
+import { engineInput, hasSummary, referencesIn, storedInput } from "./input.ts";
+import type { Context } from "./records.ts";
+import {
+	identified,
+	includesSeals,
+	type ResponseIdentity,
+	type ResponseJson,
+	recordOf,
+	shown,
+} from "./response-object.ts";
+import type { ResponsesServices } from "./services.ts";
+import { readStateful, type StatefulFields } from "./stateful-fields.ts";
+
+export { readStateful } from "./stateful-fields.ts";
+
+type Fields = Record<string, unknown>;
+
+export async function runStored(request: InferenceRequest, services: ResponsesServices): Promise<Reply> {
+	const { fields } = request.inputs;
+	// The dialect refuses it.
+	if (!isRecord(fields)) return run(request, services);
+	const stateful = readStateful(fields);
+	if (stateful.background)
+		throw invalidInput("background: not available at this address, use /v1/responses of the account");
+	const { account } = request.caller;
+	const [context] = await Promise.all([
+		contextOf(fields, stateful, request.caller, services),
+		stateful.store && services.storedResponses.requireRoom(account),
+	]);
+	const inputs = { ...request.inputs, fields: context ? engineFields(fields, context) : fields };
+	if (!stateful.store) return runWith({ ...request, inputs }, context, services);
+	const identity: ResponseIdentity = {
+		id: newId("resp", services.uuid),
+		owner: scopeOf(request.caller).owner,
+		createdAt: services.now(),
+		background: false,
+		previous: stateful.previous,
+		conversation: stateful.conversation,
+		includesSeals: includesSeals(fields.include),
+	};
+	const stored = { ...request, inputs: { ...inputs, fields: storedFields(inputs.fields as Fields) } };
+	const reply = await runWith(stored, context, services);
+	return storeReply(reply, { identity, fields, request }, services);
+}
+
+interface StoredRun {
+	identity: ResponseIdentity;
+	/** As the caller sent them. */
+	fields: Fields;
+	request: InferenceRequest;
+}
+
+async function storeReply(
+	reply: Reply,
+	{ identity, fields, request: { id: requestId, caller } }: StoredRun,
+	{ log, now, storedResponses, uuid, waitUntil }: ResponsesServices,
+): Promise<Reply> {
+	const save = (response: ResponseJson): Promise<void> =>
+		storedResponses.save(
+			caller.account,
+			recordOf(response, identity, { input: storedInput(fields.input, uuid), uuid }),
+		);
+	const { body } = reply;
+	if (body.kind === "json" && isRecord(body.value)) {
+		const response = identified(body.value, identity, now());
+		await save(response);
+		return { ...reply, body: { kind: "json", value: shown(response, identity.includesSeals) } };
+	}
+	if (body.kind !== "events") return reply;
+	const failed = (error: AiError): void => log(error, requestId);
+	const relay = new EventRelay(PulledStream.sourceOf(body.events), {
+		...{ identity, requestId, now, save, failed },
+		left: (response) => waitUntil(save(response).catch((thrown) => failed(toAiError(thrown)))),
+	});
+	return { ...reply, body: { kind: "events", events: new PulledStream(relay) } };
+}
+
+/** What the request refers to. `undefined`: nothing. */
+export async function contextOf(
+	fields: Fields,
+	{ previous, conversation }: Pick<StatefulFields, "previous" | "conversation">,
+	caller: Caller,
+	services: ResponsesServices,
+): Promise<Context | undefined> {
+	const items = [...new Set(referencesIn(fields.input))];
+	if (previous === undefined && conversation === undefined && items.length === 0)
+		return hasSummary(fields.input) ? { before: [], items: {} } : undefined;
+	const { ledgers, storedResponses } = services;
+	// Nothing is read for a caller without a valid credential.
+	if (!caller.verified) await ledgers.of(caller.account).verify(caller.credential, "run");
+	const query = { previous, conversation, items };
+	const found = await inScope(
+		caller,
+		(scope) =>
+			storedResponses.call(caller.account, (store) => store.context(query, scope, storedResponses.bounds)),
+		services,
+	);
+	return foundOrThrow(found, referenceFailure);
+}
+
+/** The fields for an engine, which knows no stored objects. */
+export function engineFields(fields: Fields, context: Context): Fields {
+	const { previous_response_id: _, conversation: __, ...engine } = fields;
+	return { ...engine, input: engineInput(fields.input, context) };
+}
+
+/** The encrypted reasoning is stored, so that the next response can continue it. */
+export const storedFields = ({ background: _, ...fields }: Fields): Fields => ({
+	...fields,
+	store: false,
+	...(!includesSeals(fields.include) && {
+		include: [...(Array.isArray(fields.include) ? fields.include : []), "reasoning.encrypted_content"],
+	}),
+});
+
+/** Errors name the place of an item in the caller's own input. */
+async function runWith(
+	request: InferenceRequest,
+	context: Context | undefined,
+	services: ResponsesServices,
+): Promise<Reply> {
+	const earlier = context?.before.length ?? 0;
+	if (earlier === 0) return run(request, services);
+	try {
+		return await run(request, services);
+	} catch (thrown) {
+		throw placedFailure(toAiError(thrown), earlier);
+	}
+}
+
+const PLACE = /\binput(\[|\/)(\d+)/g;
+
+function placedFailure(error: AiError, earlier: number): AiError {
+	const description = error.description.replaceAll(PLACE, (place, separator: string, index: string) =>
+		Number(index) < earlier ? place : `input${separator}${Number(index) - earlier}`,
+	);
+	if (description === error.description) return error;
+	const placed = new AiError(error.key, description, { cause: error.cause });
+	placed.exchange = error.exchange;
+	placed.place = error.place;
+	return placed;
+}

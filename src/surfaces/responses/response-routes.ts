@@ -1,0 +1,65 @@
+/** The route that runs a model with OpenAI's Responses API, its websocket, and the count of its tokens. */
+import type { Context } from "hono";
+import { AiError } from "../../core/errors.ts";
+import { onFirstUse } from "../../core/lazy.ts";
+import { otherDialects } from "../../dialects/index.ts";
+import { responsesFailure } from "../../http/failure-formats.ts";
+import { BY_MODEL, type Call, methodNotAllowed, type RouteDeclaration } from "../../http/route.ts";
+import { isUpgrade } from "../../http/socket.ts";
+import { answer } from "../answer.ts";
+import { countBody } from "../openai/count-tokens.ts";
+import type { OpenaiRoute } from "../openai/openai-route.ts";
+import { stateReply } from "./stored-routes.ts";
+
+/** The room of stored responses. */
+const room = onFirstUse(() => import("../../responses/run-stored.ts"));
+
+/** For examples. */
+const CHAT_MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+
+export const RESPONSES: OpenaiRoute = {
+	dialect: async () => (await otherDialects()).responses,
+	task: "Text Generation",
+	summary: "Answers a request of OpenAI's Responses API",
+	example: { model: CHAT_MODEL, input: "Hello, who are you?" },
+	failure: responsesFailure,
+	run: async (request, services) => (await room()).runStored(request, services),
+};
+
+export const RESPONSE_ROUTES: readonly RouteDeclaration[] = [
+	// OpenAI's API has a websocket here.
+	{
+		method: "GET",
+		path: "/responses",
+		summary: "Refuses a websocket, which OpenAI's API has here",
+		hidden: true,
+		permission: "run",
+		handler: refuseSocket,
+	},
+	{
+		method: "POST",
+		path: "/responses/input_tokens",
+		summary: "Counts the tokens of a request for /responses",
+		input: { ...BY_MODEL, example: RESPONSES.example },
+		output: answer("responseTokensAnswer"),
+		permission: "run",
+		lazy: true,
+		handler: countResponses,
+	},
+];
+
+function refuseSocket(c: Context): never {
+	throw isUpgrade(c.req.raw) ? new AiError("noWebsocket") : methodNotAllowed(c);
+}
+
+async function countResponses(c: Context, call: Call): Promise<Response> {
+	const { caller, services } = call;
+	const complete = async (fields: { model: string }): Promise<object> => {
+		const { contextOf, engineFields, readStateful } = await room();
+		const record = { ...fields };
+		const context = await contextOf(record, readStateful(record), caller, services);
+		return context ? engineFields(record, context) : record;
+	};
+	const input_tokens = await countBody(c, call, { route: RESPONSES, complete });
+	return stateReply({ object: "response.input_tokens", input_tokens }, call);
+}
