@@ -109,7 +109,7 @@ function chosenPlan(
 	step: Step,
 	request: { index: number; options: GatewayOptions; stepFor(step: Step): GatewayStep },
 	gateway: PlanContext,
-	services: Services,
+	services: AppServices,
 ): ReturnType<typeof dynamicPlan> | undefined {
 	const { provider, inputs, sent } = step;
 	const body = isRecord(inputs.fields) ? inputs.fields : {};
