@@ -7,6 +7,7 @@ import type { EngineReport } from "../../fleet/health.ts";
 import { CIRCUITS, sumEngines } from "./engine-sums.ts";
 import { counter, gauge, type Metric, type Sample } from "./metric.ts";
 import { poolMetrics } from "./pool-metrics.ts";
+import { type StorageReport, storageMetrics } from "./storage-metrics.ts";
 import type { Labelled, WorkerReports } from "./worker-reports.ts";
 
 /** The reports of one account. */
@@ -22,6 +23,7 @@ export interface AccountReport {
 interface MetricsInput extends Partial<WorkerReports> {
 	accounts: readonly AccountReport[];
 	unreachable?: readonly string[];
+	storage?: StorageReport;
 }
 
 const PREFIX = "ganglion_";
@@ -36,6 +38,7 @@ export function metricsText({
 	engines = [],
 	pools = [],
 	workers = [],
+	storage,
 }: MetricsInput): string {
 	const ofEngines = (value: (engine: EngineReport) => number): Sample[] =>
 		sumEngines(engines, engineKey).map((engine): Sample => {
@@ -165,6 +168,7 @@ export function metricsText({
 			ofEngines(({ waitedMs }) => waitedMs / 1000),
 		),
 		...poolMetrics(pools, engines),
+		...(storage ? storageMetrics(storage) : []),
 		gauge(
 			"worker_up",
 			"1 if the process of the gateway answered. 0: this page has no engines and pools of this process.",

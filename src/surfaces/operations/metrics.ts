@@ -11,9 +11,11 @@ import { AiError, toAiError } from "../../core/errors.ts";
 import { ACCOUNT_ID } from "../../http/authenticate.ts";
 import type { Bearer } from "../../http/credentials.ts";
 import { type Call, defineRoutes, type Route } from "../../http/route.ts";
+import type { AppServices } from "../../http/services.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { limitStatusOf } from "../accounts/limits.ts";
 import { type AccountReport, metricsText } from "./metrics-text.ts";
+import type { StorageReport } from "./storage-metrics.ts";
 import { allReports, NO_REPORTS } from "./worker-reports.ts";
 
 /** Each account costs three subrequests. A token, which has one account, costs one more for its verification. */
@@ -52,7 +54,8 @@ async function metrics(c: Context, { bearer, id, services }: Call): Promise<Resp
 	const available = (await Promise.all(reports)).flat();
 	// They include the calls of all accounts, so only the operator may read them.
 	const processes = isOperator ? await allReports(services) : NO_REPORTS;
-	return new Response(metricsText({ accounts: available, unreachable, ...processes }), {
+	const storage = await storageReport(accounts, services);
+	return new Response(metricsText({ accounts: available, unreachable, storage, ...processes }), {
 		headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8", "cache-control": "no-store" },
 	});
 }
@@ -65,6 +68,24 @@ async function reportOf(account: string, { credential }: Bearer, services: Servi
 		limitStatusOf({ account, credential }, services),
 	]);
 	return { account, usage, refusals, limits: status };
+}
+
+/** What the storage of the accounts reports. Accounts whose storage does not answer are absent. */
+async function storageReport(
+	accounts: readonly string[],
+	{ storage, log }: AppServices,
+): Promise<StorageReport> {
+	const failed = (thrown: unknown): [] => {
+		log(toAiError(thrown), "");
+		return [];
+	};
+	const stored = accounts.map(async (account) => {
+		const stores = await storage.blobs(account).usage().catch(failed);
+		return { account, stores };
+	});
+	const counts = await storage.queue.counts().catch(failed);
+	const work = counts.filter(({ account }) => accounts.includes(account));
+	return { stored: await Promise.all(stored), work, now: Date.now() };
 }
 
 /** The accounts of the query. Without a query, the account of the token. Throws 403 for the account of another token. */

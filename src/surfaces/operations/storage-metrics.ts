@@ -1,0 +1,49 @@
+/** Metrics of what outlives a request: stored objects, and the queue of work. */
+import type { StoreUsage } from "../../storage/blobs/blob-table.ts";
+import type { LaneCount } from "../../storage/queue/work-table.ts";
+import { counter, gauge, type Metric, type Sample } from "./metric.ts";
+
+export interface StorageReport {
+	/** By account. */
+	stored: readonly { account: string; stores: readonly StoreUsage[] }[];
+	work: readonly LaneCount[];
+	/** Epoch milliseconds. */
+	now: number;
+}
+
+export function storageMetrics({ stored, work, now }: StorageReport): Metric[] {
+	const ofStores = (value: (usage: StoreUsage) => number): Sample[] =>
+		stored.flatMap(({ account, stores }) =>
+			stores.map((usage): Sample => [{ account, store: usage.store }, value(usage)]),
+		);
+	const queued = work.filter(({ state }) => state === "queued");
+	return [
+		gauge(
+			"stored_bytes",
+			"Bytes of stored objects.",
+			ofStores(({ bytes }) => bytes),
+		),
+		gauge(
+			"stored_objects",
+			"Stored objects.",
+			ofStores(({ objects }) => objects),
+		),
+		counter(
+			"refused_puts_total",
+			"Objects that were refused because the storage of the account was full.",
+			ofStores(({ refusedPuts }) => refusedPuts),
+		),
+		gauge(
+			"work_items",
+			"Items of durable work. dead: all attempts have failed.",
+			work.map(({ account, kind, state, items }): Sample => [{ account, kind, state }, items]),
+		),
+		gauge(
+			"work_oldest_seconds",
+			"Time that the first queued item waits beyond its start.",
+			queued.map(
+				({ account, kind, firstAt }): Sample => [{ account, kind }, Math.max(0, now - firstAt) / 1_000],
+			),
+		),
+	];
+}
