@@ -1,6 +1,8 @@
 /** A kind of backend as a table of handlers, one for each task that the kind supports. */
 import type { Answer, TaskInput, TaskName, TaskOutput } from "../tasks/task.ts";
+import type { ChatInput } from "../tasks/text-generation/types.ts";
 import type { Backend, BackendTasks, CallContext } from "./backend.ts";
+import { withoutBreakpoints } from "./cache-breakpoints.ts";
 import type { Call } from "./transport/upstream-failure.ts";
 
 type StreamedAnswer = Extract<Answer, { kind: "stream" }>;
@@ -13,16 +15,29 @@ export type Handler<Name extends TaskName> = (
 
 type Handlers = { [Name in TaskName]?: Handler<Name> };
 
+interface BackendTraits {
+	/** Its handler of text generation reads cache breakpoints. The others get a request without. */
+	readsBreakpoints?: true;
+}
+
 /** `prepare` adds to each call what all handlers of the kind need: a header with the key, failures by the kind's codes. */
-export function defineBackend(handlers: Handlers, prepare = (call: Call): Call => call): Backend {
+export function defineBackend(
+	handlers: Handlers,
+	prepare = (call: Call): Call => call,
+	{ readsBreakpoints }: BackendTraits = {},
+): Backend {
 	// The type pairs each handler with its input and output; the compiler cannot infer that for a union of handlers.
 	const entries = Object.entries(handlers) as [TaskName, Handler<TaskName>][];
 	return (target, services) => {
-		const bind = (handler: Handler<TaskName>) => async (input: TaskInput<TaskName>, context: CallContext) => {
-			const output = await handler(input as never, prepare({ ...context, target, services }));
-			return isStream(output) ? output : { kind: "value", output };
+		const bind = (name: TaskName, handler: Handler<TaskName>) => {
+			const strips = name === "text-generation" && !readsBreakpoints;
+			return async (input: TaskInput<TaskName>, context: CallContext) => {
+				const sent = strips ? withoutBreakpoints(input as ChatInput) : input;
+				const output = await handler(sent as never, prepare({ ...context, target, services }));
+				return isStream(output) ? output : { kind: "value", output };
+			};
 		};
-		return Object.fromEntries(entries.map(([name, handler]) => [name, bind(handler)])) as BackendTasks;
+		return Object.fromEntries(entries.map(([name, handler]) => [name, bind(name, handler)])) as BackendTasks;
 	};
 }
 

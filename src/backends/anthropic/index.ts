@@ -43,7 +43,11 @@ function withApiKey({ key, ...target }: Target): Target {
 	return { ...target, headers: Object.fromEntries(headers) };
 }
 
-export const anthropic = defineBackend({ "text-generation": generateText }, (call) => ({
-	...call,
-	target: withApiKey(call.target),
-}));
+export const anthropic = defineBackend(
+	{ "text-generation": generateText },
+	(call) => ({
+		...call,
+		target: withApiKey(call.target),
+	}),
+	{ readsBreakpoints: true },
+);

@@ -44,7 +44,7 @@ function choiceOf(choice: ReturnType<typeof narrowTools>["tool_choice"]): Anthro
 }
 
 function toolOf(
-	{ function: { name, description, parameters, strict } }: ChatTool,
+	{ cache_control, function: { name, description, parameters, strict } }: ChatTool,
 	traits: Traits,
 ): AnthropicTool {
 	const grammar = strict && traits.grammar ? grammarOf(parameters) : undefined;
@@ -53,6 +53,7 @@ function toolOf(
 		...(description && { description }),
 		input_schema: grammar ?? { type: "object", properties: {}, ...parameters },
 		...(grammar && { strict: true }),
+		...(cache_control && { cache_control }),
 	};
 }
 

@@ -29,12 +29,12 @@ export interface Conversation {
 }
 
 export function readConversation(sent: readonly ChatMessage[], call: Call): Conversation {
-	const system: string[] = [];
+	const system: Block[] = [];
 	const turns: Turn[] = [];
 	for (const message of sent) {
 		const content = contentOf(message, call);
 		if (message.role === "system" || message.role === "developer") {
-			system.push(...content.flatMap(({ text }) => (typeof text === "string" ? [text] : [])));
+			system.push(...content.filter(({ type }) => type === "text"));
 			continue;
 		}
 		const role = message.role === "assistant" ? "assistant" : "user";
@@ -43,22 +43,29 @@ export function readConversation(sent: readonly ChatMessage[], call: Call): Conv
 		else if (content.length > 0) turns.push({ role, content });
 	}
 	const messages = withoutTrailingSpace(turns.map(resultsFirst));
-	const instructions = system.join("\n\n");
 	// The API requires at least one message.
-	if (messages.length === 0 && instructions)
+	if (messages.length === 0 && system.length > 0)
 		return {
 			system: undefined,
-			messages: [{ role: "user", content: [{ type: "text", text: instructions }] }],
+			messages: [{ role: "user", content: textBlocks(joinedTexts(system)) }],
 		};
-	return { system: instructions || undefined, messages };
+	// Blocks only for their breakpoints: not every server with this API takes them.
+	if (system.some(({ cache_control }) => cache_control !== undefined)) return { system, messages };
+	return { system: joinedTexts(system) || undefined, messages };
 }
+
+const joinedTexts = (blocks: readonly Block[]): string => blocks.map(({ text }) => text).join("\n\n");
 
 function contentOf(message: ChatMessage, call: Call): Block[] {
 	const blocks = blocksOf(message.content, call);
 	if (message.role === "tool") {
 		const [only] = blocks;
+		// The result ends with its last block.
+		const { cache_control, ...last } = blocks.at(-1) ?? { type: "text" };
+		if (cache_control !== undefined) blocks.splice(-1, 1, last as Block);
 		const content = blocks.length === 1 && only?.type === "text" ? only.text : blocks;
-		const result = { type: "tool_result", tool_use_id: toolId(message.tool_call_id ?? "") };
+		const id = toolId(message.tool_call_id ?? "");
+		const result = withBreakpoint({ type: "tool_result", tool_use_id: id }, cache_control);
 		return [blocks.length === 0 ? result : { ...result, content }];
 	}
 	if (message.role !== "assistant") return blocks;
@@ -114,8 +121,13 @@ const textBlocks = (text: string): Block[] => (text.trim() === "" ? [] : [{ type
 function blocksOf(content: ChatMessage["content"], call: Call): Block[] {
 	if (content === null) return [];
 	if (typeof content === "string") return textBlocks(content);
-	return content.flatMap((part) => blockOf(part, call));
+	return content.flatMap((part) =>
+		blockOf(part, call).map((block) => withBreakpoint(block, part.cache_control)),
+	);
 }
+
+const withBreakpoint = (block: Block, cache_control: unknown): Block =>
+	cache_control === undefined ? block : { ...block, cache_control };
 
 function blockOf(part: ContentPart, call: Call): Block[] {
 	switch (part.type) {

@@ -10,6 +10,7 @@ import { pick } from "../../core/present.ts";
 import type { ChatCompletion, ChatInput, ChatMessage } from "../../tasks/text-generation/types.ts";
 import { narrowTools } from "../allowed-tools.ts";
 import type { Target } from "../backend.ts";
+import { withoutBreakpoints } from "../cache-breakpoints.ts";
 import type { Handler } from "../handler.ts";
 import { foldSystemMessages } from "../system-messages.ts";
 import { postJson, postStream } from "../transport/http.ts";
@@ -61,9 +62,10 @@ const generationOf = (input: ChatInput, call: Call): Generation => ({
 	choices: input.n ?? 1,
 });
 
-function requestBody(input: ChatInput, call: Call): Record<string, unknown> {
+function requestBody(sent: ChatInput, call: Call): Record<string, unknown> {
 	const strict = isOpenAiService(call.target);
 	const host = hostedService(call.target);
+	const input = host?.cacheBreakpoints ? sent : withoutBreakpoints(sent);
 	const body = {
 		...(strict ? withoutSampling(input.passthrough) : input.passthrough),
 		messages: messagesFor(input.messages, call.target, host),

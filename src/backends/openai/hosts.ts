@@ -19,6 +19,8 @@ export interface Host {
 	seed?: string;
 	/** The field of an assistant message for its reasoning. Absent: reasoning is not sent back. */
 	reasoningField?: "reasoning" | "reasoning_content";
+	/** It takes Anthropic's cache breakpoints (`cache_control`) on content parts and tools. */
+	cacheBreakpoints?: true;
 	/** Tool calls are sent back with Gemini's signatures. */
 	signed?: true;
 	/** The fields that disable reasoning. */
@@ -104,6 +106,7 @@ export const HOSTS: Readonly<Record<string, Host>> = {
 		allow: fields("repetition_penalty top_k"),
 		reasoningField: "reasoning_content",
 		disableReasoning: { enable_thinking: false },
+		cacheBreakpoints: true,
 	},
 	"generativelanguage.googleapis.com": {
 		limit: "max_tokens",
@@ -116,6 +119,7 @@ export const HOSTS: Readonly<Record<string, Host>> = {
 		allow: fields("audio modalities prediction repetition_penalty top_k web_search_options"),
 		reasoningField: "reasoning",
 		disableReasoning: { reasoning: { enabled: false } },
+		cacheBreakpoints: true,
 	},
 };
 

@@ -13,18 +13,23 @@ import { rerank } from "./reranking.ts";
 import { speak } from "./speech.ts";
 import { transcribe } from "./transcription.ts";
 
-export const openai = defineBackend({
-	"text-generation": generateText,
-	"text-embeddings": embedTexts,
-	reranking: rerank,
-	"speech-recognition": transcribe,
-	"text-to-speech": speak,
-	"text-to-image": generateImage,
-	translation: translate,
-	summarization: summarize,
-	"text-classification": classifyText,
-	"image-to-text": describeImage,
-	"image-classification": classifyImage,
-	"object-detection": detectObjects,
-	decision: decide,
-});
+export const openai = defineBackend(
+	{
+		"text-generation": generateText,
+		"text-embeddings": embedTexts,
+		reranking: rerank,
+		"speech-recognition": transcribe,
+		"text-to-speech": speak,
+		"text-to-image": generateImage,
+		translation: translate,
+		summarization: summarize,
+		"text-classification": classifyText,
+		"image-to-text": describeImage,
+		"image-classification": classifyImage,
+		"object-detection": detectObjects,
+		decision: decide,
+	},
+	undefined,
+	// `chat.ts` removes them for hosts without them.
+	{ readsBreakpoints: true },
+);

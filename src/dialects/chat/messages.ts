@@ -6,6 +6,7 @@ import type { Model } from "../../models/model.ts";
 import type { ChatMessage, ContentPart, ThinkingBlock } from "../../tasks/text-generation/types.ts";
 import { badInput, invalidInput } from "../invalid-input.ts";
 import { checkImageUrl, type ImageRules } from "../media/image-url.ts";
+import { breakpointOf } from "./cache-control.ts";
 import { type ToolCallReader, toolCallReader } from "./tool-call-reader.ts";
 import { SentToolCall } from "./tool-schemas.ts";
 
@@ -34,6 +35,7 @@ export const AnyPart = z.object({
 		})
 		.nullish(),
 	refusal: z.string().nullish(),
+	cache_control: z.unknown().optional(),
 });
 export type AnyPart = z.output<typeof AnyPart>;
 
@@ -146,8 +148,11 @@ function readContent(
 	if (content === undefined || content === null) return null;
 	if (typeof content === "string") return content;
 	if (Array.isArray(content))
-		return content.map((part, index) => readPart(part, `${pointer}/${index}`, rules));
-	return [readPart(content, pointer, rules)];
+		return content.map((part, index) => ({
+			...readPart(part, `${pointer}/${index}`, rules),
+			...breakpointOf(part),
+		}));
+	return [{ ...readPart(content, pointer, rules), ...breakpointOf(content) }];
 }
 
 /** `pointer` names the part in the error message. */

@@ -9,6 +9,7 @@ import { safeParse } from "../../schemas/safe-parse.ts";
 import { DONE, frame, isDone, mapEvents } from "../../streams/sse.ts";
 import type { ChatCompletion, ChatInput, ChatTool } from "../../tasks/text-generation/types.ts";
 import { describeIssue, invalidInput } from "../invalid-input.ts";
+import { breakpointOf } from "./cache-control.ts";
 import { errorFrame } from "./errors.ts";
 
 const FunctionTool = z.object({
@@ -35,7 +36,9 @@ export function readTools(
 		const parsed = safeParse(FunctionTool, nested ?? tool);
 		if (!parsed.success) throw invalidInput(describeIssue(parsed.error, at));
 		const { name, ...others } = parsed.data;
-		return { type: "function", function: { name, ...present(others) } };
+		// Callers send it beside the function, or in it.
+		const breakpoint = { ...breakpointOf(nested), ...breakpointOf(tool) };
+		return { type: "function", function: { name, ...present(others) }, ...breakpoint };
 	});
 }
 

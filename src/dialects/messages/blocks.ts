@@ -7,6 +7,7 @@
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { ContentPart } from "../../tasks/text-generation/types.ts";
+import { breakpointOf } from "../chat/cache-control.ts";
 import type { ContentRules } from "../chat/messages.ts";
 import { badInput, parseElement, pointerTo } from "../invalid-input.ts";
 import { checkImageUrl } from "../media/image-url.ts";
@@ -131,9 +132,26 @@ export const readAssistantBlock = ({ block, at }: PlacedBlock, rules: BlockRules
 
 const TextBlock = z.discriminatedUnion("type", [Text]);
 
-/** The texts of blocks that must be text, without empty ones. */
-export const readTexts = (blocks: PlacedBlock[]): string[] =>
-	blocks.map(({ block, at }) => parseElement(TextBlock, block, at).text).filter((text) => text.trim() !== "");
+/** Instructions: blocks that must be text, without empty ones. Parts only if one of them has a cache breakpoint. */
+export function readInstructions(blocks: PlacedBlock[]): string | ContentPart[] {
+	const parts = blocks.flatMap(({ block, at }) =>
+		withBreakpoint(textParts(parseElement(TextBlock, block, at).text), block),
+	);
+	return contentOf(parts, "\n\n");
+}
+
+/** The breakpoint of a block is after its last part. */
+export function withBreakpoint(parts: ContentPart[], block: PlacedBlock["block"]): ContentPart[] {
+	const last = parts.at(-1);
+	const breakpoint = breakpointOf(block);
+	return last && breakpoint.cache_control ? parts.with(-1, { ...last, ...breakpoint }) : parts;
+}
+
+/** One text, if the parts are nothing else: some chat templates accept only strings. */
+export function contentOf(parts: ContentPart[], separator = "\n"): string | ContentPart[] {
+	const isPlain = parts.every(({ type, cache_control }) => type === "text" && !cache_control);
+	return isPlain ? parts.map(({ text }) => text).join(separator) : parts;
+}
 
 /** The content of a tool's result. */
 export const readResult = (content: Content, at: string, rules: BlockRules): ContentPart[] =>
@@ -141,7 +159,7 @@ export const readResult = (content: Content, at: string, rules: BlockRules): Con
 		!rules.onUnsupported && isDropped(block, RESULT_TYPES, rules)
 			? []
 			: readOrReport(
-					() => partsOf(parseElement(ResultBlock, block, here), here, rules),
+					() => withBreakpoint(partsOf(parseElement(ResultBlock, block, here), here, rules), block),
 					rules.onUnsupported,
 				).flat(),
 	);

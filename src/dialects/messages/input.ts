@@ -9,13 +9,15 @@ import {
 	type AssistantBlock,
 	type BlockRules,
 	Content,
+	contentOf,
 	type PlacedBlock,
 	partsOf,
 	placeBlocks,
 	readAssistantBlock,
+	readInstructions,
 	readResult,
-	readTexts,
 	readUserBlock,
+	withBreakpoint,
 } from "./blocks.ts";
 import { engineToolId } from "./tool-ids.ts";
 
@@ -30,17 +32,13 @@ export function readMessages(
 	system: Content | null | undefined,
 	rules: BlockRules,
 ): ChatMessage[] {
-	const instructions = system ? readTexts(placeBlocks(system, "system")).join("\n\n") : "";
-	const messages: ChatMessage[] = instructions ? [{ role: "system", content: instructions }] : [];
+	const instructions = system ? readInstructions(placeBlocks(system, "system")) : "";
+	const messages: ChatMessage[] = instructions.length > 0 ? [{ role: "system", content: instructions }] : [];
 	for (const { role, blocks } of mergeRoles(sent)) {
 		if (role === "assistant")
 			messages.push(...assistantMessage(blocks.flatMap((placed) => readAssistantBlock(placed, rules))));
 		else if (role === "user") messages.push(...userMessages(blocks, rules));
-		else
-			messages.push({
-				role,
-				content: readTexts(blocks).join("\n\n"),
-			});
+		else messages.push({ role, content: readInstructions(blocks) });
 	}
 	if (messages.some(({ role }) => role !== "system")) return messages;
 	const refusal = invalidInput("messages: no user or assistant message has content");
@@ -69,24 +67,19 @@ function mergeRoles(sent: Messages): MergedMessage[] {
 function userMessages(blocks: PlacedBlock[], rules: BlockRules): ChatMessage[] {
 	const results: ChatMessage[] = [];
 	const content: ContentPart[] = [];
-	for (const [at, block] of blocks.flatMap((placed) =>
-		readUserBlock(placed, rules).map((block) => [placed.at, block] as const),
+	for (const [{ at, block: sent }, block] of blocks.flatMap((placed) =>
+		readUserBlock(placed, rules).map((block) => [placed, block] as const),
 	)) {
 		if (block.type !== "tool_result") {
-			content.push(...partsOf(block, at, rules));
+			content.push(...withBreakpoint(partsOf(block, at, rules), sent));
 			continue;
 		}
-		const parts = readResult(block.content ?? "", `${at}.content`, rules);
+		const parts = withBreakpoint(readResult(block.content ?? "", `${at}.content`, rules), sent);
 		// Chat messages have no error flag.
 		if (block.is_error) parts.unshift({ type: "text", text: "The tool failed:" });
 		results.push({ role: "tool", tool_call_id: engineToolId(block.tool_use_id), content: contentOf(parts) });
 	}
 	return content.length > 0 ? [...results, { role: "user", content: contentOf(content) }] : results;
-}
-
-/** Some chat templates accept only strings. */
-function contentOf(parts: ContentPart[]): string | ContentPart[] {
-	return parts.every(({ type }) => type === "text") ? parts.map(({ text }) => text).join("\n") : parts;
 }
 
 /** One message, or none if there is only thinking. */

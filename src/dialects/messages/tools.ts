@@ -11,6 +11,7 @@
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
+import { breakpointOf } from "../chat/cache-control.ts";
 import { chooseTools, readTools } from "../chat/tools.ts";
 import { invalidInput, parseElement } from "../invalid-input.ts";
 import { NAMEABLE } from "../nameable.ts";
@@ -101,6 +102,7 @@ export function readToolFields(
 				description,
 				parameters: input_schema,
 				strict,
+				...breakpointOf(tool),
 			}),
 		),
 	);

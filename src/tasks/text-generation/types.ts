@@ -12,6 +12,14 @@ export interface ContentPart {
 	input_audio?: { data: string; format: string };
 	file?: { file_data?: string; file_id?: string; filename?: string };
 	refusal?: string;
+	cache_control?: CacheBreakpoint;
+}
+
+/** Anthropic's mark: the prompt up to and including this part is cached. Sent to hosts that know it. */
+export interface CacheBreakpoint {
+	type: string;
+	/** `5m` or `1h`. */
+	ttl?: string;
 }
 
 export interface ToolCall {
@@ -57,6 +65,7 @@ export interface ChatTool {
 		parameters?: Record<string, unknown>;
 		strict?: boolean | null;
 	};
+	cache_control?: CacheBreakpoint;
 }
 
 export type ToolChoice =

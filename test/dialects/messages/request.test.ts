@@ -73,6 +73,7 @@ describe("a request", () => {
 				{
 					type: "function",
 					function: { name: "look", description: "Looks", parameters: { type: "object" } },
+					cache_control: { type: "ephemeral" },
 				},
 			],
 			tool_choice: { type: "function", function: { name: "look" } },
@@ -369,7 +370,7 @@ describe("the messages", () => {
 					{ role: "system", content: "g" },
 					{ role: "user", content: "h" },
 				],
-				{ system: [text("One."), { ...text("Two."), cache_control: { type: "ephemeral" } }] },
+				{ system: [text("One."), text(" "), text("Two.")] },
 			),
 		).toEqual([
 			{ role: "system", content: "One.\n\nTwo." },
