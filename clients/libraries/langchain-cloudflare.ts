@@ -25,5 +25,6 @@ export const client: Library = {
 			}),
 		);
 	},
+	onlyStatus: "dist/chat_models.js, `_request`: `Cloudflare LLM call failed with status code`",
 	unsupported: { tools: NATIVE, structured: NATIVE, image: NATIVE },
 };

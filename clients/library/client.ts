@@ -25,6 +25,8 @@ export interface Library {
 	unsupported?: Partial<Record<Scenario, string>>;
 	/** The client's own sentences for statuses that its errors do not have. */
 	sentences?: Readonly<Record<number, RegExp>>;
+	/** Its errors have the status without the gateway's sentence: the line of its source. */
+	onlyStatus?: string;
 	/** Environment variables of its process. */
 	env?: Readonly<Record<string, string>>;
 }

@@ -53,12 +53,13 @@ export async function langchain(context: Context, model: ChatModel): Promise<Ope
 		},
 		extract: (prompt) => model.withStructuredOutput(PERSON).invoke(prompt),
 		async describe(text, png) {
-			const url = `data:image/png;base64,${Buffer.from(png).toString("base64")}`;
-			const content = [
-				{ type: "text", text },
-				{ type: "image_url", image_url: { url } },
-			];
-			const answer = await model.invoke([new HumanMessage({ content })]);
+			const message = new HumanMessage({
+				contentBlocks: [
+					{ type: "text", text },
+					{ type: "image", mimeType: "image/png", data: Buffer.from(png).toString("base64") },
+				],
+			});
+			const answer = await model.invoke([message]);
 			return answer.text;
 		},
 	};

@@ -104,16 +104,18 @@ async function image(operations: Operations): Promise<string> {
 async function error(_: Operations, library: Library, context: Context): Promise<string> {
 	const failure = async (change: Partial<Context>): Promise<Fault> => {
 		const operations = await library.open({ ...context, ...change });
-		return operations
-			.converse([PROMPTS.say("nothing")])
-			.then((answers) => ({ status: 200, sentence: JSON.stringify(answers) }), faultOf);
+		return operations.converse([PROMPTS.say("nothing")]).then(
+			(answers) => ({ status: 200, sentence: JSON.stringify(answers) }),
+			(thrown: unknown) => faultOf(thrown, library),
+		);
 	};
 	const stranger = await failure({ token: "not-a-token-of-the-gateway-0000000000" });
 	expect(stranger.status === 401, `a wrong token: ${stranger.status} ${stranger.sentence}`);
 	const unknownModel = `${context.model}-unknown`;
 	const unknown = await failure({ model: unknownModel });
 	expect(
-		(unknown.status === 404 || unknown.status === 400) && unknown.sentence.includes(unknownModel),
+		(unknown.status === 404 || unknown.status === 400) &&
+			(unknown.sentence.includes(unknownModel) || library.onlyStatus !== undefined),
 		`an unknown model: ${unknown.status} ${unknown.sentence}`,
 	);
 	const text = nonce();
