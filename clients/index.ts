@@ -1,9 +1,9 @@
 /**
- * `npm run clients`: runs published clients, in their newest versions, against the built gateway in workerd, in front of scripted hosts that
- * refuse what the real hosts refuse. npm installs the clients into a folder outside the project. They get none of the user's keys and no
- * internet access.
+ * `npm run clients`: runs published client libraries and coding agents, in their newest versions, against the built gateway in workerd, in
+ * front of scripted hosts that refuse what the real hosts refuse. npm installs the clients into a folder outside the project. They get none
+ * of the user's keys and no internet access.
  *
- *     npm run clients -- --only openai-chat,langchain-openai --scenario turn,tools
+ *     npm run clients -- --only openai-chat,codex --scenario turn,tools
  */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,119 +12,168 @@ import { readOptions } from "../scripts/options.ts";
 import { stopWith } from "../scripts/settings.ts";
 import { Gateway } from "../soak/gateway.ts";
 import { Hosts } from "../test/hosts/server.ts";
+import { type CodingAgent, SCENARIO_NAMES } from "./agent/client.ts";
+import { playAgent } from "./agent/play.ts";
+import { updateDocs } from "./docs.ts";
 import { ACCOUNT, SETTINGS } from "./gateway.ts";
 import { DEFAULT_CACHE, type Installed, install } from "./install.ts";
 import { type Library, SCENARIOS } from "./library/client.ts";
 import { mind } from "./library/mind.ts";
 import { playLibrary } from "./library/run.ts";
-import { type Row, table } from "./table.ts";
+import { type Played, type Row, resultsOf, table } from "./table.ts";
 
 const LIBRARIES = join(import.meta.dirname, "libraries");
-const NAMES = readdirSync(LIBRARIES).map((file) => basename(file, ".ts"));
+const AGENTS = join(import.meta.dirname, "agents");
+const namesIn = (folder: string): string[] => readdirSync(folder).map((file) => basename(file, ".ts"));
+const ALL_SCENARIOS = [...new Set<string>([...SCENARIOS, ...SCENARIO_NAMES])];
+
 const USAGE = `npm run clients -- [options]
 
   --only NAMES       clients, with commas between them; --list names them
-  --scenario NAMES   ${SCENARIOS.join(", ")}
+  --kind KIND        library or agent
+  --scenario NAMES   ${ALL_SCENARIOS.join(", ")}
   --model NAME       one model instead of all that a client's users type
   --cached           the versions that are installed, without asking the registry for newer ones
   --folder FOLDER    where the clients are installed (${DEFAULT_CACHE})
   --json FILE        write the results as JSON
+  --update-docs      write the results into docs/clients.md and docs/agents.md
+  --keep             keep the folders of the agents' runs, with all requests and answers
+  --record FOLDER    write the agents' last requests of turn, tools and resume, for test/fixtures/agents
   --list             list the clients and their packages`;
 
 const options = readOptions(
 	{
 		only: { type: "string" },
+		kind: { type: "string" },
 		scenario: { type: "string" },
 		model: { type: "string" },
 		cached: { type: "boolean", default: false },
 		folder: { type: "string", default: DEFAULT_CACHE },
 		json: { type: "string" },
+		"update-docs": { type: "boolean", default: false },
+		keep: { type: "boolean", default: false },
+		record: { type: "string" },
 		list: { type: "boolean", default: false },
 	},
 	USAGE,
 );
 
-const libraries = new Map<string, Library>();
-for (const name of NAMES) {
-	const { client }: { client: Library } = await import(join(LIBRARIES, `${name}.ts`));
-	libraries.set(name, client);
-}
+type Client =
+	| { kind: "library"; name: string; file: string; library: Library }
+	| { kind: "agent"; name: string; agent: CodingAgent };
+
+const clients: Client[] = [
+	...(await Promise.all(
+		namesIn(LIBRARIES).map(async (name): Promise<Client> => {
+			const file = join(LIBRARIES, `${name}.ts`);
+			const { client }: { client: Library } = await import(file);
+			return { kind: "library", name, file, library: client };
+		}),
+	)),
+	...(await Promise.all(
+		namesIn(AGENTS).map(async (name): Promise<Client> => {
+			const { agent }: { agent: CodingAgent } = await import(join(AGENTS, `${name}.ts`));
+			return { kind: "agent", name, agent };
+		}),
+	)),
+];
+const packagesOf = (client: Client): readonly string[] =>
+	client.kind === "library" ? client.library.packages : [client.agent.package];
+const detailsOf = (client: Client) => (client.kind === "library" ? client.library : client.agent);
+const scenariosOf = (client: Client) => (client.kind === "library" ? SCENARIOS : SCENARIO_NAMES);
 
 if (options.list) {
-	for (const [name, { packages }] of libraries) console.log(`${name.padEnd(24)} ${packages.join(" ")}`);
+	for (const client of clients)
+		console.log(`${client.kind.padEnd(8)} ${client.name.padEnd(26)} ${packagesOf(client).join(" ")}`);
 	process.exit(0);
 }
 
-const scenarios = choose("--scenario", options.scenario, SCENARIOS);
+const kinds = choose("--kind", options.kind, ["library", "agent"] as const);
+const scenarioNames = choose("--scenario", options.scenario, ALL_SCENARIOS);
+const only = choose(
+	"--only",
+	options.only,
+	clients.map(({ name }) => name),
+);
 const cache = resolve(options.folder);
 mkdirSync(cache, { recursive: true });
-const home = mkdtempSync(join(tmpdir(), "ganglion-clients-run-"));
+const runs = mkdtempSync(join(tmpdir(), "ganglion-clients-run-"));
 const hosts = new Hosts(mind());
 const outbound = new URL(await hosts.listen()).host;
-const gateway = await Gateway.start(join(home, "gateway"), SETTINGS, { outbound });
+const gateway = await Gateway.start(join(runs, "gateway"), SETTINGS, { outbound });
 const token = (await gateway.createToken(ACCOUNT)).replace("Bearer ", "");
 const rows: Row[] = [];
 
-for (const name of choose("--only", options.only, NAMES)) {
-	const library = libraries.get(name);
-	if (!library) continue;
-	const { packages, title } = library;
-	const installed = await install({ client: name, packages }, cache, options.cached).catch(asError);
-	if (installed instanceof Error) {
-		rows.push({
-			name,
-			title,
-			version: "",
-			date: "",
-			results: scenarios.map((scenario) => ({ scenario, outcome: "fail", note: installed.message })),
-		});
-		continue;
-	}
-	console.error(`${title}: ${packages[0]} ${installed.version} of ${installed.date}`);
-	rows.push({
-		name,
-		title,
-		version: installed.version,
-		date: installed.date,
-		results: await play(name, library, installed),
-	});
-}
+for (const client of clients)
+	if (only.includes(client.name) && kinds.includes(client.kind)) rows.push(await rowOf(client));
 await gateway.stop();
 hosts.close();
-rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+if (options.keep) console.error(`the folders of the runs are in ${runs}`);
+else rmSync(runs, { recursive: true, force: true, maxRetries: 5 });
 if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(rows, null, "\t")}\n`);
-console.log(table(rows, SCENARIOS));
+if (options["update-docs"]) updateDocs(rows);
+for (const kind of kinds) {
+	const ofKind = rows.filter((row) => row.kind === kind);
+	if (ofKind.length > 0) console.log(table(ofKind, kind === "library" ? SCENARIOS : SCENARIO_NAMES));
+}
 process.exit(rows.some(({ results }) => results.some(({ outcome }) => outcome === "fail")) ? 1 : 0);
 
-async function play(name: string, library: Library, { folder }: Installed): Promise<Row["results"]> {
-	const { env, models, unsupported = {} } = library;
-	const played = await playLibrary(
-		{
-			file: join(LIBRARIES, `${name}.ts`),
-			folder,
-			origin: gateway.url,
-			account: ACCOUNT,
-			token,
-			scenarios: scenarios.filter((scenario) => unsupported[scenario] === undefined),
-			models: options.model === undefined ? models : [options.model],
-		},
-		hosts,
-		{ env, home },
+async function rowOf(client: Client): Promise<Row> {
+	const { kind, name } = client;
+	const packages = packagesOf(client);
+	const { models: all, title, unsupported = {} } = detailsOf(client);
+	const models = options.model === undefined ? all : [options.model];
+	const scenarios = scenariosOf(client).filter((scenario) => scenarioNames.includes(scenario));
+	const row = { kind, name, title, package: packages[0] ?? "", models };
+	const installScripts = client.kind === "agent" && client.agent.installScript ? packages : [];
+	const installed = await install({ client: name, packages, installScripts }, cache, options.cached).catch(
+		asError,
 	);
+	if (installed instanceof Error) {
+		console.error(`${title}: ${installed.message}`);
+		const note = `not installed: ${installed.message}`;
+		const results = scenarios.map((scenario) => ({ scenario, outcome: "fail", note }) as const);
+		return { ...row, version: "", date: "", results };
+	}
+	const { date, version } = installed;
+	console.error(`${title}: ${row.package} ${version} of ${date}`);
+	const played = await play(client, installed, models);
 	for (const { failure, model, scenario } of played)
 		if (failure !== undefined) console.error(`    ${scenario}, ${model}: ${failure}`);
-	return scenarios.map((scenario) => {
-		const reason = unsupported[scenario];
-		if (reason !== undefined) return { scenario, outcome: "not supported", note: reason };
-		const mine = played.filter((one) => one.scenario === scenario);
-		const failed = mine.filter(({ failure }) => failure !== undefined);
-		if (failed.length > 0 || mine.length === 0)
-			return {
-				scenario,
-				outcome: "fail",
-				note: failed.map(({ failure, model }) => `${model}: ${failure}`).join("\n") || "it did not run",
-			};
-		return { scenario, outcome: "pass", note: [...new Set(mine.map(({ note }) => note))].join(", ") };
+	return { ...row, version, date, results: resultsOf(scenarios, unsupported, played) };
+}
+
+function play(client: Client, { folder, version }: Installed, models: readonly string[]): Promise<Played[]> {
+	if (client.kind === "library") {
+		const { env, unsupported = {} } = client.library;
+		hosts.follow(mind());
+		return playLibrary(
+			{
+				file: client.file,
+				folder,
+				origin: gateway.url,
+				account: ACCOUNT,
+				token,
+				scenarios: SCENARIOS.filter((one) => scenarioNames.includes(one) && unsupported[one] === undefined),
+				models,
+			},
+			hosts,
+			{ env, home: join(runs, client.name) },
+		);
+	}
+	const { unsupported = {} } = client.agent;
+	return playAgent(client.agent, {
+		name: client.name,
+		version,
+		installed: folder,
+		scenarios: SCENARIO_NAMES.filter((one) => scenarioNames.includes(one) && unsupported[one] === undefined),
+		models,
+		folder: runs,
+		keep: options.keep,
+		record: options.record,
+		hosts,
+		origin: gateway.url,
+		token,
 	});
 }
 

@@ -7,13 +7,44 @@ export interface Result {
 	note: string;
 }
 
+/** One scenario with one model. */
+export interface Played {
+	scenario: string;
+	model: string;
+	note: string;
+	failure?: string;
+}
+
+/** A scenario passes if it passes with every model. `unsupported`: the reasons. */
+export function resultsOf(
+	scenarios: readonly string[],
+	unsupported: Readonly<Record<string, string | undefined>>,
+	played: readonly Played[],
+): Result[] {
+	return scenarios.map((scenario) => {
+		const reason = unsupported[scenario];
+		if (reason !== undefined) return { scenario, outcome: "not supported", note: reason };
+		const mine = played.filter((one) => one.scenario === scenario);
+		const failed = mine.filter(({ failure }) => failure !== undefined);
+		if (failed.length > 0 || mine.length === 0) {
+			const notes = failed.map(({ failure, model }) => `${model}: ${failure}`);
+			return { scenario, outcome: "fail", note: notes.join("\n") || "it did not run" };
+		}
+		const notes = new Set(mine.map(({ note }) => note).filter((note) => note !== ""));
+		return { scenario, outcome: "pass", note: [...notes].join("; ") };
+	});
+}
+
 export interface Row {
+	kind: "library" | "agent";
 	/** The name of its file. */
 	name: string;
 	title: string;
 	version: string;
+	package: string;
 	/** Of the version's publication. */
 	date: string;
+	models: readonly string[];
 	results: readonly Result[];
 }
 

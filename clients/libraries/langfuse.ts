@@ -4,7 +4,7 @@ import { chatCompletions } from "../library/openai-sdk.ts";
 
 export const client: Library = {
 	title: "@langfuse/openai",
-	packages: ["@langfuse/openai", "openai"],
+	packages: ["@langfuse/openai", "openai", "@opentelemetry/api"],
 	models: [...OPENAI_MODELS, KIMI],
 	async open({ base, load, model, token }) {
 		const { default: Client } = await load<{ default: typeof OpenAI }>("openai");

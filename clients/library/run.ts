@@ -3,16 +3,10 @@ import { fork } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { HostCall, Hosts } from "../../test/hosts/server.ts";
-import { environment } from "../process.ts";
+import { environment } from "../agent/process.ts";
+import type { Played } from "../table.ts";
 import type { Scenario } from "./client.ts";
 import type { Order, Report } from "./drive.ts";
-
-export interface Played {
-	scenario: Scenario;
-	model: string;
-	note: string;
-	failure?: string;
-}
 
 /** From the abort to the end of the host's connection. */
 const CLOSE_MS = 5_000;

@@ -53,6 +53,7 @@ export const engine: Host = ({ body, path }, script) => {
 		choice: choice === "none" ? "none" : choice === "auto" ? "auto" : "any",
 		json: data.response_format !== undefined && data.response_format?.type !== "text",
 		stream: data.stream ?? false,
+		maxTokens: data.max_tokens ?? undefined,
 	});
 	if (reply.kind === "failure")
 		switch (reply.failure) {
@@ -66,6 +67,14 @@ export const engine: Host = ({ body, path }, script) => {
 					"This model's maximum context length is 128000 tokens. However, you requested 131313 tokens in the messages, Please reduce the length of the messages.",
 					"BadRequestError",
 				);
+			case "no room": {
+				const output = data.max_tokens ?? 0;
+				throw refusal(
+					400,
+					`'max_tokens' or 'max_completion_tokens' is too large: ${output}. This model's maximum context length is ${CONTEXT_TOKENS} tokens and your request has ${INPUT_TOKENS} input tokens (${output} > ${CONTEXT_TOKENS} - ${INPUT_TOKENS}).`,
+					"BadRequestError",
+				);
+			}
 			case "server error":
 				throw refusal(500, "Internal Server Error", "InternalServerError");
 		}

@@ -29,6 +29,8 @@ export interface Conversation {
 	/** The answer must be a JSON document. */
 	json: boolean;
 	stream: boolean;
+	/** The limit of the answer. */
+	maxTokens?: number | undefined;
 }
 
 export type Reply =
@@ -40,7 +42,11 @@ export type Reply =
 	| { kind: "failure"; failure: FailureName };
 
 /** The host writes each failure with its own status, sentence and code. */
-export type FailureName = "rate limit" | "full context" | "server error";
+export type FailureName = "rate limit" | "full context" | "no room" | "server error";
+
+/** `no room`: the input and the requested output together exceed the context. */
+export const CONTEXT_TOKENS = 29_000;
+export const INPUT_TOKENS = 20_000;
 
 export type Script = (conversation: Conversation) => Reply;
 

@@ -75,8 +75,9 @@ const CLEAN = [
 	"src/schemas",
 	"src/tasks",
 	"test/dialects",
-	"agents",
 	"bench",
+	"clients",
+	"test/hosts",
 	"cli",
 	"miniflare",
 	"mutants",
@@ -127,7 +128,7 @@ describe("layout", () => {
 	});
 
 	it("has no files that import each other in a circle, not even types", () => {
-		const folders = ["src", "agents", "bench", "cli", "console/src", "miniflare", "mutants", "scripts"];
+		const folders = ["src", "bench", "cli", "clients", "console/src", "miniflare", "mutants", "scripts"];
 		const sources = [...folders, "simulate", "soak"].flatMap((folder) =>
 			readdirSync(folder, { recursive: true, encoding: "utf8" })
 				.filter((file) => /\.tsx?$/.test(file))

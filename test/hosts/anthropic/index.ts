@@ -111,7 +111,7 @@ export const anthropic: Host = ({ body, headers, path }, script) => {
 	if (!model) throw refusal(404, "not_found_error", `model: ${data.model}`);
 	check(data, model);
 	const reply = script(conversationOf(data));
-	if (reply.kind === "failure") throw failureOf(reply.failure);
+	if (reply.kind === "failure") throw failureOf(reply.failure, data);
 	return messageReply(reply, {
 		model: data.model,
 		stream: data.stream ?? false,
@@ -204,10 +204,11 @@ function conversationOf(body: MessagesBody): Conversation {
 		choice: type === "tool" ? { name: tool_choice?.name ?? "" } : type,
 		json: Boolean(output_config?.format),
 		stream: stream ?? false,
+		maxTokens: body.max_tokens,
 	};
 }
 
-function failureOf(failure: FailureName): Refusal {
+function failureOf(failure: FailureName, { max_tokens }: MessagesBody): Refusal {
 	switch (failure) {
 		case "rate limit":
 			return refusal(
@@ -218,6 +219,10 @@ function failureOf(failure: FailureName): Refusal {
 			);
 		case "full context":
 			return invalid("prompt is too long: 213131 tokens > 200000 maximum");
+		case "no room":
+			return invalid(
+				`input length and \`max_tokens\` exceed context limit: ${INPUT_TOKENS} + ${max_tokens} > ${CONTEXT_TOKENS}, decrease input length or \`max_tokens\` and try again`,
+			);
 		case "server error":
 			return refusal(529, "overloaded_error", "Overloaded");
 	}

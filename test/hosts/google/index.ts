@@ -219,6 +219,7 @@ function failureOf(failure: FailureName): Refusal {
 				[{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: `${RETRY_AFTER_S}s` }],
 			);
 		case "full context":
+		case "no room":
 			return invalid(
 				"The input token count (1213131) exceeds the maximum number of tokens allowed (1048576).",
 			);

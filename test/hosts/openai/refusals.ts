@@ -148,6 +148,7 @@ export function failureOf(failure: FailureName, model: string): Refusal {
 				{ "retry-after": String(RETRY_AFTER_S), "x-ratelimit-remaining-requests": "0" },
 			);
 		case "full context":
+		case "no room":
 			return refusal(
 				400,
 				"Your input exceeds the context window of this model. Please adjust your input and try again.",

@@ -207,16 +207,17 @@ export function turnsOfItems(items: readonly InputItem[]): Turn[] {
 			});
 			continue;
 		}
-		if (item.type === "function_call") {
-			names.set(item.call_id, item.name);
-			const call = { name: item.name, input: parsed(item.arguments) };
+		const call = callOf(item);
+		if (call) {
+			names.set(call.id, call.name);
 			const before = last();
 			if (before?.role === "assistant")
 				turns[turns.length - 1] = { ...before, calls: [...before.calls, call] };
 			else turns.push({ role: "assistant", text: "", images: [], calls: [call], results: [] });
 		}
-		if (item.type === "function_call_output") {
-			const result = { name: names.get(item.call_id) ?? "", text: textOfParts(item.output) };
+		const output = outputOf(item);
+		if (output) {
+			const result = { name: names.get(output.id) ?? "", text: output.text };
 			const before = last();
 			if (before && before.results.length > 0)
 				turns[turns.length - 1] = { ...before, results: [...before.results, result] };
@@ -224,4 +225,29 @@ export function turnsOfItems(items: readonly InputItem[]): Turn[] {
 		}
 	}
 	return turns;
+}
+
+function callOf(item: InputItem): { id: string; name: string; input: Record<string, unknown> } | undefined {
+	switch (item.type) {
+		case "function_call":
+			return { id: item.call_id, name: item.name, input: parsed(item.arguments) };
+		case "custom_tool_call":
+			return { id: item.call_id, name: item.name, input: { input: item.input } };
+		case "tool_search_call":
+			return { id: String(item.call_id), name: "tool_search", input: {} };
+		default:
+			return undefined;
+	}
+}
+
+function outputOf(item: InputItem): { id: string; text: string } | undefined {
+	switch (item.type) {
+		case "function_call_output":
+		case "custom_tool_call_output":
+			return { id: item.call_id, text: textOfParts(item.output) };
+		case "tool_search_output":
+			return { id: String(item.call_id), text: "" };
+		default:
+			return undefined;
+	}
 }

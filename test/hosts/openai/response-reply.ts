@@ -2,6 +2,7 @@
 import { callsOf, deltasOf, type HostReply, idOf, type Reply, textOf } from "../script.ts";
 import { halvesOf } from "./chat-reply.ts";
 import { sealOf } from "./response-items.ts";
+import { callItem, type OfferedTools } from "./response-tools.ts";
 
 const USAGE = {
 	input_tokens: 20,
@@ -16,6 +17,7 @@ export interface ResponseOptions {
 	stream: boolean;
 	/** The model reasons. `sealed`: its reasoning comes back encrypted. `summary`: with a summary. */
 	reasoning?: { sealed: boolean; summary: boolean } | undefined;
+	tools: OfferedTools;
 	/** Fields of the request that the response repeats. */
 	echo: object;
 }
@@ -33,7 +35,7 @@ export function responseReply(
 	const output = [
 		...(reasoning ? [reasoning] : []),
 		...(reply.kind === "tools" ? [] : [messageItem(textOf(reply))]),
-		...callsOf(reply).map(({ input, name }) => callItem(name, JSON.stringify(input))),
+		...callsOf(reply).map((call) => callItem(call, options.tools).item),
 	];
 	return { json: responseOf(options, "completed", output) };
 }
@@ -82,15 +84,6 @@ const messageItem = (text: string): Item => ({
 	content: [{ type: "output_text", text, annotations: [], logprobs: [] }],
 });
 
-const callItem = (name: string, text: string): Item => ({
-	id: idOf("fc_"),
-	type: "function_call",
-	status: "completed",
-	call_id: idOf("call_"),
-	name,
-	arguments: text,
-});
-
 async function* eventsOf(
 	reply: Exclude<Reply, { kind: "failure" }>,
 	options: ResponseOptions,
@@ -125,16 +118,19 @@ async function* eventsOf(
 	if (reply.kind === "tools")
 		for await (const delta of deltasOf(reply)) {
 			if (delta.kind !== "call") continue;
-			const text = JSON.stringify(delta.input);
-			const item = callItem(delta.name, text);
+			const { item, part } = callItem(delta, options.tools);
 			const place = { item_id: item.id, output_index: output.length };
 			yield event("response.output_item.added", {
 				output_index: output.length,
-				item: { ...item, status: "in_progress", arguments: "" },
+				item: { ...item, status: "in_progress", ...(part && { [part]: "" }) },
 			});
-			for (const half of halvesOf(text))
-				yield event("response.function_call_arguments.delta", { ...place, delta: half, obfuscation: "x" });
-			yield event("response.function_call_arguments.done", { ...place, name: delta.name, arguments: text });
+			if (part) {
+				const name = part === "input" ? "custom_tool_call_input" : "function_call_arguments";
+				const text = String(item[part]);
+				for (const half of halvesOf(text))
+					yield event(`response.${name}.delta`, { ...place, delta: half, obfuscation: "x" });
+				yield event(`response.${name}.done`, { ...place, [part]: text });
+			}
 			yield event("response.output_item.done", { output_index: output.length, item });
 			output.push(item);
 		}

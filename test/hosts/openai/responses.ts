@@ -13,6 +13,7 @@ import {
 } from "./refusals.ts";
 import { checkItems, InputItem, turnsOfItems } from "./response-items.ts";
 import { responseReply } from "./response-reply.ts";
+import { type OfferedTools, offeredTools } from "./response-tools.ts";
 
 const FunctionTool = z.strictObject({
 	type: z.literal("function"),
@@ -126,13 +127,15 @@ export const openaiResponses: Host = (request, script) => {
 	const seals = body.include?.includes("reasoning.encrypted_content") ?? false;
 	if (seals && model.efforts.length === 0)
 		throw refusal(400, "Encrypted content is not supported with this model.", { param: "include" });
-	const reply = script(conversationOf(body));
+	const tools = offeredTools(body.tools, typeof body.input === "string" ? [] : body.input);
+	const reply = script(conversationOf(body, tools));
 	if (reply.kind === "failure") throw failureOf(reply.failure, body.model);
 	const summary = (body.reasoning?.summary ?? null) !== null;
 	return responseReply(reply, {
 		model: body.model,
 		stream: body.stream ?? false,
 		reasoning: effort === "none" ? undefined : { sealed: seals, summary },
+		tools,
 		echo: { tools: body.tools ?? [], store: body.store ?? true },
 	});
 };
@@ -152,15 +155,10 @@ function check(body: ResponsesBody): void {
 			checkStrict(tool.parameters, `function '${String(tool.name)}'`, `tools[${place}].parameters`);
 }
 
-const conversationOf = ({
-	input,
-	instructions,
-	model,
-	stream,
-	text,
-	tool_choice: choice,
-	tools,
-}: ResponsesBody): Conversation => ({
+const conversationOf = (
+	{ input, instructions, model, stream, text, tool_choice: choice }: ResponsesBody,
+	tools: OfferedTools,
+): Conversation => ({
 	model,
 	turns: [
 		...(instructions
@@ -168,7 +166,7 @@ const conversationOf = ({
 			: []),
 		...turnsOfItems(typeof input === "string" ? [{ role: "user", content: input }] : input),
 	],
-	tools: (tools ?? []).flatMap((tool) => (tool.type === "function" ? [String(tool.name)] : [])),
+	tools: [...tools.keys()],
 	choice:
 		choice === undefined || choice === null || choice === "auto"
 			? "auto"

@@ -1,6 +1,12 @@
-import { type Client, MCP_SERVER, writeFile } from "../client.ts";
+import { type CodingAgent, KEEPS_LIMIT, MCP_SERVER, writeFile } from "../agent/client.ts";
+import { KIMI } from "../library/client.ts";
 
-export const continueClient: Client = {
+export const agent: CodingAgent = {
+	title: "Continue",
+	package: "@continuedev/cli",
+	bin: "cn",
+	installScript: false,
+	models: ["gpt-5.6-sol", KIMI],
 	path: /\/ai\/v1\/chat\/completions$/,
 	configure({ base, folder, mcp: [command, ...args], model, token }) {
 		// JSON is YAML.
@@ -29,4 +35,5 @@ export const continueClient: Client = {
 		};
 	},
 	overflow: /maximum context length/,
+	unsupported: { shorten: KEEPS_LIMIT },
 };

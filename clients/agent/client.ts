@@ -1,8 +1,18 @@
-/** How an agent is configured and started. `clients/` has one file for each. */
+/** How a coding agent is configured and started. `../agents/` has one file for each. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import type { ToolUse } from "../../test/hosts/script.ts";
 
-export type ScenarioName = "turn" | "tools" | "resume" | "interrupt" | "overflow" | "shorten" | "limit";
+export const SCENARIO_NAMES = [
+	"turn",
+	"tools",
+	"resume",
+	"interrupt",
+	"overflow",
+	"shorten",
+	"limit",
+] as const;
+export type ScenarioName = (typeof SCENARIO_NAMES)[number];
 
 export interface Context {
 	/** The account's address up to `/ai`, without a trailing slash. */
@@ -22,7 +32,18 @@ export interface Command {
 	env?: Record<string, string>;
 }
 
-export interface Client {
+/** One file of `../agents/`. */
+export interface CodingAgent {
+	/** What the tables and the fixtures call it. */
+	title: string;
+	/** Its package on npm. */
+	package: string;
+	/** Its command, in `node_modules/.bin`. */
+	bin: string;
+	/** Its install script installs the program for this platform. */
+	installScript: boolean;
+	/** Names that its users type. Each scenario runs with each of them. */
+	models: readonly string[];
 	/** Matches the paths of its requests for answers. */
 	path: RegExp;
 	/** Writes its configuration files. */
@@ -30,13 +51,11 @@ export interface Client {
 	/** `resume`: continues the session of the previous run. */
 	command(prompt: string, context: Context, resume: boolean): Command;
 	/** A built-in tool that searches deferred tools, with arguments that find the tools of the MCP server. */
-	toolSearch?: { name: string; arguments: object };
+	toolSearch?: ToolUse;
 	/** The call of a built-in tool that calls a found tool. Absent: the agent then sends the found tool itself. */
-	indirectCall?(tool: string, input: object): { name: string; arguments: object };
+	indirectCall?(tool: string, input: object): ToolUse;
 	/** Its output when the context is full. "compaction": none, it requests a summary and retries. */
 	overflow: RegExp | "compaction";
-	/** Requests fewer output tokens if the input and the output together exceed the context. */
-	shortens?: true;
 	/** Scenarios that it cannot do, with the reason. */
 	unsupported?: Partial<Record<ScenarioName, string>>;
 }
@@ -48,3 +67,6 @@ export function writeFile(folder: string, path: string, content: string | object
 	mkdirSync(dirname(file), { recursive: true });
 	writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content, null, 2));
 }
+
+/** The reason of agents without the scenario `shorten`. */
+export const KEEPS_LIMIT = "it keeps its output limit";

@@ -1,9 +1,15 @@
-import { type Client, MCP_SERVER, writeFile } from "../client.ts";
+import { type CodingAgent, KEEPS_LIMIT, MCP_SERVER, writeFile } from "../agent/client.ts";
+import { KIMI } from "../library/client.ts";
 
 /** Strings and arrays of strings have the same syntax in TOML and JSON. */
 const toml = (value: string | readonly string[]): string => JSON.stringify(value);
 
-export const codex: Client = {
+export const agent: CodingAgent = {
+	title: "Codex",
+	package: "@openai/codex",
+	bin: "codex",
+	installScript: false,
+	models: ["gpt-5.5", "gpt-5.6-sol", "gpt-6-astra", KIMI],
 	path: /\/ai\/v1\/responses$/,
 	configure({ base, home, mcp: [command, ...args], model }) {
 		writeFile(
@@ -38,12 +44,13 @@ args = ${toml(args)}
 		};
 	},
 	// With models of its own list: gpt-5.5 searches for tools; gpt-5.6 and gpt-6 call them in JavaScript.
-	toolSearch: { name: "tool_search", arguments: { query: "add numbers, get weather" } },
+	toolSearch: { name: "tool_search", input: { query: "add numbers, get weather" } },
 	indirectCall: (tool, input) => ({
 		name: "functions__exec",
-		arguments: {
+		input: {
 			input: `text(await tools.mcp__${MCP_SERVER}__${tool}(${JSON.stringify(input)}))`,
 		},
 	}),
 	overflow: /ran out of room in the model's context window/,
+	unsupported: { shorten: KEEPS_LIMIT },
 };

@@ -1,8 +1,14 @@
-import { type Client, writeFile } from "../client.ts";
+import { type CodingAgent, KEEPS_LIMIT, writeFile } from "../agent/client.ts";
+import { KIMI } from "../library/client.ts";
 import { configuration } from "./opencode.ts";
 
 /** A fork of opencode, with the same configuration in another file. */
-export const kilo: Client = {
+export const agent: CodingAgent = {
+	title: "Kilo",
+	package: "@kilocode/cli",
+	bin: "kilo",
+	installScript: true,
+	models: ["gpt-5.6-sol", KIMI],
 	path: /\/ai\/v1\/chat\/completions$/,
 	configure(context) {
 		writeFile(context.folder, "kilo.json", configuration(context));
@@ -14,4 +20,5 @@ export const kilo: Client = {
 		};
 	},
 	overflow: /maximum context length/,
+	unsupported: { shorten: KEEPS_LIMIT },
 };

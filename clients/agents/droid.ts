@@ -1,6 +1,12 @@
-import { type Client, MCP_SERVER, writeFile } from "../client.ts";
+import { type CodingAgent, KEEPS_LIMIT, MCP_SERVER, writeFile } from "../agent/client.ts";
+import { KIMI } from "../library/client.ts";
 
-export const droid: Client = {
+export const agent: CodingAgent = {
+	title: "Droid",
+	package: "droid",
+	bin: "droid",
+	installScript: true,
+	models: ["gpt-5.6-sol", KIMI],
 	path: /\/ai\/v1\/chat\/completions$/,
 	configure({ base, home, mcp: [command, ...args], model, token }) {
 		writeFile(home, ".factory/settings.json", {
@@ -24,6 +30,7 @@ export const droid: Client = {
 	},
 	overflow: /context/,
 	unsupported: {
+		shorten: KEEPS_LIMIT,
 		tools:
 			"its requests name the tools of an MCP server as deferred, and lack them also after its `ToolSearch`",
 		resume: "`droid exec -s` ends with 1, without a message and without a request",

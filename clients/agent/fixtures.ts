@@ -4,7 +4,6 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { AgentName } from "./packages.ts";
 import type { Recorded } from "./tap.ts";
 
 export interface Fixture {
@@ -77,7 +76,7 @@ function truncate(key: string, value: unknown): unknown {
 	return `${value.slice(0, length)}…`;
 }
 
-export function writeFixture(folder: string, agent: AgentName, name: string, fixture: Fixture): void {
+export function writeFixture(folder: string, agent: string, name: string, fixture: Fixture): void {
 	mkdirSync(join(folder, agent), { recursive: true });
 	writeFileSync(join(folder, agent, `${name}.json`), `${JSON.stringify(fixture, null, "\t")}\n`);
 }

@@ -1,8 +1,14 @@
-import { type Client, MCP_SERVER, writeFile } from "../client.ts";
+import { type CodingAgent, KEEPS_LIMIT, MCP_SERVER, writeFile } from "../agent/client.ts";
+import { KIMI } from "../library/client.ts";
 
 const PREFIX = `mcp__${MCP_SERVER}__`;
 
-export const qwen: Client = {
+export const agent: CodingAgent = {
+	title: "Qwen Code",
+	package: "@qwen-code/qwen-code",
+	bin: "qwen",
+	installScript: false,
+	models: ["gpt-5.6-sol", KIMI],
 	path: /\/ai\/v1\/chat\/completions$/,
 	configure({ home, mcp: [command, ...args] }) {
 		writeFile(home, ".qwen/settings.json", {
@@ -19,11 +25,12 @@ export const qwen: Client = {
 	},
 	toolSearch: {
 		name: "tool_search",
-		arguments: { query: `select:${PREFIX}add,${PREFIX}get__weather` },
+		input: { query: `select:${PREFIX}add,${PREFIX}get__weather` },
 	},
 	indirectCall: (tool, input) => ({
 		name: "tool_call",
-		arguments: { name: PREFIX + tool, arguments: input },
+		input: { name: PREFIX + tool, arguments: input },
 	}),
 	overflow: /maximum context length/,
+	unsupported: { shorten: KEEPS_LIMIT },
 };

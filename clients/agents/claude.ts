@@ -1,8 +1,14 @@
-import { type Client, MCP_SERVER, writeFile } from "../client.ts";
+import { type CodingAgent, MCP_SERVER, writeFile } from "../agent/client.ts";
+import { KIMI } from "../library/client.ts";
 
 const TOOLS = [`mcp__${MCP_SERVER}__add`, `mcp__${MCP_SERVER}__get__weather`];
 
-export const claude: Client = {
+export const agent: CodingAgent = {
+	title: "Claude Code",
+	package: "@anthropic-ai/claude-code",
+	bin: "claude",
+	installScript: true,
+	models: ["claude-opus-5-5", KIMI],
 	path: /\/ai\/v1\/messages\?beta=true$/,
 	configure({ folder, mcp: [command, ...args] }) {
 		writeFile(folder, "mcp.json", { mcpServers: { [MCP_SERVER]: { command, args } } });
@@ -29,7 +35,6 @@ export const claude: Client = {
 			},
 		};
 	},
-	toolSearch: { name: "ToolSearch", arguments: { query: `select:${TOOLS.join(",")}`, max_results: 5 } },
-	shortens: true,
+	toolSearch: { name: "ToolSearch", input: { query: `select:${TOOLS.join(",")}`, max_results: 5 } },
 	overflow: /Prompt is too long/,
 };

@@ -1,6 +1,12 @@
-import { type Client, writeFile } from "../client.ts";
+import { type CodingAgent, KEEPS_LIMIT, writeFile } from "../agent/client.ts";
+import { KIMI } from "../library/client.ts";
 
-export const pi: Client = {
+export const agent: CodingAgent = {
+	title: "pi",
+	package: "@mariozechner/pi-coding-agent",
+	bin: "pi",
+	installScript: false,
+	models: ["gpt-5.6-sol", KIMI],
 	path: /\/ai\/v1\/chat\/completions$/,
 	configure({ base, home, model, token }) {
 		writeFile(home, ".pi/agent/models.json", {
@@ -21,5 +27,5 @@ export const pi: Client = {
 		};
 	},
 	overflow: "compaction",
-	unsupported: { tools: "it has no MCP" },
+	unsupported: { shorten: KEEPS_LIMIT, tools: "it has no MCP" },
 };

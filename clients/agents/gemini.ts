@@ -1,6 +1,12 @@
-import { type Client, MCP_SERVER, writeFile } from "../client.ts";
+import { type CodingAgent, KEEPS_LIMIT, MCP_SERVER, writeFile } from "../agent/client.ts";
+import { KIMI } from "../library/client.ts";
 
-export const gemini: Client = {
+export const agent: CodingAgent = {
+	title: "Gemini CLI",
+	package: "@google/gemini-cli",
+	bin: "gemini",
+	installScript: false,
+	models: ["gemini-3.8-flash", KIMI],
 	path: /\/v1beta\/models\/[^?]+:(?:streamGenerateContent\?alt=sse|generateContent)$/,
 	configure({ home, mcp: [command, ...args] }) {
 		writeFile(home, ".gemini/settings.json", {
@@ -17,4 +23,5 @@ export const gemini: Client = {
 		};
 	},
 	overflow: /maximum context length/,
+	unsupported: { shorten: KEEPS_LIMIT },
 };

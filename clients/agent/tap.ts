@@ -7,7 +7,6 @@ import {
 	type ServerResponse,
 } from "node:http";
 import type { AddressInfo } from "node:net";
-import { textOf } from "./engine.ts";
 
 export interface Recorded {
 	method: string;
@@ -94,4 +93,10 @@ export class Tap {
 		});
 		upstream.end(body);
 	}
+}
+
+async function textOf(request: AsyncIterable<Buffer>): Promise<string> {
+	const pieces: Buffer[] = [];
+	for await (const piece of request) pieces.push(piece);
+	return Buffer.concat(pieces).toString();
 }

@@ -1,6 +1,12 @@
-import { type Client, MCP_SERVER } from "../client.ts";
+import { type CodingAgent, KEEPS_LIMIT, MCP_SERVER } from "../agent/client.ts";
+import { KIMI } from "../library/client.ts";
 
-export const copilot: Client = {
+export const agent: CodingAgent = {
+	title: "Copilot CLI",
+	package: "@github/copilot",
+	bin: "copilot",
+	installScript: false,
+	models: ["gpt-5.6-sol", KIMI],
 	path: /\/ai\/v1\/chat\/completions$/,
 	command(prompt, { base, mcp: [command, ...args], model, token }, resume) {
 		const servers = { mcpServers: { [MCP_SERVER]: { type: "local", command, args, tools: ["*"] } } };
@@ -23,4 +29,5 @@ export const copilot: Client = {
 		};
 	},
 	overflow: /exceeded the model's context limit/,
+	unsupported: { shorten: KEEPS_LIMIT },
 };

@@ -1,7 +1,14 @@
 /** The scenarios that each agent must pass. A scenario throws a `Failure` with the reason, or returns a note for the table. */
 import { setTimeout as wait } from "node:timers/promises";
+import {
+	CONTEXT_TOKENS,
+	type Conversation,
+	INPUT_TOKENS,
+	RETRY_AFTER_S,
+	type Reply,
+	type Script,
+} from "../../test/hosts/script.ts";
 import type { ScenarioName } from "./client.ts";
-import { type ChatBody, type Reply, type Script, textOfMessage, toolNames } from "./engine.ts";
 import { Failure, nonce, type Run, SIDE_TEXT } from "./run.ts";
 
 export const SCENARIOS = {
@@ -20,26 +27,24 @@ const FIRST_PIECE_MS = 120_000;
 /** From the signal to the end of the engine's connection. */
 const CLOSE_MS = 5_000;
 const POLL_MS = 20;
-const RETRY_AFTER_S = 1;
 /** Requests that the engine refuses with 429. */
 const REFUSALS = 2;
 /** Calls of the MCP server's tools. Agents add the server's name before a tool's name. */
 const CALLS = [
-	{ name: "add", match: /(?:^|[_-])add$/, arguments: { a: 19, b: 23 } },
-	{ name: "get__weather", match: /get__weather$/, arguments: { city: "Lisbon" } },
+	{ name: "add", match: /(?:^|[_-])add$/, input: { a: 19, b: 23 } },
+	{ name: "get__weather", match: /get__weather$/, input: { city: "Lisbon" } },
 ];
 /** More requests than this after a full context are a loop. */
 const MAX_OVERFLOWS = 4;
 const OVERFLOW_MS = 120_000;
-/** The context of the engine that has room for a short answer only. */
-const INPUT_TOKENS = 20_000;
-const ROOM_TOKENS = 9_000;
-
 const SIDE_REPLY: Reply = { kind: "text", pieces: [SIDE_TEXT] };
 
-const follow = (run: Run, reply: Script): void => {
+/** `call`: from 0, among the requests of the conversation. */
+const follow = (run: Run, reply: (conversation: Conversation, call: number) => Reply): void => {
 	let calls = 0;
-	run.engine.follow((body) => (run.isMain(body) ? reply(body, calls++) : SIDE_REPLY));
+	const script: Script = (conversation) =>
+		run.isMain(conversation) ? reply(conversation, calls++) : SIDE_REPLY;
+	run.hosts.follow(script);
 };
 
 function expect(holds: boolean, reason: string): asserts holds {
@@ -68,17 +73,16 @@ async function turn(run: Run): Promise<string> {
 
 async function tools(run: Run): Promise<string> {
 	const { indirectCall, toolSearch } = run.client;
-	follow(run, (body) => {
-		const results = body.messages.filter(({ role }) => role === "tool").map(textOfMessage);
-		const names = toolNames(body);
+	follow(run, ({ tools: names, turns }) => {
+		const results = turns.flatMap((one) => one.results.map(({ text }) => text));
 		const direct = CALLS.flatMap(({ match, ...call }) => {
 			const name = names.find((one) => match.test(one));
-			return name === undefined ? [] : [{ name, arguments: call.arguments }];
+			return name === undefined ? [] : [{ name, input: call.input }];
 		});
 		const hasSearch = toolSearch !== undefined && names.includes(toolSearch.name);
 		if (hasSearch && direct.length === 0 && results.length === 0)
 			return { kind: "tools", calls: [toolSearch] };
-		const indirect = CALLS.flatMap((call) => indirectCall?.(call.name, call.arguments) ?? []);
+		const indirect = CALLS.flatMap((call) => indirectCall?.(call.name, call.input) ?? []);
 		const hasIndirect = indirect.length > 0 && indirect.every(({ name }) => names.includes(name));
 		const calls = direct.length < CALLS.length && hasIndirect ? indirect : direct;
 		if (calls.length < CALLS.length)
@@ -88,7 +92,7 @@ async function tools(run: Run): Promise<string> {
 	});
 	const ended = await run.complete("Add 19 and 23 and tell me the weather in Lisbon. Use the tools.");
 	const calls = run.mcpCalls.map((call) => JSON.stringify(call)).sort();
-	const expected = CALLS.map(({ name, arguments: input }) => JSON.stringify({ name, arguments: input }));
+	const expected = CALLS.map(({ input, name }) => JSON.stringify({ name, arguments: input }));
 	expect(
 		calls.join() === expected.join(),
 		`the MCP server was called with: ${calls.join(", ") || "nothing"}${run.evidence(ended)}`,
@@ -98,36 +102,32 @@ async function tools(run: Run): Promise<string> {
 		`the answer has no result of the tools${run.evidence(ended)}`,
 	);
 	expectNoRefusals(run);
-	const main = run.engine.calls.filter(({ body }) => run.isMain(body)).length;
+	const main = run.calls.filter(({ conversation }) => conversation && run.isMain(conversation)).length;
 	return `${(ended.ms / 1000).toFixed(1)} s, ${count(main, "round")}`;
 }
 
 async function resume(run: Run): Promise<string> {
 	const [first, second] = [nonce(), nonce()];
-	const bodies: ChatBody[] = [];
-	follow(run, (body, call) => {
-		bodies.push(body);
+	const conversations: Conversation[] = [];
+	follow(run, (conversation, call) => {
+		conversations.push(conversation);
 		return { kind: "text", pieces: ["Noted: ", call === 0 ? first : second] };
 	});
 	await run.complete("Remember the colour green.");
 	const ended = await run.complete("Which colour?", true);
 	expect(ended.output.includes(second), `it did not print the second answer${run.evidence(ended)}`);
-	const texts = bodies.at(-1)?.messages.map(textOfMessage) ?? [];
+	const turns = conversations.at(-1)?.turns ?? [];
+	const texts = turns.map(({ text }) => text);
 	const positions = [run.prompt("Remember the colour green."), first, run.prompt("Which colour?")].map(
 		(text) => texts.findIndex((message) => message.includes(text)),
 	);
 	const [question = -1, answer = -1, followUp = -1] = positions;
 	expect(
 		question >= 0 && question < answer && answer < followUp,
-		`the second request does not contain the first turn: ${bodies.at(-1)?.messages.map(({ role }) => role)}`,
+		`the second request does not contain the first turn: ${turns.map(({ role }) => role)}`,
 	);
 	expectNoRefusals(run);
-	return (
-		bodies
-			.at(-1)
-			?.messages.map(({ role }) => role.slice(0, 1))
-			.join("") ?? ""
-	);
+	return turns.map(({ role }) => role.slice(0, 1)).join("");
 }
 
 async function interrupt(run: Run): Promise<string> {
@@ -137,8 +137,7 @@ async function interrupt(run: Run): Promise<string> {
 	expect(await run.tap.waitFor(piece, FIRST_PIECE_MS), `no stream started${run.evidence({ output: "" })}`);
 	const signalledAt = performance.now();
 	agent.interrupt();
-	const open = () =>
-		run.engine.calls.filter(({ reply, closedAt }) => reply === "endless" && closedAt === undefined);
+	const open = () => run.calls.filter(({ reply, closedAt }) => reply === "endless" && closedAt === undefined);
 	while (open().length > 0 && performance.now() - signalledAt < CLOSE_MS) await wait(POLL_MS);
 	const closedMs = Math.round(performance.now() - signalledAt);
 	const stillOpen = open().length;
@@ -149,22 +148,14 @@ async function interrupt(run: Run): Promise<string> {
 }
 
 async function overflow(run: Run): Promise<string> {
-	follow(run, () => ({
-		kind: "failure",
-		status: 400,
-		error: {
-			message:
-				"This model's maximum context length is 128000 tokens. However, your messages resulted in 131313 tokens. Please reduce the length of the messages.",
-			type: "invalid_request_error",
-			param: "messages",
-			code: "context_length_exceeded",
-		},
-	}));
+	follow(run, () => ({ kind: "failure", failure: "full context" }));
 	const ended = await run.start("Read all of it.", { timeoutMs: OVERFLOW_MS }).ended;
-	const refused = run.engine.calls.filter(({ reply }) => reply === "failure").length;
+	const refused = run.calls.filter(({ reply }) => reply === "failure").length;
 	expect(refused > 0, `nothing reached the engine${run.evidence(ended)}`);
 	const { overflow: overflowOutput } = run.client;
-	const compacted = run.engine.calls.some(({ body, reply }) => reply === "text" && !run.isMain(body));
+	const compacted = run.calls.some(
+		({ conversation, reply }) => reply === "text" && conversation && !run.isMain(conversation),
+	);
 	expect(
 		overflowOutput === "compaction" ? compacted : overflowOutput.test(ended.output),
 		`it did not notice that the context is full${run.evidence(ended)}`,
@@ -179,21 +170,11 @@ async function overflow(run: Run): Promise<string> {
 async function shorten(run: Run): Promise<string> {
 	const answer = nonce();
 	const requested: number[] = [];
-	follow(run, ({ max_tokens }) => {
-		const output = Number(max_tokens);
-		requested.push(output);
-		return output <= ROOM_TOKENS
+	follow(run, ({ maxTokens = 0 }) => {
+		requested.push(maxTokens);
+		return maxTokens + INPUT_TOKENS <= CONTEXT_TOKENS
 			? { kind: "text", pieces: ["Here it is: ", answer] }
-			: {
-					kind: "failure",
-					status: 400,
-					error: {
-						message: `'max_tokens' or 'max_completion_tokens' is too large: ${output}. This model's maximum context length is ${INPUT_TOKENS + ROOM_TOKENS} tokens and your request has ${INPUT_TOKENS} input tokens (${output} > ${INPUT_TOKENS + ROOM_TOKENS} - ${INPUT_TOKENS}).`,
-						type: "BadRequestError",
-						param: null,
-						code: 400,
-					},
-				};
+			: { kind: "failure", failure: "no room" };
 	});
 	const ended = await run.complete("Reply with one sentence.");
 	expect(ended.output.includes(answer), `it did not print the answer${run.evidence(ended)}`);
@@ -205,17 +186,7 @@ async function limit(run: Run): Promise<string> {
 	const answer = nonce();
 	follow(run, (_, call) =>
 		call < REFUSALS
-			? {
-					kind: "failure",
-					status: 429,
-					headers: { "retry-after": String(RETRY_AFTER_S) },
-					error: {
-						message: "Rate limit reached for requests",
-						type: "requests",
-						param: null,
-						code: "rate_limit_exceeded",
-					},
-				}
+			? { kind: "failure", failure: "rate limit" }
 			: { kind: "text", pieces: ["Here it is: ", answer] },
 	);
 	const ended = await run.complete("Reply with one sentence.");

@@ -1,8 +1,14 @@
-import { type Client, MCP_SERVER, writeFile } from "../client.ts";
+import { type CodingAgent, KEEPS_LIMIT, MCP_SERVER, writeFile } from "../agent/client.ts";
+import { KIMI } from "../library/client.ts";
 
 const SETTINGS = ".cline/data/settings";
 
-export const cline: Client = {
+export const agent: CodingAgent = {
+	title: "Cline",
+	package: "cline",
+	bin: "cline",
+	installScript: true,
+	models: ["gpt-5.6-sol", KIMI],
 	path: /\/ai\/v1\/chat\/completions$/,
 	configure({ base, home, mcp: [command, ...args], model, token }) {
 		const provider = "openai-compatible";
@@ -27,5 +33,5 @@ export const cline: Client = {
 		return { args: ["-P", "openai-compatible", prompt], env: { CLINE_TELEMETRY_DISABLED: "1" } };
 	},
 	overflow: /maximum context length|context/,
-	unsupported: { resume: "`--id` starts its interactive mode, which needs a terminal" },
+	unsupported: { shorten: KEEPS_LIMIT, resume: "`--id` starts its interactive mode, which needs a terminal" },
 };

@@ -1,17 +1,16 @@
-/** One agent in one scenario: its folders, its own gateway, a scripted engine, and a recording proxy (tap) between agent and gateway. */
+/** One agent in one scenario: its folders and a recording proxy (tap) between agent and gateway. */
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
-import { type Ended, environment, type Running, start } from "../clients/process.ts";
-import { Gateway } from "../soak/gateway.ts";
-import type { Client, Context } from "./client.ts";
-import { type ChatBody, Engine, textOfMessage } from "./engine.ts";
+import type { Conversation } from "../../test/hosts/script.ts";
+import type { HostCall, Hosts } from "../../test/hosts/server.ts";
+import { ACCOUNT } from "../gateway.ts";
+import type { CodingAgent, Context } from "./client.ts";
 import { type Fixture, fixtureOf } from "./fixtures.ts";
+import { type Ended, environment, type Running, start } from "./process.ts";
 import { type Recorded, Tap } from "./tap.ts";
 
-export const MODEL = "@cf/moonshotai/kimi-k2.6";
-const ACCOUNT = "agents";
 const TIMEOUT_MS = 120_000;
 
 /** The scenario failed. */
@@ -23,29 +22,40 @@ export interface McpCall {
 }
 const McpCall = z.object({ name: z.string(), arguments: z.unknown() });
 
+export interface RunOptions {
+	/** An empty folder. */
+	folder: string;
+	hosts: Hosts;
+	/** The name that the agent sends. */
+	model: string;
+	/** The gateway's address. */
+	origin: string;
+	token: string;
+}
+
 export class Run {
-	readonly client: Client;
-	readonly engine: Engine;
+	readonly client: CodingAgent;
+	readonly hosts: Hosts;
 	readonly tap: Tap;
 	/** A text that only the MCP server has. */
 	readonly secret = nonce();
 	/** A text in each prompt of the run. */
 	readonly marker = nonce();
-	readonly #gateway: Gateway;
+	readonly #firstCall: number;
 	readonly #context: Context;
 	readonly #command: string;
 	readonly #mcpLog: string;
 	readonly #outputs: Promise<string>[] = [];
 
 	private constructor(
-		{ client, command }: { client: Client; command: string },
-		parts: { engine: Engine; tap: Tap; gateway: Gateway },
+		{ client, command }: { client: CodingAgent; command: string },
+		{ hosts, tap }: { hosts: Hosts; tap: Tap },
 		context: Omit<Context, "mcp">,
 	) {
 		this.client = client;
-		this.engine = parts.engine;
-		this.tap = parts.tap;
-		this.#gateway = parts.gateway;
+		this.hosts = hosts;
+		this.tap = tap;
+		this.#firstCall = hosts.calls.length;
 		this.#command = command;
 		this.#mcpLog = join(context.home, "mcp.log");
 		const server = join(import.meta.dirname, "mcp-server.ts");
@@ -53,38 +63,27 @@ export class Run {
 		client.configure?.(this.#context);
 	}
 
-	/** `folder`: an empty folder for this run. `model`: the name that the agent sends. */
-	static async open(agent: { client: Client; command: string }, folder: string, model = MODEL): Promise<Run> {
+	/** `folder`: an empty folder for this run. */
+	static async open(
+		agent: { client: CodingAgent; command: string },
+		{ folder, hosts, model, origin, token }: RunOptions,
+	): Promise<Run> {
 		const home = join(folder, "home");
 		const project = join(folder, "project");
 		for (const path of [home, project]) mkdirSync(path, { recursive: true });
-		const engine = new Engine();
-		const gateway = await Gateway.start(join(folder, "gateway"), settings(await engine.listen()));
-		const tap = new Tap(gateway.url);
-		const [address, bearer] = await Promise.all([tap.listen(), gateway.createToken(ACCOUNT)]);
-		return new Run(
-			agent,
-			{ engine, tap, gateway },
-			{
-				base: `${address}/client/v4/accounts/${ACCOUNT}/ai`,
-				token: bearer.replace("Bearer ", ""),
-				model,
-				home,
-				folder: project,
-			},
-		);
+		const tap = new Tap(origin);
+		const base = `${await tap.listen()}/client/v4/accounts/${ACCOUNT}/ai`;
+		return new Run(agent, { hosts, tap }, { base, token, model, home, folder: project });
 	}
 
-	/** `keep`: writes the agent's requests and answers, and the engine's calls, into the folder of the run. */
+	/** `keep`: writes the agent's requests and answers, and the calls of the hosts, into the folder of the run. */
 	async close(keep: string | undefined): Promise<void> {
 		if (keep !== undefined) {
 			writeFileSync(join(keep, "output.txt"), (await Promise.all(this.#outputs)).join("\n"));
 			writeFileSync(join(keep, "agent.json"), JSON.stringify(this.tap.records, null, "\t"));
-			writeFileSync(join(keep, "engine.json"), JSON.stringify(this.engine.calls, null, "\t"));
+			writeFileSync(join(keep, "hosts.json"), JSON.stringify(this.calls, null, "\t"));
 		}
 		this.tap.close();
-		await this.#gateway.stop();
-		this.engine.close();
 	}
 
 	start(text: string, { resume = false, timeoutMs = TIMEOUT_MS } = {}): Running {
@@ -118,14 +117,14 @@ export class Run {
 		return this.tap.records.filter(({ method, path }) => method === "POST" && this.client.path.test(path));
 	}
 
+	/** The calls that reached the hosts. */
+	get calls(): readonly HostCall[] {
+		return this.hosts.calls.slice(this.#firstCall);
+	}
+
 	/** A request of the conversation, not a side request for a title, a memory or similar. */
-	isMain(body: ChatBody): boolean {
-		const { messages, tools = [] } = body;
-		// Claude Code adds a text after the results of a search for tools.
-		const last = messages.findLast(
-			({ role }, index) => role === "user" && messages[index - 1]?.role !== "tool",
-		);
-		return tools.length > 0 && last !== undefined && textOfMessage(last).includes(this.marker);
+	isMain({ tools, turns }: Conversation): boolean {
+		return tools.length > 0 && turns.some(({ role, text }) => role === "user" && text.includes(this.marker));
 	}
 
 	get mcpCalls(): McpCall[] {
@@ -165,10 +164,3 @@ const LINE_CHARACTERS = 300;
 export function nonce(): string {
 	return `w${randomBytes(4).toString("hex")}`;
 }
-
-/** One engine for all models. The gateway does not retry, so that the agent's own retries are tested. */
-const settings = (engine: string): Record<string, unknown> => ({
-	BACKENDS: { engine: { kind: "openai", url: engine } },
-	ROUTES: { "*": { targets: [{ backend: "engine" }], retries: { attempts: 1 } } },
-	LIMITS: { requests_per_minute: "none" },
-});

@@ -1,4 +1,5 @@
-import { type Client, type Context, MCP_SERVER, writeFile } from "../client.ts";
+import { type CodingAgent, type Context, KEEPS_LIMIT, MCP_SERVER, writeFile } from "../agent/client.ts";
+import { KIMI } from "../library/client.ts";
 
 export const configuration = ({ base, mcp, model, token }: Context): object => ({
 	autoupdate: false,
@@ -14,7 +15,12 @@ export const configuration = ({ base, mcp, model, token }: Context): object => (
 	mcp: { [MCP_SERVER]: { type: "local", command: mcp, enabled: true } },
 });
 
-export const opencode: Client = {
+export const agent: CodingAgent = {
+	title: "opencode",
+	package: "opencode-ai",
+	bin: "opencode",
+	installScript: true,
+	models: ["gpt-5.6-sol", KIMI],
 	path: /\/ai\/v1\/chat\/completions$/,
 	configure(context) {
 		writeFile(context.folder, "opencode.json", configuration(context));
@@ -26,4 +32,5 @@ export const opencode: Client = {
 		};
 	},
 	overflow: /maximum context length/,
+	unsupported: { shorten: KEEPS_LIMIT },
 };
