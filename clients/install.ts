@@ -52,7 +52,8 @@ export async function install(
 	if (!newest) throw new Error(`no version of ${name} is in ${cache}: run without --cached`);
 	const folder = join(cache, `${client}-${newest.version}`);
 	const marker = join(folder, COMPLETE);
-	if (!existsSync(marker)) {
+	const content = JSON.stringify({ ...newest, packages });
+	if (!existsSync(marker) || readFileSync(marker, "utf8") !== content) {
 		rmSync(folder, { recursive: true, force: true });
 		mkdirSync(folder, { recursive: true });
 		// npm runs only the install scripts of packages that the folder's manifest allows.
@@ -76,7 +77,7 @@ export async function install(
 			],
 			folder,
 		);
-		writeFileSync(marker, JSON.stringify(newest));
+		writeFileSync(marker, content);
 	}
 	writeFileSync(join(cache, `${client}.json`), JSON.stringify(newest));
 	return { ...newest, folder };

@@ -3,15 +3,10 @@ import type OpenAI from "openai";
 import { KIMI, type Library } from "../library/client.ts";
 import { chatCompletions } from "../library/openai-sdk.ts";
 
-interface Answer {
-	response?: string;
-	choices?: OpenAI.ChatCompletion.Choice[];
-}
-
 export const client: Library = {
 	title: "cloudflare",
 	packages: ["cloudflare"],
-	models: [KIMI, "@cf/meta/llama-4-scout-17b-16e-instruct"],
+	models: [KIMI],
 	async open({ account, load, model, origin, token }) {
 		const { default: Client } = await load<{ default: typeof Cloudflare }>("cloudflare");
 		const { ai } = new Client({ baseURL: `${origin}/client/v4`, apiToken: token });
@@ -21,8 +16,7 @@ export const client: Library = {
 		): Promise<unknown> => {
 			const request = { account_id: account, ...input } as Parameters<typeof ai.run>[1];
 			if (input.stream) return chunksOf(await ai.run(model, request, options).asResponse());
-			const { choices, response } = (await ai.run(model, request, options)) as Answer;
-			return { choices: choices ?? [{ message: { role: "assistant", content: response } }] };
+			return ai.run(model, request, options);
 		};
 		return chatCompletions({ chat: { completions: { create } } } as unknown as Pick<OpenAI, "chat">, model);
 	},
@@ -37,7 +31,8 @@ async function* chunksOf(response: Response): AsyncGenerator<unknown> {
 		rest = lines.pop() ?? "";
 		for (const line of lines) {
 			const data = line.replace(/^data: /, "");
-			if (data !== "[DONE]") yield JSON.parse(data);
+			// The last event has the usage only.
+			if (data !== "[DONE]") yield { choices: [], ...JSON.parse(data) };
 		}
 	}
 }

@@ -7,7 +7,7 @@ import * as z from "zod";
 import { faultOf, fieldPath } from "./faults.ts";
 import { ChatMessage, turnsOf } from "./openai/chat-messages.ts";
 import { chatReply } from "./openai/chat-reply.ts";
-import { type Host, RETRY_AFTER_S, Refusal } from "./script.ts";
+import { CONTEXT_TOKENS, type Host, INPUT_TOKENS, RETRY_AFTER_S, Refusal } from "./script.ts";
 
 export const ENGINE_MODEL = "kimi-k2.6";
 

@@ -1,7 +1,15 @@
 /** Anthropic's Messages API (https://docs.anthropic.com/en/api/messages), with the rules of its newest models. */
 import * as z from "zod";
 import { faultOf } from "../faults.ts";
-import { type Conversation, type FailureName, type Host, RETRY_AFTER_S, Refusal } from "../script.ts";
+import {
+	CONTEXT_TOKENS,
+	type Conversation,
+	type FailureName,
+	type Host,
+	INPUT_TOKENS,
+	RETRY_AFTER_S,
+	Refusal,
+} from "../script.ts";
 import { Block, blocksOf, cache_control, TextBlock, textOfBlocks, turnsOf } from "./blocks.ts";
 import { messageReply, SIGNATURE } from "./reply.ts";
 
