@@ -210,6 +210,7 @@ export class ChunkReader implements EventReader {
 	/** The upstream has sent its end: finishes the choices that it left open. */
 	#end(): void {
 		this.done = true;
+		this.progress.toolCalls = this.#chat?.toolCalls ?? 0;
 		const chunk = this.#chat?.end();
 		if (!chunk) return;
 		this.#change();
@@ -231,7 +232,6 @@ export class ChunkReader implements EventReader {
 	/** Reads an event that is no error. `data`: its text, for callers that need the parsed events. */
 	#readEvent(sent: SentChunk, data?: string): AiError | undefined {
 		const read = this.#chat?.read(sent) ?? { kind: "chunk" as const, chunk: sent };
-		if (this.#chat) this.progress.toolCalls = this.#chat.toolCalls;
 		if (read.kind === "failed")
 			return read.error === undefined
 				? failureOfAnswer(this.#call)
