@@ -10,8 +10,8 @@ import { AiError, toAiError } from "../core/errors.ts";
 import { isRecord } from "../core/json.ts";
 import { invalidInput } from "../dialects/invalid-input.ts";
 import type { Caller, InferenceRequest, Reply } from "../pipeline/request.ts";
-import { run } from "../pipeline/run.ts";
 import { PulledStream } from "../streams/pulled-stream.ts";
+import { withWebSearch } from "../websearch/with-web-search.ts";
 import { inScope, scopeOf } from "./client/stored-responses.ts";
 import { EventRelay } from "./event-relay.ts";
 import { foundOrThrow, referenceFailure } from "./failures.ts";
@@ -32,6 +32,8 @@ import { readStateful, type StatefulFields } from "./stateful-fields.ts";
 export { readStateful } from "./stateful-fields.ts";
 
 type Fields = Record<string, unknown>;
+
+const run = withWebSearch("responses");
 
 export async function runStored(request: InferenceRequest, services: ResponsesServices): Promise<Reply> {
 	const { fields } = request.inputs;

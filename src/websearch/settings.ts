@@ -35,7 +35,9 @@ declare module "../pipeline/services.ts" {
 }
 
 /** The id in the ledger, in the usage report and in `LIMITS.models`. */
-export const searchModelId = (name: string): string => `web-search/${name}`;
+const SEARCH_MODELS = "web-search/";
+export const searchModelId = (name: string): string => SEARCH_MODELS + name;
+export const isSearchModel = (id: string): boolean => id.startsWith(SEARCH_MODELS);
 
 const pricesOf = (usd: number): Price[] =>
 	usd === 0 ? [] : [{ unit: "per inference request", usd, neurons: usd / USD_PER_NEURON }];

@@ -8,6 +8,7 @@ import type { AssistantMessage, ChatCompletion, ToolCall } from "../../tasks/tex
 import { argumentsObject, reasoningOf } from "../chat/chunks.ts";
 import { unfinishedAnswer } from "../chat/events.ts";
 import type { WriteContext } from "../dialect.ts";
+import { grounding } from "./grounding.ts";
 import { type GeminiRequest, showsThoughts } from "./request.ts";
 
 const GOOGLE_REASONS: Readonly<Record<string, string>> = {
@@ -65,17 +66,29 @@ export function responseOf(completion: ChatCompletion, context: WriteContext): o
 		candidates: completion.choices.map(({ index, message, finish_reason }) => {
 			if (finish_reason === "error") throw unfinishedAnswer();
 			const parts = partsOf(message, shows);
-			return candidate(index, parts.length > 0 ? parts : [EMPTY], googleReason(finish_reason));
+			const searches = (message.searched ?? []).flatMap((round) => round.searches);
+			return {
+				...candidate(index, parts.length > 0 ? parts : [EMPTY], googleReason(finish_reason)),
+				...grounding(textOfParts(parts), searches),
+			};
 		}),
 		...usageMetadata(completion.usage, context),
 		...heading(completion.id, context),
 	};
 }
 
+const textOfParts = (parts: readonly Part[]): string =>
+	parts.map(({ text, thought }) => (thought ? "" : (text ?? ""))).join("");
+
 function partsOf(message: AssistantMessage, shows: boolean): Part[] {
 	const thoughts = shows ? reasoningOf(message) : "";
 	const text = [message.content, message.refusal].filter(Boolean).join("\n");
+	const searched = (message.searched ?? []).flatMap(({ reasoning, content }): Part[] => [
+		...(shows && reasoning ? [{ text: reasoning, thought: true }] : []),
+		...(content ? [{ text: content }] : []),
+	]);
 	return [
+		...searched,
 		...(thoughts ? [{ text: thoughts, thought: true }] : []),
 		...(text ? [{ text }] : []),
 		...(message.tool_calls ?? []).map(callPart),

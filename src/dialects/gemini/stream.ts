@@ -6,11 +6,12 @@ import type { AiError } from "../../core/errors.ts";
 import { laterUsage, type Usage } from "../../core/usage.ts";
 import type { Part } from "../../models/gemini-wire.ts";
 import { frame } from "../../streams/sse.ts";
-import type { ChatChunk, ToolCall, ToolCallDelta } from "../../tasks/text-generation/types.ts";
+import type { ChatChunk, ToolCall, ToolCallDelta, WebSearchCall } from "../../tasks/text-generation/types.ts";
 import { reasoningOf, toolCallFragments } from "../chat/chunks.ts";
 import { unfinishedAnswer, writeChunks } from "../chat/events.ts";
 import type { EventWriter } from "../dialect.ts";
 import { geminiError } from "./errors.ts";
+import { grounding } from "./grounding.ts";
 import { callPart, candidate, EMPTY, googleReason, heading, usageMetadata } from "./reply.ts";
 import { type GeminiRequest, showsThoughts } from "./request.ts";
 
@@ -32,6 +33,8 @@ export const geminiEvents: EventWriter = (events, context) => {
 				const thoughts = shows ? reasoningOf(delta) : "";
 				if (thoughts) out += event({ candidates: [candidate(index, [{ text: thoughts, thought: true }])] });
 				const text = (delta.content ?? "") + (delta.refusal ?? "");
+				current.text += text;
+				if (delta.web_search?.outcome) current.searches.push(delta.web_search);
 				if (text) out += event({ candidates: [candidate(index, [{ text }])] });
 				for (const call of delta.tool_calls ?? []) current.add(call);
 				if (finish_reason === "error") throw unfinishedAnswer();
@@ -40,9 +43,10 @@ export const geminiEvents: EventWriter = (events, context) => {
 			return out;
 		},
 		finish() {
-			const last = [...candidates].map(([index, { reason, lastParts }]) =>
-				candidate(index, lastParts, googleReason(reason)),
-			);
+			const last = [...candidates].map(([index, { reason, lastParts, searches, text }]) => ({
+				...candidate(index, lastParts, googleReason(reason)),
+				...grounding(text, searches),
+			}));
 			return event({ candidates: last, ...usageMetadata(usage, context) });
 		},
 		fail: (failure: AiError) => frame(geminiError(failure)),
@@ -52,6 +56,8 @@ export const geminiEvents: EventWriter = (events, context) => {
 /** The parts of one candidate that are not sent yet. */
 class Candidate {
 	reason = "stop";
+	text = "";
+	readonly searches: WebSearchCall[] = [];
 	readonly #calls: ToolCall[] = [];
 	readonly #fragmentOf: ReturnType<typeof toolCallFragments>;
 

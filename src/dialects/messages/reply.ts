@@ -13,32 +13,56 @@ import type {
 	ChatCompletion,
 	ThinkingBlock,
 	ToolCall,
+	WebSearchCall,
 } from "../../tasks/text-generation/types.ts";
 import { argumentsObject, reasoningOf } from "../chat/chunks.ts";
+import { sourcesOf } from "../chat/citations.ts";
 import { unfinishedAnswer } from "../chat/events.ts";
 import type { WriteContext } from "../dialect.ts";
 import { type MessagesRequest, requestsThinking, showsThinking } from "./request.ts";
 import { callerToolId, newToolId } from "./tool-ids.ts";
+import {
+	isContinued,
+	SearchCitation,
+	ServerToolUse,
+	searchCitations,
+	searchToolResult,
+	serverToolUse,
+	WebSearchToolResult,
+} from "./web-search.ts";
 
 const Thinking = z.object({ type: z.literal("thinking"), thinking: z.string(), signature: z.string() });
 const RedactedThinking = z.object({ type: z.literal("redacted_thinking"), data: z.string() });
-const TextBlock = z.object({ type: z.literal("text"), text: z.string() });
+const TextBlock = z.object({
+	type: z.literal("text"),
+	text: z.string(),
+	citations: z.array(SearchCitation).optional(),
+});
 const ToolUseBlock = z.object({
 	type: z.literal("tool_use"),
 	id: z.string(),
 	name: z.string(),
 	input: z.record(z.string(), z.unknown()),
 });
-const Block = z.discriminatedUnion("type", [Thinking, RedactedThinking, TextBlock, ToolUseBlock]);
+const Block = z.discriminatedUnion("type", [
+	Thinking,
+	RedactedThinking,
+	TextBlock,
+	ToolUseBlock,
+	ServerToolUse,
+	WebSearchToolResult,
+]);
 export type Block = z.output<typeof Block>;
 
-const StopReason = z.enum(["end_turn", "max_tokens", "stop_sequence", "tool_use", "refusal"]);
+const StopReason = z.enum(["end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal"]);
 
 const MessageUsage = z.object({
 	input_tokens: z.number(),
 	cache_creation_input_tokens: z.number(),
 	cache_read_input_tokens: z.number(),
 	output_tokens: z.number(),
+	/** Only if there was a search. */
+	server_tool_use: z.object({ web_search_requests: z.number(), web_fetch_requests: z.number() }).optional(),
 	neurons: z.number().optional(),
 });
 export type MessageUsage = z.output<typeof MessageUsage>;
@@ -74,6 +98,9 @@ export function stopSequence(choice: object | undefined, { inputs }: WriteContex
 	return matched !== undefined && stop_sequences?.includes(matched) ? matched : undefined;
 }
 
+/** The finish reason of an answer that the caller continues by sending it back. Only this dialect has it. */
+export const PAUSED = "pause_turn";
+
 /** `hasCalls`: whether the answer has tool calls. */
 export function stopReasonOf(
 	finishReason: string | null | undefined,
@@ -83,6 +110,8 @@ export function stopReasonOf(
 	const stop_sequence = null;
 	if (finishReason === "length" || finishReason === "model_length")
 		return { stop_reason: "max_tokens", stop_sequence };
+	// The gateway's own reason: the answer has as many searches as one may have.
+	if (finishReason === PAUSED) return { stop_reason: "pause_turn", stop_sequence };
 	if (finishReason === "content_filter") return { stop_reason: "refusal", stop_sequence };
 	// Some engines end a call with another finish reason.
 	if (hasCalls) return { stop_reason: "tool_use", stop_sequence };
@@ -118,7 +147,8 @@ export function messageOf(completion: ChatCompletion, context: WriteContext): Me
 	const [choice] = completion.choices;
 	if (choice?.finish_reason === "error") throw unfinishedAnswer();
 	const { verbatim } = choice?.message ?? {};
-	const usage = messageUsage(completion.usage, context);
+	const searches = (choice?.message.searched ?? []).flatMap((round) => round.searches);
+	const usage = { ...messageUsage(completion.usage, context), ...searchUsage(searches) };
 	const message: Message = {
 		id: messageId(completion.id, context.uuid),
 		type: "message",
@@ -143,17 +173,48 @@ export const verbatimUsage = (sent: unknown, usage: MessageUsage): MessageUsage 
 	...usage,
 });
 
+/** Searches that have ended. */
+export function searchUsage(searches: readonly WebSearchCall[]): Pick<MessageUsage, "server_tool_use"> {
+	const web_search_requests = searches.filter(({ outcome }) => outcome && "sources" in outcome).length;
+	return searches.length > 0 ? { server_tool_use: { web_search_requests, web_fetch_requests: 0 } } : {};
+}
+
 /** In the order in which a model generates them. */
 function blocksOf(message: AssistantMessage, { inputs, uuid }: WriteContext): Block[] {
 	const text = [message.content, message.refusal].filter(Boolean).join("\n");
+	const request = inputs as MessagesRequest;
+	const searches: WebSearchCall[] = [];
+	const textBlocks = (sent: string): Block[] => {
+		if (!sent) return [];
+		const citations = searchCitations(sent, sourcesOf(searches));
+		return [{ type: "text", text: sent, ...(citations.length > 0 && { citations }) }];
+	};
+	const searched = (message.searched ?? []).flatMap((round): Block[] => {
+		const thinking = thinkingOf(
+			{ ...round, thinking_blocks: [...round.thinking_blocks], reasoning_content: round.reasoning },
+			request,
+		);
+		const blocks = [...thinking, ...textBlocks(round.content), ...round.searches.flatMap(searchBlocks)];
+		searches.push(...round.searches);
+		return blocks;
+	});
 	return [
-		...thinkingOf(message, inputs as MessagesRequest),
-		...(text ? [{ type: "text", text } as const] : []),
+		...searched,
+		...thinkingOf(message, request),
+		...textBlocks(text),
 		...(message.tool_calls ?? []).map((call) => toolUse(call, uuid)),
 	];
 }
 
-function thinkingOf(message: AssistantMessage, request: MessagesRequest): Block[] {
+const searchBlocks = (call: WebSearchCall): Block[] => [
+	...(isContinued(call) ? [] : [serverToolUse(call)]),
+	...(call.outcome ? [searchToolResult(call, call.outcome)] : []),
+];
+
+function thinkingOf(
+	message: Pick<AssistantMessage, "thinking_blocks" | "reasoning" | "reasoning_content">,
+	request: MessagesRequest,
+): Block[] {
 	if (message.thinking_blocks?.length)
 		return requestsThinking(request) ? message.thinking_blocks.map(thinkingBlock) : [];
 	const thinking = showsThinking(request) ? reasoningOf(message) : "";

@@ -16,8 +16,10 @@ import type {
 	ChatDelta,
 	ThinkingBlock,
 	ToolCallDelta,
+	WebSearchCall,
 } from "../../tasks/text-generation/types.ts";
 import { firstChoice, reasoningOf, toolCallFragments } from "../chat/chunks.ts";
+import { sourcesOf } from "../chat/citations.ts";
 import { writeChunks } from "../chat/events.ts";
 import type { EventWriter, WriteContext } from "../dialect.ts";
 import { messagesError } from "./errors.ts";
@@ -27,6 +29,7 @@ import {
 	type MessageUsage,
 	messageId,
 	messageUsage,
+	searchUsage,
 	stopReasonOf,
 	stopSequence,
 	thinkingBlock,
@@ -34,6 +37,7 @@ import {
 } from "./reply.ts";
 import { type MessagesRequest, requestsThinking, showsThinking } from "./request.ts";
 import { callerToolId, newToolId } from "./tool-ids.ts";
+import { searchCitations, searchToolResult, serverToolUse } from "./web-search.ts";
 
 export const messageEvents: EventWriter = (events, context) =>
 	writeChunks(events, new MessageEvents(context));
@@ -45,7 +49,10 @@ interface OpenCall {
 	closed: boolean;
 }
 
-type OpenBlock = { type: "text" | "thinking" | "verbatim" } | { type: "tool_use"; call: OpenCall };
+type OpenBlock =
+	| { type: "text"; text: string }
+	| { type: "thinking" | "verbatim" | "search" }
+	| { type: "tool_use"; call: OpenCall };
 
 /** The state of one message. Each method returns the events to send. */
 class MessageEvents {
@@ -64,6 +71,8 @@ class MessageEvents {
 	#usage: Usage | undefined;
 	/** Thinking that is sent only if a signature follows. */
 	#unsentThinking = "";
+	/** Those that have ended, and those that are left pending. */
+	readonly #searches: WebSearchCall[] = [];
 	/** The end of Anthropic's own message. */
 	#verbatimEnd: { delta?: unknown; usage?: unknown } | undefined;
 
@@ -92,7 +101,8 @@ class MessageEvents {
 	finish(): string {
 		const end = this.#verbatimEnd;
 		const delta = end?.delta ?? stopReasonOf(this.#finishReason, this.#stopSequence, this.#calls.length > 0);
-		const usage = verbatimUsage(end?.usage, messageUsage(this.#usage, this.#context));
+		const counts = { ...messageUsage(this.#usage, this.#context), ...searchUsage(this.#searches) };
+		const usage = verbatimUsage(end?.usage, counts);
 		const out = this.#startMessage("") + this.#closeAll();
 		return out + event("message_delta", { delta, usage }) + event("message_stop");
 	}
@@ -135,6 +145,7 @@ class MessageEvents {
 		if (delta.content) out += this.#write("text", delta.content);
 		if (delta.refusal) out += this.#write("text", delta.refusal);
 		for (const call of delta.tool_calls ?? []) out += this.#call(call);
+		if (delta.web_search) out += this.#search(delta.web_search);
 		return out;
 	}
 
@@ -171,11 +182,39 @@ class MessageEvents {
 		if (this.#open?.type !== type) {
 			out += this.#closeAll();
 			const empty: Block = type === "text" ? { type, text: "" } : { type, thinking: "", signature: "" };
-			out += this.#start({ type }, empty);
+			out += this.#start(type === "text" ? { type, text: "" } : { type }, empty);
 		}
 		if (!text) return out;
+		if (this.#open?.type === "text" && this.#searches.length > 0) this.#open.text += text;
 		const delta = type === "text" ? { type: "text_delta", text } : { type: "thinking_delta", thinking: text };
 		return out + this.#delta(delta);
+	}
+
+	/** A search starts or ends. As in Anthropic's API its result is one event. */
+	#search(call: WebSearchCall): string {
+		const { outcome } = call;
+		if (outcome) {
+			this.#searches.push(call);
+			return (
+				this.#closeAll() + this.#start({ type: "search" }, searchToolResult(call, outcome)) + this.#close()
+			);
+		}
+		const block = serverToolUse(call);
+		const input = { type: "input_json_delta", partial_json: JSON.stringify(block.input) };
+		return (
+			this.#closeAll() +
+			this.#start({ type: "search" }, { ...block, input: {} }) +
+			this.#delta(input) +
+			this.#close()
+		);
+	}
+
+	/** The citations of a text, before its end. */
+	#cite({ text }: { text: string }): string {
+		if (this.#searches.length === 0) return "";
+		return searchCitations(text, sourcesOf(this.#searches))
+			.map((citation) => this.#delta({ type: "citations_delta", citation }))
+			.join("");
 	}
 
 	#call(sent: ToolCallDelta): string {
@@ -238,8 +277,9 @@ class MessageEvents {
 	#close(): string {
 		if (!this.#open) return "";
 		if (this.#open.type === "tool_use") this.#open.call.closed = true;
+		const citations = this.#open.type === "text" ? this.#cite(this.#open) : "";
 		this.#open = undefined;
-		return event("content_block_stop", { index: this.#blocks - 1 });
+		return citations + event("content_block_stop", { index: this.#blocks - 1 });
 	}
 }
 

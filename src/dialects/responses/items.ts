@@ -10,11 +10,19 @@ const TopLogprob = z.object({ token: z.string(), bytes: z.array(z.number()), log
 const Logprob = TopLogprob.extend({ top_logprobs: z.array(TopLogprob) });
 export type Logprob = z.output<typeof Logprob>;
 
+const UrlCitation = z.object({
+	type: z.literal("url_citation"),
+	start_index: z.int(),
+	end_index: z.int(),
+	title: z.string(),
+	url: z.string(),
+});
+
 const OutputText = z.object({
 	type: z.literal("output_text"),
 	text: z.string(),
-	/** Citations of hosted tools. Always empty. */
-	annotations: z.array(z.never()),
+	/** Citations of the pages of web searches. */
+	annotations: z.array(UrlCitation),
 	logprobs: z.array(Logprob),
 });
 const Refusal = z.object({ type: z.literal("refusal"), refusal: z.string() });
@@ -63,6 +71,22 @@ const CustomCallItem = z.object({
 });
 export type CallItem = z.output<typeof CallItem> | z.output<typeof CustomCallItem> | ClientCall;
 
+/** A search that the gateway ran (`web-search.ts`). */
+const WebSearchItem = z.object({
+	id: z.string(),
+	type: z.literal("web_search_call"),
+	status: z.enum(["in_progress", "searching", "completed", "failed", "incomplete"]),
+	action: z.object({
+		type: z.literal("search"),
+		query: z.string(),
+		queries: z.array(z.string()),
+		sources: z.array(z.object({ type: z.literal("url"), url: z.string() })).optional(),
+	}),
+	/** Only if the request includes `web_search_call.results`. */
+	results: z.array(z.object({ url: z.string(), title: z.string(), text: z.string() })).optional(),
+});
+export type WebSearchItem = z.output<typeof WebSearchItem>;
+
 /** The summary of a conversation (`compaction.ts`). */
 const CompactionItem = z.object({
 	id: z.string(),
@@ -76,6 +100,7 @@ const AnswerItem = z.discriminatedUnion("type", [
 	MessageItem,
 	CallItem,
 	CustomCallItem,
+	WebSearchItem,
 	...ClientCall.options,
 ]);
 /** An item of a model's answer. */
@@ -134,7 +159,9 @@ export function setArguments(item: CallItem, text: string): void {
 
 /** OpenAI's patches have no status for an incomplete one. */
 export function setStatus(item: AnswerItem, status: MessageItem["status"]): void {
-	if (item.type !== "apply_patch_call") item.status = status;
+	if (item.type === "web_search_call") {
+		if (item.status === "in_progress") item.status = status;
+	} else if (item.type !== "apply_patch_call") item.status = status;
 	else item.status = status === "incomplete" ? "in_progress" : status;
 }
 

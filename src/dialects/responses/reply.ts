@@ -6,24 +6,28 @@
  */
 import * as z from "zod";
 import type { Usage } from "../../core/usage.ts";
-import type { ChatChoice, ChatCompletion } from "../../tasks/text-generation/types.ts";
+import type { ChatChoice, ChatCompletion, WebSearchCall } from "../../tasks/text-generation/types.ts";
 import { reasoningOf } from "../chat/chunks.ts";
+import { sourcesOf } from "../chat/citations.ts";
 import { unfinishedAnswer } from "../chat/events.ts";
 import type { WriteContext } from "../dialect.ts";
 import { ResponsesError } from "./errors.ts";
 import {
 	type AnswerItem,
+	type Logprob,
 	newCall,
 	newCallId,
 	newMessage,
 	newReasoning,
 	OutputItem,
+	type Part,
 	readLogprobs,
 	setArguments,
 	setStatus,
 } from "./items.ts";
 import { type ResponsesRequest, TextFormat } from "./request.ts";
 import { toolNames } from "./tool-names.ts";
+import { annotationsIn, searchItem } from "./web-search.ts";
 
 const IncompleteReason = z.enum(["max_output_tokens", "content_filter"]);
 type IncompleteReason = z.output<typeof IncompleteReason>;
@@ -141,25 +145,30 @@ export function incompleteReason(finishReason: string | null | undefined): Incom
 }
 
 /** In the order in which a model generates them: reasoning, text, calls. Only the last item can be incomplete. */
-function outputOf(
-	{ message, finish_reason, logprobs }: ChatChoice,
-	{ uuid, inputs }: WriteContext,
-): AnswerItem[] {
+function outputOf({ message, finish_reason, logprobs }: ChatChoice, context: WriteContext): AnswerItem[] {
+	const { uuid, inputs } = context;
 	const output: AnswerItem[] = [];
-	const reasoning = reasoningOf(message);
-	if (reasoning)
-		output.push({ ...newReasoning(uuid), content: [{ type: "reasoning_text", text: reasoning }] });
+	const reason = (text: string): void => {
+		if (text) output.push({ ...newReasoning(uuid), content: [{ type: "reasoning_text", text }] });
+	};
+	const searches: WebSearchCall[] = [];
+	const textPart = (text: string, logprobs: Logprob[] = []): Part & { type: "output_text" } => {
+		const annotations = annotationsIn(text, sourcesOf(searches));
+		return { type: "output_text", text, annotations, logprobs };
+	};
+	for (const round of message.searched ?? []) {
+		reason(round.reasoning);
+		if (round.content) output.push({ ...newMessage(uuid), content: [textPart(round.content)] });
+		output.push(...round.searches.map((call) => searchItem(call, context)));
+		searches.push(...round.searches);
+	}
+	reason(reasoningOf(message));
 	const isComplete = !incompleteReason(finish_reason) && finish_reason !== "error";
 	const calls = message.tool_calls ?? [];
 	if (message.content || message.refusal || (isComplete && calls.length === 0)) {
 		const item = newMessage(uuid);
 		if (message.content || !message.refusal)
-			item.content.push({
-				type: "output_text",
-				text: message.content ?? "",
-				annotations: [],
-				logprobs: readLogprobs(logprobs),
-			});
+			item.content.push(textPart(message.content ?? "", readLogprobs(logprobs)));
 		if (message.refusal) item.content.push({ type: "refusal", refusal: message.refusal });
 		output.push(item);
 	}

@@ -9,8 +9,9 @@
  */
 import type { AiError } from "../../core/errors.ts";
 import { parseJson } from "../../core/json.ts";
-import type { ChatChunk, ToolCallDelta } from "../../tasks/text-generation/types.ts";
+import type { ChatChunk, ToolCallDelta, WebSearchCall } from "../../tasks/text-generation/types.ts";
 import { firstChoice, reasoningOf, toolCallFragments } from "../chat/chunks.ts";
+import { sourcesOf } from "../chat/citations.ts";
 import { writeChunks } from "../chat/events.ts";
 import type { EventWriter, WriteContext } from "../dialect.ts";
 import { EventSequence } from "./event-sequence.ts";
@@ -33,6 +34,7 @@ import {
 import { incompleteReason } from "./reply.ts";
 import type { ResponsesRequest } from "./request.ts";
 import { type ToolName, toolNames } from "./tool-names.ts";
+import { annotationsIn, searchItem } from "./web-search.ts";
 
 export const responseEvents: EventWriter = (events, context) =>
 	writeChunks(events, new ResponseEvents(context));
@@ -61,8 +63,12 @@ class ResponseEvents {
 	readonly #names: ReadonlyMap<string, ToolName>;
 	readonly #fragmentOf: ReturnType<typeof toolCallFragments>;
 	#finishReason: string | undefined;
+	readonly #context: WriteContext;
+	/** Those that have ended. */
+	readonly #searches: WebSearchCall[] = [];
 
 	constructor(context: WriteContext) {
+		this.#context = context;
 		this.#uuid = context.uuid;
 		this.#sequence = new EventSequence(context);
 		this.#output = this.#sequence.output;
@@ -81,6 +87,7 @@ class ResponseEvents {
 		if (delta.content) out += this.#write("output_text", delta.content, readLogprobs(choice.logprobs));
 		if (delta.refusal) out += this.#write("refusal", delta.refusal);
 		for (const call of delta.tool_calls ?? []) out += this.#call(call);
+		if (delta.web_search) out += this.#search(delta.web_search);
 		this.#finishReason = finish_reason ?? this.#finishReason;
 		return out;
 	}
@@ -132,6 +139,27 @@ class ResponseEvents {
 		content.push(part);
 		this.#openPart = { item, part };
 		return out + this.#sequence.event("response.content_part.added", { ...this.#partPosition(item), part });
+	}
+
+	/** A search starts or ends. */
+	#search(call: WebSearchCall): string {
+		const item = searchItem(call, this.#context);
+		const started = this.#output.find(({ id }) => id === item.id);
+		if (!started) {
+			const out = this.#closeItem() + this.#sequence.addItem(item);
+			const position = this.#position(item);
+			return (
+				out +
+				this.#sequence.event("response.web_search_call.in_progress", position) +
+				this.#sequence.event("response.web_search_call.searching", position)
+			);
+		}
+		this.#searches.push(call);
+		Object.assign(started, item);
+		return (
+			this.#sequence.event("response.web_search_call.completed", this.#position(started)) +
+			this.#sequence.itemDone(started)
+		);
 	}
 
 	#call(delta: ToolCallDelta): string {
@@ -216,9 +244,24 @@ class ResponseEvents {
 		this.#openPart = undefined;
 		const position = this.#partPosition(item);
 		return (
+			this.#annotate(part, position) +
 			this.#sequence.event(`response.${part.type}.done`, { ...position, ...contentOf(part) }) +
 			this.#sequence.event("response.content_part.done", { ...position, part })
 		);
+	}
+
+	#annotate(part: Part, position: object): string {
+		if (part.type !== "output_text" || this.#searches.length === 0) return "";
+		part.annotations = annotationsIn(part.text, sourcesOf(this.#searches));
+		return part.annotations
+			.map((annotation, annotation_index) =>
+				this.#sequence.event("response.output_text.annotation.added", {
+					...position,
+					annotation_index,
+					annotation,
+				}),
+			)
+			.join("");
 	}
 
 	#position(item: AnswerItem): { item_id: string; output_index: number } {

@@ -1,25 +1,44 @@
 import { MICRO_NEURONS } from "../../accounts/admission.ts";
-import type { GatewayExchange } from "../../gateways/exchange.ts";
+import type { GatewayExchange, GatewayUsage } from "../../gateways/exchange.ts";
 import { tokenCost } from "../../gateways/usage/token-cost.ts";
 import type { Catalog } from "../../models/catalog.ts";
 import { USD_PER_NEURON } from "../../models/neurons.ts";
 import type { ExchangeObserver } from "../../telemetry/exchange-observer.ts";
+import { isSearchModel } from "../../websearch/settings.ts";
 
 /**
- * Reports the usage of a call of a model to the gateway's exchange. The cost is that of its neurons, or that of its tokens at
- * `providerPrices`: then the account pays the provider instead of neurons.
+ * Reports the usage of a call of a model to the gateway's exchange: the sum, if the call takes several exchanges, such as those of web
+ * searches. The cost is that of its neurons, or that of its tokens at `providerPrices`: then the account pays the provider instead
+ * of neurons.
  */
-export const usageObserver = (exchange: GatewayExchange, providerPrices?: Catalog): ExchangeObserver => ({
-	ended(_, { settled }) {
-		if (!settled || settled.settlement.outcome === "failed") return;
-		const { inputTokens, cachedTokens, outputTokens, microNeurons, outcome, estimated } = settled.settlement;
-		const tokens = { inputTokens, cachedTokens, outputTokens };
-		const cost = providerPrices
-			? tokenCost(providerPrices.find(settled.admission.model), tokens)
-			: (microNeurons / MICRO_NEURONS) * USD_PER_NEURON;
-		exchange.report({
-			usage: { ...tokens, ...(cost !== undefined && { cost }), ...(estimated && { estimated }) },
-			interrupted: outcome === "interrupted",
-		});
-	},
-});
+export function usageObserver(exchange: GatewayExchange, providerPrices?: Catalog): ExchangeObserver {
+	let sum: GatewayUsage | undefined;
+	return {
+		ended(_, { settled }) {
+			if (!settled || settled.settlement.outcome === "failed") return;
+			const { inputTokens, cachedTokens, outputTokens, microNeurons, outcome, estimated } =
+				settled.settlement;
+			const tokens = { inputTokens, cachedTokens, outputTokens };
+			// Searches use the operator's key, also beside a model with the account's key.
+			const isPaidByAccount = providerPrices && !isSearchModel(settled.admission.model);
+			const cost = isPaidByAccount
+				? tokenCost(providerPrices.find(settled.admission.model), tokens)
+				: (microNeurons / MICRO_NEURONS) * USD_PER_NEURON;
+			sum = sumOf(sum, { ...tokens, ...(cost !== undefined && { cost }), ...(estimated && { estimated }) });
+			exchange.report({ usage: sum, interrupted: outcome === "interrupted" });
+		},
+	};
+}
+
+function sumOf(one: GatewayUsage | undefined, other: GatewayUsage): GatewayUsage {
+	if (!one) return other;
+	const cost =
+		one.cost === undefined && other.cost === undefined ? undefined : (one.cost ?? 0) + (other.cost ?? 0);
+	return {
+		inputTokens: one.inputTokens + other.inputTokens,
+		cachedTokens: one.cachedTokens + other.cachedTokens,
+		outputTokens: one.outputTokens + other.outputTokens,
+		...(cost !== undefined && { cost }),
+		...((one.estimated || other.estimated) && { estimated: true }),
+	};
+}

@@ -9,9 +9,9 @@ import { REQUEST_ID, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
 import type { Caller, InferenceRequest, Reply } from "../../pipeline/request.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
-import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { mapEvents } from "../../streams/sse.ts";
+import { withWebSearch } from "../../websearch/with-web-search.ts";
 import { countPromptTokens } from "../openai/count-tokens.ts";
 import { onlyFor, type RouteDialect } from "../openai/route-dialect.ts";
 import { countRequest } from "../rate-limited.ts";
@@ -20,6 +20,8 @@ const GEMINI_ROUTE: RouteDialect = {
 	dialect: async () => (await otherDialects()).geminiContent,
 	task: "Text Generation",
 };
+
+const runGemini = withWebSearch("gemini");
 
 export interface GeminiCall {
 	id: string;
@@ -84,7 +86,10 @@ function runMethod(
 ): Promise<Reply> {
 	const dialect = onlyFor(route);
 	const inputs = { fields };
-	return run(inferenceRequest({ id, caller, model, dialect, inputs, signal, headers, observers }), services);
+	return runGemini(
+		inferenceRequest({ id, caller, model, dialect, inputs, signal, headers, observers }),
+		services,
+	);
 }
 
 async function count(call: GeminiCall, services: Services): Promise<Response> {

@@ -18,7 +18,7 @@ export interface OpenaiRoute extends RouteDialect {
 	failure?: FailureFormat;
 	/** Adds fields of the API that callers send as headers. */
 	withHeaders?(fields: Record<string, unknown>, headers: Headers): Record<string, unknown>;
-	/** For a route that splits a request into several. */
+	/** For a route that splits a request into several, or whose callers may send a hosted tool. */
 	run?: RunModel;
 }
 

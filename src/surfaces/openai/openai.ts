@@ -28,6 +28,7 @@ import {
 	type RouteGroup,
 } from "../../http/route.ts";
 import { inputFamily } from "../../models/family.ts";
+import { withWebSearch } from "../../websearch/with-web-search.ts";
 import { answer } from "../answer.ts";
 import { AI, below, V1 } from "../bases.ts";
 import { CONVERSATIONS } from "../responses/conversation-routes.ts";
@@ -51,6 +52,7 @@ const MESSAGES: OpenaiRoute = {
 	example: { model: CHAT_MODEL, max_tokens: 64, messages: HELLO },
 	failure: messagesFailure,
 	withHeaders: withBetas,
+	run: withWebSearch("messages"),
 };
 
 /** Anthropic's SDKs send features in a header, which belongs to fields of the body. Its other APIs have them in the body. */
@@ -71,6 +73,7 @@ export const OPENAI_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 		...OPENAI_CHAT,
 		summary: "Continues a chat",
 		example: { model: CHAT_MODEL, messages: HELLO },
+		run: withWebSearch("chat"),
 	},
 	"/completions": {
 		dialect: async () => (await otherDialects()).openaiCompletions,

@@ -160,6 +160,41 @@ export interface Verbatim {
 	unconverted?: string;
 }
 
+/** A page that a web search has found, as the model received it. */
+export interface WebSearchSource {
+	url: string;
+	title: string;
+	/** The excerpt that the model received. */
+	text: string;
+	/** As the search provider sent it. */
+	date?: string;
+}
+
+/** Why a search has no pages. The names are Anthropic's. */
+export type WebSearchProblem =
+	| "invalid_tool_input"
+	| "max_uses_exceeded"
+	| "query_too_long"
+	| "too_many_requests"
+	| "unavailable";
+
+/** One web search that the gateway ran for the model, inside its answer. */
+export interface WebSearchCall {
+	/** Without a prefix. */
+	id: string;
+	query: string;
+	/** Absent: the search has started, and a later delta has its outcome; or it is left to the caller's next request. */
+	outcome?: { sources: readonly WebSearchSource[] } | { problem: WebSearchProblem };
+}
+
+/** A part of an answer that ended with web searches. */
+export interface SearchedRound {
+	content: string;
+	reasoning: string;
+	thinking_blocks: readonly ThinkingBlock[];
+	searches: readonly WebSearchCall[];
+}
+
 export interface AssistantMessage {
 	role: "assistant";
 	content: string | null;
@@ -168,6 +203,8 @@ export interface AssistantMessage {
 	reasoning?: string | null;
 	thinking_blocks?: ThinkingBlock[] | null;
 	tool_calls?: ToolCall[] | null;
+	/** The parts of the answer before `content`, with the gateway's web searches. */
+	searched?: readonly SearchedRound[];
 	/** The upstream's original message, for a caller with the same dialect. */
 	verbatim?: Record<string, unknown>;
 }
@@ -209,6 +246,8 @@ export interface ChatDelta {
 	/** Complete blocks, sent when each ends. Their text was sent before in pieces, as `reasoning_content`. */
 	thinking_blocks?: ThinkingBlock[] | null;
 	tool_calls?: ToolCallDelta[] | null;
+	/** A web search of the gateway starts or ends. */
+	web_search?: WebSearchCall;
 	/** The upstream's original events for this delta, for a caller with the same dialect. */
 	verbatim?: Record<string, unknown>[];
 }

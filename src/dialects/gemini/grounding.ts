@@ -1,0 +1,31 @@
+/**
+ * `groundingMetadata`: the web searches of an answer and the pages that it cites. The positions of a segment are bytes of the UTF-8 text of
+ * the candidate.
+ */
+import type { WebSearchCall } from "../../tasks/text-generation/types.ts";
+import { citationsIn, sourcesOf } from "../chat/citations.ts";
+
+const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
+
+/** Empty if there was no search. */
+export function grounding(text: string, searches: readonly WebSearchCall[]): { groundingMetadata?: object } {
+	if (searches.length === 0) return {};
+	const sources = sourcesOf(searches);
+	const groundingSupports = citationsIn(text, sources).map(({ source, start, end }) => {
+		const cited = text.slice(start, end);
+		const startIndex = bytesOf(text.slice(0, start));
+		return {
+			segment: { startIndex, endIndex: startIndex + bytesOf(cited), text: cited },
+			groundingChunkIndices: [sources.indexOf(source)],
+		};
+	});
+	return {
+		groundingMetadata: {
+			webSearchQueries: searches.map(({ query }) => query),
+			groundingChunks: sources.map(({ url: uri, title }) => ({
+				web: { uri, title, domain: new URL(uri).hostname },
+			})),
+			...(groundingSupports.length > 0 && { groundingSupports }),
+		},
+	};
+}

@@ -1,0 +1,64 @@
+/** The searches of one answer: their number, their cost, and the failures that the model and the caller see. */
+import { type AiError, toAiError } from "../../core/errors.ts";
+import { parseRecord } from "../../core/json.ts";
+import type { InferenceRequest } from "../../pipeline/request.ts";
+import type { Services } from "../../pipeline/services.ts";
+import type { ToolCall, WebSearchCall, WebSearchProblem } from "../../tasks/text-generation/types.ts";
+import { chooseProvider } from "../choose-provider.ts";
+import { SearchError } from "../failures.ts";
+import { search } from "../search.ts";
+import { type SearchToolSettings, sourceOf } from "./search-tool.ts";
+
+/** Characters. */
+const MAX_QUERY = 1_024;
+
+export class Searches {
+	readonly #request: InferenceRequest;
+	readonly #settings: SearchToolSettings;
+	readonly #services: Services;
+	#started = 0;
+	/** Of the searches that have ended. */
+	neurons = 0;
+
+	constructor(request: InferenceRequest, settings: SearchToolSettings, services: Services) {
+		this.#request = request;
+		this.#settings = settings;
+		this.#services = services;
+	}
+
+	/** The search that a call of the function requests. */
+	of({ function: called }: ToolCall): WebSearchCall {
+		const query = parseRecord(called.arguments)?.query;
+		return { id: this.#services.uuid(), query: typeof query === "string" ? query.trim() : "" };
+	}
+
+	/** Throws only if the caller has left. */
+	async run(call: WebSearchCall, signal: AbortSignal): Promise<Required<WebSearchCall>> {
+		const { query } = call;
+		const ended = (problem: WebSearchProblem) => ({ ...call, outcome: { problem } });
+		if (query === "") return ended("invalid_tool_input");
+		if (query.length > MAX_QUERY) return ended("query_too_long");
+		if (++this.#started > this.#settings.maxUses) return ended("max_uses_exceeded");
+		const { caller, observers } = this.#request;
+		const { excerpt, maxUses: _, ...options } = this.#settings;
+		const id = this.#services.uuid();
+		try {
+			const chosen = chooseProvider({}, this.#services.webSearch);
+			const request = { ...options, query, id, caller, signal, ...(observers && { observers }) };
+			const items = await search(request, chosen, this.#services);
+			this.neurons += chosen.provider.model.prices[0]?.neurons ?? 0;
+			return { ...call, outcome: { sources: items.map((item) => sourceOf(item, excerpt)) } };
+		} catch (thrown) {
+			if (signal.aborted) throw thrown;
+			this.#services.log(toAiError(thrown instanceof SearchError ? thrown.cause : thrown), id);
+			return ended(problemOf(thrown));
+		}
+	}
+}
+
+function problemOf(thrown: unknown): WebSearchProblem {
+	if (!(thrown instanceof SearchError))
+		return (thrown as AiError).status === 429 ? "too_many_requests" : "unavailable";
+	if (thrown.key === "rateLimited") return "too_many_requests";
+	return thrown.key === "invalidInput" ? "invalid_tool_input" : "unavailable";
+}
