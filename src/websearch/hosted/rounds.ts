@@ -41,7 +41,7 @@ export async function runRound(
 	const dialectOf = ({ reader, writer }: Dialect): Dialect => ({
 		reader: {
 			...reader,
-			read: (inputs, model, strict) => continued(reader.read(inputs, model, strict), input),
+			read: (...sent) => continued(reader.read(...sent), input),
 		},
 		// Keeps the answer. The answer of all rounds is written once, by the caller's writer.
 		writer: {

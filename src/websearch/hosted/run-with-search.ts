@@ -3,6 +3,7 @@
  * this instead of the pipeline's `run`.
  */
 import { isRecord } from "../../core/json.ts";
+import { isProductId } from "../../models/model.ts";
 import type { InferenceRequest, Reply } from "../../pipeline/request.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { run } from "../../pipeline/run.ts";
@@ -43,8 +44,9 @@ async function hasOwnTool(
 ): Promise<boolean> {
 	if (upstreamKind === undefined) return false;
 	try {
-		const { routed } = await resolveModel(name, caller, services);
-		return routed?.targets.every(({ kind }) => kind === upstreamKind) ?? false;
+		const { model, routed } = await resolveModel(name, caller, services);
+		// A request for a model of Workers AI is not passed on unchanged.
+		return !isProductId(model.id) && (routed?.targets.every(({ kind }) => kind === upstreamKind) ?? false);
 	} catch {
 		// The pipeline resolves the model again, and its failure has what the surface needs.
 		return false;
