@@ -162,5 +162,6 @@ function withoutOwnCitations(block: Fields): Fields {
 	if (!Array.isArray(block.citations)) return block;
 	const { citations, ...others } = block;
 	const kept = recordsIn(citations).filter(({ encrypted_index }) => !isOwnSeal(encrypted_index));
+	if (kept.length === recordsIn(citations).length) return block;
 	return kept.length > 0 ? { ...others, citations: kept } : others;
 }
