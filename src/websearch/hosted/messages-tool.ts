@@ -25,7 +25,7 @@ export const messagesTool: HostedFormat = {
 	upstreamKind: "anthropic",
 	concerns: ({ tools, messages }) =>
 		(Array.isArray(tools) && recordsIn(tools).some(isSearch)) ||
-		(Array.isArray(messages) && recordsIn(messages).some((message) => blocksOf(message).some(isSearchBlock))),
+		(Array.isArray(messages) && recordsIn(messages).some(hasOwnBlock)),
 	read(fields) {
 		const tools = recordsIn(fields.tools);
 		const hosted = tools.find(isSearch);
@@ -54,8 +54,12 @@ export const messagesTool: HostedFormat = {
 			style: { showsSearches: true, leavesPending: true, pauses: true },
 		};
 	},
-	forUpstream: (fields) => ({ ...fields, messages: withoutOwnBlocks(recordsIn(fields.messages)) }),
+	forUpstream: (fields) =>
+		recordsIn(fields.messages).some(hasOwnBlock)
+			? { ...fields, messages: withoutOwnBlocks(recordsIn(fields.messages)) }
+			: fields,
 	withoutTool(fields) {
+		if (!recordsIn(fields.messages).some(hasOwnBlock)) return fields;
 		const messages = asToolMessages(recordsIn(fields.messages), { toolName: "web_search", finished: [] });
 		return { ...fields, messages };
 	},
@@ -155,6 +159,9 @@ function withoutOwnBlocks(messages: readonly Fields[]): Fields[] {
 		return content.length > 0 ? [{ ...message, content }] : [];
 	});
 }
+
+const hasOwnBlock = (message: Fields): boolean =>
+	Array.isArray(message.content) && blocksOf(message).some(({ id }) => isOwnId(id));
 
 const isOwnId = (id: unknown): boolean => typeof id === "string" && id.startsWith(SERVER_TOOL_ID);
 
