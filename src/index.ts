@@ -5,6 +5,7 @@ import { objectNames } from "./config/bindings.ts";
 import { capacityOf } from "./config/capacity.ts";
 import { type Config, ConfigError, configure } from "./config/index.ts";
 import { Fleet as FleetObject } from "./fleet/fleet.ts";
+import { hopsOf, MAX_HOPS, withHops } from "./outbound/hops.ts";
 import { preloadModels } from "./pipeline/preload.ts";
 import type { ModelDemand } from "./pools/model-demand.ts";
 import { createPersistent, servicesOf } from "./services.ts";
@@ -14,6 +15,7 @@ import { contentStores } from "./storage/create-storage.ts";
 import { type QueueServices, WorkQueueObject } from "./storage/queue/work-queue.ts";
 import { busy, closing, drain } from "./surfaces/operations/drain.ts";
 import { HEALTH_PATH } from "./surfaces/operations/health.ts";
+import { looping } from "./surfaces/operations/loop.ts";
 import { objects } from "./surfaces/operations/objects.ts";
 import { reload } from "./surfaces/operations/reload.ts";
 import { reports } from "./surfaces/operations/worker-reports.ts";
@@ -45,7 +47,9 @@ export default {
 		const isFull = background.size >= requests;
 		if ((background.isClosed || isFull) && !isHealth(request))
 			return background.isClosed ? closing() : busy();
-		return current.app.fetch(request);
+		const hops = hopsOf(request.headers);
+		if (hops > MAX_HOPS) return looping();
+		return withHops(hops, () => current.app.fetch(request));
 	},
 } satisfies ExportedHandler;
 

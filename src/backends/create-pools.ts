@@ -1,5 +1,7 @@
 /** Creates the pools of an isolate, with their calls of engines, of the operator's services and of the `Fleet` object. */
+
 import { FLEET_NAME, type Fleet, poolObject } from "../fleet/fleet.ts";
+import { shortCall } from "../outbound/short-call.ts";
 import { Discoveries } from "../pools/discovery.ts";
 import { EnginePolls } from "../pools/engine-polls.ts";
 import { LoadExchange } from "../pools/load-exchange.ts";
@@ -40,14 +42,15 @@ export function createPools({ fetch, fleet, now, wait, waitUntil }: PoolRuntime)
 			now,
 			waitUntil,
 			post: async (url, body) => {
-				const response = await fetch(url, {
+				await shortCall({
+					fetch,
+					url,
 					method: "POST",
 					body: JSON.stringify(body),
 					headers: { "content-type": "application/json" },
-					redirect: "manual",
-					signal: AbortSignal.timeout(WAKE_TIMEOUT_MS),
+					timeoutMs: WAKE_TIMEOUT_MS,
+					maxBytes: 0,
 				});
-				await response.body?.cancel();
 			},
 		}),
 		...(fleet && {

@@ -79,7 +79,7 @@ export const storageSchema = (env: Env) =>
 			const accounts = new Map(Object.entries(set.accounts).map(([account, { bytes }]) => [account, bytes]));
 			return {
 				...present({ s3: set.s3 }),
-				maxBytes: (account) => accounts.get(account) ?? set.account_bytes,
+				accountBytes: { others: set.account_bytes, accounts },
 				queue: {
 					accountItems: set.account_items,
 					concurrency: set.concurrency,

@@ -9,7 +9,25 @@
 export interface Failure {
 	/** The product's internal code. */
 	code: number;
-	status: 400 | 401 | 402 | 403 | 404 | 405 | 408 | 410 | 413 | 422 | 424 | 426 | 429 | 500 | 502 | 503 | 504;
+	status:
+		| 400
+		| 401
+		| 402
+		| 403
+		| 404
+		| 405
+		| 408
+		| 410
+		| 413
+		| 422
+		| 424
+		| 426
+		| 429
+		| 500
+		| 502
+		| 503
+		| 504
+		| 508;
 	/** First segment of the REST message: `AiError: {name}: {description}`. */
 	name: string;
 	/** The default description. */
@@ -122,6 +140,8 @@ export const FAILURES = {
 	/** An invalid body or query of AI Gateway's management routes. The description names the field. */
 	invalidGatewayRequest: edge(7001, 400, "Invalid request"),
 	noRoute: edge(7000, 400, "No route for that URI"),
+	/** The request has passed too many gateways (`src/outbound/hops.ts`). */
+	gatewayLoop: edge(7000, 508, "The request runs in a circle: a gateway calls itself"),
 	notFound: edge(7002, 404, "Not found"),
 	/** Stored responses (`src/responses`). The codes are no codes of the product, which stores none. */
 	previousResponseNotFound: edge(7002, 400, "Previous response not found."),

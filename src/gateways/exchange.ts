@@ -94,6 +94,7 @@ export class GatewayExchange {
 	#facts: GatewayFacts = {};
 	#ended = false;
 	readonly #pending: Promise<unknown>[] = [];
+	readonly #lastReports: (() => void)[] = [];
 
 	constructor(
 		{ id, account, gateway, options, source }: GatewayExchangeInit,
@@ -132,10 +133,16 @@ export class GatewayExchange {
 		this.#pending.push(work);
 	}
 
+	/** `report` adds facts that are known only when the answer ends. It must not throw. */
+	reportAtEnd(report: () => void): void {
+		this.#lastReports.push(report);
+	}
+
 	/** The answer has ended. Only the first call counts. */
 	end(): void {
 		if (this.#ended) return;
 		this.#ended = true;
+		for (const report of this.#lastReports) report();
 		const durationMs = this.#now() - this.startedAt;
 		const notify = (): void => {
 			for (const observer of this.#observers) observer(this, { ...this.#facts, durationMs });

@@ -109,6 +109,10 @@ export interface GatewayRules {
 	shareProviderKeys: boolean;
 	/** Every account has a gateway of every id. */
 	anyGateway: boolean;
+	/** Requests that another gateway has sent may use custom providers. */
+	allowChainedGateways: boolean;
+	/** Milliseconds of a request that is passed to a provider: until its header, of one read of its answer, in total. */
+	providerTimeouts: { headerMs: number; idleMs: number; totalMs: number };
 	/** Streams of `author/model` on the run API are resumable, unless the request has `cf-aig-resumable: false`. */
 	resumableStreams: boolean;
 }

@@ -24,7 +24,7 @@ export function createStorage(bindings: StorageBindings, setting: StorageSetting
 	const services: BlobServices = {
 		object: (account) => callsOf<BlobStore>(blobs.getByName(account)),
 		contents: (store) => contents[store],
-		maxBytes: setting.maxBytes,
+		maxBytes: (account: string) => setting.accountBytes.accounts.get(account) ?? setting.accountBytes.others,
 		uuid: () => crypto.randomUUID(),
 		...present({ outside: contents.s3 ?? contents.r2 }),
 	};

@@ -13,8 +13,8 @@ export interface Storage {
 
 /** `STORAGE` */
 export interface StorageSetting {
-	/** Bytes of all objects of an account. */
-	maxBytes(account: string): number;
+	/** Bytes of all objects of an account. `accounts`: those with a bound of their own. */
+	accountBytes: { others: number; accounts: ReadonlyMap<string, number> };
 	queue: QueueBounds;
 	/** Absent: new objects are in the bucket of the binding, or else in the account's object. */
 	s3?: S3Setting;

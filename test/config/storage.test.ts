@@ -20,16 +20,18 @@ const problemsOf = (variables: object): string => {
 
 describe("STORAGE", () => {
 	it("has bounds by default", () => {
-		const { maxBytes, queue, s3 } = configure({}).storage;
-		expect(maxBytes("acme")).toBe(5_368_709_120);
+		const { accountBytes, queue, s3 } = configure({}).storage;
+		expect(accountBytes).toEqual({ others: 5_368_709_120, accounts: new Map() });
 		expect(queue).toEqual({ accountItems: 100_000, concurrency: 32, accountConcurrency: 8 });
 		expect(s3).toBeUndefined();
 	});
 
 	it("has bounds for single accounts", () => {
 		const STORAGE = { account_bytes: 1_000, accounts: { acme: { bytes: 5 } } };
-		const { maxBytes } = configure({ STORAGE }).storage;
-		expect([maxBytes("acme"), maxBytes("umbrella")]).toEqual([5, 1_000]);
+		expect(configure({ STORAGE }).storage.accountBytes).toEqual({
+			others: 1_000,
+			accounts: new Map([["acme", 5]]),
+		});
 	});
 
 	it("reads an S3-compatible store, with the secrets that it names", () => {

@@ -20,6 +20,7 @@ export const LAYERS: readonly (readonly string[])[] = [
 	["counting"],
 	["models"],
 	["storage"],
+	["outbound"],
 	["streams", "schemas"],
 	["core"],
 	["media"],

@@ -1,4 +1,5 @@
 /** Reads a short text, such as the load of an engine or a list of replicas. Redirects are refused, as for calls of models. */
+import { shortCall } from "../../outbound/short-call.ts";
 
 export interface TextRequest {
 	url: string;
@@ -13,22 +14,12 @@ const MAX_BYTES = 1024 * 1024;
 
 /** Returns nothing if the status is not 2xx or the text is too long. Throws if the server cannot be reached in time. */
 export async function getText({ url, headers, key, fetch }: TextRequest): Promise<string | undefined> {
-	const response = await fetch(url, {
+	const { text } = await shortCall({
+		fetch,
+		url,
 		headers: { ...headers, ...(key !== undefined && { authorization: `Bearer ${key}` }) },
-		redirect: "manual",
-		signal: AbortSignal.timeout(TIMEOUT_MS),
+		timeoutMs: TIMEOUT_MS,
+		maxBytes: MAX_BYTES,
 	});
-	if (!response.ok || !response.body) {
-		await response.body?.cancel();
-		return undefined;
-	}
-	const decoder = new TextDecoder();
-	let text = "";
-	let bytes = 0;
-	for await (const piece of response.body) {
-		bytes += piece.byteLength;
-		if (bytes > MAX_BYTES) return undefined;
-		text += decoder.decode(piece, { stream: true });
-	}
-	return text + decoder.decode();
+	return text;
 }

@@ -1,18 +1,20 @@
 /**
- * The gateway's only fetch: sends one request to one target and reads the reply, with limits on time and size. Every
+ * Sends one request to one target and reads the reply, with limits on time and size. Every
  * failure is an `AiError` (`upstream-failure.ts` has the table). Redirects are refused: the credentials and the prompt
  * are only for the configured host.
  */
 import type { z } from "zod";
 import type { AiError } from "../../core/errors.ts";
 import type { Media } from "../../media/media.ts";
+import { callOut, type OutgoingRequest } from "../../outbound/call-out.ts";
+import type { Deadline } from "../../outbound/deadline.ts";
 import { safeParse } from "../../schemas/safe-parse.ts";
 import { shortRead } from "../../schemas/short-read.ts";
 import type { EventFormat } from "../../streams/event-splitter.ts";
 import type { Target } from "../backend.ts";
 import { type BodyBeginning, readBeginning } from "./body-beginning.ts";
 import { type ChunkOptions, relayChunks } from "./chunk-stream.ts";
-import { type Deadline, startDeadline } from "./deadline.ts";
+import { startDeadline } from "./deadline.ts";
 import { isErrorBody } from "./error-body.ts";
 import type { RelayedStream, UpstreamStream } from "./relay.ts";
 import { isShort, mediaType, readShort, readUpTo } from "./reply-body.ts";
@@ -176,7 +178,7 @@ function headersFor(
 	target: Target,
 	{ accept, headers }: UpstreamRequest,
 	content: "json" | "other",
-): HeadersInit {
+): OutgoingRequest["headers"] {
 	// All names are in lower case, so that no header is sent twice.
 	const all = (): Record<string, string> => ({
 		...target.headers,
@@ -204,11 +206,12 @@ async function send(call: Call, request: UpstreamRequest, deadline: Deadline): P
 	const { fetch } = services;
 	let response: Response;
 	try {
-		response = await fetch(target.url + path, {
+		response = await callOut({
+			fetch,
+			url: target.url + path,
 			method: body ? "POST" : "GET",
 			headers: headersFor(target, request, body && !isRaw ? "json" : "other"),
 			body: isRaw ? body : body && JSON.stringify(body),
-			redirect: "manual",
 			signal: deadline.signal,
 		});
 	} catch (error) {

@@ -8,10 +8,10 @@
  */
 import { AiError, toAiError } from "../../core/errors.ts";
 import { concat } from "../../media/bytes.ts";
+import type { Deadline } from "../../outbound/deadline.ts";
 import { CoalescingReader } from "../../streams/coalescing-reader.ts";
 import { type EventFormat, EventSplitter } from "../../streams/event-splitter.ts";
 import { type EventPiece, EventStream, type StreamEvent } from "../../streams/sse.ts";
-import type { Deadline } from "./deadline.ts";
 import type { StreamProgress } from "./progress.ts";
 import { type Call, failureOfInterruption, failureOfShape, failureOfSize } from "./upstream-failure.ts";
 

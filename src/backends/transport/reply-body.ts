@@ -1,7 +1,7 @@
 /** Reads the body of an upstream's reply, with limits on time and size. Closes the deadline at the end. */
 
+import type { Deadline } from "../../outbound/deadline.ts";
 import { BodyBuffer } from "./body-buffer.ts";
-import type { Deadline } from "./deadline.ts";
 import { type Call, failureOfInterruption } from "./upstream-failure.ts";
 
 /** A body of this length arrives at once or not at all: the time between its pieces is not limited. */

@@ -2,7 +2,9 @@
  * Sends the spans and the metrics of requests to the collectors of their gateways, in the background. A collector that fails never affects a
  * request: what it does not take is dropped and counted.
  */
+
 import { FlushLoop, type FlushServices } from "../../core/flush-loop.ts";
+import { shortCall } from "../../outbound/short-call.ts";
 import type { EndedRequest } from "../answer-end.ts";
 import { Histograms } from "../export/metrics.ts";
 import { otlpTraces } from "../export/otlp.ts";
@@ -112,7 +114,9 @@ export class OtelExporter {
 		}
 		this.#sending++;
 		try {
-			const response = await fetch(url, {
+			const { ok, status } = await shortCall({
+				fetch,
+				url,
 				method: "POST",
 				body,
 				headers: {
@@ -120,12 +124,10 @@ export class OtelExporter {
 					...(authorization && { authorization }),
 					"content-type": "application/json",
 				},
-				// A redirect could send the credential to another server.
-				redirect: "manual",
-				signal: AbortSignal.timeout(TIMEOUT_MS),
+				timeoutMs: TIMEOUT_MS,
+				maxBytes: 0,
 			});
-			await response.body?.cancel();
-			if (!response.ok) throw new Error(`The collector answered with status ${response.status}`);
+			if (!ok) throw new Error(`The collector answered with status ${status}`);
 		} catch (cause) {
 			this.#drop(cause);
 		} finally {

@@ -43,14 +43,23 @@ export function isPublicHost(hostname: string): boolean {
 	return name.includes(".") && !LOCAL_NAME.test(name);
 }
 
+/** A name with a final dot is the same name. */
+const withoutDot = (host: string): string => host.replace(/\.(?=:\d+$|$)/, "");
+
 /** Why an account may not name this address as that of a custom provider or of a collector. */
 export function addressProblem(
 	address: string,
 	{ allowPrivateAddresses, publicUrl }: { allowPrivateAddresses: boolean; publicUrl?: string | undefined },
 ): string | undefined {
-	const { hostname, origin, protocol } = new URL(address);
-	// The gateway would call itself.
-	if (origin === publicUrl) return "is the address of this gateway";
+	const { hostname, host, protocol } = new URL(address);
+	if (publicUrl !== undefined) {
+		const own = new URL(publicUrl);
+		// The gateway would call itself. It may listen on several ports, and in a private network other servers may have the others.
+		const isOwn = allowPrivateAddresses
+			? withoutDot(host) === withoutDot(own.host)
+			: withoutDot(hostname) === withoutDot(own.hostname);
+		if (isOwn) return "is the address of this gateway";
+	}
 	if (allowPrivateAddresses) return undefined;
 	const exception = "which is possible only if the operator sets AI_GATEWAY.allow_private_addresses";
 	if (protocol !== "https:") return `does not begin with https://, ${exception}`;

@@ -24,16 +24,23 @@ const AWS_EVENTS_TYPE = "application/vnd.amazon.eventstream";
 /** Whether an answer of this type is a stream of server-sent events. */
 export const isEventStream = (contentType: string | null): boolean => EVENTS_TYPE.test(contentType ?? "");
 
-/** `undefined`: answers of this type have no usage. `everyEvent`: also events that have no usage. */
+interface UsageReaderOptions {
+	/** Also events that have no usage. */
+	everyEvent?: boolean;
+	/** OpenAI's last event, after which clients may close the stream. */
+	onDone?: () => void;
+}
+
+/** `undefined`: answers of this type have no usage. */
 export function usageReader(
 	contentType: string | null,
 	onPart: OnPart,
-	{ everyEvent = false }: { everyEvent?: boolean } = {},
+	{ everyEvent = false, onDone }: UsageReaderOptions = {},
 ): UsageReader | undefined {
 	const type = contentType ?? "";
 	if (JSON_TYPE.test(type)) return new JsonOutlines(onPart);
 	if (type === AWS_EVENTS_TYPE) return new AwsEventReader(onPart);
-	return isEventStream(type) ? new EventUsageReader(onPart, everyEvent) : undefined;
+	return isEventStream(type) ? new EventUsageReader(onPart, everyEvent, onDone) : undefined;
 }
 
 /** Bytes of an event that are kept. Only the outline of a larger one is read. */
@@ -50,13 +57,14 @@ class EventUsageReader implements UsageReader {
 	/** The current event is larger than {@link MAX_EVENT_BYTES}. */
 	#isLarge = false;
 
-	constructor(onPart: OnPart, everyEvent: boolean) {
+	constructor(onPart: OnPart, everyEvent: boolean, onDone?: () => void) {
 		this.#everyEvent = everyEvent;
 		this.#outlines = new JsonOutlines(onPart);
 		this.#parser = createParser({
 			onEvent: ({ data }) => {
 				const event = parseRecord(data);
 				if (event) onPart(event);
+				else if (data === "[DONE]") onDone?.();
 			},
 		});
 	}

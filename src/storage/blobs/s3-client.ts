@@ -1,5 +1,6 @@
 /** Calls of an S3-compatible store (https://docs.aws.amazon.com/AmazonS3/latest/API/), signed by `aws4fetch`. */
 import { AwsClient } from "aws4fetch";
+import { callOut } from "../../outbound/call-out.ts";
 import type { S3Services, S3Setting } from "./s3-setting.ts";
 
 /** Until the status line. A part has 8 MiB. */
@@ -76,7 +77,10 @@ export class S3Client {
 				...(headers && { headers }),
 				...(body !== undefined && { body }),
 			});
-			response = await this.#services.fetch(request, { signal: abort.signal, redirect: "manual" });
+			// The runtime's fetch refuses another `this`.
+			const { fetch } = this.#services;
+			const { signal } = abort;
+			response = await callOut({ fetch, url: request.url, method, headers: request.headers, body, signal });
 		} catch (cause) {
 			throw new S3Failure(method, host, { cause });
 		} finally {

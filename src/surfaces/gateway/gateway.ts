@@ -163,7 +163,8 @@ function gatewayStep(step: Step, context: StepContext): GatewayStep {
 				return callProvider(target.target, {
 					...context,
 					...{ provider, model, exchange, signal },
-					estimatedFrom: context.settings.estimate_usage ? step.inputs.fields : undefined,
+					fields: step.inputs.fields,
+					estimates: context.settings.estimate_usage === true,
 				});
 			return runStep(step, { ...context, ...target, id, signal }, exchange);
 		},

@@ -1,7 +1,8 @@
 /**
  * The usage of a request that is passed to a provider. It is read from the bytes of the answer while they are sent to the caller, and
- * reported as soon as the provider sends counts, so an answer that is interrupted has the counts until then. If the gateway estimates, a
- * stream has an estimate until the provider sends counts. The bytes are unchanged, and a failure to read them does not affect the answer.
+ * reported as soon as the provider sends counts, so an answer that is interrupted has the counts until then. A stream that ends early
+ * without counts has an estimate of what was sent: otherwise a caller who leaves would avoid the spend limits. If the gateway estimates, so
+ * has a complete one. The bytes are unchanged, and a failure to read them does not affect the answer.
  */
 import { toAiError } from "../../core/errors.ts";
 import type { GatewayExchange, GatewayUsage } from "../../gateways/exchange.ts";
@@ -19,8 +20,10 @@ interface PassedRequest {
 	provider: string;
 	/** The provider's name of the model. `undefined`: the request names none, and the name in the answer is used. */
 	model: string | undefined;
-	/** The JSON of the request. Present: the usage of a stream without counts is estimated. */
-	estimatedFrom?: unknown;
+	/** The JSON of the request. */
+	fields: unknown;
+	/** The usage of a complete stream without counts is estimated. */
+	estimates: boolean;
 	exchange: GatewayExchange;
 	services: Pick<Services, "catalog" | "log">;
 }
@@ -32,28 +35,38 @@ export function withReportedUsage(
 	request: PassedRequest,
 ): ReadableStream<Uint8Array> {
 	const answer = new AnswerUsage();
-	const isEstimated = request.estimatedFrom !== undefined && isEventStream(contentType);
-	const estimate = isEstimated ? new EstimatedUsage(request.estimatedFrom) : undefined;
+	const { fields, estimates, exchange } = request;
+	const estimate = isEventStream(contentType) ? new EstimatedUsage(fields) : undefined;
 	let hasNewText = false;
+	let isComplete = false;
 	let reader = usageReader(
 		contentType,
 		(part) => {
 			if (answer.add(part)) reportCounts(answer, request);
 			else if (estimate?.add(part)) hasNewText = true;
 		},
-		{ everyEvent: isEstimated },
+		{ everyEvent: estimate !== undefined, onDone: () => (isComplete = true) },
 	);
 	if (!reader) return body;
+	const reportEstimate = (): void => {
+		if (estimate && hasNewText && !answer.usage) reportUsage(estimate.usage, undefined, request);
+		hasNewText = false;
+	};
+	exchange.reportAtEnd(() => {
+		if (!isComplete && reader) reportEstimate();
+	});
 	const source = PulledStream.sourceOf(body);
 	const read = (piece: Uint8Array | undefined): Uint8Array | undefined => {
 		try {
 			if (piece) reader?.push(piece);
-			else reader?.end();
-			if (estimate && hasNewText && !answer.usage) reportUsage(estimate.usage, undefined, request);
-			hasNewText = false;
+			else {
+				reader?.end();
+				isComplete = true;
+			}
+			if (estimates) reportEstimate();
 		} catch (thrown) {
 			reader = undefined;
-			request.services.log(toAiError(thrown), request.exchange.id);
+			request.services.log(toAiError(thrown), exchange.id);
 		}
 		return piece;
 	};

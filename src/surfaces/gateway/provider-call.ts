@@ -5,6 +5,9 @@
 import { AiError } from "../../core/errors.ts";
 import type { GatewayExchange } from "../../gateways/exchange.ts";
 import { forwardedHeaders, returnedHeaders } from "../../gateways/providers/headers.ts";
+import { callOut } from "../../outbound/call-out.ts";
+import { openDeadline } from "../../outbound/deadline.ts";
+import { limitedBody } from "../../outbound/limited-body.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { countRequest } from "../rate-limited.ts";
@@ -27,8 +30,10 @@ export interface ProviderCall {
 	provider: string;
 	/** The model that the request names. */
 	model: string | undefined;
-	/** The JSON of the request. Present: the usage of a stream without counts is estimated. */
-	estimatedFrom?: unknown;
+	/** The JSON of the request. */
+	fields: unknown;
+	/** The usage of a complete stream without counts is estimated. */
+	estimates: boolean;
 	caller: Caller;
 	exchange: GatewayExchange;
 	signal: AbortSignal;
@@ -41,35 +46,47 @@ export interface ProviderCall {
  */
 export async function callProvider(
 	{ url, headers: own, sent, fetch }: ProviderTarget,
-	{ provider, model, estimatedFrom, caller, exchange, signal, services }: ProviderCall,
+	{ provider, model, fields, estimates, caller, exchange, signal, services }: ProviderCall,
 ): Promise<Response> {
 	await countRequest("Provider Request", caller, services);
 	const headers = forwardedHeaders(sent.headers);
 	for (const [name, value] of own) headers.set(name, value);
 	const { method, body } = sent;
 	const hasBody = body !== undefined && method !== "GET" && method !== "HEAD";
+	const { headerMs, idleMs, totalMs } = services.gatewayRules.providerTimeouts;
+	const late = (limitMs: number): AiError =>
+		new AiError("attemptTimeout", `The provider did not answer within ${limitMs} ms`);
+	const { now, startTimer } = services;
+	const deadline = openDeadline({ signal, totalMs, now: () => now(), startTimer, silent: late, late });
+	deadline.expect(headerMs);
 	let response: Response;
 	try {
-		response = await fetch(url.href, {
-			method,
-			headers,
-			redirect: "manual",
-			signal,
-			...(hasBody && { body }),
-		});
+		response = await deadline.race(
+			callOut({
+				fetch,
+				url: url.href,
+				method,
+				headers,
+				body: hasBody ? body : undefined,
+				signal: deadline.signal,
+			}),
+		);
 	} catch (cause) {
-		if (signal.aborted) throw new AiError("aborted");
+		deadline.close();
+		if (deadline.signal.aborted) throw deadline.signal.reason;
 		const error = new AiError("providerUnreachable", undefined, { cause });
 		error.place = { account: exchange.account, gateway: exchange.gateway, provider, host: url.host };
 		services.log(error, exchange.id);
 		throw error;
 	}
 	const { status, statusText } = response;
-	const answer = NO_BODY.has(status) ? null : response.body;
+	const isEmpty = NO_BODY.has(status) || !response.body;
+	if (isEmpty) deadline.close();
+	const answer = isEmpty || !response.body ? null : limitedBody(response.body, { idleMs, deadline });
 	const contentType = response.headers.get("content-type");
 	// Other methods return earlier answers again, whose usage has been counted.
 	const hasUsage = answer && response.ok && method === "POST";
-	const request = { provider, model, estimatedFrom, exchange, services };
+	const request = { provider, model, fields, estimates, exchange, services };
 	return new Response(hasUsage ? withReportedUsage(answer, contentType, request) : answer, {
 		status,
 		statusText,

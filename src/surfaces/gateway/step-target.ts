@@ -14,6 +14,7 @@ import { WORKERS_AI } from "../../gateways/request.ts";
 import type { GatewaySettings } from "../../gateways/settings.ts";
 import type { AppServices } from "../../http/services.ts";
 import type { Catalog } from "../../models/catalog.ts";
+import { passedHops } from "../../outbound/hops.ts";
 import { PROVIDERS, type Provider } from "../../providers/providers.ts";
 import type { ProviderTarget } from "./provider-call.ts";
 import { accountCredential, operatorCredential, requireWholesale } from "./provider-credential.ts";
@@ -162,6 +163,11 @@ function requireCustom(
 	const custom = customProviders.find((listed) => listed.slug === slug);
 	if (!custom) throw invalidProvider(provider, "is not an enabled custom provider of the account");
 	requireAllowedAddress(custom.base_url, services);
+	if (passedHops() > 0 && !services.gatewayRules.allowChainedGateways)
+		throw invalidProvider(
+			custom.slug,
+			"is not called for a request of another gateway, unless the operator sets AI_GATEWAY.allow_chained_gateways",
+		);
 	return custom;
 }
 

@@ -39,6 +39,7 @@ describe("a request", () => {
 			"anthropic-version": "2023-06-01",
 			"content-type": "application/json",
 			"x-api-key": KEY,
+			"x-ganglion-hop": "1",
 		});
 	});
 

@@ -42,6 +42,7 @@ describe("the request", () => {
 			accept: "application/json",
 			authorization: `Bearer ${KEY}`,
 			"content-type": "application/json",
+			"x-ganglion-hop": "1",
 			"x-tenant": "tenant-secret-value",
 		});
 	});
@@ -82,6 +83,7 @@ describe("the request", () => {
 			authorization: `Bearer ${KEY}`,
 			"x-tenant": "another",
 			"x-version": "2",
+			"x-ganglion-hop": "1",
 		});
 	});
 

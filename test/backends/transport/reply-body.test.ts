@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Deadline } from "../../../src/backends/transport/deadline.ts";
 import { isShort, readShort, readUpTo } from "../../../src/backends/transport/reply-body.ts";
 import { AiError } from "../../../src/core/errors.ts";
+import type { Deadline } from "../../../src/outbound/deadline.ts";
 import { callOf, failureOf, json } from "../upstream.ts";
 
 const call = callOf(() => json({}));

@@ -99,6 +99,7 @@ describe("a request with the caller's own key", () => {
 			"authorization",
 			"content-type",
 			"openai-beta",
+			"x-ganglion-hop",
 		]);
 		expect(await sentTo(request)).toEqual({
 			url: "https://api.openai.com/v1/chat/completions",

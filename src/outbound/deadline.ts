@@ -1,0 +1,151 @@
+/**
+ * The time limits of one outgoing call. Also aborts its fetch when the caller disconnects: the runtime ignores the signal of an incoming
+ * request that is given to `fetch`.
+ *
+ * Silence is limited only while a read of the upstream is pending (`expect` to `pause`): a slow reader is not a silent
+ * upstream. One timer serves both limits and is set for the earlier one. `pause` does not clear it; when it fires early,
+ * it is set again for the remaining time. So a stream needs one timer each `idleMs`, not one for each chunk.
+ *
+ * A process that paused for longer than a limit finds its timer before what the upstream has sent. It reads that first.
+ */
+import { AiError } from "../core/errors.ts";
+import { type StartTimer, startNativeTimer, type Timer } from "../core/lazy-timer.ts";
+
+/** The longest delay of `setTimeout`; a longer one fires at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+/** A timer that is later than this fires after a pause of the process: a machine that slept, or had too little CPU. */
+const LATE_MS = 100;
+/** Time to read what the upstream sent during the pause. */
+const CATCH_UP_MS = 500;
+
+/** The call that a deadline limits. */
+export interface LimitedCall {
+	/** Fires when the caller disconnects. */
+	signal: AbortSignal;
+	/** The limit of the complete call. */
+	totalMs: number;
+	now(): number;
+	startTimer?: StartTimer | undefined;
+	/** The failure of a read that took `limitMs`. */
+	silent(limitMs: number): AiError;
+	/** The failure of a call that took `totalMs`. */
+	late(totalMs: number): AiError;
+}
+
+export interface Deadline {
+	/** For `fetch`. Its reason is the `AiError` that ended the call. */
+	readonly signal: AbortSignal;
+	/** Milliseconds since the start of the call. Never decreases, also if the clock is set back. */
+	elapsedMs(): number;
+	/** A read of the upstream is pending. It may take `limitMs`, of which `silentMs` have passed. */
+	expect(limitMs: number, silentMs?: number): void;
+	/** No read is pending: only the limit of the complete call applies. */
+	pause(): void;
+	/** Settles as `work`, or rejects with the failure that ends the call earlier. Called a few times per call. */
+	race<T>(work: Promise<T>): Promise<T>;
+	/** Aborts the upstream's fetch. */
+	abort(reason: AiError): void;
+	/** Clears the timer and removes the listener on the caller's signal. The holder calls it when the call is over. */
+	close(): void;
+}
+
+/** Without a pending read: only the limit of the complete call applies. */
+export const openDeadline = (call: LimitedCall): Deadline => new CallDeadline(call);
+
+class CallDeadline implements Deadline {
+	readonly signal: AbortSignal;
+	readonly #call: LimitedCall;
+	readonly #controller = new AbortController();
+	readonly #startTimer: StartTimer;
+	readonly #onCallerAbort = () => this.abort(new AiError("aborted"));
+	#lastNow: number;
+	#elapsedMs = 0;
+	/** The pending read. */
+	#expected: { limitMs: number; dueAt: number; extended?: true } | undefined;
+	#timer: { running: Timer; dueAt: number } | undefined;
+	/** Rejects the work that is under way. */
+	#reject: ((reason: AiError) => void) | undefined;
+
+	constructor(call: LimitedCall) {
+		const { signal, startTimer = startNativeTimer } = call;
+		this.#call = call;
+		this.#startTimer = startTimer;
+		this.#lastNow = call.now();
+		this.signal = this.#controller.signal;
+		if (signal.aborted) this.#onCallerAbort();
+		else signal.addEventListener("abort", this.#onCallerAbort);
+	}
+
+	elapsedMs(): number {
+		const time = this.#call.now();
+		this.#elapsedMs += Math.max(0, time - this.#lastNow);
+		this.#lastNow = time;
+		return this.#elapsedMs;
+	}
+
+	expect(limitMs: number, silentMs = 0): void {
+		const dueAt = this.elapsedMs() + limitMs - silentMs;
+		this.#expected = { limitMs, dueAt };
+		if (this.signal.aborted || (this.#timer && this.#timer.dueAt <= dueAt)) return;
+		this.#clearTimer();
+		this.#setTimer();
+	}
+
+	pause(): void {
+		this.#expected = undefined;
+	}
+
+	/** Listening to the signal costs more. */
+	race<T>(work: Promise<T>): Promise<T> {
+		const { promise, resolve, reject } = Promise.withResolvers<T>();
+		const rejectEarlier = this.#reject;
+		this.#reject = (reason) => {
+			rejectEarlier?.(reason);
+			reject(reason);
+		};
+		if (this.signal.aborted) reject(this.signal.reason);
+		work.then(resolve, reject);
+		return promise;
+	}
+
+	abort(reason: AiError): void {
+		this.close();
+		this.#controller.abort(reason);
+		this.#reject?.(reason);
+	}
+
+	close(): void {
+		this.#clearTimer();
+		this.#call.signal.removeEventListener("abort", this.#onCallerAbort);
+	}
+
+	#clearTimer(): void {
+		this.#timer?.running.cancel();
+		this.#timer = undefined;
+	}
+
+	#setTimer(): void {
+		const { totalMs } = this.#call;
+		const dueAt = Math.min(this.#expected?.dueAt ?? totalMs, totalMs);
+		const from = this.elapsedMs();
+		const delayMs = Math.min(dueAt - from, MAX_TIMER_MS);
+		this.#timer = { running: this.#startTimer(delayMs, () => this.#onTimer(from + delayMs)), dueAt };
+	}
+
+	/** The timer proves that the call has taken `atLeastMs`, whatever the clock shows. */
+	#onTimer(atLeastMs: number): void {
+		this.#timer = undefined;
+		this.#elapsedMs = Math.max(this.elapsedMs(), atLeastMs);
+		const { totalMs } = this.#call;
+		const expected = this.#expected;
+		const isDue = expected && this.#elapsedMs >= expected.dueAt;
+		if (isDue && !expected.extended && this.#elapsedMs - atLeastMs > LATE_MS) {
+			expected.extended = true;
+			expected.dueAt = this.#elapsedMs + Math.min(expected.limitMs, CATCH_UP_MS);
+		}
+		if (isDue && expected.dueAt < totalMs && this.#elapsedMs >= expected.dueAt)
+			this.abort(this.#call.silent(expected.limitMs));
+		else if (this.#elapsedMs >= totalMs) this.abort(this.#call.late(totalMs));
+		else this.#setTimer();
+	}
+}

@@ -1,0 +1,49 @@
+/** A call whose answer is a short text, such as the load of an engine or the confirmation of a collector. */
+import { callOut, type OutgoingRequest } from "./call-out.ts";
+
+export interface ShortCall extends Omit<OutgoingRequest, "method" | "signal"> {
+	method?: string;
+	/** Milliseconds, with the answer. */
+	timeoutMs: number;
+	/** Bytes of the answer that are read. 0: it is not read. */
+	maxBytes: number;
+}
+
+export interface ShortAnswer {
+	ok: boolean;
+	status: number;
+	/** `undefined`: the status is not 2xx, or the text is too long. */
+	text: string | undefined;
+}
+
+/** Throws if the server cannot be reached, or is too slow. */
+export async function shortCall({
+	timeoutMs,
+	maxBytes,
+	method = "GET",
+	...request
+}: ShortCall): Promise<ShortAnswer> {
+	const response = await callOut({ ...request, method, signal: AbortSignal.timeout(timeoutMs) });
+	const { ok, status } = response;
+	return { ok, status, text: ok ? await shortText(response.body, maxBytes) : await unread(response.body) };
+}
+
+async function unread(body: ReadableStream<Uint8Array> | null): Promise<undefined> {
+	await body?.cancel();
+}
+
+async function shortText(
+	body: ReadableStream<Uint8Array> | null,
+	maxBytes: number,
+): Promise<string | undefined> {
+	if (!body || maxBytes === 0) return unread(body);
+	const decoder = new TextDecoder();
+	let text = "";
+	let bytes = 0;
+	for await (const piece of body) {
+		bytes += piece.byteLength;
+		if (bytes > maxBytes) return undefined;
+		text += decoder.decode(piece, { stream: true });
+	}
+	return text + decoder.decode();
+}

@@ -1,0 +1,233 @@
+/** Calls out of the gateway: none bypasses `src/outbound`, and requests that are passed to a provider end with their caller. */
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "../../scripts/free-port.ts";
+import { CLI } from "./cli/run.ts";
+import { runScript, type Script } from "./script.ts";
+
+const ADMIN_TOKEN = "an-admin-token-of-a-test-with-32-characters";
+const AUTHORIZED = {
+	authorization: `Bearer ${ADMIN_TOKEN}`,
+	"cf-aig-authorization": `Bearer ${ADMIN_TOKEN}`,
+};
+const AI_GATEWAY = {
+	allow_private_addresses: true,
+	provider_timeouts: { header_ms: 4_000, idle_ms: 1_000, total_ms: 60_000 },
+};
+
+describe("the sources", () => {
+	/** Each calls a binding, an object or the app of this Worker, or defines the runtime's `fetch` as a service. */
+	const EXCEPTIONS: Readonly<Record<string, string>> = {
+		"index.ts": "calls the app",
+		"services.ts": "makes the services from the runtime's fetch and from bindings",
+		"outbound/call-out.ts": "is the way out",
+		"gateways/client/stream-runs.ts": "calls an object",
+		"surfaces/operations/worker-reports.ts": "calls another process of this gateway",
+		"surfaces/rest/run.ts": "calls the app of the binding",
+		"surfaces/rpc/entrypoint.ts": "calls the app of the binding",
+		"backends/cog/predictions.ts": "observes the signal of a call out",
+	};
+	/** A call of `fetch` by any name of its owner, a socket, or a websocket that this Worker opens. */
+	const WAYS_OUT = /(?<![\w$])(?:[\w$.]+\.)?(?:fetch|publicFetch)\(|\bnew WebSocket\(|cloudflare:sockets/;
+	const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
+	/** Methods named `fetch`, which the runtime calls. */
+	const withoutMethods = (text: string): string =>
+		text.replace(/^\s*(?:override )?(?:async )?fetch\(.*\{$/gm, "");
+
+	it("call out only through src/outbound", () => {
+		const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter(
+			(file) => file.endsWith(".ts") && file !== "worker-configuration.d.ts",
+		);
+		const calling = files.filter((file) =>
+			WAYS_OUT.test(withoutMethods(withoutComments(readFileSync(join("src", file), "utf8")))),
+		);
+		expect(calling.filter((file) => EXCEPTIONS[file] === undefined)).toEqual([]);
+		// An exception without a call would hide a later one.
+		expect(Object.keys(EXCEPTIONS).filter((file) => !calling.includes(file))).toEqual([]);
+	});
+
+	it.each(["await fetch(url)", "services.fetch(url)", "services.publicFetch(url)", "new WebSocket(url)"])(
+		"are searched for %s",
+		(call) => expect(WAYS_OUT.test(call)).toBe(true),
+	);
+});
+
+/** How the provider answers a path. */
+type Behaviour = "before its header" | "in a stream" | "in a file" | "at once";
+
+describe("a request that is passed to a provider", () => {
+	const folder = mkdtempSync(join(tmpdir(), "ganglion-outbound-"));
+	/** Calls whose connection is open, and the number of all calls, by path. */
+	const open = new Map<string, number>();
+	const calls = new Map<string, number>();
+	const count = (map: Map<string, number>, path: string, change: number) =>
+		map.set(path, (map.get(path) ?? 0) + change);
+	const provider = createServer(answerOf);
+	let gateway: Script;
+	let url = "";
+	let base = "";
+
+	function answerOf(incoming: IncomingMessage, answer: ServerResponse): void {
+		const path = incoming.url ?? "";
+		count(open, path, 1);
+		count(calls, path, 1);
+		incoming.resume();
+		let timer: NodeJS.Timeout | undefined;
+		answer.on("close", () => {
+			clearInterval(timer);
+			count(open, path, -1);
+		});
+		if (path.includes("header")) return;
+		if (path.includes("silent")) {
+			answer.writeHead(200, { "content-type": "text/event-stream" });
+			answer.write('data: {"choices":[{"delta":{"content":"Hi"}}]}\n\n');
+			return;
+		}
+		const isStream = path.includes("stream");
+		answer.writeHead(200, { "content-type": isStream ? "text/event-stream" : "application/octet-stream" });
+		if (path.includes("once")) return void answer.end("done");
+		timer = setInterval(
+			() =>
+				answer.write(isStream ? 'data: {"choices":[{"delta":{"content":" word"}}]}\n\n' : "x".repeat(4096)),
+			10,
+		);
+	}
+
+	const send = (path: string, method: string, body?: object): Promise<Response> =>
+		fetch(`${url}${path}`, {
+			method,
+			headers: { ...AUTHORIZED, "content-type": "application/json" },
+			...(body && { body: JSON.stringify(body) }),
+		});
+	const manage = (path: string, method: string, body?: object) =>
+		send(`/client/v4/accounts/local/ai-gateway/${path}`, method, body);
+
+	beforeAll(async () => {
+		provider.listen(0, "127.0.0.1");
+		await once(provider, "listening");
+		const port = await freePort();
+		url = `http://127.0.0.1:${port}`;
+		// With the connection guard: workerd alone does not notice a caller who leaves before the answer.
+		gateway = runScript(CLI, ["serve", "--port", String(port), "--state", join(folder, "state")], {
+			env: { ADMIN_TOKEN, AI_GATEWAY: JSON.stringify(AI_GATEWAY) },
+		});
+		expect(await gateway.until(/Open files|error/)).toContain("is ready");
+		base = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+		const headers = { "cf-aig-authorization": `Bearer ${ADMIN_TOKEN}` };
+		for (const [slug, base_url] of [
+			["acme", base],
+			["self", `${url}/v1/local/default/custom-self`],
+		])
+			expect(
+				(await manage("custom-providers", "POST", { name: slug, slug, base_url, headers, enable: true }))
+					.status,
+			).toBe(200);
+	});
+	afterAll(async () => {
+		gateway.kill("SIGTERM");
+		await gateway.exit;
+		provider.closeAllConnections();
+		provider.close();
+		rmSync(folder, { recursive: true, force: true });
+	});
+
+	/** Sends a chat, and disconnects when `leaves` resolves. */
+	function leave(path: string, leaves: "early" | "amid"): Promise<void> {
+		const { promise, resolve } = Promise.withResolvers<void>();
+		const chat = request(`${url}/v1/local/default/custom-acme/${path}`, {
+			method: "POST",
+			headers: { "cf-aig-authorization": `Bearer ${ADMIN_TOKEN}`, "content-type": "application/json" },
+		});
+		chat.on("error", () => {});
+		chat.on("close", resolve);
+		chat.end(
+			JSON.stringify({ model: "acme-1", stream: true, messages: [{ role: "user", content: "Count." }] }),
+		);
+		if (leaves === "amid")
+			chat.on("response", (answer) => {
+				let pieces = 0;
+				answer.on("data", () => ++pieces === 3 && chat.destroy());
+			});
+		else
+			void expect
+				.poll(() => calls.get(`/${path}`))
+				.toBeGreaterThan(0)
+				.then(() => chat.destroy());
+		return promise;
+	}
+
+	interface Log {
+		path: string;
+		status_code: number;
+		tokens_out: number | null;
+		usage_estimated: boolean;
+	}
+	const logsOf = async (path: string): Promise<Log[]> => {
+		const response = await manage("gateways/default/logs?per_page=50", "GET");
+		const { result } = (await response.json()) as { result: Log[] };
+		return result.filter((log) => log.path.includes(path));
+	};
+
+	const TRIES = 5;
+	it.each<[Behaviour, string, "early" | "amid"]>([
+		["before its header", "header", "early"],
+		["in a stream", "stream", "amid"],
+		["in a file", "file", "amid"],
+	])("ends when its caller leaves %s, and has one log", async (_, path, leaves) => {
+		for (let index = 0; index < TRIES; index++) await leave(`${path}-${index}`, leaves);
+		for (let index = 0; index < TRIES; index++)
+			await expect.poll(() => open.get(`/${path}-${index}`)).toBe(0);
+		await expect.poll(async () => (await logsOf(path)).length).toBe(TRIES);
+		const logs = await logsOf(path);
+		// Not the time limit of the header (504).
+		if (path === "header")
+			expect(new Set(logs.map(({ status_code }) => status_code))).toEqual(new Set([408]));
+		// The caller received at least three words.
+		if (path === "stream")
+			for (const { tokens_out, usage_estimated } of logs)
+				expect([(tokens_out ?? 0) >= 3, usage_estimated]).toEqual([true, true]);
+	});
+
+	it("is refused with 504 if the provider sends no header", async () => {
+		const response = await send("/v1/local/default/custom-acme/header-late", "POST", { model: "acme-1" });
+		expect(response.status).toBe(504);
+		expect(await response.text()).toContain("did not answer within 4000 ms");
+		await expect.poll(() => open.get("/header-late")).toBe(0);
+	});
+
+	it("breaks off if the provider is silent amid its answer", async () => {
+		const response = await send("/v1/local/default/custom-acme/silent", "POST", {
+			model: "acme-1",
+			stream: true,
+		});
+		await expect(response.text()).rejects.toThrow();
+		await expect.poll(() => open.get("/silent")).toBe(0);
+	});
+
+	it("is not multiplied by a provider that is the gateway itself", async () => {
+		const steps = Array.from({ length: 32 }, () => ({
+			provider: "custom-self",
+			endpoint: "once",
+			headers: {},
+			query: { model: "acme-1" },
+		}));
+		const response = await send("/v1/local/default", "POST", steps);
+		expect(response.status).toBe(400);
+		expect(await response.text()).toContain("AI_GATEWAY.allow_chained_gateways");
+		// Each step arrives once, and calls nothing.
+		await expect.poll(async () => (await logsOf("once")).length).toBe(1 + 32);
+	});
+
+	it.each(["5", "999", "x"])("is refused with 508 if it has passed too many gateways: %s", async (hops) => {
+		const response = await fetch(`${url}/v1/local/default/custom-acme/once`, {
+			headers: { ...AUTHORIZED, "x-ganglion-hop": hops },
+		});
+		expect(response.status).toBe(508);
+		expect(await response.json()).toMatchObject({ success: false, errors: [{ code: 7000 }] });
+	});
+});
