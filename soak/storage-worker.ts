@@ -72,7 +72,10 @@ export default {
 		const number = (name: string): number => Number(searchParams.get(name));
 		const { blobs, queue } = createStorage(
 			{ blobs: BLOBS, queue: WORK_QUEUE, services: { fetch, wait: (ms) => scheduler.wait(ms) } },
-			{ maxBytes: () => MAX_BYTES, queue: { accountItems: 0, accountConcurrency: 0, concurrency: 0 } },
+			{
+				accountBytes: { others: MAX_BYTES, accounts: new Map() },
+				queue: { accountItems: 0, accountConcurrency: 0, concurrency: 0 },
+			},
 		);
 		const objects = blobs(ACCOUNT);
 		const key = searchParams.get("key") ?? "";
