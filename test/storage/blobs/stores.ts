@@ -6,8 +6,9 @@ import { AccountBlobs } from "../../../src/storage/blobs/account-blobs.ts";
 import type { BlobStore } from "../../../src/storage/blobs/blob-store.ts";
 import type { StoreName } from "../../../src/storage/blobs/blob-table.ts";
 import type { ContentStore } from "../../../src/storage/blobs/contents.ts";
+import { lazyS3Contents } from "../../../src/storage/blobs/lazy-s3-contents.ts";
 import { r2Contents } from "../../../src/storage/blobs/r2-contents.ts";
-import { lazyS3Contents, type S3Setting } from "../../../src/storage/blobs/s3-setting.ts";
+import type { S3Setting } from "../../../src/storage/blobs/s3-setting.ts";
 import type { RemoteCalls } from "../../../src/storage/remote-calls.ts";
 
 export const STORES: readonly StoreName[] = ["pieces", "r2", "s3"];
