@@ -136,8 +136,12 @@ function openAiEvents(
 		isUnchanged &&= rewritten.text === data;
 		return rewritten;
 	};
-	// Only these streams are recorded.
-	const rewrite = ending === "engine" ? observe : rewriteChunk;
+	const unasked: typeof rewriteChunk = (data, value) => {
+		const { chunk, text } = rewriteChunk(data, value);
+		return { text: withoutNullUsage(text), ...(chunk && { chunk }) };
+	};
+	// Only streams with the engine's ending are recorded.
+	const rewrite = ending === "engine" ? observe : ending === "none" ? unasked : rewriteChunk;
 
 	return mapChatEvents(events, {
 		onDelta: surroundingsBy((data) => `data: ${rewrite(data).text}\n\n`),
@@ -172,6 +176,13 @@ function openAiEvents(
 		},
 	});
 }
+
+/** A quotation mark inside a JSON text is escaped, so this is a key. */
+const NULL_USAGE = /,\s*"usage"\s*:\s*null(?=\s*[,}])/;
+
+/** Engines send `null` in each chunk before the usage. Clients that have not requested usage do not expect it. */
+const withoutNullUsage = (data: string): string =>
+	data.includes('"usage"') ? data.replace(NULL_USAGE, "") : data;
 
 function withoutUsage(data: string): string {
 	const { usage: _, ...fields } = JSON.parse(data) as ChatChunk;

@@ -291,9 +291,9 @@ describe("chunks on the OpenAI route", () => {
 		expect(await route(body + usageChunk() + DONE, request)).toBe(withModelName(body) + DONE);
 	});
 
-	it("lose counts beside text unless requested, and keep a usage of null", async () => {
+	it("lose counts beside text, and a usage of null, unless requested", async () => {
 		const counted = delta({ content: "a" }, { usage: USAGE }) + delta({ content: "b" }, { usage: null });
-		const plain = delta({ content: "a" }) + delta({ content: "b" }, { usage: null });
+		const plain = delta({ content: "a" }) + delta({ content: "b" });
 		expect(await route(counted + DONE)).toBe(withModelName(plain) + DONE);
 		expect(await route(counted + DONE, withUsage)).toBe(
 			withModelName(counted) +
