@@ -4,4 +4,7 @@ import type { WorkHandler } from "./storage/queue/work.ts";
 
 type HandlerTable = Readonly<Record<string, (services: AppServices) => Promise<WorkHandler>>>;
 
-export const WORK_HANDLERS: HandlerTable = {};
+export const WORK_HANDLERS: HandlerTable = {
+	responses: async (services) =>
+		(await import("./surfaces/responses/background.ts")).backgroundWork(services),
+};

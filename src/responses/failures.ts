@@ -15,7 +15,12 @@ export const absentFailure = ({ kind, id }: Missing): AiError =>
 
 /** What a request refers to. */
 export function referenceFailure(missing: Missing): AiError {
-	const { id, kind, pending } = missing;
+	const { id, kind, pending, tooLarge } = missing;
+	if (tooLarge)
+		return new AiError(
+			"contextWindowExceeded",
+			"The stored items before this request are too large to continue",
+		);
 	if (pending)
 		return invalidInput(
 			`previous_response_id: the response '${id.slice(0, MAX_SHOWN_ID)}' has not ended yet`,

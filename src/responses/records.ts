@@ -54,6 +54,8 @@ export interface Missing {
 	foreign?: true;
 	/** The response exists and has not ended. */
 	pending?: true;
+	/** The items before the request are too large to be read. */
+	tooLarge?: true;
 }
 
 export type Found<Value> = { ok: true; value: Value } | { ok: false; missing: Missing };

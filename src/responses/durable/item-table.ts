@@ -2,7 +2,9 @@
  * The items of an account's responses and conversations. The items of a response are consecutive rows, its input before its output.
  * An item of a request with a conversation belongs to both, and its row dies with the later of them.
  */
+
 import type { Found, ItemRecord, ItemsPage, ItemsQuery, Scope } from "../records.ts";
+import type { LongTexts } from "./long-texts.ts";
 
 /**
  * Written when a response ends, and when items are added to a conversation. `held`: 1 while the item's response exists. `reference`: 1
@@ -23,6 +25,11 @@ CREATE INDEX IF NOT EXISTS items_by_conversation ON items (conversation, seq) WH
 
 /** Counted for a row, in addition to its JSON. */
 export const ROW_BYTES = 256;
+
+/** Shorter items have no other rows. */
+const LONG_BYTES = 500_000;
+
+const textKey = (seq: number): string => `items/${seq}`;
 
 interface ItemRow extends Record<string, SqlStorageValue> {
 	seq: number;
@@ -55,10 +62,12 @@ interface NewItems {
 
 export class ItemTable {
 	readonly #sql: SqlStorage;
+	readonly #texts: LongTexts;
 	#last: number;
 
-	constructor(sql: SqlStorage) {
+	constructor(sql: SqlStorage, texts: LongTexts) {
 		this.#sql = sql;
+		this.#texts = texts;
 		sql.exec(`${ITEMS}; ${INDEXES}`);
 		this.#last = sql.exec<{ last: number | null }>("SELECT max(seq) AS last FROM items").one().last ?? 0;
 	}
@@ -86,7 +95,7 @@ export class ItemTable {
 				"INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 				...[++this.#last, bytes, id, owner, Number(reference ?? false), Number(held)],
 				conversation ?? null,
-				json,
+				this.#texts.write(textKey(this.#last), json),
 			);
 		}
 		return { first, last: this.#last, bytes: total };
@@ -119,16 +128,17 @@ export class ItemTable {
 	#resolved(rows: Iterable<ItemRow>): Found<string[]> {
 		const value: string[] = [];
 		for (const row of rows) {
-			const json = row.reference ? this.#target(row) : row.json;
+			const json = this.#jsonOf(row);
 			if (json === undefined) return { ok: false, missing: { kind: "item", id: row.id } };
 			value.push(json);
 		}
 		return { ok: true, value };
 	}
 
-	/** The JSON of the item that a row stands for. */
-	#target({ id }: ItemRow): string | undefined {
-		return this.#latest(id)?.json;
+	/** The JSON of a row, or of the item that it stands for. */
+	#jsonOf(row: ItemRow): string | undefined {
+		const item = row.reference ? this.#latest(row.id) : row;
+		return item && this.#texts.read(textKey(item.seq), item.json);
 	}
 
 	/** The latest row with the id that is an item itself. */
@@ -146,7 +156,7 @@ export class ItemTable {
 			.exec<ItemRow>(`SELECT ${COLUMNS} FROM items WHERE id = ? AND reference = 0 ORDER BY seq DESC`, id)
 			.toArray();
 		const row = rows.find((one) => all || one.owner === owner);
-		if (row) return { ok: true, value: row.json };
+		if (row) return { ok: true, value: this.#jsonOf(row) ?? "" };
 		return { ok: false, missing: { kind: "item", id, ...(rows.length > 0 && { foreign: true }) } };
 	}
 
@@ -172,7 +182,7 @@ export class ItemTable {
 		);
 		const items: string[] = [];
 		for (const row of rows) {
-			const json = row.reference ? this.#target(row) : row.json;
+			const json = this.#jsonOf(row);
 			if (json === undefined) continue;
 			if (items.length === limit) return { items, hasMore: true };
 			items.push(json);
@@ -188,7 +198,7 @@ export class ItemTable {
 		if (after !== undefined && start === 0) return undefined;
 		const items = rows
 			.slice(start)
-			.flatMap((row) => (row.reference ? this.#target(row) : row.json) ?? [])
+			.flatMap((row) => this.#jsonOf(row) ?? [])
 			.slice(0, limit + 1);
 		return { items: items.slice(0, limit), hasMore: items.length > limit };
 	}
@@ -201,7 +211,7 @@ export class ItemTable {
 				id,
 			)
 			.toArray()[0];
-		return row?.reference ? this.#target(row) : row?.json;
+		return row && this.#jsonOf(row);
 	}
 
 	/** The response of the rows is deleted. */
@@ -227,10 +237,14 @@ export class ItemTable {
 
 	#delete(condition: string, ...values: SqlStorageValue[]): Freed {
 		const freed = { bytes: 0, items: 0 };
-		for (const { bytes } of this.#sql.exec<{ bytes: number }>(
-			`DELETE FROM items WHERE ${condition} RETURNING bytes`,
-			...values,
-		)) {
+		const deleted = this.#sql
+			.exec<{ seq: number; bytes: number }>(
+				`DELETE FROM items WHERE ${condition} RETURNING seq, bytes`,
+				...values,
+			)
+			.toArray();
+		for (const { bytes, seq } of deleted) {
+			if (bytes > LONG_BYTES) this.#texts.delete(textKey(seq));
 			freed.bytes += bytes;
 			freed.items++;
 		}

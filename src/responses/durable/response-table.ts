@@ -1,6 +1,7 @@
 /** The stored responses of an account, without their items. */
 import type { Found, ResponseStatus, Scope } from "../records.ts";
 import type { ItemRange } from "./item-table.ts";
+import type { LongTexts } from "./long-texts.ts";
 
 /**
  * Written when a response ends; a response in the background is also written when it is created. `json`: the response object without
@@ -47,6 +48,8 @@ export interface ResponseRow extends Record<string, SqlStorageValue> {
 	json: string;
 }
 
+const textKey = (id: string): string => `responses/${id}`;
+
 export const hasEnded = ({ status }: Pick<ResponseRow, "status">): boolean =>
 	status !== "queued" && status !== "in_progress";
 
@@ -61,9 +64,11 @@ export const outputOf = ({ output_from, output_to }: ResponseRow): ItemRange => 
 
 export class ResponseTable {
 	readonly #sql: SqlStorage;
+	readonly #texts: LongTexts;
 
-	constructor(sql: SqlStorage) {
+	constructor(sql: SqlStorage, texts: LongTexts) {
 		this.#sql = sql;
+		this.#texts = texts;
 		sql.exec(`${RESPONSES}; ${INDEX}`);
 	}
 
@@ -81,15 +86,21 @@ export class ResponseTable {
 			"INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 			...[row.id, row.owner, row.bytes, row.status, row.previous, row.conversation],
 			...[row.created_at, row.expires_at, row.background],
-			...[row.input_from, row.input_to, row.output_from, row.output_to, row.json],
+			...[row.input_from, row.input_to, row.output_from, row.output_to],
+			this.#texts.write(textKey(row.id), row.json),
 		);
 	}
 
 	/** Only a response that has not expired. */
 	get(id: string, now: number): ResponseRow | undefined {
-		return this.#sql
+		const [row] = this.#sql
 			.exec<ResponseRow>("SELECT * FROM responses WHERE id = ? AND expires_at > ?", id, now)
-			.toArray()[0];
+			.toArray();
+		return row && this.#whole(row);
+	}
+
+	#whole(row: ResponseRow): ResponseRow {
+		return { ...row, json: this.#texts.read(textKey(row.id), row.json) };
 	}
 
 	/** A response of the scope. */
@@ -132,6 +143,7 @@ export class ResponseTable {
 
 	delete(id: string): void {
 		this.#sql.exec("DELETE FROM responses WHERE id = ?", id);
+		this.#texts.delete(textKey(id));
 	}
 
 	expired(now: number, limit: number): ResponseRow[] {
@@ -151,6 +163,7 @@ export class ResponseTable {
 	after(id: string): ResponseRow[] {
 		return this.#sql
 			.exec<ResponseRow>("SELECT * FROM responses WHERE id > ? ORDER BY id LIMIT ?", id, ROWS_AT_ONCE)
-			.toArray();
+			.toArray()
+			.map((row) => this.#whole(row));
 	}
 }

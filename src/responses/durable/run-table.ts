@@ -1,5 +1,6 @@
 /** The responses in the background that have not ended, and the events of those that are streamed. */
 import type { BackgroundRecord, EventBatch } from "../records.ts";
+import type { LongTexts } from "./long-texts.ts";
 
 /**
  * Written when the response is created, and at the start of each run. `ticket`: the request id of the last run; NULL before the first.
@@ -33,6 +34,8 @@ const ROWS_AT_ONCE = 64;
 /** Counted for a row, in addition to its content. */
 const ROW_BYTES = 64;
 
+const textKey = (response: string): string => `runs/${response}`;
+
 export interface EventRow extends Record<string, SqlStorageValue> {
 	row: number;
 	content: ArrayBuffer;
@@ -40,9 +43,11 @@ export interface EventRow extends Record<string, SqlStorageValue> {
 
 export class RunTable {
 	readonly #sql: SqlStorage;
+	readonly #texts: LongTexts;
 
-	constructor(sql: SqlStorage) {
+	constructor(sql: SqlStorage, texts: LongTexts) {
 		this.#sql = sql;
+		this.#texts = texts;
 		sql.exec(`${RUNS}; ${STREAMS}; ${EVENTS}`);
 	}
 
@@ -56,7 +61,11 @@ export class RunTable {
 	}
 
 	insert(response: string, request: string, isStream: boolean): void {
-		this.#sql.exec("INSERT INTO runs VALUES (?, 0, NULL, 0, ?)", response, request);
+		this.#sql.exec(
+			"INSERT INTO runs VALUES (?, 0, NULL, 0, ?)",
+			response,
+			this.#texts.write(textKey(response), request),
+		);
 		if (isStream) this.#sql.exec("INSERT INTO streams VALUES (?, 0)", response);
 	}
 
@@ -68,7 +77,8 @@ export class RunTable {
 			)
 			.toArray()[0];
 		if (!row) return undefined;
-		const { request, attempts, ticket } = row;
+		const { attempts, ticket } = row;
+		const request = this.#texts.read(textKey(response), row.request);
 		return { request, attempts, ...(ticket !== null && { ticket }) };
 	}
 
@@ -132,12 +142,14 @@ export class RunTable {
 	/** The response has ended. */
 	end(response: string, now: number): void {
 		this.#sql.exec("DELETE FROM runs WHERE response = ?", response);
+		this.#texts.delete(textKey(response));
 		this.#sql.exec("UPDATE streams SET kept_until = ? WHERE response = ?", now + EVENTS_KEPT_MS, response);
 	}
 
 	/** Deletes everything of the response. Returns the freed bytes. */
 	delete(response: string): number {
 		this.#sql.exec("DELETE FROM runs WHERE response = ?", response);
+		this.#texts.delete(textKey(response));
 		this.#sql.exec("DELETE FROM streams WHERE response = ?", response);
 		return this.#deleteEvents(response);
 	}

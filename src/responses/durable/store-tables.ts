@@ -13,9 +13,12 @@ import type {
 } from "../records.ts";
 import { ConversationTable } from "./conversation-table.ts";
 import { type Freed, ItemTable, ROW_BYTES } from "./item-table.ts";
+import { LongTexts } from "./long-texts.ts";
 import { hasEnded, inputOf, outputOf, type ResponseRow, ResponseTable } from "./response-table.ts";
 import { RunTable } from "./run-table.ts";
 
+/** Of all items before a request. The runtime sends at most 32 MiB in one call of an object. */
+const MAX_CONTEXT_CHARACTERS = 10_000_000;
 /** Responses that the alarm deletes in one commit. */
 const EXPIRED_AT_ONCE = 200;
 
@@ -31,11 +34,12 @@ export class StoreTables {
 
 	constructor(storage: DurableObjectStorage) {
 		const { sql } = storage;
+		const texts = new LongTexts(sql);
 		this.#storage = storage;
-		this.responses = new ResponseTable(sql);
-		this.items = new ItemTable(sql);
+		this.responses = new ResponseTable(sql, texts);
+		this.items = new ItemTable(sql, texts);
 		this.conversations = new ConversationTable(sql);
-		this.runs = new RunTable(sql);
+		this.runs = new RunTable(sql, texts);
 		const { responses, bytes } = this.responses.totals();
 		const { items, bytes: itemBytes } = this.items.totals();
 		this.usage = {
@@ -71,9 +75,13 @@ export class StoreTables {
 			return { ok: false, missing: { kind: "response", id: previous, pending: true } };
 		this.responses.keep(chain.value, now + retentionMs);
 		const value: string[] = [];
+		let characters = 0;
 		for (const range of chain.value.flatMap((row) => [inputOf(row), outputOf(row)])) {
 			const found = this.items.ofRange(range);
 			if (!found.ok) return found;
+			for (const json of found.value) characters += json.length;
+			if (characters > MAX_CONTEXT_CHARACTERS)
+				return { ok: false, missing: { kind: "response", id: previous, tooLarge: true } };
 			value.push(...found.value);
 		}
 		return { ok: true, value };

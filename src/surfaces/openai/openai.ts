@@ -166,16 +166,24 @@ function dialectRoute(path: string, route: OpenaiRoute): RouteDeclaration {
 		lazy: true,
 		input: { ...BY_MODEL, example: route.example },
 		output: BY_MODEL,
-		handler: (c, call) =>
-			infer(c, call, {
+		async handler(c, call) {
+			const reading = readJson(c.req.raw, call.services).then(requireModel);
+			if (route.intercept) {
+				// A request that cannot be read has a log in its gateway, too.
+				const fields = await reading.catch(() => undefined);
+				const intercepted = fields && route.intercept(c, call, fields);
+				if (intercepted) return intercepted;
+			}
+			return infer(c, call, {
 				route,
 				dialect,
 				read: async () => {
-					const sent = requireModel(await readJson(c.req.raw, call.services));
+					const sent = await reading;
 					const fields = route.withHeaders?.(sent, c.req.raw.headers) ?? sent;
 					return { model: sent.model, inputs: { fields } };
 				},
-			}),
+			});
+		},
 	};
 }
 

@@ -14,6 +14,8 @@ import { stateReply } from "./stored-routes.ts";
 /** The room of stored responses. */
 const room = onFirstUse(() => import("../../responses/run-stored.ts"));
 
+const background = () => import("./background.ts");
+
 /** For examples. */
 const CHAT_MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 
@@ -23,6 +25,10 @@ export const RESPONSES: OpenaiRoute = {
 	summary: "Answers a request of OpenAI's Responses API",
 	example: { model: CHAT_MODEL, input: "Hello, who are you?" },
 	failure: responsesFailure,
+	intercept: (c, call, fields) =>
+		"background" in fields && fields.background === true
+			? background().then(({ answerInBackground }) => answerInBackground(c, call, fields))
+			: undefined,
 	run: async (request, services) => (await room()).runStored(request, services),
 };
 

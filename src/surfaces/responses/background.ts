@@ -1,0 +1,75 @@
+/** Responses in the background: their creation at the route, and the runs that the durable queue starts. */
+import type { Context } from "hono";
+import { toAiError } from "../../core/errors.ts";
+import { replyResponse, WRAPS } from "../../http/envelope.ts";
+import { responsesFailure } from "../../http/failure-formats.ts";
+import { inferenceRequest } from "../../http/request-options.ts";
+import type { Call } from "../../http/route.ts";
+import { parse } from "../../pipeline/prepare.ts";
+import { resolveModel } from "../../pipeline/resolve-model.ts";
+import { createBackground } from "../../responses/background-request.ts";
+import { backgroundHandler, type RunRequest } from "../../responses/background-work.ts";
+import { contextOf, engineFields, readStateful } from "../../responses/run-stored.ts";
+import type { WorkHandler } from "../../storage/queue/work.ts";
+import { gatewayInHeaders, runModel } from "../gateway/model-in-gateway.ts";
+import { isProviderModel } from "../gateway/provider-names.ts";
+import { onlyFor } from "../openai/route-dialect.ts";
+import { RESPONSES } from "./response-routes.ts";
+import { eventsReply, stateReply, storedEvents } from "./stored-routes.ts";
+
+type Fields = Record<string, unknown> & { model: string };
+
+/** Answers with the queued response, or with its events. A request that cannot run is refused. */
+export async function answerInBackground(c: Context, call: Call, fields: Fields): Promise<Response> {
+	const { caller, services } = call;
+	const { headers } = c.req.raw;
+	const stateful = readStateful(fields);
+	// Nothing is stored for a caller without a valid credential.
+	if (!caller.verified) await services.ledgers.of(caller.account).verify(caller.credential, "run");
+	const context = await contextOf(fields, stateful, caller, services);
+	const { background: _, ...engine } = context ? engineFields(fields, context) : fields;
+	// A gateway may have a key for a provider's model.
+	if (!isProviderModel(fields.model)) {
+		const { model } = await resolveModel(fields.model, caller, services);
+		await parse({ fields: engine }, await onlyFor(RESPONSES)(model), { model, routed: undefined });
+	}
+	const endpoint = c.req.path.slice(c.req.path.indexOf("v1/"));
+	const response = await createBackground({ caller, fields, stateful, headers, endpoint }, services);
+	if (!stateful.stream) return stateReply(response, call);
+	return eventsReply(await storedEvents(String(response.id), { caller, after: -1 }, services), call);
+}
+
+const runRequest: RunRequest = ({ id, request, fields, signal }, services) => {
+	const headers = new Headers(request.headers);
+	const { caller, endpoint } = request;
+	return runModel(
+		{
+			...{ id, caller, signal },
+			endpoint: () => endpoint,
+			format: () => "openai",
+			read: async () =>
+				inferenceRequest({
+					...{ id, caller, signal, headers, fields },
+					model: fields.model,
+					dialect: onlyFor(RESPONSES),
+					inputs: { fields },
+				}),
+			gateway: (model) => gatewayInHeaders(headers, model),
+			respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
+			failure: (error, requestId) => failureOf(error, requestId),
+		},
+		services,
+	).catch((thrown) => {
+		const error = toAiError(thrown);
+		services.log(error, id);
+		return failureOf(error, id);
+	});
+};
+
+/** The format reads nothing of the request. */
+const failureOf = (error: Parameters<typeof responsesFailure>[0], requestId: string): Response =>
+	responsesFailure(error, requestId);
+
+/** The handler of the queue's items. */
+export const backgroundWork = (services: Call["services"]): WorkHandler =>
+	backgroundHandler(services, runRequest);
