@@ -73,9 +73,18 @@ export function authorize(
 	return model;
 }
 
+/** Names of vendors' models, which coding agents and SDKs send by default: `gpt-5.6-sol`, `claude-opus-5-5`, `gemini-3.8-flash`, `o4-mini`. */
+const BUILT_IN_NAME =
+	/^(?:gpt-|chatgpt-|codex-|o\d|claude-|gemini-|text-embedding-|whisper-|dall-e-|tts-|grok-|deepseek-|mistral-)/;
+
 /** The error of an unknown id: Workers AI's for its own models, AI Gateway's for those of third parties. */
 function unknown(id: string, isServed: boolean): AiError {
-	if (!isThirdPartyId(id)) return new AiError("noSuchModel", `No such model ${id} or task`);
+	if (!isThirdPartyId(id)) {
+		const hint = BUILT_IN_NAME.test(id)
+			? ": clients have this name built in. An alias (ALIASES) or a route (ROUTES) serves it by a model of yours"
+			: "";
+		return new AiError("noSuchModel", `No such model ${id} or task${hint}`);
+	}
 	const task = unservedTask(id);
 	if (task !== undefined)
 		return new AiError("unknownThirdPartyModel", `Model not found: ${id} (${task} is not available here)`);

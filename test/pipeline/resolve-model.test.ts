@@ -97,6 +97,25 @@ describe("isServed", () => {
 	});
 });
 
+describe("a name that clients have built in", () => {
+	it.each([
+		"gpt-5.6-sol",
+		"gpt-6-astra",
+		"claude-opus-5-5",
+		"gemini-3.8-flash",
+		"o4-mini",
+		"text-embedding-3-small",
+	])("is refused with the settings that would serve it: %s", (id) => {
+		expect(() => authorize(id, unserved)).toThrow(
+			`5007: No such model ${id} or task: clients have this name built in. An alias (ALIASES) or a route (ROUTES) serves it by a model of yours`,
+		);
+	});
+
+	it("is no other name", () => {
+		expect(() => authorize("ollama3", unserved)).toThrow(/or task$/);
+	});
+});
+
 describe("a third party's model", () => {
 	const CLAUDE = "anthropic/claude-haiku-4.5";
 

@@ -6,7 +6,7 @@ import { lazy } from "../../core/lazy.ts";
 import { parseFields } from "../../http/account-request.ts";
 import { type Call, pathParameter } from "../../http/route.ts";
 import type { Model } from "../../models/model.ts";
-import { type ListedModel, listModels } from "../openai/listed-models.ts";
+import { findModel, type ListedModel, listModels } from "../openai/listed-models.ts";
 
 /** By the task of the model. */
 const METHODS: Partial<Record<Model["task"], readonly string[]>> = {
@@ -43,7 +43,7 @@ export async function geminiModels(c: Context, { caller, services }: Call): Prom
 
 export async function showGeminiModel(c: Context, { caller, services }: Call): Promise<Response> {
 	const id = pathParameter(c, "model");
-	const found = (await listModels(caller, services)).find((listed) => listed.id === id);
+	const found = await findModel(id, caller, services);
 	if (!found) throw new AiError("notFound", `models/${id} is not found`);
 	return Response.json(modelJson(found));
 }

@@ -1,7 +1,8 @@
 /** The models that the lists of OpenAI's, Anthropic's and Google's APIs show. */
-import type { Model } from "../../models/model.ts";
+import { AiError } from "../../core/errors.ts";
+import { isProductId, type Model } from "../../models/model.ts";
 import type { Caller } from "../../pipeline/request.ts";
-import { aliasesOf, isServed } from "../../pipeline/resolve-model.ts";
+import { aliasesOf, isServed, resolveModel } from "../../pipeline/resolve-model.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { namedModel } from "../../providers/provider-models.ts";
 
@@ -21,4 +22,22 @@ export async function listModels(caller: Caller, services: Services): Promise<Li
 	});
 	const served = catalog.all.filter((model) => isServed(model, services));
 	return [...aliased, ...served.map((model) => ({ id: model.id, model }))];
+}
+
+/** A listed model, or one of a name that only the pattern of a route matches: `gpt-5.6-sol` for `gpt-*`. */
+export async function findModel(
+	id: string,
+	caller: Caller,
+	services: Services,
+): Promise<ListedModel | undefined> {
+	const listed = (await listModels(caller, services)).find((model) => model.id === id);
+	// Each model of Workers AI that exists is in the catalogue.
+	if (listed || isProductId(id) || services.catalog.find(id)) return listed;
+	try {
+		const { model, routed } = await resolveModel(id, caller, services);
+		return routed && { id, model };
+	} catch (error) {
+		if (error instanceof AiError) return undefined;
+		throw error;
+	}
 }

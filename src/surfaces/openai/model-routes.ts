@@ -14,7 +14,7 @@ import { type Call, pathParameter, type RouteDeclaration, type RouteGroup } from
 import type { Model } from "../../models/model.ts";
 import { answer } from "../answer.ts";
 import { geminiModels, showGeminiModel } from "../gemini/gemini-models.ts";
-import { type ListedModel, listModels } from "./listed-models.ts";
+import { findModel, type ListedModel, listModels } from "./listed-models.ts";
 
 const secondsOf = ({ created }: Model): number => Math.floor(Date.parse(created) / 1000) || 0;
 
@@ -122,7 +122,7 @@ async function replyModel(c: Context, call: Call): Promise<Response> {
 	if (isGoogle(c)) return showGeminiModel(c, call);
 	const { caller, services } = call;
 	const id = pathParameter(c, "model");
-	const found = (await listModels(caller, services)).find((listed) => listed.id === id);
+	const found = await findModel(id, caller, services);
 	if (isAnthropic(c)) {
 		if (!found) throw new AiError("notFound", `model: ${id}`);
 		return Response.json(anthropicModel(found));

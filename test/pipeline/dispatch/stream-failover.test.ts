@@ -88,6 +88,7 @@ describe("a stream that is cut", () => {
 		expect(seen.logged).toEqual([["id", 5001]]);
 		expect(seen.served).toEqual({
 			backend: "b",
+			kind: "openai",
 			model: "b-model",
 			attempts: 2,
 			wasted: [
