@@ -52,6 +52,8 @@ export const webSearchAnswer = json(
 	}),
 );
 
+export const standaloneSearchAnswer = json(z.object({ output: z.string() }));
+
 export const openApiAnswer: Payload = json(z.object({ openapi: z.string(), paths: z.object({}) }));
 
 export const statusAnswer: Payload = json(z.object({ status: z.enum(["ok", "ready", "unavailable"]) }));

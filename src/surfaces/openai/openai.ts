@@ -34,6 +34,7 @@ import { AI, below, V1 } from "../bases.ts";
 import { CONVERSATIONS } from "../responses/conversation-routes.ts";
 import { RESPONSE_ROUTES, RESPONSES } from "../responses/response-routes.ts";
 import { STORED_RESPONSES } from "../responses/stored-routes.ts";
+import { STANDALONE_SEARCH } from "../websearch/standalone-search.ts";
 import { countBody } from "./count-tokens.ts";
 import { runEach } from "./image-batch.ts";
 import { MODEL_ROUTES, MODELS } from "./model-routes.ts";
@@ -215,6 +216,7 @@ const OPENAI_DECLARATIONS: readonly RouteDeclaration[] = [
 			failure: route.failure ?? openAiFailure,
 		})),
 	...RESPONSE_ROUTES,
+	...STANDALONE_SEARCH,
 	...STORED_RESPONSES,
 	...CONVERSATIONS,
 	...Object.entries(FORM_ROUTES).map(([path, route]) => formRoute(path, route)),

@@ -12,15 +12,17 @@ import { type SearchToolSettings, sourceOf } from "./search-tool.ts";
 /** Characters. */
 const MAX_QUERY = 1_024;
 
+type SearchCaller = Pick<InferenceRequest, "caller" | "observers">;
+
 export class Searches {
-	readonly #request: InferenceRequest;
+	readonly #request: SearchCaller;
 	readonly #settings: SearchToolSettings;
 	readonly #services: Services;
 	#started = 0;
 	/** Of the searches that have ended. */
 	neurons = 0;
 
-	constructor(request: InferenceRequest, settings: SearchToolSettings, services: Services) {
+	constructor(request: SearchCaller, settings: SearchToolSettings, services: Services) {
 		this.#request = request;
 		this.#settings = settings;
 		this.#services = services;

@@ -1,0 +1,69 @@
+/**
+ * The commands of Codex's standalone search: https://github.com/openai/codex, `codex-rs/codex-api/src/search.rs`. Only searches are run:
+ * the gateway opens no pages. As at OpenAI, a command that fails is a text of a successful answer.
+ */
+import * as z from "zod";
+import { isRecord } from "../../core/json.ts";
+import { lazy } from "../../core/lazy.ts";
+import type { InferenceRequest } from "../../pipeline/request.ts";
+import type { Services } from "../../pipeline/services.ts";
+import { resultText, searchToolSettings } from "./search-tool.ts";
+import { Searches } from "./searches.ts";
+
+const MAX_QUERIES = 10;
+/** Characters of one token, about. */
+const CHARACTERS_PER_TOKEN = 4;
+
+const Query = z.looseObject({ q: z.string(), domains: z.array(z.string()).nullish() });
+export const StandaloneSearch = lazy(() =>
+	z.looseObject({
+		id: z.string().nullish(),
+		model: z.string().nullish(),
+		commands: z.looseObject({ search_query: z.array(Query).max(MAX_QUERIES).nullish() }).nullish(),
+		settings: z
+			.looseObject({
+				search_context_size: z.string().nullish(),
+				user_location: z.unknown().optional(),
+				filters: z.unknown().optional(),
+			})
+			.nullish(),
+		max_output_tokens: z.int().min(1).nullish(),
+	}),
+);
+export type StandaloneSearch = z.infer<ReturnType<typeof StandaloneSearch>>;
+
+/** Commands that are settings of the others. */
+const SETTINGS = new Set(["search_query", "response_length"]);
+
+export async function runStandaloneSearch(
+	{ commands, settings, max_output_tokens }: StandaloneSearch,
+	request: Pick<InferenceRequest, "caller" | "signal">,
+	services: Services,
+): Promise<{ output: string }> {
+	const queries = commands?.search_query ?? [];
+	const filters = isRecord(settings?.filters) ? settings.filters : {};
+	const location = settings?.user_location;
+	const runs = queries.map(async ({ q, domains }) => {
+		const chosen = searchToolSettings({
+			contextSize: settings?.search_context_size,
+			allowedDomains: domains?.length ? domains : filters.allowed_domains,
+			blockedDomains: filters.blocked_domains,
+			country: isRecord(location) ? location.country : undefined,
+		});
+		const searches = new Searches(request, chosen, services);
+		return resultText(await searches.run({ id: services.uuid(), query: q.trim() }, request.signal));
+	});
+	const texts = (await Promise.all(runs)).map((text, index) => `Search: ${queries[index]?.q ?? ""}\n${text}`);
+	const refused = Object.entries(commands ?? {})
+		.filter(([name, value]) => !SETTINGS.has(name) && value != null)
+		.map(
+			([name]) =>
+				`The command ${name.slice(0, 32)} is not available: this gateway searches, and opens no pages.`,
+		);
+	const output = [...texts, ...refused].join("\n\n") || "There is no command in the request.";
+	return {
+		output: max_output_tokens
+			? output.slice(0, max_output_tokens * CHARACTERS_PER_TOKEN).toWellFormed()
+			: output,
+	};
+}
