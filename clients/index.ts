@@ -79,6 +79,12 @@ const clients: Client[] = [
 ];
 const packagesOf = (client: Client): readonly string[] =>
 	client.kind === "library" ? client.library.packages : [client.agent.package];
+const installScriptsOf = (client: Client): readonly string[] =>
+	client.kind === "library"
+		? (client.library.installScripts ?? [])
+		: client.agent.installScript
+			? [client.agent.package]
+			: [];
 const detailsOf = (client: Client) => (client.kind === "library" ? client.library : client.agent);
 const scenariosOf = (client: Client) => (client.kind === "library" ? SCENARIOS : SCENARIO_NAMES);
 
@@ -125,7 +131,7 @@ async function rowOf(client: Client): Promise<Row> {
 	const models = options.model === undefined ? all : [options.model];
 	const scenarios = scenariosOf(client).filter((scenario) => scenarioNames.includes(scenario));
 	const row = { kind, name, title, package: packages[0] ?? "", models };
-	const installScripts = client.kind === "agent" && client.agent.installScript ? packages : [];
+	const installScripts = installScriptsOf(client);
 	const installed = await install({ client: name, packages, installScripts }, cache, options.cached).catch(
 		asError,
 	);

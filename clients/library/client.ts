@@ -27,6 +27,10 @@ export interface Library {
 	sentences?: Readonly<Record<number, RegExp>>;
 	/** Its errors have the status without the gateway's sentence: the line of its source. */
 	onlyStatus?: string;
+	/** It adds turns of its own to a conversation. */
+	addsTurns?: true;
+	/** Packages with install scripts that install their program for this platform. */
+	installScripts?: readonly string[];
 	/** Environment variables of its process. */
 	env?: Readonly<Record<string, string>>;
 }

@@ -42,14 +42,16 @@ async function turn(operations: Operations): Promise<string> {
 	return "";
 }
 
-async function second(operations: Operations): Promise<string> {
+async function second(operations: Operations, { addsTurns }: Library): Promise<string> {
 	const answers = await operations.converse([PROMPTS.name, PROMPTS.ask, PROMPTS.again]);
+	const counts = addsTurns ? "after \\d+ turns and [12] answers" : undefined;
 	const expected = [
-		"Nice to meet you.",
-		"Your name is Alice, after 1 turns and 1 answers.",
-		"Your name is Alice, after 2 turns and 2 answers.",
+		/^Nice to meet you\.$/,
+		new RegExp(`^Your name is Alice, ${counts ?? "after 1 turns and 1 answers"}\\.$`),
+		new RegExp(`^Your name is Alice, ${counts ?? "after 2 turns and 2 answers"}\\.$`),
 	];
-	expect(isDeepStrictEqual(answers, expected), `the answers are ${JSON.stringify(answers)}`);
+	const matches = expected.every((pattern, place) => pattern.test((answers[place] ?? "").trim()));
+	expect(matches && answers.length === 3, `the answers are ${JSON.stringify(answers)}`);
 	return "";
 }
 
