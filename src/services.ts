@@ -2,6 +2,7 @@
 import { waitUntil as keepAlive } from "cloudflare:workers";
 import { OpenObjects } from "./accounts/client/account-object.ts";
 import { createLedgers } from "./accounts/client/accounts.ts";
+import { DeploymentSecret } from "./accounts/client/deployment-secret.ts";
 import { DirectoryCache } from "./accounts/client/directory-cache.ts";
 import { DIRECTORY_NAME } from "./accounts/durable/directory.ts";
 import { createPools } from "./backends/create-pools.ts";
@@ -118,7 +119,9 @@ export function createPersistent(
 		WORK_QUEUE,
 	} = bindings;
 	requireObjects(bindings);
-	const directory = new DirectoryCache({ now, directory: () => DIRECTORY.getByName(DIRECTORY_NAME) });
+	const directoryObject = () => DIRECTORY.getByName(DIRECTORY_NAME);
+	const directory = new DirectoryCache({ now, directory: directoryObject });
+	const sealKey = new DeploymentSecret("seals", { directory: directoryObject, failed: storeFailed });
 	const ledgers = createLedgers({
 		namespace: ACCOUNT,
 		directory,
@@ -139,6 +142,7 @@ export function createPersistent(
 		now,
 		uuid: () => crypto.randomUUID(),
 		random: () => Math.random(),
+		sealKey: () => sealKey.get(),
 		log: logUnreported(logFailure),
 		ledgers,
 		directory,

@@ -12,6 +12,7 @@ import type { Usage } from "../core/usage.ts";
 import type { Model } from "../models/model.ts";
 import type { Disaggregation } from "../pools/prefill-decode/settings.ts";
 import type { Answer, StreamEndFormatter, TaskInput, TaskName } from "../tasks/task.ts";
+import type { Seals } from "./seals.ts";
 
 export interface Timeouts {
 	/** Milliseconds from the request to the upstream's status line. */
@@ -44,6 +45,8 @@ export interface Target {
 	systemMessages?: "first" | "anywhere";
 	/** Fields that the pool adds to the body of a request for text, if the API is OpenAI's. */
 	requestFields?: Readonly<Record<string, unknown>>;
+	/** Which of OpenAI's APIs for chats is called. Absent: `auto`. */
+	api?: "auto" | "chat" | "responses";
 	/** Context length that Ollama allocates, in tokens. */
 	numCtx?: number;
 	/** Observations of earlier calls of the backend; all its targets share them. Absent: there are none. */
@@ -51,6 +54,10 @@ export interface Target {
 		refusesBase64?: boolean;
 		/** The most detailed formats of transcripts that the last model refused. */
 		refusedTranscriptFormats?: { model: string; count: number };
+		/** Models whose chat completions refuse function tools. */
+		chatRefusesTools?: Set<string>;
+		/** Models that give this key no summaries of their reasoning. */
+		refusesSummaries?: Set<string>;
 	};
 	/** Called instead of an address. */
 	binding?: AiBinding;
@@ -82,6 +89,18 @@ export interface CallContext {
 	streamEnd?: StreamEndFormatter;
 	/** The replica that processes the prompt. Absent: the target does. */
 	prefill?: PrefillLeg;
+	/** Loads the seals of the caller's account for this call's target. Absent: signed reasoning is not carried. */
+	seals?(): Promise<Seals>;
+	/** The backend writes into it what it did with the request. */
+	report?: CallReport;
+}
+
+/** What became of the parts of one request. */
+export interface CallReport {
+	/** Parts that the target does not receive, for `x-ganglion-dropped`: printable ASCII without commas. */
+	dropped: string[];
+	/** The target received the caller's original request, so the parts that its dialect dropped are not lost. */
+	verbatim?: true;
 }
 
 /** The replica that processes the prompt for a target. The backend calls it, and reports its outcome once. */

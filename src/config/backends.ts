@@ -35,6 +35,7 @@ const engineSettings = (env: Env) =>
 		timeouts: WholeTimeouts.optional(),
 		system_messages: z.enum(["first", "anywhere"]).optional(),
 		num_ctx: z.int().min(1).optional(),
+		api: z.enum(["auto", "chat", "responses"]).optional(),
 		price: BackendPrice.optional(),
 		pool: z.undefined().optional(),
 	});
@@ -145,6 +146,11 @@ function readBackend(
 				[...path, "pool", field],
 				`expected a backend of kind "openai" beside it, found one of kind "${known}"`,
 			);
+	if (engine?.api !== undefined && known && known !== "openai")
+		problems.add(
+			[...path, "api"],
+			`expected a backend of kind "openai" beside it, found one of kind "${known}"`,
+		);
 	if (engine?.pool?.preload && known && !PRELOADED_KINDS.includes(known))
 		problems.add(
 			[...path, "pool", "preload"],
@@ -155,7 +161,16 @@ function readBackend(
 	const listed = replicas ?? engine?.urls ?? (url === undefined ? undefined : [url]);
 	const [first, ...others] = listed ?? (engine?.pool?.discover ? [""] : []);
 	if (!engine || !known || first === undefined) return undefined;
-	const { key, headers = {}, timeouts = DEFAULT_TIMEOUTS, system_messages, num_ctx, price, pool } = engine;
+	const {
+		key,
+		headers = {},
+		timeouts = DEFAULT_TIMEOUTS,
+		system_messages,
+		num_ctx,
+		api,
+		price,
+		pool,
+	} = engine;
 	return {
 		backend: name,
 		kind: known,
@@ -167,6 +182,7 @@ function readBackend(
 			key,
 			systemMessages: system_messages,
 			numCtx: num_ctx,
+			api,
 			prices: price,
 			pool: pool && poolSettings(pool),
 		}),

@@ -52,6 +52,8 @@ async function start(
 	const { answer, outcome } = started;
 	const { served } = state;
 	state.answeredBy(started.target);
+	const { report } = started;
+	if (report.verbatim || report.dropped.length > 0) served.report = report;
 	// Without another target there is no failover, so the stream is passed as it is.
 	const isFinal = answer.kind === "value" || !isResumable(call) || !state.hasTargets;
 	const ended = answer.kind === "stream" ? answer.ended : undefined;

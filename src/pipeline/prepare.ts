@@ -2,7 +2,9 @@
 
 import type { CostEstimate } from "../accounts/admission.ts";
 import { describeUnpriced } from "../accounts/durable/budgets.ts";
+import { servesOwnModels } from "../backends/own-models.ts";
 import { AiError } from "../core/errors.ts";
+import { markDefaults, withoutDefaultLimit } from "../dialects/catalog-defaults.ts";
 import type { Dialect, Reader, Writer } from "../dialects/dialect.ts";
 import { parseMultipart } from "../dialects/media/multipart.ts";
 import { validate } from "../dialects/validation/validation.ts";
@@ -95,7 +97,9 @@ export function parse(
 	if (!reader.isBatch) refuseQueued(sent.fields);
 	const read = (fields: unknown): Parsed => {
 		const inputs = validate(reader.schema(model, strict), fields);
-		return { inputs, call: reader.read(inputs as never, model, strict, routed?.targets), writer };
+		const call = reader.read(inputs as never, model, strict, routed?.targets);
+		markDefaults(call, fields, inputs, model);
+		return { inputs, call, writer };
 	};
 	return sent.body ? joinBody(sent, sent.body, reader).then(read) : read(sent.fields);
 }
@@ -149,7 +153,13 @@ export interface EstimatedCost extends CostEstimate {
 }
 
 export function estimateCost(call: TaskCall, model: Model, routed: Routed | undefined): EstimatedCost {
-	const { fixed, outputTokens, outputUnbounded } = estimate(call, model);
+	const ignoresDefaults = routed?.targets.some(({ urls: [url], ...target }) =>
+		servesOwnModels({ ...target, url }),
+	);
+	const { fixed, outputTokens, outputUnbounded } = estimate(
+		ignoresDefaults ? withoutDefaultLimit(call) : call,
+		model,
+	);
 	const choices = choicesOf(call);
 	// A hedged request may run on two engines, and both are paid.
 	const engines = isHedged(routed) ? 2 : 1;

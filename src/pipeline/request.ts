@@ -1,5 +1,6 @@
 /** A request to the pipeline, and its reply. Types only. */
 import type { Credential } from "../accounts/admission.ts";
+import type { CallReport } from "../backends/backend.ts";
 import type { Dialect, Rendered } from "../dialects/dialect.ts";
 import type { Model } from "../models/model.ts";
 import type { Progress, TaskAnswer, TaskCall } from "../tasks/task.ts";
@@ -72,6 +73,8 @@ export interface Served {
 	attempts: number;
 	/** Output of engines that is not part of the answer: the loser of a hedge, or an interrupted stream that another engine repeated. */
 	wasted: Wasted[];
+	/** What the backend did with the request. Absent if it received the parts that the dialect read. */
+	report?: CallReport;
 	/** The answer belongs to another, identical request, which pays for these calls. */
 	shared?: true;
 }

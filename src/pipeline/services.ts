@@ -40,6 +40,8 @@ export interface Services extends BackendServices {
 	flights: SingleFlight<Dispatched>;
 	/** Engines whose streams need no change. */
 	unchangedStreams: UnchangedStreams;
+	/** The deployment's key of seals (`src/backends/seals.ts`). Absent: there is none. `undefined`: it cannot be loaded now. */
+	sealKey?(): Promise<Uint8Array | undefined>;
 	/** 0 to 1. */
 	random(): number;
 	/** Logs a failure for the operator, without any content of the request. */

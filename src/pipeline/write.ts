@@ -1,9 +1,10 @@
 /** Writes the answer in the caller's dialect. */
 import type { WriteContext } from "../dialects/dialect.ts";
+import type { TaskCall } from "../tasks/task.ts";
 import { droppedOf } from "../tasks/traits.ts";
 import type { Metered } from "./meter.ts";
 import type { Prepared } from "./prepare.ts";
-import type { Dispatched, InferenceRequest, Reply } from "./request.ts";
+import type { Dispatched, InferenceRequest, Reply, Served } from "./request.ts";
 import type { Services } from "./services.ts";
 
 interface Written {
@@ -35,7 +36,15 @@ export function write(
 	}
 	const reply: Reply = { model, served, body: writer.write(answer, context) };
 	if (neurons !== undefined) reply.neurons = neurons;
-	const dropped = droppedOf(call, served.kind);
-	if (dropped) reply.dropped = dropped;
+	const dropped = droppedParts(call, served);
+	if (dropped.length > 0) reply.dropped = dropped;
 	return reply;
+}
+
+const NOTHING: readonly string[] = [];
+
+/** The parts that the dialect or the backend dropped, each once. */
+function droppedParts(call: TaskCall, { kind, report }: Pick<Served, "kind" | "report">): readonly string[] {
+	const byDialect = (report?.verbatim ? undefined : droppedOf(call, kind)) ?? NOTHING;
+	return report?.dropped.length ? [...new Set([...byDialect, ...report.dropped])] : byDialect;
 }

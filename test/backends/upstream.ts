@@ -1,7 +1,9 @@
 /** A fake upstream: it answers with a function of the test, and records the requests and whether they were aborted. */
-import type { BackendServices, Target } from "../../src/backends/backend.ts";
+
+import type { BackendServices, CallReport, Target } from "../../src/backends/backend.ts";
 import type { Call } from "../../src/backends/transport/upstream-failure.ts";
 import type { Model } from "../../src/models/model.ts";
+import { plainSeals } from "./plain-seals.ts";
 
 export const NOW = Date.parse("2026-11-21T12:00:00Z");
 export const KEY = "sk-the-secret-of-the-target";
@@ -91,7 +93,10 @@ export function callOf(
 ): TestCall {
 	const caller = new AbortController();
 	const { services, requests, background } = servicesOf(respond);
+	const report: CallReport = { dropped: [] };
 	return {
+		report,
+		seals: async () => plainSeals(report),
 		target: { ...TARGET, ...target },
 		services,
 		model: { ...MODEL, ...model },

@@ -199,6 +199,14 @@ function optionalFields({ dialect, fields }: Row, model: Model): string[] {
 	return [...new Set([...Object.keys(fields), ...declared])].filter((name) => !nullHasMeaning.includes(name));
 }
 
+/** The original request (`verbatim`) keeps a `null`, which its API takes. */
+const withoutNulls = (value: object): unknown =>
+	JSON.parse(
+		JSON.stringify(value, (name, field: unknown) =>
+			field === null || name === "verbatim" ? undefined : field,
+		),
+	);
+
 const CASES = Object.entries(ROUTES).flatMap(([route, row]) =>
 	row.models.map((id) => [route, id, row] as const),
 );
@@ -208,14 +216,15 @@ describe.each(CASES)("%s of %s", (_, id, row) => {
 	const { reader } = row.dialect;
 	const body = { model: id, ...row.body };
 	const fields = optionalFields(row, model);
+	const readPlain = (sent: object) => withoutNulls(read(reader, model, sent));
 
 	it.each(fields)("reads null for %s as absent", (field) => {
-		expect(read(reader, model, { ...body, [field]: null })).toEqual(read(reader, model, body));
+		expect(readPlain({ ...body, [field]: null })).toEqual(readPlain(body));
 	});
 
 	it("reads null for all fields as absent", () => {
 		const nulls = Object.fromEntries(fields.map((field) => [field, null]));
-		expect(read(reader, model, { ...body, ...nulls })).toEqual(read(reader, model, body));
+		expect(readPlain({ ...body, ...nulls })).toEqual(readPlain(body));
 	});
 
 	it.each(Object.keys(row.body))("requires %s", (field) => {
@@ -233,7 +242,7 @@ it.each([
 	const { body, dialect } = ROUTES[route];
 	const llama = productModel("@cf/meta/llama-3.3-70b-instruct-fp8-fast");
 	const callOf = (fields: object) =>
-		read(dialect.reader, llama, { model: llama.id, ...body, ...fields }).call;
+		withoutNulls(read(dialect.reader, llama, { model: llama.id, ...body, ...fields }).call);
 	expect(callOf({ [field]: value })).toEqual(callOf({}));
 });
 

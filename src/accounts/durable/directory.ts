@@ -1,5 +1,5 @@
 /**
- * The `Directory` object: which accounts exist. One for the deployment.
+ * The `Directory` object: which accounts exist, and the random secrets of the deployment. One for the deployment.
  *
  * An account is recorded before its first token is created, and by each call of the operator for it. Only recorded
  * accounts have their `Account` object opened: an open object holds three files, and one of them stays on the disk.
@@ -12,6 +12,14 @@ const ACCOUNTS = `CREATE TABLE IF NOT EXISTS accounts (
 	id TEXT PRIMARY KEY,
 	recorded_at INTEGER NOT NULL
 ) WITHOUT ROWID`;
+
+/** Random values of the deployment, each written once and never removed. */
+const SECRETS = `CREATE TABLE IF NOT EXISTS secrets (
+	name TEXT PRIMARY KEY,
+	value BLOB NOT NULL
+) WITHOUT ROWID`;
+
+const SECRET_BYTES = 32;
 
 export interface DirectoryQuery {
 	/** Lists the accounts after this id. */
@@ -39,6 +47,7 @@ export class Directory extends DurableObject {
 		super(ctx, env);
 		this.#sql = ctx.storage.sql;
 		this.#sql.exec(ACCOUNTS);
+		this.#sql.exec(SECRETS);
 	}
 
 	has(account: string): boolean {
@@ -48,6 +57,16 @@ export class Directory extends DurableObject {
 	/** A recorded account keeps its time. */
 	add(account: string): void {
 		this.#sql.exec("INSERT OR IGNORE INTO accounts VALUES (?, ?)", account, Date.now());
+	}
+
+	/** The random value of this name. The first call makes it. */
+	secret(name: string): Uint8Array {
+		const value = crypto.getRandomValues(new Uint8Array(SECRET_BYTES));
+		this.#sql.exec("INSERT OR IGNORE INTO secrets VALUES (?, ?)", name, value);
+		const [row] = this.#sql
+			.exec<{ value: ArrayBuffer }>("SELECT value FROM secrets WHERE name = ?", name)
+			.toArray();
+		return row ? new Uint8Array(row.value) : value;
 	}
 
 	list({ after = "", limit }: DirectoryQuery): DirectoryPage {

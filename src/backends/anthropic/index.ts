@@ -8,6 +8,7 @@
 import type { Target } from "../backend.ts";
 import { requestChat } from "../completion.ts";
 import { defineBackend, type Handler } from "../handler.ts";
+import { withoutDefaults } from "../own-models.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { completionOf, MessageReply } from "./reply.ts";
 import { requestOf } from "./request.ts";
@@ -16,8 +17,11 @@ import { MessageTranslator } from "./stream.ts";
 const API_VERSION = "2023-06-01";
 const BETA_HEADER = "anthropic-beta";
 
-const generateText: Handler<"text-generation"> = async (input, call) => {
-	const { body, betas = [], ...form } = requestOf(input, call);
+const generateText: Handler<"text-generation"> = async (sent, call) => {
+	const input = withoutDefaults(sent, call);
+	const seals = await call.seals?.();
+	const { body, betas = [], ...fields } = requestOf(input, call, seals);
+	const form = { ...fields, seals };
 	return requestChat(withBetas(call, betas), input, {
 		path: "/v1/messages",
 		body,

@@ -8,8 +8,10 @@ import type {
 	ToolCall,
 } from "../../tasks/text-generation/types.ts";
 import * as completion from "../completion.ts";
+import type { Seals } from "../seals.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import type { Request } from "./request.ts";
+import { isThought, sealThought } from "./thoughts.ts";
 import { type AnswerTool, answerIn } from "./tools.ts";
 
 /** Read by `messagesUsage`. */
@@ -27,6 +29,7 @@ export const SentBlock = z.looseObject({
 	name: z.string().nullish(),
 	input: z.record(z.string(), z.unknown()).nullish(),
 });
+export type SentBlock = z.output<typeof SentBlock>;
 
 export const MessageReply = z.looseObject({
 	type: z.literal("message"),
@@ -58,24 +61,22 @@ export function finishReason(
 export const stopReasonField = (sequence: string | null | undefined): { stop_reason?: string } =>
 	sequence ? { stop_reason: sequence } : {};
 
-/** A thinking block that can be sent back: only signed ones can. */
-export function thinkingBlock({
-	type,
-	thinking,
-	signature,
-	data,
-}: z.output<typeof SentBlock>): ThinkingBlock[] {
-	if (type === "thinking" && signature) return [{ type, thinking: thinking ?? "", signature }];
-	return type === "redacted_thinking" && data ? [{ type, data }] : [];
+/** What the reply needs of its request. */
+export interface ReplyForm extends Pick<Request, "answerTool" | "verbatim"> {
+	seals: Seals | undefined;
 }
 
 export function completionOf(
 	reply: z.output<typeof MessageReply>,
-	{ answerTool, verbatim }: Pick<Request, "answerTool" | "verbatim">,
+	{ answerTool, verbatim, seals }: ReplyForm,
 	call: Call,
 ): ChatCompletion {
+	const content = reply.content.flatMap((block) => sealedBlock(block, seals));
 	const choice = {
-		message: { ...messageOf(reply.content, answerTool), ...(verbatim && { verbatim: reply }) },
+		message: {
+			...messageOf(content, answerTool),
+			...(verbatim && { verbatim: { ...reply, content } }),
+		},
 		finish_reason: finishReason(reply.stop_reason, answerTool),
 		...stopReasonField(reply.stop_sequence),
 	};
@@ -87,10 +88,18 @@ export function completionOf(
 	);
 }
 
-function messageOf(
-	blocks: z.output<typeof SentBlock>[],
-	answerTool: AnswerTool | undefined,
-): Omit<AssistantMessage, "role"> {
+/** A thinking block with its seal. Without one it is thinking that cannot be sent back. */
+function sealedBlock(block: SentBlock, seals: Seals | undefined): SentBlock[] {
+	if (!isThought(block)) return [block];
+	const sealed = sealThought(block, seals);
+	if (sealed) return [{ ...block, ...sealed }];
+	return block.type === "thinking" ? [{ ...block, signature: "" }] : [];
+}
+
+const isSealed = (block: SentBlock): block is SentBlock & ThinkingBlock =>
+	isThought(block) && Boolean(block.signature || block.data);
+
+function messageOf(blocks: SentBlock[], answerTool: AnswerTool | undefined): Omit<AssistantMessage, "role"> {
 	const texts: string[] = [];
 	const thoughts: string[] = [];
 	const calls: ToolCall[] = [];
@@ -106,7 +115,7 @@ function messageOf(
 				function: { name: name ?? "", arguments: JSON.stringify(input ?? {}) },
 			});
 	}
-	const thinking_blocks = blocks.flatMap(thinkingBlock);
+	const thinking_blocks = blocks.filter(isSealed);
 	return {
 		content: texts.length > 0 || calls.length === 0 ? texts.join("") : null,
 		...(thoughts.length > 0 && { reasoning_content: thoughts.join("") }),

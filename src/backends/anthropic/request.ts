@@ -1,5 +1,6 @@
 /** Converts a chat input to the body of `POST /v1/messages`. */
 import { type ChatInput, positiveTopK } from "../../tasks/text-generation/types.ts";
+import type { Seals } from "../seals.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { loraUnsupported, unsupported } from "../unsupported.ts";
 import { type Thinking, thinkingOf } from "./thinking.ts";
@@ -18,16 +19,20 @@ export interface Request {
 	betas?: readonly string[];
 }
 
-export function requestOf(input: ChatInput, call: Call): Request {
+export function requestOf(input: ChatInput, call: Call, seals: Seals | undefined): Request {
 	refuse(input, call);
-	const { verbatim } = input;
+	const verbatim = input.verbatim?.dialect === "anthropic" ? input.verbatim : undefined;
 	const { target } = call;
 	if (verbatim?.complete)
-		return { body: verbatimBody(input, verbatim, call), betas: betasOf(verbatim), verbatim: true };
+		return {
+			body: verbatimBody(input, verbatim, { call, seals }),
+			betas: betasOf(verbatim),
+			verbatim: true,
+		};
 	const traits = traitsOf(target.model);
 	const conversation = verbatim
-		? verbatimConversation(input, verbatim, call)
-		: readConversation(input.messages, call);
+		? verbatimConversation(input, verbatim, { call, seals })
+		: readConversation(input.messages, call, seals);
 	const format = formatOf(input, traits);
 	const answerTool = format.kind === "tool" ? format.tool : undefined;
 	const offer = answerTool ? forcedOffer(answerTool) : offerOf(input, traits);

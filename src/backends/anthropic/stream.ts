@@ -6,11 +6,12 @@
  */
 import * as z from "zod";
 import { laterCounts, messagesUsage, type SentCounts } from "../../core/usage-formats.ts";
-import type { ChatChunk, ChatDelta } from "../../tasks/text-generation/types.ts";
+import type { ChatChunk, ChatDelta, ThinkingBlock } from "../../tasks/text-generation/types.ts";
+import type { Seals } from "../seals.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
-import { finishReason, SentBlock, SentUsage, stopReasonField, thinkingBlock } from "./reply.ts";
-import type { Request } from "./request.ts";
+import { finishReason, type ReplyForm, SentBlock, SentUsage, stopReasonField } from "./reply.ts";
+import { sealThought } from "./thoughts.ts";
 import { type AnswerTool, answerIn } from "./tools.ts";
 
 const text = z.string().nullish();
@@ -44,9 +45,17 @@ interface OpenCall {
 	arguments: string;
 }
 
+/** A thinking block that has ended. */
+interface EndedThoughts {
+	index: number | null | undefined;
+	sealed: ThinkingBlock | undefined;
+	isRedacted: boolean;
+}
+
 export class MessageTranslator implements Translator {
 	done = false;
 	readonly #call: Call;
+	readonly #seals: Seals | undefined;
 	readonly #answerTool: AnswerTool | undefined;
 	readonly #created: number;
 	#id = "";
@@ -65,8 +74,9 @@ export class MessageTranslator implements Translator {
 	/** The API's events since the last delta, if the caller gets them. */
 	readonly #events: Event[] | undefined;
 
-	constructor(call: Call, { answerTool, verbatim }: Pick<Request, "answerTool" | "verbatim">) {
+	constructor(call: Call, { answerTool, verbatim, seals }: ReplyForm) {
 		this.#call = call;
+		this.#seals = seals;
 		this.#answerTool = answerTool;
 		this.#events = verbatim ? [] : undefined;
 		this.#created = Math.floor(call.services.now() / 1000);
@@ -76,11 +86,16 @@ export class MessageTranslator implements Translator {
 	translate({ event: name, data }: UpstreamEvent): ChatChunk[] {
 		const sent: unknown = JSON.parse(data);
 		const event = Event.parse(sent);
-		if (event.type.startsWith("content_block_")) this.#events?.push(event);
+		if (event.type.startsWith("content_block_") && !this.#isSigned(event)) this.#events?.push(event);
 		const chunks = this.#translate(name, event, sent);
 		// The start of a block is sent with its first delta; `message_delta` is sent at the end.
 		const isDue = event.type === "content_block_delta" || event.type === "content_block_stop";
 		return chunks.length === 0 && isDue && this.#events?.length ? this.#chunksOf({}) : chunks;
+	}
+
+	/** The seal of a signature, or of redacted thinking, is sent when the block ends. */
+	#isSigned({ delta, content_block }: Event): boolean {
+		return delta?.type === "signature_delta" || content_block?.type === "redacted_thinking";
 	}
 
 	#translate(name: string | undefined, event: Event, sent: unknown): ChatChunk[] {
@@ -174,9 +189,11 @@ export class MessageTranslator implements Translator {
 
 	#close({ index }: Event): ChatChunk[] {
 		if (this.#thoughts) {
-			const thinking_blocks = thinkingBlock(this.#thoughts);
+			const sealed = sealThought(this.#thoughts, this.#seals);
+			const isRedacted = this.#thoughts.type === "redacted_thinking";
 			this.#thoughts = undefined;
-			return thinking_blocks.length > 0 ? this.#chunksOf({ thinking_blocks }) : [];
+			this.#forwardSeal({ index, sealed, isRedacted });
+			return sealed ? this.#chunksOf({ thinking_blocks: [sealed] }) : [];
 		}
 		const call = this.#open.get(index ?? 0);
 		this.#open.delete(index ?? 0);
@@ -189,6 +206,18 @@ export class MessageTranslator implements Translator {
 		}
 		// Servers send no pieces for a call without arguments.
 		return call.arguments ? [] : this.#argumentsChunk(call, JSON.stringify(call.input));
+	}
+
+	/** Adds the seal to the forwarded events, before the end of the block. Redacted thinking without a seal is not forwarded. */
+	#forwardSeal({ index, sealed, isRedacted }: EndedThoughts): void {
+		const end = this.#events?.pop();
+		if (!end) return;
+		if (sealed?.type === "redacted_thinking")
+			this.#events?.push({ type: "content_block_start", index, content_block: { ...sealed } }, end);
+		else if (sealed) {
+			const delta = { type: "signature_delta", signature: sealed.signature };
+			this.#events?.push({ type: "content_block_delta", index, delta }, end);
+		} else if (!isRedacted) this.#events?.push(end);
 	}
 
 	/** A piece of arguments. With an answer tool, the arguments are the answer. */

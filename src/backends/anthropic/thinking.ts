@@ -1,7 +1,7 @@
 /**
  * The effort of thinking, and the token limit. `max_tokens` is required, and counts thinking and answer together.
  */
-import type { ChatInput } from "../../tasks/text-generation/types.ts";
+import { type ChatInput, type CommonEffort, commonEffort } from "../../tasks/text-generation/types.ts";
 import type { Traits } from "./traits.ts";
 
 /** The limit of the answer if the request has none. It is the maximum of the oldest models. */
@@ -9,10 +9,8 @@ const DEFAULT_ANSWER_TOKENS = 4096;
 /** The minimum of the API. */
 const MIN_BUDGET_TOKENS = 1024;
 
-type Effort = NonNullable<ChatInput["reasoning_effort"]>;
-
 /** The budget of thinking by effort. */
-const BUDGET_TOKENS: Record<Effort, number> = {
+const BUDGET_TOKENS: Record<CommonEffort, number> = {
 	minimal: MIN_BUDGET_TOKENS,
 	low: 2048,
 	medium: 8192,
@@ -25,7 +23,7 @@ export interface Thinking {
 		| { type: "disabled" }
 		| { type: "adaptive"; display: "summarized" }
 		| { type: "enabled"; budget_tokens: number };
-	effort?: Exclude<Effort, "minimal">;
+	effort?: Exclude<CommonEffort, "minimal">;
 }
 
 export interface Circumstances {
@@ -38,10 +36,11 @@ export interface Circumstances {
 }
 
 export function thinkingOf(
-	{ max_tokens, reasoning_effort: effort }: ChatInput,
+	{ max_tokens, ...input }: Pick<ChatInput, "max_tokens" | "reasoning_effort">,
 	{ thinking }: Traits,
 	{ forced, prefilled, lacksThoughts }: Circumstances,
 ): Thinking {
+	const effort = commonEffort(input);
 	const answer = { max_tokens: max_tokens ?? DEFAULT_ANSWER_TOKENS };
 	if (effort === undefined || thinking === "none") return answer;
 	// Some newer models think by default.

@@ -2,21 +2,18 @@
  * Converts a conversation to Anthropic's format: separate instructions, alternating user and assistant turns, tool calls
  * and results as content blocks.
  *
- * Only thinking blocks with a signature are sent back: the API refuses others. If the conversation ends with an assistant
+ * Only thinking blocks of this model are sent back, whose seals can be opened: the API refuses others. If the conversation ends with an assistant
  * message, the answer continues it ("prefill"); not all models support that.
  */
 import { AiError } from "../../core/errors.ts";
 import { parseRecord } from "../../core/json.ts";
 import { decodeBase64, splitDataUrl } from "../../media/base64.ts";
 import type { ChatMessage, ContentPart, ToolCall } from "../../tasks/text-generation/types.ts";
+import { openMessage } from "../sealed-messages.ts";
+import type { Seals } from "../seals.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { unsupported } from "../unsupported.ts";
-
-/** A content block. */
-export interface Block {
-	type: string;
-	[field: string]: unknown;
-}
+import { type Block, isThought, thoughtsIn } from "./thoughts.ts";
 
 export interface Turn {
 	role: "user" | "assistant";
@@ -28,11 +25,15 @@ export interface Conversation {
 	messages: Turn[];
 }
 
-export function readConversation(sent: readonly ChatMessage[], call: Call): Conversation {
+export function readConversation(
+	sent: readonly ChatMessage[],
+	call: Call,
+	seals: Seals | undefined,
+): Conversation {
 	const system: Block[] = [];
 	const turns: Turn[] = [];
 	for (const message of sent) {
-		const content = contentOf(message, call);
+		const content = contentOf(message, call, seals);
 		if (message.role === "system" || message.role === "developer") {
 			system.push(...content.filter(({ type }) => type === "text"));
 			continue;
@@ -56,7 +57,7 @@ export function readConversation(sent: readonly ChatMessage[], call: Call): Conv
 
 const joinedTexts = (blocks: readonly Block[]): string => blocks.map(({ text }) => text).join("\n\n");
 
-function contentOf(message: ChatMessage, call: Call): Block[] {
+function contentOf(message: ChatMessage, call: Call, seals: Seals | undefined): Block[] {
 	const blocks = blocksOf(message.content, call);
 	if (message.role === "tool") {
 		const [only] = blocks;
@@ -69,13 +70,9 @@ function contentOf(message: ChatMessage, call: Call): Block[] {
 		return [blocks.length === 0 ? result : { ...result, content }];
 	}
 	if (message.role !== "assistant") return blocks;
-	const thoughts = (message.thinking_blocks ?? []).map((block): Block => ({ ...block })).filter(isSigned);
+	const thoughts = thoughtsIn(openMessage(message, seals), call);
 	return [...thoughts, ...blocks, ...(message.tool_calls ?? []).map(toolUse)];
 }
-
-/** Thinking blocks of other models have no signature. */
-export const isSigned = ({ type, signature, data }: Block): boolean =>
-	type === "thinking" ? Boolean(signature) : Boolean(data);
 
 const toolUse = ({ id, function: { name, arguments: text } }: ToolCall): Block => ({
 	type: "tool_use",
@@ -107,13 +104,10 @@ export function withoutTrailingSpace(turns: Turn[]): Turn[] {
 export const isPrefilled = ({ messages }: Conversation): boolean => messages.at(-1)?.role === "assistant";
 
 /** Whether the conversation ends with tool results, without the thinking blocks before the calls. */
-export function lacksThoughts({ messages }: Conversation): boolean {
+export function lacksThoughts({ messages }: { messages: readonly Pick<Turn, "content">[] }): boolean {
 	const answersCalls = messages.at(-1)?.content.some(({ type }) => type === "tool_result");
 	return answersCalls === true && !isThought(messages.at(-2)?.content[0]);
 }
-
-export const isThought = (block: Block | undefined): boolean =>
-	block?.type === "thinking" || block?.type === "redacted_thinking";
 
 /** The API refuses blank texts. */
 const textBlocks = (text: string): Block[] => (text.trim() === "" ? [] : [{ type: "text", text }]);

@@ -5,29 +5,44 @@
  * By default that is the complete body. For a model of Workers AI, which a route sends here, the caller does not choose for Claude:
  * sampling, thinking, answer format and tools come from the common chat format.
  */
+import { isRecord } from "../../core/json.ts";
 import type { ChatInput, Verbatim } from "../../tasks/text-generation/types.ts";
+import type { Seals } from "../seals.ts";
 import type { Call } from "../transport/upstream-failure.ts";
+import { type Block, isThought, thoughtsIn } from "./thoughts.ts";
 import type { AnthropicTool } from "./tools.ts";
 import {
-	type Block,
 	type Conversation,
-	isSigned,
-	isThought,
+	lacksThoughts,
 	readConversation,
 	type Turn,
 	toolId,
 	withoutTrailingSpace,
 } from "./turns.ts";
 
+export interface VerbatimContext {
+	call: Call;
+	seals: Seals | undefined;
+}
+
 /** The complete body, except for the fields that the gateway sets. */
-export function verbatimBody(input: ChatInput, verbatim: Verbatim, call: Call): Record<string, unknown> {
+export function verbatimBody(
+	input: ChatInput,
+	verbatim: Verbatim,
+	{ call, seals }: VerbatimContext,
+): Record<string, unknown> {
 	// They are a header of the API.
 	const { messages: _messages, betas: _betas, thinking, ...body } = verbatim.body;
 	const sent = Number(body.max_tokens);
 	const max_tokens = Math.min(sent, input.max_tokens ?? sent);
-	const prefill = addedTurns(input, verbatim, call);
+	const prefill = addedTurns(input, verbatim, { call, seals });
+	const turns = turnsOf(verbatim, { call, seals });
 	// With a smaller limit or a prefill, the thinking budget may be invalid.
-	const mayThink = prefill.length === 0 && max_tokens === sent;
+	const isContinued = prefill.length === 0 && max_tokens === sent;
+	// With a budget, the API requires the thinking before the calls whose results are last.
+	const needsThoughts =
+		isRecord(thinking) && thinking.type === "enabled" && lacksThoughts({ messages: turns });
+	const mayThink = isContinued && !needsThoughts;
 	const fields = { ...body, ...(mayThink && { thinking }) };
 	return {
 		...Object.fromEntries(
@@ -35,7 +50,7 @@ export function verbatimBody(input: ChatInput, verbatim: Verbatim, call: Call): 
 		),
 		model: call.target.model,
 		max_tokens,
-		messages: [...turnsOf(verbatim), ...prefill],
+		messages: [...turns, ...prefill],
 		stream: input.stream,
 	};
 }
@@ -47,12 +62,16 @@ export const betasOf = ({ body: { betas } }: Verbatim): string[] =>
 	Array.isArray(betas) ? betas.filter((beta) => typeof beta === "string" && BETA.test(beta)) : [];
 
 /** The conversation, if the other fields come from the common chat format. */
-export function verbatimConversation(input: ChatInput, verbatim: Verbatim, call: Call): Conversation {
-	const turns = turnsOf(verbatim);
+export function verbatimConversation(
+	input: ChatInput,
+	verbatim: Verbatim,
+	context: VerbatimContext,
+): Conversation {
+	const turns = turnsOf(verbatim, context);
 	const instructions = turns.flatMap(({ role, content }) => (role === "system" ? content : []));
 	const system = [...blocksOf(verbatim.body.system), ...instructions];
 	const messages = turns.flatMap(({ role, content }) => (role === "system" ? [] : [{ role, content }]));
-	const prefill = addedTurns(input, verbatim, call);
+	const prefill = addedTurns(input, verbatim, context);
 	return {
 		system: system.length > 0 ? system : undefined,
 		messages: prefill.length > 0 ? [...messages, ...prefill] : withoutTrailingSpace(messages),
@@ -84,17 +103,24 @@ interface SentTurn {
 	content: Block[];
 }
 
-/** Removes what the API refuses: other models' unsigned thinking blocks and characters of their ids. */
-function turnsOf({ body }: Verbatim): SentTurn[] {
+/** Opens the seals of thinking blocks. Removes what the API refuses: thinking of other models, and characters of their ids. */
+function turnsOf({ body }: Verbatim, context: VerbatimContext): SentTurn[] {
 	const sent = body.messages as { role: SentTurn["role"]; content: unknown }[];
 	return sent
 		.map(({ role, content }) => ({
 			role,
 			content: blocksOf(content)
-				.filter((block) => !isThought(block) || isSigned(block))
+				.flatMap((block) => (isThought(block) ? openThought(block, context) : [block]))
 				.map(withValidId),
 		}))
 		.filter(({ content }) => content.length > 0);
+}
+
+function openThought({ signature, data, cache_control }: Block, { call, seals }: VerbatimContext): Block[] {
+	const sealed = signature || data;
+	if (typeof sealed !== "string" || !sealed) return [];
+	const blocks = thoughtsIn(seals?.open(sealed) ?? [], call);
+	return cache_control === undefined ? blocks : blocks.map((block) => ({ ...block, cache_control }));
 }
 
 function withValidId(block: Block): Block {
@@ -110,5 +136,5 @@ function blocksOf(content: unknown): Block[] {
 }
 
 /** The turns that the gateway has added: the beginning of an answer, which this target continues. */
-const addedTurns = ({ messages }: ChatInput, verbatim: Verbatim, call: Call): Turn[] =>
-	readConversation(messages.slice(verbatim.messages), call).messages;
+const addedTurns = ({ messages }: ChatInput, verbatim: Verbatim, { call, seals }: VerbatimContext): Turn[] =>
+	readConversation(messages.slice(verbatim.messages), call, seals).messages;

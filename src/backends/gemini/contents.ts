@@ -2,9 +2,8 @@
  * Converts a conversation to Gemini's format: messages of `user` and `model`, with separate instructions.
  *
  * Known differences: instructions in the middle of a conversation move to its beginning, because Gemini has one field for
- * all. The reasoning of earlier messages is not sent back; Gemini uses signatures instead. A tool call has its signature
- * in `extra_content.google.thought_signature`, as on Google's OpenAI route. A call without one gets the value that Google
- * documents for calls that it did not make.
+ * all. The reasoning of earlier messages is not sent back; Gemini uses signatures instead, which callers carry in
+ * seals. A call without one gets the value that Google documents for calls that it did not make.
  * https://ai.google.dev/gemini-api/docs/thought-signatures
  */
 import { AiError } from "../../core/errors.ts";
@@ -17,9 +16,10 @@ import {
 	type ToolCall,
 	textOf,
 } from "../../tasks/text-generation/types.ts";
+import { openSignatures, unsignedCall } from "../gemini-signatures.ts";
+import type { Seals } from "../seals.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { unsupported } from "../unsupported.ts";
-import { signsCalls } from "./generation.ts";
 
 interface Content {
 	role: "user" | "model";
@@ -31,10 +31,11 @@ export interface Conversation {
 	systemInstruction?: { parts: Part[] };
 }
 
-/** For a call that Gemini did not make, or whose signature is missing. */
-const NO_SIGNATURE = "skip_thought_signature_validator";
-
-export function conversationOf(messages: readonly ChatMessage[], call: Call): Conversation {
+export function conversationOf(
+	messages: readonly ChatMessage[],
+	call: Call,
+	seals: Seals | undefined,
+): Conversation {
 	const instructions: Part[] = [];
 	const contents: Content[] = [];
 	const names = new Map<string, string>();
@@ -57,9 +58,12 @@ export function conversationOf(messages: readonly ChatMessage[], call: Call): Co
 		}
 		results = undefined;
 		for (const toolCall of message.tool_calls ?? []) names.set(toolCall.id, toolCall.function.name);
+		const signatures = message.role === "assistant" ? openSignatures(message, seals, call) : undefined;
 		const parts = [
-			...contentParts(message.content, call),
-			...(message.tool_calls ?? []).map((toolCall, at) => callPart(toolCall, at, call)),
+			...withSignature(contentParts(message.content, call), signatures?.get("text")),
+			...(message.tool_calls ?? []).map((toolCall, at) =>
+				callPart(toolCall, signatures?.get(at) ?? unsignedCall(at, call.target)),
+			),
 		];
 		if (parts.length > 0) contents.push({ role: message.role === "assistant" ? "model" : "user", parts });
 	}
@@ -121,16 +125,19 @@ function filePart(file: string, bareType: string | undefined, call: Call): Part 
 	throw unsupported(call, "has no input for a file that is neither a data: nor an http(s): URL");
 }
 
-/** Of parallel calls, only the first has a signature. */
-function callPart({ id, function: called, extra_content }: ToolCall, at: number, { target }: Call): Part {
-	const signature =
-		extra_content?.google.thought_signature ??
-		(at === 0 && signsCalls(target.model) ? NO_SIGNATURE : undefined);
+function callPart({ id, function: called }: ToolCall, signature: string | undefined): Part {
 	const { name, arguments: text } = called;
 	return {
 		functionCall: { id, name, args: parseRecord(text) ?? { arguments: text } },
 		...(signature !== undefined && { thoughtSignature: signature }),
 	};
+}
+
+/** The signature of a text is that of its last part. */
+function withSignature(parts: Part[], signature: string | undefined): Part[] {
+	const last = parts.at(-1);
+	if (!last || signature === undefined) return parts;
+	return [...parts.slice(0, -1), { ...last, thoughtSignature: signature }];
 }
 
 /** Gemini requires an object: the JSON object in the text, or else `{output: text}`. */

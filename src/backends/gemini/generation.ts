@@ -4,7 +4,7 @@
  * https://ai.google.dev/gemini-api/docs/thinking and …/docs/openai#thinking have the tables.
  */
 import { THINKING_BUDGETS } from "../../models/gemini-wire.ts";
-import type { ChatInput } from "../../tasks/text-generation/types.ts";
+import type { CommonEffort } from "../../tasks/text-generation/types.ts";
 
 /** From this generation on: levels instead of budgets, and tool calls that are sent back need their signatures. */
 const LEVELS_SINCE = 3;
@@ -30,7 +30,7 @@ const MIN_PRO_BUDGET = 128;
 
 /** Thoughts are included if the request has an effort. */
 export function thinkingConfig(
-	effort: ChatInput["reasoning_effort"],
+	effort: CommonEffort | null | undefined,
 	model: string,
 ): Record<string, unknown> | undefined {
 	const generation = generationOf(model);

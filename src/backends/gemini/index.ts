@@ -1,6 +1,7 @@
 /** Google's Gemini API: https://ai.google.dev/api. */
 import { requestChat } from "../completion.ts";
 import { defineBackend, type Handler } from "../handler.ts";
+import { withoutDefaults } from "../own-models.ts";
 import { embedTexts } from "./embeddings.ts";
 import { generateImage } from "./images.ts";
 import { completionOf, GenerateReply } from "./reply.ts";
@@ -9,14 +10,17 @@ import { googleCall, pathOf } from "./service.ts";
 import { GeminiTranslator } from "./stream.ts";
 
 /** https://ai.google.dev/api/generate-content */
-const generateText: Handler<"text-generation"> = async (input, call) =>
-	requestChat(call, input, {
+const generateText: Handler<"text-generation"> = async (sent, call) => {
+	const input = withoutDefaults(sent, call);
+	const seals = await call.seals?.();
+	return requestChat(call, input, {
 		path: pathOf(call, input.stream ? "streamGenerateContent?alt=sse" : "generateContent"),
-		body: requestBody(input, call),
+		body: requestBody(input, call, seals),
 		schema: GenerateReply,
-		completion: (reply) => completionOf(reply, call),
-		translator: () => new GeminiTranslator(call, input.n),
+		completion: (reply) => completionOf(reply, call, seals),
+		translator: () => new GeminiTranslator(call, seals, input.n),
 	});
+};
 
 export const gemini = defineBackend(
 	{ "text-generation": generateText, "text-embeddings": embedTexts, "text-to-image": generateImage },

@@ -4,8 +4,15 @@ import { AiError } from "../../core/errors.ts";
 import type { Usage } from "../../core/usage.ts";
 import { geminiUsage } from "../../core/usage-formats.ts";
 import { FINISH_REASONS } from "../../models/gemini-wire.ts";
-import type { ChatChoice, ChatCompletion, ToolCall } from "../../tasks/text-generation/types.ts";
+import type {
+	ChatChoice,
+	ChatCompletion,
+	SignatureField,
+	ToolCall,
+} from "../../tasks/text-generation/types.ts";
 import { type Heading, headingOf } from "../completion.ts";
+import { sealSignature } from "../gemini-signatures.ts";
+import type { Seals } from "../seals.ts";
 import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
 
 const PartReply = z.looseObject({
@@ -52,12 +59,12 @@ export const GenerateReply = GenerateEvent.refine(
 	({ candidates, promptFeedback }) => candidates?.length || promptFeedback?.blockReason,
 );
 
-export function completionOf(reply: GenerateEvent, call: Call): ChatCompletion {
+export function completionOf(reply: GenerateEvent, call: Call, seals: Seals | undefined): ChatCompletion {
 	refuseBlocked(reply, call);
 	return {
 		...headingIn(reply, call),
 		object: "chat.completion",
-		choices: (reply.candidates ?? []).map((candidate, index) => choiceOf(candidate, index, call)),
+		choices: (reply.candidates ?? []).map((candidate, index) => choiceOf(candidate, { index, call, seals })),
 		usage: usageIn(reply),
 	};
 }
@@ -75,8 +82,14 @@ export function refuseBlocked({ promptFeedback, candidates }: GenerateEvent, { t
 export const headingIn = ({ responseId, modelVersion }: GenerateEvent, call: Call): Heading =>
 	headingOf(call, { id: responseId, model: modelVersion });
 
-function choiceOf(candidate: CandidateReply, index: number, call: Call): ChatChoice {
-	const { text, thoughts, calls } = partsOf(candidate, call);
+interface ChoiceOptions {
+	index: number;
+	call: Call;
+	seals: Seals | undefined;
+}
+
+function choiceOf(candidate: CandidateReply, { index, call, seals }: ChoiceOptions): ChatChoice {
+	const { text, thoughts, calls, ...signed } = partsOf(candidate, { call, seals, firstCall: 0 });
 	const finish_reason = finishReason(candidate.finishReason || "STOP", calls.length > 0, call);
 	const isSilent = calls.length > 0 || finish_reason === "content_filter";
 	return {
@@ -85,6 +98,7 @@ function choiceOf(candidate: CandidateReply, index: number, call: Call): ChatCho
 			role: "assistant",
 			content: text || (isSilent ? null : ""),
 			...(thoughts && { reasoning_content: thoughts }),
+			...signed,
 			...(calls.length > 0 && { tool_calls: calls }),
 		},
 		logprobs: logprobsOf(candidate),
@@ -96,28 +110,52 @@ interface CandidateParts {
 	text: string;
 	thoughts: string;
 	calls: ToolCall[];
+	/** The seal of the text's signature. */
+	extra_content?: SignatureField;
+}
+
+interface PartOptions {
+	call: Call;
+	seals: Seals | undefined;
+	/** The number of calls in earlier events. */
+	firstCall: number;
 }
 
 /** The texts, thoughts and tool calls of a candidate. */
-export function partsOf({ content }: CandidateReply, call: Call): CandidateParts {
+export function partsOf(
+	{ content }: CandidateReply,
+	{ call, seals, firstCall }: PartOptions,
+): CandidateParts {
 	const parts: CandidateParts = { text: "", thoughts: "", calls: [] };
-	for (const part of content?.parts ?? []) {
-		if (part.functionCall) parts.calls.push(callOf(part.functionCall, part.thoughtSignature, call));
-		else if (part.thought) parts.thoughts += part.text ?? "";
-		else parts.text += part.text ?? "";
+	for (const { functionCall, thoughtSignature, thought, text } of content?.parts ?? []) {
+		const place = functionCall ? firstCall + parts.calls.length : "text";
+		const signature = thoughtSignature && !thought ? sealedField(thoughtSignature, place, seals) : {};
+		if (functionCall) parts.calls.push({ ...callOf(functionCall, call), ...signature });
+		else if (thought) parts.thoughts += text ?? "";
+		else {
+			parts.text += text ?? "";
+			Object.assign(parts, signature);
+		}
 	}
 	return parts;
 }
 
+function sealedField(
+	signature: string,
+	place: number | "text",
+	seals: Seals | undefined,
+): { extra_content?: SignatureField } {
+	const seal = sealSignature({ place, signature }, seals);
+	return seal === undefined ? {} : { extra_content: { google: { thought_signature: seal } } };
+}
+
 const callOf = (
 	{ id, name, args }: NonNullable<PartReply["functionCall"]>,
-	signature: string | null | undefined,
 	{ services }: Call,
 ): ToolCall => ({
 	id: id || `call_${services.uuid()}`,
 	type: "function",
 	function: { name, arguments: JSON.stringify(args ?? {}) },
-	...(signature && { extra_content: { google: { thought_signature: signature } } }),
 });
 
 /** The model has failed: its output is no answer. */

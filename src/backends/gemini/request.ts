@@ -8,20 +8,22 @@
 import {
 	type ChatInput,
 	type ChatTool,
+	commonEffort,
 	positiveTopK,
 	type ResponseFormat,
 } from "../../tasks/text-generation/types.ts";
 import { narrowTools } from "../allowed-tools.ts";
+import type { Seals } from "../seals.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { loraUnsupported, unsupported } from "../unsupported.ts";
 import { conversationOf } from "./contents.ts";
 import { seedOf, thinkingConfig } from "./generation.ts";
 
-export function requestBody(input: ChatInput, call: Call): Record<string, unknown> {
+export function requestBody(input: ChatInput, call: Call, seals: Seals | undefined): Record<string, unknown> {
 	if (input.prompt !== undefined) throw unsupported(call, "has no input for a raw prompt");
 	if (input.lora !== undefined) throw loraUnsupported(call);
 	return {
-		...conversationOf(input.messages, call),
+		...conversationOf(input.messages, call, seals),
 		generationConfig: {
 			temperature: input.temperature,
 			topP: input.top_p,
@@ -34,7 +36,7 @@ export function requestBody(input: ChatInput, call: Call): Record<string, unknow
 			frequencyPenalty: input.frequency_penalty,
 			responseLogprobs: input.logprobs || undefined,
 			logprobs: input.logprobs ? input.top_logprobs : undefined,
-			thinkingConfig: thinkingConfig(input.reasoning_effort, call.target.model),
+			thinkingConfig: thinkingConfig(commonEffort(input), call.target.model),
 			...responseFormat(input.response_format),
 		},
 		...toolFields(input),

@@ -10,6 +10,7 @@ import { isRecord } from "../../core/json.ts";
 import type { Usage } from "../../core/usage.ts";
 import type { ChatChunk, ChatDelta } from "../../tasks/text-generation/types.ts";
 import type { Heading } from "../completion.ts";
+import type { Seals } from "../seals.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 import {
@@ -27,6 +28,7 @@ type Choice = ChatChunk["choices"][number];
 
 export class GeminiTranslator implements Translator {
 	readonly #call: Call;
+	readonly #seals: Seals | undefined;
 	/** The requested number of answers. */
 	readonly #requested: number;
 	#heading: Heading | undefined;
@@ -35,8 +37,9 @@ export class GeminiTranslator implements Translator {
 	readonly #callCounts = new Map<number, number>();
 	readonly #finished = new Set<number>();
 
-	constructor(call: Call, choices = 1) {
+	constructor(call: Call, seals: Seals | undefined, choices = 1) {
 		this.#call = call;
+		this.#seals = seals;
 		this.#requested = choices;
 	}
 
@@ -60,12 +63,17 @@ export class GeminiTranslator implements Translator {
 
 	#choices(candidate: CandidateReply, position: number): Choice[] {
 		const index = candidate.index ?? position;
-		const { text, thoughts, calls } = partsOf(candidate, this.#call);
 		const callCount = this.#callCounts.get(index);
+		const { text, thoughts, calls, ...signed } = partsOf(candidate, {
+			call: this.#call,
+			seals: this.#seals,
+			firstCall: callCount ?? 0,
+		});
 		const delta: ChatDelta = {
 			...(callCount === undefined && { role: "assistant" }),
 			...(thoughts && { reasoning_content: thoughts }),
 			...(text && { content: text }),
+			...signed,
 			...(calls.length > 0 && {
 				tool_calls: calls.map((call, at) => ({ index: (callCount ?? 0) + at, ...call })),
 			}),
@@ -73,7 +81,7 @@ export class GeminiTranslator implements Translator {
 		const total = (callCount ?? 0) + calls.length;
 		// Some candidates have two finish reasons.
 		const reason = this.#finished.has(index) ? undefined : candidate.finishReason;
-		const isSilent = !text && !thoughts && calls.length === 0;
+		const isSilent = Object.keys(delta).every((name) => name === "role");
 		if (isSilent && !reason) return [];
 		this.#callCounts.set(index, total);
 		if (reason) this.#finished.add(index);

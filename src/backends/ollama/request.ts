@@ -7,6 +7,7 @@ import {
 	type ChatMessage,
 	type ChatTool,
 	type ContentPart,
+	commonEffort,
 	textOf,
 } from "../../tasks/text-generation/types.ts";
 import { narrowTools } from "../allowed-tools.ts";
@@ -73,7 +74,8 @@ function formatOf({ response_format: format }: ChatInput): unknown {
 }
 
 /** Models without levels accept each level as `true`. Absent: the default of the model. */
-function thinkOf({ reasoning_effort: effort, chat_template_kwargs: kwargs }: ChatInput): unknown {
+function thinkOf({ chat_template_kwargs: kwargs, ...input }: ChatInput): unknown {
+	const effort = commonEffort(input);
 	if (effort === null) return false;
 	if (effort !== undefined) return effort === "minimal" ? "low" : effort;
 	return typeof kwargs?.enable_thinking === "boolean" ? kwargs.enable_thinking : undefined;

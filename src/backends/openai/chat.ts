@@ -6,73 +6,141 @@
  *
  * Observed: with `n` above 1 llama.cpp counts the tokens of one choice (`choices.ts`).
  */
+import { toAiError } from "../../core/errors.ts";
+import { onFirstUse } from "../../core/lazy.ts";
 import { pick } from "../../core/present.ts";
-import type { ChatCompletion, ChatInput, ChatMessage } from "../../tasks/text-generation/types.ts";
+import {
+	type ChatCompletion,
+	type ChatInput,
+	type ChatMessage,
+	commonEffort,
+} from "../../tasks/text-generation/types.ts";
 import { narrowTools } from "../allowed-tools.ts";
-import type { Target } from "../backend.ts";
 import { withoutBreakpoints } from "../cache-breakpoints.ts";
 import type { Handler } from "../handler.ts";
+import type { Seals } from "../seals.ts";
 import { foldSystemMessages } from "../system-messages.ts";
 import { postJson, postStream } from "../transport/http.ts";
-import type { Call } from "../transport/upstream-failure.ts";
+import type { Call, Refusal } from "../transport/upstream-failure.ts";
 import { countAllChoices } from "./choices.ts";
+import { apiOf, learnChatRefusesTools, namesResponses } from "./choose-api.ts";
 import { completeRawPrompt } from "./completions.ts";
 import { bodyFor, ENGINE_SAMPLING, type Host, hostedService, isOpenAiService } from "./hosts.ts";
+import { withModelFields } from "./model-fields.ts";
 import { type Generation, generateStream, generateValue } from "./prefill-decode/calls.ts";
 import { ChatReply, completion, toolContext } from "./reply/chat-reply.ts";
 import { chatReplyParser } from "./reply/collected-reply.ts";
 import { sampling } from "./sampling.ts";
+import { chunkSealer, sealCompletion, signedFields } from "./signatures.ts";
+import { withUserImages } from "./user-images.ts";
 
 const PATH = "/chat/completions";
 
+const RESPONSES = onFirstUse(() => import("./responses/index.ts"));
+
 export const generateText: Handler<"text-generation"> = (input, call) => {
 	if (input.prompt !== undefined) return completeRawPrompt(input, call);
-	return input.stream ? streamChat(input, call) : chat(input, call);
+	return apiOf(input, call) === "responses" ? byResponses(input, call) : byChat(input, call);
 };
 
-async function streamChat(input: ChatInput, call: Call): ReturnType<Handler<"text-generation">> {
-	const generation = generationOf(input, call);
+const byResponses: Handler<"text-generation"> = async (input, call) => {
+	const { generateByResponses } = await RESPONSES();
+	return generateByResponses(input, call);
+};
+
+/** A refusal that names the other API is not the answer: the request is repeated there, once. */
+const byChat: Handler<"text-generation"> = async (input, call) => {
+	const { api = "auto" } = call.target;
+	if (!input.tools?.length || api !== "auto") return requestOf(input, call);
+	let isRefused = false;
+	const refusal = (sent: Refusal) => {
+		isRefused = namesResponses(sent.body);
+		return call.refusal?.(sent);
+	};
+	try {
+		return await requestOf(input, { ...call, refusal });
+	} catch (refused) {
+		if (!isRefused) throw refused;
+		const answer = await byResponses(input, call).catch((error: unknown) => {
+			// The host does not have that API.
+			throw toAiError(error).key === "noSuchModel" ? refused : error;
+		});
+		learnChatRefusesTools(call.target);
+		return answer;
+	}
+};
+
+const requestOf: Handler<"text-generation"> = async (sent, call) => {
+	const input = withModelFields(sent, call, "chat");
+	const signs = hostedService(call.target)?.signed === true;
+	const seals = signs ? await call.seals?.() : undefined;
+	return input.stream ? streamChat(input, call, seals) : wholeChat(input, call, seals);
+};
+
+async function streamChat(
+	input: ChatInput,
+	call: Call,
+	seals: Seals | undefined,
+): ReturnType<Handler<"text-generation">> {
+	const generation = generationOf(input, call, seals);
 	const { choices } = generation;
+	const signs = hostedService(call.target)?.signed === true;
 	const reply = await generateStream(call, generation, (legCall, body, headers) =>
 		postStream(legCall, PATH, body, {
 			schema: ChatReply,
 			choices,
 			chat: toolContext(input, call),
-			streamEnd: call.streamEnd,
+			...(signs ? { revise: chunkSealer(seals) } : { streamEnd: call.streamEnd }),
 			...(headers && { headers }),
 		}),
 	);
-	return reply.kind === "stream" ? reply : countAllChoices(completion(reply.value, call, input), input);
+	return reply.kind === "stream" ? reply : wholeReply(reply.value, input, call, seals);
 }
 
 /** A complete reply. */
 export async function chat(input: ChatInput, call: Call): Promise<ChatCompletion> {
-	const reply = await generateValue(call, generationOf(input, call), (legCall, body, headers) =>
+	const answer = await generateText({ ...input, stream: false }, call);
+	if ("events" in answer) throw new TypeError("A stream was not requested");
+	return answer;
+}
+
+async function wholeChat(input: ChatInput, call: Call, seals: Seals | undefined): Promise<ChatCompletion> {
+	const reply = await generateValue(call, generationOf(input, call, seals), (legCall, body, headers) =>
 		postJson(legCall, PATH, body, ChatReply, {
 			parse: chatReplyParser(toolContext(input, call)),
 			...(headers && { headers }),
 		}),
 	);
-	return countAllChoices(completion(reply, call, input), input);
+	return wholeReply(reply, input, call, seals);
 }
 
-const generationOf = (input: ChatInput, call: Call): Generation => ({
+function wholeReply(
+	reply: Parameters<typeof completion>[0],
+	input: ChatInput,
+	call: Call,
+	seals: Seals | undefined,
+): ChatCompletion {
+	const whole = countAllChoices(completion(reply, call, input), input);
+	return hostedService(call.target)?.signed ? sealCompletion(whole, seals) : whole;
+}
+
+const generationOf = (input: ChatInput, call: Call, seals: Seals | undefined): Generation => ({
 	path: PATH,
-	body: requestBody(input, call),
+	body: requestBody(input, call, seals),
 	choices: input.n ?? 1,
 });
 
-function requestBody(sent: ChatInput, call: Call): Record<string, unknown> {
+function requestBody(sent: ChatInput, call: Call, seals: Seals | undefined): Record<string, unknown> {
 	const strict = isOpenAiService(call.target);
 	const host = hostedService(call.target);
 	const input = host?.cacheBreakpoints ? sent : withoutBreakpoints(sent);
+	const isOff = commonEffort(input) === null;
 	const body = {
 		...(strict ? withoutSampling(input.passthrough) : input.passthrough),
-		messages: messagesFor(input.messages, call.target, host),
+		messages: messagesFor(input.messages, { call, host, seals }),
 		...sampling(input, call),
 		...pick(input, "logprobs", "top_logprobs", "parallel_tool_calls"),
-		// `null` disables reasoning: a setting of the chat template, except at OpenAI, which has no such setting.
-		reasoning_effort: input.reasoning_effort ?? undefined,
+		reasoning_effort: strict ? (input.reasoning_effort ?? undefined) : hostEffort(input, host),
 		// Both names, so that a passed-through field cannot raise the limit. OpenAI's newer models refuse `max_tokens`.
 		max_tokens: strict ? undefined : input.max_tokens,
 		max_completion_tokens: strict ? input.max_tokens : undefined,
@@ -80,36 +148,54 @@ function requestBody(sent: ChatInput, call: Call): Record<string, unknown> {
 			? pick(input, "tools", "tool_choice")
 			: {
 					...narrowTools(input),
-					chat_template_kwargs:
-						input.reasoning_effort === null
-							? { enable_thinking: false, ...input.chat_template_kwargs }
-							: input.chat_template_kwargs,
+					// Besides `none`, a setting of the chat template.
+					chat_template_kwargs: isOff
+						? { enable_thinking: false, ...input.chat_template_kwargs }
+						: input.chat_template_kwargs,
 				}),
 	};
-	return host ? bodyFor(host, body, input.reasoning_effort !== null) : body;
+	return host ? bodyFor(host, body, !isOff) : body;
 }
+
+/** `none` is sent if the caller sent it, unless the host has its own field. Engines have no level above `high`. */
+const hostEffort = (input: ChatInput, host: Host | undefined): string | undefined =>
+	input.reasoning_effort === "none" && !host?.disableReasoning ? "none" : (commonEffort(input) ?? undefined);
 
 /** OpenAI's own service refuses unknown fields. */
 const withoutSampling = (sent: ChatInput["passthrough"] = {}): Record<string, unknown> =>
 	Object.fromEntries(Object.entries(sent).filter(([name]) => !ENGINE_SAMPLING.has(name)));
 
+interface MessageOptions {
+	call: Call;
+	host: Host | undefined;
+	seals: Seals | undefined;
+}
+
 /** Hosted services accept system messages anywhere; the chat templates of engines do not. The setting of the backend overrides both. */
-function messagesFor(messages: ChatMessage[], target: Target, host: Host | undefined): object[] {
+function messagesFor(messages: ChatMessage[], { call, host, seals }: MessageOptions): object[] {
+	const { target } = call;
 	const isHosted = isOpenAiService(target) || host !== undefined;
 	const { systemMessages = isHosted ? "anywhere" : "first" } = target;
 	const folded = foldSystemMessages(messages, { ...target, systemMessages });
-	if (isOpenAiService(target)) return folded.map(forService);
-	return folded.map((message) => (host ? forHost(message, host) : forEngine(message)));
+	if (!isHosted) return folded.map(forEngine);
+	const moved = withUserImages(folded);
+	if (!host) return moved.map(forService);
+	return moved.map((message) => ({
+		...forHost(message, host),
+		...(host.signed && signedFields(message, seals, call)),
+	}));
 }
 
 /** Removes the signatures of other providers' models. */
 function withoutSignatures({
 	thinking_blocks: _,
+	extra_content: _signature,
+	phase: _phase,
 	tool_calls,
 	...message
-}: ChatMessage): Omit<ChatMessage, "thinking_blocks"> {
+}: ChatMessage): Omit<ChatMessage, "thinking_blocks" | "extra_content" | "phase"> {
 	if (!tool_calls) return message;
-	return { ...message, tool_calls: tool_calls.map(({ extra_content: _signature, ...call }) => call) };
+	return { ...message, tool_calls: tool_calls.map(({ extra_content: _, ...call }) => call) };
 }
 
 /** OpenAI refuses the reasoning of earlier messages. */
@@ -118,12 +204,11 @@ function forService(sent: ChatMessage): Record<string, unknown> {
 	return message;
 }
 
-function forHost(sent: ChatMessage, { reasoningField, signed }: Host): Record<string, unknown> {
+function forHost(sent: ChatMessage, { reasoningField }: Host): Record<string, unknown> {
 	const { role, ...message } = forService(sent);
 	return {
 		role: role === "developer" ? "system" : role,
 		...message,
-		...(signed && sent.tool_calls && { tool_calls: sent.tool_calls }),
 		...(reasoningField &&
 			sent.reasoning_content !== undefined && { [reasoningField]: sent.reasoning_content }),
 	};

@@ -38,7 +38,8 @@ export const ENGINE_SAMPLING = fields(`
 const RESTRICTED = fields(`
 	top_k repetition_penalty repeat_penalty chat_template_kwargs skip_special_tokens continue_final_message
 	add_generation_prompt audio function_call functions ${[...ENGINE_SAMPLING].join(" ")}
-	metadata modalities prediction service_tier store web_search_options`);
+	metadata modalities prediction prompt_cache_options prompt_cache_retention service_tier store
+	web_search_options`);
 
 const THINKING_DISABLED = { thinking: { type: "disabled" } };
 const LOGPROBS = "logprobs top_logprobs";
@@ -143,7 +144,9 @@ export function bodyFor(
 	return { ...Object.fromEntries(supported), ...(!reasons && disableReasoning) };
 }
 
-const SERVICE = /^https?:\/\/(?:[^/]+\.)?(?:api\.openai\.com|openai\.azure\.com)(?::\d+)?(?:\/|$)/;
+/** Azure's newer hosts serve other models beside `/openai`. */
+const SERVICE =
+	/^https?:\/\/(?:[^/]+\.)?(?:(?:api\.openai\.com|openai\.azure\.com)(?::\d+)?(?:\/|$)|(?:services\.ai|cognitiveservices)\.azure\.com(?::\d+)?\/openai(?:\/|$))/;
 
 /**
  * OpenAI's own service refuses unknown fields. Engines that copied its routes ignore them, and have additional fields. So

@@ -4,7 +4,7 @@ import type { Usage } from "../../core/usage.ts";
 import { inputFamily } from "../../models/family.ts";
 import { can, type Model } from "../../models/model.ts";
 import { promptTokens } from "../../tasks/text-generation/index.ts";
-import type { ChatInput, ToolCall } from "../../tasks/text-generation/types.ts";
+import { type ChatInput, commonEffort, type ToolCall } from "../../tasks/text-generation/types.ts";
 import { verdict } from "./guard.ts";
 import { jsonFor } from "./json.ts";
 import { literalReply, replyTo } from "./reply.ts";
@@ -58,22 +58,22 @@ function contentOf(input: ChatInput, user: UserText, modelId: string): string {
 }
 
 /** Whether the model reasons: if it can, unless the request or the default of the model disables it. */
-function thinks({ reasoning_effort, chat_template_kwargs }: ChatInput, model: Model): boolean {
-	if (!can(model, "reasoning") || reasoning_effort === null) return false;
+function thinks({ chat_template_kwargs, ...input }: ChatInput, model: Model): boolean {
+	const effort = commonEffort(input);
+	if (!can(model, "reasoning") || effort === null) return false;
 	const setting = chat_template_kwargs?.enable_thinking;
 	if (setting === false) return false;
-	return (
-		setting === true || reasoning_effort !== undefined || model.reasoningEffort?.default_enabled !== false
-	);
+	return setting === true || effort !== undefined || model.reasoningEffort?.default_enabled !== false;
 }
 
-function thoughts({ reasoning_effort = "medium" }: ChatInput): string {
+function thoughts(input: ChatInput): string {
+	const { [commonEffort(input) ?? "medium"]: count } = { minimal: 1, low: 1, medium: 2, high: 3 };
 	const sentences = [
 		"This is simulated reasoning: no model ran.",
 		"The reply quotes the request.",
 		"The same input always gives this reply.",
 	];
-	return sentences.slice(0, { minimal: 1, low: 1, medium: 2, high: 3 }[reasoning_effort ?? "low"]).join(" ");
+	return sentences.slice(0, count).join(" ");
 }
 
 interface Draft {

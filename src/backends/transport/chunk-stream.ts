@@ -43,14 +43,18 @@ export interface ChunkOptions {
 	format?: EventFormat | undefined;
 	/** Set: the bytes go to the caller unchanged (`pass-through.ts`). */
 	streamEnd?: StreamEndFormatter | undefined;
+	/** Returns what replaces a chunk. `undefined`: nothing does. Only without `streamEnd`. */
+	revise?: ReviseChunk | undefined;
 }
+
+export type ReviseChunk = (chunk: object) => object | undefined;
 
 /** Takes over the stream; see {@link relay}. */
 export function relayChunks(
 	stream: UpstreamStream,
-	{ choices, chat, format, streamEnd }: ChunkOptions,
+	{ choices, chat, format, streamEnd, revise }: ChunkOptions,
 ): Promise<RelayedStream> {
-	const eventReader = new ChunkReader(stream.call, choices, chat, format);
+	const eventReader = new ChunkReader(stream.call, choices, chat, format, revise);
 	return streamEnd && !format ? passThrough(stream, eventReader, streamEnd) : relay(stream, eventReader);
 }
 
@@ -109,6 +113,7 @@ export class ChunkReader implements EventReader {
 		},
 		onComment: (comment) => this.#events.push({ comment }),
 	});
+	readonly #revise: ReviseChunk | undefined;
 	#error: AiError | undefined;
 	#ifMalformed: FailureOfCall = failureOfLastEvent;
 	/** The form of the last chunk that has only content. */
@@ -117,9 +122,16 @@ export class ChunkReader implements EventReader {
 	#unfit = 0;
 	#events: StreamEvent[] = [];
 
-	constructor(call: Call, choices: number, chat?: ToolCallContext, format: EventFormat = "sse") {
+	constructor(
+		call: Call,
+		choices: number,
+		chat?: ToolCallContext,
+		format: EventFormat = "sse",
+		revise?: ReviseChunk,
+	) {
 		this.format = format;
 		this.#call = call;
+		this.#revise = revise;
 		this.#choices = choices;
 		this.#chat = chat && new ChatEventReader(chat);
 	}
@@ -242,10 +254,11 @@ export class ChunkReader implements EventReader {
 		}
 		const { chunk } = read;
 		const usage = this.#readChunk(chunk);
-		const isChanged = chunk !== sent || usage !== undefined;
+		const revised = this.#revise?.(chunk);
+		const isChanged = chunk !== sent || revised !== undefined || usage !== undefined;
 		if (isChanged) this.#change();
 		if (data === undefined) return undefined;
-		const value = usage ? { ...chunk, usage } : chunk;
+		const value = revised || usage ? { ...chunk, ...revised, ...(usage && { usage }) } : chunk;
 		if (!isChanged && this.#unfit < MAX_TEMPLATES && onlyContentOf(chunk)) {
 			this.#unfit++;
 			this.#template = EventTemplate.of(data, onlyContentOf);

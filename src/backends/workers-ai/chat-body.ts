@@ -1,6 +1,6 @@
 /** The body of a chat for Workers AI in OpenAI's format, shared by the OpenAI route and the route `run`. */
 import { inputFamily } from "../../models/family.ts";
-import type { ChatInput, ChatMessage } from "../../tasks/text-generation/types.ts";
+import { type ChatInput, type ChatMessage, commonEffort } from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { upstreamModel } from "./run.ts";
 
@@ -10,9 +10,11 @@ export const takesOpenAiMessages = (call: Call): boolean =>
 
 /** OpenAI's body, including the additional fields of the product's own models. */
 export function chatBody(input: ChatInput, call: Call): Record<string, unknown> {
-	const { messages, passthrough, reasoning_effort, stream, ...others } = input;
+	const { messages, passthrough, reasoning_effort: _e, stream, ...others } = input;
+	const effort = commonEffort(input);
 	// `prompt` and `suffix` have a request of their own, `verbatim` is for Anthropic, and `dropped` is for the caller.
-	const { prompt: _p, suffix: _s, verbatim: _v, dropped: _d, ...fields } = others;
+	const { prompt: _p, suffix: _s, verbatim: _v, dropped: _d, defaults: _f, ...withSummary } = others;
+	const { reasoning_summary: _r, ...fields } = withSummary;
 	const isOpenAi = takesOpenAiMessages(call);
 	return {
 		...passthrough,
@@ -20,7 +22,7 @@ export function chatBody(input: ChatInput, call: Call): Record<string, unknown> 
 		model: call.target.model,
 		messages: messages.map((message) => messageOf(message, isOpenAi)),
 		// Cloudflare's models have three of OpenAI's four efforts; `null` disables reasoning.
-		reasoning_effort: reasoning_effort === "minimal" ? "low" : reasoning_effort,
+		reasoning_effort: effort === "minimal" ? "low" : effort,
 		stream,
 		stream_options: stream ? { include_usage: true } : undefined,
 	};
@@ -28,12 +30,15 @@ export function chatBody(input: ChatInput, call: Call): Record<string, unknown> 
 
 /** Older models lack the role `developer`. Reasoning of earlier turns is the field `reasoning`, without signatures. */
 function messageOf(
-	{ reasoning_content, role, thinking_blocks: _, ...message }: ChatMessage,
+	{ reasoning_content, role, thinking_blocks: _b, extra_content: _e, phase: _p, ...message }: ChatMessage,
 	isOpenAi: boolean,
 ): object {
 	return {
 		role: role === "developer" && !isOpenAi ? "system" : role,
 		...message,
+		...(message.tool_calls && {
+			tool_calls: message.tool_calls.map(({ extra_content: _, ...call }) => call),
+		}),
 		...(reasoning_content !== undefined && { reasoning: reasoning_content }),
 	};
 }

@@ -12,6 +12,7 @@ import {
 	type ChatChunk,
 	type ChatCompletion,
 	type ChatInput,
+	commonEffort,
 	textOf,
 } from "../../tasks/text-generation/types.ts";
 import { ChunkWriter, completionOf, headingOf, requestChat } from "../completion.ts";
@@ -52,7 +53,7 @@ function inputsOf(input: ChatInput, call: Call): Record<string, unknown> {
 		task: "query",
 		question: textOf(last.content),
 		image: images[0],
-		reasoning: input.reasoning_effort === null ? false : undefined,
+		reasoning: commonEffort(input) === null ? false : undefined,
 		...pick(input, "temperature", "top_p", "max_tokens", "stream"),
 	};
 }

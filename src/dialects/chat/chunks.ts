@@ -170,10 +170,14 @@ export function completionToChunks(completion: ChatCompletion): ReadableStream<U
 		};
 		add({ role: "assistant", content: "" });
 		const { reasoning_content, reasoning, thinking_blocks, content, refusal, tool_calls } = message;
+		const { extra_content, phase, annotations } = message;
 		if (reasoning_content || reasoning)
 			add({ ...(reasoning_content && { reasoning_content }), ...(reasoning && { reasoning }) });
 		if (thinking_blocks?.length) add({ thinking_blocks });
+		if (phase) add({ phase });
 		if (content) add({ content }, logprobs ? { logprobs } : {});
+		if (extra_content) add({ extra_content });
+		if (annotations?.length) add({ annotations });
 		if (refusal) add({ refusal });
 		if (tool_calls?.length)
 			add({ tool_calls: tool_calls.map((call, position) => ({ index: position, ...call })) });

@@ -49,6 +49,18 @@ const ThinkingBlocks = z.array(
 	}),
 );
 
+/** A field of Google's OpenAI route. */
+const Signature = z.object({ google: z.object({ thought_signature: z.string() }) });
+/** A field of OpenRouter. Only encrypted parts are read: the texts are those of `reasoning`. */
+const ReasoningDetails = z.array(z.looseObject({ type: z.string(), data: z.string().nullish() }));
+
+/** Fields of a message that hold sealed reasoning. */
+export const sealFields = {
+	thinking_blocks: ThinkingBlocks.nullish(),
+	extra_content: Signature.nullish().catch(undefined),
+	reasoning_details: ReasoningDetails.nullish().catch(undefined),
+};
+
 /** Fields of a message for tools. The native schemas do not list them and allow further fields. */
 export const toolFields = {
 	name: z.string().nullish(),
@@ -64,7 +76,9 @@ export const messageFields = {
 	refusal: z.string().nullish(),
 	reasoning: z.string().nullish(),
 	reasoning_content: z.string().nullish(),
-	thinking_blocks: ThinkingBlocks.nullish(),
+	/** OpenAI's kind of the text. */
+	phase: z.string().nullish(),
+	...sealFields,
 };
 
 export interface SentMessage extends z.output<z.ZodObject<typeof messageFields>> {
@@ -114,17 +128,16 @@ function readAssistant(
 	content: ChatMessage["content"],
 	{ toolCalls, beforeResult, at }: { toolCalls: ToolCallReader; beforeResult: boolean; at: string },
 ): ChatMessage {
-	const { tool_calls, function_call, name, refusal } = message;
-	const thinking_blocks = (message.thinking_blocks ?? []).map((block): ThinkingBlock => {
-		const { type } = block;
-		return { type, ...present(block) };
-	});
+	const { tool_calls, function_call, name, refusal, extra_content, phase } = message;
+	const thinking_blocks = thinkingBlocks(message);
 	const thinking = thinking_blocks.map((block) => block.thinking ?? "").join("");
 	const reasoning_content = message.reasoning_content || message.reasoning || thinking;
 	const common = {
 		...(name && { name }),
 		...(reasoning_content && { reasoning_content }),
 		...(thinking_blocks.length > 0 && { thinking_blocks }),
+		...(extra_content && { extra_content }),
+		...(phase && { phase }),
 	};
 	const calls = tool_calls?.length ? tool_calls : function_call ? [function_call] : undefined;
 	if (calls)
@@ -138,6 +151,17 @@ function readAssistant(
 	const callsInText = beforeResult && typeof content === "string" ? toolCalls.readText(content) : undefined;
 	if (callsInText) return { role: "assistant", content: null, tool_calls: callsInText, ...common };
 	return { role: "assistant", content: content ?? refusal ?? "", ...common };
+}
+
+function thinkingBlocks({ thinking_blocks, reasoning_details }: SentMessage): ThinkingBlock[] {
+	if (thinking_blocks?.length)
+		return thinking_blocks.map((block) => {
+			const { type } = block;
+			return { type, ...present(block) };
+		});
+	return (reasoning_details ?? []).flatMap(({ data }): ThinkingBlock[] =>
+		data ? [{ type: "redacted_thinking", data }] : [],
+	);
 }
 
 function readContent(

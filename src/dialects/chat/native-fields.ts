@@ -14,7 +14,7 @@ import type { NativeChat } from "../../models/families.ts";
 import type { Model } from "../../models/model.ts";
 import { defaulted, fieldsOf, nullAsAbsent } from "../fields.ts";
 import { ByteArray } from "../media/media.ts";
-import { AnyPart, type SentMessage, toolFields } from "./messages.ts";
+import { AnyPart, type SentMessage, sealFields, toolFields } from "./messages.ts";
 import { NativeTool } from "./tool-schemas.ts";
 
 /** The schemas of models that ended in 2025 limit each text to this length. */
@@ -64,6 +64,8 @@ export function nativeMessageFields({ content }: NativeChat, strict: boolean) {
 	const role = z.string();
 	return {
 		...toolFields,
+		// The product has no such fields.
+		...((strict ? {} : sealFields) as typeof sealFields),
 		...(strict && content === "media" && { tool_call_id: ToolCallId().optional() }),
 		role: content === "media" ? role.optional() : role,
 		content: isRequired ? schema : schema.nullish(),

@@ -12,6 +12,7 @@ import { DONE, frame } from "../../streams/sse.ts";
 import type { WriteContext } from "../dialect.ts";
 import { firstChoice, parseChunk, type ToolCallFragment, toolCallFragments } from "./chunks.ts";
 import { mapChatEvents } from "./events.ts";
+import { sealedBlocks } from "./sealed.ts";
 import { deltaTextWriter } from "./thinking-text.ts";
 import { usageFrame } from "./usage.ts";
 
@@ -45,7 +46,8 @@ export function nativeEvents(
 			const delta = firstChoice(chunk)?.delta;
 			if (!delta) return "";
 			isContent = !!delta.content;
-			let out = textFrame(textOf(delta));
+			const sealed = sealedBlocks(delta);
+			let out = textFrame(textOf(delta)) + (sealed.thinking_blocks ? frame({ response: "", ...sealed }) : "");
 			for (const fragment of (delta.tool_calls ?? []).map(fragmentOf)) {
 				if (fragment.start) out += endCall();
 				call = fragment.index;

@@ -13,6 +13,7 @@ import type { NativeWriter } from "../dialect.ts";
 import { chatWriter } from "./call.ts";
 import { parseJsonReply } from "./json-mode.ts";
 import { nativeEvents } from "./native-stream.ts";
+import { sealedBlocks } from "./sealed.ts";
 import { messageText } from "./thinking-text.ts";
 import { NativeUsage, nativeUsage } from "./usage.ts";
 
@@ -30,6 +31,15 @@ export const OpenAiCall = lazy(() =>
 	}),
 );
 
+const SealedBlock = lazy(() =>
+	z.object({
+		type: z.enum(["thinking", "redacted_thinking"]),
+		thinking: z.string().optional(),
+		signature: z.string().optional(),
+		data: z.string().optional(),
+	}),
+);
+
 const TextResponse = lazy(() =>
 	z.object({
 		response: z
@@ -37,6 +47,7 @@ const TextResponse = lazy(() =>
 			.optional()
 			.meta({ description: "Text, null beside tool calls, a document in JSON mode" }),
 		tool_calls: z.array(z.union([FlatCall(), OpenAiCall()])).optional(),
+		thinking_blocks: z.array(SealedBlock()).optional(),
 		usage: NativeUsage.optional(),
 	}),
 );
@@ -57,16 +68,23 @@ export const textResponseWriter = ({
 		value(completion, { model, withCost }, { response_format }): TextResponse {
 			const message = firstMessage(completion);
 			const usage = completion.usage ? { usage: nativeUsage(withCost(completion.usage)) } : {};
+			const sealed = sealedBlocks(message);
 			if (message.tool_calls?.length) {
 				const text = messageText(message, model) || null;
-				if (calls === "flat") return { response: text, tool_calls: message.tool_calls.map(flat), ...usage };
-				return { ...(text !== null && { response: text }), tool_calls: message.tool_calls, ...usage };
+				if (calls === "flat")
+					return { response: text, tool_calls: message.tool_calls.map(flat), ...sealed, ...usage };
+				return {
+					...(text !== null && { response: text }),
+					tool_calls: message.tool_calls,
+					...sealed,
+					...usage,
+				};
 			}
 			const response =
 				response_format && response_format.type !== "text"
 					? parseJsonReply(message.content ?? "", response_format)
 					: messageText(message, model);
-			return { response, ...(noCalls === "empty" && { tool_calls: [] }), ...usage };
+			return { response, ...(noCalls === "empty" && { tool_calls: [] }), ...sealed, ...usage };
 		},
 		events: nativeEvents,
 	}),

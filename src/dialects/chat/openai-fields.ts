@@ -12,7 +12,6 @@ import { lazy } from "../../core/lazy.ts";
 import { inputFamily, namesOf } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import { THIRD_PARTY_SOURCE } from "../../models/third-party.ts";
-import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import { defaulted, fieldsOf } from "../fields.ts";
 import { SCHEMA_NAME } from "./json-mode.ts";
 import { AnyPart, messageFields } from "./messages.ts";
@@ -61,17 +60,6 @@ export const AnyResponseFormat = z.object({
 });
 
 export const Effort = z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
-
-/** `none` disables reasoning. Only some of OpenAI's models have levels above `high`, the highest of all others. */
-export const EFFORTS: Readonly<Record<z.output<typeof Effort>, ChatInput["reasoning_effort"]>> = {
-	none: null,
-	minimal: "minimal",
-	low: "low",
-	medium: "medium",
-	high: "high",
-	xhigh: "high",
-	max: "high",
-};
 
 /** The declarations in the schemas of the product's models. With {@link LENIENT_FIELDS} the engine decides. */
 const STRICT_FIELDS = lazy(() => ({

@@ -24,7 +24,6 @@ import { contentRules, messageFields, readMessages } from "./messages.ts";
 import { nativeChatFields, nativeMessageFields } from "./native-fields.ts";
 import {
 	AnyResponseFormat,
-	EFFORTS,
 	OpenAiMessage,
 	openAiFields,
 	openAiSchema,
@@ -40,6 +39,8 @@ const ROUTE_FIELDS = {
 	guided_json: z.looseObject({}).nullish(),
 	verbosity: z.enum(["low", "medium", "high"]).nullish(),
 	prompt_cache_key: z.string().nullish(),
+	prompt_cache_options: z.looseObject({}).nullish(),
+	prompt_cache_retention: z.string().nullish(),
 	safety_identifier: z.string().nullish(),
 };
 
@@ -74,7 +75,14 @@ export const openaiChat: Dialect = {
 			const response_format = inputs.response_format ?? guided;
 			const messages = readMessages(inputs.messages, rules);
 			const chat = readOpenAi({ ...functionsToTools(inputs), response_format }, messages);
-			const routeFields = present({ verbosity, prompt_cache_key, safety_identifier });
+			const { prompt_cache_options, prompt_cache_retention } = inputs;
+			const routeFields = present({
+				verbosity,
+				prompt_cache_key,
+				prompt_cache_options,
+				prompt_cache_retention,
+				safety_identifier,
+			});
 			if (Object.keys(routeFields).length > 0) chat.passthrough = { ...chat.passthrough, ...routeFields };
 			return chatCall(chat);
 		},
@@ -143,8 +151,7 @@ function readOpenAi(inputs: OpenAiInputs, messages: ChatMessage[]): ChatInput {
 			response_format: response_format && readResponseFormat(response_format),
 			...pick(inputs, "chat_template_kwargs", "user", "lora"),
 		}),
-		// `null` disables reasoning, too.
-		...(reasoning_effort !== undefined && { reasoning_effort: EFFORTS[reasoning_effort ?? "none"] }),
+		...(reasoning_effort !== undefined && { reasoning_effort }),
 		...(passthrough && { passthrough }),
 	};
 }

@@ -76,6 +76,7 @@ interface PlacedPart {
 function modelMessage(parts: readonly PlacedPart[], calls: PendingCalls): ChatMessage[] {
 	let content = "";
 	let thoughts = "";
+	let signatures = "";
 	const tool_calls: ToolCall[] = [];
 	for (const { part, at } of parts) {
 		const { functionCall: called, thoughtSignature: signature } = part;
@@ -84,11 +85,13 @@ function modelMessage(parts: readonly PlacedPart[], calls: PendingCalls): ChatMe
 				id: calls.add(called),
 				type: "function",
 				function: { name: called.name, arguments: JSON.stringify(called.args ?? {}) },
-				...(signature && { extra_content: { google: { thought_signature: signature } } }),
+				...signatureField(signature),
 			});
 		else if (part.inlineData || part.fileData)
 			throw invalidInput(`${at}: a model's turn has text and calls only`);
-		else if (part.thought) thoughts += part.text ?? "";
+		if (!called) signatures += signature ?? "";
+		if (called) continue;
+		if (part.thought) thoughts += part.text ?? "";
 		else content += textOf(part, at);
 	}
 	if (!content && tool_calls.length === 0) return [];
@@ -97,10 +100,14 @@ function modelMessage(parts: readonly PlacedPart[], calls: PendingCalls): ChatMe
 			role: "assistant",
 			content: content || null,
 			...(thoughts && { reasoning_content: thoughts }),
+			...signatureField(signatures),
 			...(tool_calls.length > 0 && { tool_calls }),
 		},
 	];
 }
+
+const signatureField = (signature: string | null | undefined): Pick<ToolCall, "extra_content"> =>
+	signature ? { extra_content: { google: { thought_signature: signature } } } : {};
 
 /** The tool results, then the content as one user message. */
 function userMessages(parts: readonly PlacedPart[], calls: PendingCalls, rules: ContentRules): ChatMessage[] {

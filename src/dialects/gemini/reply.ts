@@ -7,6 +7,7 @@ import { FINISH_REASONS, type Part } from "../../models/gemini-wire.ts";
 import type { AssistantMessage, ChatCompletion, ToolCall } from "../../tasks/text-generation/types.ts";
 import { argumentsObject, reasoningOf } from "../chat/chunks.ts";
 import { unfinishedAnswer } from "../chat/events.ts";
+import { sealOfBlock, sealOfField } from "../chat/sealed.ts";
 import type { WriteContext } from "../dialect.ts";
 import { grounding } from "./grounding.ts";
 import { type GeminiRequest, showsThoughts } from "./request.ts";
@@ -30,12 +31,24 @@ export const candidate = (index: number, parts: Part[], finishReason?: string): 
 	index,
 });
 
-export function callPart({ id, function: called, extra_content }: ToolCall): Part {
-	const signature = extra_content?.google.thought_signature;
+export function callPart({ id, function: called }: ToolCall, signature: string): Part {
 	return {
 		functionCall: { id, name: called.name, args: argumentsObject(called.arguments) },
-		...(signature !== undefined && { thoughtSignature: signature }),
+		...(signature && { thoughtSignature: signature }),
 	};
+}
+
+/**
+ * The calls, each with the seal of the reasoning before it. The first one also has the seals of all other reasoning, because
+ * clients send back the signatures of calls and texts, and not always those of thoughts.
+ */
+export function callParts(calls: readonly ToolCall[], others: string): Part[] {
+	return calls.map((call, index) => {
+		const own = sealOfField(call.extra_content);
+		const first = calls.map(({ extra_content }) => sealOfField(extra_content)).join("");
+		const added = index === 0 && !first.includes(others) ? others : "";
+		return callPart(call, added + own);
+	});
 }
 
 export function usageMetadata(usage: Usage | null | undefined, { withCost }: WriteContext): object {
@@ -87,10 +100,13 @@ function partsOf(message: AssistantMessage, shows: boolean): Part[] {
 		...(shows && reasoning ? [{ text: reasoning, thought: true }] : []),
 		...(content ? [{ text: content }] : []),
 	]);
+	const calls = message.tool_calls ?? [];
+	const sealed =
+		(message.thinking_blocks ?? []).map(sealOfBlock).join("") + sealOfField(message.extra_content);
 	return [
 		...searched,
 		...(thoughts ? [{ text: thoughts, thought: true }] : []),
-		...(text ? [{ text }] : []),
-		...(message.tool_calls ?? []).map(callPart),
+		...(text ? [{ text, ...(sealed && calls.length === 0 && { thoughtSignature: sealed }) }] : []),
+		...callParts(calls, sealed),
 	];
 }

@@ -107,6 +107,7 @@ export function readRequest(request: GeminiRequest, model: Model): ChatInput {
 		...responseFormat(config),
 		...toolFields(request),
 		...(effort !== undefined && { reasoning_effort: effort }),
+		...(showsThoughts(request) && { reasoning_summary: "auto" as const }),
 	};
 }
 

@@ -6,13 +6,20 @@ import type { AiError } from "../../core/errors.ts";
 import { laterUsage, type Usage } from "../../core/usage.ts";
 import type { Part } from "../../models/gemini-wire.ts";
 import { frame } from "../../streams/sse.ts";
-import type { ChatChunk, ToolCall, ToolCallDelta, WebSearchCall } from "../../tasks/text-generation/types.ts";
+import type {
+	ChatChunk,
+	ChatDelta,
+	ToolCall,
+	ToolCallDelta,
+	WebSearchCall,
+} from "../../tasks/text-generation/types.ts";
 import { reasoningOf, toolCallFragments } from "../chat/chunks.ts";
 import { unfinishedAnswer, writeChunks } from "../chat/events.ts";
+import { sealOfBlock, sealOfField } from "../chat/sealed.ts";
 import type { EventWriter } from "../dialect.ts";
 import { geminiError } from "./errors.ts";
 import { grounding } from "./grounding.ts";
-import { callPart, candidate, EMPTY, googleReason, heading, usageMetadata } from "./reply.ts";
+import { callParts, candidate, EMPTY, googleReason, heading, usageMetadata } from "./reply.ts";
 import { type GeminiRequest, showsThoughts } from "./request.ts";
 
 export const geminiEvents: EventWriter = (events, context) => {
@@ -36,6 +43,7 @@ export const geminiEvents: EventWriter = (events, context) => {
 				current.text += text;
 				if (delta.web_search?.outcome) current.searches.push(delta.web_search);
 				if (text) out += event({ candidates: [candidate(index, [{ text }])] });
+				current.addSeals(delta);
 				for (const call of delta.tool_calls ?? []) current.add(call);
 				if (finish_reason === "error") throw unfinishedAnswer();
 				current.reason = finish_reason ?? current.reason;
@@ -58,6 +66,8 @@ class Candidate {
 	reason = "stop";
 	text = "";
 	readonly searches: WebSearchCall[] = [];
+	/** The seals of all reasoning that is not a call's. */
+	#seals = "";
 	readonly #calls: ToolCall[] = [];
 	readonly #fragmentOf: ReturnType<typeof toolCallFragments>;
 
@@ -80,7 +90,13 @@ class Candidate {
 		if (call) call.function.arguments += fragment;
 	}
 
+	addSeals({ thinking_blocks, extra_content }: ChatDelta): void {
+		this.#seals += (thinking_blocks ?? []).map(sealOfBlock).join("") + sealOfField(extra_content);
+	}
+
+	/** As in Gemini's streams, the signature of a text is in an empty part after it. */
 	get lastParts(): Part[] {
-		return this.#calls.length > 0 ? this.#calls.map(callPart) : [EMPTY];
+		if (this.#calls.length > 0) return callParts(this.#calls, this.#seals);
+		return [this.#seals ? { ...EMPTY, thoughtSignature: this.#seals } : EMPTY];
 	}
 }

@@ -18,6 +18,7 @@ import type {
 import { argumentsObject, reasoningOf } from "../chat/chunks.ts";
 import { sourcesOf } from "../chat/citations.ts";
 import { unfinishedAnswer } from "../chat/events.ts";
+import { sealOfBlock, sealOfField, UniqueSeals } from "../chat/sealed.ts";
 import type { WriteContext } from "../dialect.ts";
 import { type MessagesRequest, requestsThinking, showsThinking } from "./request.ts";
 import { callerToolId, newToolId } from "./tool-ids.ts";
@@ -181,8 +182,9 @@ export function searchUsage(searches: readonly WebSearchCall[]): Pick<MessageUsa
 
 /** In the order in which a model generates them. */
 function blocksOf(message: AssistantMessage, { inputs, uuid }: WriteContext): Block[] {
-	const text = [message.content, message.refusal].filter(Boolean).join("\n");
 	const request = inputs as MessagesRequest;
+	const text = [message.content, message.refusal].filter(Boolean).join("\n");
+	const seals = new UniqueSeals();
 	const searches: WebSearchCall[] = [];
 	const textBlocks = (sent: string): Block[] => {
 		if (!sent) return [];
@@ -190,19 +192,24 @@ function blocksOf(message: AssistantMessage, { inputs, uuid }: WriteContext): Bl
 		return [{ type: "text", text: sent, ...(citations.length > 0 && { citations }) }];
 	};
 	const searched = (message.searched ?? []).flatMap((round): Block[] => {
-		const thinking = thinkingOf(
-			{ ...round, thinking_blocks: [...round.thinking_blocks], reasoning_content: round.reasoning },
-			request,
-		);
+		const reasoning = {
+			...round,
+			thinking_blocks: [...round.thinking_blocks],
+			reasoning_content: round.reasoning,
+		};
+		const thinking = thinkingOf(reasoning, request, seals);
 		const blocks = [...thinking, ...textBlocks(round.content), ...round.searches.flatMap(searchBlocks)];
 		searches.push(...round.searches);
 		return blocks;
 	});
 	return [
 		...searched,
-		...thinkingOf(message, request),
+		...thinkingOf(message, request, seals),
 		...textBlocks(text),
-		...(message.tool_calls ?? []).map((call) => toolUse(call, uuid)),
+		...(message.tool_calls ?? []).flatMap((call) => [
+			...redactedThinking(seals.pass(sealOfField(call.extra_content))),
+			toolUse(call, uuid),
+		]),
 	];
 }
 
@@ -211,14 +218,24 @@ const searchBlocks = (call: WebSearchCall): Block[] => [
 	...(call.outcome ? [searchToolResult(call, call.outcome)] : []),
 ];
 
+/** A seal without visible reasoning. Before a call it is sent to every caller, because the model needs it with the result. */
+export const redactedThinking = (data: string): Block[] =>
+	data ? [{ type: "redacted_thinking", data }] : [];
+
 function thinkingOf(
-	message: Pick<AssistantMessage, "thinking_blocks" | "reasoning" | "reasoning_content">,
+	message: Pick<AssistantMessage, "thinking_blocks" | "reasoning" | "reasoning_content" | "extra_content">,
 	request: MessagesRequest,
+	seals: UniqueSeals,
 ): Block[] {
-	if (message.thinking_blocks?.length)
-		return requestsThinking(request) ? message.thinking_blocks.map(thinkingBlock) : [];
+	const requests = requestsThinking(request);
+	const ofText = requests ? redactedThinking(seals.pass(sealOfField(message.extra_content))) : [];
+	if (message.thinking_blocks?.length) {
+		if (!requests) return [];
+		for (const block of message.thinking_blocks) seals.pass(sealOfBlock(block));
+		return message.thinking_blocks.map(thinkingBlock);
+	}
 	const thinking = showsThinking(request) ? reasoningOf(message) : "";
-	return thinking ? [{ type: "thinking", thinking, signature: "" }] : [];
+	return [...(thinking ? [{ type: "thinking" as const, thinking, signature: "" }] : []), ...ofText];
 }
 
 export const thinkingBlock = ({ type, thinking = "", signature = "", data = "" }: ThinkingBlock): Block =>

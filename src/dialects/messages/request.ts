@@ -121,6 +121,7 @@ export function readRequest(
 		...tools,
 		...(format && { response_format: jsonSchemaFormat(format.schema, "output_config.format.schema") }),
 		...(effort !== undefined && { reasoning_effort: effort }),
+		...(showsThinking(request) && { reasoning_summary: "auto" as const }),
 		...(metadata?.user_id && { user: metadata.user_id }),
 		verbatim: {
 			dialect: DIALECT,
@@ -154,7 +155,7 @@ function effortOf({ thinking, output_config }: MessagesRequest, model: Model): E
 	if (thinking?.type === "enabled")
 		return EFFORTS_BY_BUDGET.find(([least]) => thinking.budget_tokens >= least)?.[1] ?? "minimal";
 	if (!effort) return thinking ? "high" : undefined;
-	return effort === "low" || effort === "medium" ? effort : "high";
+	return effort;
 }
 
 /** Whether the caller requested thinking. Many callers expect the answer in the first block. */

@@ -21,6 +21,7 @@ import type {
 import { firstChoice, reasoningOf, toolCallFragments } from "../chat/chunks.ts";
 import { sourcesOf } from "../chat/citations.ts";
 import { writeChunks } from "../chat/events.ts";
+import { sealOfBlock, sealOfField, UniqueSeals } from "../chat/sealed.ts";
 import type { EventWriter, WriteContext } from "../dialect.ts";
 import { messagesError } from "./errors.ts";
 import {
@@ -29,6 +30,7 @@ import {
 	type MessageUsage,
 	messageId,
 	messageUsage,
+	redactedThinking,
 	searchUsage,
 	stopReasonOf,
 	stopSequence,
@@ -47,6 +49,7 @@ interface OpenCall {
 	name: string;
 	arguments: string;
 	closed: boolean;
+	seal: string;
 }
 
 type OpenBlock =
@@ -73,6 +76,7 @@ class MessageEvents {
 	#unsentThinking = "";
 	/** Those that have ended, and those that are left pending. */
 	readonly #searches: WebSearchCall[] = [];
+	readonly #seals = new UniqueSeals();
 	/** The end of Anthropic's own message. */
 	#verbatimEnd: { delta?: unknown; usage?: unknown } | undefined;
 
@@ -143,6 +147,8 @@ class MessageEvents {
 		else this.#unsentThinking += thinking;
 		for (const block of delta.thinking_blocks ?? []) out += this.#sign(block);
 		if (delta.content) out += this.#write("text", delta.content);
+		const sealed = this.#requestsThinking && sealOfField(delta.extra_content);
+		if (sealed) out += this.#closeAll() + this.#redacted(sealed);
 		if (delta.refusal) out += this.#write("text", delta.refusal);
 		for (const call of delta.tool_calls ?? []) out += this.#call(call);
 		if (delta.web_search) out += this.#search(delta.web_search);
@@ -151,12 +157,13 @@ class MessageEvents {
 
 	/** Ends the thinking block with its signature. */
 	#sign(signed: ThinkingBlock): string {
+		if (this.#requestsThinking) this.#seals.pass(sealOfBlock(signed));
 		const unsent = this.#unsentThinking;
 		this.#unsentThinking = "";
 		if (!this.#requestsThinking) return "";
 		const block = thinkingBlock(signed);
 		if (block.type !== "thinking")
-			return this.#closeAll() + this.#start({ type: "thinking" }, block) + this.#close();
+			return this.#close() + this.#start({ type: "thinking" }, block) + this.#close();
 		const { signature } = block;
 		const thinking = unsent || this.#open?.type !== "thinking" ? this.#write("thinking", unsent) : "";
 		return thinking + this.#delta({ type: "signature_delta", signature }) + this.#close();
@@ -222,7 +229,7 @@ class MessageEvents {
 		if (!sent.function?.name && !sent.function?.arguments) return "";
 		const { index, start, arguments: fragment } = this.#fragmentOf(sent);
 		if (start) {
-			const started = { ...start, arguments: fragment, closed: false };
+			const started = { ...start, arguments: fragment, closed: false, seal: sealOfField(sent.extra_content) };
 			this.#calls[index] = started;
 			this.#pendingCalls.push(started);
 			return this.#startPendingCalls();
@@ -248,12 +255,16 @@ class MessageEvents {
 	#startNextCall(): string {
 		const call = this.#pendingCalls.shift();
 		if (!call) return "";
-		const { name } = call;
-		const id = callerToolId(call.id);
-		const out =
-			this.#close() + this.#start({ type: "tool_use", call }, { type: "tool_use", id, name, input: {} });
+		const block: Block = { type: "tool_use", id: callerToolId(call.id), name: call.name, input: {} };
+		const out = this.#redacted(call.seal) + this.#close() + this.#start({ type: "tool_use", call }, block);
 		const input = { type: "input_json_delta", partial_json: call.arguments };
 		return call.arguments ? out + this.#delta(input) : out;
+	}
+
+	/** A block with a seal that no other block has. */
+	#redacted(seal: string): string {
+		const [block] = redactedThinking(this.#seals.pass(seal));
+		return block ? this.#closeAll() + this.#start({ type: "thinking" }, block) + this.#close() : "";
 	}
 
 	#closeAll(): string {

@@ -5,7 +5,7 @@ import { namedFrame } from "../../streams/sse.ts";
 import type { WriteContext } from "../dialect.ts";
 import { responsesError } from "./errors.ts";
 import type { OutputItem } from "./items.ts";
-import { type Outcome, type ResponseObject, responseObject } from "./reply.ts";
+import { type Outcome, type ResponseObject, responseObject, verbatimResponse } from "./reply.ts";
 
 export class EventSequence<Item extends OutputItem = OutputItem> {
 	readonly output: Item[] = [];
@@ -42,6 +42,12 @@ export class EventSequence<Item extends OutputItem = OutputItem> {
 
 	end(incomplete: Outcome["incomplete"]): string {
 		return this.#lifecycle(incomplete ? "incomplete" : "completed", { incomplete });
+	}
+
+	/** Ends an answer that an upstream with this API gave. */
+	endVerbatim(sent: Record<string, unknown>): string {
+		const response = verbatimResponse(this.#context, { ...sent, output: this.output }, this.#usage);
+		return this.event(`response.${response.status}`, { response });
 	}
 
 	fail(failure: AiError): string {

@@ -56,6 +56,7 @@ const Item = z.discriminatedUnion("type", [
 		type: z.literal("message").default("message"),
 		role: z.enum(["user", "assistant", "system", "developer"]),
 		content: Content,
+		phase: z.string().nullish(),
 	}),
 	z.object({
 		type: z.literal("function_call"),
@@ -69,6 +70,8 @@ const Item = z.discriminatedUnion("type", [
 		type: z.literal("reasoning"),
 		content: z.array(z.object({ text: z.string() })).nullish(),
 		summary: z.array(z.object({ text: z.string() })).nullish(),
+		/** A seal of the gateway. */
+		encrypted_content: z.string().nullish(),
 	}),
 ]);
 type Item = z.output<typeof Item>;
@@ -184,6 +187,7 @@ function addItem(
 	switch (item.type) {
 		case "message":
 			message.content = readContent(item.content, `${at}.content`, rules);
+			if (item.phase) message.phase = item.phase;
 			return;
 		case "function_call":
 		case "custom_tool_call": {
@@ -194,10 +198,18 @@ function addItem(
 			return;
 		}
 		case "reasoning": {
-			// The summary replaces reasoning that OpenAI does not disclose. Only OpenAI can read the encrypted content.
+			// The summary replaces reasoning that OpenAI does not disclose.
 			const parts = item.content?.length ? item.content : (item.summary ?? []);
 			const text = parts.map((part) => part.text).join("\n");
 			if (text) message.reasoning_content = [message.reasoning_content, text].filter(Boolean).join("\n");
+			const { encrypted_content: seal } = item;
+			if (!seal) return;
+			message.thinking_blocks ??= [];
+			message.thinking_blocks.push(
+				text
+					? { type: "thinking", thinking: text, signature: seal }
+					: { type: "redacted_thinking", data: seal },
+			);
 			return;
 		}
 		default:

@@ -1,6 +1,7 @@
 /** The items of a response's `output`: OpenAI's schemas, and functions that create empty items. */
 import * as z from "zod";
-import { parseJson, parseRecord } from "../../core/json.ts";
+import { isRecord, parseJson, parseRecord } from "../../core/json.ts";
+import { present } from "../../core/present.ts";
 import { ClientCall, newClientCall, setClientArguments } from "./client-tools.ts";
 import type { ToolName } from "./tool-names.ts";
 
@@ -17,6 +18,9 @@ const UrlCitation = z.object({
 	title: z.string(),
 	url: z.string(),
 });
+type UrlCitation = z.output<typeof UrlCitation>;
+
+const Phase = z.enum(["commentary", "final_answer"]);
 
 const OutputText = z.object({
 	type: z.literal("output_text"),
@@ -36,6 +40,8 @@ const ReasoningItem = z.object({
 	/** Always empty: the full reasoning is in `content`. */
 	summary: z.array(z.never()),
 	content: z.array(ReasoningText),
+	/** A seal of the gateway, of reasoning that only the same model can read. */
+	encrypted_content: z.string().optional(),
 });
 export type ReasoningItem = z.output<typeof ReasoningItem>;
 
@@ -44,6 +50,7 @@ const MessageItem = z.object({
 	type: z.literal("message"),
 	status: Status,
 	role: z.literal("assistant"),
+	phase: Phase.optional(),
 	content: z.array(z.discriminatedUnion("type", [OutputText, Refusal])),
 });
 export type MessageItem = z.output<typeof MessageItem>;
@@ -122,13 +129,30 @@ export const newReasoning = (uuid: Uuid): ReasoningItem => ({
 	content: [],
 });
 
-export const newMessage = (uuid: Uuid): MessageItem => ({
+/** Reasoning without text, as its seal. */
+export const sealedReasoning = (uuid: Uuid, seal: string): ReasoningItem => ({
+	...newReasoning(uuid),
+	encrypted_content: seal,
+});
+
+/** `phase`: OpenAI's kind of the text, if its model sent one. */
+export const newMessage = (uuid: Uuid, phase?: string | null): MessageItem => ({
 	id: itemId("msg", uuid),
 	type: "message",
 	status: "in_progress",
 	role: "assistant",
+	...present({ phase: Phase.safeParse(phase).data }),
 	content: [],
 });
+
+/** Citations of a chat's message, which has their fields one level lower. Others are left out. */
+export function readCitations(annotations: readonly unknown[] | null | undefined): UrlCitation[] {
+	return (annotations ?? []).flatMap((sent) => {
+		const { url_citation, ...fields } = isRecord(sent) ? sent : {};
+		const { data } = UrlCitation.safeParse({ ...fields, ...(isRecord(url_citation) && url_citation) });
+		return data ?? [];
+	});
+}
 
 /** For a call without an id. The caller needs an id to return the result. */
 export const newCallId = (uuid: Uuid): string => itemId("call", uuid);

@@ -5,11 +5,19 @@
  * always `default`: they describe the answer, not the request.
  */
 import * as z from "zod";
+import { isRecord } from "../../core/json.ts";
 import type { Usage } from "../../core/usage.ts";
-import type { ChatChoice, ChatCompletion, WebSearchCall } from "../../tasks/text-generation/types.ts";
+import type {
+	AssistantMessage,
+	ChatChoice,
+	ChatCompletion,
+	SignatureField,
+	WebSearchCall,
+} from "../../tasks/text-generation/types.ts";
 import { reasoningOf } from "../chat/chunks.ts";
 import { sourcesOf } from "../chat/citations.ts";
 import { unfinishedAnswer } from "../chat/events.ts";
+import { sealOfBlock, sealOfField, UniqueSeals } from "../chat/sealed.ts";
 import type { WriteContext } from "../dialect.ts";
 import { ResponsesError } from "./errors.ts";
 import {
@@ -21,7 +29,10 @@ import {
 	newReasoning,
 	OutputItem,
 	type Part,
+	type ReasoningItem,
+	readCitations,
 	readLogprobs,
+	sealedReasoning,
 	setArguments,
 	setStatus,
 } from "./items.ts";
@@ -124,6 +135,7 @@ export function responseObject({ inputs, model, now }: WriteContext, outcome: Ou
 
 export function responseOf({ choices, usage }: ChatCompletion, context: WriteContext): ResponseObject {
 	const [choice] = choices;
+	if (choice?.message.verbatim) return verbatimResponse(context, choice.message.verbatim, usage);
 	if (choice?.finish_reason === "error") {
 		const error = { code: "server_error", message: unfinishedAnswer().description } as const;
 		return responseObject(context, { status: "failed", output: outputOf(choice, context), usage, error });
@@ -136,6 +148,23 @@ export function responseOf({ choices, usage }: ChatCompletion, context: WriteCon
 		usage,
 		incomplete,
 	});
+}
+
+/** The response of an upstream with this API, with all its fields. What the gateway decides has the gateway's values. */
+export function verbatimResponse(
+	context: WriteContext,
+	sent: Record<string, unknown>,
+	usage: Usage | null | undefined,
+): ResponseObject {
+	const status = sent.status === "incomplete" ? "incomplete" : "completed";
+	const own = responseObject(context, { status, output: [], usage });
+	const { id, object, created_at, model, store, background, previous_response_id } = own;
+	return {
+		...own,
+		...sent,
+		...{ id, object, created_at, model, status, store, background, previous_response_id },
+		usage: own.usage && { ...(isRecord(sent.usage) ? sent.usage : {}), ...own.usage },
+	};
 }
 
 /** `undefined` for a complete answer. */
@@ -162,18 +191,28 @@ function outputOf({ message, finish_reason, logprobs }: ChatChoice, context: Wri
 		output.push(...round.searches.map((call) => searchItem(call, context)));
 		searches.push(...round.searches);
 	}
-	reason(reasoningOf(message));
+	const seals = new UniqueSeals();
+	const addSeal = (field: SignatureField | undefined): void => {
+		const seal = seals.pass(sealOfField(field));
+		if (seal) output.push(sealedReasoning(uuid, seal));
+	};
+	output.push(...reasoningItems(message, uuid, seals));
+	addSeal(message.extra_content);
 	const isComplete = !incompleteReason(finish_reason) && finish_reason !== "error";
 	const calls = message.tool_calls ?? [];
 	if (message.content || message.refusal || (isComplete && calls.length === 0)) {
-		const item = newMessage(uuid);
+		const item = newMessage(uuid, message.phase);
 		if (message.content || !message.refusal)
-			item.content.push(textPart(message.content ?? "", readLogprobs(logprobs)));
+			item.content.push({
+				...textPart(message.content ?? "", readLogprobs(logprobs)),
+				...(message.annotations?.length && { annotations: readCitations(message.annotations) }),
+			});
 		if (message.refusal) item.content.push({ type: "refusal", refusal: message.refusal });
 		output.push(item);
 	}
 	const names = toolNames(inputs as ResponsesRequest); // the reader of this dialect parsed it
-	for (const { id, function: called } of calls) {
+	for (const { id, function: called, extra_content } of calls) {
+		addSeal(extra_content);
 		const item = newCall(uuid, { id: id || newCallId(uuid), name: called.name }, names);
 		setArguments(item, called.arguments);
 		output.push(item);
@@ -181,6 +220,21 @@ function outputOf({ message, finish_reason, logprobs }: ChatChoice, context: Wri
 	const last = output.at(-1);
 	for (const item of output) setStatus(item, item === last && !isComplete ? "incomplete" : "completed");
 	return output;
+}
+
+/** One item for each sealed block, or one for all visible reasoning. */
+function reasoningItems(message: AssistantMessage, uuid: () => string, seals: UniqueSeals): ReasoningItem[] {
+	const item = (text: string): ReasoningItem => ({
+		...newReasoning(uuid),
+		content: text ? [{ type: "reasoning_text", text }] : [],
+	});
+	if (message.thinking_blocks?.length)
+		return message.thinking_blocks.map((block) => {
+			const encrypted_content = seals.pass(sealOfBlock(block));
+			return { ...item(block.thinking ?? ""), ...(encrypted_content && { encrypted_content }) };
+		});
+	const reasoning = reasoningOf(message);
+	return reasoning ? [item(reasoning)] : [];
 }
 
 function responseUsage(usage: Usage): z.output<typeof ResponseUsage> {

@@ -10,11 +10,11 @@ import { inputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { ChatInput, ResponseFormat } from "../../tasks/text-generation/types.ts";
 import { contentRules } from "../chat/messages.ts";
-import { EFFORTS, Effort } from "../chat/openai-fields.ts";
+import { Effort } from "../chat/openai-fields.ts";
 import { defaulted, nullAsAbsent, perModel } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { Input, readInput } from "./input.ts";
-import { requestsCompaction } from "./summary.ts";
+import { hasOwnSummary, requestsCompaction } from "./summary.ts";
 import { Choice, readToolFields, Tools } from "./tools.ts";
 
 const Summary = z.enum(["auto", "concise", "detailed"]);
@@ -31,24 +31,13 @@ export const TextFormat = z.discriminatedUnion("type", [
 	}),
 ]);
 
-/** Optional fields of a reply. Only `message.output_text.logprobs` has an effect here. */
-const INCLUDABLE = [
-	"file_search_call.results",
-	"web_search_call.results",
-	"web_search_call.action.sources",
-	"message.input_image.image_url",
-	"computer_call_output.output.image_url",
-	"code_interpreter_call.outputs",
-	"reasoning.encrypted_content",
-	"message.output_text.logprobs",
-] as const;
-
 const MAX_METADATA_PAIRS = 16;
 export const Metadata = z
 	.record(z.string().max(64), z.string().max(512))
 	.refine((pairs) => Object.keys(pairs).length <= MAX_METADATA_PAIRS, `at most ${MAX_METADATA_PAIRS} pairs`);
 
-export const ResponsesRequest = z.object({
+/** Loose, so that unknown fields stay in the request that is forwarded unchanged to an upstream with this API. */
+export const ResponsesRequest = z.looseObject({
 	input: Input,
 	instructions: z.string().nullish(),
 	stream: z.boolean().nullish(),
@@ -59,11 +48,12 @@ export const ResponsesRequest = z.object({
 	tool_choice: Choice.nullish(),
 	parallel_tool_calls: z.boolean().nullish(),
 	max_tool_calls: z.number().int().nullish(),
-	reasoning: z.object({ effort: Effort.nullish(), summary: Summary.nullish() }).nullish(),
+	reasoning: z.looseObject({ effort: Effort.nullish(), summary: Summary.nullish() }).nullish(),
 	text: z
-		.object({ format: TextFormat.nullish(), verbosity: z.enum(["low", "medium", "high"]).nullish() })
+		.looseObject({ format: TextFormat.nullish(), verbosity: z.enum(["low", "medium", "high"]).nullish() })
 		.nullish(),
-	include: z.array(z.enum(INCLUDABLE)).nullish(),
+	/** Optional fields of a reply. For most models only `message.output_text.logprobs` has an effect. */
+	include: z.array(z.string()).nullish(),
 	top_logprobs: z.number().int().min(0).max(20).nullish(),
 	truncation: z.enum(["auto", "disabled"]).nullish(),
 	metadata: Metadata.nullish(),
@@ -113,7 +103,7 @@ export function readRequest(request: ResponsesRequest, model: Model): ChatInput 
 	const read = readInput(request.input, request.instructions, contentRules(model));
 	const dropped = [...(offered.dropped ?? []), ...(read.dropped ?? [])];
 	const format = request.text?.format;
-	const effort = request.reasoning?.effort;
+	const { effort, summary } = request.reasoning ?? {};
 	const passthrough = passthroughFields(request);
 	return {
 		messages: read.messages,
@@ -124,10 +114,14 @@ export function readRequest(request: ResponsesRequest, model: Model): ChatInput 
 		// OpenAI's service refuses it without tools.
 		...(offered.tools && present({ parallel_tool_calls })),
 		...(format && format.type !== "text" && !summarizes && { response_format: responseFormat(format) }),
-		...(effort && hasField(model, "reasoning_effort") && { reasoning_effort: EFFORTS[effort] }),
-		...present({ user }),
+		...(effort && hasField(model, "reasoning_effort") && { reasoning_effort: effort }),
+		...present({ user, reasoning_summary: summary }),
 		...(Object.keys(passthrough).length > 0 && { passthrough }),
 		...(dropped.length > 0 && { dropped }),
+		...(!summarizes &&
+			!hasOwnSummary(request.input) && {
+				verbatim: { dialect: "responses" as const, body: request, messages: read.messages.length },
+			}),
 	};
 }
 

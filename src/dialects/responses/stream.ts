@@ -6,15 +6,19 @@
  * arguments of the call before it are complete JSON, or until the stream finishes. As in OpenAI's API there is no `[DONE]`.
  * A failure is an `error` event and then `response.failed`, because some clients support only one of them. The `error` event
  * has the error twice: flat, as OpenAI documents it, and nested, as OpenAI sends it and the Python SDK reads it.
+ *
+ * One file because all events depend on the open item, the open part and the open calls.
  */
 import type { AiError } from "../../core/errors.ts";
-import { parseJson } from "../../core/json.ts";
+import { isRecord, parseJson } from "../../core/json.ts";
 import type { ChatChunk, ToolCallDelta, WebSearchCall } from "../../tasks/text-generation/types.ts";
 import { firstChoice, reasoningOf, toolCallFragments } from "../chat/chunks.ts";
 import { sourcesOf } from "../chat/citations.ts";
 import { writeChunks } from "../chat/events.ts";
+import { sealOfBlock, sealOfField, UniqueSeals } from "../chat/sealed.ts";
 import type { EventWriter, WriteContext } from "../dialect.ts";
 import { EventSequence } from "./event-sequence.ts";
+import { applyEvent, endsCall, type OpenPart } from "./forwarded-events.ts";
 import {
 	type AnswerItem,
 	type CallItem,
@@ -27,7 +31,9 @@ import {
 	newReasoning,
 	type Part,
 	type ReasoningItem,
+	readCitations,
 	readLogprobs,
+	sealedReasoning,
 	setArguments,
 	setStatus,
 } from "./items.ts";
@@ -41,22 +47,21 @@ export const responseEvents: EventWriter = (events, context) =>
 
 interface OpenCall {
 	item: CallItem;
-	/** The arguments so far. */
+	/** The arguments so far, and the number of their characters that are sent. */
 	text: string;
-	/** The number of their characters that are sent. */
 	sent: number;
 }
 
 /** Whether arguments are complete. The brace check avoids parsing after most fragments. */
 const isComplete = (text: string): boolean => text.trimEnd().endsWith("}") && parseJson(text) !== undefined;
 
-/** The state of one response. Each method returns the events to send. */
+/** Each method returns the events to send. */
 class ResponseEvents {
 	readonly #uuid: () => string;
 	readonly #sequence: EventSequence<AnswerItem>;
 	readonly #output: readonly AnswerItem[];
 	/** The open reasoning or message item, and its last part. */
-	#openPart: { item: ReasoningItem | MessageItem; part: Part } | undefined;
+	#openPart: OpenPart | undefined;
 	readonly #calls: OpenCall[] = [];
 	/** The index of the first call that is not done. */
 	#current = 0;
@@ -66,6 +71,13 @@ class ResponseEvents {
 	readonly #context: WriteContext;
 	/** Those that have ended. */
 	readonly #searches: WebSearchCall[] = [];
+	/** Citations of the open text. */
+	readonly #citations: unknown[] = [];
+	/** OpenAI's kind of the text that follows. */
+	#phase: string | undefined;
+	readonly #seals = new UniqueSeals();
+	/** The complete response of an upstream with this API. */
+	#verbatimEnd: Record<string, unknown> | undefined;
 
 	constructor(context: WriteContext) {
 		this.#context = context;
@@ -82,18 +94,24 @@ class ResponseEvents {
 		const choice = firstChoice(chunk);
 		if (!choice) return out;
 		const { delta, finish_reason } = choice;
+		this.#finishReason = finish_reason ?? this.#finishReason;
+		if (delta.verbatim) return out + this.#forward(delta.verbatim, delta.tool_calls ?? []);
 		const reasoning = reasoningOf(delta);
 		if (reasoning) out += this.#write("reasoning_text", reasoning);
+		for (const block of delta.thinking_blocks ?? []) out += this.#seal(sealOfBlock(block));
+		if (delta.phase) this.#phase = delta.phase;
 		if (delta.content) out += this.#write("output_text", delta.content, readLogprobs(choice.logprobs));
 		if (delta.refusal) out += this.#write("refusal", delta.refusal);
+		this.#citations.push(...(delta.annotations ?? []));
+		if (delta.extra_content) out += this.#seal(sealOfField(delta.extra_content));
 		for (const call of delta.tool_calls ?? []) out += this.#call(call);
 		if (delta.web_search) out += this.#search(delta.web_search);
-		this.#finishReason = finish_reason ?? this.#finishReason;
 		return out;
 	}
 
 	finish(): string {
 		let out = this.#sequence.start();
+		if (this.#verbatimEnd) return out + this.#sequence.endVerbatim(this.#verbatimEnd);
 		const incomplete = incompleteReason(this.#finishReason);
 		const hasAnswer = this.#calls.length > 0 || this.#output.some(({ type }) => type !== "reasoning");
 		if (!incomplete && !hasAnswer) out += this.#open("output_text");
@@ -112,6 +130,28 @@ class ResponseEvents {
 		return out + this.#sequence.fail(failure);
 	}
 
+	/** Forwards the events of an upstream with this API. Their items are kept, because another engine may continue them. */
+	#forward(events: readonly Record<string, unknown>[], calls: readonly ToolCallDelta[]): string {
+		let out = "";
+		for (const { type, sequence_number: _, ...fields } of events) {
+			if (isRecord(fields.response)) this.#verbatimEnd = fields.response;
+			else {
+				this.#openPart = applyEvent(this.#sequence.output, this.#openPart, String(type), fields);
+				if (endsCall(String(type), fields)) this.#current++;
+				out += this.#sequence.event(String(type), fields);
+			}
+		}
+		for (const { index, start, arguments: fragment } of calls.map(this.#fragmentOf)) {
+			const item = this.#output.at(-1) as CallItem; // the event before added it
+			if (start) this.#calls[index] = { item, text: "", sent: 0 };
+			const call = this.#calls[index];
+			if (!call) continue;
+			call.text += fragment;
+			call.sent = call.text.length;
+		}
+		return out;
+	}
+
 	#write(type: Part["type"], delta: string, logprobs: Logprob[] = []): string {
 		let out = "";
 		if (this.#openPart?.part.type !== type) out += this.#open(type);
@@ -124,6 +164,24 @@ class ResponseEvents {
 		return out + this.#sequence.event(`response.${type}.delta`, { ...this.#partPosition(item), ...fields });
 	}
 
+	/** The seal ends the open reasoning item, or is an item without text. */
+	#seal(sent: string): string {
+		const seal = this.#seals.pass(sent);
+		if (!seal) return "";
+		const open = this.#openPart?.item;
+		if (open?.type === "reasoning") {
+			open.encrypted_content = seal;
+			return this.#closeItem();
+		}
+		const item = sealedReasoning(this.#uuid, seal);
+		return (
+			this.#closeItem() +
+			this.#closeCompleteCall() +
+			this.#sequence.addItem(item) +
+			this.#done(item, "completed")
+		);
+	}
+
 	/** Starts a part, in the open item if its type fits. */
 	#open(type: Part["type"]): string {
 		let out = "";
@@ -131,7 +189,7 @@ class ResponseEvents {
 		if (item?.type === (type === "reasoning_text" ? "reasoning" : "message")) out += this.#closePart();
 		else {
 			out += this.#closeItem() + this.#closeCompleteCall();
-			item = type === "reasoning_text" ? newReasoning(this.#uuid) : newMessage(this.#uuid);
+			item = type === "reasoning_text" ? newReasoning(this.#uuid) : newMessage(this.#uuid, this.#phase);
 			out += this.#sequence.addItem(item);
 		}
 		const part = newPart(type);
@@ -168,7 +226,7 @@ class ResponseEvents {
 		const { index, start, arguments: fragment } = this.#fragmentOf(delta);
 		let out = "";
 		if (start) {
-			out += this.#closeItem();
+			out += this.#closeItem() + this.#seal(sealOfField(delta.extra_content));
 			this.#calls[index] = {
 				item: newCall(this.#uuid, start, this.#names),
 				text: "",
@@ -251,8 +309,9 @@ class ResponseEvents {
 	}
 
 	#annotate(part: Part, position: object): string {
-		if (part.type !== "output_text" || this.#searches.length === 0) return "";
-		part.annotations = annotationsIn(part.text, sourcesOf(this.#searches));
+		if (part.type !== "output_text") return "";
+		const cited = readCitations(this.#citations.splice(0));
+		part.annotations = [...cited, ...annotationsIn(part.text, sourcesOf(this.#searches))];
 		return part.annotations
 			.map((annotation, annotation_index) =>
 				this.#sequence.event("response.output_text.annotation.added", {

@@ -26,3 +26,7 @@ still needed; what is done, what failed, and the next steps. Write only the summ
 
 export const requestsCompaction = (input: unknown): boolean =>
 	Array.isArray(input) && input.some(({ type }) => type === "compaction_trigger");
+
+/** Whether the gateway has written a summary in the input. No other provider can read it. */
+export const hasOwnSummary = (input: unknown): boolean =>
+	Array.isArray(input) && input.some(({ encrypted_content }) => summaryIn(encrypted_content) !== undefined);

@@ -2,8 +2,9 @@
  * State of one dispatch: the targets that are left, the calls so far, their failures, and the remaining time. The two
  * attempts of a hedge, and the failover of a stream, share it, so that no two of them call the same target at once.
  */
-import type { BackendServices, CallContext } from "../../backends/backend.ts";
+import type { BackendServices, CallContext, CallReport } from "../../backends/backend.ts";
 import { type Backends, backendsOf, tasksOf } from "../../backends/index.ts";
+import { AccountSeals, type Seals } from "../../backends/seals.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import type { CallOutcome } from "../../fleet/watched-call.ts";
 import type { Flight } from "../../pools/flight.ts";
@@ -24,7 +25,7 @@ import { poolRequestOf } from "./pool-request.ts";
 import { PrefillCall } from "./prefill-call.ts";
 import { TargetQueue } from "./target-queue.ts";
 
-export type DispatchServices = BackendServices & Pick<Services, "health" | "random" | "wait">;
+export type DispatchServices = BackendServices & Pick<Services, "health" | "random" | "sealKey" | "wait">;
 
 export interface DispatchContext extends CallContext {
 	exchange: Exchange;
@@ -40,6 +41,7 @@ export interface StartedAnswer {
 	target: PlannedTarget;
 	answer: Answer;
 	outcome: CallOutcome;
+	report: CallReport;
 }
 
 type Handler = (input: TaskInput<TaskName>, context: CallContext) => Promise<Answer>;
@@ -203,14 +205,15 @@ export class DispatchState {
 		this.served.attempts = attempt.number;
 		try {
 			const { model, streamEnd } = context;
+			const report: CallReport = { dropped: [] };
+			const common = { model, signal, report, seals: () => this.#sealsOf(target, report) };
 			const answer = await handler(call.input, {
-				model,
-				signal,
+				...common,
 				...(streamEnd && { streamEnd }),
 				...(prefill && { prefill }),
 			});
 			outcome.begin();
-			return { target, answer: flight ? this.#observe(answer, call, flight) : answer, outcome };
+			return { target, answer: flight ? this.#observe(answer, call, flight) : answer, outcome, report };
 		} catch (error) {
 			flight?.end(now());
 			const failure = toAiError(error);
@@ -223,6 +226,11 @@ export class DispatchState {
 			if (mayContinue && this.#targets.replacePrefill(target)) return this.attempt(target, call, signal);
 			throw failure;
 		}
+	}
+
+	async #sealsOf(target: PlannedTarget, { dropped }: CallReport): Promise<Seals> {
+		const key = await this.services.sealKey?.();
+		return new AccountSeals({ key, account: this.context.exchange.account, target, dropped });
 	}
 
 	#observe(answer: Answer, call: TaskCall, flight: Flight): Answer {

@@ -63,7 +63,10 @@ export const textGeneration: TaskDefinition<ChatInput, ChatCompletion> = {
 	boundOutput(input, tokens) {
 		const { n = 1 } = input;
 		const each = Math.max(1, Math.floor(tokens / n));
-		return { ...input, max_tokens: Math.min(input.max_tokens ?? each, each) };
+		const bounded = { ...input, max_tokens: Math.min(input.max_tokens ?? each, each) };
+		// The limit is not the catalogue's any more.
+		if (bounded.defaults) bounded.defaults = bounded.defaults.filter((name) => name !== "max_tokens");
+		return bounded;
 	},
 	fetchesInput: (input) =>
 		hasMore(input) ||
@@ -81,7 +84,8 @@ export const textGeneration: TaskDefinition<ChatInput, ChatCompletion> = {
 
 /** Whether an upstream of the caller's dialect receives parts that the chat format lacks: content, or tools that it runs. */
 const hasMore = ({ verbatim, dropped = [] }: ChatInput): boolean =>
-	verbatim?.unconverted !== undefined || (verbatim?.complete === true && dropped.length > 0);
+	verbatim?.unconverted !== undefined ||
+	((verbatim?.complete === true || verbatim?.dialect === "responses") && dropped.length > 0);
 
 /** JSON replacer that omits embedded files: they are counted with the converted messages. */
 const withoutFiles = (_: string, value: unknown): unknown =>

@@ -27,16 +27,17 @@ export interface ToolCall {
 	type: "function";
 	/** `arguments` is JSON text, as in OpenAI's format, in every dialect. */
 	function: { name: string; arguments: string };
-	/**
-	 * Gemini's signature of the reasoning before the call. Gemini requires it back; the field is that of Google's
-	 * OpenAI route.
-	 */
-	extra_content?: { google: { thought_signature: string } };
+	/** The seal of the reasoning before the call, in the field of Google's OpenAI route, which many clients send back. */
+	extra_content?: SignatureField;
+}
+
+export interface SignatureField {
+	google: { thought_signature: string };
 }
 
 /**
- * A reasoning block of Anthropic's models: `thinking` with its `signature`, or `data` of `redacted_thinking`. Only these
- * models can read it again, and only unchanged.
+ * Reasoning that only the model that wrote it can read again: `thinking` with a `signature`, or `redacted_thinking` with
+ * `data`. Signature and data are seals of the gateway (`src/backends/seals.ts`), also in a request.
  */
 export interface ThinkingBlock {
 	type: "thinking" | "redacted_thinking";
@@ -53,8 +54,12 @@ export interface ChatMessage {
 	tool_call_id?: string;
 	/** Reasoning of an earlier turn, sent back by the caller. */
 	reasoning_content?: string;
-	/** The same reasoning, signed by Anthropic's model. */
+	/** The same reasoning, sealed. */
 	thinking_blocks?: ThinkingBlock[];
+	/** The seal of the reasoning before the text. */
+	extra_content?: SignatureField;
+	/** OpenAI's kind of an assistant's text: `commentary` or `final_answer`. Its models want it back. */
+	phase?: string;
 }
 
 export interface ChatTool {
@@ -102,6 +107,19 @@ export interface Sampling {
 export const positiveTopK = ({ top_k }: Sampling): number | undefined =>
 	top_k !== undefined && top_k >= 1 ? top_k : undefined;
 
+export type ReasoningEffort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+/** The efforts that every API with levels has, or can approximate. */
+export type CommonEffort = "minimal" | "low" | "medium" | "high";
+
+/**
+ * The effort for an API without the levels above `high` and without `none`. `null`: reasoning is disabled. `undefined`: the
+ * model decides.
+ */
+export function commonEffort({ reasoning_effort: effort }: Pick<ChatInput, "reasoning_effort">) {
+	if (effort === "none") return null;
+	return effort === "xhigh" || effort === "max" ? "high" : (effort satisfies CommonEffort | null | undefined);
+}
+
 /** An absent optional field means the engine's default. */
 export interface ChatInput extends Sampling {
 	/** Empty if `prompt` is set. */
@@ -120,14 +138,18 @@ export interface ChatInput extends Sampling {
 	tool_choice?: ToolChoice;
 	parallel_tool_calls?: boolean;
 	response_format?: ResponseFormat;
-	/** `null` disables reasoning. */
-	reasoning_effort?: "minimal" | "low" | "medium" | "high" | null;
+	/** `"none"`: the caller disables reasoning with OpenAI's value. `null`: with a field of another API. */
+	reasoning_effort?: ReasoningEffort | null;
+	/** The caller wants to see a summary of the reasoning, where the model hides its text. */
+	reasoning_summary?: "auto" | "concise" | "detailed";
 	chat_template_kwargs?: Record<string, unknown>;
 	lora?: string;
 	user?: string;
 	/** Fields that only OpenAI's service supports (`metadata`, `store`, `modalities`, …), forwarded unchanged. */
 	passthrough?: Record<string, unknown>;
 	verbatim?: Verbatim;
+	/** The fields of {@link Sampling} that are the catalogue's defaults: the caller did not set them. */
+	defaults?: readonly (keyof Sampling)[];
 	/**
 	 * Parts of the request that no engine here supports and that the answer ignores, such as `tools.web_search`, unless an upstream receives
 	 * the complete body (`verbatim`). Each is a printable ASCII name without a comma. Sent back as the header `x-ganglion-dropped`.
@@ -146,10 +168,10 @@ export function requestsAudio({ passthrough }: ChatInput): boolean {
  * format lacks unchanged, and its answer also has a `verbatim`.
  */
 export interface Verbatim {
-	/** Equals the `kind` of the backends that accept this dialect. */
-	dialect: "anthropic";
+	/** `anthropic` equals the `kind` of the backends that accept this dialect. */
+	dialect: "anthropic" | "responses";
 	body: Record<string, unknown>;
-	/** The number of `messages` converted from `body`. Later messages were added by the gateway. */
+	/** The number of `messages` of the input that were converted from `body`. Later messages were added by the gateway. */
 	messages: number;
 	/**
 	 * The upstream receives the complete `body`, in which the caller has chosen every field for it. Absent for a model of Workers AI that
@@ -202,6 +224,10 @@ export interface AssistantMessage {
 	reasoning_content?: string | null;
 	reasoning?: string | null;
 	thinking_blocks?: ThinkingBlock[] | null;
+	extra_content?: SignatureField;
+	phase?: string | null;
+	/** Sources of the text, in OpenAI's form. */
+	annotations?: unknown[] | null;
 	tool_calls?: ToolCall[] | null;
 	/** The parts of the answer before `content`, with the gateway's web searches. */
 	searched?: readonly SearchedRound[];
@@ -245,6 +271,9 @@ export interface ChatDelta {
 	reasoning?: string | null;
 	/** Complete blocks, sent when each ends. Their text was sent before in pieces, as `reasoning_content`. */
 	thinking_blocks?: ThinkingBlock[] | null;
+	extra_content?: SignatureField;
+	phase?: string | null;
+	annotations?: unknown[] | null;
 	tool_calls?: ToolCallDelta[] | null;
 	/** A web search of the gateway starts or ends. */
 	web_search?: WebSearchCall;

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import context from "../../fixtures/anthropic/error-400-context.json?raw";
 import unauthorized from "../../fixtures/anthropic/error-401.json?raw";
@@ -12,6 +12,7 @@ import refusal from "../../fixtures/anthropic/message-refusal.json?raw";
 import thinking from "../../fixtures/anthropic/message-thinking.json?raw";
 import tools from "../../fixtures/anthropic/message-tools.json?raw";
 import { outputOf } from "../ask.ts";
+import { sealed } from "../plain-seals.ts";
 import { failureOf, json, neverAnswers } from "../upstream.ts";
 import { ask } from "./ask.ts";
 
@@ -93,8 +94,17 @@ describe("a message as a completion", () => {
 					content: "It is 42.",
 					reasoning_content: "40 + 2 is 42",
 					thinking_blocks: [
-						{ type: "thinking", thinking: "40 + 2 is 42", signature: "EqQBTestSignature..." },
-						{ type: "redacted_thinking", data: "EmwKTestData..." },
+						{
+							type: "thinking",
+							thinking: "40 + 2 is 42",
+							signature: sealed({
+								block: { type: "thinking", thinking: "40 + 2 is 42", signature: "EqQBTestSignature..." },
+							}),
+						},
+						{
+							type: "redacted_thinking",
+							data: sealed({ block: { type: "redacted_thinking", data: "EmwKTestData..." } }),
+						},
 					],
 				},
 				finish_reason: "length",
@@ -134,7 +144,13 @@ describe("a message as a completion", () => {
 		expect(choices[0]?.message).toEqual({
 			role: "assistant",
 			content: "",
-			thinking_blocks: [{ type: "thinking", thinking: "", signature: "s" }],
+			thinking_blocks: [
+				{
+					type: "thinking",
+					thinking: "",
+					signature: sealed({ block: { type: "thinking", signature: "s" } }),
+				},
+			],
 		});
 	});
 
@@ -230,6 +246,7 @@ describe("an error reply", () => {
 	it("aborts the upstream's fetch when the caller disconnects", async () => {
 		const { call, answer } = ask({}, neverAnswers);
 		const failure = failureOf(answer);
+		await vi.waitFor(() => expect(call.requests).toHaveLength(1));
 		call.disconnect();
 		expect(await failure).toMatchObject({ key: "aborted" });
 		expect(call.requests[0]?.signal.aborted).toBe(true);

@@ -6,6 +6,7 @@ import text from "../../fixtures/anthropic/text.sse?raw";
 import thinking from "../../fixtures/anthropic/thinking.sse?raw";
 import tools from "../../fixtures/anthropic/tools.sse?raw";
 import { eventsOf, outputOf } from "../ask.ts";
+import { sealed } from "../plain-seals.ts";
 import { drain, eventStream, failureOf, json, tap } from "../upstream.ts";
 import { ask } from "./ask.ts";
 
@@ -106,7 +107,13 @@ describe("a stream", () => {
 					{
 						type: "thinking",
 						thinking: "I have to add:\n\n1. 40 + 2\n2. That is 42",
-						signature: "EqQBTestSignature...",
+						signature: sealed({
+							block: {
+								type: "thinking",
+								thinking: "I have to add:\n\n1. 40 + 2\n2. That is 42",
+								signature: "EqQBTestSignature...",
+							},
+						}),
 					},
 				],
 			},
@@ -134,7 +141,13 @@ describe("a stream", () => {
 			block(1, { type: "thinking", thinking: "", signature: "" }) +
 			STOP("end_turn");
 		expect(deltasOf(await chunksOf(sse))).toEqual([
-			{ role: "assistant", content: "", thinking_blocks: [{ type: "redacted_thinking", data: "x" }] },
+			{
+				role: "assistant",
+				content: "",
+				thinking_blocks: [
+					{ type: "redacted_thinking", data: sealed({ block: { type: "redacted_thinking", data: "x" } }) },
+				],
+			},
 			{},
 		]);
 	});
@@ -164,7 +177,8 @@ describe("a stream", () => {
 			event("message_stop");
 		const chunks = await chunksOf(sse);
 		const start = { id: "", type: "function", function: { name: "", arguments: "" } };
-		const thoughts = { type: "thinking", thinking: "Hm.", signature: "sign" };
+		const block = { type: "thinking", thinking: "Hm.", signature: "sign" };
+		const thoughts = { ...block, signature: sealed({ block }) };
 		expect(deltasOf(chunks)).toEqual([
 			{ role: "assistant", content: "", reasoning_content: "Hm" },
 			{ reasoning_content: "." },
@@ -191,7 +205,15 @@ describe("a stream", () => {
 		const thoughts = { role: "assistant", content: "", reasoning_content: "Hm." };
 		expect(deltasOf(await chunksOf(START + start + pieces + end))).toEqual([
 			thoughts,
-			{ thinking_blocks: [{ type: "thinking", thinking: "Hm.", signature: "s" }] },
+			{
+				thinking_blocks: [
+					{
+						type: "thinking",
+						thinking: "Hm.",
+						signature: sealed({ block: { type: "thinking", thinking: "Hm.", signature: "s" } }),
+					},
+				],
+			},
 			{},
 		]);
 		expect(deltasOf(await chunksOf(START + pieces + end))).toEqual([thoughts, {}]);

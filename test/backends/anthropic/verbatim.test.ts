@@ -1,8 +1,14 @@
 import { describe, expect, it } from "vitest";
-import type { ChatChunk, ChatInput, ChatMessage } from "../../../src/tasks/text-generation/types.ts";
+import type {
+	ChatChunk,
+	ChatInput,
+	ChatMessage,
+	ThinkingBlock,
+} from "../../../src/tasks/text-generation/types.ts";
 import thinking from "../../fixtures/anthropic/message-thinking.json?raw";
 import text from "../../fixtures/anthropic/text.sse?raw";
 import { eventsOf, outputOf } from "../ask.ts";
+import { sealed } from "../plain-seals.ts";
 import { drain, eventStream, json } from "../upstream.ts";
 import { ask, bodyOf } from "./ask.ts";
 
@@ -32,11 +38,19 @@ const asked = (
 	};
 };
 
+const THOUGHT = { type: "thinking", thinking: "Hm.", signature: "sig" };
+
 /** As {@link asked}, for a model of Workers AI. */
 const converted = (body: Record<string, unknown>, hub?: Partial<ChatInput>) => asked(body, hub, false);
 
 describe("a complete request", () => {
 	it("is sent unchanged except for the model's name", async () => {
+		const searched = {
+			type: "server_tool_use",
+			id: "srvtoolu_1",
+			name: "web_search",
+			input: { query: "a" },
+		};
 		const body = {
 			model: "anthropic/claude-sonnet-4.5",
 			system: [said("Be short.", BREAK)],
@@ -44,10 +58,7 @@ describe("a complete request", () => {
 				{ role: "user", content: [said("hi", BREAK)] },
 				{
 					role: "assistant",
-					content: [
-						{ type: "thinking", thinking: "Hm.", signature: "sig" },
-						{ type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "a" } },
-					],
+					content: [{ ...THOUGHT, signature: sealed({ block: THOUGHT }) }, searched],
 				},
 				{ role: "user", content: "and?" },
 			],
@@ -67,7 +78,11 @@ describe("a complete request", () => {
 		expect(await bodyOf(asked(body, { max_tokens: 2048 }))).toEqual({
 			...sent,
 			model: "claude-sonnet-4-5-20250929",
-			messages: [body.messages[0], body.messages[1], { role: "user", content: [said("and?")] }],
+			messages: [
+				body.messages[0],
+				{ role: "assistant", content: [THOUGHT, searched] },
+				{ role: "user", content: [said("and?")] },
+			],
 			stream: false,
 		});
 	});
@@ -136,9 +151,18 @@ describe("a complete request", () => {
 		expect(sent).not.toHaveProperty("thinking");
 	});
 
-	it("returns the reply unchanged, complete and streamed", async () => {
+	it("returns the reply unchanged except for the seals, complete and streamed", async () => {
 		const whole = await outputOf(ask(asked({}), () => json(thinking)));
-		expect(whole.choices[0]?.message.verbatim).toEqual(JSON.parse(thinking));
+		const reply = JSON.parse(thinking);
+		const [thought, redacted, ...texts] = reply.content;
+		expect(whole.choices[0]?.message.verbatim).toEqual({
+			...reply,
+			content: [
+				{ ...thought, signature: sealed({ block: thought }) },
+				{ ...redacted, data: sealed({ block: redacted }) },
+				...texts,
+			],
+		});
 
 		const { text: sent } = await drain(
 			await eventsOf(ask({ ...asked({}), stream: true }, () => eventStream(text))),
@@ -275,7 +299,12 @@ describe("signed thinking blocks", () => {
 			{ type: "thinking", thinking: "Hm.", signature: "sig" },
 			{ type: "redacted_thinking", data: "x" },
 		] as const;
-		const sent = await bodyOf({ messages: conversation([...blocks]), reasoning_effort: "low" });
+		const [thinking, redacted] = blocks;
+		const carried: ThinkingBlock[] = [
+			{ ...thinking, signature: sealed({ block: thinking }) },
+			{ ...redacted, data: sealed({ block: redacted }) },
+		];
+		const sent = await bodyOf({ messages: conversation(carried), reasoning_effort: "low" });
 		expect(sent).toMatchObject({
 			messages: [
 				{ role: "user" },
@@ -288,7 +317,8 @@ describe("signed thinking blocks", () => {
 
 	it("are one block before the calls", async () => {
 		const block = { type: "thinking", thinking: "Hm.", signature: "sig" } as const;
-		const sent = await bodyOf({ messages: conversation([block]), reasoning_effort: "low" });
+		const carried = { ...block, signature: sealed({ block }) };
+		const sent = await bodyOf({ messages: conversation([carried]), reasoning_effort: "low" });
 		expect(sent).toMatchObject({ thinking: { type: "enabled" } });
 	});
 

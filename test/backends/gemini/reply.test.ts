@@ -14,6 +14,7 @@ import safetyJson from "../../fixtures/gemini/safety.json?raw";
 import thoughtsJson from "../../fixtures/gemini/thoughts.json?raw";
 import toolsJson from "../../fixtures/gemini/tools.json?raw";
 import { outputOf } from "../ask.ts";
+import { sealed } from "../plain-seals.ts";
 import { failureOf, json } from "../upstream.ts";
 import { ask, HELLO, KEY } from "./ask.ts";
 
@@ -52,6 +53,9 @@ describe("a reply", () => {
 			role: "assistant",
 			content: "Alice.",
 			reasoning_content: "**Recalling**\n\nThe user said so.",
+			extra_content: {
+				google: { thought_signature: sealed({ place: "text", signature: "CtoBAb4+9vtzaWduYXR1cmUtb25l" }) },
+			},
 		});
 		expect(usage?.completion_tokens).toBe(42);
 	});
@@ -69,7 +73,11 @@ describe("a reply", () => {
 							id: "k7m2x9qd",
 							type: "function",
 							function: { name: "get_weather", arguments: '{"city":"Paris"}' },
-							extra_content: { google: { thought_signature: "CtoBAb4+9vtzaWduYXR1cmUtb25l" } },
+							extra_content: {
+								google: {
+									thought_signature: sealed({ place: 0, signature: "CtoBAb4+9vtzaWduYXR1cmUtb25l" }),
+								},
+							},
 						},
 						{
 							id: "call_uuid-1",

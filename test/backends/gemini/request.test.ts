@@ -6,6 +6,7 @@ import type {
 	ContentPart,
 } from "../../../src/tasks/text-generation/types.ts";
 import chatJson from "../../fixtures/gemini/chat.json?raw";
+import { sealed } from "../plain-seals.ts";
 import { failureOf, json } from "../upstream.ts";
 import { ask, GOOGLE, HELLO, KEY } from "./ask.ts";
 
@@ -250,7 +251,8 @@ describe("a conversation", () => {
 
 	it("sends signatures back, and marks missing ones", async () => {
 		const [first, second] = calls.tool_calls ?? [];
-		const signed = { ...first, extra_content: { google: { thought_signature: "SIGNED" } } };
+		const seal = sealed({ place: 0, signature: "SIGNED" });
+		const signed = { ...first, extra_content: { google: { thought_signature: seal } } };
 		const turn = (tool_calls: unknown[]) =>
 			contents(
 				[{ role: "user", content: "?" }, { ...calls, tool_calls } as ChatMessage, ...results],

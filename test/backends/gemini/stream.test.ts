@@ -9,6 +9,7 @@ import safetySse from "../../fixtures/gemini/safety.sse?raw";
 import brokenSse from "../../fixtures/gemini/stream-error.sse?raw";
 import thoughtsSse from "../../fixtures/gemini/thoughts.sse?raw";
 import toolsSse from "../../fixtures/gemini/tools.sse?raw";
+import { sealed } from "../plain-seals.ts";
 import { drain, eventStream, failureOf, inPieces, json, tap } from "../upstream.ts";
 import { ask, chunksIn, GOOGLE, HELLO } from "./ask.ts";
 
@@ -80,7 +81,7 @@ describe("a stream", () => {
 		);
 	});
 
-	it("separates reasoning, and has no chunk for a signature alone", async () => {
+	it("separates reasoning and the signature of the text", async () => {
 		const chunks = await chunksOf(thoughtsSse);
 		expect(chunks.flatMap(({ choices }) => choices)).toEqual([
 			{
@@ -90,7 +91,17 @@ describe("a stream", () => {
 			},
 			{ index: 0, delta: { reasoning_content: "The user said so." }, finish_reason: null },
 			{ index: 0, delta: { content: "Alice." }, finish_reason: null },
-			{ index: 0, delta: {}, finish_reason: "stop" },
+			{
+				index: 0,
+				delta: {
+					extra_content: {
+						google: {
+							thought_signature: sealed({ place: "text", signature: "CtoBAb4+9vtzaWduYXR1cmUtb25l" }),
+						},
+					},
+				},
+				finish_reason: "stop",
+			},
 		]);
 		expect(chunks.at(-1)?.usage).toEqual(counted(42, 12, 40));
 	});
@@ -108,7 +119,11 @@ describe("a stream", () => {
 							id: "k7m2x9qd",
 							type: "function",
 							function: { name: "get_weather", arguments: '{"city":"Paris"}' },
-							extra_content: { google: { thought_signature: "CtoBAb4+9vtzaWduYXR1cmUtb25l" } },
+							extra_content: {
+								google: {
+									thought_signature: sealed({ place: 0, signature: "CtoBAb4+9vtzaWduYXR1cmUtb25l" }),
+								},
+							},
 						},
 					],
 				},

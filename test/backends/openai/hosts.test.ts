@@ -2,10 +2,11 @@ import { describe, expect, it } from "vitest";
 import { HOSTS, hostedService } from "../../../src/backends/openai/hosts.ts";
 import { PROVIDERS } from "../../../src/providers/providers.ts";
 import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
+import { sealed } from "../plain-seals.ts";
 import { TARGET } from "../upstream.ts";
 import { ask, says } from "./ask.ts";
 
-const signed = { google: { thought_signature: "sig" } };
+const signed = { google: { thought_signature: sealed({ place: 0, signature: "sig" }) } };
 const call = { id: "c1", type: "function", function: { name: "look", arguments: "{}" } } as const;
 const EVERYTHING: ChatInput = {
 	messages: [
@@ -14,7 +15,7 @@ const EVERYTHING: ChatInput = {
 			role: "assistant",
 			content: null,
 			reasoning_content: "A picture.",
-			thinking_blocks: [{ type: "thinking", thinking: "A picture.", signature: "sig" }],
+			thinking_blocks: [{ type: "thinking", thinking: "A picture.", signature: sealed("of another model") }],
 			tool_calls: [{ ...call, extra_content: signed }],
 		},
 		{ role: "tool", content: "a cat", tool_call_id: "c1" },
@@ -140,7 +141,7 @@ describe("a hosted service", () => {
 		expect(await assistantAt("generativelanguage.googleapis.com")).toEqual({
 			role: "assistant",
 			content: null,
-			tool_calls: [{ ...call, extra_content: signed }],
+			tool_calls: [{ ...call, extra_content: { google: { thought_signature: "sig" } } }],
 		});
 		for (const host of ["api.openai.com", "engine.test"]) {
 			const assistant = await assistantAt(host);

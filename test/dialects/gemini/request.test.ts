@@ -87,6 +87,7 @@ describe("a request of generateContent", () => {
 			frequency_penalty: 0.2,
 			response_format: { type: "json_object" },
 			reasoning_effort: "medium",
+			reasoning_summary: "auto",
 			tools: [
 				{
 					type: "function",

@@ -79,6 +79,7 @@ describe("a request", () => {
 			tool_choice: { type: "function", function: { name: "look" } },
 			parallel_tool_calls: false,
 			reasoning_effort: "low",
+			reasoning_summary: "auto",
 			response_format: {
 				type: "json_schema",
 				json_schema: { name: "response", schema: { type: "object" } },
@@ -111,7 +112,8 @@ describe("a request", () => {
 		[{ type: "adaptive" }, undefined, "high"],
 		[{ type: "adaptive", display: "omitted" }, "medium", "medium"],
 		[{ type: "adaptive", display: "updates" }, "high", "high"],
-		[{ type: "adaptive" }, "max", "high"],
+		[{ type: "adaptive" }, "max", "max"],
+		[{ type: "adaptive" }, "xhigh", "xhigh"],
 		[undefined, "low", "low"],
 		[undefined, undefined, undefined],
 	])("with thinking %j and effort %s has the effort %s", (thinking, effort, expected) => {

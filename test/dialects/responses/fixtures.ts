@@ -39,7 +39,13 @@ export const GPT_OSS: Model = {
 export const NOW = 1_776_784_307_643;
 const CREATED = 1_776_784_307;
 
-export function readChat(body: unknown, model = CHAT_MODEL): ChatInput {
+/** Without the original request, which `verbatim.test.ts` reads. */
+export function readChat(body: unknown, model = CHAT_MODEL): Omit<ChatInput, "verbatim"> {
+	const { verbatim: _, ...input } = readWhole(body, model);
+	return input;
+}
+
+export function readWhole(body: unknown, model = CHAT_MODEL): ChatInput {
 	const { schema, read } = responses.reader;
 	const call = read(validate(schema(model), body) as never, model);
 	if (call.task !== "text-generation") throw new Error(`read as ${call.task}`);

@@ -37,7 +37,11 @@ function contextOf(body: unknown): WriteContext & { input: ChatInput } {
 		withCost: <T>(usage: T) => usage,
 	};
 }
-const read = (body: unknown): ChatInput => contextOf(body).input;
+/** Without the original request. */
+const read = (body: unknown): Omit<ChatInput, "verbatim"> => {
+	const { verbatim: _, ...input } = contextOf(body).input;
+	return input;
+};
 const write = (answer: TaskAnswer, body: unknown) => gptOssWriter.write(answer, contextOf(body));
 
 const HI = { role: "user", content: "hi" };

@@ -1,0 +1,74 @@
+/**
+ * Which of OpenAI's two APIs for chats a call uses. Setting `api` of the backend; `auto` chooses by the table of OpenAI's models,
+ * and is chat completions for any other host. A refusal that names the other API is learned for the backend and its model.
+ */
+import { isRecord } from "../../core/json.ts";
+import type { ChatInput } from "../../tasks/text-generation/types.ts";
+import type { Target } from "../backend.ts";
+import type { Call } from "../transport/upstream-failure.ts";
+import { isOpenAiService } from "./hosts.ts";
+import { modelAt } from "./model-fields.ts";
+import { effortOf, type OpenAiApi, type OpenAiModel } from "./model-table.ts";
+
+export function apiOf(input: ChatInput, call: Call): OpenAiApi {
+	const { target } = call;
+	if (target.api === "chat" || target.api === "responses") return target.api;
+	const row = modelAt(call);
+	if (row && !row.apis.includes("chat")) return "responses";
+	if (row && !row.apis.includes("responses")) return "chat";
+	if (offersFunctions(input) && target.observed?.chatRefusesTools?.has(target.model)) return "responses";
+	if (!isOpenAiService(target)) return "chat";
+	if (row && offersFunctions(input) && !takesTools(input, row)) return "responses";
+	if (needsChat(input)) return "chat";
+	if (input.verbatim?.dialect === "responses") return "responses";
+	// Only Responses reads its reasoning of earlier turns.
+	const hasReasoning = input.messages.some(({ thinking_blocks }) => thinking_blocks?.length);
+	return row && row.efforts.length > 0 && hasReasoning ? "responses" : "chat";
+}
+
+const offersFunctions = ({ tools }: ChatInput): boolean => (tools?.length ?? 0) > 0;
+
+function takesTools({ reasoning_effort: sent }: ChatInput, row: OpenAiModel): boolean {
+	const effort = effortOf(sent, row, "chat");
+	switch (row.chatTools) {
+		case "any effort":
+			return true;
+		case "no set effort":
+			return effort === undefined || effort === "none";
+		case "none":
+			return effort === "none";
+		case "never":
+			return false;
+		default:
+			return row.chatTools satisfies never;
+	}
+}
+
+/** Parts of a request that Responses does not have and that the answer depends on. */
+const needsChat = ({ n = 1, messages, passthrough = {}, stop, seed }: ChatInput): boolean =>
+	n > 1 ||
+	stop !== undefined ||
+	seed !== undefined ||
+	passthrough.modalities !== undefined ||
+	passthrough.prediction !== undefined ||
+	messages.some(({ content }) => Array.isArray(content) && content.some(({ input_audio }) => input_audio));
+
+/** The refusal of function tools with reasoning: `param` is `reasoning_effort`, and the message names the other API. */
+export function namesResponses(body: unknown): boolean {
+	const error = isRecord(body) && isRecord(body.error) ? body.error : undefined;
+	return (
+		error?.param === "reasoning_effort" &&
+		typeof error.message === "string" &&
+		error.message.includes("/v1/responses")
+	);
+}
+
+export function learnChatRefusesTools({ observed, model }: Target): void {
+	if (!observed) return;
+	observed.chatRefusesTools ??= new Set();
+	// A backend may serve models of any name.
+	if (observed.chatRefusesTools.size >= MAX_LEARNED_MODELS) observed.chatRefusesTools.clear();
+	observed.chatRefusesTools.add(model);
+}
+
+const MAX_LEARNED_MODELS = 1_000;

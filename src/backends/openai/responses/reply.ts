@@ -1,0 +1,208 @@
+/** Converts a `response` object to a chat completion: https://platform.openai.com/docs/api-reference/responses/object. */
+import * as z from "zod";
+import { isRecord } from "../../../core/json.ts";
+import { present } from "../../../core/present.ts";
+import type { Usage } from "../../../core/usage.ts";
+import { messagesUsage } from "../../../core/usage-formats.ts";
+import type {
+	AssistantMessage,
+	ChatCompletion,
+	ThinkingBlock,
+	ToolCall,
+} from "../../../tasks/text-generation/types.ts";
+import { completionOf, headingOf } from "../../completion.ts";
+import type { Seals } from "../../seals.ts";
+import { type Call, failureOfBody } from "../../transport/upstream-failure.ts";
+import type { Item, SealedItem } from "./items.ts";
+
+const text = z.string().nullish();
+const TextPart = z.looseObject({ type: z.string(), text, refusal: text });
+export type TextPart = z.output<typeof TextPart>;
+
+/** An item of any type. Unknown ones belong to features that the request does not have. */
+export const OutputItem = z.looseObject({
+	type: z.string(),
+	id: text,
+	call_id: text,
+	name: text,
+	arguments: text,
+	input: text,
+	phase: text,
+	encrypted_content: text,
+	summary: z.array(TextPart).nullish(),
+	content: z.array(TextPart).nullish(),
+});
+export type OutputItem = z.output<typeof OutputItem>;
+
+export const ResponseReply = z.looseObject({
+	model: text,
+	created_at: z.number().nullish(),
+	status: text,
+	output: z.array(OutputItem).nullish(),
+	error: z.unknown().optional(),
+	incomplete_details: z.looseObject({ reason: text }).nullish(),
+	usage: z.record(z.string(), z.unknown()).nullish(),
+});
+export type ResponseReply = z.output<typeof ResponseReply>;
+
+/** A reply that is no stream. */
+export const WholeReply = ResponseReply.refine(({ output, error }) => output || error);
+
+/** What the reply needs of its request. */
+export interface ReplyForm {
+	seals: Seals | undefined;
+	/** The caller gets the items as the service sent them. */
+	verbatim: boolean;
+}
+
+export function completionIn(
+	reply: ResponseReply,
+	{ seals, verbatim }: ReplyForm,
+	call: Call,
+): ChatCompletion {
+	refuseFailed(reply, call);
+	const items = reply.output ?? [];
+	const sealed = items.map((item, at) => sealOf(item, at, seals));
+	const message = messageOf(items, sealed);
+	const { model, created_at: created } = reply;
+	return completionOf(
+		headingOf(call, { model, created }),
+		{
+			message: {
+				...message,
+				...(verbatim && {
+					verbatim: { ...reply, output: items.map((item, at) => withSeal(item, sealed[at])) },
+				}),
+			},
+			finish_reason: finishReason(reply, (message.tool_calls?.length ?? 0) > 0),
+			...logprobsOf(items),
+		},
+		usageIn(reply),
+	);
+}
+
+/** The service answers 200 to a request that it could not finish. */
+export function refuseFailed({ status, error }: ResponseReply, call: Call): void {
+	if (status === "failed" || isRecord(error)) throw failureOfBody(call, { error: error ?? {} });
+}
+
+/** Seals an item that has encrypted content, with its place among the items of the answer. */
+export function sealOf(item: OutputItem, at: number, seals: Seals | undefined): string | undefined {
+	if (!item.encrypted_content) return undefined;
+	return seals?.seal({ at, item } satisfies Pick<SealedItem, "at"> & { item: OutputItem });
+}
+
+/** The item for the caller: its encrypted content is replaced by the seal. */
+export function withSeal(item: Item, seal: string | undefined): Item {
+	if (item.encrypted_content === undefined) return item;
+	const { encrypted_content: _, ...fields } = item;
+	return { ...fields, ...(seal !== undefined && { encrypted_content: seal }) };
+}
+
+/** The visible reasoning of an item: a summary, or the text that servers of open models send. */
+export const reasoningText = ({ content, summary }: OutputItem): string =>
+	[...(summary ?? []), ...(content ?? [])].map((part) => part.text ?? "").join("\n\n");
+
+export function thinkingBlock(item: OutputItem, seal: string): ThinkingBlock {
+	const thinking = reasoningText(item);
+	return thinking
+		? { type: "thinking", thinking, signature: seal }
+		: { type: "redacted_thinking", data: seal };
+}
+
+function messageOf(
+	items: readonly OutputItem[],
+	sealed: readonly (string | undefined)[],
+): Omit<AssistantMessage, "role"> {
+	const texts: string[] = [];
+	const refusals: string[] = [];
+	const thoughts: string[] = [];
+	const annotations: unknown[] = [];
+	const thinking_blocks: ThinkingBlock[] = [];
+	const calls: ToolCall[] = [];
+	let phase: string | null | undefined;
+	let beforeCall = "";
+	for (const [at, item] of items.entries()) {
+		const seal = sealed[at];
+		if (item.type === "reasoning") {
+			const visible = reasoningText(item);
+			if (visible) thoughts.push(visible);
+			if (seal !== undefined) thinking_blocks.push(thinkingBlock(item, seal));
+			beforeCall += seal ?? "";
+		}
+		if (item.type === "message") {
+			phase = item.phase ?? phase;
+			for (const part of item.content ?? []) {
+				if (part.text) texts.push(part.text);
+				if (part.refusal) refusals.push(part.refusal);
+				annotations.push(...annotationsOf(part));
+			}
+		}
+		const call = callOf(item);
+		if (!call) continue;
+		calls.push({ ...call, ...signatureField(beforeCall) });
+		beforeCall = "";
+	}
+	return {
+		content: texts.length > 0 || (calls.length === 0 && refusals.length === 0) ? texts.join("") : null,
+		...(refusals.length > 0 && { refusal: refusals.join("") }),
+		...(thoughts.length > 0 && { reasoning_content: thoughts.join("\n\n") }),
+		...(thinking_blocks.length > 0 && { thinking_blocks }),
+		...present({ phase }),
+		...(annotations.length > 0 && { annotations }),
+		...(calls.length > 0 && { tool_calls: calls }),
+	};
+}
+
+/** Many chat clients send back this field of a call alone. */
+export const signatureField = (seal: string): Pick<ToolCall, "extra_content"> =>
+	seal ? { extra_content: { google: { thought_signature: seal } } } : {};
+
+/** A custom tool's input is the only argument of the function that stands for it. */
+export function callOf({ type, call_id, name, arguments: json, input }: OutputItem): ToolCall | undefined {
+	if (type !== "function_call" && type !== "custom_tool_call") return undefined;
+	const text = type === "function_call" ? (json ?? "") : JSON.stringify({ input: input ?? "" });
+	return { id: call_id ?? "", type: "function", function: { name: name ?? "", arguments: text } };
+}
+
+/** Chat has the fields of a citation one level lower. */
+export function annotationsOf({ annotations }: Record<string, unknown>): unknown[] {
+	return Array.isArray(annotations) ? annotations.map(chatAnnotation) : [];
+}
+
+export function chatAnnotation(sent: unknown): unknown {
+	if (!isRecord(sent) || sent.type !== "url_citation" || isRecord(sent.url_citation)) return sent;
+	const { type, ...url_citation } = sent;
+	return { type, url_citation };
+}
+
+function logprobsOf(items: readonly OutputItem[]): { logprobs?: unknown } {
+	const content = items
+		.flatMap((item) => (item.type === "message" ? (item.content ?? []) : []))
+		.flatMap(({ logprobs }) => (Array.isArray(logprobs) ? logprobs : []));
+	return content.length > 0 ? { logprobs: { content } } : {};
+}
+
+const INCOMPLETE = new Map<string | null | undefined, string>([
+	["max_output_tokens", "length"],
+	["content_filter", "content_filter"],
+]);
+
+/** The service's further reasons for an incomplete answer (`max_messages`, `steered`) are `stop`. */
+export function finishReason({ status, incomplete_details }: ResponseReply, hasCalls: boolean): string {
+	if (status === "incomplete")
+		return INCOMPLETE.get(incomplete_details?.reason) ?? (hasCalls ? "tool_calls" : "stop");
+	return hasCalls ? "tool_calls" : "stop";
+}
+
+export function usageIn({ usage: sent }: ResponseReply): Usage | undefined {
+	const usage = sent ? messagesUsage(sent) : undefined;
+	const details = sent?.input_tokens_details;
+	const written =
+		isRecord(details) && typeof details.cache_write_tokens === "number" && details.cache_write_tokens;
+	if (!usage || !written) return usage;
+	return {
+		...usage,
+		prompt_tokens_details: { ...usage.prompt_tokens_details, cache_creation_tokens: written },
+	};
+}

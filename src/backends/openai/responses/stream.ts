@@ -1,0 +1,283 @@
+/**
+ * Translates the events of a response to chat chunks: https://platform.openai.com/docs/api-reference/responses-streaming.
+ *
+ * The first chunk is that of the first item: an overloaded service sends its error before, and then another target can still be
+ * tried. Some servers send the text of a part, or the arguments of a call, only when it is done: then the rest is sent. A stream
+ * without an event that ends the response was cut off.
+ */
+import * as z from "zod";
+import { present } from "../../../core/present.ts";
+import { isDone } from "../../../streams/sse.ts";
+import type { ChatChunk, ChatDelta } from "../../../tasks/text-generation/types.ts";
+import { ChunkWriter, headingOf } from "../../completion.ts";
+import type { Translator, UpstreamEvent } from "../../transport/translated-stream.ts";
+import { type Call, failureOfBody } from "../../transport/upstream-failure.ts";
+import {
+	annotationsOf,
+	callOf,
+	chatAnnotation,
+	finishReason,
+	OutputItem,
+	type ReplyForm,
+	ResponseReply,
+	reasoningText,
+	refuseFailed,
+	sealOf,
+	signatureField,
+	thinkingBlock,
+	usageIn,
+	withSeal,
+} from "./reply.ts";
+
+const text = z.string().nullish();
+const index = z.number().nullish();
+
+const Event = z.looseObject({
+	type: z.string(),
+	output_index: index,
+	content_index: index,
+	summary_index: index,
+	delta: text,
+	text,
+	refusal: text,
+	arguments: text,
+	input: text,
+	item: OutputItem.nullish(),
+	response: ResponseReply.nullish(),
+	annotation: z.unknown().optional(),
+	logprobs: z.array(z.unknown()).nullish(),
+});
+type Event = z.output<typeof Event>;
+
+/** Fields of a chunk for the text of each kind of part. */
+const CHANNELS = {
+	output_text: "content",
+	refusal: "refusal",
+	reasoning_text: "reasoning_content",
+	reasoning_summary_text: "reasoning_content",
+} as const;
+type PartType = keyof typeof CHANNELS;
+
+const TEXT_EVENT = /^response\.(output_text|refusal|reasoning_text|reasoning_summary_text)\.(delta|done)$/;
+const CALL_EVENT = /^response\.(?:function_call_arguments|custom_tool_call_input)\.(delta|done)$/;
+const STARTS: ReadonlySet<string> = new Set(["response.created", "response.queued", "response.in_progress"]);
+const ENDS: ReadonlySet<string> = new Set(["response.completed", "response.incomplete", "response.failed"]);
+
+/** A call whose item has been added. */
+interface OpenCall {
+	/** The index among the calls of the answer. */
+	index: number;
+	isCustom: boolean;
+	/** The characters of its arguments that are sent. */
+	sent: number;
+	/** The input of a custom tool, which is sent when it is complete. */
+	input: string;
+}
+
+export class ResponseTranslator implements Translator {
+	done = false;
+	readonly #call: Call;
+	readonly #form: ReplyForm;
+	readonly #hasLogprobs: boolean;
+	#writer: ChunkWriter;
+	#final: ResponseReply | undefined;
+	readonly #calls = new Map<number, OpenCall>();
+	/** The characters of each part that are sent. */
+	readonly #sent = new Map<string, number>();
+	/** The seal of each item that has one. */
+	readonly #seals = new Map<number, string | undefined>();
+	/** The seals since the last call. */
+	#beforeCall = "";
+	#hasReasoning = false;
+	/** The service's events since the last chunk, if the caller gets them. */
+	readonly #events: Record<string, unknown>[] | undefined;
+
+	constructor(call: Call, form: ReplyForm, hasLogprobs: boolean) {
+		this.#call = call;
+		this.#form = form;
+		this.#hasLogprobs = hasLogprobs;
+		this.#writer = new ChunkWriter(headingOf(call));
+		this.#events = form.verbatim ? [] : undefined;
+	}
+
+	translate({ event: name, data }: UpstreamEvent): ChatChunk[] {
+		if (isDone(data)) return [];
+		const sent: unknown = JSON.parse(data);
+		const event = Event.parse(sent);
+		if (event.type === "error" || name === "error") throw failureOfBody(this.#call, sent);
+		if (STARTS.has(event.type)) {
+			const { model, created_at: created } = event.response ?? {};
+			if (!this.#writer.hasBegun) this.#writer = new ChunkWriter(headingOf(this.#call, { model, created }));
+			return [];
+		}
+		const deltas = this.#deltas(event);
+		this.#events?.push(this.#forCaller(event));
+		const isOutput = event.type === "response.output_item.added" || deltas.length > 0;
+		if (!isOutput && !this.#events?.length) return [];
+		if (!isOutput && ENDS.has(event.type)) return [];
+		return this.#chunks(deltas);
+	}
+
+	end(): ChatChunk[] | undefined {
+		if (!this.#final) return undefined;
+		const last = this.#events?.length ? this.#chunks([]) : [];
+		const reason = finishReason(this.#final, this.#calls.size > 0);
+		return [...last, ...this.#writer.end(reason, usageIn(this.#final))];
+	}
+
+	#deltas(event: Event): DeltaWithLogprobs[] {
+		const { type, item, response } = event;
+		const at = event.output_index ?? 0;
+		const [, part, stage] = TEXT_EVENT.exec(type) ?? [];
+		if (part) return this.#text(part as PartType, event, stage === "done");
+		const [, callStage] = CALL_EVENT.exec(type) ?? [];
+		if (callStage === "delta") return this.#arguments(at, event.delta ?? "");
+		if (callStage === "done") return this.#restOfCall(at, event.arguments ?? event.input ?? "");
+		switch (type) {
+			case "response.output_item.added":
+				return item ? this.#begin(item, at) : [];
+			case "response.output_item.done":
+				return item ? this.#complete(item, at) : [];
+			case "response.output_text.annotation.added":
+				return [{ delta: { annotations: [chatAnnotation(event.annotation)] } }];
+			case "response.completed":
+			case "response.incomplete":
+			case "response.failed":
+				if (!response) return [];
+				refuseFailed(response, this.#call);
+				this.#final = response;
+				this.done = true;
+				return (response.output ?? []).flatMap((one, place) => this.#complete(one, place));
+			default:
+				return [];
+		}
+	}
+
+	#begin(item: OutputItem, at: number): DeltaWithLogprobs[] {
+		if (item.type === "message") return item.phase ? [{ delta: { phase: item.phase } }] : [];
+		const called = callOf(item);
+		if (!called || this.#calls.has(at)) return [];
+		const isCustom = item.type === "custom_tool_call";
+		const call: OpenCall = { index: this.#calls.size, isCustom, sent: 0, input: "" };
+		this.#calls.set(at, call);
+		const {
+			id,
+			type,
+			function: { name },
+		} = called;
+		const started = { index: call.index, id, type, function: { name, arguments: "" } };
+		const signature = signatureField(this.#beforeCall);
+		this.#beforeCall = "";
+		return [{ delta: { tool_calls: [{ ...started, ...signature }] } }];
+	}
+
+	#arguments(at: number, piece: string): DeltaWithLogprobs[] {
+		const call = this.#calls.get(at);
+		if (!call || !piece) return [];
+		if (call.isCustom) {
+			call.input += piece;
+			return [];
+		}
+		call.sent += piece.length;
+		return [{ delta: { tool_calls: [{ index: call.index, function: { arguments: piece } }] } }];
+	}
+
+	/** Called with the complete arguments: when they are done, when the item is done, and when the response is. */
+	#restOfCall(at: number, complete: string): DeltaWithLogprobs[] {
+		const call = this.#calls.get(at);
+		if (!call?.isCustom) return this.#arguments(at, complete.slice(call?.sent));
+		if (call.sent > 0) return [];
+		const json = JSON.stringify({ input: complete || call.input });
+		call.sent = json.length;
+		return [{ delta: { tool_calls: [{ index: call.index, function: { arguments: json } }] } }];
+	}
+
+	#text(part: PartType, event: Event, isEnd: boolean): DeltaWithLogprobs[] {
+		const { output_index, content_index, summary_index, delta, logprobs } = event;
+		const key = `${output_index ?? 0} ${part} ${content_index ?? summary_index ?? 0}`;
+		const sent = this.#sent.get(key) ?? 0;
+		const piece = isEnd ? (event.text ?? event.refusal ?? "").slice(sent) : (delta ?? "");
+		if (!piece) return [];
+		this.#sent.set(key, sent + piece.length);
+		const field = CHANNELS[part];
+		const isReasoning = field === "reasoning_content";
+		// A blank line separates the parts of a summary.
+		const separator = isReasoning && sent === 0 && this.#hasReasoning ? "\n\n" : "";
+		this.#hasReasoning ||= isReasoning;
+		const tokens = this.#hasLogprobs && !isEnd && logprobs?.length ? { content: logprobs } : undefined;
+		return [{ delta: { [field]: separator + piece }, ...(tokens && { logprobs: tokens }) }];
+	}
+
+	/** An item is complete. Sends what its earlier events lacked. */
+	#complete(item: OutputItem, at: number): DeltaWithLogprobs[] {
+		const called = callOf(item);
+		if (called) {
+			const complete = item.type === "custom_tool_call" ? (item.input ?? "") : called.function.arguments;
+			return [...this.#begin(item, at), ...this.#restOfCall(at, complete)];
+		}
+		if (item.type === "message")
+			return (item.content ?? []).flatMap((part, place) => this.#completePart(part, at, place));
+		if (this.#seals.has(at)) return [];
+		const seal = sealOf(item, at, this.#form.seals);
+		if (seal !== undefined || item.type === "reasoning") this.#seals.set(at, seal);
+		if (item.type !== "reasoning") return [];
+		const unsent = this.#hasSentReasoning(at) ? "" : reasoningText(item);
+		this.#hasReasoning ||= unsent !== "";
+		this.#beforeCall += seal ?? "";
+		const delta: ChatDelta = {
+			...(unsent && { reasoning_content: unsent }),
+			...(seal !== undefined && { thinking_blocks: [thinkingBlock(item, seal)] }),
+		};
+		return Object.keys(delta).length > 0 ? [{ delta }] : [];
+	}
+
+	#completePart(
+		part: NonNullable<OutputItem["content"]>[number],
+		at: number,
+		place: number,
+	): DeltaWithLogprobs[] {
+		const type = part.refusal ? "refusal" : "output_text";
+		const isUnsent = !this.#sent.has(`${at} ${type} ${place}`);
+		const event = {
+			type: "",
+			output_index: at,
+			content_index: place,
+			text: part.text,
+			refusal: part.refusal,
+		};
+		const annotations = isUnsent ? annotationsOf(part) : [];
+		return [
+			...this.#text(type, event, true),
+			...(annotations.length > 0 ? [{ delta: { annotations } }] : []),
+		];
+	}
+
+	#hasSentReasoning(at: number): boolean {
+		return [...this.#sent.keys()].some((key) => key.startsWith(`${at} reasoning`));
+	}
+
+	/** The service's event with seals in place of encrypted content. */
+	#forCaller(event: Event): Record<string, unknown> {
+		const { item, response } = event;
+		if (item) return { ...event, item: withSeal(item, this.#seals.get(event.output_index ?? 0)) };
+		if (!response) return event;
+		const output = (response.output ?? []).map((one, at) => withSeal(one, this.#seals.get(at)));
+		return { ...event, response: { ...response, output } };
+	}
+
+	#chunks(deltas: readonly DeltaWithLogprobs[]): ChatChunk[] {
+		const verbatim = this.#events?.splice(0);
+		const first: ChatDelta = this.#writer.hasBegun ? {} : { role: "assistant", content: "" };
+		this.#writer.hasBegun = true;
+		const [{ delta, ...fields } = { delta: {} }, ...others] = deltas;
+		return [
+			this.#writer.chunk({ ...first, ...delta, ...(verbatim?.length && { verbatim }) }, present(fields)),
+			...others.map(({ delta: later, ...more }) => this.#writer.chunk(later, present(more))),
+		];
+	}
+}
+
+interface DeltaWithLogprobs {
+	delta: ChatDelta;
+	logprobs?: unknown;
+}

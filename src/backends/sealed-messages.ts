@@ -1,0 +1,21 @@
+/** The sealed reasoning of the messages of a request. */
+import type { ChatMessage } from "../tasks/text-generation/types.ts";
+import type { Seals } from "./seals.ts";
+
+/** The values in all seals of an assistant's message. A caller may send one seal in several fields. */
+export function openMessage(message: ChatMessage, seals: Seals | undefined): unknown[] {
+	const { thinking_blocks = [], extra_content, tool_calls = [] } = message;
+	const blocks = thinking_blocks.map(({ signature, data }) => signature || data || "").join("");
+	const fields = [extra_content, ...tool_calls.map((call) => call.extra_content)].map(
+		(field) => field?.google.thought_signature ?? "",
+	);
+	const texts = new Set([blocks, ...fields.filter((text) => !blocks.includes(text))]);
+	return [...texts].flatMap((text) => (text && seals ? seals.open(text) : []));
+}
+
+/** Whether a request has reasoning that may be sealed. */
+export const hasSignatures = (messages: readonly ChatMessage[]): boolean =>
+	messages.some(
+		({ thinking_blocks, extra_content, tool_calls }) =>
+			thinking_blocks?.length || extra_content || tool_calls?.some((call) => call.extra_content),
+	);
