@@ -31,14 +31,15 @@ import { readStateful, type StatefulFields } from "./stateful-fields.ts";
 
 export { readStateful } from "./stateful-fields.ts";
 
-type Fields = Record<string, unknown>;
+/** Runs the model. The callers of this API may send a hosted search tool. */
+export const runResponses = withWebSearch("responses");
 
-const run = withWebSearch("responses");
+type Fields = Record<string, unknown>;
 
 export async function runStored(request: InferenceRequest, services: ResponsesServices): Promise<Reply> {
 	const { fields } = request.inputs;
 	// The dialect refuses it.
-	if (!isRecord(fields)) return run(request, services);
+	if (!isRecord(fields)) return runResponses(request, services);
 	const stateful = readStateful(fields);
 	if (stateful.background)
 		throw invalidInput("background: not available at this address, use /v1/responses of the account");
@@ -140,9 +141,9 @@ async function runWith(
 	services: ResponsesServices,
 ): Promise<Reply> {
 	const earlier = context?.before.length ?? 0;
-	if (earlier === 0) return run(request, services);
+	if (earlier === 0) return runResponses(request, services);
 	try {
-		return await run(request, services);
+		return await runResponses(request, services);
 	} catch (thrown) {
 		throw placedFailure(toAiError(thrown), earlier);
 	}

@@ -18,10 +18,9 @@ export interface OpenaiRoute extends RouteDialect {
 	failure?: FailureFormat;
 	/** Adds fields of the API that callers send as headers. */
 	withHeaders?(fields: Record<string, unknown>, headers: Headers): Record<string, unknown>;
-	/** For a route that splits a request into several, or whose callers may send a hosted tool. */
 	/** Answers some requests itself. `undefined`: the model runs. */
 	intercept?(c: Context, call: Call, fields: { model: string }): Promise<Response> | undefined;
-	/** For a route that splits a request into several. */
+	/** For a route that splits a request into several, or whose callers may send a hosted tool. */
 	run?: RunModel;
 }
 

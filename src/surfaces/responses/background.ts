@@ -9,7 +9,7 @@ import { parse } from "../../pipeline/prepare.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { createBackground } from "../../responses/background-request.ts";
 import { backgroundHandler, type RunRequest } from "../../responses/background-work.ts";
-import { contextOf, engineFields, readStateful } from "../../responses/run-stored.ts";
+import { contextOf, engineFields, readStateful, runResponses } from "../../responses/run-stored.ts";
 import type { WorkHandler } from "../../storage/queue/work.ts";
 import { gatewayInHeaders, runModel } from "../gateway/model-in-gateway.ts";
 import { isProviderModel } from "../gateway/provider-names.ts";
@@ -55,6 +55,7 @@ const runRequest: RunRequest = ({ id, request, fields, signal }, services) => {
 					inputs: { fields },
 				}),
 			gateway: (model) => gatewayInHeaders(headers, model),
+			run: runResponses,
 			respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
 			failure: (error, requestId) => failureOf(error, requestId),
 		},

@@ -1,6 +1,5 @@
 /** The route that runs a model with OpenAI's Responses API, its websocket, and the count of its tokens. */
 import type { Context } from "hono";
-import { AiError } from "../../core/errors.ts";
 import { onFirstUse } from "../../core/lazy.ts";
 import { otherDialects } from "../../dialects/index.ts";
 import { responsesFailure } from "../../http/failure-formats.ts";
@@ -33,14 +32,14 @@ export const RESPONSES: OpenaiRoute = {
 };
 
 export const RESPONSE_ROUTES: readonly RouteDeclaration[] = [
-	// OpenAI's API has a websocket here.
 	{
 		method: "GET",
 		path: "/responses",
-		summary: "Refuses a websocket, which OpenAI's API has here",
-		hidden: true,
+		summary: "Opens a websocket for requests of OpenAI's Responses API",
+		upgrades: true,
 		permission: "run",
-		handler: refuseSocket,
+		failure: responsesFailure,
+		handler: openSocket,
 	},
 	{
 		method: "POST",
@@ -54,8 +53,10 @@ export const RESPONSE_ROUTES: readonly RouteDeclaration[] = [
 	},
 ];
 
-function refuseSocket(c: Context): never {
-	throw isUpgrade(c.req.raw) ? new AiError("noWebsocket") : methodNotAllowed(c);
+async function openSocket(c: Context, call: Call): Promise<Response> {
+	if (!isUpgrade(c.req.raw)) throw methodNotAllowed(c);
+	const { responseSocket } = await import("./response-socket.ts");
+	return responseSocket(c.req.raw, call);
 }
 
 async function countResponses(c: Context, call: Call): Promise<Response> {

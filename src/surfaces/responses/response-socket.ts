@@ -1,0 +1,248 @@
+/**
+ * The websocket of OpenAI's Responses API (developers.openai.com/api/docs/guides/websocket-mode). A frame `response.create` has the
+ * fields of a request, and its events are the frames of the answer. Frames of one `stream_id` run one after the other, those of different
+ * ones in parallel. `generate: false` prepares a response without output, which a later frame continues.
+ *
+ * With `store: false` the connection remembers the last response of each `stream_id`. Each frame is admitted with the token of the handshake, so a
+ * token that is revoked ends with an error. Frames that wait are bounded, because a websocket has no backpressure for its sender.
+ *
+ * Differences from OpenAI: engines cannot take messages while they answer, so `response.steer` gets `response.steer.failed`.
+ */
+import * as z from "zod";
+import { AiError, toAiError } from "../../core/errors.ts";
+import { isRecord, parseJson } from "../../core/json.ts";
+import { lazy } from "../../core/lazy.ts";
+import { badInput, invalidInput } from "../../dialects/invalid-input.ts";
+import { openAiError } from "../../dialects/openai-error.ts";
+import { validate } from "../../dialects/validation/validation.ts";
+import { boundDepth, parseText } from "../../http/body.ts";
+import { tooLarge } from "../../http/decompress.ts";
+import { replyResponse, WRAPS } from "../../http/envelope.ts";
+import { responsesFailure } from "../../http/failure-formats.ts";
+import { inferenceRequest } from "../../http/request-options.ts";
+import type { Call } from "../../http/route.ts";
+import { ConnectionMemory } from "../../responses/connection-memory.ts";
+import { dataOf } from "../../responses/event-text.ts";
+import { runStored } from "../../responses/run-stored.ts";
+import { EventSplitter } from "../../streams/event-splitter.ts";
+import { gatewayInHeaders, runModel } from "../gateway/model-in-gateway.ts";
+import { onlyFor, requireModel } from "../openai/route-dialect.ts";
+import { RESPONSES } from "./response-routes.ts";
+
+/** As OpenAI's. */
+const MAX_CONNECTION_MS = 60 * 60_000;
+/** Frames of a connection that run or wait. */
+const MAX_OPEN_FRAMES = 32;
+const NORMAL = 1000;
+const TOO_BIG = 1009;
+
+const Frame = lazy(() => z.looseObject({ type: z.string(), stream_id: z.string().nullish() }));
+
+interface SocketContext {
+	call: Call;
+	headers: Headers;
+	endpoint: string;
+	signal: AbortSignal;
+	send(frame: object): void;
+	memory: ConnectionMemory;
+}
+
+export function responseSocket(request: Request, call: Call): Response {
+	const { 0: client, 1: socket } = new WebSocketPair();
+	socket.accept();
+	const closed = new AbortController();
+	const { pathname } = new URL(request.url);
+	const context: SocketContext = {
+		call,
+		headers: request.headers,
+		endpoint: pathname.slice(pathname.indexOf("v1/")),
+		signal: closed.signal,
+		send: (frame) => {
+			if (!closed.signal.aborted) socket.send(JSON.stringify(frame));
+		},
+		memory: new ConnectionMemory(call.services.limits.jsonBytes),
+	};
+	serve(socket, context, closed);
+	return new Response(null, { status: 101, webSocket: client });
+}
+
+function serve(socket: WebSocket, context: SocketContext, closed: AbortController): void {
+	const { limits, now, waitUntil } = context.call.services;
+	const openedAt = now();
+	const lanes = new Map<string, Promise<void>>();
+	let open = 0;
+	socket.addEventListener("message", ({ data }) => {
+		const size = typeof data === "string" ? data.length : data.byteLength;
+		if (size > limits.jsonBytes) {
+			context.send(errorFrame(tooLarge(limits.jsonBytes), context.call.id));
+			closed.abort();
+			return close(socket, TOO_BIG, "a frame is too large");
+		}
+		if (now() - openedAt > MAX_CONNECTION_MS) {
+			context.send({
+				type: "error",
+				status: 400,
+				error: {
+					type: "invalid_request_error",
+					code: "websocket_connection_limit_reached",
+					message: "The connection is older than 60 minutes: open another one.",
+					param: null,
+				},
+			});
+			return close(socket, NORMAL, "the connection is too old");
+		}
+		if (open >= MAX_OPEN_FRAMES)
+			return context.send(
+				errorFrame(new AiError("outOfCapacity", `${MAX_OPEN_FRAMES} frames are open`), context.call.id),
+			);
+		open++;
+		const lane = laneOf(data);
+		const before = lanes.get(lane) ?? Promise.resolve();
+		const after = before
+			.then(() => answer(data, context))
+			.finally(() => {
+				open--;
+				if (lanes.get(lane) === after) lanes.delete(lane);
+			});
+		lanes.set(lane, after);
+		waitUntil(after);
+	});
+	socket.addEventListener("close", () => {
+		closed.abort();
+		close(socket, NORMAL);
+	});
+	socket.addEventListener("error", () => closed.abort());
+}
+
+function close(socket: WebSocket, code: number, reason?: string): void {
+	try {
+		socket.close(code, reason);
+	} catch {
+		// Both sides have closed it.
+	}
+}
+
+/** The lane of a frame, as far as it can be read. */
+function laneOf(data: unknown): string {
+	const frame = typeof data === "string" ? parseJson(data) : undefined;
+	return isRecord(frame) && typeof frame.stream_id === "string" ? frame.stream_id : "";
+}
+
+/** Never rejects. */
+async function answer(data: string | ArrayBuffer, context: SocketContext): Promise<void> {
+	const { call, send, signal } = context;
+	if (signal.aborted) return;
+	const id = call.services.uuid();
+	let lane: string | undefined;
+	try {
+		if (typeof data !== "string") throw badInput("expected a text frame");
+		const frame = validate(Frame(), boundDepth(parseText(data, "the frame"), call.services.limits.jsonDepth));
+		const { type, stream_id, ...fields } = frame;
+		lane = stream_id ?? undefined;
+		if (type === "response.steer") return send(steerFailed(fields, lane));
+		if (type !== "response.create")
+			throw invalidInput(`type: ${JSON.stringify(type.slice(0, 64))} is not supported`);
+		await create(fields, { ...context, id, lane });
+	} catch (thrown) {
+		const error = toAiError(thrown);
+		call.services.log(error, id);
+		send({ ...errorFrame(error, id), ...(lane !== undefined && { stream_id: lane }) });
+	}
+}
+
+/** The status and the error, as of a refused request. */
+function errorFrame(error: AiError, requestId: string): object {
+	return { type: "error", status: error.status, error: openAiError(error, requestId) };
+}
+
+const steerFailed = (fields: Record<string, unknown>, lane: string | undefined): object => ({
+	type: "response.steer.failed",
+	...(typeof fields.previous_response_id === "string" && { response_id: fields.previous_response_id }),
+	error: {
+		type: "invalid_request_error",
+		code: "steering_not_supported",
+		message: "Engines cannot take messages while they answer: send response.create after the end.",
+		param: null,
+	},
+	...(lane !== undefined && { stream_id: lane }),
+});
+
+interface FrameContext extends SocketContext {
+	id: string;
+	lane: string | undefined;
+}
+
+async function create(sent: Record<string, unknown>, context: FrameContext): Promise<void> {
+	const { call, endpoint, headers, id, lane, memory, signal } = context;
+	const { caller: handshake, services } = call;
+	if (sent.background === true) throw invalidInput("background: not supported over a websocket");
+	const { generate, stream: _, ...rest } = sent;
+	const { model } = requireModel(rest);
+	// The pipeline verifies the token of each frame: it may have been revoked since the handshake.
+	const caller = { account: handshake.account, credential: handshake.credential };
+	const fields = memory.continued({ ...rest, model, stream: true });
+	if (generate === false) return prepare(fields, context);
+	const response = await runModel(
+		{
+			...{ id, caller, signal },
+			endpoint: () => endpoint,
+			format: () => "openai",
+			read: async () =>
+				inferenceRequest({
+					...{ id, caller, model, signal, headers, fields },
+					dialect: onlyFor(RESPONSES),
+					inputs: { fields },
+				}),
+			gateway: (name) => gatewayInHeaders(headers, name),
+			run: runStored,
+			respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
+			failure: (error, requestId) => responsesFailure(error, requestId),
+		},
+		services,
+	);
+	await relay(response, fields, { ...context, lane });
+}
+
+/** A response without output, in the memory of the connection. */
+async function prepare(
+	fields: Record<string, unknown>,
+	{ call, lane, memory, send }: FrameContext,
+): Promise<void> {
+	const { caller, services } = call;
+	await services.ledgers.of(caller.account).verify(caller.credential, "run");
+	const response = memory.prepare(fields, services);
+	const extra = lane === undefined ? {} : { stream_id: lane };
+	send({
+		type: "response.created",
+		sequence_number: 0,
+		response: { ...response, status: "in_progress" },
+		...extra,
+	});
+	send({ type: "response.completed", sequence_number: 1, response, ...extra });
+}
+
+async function relay(
+	response: Response,
+	fields: Record<string, unknown>,
+	context: FrameContext,
+): Promise<void> {
+	const { lane, memory, send } = context;
+	const extra = lane === undefined ? {} : { stream_id: lane };
+	if (!response.ok || !response.body) {
+		const body: unknown = await response.json().catch(() => undefined);
+		const error = isRecord(body) && isRecord(body.error) ? body.error : { message: "The request failed." };
+		return send({ type: "error", status: response.status, error, ...extra });
+	}
+	const splitter = new EventSplitter();
+	for await (const chunk of response.body) {
+		const { bytes, ends } = splitter.push(chunk);
+		let start = 0;
+		for (const end of ends) {
+			const data = dataOf(bytes.subarray(start, end));
+			start = end;
+			if (!data) continue;
+			if (data.type === "response.completed") memory.remember(fields, data.response);
+			send({ ...data, ...extra });
+		}
+	}
+}
