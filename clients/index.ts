@@ -132,9 +132,16 @@ async function rowOf(client: Client): Promise<Row> {
 	const scenarios = scenariosOf(client).filter((scenario) => scenarioNames.includes(scenario));
 	const row = { kind, name, title, package: packages[0] ?? "", models };
 	const installScripts = installScriptsOf(client);
-	const installed = await install({ client: name, packages, installScripts }, cache, options.cached).catch(
-		asError,
-	);
+	const installed = await install(
+		{
+			client: name,
+			packages,
+			installScripts,
+			version: client.kind === "agent" ? client.agent.version : undefined,
+		},
+		cache,
+		options.cached,
+	).catch(asError);
 	if (installed instanceof Error) {
 		console.error(`${title}: ${installed.message}`);
 		const note = `not installed: ${installed.message}`;

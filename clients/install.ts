@@ -29,6 +29,8 @@ export interface Package {
 	client: string;
 	/** The first is the client. */
 	packages: readonly string[];
+	/** Its version, if the newest cannot be installed. */
+	version?: string | undefined;
 	/** Packages whose install scripts must run, because they install the program for this platform. */
 	installScripts?: readonly string[];
 }
@@ -43,16 +45,16 @@ export interface Installed extends Version {
 
 /** The newest versions, or those that `cached` folders have. Throws npm's own message. */
 export async function install(
-	{ client, installScripts = [], packages }: Package,
+	{ client, installScripts = [], packages, version: pinned = "latest" }: Package,
 	cache: string,
 	cached: boolean,
 ): Promise<Installed> {
 	const [name = ""] = packages;
-	const newest = cached ? lastOf(cache, client) : await newestOf(name);
-	if (!newest) throw new Error(`no version of ${name} is in ${cache}: run without --cached`);
-	const folder = join(cache, `${client}-${newest.version}`);
+	const chosen = cached ? lastOf(cache, client) : await versionOf(name, pinned);
+	if (!chosen) throw new Error(`no version of ${name} is in ${cache}: run without --cached`);
+	const folder = join(cache, `${client}-${chosen.version}`);
 	const marker = join(folder, COMPLETE);
-	const content = JSON.stringify({ ...newest, packages });
+	const content = JSON.stringify({ ...chosen, packages });
 	if (!existsSync(marker) || readFileSync(marker, "utf8") !== content) {
 		rmSync(folder, { recursive: true, force: true });
 		mkdirSync(folder, { recursive: true });
@@ -72,15 +74,15 @@ export async function install(
 				"--prefer-offline",
 				"--legacy-peer-deps",
 				...(installScripts.length > 0 ? [] : ["--ignore-scripts"]),
-				`${name}@${newest.version}`,
+				`${name}@${chosen.version}`,
 				...others,
 			],
 			folder,
 		);
 		writeFileSync(marker, content);
 	}
-	writeFileSync(join(cache, `${client}.json`), JSON.stringify(newest));
-	return { ...newest, folder };
+	writeFileSync(join(cache, `${client}.json`), JSON.stringify(chosen));
+	return { ...chosen, folder };
 }
 
 function lastOf(cache: string, client: string): Version | undefined {
@@ -90,8 +92,8 @@ function lastOf(cache: string, client: string): Version | undefined {
 
 const View = z.object({ version: z.string(), time: z.record(z.string(), z.string()) });
 
-async function newestOf(name: string): Promise<Version> {
-	const text = await npm(["view", `${name}@latest`, "version", "time", "--json"]);
+async function versionOf(name: string, tag: string): Promise<Version> {
+	const text = await npm(["view", `${name}@${tag}`, "version", "time", "--json"]);
 	const { time, version } = View.parse(JSON.parse(text));
 	return { version, date: (time[version] ?? "").slice(0, "YYYY-MM-DD".length) };
 }

@@ -38,6 +38,8 @@ export interface CodingAgent {
 	title: string;
 	/** Its package on npm. */
 	package: string;
+	/** Its version, if the newest cannot be installed. */
+	version?: string;
 	/** Its command, in `node_modules/.bin`. */
 	bin: string;
 	/** Its install script installs the program for this platform. */

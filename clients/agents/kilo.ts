@@ -6,6 +6,8 @@ import { configuration } from "./opencode.ts";
 export const agent: CodingAgent = {
 	title: "Kilo",
 	package: "@kilocode/cli",
+	// 7.8.1 does not install: npm lacks its packages of the platforms, such as @kilocode/cli-linux-x64.
+	version: "7.7.7",
 	bin: "kilo",
 	installScript: true,
 	models: ["gpt-5.6-sol", KIMI],
