@@ -1,7 +1,7 @@
 /** Common parts of the chat readers and of the chat writers. */
 import { AiError } from "../../core/errors.ts";
 import { can, type Model } from "../../models/model.ts";
-import type { TaskAnswer, TaskCall } from "../../tasks/task.ts";
+import type { Answer, TaskAnswer, TaskCall } from "../../tasks/task.ts";
 import type { ChatCompletion, ChatInput } from "../../tasks/text-generation/types.ts";
 import type { EventWriter, WriteContext, Writer } from "../dialect.ts";
 import { invalidInput } from "../invalid-input.ts";
@@ -25,6 +25,16 @@ export function chatCall(input: ChatInput): TaskCall<"text-generation"> {
 		throw invalidInput("max_tokens must be at least 1");
 	return { task: "text-generation", input };
 }
+
+/** The call with another input. A call of another task stays as it is. */
+export const withChatInput = (call: TaskCall, change: (input: ChatInput) => ChatInput): TaskCall =>
+	call.task === "text-generation" ? chatCall(change(call.input)) : call;
+
+/** An answer for a chat writer. */
+export const chatAnswer = (answer: Answer<"text-generation">): TaskAnswer => ({
+	task: "text-generation",
+	answer,
+});
 
 export type ChatReply =
 	| { kind: "value"; input: ChatInput; completion: ChatCompletion }

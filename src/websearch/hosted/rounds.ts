@@ -3,13 +3,13 @@
  * metered and billed. The caller's dialect reads the request, and the model receives the calls and results of the rounds before.
  */
 
-import { type ChatReply, chatReply } from "../../dialects/chat/call.ts";
+import { type ChatReply, chatReply, withChatInput } from "../../dialects/chat/call.ts";
 import type { Dialect, WriteContext, Writer } from "../../dialects/dialect.ts";
 import type { Model } from "../../models/model.ts";
 import type { InferenceRequest, Reply } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
-import type { TaskAnswer, TaskCall } from "../../tasks/task.ts";
+import type { TaskAnswer } from "../../tasks/task.ts";
 import type { ChatInput, ChatMessage } from "../../tasks/text-generation/types.ts";
 
 export interface Round {
@@ -41,7 +41,7 @@ export async function runRound(
 	const dialectOf = ({ reader, writer }: Dialect): Dialect => ({
 		reader: {
 			...reader,
-			read: (...sent) => continued(reader.read(...sent), input),
+			read: (...sent) => withChatInput(reader.read(...sent), (chat) => continued(chat, input)),
 		},
 		// Keeps the answer. The answer of all rounds is written once, by the caller's writer.
 		writer: {
@@ -64,20 +64,16 @@ export async function runRound(
 }
 
 /** The caller's request with the rounds before. */
-function continued(call: TaskCall, { messages, spentTokens, isLast }: RoundInput): TaskCall {
-	if (call.task !== "text-generation") return call;
+function continued(sent: ChatInput, { messages, spentTokens, isLast }: RoundInput): ChatInput {
 	// An upstream that receives the caller's own request would not receive the rounds.
-	const { verbatim: _, ...input } = call.input;
+	const { verbatim: _, ...input } = sent;
 	const { max_tokens, tool_choice } = input;
 	const choice = isLast ? "none" : messages.length > 0 ? relaxed(tool_choice) : tool_choice;
 	return {
-		task: "text-generation",
-		input: {
-			...input,
-			messages: [...input.messages, ...messages],
-			...(max_tokens !== undefined && { max_tokens: Math.max(1, max_tokens - spentTokens) }),
-			...(choice !== undefined && { tool_choice: choice }),
-		},
+		...input,
+		messages: [...input.messages, ...messages],
+		...(max_tokens !== undefined && { max_tokens: Math.max(1, max_tokens - spentTokens) }),
+		...(choice !== undefined && { tool_choice: choice }),
 	};
 }
 

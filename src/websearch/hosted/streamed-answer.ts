@@ -1,4 +1,5 @@
 /** A streamed answer with web searches: the streams of all rounds as one. */
+import { chatAnswer } from "../../dialects/chat/call.ts";
 import { parseChunk, reasoningOf } from "../../dialects/chat/chunks.ts";
 import { citationsIn, sourcesOf, urlCitation } from "../../dialects/chat/citations.ts";
 import type { Reply } from "../../pipeline/request.ts";
@@ -23,10 +24,7 @@ export function streamedAnswer(first: Round, loop: SearchLoop, continued: readon
 		cancel: (reason) => answer.cancel(reason),
 	});
 	const progress = { usage: undefined, outputTokens: 0 };
-	const body = writer.write(
-		{ task: "text-generation", answer: { kind: "stream", events, progress } },
-		loop.contextOf(context),
-	);
+	const body = writer.write(chatAnswer({ kind: "stream", events, progress }), loop.contextOf(context));
 	return { ...reply, body };
 }
 

@@ -1,4 +1,5 @@
 /** A complete answer with web searches. */
+import { chatAnswer } from "../../dialects/chat/call.ts";
 import { reasoningOf } from "../../dialects/chat/chunks.ts";
 import { citationsIn, sourcesOf, urlCitation } from "../../dialects/chat/citations.ts";
 import type { Reply } from "../../pipeline/request.ts";
@@ -94,7 +95,7 @@ function written(
 		...(loop.usage && { usage: loop.usage }),
 	};
 	const shown = neurons + loop.searches.neurons;
-	const output = { task: "text-generation", answer: { kind: "value", output: all } } as const;
+	const output = chatAnswer({ kind: "value", output: all });
 	const body = writer.write(output, { ...loop.contextOf(context), ...(shown > 0 && { neurons: shown }) });
 	return { ...reply, body, ...(shown > 0 && { neurons: shown }) };
 }
