@@ -58,6 +58,8 @@ export interface Target {
 		chatRefusesTools?: Set<string>;
 		/** Models that give this key no summaries of their reasoning. */
 		refusesSummaries?: Set<string>;
+		/** Models for which it has no decisions of its own. */
+		withoutDecisions?: Set<string>;
 	};
 	/** Called instead of an address. */
 	binding?: AiBinding;

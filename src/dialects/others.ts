@@ -3,6 +3,7 @@
  * Several modules would share code with each other, and the bundler makes a file of each shared part. Every file costs startup time.
  */
 export { openaiCompletions } from "./chat/completions.ts";
+export { decisionsDialect } from "./decisions/decisions.ts";
 export { geminiEmbedding, geminiEmbeddings } from "./gemini/embeddings.ts";
 export { geminiContent } from "./gemini/gemini.ts";
 export { countedRequest } from "./gemini/request.ts";

@@ -13,7 +13,9 @@ import rows from "./third-party.json" with { type: "json" };
 import unserved from "./third-party-unserved.json" with { type: "json" };
 import { nameUuid } from "./uuid.ts";
 
-interface Row extends Pick<Model, "id">, Partial<Pick<Model, "contextWindow" | "prices">> {
+interface Row
+	extends Pick<Model, "id">,
+		Partial<Pick<Model, "contextWindow" | "defaults" | "input" | "output" | "prices">> {
 	task: "Text Generation" | keyof typeof MEDIA;
 }
 const ROWS: ReadonlyMap<string, Row> = new Map((rows as Row[]).map((row) => [row.id, row]));

@@ -45,6 +45,8 @@ const OPENAI: readonly Row[] = [
 	["run", "POST /embeddings", "openai"],
 	["run", "POST /rerank", "openai"],
 	...STORED,
+	["run", "POST /decisions", "openai"],
+	["run", "POST /systemone", "openai"],
 	["run", "POST /images/generations", "openai"],
 	["run", "POST /images/edits", "openai"],
 	["run", "POST /audio/speech", "openai"],
@@ -66,6 +68,7 @@ const GEMINI_METHODS: readonly Row[] = [
 const GEMINI: readonly Row[] = [
 	["read", "GET /models", "gemini"],
 	["read", "GET /models/:model{.+}", "gemini"],
+	["run", "POST /decisions", "gemini"],
 	...GEMINI_METHODS,
 ];
 
@@ -84,6 +87,8 @@ const ACCOUNT: readonly Row[] = [
 	["read", "POST /ai/explain/v1/responses"],
 	["read", "POST /ai/explain/v1/messages"],
 	["read", "POST /ai/explain/v1/v1/messages"],
+	["read", "POST /ai/explain/v1/decisions"],
+	["read", "POST /ai/explain/v1/systemone"],
 	["read", "POST /ai/explain/v1/embeddings"],
 	["read", "POST /ai/explain/v1/rerank"],
 	["read", "POST /ai/explain/v1/audio/speech"],

@@ -12,9 +12,9 @@
 import { AiError } from "../../core/errors.ts";
 import type { TaskName } from "../../tasks/task.ts";
 import { defineBackend, type Handler } from "../handler.ts";
+import { decide } from "../openai/decision.ts";
 import { onOpenAiRoutes } from "../openai/hosts.ts";
 import { classifyText, summarize, translate } from "../openai/prompted.ts";
-import { decide } from "../openai/prompted-decision.ts";
 import { classifyImage, detectObjects } from "../openai/prompted-images.ts";
 import { describeImage, generateText } from "./chat.ts";
 import { embedTexts } from "./embed.ts";

@@ -4,10 +4,10 @@
  */
 import { defineBackend } from "../handler.ts";
 import { generateText } from "./chat.ts";
+import { decide } from "./decision.ts";
 import { embedTexts } from "./embeddings.ts";
 import { generateImage } from "./images.ts";
 import { classifyText, summarize, translate } from "./prompted.ts";
-import { decide } from "./prompted-decision.ts";
 import { classifyImage, describeImage, detectObjects } from "./prompted-images.ts";
 import { rerank } from "./reranking.ts";
 import { speak } from "./speech.ts";

@@ -42,6 +42,7 @@ export const decide: Handler<"decision"> = async ({ state, questions, images, au
 	const answers = prompted.map((question) => [question.id, answerOf(question, value[question.name], call)]);
 	return {
 		answers: Object.fromEntries(answers),
+		method: "prompted",
 		usage: { input_tokens: usage?.prompt_tokens ?? 0, output_tokens: usage?.completion_tokens ?? 0 },
 	};
 };

@@ -33,12 +33,12 @@ interface SentMedia {
 	videos?: Sent[];
 }
 
-export function checkMedia({
-	images = [],
-	audio = [],
-	videos = [],
-}: SentMedia): Pick<DecisionInput, "images" | "audio" | "videos"> {
-	const checkedImages = images.map((image, i) => checkImage(image, `/images/${i}`));
+/** `imageAt`: the JSON pointer to an image in the request. */
+export function checkMedia(
+	{ images = [], audio = [], videos = [] }: SentMedia,
+	imageAt = (index: number): string => `/images/${index}`,
+): Pick<DecisionInput, "images" | "audio" | "videos"> {
+	const checkedImages = images.map((image, i) => checkImage(image, imageAt(i)));
 	const checkedAudio = audio.map((clip, i) => checkClip(clip, `/audio/${i}`, "audio"));
 	const checkedVideos = videos.map((video, i) => checkClip(video, `/videos/${i}`, "video"));
 	limit("/images", total(checkedImages), ALL_IMAGES_BYTES, "bytes in all");

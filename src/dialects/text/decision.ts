@@ -167,7 +167,7 @@ export const decisionWriter = jsonWriter("decision", Reply, ({ answers, usage },
 }));
 
 /** Confidence is calculated here, as in the product, so that thresholds mean the same for all engines. */
-function rendered(answer: DecisionAnswer): DecisionAnswer {
+export function rendered(answer: DecisionAnswer): DecisionAnswer {
 	if (answer.type === "noul") return { type: "noul", noul: rounded(answer.noul) };
 	const probabilities = Object.fromEntries(
 		Object.entries(answer.probabilities).map(([option, share]) => [option, rounded(share)]),
@@ -179,7 +179,7 @@ function rendered(answer: DecisionAnswer): DecisionAnswer {
 }
 
 /** 0 for a uniform distribution, 1 for a certain outcome: the scaled sum of squares (observed). */
-function confidenceOf(shares: number[]): number {
+export function confidenceOf(shares: number[]): number {
 	const uniform = 1 / shares.length;
 	const squares = shares.reduce((sum, share) => sum + share * share, 0);
 	return shares.length < 2 ? 1 : Math.min(1, Math.max(0, (squares - uniform) / (1 - uniform)));

@@ -23,6 +23,8 @@ import {
 } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { AI, below, V1, V1BETA } from "../bases.ts";
+import { GOOGLE_DECISIONS } from "../openai/decision-routes.ts";
+import { dialectRoute } from "../openai/dialect-routes.ts";
 import { callGemini, GEMINI_METHODS, splitMethod } from "./gemini-call.ts";
 import { geminiModels, PageQuery, showGeminiModel } from "./gemini-models.ts";
 
@@ -74,6 +76,7 @@ export const geminiRoutes: readonly Route[] = [
 			output: answer("geminiModelAnswer"),
 			handler: showGeminiModel,
 		},
+		{ ...dialectRoute("/decisions", GOOGLE_DECISIONS), failure: geminiFailure },
 		...METHOD_ROUTES,
 	]),
 	// The lists of models below /v1 are OpenAI's, which also answer in Google's format.

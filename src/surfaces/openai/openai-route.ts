@@ -1,6 +1,7 @@
 /** One of OpenAI's or Anthropic's routes, and how it runs a model. */
 import type { Context } from "hono";
 import { isRecord } from "../../core/json.ts";
+import type { CredentialLocation } from "../../http/credentials.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { type FailureFormat, messagesFailure, openAiFailure } from "../../http/failure-formats.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
@@ -20,6 +21,10 @@ export interface OpenaiRoute extends RouteDialect {
 	withHeaders?(fields: Record<string, unknown>, headers: Headers): Record<string, unknown>;
 	/** Answers some requests itself. `undefined`: the model runs. */
 	intercept?(c: Context, call: Call, fields: { model: string }): Promise<Response> | undefined;
+	/** Instead of those of the group. */
+	credentials?: readonly CredentialLocation[];
+	/** The model, if a body may name it in another form. */
+	modelOf?(named: string): string;
 	/** For a route that splits a request into several, or whose callers may send a hosted tool. */
 	run?: RunModel;
 }
@@ -46,7 +51,7 @@ export function infer(
 			id,
 			caller,
 			signal,
-			endpoint: () => path.slice(path.indexOf("v1/")),
+			endpoint: () => path.slice(path.search(/v1(?:beta)?\//)),
 			format: () => "openai",
 			async read() {
 				const { model, inputs } = await read();

@@ -13,9 +13,6 @@
 import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
 import { otherDialects } from "../../dialects/index.ts";
-import { badInput } from "../../dialects/invalid-input.ts";
-import { parseMultipart } from "../../dialects/media/multipart.ts";
-import { readBody, readJson } from "../../http/body.ts";
 import { ANTHROPIC_KEY, AUTHORIZATION } from "../../http/credentials.ts";
 import { REQUEST_ID } from "../../http/envelope.ts";
 import { messagesFailure, openAiFailure } from "../../http/failure-formats.ts";
@@ -36,10 +33,12 @@ import { RESPONSE_ROUTES, RESPONSES } from "../responses/response-routes.ts";
 import { STORED_RESPONSES } from "../responses/stored-routes.ts";
 import { STANDALONE_SEARCH } from "../websearch/standalone-search.ts";
 import { countBody } from "./count-tokens.ts";
+import { DECISIONS, SYSTEM_ONE } from "./decision-routes.ts";
+import { dialectRoute, formRoute } from "./dialect-routes.ts";
 import { runEach } from "./image-batch.ts";
 import { MODEL_ROUTES, MODELS } from "./model-routes.ts";
-import { infer, type OpenaiRoute } from "./openai-route.ts";
-import { OPENAI_CHAT, onlyFor, requireModel } from "./route-dialect.ts";
+import type { OpenaiRoute } from "./openai-route.ts";
+import { OPENAI_CHAT } from "./route-dialect.ts";
 
 /** For examples. */
 const CHAT_MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
@@ -103,6 +102,8 @@ export const OPENAI_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 			documents: ["A recipe", "A Durable Object has storage."],
 		},
 	},
+	"/decisions": DECISIONS,
+	"/systemone": SYSTEM_ONE,
 	"/images/generations": {
 		dialect: async () => (await otherDialects()).openaiImages,
 		task: "Text-to-Image",
@@ -156,55 +157,6 @@ const ANTHROPIC: RouteGroup = {
 	failure: messagesFailure,
 	credentials: [AUTHORIZATION, ANTHROPIC_KEY],
 };
-
-function dialectRoute(path: string, route: OpenaiRoute): RouteDeclaration {
-	const dialect = onlyFor(route);
-	return {
-		method: "POST",
-		path,
-		summary: route.summary,
-		permission: "run",
-		lazy: true,
-		input: { ...BY_MODEL, example: route.example },
-		output: BY_MODEL,
-		async handler(c, call) {
-			const reading = readJson(c.req.raw, call.services).then(requireModel);
-			if (route.intercept) {
-				// A request that cannot be read has a log in its gateway, too.
-				const fields = await reading.catch(() => undefined);
-				const intercepted = fields && route.intercept(c, call, fields);
-				if (intercepted) return intercepted;
-			}
-			return infer(c, call, {
-				route,
-				dialect,
-				read: async () => {
-					const sent = await reading;
-					const fields = route.withHeaders?.(sent, c.req.raw.headers) ?? sent;
-					return { model: sent.model, inputs: { fields } };
-				},
-			});
-		},
-	};
-}
-
-const formRoute = (path: string, route: OpenaiRoute): RouteDeclaration => ({
-	...dialectRoute(path, route),
-	input: { type: "multipart/form-data", schema: "by-model", example: route.example },
-	handler: (c, call) =>
-		infer(c, call, {
-			route,
-			dialect: onlyFor(route),
-			read: async () => {
-				const { limits } = call.services;
-				const contentType = c.req.header("content-type") ?? "";
-				const bytes = await readBody(c.req.raw, limits.uploadBytes, call.services);
-				const model = (await parseMultipart(bytes, contentType)).text("model");
-				if (!model) throw badInput("required properties at '/' are 'model'");
-				return { model, inputs: { fields: {}, body: { bytes, contentType } } };
-			},
-		}),
-});
 
 const isMessages = ([, route]: [string, OpenaiRoute]): boolean => route === MESSAGES;
 

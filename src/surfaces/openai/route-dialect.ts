@@ -17,6 +17,8 @@ export interface RouteDialect {
 	dialect(): Dialect | Promise<Dialect>;
 	/** The task, in the catalogue, of the models that the route takes. */
 	task: TaskTitle;
+	/** The route also takes the models that decide and do not chat. */
+	decides?: true;
 	/** For a route that takes only some models of its task. */
 	accepts?(model: Model): boolean;
 }
@@ -26,12 +28,14 @@ export const OPENAI_CHAT: RouteDialect = { dialect: () => openaiChat, task: "Tex
 
 /** The dialect of a route, for models of its task and for ad hoc models, whose task is unknown. */
 export const onlyFor =
-	({ dialect, task, accepts }: RouteDialect) =>
+	({ dialect, task, accepts, ...route }: RouteDialect) =>
 	(model: Model): Dialect | Promise<Dialect> => {
 		const { decides } = inputFamily(model);
-		const isAccepted = model.task === task && !decides && (accepts?.(model) ?? true);
+		const isAccepted = model.task === task && (!decides || route.decides) && (accepts?.(model) ?? true);
 		if (isAccepted || model.status === "adhoc") return dialect();
-		const reason = decides ? "it decides and does not chat, at /ai/run" : `its task is ${model.task}`;
+		const reason = decides
+			? "it decides and does not chat, at /v1/decisions and /ai/run"
+			: `its task is ${model.task}`;
 		throw new AiError("noSuchModel", `No such model ${model.id} or task: ${reason}`);
 	};
 

@@ -6,7 +6,7 @@ export type Question =
 	| { type: "score"; instructions: string; criteria: string[] };
 
 export interface DecisionInput {
-	/** The caller's selector: `clef`, `clef-flash` or `clef-omni`. */
+	/** The last part of the model's id: for the Clef models the caller's selector. */
 	model: string;
 	state: unknown;
 	questions: Record<string, Question>;
@@ -30,4 +30,6 @@ export type DecisionAnswer =
 export interface DecisionOutput {
 	answers: Record<string, DecisionAnswer>;
 	usage: { input_tokens: number; output_tokens: number };
+	/** A chat model was asked for the probabilities. Absent: the engine has decisions of its own. */
+	method?: "prompted";
 }

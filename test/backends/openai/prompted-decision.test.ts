@@ -26,8 +26,11 @@ const REPLY = {
 	question_3: { outcome_1: 0, outcome_2: 50, outcome_3: 50 },
 };
 
+/** A service without decisions of its own. */
+const HOSTED = { target: { url: "https://api.mistral.ai/v1" } };
+
 const decide = (reply: unknown = REPLY, input: Partial<DecisionInput> = {}) =>
-	ask("decision", { ...INPUT, ...input }, () => saysJson(reply));
+	ask("decision", { ...INPUT, ...input }, () => saysJson(reply), HOSTED);
 
 describe("a decision", () => {
 	it("is one chat with short names for all questions", async () => {
@@ -94,12 +97,13 @@ describe("a decision", () => {
 				},
 			},
 			usage: { input_tokens: 7, output_tokens: 3 },
+			method: "prompted",
 		});
 	});
 
 	it("has zero usage without the engine's counts", async () => {
 		const reply = { choices: [{ message: { content: JSON.stringify(REPLY) } }] };
-		expect((await outputOf(ask("decision", INPUT, () => json(reply)))).usage).toEqual({
+		expect((await outputOf(ask("decision", INPUT, () => json(reply), HOSTED))).usage).toEqual({
 			input_tokens: 0,
 			output_tokens: 0,
 		});

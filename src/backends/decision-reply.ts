@@ -1,0 +1,35 @@
+/** The answers of an engine with decisions: Workers AI's Clef models, and System One (`/v1/systemone`). */
+import * as z from "zod";
+import { lazy } from "../core/lazy.ts";
+import type { DecisionInput, DecisionOutput } from "../tasks/decision/types.ts";
+
+const distribution = { probabilities: z.record(z.string(), z.number()), confidence: z.number() };
+const Legend = z.record(z.string(), z.string()).optional();
+
+export const DecisionReply = lazy(() =>
+	z.looseObject({
+		answers: z.record(
+			z.string(),
+			z.discriminatedUnion("type", [
+				z.object({ type: z.literal("noul"), noul: z.number() }),
+				z.object({ type: z.literal("choice"), choice: z.string(), ...distribution }),
+				z.object({ type: z.literal("score"), score: z.number(), legend: Legend, ...distribution }),
+			]),
+		),
+		usage: z.looseObject({ input_tokens: z.int(), output_tokens: z.int().default(0) }).nullish(),
+	}),
+);
+
+export function decisionOutput(
+	reply: z.output<ReturnType<typeof DecisionReply>>,
+	{ questions }: Pick<DecisionInput, "questions">,
+): DecisionOutput {
+	const answers = Object.entries(reply.answers).map(([id, answer]) => {
+		if (answer.type !== "score") return [id, answer] as const;
+		const question = questions[id];
+		const levels = question?.type === "score" ? question.criteria : [];
+		return [id, { ...answer, legend: answer.legend ?? Object.fromEntries(levels.entries()) }] as const;
+	});
+	const { input_tokens = 0, output_tokens = 0 } = reply.usage ?? {};
+	return { answers: Object.fromEntries(answers), usage: { input_tokens, output_tokens } };
+}

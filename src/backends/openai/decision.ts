@@ -1,0 +1,174 @@
+/**
+ * Decisions of a server with OpenAI's API. OpenAI has `/decisions`; OpenRouter, Fireworks, vLLM and Ollama have `/systemone`. A server that
+ * has neither, or not for this model, or not for these questions, is prompted for them (`prompted-decision.ts`).
+ */
+import * as z from "zod";
+import { toAiError } from "../../core/errors.ts";
+import { lazy } from "../../core/lazy.ts";
+import { splitDataUrl } from "../../media/base64.ts";
+import type { DecisionAnswer, DecisionInput, DecisionOutput, Question } from "../../tasks/decision/types.ts";
+import { DecisionReply, decisionOutput } from "../decision-reply.ts";
+import type { Handler } from "../handler.ts";
+import { postJson } from "../transport/http.ts";
+import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
+import { hostedService, isOpenAiService } from "./hosts.ts";
+import { decide as prompt } from "./prompted-decision.ts";
+
+/** Hosted services that have `/systemone`. */
+const SYSTEM_ONE_HOST = /^https:\/\/(?:openrouter\.ai|api\.fireworks\.ai)(?:\/|$)/;
+
+/** The server has no such route, for no model or not for this one. */
+const ABSENT: ReadonlySet<number | undefined> = new Set([404, 405, 501]);
+/** It cannot answer these questions, or not with this model. */
+const UNSUITED: ReadonlySet<number | undefined> = new Set([400, 422]);
+
+/** Models of one backend. Callers may name any, so there is a bound. */
+const MAX_REMEMBERED = 100;
+
+export const decide: Handler<"decision"> = async (input, call) => {
+	const ask = ownApi(input, call);
+	const { target } = call;
+	if (!ask || target.observed?.withoutDecisions?.has(target.model)) return prompt(input, call);
+	try {
+		return await ask(input, call);
+	} catch (thrown) {
+		const error = toAiError(thrown);
+		const { status } = error.upstream ?? {};
+		// A proxy may answer unknown paths with something else.
+		const isUnreadable = error.key === "executionFailed" && status === undefined;
+		if (!ABSENT.has(status) && !UNSUITED.has(status) && !isUnreadable) throw error;
+		if (ABSENT.has(status)) remember(call);
+		return prompt(input, call);
+	}
+};
+
+function remember({ target: { observed, model } }: Call): void {
+	if (!observed) return;
+	observed.withoutDecisions ??= new Set();
+	if (observed.withoutDecisions.size < MAX_REMEMBERED) observed.withoutDecisions.add(model);
+}
+
+/** The API that the server may have for this input. */
+function ownApi(
+	{ audio, videos }: DecisionInput,
+	{ target }: Call,
+): ((input: DecisionInput, call: Call) => Promise<DecisionOutput>) | undefined {
+	if (audio.length > 0 || videos.length > 0) return undefined;
+	if (isOpenAiService(target)) return askOpenAi;
+	return !hostedService(target) || SYSTEM_ONE_HOST.test(target.url) ? askSystemOne : undefined;
+}
+
+async function askSystemOne(input: DecisionInput, call: Call): Promise<DecisionOutput> {
+	const { state, questions, images } = input;
+	const body = {
+		model: call.target.model,
+		state,
+		questions,
+		// Ollama takes no addresses.
+		...(images.length > 0 && { images: images.map((url) => splitDataUrl(url)?.base64 ?? url) }),
+	};
+	return checkedOutput(
+		decisionOutput(await postJson(call, "/systemone", body, DecisionReply()), input),
+		input,
+		call,
+	);
+}
+
+function checkedOutput(output: DecisionOutput, { questions }: DecisionInput, call: Call): DecisionOutput {
+	for (const [id, { type }] of Object.entries(questions))
+		if (output.answers[id]?.type !== type) throw failureOfShape(call, "an answer to each question");
+	return output;
+}
+
+const Share = z.looseObject({ probability: z.number() });
+const OpenAiReply = lazy(() =>
+	z.looseObject({
+		answers: z.array(
+			z.discriminatedUnion("type", [
+				z.looseObject({ type: z.literal("predicate"), probability: z.number() }),
+				z.looseObject({
+					type: z.literal("choice"),
+					choice: z.string(),
+					confidence: z.number(),
+					probabilities: z.array(Share.extend({ value: z.string() })),
+				}),
+				z.looseObject({
+					type: z.literal("score"),
+					score: z.number(),
+					confidence: z.number(),
+					probabilities: z.array(Share.extend({ value: z.number() })),
+				}),
+				z.looseObject({ type: z.literal("refusal") }),
+			]),
+		),
+		usage: z.looseObject({ input_tokens: z.int(), output_tokens: z.int() }).nullish(),
+	}),
+);
+type OpenAiAnswer = z.output<ReturnType<typeof OpenAiReply>>["answers"][number];
+
+async function askOpenAi({ state, questions, images }: DecisionInput, call: Call): Promise<DecisionOutput> {
+	const text = typeof state === "string" ? state : JSON.stringify(state);
+	const content = [
+		{ type: "input_text", text },
+		...images.map((image_url) => ({ type: "input_image", image_url, detail: "auto" })),
+	];
+	const asked = Object.entries(questions);
+	const body = {
+		model: call.target.model,
+		input: [{ role: "user", content }],
+		questions: asked.map(([name, question]) => openAiQuestion(name, question)),
+	};
+	const { answers, usage } = await postJson(call, "/decisions", body, OpenAiReply());
+	if (answers.length !== asked.length) throw failureOfShape(call, "an answer to each question");
+	const read = asked.flatMap(([id, question], index) => {
+		const answer = readAnswer(answers[index], question);
+		return answer ? [[id, answer] as const] : [];
+	});
+	const { input_tokens = 0, output_tokens = 0 } = usage ?? {};
+	return { answers: Object.fromEntries(read), usage: { input_tokens, output_tokens } };
+}
+
+function openAiQuestion(name: string, question: Question): object {
+	const { instructions } = question;
+	switch (question.type) {
+		case "noul": {
+			const { true: yes, false: no } = question.criteria ?? {};
+			const criteria = [yes && `True: ${yes}`, no && `False: ${no}`].filter(Boolean);
+			return { type: "predicate", name, instructions: [instructions, ...criteria].join("\n") };
+		}
+		case "choice": {
+			const choices = Object.entries(question.criteria).map(([value, description]) => ({
+				value,
+				...(description && { description }),
+			}));
+			return { type: "choice", name, instructions, choices };
+		}
+		case "score":
+			return { type: "score", name, instructions, levels: question.criteria.map((label) => ({ label })) };
+		default:
+			return question satisfies never;
+	}
+}
+
+/** `undefined`: the model refused to answer. */
+function readAnswer(answer: OpenAiAnswer | undefined, question: Question): DecisionAnswer | undefined {
+	if (answer?.type === "predicate") return { type: "noul", noul: answer.probability };
+	if (answer?.type === "choice") {
+		const { choice, confidence } = answer;
+		const probabilities = Object.fromEntries(
+			answer.probabilities.map(({ value, probability }) => [value, probability]),
+		);
+		return { type: "choice", choice, confidence, probabilities };
+	}
+	if (answer?.type !== "score" || question.type !== "score") return undefined;
+	const { score, confidence } = answer;
+	return {
+		type: "score",
+		score,
+		confidence,
+		legend: Object.fromEntries(question.criteria.entries()),
+		probabilities: Object.fromEntries(
+			answer.probabilities.map(({ value, probability }) => [value, probability]),
+		),
+	};
+}
