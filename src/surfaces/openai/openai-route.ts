@@ -25,6 +25,8 @@ export interface OpenaiRoute extends RouteDialect {
 	credentials?: readonly CredentialLocation[];
 	/** The model, if a body may name it in another form. */
 	modelOf?(named: string): string;
+	/** `run` may make several requests of one, each with a plan of its own. */
+	splits?: true;
 	/** For a route that splits a request into several, or whose callers may send a hosted tool. */
 	run?: RunModel;
 }

@@ -110,6 +110,7 @@ export const OPENAI_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 		summary: "Generates images from a prompt",
 		example: { model: "@cf/black-forest-labs/flux-1-schnell", prompt: "A lighthouse" },
 		run: runEach,
+		splits: true,
 	},
 	"/audio/speech": {
 		dialect: async () => (await otherDialects()).openaiSpeech,

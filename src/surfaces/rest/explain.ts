@@ -18,8 +18,8 @@ import { OPENAI_ROUTES } from "../openai/openai.ts";
 import { OPENAI_CHAT, onlyFor, requireModel } from "../openai/route-dialect.ts";
 import { isNamed, type RunInputs, requestOf } from "./run.ts";
 
-/** OpenAI's routes whose requests have exactly one plan. A route with its own `run` may split a request. */
-const EXPLAINED_ROUTES = Object.entries(OPENAI_ROUTES).filter(([, { run }]) => !run);
+/** OpenAI's routes whose requests have exactly one plan. */
+const EXPLAINED_ROUTES = Object.entries(OPENAI_ROUTES).filter(([, { splits }]) => !splits);
 
 /** The refusal of a route that cannot be explained. Otherwise its path would be taken for the id of a model. */
 const NOT_EXPLAINED = `No route for that URI: below /ai/explain/v1 there are ${EXPLAINED_ROUTES.map(([path]) => path.slice(1)).join(", ")}; a model is explained at /ai/explain/{model}`;
