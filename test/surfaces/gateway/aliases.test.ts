@@ -13,13 +13,32 @@ const LUNA = "openai/gpt-5.6-luna";
 const SOL = "openai/gpt-5.6-sol";
 const GROK = "xai/grok-4.5";
 
+/** An answer of OpenAI's Responses API. */
+const responseOf = (model: string, text: string): object => ({
+	id: "resp_1",
+	object: "response",
+	created_at: 1,
+	status: "completed",
+	model,
+	output: [
+		{
+			type: "message",
+			id: "msg_1",
+			role: "assistant",
+			status: "completed",
+			content: [{ type: "output_text", text, annotations: [] }],
+		},
+	],
+	usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 },
+});
+
 /** `failing`: names of models that the providers refuse. */
 function world(failing: readonly string[] = []) {
 	const { fetch, requests } = upstream(async (request) => {
 		const { model } = await request.json<{ model: string }>();
-		return failing.includes(model)
-			? Response.json({ error: { message: "overloaded" } }, { status: 400 })
-			: Response.json(completion(`from ${model}`));
+		if (failing.includes(model)) return Response.json({ error: { message: "overloaded" } }, { status: 400 });
+		const text = `from ${model}`;
+		return Response.json(request.url.endsWith("/responses") ? responseOf(model, text) : completion(text));
 	});
 	const { app, services } = testGateway({ vars: VARS, fetch });
 	const gateway = `gw-${crypto.randomUUID()}`;
