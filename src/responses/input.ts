@@ -1,6 +1,5 @@
 /** The input of a request: what it refers to, what an engine receives, and what is stored. */
 import { isRecord } from "../core/json.ts";
-import { summaryMessage } from "./compaction-seal.ts";
 import { itemPrefix, newId } from "./ids.ts";
 import type { Context, ItemRecord } from "./records.ts";
 
@@ -13,22 +12,17 @@ const isReference = (item: unknown): item is { id: string } =>
 export const referencesIn = (input: unknown): string[] =>
 	Array.isArray(input) ? input.flatMap((item) => (isReference(item) ? [item.id] : [])) : [];
 
-/** Whether the input has a summary that a compaction of this gateway made. */
-export const hasSummary = (input: unknown): boolean =>
-	Array.isArray(input) && input.some((item) => summaryMessage(item) !== undefined);
-
 /** The input for the engine: the items before it, and its own with the referenced ones. */
 export function engineInput(input: unknown, { before, items }: Context): unknown {
 	const earlier = before.map((json): unknown => JSON.parse(json));
 	if (!Array.isArray(input) && earlier.length === 0) return input;
 	return [...earlier, ...itemsIn(input)].map((item) => {
 		const referenced = isReference(item) ? items[item.id] : undefined;
-		const whole: unknown = referenced === undefined ? item : JSON.parse(referenced);
-		return summaryMessage(whole) ?? whole;
+		return referenced === undefined ? item : (JSON.parse(referenced) as unknown);
 	});
 }
 
-const itemsIn = (input: unknown): unknown[] => {
+export const itemsIn = (input: unknown): unknown[] => {
 	if (Array.isArray(input)) return input;
 	return input === undefined || input === null ? [] : [{ type: "message", role: "user", content: input }];
 };

@@ -104,7 +104,7 @@ export interface ConversationRecord {
 	metadata: string;
 }
 
-export interface StoreUsage {
+export interface ResponseStoreUsage {
 	bytes: number;
 	responses: number;
 	conversations: number;

@@ -16,7 +16,7 @@ import { inScope, scopeOf } from "./client/stored-responses.ts";
 import { EventRelay } from "./event-relay.ts";
 import { foundOrThrow, referenceFailure } from "./failures.ts";
 import { newId } from "./ids.ts";
-import { engineInput, hasSummary, referencesIn, storedInput } from "./input.ts";
+import { engineInput, referencesIn, storedInput } from "./input.ts";
 import type { Context } from "./records.ts";
 import {
 	identified,
@@ -104,8 +104,7 @@ export async function contextOf(
 	services: ResponsesServices,
 ): Promise<Context | undefined> {
 	const items = [...new Set(referencesIn(fields.input))];
-	if (previous === undefined && conversation === undefined && items.length === 0)
-		return hasSummary(fields.input) ? { before: [], items: {} } : undefined;
+	if (previous === undefined && conversation === undefined && items.length === 0) return undefined;
 	const { ledgers, storedResponses } = services;
 	// Nothing is read for a caller without a valid credential.
 	if (!caller.verified) await ledgers.of(caller.account).verify(caller.credential, "run");

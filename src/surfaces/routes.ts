@@ -25,6 +25,7 @@ import { healthRoutes } from "./operations/health.ts";
 import { metricsRoutes } from "./operations/metrics.ts";
 import { openApiRoutes } from "./operations/openapi.ts";
 import { poolRoutes } from "./operations/pools.ts";
+import { responseExportRoutes } from "./responses/export-route.ts";
 import { catalogRoutes, fineTuneRoutes } from "./rest/catalog.ts";
 import { explainRoutes } from "./rest/explain.ts";
 import { runRoutes } from "./rest/run.ts";
@@ -75,6 +76,7 @@ export const ROUTES: readonly Route[] = [
 	...gatewayLogRoutes,
 	...providerConfigRoutes,
 	...customProviderRoutes,
+	...responseExportRoutes,
 	...openAiRoutes,
 	...geminiRoutes,
 	...runRoutes,

@@ -16,6 +16,8 @@ import {
 } from "../gateway.ts";
 
 const MODEL = "gpt-5.6-sol";
+/** A machine that is busy delays the first use of a module. */
+const PATIENT = { timeout: 30_000 };
 
 function background(reply: () => Response | Promise<Response> = () => Response.json(completion("Hello"))) {
 	const { fetch, requests } = upstream(() => reply());
@@ -133,7 +135,7 @@ describe("a response in the background", () => {
 		expect(requests).toHaveLength(0);
 		const running = await create({ input: "Hi", stream: false });
 		const done = work(queued[1]);
-		await expect.poll(() => requests.length).toBe(1);
+		await expect.poll(() => requests.length, PATIENT).toBe(1);
 		expect((await cancel(running.body.id)).body).toMatchObject({ status: "cancelled" });
 		await done;
 		expect((await retrieve(running.body.id)).body).toMatchObject({ status: "cancelled" });
@@ -142,7 +144,7 @@ describe("a response in the background", () => {
 
 	it("ends when it is deleted, and does not come back", async () => {
 		const engine = liveEvents();
-		const { create, remove, requests, retrieve, work, post, queued } = background(() => engine.response);
+		const { remove, requests, retrieve, work, post, queued } = background(() => engine.response);
 		const response = await post("/v1/responses", {
 			model: MODEL,
 			input: "Hi",
@@ -150,7 +152,7 @@ describe("a response in the background", () => {
 			stream: true,
 		});
 		const done = work();
-		await expect.poll(() => requests.length).toBe(1);
+		await expect.poll(() => requests.length, PATIENT).toBe(1);
 		engine.send(delta("He"));
 		const reader = response.body?.getReader();
 		await reader?.read();
@@ -160,7 +162,6 @@ describe("a response in the background", () => {
 		await engine.cancelled;
 		expect((await retrieve(id)).status).toBe(404);
 		for (let next = await reader?.read(); next && !next.done; next = await reader?.read());
-		expect(create).toBeDefined();
 	});
 
 	it("is not cancelled if it was not created in the background", async () => {
@@ -204,7 +205,7 @@ describe("a streamed response in the background", () => {
 		const id = queued[0]?.key ?? "";
 		// A run that never ends: its process was killed.
 		void work();
-		await expect.poll(() => calls).toBe(1);
+		await expect.poll(() => calls, PATIENT).toBe(1);
 		await work();
 		const text = await (await get(`/v1/responses/${id}?stream=true`)).text();
 		expect(text).toContain("response.completed");

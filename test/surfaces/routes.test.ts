@@ -15,6 +15,7 @@ const STORED: readonly Row[] = [
 	["run", "DELETE /responses/:response{resp_[^/]*}", "openai"],
 	["run", "POST /responses/:response{resp_[^/]*}/cancel", "openai"],
 	["run", "GET /responses/:response{resp_[^/]*}/input_items", "openai"],
+	["run", "POST /responses/compact", "openai"],
 	["run", "POST /conversations", "openai"],
 	["run", "GET /conversations/:conversation{conv_[^/]*}", "openai"],
 	["run", "POST /conversations/:conversation{conv_[^/]*}", "openai"],
@@ -74,6 +75,7 @@ const GEMINI: readonly Row[] = [
 
 /** Below `/client/v4/accounts/:account`. */
 const ACCOUNT: readonly Row[] = [
+	["write", "GET /ai/responses/export"],
 	["run", "POST /ai/run"],
 	["run", "POST /ai/run/:model{.+}"],
 	["run", "GET /ai/run/:model{.+}"],

@@ -16,11 +16,11 @@ import type {
 	Found,
 	NewBackground,
 	ResponseRecord,
+	ResponseStoreUsage,
 	Saved,
 	Scope,
 	StartedRun,
 	StoreBounds,
-	StoreUsage,
 } from "../records.ts";
 
 /** How long an account that was not full is not asked again. Requests in that time may exceed its limits. */
@@ -105,7 +105,7 @@ export class StoredResponses {
 		return this.call(account, (store) => store.background().append(id, ticket, batch));
 	}
 
-	usage(account: string): Promise<StoreUsage> {
+	usage(account: string): Promise<ResponseStoreUsage> {
 		return this.call(account, (store) => store.usage());
 	}
 

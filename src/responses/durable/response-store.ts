@@ -11,11 +11,11 @@ import type {
 	ItemsPage,
 	ItemsQuery,
 	ResponseRecord,
+	ResponseStoreUsage,
 	Saved,
 	Scope,
 	StoreBounds,
 	StoredResponse,
-	StoreUsage,
 } from "../records.ts";
 import { BackgroundRuns } from "./background-runs.ts";
 import { Conversations } from "./conversations.ts";
@@ -42,7 +42,7 @@ export class ResponseStore extends DurableObject {
 		return new Conversations(this.#tables);
 	}
 
-	usage(): StoreUsage {
+	usage(): ResponseStoreUsage {
 		return { ...this.#tables.usage };
 	}
 

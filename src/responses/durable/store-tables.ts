@@ -6,10 +6,10 @@ import type {
 	ItemRecord,
 	ResponseRecord,
 	ResponseStatus,
+	ResponseStoreUsage,
 	Scope,
 	StoreBounds,
 	StoredResponse,
-	StoreUsage,
 } from "../records.ts";
 import { ConversationTable } from "./conversation-table.ts";
 import { type Freed, ItemTable, ROW_BYTES } from "./item-table.ts";
@@ -27,7 +27,7 @@ export class StoreTables {
 	readonly items: ItemTable;
 	readonly conversations: ConversationTable;
 	readonly runs: RunTable;
-	readonly usage: StoreUsage;
+	readonly usage: ResponseStoreUsage;
 	readonly #storage: DurableObjectStorage;
 	/** Readers of events, and runs that wait for their cancellation, by response. */
 	readonly #waiting = new Map<string, Set<() => void>>();

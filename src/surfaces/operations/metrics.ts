@@ -73,7 +73,7 @@ async function reportOf(account: string, { credential }: Bearer, services: Servi
 /** What the storage of the accounts reports. Accounts whose storage does not answer are absent. */
 async function storageReport(
 	accounts: readonly string[],
-	{ storage, log }: AppServices,
+	{ storage, storedResponses, log }: AppServices,
 ): Promise<StorageReport> {
 	const failed = (thrown: unknown): [] => {
 		log(toAiError(thrown), "");
@@ -81,7 +81,8 @@ async function storageReport(
 	};
 	const stored = accounts.map(async (account) => {
 		const stores = await storage.blobs(account).usage().catch(failed);
-		return { account, stores };
+		const responses = await storedResponses.usage(account).catch(() => undefined);
+		return { account, stores, ...(responses && { responses }) };
 	});
 	const counts = await storage.queue.counts().catch(failed);
 	const work = counts.filter(({ account }) => accounts.includes(account));

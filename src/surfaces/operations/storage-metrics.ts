@@ -1,11 +1,12 @@
 /** Metrics of what outlives a request: stored objects, and the queue of work. */
+import type { ResponseStoreUsage } from "../../responses/records.ts";
 import type { StoreUsage } from "../../storage/blobs/blob-table.ts";
 import type { LaneCount } from "../../storage/queue/work-table.ts";
 import { counter, gauge, type Metric, type Sample } from "./metric.ts";
 
 export interface StorageReport {
 	/** By account. */
-	stored: readonly { account: string; stores: readonly StoreUsage[] }[];
+	stored: readonly { account: string; stores: readonly StoreUsage[]; responses?: ResponseStoreUsage }[];
 	work: readonly LaneCount[];
 	/** Epoch milliseconds. */
 	now: number;
@@ -15,6 +16,10 @@ export function storageMetrics({ stored, work, now }: StorageReport): Metric[] {
 	const ofStores = (value: (usage: StoreUsage) => number): Sample[] =>
 		stored.flatMap(({ account, stores }) =>
 			stores.map((usage): Sample => [{ account, store: usage.store }, value(usage)]),
+		);
+	const ofResponses = (value: (usage: ResponseStoreUsage) => number): Sample[] =>
+		stored.flatMap(({ account, responses }): Sample[] =>
+			responses ? [[{ account }, value(responses)]] : [],
 		);
 	const queued = work.filter(({ state }) => state === "queued");
 	return [
@@ -27,6 +32,21 @@ export function storageMetrics({ stored, work, now }: StorageReport): Metric[] {
 			"stored_objects",
 			"Stored objects.",
 			ofStores(({ objects }) => objects),
+		),
+		gauge(
+			"response_store_bytes",
+			"Bytes of stored responses and conversations.",
+			ofResponses(({ bytes }) => bytes),
+		),
+		gauge(
+			"stored_responses",
+			"Stored responses.",
+			ofResponses(({ responses }) => responses),
+		),
+		gauge(
+			"stored_conversations",
+			"Stored conversations.",
+			ofResponses(({ conversations }) => conversations),
 		),
 		counter(
 			"refused_puts_total",

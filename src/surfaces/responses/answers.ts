@@ -33,3 +33,11 @@ export const conversationAnswer = json(
 		metadata: z.record(z.string(), z.string()),
 	}),
 );
+export const compactionAnswer = json(
+	z.object({
+		id: z.string(),
+		object: z.literal("response.compaction"),
+		created_at: Seconds,
+		output: z.array(z.object({ id: z.string(), type: z.string() })),
+	}),
+);

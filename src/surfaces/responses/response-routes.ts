@@ -2,12 +2,14 @@
 import type { Context } from "hono";
 import { onFirstUse } from "../../core/lazy.ts";
 import { otherDialects } from "../../dialects/index.ts";
+import { readJson } from "../../http/body.ts";
 import { responsesFailure } from "../../http/failure-formats.ts";
 import { BY_MODEL, type Call, methodNotAllowed, type RouteDeclaration } from "../../http/route.ts";
 import { isUpgrade } from "../../http/socket.ts";
 import { answer } from "../answer.ts";
 import { countBody } from "../openai/count-tokens.ts";
-import type { OpenaiRoute } from "../openai/openai-route.ts";
+import { infer, type OpenaiRoute } from "../openai/openai-route.ts";
+import { onlyFor, requireModel } from "../openai/route-dialect.ts";
 import { stateReply } from "./stored-routes.ts";
 
 /** The room of stored responses. */
@@ -43,6 +45,17 @@ export const RESPONSE_ROUTES: readonly RouteDeclaration[] = [
 	},
 	{
 		method: "POST",
+		path: "/responses/compact",
+		summary: "Compacts a conversation to a summary",
+		input: { ...BY_MODEL, example: RESPONSES.example },
+		output: answer("compactionAnswer"),
+		permission: "run",
+		lazy: true,
+		failure: responsesFailure,
+		handler: compact,
+	},
+	{
+		method: "POST",
 		path: "/responses/input_tokens",
 		summary: "Counts the tokens of a request for /responses",
 		input: { ...BY_MODEL, example: RESPONSES.example },
@@ -57,6 +70,22 @@ async function openSocket(c: Context, call: Call): Promise<Response> {
 	if (!isUpgrade(c.req.raw)) throw methodNotAllowed(c);
 	const { responseSocket } = await import("./response-socket.ts");
 	return responseSocket(c.req.raw, call);
+}
+
+/** Runs the model in its gateway, like the route that creates responses. */
+function compact(c: Context, call: Call): Promise<Response> {
+	return infer(c, call, {
+		route: {
+			...RESPONSES,
+			run: async (request, services) =>
+				(await import("../../responses/compact.ts")).runCompaction(request, services),
+		},
+		dialect: onlyFor(RESPONSES),
+		read: async () => {
+			const fields = requireModel(await readJson(c.req.raw, call.services));
+			return { model: fields.model, inputs: { fields } };
+		},
+	});
 }
 
 async function countResponses(c: Context, call: Call): Promise<Response> {

@@ -13,6 +13,8 @@ import {
 } from "../../gateway.ts";
 
 const MODEL = "gpt-5.6-sol";
+/** A machine that is busy delays the first use of a module. */
+const PATIENT = { timeout: 30_000 };
 type Frame = Record<string, unknown> & { type: string; response?: { id: string } };
 
 async function connect() {
@@ -23,12 +25,14 @@ async function connect() {
 	const socket = response.webSocket as WebSocket;
 	socket.accept();
 	const frames: Frame[] = [];
-	socket.addEventListener("message", ({ data }) => frames.push(JSON.parse(String(data))));
+	socket.addEventListener("message", ({ data }) => {
+		frames.push(JSON.parse(String(data)));
+	});
 	const send = (frame: object): void => socket.send(JSON.stringify(frame));
 	const ends = () => frames.filter(({ type }) => ["response.completed", "error"].includes(type));
 	/** Resolves with the end of the frame with this number. */
 	const end = async (number: number): Promise<Frame> => {
-		await expect.poll(() => ends().length).toBeGreaterThanOrEqual(number);
+		await expect.poll(() => ends().length, PATIENT).toBeGreaterThanOrEqual(number);
 		return ends()[number - 1] as Frame;
 	};
 	const messages = async (index: number): Promise<unknown> =>
@@ -103,7 +107,7 @@ describe("the websocket of /responses", () => {
 		send({ type: "session.update" });
 		expect(await end(4)).toMatchObject({ error: { param: "type" } });
 		send({ type: "response.steer", previous_response_id: "resp_1", input: [] });
-		await expect.poll(() => frames.at(-1)?.type).toBe("response.steer.failed");
+		await expect.poll(() => frames.at(-1)?.type, PATIENT).toBe("response.steer.failed");
 		send({ type: "response.create", model: MODEL, input: "One" });
 		expect((await end(5)).type).toBe("response.completed");
 	});

@@ -108,6 +108,46 @@ describe("item_reference", () => {
 	});
 });
 
+describe("compact", () => {
+	it("returns the user's messages and a summary, which a later request continues", async () => {
+		const { openai, messages } = client((index) => completion(index === 1 ? "They greeted." : "Hello"));
+		const first = await openai.responses.create({ model: MODEL, input: "Hi" });
+		const compacted = await openai.responses.compact({ model: MODEL, previous_response_id: first.id });
+		expect(compacted).toMatchObject({
+			object: "response.compaction",
+			output: [
+				{ type: "message", role: "user", content: [{ type: "input_text", text: "Hi" }] },
+				{ type: "compaction", encrypted_content: expect.any(String) },
+			],
+			usage: { total_tokens: 5 },
+		});
+		await openai.responses.create({
+			model: MODEL,
+			input: [...compacted.output, { role: "user", content: "And?" }] as never,
+		});
+		expect(JSON.stringify(await messages(2))).toContain("They greeted.");
+	});
+});
+
+describe("the export", () => {
+	it("has each response with its items, and each conversation", async () => {
+		const { openai, get } = client();
+		const { id } = await openai.conversations.create({ metadata: { topic: "demo" } });
+		const created = await openai.responses.create({ model: MODEL, input: "Hi", conversation: id });
+		const text = await (await get("/responses/export")).text();
+		const lines = text
+			.trim()
+			.split("\n")
+			.map((line) => JSON.parse(line));
+		expect(lines).toMatchObject([
+			{ type: "response", owner: "operator", response: { id: created.id }, input: [{ role: "user" }] },
+			{ type: "conversation", conversation: { id, metadata: { topic: "demo" } } },
+			{ type: "conversation_item", conversation: id, item: { role: "user" } },
+			{ type: "conversation_item", conversation: id, item: { role: "assistant" } },
+		]);
+	});
+});
+
 describe("a conversation", () => {
 	it("has the items of its responses", async () => {
 		const { openai, messages } = client((index) => completion(`Answer ${index}`));
