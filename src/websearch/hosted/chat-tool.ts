@@ -1,9 +1,10 @@
 /** `web_search_options` of OpenAI's chat. The answer has only the citations, in `message.annotations`. */
 import { isRecord } from "../../core/json.ts";
-import { type HostedFormat, recordsIn } from "./hosted-request.ts";
+import { type HostedFormat, isOpenAi, recordsIn } from "./hosted-request.ts";
 import { searchTool, searchToolName, searchToolSettings } from "./search-tool.ts";
 
 export const chatTool: HostedFormat = {
+	isAtUpstream: isOpenAi,
 	concerns: ({ web_search_options }) => isRecord(web_search_options),
 	read(fields) {
 		const { web_search_options, ...others } = fields;

@@ -26,6 +26,8 @@ function withoutSearch(tools: readonly Record<string, unknown>[]): Record<string
 }
 
 export const geminiTool: HostedFormat = {
+	// Requests for Google are converted, and have no tool of Google.
+	isAtUpstream: () => false,
 	concerns: ({ tools }) =>
 		Array.isArray(tools) && recordsIn(tools).some((tool) => searchIn(tool) !== undefined),
 	read(fields) {

@@ -1,4 +1,7 @@
 /** A request with a hosted search tool, as its format reads it. */
+import { isOpenAiService } from "../../backends/openai/hosts.ts";
+import type { Model } from "../../models/model.ts";
+import type { Routed } from "../../pipeline/plan.ts";
 import type { WebSearchCall } from "../../tasks/text-generation/types.ts";
 import type { SearchToolSettings } from "./search-tool.ts";
 
@@ -17,6 +20,9 @@ export interface HostedRequest {
 	/** How the answer shows its searches. */
 	style: SearchStyle;
 }
+
+/** A backend that a route names. */
+export type RoutedTarget = Routed["targets"][number];
 
 export interface SearchStyle {
 	/** The answer has the searches themselves, not only the citations. */
@@ -39,9 +45,13 @@ export interface HostedFormat {
 	forUpstream(fields: Record<string, unknown>): object;
 	/** The fields without the tool, for a model without searches. Results of earlier searches become plain results of tools. */
 	withoutTool(fields: Record<string, unknown>): object;
-	/** The kind of the backends that have the tool and receive the caller's request unchanged. Absent: none. */
-	upstreamKind?: string;
+	/** Whether the backend has the tool, and receives the caller's request with it. */
+	isAtUpstream(target: RoutedTarget, model: Model): boolean;
 }
 
 export const recordsIn = (value: unknown): Record<string, unknown>[] =>
 	Array.isArray(value) ? value.filter((each) => typeof each === "object" && each !== null) : [];
+
+/** OpenAI's own service. Another host with its API may have no search. */
+export const isOpenAi = ({ kind, urls, api }: RoutedTarget): boolean =>
+	kind === "openai" && api !== "chat" && urls.length > 0 && urls.every((url) => isOpenAiService({ url }));

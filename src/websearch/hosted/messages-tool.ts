@@ -4,6 +4,7 @@
  */
 import { isRecord } from "../../core/json.ts";
 import { isOwnSeal, SERVER_TOOL_ID, unsealedText } from "../../dialects/messages/web-search.ts";
+import { isProductId } from "../../models/model.ts";
 import type { WebSearchCall } from "../../tasks/text-generation/types.ts";
 import { type HostedFormat, recordsIn } from "./hosted-request.ts";
 import { resultText, searchTool, searchToolName, searchToolSettings } from "./search-tool.ts";
@@ -22,7 +23,8 @@ const isSearchBlock = (block: Fields): boolean => isUse(block) || block.type ===
 const blocksOf = ({ content }: Fields): Fields[] => recordsIn(content);
 
 export const messagesTool: HostedFormat = {
-	upstreamKind: "anthropic",
+	// A request for a model of Workers AI is not passed on unchanged.
+	isAtUpstream: ({ kind }, { id }) => kind === "anthropic" && !isProductId(id),
 	concerns: ({ tools, messages }) =>
 		(Array.isArray(tools) && recordsIn(tools).some(isSearch)) ||
 		(Array.isArray(messages) && recordsIn(messages).some(hasOwnBlock)),

@@ -4,7 +4,7 @@
  */
 import { isRecord } from "../../core/json.ts";
 import { SEARCH_ITEM_PREFIX } from "../../dialects/responses/web-search.ts";
-import { type HostedFormat, recordsIn } from "./hosted-request.ts";
+import { type HostedFormat, isOpenAi, recordsIn } from "./hosted-request.ts";
 import { searchTool, searchToolName, searchToolSettings } from "./search-tool.ts";
 
 const TYPE = /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?$/;
@@ -16,7 +16,7 @@ const isOwnItem = ({ type, id }: Record<string, unknown>): boolean =>
 	type === "web_search_call" && typeof id === "string" && id.startsWith(SEARCH_ITEM_PREFIX);
 
 export const responsesTool: HostedFormat = {
-	upstreamKind: "openai-responses",
+	isAtUpstream: isOpenAi,
 	concerns: ({ tools, input }) =>
 		(Array.isArray(tools) && recordsIn(tools).some(isSearch)) ||
 		(Array.isArray(input) && recordsIn(input).some(isOwnItem)),

@@ -3,7 +3,6 @@
  * this instead of the pipeline's `run`.
  */
 import { isRecord } from "../../core/json.ts";
-import { isProductId } from "../../models/model.ts";
 import type { InferenceRequest, Reply } from "../../pipeline/request.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { run } from "../../pipeline/run.ts";
@@ -36,17 +35,15 @@ export async function runHosted(
 	return wholeAnswer({ ...first, answer }, loop, continued);
 }
 
-/** Whether every engine of the route has the tool and receives the caller's request unchanged. */
+/** Whether every engine of the route has the tool, and receives the caller's request with it. */
 async function hasOwnTool(
 	{ model: name, caller }: InferenceRequest,
-	{ upstreamKind }: HostedFormat,
+	{ isAtUpstream }: HostedFormat,
 	services: Services,
 ): Promise<boolean> {
-	if (upstreamKind === undefined) return false;
 	try {
 		const { model, routed } = await resolveModel(name, caller, services);
-		// A request for a model of Workers AI is not passed on unchanged.
-		return !isProductId(model.id) && (routed?.targets.every(({ kind }) => kind === upstreamKind) ?? false);
+		return routed?.targets.every((target) => isAtUpstream(target, model)) ?? false;
 	} catch {
 		// The pipeline resolves the model again, and its failure has what the surface needs.
 		return false;

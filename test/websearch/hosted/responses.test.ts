@@ -246,3 +246,47 @@ it("each round and each search is billed", async () => {
 	// Two rounds of three input tokens, and a search of Exa for $0.007.
 	expect(Number(response.headers.get("cf-ai-neurons"))).toBeCloseTo(6 + 636.36, 1);
 });
+
+it("OpenAI's own models receive the tool, and no items that the gateway has made", async () => {
+	const forwarded: Record<string, unknown>[] = [];
+	const { services, post, searches } = searchingGateway(undefined, {
+		BACKENDS: { openai: { kind: "openai", url: "https://api.openai.com/v1", key: "ENGINE_KEY" } },
+		ROUTES: { "*": [{ backend: "openai" }] },
+	});
+	services.fetch = async (input, init) => {
+		const request = new Request(input, init);
+		forwarded.push({ url: request.url, ...(await request.json<object>()) });
+		return Response.json({
+			id: "resp_1",
+			object: "response",
+			created_at: 1,
+			status: "completed",
+			model: "gpt-6-sol",
+			output: [
+				{
+					id: "msg_1",
+					type: "message",
+					status: "completed",
+					role: "assistant",
+					content: [{ type: "output_text", text: "Yes.", annotations: [] }],
+				},
+			],
+			usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 },
+		});
+	};
+	const own = {
+		id: "ws_gw_1",
+		type: "web_search_call",
+		status: "completed",
+		action: { type: "search", query: "x", queries: ["x"] },
+	};
+	const message = (role: string, content: string) => ({ type: "message", role, content });
+	const input = [message("user", "Hi"), own, message("assistant", "Hello."), message("user", "Search.")];
+	const response = await post("/v1/responses", { ...REQUEST, model: "gpt-6-sol", input, store: false });
+	expect(response.status).toBe(200);
+	expect(forwarded).toMatchObject([
+		{ url: "https://api.openai.com/v1/responses", tools: [{ type: "web_search" }] },
+	]);
+	expect(JSON.stringify(forwarded)).not.toContain("ws_gw_");
+	expect(searches).toEqual([]);
+});
