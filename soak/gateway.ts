@@ -127,9 +127,14 @@ export class Gateway {
 		return this.#served !== undefined;
 	}
 
+	/** What the processes have printed so far. */
+	output(): string {
+		return readFileSync(this.#log, "utf8");
+	}
+
 	/** Reads the faults of the accounts' objects from the log. */
 	objectFaults(): ObjectFault[] {
-		const lines = readFileSync(this.#log, "utf8").matchAll(/^soak: (\S+ \S+) (\S*) (\d+)$/gm);
+		const lines = this.output().matchAll(/^soak: (\S+ \S+) (\S*) (\d+)$/gm);
 		return [...lines].map(([, kind = "", account = "", at]) => ({
 			kind,
 			account,

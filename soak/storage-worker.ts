@@ -3,24 +3,35 @@
  *
  * The results of the work are in one object, as a room has one: it commits each item once, and refuses an old fence.
  */
-import worker, {
-	BlobStore as BuiltBlobStore,
-	StreamRun as BuiltStreamRun,
-	WorkQueue as BuiltWorkQueue,
-} from "../src/index.ts";
-import { createStorage } from "../src/storage/create-storage.ts";
+import { env } from "cloudflare:workers";
+import worker, { BlobStore as BuiltBlobStore, StreamRun as BuiltStreamRun } from "../src/index.ts";
+import { createStorage, type StorageBindings } from "../src/storage/create-storage.ts";
 import type { WorkHandler, WorkRun } from "../src/storage/queue/work.ts";
+import { workEntrypoint } from "../src/storage/queue/work-entrypoint.ts";
 
-export { Account, AI, Directory, Fleet, Gateway, GatewayRegistry, ResponseCache } from "../src/index.ts";
+export {
+	Account,
+	AI,
+	Directory,
+	Fleet,
+	Gateway,
+	GatewayRegistry,
+	ResponseCache,
+	ResponseStore,
+	WorkQueue,
+} from "../src/index.ts";
 
 const ACCOUNT = "acme";
 const KIND = "soak.step";
+/** Items that run a model through the Worker's routes. */
+const RUN_KIND = "soak.run";
+const MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const MAX_BYTES = 1024 ** 3;
 const STEP_MS = 3;
 
 interface Bindings {
 	BLOBS: DurableObjectNamespace<BlobStore>;
-	WORK_QUEUE: DurableObjectNamespace<WorkQueue>;
+	WORK_QUEUE: StorageBindings["queue"];
 	STREAM_RUN: DurableObjectNamespace<StreamRun>;
 }
 
@@ -52,19 +63,37 @@ export class BlobStore extends BuiltBlobStore {
 	}
 }
 
-export class WorkQueue extends BuiltWorkQueue {
-	protected override services(): ReturnType<BuiltWorkQueue["services"]> {
-		const services = super.services();
-		const { STREAM_RUN } = this.env as unknown as Bindings;
-		const step: WorkHandler = {
-			async run({ key, fence }: WorkRun) {
-				await scheduler.wait(STEP_MS);
-				await STREAM_RUN.getByName("results").commitResult(key, fence);
-			},
-		};
-		return { ...services, handler: async (kind) => (kind === KIND ? step : services.handler(kind)) };
-	}
-}
+const commit = ({ key, fence }: WorkRun): Promise<boolean> =>
+	(env as unknown as Bindings).STREAM_RUN.getByName("results").commitResult(key, fence);
+
+const step: WorkHandler = {
+	async run(item) {
+		await scheduler.wait(STEP_MS);
+		await commit(item);
+	},
+};
+
+/** Items of four consecutive keys make identical requests. */
+const modelRun: WorkHandler = {
+	async run(item) {
+		const { token } = item.payload as { token: string };
+		const body = JSON.stringify({ prompt: `Summarize chapter ${Math.floor(Number(item.key) / 4)}` });
+		const response = await worker.fetch(
+			new Request(`http://gateway/client/v4/accounts/${ACCOUNT}/ai/run/${MODEL}`, {
+				method: "POST",
+				headers: { authorization: token, "x-ganglion-single-flight": "1" },
+				body,
+			}),
+		);
+		if (!response.ok) throw new Error(`status ${response.status}`);
+		await response.body?.cancel();
+		await commit(item);
+	},
+};
+
+const HANDLERS: Readonly<Record<string, WorkHandler>> = { [KIND]: step, [RUN_KIND]: modelRun };
+
+export class Work extends workEntrypoint(async (kind) => HANDLERS[kind]) {}
 
 export default {
 	async fetch(request: Request, { BLOBS, WORK_QUEUE, STREAM_RUN }: Bindings): Promise<Response> {
@@ -83,7 +112,8 @@ export default {
 			case "POST /soak/work": {
 				const items = Array.from({ length: number("items") }, (_, index) => ({
 					account: ACCOUNT,
-					kind: KIND,
+					kind: searchParams.get("kind") ?? KIND,
+					payload: { token: searchParams.get("token") },
 					key: String(number("from") + index),
 					startAt: Date.now() + number("delay"),
 				}));

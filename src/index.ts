@@ -12,6 +12,8 @@ import { createPersistent, servicesOf } from "./services.ts";
 import { BlobStore as BlobStoreObject } from "./storage/blobs/blob-store.ts";
 import type { ContentStore } from "./storage/blobs/contents.ts";
 import { contentStores } from "./storage/create-storage.ts";
+import type { WorkCalls } from "./storage/queue/run-work.ts";
+import { workEntrypoint } from "./storage/queue/work-entrypoint.ts";
 import { type QueueServices, WorkQueueObject } from "./storage/queue/work-queue.ts";
 import { busy, closing, drain } from "./surfaces/operations/drain.ts";
 import { HEALTH_PATH } from "./surfaces/operations/health.ts";
@@ -79,12 +81,15 @@ export class BlobStore extends BlobStoreObject {
 	}
 }
 
+export class Work extends workEntrypoint(async (kind) => WORK_HANDLERS[kind]?.(current.services)) {}
+
 export class WorkQueue extends WorkQueueObject {
 	protected override services(): QueueServices {
-		const { services, storage } = current;
+		// The exports of this module, which has its own type only after this class.
+		const { Work } = this.ctx.exports as unknown as { Work: WorkCalls };
 		return {
-			bounds: storage.queue,
-			handler: async (kind) => WORK_HANDLERS[kind]?.(services),
+			bounds: current.storage.queue,
+			run: (row, fence, control) => Work.run(row, fence, control),
 			isClosing: () => background.isClosed,
 			track: background.waitUntil,
 		};

@@ -1,10 +1,13 @@
 /** Stored objects and durable work in plain workerd, which is killed and restarted with its state. */
 import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { cpSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
-import { request as send } from "node:http";
+import { createServer, request as send } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { backupCommand } from "../../cli/commands/backup.ts";
 import { Gateway } from "../../soak/gateway.ts";
@@ -22,12 +25,21 @@ function newFolder(): string {
 	return folder;
 }
 
-async function start(folder = newFolder()): Promise<Gateway> {
-	const gateway = await Gateway.start(
-		folder,
-		{ DEFAULT_BACKEND: "simulator" },
-		{ wrapper: "storage-worker.ts" },
-	);
+/** https://platform.openai.com/docs/api-reference/chat/object */
+const COMPLETION = JSON.stringify({
+	id: "chatcmpl-1",
+	object: "chat.completion",
+	created: 1_790_000_000,
+	model: "llama-3.3-70b-instruct",
+	choices: [{ index: 0, message: { role: "assistant", content: "The ship leaves." }, finish_reason: "stop" }],
+	usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 },
+});
+
+async function start(
+	folder = newFolder(),
+	variables: Record<string, unknown> = { DEFAULT_BACKEND: "simulator" },
+): Promise<Gateway> {
+	const gateway = await Gateway.start(folder, variables, { wrapper: "storage-worker.ts" });
 	gateways.push(gateway);
 	return gateway;
 }
@@ -63,6 +75,39 @@ describe("durable work", () => {
 			done = (await work(gateway)).results;
 		}
 		await expect.poll(() => work(gateway)).toEqual({ results: 400, fences: 400, items: [] });
+	});
+
+	it("runs models beside callers, with whom items share answers, tokens and leases", async () => {
+		const engine = createServer((request, response) => {
+			request.resume().on("end", async () => {
+				await wait(100);
+				response.setHeader("content-type", "application/json").end(COMPLETION);
+			});
+		});
+		engine.listen(0, "127.0.0.1");
+		await once(engine, "listening");
+		const { port } = engine.address() as AddressInfo;
+		const gateway = await start(newFolder(), {
+			BACKENDS: { vllm: { kind: "openai", url: `http://127.0.0.1:${port}/v1` } },
+			DEFAULT_BACKEND: "vllm",
+		});
+		let calls = 0;
+		engine.on("request", () => calls++);
+		const token = await gateway.createToken("acme");
+		await enqueue(gateway, `items=40&kind=soak.run&token=${encodeURIComponent(token)}`);
+		const callers = Array.from({ length: 40 }, (_, index) =>
+			fetch(`${gateway.url}/client/v4/accounts/acme/ai/run/@cf/meta/llama-3.3-70b-instruct-fp8-fast`, {
+				method: "POST",
+				headers: { authorization: token, "x-ganglion-single-flight": "1" },
+				body: JSON.stringify({ prompt: `Summarize chapter ${Math.floor(index / 4)}` }),
+			}),
+		);
+		for (const response of await Promise.all(callers)) expect(response.status).toBe(200);
+		await expect.poll(() => work(gateway)).toEqual({ results: 40, fences: 40, items: [] });
+		expect(await gateway.totals("acme")).toMatchObject({ requests: 80, failed: 0 });
+		expect(calls).toBeLessThan(80);
+		expect(gateway.output()).toBe("");
+		engine.close();
 	});
 
 	it("starts items after a restart without a request that wakes the queue", async () => {

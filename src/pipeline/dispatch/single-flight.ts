@@ -39,7 +39,7 @@ interface Flight<T> {
 	waiters: Set<Waiter<T>>;
 	/** When the caller of the working request disconnected. Infinite before. */
 	orphanedAt: number;
-	/** Called by the last one to leave. */
+	/** Called by the last one to leave. Does nothing after the work has ended, because its request may have ended too. */
 	stop(): void;
 }
 
@@ -106,6 +106,7 @@ export class SingleFlight<T> {
 		this.#flights.set(key, flight);
 		const close = () => {
 			this.#close(key, flight);
+			flight.stop = () => {};
 			return [...flight.waiters];
 		};
 		services.waitUntil(

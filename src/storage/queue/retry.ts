@@ -17,6 +17,8 @@ const DEAD_MS = 30 * 24 * 3_600_000;
 export type WorkOutcome =
 	| { kind: "complete" }
 	| { kind: "postponed"; milliseconds: number }
+	/** The process or the request of the run has ended. */
+	| { kind: "interrupted" }
 	| { kind: "failed"; error: string; retryAfterMs: number }
 	| { kind: "exhausted"; error: string; failedCalled: boolean };
 
@@ -33,6 +35,7 @@ export function afterFailure(
 	outcome: Exclude<WorkOutcome, { kind: "complete" }>,
 	now: number,
 ): WorkRow {
+	if (outcome.kind === "interrupted") return afterInterruption(row, now);
 	if (outcome.kind === "postponed")
 		return { ...row, state: "queued", startAt: now + Math.min(outcome.milliseconds, MAX_RETRY_MS) };
 	const { error } = outcome;
@@ -48,9 +51,8 @@ export function afterFailure(
 	return { ...row, state: "queued", attempts, error, failedRuns, startAt: now + backOff(failedRuns) };
 }
 
-/** The item after its process has ended. `undefined`: it was cancelled. */
-export function afterInterruption(row: WorkRow, now: number): WorkRow | undefined {
-	if (row.cancelled) return undefined;
+/** The item after its process has ended. */
+export function afterInterruption(row: WorkRow, now: number): WorkRow {
 	const interruptions = row.interruptions + 1;
 	const isExhausted = interruptions >= MAX_INTERRUPTIONS;
 	return {

@@ -8,31 +8,69 @@ const DEFAULT_TIMEOUT_MS = 15 * 60_000;
 /** A run that its signal does not end is given up after this time. Its result has an old fence then. */
 const ABORT_GRACE_MS = 10_000;
 
-export interface RunOptions {
-	fence: number;
-	abort: AbortController;
-	handler(): Promise<WorkHandler | undefined>;
-	progress(value: unknown): void;
+/** What a run tells the queue, and the reverse. The queue's object has it, so each method is a call of the object. */
+export interface RunControl {
+	/** JSON. */
+	progress(value: string): Promise<void>;
+	/** Resolves when the item is cancelled, with true, or has ended. */
+	cancelled(): Promise<boolean>;
 }
 
-export async function runWork(row: WorkRow, options: RunOptions): Promise<WorkOutcome> {
-	const { account, kind, key, payload } = row;
+/** The calls of the entrypoint `Work`. */
+export interface WorkCalls {
+	/** Rejects if the runtime has ended the request. */
+	run(row: WorkRow, fence: number, control: RunControl): Promise<WorkOutcome>;
+}
+
+export interface RunOptions {
+	fence: number;
+	control: RunControl;
+	handler(): Promise<WorkHandler | undefined>;
+}
+
+export async function runWork(row: WorkRow, { fence, control, handler }: RunOptions): Promise<WorkOutcome> {
+	const abort = new AbortController();
+	control.cancelled().then(
+		(isCancelled) => isCancelled && abort.abort(new Error("The work was cancelled")),
+		// The queue's object has restarted: this run has an old fence.
+		abort.abort.bind(abort),
+	);
+	let reported: Promise<void> | undefined;
+	const progress = (value: unknown): void => {
+		reported = control.progress(JSON.stringify(value) ?? "null");
+		// A value that is lost was not durable.
+		reported.catch(() => {});
+	};
+	const { account, kind, key } = row;
+	const run = { ...{ account, kind, key }, fence, progress, signal: abort.signal };
+	const outcome = await callHandler(row, { run, handler, abort });
+	// In the order of the calls.
+	await Promise.allSettled([reported]);
+	return outcome;
+}
+
+interface RunContext {
+	run: Omit<WorkRun, "payload" | "attempt">;
+	handler: RunOptions["handler"];
+	abort: AbortController;
+}
+
+async function callHandler(
+	row: WorkRow,
+	{ run: common, handler: handlerOf, abort }: RunContext,
+): Promise<WorkOutcome> {
+	const { kind, payload } = row;
 	const run: WorkRun = {
-		account,
-		kind,
-		key,
+		...common,
 		payload: payload === null ? undefined : (JSON.parse(payload) as unknown),
 		attempt: row.attempts + 1,
-		fence: options.fence,
-		signal: options.abort.signal,
-		progress: options.progress,
 	};
 	let handler: WorkHandler | undefined;
 	try {
-		handler = await options.handler();
+		handler = await handlerOf();
 		if (!handler) throw new Error(`no handler is registered for ${kind}`);
 		const registered = handler;
-		if (row.failedRuns === null) await bounded(() => registered.run(run), registered, options.abort);
+		if (row.failedRuns === null) await bounded(() => registered.run(run), registered, abort);
 	} catch (thrown) {
 		if (thrown instanceof PostponedWork) return { kind: "postponed", milliseconds: thrown.milliseconds };
 		const error = describe(thrown);
@@ -41,9 +79,9 @@ export async function runWork(row: WorkRow, options: RunOptions): Promise<WorkOu
 			const retryAfterMs = thrown instanceof AiError ? (thrown.retryAfter ?? 0) * 1_000 : 0;
 			return { kind: "failed", error, retryAfterMs };
 		}
-		return fail(run, handler, error, options.abort);
+		return fail(run, handler, error, abort);
 	}
-	return row.failedRuns === null ? { kind: "complete" } : fail(run, handler, row.error ?? "", options.abort);
+	return row.failedRuns === null ? { kind: "complete" } : fail(run, handler, row.error ?? "", abort);
 }
 
 /** The last attempt has failed. */

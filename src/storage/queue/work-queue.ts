@@ -1,13 +1,13 @@
 /**
- * The `WorkQueue` object: the durable queue of all accounts (`work.ts`). Its alarm runs the items. It works in shifts, because the
+ * The `WorkQueue` object: the durable queue of all accounts (`work.ts`). Its alarm starts the items (`work-entrypoint.ts`). It works in shifts, because the
  * platform ends an alarm after 15 minutes: the next alarm goes on with the items that run.
  */
-import { DurableObject } from "cloudflare:workers";
+import { DurableObject, RpcTarget } from "cloudflare:workers";
 import type { FailureKey } from "../../core/errors.ts";
 import { type LaneBounds, Lanes } from "./lanes.ts";
 import { afterFailure, afterInterruption, endOfRetention, isReady, type WorkOutcome } from "./retry.ts";
-import { runWork } from "./run-work.ts";
-import type { NewWork, WorkHandler, WorkId, WorkPage, WorkQuery, WorkState, WorkStatus } from "./work.ts";
+import type { RunControl, WorkCalls } from "./run-work.ts";
+import type { NewWork, WorkId, WorkPage, WorkQuery, WorkState, WorkStatus } from "./work.ts";
 import { type LaneCount, type LaneKey, statusOf, type WorkRow, WorkTable } from "./work-table.ts";
 
 /** The object has this name. */
@@ -29,8 +29,8 @@ export interface QueueBounds extends LaneBounds {
 /** What the queue needs of the Worker. */
 export interface QueueServices {
 	bounds: QueueBounds;
-	/** `undefined`: no room has registered the kind. */
-	handler(kind: string): Promise<WorkHandler | undefined>;
+	/** Runs an item (`work-entrypoint.ts`). */
+	run: WorkCalls["run"];
 	/** The process stops: no item may start. */
 	isClosing(): boolean;
 	/** Delays the stop of the process until the run ends. */
@@ -43,8 +43,28 @@ export type EnqueueResult =
 
 interface Run {
 	row: WorkRow;
-	abort: AbortController;
+	/** True: the item was cancelled. */
+	cancelled: PromiseWithResolvers<boolean>;
 	progressAt: number;
+}
+
+class Control extends RpcTarget implements RunControl {
+	readonly #run: Run;
+	readonly #onProgress: (value: string) => void;
+
+	constructor(run: Run, onProgress: (value: string) => void) {
+		super();
+		this.#run = run;
+		this.#onProgress = onProgress;
+	}
+
+	async progress(value: string): Promise<void> {
+		this.#onProgress(value);
+	}
+
+	cancelled(): Promise<boolean> {
+		return this.#run.cancelled.promise;
+	}
 }
 
 export abstract class WorkQueueObject extends DurableObject {
@@ -61,9 +81,8 @@ export abstract class WorkQueueObject extends DurableObject {
 		super(ctx, env);
 		this.#table = new WorkTable(ctx.storage.sql);
 		for (const row of this.#table.running()) {
-			const next = afterInterruption(row, Date.now());
-			if (next) this.#table.update(next);
-			else this.#table.delete(row.id);
+			if (row.cancelled) this.#table.delete(row.id);
+			else this.#table.update(afterInterruption(row, Date.now()));
 		}
 		for (const { account, kind, state, items, firstAt } of this.#table.counts()) {
 			this.#count(account, items);
@@ -199,19 +218,22 @@ export abstract class WorkQueueObject extends DurableObject {
 	#start(row: WorkRow): void {
 		const fence = this.#table.take(row.id);
 		this.#lanes.start(row);
-		const run: Run = { row: { ...row, state: "running" }, abort: new AbortController(), progressAt: 0 };
+		const run: Run = {
+			row: { ...row, state: "running" },
+			cancelled: Promise.withResolvers(),
+			progressAt: 0,
+		};
 		this.#runs.set(row.id, run);
-		const { handler, track } = this.services();
-		const work = runWork(run.row, {
-			fence,
-			abort: run.abort,
-			handler: () => handler(row.kind),
-			progress: (value) => this.#progress(run, value),
-		}).then((outcome) => this.#end(run, outcome));
+		const { run: call, track } = this.services();
+		const control = new Control(run, (value) => this.#progress(run, value));
+		const work = call(run.row, fence, control)
+			.catch((): WorkOutcome => ({ kind: "interrupted" }))
+			.then((outcome) => this.#end(run, outcome));
 		track(work);
 	}
 
-	#end({ row }: Run, outcome: WorkOutcome): void {
+	#end({ row, cancelled }: Run, outcome: WorkOutcome): void {
+		cancelled.resolve(false);
 		this.#runs.delete(row.id);
 		this.#lanes.end(row);
 		const next =
@@ -224,10 +246,10 @@ export abstract class WorkQueueObject extends DurableObject {
 		this.#wake.resolve();
 	}
 
-	#progress(run: Run, value: unknown): void {
+	#progress(run: Run, progress: string): void {
 		if (this.#runs.get(run.row.id) !== run) return;
 		// The item advances, so earlier interruptions are not its fault.
-		run.row = { ...run.row, progress: JSON.stringify(value) ?? null, interruptions: 0 };
+		run.row = { ...run.row, progress, interruptions: 0 };
 		const now = Date.now();
 		if (Math.abs(now - run.progressAt) < PROGRESS_MS) return;
 		run.progressAt = now;
@@ -239,7 +261,7 @@ export abstract class WorkQueueObject extends DurableObject {
 		if (run) {
 			run.row = { ...run.row, cancelled: true };
 			this.#table.update(run.row);
-			run.abort.abort(new Error("The work was cancelled"));
+			run.cancelled.resolve(true);
 			return;
 		}
 		if (row.state === "queued") this.#lanes.remove(row, 1);

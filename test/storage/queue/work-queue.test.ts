@@ -4,6 +4,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { AiError } from "../../../src/core/errors.ts";
 import { QueueClient } from "../../../src/storage/queue/queue-client.ts";
+import { runWork } from "../../../src/storage/queue/run-work.ts";
 import {
 	PermanentWorkError,
 	PostponedWork,
@@ -21,7 +22,7 @@ async function newQueue(handlers: Record<string, WorkHandler>, bounds: Partial<Q
 	const stub = namespace.getByName(crypto.randomUUID());
 	const services: QueueServices = {
 		bounds: { ...BOUNDS, ...bounds },
-		handler: async (kind) => handlers[kind],
+		run: (row, fence, control) => runWork(row, { fence, control, handler: async () => handlers[row.kind] }),
 		isClosing: () => false,
 		track: () => {},
 	};
