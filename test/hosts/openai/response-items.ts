@@ -196,7 +196,7 @@ export function turnsOfItems(items: readonly InputItem[]): Turn[] {
 	const turns: Turn[] = [];
 	const last = () => turns.at(-1);
 	for (const item of items) {
-		if ("role" in item) {
+		if (item.type === undefined || item.type === "message") {
 			const content = item.content as string | readonly Part[];
 			turns.push({
 				role: item.role === "developer" ? "system" : (item.role as Turn["role"]),
