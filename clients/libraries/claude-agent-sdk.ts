@@ -31,6 +31,7 @@ export const client: Library = {
 	packages: ["@anthropic-ai/claude-agent-sdk", "zod"],
 	models: [...CLAUDE_MODELS, KIMI],
 	addsTurns: true,
+	sentences: { 404: /issue with the selected model/ },
 	async open({ base, load, model, token }) {
 		const { createSdkMcpServer, query, tool } = await load<Sdk>("@anthropic-ai/claude-agent-sdk");
 		const { z } = await load<typeof Zod>("zod");

@@ -25,7 +25,8 @@ export const OutputItem = z.looseObject({
 	id: text,
 	call_id: text,
 	name: text,
-	arguments: text,
+	/** Text of a function's call. Calls of other kinds, such as searches for tools, have objects. */
+	arguments: z.unknown().optional(),
 	input: text,
 	phase: text,
 	encrypted_content: text,
@@ -161,7 +162,12 @@ export const signatureField = (seal: string): Pick<ToolCall, "extra_content"> =>
 /** A custom tool's input is the only argument of the function that stands for it. */
 export function callOf({ type, call_id, name, arguments: json, input }: OutputItem): ToolCall | undefined {
 	if (type !== "function_call" && type !== "custom_tool_call") return undefined;
-	const text = type === "function_call" ? (json ?? "") : JSON.stringify({ input: input ?? "" });
+	const text =
+		type === "function_call"
+			? typeof json === "string"
+				? json
+				: ""
+			: JSON.stringify({ input: input ?? "" });
 	return { id: call_id ?? "", type: "function", function: { name: name ?? "", arguments: text } };
 }
 
