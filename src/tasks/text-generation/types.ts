@@ -4,6 +4,7 @@
  * then no conversion is needed.
  */
 import type { Usage } from "../../core/usage.ts";
+import type { WebSearchCall } from "./web-search.ts";
 
 export interface ContentPart {
 	type: "text" | "image_url" | "input_audio" | "file" | "refusal";
@@ -182,32 +183,7 @@ export interface Verbatim {
 	unconverted?: string;
 }
 
-/** A page that a web search has found, as the model received it. */
-export interface WebSearchSource {
-	url: string;
-	title: string;
-	/** The excerpt that the model received. */
-	text: string;
-	/** As the search provider sent it. */
-	date?: string;
-}
-
-/** Why a search has no pages. The names are Anthropic's. */
-export type WebSearchProblem =
-	| "invalid_tool_input"
-	| "max_uses_exceeded"
-	| "query_too_long"
-	| "too_many_requests"
-	| "unavailable";
-
-/** One web search that the gateway ran for the model, inside its answer. */
-export interface WebSearchCall {
-	/** Without a prefix. */
-	id: string;
-	query: string;
-	/** Absent: the search has started, and a later delta has its outcome; or it is left to the caller's next request. */
-	outcome?: { sources: readonly WebSearchSource[] } | { problem: WebSearchProblem };
-}
+export type { WebSearchCall, WebSearchProblem, WebSearchSource } from "./web-search.ts";
 
 /** A part of an answer that ended with web searches. */
 export interface SearchedRound {

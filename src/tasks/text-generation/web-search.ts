@@ -1,0 +1,28 @@
+/** The web searches that the gateway runs for a model. */
+
+/** A page that a web search has found, as the model received it. */
+export interface WebSearchSource {
+	url: string;
+	title: string;
+	/** The excerpt that the model received. */
+	text: string;
+	/** As the search provider sent it. */
+	date?: string;
+}
+
+/** Why a search has no pages. The names are Anthropic's. */
+export type WebSearchProblem =
+	| "invalid_tool_input"
+	| "max_uses_exceeded"
+	| "query_too_long"
+	| "too_many_requests"
+	| "unavailable";
+
+/** One web search that the gateway ran for the model, inside its answer. */
+export interface WebSearchCall {
+	/** Without a prefix. */
+	id: string;
+	query: string;
+	/** Absent: the search has started, and a later delta has its outcome; or it is left to the caller's next request. */
+	outcome?: { sources: readonly WebSearchSource[] } | { problem: WebSearchProblem };
+}
