@@ -1,0 +1,157 @@
+/** Who sees stored responses, how many an account can store, and how long they are kept. */
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { createApp } from "../../../src/app.ts";
+import { StoredResponses, storeCalls } from "../../../src/responses/client/stored-responses.ts";
+import type { ResponseStore } from "../../../src/responses/durable/response-store.ts";
+import { completion, ENGINE_VARS, OPEN_ACCESS, testServices, upstream } from "../../gateway.ts";
+import { closedGateway, json } from "../../http/access.ts";
+
+const MODEL = "gpt-5.6-sol";
+type Body = Record<string, unknown> & { id: string };
+
+const engine = () => upstream(() => Response.json(completion("Hello"))).fetch;
+
+describe("the tokens of an account", () => {
+	function accounts() {
+		const { send, createToken } = closedGateway({ vars: ENGINE_VARS, fetch: engine() });
+		const call = async (token: string, method: string, path: string, body?: object) => {
+			const init = body ? json(method, body) : { method };
+			const response = await send(`/ai/v1${path}`, token, init);
+			return { status: response.status, body: await response.json<Body>() };
+		};
+		const create = (token: string, fields: object = {}) =>
+			call(token, "POST", "/responses", { model: MODEL, input: "Hi", ...fields });
+		return { call, create, createToken };
+	}
+
+	it("see what they made, and nothing of the others without the permission to write", async () => {
+		const { call, create, createToken } = accounts();
+		const [ada, ben, owner] = [
+			await createToken(["Workers AI Run"]),
+			await createToken(["Workers AI Read"]),
+			await createToken(["Workers AI Write"]),
+		];
+		const { body } = await create(ada);
+		const path = `/responses/${body.id}`;
+		expect((await call(ada, "GET", path)).status).toBe(200);
+		expect((await call(ben, "GET", path)).status).toBe(404);
+		expect((await call(ben, "DELETE", path)).status).toBe(404);
+		expect((await call(ben, "GET", `${path}/input_items`)).status).toBe(404);
+		expect((await call(ben, "POST", `${path}/cancel`, {})).status).toBe(404);
+		expect(await create(ben, { previous_response_id: body.id })).toMatchObject({
+			status: 400,
+			body: { error: { code: "previous_response_not_found" } },
+		});
+		const [item] = body.output as { id: string }[];
+		expect((await create(ben, { input: [{ type: "item_reference", id: item?.id }] })).status).toBe(400);
+		expect((await create(ada, { previous_response_id: body.id })).status).toBe(200);
+		expect((await create(owner, { previous_response_id: body.id })).status).toBe(200);
+		expect((await call(owner, "DELETE", path)).status).toBe(200);
+		expect((await call(ada, "GET", path)).status).toBe(404);
+	});
+
+	it("see only their own conversations", async () => {
+		const { call, create, createToken } = accounts();
+		const [ada, ben] = [await createToken(["Workers AI Run"]), await createToken(["Workers AI Run"])];
+		const { body } = await call(ada, "POST", "/conversations", {});
+		expect((await call(ben, "GET", `/conversations/${body.id}`)).status).toBe(404);
+		expect((await call(ben, "GET", `/conversations/${body.id}/items`)).status).toBe(404);
+		expect((await create(ben, { conversation: body.id })).status).toBe(404);
+		expect((await create(ada, { conversation: body.id })).status).toBe(200);
+	});
+
+	it("see nothing of another account", async () => {
+		const one = accounts();
+		const other = accounts();
+		const { body } = await one.create(await one.createToken(["Workers AI Run"]));
+		const token = await other.createToken(["Workers AI Write"]);
+		expect((await other.call(token, "GET", `/responses/${body.id}`)).status).toBe(404);
+	});
+});
+
+describe("an account", () => {
+	function bounded(bounds: Partial<{ maxBytes: number; maxResponses: number; retentionMs: number }>) {
+		const name = crypto.randomUUID();
+		const services = testServices({ vars: ENGINE_VARS, fetch: engine() });
+		const all = { maxBytes: 1e9, maxResponses: 1e6, retentionMs: 30 * 86_400_000, ...bounds };
+		let now = 0;
+		const storedResponses = new StoredResponses({
+			object: () => storeCalls(env.RESPONSE_STORE, name),
+			bounds: all,
+			now: () => (now += 60_000),
+		});
+		const app = createApp({ ...services, storedResponses }, OPEN_ACCESS);
+		const request = async (path: string, init?: RequestInit) => {
+			const response = await app.request(`http://gateway/client/v4/accounts/local/ai/v1${path}`, init);
+			return { status: response.status, body: await response.json<Body>() };
+		};
+		return {
+			request,
+			create: (fields: object = {}) =>
+				request("/responses", json("POST", { model: MODEL, input: "Hi", ...fields })),
+			storedResponses,
+			stub: (env.RESPONSE_STORE as DurableObjectNamespace<ResponseStore>).getByName(name),
+		};
+	}
+
+	it.each([{ maxResponses: 1 }, { maxBytes: 1 }])(
+		"that is full stores nothing further: %o",
+		async (bounds) => {
+			const { create, request } = bounded({ maxBytes: 1e9, ...bounds });
+			const first = await create("maxBytes" in bounds ? { store: false } : {});
+			expect(first.status).toBe(200);
+			if ("maxBytes" in bounds) return;
+			expect(await create()).toMatchObject({
+				status: 429,
+				body: { error: { code: "insufficient_quota", message: expect.stringContaining("1 responses") } },
+			});
+			expect((await create({ store: false })).status).toBe(200);
+			await request(`/responses/${first.body.id}`, { method: "DELETE" });
+			expect((await create()).status).toBe(200);
+		},
+	);
+
+	it("forgets a response after its time, with its items", async () => {
+		const { create, request, stub, storedResponses } = bounded({});
+		const { body } = await create();
+		const next = await create({ previous_response_id: body.id });
+		await runInDurableObject(stub, (_, { storage }) => {
+			storage.sql.exec("UPDATE responses SET expires_at = 1 WHERE id = ?", body.id);
+		});
+		expect((await request(`/responses/${body.id}`)).status).toBe(404);
+		expect((await create({ previous_response_id: next.body.id })).body).toMatchObject({
+			error: { code: "previous_response_not_found" },
+		});
+		await runDurableObjectAlarm(stub);
+		expect(await storedResponses.usage("local")).toMatchObject({ responses: 1, items: 2 });
+	});
+
+	it("counts what it stores, and nothing after the deletions", async () => {
+		const { create, request, storedResponses } = bounded({});
+		const image = `data:image/png;base64,${"A".repeat(3_000_000)}`;
+		const content = [
+			{ type: "input_text", text: "What is this?" },
+			{ type: "input_image", image_url: image },
+		];
+		const large = await create({ input: [{ role: "user", content }] });
+		expect((await storedResponses.usage("local")).bytes).toBeGreaterThan(3_000_000);
+		const items = await request(`/responses/${large.body.id}/input_items`);
+		expect(items.body).toMatchObject({ data: [{ content: [{}, { image_url: image }] }] });
+		const { body } = await request("/conversations", json("POST", {}));
+		const second = await create({ conversation: body.id });
+		for (const path of [
+			`/responses/${large.body.id}`,
+			`/conversations/${body.id}`,
+			`/responses/${second.body.id}`,
+		])
+			await request(path, { method: "DELETE" });
+		expect(await storedResponses.usage("local")).toEqual({
+			bytes: 0,
+			responses: 0,
+			conversations: 0,
+			items: 0,
+		});
+	});
+});
