@@ -1,5 +1,5 @@
 /**
- * All failures that the gateway can answer with, in one table.
+ * All failures that the gateway can answer with, in one table. One file because a code must be found in one place.
  *
  * Codes, statuses and names are the product's (developers.cloudflare.com/workers-ai/platform/errors, and observed replies if
  * that page has none). Code throws a failure as an {@link AiError}, and the surface renders it; nothing below a surface builds

@@ -14,7 +14,7 @@ import type { WorkHandler } from "../../storage/queue/work.ts";
 import { gatewayInHeaders, runModel } from "../gateway/model-in-gateway.ts";
 import { isProviderModel } from "../gateway/provider-names.ts";
 import { onlyFor } from "../openai/route-dialect.ts";
-import { RESPONSES } from "./response-routes.ts";
+import { RESPONSES_DIALECT } from "./response-dialect.ts";
 import { eventsReply, stateReply, storedEvents } from "./stored-routes.ts";
 
 type Fields = Record<string, unknown> & { model: string };
@@ -31,7 +31,7 @@ export async function answerInBackground(c: Context, call: Call, fields: Fields)
 	// A gateway may have a key for a provider's model.
 	if (!isProviderModel(fields.model)) {
 		const { model } = await resolveModel(fields.model, caller, services);
-		await parse({ fields: engine }, await onlyFor(RESPONSES)(model), { model, routed: undefined });
+		await parse({ fields: engine }, await onlyFor(RESPONSES_DIALECT)(model), { model, routed: undefined });
 	}
 	const endpoint = c.req.path.slice(c.req.path.indexOf("v1/"));
 	const response = await createBackground({ caller, fields, stateful, headers, endpoint }, services);
@@ -51,7 +51,7 @@ const runRequest: RunRequest = ({ id, request, fields, signal }, services) => {
 				inferenceRequest({
 					...{ id, caller, signal, headers, fields },
 					model: fields.model,
-					dialect: onlyFor(RESPONSES),
+					dialect: onlyFor(RESPONSES_DIALECT),
 					inputs: { fields },
 				}),
 			gateway: (model) => gatewayInHeaders(headers, model),

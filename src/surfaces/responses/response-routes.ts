@@ -1,7 +1,6 @@
 /** The route that runs a model with OpenAI's Responses API, its websocket, and the count of its tokens. */
 import type { Context } from "hono";
 import { onFirstUse } from "../../core/lazy.ts";
-import { otherDialects } from "../../dialects/index.ts";
 import { readJson } from "../../http/body.ts";
 import { responsesFailure } from "../../http/failure-formats.ts";
 import { BY_MODEL, type Call, methodNotAllowed, type RouteDeclaration } from "../../http/route.ts";
@@ -10,6 +9,7 @@ import { answer } from "../answer.ts";
 import { countBody } from "../openai/count-tokens.ts";
 import { infer, type OpenaiRoute } from "../openai/openai-route.ts";
 import { onlyFor, requireModel } from "../openai/route-dialect.ts";
+import { RESPONSES_DIALECT } from "./response-dialect.ts";
 import { stateReply } from "./stored-routes.ts";
 
 /** The room of stored responses. */
@@ -21,8 +21,7 @@ const background = () => import("./background.ts");
 const CHAT_MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 
 export const RESPONSES: OpenaiRoute = {
-	dialect: async () => (await otherDialects()).responses,
-	task: "Text Generation",
+	...RESPONSES_DIALECT,
 	summary: "Answers a request of OpenAI's Responses API",
 	example: { model: CHAT_MODEL, input: "Hello, who are you?" },
 	failure: responsesFailure,

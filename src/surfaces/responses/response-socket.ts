@@ -27,7 +27,7 @@ import { runStored } from "../../responses/run-stored.ts";
 import { EventSplitter } from "../../streams/event-splitter.ts";
 import { gatewayInHeaders, runModel } from "../gateway/model-in-gateway.ts";
 import { onlyFor, requireModel } from "../openai/route-dialect.ts";
-import { RESPONSES } from "./response-routes.ts";
+import { RESPONSES_DIALECT } from "./response-dialect.ts";
 
 /** As OpenAI's. */
 const MAX_CONNECTION_MS = 60 * 60_000;
@@ -190,7 +190,7 @@ async function create(sent: Record<string, unknown>, context: FrameContext): Pro
 			read: async () =>
 				inferenceRequest({
 					...{ id, caller, model, signal, headers, fields },
-					dialect: onlyFor(RESPONSES),
+					dialect: onlyFor(RESPONSES_DIALECT),
 					inputs: { fields },
 				}),
 			gateway: (name) => gatewayInHeaders(headers, name),

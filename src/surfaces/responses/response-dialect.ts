@@ -1,0 +1,8 @@
+/** The models and the format of `/responses`. */
+import { otherDialects } from "../../dialects/index.ts";
+import type { RouteDialect } from "../openai/route-dialect.ts";
+
+export const RESPONSES_DIALECT: RouteDialect = {
+	dialect: async () => (await otherDialects()).responses,
+	task: "Text Generation",
+};
