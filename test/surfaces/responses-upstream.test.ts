@@ -287,3 +287,25 @@ describe("a model of the catalogue that OpenAI serves", () => {
 		expect(paths).toEqual(["/v1/chat/completions", "/v1/responses", "/v1/responses"]);
 	});
 });
+
+describe("a search for tools", () => {
+	const search: Script = () => ({
+		kind: "tools",
+		calls: [{ name: "tool_search", input: { query: "weather" } }],
+	});
+	const request = {
+		model: "gpt-5.5",
+		input: "Hello",
+		tools: [{ type: "tool_search", execution: "client", description: "Searches", parameters: PARAMETERS }],
+	};
+
+	// Its arguments are an object, unlike those of a function's call.
+	it.each([false, true])("reaches the caller with its arguments, stream: %s", async (stream) => {
+		const response = await gateway(search).post("/v1/responses", { ...request, stream });
+		expect(response.status).toBe(200);
+		const text = await response.text();
+		expect(text).toContain('"type":"tool_search_call"');
+		expect(text).toContain('"arguments":{"query":"weather"}');
+		expect(text).not.toContain("not a chat stream");
+	});
+});
