@@ -35,7 +35,15 @@ const OperatorModel = z.strictObject({
 	input: z.enum(INPUT_SHAPES).optional(),
 	output: z.enum(OUTPUT_SHAPES).optional(),
 	defaults: z.record(z.string(), z.unknown()).optional(),
-	prices: z.array(z.strictObject({ unit: z.enum(PRICE_UNITS), neurons: z.number().min(0) })).optional(),
+	prices: z
+		.array(
+			z.strictObject({
+				unit: z.enum(PRICE_UNITS),
+				neurons: z.number().min(0),
+				above_input_tokens: count.optional(),
+			}),
+		)
+		.optional(),
 	capabilities: z.array(z.enum(CAPABILITIES)).optional(),
 });
 type OperatorModel = z.output<typeof OperatorModel>;
@@ -82,7 +90,9 @@ function base(id: string, task: TaskTitle, input: InputShape, known: Model | und
 
 const facts = ({ prices, ...own }: OperatorModel): Partial<Model> => ({
 	...camelCased(own),
-	...(prices && { prices: prices.map(({ unit, neurons }) => ({ unit, neurons, usd: usdOf(neurons) })) }),
+	...(prices && {
+		prices: prices.map((price) => ({ ...camelCased(price), usd: usdOf(price.neurons) })),
+	}),
 });
 
 /** The configured families; otherwise the catalogue's if they fit the task; otherwise the task's defaults. */

@@ -16,10 +16,11 @@ export type SentCounts = Readonly<Record<string, unknown>>;
 export function messagesUsage(sent: SentCounts): Usage | undefined {
 	const { input_tokens, output_tokens, input_tokens_details, output_tokens_details } = sent;
 	const read = countOf(sent.cache_read_input_tokens) ?? 0;
+	const created = countOf(sent.cache_creation_input_tokens) ?? 0;
 	return usageWith([input_tokens, output_tokens], {
-		excluded: read,
+		excluded: read + created,
 		cached: detailIn(input_tokens_details, "cached_tokens") ?? read,
-		written: countOf(sent.cache_creation_input_tokens) ?? 0,
+		written: detailIn(input_tokens_details, "cache_write_tokens") ?? created,
 		reasoning:
 			detailIn(output_tokens_details, "thinking_tokens") ??
 			detailIn(output_tokens_details, "reasoning_tokens"),
@@ -49,7 +50,11 @@ export function geminiUsage(sent: SentCounts): Usage | undefined {
 function converseUsage(sent: SentCounts): Usage | undefined {
 	const read = countOf(sent.cacheReadInputTokens) ?? 0;
 	const written = countOf(sent.cacheWriteInputTokens) ?? 0;
-	return usageWith([sent.inputTokens, sent.outputTokens], { excluded: read, cached: read, written });
+	return usageWith([sent.inputTokens, sent.outputTokens], {
+		excluded: read + written,
+		cached: read,
+		written,
+	});
 }
 
 /** Names of input and output tokens in APIs without other counts. */
@@ -86,11 +91,11 @@ export const hasMessagesCounts = (sent: SentCounts): boolean =>
 	!("prompt_tokens" in sent || "completion_tokens" in sent);
 
 interface Details {
-	/** Tokens that were read from the cache, if the input count excludes them. */
+	/** Tokens that were read from or written to the cache, if the input count excludes them. */
 	excluded?: number;
 	/** All tokens that were read from the cache. */
 	cached?: number | undefined;
-	/** Tokens that were written to the cache, which the input count excludes. */
+	/** All tokens that were written to the cache. */
 	written?: number;
 	reasoning?: number | undefined;
 }
@@ -101,11 +106,10 @@ function usageWith(
 ): Usage | undefined {
 	const usage = usageOfCounts(input, output);
 	if (!usage) return undefined;
-	const others = excluded + (written ?? 0);
 	return {
-		prompt_tokens: usage.prompt_tokens + others,
+		prompt_tokens: usage.prompt_tokens + excluded,
 		completion_tokens: usage.completion_tokens,
-		total_tokens: usage.total_tokens + others,
+		total_tokens: usage.total_tokens + excluded,
 		...(cached !== undefined && {
 			prompt_tokens_details: {
 				cached_tokens: cached,

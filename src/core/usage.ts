@@ -8,8 +8,15 @@ export interface Usage {
 	prompt_tokens: number;
 	completion_tokens: number;
 	total_tokens: number;
-	/** `cache_creation_tokens`: our extension, of Anthropic's models. */
-	prompt_tokens_details?: { cached_tokens?: number | null; cache_creation_tokens?: number } | null;
+	/**
+	 * Tokens that were written to a cache are `cache_creation_tokens` of Anthropic's models (our extension), and `cache_write_tokens` at
+	 * OpenAI and OpenRouter.
+	 */
+	prompt_tokens_details?: {
+		cached_tokens?: number | null;
+		cache_creation_tokens?: number | null;
+		cache_write_tokens?: number | null;
+	} | null;
 	completion_tokens_details?: { reasoning_tokens?: number | null } | null;
 }
 
@@ -43,15 +50,25 @@ export function usageOf(sent: unknown): Usage | undefined {
 	const remainder = (known: number): number => Math.max(0, (total_tokens ?? 0) - known);
 	const prompt = prompt_tokens ?? remainder(completion_tokens ?? 0);
 	const completion = completion_tokens ?? remainder(prompt);
+	const details = detailsOf(counts);
+	const reasoning = countOf(details.completion_tokens_details?.reasoning_tokens) ?? 0;
+	// xAI counts reasoning beside the completion, and bills it as output. OpenAI counts it in the completion.
+	const isBeside = reasoning > 0 && total_tokens === prompt + completion + reasoning;
 	return {
 		...sent,
-		...detailsOf(counts),
+		...details,
 		prompt_tokens: prompt,
-		completion_tokens: completion,
+		completion_tokens: isBeside ? completion + reasoning : completion,
 		// A total of zero beside other counts means that the engine does not keep it.
 		total_tokens: total_tokens || prompt + completion,
 	};
 }
+
+/** Tokens of the prompt that were written to a cache. `undefined`: the engine does not count them. */
+export const cacheWritesIn = ({
+	prompt_tokens_details: details,
+}: Pick<Usage, "prompt_tokens_details">): number | undefined =>
+	countOf(details?.cache_creation_tokens) ?? countOf(details?.cache_write_tokens);
 
 /** The details of the counts, as far as the engine sent them. */
 function detailsOf({

@@ -1,5 +1,5 @@
 /** The quantities of a call: the most that it can use, for its reservation, and what it used, for its bill. */
-import type { Usage } from "../core/usage.ts";
+import { cacheWritesIn, type Usage } from "../core/usage.ts";
 import type { Media } from "../media/media.ts";
 import type { Model } from "../models/model.ts";
 import type { Quantities } from "../models/neurons.ts";
@@ -76,10 +76,12 @@ export const estimatedTokens = (
 export function byUsage(usage: Usage, others: Quantities = {}): Measured {
 	const { prompt_tokens, completion_tokens, prompt_tokens_details } = usage;
 	const cachedTokens = prompt_tokens_details?.cached_tokens;
+	const cacheWriteTokens = cacheWritesIn(usage);
 	return exact({
 		inputTokens: prompt_tokens,
 		outputTokens: completion_tokens,
 		...(cachedTokens && { cachedTokens }),
+		...(cacheWriteTokens && { cacheWriteTokens }),
 		...others,
 	});
 }

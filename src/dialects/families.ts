@@ -13,7 +13,11 @@ import { turnReader, turnWriter } from "./media/turn-detection.ts";
 import { visionReaders, visionWriters } from "./media/vision.ts";
 import { whisperReaders, whisperWriters } from "./media/whisper.ts";
 import { anthropicMessages } from "./messages/messages.ts";
-import { gptOssReader, gptOssWriter } from "./responses/gpt-oss.ts";
+import {
+	chatOrResponsesWriter,
+	gptOssReader,
+	openAiOrResponsesReader,
+} from "./responses/chat-or-responses.ts";
 import { decisionReader, decisionWriter } from "./text/decision.ts";
 import { embeddingsReaders, embeddingsWriters } from "./text/embeddings.ts";
 import { rerankReader, rerankWriter } from "./text/reranking.ts";
@@ -30,6 +34,7 @@ export const READERS: Record<InputShape, Reader> = {
 	...textToImageReaders,
 	...visionReaders,
 	"chat-gpt-oss": gptOssReader,
+	"chat-or-responses": openAiOrResponsesReader,
 	messages: anthropicMessages.reader,
 	"decision-clef": decisionReader,
 	rerank: rerankReader,
@@ -47,7 +52,8 @@ export const WRITERS: Record<OutputShape, NativeWriter> = {
 	...textToSpeechWriters,
 	...textToImageWriters,
 	...visionWriters,
-	"gpt-oss": gptOssWriter,
+	"gpt-oss": chatOrResponsesWriter,
+	"completion-or-response": chatOrResponsesWriter,
 	messages: anthropicMessages.writer,
 	"decision-answers": decisionWriter,
 	"rerank-scores": rerankWriter,

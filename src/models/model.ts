@@ -23,6 +23,7 @@ export type Capability = (typeof CAPABILITIES)[number];
 export const PRICE_UNITS = [
 	"per M input tokens",
 	"per M cached input tokens",
+	"per M cache write tokens",
 	"per M output tokens",
 	"per 512x512 tile",
 	"per step",
@@ -43,10 +44,15 @@ export const PRICE_UNITS = [
 ] as const;
 export type PriceUnit = (typeof PRICE_UNITS)[number];
 
+/** The APIs in which a provider takes requests for a model, as the product names them. */
+export const REQUEST_FORMATS = ["responses", "chat-completions", "anthropic-messages"] as const;
+
 export const Price = z.strictObject({
 	unit: z.enum(PRICE_UNITS),
 	neurons: z.number().nonnegative(),
 	usd: z.number().nonnegative(),
+	/** Input tokens of a request above which it costs this price, instead of the price of the unit with a lower threshold or none. */
+	aboveInputTokens: z.number().int().positive().optional(),
 });
 export type Price = z.output<typeof Price>;
 
@@ -75,6 +81,8 @@ export const Model = z.strictObject({
 	dimensions: z.number().int().positive().optional(),
 	input: z.enum(INPUT_SHAPES),
 	output: z.enum(OUTPUT_SHAPES),
+	/** The APIs in which its provider takes requests. Absent: unknown. */
+	requestFormats: z.array(z.enum(REQUEST_FORMATS)).optional(),
 	/** Names of the input fields, if the model accepts fewer than its shape has. */
 	inputFields: z.array(z.string()).optional(),
 	/** Defaults of the input fields. */

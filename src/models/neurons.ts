@@ -7,10 +7,12 @@
  * - A price "per step" is per tile and step (observed: flux-1-schnell, 1024x1024, 4 steps, is 172.80).
  * - Tiles and megapixels are counted per image, rounded up.
  * - An audio minute is billed by the millisecond.
- * - Cached tokens are input tokens; without a price of their own they cost as much as other input.
+ * - Cached tokens are input tokens, and so are those that are written to the cache; without a price of their own they cost as much as
+ *   other input.
  * - "per M images" counts generated images, or input images if the model generates none.
  */
 import type { Price, PriceUnit } from "./model.ts";
+import { highestPrices, pricesFor } from "./price-tiers.ts";
 
 /** Pixels. */
 export interface Size {
@@ -20,10 +22,12 @@ export interface Size {
 
 /** The quantities that a call used. Absent and negative quantities count as zero. */
 export interface Quantities {
-	/** Including cached tokens. */
+	/** Including tokens that were read from or written to a cache. */
 	inputTokens?: number;
 	/** The cached part of `inputTokens`. */
 	cachedTokens?: number;
+	/** The part of `inputTokens` that was written to a cache. */
+	cacheWriteTokens?: number;
 	outputTokens?: number;
 	/** Characters of the text to speak. */
 	characters?: number;
@@ -82,6 +86,7 @@ const liveAudioMinute: Unit = {
 const UNITS: Record<PriceUnit, Unit> = {
 	"per M input tokens": { per: MILLION, count: ({ inputTokens }) => inputTokens },
 	"per M cached input tokens": { per: MILLION, count: ({ cachedTokens }) => cachedTokens },
+	"per M cache write tokens": { per: MILLION, count: ({ cacheWriteTokens }) => cacheWriteTokens },
 	"per M output tokens": { per: MILLION, count: ({ outputTokens }) => outputTokens },
 	"per 512x512 tile": { per: 1, count: outputTiles },
 	"per step": { per: 1, count: outputTileSteps },
@@ -110,15 +115,16 @@ const UNITS: Record<PriceUnit, Unit> = {
 /** An integer. A price is used to its sixth decimal, and half a micro-neuron is rounded up. */
 export function microNeurons(prices: readonly Price[], quantities: Quantities): number {
 	if (prices.length === 0) return 0;
-	const counted = separateCachedTokens(prices, quantities);
+	const rows = pricesFor(prices, safeCount(quantities.inputTokens));
+	const counted = separateCacheTokens(rows, quantities);
 	let parts = COMMON_DENOMINATOR / 2;
-	for (const { unit, neurons } of prices) {
+	for (const { unit, neurons } of rows) {
 		const { per, count } = UNITS[unit];
 		parts += Math.round(neurons * MICRO) * safeCount(count(counted)) * (COMMON_DENOMINATOR / per);
 	}
 	// All products and the sum are exact below this bound.
 	if (parts <= Number.MAX_SAFE_INTEGER) return (parts - (parts % COMMON_DENOMINATOR)) / COMMON_DENOMINATOR;
-	return exactMicroNeurons(prices, counted);
+	return exactMicroNeurons(rows, counted);
 }
 
 /** As {@link microNeurons}, for amounts of any size, at twenty times the cost. */
@@ -135,21 +141,37 @@ function exactMicroNeurons(prices: readonly Price[], counted: Quantities): numbe
 export const neurons = (prices: readonly Price[], quantities: Quantities): number =>
 	microNeurons(prices, quantities) / MICRO;
 
-/** An integer, never less than the price. */
-export const microNeuronsPerOutputToken = (prices: readonly Price[]): number =>
-	Math.ceil(
-		prices.reduce((total, { unit, neurons }) => total + (unit === "per M output tokens" ? neurons : 0), 0),
+/** The most that a request can cost without its output, and that each output token adds. Integers, never less than the price. */
+export function highestMicroNeurons(
+	prices: readonly Price[],
+	quantities: Quantities,
+): { fixed: number; perOutputToken: number } {
+	const rows = highestPrices(prices, safeCount(quantities.inputTokens));
+	const perOutputToken = rows.reduce(
+		(total, { unit, neurons }) => total + (unit === "per M output tokens" ? neurons : 0),
+		0,
 	);
+	return { fixed: microNeurons(rows.map(untiered), quantities), perOutputToken: Math.ceil(perOutputToken) };
+}
+
+const untiered = ({ aboveInputTokens: _, ...price }: Price): Price => price;
 
 /** Neurons as shown in replies: two decimals, truncated (observed: 10.477 is shown as 10.47). */
 export const shownNeurons = (micro: number): number => Math.floor(micro / 10_000) / 100;
 
-function separateCachedTokens(prices: readonly Price[], quantities: Quantities): Quantities {
-	if (!quantities.cachedTokens || !prices.some(({ unit }) => unit === "per M cached input tokens"))
-		return quantities;
-	const input = safeCount(quantities.inputTokens);
-	const cachedTokens = Math.min(input, safeCount(quantities.cachedTokens));
-	return { ...quantities, inputTokens: input - cachedTokens, cachedTokens };
+/** Moves tokens with a price of their own out of the input. */
+function separateCacheTokens(prices: readonly Price[], quantities: Quantities): Quantities {
+	if (!quantities.cachedTokens && !quantities.cacheWriteTokens) return quantities;
+	let inputTokens = safeCount(quantities.inputTokens);
+	const separate = (unit: PriceUnit, count: number | undefined): number => {
+		if (!count || !prices.some((price) => price.unit === unit)) return 0;
+		const tokens = Math.min(inputTokens, safeCount(count));
+		inputTokens -= tokens;
+		return tokens;
+	};
+	const cachedTokens = separate("per M cached input tokens", quantities.cachedTokens);
+	const cacheWriteTokens = separate("per M cache write tokens", quantities.cacheWriteTokens);
+	return { ...quantities, inputTokens, cachedTokens, cacheWriteTokens };
 }
 
 /** Engines' counts may be any number: rounds, and bounds to safe non-negative integers. */

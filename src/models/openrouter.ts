@@ -5,6 +5,7 @@
 import { type Catalog, isListed } from "./catalog.ts";
 import { inputFamily } from "./family.ts";
 import { can, type Model, type PriceUnit } from "./model.ts";
+import { basePrices } from "./price-tiers.ts";
 
 /** Every listed chat model, on one page. */
 export function openRouterList(catalog: Catalog, now: number) {
@@ -20,6 +21,7 @@ function openRouterModel(model: Model) {
 	const context_length = model.contextWindow ?? null;
 	const input = usdPerToken(model, "per M input tokens");
 	const cached = usdPerToken(model, "per M cached input tokens");
+	const written = usdPerToken(model, "per M cache write tokens");
 	return {
 		id: model.id,
 		canonical_slug: model.id,
@@ -40,6 +42,7 @@ function openRouterModel(model: Model) {
 			prompt: input ?? "0",
 			completion: usdPerToken(model, "per M output tokens") ?? "0",
 			...(cached && { input_cache_read: cached }),
+			...(written && { input_cache_write: written }),
 			request: "0",
 			image: "0",
 		},
@@ -51,7 +54,7 @@ function openRouterModel(model: Model) {
 
 /** Decimal text without an exponent, because decimal types of clients refuse an exponent. */
 function usdPerToken({ prices }: Model, unit: PriceUnit): string | undefined {
-	const price = prices.find((row) => row.unit === unit);
+	const price = basePrices(prices).find((row) => row.unit === unit);
 	return price && (price.usd / 1e6).toFixed(12).replace(/\.?0+$/, "");
 }
 

@@ -164,7 +164,11 @@ function properties(model: Model): Property[] {
 	if (prices.length > 0)
 		add(
 			"price",
-			prices.map(({ unit, usd }) => ({ unit, price: usd, currency: "USD" })),
+			prices.map(({ unit, usd, aboveInputTokens }) => ({
+				unit: aboveInputTokens === undefined ? unit : `${unit} (above ${aboveInputTokens} input tokens)`,
+				price: usd,
+				currency: "USD",
+			})),
 		);
 	return list;
 }

@@ -4,18 +4,24 @@
  * to serve (`servedThirdParties` in `config/index.ts`). As with `catalog.json`, the data is not validated at start-up. A row has only the
  * fields in which models of one task differ.
  *
- * Known differences from the product: only a few models have prices; cache writes and Anthropic's server tools have none.
- * An image is returned as by the catalogue's own image models, not as a URL. A body has OpenAI's chat format, or
- * Anthropic's.
+ * Known differences from the product: some models have no price, and Anthropic's server tools have none. A cache write costs the same
+ * for an hour as for five minutes. An image is returned as by the catalogue's own image models, not as a URL. A body has OpenAI's chat
+ * format or Anthropic's, or that of Responses for models with this request format (`chatShapesOf`).
  */
 import type { Model } from "./model.ts";
 import rows from "./third-party.json" with { type: "json" };
 import unserved from "./third-party-unserved.json" with { type: "json" };
 import { nameUuid } from "./uuid.ts";
 
-interface Row
-	extends Pick<Model, "id">,
-		Partial<Pick<Model, "contextWindow" | "defaults" | "input" | "output" | "prices">> {
+type Optional =
+	| "contextWindow"
+	| "defaults"
+	| "input"
+	| "inputFields"
+	| "output"
+	| "prices"
+	| "requestFormats";
+interface Row extends Pick<Model, "id">, Partial<Pick<Model, Optional>> {
 	task: "Text Generation" | keyof typeof MEDIA;
 }
 const ROWS: ReadonlyMap<string, Row> = new Map((rows as Row[]).map((row) => [row.id, row]));
@@ -37,11 +43,23 @@ export const THIRD_PARTY_AUTHORS: ReadonlySet<string> = new Set(
 );
 
 const OPENAI: Pick<Model, "input" | "output"> = { input: "chat-openai", output: "openai-chat-completion" };
+const EITHER: Pick<Model, "input" | "output"> = {
+	input: "chat-or-responses",
+	output: "completion-or-response",
+};
 const MESSAGES: Pick<Model, "input" | "output"> = { input: "messages", output: "messages" };
 
-/** The format of a text model's native routes: OpenAI's chat, except for Anthropic, which has its own. */
-export const chatShapesOf = (id: string): Pick<Model, "input" | "output"> =>
-	id.startsWith("anthropic/") ? MESSAGES : OPENAI;
+/**
+ * The format of a text model's native routes: OpenAI's chat, except for Anthropic, which has its own. A model of which the provider takes
+ * requests in the Responses API takes both.
+ */
+export function chatShapesOf(
+	id: string,
+	requestFormats: Model["requestFormats"] = [],
+): Pick<Model, "input" | "output"> {
+	if (id.startsWith("anthropic/")) return MESSAGES;
+	return requestFormats.includes("responses") ? EITHER : OPENAI;
+}
 
 /** `source` of a model in the product's list of third-party models. */
 export const THIRD_PARTY_SOURCE = 3;
@@ -57,7 +75,7 @@ const MEDIA = {
 export function thirdPartyModel(id: string): Model | undefined {
 	const row = ROWS.get(id);
 	if (!row) return undefined;
-	const isText = row.task === "Text Generation";
+	const isChat = row.task === "Text Generation" && row.input === undefined;
 	return {
 		uuid: nameUuid(id),
 		source: THIRD_PARTY_SOURCE,
@@ -65,9 +83,9 @@ export function thirdPartyModel(id: string): Model | undefined {
 		created: "",
 		description: "",
 		status: "active",
-		...(row.task === "Text Generation" ? chatShapesOf(id) : MEDIA[row.task]),
+		...(row.task === "Text Generation" ? chatShapesOf(id, row.requestFormats) : MEDIA[row.task]),
 		defaults: {},
-		capabilities: isText ? ["function_calling", "json_mode", "streaming"] : [],
+		capabilities: isChat ? ["function_calling", "json_mode", "streaming"] : [],
 		prices: [],
 		tags: ["third-party"],
 		...row,

@@ -162,9 +162,10 @@ export class Exchange implements ExchangeFacts {
 		if (!this.#reservation) throw new Error("The exchange has no reservation");
 		const { quantities, estimated } = measured;
 		const cost = microNeurons(this.#reservation.model.prices, quantities) + hedgedMicroNeurons;
-		const { inputTokens = 0, cachedTokens = 0, outputTokens = 0 } = quantities;
+		const { inputTokens = 0, cachedTokens = 0, cacheWriteTokens, outputTokens = 0 } = quantities;
 		this.#end({
 			...(failure && { failure }),
+			...(cacheWriteTokens !== undefined && { cacheWriteTokens }),
 			settlement: {
 				outcome,
 				microNeurons: cost,
@@ -222,7 +223,7 @@ export class Exchange implements ExchangeFacts {
 		return { calls };
 	}
 
-	#end({ failure, settlement }: { failure?: AiError; settlement?: SettlementFacts }): void {
+	#end({ failure, settlement, cacheWriteTokens }: EndFacts): void {
 		if (this.#state === "ended") return;
 		this.#state = "ended";
 		const endedAt = this.#services.now();
@@ -234,6 +235,7 @@ export class Exchange implements ExchangeFacts {
 		const settled = admission &&
 			settlement && {
 				admission,
+				...(cacheWriteTokens !== undefined && { cacheWriteTokens }),
 				settlement: {
 					ticket: admission.ticket,
 					...settlement,
@@ -257,4 +259,8 @@ export interface AnswerEnd {
 	failure?: AiError;
 }
 
-type SettlementFacts = Omit<Settlement, "ticket" | "latencyMs" | "firstTokenMs">;
+interface EndFacts {
+	failure?: AiError;
+	settlement?: Omit<Settlement, "ticket" | "latencyMs" | "firstTokenMs">;
+	cacheWriteTokens?: number;
+}

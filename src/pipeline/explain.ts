@@ -33,7 +33,7 @@ export interface Explanation extends Partial<ExplainedPlan> {
 	/** `source`: `model` is the catalogue or `MODELS`; `none` means that the model costs nothing. */
 	price?: {
 		source: "model" | "backend" | "default" | "none";
-		rows: { unit: string; neurons: number }[];
+		rows: { unit: string; neurons: number; above_input_tokens?: number }[];
 		/** The setting to add, if a price is missing or assumed. */
 		note?: string;
 	};
@@ -139,7 +139,11 @@ export async function explain(request: InferenceRequest, services: Services): Pr
 }
 
 function describePrice({ id, prices, priceSource }: Model): NonNullable<Explanation["price"]> {
-	const rows = prices.map(({ unit, neurons }) => ({ unit, neurons }));
+	const rows = prices.map(({ unit, neurons, aboveInputTokens }) => ({
+		unit,
+		neurons,
+		...(aboveInputTokens !== undefined && { above_input_tokens: aboveInputTokens }),
+	}));
 	if (rows.length > 0 && priceSource !== "default") return { source: priceSource ?? "model", rows };
 	const where = `set BACKENDS.{name}.price or MODELS["${id}"].prices`;
 	return rows.length > 0

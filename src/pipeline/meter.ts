@@ -4,7 +4,7 @@
  */
 import { AiError, toAiError } from "../core/errors.ts";
 import type { Usage } from "../core/usage.ts";
-import type { Measured } from "../counting/quantities.ts";
+import { byUsage, type Measured } from "../counting/quantities.ts";
 import type { Model } from "../models/model.ts";
 import { microNeurons, shownNeurons } from "../models/neurons.ts";
 import { PulledStream, type Source } from "../streams/pulled-stream.ts";
@@ -114,9 +114,7 @@ const hedgedCost = (call: TaskCall, model: Model, { wasted }: Served): number =>
 
 /** Micro-neurons. */
 function costOf(usage: Usage, { prices }: Model): number {
-	const { prompt_tokens: inputTokens, completion_tokens: outputTokens, prompt_tokens_details } = usage;
-	const cachedTokens = prompt_tokens_details?.cached_tokens ?? 0;
-	return microNeurons(prices, { inputTokens, cachedTokens, outputTokens, requests: 1 });
+	return microNeurons(prices, byUsage(usage).quantities);
 }
 
 const withCost =

@@ -9,7 +9,7 @@ import type { Dialect, Reader, Writer } from "../dialects/dialect.ts";
 import { parseMultipart } from "../dialects/media/multipart.ts";
 import { validate } from "../dialects/validation/validation.ts";
 import { can, type Model } from "../models/model.ts";
-import { microNeurons, microNeuronsPerOutputToken } from "../models/neurons.ts";
+import { highestMicroNeurons } from "../models/neurons.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import { checkContext, choicesOf, estimate } from "../tasks/traits.ts";
 import { type AccountLimits, limitsOf, rulesOf } from "./limits.ts";
@@ -163,10 +163,11 @@ export function estimateCost(call: TaskCall, model: Model, routed: Routed | unde
 	const choices = choicesOf(call);
 	// A hedged request may run on two engines, and both are paid.
 	const engines = isHedged(routed) ? 2 : 1;
+	const highest = highestMicroNeurons(model.prices, fixed);
 	return {
 		inputTokens: fixed.inputTokens ?? 0,
-		fixedMicroNeurons: engines * microNeurons(model.prices, fixed),
-		microNeuronsPerOutputToken: engines * microNeuronsPerOutputToken(model.prices),
+		fixedMicroNeurons: engines * highest.fixed,
+		microNeuronsPerOutputToken: engines * highest.perOutputToken,
 		outputTokens,
 		...(choices > 1 && { minOutputTokens: choices }),
 		outputUnbounded,

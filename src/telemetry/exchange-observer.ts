@@ -15,7 +15,12 @@ export interface ExchangeFacts {
 
 export interface ExchangeEnd {
 	/** Absent if the account did not admit the request. */
-	settled?: { admission: Admission; settlement: Settlement };
+	settled?: {
+		admission: Admission;
+		settlement: Settlement;
+		/** Input tokens that were written to a cache. Absent: none, or the engine does not count them. */
+		cacheWriteTokens?: number;
+	};
 	/** The failure of the request or of its stream, unless {@link ExchangeObserver.attemptFailed} has reported it. */
 	failure?: AiError;
 }

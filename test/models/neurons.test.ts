@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { PRODUCT_MODELS } from "../../src/models/catalog.ts";
 import { PRICE_UNITS, type Price, type PriceUnit } from "../../src/models/model.ts";
 import {
+	highestMicroNeurons,
 	microNeurons,
-	microNeuronsPerOutputToken,
 	neurons,
 	type Quantities,
 	shownNeurons,
@@ -24,6 +24,8 @@ const BY_HAND: Record<PriceUnit, [price: number, Quantities, neurons: number]> =
 	"per M input tokens": [40909, { inputTokens: 57 }, 2.331813],
 	// 14545 * 2000 / 1,000,000; the other 500 have no price here
 	"per M cached input tokens": [14545, { inputTokens: 2500, cachedTokens: 2000 }, 29.09],
+	// 6.25 dollars are 568181.818182 neurons; * 3000 / 1,000,000; the other 500 have no price here
+	"per M cache write tokens": [568181.818182, { inputTokens: 3500, cacheWriteTokens: 3000 }, 1704.545455],
 	// 290909 * 28 / 1,000,000
 	"per M output tokens": [290909, { outputTokens: 28 }, 8.145452],
 	// 1120 / 512 is 3 tiles a side: 9 * 636
@@ -282,10 +284,11 @@ describe("neurons of any quantities", () => {
 
 describe("the price of an output token", () => {
 	it("is an integer of micro-neurons", () => {
-		expect(microNeuronsPerOutputToken(pricesOf("@cf/qwen/qwen3.8-27b"))).toBe(290_909);
-		expect(microNeuronsPerOutputToken([price("per M output tokens", 0.5)])).toBe(1);
-		expect(microNeuronsPerOutputToken(pricesOf("@cf/openai/whisper"))).toBe(0);
-		expect(microNeuronsPerOutputToken([])).toBe(0);
+		const perOutputToken = (rows: readonly Price[]) => highestMicroNeurons(rows, {}).perOutputToken;
+		expect(perOutputToken(pricesOf("@cf/qwen/qwen3.8-27b"))).toBe(290_909);
+		expect(perOutputToken([price("per M output tokens", 0.5)])).toBe(1);
+		expect(perOutputToken(pricesOf("@cf/openai/whisper"))).toBe(0);
+		expect(perOutputToken([])).toBe(0);
 	});
 });
 

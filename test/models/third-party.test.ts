@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { adHocModel, Catalog, PRODUCT_MODELS } from "../../src/models/catalog.ts";
 import { inputsOf, outputsOf } from "../../src/models/family.ts";
 import { Model } from "../../src/models/model.ts";
+import { neurons, type Quantities, USD_PER_NEURON } from "../../src/models/neurons.ts";
 import { search } from "../../src/models/search.ts";
 import rows from "../../src/models/third-party.json" with { type: "json" };
 import {
@@ -46,7 +47,11 @@ describe("third-party.json", () => {
 			input: "chat-openai",
 			output: "openai-chat-completion",
 			capabilities: ["function_calling", "json_mode", "streaming"],
-			prices: [],
+			contextWindow: 262_144,
+			prices: [
+				{ unit: "per M input tokens", neurons: 109_090.909091, usd: 1.2 },
+				{ unit: "per M output tokens", neurons: 545_454.545455, usd: 6 },
+			],
 		});
 		expect(thirdPartyModel("alibaba/qwen-image-3.0-pro")).toEqual({
 			...common,
@@ -62,8 +67,8 @@ describe("third-party.json", () => {
 	});
 
 	it("has each id once, with its author, and shapes that fit its task", () => {
-		expect(rows).toHaveLength(127);
-		expect(new Set(rows.map(({ id }) => id)).size).toBe(127);
+		expect(rows).toHaveLength(135);
+		expect(new Set(rows.map(({ id }) => id)).size).toBe(135);
 		for (const model of THIRD_PARTY_IDS.map(found)) {
 			expect(isThirdPartyId(model.id), model.id).toBe(true);
 			expect(model).toMatchObject({
@@ -73,11 +78,8 @@ describe("third-party.json", () => {
 			});
 			expect(inputsOf(model.task), model.id).toContain(model.input);
 			expect(outputsOf(model.input), model.id).toContain(model.output);
-			const shapes =
-				model.id === "typesafe/jev"
-					? { input: "decision-clef", output: "decision-answers" }
-					: chatShapesOf(model.id);
-			if (model.task === "Text Generation") expect(model).toMatchObject(shapes);
+			if (model.task === "Text Generation" && model.input !== "decision-clef")
+				expect(model).toMatchObject(chatShapesOf(model.id, model.requestFormats));
 		}
 	});
 
@@ -85,10 +87,10 @@ describe("third-party.json", () => {
 		const counts: Record<string, number> = {};
 		for (const { task } of THIRD_PARTY_IDS.map(found)) counts[task] = (counts[task] ?? 0) + 1;
 		expect(counts).toEqual({
-			"Text Generation": 68,
-			"Text-to-Image": 40,
-			"Text-to-Speech": 15,
-			"Automatic Speech Recognition": 4,
+			"Text Generation": 71,
+			"Text-to-Image": 43,
+			"Text-to-Speech": 16,
+			"Automatic Speech Recognition": 5,
 		});
 	});
 
@@ -98,11 +100,12 @@ describe("third-party.json", () => {
 			prices: [
 				{ unit: "per M input tokens", neurons: 90_909.090909, usd: 1 },
 				{ unit: "per M cached input tokens", neurons: 9_090.909091, usd: 0.1 },
+				{ unit: "per M cache write tokens", neurons: 113_636.363636, usd: 1.25 },
 				{ unit: "per M output tokens", neurons: 454_545.454545, usd: 5 },
 			],
 		});
 		const priced = THIRD_PARTY_IDS.map(found).filter(({ prices }) => prices.length > 0);
-		expect(priced).toHaveLength(13);
+		expect(priced).toHaveLength(54);
 		for (const { id, prices } of priced)
 			for (const { neurons, usd } of prices) expect((neurons * 0.011) / 1000, id).toBeCloseTo(usd, 9);
 	});
@@ -113,6 +116,57 @@ describe("third-party.json", () => {
 		for (const id of Object.keys(unserved)) expect(new Catalog().find(id), id).toBeUndefined();
 		expect(THIRD_PARTY_AUTHORS.has("vidu")).toBe(true);
 		expect(THIRD_PARTY_AUTHORS.has("meta")).toBe(false);
+	});
+});
+
+describe("a bill at the prices of third-party.json", () => {
+	const usd = (id: string, used: Quantities) => neurons(found(id).prices, used) * USD_PER_NEURON;
+	const used = { inputTokens: 100_000, cachedTokens: 40_000, cacheWriteTokens: 10_000, outputTokens: 2_000 };
+
+	it("of gpt-6-luna", () => {
+		// (50000 * 0.1 + 40000 * 0.01 + 10000 * 0.125 + 2000 * 0.5) / 1,000,000
+		expect(usd("openai/gpt-6-luna", used)).toBeCloseTo(0.00765, 8);
+		// (250000 * 0.2 + 40000 * 0.02 + 10000 * 0.25 + 2000 * 0.75) / 1,000,000
+		expect(usd("openai/gpt-6-luna", { ...used, inputTokens: 300_000 })).toBeCloseTo(0.0548, 8);
+	});
+
+	it("of gpt-6-astra at the threshold and above it", () => {
+		// (272000 * 10 + 1000 * 50) / 1,000,000
+		expect(usd("openai/gpt-6-astra", { inputTokens: 272_000, outputTokens: 1_000 })).toBeCloseTo(2.77, 8);
+		// (272001 * 20 + 1000 * 75) / 1,000,000
+		expect(usd("openai/gpt-6-astra", { inputTokens: 272_001, outputTokens: 1_000 })).toBeCloseTo(5.51502, 8);
+	});
+
+	it("of grok-4.6, whose long tier begins at 200,000 tokens", () => {
+		// 199999 * 2 / 1,000,000
+		expect(usd("xai/grok-4.6", { inputTokens: 199_999 })).toBeCloseTo(0.399998, 8);
+		// 200000 * 4 / 1,000,000
+		expect(usd("xai/grok-4.6", { inputTokens: 200_000 })).toBeCloseTo(0.8, 8);
+	});
+
+	it("of claude-opus-5.5 with a cache", () => {
+		// (50000 * 4 + 40000 * 0.2 + 10000 * 5 + 2000 * 20) / 1,000,000
+		expect(usd("anthropic/claude-opus-5.5", used)).toBeCloseTo(0.298, 8);
+	});
+
+	it("of jev, without the output", () => {
+		// 426 * 0.042 / 1,000,000
+		expect(usd("typesafe/jev", { inputTokens: 426, outputTokens: 73 })).toBeCloseTo(0.000017892, 9);
+	});
+});
+
+describe("the request formats", () => {
+	it("decide the format of a model's native routes", () => {
+		expect(found("openai/gpt-5.6-sol")).toMatchObject({
+			requestFormats: ["responses"],
+			input: "chat-or-responses",
+		});
+		expect(found("openai/gpt-6-luna").requestFormats).toEqual(["responses", "chat-completions"]);
+		expect(found("openai/gpt-4o")).toMatchObject({ input: "chat-openai" });
+		expect(found("anthropic/claude-sonnet-5.5")).toMatchObject({
+			requestFormats: ["anthropic-messages"],
+			input: "messages",
+		});
 	});
 });
 

@@ -332,3 +332,54 @@ it("is 2009 on /ai/run if the provider refuses the operator's key", async () => 
 	const elsewhere = await post("/v1/chat/completions", { ...inputs, model: "openai/gpt-5-mini" });
 	expect(elsewhere.status).toBe(502);
 });
+
+describe("a model with the request format of Responses, on the run path", () => {
+	const { post } = testGateway({ vars: { DEFAULT_BACKEND: "simulator" } });
+	const question = "Reply with exactly: Alice.";
+
+	it.each(["openai/gpt-6-luna", "openai/gpt-5.6-sol"])("%s takes both bodies", async (model) => {
+		const response = await post("/run", { model, input: { input: question, max_output_tokens: 32 } });
+		expect(await response.json()).toMatchObject({
+			success: true,
+			result: { object: "response", status: "completed", model },
+		});
+		const chat = await post(`/run/${model}`, { messages: [{ role: "user", content: question }] });
+		expect(await chat.json()).toMatchObject({
+			result: { object: "chat.completion", choices: [{ message: { content: "Alice." } }] },
+		});
+	});
+
+	it("streams the events of the body's format", async () => {
+		const response = await post("/run/openai/gpt-6-luna", { input: question, stream: true });
+		const text = await response.text();
+		expect(text).toContain("event: response.created");
+		expect(text).toContain("event: response.completed");
+	});
+
+	it("refuses a body with neither", async () => {
+		const response = await post("/run/openai/gpt-6-luna", { max_output_tokens: 5 });
+		expect(response.status).toBe(400);
+		expect(await response.json()).toMatchObject({ errors: [{ code: 5006 }] });
+	});
+});
+
+describe("jev", () => {
+	const { post } = testGateway({ vars: { DEFAULT_BACKEND: "simulator" } });
+	const questions = { is_urgent: { type: "noul", instructions: "Does this convey urgency?" } };
+
+	it("answers typed questions, without a model in the body", async () => {
+		const response = await post("/run/typesafe/jev", {
+			state: "My payouts have been failing for 3 days.",
+			questions,
+		});
+		expect(await response.json()).toMatchObject({
+			success: true,
+			result: { answers: { is_urgent: { type: "noul", noul: expect.any(Number) } } },
+		});
+	});
+
+	it("takes no images", async () => {
+		const response = await post("/run/typesafe/jev", { state: "Hi", questions, images: [] });
+		expect(response.status).toBe(400);
+	});
+});

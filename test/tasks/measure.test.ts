@@ -4,7 +4,7 @@ import type { Usage } from "../../src/core/usage.ts";
 import type { Measured } from "../../src/counting/quantities.ts";
 import { approximateTokens } from "../../src/counting/token-estimate.ts";
 import { dataUrl } from "../../src/media/base64.ts";
-import { microNeurons, microNeuronsPerOutputToken } from "../../src/models/neurons.ts";
+import { highestMicroNeurons, microNeurons } from "../../src/models/neurons.ts";
 import type { TaskCall, TaskInput, TaskName, TaskOutput } from "../../src/tasks/task.ts";
 import type { ChatCompletion, ChatInput } from "../../src/tasks/text-generation/types.ts";
 import { estimate, measure, measureLive, measureStream } from "../../src/tasks/traits.ts";
@@ -383,7 +383,8 @@ describe("our count of a call, compared with its reservation", () => {
 						modelOf(LLAMA),
 					);
 					const used = microNeurons(prices, quantities);
-					const held = microNeurons(prices, fixed) + reply.length * microNeuronsPerOutputToken(prices);
+					const highest = highestMicroNeurons(prices, fixed);
+					const held = highest.fixed + reply.length * highest.perOutputToken;
 					expect(used).toBeLessThanOrEqual(held);
 				},
 			),

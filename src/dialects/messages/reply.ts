@@ -7,7 +7,7 @@
  */
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
-import type { Usage } from "../../core/usage.ts";
+import { cacheWritesIn, countOf, type Usage } from "../../core/usage.ts";
 import type {
 	AssistantMessage,
 	ChatCompletion,
@@ -129,7 +129,8 @@ export function messageUsage(usage: Usage | null | undefined, { withCost }: Writ
 			cache_read_input_tokens: 0,
 			output_tokens: 0,
 		};
-	const { cached_tokens, cache_creation_tokens } = CacheCounts.parse(usage.prompt_tokens_details ?? {});
+	const cached_tokens = countOf(usage.prompt_tokens_details?.cached_tokens) ?? 0;
+	const cache_creation_tokens = cacheWritesIn(usage) ?? 0;
 	const { neurons } = withCost(usage);
 	return {
 		input_tokens: Math.max(0, usage.prompt_tokens - cached_tokens - cache_creation_tokens),
@@ -139,10 +140,6 @@ export function messageUsage(usage: Usage | null | undefined, { withCost }: Writ
 		...(neurons !== undefined && { neurons }),
 	};
 }
-
-const count = z.number().nonnegative().catch(0);
-/** Only Anthropic's models report `cache_creation_tokens`. */
-const CacheCounts = z.object({ cached_tokens: count, cache_creation_tokens: count });
 
 export function messageOf(completion: ChatCompletion, context: WriteContext): Message {
 	const [choice] = completion.choices;

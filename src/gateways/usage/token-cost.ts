@@ -10,7 +10,7 @@ const TOKEN_UNITS: ReadonlySet<PriceUnit> = new Set(["per M input tokens", "per 
  */
 export function tokenCost(
 	model: Model | undefined,
-	tokens: Pick<Quantities, "inputTokens" | "cachedTokens" | "outputTokens">,
+	tokens: Pick<Quantities, "inputTokens" | "cachedTokens" | "cacheWriteTokens" | "outputTokens">,
 ): number | undefined {
 	if (model?.priceSource !== undefined || !model?.prices.some(({ unit }) => TOKEN_UNITS.has(unit)))
 		return undefined;

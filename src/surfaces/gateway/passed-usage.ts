@@ -5,6 +5,7 @@
  * has a complete one. The bytes are unchanged, and a failure to read them does not affect the answer.
  */
 import { toAiError } from "../../core/errors.ts";
+import { cacheWritesIn } from "../../core/usage.ts";
 import type { GatewayExchange, GatewayUsage } from "../../gateways/exchange.ts";
 import { AnswerUsage } from "../../gateways/usage/answer-usage.ts";
 import { EstimatedUsage } from "../../gateways/usage/estimated-usage.ts";
@@ -79,11 +80,12 @@ export function withReportedUsage(
 function reportCounts({ usage, model }: AnswerUsage, request: PassedRequest): void {
 	if (!usage) return;
 	const { prompt_tokens, completion_tokens, prompt_tokens_details: details } = usage;
+	const cacheWriteTokens = cacheWritesIn(usage);
 	const counts = {
 		inputTokens: prompt_tokens,
 		cachedTokens: details?.cached_tokens ?? 0,
 		outputTokens: completion_tokens,
-		...(details?.cache_creation_tokens !== undefined && { cacheWriteTokens: details.cache_creation_tokens }),
+		...(cacheWriteTokens !== undefined && { cacheWriteTokens }),
 	};
 	reportUsage(counts, model, request);
 }

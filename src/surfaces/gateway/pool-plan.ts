@@ -14,6 +14,7 @@ import { findKey } from "../../gateways/providers/provider-keys.ts";
 import type { PlannedStep } from "../../gateways/request.ts";
 import { WORKERS_AI } from "../../gateways/request.ts";
 import type { Model } from "../../models/model.ts";
+import { basePrices } from "../../models/price-tiers.ts";
 import { isThirdPartyId } from "../../models/third-party.ts";
 import { isServed } from "../../pipeline/resolve-model.ts";
 import type { Services } from "../../pipeline/services.ts";
@@ -164,7 +165,7 @@ const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\
 
 function candidateOf(id: string, { catalog }: Services): Candidate {
 	const model = catalog.find(id);
-	const outputUsd = model?.prices.find(({ unit }) => unit === "per M output tokens")?.usd;
+	const outputUsd = basePrices(model?.prices ?? []).find(({ unit }) => unit === "per M output tokens")?.usd;
 	const tier = tierOf(id, outputUsd);
 	if (!model || customSlug(slugOf(id)) !== undefined) return { id, tier };
 	const { contextWindow, capabilities, source } = model;

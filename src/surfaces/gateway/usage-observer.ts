@@ -18,7 +18,13 @@ export function usageObserver(exchange: GatewayExchange, providerPrices?: Catalo
 			if (!settled || settled.settlement.outcome === "failed") return;
 			const { inputTokens, cachedTokens, outputTokens, microNeurons, outcome, estimated } =
 				settled.settlement;
-			const tokens = { inputTokens, cachedTokens, outputTokens };
+			const { cacheWriteTokens } = settled;
+			const tokens = {
+				inputTokens,
+				cachedTokens,
+				outputTokens,
+				...(cacheWriteTokens !== undefined && { cacheWriteTokens }),
+			};
 			// Searches use the operator's key, also beside a model with the account's key.
 			const isPaidByAccount = providerPrices && !isSearchModel(settled.admission.model);
 			const cost = isPaidByAccount
@@ -34,9 +40,11 @@ function sumOf(one: GatewayUsage | undefined, other: GatewayUsage): GatewayUsage
 	if (!one) return other;
 	const cost =
 		one.cost === undefined && other.cost === undefined ? undefined : (one.cost ?? 0) + (other.cost ?? 0);
+	const written = (one.cacheWriteTokens ?? 0) + (other.cacheWriteTokens ?? 0);
 	return {
 		inputTokens: one.inputTokens + other.inputTokens,
 		cachedTokens: one.cachedTokens + other.cachedTokens,
+		...(written > 0 && { cacheWriteTokens: written }),
 		outputTokens: one.outputTokens + other.outputTokens,
 		...(cost !== undefined && { cost }),
 		...((one.estimated || other.estimated) && { estimated: true }),

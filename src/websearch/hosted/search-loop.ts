@@ -3,7 +3,7 @@
  * the model answers, or calls a tool of the caller.
  */
 import { AiError } from "../../core/errors.ts";
-import type { Usage } from "../../core/usage.ts";
+import { cacheWritesIn, type Usage } from "../../core/usage.ts";
 import type { WriteContext } from "../../dialects/dialect.ts";
 import { PAUSED } from "../../dialects/messages/reply.ts";
 import type { InferenceRequest } from "../../pipeline/request.ts";
@@ -152,6 +152,7 @@ function sumOf(one: Usage | undefined, other: Usage | null | undefined): Usage |
 	if (!one || !other) return other ?? one;
 	const { prompt_tokens_details: details, completion_tokens_details: completion } = other;
 	const before = one.prompt_tokens_details;
+	const written = (cacheWritesIn(one) ?? 0) + (cacheWritesIn(other) ?? 0);
 	return {
 		...other,
 		prompt_tokens: one.prompt_tokens + other.prompt_tokens,
@@ -161,9 +162,7 @@ function sumOf(one: Usage | undefined, other: Usage | null | undefined): Usage |
 			prompt_tokens_details: {
 				...details,
 				cached_tokens: (before?.cached_tokens ?? 0) + (details?.cached_tokens ?? 0),
-				...((before?.cache_creation_tokens || details?.cache_creation_tokens) && {
-					cache_creation_tokens: (before?.cache_creation_tokens ?? 0) + (details?.cache_creation_tokens ?? 0),
-				}),
+				...(written > 0 && { cache_creation_tokens: written }),
 			},
 		}),
 		...((completion || one.completion_tokens_details) && {

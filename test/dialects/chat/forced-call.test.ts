@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { AiError } from "../../../src/core/errors.ts";
 import { repairForcedCall } from "../../../src/dialects/chat/forced-call.ts";
 import { openaiChat } from "../../../src/dialects/chat/openai-route.ts";
-import { gptOssReader, gptOssWriter } from "../../../src/dialects/responses/gpt-oss.ts";
+import { chatOrResponsesWriter, gptOssReader } from "../../../src/dialects/responses/chat-or-responses.ts";
 import { responses } from "../../../src/dialects/responses/responses.ts";
 import type { ChatChunk, ChatCompletion, ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import { streamAnswer } from "../read-write.ts";
@@ -205,7 +205,7 @@ describe("a forced call on every route", () => {
 		tools: [{ type: "function", name: "look", parameters }],
 		tool_choice: { type: "function", name: "look" },
 	};
-	const native = { reader: gptOssReader, writer: gptOssWriter };
+	const native = { reader: gptOssReader, writer: chatOrResponsesWriter };
 
 	it.each([
 		["the model's own, chat", chat, native],

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import type { AiError } from "../../../src/core/errors.ts";
 import type { WriteContext } from "../../../src/dialects/dialect.ts";
-import { gptOssReader, gptOssWriter } from "../../../src/dialects/responses/gpt-oss.ts";
+import { chatOrResponsesWriter, gptOssReader } from "../../../src/dialects/responses/chat-or-responses.ts";
 import { validate } from "../../../src/dialects/validation/validation.ts";
 import type { TaskAnswer } from "../../../src/tasks/task.ts";
 import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
@@ -42,7 +42,7 @@ const read = (body: unknown): Omit<ChatInput, "verbatim"> => {
 	const { verbatim: _, ...input } = contextOf(body).input;
 	return input;
 };
-const write = (answer: TaskAnswer, body: unknown) => gptOssWriter.write(answer, contextOf(body));
+const write = (answer: TaskAnswer, body: unknown) => chatOrResponsesWriter.write(answer, contextOf(body));
 
 const HI = { role: "user", content: "hi" };
 const TOOL = { type: "function", name: "look", parameters: { type: "object" }, strict: null };
@@ -137,7 +137,7 @@ describe("writing a complete reply", () => {
 	});
 
 	it("has a schema for both", () => {
-		const { schema } = gptOssWriter;
+		const { schema } = chatOrResponsesWriter;
 		if (typeof schema === "string" || typeof schema === "function") throw new Error("it is not a schema");
 		const answer = answered(completion({ content: "Hello" }));
 		for (const body of [{ input: "hi" }, { messages: [HI] }])
