@@ -130,7 +130,7 @@ describe("admission", () => {
 			const { catalog, limits, routing } = configure({ ...VARS, LIMITS });
 			refuseByPlan(catalog.find(id) ?? catalog.adHoc(id), limitsOf(limits, "a"), routing.find(id));
 		};
-		const UNPRICED = "alibaba/qwen3-max";
+		const UNPRICED = "alibaba/qwen3.8-max";
 
 		it.each<object>([
 			{ plan: "free" },
