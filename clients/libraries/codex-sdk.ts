@@ -13,6 +13,7 @@ export const client: Library = {
 	packages: ["@openai/codex-sdk"],
 	models: ["gpt-5.5", "gpt-6-astra"],
 	addsTurns: true,
+	sentences: { 404: /No such model/ },
 	async open({ base, load, model, token }) {
 		const { Codex } = await load<{ Codex: Constructor }>("@openai/codex-sdk");
 		const folder = mkdtempSync(join(tmpdir(), "ganglion-codex-sdk-"));
