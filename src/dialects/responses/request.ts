@@ -1,7 +1,7 @@
 /**
  * Reads Responses requests (platform.openai.com/docs/api-reference/responses/create).
  *
- * Known differences: nothing is stored, so references to stored objects are refused; tools that OpenAI hosts are dropped
+ * Known differences: references to stored objects are refused, which `src/responses` replaces before; tools that OpenAI hosts are dropped
  * (`tools.ts`); `truncation` is accepted and ignored; the full reasoning is returned, never a `summary`.
  */
 import * as z from "zod";
