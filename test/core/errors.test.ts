@@ -27,19 +27,19 @@ describe("AiError", () => {
 		});
 	});
 
-	it("has one failure for each code of a plane, but for what differs in status or in whose budget it is", () => {
-		const {
-			budgetExceeded: _b,
-			forbidden: _f,
-			gatewayUnauthorized: _g,
-			invalidGatewayRequest: _i,
-			noWebsocket: _w,
-			runPromptBlocked: _p,
-			runResponseBlocked: _r,
-			...others
-		} = FAILURES;
-		const codes = Object.values(others).map(({ code, plane }) => `${plane} ${code}`);
-		expect(new Set(codes).size).toBe(codes.length);
+	it("has one failure for each code and status of a plane, but for those that only their description distinguishes", () => {
+		const byCode = Map.groupBy(
+			Object.entries(FAILURES),
+			([, { plane, code, status }]) => `${plane} ${code} ${status}`,
+		);
+		const shared = [...byCode.values()].filter(({ length }) => length > 1);
+		expect(shared.map((failures) => failures.map(([key]) => key))).toEqual([
+			["accountLimited", "budgetExceeded"],
+			["ledgerUnavailable", "storageUnavailable", "responseStoreUnavailable"],
+			["previousResponseNotFound", "itemNotFound"],
+			["runPromptBlocked", "runResponseBlocked"],
+			["gatewayUnauthorized", "providerKeyRefused"],
+		]);
 	});
 
 	it("has the product's words for what an account may not", () => {

@@ -1,0 +1,191 @@
+/**
+ * All failures that the gateway can answer with, in one table.
+ *
+ * Codes, statuses and names are the product's (developers.cloudflare.com/workers-ai/platform/errors, and observed replies if
+ * that page has none).
+ */
+
+export interface Failure {
+	/** The product's internal code. */
+	code: number;
+	status:
+		| 400
+		| 401
+		| 402
+		| 403
+		| 404
+		| 405
+		| 408
+		| 410
+		| 413
+		| 422
+		| 424
+		| 426
+		| 429
+		| 500
+		| 502
+		| 503
+		| 504
+		| 508;
+	/** First segment of the REST message: `AiError: {name}: {description}`. */
+	name: string;
+	/** The default description. */
+	description: string;
+	/** Whether another target may succeed with the same input. */
+	retryable: boolean;
+	/**
+	 * `edge`: before inference (authentication, routing), with another envelope and without a request id. `gateway`: failures of
+	 * AI Gateway, with a format of their own (surfaces/gateway).
+	 */
+	plane: "inference" | "edge" | "gateway";
+}
+
+const inference = (
+	code: number,
+	status: Failure["status"],
+	name: string,
+	description: string,
+	retryable = false,
+): Failure => ({ code, status, name, description, retryable, plane: "inference" });
+
+const edge = (code: number, status: Failure["status"], description: string): Failure => ({
+	code,
+	status,
+	name: "",
+	description,
+	retryable: false,
+	plane: "edge",
+});
+
+const gateway = (code: number, status: Failure["status"], description: string): Failure => ({
+	code,
+	status,
+	name: "AiGatewayError",
+	description,
+	retryable: false,
+	plane: "gateway",
+});
+
+export const FAILURES = {
+	incompleteRequest: inference(3003, 400, "Incomplete request", "Request is missing headers or body"),
+	requestTooLarge: inference(3006, 413, "Request too large", "Request is too large"),
+	timeout: inference(3007, 408, "Timeout", "Request timeout", true),
+	aborted: inference(3008, 408, "Aborted", "Request was aborted"),
+	rateLimited: inference(3021, 429, "AiError", "rate limiting: inference request per min rate reached"),
+	refusedByModel: inference(3030, 400, "AiError", "The model refused the request"),
+	accountLimited: inference(
+		3036,
+		429,
+		"Account limited",
+		"You have used up your daily free allocation of 10,000 neurons",
+	),
+	/** A budget of an account, a token or a model that the operator has set. The description names it. */
+	budgetExceeded: inference(3036, 429, "Account limited", "A daily budget of neurons is used up"),
+	outOfCapacity: inference(
+		3040,
+		429,
+		"Out of capacity",
+		"Capacity temporarily exceeded, please try again.",
+		true,
+	),
+	modelTimeout: inference(3046, 408, "AiError", "Request timeout", true),
+	/** Production sends this code instead of the documented 3036. */
+	freeAllocationUsed: inference(
+		4006,
+		429,
+		"AiError",
+		"you have used up your daily free allocation of 10,000 neurons, please upgrade to Cloudflare's Workers Paid plan if you would like to continue usage.",
+	),
+	executionFailed: inference(5001, 500, "AiError", "Model execution failed", true),
+	invalidData: inference(5004, 400, "Invalid data", "Invalid data type for base64 input"),
+	loraUnsupported: inference(5005, 405, "LoRa unsupported", "The model does not support LoRA inference"),
+	badInput: inference(5006, 400, "Bad input", "Error: invalid input"),
+	noSuchModel: inference(5007, 400, "No such model", "No such model or task"),
+	deprecatedSdk: inference(
+		5019,
+		405,
+		"Deprecated SDK version",
+		"Request trying to use deprecated SDK version",
+	),
+	contextWindowExceeded: inference(
+		5021,
+		413,
+		"AiError",
+		"The estimated number of input and maximum output tokens exceeded this model context window limit",
+	),
+	jsonModeUnmet: inference(5024, 400, "AiError", "JSON Model couldn't be met"),
+	deprecatedModel: inference(5028, 410, "Model has been deprecated", "Model has been deprecated"),
+	paidPlanRequired: inference(
+		5035,
+		403,
+		"Model requires Workers Paid plan",
+		"This model is not available on the Workers Free plan",
+	),
+	invalidInput: inference(8001, 400, "AiError", "Invalid input"),
+	engineRefused: inference(8007, 400, "AiError", "The engine refused the request"),
+	/** The upstream cannot be reached, or refuses the gateway's credentials. Only the operator can correct this. */
+	upstreamUnavailable: inference(7009, 502, "AiError", "Upstream service unavailable", true),
+	authentication: edge(10000, 401, "Authentication error"),
+	/** The token is valid but lacks the permission. */
+	forbidden: edge(10000, 403, "Authentication error"),
+	/** The account's object cannot be reached. Requests that cannot be counted are not served. */
+	ledgerUnavailable: edge(7009, 502, "Upstream service unavailable"),
+	/** The bytes or the items of an account have reached their bound (`STORAGE`). The description names it. */
+	storageFull: edge(3006, 413, "The account's storage is full"),
+	/** A store cannot be reached, or has failed. Only the operator can correct this. */
+	storageUnavailable: edge(7009, 502, "Storage unavailable"),
+	/** An invalid body or query of the account routes (tokens, usage). The description names the field. */
+	invalidRequest: edge(1001, 400, "Invalid request"),
+	/** An invalid body or query of AI Gateway's management routes. The description names the field. */
+	invalidGatewayRequest: edge(7001, 400, "Invalid request"),
+	noRoute: edge(7000, 400, "No route for that URI"),
+	/** The request has passed too many gateways (`src/outbound/hops.ts`). */
+	gatewayLoop: edge(7000, 508, "The request runs in a circle: a gateway calls itself"),
+	notFound: edge(7002, 404, "Not found"),
+	/** Stored responses (`src/responses`). The codes are no codes of the product, which stores none. */
+	previousResponseNotFound: edge(7002, 400, "Previous response not found."),
+	itemNotFound: edge(7002, 400, "Item not found."),
+	responseStoreFull: edge(7001, 429, "The account's stored responses have reached their limit."),
+	/** The object of the account's stored responses cannot be called. */
+	responseStoreUnavailable: edge(7009, 502, "Stored responses are unavailable"),
+	methodNotAllowed: edge(7001, 405, "Method not supported for requested URI."),
+	/** Neither the product nor this gateway supports websockets on the route. */
+	noWebsocket: edge(7001, 426, "Websockets are not supported for requested URI: send a POST request."),
+	unroutableAccount: edge(
+		7003,
+		404,
+		"Could not route to that account, perhaps your object identifier is invalid?",
+	),
+	noSuchGateway: gateway(2001, 400, "Please configure AI Gateway in the Cloudflare dashboard"),
+	/** A limit of the gateway, or of one of its dynamic routes. */
+	gatewayLimited: gateway(2003, 429, "Rate limited"),
+	/** The id of a stream to resume is malformed. */
+	malformedRun: gateway(2002, 500, "Invalid run id"),
+	/** A spend rule of the gateway. The description names it. */
+	spendLimited: gateway(2045, 429, "Spend limit exceeded"),
+	invalidProvider: gateway(2008, 400, "Invalid provider"),
+	/** Guardrails of the gateway (`src/gateways/guardrails`). The run API has other codes and statuses than the providers' addresses. */
+	promptBlocked: gateway(2016, 424, "Prompt blocked due to security configurations"),
+	responseBlocked: gateway(2017, 424, "Response blocked due to security configurations"),
+	runPromptBlocked: gateway(2017, 422, "Prompt blocked due to security configurations"),
+	runResponseBlocked: gateway(2017, 422, "Response blocked due to security configurations"),
+	/** Data-loss prevention (`src/gateways/dlp`). */
+	requestLeak: gateway(2029, 400, "Request content blocked due to DLP policy violations"),
+	responseLeak: gateway(2030, 400, "Response content blocked due to DLP policy violations"),
+	guardrailsUnavailable: gateway(7013, 503, "Guardrails are unavailable"),
+	/** The gateway's credential is missing or invalid. */
+	gatewayUnauthorized: gateway(2009, 401, "Unauthorized"),
+	/** The account has stored no key for the provider, or none with the alias. */
+	noStoredKey: gateway(2040, 400, "No provider key is stored"),
+	/** A provider cannot be reached. */
+	providerUnreachable: gateway(2005, 400, "Failed to get response from provider"),
+	/** A provider refuses the key that the operator has set. */
+	providerKeyRefused: gateway(2009, 401, "Unauthorized"),
+	/** The operator has set no key for the author of an `author/model`. Ganglion sells no credits. */
+	missingProviderKey: gateway(2021, 402, "Insufficient AI Gateway credits"),
+	/** The first byte of an attempt is late (`cf-aig-request-timeout`). The product's code is unknown; this one is no code of the product. */
+	attemptTimeout: gateway(9504, 504, "The provider did not answer in time"),
+	unknownThirdPartyModel: gateway(7003, 404, "Model not found"),
+} as const satisfies Record<string, Failure>;
+
+export type FailureKey = keyof typeof FAILURES;
