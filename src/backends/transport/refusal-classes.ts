@@ -22,6 +22,9 @@ const KEY_OF_CODE = new Map<string | undefined, FailureKey>([
 	["content_filter", "refusedByModel"],
 	["content_policy_violation", "refusedByModel"],
 	["moderation_blocked", "refusedByModel"],
+	["bio_policy", "refusedByModel"],
+	["misalignment_policy_violation", "refusedByModel"],
+	["image_content_policy_violation", "refusedByModel"],
 	["context_length_exceeded", "contextWindowExceeded"],
 	// llama.cpp
 	["exceed_context_size_error", "contextWindowExceeded"],
@@ -222,12 +225,28 @@ const STATUS_OF_TYPE = new Map<string | undefined, number>([
 	["1305", 503],
 ]);
 
+/** Names that are not in the table, by their family. OpenAI's Responses has a code for each fault of an image. */
+const STATUS_OF_FAMILY: readonly (readonly [RegExp, number])[] = [
+	[/rate_limit|too_many_requests|throttl/i, 429],
+	[/timeout/i, 504],
+	[/^(?:invalid|unsupported|empty)_|_mismatch$|_policy(?:_violation)?$|(?:^|_)image(?:_|$)/i, 400],
+];
+
+/** The type of every refusal of a request. The code is more exact. */
+const GENERAL_TYPE = "invalid_request_error";
+
 /** The status that an error inside an answer stands for. */
 export function statusOf({ code, type }: SentError): number {
 	const status = Number(code);
 	if (Number.isInteger(status) && status >= 400 && status <= 599) return status;
-	return STATUS_OF_TYPE.get(type) ?? STATUS_OF_TYPE.get(code) ?? 500;
+	const byType = STATUS_OF_TYPE.get(type);
+	const byCode = STATUS_OF_TYPE.get(code);
+	const exact = type === GENERAL_TYPE ? (byCode ?? byType) : (byType ?? byCode);
+	return exact ?? familyStatus(code) ?? familyStatus(type) ?? 500;
 }
+
+const familyStatus = (name = ""): number | undefined =>
+	STATUS_OF_FAMILY.find(([pattern]) => pattern.test(name))?.[1];
 
 /** `undefined`: the status decides. */
 export function keyOfRefusal(status: number, sent: SentError): FailureKey | undefined {

@@ -28,6 +28,10 @@ describe("the status of an error inside an answer", () => {
 		[{ type: "unavailable_error" }, 503],
 		[{ type: "timeout_error" }, 504],
 		[{ code: "400.5", type: "timeout_error" }, 504],
+		[{ code: "rate_limit_exceeded", type: "invalid_request_error" }, 429],
+		[{ code: "unknown", type: "invalid_request_error" }, 400],
+		[{ code: "invalid_api_key", type: "invalid_request_error" }, 401],
+		[{ code: "vector_store_timeout" }, 504],
 	])("%j is %i", (sent, status) => {
 		expect(statusOf(sent)).toBe(status);
 	});
