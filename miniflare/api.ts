@@ -47,6 +47,8 @@ export interface EmbeddedOptions {
 	ALIASES?: Record<string, unknown>;
 	/** The search providers by name. */
 	WEB_SEARCH?: Record<string, unknown>;
+	/** What accounts may do with gateways. Default: `any_gateway`, `resumable_streams` and `share_provider_keys`. */
+	AI_GATEWAY?: Record<string, unknown>;
 	/** The backend of models without a route. Default: `simulator`. */
 	DEFAULT_BACKEND?: string;
 	/**

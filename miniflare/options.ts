@@ -7,6 +7,7 @@ import * as z from "zod";
 import { type Env, secret } from "../src/config/headers.ts";
 import { type Config, ConfigError, configure } from "../src/config/index.ts";
 import { Problems } from "../src/config/problems.ts";
+import { isRecord } from "../src/core/json.ts";
 import type { EmbeddedOptions, UrlOptions } from "./api.ts";
 
 export type Source = EmbeddedSource | UrlSource;
@@ -36,8 +37,12 @@ export const SETTINGS = [
 	"MODELS",
 	"ALIASES",
 	"WEB_SEARCH",
+	"AI_GATEWAY",
 	"DEFAULT_BACKEND",
 ] as const;
+
+/** A Worker under test needs no set-up of its gateways, and gets the streams that the product's binding has. */
+const GATEWAY_RULES = { any_gateway: true, resumable_streams: true, share_provider_keys: true };
 
 const PLACE = "dev.options";
 const DEFAULT_ACCOUNT = "local";
@@ -69,6 +74,7 @@ const Embedded = z.strictObject({
 	MODELS: setting,
 	ALIASES: setting,
 	WEB_SEARCH: setting,
+	AI_GATEWAY: setting,
 	DEFAULT_BACKEND: setting,
 	localEngines: LocalEngines.optional(),
 } satisfies Record<keyof EmbeddedOptions, z.ZodType>);
@@ -122,7 +128,7 @@ function readUrl(options: Env, env: Env): UrlSource {
 function readEmbedded(options: Env, env: Env): EmbeddedSource {
 	const problems = new Problems();
 	const fields = problems.parse(Embedded, options, [PLACE]);
-	const { BACKENDS, PROVIDER_KEYS, ROUTES, LIMITS, MODELS, ALIASES, WEB_SEARCH } = options;
+	const { BACKENDS, PROVIDER_KEYS, ROUTES, LIMITS, MODELS, ALIASES, WEB_SEARCH, AI_GATEWAY } = options;
 	const { DEFAULT_BACKEND: fallback = DEFAULT_BACKEND } = options;
 	// Every setting is listed, also absent ones: otherwise environment variables of the same name would be used.
 	const settings = {
@@ -134,8 +140,8 @@ function readEmbedded(options: Env, env: Env): EmbeddedSource {
 		ALIASES,
 		WEB_SEARCH,
 		DEFAULT_BACKEND: fallback,
-		// A Worker under test needs no set-up of its gateways, and gets the streams that the product's binding has.
-		AI_GATEWAY: { any_gateway: true, resumable_streams: true, share_provider_keys: true },
+		// `configure` reports a value that is no object.
+		AI_GATEWAY: isRecord(AI_GATEWAY ?? {}) ? { ...GATEWAY_RULES, ...(AI_GATEWAY as object) } : AI_GATEWAY,
 		ALLOW_ANONYMOUS: undefined,
 		ADMIN_TOKEN: undefined,
 	};

@@ -8,7 +8,7 @@ export const unsupported = ({ target }: Call, problem: string): AiError =>
 	failureOfTarget(target, "engineRefused", problem, { retryable: true });
 
 export const loraUnsupported = ({ model }: Call): AiError =>
-	new AiError("loraUnsupported", `The model ${model.id} does not support LoRA inference`);
+	new AiError("loraUnsupported", `The model ${model.id} does not support LoRa inference`);
 
 /** For kinds without adapters and with one answer a request. */
 export function refuseLoraAndChoices({ lora, n }: ChatInput, call: Call): void {

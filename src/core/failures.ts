@@ -98,7 +98,7 @@ export const FAILURES = {
 	),
 	executionFailed: inference(5001, 500, "AiError", "Model execution failed", true),
 	invalidData: inference(5004, 400, "Invalid data", "Invalid data type for base64 input"),
-	loraUnsupported: inference(5005, 405, "LoRa unsupported", "The model does not support LoRA inference"),
+	loraUnsupported: inference(5005, 405, "LoRa unsupported", "The model does not support LoRa inference"),
 	badInput: inference(5006, 400, "Bad input", "Error: invalid input"),
 	noSuchModel: inference(5007, 400, "No such model", "No such model or task"),
 	deprecatedSdk: inference(

@@ -23,7 +23,7 @@ it("refuses adapters, and more than one answer", () => {
 	expect(() => refuseLoraAndChoices({ ...input, lora: "a" }, call)).toThrow(
 		expect.objectContaining({
 			key: "loraUnsupported",
-			description: "The model @cf/lab/model does not support LoRA inference",
+			description: "The model @cf/lab/model does not support LoRa inference",
 		}),
 	);
 });

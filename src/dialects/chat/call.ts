@@ -11,7 +11,7 @@ import { repairForcedCall } from "./forced-call.ts";
 /** Throws 5005 for a model without adapters. A request with an adapter is never answered without it. */
 export function checkLora({ lora }: { lora?: string | null | undefined }, model: Model): void {
 	if (lora != null && !can(model, "lora"))
-		throw new AiError("loraUnsupported", `The model ${model.id} does not support LoRA inference`);
+		throw new AiError("loraUnsupported", `The model ${model.id} does not support LoRa inference`);
 }
 
 /**

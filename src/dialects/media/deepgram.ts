@@ -61,8 +61,10 @@ const Alternative = z.object({
 
 export function alternativeOf(transcript: string, words: readonly Word[]): z.output<typeof Alternative> {
 	const confidences = words.flatMap(({ confidence }) => confidence ?? []);
+	const mean = confidences.reduce((a, b) => a + b, 0) / confidences.length;
 	return {
-		...(confidences.length > 0 && { confidence: confidences.reduce((a, b) => a + b) / confidences.length }),
+		// That of silence is 0, as Deepgram's.
+		...present({ confidence: transcript === "" ? 0 : confidences.length > 0 ? mean : undefined }),
 		transcript,
 		words: words.map((word) => ({
 			...timedWord(word),

@@ -118,9 +118,8 @@ const TranscriptionV3 = z.object({
 	vtt: z.string().optional(),
 });
 
-const transcriptionV3 = jsonWriter("speech-recognition", TranscriptionV3, (transcript, { inputs, call }) => {
+const transcriptionV3 = jsonWriter("speech-recognition", TranscriptionV3, (transcript, { call }) => {
 	const { language: requested } = call.input as TranscriptionInput;
-	const { vad_filter } = inputs as { vad_filter?: boolean };
 	const cues = cuesOf(transcript);
 	const duration = transcript.duration ?? cues.at(-1)?.end;
 	const language = languageCode(transcript.language ?? requested);
@@ -129,8 +128,8 @@ const transcriptionV3 = jsonWriter("speech-recognition", TranscriptionV3, (trans
 			...(language && { language }),
 			// The probability of a requested language is 1. Engines do not report it for a detected one.
 			...(requested && { language_probability: 1 }),
-			...(duration !== undefined && { duration }),
-			...(duration !== undefined && !vad_filter && { duration_after_vad: duration }),
+			// `vad_filter` is not forwarded, so nothing is removed before the transcription.
+			...(duration !== undefined && { duration, duration_after_vad: duration }),
 		},
 		text: transcript.text,
 		word_count: countWords(transcript),

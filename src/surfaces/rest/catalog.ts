@@ -68,15 +68,18 @@ function searchModels(c: Context, { services: { catalog, now } }: Call): Respons
 	return envelope(result, { result_info });
 }
 
-/** The product's routes for models that callers train. They are refused. */
+/** There are none: `wrangler ai finetune list` prints an empty table. */
+const listFineTunes = (): Response => envelope([]);
+
+/** The product's routes for adapters that callers upload. The lists are empty, and an upload is refused. */
 export const fineTuneRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag: "Fine-tunes" }, [
 	{
 		method: "GET",
 		path: "/finetunes",
-		summary: "Not available",
+		summary: "The account's adapters: none",
 		hidden: true,
 		permission: "read",
-		handler: refuseFineTunes,
+		handler: listFineTunes,
 	},
 	{
 		method: "POST",
@@ -89,10 +92,10 @@ export const fineTuneRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag:
 	{
 		method: "GET",
 		path: "/finetunes/public",
-		summary: "Not available",
+		summary: "Public adapters: none",
 		hidden: true,
 		permission: "read",
-		handler: refuseFineTunes,
+		handler: listFineTunes,
 	},
 	{
 		method: "POST",

@@ -225,7 +225,7 @@ describe("an adapter", () => {
 		const asking = ask("text-generation", input, () => says("hello"), options);
 		expect(await failureOf(asking.answer)).toMatchObject({
 			key: "loraUnsupported",
-			description: "The model @cf/lab/model does not support LoRA inference",
+			description: "The model @cf/lab/model does not support LoRa inference",
 		});
 		expect(asking.call.requests).toHaveLength(0);
 	});

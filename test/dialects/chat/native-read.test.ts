@@ -171,7 +171,7 @@ describe("a native chat input", () => {
 		expect(read(LORA, { messages: hello, lora: "cf-public-x" }).input.lora).toBe("cf-public-x");
 		for (const model of [LLAMA, SCOUT, MISTRAL, KIMI])
 			expect(() => read(model, { prompt: "a", lora: "x" })).toThrowError(
-				`5005: The model ${model.id} does not support LoRA inference`,
+				`5005: The model ${model.id} does not support LoRa inference`,
 			);
 	});
 

@@ -122,7 +122,7 @@ describe("a chat on the OpenAI route", () => {
 		expect(chat(LORA, { messages, lora: "cf-public-x" }).lora).toBe("cf-public-x");
 		for (const model of [LLAMA, KIMI])
 			expect(() => chat(model, { messages, lora: "x" })).toThrowError(
-				`5005: The model ${model.id} does not support LoRA inference`,
+				`5005: The model ${model.id} does not support LoRa inference`,
 			);
 	});
 

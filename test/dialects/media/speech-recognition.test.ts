@@ -253,8 +253,9 @@ describe("transcription-v3", () => {
 		expect(transcribed({ language: "en", vad_filter: true }, transcript)).toMatchObject({
 			value: { transcription_info: { language: "en", language_probability: 1, duration: 3.2 } },
 		});
-		expect(transcribed({ vad_filter: true }, transcript)).not.toHaveProperty(
+		expect(transcribed({ vad_filter: true }, transcript)).toHaveProperty(
 			"value.transcription_info.duration_after_vad",
+			3.2,
 		);
 		expect(transcribed({}, { text: "Hi" })).toEqual({
 			kind: "json",
@@ -309,6 +310,13 @@ describe("deepgram-results", () => {
 		expect(write(writer, parsed, "speech-recognition", { text: "Hi" })).toEqual({
 			kind: "json",
 			value: { results: { channels: [{ alternatives: [{ transcript: "Hi", words: [] }] }] } },
+		});
+	});
+
+	it("has confidence 0 for silence", () => {
+		expect(write(writer, parsed, "speech-recognition", { text: "", words: [] })).toEqual({
+			kind: "json",
+			value: { results: { channels: [{ alternatives: [{ confidence: 0, transcript: "", words: [] }] }] } },
 		});
 	});
 });

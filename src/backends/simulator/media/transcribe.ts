@@ -18,7 +18,8 @@ type Decoding = Required<
 	Pick<TranscriptSegment, "temperature" | "avg_logprob" | "compression_ratio" | "no_speech_prob">
 >;
 const HEARD = { avg_logprob: 0, no_speech_prob: 0 };
-const UNHEARD = { avg_logprob: round(Math.log(0.5)), no_speech_prob: 0.5 };
+const UNHEARD_CONFIDENCE = 0.5;
+const UNHEARD = { avg_logprob: round(Math.log(UNHEARD_CONFIDENCE)), no_speech_prob: 0.5 };
 
 /** The ratio of the text to its zlib-compressed form: Whisper's measure of repetition. */
 async function compressionRatio(text: string): Promise<number> {
@@ -77,7 +78,12 @@ function timed(
 	let open: { from: number; start: number } | undefined;
 	const placed = placeWords(spokenWords(text), duration);
 	for (const [index, { text: word, from, to, start, end, endsSentence }] of placed.entries()) {
-		words.push({ word, start: round(start), end: round(end), ...(isRecognised && { confidence: 1 }) });
+		words.push({
+			word,
+			start: round(start),
+			end: round(end),
+			confidence: isRecognised ? 1 : UNHEARD_CONFIDENCE,
+		});
 		open ??= { from, start };
 		if (!endsSentence && index < placed.length - 1) continue;
 		segments.push({

@@ -164,7 +164,7 @@ describe("other sound is measured", () => {
 		expect(text).toBe(`[Simulated transcript: ${facts}.]`);
 		expect(rest).toEqual({ language: "en", duration });
 		expect(words?.map(({ word }) => word).join(" ")).toBe(text);
-		expect(words?.every((word) => !("confidence" in word))).toBe(true);
+		expect(words?.every(({ confidence }) => confidence === 0.5)).toBe(true);
 		const unsure = {
 			temperature: 0,
 			avg_logprob: expect.closeTo(Math.log(0.5), 3),
