@@ -87,8 +87,30 @@ interface Created {
 const FAILURES: Readonly<Record<string, { status: number }>> = {
 	// Without an upgrade to a websocket.
 	getAiRunByModel: { status: 405 },
+	getAiV1Responses: { status: 405 },
+	getV1Responses: { status: 405 },
 	getV1ByAccountByGateway: { status: 405 },
 };
+/** Creates what a parameter of a path names, for each operation anew: the operations below several prefixes delete the same objects. */
+const FRESH: Readonly<Record<string, (operationId: string) => Promise<Record<string, string>>>> = {
+	response: async (operationId) => {
+		const background = operationId.endsWith("Cancel");
+		const { id } = await created("/v1/responses", { model: MODEL, input: "Hello, who are you?", background });
+		return { response: id };
+	},
+	conversation: async () => {
+		const items = [{ type: "message", role: "user", content: "Hello" }];
+		const { id } = await created("/v1/conversations", { items, metadata: { topic: "demo" } });
+		const listed = await app.request(`http://gateway/v1/conversations/${id}/items`);
+		const { data } = await listed.json<{ data: Created[] }>();
+		return { conversation: id, item: data[0]?.id ?? "" };
+	},
+};
+async function created(path: string, body: object): Promise<Created> {
+	const response = await app.request(`http://gateway${path}`, json("POST", body));
+	return response.json<Created>();
+}
+
 /** Bodies with an id that an operation before has created. */
 const BODIES: Readonly<Record<string, () => object>> = {
 	postAiGatewayGatewaysByGatewayRoutesByRouteDeployments: () => ({ version_id: values.version }),
@@ -164,6 +186,8 @@ afterAll(() => {
 
 async function call(method: string, path: string, operation: Operation): Promise<Response> {
 	const { operationId, requestBody } = operation;
+	for (const [name, create] of Object.entries(FRESH))
+		if (path.includes(`{${name}}`)) Object.assign(values, await create(operationId));
 	const url = `http://gateway${path.replaceAll(/\{(\w+)\}/g, (_, name) => PATH_OF[operationId]?.[name] ?? values[name] ?? "absent")}${QUERIES[operationId] ?? ""}`;
 	const [[type, { example }] = ["", {} as Content]] = Object.entries(requestBody?.content ?? {});
 	return app.request(url, {
