@@ -1,13 +1,13 @@
 /** https://platform.openai.com/docs/api-reference/embeddings. The engine decides how token vectors are pooled. */
 import * as z from "zod";
-import { toAiError } from "../../core/errors.ts";
+import { AiError, toAiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { SentUsage } from "../../core/usage.ts";
-import type { WrittenVectors } from "../../tasks/text-embeddings/index.ts";
+import { NO_TOKENS, type WrittenVectors } from "../../tasks/text-embeddings/index.ts";
 import type { Handler } from "../handler.ts";
 import { postJson } from "../transport/http.ts";
 import { type Call, failureOfContent, failureOfShape, type Refusal } from "../transport/upstream-failure.ts";
-import { isOpenAiService } from "./hosts.ts";
+import { hostedService, isOpenAiService } from "./hosts.ts";
 import { ExtractedVector, extractVectors, floatsIn, lengthOf, numbersOf } from "./vectors.ts";
 
 const EmbeddingsReply = lazy(() =>
@@ -57,11 +57,17 @@ export const embedTexts: Handler<"text-embeddings"> = async (input, call) => {
 const messageIn = ({ body }: Refusal): string =>
 	String(JSON.stringify(body, (name, value) => (name === "input" ? undefined : value)));
 
-const embed: Handler<"text-embeddings"> = async ({ texts, dimensions, truncate, encoding }, call) => {
+const embed: Handler<"text-embeddings"> = async ({ texts, tokens, dimensions, truncate, encoding }, call) => {
+	const host = hostedService(call.target);
+	if (tokens && host && !host.embedsTokens)
+		throw new AiError("engineRefused", `The backend '${call.target.backend}' embeds ${NO_TOKENS}`, {
+			retryable: true,
+		});
+	const rowCount = (tokens ?? texts).length;
 	const vectors: string[] = [];
 	const body = {
 		model: call.target.model,
-		input: texts,
+		input: tokens ?? texts,
 		encoding_format: encoding ?? "float",
 		dimensions,
 		// vLLM's field: truncates at the model's maximum length.
@@ -75,9 +81,9 @@ const embed: Handler<"text-embeddings"> = async ({ texts, dimensions, truncate, 
 		at: index ?? position,
 		row: typeof embedding === "string" ? validBase64(embedding, as) : vectors[embedding.row],
 	}));
-	const indices = new Set(indexed.map(({ at }) => at).filter((at) => at < texts.length));
+	const indices = new Set(indexed.map(({ at }) => at).filter((at) => at < rowCount));
 	const rows = indexed.sort((a, b) => a.at - b.at).flatMap(({ row }) => row ?? []);
-	const failure = () => failureOfShape(call, `${texts.length} embeddings`);
+	const failure = () => failureOfShape(call, `${rowCount} embeddings`);
 	/** A value that turns out to be no number is a failure of the engine. */
 	const reading = <Value>(read: () => Value): Value => {
 		try {
@@ -87,8 +93,7 @@ const embed: Handler<"text-embeddings"> = async ({ texts, dimensions, truncate, 
 		}
 	};
 	const [first] = rows;
-	if (data.length !== texts.length || indices.size !== texts.length || rows.length !== texts.length)
-		throw failure();
+	if (data.length !== rowCount || indices.size !== rowCount || rows.length !== rowCount) throw failure();
 	const length = first === undefined ? 0 : reading(() => lengthOf(as, first));
 	const width = dimensions ?? call.model.dimensions;
 	if (rows.length > 0 && width !== undefined && length !== width)

@@ -23,6 +23,8 @@ export interface Host {
 	cacheBreakpoints?: true;
 	/** Tool calls are sent back with Gemini's signatures. */
 	signed?: true;
+	/** Its embeddings take arrays of tokens. */
+	embedsTokens?: true;
 	/** The fields that disable reasoning. */
 	disableReasoning?: Readonly<Record<string, unknown>>;
 }
@@ -59,6 +61,7 @@ export const HOSTS: Readonly<Record<string, Host>> = {
 	},
 	"api.fireworks.ai": {
 		limit: "max_tokens",
+		embedsTokens: true,
 		allow: fields("metadata prediction repetition_penalty service_tier top_k"),
 		reasoningField: "reasoning_content",
 		disableReasoning: { reasoning_effort: "none" },
@@ -117,6 +120,7 @@ export const HOSTS: Readonly<Record<string, Host>> = {
 	},
 	"openrouter.ai": {
 		limit: "max_tokens",
+		embedsTokens: true,
 		allow: fields("audio modalities prediction repetition_penalty top_k web_search_options"),
 		reasoningField: "reasoning",
 		disableReasoning: { reasoning: { enabled: false } },

@@ -1,15 +1,16 @@
 /**
  * `POST /ai/v1/embeddings`, for every model of the task (platform.openai.com/docs/api-reference/embeddings).
  *
- * Known differences from OpenAI: arrays of tokens are refused, because the models have different vocabularies; the maximum
- * number of texts is that of the model's native route, not 2048.
+ * Known differences from OpenAI: models of Workers AI take no arrays of tokens, because the vocabulary of clients is OpenAI's; the
+ * maximum number of texts is that of the model's native route, not 2048.
  */
 import * as z from "zod";
 import { approximateTokens } from "../../counting/token-estimate.ts";
 import { encodeBase64 } from "../../media/base64.ts";
 import { inputFamily } from "../../models/family.ts";
-import type { Model } from "../../models/model.ts";
+import { isProductId, type Model } from "../../models/model.ts";
 import type { TaskCall } from "../../tasks/task.ts";
+import { type EmbeddingsInput, NO_TOKENS } from "../../tasks/text-embeddings/index.ts";
 import type { Dialect } from "../dialect.ts";
 import { nullAsAbsent, perModel } from "../fields.ts";
 import { outputValue } from "../output-value.ts";
@@ -18,18 +19,17 @@ import { maxTexts, renderVectors } from "./embeddings.ts";
 const isNotTokens = (input: unknown): boolean =>
 	!Array.isArray(input) || !(typeof input[0] === "number" || Array.isArray(input[0]));
 
-/** LangChain sends tokens by default, so the message names its option. */
-const NO_TOKENS =
-	"must be text, not tokens: the vocabularies of models differ (LangChain: check_embedding_ctx_length: false)";
+const Tokens = z.array(z.int().min(0)).min(1);
+
+const textInput = (model: Model) => z.union([z.string(), z.array(z.string()).min(1).max(maxTexts(model))]);
 
 const inputs = perModel((model) =>
 	nullAsAbsent(
 		z.object({
 			model: z.string(),
-			input: z
-				.unknown()
-				.refine(isNotTokens, NO_TOKENS)
-				.pipe(z.union([z.string(), z.array(z.string()).min(1).max(maxTexts(model))])),
+			input: isProductId(model.id)
+				? z.unknown().refine(isNotTokens, `must be ${NO_TOKENS}`).pipe(textInput(model))
+				: z.union([textInput(model), Tokens, z.array(Tokens).min(1).max(maxTexts(model))]),
 			encoding_format: z.enum(["float", "base64"]).default("float"),
 			dimensions: z.int().min(1).optional(),
 			user: z.string().optional(),
@@ -38,15 +38,22 @@ const inputs = perModel((model) =>
 );
 type Inputs = z.output<ReturnType<typeof inputs>>;
 
+/** A list of numbers is the tokens of one text. */
+function rowsOf(input: Inputs["input"]): Pick<EmbeddingsInput, "texts" | "tokens"> {
+	if (typeof input === "string") return { texts: [input] };
+	const [first] = input;
+	if (typeof first === "string") return { texts: input as string[] };
+	return { texts: [], tokens: typeof first === "number" ? [input as number[]] : (input as number[][]) };
+}
+
 export const openaiEmbeddings: Dialect = {
 	reader: {
 		schema: inputs,
 		read({ input, dimensions, encoding_format }: Inputs, model) {
-			const texts = typeof input === "string" ? [input] : input;
 			const encoding = encoding_format === "base64" ? { encoding: encoding_format } : {};
 			return {
 				task: "text-embeddings",
-				input: { texts, dimensions, ...encoding, ...nativeDefaults(model) },
+				input: { ...rowsOf(input), dimensions, ...encoding, ...nativeDefaults(model) },
 			};
 		},
 	},
@@ -74,7 +81,9 @@ export const openaiEmbeddings: Dialect = {
 };
 
 function estimated(call: TaskCall): { prompt_tokens: number; total_tokens: number } {
-	const tokens = call.task === "text-embeddings" ? approximateTokens(call.input.texts) : 0;
+	if (call.task !== "text-embeddings") return { prompt_tokens: 0, total_tokens: 0 };
+	const { texts, tokens: sent } = call.input;
+	const tokens = sent ? sent.flat().length : approximateTokens(texts);
 	return { prompt_tokens: tokens, total_tokens: tokens };
 }
 

@@ -4,6 +4,7 @@ import type { Usage } from "../../core/usage.ts";
 import {
 	estimatedTokens,
 	exact,
+	MAX_TEXT_MARKERS,
 	maxEncoderTokens,
 	tokenUpperBound,
 	truncatedTokens,
@@ -13,7 +14,10 @@ import { inputFamily } from "../../models/family.ts";
 import type { TaskDefinition } from "../definition.ts";
 
 export interface EmbeddingsInput {
+	/** Empty if there are `tokens`. */
 	texts: string[];
+	/** One text each, in the vocabulary of the engine's model, instead of `texts`. */
+	tokens?: number[][];
 	/** How token vectors are combined into one. Engines with a single method ignore it. */
 	pooling?: "mean" | "cls";
 	/** Truncate texts that are too long instead of refusing them. */
@@ -40,12 +44,24 @@ export interface WrittenVectors {
 	length: number;
 }
 
+/** Completes a sentence: what takes texts only. LangChain sends tokens by default, so the message names its option. */
+export const NO_TOKENS = "text, not tokens (LangChain: check_embedding_ctx_length: false)";
+
+const countOf = (rows: readonly number[][], markers = 0): number =>
+	rows.reduce((sum, { length }) => sum + length + markers, 0);
+
 export const textEmbeddings: TaskDefinition<EmbeddingsInput, EmbeddingsOutput> = {
-	estimate: ({ texts }) => tokenUpperBound(maxEncoderTokens(texts)),
-	measure({ texts }, { usage }, model) {
+	estimate: ({ texts, tokens }) =>
+		tokenUpperBound(tokens ? countOf(tokens, MAX_TEXT_MARKERS) : maxEncoderTokens(texts)),
+	measure({ texts, tokens: sent }, { usage }, model) {
 		const tokens = usage?.prompt_tokens || usage?.total_tokens;
-		return tokens ? exact({ inputTokens: tokens }) : estimatedTokens(truncatedTokens(texts, model));
+		if (tokens) return exact({ inputTokens: tokens });
+		return estimatedTokens(sent ? countOf(sent) : truncatedTokens(texts, model));
 	},
+	unsupportedBy: ({ tokens }, kind) =>
+		tokens && kind !== "openai"
+			? { failure: "invalidInput", field: "input", reason: `embeds ${NO_TOKENS}` }
+			: undefined,
 	prompt: ({ texts }) => ({ texts, openingTexts: 0, mediaTokens: 0 }),
 	checkContext({ texts, truncate }, model) {
 		const { maxInputTokens, contextWindow } = model;
