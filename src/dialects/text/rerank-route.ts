@@ -20,6 +20,9 @@ const Inputs = nullAsAbsent(
 );
 type Inputs = z.output<typeof Inputs>;
 
+/** Cohere's clients require it. `/v1/rerank` is version 1 of Cohere's API. */
+const META = { api_version: { version: "1" } };
+
 const textOf = (document: z.output<typeof Document>): string =>
 	typeof document === "string" ? document : document.text;
 
@@ -48,7 +51,7 @@ export const rerankRoute: Dialect = {
 					...(document !== undefined && { document: { text: textOf(document) } }),
 				};
 			});
-			return { kind: "json", value: { id: requestId, model: model.id, results } };
+			return { kind: "json", value: { id: requestId, model: model.id, results, meta: META } };
 		},
 	},
 };

@@ -64,6 +64,7 @@ describe("rerank", () => {
 				{ index: 1, relevance_score: 0.9, document: { text: "a whale" } },
 				{ index: 2, relevance_score: 0.4, document: { text: "a bee" } },
 			],
+			meta: { api_version: { version: "1" } },
 		});
 		expect(await requests[0]?.json()).toMatchObject({
 			query: "What swims?",
