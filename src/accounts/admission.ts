@@ -4,6 +4,7 @@
  * neuron), so that sums are exact.
  */
 import type { FailureKey } from "../core/errors.ts";
+import type { BoundGateway, RequestGateway, VerifiedCredential } from "./bound-gateway.ts";
 import type { Lease, LeaseRequest } from "./lease.ts";
 
 export const MICRO_NEURONS = 1_000_000;
@@ -12,15 +13,17 @@ export const MICRO_NEURONS = 1_000_000;
 export const PERMISSIONS = ["read", "run", "write", "tokens-read", "tokens-write"] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
-/** How a caller is authenticated. */
-export type Credential =
+/** How a caller is authenticated, and the gateway in which the request runs: some tokens are valid only in one. */
+export type Credential = RequestGateway &
 	/** SHA-256 of a bearer token, hexadecimal. The account's object has the tokens. */
-	| { kind: "token"; hash: string }
-	/**
-	 * The operator: through the props of a service binding, `ADMIN_TOKEN`, or `ALLOW_ANONYMOUS`. `unauthenticated`: a caller without
-	 * a credential, whom a gateway serves at the expense of its account.
-	 */
-	| { kind: "operator"; unauthenticated?: true };
+	(
+		| { kind: "token"; hash: string }
+		/**
+		 * The operator: through the props of a service binding, `ADMIN_TOKEN`, or `ALLOW_ANONYMOUS`. `unauthenticated`: a caller without
+		 * a credential, whom a gateway serves at the expense of its account.
+		 */
+		| { kind: "operator"; unauthenticated?: true }
+	);
 
 /** At most `perMinute` requests with the same key in any 60 seconds. */
 export interface RateLimit {
@@ -98,6 +101,8 @@ export type Admitted =
 			description?: string;
 			/** Whole seconds after which the same request would be admitted. */
 			retryAfter?: number;
+			/** The gateway in which the request may run. Only for `gatewayRequired`. */
+			gateway?: BoundGateway;
 	  };
 
 /**
@@ -227,8 +232,17 @@ export interface AccountLedger {
 	speculate(admission: Admission): SpeculativeAdmission | undefined;
 	/** Queues the settlement for the account's object. Never throws. */
 	settle(settlement: Settlement): void;
-	/** Verifies the credential and the permission, then counts the request, if there is one. Throws `AiError` on a refusal. */
-	verify(credential: Credential, permission: Permission, request?: CountedRequest): Promise<void>;
+	/**
+	 * Verifies the credential and the permission, then counts the request, if there is one. Throws `AiError` on a refusal. Only a counted
+	 * request is refused by the gateway that the token binds: the other requests are verified before their gateway is known.
+	 */
+	verify(
+		credential: Credential,
+		permission: Permission,
+		request?: CountedRequest,
+	): Promise<VerifiedCredential>;
+	/** The gateway that the credential binds, if it is known without a call. At most five seconds old. */
+	knownGateway(credential: Credential): string | undefined;
 }
 
 /** The ledgers of all accounts, by account id. */

@@ -1,6 +1,7 @@
 /** The messages between the token routes and the account's object. Plain data, because they cross RPC. */
 import type { FailureKey } from "../core/errors.ts";
 import type { Credential, Permission } from "./admission.ts";
+import type { BoundGateway } from "./bound-gateway.ts";
 import { permissionsOf, type TokenPolicy } from "./token-policy.ts";
 
 /** A token's own limits, within its account's. */
@@ -20,7 +21,13 @@ export interface TokenFields {
 	notBefore?: number;
 	expiresOn?: number;
 	limits: TokenLimits;
+	/** Absent: that of the account, if it has one. */
+	gateway?: BoundGateway;
 }
+
+/** `gateway: null` removes it. */
+export type TokenChanges = Omit<TokenFields, "disabled" | "limits" | "gateway"> &
+	Partial<Pick<TokenFields, "disabled" | "limits">> & { gateway?: BoundGateway | null };
 
 export interface Token extends TokenFields {
 	/** 32 hexadecimal digits. */
@@ -41,7 +48,7 @@ export type TokenCommand =
 			kind: "update";
 			maker: Credential;
 			id: string;
-			fields: Omit<TokenFields, "disabled" | "limits"> & Partial<TokenFields>;
+			fields: TokenChanges;
 	  }
 	| { kind: "roll"; maker: Credential; id: string; hash: string }
 	| { kind: "delete"; maker: Credential; id: string }

@@ -128,6 +128,8 @@ export const FAILURES = {
 	authentication: edge(10000, 401, "Authentication error"),
 	/** The token is valid but lacks the permission. */
 	forbidden: edge(10000, 403, "Authentication error"),
+	/** The token or its account binds another gateway. The description names it. */
+	gatewayRequired: edge(10000, 403, "Authentication error"),
 	/** The account's object cannot be reached. Requests that cannot be counted are not served. */
 	ledgerUnavailable: edge(7009, 502, "Upstream service unavailable"),
 	/** The bytes or the items of an account have reached their bound (`STORAGE`). The description names it. */

@@ -6,6 +6,7 @@
 import { AiError } from "../core/errors.ts";
 import { isRecord } from "../core/json.ts";
 import type { EndObserver } from "./answer-end.ts";
+import { TOKEN_KEY } from "./bound-options.ts";
 import type { GatewayLimits } from "./client/gateway-limits.ts";
 import type { LimitedWindow } from "./durable/gateway.ts";
 import type { GatewayFacts } from "./exchange.ts";
@@ -123,7 +124,7 @@ function bucketOf({ metadata = {}, model, provider }: SpendRule, step: GatewaySt
 		return undefined;
 	const bucket: string[] = [];
 	for (const [key, dimension] of Object.entries(metadata)) {
-		const value = step.options.metadata?.[key];
+		const value = key === TOKEN_KEY ? step.options.token : step.options.metadata?.[key];
 		if (value === undefined) return undefined;
 		if (dimension.mode === "partition") bucket.push(key, String(value));
 		else if (!dimension.values.includes(String(value))) return undefined;

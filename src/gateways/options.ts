@@ -42,11 +42,15 @@ export interface GatewayOptions {
 	allowedProviders?: readonly string[] | undefined;
 	/** Each turn of a conversation chooses its model anew. */
 	noSessionAffinity?: boolean | undefined;
+	/** The id of the caller's token. Set by the gateway. */
+	token?: string;
+	/** The token may name costs. Set by the gateway. */
+	trustsCost?: true;
 }
 
 export type Metadata = Readonly<Record<string, string | number | boolean>>;
 
-const MAX_METADATA = 5;
+export const MAX_METADATA = 5;
 /** The product removes these keys. */
 const RESERVED = /^cf\./;
 

@@ -57,7 +57,9 @@ export class Authenticator implements Authentication {
 		if (!caller || caller.verified || !isAccountPermission(permission)) return identity;
 		if (lazy && isSmallJson(request)) return identity;
 		const verified = lazy
-			? this.#verified.verify(caller.account, caller.credential).then(() => ({ ...caller, verified: true }))
+			? this.#verified
+					.verify(caller.account, caller.credential)
+					.then((known) => ({ ...caller, verified: true, identity: known }))
 			: verifyCaller(caller, permission, this.#services.ledgers);
 		return verified.then((one) => ({ ...identity, caller: one }));
 	}
@@ -82,8 +84,15 @@ export async function verifyCaller(
 	ledgers: Ledgers,
 ): Promise<Caller> {
 	if (caller.verified || !isAccountPermission(permission)) return caller;
-	await ledgers.of(caller.account).verify(caller.credential, permission);
-	return { ...caller, verified: true };
+	const identity = await ledgers.of(caller.account).verify(caller.credential, permission);
+	return { ...caller, verified: true, identity };
+}
+
+/** The caller with what its account knows of the credential: {@link verifyCaller} calls no account for an operator. */
+export async function identifyCaller(caller: Caller, ledgers: Ledgers): Promise<Caller> {
+	if (caller.identity) return caller;
+	const identity = await ledgers.of(caller.account).verify(caller.credential, "run");
+	return { ...caller, verified: true, identity };
 }
 
 /** Whether the account's object verifies the permission before the handler runs. */

@@ -5,6 +5,7 @@
  * Only the reading of a body depends on this cache. Admission follows, and verifies the token within the last second too.
  */
 import type { Credential, Ledgers } from "../accounts/admission.ts";
+import type { VerifiedCredential } from "../accounts/bound-gateway.ts";
 
 const VALID_MS = 1_000;
 const MAX_TOKENS = 1_000;
@@ -12,8 +13,8 @@ const MAX_TOKENS = 1_000;
 export class VerifiedTokens {
 	readonly #ledgers: Ledgers;
 	readonly #now: () => number;
-	/** When each entry expires, by account and hash. */
-	readonly #expiry = new Map<string, number>();
+	/** By account and hash. */
+	readonly #verified = new Map<string, { until: number; identity: VerifiedCredential }>();
 
 	constructor({ ledgers, now }: { ledgers: Ledgers; now(): number }) {
 		this.#ledgers = ledgers;
@@ -21,12 +22,14 @@ export class VerifiedTokens {
 	}
 
 	/** Throws `AiError` if the token may not run models. */
-	async verify(account: string, credential: Credential): Promise<void> {
-		if (credential.kind === "operator") return;
+	async verify(account: string, credential: Credential): Promise<VerifiedCredential> {
+		if (credential.kind === "operator") return {};
 		const key = `${account}:${credential.hash}`;
-		if ((this.#expiry.get(key) ?? 0) > this.#now()) return;
-		await this.#ledgers.of(account).verify(credential, "run");
-		if (this.#expiry.size >= MAX_TOKENS) this.#expiry.clear();
-		this.#expiry.set(key, this.#now() + VALID_MS);
+		const known = this.#verified.get(key);
+		if (known && known.until > this.#now()) return known.identity;
+		const identity = await this.#ledgers.of(account).verify(credential, "run");
+		if (this.#verified.size >= MAX_TOKENS) this.#verified.clear();
+		this.#verified.set(key, { until: this.#now() + VALID_MS, identity });
+		return identity;
 	}
 }

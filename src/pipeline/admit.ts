@@ -6,6 +6,7 @@
  * While the account is far below its limits, the request does not wait for the decision (`speculative-dispatch.ts`).
  */
 import type { Admission, Granted } from "../accounts/admission.ts";
+import { GatewayRequired } from "../accounts/bound-gateway.ts";
 import { toAiError } from "../core/errors.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import { boundOutput, isSession } from "../tasks/traits.ts";
@@ -40,7 +41,9 @@ export function admit(
 			return granted;
 		} catch (thrown) {
 			const refusal = toAiError(thrown);
-			exchange.refuse(refusal);
+			// The surface runs the request again, in the gateway.
+			if (admission.credential.gateway === null && refusal instanceof GatewayRequired) exchange.dismiss();
+			else exchange.refuse(refusal);
 			throw refusal;
 		}
 	};

@@ -111,6 +111,13 @@ export class Exchange implements ExchangeFacts {
 		this.#end({ failure });
 	}
 
+	/** Another exchange replaces this one. The observers receive nothing of it. */
+	dismiss(): void {
+		this.#state = "ended";
+		this.#credentialVerified = true;
+		this.#ended.resolve();
+	}
+
 	/** Whether a budget limits the request: it must not use more than its reservation. */
 	get isLimited(): boolean {
 		return this.#hasTokenBudget || (this.#reservation?.admission.budgets.length ?? 0) > 0;

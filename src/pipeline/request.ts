@@ -1,5 +1,6 @@
 /** A request to the pipeline, and its reply. Types only. */
 import type { Credential } from "../accounts/admission.ts";
+import type { VerifiedCredential } from "../accounts/bound-gateway.ts";
 import type { CallReport } from "../backends/backend.ts";
 import type { Dialect, Rendered } from "../dialects/dialect.ts";
 import type { Model } from "../models/model.ts";
@@ -11,6 +12,8 @@ export interface Caller {
 	credential: Credential;
 	/** The credential is verified. Absent: admission verifies it. Until then no failure is disclosed to the caller. */
 	readonly verified?: boolean;
+	/** What the account knows of the credential. Absent: it has not been called. */
+	readonly identity?: VerifiedCredential;
 }
 
 export interface InferenceRequest {

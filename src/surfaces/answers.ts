@@ -92,6 +92,13 @@ const TokenStatus = z.object({
 	expires_on: Instant.optional(),
 });
 const Group = z.object({ id: z.string(), name: z.string().optional() });
+const BoundGateway = z.object({
+	id: z.string(),
+	mode: z.enum(["required", "default"]),
+	metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
+	custom_cost: z.boolean().optional(),
+});
+export const boundGatewayAnswer = enveloped(BoundGateway.nullable());
 const Token = TokenStatus.extend({
 	name: z.string(),
 	issued_on: Instant,
@@ -112,6 +119,7 @@ const Token = TokenStatus.extend({
 			requests_per_minute: Count.optional(),
 		})
 		.optional(),
+	gateway: BoundGateway.optional(),
 });
 export const tokenAnswer = enveloped(Token);
 export const tokensAnswer = enveloped(z.array(Token), Page);

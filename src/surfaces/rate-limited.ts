@@ -1,10 +1,12 @@
 /** Rate limits of requests that run no model. Admission does not count them, so the account counts them in `verify`. */
+import { GatewayRequired, refuseElsewhere } from "../accounts/bound-gateway.ts";
+import { identifyCaller } from "../http/authenticate.ts";
 import type { CountedTitle } from "../models/rates.ts";
 import { limitsOf } from "../pipeline/limits.ts";
 import type { Caller } from "../pipeline/request.ts";
 import type { Services } from "../pipeline/services.ts";
 
-/** Verifies the credential and counts the request. Called before the body is read. Throws 3021 beyond `LIMITS.requests_per_minute`. */
+/** Verifies the credential and counts the request, which has no gateway. Called before the body is read. Throws 3021 beyond `LIMITS.requests_per_minute`. */
 export async function countRequest(
 	task: CountedTitle,
 	caller: Caller,
@@ -17,6 +19,8 @@ export async function countRequest(
 	);
 	const perMinute = requestsPerMinute[task];
 	const rates = perMinute === undefined ? undefined : [{ key: `task:${task}`, perMinute }];
-	if (caller.verified && !rates) return;
-	await ledgers.of(caller.account).verify(caller.credential, "run", rates && { task, rates });
+	const { identity = {} } = rates ? caller : await identifyCaller(caller, ledgers);
+	const refused = refuseElsewhere(identity.gateway, caller.credential);
+	if (refused) throw new GatewayRequired(refused.gateway, refused.description);
+	if (rates) await ledgers.of(caller.account).verify(caller.credential, "run", { task, rates });
 }

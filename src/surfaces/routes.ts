@@ -2,6 +2,7 @@
 import { defineRoutes, type Route, type UnknownPaths } from "../http/route.ts";
 import { aliasRoutes } from "./accounts/aliases.ts";
 import { operatorRoutes } from "./accounts/all-accounts.ts";
+import { boundGatewayRoutes } from "./accounts/bound-gateway.ts";
 import { chargedLeaseRoutes } from "./accounts/charged-leases.ts";
 import { limitRoutes } from "./accounts/limits.ts";
 import { tokenRoutes } from "./accounts/tokens.ts";
@@ -73,6 +74,7 @@ export const ROUTES: readonly Route[] = [
 	...gatewayAliasRoutes,
 	...cacheRoutes,
 	...limitRoutes,
+	...boundGatewayRoutes,
 	...gatewayLogRoutes,
 	...providerConfigRoutes,
 	...customProviderRoutes,

@@ -2,8 +2,9 @@
 import { AiError } from "../../core/errors.ts";
 import type { FreshCache } from "../../core/fresh-cache.ts";
 import type { Admitted, Credential } from "../admission.ts";
+import { type BoundGateway, GatewayRequired } from "../bound-gateway.ts";
 import type { Account } from "../durable/account.ts";
-import type { AccountReports, AliasStore } from "../durable/account-interfaces.ts";
+import type { AccountReports, AliasStore, BoundGatewayStore } from "../durable/account-interfaces.ts";
 import type { AliasRow } from "../durable/alias-table.ts";
 import type { LimitStatus, LimitStatusQuery } from "../durable/limit-status.ts";
 import type { RefusalsQuery, RefusalsReport } from "../durable/refusals.ts";
@@ -91,8 +92,11 @@ export class AccountObject {
 export const unavailable = (cause: unknown): AiError =>
 	new AiError("ledgerUnavailable", undefined, { cause });
 
-export const refusal = ({ failure, description, retryAfter }: Extract<Admitted, { ok: false }>): AiError =>
-	new AiError(failure, description, retryAfter === undefined ? {} : { retryAfter });
+export function refusal(refused: Extract<Admitted, { ok: false }>): AiError {
+	const { failure, description, gateway, retryAfter } = refused;
+	if (gateway) return new GatewayRequired(gateway, description);
+	return new AiError(failure, description, retryAfter === undefined ? {} : { retryAfter });
+}
 
 /** The route has verified the caller. Its account exists, or the caller is the operator. */
 const VERIFIED: Credential = { kind: "operator" };
@@ -102,7 +106,7 @@ interface AccountReaderServices extends AccountObjectServices {
 	aliases: FreshCache<readonly AliasRow[]>;
 }
 
-export abstract class AccountReader implements AccountReports, AliasStore {
+export abstract class AccountReader implements AccountReports, AliasStore, BoundGatewayStore {
 	protected readonly object: AccountObject;
 	readonly #account: string;
 	readonly #aliases: FreshCache<readonly AliasRow[]>;
@@ -158,6 +162,14 @@ export abstract class AccountReader implements AccountReports, AliasStore {
 
 	forgiveLease(id: string): Promise<RequestRecord | undefined> {
 		return this.object.checkedCall(VERIFIED, async (stub) => stub.forgiveLease(id));
+	}
+
+	boundGateway(credential: Credential): Promise<BoundGateway | undefined> {
+		return this.object.checkedCall(credential, async (stub) => stub.boundGateway());
+	}
+
+	setBoundGateway(credential: Credential, gateway: BoundGateway | undefined): Promise<void> {
+		return this.object.checkedCall(credential, async (stub) => stub.setBoundGateway(gateway));
 	}
 
 	async limitStatus(query: LimitStatusQuery): Promise<LimitStatus> {

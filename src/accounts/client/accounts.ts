@@ -20,7 +20,8 @@ import type {
 	Settlement,
 	SpeculativeAdmission,
 } from "../admission.ts";
-import type { AccountReports, AliasStore } from "../durable/account-interfaces.ts";
+import type { VerifiedCredential } from "../bound-gateway.ts";
+import type { AccountReports, AliasStore, BoundGatewayStore } from "../durable/account-interfaces.ts";
 import type { AliasRow } from "../durable/alias-table.ts";
 import { LEASE_MS } from "../lease.ts";
 import type { TokenCommand, TokenResult, TokenStore } from "../token-command.ts";
@@ -33,6 +34,8 @@ import { failedSettlement, Outbox } from "./outbox.ts";
 
 /** A revoked token is accepted for this time at most, as by a lease. */
 const VERIFIED_MS = LEASE_MS;
+/** A gateway that a token or an account binds. Only a hint of where to run a request: the object decides. Milliseconds. */
+const BOUND_GATEWAY_MS = 5_000;
 /** A change of an alias in another isolate takes effect within this time. Milliseconds. */
 const ALIASES_FRESH_MS = 10_000;
 
@@ -49,7 +52,7 @@ interface LedgersServices extends FlushServices, AccountObjectServices {
 }
 
 export interface Accounts extends Ledgers {
-	of(account: string): AccountLedger & AccountReports & AliasStore & TokenStore;
+	of(account: string): AccountLedger & AccountReports & AliasStore & BoundGatewayStore & TokenStore;
 }
 
 /** For the code that closes the isolate. */
@@ -71,7 +74,11 @@ interface IsolateState extends LedgersServices {
 	headroom: HeadroomCache;
 	aliases: FreshCache<readonly AliasRow[]>;
 	/** Credentials that may run models. Not used if the account's object admits every request. */
-	verified: FreshCache<true>;
+	verified: FreshCache<VerifiedCredential>;
+	/** Verified accounts of the operator. */
+	operator: FreshCache<VerifiedCredential>;
+	/** Ids of gateways that credentials bind. */
+	boundGateways: FreshCache<string>;
 }
 
 export function createLedgers(services: LedgersServices): IsolateAccounts {
@@ -83,6 +90,8 @@ export function createLedgers(services: LedgersServices): IsolateAccounts {
 		headroom: new HeadroomCache(),
 		aliases: new FreshCache({ now: services.now, freshMs: ALIASES_FRESH_MS }),
 		verified: new FreshCache({ now: services.now, freshMs: VERIFIED_MS }),
+		operator: new FreshCache({ now: services.now, freshMs: BOUND_GATEWAY_MS }),
+		boundGateways: new FreshCache({ now: services.now, freshMs: BOUND_GATEWAY_MS }),
 	};
 	const of = (account: string): AccountClient => new AccountClient(account, isolate);
 	const flush = async (): Promise<void> => {
@@ -146,7 +155,10 @@ class AccountClient extends AccountReader implements AccountLedger, TokenStore {
 		} finally {
 			if (queue.isIdle) deleteIfSame(this.#isolate.queues, this.#account, queue);
 		}
-		if (!admitted.ok) throw refusal(admitted);
+		if (!admitted.ok) {
+			this.#recordGateway(admission.credential, admitted.gateway?.id);
+			throw refusal(admitted);
+		}
 		const { limited, outputTokens } = admitted;
 		return { ...(limited && { limited }), ...(outputTokens !== undefined && { outputTokens }) };
 	}
@@ -223,17 +235,42 @@ class AccountClient extends AccountReader implements AccountLedger, TokenStore {
 		if (!journal?.settle(settlement)) this.#outbox().add(settlement);
 	}
 
-	async verify(credential: Credential, permission: Permission, request?: CountedRequest): Promise<void> {
-		if (credential.kind === "operator" && !request) return;
-		const { exact, verified } = this.#isolate;
-		const mayCache = permission === "run" && !request && !exact;
-		const key = JSON.stringify([this.#account, credential]);
-		if (mayCache && verified.get(key)) return;
+	async verify(
+		credential: Credential,
+		permission: Permission,
+		request?: CountedRequest,
+	): Promise<VerifiedCredential> {
+		const isOperator = credential.kind === "operator";
+		if (isOperator && !request && permission !== "run") return {};
+		const { exact, operator, verified } = this.#isolate;
+		const mayCache = permission === "run" && !request && (isOperator || !exact);
+		const cache = isOperator ? operator : verified;
+		const key = this.#keyOf(credential);
+		const known = mayCache ? cache.get(key) : undefined;
+		if (known) return known;
 		const answer = await this.object.checkedCall(credential, async (stub) =>
 			stub.verify(credential, permission, request),
 		);
+		this.#recordGateway(credential, answer.gateway?.id);
 		if (!answer.ok) throw refusal(answer);
-		if (mayCache) verified.set(key, true);
+		const { ok: _, ...facts } = answer;
+		if (mayCache) cache.set(key, facts);
+		return facts;
+	}
+
+	knownGateway(credential: Credential): string | undefined {
+		return this.#isolate.boundGateways.get(this.#keyOf(credential));
+	}
+
+	#recordGateway(credential: Credential, gateway: string | undefined): void {
+		const { boundGateways } = this.#isolate;
+		const key = this.#keyOf(credential);
+		if (gateway !== undefined) boundGateways.set(key, gateway);
+		else if (boundGateways.get(key) !== undefined) boundGateways.delete(key);
+	}
+
+	#keyOf(credential: Credential): string {
+		return `${this.#account}\n${credential.kind === "token" ? credential.hash : ""}`;
 	}
 
 	tokens(command: TokenCommand): Promise<TokenResult> {

@@ -1,6 +1,6 @@
 /**
  * An isolate's cache of how far each account is below its limits. If the account has just admitted a similar request (same
- * token, same model) and had room for many more, it will probably admit this one.
+ * token, gateway and model) and had room for many more, it will probably admit this one.
  *
  * The cache only decides whether the upstream call may start before the account has answered. The account's object still decides
  * about every request, and the response is held until it does. If it refuses, the engine's work until the cancellation is
@@ -9,6 +9,7 @@
 import type { Admission, Admitted, Granted } from "../admission.ts";
 import { maxCost } from "../durable/budgets.ts";
 import { LOST_AFTER_MS } from "./admission-queue.ts";
+import { classKey } from "./lease-demand.ts";
 
 /** How long an answer of the account is used. */
 const FRESH_MS = 1000;
@@ -95,5 +96,5 @@ function dropOldest(entries: Map<string, unknown>, max: number): void {
 	if (entries.size > max && oldest !== undefined) entries.delete(oldest);
 }
 
-const keyOf = (account: string, { credential, model }: Pick<Admission, "credential" | "model">): string =>
-	`${account}\n${credential.kind === "token" ? credential.hash : ""}\n${model}`;
+const keyOf = (account: string, admission: Pick<Admission, "credential" | "model">): string =>
+	`${account}\n${classKey(admission)}`;

@@ -1,5 +1,6 @@
 /** How much an isolate uses the leases of an account, and how often it calls the account's object. */
 import type { Admission } from "../admission.ts";
+import { gatewayKey } from "../bound-gateway.ts";
 import { LEASE_MS, type Lease, MAX_LEASE_MS } from "../lease.ts";
 
 const SECOND_MS = 1000;
@@ -27,7 +28,7 @@ export interface UsableLease extends Lease {
 	requestedAt: number;
 }
 
-/** Similar requests: the same credential and the same model. */
+/** Similar requests: the same credential, the same gateway and the same model. */
 export interface RequestClass {
 	/** The latest one, as an example for the object. */
 	latest: Admission;
@@ -86,4 +87,4 @@ export const leaseFor = ({ leases }: RequestClass, cost: number, now: number): U
 export const isChecked = ({ checkedAt }: RequestClass, now: number): boolean => now < checkedAt + LEASE_MS;
 
 export const classKey = ({ credential, model }: Pick<Admission, "credential" | "model">): string =>
-	`${credential.kind === "token" ? credential.hash : ""}\n${model}`;
+	`${credential.kind === "token" ? credential.hash : ""}\n${gatewayKey(credential)}\n${model}`;

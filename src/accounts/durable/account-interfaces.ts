@@ -1,5 +1,6 @@
 /** The reports and aliases of an account, which the Worker reads and writes beside its ledger. Types only. */
 import type { Credential } from "../admission.ts";
+import type { BoundGateway } from "../bound-gateway.ts";
 import type { AliasRow } from "./alias-table.ts";
 import type { LimitStatus, LimitStatusQuery } from "./limit-status.ts";
 import type { RefusalsQuery, RefusalsReport } from "./refusals.ts";
@@ -24,4 +25,11 @@ export interface AliasStore {
 	setAlias(credential: Credential, row: AliasRow): Promise<boolean>;
 	/** False if there is no such alias. */
 	deleteAlias(credential: Credential, alias: string): Promise<boolean>;
+}
+
+/** The gateway that the account binds for all its requests. */
+export interface BoundGatewayStore {
+	boundGateway(credential: Credential): Promise<BoundGateway | undefined>;
+	/** `undefined` removes it. */
+	setBoundGateway(credential: Credential, gateway: BoundGateway | undefined): Promise<void>;
 }

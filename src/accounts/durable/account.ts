@@ -16,8 +16,15 @@ import type {
 	Permission,
 	Settlement,
 } from "../admission.ts";
+import {
+	type BoundGateway,
+	type GatewayRefusal,
+	refuseElsewhere,
+	type VerifiedCredential,
+} from "../bound-gateway.ts";
 import type { TokenCommand, TokenResult } from "../token-command.ts";
 import { type AliasRow, AliasTable } from "./alias-table.ts";
+import { BoundGatewayTable } from "./bound-gateway-table.ts";
 import { CancelledTickets } from "./cancelled-tickets.ts";
 import type { VerifiedToken } from "./decision.ts";
 import { Ledger, type PendingAdmission } from "./ledger.ts";
@@ -28,15 +35,17 @@ import type { RequestsPage, RequestsQuery } from "./requests.ts";
 import { type Refusal, Tokens } from "./tokens.ts";
 import type { UsageQuery, UsageReport } from "./usage.ts";
 
-type Verified = { ok: true } | Refusal | Extract<Admitted, { ok: false }>;
+type Verified = ({ ok: true } & VerifiedCredential) | Extract<Admitted, { ok: false }>;
 
 interface Parts {
 	ledger: Ledger;
 	tokens: Tokens;
 	aliases: AliasTable;
+	boundGateway: BoundGatewayTable;
 }
 
 type Checked = { ok: true; token?: VerifiedToken } | Refusal;
+type CheckedRun = Checked | GatewayRefusal;
 
 /** A later alarm is considered lost: the runtime drops an alarm that fails repeatedly. */
 const ALARM_LOST_MS = 60_000;
@@ -65,7 +74,7 @@ export class Account extends DurableObject {
 		for (const admission of admissions) {
 			const checked = this.#cancelled.has(admission.ticket)
 				? CANCELLED
-				: this.#check(admission.credential, "run");
+				: this.#checkRun(admission.credential);
 			if (checked.ok) pending.push({ admission, token: checked.token });
 			else answers.set(admission, checked);
 		}
@@ -79,7 +88,7 @@ export class Account extends DurableObject {
 			// An older copy of a batch comes late: the isolate no longer knows its leases.
 			if (!ledger.book(batch)) return [];
 			const granted = batch.renewals.map((renewal) => {
-				const checked = this.#check(renewal.credential, "run");
+				const checked = this.#checkRun(renewal.credential);
 				return checked.ok ? ledger.grantLease(renewal, checked.token) : undefined;
 			});
 			this.#wakeBy(ledger.nextLeaseExpiry(), ledger);
@@ -90,7 +99,7 @@ export class Account extends DurableObject {
 	/** Whether each credential may still use its leases, with the limits that it had at their grants. Writes nothing. */
 	checkLeases(checks: readonly LeaseCheck[]): boolean[] {
 		return checks.map(({ credential, leases }) => {
-			const checked = this.#check(credential, "run");
+			const checked = this.#checkRun(credential);
 			return checked.ok && this.#open().ledger.areLeasesCurrent(leases, checked.token);
 		});
 	}
@@ -105,13 +114,16 @@ export class Account extends DurableObject {
 
 	/** Counts `request` if the credential is valid. */
 	verify(credential: Credential, permission: Permission, request?: CountedRequest): Verified {
-		const checked = this.#check(credential, permission);
+		const checked = request ? this.#checkRun(credential, permission) : this.#check(credential, permission);
 		if (!checked.ok) return checked;
-		if (!request) return { ok: true };
+		const { token } = checked;
+		const gateway = this.#boundGateway(token);
+		const verified = { ok: true as const, ...(token && { token: token.id }), ...(gateway && { gateway }) };
+		if (!request?.rates.length) return verified;
 		return this.#step((ledger) => {
-			const counted = ledger.count(request, checked.token);
+			const counted = ledger.count(request, token);
 			this.#scheduleWrite(ledger);
-			return counted;
+			return counted.ok ? verified : counted;
 		});
 	}
 
@@ -151,7 +163,7 @@ export class Account extends DurableObject {
 
 	/** For an invalid token: the account's limits without the token's own. */
 	limitStatus(query: LimitStatusQuery): LimitStatus {
-		const checked = this.#check(query.credential, "run");
+		const checked = query.request ? this.#checkRun(query.credential) : this.#check(query.credential, "run");
 		const status = this.#open().ledger.limitStatus(query, checked.ok ? checked.token : undefined);
 		return checked.ok || !query.request ? status : { ...status, answer: checked };
 	}
@@ -201,6 +213,26 @@ export class Account extends DurableObject {
 		return checked.ok ? { ok: true, token: checked } : checked;
 	}
 
+	/** As {@link #check}, for a request: it must run in the gateway that its token or the account binds. */
+	#checkRun(credential: Credential, permission: Permission = "run"): CheckedRun {
+		const checked = this.#check(credential, permission);
+		return (checked.ok && refuseElsewhere(this.#boundGateway(checked.token), credential)) || checked;
+	}
+
+	/** That of the token has precedence. */
+	#boundGateway(token: VerifiedToken | undefined): BoundGateway | undefined {
+		return token?.gateway ?? this.boundGateway();
+	}
+
+	/** The gateway that all requests of the account run in, if their tokens bind none. */
+	boundGateway(): BoundGateway | undefined {
+		return this.#isNew() ? undefined : this.#open().boundGateway.value;
+	}
+
+	setBoundGateway(gateway: BoundGateway | undefined): void {
+		this.#open().boundGateway.set(gateway);
+	}
+
 	/** The account has never been used. An unknown token then creates no tables: without tables there are no tokens. */
 	#isNew(): boolean {
 		if (this.#parts) return false;
@@ -218,6 +250,7 @@ export class Account extends DurableObject {
 			ledger,
 			tokens: new Tokens(storage.sql, () => ledger.now()),
 			aliases: new AliasTable(storage.sql),
+			boundGateway: new BoundGatewayTable(storage.sql),
 		};
 		return this.#parts;
 	}

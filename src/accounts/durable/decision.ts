@@ -1,6 +1,7 @@
 /** Decides about a request by all limits that apply to it, those of its token included. Counts and reserves nothing. */
 import type { FailureKey } from "../../core/errors.ts";
 import type { Admission, Admitted, Budget, BudgetPeriod, RateLimit } from "../admission.ts";
+import type { BoundGateway } from "../bound-gateway.ts";
 import { type Instant, nextMidnight, nextMonth } from "../clock.ts";
 import { hasBudget, type TokenLimits } from "../token-command.ts";
 import { type Budgets, describeRefusal, describeUnpriced, maxCost } from "./budgets.ts";
@@ -11,6 +12,7 @@ import type { Windows } from "./windows.ts";
 export interface VerifiedToken {
 	id: string;
 	limits: TokenLimits;
+	gateway?: BoundGateway;
 }
 
 /** Adds the token's own limits to those of the account and the model. */

@@ -3,11 +3,13 @@ import { present } from "../../core/present.ts";
 import type { Token, TokenLimits } from "../token-command.ts";
 import { RowTable } from "./row-table.ts";
 
-interface Row extends TokenLimits, Omit<Token, "policies" | "disabled" | "limits"> {
+interface Row extends TokenLimits, Omit<Token, "policies" | "disabled" | "limits" | "gateway"> {
 	hash: string;
 	/** JSON. */
 	policies: string;
 	disabled: number;
+	/** JSON. */
+	gateway?: string;
 }
 
 const COLUMNS = {
@@ -24,6 +26,7 @@ const COLUMNS = {
 	issuedOn: "INTEGER NOT NULL",
 	modifiedOn: "INTEGER NOT NULL",
 	lastUsedOn: "INTEGER",
+	gateway: "TEXT",
 };
 
 /**
@@ -43,9 +46,10 @@ export class TokenTable {
 	all(): [hash: string, token: Token][] {
 		return this.#table.select("ORDER BY issued_on, rowid").map((row) => {
 			const { hash, policies, disabled, dailyMicroNeurons, monthlyMicroNeurons, ...others } = row;
-			const { requestsPerMinute, ...fields } = others;
+			const { requestsPerMinute, gateway, ...fields } = others;
 			const limits = present({ dailyMicroNeurons, monthlyMicroNeurons, requestsPerMinute });
-			return [hash, { ...fields, policies: JSON.parse(policies), disabled: disabled === 1, limits }];
+			const parsed = { policies: JSON.parse(policies), ...(gateway && { gateway: JSON.parse(gateway) }) };
+			return [hash, { ...fields, ...parsed, disabled: disabled === 1, limits }];
 		});
 	}
 
@@ -57,13 +61,14 @@ export class TokenTable {
 		this.#sql.exec("UPDATE tokens SET last_used_on = ? WHERE id = ?", lastUsedOn, id);
 	}
 
-	write(hash: string, { policies, disabled, limits, ...fields }: Token): void {
+	write(hash: string, { policies, disabled, limits, gateway, ...fields }: Token): void {
 		const row = {
 			hash,
 			...fields,
 			...limits,
 			policies: JSON.stringify(policies),
 			disabled: Number(disabled),
+			...(gateway && { gateway: JSON.stringify(gateway) }),
 		};
 		this.#table.write(row);
 	}

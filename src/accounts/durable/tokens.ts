@@ -11,6 +11,7 @@
  */
 import type { FailureKey } from "../../core/errors.ts";
 import type { Credential, Permission } from "../admission.ts";
+import type { BoundGateway } from "../bound-gateway.ts";
 import {
 	grantablePermissions,
 	type Token,
@@ -37,7 +38,7 @@ interface HeldToken {
 }
 
 export type Refusal = { ok: false; failure: FailureKey; description?: string };
-export type Checked = { ok: true; id: string; limits: TokenLimits } | Refusal;
+export type Checked = { ok: true; id: string; limits: TokenLimits; gateway?: BoundGateway } | Refusal;
 
 export class Tokens {
 	readonly #table: TokenTable;
@@ -60,7 +61,8 @@ export class Tokens {
 		const { token, permissions } = found.held;
 		if (!permissions.has(permission)) return lacks(permission);
 		this.#recordUse(found.held);
-		return { ok: true, id: token.id, limits: token.limits };
+		const { id, gateway, limits } = token;
+		return { ok: true, id, limits, ...(gateway && { gateway }) };
 	}
 
 	run(command: TokenCommand): TokenResult {
@@ -126,10 +128,12 @@ export class Tokens {
 		maker: HeldToken | undefined,
 	): TokenResult {
 		const { disabled, id, issuedOn, lastUsedOn, limits } = token;
+		const { gateway = token.gateway ?? null, ...others } = fields;
 		const changed: Token = {
 			disabled,
 			limits,
-			...fields,
+			...(gateway && { gateway }),
+			...others,
 			id,
 			issuedOn,
 			modifiedOn: this.#clock(),
@@ -244,6 +248,8 @@ function excessOver(maker: HeldToken | undefined, token: Token): Refusal | undef
 		return refuse("forbidden", "a token cannot give a higher limits.monthly_neurons than its own");
 	if (isLooser(token.limits.requestsPerMinute, limits.requestsPerMinute))
 		return refuse("forbidden", "a token cannot give a higher limits.requests_per_minute than its own");
+	if (maker.token.gateway && JSON.stringify(token.gateway) !== JSON.stringify(maker.token.gateway))
+		return refuse("forbidden", "a token that binds a gateway can only give the same gateway");
 	if (isLooser(token.expiresOn, expiresOn))
 		return refuse("forbidden", "a token cannot make one that expires later than itself");
 	return undefined;

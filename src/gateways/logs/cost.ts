@@ -16,11 +16,16 @@ export function costOf(
 }
 
 /**
- * What counts in a spend limit: the larger of the computed cost and the caller's. Otherwise a caller could avoid a limit with a cost of
- * zero.
+ * What counts in a spend limit: the larger of the computed cost and the caller's, unless the token may name costs. Otherwise a caller
+ * could avoid a limit with a cost of zero.
  */
-export const spendOf = (facts: GatewayFacts, options: Pick<GatewayOptions, "customCost">): number =>
-	Math.max(costOf(facts, options) ?? 0, costOf(facts, {}) ?? 0);
+export function spendOf(
+	facts: GatewayFacts,
+	options: Pick<GatewayOptions, "customCost" | "trustsCost">,
+): number {
+	const named = costOf(facts, options) ?? 0;
+	return options.trustsCost ? named : Math.max(named, costOf(facts, {}) ?? 0);
+}
 
 /**
  * `total_cost` replaces the prices of tokens. Tokens that were read from or written to a cache are part of the input; without a price of

@@ -1,7 +1,14 @@
 /** Converts a token between the JSON of Cloudflare's API and the fields that the account stores. */
 import * as z from "zod";
 import { MICRO_NEURONS } from "../../accounts/admission.ts";
-import { statusOf, type Token, type TokenFields, type TokenLimits } from "../../accounts/token-command.ts";
+import type { BoundGateway } from "../../accounts/bound-gateway.ts";
+import {
+	statusOf,
+	type Token,
+	type TokenChanges,
+	type TokenFields,
+	type TokenLimits,
+} from "../../accounts/token-command.ts";
 import { groupById, PERMISSION_GROUPS, type TokenPolicy } from "../../accounts/token-policy.ts";
 import { lazy } from "../../core/lazy.ts";
 
@@ -69,6 +76,47 @@ const LimitsSchema = lazy(() =>
 		),
 );
 
+/** Reserved for the gateway. */
+const RESERVED_KEY = /^cf\./;
+const MAX_METADATA = 5;
+const GATEWAY_ID = /^[a-z0-9_-]{1,64}$/;
+const MAX_METADATA_CHARACTERS = 256;
+
+const Metadata = lazy(() =>
+	z
+		.record(
+			z.string().min(1).max(MAX_METADATA_CHARACTERS),
+			z.union([z.string().max(MAX_METADATA_CHARACTERS), z.number(), z.boolean()]),
+		)
+		.refine((metadata) => Object.keys(metadata).length <= MAX_METADATA, `at most ${MAX_METADATA} entries`)
+		.refine((metadata) => !Object.keys(metadata).some((key) => RESERVED_KEY.test(key)), {
+			message: "keys that begin with cf. are reserved",
+		}),
+);
+
+/** Not in the product. The gateway that a token or an account binds. */
+export const BoundGatewaySchema = lazy(() =>
+	z
+		.strictObject({
+			id: z.string().regex(GATEWAY_ID, "expected the id of a gateway"),
+			mode: z.enum(["required", "default"]),
+			metadata: Metadata().optional(),
+			custom_cost: z.boolean().optional(),
+		})
+		.transform(
+			({ custom_cost: customCost, id, metadata, mode }): BoundGateway => ({
+				...{ id, mode },
+				...(metadata && { metadata }),
+				...(customCost !== undefined && { customCost }),
+			}),
+		),
+);
+
+export const boundGatewayJson = ({ customCost, ...fields }: BoundGateway): object => ({
+	...fields,
+	...(customCost !== undefined && { custom_cost: customCost }),
+});
+
 /** Some deployments cannot determine the caller's address reliably, so a condition that may not hold is refused. */
 const Condition = lazy(() =>
 	z
@@ -91,6 +139,7 @@ const tokenSchema = (account: string) =>
 		expires_on: Instant().nullish(),
 		status: z.enum(["active", "disabled", "expired"]).optional(),
 		limits: LimitsSchema().nullable().optional(),
+		gateway: BoundGatewaySchema().nullable().optional(),
 		id: z.unknown().optional(),
 		issued_on: z.unknown().optional(),
 		modified_on: z.unknown().optional(),
@@ -126,17 +175,14 @@ export const creationSchema = ({ account, now, newId }: SchemaContext): z.ZodTyp
 			...commonFields(fields, newId),
 			disabled: fields.status === "disabled",
 			limits: fields.limits ?? {},
+			...(fields.gateway && { gateway: fields.gateway }),
 		}));
 
 /**
- * The schema of an update, which replaces all fields of a token. `status` and `limits` stay unchanged if they are absent,
- * because the product's clients may omit them. `limits: null` removes the limits.
+ * The schema of an update, which replaces all fields of a token. `status`, `limits` and `gateway` stay unchanged if they are absent,
+ * because the product's clients may omit them. `null` removes the limits or the gateway.
  */
-export const updateSchema = ({
-	account,
-	now,
-	newId,
-}: SchemaContext): z.ZodType<Omit<TokenFields, "disabled" | "limits"> & Partial<TokenFields>> =>
+export const updateSchema = ({ account, now, newId }: SchemaContext): z.ZodType<TokenChanges> =>
 	tokenSchema(account)
 		.superRefine((fields, context) => {
 			const refuse = (path: (string | number)[], message: string) =>
@@ -149,6 +195,7 @@ export const updateSchema = ({
 			...commonFields(fields, newId),
 			...(fields.status !== undefined && { disabled: fields.status === "disabled" }),
 			...(fields.limits !== undefined && { limits: fields.limits ?? {} }),
+			...(fields.gateway !== undefined && { gateway: fields.gateway }),
 		}));
 
 function checkOrder(
@@ -193,5 +240,6 @@ export function tokenJson(token: Token, now: number): object {
 		...(token.lastUsedOn !== undefined && { last_used_on: instant(token.lastUsedOn) }),
 		policies: token.policies,
 		...(Object.keys(limits).length > 0 && { limits }),
+		...(token.gateway && { gateway: boundGatewayJson(token.gateway) }),
 	};
 }

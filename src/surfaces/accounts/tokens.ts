@@ -5,7 +5,8 @@
  * Only the replies of `create` and `roll` contain the text of a token. It is not stored.
  *
  * Differences from the product: `verify` and every other route answer 401 for a token that has expired or is disabled;
- * `condition.request_ip` is refused. Additional field: `limits: {daily_neurons, monthly_neurons, requests_per_minute}`.
+ * `condition.request_ip` is refused. Additional fields: `limits: {daily_neurons, monthly_neurons, requests_per_minute}`, and
+ * `gateway: {id, mode, metadata, custom_cost}`: the gateway in which the token's requests run.
  */
 import type { Context } from "hono";
 import * as z from "zod";

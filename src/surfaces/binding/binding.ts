@@ -36,7 +36,11 @@ import { search } from "../../models/search.ts";
 import type { InferenceRequest, Inputs } from "../../pipeline/request.ts";
 import { gatewayFailure, gatewayPlaneFailure } from "../gateway/gateway-failure.ts";
 import { gatewayWireRoutes, type WireBindings } from "../gateway/gateway-wire.ts";
-import { gatewayOfOptions, runModel as runModelInGateway } from "../gateway/model-in-gateway.ts";
+import {
+	defaultGateway,
+	gatewayOfOptions,
+	runModel as runModelInGateway,
+} from "../gateway/model-in-gateway.ts";
 import { wireMarkdownRoutes } from "../markdown/markdown.ts";
 import { inEndpointFormat, runFormat } from "../openai/run-endpoint.ts";
 
@@ -171,13 +175,14 @@ function infer(
 				return inferenceRequest({ id, caller, ...formatted, signal, headers, options });
 			},
 			gateway(named) {
-				const gateway = dialect === loadLiveDialect ? undefined : gatewayOf(c, options, named);
-				if (gateway === undefined) return undefined;
-				const source = sourceOf("Workers AI Binding", headers);
+				if (dialect === loadLiveDialect) return undefined;
+				// `/ai-gateway/run` always has a gateway.
+				const isGatewayPath = c.req.path.startsWith(GATEWAY_BASE);
 				return {
-					id: gateway,
-					options: optionsOfRun(isRecord(options) ? options.gateway : undefined, headers),
-					source,
+					named: gatewayOfOptions(options),
+					otherwise: defaultGateway(named) ?? (isGatewayPath ? DEFAULT_GATEWAY : undefined),
+					options: () => optionsOfRun(isRecord(options) ? options.gateway : undefined, headers),
+					source: () => sourceOf("Workers AI Binding", headers),
 				};
 			},
 			respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
@@ -186,10 +191,6 @@ function infer(
 		services,
 	);
 }
-
-/** `/ai-gateway/run` always has a gateway. */
-const gatewayOf = (c: Context, options: unknown, model: string): string | undefined =>
-	gatewayOfOptions(options, model) ?? (c.req.path.startsWith(GATEWAY_BASE) ? DEFAULT_GATEWAY : undefined);
 
 /** A websocket handshake has no body: `{inputs, options}` is in the query. */
 function readUpgrade(c: Context, { services }: Call): Inputs {

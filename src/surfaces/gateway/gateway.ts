@@ -77,11 +77,11 @@ export async function runSteps(
 /** Tries the steps in order until one succeeds. A step of `compat` may name a dynamic route. */
 async function* stepPlan(
 	steps: readonly Step[],
-	{ options, ...context }: StepsContext,
+	{ services, signal }: StepsContext,
 	gateway: PlanContext,
 ): StepPlan {
-	const { account, settings } = gateway;
-	const { services } = context;
+	const { account, caller, options, settings } = gateway;
+	const context = { caller, services, signal };
 	// Workers AI needs no key.
 	const needsAccess = steps.some(({ provider }) => provider !== WORKERS_AI);
 	const access = needsAccess

@@ -3,8 +3,10 @@ import { AiError } from "../../core/errors.ts";
 import type { LogCalls } from "../../gateways/client/gateway-logs.ts";
 import type { LogPatch } from "../../gateways/durable/log-table.ts";
 import type { LogPayloads, LogRow, Payload, PayloadPart } from "../../gateways/logs/log-row.ts";
+import { identifyCaller } from "../../http/authenticate.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
+import { requireGateway } from "./bound-caller.ts";
 
 export interface LogName {
 	caller: Caller;
@@ -13,15 +15,17 @@ export interface LogName {
 	log: string;
 }
 
-type LogServices = Pick<Services, "gateways" | "gatewayLogs">;
+type LogServices = Pick<Services, "gateways" | "gatewayLogs" | "ledgers">;
 
 const LOG_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** `undefined` for an unknown gateway, whose object must not be opened. */
 export async function logsOf(
-	{ caller: { account }, gateway }: Omit<LogName, "log">,
-	{ gateways, gatewayLogs }: LogServices,
+	{ caller, gateway }: Omit<LogName, "log">,
+	{ gateways, gatewayLogs, ledgers }: LogServices,
 ): Promise<Omit<LogCalls, "append"> | undefined> {
+	await requireGateway(caller, gateway, { ledgers });
+	const { account } = caller;
 	return (await gateways.find(account, gateway)) && gatewayLogs.of(account, gateway);
 }
 
@@ -40,8 +44,11 @@ export async function readPayload(name: LogName, part: PayloadPart, services: Lo
 	return payload;
 }
 
-/** Throws 7002 for an unknown log. */
+/** Throws 7002 for an unknown log, and refuses metadata of a token that cannot choose its own. */
 export async function changeLog(name: LogName, patch: LogPatch, services: LogServices): Promise<void> {
+	const { identity } = await identifyCaller(name.caller, services.ledgers);
+	if (patch.metadata !== undefined && identity?.gateway?.metadata)
+		throw new AiError("forbidden", "Authentication error: the token's metadata cannot be changed");
 	const exists = LOG_ID.test(name.log) && (await (await logsOf(name, services))?.patchLog(name.log, patch));
 	if (!exists) throw noSuchLog();
 }

@@ -3,6 +3,7 @@
  * `cf-aig-gateway-id`. A model of a provider that names no gateway runs in the gateway `default`, a model of Workers AI or
  * of the operator without one.
  */
+import { GatewayRequired } from "../../accounts/bound-gateway.ts";
 import { type AiError, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import { loadDialect } from "../../dialects/index.ts";
@@ -16,6 +17,7 @@ import { isThirdPartyId } from "../../models/third-party.ts";
 import type { Caller, InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
 import { OPENAI_CHAT, onlyFor, type RunModel } from "../openai/route-dialect.ts";
+import { withoutGateway } from "./bound-caller.ts";
 import { dynamicPlan } from "./dynamic-plan.ts";
 import { isPoolName, poolPlan } from "./pool-plan.ts";
 import { compatModel, dynamicRouteName, isProviderModel, slugOf } from "./provider-names.ts";
@@ -26,25 +28,29 @@ import { usageObserver } from "./usage-observer.ts";
 /** The header of the REST routes. */
 const GATEWAY_ID = "cf-aig-gateway-id";
 
-/** `options.gateway.id` of the binding. `undefined`: the model runs without a gateway. */
-export function gatewayOfOptions(options: unknown, model: string): string | undefined {
+/** `options.gateway.id` of the binding. */
+export function gatewayOfOptions(options: unknown): string | undefined {
 	const gateway = isRecord(options) && isRecord(options.gateway) ? options.gateway.id : undefined;
-	return typeof gateway === "string" && gateway !== "" ? gateway : defaultGateway(model);
+	return typeof gateway === "string" && gateway !== "" ? gateway : undefined;
 }
 
-/** The gateway of a REST request. `undefined`: the model runs without one. */
-export const gatewayOfHeaders = (headers: Headers, model: string): string | undefined =>
-	headers.get(GATEWAY_ID) || defaultGateway(model);
+/** The gateway that a REST request names. */
+export const gatewayOfHeaders = (headers: Headers): string | undefined =>
+	headers.get(GATEWAY_ID) || undefined;
 
-/** The gateway of a REST request. `undefined`: the model runs without one. */
-export function gatewayInHeaders(headers: Headers, model: string): ModelGateway | undefined {
-	const id = gatewayOfHeaders(headers, model);
-	if (id === undefined) return undefined;
-	return { id, options: optionsInHeaders(headers), source: sourceOf("REST", headers) };
-}
+/** The gateway of a REST request. */
+export const gatewayInHeaders = (headers: Headers, model: string): ModelGateway => ({
+	named: gatewayOfHeaders(headers),
+	otherwise: defaultGateway(model),
+	options: () => optionsInHeaders(headers),
+	source: () => sourceOf("REST", headers),
+});
 
-/** An operator may name a model like `author/model`, too: such a model runs without a gateway. */
-const defaultGateway = (model: string): string | undefined =>
+/**
+ * The gateway of a model whose request names none. An operator may name a model like `author/model`, too: such a model runs without a
+ * gateway.
+ */
+export const defaultGateway = (model: string): string | undefined =>
 	isProviderModel(model) || choosesModel(model) ? DEFAULT_GATEWAY : undefined;
 
 /** Whether the name is that of a dynamic route, an alias or `cloudflare/auto`, for which a gateway chooses the model. */
@@ -53,9 +59,12 @@ export const choosesModel = (model: string): boolean =>
 
 /** The gateway of a request, with the options and the source of the request. */
 export interface ModelGateway {
-	id: string;
-	options: GatewayOptions;
-	source: RequestSource;
+	/** Its id, if the caller names one. */
+	named: string | undefined;
+	/** If neither the caller nor its token names one. `undefined`: the model runs without a gateway. */
+	otherwise: string | undefined;
+	options(): GatewayOptions;
+	source(): RequestSource;
 }
 
 /** A request for a model. Its body is not read yet. */
@@ -70,7 +79,7 @@ export interface ModelCall {
 	/** The name of the format of the answers. Called after `read`. */
 	format(): string;
 	read(): Promise<InferenceRequest>;
-	/** `undefined`: the model runs without a gateway. `model`: empty if it is not known, because the request cannot be read. */
+	/** `undefined`: the surface has no gateways. `model`: empty if it is not known, because the request cannot be read. */
 	gateway(model: string): ModelGateway | undefined;
 	/** Runs the request. Absent: the pipeline's `run`. */
 	run?: RunModel | undefined;
@@ -89,7 +98,7 @@ export async function runModel(call: ModelCall, services: AppServices): Promise<
 		request = await call.read();
 	} catch (thrown) {
 		const gateway = call.gateway(call.model ?? "");
-		if (!gateway) throw thrown;
+		if (!gateway || !isInGateway(gateway, call, services)) throw thrown;
 		// biome-ignore lint/correctness/useYield: the plan fails before its first step.
 		const plan = async function* ({ exchange }: PlanContext): StepPlan {
 			const { endpoint, model } = call;
@@ -102,22 +111,48 @@ export async function runModel(call: ModelCall, services: AppServices): Promise<
 		return inGateway(call, gateway, plan, services);
 	}
 	const gateway = call.gateway(request.model);
-	if (!gateway) return call.respond(await (call.run ?? run)(request, services), request.id);
+	const runDirectly = async (caller: Caller): Promise<Response> =>
+		call.respond(await (call.run ?? run)({ ...request, caller }, services), request.id);
+	if (!gateway) return runDirectly(request.caller);
+	if (!isInGateway(gateway, call, services)) {
+		try {
+			return await runDirectly(withoutGateway(request.caller));
+		} catch (thrown) {
+			if (!(thrown instanceof GatewayRequired)) throw thrown;
+			gateway.otherwise = thrown.gateway.id;
+		}
+	}
 	let calls = 0;
 	const nextId = (): string => (calls++ === 0 ? request.id : services.uuid());
 	const read = { call, request, endpoint: call.endpoint(request.model), nextId };
-	const plan = (context: PlanContext): StepPlan => planOf(read, gateway.options, { context, services });
+	const plan = (context: PlanContext): StepPlan => planOf(read, { context, services });
 	return inGateway(call, gateway, plan, services);
+}
+
+/**
+ * Whether the request runs in a gateway. A token that binds one may not be known yet: then the account's object refuses the request
+ * ({@link GatewayRequired}), so that requests of other tokens need no call.
+ */
+function isInGateway(gateway: ModelGateway, { caller }: ModelCall, { ledgers }: AppServices): boolean {
+	if (gateway.named !== undefined || gateway.otherwise !== undefined) return true;
+	gateway.otherwise =
+		caller.identity?.gateway?.id ?? ledgers.of(caller.account).knownGateway(caller.credential);
+	return gateway.otherwise !== undefined;
 }
 
 const inGateway = (
 	{ id: requestId, caller, signal, failure }: ModelCall,
-	{ id, options, source }: ModelGateway,
+	{ named, otherwise, options, source }: ModelGateway,
 	plan: GatewayCall["plan"],
 	services: AppServices,
 ): Promise<Response> =>
 	runInGateway(
-		{ caller, gateway: id, options, source, plan, signal, failure: (error) => failure(error, requestId) },
+		{
+			...{ caller, gateway: named, otherwise, plan, signal },
+			options: options(),
+			source: source(),
+			failure: (error) => failure(error, requestId),
+		},
 		services,
 	);
 
@@ -132,11 +167,11 @@ interface ReadCall {
 
 /** On the run API, a name for which the gateway chooses the model takes the body of a chat. */
 async function* planOf(
-	{ call, request, endpoint, nextId }: ReadCall,
-	options: GatewayOptions,
+	{ call, request: sent, endpoint, nextId }: ReadCall,
 	{ context, services }: { context: PlanContext; services: AppServices },
 ): StepPlan {
-	const { account, settings } = context;
+	const { account, caller, options, settings } = context;
+	const request = { ...sent, caller };
 	const access = isThirdPartyId(request.model)
 		? await services.providerAccesses.find(account, settings.id)
 		: NO_ACCESS;

@@ -2,6 +2,7 @@ import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
 import { type Call, type Payload, pathParameter } from "../../http/route.ts";
 import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
+import { requireGateway } from "./bound-caller.ts";
 
 export const EVENTS: Payload = { type: SSE_CONTENT_TYPE };
 
@@ -10,7 +11,9 @@ export async function resumeStream(c: Context, { caller, services }: Call): Prom
 	const from = c.req.query("from") ?? "0";
 	if (!/^\d{1,9}$/.test(from))
 		throw new AiError("invalidGatewayRequest", "from: expected the number of received events");
-	const owner = { account: caller.account, gateway: pathParameter(c, "gateway") };
+	const gateway = pathParameter(c, "gateway");
+	await requireGateway(caller, gateway, services);
+	const owner = { account: caller.account, gateway };
 	const resumed = await services.streamRuns.resume(pathParameter(c, "run"), Number(from), owner);
 	if (resumed === "malformed") throw new AiError("malformedRun");
 	return resumed ?? Response.json({ error: "Request not found" }, { status: 404 });

@@ -5,6 +5,7 @@
 import { AiError, FAILURES, toAiError } from "../../core/errors.ts";
 import { AnswerEnd, type EndObserver } from "../../gateways/answer-end.ts";
 import { answerHeaders } from "../../gateways/answer-headers.ts";
+import { boundOptions } from "../../gateways/bound-options.ts";
 import { cacheMiddleware } from "../../gateways/cache/middleware.ts";
 import { dlpMiddleware } from "../../gateways/dlp/middleware.ts";
 import type { GatewayExchange, GatewayFacts, RequestSource } from "../../gateways/exchange.ts";
@@ -17,15 +18,19 @@ import { addressProblem } from "../../gateways/providers/public-host.ts";
 import { composed, type GatewayMiddleware, type GatewayStep, type StepPlan } from "../../gateways/request.ts";
 import { resumeMiddleware } from "../../gateways/resume/middleware.ts";
 import { retryMiddleware } from "../../gateways/retries.ts";
-import type { GatewaySettings } from "../../gateways/settings.ts";
-import { verifyCaller } from "../../http/authenticate.ts";
+import { DEFAULT_GATEWAY, type GatewaySettings } from "../../gateways/settings.ts";
+import { identifyCaller } from "../../http/authenticate.ts";
 import type { AppServices } from "../../http/services.ts";
 import type { Caller } from "../../pipeline/request.ts";
+import { inBoundGateway } from "./bound-caller.ts";
 import { guardModels } from "./guard-models.ts";
 
 export interface GatewayCall {
 	caller: Caller;
-	gateway: string;
+	/** Named by the caller. */
+	gateway: string | undefined;
+	/** If neither the caller nor its token names a gateway. */
+	otherwise?: string | undefined;
 	options: GatewayOptions;
 	source: RequestSource;
 	plan(gateway: PlanContext): StepPlan;
@@ -38,6 +43,10 @@ export interface GatewayCall {
 /** The values that a plan may depend on. */
 export interface PlanContext {
 	account: string;
+	/** Verified, and in this gateway. Every call of a step is one of this caller. */
+	caller: Caller;
+	/** The options of the request, with the metadata of its token. Those of a step get it, too. */
+	options: GatewayOptions;
 	settings: GatewaySettings;
 	exchange: GatewayExchange;
 }
@@ -75,12 +84,15 @@ const endObservers = (services: AppServices): readonly EndObserver[] => [
  * gateway.
  */
 export async function runInGateway(
-	{ caller, gateway, options, source, plan, signal, failure }: GatewayCall,
+	{ caller, gateway: named, otherwise, options: sent, source, plan, signal, failure }: GatewayCall,
 	services: AppServices,
 ): Promise<Response> {
 	// The cache and the limits answer without the pipeline, which verifies the callers of lazy routes.
-	const verified = await verifyCaller(caller, "run", services.ledgers);
-	const { account } = verified;
+	const verified = await identifyCaller(caller, services.ledgers);
+	const { account, identity = {} } = verified;
+	const gateway = named ?? identity.gateway?.id ?? otherwise ?? DEFAULT_GATEWAY;
+	const bound = inBoundGateway(verified, gateway);
+	const options = boundOptions(sent, identity);
 	const settings = await services.gateways.find(account, gateway);
 	if (!settings) throw new AiError("noSuchGateway", noSuchGateway(gateway));
 	const { gatewayLogs, now, waitUntil } = services;
@@ -90,14 +102,15 @@ export async function runInGateway(
 		{ now, waitUntil, observers: endObservers(services), maxPayload: gatewayLogs.maxPayload },
 	);
 	const { exchange } = answerEnd;
-	const answer = composed(middleware(verified, services));
+	const answer = composed(middleware(bound, services));
 	let response: Response | undefined;
 	let last: GatewayStep | undefined;
 	try {
-		const steps = plan({ account, settings, exchange });
+		const steps = plan({ account, caller: bound, options, settings, exchange });
 		for (let next = await steps.next(); !next.done; next = await steps.next(response)) {
 			if (last) spendBeforeNextStep({ exchange, settings, step: last }, services);
-			const { step, index, hasFallback = false } = next.value;
+			const { index, hasFallback = false } = next.value;
+			const step = { ...next.value.step, options: boundOptions(next.value.step.options, identity) };
 			last = step;
 			exchange.report({ ...factsOf(step, services), step: index });
 			const request = { account, settings, step, index, hasFallback, exchange, signal };

@@ -21,7 +21,7 @@ const GEMINI_ROUTE: RouteDialect = {
 	task: "Text Generation",
 };
 
-const runGemini = withWebSearch("gemini");
+export const runGemini = withWebSearch("gemini");
 
 export interface GeminiCall {
 	id: string;
@@ -44,52 +44,64 @@ export function splitMethod(path: string): { model: string; method?: string } {
 	return model !== undefined && method !== undefined ? { model, method } : { model: path };
 }
 
-type Method = (call: GeminiCall, services: Services) => Promise<Response>;
+interface Method {
+	route: RouteDialect;
+	fields(call: GeminiCall): unknown;
+	respond(reply: Reply, call: GeminiCall, requestId: string): Response;
+}
 
-export const GEMINI_METHODS: Readonly<Record<string, Method>> = {
-	generateContent: (call, services) => generate(call, false, services),
-	streamGenerateContent: (call, services) => generate(call, true, services),
-	countTokens: count,
-	embedContent: embed(async () => (await otherDialects()).geminiEmbedding),
-	batchEmbedContents: embed(async () => (await otherDialects()).geminiEmbeddings),
+const RUN_METHODS: Readonly<Record<string, Method>> = {
+	generateContent: generates(false),
+	streamGenerateContent: generates(true),
+	embedContent: embeds(async () => (await otherDialects()).geminiEmbedding),
+	batchEmbedContents: embeds(async () => (await otherDialects()).geminiEmbeddings),
 };
+export const GEMINI_METHODS: readonly string[] = [...Object.keys(RUN_METHODS), "countTokens"];
 
 export async function callGemini(call: GeminiCall, services: Services): Promise<Response> {
-	const name = call.method ?? "";
-	const method = Object.hasOwn(GEMINI_METHODS, name) ? GEMINI_METHODS[name] : undefined;
-	if (method) return method(call, services);
-	const problem = name === "" ? "No method" : `Unknown method ${name.slice(0, 64)}`;
-	throw new AiError("noRoute", `${problem}: use ${Object.keys(GEMINI_METHODS).join(", ")}`);
+	const prepared = geminiRun(call);
+	if (!prepared) return count(call, services);
+	return prepared.respond(await runGemini(prepared.request, services), call.id);
 }
 
-async function generate(call: GeminiCall, stream: boolean, services: Services): Promise<Response> {
-	const fields = { ...(isRecord(call.fields) ? call.fields : {}), stream };
-	const reply = await runMethod(call, GEMINI_ROUTE, fields, services);
-	const response = replyResponse(reply, call.id, WRAPS.bare);
-	if (reply.body.kind !== "events" || call.sse) return response;
-	const arrayHeaders = new Headers(response.headers);
-	arrayHeaders.set("content-type", "application/json");
-	return new Response(toJsonArray(reply.body.events), { headers: arrayHeaders });
+/** A method that runs a model. `undefined`: it only counts tokens. Throws 7000 for an unknown one. */
+export function geminiRun(
+	call: GeminiCall,
+): { request: InferenceRequest; respond(reply: Reply, requestId: string): Response } | undefined {
+	const { fields: _, method: name = "", sse: __, ...request } = call;
+	if (name === "countTokens") return undefined;
+	const method = Object.hasOwn(RUN_METHODS, name) ? RUN_METHODS[name] : undefined;
+	if (!method) {
+		const problem = name === "" ? "No method" : `Unknown method ${name.slice(0, 64)}`;
+		throw new AiError("noRoute", `${problem}: use ${GEMINI_METHODS.join(", ")}`);
+	}
+	const inputs = { fields: method.fields(call) };
+	return {
+		request: inferenceRequest({ ...request, dialect: onlyFor(method.route), inputs }),
+		respond: (reply, requestId) => method.respond(reply, call, requestId),
+	};
 }
 
-function embed(dialect: RouteDialect["dialect"]): Method {
-	const route: RouteDialect = { dialect, task: "Text Embeddings" };
-	return async (call, services) =>
-		replyResponse(await runMethod(call, route, call.fields, services), call.id, WRAPS.bare);
+function generates(stream: boolean): Method {
+	return {
+		route: GEMINI_ROUTE,
+		fields: ({ fields }) => ({ ...(isRecord(fields) ? fields : {}), stream }),
+		respond(reply, { sse }, requestId) {
+			const response = replyResponse(reply, requestId, WRAPS.bare);
+			if (reply.body.kind !== "events" || sse) return response;
+			const arrayHeaders = new Headers(response.headers);
+			arrayHeaders.set("content-type", "application/json");
+			return new Response(toJsonArray(reply.body.events), { headers: arrayHeaders });
+		},
+	};
 }
 
-function runMethod(
-	{ id, caller, model, headers, signal, observers }: GeminiCall,
-	route: RouteDialect,
-	fields: unknown,
-	services: Services,
-): Promise<Reply> {
-	const dialect = onlyFor(route);
-	const inputs = { fields };
-	return runGemini(
-		inferenceRequest({ id, caller, model, dialect, inputs, signal, headers, observers }),
-		services,
-	);
+function embeds(dialect: RouteDialect["dialect"]): Method {
+	return {
+		route: { dialect, task: "Text Embeddings" },
+		fields: ({ fields }) => fields,
+		respond: (reply, _, requestId) => replyResponse(reply, requestId, WRAPS.bare),
+	};
 }
 
 async function count(call: GeminiCall, services: Services): Promise<Response> {

@@ -23,9 +23,17 @@ import {
 } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { AI, below, V1, V1BETA } from "../bases.ts";
+import { gatewayInHeaders, runModel } from "../gateway/model-in-gateway.ts";
 import { GOOGLE_DECISIONS } from "../openai/decision-routes.ts";
 import { dialectRoute } from "../openai/dialect-routes.ts";
-import { callGemini, GEMINI_METHODS, splitMethod } from "./gemini-call.ts";
+import {
+	callGemini,
+	GEMINI_METHODS,
+	type GeminiCall,
+	geminiRun,
+	runGemini,
+	splitMethod,
+} from "./gemini-call.ts";
 import { geminiModels, PageQuery, showGeminiModel } from "./gemini-models.ts";
 
 const GEMINI: RouteGroup = {
@@ -52,7 +60,7 @@ const methodRoute = (path: string): RouteDeclaration => ({
 const METHOD_ROUTES: readonly RouteDeclaration[] = [
 	methodRoute("/models/:model{.+}"),
 	{
-		...methodRoute(`/:call{${ID_WITHOUT_PREFIX}:(?:${Object.keys(GEMINI_METHODS).join("|")})}`),
+		...methodRoute(`/:call{${ID_WITHOUT_PREFIX}:(?:${GEMINI_METHODS.join("|")})}`),
 		hidden: true,
 	},
 ];
@@ -85,17 +93,35 @@ export const geminiRoutes: readonly Route[] = [
 
 export const geminiUnknown: readonly UnknownPaths[] = defineUnknown(GEMINI, [{ path: "/*" }]);
 
+/** Runs the model, in the gateway of `cf-aig-gateway-id`, or in the one that the token binds. */
 async function callMethod(c: Context, { caller, id, services }: Call): Promise<Response> {
-	const { raw } = c.req;
-	return callGemini(
+	const { headers, signal } = c.req.raw;
+	const named = splitMethod(pathParameter(c, "model") || pathParameter(c, "call"));
+	const sse = c.req.query("alt") === "sse";
+	const read = async (): Promise<GeminiCall> => {
+		const fields = await readJson(c.req.raw, services);
+		return { ...named, id, caller, fields, headers, sse, signal };
+	};
+	if (!named.method || named.method === "countTokens") return callGemini(await read(), services);
+	let prepared: ReturnType<typeof geminiRun>;
+	return runModel(
 		{
-			...splitMethod(pathParameter(c, "model") || pathParameter(c, "call")),
-			id,
-			caller,
-			fields: await readJson(raw, services),
-			headers: raw.headers,
-			sse: c.req.query("alt") === "sse",
-			signal: raw.signal,
+			...{ id, caller, signal, model: named.model },
+			endpoint: () => c.req.path.slice(c.req.path.indexOf("/v1") + 1),
+			format: () => `gemini ${named.method} ${sse}`,
+			async read() {
+				prepared = geminiRun(await read());
+				if (!prepared) throw new TypeError("The method runs no model");
+				return prepared.request;
+			},
+			// Without a name, models of providers run without a gateway, too.
+			gateway: (model) => ({ ...gatewayInHeaders(headers, model), otherwise: undefined }),
+			run: runGemini,
+			respond(reply, requestId) {
+				if (!prepared) throw new TypeError("The request has not been read");
+				return prepared.respond(reply, requestId);
+			},
+			failure: geminiFailure,
 		},
 		services,
 	);

@@ -77,7 +77,7 @@ async function explainRequest(c: Context, call: Call, inputs: RunInputs): Promis
 	const { headers } = c.req.raw;
 	const options = optionsInHeaders(headers);
 	const body = inputs.inputs.fields;
-	const gateway = gatewayOfHeaders(headers, model) ?? DEFAULT_GATEWAY;
+	const gateway = gatewayOfHeaders(headers) ?? DEFAULT_GATEWAY;
 	const name = dynamicRouteName(model);
 	if (name === undefined) {
 		const { account } = caller;

@@ -10,6 +10,7 @@
  * the runtime's class; `lastRequestId` and similar properties of that class do not exist (use `returnRawResponse`).
  */
 import { WorkerEntrypoint } from "cloudflare:workers";
+import { GatewayRequired } from "../../accounts/bound-gateway.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { loadDialect } from "../../dialects/index.ts";
 import { invalidInput } from "../../dialects/invalid-input.ts";
@@ -24,8 +25,9 @@ import type { Limits } from "../../pipeline/limits.ts";
 import type { Caller, InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
 import { wireFailure, wireOf } from "../binding/binding.ts";
+import { withoutGateway } from "../gateway/bound-caller.ts";
 import { AiGateway } from "../gateway/gateway-wire.ts";
-import { gatewayOfOptions } from "../gateway/model-in-gateway.ts";
+import { defaultGateway, gatewayOfOptions } from "../gateway/model-in-gateway.ts";
 import { headersOf } from "../gateway/step.ts";
 import { type ConversionResponse, type MarkdownDocument, ToMarkdownService } from "../markdown/markdown.ts";
 import { inEndpointFormat } from "../openai/run-endpoint.ts";
@@ -87,14 +89,22 @@ export function entrypoint(current: () => EntrypointServices) {
 						options,
 					});
 				};
-				const gateway = gatewayOfOptions(options, model);
-				if (gateway === undefined) {
-					const reply = await run(await read(), services);
-					return returnRawResponse ? replyResponse(reply, id, WRAPS.bare) : unwrapped(reply);
+				const named = gatewayOfOptions(options);
+				let otherwise = defaultGateway(model);
+				let request: InferenceRequest | undefined;
+				if (named === undefined && otherwise === undefined) {
+					request = await read();
+					const reply = await runOutside(request, services);
+					if (!(reply instanceof GatewayRequired))
+						return returnRawResponse ? replyResponse(reply, id, WRAPS.bare) : unwrapped(reply);
+					otherwise = reply.gateway.id;
 				}
-				const call = { id, caller, model, signal, read, options };
-				const gatewayOptions = optionsOfRun(options?.gateway, headersOf(options?.extraHeaders ?? {}));
-				inGateway = await runInGatewayOf(call, { id: gateway, options: gatewayOptions }, services);
+				const call = { id, caller, model, signal, read: async () => request ?? read(), options };
+				const gateway = {
+					...{ named, otherwise },
+					options: () => optionsOfRun(options?.gateway, headersOf(options?.extraHeaders ?? {})),
+				};
+				inGateway = await runInGatewayOf(call, gateway, services);
 			} catch (thrown) {
 				const error = toAiError(thrown);
 				services.log(error, id);
@@ -174,6 +184,19 @@ export function entrypoint(current: () => EntrypointServices) {
 			throw new AiError("authentication", "Authentication error: the service binding has no props.account");
 		}
 	};
+}
+
+/** Runs a request that names no gateway. Returns the refusal if its account binds one. */
+async function runOutside(
+	request: InferenceRequest,
+	services: AppServices,
+): Promise<Reply | GatewayRequired> {
+	try {
+		return await run({ ...request, caller: withoutGateway(request.caller) }, services);
+	} catch (thrown) {
+		if (thrown instanceof GatewayRequired) return thrown;
+		throw thrown;
+	}
 }
 
 const notAvailable = (product: string): AiError => invalidInput(`${product} is not available in Ganglion`);

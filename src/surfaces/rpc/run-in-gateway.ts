@@ -12,13 +12,12 @@ type RpcCall = Pick<ModelCall, "id" | "caller" | "signal" | "read"> & { model: s
 
 export function runInGatewayOf(
 	call: RpcCall,
-	{ id, options }: Pick<ModelGateway, "id" | "options">,
+	names: Pick<ModelGateway, "named" | "otherwise" | "options">,
 	services: AppServices,
 ): Promise<Response> {
 	const gateway: ModelGateway = {
-		id,
-		options,
-		source: { type: "Workers AI Binding" },
+		...names,
+		source: () => ({ type: "Workers AI Binding" }),
 	};
 	return runModel(
 		{

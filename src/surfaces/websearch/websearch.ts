@@ -157,10 +157,10 @@ function answerSearch(call: SearchCall, services: AppServices): Promise<Response
 
 async function* planOf(
 	call: SearchCall,
-	{ account, settings, exchange }: PlanContext,
+	{ account, caller, options, settings, exchange }: PlanContext,
 	services: AppServices,
 ): StepPlan {
-	const { query, provider: name, limit, byokAlias: alias, options } = call;
+	const { query, provider: name, limit, byokAlias: alias } = call;
 	exchange.report({ path: PATH, ...(name !== undefined && { provider: name }) });
 	const { keys } = await services.providerAccesses.find(account, settings.id);
 	const chosen = chooseProvider({ name, alias, keys }, services.webSearch);
@@ -177,7 +177,7 @@ async function* planOf(
 		// The account accepts each id once.
 		call: (signal) =>
 			answerOnce(
-				{ ...call, id: attempts++ === 0 ? call.id : services.uuid(), signal },
+				{ ...call, caller, id: attempts++ === 0 ? call.id : services.uuid(), signal },
 				{ chosen, exchange },
 				services,
 			),

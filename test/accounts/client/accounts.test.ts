@@ -883,7 +883,7 @@ describe("the verification of a token that may run models", () => {
 	it("is never kept for another permission, for a refusal, or if the object admits every request", async () => {
 		const account = newAccount();
 		const credential = await tokenOf(account);
-		const twice = async (call: () => Promise<void>) => {
+		const twice = async (call: () => Promise<unknown>) => {
 			for (let count = 0; count < 2; count++) await call().catch(() => {});
 		};
 		const calls = verifications(false, async ({ accounts }) => {

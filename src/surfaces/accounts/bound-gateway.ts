@@ -1,0 +1,61 @@
+/**
+ * `GET`, `PUT`, `DELETE …/ai/bound-gateway`: the gateway in which all requests of the account run, also those of its bindings, if their
+ * tokens bind none. Only the operator changes it. Not in the product.
+ */
+import type { Context } from "hono";
+import type { BoundGateway } from "../../accounts/bound-gateway.ts";
+import { parseFields, readFields } from "../../http/account-request.ts";
+import { envelope } from "../../http/envelope.ts";
+import { type Call, defineRoutes, type Route } from "../../http/route.ts";
+import { answer } from "../answer.ts";
+import { AI, below } from "../bases.ts";
+import { BoundGatewaySchema, boundGatewayJson } from "./token-fields.ts";
+
+export const boundGatewayRoutes: readonly Route[] = defineRoutes(
+	{ bases: [below(AI, "/bound-gateway")], tag: "Accounts" },
+	[
+		{
+			method: "GET",
+			path: "",
+			summary: "Shows the gateway that the account binds",
+			permission: "read",
+			output: answer("boundGatewayAnswer"),
+			handler: async (_, { caller, services }) =>
+				reply(await services.ledgers.of(caller.account).boundGateway(caller.credential)),
+		},
+		{
+			method: "PUT",
+			path: "",
+			summary: "Binds a gateway for all requests of the account",
+			input: {
+				type: "application/json",
+				schema: BoundGatewaySchema,
+				example: { id: "prod", mode: "required", metadata: { team: "search" } },
+			},
+			permission: "operator",
+			output: answer("boundGatewayAnswer"),
+			handler: async (c, call) =>
+				set(
+					call,
+					parseFields(BoundGatewaySchema(), await readFields(c.req.raw, call.services.limits), "body"),
+				),
+		},
+		{
+			method: "DELETE",
+			path: "",
+			summary: "Removes the binding",
+			permission: "operator",
+			output: answer("boundGatewayAnswer"),
+			handler: (_: Context, call) => set(call, undefined),
+		},
+	],
+);
+
+async function set({ caller, services }: Call, gateway: BoundGateway | undefined): Promise<Response> {
+	await services.ledgers.of(caller.account).setBoundGateway(caller.credential, gateway);
+	return reply(gateway);
+}
+
+/** `null`: none. */
+const reply = (gateway: BoundGateway | undefined): Response =>
+	envelope(gateway ? boundGatewayJson(gateway) : null);

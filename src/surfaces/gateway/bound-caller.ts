@@ -1,0 +1,30 @@
+/** The gateway that a token or an account binds, at the surfaces: the account's object enforces it at the admission of each request. */
+import type { Ledgers } from "../../accounts/admission.ts";
+import { GatewayRequired, refuseElsewhere } from "../../accounts/bound-gateway.ts";
+import { identifyCaller } from "../../http/authenticate.ts";
+import type { Caller } from "../../pipeline/request.ts";
+
+/** The caller of a request that runs in this gateway. `caller`: identified. Throws if its token or its account binds another gateway. */
+export function inBoundGateway(caller: Caller, gateway: string): Caller {
+	const credential = { ...caller.credential, gateway };
+	const refused = refuseElsewhere(caller.identity?.gateway, credential);
+	if (refused) throw new GatewayRequired(refused.gateway, refused.description);
+	return { ...caller, credential };
+}
+
+/** The caller of a request without a gateway that the surface can run in one. */
+export const withoutGateway = (caller: Caller): Caller => ({
+	...caller,
+	credential: { ...caller.credential, gateway: null },
+});
+
+/**
+ * Throws if the caller's token binds another gateway. For routes of a gateway that run no model. The operator may read every gateway.
+ */
+export async function requireGateway(
+	caller: Caller,
+	gateway: string,
+	{ ledgers }: { ledgers: Ledgers },
+): Promise<void> {
+	if (caller.credential.kind !== "operator") inBoundGateway(await identifyCaller(caller, ledgers), gateway);
+}
