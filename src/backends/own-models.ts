@@ -5,13 +5,14 @@
  */
 import type { ChatInput } from "../tasks/text-generation/types.ts";
 import type { Target } from "./backend.ts";
-import { isOpenAiService } from "./openai/hosts.ts";
+import { hostedService, isOpenAiService } from "./openai/hosts.ts";
 import type { Call } from "./transport/upstream-failure.ts";
 
 export function servesOwnModels({ kind, url, model }: Pick<Target, "kind" | "url" | "model">): boolean {
 	if (kind === "anthropic") return model.includes("claude");
 	if (kind === "gemini") return model.includes("gemini");
-	return kind === "openai" && isOpenAiService({ url });
+	// Google's route for OpenAI's clients signs the calls of its models.
+	return kind === "openai" && (isOpenAiService({ url }) || hostedService({ url })?.signed === true);
 }
 
 /** The input without the catalogue's defaults, for such a host. A limit that admission has set stays. */

@@ -1,17 +1,21 @@
 /** The sealed reasoning of the messages of a request. */
-import type { ChatMessage } from "../tasks/text-generation/types.ts";
+import type { ChatMessage, ToolCall } from "../tasks/text-generation/types.ts";
 import type { Seals } from "./seals.ts";
 
 /** The values in all seals of an assistant's message. A caller may send one seal in several fields. */
 export function openMessage(message: ChatMessage, seals: Seals | undefined): unknown[] {
 	const { thinking_blocks = [], extra_content, tool_calls = [] } = message;
-	const blocks = thinking_blocks.map(({ signature, data }) => signature || data || "").join("");
+	const blocks = [...new Set(thinking_blocks.map(({ signature, data }) => signature || data || ""))].join("");
 	const fields = [extra_content, ...tool_calls.map((call) => call.extra_content)].map(
 		(field) => field?.google.thought_signature ?? "",
 	);
 	const texts = new Set([blocks, ...fields.filter((text) => !blocks.includes(text))]);
 	return [...texts].flatMap((text) => (text && seals ? seals.open(text) : []));
 }
+
+/** The field of a call for the seals of the reasoning before it. Many chat clients send back this field alone. */
+export const callSeal = (seals: string): Pick<ToolCall, "extra_content"> =>
+	seals ? { extra_content: { google: { thought_signature: seals } } } : {};
 
 /** Whether a request has reasoning that may be sealed. */
 export const hasSignatures = (messages: readonly ChatMessage[]): boolean =>

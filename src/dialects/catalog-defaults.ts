@@ -2,9 +2,9 @@
 import { isRecord } from "../core/json.ts";
 import type { Model } from "../models/model.ts";
 import type { TaskCall } from "../tasks/task.ts";
-import type { Sampling } from "../tasks/text-generation/types.ts";
+import type { DefaultedField } from "../tasks/text-generation/types.ts";
 
-const FIELDS: Readonly<Record<keyof Sampling, readonly string[]>> = {
+const FIELDS: Readonly<Record<DefaultedField, readonly string[]>> = {
 	max_tokens: ["max_tokens", "max_completion_tokens", "max_output_tokens"],
 	temperature: ["temperature"],
 	top_p: ["top_p"],
@@ -13,13 +13,14 @@ const FIELDS: Readonly<Record<keyof Sampling, readonly string[]>> = {
 	repetition_penalty: ["repetition_penalty"],
 	frequency_penalty: ["frequency_penalty"],
 	presence_penalty: ["presence_penalty"],
+	logprobs: ["logprobs"],
 };
 
 /** `sent`: the fields as the caller sent them. `inputs`: after the schema, which adds the defaults. */
 export function markDefaults(call: TaskCall, sent: unknown, inputs: unknown, { defaults }: Model): void {
 	if (call.task !== "text-generation" || !isRecord(sent) || !isRecord(inputs)) return;
 	const { input } = call;
-	const names = (Object.keys(defaults) as (keyof Sampling)[]).filter((name) => {
+	const names = (Object.keys(defaults) as DefaultedField[]).filter((name) => {
 		if (!Object.hasOwn(FIELDS, name) || input[name] !== defaults[name]) return false;
 		const isFilled = (field: string) =>
 			inputs[field] !== undefined && (sent[field] ?? undefined) === undefined;

@@ -8,6 +8,7 @@ import type {
 	ToolCall,
 } from "../../tasks/text-generation/types.ts";
 import * as completion from "../completion.ts";
+import { callSeal } from "../sealed-messages.ts";
 import type { Seals } from "../seals.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import type { Request } from "./request.ts";
@@ -103,17 +104,23 @@ function messageOf(blocks: SentBlock[], answerTool: AnswerTool | undefined): Omi
 	const texts: string[] = [];
 	const thoughts: string[] = [];
 	const calls: ToolCall[] = [];
-	for (const { type, text, thinking, id, name, input } of blocks) {
+	let beforeCall = "";
+	for (const block of blocks) {
+		const { type, text, thinking, id, name, input } = block;
+		if (isSealed(block)) beforeCall += block.signature || block.data || "";
 		if (type === "text" && text) texts.push(text);
 		if (type === "thinking" && thinking) thoughts.push(thinking);
 		if (type !== "tool_use") continue;
 		if (answerTool) texts.splice(0, texts.length, answerIn(answerTool, input ?? {}));
-		else
+		else {
 			calls.push({
 				id: id ?? "",
 				type: "function",
 				function: { name: name ?? "", arguments: JSON.stringify(input ?? {}) },
+				...callSeal(beforeCall),
 			});
+			beforeCall = "";
+		}
 	}
 	const thinking_blocks = blocks.filter(isSealed);
 	return {

@@ -7,6 +7,7 @@
 import * as z from "zod";
 import { laterCounts, messagesUsage, type SentCounts } from "../../core/usage-formats.ts";
 import type { ChatChunk, ChatDelta, ThinkingBlock } from "../../tasks/text-generation/types.ts";
+import { callSeal } from "../sealed-messages.ts";
 import type { Seals } from "../seals.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
@@ -69,6 +70,8 @@ export class MessageTranslator implements Translator {
 	#stopSequence: string | undefined;
 	/** Text beside the answer tool. It is the answer only if the tool is not called. */
 	#otherText = "";
+	/** The seals since the last call. */
+	#beforeCall = "";
 	/** The open thinking block. */
 	#thoughts: z.output<typeof SentBlock> | undefined;
 	/** The API's events since the last delta, if the caller gets them. */
@@ -153,7 +156,9 @@ export class MessageTranslator implements Translator {
 		this.#open.set(index ?? 0, opened);
 		if (this.#answerTool) return [];
 		const called = { name: block.name ?? "", arguments: "" };
-		const start = { index: opened.index, id: block.id ?? "", type: "function", function: called };
+		const seal = callSeal(this.#beforeCall);
+		this.#beforeCall = "";
+		const start = { index: opened.index, id: block.id ?? "", type: "function", function: called, ...seal };
 		return this.#chunksOf({ tool_calls: [start] });
 	}
 
@@ -193,6 +198,7 @@ export class MessageTranslator implements Translator {
 			const isRedacted = this.#thoughts.type === "redacted_thinking";
 			this.#thoughts = undefined;
 			this.#forwardSeal({ index, sealed, isRedacted });
+			this.#beforeCall += sealed?.signature || sealed?.data || "";
 			return sealed ? this.#chunksOf({ thinking_blocks: [sealed] }) : [];
 		}
 		const call = this.#open.get(index ?? 0);

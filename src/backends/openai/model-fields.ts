@@ -23,9 +23,10 @@ const REFUSED_WITH_REASONING = [
 export const modelAt = ({ target }: Pick<Call, "target">): OpenAiModel | undefined =>
 	isOpenAiService(target) ? openAiModel(target.model) : undefined;
 
-export function withModelFields(input: ChatInput, call: Call, api: OpenAiApi): ChatInput {
+export function withModelFields(sentInput: ChatInput, call: Call, api: OpenAiApi): ChatInput {
+	const input = withoutDefaults(sentInput, call);
 	if (!isOpenAiService(call.target)) return input;
-	const { reasoning_effort: sent, ...fields } = withoutDefaults(input, call);
+	const { reasoning_effort: sent, ...fields } = input;
 	const row = modelAt(call);
 	const effort = row ? effortOf(sent, row, api) : (sent ?? undefined);
 	if (row && effort === undefined && sent) call.report?.dropped.push("reasoning_effort");

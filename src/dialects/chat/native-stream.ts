@@ -12,7 +12,7 @@ import { DONE, frame } from "../../streams/sse.ts";
 import type { WriteContext } from "../dialect.ts";
 import { firstChoice, parseChunk, type ToolCallFragment, toolCallFragments } from "./chunks.ts";
 import { mapChatEvents } from "./events.ts";
-import { sealedBlocks } from "./sealed.ts";
+import { sealedBlocks, UniqueSeals } from "./sealed.ts";
 import { deltaTextWriter } from "./thinking-text.ts";
 import { usageFrame } from "./usage.ts";
 
@@ -24,6 +24,7 @@ export function nativeEvents(
 	const textOf = deltaTextWriter(model);
 	const fragmentOf = toolCallFragments(() => `chatcmpl-tool-${uuid().replaceAll("-", "")}`);
 	const noCalls = emptyCalls(model);
+	const seals = new UniqueSeals();
 	let call: number | undefined;
 	let usage: Usage | undefined;
 
@@ -46,7 +47,7 @@ export function nativeEvents(
 			const delta = firstChoice(chunk)?.delta;
 			if (!delta) return "";
 			isContent = !!delta.content;
-			const sealed = sealedBlocks(delta);
+			const sealed = sealedBlocks(delta, seals);
 			let out = textFrame(textOf(delta)) + (sealed.thinking_blocks ? frame({ response: "", ...sealed }) : "");
 			for (const fragment of (delta.tool_calls ?? []).map(fragmentOf)) {
 				if (fragment.start) out += endCall();

@@ -27,11 +27,14 @@ type SealedFields = Pick<ChatDelta, "thinking_blocks" | "extra_content"> & {
 	tool_calls?: readonly Pick<ToolCall, "extra_content">[] | null | undefined;
 };
 
-/** Reasoning that the caller sends back with the message. Calls without an id have no other place for it. */
-export function sealedBlocks({ thinking_blocks, tool_calls, extra_content }: SealedFields): {
-	thinking_blocks?: ThinkingBlock[];
-} {
-	const seals = new UniqueSeals();
+/**
+ * Reasoning that the caller sends back with the message. Calls without an id have no other place for it. `seals`: those of the
+ * earlier parts of a stream.
+ */
+export function sealedBlocks(
+	{ thinking_blocks, tool_calls, extra_content }: SealedFields,
+	seals = new UniqueSeals(),
+): { thinking_blocks?: ThinkingBlock[] } {
 	const blocks = (thinking_blocks ?? []).filter((block) => seals.pass(sealOfBlock(block)));
 	for (const field of [extra_content, ...(tool_calls ?? []).map((call) => call.extra_content)]) {
 		const data = seals.pass(sealOfField(field));

@@ -101,6 +101,9 @@ export interface Sampling {
 	presence_penalty?: number;
 }
 
+/** Fields of a chat that have defaults in the catalogue. */
+export type DefaultedField = keyof Sampling | "logprobs";
+
 /**
  * `top_k` for an API whose values begin at 1. Engines also accept 0 and -1, which mean all tokens. Such an API has no value
  * for that, so the field is absent.
@@ -149,8 +152,8 @@ export interface ChatInput extends Sampling {
 	/** Fields that only OpenAI's service supports (`metadata`, `store`, `modalities`, …), forwarded unchanged. */
 	passthrough?: Record<string, unknown>;
 	verbatim?: Verbatim;
-	/** The fields of {@link Sampling} that are the catalogue's defaults: the caller did not set them. */
-	defaults?: readonly (keyof Sampling)[];
+	/** The fields that are the catalogue's defaults: the caller did not set them. */
+	defaults?: readonly DefaultedField[];
 	/**
 	 * Parts of the request that no engine here supports and that the answer ignores, such as `tools.web_search`, unless an upstream receives
 	 * the complete body (`verbatim`). Each is a printable ASCII name without a comma. Sent back as the header `x-ganglion-dropped`.

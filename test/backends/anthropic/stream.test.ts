@@ -179,11 +179,12 @@ describe("a stream", () => {
 		const start = { id: "", type: "function", function: { name: "", arguments: "" } };
 		const block = { type: "thinking", thinking: "Hm.", signature: "sign" };
 		const thoughts = { ...block, signature: sealed({ block }) };
+		const signed = { extra_content: { google: { thought_signature: sealed({ block }) } } };
 		expect(deltasOf(chunks)).toEqual([
 			{ role: "assistant", content: "", reasoning_content: "Hm" },
 			{ reasoning_content: "." },
 			{ thinking_blocks: [thoughts] },
-			{ tool_calls: [{ index: 0, ...start }] },
+			{ tool_calls: [{ index: 0, ...start, ...signed }] },
 			{ tool_calls: [{ index: 0, function: { arguments: '{"a":1}' } }] },
 			{ tool_calls: [{ index: 1, ...start }] },
 			{ tool_calls: [{ index: 1, function: { arguments: "{}" } }] },

@@ -15,14 +15,17 @@ export interface ChatReplyOptions {
 	includeUsage: boolean;
 	/** Prefix of the ids of calls. */
 	callPrefix: string;
+	/** Fields that the host adds to a call, by its index. */
+	callFields?: (index: number) => object;
 	/** Fields that the host adds to each message of a complete reply. */
 	message?: object;
 }
 
 export function chatReply(reply: Exclude<Reply, { kind: "failure" }>, options: ChatReplyOptions): HostReply {
 	if (options.stream) return { events: eventsOf(reply, options) };
-	const { callPrefix, message, model } = options;
-	const calls = callsOf(reply).map(({ input, name }) => ({
+	const { callFields, callPrefix, message, model } = options;
+	const calls = callsOf(reply).map(({ input, name }, index) => ({
+		...callFields?.(index),
 		id: idOf(callPrefix),
 		type: "function",
 		function: { name, arguments: JSON.stringify(input) },
@@ -53,7 +56,7 @@ export function chatReply(reply: Exclude<Reply, { kind: "failure" }>, options: C
 
 async function* eventsOf(
 	reply: Exclude<Reply, { kind: "failure" }>,
-	{ callPrefix, includeUsage, model }: ChatReplyOptions,
+	{ callFields, callPrefix, includeUsage, model }: ChatReplyOptions,
 ): AsyncGenerator<string> {
 	const head = { id: idOf("chatcmpl-"), object: "chat.completion.chunk", created: 1_795_262_400, model };
 	const chunk = (fields: object) => `data: ${JSON.stringify({ ...head, ...fields })}\n\n`;
@@ -70,7 +73,15 @@ async function* eventsOf(
 		}
 		const { index, input, name } = delta;
 		yield choice({
-			tool_calls: [{ index, id: idOf(callPrefix), type: "function", function: { name, arguments: "" } }],
+			tool_calls: [
+				{
+					index,
+					id: idOf(callPrefix),
+					type: "function",
+					function: { name, arguments: "" },
+					...callFields?.(index),
+				},
+			],
 		});
 		for (const part of halvesOf(JSON.stringify(input)))
 			yield choice({ tool_calls: [{ index, function: { arguments: part } }] });

@@ -11,6 +11,7 @@ import type {
 	ToolCall,
 } from "../../../tasks/text-generation/types.ts";
 import { completionOf, headingOf } from "../../completion.ts";
+import { callSeal } from "../../sealed-messages.ts";
 import type { Seals } from "../../seals.ts";
 import { type Call, failureOfBody } from "../../transport/upstream-failure.ts";
 import type { Item, SealedItem } from "./items.ts";
@@ -141,7 +142,7 @@ function messageOf(
 		}
 		const call = callOf(item);
 		if (!call) continue;
-		calls.push({ ...call, ...signatureField(beforeCall) });
+		calls.push({ ...call, ...callSeal(beforeCall) });
 		beforeCall = "";
 	}
 	return {
@@ -154,10 +155,6 @@ function messageOf(
 		...(calls.length > 0 && { tool_calls: calls }),
 	};
 }
-
-/** Many chat clients send back this field of a call alone. */
-export const signatureField = (seal: string): Pick<ToolCall, "extra_content"> =>
-	seal ? { extra_content: { google: { thought_signature: seal } } } : {};
 
 /** A custom tool's input is the only argument of the function that stands for it. */
 export function callOf({ type, call_id, name, arguments: json, input }: OutputItem): ToolCall | undefined {

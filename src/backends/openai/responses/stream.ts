@@ -10,6 +10,7 @@ import { present } from "../../../core/present.ts";
 import { isDone } from "../../../streams/sse.ts";
 import type { ChatChunk, ChatDelta } from "../../../tasks/text-generation/types.ts";
 import { ChunkWriter, headingOf } from "../../completion.ts";
+import { callSeal } from "../../sealed-messages.ts";
 import type { Translator, UpstreamEvent } from "../../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../../transport/upstream-failure.ts";
 import {
@@ -23,7 +24,6 @@ import {
 	reasoningText,
 	refuseFailed,
 	sealOf,
-	signatureField,
 	thinkingBlock,
 	usageIn,
 	withSeal,
@@ -166,7 +166,7 @@ export class ResponseTranslator implements Translator {
 			function: { name },
 		} = called;
 		const started = { index: call.index, id, type, function: { name, arguments: "" } };
-		const signature = signatureField(this.#beforeCall);
+		const signature = callSeal(this.#beforeCall);
 		this.#beforeCall = "";
 		return [{ delta: { tool_calls: [{ ...started, ...signature }] } }];
 	}
