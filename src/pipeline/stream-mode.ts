@@ -7,12 +7,13 @@
  * ({@link StreamMode.differences}).
  */
 
+import { streamChange } from "../backends/openai/stream-changes.ts";
 import { hasSecrets } from "../backends/transport/upstream-failure.ts";
 import type { Measured } from "../counting/quantities.ts";
 import { isOperatorModel, type Model } from "../models/model.ts";
 import { microNeurons, shownNeurons } from "../models/neurons.ts";
 import type { StreamEndFormatter } from "../tasks/task.ts";
-import { choicesOf, isResumable, measureStream } from "../tasks/traits.ts";
+import { choicesOf, isResumable, measureStream, type ResumableCall } from "../tasks/traits.ts";
 import { isPooled, type Plan } from "./plan.ts";
 import type { Parsed } from "./prepare.ts";
 import type { StreamSource } from "./unchanged-streams.ts";
@@ -48,6 +49,8 @@ export function decideStream(
 	if ("why" in possible) return rewrite(possible.why);
 	if (plan.targets.some(({ kind }) => kind !== "openai"))
 		return rewrite('not every target is of the kind "openai"');
+	const change = changeOf(plan, call);
+	if (change) return rewrite(change);
 	if (plan.hedgeMs !== undefined) return rewrite('the route sets "hedge_ms"');
 	if (plan.targets.some((target) => isPooled(target) && target.pool.prefill))
 		return rewrite("the usage of a prefill and a decode replica is combined");
@@ -90,6 +93,14 @@ export function decideStream(
 					: "the engine's last stream was changed, or there was none",
 				differences,
 			);
+}
+
+function changeOf({ targets }: StreamPlan, call: ResumableCall): string | undefined {
+	const changes = targets.map((target) => {
+		const [url = ""] = isPooled(target) ? target.pool.urls : [target.url];
+		return streamChange(call.input, { ...target, url });
+	});
+	return changes.find(Boolean);
 }
 
 const costOf = ({ quantities }: Measured, { prices }: Model): number =>

@@ -10,7 +10,7 @@ import { isOpenAiService } from "./hosts.ts";
 import { modelAt } from "./model-fields.ts";
 import { effortOf, type OpenAiApi, type OpenAiModel } from "./model-table.ts";
 
-export function apiOf(input: ChatInput, call: Call): OpenAiApi {
+export function apiOf(input: ChatInput, call: Pick<Call, "target">): OpenAiApi {
 	const { target } = call;
 	if (target.api === "chat" || target.api === "responses") return target.api;
 	const row = modelAt(call);

@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import type { Target } from "../../../src/backends/backend.ts";
+import { apiOf, learnChatRefusesTools, namesResponses } from "../../../src/backends/openai/choose-api.ts";
+import type { ChatInput, ReasoningEffort } from "../../../src/tasks/text-generation/types.ts";
+
+const TOOLS: ChatInput["tools"] = [{ type: "function", function: { name: "weather" } }];
+
+const targetOf = (model: string, fields: Partial<Target> = {}): Target => ({
+	backend: "openai",
+	kind: "openai",
+	url: "https://api.openai.com/v1",
+	model,
+	headers: {},
+	timeouts: { headerMs: 1, idleMs: 1, totalMs: 1 },
+	...fields,
+});
+
+const inputOf = (fields: Partial<ChatInput> = {}): ChatInput => ({
+	messages: [{ role: "user", content: "Hi" }],
+	stream: false,
+	...fields,
+});
+
+const chosen = (model: string, input: Partial<ChatInput> = {}, target: Partial<Target> = {}) =>
+	apiOf(inputOf(input), { target: targetOf(model, target) });
+
+describe("the API of a chat with function tools", () => {
+	// The effort of the request, and whether chat completions accepts its tools.
+	it.each<[string, ReasoningEffort | undefined, "chat" | "responses"]>([
+		["gpt-4.1", undefined, "chat"],
+		["o3", "high", "chat"],
+		["gpt-5", "high", "chat"],
+		["gpt-5.1", "high", "chat"],
+		["gpt-5.2", "xhigh", "chat"],
+		["gpt-5.4", undefined, "chat"],
+		["gpt-5.4", "none", "chat"],
+		["gpt-5.4", "low", "responses"],
+		["gpt-5.5", undefined, "chat"],
+		["gpt-5.5", "medium", "responses"],
+		["gpt-5.6-sol", undefined, "responses"],
+		["gpt-5.6-sol", "low", "responses"],
+		["gpt-5.6-sol", "none", "chat"],
+		["gpt-5.6-terra-2026-07-01", undefined, "responses"],
+		["gpt-6-sol", "none", "chat"],
+		["gpt-6-luna", undefined, "responses"],
+		["gpt-6.1-terra", "none", "chat"],
+		["gpt-6-astra", undefined, "responses"],
+		["gpt-6-astra", "none", "responses"],
+		["gpt-6.1-sol", "none", "responses"],
+		["gpt-6.2-astra", "low", "responses"],
+	])("of %s with the effort %s is %s's", (model, effort, api) => {
+		expect(chosen(model, { tools: TOOLS, ...(effort && { reasoning_effort: effort }) })).toBe(api);
+	});
+});
+
+describe("the API of a chat without tools", () => {
+	it.each<[string, "chat" | "responses"]>([
+		["gpt-6-astra", "chat"],
+		["gpt-5.6-sol", "chat"],
+		["gpt-5-pro", "responses"],
+		["gpt-5-codex", "responses"],
+		["gpt-5.1-codex-mini", "responses"],
+		["gpt-5.1-codex-max", "responses"],
+		["gpt-5.2-codex", "responses"],
+		["gpt-5.3-codex", "responses"],
+		["gpt-4o-audio-preview", "chat"],
+		["gpt-4o-search-preview", "chat"],
+	])("of %s is %s's", (model, api) => {
+		expect(chosen(model)).toBe(api);
+	});
+
+	it("is chat's for what Responses lacks", () => {
+		const verbatim = { dialect: "responses", body: {}, messages: 1 } as const;
+		expect(chosen("gpt-5.6-sol", { verbatim })).toBe("responses");
+		for (const lacking of [{ n: 2 }, { stop: ["END"] }, { seed: 1 }, { passthrough: { prediction: {} } }])
+			expect(chosen("gpt-5.6-sol", { verbatim, ...lacking })).toBe("chat");
+	});
+
+	it("is Responses' if there is reasoning to send back", () => {
+		const messages: ChatInput["messages"] = [
+			{ role: "user", content: "Hi" },
+			{ role: "assistant", content: "Hello", thinking_blocks: [{ type: "redacted_thinking", data: "x" }] },
+			{ role: "user", content: "Bye" },
+		];
+		expect(chosen("gpt-6-astra", { messages })).toBe("responses");
+		expect(chosen("gpt-4.1", { messages })).toBe("chat");
+	});
+});
+
+describe("the setting of the backend", () => {
+	it("decides", () => {
+		expect(chosen("gpt-6-astra", { tools: TOOLS }, { api: "chat" })).toBe("chat");
+		expect(chosen("llama3.2", {}, { url: "http://engine/v1", api: "responses" })).toBe("responses");
+	});
+});
+
+describe("another host", () => {
+	const url = "https://proxy.example/v1";
+
+	it("is called by chat, until it refuses the tools of a model", () => {
+		const observed: NonNullable<Target["observed"]> = {};
+		const target = { url, observed };
+		expect(chosen("gpt-6-astra", { tools: TOOLS }, target)).toBe("chat");
+		learnChatRefusesTools(targetOf("gpt-6-astra", target));
+		expect(chosen("gpt-6-astra", { tools: TOOLS }, target)).toBe("responses");
+		expect(chosen("gpt-6-astra", {}, target)).toBe("chat");
+		expect(chosen("gpt-6-sol", { tools: TOOLS }, target)).toBe("chat");
+	});
+});
+
+describe("a refusal that names Responses", () => {
+	const message = (end: string) =>
+		`Function tools with reasoning_effort are not supported for gpt-6-astra in /v1/chat/completions. ${end}`;
+
+	it.each([
+		[message("To use function tools, use /v1/responses or set reasoning_effort to 'none'."), true],
+		[message("Please use /v1/responses instead."), true],
+		["Unsupported value: 'reasoning_effort' does not support 'minimal' with this model.", false],
+	])("%s: %s", (sentence, expected) => {
+		const error = { message: sentence, type: "invalid_request_error", param: "reasoning_effort", code: null };
+		expect(namesResponses({ error })).toBe(expected);
+		expect(namesResponses({ error: { ...error, param: "tools" } })).toBe(false);
+		expect(namesResponses(error)).toBe(false);
+	});
+});
