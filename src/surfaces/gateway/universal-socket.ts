@@ -13,6 +13,7 @@ import { parseJson } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { mergedOptions, optionsInConfig } from "../../gateways/options.ts";
+import { identifyCaller } from "../../http/authenticate.ts";
 import { boundDepth, parseText } from "../../http/body.ts";
 import { offeredProtocols, selectedProtocol } from "../../http/credentials.ts";
 import { tooLarge } from "../../http/decompress.ts";
@@ -26,6 +27,7 @@ import { readSteps, type Step } from "./step.ts";
 const MAX_OPEN_REQUESTS = 32;
 const NORMAL = 1000;
 const TOO_BIG = 1009;
+const POLICY_VIOLATION = 1008;
 
 const Frame = lazy(() =>
 	z.object({
@@ -50,7 +52,13 @@ export function universalSocket(request: Request, context: SocketContext): Respo
 	});
 }
 
-function serve(socket: WebSocket, context: SocketContext): void {
+/** Whether a frame fails because its token is no longer valid. */
+const isRefused = ({ key }: AiError): boolean => key === "authentication" || key === "forbidden";
+
+function serve(socket: WebSocket, { caller, ...others }: SocketContext): void {
+	// Without what was known when the socket was opened: each frame verifies its token, at most a second old.
+	const { account, credential } = caller;
+	const context = { ...others, caller: { account, credential } };
 	const { limits } = context.services;
 	const closed = new AbortController();
 	let open = 0;
@@ -67,7 +75,18 @@ function serve(socket: WebSocket, context: SocketContext): void {
 				? new AiError("outOfCapacity", `${MAX_OPEN_REQUESTS} requests are open`)
 				: readFrame(data, limits.jsonDepth);
 		open++;
-		void answer(frame, { ...context, signal: closed.signal }, send).finally(() => {
+		const answering = identifyCaller(context.caller, context.services.ledgers).then(
+			(identified) => answer(frame, { ...context, caller: identified, signal: closed.signal }, send),
+			async (thrown) => {
+				const error = toAiError(thrown);
+				await sendFailure(error, send);
+				if (!isRefused(error)) return;
+				isClosing = true;
+				closed.abort();
+				socket.close(POLICY_VIOLATION, "the token is not valid any more");
+			},
+		);
+		void answering.finally(() => {
 			open--;
 			if (frame instanceof AiError && isClosing) {
 				closed.abort();
