@@ -444,7 +444,7 @@ describe("ConfigError", () => {
 		[{ ...OLLAMA, uri: "x" }, 'BACKENDS.a.uri: expected no such field; did you mean "url"?'],
 		[
 			{ ...OLLAMA, token: "x" },
-			"BACKENDS.a.token: expected no such field, only url, urls, key, headers, timeouts, system_messages, num_ctx, price and pool",
+			"BACKENDS.a.token: expected no such field, only url, urls, key, headers, timeouts, system_messages, num_ctx, api, price and pool",
 		],
 		[{ kind: "simulator", url: OLLAMA.url }, "BACKENDS.a.url: expected no such field"],
 		[
@@ -623,7 +623,7 @@ describe("ConfigError", () => {
 		],
 		[
 			{ task: "Translation", prices: [{ unit: "per M output tokns", neurons: 1 }] },
-			'MODELS["acme/x"].prices[0].unit: expected one of 19 names, found "per M output tokns"; did you mean "per M output tokens"?',
+			'MODELS["acme/x"].prices[0].unit: expected one of 20 names, found "per M output tokns"; did you mean "per M output tokens"?',
 		],
 		[
 			{ task: "Translation", prices: [{ unit: "per step", neurons: -1 }] },

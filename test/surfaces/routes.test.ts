@@ -28,6 +28,7 @@ const STORED: readonly Row[] = [
 
 /** Below `/ai/v1` of an account, and below `/v1`. */
 const OPENAI: readonly Row[] = [
+	["run", "POST /alpha/search", "openai"],
 	...["", "/v1"].flatMap((base): Row[] => [
 		["run", `POST ${base}/messages`, "anthropic"],
 		["run", `POST ${base}/messages/count_tokens`, "anthropic"],
@@ -107,6 +108,7 @@ const ACCOUNT: readonly Row[] = [
 	["write", "POST /ai/finetunes"],
 	["read", "GET /ai/finetunes/public"],
 	["write", "POST /ai/finetunes/:finetune/finetune-assets"],
+	["run", "POST /ai/websearch"],
 	["run", "POST /ai/tomarkdown"],
 	["read", "GET /ai/tomarkdown/supported"],
 	["read", "GET /ai/usage"],

@@ -12,6 +12,7 @@ import { isRecord } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import { loadDialect, loadLiveDialect } from "../../dialects/index.ts";
 import { validate } from "../../dialects/validation/validation.ts";
+import { customSlug } from "../../gateways/providers/custom-providers.ts";
 import { readInputs, readJson } from "../../http/body.ts";
 import { AUTHORIZATION, selectedProtocol, WEBSOCKET_PROTOCOL } from "../../http/credentials.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
@@ -26,7 +27,7 @@ import {
 	type Route,
 } from "../../http/route.ts";
 import { isUpgrade } from "../../http/socket.ts";
-import { isThirdPartyId } from "../../models/third-party.ts";
+import { authorOf, isThirdPartyId } from "../../models/third-party.ts";
 import type { InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
 import { modelOf } from "../../pipeline/resolve-model.ts";
 import { run } from "../../pipeline/run.ts";
@@ -38,7 +39,6 @@ import {
 	gatewayInHeaders,
 	runModel as runModelInGateway,
 } from "../gateway/model-in-gateway.ts";
-import { isProviderModel } from "../gateway/provider-names.ts";
 
 /** The product answers "no route" for an unknown model id, except in these namespaces. */
 const INFERENCE_NAMESPACE = /^@(?:cf|hf)\//;
@@ -132,7 +132,7 @@ function runModel(c: Context, call: Call): Promise<Response> {
 			const isKnown =
 				INFERENCE_NAMESPACE.test(model) ||
 				choosesModel(model) ||
-				isProviderModel(model) ||
+				customSlug(authorOf(model)) !== undefined ||
 				(await isNamed(model, call));
 			if (!isKnown) throw new AiError("noRoute");
 			if (c.req.query("queueRequest") === "true") refuseQueue();

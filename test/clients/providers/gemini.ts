@@ -69,7 +69,7 @@ const SIGNATURE = "c2lnLW9mLWdlbWluaQ==";
 /** Documented for calls that the API did not make. */
 const NO_SIGNATURE = "skip_thought_signature_validator";
 
-const PATH = /^\/v1beta\/models\/(gemini-[\w.-]+):(generateContent|streamGenerateContent)$/;
+const PATH = /^\/v1(?:beta)?\/models\/(gemini-[\w.-]+):(generateContent|streamGenerateContent)$/;
 
 export function gemini({ path, query, headers, body }: Asked): Said {
 	if (headers["x-goog-api-key"] !== "AIza-test")

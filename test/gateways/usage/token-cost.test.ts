@@ -11,7 +11,7 @@ it.each([
 	["openai/gpt-5", (600 * 1.25 + 400 * 0.125 + 100 * 10) / 1e6],
 	// Its price is per minute of audio.
 	["openai/gpt-4o-transcribe", undefined],
-	["openai/gpt-4o", undefined],
+	["openai/gpt-4o", (600 * 2.5 + 400 * 1.25 + 100 * 10) / 1e6],
 	["openai/unknown", undefined],
 ])("the tokens of %s cost %j dollars", (id, dollars) => {
 	const cost = tokenCost(new Catalog().find(id), TOKENS);

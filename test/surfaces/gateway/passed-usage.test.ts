@@ -247,7 +247,11 @@ const CALLS: [
 		"google-ai-studio",
 		KEYS.GEMINI_KEY,
 		(at, keys) => googleSdk(at, keys).models.generateContent(GEMINI),
-		{ model: "gemini-3-flash-preview", model_type: "Text Generation", ...counted(20, 14, null) },
+		{
+			model: "gemini-3-flash-preview",
+			model_type: "Text Generation",
+			...counted(20, 14, (20 * 0.5 + 14 * 3) / 1e6),
+		},
 	],
 	[
 		"models.generateContentStream",
@@ -256,7 +260,7 @@ const CALLS: [
 		async (at, keys) => {
 			for await (const _ of await googleSdk(at, keys).models.generateContentStream(GEMINI));
 		},
-		{ model: "gemini-3-flash-preview", ...counted(20, 14, null) },
+		{ model: "gemini-3-flash-preview", ...counted(20, 14, (20 * 0.5 + 14 * 3) / 1e6) },
 	],
 ];
 

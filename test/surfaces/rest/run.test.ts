@@ -355,7 +355,7 @@ describe("failures over REST", () => {
 		["an engine that refuses our key", () => new Response("no", { status: 401 }), 502, 7009, null],
 		["an engine without the model", () => new Response("no", { status: 404 }), 400, 5007, null],
 		["a broken engine", () => new Response("oops", { status: 500 }), 500, 5001, null],
-		["an engine that talks HTML", () => new Response("<html>"), 500, 5001, null],
+		["an engine that talks HTML", () => new Response("<html>"), 502, 5001, null],
 		[
 			"an engine that refuses the input",
 			() => Response.json({ error: { message: "too odd" } }, { status: 400 }),
