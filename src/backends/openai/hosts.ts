@@ -9,6 +9,8 @@ import type { TaskName } from "../../tasks/task.ts";
 import type { Target } from "../backend.ts";
 import type { Handler } from "../handler.ts";
 
+export type MediaRoute = "speech";
+
 export interface Host {
 	limit: "max_tokens" | "max_completion_tokens";
 	/** OpenAI's fields that it does not take. */
@@ -23,6 +25,8 @@ export interface Host {
 	cacheBreakpoints?: true;
 	/** Tool calls are sent back with Gemini's signatures. */
 	signed?: true;
+	/** Fields of OpenAI's media routes that it knows. */
+	media?: Partial<Record<MediaRoute, ReadonlySet<string>>>;
 	/** Its embeddings take arrays of tokens. */
 	embedsTokens?: true;
 	/** The fields that disable reasoning. */
@@ -120,6 +124,7 @@ export const HOSTS: Readonly<Record<string, Host>> = {
 	},
 	"openrouter.ai": {
 		limit: "max_tokens",
+		media: { speech: fields("instructions") },
 		embedsTokens: true,
 		allow: fields("audio modalities prediction repetition_penalty top_k web_search_options"),
 		reasoningField: "reasoning",
@@ -133,6 +138,17 @@ const HOSTNAME = /^https?:\/\/([^/:]+)/;
 
 /** The hosted service at the target's address. `undefined`: the address is not of a listed one. */
 export const hostedService = ({ url }: Pick<Target, "url">): Host | undefined => serviceAt(url).host;
+
+/** The fields that the host knows. OpenAI's service knows all, and an engine at another address ignores unknown ones. */
+export function mediaExtensions(
+	target: Pick<Target, "url">,
+	route: MediaRoute,
+	sent: Readonly<Record<string, unknown>> = {},
+): Readonly<Record<string, unknown>> {
+	const host = hostedService(target);
+	if (!host) return sent;
+	return Object.fromEntries(Object.entries(sent).filter(([name]) => host.media?.[route]?.has(name)));
+}
 
 /** Converts the body of a chat to the fields of the host. */
 export function bodyFor(

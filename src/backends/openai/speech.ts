@@ -8,7 +8,7 @@ import type { SpeechInput } from "../../tasks/text-to-speech/index.ts";
 import type { Handler } from "../handler.ts";
 import { postBytes } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";
-import { isOpenAiService } from "./hosts.ts";
+import { isOpenAiService, mediaExtensions } from "./hosts.ts";
 
 /** Hertz of OpenAI's `pcm`. */
 const PCM_RATE = 24_000;
@@ -35,6 +35,7 @@ export const speak: Handler<"text-to-speech"> = async (input, call) => {
 	if (strict && format === "pcm" && sample_rate !== undefined && sample_rate !== PCM_RATE)
 		throw refused(call, `sample_rate ${sample_rate} without a container`);
 	const media = await postBytes(call, "/audio/speech", {
+		...mediaExtensions(call.target, "speech", input.extensions),
 		model: call.target.model,
 		input: text,
 		voice: strict && !VOICES.has(voice) ? DEFAULT_VOICE : voice,

@@ -1,6 +1,6 @@
 /**
  * `POST /audio/speech`. `voice` is forwarded unchanged: OpenAI's names only work with engines that support them. A strict
- * route accepts only the model's own speakers. `instructions` are dropped, because no model here supports them.
+ * route accepts only the model's own speakers. `instructions` reach hosts with OpenAI's API that know them.
  */
 import * as z from "zod";
 import { present } from "../../core/present.ts";
@@ -30,6 +30,7 @@ const SpeechRequest = nullAsAbsent(
 		voice: z.union([z.string(), z.object({ id: z.string() })]).optional(),
 		response_format: z.enum(["mp3", "opus", "aac", "flac", "wav", "pcm"]).optional(),
 		speed: z.number().min(0.25).max(4).optional(),
+		instructions: z.string().max(4096).optional(),
 		stream_format: z.enum(["audio", "sse"]).optional(),
 	}),
 );
@@ -37,7 +38,8 @@ type SpeechRequest = z.output<typeof SpeechRequest>;
 
 const reader: Reader = {
 	schema: () => SpeechRequest,
-	read({ input, voice, response_format, speed, stream_format }: SpeechRequest, { id, defaults }, strict) {
+	read(request: SpeechRequest, { id, defaults }, strict) {
+		const { input, voice, response_format, speed, stream_format, instructions } = request;
 		if (stream_format === "sse") throw badInput("'/stream_format' must be 'audio'");
 		const name = typeof voice === "object" ? voice?.id : voice;
 		const speakers: readonly string[] | undefined = SPEAKERS[id];
@@ -50,6 +52,7 @@ const reader: Reader = {
 				text: input,
 				...FORMATS[response_format ?? "mp3"],
 				...present({ voice: name || defaultVoice, speed }),
+				...(instructions !== undefined && { extensions: { instructions } }),
 			},
 		};
 	},

@@ -16,6 +16,8 @@ export interface SpeechInput {
 	/** Bits per second. */
 	bit_rate?: number;
 	speed?: number;
+	/** Fields of OpenAI's route that only some of its hosts know. */
+	extensions?: Readonly<Record<string, unknown>>;
 }
 
 /** Slow speech in any script: a Latin letter is one byte, a syllable of another script two or three. */
