@@ -8,7 +8,7 @@ export const agent: CodingAgent = {
 	package: "@anthropic-ai/claude-code",
 	bin: "claude",
 	installScript: true,
-	models: ["claude-opus-5-5", KIMI],
+	models: ["claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", KIMI],
 	path: /\/ai\/v1\/messages\?beta=true$/,
 	configure({ folder, mcp: [command, ...args] }) {
 		writeFile(folder, "mcp.json", { mcpServers: { [MCP_SERVER]: { command, args } } });

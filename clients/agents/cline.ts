@@ -8,7 +8,7 @@ export const agent: CodingAgent = {
 	package: "cline",
 	bin: "cline",
 	installScript: true,
-	models: ["gpt-5.6-sol", KIMI],
+	models: ["gpt-5.6-sol", "claude-opus-5-5", KIMI],
 	path: /\/ai\/v1\/chat\/completions$/,
 	configure({ base, home, mcp: [command, ...args], model, token }) {
 		const provider = "openai-compatible";

@@ -9,7 +9,7 @@ export const agent: CodingAgent = {
 	package: "@openai/codex",
 	bin: "codex",
 	installScript: false,
-	models: ["gpt-5.5", "gpt-5.6-sol", "gpt-6-astra", KIMI],
+	models: ["gpt-5.5", "gpt-5.6-sol", "gpt-6-sol", "gpt-6-astra", KIMI],
 	path: /\/ai\/v1\/responses$/,
 	configure({ base, home, mcp: [command, ...args], model }) {
 		writeFile(

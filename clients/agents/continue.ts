@@ -6,7 +6,7 @@ export const agent: CodingAgent = {
 	package: "@continuedev/cli",
 	bin: "cn",
 	installScript: false,
-	models: ["gpt-5.6-sol", KIMI],
+	models: ["gpt-5.6-sol", "claude-opus-5-5", KIMI],
 	path: /\/ai\/v1\/chat\/completions$/,
 	configure({ base, folder, mcp: [command, ...args], model, token }) {
 		// JSON is YAML.

@@ -6,7 +6,7 @@ export const agent: CodingAgent = {
 	package: "@github/copilot",
 	bin: "copilot",
 	installScript: false,
-	models: ["gpt-5.6-sol", KIMI],
+	models: ["gpt-5.6-sol", "claude-opus-5-5", KIMI],
 	path: /\/ai\/v1\/chat\/completions$/,
 	command(prompt, { base, mcp: [command, ...args], model, token }, resume) {
 		const servers = { mcpServers: { [MCP_SERVER]: { type: "local", command, args, tools: ["*"] } } };

@@ -10,7 +10,7 @@ export const agent: CodingAgent = {
 	version: "7.7.7",
 	bin: "kilo",
 	installScript: true,
-	models: ["gpt-5.6-sol", KIMI],
+	models: ["gpt-5.6-sol", "claude-opus-5-5", KIMI],
 	path: /\/ai\/v1\/chat\/completions$/,
 	configure(context) {
 		writeFile(context.folder, "kilo.json", configuration(context));

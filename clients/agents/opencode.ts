@@ -20,7 +20,7 @@ export const agent: CodingAgent = {
 	package: "opencode-ai",
 	bin: "opencode",
 	installScript: true,
-	models: ["gpt-5.6-sol", KIMI],
+	models: ["gpt-5.6-sol", "claude-opus-5-5", KIMI],
 	path: /\/ai\/v1\/chat\/completions$/,
 	configure(context) {
 		writeFile(context.folder, "opencode.json", configuration(context));

@@ -6,7 +6,7 @@ export const agent: CodingAgent = {
 	package: "@mariozechner/pi-coding-agent",
 	bin: "pi",
 	installScript: false,
-	models: ["gpt-5.6-sol", KIMI],
+	models: ["gpt-5.6-sol", "claude-opus-5-5", KIMI],
 	path: /\/ai\/v1\/chat\/completions$/,
 	configure({ base, home, model, token }) {
 		writeFile(home, ".pi/agent/models.json", {

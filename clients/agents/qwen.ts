@@ -8,7 +8,7 @@ export const agent: CodingAgent = {
 	package: "@qwen-code/qwen-code",
 	bin: "qwen",
 	installScript: false,
-	models: ["gpt-5.6-sol", KIMI],
+	models: ["gpt-5.6-sol", "claude-opus-5-5", KIMI],
 	path: /\/ai\/v1\/chat\/completions$/,
 	configure({ home, mcp: [command, ...args] }) {
 		writeFile(home, ".qwen/settings.json", {

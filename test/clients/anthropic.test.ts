@@ -202,11 +202,5 @@ describe("Anthropic SDK", () => {
 		expect(malformed).toMatchObject({
 			error: { error: { message: expect.stringContaining("max_tokens") } },
 		});
-		const hosted = await failure({ tools: [{ type: "web_search_20250305", name: "web_search" }] });
-		expect(hosted).toMatchObject({
-			error: {
-				error: { message: expect.stringContaining('"web_search_20250305" is a tool of Anthropic\'s own') },
-			},
-		});
 	});
 });

@@ -22,11 +22,11 @@ beforeAll(async () => {
 	document = (await response.json()) as Document;
 });
 
-/** `GET` operations without a parameter besides the account. */
+/** `GET` operations without a parameter besides the account, and without the upgrade to a websocket. */
 const readable = (): [path: string, operation: Operation][] =>
 	Object.entries(document.paths).flatMap(([path, { get }]) => {
 		const others = get?.parameters?.filter(({ name, required }) => required && name !== "account") ?? [];
-		return get && others.length === 0 ? [[path, get]] : [];
+		return get?.responses[200] && others.length === 0 ? [[path, get]] : [];
 	});
 
 describe("/openapi.json", () => {

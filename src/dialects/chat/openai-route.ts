@@ -31,7 +31,7 @@ import {
 	PlainMessage,
 } from "./openai-fields.ts";
 import { writeOpenAi } from "./openai-write.ts";
-import { chooseTools, functionsToTools, hasFunctions, readTools } from "./tools.ts";
+import { chooseTools, functionsToTools, hasFunctions, readOpenAiTools } from "./tools.ts";
 import { costComment } from "./usage.ts";
 
 /** Fields of this route that no model's own route has. All except `guided_json` are forwarded to the engine. */
@@ -135,7 +135,8 @@ function readOpenAi(inputs: OpenAiInputs, messages: ChatMessage[]): ChatInput {
 	const { stop, response_format, reasoning_effort, parallel_tool_calls } = inputs;
 	// OpenAI and vLLM refuse it as well: without `logprobs` the answer has no field for them.
 	if (inputs.top_logprobs && !inputs.logprobs) throw invalidInput("top_logprobs: logprobs must be true");
-	const offered = chooseTools(readTools(inputs.tools), inputs.tool_choice);
+	const { dropped, tools } = readOpenAiTools(inputs.tools);
+	const offered = chooseTools(tools, inputs.tool_choice);
 	const passthrough = passthroughOf(inputs);
 	return {
 		messages,
@@ -153,6 +154,7 @@ function readOpenAi(inputs: OpenAiInputs, messages: ChatMessage[]): ChatInput {
 		}),
 		...(reasoning_effort !== undefined && { reasoning_effort }),
 		...(passthrough && { passthrough }),
+		...(dropped && { dropped }),
 	};
 }
 

@@ -42,6 +42,21 @@ export function readTools(
 	});
 }
 
+/**
+ * Tools of OpenAI's route. Only OpenAI's models have custom tools, whose input is a text instead of JSON. They are dropped if functions
+ * remain, because agents have both. Otherwise the request is refused (8001).
+ */
+export function readOpenAiTools(tools: readonly unknown[] | null | undefined): {
+	tools: ChatTool[];
+	dropped?: readonly string[];
+} {
+	const all = tools ?? [];
+	const kept = [...all.entries()].filter(([, tool]) => !(isRecord(tool) && tool.type === "custom"));
+	if (kept.length === all.length || kept.length === 0) return { tools: readTools(all) };
+	const functions = kept.map(([, tool]) => tool);
+	return { tools: readTools(functions, (place) => `tools[${kept[place]?.[0]}]`), dropped: ["tools.custom"] };
+}
+
 const ToolName = z.object({ type: z.literal("function"), function: z.object({ name: z.string() }) });
 
 const Choice = z.union([

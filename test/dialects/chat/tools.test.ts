@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { chooseTools, readTools } from "../../../src/dialects/chat/tools.ts";
+import { chooseTools, readOpenAiTools, readTools } from "../../../src/dialects/chat/tools.ts";
 
 const tool = (name: string) => ({ type: "function" as const, function: { name } });
 
@@ -29,6 +29,23 @@ describe("tools", () => {
 		[{ name: { length: { toString: 1 } } }, "tools[0].name: expected string, received object"],
 	])("are refused if no engine can use them: %#", (sent, sentence) => {
 		expect(() => readTools([sent])).toThrowError(`8001: Invalid input: ${sentence}`);
+	});
+});
+
+describe("custom tools of OpenAI's route", () => {
+	const custom = { type: "custom", custom: { name: "apply_patch", format: { type: "text" } } };
+
+	it("are dropped beside functions, and named", () => {
+		expect(readOpenAiTools([custom, tool("a")])).toEqual({ tools: [tool("a")], dropped: ["tools.custom"] });
+		expect(readOpenAiTools([tool("a")])).toEqual({ tools: [tool("a")] });
+		expect(readOpenAiTools(null)).toEqual({ tools: [] });
+	});
+
+	it("are refused alone, and other tools at their own place", () => {
+		expect(() => readOpenAiTools([custom])).toThrowError("tools[0].type must be function");
+		expect(() => readOpenAiTools([custom, { type: "web_search" }])).toThrowError(
+			"tools[1].type must be function",
+		);
 	});
 });
 
