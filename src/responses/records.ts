@@ -17,6 +17,12 @@ export interface StoreBounds {
 	retentionMs: number;
 }
 
+/** What an account can store further: bytes, and responses with conversations. */
+export interface StoreRoom {
+	bytes: number;
+	responses: number;
+}
+
 /** An item as JSON. `id`: of the item. */
 export interface ItemRecord {
 	id: string;

@@ -17,7 +17,7 @@ import { EventRelay } from "./event-relay.ts";
 import { foundOrThrow, referenceFailure } from "./failures.ts";
 import { newId } from "./ids.ts";
 import { engineInput, referencesIn, storedInput } from "./input.ts";
-import type { Context } from "./records.ts";
+import type { Context, ItemRecord } from "./records.ts";
 import {
 	identified,
 	includesSeals,
@@ -44,9 +44,10 @@ export async function runStored(request: InferenceRequest, services: ResponsesSe
 	if (stateful.background)
 		throw invalidInput("background: not available at this address, use /v1/responses of the account");
 	const { account } = request.caller;
+	const input = stateful.store ? storedInput(fields.input, services.uuid) : [];
 	const [context] = await Promise.all([
 		contextOf(fields, stateful, request.caller, services),
-		stateful.store && services.storedResponses.requireRoom(account),
+		stateful.store && services.storedResponses.requireRoom(account, input),
 	]);
 	const inputs = { ...request.inputs, fields: context ? engineFields(fields, context) : fields };
 	if (!stateful.store) return runWith({ ...request, inputs }, context, services);
@@ -61,26 +62,22 @@ export async function runStored(request: InferenceRequest, services: ResponsesSe
 	};
 	const stored = { ...request, inputs: { ...inputs, fields: storedFields(inputs.fields as Fields) } };
 	const reply = await runWith(stored, context, services);
-	return storeReply(reply, { identity, fields, request }, services);
+	return storeReply(reply, { identity, input, request }, services);
 }
 
 interface StoredRun {
 	identity: ResponseIdentity;
-	/** As the caller sent them. */
-	fields: Fields;
+	input: readonly ItemRecord[];
 	request: InferenceRequest;
 }
 
 async function storeReply(
 	reply: Reply,
-	{ identity, fields, request: { id: requestId, caller } }: StoredRun,
+	{ identity, input, request: { id: requestId, caller } }: StoredRun,
 	{ log, now, storedResponses, uuid, waitUntil }: ResponsesServices,
 ): Promise<Reply> {
 	const save = (response: ResponseJson): Promise<void> =>
-		storedResponses.save(
-			caller.account,
-			recordOf(response, identity, { input: storedInput(fields.input, uuid), uuid }),
-		);
+		storedResponses.save(caller.account, recordOf(response, identity, { input, uuid }));
 	const { body } = reply;
 	if (body.kind === "json" && isRecord(body.value)) {
 		const response = identified(body.value, identity, now());

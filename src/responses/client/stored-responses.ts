@@ -14,6 +14,7 @@ import { fullFailure } from "../failures.ts";
 import type {
 	EventBatch,
 	Found,
+	ItemRecord,
 	NewBackground,
 	ResponseRecord,
 	ResponseStoreUsage,
@@ -21,9 +22,10 @@ import type {
 	Scope,
 	StartedRun,
 	StoreBounds,
+	StoreRoom,
 } from "../records.ts";
 
-/** How long an account that was not full is not asked again. Requests in that time may exceed its limits. */
+/** How long the room of an account is not read again. The isolate subtracts its own requests, and not those of other isolates. */
 const ROOM_MS = 10_000;
 const MAX_ACCOUNTS = 1_000;
 
@@ -37,7 +39,7 @@ type Calls<Target> = {
 export type ConversationCalls = Calls<Conversations>;
 
 type StoreCalls = Calls<
-	Pick<ResponseStore, "context" | "delete" | "export" | "fullness" | "get" | "inputItems" | "save" | "usage">
+	Pick<ResponseStore, "context" | "delete" | "export" | "get" | "inputItems" | "room" | "save" | "usage">
 > & {
 	background(): Calls<BackgroundRuns>;
 	conversations(): ConversationCalls;
@@ -57,8 +59,8 @@ interface StoredResponsesServices {
 
 export class StoredResponses {
 	readonly #services: StoredResponsesServices;
-	/** Until when an account is expected to have room. */
-	readonly #room = new Map<string, number>();
+	/** By account. `until`: when it is read again. */
+	readonly #room = new Map<string, StoreRoom & { until: number }>();
 
 	constructor(services: StoredResponsesServices) {
 		this.#services = services;
@@ -68,14 +70,21 @@ export class StoredResponses {
 		return this.#services.bounds;
 	}
 
-	/** Throws if the account can store nothing further. */
-	async requireRoom(account: string): Promise<void> {
+	/** Throws if the account has no room for a response with this input. */
+	async requireRoom(account: string, input: readonly ItemRecord[]): Promise<void> {
+		const bytes = input.reduce((sum, { json }) => sum + json.length, 1);
 		const now = this.#services.now();
-		if ((this.#room.get(account) ?? 0) > now) return;
-		const why = await this.call(account, (store) => store.fullness(this.bounds));
-		if (why) throw fullFailure(why, this.bounds);
-		if (this.#room.size >= MAX_ACCOUNTS) this.#room.clear();
-		this.#room.set(account, now + ROOM_MS);
+		let room = this.#room.get(account);
+		if (!room || room.until <= now || room.bytes < bytes || room.responses < 1) {
+			const read = await this.call(account, (store) => store.room(this.bounds));
+			room = { ...read, until: now + ROOM_MS };
+			if (this.#room.size >= MAX_ACCOUNTS) this.#room.clear();
+			this.#room.set(account, room);
+		}
+		if (room.bytes < bytes) throw fullFailure("bytes", this.bounds);
+		if (room.responses < 1) throw fullFailure("responses", this.bounds);
+		room.bytes -= bytes;
+		room.responses--;
 	}
 
 	/** Resolves when the response is durable. A call that fails is made a second time. */

@@ -101,6 +101,22 @@ export class ItemTable {
 		return { first, last: this.#last, bytes: total };
 	}
 
+	/** The bytes of rows, or of the rows of a conversation. References count as the items that they stand for. */
+	bytesOf(rows: ItemRange | string): number {
+		const [condition, values] =
+			typeof rows === "string"
+				? ["conversation = ?", [rows]]
+				: ["seq BETWEEN ? AND ?", [rows.first, rows.last]];
+		const { bytes } = this.#sql
+			.exec<{ bytes: number | null }>(
+				`SELECT sum(CASE reference WHEN 0 THEN bytes ELSE (SELECT max(bytes) FROM items AS target
+				WHERE target.id = items.id AND target.reference = 0) END) AS bytes FROM items WHERE ${condition}`,
+				...values,
+			)
+			.one();
+		return bytes ?? 0;
+	}
+
 	/** References are resolved. An item that another one stands for may have been deleted. */
 	ofRange(range: ItemRange): Found<string[]> {
 		return this.#resolved(this.#rowsOf(range));

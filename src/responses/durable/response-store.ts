@@ -7,7 +7,6 @@ import type {
 	Context,
 	ContextQuery,
 	Found,
-	Fullness,
 	ItemsPage,
 	ItemsQuery,
 	ResponseRecord,
@@ -16,6 +15,7 @@ import type {
 	Scope,
 	StoreBounds,
 	StoredResponse,
+	StoreRoom,
 } from "../records.ts";
 import { BackgroundRuns } from "./background-runs.ts";
 import { Conversations } from "./conversations.ts";
@@ -46,9 +46,8 @@ export class ResponseStore extends DurableObject {
 		return { ...this.#tables.usage };
 	}
 
-	/** Why the account can store nothing further. `undefined`: it can. */
-	fullness(bounds: StoreBounds): Fullness | undefined {
-		return this.#tables.fullness(bounds);
+	room(bounds: StoreBounds): StoreRoom {
+		return this.#tables.room(bounds);
 	}
 
 	/** The items that a request refers to. A response that is continued is kept longer. */

@@ -10,6 +10,7 @@ import type {
 	Scope,
 	StoreBounds,
 	StoredResponse,
+	StoreRoom,
 } from "../records.ts";
 import { ConversationTable } from "./conversation-table.ts";
 import { type Freed, ItemTable, ROW_BYTES } from "./item-table.ts";
@@ -18,7 +19,7 @@ import { hasEnded, inputOf, outputOf, type ResponseRow, ResponseTable } from "./
 import { RunTable } from "./run-table.ts";
 
 /** Of all items before a request. The runtime sends at most 32 MiB in one call of an object. */
-const MAX_CONTEXT_CHARACTERS = 10_000_000;
+const MAX_CONTEXT_BYTES = 10_000_000;
 /** Responses that the alarm deletes in one commit. */
 const EXPIRED_AT_ONCE = 200;
 
@@ -50,11 +51,16 @@ export class StoreTables {
 		};
 	}
 
-	/** Why the account can store nothing further. `undefined`: it can. */
-	fullness({ maxBytes, maxResponses }: StoreBounds): Fullness | undefined {
+	room({ maxBytes, maxResponses }: StoreBounds): StoreRoom {
 		const { bytes, conversations, responses } = this.usage;
-		if (bytes >= maxBytes) return "bytes";
-		return responses + conversations >= maxResponses ? "responses" : undefined;
+		return { bytes: maxBytes - bytes, responses: maxResponses - responses - conversations };
+	}
+
+	/** Why the account can store nothing further. `undefined`: it can. */
+	fullness(bounds: StoreBounds): Fullness | undefined {
+		const { bytes, responses } = this.room(bounds);
+		if (bytes <= 0) return "bytes";
+		return responses <= 0 ? "responses" : undefined;
 	}
 
 	/** The items that come before the input of a request. A response that is continued is kept longer. */
@@ -65,7 +71,10 @@ export class StoreTables {
 	): Found<string[]> {
 		if (conversation !== undefined) {
 			const found = this.conversations.find(conversation, scope);
-			return found.ok ? this.items.ofConversation(conversation) : found;
+			if (!found.ok) return found;
+			if (this.items.bytesOf(conversation) <= MAX_CONTEXT_BYTES)
+				return this.items.ofConversation(conversation);
+			return { ok: false, missing: { kind: "conversation", id: conversation, tooLarge: true } };
 		}
 		if (previous === undefined) return { ok: true, value: [] };
 		const now = Date.now();
@@ -75,13 +84,13 @@ export class StoreTables {
 			return { ok: false, missing: { kind: "response", id: previous, pending: true } };
 		this.responses.keep(chain.value, now + retentionMs);
 		const value: string[] = [];
-		let characters = 0;
+		let bytes = 0;
 		for (const range of chain.value.flatMap((row) => [inputOf(row), outputOf(row)])) {
+			bytes += this.items.bytesOf(range);
+			if (bytes > MAX_CONTEXT_BYTES)
+				return { ok: false, missing: { kind: "response", id: previous, tooLarge: true } };
 			const found = this.items.ofRange(range);
 			if (!found.ok) return found;
-			for (const json of found.value) characters += json.length;
-			if (characters > MAX_CONTEXT_CHARACTERS)
-				return { ok: false, missing: { kind: "response", id: previous, tooLarge: true } };
 			value.push(...found.value);
 		}
 		return { ok: true, value };

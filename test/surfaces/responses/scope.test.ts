@@ -72,15 +72,20 @@ describe("the tokens of an account", () => {
 });
 
 describe("an account", () => {
-	function bounded(bounds: Partial<{ maxBytes: number; maxResponses: number; retentionMs: number }>) {
+	/** `elapsed`: the milliseconds between two calls. */
+	function bounded(
+		bounds: Partial<{ maxBytes: number; maxResponses: number; retentionMs: number }>,
+		elapsed = 60_000,
+	) {
 		const name = crypto.randomUUID();
-		const services = testServices({ vars: ENGINE_VARS, fetch: engine() });
+		const { fetch, requests } = upstream(() => Response.json(completion("Hello")));
+		const services = testServices({ vars: ENGINE_VARS, fetch });
 		const all = { maxBytes: 1e9, maxResponses: 1e6, retentionMs: 30 * 86_400_000, ...bounds };
 		let now = 0;
 		const storedResponses = new StoredResponses({
 			object: () => storeCalls(env.RESPONSE_STORE, name),
 			bounds: all,
-			now: () => (now += 60_000),
+			now: () => (now += elapsed),
 		});
 		const app = createApp({ ...services, storedResponses }, OPEN_ACCESS);
 		const request = async (path: string, init?: RequestInit) => {
@@ -89,6 +94,7 @@ describe("an account", () => {
 		};
 		return {
 			request,
+			requests,
 			create: (fields: object = {}) =>
 				request("/responses", json("POST", { model: MODEL, input: "Hi", ...fields })),
 			storedResponses,
@@ -96,22 +102,47 @@ describe("an account", () => {
 		};
 	}
 
-	it.each([{ maxResponses: 1 }, { maxBytes: 1 }])(
-		"that is full stores nothing further: %o",
-		async (bounds) => {
-			const { create, request } = bounded({ maxBytes: 1e9, ...bounds });
-			const first = await create("maxBytes" in bounds ? { store: false } : {});
-			expect(first.status).toBe(200);
-			if ("maxBytes" in bounds) return;
-			expect(await create()).toMatchObject({
-				status: 429,
-				body: { error: { code: "insufficient_quota", message: expect.stringContaining("1 responses") } },
-			});
-			expect((await create({ store: false })).status).toBe(200);
-			await request(`/responses/${first.body.id}`, { method: "DELETE" });
-			expect((await create()).status).toBe(200);
-		},
-	);
+	it("that has reached its number of responses stores nothing further", async () => {
+		const { create, request, requests } = bounded({ maxResponses: 1 }, 0);
+		const first = await create();
+		expect(first.status).toBe(200);
+		expect(await create()).toMatchObject({
+			status: 429,
+			body: { error: { code: "insufficient_quota", message: expect.stringContaining("1 responses") } },
+		});
+		expect(requests).toHaveLength(1);
+		expect((await create({ store: false })).status).toBe(200);
+		expect((await request("/conversations", json("POST", {}))).status).toBe(429);
+		await request(`/responses/${first.body.id}`, { method: "DELETE" });
+		expect((await create()).status).toBe(200);
+	});
+
+	it("gets no answer that it has no room for: an engine is not called", async () => {
+		const { create, requests } = bounded({ maxBytes: 20_000 }, 0);
+		const input = "a".repeat(9_000);
+		expect((await create({ input })).status).toBe(200);
+		expect((await create({ input })).status).toBe(200);
+		expect(await create({ input })).toMatchObject({
+			status: 429,
+			body: { error: { code: "insufficient_quota", message: expect.stringContaining("20000 bytes") } },
+		});
+		expect((await create({ input, store: false })).status).toBe(200);
+		expect(requests).toHaveLength(3);
+	});
+
+	it("continues no conversation and no chain that is too large for an engine", async () => {
+		const { create, request } = bounded({});
+		const { body } = await request("/conversations", json("POST", {}));
+		const large = { input: "a".repeat(6_000_000) };
+		const first = await create({ ...large, conversation: body.id });
+		const second = await create({ ...large, conversation: body.id });
+		expect([first.status, second.status]).toEqual([200, 200]);
+		const tooLarge = { status: 400, body: { error: { code: "context_length_exceeded" } } };
+		expect(await create({ conversation: body.id })).toMatchObject(tooLarge);
+		const chained = await create({ ...large, previous_response_id: first.body.id });
+		expect(chained.status).toBe(200);
+		expect(await create({ previous_response_id: chained.body.id })).toMatchObject(tooLarge);
+	});
 
 	it("forgets a response after its time, with its items", async () => {
 		const { create, request, stub, storedResponses } = bounded({});
