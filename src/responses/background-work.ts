@@ -98,7 +98,7 @@ class BackgroundRun {
 		const stop = AbortSignal.any([signal, unwanted.signal]);
 		const abort = () => unwanted.abort();
 		void services.storedResponses
-			.call(account, (store) => store.background().ended(key, ticket))
+			.callRuns(account, (runs) => runs.ended(key, ticket))
 			// The next events tell whether the response is still wanted.
 			.then(abort, () => {});
 		try {
@@ -192,9 +192,7 @@ class BackgroundRun {
 		const { services, ticket } = this.#context;
 		const { uuid, storedResponses } = services;
 		const record = recordOf(response, this.#identity, { input: [], uuid });
-		await storedResponses.call(this.#work.account, (store) =>
-			store.background().finish(record, { ticket, last }),
-		);
+		await storedResponses.callRuns(this.#work.account, (runs) => runs.finish(record, { ticket, last }));
 	}
 }
 

@@ -37,11 +37,12 @@ type Calls<Target> = {
 };
 
 export type ConversationCalls = Calls<Conversations>;
+type RunCalls = Calls<BackgroundRuns>;
 
 type StoreCalls = Calls<
 	Pick<ResponseStore, "context" | "delete" | "export" | "get" | "inputItems" | "room" | "save" | "usage">
 > & {
-	background(): Calls<BackgroundRuns>;
+	background(): RunCalls;
 	conversations(): ConversationCalls;
 };
 
@@ -94,15 +95,12 @@ export class StoredResponses {
 	}
 
 	async enqueue(account: string, record: NewBackground): Promise<void> {
-		this.requireSaved(
-			account,
-			await this.call(account, (store) => store.background().enqueue(record, this.bounds)),
-		);
+		this.requireSaved(account, await this.callRuns(account, (runs) => runs.enqueue(record, this.bounds)));
 	}
 
 	/** `undefined`: the response has ended. */
 	begin(account: string, id: string, ticket: string): Promise<StartedRun | undefined> {
-		return this.call(account, (store) => store.background().begin(id, ticket, this.bounds));
+		return this.callRuns(account, (runs) => runs.begin(id, ticket, this.bounds));
 	}
 
 	/** Returns whether the response has not been cancelled or deleted. */
@@ -111,7 +109,7 @@ export class StoredResponses {
 		id: string,
 		{ ticket, batch }: { ticket: string; batch: EventBatch },
 	): Promise<boolean> {
-		return this.call(account, (store) => store.background().append(id, ticket, batch));
+		return this.callRuns(account, (runs) => runs.append(id, ticket, batch));
 	}
 
 	usage(account: string): Promise<ResponseStoreUsage> {
@@ -125,6 +123,17 @@ export class StoredResponses {
 		throw fullFailure(saved.why, this.bounds);
 	}
 
+	callConversations<Result>(
+		account: string,
+		method: (calls: ConversationCalls) => Promise<Result>,
+	): Promise<Result> {
+		return this.call(account, (store) => released(store.conversations(), method));
+	}
+
+	callRuns<Result>(account: string, method: (runs: RunCalls) => Promise<Result>): Promise<Result> {
+		return this.call(account, (store) => released(store.background(), method));
+	}
+
 	/** Throws 502 if the object cannot be called. */
 	async call<Result>(account: string, method: (store: StoreCalls) => Promise<Result>): Promise<Result> {
 		try {
@@ -132,6 +141,18 @@ export class StoredResponses {
 		} catch (cause) {
 			throw new AiError("responseStoreUnavailable", undefined, { cause });
 		}
+	}
+}
+
+/** Calls a part of an object, whose stub would otherwise live in the object until the request ends. */
+async function released<Part extends object, Result>(
+	part: Part & Partial<Disposable>,
+	method: (part: Part) => Promise<Result>,
+): Promise<Result> {
+	try {
+		return await method(part);
+	} finally {
+		part[Symbol.dispose]?.();
 	}
 }
 

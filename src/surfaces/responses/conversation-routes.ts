@@ -117,7 +117,7 @@ async function inConversations<Value>(
 	const { storedResponses } = services;
 	const found = await inScope(
 		caller,
-		(scope) => storedResponses.call(caller.account, (store) => find(store.conversations(), scope)),
+		(scope) => storedResponses.callConversations(caller.account, (calls) => find(calls, scope)),
 		services,
 	);
 	return foundOrThrow(found);
@@ -149,8 +149,8 @@ async function create(c: Context, call: Call): Promise<Response> {
 	};
 	const items = await newItems(fields.items ?? [], call);
 	const { owner } = scopeOf(caller);
-	const created = await storedResponses.call(account, (store) =>
-		store.conversations().create(record, owner, { items, bounds: storedResponses.bounds }),
+	const created = await storedResponses.callConversations(account, (calls) =>
+		calls.create(record, owner, { items, bounds: storedResponses.bounds }),
 	);
 	storedResponses.requireSaved(account, created);
 	return stateReply(conversationJson(record), call);

@@ -122,7 +122,7 @@ export async function storedEvents(
 	const { storedResponses } = services;
 	const found = await inScope(
 		caller,
-		(scope) => storedResponses.call(caller.account, (store) => store.background().events(id, after, scope)),
+		(scope) => storedResponses.callRuns(caller.account, (runs) => runs.events(id, after, scope)),
 		services,
 	);
 	const events = foundOrThrow(found);
@@ -150,7 +150,7 @@ async function cancel(c: Context, call: Call): Promise<Response> {
 	const { storedResponses } = services;
 	const found = await inScope(
 		caller,
-		(scope) => storedResponses.call(caller.account, (store) => store.background().cancel(idOf(c), scope)),
+		(scope) => storedResponses.callRuns(caller.account, (runs) => runs.cancel(idOf(c), scope)),
 		services,
 	);
 	const cancelled = foundOrThrow(found);
