@@ -176,7 +176,6 @@ describe("input", () => {
 	});
 
 	it.each([
-		[[{ type: "item_reference", id: "msg_1" }], 'input[0].type: "item_reference" is not supported'],
 		[[{ type: "computer_call", call_id: "a" }], "input: there is no message in it"],
 		[
 			[
@@ -209,6 +208,12 @@ describe("input", () => {
 		[[thought("hm")], "input: there is no message in it"],
 	])("refuses %j", (input, description) => {
 		expect(refusal({ input })).toBe(description);
+	});
+
+	it("refuses a reference to an item that nothing has replaced by the stored item", () => {
+		expect(refusal({ input: [{ type: "item_reference", id: "msg_1" }] })).toBe(
+			'input[0].type: "item_reference" is not supported',
+		);
 	});
 
 	it("does not repeat the caller's content in an error", () => {
