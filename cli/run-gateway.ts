@@ -43,9 +43,13 @@ export interface GatewayOptions {
 	log: Log;
 }
 
+/** The state has credentials and callers' data, so other users of the machine cannot read the files that this process and its children create. */
+const OWNER_ONLY = 0o077;
+
 /** Returns the exit code. Stops the process if the gateway cannot start. */
 export async function runGateway(options: GatewayOptions): Promise<number> {
 	const { log, host, port } = options;
+	process.umask(OWNER_ONLY);
 	const initial = orStop(options.readVariables);
 	const variables = { ...initial.vars, ...initial.secrets };
 	const current: Current = { config: orStop(() => configure(variables)), variables };

@@ -1,6 +1,7 @@
 /** How a gateway's processes stop without loss. */
 import { once } from "node:events";
 import { request } from "node:http";
+import { isStartedByNpm, whenParentExits } from "../scripts/parent.ts";
 import type { Log } from "./log.ts";
 import { signal, type WorkerProcess } from "./workers.ts";
 
@@ -16,7 +17,10 @@ export interface StopSignals {
 	again: Promise<void>;
 }
 
-/** SIGINT and SIGTERM: the first one, and a second one that is not a copy of the first. */
+/**
+ * SIGINT and SIGTERM: the first one, and a second one that is not a copy of the first. If npm has started this process, the exit of npm
+ * is a signal too.
+ */
 export function stopSignals(): StopSignals {
 	const requests = new EventTarget();
 	let since: number | undefined;
@@ -26,6 +30,7 @@ export function stopSignals(): StopSignals {
 		since ??= performance.now();
 	};
 	for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, onSignal);
+	if (isStartedByNpm()) whenParentExits(() => since === undefined && onSignal());
 	const event = async (name: string): Promise<void> => void (await once(requests, name));
 	return {
 		get isRequested() {

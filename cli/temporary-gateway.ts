@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readVariables } from "../scripts/config-file.ts";
 import { freePort } from "../scripts/free-port.ts";
+import { isStartedByNpm, whenParentExits } from "../scripts/parent.ts";
 import { fromEnvironment, orStop, runtimeSettings } from "../scripts/settings.ts";
 import { serve } from "../scripts/workerd.ts";
 import { configure } from "../src/config/index.ts";
@@ -13,6 +14,9 @@ import { type ConfigFlags, type Defaults, locateConfig } from "./config-location
 import { type EngineFlags, settingsOfFlags } from "./flags.ts";
 import { Log } from "./log.ts";
 import { workerModules } from "./worker-modules.ts";
+
+/** 128 and the number of SIGTERM, as shells report it. */
+const EXIT_CODE_OF_STOP = 143;
 
 export type TemporaryFlags = ConfigFlags & EngineFlags & Pick<DevFlags, "localEngines" | "enginePorts">;
 
@@ -35,7 +39,7 @@ export async function startTemporary(flags: TemporaryFlags, defaults: Defaults):
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-"));
 	process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 	const log = new Log({ format: "text", level: "none" });
-	const served = await serve(
+	const starting = serve(
 		{
 			name: "ganglion",
 			modules: await workerModules(join(folder, "worker")),
@@ -50,6 +54,12 @@ export async function startTemporary(flags: TemporaryFlags, defaults: Defaults):
 		await freePort(),
 		folder,
 	);
+	// A signal ends a process without its `exit` event.
+	const end = (): void =>
+		void starting.then(({ stop }) => stop()).finally(() => process.exit(EXIT_CODE_OF_STOP));
+	for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, end);
+	if (isStartedByNpm()) whenParentExits(end);
+	const served = await starting;
 	process.on("exit", () => void served.stop());
 	return { url: served.url, lines: settings.linesFor({ config, variables }), stop: served.stop };
 }

@@ -13,6 +13,9 @@ import { type ParseError, parse as parseJsonc, printParseErrorCode } from "jsonc
 import { parse as parseToml, TomlError } from "smol-toml";
 import * as z from "zod";
 import { ConfigError } from "../src/config/index.ts";
+import { didYouMean } from "../src/core/did-you-mean.ts";
+import { isRecord } from "../src/core/json.ts";
+import { settingNames } from "./setting-names.ts";
 
 /** A configuration file and one of its environments. */
 export interface ConfigLocation {
@@ -81,9 +84,11 @@ function problemOf(error: unknown): string {
 }
 
 function environmentOf(file: string, env: string | undefined): z.output<typeof Environment> {
-	const { data, error } = ConfigFile.safeParse(parseConfigFile(file));
+	const parsed = parseConfigFile(file);
+	const { data, error } = ConfigFile.safeParse(parsed);
 	if (error)
 		throw new ConfigError(error.issues.map(({ path, message }) => `${file}: ${path.join(".")}: ${message}`));
+	refuseMisplaced(file, parsed);
 	if (env === undefined) return data;
 	const environments = Object.keys(data.env ?? {});
 	const environment = data.env?.[env];
@@ -92,6 +97,18 @@ function environmentOf(file: string, env: string | undefined): z.output<typeof E
 			`--env: the file has ${environments.length > 0 ? environments.join(", ") : "no environments"}, found ${JSON.stringify(env)}`,
 		]);
 	return environment;
+}
+
+/** Settings outside `vars` would have no effect. */
+function refuseMisplaced(file: string, parsed: unknown): void {
+	if (!isRecord(parsed)) return;
+	const settings = settingNames();
+	const problems = Object.keys(parsed).flatMap((name) => {
+		if (settings.has(name)) return [`${file}: ${name}: expected it inside "vars", found it beside "vars"`];
+		const guess = parsed.vars === undefined ? didYouMean(name, ["vars"]) : "";
+		return guess ? [`${file}: ${name}: expected no such field${guess}`] : [];
+	});
+	if (problems.length > 0) throw new ConfigError(problems);
 }
 
 function jsonIn(file: string, text: string): unknown {

@@ -17,11 +17,11 @@ import { readVariables } from "./config-file.ts";
 import { DEV_VARS, devBanner, linesOfEngines, localEngines as localEnginesFor } from "./dev-settings.ts";
 import type { LocalSettings } from "./engines/local.ts";
 import { refuseNpmOptions } from "./options.ts";
+import { whenParentExits } from "./parent.ts";
 import { DIST } from "./root.ts";
 import { orStop, PROJECT_CONFIG, stopWith, warnings } from "./settings.ts";
 
 const DEFAULT_PORT = "8787";
-const PARENT_CHECK_MS = 1000;
 const BUILT_WORKER = join(DIST, "worker/index.js");
 
 const DEV_OPTIONS = ["port", "env", "config", "local-engines", "engine-ports", "var"];
@@ -88,9 +88,7 @@ const child = spawn(
 );
 announceWhenReady(child);
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
-// npm's shell does not forward signals. If the parent process has changed, npm has exited.
-const parent = process.ppid;
-setInterval(() => process.ppid !== parent && child.kill("SIGTERM"), PARENT_CHECK_MS).unref();
+whenParentExits(() => child.kill("SIGTERM"));
 child.on("exit", (code, signal) => process.exit(signal ? 0 : (code ?? 1)));
 
 /** Removes the arguments about engines, which only this script reads. */

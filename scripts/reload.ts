@@ -4,6 +4,9 @@ import { request } from "node:http";
 import { basename, dirname } from "node:path";
 import { text } from "node:stream/consumers";
 
+/** In a folder that Kubernetes mounts from a ConfigMap or a Secret, all files are links through this one, which is replaced. */
+const KUBERNETES_LINK = "..data";
+
 /** An editor writes a file in several steps. */
 const SETTLE_MS = 100;
 
@@ -23,17 +26,21 @@ export interface Reloading {
 
 export function reloadOnChange({ file, sockets, started, read, applied, refused }: Reloading): FSWatcher {
 	let current = JSON.stringify(started);
+	let wasRefused = false;
 	let running = Promise.resolve();
 	const reload = async (force: boolean): Promise<void> => {
 		const startedAt = performance.now();
 		try {
 			const variables = read();
 			const next = JSON.stringify(variables);
-			if (next === current && !force) return;
+			// After a refusal, a return to the old settings is reported too.
+			if (next === current && !force && !wasRefused) return;
 			await Promise.all(sockets.map((socket) => replaceVariables(socket, variables)));
 			current = next;
+			wasRefused = false;
 			applied(performance.now() - startedAt);
 		} catch (error) {
+			wasRefused = true;
 			refused(error instanceof Error ? error.message : String(error));
 		}
 	};
@@ -44,7 +51,12 @@ export function reloadOnChange({ file, sockets, started, read, applied, refused 
 	let timer: NodeJS.Timeout | undefined;
 	// The folder, not the file: an editor may replace the file.
 	const watcher = watch(dirname(file), (_, name) => {
-		if (name !== basename(file) && !/^\.(?:dev\.vars|env)(?:\..+)?$/.test(name ?? "")) return;
+		if (
+			name !== basename(file) &&
+			name !== KUBERNETES_LINK &&
+			!/^\.(?:dev\.vars|env)(?:\..+)?$/.test(name ?? "")
+		)
+			return;
 		clearTimeout(timer);
 		timer = setTimeout(() => enqueue(false), SETTLE_MS);
 	});

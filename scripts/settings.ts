@@ -6,6 +6,7 @@ import { warningsOf } from "../src/config/warnings.ts";
 import { didYouMean } from "../src/core/did-you-mean.ts";
 import { parseConfigFile, type Variables } from "./config-file.ts";
 import { ROOT } from "./root.ts";
+import { settingNames } from "./setting-names.ts";
 import type { WorkerSpec } from "./workerd.ts";
 
 /** Flags that are defaults of the runtime from a date on. If they are set, the runtime warns at each start. */
@@ -61,17 +62,7 @@ export function warnings(config: Parameters<typeof warningsOf>[0], variables: ob
 
 /** Variables that no setting reads, with a name similar to a setting's. A secret may have any name. */
 function misspelled(variables: object): string[] {
-	const settings = new Set<string>();
-	const recording = new Proxy(
-		{},
-		{
-			get(_, name) {
-				if (typeof name === "string") settings.add(name);
-				return undefined;
-			},
-		},
-	);
-	configure(recording);
+	const settings = settingNames();
 	return Object.keys(variables).flatMap((name) => {
 		const guess = settings.has(name) ? "" : didYouMean(name, [...settings]);
 		return guess ? [`${name}: no setting has this name, so it has no effect${guess}`] : [];

@@ -11,6 +11,7 @@ import { present } from "../core/present.ts";
 import type { ConfiguredBackend } from "../pipeline/plan.ts";
 import { expectedName, kindOf, list } from "../schemas/explain.ts";
 import { BackendPrice } from "./backend-price.ts";
+import { engineHint } from "./engine-names.ts";
 import { type Env, headers, secret } from "./headers.ts";
 import { PoolSetting, poolSettings, refuseSharedReplicas } from "./pools.ts";
 import type { Path, Problems } from "./problems.ts";
@@ -127,7 +128,7 @@ function readBackend(
 	if (kind === "simulator")
 		return problems.parse(z.strictObject({}), rest, path) && unaddressed(name, "simulator");
 	const known = BACKEND_KINDS.find((one) => one === kind);
-	if (!known) problems.add([...path, "kind"], expectedName(BACKEND_KINDS, kind));
+	if (!known) problems.add([...path, "kind"], `${expectedName(BACKEND_KINDS, kind)}${engineHint(kind)}`);
 
 	if (known === "workers-ai" && rest.binding !== undefined)
 		return boundBackend(name, rest, schemas, problems);

@@ -81,6 +81,13 @@ export const FAILURES = {
 	),
 	/** A budget of an account, a token or a model that the operator has set. The description names it. */
 	budgetExceeded: inference(3036, 429, "Account limited", "A daily budget of neurons is used up"),
+	/** The rest of a budget is reserved by requests that still run. Their ends free what they do not use. The description names the budget. */
+	budgetReserved: inference(
+		3036,
+		429,
+		"Account limited",
+		"A budget of neurons is reserved by running requests",
+	),
 	outOfCapacity: inference(
 		3040,
 		429,

@@ -14,6 +14,7 @@ const CODES: Partial<Record<FailureKey, string>> = {
 	deprecatedModel: "model_not_found",
 	outOfCapacity: "rate_limit_exceeded",
 	rateLimited: "rate_limit_exceeded",
+	budgetReserved: "rate_limit_exceeded",
 	// Agents do not retry these.
 	accountLimited: "insufficient_quota",
 	budgetExceeded: "insufficient_quota",

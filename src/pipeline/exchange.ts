@@ -187,7 +187,7 @@ export class Exchange implements ExchangeFacts {
 		return cost;
 	}
 
-	/** The request has no answer, and costs nothing. Returns the failure with what the surface needs to render it. */
+	/** The request has no answer, and costs nothing. A caller that has left is no failure. Returns the failure with what the surface needs to render it. */
 	fail(thrown: unknown): AiError {
 		const failure = toAiError(thrown);
 		const attempts = this.attempts.length;
@@ -196,7 +196,9 @@ export class Exchange implements ExchangeFacts {
 			failure,
 			...(this.#reservation && {
 				settlement: {
-					outcome: "failed",
+					...(failure.key === "aborted"
+						? { outcome: "cancelled" as const }
+						: { outcome: "failed" as const, code: failure.code }),
 					microNeurons: 0,
 					inputTokens: 0,
 					cachedTokens: 0,
@@ -204,7 +206,6 @@ export class Exchange implements ExchangeFacts {
 					estimated: false,
 					backend: failure.upstream?.backend ?? "",
 					attempts,
-					code: failure.code,
 				},
 			}),
 		});

@@ -61,3 +61,28 @@ describe("Workers AI by a binding", () => {
 		expect(lines[0]).toMatch(/^BACKENDS\.cf\.binding: expected no such field/);
 	});
 });
+
+describe("the name of an engine as a kind", () => {
+	it.each([
+		["vllm", "openai"],
+		["vLLM", "openai"],
+		["llama.cpp", "openai"],
+		["llama-server", "openai"],
+		["lmstudio", "openai"],
+		["LM Studio", "openai"],
+		["sglang", "openai"],
+		["tgi", "openai"],
+		["openrouter", "openai"],
+		["claude", "anthropic"],
+		["google", "gemini"],
+		["cloudflare", "workers-ai"],
+	])("%s names the kind %s", (kind, api) => {
+		const [line, ...others] = mistakes({ kind, url: "http://gpu-1:8000/v1" });
+		expect(others).toEqual([]);
+		expect(line).toMatch(/^BACKENDS\.cf\.kind: expected /);
+		expect(line).toContain(`The kind names the API: for ${kind} use "${api}"`);
+	});
+
+	it("that nothing knows has no hint", () =>
+		expect(mistakes({ kind: "acme", url: "http://gpu-1:8000/v1" })[0]).not.toContain("names the API"));
+});

@@ -34,7 +34,7 @@ describe("AiError", () => {
 		);
 		const shared = [...byCode.values()].filter(({ length }) => length > 1);
 		expect(shared.map((failures) => failures.map(([key]) => key))).toEqual([
-			["accountLimited", "budgetExceeded"],
+			["accountLimited", "budgetExceeded", "budgetReserved"],
 			["ledgerUnavailable", "storageUnavailable", "responseStoreUnavailable"],
 			["previousResponseNotFound", "itemNotFound"],
 			["runPromptBlocked", "runResponseBlocked"],

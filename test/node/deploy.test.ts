@@ -10,6 +10,7 @@ import { parse, parseAllDocuments } from "yaml";
 import * as z from "zod";
 import { program } from "../../cli/program.ts";
 import { freePort } from "../../scripts/free-port.ts";
+import { configure, describeRouting } from "../../src/config/index.ts";
 import { poolMetrics } from "../../src/surfaces/operations/pool-metrics.ts";
 import { CLI } from "./cli/run.ts";
 import { runScript, type Script } from "./script.ts";
@@ -174,6 +175,37 @@ describe("supervisors", () => {
 		expect(Object.keys(volumes)).toEqual(["state", "models"]);
 		for (const name of ["BACKENDS", "ROUTES"])
 			expect(JSON.parse(services.gateway.environment[name])).toBeTypeOf("object");
+	});
+
+	it("of Kubernetes give the gateway the time, the probes and the disk that it needs", async () => {
+		const [settings, set, service] = parseAllDocuments(text("kubernetes/gateway.yaml")).map((one) =>
+			one.toJS(),
+		);
+		const { spec: pod } = set.spec.template;
+		const [container] = pod.containers;
+		const wait = Number(container.lifecycle.preStop.exec.command[1]);
+		expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(60 + wait + 10);
+		expect(set.spec.replicas).toBe(1);
+		for (const [probe, path] of [
+			["startupProbe", "/health"],
+			["livenessProbe", "/health"],
+			["readinessProbe", "/ready"],
+		] as const) {
+			expect(container[probe].httpGet).toEqual({ path, port: "http" });
+			expect((await fetch(url + path)).status).toBe(200);
+		}
+		expect(container.ports).toEqual([{ name: "http", containerPort: 8787 }]);
+		expect([service.spec.ports[0].targetPort, service.spec.selector]).toEqual([
+			"http",
+			set.spec.selector.matchLabels,
+		]);
+		expect(container.volumeMounts.map(({ mountPath }: { mountPath: string }) => mountPath)).toEqual([
+			"/state",
+			"/etc/ganglion",
+			"/tmp",
+		]);
+		const { vars } = JSON.parse(settings.data["ganglion.jsonc"]);
+		expect(describeRouting(configure(vars))[0]).toContain("vllm (http://vllm:8000/v1)");
 	});
 
 	it("check the health at an address that answers", async () => {

@@ -127,6 +127,7 @@ describe("ganglion serve", () => {
 		const token = await createToken(`${first.url}/client/v4/accounts/acme`);
 		expect(await (await ask(first.url, token)).json()).toMatchObject({ result: { response: "Hi" } });
 		for (const file of filesIn(folder)) expect(readFileSync(file, "utf8"), file).not.toMatch(/-that-no-file/);
+		for (const file of filesIn(join(folder, "state"))) expect(statSync(file).mode & 0o077, file).toBe(0);
 
 		first.script.kill("SIGTERM");
 		expect(await first.script.exit).toBe(0);

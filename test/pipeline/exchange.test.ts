@@ -119,6 +119,14 @@ describe("an exchange", () => {
 		expect(settled[0]).not.toHaveProperty("firstTokenMs");
 	});
 
+	it("is cancelled and no failure if the caller leaves before the answer", () => {
+		const { exchange, settled } = clocked({});
+		exchange.attempt(target("a"));
+		exchange.fail(new AiError("aborted"));
+		expect(settled).toMatchObject([{ outcome: "cancelled", microNeurons: 0, attempts: 1 }]);
+		expect(settled[0]).not.toHaveProperty("code");
+	});
+
 	it("settles nothing if its account refuses it, and ends", async () => {
 		const { exchange, settled, isReleased } = clocked();
 		exchange.reserve(ADMISSION, model);

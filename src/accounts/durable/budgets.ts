@@ -105,7 +105,7 @@ function affordableTokens(cost: CostEstimate, remaining: number): number {
 	return Math.max(-1, Math.min(tokens, cost.outputTokens - 1));
 }
 
-/** `This request may cost 12.5 neurons; the daily budget of model @cf/… is 10, of which 3.25 are left and 5 are held by requests under way` */
+/** `This request may cost 12.5 neurons; the daily budget of model @cf/… is 10, of which 3.25 are left and 5 are reserved by running requests` */
 export function describeRefusal({
 	budget,
 	remaining,
@@ -116,7 +116,7 @@ export function describeRefusal({
 	const owner = kind === "model" ? `model ${id.join(":")}` : `this ${kind}`;
 	const period = budget.period === "month" ? "monthly" : "daily";
 	const neurons = (microNeurons: number): string => String(microNeurons / MICRO_NEURONS);
-	const waiting = held > 0 ? ` and ${neurons(held)} are held by requests under way` : "";
+	const waiting = held > 0 ? ` and ${neurons(held)} are reserved by running requests` : "";
 	return `This request may cost ${neurons(cost)} neurons; the ${period} budget of ${owner} is ${neurons(budget.microNeurons)}, of which ${neurons(remaining)} are left${waiting}`;
 }
 

@@ -75,6 +75,9 @@ interface AccountState {
 /** No caller needs a larger number. */
 const MAX_REMAINING = 1_000_000;
 
+/** The end of a running request is unknown, and most end soon. */
+const RESERVED_RETRY_MS = 1_000;
+
 /** Whether the token has a budget of its own. */
 export const isTokenLimited = (token: VerifiedToken | undefined): boolean =>
 	token !== undefined && hasBudget(token.limits);
@@ -102,13 +105,21 @@ export function decide(
 	if (grant.kind === "refused") {
 		const { budget, held, cost, remaining } = grant;
 		const { failure, microNeurons, period } = budget;
-		// The end of an open request is unknown, and a request that costs more than the complete budget is never admitted.
-		const unknown = cost > microNeurons || cost <= remaining + held;
-		refusals.push({
-			failure,
-			...(failure === "budgetExceeded" && { description: describeRefusal(grant) }),
-			until: unknown ? Number.POSITIVE_INFINITY : period === "month" ? nextMonth(now) : nextMidnight(now),
-		});
+		const isNever = cost > microNeurons;
+		const isReserved = !isNever && cost <= remaining + held;
+		const next = period === "month" ? nextMonth(now) : nextMidnight(now);
+		if (isReserved)
+			refusals.push({
+				failure: "budgetReserved",
+				description: describeRefusal(grant),
+				until: instant.clock + RESERVED_RETRY_MS,
+			});
+		else
+			refusals.push({
+				failure,
+				...(failure === "budgetExceeded" && { description: describeRefusal(grant) }),
+				until: isNever ? Number.POSITIVE_INFINITY : next,
+			});
 	}
 	if (grant.kind === "refused" || refusals.length > 0)
 		return { answer: longestRefusal(refusals, instant), rates, reserved: 0 };

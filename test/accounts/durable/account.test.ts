@@ -38,7 +38,7 @@ describe("500 concurrent admissions with a limit of 100", () => {
 			budgets: [ACCOUNT],
 			cost: fixedCost(10_000),
 		});
-		expect(await admitAll(account, fields)).toEqual({ passed: 100, refusals: new Set(["accountLimited"]) });
+		expect(await admitAll(account, fields)).toEqual({ passed: 100, refusals: new Set(["budgetReserved"]) });
 		const [budget] = (await status(account)).budgets;
 		expect(budget).toMatchObject({
 			spentMicroNeurons: 0,

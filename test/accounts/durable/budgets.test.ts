@@ -143,7 +143,7 @@ describe("describeRefusal", () => {
 			"This request may cost 12.5 neurons; the daily budget of model @cf/meta/llama-3.1-8b-instruct is 10, of which 3.25 are left",
 		);
 		expect(text("account", 5_000_000)).toMatch(
-			/, of which 3\.25 are left and 5 are held by requests under way$/,
+			/, of which 3\.25 are left and 5 are reserved by running requests$/,
 		);
 		expect(text("account")).toContain("the daily budget of this account is 10,");
 		expect(text("token:0123")).toContain("the daily budget of this token is 10,");

@@ -103,7 +103,11 @@ describe("budgets", () => {
 			bench.time = MIDNIGHT - 90_500;
 			const request = admission({ cost: fixedCost(301), budgets: [FREE] });
 			// An open request may free a part of the budget at an unknown time.
-			expect(bench.ledger.admit(request)).toEqual({ ok: false, failure: "freeAllocationUsed" });
+			expect(bench.ledger.admit(request)).toMatchObject({
+				ok: false,
+				failure: "budgetReserved",
+				retryAfter: 1,
+			});
 			bench.ledger.settle([settlement(ticket, { microNeurons: 700 })]);
 			expect(bench.ledger.admit(request)).toEqual({
 				ok: false,
@@ -128,17 +132,22 @@ describe("budgets", () => {
 			});
 		}));
 
-	it("give no time if exactly enough is held by open requests", () =>
+	it("name the reservations of running requests if exactly enough is reserved, and ask for another attempt soon", () =>
 		withLedger((bench) => {
 			const spent = reserve(bench, 400);
 			bench.ledger.settle([settlement(spent, { microNeurons: 400 })]);
 			reserve(bench, 500);
 			bench.time = MIDNIGHT - 10_000;
-			const refusal = { ok: false, failure: "freeAllocationUsed" };
 			const ask = (microNeurons: number) =>
 				bench.ledger.admit(admission({ cost: fixedCost(microNeurons), budgets: [FREE] }));
-			expect(ask(600)).toEqual(refusal);
-			expect(ask(601)).toEqual({ ...refusal, retryAfter: 10 });
+			expect(ask(600)).toEqual({
+				ok: false,
+				failure: "budgetReserved",
+				description:
+					"This request may cost 0.0006 neurons; the daily budget of this account is 0.001, of which 0.0001 are left and 0.0005 are reserved by running requests",
+				retryAfter: 1,
+			});
+			expect(ask(601)).toEqual({ ok: false, failure: "freeAllocationUsed", retryAfter: 10 });
 		}));
 
 	it("are named if the operator set them, and give no time for a request that costs more than all", () =>
@@ -148,7 +157,8 @@ describe("budgets", () => {
 			];
 			expect(ledger.admit(admission({ cost: fixedCost(2_500_000), budgets }))).toEqual({
 				ok: false,
-				failure: "budgetExceeded",
+				failure: "budgetReserved",
+				retryAfter: 1,
 				description: `This request may cost 2.5 neurons; the daily budget of model ${MODEL} is 2, of which 2 are left`,
 			});
 		}));
@@ -164,7 +174,7 @@ describe("budgets", () => {
 				ok: false,
 				failure: "budgetExceeded",
 				description:
-					"This request may cost 0.2 neurons; the daily budget of this token is 1, of which 0.1 are left and 0.9 are held by requests under way",
+					"This request may cost 0.2 neurons; the daily budget of this token is 1, of which 0.1 are left and 0.9 are reserved by running requests",
 			});
 			expect(ledger.admit(admission({ cost: fixedCost(200_000) }), { ...token, id: "b" }).ok).toBe(true);
 		}));

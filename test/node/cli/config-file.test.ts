@@ -94,4 +94,12 @@ describe("readVariables", () => {
 		expect(() => readVariables({ config: write("w.json", '{"vars":"KEY=secret"}') })).toThrow(
 			/w\.json: vars: /,
 		));
+
+	it.each([
+		["BACKENDS", '{"BACKENDS":{}}', 'BACKENDS: expected it inside "vars", found it beside "vars"'],
+		["ROUTES", '{"vars":{},"ROUTES":{}}', 'ROUTES: expected it inside "vars", found it beside "vars"'],
+		["var", '{"var":{"BACKENDS":{}}}', 'var: expected no such field; did you mean "vars"?'],
+	])("refuses %s at the top, where it has no effect", (_, json, problem) =>
+		expect(() => readVariables({ config: write("w.json", json) })).toThrow(problem),
+	);
 });
