@@ -157,8 +157,7 @@ describe("budgets", () => {
 			];
 			expect(ledger.admit(admission({ cost: fixedCost(2_500_000), budgets }))).toEqual({
 				ok: false,
-				failure: "budgetReserved",
-				retryAfter: 1,
+				failure: "budgetExceeded",
 				description: `This request may cost 2.5 neurons; the daily budget of model ${MODEL} is 2, of which 2 are left`,
 			});
 		}));
@@ -172,7 +171,8 @@ describe("budgets", () => {
 			});
 			expect(ledger.admit(admission({ cost: fixedCost(200_000) }), token)).toEqual({
 				ok: false,
-				failure: "budgetExceeded",
+				failure: "budgetReserved",
+				retryAfter: 1,
 				description:
 					"This request may cost 0.2 neurons; the daily budget of this token is 1, of which 0.1 are left and 0.9 are reserved by running requests",
 			});
