@@ -35,7 +35,7 @@ export function chooseProvider(
 		name,
 		alias,
 		keys = [],
-	}: { name?: string | undefined; alias?: string | undefined; keys?: readonly ProviderKey[] },
+	}: { name?: string | undefined; alias?: string | undefined; keys?: readonly ProviderKey[] | undefined },
 	settings: WebSearchSettings | undefined,
 ): ChosenProvider {
 	const configured = name === undefined ? settings?.fallback : settings?.providers.get(name);

@@ -27,13 +27,6 @@ export interface WebSearchSettings {
 	simulator?: ConfiguredProvider;
 }
 
-declare module "../pipeline/services.ts" {
-	interface Services {
-		/** `WEB_SEARCH`. Absent: no provider is set up. */
-		webSearch?: WebSearchSettings;
-	}
-}
-
 /** The id in the ledger, in the usage report and in `LIMITS.models`. */
 const SEARCH_MODELS = "web-search/";
 export const searchModelId = (name: string): string => SEARCH_MODELS + name;

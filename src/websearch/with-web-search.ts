@@ -2,17 +2,17 @@
 import { isRecord } from "../core/json.ts";
 import type { InferenceRequest, Reply } from "../pipeline/request.ts";
 import { run } from "../pipeline/run.ts";
-import type { Services } from "../pipeline/services.ts";
 import { chatTool } from "./hosted/chat-tool.ts";
 import { geminiTool } from "./hosted/gemini-tool.ts";
 import { messagesTool } from "./hosted/messages-tool.ts";
 import { responsesTool } from "./hosted/responses-tool.ts";
+import type { SearchServices } from "./services.ts";
 
 const FORMATS = { chat: chatTool, gemini: geminiTool, messages: messagesTool, responses: responsesTool };
 
 export const withWebSearch = (name: keyof typeof FORMATS) => {
 	const format = FORMATS[name];
-	return (request: InferenceRequest, services: Services): Promise<Reply> => {
+	return (request: InferenceRequest, services: SearchServices): Promise<Reply> => {
 		const { fields } = request.inputs;
 		if (!isRecord(fields) || !format.concerns(fields)) return run(request, services);
 		return import("./hosted/run-with-search.ts").then(({ runHosted }) =>

@@ -42,7 +42,7 @@ import {
 	runModel as runModelInGateway,
 } from "../gateway/model-in-gateway.ts";
 import { wireMarkdownRoutes } from "../markdown/markdown.ts";
-import { inEndpointFormat, runFormat } from "../openai/run-endpoint.ts";
+import { endpointRun, inEndpointFormat, runFormat } from "../openai/run-endpoint.ts";
 
 const RunBody = lazy(() =>
 	z.object({
@@ -185,6 +185,7 @@ function infer(
 					source: () => sourceOf("Workers AI Binding", headers),
 				};
 			},
+			run: (request, context) => endpointRun(model ?? "", options)(request, context),
 			respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
 			failure: gatewayRunFailure,
 		},

@@ -175,6 +175,7 @@ async function* planOf(
 	const access = isThirdPartyId(request.model)
 		? await services.providerAccesses.find(account, settings.id)
 		: NO_ACCESS;
+	const searchKeys = async () => (await services.providerAccesses.find(account, settings.id)).keys;
 	const stepFor = (stepRequest: InferenceRequest, stepOptions: GatewayOptions): GatewayStep => {
 		const provider = slugOf(stepRequest.model);
 		const target = modelTarget(
@@ -182,7 +183,10 @@ async function* planOf(
 			{ provider, headers: NO_HEADERS },
 			{ account, settings, access, options: stepOptions, services },
 		);
-		return modelStep({ call, endpoint, nextId, request: stepRequest }, stepOptions, target);
+		return modelStep({ call, endpoint, nextId, request: stepRequest }, stepOptions, {
+			...target,
+			services: { ...target.services, searchKeys },
+		});
 	};
 	const name = dynamicRouteName(request.model);
 	if (!choosesModel(request.model)) {

@@ -23,14 +23,14 @@ import type { AppServices } from "../../http/services.ts";
 import { type SearchModel, search } from "../../models/search.ts";
 import type { Limits } from "../../pipeline/limits.ts";
 import type { Caller, InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
-import { run } from "../../pipeline/run.ts";
 import { wireFailure, wireOf } from "../binding/binding.ts";
 import { withoutGateway } from "../gateway/bound-caller.ts";
 import { AiGateway } from "../gateway/gateway-wire.ts";
 import { defaultGateway, gatewayOfOptions } from "../gateway/model-in-gateway.ts";
 import { headersOf } from "../gateway/step.ts";
 import { type ConversionResponse, type MarkdownDocument, ToMarkdownService } from "../markdown/markdown.ts";
-import { inEndpointFormat } from "../openai/run-endpoint.ts";
+import type { RunModel } from "../openai/route-dialect.ts";
+import { endpointRun, inEndpointFormat } from "../openai/run-endpoint.ts";
 import { searchOverRpc } from "../websearch/websearch.ts";
 import { runInGatewayOf, unwrappedResponse } from "./run-in-gateway.ts";
 
@@ -94,7 +94,7 @@ export function entrypoint(current: () => EntrypointServices) {
 				let request: InferenceRequest | undefined;
 				if (named === undefined && otherwise === undefined) {
 					request = await read();
-					const reply = await runOutside(request, services);
+					const reply = await runOutside(endpointRun(model, options), request, services);
 					if (!(reply instanceof GatewayRequired))
 						return returnRawResponse ? replyResponse(reply, id, WRAPS.bare) : unwrapped(reply);
 					otherwise = reply.gateway.id;
@@ -188,6 +188,7 @@ export function entrypoint(current: () => EntrypointServices) {
 
 /** Runs a request that names no gateway. Returns the refusal if its account binds one. */
 async function runOutside(
+	run: RunModel,
 	request: InferenceRequest,
 	services: AppServices,
 ): Promise<Reply | GatewayRequired> {

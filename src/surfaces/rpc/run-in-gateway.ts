@@ -6,7 +6,7 @@ import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import type { AppServices } from "../../http/services.ts";
 import { gatewayRunFailure } from "../binding/binding.ts";
 import { type ModelCall, type ModelGateway, runModel } from "../gateway/model-in-gateway.ts";
-import { runFormat } from "../openai/run-endpoint.ts";
+import { endpointRun, runFormat } from "../openai/run-endpoint.ts";
 
 type RpcCall = Pick<ModelCall, "id" | "caller" | "signal" | "read"> & { model: string; options: unknown };
 
@@ -25,6 +25,7 @@ export function runInGatewayOf(
 			endpoint: () => `run/${call.model}`,
 			format: () => runFormat(call.options),
 			gateway: () => gateway,
+			run: endpointRun(call.model, call.options),
 			respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
 			failure: gatewayRunFailure,
 		},

@@ -2,7 +2,6 @@
  * One call of the model, a round, in an answer with web searches. Each round passes the pipeline like a request of its own: it is admitted,
  * metered and billed. The caller's dialect reads the request, and the model receives the calls and results of the rounds before.
  */
-
 import { type ChatReply, chatReply, withChatInput } from "../../dialects/chat/call.ts";
 import type { Dialect, WriteContext, Writer } from "../../dialects/dialect.ts";
 import type { Model } from "../../models/model.ts";

@@ -6,7 +6,7 @@ import { isRecord } from "../../core/json.ts";
 import type { InferenceRequest, Reply } from "../../pipeline/request.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { run } from "../../pipeline/run.ts";
-import type { Services } from "../../pipeline/services.ts";
+import type { SearchServices } from "../services.ts";
 import type { HostedFormat } from "./hosted-request.ts";
 import { SearchLoop } from "./search-loop.ts";
 import { Searches } from "./searches.ts";
@@ -16,7 +16,7 @@ import { wholeAnswer } from "./whole-answer.ts";
 export async function runHosted(
 	request: InferenceRequest,
 	format: HostedFormat,
-	services: Services,
+	services: SearchServices,
 ): Promise<Reply> {
 	const { fields } = request.inputs;
 	if (!isRecord(fields)) return run(request, services);
@@ -39,7 +39,7 @@ export async function runHosted(
 async function hasOwnTool(
 	{ model: name, caller }: InferenceRequest,
 	{ isAtUpstream }: HostedFormat,
-	services: Services,
+	services: SearchServices,
 ): Promise<boolean> {
 	try {
 		const { model, routed } = await resolveModel(name, caller, services);

@@ -7,7 +7,6 @@ import { cacheWritesIn, type Usage } from "../../core/usage.ts";
 import type { WriteContext } from "../../dialects/dialect.ts";
 import { PAUSED } from "../../dialects/messages/reply.ts";
 import type { InferenceRequest } from "../../pipeline/request.ts";
-import type { Services } from "../../pipeline/services.ts";
 import type {
 	ChatMessage,
 	SearchedRound,
@@ -15,6 +14,7 @@ import type {
 	ToolCall,
 	WebSearchCall,
 } from "../../tasks/text-generation/types.ts";
+import type { SearchServices } from "../services.ts";
 import type { HostedRequest } from "./hosted-request.ts";
 import { type Round, runRound } from "./rounds.ts";
 import { resultText } from "./search-tool.ts";
@@ -48,13 +48,13 @@ export class SearchLoop {
 	/** Fires when the caller leaves. */
 	readonly signal: AbortSignal;
 	readonly #request: InferenceRequest;
-	readonly #services: Services;
+	readonly #services: SearchServices;
 	readonly #stop = new AbortController();
 	readonly #messages: ChatMessage[] = [];
 	#rounds = 0;
 	#usage: Usage | undefined;
 
-	constructor(request: InferenceRequest, hosted: HostedRequest, services: Services) {
+	constructor(request: InferenceRequest, hosted: HostedRequest, services: SearchServices) {
 		this.signal = AbortSignal.any([request.signal, this.#stop.signal]);
 		this.#request = { ...request, signal: this.signal };
 		this.hosted = hosted;

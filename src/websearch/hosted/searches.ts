@@ -2,11 +2,11 @@
 import { type AiError, toAiError } from "../../core/errors.ts";
 import { parseRecord } from "../../core/json.ts";
 import type { InferenceRequest } from "../../pipeline/request.ts";
-import type { Services } from "../../pipeline/services.ts";
 import type { ToolCall, WebSearchCall, WebSearchProblem } from "../../tasks/text-generation/types.ts";
 import { chooseProvider } from "../choose-provider.ts";
 import { SearchError } from "../failures.ts";
 import { search } from "../search.ts";
+import type { SearchServices } from "../services.ts";
 import { type SearchToolSettings, sourceOf } from "./search-tool.ts";
 
 /** Characters. */
@@ -17,12 +17,12 @@ type SearchCaller = Pick<InferenceRequest, "caller" | "observers">;
 export class Searches {
 	readonly #request: SearchCaller;
 	readonly #settings: SearchToolSettings;
-	readonly #services: Services;
+	readonly #services: SearchServices;
 	#started = 0;
 	/** Of the searches that have ended. */
 	neurons = 0;
 
-	constructor(request: SearchCaller, settings: SearchToolSettings, services: Services) {
+	constructor(request: SearchCaller, settings: SearchToolSettings, services: SearchServices) {
 		this.#request = request;
 		this.#settings = settings;
 		this.#services = services;
@@ -45,7 +45,8 @@ export class Searches {
 		const { excerpt, maxUses: _, ...options } = this.#settings;
 		const id = this.#services.uuid();
 		try {
-			const chosen = chooseProvider({}, this.#services.webSearch);
+			const keys = await this.#services.searchKeys?.();
+			const chosen = chooseProvider({ keys }, this.#services.webSearch);
 			const request = { ...options, query, id, caller, signal, ...(observers && { observers }) };
 			const items = await search(request, chosen, this.#services);
 			this.neurons += chosen.provider.model.prices[0]?.neurons ?? 0;

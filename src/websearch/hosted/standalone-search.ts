@@ -6,7 +6,7 @@ import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import type { InferenceRequest } from "../../pipeline/request.ts";
-import type { Services } from "../../pipeline/services.ts";
+import type { SearchServices } from "../services.ts";
 import { resultText, searchToolSettings } from "./search-tool.ts";
 import { Searches } from "./searches.ts";
 
@@ -38,7 +38,7 @@ const SETTINGS = new Set(["search_query", "response_length"]);
 export async function runStandaloneSearch(
 	{ commands, settings, max_output_tokens }: StandaloneSearch,
 	request: Pick<InferenceRequest, "caller" | "signal">,
-	services: Services,
+	services: SearchServices,
 ): Promise<{ output: string }> {
 	const queries = commands?.search_query ?? [];
 	const filters = isRecord(settings?.filters) ? settings.filters : {};
