@@ -1,6 +1,5 @@
 /** Creates the services of the pipeline from the configuration and the bindings. */
 import { waitUntil as keepAlive } from "cloudflare:workers";
-import { OpenObjects } from "./accounts/client/account-object.ts";
 import { createLedgers } from "./accounts/client/accounts.ts";
 import { DeploymentSecret } from "./accounts/client/deployment-secret.ts";
 import { DirectoryCache } from "./accounts/client/directory-cache.ts";
@@ -8,11 +7,13 @@ import { DIRECTORY_NAME } from "./accounts/durable/directory.ts";
 import { createPools } from "./backends/create-pools.ts";
 import { type Bindings, objectNames, requireObjects } from "./config/bindings.ts";
 import { capacityOf } from "./config/capacity.ts";
+import { countedStub, objectKey, withCountedObjects } from "./config/counted-objects.ts";
 import type { Config } from "./config/index.ts";
 import { accountRouting } from "./config/provider-keys.ts";
 import { OBJECTS_BINDING, PEER_BINDING, WORKERS_BINDING } from "./config/worker-bindings.ts";
 import { AiError } from "./core/errors.ts";
 import { LazyTimers } from "./core/lazy-timer.ts";
+import { OpenObjects } from "./core/open-objects.ts";
 import { FLEET_NAME } from "./fleet/fleet.ts";
 import { IsolateHealth } from "./fleet/health.ts";
 import { AliasPools } from "./gateways/client/alias-pools.ts";
@@ -100,10 +101,13 @@ export function createPersistent(
 	const { waitUntil } = background;
 	const storeFailed = (cause: unknown): void =>
 		logFailure(new AiError("ledgerUnavailable", undefined, { cause }), "");
-	const bindings = withRemoteObjects(local, objectNames(local), local[OBJECTS_BINDING]);
+	requireObjects(local);
 	const workers = workersOf(local);
-	// All open objects are in one process.
-	const maxOpenObjects = capacityOf(openFiles).accounts / (local[WORKERS_BINDING]?.count ?? 1);
+	// All open objects are in one process, and each process counts its own calls.
+	const maxOpenObjects = Math.ceil(capacityOf(openFiles).objects / (local[WORKERS_BINDING]?.count ?? 1));
+	const openObjects = new OpenObjects({ max: maxOpenObjects, now });
+	const uncounted = withRemoteObjects(local, objectNames(local), local[OBJECTS_BINDING]);
+	const bindings = withCountedObjects(uncounted, openObjects);
 	const {
 		ACCOUNT,
 		ASSETS,
@@ -118,7 +122,6 @@ export function createPersistent(
 		STREAM_RUN,
 		WORK_QUEUE,
 	} = bindings;
-	requireObjects(bindings);
 	const directoryObject = () => DIRECTORY.getByName(DIRECTORY_NAME);
 	const directory = new DirectoryCache({ now, directory: directoryObject });
 	const sealKey = new DeploymentSecret("seals", { directory: directoryObject, failed: storeFailed });
@@ -126,7 +129,7 @@ export function createPersistent(
 		namespace: ACCOUNT,
 		directory,
 		exact: exactLedger,
-		openObjects: new OpenObjects({ max: Math.ceil(maxOpenObjects), now }),
+		openObjects,
 		now,
 		waitUntil,
 		keepAlive,
@@ -163,6 +166,7 @@ export function createPersistent(
 		gateways: new Gateways({
 			registry: (account) => GATEWAYS.getByName(account),
 			now,
+			requireObject: (name) => void GATEWAY.getByName(name),
 			open: gatewayRules.anyGateway,
 		}),
 		observers: observersOf({ ledgers, log: logFailure, analytics: bindings.ANALYTICS }),
@@ -199,7 +203,15 @@ export function createPersistent(
 			services: { fetch: calls, wait },
 		},
 		responseStores: RESPONSE_STORE,
-		streamRuns: new StreamRuns(STREAM_RUN),
+		openObjects,
+		streamRuns: new StreamRuns({
+			namespace: STREAM_RUN,
+			object(id, account) {
+				const call = [objectKey("STREAM_RUN", id.toString()), account] as const;
+				openObjects.requireCall(...call);
+				return countedStub(STREAM_RUN.get(id), () => openObjects.recordCall(...call));
+			},
+		}),
 		health: new IsolateHealth({
 			now,
 			waitUntil,

@@ -1,28 +1,28 @@
 /**
  * The load that a process can accept with its limit of open files. The runtime exits when it cannot open a file, and loses all
- * requests under way. Measured with workerd: a stream holds 4 files (the sockets of the caller and of the engine), an
- * account's object 3 until it has been idle for 10 seconds, and the process about 50.
+ * requests under way. Measured with workerd: a stream holds 4 files (the sockets of the caller and of the engine), a
+ * Durable Object 3 until it has been idle for 10 seconds, and the process about 50.
  */
 export interface Capacity {
 	/** Requests under way at which the gateway refuses new ones, before the connections are used up. */
 	requests: number;
-	/** Accounts whose objects are open at the same time. */
-	accounts: number;
+	/** Durable Objects that are open at the same time, of all classes. */
+	objects: number;
 	/** Connections of callers. Each may have one request under way. */
 	connections: number;
 }
 
 const OWN_FILES = 64;
 const FILES_PER_REQUEST = 4;
-const FILES_PER_ACCOUNT = 3;
+const FILES_PER_OBJECT = 3;
 /** The remaining files are a reserve, because settlements and alarms open objects too. */
 const SHARE_OF_CONNECTIONS = 0.6;
-const SHARE_OF_ACCOUNTS = 0.3;
+const SHARE_OF_OBJECTS = 0.3;
 const REQUESTS_PER_CONNECTION = 0.85;
 
 const UNLIMITED: Capacity = {
 	requests: Number.POSITIVE_INFINITY,
-	accounts: Number.POSITIVE_INFINITY,
+	objects: Number.POSITIVE_INFINITY,
 	connections: Number.POSITIVE_INFINITY,
 };
 
@@ -34,7 +34,7 @@ export function capacityOf(openFiles: number | undefined): Capacity {
 	const connections = share(SHARE_OF_CONNECTIONS, FILES_PER_REQUEST);
 	return {
 		requests: Math.ceil(connections * REQUESTS_PER_CONNECTION),
-		accounts: share(SHARE_OF_ACCOUNTS, FILES_PER_ACCOUNT),
+		objects: share(SHARE_OF_OBJECTS, FILES_PER_OBJECT),
 		connections,
 	};
 }

@@ -200,9 +200,9 @@ describe.skipIf(process.platform === "win32")("the limit of a process", () => {
 	});
 });
 
-it("shares the files between requests and accounts, with a reserve", () => {
-	expect(capacityOf(1_024)).toEqual({ requests: 123, accounts: 96, connections: 144 });
-	expect(capacityOf(65_536)).toEqual({ requests: 8_347, accounts: 6_547, connections: 9_820 });
-	expect(capacityOf(64)).toEqual({ requests: 1, accounts: 1, connections: 1 });
+it("shares the files between requests and objects, with a reserve", () => {
+	expect(capacityOf(1_024)).toEqual({ requests: 123, objects: 96, connections: 144 });
+	expect(capacityOf(65_536)).toEqual({ requests: 8_347, objects: 6_547, connections: 9_820 });
+	expect(capacityOf(64)).toEqual({ requests: 1, objects: 1, connections: 1 });
 	expect(capacityOf(undefined).requests).toBe(Number.POSITIVE_INFINITY);
 });

@@ -1,9 +1,9 @@
 import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { OpenObjects } from "../../src/accounts/client/account-object.ts";
 import { createLedgers } from "../../src/accounts/client/accounts.ts";
 import { DirectoryCache, type DirectoryCalls } from "../../src/accounts/client/directory-cache.ts";
+import { OpenObjects } from "../../src/core/open-objects.ts";
 import { admission, newAccount } from "../accounts/fixtures.ts";
 import { ADMIN, closedGateway, failureOf, json } from "../http/access.ts";
 

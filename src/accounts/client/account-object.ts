@@ -1,6 +1,7 @@
 /** Calls of one account's object: any call (`AccountObject`), and its reports and aliases (`AccountReader`). */
 import { AiError } from "../../core/errors.ts";
 import type { FreshCache } from "../../core/fresh-cache.ts";
+import type { OpenObjects } from "../../core/open-objects.ts";
 import type { Admitted, Credential } from "../admission.ts";
 import { type BoundGateway, GatewayRequired } from "../bound-gateway.ts";
 import type { Account } from "../durable/account.ts";
@@ -21,8 +22,8 @@ export interface AccountObjectServices {
 	openObjects: OpenObjects;
 }
 
-/** Objects of other accounts close after ten idle seconds. */
-const BUSY_SECONDS = 5;
+/** The account's object in the count of open objects. */
+export const accountKey = (account: string): string => `ACCOUNT/${account}`;
 
 export class AccountObject {
 	readonly #account: string;
@@ -36,7 +37,7 @@ export class AccountObject {
 	/** Whether {@link check} is known to succeed. */
 	get mayCall(): boolean {
 		const { directory, openObjects } = this.#services;
-		return directory.isCached(this.#account) && openObjects.mayCall(this.#account);
+		return directory.isCached(this.#account) && openObjects.mayCall(accountKey(this.#account), this.#account);
 	}
 
 	/**
@@ -56,8 +57,7 @@ export class AccountObject {
 			}
 			if (!exists) throw new AiError("authentication");
 		}
-		if (!openObjects.mayCall(account))
-			throw new AiError("outOfCapacity", undefined, { retryAfter: BUSY_SECONDS });
+		openObjects.requireCall(accountKey(account), account);
 	}
 
 	/** A stub belongs to the request that created it, so each call creates its own. */
@@ -84,7 +84,7 @@ export class AccountObject {
 
 	/** As {@link call}, for a call that no check precedes. */
 	report<T>(method: (stub: DurableObjectStub<Account>) => Promise<T>): Promise<T> {
-		this.#services.openObjects.recordCall(this.#account);
+		this.#services.openObjects.recordCall(accountKey(this.#account), this.#account);
 		return this.call(method);
 	}
 }
@@ -175,41 +175,5 @@ export abstract class AccountReader implements AccountReports, AliasStore, Bound
 	async limitStatus(query: LimitStatusQuery): Promise<LimitStatus> {
 		await this.flush();
 		return this.object.checkedCall(query.credential, async (stub) => stub.limitStatus(query));
-	}
-}
-
-/** Longer than the runtime keeps an idle object open. */
-const OPEN_MS = 12_000;
-
-/** Bounds the number of open `Account` objects: each holds files of the process until it has been idle for 10 seconds. */
-export class OpenObjects {
-	readonly #max: number;
-	readonly #now: () => number;
-	/** Time of the last call of each account. The least recent is first. */
-	readonly #calledAt = new Map<string, number>();
-
-	constructor({ max, now }: { max: number; now(): number }) {
-		this.#max = max;
-		this.#now = now;
-	}
-
-	/** Records a call, unless it would open one object too many: then returns false. */
-	mayCall(account: string): boolean {
-		if (this.#max === Number.POSITIVE_INFINITY) return true;
-		const now = this.#now();
-		for (const [other, calledAt] of this.#calledAt) {
-			if (calledAt > now - OPEN_MS) break;
-			this.#calledAt.delete(other);
-		}
-		if (!this.#calledAt.has(account) && this.#calledAt.size >= this.#max) return false;
-		this.recordCall(account);
-		return true;
-	}
-
-	/** Records a call that is made in any case. */
-	recordCall(account: string): void {
-		if (this.#max === Number.POSITIVE_INFINITY) return;
-		this.#calledAt.delete(account);
-		this.#calledAt.set(account, this.#now());
 	}
 }

@@ -20,6 +20,8 @@ export interface RegistryCalls {
 export interface GatewaysServices {
 	/** A stub belongs to the request that created it: each call needs a new one. */
 	registry(account: string): RegistryCalls;
+	/** Throws if the account may not open the object of a gateway (`account/gateway`), which a request calls until its end. */
+	requireObject?(name: string): void;
 	/** Milliseconds since the epoch. */
 	now(): number;
 	/** Every gateway exists, with default settings: a gateway for local development. */
@@ -35,8 +37,17 @@ export class Gateways {
 		this.#cached = new FreshCache({ now: services.now, freshMs: FRESH_MS });
 	}
 
-	/** `undefined`: the account has no such gateway. Throws 7009 if the object cannot be called. */
+	/**
+	 * `undefined`: the account has no such gateway. Throws 7009 if the object cannot be called, and 3040 if the account has too many open
+	 * objects.
+	 */
 	async find(account: string, id: string): Promise<GatewaySettings | undefined> {
+		const settings = await this.#find(account, id);
+		if (settings) this.#services.requireObject?.(`${account}/${id}`);
+		return settings;
+	}
+
+	async #find(account: string, id: string): Promise<GatewaySettings | undefined> {
 		const key = `${account}/${id}`;
 		const known = this.#cached.get(key);
 		if (known) return known;

@@ -4,25 +4,31 @@ import type { RunOwner, StreamRun } from "../durable/stream-run.ts";
 const RUN_ID = /^[0-9a-f]{64}$/;
 
 type StreamRunCalls = Pick<DurableObjectStub<StreamRun>, "begin" | "append" | "finish" | "discard">;
-type StreamRunNamespace = Pick<DurableObjectNamespace<StreamRun>, "newUniqueId" | "idFromString" | "get">;
+type RunStub = StreamRunCalls & Pick<DurableObjectStub<StreamRun>, "fetch">;
+
+export interface StreamRunsServices {
+	namespace: Pick<DurableObjectNamespace<StreamRun>, "newUniqueId" | "idFromString">;
+	/** Throws if the account has too many open objects. A stub belongs to the request that created it. */
+	object(id: DurableObjectId, account: string): RunStub;
+}
 
 export interface NewRun {
 	/** `cf-aig-run-id`: 64 hexadecimal digits. */
 	id: string;
-	/** A stub belongs to the request that created it. */
 	calls: StreamRunCalls;
 }
 
 export class StreamRuns {
-	readonly #namespace: StreamRunNamespace;
+	readonly #services: StreamRunsServices;
 
-	constructor(namespace: StreamRunNamespace) {
-		this.#namespace = namespace;
+	constructor(services: StreamRunsServices) {
+		this.#services = services;
 	}
 
-	create(): NewRun {
-		const id = this.#namespace.newUniqueId();
-		return { id: id.toString(), calls: this.#namespace.get(id) };
+	create(account: string): NewRun {
+		const { namespace, object } = this.#services;
+		const id = namespace.newUniqueId();
+		return { id: id.toString(), calls: object(id, account) };
 	}
 
 	/**
@@ -31,15 +37,16 @@ export class StreamRuns {
 	 */
 	async resume(id: string, from: number, owner: RunOwner): Promise<Response | "malformed" | undefined> {
 		if (!RUN_ID.test(id)) return "malformed";
-		let stub: DurableObjectStub<StreamRun>;
+		const { namespace, object } = this.#services;
+		let objectId: DurableObjectId;
 		try {
-			stub = this.#namespace.get(this.#namespace.idFromString(id));
+			objectId = namespace.idFromString(id);
 		} catch {
 			// Not an id of this namespace.
 			return undefined;
 		}
 		const query = new URLSearchParams({ ...owner, from: String(from) });
-		const response = await stub.fetch(`http://run/?${query}`);
+		const response = await object(objectId, owner.account).fetch(`http://run/?${query}`);
 		return response.ok ? response : undefined;
 	}
 }

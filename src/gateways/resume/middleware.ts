@@ -59,8 +59,8 @@ async function begin(
 	contentType: string,
 	{ account, settings }: GatewayRequest,
 ): Promise<NewRun | undefined> {
-	const run = runs.create();
 	try {
+		const run = runs.create(account);
 		await run.calls.begin({ account, gateway: settings.id, contentType });
 		return run;
 	} catch {

@@ -134,11 +134,12 @@ export class StoredResponses {
 		return this.call(account, (store) => released(store.background(), method));
 	}
 
-	/** Throws 502 if the object cannot be called. */
+	/** Throws 502 if the object cannot be called, and 429 if the account has too many open objects. */
 	async call<Result>(account: string, method: (store: StoreCalls) => Promise<Result>): Promise<Result> {
 		try {
 			return await method(this.#services.object(account));
 		} catch (cause) {
+			if (cause instanceof AiError) throw cause;
 			throw new AiError("responseStoreUnavailable", undefined, { cause });
 		}
 	}

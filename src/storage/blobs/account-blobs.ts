@@ -224,6 +224,7 @@ export class AccountBlobs implements Blobs {
 		try {
 			return await method(this.#services.object(this.#account));
 		} catch (cause) {
+			if (cause instanceof AiError) throw cause;
 			throw new AiError("storageUnavailable", undefined, { cause });
 		}
 	}

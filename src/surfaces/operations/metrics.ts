@@ -7,6 +7,7 @@
  */
 import type { Context } from "hono";
 import * as z from "zod";
+import { accountKey } from "../../accounts/client/account-object.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { ACCOUNT_ID } from "../../http/authenticate.ts";
 import type { Bearer } from "../../http/credentials.ts";
@@ -41,20 +42,29 @@ async function metrics(c: Context, { bearer, id, services }: Call): Promise<Resp
 		isOperator && requested.length === 0
 			? (await directory.list({ limit: MAX_ACCOUNTS })).accounts.map(({ id }) => id)
 			: accountsFor(bearer, requested);
+	const isListed = isOperator && requested.length === 0;
 	const unreachable: string[] = [];
-	const reports = accounts.map((account) =>
-		reportOf(account, bearer, services).catch((thrown: unknown) => {
+	const reports = accounts.map(async (account) => {
+		// A report about all accounts leaves room for requests.
+		if (isListed && !services.openObjects.mayReport(accountKey(account))) {
+			unreachable.push(account);
+			return [];
+		}
+		try {
+			return [await reportOf(account, bearer, services)];
+		} catch (thrown) {
 			const error = toAiError(thrown);
-			if (error.key !== "ledgerUnavailable") throw error;
+			if (error.key !== "ledgerUnavailable" && error.key !== "outOfCapacity") throw error;
 			log(error, id);
 			unreachable.push(account);
 			return [];
-		}),
-	);
+		}
+	});
 	const available = (await Promise.all(reports)).flat();
 	// They include the calls of all accounts, so only the operator may read them.
 	const processes = isOperator ? await allReports(services) : NO_REPORTS;
-	const storage = await storageReport(accounts, services);
+	const storing = isListed ? [] : accounts.filter((account) => !unreachable.includes(account));
+	const storage = await storageReport({ accounts, storing }, services);
 	return new Response(metricsText({ accounts: available, unreachable, storage, ...processes }), {
 		headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8", "cache-control": "no-store" },
 	});
@@ -70,16 +80,16 @@ async function reportOf(account: string, { credential }: Bearer, services: Servi
 	return { account, usage, refusals, limits: status };
 }
 
-/** What the storage of the accounts reports. Accounts whose storage does not answer are absent. */
+/** What the storage of the accounts reports. `storing`: those whose stored objects and responses are counted, because a count opens two objects of an account. */
 async function storageReport(
-	accounts: readonly string[],
+	{ accounts, storing }: { accounts: readonly string[]; storing: readonly string[] },
 	{ storage, storedResponses, log }: AppServices,
 ): Promise<StorageReport> {
 	const failed = (thrown: unknown): [] => {
 		log(toAiError(thrown), "");
 		return [];
 	};
-	const stored = accounts.map(async (account) => {
+	const stored = storing.map(async (account) => {
 		const stores = await storage.blobs(account).usage().catch(failed);
 		const responses = await storedResponses.usage(account).catch(() => undefined);
 		return { account, stores, ...(responses && { responses }) };

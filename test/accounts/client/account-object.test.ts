@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Credential } from "../../../src/accounts/admission.ts";
-import { AccountObject, OpenObjects } from "../../../src/accounts/client/account-object.ts";
+import { AccountObject } from "../../../src/accounts/client/account-object.ts";
 import { DirectoryCache, type DirectoryCalls } from "../../../src/accounts/client/directory-cache.ts";
 import type { Account } from "../../../src/accounts/durable/account.ts";
+import { OpenObjects } from "../../../src/core/open-objects.ts";
 
 const OPERATOR: Credential = { kind: "operator" };
 const TOKEN: Credential = { kind: "token", hash: "h" };
@@ -90,32 +91,5 @@ describe("a call", () => {
 			place: { account: "a", object: "id of a" },
 			cause: { message: "network connection lost" },
 		});
-	});
-});
-
-describe("OpenObjects", () => {
-	it("refuses a further object while the maximum is open", () => {
-		let time = 1_000_000;
-		const openObjects = new OpenObjects({ max: 2, now: () => time });
-		expect(openObjects.mayCall("a")).toBe(true);
-		time += 6_000;
-		expect(openObjects.mayCall("b")).toBe(true);
-		expect(openObjects.mayCall("c")).toBe(false);
-		expect(openObjects.mayCall("a")).toBe(true);
-		// Twelve seconds after its latest call the runtime has closed an object.
-		time += 11_999;
-		expect(openObjects.mayCall("c")).toBe(false);
-		time += 1;
-		expect(openObjects.mayCall("c")).toBe(true);
-		expect(openObjects.mayCall("d")).toBe(true);
-		expect(openObjects.mayCall("a")).toBe(false);
-	});
-
-	it("counts a call that is made beyond the maximum", () => {
-		const openObjects = new OpenObjects({ max: 1, now: () => 0 });
-		openObjects.recordCall("a");
-		openObjects.recordCall("b");
-		expect(openObjects.mayCall("b")).toBe(true);
-		expect(openObjects.mayCall("c")).toBe(false);
 	});
 });

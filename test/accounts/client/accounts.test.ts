@@ -2,7 +2,6 @@ import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Admission, JournalBatch, LeaseCheck, Settlement } from "../../../src/accounts/admission.ts";
-import { OpenObjects } from "../../../src/accounts/client/account-object.ts";
 import { type Accounts, createLedgers, type IsolateAccounts } from "../../../src/accounts/client/accounts.ts";
 import { DirectoryCache, type DirectoryCalls } from "../../../src/accounts/client/directory-cache.ts";
 import type { Account } from "../../../src/accounts/durable/account.ts";
@@ -11,6 +10,7 @@ import type { RefusalsQuery } from "../../../src/accounts/durable/refusals.ts";
 import type { RequestsQuery } from "../../../src/accounts/durable/requests.ts";
 import type { UsageQuery } from "../../../src/accounts/durable/usage.ts";
 import { AiError } from "../../../src/core/errors.ts";
+import { OpenObjects } from "../../../src/core/open-objects.ts";
 import { admission, fixedCost, newAccount, settlement, stubOf, TASK, tokenOf } from "../fixtures.ts";
 
 /** What happens to a call: it is not delivered, its answer is lost, it never ends, or its answer takes 600 ms. */

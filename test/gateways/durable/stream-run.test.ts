@@ -10,8 +10,8 @@ const EVENTS = ["data: 1\n\n", ": a comment\n\n", "data: 3\ndata: more\n\n", "da
 
 async function newRun() {
 	const namespace = env.STREAM_RUN as DurableObjectNamespace<StreamRun>;
-	const runs = new StreamRuns(namespace);
-	const { id, calls } = runs.create();
+	const runs = new StreamRuns({ namespace, object: (id) => namespace.get(id) });
+	const { id, calls } = runs.create(OWNER.account);
 	await calls.begin({ ...OWNER, contentType: "text/event-stream" });
 	return {
 		id,
@@ -102,7 +102,7 @@ describe("StreamRun", () => {
 		for (const malformed of ["", "abc", id.toUpperCase(), `${id}0`])
 			expect(await runs.resume(malformed, 0, OWNER)).toBe("malformed");
 		expect(await runs.resume("0".repeat(64), 0, OWNER)).toBeUndefined();
-		expect(await runs.resume(runs.create().id, 0, OWNER)).toBeUndefined();
+		expect(await runs.resume(runs.create(OWNER.account).id, 0, OWNER)).toBeUndefined();
 	});
 
 	it("keeps the events for 330 seconds after the last one", async () => {

@@ -8,19 +8,21 @@ import { objects, withRemoteObjects } from "../../../src/surfaces/operations/obj
 const OBJECT_NAMES = ["ACCOUNT", "DIRECTORY", "GATEWAYS", "STREAM_RUN"];
 const Objects = objects(env, OBJECT_NAMES);
 const remote = new Objects(createExecutionContext(), env);
+const runsOf = (namespace: typeof env.STREAM_RUN) =>
+	new StreamRuns({ namespace, object: (id) => namespace.get(id) });
 const owner = { account: "acme", gateway: "default" };
 
 describe("objects in another process", () => {
 	it("have the ids of the local namespaces, and stream their answers", async () => {
 		const { STREAM_RUN } = withRemoteObjects(env, OBJECT_NAMES, remote);
-		const runs = new StreamRuns(STREAM_RUN);
-		const { id, calls } = runs.create();
+		const runs = runsOf(STREAM_RUN);
+		const { id, calls } = runs.create("acme");
 		await calls.begin({ ...owner, contentType: "text/event-stream" });
 		await calls.append(new TextEncoder().encode("data: 1\n\n"), 1);
 		await calls.finish("ended");
 		expect(await ((await runs.resume(id, 0, owner)) as Response).text()).toBe("data: 1\n\n");
 		// The object is that of the local namespace.
-		const local = new StreamRuns(env.STREAM_RUN);
+		const local = runsOf(env.STREAM_RUN);
 		expect(await ((await local.resume(id, 0, owner)) as Response).text()).toBe("data: 1\n\n");
 		expect(await runs.resume("f".repeat(64), 0, owner)).toBeUndefined();
 	});

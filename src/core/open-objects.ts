@@ -1,0 +1,78 @@
+/**
+ * The count of open Durable Objects, of all classes. The runtime keeps an object open until it has been idle for ten seconds, and an open
+ * object holds files of the process. The process ends when it cannot open a file.
+ *
+ * An account may open an object while it has fewer open ones than are free. So one busy account gets a half of them, two get a third
+ * each, and an account without an open object is refused only if none is free.
+ */
+import { AiError } from "./errors.ts";
+
+/** Longer than the runtime keeps an idle object open. */
+const OPEN_MS = 12_000;
+/** Objects of others close after ten idle seconds. */
+const BUSY_SECONDS = 5;
+/** Reports about many accounts leave this part free. */
+const FREE_FOR_REQUESTS = 0.5;
+
+interface OpenObject {
+	account: string;
+	/** Of its last call. */
+	calledAt: number;
+}
+
+export class OpenObjects {
+	readonly #max: number;
+	readonly #now: () => number;
+	/** By class and name. The object whose last call is the oldest is first. */
+	readonly #open = new Map<string, OpenObject>();
+	/** The number of open objects, by account. */
+	readonly #counts = new Map<string, number>();
+
+	/** `max` infinite: the platform has no limit of files, so nothing is counted. */
+	constructor({ max, now }: { max: number; now(): number }) {
+		this.#max = max;
+		this.#now = now;
+	}
+
+	/** Records a call, unless it would open one object too many: then returns false. `object`: its class and name. */
+	mayCall(object: string, account: string): boolean {
+		if (this.#max === Number.POSITIVE_INFINITY) return true;
+		this.#close();
+		const free = this.#max - this.#open.size;
+		if (!this.#open.has(object) && (this.#counts.get(account) ?? 0) >= free) return false;
+		this.recordCall(object, account);
+		return true;
+	}
+
+	/** As {@link mayCall}. Throws 3040 (429) instead. */
+	requireCall(object: string, account: string): void {
+		if (!this.mayCall(object, account)) throw tooManyObjects();
+	}
+
+	/** Records a call that is made in any case. */
+	recordCall(object: string, account: string): void {
+		if (this.#max === Number.POSITIVE_INFINITY) return;
+		if (!this.#open.delete(object)) this.#counts.set(account, (this.#counts.get(account) ?? 0) + 1);
+		this.#open.set(object, { account, calledAt: this.#now() });
+	}
+
+	/** Whether a report about many accounts may call the object. */
+	mayReport(object: string): boolean {
+		this.#close();
+		return this.#open.has(object) || this.#open.size < this.#max * (1 - FREE_FOR_REQUESTS);
+	}
+
+	#close(): void {
+		const before = this.#now() - OPEN_MS;
+		for (const [object, { account, calledAt }] of this.#open) {
+			if (calledAt > before) break;
+			this.#open.delete(object);
+			const others = (this.#counts.get(account) ?? 1) - 1;
+			if (others > 0) this.#counts.set(account, others);
+			else this.#counts.delete(account);
+		}
+	}
+}
+
+export const tooManyObjects = (): AiError =>
+	new AiError("outOfCapacity", undefined, { retryAfter: BUSY_SECONDS });
