@@ -1,8 +1,9 @@
-/** `ganglion doctor`: checks that the engines match the configuration. */
+/** `ganglion doctor`: checks that the engines and the store of objects match the configuration. */
 
 import { readVariables } from "../../scripts/config-file.ts";
 import { examine, type Finding } from "../../scripts/engines/doctor.ts";
 import { fromEnvironment, orStop, warnings } from "../../scripts/settings.ts";
+import { examineStorage } from "../../scripts/storage-doctor.ts";
 import { configure } from "../../src/config/index.ts";
 import { type ConfigFlags, type Defaults, locateConfig } from "../config-location.ts";
 
@@ -15,7 +16,7 @@ export async function doctorCommand(
 ): Promise<number> {
 	const { vars, secrets } = orStop(() => fromEnvironment(readVariables(locateConfig(flags, defaults))));
 	const config = orStop(() => configure({ ...vars, ...secrets }));
-	const findings = await examine(config);
+	const findings = [...(await examine(config)), ...(await examineStorage(config))];
 	if (flags.json) console.log(JSON.stringify(findings, undefined, 2));
 	else {
 		console.log(findings.length > 0 ? findings.map(lineOf).join("\n") : "No engine is configured.");

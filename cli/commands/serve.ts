@@ -71,9 +71,15 @@ Ganglion is ready on ${url}
 
 ${serving(current)}
   Accounts and bills are in ${flags.state}
-${fileLimit}${access(current)}`,
+${stored(current)}${fileLimit}${access(current)}`,
 		reloaded: serving,
 	});
+}
+
+/** Objects in the state need no line. */
+function stored({ config: { storage } }: Pick<Current, "config">): string {
+	const { s3 } = storage;
+	return s3 ? `  Stored objects are in the bucket ${s3.bucket} at ${s3.endpoint} (STORAGE.s3)\n` : "";
 }
 
 function serving({ config, variables }: Current): string {

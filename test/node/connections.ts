@@ -13,6 +13,7 @@ export function ask(
 	path: string,
 	token: string,
 	body?: unknown,
+	headers: Record<string, string> = {},
 ): Promise<Answer> & { begun: Promise<number> } {
 	const begun = Promise.withResolvers<number>();
 	const ended = new Promise<Answer>((resolve) => {
@@ -27,7 +28,7 @@ export function ask(
 				path,
 				agent: new Agent(),
 				method: body === undefined ? "GET" : "POST",
-				headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+				headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...headers },
 			},
 			(answer) => {
 				const { statusCode: status = 0 } = answer;

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Finding } from "../../scripts/engines/doctor.ts";
 import { freePort } from "../../scripts/free-port.ts";
+import { BUCKET, startS3 } from "../storage/blobs/s3-server.ts";
 import { runScript, stopScripts } from "./script.ts";
 
 const servers: Server[] = [];
@@ -105,5 +106,34 @@ describe("npm run doctor", () => {
 		]);
 		expect(code).toBe(1);
 		expect(output).not.toMatch(/sk-/);
+	});
+
+	it("puts, reads and deletes an object in the store, and names the host and the setting if that fails", async () => {
+		const secrets = { S3_ID: "S3RVER", S3_SECRET: "S3RVER" };
+		const { url, stop } = await startS3();
+		const storage = (bucket: string, endpoint = url) => ({
+			...secrets,
+			STORAGE: JSON.stringify({
+				s3: { endpoint, bucket, access_key_id: "S3_ID", secret_access_key: "S3_SECRET" },
+			}),
+		});
+		const works = await doctor({}, {}, storage(BUCKET));
+		const absent = await doctor({}, {}, storage("no-such-bucket"));
+		await stop();
+		expect(works).toMatchObject({ code: 0 });
+		expect(works.output).toContain("bucket ganglion-tests: an object was put, read and deleted");
+		expect(absent).toMatchObject({ code: 1 });
+		expect(absent.output).toContain(
+			`bucket no-such-bucket: put failed: PUT at ${new URL(url).host} (STORAGE.s3) was answered with 404 NoSuchBucket`,
+		);
+		const denied = await engine((_, response) =>
+			response
+				.writeHead(403)
+				.end("<Error><Code>SignatureDoesNotMatch</Code><Message>S3RVER</Message></Error>"),
+		);
+		const refused = await doctor({}, {}, storage(BUCKET, denied));
+		expect(refused).toMatchObject({ code: 1 });
+		expect(refused.output).toContain("was answered with 403 SignatureDoesNotMatch");
+		expect(refused.output).not.toContain("S3RVER");
 	});
 });

@@ -50,7 +50,7 @@ async function startEngine(): Promise<{ url: string; endAll(): void; streams(): 
 }
 
 /** The setting and the limit of the shell are the same number: root could raise the limit beyond the shell's. */
-async function startGateway(engineUrl: string, files: number) {
+async function startGateway(engineUrl: string, files: number, settings: Record<string, string> = {}) {
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-files-"));
 	const port = await freePort();
 	const command = [process.execPath, CLI, "serve", "--port", String(port), "--state", join(folder, "state")];
@@ -63,6 +63,7 @@ async function startGateway(engineUrl: string, files: number) {
 			BACKENDS: JSON.stringify({ engine: { kind: "openai", url: engineUrl } }),
 			ROUTES: JSON.stringify({ "*": [{ backend: "engine", model: "m" }] }),
 			LIMITS: JSON.stringify({ requests_per_minute: "none" }),
+			...settings,
 		},
 	});
 	const state = { exited: false };
@@ -137,6 +138,47 @@ describe.skipIf(process.platform === "win32")("1,024 open files", () => {
 		expect(state.exited).toBe(false);
 		const files = readdirSync(join(objects, "Account")).filter((file) => /^[0-9a-f]{64}\.sqlite$/.test(file));
 		expect(files).toHaveLength(1);
+	});
+
+	it("survive 100 gateways of each of 8 accounts, and accounts with many streams that can be resumed", async () => {
+		const engine = await startEngine();
+		const any = { AI_GATEWAY: JSON.stringify({ any_gateway: true }) };
+		const { port, state } = await startGateway(engine.url, 1_024, any);
+		const run = (account: string, gateway: string, headers = {}, stream = false) =>
+			ask(
+				port,
+				`/client/v4/accounts/${account}/ai/run/${CHAT.model}`,
+				ADMIN_TOKEN,
+				{ messages: CHAT.messages, stream },
+				{ "cf-aig-gateway-id": gateway, ...headers },
+			);
+		// No account with one gateway is refused while others try to open all objects.
+		const statuses = new Map<string, number[]>();
+		const ends = setInterval(engine.endAll, 20);
+		for (let number = 0; number < 100; number++) {
+			const accounts = [...Array.from({ length: 8 }, (_, i) => `busy${i}`), "calm"];
+			const answers = accounts.map(async (account) => {
+				const { status } = await run(account, account === "calm" ? "main" : `gateway${number}`);
+				statuses.set(account, [...(statuses.get(account) ?? []), status]);
+			});
+			await Promise.all(answers);
+			expect(state.exited).toBe(false);
+		}
+		clearInterval(ends);
+		expect(new Set(statuses.get("calm"))).toEqual(new Set([200]));
+		expect(new Set([...statuses.values()].flat())).toEqual(new Set([200, 429]));
+		const refused = await run("busy0", "gateway-of-the-refusal");
+		expect(JSON.parse(refused.body).errors).toMatchObject([{ code: 3040 }]);
+
+		const resumable = { "cf-aig-resumable": "true" };
+		const streams = Array.from({ length: 140 }, (_, i) => run(`streaming${i % 2}`, "main", resumable, true));
+		const begun = await Promise.all(streams.map((stream) => stream.begun));
+		expect(begun.filter((status) => status === 200).length).toBeGreaterThan(50);
+		expect(state.exited).toBe(false);
+		engine.endAll();
+		await Promise.all(streams);
+		await expect.poll(async () => (await search(port)).status).toBe(200);
+		expect(state.exited).toBe(false);
 	});
 });
 

@@ -2,12 +2,13 @@
  * The `WorkQueue` object: the durable queue of all accounts (`work.ts`). Its alarm starts the items (`work-entrypoint.ts`). It works in shifts, because the
  * platform ends an alarm after 15 minutes: the next alarm goes on with the items that run.
  */
-import { DurableObject, RpcTarget } from "cloudflare:workers";
+import { DurableObject } from "cloudflare:workers";
 import type { FailureKey } from "../../core/errors.ts";
 import { type LaneBounds, Lanes } from "./lanes.ts";
 import { afterFailure, afterInterruption, endOfRetention, isReady, type WorkOutcome } from "./retry.ts";
-import type { RunControl, WorkCalls } from "./run-work.ts";
+import type { WorkCalls } from "./run-work.ts";
 import type { NewWork, WorkId, WorkPage, WorkQuery, WorkState, WorkStatus } from "./work.ts";
+import { WorkControl } from "./work-control.ts";
 import { type LaneCount, type LaneKey, statusOf, type WorkRow, WorkTable } from "./work-table.ts";
 
 /** The object has this name. */
@@ -46,25 +47,6 @@ interface Run {
 	/** True: the item was cancelled. */
 	cancelled: PromiseWithResolvers<boolean>;
 	progressAt: number;
-}
-
-class Control extends RpcTarget implements RunControl {
-	readonly #run: Run;
-	readonly #onProgress: (value: string) => void;
-
-	constructor(run: Run, onProgress: (value: string) => void) {
-		super();
-		this.#run = run;
-		this.#onProgress = onProgress;
-	}
-
-	async progress(value: string): Promise<void> {
-		this.#onProgress(value);
-	}
-
-	cancelled(): Promise<boolean> {
-		return this.#run.cancelled.promise;
-	}
 }
 
 export abstract class WorkQueueObject extends DurableObject {
@@ -225,7 +207,7 @@ export abstract class WorkQueueObject extends DurableObject {
 		};
 		this.#runs.set(row.id, run);
 		const { run: call, track } = this.services();
-		const control = new Control(run, (value) => this.#progress(run, value));
+		const control = new WorkControl(run.cancelled.promise, (value) => this.#progress(run, value));
 		const work = call(run.row, fence, control)
 			.catch((): WorkOutcome => ({ kind: "interrupted" }))
 			.then((outcome) => this.#end(run, outcome));
