@@ -1,14 +1,20 @@
 /** The options of a request whose token binds a gateway: metadata that the caller cannot set, and whether it may name costs. */
-import type { VerifiedCredential } from "../accounts/bound-gateway.ts";
 import { type GatewayOptions, MAX_METADATA } from "./options.ts";
 
 /** The key of the token's id in the partitions of spend rules. Callers cannot set keys that begin so. */
 export const TOKEN_KEY = "cf.token_id";
 
-export function boundOptions(
-	options: GatewayOptions,
-	{ gateway, token }: VerifiedCredential,
-): GatewayOptions {
+/** The facts of a verified token that change the options of its requests. */
+export interface BoundToken {
+	/** Its id. Absent for the operator. */
+	token?: string;
+	gateway?: {
+		metadata?: NonNullable<GatewayOptions["metadata"]>;
+		customCost?: boolean;
+	};
+}
+
+export function boundOptions(options: GatewayOptions, { gateway, token }: BoundToken): GatewayOptions {
 	const { customCost, metadata, ...others } = options;
 	return {
 		...others,

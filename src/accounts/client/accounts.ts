@@ -6,7 +6,6 @@
  * admission is settled as failed: otherwise its reservation would be held until it expires, and then be charged.
  */
 import { AiError, toAiError } from "../../core/errors.ts";
-import type { FlushServices } from "../../core/flush-loop.ts";
 import { FreshCache } from "../../core/fresh-cache.ts";
 import type {
 	AccountLedger,
@@ -23,33 +22,18 @@ import type {
 import type { VerifiedCredential } from "../bound-gateway.ts";
 import type { AccountReports, AliasStore, BoundGatewayStore } from "../durable/account-interfaces.ts";
 import type { AliasRow } from "../durable/alias-table.ts";
-import { LEASE_MS } from "../lease.ts";
 import type { TokenCommand, TokenResult, TokenStore } from "../token-command.ts";
-import { type AccountObjectServices, AccountReader, refusal, unavailable } from "./account-object.ts";
+import { AccountReader, refusal, unavailable } from "./account-object.ts";
 import { AdmissionQueue } from "./admission-queue.ts";
 import { HeadroomCache } from "./headroom-cache.ts";
 import { Journal } from "./journal.ts";
+import { KnownCredentials } from "./known-credentials.ts";
 import { journalPace } from "./lease-demand.ts";
+import type { LedgersServices } from "./ledgers-services.ts";
 import { failedSettlement, Outbox } from "./outbox.ts";
 
-/** A revoked token is accepted for this time at most, as by a lease. */
-const VERIFIED_MS = LEASE_MS;
-/** A gateway that a token or an account binds. Only a hint of where to run a request: the object decides. Milliseconds. */
-const BOUND_GATEWAY_MS = 5_000;
 /** A change of an alias in another isolate takes effect within this time. Milliseconds. */
 const ALIASES_FRESH_MS = 10_000;
-
-interface LedgersServices extends FlushServices, AccountObjectServices {
-	/** The account's object admits every request. Otherwise leases admit most of them. docs/accounts.md, "Leases". */
-	exact?: boolean;
-	/**
-	 * Keeps the context of a request alive while its admission waits. It is not counted as background work, because the exchange of the
-	 * request already is. Absent: `waitUntil`.
-	 */
-	keepAlive?(promise: Promise<unknown>): void;
-	/** Logs settlements that could not be delivered yet. */
-	log(error: AiError, requestId: string): void;
-}
 
 export interface Accounts extends Ledgers {
 	of(account: string): AccountLedger & AccountReports & AliasStore & BoundGatewayStore & TokenStore;
@@ -73,12 +57,7 @@ interface IsolateState extends LedgersServices {
 	queues: Map<string, AdmissionQueue>;
 	headroom: HeadroomCache;
 	aliases: FreshCache<readonly AliasRow[]>;
-	/** Credentials that may run models. Not used if the account's object admits every request. */
-	verified: FreshCache<VerifiedCredential>;
-	/** Verified accounts of the operator. */
-	operator: FreshCache<VerifiedCredential>;
-	/** Ids of gateways that credentials bind. */
-	boundGateways: FreshCache<string>;
+	credentials: KnownCredentials;
 }
 
 export function createLedgers(services: LedgersServices): IsolateAccounts {
@@ -89,9 +68,7 @@ export function createLedgers(services: LedgersServices): IsolateAccounts {
 		queues: new Map(),
 		headroom: new HeadroomCache(),
 		aliases: new FreshCache({ now: services.now, freshMs: ALIASES_FRESH_MS }),
-		verified: new FreshCache({ now: services.now, freshMs: VERIFIED_MS }),
-		operator: new FreshCache({ now: services.now, freshMs: BOUND_GATEWAY_MS }),
-		boundGateways: new FreshCache({ now: services.now, freshMs: BOUND_GATEWAY_MS }),
+		credentials: new KnownCredentials(services),
 	};
 	const of = (account: string): AccountClient => new AccountClient(account, isolate);
 	const flush = async (): Promise<void> => {
@@ -156,7 +133,7 @@ class AccountClient extends AccountReader implements AccountLedger, TokenStore {
 			if (queue.isIdle) deleteIfSame(this.#isolate.queues, this.#account, queue);
 		}
 		if (!admitted.ok) {
-			this.#recordGateway(admission.credential, admitted.gateway?.id);
+			this.#isolate.credentials.setGateway(this.#account, admission.credential, admitted.gateway?.id);
 			throw refusal(admitted);
 		}
 		const { limited, outputTokens } = admitted;
@@ -242,35 +219,22 @@ class AccountClient extends AccountReader implements AccountLedger, TokenStore {
 	): Promise<VerifiedCredential> {
 		const isOperator = credential.kind === "operator";
 		if (isOperator && !request && permission !== "run") return {};
-		const { exact, operator, verified } = this.#isolate;
+		const { credentials, exact } = this.#isolate;
 		const mayCache = permission === "run" && !request && (isOperator || !exact);
-		const cache = isOperator ? operator : verified;
-		const key = this.#keyOf(credential);
-		const known = mayCache ? cache.get(key) : undefined;
+		const known = mayCache ? credentials.verified(this.#account, credential) : undefined;
 		if (known) return known;
 		const answer = await this.object.checkedCall(credential, async (stub) =>
 			stub.verify(credential, permission, request),
 		);
-		this.#recordGateway(credential, answer.gateway?.id);
+		credentials.setGateway(this.#account, credential, answer.gateway?.id);
 		if (!answer.ok) throw refusal(answer);
 		const { ok: _, ...facts } = answer;
-		if (mayCache) cache.set(key, facts);
+		if (mayCache) credentials.setVerified(this.#account, credential, facts);
 		return facts;
 	}
 
 	knownGateway(credential: Credential): string | undefined {
-		return this.#isolate.boundGateways.get(this.#keyOf(credential));
-	}
-
-	#recordGateway(credential: Credential, gateway: string | undefined): void {
-		const { boundGateways } = this.#isolate;
-		const key = this.#keyOf(credential);
-		if (gateway !== undefined) boundGateways.set(key, gateway);
-		else if (boundGateways.get(key) !== undefined) boundGateways.delete(key);
-	}
-
-	#keyOf(credential: Credential): string {
-		return `${this.#account}\n${credential.kind === "token" ? credential.hash : ""}`;
+		return this.#isolate.credentials.gateway(this.#account, credential);
 	}
 
 	tokens(command: TokenCommand): Promise<TokenResult> {
