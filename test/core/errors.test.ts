@@ -35,6 +35,7 @@ describe("AiError", () => {
 		const shared = [...byCode.values()].filter(({ length }) => length > 1);
 		expect(shared.map((failures) => failures.map(([key]) => key))).toEqual([
 			["accountLimited", "budgetExceeded", "budgetReserved"],
+			["forbidden", "gatewayRequired"],
 			["ledgerUnavailable", "storageUnavailable", "responseStoreUnavailable"],
 			["previousResponseNotFound", "itemNotFound"],
 			["runPromptBlocked", "runResponseBlocked"],

@@ -61,7 +61,7 @@ const GEMINI_METHODS: readonly Row[] = [
 	["run", "POST /models/:model{.+}", "gemini"],
 	[
 		"run",
-		"POST /:call{[^/]+(?:/[^/]+)?(?:/[^/]+)?:(?:generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)}",
+		"POST /:call{[^/]+(?:/[^/]+)?(?:/[^/]+)?:(?:generateContent|streamGenerateContent|embedContent|batchEmbedContents|countTokens)}",
 		"gemini",
 	],
 ];
@@ -109,6 +109,9 @@ const ACCOUNT: readonly Row[] = [
 	["read", "GET /ai/finetunes/public"],
 	["write", "POST /ai/finetunes/:finetune/finetune-assets"],
 	["run", "POST /ai/websearch"],
+	["read", "GET /ai/bound-gateway"],
+	["operator", "PUT /ai/bound-gateway"],
+	["operator", "DELETE /ai/bound-gateway"],
 	["run", "POST /ai/tomarkdown"],
 	["read", "GET /ai/tomarkdown/supported"],
 	["read", "GET /ai/usage"],

@@ -444,7 +444,7 @@ describe("concurrent admissions", () => {
 		);
 		expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(100);
 		for (const each of results)
-			if (each.status === "rejected") expect(each.reason).toMatchObject({ key: "budgetExceeded" });
+			if (each.status === "rejected") expect(each.reason).toMatchObject({ key: "budgetReserved" });
 		expect(calls.map(([method]) => method)).toEqual([
 			"admit",
 			"admit 100",

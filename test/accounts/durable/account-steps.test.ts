@@ -73,7 +73,7 @@ describe("a counted request", () => {
 			failure: "authentication",
 		});
 		// Without a request nothing is counted.
-		expect(await stubOf(account).verify(credential, "run")).toEqual({ ok: true });
+		expect(await stubOf(account).verify(credential, "run")).toMatchObject({ ok: true });
 	});
 
 	it("that is refused wakes the object, which then writes the refusal", async () => {

@@ -137,7 +137,7 @@ describe("admit", () => {
 	it("refuses a token without permission, and an unknown one", async () => {
 		const account = newAccount();
 		const credential = await tokenOf(account);
-		expect(await stubOf(account).verify(credential, "run")).toEqual({ ok: true });
+		expect(await stubOf(account).verify(credential, "run")).toEqual({ ok: true, token: "token-1" });
 		expect(await stubOf(account).verify(credential, "write")).toMatchObject({
 			ok: false,
 			failure: "forbidden",
@@ -170,7 +170,7 @@ it("keeps an expired token expired when the clock goes back", async () => {
 	try {
 		const account = newAccount();
 		const credential = await tokenOf(account, {}, { expiresOn: start + 1_000 });
-		expect(await stubOf(account).verify(credential, "run")).toEqual({ ok: true });
+		expect(await stubOf(account).verify(credential, "run")).toEqual({ ok: true, token: "token-1" });
 		vi.setSystemTime(start + 1_000);
 		const expired = { ok: false, failure: "authentication" };
 		expect(await stubOf(account).verify(credential, "run")).toMatchObject(expired);

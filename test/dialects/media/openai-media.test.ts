@@ -122,6 +122,7 @@ describe("audio/speech", () => {
 			voice: "alloy",
 			speed: 1.5,
 			encoding: "mp3",
+			extensions: { instructions: "whisper" },
 		});
 		expect(request({ voice: { id: "voice_1" } }).call.input).toMatchObject({ voice: "voice_1" });
 		expect(request({}).call.input).toMatchObject({ voice: "angus" });

@@ -101,9 +101,11 @@ describe("several images of one request", () => {
 		expect(response.status).toBe(400);
 		expect(await response.json()).toMatchObject({ errors: [{ code: 8007 }] });
 		expect(stopped.sort()).toEqual([1, 3]);
-		expect(settled.map(({ outcome, microNeurons }) => [outcome, microNeurons])).toEqual(
-			Array(3).fill(["failed", 0]),
-		);
+		expect(settled.map(({ outcome, microNeurons }) => [outcome, microNeurons])).toEqual([
+			["failed", 0],
+			["cancelled", 0],
+			["cancelled", 0],
+		]);
 	});
 
 	it("are also available in a step of AI Gateway", async () => {
