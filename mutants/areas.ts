@@ -62,7 +62,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
 		tests: ["test/pools/**/*.test.ts", "test/pipeline/dispatch/*.test.ts", "test/pipeline/preload.test.ts"],
 	},
 	backends: {
-		sources: ["src/backends/**/*.ts"],
+		sources: ["src/backends/**/*.ts", "src/outbound/*.ts"],
 		tests: ["test/backends/*.test.ts", "test/backends/transport/*.test.ts"],
 	},
 };

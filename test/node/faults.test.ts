@@ -266,11 +266,6 @@ describe("an engine that refuses with its own failure's status", () => {
 	it.each([
 		["llama.cpp, an image", 500, "image input is not supported - hint: if this is unexpected, pass --mmproj"],
 		["llama.cpp, tools", 500, "tools param requires --jinja flag"],
-		[
-			"llama.cpp, a batch",
-			500,
-			"input (12000 tokens) is too large to process. increase the physical batch size",
-		],
 		["llama.cpp, embeddings", 501, "This server does not support embeddings. Start it with `--embeddings`"],
 	])("passes its sentence on and stays in use: %s", async (_, code, message) => {
 		await facing([status(code, { message, type: "server_error", code })], {}, [{ backend: "a" }]);
@@ -287,6 +282,16 @@ describe("an engine that refuses with its own failure's status", () => {
 		const answered = await gateway.ask();
 		expect(answered).toMatchObject(whole);
 		expect(answered.headers.get("x-ganglion-backend")).toBe("a");
+	});
+
+	it("says that the input is too long, and stays in use: llama.cpp, a batch", async () => {
+		const message = "input (12000 tokens) is too large to process. increase the physical batch size";
+		await facing([status(500, { message, type: "server_error", code: 500 })], {}, [{ backend: "a" }]);
+		for (let request = 0; request < 8; request++) {
+			const refused = await gateway.ask({ stream: request % 2 === 0 });
+			expect(refused).toMatchObject({ status: 413, errors: [{ code: 5021 }] });
+		}
+		expect(a.calls).toHaveLength(8);
 	});
 });
 
