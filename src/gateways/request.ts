@@ -23,6 +23,8 @@ export interface GatewayStep {
 	modelId?: string | undefined;
 	/** The inputs as the caller sent them. */
 	body: StepBody;
+	/** What a provider receives beside or instead of `body`, if the step is passed to one. */
+	passed?: { headers: Headers; body?: Uint8Array<ArrayBuffer> | string | undefined } | undefined;
 	/**
 	 * Other conditions of the answer's bytes: the surface's format, such as the v4 envelope or none. The key of the cache
 	 * contains it.

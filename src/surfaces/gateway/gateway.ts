@@ -12,6 +12,7 @@ import { isRecord } from "../../core/json.ts";
 import { loadDialect } from "../../dialects/index.ts";
 import type { GatewayExchange, RequestSource } from "../../gateways/exchange.ts";
 import { type GatewayOptions, mergedOptions } from "../../gateways/options.ts";
+import { forwardedHeaders } from "../../gateways/providers/headers.ts";
 import { decodedPath, modelInPath } from "../../gateways/providers/model-in-path.ts";
 import { type GatewayStep, type StepPlan, WORKERS_AI } from "../../gateways/request.ts";
 import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
@@ -40,7 +41,7 @@ import {
 } from "./provider-names.ts";
 import { type PlanContext, runInGateway } from "./run-in-gateway.ts";
 import type { Step } from "./step.ts";
-import { type ModelTarget, type TargetContext, targetOf } from "./step-target.ts";
+import { type ModelTarget, type StepTarget, type TargetContext, targetOf } from "./step-target.ts";
 import { usageObserver } from "./usage-observer.ts";
 
 export interface StepsContext {
@@ -150,6 +151,7 @@ function gatewayStep(step: Step, context: StepContext): GatewayStep {
 		compat,
 		modelId: modelId instanceof AiError ? undefined : modelId,
 		body: stepBody(step.inputs),
+		passed: target instanceof AiError ? undefined : passedBy(target),
 		// Provider and endpoint decide the rest of the format.
 		format: `gateway ${step.sent.method}`,
 		plane: "gateway",
@@ -170,6 +172,11 @@ function gatewayStep(step: Step, context: StepContext): GatewayStep {
 		},
 	};
 }
+
+const passedBy = (target: StepTarget): GatewayStep["passed"] =>
+	target.kind === "provider"
+		? { headers: forwardedHeaders(target.target.sent.headers), body: target.target.sent.body }
+		: undefined;
 
 function attempt<T>(make: () => T): T | AiError {
 	try {

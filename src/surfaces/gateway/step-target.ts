@@ -21,7 +21,9 @@ import { accountCredential, operatorCredential, requireWholesale } from "./provi
 import { authorIfKnown, COMPAT, invalidProvider } from "./provider-names.ts";
 import type { Step } from "./step.ts";
 
-type StepTarget = ModelTarget | { kind: "provider"; target: ProviderTarget; identity: string | undefined };
+export type StepTarget =
+	| ModelTarget
+	| { kind: "provider"; target: ProviderTarget; identity: string | undefined };
 
 export interface ModelTarget {
 	kind: "model";

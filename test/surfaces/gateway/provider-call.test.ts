@@ -642,3 +642,45 @@ it("the operator's credential is not forwarded", async () => {
 	await send(`${HTTP}/${account}/mine/openai/files`, ADMIN);
 	expect(requests[0]?.headers.get("authorization")).toBe(`Bearer ${OPERATOR}`);
 });
+
+it("data-loss prevention reads the path, the query, the headers and the raw body of a call that is passed on", async () => {
+	const { send, token, account, requests } = await world();
+	const dlp = { enabled: true, action: "BLOCK", profiles: ["credit_card", "email", "api_key"] };
+	const settings = {
+		cache_invalidate_on_update: false,
+		cache_ttl: 0,
+		collect_logs: true,
+		rate_limiting_interval: 0,
+		rate_limiting_limit: 0,
+	};
+	const created = await send(
+		"/ai-gateway/gateways",
+		token,
+		json("POST", { id: "guarded", ...settings, dlp }),
+	);
+	expect(created.status).toBe(200);
+	const call = async (path: string, { headers, ...init }: RequestInit & { headers?: object } = {}) => {
+		const keys = { "cf-aig-authorization": `Bearer ${token}`, authorization: `Bearer ${OWN}` };
+		const url = `${HTTP}/${account}/guarded/openai/${path}`;
+		const response = await send(url, undefined, { ...init, headers: { ...keys, ...headers } });
+		return [response.status, (await response.text()).includes("2029")];
+	};
+	const type = { "content-type": "application/json" };
+	const blocked = [400, true];
+	expect(await call("files?note=ada%40corp.example")).toEqual(blocked);
+	expect(await call("files/4111111111111111")).toEqual(blocked);
+	expect(await call("files/ada%2540corp.example", { method: "DELETE" })).toEqual(blocked);
+	expect(await call("files", { headers: { "x-note": "ada@corp.example" } })).toEqual(blocked);
+	const twice = '{"input":"ada@corp.example","input":"Hi"}';
+	expect(await call("moderations", { method: "POST", headers: type, body: twice })).toEqual(blocked);
+	const form = new FormData();
+	form.set("file", new File(["Hi"], "ada@corp.example.txt"));
+	expect(await call("files", { method: "POST", body: form })).toEqual(blocked);
+	expect(requests).toEqual([]);
+	expect(await call("files?limit=2")).toEqual([200, false]);
+	expect(await call("moderations", { method: "POST", headers: type, body: '{"input":"Hi"}' })).toEqual([
+		200,
+		false,
+	]);
+	expect(requests.length).toBe(2);
+});
