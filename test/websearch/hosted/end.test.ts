@@ -52,11 +52,12 @@ it("a caller who leaves during a later round ends the engine's call, and nothing
 it("a gateway's log has the tokens of all rounds and the cost with the searches", async () => {
 	const vars = { WEB_SEARCH: { exa: { kind: "exa", key: "EXA_KEY" } } };
 	const { app, post } = searchingGateway(undefined, vars);
-	const headers = { "cf-aig-gateway-id": "default" };
+	// Other tests change the settings of the gateway `default`.
+	const headers = { "cf-aig-gateway-id": "hosted-searches" };
 	const response = await post("/v1/responses", { ...REQUEST, store: false }, { headers });
 	const id = response.headers.get("cf-aig-log-id");
 	await response.text();
-	const address = `${BASE.replace(/\/ai$/, "")}/ai-gateway/gateways/default/logs/${id}`;
+	const address = `${BASE.replace(/\/ai$/, "")}/ai-gateway/gateways/hosted-searches/logs/${id}`;
 	const log = await expect
 		.poll(
 			async () =>
