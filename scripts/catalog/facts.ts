@@ -24,18 +24,5 @@ export interface ModelFacts {
 	prices?: PriceList;
 }
 
-/** The properties of a model of Workers AI that are flags. */
-export const FLAGS = [
-	"async_queue",
-	"beta",
-	"function_calling",
-	"lora",
-	"partner",
-	"realtime",
-	"reasoning",
-	"require_workers_paid",
-	"vision",
-] as const;
-
 export const priceKey = (unit: string, aboveInputTokens?: number): string =>
 	aboveInputTokens === undefined ? unit : `${unit} above ${aboveInputTokens}`;

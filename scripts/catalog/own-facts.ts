@@ -1,9 +1,10 @@
 /** The facts of our catalogue, in the form of {@link ModelFacts}. */
 import { PRODUCT_MODELS } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
+import { FLAG_PROPERTIES } from "../../src/models/search.ts";
 import { THIRD_PARTY_IDS, thirdPartyModel } from "../../src/models/third-party.ts";
 import unserved from "../../src/models/third-party-unserved.json" with { type: "json" };
-import { FLAGS, type ModelFacts, priceKey } from "./facts.ts";
+import { type ModelFacts, priceKey } from "./facts.ts";
 
 export interface OwnFacts extends ModelFacts {
 	/** The folder need not have it: the product has removed it, or has never had a file of it. */
@@ -41,7 +42,7 @@ function factsOf(model: Model, kind: ModelFacts["kind"]): OwnFacts {
 		...(maxInputTokens !== undefined && { max_input_tokens: maxInputTokens }),
 		...(dimensions !== undefined && { output_dimensions: dimensions }),
 		...(deprecated !== undefined && { planned_deprecation_date: deprecated }),
-		...(isOwnId && { flags: FLAGS.filter((flag) => capabilities.includes(flag)) }),
+		...(isOwnId && { flags: FLAG_PROPERTIES.filter((flag) => capabilities.includes(flag)) }),
 		...(requestFormats && { request_formats: requestFormats }),
 		prices: Object.fromEntries(
 			prices.map(({ unit, usd, aboveInputTokens }) => [priceKey(unit, aboveInputTokens), usd]),

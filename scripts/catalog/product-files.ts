@@ -4,7 +4,8 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { FLAGS, type ModelFacts } from "./facts.ts";
+import { FLAG_PROPERTIES } from "../../src/models/search.ts";
+import type { ModelFacts } from "./facts.ts";
 import { isFields, productPrices } from "./product-prices.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -82,7 +83,7 @@ function workersAiFacts(file: Fields, id: string): ModelFacts {
 		...numberAs("max_input_tokens", values.get("max_input_tokens")),
 		...numberAs("output_dimensions", values.get("output_dimensions")),
 		...(typeof date === "string" && { planned_deprecation_date: dateIn(date) }),
-		flags: FLAGS.filter((flag) => values.get(flag) === "true"),
+		flags: FLAG_PROPERTIES.filter((flag) => values.get(flag) === "true"),
 		...(prices && { prices }),
 	};
 }

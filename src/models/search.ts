@@ -136,7 +136,7 @@ function searchModel(model: Model): SearchModel {
 }
 
 /** The capabilities that the product shows as properties. */
-const FLAG_PROPERTIES: readonly Capability[] = [
+export const FLAG_PROPERTIES: readonly Capability[] = [
 	"async_queue",
 	"beta",
 	"function_calling",

@@ -1,5 +1,5 @@
 /**
- * The simulator of web search: deterministic items that nobody can take for real ones. Their addresses never resolve (RFC 2606), and
+ * The simulator of web search: deterministic items that cannot be taken for real ones. Their addresses never resolve (RFC 2606), and
  * each title and description says what they are.
  */
 import type { SearchItem, SearchQuery } from "./provider.ts";

@@ -226,7 +226,7 @@ export class BlobStore extends DurableObject {
 		return headOf(row);
 	}
 
-	/** Small contents that nobody reads are deleted at once, the others by the alarm. */
+	/** Small contents without a reader are deleted at once, the others by the alarm. */
 	async #collectLater(places: readonly ContentPlace[]): Promise<void> {
 		const now = Date.now();
 		let remains = false;

@@ -1,6 +1,6 @@
 /**
  * The function that a model gets in place of a hosted search tool, and the text of its result. The result is untrusted: it stands between
- * marks that contain the call's id, so that a page cannot end it, and the model is told that it has no instructions.
+ * marks that contain the call's id, so that a page cannot end it, and the prompt says that it has no instructions.
  */
 import type { ChatTool, WebSearchCall, WebSearchSource } from "../../tasks/text-generation/types.ts";
 import type { SearchItem } from "../provider.ts";

@@ -203,7 +203,7 @@ describe("the end", () => {
 		expect(answer.usage.input_tokens).toBe(33);
 	});
 
-	it("of a failed search is an item, and the model is told", async () => {
+	it("of a failed search is an item, and the model receives the failure", async () => {
 		const vars = { WEB_SEARCH: { "html-only": { kind: "searxng", url: "http://html-only.lan" } } };
 		const { post, requests } = searchingGateway(undefined, vars);
 		const answer = await (await post("/v1/responses", REQUEST)).json<ResponseBody>();
