@@ -17,7 +17,10 @@ import { READERS, type Surface } from "./odd-replies/readers.ts";
 const MODEL = "acme/llama-4";
 const VARS = {
 	BACKENDS: { engine: { kind: "openai", url: "http://engine/v1" } },
-	ROUTES: { [MODEL]: [{ backend: "engine", model: "llama-4-scout" }] },
+	// One attempt: a second one would wait, and the engine's answer would be the same.
+	ROUTES: {
+		[MODEL]: { targets: [{ backend: "engine", model: "llama-4-scout" }], retries: { attempts: 1 } },
+	},
 	MODELS: { [MODEL]: { task: "Text Generation", capabilities: ["function_calling", "reasoning"] } },
 };
 
