@@ -241,6 +241,8 @@ export interface AccountLedger {
 		permission: Permission,
 		request?: CountedRequest,
 	): Promise<VerifiedCredential>;
+	/** Verifies the credential for `run`, at most a second ago: for the frames of a socket. Throws `AiError` on a refusal. */
+	verifyRecently(credential: Credential): Promise<VerifiedCredential>;
 	/** The gateway that the credential binds, if it is known without a call. At most five seconds old. */
 	knownGateway(credential: Credential): string | undefined;
 }

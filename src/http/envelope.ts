@@ -68,6 +68,8 @@ export const WRAPS = {
 interface ReplyOptions {
 	/** Another header with the request's id. */
 	alsoId?: string;
+	/** Rejects if the caller may not use a websocket any more. Absent: the surface has none. */
+	requireFrame?(): Promise<void>;
 }
 
 const templates = new HeaderTemplates();
@@ -77,7 +79,7 @@ export function replyResponse(
 	reply: Reply,
 	requestId: string,
 	wrap: (json: string) => string,
-	{ alsoId }: ReplyOptions = {},
+	{ alsoId, requireFrame }: ReplyOptions = {},
 ): Response {
 	const { served, neurons, dropped, body } = reply;
 	const own: Record<string, string> = { [REQUEST_ID]: requestId };
@@ -102,7 +104,8 @@ export function replyResponse(
 		case "events":
 			return new Response(body.events, { headers });
 		case "socket": {
-			const response = socketResponse(body.frames, requestId);
+			if (!requireFrame) throw new TypeError("no verification of the frames of a websocket");
+			const response = socketResponse(body.frames, requestId, requireFrame);
 			for (const [name, value] of headers) response.headers.set(name, value);
 			return response;
 		}

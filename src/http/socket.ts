@@ -2,12 +2,15 @@
  * Connects a live session to a websocket. The size of a frame and the bytes that wait to be processed are limited, because a
  * websocket has no backpressure for its sender. The runtime buffers outgoing frames for a slow reader.
  *
- * Closes with 1000 when the session has ended, 1008 after an error of the caller, 1009 after a frame that is too large,
+ * Each frame of the caller and of the engine needs a valid token.
+ *
+ * Closes with 1000 when the session has ended, 1008 after an error of the caller and if the token is revoked, 1009 after a frame that is too large,
  * 1011 after an error of the gateway or the engine. The session ends when either side closes the socket.
  */
 import { type AiError, toAiError } from "../core/errors.ts";
 import type { SocketFrames } from "../dialects/dialect.ts";
 import { logFailure } from "../telemetry/log.ts";
+import { POLICY_VIOLATION } from "./socket-caller.ts";
 
 const MAX_FRAME_BYTES = 1024 * 1024;
 /** Minutes of audio. An engine that is so far behind will not catch up. */
@@ -16,7 +19,6 @@ const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 const MAX_REASON_BYTES = 123;
 
 const NORMAL = 1000;
-const POLICY = 1008;
 const TOO_BIG = 1009;
 const INTERNAL = 1011;
 
@@ -24,19 +26,30 @@ const INTERNAL = 1011;
 export const isUpgrade = (request: Request): boolean =>
 	request.method === "GET" && request.headers.get("upgrade")?.toLowerCase() === "websocket";
 
-export function socketResponse(frames: SocketFrames, requestId: string): Response {
+/** `requireFrame`: rejects if the caller may not use the socket any more. */
+export function socketResponse(
+	frames: SocketFrames,
+	requestId: string,
+	requireFrame: () => Promise<void>,
+): Response {
 	const { 0: client, 1: server } = new WebSocketPair();
 	server.binaryType = "arraybuffer";
 	server.accept();
-	void relay(server, frames, requestId);
+	void relay(server, frames, { requestId, requireFrame });
 	return new Response(null, { status: 101, webSocket: client });
 }
 
 /** Resolves when the session has ended. Never rejects. */
-async function relay(socket: WebSocket, frames: SocketFrames, requestId: string): Promise<void> {
+async function relay(
+	socket: WebSocket,
+	frames: SocketFrames,
+	{ requestId, requireFrame }: { requestId: string; requireFrame(): Promise<void> },
+): Promise<void> {
 	const reader = frames.readable.getReader();
 	const writer = frames.writable.getWriter();
 	let pending = 0;
+	/** Frames are written in their order. */
+	let verified = Promise.resolve();
 	const cancel = (): void => {
 		reader.cancel().catch(() => {});
 	};
@@ -44,20 +57,32 @@ async function relay(socket: WebSocket, frames: SocketFrames, requestId: string)
 		close(socket, code, reason);
 		cancel();
 	};
+	let hasFailed = false;
+	const fail = (thrown: unknown): void => {
+		// Each frame that waits fails, too.
+		if (hasFailed) return;
+		hasFailed = true;
+		const error = toAiError(thrown);
+		logFailure(error, requestId);
+		refuse(error.status < 500 ? POLICY_VIOLATION : INTERNAL, reasonOf(error));
+	};
 	socket.addEventListener("message", (event) => {
 		const data: string | ArrayBuffer = event.data;
 		const size = typeof data === "string" ? data.length : data.byteLength;
 		if (size > MAX_FRAME_BYTES) return refuse(TOO_BIG, `a frame is larger than ${MAX_FRAME_BYTES} bytes`);
 		pending += size;
 		if (pending > MAX_PENDING_BYTES)
-			return refuse(POLICY, `more than ${MAX_PENDING_BYTES} bytes wait to be processed`);
-		writer.write(typeof data === "string" ? data : new Uint8Array(data)).then(
-			() => {
-				pending -= size;
-			},
-			// The reader reports why the session ended.
-			() => {},
-		);
+			return refuse(POLICY_VIOLATION, `more than ${MAX_PENDING_BYTES} bytes wait to be processed`);
+		const write = (): void => {
+			writer.write(typeof data === "string" ? data : new Uint8Array(data)).then(
+				() => {
+					pending -= size;
+				},
+				// The reader reports why the session ended.
+				() => {},
+			);
+		};
+		verified = verified.then(requireFrame).then(write, fail);
 	});
 	socket.addEventListener("close", () => {
 		close(socket, NORMAL);
@@ -68,13 +93,12 @@ async function relay(socket: WebSocket, frames: SocketFrames, requestId: string)
 		for (;;) {
 			const { done, value } = await reader.read();
 			if (done) break;
+			await requireFrame();
 			socket.send(value);
 		}
 		close(socket, NORMAL);
 	} catch (thrown) {
-		const error = toAiError(thrown);
-		logFailure(error, requestId);
-		refuse(error.status < 500 ? POLICY : INTERNAL, reasonOf(error));
+		fail(thrown);
 	}
 }
 

@@ -76,8 +76,8 @@ function accepted(response: Response): Client {
 }
 
 /** A session that the test controls, on a real socket. */
-function conversation(frames: SocketFrames): Client {
-	return accepted(socketResponse(frames, "request"));
+function conversation(frames: SocketFrames, requireFrame = async (): Promise<void> => {}): Client {
+	return accepted(socketResponse(frames, "request", requireFrame));
 }
 
 const CLOSE = '{"type":"CloseStream"}';
@@ -307,6 +307,31 @@ describe("a session on a socket", () => {
 		socket.close(1000, "enough");
 		expect(await ended).toBe("cancelled");
 		expect((await rest()).code).toBe(1000);
+	});
+
+	it("ends if the caller may not use it any more, and sends no frame after that", async () => {
+		const { frames, ended, emit } = blockedSession();
+		let isRevoked = false;
+		const { next, rest } = conversation(frames, async () => {
+			if (isRevoked) throw new AiError("authentication");
+		});
+		emit('{"n":1}');
+		expect(await next()).toEqual({ n: 1 });
+		isRevoked = true;
+		emit('{"n":2}');
+		expect(await rest()).toEqual({ frames: [], code: 1008, reason: "10000: Authentication error" });
+		expect(await ended).toBe("cancelled");
+	});
+
+	it("ends with 1011 if the caller cannot be verified", async () => {
+		const { frames, ended } = blockedSession();
+		const { socket, rest } = conversation(frames, async () => {
+			throw new AiError("ledgerUnavailable");
+		});
+		socket.send(new Uint8Array(2));
+		socket.send(new Uint8Array(2));
+		expect((await rest()).code).toBe(1011);
+		expect(await ended).toBe("cancelled");
 	});
 
 	it("ends when too many bytes are pending", async () => {

@@ -219,17 +219,31 @@ class AccountClient extends AccountReader implements AccountLedger, TokenStore {
 	): Promise<VerifiedCredential> {
 		const isOperator = credential.kind === "operator";
 		if (isOperator && !request && permission !== "run") return {};
-		const { credentials, exact } = this.#isolate;
-		const mayCache = permission === "run" && !request && (isOperator || !exact);
-		const known = mayCache ? credentials.verified(this.#account, credential) : undefined;
+		const mayCache = permission === "run" && !request && (isOperator || !this.#isolate.exact);
+		if (mayCache) return this.verifyRecently(credential);
+		return this.#verify(credential, permission, request);
+	}
+
+	async verifyRecently(credential: Credential): Promise<VerifiedCredential> {
+		const { credentials } = this.#isolate;
+		const known = credentials.verified(this.#account, credential);
 		if (known) return known;
+		const facts = await this.#verify(credential, "run");
+		credentials.setVerified(this.#account, credential, facts);
+		return facts;
+	}
+
+	async #verify(
+		credential: Credential,
+		permission: Permission,
+		request?: CountedRequest,
+	): Promise<VerifiedCredential> {
 		const answer = await this.object.checkedCall(credential, async (stub) =>
 			stub.verify(credential, permission, request),
 		);
-		credentials.setGateway(this.#account, credential, answer.gateway?.id);
+		this.#isolate.credentials.setGateway(this.#account, credential, answer.gateway?.id);
 		if (!answer.ok) throw refusal(answer);
 		const { ok: _, ...facts } = answer;
-		if (mayCache) credentials.setVerified(this.#account, credential, facts);
 		return facts;
 	}
 

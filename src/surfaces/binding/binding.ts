@@ -32,6 +32,7 @@ import {
 } from "../../http/route.ts";
 import type { AppServices } from "../../http/services.ts";
 import { isUpgrade } from "../../http/socket.ts";
+import { requireFrame } from "../../http/socket-caller.ts";
 import { search } from "../../models/search.ts";
 import type { InferenceRequest, Inputs } from "../../pipeline/request.ts";
 import { gatewayFailure, gatewayPlaneFailure } from "../gateway/gateway-failure.ts";
@@ -186,7 +187,10 @@ function infer(
 				};
 			},
 			run: (request, context) => endpointRun(model ?? "", options)(request, context),
-			respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
+			respond: (reply, requestId) =>
+				replyResponse(reply, requestId, WRAPS.bare, {
+					requireFrame: () => requireFrame(caller, services.ledgers),
+				}),
 			failure: gatewayRunFailure,
 		},
 		services,

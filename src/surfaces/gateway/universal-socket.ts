@@ -13,10 +13,10 @@ import { parseJson } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { mergedOptions, optionsInConfig } from "../../gateways/options.ts";
-import { identifyCaller } from "../../http/authenticate.ts";
 import { boundDepth, parseText } from "../../http/body.ts";
 import { offeredProtocols, selectedProtocol } from "../../http/credentials.ts";
 import { tooLarge } from "../../http/decompress.ts";
+import { frameCaller, isTokenRefused, POLICY_VIOLATION, TOKEN_REFUSED } from "../../http/socket-caller.ts";
 import { encodeBase64 } from "../../media/base64.ts";
 import { isDone, SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import { runSteps, type StepsContext } from "./gateway.ts";
@@ -27,7 +27,6 @@ import { readSteps, type Step } from "./step.ts";
 const MAX_OPEN_REQUESTS = 32;
 const NORMAL = 1000;
 const TOO_BIG = 1009;
-const POLICY_VIOLATION = 1008;
 
 const Frame = lazy(() =>
 	z.object({
@@ -52,14 +51,8 @@ export function universalSocket(request: Request, context: SocketContext): Respo
 	});
 }
 
-/** Whether a frame fails because its token is no longer valid. */
-const isRefused = ({ key }: AiError): boolean => key === "authentication" || key === "forbidden";
-
-function serve(socket: WebSocket, { caller, ...others }: SocketContext): void {
-	// Without what was known when the socket was opened: each frame verifies its token, at most a second old.
-	const { account, credential } = caller;
-	const context = { ...others, caller: { account, credential } };
-	const { limits } = context.services;
+function serve(socket: WebSocket, context: SocketContext): void {
+	const { ledgers, limits } = context.services;
 	const closed = new AbortController();
 	let open = 0;
 	const send = (frame: object): void => {
@@ -75,15 +68,15 @@ function serve(socket: WebSocket, { caller, ...others }: SocketContext): void {
 				? new AiError("outOfCapacity", `${MAX_OPEN_REQUESTS} requests are open`)
 				: readFrame(data, limits.jsonDepth);
 		open++;
-		const answering = identifyCaller(context.caller, context.services.ledgers).then(
+		const answering = frameCaller(context.caller, ledgers).then(
 			(identified) => answer(frame, { ...context, caller: identified, signal: closed.signal }, send),
 			async (thrown) => {
 				const error = toAiError(thrown);
 				await sendFailure(error, send);
-				if (!isRefused(error)) return;
+				if (!isTokenRefused(error)) return;
 				isClosing = true;
 				closed.abort();
-				socket.close(POLICY_VIOLATION, "the token is not valid any more");
+				socket.close(POLICY_VIOLATION, TOKEN_REFUSED);
 			},
 		);
 		void answering.finally(() => {

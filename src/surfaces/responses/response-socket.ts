@@ -3,8 +3,8 @@
  * fields of a request, and its events are the frames of the answer. Frames of one `stream_id` run one after the other, those of different
  * ones in parallel. `generate: false` prepares a response without output, which a later frame continues.
  *
- * With `store: false` the connection remembers the last response of each `stream_id`. Each frame is admitted with the token of the handshake, so a
- * token that is revoked ends with an error. Frames that wait are bounded, because a websocket has no backpressure for its sender.
+ * With `store: false` the connection remembers the last response of each `stream_id`. Each frame verifies the token of the handshake: a revoked
+ * one gets an error, and the socket is closed. Frames that wait are bounded, because a websocket has no backpressure for its sender.
  *
  * Differences from OpenAI: engines cannot take messages while they answer, so `response.steer` gets `response.steer.failed`.
  */
@@ -21,6 +21,8 @@ import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { responsesFailure } from "../../http/failure-formats.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
 import type { Call } from "../../http/route.ts";
+import { frameCaller, isTokenRefused, POLICY_VIOLATION, TOKEN_REFUSED } from "../../http/socket-caller.ts";
+import type { Caller } from "../../pipeline/request.ts";
 import { ConnectionMemory } from "../../responses/connection-memory.ts";
 import { dataOf } from "../../responses/event-text.ts";
 import { runStored } from "../../responses/run-stored.ts";
@@ -44,6 +46,8 @@ interface SocketContext {
 	endpoint: string;
 	signal: AbortSignal;
 	send(frame: object): void;
+	/** Ends the connection and everything that it runs. */
+	close(code: number, reason: string): void;
 	memory: ConnectionMemory;
 }
 
@@ -60,6 +64,10 @@ export function responseSocket(request: Request, call: Call): Response {
 		send: (frame) => {
 			if (!closed.signal.aborted) socket.send(JSON.stringify(frame));
 		},
+		close: (code, reason) => {
+			closed.abort();
+			close(socket, code, reason);
+		},
 		memory: new ConnectionMemory(call.services.limits.jsonBytes),
 	};
 	serve(socket, context, closed);
@@ -75,8 +83,7 @@ function serve(socket: WebSocket, context: SocketContext, closed: AbortControlle
 		const size = typeof data === "string" ? data.length : data.byteLength;
 		if (size > limits.jsonBytes) {
 			context.send(errorFrame(tooLarge(limits.jsonBytes), context.call.id));
-			closed.abort();
-			return close(socket, TOO_BIG, "a frame is too large");
+			return context.close(TOO_BIG, "a frame is too large");
 		}
 		if (now() - openedAt > MAX_CONNECTION_MS) {
 			context.send({
@@ -135,6 +142,7 @@ async function answer(data: string | ArrayBuffer, context: SocketContext): Promi
 	const id = call.services.uuid();
 	let lane: string | undefined;
 	try {
+		const caller = await frameCaller(call.caller, call.services.ledgers);
 		if (typeof data !== "string") throw badInput("expected a text frame");
 		const frame = validate(Frame(), boundDepth(parseText(data, "the frame"), call.services.limits.jsonDepth));
 		const { type, stream_id, ...fields } = frame;
@@ -142,11 +150,12 @@ async function answer(data: string | ArrayBuffer, context: SocketContext): Promi
 		if (type === "response.steer") return send(steerFailed(fields, lane));
 		if (type !== "response.create")
 			throw invalidInput(`type: ${JSON.stringify(type.slice(0, 64))} is not supported`);
-		await create(fields, { ...context, id, lane });
+		await create(fields, { ...context, caller, id, lane });
 	} catch (thrown) {
 		const error = toAiError(thrown);
 		call.services.log(error, id);
 		send({ ...errorFrame(error, id), ...(lane !== undefined && { stream_id: lane }) });
+		if (isTokenRefused(error)) context.close(POLICY_VIOLATION, TOKEN_REFUSED);
 	}
 }
 
@@ -168,18 +177,18 @@ const steerFailed = (fields: Record<string, unknown>, lane: string | undefined):
 });
 
 interface FrameContext extends SocketContext {
+	/** Verified for this frame. */
+	caller: Caller;
 	id: string;
 	lane: string | undefined;
 }
 
 async function create(sent: Record<string, unknown>, context: FrameContext): Promise<void> {
-	const { call, endpoint, headers, id, lane, memory, signal } = context;
-	const { caller: handshake, services } = call;
+	const { call, caller, endpoint, headers, id, lane, memory, signal } = context;
+	const { services } = call;
 	if (sent.background === true) throw invalidInput("background: not supported over a websocket");
 	const { generate, stream: _, ...rest } = sent;
 	const { model } = requireModel(rest);
-	// The pipeline verifies the token of each frame: it may have been revoked since the handshake.
-	const caller = { account: handshake.account, credential: handshake.credential };
 	const fields = memory.continued({ ...rest, model, stream: true });
 	if (generate === false) return prepare(fields, context);
 	const response = await runModel(
@@ -204,13 +213,8 @@ async function create(sent: Record<string, unknown>, context: FrameContext): Pro
 }
 
 /** A response without output, in the memory of the connection. */
-async function prepare(
-	fields: Record<string, unknown>,
-	{ call, lane, memory, send }: FrameContext,
-): Promise<void> {
-	const { caller, services } = call;
-	await services.ledgers.of(caller.account).verify(caller.credential, "run");
-	const response = memory.prepare(fields, services);
+function prepare(fields: Record<string, unknown>, { call, lane, memory, send }: FrameContext): void {
+	const response = memory.prepare(fields, call.services);
 	const extra = lane === undefined ? {} : { stream_id: lane };
 	send({
 		type: "response.created",

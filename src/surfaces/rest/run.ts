@@ -27,6 +27,7 @@ import {
 	type Route,
 } from "../../http/route.ts";
 import { isUpgrade } from "../../http/socket.ts";
+import { requireFrame } from "../../http/socket-caller.ts";
 import { authorOf, isThirdPartyId } from "../../models/third-party.ts";
 import type { InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
 import { modelOf } from "../../pipeline/resolve-model.ts";
@@ -161,7 +162,10 @@ function infer(
 			// A socket has no gateway.
 			gateway: (named) => (isUpgrade(raw) ? undefined : gatewayInHeaders(raw.headers, named)),
 			run: runWithProviderFailure,
-			respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.envelope),
+			respond: (reply, requestId) =>
+				replyResponse(reply, requestId, WRAPS.envelope, {
+					requireFrame: () => requireFrame(caller, services.ledgers),
+				}),
 			failure: (error, requestId) => v4Failure(error, requestId, c.req),
 		},
 		services,

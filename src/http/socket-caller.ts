@@ -1,0 +1,28 @@
+/**
+ * The caller of an open websocket. Its token was verified at the handshake and may be revoked later, so each frame needs a verification that
+ * is at most a second old. A socket whose token is refused is closed with 1008 (RFC 6455, 7.4.1).
+ */
+import type { Ledgers } from "../accounts/admission.ts";
+import { GatewayRequired, refuseElsewhere } from "../accounts/bound-gateway.ts";
+import type { AiError } from "../core/errors.ts";
+import type { Caller } from "../pipeline/request.ts";
+
+export const POLICY_VIOLATION = 1008;
+/** The reason of the close frame. */
+export const TOKEN_REFUSED = "the token is not valid any more";
+
+/** The caller of a frame. Throws `AiError`. */
+export async function frameCaller({ account, credential }: Caller, ledgers: Ledgers): Promise<Caller> {
+	const identity = await ledgers.of(account).verifyRecently(credential);
+	return { account, credential, verified: true, identity };
+}
+
+/** Throws `AiError` if the caller may not use a socket that has no gateway. */
+export async function requireFrame(caller: Caller, ledgers: Ledgers): Promise<void> {
+	const { identity } = await frameCaller(caller, ledgers);
+	const refused = refuseElsewhere(identity?.gateway, caller.credential);
+	if (refused) throw new GatewayRequired(refused.gateway, refused.description);
+}
+
+/** Whether a frame fails because its token is refused, now and later. */
+export const isTokenRefused = ({ key }: AiError): boolean => key === "authentication" || key === "forbidden";
