@@ -16,7 +16,6 @@ import {
 	DEFAULT_RETRIES,
 	isPooled,
 	type Plan,
-	type PlannedTarget,
 	type PlanTarget,
 	type Routed,
 	type RouteList,
@@ -181,23 +180,30 @@ export function route(
 	if (!routed)
 		throw new AiError("noSuchModel", `No such model ${modelId} or task: nothing serves it here (see ROUTES)`);
 	const [only, ...more] = routed.targets;
-	if (!only || more.length > 0 || services.pools.of(only)) return newPlan(modelId, routed, services, session);
+	if (!only || more.length > 0) return newPlan(modelId, routed, services, session);
 	const known = plans.get(routed);
-	if (known?.modelId === modelId && services.health.circuit(known.target) === "closed") return known.plan;
+	if (known?.modelId === modelId && isCurrent(known.plan, only, services)) return known.plan;
 	const plan = newPlan(modelId, routed, services);
-	const [target] = plan.targets;
-	if (!isPooled(target) && target.circuit === "closed") plans.set(routed, { modelId, target, plan });
+	if (isCurrent(plan, only, services)) plans.set(routed, { modelId, plan });
 	return plan;
 }
 
 interface KnownPlan {
 	modelId: string;
-	target: PlannedTarget;
 	plan: Plan;
 }
 
-/** The plans of routes to one address, while its circuit is closed: they do not depend on the request. */
+/**
+ * The plans of routes to one backend. They do not depend on the request while the circuit of its address is closed, or its pool
+ * is the same. What is made for a target is then made once for many requests.
+ */
 const plans = new WeakMap<Routed, KnownPlan>();
+
+function isCurrent({ targets: [target] }: Plan, only: WeightedTarget, services: RouteServices): boolean {
+	const pool = services.pools.of(only);
+	if (isPooled(target)) return target.pool === pool;
+	return !pool && target.circuit === "closed" && services.health.circuit(target) === "closed";
+}
 
 function newPlan(
 	modelId: string,

@@ -81,6 +81,29 @@ describe("route", () => {
 		expect(route("id", routed, services())).toBe(first);
 	});
 
+	it("makes the target of a replica once, while its circuit is closed", () => {
+		const routed = routedTo([target("pooled", { urls: ["http://1", "http://2"] })]);
+		const world = services();
+		const poolRequest = () => EMPTY_REQUEST;
+		const chosen = (health: RouteServices["health"] = world.health) => {
+			const { targets } = route("id", routed, world);
+			const queue = new TargetQueue(targets, { health, now: () => 0, poolRequest });
+			const byUrl = new Map<string, unknown>();
+			for (let next = queue.next(); next; next = queue.next()) byUrl.set(next.url, next);
+			return byUrl;
+		};
+		const first = chosen();
+		expect([...first.keys()].sort()).toEqual(["http://1", "http://2"]);
+		const second = chosen();
+		for (const [url, replica] of first) expect(second.get(url)).toBe(replica);
+
+		const { health } = services({ circuit: { "http://1": "half-open" } });
+		const halfOpen = chosen(health);
+		expect(halfOpen.get("http://1")).toMatchObject({ circuit: "half-open" });
+		expect(halfOpen.get("http://2")).toBe(first.get("http://2"));
+		expect(chosen().get("http://1")).toBe(first.get("http://1"));
+	});
+
 	it("draws the first by weight; the others stand in, in order", () => {
 		const targets = [target("a", { weight: 9 }), target("b", { weight: 1 }), target("c")];
 		expect(plan(targets, { random: 0.89 })).toEqual(["http://a/v1", "http://b/v1", "http://c/v1"]);

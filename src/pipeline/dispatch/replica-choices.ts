@@ -6,6 +6,7 @@ import type { PoolRequest, Usable } from "../../pools/choice.ts";
 import type { Flight } from "../../pools/flight.ts";
 import { chooseLegs, type Legs, startLegs } from "../../pools/prefill-decode/legs.ts";
 import { DISAGGREGATIONS } from "../../pools/prefill-decode/settings.ts";
+import type { Replica } from "../../pools/replica.ts";
 import type { PlannedTarget, PooledTarget } from "../plan.ts";
 import type { StartedPrefill } from "./prefill-call.ts";
 
@@ -61,11 +62,10 @@ export class ReplicaChoices {
 		const { disaggregation } = pooled.pool.settings;
 		const { answer: flight, prefill } = startLegs(pooled.pool, legs, request, this.#services.now());
 		if (!prefill || !disaggregation) return { flight };
-		const { url } = prefill.replica;
 		const { pairCounts: counts } = pooled.pool;
 		return {
 			flight,
-			prefill: { target: this.#targetAt(pooled, url), flight: prefill, disaggregation, counts },
+			prefill: { target: this.#targetAt(pooled, prefill.replica), flight: prefill, disaggregation, counts },
 		};
 	}
 
@@ -112,14 +112,14 @@ export class ReplicaChoices {
 			},
 		);
 		if (!legs) return undefined;
-		const { url } = legs.answer.replica;
+		const { replica } = legs.answer;
 		const replicas = this.#replicas.get(pooled) ?? new Map<string, PlannedTarget>();
-		const replica = replicas.get(url) ?? this.#targetAt(pooled, url);
-		replicas.set(url, replica);
+		const target = replicas.get(replica.url) ?? this.#targetAt(pooled, replica);
+		replicas.set(replica.url, target);
 		this.#replicas.set(pooled, replicas);
-		this.#taken.add(replica);
-		this.#chosen.set(replica, { pooled, legs, request });
-		return replica;
+		this.#taken.add(target);
+		this.#chosen.set(target, { pooled, legs, request });
+		return target;
 	}
 
 	#chooseLegs(
@@ -137,9 +137,17 @@ export class ReplicaChoices {
 		);
 	}
 
-	#targetAt(pooled: PooledTarget, url: string): PlannedTarget {
+	#targetAt(pooled: PooledTarget, replica: Replica): PlannedTarget {
+		const { url } = replica;
+		const circuit = this.#services.health.circuit(addressOf(pooled, url));
+		const known = closedTargets.get(pooled) ?? new WeakMap<Replica, PlannedTarget>();
+		closedTargets.set(pooled, known);
+		const target = circuit === "closed" ? known.get(replica) : undefined;
+		if (target) return target;
 		const { pool: _, ...shared } = pooled;
-		return { ...shared, url, circuit: this.#services.health.circuit(addressOf(pooled, url)) };
+		const made = { ...shared, url, circuit };
+		if (circuit === "closed") known.set(replica, made);
+		return made;
 	}
 
 	#isTaken(pooled: PooledTarget, url: string): boolean {
@@ -151,6 +159,12 @@ export class ReplicaChoices {
 		return pooled.pool.replicas.members.some(({ url }) => !this.#isTaken(pooled, url));
 	}
 }
+
+/**
+ * The targets of replicas with a closed circuit. Many requests have the same one, because backends keep the headers and the
+ * functions that they make for a target.
+ */
+const closedTargets = new WeakMap<PooledTarget, WeakMap<Replica, PlannedTarget>>();
 
 /** Each choice looks up several circuits, and a copy of the target for each would cost more than the choice. */
 const addressOf = ({ anyModel, backend, model }: PooledTarget, url: string): Addressed =>
