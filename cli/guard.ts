@@ -1,5 +1,5 @@
 /** The connection guard of one worker, in a process of its own. It ends with the process that started it. */
-import { guardConnections } from "../scripts/connection-guard.ts";
+import { guardConnections } from "../scripts/connections/guard.ts";
 
 export interface GuardSettings {
 	host: string;
@@ -8,14 +8,23 @@ export interface GuardSettings {
 	target: string;
 	maxConnections: number;
 	idleMs: number;
+	/** SHA-256 of the operator's token. */
+	operatorHash?: string | undefined;
 }
 
+/** What a reload of the configuration changes. */
+export type ReloadedSettings = Pick<GuardSettings, "idleMs" | "operatorHash">;
+
 // `startGuards` wrote it.
-const { idleMs, ...settings } = JSON.parse(process.env.GANGLION_GUARD ?? "") as GuardSettings;
-let currentIdleMs = idleMs;
-process.on("message", (message: Pick<GuardSettings, "idleMs">) => {
-	currentIdleMs = message.idleMs;
+const { idleMs, operatorHash, ...settings } = JSON.parse(process.env.GANGLION_GUARD ?? "") as GuardSettings;
+let current: ReloadedSettings = { idleMs, operatorHash };
+process.on("message", (message: ReloadedSettings) => {
+	current = message;
 });
 // Running answers pass through it until the worker has stopped.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
-await guardConnections({ ...settings, idleMs: () => currentIdleMs });
+await guardConnections({
+	...settings,
+	idleMs: () => current.idleMs,
+	operatorHash: () => current.operatorHash,
+});

@@ -2,32 +2,39 @@
 import cluster from "node:cluster";
 import { once } from "node:events";
 import { join } from "node:path";
-import type { GuardSettings } from "./guard.ts";
+import type { GuardSettings, ReloadedSettings } from "./guard.ts";
 
 /** Set by the build of the package. */
 declare const IS_PACKAGE: boolean | undefined;
 
 const PROGRAM = join(import.meta.dirname, typeof IS_PACKAGE === "undefined" ? "guard.ts" : "guard.js");
 
-interface GuardsOptions extends Omit<GuardSettings, "target" | "idleMs"> {
+interface GuardsOptions extends Omit<GuardSettings, "target" | keyof ReloadedSettings> {
 	/** The Unix sockets of the workers. */
 	targets: readonly string[];
 	idleMs(): number;
+	operatorHash(): string | undefined;
 }
 
 export interface Guards {
 	/** Resolves with a message if a guard fails. */
 	failed: Promise<string>;
-	/** Passes a changed `idleMs` on. */
+	/** Passes changed settings on. */
 	update(): void;
 }
 
 /** Resolves when all guards listen. */
-export async function startGuards({ targets, idleMs, ...address }: GuardsOptions): Promise<Guards> {
+export async function startGuards({
+	targets,
+	idleMs,
+	operatorHash,
+	...address
+}: GuardsOptions): Promise<Guards> {
 	cluster.schedulingPolicy = cluster.SCHED_RR;
 	cluster.setupPrimary({ exec: PROGRAM, args: [] });
+	const current = (): ReloadedSettings => ({ idleMs: idleMs(), operatorHash: operatorHash() });
 	const guards = targets.map((target) => {
-		const settings: GuardSettings = { ...address, target, idleMs: idleMs() };
+		const settings: GuardSettings = { ...address, target, ...current() };
 		return cluster.fork({ GANGLION_GUARD: JSON.stringify(settings) });
 	});
 	const failed = Promise.race(
@@ -42,7 +49,7 @@ export async function startGuards({ targets, idleMs, ...address }: GuardsOptions
 	return {
 		failed,
 		update() {
-			for (const guard of guards) guard.send({ idleMs: idleMs() });
+			for (const guard of guards) guard.send(current());
 		},
 	};
 }

@@ -6,6 +6,7 @@
  * SIGTERM and SIGINT refuse new requests, and wait until running requests are complete and their bills are written. A second
  * signal stops immediately. The exit code is 0 only if no request was interrupted.
  */
+import { createHash } from "node:crypto";
 import { checkAddress } from "../scripts/address.ts";
 import { describeFileLimit, reachFileLimit } from "../scripts/file-limit.ts";
 import { reloadOnChange } from "../scripts/reload.ts";
@@ -63,8 +64,12 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 	const { connections } = capacityOf(openFiles);
 	const stopping = stopSignals();
 	const idleMs = (): number => current.config.limits.holdMs;
+	const operatorHash = (): string | undefined => {
+		const { adminToken } = current.config;
+		return adminToken === undefined ? undefined : createHash("sha256").update(adminToken).digest("hex");
+	};
 	const { url, workers, guards } = await startWorkers({
-		...{ host, port, log, state, openFiles, idleMs },
+		...{ host, port, log, state, openFiles, idleMs, operatorHash },
 		count: options.workers,
 		variables: initial,
 	});

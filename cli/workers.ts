@@ -8,7 +8,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { guardConnections } from "../scripts/connection-guard.ts";
+import { guardConnections } from "../scripts/connections/guard.ts";
 import { runtimeSettings, stopWith } from "../scripts/settings.ts";
 import type { LockedState } from "../scripts/state-lock.ts";
 import { type Served, serve, type WorkerSpec } from "../scripts/workerd.ts";
@@ -53,6 +53,8 @@ export interface StartOptions {
 	openFiles: number | undefined;
 	/** The longest time without a byte on a connection. It may change. */
 	idleMs(): number;
+	/** SHA-256 of the operator's token. It may change. */
+	operatorHash(): string | undefined;
 	log: Log;
 }
 
@@ -64,7 +66,7 @@ export interface Started {
 }
 
 export async function startWorkers(options: StartOptions): Promise<Started> {
-	const { host, port, count, openFiles, idleMs, state } = options;
+	const { host, port, count, openFiles, idleMs, operatorHash, state } = options;
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-"));
 	process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 	const modules = await workerModules(join(folder, "worker"));
@@ -83,12 +85,12 @@ export async function startWorkers(options: StartOptions): Promise<Started> {
 	for (const start of starts)
 		if (start.status === "rejected") stopWith(`workerd cannot be started: ${start.reason.message}`);
 	state.servedBy(workers.map(({ served }) => served.pid));
-	const guard = { host, port, maxConnections: capacityOf(openFiles).connections };
+	const guard = { host, port, maxConnections: capacityOf(openFiles).connections, idleMs, operatorHash };
 	const targets = allPaths.map(({ httpSocket }) => httpSocket);
 	const url = workers[0]?.served.url ?? "";
-	if (count > 1) return { url, workers, guards: await startGuards({ ...guard, targets, idleMs }) };
+	if (count > 1) return { url, workers, guards: await startGuards({ ...guard, targets }) };
 	const [target] = targets;
-	if (openFiles !== undefined && target !== undefined) await guardConnections({ ...guard, target, idleMs });
+	if (openFiles !== undefined && target !== undefined) await guardConnections({ ...guard, target });
 	return { url, workers };
 }
 

@@ -19,6 +19,8 @@ const MAX_BYTES_BEFORE_JSON = 4_096;
 
 /** Up to this size, reading and validating a body costs about as much as a call of the account's object. */
 const SMALL_BODY_BYTES = 16 * 1024;
+/** Such a body is read before its token is verified, so its time is short. */
+const SMALL_BODY_MS = 10_000;
 
 interface BodyServices {
 	limits: SizeLimits;
@@ -80,8 +82,8 @@ export async function readJson(request: Request, services: BodyServices): Promis
  * without the last one, which is accepted.
  */
 async function readText(request: Request, stated: number, services: BodyServices): Promise<string> {
-	const text = await inTime(services, {}, request.text());
-	const { jsonBytes } = services.limits;
+	const { bodyMs, jsonBytes } = services.limits;
+	const text = await inTime(Math.min(bodyMs, SMALL_BODY_MS), services, { pending: {}, read: request.text() });
 	if (text.length > jsonBytes) throw tooLarge(jsonBytes);
 	if (text === "") throw emptyBody();
 	if (text.includes("\ufffd") && new TextEncoder().encode(text).length > stated) throw invalidUtf8();
@@ -99,7 +101,8 @@ export async function readBody(
 	services: BodyServices,
 ): Promise<Uint8Array<ArrayBuffer>> {
 	const pending: PendingRead = {};
-	const bytes = await inTime(services, pending, readBytes(request, limit, pending));
+	const read = readBytes(request, limit, pending);
+	const bytes = await inTime(services.limits.bodyMs, services, { pending, read });
 	if (bytes.length > limit) throw tooLarge(limit);
 	if (bytes.length === 0) throw emptyBody();
 	return bytes;
@@ -126,17 +129,17 @@ interface PendingRead {
 	reader?: { cancel(reason: unknown): Promise<void> };
 }
 
-/** Rejects after `bodyMs`, and cancels the pending read. */
+/** Rejects after `limitMs`, and cancels the pending read. */
 function inTime<T>(
-	{ limits: { bodyMs }, startTimer = startNativeTimer }: BodyServices,
-	pending: PendingRead,
-	read: Promise<T>,
+	limitMs: number,
+	{ startTimer = startNativeTimer }: BodyServices,
+	{ pending, read }: { pending: PendingRead; read: Promise<T> },
 ): Promise<T> {
 	const { promise, resolve, reject } = Promise.withResolvers<T>();
-	const timer = startTimer(bodyMs, () => {
+	const timer = startTimer(limitMs, () => {
 		const error = new AiError(
 			"timeout",
-			`Request timeout: the request body did not arrive within ${bodyMs} ms`,
+			`Request timeout: the request body did not arrive within ${limitMs} ms`,
 		);
 		pending.reader?.cancel(error).catch(() => {});
 		reject(error);

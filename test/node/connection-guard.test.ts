@@ -1,34 +1,64 @@
 /** The connection guard of `npm run serve`, before a server of the test. */
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
-import type { Server } from "node:net";
+import { createConnection, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { guardConnections } from "../../scripts/connection-guard.ts";
+import { type ConnectionGuard, guardConnections } from "../../scripts/connections/guard.ts";
+import type { ConnectionTimes } from "../../scripts/connections/guarded-connection.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { ask, connect } from "./connections.ts";
+
+const OPERATOR_TOKEN = "the-operators-token-of-the-guard-test";
+const LONG_MS = 60_000;
+const GET = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
 
 const cleanups: (() => void)[] = [];
 afterEach(() => {
 	for (const cleanup of cleanups.splice(0).reverse()) cleanup();
 });
 
+/** What a socket receives until it closes. */
+async function received(socket: Socket): Promise<string> {
+	let text = "";
+	socket.on("data", (bytes) => (text += bytes));
+	await once(socket, "close");
+	return text;
+}
+
+/** Resolves when the socket has received the text. */
+async function receives(socket: Socket, expected: string): Promise<void> {
+	let text = "";
+	while (!text.includes(expected)) text += (await once(socket, "data"))[0];
+}
+
+const connectFrom = async (port: number, localAddress: string): Promise<Socket> => {
+	const socket = createConnection({ port, host: "127.0.0.1", localAddress }).on("error", () => {});
+	await once(socket, "connect");
+	return socket;
+};
+
 describe.skipIf(process.platform === "win32")("the guard of connections", () => {
 	async function guarded(
 		maxConnections: number,
 		{
-			idleMs = 60_000,
-			firstByteMs = 60_000,
 			answer = (_, response) => void response.end("from the runtime"),
-		}: { idleMs?: number; firstByteMs?: number; answer?: RequestListener } = {},
-	): Promise<{ port: number; guard: Server; accepted: () => number }> {
+			...times
+		}: Partial<Omit<ConnectionTimes, "idleMs">> & { idleMs?: number; answer?: RequestListener } = {},
+	): Promise<{ port: number; guard: ConnectionGuard; accepted: () => number }> {
 		const folder = mkdtempSync(join(tmpdir(), "ganglion-guard-"));
 		const target = join(folder, "http.sock");
 		let accepted = 0;
-		const runtime = createServer(answer);
+		const runtime = createServer({ keepAliveTimeout: LONG_MS }, answer);
 		runtime.on("connection", () => accepted++);
+		runtime.on("upgrade", (_, socket) => {
+			socket.write("HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n");
+			socket.on("data", (bytes: Buffer) => socket.write(bytes));
+			socket.on("error", () => {});
+		});
 		runtime.listen(target);
 		await once(runtime, "listening");
 		const port = await freePort();
@@ -37,11 +67,13 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 			port,
 			target,
 			maxConnections,
-			idleMs: () => idleMs,
-			firstByteMs,
+			...{ firstByteMs: LONG_MS, requestMs: LONG_MS, keepAliveMs: LONG_MS, ...times },
+			idleMs: () => times.idleMs ?? LONG_MS,
+			operatorHash: () => createHash("sha256").update(OPERATOR_TOKEN).digest("hex"),
+			checkMs: 10,
 		});
 		cleanups.push(() => {
-			guard.close();
+			guard.server.close();
 			runtime.closeAllConnections();
 			runtime.close();
 			rmSync(folder, { recursive: true, force: true });
@@ -54,18 +86,47 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		expect(await ask(port, "/", "x")).toEqual({ status: 200, body: "from the runtime" });
 	});
 
-	it("answers 503 beyond the maximum, and closes", async () => {
-		const { port, accepted } = await guarded(2);
+	it("passes bodies of any size and form on, and many requests of one connection", async () => {
+		const { port } = await guarded(1, {
+			answer: async (request, response) => {
+				let size = 0;
+				for await (const bytes of request) size += bytes.length;
+				response.end(`${request.method} ${size};`);
+			},
+		});
+		const caller = await connect(port);
+		const body = "x".repeat(100_000);
+		caller.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}${GET}`);
+		caller.write("POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n5;a=b\r\nhel");
+		await receives(caller, "GET 0;");
+		caller.write("lo\r\nA\r\n0123456789\r");
+		caller.write("\n0\r\ntrailer: y\r\n\r");
+		caller.write("\n");
+		await receives(caller, "POST 15;");
+		caller.write("HEAD / HTTP/1.1\r\nhost: x\r\n\r\n");
+		await receives(caller, "HTTP/1.1 200 OK");
+		caller.write(`POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 3\r\n\r\n`);
+		await receives(caller, "HTTP/1.1 100 Continue");
+		caller.write("abc");
+		await receives(caller, "POST 3;");
+		caller.destroy();
+	});
+
+	it("answers 503 beyond the maximum, with the error where each client reads it, and closes", async () => {
+		const { port } = await guarded(2, { answer: () => {} });
 		const sockets = await Promise.all([connect(port), connect(port)]);
+		for (const socket of sockets) socket.write(GET);
 		const { status, body } = await ask(port, "/", "x");
 		expect(status).toBe(503);
+		const message =
+			"Capacity temporarily exceeded, please try again: all connections of the gateway are in use.";
 		expect(JSON.parse(body)).toEqual({
 			result: null,
 			success: false,
-			errors: [{ code: 3040, message: "Capacity temporarily exceeded, please try again." }],
+			errors: [{ code: 3040, message }],
 			messages: [],
+			error: { type: "overloaded_error", code: 3040, message },
 		});
-		expect(accepted()).toBe(0);
 		for (const socket of sockets) socket.destroy();
 	});
 
@@ -73,27 +134,147 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		const called = Promise.withResolvers<IncomingMessage>();
 		const { port } = await guarded(1, { answer: (request) => called.resolve(request) });
 		const caller = await connect(port);
-		caller.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+		caller.write(GET);
 		const { socket } = await called.promise;
 		const closed = once(socket, "close");
 		caller.end();
 		await closed;
 	});
 
-	it("closes a connection that sends nothing, and its place is free again", async () => {
-		const { port } = await guarded(1, { firstByteMs: 50 });
-		const silent = await connect(port);
-		silent.resume();
-		await once(silent, "close");
-		expect((await ask(port, "/", "x")).status).toBe(200);
+	it("closes a connection that sends nothing", async () => {
+		const { port, accepted } = await guarded(1, { firstByteMs: 50 });
+		expect(await received(await connect(port))).toBe("");
+		expect(accepted()).toBe(0);
 	});
 
 	it("closes a connection that is idle for longer than any answer takes", async () => {
-		const { port } = await guarded(1, { idleMs: 50 });
+		const { port } = await guarded(1, { idleMs: 50, answer: () => {} });
 		const socket = await connect(port);
-		socket.write("GET / HTTP/1.1\r\n");
-		socket.resume();
-		await once(socket, "close");
+		socket.write(GET);
+		expect(await received(socket)).toBe("");
+		expect((await ask(port, "/", "x")).status).toBe(0);
+	});
+
+	it("closes a connection that sends no further request", async () => {
+		const { port, guard } = await guarded(1, { keepAliveMs: 50 });
+		const socket = await connect(port);
+		socket.write(GET);
+		expect(await received(socket)).toContain("from the runtime");
+		expect(guard.counts().connections.used).toBe(0);
+	});
+
+	it.each([
+		["the headers", "POST / HTTP/1.1\r\nhost: x\r\nauthorization: Bearer invented\r\n"],
+		["a small body", 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{"prompt'],
+		["the first bytes of a large body", "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 900000\r\n\r\nxxx"],
+		["a chunked body", "POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n64\r\nxxx"],
+	])("answers 408 if %s arrives too slowly, without a connection of the runtime", async (_, text) => {
+		const { port, accepted } = await guarded(1, { requestMs: 50 });
+		const socket = await connect(port);
+		socket.write(text);
+		const answer = await received(socket);
+		expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
+		expect(answer).toContain(
+			'"errors":[{"code":3007,"message":"Request timeout: the request arrived too slowly"}]',
+		);
+		expect(accepted()).toBe(0);
+	});
+
+	it("serves while more callers than it waits for send slowly", async () => {
+		const { port, guard } = await guarded(2, { requestMs: LONG_MS });
+		const slow = await Promise.all(Array.from({ length: 20 }, () => connectFrom(port, "127.0.0.2")));
+		for (const socket of slow) socket.write("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nx");
+		await expect.poll(() => guard.counts().waiting.refused).toBeGreaterThanOrEqual(16);
+		expect(guard.counts().waiting).toMatchObject({ used: 4, limit: 4 });
+		for (let i = 0; i < 5; i++) expect((await ask(port, "/", "x")).status).toBe(200);
+		for (const socket of slow) socket.destroy();
+	});
+
+	it("gives the place of a connection between two requests to another caller", async () => {
+		const { port } = await guarded(1);
+		const first = await connect(port);
+		first.write(GET);
+		await receives(first, "from the runtime");
+		const closed = once(first, "close");
 		expect((await ask(port, "/", "x")).status).toBe(200);
+		await closed;
+	});
+
+	it("reserves places for health checks and the operator", async () => {
+		const { port, guard } = await guarded(48, {
+			answer: (request, response) => {
+				const { url = "", headers } = request;
+				if (url === "/health" || headers.authorization?.endsWith(OPERATOR_TOKEN)) response.end("answered");
+			},
+		});
+		const held = await Promise.all(
+			Array.from({ length: 46 }, (_, i) => connectFrom(port, `127.0.0.${10 + i}`)),
+		);
+		for (const socket of held) socket.write(GET);
+		await expect.poll(() => guard.counts().connections.used).toBe(46);
+		expect((await ask(port, "/", "x")).status).toBe(503);
+		expect((await ask(port, "/metrics", "an-invented-token")).status).toBe(503);
+		for (let i = 0; i < 5; i++) {
+			expect(await ask(port, "/health", "x")).toEqual({ status: 200, body: "answered" });
+			expect((await ask(port, "/metrics", OPERATOR_TOKEN)).status).toBe(200);
+		}
+		await expect.poll(() => guard.counts().connections).toEqual({ used: 46, limit: 48, refused: 2 });
+		for (const socket of held) socket.destroy();
+	});
+
+	it("leaves places for other addresses", async () => {
+		const { port, guard } = await guarded(46, { answer: () => {} });
+		const busy = await Promise.all(Array.from({ length: 45 }, () => connectFrom(port, "127.0.0.2")));
+		const refused = busy.map((socket) => received(socket));
+		for (const socket of busy) socket.write(GET);
+		expect(await Promise.race(refused)).toMatch(/^HTTP\/1\.1 503 /);
+		expect(guard.counts().connections.used).toBe(43);
+		const other = await connect(port);
+		other.write(GET);
+		await expect.poll(() => guard.counts().connections.used).toBe(44);
+		for (const socket of [...busy, other]) socket.destroy();
+	});
+
+	it("passes websockets on, up to a half of the connections", async () => {
+		const { port, guard } = await guarded(4);
+		const handshake = "GET /socket HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n";
+		const open = await Promise.all([connect(port), connect(port)]);
+		for (const socket of open) {
+			socket.write(handshake);
+			await receives(socket, "HTTP/1.1 101 ");
+			socket.write("any bytes");
+			await receives(socket, "any bytes");
+		}
+		const third = await connect(port);
+		third.write(handshake);
+		expect(await received(third)).toMatch(/^HTTP\/1\.1 503 /);
+		expect(guard.counts().sockets).toEqual({ used: 2, limit: 2, refused: 1 });
+		expect((await ask(port, "/", "x")).status).toBe(200);
+		for (const socket of open) socket.destroy();
+		await expect.poll(() => guard.counts()).toMatchObject({ sockets: { used: 0 }, connections: { used: 0 } });
+	});
+
+	it.each([
+		["a header without a colon", "GET / HTTP/1.1\r\nhost x\r\n\r\n"],
+		["CONNECT", "CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\n"],
+		["another protocol", "hello\r\n\r\n"],
+		["two lengths", "POST / HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 1\r\n\r\nx"],
+		["a length and chunks", "POST / HTTP/1.1\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\nx"],
+		["another transfer encoding", "POST / HTTP/1.1\r\ntransfer-encoding: gzip, chunked\r\n\r\nx"],
+		["a negative length", "POST / HTTP/1.1\r\ncontent-length: -1\r\n\r\nx"],
+		["a chunk without a size", "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nx\r\n"],
+		["a chunk that is too long", "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n1\r\nxx\r\n"],
+		[
+			"headers of 70 KB",
+			`GET / HTTP/1.1\r\nx: ${"y".repeat(70_000)}\r\n\r\n`,
+			"431 Request Header Fields Too Large",
+		],
+	])("refuses %s", async (_, text, status = "400 Bad Request") => {
+		const { port, accepted } = await guarded(1);
+		const socket = await connect(port);
+		const answer = received(socket);
+		socket.write(text);
+		expect(await answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status}\\r\\n`));
+		expect(accepted()).toBe(0);
 	});
 });

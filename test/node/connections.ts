@@ -44,14 +44,10 @@ export function ask(
 	return Object.assign(ended, { begun: begun.promise });
 }
 
-/** A connection that sends nothing. The system may refuse it. */
-export const openSocket = (port: number): Socket =>
-	createConnection({ port, host: "127.0.0.1" }).on("error", () => undefined);
-
 /** Resolves when the connection is open, or refused. */
 export const connect = (port: number): Promise<Socket> =>
 	new Promise((resolve) => {
-		const socket = openSocket(port);
+		const socket = createConnection({ port, host: "127.0.0.1" });
 		socket.on("error", () => resolve(socket));
 		socket.once("connect", () => resolve(socket));
 	});

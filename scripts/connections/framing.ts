@@ -1,0 +1,199 @@
+/**
+ * Finds where the messages of an HTTP/1.1 connection begin and end (RFC 9112), without changing their bytes. It accepts only forms
+ * that have one meaning, so that the runtime finds the same ends.
+ */
+
+/** Bytes of the start line and the headers. */
+const MAX_HEAD_BYTES = 64 * 1024;
+/** Characters of a line with the size of a chunk, or of a trailer. */
+const MAX_LINE = 1_024;
+const MAX_TRAILERS = 64;
+const CR = 0x0d;
+const LF = 0x0a;
+const HEAD_END = [CR, LF, CR, LF];
+
+/** The message is malformed, or its head is too large. */
+export class FramingError extends Error {
+	readonly status: 400 | 431;
+
+	constructor(message: string, status: 400 | 431 = 400) {
+		super(message);
+		this.status = status;
+	}
+}
+
+export interface MessageHead {
+	/** Of a request: the method, the path with its query, the version. Of an answer: the version, the status, the reason. */
+	startLine: readonly string[];
+	/** By lower-case name. Only those that are in {@link READ}. */
+	headers: ReadonlyMap<string, string>;
+}
+
+/** A header that occurs twice makes the end of a message ambiguous. */
+const SINGLE = new Set(["content-length", "transfer-encoding"]);
+const READ = new Set([...SINGLE, "authorization", "expect", "upgrade"]);
+
+/** How the end of a message is found. `close`: it ends with the connection. `upgrade`: the connection has another protocol now. */
+export type BodyKind = "none" | "length" | "chunked" | "close" | "upgrade";
+
+type Step = "size" | "data" | "data-end" | "trailer";
+
+export class MessageFraming {
+	/** Of the current message, when it is complete. */
+	head: MessageHead | undefined;
+	/** Of the current message, with the sizes of its chunks. */
+	bodyBytes = 0;
+	hasEnded = false;
+	kind: BodyKind = "none";
+	readonly #bodyKind: (head: MessageHead) => BodyKind;
+	#headParts: Buffer[] = [];
+	#headBytes = 0;
+	/** Bytes of the end of the head that were found. */
+	#matched = 0;
+	/** Of the body, or of the current chunk. */
+	#remaining = 0;
+	#step: Step = "size";
+	#line = "";
+	#trailers = 0;
+
+	constructor(bodyKind: (head: MessageHead) => BodyKind) {
+		this.#bodyKind = bodyKind;
+	}
+
+	/** Reads up to the end of the message. Returns the number of bytes that belong to it. Throws a {@link FramingError}. */
+	push(bytes: Buffer): number {
+		let at = this.head ? 0 : this.#readHead(bytes);
+		if (!this.head || this.hasEnded) return at;
+		const bodyFrom = at;
+		if (this.kind === "length") {
+			const taken = Math.min(this.#remaining, bytes.length - at);
+			this.#remaining -= taken;
+			at += taken;
+			this.hasEnded = this.#remaining === 0;
+		} else at = this.kind === "chunked" ? this.#readChunks(bytes, at) : bytes.length;
+		this.bodyBytes += at - bodyFrom;
+		return at;
+	}
+
+	/** The next message of the connection follows. */
+	next(): void {
+		this.head = undefined;
+		this.bodyBytes = 0;
+		this.hasEnded = false;
+		this.kind = "none";
+		this.#headParts = [];
+		this.#headBytes = 0;
+		this.#matched = 0;
+		this.#step = "size";
+		this.#line = "";
+		this.#trailers = 0;
+	}
+
+	#readHead(bytes: Buffer): number {
+		let at = 0;
+		while (at < bytes.length && this.#matched < HEAD_END.length) {
+			const byte = bytes[at++];
+			this.#matched = byte === HEAD_END[this.#matched] ? this.#matched + 1 : byte === CR ? 1 : 0;
+		}
+		this.#headBytes += at;
+		if (this.#headBytes > MAX_HEAD_BYTES) throw new FramingError("the headers are too large", 431);
+		this.#headParts.push(bytes.subarray(0, at));
+		if (this.#matched < HEAD_END.length) return at;
+		this.head = headOf(Buffer.concat(this.#headParts).toString("latin1"));
+		this.#headParts = [];
+		this.kind = this.#bodyKind(this.head);
+		this.#remaining = this.kind === "length" ? lengthOf(this.head) : 0;
+		this.hasEnded = this.kind === "none" || (this.kind === "length" && this.#remaining === 0);
+		return at;
+	}
+
+	#readChunks(bytes: Buffer, from: number): number {
+		let at = from;
+		while (at < bytes.length && !this.hasEnded) {
+			if (this.#step === "data") {
+				const taken = Math.min(this.#remaining, bytes.length - at);
+				this.#remaining -= taken;
+				at += taken;
+				if (this.#remaining === 0) this.#step = "data-end";
+			} else {
+				const end = bytes.indexOf(LF, at);
+				this.#line += bytes.toString("latin1", at, end < 0 ? bytes.length : end);
+				if (this.#line.length > MAX_LINE) throw new FramingError("a line of the body is too long");
+				if (end < 0) return bytes.length;
+				at = end + 1;
+				this.#endLine();
+			}
+		}
+		return at;
+	}
+
+	#endLine(): void {
+		const line = this.#line;
+		this.#line = "";
+		if (!line.endsWith("\r")) throw new FramingError("a line of the body has no CRLF");
+		if (this.#step === "data-end") {
+			if (line !== "\r") throw new FramingError("a chunk is longer than its size");
+			this.#step = "size";
+		} else if (this.#step === "trailer") {
+			this.hasEnded = line === "\r";
+			if (++this.#trailers > MAX_TRAILERS) throw new FramingError("too many trailers");
+		} else {
+			const size = /^([\da-f]{1,12})(?:[ \t]*;[^\r]*)?\r$/i.exec(line)?.[1];
+			if (size === undefined) throw new FramingError("a chunk has no valid size");
+			this.#remaining = Number.parseInt(size, 16);
+			this.#step = this.#remaining === 0 ? "trailer" : "data";
+		}
+	}
+}
+
+function headOf(text: string): MessageHead {
+	const [startLine = "", ...lines] = text.slice(0, -HEAD_END.length).split("\r\n");
+	const headers = new Map<string, string>();
+	for (const line of lines) {
+		const colon = line.indexOf(":");
+		const name = line.slice(0, colon).toLowerCase();
+		if (colon <= 0 || /[\s\0]/.test(name)) throw new FramingError("a header is malformed");
+		if (!READ.has(name)) continue;
+		if (SINGLE.has(name) && headers.has(name)) throw new FramingError(`the header ${name} occurs twice`);
+		headers.set(name, line.slice(colon + 1).trim());
+	}
+	return { startLine: startLine.split(" "), headers };
+}
+
+function lengthOf({ headers }: MessageHead): number {
+	const text = headers.get("content-length") ?? "";
+	if (!/^\d{1,15}$/.test(text)) throw new FramingError("content-length is not valid");
+	return Number(text);
+}
+
+/** A message has either of the two headers. `undefined`: it has none of them. */
+function statedKind({ headers }: MessageHead): "length" | "chunked" | undefined {
+	const encoding = headers.get("transfer-encoding");
+	const hasLength = headers.has("content-length");
+	if (encoding === undefined) return hasLength ? "length" : undefined;
+	if (hasLength || encoding.toLowerCase() !== "chunked")
+		throw new FramingError("the transfer encoding is not supported");
+	return "chunked";
+}
+
+export function requestBodyKind(head: MessageHead): BodyKind {
+	const [method = "", target = "", version] = head.startLine;
+	if (
+		!/^[A-Z]{1,16}$/.test(method) ||
+		method === "CONNECT" ||
+		target === "" ||
+		!/^HTTP\/1\.[01]$/.test(version ?? "")
+	)
+		throw new FramingError("the request line is malformed");
+	return statedKind(head) ?? "none";
+}
+
+/** `method`: of the request. */
+export function answerBodyKind(head: MessageHead, method: string | undefined): BodyKind {
+	const status = statusOf(head);
+	if (status === 101) return "upgrade";
+	if (status < 200 || status === 204 || status === 304 || method === "HEAD") return "none";
+	return statedKind(head) ?? "close";
+}
+
+export const statusOf = ({ startLine }: MessageHead): number => Number(startLine[1] ?? 0);

@@ -1,0 +1,92 @@
+/**
+ * Limits the connections to `workerd`, which exits if it has no file for a new connection. Connections are forwarded to the runtime's
+ * Unix socket, byte by byte. What is beyond a limit gets an answer of the guard, or is closed.
+ *
+ * A connection with a place uses two files here and at least one in the runtime, a waiting one a single file here. The limits fit
+ * both processes (src/config/capacity.ts).
+ */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { createServer, type Server } from "node:net";
+import type { MessageHead } from "./framing.ts";
+import { type ConnectionTimes, GuardedConnection } from "./guarded-connection.ts";
+import { type ConnectionCounts, Places } from "./places.ts";
+
+/** After this time without a byte the system checks whether the caller is still connected. */
+const KEEP_ALIVE_MS = 60_000;
+const CHECK_MS = 1_000;
+const TIMES = { firstByteMs: 10_000, requestMs: 10_000, keepAliveMs: 60_000 };
+/** They answer at once, without a token. */
+const PROBES: ReadonlySet<string> = new Set(["/health", "/ready"]);
+
+export interface GuardOptions extends Partial<ConnectionTimes> {
+	host: string;
+	port: number;
+	/** The runtime's socket. */
+	target: string;
+	maxConnections: number;
+	/** Longest time without a byte in either direction. Must be longer than any answer. */
+	idleMs(): number;
+	/** SHA-256 of the operator's token, in hexadecimal digits. Its requests may use the reserved places. */
+	operatorHash?(): string | undefined;
+	/** The time between two checks of all connections. */
+	checkMs?: number;
+}
+
+export interface ConnectionGuard {
+	server: Server;
+	counts(): ConnectionCounts;
+}
+
+/** Resolves when it listens. */
+export function guardConnections({
+	host,
+	port,
+	target,
+	maxConnections,
+	operatorHash = () => undefined,
+	checkMs = CHECK_MS,
+	...times
+}: GuardOptions): Promise<ConnectionGuard> {
+	const now = (): number => performance.now();
+	const places = new Places(maxConnections, now);
+	const context = {
+		target,
+		places,
+		now,
+		times: { ...TIMES, ...times },
+		isProbe: (head: MessageHead) => isProbe(head, operatorHash()),
+	};
+	const connections = new Set<GuardedConnection>();
+	const settings = {
+		allowHalfOpen: true,
+		noDelay: true,
+		keepAlive: true,
+		keepAliveInitialDelay: KEEP_ALIVE_MS,
+	};
+	const server = createServer(settings, (caller) => {
+		const connection = new GuardedConnection(caller, context);
+		connections.add(connection);
+		caller.once("close", () => connections.delete(connection));
+	});
+	const checks = setInterval(() => {
+		for (const connection of connections) connection.check();
+	}, checkMs).unref();
+	server.once("close", () => clearInterval(checks));
+	server.maxConnections = places.maxOpen;
+	return new Promise((resolve, reject) => {
+		server.once("error", reject);
+		server.listen(port, host, () => {
+			server.off("error", reject);
+			// If this process has no file left, the connection waits in the queue of the system.
+			server.on("error", (error) => console.error(`A connection could not be accepted: ${error.message}`));
+			resolve({ server, counts: () => places.counts() });
+		});
+	});
+}
+
+function isProbe({ startLine: [method, target = ""], headers }: MessageHead, operatorHash?: string): boolean {
+	if ((method === "GET" || method === "HEAD") && PROBES.has(target)) return true;
+	const token = /^Bearer +([!-~]+)$/i.exec(headers.get("authorization") ?? "")?.[1];
+	if (token === undefined || operatorHash === undefined) return false;
+	return timingSafeEqual(createHash("sha256").update(token).digest(), Buffer.from(operatorHash, "hex"));
+}

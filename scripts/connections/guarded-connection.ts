@@ -1,0 +1,267 @@
+/**
+ * One connection of a caller. Its bytes are forwarded to the runtime's socket unchanged, request by request: the head and the first
+ * bytes of a body are held until they are complete, so that a caller who sends slowly uses no connection of the runtime.
+ *
+ * A caller that ends its side has left, as servers of Node, Go and nginx also assume. The runtime's connection is closed, which cancels the
+ * request. The end alone would not, because the runtime accepts a half-open connection.
+ */
+import { createConnection, type Socket } from "node:net";
+import {
+	answerBodyKind,
+	FramingError,
+	MessageFraming,
+	type MessageHead,
+	requestBodyKind,
+	statusOf,
+} from "./framing.ts";
+import type { Placed, Places } from "./places.ts";
+import { refusal } from "./refusal.ts";
+
+/** A smaller body is complete before the runtime sees its request. The gateway reads such a body before it verifies the token. */
+const HELD_BODY_BYTES = 16 * 1024;
+/** Time for a caller to read the last bytes. */
+const ENDING_MS = 1_000;
+/** The rate of a body is measured over this time. */
+const RATE_MS = 10_000;
+const LOWEST_BYTES_PER_SECOND = 1_024;
+
+/** The caller waits for it before it sends the body that is held. */
+const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
+
+export interface ConnectionTimes {
+	/** For the first byte of a connection. */
+	firstByteMs: number;
+	/** For the head of a request and the first bytes of its body, from its first byte. */
+	requestMs: number;
+	/** Between two requests. */
+	keepAliveMs: number;
+	/** Longest time without a byte in either direction. Must be longer than any answer. */
+	idleMs(): number;
+}
+
+export interface ConnectionContext {
+	/** The runtime's socket. */
+	target: string;
+	places: Places;
+	times: ConnectionTimes;
+	now(): number;
+	/** Whether the request may use the reserved places. */
+	isProbe(head: MessageHead): boolean;
+}
+
+export class GuardedConnection implements Placed {
+	readonly address: string;
+	unreadSince: number | undefined;
+	readonly #caller: Socket;
+	readonly #context: ConnectionContext;
+	#runtime: Socket | undefined;
+	readonly #request = new MessageFraming(requestBodyKind);
+	readonly #answer = new MessageFraming((head) => answerBodyKind(head, this.#methods[0]));
+	/** Of the requests that have no complete answer. */
+	readonly #methods: string[] = [];
+	/** Bytes of a request that is not forwarded yet. */
+	#held: Buffer[] = [];
+	#isForwarding = false;
+	#isTunnel = false;
+	#isSocket = false;
+	/** It has a reserved place, for one request. */
+	#isReserved = false;
+	/** The last bytes for the caller are written. */
+	#isEnding = false;
+	#isClosed = false;
+	#lastByteAt: number;
+	/** When the first byte of the current request arrived. */
+	#requestAt: number | undefined;
+	#rate = { since: 0, bytes: 0 };
+
+	constructor(caller: Socket, context: ConnectionContext) {
+		this.#caller = caller;
+		this.#context = context;
+		this.address = caller.remoteAddress ?? "";
+		this.#lastByteAt = context.now();
+		context.places.wait(this);
+		caller.on("data", (bytes) => this.#receive(bytes));
+		caller.on("drain", () => this.#resumeRuntime());
+		caller.once("end", () => this.close());
+		caller.once("close", () => this.close());
+		caller.on("error", () => this.close());
+	}
+
+	close(): void {
+		if (this.#isClosed) return;
+		this.#isClosed = true;
+		this.#context.places.release(this, this.#isSocket);
+		this.#caller.destroy();
+		this.#runtime?.destroy();
+	}
+
+	/** Closes the connection if one of its times has passed. Called about once a second. */
+	check(): void {
+		const { now, times } = this.#context;
+		const at = now();
+		const silentMs = at - this.#lastByteAt;
+		if (this.#isEnding) {
+			if (silentMs > ENDING_MS) this.close();
+		} else if (silentMs > times.idleMs()) this.close();
+		else if (this.#isTunnel) return;
+		else if (this.#requestAt === undefined) {
+			const limitMs = this.#runtime ? times.keepAliveMs : times.firstByteMs;
+			if (this.#methods.length === 0 && silentMs > limitMs) this.close();
+		} else if (!this.#isForwarding) {
+			if (at - this.#requestAt > times.requestMs) this.refuse("late");
+		} else this.#checkRate(at);
+	}
+
+	/** A body that arrives too slowly. A paused caller waits for the gateway. */
+	#checkRate(at: number): void {
+		const elapsedMs = at - this.#rate.since;
+		if (elapsedMs < RATE_MS) return;
+		const isSlow = this.#rate.bytes < (LOWEST_BYTES_PER_SECOND * elapsedMs) / 1000;
+		if (isSlow && !this.#caller.isPaused()) this.refuse("late");
+		this.#rate = { since: at, bytes: 0 };
+	}
+
+	#receive(bytes: Buffer): void {
+		if (this.#isEnding || this.#isClosed) return;
+		this.#lastByteAt = this.#context.now();
+		if (this.#isTunnel) this.#forward(bytes);
+		else this.#receiveRequests(bytes);
+	}
+
+	#receiveRequests(bytes: Buffer): void {
+		try {
+			for (let rest = bytes; rest.length > 0 && !this.#isEnding && !this.#isClosed; )
+				rest = rest.subarray(this.#receivePart(rest));
+		} catch (error) {
+			if (!(error instanceof FramingError)) throw error;
+			this.refuse("malformed", error);
+		}
+	}
+
+	/** Returns the number of bytes that belong to the current request. */
+	#receivePart(bytes: Buffer): number {
+		const request = this.#request;
+		const hadHead = request.head !== undefined;
+		this.#requestAt ??= this.#lastByteAt;
+		const taken = request.push(bytes);
+		const part = bytes.subarray(0, taken);
+		if (this.#isForwarding) {
+			this.#rate.bytes += taken;
+			this.#forward(part);
+		} else {
+			this.#held.push(part);
+			const { head } = request;
+			if (head?.headers.has("expect") && !hadHead && !request.hasEnded) this.#caller.write(CONTINUE);
+			if (head && (request.hasEnded || request.bodyBytes >= HELD_BODY_BYTES)) this.#startForwarding(head);
+		}
+		if (request.hasEnded) {
+			request.next();
+			this.#isForwarding = false;
+			this.#requestAt = undefined;
+			this.#waitForRequest();
+		}
+		return taken;
+	}
+
+	#startForwarding(head: MessageHead): void {
+		if (!this.#hasPlace(head)) {
+			this.refuse("full");
+			return;
+		}
+		this.#context.places.busy(this);
+		this.#methods.push(head.startLine[0] ?? "");
+		this.#isForwarding = true;
+		this.#rate = { since: this.#lastByteAt, bytes: 0 };
+		const [first, ...others] = this.#held;
+		this.#held = [];
+		if (first) this.#forward(others.length === 0 ? first : Buffer.concat([first, ...others]));
+	}
+
+	/** Whether there is a place for the request. */
+	#hasPlace(head: MessageHead): boolean {
+		const { isProbe, places } = this.#context;
+		if (!this.#runtime) {
+			const place = places.take(this, () => isProbe(head));
+			if (!place) return false;
+			this.#isReserved = place === "reserved";
+			this.#connect();
+		}
+		if (head.headers.has("upgrade")) this.#isSocket ||= places.takeSocket(this.address);
+		return this.#isSocket || !head.headers.has("upgrade");
+	}
+
+	#forward(bytes: Buffer): void {
+		if (this.#runtime?.write(bytes) === false) this.#caller.pause();
+	}
+
+	#connect(): void {
+		const runtime = createConnection({ path: this.#context.target, allowHalfOpen: true });
+		this.#runtime = runtime;
+		runtime.on("data", (bytes) => this.#pass(bytes));
+		runtime.on("drain", () => this.#caller.resume());
+		runtime.once("error", () => this.close());
+		runtime.once("end", () => this.#caller.end());
+		runtime.once("close", () => this.close());
+	}
+
+	/** Passes an answer on. */
+	#pass(bytes: Buffer): void {
+		this.#lastByteAt = this.#context.now();
+		if (!this.#caller.write(bytes)) {
+			this.unreadSince ??= this.#lastByteAt;
+			this.#runtime?.pause();
+		}
+		if (this.#isTunnel) return;
+		const answer = this.#answer;
+		try {
+			for (let rest = bytes; rest.length > 0 && !this.#isTunnel; ) {
+				rest = rest.subarray(answer.push(rest));
+				if (answer.kind === "upgrade") this.#isTunnel = true;
+				else if (answer.hasEnded) this.#endAnswer();
+			}
+		} catch {
+			// The bytes are the runtime's: they were passed on, and nothing more is known about them.
+			this.#isTunnel = true;
+		}
+	}
+
+	#endAnswer(): void {
+		const { head } = this.#answer;
+		this.#answer.next();
+		// An interim answer.
+		if (head && statusOf(head) < 200) return;
+		this.#methods.shift();
+		if (this.#isReserved) this.#end();
+		else this.#waitForRequest();
+	}
+
+	#waitForRequest(): void {
+		if (this.#runtime && this.#methods.length === 0 && !this.#isForwarding) this.#context.places.idle(this);
+	}
+
+	#resumeRuntime(): void {
+		this.unreadSince = undefined;
+		this.#runtime?.resume();
+	}
+
+	/** Answers in place of the runtime, unless the caller already reads an answer. */
+	refuse(reason: "full" | "late" | "malformed", error?: FramingError): void {
+		if (this.#isEnding) return;
+		const answersBefore = this.#methods.length - (this.#isForwarding ? 1 : 0);
+		if (answersBefore > 0 || this.#answer.head) this.close();
+		else this.#end(refusal(reason, error));
+	}
+
+	#end(text = ""): void {
+		this.#isEnding = true;
+		this.#held = [];
+		this.#lastByteAt = this.#context.now();
+		this.#runtime
+			?.removeAllListeners()
+			.on("error", () => {})
+			.destroy();
+		this.#caller.end(text);
+		this.#caller.resume();
+		this.#context.places.end(this);
+	}
+}
