@@ -80,6 +80,20 @@ export class AccountSeals implements Seals {
 		});
 	}
 
+	/** Opens the seals of this target alone. `others`: the joined other seals. Nothing is reported as dropped. */
+	take(text: string): { values: unknown[]; others: string } {
+		const values: unknown[] = [];
+		const seals = splitSeals(text);
+		const others = seals.filter((seal) => {
+			const opened = this.#open(seal);
+			if (opened !== undefined) values.push(opened);
+			return opened === undefined;
+		});
+		return values.length === 0
+			? { values, others: text }
+			: { values, others: others.map(encodeBase64).join("") };
+	}
+
 	#open(seal: Uint8Array): unknown {
 		const { key, account, target } = this.#services;
 		if (!key) return undefined;

@@ -12,12 +12,27 @@ const isReference = (item: unknown): item is { id: string } =>
 export const referencesIn = (input: unknown): string[] =>
 	Array.isArray(input) ? input.flatMap((item) => (isReference(item) ? [item.id] : [])) : [];
 
+/** Reasoning whose seal the caller does not have, because its request did not include it. */
+const isUnsealed = (item: unknown): item is { id: string } =>
+	isRecord(item) &&
+	item.type === "reasoning" &&
+	typeof item.id === "string" &&
+	item.encrypted_content == null;
+
+/** The ids of the reasoning whose seal may be stored. */
+export const unsealedIn = (input: unknown): string[] =>
+	Array.isArray(input) ? input.flatMap((item) => (isUnsealed(item) ? [item.id] : [])) : [];
+
+/** Reasoning that is stored with its seal is not stored again. */
+export const withoutCopies = (input: readonly ItemRecord[], { items }: Context): ItemRecord[] =>
+	input.map((record) => (items[record.id] === undefined ? record : { ...record, reference: true }));
+
 /** The input for the engine: the items before it, and its own with the referenced ones. */
 export function engineInput(input: unknown, { before, items }: Context): unknown {
 	const earlier = before.map((json): unknown => JSON.parse(json));
 	if (!Array.isArray(input) && earlier.length === 0) return input;
 	return [...earlier, ...itemsIn(input)].map((item) => {
-		const referenced = isReference(item) ? items[item.id] : undefined;
+		const referenced = isReference(item) || isUnsealed(item) ? items[item.id] : undefined;
 		return referenced === undefined ? item : (JSON.parse(referenced) as unknown);
 	});
 }

@@ -51,6 +51,8 @@ export interface ContextQuery {
 	conversation?: string | undefined;
 	/** Ids of items. */
 	items: readonly string[];
+	/** Ids of items that may be absent. */
+	optional?: readonly string[];
 }
 
 /** `foreign`: the object exists, and the scope does not include it. */

@@ -16,7 +16,7 @@ import { inScope, scopeOf } from "./client/stored-responses.ts";
 import { EventRelay } from "./event-relay.ts";
 import { foundOrThrow, referenceFailure } from "./failures.ts";
 import { newId } from "./ids.ts";
-import { engineInput, referencesIn, storedInput } from "./input.ts";
+import { engineInput, referencesIn, storedInput, unsealedIn, withoutCopies } from "./input.ts";
 import type { Context, ItemRecord } from "./records.ts";
 import {
 	identified,
@@ -62,7 +62,8 @@ export async function runStored(request: InferenceRequest, services: ResponsesSe
 	};
 	const stored = { ...request, inputs: { ...inputs, fields: storedFields(inputs.fields as Fields) } };
 	const reply = await runWith(stored, context, services);
-	return storeReply(reply, { identity, input, request }, services);
+	const kept = context ? withoutCopies(input, context) : input;
+	return storeReply(reply, { identity, input: kept, request }, services);
 }
 
 interface StoredRun {
@@ -101,11 +102,13 @@ export async function contextOf(
 	services: ResponsesServices,
 ): Promise<Context | undefined> {
 	const items = [...new Set(referencesIn(fields.input))];
-	if (previous === undefined && conversation === undefined && items.length === 0) return undefined;
+	const optional = [...new Set(unsealedIn(fields.input))];
+	if (previous === undefined && conversation === undefined && items.length + optional.length === 0)
+		return undefined;
 	const { ledgers, storedResponses } = services;
 	// Nothing is read for a caller without a valid credential.
 	if (!caller.verified) await ledgers.of(caller.account).verify(caller.credential, "run");
-	const query = { previous, conversation, items };
+	const query = { previous, conversation, items, optional };
 	const found = await inScope(
 		caller,
 		(scope) =>

@@ -6,6 +6,7 @@ import { findKey, type ProviderKey } from "../gateways/providers/provider-keys.t
 import { SearchError } from "./failures.ts";
 import { SEARCH_KINDS, SEARCH_PROVIDERS, type SearchKind } from "./providers/index.ts";
 import { type ConfiguredProvider, ownProvider, type WebSearchSettings } from "./settings.ts";
+import { SIMULATOR } from "./simulated-search.ts";
 
 export interface ChosenProvider {
 	provider: ConfiguredProvider;
@@ -57,6 +58,20 @@ export function chooseProvider(
 	if (provider)
 		return { provider, isOwnKey: false, identity: undefined, usd: provider.model.prices[0]?.usd ?? 0 };
 	throw new SearchError("paymentRequired");
+}
+
+/**
+ * The provider of a hosted search tool: the default of `WEB_SEARCH`, or else the first one for which the gateway stores a key, or else
+ * the simulator. `undefined`: there is none, and models have no such tool.
+ */
+export function chooseHostedProvider(
+	keys: readonly ProviderKey[],
+	settings: WebSearchSettings | undefined,
+): ChosenProvider | undefined {
+	const fallback = settings?.fallback;
+	if (fallback && fallback.kind !== SIMULATOR) return chooseProvider({ keys }, settings);
+	const name = SEARCH_KINDS.find((kind) => isOwnable(kind) && findKey(keys, kind, undefined));
+	return name || fallback ? chooseProvider({ name, keys }, settings) : undefined;
 }
 
 /** Providers with an address of their own and a key. The address of another one is the operator's. */

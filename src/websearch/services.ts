@@ -6,6 +6,13 @@ import type { WebSearchSettings } from "./settings.ts";
 export interface SearchServices extends Services {
 	/** `WEB_SEARCH`. Absent: no provider is set up. */
 	webSearch?: WebSearchSettings;
-	/** The keys of the gateway in which the request runs. Absent: it runs in none. */
-	searchKeys?(): Promise<readonly ProviderKey[]>;
+	/** Absent: the request runs in no gateway. */
+	searchKeys?: SearchKeys;
+}
+
+/** The keys of the gateway in which a request runs. */
+export interface SearchKeys {
+	find(): Promise<readonly ProviderKey[]>;
+	/** A search with such a key has ended. `usd`: what the account pays for it. */
+	used(usd: number): void;
 }

@@ -113,8 +113,9 @@ export function readInput(
 		}
 		const isCall = item.type === "function_call" || item.type === "custom_tool_call";
 		if (isCall) callIds.add(item.call_id);
-		// Calls may follow the text of a message. More text or reasoning starts another message.
-		if (!assistant || (assistant.content !== null && !isCall)) {
+		// Calls may follow the text of a message, and seals the calls. Other text or reasoning starts another message.
+		const follows = isCall || (item.type === "reasoning" && assistant?.tool_calls !== undefined);
+		if (!assistant || (assistant.content !== null && !follows)) {
 			assistant = { role: "assistant", content: null };
 			messages.push(assistant);
 		}

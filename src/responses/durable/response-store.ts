@@ -60,6 +60,10 @@ export class ResponseStore extends DurableObject {
 			if (!found.ok) return found;
 			items[id] = found.value;
 		}
+		for (const id of query.optional ?? []) {
+			const found = this.#tables.items.find(id, scope);
+			if (found.ok) items[id] = found.value;
+		}
 		return { ok: true, value: { before: before.value, items } };
 	}
 

@@ -42,6 +42,7 @@ import {
 import { type PlanContext, runInGateway } from "./run-in-gateway.ts";
 import type { Step } from "./step.ts";
 import { type ModelTarget, type StepTarget, type TargetContext, targetOf } from "./step-target.ts";
+import { storedKeys } from "./stored-keys.ts";
 import { usageObserver } from "./usage-observer.ts";
 
 export interface StepsContext {
@@ -198,7 +199,9 @@ function failureOf(step: Step, error: AiError, id: string): Response {
 	return hasOpenAiFailures(step) ? openAiFailure(error, id) : failureEnvelope(error, id);
 }
 
-interface ModelRun extends Pick<ModelTarget, "services" | "providerPrices"> {
+interface ModelRun
+	extends Pick<ModelTarget, "services" | "providerPrices">,
+		Pick<StepContext, "account" | "settings"> {
 	id: string;
 	caller: Caller;
 	signal: AbortSignal;
@@ -206,10 +209,13 @@ interface ModelRun extends Pick<ModelTarget, "services" | "providerPrices"> {
 
 async function runStep(
 	step: Step,
-	{ id, caller, services, providerPrices, signal }: ModelRun,
+	{ id, caller, services: stepServices, providerPrices, signal, account, settings }: ModelRun,
 	exchange: GatewayExchange,
 ): Promise<Response> {
-	const observers = [usageObserver(exchange, providerPrices)];
+	const usage = usageObserver(exchange, providerPrices);
+	const observers = [usage];
+	const find = storedKeys(account, settings, stepServices);
+	const services = { ...stepServices, searchKeys: { find, used: usage.used } };
 	try {
 		const { headers } = step;
 		const gemini = geminiMethod(step);

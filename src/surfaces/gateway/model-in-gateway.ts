@@ -16,6 +16,7 @@ import type { AppServices } from "../../http/services.ts";
 import { isThirdPartyId } from "../../models/third-party.ts";
 import type { Caller, InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
+import type { SearchKeys } from "../../websearch/services.ts";
 import { OPENAI_CHAT, onlyFor, type RunModel } from "../openai/route-dialect.ts";
 import { withoutGateway } from "./bound-caller.ts";
 import { dynamicPlan } from "./dynamic-plan.ts";
@@ -23,6 +24,7 @@ import { isPoolName, poolPlan } from "./pool-plan.ts";
 import { compatModel, dynamicRouteName, isProviderModel, slugOf } from "./provider-names.ts";
 import { type GatewayCall, type PlanContext, runInGateway } from "./run-in-gateway.ts";
 import { type ModelTarget, modelTarget } from "./step-target.ts";
+import { storedKeys } from "./stored-keys.ts";
 import { usageObserver } from "./usage-observer.ts";
 
 /** The header of the REST routes. */
@@ -175,7 +177,7 @@ async function* planOf(
 	const access = isThirdPartyId(request.model)
 		? await services.providerAccesses.find(account, settings.id)
 		: NO_ACCESS;
-	const searchKeys = async () => (await services.providerAccesses.find(account, settings.id)).keys;
+	const findKeys = storedKeys(account, settings, services);
 	const stepFor = (stepRequest: InferenceRequest, stepOptions: GatewayOptions): GatewayStep => {
 		const provider = slugOf(stepRequest.model);
 		const target = modelTarget(
@@ -183,10 +185,7 @@ async function* planOf(
 			{ provider, headers: NO_HEADERS },
 			{ account, settings, access, options: stepOptions, services },
 		);
-		return modelStep({ call, endpoint, nextId, request: stepRequest }, stepOptions, {
-			...target,
-			services: { ...target.services, searchKeys },
-		});
+		return modelStep({ call, endpoint, nextId, findKeys, request: stepRequest }, stepOptions, target);
 	};
 	const name = dynamicRouteName(request.model);
 	if (!choosesModel(request.model)) {
@@ -221,7 +220,7 @@ const NO_HEADERS = new Headers();
 const NO_ACCESS: ProviderAccess = { keys: [], customProviders: [] };
 
 function modelStep(
-	{ call, request, endpoint, nextId }: ReadCall,
+	{ call, request, endpoint, nextId, findKeys }: ReadCall & { findKeys: SearchKeys["find"] },
 	options: GatewayOptions,
 	{ services, identity, providerPrices }: Omit<ModelTarget, "kind">,
 ): GatewayStep {
@@ -237,9 +236,11 @@ function modelStep(
 		options,
 		async call(signal, exchange) {
 			const id = nextId();
-			const observers = [...(request.observers ?? []), usageObserver(exchange, providerPrices)];
+			const usage = usageObserver(exchange, providerPrices);
+			const stepRequest = { ...request, id, signal, observers: [...(request.observers ?? []), usage] };
+			const searchKeys = { find: findKeys, used: usage.used };
 			try {
-				return call.respond(await (call.run ?? run)({ ...request, id, signal, observers }, services), id);
+				return call.respond(await (call.run ?? run)(stepRequest, { ...services, searchKeys }), id);
 			} catch (thrown) {
 				const error = toAiError(thrown);
 				services.log(error, id);

@@ -4,6 +4,7 @@ import { tokenCost } from "../../gateways/usage/token-cost.ts";
 import type { Catalog } from "../../models/catalog.ts";
 import { USD_PER_NEURON } from "../../models/neurons.ts";
 import type { ExchangeObserver } from "../../telemetry/exchange-observer.ts";
+import type { SearchKeys } from "../../websearch/services.ts";
 import { isSearchModel } from "../../websearch/settings.ts";
 
 /**
@@ -11,9 +12,16 @@ import { isSearchModel } from "../../websearch/settings.ts";
  * searches. The cost is that of its neurons, or that of its tokens at `providerPrices`: then the account pays the provider instead
  * of neurons.
  */
-export function usageObserver(exchange: GatewayExchange, providerPrices?: Catalog): ExchangeObserver {
+export function usageObserver(
+	exchange: GatewayExchange,
+	providerPrices?: Catalog,
+): ExchangeObserver & Pick<SearchKeys, "used"> {
 	let sum: GatewayUsage | undefined;
 	return {
+		used(usd) {
+			sum = sumOf(sum, { inputTokens: 0, cachedTokens: 0, outputTokens: 0, cost: usd });
+			exchange.report({ usage: sum });
+		},
 		ended(_, { settled }) {
 			if (!settled || settled.settlement.outcome === "failed") return;
 			const { inputTokens, cachedTokens, outputTokens, microNeurons, outcome, estimated } =
@@ -25,7 +33,7 @@ export function usageObserver(exchange: GatewayExchange, providerPrices?: Catalo
 				outputTokens,
 				...(cacheWriteTokens !== undefined && { cacheWriteTokens }),
 			};
-			// Searches use the operator's key, also beside a model with the account's key.
+			// A search with the operator's key, also beside a model with the account's key.
 			const isPaidByAccount = providerPrices && !isSearchModel(settled.admission.model);
 			const cost = isPaidByAccount
 				? tokenCost(providerPrices.find(settled.admission.model), tokens)

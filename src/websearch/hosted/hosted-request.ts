@@ -27,7 +27,7 @@ export type RoutedTarget = Routed["targets"][number];
 export interface SearchStyle {
 	/** The answer has the searches themselves, not only the citations. */
 	showsSearches: boolean;
-	/** Searches in an answer that also calls tools of the caller run in the next request. Otherwise such searches are left out. */
+	/** Searches in an answer that also calls tools of the caller run in the next request. Otherwise a seal carries their results. */
 	leavesPending: boolean;
 	/** An answer with too many rounds ends, and the caller continues it. Otherwise the model answers without another search. */
 	pauses: boolean;

@@ -6,9 +6,11 @@ import { isRecord } from "../../core/json.ts";
 import type { InferenceRequest, Reply } from "../../pipeline/request.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { run } from "../../pipeline/run.ts";
+import { chooseHostedProvider } from "../choose-provider.ts";
 import type { SearchServices } from "../services.ts";
 import type { HostedFormat } from "./hosted-request.ts";
 import { SearchLoop } from "./search-loop.ts";
+import { restoring, SearchSeals } from "./search-seals.ts";
 import { Searches } from "./searches.ts";
 import { streamedAnswer } from "./streamed-answer.ts";
 import { wholeAnswer } from "./whole-answer.ts";
@@ -23,16 +25,32 @@ export async function runHosted(
 	const withFields = (changed: object): InferenceRequest => ({ ...request, inputs: { fields: changed } });
 	if (await hasOwnTool(request, format, services))
 		return run(withFields(format.forUpstream(fields)), services);
-	const hosted = services.webSearch?.fallback && format.read(fields);
-	if (!hosted) return run(withFields(format.withoutTool(fields)), services);
-	const left = new Searches(request, hosted.settings, services);
-	const continued = await Promise.all(hosted.pending.map((call) => left.run(call, request.signal)));
-	const loop = new SearchLoop(withFields(hosted.fields(continued)), hosted, services);
-	loop.searches.neurons = left.neurons;
+	const seals = await SearchSeals.load(request.caller.account, services);
+	const provider = chooseHostedProvider((await services.searchKeys?.find()) ?? [], services.webSearch);
+	const hosted = provider && format.read(fields);
+	if (!hosted) return run(restored(withFields(format.withoutTool(fields)), seals), services);
+	const searches = new Searches(request, { settings: hosted.settings, provider }, services);
+	const continued = await Promise.all(hosted.pending.map((call) => searches.run(call, request.signal)));
+	const searchable = restored(withFields(hosted.fields(continued)), seals);
+	const loop = new SearchLoop(searchable, { hosted, searches, seals }, services);
 	const first = await loop.next();
-	const { answer } = first;
-	if (answer.kind === "stream") return streamedAnswer(first, loop, continued);
-	return wholeAnswer({ ...first, answer }, loop, continued);
+	return first.answer.kind === "stream"
+		? streamedAnswer(first, loop, continued)
+		: wholeAnswer(first, loop, continued);
+}
+
+/** The request with the searches that the caller sends back in seals. */
+function restored(request: InferenceRequest, seals: SearchSeals | undefined): InferenceRequest {
+	const { dialect } = request;
+	return {
+		...request,
+		dialect(model) {
+			const loaded = dialect(model);
+			return loaded instanceof Promise
+				? loaded.then((each) => restoring(each, seals))
+				: restoring(loaded, seals);
+		},
+	};
 }
 
 /** Whether every engine of the route has the tool, and receives the caller's request with it. */

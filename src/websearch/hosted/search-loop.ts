@@ -11,19 +11,20 @@ import type {
 	ChatMessage,
 	SearchedRound,
 	ThinkingBlock,
-	ToolCall,
 	WebSearchCall,
 } from "../../tasks/text-generation/types.ts";
 import type { SearchServices } from "../services.ts";
 import type { HostedRequest } from "./hosted-request.ts";
+import { RoundCalls } from "./round-calls.ts";
 import { type Round, runRound } from "./rounds.ts";
+import type { PlacedCall, SearchSeals } from "./search-seals.ts";
 import { resultText } from "./search-tool.ts";
-import { Searches } from "./searches.ts";
+import type { Searches } from "./searches.ts";
 
 /** Rounds of one answer that may end with searches. */
 const MAX_ROUNDS = 10;
 
-/** What a round has answered, besides the calls of the caller's tools. */
+/** What a round has answered, besides its calls. */
 export interface RoundText {
 	content: string;
 	reasoning: string;
@@ -31,15 +32,23 @@ export interface RoundText {
 	usage: Usage | null | undefined;
 }
 
-/** How the answer goes on after a round. */
-export type NextStep =
-	/** It ends. `finishReason`: replaces that of the round. `left`: searches that the caller's next request runs. */
-	| { kind: "end"; finishReason?: string; left: readonly WebSearchCall[] }
-	| { kind: "search"; calls: PendingSearch[] };
+export const emptyRound = (): RoundText => ({
+	content: "",
+	reasoning: "",
+	thinking_blocks: [],
+	usage: undefined,
+});
 
-export interface PendingSearch {
-	call: WebSearchCall;
-	tool: ToolCall;
+/** What follows a round. `finishReason`: the answer ends with it, instead of the round's. */
+export type NextStep =
+	/** `left`: searches that the caller's next request runs. */
+	| { kind: "end"; finishReason?: string; left: readonly WebSearchCall[] }
+	/** With a `finishReason`, the answer ends after the searches. Otherwise another round follows. */
+	| { kind: "search"; finishReason?: string; searches: readonly RoundSearch[] };
+
+/** A search that a round requests. */
+export interface RoundSearch extends PlacedCall {
+	search: WebSearchCall;
 }
 
 export class SearchLoop {
@@ -49,21 +58,25 @@ export class SearchLoop {
 	readonly signal: AbortSignal;
 	readonly #request: InferenceRequest;
 	readonly #services: SearchServices;
+	readonly #seals: SearchSeals | undefined;
 	readonly #stop = new AbortController();
 	readonly #messages: ChatMessage[] = [];
 	#rounds = 0;
 	#usage: Usage | undefined;
 
-	constructor(request: InferenceRequest, hosted: HostedRequest, services: SearchServices) {
+	/** `seals`: absent without a key. */
+	constructor(
+		request: InferenceRequest,
+		parts: { hosted: HostedRequest; searches: Searches; seals: SearchSeals | undefined },
+		services: SearchServices,
+	) {
+		const { hosted, searches, seals } = parts;
 		this.signal = AbortSignal.any([request.signal, this.#stop.signal]);
 		this.#request = { ...request, signal: this.signal };
 		this.hosted = hosted;
 		this.#services = services;
-		this.searches = new Searches(request, hosted.settings, services);
-	}
-
-	get uuid(): () => string {
-		return () => this.#services.uuid();
+		this.#seals = hosted.style.leavesPending ? undefined : seals;
+		this.searches = searches;
 	}
 
 	/** The sum of all rounds. */
@@ -90,39 +103,55 @@ export class SearchLoop {
 		);
 	}
 
-	/** Called once at the end of each round. */
-	after({ usage }: RoundText, tools: readonly ToolCall[], hasCallerCalls: boolean): NextStep {
-		this.#usage = sumOf(this.#usage, usage);
-		const { leavesPending } = this.hosted.style;
-		if (tools.length === 0) return { kind: "end", left: [] };
-		const calls = tools.map((tool) => ({ tool, call: this.searches.of(tool) }));
-		if (hasCallerCalls)
-			return {
-				kind: "end",
-				finishReason: "tool_calls",
-				left: leavesPending ? calls.map(({ call }) => call) : [],
-			};
-		// The model was told not to call, and has called.
-		if (this.#rounds > MAX_ROUNDS) return { kind: "end", finishReason: "stop", left: [] };
-		return { kind: "search", calls };
+	/** The calls of the next round. Its first call for the caller carries the searches of the rounds before. */
+	newCalls(): RoundCalls {
+		const seal = this.#seals?.ofRounds(this.#messages);
+		return new RoundCalls(this.hosted.toolName, () => this.#services.uuid(), seal);
 	}
 
-	/** Adds a round with the results of its searches to the conversation. Returns the finish reason if the answer ends here. */
-	add(text: RoundText, finished: readonly { call: WebSearchCall; tool: ToolCall }[]): string | undefined {
-		const { content, reasoning, thinking_blocks } = text;
+	/** Called once at the end of each round. */
+	after({ usage }: RoundText, calls: RoundCalls): NextStep {
+		this.#usage = sumOf(this.#usage, usage);
+		const { leavesPending, pauses } = this.hosted.style;
+		const searches = calls.searches.map((placed) => ({ ...placed, search: this.searches.of(placed.call) }));
+		if (searches.length === 0) return { kind: "end", left: [] };
+		if (calls.hasCallerCalls) {
+			const finishReason = "tool_calls";
+			if (leavesPending) return { kind: "end", finishReason, left: searches.map(({ search }) => search) };
+			if (!this.#seals) return { kind: "end", finishReason, left: [] };
+			return { kind: "search", finishReason, searches };
+		}
+		// The model was told not to call, and has called.
+		if (this.#rounds > MAX_ROUNDS) return { kind: "end", finishReason: "stop", left: [] };
+		return {
+			kind: "search",
+			searches,
+			...(pauses && this.#rounds >= MAX_ROUNDS && { finishReason: PAUSED }),
+		};
+	}
+
+	/** Adds a round to the conversation. */
+	add({ content, reasoning, thinking_blocks }: RoundText, ended: readonly RoundSearch[]): void {
 		this.#messages.push(
 			{
 				role: "assistant",
 				content: content || null,
 				...(reasoning && { reasoning_content: reasoning }),
 				...(thinking_blocks.length > 0 && { thinking_blocks }),
-				tool_calls: finished.map(({ tool }) => tool),
+				tool_calls: ended.map(({ call }) => call),
 			},
-			...finished.map(
-				({ call, tool }): ChatMessage => ({ role: "tool", tool_call_id: tool.id, content: resultText(call) }),
-			),
+			...ended.map(resultOf),
 		);
-		return this.hosted.style.pauses && this.#rounds >= MAX_ROUNDS ? PAUSED : undefined;
+	}
+
+	/** The searches beside calls of the caller, for the caller's next request. */
+	seal(ended: readonly RoundSearch[]): string {
+		return (
+			this.#seals?.ofCalls(
+				ended.map(({ at, call }) => ({ at, call })),
+				ended.map(resultOf),
+			) ?? ""
+		);
 	}
 
 	/** The context of the answer: what the caller sent, and the costs of all rounds and searches. */
@@ -147,6 +176,12 @@ export const searchedRound = (
 	{ content, reasoning, thinking_blocks }: RoundText,
 	searches: readonly WebSearchCall[],
 ): SearchedRound => ({ content, reasoning, thinking_blocks, searches });
+
+const resultOf = ({ call, search }: RoundSearch): ChatMessage => ({
+	role: "tool",
+	tool_call_id: call.id,
+	content: resultText(search),
+});
 
 function sumOf(one: Usage | undefined, other: Usage | null | undefined): Usage | undefined {
 	if (!one || !other) return other ?? one;

@@ -3,7 +3,7 @@ import { type AiError, toAiError } from "../../core/errors.ts";
 import { parseRecord } from "../../core/json.ts";
 import type { InferenceRequest } from "../../pipeline/request.ts";
 import type { ToolCall, WebSearchCall, WebSearchProblem } from "../../tasks/text-generation/types.ts";
-import { chooseProvider } from "../choose-provider.ts";
+import type { ChosenProvider } from "../choose-provider.ts";
 import { SearchError } from "../failures.ts";
 import { search } from "../search.ts";
 import type { SearchServices } from "../services.ts";
@@ -17,14 +17,20 @@ type SearchCaller = Pick<InferenceRequest, "caller" | "observers">;
 export class Searches {
 	readonly #request: SearchCaller;
 	readonly #settings: SearchToolSettings;
+	readonly #provider: ChosenProvider;
 	readonly #services: SearchServices;
 	#started = 0;
 	/** Of the searches that have ended. */
 	neurons = 0;
 
-	constructor(request: SearchCaller, settings: SearchToolSettings, services: SearchServices) {
+	constructor(
+		request: SearchCaller,
+		{ settings, provider }: { settings: SearchToolSettings; provider: ChosenProvider },
+		services: SearchServices,
+	) {
 		this.#request = request;
 		this.#settings = settings;
+		this.#provider = provider;
 		this.#services = services;
 	}
 
@@ -45,11 +51,11 @@ export class Searches {
 		const { excerpt, maxUses: _, ...options } = this.#settings;
 		const id = this.#services.uuid();
 		try {
-			const keys = await this.#services.searchKeys?.();
-			const chosen = chooseProvider({ keys }, this.#services.webSearch);
 			const request = { ...options, query, id, caller, signal, ...(observers && { observers }) };
-			const items = await search(request, chosen, this.#services);
-			this.neurons += chosen.provider.model.prices[0]?.neurons ?? 0;
+			const { provider, isOwnKey, usd } = this.#provider;
+			const items = await search(request, this.#provider, this.#services);
+			this.neurons += provider.model.prices[0]?.neurons ?? 0;
+			if (isOwnKey) this.#services.searchKeys?.used(usd);
 			return { ...call, outcome: { sources: items.map((item) => sourceOf(item, excerpt)) } };
 		} catch (thrown) {
 			if (signal.aborted) throw thrown;

@@ -6,6 +6,7 @@ import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import type { InferenceRequest } from "../../pipeline/request.ts";
+import { chooseHostedProvider } from "../choose-provider.ts";
 import type { SearchServices } from "../services.ts";
 import { resultText, searchToolSettings } from "./search-tool.ts";
 import { Searches } from "./searches.ts";
@@ -40,18 +41,21 @@ export async function runStandaloneSearch(
 	request: Pick<InferenceRequest, "caller" | "signal">,
 	services: SearchServices,
 ): Promise<{ output: string }> {
+	const provider = chooseHostedProvider((await services.searchKeys?.find()) ?? [], services.webSearch);
 	const queries = commands?.search_query ?? [];
 	const filters = isRecord(settings?.filters) ? settings.filters : {};
 	const location = settings?.user_location;
 	const runs = queries.map(async ({ q, domains }) => {
-		const chosen = searchToolSettings({
+		const settingsOfQuery = searchToolSettings({
 			contextSize: settings?.search_context_size,
 			allowedDomains: domains?.length ? domains : filters.allowed_domains,
 			blockedDomains: filters.blocked_domains,
 			country: isRecord(location) ? location.country : undefined,
 		});
-		const searches = new Searches(request, chosen, services);
-		return resultText(await searches.run({ id: services.uuid(), query: q.trim() }, request.signal));
+		const call = { id: services.uuid(), query: q.trim() };
+		if (!provider) return resultText(call);
+		const searches = new Searches(request, { settings: settingsOfQuery, provider }, services);
+		return resultText(await searches.run(call, request.signal));
 	});
 	const texts = (await Promise.all(runs)).map((text, index) => `Search: ${queries[index]?.q ?? ""}\n${text}`);
 	const refused = Object.entries(commands ?? {})

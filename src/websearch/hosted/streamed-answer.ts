@@ -1,4 +1,5 @@
 /** A streamed answer with web searches: the streams of all rounds as one. */
+import { callSeal } from "../../backends/sealed-messages.ts";
 import { chatAnswer } from "../../dialects/chat/call.ts";
 import { parseChunk, reasoningOf } from "../../dialects/chat/chunks.ts";
 import { citationsIn, sourcesOf, urlCitation } from "../../dialects/chat/citations.ts";
@@ -6,9 +7,9 @@ import type { Reply } from "../../pipeline/request.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
 import { DONE, EventStream, frame } from "../../streams/sse.ts";
 import type { ChatChunk, ChatDelta, WebSearchCall } from "../../tasks/text-generation/types.ts";
-import { RoundCalls } from "./round-calls.ts";
+import type { RoundCalls } from "./round-calls.ts";
 import type { Round } from "./rounds.ts";
-import type { RoundText, SearchLoop } from "./search-loop.ts";
+import { emptyRound, type RoundSearch, type RoundText, type SearchLoop } from "./search-loop.ts";
 
 /** `continued`: searches that an earlier answer has left. */
 export function streamedAnswer(first: Round, loop: SearchLoop, continued: readonly WebSearchCall[]): Reply {
@@ -55,37 +56,51 @@ class StreamedAnswer {
 		let round = this.#first;
 		for (const call of this.#continued) yield* this.#shown(call);
 		for (;;) {
-			const calls = new RoundCalls(this.#loop.hosted.toolName, this.#loop.uuid);
-			const text: RoundText = { content: "", reasoning: "", thinking_blocks: [], usage: undefined };
+			const calls = this.#loop.newCalls();
+			const text = emptyRound();
 			const finishReason = yield* this.#pass(round, calls, text);
-			const step = this.#loop.after(text, calls.searches, calls.hasCallerCalls);
+			const step = this.#loop.after(text, calls);
 			if (step.kind === "end") {
 				for (const call of step.left) yield* this.#shown(call);
+				yield* this.#release(calls, "");
 				yield this.#end(step.finishReason ?? finishReason);
 				return;
 			}
-			const running = step.calls.map(({ call, tool }) => ({
-				call,
-				tool,
-				outcome: this.#loop.searches.run(call, this.#loop.signal),
-			}));
-			// A search may fail before its turn.
-			for (const { outcome } of running) outcome.catch(() => {});
-			const finished = [];
-			for (const { call, tool, outcome } of running) {
-				yield* this.#shown(call);
-				const ended = await outcome;
-				this.#finished.push(ended);
-				yield* this.#shown(ended);
-				finished.push({ call: ended, tool });
-			}
-			const paused = this.#loop.add(text, finished);
-			if (paused !== undefined) {
-				yield this.#end(paused);
+			const ended = yield* this.#searched(step.searches);
+			if (step.finishReason !== undefined) {
+				yield* this.#release(calls, this.#loop.seal(ended));
+				yield this.#end(step.finishReason);
 				return;
 			}
+			this.#loop.add(text, ended);
 			round = await this.#loop.next();
 		}
+	}
+
+	/** Runs the searches of a round at once, and shows them in their order. */
+	async *#searched(searches: readonly RoundSearch[]): AsyncGenerator<string, RoundSearch[], undefined> {
+		const running = searches.map((each) => ({
+			each,
+			outcome: this.#loop.searches.run(each.search, this.#loop.signal),
+		}));
+		// A search may fail before its turn.
+		for (const { outcome } of running) outcome.catch(() => {});
+		const ended: RoundSearch[] = [];
+		for (const { each, outcome } of running) {
+			yield* this.#shown(each.search);
+			const search = await outcome;
+			this.#finished.push(search);
+			yield* this.#shown(search);
+			ended.push({ ...each, search });
+		}
+		return ended;
+	}
+
+	/** Sends the calls that have waited, and the seal if no call can carry it. */
+	*#release(calls: RoundCalls, seal: string): Generator<string, void, undefined> {
+		const { deltas, unsent } = calls.release(seal);
+		for (const delta of deltas) yield this.#frame({ index: 0, delta: { tool_calls: [delta] } });
+		if (unsent && calls.hasCallerCalls) yield this.#frame({ index: 0, delta: callSeal(unsent) });
 	}
 
 	/** Sends the text of a round and the calls of the caller's tools. Returns the finish reason, which is held back. */
@@ -120,7 +135,8 @@ class StreamedAnswer {
 		const [choice] = choices;
 		if (!choice) return;
 		const { tool_calls, role, ...delta } = choice.delta;
-		const callerCalls = (tool_calls ?? []).flatMap((call) => calls.add(call) ?? []);
+		const holds = !this.#loop.hosted.style.leavesPending;
+		const callerCalls = (tool_calls ?? []).flatMap((call) => calls.add(call, holds) ?? []);
 		text.content += delta.content ?? "";
 		text.reasoning += reasoningOf(delta);
 		text.thinking_blocks.push(...(delta.thinking_blocks ?? []));

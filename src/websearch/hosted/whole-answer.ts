@@ -3,78 +3,83 @@ import { chatAnswer } from "../../dialects/chat/call.ts";
 import { reasoningOf } from "../../dialects/chat/chunks.ts";
 import { citationsIn, sourcesOf, urlCitation } from "../../dialects/chat/citations.ts";
 import type { Reply } from "../../pipeline/request.ts";
-import type { ChatCompletion, SearchedRound, WebSearchCall } from "../../tasks/text-generation/types.ts";
-import { RoundCalls } from "./round-calls.ts";
+import type {
+	ChatCompletion,
+	SearchedRound,
+	ToolCall,
+	WebSearchCall,
+} from "../../tasks/text-generation/types.ts";
 import type { Round } from "./rounds.ts";
-import { type RoundText, type SearchLoop, searchedRound } from "./search-loop.ts";
+import { emptyRound, type RoundText, type SearchLoop, searchedRound } from "./search-loop.ts";
+import { joinSeal } from "./search-seals.ts";
 
 /** `continued`: searches that an earlier answer has left. */
 export async function wholeAnswer(
-	first: Round & { answer: { kind: "value" } },
+	first: Round,
 	loop: SearchLoop,
 	continued: readonly WebSearchCall[],
 ): Promise<Reply> {
-	const empty = { content: "", reasoning: "", thinking_blocks: [], usage: undefined };
-	const searched: SearchedRound[] = continued.length > 0 ? [searchedRound(empty, continued)] : [];
+	const searched: SearchedRound[] = continued.length > 0 ? [searchedRound(emptyRound(), continued)] : [];
 	let neurons = 0;
-	let round: Round = first;
-	for (;;) {
+	for (let round = first; ; round = await loop.next()) {
 		const { answer, reply } = round;
 		if (answer.kind !== "value") throw new TypeError("A round of a complete answer is a stream");
 		neurons += reply.neurons ?? 0;
 		const { completion } = answer;
-		const [choice] = completion.choices;
-		const calls = new RoundCalls(loop.hosted.toolName, loop.uuid);
-		const callerCalls = (choice?.message.tool_calls ?? []).filter((call, index) =>
-			calls.add({ ...call, index }),
-		);
+		const calls = loop.newCalls();
+		const sent = completion.choices[0]?.message.tool_calls ?? [];
+		const callerCalls = sent.flatMap((call, index): ToolCall[] => {
+			const shown = calls.add({ ...call, index });
+			return shown ? [{ ...call, ...(shown.extra_content && { extra_content: shown.extra_content }) }] : [];
+		});
 		const text = textOf(completion);
-		const step = loop.after(text, calls.searches, calls.hasCallerCalls);
-		let finishReason = step.kind === "end" ? step.finishReason : undefined;
-		if (step.kind === "search") {
-			const finished = await Promise.all(
-				step.calls.map(async ({ call, tool }) => ({
-					tool,
-					call: await loop.searches.run(call, loop.signal),
-				})),
-			);
-			searched.push(
-				searchedRound(
-					text,
-					finished.map(({ call }) => call),
-				),
-			);
-			finishReason = loop.add(text, finished);
-			if (finishReason === undefined) {
-				round = await loop.next();
-				continue;
-			}
-			text.content = "";
-			text.reasoning = "";
-			text.thinking_blocks = [];
-		} else if (step.left.length > 0) {
+		const step = loop.after(text, calls);
+		if (step.kind === "end") {
+			const parts = { text, searched, callerCalls, neurons, finishReason: step.finishReason };
+			if (step.left.length === 0) return written(round, completion, parts, loop);
 			searched.push(searchedRound(text, step.left));
-			text.content = "";
-			text.reasoning = "";
-			text.thinking_blocks = [];
+			return written(round, completion, { ...parts, text: emptyRound() }, loop);
 		}
-		return written(round, { completion, callerCalls, text, searched, finishReason, neurons }, loop);
+		const ended = await Promise.all(
+			step.searches.map(async (each) => ({
+				...each,
+				search: await loop.searches.run(each.search, loop.signal),
+			})),
+		);
+		const finished = ended.map(({ search }) => search);
+		if (step.finishReason === undefined) {
+			searched.push(searchedRound(text, finished));
+			loop.add(text, ended);
+			continue;
+		}
+		const [call, ...others] = callerCalls;
+		// The calls keep their reasoning.
+		searched.push(searchedRound(call ? emptyRound() : text, finished));
+		const parts = {
+			text: call ? text : emptyRound(),
+			searched,
+			callerCalls: call ? [joinSeal(call, loop.seal(ended)), ...others] : [],
+			neurons,
+			finishReason: step.finishReason,
+		};
+		return written(round, completion, parts, loop);
 	}
 }
 
 interface AnswerParts {
-	/** Of the last round. */
-	completion: ChatCompletion;
-	callerCalls: NonNullable<ChatCompletion["choices"][number]["message"]["tool_calls"]>;
+	/** The end of the answer, after its searches. */
 	text: RoundText;
 	searched: readonly SearchedRound[];
-	finishReason: string | undefined;
+	callerCalls: ToolCall[];
 	neurons: number;
+	finishReason: string | undefined;
 }
 
+/** `completion`: of the last round. */
 function written(
 	{ reply, context, writer }: Round,
-	{ completion, callerCalls, text, searched, finishReason, neurons }: AnswerParts,
+	completion: ChatCompletion,
+	{ text, searched, callerCalls, neurons, finishReason }: AnswerParts,
 	loop: SearchLoop,
 ): Reply {
 	const [choice] = completion.choices;

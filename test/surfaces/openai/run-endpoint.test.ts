@@ -55,27 +55,37 @@ it("/v1/messages searches in a stream", async () => {
 });
 
 describe("a search in a gateway", () => {
-	it("uses the gateway's stored key of the provider", async () => {
-		const { post, app, searches } = searchingGateway(undefined, {
-			EXA_API_KEY: "operators-key",
-			WEB_SEARCH: { exa: { kind: "exa", key: "EXA_API_KEY" } },
-		});
+	it.each([
+		{
+			name: "of the default provider",
+			vars: { EXA_API_KEY: "operators-key", WEB_SEARCH: { exa: { kind: "exa", key: "EXA_API_KEY" } } },
+		},
+		{ name: "without WEB_SEARCH", vars: { WEB_SEARCH: {} } },
+	])("uses the gateway's stored key $name, and the log has its price", async ({ vars }) => {
+		const { post, app, searches } = searchingGateway(undefined, vars);
 		const gateway = `gw-${crypto.randomUUID()}`;
-		const configs = `${BASE.replace(/\/ai$/, "/ai-gateway")}/gateways/${gateway}/provider_configs`;
-		const stored = await app.request(configs, {
+		const address = `${BASE.replace(/\/ai$/, "/ai-gateway")}/gateways/${gateway}`;
+		const stored = await app.request(`${address}/provider_configs`, {
 			method: "POST",
 			headers: { "content-type": "application/json" },
-			body: JSON.stringify({
-				provider_slug: "exa",
-				alias: "default",
-				secret: "exa-secret",
-				default_config: true,
-			}),
+			body: JSON.stringify({ provider_slug: "exa", secret: "exa-secret", default_config: true }),
 		});
 		expect(stored.status).toBe(200);
 		const body = { model: MODEL, input: QUESTION, tools: [{ type: "web_search" }] };
 		const answer = await post("/v1/responses", body, { headers: { "cf-aig-gateway-id": gateway } });
 		expect(await answer.json()).toMatchObject({ output: [{ status: "completed" }, { type: "message" }] });
 		expect(searches.map(({ headers }) => headers.get("x-api-key"))).toEqual(["exa-secret"]);
+		// Exa: $7 for 1,000 searches. The model has no price.
+		const log = async () =>
+			(await app.request(`${address}/logs/${answer.headers.get("cf-aig-log-id")}`)).json();
+		await expect.poll(log).toMatchObject({ result: { cost: 0.007, tokens_in: 6 } });
+	});
+
+	it("has no tool without any key", async () => {
+		const { post, requests } = searchingGateway(() => ({ text: "Yes." }), { WEB_SEARCH: {} });
+		const body = { model: MODEL, input: QUESTION, tools: [{ type: "web_search" }] };
+		const answer = await post("/v1/responses", body, { headers: { "cf-aig-gateway-id": "default" } });
+		expect([answer.status, answer.headers.get("x-ganglion-dropped")]).toEqual([200, "tools.web_search"]);
+		expect(requests[0]?.tools).toBeUndefined();
 	});
 });

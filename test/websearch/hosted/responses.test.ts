@@ -163,17 +163,30 @@ describe("with functions of the caller", () => {
 	const tools = [weather, { type: "web_search" }];
 	const both = [{ name: "get_weather", arguments: '{"city":"Oslo"}' }, SEARCH_CALL];
 
-	it.each([false, true])("the caller receives its own calls, stream: %s", async (stream) => {
-		const { post, searches } = searchingGateway(() => ({ calls: both }));
-		const response = await post("/v1/responses", { ...REQUEST, tools, stream });
-		const answer = stream
-			? dataOf<StreamEvent>(await response.text()).at(-1)?.response
-			: await response.json<ResponseBody>();
-		expect(answer?.output).toMatchObject([
-			{ type: "function_call", name: "get_weather", arguments: '{"city":"Oslo"}', call_id: "call-0" },
-		]);
-		expect(searches).toEqual([]);
-	});
+	it.each([false, true])(
+		"the caller receives its own calls beside the search, stream: %s",
+		async (stream) => {
+			const { post, searches } = searchingGateway(() => ({ calls: both }));
+			const response = await post("/v1/responses", { ...REQUEST, tools, stream });
+			const answer = stream
+				? dataOf<StreamEvent>(await response.text()).at(-1)?.response
+				: await response.json<ResponseBody>();
+			const items = answer?.output.filter(({ type }) => type !== "reasoning") ?? [];
+			expect(items).toHaveLength(2);
+			expect(items).toEqual(
+				expect.arrayContaining([
+					expect.objectContaining({ type: "web_search_call", status: "completed" }),
+					expect.objectContaining({
+						type: "function_call",
+						name: "get_weather",
+						arguments: '{"city":"Oslo"}',
+						call_id: "call-0",
+					}),
+				]),
+			);
+			expect(searches).toHaveLength(1);
+		},
+	);
 
 	it("a function with the tool's name stays the caller's", async () => {
 		const { post, requests } = searchingGateway(() => ({ calls: [SEARCH_CALL] }));
