@@ -8,11 +8,13 @@ import { Fleet as FleetObject } from "./fleet/fleet.ts";
 import { hopsOf, MAX_HOPS, withHops } from "./outbound/hops.ts";
 import { preloadModels } from "./pipeline/preload.ts";
 import type { ModelDemand } from "./pools/model-demand.ts";
+import { ResponseStoreObject } from "./responses/durable/response-store.ts";
 import { createPersistent, servicesOf } from "./services.ts";
-import { BlobStore as BlobStoreObject } from "./storage/blobs/blob-store.ts";
+import { BlobStoreObject } from "./storage/blobs/blob-store.ts";
 import type { ContentStore } from "./storage/blobs/contents.ts";
 import { contentStores } from "./storage/create-storage.ts";
 import type { WorkCalls } from "./storage/queue/run-work.ts";
+import type { Queue } from "./storage/queue/work.ts";
 import { workEntrypoint } from "./storage/queue/work-entrypoint.ts";
 import { type QueueServices, WorkQueueObject } from "./storage/queue/work-queue.ts";
 import { busy, closing, drain } from "./surfaces/operations/drain.ts";
@@ -81,6 +83,12 @@ export class BlobStore extends BlobStoreObject {
 	}
 }
 
+export class ResponseStore extends ResponseStoreObject {
+	protected override queue(): Pick<Queue, "enqueue"> {
+		return current.services.storage.queue;
+	}
+}
+
 export class Work extends workEntrypoint(async (kind) => WORK_HANDLERS[kind]?.(current.services)) {}
 
 export class WorkQueue extends WorkQueueObject {
@@ -102,4 +110,3 @@ export { Gateway } from "./gateways/durable/gateway.ts";
 export { GatewayRegistry } from "./gateways/durable/registry.ts";
 export { ResponseCache } from "./gateways/durable/response-cache.ts";
 export { StreamRun } from "./gateways/durable/stream-run.ts";
-export { ResponseStore } from "./responses/durable/response-store.ts";

@@ -32,7 +32,7 @@ import { SingleFlight } from "./pipeline/dispatch/single-flight.ts";
 import type { Workers } from "./pipeline/services.ts";
 import { UnchangedStreams } from "./pipeline/unchanged-streams.ts";
 import { StoredResponses, storeCalls } from "./responses/client/stored-responses.ts";
-import type { ResponseStore } from "./responses/durable/response-store.ts";
+import type { ResponseStoreObject } from "./responses/durable/response-store.ts";
 import { createStorage, type StorageBindings } from "./storage/create-storage.ts";
 import { withRemoteObjects } from "./surfaces/operations/objects.ts";
 import { peerOf } from "./surfaces/operations/worker-reports.ts";
@@ -64,7 +64,7 @@ type Configured = Pick<
 /** The services that a reload keeps. */
 export type Persistent = Omit<AppServices, keyof Configured> & {
 	background: Background;
-	responseStores: DurableObjectNamespace<ResponseStore>;
+	responseStores: DurableObjectNamespace<ResponseStoreObject>;
 	storageBindings: StorageBindings;
 };
 

@@ -6,8 +6,8 @@ import type { Gateway } from "../gateways/durable/gateway.ts";
 import type { GatewayRegistry } from "../gateways/durable/registry.ts";
 import type { ResponseCache } from "../gateways/durable/response-cache.ts";
 import type { StreamRun } from "../gateways/durable/stream-run.ts";
-import type { ResponseStore } from "../responses/durable/response-store.ts";
-import type { BlobStore } from "../storage/blobs/blob-store.ts";
+import type { ResponseStoreObject } from "../responses/durable/response-store.ts";
+import type { BlobStoreObject } from "../storage/blobs/blob-store.ts";
 import type { WorkQueueObject } from "../storage/queue/work-queue.ts";
 import type { ObjectCalls } from "../surfaces/operations/objects.ts";
 import { ConfigError } from "./problems.ts";
@@ -31,11 +31,11 @@ export interface Bindings {
 	/** The cached answers of each gateway. */
 	RESPONSE_CACHE: DurableObjectNamespace<ResponseCache>;
 	/** The stored responses of each account. */
-	RESPONSE_STORE: DurableObjectNamespace<ResponseStore>;
+	RESPONSE_STORE: DurableObjectNamespace<ResponseStoreObject>;
 	/** A stream that can be resumed. */
 	STREAM_RUN: DurableObjectNamespace<StreamRun>;
 	/** The stored objects of each account. */
-	BLOBS: DurableObjectNamespace<BlobStore>;
+	BLOBS: DurableObjectNamespace<BlobStoreObject>;
 	/** The queue of durable work. */
 	WORK_QUEUE: DurableObjectNamespace<WorkQueueObject>;
 	/** Large payloads of the gateways' logs. */

@@ -1,15 +1,13 @@
 /** Creates a response that runs in the background. The durable queue starts its run (`background-work.ts`). */
 import { responseObject } from "../dialects/responses/reply.ts";
 import type { Caller } from "../pipeline/request.ts";
+import { backgroundItem } from "./background-item.ts";
 import { scopeOf } from "./client/stored-responses.ts";
 import { newId } from "./ids.ts";
 import { storedInput } from "./input.ts";
 import { identified, includesSeals, type ResponseIdentity, type ResponseJson } from "./response-object.ts";
 import type { ResponsesServices } from "./services.ts";
 import type { StatefulFields } from "./stateful-fields.ts";
-
-/** The kind of the work in the queue. Its keys are ids of responses. */
-export const BACKGROUND_KIND = "responses";
 
 /** What a run needs. JSON in the store of the account. */
 export interface BackgroundRequest {
@@ -65,13 +63,17 @@ export async function createBackground(
 		includesSeals: identity.includesSeals,
 	};
 	const { id, owner, createdAt, previous, conversation } = identity;
-	await storedResponses.enqueue(account, {
-		...{ id, owner, createdAt, previous, conversation },
+	await storedResponses.enqueue({
+		...{ account, id, owner, createdAt, previous, conversation },
 		json: JSON.stringify(json),
 		input: storedInput(input, uuid),
 		request: JSON.stringify(request),
 		isStream: stateful.stream,
 	});
-	await storage.queue.enqueue({ account, kind: BACKGROUND_KIND, key: id });
+	// If the process ends before that, the account's object enqueues it.
+	await storage.queue.enqueue(backgroundItem(account, id)).catch(async (refusal) => {
+		await storedResponses.call(account, (store) => store.delete(id, { owner, all: false }));
+		throw refusal;
+	});
 	return response;
 }

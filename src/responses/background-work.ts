@@ -161,6 +161,7 @@ class BackgroundRun {
 		let waiting: Uint8Array[] = [];
 		let sending: Promise<void> | undefined;
 		let isWanted = true;
+		let failure: unknown;
 		const send = async (): Promise<void> => {
 			while (waiting.length > 0 && !end && isWanted) {
 				const batch = batchOf(waiting);
@@ -169,11 +170,16 @@ class BackgroundRun {
 			}
 			sending = undefined;
 		};
-		for (let chunk = await relay.pull(); chunk && isWanted; chunk = await relay.pull()) {
+		for (let chunk = await relay.pull(); chunk && isWanted && !failure; chunk = await relay.pull()) {
 			waiting.push(chunk);
-			if (!end) sending ??= send();
+			if (!end)
+				sending ??= send().catch((thrown) => {
+					failure = thrown;
+					return relay.cancel(undefined);
+				});
 		}
 		await sending;
+		if (failure !== undefined) throw failure;
 		if (!isWanted || !end) {
 			abort();
 			return relay.cancel(undefined);
@@ -192,7 +198,11 @@ class BackgroundRun {
 		const { services, ticket } = this.#context;
 		const { uuid, storedResponses } = services;
 		const record = recordOf(response, this.#identity, { input: [], uuid });
-		await storedResponses.callRuns(this.#work.account, (runs) => runs.finish(record, { ticket, last }));
+		const { account } = this.#work;
+		const saved = await storedResponses.callRuns(account, (runs) =>
+			runs.finish(record, { ticket, last }, storedResponses.bounds),
+		);
+		storedResponses.requireSaved(account, saved);
 	}
 }
 

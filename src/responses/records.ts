@@ -137,6 +137,7 @@ export interface EventBatch {
 
 /** A response in the background, when it is created. */
 export interface NewBackground extends Omit<ResponseRecord, "status" | "output"> {
+	account: string;
 	request: string;
 	isStream: boolean;
 }

@@ -1,7 +1,7 @@
 /** Creates the storage of the rooms from the bindings and the settings. */
 import { present } from "../core/present.ts";
 import { AccountBlobs, type BlobServices } from "./blobs/account-blobs.ts";
-import type { BlobStore } from "./blobs/blob-store.ts";
+import type { BlobStoreObject } from "./blobs/blob-store.ts";
 import type { ContentStore } from "./blobs/contents.ts";
 import { lazyS3Contents } from "./blobs/lazy-s3-contents.ts";
 import { r2Contents } from "./blobs/r2-contents.ts";
@@ -13,7 +13,7 @@ import type { Storage, StorageSetting } from "./storage.ts";
 
 /** `services`: for calls of an S3-compatible store. */
 export interface StorageBindings {
-	blobs: DurableObjectNamespace<BlobStore>;
+	blobs: DurableObjectNamespace<BlobStoreObject>;
 	queue: DurableObjectNamespace<WorkQueueObject>;
 	bucket?: R2Bucket | undefined;
 	services: S3Services;
@@ -23,7 +23,7 @@ export function createStorage(bindings: StorageBindings, setting: StorageSetting
 	const { blobs, queue } = bindings;
 	const contents = contentStores(bindings, setting);
 	const services: BlobServices = {
-		object: (account) => callsOf<BlobStore>(blobs.getByName(account)),
+		object: (account) => callsOf<BlobStoreObject>(blobs.getByName(account)),
 		contents: (store) => contents[store],
 		maxBytes: (account: string) => setting.accountBytes.accounts.get(account) ?? setting.accountBytes.others,
 		uuid: () => crypto.randomUUID(),

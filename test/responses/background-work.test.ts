@@ -1,6 +1,10 @@
 /** Responses in the background. The test runs the work of the queue itself, as a process of the gateway does. */
+import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import type { WorkRun } from "../../src/storage/queue/work.ts";
+import { AiError } from "../../src/core/errors.ts";
+import type { ResponseStoreObject } from "../../src/responses/durable/response-store.ts";
+import { StoreTables } from "../../src/responses/durable/store-tables.ts";
+import type { WorkId, WorkRun } from "../../src/storage/queue/work.ts";
 import { backgroundWork } from "../../src/surfaces/responses/background.ts";
 import {
 	completion,
@@ -18,6 +22,15 @@ import {
 const MODEL = "gpt-5.6-sol";
 /** A machine that is busy delays the first use of a module. */
 const PATIENT = { timeout: 30_000 };
+
+type TestServices = ReturnType<typeof testGateway>["services"];
+
+/** Runs in the object of the account. */
+const inStore = <Result>(
+	{ storedResponses }: TestServices,
+	run: (instance: ResponseStoreObject, state: DurableObjectState) => Result | Promise<Result>,
+): Promise<Result> =>
+	storedResponses.call("local", (stub) => runInDurableObject(stub as never, run as never)) as Promise<Result>;
 
 function background(reply: () => Response | Promise<Response> = () => Response.json(completion("Hello"))) {
 	const { fetch, requests } = upstream(() => reply());
@@ -233,5 +246,74 @@ describe("a streamed response in the background", () => {
 		expect(await (await get(`/v1/responses/${body.id}?stream=true`)).json()).toMatchObject({
 			error: { param: "stream", type: "invalid_request_error" },
 		});
+	});
+});
+
+describe("a response that its process has not put into the queue", () => {
+	/** Calls the alarm at once. `enqueue`: of the queue of the object. Returns the responses that are still missing there. */
+	const alarm = (services: TestServices, enqueue: (items: WorkId[]) => Promise<unknown>) =>
+		inStore(services, async (instance, { storage }) => {
+			Object.assign(instance, { queue: () => ({ enqueue }) });
+			storage.sql.exec("UPDATE unqueued SET enqueue_at = 0");
+			await instance.alarm();
+			return storage.sql.exec("SELECT response FROM unqueued").toArray().length;
+		});
+
+	it("is put there by the alarm of its account, once", async () => {
+		const { create, services, work } = background();
+		const { body } = await create({ input: "Hi" });
+		const full = async () => Promise.reject(new Error("the queue is unreachable"));
+		expect(await alarm(services, full)).toBeGreaterThan(0);
+		const enqueued: WorkId[] = [];
+		const enqueue = async (items: WorkId[]) => enqueued.push(...items);
+		expect(await alarm(services, enqueue)).toBe(0);
+		expect(enqueued).toContainEqual({ account: "local", kind: "responses", key: body.id });
+		expect(await alarm(services, enqueue)).toBe(0);
+		expect(enqueued.filter(({ key }) => key === body.id)).toHaveLength(1);
+		// The queue has it twice then, if its process did not end.
+		await work();
+		await work();
+	});
+
+	it("is not put there after it has started", async () => {
+		const { create, services, work } = background();
+		await create({ input: "Hi" });
+		await work();
+		const enqueue = async () => Promise.reject(new Error("nothing is missing"));
+		expect(await alarm(services, enqueue)).toBe(0);
+	});
+
+	it("does not exist if the queue refuses it, and its caller gets the refusal", async () => {
+		const { create, services } = background();
+		const before = await services.storedResponses.usage("local");
+		Object.assign(services.storage.queue, {
+			enqueue: async () => Promise.reject(new AiError("storageFull", "The account's queue is full")),
+		});
+		expect(await create({ input: "Hi" })).toMatchObject({
+			status: 413,
+			body: { error: { message: expect.stringContaining("The account's queue is full") } },
+		});
+		expect(await services.storedResponses.usage("local")).toEqual(before);
+	});
+});
+
+describe("the bytes of an account", () => {
+	it("have the requests that wait, and nothing of them after the end", async () => {
+		const { create, remove, services, work } = background();
+		const { bytes } = await services.storedResponses.usage("local");
+		// Longer than one row, with pairs of surrogates at the borders of rows.
+		const instructions = `a${"😀".repeat(400_000)}`;
+		const { body } = await create({ input: "Hi", instructions });
+		const added = (await services.storedResponses.usage("local")).bytes - bytes;
+		// The response object and the request have them.
+		expect(added).toBeGreaterThan(2 * 1_600_000);
+		// As after a restart.
+		const counted = await inStore(services, (_, { storage }) => new StoreTables(storage).usage.bytes);
+		expect(counted).toBe(bytes + added);
+		const started = await services.storedResponses.begin("local", String(body.id), "ticket");
+		expect(JSON.parse(started?.request ?? "{}").fields.instructions).toBe(instructions);
+		await work();
+		await remove(body.id);
+		expect((await services.storedResponses.usage("local")).bytes).toBe(bytes);
 	});
 });

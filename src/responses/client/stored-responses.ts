@@ -9,7 +9,7 @@ import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 import type { BackgroundRuns } from "../durable/background-runs.ts";
 import type { Conversations } from "../durable/conversations.ts";
-import type { ResponseStore } from "../durable/response-store.ts";
+import type { ResponseStoreObject } from "../durable/response-store.ts";
 import { fullFailure } from "../failures.ts";
 import type {
 	EventBatch,
@@ -40,14 +40,20 @@ export type ConversationCalls = Calls<Conversations>;
 type RunCalls = Calls<BackgroundRuns>;
 
 type StoreCalls = Calls<
-	Pick<ResponseStore, "context" | "delete" | "export" | "get" | "inputItems" | "room" | "save" | "usage">
+	Pick<
+		ResponseStoreObject,
+		"context" | "delete" | "export" | "get" | "inputItems" | "room" | "save" | "usage"
+	>
 > & {
 	background(): RunCalls;
 	conversations(): ConversationCalls;
 };
 
 /** The calls of an account's object. A stub belongs to the request that created it, so each call needs a new one. */
-export const storeCalls = (namespace: DurableObjectNamespace<ResponseStore>, account: string): StoreCalls =>
+export const storeCalls = (
+	namespace: DurableObjectNamespace<ResponseStoreObject>,
+	account: string,
+): StoreCalls =>
 	// The runtime's types of results are too deep for the compiler.
 	namespace.getByName(account) as unknown as StoreCalls;
 
@@ -73,7 +79,7 @@ export class StoredResponses {
 
 	/** Throws if the account has no room for a response with this input. */
 	async requireRoom(account: string, input: readonly ItemRecord[]): Promise<void> {
-		const bytes = input.reduce((sum, { json }) => sum + json.length, 1);
+		const bytes = input.reduce((sum, { json }) => sum + Buffer.byteLength(json), 1);
 		const now = this.#services.now();
 		let room = this.#room.get(account);
 		if (!room || room.until <= now || room.bytes < bytes || room.responses < 1) {
@@ -94,7 +100,8 @@ export class StoredResponses {
 		this.requireSaved(account, await save().catch(save));
 	}
 
-	async enqueue(account: string, record: NewBackground): Promise<void> {
+	async enqueue(record: NewBackground): Promise<void> {
+		const { account } = record;
 		this.requireSaved(account, await this.callRuns(account, (runs) => runs.enqueue(record, this.bounds)));
 	}
 
@@ -103,13 +110,11 @@ export class StoredResponses {
 		return this.callRuns(account, (runs) => runs.begin(id, ticket, this.bounds));
 	}
 
-	/** Returns whether the response has not been cancelled or deleted. */
-	append(
-		account: string,
-		id: string,
-		{ ticket, batch }: { ticket: string; batch: EventBatch },
-	): Promise<boolean> {
-		return this.callRuns(account, (runs) => runs.append(id, ticket, batch));
+	/** Returns whether the response has not been cancelled or deleted. Throws if the account is full. */
+	async append(account: string, id: string, added: { ticket: string; batch: EventBatch }): Promise<boolean> {
+		const saved = await this.callRuns(account, (runs) => runs.append(id, added, this.bounds));
+		this.requireSaved(account, saved);
+		return saved.ok;
 	}
 
 	usage(account: string): Promise<ResponseStoreUsage> {

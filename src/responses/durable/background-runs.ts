@@ -13,8 +13,9 @@ import type {
 	StoredResponse,
 } from "../records.ts";
 import { replay } from "./event-replay.ts";
+import { bytesOfBatch } from "./event-table.ts";
 import { hasEnded, inputOf } from "./response-table.ts";
-import type { StoreTables } from "./store-tables.ts";
+import { bytesOf, type StoreTables } from "./store-tables.ts";
 
 export class BackgroundRuns extends RpcTarget {
 	readonly #tables: StoreTables;
@@ -26,24 +27,27 @@ export class BackgroundRuns extends RpcTarget {
 
 	/** Stores a response that will run. */
 	async enqueue(record: NewBackground, bounds: StoreBounds): Promise<Saved> {
-		const why = this.#tables.fullness(bounds);
+		const { account, request, isStream, ...queued } = record;
+		const requestBytes = Buffer.byteLength(request);
+		const why = this.#tables.fullness({ bytes: bytesOf(queued) + requestBytes, rows: 1 }, bounds);
 		if (why) return { ok: false, why };
-		const { request, isStream, ...queued } = record;
 		this.#tables.write({ ...queued, status: "queued" }, bounds, { background: 1 });
-		this.#tables.runs.insert(record.id, request, isStream);
+		this.#tables.runs.insert(record.id, request, { account, now: Date.now() });
+		this.#tables.usage.bytes += requestBytes;
+		if (isStream) this.#tables.events.open(record.id);
 		await this.#tables.schedule();
 		return { ok: true };
 	}
 
 	/** Starts a run. `undefined`: the response has ended. */
 	begin(id: string, ticket: string, { retentionMs }: StoreBounds): StartedRun | undefined {
-		const { items, responses, runs } = this.#tables;
+		const { events, items, responses, runs } = this.#tables;
 		const row = responses.get(id, Date.now());
 		const run = runs.get(id);
 		if (!row || !run) return undefined;
 		const { owner, created_at: createdAt, previous, conversation } = row;
-		const { firstSequence, freed } = runs.restart(id, ticket);
-		this.#tables.usage.bytes -= freed;
+		const firstSequence = runs.restart(id, ticket, events.nextSequence(id));
+		this.#tables.usage.bytes -= events.clear(id);
 		const json = withStatus(row.json, "in_progress");
 		this.#tables.rewrite(row, { json, status: "in_progress" });
 		const before = this.#tables.before(
@@ -60,13 +64,18 @@ export class BackgroundRuns extends RpcTarget {
 		};
 	}
 
-	/** Adds events of a run. Returns whether the run goes on: the response has not been cancelled or deleted. */
-	append(id: string, ticket: string, batch: EventBatch): boolean {
-		const { runs, usage } = this.#tables;
-		if (runs.get(id)?.ticket !== ticket) return false;
-		if (runs.isStream(id)) usage.bytes += runs.append(id, batch);
+	/** Adds events of a run. `gone`: the response was cancelled or deleted. */
+	append(id: string, { ticket, batch }: { ticket: string; batch: EventBatch }, bounds: StoreBounds): Saved {
+		const { events, runs, usage } = this.#tables;
+		if (runs.get(id)?.ticket !== ticket) return { ok: false, why: "gone" };
+		if (events.isStream(id)) {
+			const why = this.#tables.fullness({ bytes: 1, rows: 0 }, bounds);
+			if (why) return { ok: false, why };
+			events.append(id, batch);
+			usage.bytes += bytesOfBatch(batch);
+		}
 		this.#tables.wake(id);
-		return true;
+		return { ok: true };
 	}
 
 	/** Resolves when the run is not wanted any more, or has ended. */
@@ -74,15 +83,23 @@ export class BackgroundRuns extends RpcTarget {
 		while (this.#tables.runs.get(id)?.ticket === ticket) await this.#tables.change(id);
 	}
 
-	/** Stores the end of a run, with its last events. `gone`: the response was cancelled or deleted. */
+	/** Stores the end of a run, with its last events. `gone`: the response was cancelled or deleted. An end without output is stored in any case. */
 	async finish(
 		{ id, status, json, output }: Pick<ResponseRecord, "id" | "status" | "json" | "output">,
 		{ ticket, last }: { ticket: string; last?: EventBatch | undefined },
+		bounds: StoreBounds,
 	): Promise<Saved> {
-		const { items, responses, runs, usage } = this.#tables;
+		const { events, items, responses, runs, usage } = this.#tables;
 		const row = responses.get(id, Date.now());
 		if (!row || runs.get(id)?.ticket !== ticket) return { ok: false, why: "gone" };
-		if (last && runs.isStream(id)) usage.bytes += runs.append(id, last);
+		const lastEvents = events.isStream(id) ? last : undefined;
+		const lastBytes = lastEvents ? bytesOfBatch(lastEvents) : 0;
+		if (output.length > 0) {
+			const why = this.#tables.fullness({ bytes: 1, rows: 0 }, bounds);
+			if (why) return { ok: false, why };
+		}
+		if (lastEvents) events.append(id, lastEvents);
+		usage.bytes += lastBytes;
 		const { owner } = row;
 		const conversation = this.#tables.joined({
 			conversation: row.conversation ?? undefined,
@@ -113,20 +130,22 @@ export class BackgroundRuns extends RpcTarget {
 	}
 
 	async #end(id: string): Promise<void> {
-		this.#tables.runs.end(id, Date.now());
+		const { events, runs, usage } = this.#tables;
+		usage.bytes -= runs.delete(id);
+		events.end(id, Date.now());
 		this.#tables.wake(id);
 		await this.#tables.schedule();
 	}
 
 	/** Server-sent events after number `after`, and the later ones when they arrive. `undefined`: the response has no events. */
 	events(id: string, after: number, scope: Scope): Found<ReadableStream<Uint8Array> | undefined> {
-		const { responses, runs } = this.#tables;
+		const { events, responses, runs } = this.#tables;
 		const found = responses.find(id, scope, Date.now());
 		if (!found.ok) return found;
-		if (!runs.isStream(id)) return { ok: true, value: undefined };
+		if (!events.isStream(id)) return { ok: true, value: undefined };
 		const stream = replay(after, {
-			start: runs.rowOf(id, after + 1),
-			rows: (from) => runs.eventsFrom(id, from),
+			start: events.rowOf(id, after + 1),
+			rows: (from) => events.rowsFrom(id, from),
 			isLive: () => runs.get(id) !== undefined,
 			change: () => this.#tables.change(id),
 		});

@@ -10,6 +10,7 @@ import type {
 	Scope,
 	StoreBounds,
 } from "../records.ts";
+import { itemBytes } from "./item-table.ts";
 import type { StoreTables } from "./store-tables.ts";
 
 export class Conversations extends RpcTarget {
@@ -26,7 +27,7 @@ export class Conversations extends RpcTarget {
 		{ items, bounds }: { items: readonly ItemRecord[]; bounds: StoreBounds },
 	): Saved {
 		const { conversations, usage } = this.#tables;
-		const why = this.#tables.fullness(bounds);
+		const why = this.#tables.fullness({ bytes: itemBytes(items), rows: 1 }, bounds);
 		if (why) return { ok: false, why };
 		conversations.insert(record, owner);
 		usage.conversations++;
@@ -62,7 +63,7 @@ export class Conversations extends RpcTarget {
 	): Found<Saved> {
 		const found = this.get(id, scope);
 		if (!found.ok) return found;
-		const why = this.#tables.fullness(bounds);
+		const why = this.#tables.fullness({ bytes: itemBytes(items), rows: 0 }, bounds);
 		if (why) return { ok: true, value: { ok: false, why } };
 		this.#add(items, scope.owner, id);
 		return { ok: true, value: { ok: true } };

@@ -2,7 +2,7 @@
 import { concat } from "../../media/bytes.ts";
 import { EventSplitter } from "../../streams/event-splitter.ts";
 import { sequenceOf } from "../event-text.ts";
-import type { EventRow } from "./run-table.ts";
+import type { EventRow } from "./event-table.ts";
 
 interface EventSource {
 	/** The first row to read. */

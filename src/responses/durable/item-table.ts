@@ -26,6 +26,10 @@ CREATE INDEX IF NOT EXISTS items_by_conversation ON items (conversation, seq) WH
 /** Counted for a row, in addition to its JSON. */
 export const ROW_BYTES = 256;
 
+/** The stored bytes of items. */
+export const itemBytes = (items: readonly ItemRecord[]): number =>
+	items.reduce((sum, { json }) => sum + Buffer.byteLength(json) + ROW_BYTES, 0);
+
 /** Shorter items have no other rows. */
 const LONG_BYTES = 500_000;
 

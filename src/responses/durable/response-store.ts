@@ -3,6 +3,7 @@
  * response and its items are written in one commit.
  */
 import { DurableObject } from "cloudflare:workers";
+import type { Queue } from "../../storage/queue/work.ts";
 import type {
 	Context,
 	ContextQuery,
@@ -26,7 +27,7 @@ import { StoreTables } from "./store-tables.ts";
 /** Items of a conversation that an export reads at once. */
 const EXPORTED_AT_ONCE = 100;
 
-export class ResponseStore extends DurableObject {
+export abstract class ResponseStoreObject extends DurableObject {
 	readonly #tables: StoreTables;
 
 	constructor(ctx: DurableObjectState, env: Env) {
@@ -67,9 +68,9 @@ export class ResponseStore extends DurableObject {
 		return { ok: true, value: { before: before.value, items } };
 	}
 
-	/** Stores a response that has ended. */
+	/** Stores a response that has ended. It may exceed the bound of bytes: its engine was called while there was room. */
 	async save(record: ResponseRecord, bounds: StoreBounds): Promise<Saved> {
-		const why = this.#tables.fullness(bounds);
+		const why = this.#tables.fullness({ bytes: 1, rows: 1 }, bounds);
 		if (why) return { ok: false, why };
 		this.#tables.write(record, bounds, { background: 0 });
 		await this.#tables.schedule();
@@ -116,9 +117,14 @@ export class ResponseStore extends DurableObject {
 		return { ...this.#tables.stored(row), input: input.ok ? input.value : [] };
 	}
 
-	/** Deletes what has expired. */
+	/** The durable queue. The Worker's class has it (`index.ts`). */
+	protected abstract queue(): Pick<Queue, "enqueue">;
+
+	/** Deletes what has expired, and puts responses into the queue that are not there. */
 	override async alarm(): Promise<void> {
-		this.#tables.deleteExpired(Date.now());
+		const now = Date.now();
+		this.#tables.deleteExpired(now);
+		await this.#tables.enqueueAgain(now, (items) => this.queue().enqueue(items));
 		await this.#tables.schedule();
 	}
 }

@@ -1,5 +1,5 @@
-/** The responses in the background that have not ended, and the events of those that are streamed. */
-import type { BackgroundRecord, EventBatch } from "../records.ts";
+/** The responses in the background that have not ended, and those that may not be in the queue yet. */
+import type { BackgroundRecord } from "../records.ts";
 import type { LongTexts } from "./long-texts.ts";
 
 /**
@@ -13,33 +13,22 @@ const RUNS = `CREATE TABLE IF NOT EXISTS runs (
 	first_sequence INTEGER NOT NULL,
 	request TEXT NOT NULL
 ) WITHOUT ROWID`;
-/** One row for each streamed response. `kept_until`: 0 until the response ends. A row dies with its response, or at that time. */
-const STREAMS = `CREATE TABLE IF NOT EXISTS streams (
+/**
+ * Responses whose process may have ended before they were in the queue. Written with the row of `runs`. A row dies when the response
+ * starts or ends, or when this object has put it into the queue, after `enqueue_at` (epoch milliseconds).
+ */
+const UNQUEUED = `CREATE TABLE IF NOT EXISTS unqueued (
 	response TEXT PRIMARY KEY,
-	kept_until INTEGER NOT NULL
+	account TEXT NOT NULL,
+	enqueue_at INTEGER NOT NULL
 ) WITHOUT ROWID`;
-/** Server-sent events, written while a response is streamed. A row has one event or several. They die with the row of `streams`. */
-const EVENTS = `CREATE TABLE IF NOT EXISTS events (
-	response TEXT NOT NULL,
-	row INTEGER NOT NULL,
-	first_sequence INTEGER NOT NULL,
-	last_sequence INTEGER NOT NULL,
-	content BLOB NOT NULL,
-	PRIMARY KEY (response, row)
-) WITHOUT ROWID`;
+/** Requests of runs begin with this key. */
+const TEXTS = "runs/";
+const textKey = (response: string): string => TEXTS + response;
 
-/** Events of a response that has ended can be replayed for this time. */
-const EVENTS_KEPT_MS = 24 * 60 * 60_000;
-const ROWS_AT_ONCE = 64;
-/** Counted for a row, in addition to its content. */
-const ROW_BYTES = 64;
-
-const textKey = (response: string): string => `runs/${response}`;
-
-export interface EventRow extends Record<string, SqlStorageValue> {
-	row: number;
-	content: ArrayBuffer;
-}
+/** Longer than a call of the queue. Also between two attempts. */
+export const ENQUEUE_AFTER_MS = 60_000;
+const ENQUEUED_AT_ONCE = 100;
 
 export class RunTable {
 	readonly #sql: SqlStorage;
@@ -48,25 +37,24 @@ export class RunTable {
 	constructor(sql: SqlStorage, texts: LongTexts) {
 		this.#sql = sql;
 		this.#texts = texts;
-		sql.exec(`${RUNS}; ${STREAMS}; ${EVENTS}`);
+		sql.exec(`${RUNS}; ${UNQUEUED}`);
 	}
 
-	totals(): { bytes: number } {
+	/** Of all requests. */
+	totalBytes(): number {
 		const { bytes } = this.#sql
-			.exec<{ bytes: number | null }>(
-				`SELECT (SELECT sum(length(content) + ${ROW_BYTES}) FROM events) AS bytes`,
-			)
+			.exec<{ bytes: number | null }>("SELECT sum(length(CAST(request AS BLOB))) AS bytes FROM runs")
 			.one();
-		return { bytes: bytes ?? 0 };
+		return (bytes ?? 0) + this.#texts.bytesOf(TEXTS);
 	}
 
-	insert(response: string, request: string, isStream: boolean): void {
+	insert(response: string, request: string, { account, now }: { account: string; now: number }): void {
 		this.#sql.exec(
 			"INSERT INTO runs VALUES (?, 0, NULL, 0, ?)",
 			response,
 			this.#texts.write(textKey(response), request),
 		);
-		if (isStream) this.#sql.exec("INSERT INTO streams VALUES (?, 0)", response);
+		this.#sql.exec("INSERT INTO unqueued VALUES (?, ?, ?)", response, account, now + ENQUEUE_AFTER_MS);
 	}
 
 	get(response: string): BackgroundRecord | undefined {
@@ -84,101 +72,58 @@ export class RunTable {
 
 	/**
 	 * Starts another run. Its events replace those of the run before, and their numbers are higher, so that a reader who continues
-	 * after an event of that run gets all of this one. Returns the number of its first event, and the freed bytes.
+	 * after an event of that run gets all of this one. `nextSequence`: after the last event of that run. Returns the number of its
+	 * first event.
 	 */
-	restart(response: string, ticket: string): { firstSequence: number; freed: number } {
-		const { firstSequence } = this.#sql
+	restart(response: string, ticket: string, nextSequence: number): number {
+		this.enqueued([response]);
+		return this.#sql
 			.exec<{ firstSequence: number }>(
-				`UPDATE runs SET attempts = attempts + 1, ticket = ?, first_sequence = max(first_sequence,
-				(SELECT coalesce(max(last_sequence), -1) + 1 FROM events WHERE events.response = runs.response))
+				`UPDATE runs SET attempts = attempts + 1, ticket = ?, first_sequence = max(first_sequence, ?)
 				WHERE response = ? RETURNING first_sequence AS firstSequence`,
 				ticket,
+				nextSequence,
 				response,
 			)
-			.one();
-		return { firstSequence, freed: this.#deleteEvents(response) };
+			.one().firstSequence;
 	}
 
-	isStream(response: string): boolean {
-		return this.#sql.exec("SELECT 1 FROM streams WHERE response = ?", response).toArray().length > 0;
-	}
-
-	/** Returns the bytes of the new row. */
-	append(response: string, { first, last, content }: EventBatch): number {
-		const { row } = this.#sql
-			.exec<{ row: number }>(
-				"SELECT coalesce(max(row), -1) + 1 AS row FROM events WHERE response = ?",
-				response,
-			)
-			.one();
-		this.#sql.exec("INSERT INTO events VALUES (?, ?, ?, ?, ?)", response, row, first, last, content);
-		return content.length + ROW_BYTES;
-	}
-
-	/** The row that has the event `sequence`, or the last one before it. 0 without any. */
-	rowOf(response: string, sequence: number): number {
-		const found = this.#sql
-			.exec<{ row: number }>(
-				"SELECT row FROM events WHERE response = ? AND first_sequence <= ? ORDER BY row DESC LIMIT 1",
-				response,
-				sequence,
-			)
-			.toArray()[0];
-		return found?.row ?? 0;
-	}
-
-	/** Some rows. */
-	eventsFrom(response: string, row: number): EventRow[] {
-		return this.#sql
-			.exec<EventRow>(
-				"SELECT row, content FROM events WHERE response = ? AND row >= ? ORDER BY row LIMIT ?",
-				response,
-				row,
-				ROWS_AT_ONCE,
-			)
-			.toArray();
-	}
-
-	/** The response has ended. */
-	end(response: string, now: number): void {
-		this.#sql.exec("DELETE FROM runs WHERE response = ?", response);
-		this.#texts.delete(textKey(response));
-		this.#sql.exec("UPDATE streams SET kept_until = ? WHERE response = ?", now + EVENTS_KEPT_MS, response);
-	}
-
-	/** Deletes everything of the response. Returns the freed bytes. */
+	/** The response has ended or is deleted. Returns the freed bytes. */
 	delete(response: string): number {
-		this.#sql.exec("DELETE FROM runs WHERE response = ?", response);
-		this.#texts.delete(textKey(response));
-		this.#sql.exec("DELETE FROM streams WHERE response = ?", response);
-		return this.#deleteEvents(response);
-	}
-
-	/** Deletes old events. Returns the freed bytes. */
-	deleteExpired(now: number): number {
-		const expired = this.#sql
-			.exec<{ response: string }>(
-				"SELECT response FROM streams WHERE kept_until > 0 AND kept_until <= ?",
-				now,
+		this.enqueued([response]);
+		const [row] = this.#sql
+			.exec<{ bytes: number }>(
+				"DELETE FROM runs WHERE response = ? RETURNING length(CAST(request AS BLOB)) AS bytes",
+				response,
 			)
 			.toArray();
-		return expired.reduce((freed, { response }) => freed + this.delete(response), 0);
+		return row ? row.bytes + this.#texts.delete(textKey(response)) : 0;
 	}
 
-	nextExpiry(): number | undefined {
+	/** Some responses that this object has to put into the queue. */
+	unqueued(now: number): { account: string; response: string }[] {
+		return this.#sql
+			.exec<{ account: string; response: string }>(
+				"SELECT account, response FROM unqueued WHERE enqueue_at <= ? LIMIT ?",
+				now,
+				ENQUEUED_AT_ONCE,
+			)
+			.toArray();
+	}
+
+	enqueued(responses: readonly string[]): void {
+		for (const response of responses) this.#sql.exec("DELETE FROM unqueued WHERE response = ?", response);
+	}
+
+	postpone(responses: readonly string[], enqueueAt: number): void {
+		for (const response of responses)
+			this.#sql.exec("UPDATE unqueued SET enqueue_at = ? WHERE response = ?", enqueueAt, response);
+	}
+
+	nextEnqueue(): number | undefined {
 		const { first } = this.#sql
-			.exec<{ first: number | null }>("SELECT min(kept_until) AS first FROM streams WHERE kept_until > 0")
+			.exec<{ first: number | null }>("SELECT min(enqueue_at) AS first FROM unqueued")
 			.one();
 		return first ?? undefined;
-	}
-
-	#deleteEvents(response: string): number {
-		let freed = 0;
-		for (const { bytes } of this.#sql.exec<{ bytes: number }>(
-			`DELETE FROM events WHERE response = ? RETURNING length(content) + ${ROW_BYTES} AS bytes`,
-			response,
-		))
-			freed += bytes;
-		return freed;
 	}
 }

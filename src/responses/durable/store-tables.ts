@@ -1,4 +1,6 @@
 /** The tables of a `ResponseStore` object, and what its parts have in common. */
+import type { WorkId } from "../../storage/queue/work.ts";
+import { backgroundItem } from "../background-item.ts";
 import type {
 	ContextQuery,
 	Found,
@@ -13,21 +15,29 @@ import type {
 	StoreRoom,
 } from "../records.ts";
 import { ConversationTable } from "./conversation-table.ts";
-import { type Freed, ItemTable, ROW_BYTES } from "./item-table.ts";
+import { EventTable } from "./event-table.ts";
+import { type Freed, ItemTable, itemBytes, ROW_BYTES } from "./item-table.ts";
 import { LongTexts } from "./long-texts.ts";
 import { hasEnded, inputOf, outputOf, type ResponseRow, ResponseTable } from "./response-table.ts";
-import { RunTable } from "./run-table.ts";
+import { ENQUEUE_AFTER_MS, RunTable } from "./run-table.ts";
 
 /** Of all items before a request. The runtime sends at most 32 MiB in one call of an object. */
 const MAX_CONTEXT_BYTES = 10_000_000;
 /** Responses that the alarm deletes in one commit. */
 const EXPIRED_AT_ONCE = 200;
 
+/** The stored bytes of a new response with its items. */
+export const bytesOf = ({ json, input, output = [] }: NewResponse): number =>
+	Buffer.byteLength(json) + ROW_BYTES + itemBytes([...input, ...output]);
+
+type NewResponse = Omit<ResponseRecord, "status" | "output"> & { output?: readonly ItemRecord[] };
+
 export class StoreTables {
 	readonly responses: ResponseTable;
 	readonly items: ItemTable;
 	readonly conversations: ConversationTable;
 	readonly runs: RunTable;
+	readonly events: EventTable;
 	readonly usage: ResponseStoreUsage;
 	readonly #storage: DurableObjectStorage;
 	/** Readers of events, and runs that wait for their cancellation, by response. */
@@ -41,13 +51,14 @@ export class StoreTables {
 		this.items = new ItemTable(sql, texts);
 		this.conversations = new ConversationTable(sql);
 		this.runs = new RunTable(sql, texts);
+		this.events = new EventTable(sql);
 		const { responses, bytes } = this.responses.totals();
 		const { items, bytes: itemBytes } = this.items.totals();
 		this.usage = {
 			responses,
 			items,
 			conversations: this.conversations.count(),
-			bytes: bytes + itemBytes + this.runs.totals().bytes,
+			bytes: bytes + itemBytes + this.runs.totalBytes() + this.events.totalBytes(),
 		};
 	}
 
@@ -56,11 +67,11 @@ export class StoreTables {
 		return { bytes: maxBytes - bytes, responses: maxResponses - responses - conversations };
 	}
 
-	/** Why the account can store nothing further. `undefined`: it can. */
-	fullness(bounds: StoreBounds): Fullness | undefined {
+	/** Why the account cannot store so many bytes and rows further. `undefined`: it can. `rows`: responses and conversations. */
+	fullness(added: { bytes: number; rows: 0 | 1 }, bounds: StoreBounds): Fullness | undefined {
 		const { bytes, responses } = this.room(bounds);
-		if (bytes <= 0) return "bytes";
-		return responses <= 0 ? "responses" : undefined;
+		if (added.bytes > bytes) return "bytes";
+		return added.rows > responses ? "responses" : undefined;
 	}
 
 	/** The items that come before the input of a request. A response that is continued is kept longer. */
@@ -98,7 +109,7 @@ export class StoreTables {
 
 	/** Writes a new response with its items. */
 	write(
-		record: Omit<ResponseRecord, "output"> & { output?: readonly ItemRecord[] },
+		record: NewResponse & Pick<ResponseRecord, "status">,
 		{ retentionMs }: Pick<StoreBounds, "retentionMs">,
 		{ background }: { background: 0 | 1 },
 	): void {
@@ -148,7 +159,7 @@ export class StoreTables {
 		for (const range of [inputOf(row), outputOf(row)]) this.free(this.items.release(range));
 		this.responses.delete(row.id);
 		this.usage.responses--;
-		this.usage.bytes -= row.bytes + this.runs.delete(row.id);
+		this.usage.bytes -= row.bytes + this.runs.delete(row.id) + this.events.delete(row.id);
 		this.wake(row.id);
 	}
 
@@ -159,12 +170,28 @@ export class StoreTables {
 
 	deleteExpired(now: number): void {
 		for (const row of this.responses.expired(now, EXPIRED_AT_ONCE)) this.delete(row);
-		this.usage.bytes -= this.runs.deleteExpired(now);
+		this.usage.bytes -= this.events.deleteExpired(now);
 	}
 
-	/** Sets the alarm to the first expiry. */
+	/** Puts responses into the queue whose process may have ended before it did that. The queue ignores those that it has. */
+	async enqueueAgain(now: number, enqueue: (items: WorkId[]) => Promise<unknown>): Promise<void> {
+		const unqueued = this.runs.unqueued(now);
+		if (unqueued.length === 0) return;
+		const responses = unqueued.map(({ response }) => response);
+		try {
+			await enqueue(unqueued.map(({ account, response }) => backgroundItem(account, response)));
+			this.runs.enqueued(responses);
+		} catch {
+			// The queue is full or unreachable.
+			this.runs.postpone(responses, now + ENQUEUE_AFTER_MS);
+		}
+	}
+
+	/** Sets the alarm to the first expiry, or to the time when responses must be in the queue. */
 	async schedule(): Promise<void> {
-		const times = [this.responses.nextExpiry(), this.runs.nextExpiry()].filter((time) => time !== undefined);
+		const times = [this.responses.nextExpiry(), this.events.nextExpiry(), this.runs.nextEnqueue()].filter(
+			(time) => time !== undefined,
+		);
 		if (times.length === 0) return;
 		const first = Math.min(...times);
 		const alarm = await this.#storage.getAlarm();

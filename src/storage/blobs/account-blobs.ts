@@ -2,7 +2,7 @@
 import { AiError } from "../../core/errors.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
 import type { RemoteCalls } from "../remote-calls.ts";
-import type { BlobStore, OpenedBlob, PutRefusal, PutResult } from "./blob-store.ts";
+import type { BlobStoreObject, OpenedBlob, PutRefusal, PutResult } from "./blob-store.ts";
 import type { StoreName, StoreUsage } from "./blob-table.ts";
 import type {
 	BlobBody,
@@ -24,7 +24,7 @@ export const MAX_PAGE = 1_000;
 
 export interface BlobServices {
 	/** A stub belongs to the request that created it, so each call creates its own. */
-	object(account: string): RemoteCalls<BlobStore>;
+	object(account: string): RemoteCalls<BlobStoreObject>;
 	/** New contents go there. Absent: to the account's object. */
 	outside?: ContentStore;
 	/** All stores that are configured. */
@@ -206,7 +206,7 @@ export class AccountBlobs implements Blobs {
 	}
 
 	/** A call whose refusal is a failure. */
-	async #checked<T>(method: (stub: RemoteCalls<BlobStore>) => Promise<PutResult<T>>): Promise<T> {
+	async #checked<T>(method: (stub: RemoteCalls<BlobStoreObject>) => Promise<PutResult<T>>): Promise<T> {
 		const result = await this.#call(method);
 		if (result.ok) return result;
 		throw this.#failureOf(result);
@@ -220,7 +220,7 @@ export class AccountBlobs implements Blobs {
 		);
 	}
 
-	async #call<T>(method: (stub: RemoteCalls<BlobStore>) => Promise<T>): Promise<T> {
+	async #call<T>(method: (stub: RemoteCalls<BlobStoreObject>) => Promise<T>): Promise<T> {
 		try {
 			return await method(this.#services.object(this.#account));
 		} catch (cause) {

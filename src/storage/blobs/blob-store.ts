@@ -37,7 +37,7 @@ export interface OpenedBlob extends BlobHead, ContentPlace {
 	first?: Uint8Array;
 }
 
-export class BlobStore extends DurableObject {
+export class BlobStoreObject extends DurableObject {
 	readonly #table: BlobTable;
 	readonly #pieces: PieceTable;
 	readonly #live: LiveContents;

@@ -3,7 +3,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { inject } from "vitest";
 import { AccountBlobs } from "../../../src/storage/blobs/account-blobs.ts";
-import type { BlobStore } from "../../../src/storage/blobs/blob-store.ts";
+import type { BlobStoreObject } from "../../../src/storage/blobs/blob-store.ts";
 import type { StoreName } from "../../../src/storage/blobs/blob-table.ts";
 import type { ContentStore } from "../../../src/storage/blobs/contents.ts";
 import { lazyS3Contents } from "../../../src/storage/blobs/lazy-s3-contents.ts";
@@ -34,7 +34,7 @@ const CONTENTS: Record<StoreName, () => ContentStore | undefined> = {
 export interface TestStore {
 	account: string;
 	blobs: AccountBlobs;
-	stub: RemoteCalls<BlobStore>;
+	stub: RemoteCalls<BlobStoreObject>;
 	/** Runs the alarm, which deletes contents of no object. */
 	collect(): Promise<void>;
 	/** The names of all contents that exist, and for `pieces` their numbers. */
@@ -47,12 +47,12 @@ export async function openStore(
 	{ maxBytes = 1024 ** 3, outside = CONTENTS[store]() } = {},
 ): Promise<TestStore> {
 	const account = `acme-${crypto.randomUUID()}`;
-	const stub = (env.BLOBS as unknown as DurableObjectNamespace<BlobStore>).getByName(account);
+	const stub = (env.BLOBS as unknown as DurableObjectNamespace<BlobStoreObject>).getByName(account);
 	await runInDurableObject(stub, (instance) => {
 		Object.assign(instance, { contentStore: () => outside });
 	});
 	const blobs = new AccountBlobs(account, {
-		object: () => stub as unknown as RemoteCalls<BlobStore>,
+		object: () => stub as unknown as RemoteCalls<BlobStoreObject>,
 		contents: () => outside,
 		...(outside && { outside }),
 		maxBytes: () => maxBytes,
@@ -61,7 +61,7 @@ export async function openStore(
 	return {
 		account,
 		blobs,
-		stub: stub as unknown as RemoteCalls<BlobStore>,
+		stub: stub as unknown as RemoteCalls<BlobStoreObject>,
 		async collect() {
 			await runInDurableObject(stub, (instance) => instance.alarm());
 		},

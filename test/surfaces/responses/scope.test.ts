@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { StoredResponses, storeCalls } from "../../../src/responses/client/stored-responses.ts";
-import type { ResponseStore } from "../../../src/responses/durable/response-store.ts";
+import type { ResponseStoreObject } from "../../../src/responses/durable/response-store.ts";
 import { completion, ENGINE_VARS, OPEN_ACCESS, testServices, upstream } from "../../gateway.ts";
 import { closedGateway, json } from "../../http/access.ts";
 
@@ -98,7 +98,7 @@ describe("an account", () => {
 			create: (fields: object = {}) =>
 				request("/responses", json("POST", { model: MODEL, input: "Hi", ...fields })),
 			storedResponses,
-			stub: (env.RESPONSE_STORE as DurableObjectNamespace<ResponseStore>).getByName(name),
+			stub: (env.RESPONSE_STORE as DurableObjectNamespace<ResponseStoreObject>).getByName(name),
 		};
 	}
 
