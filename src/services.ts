@@ -25,6 +25,7 @@ import { OtelExporter } from "./gateways/client/otel-exporter.ts";
 import { ProviderAccesses } from "./gateways/client/provider-accesses.ts";
 import { ResponseCaches } from "./gateways/client/response-caches.ts";
 import { StreamRuns } from "./gateways/client/stream-runs.ts";
+import { GatewayCounters } from "./gateways/export/counters.ts";
 import { MAX_PAYLOAD, MAX_STORED_PAYLOAD } from "./gateways/logs/payload.ts";
 import { Background } from "./http/background.ts";
 import type { AppServices } from "./http/services.ts";
@@ -42,7 +43,9 @@ import {
 	ledgerObserver,
 	logObserver,
 } from "./telemetry/exchange-observer.ts";
+import { FailureCounts } from "./telemetry/failure-counts.ts";
 import { logFailure } from "./telemetry/log.ts";
+import { RequestTimes } from "./telemetry/request-times.ts";
 
 /** The binding reads only the path. */
 const ASSETS_ORIGIN = "http://assets";
@@ -122,6 +125,8 @@ export function createPersistent(
 		STREAM_RUN,
 		WORK_QUEUE,
 	} = bindings;
+	const failureCounts = new FailureCounts();
+	const requestTimes = new RequestTimes();
 	const directoryObject = () => DIRECTORY.getByName(DIRECTORY_NAME);
 	const directory = new DirectoryCache({ now, directory: directoryObject });
 	const sealKey = new DeploymentSecret("seals", { directory: directoryObject, failed: storeFailed });
@@ -146,7 +151,10 @@ export function createPersistent(
 		uuid: () => crypto.randomUUID(),
 		random: () => Math.random(),
 		sealKey: () => sealKey.get(),
-		log: logUnreported(logFailure),
+		log: counting(failureCounts, logUnreported(logFailure)),
+		failureCounts,
+		requestTimes,
+		gatewayCounters: new GatewayCounters(),
 		ledgers,
 		directory,
 		flights: new SingleFlight(),
@@ -169,7 +177,7 @@ export function createPersistent(
 			requireObject: (name) => void GATEWAY.getByName(name),
 			open: gatewayRules.anyGateway,
 		}),
-		observers: observersOf({ ledgers, log: logFailure, analytics: bindings.ANALYTICS }),
+		observers: [...observersOf({ ledgers, log: logFailure, analytics: bindings.ANALYTICS }), requestTimes],
 		gatewayLogs: new GatewayLogs({
 			object: (name) => GATEWAY.getByName(name),
 			now,
@@ -251,15 +259,26 @@ export const logUnreported =
 		if (!error.exchange) log(error, requestId);
 	};
 
+/** The surfaces log the failures that callers receive. */
+const counting =
+	(counts: FailureCounts, log: AppServices["log"]): AppServices["log"] =>
+	(error, requestId) => {
+		counts.add(error);
+		log(error, requestId);
+	};
+
 /** The observers of every exchange. */
 export const observersOf = ({
 	ledgers,
 	log,
+	requestTimes,
 	analytics,
 }: Pick<AppServices, "ledgers" | "log"> & {
+	requestTimes?: ExchangeObserver;
 	analytics?: AnalyticsEngineDataset | undefined;
 }): ExchangeObserver[] => [
 	ledgerObserver(ledgers),
 	...(analytics ? [analyticsObserver(analytics)] : []),
 	logObserver(log),
+	...(requestTimes ? [requestTimes] : []),
 ];

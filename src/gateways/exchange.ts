@@ -2,6 +2,7 @@
  * One request to a gateway, from its arrival to the end of its answer. The middleware and the steps report facts to it; its
  * observers receive them once, when the answer has ended.
  */
+import type { FailureKey } from "../core/errors.ts";
 import type { DlpReport } from "./dlp/findings.ts";
 import type { GuardrailResult } from "./guardrails/decision.ts";
 import type { GatewayOptions } from "./options.ts";
@@ -40,6 +41,8 @@ export interface GatewayFacts {
 	/** The index of the step that answered. */
 	step?: number;
 	status?: number;
+	/** Why the gateway refused the step, or the plan. */
+	failure?: FailureKey | undefined;
 	cached?: boolean;
 	usage?: GatewayUsage | undefined;
 	/** The stream of the answer broke off. Its last frame is an error. */

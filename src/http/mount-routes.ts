@@ -7,6 +7,7 @@ import type { Context, Env, Hono } from "hono";
 import type { Ledgers } from "../accounts/admission.ts";
 import { AiError, toAiError } from "../core/errors.ts";
 import type { Caller } from "../pipeline/request.ts";
+import type { FailureFormat } from "./failure-formats.ts";
 import {
 	Call,
 	type Endpoint,
@@ -116,11 +117,14 @@ async function refuse(c: Context, endpoint: Route | UnknownPaths, context: Mount
 		services.log(error, id);
 		return endpoint.failure(error, id, c.req);
 	}
-	if ("method" in endpoint) return endpoint.failure(methodNotAllowed(c), id, c.req);
+	const refused = (error: AiError, format: FailureFormat): Response => {
+		services.log(error, id);
+		return format(error, id, c.req);
+	};
+	if ("method" in endpoint) return refused(methodNotAllowed(c), endpoint.failure);
 	const { explain, explained, failure } = endpoint;
 	const reason = explain?.(c.req.path);
-	const format = reason === undefined ? failure : (explained ?? failure);
-	return format(new AiError("noRoute", reason), id, c.req);
+	return refused(new AiError("noRoute", reason), reason === undefined ? failure : (explained ?? failure));
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Accounts } from "../accounts/client/accounts.ts";
 import type { DirectoryCache } from "../accounts/client/directory-cache.ts";
 import type { BackendServices } from "../backends/backend.ts";
 import type { AiError } from "../core/errors.ts";
+import type { Metric } from "../core/metric.ts";
 import type { EngineReport, Health } from "../fleet/health.ts";
 import type { AliasPools } from "../gateways/client/alias-pools.ts";
 import type { DeployedRoutes } from "../gateways/client/deployed-routes.ts";
@@ -95,10 +96,12 @@ export interface Peer {
 	report(): Promise<WorkerReport>;
 }
 
-/** The state of the engines in one process. */
+/** The state of one process. */
 export interface WorkerReport {
 	engines: EngineReport[];
 	pools: PoolReport[];
+	/** Its counters and histograms. */
+	metrics: Metric[];
 }
 
 /** Permissions of all accounts for their gateways, set by the operator. */

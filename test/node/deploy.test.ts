@@ -41,14 +41,22 @@ const dashboard = Dashboard.parse(JSON.parse(text("grafana/ganglion.json")));
 const metricsIn = (expressions: readonly string[]): string[] =>
 	[...new Set(expressions.flatMap((expression) => expression.match(/\bganglion_\w+/g) ?? []))].sort();
 
+/** The name of a histogram, of the name of its sample. */
+const baseOf = (name: string): string => name.replace(/_seconds_(?:bucket|sum|count)$/, "_seconds");
+
+/** A stream that arrives at once has no first token of its own. */
+const BETWEEN_PARTS_MS = 20;
+const event = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
+
 const engine = createServer((request, response) => {
 	request.resume();
-	response.setHeader("content-type", "application/json").end(
-		JSON.stringify({
-			choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
-			usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
-		}),
-	);
+	response.setHeader("content-type", "text/event-stream");
+	response.write(event({ choices: [{ index: 0, delta: { content: "Hi" }, finish_reason: null }] }));
+	const end = {
+		choices: [{ index: 0, delta: {}, finish_reason: "stop" }],
+		usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
+	};
+	setTimeout(() => response.end(`${event(end)}data: [DONE]\n\n`), BETWEEN_PARTS_MS);
 });
 let folder = "";
 let url = "";
@@ -60,10 +68,14 @@ beforeAll(async () => {
 	const port = await freePort();
 	url = `http://127.0.0.1:${port}`;
 	const engineUrl = `http://127.0.0.1:${(engine.address() as AddressInfo).port}/v1`;
-	const flags = ["--backend", `gpu=${engineUrl}`, "--route", "*=gpu", "--state", join(folder, "state")];
+	const flags = ["--state", join(folder, "state")];
 	server = runScript(CLI, ["serve", "--port", String(port), ...flags], {
 		env: {
 			ADMIN_TOKEN,
+			BACKENDS: JSON.stringify({
+				gpu: { kind: "openai", urls: [engineUrl, `${engineUrl}/v1`], pool: { max_requests: 8 } },
+			}),
+			ROUTES: '{"*":[{"backend":"gpu","model":"llama"}]}',
 			LIMITS:
 				'{"daily_neurons":100000,"monthly_neurons":1000000,"requests_per_minute":{"Text Generation":1}}',
 		},
@@ -81,21 +93,58 @@ afterAll(async () => {
 const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
 
 describe("alert rules and dashboard", () => {
-	it("name only metrics that a gateway has, and all of them", async () => {
-		const run = `${url}/client/v4/accounts/acme/ai/run/${MODEL}`;
-		for (const status of [200, 429])
-			expect((await fetch(run, { method: "POST", headers, body: '{"prompt":"hi"}' })).status).toBe(status);
-		const namesOf = async (): Promise<string[]> => {
+	it("name only metrics and labels that a gateway has, and nearly all of them", async () => {
+		const account = `${url}/client/v4/accounts/acme`;
+		const post = (path: string, body: object, more = {}) =>
+			fetch(account + path, { method: "POST", headers: { ...headers, ...more }, body: JSON.stringify(body) });
+		const dlp = { enabled: true, action: "BLOCK", profiles: ["credit_card"] };
+		expect((await post("/ai-gateway/gateways", { id: "prod", cache_ttl: 60, dlp })).status).toBe(200);
+		const inGateway = { "cf-aig-gateway-id": "prod", "cf-aig-custom-cost": '{"total_cost":0.5}' };
+		const prompt = { prompt: "hi", stream: true };
+		const blocked = { prompt: "card 4111 1111 1111 1111" };
+		for (const [body, status] of [
+			[blocked, 400],
+			[prompt, 200],
+			[{ ...prompt, prompt: "hello" }, 429],
+		] as const) {
+			const response = await post(`/ai/run/${MODEL}`, body, inGateway);
+			expect(response.status).toBe(status);
+			await response.text();
+		}
+		const samples = async (): Promise<[name: string, labels: string][]> => {
 			const page = await (await fetch(`${url}/metrics`, { headers })).text();
-			return [...page.matchAll(/^# TYPE (\w+)/gm)].map(([, name = ""]) => name).sort();
+			return [...page.matchAll(/^(\w+)\{(.*)\} /gm)].map(([, name = "", labels = ""]) => [name, labels]);
 		};
 		// Refusals are counted within five seconds.
-		await expect.poll(namesOf).toContain("ganglion_refused_requests_total");
-		const names = await namesOf();
+		await expect
+			.poll(async () => (await samples()).map(([name]) => name))
+			.toContain("ganglion_refused_requests_total");
+		const labelsOf = new Map<string, Set<string>>();
+		for (const [name, labels] of await samples())
+			labelsOf.set(
+				name,
+				new Set([
+					...(labelsOf.get(name) ?? []),
+					...[...labels.matchAll(/(\w+)="/g)].map(([, label]) => label ?? ""),
+				]),
+			);
 		const panels = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
 		const variables = dashboard.templating.list.map(({ query }) => query);
-		expect(metricsIn([...panels, ...variables])).toEqual(names);
-		expect(names).toEqual(expect.arrayContaining(metricsIn(rules.map(({ expr }) => expr))));
+		const alerts = rules.map(({ expr }) => expr);
+		for (const expression of [...panels, ...variables, ...alerts])
+			for (const name of metricsIn([expression])) expect([...labelsOf.keys()], expression).toContain(name);
+		for (const expression of [...panels, ...alerts])
+			for (const [, name = "", selector = ""] of expression.matchAll(/\b(ganglion_\w+)\{(.*?)\}/g))
+				for (const [, label = ""] of selector.matchAll(/(\w+)=/g))
+					expect(labelsOf.get(name), expression).toContain(label);
+		const isShown = new Set([...metricsIn(panels), ...metricsIn(variables)].map(baseOf));
+		const hidden = [...new Set([...labelsOf.keys()].map(baseOf))].filter((name) => !isShown.has(name));
+		// For autoscalers.
+		expect(hidden.sort()).toEqual(
+			["expected_ttft_seconds", "inflight_decode_tokens", "inflight_prefill_tokens", "waiting_tokens"].map(
+				(name) => `ganglion_pool_${name}`,
+			),
+		);
 	});
 
 	it("have balanced expressions and names of their own", () => {

@@ -163,8 +163,11 @@ export class Account extends DurableObject {
 
 	/** For an invalid token: the account's limits without the token's own. */
 	limitStatus(query: LimitStatusQuery): LimitStatus {
-		const checked = query.request ? this.#checkRun(query.credential) : this.#check(query.credential, "run");
-		const status = this.#open().ledger.limitStatus(query, checked.ok ? checked.token : undefined);
+		const { credential } = query;
+		const checked = query.request ? this.#checkRun(credential) : this.#check(credential, "run");
+		const { ledger, tokens } = this.#open();
+		const all = query.allTokens ? tokens.withBudget(credential) : undefined;
+		const status = ledger.limitStatus(query, checked.ok ? checked.token : undefined, all);
 		return checked.ok || !query.request ? status : { ...status, answer: checked };
 	}
 

@@ -15,22 +15,27 @@ export interface VerifiedToken {
 	gateway?: BoundGateway;
 }
 
+/** A token with its name, for reports. */
+export type NamedToken = Pick<VerifiedToken, "id" | "limits"> & { name: string };
+
+export function budgetsOfToken({ id, limits }: Pick<VerifiedToken, "id" | "limits">): Budget[] {
+	const budget = (microNeurons: number | undefined, period?: BudgetPeriod): Budget[] =>
+		microNeurons === undefined
+			? []
+			: [{ key: `token:${id}`, microNeurons, failure: "budgetExceeded", ...(period && { period }) }];
+	return [...budget(limits.dailyMicroNeurons), ...budget(limits.monthlyMicroNeurons, "month")];
+}
+
 /** Adds the token's own limits to those of the account and the model. */
 export function withTokenLimits(
 	{ budgets, rates }: { budgets: readonly Budget[]; rates: readonly RateLimit[] },
 	token: VerifiedToken | undefined,
 ): { budgets: readonly Budget[]; rates: readonly RateLimit[] } {
 	if (!token) return { budgets, rates };
-	const { id, limits } = token;
-	const key = `token:${id}`;
-	const { dailyMicroNeurons, monthlyMicroNeurons, requestsPerMinute: perMinute } = limits;
-	const budget = (microNeurons: number | undefined, period?: BudgetPeriod): Budget[] =>
-		microNeurons === undefined
-			? []
-			: [{ key, microNeurons, failure: "budgetExceeded", ...(period && { period }) }];
+	const { requestsPerMinute: perMinute } = token.limits;
 	return {
-		budgets: [...budgets, ...budget(dailyMicroNeurons), ...budget(monthlyMicroNeurons, "month")],
-		rates: perMinute === undefined ? rates : [...rates, { key, perMinute }],
+		budgets: [...budgets, ...budgetsOfToken(token)],
+		rates: perMinute === undefined ? rates : [...rates, { key: `token:${token.id}`, perMinute }],
 	};
 }
 

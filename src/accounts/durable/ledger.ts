@@ -11,15 +11,17 @@ import type { Lease } from "../lease.ts";
 import { Budgets, budgetKeys } from "./budgets.ts";
 import { type Counted, CountedRequests } from "./counted-requests.ts";
 import {
+	budgetsOfToken,
 	decide,
 	type LimitedRequest,
 	longestRefusal,
+	type NamedToken,
 	remainingRequests,
 	type VerifiedToken,
 	withTokenLimits,
 } from "./decision.ts";
 import { LeasedRequests } from "./leased-requests.ts";
-import { type LimitStatus, type LimitStatusQuery, usedOf } from "./limit-status.ts";
+import { type LimitStatus, type LimitStatusQuery, usedOf, withTokenBudgets } from "./limit-status.ts";
 import { Refusals } from "./refusals.ts";
 import { expiredSettlement, type OpenRequest, type RequestRecord, validSettlement } from "./request-rows.ts";
 import { Requests, type RequestsPage, type RequestsQuery } from "./requests.ts";
@@ -230,17 +232,20 @@ export class Ledger {
 		return this.#requests.page(query);
 	}
 
-	limitStatus(query: LimitStatusQuery, token?: VerifiedToken): LimitStatus {
+	/** `all`: tokens whose budgets are added. */
+	limitStatus(query: LimitStatusQuery, token?: VerifiedToken, all?: readonly NamedToken[]): LimitStatus {
 		const instant = this.#read();
 		const { request } = query;
-		const { budgets, rates } = withTokenLimits(query, token);
-		return {
+		const { budgets, rates } = withTokenLimits(query, all ? undefined : token);
+		const status: LimitStatus = {
 			day: this.#budgets.day,
 			open: this.#open.size,
 			leases: this.#leased.size,
 			...usedOf({ budgets, rates }, { budgets: this.#budgets, windows: this.#windows, now: instant.now }),
 			...(request && { answer: decide({ ...query, ...request }, token, this.#state(), instant).answer }),
 		};
+		const named = all?.flatMap(({ name, ...one }) => budgetsOfToken(one).map((own) => ({ ...own, name })));
+		return named ? withTokenBudgets(status, named, this.#budgets) : status;
 	}
 
 	/** Counts the request and adds it to `opened`, which the caller writes. */

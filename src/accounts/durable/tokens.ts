@@ -14,12 +14,14 @@ import type { Credential, Permission } from "../admission.ts";
 import type { BoundGateway } from "../bound-gateway.ts";
 import {
 	grantablePermissions,
+	hasBudget,
 	type Token,
 	type TokenCommand,
 	type TokenLimits,
 	type TokenResult,
 } from "../token-command.ts";
 import { groupsGranting, permissionsOf } from "../token-policy.ts";
+import type { NamedToken } from "./decision.ts";
 import { TokenTable } from "./token-table.ts";
 
 /** All are held in memory. */
@@ -63,6 +65,16 @@ export class Tokens {
 		this.#recordUse(found.held);
 		const { id, gateway, limits } = token;
 		return { ok: true, id, limits, ...(gateway && { gateway }) };
+	}
+
+	/** The tokens with a budget that have not expired. `undefined`: the caller may not list tokens. */
+	withBudget(caller: Credential): NamedToken[] | undefined {
+		if (!this.#maker(caller, "tokens-read").ok) return undefined;
+		const now = this.#clock();
+		return [...this.#tokens.values()]
+			.map(({ token }) => token)
+			.filter((token) => hasBudget(token.limits) && !hasExpired(token, now))
+			.map(({ id, limits, name }) => ({ id, limits, name }));
 	}
 
 	run(command: TokenCommand): TokenResult {

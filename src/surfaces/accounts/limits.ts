@@ -14,7 +14,7 @@ export const limitRoutes: readonly Route[] = defineRoutes(
 		{
 			method: "GET",
 			path: "",
-			summary: "Shows the account's budgets and its open requests",
+			summary: "Shows the budgets of the account and of its tokens, and the open requests",
 			permission: "read",
 			handler: showLimits,
 		},
@@ -22,16 +22,23 @@ export const limitRoutes: readonly Route[] = defineRoutes(
 );
 
 async function showLimits(_: unknown, { caller, services }: Call): Promise<Response> {
-	const { budgets, open } = await limitStatusOf(caller, services);
-	return envelope({ open_requests: open, budgets: budgets.map(budgetJson) });
+	const { budgets, omitted, open } = await limitStatusOf(caller, services);
+	return envelope({
+		open_requests: open,
+		budgets: budgets.map(budgetJson),
+		...(omitted !== undefined && { omitted_budgets: omitted }),
+	});
 }
 
-/** The state of the account's budgets, and of those of the caller's token. */
+/** The state of the account's budgets, and of those of all tokens, if the caller may list them, or else of its own token. */
 export const limitStatusOf = (
 	{ account, credential }: Pick<Caller, "account" | "credential">,
 	{ ledgers, limits }: Services,
 ): Promise<LimitStatus> =>
-	ledgers.of(account).limitStatus({ credential, rates: [], budgets: budgetsOf(limitsOf(limits, account)) });
+	ledgers.of(account).limitStatus({
+		...{ credential, allTokens: true, rates: [] },
+		budgets: budgetsOf(limitsOf(limits, account)),
+	});
 
 /** `null`: no limit. */
 const neurons = (microNeurons: number): number | null =>
@@ -39,6 +46,7 @@ const neurons = (microNeurons: number): number | null =>
 
 const budgetJson = ({
 	key,
+	name,
 	period = "day",
 	microNeurons,
 	spentMicroNeurons,
@@ -46,6 +54,7 @@ const budgetJson = ({
 	remainingMicroNeurons,
 }: LimitStatus["budgets"][number]): object => ({
 	key,
+	...(name !== undefined && { name }),
 	period,
 	neurons: neurons(microNeurons),
 	spent: neurons(spentMicroNeurons),

@@ -77,6 +77,7 @@ const endObservers = (services: AppServices): readonly EndObserver[] => [
 	logObserver(services.gatewayLogs),
 	spendObserver(services),
 	otelObserver(services),
+	services.gatewayCounters.ended,
 ];
 
 /**
@@ -105,6 +106,12 @@ export async function runInGateway(
 	const answer = composed(middleware(bound, services));
 	let response: Response | undefined;
 	let last: GatewayStep | undefined;
+	const failed = (thrown: unknown): Response => {
+		const error = toAiError(thrown);
+		services.failureCounts.add(error);
+		exchange.report({ failure: error.key });
+		return failure(error);
+	};
 	try {
 		const steps = plan({ account, caller: bound, options, settings, exchange });
 		for (let next = await steps.next(); !next.done; next = await steps.next(response)) {
@@ -112,14 +119,14 @@ export async function runInGateway(
 			const { index, hasFallback = false } = next.value;
 			const step = { ...next.value.step, options: boundOptions(next.value.step.options, identity) };
 			last = step;
-			exchange.report({ ...factsOf(step, services), step: index });
+			exchange.report({ ...factsOf(step, services), step: index, failure: undefined });
 			const request = { account, settings, step, index, hasFallback, exchange, signal };
-			response = await answer(request).catch((thrown: unknown) => failure(toAiError(thrown)));
+			response = await answer(request).catch(failed);
 			if (signal.aborted) break;
 		}
 		if (!response) throw new AiError("invalidProvider");
 	} catch (thrown) {
-		response = failure(toAiError(thrown));
+		response = failed(thrown);
 	}
 	const answered = answerEnd.answered(response, last);
 	// An answer of the cache has its headers.

@@ -3,9 +3,9 @@ import { type BudgetPeriod, MICRO_NEURONS } from "../../accounts/admission.ts";
 import type { LimitStatus } from "../../accounts/durable/limit-status.ts";
 import type { RefusalsReport } from "../../accounts/durable/refusals.ts";
 import type { UsageReport } from "../../accounts/durable/usage.ts";
+import { counter, gauge, type Metric, type Sample } from "../../core/metric.ts";
 import type { EngineReport } from "../../fleet/health.ts";
 import { CIRCUITS, sumEngines } from "./engine-sums.ts";
-import { counter, gauge, type Metric, type Sample } from "./metric.ts";
 import { poolMetrics } from "./pool-metrics.ts";
 import { type StorageReport, storageMetrics } from "./storage-metrics.ts";
 import type { Labelled, WorkerReports } from "./worker-reports.ts";
@@ -38,6 +38,7 @@ export function metricsText({
 	engines = [],
 	pools = [],
 	workers = [],
+	metrics = [],
 	storage,
 }: MetricsInput): string {
 	const ofEngines = (value: (engine: EngineReport) => number): Sample[] =>
@@ -63,7 +64,11 @@ export function metricsText({
 			.flatMap(({ account, limits }) =>
 				limits.budgets
 					.filter((budget) => (budget.period ?? "day") === period)
-					.map((budget): Sample => [{ account, budget: budget.key }, value(budget) / MICRO_NEURONS]),
+					.map((budget): Sample => {
+						const { key, name } = budget;
+						const labels = { account, budget: key, ...(name !== undefined && { name }) };
+						return [labels, value(budget) / MICRO_NEURONS];
+					}),
 			)
 			.filter(([, amount]) => Number.isFinite(amount));
 	const budgetMetrics = (period: BudgetPeriod, prefix: string): Metric[] => [
@@ -140,6 +145,13 @@ export function metricsText({
 			"Leases that isolates have not returned.",
 			ofAccounts(({ limits }) => limits.leases),
 		),
+		gauge(
+			"omitted_budgets",
+			"Budgets of tokens that this page does not have, because the account has too many.",
+			accounts.flatMap(({ account, limits }): Sample[] =>
+				limits.omitted === undefined ? [] : [[{ account }, limits.omitted]],
+			),
+		),
 		...budgetMetrics("day", "daily"),
 		...budgetMetrics("month", "monthly"),
 		gauge(
@@ -168,6 +180,7 @@ export function metricsText({
 			ofEngines(({ waitedMs }) => waitedMs / 1000),
 		),
 		...poolMetrics(pools, engines),
+		...metrics,
 		...(storage ? storageMetrics(storage) : []),
 		gauge(
 			"worker_up",
@@ -189,7 +202,9 @@ const engineKey = ({ backend, replica, model, worker }: Labelled<EngineReport>) 
 function metricText({ name, type, help, samples }: Metric): string {
 	if (samples.length === 0) return "";
 	const full = `${PREFIX}${name}`;
-	const lines = samples.map(([labels, value]) => `${full}{${labelsText(labels)}} ${value}\n`);
+	const lines = samples.map(
+		([labels, value, suffix = ""]) => `${full}${suffix}{${labelsText(labels)}} ${value}\n`,
+	);
 	return `# HELP ${full} ${help.replace(/\\/g, "\\\\")}\n# TYPE ${full} ${type}\n${lines.join("")}`;
 }
 

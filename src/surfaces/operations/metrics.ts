@@ -17,7 +17,7 @@ import type { Services } from "../../pipeline/services.ts";
 import { limitStatusOf } from "../accounts/limits.ts";
 import { type AccountReport, metricsText } from "./metrics-text.ts";
 import type { StorageReport } from "./storage-metrics.ts";
-import { allReports, NO_REPORTS } from "./worker-reports.ts";
+import { allReports, visible } from "./worker-reports.ts";
 
 /** Each account costs three subrequests. A token, which has one account, costs one more for its verification. */
 const MAX_ACCOUNTS = 100;
@@ -61,8 +61,8 @@ async function metrics(c: Context, { bearer, id, services }: Call): Promise<Resp
 		}
 	});
 	const available = (await Promise.all(reports)).flat();
-	// They include the calls of all accounts, so only the operator may read them.
-	const processes = isOperator ? await allReports(services) : NO_REPORTS;
+	const reader = { isOperator, ...(!isListed && { accounts }) };
+	const processes = visible(await allReports(services), reader);
 	const storing = isListed ? [] : accounts.filter((account) => !unreachable.includes(account));
 	const storage = await storageReport({ accounts, storing }, services);
 	return new Response(metricsText({ accounts: available, unreachable, storage, ...processes }), {

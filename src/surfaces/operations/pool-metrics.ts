@@ -1,9 +1,10 @@
 /** The metrics of pools, from which an autoscaler can read what a pool needs. */
+
+import { counter, gauge, type Metric, type Sample } from "../../core/metric.ts";
 import type { EngineReport } from "../../fleet/health.ts";
 import type { GateReport } from "../../pools/pool-gate.ts";
 import type { PoolReport, ReplicasReport } from "../../pools/pool-report.ts";
 import type { PairCounts } from "../../pools/prefill-decode/pair-counts.ts";
-import { counter, gauge, type Metric, type Sample } from "./metric.ts";
 import type { Labelled } from "./worker-reports.ts";
 
 /** `engines`: their circuits, as the same process sees them. */

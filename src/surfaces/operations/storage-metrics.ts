@@ -1,8 +1,9 @@
 /** Metrics of what outlives a request: stored objects, and the queue of work. */
+
+import { counter, gauge, type Metric, type Sample } from "../../core/metric.ts";
 import type { ResponseStoreUsage } from "../../responses/records.ts";
 import type { StoreUsage } from "../../storage/blobs/blob-table.ts";
 import type { LaneCount } from "../../storage/queue/work-table.ts";
-import { counter, gauge, type Metric, type Sample } from "./metric.ts";
 
 export interface StorageReport {
 	/** By account. */

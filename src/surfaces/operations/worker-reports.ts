@@ -3,8 +3,10 @@
  * answers with its own reports at a Unix socket, through the entrypoint `Reports`, so that any of them can answer `/metrics`.
  */
 import { WorkerEntrypoint } from "cloudflare:workers";
+import type { Metric, Sample } from "../../core/metric.ts";
 import type { EngineReport } from "../../fleet/health.ts";
-import type { Peer, Services, WorkerReport } from "../../pipeline/services.ts";
+import type { AppServices } from "../../http/services.ts";
+import type { Peer, WorkerReport } from "../../pipeline/services.ts";
 import type { PoolReport } from "../../pools/pool-report.ts";
 
 /** A process that does not answer within this time is missing on the page. */
@@ -12,7 +14,10 @@ const PEER_MS = 2_000;
 /** The socket's service reads only the body. */
 const PEER_URL = "http://peer/";
 
-type Reporting = Pick<Services, "health" | "now" | "pools" | "routing">;
+type Reporting = Pick<
+	AppServices,
+	"failureCounts" | "gatewayCounters" | "health" | "now" | "pools" | "requestTimes" | "routing"
+>;
 
 /** @param services those of the current configuration. */
 export function reports(services: () => Reporting) {
@@ -33,11 +38,13 @@ export const peerOf = (worker: string, socket: Pick<Fetcher, "fetch">): Peer => 
 });
 
 /** Pools outlive a reload of the configuration. Those of removed backends are left out. */
-function ownReport({ health, now, pools, routing }: Reporting): WorkerReport {
+function ownReport(services: Reporting): WorkerReport {
+	const { failureCounts, gatewayCounters, health, now, pools, requestTimes, routing } = services;
 	const backends = new Set(routing.list().flatMap(({ targets }) => targets.map(({ backend }) => backend)));
 	return {
 		engines: health.engines?.() ?? [],
 		pools: pools.reports(now()).filter(({ backend }) => backends.has(backend)),
+		metrics: [...requestTimes.metrics(), ...failureCounts.metrics(), ...gatewayCounters.metrics()],
 	};
 }
 
@@ -47,15 +54,15 @@ export type Labelled<T> = T & { worker?: string };
 export interface WorkerReports {
 	engines: readonly Labelled<EngineReport>[];
 	pools: readonly Labelled<PoolReport>[];
+	/** Each metric once, with the samples of all processes. */
+	metrics: readonly Metric[];
 	/** The processes. Empty if the gateway has one process. */
 	workers: readonly { worker: string; up: boolean }[];
 }
 
-export const NO_REPORTS: WorkerReports = { engines: [], pools: [], workers: [] };
-
 /** The reports of all processes of the gateway that answer. */
 export async function allReports(
-	services: Reporting & Pick<Services, "wait" | "workers">,
+	services: Reporting & Pick<AppServices, "wait" | "workers">,
 ): Promise<WorkerReports> {
 	const { wait, workers } = services;
 	const own = ownReport(services);
@@ -69,12 +76,39 @@ export async function allReports(
 			(report?.engines ?? []).map((engine) => ({ ...engine, worker })),
 		),
 		pools: all.flatMap(({ worker, report }) => (report?.pools ?? []).map((pool) => ({ ...pool, worker }))),
+		metrics: merged(
+			all.flatMap(({ worker, report }) =>
+				(report?.metrics ?? []).map((metric) => ({ ...metric, samples: labelled(metric.samples, worker) })),
+			),
+		),
 		workers: all.map(({ worker, report }) => ({ worker, up: report !== undefined })),
 	};
 }
 
+const labelled = (samples: readonly Sample[], worker: string): Sample[] =>
+	samples.map(([labels, ...sample]): Sample => [{ ...labels, worker }, ...sample]);
+
+const merged = (metrics: readonly Metric[]): Metric[] =>
+	[...Map.groupBy(metrics, ({ name }) => name).values()].flatMap((same) =>
+		same.slice(0, 1).map((metric) => ({ ...metric, samples: same.flatMap(({ samples }) => samples) })),
+	);
+
+/**
+ * The reports that the reader of one or more accounts may see: samples with an account that is listed, and for the operator also those
+ * of all accounts. `accounts`: absent if every account is listed.
+ */
+export function visible(
+	reports: WorkerReports,
+	{ isOperator, accounts }: { isOperator: boolean; accounts?: readonly string[] | undefined },
+): WorkerReports {
+	const isVisible = ([{ account }]: Sample): boolean =>
+		account === undefined ? isOperator : (accounts?.includes(account) ?? true);
+	const metrics = reports.metrics.map((metric) => ({ ...metric, samples: metric.samples.filter(isVisible) }));
+	return isOperator ? { ...reports, metrics } : { engines: [], pools: [], workers: [], metrics };
+}
+
 /** `undefined` if the process does not answer. */
-async function inTime(peer: Peer, wait: Services["wait"]): Promise<WorkerReport | undefined> {
+async function inTime(peer: Peer, wait: AppServices["wait"]): Promise<WorkerReport | undefined> {
 	const answered = new AbortController();
 	try {
 		return await Promise.race([

@@ -39,33 +39,37 @@ export async function answerInBackground(c: Context, call: Call, fields: Fields)
 	return eventsReply(await storedEvents(String(response.id), { caller, after: -1 }, services), call);
 }
 
-const runRequest: RunRequest = ({ id, request, fields, signal }, services) => {
-	const headers = new Headers(request.headers);
-	const { caller, endpoint } = request;
-	return runModel(
-		{
-			...{ id, caller, signal },
-			endpoint: () => endpoint,
-			format: () => "openai",
-			read: async () =>
-				inferenceRequest({
-					...{ id, caller, signal, headers, fields },
-					model: fields.model,
-					dialect: onlyFor(RESPONSES_DIALECT),
-					inputs: { fields },
-				}),
-			gateway: (model) => gatewayInHeaders(headers, model),
-			run: runResponses,
-			respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
-			failure: (error, requestId) => failureOf(error, requestId),
-		},
-		services,
-	).catch((thrown) => {
-		const error = toAiError(thrown);
-		services.log(error, id);
-		return failureOf(error, id);
-	});
-};
+/** A run replaces some of the services. */
+const runWith =
+	(all: Call["services"]): RunRequest =>
+	({ id, request, fields, signal }, replaced) => {
+		const services = { ...all, ...replaced };
+		const headers = new Headers(request.headers);
+		const { caller, endpoint } = request;
+		return runModel(
+			{
+				...{ id, caller, signal },
+				endpoint: () => endpoint,
+				format: () => "openai",
+				read: async () =>
+					inferenceRequest({
+						...{ id, caller, signal, headers, fields },
+						model: fields.model,
+						dialect: onlyFor(RESPONSES_DIALECT),
+						inputs: { fields },
+					}),
+				gateway: (model) => gatewayInHeaders(headers, model),
+				run: runResponses,
+				respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
+				failure: (error, requestId) => failureOf(error, requestId),
+			},
+			services,
+		).catch((thrown) => {
+			const error = toAiError(thrown);
+			services.log(error, id);
+			return failureOf(error, id);
+		});
+	};
 
 /** The format reads nothing of the request. */
 const failureOf = (error: Parameters<typeof responsesFailure>[0], requestId: string): Response =>
@@ -73,4 +77,4 @@ const failureOf = (error: Parameters<typeof responsesFailure>[0], requestId: str
 
 /** The handler of the queue's items. */
 export const backgroundWork = (services: Call["services"]): WorkHandler =>
-	backgroundHandler(services, runRequest);
+	backgroundHandler(services, runWith(services));

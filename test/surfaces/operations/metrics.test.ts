@@ -7,10 +7,14 @@ import { createApp } from "../../../src/app.ts";
 import { AiError } from "../../../src/core/errors.ts";
 import type { EngineReport } from "../../../src/fleet/health.ts";
 import { IsolateHealth } from "../../../src/fleet/health.ts";
+import { GatewayCounters } from "../../../src/gateways/export/counters.ts";
 import type { PoolReport } from "../../../src/pools/pool-report.ts";
 import { type AccountReport, metricsText } from "../../../src/surfaces/operations/metrics-text.ts";
 import { allReports } from "../../../src/surfaces/operations/worker-reports.ts";
+import { FailureCounts } from "../../../src/telemetry/failure-counts.ts";
+import { RequestTimes } from "../../../src/telemetry/request-times.ts";
 import { admission, fixedCost, settlement, stubOf } from "../../accounts/fixtures.ts";
+import { completion, upstream } from "../../gateway.ts";
 import { ADMIN, closedGateway, failureOf, json } from "../../http/access.ts";
 
 const METRICS = "http://gateway/metrics";
@@ -43,7 +47,8 @@ function parse(text: string): Map<string, Family> {
 			families.set(...current);
 		} else if (sample) {
 			const [, name = "", labels = "", value = ""] = sample;
-			expect(name).toBe(current?.[0]);
+			const [family, { type = "" } = {}] = current ?? [];
+			expect(type === "histogram" ? name.replace(/_(?:bucket|sum|count)$/, "") : name).toBe(family);
 			expect(series.has(`${name}{${labels}}`), `${line} once`).toBe(false);
 			series.add(`${name}{${labels}}`);
 			expect(value).toMatch(/^(?:[+-]?(?:\d+\.?\d*(?:e[+-]?\d+)?|Inf)|NaN)$/);
@@ -322,6 +327,120 @@ describe("GET /metrics", () => {
 		});
 	});
 
+	it("has the budgets of all tokens, with their names, for the operator and for a token that may list them", async () => {
+		const { account, send, createToken } = closedGateway({ vars: { DEFAULT_BACKEND: "simulator" } });
+		const limits = { daily_neurons: 50, monthly_neurons: 900 };
+		const shop = await createToken(["Workers AI Read"], { name: "shop", limits });
+		await createToken(["Workers AI Read"], { name: "unlimited" });
+		await createToken(["Workers AI Read"], { name: "search", limits: { daily_neurons: 10 } });
+		expect((await send(`/ai/run/${LLAMA}`, shop, json("POST", { prompt: "Hi" }))).status).toBe(200);
+		const auditor = await createToken(["Workers AI Metadata Read", "Account API Tokens Read"]);
+		const reader = await createToken(["Workers AI Metadata Read"]);
+		const budgets = async (token: string, metric: string) => {
+			const samples = parse(await (await send(`${METRICS}?account=${account}`, token)).text()).get(
+				metric,
+			)?.samples;
+			return (samples ?? [])
+				.filter(({ labels }) => labels.budget !== "account")
+				.map(({ labels, value }) => [labels.name, /^token:[0-9a-f]{32}$/.test(labels.budget ?? ""), value]);
+		};
+		for (const token of [ADMIN, auditor]) {
+			expect((await budgets(token, "ganglion_daily_budget_neurons")).sort()).toEqual([
+				["search", true, 10],
+				["shop", true, 50],
+			]);
+			expect(await budgets(token, "ganglion_monthly_budget_neurons")).toEqual([["shop", true, 900]]);
+			const spent = await budgets(token, "ganglion_daily_spent_neurons");
+			expect(spent.filter(([, , value]) => Number(value) > 0).map(([name]) => name)).toEqual(["shop"]);
+		}
+		expect(await budgets(reader, "ganglion_daily_budget_neurons")).toEqual([]);
+		const report = await (await send("/ai/usage/limits", ADMIN)).json<{ result: { budgets: object[] } }>();
+		expect(report.result.budgets).toContainEqual({
+			...{ key: expect.stringMatching(/^token:/), name: "search", period: "day" },
+			...{ neurons: 10, spent: 0, reserved: 0, remaining: 10 },
+		});
+	});
+
+	it("has what gateways answered, refused, found and cost, and each account sees only its own", async () => {
+		const engine = upstream(() => Response.json(completion("Hello")));
+		const { account, send, createToken, services } = closedGateway({
+			vars: {
+				BACKENDS: { engine: { kind: "openai", url: "http://engine/v1" } },
+				ROUTES: { [LLAMA]: [{ backend: "engine", model: "llama" }] },
+			},
+			fetch: engine.fetch,
+		});
+		const settings = {
+			...{ cache_ttl: 60, cache_invalidate_on_update: false, collect_logs: false },
+			...{ rate_limiting_interval: 3_600, rate_limiting_limit: 3 },
+			dlp: { enabled: true, action: "BLOCK" as const, profiles: ["credit_card"] },
+		};
+		await services.gateways.change(account, "prod", (registry) => registry.create("prod", settings));
+		const token = await createToken(["Workers AI Read"]);
+		const statuses: number[] = [];
+		for (const prompt of ["Hi", "Hi", "card 4111 1111 1111 1111", "one", "two", "three"]) {
+			const init = json("POST", { prompt });
+			const headers = {
+				...init.headers,
+				"cf-aig-gateway-id": "prod",
+				"cf-aig-custom-cost": '{"total_cost":0.25}',
+			};
+			const response = await send(`/ai/run/${LLAMA}`, token, { ...init, headers });
+			statuses.push(response.status);
+			await response.text();
+		}
+		// The cached answer does not count in the rate.
+		expect(statuses).toEqual([200, 200, 400, 200, 429, 429]);
+		for (const reader of [token, ADMIN]) {
+			const families = parse(await (await send(`${METRICS}?account=${account}`, reader)).text());
+			const samplesOf = (name: string) =>
+				Object.fromEntries(
+					(families.get(`ganglion_gateway_${name}`)?.samples ?? []).map(({ labels, value }) => {
+						const { account: owner, gateway, provider, ...others } = labels;
+						expect([owner, gateway]).toEqual([account, "prod"]);
+						return [[provider, ...Object.values(others)].filter(Boolean).join(" "), value];
+					}),
+				);
+			expect(samplesOf("requests_total")).toEqual({
+				"workers-ai ok": 2,
+				"workers-ai cached": 1,
+				"workers-ai refused": 3,
+			});
+			expect(samplesOf("refused_requests_total")).toEqual({ dlp_request: 1, rate_limit: 2 });
+			expect(samplesOf("findings_total")).toEqual({ "dlp BLOCK": 1 });
+			expect(samplesOf("cost_dollars_total")).toEqual({ "workers-ai": 0.5 });
+			expect(families.has("ganglion_failures_total")).toBe(reader === ADMIN);
+		}
+		const others = await (await send(`${METRICS}?account=${account}-b`, ADMIN)).text();
+		expect(others).not.toContain('gateway="prod"');
+	});
+
+	it("has the times of complete answers, and the reasons of failures", async () => {
+		const { send, createToken, services } = closedGateway({ vars: { DEFAULT_BACKEND: "simulator" } });
+		services.log = (error) => services.failureCounts.add(error);
+		const token = await createToken(["Workers AI Run"]);
+		const run = async (credential: string | undefined, body: object) =>
+			(await send(`/ai/run/${LLAMA}`, credential, json("POST", body))).status;
+		expect(await run(token, { prompt: "Hi" })).toBe(200);
+		expect(await run(token, { prompt: 5 })).toBe(400);
+		expect(await run("wrong", { prompt: "Hi" })).toBe(401);
+		expect((await send("/ai/run/@cf/meta/llama-4-no-such", token, json("POST", {}))).status).toBe(400);
+		expect((await send("/no/such/path", token)).status).toBe(400);
+		const text = await (await send(METRICS, ADMIN)).text();
+		const families = parse(text);
+		expect(families.get("ganglion_failures_total")?.samples.map(({ labels }) => labels)).toEqual([
+			{ class: "request", failure: "badInput", code: "5006", status: "400" },
+			{ class: "authentication", failure: "authentication", code: "10000", status: "401" },
+			{ class: "request", failure: "noSuchModel", code: "5007", status: "400" },
+			{ class: "request", failure: "noRoute", code: "7000", status: "400" },
+		]);
+		const labels = `{model="${LLAMA}",task="Text Generation",backend="simulator"}`;
+		expect(text).toContain(`ganglion_request_duration_seconds_count${labels} 1\n`);
+		expect(text).toMatch(
+			/ganglion_request_duration_seconds_bucket\{model="[^"]+",task="Text Generation",backend="simulator",le="\+Inf"\} 1\n/,
+		);
+	});
+
 	it("counts only requests that a limit refused", async () => {
 		const { send, createToken } = closedGateway({
 			vars: { DEFAULT_BACKEND: "simulator", LIMITS: { requests_per_minute: { "Text Generation": 1 } } },
@@ -456,13 +575,18 @@ describe("metrics of pools", () => {
 			...{ backend: "vllm", incoming: 1, active: ["http://1", "http://2"], draining: 0, requests: 1 },
 			...{ prefillTokens: 0, decodeTokens: 0 },
 		};
-		const report = { engines: [engine], pools: [pool] };
+		const failures = new FailureCounts();
+		failures.add(new AiError("rateLimited"));
+		const report = { engines: [engine], pools: [pool], metrics: failures.metrics() };
 		const reports = await allReports({
 			health: { engines: () => [engine] } as never,
 			pools: { reports: () => [] } as never,
 			routing: { list: () => [] } as never,
 			now: () => 0,
 			wait: async () => {},
+			requestTimes: new RequestTimes(),
+			failureCounts: failures,
+			gatewayCounters: new GatewayCounters(),
 			workers: {
 				worker: "1",
 				peers: [
@@ -479,6 +603,9 @@ describe("metrics of pools", () => {
 		expect(text).toContain(`ganglion_engine_requests_total{${labels},worker="1"} 3\n`);
 		expect(text).toContain(`ganglion_engine_requests_total{${labels},worker="2"} 3\n`);
 		expect(text).toContain('ganglion_pool_replicas{backend="vllm",worker="2",state="active"} 2\n');
+		const failed = 'ganglion_failures_total{class="limit",failure="rateLimited",code="3021",status="429"';
+		for (const worker of ["1", "2"]) expect(text).toContain(`${failed},worker="${worker}"} 1\n`);
+		expect(text.match(/^# TYPE ganglion_failures_total /gm)).toHaveLength(1);
 	});
 });
 

@@ -1,12 +1,13 @@
 /** The metrics of `/metrics`, before they are text. */
 
 type Labels = Record<string, string>;
-export type Sample = readonly [labels: Labels, value: number];
+/** `suffix`: that of a histogram's sample. */
+export type Sample = readonly [labels: Labels, value: number, suffix?: "_bucket" | "_sum" | "_count"];
 
 export interface Metric {
 	/** Without the prefix `ganglion_`. */
 	name: string;
-	type: "counter" | "gauge";
+	type: "counter" | "gauge" | "histogram";
 	help: string;
 	samples: readonly Sample[];
 }
@@ -16,3 +17,4 @@ const metric =
 	(name: string, help: string, samples: readonly Sample[]): Metric => ({ name, type, help, samples });
 export const counter = metric("counter");
 export const gauge = metric("gauge");
+export const histogram = metric("histogram");
