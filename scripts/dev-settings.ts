@@ -45,6 +45,7 @@ export function devBanner({
 }): string {
 	return `
 Ganglion is ready on ${url}
+  Console: ${url}/console
 
   What serves the models
 ${lines.map((line) => `    ${line}`).join("\n")}

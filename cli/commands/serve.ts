@@ -68,6 +68,7 @@ export function serveCommand(flags: ServeFlags, defaults: Defaults): Promise<num
 		workers: flags.workers,
 		started: ({ url, fileLimit, ...current }) => `
 Ganglion is ready on ${url}
+  Console: ${url}/console
 
 ${serving(current)}
   Accounts and bills are in ${flags.state}

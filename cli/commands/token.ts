@@ -8,6 +8,15 @@ const Token = z.looseObject({
 	name: z.string(),
 	status: z.string(),
 	expires_on: z.string().nullish(),
+	last_used_on: z.string().nullish(),
+	limits: z
+		.looseObject({
+			daily_neurons: z.number().optional(),
+			monthly_neurons: z.number().optional(),
+			requests_per_minute: z.number().optional(),
+		})
+		.optional(),
+	gateway: z.looseObject({ id: z.string(), mode: z.string() }).optional(),
 	policies: z.array(
 		z.looseObject({ permission_groups: z.array(z.looseObject({ name: z.string().optional() })) }),
 	),
@@ -56,22 +65,52 @@ export async function createToken(name: string, flags: TokenFlags): Promise<numb
 	return 0;
 }
 
+const Budgets = z.looseObject({
+	budgets: z.array(z.looseObject({ key: z.string(), period: z.string(), spent: z.number() })),
+});
+
+/** Rounds to two decimals. */
+const neurons = (value: number): string => String(Math.round(value * 100) / 100);
+
+/** `12.5 of 500 a day, 30 a minute` */
+function limitsText(
+	{ id, limits = {} }: z.output<typeof Token>,
+	{ budgets }: z.output<typeof Budgets>,
+): string {
+	const { daily_neurons: daily, monthly_neurons: monthly, requests_per_minute: rate } = limits;
+	const spent = (period: string): string =>
+		neurons(budgets.find((budget) => budget.key === `token:${id}` && budget.period === period)?.spent ?? 0);
+	return [
+		daily !== undefined && `${spent("day")} of ${neurons(daily)} neurons a day`,
+		monthly !== undefined && `${spent("month")} of ${neurons(monthly)} neurons a month`,
+		rate !== undefined && `${rate} requests a minute`,
+	]
+		.filter((part) => part !== false)
+		.join(", ");
+}
+
 export async function listTokens(flags: ConnectionFlags): Promise<number> {
-	const tokens = await allTokens(new GatewayClient(flags));
+	const client = new GatewayClient(flags);
+	const tokens = await allTokens(client);
+	const hasBudgets = tokens.some(({ limits }) => limits);
+	const used = hasBudgets && !flags.json ? await client.result("/ai/usage/limits", Budgets) : { budgets: [] };
 	if (flags.json) printJson(tokens);
 	else if (tokens.length === 0) console.log("The account has no tokens.");
 	else
 		console.log(
 			table(
-				["ID", "NAME", "STATUS", "EXPIRES", "PERMISSIONS"],
-				tokens.map(({ id, name, status, expires_on, policies }) => [
-					id,
-					name,
-					status,
-					expires_on ?? "never",
-					policies
+				["NAME", "STATUS", "LAST USED", "EXPIRES", "LIMITS", "GATEWAY", "PERMISSIONS", "ID"],
+				tokens.map((token) => [
+					token.name,
+					token.status,
+					token.last_used_on ?? "never",
+					token.expires_on ?? "never",
+					limitsText(token, used) || "none",
+					token.gateway ? `${token.gateway.id} (${token.gateway.mode})` : "any",
+					token.policies
 						.flatMap(({ permission_groups }) => permission_groups.map((group) => group.name ?? ""))
 						.join(", "),
+					token.id,
 				]),
 			),
 		);

@@ -101,6 +101,8 @@ export type Admitted =
 			description?: string;
 			/** Whole seconds after which the same request would be admitted. */
 			retryAfter?: number;
+			/** The rate that refuses the request. Only for `rateLimited`. */
+			perMinute?: number;
 			/** The gateway in which the request may run. Only for `gatewayRequired`. */
 			gateway?: BoundGateway;
 	  };

@@ -4,16 +4,36 @@ export const quote = (text: string): string => JSON.stringify(text);
 
 /** Text to append to an error: the candidate closest to `name`, as a question. Empty if none is close. */
 export function didYouMean(name: string, candidates: readonly string[]): string {
-	const slips = Math.min(3, Math.floor(name.length / 3));
-	const near = candidates
-		.map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))
-		.filter(({ distance }) => distance <= slips)
-		.sort((a, b) => a.distance - b.distance)[0];
-	return near ? `; did you mean ${quote(near.candidate)}?` : "";
+	const [near] = nearNames(name, candidates, (candidate) => candidate);
+	return near === undefined ? "" : asQuestion(near);
 }
 
-/** The number of insertions, deletions, replacements and swaps of neighbours that change `a` to `b`. */
-function editDistance(a: string, b: string): number {
+export const asQuestion = (name: string): string => `; did you mean ${quote(name)}?`;
+
+/** The candidates that may be meant by `name`, the closest first. */
+export function nearNames<Candidate>(
+	name: string,
+	candidates: readonly Candidate[],
+	nameOf: (candidate: Candidate) => string,
+): Candidate[] {
+	const slips = Math.min(3, Math.floor(name.length / 3));
+	const typed = name.toLowerCase();
+	return candidates
+		.map((candidate) => ({
+			candidate,
+			distance: editDistance(typed, nameOf(candidate).toLowerCase(), slips),
+		}))
+		.filter(({ distance }) => distance <= slips)
+		.sort((a, b) => a.distance - b.distance)
+		.map(({ candidate }) => candidate);
+}
+
+/**
+ * The number of insertions, deletions, replacements and swaps of neighbours that change `a` to `b`. Infinite if it is above `most`:
+ * most names differ at once, so that a long list costs little.
+ */
+function editDistance(a: string, b: string, most: number): number {
+	if (Math.abs(a.length - b.length) > most) return Infinity;
 	let before: number[] = [];
 	let row = Array.from({ length: b.length + 1 }, (_, j) => j);
 	for (let i = 1; i <= a.length; i++) {
@@ -23,6 +43,8 @@ function editDistance(a: string, b: string): number {
 			const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? at(before, j - 2) + 1 : Infinity;
 			next.push(Math.min(replaced, swapped, at(row, j) + 1, at(next, j - 1) + 1));
 		}
+		// A swap reads the row before the last one.
+		if (Math.min(...next) > most && Math.min(...row) > most) return Infinity;
 		[before, row] = [row, next];
 	}
 	return at(row, b.length);

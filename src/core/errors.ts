@@ -10,6 +10,8 @@ export interface AiErrorOptions {
 	cause?: unknown;
 	/** The upstream's `Retry-After` in seconds. */
 	retryAfter?: number;
+	/** The rate of the account or the token that refuses the request. */
+	perMinute?: number;
 	/** Overrides the table: a model that one engine lacks may be on another. */
 	retryable?: boolean;
 	/** Overrides the table. */
@@ -91,6 +93,7 @@ export class AiError extends Error {
 	readonly key: FailureKey;
 	readonly description: string;
 	readonly retryAfter: number | undefined;
+	readonly perMinute: number | undefined;
 	readonly retryable: boolean;
 	readonly upstream: Upstream | undefined;
 	readonly #status: Failure["status"] | undefined;
@@ -106,6 +109,7 @@ export class AiError extends Error {
 		this.key = key;
 		this.description = text;
 		this.retryAfter = options.retryAfter;
+		this.perMinute = options.perMinute;
 		this.retryable = options.retryable ?? FAILURES[key].retryable;
 		this.upstream = options.upstream;
 		this.#status = options.status;

@@ -132,7 +132,11 @@ export const FAILURES = {
 	engineRefused: inference(8007, 400, "AiError", "The engine refused the request"),
 	/** The upstream cannot be reached, or refuses the gateway's credentials. Only the operator can correct this. */
 	upstreamUnavailable: inference(7009, 502, "AiError", "Upstream service unavailable", true),
-	authentication: edge(10000, 401, "Authentication error"),
+	authentication: edge(
+		10000,
+		401,
+		"Authentication error: no valid token. Send one of the account as bearer token or API key (docs/accounts.md#tokens)",
+	),
 	/** The token is valid but lacks the permission. */
 	forbidden: edge(10000, 403, "Authentication error"),
 	/** The token or its account binds another gateway. The description names it. */
@@ -165,7 +169,7 @@ export const FAILURES = {
 		404,
 		"Could not route to that account, perhaps your object identifier is invalid?",
 	),
-	noSuchGateway: gateway(2001, 400, "Please configure AI Gateway in the Cloudflare dashboard"),
+	noSuchGateway: gateway(2001, 400, "Please configure AI Gateway: the account has no such gateway"),
 	/** A limit of the gateway, or of one of its dynamic routes. */
 	gatewayLimited: gateway(2003, 429, "Rate limited"),
 	/** The id of a stream to resume is malformed. */

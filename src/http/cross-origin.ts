@@ -19,6 +19,9 @@ const EXPOSED = [
 	"x-ganglion-attempts",
 	"x-ganglion-backend",
 	"x-ganglion-dropped",
+	"x-ratelimit-limit-requests",
+	"x-ratelimit-remaining-requests",
+	"x-ratelimit-reset-requests",
 ];
 const PREFLIGHT_SECONDS = 600;
 

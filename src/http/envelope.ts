@@ -48,11 +48,20 @@ export function failureEnvelope(error: AiError, requestId: string, extra: object
 	);
 }
 
-export function failureHeaders({ retryAfter, upstream, exchange }: AiError, requestId: string): Headers {
+export function failureHeaders(
+	{ exchange, perMinute, retryAfter, upstream }: AiError,
+	requestId: string,
+): Headers {
 	const headers = new Headers({ [REQUEST_ID]: requestId });
 	if (upstream) headers.set("x-ganglion-backend", upstream.backend);
 	if (exchange?.attempts) headers.set("x-ganglion-attempts", String(exchange.attempts));
 	if (retryAfter !== undefined) headers.set("retry-after", String(Math.ceil(retryAfter)));
+	// OpenAI's names (platform.openai.com/docs/guides/rate-limits).
+	if (perMinute !== undefined) {
+		headers.set("x-ratelimit-limit-requests", String(perMinute));
+		headers.set("x-ratelimit-remaining-requests", "0");
+		if (retryAfter !== undefined) headers.set("x-ratelimit-reset-requests", `${Math.ceil(retryAfter)}s`);
+	}
 	return headers;
 }
 

@@ -13,6 +13,7 @@ import {
 } from "../models/third-party.ts";
 import { namedModel } from "../providers/provider-models.ts";
 import { PROVIDERS } from "../providers/providers.ts";
+import { modelSuggestion } from "./model-suggestion.ts";
 import type { Routed } from "./plan.ts";
 import type { Caller } from "./request.ts";
 import type { Services } from "./services.ts";
@@ -47,11 +48,8 @@ function resolvedModel(id: string, services: AuthorizeServices): ResolvedModel {
 }
 
 /** A deprecated model runs if a route names it: the operator serves it, whatever the product does. */
-export function authorize(
-	id: string,
-	routed: Routed | undefined,
-	{ catalog, now }: Pick<AuthorizeServices, "catalog" | "now">,
-): Model {
+export function authorize(id: string, routed: Routed | undefined, services: AuthorizeServices): Model {
+	const { catalog, now } = services;
 	// Half of a surrogate pair cannot be sent to an engine, nor back in a header.
 	if (!id.isWellFormed()) throw new AiError("noSuchModel", `No such model ${id.toWellFormed()} or task`);
 	const model = catalog.find(id);
@@ -62,7 +60,7 @@ export function authorize(
 				`No such model ${id.slice(0, 100).toWellFormed()}… or task: its name is too long`,
 			);
 		if (routed?.named && unservedTask(id) === undefined) return namedModel(id, catalog);
-		throw unknown(id, routed !== undefined);
+		throw unknown(id, routed !== undefined, services);
 	}
 	if (!routed && model.source === THIRD_PARTY_SOURCE) throw missingKey(id);
 	if (hasEnded(model, routed, now()))
@@ -78,11 +76,11 @@ const BUILT_IN_NAME =
 	/^(?:gpt-|chatgpt-|codex-|o\d|claude-|gemini-|text-embedding-|whisper-|dall-e-|tts-|grok-|deepseek-|mistral-)/;
 
 /** The error of an unknown id: Workers AI's for its own models, AI Gateway's for those of third parties. */
-function unknown(id: string, isServed: boolean): AiError {
+function unknown(id: string, isServed: boolean, services: AuthorizeServices): AiError {
 	if (!isThirdPartyId(id)) {
 		const hint = BUILT_IN_NAME.test(id)
 			? ": clients have this name built in. An alias (ALIASES) or a route (ROUTES) serves it by a model of yours"
-			: "";
+			: modelSuggestion(id, services);
 		return new AiError("noSuchModel", `No such model ${id} or task${hint}`);
 	}
 	const task = unservedTask(id);
@@ -92,7 +90,7 @@ function unknown(id: string, isServed: boolean): AiError {
 	const isKnown = THIRD_PARTY_AUTHORS.has(author) || Object.hasOwn(PROVIDERS, author);
 	// Without the author's key the gateway cannot know whether the author has the model.
 	if (isKnown && !isServed) return missingKey(id);
-	return new AiError("unknownThirdPartyModel", `Model not found: ${id}`);
+	return new AiError("unknownThirdPartyModel", `Model not found: ${id}${modelSuggestion(id, services)}`);
 }
 
 function missingKey(id: string): AiError {

@@ -11,6 +11,10 @@ import { replaceServices, type TestOptions, testServices } from "../gateway.ts";
 export const ADMIN = "the-operator-of-the-test-and-nobody-else";
 export const V4 = "http://gateway/client/v4";
 
+/** The message of every 401. */
+export const UNAUTHENTICATED =
+	"Authentication error: no valid token. Send one of the account as bearer token or API key (docs/accounts.md#tokens)";
+
 export interface ClosedGateway {
 	app: Hono;
 	services: AppServices;

@@ -14,13 +14,12 @@ import { defineRoutes } from "../../src/http/route.ts";
 import type { AppServices } from "../../src/http/services.ts";
 import { ROUTES } from "../../src/surfaces/routes.ts";
 import { testServices } from "../gateway.ts";
-import { ADMIN, closedGateway, failureOf, json, tokenBody, V4 } from "./access.ts";
+import { ADMIN, closedGateway, failureOf, json, tokenBody, UNAUTHENTICATED, V4 } from "./access.ts";
 
-const REFUSED =
-	'{"result":null,"success":false,"errors":[{"code":10000,"message":"Authentication error"}],"messages":[]}';
+const REFUSED = `{"result":null,"success":false,"errors":[{"code":10000,"message":"${UNAUTHENTICATED}"}],"messages":[]}`;
 const REFUSED_OPENAI = REFUSED.replace(
 	/}$/,
-	',"error":{"message":"Authentication error","type":"authentication_error","param":null,"code":"invalid_api_key"}}',
+	`,"error":{"message":"${UNAUTHENTICATED}","type":"authentication_error","param":null,"code":"invalid_api_key"}}`,
 );
 const SEARCH = `${V4}/accounts/local/ai/models/search`;
 const CHAT = `${V4}/accounts/local/ai/v1/chat/completions`;

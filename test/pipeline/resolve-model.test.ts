@@ -37,6 +37,31 @@ describe("authorize", () => {
 		}
 	});
 
+	it.each([
+		["@cf/meta/llama-3.1-8b-instuct", "@cf/meta/llama-3.1-8b-instruct"],
+		// Without its author, and with a wrong one.
+		["llama-3.3-70b-instruct-fp8-fast", "@cf/meta/llama-3.3-70b-instruct-fp8-fast"],
+		["@cf/meta/bge-base-en-v1.5", "@cf/baai/bge-base-en-v1.5"],
+		["@cf/openai/gpt-oss-120", "@cf/openai/gpt-oss-120b"],
+	])("suggests for %s the model %s", (typed, meant) => {
+		expect(() => authorize(typed, unserved)).toThrow(
+			`5007: No such model ${typed} or task; did you mean "${meant}"?`,
+		);
+	});
+
+	it("suggests a model that is served, if there is a choice", () => {
+		const served = "@cf/meta/llama-3.2-3b-instruct";
+		const only = services((id) =>
+			id === served ? { targets: [], billed: false, named: true, strict: false } : undefined,
+		);
+		expect(() => authorize("@cf/meta/llama-3.2-2b-instruct", only)).toThrow(`did you mean "${served}"?`);
+	});
+
+	it("compares no long name with the catalogue", () => {
+		const long = `@cf/meta/${"llama-3.1-8b-instruct".repeat(10)}`;
+		expect(() => authorize(long, unserved)).toThrow(/or task$/);
+	});
+
 	it("makes a model of an id that a route names, and the same one each time", () => {
 		const model = authorize("acme/x", byRoute);
 		expect(model).toMatchObject({ id: "acme/x", status: "adhoc", task: "Text Generation" });

@@ -65,7 +65,12 @@ describe.each<[string, string, (closed: ClosedGateway, token: string) => Promise
 		const answers = await Promise.all(Array.from({ length: 5 }, () => send(closed, token)));
 		expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 429, 429, 429]);
 		const refused = answers.find(({ status }) => status === 429);
-		expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(50);
+		const wait = Number(refused?.headers.get("retry-after"));
+		expect(wait).toBeGreaterThan(50);
+		const rates = ["limit", "remaining", "reset"].map((name) =>
+			refused?.headers.get(`x-ratelimit-${name}-requests`),
+		);
+		expect(rates).toEqual(["2", "0", `${wait}s`]);
 		const report = await closed.services.ledgers.of(closed.account).refusals({ by: ["code", "task"] });
 		expect(report.rows).toEqual([{ code: 3021, task, requests: 3 }]);
 	});
@@ -90,10 +95,12 @@ describe("the rates of requests that run no model", () => {
 		};
 		const sentence = "rate limiting: inference request per min rate reached";
 		expect(await refused("/ai/v1/messages/count_tokens", () => COUNT)).toBe(
-			`429 rate_limit_error: ${sentence}`,
+			`429 rate_limit_error: ${sentence}: the limit of the account for Token Count is 1 per minute`,
 		);
 		expect(await refused("/ai/tomarkdown", form)).toMatch(
-			new RegExp(`^429 3021: AiError: AiError: ${sentence} \\([0-9a-f-]{36}\\)$`),
+			new RegExp(
+				`^429 3021: AiError: AiError: ${sentence}: the limit of the account for Markdown Conversion is 1 per minute \\([0-9a-f-]{36}\\)$`,
+			),
 		);
 	});
 

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { newTokenText } from "../../src/accounts/token-text.ts";
 import { wireOf, wireRoutes } from "../../src/surfaces/binding/binding.ts";
 import { ROUTES, UNKNOWN_PATHS } from "../../src/surfaces/routes.ts";
-import { ADMIN, closedGateway, json } from "../http/access.ts";
+import { ADMIN, closedGateway, json, UNAUTHENTICATED } from "../http/access.ts";
 
 /** `token`: any valid token of the account. */
 type Needed = "none" | "read" | "run" | "write" | "tokens-read" | "tokens-write" | "token" | "operator";
@@ -403,7 +403,7 @@ describe("every route", () => {
 		const bodies = [{}, { body: "{" }, json("", { model: MODEL }), json("", [])];
 		// A GET request has no body.
 		for (const body of route.startsWith("GET ") ? [{}] : bodies) {
-			const unauthorized = "Authentication error";
+			const unauthorized = UNAUTHENTICATED;
 			await expectRefusal(await sendTo(route, undefined, { body }), format, 401, unauthorized);
 			await expectRefusal(await sendTo(route, "sk-no-token", { body }), format, 401, unauthorized);
 			const invented = await sendTo(route, newTokenText(account), { body });
@@ -514,7 +514,7 @@ describe("a path without a route", () => {
 	] as const)("%s is refused as %s", async (path, format) => {
 		const refused = await send(`http://gateway${path}`);
 		expect(refused.status).toBe(401);
-		expect(await refused.json()).toEqual(REFUSAL[format](401, "Authentication error"));
+		expect(await refused.json()).toEqual(REFUSAL[format](401, UNAUTHENTICATED));
 		for (const method of ["GET", "PATCH"]) {
 			const response = await send(`http://gateway${path}`, ADMIN, { method });
 			expect(response.status).toBe(format === "gemini" ? 404 : 400);

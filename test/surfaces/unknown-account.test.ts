@@ -5,7 +5,7 @@ import { createLedgers } from "../../src/accounts/client/accounts.ts";
 import { DirectoryCache, type DirectoryCalls } from "../../src/accounts/client/directory-cache.ts";
 import { OpenObjects } from "../../src/core/open-objects.ts";
 import { admission, newAccount } from "../accounts/fixtures.ts";
-import { ADMIN, closedGateway, failureOf, json } from "../http/access.ts";
+import { ADMIN, closedGateway, failureOf, json, UNAUTHENTICATED } from "../http/access.ts";
 
 const SECRET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg";
 
@@ -30,7 +30,7 @@ describe("a token of an account that does not exist", () => {
 	it.each(calls)("is refused without opening the object: %s", async (_, path, init) => {
 		const { send, account } = closedGateway();
 		const response = await send(path, `glt_${account}_${SECRET}`, init);
-		expect(await failureOf(response)).toBe("401 10000: Authentication error");
+		expect(await failureOf(response)).toBe(`401 10000: ${UNAUTHENTICATED}`);
 		expect(await wasOpened(account)).toBe(false);
 	});
 });

@@ -2,6 +2,7 @@
 import { AiError } from "../../core/errors.ts";
 import type { FreshCache } from "../../core/fresh-cache.ts";
 import type { OpenObjects } from "../../core/open-objects.ts";
+import { present } from "../../core/present.ts";
 import type { Admitted, Credential } from "../admission.ts";
 import { type BoundGateway, GatewayRequired } from "../bound-gateway.ts";
 import type { Account } from "../durable/account.ts";
@@ -93,9 +94,9 @@ export const unavailable = (cause: unknown): AiError =>
 	new AiError("ledgerUnavailable", undefined, { cause });
 
 export function refusal(refused: Extract<Admitted, { ok: false }>): AiError {
-	const { failure, description, gateway, retryAfter } = refused;
+	const { failure, description, gateway, perMinute, retryAfter } = refused;
 	if (gateway) return new GatewayRequired(gateway, description);
-	return new AiError(failure, description, retryAfter === undefined ? {} : { retryAfter });
+	return new AiError(failure, description, present({ perMinute, retryAfter }));
 }
 
 /** The route has verified the caller. Its account exists, or the caller is the operator. */

@@ -3,7 +3,7 @@
  * so this table has their times of the last minute.
  */
 import type { Admitted, CountedRequest } from "../admission.ts";
-import { WINDOW_MS, type Windows } from "./windows.ts";
+import { type FullRate, WINDOW_MS, type Windows } from "./windows.ts";
 
 /** One row for each key and millisecond, written by each count. Deleted by the first count or alarm a minute later. */
 const COUNTED = `CREATE TABLE IF NOT EXISTS counted (
@@ -37,10 +37,10 @@ export class CountedRequests {
 			for (let i = 0; i < requests; i++) this.#windows.count([key], counted_at);
 	}
 
-	/** When the request may be admitted. If it is counted now, returns `now`. */
-	count({ rates }: CountedRequest, now: number): number {
-		const opens = this.#windows.opensAt(rates, now);
-		if (opens > now) return opens;
+	/** Counts the request, unless a rate refuses it, which is returned. */
+	count({ rates }: CountedRequest, now: number): FullRate | undefined {
+		const full = this.#windows.refusing(rates, now);
+		if (full) return full;
 		this.deleteExpired(now);
 		const keys = rates.map(({ key }) => key);
 		for (const key of keys)
@@ -50,7 +50,7 @@ export class CountedRequests {
 				key,
 			);
 		this.#windows.count(keys, now);
-		return now;
+		return undefined;
 	}
 
 	/** Deletes rows older than a minute. */

@@ -1,12 +1,12 @@
 /** Decides about a request by all limits that apply to it, those of its token included. Counts and reserves nothing. */
-import type { FailureKey } from "../../core/errors.ts";
+import { FAILURES, type FailureKey } from "../../core/errors.ts";
 import type { Admission, Admitted, Budget, BudgetPeriod, RateLimit } from "../admission.ts";
 import type { BoundGateway } from "../bound-gateway.ts";
 import { type Instant, nextMidnight, nextMonth } from "../clock.ts";
 import { hasBudget, type TokenLimits } from "../token-command.ts";
 import { type Budgets, describeRefusal, describeUnpriced, maxCost } from "./budgets.ts";
 import type { LimitStatusQuery } from "./limit-status.ts";
-import type { Windows } from "./windows.ts";
+import type { FullRate, Windows } from "./windows.ts";
 
 /** A valid token and its own limits. */
 export interface VerifiedToken {
@@ -45,6 +45,16 @@ interface LimitRefusal {
 	description?: string;
 	/** When the same request would be admitted; infinite if never. */
 	until: number;
+	/** Requests per minute. Only for `rateLimited`. */
+	perMinute?: number;
+}
+
+/** `rate limiting: inference request per min rate reached: the limit of this token is 30 per minute` */
+export function rateRefusal({ rate: { key, perMinute }, until }: FullRate): LimitRefusal {
+	const [kind, ...id] = key.split(":");
+	const owner = kind === "token" ? "this token" : `the account for ${id.join(":")}`;
+	const description = `${FAILURES.rateLimited.description}: the limit of ${owner} is ${perMinute} per minute`;
+	return { failure: "rateLimited", description, until, perMinute };
 }
 
 interface LimitDecision {
@@ -60,11 +70,12 @@ export function longestRefusal(
 	refusals: readonly LimitRefusal[],
 	{ clock }: Instant,
 ): Extract<Admitted, { ok: false }> {
-	const { failure, description, until } = refusals.reduce((a, b) => (b.until > a.until ? b : a));
+	const { failure, description, perMinute, until } = refusals.reduce((a, b) => (b.until > a.until ? b : a));
 	return {
 		ok: false,
 		failure,
 		...(description !== undefined && { description }),
+		...(perMinute !== undefined && { perMinute }),
 		...(Number.isFinite(until) && { retryAfter: Math.ceil((until - clock) / 1000) }),
 	};
 }
@@ -97,7 +108,7 @@ export function decide(
 	const { now } = instant;
 	const { budgets, rates } = withTokenLimits(request, token);
 	const limited = isTokenLimited(token);
-	const opens = windows.opensAt(rates, now);
+	const full = windows.refusing(rates, now);
 	const grant = balances.grant(request.cost, budgets);
 	const refusals: LimitRefusal[] = [];
 	if (unpriced && limited)
@@ -106,7 +117,7 @@ export function decide(
 			description: describeUnpriced(model, "token"),
 			until: Number.POSITIVE_INFINITY,
 		});
-	if (opens > now) refusals.push({ failure: "rateLimited", until: opens });
+	if (full) refusals.push(rateRefusal(full));
 	if (grant.kind === "refused") {
 		const { budget, held, cost, remaining } = grant;
 		const { failure, microNeurons, period } = budget;

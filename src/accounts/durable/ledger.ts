@@ -16,6 +16,7 @@ import {
 	type LimitedRequest,
 	longestRefusal,
 	type NamedToken,
+	rateRefusal,
 	remainingRequests,
 	type VerifiedToken,
 	withTokenLimits,
@@ -113,10 +114,10 @@ export class Ledger {
 	/** Counts a request that is not billed, or refuses it. If this throws, the caller must drop the ledger. */
 	count(request: CountedRequest, token?: VerifiedToken): Counted {
 		const instant = this.#read();
-		const until = this.#counted.count(request, instant.now);
-		if (until <= instant.now) return { ok: true };
+		const full = this.#counted.count(request, instant.now);
+		if (!full) return { ok: true };
 		this.refusals.count("rateLimited", { task: request.task, token: token?.id ?? "" }, instant.now);
-		return longestRefusal([{ failure: "rateLimited", until }], instant);
+		return longestRefusal([rateRefusal(full)], instant);
 	}
 
 	/** How many more requests like this one would be admitted now. */

@@ -19,27 +19,38 @@ interface Window {
 	start: number;
 }
 
+/** `until`: infinite if the rate admits no request. */
+export interface FullRate {
+	rate: RateLimit;
+	until: number;
+}
+
 export class Windows {
 	/** By rate key. Keys are tasks, models with a rate, and tokens, so the settings bound them. The alarm deletes idle ones. */
 	readonly #windows = new Map<string, Window>();
 	/** Requests that leases hold, by rate key. */
 	readonly #held = new Map<string, number>();
 
-	/** When one more request with these keys may be admitted, if no other one is; `now` if it may be admitted now. */
-	opensAt(rates: readonly RateLimit[], now: number): number {
-		let opens = now;
-		for (const { key, perMinute } of rates) {
-			if (perMinute <= 0) return Number.POSITIVE_INFINITY;
-			const limit = perMinute - (this.#held.get(key) ?? 0);
-			if (limit <= 0) opens = Math.max(opens, now + LEASE_MS);
-			const window = this.#live(key, now);
-			if (!window || limit <= 0) continue;
-			// When this request expires, there are fewer requests than the limit. Not needed below the limit.
-			const expiring = window.times[Math.max(window.start, window.times.length - limit)];
-			if (window.times.length - window.start >= limit && expiring !== undefined)
-				opens = Math.max(opens, expiring + WINDOW_MS);
+	/** The rate that refuses one more request longest, and until when if no other request is admitted. `undefined`: none refuses it. */
+	refusing(rates: readonly RateLimit[], now: number): FullRate | undefined {
+		let longest: FullRate | undefined;
+		for (const rate of rates) {
+			const until = this.#opensAt(rate, now);
+			if (until > (longest?.until ?? now)) longest = { rate, until };
 		}
-		return opens;
+		return longest;
+	}
+
+	#opensAt({ key, perMinute }: RateLimit, now: number): number {
+		if (perMinute <= 0) return Number.POSITIVE_INFINITY;
+		const limit = perMinute - (this.#held.get(key) ?? 0);
+		if (limit <= 0) return now + LEASE_MS;
+		const window = this.#live(key, now);
+		if (!window) return now;
+		// When this request expires, there are fewer requests than the limit. Not needed below the limit.
+		const expiring = window.times[Math.max(window.start, window.times.length - limit)];
+		const isFull = window.times.length - window.start >= limit && expiring !== undefined;
+		return isFull ? expiring + WINDOW_MS : now;
 	}
 
 	/** Times must ascend. */

@@ -2,7 +2,7 @@
  * Runs a request in a gateway of its account. Its plan yields the steps, one after the other; each passes the gateway's
  * middleware. A step calls a model through the pipeline, so that every call is admitted and billed like one without a gateway.
  */
-import { AiError, FAILURES, toAiError } from "../../core/errors.ts";
+import { AiError, toAiError } from "../../core/errors.ts";
 import { AnswerEnd, type EndObserver } from "../../gateways/answer-end.ts";
 import { answerHeaders } from "../../gateways/answer-headers.ts";
 import { boundOptions } from "../../gateways/bound-options.ts";
@@ -142,9 +142,8 @@ export async function runInGateway(
 const MAX_PROVIDER = 128;
 const MAX_MODEL = 1_024;
 
-/** The product's message, which names no gateway, and the name. */
 const noSuchGateway = (id: string): string =>
-	`${FAILURES.noSuchGateway.description}: the account has no gateway ${JSON.stringify(id.slice(0, MAX_SHOWN_ID))}`;
+	`Please configure AI Gateway: the account has no gateway ${JSON.stringify(id.slice(0, MAX_SHOWN_ID))}. POST …/ai-gateway/gateways creates one (docs/gateways.md)`;
 
 function factsOf(step: GatewayStep, { catalog }: Pick<AppServices, "catalog">): GatewayFacts {
 	const model = step.modelId ?? step.model;

@@ -1,4 +1,5 @@
 /** Schemas of failures, by their format. */
+import { FAILURES } from "../../core/errors.ts";
 import {
 	type FailureFormat,
 	geminiFailure,
@@ -30,7 +31,7 @@ const isObject = (properties: object): object => ({
 	properties,
 });
 
-const message = "Authentication error";
+const message: string = FAILURES.authentication.description;
 const refused = { result: null, success: false, errors: [{ code: 10000, message }], messages: [] };
 
 const Failure = { ...isObject(envelope), examples: [refused] };

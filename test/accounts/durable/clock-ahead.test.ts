@@ -27,6 +27,8 @@ for (const restarts of [false, true])
 			expect(bench.ledger.admit(admission({ rates: RATES }))).toEqual({
 				ok: false,
 				failure: "rateLimited",
+				description: expect.stringContaining("the limit of the account for Text Generation is 1 per minute"),
+				perMinute: 1,
 				retryAfter: 60,
 			});
 			expect(bench.ledger.expiryOf(ahead.ticket)).toBe(NOON + 1_000 + 600_000);

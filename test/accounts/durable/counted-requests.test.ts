@@ -3,7 +3,12 @@ import { admission, type LedgerBench, SECOND, TASK, withLedger } from "../fixtur
 
 const RATES = [{ key: "task:Token Count", perMinute: 3 }];
 const count = ({ ledger }: LedgerBench, rates = RATES) => ledger.count({ task: "Token Count", rates });
-const refusedFor = (retryAfter: number) => ({ ok: false, failure: "rateLimited", retryAfter });
+const DESCRIPTION =
+	"rate limiting: inference request per min rate reached: the limit of the account for Token Count is 3 per minute";
+const refusedFor = (retryAfter: number) => ({
+	...{ ok: false, failure: "rateLimited", description: DESCRIPTION },
+	...{ perMinute: 3, retryAfter },
+});
 
 describe("counted requests", () => {
 	it("are admitted exactly as often as the rate allows in any minute", () =>

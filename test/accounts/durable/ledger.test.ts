@@ -76,14 +76,20 @@ describe("rates", () => {
 			const a = { id: "a", limits: { requestsPerMinute: 1 } };
 			const b = { id: "b", limits: { requestsPerMinute: 1 } };
 			expect(ledger.admit(admission(), a).ok).toBe(true);
-			expect(ledger.admit(admission(), a)).toEqual({ ok: false, failure: "rateLimited", retryAfter: 60 });
+			expect(ledger.admit(admission(), a)).toEqual({
+				...{ ok: false, failure: "rateLimited", perMinute: 1, retryAfter: 60 },
+				description:
+					"rate limiting: inference request per min rate reached: the limit of this token is 1 per minute",
+			});
 			expect(ledger.admit(admission(), b).ok).toBe(true);
 		}));
 
 	it("give no waiting time if they admit no request", () =>
 		withLedger(({ ledger }) => {
 			const none = admission({ rates: [{ key: "task:x", perMinute: 0 }] });
-			expect(ledger.admit(none)).toEqual({ ok: false, failure: "rateLimited" });
+			const refused = ledger.admit(none);
+			expect(refused).toMatchObject({ ok: false, failure: "rateLimited", perMinute: 0 });
+			expect(refused).not.toHaveProperty("retryAfter");
 		}));
 });
 

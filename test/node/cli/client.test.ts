@@ -59,7 +59,7 @@ describe("ganglion token", () => {
 
 		const { stdout } = await run(["token", "list"]);
 		expect(stdout).toMatch(
-			/^ID +NAME +STATUS +EXPIRES +PERMISSIONS\n[0-9a-f]{32} +shop +active +never +Workers AI Run\n$/,
+			/^NAME +STATUS +LAST USED +EXPIRES +LIMITS +GATEWAY +PERMISSIONS +ID\nshop +active +20\S+Z +never +[\d.]+ of 500 neurons a day +any +Workers AI Run +[0-9a-f]{32}\n$/,
 		);
 		const [listed] = await json<{ limits: object; value?: string }[]>(["token", "list"]);
 		expect(listed).toMatchObject({ limits: { daily_neurons: 500 } });

@@ -127,7 +127,7 @@ describe("the binding with a gateway", () => {
 			name: "AiGatewayError",
 			internalCode: 2001,
 			description:
-				'Please configure AI Gateway in the Cloudflare dashboard: the account has no gateway "no such/gateway"',
+				'Please configure AI Gateway: the account has no gateway "no such/gateway". POST …/ai-gateway/gateways creates one (docs/gateways.md)',
 			error: [{ code: 2001 }],
 		});
 	});

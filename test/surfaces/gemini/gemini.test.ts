@@ -1,7 +1,7 @@
 /** The routes of Gemini's API: bytes, streams, credentials, refusals. */
 import { describe, expect, it } from "vitest";
 import { BASE, DONE, delta, events, finish, testGateway, upstream, usage } from "../../gateway.ts";
-import { ADMIN, closedGateway, json } from "../../http/access.ts";
+import { ADMIN, closedGateway, json, UNAUTHENTICATED } from "../../http/access.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const CONTENTS = [{ role: "user", parts: [{ text: "My name is Alice. What is my name?" }] }];
@@ -327,7 +327,7 @@ describe("a credential", () => {
 			const stranger = await send(path, undefined, json("POST", BODY));
 			expect(stranger.status).toBe(401);
 			expect(await stranger.json()).toEqual({
-				error: { code: 401, message: "Authentication error", status: "UNAUTHENTICATED" },
+				error: { code: 401, message: UNAUTHENTICATED, status: "UNAUTHENTICATED" },
 			});
 			const reader = await send(path, read, json("POST", BODY));
 			expect(await reader.json()).toMatchObject({ error: { code: 403, status: "PERMISSION_DENIED" } });

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { newTokenText } from "../../../src/accounts/token-text.ts";
 import { testGateway } from "../../gateway.ts";
-import { ADMIN, closedGateway, failureOf, json } from "../../http/access.ts";
+import { ADMIN, closedGateway, failureOf, json, UNAUTHENTICATED } from "../../http/access.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const MESSAGES = [{ role: "user", content: "Reply with exactly: Your name is Alice." }];
@@ -33,8 +33,8 @@ describe("x-api-key", () => {
 		for (const key of ["sk-ant-api03-x", newTokenText(gateway.account), newTokenText("other"), read])
 			failures.push(await failureOf(await send(path, undefined, keyed(key, REQUEST))));
 		expect(failures).toEqual([
-			"401 authentication_error: Authentication error",
-			"401 authentication_error: Authentication error",
+			`401 authentication_error: ${UNAUTHENTICATED}`,
+			`401 authentication_error: ${UNAUTHENTICATED}`,
 			"403 permission_error: Authentication error: the token is for another account",
 			expect.stringMatching(/^403 permission_error: Authentication error: the token needs the permission/),
 		]);
@@ -44,10 +44,10 @@ describe("x-api-key", () => {
 		const both = await send("/ai/v1/messages", "sk-wrong", keyed(ADMIN, REQUEST));
 		expect(both.status).toBe(401);
 		const chat = await send("/ai/v1/chat/completions", undefined, keyed(ADMIN, REQUEST));
-		expect(await failureOf(chat)).toBe("401 10000: Authentication error");
+		expect(await failureOf(chat)).toBe(`401 10000: ${UNAUTHENTICATED}`);
 		for (const path of ["/ai/run/messages", "/ai/run/x/ai/v1/messages/x"])
 			expect(await failureOf(await send(path, undefined, keyed(ADMIN, REQUEST)))).toBe(
-				"401 10000: Authentication error",
+				`401 10000: ${UNAUTHENTICATED}`,
 			);
 	});
 });

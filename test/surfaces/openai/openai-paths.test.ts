@@ -1,7 +1,7 @@
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import { BASE, completion, ENGINE_VARS, events, testGateway, upstream } from "../../gateway.ts";
-import { ADMIN, closedGateway, json } from "../../http/access.ts";
+import { ADMIN, closedGateway, json, UNAUTHENTICATED } from "../../http/access.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const MESSAGES = [{ role: "user" as const, content: "Hi" }];
@@ -54,9 +54,9 @@ describe("a failure on an OpenAI route", () => {
 			expect(await response.json()).toEqual({
 				result: null,
 				success: false,
-				errors: [{ code: 10000, message: "Authentication error" }],
+				errors: [{ code: 10000, message: UNAUTHENTICATED }],
 				messages: [],
-				error: { message: "Authentication error", type, param: null, code },
+				error: { message: UNAUTHENTICATED, type, param: null, code },
 			});
 		}
 	});
