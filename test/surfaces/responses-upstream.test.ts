@@ -288,6 +288,52 @@ describe("a model of the catalogue that OpenAI serves", () => {
 	});
 });
 
+describe("the phase of a text", () => {
+	it.each([false, true])(
+		"goes to chat completions and back to OpenAI's Responses, stream: %s",
+		async (stream) => {
+			const { post, sent } = gateway(SCRIPT, { api: "responses" });
+			const messages: object[] = [{ role: "user", content: "Hi" }];
+			const request = { model: "gpt-6-astra", stream };
+			const text = await (await post("/v1/chat/completions", { ...request, messages })).text();
+			expect([text.match(/"phase":"final_answer"/g)?.length, text]).toEqual([1, text]);
+			messages.push(
+				{ role: "assistant", content: "18 degrees", phase: "final_answer" },
+				{ role: "user", content: "And now?" },
+			);
+			expect((await post("/v1/chat/completions", { ...request, messages })).status).toBe(200);
+			expect(sent[1]?.body.input?.filter(({ role }) => role === "assistant")).toEqual([
+				{
+					type: "message",
+					role: "assistant",
+					phase: "final_answer",
+					content: [{ type: "output_text", text: "18 degrees", annotations: [] }],
+				},
+			]);
+		},
+	);
+
+	it("goes from Responses to no chat engine, which would refuse it", async () => {
+		const { post, sent } = gateway(SCRIPT, { api: "chat" });
+		const input = [
+			{ role: "user", content: "Hi" },
+			{
+				type: "message",
+				role: "assistant",
+				phase: "commentary",
+				content: [{ type: "output_text", text: "Hm" }],
+			},
+			{ role: "user", content: "And now?" },
+		];
+		expect((await post("/v1/responses", { model: "gpt-5.6-sol", input, store: false })).status).toBe(200);
+		expect(sent[0]?.path).toBe("/v1/chat/completions");
+		expect(sent[0]?.body.messages).toContainEqual({
+			role: "assistant",
+			content: "Hm",
+		});
+	});
+});
+
 describe("a search for tools", () => {
 	const search: Script = () => ({
 		kind: "tools",

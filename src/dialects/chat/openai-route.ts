@@ -17,6 +17,7 @@ import type { Dialect, Reader } from "../dialect.ts";
 import { nullAsAbsent, perModel } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { chatCall, chatReply, checkLora } from "./call.ts";
+import { customNames } from "./custom-tools.ts";
 import { errorFrame } from "./errors.ts";
 import { mayRepairForcedCall } from "./forced-call.ts";
 import { readResponseFormat } from "./json-mode.ts";
@@ -96,6 +97,7 @@ export const openaiChat: Dialect = {
 		canPassThrough({ call, inputs }, model) {
 			if (call.task !== "text-generation" || !call.input.stream) return { why: "the answer is not a stream" };
 			if (hasFunctions(inputs)) return { why: "calls of `functions` have the older format" };
+			if (customNames(inputs).size > 0) return { why: "calls of custom tools are rewritten" };
 			if (mayRepairForcedCall(call.input, model))
 				return { why: "the text of the answer may have to become the forced tool call" };
 			const offersTools = (call.input.tools?.length ?? 0) > 0;
@@ -135,8 +137,7 @@ function readOpenAi(inputs: OpenAiInputs, messages: ChatMessage[]): ChatInput {
 	const { stop, response_format, reasoning_effort, parallel_tool_calls } = inputs;
 	// OpenAI and vLLM refuse it as well: without `logprobs` the answer has no field for them.
 	if (inputs.top_logprobs && !inputs.logprobs) throw invalidInput("top_logprobs: logprobs must be true");
-	const { dropped, tools } = readOpenAiTools(inputs.tools);
-	const offered = chooseTools(tools, inputs.tool_choice);
+	const offered = chooseTools(readOpenAiTools(inputs.tools), inputs.tool_choice);
 	const passthrough = passthroughOf(inputs);
 	return {
 		messages,
@@ -154,7 +155,6 @@ function readOpenAi(inputs: OpenAiInputs, messages: ChatMessage[]): ChatInput {
 		}),
 		...(reasoning_effort !== undefined && { reasoning_effort }),
 		...(passthrough && { passthrough }),
-		...(dropped && { dropped }),
 	};
 }
 

@@ -16,6 +16,7 @@ import type { ChatChunk, ChatCompletion } from "../../tasks/text-generation/type
 import type { NativeWriter, Rendered, WriteContext } from "../dialect.ts";
 import { type ChatReply, chatReply, chatWriter } from "./call.ts";
 import { readChunk } from "./chunks.ts";
+import { customCallEvents, customNames, withCustomCalls } from "./custom-tools.ts";
 import { mapChatEvents } from "./events.ts";
 import { OpenAiCall } from "./native-write.ts";
 import { TextCompletion, textCompletion, textCompletionEvents } from "./text-completion.ts";
@@ -61,15 +62,18 @@ export const openAiWriter: NativeWriter = {
 	},
 };
 
-/** If the caller sent `functions`, a call is written in the legacy form. */
+/** If the caller sent `functions`, a call is written in the legacy form, and a call of a custom tool in its own. */
 export function writeOpenAi(reply: ChatReply, context: WriteContext, ending: UsageEnding): Rendered {
 	const isLegacy = hasFunctions(context.inputs);
+	const custom = customNames(context.inputs);
 	if (reply.kind === "stream") {
 		const events = reply.hasErrorFrame ? reply.events : openAiEvents(reply.events, context, ending);
-		return { kind: "events", events: isLegacy ? legacyFunctionEvents(events) : events };
+		if (isLegacy) return { kind: "events", events: legacyFunctionEvents(events) };
+		return { kind: "events", events: custom.size > 0 ? customCallEvents(events, custom) : events };
 	}
 	const completion = openAiCompletion(reply.completion, context);
-	return { kind: "json", value: isLegacy ? toLegacyCompletion(completion) : completion };
+	if (isLegacy) return { kind: "json", value: toLegacyCompletion(completion) };
+	return { kind: "json", value: custom.size > 0 ? withCustomCalls(completion, custom) : completion };
 }
 
 const VllmCompletion = lazy(() => OpenAiCompletion().extend({ prompt_logprobs: z.unknown() }));

@@ -8,6 +8,7 @@ import { isRecord, parseJson } from "../../core/json.ts";
 import { safeParse } from "../../schemas/safe-parse.ts";
 import type { ToolCall } from "../../tasks/text-generation/types.ts";
 import { invalidInput } from "../invalid-input.ts";
+import { functionOfCall } from "./custom-tools.ts";
 
 /** Digits after `call`. Mistral's templates accept only ids of nine letters and digits. */
 const ID_DIGITS = 5;
@@ -27,17 +28,18 @@ interface ParsedCall extends Pick<ToolCall, "extra_content"> {
 	arguments: string;
 }
 
-/** Flat (`{name, arguments}`) or OpenAI's (`{id, type, function}`), arguments as an object or as JSON text. */
-function parseCall(value: unknown): ParsedCall | undefined {
+/** Flat (`{name, arguments}`) or OpenAI's (`{id, type, function}`, or `custom`), arguments as an object or as JSON text. */
+function parseCall(sent: unknown): ParsedCall | undefined {
+	const value = functionOfCall(sent);
 	if (!isRecord(value) || (value.type ?? "function") !== "function") return undefined;
 	const parsed = safeParse(CalledFunction, value.function ?? value);
 	if (!parsed.success) return undefined;
-	const { name, arguments: sent } = parsed.data;
+	const { name, arguments: args } = parsed.data;
 	const signed = safeParse(Signed, value.extra_content).data;
 	return {
 		id: typeof value.id === "string" && value.id !== "" ? value.id : undefined,
 		name,
-		arguments: typeof sent === "string" ? sent || "{}" : JSON.stringify(sent ?? {}),
+		arguments: typeof args === "string" ? args || "{}" : JSON.stringify(args ?? {}),
 		...(signed && { extra_content: signed }),
 	};
 }

@@ -10,6 +10,7 @@ import { DONE, frame, isDone, mapEvents } from "../../streams/sse.ts";
 import type { ChatCompletion, ChatInput, ChatTool } from "../../tasks/text-generation/types.ts";
 import { describeIssue, invalidInput } from "../invalid-input.ts";
 import { breakpointOf } from "./cache-control.ts";
+import { functionOfChoice, functionOfTool } from "./custom-tools.ts";
 import { errorFrame } from "./errors.ts";
 
 const FunctionTool = z.object({
@@ -31,7 +32,7 @@ export function readTools(
 		const place = placeOf(index);
 		const { type, function: nested } = isRecord(tool) ? tool : {};
 		if (type !== undefined && type !== "function")
-			throw invalidInput(`${place}.type must be function: other kinds of tools are not supported`);
+			throw invalidInput(`${place}.type must be function or custom: other kinds of tools are not supported`);
 		const at = nested === undefined ? place : `${place}.function`;
 		const parsed = safeParse(FunctionTool, nested ?? tool);
 		if (!parsed.success) throw invalidInput(describeIssue(parsed.error, at));
@@ -42,20 +43,9 @@ export function readTools(
 	});
 }
 
-/**
- * Tools of OpenAI's route. Only OpenAI's models have custom tools, whose input is a text instead of JSON. They are dropped if functions
- * remain, because agents have both. Otherwise the request is refused (8001).
- */
-export function readOpenAiTools(tools: readonly unknown[] | null | undefined): {
-	tools: ChatTool[];
-	dropped?: readonly string[];
-} {
-	const all = tools ?? [];
-	const kept = [...all.entries()].filter(([, tool]) => !(isRecord(tool) && tool.type === "custom"));
-	if (kept.length === all.length || kept.length === 0) return { tools: readTools(all) };
-	const functions = kept.map(([, tool]) => tool);
-	return { tools: readTools(functions, (place) => `tools[${kept[place]?.[0]}]`), dropped: ["tools.custom"] };
-}
+/** Tools of OpenAI's route: functions, and custom tools as functions. Throws 8001. */
+export const readOpenAiTools = (tools: readonly unknown[] | null | undefined): ChatTool[] =>
+	readTools(tools?.map((tool, index) => functionOfTool(tool, `tools[${index}]`)));
 
 const ToolName = z.object({ type: z.literal("function"), function: z.object({ name: z.string() }) });
 
@@ -75,7 +65,7 @@ type ToolChoice = z.output<typeof Choice>;
  */
 export function chooseTools(tools: ChatTool[], choice: unknown): Pick<ChatInput, "tools" | "tool_choice"> {
 	if (choice === undefined || choice === null) return tools.length > 0 ? { tools } : {};
-	const parsed = safeParse(Choice, choice);
+	const parsed = safeParse(Choice, functionOfChoice(choice));
 	if (!parsed.success)
 		throw invalidInput(
 			"tool_choice must be none, auto, required, or name a function or the allowed functions",

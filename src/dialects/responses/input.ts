@@ -14,6 +14,7 @@
 import * as z from "zod";
 import { present } from "../../core/present.ts";
 import type { ChatInput, ChatMessage, ContentPart } from "../../tasks/text-generation/types.ts";
+import { argumentsOfInput } from "../chat/custom-tools.ts";
 import type { ContentRules } from "../chat/messages.ts";
 import { badInput, invalidInput, parseElement, pointerTo } from "../invalid-input.ts";
 import { checkImageUrl } from "../media/image-url.ts";
@@ -193,7 +194,7 @@ function addItem(
 		case "function_call":
 		case "custom_tool_call": {
 			message.tool_calls ??= [];
-			const text = item.type === "function_call" ? item.arguments : JSON.stringify({ input: item.input });
+			const text = item.type === "function_call" ? item.arguments : argumentsOfInput(item.input);
 			const called = { name: flatName(item), arguments: text };
 			message.tool_calls.push({ id: item.call_id, type: "function", function: called });
 			return;

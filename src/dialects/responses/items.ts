@@ -1,7 +1,8 @@
 /** The items of a response's `output`: OpenAI's schemas, and functions that create empty items. */
 import * as z from "zod";
-import { isRecord, parseJson, parseRecord } from "../../core/json.ts";
+import { isRecord, parseRecord } from "../../core/json.ts";
 import { present } from "../../core/present.ts";
+import { inputOfArguments } from "../chat/custom-tools.ts";
 import { ClientCall, newClientCall, setClientArguments } from "./client-tools.ts";
 import type { ToolName } from "./tool-names.ts";
 
@@ -170,14 +171,10 @@ export function newCall(
 	return newClientCall(kind, uuid(), call.id);
 }
 
-const CustomArguments = z.object({ input: z.string() });
-
 /** Sets the arguments of a function call, the input of a custom tool, which is its only argument, or the fields of another item. */
 export function setArguments(item: CallItem, text: string): void {
 	if (item.type === "function_call") item.arguments = text;
-	// Some models write the tool's input directly, and an interrupted answer is not an object.
-	else if (item.type === "custom_tool_call")
-		item.input = CustomArguments.safeParse(parseJson(text)).data?.input ?? text;
+	else if (item.type === "custom_tool_call") item.input = inputOfArguments(text);
 	else setClientArguments(item, parseRecord(text) ?? {});
 }
 

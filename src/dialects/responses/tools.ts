@@ -2,7 +2,7 @@
  * Converts the tools of a Responses request to functions, the only kind of tool that chat engines have.
  *
  * - Each tool of a namespace becomes a function with the name `{namespace}__{name}`.
- * - A custom tool becomes a function with one string parameter, `input`.
+ * - A custom tool becomes a function with one string parameter (`custom-tools.ts`).
  * - A tool that the caller runs and that has an item type of its own becomes a function (`client-tools.ts`).
  * - A tool of an unknown type with a name and parameters is read as a function.
  * - Tools that OpenAI hosts, or that only OpenAI's models have, are dropped, unless the request forces them.
@@ -15,6 +15,7 @@
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
 import type { ChatInput, ChatTool } from "../../tasks/text-generation/types.ts";
+import { CustomFormat, customFunction } from "../chat/custom-tools.ts";
 import { chooseTools, readTools } from "../chat/tools.ts";
 import { invalidInput, parseElement } from "../invalid-input.ts";
 import { NAMEABLE } from "../nameable.ts";
@@ -34,20 +35,10 @@ const Functional = z.discriminatedUnion("type", [
 		type: z.literal("custom"),
 		name: Name,
 		description: z.string().nullish(),
-		format: z
-			.discriminatedUnion("type", [
-				z.object({ type: z.literal("text") }),
-				z.object({
-					type: z.literal("grammar"),
-					syntax: z.enum(["lark", "regex"]),
-					definition: z.string(),
-				}),
-			])
-			.nullish(),
+		format: CustomFormat().nullish(),
 	}),
 	z.object({ type: z.literal("namespace"), name: Name, tools: Tools }),
 ]);
-type CustomTool = Extract<z.output<typeof Functional>, { type: "custom" }>;
 
 const Named = z.discriminatedUnion("type", [
 	z.object({ type: z.literal("function"), name: z.string(), namespace: z.string().nullish() }),
@@ -150,23 +141,6 @@ function distinctTools(tools: ToolList["tools"]): ChatTool[] {
 		byFlatName.set(flat, tool);
 	}
 	return [...byFlatName.values()].map(({ tool }) => tool);
-}
-
-/** The grammar is part of the description for the model. No engine receives it as a constraint. */
-function customFunction({ name, description, format }: CustomTool): object {
-	const rule =
-		format?.type === "grammar" &&
-		`It must match this ${format.syntax === "lark" ? "Lark grammar" : "regular expression"}:\n${format.definition}`;
-	const input = {
-		type: "string",
-		description: ["The whole input of the tool.", rule].filter(Boolean).join(" "),
-	};
-	return {
-		type: "function",
-		name,
-		description,
-		parameters: { type: "object", properties: { input }, required: ["input"], additionalProperties: false },
-	};
 }
 
 /** The choice in chat's form. */

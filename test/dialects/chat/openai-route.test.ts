@@ -363,8 +363,8 @@ describe("an OpenAI chat input", () => {
 		],
 		[{ messages, tool_choice: "any", tools: [tool] }, "8001: Invalid input: tool_choice must be"],
 		[
-			{ messages, tools: [{ type: "custom", custom: { name: "x" } }] },
-			"8001: Invalid input: tools[0].type must be function",
+			{ messages, tools: [{ type: "web_search" }] },
+			"8001: Invalid input: tools[0].type must be function or custom",
 		],
 		[{ messages, max_completion_tokens: 0 }, "8001: Invalid input: max_tokens must be at least 1"],
 	])("is refused: %#", (sent, message) => {

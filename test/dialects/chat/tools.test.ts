@@ -16,8 +16,8 @@ describe("tools", () => {
 
 	it.each([
 		[
-			{ type: "custom", custom: { name: "x" } },
-			"tools[0].type must be function: other kinds of tools are not supported",
+			{ type: "web_search" },
+			"tools[0].type must be function or custom: other kinds of tools are not supported",
 		],
 		[
 			{ type: "function", function: { name: "x", description: false } },
@@ -33,19 +33,51 @@ describe("tools", () => {
 });
 
 describe("custom tools of OpenAI's route", () => {
-	const custom = { type: "custom", custom: { name: "apply_patch", format: { type: "text" } } };
-
-	it("are dropped beside functions, and named", () => {
-		expect(readOpenAiTools([custom, tool("a")])).toEqual({ tools: [tool("a")], dropped: ["tools.custom"] });
-		expect(readOpenAiTools([tool("a")])).toEqual({ tools: [tool("a")] });
-		expect(readOpenAiTools(null)).toEqual({ tools: [] });
+	const grammar = { syntax: "lark", definition: 'start: "*** Begin Patch"' };
+	const custom = { name: "apply_patch", description: "Edits files", format: { type: "grammar", grammar } };
+	const functionOf = (description: string) => ({
+		type: "function",
+		function: {
+			name: "apply_patch",
+			description: "Edits files",
+			parameters: {
+				type: "object",
+				properties: { input: { type: "string", description } },
+				required: ["input"],
+				additionalProperties: false,
+			},
+		},
 	});
 
-	it("are refused alone, and other tools at their own place", () => {
-		expect(() => readOpenAiTools([custom])).toThrowError("tools[0].type must be function");
-		expect(() => readOpenAiTools([custom, { type: "web_search" }])).toThrowError(
-			"tools[1].type must be function",
-		);
+	it.each([
+		["lark", "Lark grammar"],
+		["regex", "regular expression"],
+	])("are functions with one text, and the grammar is in its description: %s", (syntax, words) => {
+		const description = `The whole input of the tool. It must match this ${words}:\n${grammar.definition}`;
+		const flat = { ...custom, format: { type: "grammar", ...grammar, syntax } };
+		const nested = { ...custom, format: { type: "grammar", grammar: { ...grammar, syntax } } };
+		expect(readOpenAiTools([{ type: "custom", custom: nested }, tool("a")])).toEqual([
+			functionOf(description),
+			tool("a"),
+		]);
+		expect(readOpenAiTools([{ type: "custom", ...flat }])).toEqual([functionOf(description)]);
+	});
+
+	it("have no grammar if their input is free", () => {
+		const expected = [functionOf("The whole input of the tool.")];
+		for (const format of [undefined, null, { type: "text" }])
+			expect(readOpenAiTools([{ type: "custom", custom: { ...custom, format } }])).toEqual(expected);
+		expect(readOpenAiTools(null)).toEqual([]);
+	});
+
+	it.each([
+		[{ type: "custom" }, "tools[0].name: expected string, received undefined"],
+		[{ type: "custom", custom: {} }, "tools[0].custom.name: expected string, received undefined"],
+		[{ type: "custom", custom: { name: "" } }, "tools[0].custom.name: Too small"],
+		[{ type: "custom", custom: { ...custom, format: { type: "ebnf" } } }, "tools[0].custom.format"],
+		[{ type: "web_search" }, "tools[0].type must be function or custom"],
+	])("are refused if they are unusable: %#", (sent, sentence) => {
+		expect(() => readOpenAiTools([sent])).toThrowError(`8001: Invalid input: ${sentence}`);
 	});
 });
 
@@ -59,6 +91,17 @@ describe("the choice of a tool", () => {
 		expect(chooseTools(tools, null)).toStrictEqual({ tools });
 	});
 
+	it("of a custom tool is that of its function", () => {
+		const custom = { type: "custom", custom: { name: "a" } };
+		expect(chooseTools(tools, custom)).toEqual({ tools, tool_choice: tool("a") });
+		const allowed = (list: object[]) => ({
+			type: "allowed_tools",
+			allowed_tools: { mode: "auto", tools: list },
+		});
+		const { tool_choice } = chooseTools(tools, allowed([custom, tool("b")]));
+		expect(tool_choice).toEqual(allowed([tool("a"), tool("b")]));
+	});
+
 	it("is omitted without tools unless it requires a call", () => {
 		expect(chooseTools([], "auto")).toStrictEqual({});
 		expect(chooseTools([], "none")).toStrictEqual({});
@@ -68,7 +111,7 @@ describe("the choice of a tool", () => {
 
 	it.each([
 		["any"],
-		[{ type: "custom", custom: { name: "a" } }],
+		[{ type: "custom", custom: {} }],
 		[{ type: "allowed_tools", allowed_tools: { mode: "required", tools: [] } }],
 		[5],
 	])("is refused if the product refuses it: %#", (choice) => {

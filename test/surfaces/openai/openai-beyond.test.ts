@@ -42,22 +42,6 @@ describe("responses.inputTokens.count", () => {
 	});
 });
 
-describe("custom tools of chat completions", () => {
-	it("do not reach the engine, and the answer names them", async () => {
-		const message = { role: "assistant", content: "Hi" };
-		const reply = { id: "1", choices: [{ index: 0, message, finish_reason: "stop" }] };
-		const { post, requests } = client(() => Response.json(reply), [LLAMA]);
-		const view = { type: "function", function: { name: "view" } };
-		const response = await post("/v1/chat/completions", {
-			model: LLAMA,
-			messages: [{ role: "user", content: "Hi" }],
-			tools: [{ type: "custom", custom: { name: "apply_patch" } }, view],
-		});
-		expect([response.status, response.headers.get("x-ganglion-dropped")]).toEqual([200, "tools.custom"]);
-		expect(await requests[0]?.json()).toMatchObject({ tools: [view] });
-	});
-});
-
 describe("rerank", () => {
 	const documents = ["a fox", { text: "a whale" }, "a bee"];
 	const engine = () =>
