@@ -3,6 +3,7 @@ import type { Answer, TaskInput, TaskName, TaskOutput } from "../tasks/task.ts";
 import type { ChatInput } from "../tasks/text-generation/types.ts";
 import type { Backend, BackendTasks, CallContext } from "./backend.ts";
 import { withoutBreakpoints } from "./cache-breakpoints.ts";
+import { dropExtensions } from "./media-extensions.ts";
 import type { Call } from "./transport/upstream-failure.ts";
 
 type StreamedAnswer = Extract<Answer, { kind: "stream" }>;
@@ -18,20 +19,24 @@ type Handlers = { [Name in TaskName]?: Handler<Name> };
 interface BackendTraits {
 	/** Its handler of text generation reads cache breakpoints. The others get a request without. */
 	readsBreakpoints?: true;
+	/** Tasks whose handlers read `extensions`. For the others the answer names them. */
+	extended?: readonly TaskName[];
 }
 
 /** `prepare` adds to each call what all handlers of the kind need: a header with the key, failures by the kind's codes. */
 export function defineBackend(
 	handlers: Handlers,
 	prepare = (call: Call): Call => call,
-	{ readsBreakpoints }: BackendTraits = {},
+	{ readsBreakpoints, extended = [] }: BackendTraits = {},
 ): Backend {
 	// The type pairs each handler with its input and output; the compiler cannot infer that for a union of handlers.
 	const entries = Object.entries(handlers) as [TaskName, Handler<TaskName>][];
 	return (target, services) => {
 		const bind = (name: TaskName, handler: Handler<TaskName>) => {
+			const isExtended = extended.includes(name);
 			const strips = name === "text-generation" && !readsBreakpoints;
 			return async (input: TaskInput<TaskName>, context: CallContext) => {
+				if (!isExtended && "extensions" in input) dropExtensions(context, input.extensions);
 				const sent = strips ? withoutBreakpoints(input as ChatInput) : input;
 				const output = await handler(sent as never, prepare({ ...context, target, services }));
 				return isStream(output) ? output : { kind: "value", output };

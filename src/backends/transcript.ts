@@ -1,6 +1,7 @@
 /** Transcripts in the format of Whisper's servers. */
 import * as z from "zod";
 import { lazy } from "../core/lazy.ts";
+import { present } from "../core/present.ts";
 import type { Transcript, TranscriptSegment } from "../tasks/speech-recognition/types.ts";
 
 export const count = lazy(() => z.number().nullish());
@@ -29,7 +30,10 @@ interface SentTranscript {
 		| null
 		| undefined;
 	words?:
-		| (z.output<ReturnType<typeof SentWord>> & { confidence?: number | null | undefined })[]
+		| (z.output<ReturnType<typeof SentWord>> & {
+				confidence?: number | null | undefined;
+				speaker?: number | null | undefined;
+		  })[]
 		| null
 		| undefined;
 }
@@ -41,11 +45,11 @@ export const transcriptOf = ({ text, language, duration, segments, words }: Sent
 	...(duration != null && { duration }),
 	...(segments && { segments: segments.map(segmentOf) }),
 	...(words && {
-		words: words.map(({ word, start, end, confidence }) => ({
+		words: words.map(({ word, start, end, confidence, speaker }) => ({
 			word,
 			start,
 			end,
-			...(confidence != null && { confidence }),
+			...present({ confidence, speaker }),
 		})),
 	}),
 });

@@ -25,4 +25,5 @@ export const cog = defineBackend(
 		"image-to-text": describeImage,
 	},
 	(call) => ({ ...call, refusal: (refused) => failureOfCog(call, refused) }),
+	{ extended: ["speech-recognition", "text-to-speech", "text-to-image"] },
 );

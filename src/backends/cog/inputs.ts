@@ -6,6 +6,8 @@
 import { dataUrl } from "../../media/base64.ts";
 import type { Media } from "../../media/media.ts";
 import { typeOf } from "../../media/types.ts";
+import type { Extensions } from "../../tasks/extensions.ts";
+import { chooseExtensions } from "../media-extensions.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { unsupported } from "../unsupported.ts";
 import { type CogModel, type Field, readModel } from "./model.ts";
@@ -90,6 +92,20 @@ export class Inputs {
 
 	setAll(fields: { [Field in Name]?: unknown }): void {
 		for (const name of Object.keys(fields) as Name[]) this.set(name, fields[name]);
+	}
+
+	/** Sets the inputs that have the caller's own names. */
+	extend(extensions: Extensions | undefined): void {
+		const { fields } = this.#model;
+		const sent = chooseExtensions(
+			this.#call,
+			extensions,
+			(name) => fields.has(name) && !(name in this.values),
+		);
+		for (const [name, value] of Object.entries(sent)) {
+			const converted = convert(value, fields.get(name) ?? {});
+			if (converted !== undefined) this.values[name] = converted;
+		}
 	}
 
 	/** Sets a required input. */

@@ -22,6 +22,7 @@ export const generateImage: Handler<"text-to-image"> = async (input, call) => {
 		inputs.set("strength", input.strength);
 		if (mask) inputs.require("mask", fileUrl(mask));
 	}
+	inputs.extend(input.extensions);
 	const { bytes, contentType } = await fileOf((await inputs.predict()).output, call);
 	const type = mediaTypeOf(bytes) ?? contentType;
 	if (!type?.startsWith("image/")) throw failureOfShape(call, "an image");
@@ -34,6 +35,7 @@ export const speak: Handler<"text-to-speech"> = async (input, call) => {
 	if (encoding === "mulaw" || encoding === "alaw") throw unsupported(call, `has no encoding ${encoding}`);
 	inputs.require("spoken", text);
 	inputs.setAll({ voice, language, speed, format: encoding === "linear16" ? "wav" : encoding });
+	inputs.extend(input.extensions);
 	const media = await fileOf((await inputs.predict()).output, call);
 	const contentType = soundTypeOf(media) ?? media.contentType;
 	return { bytes: media.bytes, ...(contentType && { contentType }) };
@@ -57,6 +59,7 @@ export const transcribe: Handler<"speech-recognition"> = async (input, call) => 
 	const translates = inputs.set("task", task) || inputs.set("translate", task === "translate");
 	if (task === "translate" && !translates) throw unsupported(call, "does not translate what it hears");
 	inputs.setAll({ language, vocabulary: prompt, temperature });
+	inputs.extend(input.extensions);
 	return transcriptOf((await inputs.predict()).output, call);
 };
 

@@ -5,11 +5,13 @@
  * Unsupported fields are omitted, except `n`: the service refuses it, so that the caller does not get one answer for many.
  */
 
+import type { Extensions } from "../../tasks/extensions.ts";
 import type { TaskName } from "../../tasks/task.ts";
-import type { Target } from "../backend.ts";
+import type { CallContext, Target } from "../backend.ts";
 import type { Handler } from "../handler.ts";
+import { chooseExtensions } from "../media-extensions.ts";
 
-export type MediaRoute = "speech";
+export type MediaRoute = "speech" | "transcription" | "image" | "image edit";
 
 export interface Host {
 	limit: "max_tokens" | "max_completion_tokens";
@@ -47,6 +49,17 @@ const RESTRICTED = fields(`
 	metadata modalities prediction prompt_cache_options prompt_cache_retention service_tier store
 	web_search_options`);
 
+const NONE: ReadonlySet<string> = new Set();
+
+const OPENAI_IMAGES = "background moderation output_compression quality user";
+/** Of OpenAI's service, which refuses unknown ones. */
+const OPENAI_MEDIA: Record<MediaRoute, ReadonlySet<string>> = {
+	speech: fields("instructions"),
+	transcription: fields("chunking_strategy include[] known_speaker_names[] known_speaker_references[]"),
+	image: fields(`${OPENAI_IMAGES} style`),
+	"image edit": fields(`${OPENAI_IMAGES} input_fidelity`),
+};
+
 const THINKING_DISABLED = { thinking: { type: "disabled" } };
 const LOGPROBS = "logprobs top_logprobs";
 const PENALTIES = "frequency_penalty presence_penalty";
@@ -67,6 +80,9 @@ export const HOSTS: Readonly<Record<string, Host>> = {
 		limit: "max_tokens",
 		embedsTokens: true,
 		allow: fields("metadata prediction repetition_penalty service_tier top_k"),
+		media: {
+			transcription: fields("alignment_model diarize max_speakers min_speakers preprocessing vad_model"),
+		},
 		reasoningField: "reasoning_content",
 		disableReasoning: { reasoning_effort: "none" },
 	},
@@ -83,6 +99,7 @@ export const HOSTS: Readonly<Record<string, Host>> = {
 		limit: "max_tokens",
 		omit: fields(`logit_bias ${LOGPROBS} reasoning_effort stream_options user`),
 		allow: fields("metadata prediction"),
+		media: { transcription: fields("context_bias context_bias[] diarize") },
 		seed: "random_seed",
 	},
 	"api.moonshot.ai": {
@@ -100,11 +117,16 @@ export const HOSTS: Readonly<Record<string, Host>> = {
 	"api.x.ai": {
 		limit: "max_completion_tokens",
 		omit: fields(`logit_bias ${PENALTIES}`),
+		media: {
+			image: fields("aspect_ratio quality resolution user"),
+			"image edit": fields("aspect_ratio quality resolution user"),
+		},
 		reasoningField: "reasoning_content",
 	},
 	"api.z.ai": {
 		limit: "max_tokens",
 		omit: fields(`logit_bias ${LOGPROBS} parallel_tool_calls ${PENALTIES} reasoning_effort seed user`),
+		media: { image: fields("quality user_id watermark_enabled") },
 		reasoningField: "reasoning_content",
 		disableReasoning: THINKING_DISABLED,
 	},
@@ -139,15 +161,15 @@ const HOSTNAME = /^https?:\/\/([^/:]+)/;
 /** The hosted service at the target's address. `undefined`: the address is not of a listed one. */
 export const hostedService = ({ url }: Pick<Target, "url">): Host | undefined => serviceAt(url).host;
 
-/** The fields that the host knows. OpenAI's service knows all, and an engine at another address ignores unknown ones. */
+/** The options of a media request that the host knows. An engine at another address ignores unknown ones. */
 export function mediaExtensions(
-	target: Pick<Target, "url">,
+	call: Pick<CallContext, "report"> & { target: Pick<Target, "url"> },
 	route: MediaRoute,
-	sent: Readonly<Record<string, unknown>> = {},
-): Readonly<Record<string, unknown>> {
-	const host = hostedService(target);
-	if (!host) return sent;
-	return Object.fromEntries(Object.entries(sent).filter(([name]) => host.media?.[route]?.has(name)));
+	sent: Extensions | undefined,
+): Extensions {
+	const { host, isOpenAi } = serviceAt(call.target.url);
+	const known = isOpenAi ? OPENAI_MEDIA[route] : host ? (host.media?.[route] ?? NONE) : undefined;
+	return chooseExtensions(call, sent, (name) => known?.has(name) ?? true);
 }
 
 /** Converts the body of a chat to the fields of the host. */

@@ -5,12 +5,14 @@
  */
 import * as z from "zod";
 import { lazy } from "../../core/lazy.ts";
+import { present } from "../../core/present.ts";
 import type { ImageInput } from "../../tasks/text-to-image/index.ts";
 import type { Handler } from "../handler.ts";
 import { imageFile, imageIn } from "../images.ts";
 import { postJson, type RequestBody } from "../transport/http.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
-import { isOpenAiService } from "./hosts.ts";
+import { appendFields } from "./form-fields.ts";
+import { isOpenAiService, mediaExtensions } from "./hosts.ts";
 
 const ImagesReply = lazy(() =>
 	z.looseObject({
@@ -23,7 +25,8 @@ const NAMES_OUTPUT_FORMAT = /(^|\/)(chat)?gpt-image/;
 
 export const generateImage: Handler<"text-to-image"> = async (input, call) => {
 	const edits = input.images.length > 0;
-	const fields = fieldsOf(input, call);
+	const extensions = mediaExtensions(call, edits ? "image edit" : "image", input.extensions);
+	const fields = { ...extensions, ...present(fieldsOf(input, call)) };
 	const body: RequestBody = edits ? formOf(fields, input) : fields;
 	const reply = await postJson(call, edits ? "/images/edits" : "/images/generations", body, ImagesReply());
 	const image = imageIn(reply.data[0].b64_json);
@@ -40,12 +43,13 @@ function fieldsOf(input: ImageInput, { target }: Call): Record<string, unknown> 
 		...(NAMES_OUTPUT_FORMAT.test(target.model)
 			? { output_format: input.format }
 			: { response_format: "b64_json" }),
-		// The names of SGLang and vLLM-Omni; `step` is LocalAI's.
+		// The names of SGLang and vLLM-Omni; `step` is LocalAI's, `steps` Together's.
 		...(!isOpenAiService(target) && {
 			output_format: input.format,
 			negative_prompt: input.negative_prompt,
 			num_inference_steps: input.steps,
 			step: input.steps,
+			steps: input.steps,
 			guidance_scale: input.guidance,
 			seed: input.seed,
 			strength: input.strength,
@@ -55,8 +59,7 @@ function fieldsOf(input: ImageInput, { target }: Call): Record<string, unknown> 
 
 function formOf(fields: Record<string, unknown>, { images, mask }: ImageInput): FormData {
 	const form = new FormData();
-	for (const [name, value] of Object.entries(fields))
-		if (value !== undefined) form.append(name, String(value));
+	appendFields(form, fields);
 	const field = images.length === 1 ? "image" : "image[]";
 	for (const [index, image] of images.entries()) form.append(field, imageFile(image, `image-${index}`));
 	if (mask) form.append("mask", imageFile(mask, "mask"));

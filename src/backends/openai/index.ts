@@ -31,5 +31,5 @@ export const openai = defineBackend(
 	},
 	undefined,
 	// `chat.ts` removes them for hosts without them.
-	{ readsBreakpoints: true },
+	{ readsBreakpoints: true, extended: ["speech-recognition", "text-to-speech", "text-to-image"] },
 );

@@ -35,7 +35,7 @@ export const speak: Handler<"text-to-speech"> = async (input, call) => {
 	if (strict && format === "pcm" && sample_rate !== undefined && sample_rate !== PCM_RATE)
 		throw refused(call, `sample_rate ${sample_rate} without a container`);
 	const media = await postBytes(call, "/audio/speech", {
-		...mediaExtensions(call.target, "speech", input.extensions),
+		...mediaExtensions(call, "speech", input.extensions),
 		model: call.target.model,
 		input: text,
 		voice: strict && !VOICES.has(voice) ? DEFAULT_VOICE : voice,

@@ -12,12 +12,14 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { extensionOf, soundTypeOf } from "../../media/types.ts";
+import type { Extensions } from "../../tasks/extensions.ts";
 import type { Transcript, TranscriptionInput } from "../../tasks/speech-recognition/types.ts";
 import type { Handler } from "../handler.ts";
 import { count, SentSegment, SentWord, transcriptOf } from "../transcript.ts";
 import { postJson } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";
-import { isOpenAiService } from "./hosts.ts";
+import { appendFields } from "./form-fields.ts";
+import { isOpenAiService, mediaExtensions } from "./hosts.ts";
 
 /** whisper.cpp has the words in the segments, with a probability. */
 const Words = lazy(() => z.array(SentWord().extend({ probability: count() })).nullish());
@@ -75,6 +77,7 @@ async function requestTranscript(
 ): Promise<TranscriptReply> {
 	const { model, observed } = call.target;
 	const refused = observed?.refusedTranscriptFormats;
+	const extensions = mediaExtensions(call, "transcription", input.extensions);
 	// Translations have no word timestamps.
 	const formats = input.task === "translate" ? FORMATS.slice(1) : FORMATS;
 	// The engine has refused the first ones already. Each refusal costs an upload.
@@ -83,7 +86,7 @@ async function requestTranscript(
 		const format = formats[position] ?? LEAST_DETAILED;
 		if (input.needsTimes && format === LEAST_DETAILED) throw withoutTimes(call);
 		try {
-			return await post(input, { ...format, path }, call);
+			return await post(input, { ...format, path, extensions }, call);
 		} catch (error) {
 			if (!isAboutFormat(error) || position === formats.length - 1) throw error;
 			// A refusal of `verbose_json` itself leaves one format.
@@ -107,13 +110,14 @@ const isAboutFormat = (error: unknown): boolean =>
 
 function post(
 	input: TranscriptionInput,
-	{ path, ...format }: Format & { path: string },
+	{ path, extensions, ...format }: Format & { path: string; extensions: Extensions },
 	call: Call,
 ): Promise<TranscriptReply> {
 	const { audio, task, language, prompt, temperature } = input;
 	const form = new FormData();
 	const type = soundTypeOf(audio) ?? audio.contentType ?? "application/octet-stream";
 	form.append("file", new File([audio.bytes], `audio.${extensionOf(type) ?? "wav"}`, { type }));
+	appendFields(form, extensions);
 	form.append("model", call.target.model);
 	form.append("response_format", format.response_format);
 	if (prompt !== undefined) form.append("prompt", prompt);

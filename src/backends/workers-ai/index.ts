@@ -7,7 +7,7 @@
  * does not support (raw prompts, JSON mode of the older models), and all requests by a binding, use the native format.
  *
  * Known differences from a direct call of the model: fields that the gateway's tasks do not have are not sent (`tags`,
- * `rejectIfBusy`, options of analysis); the upstream's price (`cf-ai-neurons`) is ignored, because the account pays the
+ * `rejectIfBusy`); the upstream's price (`cf-ai-neurons`) is ignored, because the account pays the
  * price of this gateway; live transcription has no route here.
  */
 import { defineBackend } from "../handler.ts";
@@ -49,4 +49,5 @@ export const workersAi = defineBackend(
 		"object-detection": detectObjects,
 	},
 	prepare,
+	{ extended: ["speech-recognition"] },
 );

@@ -30,7 +30,7 @@ const TranscriptionV3Reply = z.looseObject({
 
 const Alternative = z.looseObject({
 	transcript: z.string(),
-	words: z.array(SentWord().extend({ confidence: count() })).nullish(),
+	words: z.array(SentWord().extend({ confidence: count(), speaker: count() })).nullish(),
 });
 const DeepgramReply = z.looseObject({
 	results: z.looseObject({
@@ -60,7 +60,8 @@ function whisperInputs({ audio, task, language }: TranscriptionInput, { target }
 	};
 }
 
-const whisperV3Inputs = ({ audio, task, language, prompt }: TranscriptionInput): Inputs => ({
+const whisperV3Inputs = ({ audio, task, language, prompt, extensions }: TranscriptionInput): Inputs => ({
+	...extensions,
 	audio: encodeBase64(audio.bytes),
 	task,
 	language,
@@ -68,9 +69,14 @@ const whisperV3Inputs = ({ audio, task, language, prompt }: TranscriptionInput):
 });
 
 /** Without a language, the model detects it. */
-const novaInputs = ({ audio, language, prompt }: TranscriptionInput): Inputs => ({
+const novaInputs = ({ audio, language, prompt, extensions = {} }: TranscriptionInput): Inputs => ({
 	file: fileOf(audio),
-	fields: { language, ...(language === undefined && { detect_language: "true" }), keyterm: prompt },
+	fields: {
+		...Object.fromEntries(Object.entries(extensions).map(([name, value]) => [name, String(value)])),
+		language,
+		...(language === undefined && { detect_language: "true" }),
+		keyterm: prompt,
+	},
 });
 
 const fileOf = (audio: Media): Blob =>
@@ -87,10 +93,10 @@ function readWhisperV3(reply: z.output<typeof TranscriptionV3Reply>): Transcript
 	return transcriptOf({ ...transcription_info, text, segments, ...(words.length > 0 && { words }) });
 }
 
-/** The best alternative of the first channel. */
-function readDeepgram({ results }: z.output<typeof DeepgramReply>): Transcript {
-	const { transcript: text = "", words } = results.channels[0]?.alternatives[0] ?? {};
-	return transcriptOf({ text, words });
+/** The best alternative of the first channel. Further results are those of options of the caller. */
+function readDeepgram({ results: { channels, ...analysis } }: z.output<typeof DeepgramReply>): Transcript {
+	const { transcript: text = "", words } = channels[0]?.alternatives[0] ?? {};
+	return { ...transcriptOf({ text, words }), ...(Object.keys(analysis).length > 0 && { analysis }) };
 }
 
 const TIMES = /^(?:(\d+):)?(\d{2}):(\d{2}\.\d{3}) --> (?:(\d+):)?(\d{2}):(\d{2}\.\d{3})/;

@@ -1,6 +1,6 @@
 /**
  * `POST /images/edits`: a form with one or more input images, for models that accept images. Stable Diffusion uses the
- * first, FLUX.2 up to four. An engine with an ad hoc model receives all of them.
+ * first, FLUX.2 up to four. An engine with a model of the operator's own receives all of them.
  *
  * Known difference from OpenAI: no `mask`. OpenAI's mask marks the area by transparency, the models' own mask by
  * brightness.
@@ -9,9 +9,10 @@ import * as z from "zod";
 import { present } from "../../core/present.ts";
 import type { Media } from "../../media/media.ts";
 import { inputFamily } from "../../models/family.ts";
-import type { Model } from "../../models/model.ts";
+import { isOperatorModel, type Model } from "../../models/model.ts";
 import type { Dialect, Reader } from "../dialect.ts";
 import { badInput } from "../invalid-input.ts";
+import { extendedByForm } from "./extensions.ts";
 import { FormInput, readFormFields } from "./form-fields.ts";
 import { imageCall } from "./image-input.ts";
 import { imageOf } from "./media.ts";
@@ -29,6 +30,8 @@ const Fields = z.object({
 	seed: z.int().optional(),
 	strength: z.number().min(0).max(1).optional(),
 });
+/** Read elsewhere. */
+const OTHER_FIELDS = { model: true, image: true, "image[]": true };
 const NUMBERS = ["n", "seed", "strength"];
 
 function imagesOf(form: MultipartForm, model: Model): Media[] {
@@ -43,7 +46,8 @@ function imagesOf(form: MultipartForm, model: Model): Media[] {
 }
 
 function maxImages(model: Model): number {
-	if (model.status === "adhoc") return MAX_IMAGES;
+	// The engine decides.
+	if (isOperatorModel(model)) return MAX_IMAGES;
 	const { maxImages: familyMax = 0, imageFields } = inputFamily(model).image ?? {};
 	const accepts = !imageFields || (model.inputFields?.some((field) => imageFields.includes(field)) ?? true);
 	return accepts ? familyMax : 0;
@@ -65,6 +69,7 @@ const reader: Reader = {
 				images: imagesOf(form, model),
 				...present(fields),
 				...sizeFields(size, model),
+				...extendedByForm(form, { ...Fields.shape, ...OTHER_FIELDS }),
 			},
 			model,
 		);

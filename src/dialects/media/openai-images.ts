@@ -1,5 +1,5 @@
 /**
- * `POST /images/generations`. Fields for OpenAI's own models (`quality`, `style`, `background`) are ignored.
+ * `POST /images/generations`. Other fields (`quality`, `style`, `background`, …) reach hosts that know them.
  *
  * Engines generate one image per call. A request for several images is split before the pipeline
  * ({@link singleImageBodies}), and the replies are merged after it ({@link mergeImages}).
@@ -12,10 +12,12 @@ import type { Dialect, Reader } from "../dialect.ts";
 import { nullAsAbsent } from "../fields.ts";
 import { badInput } from "../invalid-input.ts";
 import { jsonWriter } from "../output-value.ts";
+import { extended } from "./extensions.ts";
 import { imageCall, sizeRange } from "./image-input.ts";
 
 /** Per request, as in OpenAI's API. */
 const MAX_IMAGES = 10;
+const MAX_STEPS = 100;
 
 /** Fields of generations and edits. */
 export const ImageFields = {
@@ -28,23 +30,33 @@ export const ImageFields = {
 };
 
 const ImagesRequest = nullAsAbsent(
-	z.object({
+	z.looseObject({
 		model: z.string(),
 		prompt: z.string().min(1),
 		n: z.int().min(1).max(MAX_IMAGES).optional(),
 		...ImageFields,
 		stream: z.boolean().optional(),
-		/** Our extension: OpenAI does not have it. */
+		/** OpenAI does not have these. They count for the price, so they are no options of the engine. */
 		seed: z.int().optional(),
+		negative_prompt: z.string().optional(),
+		guidance_scale: z.number().min(0).optional(),
+		steps: z.int().min(1).max(MAX_STEPS).optional(),
+		num_inference_steps: z.int().min(1).max(MAX_STEPS).optional(),
 	}),
 );
 type ImagesRequest = z.output<typeof ImagesRequest>;
 
 const reader: Reader = {
 	schema: () => ImagesRequest,
-	read({ prompt, n, size, response_format, output_format, stream, seed }: ImagesRequest, model) {
+	read({ model: _, prompt, n, size, response_format, output_format, stream, ...sent }: ImagesRequest, model) {
+		const { seed, negative_prompt, guidance_scale: guidance, num_inference_steps, ...others } = sent;
+		const { steps = num_inference_steps, ...options } = others;
 		const format = formatOf({ n, response_format, output_format, stream });
-		return imageCall({ prompt, format, ...present({ seed }), ...sizeFields(size, model) }, model);
+		const diffusion = present({ seed, negative_prompt, guidance, steps });
+		return imageCall(
+			{ prompt, format, ...diffusion, ...sizeFields(size, model), ...extended(options) },
+			model,
+		);
 	},
 };
 

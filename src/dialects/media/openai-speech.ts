@@ -1,6 +1,6 @@
 /**
  * `POST /audio/speech`. `voice` is forwarded unchanged: OpenAI's names only work with engines that support them. A strict
- * route accepts only the model's own speakers. `instructions` reach hosts with OpenAI's API that know them.
+ * route accepts only the model's own speakers. Other fields, such as `instructions`, reach hosts that know them.
  */
 import * as z from "zod";
 import { present } from "../../core/present.ts";
@@ -9,6 +9,7 @@ import type { Dialect, Reader, Writer } from "../dialect.ts";
 import { nullAsAbsent } from "../fields.ts";
 import { badInput } from "../invalid-input.ts";
 import { outputValue } from "../output-value.ts";
+import { extended } from "./extensions.ts";
 import { SPEAKERS, speechMedia } from "./text-to-speech.ts";
 
 /** Hertz. `pcm` has no header. */
@@ -24,7 +25,7 @@ const FORMATS = {
 } as const satisfies Record<string, Pick<SpeechInput, "encoding" | "container" | "sample_rate">>;
 
 const SpeechRequest = nullAsAbsent(
-	z.object({
+	z.looseObject({
 		model: z.string(),
 		input: z.string().min(1).max(4096),
 		voice: z.union([z.string(), z.object({ id: z.string() })]).optional(),
@@ -39,7 +40,7 @@ type SpeechRequest = z.output<typeof SpeechRequest>;
 const reader: Reader = {
 	schema: () => SpeechRequest,
 	read(request: SpeechRequest, { id, defaults }, strict) {
-		const { input, voice, response_format, speed, stream_format, instructions } = request;
+		const { model: _, input, voice, response_format, speed, stream_format, ...others } = request;
 		if (stream_format === "sse") throw badInput("'/stream_format' must be 'audio'");
 		const name = typeof voice === "object" ? voice?.id : voice;
 		const speakers: readonly string[] | undefined = SPEAKERS[id];
@@ -52,7 +53,7 @@ const reader: Reader = {
 				text: input,
 				...FORMATS[response_format ?? "mp3"],
 				...present({ voice: name || defaultVoice, speed }),
-				...(instructions !== undefined && { extensions: { instructions } }),
+				...extended(others),
 			},
 		};
 	},

@@ -8,6 +8,7 @@ import type { Transcript, TranscriptionInput } from "../../tasks/speech-recognit
 import type { Dialect, Reader, Rendered, WriteContext, Writer } from "../dialect.ts";
 import { badInput, invalidInput } from "../invalid-input.ts";
 import { outputValue } from "../output-value.ts";
+import { extendedByForm } from "./extensions.ts";
 import { FormInput, readFormFields } from "./form-fields.ts";
 import { languageCode, languageName } from "./languages.ts";
 import { audioFileOf } from "./media.ts";
@@ -48,6 +49,7 @@ const readerOf = (task: TranscriptionInput["task"]): Reader => ({
 				task,
 				...((response_format === "srt" || response_format === "vtt") && { needsTimes: true }),
 				...present({ language: languageCode(language), prompt, temperature }),
+				...extendedByForm(form, { ...FormFields.shape, file: true }),
 			},
 		};
 	},

@@ -1,8 +1,7 @@
 /**
  * Whisper: two input shapes and two output shapes.
  *
- * Difference from the product: options of the decoder (`vad_filter`, `beam_size`, `prefix`, the thresholds) are validated
- * and not forwarded; the engine's own settings apply.
+ * Options of the decoder (`vad_filter`, `beam_size`, `prefix`, the thresholds) reach engines that know them.
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
@@ -12,6 +11,7 @@ import type { NativeWriter, Reader } from "../dialect.ts";
 import { fieldsReader } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { jsonWriter } from "../output-value.ts";
+import { extended } from "./extensions.ts";
 import { languageCode } from "./languages.ts";
 import { audioFileOf, ByteArray, type Bytes, decodeBase64, Wrapped } from "./media.ts";
 import { cuesOf, webVtt } from "./subtitles.ts";
@@ -51,12 +51,13 @@ const WHISPER_BASE64 = {
 
 const whisperBase64 = fieldsReader(
 	WHISPER_BASE64,
-	({ audio, task, language, initial_prompt }) =>
+	({ audio, task, language, initial_prompt, ...decoder }, { defaults }) =>
 		transcriptionCall({
 			audio: audioFileOf(typeof audio === "string" ? audioOfText(audio) : audio),
 			task: task ?? "transcribe",
 			...(language && { language }),
 			...(initial_prompt && { prompt: initial_prompt }),
+			...extended(decoder, defaults),
 		}),
 	{ field: "audio", as: "wrapped" },
 );
@@ -128,7 +129,7 @@ const transcriptionV3 = jsonWriter("speech-recognition", TranscriptionV3, (trans
 			...(language && { language }),
 			// The probability of a requested language is 1. Engines do not report it for a detected one.
 			...(requested && { language_probability: 1 }),
-			// `vad_filter` is not forwarded, so nothing is removed before the transcription.
+			// Engines do not report what they removed before the transcription.
 			...(duration !== undefined && { duration, duration_after_vad: duration }),
 		},
 		text: transcript.text,

@@ -1,7 +1,8 @@
 /** Input and output of speech recognition. */
 import type { Media } from "../../media/media.ts";
+import type { Extended } from "../extensions.ts";
 
-export interface TranscriptionInput {
+export interface TranscriptionInput extends Extended {
 	audio: Media;
 	/** `translate` writes English, whatever the language of the audio. */
 	task: "transcribe" | "translate";
@@ -19,6 +20,8 @@ export interface Word {
 	start: number;
 	end: number;
 	confidence?: number;
+	/** From 0, if speakers are distinguished. */
+	speaker?: number;
 }
 
 export interface TranscriptSegment {
@@ -38,4 +41,6 @@ export interface Transcript {
 	duration?: number;
 	segments?: TranscriptSegment[];
 	words?: Word[];
+	/** Further results of Deepgram's models, such as `summary`, as the service sent them. */
+	analysis?: Record<string, unknown>;
 }

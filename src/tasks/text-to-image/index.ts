@@ -5,8 +5,9 @@ import type { Media } from "../../media/media.ts";
 import type { Model } from "../../models/model.ts";
 import type { Quantities } from "../../models/neurons.ts";
 import type { TaskDefinition } from "../definition.ts";
+import type { Extended } from "../extensions.ts";
 
-export interface ImageInput {
+export interface ImageInput extends Extended {
 	prompt: string;
 	negative_prompt?: string;
 	width: number;

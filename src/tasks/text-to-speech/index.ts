@@ -3,8 +3,9 @@ import { exact, measuredAudio, upperBound } from "../../counting/quantities.ts";
 import { codePoints, utf8Length } from "../../counting/text.ts";
 import type { Media } from "../../media/media.ts";
 import type { TaskDefinition } from "../definition.ts";
+import type { Extended } from "../extensions.ts";
 
-export interface SpeechInput {
+export interface SpeechInput extends Extended {
 	text: string;
 	voice?: string;
 	language?: string;
@@ -16,8 +17,6 @@ export interface SpeechInput {
 	/** Bits per second. */
 	bit_rate?: number;
 	speed?: number;
-	/** Fields of OpenAI's route that only some of its hosts know. */
-	extensions?: Readonly<Record<string, unknown>>;
 }
 
 /** Slow speech in any script: a Latin letter is one byte, a syllable of another script two or three. */

@@ -29,6 +29,7 @@ describe("an image", () => {
 			negative_prompt: "dogs",
 			num_inference_steps: 4,
 			step: 4,
+			steps: 4,
 			guidance_scale: 7.5,
 			seed: 1,
 			strength: 0.5,
@@ -100,6 +101,7 @@ describe("an image with input images", () => {
 			["output_format", "jpeg"],
 			["num_inference_steps", "4"],
 			["step", "4"],
+			["steps", "4"],
 			["image", "image-0.jpg", "image/jpeg"],
 			["mask", "mask.png", "image/png"],
 		]);

@@ -41,6 +41,7 @@ describe("images/generations", () => {
 			guidance: 4.5,
 			seed: 7,
 			format: "jpeg",
+			extensions: { quality: "hd" },
 		});
 		expect(
 			request({ n: null, size: null, response_format: null, output_format: null }).call.input,

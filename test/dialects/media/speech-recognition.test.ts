@@ -92,6 +92,7 @@ describe("whisper-b64", () => {
 	it("reads the task, the language and the prompt", () => {
 		const options = { task: "translate", language: "de", initial_prompt: "Aare, Emme" };
 		expect(read(reader, turbo, { audio: base64(wav()), ...options, vad_filter: true }).call.input).toEqual({
+			extensions: { vad_filter: true },
 			audio,
 			task: "translate",
 			language: "de",

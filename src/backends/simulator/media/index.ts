@@ -4,6 +4,7 @@
  */
 import type { Answer, TaskName, TaskOutput } from "../../../tasks/task.ts";
 import type { BackendTasks } from "../../backend.ts";
+import { dropExtensions } from "../../media-extensions.ts";
 
 type MediaTasks = Required<
 	Pick<
@@ -25,9 +26,16 @@ const value = async <Name extends TaskName>(output: Promise<TaskOutput<Name>>): 
 
 /** Each throws `AiError`, not retryable: another attempt gives the same result. */
 export const mediaTasks: MediaTasks = {
-	"speech-recognition": async (input) => value((await import("./transcribe.ts")).transcribe(input)),
-	"text-to-speech": async (input) => value((await import("./text-to-speech.ts")).textToSpeech(input)),
-	"text-to-image": async (input) => value((await import("./text-to-image.ts")).textToImage(input)),
+	"speech-recognition": async (input, context) =>
+		value((await import("./transcribe.ts")).transcribe(input, context)),
+	"text-to-speech": async (input, context) => {
+		dropExtensions(context, input.extensions);
+		return value((await import("./text-to-speech.ts")).textToSpeech(input));
+	},
+	"text-to-image": async (input, context) => {
+		dropExtensions(context, input.extensions);
+		return value((await import("./text-to-image.ts")).textToImage(input));
+	},
 	"image-to-text": async (input) => value((await import("./image-input-tasks.ts")).describeImage(input)),
 	"image-classification": async (input) =>
 		value((await import("./image-input-tasks.ts")).classifyImage(input)),

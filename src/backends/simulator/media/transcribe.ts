@@ -2,12 +2,15 @@
  * Speech recognition. An audio file of the simulator is transcribed exactly, from the text in its tags. The transcript of
  * any other file is its format and duration in brackets, with confidence 0.5.
  */
+import { present } from "../../../core/present.ts";
 import type {
 	Transcript,
 	TranscriptionInput,
 	TranscriptSegment,
 	Word,
 } from "../../../tasks/speech-recognition/types.ts";
+import type { CallContext } from "../../backend.ts";
+import { chooseExtensions } from "../../media-extensions.ts";
 import { type AudioMetadata, readAudioMetadata } from "./audio-metadata.ts";
 import { placeWords, spokenWords } from "./timing.ts";
 
@@ -28,9 +31,26 @@ async function compressionRatio(text: string): Promise<number> {
 	return round(bytes.length / (await compressed.arrayBuffer()).byteLength);
 }
 
-export async function transcribe(input: TranscriptionInput): Promise<Transcript> {
+/** Deepgram's options that need nothing here: the text has punctuation, there is one voice, and the rest describe the request. */
+const FULFILLED: ReadonlySet<string> = new Set([
+	"punctuate",
+	"smart_format",
+	"diarize",
+	"encoding",
+	"channels",
+	"mip_opt_out",
+	// Whisper's.
+	"prefix",
+]);
+
+export async function transcribe(
+	input: TranscriptionInput,
+	context: Pick<CallContext, "report"> = {},
+): Promise<Transcript> {
 	const metadata = await readAudioMetadata(input.audio);
-	const text = metadata.text ?? measured(metadata);
+	const options = chooseExtensions(context, input.extensions, (name) => FULFILLED.has(name));
+	const prefix = typeof options.prefix === "string" && options.prefix !== "" ? `${options.prefix} ` : "";
+	const text = prefix + (metadata.text ?? measured(metadata));
 	return {
 		text,
 		language: input.task === "translate" ? "en" : (input.language ?? DEFAULT_LANGUAGE),
@@ -44,6 +64,7 @@ export async function transcribe(input: TranscriptionInput): Promise<Transcript>
 					compression_ratio: await compressionRatio(text),
 				},
 				isRecognised: metadata.text !== undefined,
+				...(isSet(options.diarize) && { speaker: ONLY_SPEAKER }),
 			}),
 		}),
 	};
@@ -66,12 +87,18 @@ interface Timing {
 	decoding: Decoding;
 	/** Whether the text is speech, not a description of the file. */
 	isRecognised: boolean;
+	speaker?: number;
 }
+
+const ONLY_SPEAKER = 0;
+
+/** Queries have flags as text. */
+const isSet = (flag: unknown): boolean => flag === true || flag === "true";
 
 /** Distributes the words over the duration by their length, and makes a segment of each sentence. */
 function timed(
 	text: string,
-	{ duration, decoding, isRecognised }: Timing,
+	{ duration, decoding, isRecognised, speaker }: Timing,
 ): Required<Pick<Transcript, "words" | "segments">> {
 	const words: Word[] = [];
 	const segments: TranscriptSegment[] = [];
@@ -83,6 +110,7 @@ function timed(
 			start: round(start),
 			end: round(end),
 			confidence: isRecognised ? 1 : UNHEARD_CONFIDENCE,
+			...present({ speaker }),
 		});
 		open ??= { from, start };
 		if (!endsSentence && index < placed.length - 1) continue;
