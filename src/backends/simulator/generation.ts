@@ -53,8 +53,8 @@ export function generate(input: ChatInput, { model, uuid }: GenerationContext): 
 function contentOf(input: ChatInput, user: UserText, modelId: string): string {
 	const reply = replyTo(input, user, modelId);
 	const literal = input.messages.at(-1)?.role === "tool" ? undefined : literalReply(user.text);
-	const format = input.response_format ?? { type: "text" };
-	return format.type === "text" ? (literal ?? reply) : jsonFor(format, reply, literal);
+	const { type = "text" } = input.response_format ?? {};
+	return type === "text" ? (literal ?? reply) : jsonFor(input, reply, literal);
 }
 
 /** Whether the model reasons: if it can, unless the request or the default of the model disables it. */

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import { chat, contentOf, user } from "./fixture.ts";
 
@@ -45,6 +45,42 @@ it("is the JSON that the user requests literally, if valid", async () => {
 	expect(await contentOf('Reply with exactly: {"a": 5}', bySchema(schema))).toBe('{"a": 5}');
 	expect(await contentOf('Reply with exactly: {"b": 5}', bySchema(schema))).toBe('{"a":0}');
 	expect(await contentOf('Reply with exactly: {"b": 5}', anyObject)).toBe('{"b": 5}');
+});
+
+describe("json_object with a schema in the prompt", () => {
+	const PERSON = {
+		type: "object",
+		properties: { name: { type: "string" }, age: { type: "integer", minimum: 18 } },
+		required: ["name", "age"],
+	};
+	const FILLED = { name: "simulated name", age: 18 };
+	const json = JSON.stringify(PERSON);
+
+	it.each([
+		["the AI SDK", `JSON schema:\n${json}\nYou MUST answer with a JSON object that matches the JSON schema above.`],
+		["Instructor", `Match the following json_schema:\n\n${JSON.stringify(PERSON, null, 2)}\n\nReturn an instance.`],
+		["a schema with a name", `Use ${JSON.stringify({ name: "person", schema: PERSON })}`],
+		["braces before it", `Fill {name} and {{x}}, not { "a": "}" }: ${json}`],
+		["an unclosed brace before it", `Use { and "quotes: ${json}`],
+		["an example after it", `${json} Example: {"name":"Bob","age":20}`],
+	])("is filled: %s", async (_, text) => {
+		expect(JSON.parse(await contentOf(`${text}\nBob is 20.`, anyObject))).toEqual(FILLED);
+		const messages = [{ role: "system" as const, content: text }, user("Bob is 20.")];
+		expect(JSON.parse(await contentOf("", { ...anyObject, messages }))).toEqual(FILLED);
+	});
+
+	it("is that of the last message with one", async () => {
+		const other = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
+		const messages = [user(json), user(JSON.stringify(other)), user("Now.")];
+		expect(JSON.parse(await contentOf("", { ...anyObject, messages }))).toEqual({ city: "simulated city" });
+	});
+
+	it.each(['{"type":"object","properties":{"a":false},"required":["a"]}', '{"a":1}', "{".repeat(9_000)])(
+		"is ignored if it cannot be met: %#",
+		async (text) => {
+			expect(JSON.parse(await contentOf(text, anyObject))).toMatchObject({ simulated: true });
+		},
+	);
 });
 
 it("names the simulation without a schema", async () => {
