@@ -57,8 +57,14 @@ describe("json_object with a schema in the prompt", () => {
 	const json = JSON.stringify(PERSON);
 
 	it.each([
-		["the AI SDK", `JSON schema:\n${json}\nYou MUST answer with a JSON object that matches the JSON schema above.`],
-		["Instructor", `Match the following json_schema:\n\n${JSON.stringify(PERSON, null, 2)}\n\nReturn an instance.`],
+		[
+			"the AI SDK",
+			`JSON schema:\n${json}\nYou MUST answer with a JSON object that matches the JSON schema above.`,
+		],
+		[
+			"Instructor",
+			`Match the following json_schema:\n\n${JSON.stringify(PERSON, null, 2)}\n\nReturn an instance.`,
+		],
 		["a schema with a name", `Use ${JSON.stringify({ name: "person", schema: PERSON })}`],
 		["braces before it", `Fill {name} and {{x}}, not { "a": "}" }: ${json}`],
 		["an unclosed brace before it", `Use { and "quotes: ${json}`],
