@@ -22,6 +22,12 @@ export interface LogSettings {
 
 type Fields = Readonly<Record<string, unknown>>;
 
+/** Control characters, which a terminal would obey, and separators of lines, which would forge a line. They come from callers. */
+const CONTROL = /[^\P{Cc}\t]|[\p{Cf}\u2028\u2029]/gu;
+const escaped = (character: string): string =>
+	`\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`;
+const printable = (text: string): string => text.replace(CONTROL, escaped);
+
 export class Log {
 	readonly #settings: Required<LogSettings>;
 
@@ -47,9 +53,9 @@ export class Log {
 		createInterface({ input: stream }).on("line", (line) => {
 			if (line.trim() === "") return;
 			const record = recordIn(line);
-			if (record === undefined) return this.#write(severity, line, {});
-			if (this.#settings.format === "text") return this.#write(severity, textOf(record), {});
-			if (this.#logs(severity)) this.#settings.out(JSON.stringify({ level: severity, ...record }));
+			if (record === undefined) return this.#write(severity, printable(line), {});
+			if (this.#settings.format === "text") return this.#write(severity, printable(textOf(record)), {});
+			if (this.#logs(severity)) this.#settings.out(printable(JSON.stringify({ level: severity, ...record })));
 		});
 	}
 

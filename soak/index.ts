@@ -10,6 +10,8 @@ import { stopWith } from "../scripts/settings.ts";
 import { conserve } from "./conservation.ts";
 import { gatewaySummary } from "./gateways/report.ts";
 import { conserveThroughGateways } from "./gateways/run.ts";
+import { hostileTable, missedBars } from "./hostile/report.ts";
+import { attackGateway } from "./hostile/run.ts";
 import { CANCELLED_MS, leave, leavingTable } from "./leaving.ts";
 import { play, scenarioTable } from "./play.ts";
 import { progressTo } from "./progress.ts";
@@ -25,6 +27,10 @@ const values = readOptions(
 		ledger: { type: "string", default: "both" },
 		tries: { type: "string", default: "100" },
 		only: { type: "string" },
+		seconds: { type: "string" },
+		attackers: { type: "string" },
+		alone: { type: "boolean", default: false },
+		pattern: { type: "string" },
 	},
 	`npm run soak -- [options]
 
@@ -33,7 +39,13 @@ const values = readOptions(
   --kills N       kills of the gateway during the run (5)
   --ledger MODE   exact, leased, or both (both)
   --tries N       disconnects for each API (100)
-  --only NAME     conservation, gateways, leaving, scenarios, or one scenario: ${SCENARIOS.map(({ name }) => name).join(", ")}`,
+  --only NAME     conservation, gateways, leaving, hostile, scenarios, or one scenario: ${SCENARIOS.map(({ name }) => name).join(", ")}
+
+  hostile (on Linux): strangers and tokens that only run models attack a gateway with 1,024 open files, beside 50 normal callers
+  --seconds N     length of the attack (120), or of each pattern (5) with --alone
+  --attackers N   attackers of each pattern (3)
+  --alone         one pattern after the other
+  --pattern TEXT  only patterns with this text in their name`,
 );
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
 console.log(`seed ${seed}`);
@@ -43,7 +55,11 @@ const progress = progressTo(process.stderr);
 
 const { only } = values;
 const scenario = SCENARIOS.find(({ name }) => name === only)?.name;
-if (only !== undefined && !scenario && !["conservation", "gateways", "leaving", "scenarios"].includes(only))
+if (
+	only !== undefined &&
+	!scenario &&
+	!["conservation", "gateways", "hostile", "leaving", "scenarios"].includes(only)
+)
 	stopWith(`--only: found "${only}"`);
 
 if (!["exact", "leased", "both"].includes(values.ledger)) stopWith(`--ledger: found "${values.ledger}"`);
@@ -75,6 +91,19 @@ if (only === undefined || only === "gateways") {
 	});
 	console.log(`\ngateways\n${gatewaySummary(run)}`);
 	if (run.verdict.violations.length > 0) process.exitCode = 1;
+}
+if (only === undefined || only === "hostile") {
+	const seconds = Number(values.seconds ?? (values.alone ? 5 : 120));
+	const run = await attackGateway({
+		pattern: values.pattern,
+		alone: values.alone,
+		milliseconds: seconds * 1_000,
+		attackers: Number(values.attackers ?? (values.alone ? 10 : 3)),
+		progress: (label) => process.stderr.write(`hostile: ${label}\n`),
+	});
+	console.log(`\nhostile\n${hostileTable(run)}`);
+	for (const missed of missedBars(run)) console.log(`MISSED: ${missed}`);
+	if (missedBars(run).length > 0) process.exitCode = 1;
 }
 if (only === undefined || only === "leaving") {
 	const tries = Number(values.tries);

@@ -2,7 +2,6 @@
 import { env } from "cloudflare:workers";
 import { createApp } from "./app.ts";
 import { objectNames } from "./config/bindings.ts";
-import { capacityOf } from "./config/capacity.ts";
 import { type Config, ConfigError, configure } from "./config/index.ts";
 import { Fleet as FleetObject } from "./fleet/fleet.ts";
 import { hopsOf, MAX_HOPS, withHops } from "./outbound/hops.ts";
@@ -44,12 +43,9 @@ function gateway(config: Config) {
 
 const isHealth = (request: Request): boolean => new URL(request.url).pathname === HEALTH_PATH;
 
-const { requests } = capacityOf(config.openFiles);
-
 export default {
 	fetch(request: Request) {
-		const isFull = background.size >= requests;
-		if ((background.isClosed || isFull) && !isHealth(request))
+		if ((background.isClosed || background.isFull) && !isHealth(request))
 			return background.isClosed ? closing() : busy();
 		const hops = hopsOf(request.headers);
 		if (hops > MAX_HOPS) return looping();

@@ -14,6 +14,7 @@ import { OBJECTS_BINDING, PEER_BINDING, WORKERS_BINDING } from "./config/worker-
 import { AiError } from "./core/errors.ts";
 import { LazyTimers } from "./core/lazy-timer.ts";
 import { OpenObjects } from "./core/open-objects.ts";
+import { RunningRequests } from "./core/running-requests.ts";
 import { FLEET_NAME } from "./fleet/fleet.ts";
 import { IsolateHealth } from "./fleet/health.ts";
 import { AliasPools } from "./gateways/client/alias-pools.ts";
@@ -100,14 +101,16 @@ export function createPersistent(
 	const wait = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
 		scheduler.wait(milliseconds, signal ? { signal } : {});
 	const now = (): number => Date.now();
-	const background = new Background({ now, wait, waitUntil: keepAlive });
+	const { objects, requests } = capacityOf(openFiles);
+	const runningRequests = new RunningRequests(requests);
+	const background = new Background({ now, wait, waitUntil: keepAlive, runningRequests });
 	const { waitUntil } = background;
 	const storeFailed = (cause: unknown): void =>
 		logFailure(new AiError("ledgerUnavailable", undefined, { cause }), "");
 	requireObjects(local);
 	const workers = workersOf(local);
 	// All open objects are in one process, and each process counts its own calls.
-	const maxOpenObjects = Math.ceil(capacityOf(openFiles).objects / (local[WORKERS_BINDING]?.count ?? 1));
+	const maxOpenObjects = Math.ceil(objects / (local[WORKERS_BINDING]?.count ?? 1));
 	const openObjects = new OpenObjects({ max: maxOpenObjects, now });
 	const uncounted = withRemoteObjects(local, objectNames(local), local[OBJECTS_BINDING]);
 	const bindings = withCountedObjects(uncounted, openObjects);

@@ -149,6 +149,8 @@ export const FAILURES = {
 	storageUnavailable: edge(7009, 502, "Storage unavailable"),
 	/** An invalid body or query of the account routes (tokens, usage). The description names the field. */
 	invalidRequest: edge(1001, 400, "Invalid request"),
+	/** A body of those routes, or of AI Gateway's management routes, that is too large. */
+	fieldsTooLarge: edge(1001, 413, "Request is too large"),
 	/** An invalid body or query of AI Gateway's management routes. The description names the field. */
 	invalidGatewayRequest: edge(7001, 400, "Invalid request"),
 	noRoute: edge(7000, 400, "No route for that URI"),
@@ -172,8 +174,8 @@ export const FAILURES = {
 	noSuchGateway: gateway(2001, 400, "Please configure AI Gateway: the account has no such gateway"),
 	/** A limit of the gateway, or of one of its dynamic routes. */
 	gatewayLimited: gateway(2003, 429, "Rate limited"),
-	/** The id of a stream to resume is malformed. */
-	malformedRun: gateway(2002, 500, "Invalid run id"),
+	/** The id of a stream to resume is malformed. The product has this code with status 500. */
+	malformedRun: gateway(2002, 400, "Invalid run id"),
 	/** A spend rule of the gateway. The description names it. */
 	spendLimited: gateway(2045, 429, "Spend limit exceeded"),
 	invalidProvider: gateway(2008, 400, "Invalid provider"),

@@ -32,8 +32,8 @@ export type EndObserver = (request: EndedRequest) => void;
 
 export interface AnswerEndServices {
 	now(): number;
-	/** Keeps the context of the current request alive. */
-	waitUntil(promise: Promise<unknown>): void;
+	/** Keeps the context of the current request alive. Throws 3040 if too many requests of the account are under way. */
+	waitUntil(promise: Promise<unknown>, account?: string): void;
 	observers: readonly EndObserver[];
 	/** Characters of a body that are kept. */
 	maxPayload: number;
@@ -65,7 +65,7 @@ export class AnswerEnd {
 			observers: [(_, end) => this.#report(end, observers)],
 		});
 		// A caller who disconnects cannot prevent the log.
-		waitUntil(this.#ended.promise);
+		waitUntil(this.#ended.promise, init.account);
 	}
 
 	/** The options of the step that answered. */

@@ -7,9 +7,15 @@
  * model when it is complete. The last of several attempts has no timeout, unless another step follows.
  */
 import { AiError, toAiError } from "../core/errors.ts";
+import type { GatewayFacts } from "./exchange.ts";
 import type { GatewayMiddleware, GatewayRequest } from "./request.ts";
 import type { Backoff } from "./settings.ts";
 
+/**
+ * Attempts of one request to a gateway, over all its steps. A universal request may have 32 steps, each may name an alias of 32 models, and each of
+ * those may be attempted five times. The last attempt's answer is that of the request.
+ */
+export const MAX_ATTEMPTS_OF_REQUEST = 40;
 /** If neither the request nor the gateway has a delay. */
 const DEFAULT_DELAY_MS = 100;
 
@@ -53,6 +59,10 @@ export function delayAfter(
 	}
 }
 
+/** Whether the request has made all its attempts. */
+export const isExhausted = ({ attempts = 0 }: Pick<GatewayFacts, "attempts">): boolean =>
+	attempts >= MAX_ATTEMPTS_OF_REQUEST;
+
 const isFailedStatus = (status: number): boolean => status === 408 || status === 429 || status >= 500;
 
 /** Throws `attemptTimeout`, or the error of the last attempt. */
@@ -62,7 +72,7 @@ export function retryMiddleware({ wait }: RetryServices): GatewayMiddleware {
 		const { exchange, signal } = request;
 		for (let attempt = 1; ; attempt++) {
 			exchange.report({ attempts: (exchange.facts.attempts ?? 0) + 1 });
-			const isLast = attempt >= plan.attempts;
+			const isLast = attempt >= plan.attempts || isExhausted(exchange.facts);
 			const waitsForever = isLast && attempt > 1 && !request.hasFallback;
 			const timeoutMs = waitsForever ? undefined : plan.timeoutMs;
 			const outcome = await tryOnce(request, next, { timeoutMs, wait });

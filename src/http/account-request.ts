@@ -40,7 +40,10 @@ export async function readFields(request: Request, limits: Limits): Promise<unkn
 	} catch (error) {
 		// These routes run no model, so a failure of the inference plane becomes 1001.
 		if (error instanceof AiError && error.failure.plane === "inference" && error.status < 500)
-			throw new AiError("invalidRequest", error.description);
+			throw new AiError(
+				error.key === "requestTooLarge" ? "fieldsTooLarge" : "invalidRequest",
+				error.description,
+			);
 		throw error;
 	}
 }

@@ -3,6 +3,8 @@
  * a Worker alive until this work ends. A process that stops must wait for it (`surfaces/operations/drain.ts`).
  */
 
+import type { RunningRequests } from "../core/running-requests.ts";
+
 /** Work that ends may start other work shortly after: a request that ends starts the sending of its settlement. */
 const QUIET_MS = 250;
 const POLL_MS = 25;
@@ -11,6 +13,8 @@ interface BackgroundServices {
 	now(): number;
 	wait(milliseconds: number): Promise<void>;
 	waitUntil(work: Promise<unknown>): void;
+	/** Absent: requests are not counted. */
+	runningRequests?: RunningRequests;
 }
 
 export class Background {
@@ -23,8 +27,12 @@ export class Background {
 		this.#services = services;
 	}
 
-	/** Keeps the context of the current request alive until `work` ends. */
-	readonly waitUntil = (work: Promise<unknown>): void => {
+	/**
+	 * Keeps the context of the current request alive until `work` ends. `account`: the work is a request of this account. Throws 3040 if too
+	 * many are under way.
+	 */
+	readonly waitUntil = (work: Promise<unknown>, account?: string): void => {
+		if (account !== undefined) this.#services.runningRequests?.hold(account, work);
 		this.#services.waitUntil(work);
 		this.#pending++;
 		const end = (): void => {
@@ -38,9 +46,9 @@ export class Background {
 		return this.#closed;
 	}
 
-	/** Number of promises that are pending. */
-	get size(): number {
-		return this.#pending;
+	/** No account can begin another request. */
+	get isFull(): boolean {
+		return this.#services.runningRequests?.isFull ?? false;
 	}
 
 	/** `work` runs when the gateway closes. */

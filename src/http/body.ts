@@ -189,10 +189,12 @@ function encodingOf({ headers }: Request): "gzip" | "deflate" | undefined {
  * is too large is read up to this multiple of the limit, and dropped, before it is refused.
  */
 const MAX_DRAINED_LIMITS = 4;
+/** The same, for routes with a low limit. Their callers are verified before. */
+const DRAINED_BYTES = 32 * 1024 * 1024;
 
 /**
- * Reads a stream to its end. Throws 3006 beyond `limit` bytes. The stream is cancelled after `MAX_DRAINED_LIMITS` times the
- * limit. `first`: bytes of the stream that were already read.
+ * Reads a stream to its end. Throws 3006 beyond `limit` bytes, and cancels a stream that is much larger. `first`: bytes of the
+ * stream that were already read.
  */
 export async function readStream(
 	stream: ReadableStream<Uint8Array>,
@@ -203,18 +205,19 @@ export async function readStream(
 	}: { limit: number; pending?: PendingRead; first?: Uint8Array },
 ): Promise<Uint8Array<ArrayBuffer>> {
 	const chunks = [first];
+	const drained = Math.max(limit * MAX_DRAINED_LIMITS, DRAINED_BYTES);
 	let { length } = first;
 	const reader = stream.getReader();
 	pending.reader = reader;
 	try {
-		while (length <= limit * MAX_DRAINED_LIMITS) {
+		while (length <= drained) {
 			const { value, done } = await reader.read();
 			if (done) break;
 			length += value.length;
 			if (length <= limit) chunks.push(value);
 			else chunks.length = 0;
 		}
-		if (length > limit * MAX_DRAINED_LIMITS) void reader.cancel().catch(() => {});
+		if (length > drained) void reader.cancel().catch(() => {});
 	} catch (error) {
 		if (error instanceof TypeError) throw undecodable();
 		throw error;

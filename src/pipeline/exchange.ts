@@ -36,7 +36,8 @@ interface Attempt {
 
 interface ExchangeServices {
 	now(): number;
-	waitUntil(promise: Promise<unknown>): void;
+	/** `account`: the promise is a request of this account. Throws 3040 if too many are under way. */
+	waitUntil(promise: Promise<unknown>, account?: string): void;
 	observers: readonly ExchangeObserver[];
 }
 
@@ -89,11 +90,11 @@ export class Exchange implements ExchangeFacts {
 
 	/**
 	 * The account's object is called to admit the request. From here on the exchange keeps the request's context alive until it ends, so
-	 * that a caller who disconnects cannot prevent the settlement.
+	 * that a caller who disconnects cannot prevent the settlement. Throws 3040 if too many requests are under way.
 	 */
 	reserve(admission: Admission, model: Model): void {
+		this.#services.waitUntil(this.ended, this.account);
 		this.#state = "reserved";
-		this.#services.waitUntil(this.ended);
 		this.#reservation = { admission, model };
 	}
 

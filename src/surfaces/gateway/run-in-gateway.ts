@@ -17,7 +17,7 @@ import type { GatewayOptions } from "../../gateways/options.ts";
 import { addressProblem } from "../../gateways/providers/public-host.ts";
 import { composed, type GatewayMiddleware, type GatewayStep, type StepPlan } from "../../gateways/request.ts";
 import { resumeMiddleware } from "../../gateways/resume/middleware.ts";
-import { retryMiddleware } from "../../gateways/retries.ts";
+import { isExhausted, retryMiddleware } from "../../gateways/retries.ts";
 import { DEFAULT_GATEWAY, type GatewaySettings } from "../../gateways/settings.ts";
 import { identifyCaller } from "../../http/authenticate.ts";
 import type { AppServices } from "../../http/services.ts";
@@ -122,7 +122,7 @@ export async function runInGateway(
 			exchange.report({ ...factsOf(step, services), step: index, failure: undefined });
 			const request = { account, settings, step, index, hasFallback, exchange, signal };
 			response = await answer(request).catch(failed);
-			if (signal.aborted) break;
+			if (signal.aborted || isExhausted(exchange.facts)) break;
 		}
 		if (!response) throw new AiError("invalidProvider");
 	} catch (thrown) {

@@ -71,7 +71,7 @@ export function headersOf(record: Record<string, unknown>): Headers {
 	return headers;
 }
 
-/** The product documents no limit. Without one, a single request could contain any number of runs. */
+/** The product documents no limit. Without one, a single request could contain any number of runs. `retries.ts` bounds their attempts. */
 const MAX_STEPS = 32;
 
 export const Steps = lazy(() => z.array(StepSchema()).min(1).max(MAX_STEPS));

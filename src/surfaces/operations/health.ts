@@ -11,17 +11,26 @@ import { answer } from "../answer.ts";
 export const HEALTH_PATH = "/health";
 /** How long the answer of the Durable Object is cached, so that many probes cause no additional calls. */
 const READY_CACHE_MS = 1_000;
+/** An object that takes longer is as good as none. */
+const PROBE_MS = 5_000;
 const NO_STORE = { "cache-control": "no-store" };
 
 /** The latest probe of each directory. All requests of an isolate have the same directory. */
 const probes = new WeakMap<Services["directory"], { at: number; ready: Promise<boolean> }>();
 
 function isReady(services: Services): Promise<boolean> {
-	const { directory, now } = services;
+	const { directory, now, wait, waitUntil } = services;
 	const at = now();
 	const latest = probes.get(directory);
 	if (latest && Math.abs(at - latest.at) < READY_CACHE_MS) return latest.ready;
-	const ready = probe(services);
+	const answered = new AbortController();
+	const late = wait(PROBE_MS, answered.signal).then(
+		() => false,
+		() => false,
+	);
+	const ready = Promise.race([probe(services), late]).finally(() => answered.abort());
+	// The runtime drops what a request waits for when its caller leaves. Others wait for the same probe.
+	waitUntil(ready);
 	probes.set(directory, { at, ready });
 	return ready;
 }

@@ -64,6 +64,23 @@ describe("the log", () => {
 		]);
 	});
 
+	it("escapes control characters, which callers put into names and headers", async () => {
+		const record = JSON.stringify({ failure: "noRoute", gateway: "\u001b[2J\u009b31m\r\nforged\u202e" });
+		const people = start("text");
+		await follow(people.log, `${record}\nerror: \u001b]0;title\u0007\n`);
+		expect(people.lines).toEqual([
+			"err noRoute gateway=\\u001b[2J\\u009b31m\\u000d\\u000aforged\\u202e",
+			"err error: \\u001b]0;title\\u0007",
+		]);
+		const json = start("json");
+		await follow(json.log, `${record}\n`);
+		expect(json.lines).toHaveLength(1);
+		expect(json.lines[0]).toMatch(/^[\x20-\x7e]+$/);
+		expect(JSON.parse(json.lines[0]?.slice("out ".length) ?? "")).toMatchObject({
+			gateway: "\u001b[2J\u009b31m\r\nforged\u202e",
+		});
+	});
+
 	it("shows the Worker's lines to people as one short line", async () => {
 		const { log, lines } = start("text");
 		await follow(log, `${FAILURE}\n`);

@@ -59,6 +59,11 @@ async function gateway(settings: object, reply: (request: Request) => Response |
 					caller: { ...CALLER, account },
 				}),
 			),
+		/** Requests of models, with those that are not settled. */
+		async bills(): Promise<{ outcome: string }[]> {
+			const list = await send("/ai/usage/requests?limit=100", ADMIN);
+			return (await list.json<{ result: { outcome: string }[] }>()).result;
+		},
 		async logs(): Promise<LogJson[]> {
 			const list = await send("/ai-gateway/gateways/main/logs?per_page=50", ADMIN);
 			return (await list.json<{ result: LogJson[] }>()).result;
@@ -130,6 +135,17 @@ const WAYS: Readonly<Record<string, Way>> = {
 	),
 	"/ai/v1/chat/completions": over((world) => `${api(world)}/v1/chat/completions`, chat, inMain),
 	"/ai/v1/messages": over((world) => `${api(world)}/v1/messages`, chat, inMain),
+	"/ai/v1/responses": over(
+		(world) => `${api(world)}/v1/responses`,
+		({ model, prompt, stream }) => ({ model, input: prompt, stream, store: false }),
+		inMain,
+	),
+	Gemini: over(
+		(world, { model, stream }) =>
+			`${api(world)}/v1beta/models/${model}:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`,
+		({ prompt }) => ({ contents: [{ role: "user", parts: [{ text: prompt }] }] }),
+		inMain,
+	),
 	universal: over(main, (sent) => [step(sent)]),
 	"workers-ai": over((world, { model }) => `${main(world)}/workers-ai/${model}`, native),
 	compat: over(
@@ -233,6 +249,53 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 	},
 };
 
+const failing = (status: number, body: BodyInit = '{"error":{"message":"no"}}', type = "application/json") =>
+	new Response(body, { status, headers: { "content-type": type } });
+const EVENTS = "text/event-stream";
+const broken = (first: string): ReadableStream =>
+	new ReadableStream({
+		start(controller) {
+			controller.enqueue(new TextEncoder().encode(first));
+		},
+		pull(controller) {
+			controller.error(new Error("reset"));
+		},
+	});
+const FIRST_EVENT = `data: ${JSON.stringify({
+	id: "1",
+	object: "chat.completion.chunk",
+	choices: [{ index: 0, delta: { role: "assistant", content: "Hel" }, finish_reason: null }],
+})}\n\n`;
+
+/** Answers of an engine to a whole or a streamed request. */
+const FAULTS: Readonly<Record<string, (stream: boolean) => Response>> = {
+	"refuses the request": () => failing(400),
+	"refuses the key": () => failing(401),
+	"does not know the model": () => failing(404),
+	"is busy": () => failing(429),
+	fails: () => failing(500),
+	"is behind a proxy that fails": () => failing(502, "<html>Bad Gateway</html>", "text/html"),
+	"is unavailable": () => failing(503),
+	"redirects elsewhere": () => new Response(null, { status: 302, headers: { location: "http://other/" } }),
+	"cannot be reached": () => {
+		throw new Error("connection refused");
+	},
+	"answers nothing": () => failing(200, ""),
+	"answers text that is no JSON": () => failing(200, "{", "application/json"),
+	"answers JSON of another shape": () => Response.json({ choices: { a: 1 } }),
+	"answers an error with 200": () => Response.json({ error: { message: "no memory" } }),
+	"breaks off": (stream) =>
+		failing(200, broken(stream ? FIRST_EVENT : '{"choices":['), stream ? EVENTS : undefined),
+	"ends without an end": (stream) =>
+		failing(200, stream ? FIRST_EVENT : '{"choices":[', stream ? EVENTS : undefined),
+	"sends an error amid its answer": (stream) =>
+		stream
+			? failing(200, `${FIRST_EVENT}data: {"error":{"message":"no memory"}}\n\n`, EVENTS)
+			: Response.json({ ...completion("Hel"), error: { message: "no memory" } }),
+	"answers the other form": (stream) =>
+		stream ? Response.json(completion("Hello")) : failing(200, `${FIRST_EVENT}data: [DONE]\n\n`, EVENTS),
+};
+
 const isRefused = ({ status_code, success }: LogJson) => status_code >= 400 && !success;
 
 describe("a request to a gateway has one log if it", () => {
@@ -280,6 +343,41 @@ describe("a request to a gateway has one log if it", () => {
 			expect(rows.filter((row) => !isRefused(row)).map(({ event_id }) => event_id)).toEqual([]);
 		},
 	);
+
+	it.each(Object.entries(FAULTS))(
+		"is answered by a provider or an engine that %s, whole and streamed; and a model's request has one bill or none",
+		async (_, fault) => {
+			for (const stream of [false, true]) {
+				const world = await gateway({}, () => fault(stream));
+				for (const [event, send] of Object.entries(WAYS)) {
+					const response = await send(world, newSent(event, { stream }));
+					await response.text().catch(() => "");
+				}
+				expect(await eventsOf(world, Object.keys(WAYS).length)).toEqual(Object.keys(WAYS).sort());
+				// The provider's own way has no bill.
+				const bills = Object.keys(WAYS).length - 1;
+				await expect.poll(async () => (await world.bills()).length).toBe(bills);
+				expect((await world.bills()).map(({ outcome }) => outcome)).not.toContain("open");
+			}
+		},
+	);
+
+	it("has more steps and attempts than a request may have, and calls no provider after the last one", async () => {
+		const busy = () => Response.json({ error: { message: "busy" } }, { status: 503 });
+		const world = await gateway({}, busy);
+		const steps = Array.from({ length: 16 }, () => ({
+			provider: "openai",
+			endpoint: "chat/completions",
+			headers: { ...OWN_KEY, "cf-aig-max-attempts": "5", "cf-aig-retry-delay": "0" },
+			query: { model: "gpt-5.6-sol", messages: [{ role: "user", content: "Hi" }] },
+		}));
+		const universal = over(main, () => steps);
+		const response = await universal({ ...world }, newSent("universal"));
+		expect(response.status).toBe(503);
+		await response.text();
+		expect(world.engine.requests).toHaveLength(40);
+		expect(await eventsOf(world, 1)).toEqual(["universal"]);
+	});
 
 	it("is left before the first byte", async () => {
 		const world = await gateway({}, (request) => {

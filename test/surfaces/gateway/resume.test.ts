@@ -120,7 +120,7 @@ describe("a resumable stream", () => {
 		}
 		expect((await resume("0".repeat(64), 0)).status).toBe(404);
 		const malformed = await resume("abc", 0);
-		expect([malformed.status, await malformed.json()]).toMatchObject([500, { internalCode: 2002 }]);
+		expect([malformed.status, await malformed.json()]).toMatchObject([400, { internalCode: 2002 }]);
 		const message = "from: expected the number of received events";
 		const invalid = await resume(run, "x");
 		expect([invalid.status, await invalid.json()]).toMatchObject([

@@ -34,6 +34,27 @@ describe("/health and /ready", () => {
 		expect((await app.request("/health")).status).toBe(200);
 	});
 
+	it("answers 503 if the objects do not answer in time, and keeps a probe whose caller has left", async () => {
+		const kept: Promise<unknown>[] = [];
+		const services = testServices();
+		const directory = {
+			...services.directory,
+			list: () => new Promise(() => {}),
+		} as unknown as typeof services.directory;
+		const app = createApp(
+			{
+				...services,
+				directory,
+				now: () => 0,
+				wait: async () => {},
+				waitUntil: (work) => void kept.push(work),
+			},
+			{ allowAnonymous: false },
+		);
+		expect((await app.request("/ready")).status).toBe(503);
+		expect(kept).toHaveLength(1);
+	});
+
 	it("calls the objects once a second for any number of probes", async () => {
 		let [calls, at] = [0, 0];
 		const app = appWith(

@@ -1,0 +1,178 @@
+/**
+ * The hostile population: strangers, and callers with tokens that only run models, attack a gateway with 1,024 open files while normal callers use
+ * it. Everything is measured from outside: the callers, their engine, the memory and the disk of the processes.
+ */
+import { fork } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import type { AttackOrder, AttackReport, Tallies } from "./attack.ts";
+import { type CallerResults, callNormally, NormalEngine } from "./callers.ts";
+import { PATTERNS } from "./patterns/index.ts";
+import { ServedGateway } from "./served.ts";
+import { createWorld, NORMAL_ACCOUNT, settingsOf } from "./world.ts";
+
+export interface HostileOptions {
+	/** Part of the name of a pattern. Default: all. */
+	pattern?: string | undefined;
+	/** Each pattern has a phase of its own. */
+	alone: boolean;
+	/** Of an attack. */
+	milliseconds: number;
+	/** Attackers of each pattern. */
+	attackers: number;
+	progress?(label: string): void;
+}
+
+/** What an attack did. */
+export interface Phase {
+	name: string;
+	callers: CallerResults;
+	tallies: Tallies;
+	/** Bytes. */
+	peakMemory: number;
+	diskGrowth: number;
+	/** How the process ended. */
+	ended?: string | undefined;
+}
+
+export interface HostileRun {
+	quiet: CallerResults;
+	idleMemory: number;
+	phases: Phase[];
+	/** Patterns whose attempts are all refused, without normal callers. */
+	refusals: { count: number; diskGrowth: number };
+	/** The least after the attack. */
+	memoryAfter: number;
+	/** Differences between the books of the gateway, of the callers and of their engine. */
+	differences: string[];
+	output: string;
+}
+
+const WARM_UP_MS = 6_000;
+const QUIET_MS = 15_000;
+const REFUSALS_MS = 12_000;
+/** Callers go on this long after the attackers have left. */
+const REST_MS = 3_000;
+const SETTLED_MS = 60_000;
+const SAMPLE_MS = 250;
+const IDLE_MS = 4_000;
+
+export async function attackGateway(options: HostileOptions): Promise<HostileRun> {
+	const { alone, milliseconds, attackers, pattern = "", progress = () => {} } = options;
+	const folder = mkdtempSync(join(tmpdir(), "ganglion-hostile-"));
+	const engine = new NormalEngine();
+	const attackersProcess = fork(join(import.meta.dirname, "attack.ts"), { execArgv: ["--no-warnings"] });
+	const next = (): Promise<AttackReport> =>
+		new Promise((resolve) => attackersProcess.once("message", (message) => resolve(message as AttackReport)));
+	const started = await next();
+	if (!("engine" in started)) throw new Error("the attackers have no engine");
+	const gateway = await ServedGateway.start(folder, settingsOf(await engine.listen(), started.engine));
+	try {
+		progress("creating accounts and gateways");
+		const { target, normalToken } = await createWorld(gateway, started.engine);
+		const normal = { url: gateway.url, token: normalToken };
+		const order = async (names: readonly string[], count: number, time: number): Promise<Tallies> => {
+			const message: AttackOrder = { target, patterns: names, attackers: count, milliseconds: time };
+			attackersProcess.send(message);
+			const answer = await next();
+			return "tallies" in answer ? answer.tallies : {};
+		};
+		progress("warming up");
+		const warmUp = await callNormally(normal, AbortSignal.timeout(WARM_UP_MS));
+		progress("quiet");
+		const quiet = await callNormally(normal, AbortSignal.timeout(QUIET_MS));
+		await wait(IDLE_MS);
+		const idleMemory = gateway.memory();
+		const chosen = PATTERNS.filter(({ name }) => name.includes(pattern));
+		const groups = alone ? chosen.map((one) => [one]) : [chosen];
+		const phases: Phase[] = [];
+		for (const [index, group] of groups.entries()) {
+			if (gateway.ended !== undefined) break;
+			const name = alone ? (group[0]?.name ?? "") : `${group.length} patterns at once`;
+			progress(`${index + 1} of ${groups.length}: ${name}`);
+			const disk = gateway.disk();
+			const memory = watchMemory(gateway);
+			const finished = new AbortController();
+			const calling = callNormally(normal, finished.signal);
+			const tallies = await order(
+				group.map((one) => one.name),
+				attackers,
+				milliseconds,
+			);
+			await wait(alone ? 0 : REST_MS);
+			finished.abort();
+			const callers = await calling;
+			phases.push({
+				...{ name, callers, tallies, peakMemory: memory.stop() },
+				diskGrowth: gateway.disk() - disk,
+				ended: gateway.ended,
+			});
+		}
+		progress("refusals");
+		const refusing = chosen.filter(({ isRefused }) => isRefused).map(({ name }) => name);
+		const before = gateway.disk();
+		const tallies = refusing.length > 0 && !alone ? await order(refusing, 2, REFUSALS_MS) : {};
+		const count = Object.values(tallies).reduce((sum, one) => sum + refusalsIn(one), 0);
+		const refusals = { count, diskGrowth: gateway.disk() - before };
+		progress("waiting until it is idle again");
+		let memoryAfter = gateway.memory();
+		const until = performance.now() + SETTLED_MS;
+		while (performance.now() < until && memoryAfter > 1.2 * idleMemory) {
+			await wait(SAMPLE_MS);
+			memoryAfter = Math.min(memoryAfter, gateway.memory());
+		}
+		const all = [warmUp, quiet, ...phases.map(({ callers }) => callers)];
+		const differences =
+			gateway.ended === undefined ? await compareBooks(gateway, all, engine.complete) : ["the gateway ended"];
+		return {
+			...{ quiet, idleMemory, phases, refusals, memoryAfter, differences },
+			output: gateway.output,
+		};
+	} finally {
+		attackersProcess.kill();
+		await gateway.stop();
+		engine.close();
+		rmSync(folder, { recursive: true, force: true });
+	}
+}
+
+/** Results that are refusals: any status from 400 on. */
+export const refusalsIn = (tally: Record<string, number>): number =>
+	Object.entries(tally).reduce((sum, [result, count]) => (/^[45]\d\d/.test(result) ? sum + count : sum), 0);
+
+function watchMemory(gateway: ServedGateway): { stop(): number } {
+	let peak = gateway.memory();
+	const timer = setInterval(() => {
+		peak = Math.max(peak, gateway.memory());
+	}, SAMPLE_MS);
+	return {
+		stop() {
+			clearInterval(timer);
+			return peak;
+		},
+	};
+}
+
+/** The account of the normal callers: each answer is one row, and the engine's complete answers are those rows. */
+async function compareBooks(
+	gateway: ServedGateway,
+	callers: readonly CallerResults[],
+	served: number,
+): Promise<string[]> {
+	const answered = callers.reduce((sum, one) => sum + one.answered, 0);
+	const deadline = performance.now() + IDLE_MS;
+	let totals = await gateway.totals(NORMAL_ACCOUNT);
+	while (totals.requests - totals.failed !== served && performance.now() < deadline) {
+		await wait(SAMPLE_MS);
+		totals = await gateway.totals(NORMAL_ACCOUNT);
+	}
+	const recorded = totals.requests - totals.failed;
+	const differences: string[] = [];
+	if (recorded !== served) differences.push(`${recorded} rows, and the engine served ${served}`);
+	if (answered > recorded) differences.push(`${answered} answers, and ${recorded} rows`);
+	const poor = /ganglion_overruns_total\{[^}]*\} ([1-9]\d*)/.exec(await gateway.metrics("hostile-1"));
+	if (poor) differences.push(`${poor[1]} overruns of a budget`);
+	return differences;
+}

@@ -1,0 +1,134 @@
+/** The gateway as an operator runs it: `ganglion serve` as built, its connection guard included, with a low limit of open files. Linux only. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { freePort } from "../../scripts/free-port.ts";
+
+const CLI = join(import.meta.dirname, "../../dist/cli/index.js");
+const ADMIN = "the-admin-token-of-a-hostile-soak";
+const PAGE_BYTES = 4_096;
+const START_MS = 60_000;
+
+export class ServedGateway {
+	readonly port: number;
+	readonly #state: string;
+	readonly #process: ChildProcess;
+	/** What it printed. */
+	output = "";
+	/** Its exit code or signal. `undefined`: it runs. */
+	ended: string | undefined;
+
+	private constructor(process: ChildProcess, port: number, state: string) {
+		this.#process = process;
+		this.port = port;
+		this.#state = state;
+		for (const stream of [process.stdout, process.stderr])
+			stream?.on("data", (piece) => {
+				this.output += piece;
+			});
+		process.once("exit", (code, signal) => {
+			this.ended = String(signal ?? code);
+		});
+	}
+
+	/** `variables`: settings, as JSON in the environment. */
+	static async start(folder: string, variables: Record<string, unknown>): Promise<ServedGateway> {
+		const port = await freePort();
+		const state = join(folder, "state");
+		const texts = Object.entries(variables).map(([name, value]) => [name, JSON.stringify(value)]);
+		const child = spawn(process.execPath, [CLI, "serve", "--port", String(port), "--state", state], {
+			cwd: folder,
+			stdio: ["ignore", "pipe", "pipe"],
+			env: { ...process.env, ADMIN_TOKEN: ADMIN, ...Object.fromEntries(texts) },
+		});
+		const gateway = new ServedGateway(child, port, state);
+		const until = performance.now() + START_MS;
+		while (!gateway.output.includes("is ready") && gateway.ended === undefined && performance.now() < until)
+			await new Promise((resolve) => setTimeout(resolve, 20));
+		if (!gateway.output.includes("is ready")) throw new Error(`it did not start: ${gateway.output}`);
+		return gateway;
+	}
+
+	get url(): string {
+		return `http://127.0.0.1:${this.port}`;
+	}
+
+	/** A request of the operator. Returns `result`. */
+	async api<T>(method: string, path: string, body?: object): Promise<T> {
+		return (await this.#call<{ result: T }>(method, path, body)).result;
+	}
+
+	/** All requests of the account, and those that failed. */
+	async totals(account: string): Promise<{ requests: number; failed: number }> {
+		const path = `/client/v4/accounts/${account}/ai/usage?group_by=model`;
+		const { result_info } = await this.#call<{
+			result_info: { totals: { requests: number; failed: number } };
+		}>("GET", path);
+		return result_info.totals;
+	}
+
+	async #call<T>(method: string, path: string, body?: object): Promise<T> {
+		const response = await fetch(this.url + path, {
+			method,
+			headers: { authorization: `Bearer ${ADMIN}`, "content-type": "application/json", connection: "close" },
+			...(body && { body: JSON.stringify(body) }),
+		});
+		const text = await response.text();
+		if (!response.ok) throw new Error(`${method} ${path}: HTTP ${response.status} ${text}`);
+		return JSON.parse(text) as T;
+	}
+
+	async metrics(account: string): Promise<string> {
+		const response = await fetch(`${this.url}/metrics?account=${account}`, {
+			headers: { authorization: `Bearer ${ADMIN}` },
+		});
+		return response.text();
+	}
+
+	/** The guard and its runtimes. */
+	#pids(): number[] {
+		const { pid = 0 } = this.#process;
+		const children = readdirSync("/proc").flatMap((name) => {
+			if (!/^\d+$/.test(name)) return [];
+			const fields = readOr(`/proc/${name}/stat`)
+				.replace(/^.*\) /, "")
+				.split(" ");
+			return Number(fields[1]) === pid ? [Number(name)] : [];
+		});
+		return [pid, ...children];
+	}
+
+	/** Bytes of memory of all processes. */
+	memory(): number {
+		return this.#pids().reduce((sum, pid) => {
+			const pages = Number(readOr(`/proc/${pid}/statm`).split(" ")[1] ?? 0);
+			return sum + pages * PAGE_BYTES;
+		}, 0);
+	}
+
+	/** Bytes of the state on the disk. */
+	disk(): number {
+		const files = readdirSync(this.#state, { recursive: true, encoding: "utf8" });
+		return files.reduce((sum, name) => {
+			const stat = statSync(join(this.#state, name), { throwIfNoEntry: false });
+			return sum + (stat?.isFile() ? stat.size : 0);
+		}, 0);
+	}
+
+	async stop(): Promise<void> {
+		if (this.ended !== undefined) return;
+		const ended = new Promise((resolve) => this.#process.once("exit", resolve));
+		this.#process.kill("SIGTERM");
+		setTimeout(() => this.#process.kill("SIGKILL"), 3_000).unref();
+		await ended;
+	}
+}
+
+/** A process may have ended meanwhile. */
+function readOr(path: string): string {
+	try {
+		return readFileSync(path, "utf8");
+	} catch {
+		return "";
+	}
+}
