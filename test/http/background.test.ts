@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { RunningRequests } from "../../src/core/running-requests.ts";
 import { Background } from "../../src/http/background.ts";
 
 /** A clock that advances only while the code waits. */
@@ -60,14 +61,32 @@ describe("background work", () => {
 });
 
 it("waits for work that starts when the gateway closes", async () => {
-	const background = new Background(world());
+	const time = world();
+	const background = new Background(time);
 	const { promise, resolve } = Promise.withResolvers<void>();
 	background.onClose(() => promise);
 	background.close();
-	let isIdle = false;
-	const idle = background.whenIdle().then(() => (isIdle = true));
-	await scheduler.wait(0);
-	expect(isIdle).toBe(false);
+	const advance = time.wait;
+	time.wait = async (milliseconds) => {
+		await advance(milliseconds);
+		if (time.now() === 1000) resolve();
+	};
+	await background.whenIdle();
+	expect(time.now()).toBeGreaterThanOrEqual(1200);
+});
+
+it("counts the requests of an account, and keeps no request that is refused", async () => {
+	const time = world();
+	const background = new Background({ ...time, runningRequests: new RunningRequests(2) });
+	const { promise, resolve } = Promise.withResolvers<void>();
+	background.waitUntil(promise, "acme");
+	expect(() => background.waitUntil(promise, "acme")).toThrow(
+		expect.objectContaining({ key: "outOfCapacity" }),
+	);
+	expect(time.kept).toHaveLength(1);
+	background.waitUntil(promise, "other");
+	expect(background.isFull).toBe(true);
 	resolve();
-	await idle;
+	await promise;
+	expect(background.isFull).toBe(false);
 });
