@@ -1,0 +1,185 @@
+/**
+ * Seals of reasoning that cannot be opened, by every interface and provider: altered, of another account, backend or model, and after
+ * failover. They are dropped and named, no provider receives them, and the turn is answered.
+ */
+import { describe, expect, it } from "vitest";
+import { createApp } from "../../src/app.ts";
+import { OPEN_ACCESS, testServices } from "../gateway.ts";
+import { ANTHROPIC_KEY, anthropic, SIGNATURE } from "../hosts/anthropic/index.ts";
+import { hostFetch } from "../hosts/fetch.ts";
+import { googleChat } from "../hosts/google/chat.ts";
+import { GOOGLE_KEY, google } from "../hosts/google/index.ts";
+import { GOOGLE_SIGNATURE } from "../hosts/google/reply.ts";
+import { OPENAI_KEY, openai } from "../hosts/openai/index.ts";
+import { sealOf } from "../hosts/openai/response-items.ts";
+import type { Host, Script } from "../hosts/script.ts";
+import {
+	bareChatCaller,
+	chatCaller,
+	geminiCaller,
+	type LoopCaller,
+	type MakeCaller,
+	messagesCaller,
+	nativeCaller,
+	responsesCaller,
+} from "./tool-loop-callers.ts";
+
+const KIMI = "@cf/moonshotai/kimi-k2.6";
+const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+/** A seal begins with these characters. Several may be joined. */
+const SEAL = /gngl(?:(?!gngl)[A-Za-z0-9+/])+/g;
+
+const SCRIPT: Script = ({ turns }) =>
+	turns.some(({ results }) => results.length > 0)
+		? { kind: "text", pieces: ["18 ", "degrees"] }
+		: { kind: "tools", calls: [{ name: "weather", input: { city: "Paris" } }] };
+
+interface Provider {
+	host: Host;
+	/** Two addresses of the provider. */
+	urls: readonly [string, string];
+	backend: object;
+	/** The second one for seals of another model. */
+	models: readonly [string, string];
+	secret: string;
+}
+
+const PROVIDERS: Record<string, Provider> = {
+	"OpenAI's Responses": {
+		host: openai,
+		urls: ["https://api.openai.com/v1", "https://eu.api.openai.com/v1"],
+		backend: { kind: "openai", key: "OPENAI_KEY" },
+		models: ["gpt-6-astra", "gpt-5.6-sol"],
+		secret: sealOf("gpt-6-astra"),
+	},
+	"Google's route for OpenAI's clients": {
+		host: googleChat,
+		urls: [
+			"https://generativelanguage.googleapis.com/v1beta/openai",
+			"https://generativelanguage.googleapis.com:443/v1beta/openai",
+		],
+		backend: { kind: "openai", key: "GOOGLE_KEY" },
+		models: ["gemini-3.8-flash", "gemini-3.8-pro"],
+		secret: GOOGLE_SIGNATURE,
+	},
+	Gemini: {
+		host: google,
+		urls: ["https://generativelanguage.googleapis.com", "https://eu.generativelanguage.googleapis.com"],
+		backend: { kind: "gemini", key: "GOOGLE_KEY" },
+		models: ["gemini-3.8-flash", "gemini-3.8-pro"],
+		secret: GOOGLE_SIGNATURE,
+	},
+	Anthropic: {
+		host: anthropic,
+		urls: ["https://api.anthropic.com", "https://eu.api.anthropic.com"],
+		backend: { kind: "anthropic", key: "ANTHROPIC_KEY" },
+		models: ["claude-opus-5-5", "claude-sonnet-5-5"],
+		secret: SIGNATURE,
+	},
+};
+
+const CALLERS: Record<string, { make: MakeCaller; model: string }> = {
+	"chat completions": { make: chatCaller("/v1/chat/completions"), model: "first" },
+	"chat completions without added fields": { make: bareChatCaller, model: "first" },
+	Messages: { make: messagesCaller, model: "first" },
+	Responses: { make: responsesCaller, model: "first" },
+	Gemini: { make: geminiCaller, model: "first" },
+	"the native route": { make: nativeCaller, model: LLAMA },
+	"the native route in OpenAI's form": { make: chatCaller(`/run/${KIMI}`), model: KIMI },
+};
+
+type Fault =
+	| "altered"
+	| "cut"
+	| "of another account"
+	| "of another backend"
+	| "of another model"
+	| "after failover";
+const FAULTS: readonly Fault[] = [
+	"altered",
+	"cut",
+	"of another account",
+	"of another backend",
+	"of another model",
+	"after failover",
+];
+
+/** The second turn of a conversation whose seals have the fault. */
+async function secondTurn(provider: Provider, caller: LoopCaller, fault: Fault) {
+	const { host, urls, backend, models } = provider;
+	const [model, otherModel] = models;
+	const state = { isDown: false };
+	const bodies: string[] = [];
+	const answer = hostFetch(host, SCRIPT);
+	/** The gateway reads its routes once, so a change of them is another gateway with the same state. */
+	const app = (targets: object[]) => {
+		const services = testServices({
+			vars: {
+				BACKENDS: { one: { ...backend, url: urls[0] }, two: { ...backend, url: urls[1] } },
+				ROUTES: { "*": { targets, retries: { attempts: 1 } } },
+				OPENAI_KEY,
+				GOOGLE_KEY,
+				ANTHROPIC_KEY,
+			},
+			fetch: async (input, init) => {
+				const request = new Request(input, init);
+				bodies.push(await request.clone().text());
+				// The first call of the turn.
+				if (state.isDown) {
+					state.isDown = false;
+					throw new TypeError("connection refused");
+				}
+				return answer(request);
+			},
+		});
+		return createApp(services, OPEN_ACCESS);
+	};
+	const post = (gateway: ReturnType<typeof app>, account = "local") =>
+		gateway.request(`http://gateway/client/v4/accounts/${account}/ai${caller.path}`, {
+			method: "POST",
+			headers: { "content-type": "application/json" },
+			body: JSON.stringify(caller.request()),
+		});
+	const one = { backend: "one", model };
+	const first = await (await post(app([one]))).text();
+	const seals = first.match(SEAL)?.length ?? 0;
+	const changed =
+		fault === "altered"
+			? first.replace(SEAL, (seal) => seal.slice(0, 60) + (seal[60] === "A" ? "B" : "A") + seal.slice(61))
+			: fault === "cut"
+				? first.replace(SEAL, (seal) => seal.slice(0, -4))
+				: first;
+	caller.read(changed);
+	const targets = {
+		altered: [one],
+		cut: [one],
+		"of another account": [one],
+		"of another backend": [{ backend: "two", model }],
+		"of another model": [{ backend: "one", model: otherModel }],
+		"after failover": [one, { backend: "two", model }],
+	};
+	state.isDown = fault === "after failover";
+	const account = fault === "of another account" ? "other" : "local";
+	const response = await post(app(targets[fault]), account);
+	return { first, seals, response, body: await response.text(), received: bodies.at(-1) ?? "" };
+}
+
+describe.each(Object.entries(PROVIDERS))("by %s", (name, provider) => {
+	const cases = Object.entries(CALLERS).flatMap(([caller, options]) =>
+		FAULTS.flatMap((fault) => [false, true].map((stream) => ({ caller, fault, stream, ...options }))),
+	);
+
+	it.each(cases)("a seal $fault sent by $caller is dropped, stream: $stream", async (options) => {
+		const { caller, fault, stream, make, model } = options;
+		const made = make(model, stream);
+		const { first, seals, response, body, received } = await secondTurn(provider, made, fault);
+		// Callers of the native route cannot ask Claude to think.
+		const isSealed = !(name === "Anthropic" && caller === "the native route");
+		expect([seals > 0, first]).toEqual([isSealed, first]);
+		expect([response.status, body]).toEqual([200, body]);
+		expect(made.read(body)).toEqual({ text: "18 degrees", calls: 0 });
+		expect(response.headers.get("x-ganglion-dropped")).toBe(isSealed ? "reasoning.signature" : null);
+		expect(received).not.toContain(provider.secret);
+		expect(received).not.toMatch(SEAL);
+	});
+});
