@@ -4,6 +4,7 @@ import { createApp } from "./app.ts";
 import { objectNames } from "./config/bindings.ts";
 import { type Config, ConfigError, configure } from "./config/index.ts";
 import { Fleet as FleetObject } from "./fleet/fleet.ts";
+import { waitForPlace } from "./http/place.ts";
 import { hopsOf, MAX_HOPS, withHops } from "./outbound/hops.ts";
 import { preloadModels } from "./pipeline/preload.ts";
 import type { ModelDemand } from "./pools/model-demand.ts";
@@ -27,7 +28,7 @@ import { WORK_HANDLERS } from "./work-handlers.ts";
 
 const config = configure(env);
 const persistent = createPersistent(env, config);
-const { background } = persistent;
+const { background, runningRequests, wait } = persistent;
 /** A reload replaces this object. A request keeps the one with which it started. */
 let current = gateway(config);
 
@@ -45,11 +46,15 @@ const isHealth = (request: Request): boolean => new URL(request.url).pathname ==
 
 export default {
 	fetch(request: Request) {
-		if ((background.isClosed || background.isFull) && !isHealth(request))
-			return background.isClosed ? closing() : busy();
+		if (isHealth(request)) return current.app.fetch(request);
 		const hops = hopsOf(request.headers);
 		if (hops > MAX_HOPS) return looping();
-		return withHops(hops, () => current.app.fetch(request));
+		const answer = (): Response | Promise<Response> => {
+			if (background.isClosed) return closing();
+			return runningRequests.isFull ? busy() : withHops(hops, () => current.app.fetch(request));
+		};
+		const waiting = background.isClosed ? undefined : waitForPlace(request, { runningRequests, wait });
+		return waiting ? waiting.then(answer) : answer();
 	},
 } satisfies ExportedHandler;
 

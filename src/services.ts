@@ -68,6 +68,7 @@ type Configured = Pick<
 /** The services that a reload keeps. */
 export type Persistent = Omit<AppServices, keyof Configured> & {
 	background: Background;
+	runningRequests: RunningRequests;
 	responseStores: DurableObjectNamespace<ResponseStoreObject>;
 	storageBindings: StorageBindings;
 };
@@ -236,6 +237,7 @@ export function createPersistent(
 			}),
 		}),
 		background,
+		runningRequests,
 		waitUntil,
 		startTimer: new LazyTimers({ keepAlive, now }).start,
 		wait,

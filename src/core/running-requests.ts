@@ -5,17 +5,30 @@
  * A tenth of the places is for accounts that have none under way. The others are guaranteed in equal parts to the accounts that have
  * some, and lent to an account beyond its part while no other account could need them. So a single account may use nearly all places,
  * and one that floods the process cannot refuse another account its part.
+ *
+ * A request without a place waits shortly: after a pause of the process, or a burst, many begin at once and end soon.
  */
 import { AiError } from "./errors.ts";
 
 const FREE_FOR_NEW_ACCOUNTS = 0.1;
 const BUSY_SECONDS = 2;
+/** The longest wait for a place. */
+const WAIT_MS = 2_000;
+/** Requests that wait at the same time. */
+const MAX_WAITING = 256;
+
+interface WaitingRequest {
+	account: string;
+	begin(): void;
+}
 
 export class RunningRequests {
 	readonly #max: number;
 	/** Places that are not reserved for new accounts. */
 	readonly #lent: number;
 	readonly #counts = new Map<string, number>();
+	/** The oldest is first. */
+	#waiting: WaitingRequest[] = [];
 	#size = 0;
 
 	/** `max` infinite: nothing is refused. */
@@ -32,6 +45,18 @@ export class RunningRequests {
 		return this.#size >= this.#max;
 	}
 
+	/** `undefined`: the account has a place, or the request cannot wait. Otherwise resolves when it has one, or after two seconds. */
+	waitForPlace(account: string, wait: (milliseconds: number) => Promise<void>): Promise<void> | undefined {
+		const isFirst = !this.#waiting.some((other) => other.account === account);
+		if ((isFirst && this.#mayBegin(account)) || this.#waiting.length >= MAX_WAITING) return undefined;
+		const { promise, resolve } = Promise.withResolvers<void>();
+		const request: WaitingRequest = { account, begin: resolve };
+		this.#waiting.push(request);
+		return Promise.race([promise, wait(WAIT_MS)]).finally(() => {
+			this.#waiting = this.#waiting.filter((other) => other !== request);
+		});
+	}
+
 	/** Counts the request until `ended` settles. Throws 3040 (429) if the account or the process has too many. */
 	hold(account: string, ended: Promise<unknown>): void {
 		if (!this.#mayBegin(account)) throw new AiError("outOfCapacity", undefined, { retryAfter: BUSY_SECONDS });
@@ -46,6 +71,13 @@ export class RunningRequests {
 		const others = (this.#counts.get(account) ?? 1) - 1;
 		if (others > 0) this.#counts.set(account, others);
 		else this.#counts.delete(account);
+		const next = this.#waiting.findIndex((request) => this.#mayBegin(request.account));
+		if (next >= 0) for (const request of this.#waiting.splice(next, 1)) request.begin();
+	}
+
+	/** So few are under way that every account has a place. */
+	get isQuiet(): boolean {
+		return this.#max === Number.POSITIVE_INFINITY || this.#size < this.#lent / (this.#counts.size + 1);
 	}
 
 	#mayBegin(account: string): boolean {

@@ -46,11 +46,6 @@ export class Background {
 		return this.#closed;
 	}
 
-	/** No account can begin another request. */
-	get isFull(): boolean {
-		return this.#services.runningRequests?.isFull ?? false;
-	}
-
 	/** `work` runs when the gateway closes. */
 	onClose(work: () => Promise<void>): void {
 		this.#closers.push(work);

@@ -70,6 +70,26 @@ describe("requests under way", () => {
 		expect(running.size).toBe(0);
 	});
 
+	it("wait for a place, the oldest first, and not longer than the time", async () => {
+		const { begin, end, running } = requestsOf(10);
+		const never = () => new Promise<void>(() => {});
+		expect(begin("acme")).toBe(9);
+		expect(running.waitForPlace("other", never)).toBeUndefined();
+		const order: string[] = [];
+		const first = running.waitForPlace("acme", never)?.then(() => order.push("first"));
+		const second = running.waitForPlace("acme", never)?.then(() => order.push("second"));
+		await end("acme", 1);
+		await first;
+		expect(order).toEqual(["first"]);
+		await end("acme", 1);
+		await second;
+		expect(order).toEqual(["first", "second"]);
+		expect(begin("acme")).toBe(2);
+		// Its time has passed.
+		await running.waitForPlace("acme", async () => {});
+		expect(() => running.hold("acme", Promise.resolve())).toThrow(expect.objectContaining({ status: 429 }));
+	});
+
 	it("are never refused on a platform without a limit", () => {
 		const { begin, running } = requestsOf(Number.POSITIVE_INFINITY);
 		expect(begin("acme", 10_000)).toBe(10_000);

@@ -77,7 +77,8 @@ it("waits for work that starts when the gateway closes", async () => {
 
 it("counts the requests of an account, and keeps no request that is refused", async () => {
 	const time = world();
-	const background = new Background({ ...time, runningRequests: new RunningRequests(2) });
+	const runningRequests = new RunningRequests(2);
+	const background = new Background({ ...time, runningRequests });
 	const { promise, resolve } = Promise.withResolvers<void>();
 	background.waitUntil(promise, "acme");
 	expect(() => background.waitUntil(promise, "acme")).toThrow(
@@ -85,8 +86,8 @@ it("counts the requests of an account, and keeps no request that is refused", as
 	);
 	expect(time.kept).toHaveLength(1);
 	background.waitUntil(promise, "other");
-	expect(background.isFull).toBe(true);
+	expect(runningRequests.isFull).toBe(true);
 	resolve();
 	await promise;
-	expect(background.isFull).toBe(false);
+	expect(runningRequests.isFull).toBe(false);
 });
