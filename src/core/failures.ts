@@ -204,3 +204,7 @@ export const FAILURES = {
 } as const satisfies Record<string, Failure>;
 
 export type FailureKey = keyof typeof FAILURES;
+
+/** The default description of the first failure with this code. */
+export const descriptionOfCode = (code: number): string | undefined =>
+	Object.values(FAILURES).find((failure) => failure.code === code)?.description;

@@ -36,6 +36,11 @@ export interface ModelRow {
 	properties: { property_id: string; value: string | Price[] | unknown }[];
 }
 
+export interface CatalogRow extends ModelRow {
+	/** A route of this gateway serves it. */
+	served: boolean;
+}
+
 export interface ModelSchema {
 	input: JsonSchema;
 	output: JsonSchema;
@@ -166,6 +171,8 @@ export interface LimitsReport {
 /** `null`: no limit. */
 export interface LimitsBudget {
 	key: string;
+	/** Of the token. */
+	name?: string;
 	period: "day" | "month";
 	neurons: number | null;
 	spent: number;
@@ -176,7 +183,9 @@ export interface LimitsBudget {
 export interface RequestRow {
 	id: string;
 	outcome: string;
+	/** Of a failed request, with the sentence of the code. */
 	code?: number;
+	message?: string;
 	model: string;
 	task: string;
 	token: string | null;

@@ -2,7 +2,7 @@ import { Input } from "@cloudflare/kumo/components/input";
 import { Select } from "@cloudflare/kumo/components/select";
 import { useMemo } from "react";
 import { Link } from "react-router";
-import type { ModelRow } from "../api/types.ts";
+import type { CatalogRow, ModelRow } from "../api/types.ts";
 import { ModelBadges } from "../models/badges.tsx";
 import { useCatalog } from "../models/catalog.ts";
 import { capabilitiesOf, contextOf } from "../models/facts.ts";
@@ -23,12 +23,13 @@ export default function Models() {
 }
 
 /** The filters are in the address, so that a reload and a link keep them. */
-function ModelList({ rows }: { rows: readonly ModelRow[] }) {
+function ModelList({ rows }: { rows: readonly CatalogRow[] }) {
 	const [{ search, task, capability }, set] = useParameters({ search: "", task: ALL, capability: ALL });
 	const found = useMemo(
 		() => rows.filter((row) => matches(row, { search, task, capability })),
 		[rows, search, task, capability],
 	);
+	const unserved = found.filter((row) => !row.served);
 	return (
 		<>
 			<div className="filters">
@@ -55,21 +56,33 @@ function ModelList({ rows }: { rows: readonly ModelRow[] }) {
 				{found.length === 1 ? "1 model" : `${integer(found.length)} models`}
 			</p>
 			{found.length === 0 && <p className="empty">No model matches these filters.</p>}
-			<ul className="model-list">
-				{found.map((row) => (
-					<li key={row.id} className="card">
-						<Link to={`/models/${row.name}`}>{row.name}</Link>
-						<p>{row.description}</p>
-						<div className="badges">
-							<ModelBadges row={row} />
-							<Context row={row} />
-						</div>
-					</li>
-				))}
-			</ul>
+			<Cards rows={found.filter((row) => row.served)} />
+			{unserved.length > 0 && (
+				<details>
+					<summary>
+						{integer(unserved.length)} models of the catalogue that no route of this gateway serves
+					</summary>
+					<Cards rows={unserved} />
+				</details>
+			)}
 		</>
 	);
 }
+
+const Cards = ({ rows }: { rows: readonly ModelRow[] }) => (
+	<ul className="model-list">
+		{rows.map((row) => (
+			<li key={row.id} className="card">
+				<Link to={`/models/${row.name}`}>{row.name}</Link>
+				<p>{row.description}</p>
+				<div className="badges">
+					<ModelBadges row={row} />
+					<Context row={row} />
+				</div>
+			</li>
+		))}
+	</ul>
+);
 
 function Context({ row }: { row: ModelRow }) {
 	const tokens = contextOf(row);

@@ -1,6 +1,6 @@
 import { Select } from "@cloudflare/kumo/components/select";
 import { useNavigate, useParams } from "react-router";
-import type { ModelRow, ModelSchema } from "../api/types.ts";
+import type { CatalogRow, ModelRow, ModelSchema } from "../api/types.ts";
 import { useLoad } from "../api/use-load.ts";
 import { useCatalog } from "../models/catalog.ts";
 import { formsOf, isLive } from "../models/example.ts";
@@ -12,14 +12,16 @@ import { Live } from "../playground/live.tsx";
 import { Task } from "../playground/task.tsx";
 import { useSession } from "../session/session.ts";
 
+const CHAT_TASK = "Text Generation";
 const FIRST_MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 
 export default function Playground() {
-	const name = useParams()["*"] || FIRST_MODEL;
+	const named = useParams()["*"];
 	return (
 		<Page title="Playground">
 			<Loading of={useCatalog()}>
 				{(rows) => {
+					const name = named || firstModel(rows);
 					const model = rows.find((row) => row.name === name);
 					return (
 						<>
@@ -35,6 +37,13 @@ export default function Playground() {
 			</Loading>
 		</Page>
 	);
+}
+
+/** The usual model if it is served, or else the first chat model that is, or any model that is. */
+function firstModel(rows: readonly CatalogRow[]): string {
+	const served = rows.filter((row) => row.served);
+	const chat = served.find(({ task }) => task.name === CHAT_TASK);
+	return (served.find(({ name }) => name === FIRST_MODEL) ?? chat ?? served[0])?.name ?? FIRST_MODEL;
 }
 
 /** Chat for a model that takes messages, the microphone for one that takes samples, else the form of its schema. */
@@ -58,7 +67,7 @@ function Runner({ model }: { model: ModelRow }) {
 }
 
 /** The task, then a model of it. The address has the model. */
-function ModelPicker({ rows, model }: { rows: readonly ModelRow[]; model: ModelRow | undefined }) {
+function ModelPicker({ rows, model }: { rows: readonly CatalogRow[]; model: CatalogRow | undefined }) {
 	const navigate = useNavigate();
 	const task = model?.task.name ?? "";
 	const tasks = [...new Set(rows.map((row) => row.task.name))].sort();
@@ -78,7 +87,9 @@ function ModelPicker({ rows, model }: { rows: readonly ModelRow[]; model: ModelR
 				label="Model"
 				value={model?.name ?? ""}
 				onValueChange={(chosen) => open(chosen ?? undefined)}
-				items={Object.fromEntries(models.map((row) => [row.name, row.name]))}
+				items={Object.fromEntries(
+					models.map(({ name, served }) => [name, served ? name : `${name} (not served)`]),
+				)}
 			/>
 		</div>
 	);

@@ -147,6 +147,7 @@ const COLUMNS: readonly Column<RequestRow>[] = [
 			<Badge variant={outcome === "ok" ? "success" : outcome === "open" ? "info" : "error"}>{outcome}</Badge>
 		),
 	},
+	{ title: "Reason", cell: ({ code, message }) => (code === undefined ? "–" : `${code}: ${message}`) },
 	{ title: "Model", cell: ({ model }) => model },
 	{ title: "Backend", cell: ({ backend }) => backend ?? "–" },
 	{

@@ -12,12 +12,13 @@ import { saveText } from "../parts/download.ts";
 import { ErrorBoundary } from "../parts/error-boundary.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { Failure } from "../parts/failure.tsx";
-import { dayBefore, decimal, integer, milliseconds } from "../parts/format.ts";
+import { dayBefore, decimal, dollars, dollarsOf, integer, milliseconds } from "../parts/format.ts";
 import { LoadError } from "../parts/lazy-page.ts";
 import { Loading } from "../parts/loading.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { useParameters } from "../parts/use-parameters.ts";
 import { useSession } from "../session/session.ts";
+import { tokenText, useTokenNames } from "../tokens/names.ts";
 import { Budgets } from "../usage/budgets.tsx";
 import { CHART_TITLES, CHARTS } from "../usage/charts.ts";
 
@@ -172,8 +173,9 @@ const keyOr = <Key extends string>(table: Readonly<Record<Key, unknown>>, text: 
 
 /** The name of a row. It leads to the requests of its model, task or token. */
 function Name({ row, by }: { row: UsageRow; by: Dimension }): ReactNode {
+	const names = useTokenNames();
 	const value = row[by];
-	const name = nameOf(row, by);
+	const name = by === "token" ? tokenText(row.token ?? null, names) : nameOf(row, by);
 	if (!value || by === "day" || by === "backend") return name;
 	return <Link to={`/requests?${new URLSearchParams({ [by]: value })}`}>{name}</Link>;
 }
@@ -203,6 +205,7 @@ const Totals = ({ counts, refused, open }: TotalsProps) => (
 		<Facts
 			rows={[
 				["Neurons", decimal(counts?.neurons ?? 0)],
+				["US dollars", dollars(dollarsOf(counts?.neurons ?? 0))],
 				["Requests", integer(counts?.requests ?? 0)],
 				["Failed", integer(counts?.failed ?? 0)],
 				["Refused by limits", integer(refused.reduce((sum, { requests }) => sum + requests, 0))],

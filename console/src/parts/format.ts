@@ -10,6 +10,14 @@ export const integer = (value: number): string => integers.format(value);
 export const decimal = (value: number): string =>
 	value !== 0 && Math.abs(value) < 1 ? small.format(value) : precise.format(value);
 
+/** The price of Workers AI: $0.011 per 1,000 neurons. */
+const USD_PER_NEURON = 0.011 / 1_000;
+
+export const dollarsOf = (neurons: number): number => neurons * USD_PER_NEURON;
+
+/** `$0.0042` */
+export const dollars = (value: number): string => `$${decimal(value)}`;
+
 /** Without decimals from 10 on. */
 export const rate = (value: number): string => (value < 10 ? decimal(value) : integer(Math.round(value)));
 

@@ -1,10 +1,12 @@
 import { Input, InputArea } from "@cloudflare/kumo/components/input";
 import { Switch } from "@cloudflare/kumo/components/switch";
-import type { ChatRequest } from "../api/types.ts";
+import type { ChatMessage, ChatRequest } from "../api/types.ts";
 import { Section } from "../parts/page.tsx";
 
 /** As entered: numbers and JSON are text until the request is made. */
 export interface ChatSettings {
+	/** The system prompt. */
+	system: string;
 	stream: boolean;
 	maxTokens: string;
 	temperature: string;
@@ -13,6 +15,7 @@ export interface ChatSettings {
 }
 
 export const INITIAL_SETTINGS: ChatSettings = {
+	system: "",
 	stream: true,
 	maxTokens: "",
 	temperature: "",
@@ -46,6 +49,13 @@ export function optionsOf({
 	};
 }
 
+/** The messages, after the system prompt if there is one. */
+export const withSystem = (
+	{ system }: Pick<ChatSettings, "system">,
+	messages: readonly ChatMessage[],
+): ChatMessage[] =>
+	system.trim() === "" ? [...messages] : [{ role: "system", content: system }, ...messages];
+
 /** The fields for an example of the call. Settings that are not complete are left out. */
 export function exampleOptions(settings: ChatSettings): Partial<ChatRequest> {
 	try {
@@ -75,6 +85,13 @@ export function ChatSettingsForm({ settings, tools, onChange }: Props) {
 	const set = (changed: Partial<ChatSettings>): void => onChange({ ...settings, ...changed });
 	return (
 		<Section title="Settings">
+			<InputArea
+				label="System prompt"
+				placeholder="Answer in one sentence."
+				minRows={2}
+				value={settings.system}
+				onValueChange={(system) => set({ system })}
+			/>
 			<Switch label="Stream" checked={settings.stream} onCheckedChange={(stream) => set({ stream })} />
 			<Input
 				label="Maximum output tokens"

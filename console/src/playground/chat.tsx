@@ -12,12 +12,13 @@ import {
 	exampleOptions,
 	INITIAL_SETTINGS,
 	optionsOf,
+	withSystem,
 } from "./chat-settings.tsx";
 import { CopyAs } from "./copy-as.tsx";
 import { dataUrlOf, FileField } from "./file-field.tsx";
 import { Answer, Message } from "./message.tsx";
 import { MetricsLine } from "./metrics-line.tsx";
-import { useChat } from "./use-chat.ts";
+import { type ChatOptions, useChat } from "./use-chat.ts";
 
 export function Chat({ model }: { model: ModelRow }) {
 	const chat = useChat();
@@ -39,7 +40,11 @@ export function Chat({ model }: { model: ModelRow }) {
 	const pending = last?.tool_calls?.[0];
 
 	/** Throws if a setting is not valid. */
-	const options = () => ({ model: model.name, ...optionsOf(settings) });
+	const options = (): ChatOptions => ({
+		model: model.name,
+		sent: (messages) => withSystem(settings, messages),
+		...optionsOf(settings),
+	});
 
 	async function attempt(work: () => void | Promise<void>): Promise<void> {
 		setProblem(undefined);
@@ -70,8 +75,9 @@ export function Chat({ model }: { model: ModelRow }) {
 		void attempt(() => chat.send({ role: "user", content }, options()));
 	};
 
-	const messages =
+	const conversation: readonly ChatMessage[] =
 		chat.messages.length > 0 ? chat.messages : [{ role: "user", content: text || "Hello, who are you?" }];
+	const messages = withSystem(settings, conversation);
 	return (
 		<div className="chat">
 			<div className="stack">

@@ -4,6 +4,11 @@ import { useSession } from "../session/session.ts";
 import { type ChatAnswer, callChat, NO_ANSWER } from "./chat-call.ts";
 import type { Metrics } from "./metrics.ts";
 
+export interface ChatOptions extends Omit<ChatRequest, "messages"> {
+	/** The messages to send for the conversation. */
+	sent(messages: readonly ChatMessage[]): ChatMessage[];
+}
+
 export interface Chat {
 	messages: readonly ChatMessage[];
 	/** The answer under way. */
@@ -11,9 +16,9 @@ export interface Chat {
 	metrics?: Metrics;
 	error?: Error;
 	/** Sends the conversation with a new message. */
-	send(message: ChatMessage, options: Omit<ChatRequest, "messages">): void;
+	send(message: ChatMessage, options: ChatOptions): void;
 	/** Sends the conversation again, after a failure. */
-	retry(options: Omit<ChatRequest, "messages">): void;
+	retry(options: ChatOptions): void;
 	/** Ends the answer; what has arrived stays. */
 	stop(): void;
 	clear(): void;
@@ -37,7 +42,7 @@ export function useChat(): Chat {
 	useEffect(() => () => running.current?.abort(), []);
 
 	const call = useCallback(
-		async ({ messages, model, ...options }: ChatRequest) => {
+		async ({ messages, sent, model, ...options }: ChatRequest & ChatOptions) => {
 			const abort = new AbortController();
 			running.current = abort;
 			let answer = NO_ANSWER;
@@ -46,7 +51,7 @@ export function useChat(): Chat {
 				setState({ messages: answer === NO_ANSWER ? messages : [...messages, messageOf(answer)], ...result });
 			try {
 				const metrics = await callChat(api, {
-					request: { model, messages, ...options },
+					request: { model, messages: sent(messages), ...options },
 					signal: abort.signal,
 					onAnswer(partial) {
 						answer = partial;

@@ -2,9 +2,10 @@ import { Button } from "@cloudflare/kumo/components/button";
 import type { RequestRow } from "../api/types.ts";
 import { Plan } from "../models/plan.tsx";
 import { Facts } from "../parts/facts.tsx";
-import { decimal, instant, integer, milliseconds } from "../parts/format.ts";
+import { decimal, dollars, dollarsOf, instant, integer, milliseconds } from "../parts/format.ts";
 import { InView } from "../parts/in-view.tsx";
 import { Section } from "../parts/page.tsx";
+import { tokenText, useTokenNames } from "../tokens/names.ts";
 
 interface Props {
 	request: RequestRow;
@@ -27,9 +28,9 @@ export const RequestDetails = ({ request, onClose }: Props) => (
 				rows={[
 					["Id", request.id],
 					["Model", request.model],
-					["Outcome", request.code === undefined ? request.outcome : `${request.outcome} (${request.code})`],
+					["Outcome", outcomeText(request)],
 					["Task", request.task],
-					["Token", request.token ?? "operator"],
+					["Token", tokenText(request.token, useTokenNames())],
 					["Backend", request.backend ?? "none"],
 					["Calls of engines", integer(request.attempts)],
 					["Input tokens", integer(request.input_tokens)],
@@ -37,6 +38,7 @@ export const RequestDetails = ({ request, onClose }: Props) => (
 					["Output tokens", integer(request.output_tokens)],
 					["Reserved", `${decimal(request.reserved_neurons)} neurons`],
 					["Charged", `${decimal(request.neurons)} neurons${request.estimated ? " (estimated)" : ""}`],
+					["In US dollars", dollars(dollarsOf(request.neurons))],
 				]}
 			/>
 			<h3>Engines that a request of this model would call now</h3>
@@ -44,6 +46,10 @@ export const RequestDetails = ({ request, onClose }: Props) => (
 		</Section>
 	</InView>
 );
+
+/** `failed (3046): Request timeout` */
+const outcomeText = ({ outcome, code, message }: RequestRow): string =>
+	code === undefined ? outcome : `${outcome} (${code})${message === undefined ? "" : `: ${message}`}`;
 
 function Timeline({ request }: { request: RequestRow }) {
 	const { started_at, time_to_first_token_ms: first, latency_ms: latency, settled_at, outcome } = request;

@@ -1,6 +1,6 @@
 /** The values that the chart of the usage page can show. */
 import type { UsageRow } from "../api/types.ts";
-import { decimal, integer, milliseconds } from "../parts/format.ts";
+import { decimal, dollars, dollarsOf, integer, milliseconds } from "../parts/format.ts";
 
 export interface Chart {
 	title: string;
@@ -11,6 +11,7 @@ export interface Chart {
 
 export const CHARTS = {
 	neurons: { title: "Neurons", value: ({ neurons }) => neurons, format: decimal },
+	dollars: { title: "US dollars", value: ({ neurons }) => dollarsOf(neurons), format: dollars },
 	requests: { title: "Requests", value: ({ requests }) => requests, format: integer },
 	failed: { title: "Failed requests", value: ({ failed }) => failed, format: integer },
 	tokens: { title: "Tokens", value: (row) => row.input_tokens + row.output_tokens, format: integer },

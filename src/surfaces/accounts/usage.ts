@@ -17,6 +17,7 @@ import { REFUSAL_DIMENSIONS, type RefusalRow } from "../../accounts/durable/refu
 import type { RequestRecord } from "../../accounts/durable/request-rows.ts";
 import type { RequestsPage } from "../../accounts/durable/requests.ts";
 import { DIMENSIONS, type Dimension, type UsageCounts, type UsageRow } from "../../accounts/durable/usage.ts";
+import { descriptionOfCode } from "../../core/failures.ts";
 import { lazy } from "../../core/lazy.ts";
 import { present } from "../../core/present.ts";
 import { parseFields } from "../../http/account-request.ts";
@@ -214,7 +215,7 @@ const refusedJson = (row: RefusalRow): object =>
 export const requestJson = (record: RequestRecord): object => ({
 	id: record.ticket,
 	outcome: record.outcome,
-	...(record.code !== undefined && { code: record.code }),
+	...(record.code !== undefined && { code: record.code, message: descriptionOfCode(record.code) }),
 	model: record.model,
 	task: record.task,
 	token: nullIfEmpty(record.token),
