@@ -2,7 +2,7 @@
 import tab from "@bomb.sh/tab/commander";
 import { Command, Option } from "commander";
 import { clientCommands } from "./client-commands.ts";
-import { type ConfigFlags, type Defaults, pathFrom } from "./config-location.ts";
+import { type Defaults, pathFrom } from "./config-location.ts";
 import {
 	engineOptions,
 	localEngineOptions,
@@ -72,10 +72,13 @@ function runCommands(ganglion: Command, defaults: Defaults, finish: (code: numbe
 			finish(await serveCommand(flags, defaults));
 		});
 	withConfig(ganglion.command("doctor"))
-		.description("check that the engines match the configuration")
+		.description("check the engines, this machine, and with --url the gateways of an account there")
+		.addOption(stateOption(defaults))
+		.option("--url <url>", "a running gateway (GANGLION_URL): try its guards and collectors")
+		.option("--account <id>", "account of these gateways (GANGLION_ACCOUNT)")
 		.option("--json", "print JSON")
 		.addHelpText("after", "\n✓ correct   ! works, but may be a mistake   ✗ wrong: exits with 1")
-		.action(async (flags: ConfigFlags & { json?: boolean }) => {
+		.action(async (flags) => {
 			const { doctorCommand } = await import("./commands/doctor.ts");
 			finish(await doctorCommand(flags, defaults));
 		});

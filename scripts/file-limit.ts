@@ -7,7 +7,7 @@ import { spawnSync } from "node:child_process";
 /** Enough for a busy gateway. */
 const DEFAULT_FILES = 65_536;
 /** Below this number the start message explains how to raise the limit. */
-const LOW = 8_192;
+export const LOW_FILE_LIMIT = 8_192;
 
 /**
  * Raises the limit of this process and of the processes that it starts, if the system allows it: to `setting` (`OPEN_FILES`), or to at
@@ -17,13 +17,13 @@ export function reachFileLimit(setting?: number): number | undefined {
 	if (process.platform === "win32") return undefined;
 	const target = setting ?? DEFAULT_FILES;
 	// Node raises its limit to the hard limit at its start. Only root may raise the hard limit.
-	if (currentLimit() < target) spawnSync("prlimit", [`--pid=${process.pid}`, `--nofile=${target}`]);
-	const current = currentLimit();
+	if (openFileLimit() < target) spawnSync("prlimit", [`--pid=${process.pid}`, `--nofile=${target}`]);
+	const current = openFileLimit();
 	return Number.isFinite(current) ? Math.min(current, setting ?? current) : target;
 }
 
 /** Infinite if the system reports no number. */
-function currentLimit(): number {
+export function openFileLimit(): number {
 	const { stdout } = spawnSync("/bin/sh", ["-c", "ulimit -n"], { encoding: "utf8" });
 	return Number.parseInt(stdout, 10) || Number.POSITIVE_INFINITY;
 }
@@ -36,7 +36,7 @@ export const withFileLimit = (files: number | undefined, command: readonly strin
 export function describeFileLimit(files: number | undefined, connections: number): string {
 	if (files === undefined) return "";
 	const limits = `at most ${connections} connections at the same time, others get 503`;
-	if (files >= LOW) return `  Open files: ${files}, so ${limits}\n`;
+	if (files >= LOW_FILE_LIMIT) return `  Open files: ${files}, so ${limits}\n`;
 	return `
   Open files are limited to ${files}: ${limits}.
     Raise the limit: ulimit -n ${DEFAULT_FILES}, or LimitNOFILE=${DEFAULT_FILES} for systemd (docs/self-hosting.md)

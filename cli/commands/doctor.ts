@@ -1,25 +1,35 @@
-/** `ganglion doctor`: checks that the engines and the store of objects match the configuration. */
+/**
+ * `ganglion doctor`: checks that the engines and the store of objects match the configuration, and that this machine has room and files.
+ * With `--url` or `GANGLION_URL` also the guards and the collectors of the gateways there.
+ */
 
 import { readVariables } from "../../scripts/config-file.ts";
 import { examine, type Finding } from "../../scripts/engines/doctor.ts";
+import { examineMachine } from "../../scripts/machine-doctor.ts";
 import { fromEnvironment, orStop, warnings } from "../../scripts/settings.ts";
 import { examineStorage } from "../../scripts/storage-doctor.ts";
 import { configure } from "../../src/config/index.ts";
 import { type ConfigFlags, type Defaults, locateConfig } from "../config-location.ts";
+import { type ConnectionFlags, GatewayClient } from "../gateway-client.ts";
+import { examineGateways } from "./doctor-gateways.ts";
 
 const MARKS: Readonly<Record<Finding["result"], string>> = { ok: "✓", warning: "!", failed: "✗" };
 
 /** Returns the exit code: 1 if a check failed. */
 export async function doctorCommand(
-	flags: ConfigFlags & { json?: boolean },
+	flags: ConfigFlags & ConnectionFlags & { state: string },
 	defaults: Defaults,
 ): Promise<number> {
 	const { vars, secrets } = orStop(() => fromEnvironment(readVariables(locateConfig(flags, defaults))));
 	const config = orStop(() => configure({ ...vars, ...secrets }));
-	const findings = [...(await examine(config)), ...(await examineStorage(config))];
+	const engines = [...(await examine(config)), ...(await examineStorage(config))];
+	const isRemote = flags.url !== undefined || Boolean(process.env.GANGLION_URL);
+	const gateways = isRemote ? await examineGateways(new GatewayClient(flags)) : [];
+	const findings = [...engines, ...gateways, ...(await examineMachine(flags.state))];
 	if (flags.json) console.log(JSON.stringify(findings, undefined, 2));
 	else {
-		console.log(findings.length > 0 ? findings.map(lineOf).join("\n") : "No engine is configured.");
+		if (engines.length === 0) console.log("No engine is configured.");
+		console.log(findings.map(lineOf).join("\n"));
 		const notes = warnings(config, { ...vars, ...secrets });
 		if (notes) console.log(notes);
 	}

@@ -14,7 +14,10 @@ export interface Finding {
 	backend: string;
 	/** Empty if the finding is not about an address. */
 	url: string;
-	check: "reachable" | "key" | "address" | "model" | "price" | "context" | "storage";
+	check:
+		| ("reachable" | "key" | "address" | "model" | "price" | "context")
+		| ("storage" | "disk" | "state" | "files")
+		| ("guard" | "collector");
 	/** `warning`: works, but may be a mistake. */
 	result: "ok" | "failed" | "warning";
 	detail: string;

@@ -40,7 +40,8 @@ async function doctor(
 	const script = runScript("scripts/doctor.ts", ["--json"], { env });
 	const code = await script.exit;
 	const output = await script.until(/$/);
-	const rows = (JSON.parse(output) as Finding[]).map(
+	const findings = (JSON.parse(output) as Finding[]).filter(({ backend }) => backend !== "this machine");
+	const rows = findings.map(
 		({ backend, check, result, detail }) => `${result} ${backend} ${check}: ${detail}`,
 	);
 	return { code, rows, output };
@@ -49,6 +50,38 @@ async function doctor(
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 
 describe("npm run doctor", () => {
+	it("checks the machine, and the guards and collectors of the gateways of a running gateway", async () => {
+		const collector = await engine((_, response) => response.writeHead(400).end());
+		const closed = `http://127.0.0.1:${await freePort()}/v1/traces`;
+		const gateways = [
+			{ id: "prod", guardrails: { prompt: { S1: "BLOCK" } }, otel: [{ url: collector }, { url: closed }] },
+			{ id: "plain" },
+		];
+		const url = await engine(({ url: path = "", headers }, response) => {
+			response.setHeader("content-type", "application/json");
+			if (headers.authorization !== "Bearer glt_acme") response.writeHead(401).end("{}");
+			else if (path.includes("/acme/ai-gateway/gateways")) response.end(JSON.stringify({ result: gateways }));
+			else response.writeHead(400).end('{"errors":[{"code":5007,"message":"No such model"}]}');
+		});
+		const env = { BACKENDS: "{}", ROUTES: "{}", GANGLION_TOKEN: "glt_acme", GANGLION_ACCOUNT: "acme" };
+		const script = runScript("scripts/doctor.ts", ["--json", "--url", url], { env });
+		expect(await script.exit).toBe(1);
+		const findings = JSON.parse(await script.until(/$/)) as Finding[];
+		const rows = findings.map(({ backend, check, result }) => `${result} ${backend} ${check}`);
+		expect(rows.slice(0, 3)).toEqual([
+			"failed gateway prod guard",
+			"ok gateway prod collector",
+			"failed gateway prod collector",
+		]);
+		expect(findings[0]?.detail).toContain("@cf/meta/llama-guard-3-8b: No such model [code: 5007] (HTTP 400)");
+		expect(findings[2]?.detail).toBe("no answer: ECONNREFUSED");
+		expect(rows.slice(3).map((row) => row.split(" ").slice(1).join(" "))).toEqual([
+			"this machine disk",
+			"this machine state",
+			"this machine files",
+		]);
+	});
+
 	it("finds all well, and warns of a window that is smaller than the catalogue promises", async () => {
 		const url = `${await engine(vllm)}/v1`;
 		const { code, rows, output } = await doctor(

@@ -1,0 +1,49 @@
+/** `ganglion doctor`: whether this machine has what a gateway needs: room for the state, the right to write it, and open files. */
+import { access, constants, statfs } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { Finding } from "./engines/doctor.ts";
+import { LOW_FILE_LIMIT, openFileLimit } from "./file-limit.ts";
+
+const MEBIBYTE = 1024 * 1024;
+/** Below this, accounts and logs of a busy gateway fill the disk within hours. */
+const LOW_MEBIBYTES = 1_024;
+/** Below this the state cannot be written for long. */
+const LEAST_MEBIBYTES = 64;
+
+/** `state`: the folder of the accounts. It need not exist. */
+export async function examineMachine(state: string): Promise<Finding[]> {
+	const finding = (check: Finding["check"], result: Finding["result"], detail: string): Finding => ({
+		...{ backend: "this machine", url: "", check, result, detail },
+	});
+	const folder = await existing(state);
+	const { bavail, bsize } = await statfs(folder);
+	const free = Math.floor((bavail * bsize) / MEBIBYTE);
+	const disk = free < LEAST_MEBIBYTES ? "failed" : free < LOW_MEBIBYTES ? "warning" : "ok";
+	const isWritable = await access(folder, constants.W_OK).then(
+		() => true,
+		() => false,
+	);
+	const files = openFileLimit();
+	return [
+		finding("disk", disk, `${free} MiB are free for ${state}`),
+		isWritable
+			? finding("state", "ok", `${state} can be written`)
+			: finding("state", "failed", `${folder} cannot be written by this user`),
+		files < LOW_FILE_LIMIT
+			? finding(
+					"files",
+					"warning",
+					`${files} open files are few: raise the limit (docs/self-hosting.md#open-files)`,
+				)
+			: finding("files", "ok", `${files} open files`),
+	];
+}
+
+/** The folder, or the first one above it that exists. */
+async function existing(folder: string): Promise<string> {
+	const exists = await access(folder).then(
+		() => true,
+		() => false,
+	);
+	return exists || dirname(folder) === folder ? folder : existing(dirname(folder));
+}
