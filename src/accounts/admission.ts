@@ -9,8 +9,11 @@ import type { Lease, LeaseRequest } from "./lease.ts";
 
 export const MICRO_NEURONS = 1_000_000;
 
-/** `run`: inference. `read`: the catalogue, usage. `write`: changes of models. `tokens-read`, `tokens-write`: the token routes. */
-export const PERMISSIONS = ["read", "run", "write", "tokens-read", "tokens-write"] as const;
+/**
+ * `run`: inference. `read`: the catalogue, usage. `write`: changes of models. `gateways-write`: changes of gateways and of what they use.
+ * `tokens-read`, `tokens-write`: the token routes.
+ */
+export const PERMISSIONS = ["read", "run", "write", "gateways-write", "tokens-read", "tokens-write"] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
 /** How a caller is authenticated, and the gateway in which the request runs: some tokens are valid only in one. */

@@ -58,6 +58,15 @@ export function refuseElsewhere(
 	return { ok: false, failure: "gatewayRequired", description, gateway: bound };
 }
 
+/**
+ * Why a token may not change gateways: it must use one of them, and could make its rules weaker. Absent: it may. The operator, who sets
+ * what an account binds, always may.
+ */
+export const changeRefusal = (bound: BoundGateway | undefined): string | undefined =>
+	bound?.mode === "required"
+		? `Authentication error: the token or the account requires the gateway "${bound.id}", so the token cannot change gateways. Use the operator's token, or a token that requires none`
+		: undefined;
+
 /** The refusal of the account, for a surface that can run the request in the bound gateway. */
 export class GatewayRequired extends AiError {
 	readonly gateway: BoundGateway;

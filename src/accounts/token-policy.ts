@@ -25,7 +25,7 @@ export const PERMISSION_GROUPS: readonly PermissionGroup[] = [
 		id: "bacc64e0f6c34fc0883a1223f938a104",
 		name: "Workers AI Write",
 		category: "ai_and_machine_learning",
-		grants: ["read", "run", "write"],
+		grants: ["read", "run", "write", "gateways-write"],
 	},
 	{
 		id: "eb56a6953c034b9d97dd838155666f06",

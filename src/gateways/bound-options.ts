@@ -1,4 +1,7 @@
-/** The options of a request whose token binds a gateway: metadata that the caller cannot set, and whether it may name costs. */
+/**
+ * The options of a request whose token or account binds a gateway: metadata that the caller cannot set, whether it may name costs, and its
+ * log, which it cannot switch off if it must use the gateway.
+ */
 import { type GatewayOptions, MAX_METADATA } from "./options.ts";
 
 /** The key of the token's id in the partitions of spend rules. Callers cannot set keys that begin so. */
@@ -9,10 +12,14 @@ export interface BoundToken {
 	/** Its id. Absent for the operator. */
 	token?: string;
 	gateway?: {
+		mode: "required" | "default";
 		metadata?: NonNullable<GatewayOptions["metadata"]>;
 		customCost?: boolean;
 	};
 }
+
+/** The settings of the gateway decide. */
+const WITH_LOG = { collectLog: undefined, collectLogPayload: undefined };
 
 export function boundOptions(options: GatewayOptions, { gateway, token }: BoundToken): GatewayOptions {
 	const { customCost, metadata, ...others } = options;
@@ -21,6 +28,7 @@ export function boundOptions(options: GatewayOptions, { gateway, token }: BoundT
 		metadata: gateway?.metadata ? mergedMetadata(gateway.metadata, metadata) : metadata,
 		customCost: gateway?.customCost === false ? undefined : customCost,
 		...(gateway?.customCost && { trustsCost: true as const }),
+		...(gateway?.mode === "required" && WITH_LOG),
 		...(token !== undefined && { token }),
 	};
 }

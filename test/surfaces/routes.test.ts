@@ -5,7 +5,16 @@ import { ROUTES, UNKNOWN_PATHS } from "../../src/surfaces/routes.ts";
 import { ADMIN, closedGateway, json, UNAUTHENTICATED } from "../http/access.ts";
 
 /** `token`: any valid token of the account. */
-type Needed = "none" | "read" | "run" | "write" | "tokens-read" | "tokens-write" | "token" | "operator";
+type Needed =
+	| "none"
+	| "read"
+	| "run"
+	| "write"
+	| "gateways-write"
+	| "tokens-read"
+	| "tokens-write"
+	| "token"
+	| "operator";
 type Format = "v4" | "openai" | "anthropic" | "gemini" | "gateway" | "gateway anthropic" | "gateway gemini";
 type Row = [needed: Needed, route: string, format?: Format];
 
@@ -121,40 +130,40 @@ const ACCOUNT: readonly Row[] = [
 	["read", "GET /ai/usage/refused"],
 	["read", "GET /ai/usage/requests"],
 	["read", "GET /ai-gateway/gateways"],
-	["write", "POST /ai-gateway/gateways"],
+	["gateways-write", "POST /ai-gateway/gateways"],
 	["read", "GET /ai-gateway/gateways/:gateway"],
-	["write", "PUT /ai-gateway/gateways/:gateway"],
-	["write", "DELETE /ai-gateway/gateways/:gateway"],
+	["gateways-write", "PUT /ai-gateway/gateways/:gateway"],
+	["gateways-write", "DELETE /ai-gateway/gateways/:gateway"],
 	["read", "GET /ai-gateway/gateways/:gateway/url/:provider"],
 	["read", "GET /ai-gateway/gateways/:gateway/logs"],
-	["write", "DELETE /ai-gateway/gateways/:gateway/logs"],
+	["gateways-write", "DELETE /ai-gateway/gateways/:gateway/logs"],
 	["write", "GET /ai-gateway/gateways/:gateway/logs/:log"],
 	["write", "PATCH /ai-gateway/gateways/:gateway/logs/:log"],
 	["write", "GET /ai-gateway/gateways/:gateway/logs/:log/request"],
 	["write", "GET /ai-gateway/gateways/:gateway/logs/:log/response"],
 	["read", "GET /ai-gateway/gateways/:gateway/provider_configs"],
-	["write", "POST /ai-gateway/gateways/:gateway/provider_configs"],
-	["write", "DELETE /ai-gateway/gateways/:gateway/provider_configs/:key"],
+	["gateways-write", "POST /ai-gateway/gateways/:gateway/provider_configs"],
+	["gateways-write", "DELETE /ai-gateway/gateways/:gateway/provider_configs/:key"],
 	["read", "GET /ai-gateway/custom-providers"],
-	["write", "POST /ai-gateway/custom-providers"],
+	["gateways-write", "POST /ai-gateway/custom-providers"],
 	["read", "GET /ai-gateway/custom-providers/:custom_provider"],
-	["write", "PATCH /ai-gateway/custom-providers/:custom_provider"],
-	["write", "DELETE /ai-gateway/custom-providers/:custom_provider"],
+	["gateways-write", "PATCH /ai-gateway/custom-providers/:custom_provider"],
+	["gateways-write", "DELETE /ai-gateway/custom-providers/:custom_provider"],
 	["read", "GET /ai-gateway/gateways/:gateway/aliases"],
-	["write", "POST /ai-gateway/gateways/:gateway/aliases"],
+	["gateways-write", "POST /ai-gateway/gateways/:gateway/aliases"],
 	["read", "GET /ai-gateway/gateways/:gateway/aliases/:alias"],
-	["write", "PUT /ai-gateway/gateways/:gateway/aliases/:alias"],
-	["write", "DELETE /ai-gateway/gateways/:gateway/aliases/:alias"],
+	["gateways-write", "PUT /ai-gateway/gateways/:gateway/aliases/:alias"],
+	["gateways-write", "DELETE /ai-gateway/gateways/:gateway/aliases/:alias"],
 	["read", "GET /ai-gateway/gateways/:gateway/routes"],
-	["write", "POST /ai-gateway/gateways/:gateway/routes"],
+	["gateways-write", "POST /ai-gateway/gateways/:gateway/routes"],
 	["read", "GET /ai-gateway/gateways/:gateway/routes/:route"],
-	["write", "PATCH /ai-gateway/gateways/:gateway/routes/:route"],
-	["write", "DELETE /ai-gateway/gateways/:gateway/routes/:route"],
+	["gateways-write", "PATCH /ai-gateway/gateways/:gateway/routes/:route"],
+	["gateways-write", "DELETE /ai-gateway/gateways/:gateway/routes/:route"],
 	["read", "GET /ai-gateway/gateways/:gateway/routes/:route/versions"],
-	["write", "POST /ai-gateway/gateways/:gateway/routes/:route/versions"],
+	["gateways-write", "POST /ai-gateway/gateways/:gateway/routes/:route/versions"],
 	["read", "GET /ai-gateway/gateways/:gateway/routes/:route/versions/:version"],
 	["read", "GET /ai-gateway/gateways/:gateway/routes/:route/deployments"],
-	["write", "POST /ai-gateway/gateways/:gateway/routes/:route/deployments"],
+	["gateways-write", "POST /ai-gateway/gateways/:gateway/routes/:route/deployments"],
 	["write", "POST /ai-gateway/gateways/:gateway/cache/purge"],
 	["tokens-read", "GET /tokens"],
 	["tokens-write", "POST /tokens"],
@@ -236,6 +245,7 @@ const ENOUGH: Readonly<Record<Exclude<Needed, "none" | "operator">, string>> = {
 	read: "Workers AI Metadata Read",
 	run: "Workers AI Run",
 	write: "Workers AI Write",
+	"gateways-write": "Workers AI Write",
 	"tokens-read": "Account API Tokens Read",
 	"tokens-write": "Account API Tokens Write",
 	token: "Workers AI Run",
@@ -246,6 +256,13 @@ const WEAK: Readonly<Record<Exclude<Needed, "none" | "token">, readonly string[]
 	read: ["Workers AI Run", "Account API Tokens Read", "Account API Tokens Write"],
 	run: ["Workers AI Metadata Read", "Account API Tokens Read", "Account API Tokens Write"],
 	write: [
+		"Workers AI Read",
+		"Workers AI Run",
+		"Workers AI Metadata Read",
+		"Account API Tokens Read",
+		"Account API Tokens Write",
+	],
+	"gateways-write": [
 		"Workers AI Read",
 		"Workers AI Run",
 		"Workers AI Metadata Read",

@@ -18,6 +18,7 @@ import type {
 } from "../admission.ts";
 import {
 	type BoundGateway,
+	changeRefusal,
 	type GatewayRefusal,
 	refuseElsewhere,
 	type VerifiedCredential,
@@ -129,7 +130,7 @@ export class Account extends DurableObject {
 
 	tokens(command: TokenCommand): TokenResult {
 		const byToken = command.kind === "verify" || command.maker.kind === "token";
-		return byToken && this.#isNew() ? UNKNOWN : this.#open().tokens.run(command);
+		return byToken && this.#isNew() ? UNKNOWN : this.#open().tokens.run(command, this.boundGateway());
 	}
 
 	aliases(): AliasRow[] {
@@ -213,7 +214,11 @@ export class Account extends DurableObject {
 		if (credential.kind === "operator") return { ok: true };
 		if (this.#isNew()) return UNKNOWN;
 		const checked = this.#open().tokens.check(credential.hash, permission);
-		return checked.ok ? { ok: true, token: checked } : checked;
+		if (!checked.ok) return checked;
+		const description =
+			permission === "gateways-write" ? changeRefusal(this.#boundGateway(checked)) : undefined;
+		if (description !== undefined) return { ok: false, failure: "forbidden", description };
+		return { ok: true, token: checked };
 	}
 
 	/** As {@link #check}, for a request: it must run in the gateway that its token or the account binds. */

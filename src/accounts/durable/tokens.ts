@@ -9,11 +9,9 @@
  * token with more permissions, higher limits or a later expiry than its own, and a token with limits cannot create tokens that
  * run models. Every token with the permission to write tokens may delete any token.
  */
-import type { FailureKey } from "../../core/errors.ts";
 import type { Credential, Permission } from "../admission.ts";
 import type { BoundGateway } from "../bound-gateway.ts";
 import {
-	grantablePermissions,
 	hasBudget,
 	type Token,
 	type TokenCommand,
@@ -22,6 +20,7 @@ import {
 } from "../token-command.ts";
 import { groupsGranting, permissionsOf } from "../token-policy.ts";
 import type { NamedToken } from "./decision.ts";
+import { excessOver, type Maker, type Refusal, refuse } from "./token-excess.ts";
 import { TokenTable } from "./token-table.ts";
 
 /** All are held in memory. */
@@ -39,7 +38,7 @@ interface HeldToken {
 	useWrittenOn: number;
 }
 
-export type Refusal = { ok: false; failure: FailureKey; description?: string };
+export type { Refusal } from "./token-excess.ts";
 export type Checked = { ok: true; id: string; limits: TokenLimits; gateway?: BoundGateway } | Refusal;
 
 export class Tokens {
@@ -77,7 +76,8 @@ export class Tokens {
 			.map(({ id, limits, name }) => ({ id, limits, name }));
 	}
 
-	run(command: TokenCommand): TokenResult {
+	/** `bound`: the gateway that the account binds. */
+	run(command: TokenCommand, bound?: BoundGateway): TokenResult {
 		switch (command.kind) {
 			case "verify":
 				return this.#verify(command.hash);
@@ -86,17 +86,19 @@ export class Tokens {
 			case "list":
 				return this.#asReader(command.maker, () => this.#list(command));
 			case "create":
-				return this.#asWriter(command.maker, (maker) => this.#create(command, maker));
+				return this.#asWriter(command.maker, bound, (maker) => this.#create(command, maker));
 			case "update":
-				return this.#asWriter(command.maker, (maker) =>
+				return this.#asWriter(command.maker, bound, (maker) =>
 					this.#one(command.id, (held) => this.#update(held, command.fields, maker)),
 				);
 			case "roll":
-				return this.#asWriter(command.maker, (maker) =>
+				return this.#asWriter(command.maker, bound, (maker) =>
 					this.#one(command.id, (held) => this.#roll(held, command.hash, maker)),
 				);
 			case "delete":
-				return this.#asWriter(command.maker, () => this.#one(command.id, (held) => this.#delete(held)));
+				return this.#asWriter(command.maker, bound, () =>
+					this.#one(command.id, (held) => this.#delete(held)),
+				);
 			default:
 				return command satisfies never;
 		}
@@ -121,7 +123,7 @@ export class Tokens {
 
 	#create(
 		{ id, hash, fields }: Extract<TokenCommand, { kind: "create" }>,
-		maker: HeldToken | undefined,
+		maker: Maker | undefined,
 	): TokenResult {
 		const now = this.#clock();
 		this.#sweep(now);
@@ -137,7 +139,7 @@ export class Tokens {
 	#update(
 		{ hash, token }: HeldToken,
 		fields: Extract<TokenCommand, { kind: "update" }>["fields"],
-		maker: HeldToken | undefined,
+		maker: Maker | undefined,
 	): TokenResult {
 		const { disabled, id, issuedOn, lastUsedOn, limits } = token;
 		const { gateway = token.gateway ?? null, ...others } = fields;
@@ -158,7 +160,7 @@ export class Tokens {
 	}
 
 	/** The previous text is no longer valid. */
-	#roll({ hash: old, token }: HeldToken, hash: string, maker: HeldToken | undefined): TokenResult {
+	#roll({ hash: old, token }: HeldToken, hash: string, maker: Maker | undefined): TokenResult {
 		// The caller receives the new text, so the token must not exceed the caller's.
 		const excess = excessOver(maker, token);
 		if (excess) return excess;
@@ -184,9 +186,14 @@ export class Tokens {
 		return found.ok ? act() : found;
 	}
 
-	#asWriter(maker: Credential, act: (maker: HeldToken | undefined) => TokenResult): TokenResult {
-		const found = this.#maker(maker, "tokens-write");
-		return found.ok ? act(found.held) : found;
+	#asWriter(
+		credential: Credential,
+		bound: BoundGateway | undefined,
+		act: (maker: Maker | undefined) => TokenResult,
+	): TokenResult {
+		const found = this.#maker(credential, "tokens-write");
+		if (!found.ok) return found;
+		return act(found.held && { ...found.held, bound });
 	}
 
 	/** Returns no token for the operator, who has all permissions. */
@@ -242,40 +249,6 @@ const only = ({ token }: HeldToken): TokenResult => ({ ok: true, tokens: [{ ...t
 
 const hasExpired = ({ expiresOn }: Token, now: number): boolean =>
 	expiresOn !== undefined && expiresOn <= now;
-
-/** Refuses a token that exceeds its maker. No token exceeds the operator. */
-function excessOver(maker: HeldToken | undefined, token: Token): Refusal | undefined {
-	if (!maker) return undefined;
-	const granted = [...permissionsOf(token.policies)];
-	const beyond = granted.filter((permission) => !maker.permissions.has(permission));
-	if (beyond.length > 0)
-		return refuse("forbidden", `a token cannot give permissions that it does not have: ${beyond.join(", ")}`);
-	const grantable = grantablePermissions(maker.token);
-	if (token.id !== maker.token.id && granted.some((permission) => !grantable.has(permission)))
-		return refuse("forbidden", "a token with limits of its own cannot let another one run models");
-	const { expiresOn, limits } = maker.token;
-	if (isLooser(token.limits.dailyMicroNeurons, limits.dailyMicroNeurons))
-		return refuse("forbidden", "a token cannot give a higher limits.daily_neurons than its own");
-	if (isLooser(token.limits.monthlyMicroNeurons, limits.monthlyMicroNeurons))
-		return refuse("forbidden", "a token cannot give a higher limits.monthly_neurons than its own");
-	if (isLooser(token.limits.requestsPerMinute, limits.requestsPerMinute))
-		return refuse("forbidden", "a token cannot give a higher limits.requests_per_minute than its own");
-	if (maker.token.gateway && JSON.stringify(token.gateway) !== JSON.stringify(maker.token.gateway))
-		return refuse("forbidden", "a token that binds a gateway can only give the same gateway");
-	if (isLooser(token.expiresOn, expiresOn))
-		return refuse("forbidden", "a token cannot make one that expires later than itself");
-	return undefined;
-}
-
-/** An absent value is unlimited. */
-const isLooser = (value = Number.POSITIVE_INFINITY, bound = Number.POSITIVE_INFINITY): boolean =>
-	value > bound;
-
-const refuse = (failure: FailureKey, reason: string): Refusal => ({
-	ok: false,
-	failure,
-	description: failure === "forbidden" ? `Authentication error: ${reason}` : reason,
-});
 
 const unusable = (reason: string): Refusal => ({
 	ok: false,

@@ -42,7 +42,7 @@ export const gatewayAliasRoutes: readonly Route[] = defineRoutes(
 				schema: AliasCreate,
 				example: { name: "quick", routing: "fallback", models: EXAMPLE_MODELS },
 			},
-			permission: "write",
+			permission: "gateways-write",
 			handler: async (c, call) => {
 				const { name, ...pool } = await read(AliasCreate(), c, call);
 				const gateway = await gatewayOf(c, call);
@@ -70,7 +70,7 @@ export const gatewayAliasRoutes: readonly Route[] = defineRoutes(
 				schema: AliasUpdate,
 				example: { routing: "smart", models: EXAMPLE_MODELS },
 			},
-			permission: "write",
+			permission: "gateways-write",
 			handler: async (c, call) => {
 				const pool = await read(AliasUpdate(), c, call);
 				const gateway = pathParameter(c, "gateway");
@@ -83,7 +83,7 @@ export const gatewayAliasRoutes: readonly Route[] = defineRoutes(
 			path: "/:alias",
 			summary: "Deletes an alias of a gateway",
 			output: answer("gatewayAliasAnswer"),
-			permission: "write",
+			permission: "gateways-write",
 			handler: async (c, call) => {
 				const gateway = pathParameter(c, "gateway");
 				return envelope(shown(made(await change(call, (aliases) => aliases.delete(gateway, aliasOf(c))))));

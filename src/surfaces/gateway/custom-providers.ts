@@ -57,7 +57,7 @@ export const customProviderRoutes: readonly Route[] = defineRoutes(
 			summary: "Registers a custom provider",
 			output: answer("customProviderAnswer"),
 			input: { type: "application/json", schema: CustomProviderCreate, example: EXAMPLE },
-			permission: "write",
+			permission: "gateways-write",
 			handler: create,
 		},
 		{
@@ -74,7 +74,7 @@ export const customProviderRoutes: readonly Route[] = defineRoutes(
 			summary: "Changes a custom provider",
 			output: answer("customProviderAnswer"),
 			input: { type: "application/json", schema: CustomProviderUpdate, example: { enable: true } },
-			permission: "write",
+			permission: "gateways-write",
 			handler: update,
 		},
 		{
@@ -82,7 +82,7 @@ export const customProviderRoutes: readonly Route[] = defineRoutes(
 			path: "/:custom_provider",
 			summary: "Deletes a custom provider",
 			output: answer("customProviderAnswer"),
-			permission: "write",
+			permission: "gateways-write",
 			handler: remove,
 		},
 	],

@@ -74,7 +74,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			summary: "Creates a dynamic route",
 			output: answer("routeAnswer"),
 			input: json(Create, { name: "fast", elements: EXAMPLE }),
-			permission: "write",
+			permission: "gateways-write",
 			handler: async (c, call) => {
 				const { name, elements } = await read(Create(), c, call);
 				const gateway = await existingGateway(c, call);
@@ -97,7 +97,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			summary: "Renames a dynamic route",
 			output: answer("renamedRouteAnswer"),
 			input: json(Rename, { name: "faster" }),
-			permission: "write",
+			permission: "gateways-write",
 			handler: async (c, call) => {
 				const { name } = await read(Rename(), c, call);
 				const { gateway, route } = idsOf(c);
@@ -111,7 +111,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			path: "/:route",
 			summary: "Deletes a dynamic route",
 			output: answer("routeSummaryAnswer"),
-			permission: "write",
+			permission: "gateways-write",
 			handler: async (c, call) => {
 				const { gateway, route } = idsOf(c);
 				const deleted = made(await change(call, (routes) => routes.delete(gateway, route)));
@@ -141,7 +141,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			summary: "Creates a version of a dynamic route",
 			output: answer("routeAnswer"),
 			input: json(CreateVersion, { elements: EXAMPLE }),
-			permission: "write",
+			permission: "gateways-write",
 			handler: async (c, call) => {
 				const { elements } = await read(CreateVersion(), c, call);
 				const { gateway, route } = idsOf(c);
@@ -183,7 +183,7 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			summary: "Deploys a version of a dynamic route",
 			output: answer("routeAnswer"),
 			input: json(Deploy, { version_id: "00000000-0000-4000-8000-000000000000" }),
-			permission: "write",
+			permission: "gateways-write",
 			handler: async (c, call) => {
 				const { version_id } = await read(Deploy(), c, call);
 				const { gateway, route } = idsOf(c);

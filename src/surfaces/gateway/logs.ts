@@ -91,7 +91,7 @@ export const gatewayLogRoutes: readonly Route[] = defineRoutes(
 			summary: "Deletes logs of a gateway",
 			output: answer("deletedLogsAnswer"),
 			query: DeleteQuery,
-			permission: "write",
+			permission: "gateways-write",
 			handler: deleteLogs,
 		},
 		{

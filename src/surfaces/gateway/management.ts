@@ -96,7 +96,7 @@ export const gatewayManagementRoutes: readonly Route[] = defineRoutes(
 				schema: GatewayCreate,
 				example: { id: "web-shop", ...DEFAULT_SETTINGS },
 			},
-			permission: "write",
+			permission: "gateways-write",
 			handler: createGateway,
 		},
 		{
@@ -120,7 +120,7 @@ export const gatewayManagementRoutes: readonly Route[] = defineRoutes(
 				schema: GatewayUpdate,
 				example: { ...DEFAULT_SETTINGS, cache_ttl: 300 },
 			},
-			permission: "write",
+			permission: "gateways-write",
 			handler: updateGateway,
 		},
 		{
@@ -128,7 +128,7 @@ export const gatewayManagementRoutes: readonly Route[] = defineRoutes(
 			path: "/:gateway",
 			summary: "Deletes a gateway",
 			output: answer("gatewayAnswer"),
-			permission: "write",
+			permission: "gateways-write",
 			handler: deleteGateway,
 		},
 		{

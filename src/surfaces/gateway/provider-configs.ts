@@ -52,7 +52,7 @@ export const providerConfigRoutes: readonly Route[] = defineRoutes(
 				schema: ProviderKeyCreate,
 				example: { provider_slug: "openai", alias: "production", default_config: true, secret: "sk-example" },
 			},
-			permission: "write",
+			permission: "gateways-write",
 			handler: save,
 		},
 		{
@@ -60,7 +60,7 @@ export const providerConfigRoutes: readonly Route[] = defineRoutes(
 			path: "/:key",
 			summary: "Deletes a provider's key",
 			output: answer("providerKeyAnswer"),
-			permission: "write",
+			permission: "gateways-write",
 			handler: remove,
 		},
 	],

@@ -1,6 +1,7 @@
 /** Responses in the background: their creation at the route, and the runs that the durable queue starts. */
 import type { Context } from "hono";
 import { toAiError } from "../../core/errors.ts";
+import { identifyCaller } from "../../http/authenticate.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { responsesFailure } from "../../http/failure-formats.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
@@ -11,7 +12,8 @@ import { createBackground } from "../../responses/background-request.ts";
 import { backgroundHandler, type RunRequest } from "../../responses/background-work.ts";
 import { contextOf, engineFields, readStateful, runResponses } from "../../responses/run-stored.ts";
 import type { WorkHandler } from "../../storage/queue/work.ts";
-import { gatewayInHeaders, runModel } from "../gateway/model-in-gateway.ts";
+import { inBoundGateway } from "../gateway/bound-caller.ts";
+import { gatewayInHeaders, gatewayOfHeaders, runModel } from "../gateway/model-in-gateway.ts";
 import { isProviderModel } from "../gateway/provider-names.ts";
 import { onlyFor } from "../openai/route-dialect.ts";
 import { RESPONSES_DIALECT } from "./response-dialect.ts";
@@ -24,8 +26,10 @@ export async function answerInBackground(c: Context, call: Call, fields: Fields)
 	const { caller, services } = call;
 	const { headers } = c.req.raw;
 	const stateful = readStateful(fields);
-	// Nothing is stored for a caller without a valid credential.
-	if (!caller.verified) await services.ledgers.of(caller.account).verify(caller.credential, "run");
+	// Nothing is stored for a caller without a valid credential, or for a run that its account refuses.
+	const identified = await identifyCaller(caller, services.ledgers);
+	const named = gatewayOfHeaders(headers);
+	if (named !== undefined) inBoundGateway(identified, named);
 	const context = await contextOf(fields, stateful, caller, services);
 	const { background: _, ...engine } = context ? engineFields(fields, context) : fields;
 	// A gateway may have a key for a provider's model.

@@ -1,18 +1,28 @@
-/** `POST …/v1/alpha/search`, with which Codex searches for models that have no hosted tools. */
+/**
+ * `POST …/v1/alpha/search`, with which Codex searches for models that have no hosted tools. In a gateway if the request names one, or its
+ * token binds one.
+ */
 import type { Context } from "hono";
 import { onFirstUse } from "../../core/lazy.ts";
 import { validate } from "../../dialects/validation/validation.ts";
+import { sourceOf } from "../../gateways/exchange.ts";
+import { optionsInHeaders } from "../../gateways/options.ts";
+import type { GatewayStep, StepPlan } from "../../gateways/request.ts";
 import { readJson } from "../../http/body.ts";
 import { responsesFailure } from "../../http/failure-formats.ts";
 import type { Call, RouteDeclaration } from "../../http/route.ts";
 import { answer } from "../answer.ts";
+import { gatewayOfHeaders } from "../gateway/model-in-gateway.ts";
+import { type PlanContext, runInGateway } from "../gateway/run-in-gateway.ts";
+
+const PATH = "alpha/search";
 
 const room = onFirstUse(() => import("../../websearch/hosted/standalone-search.ts"));
 
 export const STANDALONE_SEARCH: readonly RouteDeclaration[] = [
 	{
 		method: "POST",
-		path: "/alpha/search",
+		path: `/${PATH}`,
 		summary: "Runs the searches of Codex",
 		input: {
 			type: "application/json",
@@ -29,8 +39,42 @@ export const STANDALONE_SEARCH: readonly RouteDeclaration[] = [
 	},
 ];
 
-async function searchForCodex(c: Context, { caller, services }: Call): Promise<Response> {
+async function searchForCodex(c: Context, call: Call): Promise<Response> {
+	const { caller, id, services } = call;
+	const { headers, signal } = c.req.raw;
 	const { StandaloneSearch, runStandaloneSearch } = await room();
 	const body = validate(StandaloneSearch(), await readJson(c.req.raw, services));
-	return Response.json(await runStandaloneSearch(body, { caller, signal: c.req.raw.signal }, services));
+	const named = gatewayOfHeaders(headers);
+	if (named === undefined && !caller.identity?.gateway)
+		return Response.json(await runStandaloneSearch(body, { caller, signal }, services));
+	const plan = async function* ({ account, caller: inGateway, options, settings }: PlanContext): StepPlan {
+		const searchKeys = async () => (await services.providerAccesses.find(account, settings.id)).keys;
+		const step: GatewayStep = {
+			provider: "websearch",
+			endpoint: PATH,
+			body: { contentType: "application/json", content: { json: body.commands ?? {} } },
+			format: "web-search",
+			plane: "run",
+			providerKey: undefined,
+			options,
+			call: async (stepSignal) =>
+				Response.json(
+					await runStandaloneSearch(
+						body,
+						{ caller: inGateway, signal: stepSignal },
+						{ ...services, searchKeys },
+					),
+				),
+		};
+		yield { step, index: 0 };
+	};
+	return runInGateway(
+		{
+			...{ caller, gateway: named, plan, signal },
+			options: optionsInHeaders(headers),
+			source: sourceOf("REST", headers),
+			failure: (error) => responsesFailure(error, id),
+		},
+		services,
+	);
 }

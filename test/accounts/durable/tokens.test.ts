@@ -116,7 +116,7 @@ describe("the text of a token", () => {
 describe("policies", () => {
 	it.each<[string, Permission[]]>([
 		["Workers AI Read", ["read", "run"]],
-		["Workers AI Write", ["read", "run", "write"]],
+		["Workers AI Write", ["read", "run", "write", "gateways-write"]],
 		["Workers AI Run", ["run"]],
 		["Workers AI Metadata Read", ["read"]],
 		["Account API Tokens Read", ["tokens-read"]],
@@ -133,8 +133,8 @@ describe("policies", () => {
 	it("denies what any policy denies, in any order", () => {
 		const allow = policy("allow", "Workers AI Write");
 		const deny = policy("deny", "Workers AI Run");
-		expect([...permissionsOf([allow, deny])]).toEqual(["read", "write"]);
-		expect([...permissionsOf([deny, allow])]).toEqual(["read", "write"]);
+		expect([...permissionsOf([allow, deny])]).toEqual(["read", "write", "gateways-write"]);
+		expect([...permissionsOf([deny, allow])]).toEqual(["read", "write", "gateways-write"]);
 		expect([...permissionsOf([deny])]).toEqual([]);
 	});
 });

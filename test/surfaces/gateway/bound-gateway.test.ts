@@ -3,6 +3,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { wireOf } from "../../../src/surfaces/binding/binding.ts";
 import { AiGateway } from "../../../src/surfaces/gateway/gateway-wire.ts";
+import { backgroundWork } from "../../../src/surfaces/responses/background.ts";
 import { entrypoint } from "../../../src/surfaces/rpc/entrypoint.ts";
 import { CALLER, completion, upstream } from "../../gateway.ts";
 import { ADMIN, type ClosedGateway, closedGateway, json } from "../../http/access.ts";
@@ -102,6 +103,23 @@ const WAYS: Readonly<Record<string, Way>> = {
 	embeddings: over("/ai/v1/embeddings", { model: BGE, input: "Hi" }),
 	"two images": over("/ai/v1/images/generations", { model: FLUX, prompt: "Hi", n: 2 }),
 	Gemini: over(`/ai/v1beta/models/${encodeURIComponent(LLAMA)}:generateContent`, CONTENTS),
+	"the socket of Responses": async (here, gateway) => {
+		const headers = { upgrade: "websocket", ...(gateway !== undefined && { "cf-aig-gateway-id": gateway }) };
+		const { webSocket: socket } = await here.send("/ai/v1/responses", here.token, { headers });
+		if (!socket) throw new Error("no socket");
+		const answered = Promise.withResolvers<Response>();
+		socket.addEventListener("message", ({ data }) => {
+			const frame = JSON.parse(String(data));
+			if (frame.type === "error") answered.resolve(Response.json(frame, { status: frame.status }));
+			if (frame.type === "response.completed") answered.resolve(Response.json(frame));
+		});
+		socket.accept();
+		const metadata = { team: "sales" };
+		socket.send(
+			JSON.stringify({ type: "response.create", model: "gpt-5.6-sol", input: "Hi", store: false, metadata }),
+		);
+		return answered.promise;
+	},
 	proxy: (at, gateway) =>
 		at.send("/ai/run/proxy", at.token, {
 			...json("POST", {
@@ -230,6 +248,19 @@ describe("a token that must use the gateway prod", () => {
 			}
 	});
 
+	it("runs in it in the background, and cannot name another", async () => {
+		const here = await world();
+		const background = over("/ai/v1/responses", { model: "gpt-5.6-sol", input: "Hi", background: true });
+		expect(await sentence(await background(here, "other"))).toContain('run in the gateway \\"prod\\"');
+		const { id } = await (await background(here)).json<{ id: string }>();
+		const { signal } = new AbortController();
+		const work = { account: here.account, key: id, signal, attempt: 1, body: "", progress: undefined };
+		await backgroundWork(here.services).run(work as never);
+		await expect
+			.poll(async () => (await here.logs("prod")).map((log) => log.metadata))
+			.toEqual([{ team: "search" }]);
+	});
+
 	it("cannot change its metadata: by a header, a step, a step's config, or the log", async () => {
 		const here = await world();
 		const metadata = { team: "sales", shift: "night" };
@@ -247,6 +278,20 @@ describe("a token that must use the gateway prod", () => {
 			headers: { "content-type": "application/json", "x-forwarded": forwarded },
 		});
 		expect(patched.status).toBe(403);
+	});
+
+	it("cannot switch its log off: by headers, a step, or the options of a run", async () => {
+		const here = await world();
+		const off = { "cf-aig-collect-log": "false", "cf-aig-collect-log-payload": "false" };
+		await here.send(`/ai/run/${LLAMA}`, here.token, { ...json("POST", { prompt: "Hi" }), headers: off });
+		await at((id) => id, [{ ...STEP, headers: off }])(here, "prod");
+		await at((id) => id, [{ ...STEP, config: { collectLog: false } }])(here, "prod");
+		await expect.poll(async () => (await here.logs("prod")).length).toBe(3);
+		const list = await here.send("/ai-gateway/gateways/prod/logs", ADMIN);
+		for (const { id } of (await list.json<{ result: { id: string }[] }>()).result) {
+			const request = await here.send(`/ai-gateway/gateways/prod/logs/${id}/request`, ADMIN);
+			expect(await request.text()).toContain("Hi");
+		}
 	});
 
 	it("keeps its metadata if the caller sends five entries", async () => {

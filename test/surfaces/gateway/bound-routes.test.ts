@@ -1,0 +1,195 @@
+/** Every route that a token may call, with a token that must use one gateway: it runs nothing elsewhere, and changes no gateway. */
+import { describe, expect, it } from "vitest";
+import type { Route } from "../../../src/http/route.ts";
+import { ROUTES } from "../../../src/surfaces/routes.ts";
+import { completion, upstream } from "../../gateway.ts";
+import { ADMIN, closedGateway, json } from "../../http/access.ts";
+
+const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
+const FLUX = "@cf/deepgram/flux?encoding=linear16&sample_rate=16000";
+const VARS = {
+	BACKENDS: { engine: { kind: "openai", url: "http://engine/v1" } },
+	ROUTES: { "@cf/*": [{ backend: "engine", model: "served" }] },
+};
+const SETTINGS = {
+	cache_ttl: 0,
+	cache_invalidate_on_update: false,
+	collect_logs: true,
+	rate_limiting_interval: 0,
+	rate_limiting_limit: 0,
+};
+const REQUIRED = { id: "prod", mode: "required", metadata: { team: "search" } } as const;
+
+/** Routes that run nothing: what the token itself stored, what is not available, and what another route verifies. */
+const RUNS_NOTHING =
+	/\/(?:responses\/:response|conversations|messages\/batches)|\/run\/proxy$|\/run\/:run\/resume$/;
+
+/** Routes that can run in no gateway. */
+const OUTSIDE = /count_tokens$|input_tokens$|\/tomarkdown$|^GET .*\/run\/:model/;
+
+const engine = upstream(() => Response.json(completion("Hello")));
+const here = closedGateway({ vars: VARS, fetch: engine.fetch });
+const { account, createToken, send, services } = here;
+
+async function token(groups: readonly string[], gateway: object | undefined = REQUIRED): Promise<string> {
+	for (const id of ["prod", "other"])
+		await services.gateways.change(account, id, (registry) => registry.create(id, SETTINGS));
+	return createToken(groups, gateway && { gateway });
+}
+
+/** The path with a value for each parameter. */
+const pathOf = (path: string, gateway: string, model: string): string =>
+	path
+		.replace(":account", account)
+		.replace(":gateway", gateway)
+		.replace(
+			/:model\{\.\+\}/,
+			path.includes("/models/") ? `${encodeURIComponent(LLAMA)}:generateContent` : model,
+		)
+		.replace(/:call\{.*\}$/, `models/${encodeURIComponent(LLAMA)}:generateContent`)
+		.replace(/:provider\{([\w-]+)\}/, "$1")
+		.replace(":provider", "openai")
+		.replace(":endpoint{.+}", "v1/chat/completions")
+		.replace(/:(?:log|run|route|key|alias|custom_provider)/, "0190a0a0-0000-7000-8000-000000000000");
+
+function requestOf({ input, method, upgrades }: Route): RequestInit & { headers: Record<string, string> } {
+	if (upgrades) return { method, headers: { upgrade: "websocket" } };
+	const { example, type } = input ?? {};
+	if (method === "GET" || method === "DELETE") return { method, headers: {} };
+	if (type !== "multipart/form-data")
+		return { method, body: JSON.stringify(example ?? {}), headers: { "content-type": "application/json" } };
+	const body = new FormData();
+	for (const [name, value] of Object.entries(example as Record<string, string>))
+		if (value.startsWith("@")) body.append(name, new File([new Uint8Array(64)], value.slice(1)));
+		else body.append(name, value);
+	return { method, body, headers: {} };
+}
+
+/** `headers`: beside those of the body and the credential. */
+const call = async (
+	route: Route,
+	text: string,
+	{
+		gateway,
+		headers = { "cf-aig-gateway-id": gateway },
+	}: { gateway: string; headers?: Record<string, string> },
+): Promise<Response> => {
+	const { headers: own, ...init } = requestOf(route);
+	return send(`http://gateway${pathOf(route.path, gateway, route.upgrades ? FLUX : LLAMA)}`, text, {
+		...init,
+		headers: { ...own, ...headers, "cf-aig-authorization": `Bearer ${text}` },
+	});
+};
+
+interface LogJson {
+	metadata: Record<string, unknown> | null;
+}
+
+const named = (routes: readonly Route[]) =>
+	routes.map((route) => [`${route.method} ${route.path}`, route] as const);
+const RUNNING = ROUTES.filter(({ path, permission }) => permission === "run" && !RUNS_NOTHING.test(path));
+/** The body of a search always names a gateway. */
+const NAMELESS = RUNNING.filter(({ path }) => !path.endsWith("/websearch"));
+const CHANGING = ROUTES.filter(
+	({ method, path }) => path.includes("/ai-gateway/") && method !== "GET" && !path.endsWith("/cache/purge"),
+);
+
+describe("a token that must use the gateway prod", () => {
+	it.each(named(RUNNING))("runs nothing in another by %s", async (_, route) => {
+		const text = await token(["Workers AI Run"]);
+		const sent = engine.requests.length;
+		const response = await call(route, text, { gateway: "other" });
+		// The socket of Responses has its requests in frames, which another test sends.
+		if (route.upgrades && response.status === 101) return response.webSocket?.accept();
+		expect([response.status, await response.text()]).toEqual([
+			403,
+			expect.stringMatching(/run in the gateway \\"prod\\", and this one (?:names another|has no gateway)/),
+		]);
+		expect(engine.requests.length).toBe(sent);
+	});
+
+	it.each(named(NAMELESS))("runs in it, with its metadata, by %s, which names none", async (name, route) => {
+		const text = await token(["Workers AI Run"]);
+		const sentMetadata = { "cf-aig-metadata": JSON.stringify({ team: "sales", shift: "night" }) };
+		const response = await call(route, text, { gateway: "prod", headers: sentMetadata });
+		if (route.upgrades && response.status === 101) return response.webSocket?.accept();
+		const body = await response.text();
+		if (OUTSIDE.test(name))
+			return expect([response.status, body]).toEqual([
+				403,
+				expect.stringContaining("this one has no gateway"),
+			]);
+		expect(response.status).not.toBe(403);
+		const id = response.headers.get("cf-aig-log-id");
+		expect(id).toMatch(/^[0-9a-f-]{36}$/);
+		await expect
+			.poll(
+				async () => {
+					const log = await send(`/ai-gateway/gateways/prod/logs/${id}`, ADMIN);
+					return (await log.json<{ result: LogJson | null }>()).result?.metadata;
+				},
+				{ timeout: 30_000 },
+			)
+			.toEqual({ team: "search", shift: "night" });
+	});
+
+	it.each(named(CHANGING))("changes no gateway by %s, with permission to write", async (_, route) => {
+		const text = await token(["Workers AI Write", "Account API Tokens Write"]);
+		for (const gateway of ["prod", "other"]) {
+			const response = await call(route, text, { gateway });
+			const { errors } = await response.json<{ errors: { message: string }[] }>();
+			const isFeedback = route.path.endsWith("/logs/:log");
+			expect([response.status, errors?.[0]?.message]).toEqual(
+				isFeedback
+					? [gateway === "prod" ? 404 : 403, expect.any(String)]
+					: [
+							403,
+							expect.stringContaining('requires the gateway "prod", so the token cannot change gateways'),
+						],
+			);
+		}
+		expect(await services.gateways.find(account, "prod")).toMatchObject({ id: "prod", collect_logs: true });
+	});
+
+	it("is not stopped from changes if it only defaults to the gateway", async () => {
+		const text = await token(["Workers AI Write"], { ...REQUIRED, mode: "default" });
+		const response = await send(
+			"/ai-gateway/gateways/other",
+			text,
+			json("PUT", { ...SETTINGS, cache_ttl: 60 }),
+		);
+		expect(response.status).toBe(200);
+	});
+});
+
+describe("an account that requires the gateway prod", () => {
+	const policy = (groups: readonly string[]) => [
+		{
+			effect: "allow",
+			permission_groups: groups.map((name) => ({ name })),
+			resources: { [`com.cloudflare.api.account.${account}`]: "*" },
+		},
+	];
+
+	it("lets only the operator change gateways, and no token make one with another gateway", async () => {
+		const writer = await token(["Workers AI Write", "Workers AI Run", "Account API Tokens Write"], undefined);
+		const bind = await send("/ai/bound-gateway", ADMIN, json("PUT", REQUIRED));
+		expect(bind.status).toBe(200);
+		const change = (text: string) =>
+			send("/ai-gateway/gateways/prod", text, json("PUT", { ...SETTINGS, collect_logs: false }));
+		expect((await change(writer)).status).toBe(403);
+		const make = async (gateway?: object) => {
+			const body = { name: "second", policies: policy(["Workers AI Run"]), ...(gateway && { gateway }) };
+			return (await send("/tokens", writer, json("POST", body))).status;
+		};
+		expect([
+			await make({ id: "other", mode: "required" }),
+			await make({ id: "prod", mode: "default" }),
+			await make(),
+			await make(REQUIRED),
+		]).toEqual([403, 403, 200, 200]);
+		expect((await send("/ai/bound-gateway", writer, { method: "DELETE" })).status).toBe(403);
+		expect((await change(ADMIN)).status).toBe(200);
+		expect((await send("/ai/bound-gateway", ADMIN, { method: "DELETE" })).status).toBe(200);
+	});
+});
