@@ -102,7 +102,7 @@ export function refusal(refused: Extract<Admitted, { ok: false }>): AiError {
 /** The route has verified the caller. Its account exists, or the caller is the operator. */
 const VERIFIED: Credential = { kind: "operator" };
 
-interface AccountReaderServices extends AccountObjectServices {
+export interface AccountReaderServices extends AccountObjectServices {
 	/** Copies of this isolate. */
 	aliases: FreshCache<readonly AliasRow[]>;
 }

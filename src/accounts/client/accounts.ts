@@ -11,19 +11,17 @@ import type {
 	AccountLedger,
 	Admission,
 	Admitted,
-	CountedRequest,
 	Credential,
 	Granted,
 	Ledgers,
-	Permission,
 	Settlement,
 	SpeculativeAdmission,
 } from "../admission.ts";
-import type { VerifiedCredential } from "../bound-gateway.ts";
 import type { AccountReports, AliasStore, BoundGatewayStore } from "../durable/account-interfaces.ts";
 import type { AliasRow } from "../durable/alias-table.ts";
 import type { TokenCommand, TokenResult, TokenStore } from "../token-command.ts";
-import { AccountReader, refusal, unavailable } from "./account-object.ts";
+import { refusal, unavailable } from "./account-object.ts";
+import { AccountVerifier } from "./account-verifier.ts";
 import { AdmissionQueue } from "./admission-queue.ts";
 import { HeadroomCache } from "./headroom-cache.ts";
 import { Journal } from "./journal.ts";
@@ -80,7 +78,7 @@ export function createLedgers(services: LedgersServices): IsolateAccounts {
 	return { of, flush };
 }
 
-class AccountClient extends AccountReader implements AccountLedger, TokenStore {
+class AccountClient extends AccountVerifier implements AccountLedger, TokenStore {
 	readonly #account: string;
 	readonly #isolate: IsolateState;
 
@@ -210,45 +208,6 @@ class AccountClient extends AccountReader implements AccountLedger, TokenStore {
 	settle(settlement: Settlement): void {
 		const journal = this.#isolate.journals.get(this.#account);
 		if (!journal?.settle(settlement)) this.#outbox().add(settlement);
-	}
-
-	async verify(
-		credential: Credential,
-		permission: Permission,
-		request?: CountedRequest,
-	): Promise<VerifiedCredential> {
-		const isOperator = credential.kind === "operator";
-		if (isOperator && !request && permission !== "run") return {};
-		const mayCache = permission === "run" && !request && (isOperator || !this.#isolate.exact);
-		if (mayCache) return this.verifyRecently(credential);
-		return this.#verify(credential, permission, request);
-	}
-
-	async verifyRecently(credential: Credential): Promise<VerifiedCredential> {
-		const { credentials } = this.#isolate;
-		const known = credentials.verified(this.#account, credential);
-		if (known) return known;
-		const facts = await this.#verify(credential, "run");
-		credentials.setVerified(this.#account, credential, facts);
-		return facts;
-	}
-
-	async #verify(
-		credential: Credential,
-		permission: Permission,
-		request?: CountedRequest,
-	): Promise<VerifiedCredential> {
-		const answer = await this.object.checkedCall(credential, async (stub) =>
-			stub.verify(credential, permission, request),
-		);
-		this.#isolate.credentials.setGateway(this.#account, credential, answer.gateway?.id);
-		if (!answer.ok) throw refusal(answer);
-		const { ok: _, ...facts } = answer;
-		return facts;
-	}
-
-	knownGateway(credential: Credential): string | undefined {
-		return this.#isolate.credentials.gateway(this.#account, credential);
 	}
 
 	tokens(command: TokenCommand): Promise<TokenResult> {

@@ -14,6 +14,8 @@ import type { Call, RouteDeclaration } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { gatewayOfHeaders } from "../gateway/model-in-gateway.ts";
 import { type PlanContext, runInGateway } from "../gateway/run-in-gateway.ts";
+import { storedKeys } from "../gateway/stored-keys.ts";
+import { usageObserver } from "../gateway/usage-observer.ts";
 
 const PATH = "alpha/search";
 
@@ -47,8 +49,10 @@ async function searchForCodex(c: Context, call: Call): Promise<Response> {
 	const named = gatewayOfHeaders(headers);
 	if (named === undefined && !caller.identity?.gateway)
 		return Response.json(await runStandaloneSearch(body, { caller, signal }, services));
-	const plan = async function* ({ account, caller: inGateway, options, settings }: PlanContext): StepPlan {
-		const searchKeys = async () => (await services.providerAccesses.find(account, settings.id)).keys;
+	const plan = async function* (context: PlanContext): StepPlan {
+		const { account, caller: inGateway, exchange, options, settings } = context;
+		const usage = usageObserver(exchange);
+		const searchKeys = { find: storedKeys(account, settings, services), used: usage.used };
 		const step: GatewayStep = {
 			provider: "websearch",
 			endpoint: PATH,
@@ -61,7 +65,7 @@ async function searchForCodex(c: Context, call: Call): Promise<Response> {
 				Response.json(
 					await runStandaloneSearch(
 						body,
-						{ caller: inGateway, signal: stepSignal },
+						{ caller: inGateway, signal: stepSignal, observers: [usage] },
 						{ ...services, searchKeys },
 					),
 				),

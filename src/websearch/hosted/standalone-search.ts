@@ -38,7 +38,7 @@ const SETTINGS = new Set(["search_query", "response_length"]);
 
 export async function runStandaloneSearch(
 	{ commands, settings, max_output_tokens }: StandaloneSearch,
-	request: Pick<InferenceRequest, "caller" | "signal">,
+	request: Pick<InferenceRequest, "caller" | "signal" | "observers">,
 	services: SearchServices,
 ): Promise<{ output: string }> {
 	const provider = chooseHostedProvider((await services.searchKeys?.find()) ?? [], services.webSearch);
