@@ -18,8 +18,13 @@ export const CONTENDERS_CPU = 0;
 export const LOAD_CPU = 1;
 
 /** The engine's kinds of answers: bench/upstream.ts. */
-export type Mode = "json" | "late" | "bulk" | "stepped" | "steady" | "paced" | "slow" | "embeddings";
-const MODES: readonly Mode[] = ["json", "late", "bulk", "stepped", "steady", "paced", "slow", "embeddings"];
+const MODES = [
+	...(["json", "late", "bulk", "stepped", "steady", "paced", "slow", "embeddings"] as const),
+	...(["responses", "responses-bulk"] as const),
+] as const;
+export type Mode = (typeof MODES)[number];
+/** Modes whose engine has only OpenAI's Responses API. */
+const RESPONSES_MODES: readonly Mode[] = ["responses", "responses-bulk"];
 /** Modes that also have a route with `passthrough`, one whose model has another name at the engine, and one with a second engine. */
 const STREAMED_MODES: readonly Mode[] = ["bulk", "stepped", "steady", "paced", "slow"];
 /** Models whose native frames differ from OpenAI's. */
@@ -191,7 +196,13 @@ async function ganglion(
 						replicas: Array.from({ length: replicas }, (_, i) => `${upstream}/${mode}/replica-${i}/v1`),
 					},
 				};
-	const backends = MODES.map((mode) => [mode, { kind: "openai", ...addressesOf(mode) }]);
+	const backends = MODES.map((mode) => [
+		mode,
+		{
+			...{ kind: "openai", ...addressesOf(mode) },
+			...(RESPONSES_MODES.includes(mode) && { api: "responses" }),
+		},
+	]);
 	const spec: WorkerSpec = {
 		name,
 		modules: modulesIn(built),

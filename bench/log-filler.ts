@@ -11,6 +11,7 @@ export {
 	Fleet,
 	GatewayRegistry,
 	ResponseCache,
+	ResponseStore,
 	StreamRun,
 	WorkQueue,
 } from "../src/index.ts";

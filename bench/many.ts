@@ -52,17 +52,25 @@ export async function manyRoutes(context: Context): Promise<Row[]> {
 	];
 }
 
-/** System calls that wait for the disk, counted by strace under a steady load. No row without strace. */
-export async function commits(context: Context): Promise<Row[]> {
+/** The command that writes each wait for the disk into a file. `undefined`: strace is not installed. */
+export function countSyncs(log: string, ...options: string[]): readonly string[] | undefined {
 	try {
 		execFileSync("strace", ["--version"], { stdio: "ignore" });
 	} catch {
+		return undefined;
+	}
+	// With a filter in the kernel, the other system calls cost nothing.
+	return ["strace", "-f", "--seccomp-bpf", ...options, "-e", "trace=fsync,fdatasync", "-o", log];
+}
+
+/** System calls that wait for the disk, counted by strace under a steady load. No row without strace. */
+export async function commits(context: Context): Promise<Row[]> {
+	const log = join(context.field.folder, "strace.txt");
+	const wrapper = countSyncs(log);
+	if (!wrapper) {
 		context.say("  strace is not installed: the commits are not counted");
 		return [];
 	}
-	const log = join(context.field.folder, "strace.txt");
-	// With a filter in the kernel, the other system calls cost nothing.
-	const wrapper = ["strace", "-f", "--seccomp-bpf", "-e", "trace=fsync,fdatasync", "-o", log];
 	const contender = await start(context, "ganglion", { wrapper });
 	const counted = () => readFileSync(log, "utf8").match(/\b(?:fsync|fdatasync)\(/g)?.length ?? 0;
 	try {

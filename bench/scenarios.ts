@@ -14,6 +14,7 @@ import { paced } from "./paced.ts";
 import { pools } from "./pools.ts";
 import { against, type Comparison, cpuRatios, noteOf, withBoth } from "./ratios.ts";
 import { spread } from "./statistics.ts";
+import { durableStores } from "./storage.ts";
 import type { Row } from "./table.ts";
 import { severalWorkers } from "./workers.ts";
 
@@ -39,12 +40,14 @@ export type ScenarioName =
 	| "start"
 	| "dev"
 	| "features"
+	| "upstream"
 	| "speculation"
 	| "leases"
 	| "accounts"
 	| "routes"
 	| "pools"
 	| "commits"
+	| "storage"
 	| "attack"
 	| "gateways"
 	| "logs"
@@ -132,6 +135,7 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 	start: coldStart,
 	dev: devStart,
 	features,
+	upstream: responsesUpstream,
 	speculation: async (context) => [
 		...(await admission(context, "speculation with leases, over none", ["ganglion", "leased sequential"])),
 		...(await admission(context, "speculation with `LEDGER` exact, over none", ["exact", "sequential"])),
@@ -140,6 +144,7 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 	accounts: accountsInTurn,
 	routes: manyRoutes,
 	commits,
+	storage: durableStores,
 	attack,
 	gateways,
 	logs: logPages,
@@ -182,6 +187,39 @@ async function streams(
 			connections: STEADY_CONNECTIONS,
 		})),
 	];
+}
+
+/** A chat through an engine's Responses API over the same chat through its chat API, both under load at the same time. */
+async function responsesUpstream(context: Context): Promise<Row[]> {
+	const stream = { ...CHAT, stream: true, stream_options: { include_usage: true } };
+	const compared: [
+		label: string,
+		responses: AskOf,
+		chat: AskOf,
+		loading: Pick<Comparison, "warmUpAnswers">,
+	][] = [
+		[
+			"a chat through an engine's Responses API, over its chat API: CPU a request",
+			(contender) => contender.ask("responses", CHAT),
+			(contender) => contender.ask("json", CHAT),
+			{},
+		],
+		[
+			"the same, a stream of 200 events, over one with another name of the model",
+			(contender) => contender.ask("responses-bulk", stream),
+			(contender) => contender.ask("bulk", stream, "renamed"),
+			{ warmUpAnswers: 100 },
+		],
+	];
+	const rows: Row[] = [];
+	for (const [label, responses, chat, loading] of compared) {
+		const ratios = await withBoth(context, ["ganglion", "ganglion"], (pair) =>
+			cpuRatios(context, pair, (contender) => (contender === pair[0] ? responses : chat)(contender), loading),
+		);
+		const measured = spread(ratios.map(({ ratio }) => ratio));
+		rows.push({ label, measured, unit: "x", bar: 1.3, note: noteOf(ratios) });
+	}
+	return rows;
 }
 
 /** The cost of a feature: Ganglion with it over Ganglion without it, both under load at the same time. */

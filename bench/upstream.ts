@@ -1,11 +1,12 @@
 /**
  * An engine with very low cost: every answer is built in advance. The first part of the path selects it:
  * `json`, `late` (the same after 20 ms), `bulk` (200 events at once), `stepped` (an event a millisecond), `steady` (an event every 10 ms), `paced` (every 20 ms),
- * `slow` (one a second), `embeddings`. The name of the model of a stream is `bench/` and the first part of the path.
+ * `slow` (one a second), `embeddings`, and `responses` and `responses-bulk` (`json` and `bulk` in OpenAI's Responses API). The name of the model of a stream is `bench/` and the first part of the path.
  * Started with `node bench/upstream.ts PORT`.
  */
 import { createServer, type ServerResponse } from "node:http";
 import { COMPLETION } from "./completion.ts";
+import { RESPONSE, responseEvents } from "./responses-engine.ts";
 
 const EVENTS = 200;
 const LATE_MS = 20;
@@ -13,6 +14,7 @@ const STEP_MS = 1;
 const STEADY_MS = 10;
 const PACE_MS = 20;
 const SLOW_MS = 1000;
+const WORDS = Array.from({ length: EVENTS }, (_, i) => ` word${i}`);
 const DIMENSIONS = 384;
 const TEXTS = 100;
 
@@ -26,7 +28,7 @@ class Chunks {
 		this.#model = model;
 		this.all = [
 			this.#chunk([{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }]),
-			...Array.from({ length: EVENTS }, (_, i) => this.delta(` word${i}`)),
+			...WORDS.map((word) => this.delta(word)),
 			this.#chunk([{ index: 0, delta: {}, finish_reason: "stop" }]),
 			this.#chunk([], { usage }),
 			"data: [DONE]\n\n",
@@ -54,6 +56,8 @@ const PACES_MS: Record<string, number> = {
 
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 const completion = json(COMPLETION);
+const response = json(RESPONSE);
+const events = responseEvents(WORDS).map((text) => Buffer.from(text));
 const embeddings = json({
 	object: "list",
 	model: "bench",
@@ -65,16 +69,18 @@ const embeddings = json({
 	usage: { prompt_tokens: 800, total_tokens: 800 },
 });
 
-const server = createServer((request, response) => {
+const server = createServer((request, answer) => {
 	const [, kind = ""] = (request.url ?? "").split("/", 2);
 	request.resume().on("end", () => {
-		if (kind === "late") return void setTimeout(complete, LATE_MS, response, completion);
-		if (kind === "embeddings") return complete(response, embeddings);
+		if (kind === "late") return void setTimeout(complete, LATE_MS, answer, completion);
+		if (kind === "embeddings") return complete(answer, embeddings);
+		if (kind === "responses") return complete(answer, response);
+		if (kind === "responses-bulk") return bulk(answer, events);
 		const chunks = chunksOf[kind];
-		if (!chunks) return complete(response, completion);
+		if (!chunks) return complete(answer, completion);
 		const paceMs = PACES_MS[kind];
-		if (paceMs === undefined) bulk(response, chunks);
-		else paced(response, chunks, paceMs);
+		if (paceMs === undefined) bulk(answer, chunks.all);
+		else paced(answer, chunks, paceMs);
 	});
 });
 // Clients reuse idle connections, so the server must not close them.
@@ -86,7 +92,7 @@ function complete(response: ServerResponse, body: Buffer): void {
 	response.end(body);
 }
 
-function bulk(response: ServerResponse, { all }: Chunks): void {
+function bulk(response: ServerResponse, all: readonly Buffer[]): void {
 	response.writeHead(200, { "content-type": "text/event-stream" });
 	for (const bytes of all) response.write(bytes);
 	response.end();

@@ -16,6 +16,7 @@ export {
 	Gateway,
 	GatewayRegistry,
 	ResponseCache,
+	ResponseStore,
 	StreamRun,
 	WorkQueue,
 } from "../src/index.ts";

@@ -15,6 +15,7 @@ export {
 	Gateway,
 	GatewayRegistry,
 	ResponseCache,
+	ResponseStore,
 	StreamRun,
 	WorkQueue,
 } from "../src/index.ts";

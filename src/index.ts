@@ -16,7 +16,7 @@ import { contentStores } from "./storage/create-storage.ts";
 import type { WorkCalls } from "./storage/queue/run-work.ts";
 import type { Queue } from "./storage/queue/work.ts";
 import { workEntrypoint } from "./storage/queue/work-entrypoint.ts";
-import { type QueueServices, WorkQueueObject } from "./storage/queue/work-queue.ts";
+import { WorkQueueObject, type WorkQueueServices } from "./storage/queue/work-queue.ts";
 import { busy, closing, drain } from "./surfaces/operations/drain.ts";
 import { HEALTH_PATH } from "./surfaces/operations/health.ts";
 import { looping } from "./surfaces/operations/loop.ts";
@@ -93,7 +93,7 @@ export class ResponseStore extends ResponseStoreObject {
 export class Work extends workEntrypoint(async (kind) => WORK_HANDLERS[kind]?.(current.services)) {}
 
 export class WorkQueue extends WorkQueueObject {
-	protected override services(): QueueServices {
+	protected override services(): WorkQueueServices {
 		// The exports of this module, which has its own type only after this class.
 		const { Work } = this.ctx.exports as unknown as { Work: WorkCalls };
 		return {

@@ -31,7 +31,7 @@ const RUN_TIMEOUT_MS = 60 * 60_000;
 /** Of the account's last requests, which are searched for an interrupted run. */
 const SEARCHED_REQUESTS = 100;
 
-export interface BackgroundCall {
+export interface BackgroundRunCall {
 	/** The request id. */
 	id: string;
 	request: BackgroundRequest;
@@ -41,7 +41,7 @@ export interface BackgroundCall {
 }
 
 /** Runs a request like the route of Responses, without storing its response. */
-export type RunRequest = (call: BackgroundCall, services: ResponsesServices) => Promise<Response>;
+export type RunRequest = (call: BackgroundRunCall, services: ResponsesServices) => Promise<Response>;
 
 export const backgroundHandler = (services: ResponsesServices, runRequest: RunRequest): WorkHandler => ({
 	maxAttempts: MAX_RUNS,
@@ -124,7 +124,7 @@ class BackgroundRun {
 		return requests.some((request) => request.ticket === ticket && request.outcome === "ok");
 	}
 
-	#fields(): BackgroundCall["fields"] {
+	#fields(): BackgroundRunCall["fields"] {
 		const { before, own } = this.#context.started;
 		const items = [...foundOrThrow(before, referenceFailure), ...foundOrThrow(own, referenceFailure)];
 		const input = engineInput(undefined, { before: items, items: {} });

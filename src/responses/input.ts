@@ -1,7 +1,7 @@
 /** The input of a request: what it refers to, what an engine receives, and what is stored. */
 import { isRecord } from "../core/json.ts";
 import { itemPrefix, newId } from "./ids.ts";
-import type { Context, ItemRecord } from "./records.ts";
+import type { ItemRecord, ReferencedItems } from "./records.ts";
 
 type Item = Record<string, unknown>;
 
@@ -24,11 +24,11 @@ export const unsealedIn = (input: unknown): string[] =>
 	Array.isArray(input) ? input.flatMap((item) => (isUnsealed(item) ? [item.id] : [])) : [];
 
 /** Reasoning that is stored with its seal is not stored again. */
-export const withoutCopies = (input: readonly ItemRecord[], { items }: Context): ItemRecord[] =>
+export const withoutCopies = (input: readonly ItemRecord[], { items }: ReferencedItems): ItemRecord[] =>
 	input.map((record) => (items[record.id] === undefined ? record : { ...record, reference: true }));
 
 /** The input for the engine: the items before it, and its own with the referenced ones. */
-export function engineInput(input: unknown, { before, items }: Context): unknown {
+export function engineInput(input: unknown, { before, items }: ReferencedItems): unknown {
 	const earlier = before.map((json): unknown => JSON.parse(json));
 	if (!Array.isArray(input) && earlier.length === 0) return input;
 	return [...earlier, ...itemsIn(input)].map((item) => {

@@ -68,7 +68,7 @@ export interface Missing {
 
 export type Found<Value> = { ok: true; value: Value } | { ok: false; missing: Missing };
 
-export interface Context {
+export interface ReferencedItems {
 	/** The items before the request's own input, oldest first, as JSON. */
 	before: string[];
 	/** The referenced items as JSON, by id. */

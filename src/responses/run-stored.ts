@@ -17,7 +17,7 @@ import { EventRelay } from "./event-relay.ts";
 import { foundOrThrow, referenceFailure } from "./failures.ts";
 import { newId } from "./ids.ts";
 import { engineInput, referencesIn, storedInput, unsealedIn, withoutCopies } from "./input.ts";
-import type { Context, ItemRecord } from "./records.ts";
+import type { ItemRecord, ReferencedItems } from "./records.ts";
 import {
 	identified,
 	includesSeals,
@@ -100,7 +100,7 @@ export async function contextOf(
 	{ previous, conversation }: Pick<StatefulFields, "previous" | "conversation">,
 	caller: Caller,
 	services: ResponsesServices,
-): Promise<Context | undefined> {
+): Promise<ReferencedItems | undefined> {
 	const items = [...new Set(referencesIn(fields.input))];
 	const optional = [...new Set(unsealedIn(fields.input))];
 	if (previous === undefined && conversation === undefined && items.length + optional.length === 0)
@@ -119,7 +119,7 @@ export async function contextOf(
 }
 
 /** The fields for an engine, which knows no stored objects. */
-export function engineFields(fields: Fields, context: Context): Fields {
+export function engineFields(fields: Fields, context: ReferencedItems): Fields {
 	const { previous_response_id: _, conversation: __, ...engine } = fields;
 	return { ...engine, input: engineInput(fields.input, context) };
 }
@@ -136,7 +136,7 @@ export const storedFields = ({ background: _, ...fields }: Fields): Fields => ({
 /** Errors name the place of an item in the caller's own input. */
 async function runWith(
 	request: InferenceRequest,
-	context: Context | undefined,
+	context: ReferencedItems | undefined,
 	services: ResponsesServices,
 ): Promise<Reply> {
 	const earlier = context?.before.length ?? 0;

@@ -23,7 +23,7 @@ const PAUSE_FACTOR = 3;
 /** Bounds the pause after a single slow call. */
 const MAX_PAUSE_MS = 30;
 
-export interface QueueServices {
+export interface AdmissionQueueServices {
 	now(): number;
 	wait(milliseconds: number): Promise<void>;
 	/** Keeps the context of the current request alive. */
@@ -52,7 +52,7 @@ interface QueuedAdmission {
 }
 
 export class AdmissionQueue {
-	readonly #services: QueueServices;
+	readonly #services: AdmissionQueueServices;
 	/** Admissions that are not taken yet, oldest first. */
 	#waiting: QueuedAdmission[] = [];
 	/** The latest call that is under way, or about to be. */
@@ -62,7 +62,7 @@ export class AdmissionQueue {
 	/** Speculative requests make no call before this time. */
 	#gatherUntil = Number.NEGATIVE_INFINITY;
 
-	constructor(services: QueueServices) {
+	constructor(services: AdmissionQueueServices) {
 		this.#services = services;
 	}
 

@@ -39,7 +39,7 @@ interface HeldToken {
 }
 
 export type { Refusal } from "./token-excess.ts";
-export type Checked = { ok: true; id: string; limits: TokenLimits; gateway?: BoundGateway } | Refusal;
+export type TokenCheck = { ok: true; id: string; limits: TokenLimits; gateway?: BoundGateway } | Refusal;
 
 export class Tokens {
 	readonly #table: TokenTable;
@@ -56,7 +56,7 @@ export class Tokens {
 	}
 
 	/** Verifies the token with this hash and its permission. Records the use. */
-	check(hash: string, permission: Permission): Checked {
+	check(hash: string, permission: Permission): TokenCheck {
 		const found = this.#find(hash);
 		if (!found.ok) return found;
 		const { token, permissions } = found.held;

@@ -9,7 +9,7 @@ import { DROPPED_SEAL, type Seals } from "../seals.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 
 /** A content block. */
-export interface Block {
+export interface AnthropicBlock {
 	type: string;
 	[field: string]: unknown;
 }
@@ -18,11 +18,11 @@ const SealedBlock = z.object({
 	block: z.looseObject({ type: z.enum(["thinking", "redacted_thinking"]) }),
 });
 
-export const isThought = (block: Pick<Block, "type"> | undefined): boolean =>
+export const isThought = (block: Pick<AnthropicBlock, "type"> | undefined): boolean =>
 	block?.type === "thinking" || block?.type === "redacted_thinking";
 
 /** A block of the API with a seal in place of its signature or data. `undefined`: it cannot be sent back. */
-export function sealThought(block: Block, seals: Seals | undefined): ThinkingBlock | undefined {
+export function sealThought(block: AnthropicBlock, seals: Seals | undefined): ThinkingBlock | undefined {
 	const { thinking, signature, data } = block;
 	const isRedacted = block.type === "redacted_thinking";
 	const seal = (isRedacted ? data : signature) ? seals?.seal({ block }) : undefined;
@@ -33,7 +33,7 @@ export function sealThought(block: Block, seals: Seals | undefined): ThinkingBlo
 }
 
 /** The blocks of the API in the values of opened seals. */
-export function thoughtsIn(values: readonly unknown[], { report }: Pick<Call, "report">): Block[] {
+export function thoughtsIn(values: readonly unknown[], { report }: Pick<Call, "report">): AnthropicBlock[] {
 	return values.flatMap((value) => {
 		const { data } = safeParse(SealedBlock, value);
 		if (!data) report?.dropped.push(DROPPED_SEAL);

@@ -13,15 +13,15 @@ import { openMessage } from "../sealed-messages.ts";
 import type { Seals } from "../seals.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { unsupported } from "../unsupported.ts";
-import { type Block, isThought, thoughtsIn } from "./thoughts.ts";
+import { type AnthropicBlock, isThought, thoughtsIn } from "./thoughts.ts";
 
 export interface Turn {
 	role: "user" | "assistant";
-	content: Block[];
+	content: AnthropicBlock[];
 }
 
 export interface Conversation {
-	system: string | Block[] | undefined;
+	system: string | AnthropicBlock[] | undefined;
 	messages: Turn[];
 }
 
@@ -30,7 +30,7 @@ export function readConversation(
 	call: Call,
 	seals: Seals | undefined,
 ): Conversation {
-	const system: Block[] = [];
+	const system: AnthropicBlock[] = [];
 	const turns: Turn[] = [];
 	for (const message of sent) {
 		const content = contentOf(message, call, seals);
@@ -55,15 +55,16 @@ export function readConversation(
 	return { system: joinedTexts(system) || undefined, messages };
 }
 
-const joinedTexts = (blocks: readonly Block[]): string => blocks.map(({ text }) => text).join("\n\n");
+const joinedTexts = (blocks: readonly AnthropicBlock[]): string =>
+	blocks.map(({ text }) => text).join("\n\n");
 
-function contentOf(message: ChatMessage, call: Call, seals: Seals | undefined): Block[] {
+function contentOf(message: ChatMessage, call: Call, seals: Seals | undefined): AnthropicBlock[] {
 	const blocks = blocksOf(message.content, call);
 	if (message.role === "tool") {
 		const [only] = blocks;
 		// The result ends with its last block.
 		const { cache_control, ...last } = blocks.at(-1) ?? { type: "text" };
-		if (cache_control !== undefined) blocks.splice(-1, 1, last as Block);
+		if (cache_control !== undefined) blocks.splice(-1, 1, last as AnthropicBlock);
 		const content = blocks.length === 1 && only?.type === "text" ? only.text : blocks;
 		const id = toolId(message.tool_call_id ?? "");
 		const result = withBreakpoint({ type: "tool_result", tool_use_id: id }, cache_control);
@@ -74,7 +75,7 @@ function contentOf(message: ChatMessage, call: Call, seals: Seals | undefined): 
 	return [...thoughts, ...blocks, ...(message.tool_calls ?? []).map(toolUse)];
 }
 
-const toolUse = ({ id, function: { name, arguments: text } }: ToolCall): Block => ({
+const toolUse = ({ id, function: { name, arguments: text } }: ToolCall): AnthropicBlock => ({
 	type: "tool_use",
 	id: toolId(id),
 	name,
@@ -87,7 +88,7 @@ export const toolId = (id: string): string => id.replaceAll(/[^\w-]/g, "_") || "
 
 /** Tool results must precede all other content of a user turn. */
 function resultsFirst({ role, content }: Turn): Turn {
-	const isResult = ({ type }: Block) => type === "tool_result";
+	const isResult = ({ type }: AnthropicBlock) => type === "tool_result";
 	return { role, content: [...content.filter(isResult), ...content.filter((block) => !isResult(block))] };
 }
 
@@ -110,9 +111,9 @@ export function lacksThoughts({ messages }: { messages: readonly Pick<Turn, "con
 }
 
 /** The API refuses blank texts. */
-const textBlocks = (text: string): Block[] => (text.trim() === "" ? [] : [{ type: "text", text }]);
+const textBlocks = (text: string): AnthropicBlock[] => (text.trim() === "" ? [] : [{ type: "text", text }]);
 
-function blocksOf(content: ChatMessage["content"], call: Call): Block[] {
+function blocksOf(content: ChatMessage["content"], call: Call): AnthropicBlock[] {
 	if (content === null) return [];
 	if (typeof content === "string") return textBlocks(content);
 	return content.flatMap((part) =>
@@ -120,10 +121,10 @@ function blocksOf(content: ChatMessage["content"], call: Call): Block[] {
 	);
 }
 
-const withBreakpoint = (block: Block, cache_control: unknown): Block =>
+const withBreakpoint = (block: AnthropicBlock, cache_control: unknown): AnthropicBlock =>
 	cache_control === undefined ? block : { ...block, cache_control };
 
-function blockOf(part: ContentPart, call: Call): Block[] {
+function blockOf(part: ContentPart, call: Call): AnthropicBlock[] {
 	switch (part.type) {
 		case "text":
 			return textBlocks(part.text ?? "");
@@ -149,7 +150,7 @@ function urlSource(url: string, call: Call): object {
 }
 
 /** A PDF, unless the media type is a text type. */
-function documentOf({ file_data, filename }: NonNullable<ContentPart["file"]>, call: Call): Block {
+function documentOf({ file_data, filename }: NonNullable<ContentPart["file"]>, call: Call): AnthropicBlock {
 	if (!file_data) throw unsupported(call, "takes files by their content, not by an id");
 	const { contentType, base64: data } = splitDataUrl(file_data) ?? { contentType: "", base64: file_data };
 	const type = essenceOf(contentType) || "application/pdf";

@@ -9,7 +9,7 @@ import { isRecord } from "../../core/json.ts";
 import type { ChatInput, Verbatim } from "../../tasks/text-generation/types.ts";
 import type { Seals } from "../seals.ts";
 import type { Call } from "../transport/upstream-failure.ts";
-import { type Block, isThought, thoughtsIn } from "./thoughts.ts";
+import { type AnthropicBlock, isThought, thoughtsIn } from "./thoughts.ts";
 import type { AnthropicTool } from "./tools.ts";
 import {
 	type Conversation,
@@ -100,7 +100,7 @@ export function withBreakpoints(tools: AnthropicTool[], { body }: Verbatim): Ant
 /** The format of the dialect's schema. */
 interface SentTurn {
 	role: Turn["role"] | "system";
-	content: Block[];
+	content: AnthropicBlock[];
 }
 
 /** Opens the seals of thinking blocks. Removes what the API refuses: thinking of other models, and characters of their ids. */
@@ -116,22 +116,27 @@ function turnsOf({ body }: Verbatim, context: VerbatimContext): SentTurn[] {
 		.filter(({ content }) => content.length > 0);
 }
 
-function openThought({ signature, data, cache_control }: Block, { call, seals }: VerbatimContext): Block[] {
+function openThought(
+	{ signature, data, cache_control }: AnthropicBlock,
+	{ call, seals }: VerbatimContext,
+): AnthropicBlock[] {
 	const sealed = signature || data;
 	if (typeof sealed !== "string" || !sealed) return [];
 	const blocks = thoughtsIn(seals?.open(sealed) ?? [], call);
 	return cache_control === undefined ? blocks : blocks.map((block) => ({ ...block, cache_control }));
 }
 
-function withValidId(block: Block): Block {
+function withValidId(block: AnthropicBlock): AnthropicBlock {
 	if (block.type === "tool_use") return { ...block, id: toolId(String(block.id)) };
 	if (block.type === "tool_result") return { ...block, tool_use_id: toolId(String(block.tool_use_id)) };
 	return block;
 }
 
 /** The API refuses blank texts. */
-function blocksOf(content: unknown): Block[] {
-	const blocks = Array.isArray(content) ? (content as Block[]) : [{ type: "text", text: content ?? "" }];
+function blocksOf(content: unknown): AnthropicBlock[] {
+	const blocks = Array.isArray(content)
+		? (content as AnthropicBlock[])
+		: [{ type: "text", text: content ?? "" }];
 	return blocks.filter(({ type, text }) => type !== "text" || String(text).trim() !== "");
 }
 

@@ -28,7 +28,7 @@ import { completeRawPrompt } from "./completions.ts";
 import { bodyFor, ENGINE_SAMPLING, type Host, hostedService, isOpenAiService } from "./hosts.ts";
 import { withModelFields } from "./model-fields.ts";
 import { type Generation, generateStream, generateValue } from "./prefill-decode/calls.ts";
-import { ChatReply, completion, toolContext } from "./reply/chat-reply.ts";
+import { CompletionReply, completion, toolContext } from "./reply/chat-reply.ts";
 import { chatReplyParser } from "./reply/collected-reply.ts";
 import { sampling } from "./sampling.ts";
 import { chunkSealer, sealCompletion, signedFields } from "./signatures.ts";
@@ -87,7 +87,7 @@ async function streamChat(
 	const signs = hostedService(call.target)?.signed === true;
 	const reply = await generateStream(call, generation, (legCall, body, headers) =>
 		postStream(legCall, PATH, body, {
-			schema: ChatReply,
+			schema: CompletionReply,
 			choices,
 			chat: toolContext(input, call),
 			...(signs ? { revise: chunkSealer(seals) } : { streamEnd: call.streamEnd }),
@@ -106,7 +106,7 @@ export async function chat(input: ChatInput, call: Call): Promise<ChatCompletion
 
 async function wholeChat(input: ChatInput, call: Call, seals: Seals | undefined): Promise<ChatCompletion> {
 	const reply = await generateValue(call, generationOf(input, call, seals), (legCall, body, headers) =>
-		postJson(legCall, PATH, body, ChatReply, {
+		postJson(legCall, PATH, body, CompletionReply, {
 			parse: chatReplyParser(toolContext(input, call)),
 			...(headers && { headers }),
 		}),

@@ -6,7 +6,7 @@
 import type { RequestFeatures } from "./features.ts";
 import type { Tier } from "./pool.ts";
 
-export interface Candidate {
+export interface PoolCandidate {
 	id: string;
 	tier: Tier;
 	/** US dollars per million output tokens. Absent: unknown. */
@@ -28,7 +28,7 @@ export type RoutingReason =
 
 export interface Ranking {
 	/** In the order in which they are called if each fails. */
-	candidates: readonly Candidate[];
+	candidates: readonly PoolCandidate[];
 	/** Left out because they cannot take the input, and why. */
 	unsuited: readonly { id: string; reason: "context" | "images" | "tools" }[];
 	/** The tier that the request needs. */
@@ -49,7 +49,7 @@ const LOW_EFFORTS: ReadonlySet<string> = new Set(["none", "minimal", "low"]);
 
 /** `followsConversation`: the opening decides, not the latest message. */
 export function rank(
-	pool: readonly Candidate[],
+	pool: readonly PoolCandidate[],
 	features: RequestFeatures,
 	{ followsConversation = true }: { followsConversation?: boolean } = {},
 ): Ranking {
@@ -80,7 +80,7 @@ function neededTier({ tools, effort = "" }: RequestFeatures, characters: number)
 }
 
 function unsuitedReason(
-	{ contextWindow, vision, tools }: Candidate,
+	{ contextWindow, vision, tools }: PoolCandidate,
 	features: RequestFeatures,
 ): "context" | "images" | "tools" | undefined {
 	if (contextWindow !== undefined && features.characters > contextWindow * CHARACTERS_PER_TOKEN)
@@ -91,11 +91,11 @@ function unsuitedReason(
 
 /** A tier that is too small comes after every tier that is enough. */
 const distance = (tier: Tier, needed: Tier): number => (tier >= needed ? tier - needed : 10 + needed - tier);
-const costOf = ({ outputUsd }: Candidate): number => outputUsd ?? Number.MAX_VALUE;
+const costOf = ({ outputUsd }: PoolCandidate): number => outputUsd ?? Number.MAX_VALUE;
 
 function reasonOf(
-	pool: readonly Candidate[],
-	suited: readonly Candidate[],
+	pool: readonly PoolCandidate[],
+	suited: readonly PoolCandidate[],
 	{ turns }: RequestFeatures,
 	followsConversation: boolean,
 ): RoutingReason {

@@ -5,11 +5,11 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Queue } from "../../storage/queue/work.ts";
 import type {
-	Context,
 	ContextQuery,
 	Found,
 	ItemsPage,
 	ItemsQuery,
+	ReferencedItems,
 	ResponseRecord,
 	ResponseStoreUsage,
 	Saved,
@@ -52,7 +52,7 @@ export abstract class ResponseStoreObject extends DurableObject {
 	}
 
 	/** The items that a request refers to. A response that is continued is kept longer. */
-	context(query: ContextQuery, scope: Scope, { retentionMs }: StoreBounds): Found<Context> {
+	context(query: ContextQuery, scope: Scope, { retentionMs }: StoreBounds): Found<ReferencedItems> {
 		const before = this.#tables.before(query, scope, retentionMs);
 		if (!before.ok) return before;
 		const items: Record<string, string> = {};

@@ -3,8 +3,8 @@ import { AwsClient } from "aws4fetch";
 import { callOut } from "../../outbound/call-out.ts";
 import type { S3Services, S3Setting } from "./s3-setting.ts";
 
-/** Until the status line. A part has 8 MiB. */
-const TIMEOUT_MS = 60_000;
+/** Until the status line, which follows the body of the request: a part of 8 MiB. Also between two pieces of an answer. */
+export const TIMEOUT_MS = 60_000;
 const TRIES = 3;
 const FIRST_RETRY_MS = 200;
 /** Of a refusal, whose code is read. */
@@ -38,7 +38,12 @@ export interface S3Call {
 	body?: Uint8Array | string;
 	/** Statuses that are no failure, besides 2xx. */
 	accepted?: readonly number[];
+	/** A second call would leave something behind if the first one was executed. It is made only after a refusal. */
+	once?: true;
 }
+
+/** The store has not executed the call. */
+const REFUSALS: ReadonlySet<number | undefined> = new Set([429, 503]);
 
 export class S3Client {
 	readonly #setting: S3Setting;
@@ -52,25 +57,41 @@ export class S3Client {
 		this.#aws = new AwsClient({ accessKeyId, secretAccessKey, region, service: "s3" });
 	}
 
-	/** All calls can be repeated. Throws an {@link S3Failure}. */
-	async call(call: S3Call): Promise<Response> {
+	/** Throws an {@link S3Failure}. The body of the answer has no time limit. */
+	call(call: S3Call): Promise<Response> {
+		return this.#repeat(call, async (response) => response);
+	}
+
+	/** The text of a small answer. `undefined`: its status is one of `accepted`. */
+	text(call: S3Call): Promise<string | undefined> {
+		return this.#repeat(call, async (response) => {
+			if (response.ok) return response.text();
+			await response.body?.cancel();
+			return undefined;
+		});
+	}
+
+	async #repeat<T>(call: S3Call, read: (response: Response) => Promise<T>): Promise<T> {
 		for (let tries = 1; ; tries++) {
 			try {
-				return await this.#attempt(call);
+				return await this.#attempt(call, read);
 			} catch (error) {
 				const { status } = error as S3Failure;
-				if (tries === TRIES || (status !== undefined && status < 500 && status !== 429)) throw error;
+				const isFinal = status !== undefined && status < 500 && status !== 429;
+				if (tries === TRIES || isFinal || (call.once && !REFUSALS.has(status))) throw error;
 				await this.#services.wait(FIRST_RETRY_MS * 2 ** (tries - 1));
 			}
 		}
 	}
 
-	async #attempt({ method, name, query, headers, body, accepted = [] }: S3Call): Promise<Response> {
+	async #attempt<T>(
+		{ method, name, query, headers, body, accepted = [] }: S3Call,
+		read: (response: Response) => Promise<T>,
+	): Promise<T> {
 		const url = this.#url(name, query);
 		const abort = new AbortController();
 		const timer = setTimeout(() => abort.abort(new Error("The store does not answer")), TIMEOUT_MS);
 		const host = url.host;
-		let response: Response;
 		try {
 			const request = await this.#aws.sign(url, {
 				method,
@@ -80,14 +101,21 @@ export class S3Client {
 			// The runtime's fetch refuses another `this`.
 			const { fetch } = this.#services;
 			const { signal } = abort;
-			response = await callOut({ fetch, url: request.url, method, headers: request.headers, body, signal });
+			const response = await callOut({
+				fetch,
+				url: request.url,
+				method,
+				headers: request.headers,
+				body,
+				signal,
+			});
+			if (response.ok || accepted.includes(response.status)) return await read(response);
+			throw new S3Failure(method, host, { status: response.status, ...(await codeOf(response)) });
 		} catch (cause) {
-			throw new S3Failure(method, host, { cause });
+			throw cause instanceof S3Failure ? cause : new S3Failure(method, host, { cause });
 		} finally {
 			clearTimeout(timer);
 		}
-		if (response.ok || accepted.includes(response.status)) return response;
-		throw new S3Failure(method, host, { status: response.status, ...(await codeOf(response)) });
 	}
 
 	#url(name: string | undefined, query: Record<string, string> = {}): URL {

@@ -1,9 +1,11 @@
 /** Contents in an S3-compatible bucket. */
 import type { ContentStore } from "./contents.ts";
 import { writeParts } from "./multipart.ts";
-import { S3Client, S3Failure } from "./s3-client.ts";
+import { rangeBody } from "./range-body.ts";
+import { S3Client, S3Failure, TIMEOUT_MS } from "./s3-client.ts";
 import type { S3Services, S3Setting } from "./s3-setting.ts";
 
+const PARTIAL = 206;
 const NOT_FOUND = 404;
 const NOT_IMPLEMENTED = 501;
 /** Deletions at the same time. Not all stores have the deletion of several objects. */
@@ -11,6 +13,8 @@ const DELETIONS = 6;
 
 export function s3Contents(setting: S3Setting, services: S3Services): ContentStore {
 	const client = new S3Client(setting, services);
+	const failure = (call: string, details: ConstructorParameters<typeof S3Failure>[2]): S3Failure =>
+		new S3Failure(call, new URL(setting.endpoint).host, details);
 	const discard = async (response: Response): Promise<void> => response.body?.cancel();
 	const abort = async (name: string, uploadId: string): Promise<void> =>
 		discard(await client.call({ method: "DELETE", name, query: { uploadId }, accepted: [NOT_FOUND] }));
@@ -21,8 +25,8 @@ export function s3Contents(setting: S3Setting, services: S3Services): ContentSto
 			writeParts(parts, {
 				put: async (body) => discard(await client.call({ method: "PUT", name, body })),
 				async begin() {
-					const response = await client.call({ method: "POST", name, query: { uploads: "" } });
-					return element(await response.text(), "UploadId");
+					const xml = await client.text({ method: "POST", name, query: { uploads: "" }, once: true });
+					return element(xml ?? "", "UploadId");
 				},
 				async part(uploadId, number, body) {
 					const query = { partNumber: String(number), uploadId };
@@ -37,21 +41,24 @@ export function s3Contents(setting: S3Setting, services: S3Services): ContentSto
 								`<Part><PartNumber>${number}</PartNumber><ETag>${escapeXml(tag)}</ETag></Part>`,
 						)
 						.join("")}</CompleteMultipartUpload>`;
-					const response = await client.call({ method: "POST", name, query: { uploadId }, body });
+					const xml = (await client.text({ method: "POST", name, query: { uploadId }, body })) ?? "";
 					// A failure may come after the status 200.
-					const code = /<Error>[\s\S]*<Code>(\w{1,64})<\/Code>/.exec(await response.text())?.[1];
-					if (code) throw new S3Failure("POST", new URL(setting.endpoint).host, { status: 200, code });
+					const code = /<Error>[\s\S]*<Code>(\w{1,64})<\/Code>/.exec(xml)?.[1];
+					if (code) throw failure("POST", { status: 200, code });
 				},
 				abort: (uploadId) => abort(name, uploadId),
 			}),
 		async read(name, { offset, length }) {
 			const headers = { range: `bytes=${offset}-${offset + length - 1}` };
-			const response = await client.call({ method: "GET", name, headers, accepted: [NOT_FOUND] });
-			if (response.status === 206 || (response.status === 200 && hasLength(response, offset, length)))
-				return response.body ?? undefined;
-			await discard(response);
-			if (response.status === NOT_FOUND) return undefined;
-			throw new S3Failure("GET", new URL(setting.endpoint).host, { status: response.status });
+			const { body, status } = await client.call({ method: "GET", name, headers, accepted: [NOT_FOUND] });
+			if (status === NOT_FOUND) {
+				await body?.cancel();
+				return undefined;
+			}
+			if (!body) throw failure("GET", { status });
+			const silent = () => failure("GET", { cause: new Error("The store does not continue its answer") });
+			// Some stores ignore a range, for example that of one byte, and send the complete object.
+			return rangeBody(body, { skip: status === PARTIAL ? 0 : offset, length, idleMs: TIMEOUT_MS, silent });
 		},
 		async delete(names) {
 			for (let at = 0; at < names.length; at += DELETIONS)
@@ -66,18 +73,13 @@ export function s3Contents(setting: S3Setting, services: S3Services): ContentSto
 		async abandon(names) {
 			for (const name of names) {
 				const query = { uploads: "", prefix: setting.prefix + name };
-				const response = await client.call({ method: "GET", query, accepted: [NOT_IMPLEMENTED] });
-				const uploads = response.ok ? (await response.text()).matchAll(/<UploadId>([^<]*)<\/UploadId>/g) : [];
-				if (!response.ok) await discard(response);
+				const xml = await client.text({ method: "GET", query, accepted: [NOT_IMPLEMENTED] });
+				const uploads = (xml ?? "").matchAll(/<UploadId>([^<]*)<\/UploadId>/g);
 				for (const [, uploadId = ""] of uploads) await abort(name, unescapeXml(uploadId));
 			}
 		},
 	};
 }
-
-/** Some stores ignore a range that is the complete object. */
-const hasLength = ({ headers }: Response, offset: number, length: number): boolean =>
-	offset === 0 && Number(headers.get("content-length")) === length;
 
 function element(xml: string, name: string): string {
 	const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];

@@ -72,6 +72,11 @@ export class Lanes {
 		this.#lane(key).nextAt = nextAt;
 	}
 
+	/** Forgets when the first items start: the clock was set back. */
+	forgetTimes(): void {
+		for (const lane of this.#lanes.values()) lane.nextAt = 0;
+	}
+
 	/** The lane whose first item may run now. */
 	next({ concurrency, accountConcurrency }: LaneBounds, now: number): LaneKey | undefined {
 		if (this.#total >= concurrency) return undefined;

@@ -25,9 +25,9 @@ export type WorkOutcome =
 const backOff = (failures: number): number =>
 	Math.min(FIRST_RETRY_MS * RETRY_GROWTH ** (failures - 1), MAX_RETRY_MS);
 
-/** The clock may have been set back since the time of a retry was computed. */
-export const isReady = ({ attempts, interruptions, startAt }: WorkRow, now: number): boolean =>
-	startAt <= now || (attempts + interruptions > 0 && startAt > now + MAX_RETRY_MS);
+/** The clock may have been set back since the item was added, or since the time of its retry was computed. */
+export const isReady = ({ attempts, createdAt, interruptions, startAt }: WorkRow, now: number): boolean =>
+	startAt <= Math.max(now, createdAt) || (attempts + interruptions > 0 && startAt > now + MAX_RETRY_MS);
 
 /** The item after a run that has not completed it. */
 export function afterFailure(

@@ -28,7 +28,7 @@ export interface QueueBounds extends LaneBounds {
 }
 
 /** What the queue needs of the Worker. */
-export interface QueueServices {
+export interface WorkQueueServices {
 	bounds: QueueBounds;
 	/** Runs an item (`work-entrypoint.ts`). */
 	run: WorkCalls["run"];
@@ -58,6 +58,8 @@ export abstract class WorkQueueObject extends DurableObject {
 	readonly #runs = new Map<number, Run>();
 	#wake = Promise.withResolvers<void>();
 	#inShift = false;
+	/** The time of the last start. */
+	#latest = 0;
 
 	constructor(ctx: DurableObjectState, env: Env) {
 		super(ctx, env);
@@ -66,9 +68,9 @@ export abstract class WorkQueueObject extends DurableObject {
 			if (row.cancelled) this.#table.delete(row.id);
 			else this.#table.update(afterInterruption(row, Date.now()));
 		}
-		for (const { account, kind, state, items, firstAt } of this.#table.counts()) {
+		for (const { account, kind, state, items } of this.#table.counts()) {
 			this.#count(account, items);
-			if (state === "queued") this.#lanes.add({ account, kind }, items, firstAt);
+			if (state === "queued") this.#lanes.add({ account, kind }, items);
 		}
 	}
 
@@ -80,7 +82,7 @@ export abstract class WorkQueueObject extends DurableObject {
 	}
 
 	/** The Worker's class has them (`index.ts`). */
-	protected abstract services(): QueueServices;
+	protected abstract services(): WorkQueueServices;
 
 	async enqueue(items: readonly NewWork[]): Promise<EnqueueResult> {
 		const { accountItems } = this.services().bounds;
@@ -189,6 +191,8 @@ export abstract class WorkQueueObject extends DurableObject {
 		const { bounds, isClosing } = this.services();
 		for (;;) {
 			const now = Date.now();
+			if (now < this.#latest) this.#lanes.forgetTimes();
+			this.#latest = now;
 			const lane = isClosing() ? undefined : this.#lanes.next(bounds, now);
 			if (!lane) return;
 			const row = this.#table.first(lane.account, lane.kind);

@@ -43,26 +43,14 @@ export interface WorkRow extends WorkId {
 	cancelled: boolean;
 }
 
-interface Columns extends Record<string, SqlStorageValue> {
-	id: number;
-	account: string;
-	kind: string;
-	key: string;
-	payload: string | null;
-	state: WorkState;
+type Columns = Omit<WorkRow, "createdAt" | "startAt" | "failedRuns" | "cancelled"> & {
 	created_at: number;
 	start_at: number;
-	attempts: number;
-	interruptions: number;
 	failed_runs: number | null;
-	progress: string | null;
-	error: string | null;
 	cancelled: number;
-}
+};
 
-export interface LaneCount {
-	account: string;
-	kind: string;
+export interface LaneCount extends LaneKey {
 	state: WorkState;
 	items: number;
 	/** The earliest `startAt`. */
@@ -140,29 +128,12 @@ export class WorkTable {
 	}
 
 	/** Writes what a run has changed. */
-	update({
-		id,
-		state,
-		startAt,
-		attempts,
-		interruptions,
-		failedRuns,
-		progress,
-		error,
-		cancelled,
-	}: WorkRow): void {
+	update(row: WorkRow): void {
 		this.#sql.exec(
 			`UPDATE items SET state = ?, start_at = ?, attempts = ?, interruptions = ?, failed_runs = ?, progress = ?,
 			error = ?, cancelled = ? WHERE id = ?`,
-			state,
-			startAt,
-			attempts,
-			interruptions,
-			failedRuns,
-			progress,
-			error,
-			cancelled ? 1 : 0,
-			id,
+			...[row.state, row.startAt, row.attempts, row.interruptions, row.failedRuns],
+			...[row.progress, row.error, Number(row.cancelled), row.id],
 		);
 	}
 
@@ -203,7 +174,7 @@ export class WorkTable {
 
 	counts(): LaneCount[] {
 		return this.#sql
-			.exec<{ account: string; kind: string; state: WorkState; items: number; firstAt: number }>(
+			.exec<LaneCount & Record<string, SqlStorageValue>>(
 				`SELECT account, kind, state, count(*) AS items, min(start_at) AS firstAt FROM items GROUP BY state, account, kind`,
 			)
 			.toArray();
@@ -212,7 +183,7 @@ export class WorkTable {
 	/** Deletes dead items that are older. @returns them. */
 	deleteDead(before: number): LaneKey[] {
 		return this.#sql
-			.exec<{ account: string; kind: string }>(
+			.exec<LaneKey & Record<string, SqlStorageValue>>(
 				"DELETE FROM items WHERE state = 'dead' AND start_at <= ? RETURNING account, kind",
 				before,
 			)

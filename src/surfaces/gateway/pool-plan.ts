@@ -6,7 +6,7 @@ import { AiError } from "../../core/errors.ts";
 import { ALIAS, aliasName } from "../../gateways/aliases/alias.ts";
 import { featuresOf } from "../../gateways/auto/features.ts";
 import { DEFAULT_POOL, tierOf } from "../../gateways/auto/pool.ts";
-import { type Candidate, type Ranking, rank } from "../../gateways/auto/rank.ts";
+import { type PoolCandidate, type Ranking, rank } from "../../gateways/auto/rank.ts";
 import type { ProviderAccess } from "../../gateways/durable/provider-access.ts";
 import type { GatewayOptions } from "../../gateways/options.ts";
 import { customSlug } from "../../gateways/providers/custom-providers.ts";
@@ -22,7 +22,7 @@ import type { DynamicRequest } from "./dynamic-plan.ts";
 import { isAuto, slugOf } from "./provider-names.ts";
 import type { PlanContext } from "./run-in-gateway.ts";
 
-export interface PoolRequest extends Pick<DynamicRequest, "index" | "stepFor"> {
+export interface AliasPoolRequest extends Pick<DynamicRequest, "index" | "stepFor"> {
 	/** `custom/{name}` or `cloudflare/auto`. */
 	model: string;
 	body: unknown;
@@ -47,7 +47,7 @@ export const isPoolName = (model: unknown): model is string =>
 
 /** Returns the answer of the last model. Throws 7003 for an unknown or an empty alias, and 2008 if no model may answer. */
 export async function* poolPlan(
-	{ model, body, options, index, stepFor }: PoolRequest,
+	{ model, body, options, index, stepFor }: AliasPoolRequest,
 	{ account, settings, exchange }: PlanContext,
 	services: Services,
 ): AsyncGenerator<PlannedStep, Response | undefined, Response | undefined> {
@@ -81,7 +81,7 @@ export async function* poolPlan(
 export const compatName = (id: string): string => (isThirdPartyId(id) ? id : `${WORKERS_AI}/${id}`);
 
 export async function orderedPool(
-	{ model, body, options }: Pick<PoolRequest, "model" | "body" | "options">,
+	{ model, body, options }: Pick<AliasPoolRequest, "model" | "body" | "options">,
 	{ account, gateway }: GatewayOfPool,
 	services: Services,
 ): Promise<OrderedPool> {
@@ -163,7 +163,7 @@ const expression = (pattern: string): RegExp =>
 	new RegExp(`^${pattern.split("*").map(escaped).join("[^/]*")}$`);
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
-function candidateOf(id: string, { catalog }: Services): Candidate {
+function candidateOf(id: string, { catalog }: Services): PoolCandidate {
 	const model = catalog.find(id);
 	const outputUsd = basePrices(model?.prices ?? []).find(({ unit }) => unit === "per M output tokens")?.usd;
 	const tier = tierOf(id, outputUsd);

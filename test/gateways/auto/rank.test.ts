@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { featuresOf } from "../../../src/gateways/auto/features.ts";
 import { type Tier, tierOf } from "../../../src/gateways/auto/pool.ts";
-import { type Candidate, rank } from "../../../src/gateways/auto/rank.ts";
+import { type PoolCandidate, rank } from "../../../src/gateways/auto/rank.ts";
 
-const candidate = (id: string, tier: Tier, fields: Partial<Candidate> = {}): Candidate => ({
+const candidate = (id: string, tier: Tier, fields: Partial<PoolCandidate> = {}): PoolCandidate => ({
 	id,
 	tier,
 	...fields,
@@ -17,7 +17,7 @@ const ask = (text: string, fields: object = {}) => ({
 	messages: [{ role: "user", content: text }],
 	...fields,
 });
-const order = (body: unknown, pool: readonly Candidate[] = POOL) =>
+const order = (body: unknown, pool: readonly PoolCandidate[] = POOL) =>
 	rank(pool, featuresOf(body)).candidates.map(({ id }) => id);
 const TOOL = { type: "function", function: { name: "get_weather" } };
 

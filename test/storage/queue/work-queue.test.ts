@@ -1,7 +1,7 @@
 /** The queue of durable work. Handlers of the tests are in the object of the test; its alarms are those of the runtime. */
-import { runInDurableObject } from "cloudflare:test";
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { AiError } from "../../../src/core/errors.ts";
 import { QueueClient } from "../../../src/storage/queue/queue-client.ts";
 import { runWork } from "../../../src/storage/queue/run-work.ts";
@@ -11,7 +11,11 @@ import {
 	type WorkHandler,
 	type WorkRun,
 } from "../../../src/storage/queue/work.ts";
-import type { QueueBounds, QueueServices, WorkQueueObject } from "../../../src/storage/queue/work-queue.ts";
+import type {
+	QueueBounds,
+	WorkQueueObject,
+	WorkQueueServices,
+} from "../../../src/storage/queue/work-queue.ts";
 import type { RemoteCalls } from "../../../src/storage/remote-calls.ts";
 
 const BOUNDS: QueueBounds = { accountItems: 1_000, concurrency: 8, accountConcurrency: 2 };
@@ -19,28 +23,34 @@ const BOUNDS: QueueBounds = { accountItems: 1_000, concurrency: 8, accountConcur
 /** A queue of its own, with handlers by kind. */
 async function newQueue(handlers: Record<string, WorkHandler>, bounds: Partial<QueueBounds> = {}) {
 	const namespace = env.WORK_QUEUE as unknown as DurableObjectNamespace<WorkQueueObject>;
-	const stub = namespace.getByName(crypto.randomUUID());
-	const services: QueueServices = {
+	const name = crypto.randomUUID();
+	// The stub of an object that has ended is broken.
+	const stubOf = () => namespace.getByName(name);
+	const services: WorkQueueServices = {
 		bounds: { ...BOUNDS, ...bounds },
 		run: (row, fence, control) => runWork(row, { fence, control, handler: async () => handlers[row.kind] }),
 		isClosing: () => false,
 		track: () => {},
 	};
-	await runInDurableObject(stub, (instance) => {
+	await runInDurableObject(stubOf(), (instance) => {
 		Object.assign(instance, { services: () => services });
 	});
 	return {
-		queue: new QueueClient(() => stub as unknown as RemoteCalls<WorkQueueObject>),
+		queue: new QueueClient(() => stubOf() as unknown as RemoteCalls<WorkQueueObject>),
 		/** Sets times of all items, so that a test does not wait for a retry. */
 		startNow: () =>
-			runInDurableObject(stub, async (instance, { storage }) => {
+			runInDurableObject(stubOf(), async (instance, { storage }) => {
 				storage.sql.exec("UPDATE items SET start_at = 0 WHERE state = 'queued'");
 				await instance.refresh();
 			}),
-		rows: () =>
-			runInDurableObject(stub, (_, { storage }) =>
-				storage.sql.exec("SELECT count(*) AS items FROM items").one(),
-			),
+		ring: () => runDurableObjectAlarm(stubOf()),
+		/** As if its process had been killed. The next object has the same handlers. */
+		end: async () => {
+			await runInDurableObject(stubOf(), (instance) => {
+				Object.assign(Object.getPrototypeOf(instance), { services: () => services });
+			});
+			await runInDurableObject(stubOf(), (_, context) => context.abort("killed")).catch(() => {});
+		},
 	};
 }
 
@@ -294,4 +304,138 @@ describe("the queue", () => {
 			(await queue.list({ account: "acme", ...(page.after !== undefined && { after: page.after }) })).items,
 		).toMatchObject([{ key: "2" }]);
 	});
+
+	it("does not let an item that always fails delay the others, and shows it as dead", async () => {
+		const done: string[] = [];
+		const { queue, startNow } = await newQueue(
+			{
+				line: {
+					maxAttempts: 3,
+					async run({ key }) {
+						if (key === "poison") throw new FormatError();
+						done.push(key);
+					},
+				},
+			},
+			{ accountConcurrency: 1 },
+		);
+		const keys = Array.from({ length: 20 }, (_, index) => String(index));
+		await queue.enqueue([id("poison"), ...keys.map((key) => id(key))]);
+		await expect.poll(() => done).toEqual(keys);
+		for (let attempts = 1; attempts < 3; attempts++) {
+			await expect.poll(async () => (await queue.status(id("poison")))?.attempts).toBe(attempts);
+			await startNow();
+		}
+		await expect.poll(async () => (await queue.status(id("poison")))?.state).toBe("dead");
+		expect(await queue.counts()).toMatchObject([{ account: "acme", kind: "line", state: "dead", items: 1 }]);
+		expect((await queue.list({ account: "acme", state: "dead" })).items).toMatchObject([
+			{ key: "poison", attempts: 3, error: "FormatError" },
+		]);
+		// A dead item counts, and its key stays taken.
+		expect(await queue.enqueue(id("poison"))).toBe(0);
+		expect(await queue.cancel(id("poison"))).toBe("dead");
+		expect(await queue.enqueue(id("poison"))).toBe(1);
+	});
+});
+
+class FormatError extends Error {
+	override readonly name = "FormatError";
+}
+
+describe("a clock that is set", () => {
+	afterEach(() => void vi.useRealTimers());
+	const setClock = (milliseconds: number) =>
+		vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + milliseconds, shouldAdvanceTime: true });
+
+	it("back does not delay items that wait for others, nor retries", async () => {
+		const { wait, open } = gates();
+		const runs: string[] = [];
+		const { queue } = await newQueue(
+			{
+				line: {
+					async run({ key, attempt }) {
+						runs.push(`${key} ${attempt}`);
+						if (key === "retry" && attempt === 1) throw new Error("once");
+						await wait(key);
+					},
+				},
+			},
+			{ accountConcurrency: 1 },
+		);
+		open("retry");
+		open("next");
+		await queue.enqueue([id("retry"), id("first"), id("next")]);
+		await expect.poll(() => runs).toEqual(["retry 1", "first 1"]);
+		setClock(-86_400_000);
+		open("first");
+		await expect.poll(() => [...runs].sort()).toEqual(["first 1", "next 1", "retry 1", "retry 2"]);
+		await expect.poll(async () => (await queue.list({ account: "acme" })).items).toEqual([]);
+	});
+
+	it("forward runs what waits, and keeps an item that is later", async () => {
+		const runs: string[] = [];
+		const { queue, ring } = await newQueue({ line: { run: async ({ key }) => void runs.push(key) } });
+		const now = Date.now();
+		await queue.enqueue([
+			{ ...id("hour"), startAt: now + 3_600_000 },
+			{ ...id("month"), startAt: now + 30 * 86_400_000 },
+		]);
+		setClock(86_400_000);
+		await queue.enqueue(id("now"));
+		// The runtime's timer does not have this clock.
+		await ring();
+		await expect.poll(() => [...runs].sort()).toEqual(["hour", "now"]);
+		expect((await queue.list({ account: "acme" })).items.map(({ key }) => key)).toEqual(["month"]);
+	});
+});
+
+describe("a queue whose object ends at any time", () => {
+	it.each([1, 2, 3, 4])(
+		"runs each item to its end once, with failures and duplicates (seed %d)",
+		async (seed) => {
+			let state = seed * 2_654_435_761;
+			/** https://en.wikipedia.org/wiki/Xorshift */
+			const random = (below: number): number => {
+				state ^= state << 13;
+				state ^= state >>> 17;
+				state ^= state << 5;
+				return (state >>> 0) % below;
+			};
+			/** The room of the results: the fence of each, and the largest one that it has seen. */
+			const results = new Map<string, number>();
+			const seen = new Map<string, number>();
+			const oldFences: string[] = [];
+			const handler: WorkHandler = {
+				maxAttempts: 50,
+				async run({ key, fence }) {
+					if (fence <= (seen.get(key) ?? 0)) oldFences.push(key);
+					seen.set(key, fence);
+					await scheduler.wait(random(4));
+					if (random(5) === 0) throw new Error("at random");
+					// Another run may have begun: the object has ended meanwhile. Or the item was added again.
+					if (seen.get(key) !== fence || results.has(key)) return;
+					results.set(key, fence);
+				},
+			};
+			const { queue, startNow, end } = await newQueue({ line: handler }, { accountConcurrency: 4 });
+			const keys = Array.from({ length: 30 }, (_, index) => String(index));
+			for (const key of keys) {
+				// A duplicate of an item that has ended runs again, and the room refuses its result.
+				await queue.enqueue([id(key), id(String(random(Number(key) + 1)))]);
+				if (random(6) === 0) await end();
+				if (random(3) === 0) await startNow();
+			}
+			await expect
+				.poll(
+					async () => {
+						await startNow();
+						return (await queue.list({ account: "acme" })).items.length;
+					},
+					{ timeout: 20_000 },
+				)
+				.toBe(0);
+			expect([...results.keys()].sort()).toEqual([...keys].sort());
+			expect(oldFences).toEqual([]);
+		},
+	);
 });

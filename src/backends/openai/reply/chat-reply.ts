@@ -8,11 +8,11 @@ import { readChoice } from "./message.ts";
 import { readToolCalls, sentCallsOf, type ToolCallContext } from "./sent-calls.ts";
 import { ReplyUsage, usageIn } from "./usage.ts";
 
-export const ChatReply = z.looseObject({
+export const CompletionReply = z.looseObject({
 	choices: z.array(z.looseObject({})).min(1),
 	usage: ReplyUsage.optional(),
 });
-export type ChatReply = z.output<typeof ChatReply>;
+export type CompletionReply = z.output<typeof CompletionReply>;
 
 /** What the readers of a reply have to know of the request. */
 export const toolContext = (
@@ -28,7 +28,11 @@ export const failureOfAnswer = (call: Call) =>
 	failureOfTarget(call.target, "executionFailed", "could not finish its answer");
 
 /** Adds the fields that the engine omitted. Fields that are not read are unchanged. */
-export function completion(reply: ChatReply, call: Call, input: Pick<ChatInput, "tools">): ChatCompletion {
+export function completion(
+	reply: CompletionReply,
+	call: Call,
+	input: Pick<ChatInput, "tools">,
+): ChatCompletion {
 	const { target, services } = call;
 	const { id, created, model, system_fingerprint } = reply;
 	const context = toolContext(input, call);

@@ -6,7 +6,7 @@ import type { Handler } from "../../handler.ts";
 import type { Seals } from "../../seals.ts";
 import type { Call, Refusal } from "../../transport/upstream-failure.ts";
 import { withModelFields } from "../model-fields.ts";
-import { completionIn, type ReplyForm, WholeReply } from "./reply.ts";
+import { completionIn, type ResponsesReplyForm, WholeReply } from "./reply.ts";
 import { bodyOf } from "./request.ts";
 import { ResponseTranslator } from "./stream.ts";
 import { verbatimBody } from "./verbatim.ts";
@@ -32,7 +32,7 @@ function request(
 	call: Call,
 ): ReturnType<Handler<"text-generation">> {
 	const { verbatim } = input;
-	const form: ReplyForm = { seals, verbatim: verbatim?.dialect === "responses" };
+	const form: ResponsesReplyForm = { seals, verbatim: verbatim?.dialect === "responses" };
 	if (form.verbatim && call.report) call.report.verbatim = true;
 	return requestChat(call, input, {
 		path: PATH,

@@ -13,14 +13,18 @@ import type { Call } from "../../transport/upstream-failure.ts";
 import { unsupported } from "../../unsupported.ts";
 import { isOpenAiService } from "../hosts.ts";
 
-export type Item = Record<string, unknown>;
+export type ResponsesItem = Record<string, unknown>;
 
 /** A reasoning item of an answer, and its place among the items of the answer. */
 export const SealedItem = z.object({ at: z.number(), item: z.looseObject({ type: z.literal("reasoning") }) });
 export type SealedItem = z.output<typeof SealedItem>;
 
-export function itemsOf(messages: readonly ChatMessage[], call: Call, seals: Seals | undefined): Item[] {
-	return messages.flatMap((message): Item[] => {
+export function itemsOf(
+	messages: readonly ChatMessage[],
+	call: Call,
+	seals: Seals | undefined,
+): ResponsesItem[] {
+	return messages.flatMap((message): ResponsesItem[] => {
 		switch (message.role) {
 			case "assistant":
 				return assistantItems(message, call, seals);
@@ -34,10 +38,10 @@ export function itemsOf(messages: readonly ChatMessage[], call: Call, seals: Sea
 	});
 }
 
-function assistantItems(message: ChatMessage, call: Call, seals: Seals | undefined): Item[] {
+function assistantItems(message: ChatMessage, call: Call, seals: Seals | undefined): ResponsesItem[] {
 	const { content, tool_calls = [], phase } = message;
 	const parts = answerParts(content);
-	const others: Item[] = [
+	const others: ResponsesItem[] = [
 		...(parts.length > 0
 			? [{ type: "message", role: "assistant", content: parts, ...present({ phase }) }]
 			: []),
@@ -57,8 +61,12 @@ function assistantItems(message: ChatMessage, call: Call, seals: Seals | undefin
  * Inserts each reasoning item at its place, or before the last item, if the caller sent fewer. OpenAI refuses one without an item
  * after it.
  */
-function withReasoning(others: readonly Item[], reasoning: readonly SealedItem[], keepsIds: boolean): Item[] {
-	const items: Item[] = [...others];
+function withReasoning(
+	others: readonly ResponsesItem[],
+	reasoning: readonly SealedItem[],
+	keepsIds: boolean,
+): ResponsesItem[] {
+	const items: ResponsesItem[] = [...others];
 	const sorted = [...reasoning].sort((one, other) => one.at - other.at);
 	for (const { at, item } of sorted) {
 		const { id, status: _, ...fields } = item;
@@ -69,7 +77,7 @@ function withReasoning(others: readonly Item[], reasoning: readonly SealedItem[]
 }
 
 /** The reasoning of an open model, whose server returns its text. */
-const openReasoning = (text: string, { services }: Call): Item => ({
+const openReasoning = (text: string, { services }: Call): ResponsesItem => ({
 	type: "reasoning",
 	id: `rs_${services.uuid().replaceAll("-", "")}`,
 	summary: [],
@@ -77,25 +85,25 @@ const openReasoning = (text: string, { services }: Call): Item => ({
 });
 
 /** The parts of an assistant's text. The service refuses `input_text` there. */
-function answerParts(content: ChatMessage["content"]): Item[] {
+function answerParts(content: ChatMessage["content"]): ResponsesItem[] {
 	const parts = typeof content === "string" ? [{ type: "text" as const, text: content }] : (content ?? []);
-	return parts.flatMap(({ text, refusal }: ContentPart): Item[] => {
+	return parts.flatMap(({ text, refusal }: ContentPart): ResponsesItem[] => {
 		if (refusal) return [{ type: "refusal", refusal }];
 		return text ? [{ type: "output_text", text, annotations: [] }] : [];
 	});
 }
 
-const inputParts = (content: ChatMessage["content"], call: Call): Item[] =>
+const inputParts = (content: ChatMessage["content"], call: Call): ResponsesItem[] =>
 	typeof content === "string"
 		? [{ type: "input_text", text: content }]
 		: (content ?? []).map((part) => inputPart(part, call));
 
-function outputOf(content: ChatMessage["content"], call: Call): string | Item[] {
+function outputOf(content: ChatMessage["content"], call: Call): string | ResponsesItem[] {
 	if (typeof content === "string" || content === null) return content ?? "";
 	return inputParts(content, call);
 }
 
-function inputPart(part: ContentPart, call: Call): Item {
+function inputPart(part: ContentPart, call: Call): ResponsesItem {
 	switch (part.type) {
 		case "text":
 		case "refusal":

@@ -14,14 +14,14 @@ import { completionOf, headingOf } from "../../completion.ts";
 import { callSeal } from "../../sealed-messages.ts";
 import type { Seals } from "../../seals.ts";
 import { type Call, failureOfBody } from "../../transport/upstream-failure.ts";
-import type { Item, SealedItem } from "./items.ts";
+import type { ResponsesItem, SealedItem } from "./items.ts";
 
 const text = z.string().nullish();
 const TextPart = z.looseObject({ type: z.string(), text, refusal: text });
 export type TextPart = z.output<typeof TextPart>;
 
 /** An item of any type. Unknown ones belong to features that the request does not have. */
-export const OutputItem = z.looseObject({
+export const UpstreamItem = z.looseObject({
 	type: z.string(),
 	id: text,
 	call_id: text,
@@ -34,13 +34,13 @@ export const OutputItem = z.looseObject({
 	summary: z.array(TextPart).nullish(),
 	content: z.array(TextPart).nullish(),
 });
-export type OutputItem = z.output<typeof OutputItem>;
+export type UpstreamItem = z.output<typeof UpstreamItem>;
 
 export const ResponseReply = z.looseObject({
 	model: text,
 	created_at: z.number().nullish(),
 	status: text,
-	output: z.array(OutputItem).nullish(),
+	output: z.array(UpstreamItem).nullish(),
 	error: z.unknown().optional(),
 	incomplete_details: z.looseObject({ reason: text }).nullish(),
 	usage: z.record(z.string(), z.unknown()).nullish(),
@@ -51,7 +51,7 @@ export type ResponseReply = z.output<typeof ResponseReply>;
 export const WholeReply = ResponseReply.refine(({ output, error }) => output || error);
 
 /** What the reply needs of its request. */
-export interface ReplyForm {
+export interface ResponsesReplyForm {
 	seals: Seals | undefined;
 	/** The caller gets the items as the service sent them. */
 	verbatim: boolean;
@@ -59,7 +59,7 @@ export interface ReplyForm {
 
 export function completionIn(
 	reply: ResponseReply,
-	{ seals, verbatim }: ReplyForm,
+	{ seals, verbatim }: ResponsesReplyForm,
 	call: Call,
 ): ChatCompletion {
 	refuseFailed(reply, call);
@@ -89,23 +89,23 @@ export function refuseFailed({ status, error }: ResponseReply, call: Call): void
 }
 
 /** Seals an item that has encrypted content, with its place among the items of the answer. */
-export function sealOf(item: OutputItem, at: number, seals: Seals | undefined): string | undefined {
+export function sealOf(item: UpstreamItem, at: number, seals: Seals | undefined): string | undefined {
 	if (!item.encrypted_content) return undefined;
-	return seals?.seal({ at, item } satisfies Pick<SealedItem, "at"> & { item: OutputItem });
+	return seals?.seal({ at, item } satisfies Pick<SealedItem, "at"> & { item: UpstreamItem });
 }
 
 /** The item for the caller: its encrypted content is replaced by the seal. */
-export function withSeal(item: Item, seal: string | undefined): Item {
+export function withSeal(item: ResponsesItem, seal: string | undefined): ResponsesItem {
 	if (item.encrypted_content === undefined) return item;
 	const { encrypted_content: _, ...fields } = item;
 	return { ...fields, ...(seal !== undefined && { encrypted_content: seal }) };
 }
 
 /** The visible reasoning of an item: a summary, or the text that servers of open models send. */
-export const reasoningText = ({ content, summary }: OutputItem): string =>
+export const reasoningText = ({ content, summary }: UpstreamItem): string =>
 	[...(summary ?? []), ...(content ?? [])].map((part) => part.text ?? "").join("\n\n");
 
-export function thinkingBlock(item: OutputItem, seal: string): ThinkingBlock {
+export function thinkingBlock(item: UpstreamItem, seal: string): ThinkingBlock {
 	const thinking = reasoningText(item);
 	return thinking
 		? { type: "thinking", thinking, signature: seal }
@@ -113,7 +113,7 @@ export function thinkingBlock(item: OutputItem, seal: string): ThinkingBlock {
 }
 
 function messageOf(
-	items: readonly OutputItem[],
+	items: readonly UpstreamItem[],
 	sealed: readonly (string | undefined)[],
 ): Omit<AssistantMessage, "role"> {
 	const texts: string[] = [];
@@ -157,7 +157,7 @@ function messageOf(
 }
 
 /** A custom tool's input is the only argument of the function that stands for it. */
-export function callOf({ type, call_id, name, arguments: json, input }: OutputItem): ToolCall | undefined {
+export function callOf({ type, call_id, name, arguments: json, input }: UpstreamItem): ToolCall | undefined {
 	if (type !== "function_call" && type !== "custom_tool_call") return undefined;
 	const text =
 		type === "function_call"
@@ -179,7 +179,7 @@ export function chatAnnotation(sent: unknown): unknown {
 	return { type, url_citation };
 }
 
-function logprobsOf(items: readonly OutputItem[]): { logprobs?: unknown } {
+function logprobsOf(items: readonly UpstreamItem[]): { logprobs?: unknown } {
 	const content = items
 		.flatMap((item) => (item.type === "message" ? (item.content ?? []) : []))
 		.flatMap(({ logprobs }) => (Array.isArray(logprobs) ? logprobs : []));

@@ -6,6 +6,7 @@
  * without an event that ends the response was cut off.
  */
 import * as z from "zod";
+import { isRecord } from "../../../core/json.ts";
 import { present } from "../../../core/present.ts";
 import { isDone } from "../../../streams/sse.ts";
 import type { ChatChunk, ChatDelta } from "../../../tasks/text-generation/types.ts";
@@ -18,13 +19,13 @@ import {
 	callOf,
 	chatAnnotation,
 	finishReason,
-	OutputItem,
-	type ReplyForm,
 	ResponseReply,
+	type ResponsesReplyForm,
 	reasoningText,
 	refuseFailed,
 	sealOf,
 	thinkingBlock,
+	UpstreamItem,
 	usageIn,
 	withSeal,
 } from "./reply.ts";
@@ -42,12 +43,25 @@ const Event = z.looseObject({
 	refusal: text,
 	arguments: text,
 	input: text,
-	item: OutputItem.nullish(),
+	item: UpstreamItem.nullish(),
 	response: ResponseReply.nullish(),
 	annotation: z.unknown().optional(),
 	logprobs: z.array(z.unknown()).nullish(),
 });
 type Event = z.output<typeof Event>;
+
+const isIndex = (value: unknown): boolean => value === undefined || typeof value === "number";
+
+/** Whether it is an event with a piece of a text, as most are. The schema takes longer than the other steps of such an event. */
+const isDelta = (value: unknown): value is Event =>
+	isRecord(value) &&
+	typeof value.type === "string" &&
+	TEXT_DELTA.test(value.type) &&
+	typeof value.delta === "string" &&
+	isIndex(value.output_index) &&
+	isIndex(value.content_index) &&
+	isIndex(value.summary_index) &&
+	(value.logprobs === undefined || Array.isArray(value.logprobs));
 
 /** Fields of a chunk for the text of each kind of part. */
 const CHANNELS = {
@@ -59,6 +73,7 @@ const CHANNELS = {
 type PartType = keyof typeof CHANNELS;
 
 const TEXT_EVENT = /^response\.(output_text|refusal|reasoning_text|reasoning_summary_text)\.(delta|done)$/;
+const TEXT_DELTA = /^response\.(?:output_text|refusal|reasoning_text|reasoning_summary_text)\.delta$/;
 const CALL_EVENT = /^response\.(?:function_call_arguments|custom_tool_call_input)\.(delta|done)$/;
 const STARTS: ReadonlySet<string> = new Set(["response.created", "response.queued", "response.in_progress"]);
 const ENDS: ReadonlySet<string> = new Set(["response.completed", "response.incomplete", "response.failed"]);
@@ -77,7 +92,7 @@ interface OpenCall {
 export class ResponseTranslator implements Translator {
 	done = false;
 	readonly #call: Call;
-	readonly #form: ReplyForm;
+	readonly #form: ResponsesReplyForm;
 	readonly #hasLogprobs: boolean;
 	#writer: ChunkWriter;
 	#final: ResponseReply | undefined;
@@ -92,7 +107,7 @@ export class ResponseTranslator implements Translator {
 	/** The service's events since the last chunk, if the caller gets them. */
 	readonly #events: Record<string, unknown>[] | undefined;
 
-	constructor(call: Call, form: ReplyForm, hasLogprobs: boolean) {
+	constructor(call: Call, form: ResponsesReplyForm, hasLogprobs: boolean) {
 		this.#call = call;
 		this.#form = form;
 		this.#hasLogprobs = hasLogprobs;
@@ -103,7 +118,7 @@ export class ResponseTranslator implements Translator {
 	translate({ event: name, data }: UpstreamEvent): ChatChunk[] {
 		if (isDone(data)) return [];
 		const sent: unknown = JSON.parse(data);
-		const event = Event.parse(sent);
+		const event = isDelta(sent) ? sent : Event.parse(sent);
 		if (event.type === "error" || name === "error") throw failureOfBody(this.#call, sent);
 		if (STARTS.has(event.type)) {
 			const { model, created_at: created } = event.response ?? {};
@@ -153,7 +168,7 @@ export class ResponseTranslator implements Translator {
 		}
 	}
 
-	#begin(item: OutputItem, at: number): DeltaWithLogprobs[] {
+	#begin(item: UpstreamItem, at: number): DeltaWithLogprobs[] {
 		if (item.type === "message") return item.phase ? [{ delta: { phase: item.phase } }] : [];
 		const called = callOf(item);
 		if (!called || this.#calls.has(at)) return [];
@@ -209,7 +224,7 @@ export class ResponseTranslator implements Translator {
 	}
 
 	/** An item is complete. Sends what its earlier events lacked. */
-	#complete(item: OutputItem, at: number): DeltaWithLogprobs[] {
+	#complete(item: UpstreamItem, at: number): DeltaWithLogprobs[] {
 		const called = callOf(item);
 		if (called) {
 			const complete = item.type === "custom_tool_call" ? (item.input ?? "") : called.function.arguments;
@@ -232,7 +247,7 @@ export class ResponseTranslator implements Translator {
 	}
 
 	#completePart(
-		part: NonNullable<OutputItem["content"]>[number],
+		part: NonNullable<UpstreamItem["content"]>[number],
 		at: number,
 		place: number,
 	): DeltaWithLogprobs[] {

@@ -10,7 +10,7 @@ import type { ChatInput, Verbatim } from "../../../tasks/text-generation/types.t
 import { DROPPED_SEAL, type Seals } from "../../seals.ts";
 import type { Call } from "../../transport/upstream-failure.ts";
 import { isOpenAiService } from "../hosts.ts";
-import { type Item, itemsOf } from "./items.ts";
+import { itemsOf, type ResponsesItem } from "./items.ts";
 import { bodyOf, ENCRYPTED_REASONING, streamFields } from "./request.ts";
 
 /** Fields that need stored responses, which are the gateway's, and fields whose value the gateway decides. */
@@ -72,7 +72,7 @@ const LOOKED_UP: ReadonlySet<unknown> = new Set([
 	"custom_tool_call_output",
 ]);
 
-function inputItems(input: unknown, call: Call, seals: Seals | undefined): Item[] {
+function inputItems(input: unknown, call: Call, seals: Seals | undefined): ResponsesItem[] {
 	if (typeof input === "string") return [{ role: "user", content: input }];
 	const items = listOf(input)
 		.filter(isRecord)
@@ -84,24 +84,24 @@ function inputItems(input: unknown, call: Call, seals: Seals | undefined): Item[
 }
 
 /** The service refuses reasoning without an item of the same answer after it. */
-function isLast(items: readonly Item[], index: number): boolean {
+function isLast(items: readonly ResponsesItem[], index: number): boolean {
 	const next = items[index + 1];
 	if (!next) return true;
 	return next.role !== undefined && next.role !== "assistant";
 }
 
-function withoutId(item: Item): Item {
+function withoutId(item: ResponsesItem): ResponsesItem {
 	if (!LOOKED_UP.has(item.type ?? "message")) return item;
 	const { id: _, ...fields } = item;
 	return fields;
 }
 
 /** Replaces a seal by what it holds. An item whose seal cannot be opened is left out: without it the item has no meaning. */
-function openItem(item: Item, call: Call, seals: Seals | undefined): Item[] {
+function openItem(item: ResponsesItem, call: Call, seals: Seals | undefined): ResponsesItem[] {
 	const { encrypted_content: sealed } = item;
 	if (typeof sealed !== "string" || sealed === "")
 		return item.type === "reasoning" ? openReasoning(item, call) : [item];
-	return (seals?.open(sealed) ?? []).slice(0, 1).flatMap((value): Item[] => {
+	return (seals?.open(sealed) ?? []).slice(0, 1).flatMap((value): ResponsesItem[] => {
 		const { data } = safeParse(SealedValue, value);
 		if (!data) call.report?.dropped.push(DROPPED_SEAL);
 		return data ? [{ ...item, ...data.item }] : [];
@@ -112,4 +112,5 @@ function openItem(item: Item, call: Call, seals: Seals | undefined): Item[] {
 const SealedValue = z.object({ item: z.looseObject({ type: z.string() }) });
 
 /** Reasoning of another model: only servers of open models read its text. */
-const openReasoning = (item: Item, { target }: Call): Item[] => (isOpenAiService(target) ? [] : [item]);
+const openReasoning = (item: ResponsesItem, { target }: Call): ResponsesItem[] =>
+	isOpenAiService(target) ? [] : [item];
