@@ -1,71 +1,104 @@
-/** Writes the results into the documentation, between two comments of each page. */
+/** Writes the recorded results into the documentation, between two comments of each page. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { SCENARIO_NAMES } from "./agent/client.ts";
-import { SCENARIOS } from "./library/client.ts";
-import type { Row } from "./table.ts";
+import { type Client, detailsOf, KINDS, SCENARIOS_OF } from "./all.ts";
+import type { RecordedClient, RecordedResults } from "./results.ts";
 
-const PAGES = {
-	library: { file: "docs/clients.md", scenarios: SCENARIOS },
-	agent: { file: "docs/agents.md", scenarios: SCENARIO_NAMES },
-} as const;
+export const PAGES: Readonly<Record<Client["kind"], string>> = {
+	library: "docs/clients.md",
+	agent: "docs/agents.md",
+};
 const BEGIN = "<!-- Begin of the results of `npm run clients`. -->";
 const END = "<!-- End of the results. -->";
-const CELLS = { pass: "●", fail: "fails", "not supported": "–" } as const;
-/** A row: `| title | package, version, date | cells |`. */
-const ROW_TITLE = /^\| (.*?) *\|/;
 
-/** Clients that were not run keep their rows. */
-export function updateDocs(rows: readonly Row[]): void {
-	for (const kind of ["library", "agent"] as const) {
-		const mine = rows.filter((row) => row.kind === kind);
-		if (mine.length === 0) continue;
-		const { file, scenarios } = PAGES[kind];
-		const path = join(import.meta.dirname, "..", file);
+export function updateDocs(clients: readonly Client[], results: RecordedResults): void {
+	for (const kind of KINDS) {
+		const path = join(import.meta.dirname, "..", PAGES[kind]);
 		const page = readFileSync(path, "utf8");
-		const [start, end] = [page.indexOf(BEGIN), page.indexOf(END)];
-		if (start < 0 || end < start) throw new Error(`${file} has no place for the results`);
-		const before = page.slice(start + BEGIN.length, end);
-		const text = resultsTable(mine, before, scenarios);
-		writeFileSync(path, `${page.slice(0, start)}${BEGIN}\n\n${text}\n\n${page.slice(end)}`);
+		writeFileSync(path, withResults(page, kind, clients, results));
 	}
 }
 
-/** `before`: the table that it replaces. */
-export function resultsTable(rows: readonly Row[], before: string, scenarios: readonly string[]): string {
-	const lines = new Map<string, string>();
-	for (const line of before.split("\n")) {
-		const title = ROW_TITLE.exec(line)?.[1];
-		if (title?.startsWith("`")) lines.set(title, compact(line));
-	}
-	for (const row of rows) {
-		const title = `\`${row.title}\``;
-		const cells = scenarios.map((scenario) => {
-			const result = row.results.find((one) => one.scenario === scenario);
-			return result ? CELLS[result.outcome] : "";
-		});
-		lines.set(title, `| ${[title, row.version, row.date, ...cells].join(" | ")} |`);
-	}
-	const head = ["Client", "Version", "Published", ...scenarios];
-	return aligned([
-		`| ${head.join(" | ")} |`,
-		`| ${head.map(() => "-").join(" | ")} |`,
-		...[...lines].sort(([a], [b]) => a.localeCompare(b)).map(([, line]) => line),
-	]);
+/** The page with the table of the results, and the reasons of scenarios that a client cannot do. */
+export function withResults(
+	page: string,
+	kind: Client["kind"],
+	clients: readonly Client[],
+	results: RecordedResults,
+): string {
+	const [start, end] = [page.indexOf(BEGIN), page.indexOf(END)];
+	if (start < 0 || end < start) throw new Error(`${PAGES[kind]} has no place for the results`);
+	const mine = clients
+		.filter((client) => client.kind === kind && results[client.name] !== undefined)
+		.sort((a, b) => detailsOf(a).title.localeCompare(detailsOf(b).title));
+	const text = [resultsTable(mine, kind, results), reasonsOf(mine)]
+		.filter((part) => part !== "")
+		.join("\n\n");
+	return `${page.slice(0, start)}${BEGIN}\n\n${text}\n\n${page.slice(end)}`;
 }
 
-const compact = (line: string): string => line.replace(/ +\|/g, " |");
+function resultsTable(clients: readonly Client[], kind: Client["kind"], results: RecordedResults): string {
+	const scenarios = SCENARIOS_OF[kind];
+	const rows = clients.flatMap((client) => {
+		const recorded = results[client.name];
+		if (!recorded) return [];
+		const { models, title } = detailsOf(client);
+		const cells = scenarios.map((scenario) => cellOf(client, scenario, recorded));
+		return [
+			[
+				`\`${title}\``,
+				recorded.version,
+				recorded.published,
+				runOf(recorded),
+				String(models.length),
+				...cells,
+			],
+		];
+	});
+	return aligned([["Client", "Version", "Published", "Run", "Models", ...scenarios], ...rows]);
+}
+
+/** `●`: it passes with each model of the client's file. `2/4`: it ran with two of four, and passed. */
+function cellOf(client: Client, scenario: string, { scenarios }: RecordedClient): string {
+	const { models, unsupported = {} } = detailsOf(client);
+	if (unsupported[scenario] !== undefined) return "–";
+	const ran = models.flatMap((model) => scenarios[scenario]?.[model] ?? []);
+	if (ran.length === 0) return "";
+	if (ran.some(({ failure }) => failure !== undefined)) return "fails";
+	return ran.length === models.length ? "●" : `${ran.length}/${models.length}`;
+}
+
+/** The day of the oldest result. */
+function runOf({ scenarios }: RecordedClient): string {
+	const days = Object.values(scenarios).flatMap((models) => Object.values(models).map(({ date }) => date));
+	return days.sort()[0] ?? "";
+}
+
+/** One line for each client and reason. */
+const reasonsOf = (clients: readonly Client[]): string =>
+	clients
+		.flatMap((client) => {
+			const { title, unsupported = {} } = detailsOf(client);
+			const scenarios = new Map<string, string[]>();
+			for (const [scenario, reason = ""] of Object.entries(unsupported))
+				scenarios.set(reason, [...(scenarios.get(reason) ?? []), `\`${scenario}\``]);
+			return [...scenarios].map(([reason, names]) => `- \`${title}\`, ${names.join(", ")}: ${reason}.`);
+		})
+		.join("\n");
 
 /** Pads the cells, as the formatter does. */
-function aligned(lines: readonly string[]): string {
-	const cells = lines.map((line) => line.slice(2, -2).split(" | "));
-	const widths = (cells[0] ?? []).map((_, column) =>
-		Math.max(...cells.map((row) => row[column]?.length ?? 0), 3),
+function aligned([head = [], ...rows]: readonly string[][]): string {
+	const widths = head.map((_, column) =>
+		Math.max(3, ...[head, ...rows].map((row) => row[column]?.length ?? 0)),
 	);
-	return cells
-		.map((row, place) =>
-			row.map((cell, column) => cell.padEnd(widths[column] ?? 0, place === 1 ? "-" : " ")).join(" | "),
-		)
-		.map((text) => `| ${text} |`)
-		.join("\n");
+	const line = (row: readonly string[], filler = " ") =>
+		`| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0, filler)).join(" | ")} |`;
+	return [
+		line(head),
+		line(
+			head.map(() => ""),
+			"-",
+		),
+		...rows.map((row) => line(row)),
+	].join("\n");
 }

@@ -20,10 +20,13 @@ const ENGINE_NAMES = [
 	"accounts/fireworks/models/kimi-k2p6",
 	"command-a-03-2025",
 	"deepseek-chat",
+	"gpt-oss-120b",
 	"grok-4.6",
+	"kimi-k2.6",
 	"mistral-medium-latest",
 	"llama-3.3-70b-versatile",
 	"meta-llama/Llama-3.3-70B-Instruct-Turbo",
+	"sonar-pro",
 ];
 
 /** All outgoing requests go to the scripted hosts, so the addresses are those of the real ones. */
@@ -36,6 +39,7 @@ export const SETTINGS: Record<string, unknown> = {
 		"gemini-*": route("google"),
 		...Object.fromEntries(ENGINE_NAMES.map((name) => [name, route("engine", ENGINE_MODEL)])),
 	},
+	WEB_SEARCH: { "in-house": { kind: "searxng", url: "http://searx.example.com" } },
 	LIMITS: { requests_per_minute: "none" },
 	OPENAI_API_KEY: OPENAI_KEY,
 	ANTHROPIC_API_KEY: ANTHROPIC_KEY,

@@ -5,26 +5,33 @@
  *
  *     npm run clients -- --only openai-chat,codex --scenario turn,tools
  */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { readOptions } from "../scripts/options.ts";
 import { stopWith } from "../scripts/settings.ts";
 import { Gateway } from "../soak/gateway.ts";
 import { Hosts } from "../test/hosts/server.ts";
-import { type CodingAgent, SCENARIO_NAMES } from "./agent/client.ts";
+import { SCENARIO_NAMES } from "./agent/client.ts";
 import { playAgent } from "./agent/play.ts";
+import {
+	allClients,
+	type Client,
+	detailsOf,
+	installScriptsOf,
+	KINDS,
+	packagesOf,
+	SCENARIOS_OF,
+} from "./all.ts";
 import { updateDocs } from "./docs.ts";
 import { ACCOUNT, SETTINGS } from "./gateway.ts";
 import { DEFAULT_CACHE, type Installed, install } from "./install.ts";
-import { type Library, SCENARIOS } from "./library/client.ts";
+import { SCENARIOS } from "./library/client.ts";
 import { mind } from "./library/mind.ts";
 import { playLibrary } from "./library/run.ts";
+import { mergeResults, readResults, writeResults } from "./results.ts";
 import { type Played, type Row, resultsOf, table } from "./table.ts";
 
-const LIBRARIES = join(import.meta.dirname, "libraries");
-const AGENTS = join(import.meta.dirname, "agents");
-const namesIn = (folder: string): string[] => readdirSync(folder).map((file) => basename(file, ".ts"));
 const ALL_SCENARIOS = [...new Set<string>([...SCENARIOS, ...SCENARIO_NAMES])];
 
 const USAGE = `npm run clients -- [options]
@@ -36,7 +43,8 @@ const USAGE = `npm run clients -- [options]
   --cached           the versions that are installed, without asking the registry for newer ones
   --folder FOLDER    where the clients are installed (${DEFAULT_CACHE})
   --json FILE        write the results as JSON
-  --update-docs      write the results into docs/clients.md and docs/agents.md
+  --update-docs      record the results in clients/results.json, and write the tables of docs/clients.md and docs/agents.md
+  --tables           write these tables from the recorded results, and run nothing
   --keep             keep the folders of the agents' runs, with all requests and answers
   --record FOLDER    write the agents' last requests of turn, tools and resume, for test/fixtures/agents
   --list             list the clients and their packages`;
@@ -51,6 +59,7 @@ const options = readOptions(
 		folder: { type: "string", default: DEFAULT_CACHE },
 		json: { type: "string" },
 		"update-docs": { type: "boolean", default: false },
+		tables: { type: "boolean", default: false },
 		keep: { type: "boolean", default: false },
 		record: { type: "string" },
 		list: { type: "boolean", default: false },
@@ -58,43 +67,19 @@ const options = readOptions(
 	USAGE,
 );
 
-type Client =
-	| { kind: "library"; name: string; file: string; library: Library }
-	| { kind: "agent"; name: string; agent: CodingAgent };
-
-const clients: Client[] = [
-	...(await Promise.all(
-		namesIn(LIBRARIES).map(async (name): Promise<Client> => {
-			const file = join(LIBRARIES, `${name}.ts`);
-			const { client }: { client: Library } = await import(file);
-			return { kind: "library", name, file, library: client };
-		}),
-	)),
-	...(await Promise.all(
-		namesIn(AGENTS).map(async (name): Promise<Client> => {
-			const { agent }: { agent: CodingAgent } = await import(join(AGENTS, `${name}.ts`));
-			return { kind: "agent", name, agent };
-		}),
-	)),
-];
-const packagesOf = (client: Client): readonly string[] =>
-	client.kind === "library" ? client.library.packages : [client.agent.package];
-const installScriptsOf = (client: Client): readonly string[] =>
-	client.kind === "library"
-		? (client.library.installScripts ?? [])
-		: client.agent.installScript
-			? [client.agent.package]
-			: [];
-const detailsOf = (client: Client) => (client.kind === "library" ? client.library : client.agent);
-const scenariosOf = (client: Client) => (client.kind === "library" ? SCENARIOS : SCENARIO_NAMES);
+const clients = await allClients();
 
 if (options.list) {
 	for (const client of clients)
 		console.log(`${client.kind.padEnd(8)} ${client.name.padEnd(26)} ${packagesOf(client).join(" ")}`);
 	process.exit(0);
 }
+if (options.tables) {
+	updateDocs(clients, readResults());
+	process.exit(0);
+}
 
-const kinds = choose("--kind", options.kind, ["library", "agent"] as const);
+const kinds = choose("--kind", options.kind, KINDS);
 const scenarioNames = choose("--scenario", options.scenario, ALL_SCENARIOS);
 const only = choose(
 	"--only",
@@ -111,16 +96,21 @@ const token = (await gateway.createToken(ACCOUNT)).replace("Bearer ", "");
 const rows: Row[] = [];
 
 for (const client of clients)
-	if (only.includes(client.name) && kinds.includes(client.kind)) rows.push(await rowOf(client));
+	if (only.includes(client.name) && kinds.includes(client.kind)) {
+		const row = await rowOf(client);
+		rows.push(row);
+		// After each client, so that an interrupted run keeps what it has.
+		if (options["update-docs"]) writeResults(mergeResults(readResults(), [row], today()));
+	}
 await gateway.stop();
 hosts.close();
 if (options.keep) console.error(`the folders of the runs are in ${runs}`);
 else rmSync(runs, { recursive: true, force: true, maxRetries: 5 });
 if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(rows, null, "\t")}\n`);
-if (options["update-docs"]) updateDocs(rows);
+if (options["update-docs"]) updateDocs(clients, readResults());
 for (const kind of kinds) {
 	const ofKind = rows.filter((row) => row.kind === kind);
-	if (ofKind.length > 0) console.log(table(ofKind, kind === "library" ? SCENARIOS : SCENARIO_NAMES));
+	if (ofKind.length > 0) console.log(table(ofKind, SCENARIOS_OF[kind]));
 }
 process.exit(rows.some(({ results }) => results.some(({ outcome }) => outcome === "fail")) ? 1 : 0);
 
@@ -129,7 +119,7 @@ async function rowOf(client: Client): Promise<Row> {
 	const packages = packagesOf(client);
 	const { models: all, title, unsupported = {} } = detailsOf(client);
 	const models = options.model === undefined ? all : [options.model];
-	const scenarios = scenariosOf(client).filter((scenario) => scenarioNames.includes(scenario));
+	const scenarios = SCENARIOS_OF[kind].filter((scenario) => scenarioNames.includes(scenario));
 	const row = { kind, name, title, package: packages[0] ?? "", models };
 	const installScripts = installScriptsOf(client);
 	const installed = await install(
@@ -146,14 +136,14 @@ async function rowOf(client: Client): Promise<Row> {
 		console.error(`${title}: ${installed.message}`);
 		const note = `not installed: ${installed.message}`;
 		const results = scenarios.map((scenario) => ({ scenario, outcome: "fail", note }) as const);
-		return { ...row, version: "", date: "", results };
+		return { ...row, version: "", date: "", results, played: [] };
 	}
 	const { date, version } = installed;
 	console.error(`${title}: ${row.package} ${version} of ${date}`);
 	const played = await play(client, installed, models);
 	for (const { failure, model, scenario } of played)
 		if (failure !== undefined) console.error(`    ${scenario}, ${model}: ${failure}`);
-	return { ...row, version, date, results: resultsOf(scenarios, unsupported, played) };
+	return { ...row, version, date, results: resultsOf(scenarios, unsupported, played), played };
 }
 
 function play(client: Client, { folder, version }: Installed, models: readonly string[]): Promise<Played[]> {
@@ -200,6 +190,10 @@ function choose<Name extends string>(
 	const unknown = listed.filter((name) => !available.some((one) => one === name));
 	if (unknown.length > 0) stopWith(`${option}: no ${unknown.join(", ")}; there are ${available.join(", ")}`);
 	return available.filter((name) => listed.includes(name));
+}
+
+function today(): string {
+	return new Date().toISOString().slice(0, "YYYY-MM-DD".length);
 }
 
 function asError(error: unknown): Error {

@@ -46,6 +46,8 @@ export interface Row {
 	date: string;
 	models: readonly string[];
 	results: readonly Result[];
+	/** The results by model. */
+	played: readonly Played[];
 }
 
 const CELLS = { pass: "pass", fail: "FAIL", "not supported": "–" } as const;

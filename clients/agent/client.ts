@@ -6,7 +6,11 @@ import type { ToolUse } from "../../test/hosts/script.ts";
 export const SCENARIO_NAMES = [
 	"turn",
 	"tools",
+	"edit",
+	"search",
 	"resume",
+	"session",
+	"compact",
 	"interrupt",
 	"overflow",
 	"shorten",
@@ -56,6 +60,17 @@ export interface CodingAgent {
 	toolSearch?: ToolUse;
 	/** The call of a built-in tool that calls a found tool. Absent: the agent then sends the found tool itself. */
 	indirectCall?(tool: string, input: object): ToolUse;
+	/** The call of the built-in tool that writes a file of the project. `tools`: the names that the model has. */
+	edit?(path: string, content: string, tools: readonly string[]): ToolUse;
+	/** The call of the built-in tool that searches the web. "hosted": the model's provider searches. */
+	search?: ((query: string) => ToolUse) | "hosted";
+	/** How it compacts a conversation: by a prompt, or by itself after a change of its configuration. */
+	compaction?: {
+		prompt?: string;
+		configure?(context: Context): void;
+		/** The reported tokens of the first request, after which it compacts. */
+		inputTokens?: number;
+	};
 	/** Its output when the context is full. "compaction": none, it requests a summary and retries. */
 	overflow: RegExp | "compaction";
 	/** Scenarios that it cannot do, with the reason. */
@@ -69,6 +84,10 @@ export function writeFile(folder: string, path: string, content: string | object
 	mkdirSync(dirname(file), { recursive: true });
 	writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content, null, 2));
 }
+
+/** A new file as a patch in the format of OpenAI's models. */
+export const patchOf = (path: string, content: string): string =>
+	`*** Begin Patch\n*** Add File: ${path}\n${content.replace(/^/gm, "+")}\n*** End Patch`;
 
 /** The reason of agents without the scenario `shorten`. */
 export const KEEPS_LIMIT = "it keeps its output limit";

@@ -1,11 +1,12 @@
 /**
- * An MCP server over stdio with two tools. Usage: `node mcp-server.ts LOG SECRET`. Each call is appended to LOG as a line of JSON.
+ * An MCP server over stdio with three tools. Usage: `node mcp-server.ts LOG SECRET`. Each call is appended to LOG as a line of JSON.
  * `get__weather` answers with SECRET, which only this server has, so an answer with SECRET came through the tool. The two underscores in the
  * name are a test: clients join the names of a server and a tool with two underscores.
  */
 import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import * as z from "zod";
+import { RED_PNG } from "../library/red-png.ts";
 
 const [, , log = "", secret = ""] = process.argv;
 
@@ -23,6 +24,11 @@ const TOOLS = [
 		name: "get__weather",
 		description: "The weather in a city.",
 		inputSchema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+	},
+	{
+		name: "snapshot",
+		description: "A picture of the screen.",
+		inputSchema: { type: "object", properties: {} },
 	},
 ];
 
@@ -70,11 +76,19 @@ function resultOf(
 			return { tools: TOOLS };
 		case "tools/call":
 			appendFileSync(log, `${JSON.stringify({ name, arguments: input })}\n`);
-			return { content: [{ type: "text", text: call(name, input) }] };
+			return { content: contentOf(name, input) };
 		default:
 			return undefined;
 	}
 }
+
+const contentOf = (name: string, input: object): object[] =>
+	name === "snapshot"
+		? [
+				{ type: "text", text: "The screen:" },
+				{ type: "image", mimeType: "image/png", data: RED_PNG },
+			]
+		: [{ type: "text", text: call(name, input) }];
 
 function call(name: string, input: object): string {
 	if (name === "get__weather") return `Rain, station ${secret}.`;

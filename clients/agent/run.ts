@@ -86,6 +86,16 @@ export class Run {
 		this.tap.close();
 	}
 
+	/** Where the agent works. */
+	get projectFolder(): string {
+		return this.#context.folder;
+	}
+
+	/** Changes the agent's configuration. */
+	configure(change?: (context: Context) => void): void {
+		change?.(this.#context);
+	}
+
 	start(text: string, { resume = false, timeoutMs = TIMEOUT_MS } = {}): Running {
 		const { args, env } = this.client.command(this.prompt(text), this.#context, resume);
 		const running = start({

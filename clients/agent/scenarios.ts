@@ -1,20 +1,19 @@
 /** The scenarios that each agent must pass. A scenario throws a `Failure` with the reason, or returns a note for the table. */
 import { setTimeout as wait } from "node:timers/promises";
-import {
-	CONTEXT_TOKENS,
-	type Conversation,
-	INPUT_TOKENS,
-	RETRY_AFTER_S,
-	type Reply,
-	type Script,
-} from "../../test/hosts/script.ts";
+import { CONTEXT_TOKENS, type Conversation, INPUT_TOKENS, RETRY_AFTER_S } from "../../test/hosts/script.ts";
 import type { ScenarioName } from "./client.ts";
-import { Failure, nonce, type Run, SIDE_TEXT } from "./run.ts";
+import { nonce, type Run } from "./run.ts";
+import { compact, edit, search, session } from "./sessions.ts";
+import { callTools, count, expect, expectNoRefusals, follow, type McpToolUse, resultsOf } from "./steps.ts";
 
 export const SCENARIOS = {
 	turn: { title: "a streamed turn", play: turn },
 	tools: { title: "a tool loop with an MCP server", play: tools },
+	edit: { title: "a file, written by the agent's own tool", play: edit },
+	search: { title: "a search of the web", play: search },
 	resume: { title: "a second turn of the session", play: resume },
+	session: { title: "five prompts with calls and images in results", play: session },
+	compact: { title: "a conversation that the agent replaces by a summary", play: compact },
 	interrupt: { title: "an interrupt in the middle of a stream", play: interrupt },
 	overflow: { title: "a full context", play: overflow },
 	shorten: { title: "an output limit that exceeds the context", play: shorten },
@@ -29,33 +28,13 @@ const CLOSE_MS = 5_000;
 const POLL_MS = 20;
 /** Requests that the engine refuses with 429. */
 const REFUSALS = 2;
-/** Calls of the MCP server's tools. Agents add the server's name before a tool's name. */
-const CALLS = [
+const CALLS: readonly McpToolUse[] = [
 	{ name: "add", match: /(?:^|[_-])add$/, input: { a: 19, b: 23 } },
 	{ name: "get__weather", match: /get__weather$/, input: { city: "Lisbon" } },
 ];
 /** More requests than this after a full context are a loop. */
 const MAX_OVERFLOWS = 4;
 const OVERFLOW_MS = 120_000;
-const SIDE_REPLY: Reply = { kind: "text", pieces: [SIDE_TEXT] };
-
-/** `call`: from 0, among the requests of the conversation. */
-const follow = (run: Run, reply: (conversation: Conversation, call: number) => Reply): void => {
-	let calls = 0;
-	const script: Script = (conversation) =>
-		run.isMain(conversation) ? reply(conversation, calls++) : SIDE_REPLY;
-	run.hosts.follow(script);
-};
-
-function expect(holds: boolean, reason: string): asserts holds {
-	if (!holds) throw new Failure(reason);
-}
-
-const expectNoRefusals = (run: Run): void => {
-	const refused = run.answerRequests.filter(({ status = 0 }) => status >= 400);
-	expect(refused.length === 0, `${refused.length} refused requests${run.evidence({ output: "" })}`);
-};
-
 async function turn(run: Run): Promise<string> {
 	const [first, last] = [nonce(), nonce()];
 	let streamed = false;
@@ -72,22 +51,9 @@ async function turn(run: Run): Promise<string> {
 }
 
 async function tools(run: Run): Promise<string> {
-	const { indirectCall, toolSearch } = run.client;
-	follow(run, ({ tools: names, turns }) => {
-		const results = turns.flatMap((one) => one.results.map(({ text }) => text));
-		const direct = CALLS.flatMap(({ match, ...call }) => {
-			const name = names.find((one) => match.test(one));
-			return name === undefined ? [] : [{ name, input: call.input }];
-		});
-		const hasSearch = toolSearch !== undefined && names.includes(toolSearch.name);
-		if (hasSearch && direct.length === 0 && results.length === 0)
-			return { kind: "tools", calls: [toolSearch] };
-		const indirect = CALLS.flatMap((call) => indirectCall?.(call.name, call.input) ?? []);
-		const hasIndirect = indirect.length > 0 && indirect.every(({ name }) => names.includes(name));
-		const calls = direct.length < CALLS.length && hasIndirect ? indirect : direct;
-		if (calls.length < CALLS.length)
-			return { kind: "text", pieces: [`No such tools among: ${names.join(", ")}`] };
-		if (results.length < CALLS.length) return { kind: "tools", calls };
+	follow(run, (conversation) => {
+		const results = resultsOf(run, conversation);
+		if (results.length < CALLS.length) return callTools(run, conversation, CALLS);
 		return { kind: "text", pieces: ["The tools answered: ", results.slice(-CALLS.length).join(" and ")] };
 	});
 	const ended = await run.complete("Add 19 and 23 and tell me the weather in Lisbon. Use the tools.");
@@ -205,5 +171,3 @@ async function limit(run: Run): Promise<string> {
 	const pauseMs = (next?.openedAt ?? 0) - (first?.endedAt ?? 0);
 	return `${count(refused.length, "refusal")}, retried after ${(pauseMs / 1000).toFixed(1)} s`;
 }
-
-const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;

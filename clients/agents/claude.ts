@@ -1,7 +1,7 @@
 import { type CodingAgent, MCP_SERVER, writeFile } from "../agent/client.ts";
 import { KIMI } from "../library/client.ts";
 
-const TOOLS = [`mcp__${MCP_SERVER}__add`, `mcp__${MCP_SERVER}__get__weather`];
+const TOOLS = ["add", "get__weather", "snapshot"].map((name) => `mcp__${MCP_SERVER}__${name}`);
 
 export const agent: CodingAgent = {
 	title: "Claude Code",
@@ -21,7 +21,7 @@ export const agent: CodingAgent = {
 				"mcp.json",
 				"--strict-mcp-config",
 				"--allowed-tools",
-				TOOLS.join(","),
+				[...TOOLS, "Write", "WebSearch"].join(","),
 				"--print",
 				prompt,
 			],
@@ -36,5 +36,8 @@ export const agent: CodingAgent = {
 		};
 	},
 	toolSearch: { name: "ToolSearch", input: { query: `select:${TOOLS.join(",")}`, max_results: 5 } },
+	edit: (file_path, content) => ({ name: "Write", input: { file_path, content } }),
+	search: (query) => ({ name: "WebSearch", input: { query } }),
+	compaction: { prompt: "/compact" },
 	overflow: /Prompt is too long/,
 };

@@ -1,4 +1,6 @@
-import { type CodingAgent, KEEPS_LIMIT, MCP_SERVER, writeFile } from "../agent/client.ts";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type CodingAgent, KEEPS_LIMIT, MCP_SERVER, patchOf, writeFile } from "../agent/client.ts";
 import { KIMI } from "../library/client.ts";
 
 /** Strings and arrays of strings have the same syntax in TOML and JSON. */
@@ -25,6 +27,7 @@ env_key = "GANGLION_TOKEN"
 wire_api = "responses"
 
 [mcp_servers.${MCP_SERVER}]
+required = true
 command = ${toml(command)}
 args = ${toml(args)}
 `,
@@ -44,13 +47,33 @@ args = ${toml(args)}
 		};
 	},
 	// With models of its own list: gpt-5.5 searches for tools; gpt-5.6 and gpt-6 call them in JavaScript.
-	toolSearch: { name: "tool_search", input: { query: "add numbers, get weather" } },
+	toolSearch: { name: "tool_search", input: { query: "add numbers, get weather, picture of the screen" } },
 	indirectCall: (tool, input) => ({
 		name: "functions__exec",
 		input: {
-			input: `text(await tools.mcp__${MCP_SERVER}__${tool}(${JSON.stringify(input)}))`,
+			input: `const result = await tools.mcp__${MCP_SERVER}__${tool}(${JSON.stringify(input)});
+for (const part of result.content) part.type === "image" ? image(part) : text(part.text);`,
 		},
 	}),
+	edit(path, content, tools) {
+		const patch = patchOf(path, content);
+		if (tools.includes("apply_patch")) return { name: "apply_patch", input: { input: patch } };
+		if (tools.includes("functions__exec"))
+			return {
+				name: "functions__exec",
+				input: { input: `text(await tools.apply_patch(${JSON.stringify(patch)}))` },
+			};
+		return { name: "exec_command", input: { cmd: `printf %s '${content}' > ${path}` } };
+	},
+	search: "hosted",
+	compaction: {
+		configure: ({ home }) =>
+			writeFile(
+				home,
+				".codex/config.toml",
+				`model_auto_compact_token_limit = 20\n${readFileSync(join(home, ".codex/config.toml"), "utf8")}`,
+			),
+	},
 	overflow: /ran out of room in the model's context window/,
 	unsupported: { shorten: KEEPS_LIMIT },
 };

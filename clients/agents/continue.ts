@@ -7,7 +7,7 @@ export const agent: CodingAgent = {
 	bin: "cn",
 	installScript: false,
 	models: ["gpt-5.6-sol", "claude-opus-5-5", KIMI],
-	path: /\/ai\/v1\/chat\/completions$/,
+	path: /\/ai\/v1\/(?:chat\/completions|responses)$/,
 	configure({ base, folder, mcp: [command, ...args], model, token }) {
 		// JSON is YAML.
 		writeFile(folder, "config.yaml", {
@@ -34,6 +34,7 @@ export const agent: CodingAgent = {
 			env: { CONTINUE_TELEMETRY_ENABLED: "0" },
 		};
 	},
-	overflow: /maximum context length/,
+	edit: (filepath, content) => ({ name: "Write", input: { filepath, content } }),
+	overflow: /maximum context length|context window|too long|exceeds the maximum number of tokens|HTTP 413/,
 	unsupported: { shorten: KEEPS_LIMIT },
 };

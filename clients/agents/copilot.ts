@@ -28,6 +28,7 @@ export const agent: CodingAgent = {
 			},
 		};
 	},
+	edit: (path, content) => ({ name: "create", input: { path, file_text: content } }),
 	overflow: /exceeded the model's context limit/,
 	unsupported: { shorten: KEEPS_LIMIT },
 };

@@ -28,6 +28,7 @@ export const agent: CodingAgent = {
 	command(prompt, { model }) {
 		return { args: ["exec", "--skip-permissions-unsafe", "-m", `custom:${model}`, prompt] };
 	},
+	edit: (file_path, content) => ({ name: "Create", input: { file_path, content } }),
 	overflow: /context/,
 	unsupported: {
 		shorten: KEEPS_LIMIT,

@@ -21,6 +21,6 @@ export const agent: CodingAgent = {
 			env: { KILO_DISABLE_MODELS_FETCH: "1", KILO_DISABLE_AUTOUPDATE: "1" },
 		};
 	},
-	overflow: /maximum context length/,
+	overflow: /maximum context length|context window|too long|exceeds the maximum number of tokens|HTTP 413/,
 	unsupported: { shorten: KEEPS_LIMIT },
 };

@@ -26,6 +26,7 @@ export const agent: CodingAgent = {
 			env: { PI_OFFLINE: "1" },
 		};
 	},
+	edit: (path, content) => ({ name: "write", input: { path, content } }),
 	overflow: "compaction",
 	unsupported: { shorten: KEEPS_LIMIT, tools: "it has no MCP" },
 };

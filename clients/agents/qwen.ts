@@ -31,6 +31,7 @@ export const agent: CodingAgent = {
 		name: "tool_call",
 		input: { name: PREFIX + tool, arguments: input },
 	}),
-	overflow: /maximum context length/,
+	edit: (file_path, content) => ({ name: "write_file", input: { file_path, content } }),
+	overflow: /maximum context length|context window|too long|exceeds the maximum number of tokens|HTTP 413/,
 	unsupported: { shorten: KEEPS_LIMIT },
 };

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Context, Library, LocalTool, Operations, Scenario } from "./client.ts";
 import { PERSON, PROMPTS } from "./mind.ts";
+import { RED_PNG } from "./red-png.ts";
 
 type Play = (operations: Operations, library: Library, context: Context) => Promise<string>;
 
@@ -17,11 +18,7 @@ export const PLAYS: Readonly<Record<Scenario, Play>> = {
 	abort,
 };
 
-/** A red image of 2 × 2 pixels. */
-const PNG = Buffer.from(
-	"iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAFklEQVR4nGP4z8DAwMDAxMDAwMDAAAANHQEDasKb6QAAAABJRU5ErkJggg==",
-	"base64",
-);
+const PNG = Buffer.from(RED_PNG, "base64");
 const ABORT_AFTER_PIECES = 3;
 
 const nonce = (): string => `w${randomBytes(4).toString("hex")}`;

@@ -48,8 +48,9 @@ export const engine: Host = ({ body, path }, script) => {
 	const reply = script({
 		model: data.model,
 		// The template ignores fields of messages that it does not know.
-		turns: turnsOf(data.messages.map((message) => ChatMessage.parse(knownFields(message)))),
+		turns: turnsOf(data.messages.flatMap(readable).map((message) => ChatMessage.parse(message))),
 		tools: (data.tools ?? []).map((tool) => tool.function.name),
+		hosted: [],
 		choice: choice === "none" ? "none" : choice === "auto" ? "auto" : "any",
 		json: data.response_format !== undefined && data.response_format?.type !== "text",
 		stream: data.stream ?? false,
@@ -89,5 +90,16 @@ export const engine: Host = ({ body, path }, script) => {
 
 const KNOWN = ["role", "content", "tool_calls", "tool_call_id"];
 
-const knownFields = (message: z.output<typeof EngineMessage>): object =>
-	Object.fromEntries(Object.entries(message).filter(([name]) => KNOWN.includes(name)));
+const ImageParts = z.array(z.looseObject({ type: z.string() }));
+
+/** The fields that the template knows. It takes images in the result of a tool, which are read as a message of their own. */
+function readable(message: z.output<typeof EngineMessage>): object[] {
+	const fields = Object.fromEntries(Object.entries(message).filter(([name]) => KNOWN.includes(name)));
+	const { data: parts } = ImageParts.safeParse(message.content);
+	if (message.role !== "tool" || !parts) return [fields];
+	const images = parts.filter(({ type }) => type === "image_url");
+	return [
+		{ ...fields, content: parts.filter(({ type }) => type !== "image_url") },
+		...(images.length > 0 ? [{ role: "user", content: images }] : []),
+	];
+}

@@ -24,6 +24,10 @@ export interface Conversation {
 	turns: readonly Turn[];
 	/** Names of the functions. */
 	tools: readonly string[];
+	/** Names of the tools that the host runs itself: `web_search`. */
+	hosted: readonly string[];
+	/** The request is for a summary that replaces the conversation. */
+	compacts?: boolean;
 	/** `any`: the model must call a function. A name: this function. */
 	choice: "auto" | "none" | "any" | { name: string };
 	/** The answer must be a JSON document. */
@@ -34,9 +38,11 @@ export interface Conversation {
 }
 
 export type Reply =
-	/** `pause` is awaited after the first piece of a stream. */
-	| { kind: "text"; pieces: readonly string[]; pause?: () => Promise<void> }
+	/** `pause` is awaited after the first piece of a stream. `inputTokens`: of the usage. */
+	| { kind: "text"; pieces: readonly string[]; pause?: () => Promise<void>; inputTokens?: number }
 	| { kind: "tools"; calls: readonly ToolUse[] }
+	/** The host searches the web itself, and then writes the text. */
+	| { kind: "search"; query: string; text: string }
 	/** A stream without an end, a piece every `ENDLESS_PACE_MS`. */
 	| { kind: "endless"; piece: string }
 	| { kind: "failure"; failure: FailureName };
@@ -110,6 +116,9 @@ export async function* deltasOf(reply: Exclude<Reply, { kind: "failure" }>): Asy
 				if (index === 0) await reply.pause?.();
 			}
 			return;
+		case "search":
+			yield { kind: "text", text: reply.text };
+			return;
 		case "tools":
 			for (const [index, call] of reply.calls.entries()) yield { kind: "call", index, ...call };
 			return;
@@ -122,12 +131,28 @@ export async function* deltasOf(reply: Exclude<Reply, { kind: "failure" }>): Asy
 }
 
 export const textOf = (reply: Reply): string =>
-	reply.kind === "text" ? reply.pieces.join("") : reply.kind === "endless" ? reply.piece : "";
+	reply.kind === "text"
+		? reply.pieces.join("")
+		: reply.kind === "endless"
+			? reply.piece
+			: reply.kind === "search"
+				? reply.text
+				: "";
 
 export const callsOf = (reply: Reply): readonly ToolUse[] => (reply.kind === "tools" ? reply.calls : []);
 
+/** The tokens of the request, as the host reports them. */
+export const inputTokensOf = (reply: Reply): number =>
+	(reply.kind === "text" ? reply.inputTokens : undefined) ?? 20;
+
 /** Splits a text as a model streams it. */
 export const piecesOf = (text: string): string[] => text.match(/\s*\S{1,12}/g) ?? [];
+
+/** What a host has found for a query. */
+export const pageOf = (query: string): { url: string; title: string } => ({
+	url: `https://example.com/${query}`,
+	title: `Page of ${query}`,
+});
 
 /** An id that no other reply has. */
 export const idOf = (prefix: string): string => prefix + crypto.randomUUID().replaceAll("-", "").slice(0, 16);

@@ -6,9 +6,10 @@ import { engine } from "./engine.ts";
 import { google } from "./google/index.ts";
 import { openai } from "./openai/index.ts";
 import { type Conversation, type Host, type Reply, replyOf, type Script } from "./script.ts";
+import { searxng } from "./searxng.ts";
 
 /** The hosts, by a name for the paths of this server: `{url}/openai/v1/responses`. */
-const HOSTS = { openai, anthropic, google, engine } as const satisfies Record<string, Host>;
+const HOSTS = { openai, anthropic, google, engine, searxng } as const satisfies Record<string, Host>;
 export type HostName = keyof typeof HOSTS;
 
 /** A gateway whose outgoing requests all come here sends them to these names. */
@@ -17,6 +18,7 @@ const DOMAINS: Readonly<Record<string, HostName>> = {
 	"api.anthropic.com": "anthropic",
 	"generativelanguage.googleapis.com": "google",
 	"engine.example.com": "engine",
+	"searx.example.com": "searxng",
 };
 
 export interface HostCall {

@@ -11,15 +11,22 @@ import { checkImageUrl } from "../media/image-url.ts";
 const text = z.string().nullish();
 const fields = z.record(z.string(), z.unknown());
 
+const InlineData = z.looseObject({ mimeType: z.string().min(1), data: z.string() });
+
 const SentPart = z.looseObject({
 	text,
 	thought: z.boolean().nullish(),
 	thoughtSignature: text,
-	inlineData: z.looseObject({ mimeType: z.string().min(1), data: z.string() }).nullish(),
+	inlineData: InlineData.nullish(),
 	fileData: z.looseObject({ fileUri: z.string().min(1), mimeType: text }).nullish(),
 	functionCall: z.looseObject({ id: text, name: z.string().min(1), args: fields.nullish() }).nullish(),
 	functionResponse: z
-		.looseObject({ id: text, name: z.string().min(1), response: fields.nullish() })
+		.looseObject({
+			id: text,
+			name: z.string().min(1),
+			response: fields.nullish(),
+			parts: z.array(z.looseObject({ inlineData: InlineData.nullish() })).nullish(),
+		})
 		.nullish(),
 });
 type SentPart = z.output<typeof SentPart>;
@@ -30,15 +37,18 @@ export const SentContent = z.looseObject({
 });
 type SentContent = z.output<typeof SentContent>;
 
-/** Throws 5006 for content that the model does not accept, 8001 for unsupported content. */
+/**
+ * `isPart`: the contents are a part of a conversation, whose results may belong to earlier calls. Throws 5006 for content that the model
+ * does not accept, 8001 for unsupported content.
+ */
 export function readContents(
 	contents: readonly SentContent[],
 	system: SentContent | null | undefined,
-	rules: ContentRules,
+	{ isPart, rules }: { isPart: boolean; rules: ContentRules },
 ): ChatMessage[] {
 	const instructions = (system?.parts ?? []).map((part) => part.text ?? "").join("\n");
 	const messages: ChatMessage[] = instructions ? [{ role: "system", content: instructions }] : [];
-	const calls = new PendingCalls();
+	const calls = new PendingCalls(isPart);
 	for (const [index, { role, parts }] of contents.entries()) {
 		const placed = (parts ?? []).map((part, i) => ({ part, at: `contents[${index}].parts[${i}]` }));
 		if (role === "model") messages.push(...modelMessage(placed, calls));
@@ -51,6 +61,12 @@ export function readContents(
 class PendingCalls {
 	#count = 0;
 	readonly #pending: { id: string; name: string }[] = [];
+	readonly #answered = new Set<string>();
+	readonly #isPart: boolean;
+
+	constructor(isPart: boolean) {
+		this.#isPart = isPart;
+	}
 
 	add(sent: { id?: string | null | undefined; name: string }): string {
 		const call = { id: sent.id || `call_${++this.#count}`, name: sent.name };
@@ -58,12 +74,17 @@ class PendingCalls {
 		return call.id;
 	}
 
-	/** Removes the call that a result belongs to. Returns its id. */
-	take(sent: { id?: string | null | undefined; name: string }, at: string): string {
+	/** Removes the call that a result belongs to. Returns its id. `undefined`: the result is repeated, as Gemini CLI does when it resumes. */
+	take(sent: { id?: string | null | undefined; name: string }, at: string): string | undefined {
 		const index = this.#pending.findIndex(({ id, name }) => (sent.id ? id === sent.id : name === sent.name));
 		const [call] = index < 0 ? [] : this.#pending.splice(index, 1);
-		if (!call) throw invalidInput(`${at}.functionResponse: there is no such call before it`);
-		return call.id;
+		if (call) {
+			this.#answered.add(call.id);
+			return call.id;
+		}
+		if (sent.id && this.#answered.has(sent.id)) return undefined;
+		if (this.#isPart) return sent.id || `call_${++this.#count}`;
+		throw invalidInput(`${at}.functionResponse: there is no such call before it`);
 	}
 }
 
@@ -115,13 +136,11 @@ function userMessages(parts: readonly PlacedPart[], calls: PendingCalls, rules: 
 	const content: ContentPart[] = [];
 	for (const { part, at } of parts) {
 		const { functionResponse: result } = part;
-		if (result)
-			results.push({
-				role: "tool",
-				tool_call_id: calls.take(result, at),
-				content: resultText(result.response),
-			});
-		else content.push(...contentParts(part, at, rules));
+		if (result) {
+			const id = calls.take(result, at);
+			if (id !== undefined)
+				results.push({ role: "tool", tool_call_id: id, content: resultContent(result, at, rules) });
+		} else content.push(...contentParts(part, at, rules));
 	}
 	if (content.length === 0) return results;
 	const isText = content.every(({ type }) => type === "text");
@@ -129,6 +148,19 @@ function userMessages(parts: readonly PlacedPart[], calls: PendingCalls, rules: 
 		...results,
 		{ role: "user", content: isText ? content.map((part) => part.text).join("\n") : content },
 	];
+}
+
+/** The text, and the images and files that belong to it. */
+function resultContent(
+	{ parts, response }: NonNullable<SentPart["functionResponse"]>,
+	at: string,
+	rules: ContentRules,
+): string | ContentPart[] {
+	const text = resultText(response);
+	const files = (parts ?? []).flatMap(({ inlineData }, index) =>
+		inlineData ? dataParts(inlineData, `${at}.functionResponse.parts[${index}].inlineData`, rules) : [],
+	);
+	return files.length === 0 ? text : [{ type: "text", text }, ...files];
 }
 
 /** Clients send a text result in `output` or `result`. */

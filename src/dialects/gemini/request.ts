@@ -71,8 +71,9 @@ const Fields = z.looseObject({
 		.nullish(),
 	generationConfig: GenerationConfig.nullish(),
 	cachedContent: z.string().nullish(),
-	/** Set by the surface, from the method in the URL. */
+	/** Set by the surface, from the method in the URL. `counted`: the request's tokens are counted. */
 	stream: z.boolean().optional(),
+	counted: z.boolean().optional(),
 });
 export type GeminiRequest = z.output<typeof Fields>;
 
@@ -85,7 +86,10 @@ export function readRequest(request: GeminiRequest, model: Model): ChatInput {
 	const modality = config.responseModalities?.find((name) => name.toUpperCase() !== "TEXT");
 	if (modality !== undefined)
 		throw invalidInput("generationConfig.responseModalities: only TEXT is supported");
-	const messages = readContents(request.contents, request.systemInstruction, contentRules(model));
+	const messages = readContents(request.contents, request.systemInstruction, {
+		isPart: request.counted ?? false,
+		rules: contentRules(model),
+	});
 	if (!messages.some(({ role }) => role !== "system"))
 		throw invalidInput("contents: there is nothing in them");
 	const effort = effortOf(config.thinkingConfig);
@@ -186,5 +190,6 @@ const CountBody = z.looseObject({ generateContentRequest: anyObject.nullish() })
 export function countedRequest(body: unknown): unknown {
 	const sent = camelKeys(body);
 	const inner = CountBody.safeParse(sent).data?.generateContentRequest;
-	return inner ?? (isRecord(sent) ? sent : body);
+	const fields = inner ?? sent;
+	return isRecord(fields) ? { ...fields, counted: true } : body;
 }

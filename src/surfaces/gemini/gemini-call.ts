@@ -85,7 +85,7 @@ export function geminiRun(
 function generates(stream: boolean): Method {
 	return {
 		route: GEMINI_ROUTE,
-		fields: ({ fields }) => ({ ...(isRecord(fields) ? fields : {}), stream }),
+		fields: ({ fields }) => ({ ...(isRecord(fields) ? fields : {}), stream, counted: false }),
 		respond(reply, { sse }, requestId) {
 			const response = replyResponse(reply, requestId, WRAPS.bare);
 			if (reply.body.kind !== "events" || sse) return response;

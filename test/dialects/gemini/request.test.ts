@@ -192,6 +192,53 @@ describe("a request of generateContent", () => {
 		]);
 	});
 
+	it("reads the images of a result", () => {
+		const { messages } = read({
+			contents: [
+				...HI,
+				model({ functionCall: { id: "x", name: "snapshot" } }),
+				user({
+					functionResponse: {
+						id: "x",
+						name: "snapshot",
+						response: { output: "The screen:" },
+						parts: [{ inlineData: { mimeType: "image/png", data: "AAAA" } }],
+					},
+				}),
+			],
+		});
+		expect(messages.at(-1)).toEqual({
+			role: "tool",
+			tool_call_id: "x",
+			content: [
+				{ type: "text", text: "The screen:" },
+				{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
+			],
+		});
+	});
+
+	it("leaves out a result that is repeated", () => {
+		const result = { functionResponse: { id: "x", name: "b", response: { output: "one" } } };
+		const { messages } = read({
+			contents: [
+				...HI,
+				model({ functionCall: { id: "x", name: "b" } }),
+				user(result, { text: "So?" }, result),
+			],
+		});
+		expect(messages.slice(2)).toEqual([
+			{ role: "tool", tool_call_id: "x", content: "one" },
+			{ role: "user", content: "So?" },
+		]);
+	});
+
+	it("reads a result without its call, if only tokens are counted", () => {
+		const contents = [user({ functionResponse: { name: "b", response: { output: "one" } } })];
+		expect(read({ contents, counted: true }).messages).toEqual([
+			{ role: "tool", tool_call_id: "call_1", content: "one" },
+		]);
+	});
+
 	it("has audio, image URLs and files as parts", () => {
 		const { messages } = read({
 			contents: [

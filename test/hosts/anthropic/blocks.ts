@@ -91,6 +91,13 @@ export const textOfBlocks = (content: string | readonly { type: string }[]): str
 				.map((block) => ("text" in block && typeof block.text === "string" ? block.text : ""))
 				.join("\n");
 
+/** Also those in the result of a tool. 0 for an address, which the host would fetch. */
+function imagesOf(block: Block | { type: "tool_reference" }): number[] {
+	if (block.type === "image") return [block.source.type === "base64" ? bytesOf(block.source.data) : 0];
+	if (block.type !== "tool_result" || typeof block.content === "string") return [];
+	return (block.content ?? []).flatMap(imagesOf);
+}
+
 export function turnsOf(messages: readonly Message[]): Turn[] {
 	const names = new Map<string, string>();
 	return messages.map(({ content, role }) => {
@@ -100,9 +107,7 @@ export function turnsOf(messages: readonly Message[]): Turn[] {
 		return {
 			role,
 			text: textOfBlocks(blocks),
-			images: blocks.flatMap((block) =>
-				block.type === "image" ? [block.source.type === "base64" ? bytesOf(block.source.data) : 0] : [],
-			),
+			images: blocks.flatMap(imagesOf),
 			calls: calls.map(({ input, name }) => ({ name, input })),
 			results: blocks.flatMap((block) =>
 				block.type === "tool_result"

@@ -209,6 +209,7 @@ function conversationOf(body: MessagesBody): Conversation {
 			...turnsOf(messages),
 		],
 		tools: (tools ?? []).flatMap((tool) => ("input_schema" in tool ? [tool.name] : [])),
+		hosted: (tools ?? []).flatMap((tool) => ("input_schema" in tool ? [] : [tool.name])),
 		choice: type === "tool" ? { name: tool_choice?.name ?? "" } : type,
 		json: Boolean(output_config?.format),
 		stream: stream ?? false,

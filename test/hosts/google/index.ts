@@ -14,18 +14,27 @@ import { contentReply, GOOGLE_SIGNATURE } from "./reply.ts";
 
 export const GOOGLE_KEY = "AIza-test";
 
-const MODELS = ["gemini-3-flash-preview", "gemini-3.8-flash", "gemini-3.8-pro"];
+/** Gemini CLI compresses conversations of unknown models with the first one. */
+const MODELS = [
+	"gemini-3.1-pro-preview-customtools",
+	"gemini-3-flash-preview",
+	"gemini-3.8-flash",
+	"gemini-3.8-pro",
+];
 /** Documented for calls that the API did not make. */
 const NO_SIGNATURE = "skip_thought_signature_validator";
 
 const record = z.record(z.string(), z.unknown());
+const Blob = z.strictObject({
+	mimeType: z.string(),
+	data: z.base64(),
+	displayName: z.string().optional(),
+});
 const Part = z.strictObject({
 	text: z.string().optional(),
 	thought: z.boolean().optional(),
 	thoughtSignature: z.string().optional(),
-	inlineData: z
-		.strictObject({ mimeType: z.string(), data: z.base64(), displayName: z.string().optional() })
-		.optional(),
+	inlineData: Blob.optional(),
 	fileData: z.strictObject({ mimeType: z.string().optional(), fileUri: z.string() }).optional(),
 	functionCall: z
 		.strictObject({ id: z.string().optional(), name: z.string(), args: record.optional() })
@@ -35,7 +44,7 @@ const Part = z.strictObject({
 			id: z.string().optional(),
 			name: z.string(),
 			response: record,
-			parts: z.array(z.looseObject({})).optional(),
+			parts: z.array(z.strictObject({ inlineData: Blob })).optional(),
 		})
 		.optional(),
 });
@@ -180,7 +189,9 @@ function conversationOf(body: ContentBody, model: string, stream: boolean): Conv
 				({ parts, role }): Turn => ({
 					role: role === "model" ? "assistant" : "user",
 					text: text(parts, ""),
-					images: parts.flatMap(({ inlineData }) => (inlineData ? [bytesOf(inlineData.data)] : [])),
+					images: parts
+						.flatMap((part) => [part, ...(part.functionResponse?.parts ?? [])])
+						.flatMap(({ inlineData }) => (inlineData ? [bytesOf(inlineData.data)] : [])),
 					calls: parts.flatMap(({ functionCall }) =>
 						functionCall ? [{ name: functionCall.name, input: functionCall.args ?? {} }] : [],
 					),
@@ -202,6 +213,7 @@ function conversationOf(body: ContentBody, model: string, stream: boolean): Conv
 		tools: (tools ?? []).flatMap(({ functionDeclarations = [] }) =>
 			functionDeclarations.map(({ name }) => name),
 		),
+		hosted: (tools ?? []).flatMap(({ googleSearch }) => (googleSearch ? ["web_search"] : [])),
 		choice:
 			mode === "ANY" ? (only === undefined ? "any" : { name: only }) : mode === "NONE" ? "none" : "auto",
 		json: generationConfig?.responseMimeType === "application/json",

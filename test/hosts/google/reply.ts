@@ -1,5 +1,14 @@
 /** Writes replies of `generateContent`, complete and streamed. */
-import { callsOf, deltasOf, type HostReply, idOf, type Reply, type ToolUse, textOf } from "../script.ts";
+import {
+	callsOf,
+	deltasOf,
+	type HostReply,
+	idOf,
+	pageOf,
+	type Reply,
+	type ToolUse,
+	textOf,
+} from "../script.ts";
 
 export const GOOGLE_SIGNATURE = "c2lnLW9mLWdlbWluaQ==";
 
@@ -38,11 +47,30 @@ export function contentReply(
 	];
 	return {
 		json: {
-			candidates: [{ content: { role: "model", parts }, finishReason: "STOP", index: 0 }],
+			candidates: [
+				{ content: { role: "model", parts }, finishReason: "STOP", index: 0, ...grounding(reply) },
+			],
 			usageMetadata: USAGE,
 			...head,
 		},
 	};
+}
+
+/** What the host's own search has found. */
+function grounding(reply: Reply): object {
+	if (reply.kind !== "search") return {};
+	const { title, url: uri } = pageOf(reply.query);
+	const groundingMetadata = {
+		webSearchQueries: [reply.query],
+		groundingChunks: [{ web: { uri, title } }],
+		groundingSupports: [
+			{
+				segment: { startIndex: 0, endIndex: reply.text.length, text: reply.text },
+				groundingChunkIndices: [0],
+			},
+		],
+	};
+	return { groundingMetadata };
 }
 
 const THOUGHT: ReplyPart = { text: "The user wants to be answered.", thought: true };
@@ -65,5 +93,8 @@ async function* eventsOf(
 	if (thoughts) yield event([THOUGHT]);
 	for await (const delta of deltasOf(reply))
 		yield event([delta.kind === "text" ? { text: delta.text } : callPart(delta, delta.index)]);
-	yield event([{ text: "", thoughtSignature: GOOGLE_SIGNATURE }], { finishReason: "STOP" });
+	yield event([{ text: "", thoughtSignature: GOOGLE_SIGNATURE }], {
+		finishReason: "STOP",
+		...grounding(reply),
+	});
 }

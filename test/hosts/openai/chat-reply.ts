@@ -1,13 +1,13 @@
 /** Writes replies of the Chat Completions API, complete and streamed. */
-import { callsOf, deltasOf, type HostReply, idOf, type Reply, textOf } from "../script.ts";
+import { callsOf, deltasOf, type HostReply, idOf, inputTokensOf, type Reply, textOf } from "../script.ts";
 
-const USAGE = {
-	prompt_tokens: 20,
+const usageOf = (reply: Reply) => ({
+	prompt_tokens: inputTokensOf(reply),
 	completion_tokens: 9,
-	total_tokens: 29,
+	total_tokens: inputTokensOf(reply) + 9,
 	prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
 	completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0 },
-};
+});
 
 export interface ChatReplyOptions {
 	model: string;
@@ -49,7 +49,7 @@ export function chatReply(reply: Exclude<Reply, { kind: "failure" }>, options: C
 					finish_reason: calls.length > 0 ? "tool_calls" : "stop",
 				},
 			],
-			usage: USAGE,
+			usage: usageOf(reply),
 		},
 	};
 }
@@ -87,7 +87,7 @@ async function* eventsOf(
 			yield choice({ tool_calls: [{ index, function: { arguments: part } }] });
 	}
 	yield choice({}, reply.kind === "tools" ? "tool_calls" : "stop");
-	if (includeUsage) yield chunk({ choices: [], usage: USAGE });
+	if (includeUsage) yield chunk({ choices: [], usage: usageOf(reply) });
 	yield "data: [DONE]\n\n";
 }
 

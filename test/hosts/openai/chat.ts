@@ -156,6 +156,7 @@ export const conversationOf = (
 	turns: turnsOf(body.messages),
 	tools: (body.tools ?? []).flatMap((tool) => (tool.type === "function" ? [tool.function.name] : [])),
 	choice: choiceOf(body.tool_choice),
+	hosted: [],
 	json: body.response_format !== undefined && body.response_format.type !== "text",
 	stream: body.stream ?? false,
 });

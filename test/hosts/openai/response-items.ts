@@ -94,6 +94,7 @@ const Hosted = z.looseObject({
 	type: z.enum([
 		"additional_tools",
 		"compaction",
+		"compaction_trigger",
 		"computer_call",
 		"computer_call_output",
 		"image_generation_call",
@@ -124,6 +125,9 @@ const SEAL = "gAAAA";
 /** Reasoning of a model, as the host encrypts it. */
 export const sealOf = (model: string): string => `${SEAL}${btoa(`reasoning of ${model}`)}`;
 
+/** A summary, as the host encrypts it. */
+export const sealedSummary = (summary: string): string => SEAL + btoa(summary);
+
 /** The rules of the items' order, references and encrypted reasoning. */
 export function checkItems(items: readonly InputItem[]): void {
 	const calls = new Set<string>();
@@ -141,6 +145,12 @@ export function checkItems(items: readonly InputItem[]): void {
 						param: "input",
 					});
 				outputs.add(item.call_id);
+				break;
+			case "compaction":
+				if (!String(item.encrypted_content).startsWith(SEAL))
+					throw refusal(400, "The encrypted content of the compaction item could not be verified.", {
+						code: "invalid_encrypted_content",
+					});
 				break;
 			case "item_reference":
 				throw notFound(String(item.id));
@@ -190,6 +200,9 @@ const textOfParts = (content: string | readonly Part[]): string =>
 		.map(({ text = "" }) => text)
 		.join("\n");
 
+const imagesOfParts = (content: string | readonly Part[]): number[] =>
+	partsOf(content).flatMap(({ image_url }) => (image_url ? [imageBytes(image_url)] : []));
+
 /** Neighbouring results of tools are one turn. */
 export function turnsOfItems(items: readonly InputItem[]): Turn[] {
 	const names = new Map<string, string>();
@@ -201,11 +214,15 @@ export function turnsOfItems(items: readonly InputItem[]): Turn[] {
 			turns.push({
 				role: item.role === "developer" ? "system" : (item.role as Turn["role"]),
 				text: textOfParts(content),
-				images: partsOf(content).flatMap(({ image_url }) => (image_url ? [imageBytes(image_url)] : [])),
+				images: imagesOfParts(content),
 				calls: [],
 				results: [],
 			});
 			continue;
+		}
+		if (item.type === "compaction") {
+			const summary = atob(String(item.encrypted_content).slice(SEAL.length));
+			turns.push({ role: "assistant", text: summary, images: [], calls: [], results: [] });
 		}
 		const call = callOf(item);
 		if (call) {
@@ -219,9 +236,14 @@ export function turnsOfItems(items: readonly InputItem[]): Turn[] {
 		if (output) {
 			const result = { name: names.get(output.id) ?? "", text: output.text };
 			const before = last();
+			const { images } = output;
 			if (before && before.results.length > 0)
-				turns[turns.length - 1] = { ...before, results: [...before.results, result] };
-			else turns.push({ role: "user", text: "", images: [], calls: [], results: [result] });
+				turns[turns.length - 1] = {
+					...before,
+					images: [...before.images, ...images],
+					results: [...before.results, result],
+				};
+			else turns.push({ role: "user", text: "", images, calls: [], results: [result] });
 		}
 	}
 	return turns;
@@ -240,13 +262,13 @@ function callOf(item: InputItem): { id: string; name: string; input: Record<stri
 	}
 }
 
-function outputOf(item: InputItem): { id: string; text: string } | undefined {
+function outputOf(item: InputItem): { id: string; text: string; images: number[] } | undefined {
 	switch (item.type) {
 		case "function_call_output":
 		case "custom_tool_call_output":
-			return { id: item.call_id, text: textOfParts(item.output) };
+			return { id: item.call_id, text: textOfParts(item.output), images: imagesOfParts(item.output) };
 		case "tool_search_output":
-			return { id: String(item.call_id), text: "" };
+			return { id: String(item.call_id), text: "", images: [] };
 		default:
 			return undefined;
 	}

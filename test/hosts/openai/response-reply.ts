@@ -1,16 +1,25 @@
 /** Writes replies of the Responses API, complete and streamed. */
-import { callsOf, deltasOf, type HostReply, idOf, type Reply, textOf } from "../script.ts";
+import {
+	callsOf,
+	deltasOf,
+	type HostReply,
+	idOf,
+	inputTokensOf,
+	pageOf,
+	type Reply,
+	textOf,
+} from "../script.ts";
 import { halvesOf } from "./chat-reply.ts";
-import { sealOf } from "./response-items.ts";
+import { sealedSummary, sealOf } from "./response-items.ts";
 import { callItem, type OfferedTools } from "./response-tools.ts";
 
-const USAGE = {
-	input_tokens: 20,
+const usageOf = (reply: Reply) => ({
+	input_tokens: inputTokensOf(reply),
 	input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
 	output_tokens: 9,
 	output_tokens_details: { reasoning_tokens: 4 },
-	total_tokens: 29,
-};
+	total_tokens: inputTokensOf(reply) + 9,
+});
 
 export interface ResponseOptions {
 	model: string;
@@ -18,6 +27,8 @@ export interface ResponseOptions {
 	/** The model reasons. `sealed`: its reasoning comes back encrypted. `summary`: with a summary. */
 	reasoning?: { sealed: boolean; summary: boolean } | undefined;
 	tools: OfferedTools;
+	/** The reply is a summary, encrypted. */
+	compacts?: boolean;
 	/** Fields of the request that the response repeats. */
 	echo: object;
 }
@@ -34,13 +45,19 @@ export function responseReply(
 	const reasoning = reasoningItem(options);
 	const output = [
 		...(reasoning ? [reasoning] : []),
-		...(reply.kind === "tools" ? [] : [messageItem(textOf(reply))]),
+		...searchItems(reply),
+		...(reply.kind === "tools" ? [] : [textItem(reply, options)]),
 		...callsOf(reply).map((call) => callItem(call, options.tools).item),
 	];
-	return { json: responseOf(options, "completed", output) };
+	return { json: responseOf(reply, options, "completed", output) };
 }
 
-const responseOf = ({ echo, model }: ResponseOptions, status: string, output: readonly Item[]) => ({
+const responseOf = (
+	reply: Reply,
+	{ echo, model }: ResponseOptions,
+	status: string,
+	output: readonly Item[],
+) => ({
 	id: idOf("resp_"),
 	object: "response",
 	created_at: 1_795_262_400,
@@ -62,7 +79,7 @@ const responseOf = ({ echo, model }: ResponseOptions, status: string, output: re
 	truncation: "disabled",
 	metadata: {},
 	...echo,
-	usage: status === "completed" ? USAGE : null,
+	usage: status === "completed" ? usageOf(reply) : null,
 });
 
 function reasoningItem({ model, reasoning }: ResponseOptions): Item | undefined {
@@ -84,6 +101,28 @@ const messageItem = (text: string): Item => ({
 	content: [{ type: "output_text", text, annotations: [], logprobs: [] }],
 });
 
+const textItem = (reply: Reply, { compacts }: ResponseOptions): Item =>
+	compacts
+		? { id: idOf("cmp_"), type: "compaction", encrypted_content: sealedSummary(textOf(reply)) }
+		: messageItem(textOf(reply));
+
+/** The host's own search. */
+const searchItems = (reply: Reply): Item[] =>
+	reply.kind === "search"
+		? [
+				{
+					id: idOf("ws_"),
+					type: "web_search_call",
+					status: "completed",
+					action: {
+						type: "search",
+						query: reply.query,
+						sources: [{ type: "url", url: pageOf(reply.query).url }],
+					},
+				},
+			]
+		: [];
+
 async function* eventsOf(
 	reply: Exclude<Reply, { kind: "failure" }>,
 	options: ResponseOptions,
@@ -92,7 +131,7 @@ async function* eventsOf(
 	const event = (type: string, fields: object): string =>
 		`event: ${type}\ndata: ${JSON.stringify({ type, ...fields, sequence_number: sequence_number++ })}\n\n`;
 	const output: Item[] = [];
-	const response = responseOf(options, "in_progress", []);
+	const response = responseOf(reply, options, "in_progress", []);
 	yield event("response.created", { response });
 	yield event("response.in_progress", { response });
 	const reasoning = reasoningItem(options);
@@ -115,7 +154,23 @@ async function* eventsOf(
 		yield event("response.output_item.done", { output_index: 0, item: reasoning });
 		output.push(reasoning);
 	}
-	if (reply.kind === "tools")
+	for (const item of searchItems(reply)) {
+		const place = { item_id: item.id, output_index: output.length };
+		yield event("response.output_item.added", {
+			output_index: output.length,
+			item: { ...item, status: "in_progress" },
+		});
+		for (const step of ["in_progress", "searching", "completed"])
+			yield event(`response.web_search_call.${step}`, place);
+		yield event("response.output_item.done", { output_index: output.length, item });
+		output.push(item);
+	}
+	if (options.compacts) {
+		const item = textItem(reply, options);
+		yield event("response.output_item.added", { output_index: output.length, item });
+		yield event("response.output_item.done", { output_index: output.length, item });
+		output.push(item);
+	} else if (reply.kind === "tools")
 		for await (const delta of deltasOf(reply)) {
 			if (delta.kind !== "call") continue;
 			const { item, part } = callItem(delta, options.tools);
@@ -161,5 +216,5 @@ async function* eventsOf(
 		output.push(whole);
 	}
 	const { id } = response;
-	yield event("response.completed", { response: { ...responseOf(options, "completed", output), id } });
+	yield event("response.completed", { response: { ...responseOf(reply, options, "completed", output), id } });
 }

@@ -134,6 +134,7 @@ export const openaiResponses: Host = (request, script) => {
 	return responseReply(reply, {
 		model: body.model,
 		stream: body.stream ?? false,
+		compacts: isCompaction(body),
 		reasoning: effort === "none" ? undefined : { sealed: seals, summary },
 		tools,
 		echo: { tools: body.tools ?? [], store: body.store ?? true },
@@ -155,8 +156,14 @@ function check(body: ResponsesBody): void {
 			checkStrict(tool.parameters, `function '${String(tool.name)}'`, `tools[${place}].parameters`);
 }
 
+const isCompaction = ({ input }: Pick<ResponsesBody, "input">): boolean =>
+	typeof input !== "string" && input.some(({ type }) => type === "compaction_trigger");
+
+const hostedOf = (tools: ResponsesBody["tools"]): string[] =>
+	(tools ?? []).flatMap(({ type }) => (type.startsWith("web_search") ? ["web_search"] : []));
+
 const conversationOf = (
-	{ input, instructions, model, stream, text, tool_choice: choice }: ResponsesBody,
+	{ input, instructions, model, stream, text, tool_choice: choice, tools: offered }: ResponsesBody,
 	tools: OfferedTools,
 ): Conversation => ({
 	model,
@@ -167,6 +174,8 @@ const conversationOf = (
 		...turnsOfItems(typeof input === "string" ? [{ role: "user", content: input }] : input),
 	],
 	tools: [...tools.keys()],
+	hosted: hostedOf(offered),
+	compacts: isCompaction({ input }),
 	choice:
 		choice === undefined || choice === null || choice === "auto"
 			? "auto"

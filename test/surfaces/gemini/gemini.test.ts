@@ -121,6 +121,14 @@ describe("generateContent", () => {
 		});
 	});
 
+	it("counts the tokens of a result without its call", async () => {
+		const { post } = testGateway();
+		const parts = [{ functionResponse: { id: "x", name: "add", response: { output: "The sum is 42." } } }];
+		const counted = await post(`${MODEL}:countTokens`, { contents: [{ role: "user", parts }] });
+		expect(counted.status).toBe(200);
+		expect((await counted.json<{ totalTokens: number }>()).totalTokens).toBeGreaterThan(0);
+	});
+
 	it("includes thoughts if the caller requests them", async () => {
 		const { post } = testGateway();
 		const path = "/v1beta/models/@cf/moonshotai/kimi-k2.6:generateContent";
