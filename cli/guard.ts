@@ -1,11 +1,16 @@
 /** The connection guard of one worker, in a process of its own. It ends with the process that started it. */
 import { guardConnections } from "../scripts/connections/guard.ts";
 
-export interface GuardSettings {
-	host: string;
-	port: number;
+export interface GuardTarget {
 	/** The worker's Unix socket. */
 	target: string;
+	/** That of its entrypoint `Connections`. */
+	countsSocket: string;
+}
+
+export interface GuardSettings extends GuardTarget {
+	host: string;
+	port: number;
 	maxConnections: number;
 	idleMs: number;
 	/** SHA-256 of the operator's token. */

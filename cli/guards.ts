@@ -2,16 +2,16 @@
 import cluster from "node:cluster";
 import { once } from "node:events";
 import { join } from "node:path";
-import type { GuardSettings, ReloadedSettings } from "./guard.ts";
+import type { GuardSettings, GuardTarget, ReloadedSettings } from "./guard.ts";
 
 /** Set by the build of the package. */
 declare const IS_PACKAGE: boolean | undefined;
 
 const PROGRAM = join(import.meta.dirname, typeof IS_PACKAGE === "undefined" ? "guard.ts" : "guard.js");
 
-interface GuardsOptions extends Omit<GuardSettings, "target" | keyof ReloadedSettings> {
-	/** The Unix sockets of the workers. */
-	targets: readonly string[];
+interface GuardsOptions extends Omit<GuardSettings, keyof GuardTarget | keyof ReloadedSettings> {
+	/** One for each worker. */
+	targets: readonly GuardTarget[];
 	idleMs(): number;
 	operatorHash(): string | undefined;
 }
@@ -34,7 +34,7 @@ export async function startGuards({
 	cluster.setupPrimary({ exec: PROGRAM, args: [] });
 	const current = (): ReloadedSettings => ({ idleMs: idleMs(), operatorHash: operatorHash() });
 	const guards = targets.map((target) => {
-		const settings: GuardSettings = { ...address, target, ...current() };
+		const settings: GuardSettings = { ...address, ...target, ...current() };
 		return cluster.fork({ GANGLION_GUARD: JSON.stringify(settings) });
 	});
 	const failed = Promise.race(

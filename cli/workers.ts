@@ -6,7 +6,7 @@
  * its Unix socket. All workers admit requests and pass streams.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
 import { guardConnections } from "../scripts/connections/guard.ts";
 import { runtimeSettings, stopWith } from "../scripts/settings.ts";
@@ -33,6 +33,7 @@ interface WorkerPaths {
 	httpSocket: string;
 	/** The following are sockets of the entrypoints with these names. */
 	drainSocket: string;
+	connectionsSocket: string;
 	objectsSocket: string;
 	reloadSocket: string;
 	reportsSocket: string;
@@ -86,13 +87,19 @@ export async function startWorkers(options: StartOptions): Promise<Started> {
 		if (start.status === "rejected") stopWith(`workerd cannot be started: ${start.reason.message}`);
 	state.servedBy(workers.map(({ served }) => served.pid));
 	const guard = { host, port, maxConnections: capacityOf(openFiles).connections, idleMs, operatorHash };
-	const targets = allPaths.map(({ httpSocket }) => httpSocket);
+	const targets = allPaths.map(({ connectionsSocket, httpSocket }) => ({
+		target: httpSocket,
+		countsSocket: connectionsSocket,
+	}));
 	const url = workers[0]?.served.url ?? "";
 	if (count > 1) return { url, workers, guards: await startGuards({ ...guard, targets }) };
 	const [target] = targets;
-	if (openFiles !== undefined && target !== undefined) await guardConnections({ ...guard, target });
+	if (openFiles !== undefined && target !== undefined) await guardConnections({ ...guard, ...target });
 	return { url, workers };
 }
+
+/** Bytes. The limit of a container is lower than the memory of its machine. */
+const machineMemory = (): number => Math.min(totalmem(), process.constrainedMemory() || totalmem());
 
 /** The process may have exited. */
 export function signal(pid: number, name: NodeJS.Signals): void {
@@ -113,6 +120,7 @@ function pathsOf(number: number, parent: string, state: LockedState): WorkerPath
 		httpSocket: socket("http"),
 		objectsSocket: socket("objects"),
 		reportsSocket: socket("reports"),
+		connectionsSocket: socket("connections"),
 		drainSocket: number === 1 ? state.socket : socket("drain"),
 		reloadSocket: number === 1 ? state.reloadSocket : socket("reload"),
 	};
@@ -135,6 +143,7 @@ function specOf(paths: WorkerPaths, options: SpecOptions): WorkerSpec {
 			...options.variables.vars,
 			// The limit that was reached, instead of the one that was set.
 			...(openFiles !== undefined && { OPEN_FILES: String(openFiles) }),
+			MEMORY_BYTES: String(Math.floor(machineMemory() / options.count)),
 			...shared,
 		},
 		secrets,
@@ -145,6 +154,7 @@ function specOf(paths: WorkerPaths, options: SpecOptions): WorkerSpec {
 		entrypointSockets: [
 			{ entrypoint: "Drain", path: paths.drainSocket },
 			{ entrypoint: "Reload", path: paths.reloadSocket },
+			{ entrypoint: "Connections", path: paths.connectionsSocket },
 			...sockets,
 		],
 		services,

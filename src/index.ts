@@ -18,6 +18,7 @@ import type { Queue } from "./storage/queue/work.ts";
 import { workEntrypoint } from "./storage/queue/work-entrypoint.ts";
 import { WorkQueueObject, type WorkQueueServices } from "./storage/queue/work-queue.ts";
 import { busy, closing, drain } from "./surfaces/operations/drain.ts";
+import { connections } from "./surfaces/operations/guard-counts.ts";
 import { HEALTH_PATH } from "./surfaces/operations/health.ts";
 import { looping } from "./surfaces/operations/loop.ts";
 import { objects } from "./surfaces/operations/objects.ts";
@@ -51,7 +52,9 @@ export default {
 		if (hops > MAX_HOPS) return looping();
 		const answer = (): Response | Promise<Response> => {
 			if (background.isClosed) return closing();
-			return runningRequests.isFull ? busy() : withHops(hops, () => current.app.fetch(request));
+			if (!runningRequests.isFull) return withHops(hops, () => current.app.fetch(request));
+			runningRequests.countRefusal();
+			return busy();
 		};
 		const waiting = background.isClosed ? undefined : waitForPlace(request, { runningRequests, wait });
 		return waiting ? waiting.then(answer) : answer();
@@ -59,6 +62,7 @@ export default {
 } satisfies ExportedHandler;
 
 export class AI extends entrypoint(() => current) {}
+export class Connections extends connections(persistent.guardCounts) {}
 export class Drain extends drain(background) {}
 export class Objects extends objects(env, objectNames(env)) {}
 export class Reports extends reports(() => current.services) {}

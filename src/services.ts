@@ -6,7 +6,7 @@ import { DirectoryCache } from "./accounts/client/directory-cache.ts";
 import { DIRECTORY_NAME } from "./accounts/durable/directory.ts";
 import { createPools } from "./backends/create-pools.ts";
 import { type Bindings, objectNames, requireObjects } from "./config/bindings.ts";
-import { capacityOf } from "./config/capacity.ts";
+import { bufferedBytesOf, capacityOf } from "./config/capacity.ts";
 import { countedStub, objectKey, withCountedObjects } from "./config/counted-objects.ts";
 import type { Config } from "./config/index.ts";
 import { accountRouting } from "./config/provider-keys.ts";
@@ -14,6 +14,7 @@ import { OBJECTS_BINDING, PEER_BINDING, WORKERS_BINDING } from "./config/worker-
 import { AiError } from "./core/errors.ts";
 import { LazyTimers } from "./core/lazy-timer.ts";
 import { OpenObjects } from "./core/open-objects.ts";
+import { bufferedBytes, openSockets, PROCESS_COUNTS } from "./core/process-counts.ts";
 import { RunningRequests } from "./core/running-requests.ts";
 import { FLEET_NAME } from "./fleet/fleet.ts";
 import { IsolateHealth } from "./fleet/health.ts";
@@ -36,6 +37,7 @@ import { UnchangedStreams } from "./pipeline/unchanged-streams.ts";
 import { StoredResponses, storeCalls } from "./responses/client/stored-responses.ts";
 import type { ResponseStoreObject } from "./responses/durable/response-store.ts";
 import { createStorage, type StorageBindings } from "./storage/create-storage.ts";
+import { GuardCounts } from "./surfaces/operations/guard-counts.ts";
 import { withRemoteObjects } from "./surfaces/operations/objects.ts";
 import { peerOf } from "./surfaces/operations/worker-reports.ts";
 import {
@@ -68,6 +70,7 @@ type Configured = Pick<
 /** The services that a reload keeps. */
 export type Persistent = Omit<AppServices, keyof Configured> & {
 	background: Background;
+	guardCounts: GuardCounts;
 	runningRequests: RunningRequests;
 	responseStores: DurableObjectNamespace<ResponseStoreObject>;
 	storageBindings: StorageBindings;
@@ -75,7 +78,7 @@ export type Persistent = Omit<AppServices, keyof Configured> & {
 
 export const servicesOf = (
 	{ aliases, catalog, gatewayRules, routing, limits, publicUrl, storage, storeBounds, webSearch }: Config,
-	{ responseStores, storageBindings, ...persistent }: Persistent,
+	{ guardCounts: _, responseStores, storageBindings, ...persistent }: Persistent,
 ): AppServices & { background: Background } => ({
 	...persistent,
 	aliases,
@@ -97,12 +100,17 @@ export const servicesOf = (
 /** Throws a `ConfigError` if a binding is missing. */
 export function createPersistent(
 	local: Bindings,
-	{ exactLedger, gatewayRules, openFiles }: Pick<Config, "exactLedger" | "gatewayRules" | "openFiles">,
+	{
+		exactLedger,
+		gatewayRules,
+		memoryBytes,
+		openFiles,
+	}: Pick<Config, "exactLedger" | "gatewayRules" | "memoryBytes" | "openFiles">,
 ): Persistent {
 	const wait = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
 		scheduler.wait(milliseconds, signal ? { signal } : {});
 	const now = (): number => Date.now();
-	const { objects, requests } = capacityOf(openFiles);
+	const { objects, requests, sockets } = capacityOf(openFiles);
 	const runningRequests = new RunningRequests(requests);
 	const background = new Background({ now, wait, waitUntil: keepAlive, runningRequests });
 	const { waitUntil } = background;
@@ -111,7 +119,10 @@ export function createPersistent(
 	requireObjects(local);
 	const workers = workersOf(local);
 	// All open objects are in one process, and each process counts its own calls.
+	openSockets.limitTo(sockets);
+	if (memoryBytes !== undefined) bufferedBytes.limitTo(bufferedBytesOf(memoryBytes));
 	const maxOpenObjects = Math.ceil(objects / (local[WORKERS_BINDING]?.count ?? 1));
+	const guardCounts = new GuardCounts();
 	const openObjects = new OpenObjects({ max: maxOpenObjects, now });
 	const uncounted = withRemoteObjects(local, objectNames(local), local[OBJECTS_BINDING]);
 	const bindings = withCountedObjects(uncounted, openObjects);
@@ -216,6 +227,13 @@ export function createPersistent(
 		},
 		responseStores: RESPONSE_STORE,
 		openObjects,
+		counts: () => [
+			runningRequests.report(),
+			openObjects.report(),
+			...PROCESS_COUNTS.map((count) => count.report()),
+			...guardCounts.latest(),
+		],
+		guardCounts,
 		streamRuns: new StreamRuns({
 			namespace: STREAM_RUN,
 			object(id, account) {

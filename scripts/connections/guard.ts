@@ -6,15 +6,22 @@
  * both processes (src/config/capacity.ts).
  */
 import { createHash, timingSafeEqual } from "node:crypto";
+import { request } from "node:http";
 import { createServer, type Server } from "node:net";
 import type { MessageHead } from "./framing.ts";
 import { type ConnectionTimes, GuardedConnection } from "./guarded-connection.ts";
-import { type ConnectionCounts, Places } from "./places.ts";
+import { type ClassCount, type ConnectionCounts, Places } from "./places.ts";
 
 /** After this time without a byte the system checks whether the caller is still connected. */
 const KEEP_ALIVE_MS = 60_000;
 const CHECK_MS = 1_000;
+const REPORT_MS = 5_000;
 const TIMES = { firstByteMs: 10_000, requestMs: 10_000, keepAliveMs: 60_000 };
+/** Names of the metrics. The gateway counts the sockets itself. */
+const COUNT_NAMES: Readonly<Record<string, string>> = {
+	waiting: "waiting_connections",
+	sockets: "socket_connections",
+};
 /** They answer at once, without a token. */
 const PROBES: ReadonlySet<string> = new Set(["/health", "/ready"]);
 
@@ -28,6 +35,8 @@ export interface GuardOptions extends Partial<ConnectionTimes> {
 	idleMs(): number;
 	/** SHA-256 of the operator's token, in hexadecimal digits. Its requests may use the reserved places. */
 	operatorHash?(): string | undefined;
+	/** The Unix socket that receives the counts, every few seconds. */
+	countsSocket?: string;
 	/** The time between two checks of all connections. */
 	checkMs?: number;
 }
@@ -45,6 +54,7 @@ export function guardConnections({
 	maxConnections,
 	operatorHash = () => undefined,
 	checkMs = CHECK_MS,
+	countsSocket,
 	...times
 }: GuardOptions): Promise<ConnectionGuard> {
 	const now = (): number => performance.now();
@@ -71,7 +81,13 @@ export function guardConnections({
 	const checks = setInterval(() => {
 		for (const connection of connections) connection.check();
 	}, checkMs).unref();
-	server.once("close", () => clearInterval(checks));
+	const reports = setInterval(() => {
+		if (countsSocket !== undefined) sendCounts(countsSocket, places.counts());
+	}, REPORT_MS).unref();
+	server.once("close", () => {
+		clearInterval(checks);
+		clearInterval(reports);
+	});
 	server.maxConnections = places.maxOpen;
 	return new Promise((resolve, reject) => {
 		server.once("error", reject);
@@ -82,6 +98,20 @@ export function guardConnections({
 			resolve({ server, counts: () => places.counts() });
 		});
 	});
+}
+
+function sendCounts(socketPath: string, counts: ConnectionCounts): void {
+	const body = JSON.stringify(
+		Object.entries(counts).map(([name, count]: [string, ClassCount]) => ({
+			name: COUNT_NAMES[name] ?? name,
+			...count,
+		})),
+	);
+	const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+	const sent = request({ socketPath, method: "POST", headers, agent: false }, (answer) => answer.resume());
+	// The runtime has stopped, or is busy: the next counts replace these.
+	sent.on("error", () => {});
+	sent.end(body);
 }
 
 function isProbe({ startLine: [method, target = ""], headers }: MessageHead, operatorHash?: string): boolean {

@@ -21,6 +21,8 @@ import { refusal } from "./refusal.ts";
 const HELD_BODY_BYTES = 16 * 1024;
 /** Time for a caller to read the last bytes. */
 const ENDING_MS = 1_000;
+/** A websocket whose caller has not read for so long is closed. */
+const UNREAD_SOCKET_MS = 15_000;
 /** The rate of a body is measured over this time. */
 const RATE_MS = 10_000;
 const LOWEST_BYTES_PER_SECOND = 1_024;
@@ -103,13 +105,18 @@ export class GuardedConnection implements Placed {
 		if (this.#isEnding) {
 			if (silentMs > ENDING_MS) this.close();
 		} else if (silentMs > times.idleMs()) this.close();
-		else if (this.#isTunnel) return;
+		else if (this.#isTunnel) this.#checkReader(at);
 		else if (this.#requestAt === undefined) {
 			const limitMs = this.#runtime ? times.keepAliveMs : times.firstByteMs;
 			if (this.#methods.length === 0 && silentMs > limitMs) this.close();
 		} else if (!this.#isForwarding) {
 			if (at - this.#requestAt > times.requestMs) this.refuse("late");
 		} else this.#checkRate(at);
+	}
+
+	/** The runtime buffers what the caller of a websocket does not read. */
+	#checkReader(at: number): void {
+		if (this.unreadSince !== undefined && at - this.unreadSince > UNREAD_SOCKET_MS) this.close();
 	}
 
 	/** A body that arrives too slowly. A paused caller waits for the gateway. */

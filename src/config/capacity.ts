@@ -10,6 +10,8 @@ export interface Capacity {
 	objects: number;
 	/** Connections of callers. Each may have one request under way. */
 	connections: number;
+	/** Websockets. */
+	sockets: number;
 }
 
 const OWN_FILES = 64;
@@ -19,11 +21,21 @@ const FILES_PER_OBJECT = 3;
 const SHARE_OF_CONNECTIONS = 0.6;
 const SHARE_OF_OBJECTS = 0.3;
 const REQUESTS_PER_CONNECTION = 0.85;
+/** A websocket may be silent for hours, so requests keep the other connections. */
+const SOCKETS_PER_CONNECTION = 0.5;
+
+/** Of the machine's memory: what the process buffers exists up to three times, in pieces, as a whole and as text. */
+const SHARE_OF_MEMORY = 1 / 16;
+const MIB = 1024 * 1024;
+/** Enough for one large upload of each of two accounts. */
+const MIN_BUFFERED_BYTES = 64 * MIB;
+const MAX_BUFFERED_BYTES = 128 * MIB;
 
 const UNLIMITED: Capacity = {
 	requests: Number.POSITIVE_INFINITY,
 	objects: Number.POSITIVE_INFINITY,
 	connections: Number.POSITIVE_INFINITY,
+	sockets: Number.POSITIVE_INFINITY,
 };
 
 /** `openFiles`: the limit of the process. Absent if the platform has none, as on Cloudflare. */
@@ -36,5 +48,10 @@ export function capacityOf(openFiles: number | undefined): Capacity {
 		requests: Math.ceil(connections * REQUESTS_PER_CONNECTION),
 		objects: share(SHARE_OF_OBJECTS, FILES_PER_OBJECT),
 		connections,
+		sockets: Math.ceil(connections * SOCKETS_PER_CONNECTION),
 	};
 }
+
+/** Bytes of requests and answers that a process buffers. `memory`: bytes of the machine for each process. */
+export const bufferedBytesOf = (memory: number): number =>
+	Math.floor(Math.min(MAX_BUFFERED_BYTES, Math.max(MIN_BUFFERED_BYTES, memory * SHARE_OF_MEMORY)));

@@ -1,6 +1,6 @@
 /**
  * Parses the variables of the deployment once, at the start: `BACKENDS`, `PROVIDER_KEYS`, `ROUTES`, `LIMITS`, `MODELS`,
- * `ALIASES`, `WEB_SEARCH`, `STORAGE`, `RESPONSES`, `CORS`, `DEFAULT_BACKEND`, `PUBLIC_URL`, `LEDGER`, `OPEN_FILES`,
+ * `ALIASES`, `WEB_SEARCH`, `STORAGE`, `RESPONSES`, `CORS`, `DEFAULT_BACKEND`, `PUBLIC_URL`, `LEDGER`, `OPEN_FILES`, `MEMORY_BYTES`,
  * `ALLOW_ANONYMOUS`, `ALLOWED_HOSTS` and `ADMIN_TOKEN`.
  * A variable may hold an object or its JSON text. A mistake stops the start, and the error lists all mistakes. Secrets are
  * separate variables, which `BACKENDS`, `PROVIDER_KEYS` and `ROUTES` name.
@@ -61,6 +61,8 @@ export interface Config {
 	exactLedger: boolean;
 	/** `OPEN_FILES`: the process's limit of open files. `cli/run-gateway.ts` raises the limit to it, and passes the result. */
 	openFiles?: number;
+	/** `MEMORY_BYTES`: the memory of each process. `cli/workers.ts` passes that of the machine. */
+	memoryBytes?: number;
 	/** Absent: nothing answers web searches. Contains secrets. */
 	webSearch?: WebSearchSettings;
 	/** The origin under which callers reach this gateway, for addresses in replies. */
@@ -91,6 +93,7 @@ export function configure(variables: object): Config {
 	const allowAnonymous = readFlag("ALLOW_ANONYMOUS", env, problems);
 	const allowedHosts = readHosts(env.ALLOWED_HOSTS, problems);
 	const openFiles = readCount("OPEN_FILES", env, problems);
+	const memoryBytes = readCount("MEMORY_BYTES", env, problems);
 	const exactLedger = readLedger(env.LEDGER, problems);
 	const adminToken = readAdminToken(env.ADMIN_TOKEN, problems);
 	const publicUrl = readPublicUrl(env.PUBLIC_URL, problems);
@@ -144,7 +147,7 @@ export function configure(variables: object): Config {
 		allowedHosts,
 		exactLedger,
 		storage: storage ?? storageSchema(env).parse({}),
-		...present({ webSearch, openFiles, publicUrl, cors, adminToken }),
+		...present({ webSearch, openFiles, memoryBytes, publicUrl, cors, adminToken }),
 	};
 }
 

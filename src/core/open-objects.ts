@@ -6,6 +6,7 @@
  * each, and an account without an open object is refused only if none is free.
  */
 import { AiError } from "./errors.ts";
+import type { CountReport } from "./shared-count.ts";
 
 /** Longer than the runtime keeps an idle object open. */
 const OPEN_MS = 12_000;
@@ -25,6 +26,7 @@ export class OpenObjects {
 	readonly #now: () => number;
 	/** By class and name. The object whose last call is the oldest is first. */
 	readonly #open = new Map<string, OpenObject>();
+	#refused = 0;
 	/** The number of open objects, by account. */
 	readonly #counts = new Map<string, number>();
 
@@ -39,7 +41,10 @@ export class OpenObjects {
 		if (this.#max === Number.POSITIVE_INFINITY) return true;
 		this.#close();
 		const free = this.#max - this.#open.size;
-		if (!this.#open.has(object) && (this.#counts.get(account) ?? 0) >= free) return false;
+		if (!this.#open.has(object) && (this.#counts.get(account) ?? 0) >= free) {
+			this.#refused++;
+			return false;
+		}
 		this.recordCall(object, account);
 		return true;
 	}
@@ -62,6 +67,11 @@ export class OpenObjects {
 		return this.#open.has(object) || this.#open.size < this.#max * (1 - FREE_FOR_REQUESTS);
 	}
 
+	report(): CountReport {
+		this.#close();
+		return { name: "objects", used: this.#open.size, limit: this.#max, refused: this.#refused };
+	}
+
 	#close(): void {
 		const before = this.#now() - OPEN_MS;
 		for (const [object, { account, calledAt }] of this.#open) {
@@ -75,4 +85,8 @@ export class OpenObjects {
 }
 
 export const tooManyObjects = (): AiError =>
-	new AiError("outOfCapacity", undefined, { retryAfter: BUSY_SECONDS });
+	new AiError(
+		"outOfCapacity",
+		"Capacity temporarily exceeded, please try again: the gateway's open objects are in use",
+		{ retryAfter: BUSY_SECONDS },
+	);

@@ -9,6 +9,7 @@
  * A request without a place waits shortly: after a pause of the process, or a burst, many begin at once and end soon.
  */
 import { AiError } from "./errors.ts";
+import type { CountReport } from "./shared-count.ts";
 
 const FREE_FOR_NEW_ACCOUNTS = 0.1;
 const BUSY_SECONDS = 2;
@@ -30,6 +31,7 @@ export class RunningRequests {
 	/** The oldest is first. */
 	#waiting: WaitingRequest[] = [];
 	#size = 0;
+	#refused = 0;
 
 	/** `max` infinite: nothing is refused. */
 	constructor(max: number) {
@@ -59,11 +61,23 @@ export class RunningRequests {
 
 	/** Counts the request until `ended` settles. Throws 3040 (429) if the account or the process has too many. */
 	hold(account: string, ended: Promise<unknown>): void {
-		if (!this.#mayBegin(account)) throw new AiError("outOfCapacity", undefined, { retryAfter: BUSY_SECONDS });
+		if (!this.#mayBegin(account)) {
+			this.countRefusal();
+			throw new AiError("outOfCapacity", undefined, { retryAfter: BUSY_SECONDS });
+		}
 		this.#size++;
 		this.#counts.set(account, (this.#counts.get(account) ?? 0) + 1);
 		const end = (): void => this.#end(account);
 		ended.then(end, end);
+	}
+
+	/** A request was refused before its account is known. */
+	countRefusal(): void {
+		this.#refused++;
+	}
+
+	report(): CountReport {
+		return { name: "requests", used: this.#size, limit: this.#max, refused: this.#refused };
 	}
 
 	#end(account: string): void {

@@ -14,7 +14,7 @@ import type { Ledgers, Permission } from "../accounts/admission.ts";
 import { AiError } from "../core/errors.ts";
 import type { Caller } from "../pipeline/request.ts";
 import type { Services } from "../pipeline/services.ts";
-import { isSmallJson } from "./body.ts";
+import { countBody, isSmallJson } from "./body.ts";
 import { type Access, type Bearer, type CredentialReader, credentialReader } from "./credentials.ts";
 import type { Authentication } from "./mount-routes.ts";
 import type { Endpoint, Identity, Route, RoutePermission } from "./route.ts";
@@ -54,8 +54,10 @@ export class Authenticator implements Authentication {
 		const { bearer, caller } = identity;
 		if (permission === "operator" && bearer?.credential.kind !== "operator")
 			throw new AiError("forbidden", "Authentication error: only the operator's token may call this route");
-		if (!caller || caller.verified || !isAccountPermission(permission)) return identity;
-		if (lazy && isSmallJson(request)) return identity;
+		if (!caller || !isAccountPermission(permission)) return identity;
+		const isSmall = isSmallJson(request);
+		if (!isSmall) countBody(request, caller.account);
+		if (caller.verified || (lazy && isSmall)) return identity;
 		const verified = lazy
 			? this.#verified
 					.verify(caller.account, caller.credential)

@@ -1,6 +1,7 @@
 /** Reads a request's body up to a limit and parses it. Every invalid body is an error of the caller: 3006, 3007 or 5006. */
 import { AiError } from "../core/errors.ts";
 import { type StartTimer, startNativeTimer } from "../core/lazy-timer.ts";
+import { BufferHold } from "../core/process-counts.ts";
 import { badInput } from "../dialects/invalid-input.ts";
 import { concat } from "../media/bytes.ts";
 import type { SizeLimits } from "../pipeline/limits.ts";
@@ -117,12 +118,27 @@ async function readBytes(
 	if (!body) return new Uint8Array();
 	const encoding = encodingOf(request);
 	const stated = statedLength(request);
+	const hold = bodyHolds.get(request);
+	if (stated <= limit) hold?.grow(stated);
 	const bytes =
 		stated <= limit
 			? await readStated(body, { stated, limit, pending })
-			: await readStream(body, { limit, pending });
-	return encoding === undefined ? bytes : decompress(bytes, encoding, limit);
+			: await readStream(body, { limit, pending, hold });
+	if (encoding === undefined) return bytes;
+	const decompressed = decompress(bytes, encoding, limit);
+	hold?.grow(decompressed.length);
+	return decompressed;
 }
+
+/** The bytes of large bodies, by their request. The body of an unknown account is not counted: it is small. */
+const bodyHolds = new WeakMap<Request, BufferHold>();
+
+/** The body of the request counts for the account until {@link releaseBody}. */
+export const countBody = (request: Request, account: string): void =>
+	void bodyHolds.set(request, new BufferHold(account));
+
+/** The request has its answer. */
+export const releaseBody = (request: Request): void => bodyHolds.get(request)?.release();
 
 /** The reader of a body, while it reads. */
 interface PendingRead {
@@ -202,7 +218,8 @@ export async function readStream(
 		limit,
 		pending = {},
 		first = new Uint8Array(),
-	}: { limit: number; pending?: PendingRead; first?: Uint8Array },
+		hold,
+	}: { limit: number; pending?: PendingRead; first?: Uint8Array; hold?: BufferHold | undefined },
 ): Promise<Uint8Array<ArrayBuffer>> {
 	const chunks = [first];
 	const drained = Math.max(limit * MAX_DRAINED_LIMITS, DRAINED_BYTES);
@@ -214,12 +231,15 @@ export async function readStream(
 			const { value, done } = await reader.read();
 			if (done) break;
 			length += value.length;
-			if (length <= limit) chunks.push(value);
-			else chunks.length = 0;
+			if (length <= limit) {
+				hold?.grow(value.length);
+				chunks.push(value);
+			} else chunks.length = 0;
 		}
 		if (length > drained) void reader.cancel().catch(() => {});
 	} catch (error) {
 		if (error instanceof TypeError) throw undecodable();
+		void reader.cancel().catch(() => {});
 		throw error;
 	}
 	if (length > limit) throw tooLarge(limit);

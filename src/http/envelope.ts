@@ -10,7 +10,7 @@ import { failureMessage } from "../dialects/failure-message.ts";
 import type { Reply } from "../pipeline/request.ts";
 import { completeResponse } from "../streams/complete-body.ts";
 import { SSE_CONTENT_TYPE } from "../streams/sse.ts";
-import { socketResponse } from "./socket.ts";
+import { type SocketSession, socketResponse } from "./socket.ts";
 
 /** The header with the request's id. */
 export const REQUEST_ID = "cf-ai-req-id";
@@ -78,7 +78,7 @@ interface ReplyOptions {
 	/** Another header with the request's id. */
 	alsoId?: string;
 	/** Rejects if the caller may not use a websocket any more. Absent: the surface has none. */
-	requireFrame?(): Promise<void>;
+	session?: SocketSession;
 }
 
 const templates = new HeaderTemplates();
@@ -88,7 +88,7 @@ export function replyResponse(
 	reply: Reply,
 	requestId: string,
 	wrap: (json: string) => string,
-	{ alsoId, requireFrame }: ReplyOptions = {},
+	{ alsoId, session }: ReplyOptions = {},
 ): Response {
 	const { served, neurons, dropped, body } = reply;
 	const own: Record<string, string> = { [REQUEST_ID]: requestId };
@@ -113,8 +113,8 @@ export function replyResponse(
 		case "events":
 			return new Response(body.events, { headers });
 		case "socket": {
-			if (!requireFrame) throw new TypeError("no verification of the frames of a websocket");
-			const response = socketResponse(body.frames, requestId, requireFrame);
+			if (!session) throw new TypeError("no verification of the frames of a websocket");
+			const response = socketResponse(body.frames, requestId, session);
 			for (const [name, value] of headers) response.headers.set(name, value);
 			return response;
 		}

@@ -7,6 +7,7 @@ import type { Context, Env, Hono } from "hono";
 import type { Ledgers } from "../accounts/admission.ts";
 import { AiError, toAiError } from "../core/errors.ts";
 import type { Caller } from "../pipeline/request.ts";
+import { releaseBody } from "./body.ts";
 import type { FailureFormat } from "./failure-formats.ts";
 import {
 	Call,
@@ -73,6 +74,7 @@ async function answer(c: Context, route: Route, context: MountContext): Promise<
 		services.log(error, id);
 		response = route.failure(error, id, c.req);
 	}
+	releaseBody(c.req.raw);
 	// Only replies to a verified caller can contain the text of a token.
 	if (route.noStore && caller) response.headers.set("cache-control", "no-store");
 	return response;

@@ -1,6 +1,6 @@
 /**
  * Connects a live session to a websocket. The size of a frame and the bytes that wait to be processed are limited, because a
- * websocket has no backpressure for its sender. The runtime buffers outgoing frames for a slow reader.
+ * websocket has no backpressure for its sender.
  *
  * Each frame of the caller and of the engine needs a valid token.
  *
@@ -10,6 +10,7 @@
 import { type AiError, toAiError } from "../core/errors.ts";
 import type { SocketFrames } from "../dialects/dialect.ts";
 import { logFailure } from "../telemetry/log.ts";
+import { type OpenSocket, openSocket } from "./open-socket.ts";
 import { POLICY_VIOLATION } from "./socket-caller.ts";
 
 const MAX_FRAME_BYTES = 1024 * 1024;
@@ -26,22 +27,23 @@ const INTERNAL = 1011;
 export const isUpgrade = (request: Request): boolean =>
 	request.method === "GET" && request.headers.get("upgrade")?.toLowerCase() === "websocket";
 
-/** `requireFrame`: rejects if the caller may not use the socket any more. */
-export function socketResponse(
-	frames: SocketFrames,
-	requestId: string,
-	requireFrame: () => Promise<void>,
-): Response {
-	const { 0: client, 1: server } = new WebSocketPair();
-	server.binaryType = "arraybuffer";
-	server.accept();
-	void relay(server, frames, { requestId, requireFrame });
-	return new Response(null, { status: 101, webSocket: client });
+export interface SocketSession {
+	/** The caller's. */
+	account: string;
+	/** Rejects if the caller may not use the socket any more. */
+	requireFrame(): Promise<void>;
+}
+
+/** Throws 3040 (429) if too many sockets are open. */
+export function socketResponse(frames: SocketFrames, requestId: string, session: SocketSession): Response {
+	const open = openSocket(session.account);
+	void relay(open, frames, { requestId, requireFrame: session.requireFrame });
+	return new Response(null, { status: 101, webSocket: open.client });
 }
 
 /** Resolves when the session has ended. Never rejects. */
 async function relay(
-	socket: WebSocket,
+	{ close, closed, send, socket }: OpenSocket,
 	frames: SocketFrames,
 	{ requestId, requireFrame }: { requestId: string; requireFrame(): Promise<void> },
 ): Promise<void> {
@@ -54,7 +56,7 @@ async function relay(
 		reader.cancel().catch(() => {});
 	};
 	const refuse = (code: number, reason: string): void => {
-		close(socket, code, reason);
+		close(code, reason);
 		cancel();
 	};
 	let hasFailed = false;
@@ -84,30 +86,17 @@ async function relay(
 		};
 		verified = verified.then(requireFrame).then(write, fail);
 	});
-	socket.addEventListener("close", () => {
-		close(socket, NORMAL);
-		cancel();
-	});
-	socket.addEventListener("error", cancel);
+	closed.addEventListener("abort", cancel, { once: true });
 	try {
 		for (;;) {
 			const { done, value } = await reader.read();
 			if (done) break;
 			await requireFrame();
-			socket.send(value);
+			await send(value);
 		}
-		close(socket, NORMAL);
+		close(NORMAL);
 	} catch (thrown) {
 		fail(thrown);
-	}
-}
-
-/** Has no effect on a socket that is already closed. */
-function close(socket: WebSocket, code: number, reason?: string): void {
-	try {
-		socket.close(code, reason);
-	} catch {
-		// The other side has closed it.
 	}
 }
 

@@ -4,6 +4,7 @@ import type { DirectoryCache } from "../accounts/client/directory-cache.ts";
 import type { BackendServices } from "../backends/backend.ts";
 import type { AiError } from "../core/errors.ts";
 import type { Metric } from "../core/metric.ts";
+import type { CountReport } from "../core/shared-count.ts";
 import type { EngineReport, Health } from "../fleet/health.ts";
 import type { AliasPools } from "../gateways/client/alias-pools.ts";
 import type { DeployedRoutes } from "../gateways/client/deployed-routes.ts";
@@ -79,6 +80,8 @@ export interface Services extends BackendServices {
 	wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
 	/** A static file of the deployment, by its name. Absent: there are none. */
 	assets?(file: string): Promise<Response>;
+	/** What this process holds, by class. */
+	counts(): CountReport[];
 	/** The processes of the gateway. Absent: this one is the only one. */
 	workers?: Workers;
 }

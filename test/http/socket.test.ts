@@ -77,7 +77,7 @@ function accepted(response: Response): Client {
 
 /** A session that the test controls, on a real socket. */
 function conversation(frames: SocketFrames, requireFrame = async (): Promise<void> => {}): Client {
-	return accepted(socketResponse(frames, "request", requireFrame));
+	return accepted(socketResponse(frames, "request", { account: "acme", requireFrame }));
 }
 
 const CLOSE = '{"type":"CloseStream"}';

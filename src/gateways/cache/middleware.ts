@@ -56,7 +56,7 @@ export const cacheMiddleware =
 		if (!found || response.status !== 200 || !response.body) return response;
 		const maxBytes = Math.min(limits.cacheEntryBytes, limits.cacheBytes);
 		const complete = completeBodyOf(response);
-		const recording = complete ? undefined : recorded(response.body, maxBytes);
+		const recording = complete ? undefined : recorded(response.body, maxBytes, account);
 		const headers = storedHeaders(response.headers);
 		const store = async (): Promise<void> => {
 			const body = complete ? complete.bytes() : await recording?.complete;
@@ -68,7 +68,7 @@ export const cacheMiddleware =
 				return;
 			await cache.write(key, { headers, body }, { ...found, ...policy, maxBytes: limits.cacheBytes });
 		};
-		waitUntil(store());
+		waitUntil(store().finally(() => recording?.release()));
 		return recording ? new Response(recording.body, response) : response;
 	};
 

@@ -1,4 +1,5 @@
 /** Copies the bytes of a body while its reader reads them. */
+import { BufferHold } from "../../core/process-counts.ts";
 import { concat } from "../../media/bytes.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
 
@@ -7,16 +8,20 @@ export interface Recording {
 	body: ReadableStream<Uint8Array>;
 	/** The bytes of a body that was read to its end. `undefined` if it failed, was cancelled, or is too large. */
 	complete: Promise<Uint8Array<ArrayBuffer> | undefined>;
+	/** The complete bytes are not needed any more. */
+	release(): void;
 }
 
-/** Keeps at most `maxBytes` in memory. The reader decides the pace. */
-export function recorded(body: ReadableStream<Uint8Array>, maxBytes: number): Recording {
+/** Keeps at most `maxBytes` in memory, and none if the process buffers too much. The reader decides the pace. */
+export function recorded(body: ReadableStream<Uint8Array>, maxBytes: number, account: string): Recording {
+	const hold = new BufferHold(account);
 	const source = PulledStream.sourceOf(body);
 	const { promise: complete, resolve } = Promise.withResolvers<Uint8Array<ArrayBuffer> | undefined>();
 	let pieces: Uint8Array[] | undefined = [];
 	let size = 0;
 	const drop = (): void => {
 		pieces = undefined;
+		hold.release();
 		resolve(undefined);
 	};
 	const keep = (piece: Uint8Array | undefined): Uint8Array | undefined => {
@@ -26,7 +31,7 @@ export function recorded(body: ReadableStream<Uint8Array>, maxBytes: number): Re
 			return undefined;
 		}
 		size += piece.length;
-		if (size > maxBytes) drop();
+		if (size > maxBytes || !hold.tryGrow(piece.length)) drop();
 		// The reader may transfer the buffer of its piece.
 		else pieces.push(piece.slice());
 		return piece;
@@ -37,6 +42,7 @@ export function recorded(body: ReadableStream<Uint8Array>, maxBytes: number): Re
 	};
 	return {
 		complete,
+		release: () => hold.release(),
 		body: new PulledStream<Uint8Array>({
 			pull: () => source.pull().then(keep, fail),
 			cancel(reason) {

@@ -5,7 +5,7 @@
  */
 import { AiError } from "../../core/errors.ts";
 import type { GatewayMiddleware, GatewayRequest } from "../request.ts";
-import { bufferedBody } from "../scanning/buffered.ts";
+import { checkedResponse } from "../scanning/buffered.ts";
 import { sentTexts } from "../scanning/sent-texts.ts";
 import { mayHaveTexts, responseTexts } from "../scanning/texts.ts";
 import { type DlpCheck, type DlpPolicy, findingsOf, merged, policiesOf } from "./findings.ts";
@@ -21,12 +21,13 @@ export const dlpMiddleware: GatewayMiddleware = async (request, next) => {
 	const contentType = response.headers.get("content-type") ?? "";
 	if (!checks("RESPONSE") || !response.ok || !response.body || !mayHaveTexts(contentType))
 		return withReport(response, request);
-	const bytes = await bufferedBody(response);
+	const checked = await checkedResponse(response, request.account, (bytes) =>
+		scan(responseTexts(contentType, bytes), { check: "RESPONSE", policies, request }),
+	);
+	if (checked) return withReport(checked, request);
 	// An answer that cannot be checked must not pass a policy that blocks.
-	if (!bytes && isBlocking(policies, "RESPONSE")) throw new AiError("responseLeak");
-	if (!bytes) throw new AiError("requestTooLarge", "The answer is too large for data-loss prevention");
-	scan(responseTexts(contentType, bytes), { check: "RESPONSE", policies, request });
-	return withReport(new Response(bytes, response), request);
+	if (isBlocking(policies, "RESPONSE")) throw new AiError("responseLeak");
+	throw new AiError("requestTooLarge", "The answer is too large for data-loss prevention");
 };
 
 const UNREADABLE =

@@ -9,7 +9,7 @@ import { AiError } from "../../core/errors.ts";
 import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import { recorded } from "../cache/recording.ts";
 import type { GatewayMiddleware, GatewayRequest } from "../request.ts";
-import { bufferedBody, MAX_SCANNED_BYTES } from "../scanning/buffered.ts";
+import { checkedResponse, MAX_SCANNED_BYTES } from "../scanning/buffered.ts";
 import { mayHaveTexts, requestTexts, responseTexts } from "../scanning/texts.ts";
 import { chunksOf } from "./chunks.ts";
 import {
@@ -76,16 +76,20 @@ async function scanResponse(response: Response, evaluation: Evaluation): Promise
 	const textsOf = (bytes: Uint8Array): string => responseTexts(contentType, bytes).join("\n");
 	const isSentFirst = !hasBlock(rules) || (isStream && request.step.plane === "run");
 	if (isSentFirst && response.body) {
-		const { body, complete } = recorded(response.body, MAX_SCANNED_BYTES);
-		const scan = complete.then((bytes) => bytes && evaluate(textsOf(bytes), evaluation));
+		const { body, complete, release } = recorded(response.body, MAX_SCANNED_BYTES, request.account);
+		// An answer that was not buffered has no judgement.
+		const scan = complete
+			.then((bytes) => (bytes ? evaluate(textsOf(bytes), evaluation) : undefined))
+			.finally(release);
 		request.exchange.reportAfter(scan);
 		services.waitUntil(scan);
 		return new Response(body, response);
 	}
-	const bytes = await bufferedBody(response);
-	if (!bytes) throw new AiError("guardrailsUnavailable");
-	enforce(await evaluate(textsOf(bytes), evaluation), evaluation);
-	return new Response(bytes, response);
+	const checked = await checkedResponse(response, request.account, async (bytes) =>
+		enforce(await evaluate(textsOf(bytes), evaluation), evaluation),
+	);
+	if (!checked) throw new AiError("guardrailsUnavailable");
+	return checked;
 }
 
 /** Reports the result. Never throws. */

@@ -189,7 +189,10 @@ function infer(
 			run: (request, context) => endpointRun(model ?? "", options)(request, context),
 			respond: (reply, requestId) =>
 				replyResponse(reply, requestId, WRAPS.bare, {
-					requireFrame: () => requireFrame(caller, services.ledgers),
+					session: {
+						account: caller.account,
+						requireFrame: () => requireFrame(caller, services.ledgers),
+					},
 				}),
 			failure: gatewayRunFailure,
 		},

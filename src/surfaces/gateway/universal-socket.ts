@@ -11,11 +11,14 @@ import * as z from "zod";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { parseJson } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
+import { BufferHold } from "../../core/process-counts.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { mergedOptions, optionsInConfig } from "../../gateways/options.ts";
+import { bufferedBody } from "../../gateways/scanning/buffered.ts";
 import { boundDepth, parseText } from "../../http/body.ts";
 import { offeredProtocols, selectedProtocol } from "../../http/credentials.ts";
 import { tooLarge } from "../../http/decompress.ts";
+import { type OpenSocket, openSocket } from "../../http/open-socket.ts";
 import { frameCaller, isTokenRefused, POLICY_VIOLATION, TOKEN_REFUSED } from "../../http/socket-caller.ts";
 import { encodeBase64 } from "../../media/base64.ts";
 import { isDone, SSE_CONTENT_TYPE } from "../../streams/sse.ts";
@@ -25,8 +28,17 @@ import { readSteps, type Step } from "./step.ts";
 
 /** Each of them may hold an answer in memory. */
 const MAX_OPEN_REQUESTS = 32;
-const NORMAL = 1000;
+/** Requests, and refusals that are not sent yet. */
+const MAX_WAITING_FRAMES = 4 * MAX_OPEN_REQUESTS;
+/** Bytes of an answer that is one frame. */
+const MAX_ANSWER_BYTES = 24 * 1024 * 1024;
+/** Characters of an event. */
+const MAX_EVENT = 8 * 1024 * 1024;
 const TOO_BIG = 1009;
+const TRY_AGAIN = 1013;
+
+/** The result is a promise if the next frame must wait. */
+type Send = (frame: object) => Promise<void> | undefined;
 
 const Frame = lazy(() =>
 	z.object({
@@ -40,27 +52,24 @@ type Metadata = Record<string, string | number | null | undefined>;
 
 /** A browser requires that the answer selects one of the protocols that it offers. */
 export function universalSocket(request: Request, context: SocketContext): Response {
-	const { 0: client, 1: server } = new WebSocketPair();
-	server.accept();
-	serve(server, context);
+	const open = openSocket(context.caller.account);
+	serve(open, context);
 	const selected = selectedProtocol(request) ?? offeredProtocols(request)[0];
 	return new Response(null, {
 		status: 101,
-		webSocket: client,
+		webSocket: open.client,
 		...(selected && { headers: { "sec-websocket-protocol": selected } }),
 	});
 }
 
-function serve(socket: WebSocket, context: SocketContext): void {
+function serve({ close, closed, send: sendText, socket }: OpenSocket, context: SocketContext): void {
 	const { ledgers, limits } = context.services;
-	const closed = new AbortController();
 	let open = 0;
-	const send = (frame: object): void => {
-		if (!closed.signal.aborted) socket.send(JSON.stringify(frame));
-	};
+	const send: Send = (frame) => sendText(JSON.stringify(frame));
 	let isClosing = false;
 	socket.addEventListener("message", ({ data }) => {
 		if (isClosing) return;
+		if (open >= MAX_WAITING_FRAMES) return close(TRY_AGAIN, `more than ${MAX_WAITING_FRAMES} frames wait`);
 		isClosing = typeof data === "string" && data.length > limits.jsonBytes;
 		const frame = isClosing
 			? tooLarge(limits.jsonBytes)
@@ -69,33 +78,20 @@ function serve(socket: WebSocket, context: SocketContext): void {
 				: readFrame(data, limits.jsonDepth);
 		open++;
 		const answering = frameCaller(context.caller, ledgers).then(
-			(identified) => answer(frame, { ...context, caller: identified, signal: closed.signal }, send),
+			(identified) => answer(frame, { ...context, caller: identified, signal: closed }, send),
 			async (thrown) => {
 				const error = toAiError(thrown);
 				await sendFailure(error, send);
 				if (!isTokenRefused(error)) return;
 				isClosing = true;
-				closed.abort();
-				socket.close(POLICY_VIOLATION, TOKEN_REFUSED);
+				close(POLICY_VIOLATION, TOKEN_REFUSED);
 			},
 		);
 		void answering.finally(() => {
 			open--;
-			if (frame instanceof AiError && isClosing) {
-				closed.abort();
-				socket.close(TOO_BIG, "a frame is too large");
-			}
+			if (frame instanceof AiError && isClosing) close(TOO_BIG, "a frame is too large");
 		});
 	});
-	socket.addEventListener("close", () => {
-		closed.abort();
-		try {
-			socket.close(NORMAL);
-		} catch {
-			// Both sides have closed it.
-		}
-	});
-	socket.addEventListener("error", () => closed.abort());
 }
 
 interface FrameRequest {
@@ -116,11 +112,7 @@ function readFrame(data: string | ArrayBuffer, jsonDepth: number): FrameRequest 
 }
 
 /** Never rejects. */
-async function answer(
-	frame: FrameRequest | AiError,
-	context: StepsContext,
-	send: (frame: object) => void,
-): Promise<void> {
+async function answer(frame: FrameRequest | AiError, context: StepsContext, send: Send): Promise<void> {
 	const eventId = frame instanceof AiError ? undefined : frame.eventId;
 	let metadata: Metadata = { eventId };
 	const read = (): Step[] => {
@@ -132,7 +124,7 @@ async function answer(
 		const options = mergedOptions(optionsInConfig({ eventId }), context.options);
 		const response = await runSteps(read, { ...context, options });
 		metadata = { ...metadataOf(response), ...(eventId !== undefined && { eventId }) };
-		await sendAnswer(response, metadata, send);
+		await sendAnswer(response, metadata, { account: context.caller.account, send });
 	} catch (thrown) {
 		await sendFailure(toAiError(thrown), send, metadata);
 	}
@@ -151,42 +143,58 @@ function metadataOf({ headers }: Response): Metadata {
 async function sendAnswer(
 	response: Response,
 	metadata: Metadata,
-	send: (frame: object) => void,
+	{ account, send }: { account: string; send: Send },
 ): Promise<void> {
 	const { eventId } = metadata;
 	if (!response.ok) {
 		const error = { ...metadata, statusCode: response.status };
-		return send({ type: "universal.error", metadata: error, response: await bodyValue(response) });
+		return send({ type: "universal.error", metadata: error, response: await bodyValue(response, account) });
 	}
 	if (!response.headers.get("content-type")?.startsWith(SSE_CONTENT_TYPE) || !response.body)
-		return send({ type: "universal.created", metadata, response: await bodyValue(response) });
-	send({ type: "universal.created", metadata });
-	const parser = createParser({
-		onEvent: ({ data }) => {
+		return send({ type: "universal.created", metadata, response: await bodyValue(response, account) });
+	await send({ type: "universal.created", metadata });
+	let events: string[] = [];
+	let size = 0;
+	const parser = createParser({ onEvent: ({ data }) => events.push(data) });
+	for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+		parser.feed(chunk);
+		size = events.length > 0 ? 0 : size + chunk.length;
+		if (size > MAX_EVENT) throw tooLong("An event of the answer", MAX_EVENT);
+		const complete = events;
+		events = [];
+		for (const data of complete)
 			if (!isDone(data))
-				send({ type: "universal.stream", metadata: { eventId }, response: parseJson(data) ?? data });
-		},
-	});
-	for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) parser.feed(chunk);
-	send({ type: "universal.done", metadata });
+				await send({ type: "universal.stream", metadata: { eventId }, response: parseJson(data) ?? data });
+	}
+	await send({ type: "universal.done", metadata });
 }
 
 /** JSON as a value, text as text, other bodies as base64. */
-async function bodyValue(response: Response): Promise<unknown> {
-	const type = response.headers.get("content-type") ?? "";
-	if (/^(?:text\/|application\/(?:[\w.+-]+\+)?json)/i.test(type) || type === "") {
-		const text = await response.text();
-		return parseJson(text) ?? text;
+async function bodyValue(response: Response, account: string): Promise<unknown> {
+	const hold = new BufferHold(account);
+	try {
+		const bytes = await bufferedBody(response, { hold, maxBytes: MAX_ANSWER_BYTES });
+		if (!bytes) throw tooLong("The answer", MAX_ANSWER_BYTES);
+		return readValue(response, bytes);
+	} finally {
+		hold.release();
 	}
-	return encodeBase64(new Uint8Array(await response.arrayBuffer()));
 }
 
-async function sendFailure(
-	error: AiError,
-	send: (frame: object) => void,
-	metadata: Metadata = {},
-): Promise<void> {
+const tooLong = (what: string, limit: number): AiError =>
+	new AiError("requestTooLarge", `${what} is too large for a websocket: more than ${limit} bytes`);
+
+function readValue(response: Response, bytes: Uint8Array): unknown {
+	const type = response.headers.get("content-type") ?? "";
+	if (/^(?:text\/|application\/(?:[\w.+-]+\+)?json)/i.test(type) || type === "") {
+		const text = new TextDecoder().decode(bytes);
+		return parseJson(text) ?? text;
+	}
+	return encodeBase64(bytes);
+}
+
+async function sendFailure(error: AiError, send: Send, metadata: Metadata = {}): Promise<void> {
 	const { status } = error;
 	const response = await gatewayFailure(error).json();
-	send({ type: "universal.error", metadata: { ...metadata, statusCode: status }, response });
+	await send({ type: "universal.error", metadata: { ...metadata, statusCode: status }, response });
 }

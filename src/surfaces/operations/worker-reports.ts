@@ -8,6 +8,7 @@ import type { EngineReport } from "../../fleet/health.ts";
 import type { AppServices } from "../../http/services.ts";
 import type { Peer, WorkerReport } from "../../pipeline/services.ts";
 import type { PoolReport } from "../../pools/pool-report.ts";
+import { countMetrics } from "./count-metrics.ts";
 
 /** A process that does not answer within this time is missing on the page. */
 const PEER_MS = 2_000;
@@ -16,7 +17,7 @@ const PEER_URL = "http://peer/";
 
 type Reporting = Pick<
 	AppServices,
-	"failureCounts" | "gatewayCounters" | "health" | "now" | "pools" | "requestTimes" | "routing"
+	"counts" | "failureCounts" | "gatewayCounters" | "health" | "now" | "pools" | "requestTimes" | "routing"
 >;
 
 /** @param services those of the current configuration. */
@@ -39,12 +40,17 @@ export const peerOf = (worker: string, socket: Pick<Fetcher, "fetch">): Peer => 
 
 /** Pools outlive a reload of the configuration. Those of removed backends are left out. */
 function ownReport(services: Reporting): WorkerReport {
-	const { failureCounts, gatewayCounters, health, now, pools, requestTimes, routing } = services;
+	const { counts, failureCounts, gatewayCounters, health, now, pools, requestTimes, routing } = services;
 	const backends = new Set(routing.list().flatMap(({ targets }) => targets.map(({ backend }) => backend)));
 	return {
 		engines: health.engines?.() ?? [],
 		pools: pools.reports(now()).filter(({ backend }) => backends.has(backend)),
-		metrics: [...requestTimes.metrics(), ...failureCounts.metrics(), ...gatewayCounters.metrics()],
+		metrics: [
+			...requestTimes.metrics(),
+			...failureCounts.metrics(),
+			...gatewayCounters.metrics(),
+			...countMetrics(counts()),
+		],
 	};
 }
 

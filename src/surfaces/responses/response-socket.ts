@@ -19,6 +19,7 @@ import { boundDepth, parseText } from "../../http/body.ts";
 import { tooLarge } from "../../http/decompress.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { responsesFailure } from "../../http/failure-formats.ts";
+import { openSocket } from "../../http/open-socket.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
 import type { Call } from "../../http/route.ts";
 import { frameCaller, isTokenRefused, POLICY_VIOLATION, TOKEN_REFUSED } from "../../http/socket-caller.ts";
@@ -35,8 +36,13 @@ import { RESPONSES_DIALECT } from "./response-dialect.ts";
 const MAX_CONNECTION_MS = 60 * 60_000;
 /** Frames of a connection that run or wait. */
 const MAX_OPEN_FRAMES = 32;
+/** Frames beyond them, one after the other, that get an error. */
+const MAX_REFUSED_FRAMES = 100;
+/** Bytes of an event. */
+const MAX_EVENT_BYTES = 24 * 1024 * 1024;
 const NORMAL = 1000;
 const TOO_BIG = 1009;
+const TRY_AGAIN = 1013;
 
 const Frame = lazy(() => z.looseObject({ type: z.string(), stream_id: z.string().nullish() }));
 
@@ -45,40 +51,35 @@ interface SocketContext {
 	headers: Headers;
 	endpoint: string;
 	signal: AbortSignal;
-	send(frame: object): void;
+	/** The result is a promise if the next frame must wait. */
+	send(frame: object): Promise<void> | undefined;
 	/** Ends the connection and everything that it runs. */
 	close(code: number, reason: string): void;
 	memory: ConnectionMemory;
 }
 
 export function responseSocket(request: Request, call: Call): Response {
-	const { 0: client, 1: socket } = new WebSocketPair();
-	socket.accept();
-	const closed = new AbortController();
+	const open = openSocket(call.caller.account);
 	const { pathname } = new URL(request.url);
 	const context: SocketContext = {
 		call,
 		headers: request.headers,
 		endpoint: pathname.slice(pathname.indexOf("v1/")),
-		signal: closed.signal,
-		send: (frame) => {
-			if (!closed.signal.aborted) socket.send(JSON.stringify(frame));
-		},
-		close: (code, reason) => {
-			closed.abort();
-			close(socket, code, reason);
-		},
+		signal: open.closed,
+		send: (frame) => open.send(JSON.stringify(frame)),
+		close: open.close,
 		memory: new ConnectionMemory(call.services.limits.jsonBytes),
 	};
-	serve(socket, context, closed);
-	return new Response(null, { status: 101, webSocket: client });
+	serve(open.socket, context);
+	return new Response(null, { status: 101, webSocket: open.client });
 }
 
-function serve(socket: WebSocket, context: SocketContext, closed: AbortController): void {
+function serve(socket: WebSocket, context: SocketContext): void {
 	const { limits, now, waitUntil } = context.call.services;
 	const openedAt = now();
 	const lanes = new Map<string, Promise<void>>();
 	let open = 0;
+	let refused = 0;
 	socket.addEventListener("message", ({ data }) => {
 		const size = typeof data === "string" ? data.length : data.byteLength;
 		if (size > limits.jsonBytes) {
@@ -96,12 +97,18 @@ function serve(socket: WebSocket, context: SocketContext, closed: AbortControlle
 					param: null,
 				},
 			});
-			return close(socket, NORMAL, "the connection is too old");
+			return context.close(NORMAL, "the connection is too old");
 		}
-		if (open >= MAX_OPEN_FRAMES)
-			return context.send(
+		if (open >= MAX_OPEN_FRAMES) {
+			// A caller who does not wait for answers does not read them either.
+			if (++refused > MAX_REFUSED_FRAMES)
+				return context.close(TRY_AGAIN, `more than ${MAX_OPEN_FRAMES} frames are open`);
+			context.send(
 				errorFrame(new AiError("outOfCapacity", `${MAX_OPEN_FRAMES} frames are open`), context.call.id),
 			);
+			return;
+		}
+		refused = 0;
 		open++;
 		const lane = laneOf(data);
 		const before = lanes.get(lane) ?? Promise.resolve();
@@ -114,19 +121,6 @@ function serve(socket: WebSocket, context: SocketContext, closed: AbortControlle
 		lanes.set(lane, after);
 		waitUntil(after);
 	});
-	socket.addEventListener("close", () => {
-		closed.abort();
-		close(socket, NORMAL);
-	});
-	socket.addEventListener("error", () => closed.abort());
-}
-
-function close(socket: WebSocket, code: number, reason?: string): void {
-	try {
-		socket.close(code, reason);
-	} catch {
-		// Both sides have closed it.
-	}
 }
 
 /** The lane of a frame, as far as it can be read. */
@@ -246,7 +240,9 @@ async function relay(
 			start = end;
 			if (!data) continue;
 			if (data.type === "response.completed") memory.remember(fields, data.response);
-			send({ ...data, ...extra });
+			await send({ ...data, ...extra });
 		}
+		if (splitter.heldBytes > MAX_EVENT_BYTES)
+			throw new AiError("executionFailed", `An event of the answer is larger than ${MAX_EVENT_BYTES} bytes`);
 	}
 }

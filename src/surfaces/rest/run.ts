@@ -164,7 +164,10 @@ function infer(
 			run: runWithProviderFailure,
 			respond: (reply, requestId) =>
 				replyResponse(reply, requestId, WRAPS.envelope, {
-					requireFrame: () => requireFrame(caller, services.ledgers),
+					session: {
+						account: caller.account,
+						requireFrame: () => requireFrame(caller, services.ledgers),
+					},
 				}),
 			failure: (error, requestId) => v4Failure(error, requestId, c.req),
 		},

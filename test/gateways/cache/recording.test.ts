@@ -21,7 +21,7 @@ function source() {
 describe("recorded", () => {
 	it("keeps the bytes of a body that is read to its end", async () => {
 		const { stream, control } = source();
-		const { body, complete } = recorded(stream, 10);
+		const { body, complete } = recorded(stream, 10, "acme");
 		control.enqueue(bytes("Hello"));
 		control.enqueue(bytes("World"));
 		control.close();
@@ -31,7 +31,7 @@ describe("recorded", () => {
 
 	it("passes a body above the limit on, and keeps nothing", async () => {
 		const { stream, control } = source();
-		const { body, complete } = recorded(stream, 9);
+		const { body, complete } = recorded(stream, 9, "acme");
 		control.enqueue(bytes("Hello"));
 		control.enqueue(bytes("World"));
 		control.close();
@@ -41,7 +41,7 @@ describe("recorded", () => {
 
 	it("keeps nothing of a body that fails, and passes the failure on", async () => {
 		const { stream, control } = source();
-		const { body, complete } = recorded(stream, 10);
+		const { body, complete } = recorded(stream, 10, "acme");
 		control.enqueue(bytes("Hello"));
 		const reader = body.getReader();
 		await reader.read();
@@ -52,7 +52,7 @@ describe("recorded", () => {
 
 	it("keeps nothing of a body that is cancelled, and cancels its source", async () => {
 		const { stream, control, cancelledWith } = source();
-		const { body, complete } = recorded(stream, 10);
+		const { body, complete } = recorded(stream, 10, "acme");
 		control.enqueue(bytes("Hello"));
 		const reader = body.getReader();
 		await reader.read();

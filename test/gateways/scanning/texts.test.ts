@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { bufferedBody } from "../../../src/gateways/scanning/buffered.ts";
+import { BufferHold, bufferedBytes } from "../../../src/core/process-counts.ts";
+import { bufferedBody, checkedResponse } from "../../../src/gateways/scanning/buffered.ts";
 import { requestTexts, responseTexts } from "../../../src/gateways/scanning/texts.ts";
 
 const bytes = (text: string) => new Uint8Array(new TextEncoder().encode(text));
@@ -131,8 +132,53 @@ describe("responseTexts", () => {
 
 describe("bufferedBody", () => {
 	it("reads a body up to the limit", async () => {
-		expect(await bufferedBody(new Response("Hello"), 5)).toEqual(bytes("Hello"));
-		expect(await bufferedBody(new Response("Hello"), 4)).toBeUndefined();
-		expect(await bufferedBody(new Response(null))).toEqual(new Uint8Array());
+		const hold = new BufferHold("acme");
+		expect(await bufferedBody(new Response("Hello"), { hold, maxBytes: 5 })).toEqual(bytes("Hello"));
+		expect(await bufferedBody(new Response("Hello"), { hold, maxBytes: 4 })).toBeUndefined();
+		expect(await bufferedBody(new Response(null), { hold })).toEqual(new Uint8Array());
+		expect(bufferedBytes.report().used).toBe(5);
+		hold.release();
+		expect(bufferedBytes.report().used).toBe(0);
+	});
+
+	it("refuses what the process cannot buffer with 429", async () => {
+		const { limit } = bufferedBytes.report();
+		const others = new BufferHold("others");
+		others.grow(limit / 2);
+		const hold = new BufferHold("acme");
+		hold.grow(limit / 4);
+		await expect(bufferedBody(new Response("Hello"), { hold })).rejects.toMatchObject({
+			code: 3040,
+			status: 429,
+			retryAfter: 2,
+			description:
+				"Capacity temporarily exceeded, please try again: the gateway's bytes of buffered requests and answers are in use",
+		});
+		hold.release();
+		others.release();
+	});
+});
+
+describe("checkedResponse", () => {
+	it("counts the bytes until they are sent", async () => {
+		const checked: Uint8Array[] = [];
+		const sent = await checkedResponse(new Response("Hello", { headers: { a: "b" } }), "acme", (all) => {
+			checked.push(all);
+		});
+		expect(checked).toEqual([bytes("Hello")]);
+		expect(bufferedBytes.report().used).toBe(5);
+		expect(sent?.headers.get("a")).toBe("b");
+		expect(await sent?.text()).toBe("Hello");
+		expect(bufferedBytes.report().used).toBe(0);
+	});
+
+	it("releases the bytes of an answer that is refused, or that its caller leaves", async () => {
+		const refused = checkedResponse(new Response("Hello"), "acme", () => {
+			throw new Error("refused");
+		});
+		await expect(refused).rejects.toThrow("refused");
+		const left = await checkedResponse(new Response("Hello"), "acme", () => {});
+		await left?.body?.cancel();
+		expect(bufferedBytes.report().used).toBe(0);
 	});
 });

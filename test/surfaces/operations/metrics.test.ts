@@ -582,6 +582,10 @@ describe("metrics of pools", () => {
 			health: { engines: () => [engine] } as never,
 			pools: { reports: () => [] } as never,
 			routing: { list: () => [] } as never,
+			counts: () => [
+				{ name: "sockets", used: 3, limit: 72, refused: 4 },
+				{ name: "objects", used: 0, limit: Number.POSITIVE_INFINITY, refused: 0 },
+			],
 			now: () => 0,
 			wait: async () => {},
 			requestTimes: new RequestTimes(),
@@ -603,6 +607,10 @@ describe("metrics of pools", () => {
 		expect(text).toContain(`ganglion_engine_requests_total{${labels},worker="1"} 3\n`);
 		expect(text).toContain(`ganglion_engine_requests_total{${labels},worker="2"} 3\n`);
 		expect(text).toContain('ganglion_pool_replicas{backend="vllm",worker="2",state="active"} 2\n');
+		expect(text).toContain('ganglion_held{class="sockets",worker="1"} 3\n');
+		expect(text).toContain('ganglion_held_limit{class="sockets",worker="1"} 72\n');
+		expect(text).not.toContain('ganglion_held_limit{class="objects"');
+		expect(text).toContain('ganglion_held_refused_total{class="sockets",worker="1"} 4\n');
 		const failed = 'ganglion_failures_total{class="limit",failure="rateLimited",code="3021",status="429"';
 		for (const worker of ["1", "2"]) expect(text).toContain(`${failed},worker="${worker}"} 1\n`);
 		expect(text.match(/^# TYPE ganglion_failures_total /gm)).toHaveLength(1);

@@ -1,0 +1,48 @@
+/** The counts of this isolate that code of every layer takes from. `config/capacity.ts` knows the limits. */
+import { SharedCount } from "./shared-count.ts";
+
+/** For an isolate of 128 MB, as on Cloudflare. */
+const DEFAULT_BUFFERED_BYTES = 64 * 1024 * 1024;
+
+export const bufferedBytes = new SharedCount({
+	name: "buffered_bytes",
+	title: "bytes of buffered requests and answers",
+	max: DEFAULT_BUFFERED_BYTES,
+});
+
+export const openSockets = new SharedCount({
+	name: "sockets",
+	title: "websockets",
+	max: Number.POSITIVE_INFINITY,
+});
+
+export const PROCESS_COUNTS: readonly SharedCount[] = [bufferedBytes, openSockets];
+
+/** Bytes that one buffer takes as it grows. */
+export class BufferHold {
+	readonly #account: string;
+	#bytes = 0;
+
+	constructor(account: string) {
+		this.#account = account;
+	}
+
+	/** Before the buffer grows. Returns whether it may. */
+	tryGrow(bytes: number): boolean {
+		if (!bufferedBytes.tryTake(this.#account, bytes)) return false;
+		this.#bytes += bytes;
+		return true;
+	}
+
+	/** Throws 3040 (429) instead. */
+	grow(bytes: number): void {
+		bufferedBytes.take(this.#account, bytes);
+		this.#bytes += bytes;
+	}
+
+	/** May be called again. */
+	release(): void {
+		bufferedBytes.release(this.#account, this.#bytes);
+		this.#bytes = 0;
+	}
+}

@@ -1,0 +1,72 @@
+/**
+ * How much a process holds of one class, such as sockets or buffered bytes. It is taken before it is held, and released at the end.
+ *
+ * An account may take more while it then holds at most as much as was free. So one busy account gets a half, two get a third each, and an
+ * account that holds nothing is refused only if the others leave too little.
+ */
+import { AiError } from "./errors.ts";
+
+const RETRY_SECONDS = 2;
+
+export interface CountReport {
+	/** The class. */
+	name: string;
+	used: number;
+	limit: number;
+	/** Since the start. */
+	refused: number;
+}
+
+export class SharedCount {
+	readonly #name: string;
+	readonly #title: string;
+	#max: number;
+	#used = 0;
+	#refused = 0;
+	readonly #accounts = new Map<string, number>();
+
+	/** `title`: for the message of a refusal, in the plural. */
+	constructor({ name, title, max }: { name: string; title: string; max: number }) {
+		this.#name = name;
+		this.#title = title;
+		this.#max = max;
+	}
+
+	/** The limit of the machine is known. */
+	limitTo(max: number): void {
+		this.#max = max;
+	}
+
+	/** Returns whether the amount was taken. */
+	tryTake(account: string, amount = 1): boolean {
+		const own = (this.#accounts.get(account) ?? 0) + amount;
+		if (own > this.#max - this.#used) {
+			this.#refused++;
+			return false;
+		}
+		this.#used += amount;
+		this.#accounts.set(account, own);
+		return true;
+	}
+
+	/** Throws 3040 (429) if the amount cannot be taken. */
+	take(account: string, amount = 1): void {
+		if (!this.tryTake(account, amount))
+			throw new AiError(
+				"outOfCapacity",
+				`Capacity temporarily exceeded, please try again: the gateway's ${this.#title} are in use`,
+				{ retryAfter: RETRY_SECONDS, retryable: false },
+			);
+	}
+
+	release(account: string, amount = 1): void {
+		this.#used -= amount;
+		const others = (this.#accounts.get(account) ?? 0) - amount;
+		if (others > 0) this.#accounts.set(account, others);
+		else this.#accounts.delete(account);
+	}
+
+	report(): CountReport {
+		return { name: this.#name, used: this.#used, limit: this.#max, refused: this.#refused };
+	}
+}

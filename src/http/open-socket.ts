@@ -1,0 +1,46 @@
+/** Opens a websocket that is counted, and whose frames are sent at a limited pace (`socket-pace.ts`). */
+import { openSockets } from "../core/process-counts.ts";
+import { pacedSender } from "./socket-pace.ts";
+
+const NORMAL = 1000;
+
+export interface OpenSocket {
+	/** For the caller's response. */
+	client: WebSocket;
+	/** The gateway's side. */
+	socket: WebSocket;
+	/** Fires when either side has closed the socket, or it failed. */
+	closed: AbortSignal;
+	/** The result is a promise if the next frame must wait. No effect on a closed socket. */
+	send(frame: string | Uint8Array): Promise<void> | undefined;
+	/** Fires `closed` first. No effect on a socket that is already closed. */
+	close(code: number, reason?: string): void;
+}
+
+/** Throws 3040 (429) if the account, or the process, has too many sockets. */
+export function openSocket(account: string): OpenSocket {
+	openSockets.take(account);
+	const { 0: client, 1: socket } = new WebSocketPair();
+	socket.binaryType = "arraybuffer";
+	socket.accept();
+	const closed = new AbortController();
+	closed.signal.addEventListener("abort", () => openSockets.release(account), { once: true });
+	const close = (code: number, reason?: string): void => {
+		closed.abort();
+		try {
+			socket.close(code, reason);
+		} catch {
+			// The other side has closed it.
+		}
+	};
+	socket.addEventListener("close", () => close(NORMAL));
+	socket.addEventListener("error", () => closed.abort());
+	const sendPaced = pacedSender(socket);
+	return {
+		client,
+		socket,
+		closed: closed.signal,
+		send: (frame) => (closed.signal.aborted ? undefined : sendPaced(frame)),
+		close,
+	};
+}

@@ -1,0 +1,27 @@
+/** Metrics of what a process holds, by class (`core/shared-count.ts`). */
+import { counter, gauge, type Metric, type Sample } from "../../core/metric.ts";
+import type { CountReport } from "../../core/shared-count.ts";
+
+export function countMetrics(counts: readonly CountReport[]): Metric[] {
+	const samples = (value: (count: CountReport) => number): Sample[] =>
+		counts
+			.map((count): Sample => [{ class: count.name }, value(count)])
+			.filter(([, amount]) => Number.isFinite(amount));
+	return [
+		gauge(
+			"held",
+			"What the process holds: requests, connections, waiting connections, sockets, open objects, buffered bytes.",
+			samples(({ used }) => used),
+		),
+		gauge(
+			"held_limit",
+			"The most that the process may hold. Absent if the platform has the limit.",
+			samples(({ limit }) => limit),
+		),
+		counter(
+			"held_refused_total",
+			"Refusals (429 or 503) because the process held as much as it may, since its start.",
+			samples(({ refused }) => refused),
+		),
+	];
+}

@@ -1,0 +1,35 @@
+/**
+ * The entrypoint `Connections`: the connection guard sends its counts to it, because it is in another process. It has no route: only the
+ * owner of the socket can call it.
+ */
+import { WorkerEntrypoint } from "cloudflare:workers";
+import * as z from "zod";
+import { lazy } from "../../core/lazy.ts";
+import type { CountReport } from "../../core/shared-count.ts";
+
+const Counts = lazy(() =>
+	z.array(z.object({ name: z.string(), used: z.number(), limit: z.number(), refused: z.number() })),
+);
+
+export class GuardCounts {
+	#latest: readonly CountReport[] = [];
+
+	/** Empty without a guard. */
+	latest(): readonly CountReport[] {
+		return this.#latest;
+	}
+
+	/** Throws if the value is not a list of counts. */
+	set(value: unknown): void {
+		this.#latest = Counts().parse(value);
+	}
+}
+
+export function connections(counts: GuardCounts) {
+	return class extends WorkerEntrypoint {
+		override async fetch(request: Request): Promise<Response> {
+			counts.set(await request.json());
+			return new Response(null, { status: 204 });
+		}
+	};
+}
