@@ -1,11 +1,12 @@
 /** Reads a request's body up to a limit and parses it. Every invalid body is an error of the caller: 3006, 3007 or 5006. */
 import { AiError } from "../core/errors.ts";
 import { type StartTimer, startNativeTimer } from "../core/lazy-timer.ts";
-import { BufferHold } from "../core/process-counts.ts";
+import type { BufferHold } from "../core/process-counts.ts";
 import { badInput } from "../dialects/invalid-input.ts";
 import { concat } from "../media/bytes.ts";
 import type { SizeLimits } from "../pipeline/limits.ts";
 import type { Inputs } from "../pipeline/request.ts";
+import { bodyHold } from "./body-hold.ts";
 import { decompress, tooLarge, undecodable } from "./decompress.ts";
 import { boundJson, tooDeep } from "./json-scan.ts";
 
@@ -118,7 +119,7 @@ async function readBytes(
 	if (!body) return new Uint8Array();
 	const encoding = encodingOf(request);
 	const stated = statedLength(request);
-	const hold = bodyHolds.get(request);
+	const hold = bodyHold(request);
 	if (stated <= limit) hold?.grow(stated);
 	const bytes =
 		stated <= limit
@@ -129,16 +130,6 @@ async function readBytes(
 	hold?.grow(decompressed.length);
 	return decompressed;
 }
-
-/** The bytes of large bodies, by their request. The body of an unknown account is not counted: it is small. */
-const bodyHolds = new WeakMap<Request, BufferHold>();
-
-/** The body of the request counts for the account until {@link releaseBody}. */
-export const countBody = (request: Request, account: string): void =>
-	void bodyHolds.set(request, new BufferHold(account));
-
-/** The request has its answer. */
-export const releaseBody = (request: Request): void => bodyHolds.get(request)?.release();
 
 /** The reader of a body, while it reads. */
 interface PendingRead {

@@ -7,7 +7,7 @@ import type { Context, Env, Hono } from "hono";
 import type { Ledgers } from "../accounts/admission.ts";
 import { AiError, toAiError } from "../core/errors.ts";
 import type { Caller } from "../pipeline/request.ts";
-import { releaseBody } from "./body.ts";
+import { releaseBody } from "./body-hold.ts";
 import type { FailureFormat } from "./failure-formats.ts";
 import {
 	Call,
