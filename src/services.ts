@@ -10,7 +10,8 @@ import { bufferedBytesOf, capacityOf } from "./config/capacity.ts";
 import { countedStub, objectKey, withCountedObjects } from "./config/counted-objects.ts";
 import type { Config } from "./config/index.ts";
 import { accountRouting } from "./config/provider-keys.ts";
-import { OBJECTS_BINDING, PEER_BINDING, WORKERS_BINDING } from "./config/worker-bindings.ts";
+import { OBJECTS_BINDING, WORKERS_BINDING } from "./config/worker-bindings.ts";
+import { workersOf } from "./config/workers.ts";
 import { AiError } from "./core/errors.ts";
 import { LazyTimers } from "./core/lazy-timer.ts";
 import { OpenObjects } from "./core/open-objects.ts";
@@ -32,14 +33,12 @@ import { MAX_PAYLOAD, MAX_STORED_PAYLOAD } from "./gateways/logs/payload.ts";
 import { Background } from "./http/background.ts";
 import type { AppServices } from "./http/services.ts";
 import { SingleFlight } from "./pipeline/dispatch/single-flight.ts";
-import type { Workers } from "./pipeline/services.ts";
 import { UnchangedStreams } from "./pipeline/unchanged-streams.ts";
 import { StoredResponses, storeCalls } from "./responses/client/stored-responses.ts";
 import type { ResponseStoreObject } from "./responses/durable/response-store.ts";
 import { createStorage, type StorageBindings } from "./storage/create-storage.ts";
 import { GuardCounts } from "./surfaces/operations/guard-counts.ts";
 import { withRemoteObjects } from "./surfaces/operations/objects.ts";
-import { peerOf } from "./surfaces/operations/worker-reports.ts";
 import {
 	analyticsObserver,
 	type ExchangeObserver,
@@ -262,16 +261,6 @@ export function createPersistent(
 		...(ASSETS && { assets: (file: string) => ASSETS.fetch(`${ASSETS_ORIGIN}/${file}`) }),
 		pools,
 		...(workers && { workers }),
-	};
-}
-
-function workersOf(bindings: Bindings): Workers | undefined {
-	const { number } = bindings[WORKERS_BINDING] ?? {};
-	if (number === undefined) return undefined;
-	const sockets = Object.entries<unknown>({ ...bindings }).filter(([name]) => name.startsWith(PEER_BINDING));
-	return {
-		worker: String(number),
-		peers: sockets.map(([name, socket]) => peerOf(name.slice(PEER_BINDING.length), socket as Fetcher)),
 	};
 }
 

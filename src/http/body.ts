@@ -7,7 +7,7 @@ import { concat } from "../media/bytes.ts";
 import type { SizeLimits } from "../pipeline/limits.ts";
 import type { Inputs } from "../pipeline/request.ts";
 import { bodyHold } from "./body-hold.ts";
-import { decompress, tooLarge, undecodable } from "./decompress.ts";
+import { decompress, encodingOf, tooLarge, undecodable } from "./decompress.ts";
 import { boundJson, tooDeep } from "./json-scan.ts";
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\b/i;
@@ -182,13 +182,6 @@ async function readStated(
 	if (value === undefined || value.length <= stated) return value ?? new Uint8Array();
 	reader.releaseLock();
 	return readStream(body, { limit, pending, first: value });
-}
-
-function encodingOf({ headers }: Request): "gzip" | "deflate" | undefined {
-	const encoding = headers.get("content-encoding")?.trim().toLowerCase() || "identity";
-	if (encoding === "identity") return undefined;
-	if (encoding === "gzip" || encoding === "deflate") return encoding;
-	throw badInput("the content encoding is not supported: use gzip or deflate");
 }
 
 /**

@@ -3,6 +3,14 @@ import { gunzipSync, inflateSync } from "node:zlib";
 import { AiError } from "../core/errors.ts";
 import { badInput } from "../dialects/invalid-input.ts";
 
+/** `undefined`: the body is not compressed. Throws 5006 for another encoding. */
+export function encodingOf({ headers }: Request): "gzip" | "deflate" | undefined {
+	const encoding = headers.get("content-encoding")?.trim().toLowerCase() || "identity";
+	if (encoding === "identity") return undefined;
+	if (encoding === "gzip" || encoding === "deflate") return encoding;
+	throw badInput("the content encoding is not supported: use gzip or deflate");
+}
+
 /**
  * Stops at the limit. The runtime's `DecompressionStream` does not: it decompresses everything that it has received, and half a
  * megabyte can become 500 MB.

@@ -319,7 +319,12 @@ describe("a session on a socket", () => {
 		expect(await next()).toEqual({ n: 1 });
 		isRevoked = true;
 		emit('{"n":2}');
-		expect(await rest()).toEqual({ frames: [], code: 1008, reason: "10000: Authentication error" });
+		expect(await rest()).toEqual({
+			frames: [],
+			code: 1008,
+			reason:
+				"10000: Authentication error: no valid token. Send one of the account as bearer token or API key (docs/accounts.md#tokens)",
+		});
 		expect(await ended).toBe("cancelled");
 	});
 

@@ -312,7 +312,10 @@ describe("GET /metrics", () => {
 			const { account, app } = withBroken("usage", () => true, lost);
 			const response = await scrape(app, `?account=${account}`, ADMIN);
 			expect(response.status).toBe(200);
-			expect([...parse(await response.text()).keys()]).toEqual(["ganglion_up"]);
+			const names = [...parse(await response.text()).keys()].filter(
+				(name) => !name.startsWith("ganglion_held"),
+			);
+			expect(names).toEqual(["ganglion_up"]);
 		});
 
 		it("discloses nothing to a token that cannot be verified", async () => {
