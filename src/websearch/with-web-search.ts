@@ -1,5 +1,6 @@
 /** The `run` of a surface whose callers may send a hosted web search tool. The searches are loaded for such requests only. */
 import { isRecord } from "../core/json.ts";
+import type { Dialect } from "../dialects/dialect.ts";
 import type { InferenceRequest, Reply } from "../pipeline/request.ts";
 import { run } from "../pipeline/run.ts";
 import { chatTool } from "./hosted/chat-tool.ts";
@@ -8,9 +9,12 @@ import { messagesTool } from "./hosted/messages-tool.ts";
 import { responsesTool } from "./hosted/responses-tool.ts";
 import type { SearchServices } from "./services.ts";
 
+/** The formats with a hosted search tool. */
 const FORMATS = { chat: chatTool, gemini: geminiTool, messages: messagesTool, responses: responsesTool };
 
-export const withWebSearch = (name: keyof typeof FORMATS) => {
+export type SearchFormat = keyof typeof FORMATS;
+
+export const withWebSearch = (name: SearchFormat) => {
 	const format = FORMATS[name];
 	return (request: InferenceRequest, services: SearchServices): Promise<Reply> => {
 		const { fields } = request.inputs;
@@ -20,3 +24,26 @@ export const withWebSearch = (name: keyof typeof FORMATS) => {
 		);
 	};
 };
+
+/** A request whose tokens are counted. */
+export interface CountedChat {
+	fields: unknown;
+	dialect: Dialect;
+}
+
+/** The request as its model receives it: with the function in place of the tool, and with the results of its searches as texts. */
+export async function withSearchTexts(
+	chat: CountedChat,
+	{ name, account }: { name: SearchFormat; account: string },
+	services: SearchServices,
+): Promise<CountedChat> {
+	const { fields, dialect } = chat;
+	const format = FORMATS[name];
+	if (!isRecord(fields) || !format.concerns(fields)) return chat;
+	const { restoring, SearchSeals } = await import("./hosted/search-seals.ts");
+	const hosted = services.webSearch?.fallback && format.read(fields);
+	return {
+		fields: hosted ? hosted.fields([]) : format.withoutTool(fields),
+		dialect: restoring(dialect, await SearchSeals.load(account, services)),
+	};
+}

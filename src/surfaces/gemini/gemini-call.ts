@@ -11,7 +11,7 @@ import type { Caller, InferenceRequest, Reply } from "../../pipeline/request.ts"
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { mapEvents } from "../../streams/sse.ts";
-import { withWebSearch } from "../../websearch/with-web-search.ts";
+import { withSearchTexts, withWebSearch } from "../../websearch/with-web-search.ts";
 import { countPromptTokens } from "../openai/count-tokens.ts";
 import { onlyFor, type RouteDialect } from "../openai/route-dialect.ts";
 import { countRequest } from "../rate-limited.ts";
@@ -110,7 +110,9 @@ async function count(call: GeminiCall, services: Services): Promise<Response> {
 	const { countedRequest } = await otherDialects();
 	const fields = countedRequest(call.fields);
 	const resolved = await resolveModel(call.model, caller, services);
-	const totalTokens = await countPromptTokens(fields, await onlyFor(GEMINI_ROUTE)(resolved.model), resolved);
+	const sent = { fields, dialect: await onlyFor(GEMINI_ROUTE)(resolved.model) };
+	const counted = await withSearchTexts(sent, { name: "gemini", account: caller.account }, services);
+	const totalTokens = await countPromptTokens(counted, resolved);
 	return Response.json({ totalTokens }, { headers: { [REQUEST_ID]: id } });
 }
 

@@ -1,18 +1,17 @@
 /** Counts the tokens of a chat request's prompt by the gateway's own estimate, for the routes that only count tokens. */
 import type { Context } from "hono";
-import type { Dialect } from "../../dialects/dialect.ts";
 import { readJson } from "../../http/body.ts";
 import type { Call } from "../../http/route.ts";
 import { parse } from "../../pipeline/prepare.ts";
 import { type ResolvedModel, resolveModel } from "../../pipeline/resolve-model.ts";
 import { countInput } from "../../tasks/traits.ts";
+import { type CountedChat, type SearchFormat, withSearchTexts } from "../../websearch/with-web-search.ts";
 import { countRequest } from "../rate-limited.ts";
 import { onlyFor, type RouteDialect, requireModel } from "./route-dialect.ts";
 
 /** `fields`: the body of the chat request. If `resolved.routed` is absent, the fields are validated leniently. */
 export async function countPromptTokens(
-	fields: unknown,
-	dialect: Dialect,
+	{ fields, dialect }: CountedChat,
 	resolved: ResolvedModel,
 ): Promise<number> {
 	const { call } = await parse({ fields }, dialect, resolved);
@@ -23,6 +22,7 @@ export async function countPromptTokens(
 
 interface Counted {
 	route: RouteDialect;
+	search: SearchFormat;
 	/** Required fields that a request for a token count omits. */
 	defaults?: object;
 	/** Replaces fields that refer to stored objects. */
@@ -33,12 +33,14 @@ interface Counted {
 export async function countBody(
 	c: Context,
 	{ caller, services }: Call,
-	{ route, defaults = {}, complete }: Counted,
+	{ route, search, defaults = {}, complete }: Counted,
 ): Promise<number> {
 	await countRequest("Token Count", caller, services);
 	const fields = requireModel(await readJson(c.req.raw, services));
 	const { model } = await resolveModel(fields.model, caller, services);
 	const dialect = await onlyFor(route)(model);
 	const whole = complete ? await complete(fields) : fields;
-	return countPromptTokens({ ...defaults, ...whole }, dialect, { model, routed: undefined });
+	const sent = { fields: { ...defaults, ...whole }, dialect };
+	const counted = await withSearchTexts(sent, { name: search, account: caller.account }, services);
+	return countPromptTokens(counted, { model, routed: undefined });
 }

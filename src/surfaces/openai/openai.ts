@@ -217,6 +217,6 @@ function refuseBatches(): never {
 }
 
 async function countMessages(c: Context, call: Call): Promise<Response> {
-	const input_tokens = await countBody(c, call, { route: MESSAGES, defaults: NO_OUTPUT });
+	const input_tokens = await countBody(c, call, { route: MESSAGES, search: "messages", defaults: NO_OUTPUT });
 	return Response.json({ input_tokens }, { headers: { [REQUEST_ID]: call.id, "request-id": call.id } });
 }

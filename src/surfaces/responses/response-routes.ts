@@ -95,6 +95,6 @@ async function countResponses(c: Context, call: Call): Promise<Response> {
 		const context = await contextOf(record, readStateful(record), caller, services);
 		return context ? engineFields(record, context) : record;
 	};
-	const input_tokens = await countBody(c, call, { route: RESPONSES, complete });
+	const input_tokens = await countBody(c, call, { route: RESPONSES, search: "responses", complete });
 	return stateReply({ object: "response.input_tokens", input_tokens }, call);
 }

@@ -1,7 +1,17 @@
 /** `web_search_options` of OpenAI's chat. The answer has only the citations, in `message.annotations`. */
+import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
+import { lazy } from "../../core/lazy.ts";
 import { type HostedFormat, isOpenAi, recordsIn } from "./hosted-request.ts";
+import { ContextSize, Location, readSettings } from "./search-fields.ts";
 import { searchTool, searchToolName, searchToolSettings } from "./search-tool.ts";
+
+const Options = lazy(() =>
+	z.looseObject({
+		search_context_size: ContextSize(),
+		user_location: z.looseObject({ approximate: Location() }).nullish(),
+	}),
+);
 
 export const chatTool: HostedFormat = {
 	isAtUpstream: isOpenAi,
@@ -10,8 +20,11 @@ export const chatTool: HostedFormat = {
 		const { web_search_options, ...others } = fields;
 		if (!isRecord(web_search_options) || fields.tool_choice === "none" || Number(fields.n ?? 1) > 1)
 			return undefined;
-		const { search_context_size, user_location } = web_search_options;
-		const location = isRecord(user_location) ? user_location.approximate : undefined;
+		const { search_context_size, user_location } = readSettings(
+			Options(),
+			web_search_options,
+			"web_search_options",
+		);
 		const tools = recordsIn(fields.tools);
 		const toolName = searchToolName(
 			tools.map((tool) => (isRecord(tool.function) ? tool.function.name : undefined)),
@@ -20,7 +33,7 @@ export const chatTool: HostedFormat = {
 			toolName,
 			settings: searchToolSettings({
 				contextSize: search_context_size,
-				country: isRecord(location) ? location.country : undefined,
+				country: user_location?.approximate?.country,
 			}),
 			fields: () => ({ ...others, tools: [...tools, { type: "function", function: searchTool(toolName) }] }),
 			echoed: {},

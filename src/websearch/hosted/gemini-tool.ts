@@ -2,11 +2,16 @@
  * Google's `googleSearch`, and its older name `googleSearchRetrieval`. https://ai.google.dev/gemini-api/docs/google-search
  * Both spellings of field names are accepted, as in Google's API.
  */
+import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
+import { lazy } from "../../core/lazy.ts";
 import { type HostedFormat, recordsIn } from "./hosted-request.ts";
+import { Domains, readSettings } from "./search-fields.ts";
 import { searchTool, searchToolName, searchToolSettings } from "./search-tool.ts";
 
 const NAMES = ["googleSearch", "google_search", "googleSearchRetrieval", "google_search_retrieval"] as const;
+
+const Settings = lazy(() => z.looseObject({ excludeDomains: Domains(), exclude_domains: Domains() }));
 
 const searchIn = (tool: Record<string, unknown>): Record<string, unknown> | undefined => {
 	const name = NAMES.find((each) => tool[each] != null);
@@ -32,8 +37,10 @@ export const geminiTool: HostedFormat = {
 		Array.isArray(tools) && recordsIn(tools).some((tool) => searchIn(tool) !== undefined),
 	read(fields) {
 		const tools = recordsIn(fields.tools);
-		const settings = tools.map(searchIn).find((found) => found !== undefined);
-		if (!settings) return undefined;
+		const index = tools.findIndex((tool) => searchIn(tool) !== undefined);
+		const sent = tools[index] && searchIn(tools[index]);
+		if (!sent) return undefined;
+		const settings = readSettings(Settings(), sent, `tools[${index}].googleSearch`);
 		const toolName = searchToolName(tools.flatMap(declarationsOf).map(({ name }) => name));
 		const { name, description, parameters } = searchTool(toolName);
 		const declared = { functionDeclarations: [{ name, description, parametersJsonSchema: parameters }] };

@@ -2,14 +2,26 @@
  * Anthropic's `web_search_*` tools, and the blocks of earlier searches that callers send back.
  * https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/web-search-tool
  */
+import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
+import { lazy } from "../../core/lazy.ts";
 import { isOwnSeal, SERVER_TOOL_ID, unsealedText } from "../../dialects/messages/web-search.ts";
 import { isProductId } from "../../models/model.ts";
 import type { WebSearchCall } from "../../tasks/text-generation/types.ts";
 import { type HostedFormat, recordsIn } from "./hosted-request.ts";
+import { Domains, Location, readSettings, refuseBoth } from "./search-fields.ts";
 import { resultText, searchTool, searchToolName, searchToolSettings } from "./search-tool.ts";
 
 const TYPE = /^web_search_\d{8}$/;
+
+const Tool = lazy(() =>
+	z.looseObject({
+		max_uses: z.int().min(1).nullish(),
+		allowed_domains: Domains(),
+		blocked_domains: Domains(),
+		user_location: Location(),
+	}),
+);
 
 type Fields = Record<string, unknown>;
 
@@ -30,10 +42,13 @@ export const messagesTool: HostedFormat = {
 		(Array.isArray(messages) && recordsIn(messages).some(hasOwnBlock)),
 	read(fields) {
 		const tools = recordsIn(fields.tools);
-		const hosted = tools.find(isSearch);
+		const index = tools.findIndex(isSearch);
+		const hosted = tools[index];
 		const { tool_choice: choice } = fields;
 		if (!hosted || (isRecord(choice) && choice.type === "none")) return undefined;
-		const { max_uses, allowed_domains, blocked_domains, user_location } = hosted;
+		const at = `tools[${index}]`;
+		const { max_uses, allowed_domains, blocked_domains, user_location } = readSettings(Tool(), hosted, at);
+		refuseBoth(at, allowed_domains, blocked_domains);
 		const toolName = searchToolName(tools.filter((tool) => !isSearch(tool)).map(({ name }) => name));
 		const { name, description, parameters: input_schema } = searchTool(toolName);
 		const isForced = isRecord(choice) && choice.type === "tool" && choice.name === hosted.name;
@@ -43,7 +58,7 @@ export const messagesTool: HostedFormat = {
 				maxUses: max_uses,
 				allowedDomains: allowed_domains,
 				blockedDomains: blocked_domains,
-				country: isRecord(user_location) ? user_location.country : undefined,
+				country: user_location?.country,
 			}),
 			fields: (finished) => ({
 				...fields,

@@ -26,40 +26,36 @@ const CONTEXT_SIZES = {
 const MAX_USES = 25;
 const MAX_DOMAINS = 100;
 
-/** Settings of the caller's tool, which are not validated: an invalid one is ignored. */
-export function searchToolSettings(sent: {
-	contextSize?: unknown;
-	maxUses?: unknown;
-	allowedDomains?: unknown;
-	blockedDomains?: unknown;
-	country?: unknown;
+/** The settings of the caller's tool, with the limits of the gateway. */
+export function searchToolSettings({
+	contextSize,
+	maxUses,
+	allowedDomains,
+	blockedDomains,
+	country,
+}: {
+	contextSize?: keyof typeof CONTEXT_SIZES | null | undefined;
+	maxUses?: number | null | undefined;
+	allowedDomains?: readonly string[] | null | undefined;
+	blockedDomains?: readonly string[] | null | undefined;
+	country?: string | null | undefined;
 }): SearchToolSettings {
-	const { contextSize, maxUses, country } = sent;
-	const size = contextSize === "low" || contextSize === "high" ? contextSize : "medium";
-	const allowedDomains = domainsOf(sent.allowedDomains);
-	const blockedDomains = domainsOf(sent.blockedDomains);
-	const uses = typeof maxUses === "number" && Number.isInteger(maxUses) && maxUses > 0 ? maxUses : MAX_USES;
 	return {
-		maxUses: Math.min(uses, MAX_USES),
-		...CONTEXT_SIZES[size],
-		...(allowedDomains && { allowedDomains }),
-		...(blockedDomains && { blockedDomains }),
-		...(typeof country === "string" && /^[A-Za-z]{2}$/.test(country) && { country: country.toUpperCase() }),
+		maxUses: Math.min(maxUses ?? MAX_USES, MAX_USES),
+		...CONTEXT_SIZES[contextSize ?? "medium"],
+		...(allowedDomains?.length && { allowedDomains: domainsOf(allowedDomains) }),
+		...(blockedDomains?.length && { blockedDomains: domainsOf(blockedDomains) }),
+		...(country && { country: country.toUpperCase() }),
 	};
 }
 
-function domainsOf(sent: unknown): string[] | undefined {
-	if (!Array.isArray(sent) || sent.length === 0) return undefined;
-	const domains = sent.flatMap((domain: unknown) =>
-		typeof domain === "string"
-			? domain
-					.replace(/^https?:\/\//, "")
-					.replace(/\/$/, "")
-					.toLowerCase()
-			: [],
+const domainsOf = (sent: readonly string[]): string[] =>
+	sent.slice(0, MAX_DOMAINS).map((domain) =>
+		domain
+			.replace(/^https?:\/\//, "")
+			.replace(/\/$/, "")
+			.toLowerCase(),
 	);
-	return domains.slice(0, MAX_DOMAINS);
-}
 
 const TOOL_NAME = "web_search";
 /** If the caller has a function with that name. */

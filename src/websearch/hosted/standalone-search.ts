@@ -3,11 +3,11 @@
  * the gateway opens no pages. As at OpenAI, a command that fails is a text of a successful answer.
  */
 import * as z from "zod";
-import { isRecord } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import type { InferenceRequest } from "../../pipeline/request.ts";
 import { chooseHostedProvider } from "../choose-provider.ts";
 import type { SearchServices } from "../services.ts";
+import { ContextSize, Domains, Location } from "./search-fields.ts";
 import { resultText, searchToolSettings } from "./search-tool.ts";
 import { Searches } from "./searches.ts";
 
@@ -23,9 +23,9 @@ export const StandaloneSearch = lazy(() =>
 		commands: z.looseObject({ search_query: z.array(Query).max(MAX_QUERIES).nullish() }).nullish(),
 		settings: z
 			.looseObject({
-				search_context_size: z.string().nullish(),
-				user_location: z.unknown().optional(),
-				filters: z.unknown().optional(),
+				search_context_size: ContextSize(),
+				user_location: Location(),
+				filters: z.looseObject({ allowed_domains: Domains(), blocked_domains: Domains() }).nullish(),
 			})
 			.nullish(),
 		max_output_tokens: z.int().min(1).nullish(),
@@ -43,14 +43,12 @@ export async function runStandaloneSearch(
 ): Promise<{ output: string }> {
 	const provider = chooseHostedProvider((await services.searchKeys?.find()) ?? [], services.webSearch);
 	const queries = commands?.search_query ?? [];
-	const filters = isRecord(settings?.filters) ? settings.filters : {};
-	const location = settings?.user_location;
 	const runs = queries.map(async ({ q, domains }) => {
 		const settingsOfQuery = searchToolSettings({
 			contextSize: settings?.search_context_size,
-			allowedDomains: domains?.length ? domains : filters.allowed_domains,
-			blockedDomains: filters.blocked_domains,
-			country: isRecord(location) ? location.country : undefined,
+			allowedDomains: domains?.length ? domains : settings?.filters?.allowed_domains,
+			blockedDomains: settings?.filters?.blocked_domains,
+			country: settings?.user_location?.country,
 		});
 		const call = { id: services.uuid(), query: q.trim() };
 		if (!provider) return resultText(call);
