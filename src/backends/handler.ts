@@ -1,10 +1,12 @@
 /** A kind of backend as a table of handlers, one for each task that the kind supports. */
 import type { Answer, TaskInput, TaskName, TaskOutput } from "../tasks/task.ts";
+import type { EmbeddingsInput, EmbeddingsOutput } from "../tasks/text-embeddings/index.ts";
 import type { ChatInput } from "../tasks/text-generation/types.ts";
 import type { Backend, BackendTasks, CallContext } from "./backend.ts";
 import { withoutBreakpoints } from "./cache-breakpoints.ts";
 import { dropExtensions } from "./media-extensions.ts";
 import type { Call } from "./transport/upstream-failure.ts";
+import { checkWidth } from "./vector-width.ts";
 
 type StreamedAnswer = Extract<Answer, { kind: "stream" }>;
 
@@ -38,7 +40,10 @@ export function defineBackend(
 			return async (input: TaskInput<TaskName>, context: CallContext) => {
 				if (!isExtended && "extensions" in input) dropExtensions(context, input.extensions);
 				const sent = strips ? withoutBreakpoints(input as ChatInput) : input;
-				const output = await handler(sent as never, prepare({ ...context, target, services }));
+				const call = prepare({ ...context, target, services });
+				const output = await handler(sent as never, call);
+				if (name === "text-embeddings")
+					checkWidth(input as EmbeddingsInput, output as EmbeddingsOutput, call);
 				return isStream(output) ? output : { kind: "value", output };
 			};
 		};

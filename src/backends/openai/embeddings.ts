@@ -6,7 +6,7 @@ import { SentUsage } from "../../core/usage.ts";
 import { NO_TOKENS, type WrittenVectors } from "../../tasks/text-embeddings/index.ts";
 import type { Handler } from "../handler.ts";
 import { postJson } from "../transport/http.ts";
-import { type Call, failureOfContent, failureOfShape, type Refusal } from "../transport/upstream-failure.ts";
+import { type Call, failureOfShape, type Refusal } from "../transport/upstream-failure.ts";
 import { hostedService, isOpenAiService } from "./hosts.ts";
 import { ExtractedVector, extractVectors, floatsIn, lengthOf, numbersOf } from "./vectors.ts";
 
@@ -95,9 +95,6 @@ const embed: Handler<"text-embeddings"> = async ({ texts, tokens, dimensions, tr
 	const [first] = rows;
 	if (data.length !== rowCount || indices.size !== rowCount || rows.length !== rowCount) throw failure();
 	const length = first === undefined ? 0 : reading(() => lengthOf(as, first));
-	const width = dimensions ?? call.model.dimensions;
-	if (rows.length > 0 && width !== undefined && length !== width)
-		throw failureOfContent(call, `answered with vectors of ${length} numbers, not of ${width}`);
 	const written: WrittenVectors = { as, rows, length };
 	return {
 		get vectors() {

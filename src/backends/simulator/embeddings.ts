@@ -3,6 +3,7 @@
  * share words or parts of words are similar; texts with the same meaning in other words are not.
  */
 
+import { AiError } from "../../core/errors.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { EmbeddingsInput, EmbeddingsOutput } from "../../tasks/text-embeddings/index.ts";
 import type { CallContext } from "../backend.ts";
@@ -72,7 +73,12 @@ export async function textEmbeddings(
 	{ model }: CallContext,
 ): Promise<Answer<"text-embeddings">> {
 	const full = model.dimensions ?? dimensions ?? DEFAULT_DIMENSIONS;
-	const length = Math.min(full, dimensions ?? full);
+	const length = dimensions ?? full;
+	if (length > full)
+		throw new AiError(
+			"engineRefused",
+			`'dimensions' must be at most ${full}: the model's vectors have that many`,
+		);
 	const limit = model.maxInputTokens ?? MAX_TEXT_TOKENS;
 	const seed = seedOf(model.id, pooling);
 	let prompt_tokens = 0;

@@ -28,8 +28,12 @@ export interface GatewaysServices {
 	open?: boolean;
 }
 
+/** Later ids have no warning of their own. */
+const MAX_WARNINGS = 100;
+
 export class Gateways {
 	readonly #services: GatewaysServices;
+	readonly #warned = new Set<string>();
 	readonly #cached: FreshCache<GatewaySettings | undefined>;
 
 	constructor(services: GatewaysServices) {
@@ -53,10 +57,20 @@ export class Gateways {
 		if (known) return known;
 		if (!GatewayId().safeParse(id).success) return undefined;
 		const { open, registry } = this.#services;
-		return this.#cached.read(
-			key,
-			async () =>
-				(await callObject(() => registry(account).get(id))) ?? (open ? openSettings(id) : undefined),
+		return this.#cached.read(key, async () => {
+			const settings = await callObject(() => registry(account).get(id));
+			if (settings || !open) return settings;
+			this.#warnOnce(id);
+			return openSettings(id);
+		});
+	}
+
+	/** The same request is refused where gateways must exist. */
+	#warnOnce(id: string): void {
+		if (this.#warned.has(id) || this.#warned.size >= MAX_WARNINGS) return;
+		this.#warned.add(id);
+		console.warn(
+			`There is no gateway "${id}": its requests run with default settings here. Elsewhere they get 400 (2001) until POST …/ai-gateway/gateways creates it`,
 		);
 	}
 

@@ -5,6 +5,10 @@ import { outputOf } from "../ask.ts";
 import { failureOf, json } from "../upstream.ts";
 import { ask } from "./ask.ts";
 
+const zeros = (length: number): number[] => new Array(length).fill(0);
+/** The second vector has another width than the first. */
+const twoWidths = (first: number): string => JSON.stringify({ embeddings: [zeros(first), zeros(5)] });
+
 describe("embeddings", () => {
 	it("have the token count", async () => {
 		const asking = ask("text-embeddings", { texts: ["Why?"], truncate: false, dimensions: 10 }, () =>
@@ -26,6 +30,23 @@ describe("embeddings", () => {
 		);
 		expect(vectors).toEqual(JSON.parse(embedTwo).embeddings);
 		expect(usage).toBeUndefined();
+	});
+
+	it.each([
+		[{ dimensions: 3 }, {}, 3],
+		[{}, { model: { dimensions: 1024 } }, 1024],
+	])("of another width fail, so that another target is tried: %j", async (input, options, width) => {
+		const { answer } = ask(
+			"text-embeddings",
+			{ texts: ["a", "b"], ...input },
+			() => json(twoWidths(width)),
+			options,
+		);
+		expect(await failureOf(answer)).toMatchObject({
+			key: "executionFailed",
+			description: `The backend 'lab' answered with vectors of 5 numbers, not of ${width}`,
+			retryable: true,
+		});
 	});
 
 	it.each([embed, '{"embeddings":[[],[]]}', '{"embedding":[1]}'])(

@@ -71,17 +71,18 @@ async function sentByBinding<Name extends TaskName>(
 const result = (value: unknown) => () => json({ result: value });
 
 describe("embeddings", () => {
-	const vectors = (count: number) => Array.from({ length: count }, (_, i) => [i]);
+	const vectors = (count: number, width: number): number[][] =>
+		Array.from({ length: count }, (_, i) => new Array<number>(width).fill(i));
 	const BGE = "@cf/baai/bge-small-en-v1.5";
 	const M3 = "@cf/baai/bge-m3";
 
 	it("are requested with the caller's pooling", async () => {
 		const input = { texts: ["a", "b"], pooling: "cls" as const, truncate: true };
 		const usage = { prompt_tokens: 3, completion_tokens: 0, total_tokens: 3 };
-		expect(await sent("text-embeddings", BGE, input, result({ data: vectors(2), usage }))).toEqual({
+		expect(await sent("text-embeddings", BGE, input, result({ data: vectors(2, 384), usage }))).toEqual({
 			path: `/run/${BGE}`,
 			json: { text: ["a", "b"], pooling: "cls" },
-			output: { vectors: [[0], [1]], usage: { prompt_tokens: 3, total_tokens: 3 } },
+			output: { vectors: vectors(2, 384), usage: { prompt_tokens: 3, total_tokens: 3 } },
 		});
 	});
 
@@ -94,7 +95,7 @@ describe("embeddings", () => {
 			"text-embeddings",
 			M3,
 			{ texts, truncate: true },
-			result({ response: vectors(count) }),
+			result({ response: vectors(count, 1024) }),
 		);
 		expect(body).toEqual({
 			[name]: name === "text" ? texts : texts.map((text) => ({ text })),
@@ -104,7 +105,12 @@ describe("embeddings", () => {
 
 	it("of other models are requested with texts alone", async () => {
 		const QWEN = "@cf/qwen/qwen3-embedding-0.6b";
-		const { json: body } = await sent("text-embeddings", QWEN, { texts: ["a"] }, result({ data: [[1]] }));
+		const { json: body } = await sent(
+			"text-embeddings",
+			QWEN,
+			{ texts: ["a"] },
+			result({ data: vectors(1, 1024) }),
+		);
 		expect(body).toEqual({ text: ["a"] });
 	});
 

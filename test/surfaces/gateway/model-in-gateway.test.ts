@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { wireOf } from "../../../src/surfaces/binding/binding.ts";
 import {
 	CALLER,
@@ -205,6 +205,20 @@ describe("REST with a gateway", () => {
 		const response = await gateway().post(path, body, inGateway);
 		expect([response.status, response.headers.get("cf-aig-step")]).toEqual([400, "0"]);
 		expect(await response.json()).toMatchObject(failure);
+	});
+
+	it("names a gateway that does not exist once in the log, where it runs all the same", async () => {
+		const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+		const run = binding({ vars: ENGINE_VARS, fetch: hello().fetch });
+		for (const id of ["staging", "staging", "default"]) {
+			const body = { inputs: { prompt: "Hi" }, options: { gateway: { id } } };
+			expect((await run("/ai-gateway/run", LLAMA, body)).status).toBe(200);
+		}
+		const messages = warn.mock.calls.map(([message]) => String(message));
+		warn.mockRestore();
+		expect(messages).toEqual([
+			'There is no gateway "staging": its requests run with default settings here. Elsewhere they get 400 (2001) until POST …/ai-gateway/gateways creates it',
+		]);
 	});
 
 	it("refuses an unknown gateway in the v4 envelope, but not before the token is verified", async () => {
