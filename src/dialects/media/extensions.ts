@@ -16,14 +16,17 @@ export function extended(fields: Extensions, defaults: Extensions = {}): Extende
 	return sent.length === 0 ? {} : { extensions: Object.fromEntries(sent.slice(0, MAX_EXTENSIONS)) };
 }
 
+/** What clients write into a form for an absent value. */
+const ABSENT: ReadonlySet<string> = new Set(["", "null"]);
+
 /** The texts of a form with other names than `known`. Several texts of one name are a list. */
 export function extendedByForm(form: MultipartForm, known: Readonly<Record<string, unknown>>): Extended {
 	const names = new Set(
 		form.parts.flatMap((part) => ("value" in part && !Object.hasOwn(known, part.name) ? [part.name] : [])),
 	);
 	const entries = [...names].map((name) => {
-		const texts = form.texts(name);
-		return [name, texts.length > 1 || LIST.test(name) ? texts : texts[0]];
+		const texts = form.texts(name).filter((text) => !ABSENT.has(text));
+		return [name, texts.length > 1 || (LIST.test(name) && texts.length > 0) ? texts : texts[0]];
 	});
 	return extended(Object.fromEntries(entries));
 }

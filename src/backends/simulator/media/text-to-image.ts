@@ -37,8 +37,9 @@ export async function textToImage(input: ImageInput): Promise<Media> {
 const OPAQUE = 0xff000000;
 const WHITE = 0xffffffff;
 
-/** Two dark colours, which contrast with white letters, from a hash of the input. */
-async function coloursOf({ images, mask, format: _, ...fields }: ImageInput): Promise<[number, number]> {
+/** Two dark colours, which contrast with white letters, from a hash of what the image depends on. */
+async function coloursOf(input: ImageInput): Promise<[number, number]> {
+	const { images, mask, format: _, extensions: __, ...fields } = input;
 	const parts = [JSON.stringify(fields), ...images.map(({ bytes }) => bytes), ...(mask ? [mask.bytes] : [])];
 	const hash = new DataView(await crypto.subtle.digest("SHA-256", await new Blob(parts).arrayBuffer()));
 	const colourAt = (offset: number) => (hash.getUint32(offset) & 0x7f7f7f) | OPAQUE;
