@@ -58,9 +58,10 @@ export class GuardedConnection implements Placed {
 	readonly #context: ConnectionContext;
 	#runtime: Socket | undefined;
 	readonly #request = new MessageFraming(requestBodyKind);
-	readonly #answer = new MessageFraming((head) => answerBodyKind(head, this.#methods[0]));
-	/** Of the requests that have no complete answer. */
-	readonly #methods: string[] = [];
+	readonly #answer = new MessageFraming((head) => answerBodyKind(head, this.#requests[0]?.method));
+	isVerified = false;
+	/** Requests that have no complete answer. */
+	readonly #requests: { method: string; hasCredentials: boolean }[] = [];
 	/** Bytes of a request that is not forwarded yet. */
 	#held: Buffer[] = [];
 	#isForwarding = false;
@@ -108,7 +109,7 @@ export class GuardedConnection implements Placed {
 		else if (this.#isTunnel) this.#checkReader(at);
 		else if (this.#requestAt === undefined) {
 			const limitMs = this.#runtime ? times.keepAliveMs : times.firstByteMs;
-			if (this.#methods.length === 0 && silentMs > limitMs) this.close();
+			if (this.#requests.length === 0 && silentMs > limitMs) this.close();
 		} else if (!this.#isForwarding) {
 			if (at - this.#requestAt > times.requestMs) this.refuse("late");
 		} else this.#checkRate(at);
@@ -175,8 +176,10 @@ export class GuardedConnection implements Placed {
 			this.refuse("full");
 			return;
 		}
-		this.#context.places.busy(this);
-		this.#methods.push(head.startLine[0] ?? "");
+		this.#requests.push({
+			method: head.startLine[0] ?? "",
+			hasCredentials: head.headers.has("authorization"),
+		});
 		this.#isForwarding = true;
 		this.#rate = { since: this.#lastByteAt, bytes: 0 };
 		const [first, ...others] = this.#held;
@@ -187,12 +190,12 @@ export class GuardedConnection implements Placed {
 	/** Whether there is a place for the request. */
 	#hasPlace(head: MessageHead): boolean {
 		const { isProbe, places } = this.#context;
-		if (!this.#runtime) {
+		if (!this.#isReserved) {
 			const place = places.take(this, () => isProbe(head));
 			if (!place) return false;
 			this.#isReserved = place === "reserved";
-			this.#connect();
 		}
+		if (!this.#runtime) this.#connect();
 		if (head.headers.has("upgrade")) this.#isSocket ||= places.takeSocket(this.address);
 		return this.#isSocket || !head.headers.has("upgrade");
 	}
@@ -237,13 +240,14 @@ export class GuardedConnection implements Placed {
 		this.#answer.next();
 		// An interim answer.
 		if (head && statusOf(head) < 200) return;
-		this.#methods.shift();
+		const request = this.#requests.shift();
+		if (head && statusOf(head) < 300) this.isVerified ||= request?.hasCredentials === true;
 		if (this.#isReserved) this.#end();
 		else this.#waitForRequest();
 	}
 
 	#waitForRequest(): void {
-		if (this.#runtime && this.#methods.length === 0 && !this.#isForwarding) this.#context.places.idle(this);
+		if (this.#runtime && this.#requests.length === 0 && !this.#isForwarding) this.#context.places.idle(this);
 	}
 
 	#resumeRuntime(): void {
@@ -254,7 +258,7 @@ export class GuardedConnection implements Placed {
 	/** Answers in place of the runtime, unless the caller already reads an answer. */
 	refuse(reason: "full" | "late" | "malformed", error?: FramingError): void {
 		if (this.#isEnding) return;
-		const answersBefore = this.#methods.length - (this.#isForwarding ? 1 : 0);
+		const answersBefore = this.#requests.length - (this.#isForwarding ? 1 : 0);
 		if (answersBefore > 0 || this.#answer.head) this.close();
 		else this.#end(refusal(reason, error));
 	}

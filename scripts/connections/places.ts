@@ -2,14 +2,17 @@
  * Counts the connections of a guard. A connection *waits* until a request of it is complete enough to be forwarded; then it has a
  * *place*, which is a connection to the runtime. A caller who sends slowly holds no place.
  *
- * A few places are reserved for health checks and the operator. One address may take a place while it has fewer than a multiple of the
- * free ones. When no place is free, a connection between two requests loses its place, or one whose caller does not read.
+ * A few places are reserved for health checks and the operator. The addresses with requests under way share the others (fair-shares.ts). A
+ * connection between two requests uses no share, and loses its place when no other one is free: first one that never had an answer to
+ * valid credentials, then one of the address with the most places. Then the address with the most places loses a connection whose
+ * caller does not read.
  */
+import { FairShares } from "../../src/core/fair-shares.ts";
 
 /** One of so many places is reserved. */
 const PLACES_PER_RESERVED = 24;
-/** One address alone gets 19 of 20 places. The remaining ones answer another address. */
-const SHARE_OF_ADDRESS = 19;
+/** Of the other places, for addresses without a request under way. */
+const FREE_FOR_NEW_ADDRESSES = 0.1;
 /** Websockets may be silent for hours, so requests keep the other places. */
 const SHARE_OF_SOCKETS = 0.5;
 /** A caller who has not read for so long loses the place to another one. */
@@ -19,6 +22,8 @@ export interface Placed {
 	readonly address: string;
 	/** Since when the caller does not read what it is sent. */
 	readonly unreadSince: number | undefined;
+	/** A request with credentials was answered with success. */
+	readonly isVerified: boolean;
 	close(): void;
 	/** Refuses the request that the caller is sending. */
 	refuse(reason: "full"): void;
@@ -46,17 +51,19 @@ export class Places {
 	/** Connections in total, with those that read a refusal. */
 	readonly maxOpen: number;
 	readonly #reserved: number;
-	readonly #maxSockets: number;
 	readonly #now: () => number;
 	/** The oldest is first. */
 	readonly #waiting = new Map<string, Set<Placed>>();
 	#waitingCount = 0;
-	readonly #held = new Map<string, Set<Placed>>();
-	#heldCount = 0;
-	readonly #sockets = new Map<string, number>();
-	#socketCount = 0;
-	/** Connections with a place and no request. The first has been idle for the longest time. */
+	/** Of the connections with a request, by address. */
+	readonly #shares: FairShares;
+	readonly #sockets: FairShares;
+	/** Connections with an ordinary place and a request. */
+	readonly #busy = new Set<Placed>();
+	/** Connections with an ordinary place and no request. The first has been idle for the longest time. */
 	readonly #idle = new Set<Placed>();
+	/** Connections with a reserved place. */
+	readonly #probes = new Set<Placed>();
 	/** Connections whose callers read their last bytes. */
 	readonly #ending = new Set<Placed>();
 	readonly #refused = { connections: 0, waiting: 0, sockets: 0 };
@@ -66,7 +73,8 @@ export class Places {
 		this.maxWaiting = 2 * max;
 		this.maxOpen = 4 * max;
 		this.#reserved = Math.floor(max / PLACES_PER_RESERVED);
-		this.#maxSockets = Math.max(1, Math.floor(max * SHARE_OF_SOCKETS));
+		this.#shares = sharesOf(max - this.#reserved);
+		this.#sockets = sharesOf(Math.max(1, Math.floor(max * SHARE_OF_SOCKETS)));
 		this.#now = now;
 	}
 
@@ -82,41 +90,47 @@ export class Places {
 		this.#waitingCount++;
 	}
 
-	/** Gives a waiting connection a place. `isProbe`: also a reserved one. */
+	/** A request of the connection begins. `isProbe`: it may have a reserved place. `undefined`: it has none. */
 	take(connection: Placed, isProbe: () => boolean): PlaceKind | undefined {
 		const { address } = connection;
-		if (!this.#isFree(address)) this.#evict(address);
-		if (this.#isFree(address)) return this.#hold(connection, "ordinary");
-		if (this.#heldCount < this.max && isProbe()) return this.#hold(connection, "reserved");
+		if (this.#busy.has(connection)) return "ordinary";
+		if (!this.#shares.mayTake(address)) this.#unread(address)?.close();
+		if (this.#shares.mayTake(address)) {
+			if (!this.#idle.delete(connection) && this.#ordinary >= this.#shares.max) this.#leastIdle()?.close();
+			this.#endWait(connection);
+			this.#shares.take(address);
+			this.#busy.add(connection);
+			return "ordinary";
+		}
+		if (this.#probes.size < this.#reserved && isProbe()) {
+			this.#idle.delete(connection);
+			this.#endWait(connection);
+			this.#probes.add(connection);
+			return "reserved";
+		}
 		this.#refused.connections++;
 		return undefined;
 	}
 
 	/** Whether a connection with a place may become a websocket, which it is until it closes. */
 	takeSocket(address: string): boolean {
-		const own = this.#sockets.get(address) ?? 0;
-		if (own >= SHARE_OF_ADDRESS * (this.#maxSockets - this.#socketCount)) {
+		if (!this.#sockets.mayTake(address)) {
 			this.#refused.sockets++;
 			return false;
 		}
-		this.#sockets.set(address, own + 1);
-		this.#socketCount++;
+		this.#sockets.take(address);
 		return true;
 	}
 
-	/** A connection with a place has no request now. */
+	/** The connection has a place and no request now. */
 	idle(connection: Placed): void {
-		this.#idle.add(connection);
-	}
-
-	/** A connection with a place has a request. */
-	busy(connection: Placed): void {
-		this.#idle.delete(connection);
+		if (this.#endBusy(connection)) this.#idle.add(connection);
 	}
 
 	/** The caller reads its last bytes. If too many do, the first one is closed. */
 	end(connection: Placed): void {
 		this.#endWait(connection);
+		this.#endPlace(connection);
 		this.#ending.add(connection);
 		const [first] = this.#ending;
 		if (this.#ending.size > this.max) first?.close();
@@ -125,56 +139,73 @@ export class Places {
 	/** The connection is closed. */
 	release(connection: Placed, isSocket: boolean): void {
 		this.#endWait(connection);
-		this.#idle.delete(connection);
+		this.#endPlace(connection);
 		this.#ending.delete(connection);
-		if (removeFrom(this.#held, connection)) this.#heldCount--;
-		if (!isSocket) return;
-		this.#socketCount--;
-		const others = (this.#sockets.get(connection.address) ?? 1) - 1;
-		if (others > 0) this.#sockets.set(connection.address, others);
-		else this.#sockets.delete(connection.address);
+		if (isSocket) this.#sockets.release(connection.address);
 	}
 
 	counts(): ConnectionCounts {
 		return {
-			connections: { used: this.#heldCount, limit: this.max, refused: this.#refused.connections },
+			connections: {
+				used: this.#ordinary + this.#probes.size,
+				limit: this.max,
+				refused: this.#refused.connections,
+			},
 			waiting: { used: this.#waitingCount, limit: this.maxWaiting, refused: this.#refused.waiting },
-			sockets: { used: this.#socketCount, limit: this.#maxSockets, refused: this.#refused.sockets },
+			sockets: { used: this.#sockets.size, limit: this.#sockets.max, refused: this.#refused.sockets },
 		};
 	}
 
-	#isFree(address: string): boolean {
-		const free = this.max - this.#reserved - this.#heldCount;
-		return (this.#held.get(address)?.size ?? 0) < SHARE_OF_ADDRESS * free;
+	get #ordinary(): number {
+		return this.#busy.size + this.#idle.size;
 	}
 
-	#hold(connection: Placed, kind: PlaceKind): PlaceKind {
-		this.#endWait(connection);
-		addTo(this.#held, connection);
-		this.#heldCount++;
-		return kind;
+	/** The idle connection that loses its place first. */
+	#leastIdle(): Placed | undefined {
+		return this.#mostOf([...this.#idle].filter(({ isVerified }) => !isVerified)) ?? this.#mostOf(this.#idle);
 	}
 
-	/** An address that has its share loses one of its own connections. */
-	#evict(address: string): void {
-		const isFull = this.#heldCount >= this.max - this.#reserved;
-		this.#evictable(isFull ? undefined : address)?.close();
-	}
-
-	#evictable(address: string | undefined): Placed | undefined {
-		const mayLose = (one: Placed): boolean => address === undefined || one.address === address;
-		for (const one of this.#idle) if (mayLose(one)) return one;
+	/** A connection whose caller does not read, so that the address may take its place. */
+	#unread(address: string): Placed | undefined {
 		const before = this.#now() - UNREAD_MS;
-		for (const connections of this.#held.values())
-			for (const one of connections)
-				if (mayLose(one) && (one.unreadSince ?? before + 1) <= before) return one;
-		return undefined;
+		return this.#mostOf(
+			[...this.#busy].filter(
+				(one) =>
+					(one.unreadSince ?? before + 1) <= before && (this.#shares.isFull || one.address === address),
+			),
+		);
+	}
+
+	/** The first connection of the address with the most places. */
+	#mostOf(connections: Iterable<Placed>): Placed | undefined {
+		const places = new Map<string, number>();
+		for (const { address } of [...this.#busy, ...this.#idle])
+			places.set(address, (places.get(address) ?? 0) + 1);
+		let found: Placed | undefined;
+		for (const one of connections)
+			if (!found || (places.get(one.address) ?? 0) > (places.get(found.address) ?? 0)) found = one;
+		return found;
+	}
+
+	/** The connection to the runtime is closed. */
+	#endPlace(connection: Placed): void {
+		this.#endBusy(connection);
+		this.#idle.delete(connection);
+		this.#probes.delete(connection);
+	}
+
+	#endBusy(connection: Placed): boolean {
+		if (!this.#busy.delete(connection)) return false;
+		this.#shares.release(connection.address);
+		return true;
 	}
 
 	#endWait(connection: Placed): void {
 		if (removeFrom(this.#waiting, connection)) this.#waitingCount--;
 	}
 }
+
+const sharesOf = (max: number): FairShares => new FairShares(max, Math.floor(max * FREE_FOR_NEW_ADDRESSES));
 
 function addTo(sets: Map<string, Set<Placed>>, connection: Placed): void {
 	const same = sets.get(connection.address);

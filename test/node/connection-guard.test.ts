@@ -228,11 +228,55 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		const refused = busy.map((socket) => received(socket));
 		for (const socket of busy) socket.write(GET);
 		expect(await Promise.race(refused)).toMatch(/^HTTP\/1\.1 503 /);
-		expect(guard.counts().connections.used).toBe(43);
+		expect(guard.counts().connections.used).toBe(41);
 		const other = await connect(port);
 		other.write(GET);
-		await expect.poll(() => guard.counts().connections.used).toBe(44);
+		await expect.poll(() => guard.counts().connections.used).toBe(42);
 		for (const socket of [...busy, other]) socket.destroy();
+	});
+
+	it("answers every other address while many addresses take as many places as they can", async () => {
+		const { port, guard } = await guarded(48, {
+			answer: (request, response) => {
+				if (request.url === "/quick") response.end("answered");
+			},
+		});
+		const addresses = Array.from({ length: 16 }, (_, i) => `127.0.1.${i + 1}`);
+		const busy: Socket[] = [];
+		// Of 46 places, 42 are lent: 2 to each address, and 10 more.
+		for (const used of [16, 32, 42]) {
+			for (const address of addresses) {
+				const socket = await connectFrom(port, address);
+				socket.write(GET);
+				busy.push(socket);
+			}
+			await expect.poll(() => guard.counts().connections.used).toBe(used);
+		}
+		await expect.poll(() => guard.counts().connections.refused).toBe(6);
+		for (let i = 0; i < 8; i++) {
+			const other = await connectFrom(port, `127.0.2.${i + 1}`);
+			const text = received(other);
+			other.write("GET /quick HTTP/1.1\r\nhost: x\r\n\r\n");
+			other.once("data", () => other.end());
+			expect(await text).toContain("answered");
+		}
+		for (const socket of busy) socket.destroy();
+	});
+
+	it("keeps the idle connection of a verified caller before that of a stranger", async () => {
+		const { port } = await guarded(2);
+		const verified = await connectFrom(port, "127.0.0.2");
+		verified.write("GET / HTTP/1.1\r\nhost: x\r\nauthorization: Bearer a-valid-token\r\n\r\n");
+		await receives(verified, "from the runtime");
+		const stranger = await connectFrom(port, "127.0.0.3");
+		stranger.write(GET);
+		await receives(stranger, "from the runtime");
+		const closed = once(stranger, "close");
+		expect((await ask(port, "/", "x")).status).toBe(200);
+		await closed;
+		verified.write(GET);
+		await receives(verified, "from the runtime");
+		verified.destroy();
 	});
 
 	it("passes websockets on, up to a half of the connections", async () => {

@@ -1,0 +1,62 @@
+/**
+ * Places that several holders share, such as accounts or addresses.
+ *
+ * Some places are for holders that have none. The others are guaranteed in equal parts to the holders that have some, and lent to a
+ * holder beyond its part while no other one could need them. So a single holder may use nearly all places, and one that takes as many
+ * as it can leaves the others their parts.
+ */
+export class FairShares {
+	readonly max: number;
+	/** Places that are not reserved for new holders. */
+	readonly #lent: number;
+	readonly #counts = new Map<string, number>();
+	#size = 0;
+
+	/** `max` infinite: nothing is refused. `free`: places that are reserved for new holders. */
+	constructor(max: number, free: number) {
+		this.max = max;
+		this.#lent = Math.max(1, max - free);
+	}
+
+	get size(): number {
+		return this.#size;
+	}
+
+	get isFull(): boolean {
+		return this.#size >= this.max;
+	}
+
+	/** So few are taken that every holder may take one. */
+	get isQuiet(): boolean {
+		return this.max === Number.POSITIVE_INFINITY || this.#size < this.#lent / (this.#counts.size + 1);
+	}
+
+	/** Places of the holder. */
+	count(holder: string): number {
+		return this.#counts.get(holder) ?? 0;
+	}
+
+	mayTake(holder: string): boolean {
+		if (this.max === Number.POSITIVE_INFINITY) return true;
+		if (this.isFull) return false;
+		const own = this.count(holder);
+		if (own === 0) return true;
+		const part = Math.floor(this.#lent / this.#counts.size);
+		if (own < part) return true;
+		let unused = 0;
+		for (const [other, count] of this.#counts) if (other !== holder) unused += Math.max(0, part - count);
+		return this.#size + unused < this.#lent;
+	}
+
+	take(holder: string): void {
+		this.#size++;
+		this.#counts.set(holder, this.count(holder) + 1);
+	}
+
+	release(holder: string): void {
+		this.#size--;
+		const others = this.count(holder) - 1;
+		if (others > 0) this.#counts.set(holder, others);
+		else this.#counts.delete(holder);
+	}
+}
