@@ -10,7 +10,7 @@ import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import { recorded } from "../cache/recording.ts";
 import type { GatewayMiddleware, GatewayRequest } from "../request.ts";
 import { checkedResponse, MAX_SCANNED_BYTES } from "../scanning/buffered.ts";
-import { mayHaveTexts, requestTexts, responseTexts } from "../scanning/texts.ts";
+import { mayHaveTexts, responseTexts } from "../scanning/texts.ts";
 import { chunksOf } from "./chunks.ts";
 import {
 	decide,
@@ -22,6 +22,7 @@ import {
 	type Judgement,
 	rulesOf,
 } from "./decision.ts";
+import { judgedTexts } from "./judged-texts.ts";
 
 /** A message of the conversation whose last message is judged. */
 export interface GuardMessage {
@@ -48,14 +49,26 @@ export const guardrailMiddleware =
 		const { step, settings } = request;
 		const rules = { prompt: rulesOf(settings, "prompt"), response: rulesOf(settings, "response") };
 		if (isEmpty(rules.prompt) && isEmpty(rules.response)) return next(request);
-		const prompt = (await requestTexts(step.body)).join("\n");
+		const { text: prompt, isUnreadable } = await judgedTexts(step);
 		const evaluation = { request, services, prompt };
+		// A prompt that cannot be judged must not pass a rule that blocks.
+		if (isUnreadable && hasBlock(rules.prompt)) throw unreadable(request);
 		if (!isEmpty(rules.prompt))
 			enforce(await evaluate(prompt, { ...evaluation, phase: "prompt", rules: rules.prompt }), evaluation);
 		const response = await next(request);
 		if (isEmpty(rules.response) || !response.ok || !response.body) return response;
 		return scanResponse(response, { ...evaluation, phase: "response", rules: rules.response });
 	};
+
+const UNREADABLE =
+	"The request has a part that guardrails cannot read: token ids, a form that is broken, or a character set that is unknown";
+
+function unreadable({ exchange, step }: GatewayRequest): AiError {
+	exchange.report({
+		guardrails: [...(exchange.facts.guardrails ?? []), { phase: "prompt", action: "BLOCK", categories: [] }],
+	});
+	return new AiError(step.plane === "run" ? "runPromptBlocked" : "promptBlocked", UNREADABLE);
+}
 
 interface Evaluation {
 	request: GatewayRequest;

@@ -1,11 +1,10 @@
 /**
- * The texts in the inputs and the answers of any task, for guardrails and data-loss rules. Formats differ by model and provider, so
+ * The texts in the answers of any task, for guardrails and data-loss rules. Formats differ by model and provider, so
  * every string of the JSON is a text, except those of fields that contain no text. Media are not decoded; their addresses are texts.
  */
 import { createParser } from "eventsource-parser";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { isDone, SSE_CONTENT_TYPE } from "../../streams/sse.ts";
-import type { StepBody } from "../request.ts";
 
 /** Names, ids and enumerations. */
 const WITHOUT_TEXT: ReadonlySet<string> = new Set([
@@ -59,27 +58,6 @@ const MAX_ADDRESS_CHARACTERS = 2_000;
 /** Types of media: their bytes are no text. Any other body is text if it is UTF-8, whatever type the sender names. */
 const MEDIA_TYPE = /^(?:audio|font|image|model|video)\//i;
 const TEXT_TYPE = /^(?:text\/|application\/(?:[\w.-]+\+|x-nd)?json\b)/i;
-const FORM_TYPE = /^(?:multipart\/form-data|application\/x-www-form-urlencoded)\b/i;
-
-/** The texts of a request: of JSON, of the fields and text files of a form, or the body as a text. */
-export async function requestTexts({ content, contentType, parameters }: StepBody): Promise<string[]> {
-	const others = textsIn(parameters);
-	if ("json" in content) return [...textsIn(content.json), ...others];
-	const form = FORM_TYPE.test(contentType) ? await formTexts(contentType, content.bytes) : undefined;
-	return [...(form ?? bodyTexts(contentType, content.bytes)), ...others];
-}
-
-/** `undefined`: the body is no form. */
-async function formTexts(contentType: string, bytes: Uint8Array<ArrayBuffer>): Promise<string[] | undefined> {
-	const headers = { "content-type": contentType };
-	const form = await new Response(bytes, { headers }).formData().catch(() => undefined);
-	if (!form) return undefined;
-	const texts: string[] = [];
-	for (const [name, value] of form)
-		if (typeof value === "string") collect(value, name, (text) => texts.push(text), name);
-		else texts.push(...bodyTexts(value.type, await value.bytes()));
-	return texts;
-}
 
 /** Whether an answer of this type may have texts. Media have none. */
 export const mayHaveTexts = (contentType: string): boolean => !MEDIA_TYPE.test(contentType);

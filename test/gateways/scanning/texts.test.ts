@@ -1,96 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { BufferHold, bufferedBytes } from "../../../src/core/process-counts.ts";
 import { bufferedBody, checkedResponse } from "../../../src/gateways/scanning/buffered.ts";
-import { requestTexts, responseTexts } from "../../../src/gateways/scanning/texts.ts";
+import { responseTexts } from "../../../src/gateways/scanning/texts.ts";
 
 const bytes = (text: string) => new Uint8Array(new TextEncoder().encode(text));
-const inputs = (json: unknown) => requestTexts({ contentType: "application/json", content: { json } });
-const JPEG = "data:image/jpeg;base64,/9j/4AAQ";
-
-describe("requestTexts", () => {
-	it.each([
-		["a prompt", { prompt: "Hi", max_tokens: 9 }, ["Hi"]],
-		[
-			"messages with parts and an image",
-			{
-				model: "m",
-				messages: [
-					{ role: "system", content: "Be brief" },
-					{
-						role: "user",
-						content: [
-							{ type: "text", text: "What is it?" },
-							{ type: "image_url", image_url: { url: "https://a.example/b.png", detail: "low" } },
-							{ type: "image_url", image_url: { url: JPEG } },
-						],
-					},
-				],
-			},
-			["Be brief", "What is it?", "https://a.example/b.png"],
-		],
-		[
-			"Gemini's contents",
-			{
-				systemInstruction: { parts: [{ text: "Be brief" }] },
-				contents: [
-					{ role: "user", parts: [{ text: "Hi" }, { inlineData: { mimeType: "image/png", data: "aGk=" } }] },
-				],
-			},
-			["Be brief", "Hi"],
-		],
-		["a list of texts", { text: ["a", "b", ""] }, ["a", "b"]],
-		["a query with contexts", { query: "q", contexts: [{ text: "c" }] }, ["q", "c"]],
-		["a text that begins like media", { prompt: JPEG }, [JPEG]],
-		[
-			"arguments of a tool",
-			{ tool_calls: [{ id: "1", function: { name: "f", arguments: '{"a":1}' } }] },
-			["f", '{"a":1}'],
-		],
-		["numbers of an image", { image: [1, 2, 3], prompt: "a" }, ["a"]],
-		["no object", null, []],
-	])("finds %s", async (_, json, texts) => {
-		expect(await inputs(json)).toEqual(texts);
-	});
-
-	const body = (contentType: string, text: string) =>
-		requestTexts({ contentType, content: { bytes: bytes(text) } });
-
-	it("reads bodies of text, and no media", async () => {
-		expect(await body("text/plain", "Hi")).toEqual(["Hi"]);
-		expect(await body("application/json", '{"prompt":"Hi"}')).toEqual(["Hi"]);
-		expect(await body("audio/wav", "RIFF")).toEqual([]);
-		const audio = { contentType: "audio/wav", content: { bytes: bytes("RIFF") } };
-		expect(await requestTexts({ ...audio, parameters: { query: { prompt: "Hi" } } })).toEqual(["Hi"]);
-	});
-
-	it.each(["application/octet-stream", "application/vnd.api+json", "text/plain", "x", ""])(
-		"reads text of the type %j, as a provider may",
-		async (contentType) => {
-			expect(await body(contentType, '{"prompt":"\\u0048i"}')).toEqual(["Hi"]);
-			expect(await body(contentType, '{"prompt":"Hi"}\n{"prompt":"Ho"}\n')).toEqual(["Hi", "Ho"]);
-			expect(await body(contentType, "")).toEqual([]);
-		},
-	);
-
-	it("reads no other bytes", async () => {
-		const content = { bytes: new Uint8Array([0xff, 0xd8, 0x41]) };
-		expect(await requestTexts({ contentType: "application/octet-stream", content })).toEqual([]);
-	});
-
-	it("reads the fields and the text files of a form, and no media", async () => {
-		const form = new FormData();
-		form.set("prompt", "A cat");
-		form.set("image", new File(["PNG"], "a.png", { type: "image/png" }));
-		form.set("file", new File(['{"input":"Hi"}\n'], "batch.jsonl", { type: "application/jsonl" }));
-		const sent = new Response(form);
-		const contentType = sent.headers.get("content-type") ?? "";
-		expect(
-			await requestTexts({ contentType, content: { bytes: new Uint8Array(await sent.arrayBuffer()) } }),
-		).toEqual(["A cat", "Hi"]);
-		expect(await body("application/x-www-form-urlencoded", "prompt=A+cat&n=1")).toEqual(["A cat", "1"]);
-		expect(await body("multipart/form-data; boundary=x", "prompt: A cat")).toEqual(["prompt: A cat"]);
-	});
-});
 
 describe("responseTexts", () => {
 	const data = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`;
