@@ -3,7 +3,7 @@
  * fields of a request, and its events are the frames of the answer. Frames of one `stream_id` run one after the other, those of different
  * ones in parallel. `generate: false` prepares a response without output, which a later frame continues.
  *
- * With `store: false` the connection remembers the last response of each `stream_id`. Each frame verifies the token of the handshake: a revoked
+ * With `store: false` the connection remembers its last responses (`ConnectionMemory`). Each frame verifies the token of the handshake: a revoked
  * one gets an error, and the socket is closed. Frames that wait are bounded, because a websocket has no backpressure for its sender.
  *
  * Differences from OpenAI: engines cannot take messages while they answer, so `response.steer` gets `response.steer.failed`.
@@ -26,7 +26,7 @@ import { frameCaller, isTokenRefused, POLICY_VIOLATION, TOKEN_REFUSED } from "..
 import type { Caller } from "../../pipeline/request.ts";
 import { ConnectionMemory } from "../../responses/connection-memory.ts";
 import { dataOf } from "../../responses/event-text.ts";
-import { runStored } from "../../responses/run-stored.ts";
+import { contextOf, readStateful, runStored } from "../../responses/run-stored.ts";
 import { EventSplitter } from "../../streams/event-splitter.ts";
 import { gatewayInHeaders, runModel } from "../gateway/model-in-gateway.ts";
 import { onlyFor, requireModel } from "../openai/route-dialect.ts";
@@ -40,6 +40,8 @@ const MAX_OPEN_FRAMES = 32;
 const MAX_REFUSED_FRAMES = 100;
 /** Bytes of an event. */
 const MAX_EVENT_BYTES = 24 * 1024 * 1024;
+/** Of answers that a later frame can continue. */
+const ENDS: ReadonlySet<unknown> = new Set(["response.completed", "response.incomplete"]);
 const NORMAL = 1000;
 const TOO_BIG = 1009;
 const TRY_AGAIN = 1013;
@@ -206,8 +208,12 @@ async function create(sent: Record<string, unknown>, context: FrameContext): Pro
 	await relay(response, fields, { ...context, lane });
 }
 
-/** A response without output, in the memory of the connection. */
-function prepare(fields: Record<string, unknown>, { call, lane, memory, send }: FrameContext): void {
+/** A response without output, in the memory of the connection. What it continues must exist. */
+async function prepare(
+	fields: Record<string, unknown>,
+	{ call, caller, lane, memory, send }: FrameContext,
+): Promise<void> {
+	await contextOf(fields, readStateful(fields), caller, call.services);
 	const response = memory.prepare(fields, call.services);
 	const extra = lane === undefined ? {} : { stream_id: lane };
 	send({
@@ -239,7 +245,7 @@ async function relay(
 			const data = dataOf(bytes.subarray(start, end));
 			start = end;
 			if (!data) continue;
-			if (data.type === "response.completed") memory.remember(fields, data.response);
+			if (ENDS.has(data.type)) memory.remember(fields, data.response);
 			await send({ ...data, ...extra });
 		}
 		if (splitter.heldBytes > MAX_EVENT_BYTES)

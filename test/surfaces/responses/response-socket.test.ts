@@ -17,8 +17,10 @@ const MODEL = "gpt-5.6-sol";
 const PATIENT = { timeout: 30_000 };
 type Frame = Record<string, unknown> & { type: string; response?: { id: string } };
 
-async function connect() {
-	const { fetch, requests } = upstream(() => events(delta("Hel"), delta("lo"), finish(), usage(), DONE));
+const completed = () => events(delta("Hel"), delta("lo"), finish(), usage(), DONE);
+
+async function connect(engine = completed) {
+	const { fetch, requests } = upstream(engine);
 	const gateway = testGateway({ vars: ENGINE_VARS, fetch });
 	const response = await gateway.app.request(`${BASE}/v1/responses`, { headers: { upgrade: "websocket" } });
 	expect(response.status).toBe(101);
@@ -51,6 +53,47 @@ describe("the websocket of /responses", () => {
 		expect((await get(`/v1/responses/${first.response?.id}`)).status).toBe(200);
 		send({ type: "response.create", model: MODEL, input: "Two", previous_response_id: first.response?.id });
 		await end(2);
+		expect(await messages(1)).toEqual([
+			{ role: "user", content: "One" },
+			{ role: "assistant", content: "Hello" },
+			{ role: "user", content: "Two" },
+		]);
+	});
+
+	it("continues in the memory what continued a stored response, and prepares only what can run", async () => {
+		const { end, messages, send } = await connect();
+		const frame = { type: "response.create", model: MODEL };
+		send({ ...frame, input: "Stored" });
+		const stored = (await end(1)).response?.id;
+		send({ ...frame, input: "Warm", generate: false, previous_response_id: stored });
+		const warm = (await end(2)).response?.id;
+		send({ ...frame, input: "One", store: false, previous_response_id: warm });
+		const first = (await end(3)).response?.id;
+		send({ ...frame, input: "Two", store: false, previous_response_id: first });
+		await end(4);
+		expect(await messages(2)).toEqual([
+			{ role: "user", content: "Stored" },
+			{ role: "assistant", content: "Hello" },
+			{ role: "user", content: "Warm" },
+			{ role: "user", content: "One" },
+			{ role: "assistant", content: "Hello" },
+			{ role: "user", content: "Two" },
+		]);
+		send({ ...frame, input: "Warm", generate: false, previous_response_id: "resp_unknown" });
+		expect(await end(5)).toMatchObject({ status: 400, error: { code: "previous_response_not_found" } });
+	});
+
+	it("continues an answer of the memory that was cut by its limit", async () => {
+		const { frames, messages, send } = await connect(() =>
+			events(delta("Hel"), delta("lo"), finish("length"), usage(), DONE),
+		);
+		send({ type: "response.create", model: MODEL, input: "One", store: false });
+		await expect.poll(() => frames.at(-1)?.type, PATIENT).toBe("response.incomplete");
+		const cut = frames.at(-1)?.response?.id;
+		send({ type: "response.create", model: MODEL, input: "Two", store: false, previous_response_id: cut });
+		await expect
+			.poll(() => frames.filter(({ type }) => type === "response.incomplete").length, PATIENT)
+			.toBe(2);
 		expect(await messages(1)).toEqual([
 			{ role: "user", content: "One" },
 			{ role: "assistant", content: "Hello" },
