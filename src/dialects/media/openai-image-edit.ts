@@ -32,7 +32,7 @@ const Fields = z.object({
 });
 /** Read elsewhere. */
 const OTHER_FIELDS = { model: true, image: true, "image[]": true };
-const NUMBERS = ["n", "seed", "strength"];
+const NUMBERS = ["n", "partial_images", "seed", "strength"];
 
 function imagesOf(form: MultipartForm, model: Model): Media[] {
 	const files = form.parts.flatMap((part) =>
@@ -58,8 +58,8 @@ const reader: Reader = {
 	body: { field: "multipart", as: "wrapped" },
 	read({ multipart: { body: form } }: FormInput, model) {
 		const sent = readFormFields(form, Fields, { numbers: NUMBERS });
-		const { prompt, n, size, response_format, output_format, stream, ...fields } = sent;
-		const format = formatOf({ n, response_format, output_format, stream: stream === "true" });
+		const { prompt, n, size, response_format, output_format, seed, strength } = sent;
+		const format = formatOf({ n, response_format, output_format });
 		if (form.parts.some(({ name }) => name === "mask"))
 			throw badInput("'/mask' must be absent: the models here do not mask by transparency");
 		return imageCall(
@@ -67,7 +67,7 @@ const reader: Reader = {
 				prompt,
 				format,
 				images: imagesOf(form, model),
-				...present(fields),
+				...present({ seed, strength }),
 				...sizeFields(size, model),
 				...extendedByForm(form, { ...Fields.shape, ...OTHER_FIELDS }),
 			},
@@ -76,4 +76,7 @@ const reader: Reader = {
 	},
 };
 
-export const openaiImageEdit: Dialect = { reader, writer: imagesWriter };
+export const openaiImageEdit: Dialect = {
+	reader,
+	writer: imagesWriter("image_edit", ({ multipart }: FormInput) => multipart.body.text("stream") === "true"),
+};

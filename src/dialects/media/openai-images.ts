@@ -8,11 +8,12 @@ import * as z from "zod";
 import { present } from "../../core/present.ts";
 import { encodeBase64 } from "../../media/base64.ts";
 import type { Model } from "../../models/model.ts";
-import type { Dialect, Reader } from "../dialect.ts";
+import type { Dialect, Reader, Writer } from "../dialect.ts";
 import { nullAsAbsent } from "../fields.ts";
 import { badInput } from "../invalid-input.ts";
-import { jsonWriter } from "../output-value.ts";
+import { jsonWriter, outputValue } from "../output-value.ts";
 import { extended } from "./extensions.ts";
+import { type ImageOperation, imageEvents } from "./image-events.ts";
 import { imageCall, sizeRange } from "./image-input.ts";
 
 /** Per request, as in OpenAI's API. */
@@ -27,6 +28,8 @@ export const ImageFields = {
 		.optional(),
 	response_format: z.enum(["b64_json", "url"]).optional(),
 	output_format: z.enum(["png", "jpeg", "webp"]).optional(),
+	/** For streams. No engine here sends unfinished images. */
+	partial_images: z.int().min(0).max(3).optional(),
 };
 
 const ImagesRequest = nullAsAbsent(
@@ -48,10 +51,11 @@ type ImagesRequest = z.output<typeof ImagesRequest>;
 
 const reader: Reader = {
 	schema: () => ImagesRequest,
-	read({ model: _, prompt, n, size, response_format, output_format, stream, ...sent }: ImagesRequest, model) {
-		const { seed, negative_prompt, guidance_scale: guidance, num_inference_steps, ...others } = sent;
+	read({ model: _, prompt, n, size, response_format, output_format, ...sent }: ImagesRequest, model) {
+		const { stream: _stream, partial_images: _partial, seed, negative_prompt, ...fields } = sent;
+		const { guidance_scale: guidance, num_inference_steps, ...others } = fields;
 		const { steps = num_inference_steps, ...options } = others;
-		const format = formatOf({ n, response_format, output_format, stream });
+		const format = formatOf({ n, response_format, output_format });
 		const diffusion = present({ seed, negative_prompt, guidance, steps });
 		return imageCall(
 			{ prompt, format, ...diffusion, ...sizeFields(size, model), ...extended(options) },
@@ -62,11 +66,10 @@ const reader: Reader = {
 
 /** The format of the image file. Throws 5006 for options that are not supported here. */
 export function formatOf(
-	fields: Partial<Pick<ImagesRequest, "n" | "response_format" | "output_format" | "stream">>,
+	fields: Partial<Pick<ImagesRequest, "n" | "response_format" | "output_format">>,
 ): "png" | "jpeg" {
-	const { n, response_format, output_format, stream } = fields;
+	const { n, response_format, output_format } = fields;
 	if (n !== undefined && n !== 1) throw badInput("'/n' must be 1: one image per request");
-	if (stream) throw badInput("'/stream' must be false: images are not streamed");
 	if (response_format === "url")
 		throw badInput("'/response_format' must be 'b64_json': images are not stored, so there is no 'url'");
 	if (output_format === "webp") throw badInput("'/output_format' must be 'png' or 'jpeg'");
@@ -90,12 +93,23 @@ const ImagesResponse = z.object({
 	data: z.array(z.object({ b64_json: z.string() })),
 });
 
-export const imagesWriter = jsonWriter("text-to-image", ImagesResponse, ({ bytes }, { now }) => ({
+const wholeWriter = jsonWriter("text-to-image", ImagesResponse, ({ bytes }, { now }) => ({
 	created: Math.floor(now / 1000),
 	data: [{ b64_json: encodeBase64(bytes) }],
 }));
 
-export const openaiImages: Dialect = { reader, writer: imagesWriter };
+/** `streams`: whether the caller's inputs request events. */
+export const imagesWriter = (operation: ImageOperation, streams: (inputs: never) => boolean): Writer => ({
+	write: (answer, context) =>
+		streams(context.inputs as never)
+			? { kind: "events", events: imageEvents(outputValue("text-to-image", answer), operation, context) }
+			: wholeWriter.write(answer, context),
+});
+
+export const openaiImages: Dialect = {
+	reader,
+	writer: imagesWriter("image_generation", ({ stream }: ImagesRequest) => stream ?? false),
+};
 
 const ImageBatch = z.looseObject({ n: z.int().min(2).max(MAX_IMAGES), seed: z.int().nullish() });
 

@@ -6,11 +6,13 @@ import { createParser } from "eventsource-parser";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { isDone } from "../../streams/sse.ts";
 
-/** The last event of a complete stream: Anthropic's Messages, OpenAI's Responses. */
+/** The last event of a complete stream: Anthropic's Messages, OpenAI's Responses and images. */
 const LAST_TYPES: ReadonlySet<unknown> = new Set([
 	"message_stop",
 	"response.completed",
 	"response.incomplete",
+	"image_generation.completed",
+	"image_edit.completed",
 ]);
 const FAILURE_TYPES: ReadonlySet<unknown> = new Set(["error", "response.failed"]);
 /** A check of each event would cost more: only these can be failures. */

@@ -7,6 +7,7 @@ import { otherDialects } from "../../dialects/index.ts";
 import type { InferenceRequest, Reply } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
+import { PulledStream } from "../../streams/pulled-stream.ts";
 
 export async function runEach(request: InferenceRequest, services: Services): Promise<Reply> {
 	const { mergeImages, singleImageBodies } = await otherDialects();
@@ -42,11 +43,32 @@ function mergeReplies(
 	if (!first) throw new TypeError("There is no reply to merge");
 	const costs = replies.flatMap(({ neurons }) => neurons ?? []);
 	const attempts = replies.reduce((sum, { served }) => sum + served.attempts, 0);
+	const streams = replies.flatMap(({ body }) => (body.kind === "events" ? body.events : []));
 	const values = replies.map(({ body }) => (body.kind === "json" ? body.value : undefined));
 	return {
 		...first,
 		served: { ...first.served, attempts },
 		...(costs.length > 0 && { neurons: costs.reduce((sum, cost) => sum + cost, 0) }),
-		body: { kind: "json", value: mergeImages(values) },
+		body:
+			streams.length > 0
+				? { kind: "events", events: inSequence(streams) }
+				: { kind: "json", value: mergeImages(values) },
 	};
+}
+
+/** The streams one after the other. */
+function inSequence(streams: readonly ReadableStream<Uint8Array>[]): ReadableStream<Uint8Array> {
+	const sources = streams.map((stream) => PulledStream.sourceOf(stream));
+	return new PulledStream({
+		async pull() {
+			for (; sources[0]; sources.shift()) {
+				const piece = await sources[0].pull();
+				if (piece) return piece;
+			}
+			return undefined;
+		},
+		async cancel(reason) {
+			await Promise.all(sources.map((source) => source.cancel(reason)));
+		},
+	});
 }

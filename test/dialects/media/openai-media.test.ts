@@ -69,7 +69,7 @@ describe("images/generations", () => {
 			"'/response_format' must be 'b64_json': images are not stored, so there is no 'url'",
 		],
 		[{ output_format: "webp" }, "'/output_format' must be 'png' or 'jpeg'"],
-		[{ stream: true }, "'/stream' must be false: images are not streamed"],
+		[{ stream: true, partial_images: 4 }, "'/partial_images' must be <= 3"],
 		[{ prompt: "" }, "Length of '/prompt' must be >= 1 not met"],
 	])("refuses %j", (inputs, finding) => {
 		expect(refusal(reader, schnell, { model: schnell.id, prompt: "a fox", ...inputs })).toBe(

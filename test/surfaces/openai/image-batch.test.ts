@@ -53,6 +53,37 @@ function imageGateway(paint: ImageEngine) {
 }
 
 describe("several images of one request", () => {
+	it("come as events, of which clients read the finished images", async () => {
+		const { send, engineRequests } = imageGateway(async ({ seed = 0 }) => imageReply(seed));
+		const completed = (side: number) => ({
+			type: "image_generation.completed",
+			b64_json: base64(png(side, side)),
+			created_at: expect.any(Number),
+			size: `${side}x${side}`,
+			quality: "high",
+			background: "auto",
+			output_format: "png",
+		});
+		for (const [n, sides] of [
+			[1, [5]],
+			[2, [5, 6]],
+		] as const) {
+			const response = await send({ n, seed: 5, stream: true, partial_images: 2, quality: "high" });
+			expect(response.headers.get("content-type")).toMatch(/^text\/event-stream/);
+			const events = (await response.text()).split("\n\n").filter(Boolean);
+			expect(events.map((event) => event.split("\n")[0])).toEqual(
+				sides.map(() => "event: image_generation.completed"),
+			);
+			expect(events.map((event) => JSON.parse(event.slice(event.indexOf("{"))))).toEqual(
+				sides.map(completed),
+			);
+		}
+		for (const request of engineRequests) {
+			expect(request).not.toHaveProperty("stream");
+			expect(request).not.toHaveProperty("partial_images");
+		}
+	});
+
 	it("are separate requests, each charged, with consecutive seeds", async () => {
 		const { send, engineRequests, settled } = imageGateway(async ({ seed = 0 }) => imageReply(seed));
 		const one = await send({ seed: 5 });
