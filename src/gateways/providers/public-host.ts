@@ -39,12 +39,12 @@ const isReserved = (address: string): boolean =>
 export function isPublicHost(hostname: string): boolean {
 	if (hostname.startsWith("[")) return false;
 	if (IPV4.test(hostname)) return !isReserved(hostname);
-	const name = hostname.replace(/\.$/, "").toLowerCase();
+	const name = withoutDots(hostname).toLowerCase();
 	return name.includes(".") && !LOCAL_NAME.test(name);
 }
 
-/** A name with a final dot is the same name. */
-const withoutDot = (host: string): string => host.replace(/\.(?=:\d+$|$)/, "");
+/** A name with a final dot is the same name. A resolver may ignore further dots. */
+const withoutDots = (host: string): string => host.replace(/\.{1,253}(?=:\d+$|$)/, "");
 
 /** Why an account may not name this address as that of a custom provider or of a collector. */
 export function addressProblem(
@@ -56,8 +56,8 @@ export function addressProblem(
 		const own = new URL(publicUrl);
 		// The gateway would call itself. It may listen on several ports, and in a private network other servers may have the others.
 		const isOwn = allowPrivateAddresses
-			? withoutDot(host) === withoutDot(own.host)
-			: withoutDot(hostname) === withoutDot(own.hostname);
+			? withoutDots(host) === withoutDots(own.host)
+			: withoutDots(hostname) === withoutDots(own.hostname);
 		if (isOwn) return "is the address of this gateway";
 	}
 	if (allowPrivateAddresses) return undefined;
