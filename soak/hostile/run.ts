@@ -112,10 +112,10 @@ export async function attackGateway(options: HostileOptions): Promise<HostileRun
 		}
 		progress("refusals");
 		const refusing = chosen.filter(({ isRefused }) => isRefused).map(({ name }) => name);
-		const before = gateway.disk();
+		const before = await settledDisk(gateway);
 		const tallies = refusing.length > 0 && !alone ? await order(refusing, 2, REFUSALS_MS) : {};
 		const count = Object.values(tallies).reduce((sum, one) => sum + refusalsIn(one), 0);
-		const refusals = { count, diskGrowth: gateway.disk() - before };
+		const refusals = { count, diskGrowth: (await settledDisk(gateway)) - before };
 		progress("waiting until it is idle again");
 		let memoryAfter = gateway.memory();
 		const until = performance.now() + SETTLED_MS;
@@ -141,6 +141,19 @@ export async function attackGateway(options: HostileOptions): Promise<HostileRun
 /** Results that are refusals: any status from 400 on. */
 export const refusalsIn = (tally: Record<string, number>): number =>
 	Object.entries(tally).reduce((sum, [result, count]) => (/^[45]\d\d/.test(result) ? sum + count : sum), 0);
+
+/** The disk when the writes of earlier requests, such as logs, have ended. */
+async function settledDisk(gateway: ServedGateway): Promise<number> {
+	const until = performance.now() + SETTLED_MS;
+	let before = -1;
+	let bytes = gateway.disk();
+	while (bytes !== before && performance.now() < until) {
+		await wait(IDLE_MS);
+		before = bytes;
+		bytes = gateway.disk();
+	}
+	return bytes;
+}
 
 function watchMemory(gateway: ServedGateway): { stop(): number } {
 	let peak = gateway.memory();
