@@ -8,7 +8,10 @@ import type { Finding } from "./engines/doctor.ts";
 /** Needs only the settings: a bucket of a binding exists in the runtime only. */
 export async function examineStorage({ storage }: Pick<Config, "storage">): Promise<Finding[]> {
 	const { s3 } = storage;
-	if (!s3) return [];
+	if (!s3) {
+		const detail = "objects are in the state (SQLite); no STORAGE.s3 is set";
+		return [{ backend: "this machine", url: "", check: "storage", result: "ok", detail }];
+	}
 	const finding = (result: Finding["result"], detail: string): Finding => ({
 		...{ backend: "STORAGE.s3", url: s3.endpoint, check: "storage" },
 		...{ result, detail },

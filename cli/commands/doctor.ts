@@ -22,10 +22,15 @@ export async function doctorCommand(
 ): Promise<number> {
 	const { vars, secrets } = orStop(() => fromEnvironment(readVariables(locateConfig(flags, defaults))));
 	const config = orStop(() => configure({ ...vars, ...secrets }));
-	const engines = [...(await examine(config)), ...(await examineStorage(config))];
+	const engines = await examine(config);
 	const isRemote = flags.url !== undefined || Boolean(process.env.GANGLION_URL);
 	const gateways = isRemote ? await examineGateways(new GatewayClient(flags)) : [];
-	const findings = [...engines, ...gateways, ...(await examineMachine(flags.state))];
+	const findings = [
+		...engines,
+		...(await examineStorage(config)),
+		...gateways,
+		...(await examineMachine(flags.state)),
+	];
 	if (flags.json) console.log(JSON.stringify(findings, undefined, 2));
 	else {
 		if (engines.length === 0) console.log("No engine is configured.");

@@ -77,10 +77,13 @@ ${stored(current)}${fileLimit}${access(current)}`,
 	});
 }
 
-/** Objects in the state need no line. */
+/** An R2 bucket is a binding, which only Cloudflare has. */
 function stored({ config: { storage } }: Pick<Current, "config">): string {
 	const { s3 } = storage;
-	return s3 ? `  Stored objects are in the bucket ${s3.bucket} at ${s3.endpoint} (STORAGE.s3)\n` : "";
+	const place = s3
+		? `are in the bucket ${s3.bucket} at ${s3.endpoint} (STORAGE.s3)`
+		: "are in the same folder (SQLite)";
+	return `  Stored objects ${place}\n`;
 }
 
 function serving({ config, variables }: Current): string {
