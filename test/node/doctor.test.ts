@@ -68,14 +68,16 @@ describe("npm run doctor", () => {
 		expect(await script.exit).toBe(1);
 		const findings = JSON.parse(await script.until(/$/)) as Finding[];
 		const rows = findings.map(({ backend, check, result }) => `${result} ${backend} ${check}`);
-		expect(rows.slice(0, 3)).toEqual([
+		expect(rows.slice(0, 4)).toEqual([
+			"ok this machine storage",
 			"failed gateway prod guard",
 			"ok gateway prod collector",
 			"failed gateway prod collector",
 		]);
-		expect(findings[0]?.detail).toContain("@cf/meta/llama-guard-3-8b: No such model [code: 5007] (HTTP 400)");
-		expect(findings[2]?.detail).toBe("no answer: ECONNREFUSED");
-		expect(rows.slice(3).map((row) => row.split(" ").slice(1).join(" "))).toEqual([
+		expect(findings[0]?.detail).toBe("objects are in the state (SQLite); no STORAGE.s3 is set");
+		expect(findings[1]?.detail).toContain("@cf/meta/llama-guard-3-8b: No such model [code: 5007] (HTTP 400)");
+		expect(findings[3]?.detail).toBe("no answer: ECONNREFUSED");
+		expect(rows.slice(4).map((row) => row.split(" ").slice(1).join(" "))).toEqual([
 			"this machine disk",
 			"this machine state",
 			"this machine files",
