@@ -75,6 +75,12 @@ export class EventTemplate implements Surroundings {
 		return { before: encoder.encode(before), after: encoder.encode(after) };
 	}
 
+	/** The event with this content, which is not empty. */
+	write(text: string): DeltaEvent {
+		const content = encoder.encode(JSON.stringify(text).slice(1, -1));
+		return new DeltaEvent(this, concat([this.before, content, this.after]), text);
+	}
+
 	/** Reads a complete event. `undefined` if it has another form, or a content that has to be parsed. */
 	read(event: Uint8Array): DeltaEvent | undefined {
 		const { before, after } = this;

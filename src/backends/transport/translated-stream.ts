@@ -3,10 +3,13 @@
  * the first event and cancellation are the same for all (`relay.ts`).
  *
  * Comments and `ping` events become comments. Other events without chunks are dropped.
+ *
+ * Most chunks have the same text, except for the content of the delta: they are written from a template, and later stages copy their bytes.
  */
 import { createParser } from "eventsource-parser";
 import type { z } from "zod";
 import { AiError } from "../../core/errors.ts";
+import { DeltaEvent, EventTemplate, Output } from "../../streams/delta-event.ts";
 import type { EventFormat } from "../../streams/event-splitter.ts";
 import { type EventPiece, type StreamEvent, textOf } from "../../streams/sse.ts";
 import type { ChatChunk } from "../../tasks/text-generation/types.ts";
@@ -47,6 +50,8 @@ export interface TranslationOptions<Schema> extends RequestOptions {
 	accept?: string;
 }
 
+type Heading = Pick<ChatChunk, "id" | "created" | "model">;
+
 /** Media types of a stream. JSON lines have no registered type. */
 const TYPES: Record<EventFormat, readonly [string, ...string[]]> = {
 	sse: ["text/event-stream"],
@@ -73,13 +78,35 @@ export const postTranslated = <Schema extends z.ZodType>(
 		relay: (stream, sent = format) => relay(stream, new TranslatingReader(call, translator, sent)),
 	});
 
-/** The bytes are encoded only if they are read. */
+const NO_BYTES = new Uint8Array();
+
+/** The bytes are built only if they are read. */
 const pieceOf = (events: readonly StreamEvent[]): EventPiece => ({
 	events,
 	get bytes() {
-		return new TextEncoder().encode(events.map(textOf).join(""));
+		const out = new Output();
+		for (const event of events)
+			if (event instanceof DeltaEvent) out.addDelta(event, event.template);
+			else out.add(textOf(event));
+		return out.take() ?? NO_BYTES;
 	},
 });
+
+/** An event of one `data` line, as most are. The parser takes longer. */
+const PLAIN_EVENT = /^(?:event: ([^\r\n]+)\n)?data: ([^\r\n]+)\n\n$/;
+
+/** The fields of a chunk without usage or others. */
+const CHUNK_FIELDS = 5;
+
+/** The content of a chunk that has nothing else, apart from what all chunks of the stream have. */
+function onlyContentOf(chunk: ChatChunk): string | undefined {
+	const [choice, other] = chunk.choices;
+	if (!choice || other || Object.keys(chunk).length !== CHUNK_FIELDS) return undefined;
+	const { delta, finish_reason, index, logprobs, stop_reason } = choice;
+	if (index !== 0 || finish_reason || stop_reason || logprobs || Object.keys(delta).length !== 1)
+		return undefined;
+	return delta.content ?? undefined;
+}
 
 /** Anthropic's keep-alive is an event. */
 const PING = "ping";
@@ -94,6 +121,8 @@ class TranslatingReader implements EventReader {
 	#events: StreamEvent[] = [];
 	#error: AiError | undefined;
 	#ifMalformed: FailureOfCall | undefined;
+	/** The last template, with the fields that the chunks have in common. */
+	#templated: (Heading & { template: EventTemplate | undefined }) | undefined;
 	readonly #decoder = new TextDecoder();
 	readonly #parser = createParser({
 		onEvent: ({ event, data }) => this.#readData(event, data),
@@ -112,7 +141,9 @@ class TranslatingReader implements EventReader {
 		this.#ifMalformed = ifMalformed;
 		this.#events = events;
 		const text = this.#decoder.decode(event);
-		if (this.format === "sse") this.#parser.feed(text);
+		const [plain, name, data] = (this.format === "sse" && PLAIN_EVENT.exec(text)) || [];
+		if (plain !== undefined && data !== undefined) this.#readData(name, data);
+		else if (this.format === "sse") this.#parser.feed(text);
 		else if (text.trim() !== "") this.#readData(undefined, text.trim());
 		return this.#error;
 	}
@@ -149,8 +180,21 @@ class TranslatingReader implements EventReader {
 
 	#addChunks(chunks: ChatChunk[]): void {
 		for (const chunk of chunks) {
-			this.progress.addChunk(chunk);
-			this.#events.push({ data: JSON.stringify(chunk) });
+			const content = onlyContentOf(chunk);
+			const delta = content ? this.#templateOf(chunk)?.write(content) : undefined;
+			if (delta) this.progress.addText(delta.text);
+			else this.progress.addChunk(chunk);
+			this.#events.push(delta ?? { data: JSON.stringify(chunk), value: chunk });
 		}
+	}
+
+	/** The template of a chunk that has only content. `undefined`: its content cannot be replaced. */
+	#templateOf(chunk: ChatChunk): EventTemplate | undefined {
+		const { id, created, model } = chunk;
+		const last = this.#templated;
+		if (last?.id === id && last.created === created && last.model === model) return last.template;
+		const template = EventTemplate.of(JSON.stringify(chunk), (value) => onlyContentOf(value as ChatChunk));
+		this.#templated = { id, created, model, template };
+		return template;
 	}
 }

@@ -151,6 +151,28 @@ describe.each([
 		);
 	});
 
+	it("keeps every character, and the log probabilities of each chunk", async () => {
+		const contents = ["a", '"', "\\", "\n", "\u2028", "\ud83d", "{the content of the delta}", "", "é"];
+		const chunks = contents.flatMap((content) => [
+			contentChunk(content),
+			chunk({ choices: [{ index: 0, delta: { content }, logprobs: { content: [content] } }] }),
+			chunk({ id: "other", choices: [{ index: 0, delta: { content } }] }),
+			chunk({ choices: [{ index: 0, delta: { reasoning_content: content } }] }),
+		]);
+		let isOver = false;
+		const all: Translator = {
+			translate: ({ data }) => {
+				isOver = data.includes("stop");
+				return isOver ? [] : chunks;
+			},
+			end: () => (isOver ? [LAST] : undefined),
+		};
+		const body = write({}, { stop: true });
+		expect(await outcome(() => response(body), { format, translator: all })).toEqual({
+			text: frames(...chunks) + END,
+		});
+	});
+
 	it("counts a last event without its terminator", async () => {
 		expect(await outcome(() => response(text.trimEnd()), { format })).toEqual({
 			text: frames(contentChunk("a"), contentChunk("é"), contentChunk("b")) + END,
