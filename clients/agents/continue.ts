@@ -36,5 +36,9 @@ export const agent: CodingAgent = {
 	},
 	edit: (filepath, content) => ({ name: "Write", input: { filepath, content } }),
 	overflow: /maximum context length|context window|too long|exceeds the maximum number of tokens|HTTP 413/,
-	unsupported: { shorten: KEEPS_LIMIT },
+	unsupported: {
+		shorten: KEEPS_LIMIT,
+		session:
+			"it sends the result of an MCP tool as JSON text (`JSON.stringify(result?.content)`), so an image is base64 text",
+	},
 };

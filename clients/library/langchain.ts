@@ -18,7 +18,7 @@ export interface ChatModel extends Runnable<AIMessage> {
 }
 
 /** A title, because LangChain names the schema after it. */
-const PERSON = { title: "person", description: "A person", ...PERSON_SCHEMA };
+export const PERSON = { title: "person", description: "A person", ...PERSON_SCHEMA };
 
 export async function langchain(context: Context, model: ChatModel): Promise<Operations> {
 	const { HumanMessage, ToolMessage } = await context.load<typeof Messages>("@langchain/core/messages");
@@ -64,3 +64,13 @@ export async function langchain(context: Context, model: ChatModel): Promise<Ope
 		},
 	};
 }
+
+/** An image as OpenAI's part, for models that do not read LangChain's own blocks. */
+export const describeByUrl = (model: ChatModel) => async (text: string, png: Uint8Array) => {
+	const url = `data:image/png;base64,${Buffer.from(png).toString("base64")}`;
+	const content = [
+		{ type: "text", text },
+		{ type: "image_url", image_url: { url } },
+	];
+	return (await model.invoke([{ role: "user", content }])).text;
+};

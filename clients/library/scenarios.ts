@@ -142,15 +142,21 @@ function faultOf(thrown: unknown, { sentences = {} }: Pick<Library, "sentences">
 		one = one.lastError ?? one.cause ?? one.rawError ?? one.originalError;
 	}
 	const sentence = errors
-		.flatMap(({ body, message, responseBody }) => [message, responseBody, body])
+		.flatMap(({ body, httpResponse, message, responseBody }) => [
+			message,
+			responseBody,
+			body,
+			isRecord(httpResponse) ? httpResponse.body : undefined,
+		])
 		.map((text) => (isRecord(text) ? JSON.stringify(text) : text))
 		.filter((text) => typeof text === "string")
 		.join(" | ");
-	const statuses = errors.flatMap(({ code, response, status, statusCode, status_code }) => [
+	const statuses = errors.flatMap(({ code, httpResponse, response, status, statusCode, status_code }) => [
 		statusCode,
 		status,
 		status_code,
 		isRecord(response) ? response.status : undefined,
+		isRecord(httpResponse) ? httpResponse.status : undefined,
 		code,
 	]);
 	const status = statuses.map(Number).find((one) => one >= 400 && one < 600);

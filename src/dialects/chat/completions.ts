@@ -14,7 +14,7 @@ import type { Dialect, WriteContext } from "../dialect.ts";
 import { defaulted, nullAsAbsent, perModel } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { chatCall, chatWriter } from "./call.ts";
-import { ENGINE_FIELDS, LENIENT_TOP_K } from "./openai-fields.ts";
+import { ENGINE_FIELDS, LENIENT_TOP_K, stopsOf } from "./openai-fields.ts";
 import { requestsUsage } from "./openai-route.ts";
 import { textCompletion, textCompletionEvents } from "./text-completion.ts";
 
@@ -35,7 +35,7 @@ const schema = (model: Model) =>
 			presence_penalty: defaulted(model, "presence_penalty", z.number().min(-2).max(2).nullable()),
 			repetition_penalty: z.number().min(0).max(2).nullish(),
 			seed: z.int().nullish(),
-			stop: z.union([z.string(), z.array(z.string()).min(1).max(4)]).nullish(),
+			stop: z.union([z.string(), z.array(z.string()).max(4)]).nullish(),
 			stream: defaulted(model, "stream", z.boolean().nullable()),
 			stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
 			suffix: z.string().nullish(),
@@ -74,7 +74,7 @@ function readCompletion(inputs: Inputs): ChatInput {
 		...present({
 			...pick(inputs, "max_tokens", "temperature", "top_p", "top_k", "seed", "n", "logit_bias", "user"),
 			...pick(inputs, "frequency_penalty", "presence_penalty", "repetition_penalty"),
-			stop: typeof stop === "string" ? [stop] : stop,
+			stop: stopsOf(stop),
 		}),
 		// Here `logprobs` is the number of candidates per token.
 		...(logprobs != null && { logprobs: true, top_logprobs: logprobs }),

@@ -21,6 +21,12 @@ const ROLES = ["developer", "system", "user", "assistant", "tool", "function"] a
 const MAX_CHOICES = 128;
 const MAX_STOPS = 4;
 
+/** The sequences as a list. Clients send an empty one (`ChatGroq` of LangChain), which engines refuse. */
+export function stopsOf(stop: string | readonly string[] | null | undefined): string[] | undefined {
+	if (typeof stop === "string") return [stop];
+	return stop?.length ? [...stop] : undefined;
+}
+
 const text = z.string();
 const role = z.enum(ROLES);
 const content = z.union([text, z.array(AnyPart)]).nullish();
@@ -167,7 +173,7 @@ export function openAiFields(model: Model, strict: boolean) {
 				clear_thinking: z.boolean().optional(),
 			}),
 			seed: z.int().nullish(),
-			stop: z.union([text, z.array(text).min(1).max(MAX_STOPS)]).nullish(),
+			stop: z.union([text, z.array(text).max(MAX_STOPS)]).nullish(),
 			stream: defaulted(model, "stream", z.boolean().nullable()),
 			stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
 			temperature: number("temperature", 0, 2),

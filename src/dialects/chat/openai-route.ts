@@ -30,6 +30,7 @@ import {
 	openAiSchema,
 	PASSTHROUGH_FIELDS,
 	PlainMessage,
+	stopsOf,
 } from "./openai-fields.ts";
 import { writeOpenAi } from "./openai-write.ts";
 import { chooseTools, functionsToTools, hasFunctions, readOpenAiTools } from "./tools.ts";
@@ -147,7 +148,7 @@ function readOpenAi(inputs: OpenAiInputs, messages: ChatMessage[]): ChatInput {
 			max_tokens: inputs.max_completion_tokens ?? inputs.max_tokens,
 			...pick(inputs, "temperature", "top_p", "top_k", "seed", "n", "logprobs", "top_logprobs", "logit_bias"),
 			...pick(inputs, "frequency_penalty", "presence_penalty", "repetition_penalty"),
-			stop: typeof stop === "string" ? [stop] : stop,
+			stop: stopsOf(stop),
 			// OpenAI's service refuses it without tools.
 			parallel_tool_calls: offered.tools && parallel_tool_calls,
 			response_format: response_format && readResponseFormat(response_format),

@@ -38,6 +38,10 @@ import {
 } from "./items.ts";
 import { type ResponsesRequest, TextFormat } from "./request.ts";
 import { toolNames } from "./tool-names.ts";
+
+/** OpenAI's default of `temperature` and `top_p`. Clients (Hugging Face's) refuse a response without a number. */
+const DEFAULT_SAMPLING = 1;
+
 import { annotationsIn, searchItem } from "./web-search.ts";
 
 const IncompleteReason = z.enum(["max_output_tokens", "content_filter"]);
@@ -72,12 +76,12 @@ export const ResponseObject = z.object({
 	safety_identifier: z.string().nullable(),
 	service_tier: z.literal("default"),
 	store: z.literal(false),
-	temperature: z.number().nullable(),
+	temperature: z.number(),
 	text: z.object({ format: TextFormat, verbosity: z.string().optional() }),
 	tool_choice: z.union([z.string(), z.looseObject({ type: z.string() })]),
 	tools: z.array(z.looseObject({ type: z.string() })),
 	top_logprobs: z.number(),
-	top_p: z.number().nullable(),
+	top_p: z.number(),
 	truncation: z.enum(["auto", "disabled"]),
 	usage: ResponseUsage.nullable(),
 	user: z.string().nullable(),
@@ -117,7 +121,7 @@ export function responseObject({ inputs, model, now }: WriteContext, outcome: Ou
 		safety_identifier: request.safety_identifier ?? null,
 		service_tier: "default",
 		store: false,
-		temperature: request.temperature ?? null,
+		temperature: request.temperature ?? DEFAULT_SAMPLING,
 		text: {
 			format: text?.format ?? { type: "text" },
 			...(text?.verbosity ? { verbosity: text.verbosity } : {}),
@@ -125,7 +129,7 @@ export function responseObject({ inputs, model, now }: WriteContext, outcome: Ou
 		tool_choice: request.tool_choice ?? "auto",
 		tools: request.tools ?? [],
 		top_logprobs: request.top_logprobs ?? 0,
-		top_p: request.top_p ?? null,
+		top_p: request.top_p ?? DEFAULT_SAMPLING,
 		truncation: request.truncation ?? "disabled",
 		usage: outcome.usage ? responseUsage(outcome.usage) : null,
 		user: request.user ?? null,

@@ -292,6 +292,7 @@ describe("an OpenAI chat input", () => {
 
 	it("converts stop to a list, and drops parallel_tool_calls without tools", () => {
 		expect(read(KIMI, { messages, stop: "END" }).input.stop).toEqual(["END"]);
+		expect(read(KIMI, { messages, stop: [] }).input).not.toHaveProperty("stop");
 		expect(read(KIMI, { messages, tools: [tool] }).input).toMatchObject({
 			tools: [tool],
 			parallel_tool_calls: true,

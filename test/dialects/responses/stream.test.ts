@@ -53,8 +53,8 @@ const response = (
 		`"incomplete_details":${rest.incomplete ?? "null"},"instructions":null,"max_output_tokens":null`,
 		`"max_tool_calls":null,"model":"@cf/test/chat","output":[${output}],"parallel_tool_calls":true`,
 		'"previous_response_id":null,"prompt_cache_key":null,"reasoning":{"effort":null,"summary":null}',
-		'"safety_identifier":null,"service_tier":"default","store":false,"temperature":null',
-		'"text":{"format":{"type":"text"}},"tool_choice":"auto","tools":[],"top_logprobs":0,"top_p":null',
+		'"safety_identifier":null,"service_tier":"default","store":false,"temperature":1',
+		'"text":{"format":{"type":"text"}},"tool_choice":"auto","tools":[],"top_logprobs":0,"top_p":1',
 		`"truncation":"disabled","usage":${usage},"user":null,"metadata":{}}`,
 	].join(",");
 
