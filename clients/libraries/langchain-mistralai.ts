@@ -1,5 +1,5 @@
 import { KIMI, type Library } from "../library/client.ts";
-import { type ChatModel, describeByUrl, langchain, PERSON } from "../library/langchain.ts";
+import { type ChatModel, describeByUrl, langchain } from "../library/langchain.ts";
 
 type Constructor = new (fields: object) => ChatModel;
 
@@ -7,15 +7,14 @@ export const client: Library = {
 	title: "@langchain/mistralai",
 	packages: ["@langchain/mistralai", "@langchain/core"],
 	models: [KIMI, "mistral-medium-latest"],
+	unsupported: {
+		structured:
+			"it sends `tool_choice: \"any\"`, which is Mistral's own value; OpenAI's API and the gateway refuse it",
+	},
 	async open(context) {
 		const { base, load, model, token } = context;
 		const { ChatMistralAI: Model } = await load<{ ChatMistralAI: Constructor }>("@langchain/mistralai");
 		const chat = new Model({ model, apiKey: token, serverURL: base });
-		return {
-			...(await langchain(context, chat)),
-			// Its default method sends `tool_choice: "any"`, which is Mistral's own value.
-			extract: (prompt) => chat.withStructuredOutput(PERSON, { method: "jsonSchema" }).invoke(prompt),
-			describe: describeByUrl(chat),
-		};
+		return { ...(await langchain(context, chat)), describe: describeByUrl(chat) };
 	},
 };

@@ -18,7 +18,7 @@ export interface ChatModel extends Runnable<AIMessage> {
 }
 
 /** A title, because LangChain names the schema after it. */
-export const PERSON = { title: "person", description: "A person", ...PERSON_SCHEMA };
+const PERSON = { title: "person", description: "A person", ...PERSON_SCHEMA };
 
 export async function langchain(context: Context, model: ChatModel): Promise<Operations> {
 	const { HumanMessage, ToolMessage } = await context.load<typeof Messages>("@langchain/core/messages");
