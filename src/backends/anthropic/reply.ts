@@ -32,11 +32,15 @@ export const SentBlock = z.looseObject({
 });
 export type SentBlock = z.output<typeof SentBlock>;
 
+const blocksOf = (content: unknown): unknown =>
+	typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []);
+
 export const MessageReply = z.looseObject({
 	type: z.literal("message"),
 	id: z.string().nullish(),
 	model: z.string().nullish(),
-	content: z.array(SentBlock),
+	/** Servers with Anthropic's API may send a text, or nothing if the limit was used up. */
+	content: z.preprocess(blocksOf, z.array(SentBlock)),
 	stop_reason: z.string().nullish(),
 	stop_sequence: z.string().nullish(),
 	usage: SentUsage.nullish(),

@@ -105,7 +105,8 @@ const toolCall = (
 ) => ({
 	id: id || `call_${services.uuid()}`,
 	type: "function" as const,
-	function: { name, arguments: JSON.stringify(args ?? {}) },
+	// Servers with Ollama's API may send OpenAI's form: the arguments as text.
+	function: { name, arguments: typeof args === "string" ? args || "{}" : JSON.stringify(args ?? {}) },
 });
 
 /** The items have OpenAI's format. */

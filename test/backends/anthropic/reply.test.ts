@@ -38,6 +38,14 @@ describe("a message as a completion", () => {
 		});
 	});
 
+	it.each([
+		["a text", "Hello", "Hello", "end_turn", "stop"],
+		["nothing", null, "", "max_tokens", "length"],
+	])("reads a content that is %s", async (_, content, text, stop_reason, finish_reason) => {
+		const reply = JSON.stringify({ type: "message", role: "assistant", content, stop_reason });
+		expect(await read(reply)).toMatchObject({ choices: [{ message: { content: text }, finish_reason }] });
+	});
+
 	it.each<[string, object[], object]>([
 		["a call alone", [{ type: "tool_use" }], { content: null, calls: 1, thoughts: undefined }],
 		[

@@ -289,6 +289,12 @@ describe("a reply", () => {
 		expect(choices[0]?.message.tool_calls?.length).toBe("tool_calls" in message ? 1 : undefined);
 	});
 
+	it("has arguments that are text as they are", async () => {
+		const call = { function: { name: "look", arguments: '{"at":1}' } };
+		const { choices } = await output(JSON.stringify({ message: { tool_calls: [call] }, done: true }));
+		expect(choices[0]?.message.tool_calls?.[0]?.function).toEqual({ name: "look", arguments: '{"at":1}' });
+	});
+
 	it("has reasoning, the finish reason and log probabilities", async () => {
 		const logprobs = [{ token: "5", logprob: -0.1, top_logprobs: [] }];
 		const reply = {
