@@ -4,6 +4,7 @@
  */
 
 import { FlushLoop, type FlushServices } from "../../core/flush-loop.ts";
+import { MAX_HOPS, withHops } from "../../outbound/hops.ts";
 import { shortCall } from "../../outbound/short-call.ts";
 import type { EndedRequest } from "../answer-end.ts";
 import { Histograms } from "../export/metrics.ts";
@@ -114,19 +115,22 @@ export class OtelExporter {
 		}
 		this.#sending++;
 		try {
-			const { ok, status } = await shortCall({
-				fetch,
-				url,
-				method: "POST",
-				body,
-				headers: {
-					...headers,
-					...(authorization && { authorization }),
-					"content-type": "application/json",
-				},
-				timeoutMs: TIMEOUT_MS,
-				maxBytes: 0,
-			});
+			// A collector that is a gateway exports no request of an exporter.
+			const { ok, status } = await withHops(MAX_HOPS - 1, () =>
+				shortCall({
+					fetch,
+					url,
+					method: "POST",
+					body,
+					headers: {
+						...headers,
+						...(authorization && { authorization }),
+						"content-type": "application/json",
+					},
+					timeoutMs: TIMEOUT_MS,
+					maxBytes: 0,
+				}),
+			);
 			if (!ok) throw new Error(`The collector answered with status ${status}`);
 		} catch (cause) {
 			this.#drop(cause);

@@ -21,6 +21,7 @@ import { isExhausted, retryMiddleware } from "../../gateways/retries.ts";
 import { DEFAULT_GATEWAY, type GatewaySettings } from "../../gateways/settings.ts";
 import { identifyCaller } from "../../http/authenticate.ts";
 import type { AppServices } from "../../http/services.ts";
+import { MAX_HOPS, passedHops } from "../../outbound/hops.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { inBoundGateway } from "./bound-caller.ts";
 import { guardModels } from "./guard-models.ts";
@@ -64,13 +65,16 @@ const middleware = (caller: Caller, services: AppServices): readonly GatewayMidd
 	retryMiddleware(services),
 ];
 
-const otelObserver =
-	({ fetch, gatewayRules, otelExporter, publicFetch, publicUrl }: AppServices): EndObserver =>
-	(request) =>
+function otelObserver(services: AppServices): EndObserver {
+	const { fetch, gatewayRules, otelExporter, publicFetch, publicUrl } = services;
+	// The end of a request may not know its hops. A collector that is this gateway would receive its own requests without end.
+	if (passedHops() >= MAX_HOPS) return () => {};
+	return (request) =>
 		otelExporter.export(request, {
 			fetch: (!gatewayRules.allowPrivateAddresses && publicFetch) || fetch,
 			problem: (url) => addressProblem(url, { ...gatewayRules, publicUrl }),
 		});
+}
 
 /** They receive the end of every request. */
 const endObservers = (services: AppServices): readonly EndObserver[] => [
