@@ -128,9 +128,11 @@ export function engineFields(fields: Fields, context: ReferencedItems): Fields {
 export const storedFields = ({ background: _, ...fields }: Fields): Fields => ({
 	...fields,
 	store: false,
-	...(!includesSeals(fields.include) && {
-		include: [...(Array.isArray(fields.include) ? fields.include : []), "reasoning.encrypted_content"],
-	}),
+	// A value that is no list stays, so that it is refused.
+	...((fields.include == null || Array.isArray(fields.include)) &&
+		!includesSeals(fields.include) && {
+			include: [...(fields.include ?? []), "reasoning.encrypted_content"],
+		}),
 });
 
 /** Errors name the place of an item in the caller's own input. */

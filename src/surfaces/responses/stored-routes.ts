@@ -26,7 +26,11 @@ import { ItemsQuerySchema, includedIn, listOf, readItemsQuery } from "./item-que
 const RetrieveQuery = lazy(() =>
 	z.object({
 		stream: z.enum(["true", "false"]).optional(),
-		starting_after: z.coerce.number().int().min(0).optional(),
+		starting_after: z
+			.string()
+			.regex(/^\d{1,9}$/)
+			.transform(Number)
+			.optional(),
 	}),
 );
 

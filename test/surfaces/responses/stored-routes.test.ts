@@ -50,6 +50,19 @@ describe("a stored response", () => {
 		).rejects.toMatchObject({ code: "previous_response_not_found" });
 	});
 
+	it("refuses an `include` that is no list, and an empty sequence number", async () => {
+		const { openai, get, post } = client();
+		const response = await post("/v1/responses", { model: MODEL, input: "Hi", include: "file_search" });
+		expect(response.status).toBe(400);
+		expect(await response.text()).toContain("include");
+		const { id } = await openai.responses.create({ model: MODEL, input: "Hi" });
+		for (const number of ["", "-1", "1e3"]) {
+			const refused = await get(`/v1/responses/${id}?stream=true&starting_after=${number}`);
+			expect(refused.status).toBe(400);
+			expect(await refused.text()).toContain("'/starting_after'");
+		}
+	});
+
 	it("lists its whole input in pages, the newest first", async () => {
 		const { openai } = client((index) => completion(`Answer ${index}`));
 		const first = await openai.responses.create({ model: MODEL, input: "One" });
