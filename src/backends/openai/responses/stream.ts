@@ -14,6 +14,7 @@ import { ChunkWriter, headingOf } from "../../completion.ts";
 import { callSeal } from "../../sealed-messages.ts";
 import type { Translator, UpstreamEvent } from "../../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../../transport/upstream-failure.ts";
+import { CALL_EVENTS, CHANNELS, type PartType, TEXT_EVENTS } from "./part-events.ts";
 import {
 	annotationsOf,
 	callOf,
@@ -56,25 +57,13 @@ const isIndex = (value: unknown): boolean => value === undefined || typeof value
 const isDelta = (value: unknown): value is Event =>
 	isRecord(value) &&
 	typeof value.type === "string" &&
-	TEXT_DELTA.test(value.type) &&
+	TEXT_EVENTS.get(value.type)?.isEnd === false &&
 	typeof value.delta === "string" &&
 	isIndex(value.output_index) &&
 	isIndex(value.content_index) &&
 	isIndex(value.summary_index) &&
 	(value.logprobs === undefined || Array.isArray(value.logprobs));
 
-/** Fields of a chunk for the text of each kind of part. */
-const CHANNELS = {
-	output_text: "content",
-	refusal: "refusal",
-	reasoning_text: "reasoning_content",
-	reasoning_summary_text: "reasoning_content",
-} as const;
-type PartType = keyof typeof CHANNELS;
-
-const TEXT_EVENT = /^response\.(output_text|refusal|reasoning_text|reasoning_summary_text)\.(delta|done)$/;
-const TEXT_DELTA = /^response\.(?:output_text|refusal|reasoning_text|reasoning_summary_text)\.delta$/;
-const CALL_EVENT = /^response\.(?:function_call_arguments|custom_tool_call_input)\.(delta|done)$/;
 const STARTS: ReadonlySet<string> = new Set(["response.created", "response.queued", "response.in_progress"]);
 const ENDS: ReadonlySet<string> = new Set(["response.completed", "response.incomplete", "response.failed"]);
 
@@ -143,11 +132,11 @@ export class ResponseTranslator implements Translator {
 	#deltas(event: Event): DeltaWithLogprobs[] {
 		const { type, item, response } = event;
 		const at = event.output_index ?? 0;
-		const [, part, stage] = TEXT_EVENT.exec(type) ?? [];
-		if (part) return this.#text(part as PartType, event, stage === "done");
-		const [, callStage] = CALL_EVENT.exec(type) ?? [];
-		if (callStage === "delta") return this.#arguments(at, event.delta ?? "");
-		if (callStage === "done") return this.#restOfCall(at, event.arguments ?? event.input ?? "");
+		const textEvent = TEXT_EVENTS.get(type);
+		if (textEvent) return this.#text(textEvent.part, event, textEvent.isEnd);
+		const callEvent = CALL_EVENTS.get(type);
+		if (callEvent?.isEnd) return this.#restOfCall(at, event.arguments ?? event.input ?? "");
+		if (callEvent) return this.#arguments(at, event.delta ?? "");
 		switch (type) {
 			case "response.output_item.added":
 				return item ? this.#begin(item, at) : [];

@@ -1,0 +1,27 @@
+/** The events with a piece of a part, and those that end a part. Most events of a stream are among them, so each is found by its type. */
+
+/** Fields of a chunk for the text of each kind of part. */
+export const CHANNELS = {
+	output_text: "content",
+	refusal: "refusal",
+	reasoning_text: "reasoning_content",
+	reasoning_summary_text: "reasoning_content",
+} as const;
+export type PartType = keyof typeof CHANNELS;
+
+interface PartEvent<Part extends string> {
+	part: Part;
+	/** The event has the complete part. Otherwise it has the next piece. */
+	isEnd: boolean;
+}
+
+const eventsOf = <Part extends string>(parts: readonly Part[]): ReadonlyMap<string, PartEvent<Part>> =>
+	new Map(
+		parts.flatMap((part): [string, PartEvent<Part>][] => [
+			[`response.${part}.delta`, { part, isEnd: false }],
+			[`response.${part}.done`, { part, isEnd: true }],
+		]),
+	);
+
+export const TEXT_EVENTS = eventsOf(Object.keys(CHANNELS) as PartType[]);
+export const CALL_EVENTS = eventsOf(["function_call_arguments", "custom_tool_call_input"]);
