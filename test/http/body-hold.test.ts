@@ -20,8 +20,10 @@ describe("the bytes of large bodies", () => {
 				body,
 			});
 		};
+		// Answers that other tests did not read stay buffered.
+		const { used } = bufferedBytes.report();
 		await (await send("a".repeat(20_000))).text();
-		expect(bufferedBytes.report().used).toBe(0);
+		expect(bufferedBytes.report().used).toBe(used);
 		const others = new BufferHold("others");
 		others.grow(bufferedBytes.report().limit - 10_000);
 		const refused = await send("a".repeat(20_000));
@@ -32,6 +34,6 @@ describe("the bytes of large bodies", () => {
 		const served = await send("a".repeat(20_000));
 		expect(served.status).not.toBe(429);
 		await served.body?.cancel();
-		expect(bufferedBytes.report().used).toBe(0);
+		expect(bufferedBytes.report().used).toBe(used);
 	});
 });

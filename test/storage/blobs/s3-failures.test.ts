@@ -5,6 +5,8 @@ import { s3Contents } from "../../../src/storage/blobs/s3-contents.ts";
 import { openStore, type TestStore } from "./stores.ts";
 
 const MIB = 1024 * 1024;
+/** For a machine that is busy. */
+const PATIENCE = { timeout: 30_000 };
 const SETTING = {
 	endpoint: "https://s3.eu-central-1.amazonaws.com",
 	region: "eu-central-1",
@@ -150,7 +152,8 @@ describe("a store that is silent", () => {
 		const { blobs, calls } = await scripted({ PUT: [silent, silent, silent] });
 		vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
 		const put = failure(blobs.put("files/1", bytes(10)));
-		for (let tries = 0; tries < 3; tries++) await vi.waitFor(() => advanceWhenCalled(calls, tries + 1));
+		for (let tries = 0; tries < 3; tries++)
+			await vi.waitFor(() => advanceWhenCalled(calls, tries + 1), PATIENCE);
 		expect((await put).key).toBe("storageUnavailable");
 		expect(calls).toEqual(["PUT", "PUT", "PUT"]);
 	});
@@ -174,7 +177,7 @@ describe("a store that is silent", () => {
 		await vi.waitFor(async () => {
 			await vi.advanceTimersByTimeAsync(60_000);
 			expect(vi.getTimerCount()).toBe(0);
-		});
+		}, PATIENCE);
 		expect(await read).toBe("S3Failure");
 	});
 });
