@@ -3,18 +3,7 @@ import { batchOf } from "../src/gateways/logs/log-batch.ts";
 import type { Log } from "../src/gateways/logs/log-row.ts";
 import worker, { Gateway as BuiltGateway } from "../src/index.ts";
 
-export {
-	Account,
-	AI,
-	BlobStore,
-	Directory,
-	Fleet,
-	GatewayRegistry,
-	ResponseCache,
-	ResponseStore,
-	StreamRun,
-	WorkQueue,
-} from "../src/index.ts";
+export * from "../src/index.ts";
 
 const FIRST = Date.parse("2026-11-01T00:00:00Z");
 const BETWEEN_MS = 1_000;

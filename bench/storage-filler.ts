@@ -7,18 +7,7 @@ import { storeCalls } from "../src/responses/client/stored-responses.ts";
 import type { ResponseRecord, StoreBounds } from "../src/responses/records.ts";
 import { createStorage, type StorageBindings } from "../src/storage/create-storage.ts";
 
-export {
-	Account,
-	AI,
-	BlobStore,
-	Directory,
-	Fleet,
-	Gateway,
-	GatewayRegistry,
-	ResponseCache,
-	ResponseStore,
-	WorkQueue,
-} from "../src/index.ts";
+export * from "../src/index.ts";
 
 const ACCOUNT = "bench";
 const BYTES = 10_240;

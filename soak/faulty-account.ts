@@ -8,18 +8,7 @@ import { env } from "cloudflare:workers";
 import worker, { Account as BuiltAccount } from "../src/index.ts";
 import { Random } from "./random.ts";
 
-export {
-	AI,
-	BlobStore,
-	Directory,
-	Fleet,
-	Gateway,
-	GatewayRegistry,
-	ResponseCache,
-	ResponseStore,
-	StreamRun,
-	WorkQueue,
-} from "../src/index.ts";
+export * from "../src/index.ts";
 export default worker;
 
 /** Probabilities for each call. */

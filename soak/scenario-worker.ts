@@ -6,19 +6,7 @@
 import worker from "../src/index.ts";
 import { setClock } from "./shifted-clock.ts";
 
-export {
-	Account,
-	AI,
-	BlobStore,
-	Directory,
-	Fleet,
-	Gateway,
-	GatewayRegistry,
-	ResponseCache,
-	ResponseStore,
-	StreamRun,
-	WorkQueue,
-} from "../src/index.ts";
+export * from "../src/index.ts";
 
 interface Entrypoint {
 	run(model: string, inputs: object): Promise<unknown>;

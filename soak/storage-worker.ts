@@ -9,17 +9,7 @@ import { createStorage, type StorageBindings } from "../src/storage/create-stora
 import type { WorkHandler, WorkRun } from "../src/storage/queue/work.ts";
 import { workEntrypoint } from "../src/storage/queue/work-entrypoint.ts";
 
-export {
-	Account,
-	AI,
-	Directory,
-	Fleet,
-	Gateway,
-	GatewayRegistry,
-	ResponseCache,
-	ResponseStore,
-	WorkQueue,
-} from "../src/index.ts";
+export * from "../src/index.ts";
 
 const ACCOUNT = "acme";
 const KIND = "soak.step";
