@@ -2,11 +2,10 @@
  * The count of open Durable Objects, of all classes. The runtime keeps an object open until it has been idle for ten seconds, and an open
  * object holds files of the process. The process ends when it cannot open a file.
  *
- * An account may open an object while it has fewer open ones than are free. So one busy account gets a half of them, two get a third
- * each, and an account without an open object is refused only if none is free.
+ * Accounts share them as a {@link SharedCount}: an account without an open object is refused only if none is free.
  */
 import { AiError } from "./errors.ts";
-import type { CountReport } from "./shared-count.ts";
+import { type CountReport, SharedCount } from "./shared-count.ts";
 
 /** Longer than the runtime keeps an idle object open. */
 const OPEN_MS = 12_000;
@@ -26,26 +25,21 @@ export class OpenObjects {
 	readonly #now: () => number;
 	/** By class and name. The object whose last call is the oldest is first. */
 	readonly #open = new Map<string, OpenObject>();
-	#refused = 0;
-	/** The number of open objects, by account. */
-	readonly #counts = new Map<string, number>();
+	readonly #count: SharedCount;
 
 	/** `max` infinite: the platform has no limit of files, so nothing is counted. */
 	constructor({ max, now }: { max: number; now(): number }) {
 		this.#max = max;
 		this.#now = now;
+		this.#count = new SharedCount({ name: "objects", title: "open objects", max });
 	}
 
 	/** Records a call, unless it would open one object too many: then returns false. `object`: its class and name. */
 	mayCall(object: string, account: string): boolean {
 		if (this.#max === Number.POSITIVE_INFINITY) return true;
 		this.#close();
-		const free = this.#max - this.#open.size;
-		if (!this.#open.has(object) && (this.#counts.get(account) ?? 0) >= free) {
-			this.#refused++;
-			return false;
-		}
-		this.recordCall(object, account);
+		if (!this.#open.delete(object) && !this.#count.tryTake(account)) return false;
+		this.#open.set(object, { account, calledAt: this.#now() });
 		return true;
 	}
 
@@ -57,7 +51,7 @@ export class OpenObjects {
 	/** Records a call that is made in any case. */
 	recordCall(object: string, account: string): void {
 		if (this.#max === Number.POSITIVE_INFINITY) return;
-		if (!this.#open.delete(object)) this.#counts.set(account, (this.#counts.get(account) ?? 0) + 1);
+		if (!this.#open.delete(object)) this.#count.add(account);
 		this.#open.set(object, { account, calledAt: this.#now() });
 	}
 
@@ -69,7 +63,7 @@ export class OpenObjects {
 
 	report(): CountReport {
 		this.#close();
-		return { name: "objects", used: this.#open.size, limit: this.#max, refused: this.#refused };
+		return this.#count.report();
 	}
 
 	#close(): void {
@@ -77,14 +71,12 @@ export class OpenObjects {
 		for (const [object, { account, calledAt }] of this.#open) {
 			if (calledAt > before) break;
 			this.#open.delete(object);
-			const others = (this.#counts.get(account) ?? 1) - 1;
-			if (others > 0) this.#counts.set(account, others);
-			else this.#counts.delete(account);
+			this.#count.release(account);
 		}
 	}
 }
 
-export const tooManyObjects = (): AiError =>
+const tooManyObjects = (): AiError =>
 	new AiError(
 		"outOfCapacity",
 		"Capacity temporarily exceeded, please try again: the gateway's open objects are in use",

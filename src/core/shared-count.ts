@@ -44,9 +44,14 @@ export class SharedCount {
 			this.#refused++;
 			return false;
 		}
-		this.#used += amount;
-		this.#accounts.set(account, own);
+		this.add(account, amount);
 		return true;
+	}
+
+	/** Takes the amount in any case. */
+	add(account: string, amount = 1): void {
+		this.#used += amount;
+		this.#accounts.set(account, (this.#accounts.get(account) ?? 0) + amount);
 	}
 
 	/** Throws 3040 (429) if the amount cannot be taken. */
