@@ -119,11 +119,6 @@ async function createGateways({ url }: Gateway, account: string): Promise<void> 
 			headers: { authorization: Gateway.operator, "content-type": "application/json" },
 			body: JSON.stringify({
 				id,
-				cache_ttl: 0,
-				cache_invalidate_on_update: false,
-				collect_logs: true,
-				rate_limiting_interval: 0,
-				rate_limiting_limit: 0,
 				retry_delay: 20,
 				...settings,
 			}),

@@ -92,11 +92,6 @@ async function createGateways(gateway: ServedGateway, account: string, hostile: 
 	const create = (id: string, settings: object = {}): Promise<unknown> =>
 		gateway.api("POST", `${base}/gateways`, {
 			id,
-			cache_ttl: 0,
-			cache_invalidate_on_update: false,
-			collect_logs: true,
-			rate_limiting_interval: 0,
-			rate_limiting_limit: 0,
 			...settings,
 		});
 	const dlp = {

@@ -177,11 +177,15 @@ export const GatewayUpdate = lazy(() => z.looseObject({ ...required(), ...option
 export const GatewayCreate = lazy(() =>
 	z.looseObject({
 		...required(),
-		cache_ttl: required().cache_ttl.default(0),
-		cache_invalidate_on_update: required().cache_invalidate_on_update.default(false),
-		collect_logs: required().collect_logs.default(true),
-		rate_limiting_interval: required().rate_limiting_interval.default(0),
-		rate_limiting_limit: required().rate_limiting_limit.default(0),
+		cache_ttl: required().cache_ttl.default(DEFAULT_SETTINGS.cache_ttl),
+		cache_invalidate_on_update: required().cache_invalidate_on_update.default(
+			DEFAULT_SETTINGS.cache_invalidate_on_update,
+		),
+		collect_logs: required().collect_logs.default(DEFAULT_SETTINGS.collect_logs),
+		rate_limiting_interval: required().rate_limiting_interval.default(
+			DEFAULT_SETTINGS.rate_limiting_interval,
+		),
+		rate_limiting_limit: required().rate_limiting_limit.default(DEFAULT_SETTINGS.rate_limiting_limit),
 		...optional(),
 		id: GatewayId(),
 	}),
@@ -196,7 +200,7 @@ export interface GatewaySettings extends GatewayUpdate {
 	is_default: boolean;
 }
 
-/** The gateway `default` until it is changed. */
+/** The gateway `default` until it is changed. A new gateway has them in place of fields that are absent. */
 export const DEFAULT_SETTINGS: GatewayUpdate = {
 	cache_ttl: 0,
 	cache_invalidate_on_update: false,
