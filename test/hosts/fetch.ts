@@ -22,6 +22,22 @@ export function hostFetch(host: Host, script: Script, base = ""): typeof fetch {
 	};
 }
 
+/** A `fetch` that answers with `answer`, and the bodies that it has received. */
+export function recordBodies(answer: (request: Request) => Response | Promise<Response>): {
+	fetch: typeof fetch;
+	bodies: string[];
+} {
+	const bodies: string[] = [];
+	return {
+		bodies,
+		fetch: async (input, init) => {
+			const request = new Request(input, init);
+			bodies.push(await request.clone().text());
+			return answer(request);
+		},
+	};
+}
+
 function responseOf(reply: HostReply, signal: AbortSignal): Response {
 	if ("json" in reply) return Response.json(reply.json, reply);
 	const events = reply.events[Symbol.asyncIterator]();

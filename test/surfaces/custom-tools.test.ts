@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { testGateway } from "../gateway.ts";
 import { ANTHROPIC_KEY, anthropic } from "../hosts/anthropic/index.ts";
 import { ENGINE_MODEL, engine } from "../hosts/engine.ts";
-import { hostFetch } from "../hosts/fetch.ts";
+import { hostFetch, recordBodies } from "../hosts/fetch.ts";
 import { googleChat } from "../hosts/google/chat.ts";
 import { GOOGLE_KEY, google } from "../hosts/google/index.ts";
 import { OPENAI_KEY, openai } from "../hosts/openai/index.ts";
@@ -62,8 +62,7 @@ const HOSTS: Record<string, { host: Host; backend: object; model: string; caller
 };
 
 function gateway({ host, backend, model }: (typeof HOSTS)[string]) {
-	const bodies: string[] = [];
-	const answer = hostFetch(host, SCRIPT);
+	const { fetch, bodies } = recordBodies(hostFetch(host, SCRIPT));
 	const { post } = testGateway({
 		vars: {
 			BACKENDS: { host: backend },
@@ -73,11 +72,7 @@ function gateway({ host, backend, model }: (typeof HOSTS)[string]) {
 			GOOGLE_KEY,
 			ANTHROPIC_KEY,
 		},
-		fetch: async (input, init) => {
-			const request = new Request(input, init);
-			bodies.push(await request.clone().text());
-			return answer(request);
-		},
+		fetch,
 	});
 	return { post, bodies };
 }

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { OPEN_ACCESS, testServices } from "../gateway.ts";
 import { ANTHROPIC_KEY, anthropic, SIGNATURE } from "../hosts/anthropic/index.ts";
-import { hostFetch } from "../hosts/fetch.ts";
+import { hostFetch, recordBodies } from "../hosts/fetch.ts";
 import { googleChat } from "../hosts/google/chat.ts";
 import { GOOGLE_KEY, google } from "../hosts/google/index.ts";
 import { GOOGLE_SIGNATURE } from "../hosts/google/reply.ts";
@@ -109,8 +109,15 @@ async function secondTurn(provider: Provider, caller: LoopCaller, fault: Fault) 
 	const { host, urls, backend, models } = provider;
 	const [model, otherModel] = models;
 	const state = { isDown: false };
-	const bodies: string[] = [];
 	const answer = hostFetch(host, SCRIPT);
+	const { fetch, bodies } = recordBodies((request) => {
+		// The first call of the turn.
+		if (state.isDown) {
+			state.isDown = false;
+			throw new TypeError("connection refused");
+		}
+		return answer(request);
+	});
 	/** The gateway reads its routes once, so a change of them is another gateway with the same state. */
 	const app = (targets: object[]) => {
 		const services = testServices({
@@ -121,16 +128,7 @@ async function secondTurn(provider: Provider, caller: LoopCaller, fault: Fault) 
 				GOOGLE_KEY,
 				ANTHROPIC_KEY,
 			},
-			fetch: async (input, init) => {
-				const request = new Request(input, init);
-				bodies.push(await request.clone().text());
-				// The first call of the turn.
-				if (state.isDown) {
-					state.isDown = false;
-					throw new TypeError("connection refused");
-				}
-				return answer(request);
-			},
+			fetch,
 		});
 		return createApp(services, OPEN_ACCESS);
 	};

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { testGateway } from "../gateway.ts";
 import { ANTHROPIC_KEY, anthropic, SIGNATURE } from "../hosts/anthropic/index.ts";
-import { hostFetch } from "../hosts/fetch.ts";
+import { hostFetch, recordBodies } from "../hosts/fetch.ts";
 import { googleChat } from "../hosts/google/chat.ts";
 import { GOOGLE_KEY, google } from "../hosts/google/index.ts";
 import { GOOGLE_SIGNATURE } from "../hosts/google/reply.ts";
@@ -84,8 +84,7 @@ const CALLERS: Record<string, { make: MakeCaller; model?: string }> = {
 };
 
 function gateway({ host, backend, model }: Provider) {
-	const bodies: string[] = [];
-	const answer = hostFetch(host, SCRIPT);
+	const { fetch, bodies } = recordBodies(hostFetch(host, SCRIPT));
 	const { post } = testGateway({
 		vars: {
 			BACKENDS: { host: backend },
@@ -94,11 +93,7 @@ function gateway({ host, backend, model }: Provider) {
 			GOOGLE_KEY,
 			ANTHROPIC_KEY,
 		},
-		fetch: async (input, init) => {
-			const request = new Request(input, init);
-			bodies.push(await request.clone().text());
-			return answer(request);
-		},
+		fetch,
 	});
 	return { post, bodies };
 }

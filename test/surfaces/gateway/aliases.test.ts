@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { wireOf } from "../../../src/surfaces/binding/binding.ts";
 import { BASE, CALLER, completion, testGateway, upstream } from "../../gateway.ts";
+import { GATEWAY_SETTINGS } from "./gateway-settings.ts";
 
 const VARS = {
 	OPENAI_API_KEY: "sk-openai",
@@ -130,11 +131,7 @@ describe("the management of aliases", () => {
 		const gateways = `${BASE.replace(/\/ai$/, "/ai-gateway")}/gateways`;
 		const settings = {
 			id: gateway,
-			cache_ttl: 0,
-			cache_invalidate_on_update: false,
-			collect_logs: true,
-			rate_limiting_interval: 0,
-			rate_limiting_limit: 0,
+			...GATEWAY_SETTINGS,
 		};
 		await send(gateways, settings);
 		await send(`${gateways}/${gateway}`, undefined, { method: "DELETE" });

@@ -7,6 +7,7 @@ import { backgroundWork } from "../../../src/surfaces/responses/background.ts";
 import { entrypoint } from "../../../src/surfaces/rpc/entrypoint.ts";
 import { CALLER, completion, upstream } from "../../gateway.ts";
 import { ADMIN, type ClosedGateway, closedGateway, json } from "../../http/access.ts";
+import { GATEWAY_SETTINGS } from "./gateway-settings.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
 const BGE = "@cf/baai/bge-base-en-v1.5";
@@ -19,13 +20,6 @@ const VARS = {
 	ROUTES: Object.fromEntries(
 		[LLAMA, BGE, FLUX, "gpt-5.6-sol"].map((model) => [model, [{ backend: "engine", model: "served" }]]),
 	),
-};
-const SETTINGS = {
-	cache_ttl: 0,
-	cache_invalidate_on_update: false,
-	collect_logs: true,
-	rate_limiting_interval: 0,
-	rate_limiting_limit: 0,
 };
 const REQUIRED = { id: "prod", mode: "required", metadata: { team: "search" } } as const;
 
@@ -58,7 +52,7 @@ async function world(bound: object | undefined = REQUIRED, settings: object = {}
 	const { account, createToken, send, services } = closed;
 	for (const id of ["prod", "other", "default"])
 		await services.gateways.change(account, id, (registry) =>
-			registry.create(id, { ...SETTINGS, ...settings }),
+			registry.create(id, { ...GATEWAY_SETTINGS, ...settings }),
 		);
 	const token = await createToken(["Workers AI Run"], bound && { gateway: bound });
 	return {

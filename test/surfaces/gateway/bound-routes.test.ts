@@ -4,19 +4,13 @@ import type { Route } from "../../../src/http/route.ts";
 import { ROUTES } from "../../../src/surfaces/routes.ts";
 import { completion, upstream } from "../../gateway.ts";
 import { ADMIN, closedGateway, json } from "../../http/access.ts";
+import { GATEWAY_SETTINGS } from "./gateway-settings.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
 const FLUX = "@cf/deepgram/flux?encoding=linear16&sample_rate=16000";
 const VARS = {
 	BACKENDS: { engine: { kind: "openai", url: "http://engine/v1" } },
 	ROUTES: { "@cf/*": [{ backend: "engine", model: "served" }] },
-};
-const SETTINGS = {
-	cache_ttl: 0,
-	cache_invalidate_on_update: false,
-	collect_logs: true,
-	rate_limiting_interval: 0,
-	rate_limiting_limit: 0,
 };
 const REQUIRED = { id: "prod", mode: "required", metadata: { team: "search" } } as const;
 
@@ -33,7 +27,7 @@ const { account, createToken, send, services } = here;
 
 async function token(groups: readonly string[], gateway: object | undefined = REQUIRED): Promise<string> {
 	for (const id of ["prod", "other"])
-		await services.gateways.change(account, id, (registry) => registry.create(id, SETTINGS));
+		await services.gateways.change(account, id, (registry) => registry.create(id, GATEWAY_SETTINGS));
 	return createToken(groups, gateway && { gateway });
 }
 
@@ -156,7 +150,7 @@ describe("a token that must use the gateway prod", () => {
 		const response = await send(
 			"/ai-gateway/gateways/other",
 			text,
-			json("PUT", { ...SETTINGS, cache_ttl: 60 }),
+			json("PUT", { ...GATEWAY_SETTINGS, cache_ttl: 60 }),
 		);
 		expect(response.status).toBe(200);
 	});
@@ -176,7 +170,7 @@ describe("an account that requires the gateway prod", () => {
 		const bind = await send("/ai/bound-gateway", ADMIN, json("PUT", REQUIRED));
 		expect(bind.status).toBe(200);
 		const change = (text: string) =>
-			send("/ai-gateway/gateways/prod", text, json("PUT", { ...SETTINGS, collect_logs: false }));
+			send("/ai-gateway/gateways/prod", text, json("PUT", { ...GATEWAY_SETTINGS, collect_logs: false }));
 		expect((await change(writer)).status).toBe(403);
 		const make = async (gateway?: object) => {
 			const body = { name: "second", policies: policy(["Workers AI Run"]), ...(gateway && { gateway }) };

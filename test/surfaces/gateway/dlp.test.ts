@@ -15,6 +15,7 @@ import {
 	upstream,
 	usage,
 } from "../../gateway.ts";
+import { GATEWAY_SETTINGS } from "./gateway-settings.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
 const CARD = "4111 1111 1111 1111";
@@ -31,11 +32,7 @@ async function gateway(
 	};
 	const account = `team-${crypto.randomUUID()}`;
 	const settings = {
-		cache_ttl: 0,
-		cache_invalidate_on_update: false,
-		collect_logs: true,
-		rate_limiting_interval: 0,
-		rate_limiting_limit: 0,
+		...GATEWAY_SETTINGS,
 	};
 	await services.gateways.change(account, "main", (registry) =>
 		registry.create("main", { ...settings, dlp }),

@@ -16,6 +16,7 @@ import {
 	upstream,
 	usage,
 } from "../../gateway.ts";
+import { GATEWAY_SETTINGS } from "./gateway-settings.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
 const GUARD = "@cf/meta/llama-guard-3-8b";
@@ -53,11 +54,7 @@ function gateway({
 	const services = testServices({ vars: { ...vars }, fetch: engine.fetch });
 	const account = `team-${crypto.randomUUID()}`;
 	const settings = {
-		cache_ttl: 0,
-		cache_invalidate_on_update: false,
-		collect_logs: true,
-		rate_limiting_interval: 0,
-		rate_limiting_limit: 0,
+		...GATEWAY_SETTINGS,
 		guardrails,
 	};
 	return {

@@ -6,6 +6,7 @@ import { AiGateway } from "../../../src/surfaces/gateway/gateway-wire.ts";
 import { entrypoint } from "../../../src/surfaces/rpc/entrypoint.ts";
 import { CALLER, completion, delta, liveEvents, upstream } from "../../gateway.ts";
 import { ADMIN, closedGateway, json } from "../../http/access.ts";
+import { GATEWAY_SETTINGS } from "./gateway-settings.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
 const GUARD = "@cf/meta/llama-guard-3-8b";
@@ -38,10 +39,8 @@ async function gateway(settings: object, reply: (request: Request) => Response |
 		new URL(request.url).hostname === "guard" ? Response.json(completion("unsafe\nS1")) : reply(request),
 	);
 	const { app, services, account, send, createToken } = closedGateway({ vars: VARS, fetch: engine.fetch });
-	const required = { cache_ttl: 0, cache_invalidate_on_update: false, collect_logs: true };
-	const limits = { rate_limiting_interval: 0, rate_limiting_limit: 0 };
 	await services.gateways.change(account, "main", (registry) =>
-		registry.create("main", { ...required, ...limits, ...settings }),
+		registry.create("main", { ...GATEWAY_SETTINGS, ...settings }),
 	);
 	const token = await createToken(["Workers AI Run"]);
 	const context = Object.defineProperty(createExecutionContext(), "props", { value: { account } });

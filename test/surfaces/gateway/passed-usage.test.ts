@@ -13,17 +13,11 @@ import { KEYS } from "../../clients/providers/routes.ts";
 import response from "../../fixtures/openai/openai/response.json";
 import { completion, DONE, delta, events, finish, liveEvents, upstream, usage } from "../../gateway.ts";
 import { ADMIN, closedGateway, json } from "../../http/access.ts";
+import { GATEWAY_SETTINGS } from "./gateway-settings.ts";
 import { provide } from "./scripted-providers.ts";
 
 const COLLECTOR = "https://collector.example/v1/traces";
 const NOW = Date.parse("2026-11-21T12:00:00Z");
-const SETTINGS = {
-	cache_ttl: 0,
-	cache_invalidate_on_update: false,
-	collect_logs: true,
-	rate_limiting_interval: 0,
-	rate_limiting_limit: 0,
-};
 
 interface LogJson {
 	model: string;
@@ -56,7 +50,7 @@ async function world(reply: Reply = provide, settings: object = {}, vars: Record
 	});
 	services.otelExporter = new OtelExporter(background);
 	const token = await createToken(["Workers AI Write"]);
-	await send("/ai-gateway/gateways", token, json("POST", { ...SETTINGS, ...settings, id: "mine" }));
+	await send("/ai-gateway/gateways", token, json("POST", { ...GATEWAY_SETTINGS, ...settings, id: "mine" }));
 	const settled = async () => {
 		for (let done = -1; done < works.length; ) {
 			done = works.length;
