@@ -138,8 +138,8 @@ export class GuardedConnection implements Placed {
 
 	#receiveRequests(bytes: Buffer): void {
 		try {
-			for (let rest = bytes; rest.length > 0 && !this.#isEnding && !this.#isClosed; )
-				rest = rest.subarray(this.#receivePart(rest));
+			for (let unread = bytes; unread.length > 0 && !this.#isEnding && !this.#isClosed; )
+				unread = unread.subarray(this.#receivePart(unread));
 		} catch (error) {
 			if (!(error instanceof FramingError)) throw error;
 			this.refuse("malformed", error);
@@ -224,8 +224,8 @@ export class GuardedConnection implements Placed {
 		if (this.#isTunnel) return;
 		const answer = this.#answer;
 		try {
-			for (let rest = bytes; rest.length > 0 && !this.#isTunnel; ) {
-				rest = rest.subarray(answer.push(rest));
+			for (let unread = bytes; unread.length > 0 && !this.#isTunnel; ) {
+				unread = unread.subarray(answer.push(unread));
 				if (answer.kind === "upgrade") this.#isTunnel = true;
 				else if (answer.hasEnded) this.#endAnswer();
 			}

@@ -5,32 +5,32 @@ import type { FramingError } from "./framing.ts";
 
 const RETRY_SECONDS = 2;
 
-interface Refusal {
+interface GuardAnswer {
 	status: string;
 	code: number;
 	type: string;
 	message: string;
 }
 
-const FULL: Refusal = {
+const FULL: GuardAnswer = {
 	status: "503 Service Unavailable",
 	code: 3040,
 	type: "overloaded_error",
 	message: "Capacity temporarily exceeded, please try again: all connections of the gateway are in use.",
 };
-const LATE: Refusal = {
+const LATE: GuardAnswer = {
 	status: "408 Request Timeout",
 	code: 3007,
 	type: "timeout_error",
 	message: "Request timeout: the request arrived too slowly",
 };
-const MALFORMED: Refusal = {
+const MALFORMED: GuardAnswer = {
 	status: "400 Bad Request",
 	code: 5006,
 	type: "invalid_request_error",
 	message: "The request is not valid HTTP/1.1",
 };
-const TOO_LARGE: Refusal = { ...MALFORMED, status: "431 Request Header Fields Too Large" };
+const TOO_LARGE: GuardAnswer = { ...MALFORMED, status: "431 Request Header Fields Too Large" };
 
 export function refusal(reason: "full" | "late" | "malformed", error?: FramingError): string {
 	const { status, code, message, type } =

@@ -2,7 +2,7 @@
  * Counters and histograms of this process, by labels. Callers can invent names, so the number of label sets is bounded: the values of
  * further sets are added to one set, whose labels are all {@link OTHER}.
  */
-import type { Sample } from "./metric.ts";
+import type { MetricSample } from "./metric.ts";
 
 const OTHER = "other";
 const SEPARATOR = "\u0000";
@@ -50,8 +50,8 @@ export class CounterSeries {
 		this.#sets.at(values).sum += amount;
 	}
 
-	samples(): Sample[] {
-		return this.#sets.list().map(({ labels, value: { sum } }): Sample => [labels, sum]);
+	samples(): MetricSample[] {
+		return this.#sets.list().map(({ labels, value: { sum } }): MetricSample => [labels, sum]);
 	}
 }
 
@@ -80,10 +80,10 @@ export class HistogramSeries {
 	}
 
 	/** Buckets are cumulative, as in Prometheus's format. */
-	samples(): Sample[] {
-		return this.#sets.list().flatMap(({ labels, value: { buckets, sum } }): Sample[] => {
+	samples(): MetricSample[] {
+		return this.#sets.list().flatMap(({ labels, value: { buckets, sum } }): MetricSample[] => {
 			let count = 0;
-			const cumulative = buckets.map((inBucket, index): Sample => {
+			const cumulative = buckets.map((inBucket, index): MetricSample => {
 				count += inBucket;
 				const bound = this.#bounds[index];
 				return [{ ...labels, le: bound === undefined ? "+Inf" : String(bound) }, count, "_bucket"];

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { CompletionReply } from "../../src/backends/openai/reply/chat-reply.ts";
+import { ChatCompletionReply } from "../../src/backends/openai/reply/chat-reply.ts";
 import { openaiChat } from "../../src/dialects/chat/openai-route.ts";
 import { nullAsAbsent } from "../../src/dialects/fields.ts";
 import { nativeDialect } from "../../src/dialects/native.ts";
@@ -152,7 +152,7 @@ const inOrder = (value: unknown): string =>
 const CASES: [string, z.ZodType, fc.Arbitrary<unknown>][] = [
 	...Object.entries(SYNTHETIC).map(([name, schema]) => [name, schema, synthetic] as const),
 	...Object.entries(CHATS).map(([name, schema]) => [name, schema, chat] as const),
-	["a reply of an engine", CompletionReply, reply] as const,
+	["a reply of an engine", ChatCompletionReply, reply] as const,
 ].map(([name, schema, values]) => [name, schema, values]);
 
 it.each(CASES)("reads what zod accepts, as zod reads it: %s", (_, schema, values) => {
@@ -201,7 +201,10 @@ describe("common values are read without zod", () => {
 			usage: { prompt_tokens: 1, completion_tokens: 2 },
 			x_groq: {},
 		};
-		expect(shortRead(CompletionReply, body)).toEqual({ ...body, usage: { ...body.usage, total_tokens: 3 } });
+		expect(shortRead(ChatCompletionReply, body)).toEqual({
+			...body,
+			usage: { ...body.usage, total_tokens: 3 },
+		});
 	});
 });
 

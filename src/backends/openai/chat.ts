@@ -28,7 +28,7 @@ import { completeRawPrompt } from "./completions.ts";
 import { bodyFor, ENGINE_SAMPLING, type Host, hostedService, isOpenAiService } from "./hosts.ts";
 import { withModelFields } from "./model-fields.ts";
 import { type Generation, generateStream, generateValue } from "./prefill-decode/calls.ts";
-import { CompletionReply, completion, toolContext } from "./reply/chat-reply.ts";
+import { ChatCompletionReply, completion, toolContext } from "./reply/chat-reply.ts";
 import { chatReplyParser } from "./reply/collected-reply.ts";
 import { sampling } from "./sampling.ts";
 import { chunkSealer, sealCompletion, signedFields } from "./signatures.ts";
@@ -87,7 +87,7 @@ async function streamChat(
 	const signs = hostedService(call.target)?.signed === true;
 	const reply = await generateStream(call, generation, (legCall, body, headers) =>
 		postStream(legCall, PATH, body, {
-			schema: CompletionReply,
+			schema: ChatCompletionReply,
 			choices,
 			chat: toolContext(input, call),
 			...(signs ? { revise: chunkSealer(seals) } : { streamEnd: call.streamEnd }),
@@ -106,7 +106,7 @@ export async function chat(input: ChatInput, call: Call): Promise<ChatCompletion
 
 async function wholeChat(input: ChatInput, call: Call, seals: Seals | undefined): Promise<ChatCompletion> {
 	const reply = await generateValue(call, generationOf(input, call, seals), (legCall, body, headers) =>
-		postJson(legCall, PATH, body, CompletionReply, {
+		postJson(legCall, PATH, body, ChatCompletionReply, {
 			parse: chatReplyParser(toolContext(input, call)),
 			...(headers && { headers }),
 		}),

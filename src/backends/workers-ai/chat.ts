@@ -4,7 +4,7 @@ import { type ChatCompletion, type ChatInput, positiveTopK } from "../../tasks/t
 import type { Handler } from "../handler.ts";
 import { completeRawPrompt } from "../openai/completions.ts";
 import { onOpenAiRoutes } from "../openai/hosts.ts";
-import { CompletionReply, completion, toolContext } from "../openai/reply/chat-reply.ts";
+import { ChatCompletionReply, completion, toolContext } from "../openai/reply/chat-reply.ts";
 import { postJson, postStream } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { chatBody, takesOpenAiMessages } from "./chat-body.ts";
@@ -30,16 +30,16 @@ export const generateText: Handler<"text-generation"> = async (sent, call) => {
 
 const chat: Handler<"text-generation"> = async (input, call) => {
 	const body = chatBody(input, call);
-	if (!input.stream) return completionOf(await postJson(call, PATH, body, CompletionReply), call, input);
+	if (!input.stream) return completionOf(await postJson(call, PATH, body, ChatCompletionReply), call, input);
 	const reply = await postStream(call, PATH, body, {
-		schema: CompletionReply,
+		schema: ChatCompletionReply,
 		choices: input.n ?? 1,
 		chat: toolContext(input, call),
 	});
 	return reply.kind === "stream" ? reply : completionOf(reply.value, call, input);
 };
 
-function completionOf(reply: CompletionReply, call: Call, input: ChatInput): ChatCompletion {
+function completionOf(reply: ChatCompletionReply, call: Call, input: ChatInput): ChatCompletion {
 	const usage = usageWithoutPrice(reply.usage);
 	return { ...completion(reply, call, input), ...(usage && { usage }) };
 }

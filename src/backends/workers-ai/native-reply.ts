@@ -11,7 +11,7 @@ import { laterUsage, SentUsage, type Usage, usageOf } from "../../core/usage.ts"
 import { isDone } from "../../streams/sse.ts";
 import type { ChatChunk, ChatCompletion, ChatDelta, ChatInput } from "../../tasks/text-generation/types.ts";
 import { ChunkWriter, completionOf, headingOf } from "../completion.ts";
-import { CompletionReply, completion } from "../openai/reply/chat-reply.ts";
+import { ChatCompletionReply, completion } from "../openai/reply/chat-reply.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { eventIn } from "./run.ts";
@@ -45,7 +45,7 @@ const TextResponse = z
 	})
 	.refine((reply) => "response" in reply || reply.tool_calls?.length);
 
-export const NativeReply = z.union([TextCompletionReply, CompletionReply, TextResponse]);
+export const NativeReply = z.union([TextCompletionReply, ChatCompletionReply, TextResponse]);
 type NativeReply = z.output<typeof NativeReply>;
 
 export function nativeCompletion(reply: NativeReply, input: ChatInput, call: Call): ChatCompletion {
@@ -77,7 +77,7 @@ export function nativeCompletion(reply: NativeReply, input: ChatInput, call: Cal
 	return completionOf(heading, { message, finish_reason }, usage);
 }
 
-function isChat(reply: NativeReply): reply is z.output<typeof CompletionReply> {
+function isChat(reply: NativeReply): reply is z.output<typeof ChatCompletionReply> {
 	const first: unknown = Array.isArray(reply.choices) ? reply.choices[0] : undefined;
 	return isRecord(first) && "message" in first;
 }

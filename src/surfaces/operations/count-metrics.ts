@@ -1,11 +1,11 @@
 /** Metrics of what a process holds, by class (`core/shared-count.ts`). */
-import { counter, gauge, type Metric, type Sample } from "../../core/metric.ts";
+import { counter, gauge, type Metric, type MetricSample } from "../../core/metric.ts";
 import type { CountReport } from "../../core/shared-count.ts";
 
 export function countMetrics(counts: readonly CountReport[]): Metric[] {
-	const samples = (value: (count: CountReport) => number): Sample[] =>
+	const samples = (value: (count: CountReport) => number): MetricSample[] =>
 		counts
-			.map((count): Sample => [{ class: count.name }, value(count)])
+			.map((count): MetricSample => [{ class: count.name }, value(count)])
 			.filter(([, amount]) => Number.isFinite(amount));
 	return [
 		gauge(

@@ -3,7 +3,7 @@ import { type BudgetPeriod, MICRO_NEURONS } from "../../accounts/admission.ts";
 import type { LimitStatus } from "../../accounts/durable/limit-status.ts";
 import type { RefusalsReport } from "../../accounts/durable/refusals.ts";
 import type { UsageReport } from "../../accounts/durable/usage.ts";
-import { counter, gauge, type Metric, type Sample } from "../../core/metric.ts";
+import { counter, gauge, type Metric, type MetricSample } from "../../core/metric.ts";
 import type { EngineReport } from "../../fleet/health.ts";
 import { CIRCUITS, sumEngines } from "./engine-sums.ts";
 import { poolMetrics } from "./pool-metrics.ts";
@@ -41,30 +41,30 @@ export function metricsText({
 	metrics = [],
 	storage,
 }: MetricsInput): string {
-	const ofEngines = (value: (engine: EngineReport) => number): Sample[] =>
-		sumEngines(engines, engineKey).map((engine): Sample => {
+	const ofEngines = (value: (engine: EngineReport) => number): MetricSample[] =>
+		sumEngines(engines, engineKey).map((engine): MetricSample => {
 			const { backend, replica, model, worker } = engine;
 			return [{ backend, replica, model, ...(worker !== undefined && { worker }) }, value(engine)];
 		});
-	const ofAccounts = (value: (report: AccountReport) => number): Sample[] =>
-		accounts.map((report): Sample => [{ account: report.account }, value(report)]);
-	const ofRows = (value: (row: UsageReport["rows"][number]) => readonly Sample[]): Sample[] =>
+	const ofAccounts = (value: (report: AccountReport) => number): MetricSample[] =>
+		accounts.map((report): MetricSample => [{ account: report.account }, value(report)]);
+	const ofRows = (value: (row: UsageReport["rows"][number]) => readonly MetricSample[]): MetricSample[] =>
 		accounts.flatMap(({ account, usage }) =>
 			usage.rows.flatMap((row) => {
 				const { model = "", task = "", backend = "" } = row;
 				const common = { account, model, task, backend };
-				return value(row).map(([labels, amount]): Sample => [{ ...common, ...labels }, amount]);
+				return value(row).map(([labels, amount]): MetricSample => [{ ...common, ...labels }, amount]);
 			}),
 		);
 	const ofBudgets = (
 		period: BudgetPeriod,
 		value: (budget: LimitStatus["budgets"][number]) => number,
-	): Sample[] =>
+	): MetricSample[] =>
 		accounts
 			.flatMap(({ account, limits }) =>
 				limits.budgets
 					.filter((budget) => (budget.period ?? "day") === period)
-					.map((budget): Sample => {
+					.map((budget): MetricSample => {
 						const { key, name } = budget;
 						const labels = { account, budget: key, ...(name !== undefined && { name }) };
 						return [labels, value(budget) / MICRO_NEURONS];
@@ -92,7 +92,7 @@ export function metricsText({
 		gauge(
 			"up",
 			"1 if the Durable Object of the account answered. 0: this page has no other metrics of the account.",
-			[...ofAccounts(() => 1), ...unreachable.map((account): Sample => [{ account }, 0])],
+			[...ofAccounts(() => 1), ...unreachable.map((account): MetricSample => [{ account }, 0])],
 		),
 		counter(
 			"requests_total",
@@ -106,7 +106,7 @@ export function metricsText({
 			"refused_requests_total",
 			"Requests that a limit of the account refused: a rate, a budget, the neurons of the plan. Other counters exclude them.",
 			accounts.flatMap(({ account, refusals }) =>
-				refusals.rows.map(({ code = 0, requests, task = "" }): Sample => {
+				refusals.rows.map(({ code = 0, requests, task = "" }): MetricSample => {
 					return [{ account, task, code: String(code) }, requests];
 				}),
 			),
@@ -148,7 +148,7 @@ export function metricsText({
 		gauge(
 			"omitted_budgets",
 			"Budgets of tokens that this page does not have, because the account has too many.",
-			accounts.flatMap(({ account, limits }): Sample[] =>
+			accounts.flatMap(({ account, limits }): MetricSample[] =>
 				limits.omitted === undefined ? [] : [[{ account }, limits.omitted]],
 			),
 		),
@@ -185,7 +185,7 @@ export function metricsText({
 		gauge(
 			"worker_up",
 			"1 if the process of the gateway answered. 0: this page has no engines and pools of this process.",
-			workers.map(({ worker, up }): Sample => [{ worker }, up ? 1 : 0]),
+			workers.map(({ worker, up }): MetricSample => [{ worker }, up ? 1 : 0]),
 		),
 	];
 	return all.map(metricText).join("");
@@ -208,7 +208,7 @@ function metricText({ name, type, help, samples }: Metric): string {
 	return `# HELP ${full} ${help.replace(/\\/g, "\\\\")}\n# TYPE ${full} ${type}\n${lines.join("")}`;
 }
 
-const labelsText = (labels: Sample[0]): string =>
+const labelsText = (labels: MetricSample[0]): string =>
 	Object.entries(labels)
 		.map(([name, value]) => `${name}="${escaped(value)}"`)
 		.join(",");

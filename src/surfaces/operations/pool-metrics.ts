@@ -1,6 +1,6 @@
 /** The metrics of pools, from which an autoscaler can read what a pool needs. */
 
-import { counter, gauge, type Metric, type Sample } from "../../core/metric.ts";
+import { counter, gauge, type Metric, type MetricSample } from "../../core/metric.ts";
 import type { EngineReport } from "../../fleet/health.ts";
 import type { GateReport } from "../../pools/pool-gate.ts";
 import type { PoolReport, ReplicasReport } from "../../pools/pool-report.ts";
@@ -18,14 +18,14 @@ export function poolMetrics(
 			.filter(({ circuit }) => circuit === "open")
 			.map(({ backend, url, worker }) => keyOf(backend, url, worker)),
 	);
-	const openOf = ({ backend = "", worker }: Sample[0], urls: readonly string[]): number =>
+	const openOf = ({ backend = "", worker }: MetricSample[0], urls: readonly string[]): number =>
 		urls.filter((url) => open.has(keyOf(backend, url, worker))).length;
-	const labelsOf = ({ backend, worker }: Labelled<PoolReport>): Sample[0] => ({
+	const labelsOf = ({ backend, worker }: Labelled<PoolReport>): MetricSample[0] => ({
 		backend,
 		...(worker !== undefined && { worker }),
 	});
 	/** A pool with prefill replicas has one sample for each stage. */
-	const stages = pools.flatMap((pool): [Sample[0], ReplicasReport][] =>
+	const stages = pools.flatMap((pool): [MetricSample[0], ReplicasReport][] =>
 		pool.stages
 			? [
 					[{ ...labelsOf(pool), stage: "prefill" }, pool.stages.prefill],
@@ -33,25 +33,27 @@ export function poolMetrics(
 				]
 			: [[labelsOf(pool), pool]],
 	);
-	const ofStages = (value: (replicas: ReplicasReport) => number): Sample[] =>
-		stages.map(([labels, replicas]): Sample => [labels, value(replicas)]);
-	const ofGates = (value: (gate: GateReport) => readonly Sample[]): Sample[] =>
+	const ofStages = (value: (replicas: ReplicasReport) => number): MetricSample[] =>
+		stages.map(([labels, replicas]): MetricSample => [labels, value(replicas)]);
+	const ofGates = (value: (gate: GateReport) => readonly MetricSample[]): MetricSample[] =>
 		pools.flatMap((pool) =>
 			pool.gate
-				? value(pool.gate).map(([labels, amount]): Sample => [{ ...labelsOf(pool), ...labels }, amount])
+				? value(pool.gate).map(([labels, amount]): MetricSample => [{ ...labelsOf(pool), ...labels }, amount])
 				: [],
 		);
-	const ofPairs = (value: (pairs: PairCounts) => readonly Sample[]): Sample[] =>
+	const ofPairs = (value: (pairs: PairCounts) => readonly MetricSample[]): MetricSample[] =>
 		pools.flatMap((pool) =>
 			pool.pairs
-				? value(pool.pairs).map(([labels, amount]): Sample => [{ ...labelsOf(pool), ...labels }, amount])
+				? value(pool.pairs).map(
+						([labels, amount]): MetricSample => [{ ...labelsOf(pool), ...labels }, amount],
+					)
 				: [],
 		);
 	return [
 		gauge(
 			"pool_replicas",
 			"Replicas of a pool. open: they fail, and are called last. draining: they get no new requests.",
-			stages.flatMap(([labels, { active, draining }]): Sample[] => {
+			stages.flatMap(([labels, { active, draining }]): MetricSample[] => {
 				const failing = openOf(labels, active);
 				return [
 					[{ ...labels, state: "active" }, active.length - failing],
@@ -93,19 +95,19 @@ export function poolMetrics(
 		counter(
 			"pool_incoming_requests_total",
 			"Requests that arrived at a pool, including refused ones.",
-			pools.map((pool): Sample => [labelsOf(pool), pool.incoming]),
+			pools.map((pool): MetricSample => [labelsOf(pool), pool.incoming]),
 		),
 		gauge(
 			"pool_expected_ttft_seconds",
 			"Expected time to the first token of a typical request, at the best replica. Absent if no replica is active.",
-			stages.flatMap(([labels, { expectedMs }]): Sample[] =>
+			stages.flatMap(([labels, { expectedMs }]): MetricSample[] =>
 				expectedMs === undefined ? [] : [[labels, expectedMs / 1000]],
 			),
 		),
 		gauge(
 			"pool_engine_requests",
 			"Requests of all callers in the engines of a pool that is polled, as the engines report them.",
-			stages.flatMap(([labels, { reported }]): Sample[] =>
+			stages.flatMap(([labels, { reported }]): MetricSample[] =>
 				reported
 					? [
 							[{ ...labels, state: "running" }, reported.running],

@@ -1,6 +1,6 @@
 /** Metrics of what outlives a request: stored objects, and the queue of work. */
 
-import { counter, gauge, type Metric, type Sample } from "../../core/metric.ts";
+import { counter, gauge, type Metric, type MetricSample } from "../../core/metric.ts";
 import type { ResponseStoreUsage } from "../../responses/records.ts";
 import type { StoreUsage } from "../../storage/blobs/blob-table.ts";
 import type { LaneCount } from "../../storage/queue/work-table.ts";
@@ -14,12 +14,12 @@ export interface StorageReport {
 }
 
 export function storageMetrics({ stored, work, now }: StorageReport): Metric[] {
-	const ofStores = (value: (usage: StoreUsage) => number): Sample[] =>
+	const ofStores = (value: (usage: StoreUsage) => number): MetricSample[] =>
 		stored.flatMap(({ account, stores }) =>
-			stores.map((usage): Sample => [{ account, store: usage.store }, value(usage)]),
+			stores.map((usage): MetricSample => [{ account, store: usage.store }, value(usage)]),
 		);
-	const ofResponses = (value: (usage: ResponseStoreUsage) => number): Sample[] =>
-		stored.flatMap(({ account, responses }): Sample[] =>
+	const ofResponses = (value: (usage: ResponseStoreUsage) => number): MetricSample[] =>
+		stored.flatMap(({ account, responses }): MetricSample[] =>
 			responses ? [[{ account }, value(responses)]] : [],
 		);
 	const queued = work.filter(({ state }) => state === "queued");
@@ -57,13 +57,13 @@ export function storageMetrics({ stored, work, now }: StorageReport): Metric[] {
 		gauge(
 			"work_items",
 			"Items of durable work. dead: all attempts have failed.",
-			work.map(({ account, kind, state, items }): Sample => [{ account, kind, state }, items]),
+			work.map(({ account, kind, state, items }): MetricSample => [{ account, kind, state }, items]),
 		),
 		gauge(
 			"work_oldest_seconds",
 			"Time that the first queued item waits beyond its start.",
 			queued.map(
-				({ account, kind, firstAt }): Sample => [{ account, kind }, Math.max(0, now - firstAt) / 1_000],
+				({ account, kind, firstAt }): MetricSample => [{ account, kind }, Math.max(0, now - firstAt) / 1_000],
 			),
 		),
 	];

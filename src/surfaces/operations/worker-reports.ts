@@ -3,7 +3,7 @@
  * answers with its own reports at a Unix socket, through the entrypoint `Reports`, so that any of them can answer `/metrics`.
  */
 import { WorkerEntrypoint } from "cloudflare:workers";
-import type { Metric, Sample } from "../../core/metric.ts";
+import type { Metric, MetricSample } from "../../core/metric.ts";
 import type { EngineReport } from "../../fleet/health.ts";
 import type { AppServices } from "../../http/services.ts";
 import type { Peer, WorkerReport } from "../../pipeline/services.ts";
@@ -91,8 +91,8 @@ export async function allReports(
 	};
 }
 
-const labelled = (samples: readonly Sample[], worker: string): Sample[] =>
-	samples.map(([labels, ...sample]): Sample => [{ ...labels, worker }, ...sample]);
+const labelled = (samples: readonly MetricSample[], worker: string): MetricSample[] =>
+	samples.map(([labels, ...sample]): MetricSample => [{ ...labels, worker }, ...sample]);
 
 const merged = (metrics: readonly Metric[]): Metric[] =>
 	[...Map.groupBy(metrics, ({ name }) => name).values()].flatMap((same) =>
@@ -107,7 +107,7 @@ export function visible(
 	reports: WorkerReports,
 	{ isOperator, accounts }: { isOperator: boolean; accounts?: readonly string[] | undefined },
 ): WorkerReports {
-	const isVisible = ([{ account }]: Sample): boolean =>
+	const isVisible = ([{ account }]: MetricSample): boolean =>
 		account === undefined ? isOperator : (accounts?.includes(account) ?? true);
 	const metrics = reports.metrics.map((metric) => ({ ...metric, samples: metric.samples.filter(isVisible) }));
 	return isOperator ? { ...reports, metrics } : { engines: [], pools: [], workers: [], metrics };

@@ -8,11 +8,11 @@ import { readChoice } from "./message.ts";
 import { readToolCalls, sentCallsOf, type ToolCallContext } from "./sent-calls.ts";
 import { ReplyUsage, usageIn } from "./usage.ts";
 
-export const CompletionReply = z.looseObject({
+export const ChatCompletionReply = z.looseObject({
 	choices: z.array(z.looseObject({})).min(1),
 	usage: ReplyUsage.optional(),
 });
-export type CompletionReply = z.output<typeof CompletionReply>;
+export type ChatCompletionReply = z.output<typeof ChatCompletionReply>;
 
 /** What the readers of a reply have to know of the request. */
 export const toolContext = (
@@ -29,7 +29,7 @@ export const failureOfAnswer = (call: Call) =>
 
 /** Adds the fields that the engine omitted. Fields that are not read are unchanged. */
 export function completion(
-	reply: CompletionReply,
+	reply: ChatCompletionReply,
 	call: Call,
 	input: Pick<ChatInput, "tools">,
 ): ChatCompletion {
