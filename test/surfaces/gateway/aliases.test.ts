@@ -206,12 +206,12 @@ describe("a request to an alias", () => {
 
 	it("names a model that cannot be called here in a header", async () => {
 		const { send, manage } = world();
-		await manage("POST", "", alias(["custom-acme/qwen3-32b", LUNA]));
+		await manage("POST", "", alias(["custom-unused/qwen3-32b", LUNA]));
 		const response = await send(`${BASE}/v1/chat/completions`, {
 			model: "custom/assistant",
 			messages: MESSAGES,
 		});
-		expect(response.headers.get("x-ganglion-skipped")).toBe("custom-acme/qwen3-32b");
+		expect(response.headers.get("x-ganglion-skipped")).toBe("custom-unused/qwen3-32b");
 		expect(routedBy(response)[0]).toBe(LUNA);
 	});
 
@@ -302,13 +302,13 @@ describe("cloudflare/auto", () => {
 				},
 			},
 		});
-		await manage("POST", "", alias([GROK, "custom-acme/qwen3-32b"]));
+		await manage("POST", "", alias([GROK, "custom-unused/qwen3-32b"]));
 		expect(await explain("custom/assistant")).toMatchObject({
 			result: {
 				pool: {
 					models: [
 						{ model: GROK, targets: [{ backend: "xai" }] },
-						{ model: "custom-acme/qwen3-32b", custom_provider: "acme" },
+						{ model: "custom-unused/qwen3-32b", custom_provider: "unused" },
 					],
 				},
 			},

@@ -84,7 +84,9 @@ describe("a search in a gateway", () => {
 	it("has no tool without any key", async () => {
 		const { post, requests } = searchingGateway(() => ({ text: "Yes." }), { WEB_SEARCH: {} });
 		const body = { model: MODEL, input: QUESTION, tools: [{ type: "web_search" }] };
-		const answer = await post("/v1/responses", body, { headers: { "cf-aig-gateway-id": "default" } });
+		// Another test stores keys in the gateway `default`.
+		const gateway = `gw-${crypto.randomUUID()}`;
+		const answer = await post("/v1/responses", body, { headers: { "cf-aig-gateway-id": gateway } });
 		expect([answer.status, answer.headers.get("x-ganglion-dropped")]).toEqual([200, "tools.web_search"]);
 		expect(requests[0]?.tools).toBeUndefined();
 	});
