@@ -20,6 +20,21 @@ import type { RemoteCalls } from "../../../src/storage/remote-calls.ts";
 
 const BOUNDS: QueueBounds = { accountItems: 1_000, concurrency: 8, accountConcurrency: 2 };
 
+/** Gives the class its own services again: the files of a Worker share it. */
+let restoreServices: (() => void) | undefined;
+afterEach(() => {
+	restoreServices?.();
+	restoreServices = undefined;
+});
+
+/** For all objects of the class until the test ends, because an object that starts again has none of its own. */
+function replaceServices(instance: WorkQueueObject, services: WorkQueueServices): void {
+	const shared = Object.getPrototypeOf(instance);
+	const { services: own } = shared;
+	restoreServices ??= () => void Object.assign(shared, { services: own });
+	Object.assign(shared, { services: () => services });
+}
+
 /** A queue of its own, with handlers by kind. */
 async function newQueue(handlers: Record<string, WorkHandler>, bounds: Partial<QueueBounds> = {}) {
 	const namespace = env.WORK_QUEUE as unknown as DurableObjectNamespace<WorkQueueObject>;
@@ -46,9 +61,7 @@ async function newQueue(handlers: Record<string, WorkHandler>, bounds: Partial<Q
 		ring: () => runDurableObjectAlarm(stubOf()),
 		/** As if its process had been killed. The next object has the same handlers. */
 		end: async () => {
-			await runInDurableObject(stubOf(), (instance) => {
-				Object.assign(Object.getPrototypeOf(instance), { services: () => services });
-			});
+			await runInDurableObject(stubOf(), (instance) => replaceServices(instance, services));
 			await runInDurableObject(stubOf(), (_, context) => context.abort("killed")).catch(() => {});
 		},
 	};
