@@ -267,11 +267,11 @@ describe("a reply", () => {
 	});
 
 	it("has the time of the reply if none is sent", async () => {
-		vi.useFakeTimers({ now: 1_700_000_000_999, toFake: ["Date"] });
+		vi.useFakeTimers({ now: 4_000_000_000_999, toFake: ["Date"] });
 		onTestFinished(() => void vi.useRealTimers());
 		for (const created_at of [undefined, "", "yesterday"]) {
 			const reply = { message: { content: "5" }, done: true, created_at };
-			expect((await output(JSON.stringify(reply))).created).toBe(1_700_000_000);
+			expect((await output(JSON.stringify(reply))).created).toBe(4_000_000_000);
 		}
 		const early = { message: { content: "5" }, done: true, created_at: "1970-01-01T00:00:02.900Z" };
 		expect((await output(JSON.stringify(early))).created).toBe(2);

@@ -259,7 +259,7 @@ describe("a reply", () => {
 	);
 
 	it("numbers choices, and has the current time", async () => {
-		vi.useFakeTimers({ now: 1_700_000_000_999, toFake: ["Date"] });
+		vi.useFakeTimers({ now: 4_000_000_000_999, toFake: ["Date"] });
 		onTestFinished(() => void vi.useRealTimers());
 		const nothing = { id: null, created: null, model: null, usage: null };
 		const choices = [
@@ -269,7 +269,7 @@ describe("a reply", () => {
 		expect(await output(JSON.stringify({ ...nothing, choices }))).toEqual({
 			id: "chatcmpl-uuid-1",
 			object: "chat.completion",
-			created: 1_700_000_000,
+			created: 4_000_000_000,
 			model: "engine-model",
 			choices: [
 				{ index: 0, message: { role: "assistant", content: null, tool_calls: null }, finish_reason: "stop" },

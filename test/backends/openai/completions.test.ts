@@ -107,7 +107,7 @@ describe("the reply to a raw prompt", () => {
 	});
 
 	it("numbers choices, and has the current time", async () => {
-		vi.useFakeTimers({ now: 1_700_000_000_999, toFake: ["Date"] });
+		vi.useFakeTimers({ now: 4_000_000_000_999, toFake: ["Date"] });
 		onTestFinished(() => void vi.useRealTimers());
 		const logprobs = { tokens: ["a"], token_logprobs: null, top_logprobs: [null] };
 		const nothing = { id: null, created: null, model: null, usage: null };
@@ -116,7 +116,7 @@ describe("the reply to a raw prompt", () => {
 		expect(await outputOf(ask("text-generation", RAW, () => json({ ...nothing, choices })))).toEqual({
 			id: "cmpl-uuid-1",
 			object: "chat.completion",
-			created: 1_700_000_000,
+			created: 4_000_000_000,
 			model: "engine-model",
 			choices: [
 				{ ...choice, index: 0 },
