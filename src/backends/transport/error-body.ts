@@ -63,6 +63,7 @@ export function readError(body: unknown, depth = 0): SentError {
 		message: nested.message ?? text.message,
 		code: nested.code ?? text.code ?? own.code,
 		type: nested.type ?? text.type ?? own.type,
+		param: nested.param ?? text.param ?? own.param,
 		retryAfter: nested.retryAfter ?? text.retryAfter ?? own.retryAfter,
 	};
 }
@@ -79,13 +80,14 @@ function innerOf({ error, errors, base_resp, metadata, fault }: Record<string, u
 function ownError(body: Record<string, unknown>): SentError {
 	const { message, msg, detail, error_message, errorMessage, status_msg, code, type, error_type, status } =
 		body;
-	const { reason } = body;
+	const { param, reason } = body;
 	const sentence = [message, msg, detail, error_message, errorMessage, status_msg].find(isFilled);
 	const retryAfter = retryAfterIn(body);
 	return {
 		message: sentenceOf(sentence),
 		code: textOf(code),
 		type: textOf([type, error_type, status, reason].find((value) => isFilled(value) && value !== "error")),
+		param: textOf(isFilled(param) && param !== "None" ? param : undefined),
 		...(retryAfter !== undefined && { retryAfter }),
 	};
 }

@@ -4,12 +4,15 @@
  * account. Pure.
  */
 import type { FailureKey } from "../../core/errors.ts";
+import { lacksModel } from "./absent-model.ts";
 
 /** The error in an engine's reply, as far as it is read. */
 export interface SentError {
 	message?: string | undefined;
 	code?: string | undefined;
 	type?: string | undefined;
+	/** The field of the request that the engine blames. */
+	param?: string | undefined;
 	/** Seconds. */
 	retryAfter?: number | undefined;
 }
@@ -30,12 +33,6 @@ const KEY_OF_CODE = new Map<string | undefined, FailureKey>([
 	["exceed_context_size_error", "contextWindowExceeded"],
 	// Z.ai
 	["model_context_window_exceeded", "contextWindowExceeded"],
-	// LM Studio: 400, OpenAI: 404
-	["model_not_found", "noSuchModel"],
-	// Google, Groq, Ollama's cloud, Azure, Zhipu
-	["model_decommissioned", "noSuchModel"],
-	["DeploymentNotFound", "noSuchModel"],
-	["1211", "noSuchModel"],
 	["string_above_max_length", "contextWindowExceeded"],
 	["1261", "contextWindowExceeded"],
 	["1301", "refusedByModel"],
@@ -104,17 +101,6 @@ const CONTEXT_MESSAGES: readonly RegExp[] = [
 	/maximum context length (?:of|is) (?:the )?(?:model|endpoint|\d)|endpoint's maximum context length/i,
 	/context (?:window|length|size)(?: limit)? (?:is |has been |was )?exceeded|exceed(?:s|ed)? (?:the )?(?:model's )?(?:maximum )?context (?:window|length|size|limit)/i,
 ];
-
-/**
- * The server has no such model. llama.cpp's router and Ollama send 400 for it, others 404 or 500. "not found" alone may be about a file.
- */
-const MODEL_MESSAGES: readonly RegExp[] = [
-	/\bmodel:? ?["'`]?[^\s"'`]{1,200}["'`]? (?:was |is )?(?:not found|not loaded|does not exist|not supported by this|is not available)/i,
-	/\b(?:no such|unknown|invalid|unsupported) model\b|\bmodel not (?:exist|found|supported)\b|\bnot a valid model id\b/i,
-	/\bno endpoints found for\b|\bmodel .{1,200} does not exist\b|\bunable to access model\b/i,
-];
-/** Statuses whose body may be about the name of the model. */
-const MAY_BE_MODEL: ReadonlySet<number> = new Set([400, 403, 404, 422, 500, 503]);
 
 /** The service has no room at the moment, whatever the status. */
 const OVERLOADED_MESSAGE =
@@ -258,7 +244,7 @@ export function keyOfRefusal(status: number, sent: SentError): FailureKey | unde
 	if (MAY_BE_CONTEXT.has(status) && matches(CONTEXT_MESSAGES, message)) return "contextWindowExceeded";
 	if (status === 429 && TOO_LARGE_MESSAGE.test(message)) return "requestTooLarge";
 	if (status === 403 && MODERATION_MESSAGE.test(message)) return "refusedByModel";
-	if (MAY_BE_MODEL.has(status) && matches(MODEL_MESSAGES, message)) return "noSuchModel";
+	if (lacksModel(status, sent)) return "noSuchModel";
 	if (MAY_BE_OVERLOAD.has(status) && OVERLOADED_MESSAGE.test(message)) return "outOfCapacity";
 	if (status === NOT_IMPLEMENTED && message !== "") return "engineRefused";
 	if (status !== 500) return undefined;
