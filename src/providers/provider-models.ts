@@ -9,13 +9,13 @@ import { PROVIDERS } from "./providers.ts";
 const VERSION = /-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$/;
 
 /** `author`: that in the ids of the provider's models. `name`: the provider's name of the model, or the part of the id after the author. */
-export function modelOfProvider(author: string, name: string, catalog: Catalog): Model | undefined {
-	for (const version of [name, name.replace(VERSION, "")]) {
-		const id = `${author}/${version}`;
-		const model = catalog.find(id) ?? catalog.find(idsByName().get(id) ?? "");
-		if (model) return model;
-	}
-	return undefined;
+export const modelOfProvider = (author: string, name: string, catalog: Catalog): Model | undefined =>
+	modelNamed(author, name, catalog) ?? modelNamed(author, name.replace(VERSION, ""), catalog);
+
+/** As {@link modelOfProvider}, but a version of a model is another model. */
+export function modelNamed(author: string, name: string, catalog: Catalog): Model | undefined {
+	const id = `${author}/${name}`;
+	return catalog.find(id) ?? catalog.find(idsByName().get(id) ?? "");
 }
 
 /** A model that only a route names. If it is a version of a model in the catalogue, it has the price of that model. */

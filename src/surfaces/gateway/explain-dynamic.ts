@@ -6,7 +6,7 @@ import type { Explanation } from "../../pipeline/explain.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { routeNotFound } from "./dynamic-plan.ts";
-import { compatModel, DYNAMIC_ROUTE } from "./provider-names.ts";
+import { compatModel, DYNAMIC_ROUTE, type OwnModels } from "./provider-names.ts";
 
 interface DynamicExplanation {
 	model: string;
@@ -31,9 +31,10 @@ export type ExplainedModel = Explanation | CustomModel;
 export async function explainedModel(
 	name: string,
 	explain: (model: string) => Promise<Explanation>,
+	services: OwnModels,
 ): Promise<ExplainedModel> {
 	const slug = customSlug(name.split("/", 1)[0] ?? "");
-	return slug === undefined ? explain(compatModel(name)) : { model: name, custom_provider: slug };
+	return slug === undefined ? explain(compatModel(name, services)) : { model: name, custom_provider: slug };
 }
 
 interface ExplainedRequest {
@@ -49,8 +50,9 @@ interface ExplainedRequest {
 /** Throws 7003 for an unknown route. */
 export async function explainDynamic(
 	{ caller: { account }, gateway, name, facts, explain }: ExplainedRequest,
-	{ deployedRoutes, random }: Pick<Services, "deployedRoutes" | "random">,
+	services: Pick<Services, "deployedRoutes" | "random"> & OwnModels,
 ): Promise<DynamicExplanation> {
+	const { deployedRoutes, random } = services;
 	const model = `${DYNAMIC_ROUTE}${name}`;
 	const route = await deployedRoutes.find({ account, gateway, name });
 	if (!route) throw routeNotFound(name);
@@ -67,7 +69,7 @@ export async function explainDynamic(
 	for (let next = await steps.next(false); !next.done; next = await steps.next(false)) {
 		const { id, properties } = next.value;
 		const named = `${properties.provider}/${properties.model}`;
-		models.push({ element: id, ...(await explainedModel(named, explain)) });
+		models.push({ element: id, ...(await explainedModel(named, explain, services)) });
 	}
 	return { model, dynamic_route: { gateway, rates, models } };
 }

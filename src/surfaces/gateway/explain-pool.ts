@@ -38,7 +38,7 @@ export async function explainPool(
 ): Promise<PoolExplanation> {
 	const { models, ranking } = await orderedPool({ model, body, options }, { account, gateway }, services);
 	const explained: ExplainedModel[] = [];
-	for (const id of models) explained.push(await explainedModel(compatName(id), explain));
+	for (const id of models) explained.push(await explainedModel(compatName(id), explain, services));
 	return {
 		model,
 		pool: {

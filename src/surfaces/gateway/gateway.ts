@@ -37,6 +37,8 @@ import {
 	compatParts,
 	dynamicRouteName,
 	invalidProvider,
+	type OwnModels,
+	providerModelId,
 	servedId,
 } from "./provider-names.ts";
 import { type PlanContext, runInGateway } from "./run-in-gateway.ts";
@@ -141,10 +143,12 @@ function gatewayStep(step: Step, context: StepContext): GatewayStep {
 	const pathModel = modelInPath(step.provider, step.endpoint);
 	const isModel = !(target instanceof AiError) && target.kind === "model";
 	const modelInBody = modelOf(step.inputs);
-	const compat = step.provider === COMPAT ? compatParts(modelInBody ?? "") : undefined;
+	const compat = step.provider === COMPAT ? compatParts(modelInBody ?? "", context.services) : undefined;
 	// The provider's own name of the model.
 	const model = compat?.model ?? modelInBody ?? pathModel;
-	const modelId = isModel ? attempt(() => geminiMethod(step)?.model ?? routeOf(step).model) : model;
+	const modelId = isModel
+		? attempt(() => geminiMethod(step)?.model ?? routeOf(step, context.services).model)
+		: model && providerModelId(compat?.provider ?? step.provider, model);
 	return {
 		provider: step.provider,
 		endpoint: step.endpoint,
@@ -224,7 +228,7 @@ async function runStep(
 			const { fields } = step.inputs;
 			return await callGemini({ ...gemini, model, id, caller, fields, headers, signal, observers }, services);
 		}
-		const { model: named, dialect, inputs, wrap, run: runRoute = run } = routeOf(step);
+		const { model: named, dialect, inputs, wrap, run: runRoute = run } = routeOf(step, services);
 		const model = await servedId(named, caller, services);
 		const { fields } = inputs;
 		const sources = { id, caller, model, dialect, inputs, signal, headers, fields, observers };
@@ -271,7 +275,7 @@ export const hasOpenAiFailures = (step: Pick<Step, "provider" | "endpoint">): bo
 const isModelRoute = (step: Step): boolean =>
 	step.sent.method === "POST" && (geminiMethod(step) !== undefined || routeAt(pathOf(step)) !== undefined);
 
-function routeOf(step: Step): StepRoute {
+function routeOf(step: Step, services: OwnModels): StepRoute {
 	const { provider, inputs } = step;
 	const path = pathOf(step);
 	const route = routeAt(path);
@@ -281,7 +285,7 @@ function routeOf(step: Step): StepRoute {
 		return { model, dialect: loadDialect, inputs, wrap: WRAPS.envelope };
 	}
 	if (!route) throw invalidProvider(path, `is not a route of ${COMPAT}`);
-	if (provider === COMPAT) return openaiStep(route, inputs, compatModel);
+	if (provider === COMPAT) return openaiStep(route, inputs, (name) => compatModel(name, services));
 	const author = authorOfSlug(provider);
 	return openaiStep(route, inputs, (model) => `${author}/${model}`);
 }

@@ -196,7 +196,7 @@ async function* planOf(
 	const chosenStep = (compat: string, modelOptions: GatewayOptions): GatewayStep => {
 		const stepOptions = mergedOptions(modelOptions, options);
 		try {
-			const model = compatModel(compat);
+			const model = compatModel(compat, services);
 			const inputs = { fields: isRecord(body) ? { ...body, model } : body };
 			// The native format of a run differs for each model, so that one body fits only one of them.
 			const dialect = request.dialect === loadDialect ? onlyFor(OPENAI_CHAT) : request.dialect;

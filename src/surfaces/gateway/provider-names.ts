@@ -3,13 +3,16 @@
  * `workers-ai`. A model's name can also name a dynamic route.
  */
 import { AiError } from "../../core/errors.ts";
+import { isProvider } from "../../gateways/providers/addresses.ts";
 import { customSlug } from "../../gateways/providers/custom-providers.ts";
 import { WORKERS_AI } from "../../gateways/request.ts";
-import { authorOf, isThirdPartyId } from "../../models/third-party.ts";
+import type { Catalog } from "../../models/catalog.ts";
+import { authorOf, isThirdPartyId, THIRD_PARTY_AUTHORS } from "../../models/third-party.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { modelOf } from "../../pipeline/resolve-model.ts";
+import { matches } from "../../pipeline/route.ts";
 import type { Services } from "../../pipeline/services.ts";
-import { modelOfProvider } from "../../providers/provider-models.ts";
+import { modelNamed, modelOfProvider } from "../../providers/provider-models.ts";
 import { PROVIDERS } from "../../providers/providers.ts";
 
 /** OpenAI's API for the models of all providers. */
@@ -65,12 +68,38 @@ export function isProviderModel(id: string): boolean {
 	return isThirdPartyId(id) && (Object.hasOwn(PROVIDERS, author) || customSlug(author) !== undefined);
 }
 
-/** The slug of the provider that has a model, by the model's id. */
+/** The slug of the provider that has a model, by the model's id. A model of the operator's own (`acme/chat`) has that of Workers AI. */
 export function slugOf(model: string): string {
 	if (!isThirdPartyId(model)) return WORKERS_AI;
 	const author = authorOf(model);
-	return SLUG_OF_AUTHOR.get(author) ?? author;
+	const slug = SLUG_OF_AUTHOR.get(author) ?? author;
+	return isProvider(slug) || THIRD_PARTY_AUTHORS.has(author) || customSlug(slug) !== undefined
+		? slug
+		: WORKERS_AI;
 }
+
+/** The id of a provider's model, from the name that the provider has for it. */
+export function providerModelId(slug: string, name: string): string {
+	const author = customSlug(slug) === undefined ? authorIfKnown(slug) : slug;
+	return author === undefined ? name : `${author}/${name}`;
+}
+
+/** The id that logs have for a model: that of the catalogue (`anthropic/claude-haiku-4.5`), if `id` has the provider's own name. */
+export const loggedId = (id: string, catalog: Catalog): string =>
+	isThirdPartyId(id) ? (modelNamed(authorOf(id), id.slice(authorOf(id).length + 1), catalog)?.id ?? id) : id;
+
+/**
+ * Whether the operator serves a model of this id, which names neither a provider nor a model of Workers AI: `acme/chat`, `qwen4`. A route
+ * for every model (`*`) names none.
+ */
+const isOwnModel = (id: string, { catalog, routing }: OwnModels): boolean =>
+	!id.startsWith("@") &&
+	!id.startsWith(`${WORKERS_AI}/`) &&
+	slugOf(id) === WORKERS_AI &&
+	(catalog.find(id) !== undefined ||
+		routing.list().some(({ pattern }) => pattern !== "*" && matches(pattern, id)));
+
+export type OwnModels = Pick<Services, "catalog" | "routing">;
 
 /**
  * The id with which a provider's model runs: that of the catalogue's model, if `id` has the provider's own name (`claude-haiku-4-5`) and
@@ -85,7 +114,11 @@ export async function servedId(id: string, caller: Caller, services: Services): 
 }
 
 /** The parts of a model's name at `compat`. `undefined`: it has no provider. */
-export function compatParts(name: string): { provider: string; model: string } | undefined {
+export function compatParts(
+	name: string,
+	services: OwnModels,
+): { provider: string; model: string } | undefined {
+	if (isOwnModel(name, services)) return { provider: WORKERS_AI, model: name };
 	const slash = name.indexOf("/");
 	if (slash < 1) return undefined;
 	const slug = name.slice(0, slash);
@@ -94,9 +127,10 @@ export function compatParts(name: string): { provider: string; model: string } |
 
 /**
  * The id in the catalogue of a model that `compat` names: `workers-ai/@cf/…` is a model of Workers AI, `{slug}/{model}` one of another
- * provider. Throws 2008 for an unknown provider.
+ * provider. A model of the operator's own has its id, with or without `workers-ai/`. Throws 2008 for an unknown provider.
  */
-export function compatModel(name: string): string {
+export function compatModel(name: string, services: OwnModels): string {
+	if (isOwnModel(name, services)) return name;
 	const slash = name.indexOf("/");
 	if (slash < 1) throw invalidProvider(name, "does not begin with a provider (example: openai/gpt-5)");
 	const [slug, model] = [name.slice(0, slash), name.slice(slash + 1)];

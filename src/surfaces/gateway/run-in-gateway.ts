@@ -25,6 +25,7 @@ import { MAX_HOPS, passedHops } from "../../outbound/hops.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { inBoundGateway } from "./bound-caller.ts";
 import { guardModels } from "./guard-models.ts";
+import { loggedId } from "./provider-names.ts";
 
 export interface GatewayCall {
 	caller: Caller;
@@ -150,7 +151,8 @@ const noSuchGateway = (id: string): string =>
 	`Please configure AI Gateway: the account has no gateway ${JSON.stringify(id.slice(0, MAX_SHOWN_ID))}. POST …/ai-gateway/gateways creates one (docs/gateways.md)`;
 
 function factsOf(step: GatewayStep, { catalog }: Pick<AppServices, "catalog">): GatewayFacts {
-	const model = step.modelId ?? step.model;
+	const named = step.modelId ?? step.model;
+	const model = named && loggedId(named, catalog);
 	return {
 		provider: (step.compat?.provider ?? step.provider).slice(0, MAX_PROVIDER),
 		path: step.endpoint,

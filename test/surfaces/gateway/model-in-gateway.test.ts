@@ -14,7 +14,8 @@ import {
 	upstream,
 	usage,
 } from "../../gateway.ts";
-import { closedGateway, json } from "../../http/access.ts";
+import { ADMIN, closedGateway, json } from "../../http/access.ts";
+import { GATEWAY_SETTINGS } from "./gateway-settings.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
 const PROVIDER_VARS = {
@@ -73,6 +74,44 @@ describe("the binding with a gateway", () => {
 			(await post("/v1/chat/completions", { model, ...MESSAGES })).headers.get("cf-aig-step");
 		expect(await chat("acme/chat")).toBeNull();
 		expect(await chat("openai/gpt-5")).toBe("0");
+	});
+
+	it("has one name in the logs for a model of the operator, by every way in", async () => {
+		const engine = hello();
+		const vars = {
+			BACKENDS: { engine: { kind: "openai", url: "http://engine/v1" } },
+			MODELS: { "acme/chat": { task: "Text Generation" } },
+			ROUTES: {
+				"acme/chat": [{ backend: "engine" }],
+				qwen4: [{ backend: "engine" }],
+				"lab/*": [{ backend: "engine" }],
+			},
+		};
+		const { account, createToken, send, services } = closedGateway({ vars, fetch: engine.fetch });
+		await services.gateways.change(account, "main", (registry) => registry.create("main", GATEWAY_SETTINGS));
+		const token = await createToken(["Workers AI Run"]);
+		const post = async (path: string, model: string, headers: Record<string, string> = {}) => {
+			const { headers: type, ...init } = json("POST", { model, ...MESSAGES });
+			const response = await send(`http://gateway${path}`, token, {
+				...init,
+				headers: { ...type, ...headers },
+			});
+			return response.status;
+		};
+		for (const id of ["acme/chat", "qwen4", "lab/gemma"]) {
+			const compat = `/v1/${account}/main/compat/chat/completions`;
+			expect(await post(compat, id)).toBe(200);
+			expect(await post(compat, `workers-ai/${id}`)).toBe(200);
+			const inMain = { "cf-aig-gateway-id": "main" };
+			expect(await post(`/client/v4/accounts/${account}/ai/v1/chat/completions`, id, inMain)).toBe(200);
+			const names = async () => {
+				const list = await send("/ai-gateway/gateways/main/logs?per_page=50", ADMIN);
+				const { result } = await list.json<{ result: { provider: string; model: string }[] }>();
+				return result.filter(({ model }) => model === id).map(({ provider }) => provider);
+			};
+			await expect.poll(names).toEqual(["workers-ai", "workers-ai", "workers-ai"]);
+		}
+		expect(await post(`/v1/${account}/main/compat/chat/completions`, "acme/other")).toBe(400);
 	});
 
 	it("runs a dynamic route with the body of a chat", async () => {
