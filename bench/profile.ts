@@ -21,6 +21,7 @@ const STREAM = { ...CHAT, stream: true, stream_options: { include_usage: true } 
 const LOADS: Record<string, (contender: Contender) => Ask> = {
 	json: (contender) => contender.ask("json", CHAT),
 	stream: (contender) => contender.ask("bulk", STREAM, "renamed"),
+	responses: (contender) => contender.ask("responses-bulk", STREAM),
 	stepped: (contender) => contender.ask("stepped", STREAM, "renamed"),
 	steady: (contender) => contender.ask("steady", STREAM, "renamed"),
 	passthrough: (contender) => contender.ask("bulk", { ...CHAT, stream: true }, "passthrough"),

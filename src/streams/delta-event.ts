@@ -4,21 +4,8 @@
  */
 
 import { concat } from "../media/bytes.ts";
+import { BACKSLASH, hasAt, QUOTE, textOfJson } from "./json-bytes.ts";
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const SPACE = 0x20;
-const ASCII_END = 0x80;
-/** The escapes that `JSON.stringify` writes without a code, with their characters. Content with only these is copied unchanged. */
-const ESCAPES: ReadonlyMap<number, string> = new Map([
-	[QUOTE, '"'],
-	[BACKSLASH, "\\"],
-	[0x62, "\b"],
-	[0x66, "\f"],
-	[0x6e, "\n"],
-	[0x72, "\r"],
-	[0x74, "\t"],
-]);
 /** Stands for the content in a template. `JSON.stringify` does not escape it. */
 const MARK = "{the content of the delta}";
 const CONTENT_FIELD = /"content"\s*:\s*"/;
@@ -26,9 +13,7 @@ const DATA = "data: ";
 const END = "\n\n";
 
 const encoder = new TextEncoder();
-/** A byte order mark is text inside an event. */
 const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
-const REPLACEMENT = "\ufffd";
 
 /** The bytes of an event before and after the content. */
 export interface Surroundings {
@@ -78,7 +63,7 @@ export class EventTemplate implements Surroundings {
 	/** The event with this content, which is not empty. */
 	write(text: string): DeltaEvent {
 		const content = encoder.encode(JSON.stringify(text).slice(1, -1));
-		return new DeltaEvent(this, concat([this.before, content, this.after]), text);
+		return new DeltaEvent(this, { text, bytes: content, from: 0, to: content.length });
 	}
 
 	/** Reads a complete event. `undefined` if it has another form, or a content that has to be parsed. */
@@ -87,26 +72,45 @@ export class EventTemplate implements Surroundings {
 		const to = event.length - after.length;
 		if (to <= before.length || !hasAt(event, before, 0) || !hasAt(event, after, to)) return undefined;
 		const text = textOfJson(event, before.length, to);
-		return text === undefined ? undefined : new DeltaEvent(this, event, text);
+		return text === undefined
+			? undefined
+			: new DeltaEvent(this, { text, bytes: event, from: before.length, to });
 	}
 }
 
-/** An event with one content that is not empty. Its data is decoded and parsed only if it is used. */
+/** The content of an event. */
+export interface DeltaContent {
+	/** Not empty. */
+	text: string;
+	/** `from` to `to` are `text` as a JSON string, without its quotation marks. */
+	bytes: Uint8Array;
+	from: number;
+	to: number;
+}
+
+/** An event of a template with one content. Its data is built and parsed only if it is used. */
 export class DeltaEvent {
 	readonly template: EventTemplate;
-	/** The complete event. */
-	readonly bytes: Uint8Array;
 	/** The content of the delta. */
 	readonly text: string;
+	readonly #content: DeltaContent;
 
-	constructor(template: EventTemplate, bytes: Uint8Array, text: string) {
+	constructor(template: EventTemplate, content: DeltaContent) {
 		this.template = template;
-		this.bytes = bytes;
-		this.text = text;
+		this.text = content.text;
+		this.#content = content;
+	}
+
+	/** The text as a JSON string, without its quotation marks. */
+	get content(): Uint8Array {
+		const { bytes, from, to } = this.#content;
+		return bytes.subarray(from, to);
 	}
 
 	get data(): string {
-		return decoder.decode(this.bytes.subarray(DATA.length, this.bytes.length - END.length));
+		const { before, after } = this.template;
+		const event = decoder.decode(concat([before, this.content, after]));
+		return event.slice(DATA.length, -END.length);
 	}
 
 	get value(): unknown {
@@ -142,9 +146,8 @@ export class Output {
 	}
 
 	/** Adds an event with the content of `event` between other bytes. */
-	addDelta({ template, bytes }: DeltaEvent, { before, after }: Surroundings): void {
+	addDelta({ content }: DeltaEvent, { before, after }: Surroundings): void {
 		this.#endText();
-		const content = bytes.subarray(template.before.length, bytes.length - template.after.length);
 		this.#parts.push(before, content, after);
 	}
 
@@ -162,32 +165,4 @@ export class Output {
 		this.#parts.push(encoder.encode(this.#text));
 		this.#text = "";
 	}
-}
-
-function hasAt(bytes: Uint8Array, part: Uint8Array, from: number): boolean {
-	for (let i = 0; i < part.length; i++) if (bytes[from + i] !== part[i]) return false;
-	return true;
-}
-
-/**
- * The text of a JSON string, without its quotation marks. `undefined` if it is not one, or if `JSON.stringify` would write
- * it in another way.
- */
-function textOfJson(bytes: Uint8Array, from: number, to: number): string | undefined {
-	let text = "";
-	let isAscii = true;
-	for (let at = from; at < to; at++) {
-		const byte = bytes[at] ?? QUOTE;
-		if (byte === QUOTE || byte < SPACE) return undefined;
-		if (byte === BACKSLASH) {
-			// The content must not end in the middle of an escape.
-			const escaped = ++at < to ? ESCAPES.get(bytes[at] ?? SPACE) : undefined;
-			if (escaped === undefined) return undefined;
-			text += escaped;
-		} else if (byte >= ASCII_END) isAscii = false;
-		else text += String.fromCharCode(byte);
-	}
-	if (isAscii) return text;
-	const json = decoder.decode(bytes.subarray(from, to));
-	return json.includes(REPLACEMENT) ? undefined : JSON.parse(`"${json}"`);
 }

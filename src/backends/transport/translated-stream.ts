@@ -9,7 +9,7 @@
 import { createParser } from "eventsource-parser";
 import type { z } from "zod";
 import { AiError } from "../../core/errors.ts";
-import { DeltaEvent, EventTemplate, Output } from "../../streams/delta-event.ts";
+import { type DeltaContent, DeltaEvent, EventTemplate, Output } from "../../streams/delta-event.ts";
 import type { EventFormat } from "../../streams/event-splitter.ts";
 import { type EventPiece, type StreamEvent, textOf } from "../../streams/sse.ts";
 import type { ChatChunk } from "../../tasks/text-generation/types.ts";
@@ -36,6 +36,11 @@ export interface Translator {
 	 * (`JSON.parse`, a schema's `parse`) means that the event is malformed.
 	 */
 	translate(event: UpstreamEvent): ChatChunk[];
+	/**
+	 * Reads the bytes of a complete event without parsing them. `undefined`: `translate` must be called. Called after a chunk that
+	 * had only content. A content stands for such a chunk, with the same fields.
+	 */
+	readContent?(event: Uint8Array): DeltaContent | undefined;
 	/** The upstream has ended. Returns the last chunks, with the usage; `undefined`: the answer is incomplete. Called once. */
 	end(): ChatChunk[] | undefined;
 }
@@ -140,6 +145,14 @@ class TranslatingReader implements EventReader {
 		this.#error = undefined;
 		this.#ifMalformed = ifMalformed;
 		this.#events = events;
+		const template = this.#templated?.template;
+		const content = template && this.#translator.readContent?.(event);
+		if (content) {
+			this.lastWasEvent = true;
+			this.progress.addText(content.text);
+			events.push(new DeltaEvent(template, content));
+			return undefined;
+		}
 		const text = this.#decoder.decode(event);
 		const [plain, name, data] = (this.format === "sse" && PLAIN_EVENT.exec(text)) || [];
 		if (plain !== undefined && data !== undefined) this.#readData(name, data);

@@ -25,3 +25,9 @@ const eventsOf = <Part extends string>(parts: readonly Part[]): ReadonlyMap<stri
 
 export const TEXT_EVENTS = eventsOf(Object.keys(CHANNELS) as PartType[]);
 export const CALL_EVENTS = eventsOf(["function_call_arguments", "custom_tool_call_input"]);
+
+/** Names a part of an answer. */
+export const partKey = (
+	part: PartType,
+	place: { [Name in "output_index" | "content_index" | "summary_index"]?: number | null | undefined },
+): string => `${place.output_index ?? 0} ${part} ${place.content_index ?? place.summary_index ?? 0}`;

@@ -5,67 +5,32 @@
  * tried. Some servers send the text of a part, or the arguments of a call, only when it is done: then the rest is sent. A stream
  * without an event that ends the response was cut off.
  */
-import * as z from "zod";
-import { isRecord } from "../../../core/json.ts";
 import { present } from "../../../core/present.ts";
+import type { DeltaContent } from "../../../streams/delta-event.ts";
 import { isDone } from "../../../streams/sse.ts";
 import type { ChatChunk, ChatDelta } from "../../../tasks/text-generation/types.ts";
 import { ChunkWriter, headingOf } from "../../completion.ts";
 import { callSeal } from "../../sealed-messages.ts";
 import type { Translator, UpstreamEvent } from "../../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../../transport/upstream-failure.ts";
-import { CALL_EVENTS, CHANNELS, type PartType, TEXT_EVENTS } from "./part-events.ts";
+import { PieceReader } from "./delta-pattern.ts";
+import { CALL_EVENTS, CHANNELS, type PartType, partKey, TEXT_EVENTS } from "./part-events.ts";
 import {
 	annotationsOf,
 	callOf,
 	chatAnnotation,
 	finishReason,
-	ResponseReply,
+	type ResponseReply,
 	type ResponsesReplyForm,
 	reasoningText,
 	refuseFailed,
 	sealOf,
 	thinkingBlock,
-	UpstreamItem,
+	type UpstreamItem,
 	usageIn,
 	withSeal,
 } from "./reply.ts";
-
-const text = z.string().nullish();
-const index = z.number().nullish();
-
-const Event = z.looseObject({
-	type: z.string(),
-	output_index: index,
-	content_index: index,
-	summary_index: index,
-	delta: text,
-	text,
-	refusal: text,
-	arguments: text,
-	input: text,
-	item: UpstreamItem.nullish(),
-	response: ResponseReply.nullish(),
-	annotation: z.unknown().optional(),
-	logprobs: z.array(z.unknown()).nullish(),
-});
-type Event = z.output<typeof Event>;
-
-const isIndex = (value: unknown): boolean => value === undefined || typeof value === "number";
-
-/** Whether it is an event with a piece of a text, as most are. The schema takes longer than the other steps of such an event. */
-const isDelta = (value: unknown): value is Event =>
-	isRecord(value) &&
-	typeof value.type === "string" &&
-	TEXT_EVENTS.get(value.type)?.isEnd === false &&
-	typeof value.delta === "string" &&
-	isIndex(value.output_index) &&
-	isIndex(value.content_index) &&
-	isIndex(value.summary_index) &&
-	(value.logprobs === undefined || Array.isArray(value.logprobs));
-
-const STARTS: ReadonlySet<string> = new Set(["response.created", "response.queued", "response.in_progress"]);
-const ENDS: ReadonlySet<string> = new Set(["response.completed", "response.incomplete", "response.failed"]);
+import { ENDS, isDelta, ResponseEvent, STARTS, TEXT_DELTA } from "./stream-event.ts";
 
 /** A call whose item has been added. */
 interface OpenCall {
@@ -88,6 +53,8 @@ export class ResponseTranslator implements Translator {
 	readonly #calls = new Map<number, OpenCall>();
 	/** The characters of each part that are sent. */
 	readonly #sent = new Map<string, number>();
+	/** `undefined` if the caller gets other fields of the events than their text. */
+	readonly #pieces: PieceReader | undefined;
 	/** The seal of each item that has one. */
 	readonly #seals = new Map<number, string | undefined>();
 	/** The seals since the last call. */
@@ -102,12 +69,14 @@ export class ResponseTranslator implements Translator {
 		this.#hasLogprobs = hasLogprobs;
 		this.#writer = new ChunkWriter(headingOf(call));
 		this.#events = form.verbatim ? [] : undefined;
+		this.#pieces = form.verbatim || hasLogprobs ? undefined : new PieceReader();
 	}
 
-	translate({ event: name, data }: UpstreamEvent): ChatChunk[] {
+	translate(sentEvent: UpstreamEvent): ChatChunk[] {
+		const { event: name, data } = sentEvent;
 		if (isDone(data)) return [];
 		const sent: unknown = JSON.parse(data);
-		const event = isDelta(sent) ? sent : Event.parse(sent);
+		const event = isDelta(sent) ? sent : ResponseEvent.parse(sent);
 		if (event.type === "error" || name === "error") throw failureOfBody(this.#call, sent);
 		if (STARTS.has(event.type)) {
 			const { model, created_at: created } = event.response ?? {};
@@ -116,10 +85,17 @@ export class ResponseTranslator implements Translator {
 		}
 		const deltas = this.#deltas(event);
 		this.#events?.push(this.#forCaller(event));
+		if (event.type === TEXT_DELTA) this.#pieces?.learn(sentEvent, partKey("output_text", event));
 		const isOutput = event.type === "response.output_item.added" || deltas.length > 0;
 		if (!isOutput && !this.#events?.length) return [];
 		if (!isOutput && ENDS.has(event.type)) return [];
 		return this.#chunks(deltas);
+	}
+
+	readContent(event: Uint8Array): DeltaContent | undefined {
+		const piece = this.#pieces?.read(event);
+		if (piece) this.#addSent(piece.key, piece.content.text);
+		return piece?.content;
 	}
 
 	end(): ChatChunk[] | undefined {
@@ -129,7 +105,7 @@ export class ResponseTranslator implements Translator {
 		return [...last, ...this.#writer.end(reason, usageIn(this.#final))];
 	}
 
-	#deltas(event: Event): DeltaWithLogprobs[] {
+	#deltas(event: ResponseEvent): DeltaWithLogprobs[] {
 		const { type, item, response } = event;
 		const at = event.output_index ?? 0;
 		const textEvent = TEXT_EVENTS.get(type);
@@ -196,13 +172,13 @@ export class ResponseTranslator implements Translator {
 		return [{ delta: { tool_calls: [{ index: call.index, function: { arguments: json } }] } }];
 	}
 
-	#text(part: PartType, event: Event, isEnd: boolean): DeltaWithLogprobs[] {
-		const { output_index, content_index, summary_index, delta, logprobs } = event;
-		const key = `${output_index ?? 0} ${part} ${content_index ?? summary_index ?? 0}`;
+	#text(part: PartType, event: ResponseEvent, isEnd: boolean): DeltaWithLogprobs[] {
+		const { delta, logprobs } = event;
+		const key = partKey(part, event);
 		const sent = this.#sent.get(key) ?? 0;
 		const piece = isEnd ? (event.text ?? event.refusal ?? "").slice(sent) : (delta ?? "");
 		if (!piece) return [];
-		this.#sent.set(key, sent + piece.length);
+		this.#addSent(key, piece);
 		const field = CHANNELS[part];
 		const isReasoning = field === "reasoning_content";
 		// A blank line separates the parts of a summary.
@@ -210,6 +186,10 @@ export class ResponseTranslator implements Translator {
 		this.#hasReasoning ||= isReasoning;
 		const tokens = this.#hasLogprobs && !isEnd && logprobs?.length ? { content: logprobs } : undefined;
 		return [{ delta: { [field]: separator + piece }, ...(tokens && { logprobs: tokens }) }];
+	}
+
+	#addSent(key: string, piece: string): void {
+		this.#sent.set(key, (this.#sent.get(key) ?? 0) + piece.length);
 	}
 
 	/** An item is complete. Sends what its earlier events lacked. */
@@ -261,7 +241,7 @@ export class ResponseTranslator implements Translator {
 	}
 
 	/** The service's event with seals in place of encrypted content. */
-	#forCaller(event: Event): Record<string, unknown> {
+	#forCaller(event: ResponseEvent): Record<string, unknown> {
 		const { item, response } = event;
 		if (item) return { ...event, item: withSeal(item, this.#seals.get(event.output_index ?? 0)) };
 		if (!response) return event;
