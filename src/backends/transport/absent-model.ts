@@ -2,7 +2,7 @@
  * Recognizes the refusals of engines that do not have the model. Another target may have it, so such a refusal is not the
  * caller's mistake, although many engines send 400. Pure.
  */
-import type { SentError } from "./refusal-classes.ts";
+import type { SentError } from "./sent-error.ts";
 
 /** Codes and types that decide, whatever the status. */
 const CODES: ReadonlySet<string | undefined> = new Set([

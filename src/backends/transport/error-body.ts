@@ -6,7 +6,7 @@
  * provider's own error (OpenRouter), JSON inside the message (LiteLLM), plain text, and the events of a stream.
  */
 import { isRecord, parseJson } from "../../core/json.ts";
-import type { SentError } from "./refusal-classes.ts";
+import type { SentError } from "./sent-error.ts";
 
 /** Errors are nested this deep at most: a router's around a provider's around an engine's. */
 const MAX_DEPTH = 6;

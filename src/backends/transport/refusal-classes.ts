@@ -5,17 +5,7 @@
  */
 import type { FailureKey } from "../../core/errors.ts";
 import { lacksModel } from "./absent-model.ts";
-
-/** The error in an engine's reply, as far as it is read. */
-export interface SentError {
-	message?: string | undefined;
-	code?: string | undefined;
-	type?: string | undefined;
-	/** The field of the request that the engine blames. */
-	param?: string | undefined;
-	/** Seconds. */
-	retryAfter?: number | undefined;
-}
+import type { SentError } from "./sent-error.ts";
 
 export const NOT_IMPLEMENTED = 501;
 

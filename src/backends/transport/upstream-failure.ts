@@ -10,7 +10,8 @@ import { AiError, type AiErrorOptions, type FailureKey } from "../../core/errors
 import type { BackendServices, CallContext, Target } from "../backend.ts";
 import { overflowIn } from "./context-overflow.ts";
 import { errorBodyOf, readError } from "./error-body.ts";
-import { isQuota, keyOfRefusal, NOT_IMPLEMENTED, type SentError, statusOf } from "./refusal-classes.ts";
+import { isQuota, keyOfRefusal, NOT_IMPLEMENTED, statusOf } from "./refusal-classes.ts";
+import type { SentError } from "./sent-error.ts";
 
 /** One call of one upstream. */
 export interface Call extends CallContext {

@@ -1,0 +1,10 @@
+/** The error in an engine's reply, as far as it is read. */
+export interface SentError {
+	message?: string | undefined;
+	code?: string | undefined;
+	type?: string | undefined;
+	/** The field of the request that the engine blames. */
+	param?: string | undefined;
+	/** Seconds. */
+	retryAfter?: number | undefined;
+}
