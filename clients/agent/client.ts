@@ -62,8 +62,8 @@ export interface CodingAgent {
 	indirectCall?(tool: string, input: object): ToolUse;
 	/** The call of the built-in tool that writes a file of the project. `tools`: the names that the model has. */
 	edit?(path: string, content: string, tools: readonly string[]): ToolUse;
-	/** The call of the built-in tool that searches the web. "hosted": the model's provider searches. */
-	search?: ((query: string) => ToolUse) | "hosted";
+	/** The call of the built-in tool that searches the web, if it has one of the `tools`. Absent: the model's provider searches. */
+	search?(query: string, tools: readonly string[]): ToolUse | undefined;
 	/** How it compacts a conversation: by a prompt, or by itself after a change of its configuration. */
 	compaction?: {
 		prompt?: string;

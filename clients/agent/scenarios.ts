@@ -12,7 +12,7 @@ export const SCENARIOS = {
 	edit: { title: "a file, written by the agent's own tool", play: edit },
 	search: { title: "a search of the web", play: search },
 	resume: { title: "a second turn of the session", play: resume },
-	session: { title: "five prompts with calls and images in results", play: session },
+	session: { title: "ten prompts with calls and images in results", play: session },
 	compact: { title: "a conversation that the agent replaces by a summary", play: compact },
 	interrupt: { title: "an interrupt in the middle of a stream", play: interrupt },
 	overflow: { title: "a full context", play: overflow },

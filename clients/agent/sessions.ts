@@ -7,7 +7,9 @@ import { callTools, count, expect, expectNoRefusals, follow, type McpToolUse, re
 
 const FILE = "notes.txt";
 /** With the calls of its tools, each prompt is at least two requests. */
-const PROMPTS = 5;
+const PROMPTS = 10;
+/** Agents keep a conversation that is shorter than its summary. */
+const LONG_PROMPT = `Remember the colour green. ${"It is the colour of grass and of leaves. ".repeat(50)}`;
 const SNAPSHOT: McpToolUse = { name: "snapshot", match: /(?:^|[_-])snapshot$/, input: {} };
 
 const text = (...pieces: string[]): Reply => ({ kind: "text", pieces });
@@ -36,14 +38,12 @@ export async function edit(run: Run): Promise<string> {
 /** The model of the agent searches itself, or the agent's tool sends a request of its own for a search. */
 export async function search(run: Run): Promise<string> {
 	const query = nonce();
-	const { search: tool } = run.client;
-	const isAgentsTool = typeof tool === "function";
 	run.hosts.follow((conversation) => {
 		const { hosted, tools } = conversation;
 		const results = resultsOf(run, conversation);
 		if (hosted.includes("web_search")) return { kind: "search", query, text: `Found: ${query}` };
-		if (run.isMain(conversation) && isAgentsTool)
-			return results.length > 0 ? text("The search: ", results.join()) : callOf(tool(query));
+		const call = run.isMain(conversation) ? run.client.search?.(query, tools) : undefined;
+		if (call) return results.length > 0 ? text("The search: ", results.join()) : callOf(call);
 		// A model without a search of its own has the gateway's function.
 		const found = conversation.turns.flatMap((turn) => turn.results.map((result) => result.text)).join();
 		if (found !== "") return text("The search: ", found);
@@ -100,7 +100,7 @@ export async function session(run: Run): Promise<string> {
 
 export async function compact(run: Run): Promise<string> {
 	const [first, second, summary] = [nonce(), nonce(), nonce()];
-	const prompts = ["Remember the colour green.", "Which colour?"].map((one) => run.prompt(one));
+	const prompts = [LONG_PROMPT, "Which colour?"].map((one) => run.prompt(one));
 	const { compaction } = run.client;
 	const conversations: Conversation[] = [];
 	run.hosts.follow((conversation) => {
@@ -116,7 +116,7 @@ export async function compact(run: Run): Promise<string> {
 		};
 	});
 	run.configure(compaction?.configure);
-	await run.complete("Remember the colour green.");
+	await run.complete(LONG_PROMPT);
 	if (compaction?.prompt !== undefined) await run.complete(compaction.prompt, true);
 	const ended = await run.complete("Which colour?", true);
 	expect(ended.output.includes(second), `it did not print the second answer${run.evidence(ended)}`);

@@ -25,6 +25,7 @@ name = "Ganglion"
 base_url = ${toml(`${base}/v1`)}
 env_key = "GANGLION_TOKEN"
 wire_api = "responses"
+supports_standalone_web_search = true
 
 [mcp_servers.${MCP_SERVER}]
 required = true
@@ -65,7 +66,17 @@ for (const part of result.content) part.type === "image" ? image(part) : text(pa
 			};
 		return { name: "exec_command", input: { cmd: `printf %s '${content}' > ${path}` } };
 	},
-	search: "hosted",
+	// Without its JavaScript, the tool is the hosted one.
+	search: (query, tools) =>
+		tools.includes("functions__exec")
+			? {
+					name: "functions__exec",
+					input: {
+						input: `const found = await tools.web__run(${JSON.stringify({ search_query: [{ q: query }] })});
+text(typeof found === "string" ? found : JSON.stringify(found));`,
+					},
+				}
+			: undefined,
 	compaction: {
 		configure: ({ home }) =>
 			writeFile(

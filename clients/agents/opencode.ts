@@ -8,7 +8,12 @@ import {
 } from "../agent/client.ts";
 import { KIMI } from "../library/client.ts";
 
-export const configuration = ({ base, mcp, model, token }: Context): object => ({
+const CONTEXT_TOKENS = 128_000;
+const OUTPUT_TOKENS = 16_000;
+/** It compacts a conversation that leaves less than the output. */
+const SHORT_CONTEXT_TOKENS = 20_000;
+
+export const configuration = ({ base, mcp, model, token }: Context, context = CONTEXT_TOKENS): object => ({
 	autoupdate: false,
 	share: "disabled",
 	provider: {
@@ -18,7 +23,7 @@ export const configuration = ({ base, mcp, model, token }: Context): object => (
 			options: { baseURL: `${base}/v1`, apiKey: token },
 			models: {
 				[model]: {
-					limit: { context: 128_000, output: 16_000 },
+					limit: { context, output: OUTPUT_TOKENS },
 					attachment: true,
 					modalities: { input: ["text", "image"], output: ["text"] },
 				},
@@ -50,7 +55,11 @@ export const agent: CodingAgent = {
 			return { name: "apply_patch", input: { patchText: patchOf(filePath, content) } };
 		return { name: "write", input: { filePath, content } };
 	},
-	compaction: { inputTokens: 126_000 },
+	compaction: {
+		configure: (context) =>
+			writeFile(context.folder, "opencode.json", configuration(context, SHORT_CONTEXT_TOKENS)),
+		inputTokens: SHORT_CONTEXT_TOKENS - OUTPUT_TOKENS + 1_000,
+	},
 	overflow: /maximum context length|context window|too long|exceeds the maximum number of tokens|HTTP 413/,
 	unsupported: { search: "its search calls a service of its own", shorten: KEEPS_LIMIT },
 };

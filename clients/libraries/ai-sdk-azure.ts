@@ -8,12 +8,6 @@ export const client: Library = {
 	async open(context) {
 		const { base, load, model, token } = context;
 		const { createAzure } = await load<{ createAzure: ProviderFactory }>("@ai-sdk/azure");
-		const provider = createAzure({
-			baseURL: `${base}/v1`,
-			apiKey: token,
-			// It sends its key as `api-key`, where only Azure's own address takes one.
-			headers: { authorization: `Bearer ${token}` },
-		});
-		return aiSdk(context, provider(model));
+		return aiSdk(context, createAzure({ baseURL: `${base}/v1`, apiKey: token })(model));
 	},
 };

@@ -1,4 +1,4 @@
-import { AI_SDK, aiSdkClient } from "../library/ai-sdk.ts";
+import { AI_SDK, aiSdk, type ProviderFactory } from "../library/ai-sdk.ts";
 import { KIMI, type Library } from "../library/client.ts";
 
 export const client: Library = {
@@ -6,5 +6,11 @@ export const client: Library = {
 	packages: ["@ai-sdk/huggingface", ...AI_SDK],
 	models: [KIMI, "meta-llama/Llama-3.3-70B-Instruct-Turbo"],
 	unsupported: { tools: 'it leaves out the results of tools, with the warning "tool messages"' },
-	open: aiSdkClient("@ai-sdk/huggingface", "createHuggingFace", ({ base }) => `${base}/v1`),
+	async open(context) {
+		const { base, load, model, token } = context;
+		const { createHuggingFace } = await load<{ createHuggingFace: ProviderFactory }>("@ai-sdk/huggingface");
+		const provider = createHuggingFace({ baseURL: `${base}/v1`, apiKey: token });
+		// It writes bytes as numbers with commas between them (dist/index.js, `base64,${part.data.data}`).
+		return aiSdk(context, provider(model), "base64");
+	},
 };

@@ -18,7 +18,12 @@ export type Provider = ((model: string) => LanguageModel) & {
 /** Packages of each client of the AI SDK. */
 export const AI_SDK = ["ai", "zod"] as const;
 
-export async function aiSdk(context: Context, model: LanguageModel): Promise<Operations> {
+/** `imageAs`: how an image is given to a message. */
+export async function aiSdk(
+	context: Context,
+	model: LanguageModel,
+	imageAs: "bytes" | "base64" = "bytes",
+): Promise<Operations> {
 	const { generateText, isStepCount, jsonSchema, Output, streamText, tool } =
 		await context.load<typeof import("ai")>("ai");
 	const weather = ({ description, run }: LocalTool) =>
@@ -67,7 +72,8 @@ export async function aiSdk(context: Context, model: LanguageModel): Promise<Ope
 			});
 			return output;
 		},
-		async describe(text, image) {
+		async describe(text, png) {
+			const data = imageAs === "bytes" ? png : Buffer.from(png).toString("base64");
 			const answer = await generateText({
 				model,
 				messages: [
@@ -75,7 +81,7 @@ export async function aiSdk(context: Context, model: LanguageModel): Promise<Ope
 						role: "user",
 						content: [
 							{ type: "text", text },
-							{ type: "file", data: image, mediaType: "image/png" },
+							{ type: "file", data, mediaType: "image/png" },
 						],
 					},
 				],

@@ -1,7 +1,7 @@
 /**
  * Reads the credential of a request, from the locations that its route allows. A credential is a token of an account, or
  * the operator's `ADMIN_TOKEN`, which is valid for every account. It is in `Authorization: Bearer`, or where the SDKs of
- * Anthropic, Google and AI Gateway send it.
+ * Anthropic, Google, Azure OpenAI and AI Gateway send it.
  *
  * Differences from the product: global API keys do not exist, so `X-Auth-Key` and `X-Auth-Email` are ignored. A missing
  * or malformed header is 10000, like an invalid token, and not 9106 or 6003.
@@ -35,6 +35,8 @@ export const GATEWAY_AUTHORIZATION: CredentialLocation = {
 };
 /** Anthropic's SDKs. */
 export const ANTHROPIC_KEY: CredentialLocation = { in: "header", name: "x-api-key" };
+/** Clients of Azure OpenAI. */
+export const AZURE_KEY: CredentialLocation = { in: "header", name: "api-key" };
 /** Google's SDKs. */
 export const GEMINI_KEYS: readonly CredentialLocation[] = [
 	{ in: "header", name: "x-goog-api-key" },

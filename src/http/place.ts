@@ -3,6 +3,13 @@ import { accountOfToken } from "../accounts/token-text.ts";
 import type { RunningRequests } from "../core/running-requests.ts";
 
 const ACCOUNT_IN_PATH = /^\/(?:client\/v4\/accounts|v1)\/([\w-]{1,64})\//;
+const CREDENTIAL_HEADERS = [
+	"cf-aig-authorization",
+	"authorization",
+	"x-api-key",
+	"x-goog-api-key",
+	"api-key",
+];
 const BEARER = /^Bearer\s+/i;
 
 interface PlaceServices {
@@ -22,8 +29,7 @@ export function waitForPlace(
 
 /** The account that the token or the path names. Nothing is verified. */
 function namedAccount({ headers, url }: Request): string | undefined {
-	const credential =
-		headers.get("cf-aig-authorization") ?? headers.get("authorization") ?? headers.get("x-api-key");
+	const credential = CREDENTIAL_HEADERS.map((name) => headers.get(name)).find((text) => text !== null);
 	const account = accountOfToken(credential?.replace(BEARER, "") ?? "");
 	return account ?? ACCOUNT_IN_PATH.exec(new URL(url).pathname)?.[1];
 }

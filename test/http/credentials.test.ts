@@ -4,6 +4,7 @@ import { newTokenText } from "../../src/accounts/token-text.ts";
 import {
 	ANTHROPIC_KEY,
 	AUTHORIZATION,
+	AZURE_KEY,
 	type CredentialLocation,
 	credentialReader,
 	GEMINI_KEYS,
@@ -31,6 +32,7 @@ describe("credentialReader", () => {
 		["a bearer token", { authorization: `Bearer ${A}` }, [AUTHORIZATION], "a"],
 		["a text without its scheme", { authorization: A }, [AUTHORIZATION], "authentication"],
 		["a key of a header", { "x-api-key": A }, [ANTHROPIC_KEY], "a"],
+		["a key of Azure's clients", { "api-key": A }, [AUTHORIZATION, AZURE_KEY], "a"],
 		["a key with a scheme", { "x-api-key": `Bearer ${A}` }, [ANTHROPIC_KEY], "authentication"],
 		[
 			"the first of two locations",

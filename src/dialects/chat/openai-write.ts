@@ -135,17 +135,13 @@ function openAiEvents(
 	let usageSent = false;
 	let last: ChatChunk | undefined;
 	let isUnchanged = true;
-	const observe: typeof rewriteChunk = (data, value) => {
-		const rewritten = rewriteChunk(data, value);
-		isUnchanged &&= rewritten.text === data;
-		return rewritten;
+	const rewriteForOpenAi: typeof rewriteChunk = (data, value) => {
+		const { chunk, text: named } = rewriteChunk(data, value);
+		const text = withoutNullUsage(named);
+		isUnchanged &&= text === data;
+		return { text, ...(chunk && { chunk }) };
 	};
-	const unasked: typeof rewriteChunk = (data, value) => {
-		const { chunk, text } = rewriteChunk(data, value);
-		return { text: withoutNullUsage(text), ...(chunk && { chunk }) };
-	};
-	// Only streams with the engine's ending are recorded.
-	const rewrite = ending === "engine" ? observe : ending === "none" ? unasked : rewriteChunk;
+	const rewrite = ending === "native" ? rewriteChunk : rewriteForOpenAi;
 
 	return mapChatEvents(events, {
 		onDelta: surroundingsBy((data) => `data: ${rewrite(data).text}\n\n`),
@@ -184,7 +180,10 @@ function openAiEvents(
 /** A quotation mark inside a JSON text is escaped, so this is a key. */
 const NULL_USAGE = /,\s*"usage"\s*:\s*null(?=\s*[,}])/;
 
-/** Engines send `null` in each chunk before the usage. Clients that have not requested usage do not expect it. */
+/**
+ * Engines send `null` in each chunk before the usage, as OpenAI does for a caller that requests it. OpenRouter omits the field, and
+ * its SDK refuses `null`. All clients accept a chunk without the field.
+ */
 const withoutNullUsage = (data: string): string =>
 	data.includes('"usage"') ? data.replace(NULL_USAGE, "") : data;
 

@@ -13,6 +13,7 @@ import { readRawInputs } from "../../http/body.ts";
 import {
 	ANTHROPIC_KEY,
 	AUTHORIZATION,
+	AZURE_KEY,
 	type CredentialLocation,
 	GEMINI_KEYS,
 	SDK_AUTHORIZATION,
@@ -56,6 +57,7 @@ export function providerAddresses(base: string, options: AddressBase = {}): Rout
 			failure: geminiFailure,
 			credentials: [AUTHORIZATION, ...GEMINI_KEYS],
 		}),
+		...at("/:provider{azure-openai}", { credentials: [SDK_AUTHORIZATION, AZURE_KEY] }),
 		// fal's SDK sends all requests to the address of its proxy.
 		...at("/:provider{fal}", { endpoint: "" }).map((route) => ({
 			...route,

@@ -8,7 +8,7 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { parseFields } from "../../http/account-request.ts";
-import { ANTHROPIC_KEY, AUTHORIZATION, GEMINI_KEYS } from "../../http/credentials.ts";
+import { ANTHROPIC_KEY, AUTHORIZATION, AZURE_KEY, GEMINI_KEYS } from "../../http/credentials.ts";
 import { ANTHROPIC_VERSION, GOOGLE_KEY, modelsFailure } from "../../http/failure-formats.ts";
 import { type Call, pathParameter, type RouteDeclaration, type RouteGroup } from "../../http/route.ts";
 import type { Model } from "../../models/model.ts";
@@ -83,7 +83,7 @@ function anthropicPage(listed: readonly ListedModel[], query: Record<string, str
 export const MODELS = {
 	tag: "Models",
 	failure: modelsFailure,
-	credentials: [AUTHORIZATION, { ...ANTHROPIC_KEY, requires: ANTHROPIC_VERSION }, ...GEMINI_KEYS],
+	credentials: [AUTHORIZATION, { ...ANTHROPIC_KEY, requires: ANTHROPIC_VERSION }, AZURE_KEY, ...GEMINI_KEYS],
 } satisfies Omit<RouteGroup, "bases">;
 
 /** Also below a second `/v1`, because Anthropic's SDKs append it to their base address. */

@@ -13,7 +13,7 @@
 import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
 import { otherDialects } from "../../dialects/index.ts";
-import { ANTHROPIC_KEY, AUTHORIZATION } from "../../http/credentials.ts";
+import { ANTHROPIC_KEY, AUTHORIZATION, AZURE_KEY } from "../../http/credentials.ts";
 import { REQUEST_ID } from "../../http/envelope.ts";
 import { messagesFailure, openAiFailure } from "../../http/failure-formats.ts";
 import {
@@ -151,7 +151,12 @@ const NO_BATCHES = "Message batches are not available here: send each request to
 const NO_OUTPUT = { max_tokens: 1 };
 
 /** `OPENAI_ROUTES` has the paths of Messages below both of their bases. */
-export const OPENAI: RouteGroup = { bases: [below(AI, V1.path), V1], tag: "OpenAI", failure: openAiFailure };
+export const OPENAI: RouteGroup = {
+	bases: [below(AI, V1.path), V1],
+	tag: "OpenAI",
+	failure: openAiFailure,
+	credentials: [AUTHORIZATION, AZURE_KEY],
+};
 const ANTHROPIC: RouteGroup = {
 	bases: OPENAI.bases,
 	tag: "Anthropic",

@@ -270,6 +270,11 @@ describe("the credential of this gateway", () => {
 		const url = (path: string) => `${HTTP}/${account}/mine/${path}`;
 		await send(url("openai/files"), token);
 		await send(url("anthropic/v1/files"), undefined, { headers: { "x-api-key": token } });
+		const azure = await send(url("azure-openai/openai/v1/files"), undefined, {
+			headers: { "api-key": token },
+		});
+		// The gateway has no key of Azure: its own credential is no such key.
+		expect(azure.status).toBe(402);
 		await send(url(`google-ai-studio/v1beta/files?key=${token}&pageSize=2`));
 		await call("openai/files", { headers: { authorization: `Bearer ${token}` } });
 		const steps = [

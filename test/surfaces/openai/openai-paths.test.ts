@@ -131,6 +131,23 @@ describe("/v1 without an account", () => {
 		expect(account).not.toBe("local");
 	});
 
+	it("is that of the header of Azure's clients", async () => {
+		const { options } = engine();
+		const { send, createToken, account } = closedGateway(options);
+		const token = await createToken(["Workers AI Read"]);
+		for (const base of ["http://gateway", `http://gateway/client/v4/accounts/${account}/ai`]) {
+			const call = (key: string) =>
+				send(`${base}/v1/chat/completions`, undefined, {
+					...json("POST", CHAT),
+					headers: { "content-type": "application/json", "api-key": key },
+				});
+			expect(await (await call(token)).json()).toMatchObject({
+				choices: [{ message: { content: "Hello" } }],
+			});
+			expect((await call(`${token.slice(0, -4)}0000`)).status).toBe(401);
+		}
+	});
+
 	it.each([
 		["/v1/responses", { model: LLAMA, input: "Hi" }, { object: "response" }],
 		["/v1/messages", { ...CHAT, max_tokens: 9 }, { type: "message" }],

@@ -88,7 +88,14 @@ describe("the OpenAPI document", () => {
 	it("merges the credentials of routes that are one operation", () => {
 		const native = document.paths["/v1/{account}/{gateway}/{provider}/{endpoint}"]?.post;
 		expect(native?.security.flatMap(Object.keys).sort()).toEqual(
-			["authorization-bearer", "cf-aig-authorization-bearer", "key", "x-api-key", "x-goog-api-key"].sort(),
+			[
+				"api-key",
+				"authorization-bearer",
+				"cf-aig-authorization-bearer",
+				"key",
+				"x-api-key",
+				"x-goog-api-key",
+			].sort(),
 		);
 	});
 
