@@ -1,7 +1,11 @@
 /** Builds answers in OpenAI's format from the replies and events of other APIs. */
+import { createParser } from "eventsource-parser";
 import type { z } from "zod";
+import { AiError } from "../core/errors.ts";
+import { parseJson } from "../core/json.ts";
 import type { Usage } from "../core/usage.ts";
 import type { EventFormat } from "../streams/event-splitter.ts";
+import { isDone } from "../streams/sse.ts";
 import type { TaskOutput } from "../tasks/task.ts";
 import type {
 	AssistantMessage,
@@ -11,8 +15,9 @@ import type {
 	ChatDelta,
 	ChatInput,
 } from "../tasks/text-generation/types.ts";
+import { ChunkCollector } from "./chunk-collector.ts";
 import { postJson, type RequestBody, type StreamReply } from "./transport/http.ts";
-import { postTranslated, type Translator } from "./transport/translated-stream.ts";
+import { postTranslated, type Translator, type UpstreamEvent } from "./transport/translated-stream.ts";
 import type { Call } from "./transport/upstream-failure.ts";
 
 /** The fields that a completion and all chunks of a stream have in common. */
@@ -88,14 +93,68 @@ export interface ChatRequest<Schema> {
 	format?: EventFormat;
 }
 
-/** Requests a chat. A reply that is no stream is converted to a completion, also if a stream was requested. */
+/** An answer that was read from the events of a stream. */
+class CollectedAnswer {
+	readonly completion: ChatCompletion;
+
+	constructor(completion: ChatCompletion) {
+		this.completion = completion;
+	}
+}
+
+/**
+ * Requests a chat. A reply that is no stream is converted to a completion, also if a stream was requested; and so is a stream, or a
+ * list of its events, that was not requested.
+ */
 export async function requestChat<Schema extends z.ZodType>(
 	call: Call,
 	{ stream }: ChatInput,
 	{ path, body, schema, completion, translator, format }: ChatRequest<Schema>,
 ): Promise<TaskOutput<"text-generation"> | Extract<StreamReply<unknown>, { kind: "stream" }>> {
-	if (!stream) return completion(await postJson(call, path, body, schema));
-	const options = { schema, translator: translator(), format };
+	const readOther = (text: string): CollectedAnswer | undefined => {
+		const collected = collectAnswer(text, translator());
+		return collected && new CollectedAnswer(collected);
+	};
+	const answerOf = (value: z.output<Schema> | CollectedAnswer): ChatCompletion =>
+		value instanceof CollectedAnswer ? value.completion : completion(value);
+	if (!stream) return answerOf(await postJson(call, path, body, schema, { readOther }));
+	const options = { schema, readOther, translator: translator(), format };
 	const reply = await postTranslated(call, path, body, options);
-	return reply.kind === "stream" ? reply : completion(reply.value);
+	return reply.kind === "stream" ? reply : answerOf(reply.value);
+}
+
+/** `undefined`: the text has no events, or no complete answer. Throws the failure of an event. */
+function collectAnswer(text: string, translator: Translator): ChatCompletion | undefined {
+	const collector = new ChunkCollector();
+	const add = (chunks: readonly ChatChunk[]): void => {
+		for (const chunk of chunks) collector.add({ ...chunk });
+	};
+	try {
+		for (const event of eventsIn(text)) {
+			if (isDone(event.data)) break;
+			add(translator.translate(event));
+			if (translator.done) break;
+		}
+		const last = translator.end();
+		if (!last) return undefined;
+		add(last);
+		return collector.completion();
+	} catch (error) {
+		if (error instanceof AiError) throw error;
+		return undefined;
+	}
+}
+
+/** The events of a complete body: server-sent events, a list, or JSON lines. */
+function eventsIn(text: string): UpstreamEvent[] {
+	const list = parseJson(text);
+	if (Array.isArray(list)) return list.map((value) => ({ data: JSON.stringify(value) }));
+	if (list !== undefined) return [];
+	const events: UpstreamEvent[] = [];
+	const parser = createParser({
+		onEvent: ({ event, data }) => events.push({ ...(event !== undefined && { event }), data }),
+	});
+	parser.feed(`${text}\n\n`);
+	if (events.length > 0) return events;
+	return text.split(/\r?\n/).flatMap((data) => (data.startsWith("{") ? { data } : []));
 }

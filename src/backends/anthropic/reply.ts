@@ -1,5 +1,6 @@
 /** Converts a `message` to a chat completion. */
 import * as z from "zod";
+import { isRecord, parseRecord } from "../../core/json.ts";
 import { messagesUsage } from "../../core/usage-formats.ts";
 import type {
 	AssistantMessage,
@@ -18,6 +19,11 @@ import { type AnswerTool, answerIn } from "./tools.ts";
 /** Read by `messagesUsage`. */
 export const SentUsage = z.record(z.string(), z.unknown());
 
+function inputOf(sent: unknown): Record<string, unknown> | undefined {
+	if (typeof sent === "string") return parseRecord(sent);
+	return isRecord(sent) ? sent : undefined;
+}
+
 /** A block of any type. Unknown types belong to tools that the request does not have. */
 export const SentBlock = z.looseObject({
 	type: z.string(),
@@ -28,23 +34,28 @@ export const SentBlock = z.looseObject({
 	data: z.string().nullish(),
 	id: z.string().nullish(),
 	name: z.string().nullish(),
-	input: z.record(z.string(), z.unknown()).nullish(),
+	/** Servers with Anthropic's API may send JSON text. */
+	input: z.unknown().transform(inputOf).optional(),
 });
 export type SentBlock = z.output<typeof SentBlock>;
 
-const blocksOf = (content: unknown): unknown =>
-	typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []);
+/** Servers with Anthropic's API may send a text, one block, or nothing if the limit was used up. */
+function blocksOf(content: unknown): unknown {
+	if (typeof content === "string") return [{ type: "text", text: content }];
+	return isRecord(content) ? [content] : (content ?? undefined);
+}
 
-export const MessageReply = z.looseObject({
-	type: z.literal("message"),
+const Message = z.looseObject({
+	type: z.literal("message").default("message"),
 	id: z.string().nullish(),
 	model: z.string().nullish(),
-	/** Servers with Anthropic's API may send a text, or nothing if the limit was used up. */
-	content: z.preprocess(blocksOf, z.array(SentBlock)),
+	content: z.preprocess(blocksOf, z.array(SentBlock).optional()),
 	stop_reason: z.string().nullish(),
 	stop_sequence: z.string().nullish(),
 	usage: SentUsage.nullish(),
 });
+
+export const MessageReply = Message.refine(({ content, stop_reason }) => content || stop_reason);
 
 const FINISH_REASONS = new Map<string | null | undefined, string>([
 	["max_tokens", "length"],
@@ -53,14 +64,20 @@ const FINISH_REASONS = new Map<string | null | undefined, string>([
 	["refusal", "content_filter"],
 ]);
 
-/** `end_turn`, `stop_sequence`, `pause_turn` and unknown reasons are `stop`. */
+/** `end_turn`, `stop_sequence`, `pause_turn` and unknown reasons are `stop`, unless there are calls. */
 export function finishReason(
 	stopReason: string | null | undefined,
 	answerTool: AnswerTool | undefined,
+	hasCalls: boolean,
 ): string {
 	const reason = FINISH_REASONS.get(stopReason) ?? "stop";
-	return answerTool && reason === "tool_calls" ? "stop" : reason;
+	if (reason !== "stop" && reason !== "tool_calls") return reason;
+	return hasCalls && !answerTool ? "tool_calls" : "stop";
 }
+
+/** Servers with Anthropic's API may end an answer with calls as one without. Clients run calls only after `tool_use`. */
+export const stopReasonOf = <Reason extends string | null | undefined>(sent: Reason, hasCalls: boolean) =>
+	hasCalls && (!sent || sent === "end_turn") ? "tool_use" : sent;
 
 /** The stop sequence, in the field of vLLM. */
 export const stopReasonField = (sequence: string | null | undefined): { stop_reason?: string } =>
@@ -76,13 +93,13 @@ export function completionOf(
 	{ answerTool, verbatim, seals }: ReplyForm,
 	call: Call,
 ): ChatCompletion {
-	const content = reply.content.flatMap((block) => sealedBlock(block, seals));
+	const blocks = (reply.content ?? []).map((block) => withCallId(block, call));
+	const content = blocks.flatMap((block) => sealedBlock(block, seals));
+	const message = messageOf(content, answerTool);
+	const stop_reason = stopReasonOf(reply.stop_reason ?? "end_turn", message.tool_calls !== undefined);
 	const choice = {
-		message: {
-			...messageOf(content, answerTool),
-			...(verbatim && { verbatim: { ...reply, content } }),
-		},
-		finish_reason: finishReason(reply.stop_reason, answerTool),
+		message: { ...message, ...(verbatim && { verbatim: { ...reply, content, stop_reason } }) },
+		finish_reason: finishReason(reply.stop_reason, answerTool, message.tool_calls !== undefined),
 		...stopReasonField(reply.stop_sequence),
 	};
 	const { id, model } = reply;
@@ -92,6 +109,10 @@ export function completionOf(
 		reply.usage ? messagesUsage(reply.usage) : undefined,
 	);
 }
+
+/** A call without an id could not be answered. */
+export const withCallId = (block: SentBlock, { services }: Call): SentBlock =>
+	block.type === "tool_use" && !block.id ? { ...block, id: `toolu_${services.uuid()}` } : block;
 
 /** A thinking block with its seal. Without one it is thinking that cannot be sent back. */
 function sealedBlock(block: SentBlock, seals: Seals | undefined): SentBlock[] {

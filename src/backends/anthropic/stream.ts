@@ -11,7 +11,15 @@ import { callSeal } from "../sealed-messages.ts";
 import type { Seals } from "../seals.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
-import { finishReason, type ReplyForm, SentBlock, SentUsage, stopReasonField } from "./reply.ts";
+import {
+	finishReason,
+	type ReplyForm,
+	SentBlock,
+	SentUsage,
+	stopReasonField,
+	stopReasonOf,
+	withCallId,
+} from "./reply.ts";
 import { sealThought } from "./thoughts.ts";
 import { type AnswerTool, answerIn } from "./tools.ts";
 
@@ -89,6 +97,7 @@ export class MessageTranslator implements Translator {
 	translate({ event: name, data }: UpstreamEvent): ChatChunk[] {
 		const sent: unknown = JSON.parse(data);
 		const event = Event.parse(sent);
+		if (event.content_block) event.content_block = withCallId(event.content_block, this.#call);
 		if (event.type.startsWith("content_block_") && !this.#isSigned(event)) this.#events?.push(event);
 		const chunks = this.#translate(name, event, sent);
 		// The start of a block is sent with its first delta; `message_delta` is sent at the end.
@@ -120,6 +129,7 @@ export class MessageTranslator implements Translator {
 				this.#stopReason = event.delta?.stop_reason ?? this.#stopReason;
 				this.#stopSequence = event.delta?.stop_sequence ?? this.#stopSequence;
 				this.#usage = laterCounts(this.#usage, event.usage ?? {});
+				if (event.delta) event.delta.stop_reason = stopReasonOf(event.delta.stop_reason, this.#calls > 0);
 				this.#events?.push({ ...event, usage: this.#usage });
 				return [];
 			case "message_stop":
@@ -134,7 +144,7 @@ export class MessageTranslator implements Translator {
 
 	end(): ChatChunk[] | undefined {
 		if (this.#stopReason === undefined) return undefined;
-		const finish_reason = finishReason(this.#stopReason, this.#answerTool);
+		const finish_reason = finishReason(this.#stopReason, this.#answerTool, this.#calls > 0);
 		const usage = this.#usage && messagesUsage(this.#usage);
 		const otherText =
 			this.#calls === 0 && this.#otherText ? this.#chunksOf({ content: this.#otherText }) : [];

@@ -1,6 +1,7 @@
 /** Google's Gemini API: https://ai.google.dev/api. */
 import { requestChat } from "../completion.ts";
 import { defineBackend, type Handler } from "../handler.ts";
+import { toolContext } from "../openai/reply/chat-reply.ts";
 import { withoutDefaults } from "../own-models.ts";
 import { embedTexts } from "./embeddings.ts";
 import { generateImage } from "./images.ts";
@@ -13,12 +14,13 @@ import { GeminiTranslator } from "./stream.ts";
 const generateText: Handler<"text-generation"> = async (sent, call) => {
 	const input = withoutDefaults(sent, call);
 	const seals = await call.seals?.();
+	const form = { call, seals, context: toolContext(input, call) };
 	return requestChat(call, input, {
 		path: pathOf(call, input.stream ? "streamGenerateContent?alt=sse" : "generateContent"),
 		body: requestBody(input, call, seals),
 		schema: GenerateReply,
-		completion: (reply) => completionOf(reply, call, seals),
-		translator: () => new GeminiTranslator(call, seals, input.n),
+		completion: (reply) => completionOf(reply, form),
+		translator: () => new GeminiTranslator(form, input.n),
 	});
 };
 

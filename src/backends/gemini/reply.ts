@@ -1,6 +1,7 @@
 /** Converts replies of `generateContent`, and events of its streams, to OpenAI's format. */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json.ts";
 import type { Usage } from "../../core/usage.ts";
 import { geminiUsage } from "../../core/usage-formats.ts";
 import { FINISH_REASONS } from "../../models/gemini-wire.ts";
@@ -12,6 +13,7 @@ import type {
 } from "../../tasks/text-generation/types.ts";
 import { type Heading, headingOf } from "../completion.ts";
 import { sealSignature } from "../gemini-signatures.ts";
+import { readToolCalls, type ToolCallContext } from "../openai/reply/sent-calls.ts";
 import type { Seals } from "../seals.ts";
 import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
 
@@ -24,7 +26,8 @@ const PartReply = z.looseObject({
 		.looseObject({
 			id: z.string().nullish(),
 			name: z.string(),
-			args: z.record(z.string(), z.unknown()).nullish(),
+			/** An object. Servers with Gemini's API may send JSON text. */
+			args: z.unknown().optional(),
 		})
 		.nullish(),
 	inlineData: z.looseObject({ mimeType: z.string().nullish(), data: z.string() }).nullish(),
@@ -37,9 +40,12 @@ const LogprobsReply = z.looseObject({
 	topCandidates: z.array(z.looseObject({ candidates: z.array(TokenReply).nullish() })).nullish(),
 });
 
+/** Some events have one part, not in a list. */
+const partList = (sent: unknown): unknown => (isRecord(sent) ? [sent] : sent);
+
 const CandidateReply = z.looseObject({
 	index: z.int().nonnegative().nullish(),
-	content: z.looseObject({ parts: z.array(PartReply).nullish() }).nullish(),
+	content: z.looseObject({ parts: z.preprocess(partList, z.array(PartReply).nullish()) }).nullish(),
 	finishReason: z.string().nullish(),
 	logprobsResult: LogprobsReply.nullish(),
 });
@@ -59,12 +65,20 @@ export const GenerateReply = GenerateEvent.refine(
 	({ candidates, promptFeedback }) => candidates?.length || promptFeedback?.blockReason,
 );
 
-export function completionOf(reply: GenerateEvent, call: Call, seals: Seals | undefined): ChatCompletion {
+/** What a reply needs of its request. */
+export interface GeminiReplyForm {
+	call: Call;
+	seals: Seals | undefined;
+	context: ToolCallContext;
+}
+
+export function completionOf(reply: GenerateEvent, form: GeminiReplyForm): ChatCompletion {
+	const { call } = form;
 	refuseBlocked(reply, call);
 	return {
 		...headingIn(reply, call),
 		object: "chat.completion",
-		choices: (reply.candidates ?? []).map((candidate, index) => choiceOf(candidate, { index, call, seals })),
+		choices: (reply.candidates ?? []).map((candidate, index) => choiceOf(candidate, index, form)),
 		usage: usageIn(reply),
 	};
 }
@@ -82,15 +96,9 @@ export function refuseBlocked({ promptFeedback, candidates }: GenerateEvent, { t
 export const headingIn = ({ responseId, modelVersion }: GenerateEvent, call: Call): Heading =>
 	headingOf(call, { id: responseId, model: modelVersion });
 
-interface ChoiceOptions {
-	index: number;
-	call: Call;
-	seals: Seals | undefined;
-}
-
-function choiceOf(candidate: CandidateReply, { index, call, seals }: ChoiceOptions): ChatChoice {
-	const { text, thoughts, calls, ...signed } = partsOf(candidate, { call, seals, firstCall: 0 });
-	const finish_reason = finishReason(candidate.finishReason || "STOP", calls.length > 0, call);
+function choiceOf(candidate: CandidateReply, index: number, form: GeminiReplyForm): ChatChoice {
+	const { text, thoughts, calls, ...signed } = partsOf(candidate, form, 0);
+	const finish_reason = finishReason(candidate.finishReason || "STOP", calls.length > 0, form.call);
 	const isSilent = calls.length > 0 || finish_reason === "content_filter";
 	return {
 		index: candidate.index ?? index,
@@ -114,23 +122,23 @@ interface CandidateParts {
 	extra_content?: SignatureField;
 }
 
-interface PartOptions {
-	call: Call;
-	seals: Seals | undefined;
-	/** The number of calls in earlier events. */
-	firstCall: number;
-}
-
-/** The texts, thoughts and tool calls of a candidate. */
+/**
+ * The texts, thoughts and tool calls of a candidate.
+ *
+ * @param firstCall the number of calls in earlier events.
+ */
 export function partsOf(
 	{ content }: CandidateReply,
-	{ call, seals, firstCall }: PartOptions,
+	{ seals, context }: GeminiReplyForm,
+	firstCall: number,
 ): CandidateParts {
 	const parts: CandidateParts = { text: "", thoughts: "", calls: [] };
 	for (const { functionCall, thoughtSignature, thought, text } of content?.parts ?? []) {
 		const place = functionCall ? firstCall + parts.calls.length : "text";
 		const signature = thoughtSignature && !thought ? sealedField(thoughtSignature, place, seals) : {};
-		if (functionCall) parts.calls.push({ ...callOf(functionCall, call), ...signature });
+		if (functionCall)
+			for (const called of readToolCalls([callIn(functionCall)], context))
+				parts.calls.push({ ...called, ...signature });
 		else if (thought) parts.thoughts += text ?? "";
 		else {
 			parts.text += text ?? "";
@@ -149,13 +157,9 @@ function sealedField(
 	return seal === undefined ? {} : { extra_content: { google: { thought_signature: seal } } };
 }
 
-const callOf = (
-	{ id, name, args }: NonNullable<PartReply["functionCall"]>,
-	{ services }: Call,
-): ToolCall => ({
-	id: id || `call_${services.uuid()}`,
-	type: "function",
-	function: { name, arguments: JSON.stringify(args ?? {}) },
+const callIn = ({ id, name, args }: NonNullable<PartReply["functionCall"]>) => ({
+	id,
+	function: { name, arguments: args },
 });
 
 /** The model has failed: its output is no answer. */

@@ -10,12 +10,12 @@ import { isRecord } from "../../core/json.ts";
 import type { Usage } from "../../core/usage.ts";
 import type { ChatChunk, ChatDelta } from "../../tasks/text-generation/types.ts";
 import type { Heading } from "../completion.ts";
-import type { Seals } from "../seals.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 import {
 	type CandidateReply,
 	finishReason,
+	type GeminiReplyForm,
 	GenerateEvent,
 	headingIn,
 	logprobsOf,
@@ -28,7 +28,7 @@ type Choice = ChatChunk["choices"][number];
 
 export class GeminiTranslator implements Translator {
 	readonly #call: Call;
-	readonly #seals: Seals | undefined;
+	readonly #form: GeminiReplyForm;
 	/** The requested number of answers. */
 	readonly #requested: number;
 	#heading: Heading | undefined;
@@ -37,9 +37,9 @@ export class GeminiTranslator implements Translator {
 	readonly #callCounts = new Map<number, number>();
 	readonly #finished = new Set<number>();
 
-	constructor(call: Call, seals: Seals | undefined, choices = 1) {
-		this.#call = call;
-		this.#seals = seals;
+	constructor(form: GeminiReplyForm, choices = 1) {
+		this.#call = form.call;
+		this.#form = form;
 		this.#requested = choices;
 	}
 
@@ -64,11 +64,7 @@ export class GeminiTranslator implements Translator {
 	#choices(candidate: CandidateReply, position: number): Choice[] {
 		const index = candidate.index ?? position;
 		const callCount = this.#callCounts.get(index);
-		const { text, thoughts, calls, ...signed } = partsOf(candidate, {
-			call: this.#call,
-			seals: this.#seals,
-			firstCall: callCount ?? 0,
-		});
+		const { text, thoughts, calls, ...signed } = partsOf(candidate, this.#form, callCount ?? 0);
 		const delta: ChatDelta = {
 			...(callCount === undefined && { role: "assistant" }),
 			...(thoughts && { reasoning_content: thoughts }),

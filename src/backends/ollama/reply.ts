@@ -4,21 +4,15 @@ import { isRecord } from "../../core/json.ts";
 import { type Usage, usageOfCounts } from "../../core/usage.ts";
 import type { ChatChunk, ChatCompletion } from "../../tasks/text-generation/types.ts";
 import { ChunkWriter, completionOf, type Heading, headingOf } from "../completion.ts";
+import { readMessage } from "../openai/reply/message.ts";
+import { readToolCalls, sentCallsOf, type ToolCallContext } from "../openai/reply/sent-calls.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 
 const count = z.number().nullish();
 
-const ToolCallReply = z.looseObject({
-	id: z.string().nullish(),
-	function: z.looseObject({ name: z.string(), arguments: z.unknown().optional() }),
-});
-
-const MessageReply = z.looseObject({
-	content: z.string().nullish(),
-	thinking: z.string().nullish(),
-	tool_calls: z.array(ToolCallReply).nullish(),
-});
+/** Read as the messages of OpenAI's engines are: servers with Ollama's API have the same differences. */
+const MessageReply = z.record(z.string(), z.unknown());
 
 /** A complete reply, or one line of a stream. The last line of a chat may have no message. */
 const Line = z.looseObject({
@@ -28,25 +22,24 @@ const Line = z.looseObject({
 	response: z.string().nullish(),
 	thinking: z.string().nullish(),
 	logprobs: z.array(z.unknown()).nullish(),
-	done: z.boolean(),
+	/** Absent in complete replies of some servers. */
+	done: z.boolean().nullish(),
 	done_reason: z.string().nullish(),
 	prompt_eval_count: count,
 	eval_count: count,
 });
 type Line = z.output<typeof Line>;
-type Message = z.output<typeof MessageReply>;
 
 export const Reply = Line.refine(({ message, response }) => message != null || response != null);
 
-export function completionIn(reply: Line, call: Call): ChatCompletion {
-	const { content, thinking, tool_calls } = messageIn(reply);
-	const calls = tool_calls?.map((sentCall) => toolCall(sentCall, call)) ?? [];
+export function completionIn(reply: Line, call: Call, context: ToolCallContext): ChatCompletion {
+	const { content, reasoning_content, tool_calls } = messageIn(reply, context);
 	const message = {
-		content: content || (calls.length > 0 ? null : ""),
-		...(thinking && { reasoning_content: thinking }),
-		...(calls.length > 0 && { tool_calls: calls }),
+		content: content || (tool_calls.length > 0 ? null : ""),
+		...(reasoning_content && { reasoning_content }),
+		...(tool_calls.length > 0 && { tool_calls }),
 	};
-	const finish_reason = finishReason(reply, calls.length > 0);
+	const finish_reason = finishReason(reply, tool_calls.length > 0);
 	return completionOf(
 		headingIn(reply, call),
 		{ message, ...logprobsOf(reply), finish_reason },
@@ -58,12 +51,14 @@ export function completionIn(reply: Line, call: Call): ChatCompletion {
 export class LineTranslator implements Translator {
 	done = false;
 	readonly #call: Call;
+	readonly #context: ToolCallContext;
 	#chunks: ChunkWriter | undefined;
 	#calls = 0;
 	#last: Line | undefined;
 
-	constructor(call: Call) {
+	constructor(call: Call, context: ToolCallContext) {
 		this.#call = call;
+		this.#context = context;
 	}
 
 	translate({ data }: UpstreamEvent): ChatChunk[] {
@@ -72,16 +67,14 @@ export class LineTranslator implements Translator {
 		const line = Line.parse(value);
 		this.#chunks ??= new ChunkWriter(headingIn(line, this.#call));
 		const chunks = this.#chunks.begin();
-		const { content, thinking, tool_calls } = messageIn(line);
+		const { content, reasoning_content, tool_calls } = messageIn(line, this.#context);
 		const logprobs = logprobsOf(line);
-		if (thinking) chunks.push(this.#chunks.chunk({ reasoning_content: thinking }));
+		if (reasoning_content) chunks.push(this.#chunks.chunk({ reasoning_content }));
 		if (content || logprobs) chunks.push(this.#chunks.chunk({ content: content ?? "" }, logprobs));
-		for (const sentCall of tool_calls ?? []) {
-			const delta = { index: this.#calls++, ...toolCall(sentCall, this.#call) };
-			chunks.push(this.#chunks.chunk({ tool_calls: [delta] }));
-		}
-		if (line.done) this.#last = line;
-		this.done = line.done;
+		for (const toolCall of tool_calls)
+			chunks.push(this.#chunks.chunk({ tool_calls: [{ index: this.#calls++, ...toolCall }] }));
+		this.done = line.done === true;
+		if (this.done) this.#last = line;
 		return chunks;
 	}
 
@@ -90,24 +83,17 @@ export class LineTranslator implements Translator {
 	}
 }
 
-const messageIn = ({ message, response, thinking }: Line): Message =>
-	message ?? { content: response, thinking };
+/** Each line has complete calls. */
+function messageIn({ message, response, thinking }: Line, context: ToolCallContext) {
+	const { content, reasoning_content, ...fields } = readMessage(message ?? { content: response, thinking });
+	return { content, reasoning_content, tool_calls: readToolCalls(sentCallsOf(fields), context) };
+}
 
 function headingIn({ created_at, model }: Line, call: Call): Heading {
 	// `NaN` for an invalid date: then the time is that of the reply.
 	const created = Math.floor(Date.parse(String(created_at)) / 1000);
 	return headingOf(call, { created, model });
 }
-
-const toolCall = (
-	{ id, function: { name, arguments: args } }: z.output<typeof ToolCallReply>,
-	{ services }: Call,
-) => ({
-	id: id || `call_${services.uuid()}`,
-	type: "function" as const,
-	// Servers with Ollama's API may send OpenAI's form: the arguments as text.
-	function: { name, arguments: typeof args === "string" ? args || "{}" : JSON.stringify(args ?? {}) },
-});
 
 /** The items have OpenAI's format. */
 const logprobsOf = ({ logprobs }: Line) =>

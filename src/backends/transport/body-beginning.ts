@@ -19,13 +19,26 @@ export interface BodyBeginning {
 	format?: EventFormat | undefined;
 }
 
-function formatOf(beginning: string, mediaType: string | undefined): EventFormat | undefined {
+/** A host whose streams are JSON lines may label them as anything but JSON, which is the label of its complete replies. */
+function formatOf(
+	beginning: string,
+	type: string | undefined,
+	usual: EventFormat | undefined,
+): EventFormat | undefined {
 	if (EVENT_FIELD.test(beginning)) return "sse";
-	return beginning.startsWith("{") && JSON_LINES.test(mediaType ?? "") ? "ndjson" : undefined;
+	const hasLines = JSON_LINES.test(type ?? "") || (usual === "ndjson" && type !== "application/json");
+	return hasLines && beginning.startsWith("{") ? "ndjson" : undefined;
 }
 
-/** Takes over the body of the reply. Resolves when its first characters that are no white space have arrived. */
-export async function readBeginning(response: Response, call: Call): Promise<BodyBeginning> {
+/**
+ * Takes over the body of the reply. Resolves when its first characters that are no white space have arrived. `usual`: the format of
+ * the host's streams.
+ */
+export async function readBeginning(
+	response: Response,
+	call: Call,
+	usual?: EventFormat,
+): Promise<BodyBeginning> {
 	if (!response.body) return { body: null };
 	const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
 	const decoder = new TextDecoder();
@@ -45,5 +58,5 @@ export async function readBeginning(response: Response, call: Call): Promise<Bod
 		pull: async () => held.shift() ?? (await reader.read()).value,
 		cancel: (reason) => reader.cancel(reason),
 	});
-	return { body, format: formatOf(beginning, mediaType(response)) };
+	return { body, format: formatOf(beginning, mediaType(response), usual) };
 }

@@ -43,16 +43,19 @@ export interface RequestOptions {
 	parse?: (text: string) => unknown;
 }
 
+/** Reads a text that the schema does not accept, such as the events of a stream that was not requested. `undefined`: it cannot. */
+type ReadOther<Other> = (text: string) => Other | undefined;
+
 /** Requests JSON. `schema` has the fields that the caller reads. */
-export function postJson<Schema extends z.ZodType>(
+export function postJson<Schema extends z.ZodType, Other = never>(
 	call: Call,
 	path: string,
 	body: RequestBody,
 	schema: Schema,
-	{ headers, parse }: RequestOptions = {},
-): Promise<z.output<Schema>> {
+	{ headers, parse, readOther }: RequestOptions & { readOther?: ReadOther<Other> } = {},
+): Promise<z.output<Schema> | Other> {
 	const request = { path, body, accept: "application/json", headers };
-	return exchange(call, request, (reply) => readValue(reply, schema, parse));
+	return exchange(call, request, (reply) => readValue(reply, schema, { parse, readOther }));
 }
 
 /** Requests JSON with GET, such as an upstream's metadata. */
@@ -62,7 +65,9 @@ export function getJson<Schema extends z.ZodType>(
 	schema: Schema,
 	{ headers }: RequestOptions = {},
 ): Promise<z.output<Schema>> {
-	return exchange(call, { path, accept: "application/json", headers }, (reply) => readValue(reply, schema));
+	return exchange(call, { path, accept: "application/json", headers }, (reply) =>
+		readValue(reply, schema, {}),
+	);
 }
 
 /** Requests a file. */
@@ -121,34 +126,40 @@ export function postStream<Schema extends z.ZodType>(
 	});
 }
 
-interface StreamRequest<Schema> extends UpstreamRequest {
+interface StreamRequest<Schema, Other> extends UpstreamRequest {
 	/** Media types of a stream. The beginning of a reply of another type shows whether it is one. */
 	types: readonly (string | undefined)[];
+	/** The format of the upstream's streams. `sse` when absent. */
+	format?: EventFormat;
 	schema: Schema;
+	readOther?: ReadOther<Other>;
 	/** Takes over the stream. `format`: that of a stream with another media type. */
 	relay(stream: UpstreamStream, format?: EventFormat): Promise<RelayedStream>;
 }
 
 /** Requests a stream of any format. */
-export async function postForStream<Schema extends z.ZodType>(
+export async function postForStream<Schema extends z.ZodType, Other = never>(
 	call: Call,
-	{ types, schema, relay, parse, ...request }: StreamRequest<Schema>,
-): Promise<StreamReply<z.output<Schema>>> {
+	{ types, format: usual, schema, relay, parse, readOther, ...request }: StreamRequest<Schema, Other>,
+): Promise<StreamReply<z.output<Schema> | Other>> {
 	const deadline = startDeadline(call, "stream");
 	const reply = await within(deadline, send(call, { ...request, streams: true }, deadline));
 	const { response } = reply;
 	if (types.includes(mediaType(response)) && response.body)
 		return { kind: "stream", ...(await relay({ call, source: response.body, deadline })) };
-	const { body, format } = await within(deadline, beginningOf(reply));
+	const { body, format } = await within(deadline, beginningOf(reply, usual));
 	if (format && body) return { kind: "stream", ...(await relay({ call, source: body, deadline }, format)) };
 	const unread = { ...reply, response: new Response(body, response) };
-	return { kind: "value", value: await within(deadline, readValue(unread, schema, parse)) };
+	return { kind: "value", value: await within(deadline, readValue(unread, schema, { parse, readOther })) };
 }
 
 /** Reads the first characters of a body, and returns the complete body. `format`: it is a stream. */
-async function beginningOf({ call, response, deadline }: OpenReply): Promise<BodyBeginning> {
+async function beginningOf(
+	{ call, response, deadline }: OpenReply,
+	usual: EventFormat | undefined,
+): Promise<BodyBeginning> {
 	deadline.expect(call.target.timeouts.idleMs);
-	const read = await readBeginning(response, call);
+	const read = await readBeginning(response, call, usual);
 	deadline.pause();
 	return read;
 }
@@ -253,11 +264,11 @@ async function failureOfResponse(
 	return failureOfStatus(call, { status, headers, text: UTF8.decode(bytes), streams });
 }
 
-async function readValue<Schema extends z.ZodType>(
+async function readValue<Schema extends z.ZodType, Other>(
 	reply: OpenReply,
 	schema: Schema,
-	parse?: (text: string) => unknown,
-): Promise<z.output<Schema>> {
+	{ parse, readOther }: { parse?: RequestOptions["parse"]; readOther?: ReadOther<Other> | undefined },
+): Promise<z.output<Schema> | Other> {
 	const { call, path } = reply;
 	const text = await readText(reply);
 	const value = parseJson(text, parse);
@@ -267,6 +278,8 @@ async function readValue<Schema extends z.ZodType>(
 	if (parsed.success) return parsed.data;
 	// Some servers send errors with status 200 (LM Studio, for an unknown route).
 	if (isErrorBody(value)) throw failureOfBody(call, value);
+	const other = readOther?.(text);
+	if (other !== undefined) return other;
 	throw failureOfShape(call, `a reply of ${path}`, text);
 }
 

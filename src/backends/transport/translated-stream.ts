@@ -11,7 +11,7 @@ import type { z } from "zod";
 import { AiError } from "../../core/errors.ts";
 import { type DeltaContent, DeltaEvent, EventTemplate, Output } from "../../streams/delta-event.ts";
 import type { EventFormat } from "../../streams/event-splitter.ts";
-import { type EventPiece, type StreamEvent, textOf } from "../../streams/sse.ts";
+import { type EventPiece, isDone, type StreamEvent, textOf } from "../../streams/sse.ts";
 import type { ChatChunk } from "../../tasks/text-generation/types.ts";
 import { postForStream, type RequestBody, type RequestOptions, type StreamReply } from "./http.ts";
 import { StreamProgress } from "./progress.ts";
@@ -45,9 +45,11 @@ export interface Translator {
 	end(): ChatChunk[] | undefined;
 }
 
-export interface TranslationOptions<Schema> extends RequestOptions {
+export interface TranslationOptions<Schema, Other = never> extends RequestOptions {
 	/** The schema of a reply that is no stream, although a stream was requested. */
 	schema: Schema;
+	/** Reads a reply that is neither a stream nor accepted by the schema. */
+	readOther?: (text: string) => Other | undefined;
 	translator: Translator;
 	/** `sse` when absent. */
 	format?: EventFormat | undefined;
@@ -67,19 +69,21 @@ const TYPES: Record<EventFormat, readonly [string, ...string[]]> = {
  * Requests a stream of the upstream's own events, and waits for its first chunk. The reader owns the stream. Cancelling
  * it aborts the upstream's fetch, and so does the caller's signal.
  */
-export const postTranslated = <Schema extends z.ZodType>(
+export const postTranslated = <Schema extends z.ZodType, Other = never>(
 	call: Call,
 	path: string,
 	body: RequestBody,
-	{ schema, translator, format = "sse", accept, headers }: TranslationOptions<Schema>,
-): Promise<StreamReply<z.output<Schema>>> =>
+	{ schema, readOther, translator, format = "sse", accept, headers }: TranslationOptions<Schema, Other>,
+): Promise<StreamReply<z.output<Schema> | Other>> =>
 	postForStream(call, {
 		path,
 		body,
 		accept: accept ?? `${TYPES[format][0]}, application/json`,
 		headers,
 		types: TYPES[format],
+		format,
 		schema,
+		...(readOther && { readOther }),
 		relay: (stream, sent = format) => relay(stream, new TranslatingReader(call, translator, sent)),
 	});
 
@@ -174,6 +178,11 @@ class TranslatingReader implements EventReader {
 	#readData(event: string | undefined, data: string): void {
 		this.lastWasEvent = true;
 		if (event === PING) this.#events.push({ comment: PING });
+		// OpenAI's end, which proxies add to streams of other APIs.
+		if (isDone(data)) {
+			this.#finish();
+			return;
+		}
 		try {
 			this.#addChunks(this.#translator.translate(event === undefined ? { data } : { event, data }));
 		} catch (error) {

@@ -70,7 +70,9 @@ describe("a message as a completion", () => {
 		const { content: text, tool_calls, reasoning_content } = choices[0]?.message ?? {};
 		expect({ content: text, calls: tool_calls?.length, thoughts: reasoning_content }).toEqual(expected);
 		if (tool_calls)
-			expect(tool_calls).toEqual([{ id: "", type: "function", function: { name: "", arguments: "{}" } }]);
+			expect(tool_calls).toEqual([
+				{ id: "toolu_uuid-1", type: "function", function: { name: "", arguments: "{}" } },
+			]);
 	});
 
 	it("has tool calls with arguments as JSON text", async () => {

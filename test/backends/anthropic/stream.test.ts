@@ -176,7 +176,7 @@ describe("a stream", () => {
 			event("message_delta", { delta: { stop_reason: "tool_use" } }) +
 			event("message_stop");
 		const chunks = await chunksOf(sse);
-		const start = { id: "", type: "function", function: { name: "", arguments: "" } };
+		const start = (id: string) => ({ id, type: "function", function: { name: "", arguments: "" } });
 		const block = { type: "thinking", thinking: "Hm.", signature: "sign" };
 		const thoughts = { ...block, signature: sealed({ block }) };
 		const signed = { extra_content: { google: { thought_signature: sealed({ block }) } } };
@@ -184,9 +184,9 @@ describe("a stream", () => {
 			{ role: "assistant", content: "", reasoning_content: "Hm" },
 			{ reasoning_content: "." },
 			{ thinking_blocks: [thoughts] },
-			{ tool_calls: [{ index: 0, ...start, ...signed }] },
+			{ tool_calls: [{ index: 0, ...start("toolu_uuid-2"), ...signed }] },
 			{ tool_calls: [{ index: 0, function: { arguments: '{"a":1}' } }] },
-			{ tool_calls: [{ index: 1, ...start }] },
+			{ tool_calls: [{ index: 1, ...start("toolu_uuid-3") }] },
 			{ tool_calls: [{ index: 1, function: { arguments: "{}" } }] },
 			{},
 		]);

@@ -44,7 +44,8 @@ export function readCall(sent: unknown): SentCall {
 	};
 }
 
-const argumentsText = (sent: unknown): string =>
+/** Arguments as JSON text. Some engines send the object. */
+export const argumentsText = (sent: unknown): string =>
 	typeof sent === "string" ? sent : sent === undefined || sent === null ? "" : JSON.stringify(sent);
 
 /**

@@ -14,14 +14,22 @@ import { completionOf, headingOf } from "../../completion.ts";
 import { callSeal } from "../../sealed-messages.ts";
 import type { Seals } from "../../seals.ts";
 import { type Call, failureOfBody } from "../../transport/upstream-failure.ts";
+import { argumentsText } from "../reply/sent-calls.ts";
 import type { ResponsesItem, SealedItem } from "./items.ts";
 
 const text = z.string().nullish();
-const TextPart = z.looseObject({ type: z.string(), text, refusal: text });
+const TextPart = z.looseObject({ type: z.string().default("output_text"), text, refusal: text });
 export type TextPart = z.output<typeof TextPart>;
 
+/** Some servers send a text, or one part, in the place of a list. */
+function partList(sent: unknown): unknown {
+	if (typeof sent === "string") return [{ text: sent }];
+	return isRecord(sent) ? [sent] : sent;
+}
+const TextParts = z.preprocess(partList, z.array(TextPart).nullish());
+
 /** An item of any type. Unknown ones belong to features that the request does not have. */
-export const UpstreamItem = z.looseObject({
+const SentItem = z.looseObject({
 	type: z.string(),
 	id: text,
 	call_id: text,
@@ -31,9 +39,14 @@ export const UpstreamItem = z.looseObject({
 	input: text,
 	phase: text,
 	encrypted_content: text,
-	summary: z.array(TextPart).nullish(),
-	content: z.array(TextPart).nullish(),
+	summary: TextParts,
+	content: TextParts,
 });
+export const UpstreamItem = SentItem.transform((item) =>
+	item.type === "function_call" && typeof item.arguments !== "string"
+		? { ...item, arguments: argumentsText(item.arguments) }
+		: item,
+);
 export type UpstreamItem = z.output<typeof UpstreamItem>;
 
 export const ResponseReply = z.looseObject({
@@ -157,15 +170,17 @@ function messageOf(
 }
 
 /** A custom tool's input is the only argument of the function that stands for it. */
-export function callOf({ type, call_id, name, arguments: json, input }: UpstreamItem): ToolCall | undefined {
+export function callOf({
+	type,
+	call_id,
+	id,
+	name,
+	arguments: json,
+	input,
+}: UpstreamItem): ToolCall | undefined {
 	if (type !== "function_call" && type !== "custom_tool_call") return undefined;
-	const text =
-		type === "function_call"
-			? typeof json === "string"
-				? json
-				: ""
-			: JSON.stringify({ input: input ?? "" });
-	return { id: call_id ?? "", type: "function", function: { name: name ?? "", arguments: text } };
+	const text = type === "function_call" ? String(json) : JSON.stringify({ input: input ?? "" });
+	return { id: call_id || id || "", type: "function", function: { name: name ?? "", arguments: text } };
 }
 
 /** Chat has the fields of a citation one level lower. */

@@ -60,6 +60,8 @@ export class ResponseTranslator implements Translator {
 	/** The seals since the last call. */
 	#beforeCall = "";
 	#hasReasoning = false;
+	/** Items that an event of their own has completed. */
+	readonly #ended = new Set<number>();
 	/** The service's events since the last chunk, if the caller gets them. */
 	readonly #events: Record<string, unknown>[] | undefined;
 
@@ -84,7 +86,8 @@ export class ResponseTranslator implements Translator {
 			return [];
 		}
 		const deltas = this.#deltas(event);
-		this.#events?.push(this.#forCaller(event));
+		if (event.type === "response.output_item.done") this.#ended.add(event.output_index ?? 0);
+		this.#events?.push(...this.#missingEnds(event), this.#forCaller(event));
 		if (event.type === TEXT_DELTA) this.#pieces?.learn(sentEvent, partKey("output_text", event));
 		const isOutput = event.type === "response.output_item.added" || deltas.length > 0;
 		if (!isOutput && !this.#events?.length) return [];
@@ -238,6 +241,15 @@ export class ResponseTranslator implements Translator {
 
 	#hasSentReasoning(at: number): boolean {
 		return [...this.#sent.keys()].some((key) => key.startsWith(`${at} reasoning`));
+	}
+
+	/** Some servers send items with the complete response only. */
+	#missingEnds({ response }: ResponseEvent): Record<string, unknown>[] {
+		return (response?.output ?? []).flatMap((item, output_index) => {
+			if (this.#ended.has(output_index)) return [];
+			const end = { type: "response.output_item.done", output_index, item };
+			return [{ ...end, item: withSeal(item, this.#seals.get(output_index)) }];
+		});
 	}
 
 	/** The service's event with seals in place of encrypted content. */
