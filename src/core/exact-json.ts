@@ -14,11 +14,16 @@ declare global {
 	}
 }
 
-/** Throws `SyntaxError`, as `JSON.parse`. */
-export const parseExactly = (text: string): unknown =>
-	JSON.parse(text, (_, value: unknown, { source }: { source?: string }) =>
-		typeof value !== "number" || isExact(value) || source === undefined ? value : JSON.rawJSON(source),
-	);
+/** `undefined`: the text is not JSON. */
+export function parseExactly(text: string): unknown {
+	try {
+		return JSON.parse(text, (_, value: unknown, { source }: { source?: string }) =>
+			typeof value !== "number" || isExact(value) || source === undefined ? value : JSON.rawJSON(source),
+		);
+	} catch {
+		return undefined;
+	}
+}
 
 /** Fractions are binary in every engine, so rounding them changes nothing. */
 const isExact = (value: number): boolean =>

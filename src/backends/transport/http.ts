@@ -5,6 +5,7 @@
  */
 import type { z } from "zod";
 import type { AiError } from "../../core/errors.ts";
+import { parseJson } from "../../core/json.ts";
 import type { Media } from "../../media/media.ts";
 import { callOut, type OutgoingRequest } from "../../outbound/call-out.ts";
 import type { Deadline } from "../../outbound/deadline.ts";
@@ -39,7 +40,7 @@ export type RequestBody = FormData | Blob | Record<string, unknown>;
 export interface RequestOptions {
 	/** Headers of this request. They override the target's. Not for secrets: those belong to the target. */
 	headers?: Record<string, string>;
-	/** Replaces `JSON.parse`. An exception means that the text is not JSON. */
+	/** Replaces `parseJson`. `undefined`: the text is not JSON. */
 	parse?: (text: string) => unknown;
 }
 
@@ -52,23 +53,19 @@ export function postJson<Schema extends z.ZodType, Other = never>(
 	path: string,
 	body: RequestBody,
 	schema: Schema,
-	{ headers, parse, readOther }: RequestOptions & { readOther?: ReadOther<Other> } = {},
+	options: RequestOptions & { readOther?: ReadOther<Other> } = {},
 ): Promise<z.output<Schema> | Other> {
-	const request = { path, body, accept: "application/json", headers };
-	return exchange(call, request, (reply) => readValue(reply, schema, { parse, readOther }));
+	const request = { path, body, accept: "application/json", headers: options.headers };
+	return exchange(call, request, (reply) => readValue(reply, schema, options));
 }
 
 /** Requests JSON with GET, such as an upstream's metadata. */
-export function getJson<Schema extends z.ZodType>(
+export const getJson = <Schema extends z.ZodType>(
 	call: Call,
 	path: string,
 	schema: Schema,
-	{ headers }: RequestOptions = {},
-): Promise<z.output<Schema>> {
-	return exchange(call, { path, accept: "application/json", headers }, (reply) =>
-		readValue(reply, schema, {}),
-	);
-}
+): Promise<z.output<Schema>> =>
+	exchange(call, { path, accept: "application/json" }, (reply) => readValue(reply, schema, {}));
 
 /** Requests a file. */
 export function postBytes(
@@ -267,11 +264,11 @@ async function failureOfResponse(
 async function readValue<Schema extends z.ZodType, Other>(
 	reply: OpenReply,
 	schema: Schema,
-	{ parse, readOther }: { parse?: RequestOptions["parse"]; readOther?: ReadOther<Other> | undefined },
+	{ parse = parseJson, readOther }: Pick<RequestOptions, "parse"> & { readOther?: ReadOther<Other> },
 ): Promise<z.output<Schema> | Other> {
 	const { call, path } = reply;
 	const text = await readText(reply);
-	const value = parseJson(text, parse);
+	const value = parse(text);
 	const read = shortRead(schema, value);
 	if (read !== undefined) return read;
 	const parsed = safeParse(schema, value);
@@ -284,15 +281,6 @@ async function readValue<Schema extends z.ZodType, Other>(
 }
 
 const UTF8 = new TextDecoder();
-
-/** `undefined` for text that is not JSON: no schema accepts it. */
-function parseJson(text: string, parse: (text: string) => unknown = JSON.parse): unknown {
-	try {
-		return parse(text);
-	} catch {
-		return undefined;
-	}
-}
 
 function readText(reply: OpenReply): Promise<string> {
 	const { call, response, deadline } = reply;

@@ -217,18 +217,18 @@ const line = (sent: unknown, fields: object = {}): object => ({
 });
 const LAST = { done: true, done_reason: "stop", prompt_eval_count: 20, eval_count: 9 };
 const lines = (...list: object[]): string => list.map((value) => `${JSON.stringify(value)}\n`).join("");
-const said = (content: unknown, fields: object = {}) => ({ role: "assistant", content, ...fields });
-const OLLAMA_PIECES = [line(said("Hel")), line(said("lo")), line(said(""), LAST)];
+const reply = (content: unknown, fields: object = {}) => ({ role: "assistant", content, ...fields });
+const OLLAMA_PIECES = [line(reply("Hel")), line(reply("lo")), line(reply(""), LAST)];
 const called = (name: string, args: unknown) => ({ function: { name, arguments: args } });
 const NDJSON = "application/x-ndjson";
 
 const OLLAMA: readonly ProviderReply[] = [
-	of("a reply", hello, line(said("Hello"), LAST)),
+	of("a reply", hello, line(reply("Hello"), LAST)),
 	of(
 		"content as a list",
 		answer({ text: "Hello", reasoning: "Hm." }),
 		line(
-			said([
+			reply([
 				{ type: "thinking", thinking: "Hm." },
 				{ type: "text", text: "Hello" },
 			]),
@@ -238,13 +238,13 @@ const OLLAMA: readonly ProviderReply[] = [
 	of(
 		"reasoning in another field",
 		answer({ text: "Hello", reasoning: "Hm." }),
-		line(said("Hello", { reasoning_content: "Hm." }), LAST),
+		line(reply("Hello", { reasoning_content: "Hm." }), LAST),
 	),
 	of(
 		"flat calls with arguments as text",
 		both,
 		line(
-			said("", {
+			reply("", {
 				tool_calls: [
 					{ name: "get_weather", arguments: '{"city":"Oslo"}' },
 					called("functions.get_weather", { city: "Rome" }),
@@ -256,14 +256,14 @@ const OLLAMA: readonly ProviderReply[] = [
 	of(
 		"one call, not in a list",
 		one,
-		line(said(null, { tool_calls: called("get_weather", { city: "Oslo" }) }), LAST),
+		line(reply(null, { tool_calls: called("get_weather", { city: "Oslo" }) }), LAST),
 	),
 	of(
 		"a call without arguments",
 		answer({ calls: [["get_time", {}]] }),
-		line(said("", { tool_calls: [{ function: { name: "get_time" } }] }), LAST),
+		line(reply("", { tool_calls: [{ function: { name: "get_time" } }] }), LAST),
 	),
-	of("no field done", hello, { model: "qwen3.8", message: said("Hello") }),
+	of("no field done", hello, { model: "qwen3.8", message: reply("Hello") }),
 	of("a stream", hello, lines(...OLLAMA_PIECES), NDJSON),
 	of("a stream as text/plain", hello, lines(...OLLAMA_PIECES), "text/plain; charset=utf-8"),
 	of("a stream as application/json", hello, lines(...OLLAMA_PIECES)),
@@ -283,23 +283,23 @@ const OLLAMA: readonly ProviderReply[] = [
 	of(
 		"a stream with content as a list",
 		hello,
-		lines(line(said([{ type: "text", text: "Hello" }])), line(said(""), LAST)),
+		lines(line(reply([{ type: "text", text: "Hello" }])), line(reply(""), LAST)),
 		NDJSON,
 	),
 	of(
 		"a stream with calls in several lines",
 		both,
 		lines(
-			line(said("", { tool_calls: [called("get_weather", { city: "Oslo" })] })),
-			line(said("", { tool_calls: [called("get_weather", '{"city":"Rome"}')] })),
-			line(said(""), LAST),
+			line(reply("", { tool_calls: [called("get_weather", { city: "Oslo" })] })),
+			line(reply("", { tool_calls: [called("get_weather", '{"city":"Rome"}')] })),
+			line(reply(""), LAST),
 		),
 		NDJSON,
 	),
 	of(
 		"a stream whose lines have no done before the last",
 		hello,
-		lines({ model: "qwen3.8", message: said("Hello") }, line(said(""), LAST)),
+		lines({ model: "qwen3.8", message: reply("Hello") }, line(reply(""), LAST)),
 		NDJSON,
 	),
 ];
