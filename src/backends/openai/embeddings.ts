@@ -73,7 +73,13 @@ const embed: Handler<"text-embeddings"> = async ({ texts, tokens, dimensions, tr
 		// vLLM's field: truncates at the model's maximum length.
 		...(truncate && !isOpenAiService(call.target) && { truncate_prompt_tokens: -1 }),
 	};
-	const parse = (text: string) => extractVectors(text, vectors);
+	const parse = (text: string): unknown => {
+		try {
+			return extractVectors(text, vectors);
+		} catch {
+			return undefined;
+		}
+	};
 	const { data, usage } = await postJson(call, "/embeddings", body, EmbeddingsReply(), { parse });
 	// Some engines ignore the encoding and send numbers.
 	const as = encoding && data.every(({ embedding }) => typeof embedding === "string") ? encoding : "json";
