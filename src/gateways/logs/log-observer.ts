@@ -7,6 +7,7 @@ import { collectsLog, collectsPayload, retentionOf } from "./collection.ts";
 import { costOf } from "./cost.ts";
 import type { Log, LogRow } from "./log-row.ts";
 import { type LoggedBody, requestBody } from "./payload.ts";
+import { isRefusal, logOfRefusal } from "./refusal.ts";
 
 /** Characters of JSON. Larger metadata is not logged. */
 const MAX_METADATA = 64 * 1024;
@@ -28,7 +29,8 @@ export const logObserver =
 
 /** `maxPayload`: characters of a body. */
 function logOf(request: EndedRequest, maxPayload: number): Log {
-	const { options, settings, step, response } = request;
+	const { end, options, settings, step, response } = request;
+	if (isRefusal(end)) return logOfRefusal(rowOf(request, step && requestBody(step.body, 0)));
 	const isCollected = step && collectsPayload(options, settings, step.body.contentType);
 	const sent = step && requestBody(step.body, isCollected ? maxPayload : 0);
 	return {
