@@ -8,12 +8,14 @@
  */
 import { createHash } from "node:crypto";
 import { checkAddress } from "../scripts/address.ts";
+import { diskOf } from "../scripts/disk.ts";
 import { describeFileLimit, reachFileLimit } from "../scripts/file-limit.ts";
 import { reloadOnChange } from "../scripts/reload.ts";
 import { orStop, stopWith } from "../scripts/settings.ts";
 import { lockState } from "../scripts/state-lock.ts";
 import { capacityOf } from "../src/config/capacity.ts";
 import { configure, describeRouting } from "../src/config/index.ts";
+import { watchDisk } from "./disk-watch.ts";
 import type { Log } from "./log.ts";
 import { stopSignals, untilEnd } from "./stop.ts";
 import { type GatewayVariables, startWorkers } from "./workers.ts";
@@ -51,7 +53,12 @@ const OWNER_ONLY = 0o077;
 export async function runGateway(options: GatewayOptions): Promise<number> {
 	const { log, host, port } = options;
 	process.umask(OWNER_ONLY);
-	const initial = orStop(options.readVariables);
+	const machine = { DISK_BYTES: String(diskOf(options.state).total) };
+	const readVariables = (): GatewayVariables => {
+		const { vars, secrets } = options.readVariables();
+		return { vars: { ...machine, ...vars }, secrets };
+	};
+	const initial = orStop(readVariables);
 	const variables = { ...initial.vars, ...initial.secrets };
 	const current: Current = { config: orStop(() => configure(variables)), variables };
 	const state = await lockState(options.state).catch((error: Error) =>
@@ -73,6 +80,11 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 		count: options.workers,
 		variables: initial,
 	});
+	watchDisk({
+		...{ folder: options.state, log },
+		sockets: workers.map(({ connectionsSocket }) => connectionsSocket),
+		reserveBytes: () => current.config.limits.diskReserveBytes,
+	});
 	const fileLimit = describeFileLimit(openFiles, connections * options.workers);
 	const routing = () => ({ routes: describeRouting(current.config) });
 	log.info(options.started({ ...current, url, fileLimit }), { message: "ready", url, ...routing() });
@@ -81,7 +93,7 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 		sockets: workers.map(({ reloadSocket }) => reloadSocket),
 		started: variables,
 		read() {
-			const { vars, secrets } = options.readVariables();
+			const { vars, secrets } = readVariables();
 			const next = { ...vars, ...secrets };
 			current.config = configure(next);
 			current.variables = next;

@@ -1,6 +1,6 @@
 /** `ganglion doctor`: whether this machine has what a gateway needs: room for the state, the right to write it, and open files. */
-import { access, constants, statfs } from "node:fs/promises";
-import { dirname } from "node:path";
+import { access, constants } from "node:fs/promises";
+import { diskOf, existing } from "./disk.ts";
 import type { Finding } from "./engines/doctor.ts";
 import { LOW_FILE_LIMIT, openFileLimit } from "./file-limit.ts";
 
@@ -15,9 +15,8 @@ export async function examineMachine(state: string): Promise<Finding[]> {
 	const finding = (check: Finding["check"], result: Finding["result"], detail: string): Finding => ({
 		...{ backend: "this machine", url: "", check, result, detail },
 	});
-	const folder = await existing(state);
-	const { bavail, bsize } = await statfs(folder);
-	const free = Math.floor((bavail * bsize) / MEBIBYTE);
+	const folder = existing(state);
+	const free = Math.floor(diskOf(state).free / MEBIBYTE);
 	const disk = free < LEAST_MEBIBYTES ? "failed" : free < LOW_MEBIBYTES ? "warning" : "ok";
 	const isWritable = await access(folder, constants.W_OK).then(
 		() => true,
@@ -37,13 +36,4 @@ export async function examineMachine(state: string): Promise<Finding[]> {
 				)
 			: finding("files", "ok", `${files} open files`),
 	];
-}
-
-/** The folder, or the first one above it that exists. */
-async function existing(folder: string): Promise<string> {
-	const exists = await access(folder).then(
-		() => true,
-		() => false,
-	);
-	return exists || dirname(folder) === folder ? folder : existing(dirname(folder));
 }

@@ -6,16 +6,17 @@ import { DirectoryCache } from "./accounts/client/directory-cache.ts";
 import { DIRECTORY_NAME } from "./accounts/durable/directory.ts";
 import { createPools } from "./backends/create-pools.ts";
 import { type Bindings, objectNames, requireObjects } from "./config/bindings.ts";
-import { bufferedBytesOf, capacityOf } from "./config/capacity.ts";
 import { countedStub, objectKey, withCountedObjects } from "./config/counted-objects.ts";
 import type { Config } from "./config/index.ts";
+import { limitProcess } from "./config/process-limits.ts";
 import { accountRouting } from "./config/provider-keys.ts";
 import { OBJECTS_BINDING, WORKERS_BINDING } from "./config/worker-bindings.ts";
 import { workersOf } from "./config/workers.ts";
+import { diskSpace } from "./core/disk-space.ts";
 import { AiError } from "./core/errors.ts";
 import { LazyTimers } from "./core/lazy-timer.ts";
 import { OpenObjects } from "./core/open-objects.ts";
-import { bufferedBytes, openSockets, PROCESS_COUNTS } from "./core/process-counts.ts";
+import { PROCESS_COUNTS } from "./core/process-counts.ts";
 import { RunningRequests } from "./core/running-requests.ts";
 import { FLEET_NAME } from "./fleet/fleet.ts";
 import { IsolateHealth } from "./fleet/health.ts";
@@ -99,17 +100,13 @@ export const servicesOf = (
 /** Throws a `ConfigError` if a binding is missing. */
 export function createPersistent(
 	local: Bindings,
-	{
-		exactLedger,
-		gatewayRules,
-		memoryBytes,
-		openFiles,
-	}: Pick<Config, "exactLedger" | "gatewayRules" | "memoryBytes" | "openFiles">,
+	config: Pick<Config, "exactLedger" | "gatewayRules" | "limits" | "memoryBytes" | "openFiles">,
 ): Persistent {
 	const wait = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
 		scheduler.wait(milliseconds, signal ? { signal } : {});
 	const now = (): number => Date.now();
-	const { objects, requests, sockets } = capacityOf(openFiles);
+	const { exactLedger, gatewayRules } = config;
+	const { objects, requests } = limitProcess(config, local[WORKERS_BINDING]?.count ?? 1);
 	const runningRequests = new RunningRequests(requests);
 	const background = new Background({ now, wait, waitUntil: keepAlive, runningRequests });
 	const { waitUntil } = background;
@@ -117,12 +114,8 @@ export function createPersistent(
 		logFailure(new AiError("ledgerUnavailable", undefined, { cause }), "");
 	requireObjects(local);
 	const workers = workersOf(local);
-	// All open objects are in one process, and each process counts its own calls.
-	openSockets.limitTo(sockets);
-	if (memoryBytes !== undefined) bufferedBytes.limitTo(bufferedBytesOf(memoryBytes));
-	const maxOpenObjects = Math.ceil(objects / (local[WORKERS_BINDING]?.count ?? 1));
 	const guardCounts = new GuardCounts();
-	const openObjects = new OpenObjects({ max: maxOpenObjects, now });
+	const openObjects = new OpenObjects({ max: objects, now });
 	const uncounted = withRemoteObjects(local, objectNames(local), local[OBJECTS_BINDING]);
 	const bindings = withCountedObjects(uncounted, openObjects);
 	const {
@@ -159,6 +152,15 @@ export function createPersistent(
 	// A closure, because workerd's `fetch` throws if it is called with another `this`.
 	const calls: typeof fetch = (input, init) => fetch(input, init);
 	const pools = createPools({ fetch: calls, now, wait, waitUntil: keepAlive, fleet: FLEET });
+	const streamRuns = new StreamRuns({
+		namespace: STREAM_RUN,
+		now,
+		object(id, account) {
+			const call = [objectKey("STREAM_RUN", id.toString()), account] as const;
+			openObjects.requireCall(...call);
+			return countedStub(STREAM_RUN.get(id), () => openObjects.recordCall(...call));
+		},
+	});
 	return {
 		fetch: calls,
 		now,
@@ -226,21 +228,18 @@ export function createPersistent(
 		},
 		responseStores: RESPONSE_STORE,
 		openObjects,
-		counts: () => [
-			runningRequests.report(),
-			openObjects.report(),
-			...PROCESS_COUNTS.map((count) => count.report()),
-			...guardCounts.latest(),
-		],
+		counts() {
+			streamRuns.releaseExpired();
+			return [
+				runningRequests.report(),
+				openObjects.report(),
+				...PROCESS_COUNTS.map((count) => count.report()),
+				...diskSpace.reports(),
+				...guardCounts.latest(),
+			];
+		},
 		guardCounts,
-		streamRuns: new StreamRuns({
-			namespace: STREAM_RUN,
-			object(id, account) {
-				const call = [objectKey("STREAM_RUN", id.toString()), account] as const;
-				openObjects.requireCall(...call);
-				return countedStub(STREAM_RUN.get(id), () => openObjects.recordCall(...call));
-			},
-		}),
+		streamRuns,
 		health: new IsolateHealth({
 			now,
 			waitUntil,

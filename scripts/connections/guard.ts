@@ -6,11 +6,12 @@
  * both processes (src/config/capacity.ts).
  */
 import { createHash, timingSafeEqual } from "node:crypto";
-import { request } from "node:http";
 import { createServer, type Server } from "node:net";
+import type { CountReport } from "../../src/core/shared-count.ts";
 import type { MessageHead } from "./framing.ts";
 import { type ConnectionTimes, GuardedConnection } from "./guarded-connection.ts";
 import { type ClassCount, type ConnectionCounts, Places } from "./places.ts";
+import { sendCounts } from "./send-counts.ts";
 
 /** After this time without a byte the system checks whether the caller is still connected. */
 const KEEP_ALIVE_MS = 60_000;
@@ -82,7 +83,7 @@ export function guardConnections({
 		for (const connection of connections) connection.check();
 	}, checkMs).unref();
 	const reports = setInterval(() => {
-		if (countsSocket !== undefined) sendCounts(countsSocket, places.counts());
+		if (countsSocket !== undefined) sendCounts(countsSocket, reportsOf(places.counts()));
 	}, REPORT_MS).unref();
 	server.once("close", () => {
 		clearInterval(checks);
@@ -100,19 +101,11 @@ export function guardConnections({
 	});
 }
 
-function sendCounts(socketPath: string, counts: ConnectionCounts): void {
-	const body = JSON.stringify(
-		Object.entries(counts).map(([name, count]: [string, ClassCount]) => ({
-			name: COUNT_NAMES[name] ?? name,
-			...count,
-		})),
-	);
-	const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
-	const sent = request({ socketPath, method: "POST", headers, agent: false }, (answer) => answer.resume());
-	// The runtime has stopped, or is busy: the next counts replace these.
-	sent.on("error", () => {});
-	sent.end(body);
-}
+const reportsOf = (counts: ConnectionCounts): CountReport[] =>
+	Object.entries(counts).map(([name, count]: [string, ClassCount]) => ({
+		name: COUNT_NAMES[name] ?? name,
+		...count,
+	}));
 
 function isProbe({ startLine: [method, target = ""], headers }: MessageHead, operatorHash?: string): boolean {
 	if ((method === "GET" || method === "HEAD") && PROBES.has(target)) return true;

@@ -31,6 +31,18 @@ const MIB = 1024 * 1024;
 const MIN_BUFFERED_BYTES = 64 * MIB;
 const MAX_BUFFERED_BYTES = 128 * MIB;
 
+const GIB = 1024 * MIB;
+/** The bounds of `LIMITS` as parts of the disk, and the most bytes of each. */
+const SHARES_OF_DISK = {
+	log_bytes: [1 / 32, 4 * GIB],
+	account_log_bytes: [1 / 16, 8 * GIB],
+	account_cache_bytes: [1 / 64, GIB],
+	run_bytes: [1 / 64, GIB],
+	disk_reserve_bytes: [1 / 20, GIB],
+} as const;
+/** The tables of an object take some space without rows. */
+export const MIN_KEPT_BYTES = MIB;
+
 const UNLIMITED: Capacity = {
 	requests: Number.POSITIVE_INFINITY,
 	objects: Number.POSITIVE_INFINITY,
@@ -55,3 +67,18 @@ export function capacityOf(openFiles: number | undefined): Capacity {
 /** Bytes of requests and answers that a process buffers. `memory`: bytes of the machine for each process. */
 export const bufferedBytesOf = (memory: number): number =>
 	Math.floor(Math.min(MAX_BUFFERED_BYTES, Math.max(MIN_BUFFERED_BYTES, memory * SHARE_OF_MEMORY)));
+
+/** Fields of `LIMITS`. `disk`: bytes of the disk with the objects. Absent: not known, as on Cloudflare. */
+export function keptBytesOf(disk = Number.POSITIVE_INFINITY): Record<keyof typeof SHARES_OF_DISK, number> {
+	const bytes = (name: keyof typeof SHARES_OF_DISK): number => {
+		const [share, max] = SHARES_OF_DISK[name];
+		return Math.floor(Math.max(MIN_KEPT_BYTES, Math.min(max, disk * share)));
+	};
+	return {
+		log_bytes: bytes("log_bytes"),
+		account_log_bytes: bytes("account_log_bytes"),
+		account_cache_bytes: bytes("account_cache_bytes"),
+		run_bytes: bytes("run_bytes"),
+		disk_reserve_bytes: bytes("disk_reserve_bytes"),
+	};
+}

@@ -1,7 +1,7 @@
 /**
  * Parses the variables of the deployment once, at the start: `BACKENDS`, `PROVIDER_KEYS`, `ROUTES`, `LIMITS`, `MODELS`,
  * `ALIASES`, `WEB_SEARCH`, `STORAGE`, `RESPONSES`, `CORS`, `DEFAULT_BACKEND`, `PUBLIC_URL`, `LEDGER`, `OPEN_FILES`, `MEMORY_BYTES`,
- * `ALLOW_ANONYMOUS`, `ALLOWED_HOSTS` and `ADMIN_TOKEN`.
+ * `DISK_BYTES`, `ALLOW_ANONYMOUS`, `ALLOWED_HOSTS` and `ADMIN_TOKEN`.
  * A variable may hold an object or its JSON text. A mistake stops the start, and the error lists all mistakes. Secrets are
  * separate variables, which `BACKENDS`, `PROVIDER_KEYS` and `ROUTES` name.
  *
@@ -25,6 +25,7 @@ import type { WebSearchSettings } from "../websearch/settings.ts";
 import { AiGatewaySchema } from "./ai-gateway.ts";
 import { readAliases } from "./aliases.ts";
 import { readBackends } from "./backends.ts";
+import { keptBytesOf } from "./capacity.ts";
 import { CorsSchema } from "./cors.ts";
 import type { Env } from "./headers.ts";
 import { jsonMistakeAt } from "./json-position.ts";
@@ -94,13 +95,14 @@ export function configure(variables: object): Config {
 	const allowedHosts = readHosts(env.ALLOWED_HOSTS, problems);
 	const openFiles = readCount("OPEN_FILES", env, problems);
 	const memoryBytes = readCount("MEMORY_BYTES", env, problems);
+	const kept = keptBytesOf(readCount("DISK_BYTES", env, problems));
 	const exactLedger = readLedger(env.LEDGER, problems);
 	const adminToken = readAdminToken(env.ADMIN_TOKEN, problems);
 	const publicUrl = readPublicUrl(env.PUBLIC_URL, problems);
 	// Anonymous access is for development: test suites send more requests than the product's rates allow.
 	const defaultRates = { requests_per_minute: allowAnonymous ? "none" : "product" };
 	const limitEntries = Object.fromEntries(readEntries("LIMITS", env, problems));
-	const limits = problems.parse(LimitsSchema, { ...defaultRates, ...limitEntries }, ["LIMITS"]);
+	const limits = problems.parse(LimitsSchema, { ...kept, ...defaultRates, ...limitEntries }, ["LIMITS"]);
 	const corsEntries = readEntries("CORS", env, problems);
 	const cors =
 		corsEntries.length > 0

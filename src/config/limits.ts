@@ -6,6 +6,7 @@ import { TASK_TITLES, type TaskTitle } from "../models/tasks.ts";
 import type { AccountLimits, Limits } from "../pipeline/limits.ts";
 import { kindOf } from "../schemas/explain.ts";
 import { camelCased } from "./camel-case.ts";
+import { keptBytesOf, MIN_KEPT_BYTES } from "./capacity.ts";
 
 const DEFAULT_JSON_BYTES = 10_000_000;
 const DEFAULT_UPLOAD_BYTES = 25 * 1024 * 1024;
@@ -22,6 +23,8 @@ const DEFAULT_HOLD_MS = 60 * 60 * 1000;
 const FREE_DAILY_NEURONS = 10_000;
 
 const count = z.int().min(1);
+const keptBytes = z.int().min(MIN_KEPT_BYTES);
+const KEPT_BYTES = keptBytesOf();
 const neurons = z.number().min(0);
 
 const ModelEntry = z.strictObject({
@@ -65,6 +68,12 @@ export const LimitsSchema = AccountEntry.extend({
 	speculation: z.boolean().default(true),
 	/** The cached answers of each gateway. */
 	cache_bytes: count.default(DEFAULT_CACHE_BYTES),
+	/** Parts of the disk, unless they are set (`capacity.ts`). */
+	log_bytes: keptBytes.default(KEPT_BYTES.log_bytes),
+	account_log_bytes: keptBytes.default(KEPT_BYTES.account_log_bytes),
+	account_cache_bytes: keptBytes.default(KEPT_BYTES.account_cache_bytes),
+	run_bytes: keptBytes.default(KEPT_BYTES.run_bytes),
+	disk_reserve_bytes: z.int().min(0).default(KEPT_BYTES.disk_reserve_bytes),
 	/** Larger answers are not cached. */
 	cache_entry_bytes: count.max(MAX_CACHE_ENTRY_BYTES).default(DEFAULT_CACHE_ENTRY_BYTES),
 	accounts: z.record(z.string(), AccountEntry).optional(),

@@ -16,7 +16,14 @@ export const openSockets = new SharedCount({
 	max: Number.POSITIVE_INFINITY,
 });
 
-export const PROCESS_COUNTS: readonly SharedCount[] = [bufferedBytes, openSockets];
+/** On the disk, until the streams expire. */
+export const runBytes = new SharedCount({
+	name: "run_bytes",
+	title: "bytes of resumable streams",
+	max: Number.POSITIVE_INFINITY,
+});
+
+export const PROCESS_COUNTS: readonly SharedCount[] = [bufferedBytes, openSockets, runBytes];
 
 /** Bytes that one buffer takes as it grows. */
 export class BufferHold {

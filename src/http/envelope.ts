@@ -34,7 +34,8 @@ export function failureEnvelope(error: AiError, requestId: string, extra: object
 	if (failure.plane !== "inference") {
 		const errors = [{ code, message: description }];
 		if (error.key === "unroutableAccount") errors.push(NO_ROUTE);
-		return Response.json({ result: null, success: false, errors, messages: [], ...extra }, { status });
+		const body = { result: null, success: false, errors, messages: [], ...extra };
+		return Response.json(body, { status, headers: retryHeaders(error) });
 	}
 	return Response.json(
 		{
@@ -48,6 +49,9 @@ export function failureEnvelope(error: AiError, requestId: string, extra: object
 	);
 }
 
+const retryHeaders = ({ retryAfter }: Pick<AiError, "retryAfter">): Record<string, string> =>
+	retryAfter === undefined ? {} : { "retry-after": String(Math.ceil(retryAfter)) };
+
 export function failureHeaders(
 	{ exchange, perMinute, retryAfter, upstream }: AiError,
 	requestId: string,
@@ -55,7 +59,7 @@ export function failureHeaders(
 	const headers = new Headers({ [REQUEST_ID]: requestId });
 	if (upstream) headers.set("x-ganglion-backend", upstream.backend);
 	if (exchange?.attempts) headers.set("x-ganglion-attempts", String(exchange.attempts));
-	if (retryAfter !== undefined) headers.set("retry-after", String(Math.ceil(retryAfter)));
+	for (const [name, value] of Object.entries(retryHeaders({ retryAfter }))) headers.set(name, value);
 	// OpenAI's names (platform.openai.com/docs/guides/rate-limits).
 	if (perMinute !== undefined) {
 		headers.set("x-ratelimit-limit-requests", String(perMinute));

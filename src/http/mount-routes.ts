@@ -39,6 +39,7 @@ interface MountContext {
  */
 const VERIFICATION_FAILURES: ReadonlySet<string> = new Set([
 	"authentication",
+	"diskFull",
 	"forbidden",
 	"ledgerUnavailable",
 	"rateLimited",

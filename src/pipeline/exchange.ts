@@ -8,6 +8,7 @@
  */
 import type { Admission, Outcome, Settlement } from "../accounts/admission.ts";
 import { type AiError, type FailedCall, toAiError } from "../core/errors.ts";
+import { isObjectFailure } from "../core/object-failure.ts";
 import type { Measured } from "../counting/quantities.ts";
 import { hostOf } from "../fleet/health.ts";
 import type { Model } from "../models/model.ts";
@@ -108,7 +109,7 @@ export class Exchange implements ExchangeFacts {
 	/** The account has refused the request, or could not be called: there is nothing to settle. */
 	refuse(failure: AiError): void {
 		// The object verifies the credential before it checks any limit.
-		if (failure.key !== "ledgerUnavailable") this.#credentialVerified = true;
+		if (!isObjectFailure(failure)) this.#credentialVerified = true;
 		this.#end({ failure });
 	}
 

@@ -50,7 +50,7 @@ export interface Services extends BackendServices {
 	log(error: AiError, requestId: string): void;
 	ledgers: Accounts;
 	/** The accounts that exist. */
-	directory: Pick<DirectoryCache, "list">;
+	directory: Pick<DirectoryCache, "list" | "probe">;
 	/** The accounts' gateways. */
 	gateways: Gateways;
 	gatewayLogs: GatewayLogs;

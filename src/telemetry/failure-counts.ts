@@ -13,6 +13,7 @@ const CLASSES: Partial<Record<FailureKey, FailureClass>> = {
 	aborted: "cancelled",
 	paidPlanRequired: "limit",
 	outOfCapacity: "capacity",
+	diskFull: "capacity",
 	storageFull: "limit",
 	responseStoreFull: "limit",
 	gatewayRequired: "rule",

@@ -1,6 +1,7 @@
 /** Calls of one account's object: any call (`AccountObject`), and its reports and aliases (`AccountReader`). */
 import { AiError } from "../../core/errors.ts";
 import type { FreshCache } from "../../core/fresh-cache.ts";
+import { objectUnavailable } from "../../core/object-failure.ts";
 import type { OpenObjects } from "../../core/open-objects.ts";
 import { present } from "../../core/present.ts";
 import type { Admitted, Credential } from "../admission.ts";
@@ -54,7 +55,7 @@ export class AccountObject {
 				if (credential.kind === "operator") await directory.record(account);
 				else exists = await directory.exists(account);
 			} catch (cause) {
-				throw unavailable(cause);
+				throw objectUnavailable(cause);
 			}
 			if (!exists) throw new AiError("authentication");
 		}
@@ -68,7 +69,7 @@ export class AccountObject {
 		try {
 			return await method(stub);
 		} catch (cause) {
-			const error = unavailable(cause);
+			const error = objectUnavailable(cause);
 			error.place = { account, object: String(stub.id) };
 			throw error;
 		}
@@ -89,9 +90,6 @@ export class AccountObject {
 		return this.call(method);
 	}
 }
-
-export const unavailable = (cause: unknown): AiError =>
-	new AiError("ledgerUnavailable", undefined, { cause });
 
 export function refusal(refused: Extract<Admitted, { ok: false }>): AiError {
 	const { failure, description, gateway, perMinute, retryAfter } = refused;

@@ -7,6 +7,7 @@
  */
 import { AiError, toAiError } from "../../core/errors.ts";
 import { FreshCache } from "../../core/fresh-cache.ts";
+import { objectUnavailable } from "../../core/object-failure.ts";
 import type {
 	AccountLedger,
 	Admission,
@@ -20,7 +21,7 @@ import type {
 import type { AccountReports, AliasStore, BoundGatewayStore } from "../durable/account-interfaces.ts";
 import type { AliasRow } from "../durable/alias-table.ts";
 import type { TokenCommand, TokenResult, TokenStore } from "../token-command.ts";
-import { refusal, unavailable } from "./account-object.ts";
+import { refusal } from "./account-object.ts";
 import { AccountVerifier } from "./account-verifier.ts";
 import { AdmissionQueue } from "./admission-queue.ts";
 import { HeadroomCache } from "./headroom-cache.ts";
@@ -126,7 +127,7 @@ class AccountClient extends AccountVerifier implements AccountLedger, TokenStore
 			admitted = await answer;
 		} catch (error) {
 			this.settle(failedSettlement(admission));
-			throw error instanceof AiError ? error : unavailable(error);
+			throw error instanceof AiError ? error : objectUnavailable(error);
 		} finally {
 			if (queue.isIdle) deleteIfSame(this.#isolate.queues, this.#account, queue);
 		}

@@ -9,7 +9,7 @@ const MAX_CACHED = 10_000;
 const ABSENT_MS = 2_000;
 
 /** The calls of the object that the cache makes. */
-export type DirectoryCalls = Pick<DurableObjectStub<Directory>, "has" | "add" | "list">;
+export type DirectoryCalls = Pick<DurableObjectStub<Directory>, "has" | "add" | "list" | "probe">;
 
 interface DirectoryCacheServices {
 	/** A stub belongs to the request that created it: each call needs a new one. */
@@ -57,6 +57,11 @@ export class DirectoryCache {
 	/** Throws if the directory cannot be called. */
 	async list(query: DirectoryQuery): Promise<DirectoryPage> {
 		return this.#services.directory().list(query);
+	}
+
+	/** Throws if the directory cannot be called, or cannot write. */
+	async probe(): Promise<void> {
+		await this.#services.directory().probe();
 	}
 
 	#remember(account: string): void {

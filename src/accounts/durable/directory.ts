@@ -19,6 +19,12 @@ const SECRETS = `CREATE TABLE IF NOT EXISTS secrets (
 	value BLOB NOT NULL
 ) WITHOUT ROWID`;
 
+/** One row, written by probes. */
+const PROBE = `CREATE TABLE IF NOT EXISTS probe (
+	id INTEGER PRIMARY KEY CHECK (id = 0),
+	written_at INTEGER NOT NULL
+)`;
+
 const SECRET_BYTES = 32;
 
 export interface DirectoryQuery {
@@ -48,6 +54,12 @@ export class Directory extends DurableObject {
 		this.#sql = ctx.storage.sql;
 		this.#sql.exec(ACCOUNTS);
 		this.#sql.exec(SECRETS);
+		this.#sql.exec(PROBE);
+	}
+
+	/** Throws if the disk cannot be written: the runtime holds the answer until the row is on it. */
+	probe(): void {
+		this.#sql.exec("INSERT OR REPLACE INTO probe VALUES (0, ?)", Date.now());
 	}
 
 	has(account: string): boolean {

@@ -23,6 +23,8 @@ export interface CacheServices {
 export interface CacheLimits {
 	/** Of all answers of one gateway. */
 	cacheBytes: number;
+	/** Of all answers of an account. */
+	accountCacheBytes: number;
 	/** Larger answers are not stored. */
 	cacheEntryBytes: number;
 }
@@ -66,7 +68,9 @@ export const cacheMiddleware =
 				!isCompleteAnswer(response.headers.get("content-type") ?? "", body)
 			)
 				return;
-			await cache.write(key, { headers, body }, { ...found, ...policy, maxBytes: limits.cacheBytes });
+			const { cacheBytes, accountCacheBytes } = limits;
+			const bounds = { maxBytes: cacheBytes, accountMaxBytes: accountCacheBytes };
+			await cache.write(key, { headers, body }, { ...found, ...policy, ...bounds });
 		};
 		waitUntil(store().finally(() => recording?.release()));
 		return recording ? new Response(recording.body, response) : response;

@@ -3,6 +3,7 @@
  * together, or those of {@link BUSY_WAIT_MS} if there are many. A row that cannot be sent never affects its request. After some
  * failures, or if too many rows wait, the rows of a gateway are dropped and counted.
  */
+import { diskSpace } from "../../core/disk-space.ts";
 import { FlushLoop, type FlushServices } from "../../core/flush-loop.ts";
 import type { LogRetention } from "../durable/gateway.ts";
 import type { LogPage, LogPageQuery, LogPatch } from "../durable/log-table.ts";
@@ -90,6 +91,10 @@ export class GatewayLogs {
 
 	/** Never throws. `name`: `account/gateway`. */
 	record(name: string, log: Log, retention: LogRetention): void {
+		if (!diskSpace.mayWrite()) {
+			this.#dropped++;
+			return;
+		}
 		// A gateway that is deleted and created again is another one.
 		const key = `${name} ${retention.createdAt}`;
 		const outbox = this.#outboxes.get(key) ?? this.#open(key, name, retention);

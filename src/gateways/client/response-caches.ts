@@ -2,7 +2,8 @@
  * An isolate's client of the caches of gateways. It keeps a copy of answers that were read within `COPY_MS`: a purge in this isolate
  * takes effect at once, a purge in another isolate within that time. It never throws: an object that fails is a miss.
  */
-import type { ReadResult, ResponseCache, StoredAnswer } from "../durable/response-cache.ts";
+import { diskSpace } from "../../core/disk-space.ts";
+import type { ReadResult, ResponseCache, StoredAnswer, WriteCall } from "../durable/response-cache.ts";
 
 /** How long a copy is used. A purge in another isolate takes effect within this time. */
 const COPY_MS = 1_000;
@@ -34,7 +35,7 @@ export interface GatewayCache {
 	write(
 		key: string,
 		answer: CachedAnswer,
-		options: { ttlSeconds: number; purges: number; maxBytes: number },
+		options: Pick<WriteCall, "ttlSeconds" | "purges" | "maxBytes" | "accountMaxBytes">,
 	): Promise<void>;
 }
 
@@ -65,6 +66,7 @@ export class ResponseCaches {
 		return {
 			read: (key) => this.#attempt(() => this.#read(name, key)),
 			write: async (key, answer, options) => {
+				if (!diskSpace.mayWrite()) return;
 				await this.#attempt(() => this.#services.object(name).write({ key, ...answer, ...options }));
 			},
 		};

@@ -1,34 +1,42 @@
 /** An isolate's client of the streams that can be resumed. */
 import type { RunOwner, StreamRun } from "../durable/stream-run.ts";
+import { RunBytes, type RunCalls } from "./run-bytes.ts";
 
 const RUN_ID = /^[0-9a-f]{64}$/;
 
-type StreamRunCalls = Pick<DurableObjectStub<StreamRun>, "begin" | "append" | "finish" | "discard">;
-type RunStub = StreamRunCalls & Pick<DurableObjectStub<StreamRun>, "fetch">;
+type RunStub = RunCalls & Pick<DurableObjectStub<StreamRun>, "fetch">;
 
 export interface StreamRunsServices {
 	namespace: Pick<DurableObjectNamespace<StreamRun>, "newUniqueId" | "idFromString">;
 	/** Throws if the account has too many open objects. A stub belongs to the request that created it. */
 	object(id: DurableObjectId, account: string): RunStub;
+	now(): number;
 }
 
 export interface NewRun {
 	/** `cf-aig-run-id`: 64 hexadecimal digits. */
 	id: string;
-	calls: StreamRunCalls;
+	calls: RunCalls;
 }
 
 export class StreamRuns {
 	readonly #services: StreamRunsServices;
+	readonly #bytes: RunBytes;
 
 	constructor(services: StreamRunsServices) {
 		this.#services = services;
+		this.#bytes = new RunBytes(services.now);
 	}
 
 	create(account: string): NewRun {
 		const { namespace, object } = this.#services;
 		const id = namespace.newUniqueId();
-		return { id: id.toString(), calls: object(id, account) };
+		return { id: id.toString(), calls: this.#bytes.counted(object(id, account), account) };
+	}
+
+	/** The bytes of runs that have expired are free. */
+	releaseExpired(): void {
+		this.#bytes.releaseExpired();
 	}
 
 	/**

@@ -4,6 +4,7 @@ import type { LogBatch } from "../logs/log-batch.ts";
 import type { LogPayloads, LogRow, Payload, PayloadPart } from "../logs/log-row.ts";
 import { timeOfId } from "../logs/log-row.ts";
 import type { LogQuery } from "../logs/query.ts";
+import { type KeptRegistries, KeptReporter } from "./kept-bytes.ts";
 import { type LogPage, type LogPageQuery, type LogPatch, LogTable } from "./log-table.ts";
 import { type PayloadBucket, PayloadObjects } from "./payload-objects.ts";
 import { type Window, Windows } from "./windows.ts";
@@ -25,6 +26,10 @@ export interface LogRetention {
 	/** The most logs that are kept. */
 	max: number;
 	strategy: "STOP_INSERTING" | "DELETE_OLDEST";
+	/** Of the gateway. Absent: no bound. */
+	maxBytes?: number;
+	/** Of all gateways of the account. Absent: no bound. */
+	accountMaxBytes?: number;
 	/** When the gateway of the logs was created, in epoch milliseconds. Absent: it exists without being created. */
 	createdAt?: number;
 }
@@ -42,6 +47,7 @@ export interface LimitedWindow extends Window {
 export interface GatewayBindings {
 	/** For large payloads of logs. */
 	LOGS_BUCKET?: PayloadBucket;
+	GATEWAYS?: KeptRegistries;
 }
 
 /** The last gateway of this name that was deleted. Its requests may end later, and their logs do not belong to the next one. */
@@ -55,6 +61,7 @@ export class Gateway extends DurableObject<GatewayBindings> {
 	readonly #windows: Windows;
 	/** When the last deleted gateway of this name was created. */
 	#deleted: number;
+	readonly #kept: KeptReporter;
 	/** Reads that wait for a row, by its id. */
 	readonly #waiting = new Map<string, Set<() => void>>();
 
@@ -65,6 +72,7 @@ export class Gateway extends DurableObject<GatewayBindings> {
 		this.#logs = new LogTable(ctx.storage.sql, bucket && ((log, part) => `${folder}/${log}/${part}`));
 		this.#objects = bucket && new PayloadObjects(bucket, this.#logs.payloads);
 		this.#windows = new Windows(ctx.storage.sql);
+		this.#kept = new KeptReporter("logs", ctx.id.name, env.GATEWAYS);
 		ctx.storage.sql.exec(DELETED);
 		const [row] = ctx.storage.sql.exec<{ created_at: number }>("SELECT created_at FROM deleted").toArray();
 		this.#deleted = row?.created_at ?? Number.NEGATIVE_INFINITY;
@@ -90,24 +98,30 @@ export class Gateway extends DurableObject<GatewayBindings> {
 	 * Adds logs, unless their gateway was deleted. A second delivery of a log changes nothing.
 	 * @returns the number of payloads that the bucket did not store.
 	 */
-	async append(batch: LogBatch, { max, strategy, createdAt }: LogRetention): Promise<number> {
+	async append(batch: LogBatch, retention: LogRetention): Promise<number> {
+		const { createdAt } = retention;
 		if (createdAt !== undefined && createdAt <= this.#deleted) return 0;
 		const { ids, large } = batch;
 		// A batch that fails is delivered again. Its rows must not exist then, because their metadata and payloads would be ignored.
 		this.ctx.storage.transactionSync(() => {
-			this.#logs.insert(
-				batch,
-				strategy === "STOP_INSERTING" ? Math.max(0, max - this.#logs.count) : undefined,
-			);
-			if (strategy === "DELETE_OLDEST") this.#logs.deleteOldest(max);
+			this.#insert(batch, retention);
 		});
 		if (this.#waiting.size > 0)
 			for (const id of ids) for (const arrived of this.#waiting.get(id) ?? []) arrived();
 		if ((await this.ctx.storage.getAlarm()) === null) await this.#schedule();
 		// The rows do not wait for the bucket.
 		const lost = (await this.#objects?.store(large)) ?? 0;
+		await this.#reportBytes(retention);
 		await this.#deleteObjects();
 		return lost;
+	}
+
+	/** Deletes the oldest logs for other gateways of the account. Returns the bytes of the database. */
+	async deleteDownTo(bytes: number): Promise<number> {
+		this.#kept.allowed = bytes;
+		this.#logs.deleteDownTo(bytes);
+		await this.#deleteObjects();
+		return this.#logs.bytes;
 	}
 
 	/** A read right after an answer waits for its row, which its isolate may still be sending. */
@@ -158,6 +172,27 @@ export class Gateway extends DurableObject<GatewayBindings> {
 		this.#logs.deleteBefore(Date.now() - KEPT_MS);
 		await this.#schedule();
 		await this.#deleteObjects();
+	}
+
+	#insert(batch: LogBatch, { max, strategy, maxBytes }: LogRetention): void {
+		const most = Math.min(maxBytes ?? Number.POSITIVE_INFINITY, this.#kept.allowed);
+		if (strategy === "STOP_INSERTING") {
+			const isFull = this.#logs.bytes >= most;
+			this.#logs.insert(batch, isFull ? 0 : Math.max(0, max - this.#logs.count));
+			return;
+		}
+		this.#logs.insert(batch);
+		this.#logs.deleteOldest(max);
+		this.#logs.deleteDownTo(most);
+	}
+
+	async #reportBytes({ strategy, accountMaxBytes: max }: LogRetention): Promise<void> {
+		if (max === undefined) return;
+		const evicts = strategy === "DELETE_OLDEST";
+		await this.#kept.report({ bytes: this.#logs.bytes, max, evicts });
+		if (!evicts || this.#logs.bytes <= this.#kept.allowed) return;
+		this.#logs.deleteDownTo(this.#kept.allowed);
+		await this.#kept.report({ bytes: this.#logs.bytes, max, evicts });
 	}
 
 	/** Deletes the objects of deleted logs. If the bucket fails, the alarm repeats it. */

@@ -42,6 +42,8 @@ const insertRows = (limit: string): string => `${ROWS_OF_JSON}${limit}) ${INSERT
 const INSERT_METADATA = `${ROWS_OF_JSON}) INSERT OR IGNORE INTO log_metadata SELECT log.value, field.key, field.value
 	FROM json_rows CROSS JOIN json_each(columns, '$[0]') AS log CROSS JOIN json_each(columns, '$[1]') AS field`;
 
+/** Part of the rows that one step deletes at least, until the bytes are few enough. */
+const LEAST_PART = 0.01;
 /** The most rows that one statement deletes. The retention deletes as many at once, so that it does not block requests for long. */
 const DELETED_AT_ONCE = 10_000;
 
@@ -155,6 +157,20 @@ export class LogTable {
 	deleteOldest(max: number): void {
 		const excess = Math.min(this.count - max, DELETED_AT_ONCE);
 		if (excess > 0) this.#delete("SELECT id FROM logs ORDER BY id LIMIT ?", excess);
+	}
+
+	/** Bytes of the database, without its free pages. */
+	get bytes(): number {
+		return this.#sql.databaseSize;
+	}
+
+	/** Deletes the oldest rows until the database has at most `max` bytes. */
+	deleteDownTo(max: number): void {
+		for (let { bytes, count } = this; bytes > max && count > 0; { bytes, count } = this) {
+			const part = Math.max(LEAST_PART, (bytes - max) / bytes);
+			const rows = Math.min(Math.ceil(count * part), DELETED_AT_ONCE);
+			this.#delete("SELECT id FROM logs ORDER BY id LIMIT ?", rows);
+		}
 	}
 
 	/** Deletes the oldest rows before `time` (epoch milliseconds), some of them if there are many. */

@@ -7,6 +7,7 @@ import { withStoredSecrets } from "../secrets.ts";
 import { DEFAULT_GATEWAY, DEFAULT_SETTINGS, type GatewaySettings, type GatewayUpdate } from "../settings.ts";
 import { GatewayAliases } from "./aliases.ts";
 import { DynamicRoutes } from "./dynamic-routes.ts";
+import { type KeptReport, KeptTable } from "./kept-bytes.ts";
 import { ProviderAccessTables } from "./provider-access.ts";
 
 export const MAX_GATEWAYS = 100;
@@ -34,19 +35,47 @@ export interface GatewayPage {
 export type RegistryFailure = "exists" | "absent" | "tooMany";
 export type RegistryResult = { ok: true; gateway: GatewaySettings } | { ok: false; failure: RegistryFailure };
 
-export class GatewayRegistry extends DurableObject {
+/** The objects that {@link GatewayRegistry.keepBytes} calls. */
+interface KeptObjects {
+	getByName(name: string): { deleteDownTo(bytes: number): Promise<number> };
+}
+
+export interface RegistryBindings {
+	GATEWAY?: KeptObjects;
+	RESPONSE_CACHE?: KeptObjects;
+}
+
+export class GatewayRegistry extends DurableObject<RegistryBindings> {
 	readonly #sql: SqlStorage;
 	readonly #dynamicRoutes: DynamicRoutes;
 	readonly #providerAccess: ProviderAccessTables;
 	readonly #aliases: GatewayAliases;
 
-	constructor(ctx: DurableObjectState, env: Env) {
+	readonly #kept: KeptTable;
+
+	constructor(ctx: DurableObjectState, env: RegistryBindings) {
 		super(ctx, env);
 		this.#sql = ctx.storage.sql;
 		this.#sql.exec(GATEWAYS);
 		this.#dynamicRoutes = new DynamicRoutes(this.#sql);
 		this.#providerAccess = new ProviderAccessTables(this.#sql);
 		this.#aliases = new GatewayAliases(this.#sql);
+		this.#kept = new KeptTable(this.#sql);
+	}
+
+	/** An object of a gateway reports its bytes. Returns those that it may keep. Others delete what the account keeps beyond its bound. */
+	async keepBytes(report: KeptReport): Promise<number> {
+		const { class: kept, gateway, max } = report;
+		const allowed = this.#kept.report(report);
+		const objects = kept === "logs" ? this.env.GATEWAY : this.env.RESPONSE_CACHE;
+		for (let calls = 0; calls < MAX_GATEWAYS; calls++) {
+			const over = this.#kept.over(kept, max);
+			// It deletes its own rows when it knows the result.
+			if (!objects || !over || over.gateway === gateway) break;
+			const object = objects.getByName(`${this.ctx.id.name}/${over.gateway}`);
+			this.#kept.set(kept, over.gateway, await object.deleteDownTo(over.allowed));
+		}
+		return allowed;
 	}
 
 	dynamicRoutes(): DynamicRoutes {

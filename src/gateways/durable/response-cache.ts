@@ -4,6 +4,7 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { concat } from "../../media/bytes.ts";
+import { type KeptRegistries, KeptReporter } from "./kept-bytes.ts";
 
 /** Written by `write`. A row is deleted when it expires, when its space is needed, or by a purge. Times: epoch milliseconds. */
 const ANSWERS = `CREATE TABLE IF NOT EXISTS answers (
@@ -52,16 +53,24 @@ export interface WriteCall {
 	purges: number;
 	/** Of all answers of the gateway. */
 	maxBytes: number;
+	/** Of all gateways of the account. Absent: no bound. */
+	accountMaxBytes?: number;
 }
 
-export class ResponseCache extends DurableObject {
+export interface CacheBindings {
+	GATEWAYS?: KeptRegistries;
+}
+
+export class ResponseCache extends DurableObject<CacheBindings> {
 	readonly #sql: SqlStorage;
+	readonly #kept: KeptReporter;
 	#purges: number;
 	/** Of all answers. */
 	#bytes: number;
 
-	constructor(ctx: DurableObjectState, env: Env) {
+	constructor(ctx: DurableObjectState, env: CacheBindings) {
 		super(ctx, env);
+		this.#kept = new KeptReporter("cache", ctx.id.name, env.GATEWAYS);
 		this.#sql = ctx.storage.sql;
 		this.#sql.exec(`${ANSWERS}; ${INDEXES}; ${PIECES}; ${PURGES}`);
 		this.#purges = this.#sql.exec<{ purges: number }>("SELECT purges FROM purges").toArray()[0]?.purges ?? 0;
@@ -91,8 +100,10 @@ export class ResponseCache extends DurableObject {
 	}
 
 	/** Replaces an answer with the same key. @returns whether the answer is stored. */
-	async write({ key, headers, body, ttlSeconds, purges, maxBytes }: WriteCall): Promise<boolean> {
+	async write(call: WriteCall): Promise<boolean> {
+		const { key, headers, body, ttlSeconds, purges, accountMaxBytes: max } = call;
 		const size = body.length + ROW_BYTES;
+		const maxBytes = Math.min(call.maxBytes, this.#kept.allowed);
 		if (purges !== this.#purges || size > maxBytes) return false;
 		const now = Date.now();
 		this.#delete("key = ?", key);
@@ -110,6 +121,8 @@ export class ResponseCache extends DurableObject {
 			this.#sql.exec("INSERT INTO pieces VALUES (?, ?, ?)", key, piece, body.slice(at, at + PIECE_BYTES));
 		this.#bytes += size;
 		await this.#schedule();
+		if (max !== undefined) await this.#kept.report({ bytes: this.#bytes, max, evicts: true });
+		this.#evict(this.#kept.allowed);
 		return true;
 	}
 
@@ -121,6 +134,13 @@ export class ResponseCache extends DurableObject {
 		this.#sql.exec("INSERT INTO purges VALUES (?)", this.#purges);
 		this.#bytes = 0;
 		return answers;
+	}
+
+	/** Deletes answers for other gateways of the account. Returns the bytes of the others. */
+	deleteDownTo(bytes: number): number {
+		this.#kept.allowed = bytes;
+		this.#evict(bytes);
+		return this.#bytes;
 	}
 
 	/** Deletes the answers that have expired. */

@@ -1,4 +1,5 @@
 /** Decides which parts of a request are logged, by its options and the settings of its gateway. */
+import type { KeptBytes } from "../../core/kept-bytes.ts";
 import type { LogRetention } from "../durable/gateway.ts";
 import type { GatewayOptions } from "../options.ts";
 import type { GatewaySettings } from "../settings.ts";
@@ -28,7 +29,12 @@ export const creationOf = ({ created_at }: Pick<GatewaySettings, "created_at">):
 	return createdAt > 0 ? { createdAt } : {};
 };
 
-export const retentionOf = (settings: GatewaySettings): LogRetention => ({
+export const retentionOf = (
+	settings: GatewaySettings,
+	{ logBytes, accountLogBytes }: Pick<KeptBytes, "logBytes" | "accountLogBytes">,
+): LogRetention => ({
+	maxBytes: logBytes,
+	accountMaxBytes: accountLogBytes,
 	max: settings.log_management ?? DEFAULT_MAX_LOGS,
 	strategy: settings.log_management_strategy ?? "DELETE_OLDEST",
 	...creationOf(settings),

@@ -1,4 +1,5 @@
 /** Writes the log of a request when its answer has ended. */
+import type { KeptBytes } from "../../core/kept-bytes.ts";
 import { present } from "../../core/present.ts";
 import type { EndedRequest, EndObserver } from "../answer-end.ts";
 import type { GatewayLogs } from "../client/gateway-logs.ts";
@@ -16,14 +17,17 @@ const MAX_CONTENT_TYPE = 256;
 const MAX_USER_AGENT = 512;
 
 export const logObserver =
-	(logs: Pick<GatewayLogs, "maxPayload" | "record">): EndObserver =>
+	(
+		logs: Pick<GatewayLogs, "maxPayload" | "record">,
+		bounds: Pick<KeptBytes, "logBytes" | "accountLogBytes">,
+	): EndObserver =>
 	(request) => {
 		const { exchange, options, settings } = request;
 		if (!collectsLog(options, settings)) return;
 		logs.record(
 			`${exchange.account}/${exchange.gateway}`,
 			logOf(request, logs.maxPayload),
-			retentionOf(settings),
+			retentionOf(settings, bounds),
 		);
 	};
 

@@ -5,6 +5,7 @@
  * account it needs the permission to write: without it, they do not exist for it.
  */
 import { AiError, toAiError } from "../../core/errors.ts";
+import { requireDiskSpace } from "../../core/object-failure.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 import type { BackgroundRuns } from "../durable/background-runs.ts";
@@ -79,6 +80,7 @@ export class StoredResponses {
 
 	/** Throws if the account has no room for a response with this input. */
 	async requireRoom(account: string, input: readonly ItemRecord[]): Promise<void> {
+		requireDiskSpace("responses", '. Send "store": false');
 		const bytes = input.reduce((sum, { json }) => sum + Buffer.byteLength(json), 1);
 		const now = this.#services.now();
 		let room = this.#room.get(account);

@@ -1,5 +1,6 @@
 /** The objects of one account, for the rooms: calls of its `BlobStore` object, and of the store outside if there is one. */
 import { AiError } from "../../core/errors.ts";
+import { requireDiskSpace } from "../../core/object-failure.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
 import type { RemoteCalls } from "../remote-calls.ts";
 import type { BlobStoreObject, OpenedBlob, PutRefusal, PutResult } from "./blob-store.ts";
@@ -58,6 +59,7 @@ export class AccountBlobs implements Blobs {
 
 	async put(key: string, body: BlobBody, options: PutOptions = {}): Promise<BlobHead> {
 		checkKey(key);
+		requireDiskSpace("objects");
 		const { maxBytes = Number.POSITIVE_INFINITY } = options;
 		const bytes = body instanceof Uint8Array ? body.length : options.bytes;
 		if (bytes !== undefined && bytes > maxBytes) {

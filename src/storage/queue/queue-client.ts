@@ -1,5 +1,6 @@
 /** The queue, for the rooms: calls of the `WorkQueue` object. */
 import { AiError } from "../../core/errors.ts";
+import { requireDiskSpace } from "../../core/object-failure.ts";
 import type { RemoteCalls } from "../remote-calls.ts";
 import type { NewWork, Queue, WorkId, WorkPage, WorkQuery, WorkState, WorkStatus } from "./work.ts";
 import type { WorkQueueObject } from "./work-queue.ts";
@@ -28,6 +29,7 @@ export class QueueClient implements Queue {
 		if (all.length > ADDED_AT_ONCE)
 			throw new AiError("invalidRequest", `at most ${ADDED_AT_ONCE} items in one call`);
 		if (all.length === 0) return 0;
+		requireDiskSpace("items of work");
 		const result = await this.#call((stub) => stub.enqueue(all));
 		if (!result.ok) throw new AiError(result.failure, result.description);
 		return result.added;

@@ -79,7 +79,7 @@ function otelObserver(services: AppServices): EndObserver {
 
 /** They receive the end of every request. */
 const endObservers = (services: AppServices): readonly EndObserver[] => [
-	logObserver(services.gatewayLogs),
+	logObserver(services.gatewayLogs, services.limits),
 	spendObserver(services),
 	otelObserver(services),
 	services.gatewayCounters.ended,

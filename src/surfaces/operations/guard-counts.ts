@@ -1,9 +1,10 @@
 /**
- * The entrypoint `Connections`: the connection guard sends its counts to it, because it is in another process. It has no route: only the
- * owner of the socket can call it.
+ * The entrypoint `Connections`: the connection guard and the watch of the disk send their counts to it, because they are in other
+ * processes. It has no route: only the owner of the socket can call it.
  */
 import { WorkerEntrypoint } from "cloudflare:workers";
 import * as z from "zod";
+import { DISK_CLASS, diskSpace } from "../../core/disk-space.ts";
 import { lazy } from "../../core/lazy.ts";
 import type { CountReport } from "../../core/shared-count.ts";
 
@@ -21,7 +22,10 @@ export class GuardCounts {
 
 	/** Throws if the value is not a list of counts. */
 	set(value: unknown): void {
-		this.#latest = Counts().parse(value);
+		const counts = Counts().parse(value);
+		const disk = counts.find(({ name }) => name === DISK_CLASS);
+		if (disk) diskSpace.set(disk);
+		else this.#latest = counts;
 	}
 }
 

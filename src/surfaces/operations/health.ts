@@ -1,6 +1,6 @@
 /**
  * `GET /health` and `GET /ready`, for supervisors and load balancers. `/health` is 200 while the process answers. `/ready`
- * is 200 while the process takes requests and its Durable Objects answer, otherwise 503. They need no token, so they
+ * is 200 while the process takes requests and its Durable Objects can write, otherwise 503. They need no token, so they
  * disclose nothing else.
  */
 import { toAiError } from "../../core/errors.ts";
@@ -37,7 +37,7 @@ function isReady(services: Services): Promise<boolean> {
 
 async function probe({ directory, log, uuid }: Services): Promise<boolean> {
 	try {
-		await directory.list({ limit: 1 });
+		await directory.probe();
 		return true;
 	} catch (error) {
 		log(toAiError(error), uuid());
@@ -57,7 +57,7 @@ export const healthRoutes: readonly Route[] = defineRoutes({ bases: [{ path: "" 
 	{
 		method: "GET",
 		path: "/ready",
-		summary: "Whether the process takes requests and its Durable Objects answer",
+		summary: "Whether the process takes requests and its Durable Objects can write",
 		permission: "none",
 		output: answer("statusAnswer"),
 		handler: async (c, { services }) =>

@@ -9,6 +9,7 @@ import type { Context } from "hono";
 import * as z from "zod";
 import { accountKey } from "../../accounts/client/account-object.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
+import { isObjectFailure } from "../../core/object-failure.ts";
 import { ACCOUNT_ID } from "../../http/authenticate.ts";
 import type { Bearer } from "../../http/credentials.ts";
 import { type Call, defineRoutes, type Route } from "../../http/route.ts";
@@ -54,7 +55,7 @@ async function metrics(c: Context, { bearer, id, services }: Call): Promise<Resp
 			return [await reportOf(account, bearer, services)];
 		} catch (thrown) {
 			const error = toAiError(thrown);
-			if (error.key !== "ledgerUnavailable" && error.key !== "outOfCapacity") throw error;
+			if (!isObjectFailure(error) && error.key !== "outOfCapacity") throw error;
 			log(error, id);
 			unreachable.push(account);
 			return [];

@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import * as z from "zod";
 import { lazy } from "../../core/lazy.ts";
+import { requireDiskSpace } from "../../core/object-failure.ts";
 import { invalidInput } from "../../dialects/invalid-input.ts";
 import { Metadata } from "../../dialects/responses/request.ts";
 import { validate } from "../../dialects/validation/validation.ts";
@@ -158,6 +159,7 @@ async function create(c: Context, call: Call): Promise<Response> {
 
 /** Throws if an item refers to one that does not exist. */
 async function newItems(items: readonly object[], { caller, services }: Call): Promise<ItemRecord[]> {
+	requireDiskSpace("items");
 	const references = referencesIn(items);
 	const { storedResponses, uuid } = services;
 	if (references.length > 0) {

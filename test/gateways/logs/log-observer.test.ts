@@ -3,10 +3,12 @@ import type { EndedRequest } from "../../../src/gateways/answer-end.ts";
 import { logObserver } from "../../../src/gateways/logs/log-observer.ts";
 import type { Log } from "../../../src/gateways/logs/log-row.ts";
 
+const BOUNDS = { logBytes: 1_000_000_000, accountLogBytes: 2_000_000_000 };
+
 it("a row of texts that the caller chose is small", () => {
 	const long = "x".repeat(100_000);
 	const logs: Log[] = [];
-	const observe = logObserver({ maxPayload: 1_000, record: (_, log) => void logs.push(log) });
+	const observe = logObserver({ maxPayload: 1_000, record: (_, log) => void logs.push(log) }, BOUNDS);
 	observe({
 		exchange: {
 			...{ account: "a", gateway: "g", id: crypto.randomUUID(), eventId: "e" },
@@ -53,7 +55,7 @@ it.each([
 	"a gateway with authentication %s has %s in its logs: without the setting, it requires a token",
 	(authentication, logged) => {
 		const logs: Log[] = [];
-		const observe = logObserver({ maxPayload: 1_000, record: (_, log) => void logs.push(log) });
+		const observe = logObserver({ maxPayload: 1_000, record: (_, log) => void logs.push(log) }, BOUNDS);
 		observe(endedRequest({ settings: { collect_logs: true, authentication } }));
 		expect(logs[0]?.row.authentication).toBe(logged);
 	},
@@ -61,7 +63,7 @@ it.each([
 
 it("a model that a dynamic route of compat chose is in the mode of compat", () => {
 	const logs: Log[] = [];
-	const observe = logObserver({ maxPayload: 1_000, record: (_, log) => void logs.push(log) });
+	const observe = logObserver({ maxPayload: 1_000, record: (_, log) => void logs.push(log) }, BOUNDS);
 	for (const compat of [{ provider: "dynamic", model: "support" }, undefined])
 		observe(
 			endedRequest({

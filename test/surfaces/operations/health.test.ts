@@ -3,13 +3,13 @@ import { createApp } from "../../../src/app.ts";
 import { AiError } from "../../../src/core/errors.ts";
 import { testServices } from "../../gateway.ts";
 
-const appWith = (list: () => Promise<{ accounts: [] }>, now = () => 0) => {
+const appWith = (probe: () => Promise<void>, now = () => 0) => {
 	const services = testServices();
-	const directory = { ...services.directory, list } as unknown as typeof services.directory;
+	const directory = { ...services.directory, probe } as unknown as typeof services.directory;
 	// Neither ADMIN_TOKEN nor ALLOW_ANONYMOUS is set: any other route is 401.
 	return createApp({ ...services, directory, now }, { allowAnonymous: false });
 };
-const healthy = async () => ({ accounts: [] as [] });
+const healthy = async () => {};
 
 describe("/health and /ready", () => {
 	it("answer without a token, and disclose no details", async () => {
@@ -39,7 +39,7 @@ describe("/health and /ready", () => {
 		const services = testServices();
 		const directory = {
 			...services.directory,
-			list: () => new Promise(() => {}),
+			probe: () => new Promise(() => {}),
 		} as unknown as typeof services.directory;
 		const app = createApp(
 			{

@@ -1,0 +1,12 @@
+/** Sends counts of this process to a worker: to the Unix socket of its entrypoint `Connections`. */
+import { request } from "node:http";
+import type { CountReport } from "../../src/core/shared-count.ts";
+
+/** Never throws: if the runtime has stopped or is busy, the next counts replace these. */
+export function sendCounts(socketPath: string, counts: readonly CountReport[]): void {
+	const body = JSON.stringify(counts);
+	const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+	const sent = request({ socketPath, method: "POST", headers, agent: false }, (answer) => answer.resume());
+	sent.on("error", () => {});
+	sent.end(body);
+}

@@ -1,0 +1,16 @@
+/** The limits of the counts of this process, from the machine and the settings. */
+import { bufferedBytes, openSockets, runBytes } from "../core/process-counts.ts";
+import { bufferedBytesOf, capacityOf } from "./capacity.ts";
+import type { Config } from "./index.ts";
+
+/** `processes`: all open objects and resumable streams are on one machine, and each process counts its own calls. */
+export function limitProcess(
+	{ limits, memoryBytes, openFiles }: Pick<Config, "limits" | "memoryBytes" | "openFiles">,
+	processes: number,
+): { requests: number; objects: number } {
+	const { objects, requests, sockets } = capacityOf(openFiles);
+	openSockets.limitTo(sockets);
+	if (memoryBytes !== undefined) bufferedBytes.limitTo(bufferedBytesOf(memoryBytes));
+	runBytes.limitTo(limits.runBytes / processes);
+	return { requests, objects: Math.ceil(objects / processes) };
+}

@@ -1,0 +1,23 @@
+/** Failures of Durable Objects that cannot be called, or cannot write. */
+import { diskSpace } from "./disk-space.ts";
+import { AiError } from "./errors.ts";
+
+const RETRY_SECONDS = 10;
+
+/** 7009 (502). 503 if the disk of the gateway is full: the operator must make space. */
+export const objectUnavailable = (cause: unknown): AiError =>
+	diskSpace.isLow
+		? new AiError("diskFull", undefined, { cause, retryAfter: RETRY_SECONDS })
+		: new AiError("ledgerUnavailable", undefined, { cause });
+
+/** Whether the object of an account could not be called, or could not write. */
+export const isObjectFailure = ({ key }: Pick<AiError, "key">): boolean =>
+	key === "ledgerUnavailable" || key === "diskFull";
+
+/** Before something is stored that is no account. `what`: in the plural. Throws 7009 (503) if the remaining space is for the accounts. */
+export function requireDiskSpace(what: string, hint = ""): void {
+	if (diskSpace.mayWrite()) return;
+	throw new AiError("diskFull", `The disk of the gateway is full: it stores no ${what}${hint}`, {
+		retryAfter: RETRY_SECONDS,
+	});
+}

@@ -1,0 +1,89 @@
+/** The watch of the disk with the accounts, and the parts of a disk that are the bounds. */
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { json } from "node:stream/consumers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { watchDisk } from "../../../cli/disk-watch.ts";
+import { diskOf } from "../../../scripts/disk.ts";
+import { keptBytesOf } from "../../../src/config/capacity.ts";
+import { configure } from "../../../src/config/index.ts";
+
+const MIB = 1024 * 1024;
+const GIB = 1024 * MIB;
+
+let folder = "";
+beforeEach(() => {
+	folder = mkdtempSync(join(tmpdir(), "ganglion-disk-"));
+});
+afterEach(() => {
+	vi.useRealTimers();
+	rmSync(folder, { recursive: true, force: true });
+});
+
+describe("the watch of the disk", () => {
+	it("reports the space to the workers, and has one line for each change", async () => {
+		vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+		const socket = join(folder, "counts.sock");
+		const reports: unknown[] = [];
+		const worker = createServer(async (request, answer) => {
+			reports.push(await json(request));
+			answer.writeHead(204).end();
+		}).listen(socket);
+		await once(worker, "listening");
+		const lines: string[] = [];
+		let free = 500 * MIB;
+		const stop = watchDisk({
+			folder: "/state",
+			sockets: [socket],
+			reserveBytes: () => 100 * MIB,
+			log: { error: (line: string) => void lines.push(line) } as never,
+			read: () => ({ total: GIB, free }),
+		});
+		const report = { name: "disk_bytes", limit: 924 * MIB, refused: 0 };
+		await expect.poll(() => reports).toEqual([[{ ...report, used: 524 * MIB }]]);
+		free = 99 * MIB;
+		vi.advanceTimersByTime(2_000);
+		await expect.poll(() => reports.at(-1)).toEqual([{ ...report, used: 925 * MIB }]);
+		expect(lines).toHaveLength(1);
+		expect(lines[0]).toContain("The disk of /state has 99 MiB free. Below 100 MiB");
+		free = 100 * MIB;
+		vi.advanceTimersByTime(1_000);
+		await expect.poll(() => reports.at(-1)).toEqual([{ ...report, used: 924 * MIB }]);
+		expect(lines).toHaveLength(2);
+		stop();
+		worker.close();
+	});
+
+	it("reads the disk of a folder that does not exist yet", () => {
+		const { total, free } = diskOf(join(folder, "not", "yet"));
+		expect(total).toBeGreaterThanOrEqual(free);
+		expect(free).toBeGreaterThan(0);
+	});
+});
+
+describe("the bounds of the disk", () => {
+	it.each([
+		[undefined, [4 * GIB, 8 * GIB, GIB, GIB, GIB]],
+		[10_000 * GIB, [4 * GIB, 8 * GIB, GIB, GIB, GIB]],
+		[32 * GIB, [GIB, 2 * GIB, GIB / 2, GIB / 2, GIB]],
+		[10 * MIB, [MIB, MIB, MIB, MIB, MIB]],
+	])("are parts of a disk of %s bytes", (disk, [log, accountLog, cache, run, reserve]) => {
+		expect(keptBytesOf(disk)).toEqual({
+			...{ log_bytes: log, account_log_bytes: accountLog, account_cache_bytes: cache },
+			...{ run_bytes: run, disk_reserve_bytes: reserve },
+		});
+	});
+
+	it("are settings of the operator", () => {
+		const LIMITS = { log_bytes: 2 * MIB, disk_reserve_bytes: 0 };
+		const { limits } = configure({ DISK_BYTES: String(32 * GIB), LIMITS });
+		expect(limits).toMatchObject({
+			...{ logBytes: 2 * MIB, accountLogBytes: 2 * GIB, accountCacheBytes: GIB / 2, runBytes: GIB / 2 },
+			diskReserveBytes: 0,
+		});
+		expect(() => configure({ LIMITS: { log_bytes: 1_000 } })).toThrow("LIMITS.log_bytes");
+	});
+});

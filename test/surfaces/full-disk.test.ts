@@ -1,0 +1,160 @@
+/** A disk with less free space than the reserve: accounts are written, and nothing else. */
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { diskSpace } from "../../src/core/disk-space.ts";
+import { AiError } from "../../src/core/errors.ts";
+import { objectUnavailable } from "../../src/core/object-failure.ts";
+import { runBytes } from "../../src/core/process-counts.ts";
+import { RunBytes, type RunCalls } from "../../src/gateways/client/run-bytes.ts";
+import { connections, GuardCounts } from "../../src/surfaces/operations/guard-counts.ts";
+import { completion, ENGINE_VARS, testGateway, upstream } from "../gateway.ts";
+
+const MODEL = "@cf/openai/gpt-oss-120b";
+const GIB = 1024 ** 3;
+const LOW = { name: "disk_bytes", used: 20 * GIB, limit: 19 * GIB, refused: 0 };
+
+beforeEach(() => diskSpace.set(LOW));
+afterEach(() => diskSpace.set(undefined));
+
+const newGateway = () => {
+	const engine = upstream(() => Response.json(completion("Hello")));
+	return { ...testGateway({ vars: ENGINE_VARS, fetch: engine.fetch }), requests: engine.requests };
+};
+const CHAT = { model: MODEL, messages: [{ role: "user", content: "Hi" }] };
+
+describe("a full disk", () => {
+	it("does not stop models: the answer is billed, and has no log and no place in the cache", async () => {
+		const { post, services, requests } = newGateway();
+		const before = services.gatewayLogs.dropped;
+		const headers = { "cf-aig-gateway-id": "full-disk", "cf-aig-cache-ttl": "600" };
+		for (let n = 0; n < 2; n++) {
+			const answer = await post("/v1/chat/completions", CHAT, { headers });
+			expect(answer.status).toBe(200);
+			expect(answer.headers.get("cf-aig-cache-status")).toBe("MISS");
+			await answer.text();
+		}
+		expect(requests).toHaveLength(2);
+		expect(services.gatewayLogs.dropped).toBe(before + 2);
+		diskSpace.set({ ...LOW, used: 18 * GIB });
+		const written = await post("/v1/chat/completions", CHAT, { headers });
+		await written.text();
+		await expect
+			.poll(async () => {
+				const answer = await post("/v1/chat/completions", CHAT, { headers });
+				await answer.text();
+				return answer.headers.get("cf-aig-cache-status");
+			})
+			.toBe("HIT");
+	});
+
+	it("refuses to store a response before the model runs, and answers one that is not stored", async () => {
+		const { post, requests } = newGateway();
+		const refused = await post("/v1/responses", { model: MODEL, input: "Hi" });
+		expect(refused.status).toBe(503);
+		expect(refused.headers.get("retry-after")).toBe("10");
+		expect(await refused.json()).toMatchObject({
+			error: { message: 'The disk of the gateway is full: it stores no responses. Send "store": false' },
+		});
+		expect(requests).toHaveLength(0);
+		expect((await post("/v1/responses", { model: MODEL, input: "Hi", store: false })).status).toBe(200);
+		expect((await post("/v1/conversations", { items: [] })).status).toBe(503);
+	});
+
+	it("is reported with the refusals", () => {
+		const [before] = diskSpace.reports();
+		expect(diskSpace.mayWrite()).toBe(false);
+		expect(diskSpace.reports()).toEqual([{ ...LOW, refused: (before?.refused ?? 0) + 1 }]);
+		diskSpace.set(undefined);
+		expect(diskSpace.mayWrite()).toBe(true);
+		expect(diskSpace.reports()).toEqual([]);
+	});
+
+	it("is the reason that an object cannot be called: 503", () => {
+		const cause = new Error("disk I/O error");
+		expect(objectUnavailable(cause)).toMatchObject({ code: 7009, status: 503, retryAfter: 10, cause });
+		diskSpace.set(undefined);
+		expect(objectUnavailable(cause)).toMatchObject({ code: 7009, status: 502, cause });
+	});
+
+	it("is known from the process that watches it, whose report leaves the counts of the guard", async () => {
+		diskSpace.set(undefined);
+		const counts = new GuardCounts();
+		const Connections = connections(counts);
+		const entrypoint = new Connections(createExecutionContext(), env);
+		const send = (reports: object) =>
+			entrypoint.fetch(new Request("http://counts", { method: "POST", body: JSON.stringify(reports) }));
+		const guard = { name: "connections", used: 3, limit: 100, refused: 1 };
+		await send([guard]);
+		await send([LOW]);
+		expect(counts.latest()).toEqual([guard]);
+		expect(diskSpace.isLow).toBe(true);
+		await send([{ ...LOW, used: LOW.limit }]);
+		expect(diskSpace.isLow).toBe(false);
+	});
+});
+
+describe("the bytes of resumable streams", () => {
+	const OWNER = { account: "team", gateway: "main", contentType: "text/event-stream" };
+	const calls = (discard = async () => {}): RunCalls =>
+		({
+			begin: async () => {},
+			append: async () => {},
+			finish: async () => {},
+			discard,
+		}) as unknown as RunCalls;
+	const used = (): number => runBytes.report().used;
+	beforeEach(() => diskSpace.set(undefined));
+	afterEach(() => runBytes.limitTo(Number.POSITIVE_INFINITY));
+
+	it("are held until the object has expired", async () => {
+		let now = 0;
+		const bytes = new RunBytes(() => now);
+		const before = used();
+		const run = bytes.counted(calls(), "team");
+		await run.begin(OWNER);
+		await run.append(new Uint8Array(100_000), 1);
+		await run.finish("ended");
+		expect(used() - before).toBe(32 * 1024 + 100_000);
+		now = 329_999;
+		bytes.releaseExpired();
+		expect(used() - before).toBe(32 * 1024 + 100_000);
+		now = 330_000;
+		bytes.releaseExpired();
+		expect(used()).toBe(before);
+	});
+
+	it("are free when the run is discarded, or later if its object cannot be called", async () => {
+		let now = 0;
+		const bytes = new RunBytes(() => now);
+		const before = used();
+		const run = bytes.counted(calls(), "team");
+		await run.begin(OWNER);
+		await run.discard();
+		expect(used()).toBe(before);
+		const failing = bytes.counted(
+			calls(() => Promise.reject(new Error("gone"))),
+			"team",
+		);
+		await failing.begin(OWNER);
+		await expect(failing.discard()).rejects.toThrow("gone");
+		expect(used() - before).toBe(32 * 1024);
+		now = 330_000;
+		bytes.releaseExpired();
+		expect(used()).toBe(before);
+	});
+
+	it("have a bound, of which one account gets a half", async () => {
+		runBytes.limitTo(used() + 1_000_000);
+		const bytes = new RunBytes(() => 0);
+		const run = bytes.counted(calls(), "busy");
+		await run.begin(OWNER);
+		await run.append(new Uint8Array(450_000), 1);
+		expect(() => run.append(new Uint8Array(100_000), 1)).toThrow(AiError);
+		const other = bytes.counted(calls(), "other");
+		await other.begin(OWNER);
+		await other.append(new Uint8Array(200_000), 1);
+		await run.discard();
+		await other.discard();
+	});
+});
