@@ -11,6 +11,6 @@ export const client: Library = {
 		const { createHuggingFace } = await load<{ createHuggingFace: ProviderFactory }>("@ai-sdk/huggingface");
 		const provider = createHuggingFace({ baseURL: `${base}/v1`, apiKey: token });
 		// It writes bytes as numbers with commas between them (dist/index.js, `base64,${part.data.data}`).
-		return aiSdk(context, provider(model), "base64");
+		return aiSdk(context, provider(model), { imageAs: "base64" });
 	},
 };

@@ -18,11 +18,11 @@ export type Provider = ((model: string) => LanguageModel) & {
 /** Packages of each client of the AI SDK. */
 export const AI_SDK = ["ai", "zod"] as const;
 
-/** `imageAs`: how an image is given to a message. */
+/** `imageAs`: how an image is given to a message. `takesSignal`: false for a model whose calls cannot have one. */
 export async function aiSdk(
 	context: Context,
 	model: LanguageModel,
-	imageAs: "bytes" | "base64" = "bytes",
+	{ imageAs = "bytes", takesSignal = true }: { imageAs?: "bytes" | "base64"; takesSignal?: boolean } = {},
 ): Promise<Operations> {
 	const { generateText, isStepCount, jsonSchema, Output, streamText, tool } =
 		await context.load<typeof import("ai")>("ai");
@@ -49,7 +49,7 @@ export async function aiSdk(
 			const { textStream } = streamText({
 				model,
 				prompt,
-				abortSignal,
+				...(takesSignal && { abortSignal }),
 				onError: ({ error }) => void failures.push(error),
 			});
 			yield* textStream;

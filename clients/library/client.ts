@@ -23,7 +23,7 @@ export interface Library {
 	open(context: Context): Promise<Operations> | Operations;
 	/** Scenarios that it cannot do, with the line of its source or documentation that says so. */
 	unsupported?: Partial<Record<Scenario, string>>;
-	/** The client's own sentences for statuses that its errors do not have. */
+	/** The client's own sentences for statuses that its errors do not have, or have wrong. */
 	sentences?: Readonly<Record<number, RegExp>>;
 	/** Its errors have the status without the gateway's sentence: the line of its source. */
 	onlyStatus?: string;

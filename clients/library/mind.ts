@@ -19,7 +19,9 @@ export function mind(): Script {
 	const refused = new Set<string>();
 	return ({ choice, json, tools, turns }) => {
 		const last = turns.at(-1);
-		const prompt = turns.findLast(({ role, text }) => role === "user" && text !== "")?.text ?? "";
+		// Genkit adds a turn with the schema.
+		const sinceAnswer = turns.slice(turns.findLastIndex(({ role }) => role === "assistant") + 1);
+		const prompt = sinceAnswer.flatMap(({ role, text }) => (role === "user" ? [text] : [])).join("\n");
 		if (last && last.results.length > 0)
 			return say(`The tools answered: ${last.results.map(({ text }) => text).join("; ")}`);
 		const limited = /Say this later: (\S+)/.exec(prompt)?.[1];

@@ -163,7 +163,7 @@ function faultOf(thrown: unknown, { sentences = {} }: Pick<Library, "sentences">
 	const own = Object.entries(sentences).find(([, pattern]) => pattern.test(sentence))?.[0];
 	// Some clients have the status only in the sentence: `401 Unauthorized`, `"code":401`, `HTTP 401`.
 	const written = /\b(4\d\d|5\d\d)\b/.exec(sentence)?.[1];
-	return { status: status ?? Number(own ?? written ?? 0), sentence: sentence || String(thrown) };
+	return { status: Number(own ?? status ?? written ?? 0), sentence: sentence || String(thrown) };
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>

@@ -71,7 +71,9 @@ export function writeOpenAi(reply: ChatReply, context: WriteContext, ending: Usa
 		if (isLegacy) return { kind: "events", events: legacyFunctionEvents(events) };
 		return { kind: "events", events: custom.size > 0 ? customCallEvents(events, custom) : events };
 	}
-	const completion = openAiCompletion(reply.completion, context);
+	const written = openAiCompletion(reply.completion, context);
+	// OpenAI's answers have the field, and OpenRouter's SDK refuses an answer without it.
+	const completion = ending === "native" ? written : { system_fingerprint: null, ...written };
 	if (isLegacy) return { kind: "json", value: toLegacyCompletion(completion) };
 	return { kind: "json", value: custom.size > 0 ? withCustomCalls(completion, custom) : completion };
 }

@@ -154,6 +154,7 @@ describe("an answer on the OpenAI route", () => {
 					logprobs: null,
 				},
 			],
+			system_fingerprint: null,
 			usage: USAGE,
 		});
 	});

@@ -1,0 +1,24 @@
+import type { LanguageModel } from "ai";
+import { AI_SDK, aiSdk } from "../library/ai-sdk.ts";
+import { aiBinding, NO_SIGNAL } from "../library/binding.ts";
+import { KIMI, type Library } from "../library/client.ts";
+
+type CreateAI = (settings: { binding: object }) => (model: string) => LanguageModel;
+
+export const client: Library = {
+	title: "agents, createAI with the binding",
+	packages: ["agents", ...AI_SDK, "@ai-sdk/provider"],
+	models: [
+		KIMI,
+		"openai/gpt-5.5",
+		"openai/gpt-6-astra",
+		"anthropic/claude-opus-5.5",
+		"google/gemini-3.8-flash",
+	],
+	unsupported: { abort: NO_SIGNAL },
+	async open(context) {
+		const { createAI } = await context.load<{ createAI: CreateAI }>("agents/models/ai-sdk");
+		const ai = createAI({ binding: await aiBinding(context) });
+		return aiSdk(context, ai(context.model), { takesSignal: false });
+	},
+};
