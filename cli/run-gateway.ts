@@ -17,6 +17,7 @@ import { capacityOf } from "../src/config/capacity.ts";
 import { configure, describeRouting } from "../src/config/index.ts";
 import { watchDisk } from "./disk-watch.ts";
 import type { Log } from "./log.ts";
+import { olderAccounts } from "./older-accounts.ts";
 import { stopSignals, untilEnd } from "./stop.ts";
 import { type GatewayVariables, startWorkers } from "./workers.ts";
 
@@ -69,6 +70,12 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 	if (openFiles === undefined && options.workers > 1)
 		stopWith("--workers: only one process can serve requests on this system");
 	const { connections } = capacityOf(openFiles);
+	const older = olderAccounts(options.state, state.objects);
+	if (older.isNew)
+		log.info(
+			`The state is of a version without a list of accounts. Each of its ${older.ids.length} accounts is added to the list at its first request.`,
+			{ message: "older state", accounts: older.ids.length },
+		);
 	const stopping = stopSignals();
 	const idleMs = (): number => current.config.limits.holdMs;
 	const operatorHash = (): string | undefined => {
@@ -79,6 +86,7 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 		...{ host, port, log, state, openFiles, idleMs, operatorHash },
 		count: options.workers,
 		variables: initial,
+		olderAccounts: older.ids,
 	});
 	watchDisk({
 		...{ folder: options.state, log },

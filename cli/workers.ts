@@ -13,7 +13,12 @@ import { runtimeSettings, stopWith } from "../scripts/settings.ts";
 import type { LockedState } from "../scripts/state-lock.ts";
 import { type Served, serve, type WorkerSpec } from "../scripts/workerd.ts";
 import { capacityOf } from "../src/config/capacity.ts";
-import { OBJECTS_BINDING, PEER_BINDING, WORKERS_BINDING } from "../src/config/worker-bindings.ts";
+import {
+	OBJECTS_BINDING,
+	OLDER_ACCOUNTS_BINDING,
+	PEER_BINDING,
+	WORKERS_BINDING,
+} from "../src/config/worker-bindings.ts";
 import { type Guards, startGuards } from "./guards.ts";
 import type { Log } from "./log.ts";
 import { workerModules } from "./worker-modules.ts";
@@ -49,6 +54,8 @@ export interface StartOptions {
 	/** Number of workers. */
 	count: number;
 	variables: GatewayVariables;
+	/** Ids of the objects of accounts that a version without a directory has created. */
+	olderAccounts: readonly string[];
 	state: LockedState;
 	/** The limit of each process. Absent: the system has none, and connections are not guarded. */
 	openFiles: number | undefined;
@@ -144,6 +151,7 @@ function specOf(paths: WorkerPaths, options: SpecOptions): WorkerSpec {
 			// The limit that was reached, instead of the one that was set.
 			...(openFiles !== undefined && { OPEN_FILES: String(openFiles) }),
 			MEMORY_BYTES: String(Math.floor(machineMemory() / options.count)),
+			...(options.olderAccounts.length > 0 && { [OLDER_ACCOUNTS_BINDING]: options.olderAccounts }),
 			...shared,
 		},
 		secrets,
@@ -158,6 +166,8 @@ function specOf(paths: WorkerPaths, options: SpecOptions): WorkerSpec {
 			...sockets,
 		],
 		services,
+		// The guard tells the Worker when to collect garbage.
+		v8Flags: ["--expose-gc"],
 		detached: true,
 		onOutput: (stdout, stderr) => {
 			log.follow(stdout, "info");

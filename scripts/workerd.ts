@@ -44,6 +44,8 @@ export interface WorkerSpec {
 	wrapper?: readonly string[];
 	/** Runs in its own process group, so that it does not receive a terminal's Ctrl-C. */
 	detached?: boolean;
+	/** Options of V8. */
+	v8Flags?: readonly string[];
 	/** Receives its output: an open file. Default: the output of this process. */
 	log?: Writable;
 	/** Receives its output instead of `log`. `ended` then waits until both streams are read. */
@@ -156,6 +158,7 @@ const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : 
 function capnp(spec: WorkerSpec, port: number, state: string): string {
 	const { modules, vars = {}, secrets = {}, objects = [], host = LOOPBACK, entrypointSockets = [] } = spec;
 	const { assets, compatibilityDate, compatibilityFlags = [], objectsInMemory = false, services = [] } = spec;
+	const { v8Flags = [] } = spec;
 	const address = spec.unixSocket === undefined ? `${bracketed(host)}:${port}` : `unix:${spec.unixSocket}`;
 	const embedded = modules.map(
 		({ name }) => `(name = ${text(name)}, esModule = embed ${text(`modules/${name}`)})`,
@@ -193,6 +196,7 @@ const config :Workerd.Config = (
 		(name = "http", address = ${text(address)}, http = (), service = "main"),
 		${entrypointSockets.map(socketOf).join("")}
 	],
+	${v8Flags.length > 0 ? `v8Flags = [${v8Flags.map(text).join(", ")}],` : ""}
 );
 const main :Workerd.Worker = (
 	modules = [${embedded.join(", ")}],

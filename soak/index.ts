@@ -10,7 +10,14 @@ import { stopWith } from "../scripts/settings.ts";
 import { conserve } from "./conservation.ts";
 import { gatewaySummary } from "./gateways/report.ts";
 import { conserveThroughGateways } from "./gateways/run.ts";
-import { hostileTable, missedBars } from "./hostile/report.ts";
+import {
+	figuresOf,
+	type HostileFigures,
+	hostileTable,
+	invalidities,
+	medianTable,
+	missedBars,
+} from "./hostile/report.ts";
 import { attackGateway } from "./hostile/run.ts";
 import { CANCELLED_MS, leave, leavingTable } from "./leaving.ts";
 import { play, scenarioTable } from "./play.ts";
@@ -31,6 +38,7 @@ const values = readOptions(
 		attackers: { type: "string" },
 		alone: { type: "boolean", default: false },
 		pattern: { type: "string" },
+		repeat: { type: "string", default: "1" },
 	},
 	`npm run soak -- [options]
 
@@ -45,7 +53,8 @@ const values = readOptions(
   --seconds N     length of the attack (120), or of each pattern (5) with --alone
   --attackers N   attackers of each pattern (3)
   --alone         one pattern after the other
-  --pattern TEXT  only patterns with this text in their name`,
+  --pattern TEXT  only patterns with this text in their name
+  --repeat N      equal runs (1), with a table of the median and the worst`,
 );
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
 console.log(`seed ${seed}`);
@@ -94,16 +103,23 @@ if (only === undefined || only === "gateways") {
 }
 if (only === undefined || only === "hostile") {
 	const seconds = Number(values.seconds ?? (values.alone ? 5 : 120));
-	const run = await attackGateway({
-		pattern: values.pattern,
-		alone: values.alone,
-		milliseconds: seconds * 1_000,
-		attackers: Number(values.attackers ?? (values.alone ? 10 : 3)),
-		progress: (label) => process.stderr.write(`hostile: ${label}\n`),
-	});
-	console.log(`\nhostile\n${hostileTable(run)}`);
-	for (const missed of missedBars(run)) console.log(`MISSED: ${missed}`);
-	if (missedBars(run).length > 0) process.exitCode = 1;
+	const figures: HostileFigures[] = [];
+	for (let number = 1; number <= Number(values.repeat); number++) {
+		const run = await attackGateway({
+			pattern: values.pattern,
+			alone: values.alone,
+			milliseconds: seconds * 1_000,
+			attackers: Number(values.attackers ?? (values.alone ? 10 : 3)),
+			progress: (label) => process.stderr.write(`hostile: ${label}\n`),
+		});
+		console.log(`\nhostile\n${hostileTable(run)}`);
+		for (const missed of missedBars(run)) console.log(`MISSED: ${missed}`);
+		const invalid = invalidities(run);
+		for (const reason of invalid) console.log(`NOT VALID: ${reason}`);
+		if (missedBars(run).length + invalid.length > 0) process.exitCode = 1;
+		if (invalid.length === 0) figures.push(figuresOf(run));
+	}
+	if (Number(values.repeat) > 1) console.log(`\n${medianTable(figures)}`);
 }
 if (only === undefined || only === "leaving") {
 	const tries = Number(values.tries);

@@ -4,7 +4,6 @@ import { createApp } from "./app.ts";
 import { objectNames } from "./config/bindings.ts";
 import { type Config, ConfigError, configure } from "./config/index.ts";
 import { Fleet as FleetObject } from "./fleet/fleet.ts";
-import { waitForPlace } from "./http/place.ts";
 import { hopsOf, MAX_HOPS, withHops } from "./outbound/hops.ts";
 import { preloadModels } from "./pipeline/preload.ts";
 import type { ModelDemand } from "./pools/model-demand.ts";
@@ -17,7 +16,7 @@ import type { WorkCalls } from "./storage/queue/run-work.ts";
 import type { Queue } from "./storage/queue/work.ts";
 import { workEntrypoint } from "./storage/queue/work-entrypoint.ts";
 import { WorkQueueObject, type WorkQueueServices } from "./storage/queue/work-queue.ts";
-import { busy, closing, drain } from "./surfaces/operations/drain.ts";
+import { closing, drain } from "./surfaces/operations/drain.ts";
 import { connections } from "./surfaces/operations/guard-counts.ts";
 import { HEALTH_PATH } from "./surfaces/operations/health.ts";
 import { looping } from "./surfaces/operations/loop.ts";
@@ -29,7 +28,7 @@ import { WORK_HANDLERS } from "./work-handlers.ts";
 
 const config = configure(env);
 const persistent = createPersistent(env, config);
-const { background, runningRequests, wait } = persistent;
+const { background } = persistent;
 /** A reload replaces this object. A request keeps the one with which it started. */
 let current = gateway(config);
 
@@ -50,14 +49,8 @@ export default {
 		if (isHealth(request)) return current.app.fetch(request);
 		const hops = hopsOf(request.headers);
 		if (hops > MAX_HOPS) return looping();
-		const answer = (): Response | Promise<Response> => {
-			if (background.isClosed) return closing();
-			if (!runningRequests.isFull) return withHops(hops, () => current.app.fetch(request));
-			runningRequests.countRefusal();
-			return busy();
-		};
-		const waiting = background.isClosed ? undefined : waitForPlace(request, { runningRequests, wait });
-		return waiting ? waiting.then(answer) : answer();
+		if (background.isClosed) return closing();
+		return withHops(hops, () => current.app.fetch(request));
 	},
 } satisfies ExportedHandler;
 

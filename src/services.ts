@@ -10,7 +10,7 @@ import { countedStub, objectKey, withCountedObjects } from "./config/counted-obj
 import type { Config } from "./config/index.ts";
 import { limitProcess } from "./config/process-limits.ts";
 import { accountRouting } from "./config/provider-keys.ts";
-import { OBJECTS_BINDING, WORKERS_BINDING } from "./config/worker-bindings.ts";
+import { OBJECTS_BINDING, OLDER_ACCOUNTS_BINDING, WORKERS_BINDING } from "./config/worker-bindings.ts";
 import { workersOf } from "./config/workers.ts";
 import { diskSpace } from "./core/disk-space.ts";
 import { AiError } from "./core/errors.ts";
@@ -135,7 +135,14 @@ export function createPersistent(
 	const failureCounts = new FailureCounts();
 	const requestTimes = new RequestTimes();
 	const directoryObject = () => DIRECTORY.getByName(DIRECTORY_NAME);
-	const directory = new DirectoryCache({ now, directory: directoryObject });
+	const olderAccounts = new Set(local[OLDER_ACCOUNTS_BINDING]);
+	const directory = new DirectoryCache({
+		now,
+		directory: directoryObject,
+		...(olderAccounts.size > 0 && {
+			isOlder: (account: string) => olderAccounts.has(local.ACCOUNT.idFromName(account).toString()),
+		}),
+	});
 	const sealKey = new DeploymentSecret("seals", { directory: directoryObject, failed: storeFailed });
 	const ledgers = createLedgers({
 		namespace: ACCOUNT,

@@ -8,8 +8,10 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type Server } from "node:net";
 import type { CountReport } from "../../src/core/shared-count.ts";
+import { collectGarbage } from "../collect-garbage.ts";
 import type { MessageHead } from "./framing.ts";
 import { type ConnectionTimes, GuardedConnection } from "./guarded-connection.ts";
+import { IdleTime } from "./idle-time.ts";
 import { type ClassCount, type ConnectionCounts, Places } from "./places.ts";
 import { sendCounts } from "./send-counts.ts";
 
@@ -36,7 +38,7 @@ export interface GuardOptions extends Partial<ConnectionTimes> {
 	idleMs(): number;
 	/** SHA-256 of the operator's token, in hexadecimal digits. Its requests may use the reserved places. */
 	operatorHash?(): string | undefined;
-	/** The Unix socket that receives the counts, every few seconds. */
+	/** The Unix socket that receives the counts every few seconds, and when to collect garbage. */
 	countsSocket?: string;
 	/** The time between two checks of all connections. */
 	checkMs?: number;
@@ -82,8 +84,11 @@ export function guardConnections({
 	const checks = setInterval(() => {
 		for (const connection of connections) connection.check();
 	}, checkMs).unref();
+	const idleTime = new IdleTime();
 	const reports = setInterval(() => {
-		if (countsSocket !== undefined) sendCounts(countsSocket, reportsOf(places.counts()));
+		const isCollectionDue = idleTime.isCollectionDue(places);
+		if (isCollectionDue) collectGarbage();
+		if (countsSocket !== undefined) sendCounts(countsSocket, reportsOf(places.counts()), { isCollectionDue });
 	}, REPORT_MS).unref();
 	server.once("close", () => {
 		clearInterval(checks);

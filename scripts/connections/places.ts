@@ -66,6 +66,8 @@ export class Places {
 	readonly #probes = new Set<Placed>();
 	/** Connections whose callers read their last bytes. */
 	readonly #ending = new Set<Placed>();
+	/** Requests that began, since the start. */
+	requests = 0;
 	readonly #refused = { connections: 0, waiting: 0, sockets: 0 };
 
 	constructor(max: number, now: () => number) {
@@ -92,6 +94,7 @@ export class Places {
 
 	/** A request of the connection begins. `isProbe`: it may have a reserved place. `undefined`: it has none. */
 	take(connection: Placed, isProbe: () => boolean): PlaceKind | undefined {
+		this.requests++;
 		const { address } = connection;
 		if (this.#busy.has(connection)) return "ordinary";
 		if (!this.#shares.mayTake(address)) this.#unread(address)?.close();
@@ -142,6 +145,11 @@ export class Places {
 		this.#endPlace(connection);
 		this.#ending.delete(connection);
 		if (isSocket) this.#sockets.release(connection.address);
+	}
+
+	/** Connections with a request. */
+	get underWay(): number {
+		return this.#busy.size;
 	}
 
 	counts(): ConnectionCounts {

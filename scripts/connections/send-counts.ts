@@ -2,11 +2,20 @@
 import { request } from "node:http";
 import type { CountReport } from "../../src/core/shared-count.ts";
 
-/** Never throws: if the runtime has stopped or is busy, the next counts replace these. */
-export function sendCounts(socketPath: string, counts: readonly CountReport[]): void {
+/**
+ * Never throws: if the runtime has stopped or is busy, the next counts replace these. `isCollectionDue`: the runtime also collects its garbage.
+ */
+export function sendCounts(
+	socketPath: string,
+	counts: readonly CountReport[],
+	{ isCollectionDue = false }: { isCollectionDue?: boolean } = {},
+): void {
 	const body = JSON.stringify(counts);
 	const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
-	const sent = request({ socketPath, method: "POST", headers, agent: false }, (answer) => answer.resume());
+	const path = isCollectionDue ? "/collect-garbage" : "/";
+	const sent = request({ socketPath, path, method: "POST", headers, agent: false }, (answer) =>
+		answer.resume(),
+	);
 	sent.on("error", () => {});
 	sent.end(body);
 }

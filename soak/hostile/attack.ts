@@ -2,6 +2,7 @@
  * The process of the attackers, with their engine. It has a lower priority than the gateway, because its work is not the gateway's. The
  * soak sends it an attack and receives the tallies.
  */
+import { readFileSync } from "node:fs";
 import { setPriority } from "node:os";
 import { Attacker, type Pattern, type Target } from "./attacker.ts";
 import { startHostileEngine } from "./engine.ts";
@@ -20,7 +21,15 @@ export interface AttackOrder {
 /** Results by pattern: numbers of statuses, and of connections without one. */
 export type Tallies = Record<string, Record<string, number>>;
 
-export type AttackReport = { engine: string } | { tallies: Tallies };
+export interface AttackResult {
+	tallies: Tallies;
+	/** The part of the time in which the attackers had work that they ran. Little: other processes starved them. */
+	ran: number;
+	/** Patterns that never opened a connection. */
+	unopened: string[];
+}
+
+export type AttackReport = { engine: string } | AttackResult;
 
 const PRIORITY = 5;
 /** Between two attempts of one attacker. */
@@ -28,35 +37,54 @@ const PAUSE_MS = 100;
 
 setPriority(PRIORITY);
 const report = (message: AttackReport): void => void process.send?.(message);
-process.on("message", async (order: AttackOrder) => report({ tallies: await attack(order) }));
+process.on("message", async (order: AttackOrder) => report(await attack(order)));
 process.on("disconnect", () => process.exit(0));
 report({ engine: await startHostileEngine() });
 
-async function attack({ target, patterns, attackers, milliseconds }: AttackOrder): Promise<Tallies> {
+async function attack({ target, patterns, attackers, milliseconds }: AttackOrder): Promise<AttackResult> {
 	const tallies: Tallies = {};
 	const signal = AbortSignal.timeout(milliseconds);
+	const before = schedule();
+	const opened = new Set<string>();
 	const all = PATTERNS.filter(({ name }) => patterns.includes(name)).flatMap((pattern, index) =>
 		Array.from({ length: attackers }, (_, i) =>
-			repeat(pattern, { target, first: index * attackers + i + 1, signal, tallies }),
+			repeat(pattern, { target, first: index * attackers + i + 1, signal, tallies, opened }),
 		),
 	);
 	await Promise.all(all);
-	return tallies;
+	const after = schedule();
+	const running = after.running - before.running;
+	const ran = running / (running + after.waiting - before.waiting);
+	return { tallies, ran, unopened: patterns.filter((name) => !opened.has(name)) };
 }
 
-async function repeat(
-	pattern: Pattern,
-	{
-		target,
-		first,
-		signal,
-		tallies,
-	}: { target: Target; first: number; signal: AbortSignal; tallies: Tallies },
-): Promise<void> {
+/** Nanoseconds since the start of this thread: on a core, and ready without one. Linux only. */
+function schedule(): { running: number; waiting: number } {
+	const [running = 0, waiting = 0] = readFileSync("/proc/thread-self/schedstat", "utf8")
+		.split(" ")
+		.map(Number);
+	return { running, waiting };
+}
+
+interface Repetition {
+	target: Target;
+	/** The number of the attacker. */
+	first: number;
+	signal: AbortSignal;
+	tallies: Tallies;
+	/** Patterns that have opened a connection. */
+	opened: Set<string>;
+}
+
+async function repeat(pattern: Pattern, repetition: Repetition): Promise<void> {
+	const { target, first, signal, tallies, opened } = repetition;
 	const results = tallies[pattern.name] ?? {};
 	tallies[pattern.name] = results;
-	const attacker = new Attacker(target, first, signal, (result) => {
-		results[result] = (results[result] ?? 0) + 1;
+	const attacker = new Attacker(target, first, signal, {
+		opened: () => opened.add(pattern.name),
+		ended: (result) => {
+			results[result] = (results[result] ?? 0) + 1;
+		},
 	});
 	while (!signal.aborted) {
 		await attacker.attempt(pattern);

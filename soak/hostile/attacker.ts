@@ -42,6 +42,12 @@ const ADDRESSES = 16;
 /** A refused or answered attempt is complete after this time; a silent gateway is left. */
 const PATIENCE_MS = 30_000;
 
+/** Receives what happens to the connections of an attacker. */
+interface ConnectionRecord {
+	opened(): void;
+	ended(result: string): void;
+}
+
 export class Attacker {
 	readonly target: Target;
 	readonly signal: AbortSignal;
@@ -49,11 +55,11 @@ export class Attacker {
 	readonly token: string;
 	/** A number that no other attempt has. */
 	number = 0;
-	readonly #record: (result: string) => void;
+	readonly #record: ConnectionRecord;
 	readonly #open: Connection[] = [];
 	readonly #first: number;
 
-	constructor(target: Target, first: number, signal: AbortSignal, record: (result: string) => void) {
+	constructor(target: Target, first: number, signal: AbortSignal, record: ConnectionRecord) {
 		this.target = target;
 		this.signal = signal;
 		this.#record = record;
@@ -69,12 +75,13 @@ export class Attacker {
 		await attempt(this);
 		for (const connection of this.#open.splice(0)) {
 			connection.leave();
-			this.#record(connection.result);
+			this.#record.ended(connection.result);
 		}
 	}
 
 	async connect(bytes: string | Uint8Array = ""): Promise<Connection> {
 		const connection = await Connection.open(this.target.port, `127.0.1.${1 + (this.#first % ADDRESSES)}`);
+		if (connection.isOpen) this.#record.opened();
 		this.#open.push(connection);
 		if (bytes.length > 0) await connection.write(bytes, this.signal);
 		return connection;

@@ -1,14 +1,13 @@
 /** The table of a hostile run, and its bars. */
 import type { CallerResults } from "./callers.ts";
-import type { HostileRun, Phase } from "./run.ts";
+import { type HostileRun, MEMORY_AFTER, type Phase } from "./run.ts";
+import type { Memory } from "./served.ts";
 
 /** Share of the normal callers' requests. */
 const ANSWERED = 0.95;
 /** Times the quiet one. */
 const P99 = 3;
 const MEMORY_BYTES = 512 * 1024 * 1024;
-/** Times the idle one. */
-const MEMORY_AFTER = 1.2;
 const REFUSAL_BYTES = 1_000;
 const MEBIBYTE = 1024 * 1024;
 
@@ -22,13 +21,30 @@ const listed = (counts: Record<string, number>): string =>
 		.map(([name, count]) => `${count} x ${name}`)
 		.join(", ");
 const mebibytes = (bytes: number): string => `${(bytes / MEBIBYTE).toFixed(0)} MiB`;
+const described = ({ guard, runtime, total }: Memory): string =>
+	`${mebibytes(total)} (guard ${mebibytes(guard)}, runtime ${mebibytes(runtime)})`;
+/** The part of their time with work in which the attackers must run. They have a lower priority than the gateway. */
+const RAN = 0.4;
+
+/** Why the run says nothing: the machine did not let the attackers attack. */
+export const invalidities = ({ phases }: HostileRun): string[] =>
+	phases.flatMap(({ name, ran, unopened }) => [
+		...(ran < RAN
+			? [
+					`${name}: attackers were starved: they ran in ${(100 * ran).toFixed(0)}% of the time in which they had work`,
+				]
+			: []),
+		...(unopened.length > 0 ? [`${name}: no connection of: ${unopened.join(", ")}`] : []),
+	]);
 
 /** Missed bars. Empty: the run passed. */
 export function missedBars(run: HostileRun): string[] {
 	const { phases, quiet, idleMemory, refusals, memoryAfter, differences } = run;
 	const missed = phases.flatMap((phase) => missedBy(phase, run).map((text) => `${phase.name}: ${text}`));
-	if (quiet.p99 > 0 && memoryAfter > MEMORY_AFTER * idleMemory)
-		missed.push(`memory after the attack is ${(memoryAfter / idleMemory).toFixed(2)} times the idle one`);
+	if (quiet.p99 > 0 && memoryAfter.total > MEMORY_AFTER * idleMemory.total)
+		missed.push(
+			`memory after the attack is ${(memoryAfter.total / idleMemory.total).toFixed(2)} times the idle one`,
+		);
 	if (refusals.diskGrowth > REFUSAL_BYTES * refusals.count)
 		missed.push(
 			`${(refusals.diskGrowth / Math.max(1, refusals.count)).toFixed(0)} bytes of disk per refusal`,
@@ -47,20 +63,20 @@ function missedBy({ callers, ended, peakMemory }: Phase, { quiet, idleMemory }: 
 		);
 	if (callers.failedProbes > 0)
 		missed.push(`${callers.failedProbes} of ${callers.probes} probes of /health failed`);
-	if (peakMemory - idleMemory > MEMORY_BYTES)
-		missed.push(`memory ${mebibytes(peakMemory - idleMemory)} above idle`);
+	const above = peakMemory.total - idleMemory.total;
+	if (above > MEMORY_BYTES) missed.push(`memory ${mebibytes(above)} above idle`);
 	return missed;
 }
 
 export function hostileTable(run: HostileRun): string {
-	const { phases, quiet, idleMemory, refusals, memoryAfter } = run;
+	const { phases, quiet, coldMemory, idleMemory, refusals, memoryAfter } = run;
 	const rows = [
 		["phase", "answered", "p50 ms", "p99 ms", "x quiet", "/health", "memory", "disk"],
-		["quiet", ...callerCells(quiet, quiet), mebibytes(idleMemory), ""],
+		["quiet", ...callerCells(quiet, quiet), mebibytes(idleMemory.total), ""],
 		...phases.map(({ name, callers, peakMemory, diskGrowth }) => [
 			name,
 			...callerCells(callers, quiet),
-			`+${mebibytes(peakMemory - idleMemory)}`,
+			`+${mebibytes(peakMemory.total - idleMemory.total)}`,
 			mebibytes(diskGrowth),
 		]),
 	];
@@ -75,7 +91,13 @@ export function hostileTable(run: HostileRun): string {
 	return [
 		...table,
 		"",
-		`memory after: ${mebibytes(memoryAfter)}, ${(memoryAfter / idleMemory).toFixed(2)} times idle`,
+		`memory: cold ${described(coldMemory)}; idle ${described(idleMemory)}`,
+		...phases.map(({ peakMemory }) => `memory, most: ${described(peakMemory)}`),
+		`memory after: ${described(memoryAfter)}: ${(memoryAfter.total / idleMemory.total).toFixed(2)} times idle, ${(memoryAfter.total / coldMemory.total).toFixed(2)} times cold`,
+		...phases.map(
+			({ name, ran, refused, callers }) =>
+				`${name}: attackers ran ${(100 * ran).toFixed(0)}%; refused: ${listed(refused)}; normal callers without an answer: ${listed(callers.failed) || "none"}`,
+		),
 		`refusals: ${refusals.count}, ${perRefusal.toFixed(0)} bytes of disk each`,
 		"",
 		...phases.flatMap(({ tallies }) =>
@@ -91,3 +113,75 @@ const callerCells = (callers: CallerResults, quiet: CallerResults): string[] => 
 	(callers.p99 / quiet.p99).toFixed(1),
 	`${callers.probes - callers.failedProbes}/${callers.probes}, ${callers.slowestProbeMs.toFixed(0)} ms`,
 ];
+
+/** What a run is judged by. */
+export interface HostileFigures {
+	answered: number;
+	p99Ratio: number;
+	failedProbes: number;
+	/** MiB. */
+	aboveIdle: number;
+	afterRatio: number;
+	lived: boolean;
+}
+
+export const figuresOf = ({ phases, quiet, idleMemory, memoryAfter }: HostileRun): HostileFigures => ({
+	answered: Math.min(...phases.map(({ callers }) => share(callers))),
+	p99Ratio: Math.max(...phases.map(({ callers }) => callers.p99 / quiet.p99)),
+	failedProbes: phases.reduce((sum, { callers }) => sum + callers.failedProbes, 0),
+	aboveIdle: Math.max(...phases.map(({ peakMemory }) => peakMemory.total - idleMemory.total)) / MEBIBYTE,
+	afterRatio: memoryAfter.total / idleMemory.total,
+	lived: phases.every(({ ended }) => ended === undefined),
+});
+
+/** The median and the worst of equal runs, beside the bars. */
+export function medianTable(all: readonly HostileFigures[]): string {
+	const row = (
+		name: string,
+		values: number[],
+		{ bar, least = false, show }: { bar: string; least?: boolean; show(value: number): string },
+	): string => {
+		const sorted = values.toSorted((a, b) => (least ? b - a : a - b));
+		const median = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+		const worst = sorted.at(-1) ?? Number.NaN;
+		return `| ${name} | ${show(median)} | ${show(worst)} | ${bar} |`;
+	};
+	const fixed = (digits: number) => (value: number) => value.toFixed(digits);
+	const percent = (value: number): string => `${(100 * value).toFixed(1)}%`;
+	return [
+		`| ${all.length} equal runs | median | worst | bar |`,
+		"| --- | --- | --- | --- |",
+		row(
+			"normal callers answered",
+			all.map(({ answered }) => answered),
+			{
+				...{ bar: "95%", least: true, show: percent },
+			},
+		),
+		row(
+			"their p99, times the quiet one",
+			all.map(({ p99Ratio }) => p99Ratio),
+			{ bar: "3", show: fixed(1) },
+		),
+		row(
+			"failed probes of /health",
+			all.map(({ failedProbes }) => failedProbes),
+			{ bar: "0", show: fixed(0) },
+		),
+		row(
+			"memory above idle, MiB",
+			all.map(({ aboveIdle }) => aboveIdle),
+			{ bar: "512", show: fixed(0) },
+		),
+		row(
+			"memory after, times idle",
+			all.map(({ afterRatio }) => afterRatio),
+			{ bar: "1.2", show: fixed(2) },
+		),
+		row(
+			"the process ended",
+			all.map(({ lived }) => (lived ? 0 : 1)),
+			{ bar: "0", show: fixed(0) },
+		),
+	].join("\n");
+}

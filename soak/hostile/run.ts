@@ -7,10 +7,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import type { AttackOrder, AttackReport, Tallies } from "./attack.ts";
+import type { AttackOrder, AttackReport, AttackResult } from "./attack.ts";
 import { type CallerResults, callNormally, NormalEngine } from "./callers.ts";
 import { PATTERNS } from "./patterns/index.ts";
-import { ServedGateway } from "./served.ts";
+import { type Memory, ServedGateway } from "./served.ts";
 import { createWorld, NORMAL_ACCOUNT, settingsOf } from "./world.ts";
 
 export interface HostileOptions {
@@ -26,30 +26,36 @@ export interface HostileOptions {
 }
 
 /** What an attack did. */
-export interface Phase {
+export interface Phase extends AttackResult {
 	name: string;
 	callers: CallerResults;
-	tallies: Tallies;
 	/** Bytes. */
-	peakMemory: number;
+	peakMemory: Memory;
 	diskGrowth: number;
+	/** Refusals of the gateway by class. */
+	refused: Record<string, number>;
 	/** How the process ended. */
 	ended?: string | undefined;
 }
 
 export interface HostileRun {
 	quiet: CallerResults;
-	idleMemory: number;
+	/** After the start, before the first caller. */
+	coldMemory: Memory;
+	/** After the quiet time with its callers: the process is warm. */
+	idleMemory: Memory;
 	phases: Phase[];
 	/** Patterns whose attempts are all refused, without normal callers. */
 	refusals: { count: number; diskGrowth: number };
 	/** The least after the attack. */
-	memoryAfter: number;
+	memoryAfter: Memory;
 	/** Differences between the books of the gateway, of the callers and of their engine. */
 	differences: string[];
 	output: string;
 }
 
+/** Times the idle memory: the bar after the attack. */
+export const MEMORY_AFTER = 1.2;
 const WARM_UP_MS = 6_000;
 const QUIET_MS = 15_000;
 const REFUSALS_MS = 12_000;
@@ -73,12 +79,13 @@ export async function attackGateway(options: HostileOptions): Promise<HostileRun
 		progress("creating accounts and gateways");
 		const { target, normalToken } = await createWorld(gateway, started.engine);
 		const normal = { url: gateway.url, token: normalToken };
-		const order = async (names: readonly string[], count: number, time: number): Promise<Tallies> => {
+		const order = async (names: readonly string[], count: number, time: number): Promise<AttackResult> => {
 			const message: AttackOrder = { target, patterns: names, attackers: count, milliseconds: time };
 			attackersProcess.send(message);
 			const answer = await next();
-			return "tallies" in answer ? answer.tallies : {};
+			return "tallies" in answer ? answer : { tallies: {}, ran: 0, unopened: [...names] };
 		};
+		const coldMemory = gateway.memory();
 		progress("warming up");
 		const warmUp = await callNormally(normal, AbortSignal.timeout(WARM_UP_MS));
 		progress("quiet");
@@ -93,10 +100,11 @@ export async function attackGateway(options: HostileOptions): Promise<HostileRun
 			const name = alone ? (group[0]?.name ?? "") : `${group.length} patterns at once`;
 			progress(`${index + 1} of ${groups.length}: ${name}`);
 			const disk = gateway.disk();
+			const refusedBefore = await gateway.refusals();
 			const memory = watchMemory(gateway);
 			const finished = new AbortController();
 			const calling = callNormally(normal, finished.signal);
-			const tallies = await order(
+			const result = await order(
 				group.map((one) => one.name),
 				attackers,
 				milliseconds,
@@ -104,8 +112,13 @@ export async function attackGateway(options: HostileOptions): Promise<HostileRun
 			await wait(alone ? 0 : REST_MS);
 			finished.abort();
 			const callers = await calling;
+			const peakMemory = memory.stop();
+			const refusedNow = Object.entries(await gateway.refusals());
 			phases.push({
-				...{ name, callers, tallies, peakMemory: memory.stop() },
+				...{ ...result, name, callers, peakMemory },
+				refused: Object.fromEntries(
+					refusedNow.map(([key, count]) => [key, count - (refusedBefore[key] ?? 0)]),
+				),
 				diskGrowth: gateway.disk() - disk,
 				ended: gateway.ended,
 			});
@@ -113,21 +126,22 @@ export async function attackGateway(options: HostileOptions): Promise<HostileRun
 		progress("refusals");
 		const refusing = chosen.filter(({ isRefused }) => isRefused).map(({ name }) => name);
 		const before = await settledDisk(gateway);
-		const tallies = refusing.length > 0 && !alone ? await order(refusing, 2, REFUSALS_MS) : {};
+		const tallies = refusing.length > 0 && !alone ? (await order(refusing, 2, REFUSALS_MS)).tallies : {};
 		const count = Object.values(tallies).reduce((sum, one) => sum + refusalsIn(one), 0);
 		const refusals = { count, diskGrowth: (await settledDisk(gateway)) - before };
 		progress("waiting until it is idle again");
 		let memoryAfter = gateway.memory();
 		const until = performance.now() + SETTLED_MS;
-		while (performance.now() < until && memoryAfter > 1.2 * idleMemory) {
+		while (performance.now() < until && memoryAfter.total > MEMORY_AFTER * idleMemory.total) {
 			await wait(SAMPLE_MS);
-			memoryAfter = Math.min(memoryAfter, gateway.memory());
+			const memory = gateway.memory();
+			if (memory.total < memoryAfter.total) memoryAfter = memory;
 		}
 		const all = [warmUp, quiet, ...phases.map(({ callers }) => callers)];
 		const differences =
 			gateway.ended === undefined ? await compareBooks(gateway, all, engine.complete) : ["the gateway ended"];
 		return {
-			...{ quiet, idleMemory, phases, refusals, memoryAfter, differences },
+			...{ quiet, coldMemory, idleMemory, phases, refusals, memoryAfter, differences },
 			output: gateway.output,
 		};
 	} finally {
@@ -155,10 +169,11 @@ async function settledDisk(gateway: ServedGateway): Promise<number> {
 	return bytes;
 }
 
-function watchMemory(gateway: ServedGateway): { stop(): number } {
+function watchMemory(gateway: ServedGateway): { stop(): Memory } {
 	let peak = gateway.memory();
 	const timer = setInterval(() => {
-		peak = Math.max(peak, gateway.memory());
+		const memory = gateway.memory();
+		if (memory.total > peak.total) peak = memory;
 	}, SAMPLE_MS);
 	return {
 		stop() {

@@ -9,6 +9,15 @@ const ADMIN = "the-admin-token-of-a-hostile-soak";
 const PAGE_BYTES = 4_096;
 const START_MS = 60_000;
 
+/** Resident bytes. */
+export interface Memory {
+	/** Of the supervisor, with the connection guard. */
+	guard: number;
+	/** Of workerd. */
+	runtime: number;
+	total: number;
+}
+
 export class ServedGateway {
 	readonly port: number;
 	readonly #state: string;
@@ -49,6 +58,9 @@ export class ServedGateway {
 		return gateway;
 	}
 
+	pid(): number {
+		return this.#process.pid ?? 0;
+	}
 	get url(): string {
 		return `http://127.0.0.1:${this.port}`;
 	}
@@ -85,7 +97,7 @@ export class ServedGateway {
 		return response.text();
 	}
 
-	/** The guard and its runtimes. */
+	/** The supervisor, which has the connection guard, and its runtimes. */
 	#pids(): number[] {
 		const { pid = 0 } = this.#process;
 		const children = readdirSync("/proc").flatMap((name) => {
@@ -98,12 +110,19 @@ export class ServedGateway {
 		return [pid, ...children];
 	}
 
-	/** Bytes of memory of all processes. */
-	memory(): number {
-		return this.#pids().reduce((sum, pid) => {
-			const pages = Number(readOr(`/proc/${pid}/statm`).split(" ")[1] ?? 0);
-			return sum + pages * PAGE_BYTES;
-		}, 0);
+	memory(): Memory {
+		const [guard = 0, ...runtimes] = this.#pids().map(
+			(pid) => Number(readOr(`/proc/${pid}/statm`).split(" ")[1] ?? 0) * PAGE_BYTES,
+		);
+		const runtime = runtimes.reduce((sum, bytes) => sum + bytes, 0);
+		return { guard, runtime, total: guard + runtime };
+	}
+
+	/** Refusals by class since the start (`ganglion_held_refused_total`). */
+	async refusals(): Promise<Record<string, number>> {
+		const page = await this.metrics("normal").catch(() => "");
+		const lines = page.matchAll(/^ganglion_held_refused_total\{[^}]*class="(\w+)"[^}]*\} (\d+)/gm);
+		return Object.fromEntries([...lines].map(([, name, count]) => [name, Number(count)]));
 	}
 
 	/** Bytes of the state on the disk. */

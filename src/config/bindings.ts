@@ -11,7 +11,12 @@ import type { BlobStoreObject } from "../storage/blobs/blob-store.ts";
 import type { WorkQueueObject } from "../storage/queue/work-queue.ts";
 import type { ObjectCalls } from "../surfaces/operations/objects.ts";
 import { ConfigError } from "./problems.ts";
-import { OBJECTS_BINDING, WORKERS_BINDING, type WorkersSetting } from "./worker-bindings.ts";
+import {
+	OBJECTS_BINDING,
+	OLDER_ACCOUNTS_BINDING,
+	WORKERS_BINDING,
+	type WorkersSetting,
+} from "./worker-bindings.ts";
 
 /** The bindings of a deployment, without its variables. */
 export interface Bindings {
@@ -46,6 +51,7 @@ export interface Bindings {
 	ASSETS?: Pick<Fetcher, "fetch">;
 	/** Set in each process of `ganglion serve --workers N`. */
 	[WORKERS_BINDING]?: WorkersSetting;
+	[OLDER_ACCOUNTS_BINDING]?: readonly string[];
 	/** The process that has the Durable Objects, if it is another one. */
 	[OBJECTS_BINDING]?: ObjectCalls;
 }

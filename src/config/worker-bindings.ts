@@ -1,4 +1,4 @@
-/** Bindings of the processes of `ganglion serve --workers N`, which `cli/workers.ts` sets. */
+/** Bindings of the processes of `ganglion serve`, which `cli/workers.ts` sets. */
 
 export const WORKERS_BINDING = "GANGLION_WORKERS";
 /** The value of {@link WORKERS_BINDING}. */
@@ -14,3 +14,5 @@ export interface WorkersSetting {
 export const OBJECTS_BINDING = "GANGLION_OBJECTS";
 /** Followed by the number of another process. */
 export const PEER_BINDING = "GANGLION_PEER_";
+/** Ids of the objects of accounts that a version without a directory has created: a list of texts. */
+export const OLDER_ACCOUNTS_BINDING = "GANGLION_OLDER_ACCOUNTS";

@@ -26,11 +26,6 @@ export class FairShares {
 		return this.#size >= this.max;
 	}
 
-	/** So few are taken that every holder may take one. */
-	get isQuiet(): boolean {
-		return this.max === Number.POSITIVE_INFINITY || this.#size < this.#lent / (this.#counts.size + 1);
-	}
-
 	/** Places of the holder. */
 	count(holder: string): number {
 		return this.#counts.get(holder) ?? 0;

@@ -4,7 +4,8 @@
  *
  * A tenth of the places is for accounts that have none under way.
  *
- * A request without a place waits shortly: after a pause of the process, or a burst, many begin at once and end soon.
+ * A request without a place waits shortly: after a pause of the process, or a burst, many begin at once and end soon. A place that becomes free
+ * goes to the account with the fewest places, and there to the request that has waited longest. Its caller is verified and its body is read.
  */
 import { AiError } from "./errors.ts";
 import { FairShares } from "./fair-shares.ts";
@@ -19,8 +20,13 @@ const MAX_WAITING = 256;
 
 interface WaitingRequest {
 	account: string;
+	hasPlace?: true;
+	/** Called when it has a place. */
 	begin(): void;
+	refuse(): void;
 }
+
+type Wait = (milliseconds: number) => Promise<void>;
 
 export class RunningRequests {
 	readonly #shares: FairShares;
@@ -37,50 +43,88 @@ export class RunningRequests {
 		return this.#shares.size;
 	}
 
-	get isFull(): boolean {
-		return this.#shares.isFull;
-	}
-
-	/** `undefined`: the account has a place, or the request cannot wait. Otherwise resolves when it has one, or after two seconds. */
-	waitForPlace(account: string, wait: (milliseconds: number) => Promise<void>): Promise<void> | undefined {
+	/**
+	 * Counts the request until `ended` settles. `undefined`: it has a place. Otherwise resolves when it has one. Throws and rejects with 3040 (429)
+	 * if the account or the process has too many.
+	 */
+	begin(account: string, ended: Promise<unknown>, wait: Wait): Promise<void> | undefined {
 		const isFirst = !this.#waiting.some((other) => other.account === account);
-		if ((isFirst && this.#shares.mayTake(account)) || this.#waiting.length >= MAX_WAITING) return undefined;
-		const { promise, resolve } = Promise.withResolvers<void>();
-		const request: WaitingRequest = { account, begin: resolve };
-		this.#waiting.push(request);
-		return Promise.race([promise, wait(WAIT_MS)]).finally(() => {
-			this.#waiting = this.#waiting.filter((other) => other !== request);
-		});
-	}
-
-	/** Counts the request until `ended` settles. Throws 3040 (429) if the account or the process has too many. */
-	hold(account: string, ended: Promise<unknown>): void {
-		if (!this.#shares.mayTake(account)) {
-			this.countRefusal();
-			throw new AiError("outOfCapacity", undefined, { retryAfter: BUSY_SECONDS });
-		}
+		if (!isFirst || !this.#shares.mayTake(account)) return this.#wait(account, ended, wait);
 		this.#shares.take(account);
 		const end = (): void => this.#end(account);
 		ended.then(end, end);
-	}
-
-	/** A request was refused before its account is known. */
-	countRefusal(): void {
-		this.#refused++;
+		return undefined;
 	}
 
 	report(): CountReport {
 		return { name: "requests", used: this.#shares.size, limit: this.#shares.max, refused: this.#refused };
 	}
 
-	#end(account: string): void {
-		this.#shares.release(account);
-		const next = this.#waiting.findIndex((request) => this.#shares.mayTake(request.account));
-		if (next >= 0) for (const request of this.#waiting.splice(next, 1)) request.begin();
+	#wait(account: string, ended: Promise<unknown>, wait: Wait): Promise<void> {
+		if (this.#waiting.length >= MAX_WAITING && !this.#makeRoom(account)) throw this.#refusal();
+		return new Promise((resolve, reject) => {
+			const request: WaitingRequest = {
+				account,
+				begin: resolve,
+				refuse: () => reject(this.#refusal()),
+			};
+			this.#waiting.push(request);
+			const give = (): void => {
+				if (this.#remove(request)) request.refuse();
+			};
+			// In the context of this request: a continuation of another one may never run.
+			const end = (): void => {
+				if (this.#remove(request)) request.refuse();
+				else if (request.hasPlace) this.#end(account);
+			};
+			void wait(WAIT_MS).then(give, give);
+			ended.then(end, end);
+		});
 	}
 
-	/** So few are under way that every account has a place. */
-	get isQuiet(): boolean {
-		return this.#shares.isQuiet;
+	/** Refuses the latest request of the account that has the most waiting ones. Returns false if that is this account. */
+	#makeRoom(account: string): boolean {
+		const counts = new Map<string, number>([[account, 1]]);
+		for (const other of this.#waiting) counts.set(other.account, (counts.get(other.account) ?? 0) + 1);
+		const [most = account] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a));
+		const latest = this.#waiting.findLast((other) => other.account === most);
+		if (most === account || !latest) return false;
+		this.#remove(latest);
+		latest.refuse();
+		return true;
+	}
+
+	#end(account: string): void {
+		this.#shares.release(account);
+		for (let next = this.#next(); next; next = this.#next()) {
+			this.#remove(next);
+			this.#shares.take(next.account);
+			next.hasPlace = true;
+			next.begin();
+		}
+	}
+
+	/** The waiting request that may begin first. */
+	#next(): WaitingRequest | undefined {
+		let next: WaitingRequest | undefined;
+		const seen = new Set<string>();
+		for (const request of this.#waiting) {
+			if (seen.has(request.account)) continue;
+			seen.add(request.account);
+			const isLess = !next || this.#shares.count(request.account) < this.#shares.count(next.account);
+			if (isLess && this.#shares.mayTake(request.account)) next = request;
+		}
+		return next;
+	}
+
+	#remove(request: WaitingRequest): boolean {
+		const before = this.#waiting.length;
+		this.#waiting = this.#waiting.filter((other) => other !== request);
+		return this.#waiting.length < before;
+	}
+
+	#refusal(): AiError {
+		this.#refused++;
+		return new AiError("outOfCapacity", undefined, { retryAfter: BUSY_SECONDS });
 	}
 }

@@ -32,8 +32,11 @@ export type EndObserver = (request: EndedRequest) => void;
 
 export interface AnswerEndServices {
 	now(): number;
-	/** Keeps the context of the current request alive. Throws 3040 if too many requests of the account are under way. */
-	waitUntil(promise: Promise<unknown>, account?: string): void;
+	/**
+	 * Keeps the context of the current request alive. Returns a promise if the request waits for a place. Throws and rejects with 3040 if too
+	 * many requests of the account are under way.
+	 */
+	waitUntil(promise: Promise<unknown>, account?: string): Promise<void> | void;
 	observers: readonly EndObserver[];
 	/** Characters of a body that are kept. */
 	maxPayload: number;
@@ -48,6 +51,7 @@ export class AnswerEnd {
 	readonly #now: () => number;
 	readonly #maxPayload: number;
 	readonly #ended = Promise.withResolvers<void>();
+	readonly #place: Promise<void> | undefined;
 	#answer: Pick<EndedRequest, "step" | "responseType"> & { read?: () => LoggedBody } = { responseType: null };
 	#failed = false;
 
@@ -65,7 +69,15 @@ export class AnswerEnd {
 			observers: [(_, end) => this.#report(end, observers)],
 		});
 		// A caller who disconnects cannot prevent the log.
-		waitUntil(this.#ended.promise, init.account);
+		this.#place = waitUntil(this.#ended.promise, init.account) ?? undefined;
+	}
+
+	/** Returns a promise if the request waits for a place. It rejects with 3040, and the request then has no end. */
+	waitForPlace(): Promise<void> | undefined {
+		return this.#place?.catch((refusal) => {
+			this.#ended.resolve();
+			throw refusal;
+		});
 	}
 
 	/** The options of the step that answered. */

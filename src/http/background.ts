@@ -28,17 +28,19 @@ export class Background {
 	}
 
 	/**
-	 * Keeps the context of the current request alive until `work` ends. `account`: the work is a request of this account. Throws 3040 if too
-	 * many are under way.
+	 * Keeps the context of the current request alive until `work` ends. `account`: the work is a request of this account. Returns a promise if
+	 * it must wait for a place. Throws and rejects with 3040 if too many are under way.
 	 */
-	readonly waitUntil = (work: Promise<unknown>, account?: string): void => {
-		if (account !== undefined) this.#services.runningRequests?.hold(account, work);
-		this.#services.waitUntil(work);
+	readonly waitUntil = (work: Promise<unknown>, account?: string): Promise<void> | undefined => {
+		const { runningRequests, wait, waitUntil } = this.#services;
+		const place = account === undefined ? undefined : runningRequests?.begin(account, work, wait);
+		waitUntil(work);
 		this.#pending++;
 		const end = (): void => {
 			this.#pending--;
 		};
 		work.then(end, end);
+		return place;
 	};
 
 	/** New requests must be refused. */

@@ -19,22 +19,37 @@ import type { AdmittedCall } from "./speculative-dispatch.ts";
 
 type AdmissionRequest = Pick<InferenceRequest, "id" | "caller" | "options">;
 
-/** Returns no promise if a lease admits the request. Throws `AiError` if the account refuses the request. */
+/** Returns no promise if the request has a place and a lease admits it. Throws `AiError` if the account refuses the request. */
 export function admit(
 	exchange: Exchange,
 	request: AdmissionRequest,
 	{ call, model, routed, estimated }: Pick<Prepared, "call" | "model" | "routed" | "estimated">,
+	services: Pick<Services, "ledgers" | "limits">,
+): AdmittedCall | Promise<AdmittedCall> {
+	const admission = admissionOf(request, { model, routed, estimated }, services.limits);
+	const place = exchange.reserve(admission, model);
+	const reserved = { exchange, call, admission, options: request.options };
+	return place ? place.then(() => decide(reserved, services)) : decide(reserved, services);
+}
+
+interface ReservedRequest {
+	exchange: Exchange;
+	call: TaskCall;
+	admission: Admission;
+	options: InferenceRequest["options"];
+}
+
+function decide(
+	{ exchange, call, admission, options }: ReservedRequest,
 	{ ledgers, limits }: Pick<Services, "ledgers" | "limits">,
 ): AdmittedCall | Promise<AdmittedCall> {
-	const admission = admissionOf(request, { model, routed, estimated }, limits);
 	const ledger = ledgers.of(exchange.account);
-	exchange.reserve(admission, model);
 	const leased = ledger.admitFromLease(admission);
 	if (leased) {
 		exchange.admit(leased);
 		return { call: limitOutput(call, leased) };
 	}
-	const decide = async (decision: Promise<Granted>): Promise<Granted> => {
+	const decided = async (decision: Promise<Granted>): Promise<Granted> => {
 		try {
 			const granted = await decision;
 			exchange.admit(granted);
@@ -48,12 +63,12 @@ export function admit(
 		}
 	};
 	// Live sessions and single-flight leaders wait for admission: neither may start unpaid.
-	const waits = isSession(call) || request.options?.singleFlight || !limits.speculation;
+	const waits = isSession(call) || options?.singleFlight || !limits.speculation;
 	const speculation = waits ? undefined : ledger.speculate(admission);
 	if (!speculation)
-		return decide(ledger.admit(admission)).then((granted) => ({ call: limitOutput(call, granted) }));
+		return decided(ledger.admit(admission)).then((granted) => ({ call: limitOutput(call, granted) }));
 	const expected = limitOutput(call, speculation.expected);
-	const decision = decide(speculation.decision).then((granted) =>
+	const decision = decided(speculation.decision).then((granted) =>
 		granted.outputTokens === speculation.expected.outputTokens ? expected : limitOutput(call, granted),
 	);
 	// A refusal may come before the dispatch waits for it.

@@ -37,8 +37,11 @@ interface Attempt {
 
 interface ExchangeServices {
 	now(): number;
-	/** `account`: the promise is a request of this account. Throws 3040 if too many are under way. */
-	waitUntil(promise: Promise<unknown>, account?: string): void;
+	/**
+	 * `account`: the promise is a request of this account. Returns a promise if it waits for a place. Throws and rejects with 3040 if too many
+	 * are under way.
+	 */
+	waitUntil(promise: Promise<unknown>, account?: string): Promise<void> | void;
 	observers: readonly ExchangeObserver[];
 }
 
@@ -91,12 +94,19 @@ export class Exchange implements ExchangeFacts {
 
 	/**
 	 * The account's object is called to admit the request. From here on the exchange keeps the request's context alive until it ends, so
-	 * that a caller who disconnects cannot prevent the settlement. Throws 3040 if too many requests are under way.
+	 * that a caller who disconnects cannot prevent the settlement. A request in a gateway is counted by the gateway, with all models that it
+	 * calls. Returns a promise if the request waits for a place. Throws and rejects with 3040 if too many requests are under way.
 	 */
-	reserve(admission: Admission, model: Model): void {
-		this.#services.waitUntil(this.ended, this.account);
-		this.#state = "reserved";
-		this.#reservation = { admission, model };
+	reserve(admission: Admission, model: Model): Promise<void> | undefined {
+		const isInGateway = typeof admission.credential.gateway === "string";
+		const place = this.#services.waitUntil(this.ended, isInGateway ? undefined : this.account);
+		const reserve = (): void => {
+			this.#state = "reserved";
+			this.#reservation = { admission, model };
+		};
+		if (place) return place.then(reserve);
+		reserve();
+		return undefined;
 	}
 
 	/** The account has admitted the request. `limited`: the token has a budget of its own. */

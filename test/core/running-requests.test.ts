@@ -4,6 +4,7 @@ import { RunningRequests } from "../../src/core/running-requests.ts";
 /** Requests that are under way until `end`. */
 function requestsOf(max: number) {
 	const running = new RunningRequests(max);
+	const wait = async (): Promise<void> => {};
 	const open = new Map<string, (() => void)[]>();
 	return {
 		running,
@@ -12,9 +13,10 @@ function requestsOf(max: number) {
 			let begun = 0;
 			while (begun < most) {
 				const { promise, resolve } = Promise.withResolvers<void>();
-				try {
-					running.hold(account, promise);
-				} catch {
+				const place = running.begin(account, promise, wait);
+				if (place) {
+					resolve();
+					place.catch(() => {});
 					break;
 				}
 				begun++;
@@ -30,13 +32,17 @@ function requestsOf(max: number) {
 }
 
 describe("requests under way", () => {
-	it("are refused with 429 and a time when the process has its maximum", () => {
+	it("are refused with 429 and a time when the process has its maximum, after two seconds", async () => {
 		const { begin, running } = requestsOf(10);
-		expect(begin("acme")).toBe(9);
+		expect(begin("acme", 9)).toBe(9);
 		expect(begin("other", 1)).toBe(1);
-		expect(() => running.hold("third", Promise.resolve())).toThrow(
-			expect.objectContaining({ key: "outOfCapacity", status: 429, retryAfter: 2 }),
-		);
+		const times: number[] = [];
+		const wait = async (milliseconds: number) => void times.push(milliseconds);
+		await expect(running.begin("third", new Promise(() => {}), wait)).rejects.toMatchObject({
+			...{ key: "outOfCapacity", status: 429, retryAfter: 2 },
+		});
+		expect(times).toEqual([2_000]);
+		expect(running.report()).toEqual({ name: "requests", used: 10, limit: 10, refused: 1 });
 	});
 
 	it("of a single account may use nine tenths, and of a new account the last tenth", () => {
@@ -63,31 +69,57 @@ describe("requests under way", () => {
 	it("end when their promise settles, also by a failure", async () => {
 		const { running } = requestsOf(2);
 		const failing = Promise.withResolvers<void>();
-		running.hold("acme", failing.promise);
+		running.begin("acme", failing.promise, async () => {});
 		expect(running.size).toBe(1);
 		failing.reject(new Error("the engine is gone"));
 		await failing.promise.catch(() => {});
 		expect(running.size).toBe(0);
 	});
 
-	it("wait for a place, the oldest first, and not longer than the time", async () => {
+	it("wait for a place, which goes to the account with the fewest, and there to the oldest", async () => {
 		const { begin, end, running } = requestsOf(10);
 		const never = () => new Promise<void>(() => {});
-		expect(begin("acme")).toBe(9);
-		expect(running.waitForPlace("other", never)).toBeUndefined();
 		const order: string[] = [];
-		const first = running.waitForPlace("acme", never)?.then(() => order.push("first"));
-		const second = running.waitForPlace("acme", never)?.then(() => order.push("second"));
-		await end("acme", 1);
-		await first;
-		expect(order).toEqual(["first"]);
+		const wait = (account: string, name: string) => {
+			const { promise, resolve } = Promise.withResolvers<void>();
+			void running.begin(account, promise, never)?.then(() => order.push(name));
+			return resolve;
+		};
+		expect(begin("flood", 5)).toBe(5);
+		expect(begin("calm", 4)).toBe(4);
+		wait("flood", "flood 1");
+		wait("calm", "calm 1");
+		wait("calm", "calm 2");
+		await end("calm", 1);
+		await end("calm", 1);
+		await end("flood", 1);
+		await Promise.resolve();
+		expect(order).toEqual(["calm 1", "calm 2", "flood 1"]);
+	});
+
+	it("have no place of a request that came later, and none after their end", async () => {
+		const { begin, end, running } = requestsOf(10);
+		const never = () => new Promise<void>(() => {});
+		expect(begin("acme", 9)).toBe(9);
+		const left = Promise.withResolvers<void>();
+		const first = running.begin("acme", left.promise, never);
+		const second = running.begin("acme", new Promise(() => {}), never);
+		left.resolve();
+		await expect(first).rejects.toMatchObject({ status: 429 });
 		await end("acme", 1);
 		await second;
-		expect(order).toEqual(["first", "second"]);
-		expect(begin("acme")).toBe(2);
-		// Its time has passed.
-		await running.waitForPlace("acme", async () => {});
-		expect(() => running.hold("acme", Promise.resolve())).toThrow(expect.objectContaining({ status: 429 }));
+		expect(running.size).toBe(9);
+	});
+
+	it("that wait are bounded, and an account that floods the queue loses its own", async () => {
+		const { begin, running } = requestsOf(10);
+		const never = () => new Promise<void>(() => {});
+		expect(begin("flood", 9)).toBe(9);
+		const waiting = Array.from({ length: 256 }, () => running.begin("flood", never(), never));
+		expect(() => running.begin("flood", never(), never)).toThrow(expect.objectContaining({ status: 429 }));
+		expect(begin("calm", 1)).toBe(1);
+		void running.begin("calm", never(), never);
+		await expect(waiting.at(-1)).rejects.toMatchObject({ status: 429 });
 	});
 
 	it("are never refused on a platform without a limit", () => {

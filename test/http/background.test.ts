@@ -75,19 +75,20 @@ it("waits for work that starts when the gateway closes", async () => {
 	expect(time.now()).toBeGreaterThanOrEqual(1200);
 });
 
-it("counts the requests of an account, and keeps no request that is refused", async () => {
-	const time = world();
+it("counts the requests of an account, and gives a place to one that waits", async () => {
+	const time = { ...world(), wait: () => new Promise<void>(() => {}) };
 	const runningRequests = new RunningRequests(2);
 	const background = new Background({ ...time, runningRequests });
 	const { promise, resolve } = Promise.withResolvers<void>();
-	background.waitUntil(promise, "acme");
-	expect(() => background.waitUntil(promise, "acme")).toThrow(
-		expect.objectContaining({ key: "outOfCapacity" }),
-	);
-	expect(time.kept).toHaveLength(1);
-	background.waitUntil(promise, "other");
-	expect(runningRequests.isFull).toBe(true);
+	const next = Promise.withResolvers<void>();
+	expect(background.waitUntil(promise, "acme")).toBeUndefined();
+	const place = background.waitUntil(next.promise, "acme");
+	expect(runningRequests.size).toBe(1);
 	resolve();
-	await promise;
-	expect(runningRequests.isFull).toBe(false);
+	await place;
+	expect(runningRequests.size).toBe(1);
+	next.resolve();
+	await next.promise;
+	expect(runningRequests.size).toBe(0);
+	expect(time.kept).toHaveLength(2);
 });

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { type ConnectionGuard, guardConnections } from "../../scripts/connections/guard.ts";
 import type { ConnectionTimes } from "../../scripts/connections/guarded-connection.ts";
+import { IdleTime } from "../../scripts/connections/idle-time.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { ask, connect } from "./connections.ts";
 
@@ -321,4 +322,18 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		expect(await answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status}\\r\\n`));
 		expect(accepted()).toBe(0);
 	});
+});
+
+it("a collection of garbage is due once, in the first interval without load", () => {
+	const time = new IdleTime();
+	const due = (requests: number, underWay = 0): boolean => time.isCollectionDue({ requests, underWay });
+	expect(due(0)).toBe(false);
+	expect(due(1_000)).toBe(false);
+	expect(due(1_005, 1)).toBe(false);
+	expect(due(1_010)).toBe(true);
+	expect(due(1_012)).toBe(false);
+	// Health checks for some minutes.
+	for (let requests = 1_020; requests < 1_200; requests += 10) expect(due(requests)).toBe(false);
+	expect(due(2_000)).toBe(false);
+	expect(due(2_000)).toBe(true);
 });

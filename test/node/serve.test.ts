@@ -248,15 +248,32 @@ describe("ganglion serve", () => {
 		expect(await script.exit).toBe(0);
 	});
 
-	it("can be copied while it runs, and the copy has its bills", async () => {
-		const env = { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" };
+	it("can be copied while it runs; the copy has its bills and its tokens, also if a version without a directory has written it", async () => {
+		const ADMIN_TOKEN = "the-admin-token-of-the-copied-state-32";
+		const env = { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator", ADMIN_TOKEN };
 		const { script, url } = await start({ env });
 		await script.until(READY);
 		const account = "client/v4/accounts/acme/ai";
+		const created = await fetch(`${url}/client/v4/accounts/acme/tokens`, {
+			method: "POST",
+			headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+			body: JSON.stringify({
+				name: "app",
+				policies: [
+					{
+						effect: "allow",
+						resources: { "com.cloudflare.api.account.acme": "*" },
+						permission_groups: [{ id: "d3ab162cd977454484c09407d166146a" }],
+					},
+				],
+			}),
+		});
+		const { result: token } = (await created.json()) as { result: { value: string } };
 		for (let i = 0; i < 3; i++)
 			await fetch(`${url}/${account}/run/${MODEL}`, { method: "POST", body: '{"prompt":"hi"}' });
-		const bills = async (origin: string) => {
-			const answer = await fetch(`${origin}/${account}/usage/requests`);
+		const bills = async (origin: string, token?: string) => {
+			const headers = { ...(token && { authorization: `Bearer ${token}` }) };
+			const answer = await fetch(`${origin}/${account}/usage/requests`, { headers });
 			return ((await answer.json()) as { result: unknown[] }).result;
 		};
 		// A request that was admitted from a lease is stored with the next batch.
@@ -270,9 +287,22 @@ describe("ganglion serve", () => {
 		expect(await again.until(/$/)).toMatch(/^--to: .*copy exists: name a new folder\n$/);
 		expect((await fetch(`${url}/ready`)).status).toBe(200);
 
-		const restored = await start({ args: ["--state", copy], env });
-		await restored.script.until(READY);
-		expect(await bills(restored.url)).toHaveLength(3);
+		rmSync(join(copy, "objects/Directory"), { recursive: true });
+		const restored = await start({
+			args: ["--state", copy],
+			env: { DEFAULT_BACKEND: "simulator", ADMIN_TOKEN },
+		});
+		expect(await restored.script.until(READY)).toContain(
+			"The state is of a version without a list of accounts. Each of its 1 accounts is added to the list at its first request.",
+		);
+		const use = async (authorization: string): Promise<number> => {
+			const run = `${restored.url}/${account}/run/${MODEL}`;
+			return (await fetch(run, { method: "POST", headers: { authorization }, body: '{"prompt":"hi"}' }))
+				.status;
+		};
+		expect(await use("Bearer glt_acme_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")).toBe(401);
+		expect(await use(`Bearer ${token.value}`)).toBe(200);
+		expect((await bills(restored.url, ADMIN_TOKEN)).length).toBeGreaterThanOrEqual(3);
 	});
 
 	it("reports a runtime that exits by itself, and the answers that it interrupted", async () => {

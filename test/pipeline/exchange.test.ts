@@ -44,6 +44,38 @@ describe("an exchange", () => {
 		expect(exchange.state).toBe("ended");
 	});
 
+	it("is counted for its account, unless it runs in a gateway, which is counted", () => {
+		const counted: (string | undefined)[] = [];
+		const services = {
+			now: () => 0,
+			waitUntil: (_: Promise<unknown>, account?: string) => void counted.push(account),
+			observers: [],
+		};
+		const caller = { account: "team-a", credential: { kind: "operator" } } as const;
+		for (const gateway of [undefined, null, "support"]) {
+			const credential = { kind: "operator", ...(gateway !== undefined && { gateway }) } as const;
+			new Exchange({ id: "id", caller }, services).reserve({ ...ADMISSION, credential }, model);
+		}
+		expect(counted).toEqual(["team-a", "team-a", undefined]);
+	});
+
+	it("is reserved when it has a place, and not if it gets none", async () => {
+		const caller = { account: "team-a", credential: { kind: "operator" } } as const;
+		const place = Promise.withResolvers<void>();
+		const services = { now: () => 0, waitUntil: () => place.promise, observers: [] };
+		const exchange = new Exchange({ id: "id", caller }, services);
+		const reserved = exchange.reserve(ADMISSION, model);
+		const refused = new Exchange(
+			{ id: "other", caller },
+			{ ...services, waitUntil: () => Promise.reject(new AiError("outOfCapacity")) },
+		);
+		await expect(refused.reserve(ADMISSION, model)).rejects.toMatchObject({ key: "outOfCapacity" });
+		expect([exchange.state, refused.state]).toEqual(["received", "received"]);
+		place.resolve();
+		await reserved;
+		expect(exchange.state).toBe("reserved");
+	});
+
 	it("knows how long it can be settled, and whether a budget limits it", () => {
 		const { exchange, pass } = clocked({ holdMs: 3_600_000 });
 		expect(exchange.settlementMs).toBe(3_540_000);

@@ -55,7 +55,7 @@ export function observedExchange({
 		{ id, caller },
 		{
 			now,
-			waitUntil: (promise) => released.push(promise),
+			waitUntil: (promise) => void released.push(promise),
 			observers: [
 				{
 					attemptFailed: (_, failure) => log(failure),

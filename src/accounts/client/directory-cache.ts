@@ -16,6 +16,8 @@ interface DirectoryCacheServices {
 	directory(): DirectoryCalls;
 	/** Milliseconds since the epoch. */
 	now(): number;
+	/** Whether a version without a directory has created the account. Absent: there is no such account. */
+	isOlder?(account: string): boolean;
 }
 
 export class DirectoryCache {
@@ -39,6 +41,10 @@ export class DirectoryCache {
 		const now = this.#services.now();
 		if ((this.#absent.get(account) ?? 0) > now) return false;
 		const exists = await this.#services.directory().has(account);
+		if (!exists && this.#services.isOlder?.(account)) {
+			await this.record(account);
+			return true;
+		}
 		if (exists) this.#remember(account);
 		else {
 			if (this.#absent.size >= MAX_CACHED) this.#absent.clear();

@@ -107,6 +107,8 @@ export async function runInGateway(
 		{ id, account, gateway, options, source, settings, signal },
 		{ now, waitUntil, observers: endObservers(services), maxPayload: gatewayLogs.maxPayload },
 	);
+	const place = answerEnd.waitForPlace();
+	if (place) await place;
 	const { exchange } = answerEnd;
 	const answer = composed(middleware(bound, services));
 	let response: Response | undefined;

@@ -32,15 +32,10 @@ export function drain(background: Pick<Background, "close" | "whenIdle">) {
 }
 
 /** The response to new requests while the gateway stops. */
-export const closing = (): Response => noCapacity(503);
-
-/** The response while the process has as many requests in progress as its limit of open files allows. */
-export const busy = (): Response => noCapacity(429);
-
-function noCapacity(status: 429 | 503): Response {
+export function closing(): Response {
 	const { body } = failureEnvelope(new AiError("outOfCapacity"), crypto.randomUUID());
 	return new Response(body, {
-		status,
+		status: 503,
 		headers: { "content-type": "application/json", "retry-after": RETRY_AFTER_SECONDS },
 	});
 }

@@ -1,6 +1,6 @@
 /**
  * The entrypoint `Connections`: the connection guard and the watch of the disk send their counts to it, because they are in other
- * processes. It has no route: only the owner of the socket can call it.
+ * processes. The guard also tells when the process is idle after a load. It has no route: only the owner of the socket can call it.
  */
 import { WorkerEntrypoint } from "cloudflare:workers";
 import * as z from "zod";
@@ -11,6 +11,8 @@ import type { CountReport } from "../../core/shared-count.ts";
 const Counts = lazy(() =>
 	z.array(z.object({ name: z.string(), used: z.number(), limit: z.number(), refused: z.number() })),
 );
+/** Of a request that is sent when the process is idle. */
+const COLLECTION_PATH = "/collect-garbage";
 
 export class GuardCounts {
 	#latest: readonly CountReport[] = [];
@@ -29,10 +31,21 @@ export class GuardCounts {
 	}
 }
 
+interface CollectingRuntime {
+	/** With `--expose-gc`. */
+	gc?(options: { type: "major"; execution: "sync"; flavor: "last-resort" }): void;
+}
+
+/** V8 collects while it allocates, so an idle process would keep the garbage of its last load. */
+function collectGarbage(): void {
+	(globalThis as CollectingRuntime).gc?.({ type: "major", execution: "sync", flavor: "last-resort" });
+}
+
 export function connections(counts: GuardCounts) {
 	return class extends WorkerEntrypoint {
 		override async fetch(request: Request): Promise<Response> {
 			counts.set(await request.json());
+			if (new URL(request.url).pathname === COLLECTION_PATH) collectGarbage();
 			return new Response(null, { status: 204 });
 		}
 	};

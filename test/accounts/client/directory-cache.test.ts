@@ -15,7 +15,8 @@ function world(...recorded: string[]) {
 		add: (account: string) => call(`add ${account}`, () => void accounts.add(account)),
 		list: () => call("list", () => ({ accounts: [] })),
 	} as unknown as DirectoryCalls;
-	const cache = new DirectoryCache({ directory: () => directory, now: () => state.time });
+	const isOlder = (account: string): boolean => account === "of-an-older-version";
+	const cache = new DirectoryCache({ directory: () => directory, now: () => state.time, isOlder });
 	return { accounts, calls, cache, state };
 }
 
@@ -27,6 +28,14 @@ describe("accounts that exist", () => {
 		expect(await cache.exists("team-a")).toBe(true);
 		expect(cache.isCached("team-a")).toBe(true);
 		expect(calls).toEqual(["has team-a"]);
+	});
+
+	it("are recorded at their first request, if an older version has created them", async () => {
+		const { accounts, calls, cache } = world("team-a");
+		expect(await cache.exists("of-an-older-version")).toBe(true);
+		expect(await cache.exists("of-an-older-version")).toBe(true);
+		expect([...accounts]).toEqual(["team-a", "of-an-older-version"]);
+		expect(calls).toEqual(["has of-an-older-version", "add of-an-older-version"]);
 	});
 
 	it("are recorded once", async () => {

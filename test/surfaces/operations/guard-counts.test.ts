@@ -1,0 +1,35 @@
+/** What the connection guard tells the gateway. */
+import { createExecutionContext, env } from "cloudflare:test";
+import { afterEach, expect, it, vi } from "vitest";
+import { connections, GuardCounts } from "../../../src/surfaces/operations/guard-counts.ts";
+
+const COUNT = { name: "connections", used: 3, limit: 144, refused: 2 };
+
+const post = async (counts: GuardCounts, report: unknown, path = "/"): Promise<number> => {
+	const Connections = connections(counts);
+	const entrypoint = new Connections(createExecutionContext(), env);
+	const request = new Request(`http://guard${path}`, { method: "POST", body: JSON.stringify(report) });
+	return (await entrypoint.fetch(request)).status;
+};
+
+afterEach(() => vi.unstubAllGlobals());
+
+it("the gateway has the latest counts", async () => {
+	const counts = new GuardCounts();
+	expect(counts.latest()).toEqual([]);
+	expect(await post(counts, [COUNT])).toBe(204);
+	expect(counts.latest()).toEqual([COUNT]);
+	await expect(post(counts, [{ name: "connections" }])).rejects.toThrow();
+	expect(counts.latest()).toEqual([COUNT]);
+});
+
+it("the runtime collects its garbage when the guard says so, if it can", async () => {
+	const gc = vi.fn();
+	vi.stubGlobal("gc", gc);
+	expect(await post(new GuardCounts(), [])).toBe(204);
+	expect(gc).not.toHaveBeenCalled();
+	await post(new GuardCounts(), [], "/collect-garbage");
+	expect(gc.mock.calls).toEqual([[{ type: "major", execution: "sync", flavor: "last-resort" }]]);
+	vi.stubGlobal("gc", undefined);
+	expect(await post(new GuardCounts(), [], "/collect-garbage")).toBe(204);
+});
