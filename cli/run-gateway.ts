@@ -73,7 +73,7 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 	const older = olderAccounts(options.state, state.objects);
 	if (older.isNew)
 		log.info(
-			`The state is of a version without a list of accounts. Each of its ${older.ids.length} accounts is added to the list at its first request.`,
+			`Accounts in a state of a version without a list of them: ${older.ids.length}. Each is added to the list at its first request.`,
 			{ message: "older state", accounts: older.ids.length },
 		);
 	const stopping = stopSignals();

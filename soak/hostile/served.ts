@@ -58,9 +58,6 @@ export class ServedGateway {
 		return gateway;
 	}
 
-	pid(): number {
-		return this.#process.pid ?? 0;
-	}
 	get url(): string {
 		return `http://127.0.0.1:${this.port}`;
 	}

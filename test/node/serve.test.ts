@@ -293,7 +293,7 @@ describe("ganglion serve", () => {
 			env: { DEFAULT_BACKEND: "simulator", ADMIN_TOKEN },
 		});
 		expect(await restored.script.until(READY)).toContain(
-			"The state is of a version without a list of accounts. Each of its 1 accounts is added to the list at its first request.",
+			"Accounts in a state of a version without a list of them: 1. Each is added to the list at its first request.",
 		);
 		const use = async (authorization: string): Promise<number> => {
 			const run = `${restored.url}/${account}/run/${MODEL}`;
