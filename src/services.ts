@@ -5,12 +5,12 @@ import { DeploymentSecret } from "./accounts/client/deployment-secret.ts";
 import { DirectoryCache } from "./accounts/client/directory-cache.ts";
 import { DIRECTORY_NAME } from "./accounts/durable/directory.ts";
 import { createPools } from "./backends/create-pools.ts";
-import { type Bindings, objectNames, requireObjects } from "./config/bindings.ts";
+import { type Bindings, objectNames, olderAccounts, requireObjects } from "./config/bindings.ts";
 import { countedStub, objectKey, withCountedObjects } from "./config/counted-objects.ts";
 import type { Config } from "./config/index.ts";
 import { limitProcess } from "./config/process-limits.ts";
 import { accountRouting } from "./config/provider-keys.ts";
-import { OBJECTS_BINDING, OLDER_ACCOUNTS_BINDING, WORKERS_BINDING } from "./config/worker-bindings.ts";
+import { OBJECTS_BINDING, WORKERS_BINDING } from "./config/worker-bindings.ts";
 import { workersOf } from "./config/workers.ts";
 import { diskSpace } from "./core/disk-space.ts";
 import { AiError } from "./core/errors.ts";
@@ -135,14 +135,7 @@ export function createPersistent(
 	const failureCounts = new FailureCounts();
 	const requestTimes = new RequestTimes();
 	const directoryObject = () => DIRECTORY.getByName(DIRECTORY_NAME);
-	const olderAccounts = new Set(local[OLDER_ACCOUNTS_BINDING]);
-	const directory = new DirectoryCache({
-		now,
-		directory: directoryObject,
-		...(olderAccounts.size > 0 && {
-			isOlder: (account: string) => olderAccounts.has(local.ACCOUNT.idFromName(account).toString()),
-		}),
-	});
+	const directory = new DirectoryCache({ now, directory: directoryObject, isOlder: olderAccounts(local) });
 	const sealKey = new DeploymentSecret("seals", { directory: directoryObject, failed: storeFailed });
 	const ledgers = createLedgers({
 		namespace: ACCOUNT,

@@ -86,3 +86,12 @@ export function requireObjects(bindings: Bindings): void {
 		),
 	);
 }
+
+/** Whether a version without a directory has created the account. */
+export function olderAccounts({
+	ACCOUNT,
+	[OLDER_ACCOUNTS_BINDING]: ids = [],
+}: Pick<Bindings, "ACCOUNT" | typeof OLDER_ACCOUNTS_BINDING>): (account: string) => boolean {
+	const known = new Set(ids);
+	return (account) => known.size > 0 && known.has(ACCOUNT.idFromName(account).toString());
+}

@@ -16,7 +16,7 @@ interface DirectoryCacheServices {
 	directory(): DirectoryCalls;
 	/** Milliseconds since the epoch. */
 	now(): number;
-	/** Whether a version without a directory has created the account. Absent: there is no such account. */
+	/** Whether a version without a directory has created the account. Absent: none is of such a version. */
 	isOlder?(account: string): boolean;
 }
 
