@@ -24,7 +24,7 @@ const mebibytes = (bytes: number): string => `${(bytes / MEBIBYTE).toFixed(0)} M
 const described = ({ guard, runtime, total }: Memory): string =>
 	`${mebibytes(total)} (guard ${mebibytes(guard)}, runtime ${mebibytes(runtime)})`;
 /** The part of their time with work in which the attackers must run. They have a lower priority than the gateway. */
-const RAN = 0.4;
+const RAN = 0.25;
 
 /** Why the run says nothing: the machine did not let the attackers attack. */
 export const invalidities = ({ phases }: HostileRun): string[] =>
