@@ -2,6 +2,8 @@
  * The built Worker with routes that store the same 10 KB in three ways, `?count=` times in turn: `POST /store/row` as a bare row, `/store/response`
  * as a response with its items, and `/store/object` as an object. Bundled with `dist/worker/index.js` in place of `src/index.ts`.
  */
+
+import { timeOrderedUuid } from "../src/core/time-ordered-uuid.ts";
 import worker, { StreamRun as BuiltStreamRun } from "../src/index.ts";
 import { storeCalls } from "../src/responses/client/stored-responses.ts";
 import type { ResponseRecord, StoreBounds } from "../src/responses/records.ts";
@@ -41,8 +43,8 @@ function record(id: string): ResponseRecord {
 		status: "completed",
 		createdAt: Date.now(),
 		json: text(PARTS.json),
-		input: [{ id: `msg_0${id}`, json: text(PARTS.question) }],
-		output: [{ id: `msg_1${id}`, json: text(PARTS.answer) }],
+		input: [{ id: `msg_${id}`, json: text(PARTS.question) }],
+		output: [{ id: `msg_${id}f`, json: text(PARTS.answer) }],
 	};
 }
 
@@ -73,7 +75,7 @@ export default {
 		const store = STORES[name];
 		if (!store) return worker.fetch(request);
 		for (let left = Number(searchParams.get("count")); left > 0; left--)
-			await store(crypto.randomUUID().replaceAll("-", ""), bindings);
+			await store(timeOrderedUuid(Date.now(), crypto.randomUUID()).replaceAll("-", ""), bindings);
 		return new Response("stored");
 	},
 };

@@ -18,6 +18,7 @@ import { LazyTimers } from "./core/lazy-timer.ts";
 import { OpenObjects } from "./core/open-objects.ts";
 import { PROCESS_COUNTS } from "./core/process-counts.ts";
 import { RunningRequests } from "./core/running-requests.ts";
+import { timeOrderedUuid } from "./core/time-ordered-uuid.ts";
 import { FLEET_NAME } from "./fleet/fleet.ts";
 import { IsolateHealth } from "./fleet/health.ts";
 import { AliasPools } from "./gateways/client/alias-pools.ts";
@@ -164,7 +165,7 @@ export function createPersistent(
 	return {
 		fetch: calls,
 		now,
-		uuid: () => crypto.randomUUID(),
+		uuid: () => timeOrderedUuid(now(), crypto.randomUUID()),
 		random: () => Math.random(),
 		sealKey: () => sealKey.get(),
 		log: counting(failureCounts, logUnreported(logFailure)),

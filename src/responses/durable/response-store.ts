@@ -72,8 +72,8 @@ export abstract class ResponseStoreObject extends DurableObject {
 	async save(record: ResponseRecord, bounds: StoreBounds): Promise<Saved> {
 		const why = this.#tables.fullness({ bytes: 1, rows: 1 }, bounds);
 		if (why) return { ok: false, why };
-		this.#tables.write(record, bounds, { background: 0 });
-		await this.#tables.schedule();
+		const { expiresAt } = this.#tables.write(record, bounds, { background: 0 });
+		await this.#tables.scheduleAt(expiresAt);
 		return { ok: true };
 	}
 
@@ -123,6 +123,7 @@ export abstract class ResponseStoreObject extends DurableObject {
 	/** Deletes what has expired, and puts responses into the queue that are not there. */
 	override async alarm(): Promise<void> {
 		const now = Date.now();
+		this.#tables.endAlarm();
 		this.#tables.deleteExpired(now);
 		await this.#tables.enqueueAgain(now, (items) => this.queue().enqueue(items));
 		await this.#tables.schedule();

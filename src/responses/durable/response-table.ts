@@ -6,7 +6,8 @@ import type { LongTexts } from "./long-texts.ts";
 /**
  * Written when a response ends; a response in the background is also written when it is created. `json`: the response object without
  * its output. The ranges are the rows of its items; a range is empty if it ends before it begins. `background`: 1 if it was created so.
- * A row dies when it is deleted, or at `expires_at`. Times: epoch milliseconds.
+ * A row dies when it is deleted, or at `expires_at`. Times: epoch milliseconds. The table has rowids, because long rows of one without
+ * them need a page of their own.
  */
 const RESPONSES = `CREATE TABLE IF NOT EXISTS responses (
 	id TEXT PRIMARY KEY,
@@ -23,7 +24,7 @@ const RESPONSES = `CREATE TABLE IF NOT EXISTS responses (
 	output_from INTEGER NOT NULL,
 	output_to INTEGER NOT NULL,
 	json TEXT NOT NULL
-) WITHOUT ROWID`;
+)`;
 const INDEX = "CREATE INDEX IF NOT EXISTS responses_by_expiry ON responses (expires_at)";
 
 /** Rows of an export that are read at once. */

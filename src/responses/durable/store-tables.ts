@@ -40,6 +40,8 @@ export class StoreTables {
 	readonly events: EventTable;
 	readonly usage: ResponseStoreUsage;
 	readonly #storage: DurableObjectStorage;
+	/** When the alarm rings. `undefined`: not read yet. */
+	#alarm: number | undefined;
 	/** Readers of events, and runs that wait for their cancellation, by response. */
 	readonly #waiting = new Map<string, Set<() => void>>();
 
@@ -107,29 +109,31 @@ export class StoreTables {
 		return { ok: true, value };
 	}
 
-	/** Writes a new response with its items. */
+	/** Writes a new response with its items. `expiresAt`: epoch milliseconds. */
 	write(
 		record: NewResponse & Pick<ResponseRecord, "status">,
 		{ retentionMs }: Pick<StoreBounds, "retentionMs">,
 		{ background }: { background: 0 | 1 },
-	): void {
+	): { expiresAt: number } {
 		const { id, owner, status, previous, createdAt, json, input, output = [] } = record;
 		const placed = { owner, conversation: this.joined(record), held: true };
 		const before = this.items.insert(input, placed);
 		const after = this.items.insert(output, placed);
 		const bytes = Buffer.byteLength(json) + ROW_BYTES;
+		const expiresAt = Date.now() + retentionMs;
 		this.responses.write({
 			...{ id, owner, bytes, status, json, background },
 			previous: previous ?? null,
 			conversation: record.conversation ?? null,
 			created_at: createdAt,
-			expires_at: Date.now() + retentionMs,
+			expires_at: expiresAt,
 			...{ input_from: before.first, input_to: before.last },
 			...{ output_from: after.first, output_to: after.last },
 		});
 		this.usage.responses++;
 		this.usage.items += input.length + output.length;
 		this.usage.bytes += bytes + before.bytes + after.bytes;
+		return { expiresAt };
 	}
 
 	/** Changes a response, with its size. */
@@ -189,13 +193,21 @@ export class StoreTables {
 
 	/** Sets the alarm to the first expiry, or to the time when responses must be in the queue. */
 	async schedule(): Promise<void> {
-		const times = [this.responses.nextExpiry(), this.events.nextExpiry(), this.runs.nextEnqueue()].filter(
-			(time) => time !== undefined,
-		);
-		if (times.length === 0) return;
-		const first = Math.min(...times);
-		const alarm = await this.#storage.getAlarm();
-		if (alarm === null || alarm > first) await this.#storage.setAlarm(first);
+		const times = [this.responses.nextExpiry(), this.events.nextExpiry(), this.runs.nextEnqueue()];
+		await this.scheduleAt(Math.min(...times.map((time) => time ?? Number.POSITIVE_INFINITY)));
+	}
+
+	/** Sets the alarm to this time, unless there is an earlier one. */
+	async scheduleAt(time: number): Promise<void> {
+		this.#alarm ??= (await this.#storage.getAlarm()) ?? Number.POSITIVE_INFINITY;
+		if (this.#alarm <= time) return;
+		this.#alarm = time;
+		await this.#storage.setAlarm(time);
+	}
+
+	/** The alarm rings, and there is none any more. */
+	endAlarm(): void {
+		this.#alarm = Number.POSITIVE_INFINITY;
 	}
 
 	/** Resolves at the next change of a response that has not ended. */

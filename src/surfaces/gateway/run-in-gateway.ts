@@ -2,7 +2,9 @@
  * Runs a request in a gateway of its account. Its plan yields the steps, one after the other; each passes the gateway's
  * middleware. A step calls a model through the pipeline, so that every call is admitted and billed like one without a gateway.
  */
+
 import { AiError, toAiError } from "../../core/errors.ts";
+import { timeOrderedUuid } from "../../core/time-ordered-uuid.ts";
 import { AnswerEnd, type EndObserver } from "../../gateways/answer-end.ts";
 import { answerHeaders } from "../../gateways/answer-headers.ts";
 import { boundOptions } from "../../gateways/bound-options.ts";
@@ -11,7 +13,6 @@ import { dlpMiddleware } from "../../gateways/dlp/middleware.ts";
 import type { GatewayExchange, GatewayFacts, RequestSource } from "../../gateways/exchange.ts";
 import { guardrailMiddleware } from "../../gateways/guardrails/middleware.ts";
 import { limitMiddleware, spendBeforeNextStep, spendObserver } from "../../gateways/limits.ts";
-import { logIdOf } from "../../gateways/log-id.ts";
 import { logObserver } from "../../gateways/logs/log-observer.ts";
 import type { GatewayOptions } from "../../gateways/options.ts";
 import { addressProblem } from "../../gateways/providers/public-host.ts";
@@ -102,7 +103,7 @@ export async function runInGateway(
 	const settings = await services.gateways.find(account, gateway);
 	if (!settings) throw new AiError("noSuchGateway", noSuchGateway(gateway));
 	const { gatewayLogs, now, waitUntil } = services;
-	const id = logIdOf(now(), services.uuid());
+	const id = timeOrderedUuid(now(), services.uuid());
 	const answerEnd = new AnswerEnd(
 		{ id, account, gateway, options, source, settings, signal },
 		{ now, waitUntil, observers: endObservers(services), maxPayload: gatewayLogs.maxPayload },

@@ -1,15 +1,15 @@
 /** Rows of logs with default fields. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import { timeOrderedUuid } from "../../../src/core/time-ordered-uuid.ts";
 import { LogTable } from "../../../src/gateways/durable/log-table.ts";
-import { logIdOf } from "../../../src/gateways/log-id.ts";
 import type { Log, LogRow } from "../../../src/gateways/logs/log-row.ts";
 
 export const newGateway = () => env.GATEWAY.getByName(`account/${crypto.randomUUID()}`);
 
 /** `time`: epoch milliseconds. */
 export const newRow = (fields: Partial<LogRow> = {}, time = Date.now()): LogRow => ({
-	id: logIdOf(time, crypto.randomUUID()),
+	id: timeOrderedUuid(time, crypto.randomUUID()),
 	event_id: null,
 	provider: "workers-ai",
 	model: "@cf/a/b",
