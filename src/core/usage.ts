@@ -41,7 +41,7 @@ export const SentUsage = z.unknown().transform(usageOf);
 /** Completes the third count from any two and keeps further fields. `undefined` if the engine sent no count. */
 export function usageOf(sent: unknown): Usage | undefined {
 	if (typeof sent !== "object" || sent === null) return undefined;
-	const counts = sent as { [Field in keyof Usage | "prompt_cache_hit_tokens"]?: unknown };
+	const counts = sent as { [Field in keyof Usage | CachedField]?: unknown };
 	const prompt_tokens = countOf(counts.prompt_tokens);
 	const completion_tokens = countOf(counts.completion_tokens);
 	const total_tokens = countOf(counts.total_tokens);
@@ -70,16 +70,19 @@ export const cacheWritesIn = ({
 }: Pick<Usage, "prompt_tokens_details">): number | undefined =>
 	countOf(details?.cache_creation_tokens) ?? countOf(details?.cache_write_tokens);
 
+/** Fields of DeepSeek and of Moonshot, which some copies of their APIs have alone. */
+type CachedField = "prompt_cache_hit_tokens" | "cached_tokens";
+
 /** The details of the counts, as far as the engine sent them. */
 function detailsOf({
 	prompt_tokens_details: details,
 	prompt_cache_hit_tokens,
+	cached_tokens,
 	completion_tokens_details: completion,
 }: {
-	[Field in keyof Usage | "prompt_cache_hit_tokens"]?: unknown;
+	[Field in keyof Usage | CachedField]?: unknown;
 }): Pick<Usage, "prompt_tokens_details" | "completion_tokens_details"> {
-	// DeepSeek's own field, which some copies of its API have alone.
-	const prompt = details ?? cachedDetails(prompt_cache_hit_tokens) ?? details;
+	const prompt = details ?? cachedDetails(prompt_cache_hit_tokens ?? cached_tokens) ?? details;
 	return {
 		...(prompt !== undefined && { prompt_tokens_details: detailOf(prompt, "cached_tokens") }),
 		...(completion !== undefined && {

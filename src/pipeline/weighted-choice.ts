@@ -1,4 +1,5 @@
 /** Weighted choice between targets: random, or stable for a session. Pure. */
+import { fnv1a } from "../core/fnv.ts";
 
 export interface Share {
 	/** Unique, and the same in every isolate. */
@@ -27,13 +28,9 @@ export function rankFor<Option extends Share>(session: string, options: readonly
 		.map(({ option }) => option);
 }
 
-const FNV_OFFSET = 0x811c9dc5;
-const FNV_PRIME = 0x01000193;
-
 /** Above 0, below 1. FNV-1a over UTF-16, and the final mix of MurmurHash3, because FNV-1a alone gives similar names similar hashes. */
 function fraction(text: string): number {
-	let hash = FNV_OFFSET;
-	for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), FNV_PRIME);
+	let hash = fnv1a(text);
 	hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
 	hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
 	hash ^= hash >>> 16;

@@ -8,6 +8,11 @@ const counts = (prompt_tokens: number, completion_tokens: number, total_tokens: 
 });
 
 describe("usageOf", () => {
+	it("reads the cached tokens of Moonshot", () => {
+		const usage = usageOf({ ...counts(9, 1, 10), cached_tokens: 6 });
+		expect(usage?.prompt_tokens_details).toEqual({ cached_tokens: 6 });
+	});
+
 	it("reads DeepSeek's count of cached tokens, if OpenAI's is absent", () => {
 		const sent = { ...counts(9, 1, 10), prompt_cache_hit_tokens: 6, prompt_cache_miss_tokens: 3 };
 		expect(usageOf(sent)?.prompt_tokens_details).toEqual({ cached_tokens: 6 });

@@ -2,6 +2,7 @@
 import { isRecord } from "../../core/json.ts";
 import type { ChatInput, ChatTool, ResponseFormat } from "../../tasks/text-generation/types.ts";
 import { narrowTools } from "../allowed-tools.ts";
+import { objectSchema } from "../tool-parameters.ts";
 import { grammarOf } from "./grammar.ts";
 import type { Traits } from "./traits.ts";
 
@@ -51,7 +52,7 @@ function toolOf(
 	return {
 		name,
 		...(description && { description }),
-		input_schema: grammar ?? { type: "object", properties: {}, ...parameters },
+		input_schema: grammar ?? objectSchema(parameters),
 		...(grammar && { strict: true }),
 		...(cache_control && { cache_control }),
 	};

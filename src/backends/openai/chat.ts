@@ -13,6 +13,7 @@ import {
 	type ChatCompletion,
 	type ChatInput,
 	type ChatMessage,
+	type ChatTool,
 	commonEffort,
 } from "../../tasks/text-generation/types.ts";
 import { narrowTools } from "../allowed-tools.ts";
@@ -20,8 +21,10 @@ import { withoutBreakpoints } from "../cache-breakpoints.ts";
 import type { Handler } from "../handler.ts";
 import type { Seals } from "../seals.ts";
 import { foldSystemMessages } from "../system-messages.ts";
+import { objectSchema } from "../tool-parameters.ts";
 import { postJson, postStream } from "../transport/http.ts";
 import type { Call, Refusal } from "../transport/upstream-failure.ts";
+import { withFittingIds } from "./call-ids.ts";
 import { countAllChoices } from "./choices.ts";
 import { apiOf, learnChatRefusesTools, namesResponses } from "./choose-api.ts";
 import { completeRawPrompt } from "./completions.ts";
@@ -145,7 +148,7 @@ function requestBody(sent: ChatInput, call: Call, seals: Seals | undefined): Rec
 		max_tokens: strict ? undefined : input.max_tokens,
 		max_completion_tokens: strict ? input.max_tokens : undefined,
 		...(strict
-			? pick(input, "tools", "tool_choice")
+			? { ...pick(input, "tool_choice"), tools: input.tools?.map(withObjectSchema) }
 			: {
 					...narrowTools(input),
 					// Besides `none`, a setting of the chat template.
@@ -179,11 +182,22 @@ function messagesFor(messages: ChatMessage[], { call, host, seals }: MessageOpti
 	const folded = foldSystemMessages(messages, { ...target, systemMessages });
 	if (!isHosted) return folded.map(forEngine);
 	const moved = withUserImages(folded);
-	if (!host) return moved.map(forService);
-	return moved.map((message) => ({
+	if (!host) return moved.map((message) => forService(withFittingIds(message, OPENAI_CALL_IDS)));
+	const { callIds } = host;
+	const fitting = callIds ? moved.map((message) => withFittingIds(message, callIds)) : moved;
+	return fitting.map((message) => ({
 		...forHost(message, host),
 		...(host.signed && signedFields(message, seals, call)),
 	}));
+}
+
+/** OpenAI's service refuses longer ones. */
+const OPENAI_CALL_IDS = /^.{1,40}$/s;
+
+/** A tool without parameters stays without. */
+function withObjectSchema({ function: called, ...tool }: ChatTool): ChatTool {
+	const { parameters } = called;
+	return { ...tool, function: parameters ? { ...called, parameters: objectSchema(parameters) } : called };
 }
 
 /** Removes the signatures of other providers' models. */
@@ -204,13 +218,14 @@ function forService(sent: ChatMessage): Record<string, unknown> {
 	return message;
 }
 
-function forHost(sent: ChatMessage, { reasoningField }: Host): Record<string, unknown> {
+/** The reasoning of an answer of another model is not known. DeepSeek and Moonshot accept an empty one, but not its absence. */
+function forHost(sent: ChatMessage, { reasoningField, needsReasoning }: Host): Record<string, unknown> {
 	const { role, ...message } = forService(sent);
+	const reasoning = sent.reasoning_content ?? (needsReasoning && sent.tool_calls?.length ? "" : undefined);
 	return {
 		role: role === "developer" ? "system" : role,
 		...message,
-		...(reasoningField &&
-			sent.reasoning_content !== undefined && { [reasoningField]: sent.reasoning_content }),
+		...(reasoningField && reasoning !== undefined && { [reasoningField]: reasoning }),
 	};
 }
 

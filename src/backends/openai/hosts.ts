@@ -31,6 +31,10 @@ export interface Host {
 	media?: Partial<Record<MediaRoute, ReadonlySet<string>>>;
 	/** Its embeddings take arrays of tokens. */
 	embedsTokens?: true;
+	/** The ids of tool calls that it accepts. Absent: any. */
+	callIds?: RegExp;
+	/** It refuses an assistant message with calls and without the field of its reasoning. */
+	needsReasoning?: true;
 	/** The fields that disable reasoning. */
 	disableReasoning?: Readonly<Record<string, unknown>>;
 }
@@ -74,6 +78,7 @@ export const HOSTS: Readonly<Record<string, Host>> = {
 		limit: "max_tokens",
 		omit: fields("logit_bias parallel_tool_calls seed user"),
 		reasoningField: "reasoning_content",
+		needsReasoning: true,
 		disableReasoning: THINKING_DISABLED,
 	},
 	"api.fireworks.ai": {
@@ -101,11 +106,13 @@ export const HOSTS: Readonly<Record<string, Host>> = {
 		allow: fields("metadata prediction"),
 		media: { transcription: fields("context_bias context_bias[] diarize") },
 		seed: "random_seed",
+		callIds: /^[a-zA-Z0-9]{9}$/,
 	},
 	"api.moonshot.ai": {
 		limit: "max_tokens",
 		omit: fields(`logit_bias ${LOGPROBS} parallel_tool_calls reasoning_effort seed user`),
 		reasoningField: "reasoning_content",
+		needsReasoning: true,
 		disableReasoning: THINKING_DISABLED,
 	},
 	"api.perplexity.ai": {

@@ -64,6 +64,7 @@ const of = (id: string | undefined, index: number | undefined, name?: string, ar
 	function: { ...(name !== undefined && { name }), ...(args !== undefined && { arguments: args }) },
 });
 
+const ROME_TEXT = '{"city":"Rome"}';
 const both = answer({ calls: [OSLO, ROME] });
 const one = answer({ calls: [OSLO] });
 const hello = answer({ text: "Hello" });
@@ -193,6 +194,16 @@ export const ODD_STREAMS: readonly OddReply[] = [
 		calls(of(undefined, 0, undefined, '{"city":"Oslo"}')),
 		calls(of("a", 0, "get_weather", '{"city":"Oslo"}')),
 		finish("tool_calls"),
+	),
+	...[[ROME_TEXT], ['{"city":', '"Rome"}']].map((pieces) =>
+		stream(
+			`the arguments of the next call in ${pieces.length} pieces, without its name`,
+			both,
+			calls(of("a", 0, "get_weather", "")),
+			calls(of(undefined, 0, "", '{"city":"Oslo"}')),
+			...pieces.map((piece) => calls(of(undefined, 0, "", piece))),
+			finish("tool_calls"),
+		),
 	),
 	stream(
 		"an empty piece after the call, and a call without a name",

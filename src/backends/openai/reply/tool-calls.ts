@@ -5,7 +5,7 @@
  *
  * Observed: the index 0 for all calls, no index, or gaps between indexes; id and name in each piece, another id in each piece, or no
  * id; a name in several pieces; arguments as an object, `null`, none, or all of them once more in the last piece; `{}` before the
- * pieces of the arguments (proxies of Anthropic's API).
+ * pieces of the arguments (proxies of Anthropic's API); the next call's arguments without its name (proxies of Gemini's API).
  */
 import { parseRecord } from "../../../core/json.ts";
 import type { ToolCallDelta } from "../../../tasks/text-generation/types.ts";
@@ -74,7 +74,8 @@ export class ToolCallAssembler {
 		const byId = id === undefined ? undefined : this.#calls.findLast(({ ids }) => ids.has(id));
 		if (byId) return matched.has(byId) && name !== "" ? this.#start(piece) : byId;
 		const byIndex = index === undefined ? last : this.#calls.findLast(({ sentIndex }) => sentIndex === index);
-		if (byIndex) return this.#isNextCall(byIndex, piece, matched) ? this.#start(piece) : byIndex;
+		if (byIndex)
+			return this.#isNextCall(byIndex, piece, matched) ? this.#start(piece, byIndex.name) : byIndex;
 		// Arguments alone at an index without a call: the index is wrong.
 		const continues = last && id === undefined && name === "" && !matched.has(last) && !isComplete(last);
 		return continues ? last : this.#start(piece);
@@ -87,7 +88,8 @@ export class ToolCallAssembler {
 		matched: ReadonlySet<StreamedCall>,
 	) {
 		// Some engines send the id of the next call before its name; others send another id with each piece of one call.
-		if (name === "") return id !== undefined && text === "" && isComplete(call);
+		if (name === "")
+			return isComplete(call) && (text === "" ? id !== undefined : this.#beginsAgain(call, text));
 		if (call.name === "") return false;
 		if (matched.has(call)) return true;
 		const hasNewId = id !== undefined && call.ids.size > 0;
@@ -99,17 +101,23 @@ export class ToolCallAssembler {
 		return hasNewId || (text !== "" && text !== call.arguments);
 	}
 
+	/** Arguments after complete ones are those of another call of the same tool. `{}` may precede the arguments. */
+	#beginsAgain(call: StreamedCall, text: string): boolean {
+		return call.arguments !== NO_ARGUMENTS && text !== call.arguments && text.trimStart().startsWith("{");
+	}
+
 	/** Whether two pieces are one tool's name, or its beginning. */
 	#isSplit(name: string): boolean {
 		return this.#context.toolNames.some((tool) => tool.startsWith(name));
 	}
 
-	#start({ index }: SentCall): StreamedCall {
+	/** @param before the name of the call before it: that of a piece with arguments alone. */
+	#start({ index, id, name, arguments: text }: SentCall, before = ""): StreamedCall {
 		const call: StreamedCall = {
 			ids: new Set(),
 			sentIndex: index,
 			written: undefined,
-			name: "",
+			name: id === undefined && name === "" && text !== "" ? before : "",
 			arguments: "",
 			writtenCharacters: 0,
 			fields: {},

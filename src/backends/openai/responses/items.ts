@@ -11,6 +11,7 @@ import { openMessage } from "../../sealed-messages.ts";
 import { DROPPED_SEAL, type Seals } from "../../seals.ts";
 import type { Call } from "../../transport/upstream-failure.ts";
 import { unsupported } from "../../unsupported.ts";
+import { fittingId } from "../call-ids.ts";
 import { isOpenAiService } from "../hosts.ts";
 
 export type ResponsesItem = Record<string, unknown>;
@@ -18,6 +19,9 @@ export type ResponsesItem = Record<string, unknown>;
 /** A reasoning item of an answer, and its place among the items of the answer. */
 export const SealedItem = z.object({ at: z.number(), item: z.looseObject({ type: z.literal("reasoning") }) });
 export type SealedItem = z.output<typeof SealedItem>;
+
+/** The service refuses longer ones. */
+const CALL_IDS = /^.{1,64}$/s;
 
 export function itemsOf(
 	messages: readonly ChatMessage[],
@@ -30,7 +34,9 @@ export function itemsOf(
 				return assistantItems(message, call, seals);
 			case "tool": {
 				const output = outputOf(message.content, call);
-				return [{ type: "function_call_output", call_id: message.tool_call_id ?? "", output }];
+				return [
+					{ type: "function_call_output", call_id: fittingId(message.tool_call_id ?? "", CALL_IDS), output },
+				];
 			}
 			default:
 				return [{ type: "message", role: message.role, content: inputParts(message.content, call) }];
@@ -45,7 +51,11 @@ function assistantItems(message: ChatMessage, call: Call, seals: Seals | undefin
 		...(parts.length > 0
 			? [{ type: "message", role: "assistant", content: parts, ...present({ phase }) }]
 			: []),
-		...tool_calls.map(({ id, function: called }) => ({ type: "function_call", call_id: id, ...called })),
+		...tool_calls.map(({ id, function: called }) => ({
+			type: "function_call",
+			call_id: fittingId(id, CALL_IDS),
+			...called,
+		})),
 	];
 	const reasoning = openMessage(message, seals).flatMap((value) => {
 		const { data } = safeParse(SealedItem, value);

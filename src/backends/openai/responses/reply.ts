@@ -13,6 +13,7 @@ import type {
 import { completionOf, headingOf } from "../../completion.ts";
 import { callSeal } from "../../sealed-messages.ts";
 import type { Seals } from "../../seals.ts";
+import { isErrorBody } from "../../transport/error-body.ts";
 import { type Call, failureOfBody } from "../../transport/upstream-failure.ts";
 import { argumentsText } from "../reply/sent-calls.ts";
 import type { ResponsesItem, SealedItem } from "./items.ts";
@@ -98,7 +99,7 @@ export function completionIn(
 
 /** The service answers 200 to a request that it could not finish. */
 export function refuseFailed({ status, error }: ResponseReply, call: Call): void {
-	if (status === "failed" || isRecord(error)) throw failureOfBody(call, { error: error ?? {} });
+	if (status === "failed" || isErrorBody({ error })) throw failureOfBody(call, { error: error ?? {} });
 }
 
 /** Seals an item that has encrypted content, with its place among the items of the answer. */

@@ -9,6 +9,7 @@ import { isRecord } from "../../../core/json.ts";
 import { pick, present } from "../../../core/present.ts";
 import type { ChatInput, ChatTool, ToolChoice } from "../../../tasks/text-generation/types.ts";
 import type { Seals } from "../../seals.ts";
+import { objectSchema } from "../../tool-parameters.ts";
 import type { Call } from "../../transport/upstream-failure.ts";
 import { loraUnsupported, unsupported } from "../../unsupported.ts";
 import { ENGINE_SAMPLING, isOpenAiService } from "../hosts.ts";
@@ -108,7 +109,7 @@ const toolOf = ({ function: { name, description, parameters, strict } }: ChatToo
 	type: "function",
 	name,
 	...present({ description }),
-	parameters: parameters ?? { type: "object", properties: {} },
+	parameters: objectSchema(parameters),
 	strict: strict ?? false,
 });
 
