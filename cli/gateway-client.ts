@@ -23,6 +23,9 @@ export class GatewayClient {
 	readonly url: string;
 	readonly account: string;
 	readonly #token: string | undefined;
+	get hasToken(): boolean {
+		return this.#token !== undefined;
+	}
 
 	/** The token comes from `GANGLION_TOKEN` only: other users of the machine can read the arguments of a process. */
 	constructor({ url, account }: ConnectionFlags, env: NodeJS.ProcessEnv = process.env) {
@@ -63,7 +66,7 @@ export class GatewayClient {
 			throw new CommandError(`no gateway answers on ${this.url}: ${reasonOf(error)}
 Start one (ganglion dev), or set --url or GANGLION_URL.`);
 		});
-		if (!response.ok) throw await failureOf(response, this.#token !== undefined);
+		if (!response.ok) throw await failureOf(response, this);
 		return response;
 	}
 }
@@ -79,11 +82,23 @@ function reasonOf(error: unknown): string {
 	return String(code ?? (cause instanceof Error ? cause.message : cause));
 }
 
-async function failureOf(response: Response, hasToken: boolean): Promise<CommandError> {
+const UNAUTHORIZED = 401;
+const FORBIDDEN = 403;
+
+/** Names the token to change, by its variable: its value is a secret. */
+function tokenHint(status: number, { account, hasToken, url }: GatewayClient): string {
+	if (status === UNAUTHORIZED)
+		return hasToken
+			? `\nGANGLION_TOKEN is no token of account ${account} on ${url}. Set it to one, or name the account with --account or GANGLION_ACCOUNT.`
+			: "\nSet GANGLION_TOKEN to a token of the account.";
+	return status === FORBIDDEN && hasToken ? "\nThe token is that of GANGLION_TOKEN." : "";
+}
+
+async function failureOf(response: Response, client: GatewayClient): Promise<CommandError> {
 	const text = await response.text();
 	const { status } = response;
-	const hint = status === 401 && !hasToken ? "\nSet GANGLION_TOKEN to a token of the account." : "";
-	return new CommandError(`${messageIn(text) ?? "the gateway refused the request"} (HTTP ${status})${hint}`);
+	const message = messageIn(text) ?? "the gateway refused the request";
+	return new CommandError(`${message} (HTTP ${status})${tokenHint(status, client)}`);
 }
 
 function messageIn(text: string): string | undefined {

@@ -4,7 +4,7 @@
  * serves the models; later output is wrangler's.
  *
  * Arguments are passed to wrangler (`npm run dev -- --port 9000 --env staging`), except those about engines:
- * `--no-local-engines`; `--local-engines`, also in CI; `--engine-ports 11434,9000`, for other ports.
+ * `--no-local-engines`; `--local-engines`, also in CI; `--engine-ports 11434,9000`, for other ports; and `--state`, as `ganglion dev` has it.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
@@ -24,12 +24,15 @@ import { orStop, PROJECT_CONFIG, stopWith, warnings } from "./settings.ts";
 const DEFAULT_PORT = "8787";
 const BUILT_WORKER = join(DIST, "worker/index.js");
 
-const DEV_OPTIONS = ["port", "env", "config", "local-engines", "engine-ports", "var"];
+const DEV_OPTIONS = ["port", "env", "config", "state", "local-engines", "engine-ports", "var"];
+/** The options that wrangler does not know. */
+const OWN_OPTIONS = ["state", "local-engines", "engine-ports"];
 const USAGE = `npm run dev -- [options]
 
   --port N                the port to listen on (${DEFAULT_PORT})
   --config FILE           instead of wrangler.jsonc
   --env NAME              an environment of that file
+  --state FOLDER          for accounts and logs (.wrangler/state)
   --var NAME:VALUE        a variable, such as ROUTES:{"*":[{"backend":"simulator"}]}
   --no-local-engines      do not search for engines on this machine
   --local-engines         search for them, also in CI
@@ -44,6 +47,7 @@ const { values, tokens } = parseArgs({
 		port: { type: "string" },
 		env: { type: "string", short: "e" },
 		config: { type: "string", short: "c" },
+		state: { type: "string" },
 		"local-engines": { type: "boolean" },
 		"engine-ports": { type: "string" },
 		var: { type: "string", multiple: true },
@@ -62,6 +66,7 @@ const port = typeof values.port === "string" ? values.port : DEFAULT_PORT;
 
 const vars = orStop(variables);
 const cliVars = variablesOfArguments();
+if (values.state === true || values.state === "") stopWith("--state: expected a folder");
 await checkAddress("127.0.0.1", readPort(port));
 const local = await localEngines();
 const lines = orStop(routingLines);
@@ -74,6 +79,7 @@ const child = spawn(
 		// Not `main` of the configuration, which a deployment writes without some parts.
 		BUILT_WORKER,
 		...(values.port === undefined ? ["--port", port] : []),
+		...(typeof values.state === "string" ? ["--persist-to", values.state] : []),
 		"--show-interactive-dev-session=false",
 		...Object.entries(DEV_VARS).flatMap(([name, value]) => ["--var", `${name}:${value}`]),
 		...(local ? ["--var", `BACKENDS:${JSON.stringify(local.BACKENDS)}`] : []),
@@ -91,12 +97,12 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal
 whenParentExits(() => child.kill("SIGTERM"));
 child.on("exit", (code, signal) => process.exit(signal ? 0 : (code ?? 1)));
 
-/** Removes the arguments about engines, which only this script reads. */
+/** Removes the arguments that only this script reads. */
 function argsOfWrangler(): string[] {
-	const engineOptions = (tokens ?? []).filter(
-		(token) => token.kind === "option" && ["local-engines", "engine-ports"].includes(token.name),
+	const ownOptions = (tokens ?? []).filter(
+		(token) => token.kind === "option" && OWN_OPTIONS.includes(token.name),
 	);
-	const positions = engineOptions.flatMap((token) =>
+	const positions = ownOptions.flatMap((token) =>
 		token.kind === "option" && token.value !== undefined && !token.inlineValue
 			? [token.index, token.index + 1]
 			: [token.index],

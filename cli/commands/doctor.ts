@@ -10,7 +10,7 @@ import { fromEnvironment, orStop, warnings } from "../../scripts/settings.ts";
 import { examineStorage } from "../../scripts/storage-doctor.ts";
 import { configure } from "../../src/config/index.ts";
 import { type ConfigFlags, type Defaults, locateConfig } from "../config-location.ts";
-import { type ConnectionFlags, GatewayClient } from "../gateway-client.ts";
+import { CommandError, type ConnectionFlags, GatewayClient } from "../gateway-client.ts";
 import { examineGateways } from "./doctor-gateways.ts";
 
 const MARKS: Readonly<Record<Finding["result"], string>> = { ok: "✓", warning: "!", failed: "✗" };
@@ -24,7 +24,7 @@ export async function doctorCommand(
 	const config = orStop(() => configure({ ...vars, ...secrets }));
 	const engines = await examine(config);
 	const isRemote = flags.url !== undefined || Boolean(process.env.GANGLION_URL);
-	const gateways = isRemote ? await examineGateways(new GatewayClient(flags)) : [];
+	const gateways = isRemote ? await remoteFindings(new GatewayClient(flags)) : [];
 	const findings = [
 		...engines,
 		...(await examineStorage(config)),
@@ -39,6 +39,19 @@ export async function doctorCommand(
 		if (notes) console.log(notes);
 	}
 	return findings.some(({ result }) => result === "failed") ? 1 : 0;
+}
+
+/** A deployment that refuses the command, or does not answer, does not stop the other checks. */
+async function remoteFindings(client: GatewayClient): Promise<Finding[]> {
+	try {
+		return await examineGateways(client);
+	} catch (error) {
+		if (!(error instanceof CommandError)) throw error;
+		const { account, url } = client;
+		return [
+			{ backend: `account ${account}`, url, check: "gateways", result: "failed", detail: error.message },
+		];
+	}
 }
 
 const lineOf = ({ backend, url, check, result, detail }: Finding): string =>

@@ -21,6 +21,8 @@ const Token = z.looseObject({
 		z.looseObject({ permission_groups: z.array(z.looseObject({ name: z.string().optional() })) }),
 	),
 });
+/** That of the account, or none. */
+const AccountGateway = z.looseObject({ id: z.string(), mode: z.string() }).nullable();
 const CreatedToken = Token.extend({ value: z.string() });
 const Page = z.object({ result: z.array(Token), result_info: z.object({ total_pages: z.number() }) });
 
@@ -89,11 +91,32 @@ function limitsText(
 		.join(", ");
 }
 
+/** A token's own gateway has precedence over that of the account. */
+function gatewayText(
+	own: z.output<typeof Token>["gateway"],
+	bound: z.output<typeof AccountGateway> | undefined,
+): string {
+	if (own) return `${own.id} (${own.mode})`;
+	if (bound === undefined) return "unknown (that of the account cannot be read)";
+	return bound ? `${bound.id} (${bound.mode}, of the account)` : "any";
+}
+
+/** `undefined`: the token of this command may not read it. */
+async function accountGateway(client: GatewayClient): Promise<z.output<typeof AccountGateway> | undefined> {
+	try {
+		return await client.result("/ai/bound-gateway", AccountGateway);
+	} catch (error) {
+		if (error instanceof CommandError) return undefined;
+		throw error;
+	}
+}
+
 export async function listTokens(flags: ConnectionFlags): Promise<number> {
 	const client = new GatewayClient(flags);
 	const tokens = await allTokens(client);
 	const hasBudgets = tokens.some(({ limits }) => limits);
 	const used = hasBudgets && !flags.json ? await client.result("/ai/usage/limits", Budgets) : { budgets: [] };
+	const bound = flags.json ? null : await accountGateway(client);
 	if (flags.json) printJson(tokens);
 	else if (tokens.length === 0) console.log("The account has no tokens.");
 	else
@@ -106,7 +129,7 @@ export async function listTokens(flags: ConnectionFlags): Promise<number> {
 					token.last_used_on ?? "never",
 					token.expires_on ?? "never",
 					limitsText(token, used) || "none",
-					token.gateway ? `${token.gateway.id} (${token.gateway.mode})` : "any",
+					gatewayText(token.gateway, bound),
 					token.policies
 						.flatMap(({ permission_groups }) => permission_groups.map((group) => group.name ?? ""))
 						.join(", "),

@@ -17,7 +17,7 @@ export interface Finding {
 	check:
 		| ("reachable" | "key" | "address" | "model" | "price" | "context")
 		| ("storage" | "disk" | "state" | "files")
-		| ("guard" | "collector");
+		| ("gateways" | "guard" | "collector");
 	/** `warning`: works, but may be a mistake. */
 	result: "ok" | "failed" | "warning";
 	detail: string;

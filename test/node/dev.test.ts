@@ -1,7 +1,7 @@
 /** `npm run dev` as a stranger runs it: what it says, what it answers, and what it says of a mistake. */
 
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -92,6 +92,20 @@ describe("npm run dev", () => {
 		expect(answer).toMatch(/^data: \{"response":/);
 		expect(answer).toContain('"Simulat"');
 		expect(answer).toMatch(/data: \[DONE\]\n\n$/);
+	});
+
+	it("keeps accounts and logs in the folder of --state", async () => {
+		const state = mkdtempSync(join(tmpdir(), "ganglion-state-"));
+		folders.push(state);
+		const output = await dev([...(await ownPorts()), "--no-local-engines", "--state", state]).until(/Ctrl-C/);
+		const [, url = ""] = /curl -N (\S+)/.exec(output) ?? [];
+		const [, body = ""] = /-d '(.*)'/.exec(output) ?? [];
+		await (await fetch(url, { method: "POST", body })).text();
+		await expect
+			.poll(() => readdirSync(state, { recursive: true }).some((file) => /\.sqlite$/.test(String(file))), {
+				timeout: 20_000,
+			})
+			.toBe(true);
 	});
 
 	it("shows what the configuration and the command line say, and then searches for no engines", async () => {

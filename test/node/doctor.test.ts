@@ -84,6 +84,20 @@ describe("npm run doctor", () => {
 		]);
 	});
 
+	it.each([
+		["glt_other", /^.* \(HTTP 401\)\nGANGLION_TOKEN is no token of account acme on http:/],
+		["", /^.* \(HTTP 401\)\nSet GANGLION_TOKEN to a token of the account\.$/],
+	])("names the token that a gateway refuses (%j), and makes the other checks", async (token, message) => {
+		const url = await engine((_, response) => void response.writeHead(401).end("{}"));
+		const env = { BACKENDS: "{}", ROUTES: "{}", GANGLION_TOKEN: token, GANGLION_ACCOUNT: "acme" };
+		const script = runScript("scripts/doctor.ts", ["--json", "--url", url], { env });
+		expect(await script.exit).toBe(1);
+		const findings = JSON.parse(await script.until(/$/)) as Finding[];
+		expect(findings.map(({ check }) => check)).toEqual(["storage", "gateways", "disk", "state", "files"]);
+		expect(findings[1]).toMatchObject({ backend: "account acme", url, result: "failed" });
+		expect(findings[1]?.detail).toMatch(message);
+	});
+
 	it("finds all well, and warns of a window that is smaller than the catalogue promises", async () => {
 		const url = `${await engine(vllm)}/v1`;
 		const { code, rows, output } = await doctor(

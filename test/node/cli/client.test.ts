@@ -70,9 +70,29 @@ describe("ganglion token", () => {
 		);
 		const refused = await run(["try", MODEL, "hi"], token);
 		expect(refused.code).toBe(1);
-		expect(refused.stderr).toMatch(/^error: .*\(HTTP 401\)\n$/);
+		expect(refused.stderr).toMatch(
+			/^error: .*\(HTTP 401\)\nGANGLION_TOKEN is no token of account acme on http:\S+\. Set it to one, or name the account with --account or GANGLION_ACCOUNT\.\n$/,
+		);
 		const again = await run(["token", "revoke", "shop"]);
 		expect([again.code, again.stderr]).toEqual([1, 'error: account acme has no token "shop"\n']);
+	});
+});
+
+describe("ganglion token list", () => {
+	it("shows the gateway that the account binds", async () => {
+		const account = "bound";
+		const ask = (args: readonly string[]) =>
+			ganglion(args, { env: { GANGLION_URL: url, GANGLION_ACCOUNT: account, GANGLION_TOKEN: ADMIN_TOKEN } });
+		const row = async () => (await ask(["token", "list"])).stdout.split("\n")[1];
+		await ask(["token", "create", "shop", "--permission", "Workers AI Run"]);
+		expect(await row()).toMatch(/ none +any +Workers AI Run /);
+		const bound = await fetch(`${url}/client/v4/accounts/${account}/ai/bound-gateway`, {
+			method: "PUT",
+			headers: { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "application/json" },
+			body: JSON.stringify({ id: "prod", mode: "required" }),
+		});
+		expect(bound.status).toBe(200);
+		expect(await row()).toMatch(/ none +prod \(required, of the account\) +Workers AI Run /);
 	});
 });
 
