@@ -13,10 +13,13 @@ export interface Profile {
 const MILLISECONDS = /^1\d{12}$/;
 
 export const PROFILES: Readonly<Record<string, Profile>> = {
-	/** 13 to 19 digits with a correct check digit. */
+	/**
+	 * 13 to 19 digits with a correct check digit. Other marks than one space or dash are found only between four groups of four: numbers
+	 * with a decimal point are no cards.
+	 */
 	credit_card: {
-		pattern: /\b\d(?:[ -]?\d){12,18}\b/g,
-		isValid: (match) => !MILLISECONDS.test(match) && hasLuhn(match.replace(/[ -]/g, "")),
+		pattern: /\b\d(?:[ -]?\d){12,18}\b|\b\d{4}[ \t./_-]{1,3}\d{4}[ \t./_-]{1,3}\d{4}[ \t./_-]{1,3}\d{4}\b/g,
+		isValid: (match) => !MILLISECONDS.test(match) && hasLuhn(match.replace(/\D/g, "")),
 	},
 	iban: { pattern: /\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}/g, isValid: beginsWithIban },
 	/** One character before the `@` is enough: to match them all costs 64 times as much. */

@@ -1,4 +1,4 @@
-/** Encodings in which a text hides another: `data:` addresses, base64, percent-encoding, escapes, and characters that look like others. */
+/** Encodings in which a text hides another: `data:` addresses, base64, percent-encoding, escapes of JSON and HTML, and characters that look like others. */
 import { decodeBase64 } from "../../media/base64.ts";
 
 const DATA_ADDRESS = /data:([^,"'<>]{0,100}),/gi;
@@ -35,19 +35,84 @@ export const percentDecoded = (text: string): string =>
 		UTF_8.decode(Uint8Array.fromHex(run.replaceAll("%", ""))),
 	);
 
+/** `\u0040`, `\u{40}`, `\x40`; and of HTML `&#64;`, `&#x40;` and names of marks that occur in numbers and addresses. */
+const ESCAPE =
+	/\\u([0-9a-f]{4})|\\u\{([0-9a-f]{1,6})\}|\\x([0-9a-f]{2})|&#x([0-9a-f]{1,6});|&#(\d{1,7});|&(commat|period|nbsp|hyphen|dash|lowbar|sol);/gi;
+const NAMED: Readonly<Record<string, string>> = {
+	commat: "@",
+	period: ".",
+	nbsp: " ",
+	hyphen: "-",
+	dash: "-",
+	lowbar: "_",
+	sol: "/",
+};
+const MAX_CODE_POINT = 0x10ffff;
+
+export const hasEscapes = (text: string): boolean => /\\[ux/]|&[#a-z]/i.test(text);
+
 export const unescaped = (text: string): string =>
 	text
-		.replace(/\\u([0-9a-f]{4})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+		.replace(
+			ESCAPE,
+			(whole, unit?: string, point?: string, byte?: string, hex?: string, digits?: string, name = "") => {
+				const named = NAMED[name.toLowerCase()];
+				if (named !== undefined) return named;
+				const code =
+					digits === undefined ? Number.parseInt(unit ?? point ?? byte ?? hex ?? "", 16) : Number(digits);
+				// Two escapes of a pair of surrogates are one character.
+				if (unit !== undefined) return String.fromCharCode(code);
+				return code <= MAX_CODE_POINT ? String.fromCodePoint(code) : whole;
+			},
+		)
 		.replaceAll("\\/", "/");
 
-/** Wide and styled characters as plain ones, dashes as `-`, without invisible characters: models read them the same way. */
+/** Invisible copies of ASCII. */
+const TAG = /[\u{e0020}-\u{e007e}]/gu;
+const FIRST_TAG = 0xe0000;
+const DIGITS_OF_SCRIPT = 10;
+const IS_DIGIT = /\p{Nd}/u;
+
+/** The value of a digit of any script. Unicode has the ten digits of a script beside each other. */
+function digitValue(character: string): string {
+	const code = character.codePointAt(0) ?? 0;
+	let value = 0;
+	while (IS_DIGIT.test(String.fromCodePoint(code - value - 1))) value++;
+	return String(value % DIGITS_OF_SCRIPT);
+}
+
+/**
+ * Wide and styled characters and the digits of all scripts as plain ones, dashes as `-`, without invisible characters and marks above
+ * others: models read them the same way.
+ */
 export function plainCharacters(text: string): string {
 	// biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is what UTF-16 without a mark contains.
 	if (!/[^\x01-\x7f]/.test(text)) return text;
-	return text
-		.normalize("NFKC")
-		.replace(/[\p{Cf}\0]/gu, "")
-		.replace(/\p{Pd}/gu, "-");
+	return (
+		text
+			.replace(TAG, (tag) => String.fromCharCode((tag.codePointAt(0) ?? 0) - FIRST_TAG))
+			.normalize("NFKC")
+			.replace(/[\p{Cf}\0]/gu, "")
+			.replace(/\p{Pd}/gu, "-")
+			// biome-ignore lint/suspicious/noControlCharactersInRegex: the characters of ASCII.
+			.replace(/(?<=[\x01-\x7f])\p{M}{1,100}/gu, "")
+			// biome-ignore lint/suspicious/noControlCharactersInRegex: the characters of ASCII.
+			.replace(/(?![\x01-\x7f])\p{Nd}/gu, digitValue)
+	);
+}
+
+/** Shorter base64 encodes less than a number of a card. Longer runs are media. */
+const EMBEDDED_BASE64 = /(?<![\w+/=-])[\w+/-]{16,400}={0,2}(?![\w+/=-])/g;
+/** Words and ids that are no base64 decode to bytes that are no text. */
+const IS_PRINTABLE = /^[\t\n\r\x20-\x7e]{8,400}$/;
+
+/** The texts that base64 inside of a text contains, such as `Decode NDExMSAx… please`. */
+export function* embeddedBase64(text: string): Generator<string> {
+	for (const [run] of text.matchAll(EMBEDDED_BASE64)) {
+		const bytes = base64Bytes(run.replaceAll("=", ""));
+		const decoded = bytes && UTF_8.decode(bytes);
+		if (decoded !== undefined && IS_PRINTABLE.test(decoded)) yield decoded;
+	}
 }
 
 export function countOf(text: string, character: string): number {

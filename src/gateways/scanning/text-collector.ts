@@ -11,6 +11,8 @@ import {
 	countOf,
 	dataAddresses,
 	decimal,
+	embeddedBase64,
+	hasEscapes,
 	percentDecoded,
 	plainCharacters,
 	UTF_8,
@@ -173,6 +175,8 @@ export class TextCollector {
 		if (encodings === 0) return;
 		for (const { type, data } of dataAddresses(text)) this.#dataAddress(type, data, encodings - 1);
 		if (bytes) this.bytes(bytes, "", encodings - 1);
+		else if (!isBase64)
+			for (const decoded of embeddedBase64(text)) this.text(decoded, encodings - 1, { form: "decoded" });
 		if (/%[0-9a-f]{2}/i.test(text)) this.text(percentDecoded(text), encodings - 1, { form: "text" });
 		this.#json(text, encodings);
 	}
@@ -192,7 +196,7 @@ export class TextCollector {
 		const value = encodings > 0 && /^\s*[[{"]/.test(text) ? parseJson(text) : undefined;
 		if (value !== undefined) this.value(value, encodings - 1);
 		// A text with two equal keys, or that is no JSON to this parser, may contain escapes.
-		if (encodings > 0 && /\\u[0-9a-f]{4}|\\\//i.test(text)) this.#push(unescaped(text), "decoded");
+		if (encodings > 0 && hasEscapes(text)) this.#push(unescaped(text), "decoded");
 	}
 
 	#push(text: string, form: TextForm, field = ""): void {
