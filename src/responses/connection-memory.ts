@@ -1,6 +1,7 @@
 /** The last responses of a websocket that are not stored: a later frame of the connection continues them. */
 import { isRecord } from "../core/json.ts";
 import { present } from "../core/present.ts";
+import { bufferedBytes } from "../core/process-counts.ts";
 import { responseObject } from "../dialects/responses/reply.ts";
 import { newId } from "./ids.ts";
 
@@ -21,14 +22,31 @@ const itemsOf = (input: unknown): unknown[] => {
 	return typeof input === "string" ? [{ type: "message", role: "user", content: input }] : [];
 };
 
+/** What an item takes, and how many responses have it. */
+interface HeldItem {
+	characters: number;
+	uses: number;
+}
+
+/** Its characters are among the process's buffered bytes. Items that several responses have count once. */
 export class ConnectionMemory {
+	readonly #account: string;
 	/** By id. The oldest is first. */
 	readonly #responses = new Map<string, Remembered>();
+	readonly #held = new Map<unknown, HeldItem>();
 	readonly #maxCharacters: number;
+	#isClosed = false;
 
 	/** `maxCharacters`: of the JSON of one response with its whole input. */
-	constructor(maxCharacters: number) {
+	constructor(account: string, maxCharacters: number) {
+		this.#account = account;
 		this.#maxCharacters = maxCharacters;
+	}
+
+	/** Forgets everything, for good. */
+	close(): void {
+		this.#isClosed = true;
+		for (const id of this.#responses.keys()) this.#forget(id);
 	}
 
 	/** The fields with the remembered input, if they continue a remembered response. */
@@ -55,11 +73,51 @@ export class ConnectionMemory {
 	}
 
 	#add(id: string, { conversation, previous_response_id }: Fields, items: unknown[]): void {
-		if (JSON.stringify(items).length > this.#maxCharacters) return;
+		if (this.#isClosed || !this.#hold(items)) return;
 		this.#responses.set(id, { base: present({ conversation, previous_response_id }), items });
-		for (const oldest of this.#responses.keys()) {
-			if (this.#responses.size <= MAX_REMEMBERED) return;
-			this.#responses.delete(oldest);
+		if (this.#responses.size > MAX_REMEMBERED) this.#forgetOldest();
+	}
+
+	/** Returns whether there is room. Older responses make some. */
+	#hold(items: readonly unknown[]): boolean {
+		const sizes = new Map(items.map((item) => [item, this.#charactersOf(item)]));
+		const all = sum(sizes.values());
+		if (all > this.#maxCharacters) return false;
+		const added = () => sum([...sizes].map(([item, size]) => (this.#held.has(item) ? 0 : size)));
+		while (!bufferedBytes.tryTake(this.#account, added())) if (!this.#forgetOldest()) return false;
+		for (const [item, characters] of sizes) {
+			const held = this.#held.get(item) ?? { characters, uses: 0 };
+			held.uses++;
+			this.#held.set(item, held);
 		}
+		return true;
+	}
+
+	#charactersOf(item: unknown): number {
+		return this.#held.get(item)?.characters ?? JSON.stringify(item).length;
+	}
+
+	/** Returns whether there was one. */
+	#forgetOldest(): boolean {
+		const [oldest] = this.#responses.keys();
+		if (oldest === undefined) return false;
+		this.#forget(oldest);
+		return true;
+	}
+
+	#forget(id: string): void {
+		for (const item of new Set(this.#responses.get(id)?.items)) {
+			const held = this.#held.get(item);
+			if (!held || --held.uses > 0) continue;
+			this.#held.delete(item);
+			bufferedBytes.release(this.#account, held.characters);
+		}
+		this.#responses.delete(id);
 	}
 }
+
+const sum = (numbers: Iterable<number>): number => {
+	let total = 0;
+	for (const number of numbers) total += number;
+	return total;
+};

@@ -182,7 +182,7 @@ describe("a response in the background", () => {
 		const { id } = await (await post("/v1/responses", { model: MODEL, input: "Hi" })).json<{ id: string }>();
 		expect(await cancel(id)).toMatchObject({
 			status: 400,
-			body: { error: { message: expect.stringContaining("Cannot cancel a synchronous response.") } },
+			body: { error: { message: "AiError: Bad input: Cannot cancel a synchronous response." } },
 		});
 	});
 });

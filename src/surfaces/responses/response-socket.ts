@@ -70,8 +70,9 @@ export function responseSocket(request: Request, call: Call): Response {
 		signal: open.closed,
 		send: (frame) => open.send(JSON.stringify(frame)),
 		close: open.close,
-		memory: new ConnectionMemory(call.services.limits.jsonBytes),
+		memory: new ConnectionMemory(call.caller.account, call.services.limits.jsonBytes),
 	};
+	open.closed.addEventListener("abort", () => context.memory.close(), { once: true });
 	serve(open.socket, context);
 	return new Response(null, { status: 101, webSocket: open.client });
 }

@@ -158,7 +158,7 @@ async function cancel(c: Context, call: Call): Promise<Response> {
 		services,
 	);
 	const cancelled = foundOrThrow(found);
-	if (cancelled === "synchronous") throw new AiError("invalidInput", "Cannot cancel a synchronous response.");
+	if (cancelled === "synchronous") throw new AiError("badInput", "Cannot cancel a synchronous response.");
 	return stateReply(responseJson(cancelled, includedIn(c.req.url)), call);
 }
 

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { StoredResponses, storeCalls } from "../../../src/responses/client/stored-responses.ts";
 import type { ResponseStoreObject } from "../../../src/responses/durable/response-store.ts";
+import { ROUTES } from "../../../src/surfaces/routes.ts";
 import { completion, ENGINE_VARS, OPEN_ACCESS, testServices, upstream } from "../../gateway.ts";
 import { closedGateway, json } from "../../http/access.ts";
 
@@ -68,6 +69,119 @@ describe("the tokens of an account", () => {
 		const { body } = await one.create(await one.createToken(["Workers AI Run"]));
 		const token = await other.createToken(["Workers AI Write"]);
 		expect((await other.call(token, "GET", `/responses/${body.id}`)).status).toBe(404);
+	});
+});
+
+/** The routes of one stored object, without the prefix of a gateway. */
+const OBJECT_ROUTES = ROUTES.filter(({ path }) =>
+	/\/:account\/ai\/v1\/(?:responses\/:response|conversations\/:conversation)/.test(path),
+);
+const BODIES: Readonly<Record<string, object>> = {
+	"/conversations/:conversation": { metadata: { owner: "somebody else" } },
+	"/conversations/:conversation/items": { items: [{ role: "user", content: "Hi" }] },
+};
+/** Fields of a request that refer to a stored object. */
+const REFERENCES = [
+	["/responses", "previous_response_id"],
+	["/responses", "conversation"],
+	["/responses", "input"],
+	["/responses/input_tokens", "previous_response_id"],
+	["/responses/input_tokens", "conversation"],
+	["/responses/compact", "previous_response_id"],
+] as const;
+
+describe("every route of a stored object", () => {
+	async function stored() {
+		const gateway = closedGateway({ vars: ENGINE_VARS, fetch: engine() });
+		const stranger = closedGateway({ vars: ENGINE_VARS, fetch: engine() });
+		const owner = await gateway.createToken(["Workers AI Run"]);
+		const as = (token: string) => async (method: string, path: string, body?: object) => {
+			const response = await gateway.send(path, token, body ? json(method, body) : { method });
+			return { status: response.status, text: await response.text() };
+		};
+		const mine = as(owner);
+		const made = async (path: string, body: object): Promise<Body> =>
+			JSON.parse((await mine("POST", `/ai/v1${path}`, body)).text) as Body;
+		const response = await made("/responses", { model: MODEL, input: "My secret" });
+		const conversation = await made("/conversations", { items: [{ role: "user", content: "My secret" }] });
+		const items = JSON.parse((await mine("GET", `/ai/v1/conversations/${conversation.id}/items`)).text);
+		const item: string = items.data[0].id;
+		const paths = [
+			`/ai/v1/responses/${response.id}`,
+			`/ai/v1/responses/${response.id}/input_items`,
+			`/ai/v1/conversations/${conversation.id}`,
+			`/ai/v1/conversations/${conversation.id}/items`,
+		];
+		return {
+			callers: {
+				"a token that may only run": { call: as(await gateway.createToken(["Workers AI Run"])), status: 404 },
+				"a token that may only read": {
+					call: as(await gateway.createToken(["Workers AI Read"])),
+					status: 404,
+				},
+				"a token of another account": {
+					call: as(await stranger.createToken(["Workers AI Write"])),
+					status: 403,
+				},
+				"no token": { call: as(""), status: 401 },
+			},
+			ids: { response: response.id, conversation: conversation.id, item },
+			state: () => Promise.all(paths.map((path) => mine("GET", path))),
+			/** With the id that its own account would have. */
+			elsewhere: async (method: string, path: string, body?: object) =>
+				(
+					await stranger.send(
+						path,
+						await stranger.createToken(["Workers AI Write"]),
+						body ? json(method, body) : { method },
+					)
+				).status,
+		};
+	}
+
+	it("is closed to other callers, who change nothing and read nothing", async () => {
+		const { callers, elsewhere, ids, state } = await stored();
+		const before = await state();
+		expect(before.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+		expect(OBJECT_ROUTES).toHaveLength(11);
+		for (const { method, path } of OBJECT_ROUTES) {
+			const own = path
+				.slice(path.indexOf("/ai/v1"))
+				.replace(/:response\{[^}]*\}/, ids.response)
+				.replace(/:conversation\{[^}]*\}/, ids.conversation)
+				.replace(":item", ids.item);
+			const pattern = path.slice(path.indexOf("/ai/v1") + "/ai/v1".length).replace(/\{[^}]*\}/g, "");
+			const body = method === "POST" ? (BODIES[pattern] ?? {}) : undefined;
+			for (const [name, { call, status }] of Object.entries(callers)) {
+				const answer = await call(method, own, body);
+				expect([name, method, own, answer.status]).toEqual([name, method, own, status]);
+				expect(answer.text).not.toContain("My secret");
+			}
+			expect([method, own, await elsewhere(method, own, body)]).toEqual([method, own, 404]);
+		}
+		expect(await state()).toEqual(before);
+	});
+
+	it("is closed to the requests of other callers that refer to it", async () => {
+		const { callers, elsewhere, ids } = await stored();
+		for (const [path, field] of REFERENCES) {
+			const value = {
+				previous_response_id: ids.response,
+				conversation: ids.conversation,
+				input: [{ type: "item_reference", id: ids.item }],
+			}[field];
+			const body = { model: MODEL, ...(field !== "input" && { input: "Hi" }), [field]: value };
+			const refused = field === "conversation" ? 404 : 400;
+			for (const [name, { call, status }] of Object.entries(callers)) {
+				const answer = await call("POST", `/ai/v1${path}`, body);
+				const expected = status === 404 ? refused : status;
+				expect([name, path, field, answer.status, answer.text]).toEqual([
+					...[name, path, field, expected],
+					expect.not.stringContaining("My secret"),
+				]);
+			}
+			expect([path, field, await elsewhere("POST", `/ai/v1${path}`, body)]).toEqual([path, field, refused]);
+		}
 	});
 });
 
