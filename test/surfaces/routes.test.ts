@@ -184,6 +184,7 @@ const providerAddresses = (base: string): Row[] =>
 		["run", `${method} ${base}/:provider{fal}`, "gateway"],
 		["run", `${method} ${base}/:provider{anthropic}/:endpoint{.+}`, "gateway anthropic"],
 		["run", `${method} ${base}/:provider{google-ai-studio}/:endpoint{.+}`, "gateway gemini"],
+		["run", `${method} ${base}/:provider{azure-openai}/:endpoint{.+}`, "gateway"],
 	]);
 const PROVIDER_ADDRESSES = providerAddresses("/v1/:account/:gateway");
 
