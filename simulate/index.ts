@@ -7,6 +7,7 @@
  */
 import { readOptions } from "../scripts/options.ts";
 import { stopWith } from "../scripts/settings.ts";
+import { Random } from "../soak/random.ts";
 import { measureDecisions } from "./decisions.ts";
 import { SIMULATED } from "./policies.ts";
 import { simulateShards } from "./shards.ts";
@@ -28,6 +29,8 @@ const values = readOptions(
 		isolates: { type: "string", default: "1" },
 		"exchange-ms": { type: "string" },
 		shards: { type: "string", default: "1" },
+		learned: { type: "boolean", default: false },
+		estimate: { type: "string" },
 		decisions: { type: "boolean", default: false },
 	},
 	`npm run simulate -- [options]
@@ -44,6 +47,8 @@ const values = readOptions(
   --isolates N        isolates that send to the same engines (1)
   --exchange-ms N     time between two exchanges of loads with the other isolates; without it, none
   --shards N          parts of the pool, each with an object of its own (1)
+  --learned           the pool learns the sizes of the caches from the cached tokens that engines report; without it, it knows them
+  --estimate P        the pool reads each prompt's tokens with an error of up to P percent, up or down
   --decisions         only the cost of one decision, by the number of replicas`,
 );
 
@@ -69,6 +74,8 @@ const options = {
 	prefillSpeed: positive("prefill-speed"),
 	cacheBlocks: positive("cache-blocks"),
 	isolates: positive("isolates"),
+	knownCache: !values.learned,
+	...(values.estimate !== undefined && { estimate: withError(positive("estimate")) }),
 	...(values["exchange-ms"] !== undefined && { exchangeMs: positive("exchange-ms") }),
 };
 console.log(`${trace.length} requests, ${options.replicas} replicas. Times to the first token.`);
@@ -85,4 +92,10 @@ console.log(table(rows));
 function positive(name: keyof typeof values): number {
 	const value = Number(values[name]);
 	return Number.isFinite(value) && value > 0 ? value : stopWith(`--${name}: expected a positive number`);
+}
+
+/** The same errors at each run. */
+function withError(percent: number): (tokens: number) => number {
+	const random = new Random(number("seed"));
+	return (tokens) => Math.max(1, Math.round(tokens * (1 + ((2 * random.next() - 1) * percent) / 100)));
 }
