@@ -29,6 +29,18 @@ it("converts files", async () => {
 	});
 }, 30_000);
 
+it("searches the web", async () => {
+	const response = await AI.websearch({ gatewayId: "default", query: "Durable Objects", limit: 2 });
+	expect(response).toBeInstanceOf(Response);
+	expect(await response.json()).toMatchObject({
+		items: [
+			{ title: "Simulated result 1 for: Durable Objects", url: expect.stringContaining("simulated.invalid") },
+			{ title: "Simulated result 2 for: Durable Objects" },
+		],
+		metadata: { query: "Durable Objects" },
+	});
+});
+
 it("runs a gateway's steps", async () => {
 	const gateway = AI.gateway("mine");
 	const response = await gateway.run([{ ...step, provider: "openai" }, step], {
