@@ -1,5 +1,5 @@
 /**
- * The limits of a gateway: requests per time (2003), and spend rules (2045). They are behind the cache, so a cached answer does not
+ * The limits of a gateway: requests per time (2003), those with a stored key (2003), and spend rules (2045). They are behind the cache, so a cached answer does not
  * count. A request calls the gateway's object once for its limits, and only if there are any. The cost of a request is known when its
  * answer has ended: it is added then, and no running stream is interrupted.
  */
@@ -24,7 +24,11 @@ export function limitMiddleware({ gatewayLimits }: { gatewayLimits: GatewayLimit
 	let isCounted = false;
 	return async (request, next) => {
 		const { account, settings, step } = request;
-		const limits = [...(isCounted ? [] : rateLimits(settings)), ...spendLimits(settings, step)];
+		const limits = [
+			...(isCounted ? [] : rateLimits(settings)),
+			...keyLimits(step),
+			...spendLimits(settings, step),
+		];
 		if (limits.length > 0) {
 			const windows = limits.map(({ window }) => window);
 			const full = await gatewayLimits.take({ account, settings }, windows);
@@ -80,6 +84,28 @@ function rateLimits({
 				unit: "count",
 			},
 			failure: () => new AiError("gatewayLimited"),
+		},
+	];
+}
+
+/** Each step with the key counts. The product's windows of a key are not documented: they are those of a gateway. */
+function keyLimits({ keyLimit }: GatewayStep): Limit[] {
+	if (!keyLimit) return [];
+	const { id, provider, alias, requests, windowMs } = keyLimit;
+	return [
+		{
+			window: {
+				key: JSON.stringify(["key", id, windowMs]),
+				windowMs,
+				technique: "fixed",
+				limit: requests,
+				unit: "count",
+			},
+			failure: () =>
+				new AiError(
+					"gatewayLimited",
+					`Rate limited: the stored key '${alias}' of ${provider} has ${requests} requests per ${windowMs / 1_000}s`,
+				),
 		},
 	];
 }

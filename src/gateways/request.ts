@@ -1,6 +1,7 @@
 /** A request to a gateway, and the middleware that it passes. */
 import type { GatewayExchange } from "./exchange.ts";
 import type { GatewayOptions } from "./options.ts";
+import type { KeyLimit } from "./providers/provider-keys.ts";
 import type { GatewaySettings } from "./settings.ts";
 
 /** The provider of the models of the catalogue. */
@@ -37,6 +38,8 @@ export interface GatewayStep {
 	 * different keys share no cached answer. `undefined`: the key of the operator.
 	 */
 	providerKey: string | undefined;
+	/** Of the stored key that the step uses, if it has one. */
+	keyLimit?: KeyLimit | undefined;
 	options: GatewayOptions;
 	/**
 	 * Calls the model once. The response has the format of the surface, also if its status is a failure. `signal`: fires when

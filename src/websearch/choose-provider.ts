@@ -2,7 +2,7 @@
  * The provider of a search: the one that the request names, or else the default of `WEB_SEARCH`. A key that the gateway stores for it
  * has precedence over the operator's, as in the product.
  */
-import { findKey, type ProviderKey } from "../gateways/providers/provider-keys.ts";
+import { findKey, type KeyLimit, type ProviderKey } from "../gateways/providers/provider-keys.ts";
 import { SearchError } from "./failures.ts";
 import { SEARCH_KINDS, SEARCH_PROVIDERS, type SearchKind } from "./providers/index.ts";
 import { type ConfiguredProvider, ownProvider, type WebSearchSettings } from "./settings.ts";
@@ -13,6 +13,8 @@ export interface ChosenProvider {
 	/** The account pays the provider. */
 	isOwnKey: boolean;
 	/** Of the account's key, without the key. `undefined`: the key of the operator. */
+	/** Of a stored key that has one. */
+	keyLimit?: KeyLimit | undefined;
 	identity: string | undefined;
 	/** US dollars that one search costs. */
 	usd: number;
@@ -49,6 +51,7 @@ export function chooseProvider(
 				provider: ownProvider(kind, own.secret),
 				isOwnKey: true,
 				identity: `stored:${own.id}:${own.modifiedAt}`,
+				keyLimit: own.limit,
 				usd: SEARCH_PROVIDERS[kind].usdPerThousand / 1_000,
 			};
 	}

@@ -1,5 +1,7 @@
 /** The providers' keys and the custom providers of an account. The keys are stored as text: they are sent to the providers. */
+
 import { RpcTarget } from "cloudflare:workers";
+import { addColumns } from "../../core/sql-columns.ts";
 import {
 	type CustomProvider,
 	type CustomProviderCreate,
@@ -7,6 +9,7 @@ import {
 	customName,
 } from "../providers/custom-providers.ts";
 import {
+	keyLimitOf,
 	type ProviderKey,
 	type ProviderKeyCreate,
 	type ProviderKeyInfo,
@@ -44,6 +47,8 @@ interface KeyRow extends Record<string, SqlStorageValue> {
 	is_default: number;
 	secret: string;
 	modified_at: number;
+	/** JSON of `rate_limit` and `rate_limit_period`. */
+	rate: string | null;
 }
 
 interface CustomRow extends Record<string, SqlStorageValue> {
@@ -68,18 +73,12 @@ export class ProviderAccessTables extends RpcTarget {
 		super();
 		this.#sql = sql;
 		sql.exec(TABLES);
+		addColumns(sql, "provider_keys", { rate: "TEXT" });
 	}
 
 	access(gateway: string): ProviderAccess {
 		return {
-			keys: this.#keyRows(gateway).map(({ id, provider, alias, is_default, secret, modified_at }) => ({
-				id,
-				provider,
-				alias,
-				isDefault: is_default === 1,
-				secret,
-				modifiedAt: modified_at,
-			})),
+			keys: this.#keyRows(gateway).map(providerKey),
 			customProviders: this.customProviders().filter(({ enable }) => enable),
 		};
 	}
@@ -91,7 +90,7 @@ export class ProviderAccessTables extends RpcTarget {
 	/** Replaces the key with the same provider and alias. `undefined`: the account has too many keys. */
 	saveKey(
 		gateway: string,
-		{ alias, default_config, provider_slug, secret }: ProviderKeyCreate,
+		{ alias, default_config, provider_slug, secret, rate_limit, rate_limit_period }: ProviderKeyCreate,
 	): ProviderKeyInfo | undefined {
 		const existing = this.#sql
 			.exec<KeyRow>(
@@ -117,9 +116,10 @@ export class ProviderAccessTables extends RpcTarget {
 			is_default: default_config ? 1 : 0,
 			secret,
 			modified_at: Date.now(),
+			rate: rate_limit ? JSON.stringify({ rate_limit, rate_limit_period }) : null,
 		};
 		this.#sql.exec(
-			"INSERT OR REPLACE INTO provider_keys VALUES (?, ?, ?, ?, ?, ?, ?)",
+			"INSERT OR REPLACE INTO provider_keys VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 			...Object.values(row),
 		);
 		return keyInfo(row);
@@ -214,6 +214,16 @@ const withStoredHeaders = (
 		}),
 	);
 
+type Rate = Pick<ProviderKeyCreate, "rate_limit" | "rate_limit_period">;
+
+const rateIn = ({ rate }: Pick<KeyRow, "rate">): Rate => (rate === null ? {} : (JSON.parse(rate) as Rate));
+
+function providerKey({ id, provider, alias, is_default, secret, modified_at, rate }: KeyRow): ProviderKey {
+	const key = { id, provider, alias };
+	const limit = keyLimitOf(key, rateIn({ rate }));
+	return { ...key, isDefault: is_default === 1, secret, modifiedAt: modified_at, limit };
+}
+
 const keyInfo = ({
 	id,
 	gateway,
@@ -222,6 +232,7 @@ const keyInfo = ({
 	is_default,
 	secret,
 	modified_at,
+	rate,
 }: KeyRow): ProviderKeyInfo => ({
 	id,
 	gateway_id: gateway,
@@ -231,6 +242,8 @@ const keyInfo = ({
 	secret_id: id,
 	secret_preview: previewOf(secret),
 	modified_at: new Date(modified_at).toISOString(),
+	rate_limit: rateIn({ rate }).rate_limit ?? 0,
+	rate_limit_period: rateIn({ rate }).rate_limit_period ?? null,
 });
 
 const customProvider = ({ id, slug, fields, created_at, modified_at }: CustomRow): CustomProvider => ({

@@ -9,6 +9,10 @@ const DEFAULT_ALIAS = "default";
 
 const Alias = lazy(() => z.string().regex(/^[\w.-]{1,64}$/, "expected 1 to 64 letters, digits, _, . or -"));
 
+const MAX_RATE_LIMIT = 1_000_000_000;
+const PERIOD_SECONDS = { second: 1, minute: 60, hour: 3_600, day: 86_400 } as const;
+const PERIODS = ["second", "minute", "hour", "day"] as const satisfies (keyof typeof PERIOD_SECONDS)[];
+
 export const ProviderKeyCreate = lazy(() =>
 	z.object({
 		alias: Alias().default(DEFAULT_ALIAS),
@@ -19,8 +23,14 @@ export const ProviderKeyCreate = lazy(() =>
 		secret: z
 			.string("expected the text of the key, because keys of Secrets Store (secret_id) are not read here")
 			.regex(/^[\x21-\x7e]{1,8192}$/, "expected 1 to 8192 visible ASCII characters"),
-		/** The product's limit of a key. */
-		rate_limit: z.literal(0, "keys have no limits of their own here: use those of the gateway").nullish(),
+		/** Requests with this key in each period. 0: no limit. */
+		rate_limit: z.int().min(0).max(MAX_RATE_LIMIT).nullish(),
+		/** Seconds, or the name of a unit. */
+		rate_limit_period: z
+			.union([z.enum(PERIODS), z.int().min(1).max(PERIOD_SECONDS.day)], {
+				error: `expected seconds up to ${PERIOD_SECONDS.day}, or one of: ${PERIODS.join(", ")}`,
+			})
+			.nullish(),
 	}),
 );
 export type ProviderKeyCreate = z.infer<ReturnType<typeof ProviderKeyCreate>>;
@@ -35,6 +45,10 @@ export interface ProviderKeyInfo {
 	secret_id: string;
 	/** The last four characters, after dots. */
 	secret_preview: string;
+	/** 0: none. */
+	rate_limit: number;
+	/** Seconds, or the name of a unit, as it was sent. */
+	rate_limit_period: ProviderKeyCreate["rate_limit_period"];
 	/** ISO 8601. */
 	modified_at: string;
 }
@@ -48,6 +62,31 @@ export interface ProviderKey {
 	secret: string;
 	/** Epoch milliseconds. */
 	modifiedAt: number;
+	limit?: KeyLimit | undefined;
+}
+
+/** The requests with one stored key. */
+export interface KeyLimit {
+	/** Of the key. */
+	id: string;
+	provider: string;
+	alias: string;
+	requests: number;
+	windowMs: number;
+}
+
+/** `undefined`: the key has no limit. */
+export function keyLimitOf(
+	{ id, provider, alias }: Pick<ProviderKey, "id" | "provider" | "alias">,
+	{
+		rate_limit: requests,
+		rate_limit_period: sent,
+	}: Pick<ProviderKeyCreate, "rate_limit" | "rate_limit_period">,
+): KeyLimit | undefined {
+	if (!requests) return undefined;
+	const period = sent ?? "minute";
+	const seconds = typeof period === "number" ? period : PERIOD_SECONDS[period];
+	return { id, provider, alias, requests, windowMs: seconds * 1_000 };
 }
 
 const MIN_PREVIEWED = 16;

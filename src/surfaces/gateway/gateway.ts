@@ -161,6 +161,7 @@ function gatewayStep(step: Step, context: StepContext): GatewayStep {
 		format: `gateway ${step.sent.method}`,
 		plane: "gateway",
 		providerKey: target instanceof AiError ? undefined : target.identity,
+		keyLimit: target instanceof AiError ? undefined : target.keyLimit,
 		options: context.options,
 		async call(signal, exchange) {
 			const id = context.services.uuid();

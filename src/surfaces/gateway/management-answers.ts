@@ -41,7 +41,13 @@ const GatewayAlias = z.object({
 export const gatewayAliasAnswer = enveloped(GatewayAlias);
 export const gatewayAliasesAnswer = enveloped(z.array(GatewayAlias), Page);
 
-const ProviderKey = z.object({ id: z.string(), provider_slug: z.string(), alias: z.string() });
+const ProviderKey = z.object({
+	id: z.string(),
+	provider_slug: z.string(),
+	alias: z.string(),
+	rate_limit: z.int(),
+	rate_limit_period: z.union([z.string(), z.int()]).nullable(),
+});
 export const providerKeyAnswer = enveloped(ProviderKey);
 export const providerKeysAnswer = enveloped(z.array(ProviderKey), Page.partial());
 

@@ -222,7 +222,7 @@ const NO_ACCESS: ProviderAccess = { keys: [], customProviders: [] };
 function modelStep(
 	{ call, request, endpoint, nextId, findKeys }: ReadCall & { findKeys: SearchKeys["find"] },
 	options: GatewayOptions,
-	{ services, identity, providerPrices }: Omit<ModelTarget, "kind">,
+	{ services, identity, keyLimit, providerPrices }: Omit<ModelTarget, "kind">,
 ): GatewayStep {
 	const { model, inputs } = request;
 	return {
@@ -233,6 +233,7 @@ function modelStep(
 		format: call.format(),
 		plane: "run",
 		providerKey: identity,
+		keyLimit,
 		options,
 		async call(signal, exchange) {
 			const id = nextId();

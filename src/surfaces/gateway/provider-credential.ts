@@ -6,7 +6,7 @@ import { accountOfToken, digest, hexadecimal } from "../../accounts/token-text.t
 import { AiError } from "../../core/errors.ts";
 import type { GatewayOptions } from "../../gateways/options.ts";
 import { type KeyHeader, keyHeaderOf } from "../../gateways/providers/addresses.ts";
-import { findKey, type ProviderKey } from "../../gateways/providers/provider-keys.ts";
+import { findKey, type KeyLimit, type ProviderKey } from "../../gateways/providers/provider-keys.ts";
 import type { GatewaySettings } from "../../gateways/settings.ts";
 import type { Services } from "../../pipeline/services.ts";
 
@@ -17,6 +17,8 @@ interface AccountCredential {
 	key: string;
 	/** Differs for two keys, and contains neither. */
 	identity: string;
+	/** Of a stored key that has one. */
+	limit?: KeyLimit | undefined;
 }
 
 interface CredentialRequest {
@@ -51,7 +53,8 @@ export function accountCredential({
 	const stored = findKey(keys, provider, byokAlias);
 	if (stored) {
 		const identity = `stored:${stored.id}:${stored.modifiedAt}`;
-		return { headers: [keyHeader(header, stored.secret)], key: stored.secret, identity };
+		const { secret, limit } = stored;
+		return { headers: [keyHeader(header, secret)], key: secret, identity, limit };
 	}
 	if (byokAlias !== undefined) throw noStoredKey(provider, byokAlias, keys);
 	return undefined;

@@ -9,6 +9,7 @@ import type { ProviderAccess } from "../../gateways/durable/provider-access.ts";
 import type { GatewayOptions } from "../../gateways/options.ts";
 import { isProvider, providerUrl, urlBelow } from "../../gateways/providers/addresses.ts";
 import { type CustomProvider, customSlug } from "../../gateways/providers/custom-providers.ts";
+import type { KeyLimit } from "../../gateways/providers/provider-keys.ts";
 import { addressProblem } from "../../gateways/providers/public-host.ts";
 import { WORKERS_AI } from "../../gateways/request.ts";
 import type { GatewaySettings } from "../../gateways/settings.ts";
@@ -23,7 +24,12 @@ import type { Step } from "./step.ts";
 
 export type StepTarget =
 	| ModelTarget
-	| { kind: "provider"; target: ProviderTarget; identity: string | undefined };
+	| {
+			kind: "provider";
+			target: ProviderTarget;
+			identity: string | undefined;
+			keyLimit?: KeyLimit | undefined;
+	  };
 
 export interface ModelTarget {
 	kind: "model";
@@ -31,6 +37,8 @@ export interface ModelTarget {
 	services: AppServices;
 	/** Of the account's key. */
 	identity: string | undefined;
+	/** Of the account's key, if it is stored with one. */
+	keyLimit?: KeyLimit | undefined;
 	/** The catalogue with the provider's prices. Present if the account pays the provider. */
 	providerPrices?: Catalog;
 }
@@ -59,7 +67,12 @@ export function targetOf(step: Step, context: TargetContext): StepTarget {
 	const keyInQuery = provider === "google-ai-studio" && /[?&]key=/.test(endpoint);
 	if (credential || keyInQuery) {
 		const target = { url: providerUrl(provider, endpoint), headers: credential?.headers ?? [], sent, fetch };
-		return { kind: "provider", target, identity: credential?.identity ?? "query" };
+		return {
+			kind: "provider",
+			target,
+			identity: credential?.identity ?? "query",
+			keyLimit: credential?.limit,
+		};
 	}
 	const author = authorIfKnown(provider);
 	if (author === undefined && !isProvider(provider)) throw invalidProvider(provider);
@@ -109,6 +122,7 @@ export function modelTarget(
 	return {
 		kind: "model",
 		identity: credential.identity,
+		keyLimit: credential.limit,
 		providerPrices: services.catalog,
 		services: {
 			...services,
@@ -138,6 +152,7 @@ function customModel(
 	return {
 		kind: "model",
 		identity: customIdentity(custom, credential?.identity),
+		keyLimit: credential?.limit,
 		providerPrices: services.catalog,
 		services: {
 			...services,
@@ -198,7 +213,8 @@ function customTarget({ provider, endpoint, sent }: Step, context: TargetContext
 		sent,
 		fetch: publicFetchOf(services),
 	};
-	return { kind: "provider", target, identity: customIdentity(custom, credential?.identity) };
+	const identity = customIdentity(custom, credential?.identity);
+	return { kind: "provider", target, identity, keyLimit: credential?.limit };
 }
 
 /** A change of the provider also changes the identity, so that no cached answer of the former one is used. */

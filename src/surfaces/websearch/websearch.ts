@@ -173,6 +173,7 @@ async function* planOf(
 		format: "web-search",
 		plane: "run",
 		providerKey: chosen.identity,
+		keyLimit: chosen.keyLimit,
 		options,
 		// The account accepts each id once.
 		call: (signal) =>

@@ -455,6 +455,29 @@ describe("keys that the account stores", () => {
 			expect(text).not.toContain(STORED);
 	});
 
+	it.each([
+		[{ rate_limit: 2, rate_limit_period: "hour" }, 3_600],
+		[{ rate_limit: 2, rate_limit_period: 90 }, 90],
+		[{ rate_limit: 2 }, 60],
+	])("have limits of their own: %j", async (limit, seconds) => {
+		const { call, store, requests } = await world({}, () => Response.json({ data: [] }));
+		const key = { provider_slug: "openai", secret: STORED };
+		const { result } = await store({ ...key, ...limit });
+		expect(result).toMatchObject({ rate_limit_period: null, ...limit });
+		await store({ ...key, alias: "second" });
+		const statusOf = async (headers: Record<string, string> = {}) =>
+			(await call("openai/v1/models", { headers })).status;
+		expect([await statusOf(), await statusOf(), await statusOf()]).toEqual([200, 200, 429]);
+		const refused = await call("openai/v1/models");
+		expect(await refused.text()).toContain(
+			`the stored key 'default' of openai has 2 requests per ${seconds}s`,
+		);
+		// Another key, and a request with its own, have no limit.
+		expect(await statusOf({ "cf-aig-byok-alias": "second" })).toBe(200);
+		expect(await statusOf({ authorization: "Bearer sk-own" })).toBe(200);
+		expect(requests).toHaveLength(4);
+	});
+
 	it("are validated", async () => {
 		const { store, send, token, createToken } = await world();
 		for (const fields of [
@@ -472,11 +495,9 @@ describe("keys that the account stores", () => {
 		expect(await messageOf({ secret_id: "5f8d" })).toBe(
 			"secret: expected the text of the key, because keys of Secrets Store (secret_id) are not read here",
 		);
-		// A limit that is ignored would protect nothing.
-		expect(await messageOf({ secret: STORED, rate_limit: 5, rate_limit_period: 60 })).toBe(
-			"rate_limit: keys have no limits of their own here: use those of the gateway",
+		expect(await messageOf({ secret: STORED, rate_limit: 5, rate_limit_period: "week" })).toBe(
+			"rate_limit_period: expected seconds up to 86400, or one of: second, minute, hour, day",
 		);
-		expect((await store({ provider_slug: "openai", secret: STORED, rate_limit: 0 })).status).toBe(200);
 		const reader = await createToken(["Workers AI Read"]);
 		const denied = await send("/ai-gateway/gateways/mine/provider_configs", reader, json("POST", {}));
 		expect(denied.status).toBe(403);
