@@ -3,7 +3,8 @@
  * is 200 while the process takes requests and its Durable Objects can write, otherwise 503. They need no token, so they
  * disclose nothing else.
  */
-import { toAiError } from "../../core/errors.ts";
+import { AiError } from "../../core/errors.ts";
+import { objectUnavailable } from "../../core/object-failure.ts";
 import { defineRoutes, type Route } from "../../http/route.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { answer } from "../answer.ts";
@@ -40,7 +41,7 @@ async function probe({ directory, log, uuid }: Services): Promise<boolean> {
 		await directory.probe();
 		return true;
 	} catch (error) {
-		log(toAiError(error), uuid());
+		log(error instanceof AiError ? error : objectUnavailable(error), uuid());
 		return false;
 	}
 }
