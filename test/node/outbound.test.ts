@@ -114,7 +114,23 @@ describe("a request that is passed to a provider", () => {
 		url = `http://127.0.0.1:${port}`;
 		// With the connection guard: workerd alone does not notice a caller who leaves before the answer.
 		gateway = runScript(CLI, ["serve", "--port", String(port), "--state", join(folder, "state")], {
-			env: { ADMIN_TOKEN, AI_GATEWAY: JSON.stringify(AI_GATEWAY) },
+			env: {
+				...{ ADMIN_TOKEN, AI_GATEWAY: JSON.stringify(AI_GATEWAY) },
+				BACKENDS: JSON.stringify({
+					circle: {
+						...{ kind: "openai", url: `${url}/client/v4/accounts/local/ai/v1`, key: "ADMIN_TOKEN" },
+					},
+				}),
+				ROUTES: JSON.stringify({
+					"circle/gpt-5.6-sol": {
+						targets: [{ backend: "circle", model: "circle/gpt-5.6-sol" }],
+						retries: { attempts: 3, base_ms: 1 },
+					},
+				}),
+				WEB_SEARCH: JSON.stringify({
+					circle: { kind: "searxng", url: `${url}/v1/local/default/custom-self` },
+				}),
+			},
 		});
 		expect(await gateway.until(/Open files|error/)).toContain("is ready");
 		base = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
@@ -221,6 +237,48 @@ describe("a request that is passed to a provider", () => {
 		expect(await response.text()).toContain("AI_GATEWAY.allow_chained_gateways");
 		// Each step arrives once, and calls nothing.
 		await expect.poll(async () => (await logsOf("once")).length).toBe(1 + 32);
+	});
+
+	it("is not multiplied by a collector that is a custom provider of the gateway", async () => {
+		const collector = `${url}/v1/local/circle/custom-acme/circle/v1/traces`;
+		const otel = [{ url: collector, headers: { "cf-aig-authorization": `Bearer ${ADMIN_TOKEN}` } }];
+		expect((await manage("gateways", "POST", { id: "circle", otel })).status).toBe(200);
+		const logged = async (): Promise<string[]> => {
+			const response = await manage("gateways/circle/logs?per_page=50", "GET");
+			const { result } = (await response.json()) as { result: Log[] };
+			return result.map(({ path }) => path).sort();
+		};
+		const own = "circle/once";
+		const exports = ["circle/v1/metrics", "circle/v1/traces"];
+		for (const rounds of [1, 2]) {
+			expect((await send(`/v1/local/circle/custom-acme/${own}`, "POST", { model: "acme-1" })).status).toBe(
+				200,
+			);
+			// The exports of the first round would have exports of their own in the second one.
+			const expected = [...exports, own].flatMap((path) => Array<string>(rounds).fill(path)).sort();
+			await expect.poll(logged, { timeout: 10_000 }).toEqual(expected);
+		}
+		expect([calls.get(`/${own}`), calls.get("/circle/v1/traces")]).toEqual([2, undefined]);
+	});
+
+	it("ends with its reason if a backend is the gateway itself", async () => {
+		const messages = [{ role: "user", content: "Hi" }];
+		for (const stream of [false, true]) {
+			const chat = { model: "circle/gpt-5.6-sol", messages, stream };
+			const response = await send("/client/v4/accounts/local/ai/v1/chat/completions", "POST", chat);
+			expect(response.status).toBe(508);
+			expect(await response.text()).toContain(
+				"The request runs in a circle: the address of the backend 'circle'",
+			);
+		}
+	});
+
+	it("has no credential for a search provider that is the gateway itself", async () => {
+		const body = { query: "Durable Objects", options: { gateway: { id: "default" } } };
+		const response = await send("/client/v4/accounts/local/ai/websearch/", "POST", body);
+		expect(response.status).toBe(503);
+		expect(await response.text()).toContain("The search provider refuses the operator's key");
+		expect([...calls.keys()].filter((path) => path.includes("search"))).toEqual([]);
 	});
 
 	it.each(["5", "999", "x"])("is refused with 508 if it has passed too many gateways: %s", async (hops) => {

@@ -66,6 +66,7 @@ export interface ErrorReply {
 }
 
 export function failureOfStatus(call: Call, { status, headers, text, streams }: ErrorReply): AiError {
+	if (status === LOOP_DETECTED) return loopFailure(call);
 	const body = errorBodyOf(text);
 	const sent = readError(body);
 	const retryAfter = retryAfterSeconds(headers, call.services.now()) ?? roundedUp(sent.retryAfter);
@@ -90,6 +91,16 @@ export function failureOfFetch(call: Call, error: unknown): AiError {
 		cause: safeCause(call.target, error),
 	});
 }
+
+/** The answer of a gateway to a request that runs in a circle. No attempt would end better, and each would multiply the request. */
+const LOOP_DETECTED = 508;
+
+const loopFailure = ({ target: { backend } }: Call): AiError =>
+	new AiError(
+		"gatewayLoop",
+		`The request runs in a circle: the address of the backend '${backend}' leads back to this gateway`,
+		{ upstream: { backend, status: LOOP_DETECTED } },
+	);
 
 const BAD_GATEWAY = 502;
 /** Characters of an unreadable answer in the log. */
