@@ -273,6 +273,24 @@ describe("an account", () => {
 		expect(await storedResponses.usage("local")).toMatchObject({ responses: 1, items: 2 });
 	});
 
+	it("uses the space of deleted responses again", async () => {
+		const { create, request, stub } = bounded({});
+		const databaseBytes = () => runInDurableObject(stub, (_, { storage }) => storage.sql.databaseSize);
+		const fill = async (): Promise<number> => {
+			// The last one is longer than a row.
+			const made = [];
+			for (const length of [90_000, 90_000, 90_000, 1_500_000])
+				made.push(await create({ input: "a".repeat(length) }));
+			const full = await databaseBytes();
+			for (const { body } of made) await request(`/responses/${body.id}`, { method: "DELETE" });
+			return full;
+		};
+		const first = await fill();
+		expect(first).toBeGreaterThan(1_700_000);
+		expect(await fill()).toBe(first);
+		expect(await fill()).toBe(first);
+	});
+
 	it("counts what it stores, and nothing after the deletions", async () => {
 		const { create, request, storedResponses } = bounded({});
 		const image = `data:image/png;base64,${"A".repeat(3_000_000)}`;
