@@ -1,6 +1,6 @@
 /** The AI SDK's default provider, `createOpenAI()(model)`: its second turn refers to stored items. */
 import { createOpenAI } from "@ai-sdk/openai";
-import { generateText, type ModelMessage, stepCountIs, tool } from "ai";
+import { generateText, type ModelMessage, stepCountIs, streamText, tool } from "ai";
 import { expect, it } from "vitest";
 import * as z from "zod";
 import { BASE, completion, ENGINE_VARS, testGateway, upstream } from "../../gateway.ts";
@@ -48,4 +48,56 @@ it("goes on after a tool call and in a second turn of a reasoning model", async 
 	// `response.messages` has those of the last step.
 	expect(sent[2]).toContain("item_reference");
 	expect(await roles(2)).toEqual(["user", "assistant", "user"]);
+});
+
+it.each(["whole", "streamed"])("goes on for ten turns with tools and reasoning, %s", async (form) => {
+	let replies = 0;
+	const { fetch, requests } = upstream(() => {
+		const turn = Math.floor(replies / 2);
+		const call = { id: `call_${turn}`, type: "function", function: { name: "clock", arguments: "{}" } };
+		const isCall = replies++ % 2 === 0;
+		const message = isCall
+			? { reasoning_content: `I need the time (${turn}).`, tool_calls: [{ index: 0, ...call }] }
+			: { reasoning_content: `It is noon (${turn}).`, content: `Noon (${turn}).` };
+		const finish_reason = isCall ? "tool_calls" : "stop";
+		if (form === "whole") return Response.json(reasoned(message, finish_reason));
+		const { id, created, model } = completion("");
+		const chunk = (choice: object) =>
+			`data: ${JSON.stringify({ id, object: "chat.completion.chunk", created, model, choices: [{ index: 0, finish_reason: null, ...choice }] })}\n\n`;
+		const chunks = [chunk({ delta: message }), chunk({ delta: {}, finish_reason }), "data: [DONE]\n\n"];
+		return new Response(chunks.join(""), { headers: { "content-type": "text/event-stream" } });
+	});
+	const { app } = testGateway({ vars: ENGINE_VARS, fetch });
+	const openai = createOpenAI({
+		apiKey: "none",
+		baseURL: `${BASE}/v1`,
+		fetch: async (url, init) => app.request(String(url), init),
+	});
+	const options = {
+		model: openai("gpt-5.6-sol"),
+		tools: { clock: tool({ inputSchema: z.object({}), execute: async () => "12:00" }) },
+		stopWhen: stepCountIs(3),
+	};
+	const messages: ModelMessage[] = [];
+	const history: string[] = [];
+	for (let turn = 0; turn < 10; turn++) {
+		messages.push({ role: "user", content: `What time is it (${turn})?` });
+		const result =
+			form === "whole" ? await generateText({ ...options, messages }) : streamText({ ...options, messages });
+		expect(await result.text).toBe(`Noon (${turn}).`);
+		for (const step of await result.steps) messages.push(...step.response.messages);
+		history.push(`user What time is it (${turn})?`, `assistant call_${turn}`, `tool call_${turn}`);
+		if (turn < 9) history.push(`assistant Noon (${turn}).`);
+	}
+	interface Sent {
+		role: string;
+		content: string | { text: string }[] | null;
+		tool_calls?: { id: string }[];
+		tool_call_id?: string;
+	}
+	const last = await requests.at(-1)?.clone().json<{ messages: Sent[] }>();
+	const textOf = ({ content, tool_call_id, tool_calls }: Sent) =>
+		tool_calls?.[0]?.id ?? tool_call_id ?? (typeof content === "string" ? content : content?.[0]?.text);
+	expect(last?.messages.map((message) => `${message.role} ${textOf(message)}`)).toEqual(history);
+	expect(requests).toHaveLength(20);
 });
