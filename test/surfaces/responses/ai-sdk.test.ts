@@ -61,9 +61,9 @@ it.each(["whole", "streamed"])("goes on for ten turns with tools and reasoning, 
 			: { reasoning_content: `It is noon (${turn}).`, content: `Noon (${turn}).` };
 		const finish_reason = isCall ? "tool_calls" : "stop";
 		if (form === "whole") return Response.json(reasoned(message, finish_reason));
-		const { id, created, model } = completion("");
+		const common = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "gpt-5.6-sol" };
 		const chunk = (choice: object) =>
-			`data: ${JSON.stringify({ id, object: "chat.completion.chunk", created, model, choices: [{ index: 0, finish_reason: null, ...choice }] })}\n\n`;
+			`data: ${JSON.stringify({ ...common, choices: [{ index: 0, finish_reason: null, ...choice }] })}\n\n`;
 		const chunks = [chunk({ delta: message }), chunk({ delta: {}, finish_reason }), "data: [DONE]\n\n"];
 		return new Response(chunks.join(""), { headers: { "content-type": "text/event-stream" } });
 	});
