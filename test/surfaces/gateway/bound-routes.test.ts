@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Route } from "../../../src/http/route.ts";
 import { ROUTES } from "../../../src/surfaces/routes.ts";
 import { completion, upstream } from "../../gateway.ts";
-import { ADMIN, closedGateway, json } from "../../http/access.ts";
+import { ADMIN, type ClosedGateway, closedGateway, json } from "../../http/access.ts";
 import { GATEWAY_SETTINGS } from "./gateway-settings.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
@@ -23,16 +23,20 @@ const OUTSIDE = /count_tokens$|input_tokens$|\/tomarkdown$|^GET .*\/run\/:model/
 
 const engine = upstream(() => Response.json(completion("Hello")));
 const here = closedGateway({ vars: VARS, fetch: engine.fetch });
-const { account, createToken, send, services } = here;
+const { account, send, services } = here;
 
-async function token(groups: readonly string[], gateway: object | undefined = REQUIRED): Promise<string> {
+async function token(
+	groups: readonly string[],
+	gateway: object | null = REQUIRED,
+	at: ClosedGateway = here,
+): Promise<string> {
 	for (const id of ["prod", "other"])
-		await services.gateways.change(account, id, (registry) => registry.create(id, GATEWAY_SETTINGS));
-	return createToken(groups, gateway && { gateway });
+		await at.services.gateways.change(at.account, id, (registry) => registry.create(id, GATEWAY_SETTINGS));
+	return at.createToken(groups, gateway ? { gateway } : {});
 }
 
 /** The path with a value for each parameter. */
-const pathOf = (path: string, gateway: string, model: string): string =>
+const pathOf = (path: string, account: string, gateway: string, model: string): string =>
 	path
 		.replace(":account", account)
 		.replace(":gateway", gateway)
@@ -64,12 +68,14 @@ const call = async (
 	route: Route,
 	text: string,
 	{
+		at = here,
 		gateway,
 		headers = { "cf-aig-gateway-id": gateway },
-	}: { gateway: string; headers?: Record<string, string> },
+	}: { at?: ClosedGateway; gateway: string; headers?: Record<string, string> },
 ): Promise<Response> => {
 	const { headers: own, ...init } = requestOf(route);
-	return send(`http://gateway${pathOf(route.path, gateway, route.upgrades ? FLUX : LLAMA)}`, text, {
+	const path = pathOf(route.path, at.account, gateway, route.upgrades ? FLUX : LLAMA);
+	return at.send(`http://gateway${path}`, text, {
 		...init,
 		headers: { ...own, ...headers, "cf-aig-authorization": `Bearer ${text}` },
 	});
@@ -88,6 +94,36 @@ const CHANGING = ROUTES.filter(
 	({ method, path }) => path.includes("/ai-gateway/") && method !== "GET" && !path.endsWith("/cache/purge"),
 );
 
+/** A request that names no gateway, but metadata. `OUTSIDE` runs only if no gateway is required. */
+async function runsIn(
+	route: Route,
+	text: string,
+	{ at = here, gateway, isRequired }: { at?: ClosedGateway; gateway: string; isRequired: boolean },
+): Promise<void> {
+	const sentMetadata = { "cf-aig-metadata": JSON.stringify({ team: "sales", shift: "night" }) };
+	const response = await call(route, text, { at, gateway, headers: sentMetadata });
+	if (route.upgrades && response.status === 101) return response.webSocket?.accept();
+	const body = await response.text();
+	if (OUTSIDE.test(`${route.method} ${route.path}`)) {
+		if (isRequired)
+			expect([response.status, body]).toEqual([403, expect.stringContaining("this one has no gateway")]);
+		else expect(response.status).not.toBe(403);
+		return;
+	}
+	expect(response.status).not.toBe(403);
+	const id = response.headers.get("cf-aig-log-id");
+	expect(id).toMatch(/^[0-9a-f-]{36}$/);
+	await expect
+		.poll(
+			async () => {
+				const log = await at.send(`/ai-gateway/gateways/${gateway}/logs/${id}`, ADMIN);
+				return (await log.json<{ result: LogJson | null }>()).result?.metadata;
+			},
+			{ timeout: 30_000 },
+		)
+		.toEqual({ team: "search", shift: "night" });
+}
+
 describe("a token that must use the gateway prod", () => {
 	it.each(named(RUNNING))("runs nothing in another by %s", async (_, route) => {
 		const text = await token(["Workers AI Run"]);
@@ -102,29 +138,8 @@ describe("a token that must use the gateway prod", () => {
 		expect(engine.requests.length).toBe(sent);
 	});
 
-	it.each(named(NAMELESS))("runs in it, with its metadata, by %s, which names none", async (name, route) => {
-		const text = await token(["Workers AI Run"]);
-		const sentMetadata = { "cf-aig-metadata": JSON.stringify({ team: "sales", shift: "night" }) };
-		const response = await call(route, text, { gateway: "prod", headers: sentMetadata });
-		if (route.upgrades && response.status === 101) return response.webSocket?.accept();
-		const body = await response.text();
-		if (OUTSIDE.test(name))
-			return expect([response.status, body]).toEqual([
-				403,
-				expect.stringContaining("this one has no gateway"),
-			]);
-		expect(response.status).not.toBe(403);
-		const id = response.headers.get("cf-aig-log-id");
-		expect(id).toMatch(/^[0-9a-f-]{36}$/);
-		await expect
-			.poll(
-				async () => {
-					const log = await send(`/ai-gateway/gateways/prod/logs/${id}`, ADMIN);
-					return (await log.json<{ result: LogJson | null }>()).result?.metadata;
-				},
-				{ timeout: 30_000 },
-			)
-			.toEqual({ team: "search", shift: "night" });
+	it.each(named(NAMELESS))("runs in it, with its metadata, by %s, which names none", async (_, route) => {
+		await runsIn(route, await token(["Workers AI Run"]), { gateway: "prod", isRequired: true });
 	});
 
 	it.each(named(CHANGING))("changes no gateway by %s, with permission to write", async (_, route) => {
@@ -156,6 +171,50 @@ describe("a token that must use the gateway prod", () => {
 	});
 });
 
+describe("a token with the default gateway prod", () => {
+	const DEFAULT = { ...REQUIRED, mode: "default" };
+
+	it.each(named(NAMELESS))("runs in it, with its metadata, by %s, which names none", async (_, route) => {
+		await runsIn(route, await token(["Workers AI Run"], DEFAULT), { gateway: "prod", isRequired: false });
+	});
+
+	it.each(named(RUNNING))("is not refused another gateway by %s", async (_, route) => {
+		const response = await call(route, await token(["Workers AI Run"], DEFAULT), { gateway: "other" });
+		if (route.upgrades && response.status === 101) return response.webSocket?.accept();
+		await response.body?.cancel();
+		expect(response.status).not.toBe(403);
+	});
+});
+
+describe.each(["required", "default"])("an account that binds the gateway prod (%s)", (mode) => {
+	const bound = closedGateway({ vars: VARS, fetch: engine.fetch });
+	const isRequired = mode === "required";
+	const tokenOfBound = async (): Promise<string> => {
+		const text = await token(["Workers AI Run"], null, bound);
+		const put = await bound.send("/ai/bound-gateway", ADMIN, json("PUT", { ...REQUIRED, mode }));
+		expect(put.status).toBe(200);
+		return text;
+	};
+
+	it.each(named(NAMELESS))(
+		"has its requests there, with its metadata, by %s, which names none",
+		async (_, route) => {
+			await runsIn(route, await tokenOfBound(), { at: bound, gateway: "prod", isRequired });
+		},
+	);
+
+	it.each(named(RUNNING))("refuses another gateway only if it requires its own, by %s", async (_, route) => {
+		const text = await tokenOfBound();
+		const sent = engine.requests.length;
+		const response = await call(route, text, { at: bound, gateway: "other" });
+		if (route.upgrades && response.status === 101) return response.webSocket?.accept();
+		await response.body?.cancel();
+		if (!isRequired) return expect(response.status).not.toBe(403);
+		expect(response.status).toBe(403);
+		expect(engine.requests.length).toBe(sent);
+	});
+});
+
 describe("an account that requires the gateway prod", () => {
 	const policy = (groups: readonly string[]) => [
 		{
@@ -166,7 +225,7 @@ describe("an account that requires the gateway prod", () => {
 	];
 
 	it("lets only the operator change gateways, and no token make one with another gateway", async () => {
-		const writer = await token(["Workers AI Write", "Workers AI Run", "Account API Tokens Write"], undefined);
+		const writer = await token(["Workers AI Write", "Workers AI Run", "Account API Tokens Write"], null);
 		const bind = await send("/ai/bound-gateway", ADMIN, json("PUT", REQUIRED));
 		expect(bind.status).toBe(200);
 		const change = (text: string) =>
