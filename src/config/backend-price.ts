@@ -1,9 +1,10 @@
 /** `price` of a backend. Separate from prices.ts, because backends are parsed before routes. */
 import * as z from "zod";
 import type { Price, PriceUnit } from "../models/model.ts";
+import { amount } from "./amounts.ts";
 import { usdOf } from "./models.ts";
 
-const neurons = z.number().min(0);
+const neurons = amount;
 
 export const UNITS = {
 	input: "per M input tokens",

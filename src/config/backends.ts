@@ -10,6 +10,7 @@ import { lazy } from "../core/lazy.ts";
 import { present } from "../core/present.ts";
 import type { ConfiguredBackend } from "../pipeline/plan.ts";
 import { expectedName, kindOf, list } from "../schemas/explain.ts";
+import { positiveCount } from "./amounts.ts";
 import { BackendPrice } from "./backend-price.ts";
 import { engineHint } from "./engine-names.ts";
 import { type Env, headers, secret } from "./headers.ts";
@@ -35,7 +36,7 @@ const engineSettings = (env: Env) =>
 		headers: headers(env).optional(),
 		timeouts: WholeTimeouts.optional(),
 		system_messages: z.enum(["first", "anywhere"]).optional(),
-		num_ctx: z.int().min(1).optional(),
+		num_ctx: positiveCount.optional(),
 		api: z.enum(["auto", "chat", "responses"]).optional(),
 		price: BackendPrice.optional(),
 		pool: z.undefined().optional(),

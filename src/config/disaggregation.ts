@@ -11,6 +11,7 @@ import {
 import { ROLES, type Role } from "../pools/replica.ts";
 import { roleProblem, rolesOf } from "../pools/replica-roles.ts";
 import { list } from "../schemas/explain.ts";
+import { wholeCount } from "./amounts.ts";
 
 const NAMES = Object.keys(DISAGGREGATIONS) as [DisaggregationName, ...DisaggregationName[]];
 /** One block of the prefix index. Shorter prompts are processed faster than they are transferred. */
@@ -22,7 +23,7 @@ export const DisaggregationSetting = lazy(() =>
 		(setting) => (typeof setting === "string" ? { protocol: setting } : setting),
 		z.strictObject({
 			protocol: z.enum(NAMES),
-			min_prefill_tokens: z.int().min(0).optional(),
+			min_prefill_tokens: wholeCount.optional(),
 			rewrite_remote_host: z.boolean().optional(),
 		}),
 	),

@@ -5,6 +5,7 @@ import { COUNTED_RATES, COUNTED_TITLES, TASK_RATES } from "../models/rates.ts";
 import { TASK_TITLES, type TaskTitle } from "../models/tasks.ts";
 import type { AccountLimits, Limits } from "../pipeline/limits.ts";
 import { kindOf } from "../schemas/explain.ts";
+import { amount, MAX_TIMER_MS, positiveCount, wholeCount } from "./amounts.ts";
 import { camelCased } from "./camel-case.ts";
 import { keptBytesOf, MIN_KEPT_BYTES } from "./capacity.ts";
 
@@ -22,10 +23,10 @@ const DEFAULT_HOLD_MS = 60 * 60 * 1000;
 /** The allocation of the product's Free plan. */
 const FREE_DAILY_NEURONS = 10_000;
 
-const count = z.int().min(1);
-const keptBytes = z.int().min(MIN_KEPT_BYTES);
+const count = positiveCount;
+const keptBytes = positiveCount.min(MIN_KEPT_BYTES);
 const KEPT_BYTES = keptBytesOf();
-const neurons = z.number().min(0);
+const neurons = amount;
 
 const ModelEntry = z.strictObject({
 	requests_per_minute: count.optional(),
@@ -57,13 +58,12 @@ export const LimitsSchema = AccountEntry.extend({
 	json_bytes: count.default(DEFAULT_JSON_BYTES),
 	upload_bytes: count.default(DEFAULT_UPLOAD_BYTES),
 	json_depth: count.default(DEFAULT_JSON_DEPTH),
-	/** The longest timer of the runtime. */
-	body_ms: count.max(2 ** 31 - 1).default(DEFAULT_BODY_MS),
+	body_ms: count.max(MAX_TIMER_MS).default(DEFAULT_BODY_MS),
 	/**
 	 * Milliseconds after which a request that was not settled, because its Worker crashed, is charged its reservation. The calls
 	 * of engines end before it.
 	 */
-	hold_ms: count.default(DEFAULT_HOLD_MS),
+	hold_ms: count.max(MAX_TIMER_MS).default(DEFAULT_HOLD_MS),
 	/** Whether an engine may be called in parallel with admission while the account is far below its limits. */
 	speculation: z.boolean().default(true),
 	/** The cached answers of each gateway. */
@@ -73,7 +73,7 @@ export const LimitsSchema = AccountEntry.extend({
 	account_log_bytes: keptBytes.default(KEPT_BYTES.account_log_bytes),
 	account_cache_bytes: keptBytes.default(KEPT_BYTES.account_cache_bytes),
 	run_bytes: keptBytes.default(KEPT_BYTES.run_bytes),
-	disk_reserve_bytes: z.int().min(0).default(KEPT_BYTES.disk_reserve_bytes),
+	disk_reserve_bytes: wholeCount.default(KEPT_BYTES.disk_reserve_bytes),
 	/** Larger answers are not cached. */
 	cache_entry_bytes: count.max(MAX_CACHE_ENTRY_BYTES).default(DEFAULT_CACHE_ENTRY_BYTES),
 	accounts: z.record(z.string(), AccountEntry).optional(),

@@ -14,6 +14,7 @@ import { CAPABILITIES, type Model, PRICE_UNITS } from "../models/model.ts";
 import { USD_PER_NEURON } from "../models/neurons.ts";
 import { TASK_TITLES, type TaskTitle } from "../models/tasks.ts";
 import { list } from "../schemas/explain.ts";
+import { amount, positiveCount } from "./amounts.ts";
 import { camelCased } from "./camel-case.ts";
 import type { Path, Problems } from "./problems.ts";
 
@@ -23,7 +24,7 @@ const USD_DIGITS = 12;
 /** Cloudflare's price of this many neurons, in US dollars. */
 export const usdOf = (neurons: number): number => Number((neurons * USD_PER_NEURON).toPrecision(USD_DIGITS));
 
-const count = z.int().min(1);
+const count = positiveCount;
 
 const OperatorModel = z.strictObject({
 	task: z.enum(TASK_TITLES).optional(),
@@ -39,7 +40,7 @@ const OperatorModel = z.strictObject({
 		.array(
 			z.strictObject({
 				unit: z.enum(PRICE_UNITS),
-				neurons: z.number().min(0),
+				neurons: amount,
 				above_input_tokens: count.optional(),
 			}),
 		)

@@ -5,6 +5,7 @@ import { lazy } from "../core/lazy.ts";
 import { present } from "../core/present.ts";
 import { POLICIES } from "../pools/choice.ts";
 import type { PoolSettings } from "../pools/pool-settings.ts";
+import { positiveAmount, positiveCount, timerMs, wholeCount } from "./amounts.ts";
 import { checkRoles, DisaggregationSetting, disaggregationSettings, ReplicaRole } from "./disaggregation.ts";
 import type { Path, Problems } from "./problems.ts";
 
@@ -37,7 +38,7 @@ const DiscoverSetting = lazy(() =>
 				.string()
 				.regex(/^(\/[^/?#]+)*$/, 'expected "" or a path like "/v1", found another text')
 				.optional(),
-			refresh_ms: z.number().min(MIN_REFRESH_MS).optional(),
+			refresh_ms: timerMs(MIN_REFRESH_MS).optional(),
 		}),
 	),
 );
@@ -51,11 +52,14 @@ const WakeSetting = lazy(() =>
 		(wake) => (typeof wake === "string" ? { url: wake } : wake),
 		z.strictObject({
 			url: HttpUrl(),
-			cooldown_ms: z.number().min(1_000).optional(),
+			cooldown_ms: timerMs(1_000).optional(),
 			wait_ms: z.number().min(0).max(MAX_WAKE_WAIT_MS).optional(),
 		}),
 	),
 );
+
+/** Engines keep a priority in 32 bits. */
+const Priority = z.int32();
 
 export const PoolSetting = lazy(() =>
 	z
@@ -63,18 +67,18 @@ export const PoolSetting = lazy(() =>
 			replicas: z.array(ReplicaSetting()).min(1).optional(),
 			policy: z.enum(POLICIES).optional(),
 			shared_prompts: z.boolean().optional(),
-			max_requests: z.int().min(1).optional(),
+			max_requests: positiveCount.optional(),
 			queue: z
 				.strictObject({
-					max: z.int().min(0).optional(),
-					wait_ms: z.number().min(0).optional(),
-					weights: z.record(z.string(), z.number().positive()).optional(),
+					max: wholeCount.optional(),
+					wait_ms: timerMs(0).optional(),
+					weights: z.record(z.string(), positiveAmount).optional(),
 				})
 				.optional(),
 			cache_salt: z.boolean().optional(),
-			priority: z.strictObject({ interactive: z.int().optional(), batch: z.int().optional() }).optional(),
+			priority: z.strictObject({ interactive: Priority.optional(), batch: Priority.optional() }).optional(),
 			wake: WakeSetting().optional(),
-			poll_ms: z.number().min(MIN_POLL_MS).optional(),
+			poll_ms: timerMs(MIN_POLL_MS).optional(),
 			discover: DiscoverSetting().optional(),
 			disaggregation: DisaggregationSetting().optional(),
 			preload: z.boolean().optional(),

@@ -1,6 +1,7 @@
 /** `RESPONSES`: how long stored responses are kept, and how much an account can store. */
 import * as z from "zod";
 import type { StoreBounds } from "../responses/records.ts";
+import { positiveCount } from "./amounts.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 /** As in OpenAI's API. */
@@ -16,9 +17,9 @@ export const ResponsesSchema = z
 	.strictObject({
 		retention_days: z.number().positive().max(MAX_RETENTION_DAYS).default(DEFAULT_RETENTION_DAYS),
 		/** Of each account. */
-		max_bytes: z.int().min(1).max(MAX_BYTES).default(DEFAULT_BYTES),
+		max_bytes: positiveCount.max(MAX_BYTES).default(DEFAULT_BYTES),
 		/** Responses and conversations of each account. */
-		max_responses: z.int().min(1).default(DEFAULT_RESPONSES),
+		max_responses: positiveCount.default(DEFAULT_RESPONSES),
 	})
 	.transform(
 		({ retention_days, max_bytes, max_responses }): StoreBounds => ({

@@ -4,6 +4,7 @@ import { isRecord } from "../core/json.ts";
 import type { ConfiguredBackend, Continuation } from "../pipeline/plan.ts";
 import type { Route } from "../pipeline/route.ts";
 import { expectedName, kindOf } from "../schemas/explain.ts";
+import { positiveAmount } from "./amounts.ts";
 import { refuseSecondKey, SIMULATOR } from "./backends.ts";
 import { type Env, headers } from "./headers.ts";
 import type { Path, Problems } from "./problems.ts";
@@ -26,7 +27,7 @@ const targets = (env: Env) =>
 					.min(1)
 					.refine((model) => !model.includes("*"), "expected the name of one model, found a pattern")
 					.optional(),
-				weight: z.number().positive().optional(),
+				weight: positiveAmount.optional(),
 				headers: headers(env).optional(),
 				timeouts: SetTimeouts.optional(),
 				continues: z.literal([true, "prefill", "vllm"]).optional(),

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { present } from "../core/present.ts";
 import type { S3Setting } from "../storage/blobs/s3-setting.ts";
 import type { StorageSetting } from "../storage/storage.ts";
+import { positiveCount } from "./amounts.ts";
 import { type Env, secret } from "./headers.ts";
 
 const GIB = 1024 ** 3;
@@ -12,7 +13,7 @@ const DEFAULT_ITEMS = 100_000;
 const DEFAULT_CONCURRENCY = 32;
 const DEFAULT_ACCOUNT_CONCURRENCY = 8;
 
-const count = z.int().min(1);
+const count = positiveCount;
 
 const Endpoint = z.string().transform((text, context) => {
 	const url = URL.parse(text);

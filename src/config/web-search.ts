@@ -11,6 +11,7 @@ import {
 	type WebSearchSettings,
 } from "../websearch/settings.ts";
 import { SIMULATOR } from "../websearch/simulated-search.ts";
+import { amount } from "./amounts.ts";
 import { type Env, secret } from "./headers.ts";
 import type { Path, Problems } from "./problems.ts";
 
@@ -23,7 +24,7 @@ const settingsOf = (env: Env) =>
 			url: EngineUrl.optional(),
 			key: secret(env).optional(),
 			default: z.boolean().optional(),
-			usd_per_thousand: z.number().min(0).optional(),
+			usd_per_thousand: amount.optional(),
 		}),
 	);
 

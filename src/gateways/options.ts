@@ -55,13 +55,14 @@ export const MAX_METADATA = 5;
 const RESERVED = /^cf\./;
 
 /** US dollars. */
+const Dollars = z.number().min(0).max(1_000_000_000);
 const CustomCost = lazy(() =>
 	z.object({
-		per_token_in: z.number().min(0).optional(),
-		per_token_out: z.number().min(0).optional(),
-		per_cache_read_token: z.number().min(0).optional(),
-		per_cache_write_token: z.number().min(0).optional(),
-		total_cost: z.number().min(0).optional(),
+		per_token_in: Dollars.optional(),
+		per_token_out: Dollars.optional(),
+		per_cache_read_token: Dollars.optional(),
+		per_cache_write_token: Dollars.optional(),
+		total_cost: Dollars.optional(),
 	}),
 );
 export type CustomCost = z.infer<ReturnType<typeof CustomCost>>;

@@ -9,6 +9,8 @@ import { testerOf } from "./conditions.ts";
 const MAX_ELEMENTS = 100;
 const MAX_PERCENTAGES = 5;
 const MAX_TIMEOUT_MS = 3_600_000;
+/** Requests, or US dollars. */
+const MAX_LIMIT = 1_000_000_000;
 const MAX_WINDOW_SECONDS = 31 * 24 * 3_600;
 
 /** Of a route. It follows `dynamic/` in the name of a model. */
@@ -58,7 +60,7 @@ const Rate = lazy(() =>
 			/** A path, such as `metadata.user_id`: each of its values has a limit of its own. */
 			key: z.string().max(256),
 			/** Requests, or US dollars. */
-			limit: z.number().positive(),
+			limit: z.number().positive().max(MAX_LIMIT),
 			/** Seconds. */
 			window: z.int().positive().max(MAX_WINDOW_SECONDS),
 		}),

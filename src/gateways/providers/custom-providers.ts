@@ -58,7 +58,7 @@ const fields = lazy(() => ({
 		.nullish(),
 	curl_example: text(16_384),
 	js_example: text(16_384),
-	position: z.number().optional(),
+	position: z.int32().optional(),
 	logo: text(32_768),
 }));
 
