@@ -4,7 +4,7 @@
  * like REST: native models in the v4 envelope, OpenAI's routes without it, events and bytes unchanged. For another provider,
  * the routes for chat, responses, embeddings and Messages run the model `{author}/{model}`, which PROVIDER_KEYS or ROUTES serve.
  * `google-ai-studio` also has Gemini's methods. `compat` is OpenAI's API for model ids with a provider: `workers-ai/@cf/…`,
- * `openai/…`.
+ * `openai/…`, `acme/chat`.
  * The session headers of a step are used (`request-options.ts`).
  */
 import { AiError, toAiError } from "../../core/errors.ts";
@@ -37,7 +37,6 @@ import {
 	compatParts,
 	dynamicRouteName,
 	invalidProvider,
-	type OwnModels,
 	providerModelId,
 	servedId,
 } from "./provider-names.ts";
@@ -276,7 +275,7 @@ export const hasOpenAiFailures = (step: Pick<Step, "provider" | "endpoint">): bo
 const isModelRoute = (step: Step): boolean =>
 	step.sent.method === "POST" && (geminiMethod(step) !== undefined || routeAt(pathOf(step)) !== undefined);
 
-function routeOf(step: Step, services: OwnModels): StepRoute {
+function routeOf(step: Step, services: AppServices): StepRoute {
 	const { provider, inputs } = step;
 	const path = pathOf(step);
 	const route = routeAt(path);
