@@ -1,4 +1,4 @@
-import { type CodingAgent, KEEPS_LIMIT, MCP_SERVER } from "../agent/client.ts";
+import { type CodingAgent, KEEPS_LIMIT, MCP_SERVER, patchOf } from "../agent/client.ts";
 import { KIMI } from "../library/client.ts";
 
 export const agent: CodingAgent = {
@@ -28,7 +28,15 @@ export const agent: CodingAgent = {
 			},
 		};
 	},
-	edit: (path, content) => ({ name: "create", input: { path, file_text: content } }),
+	edit(path, content, tools) {
+		// OpenAI's models have this one instead.
+		if (tools.includes("apply_patch"))
+			return { name: "apply_patch", input: { input: patchOf(path, content) } };
+		return { name: "create", input: { path, file_text: content } };
+	},
 	overflow: /exceeded the model's context limit/,
-	unsupported: { shorten: KEEPS_LIMIT },
+	unsupported: {
+		session: "it leaves out the images in results of an MCP server for a model of such a provider",
+		shorten: KEEPS_LIMIT,
+	},
 };

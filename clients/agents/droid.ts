@@ -1,4 +1,4 @@
-import { type CodingAgent, KEEPS_LIMIT, MCP_SERVER, writeFile } from "../agent/client.ts";
+import { type CodingAgent, KEEPS_LIMIT, MCP_SERVER, patchOf, writeFile } from "../agent/client.ts";
 import { KIMI } from "../library/client.ts";
 
 export const agent: CodingAgent = {
@@ -28,7 +28,12 @@ export const agent: CodingAgent = {
 	command(prompt, { model }) {
 		return { args: ["exec", "--skip-permissions-unsafe", "-m", `custom:${model}`, prompt] };
 	},
-	edit: (file_path, content) => ({ name: "Create", input: { file_path, content } }),
+	edit(file_path, content, tools) {
+		// OpenAI's models have this one instead.
+		if (tools.includes("ApplyPatch"))
+			return { name: "ApplyPatch", input: { input: patchOf(file_path, content) } };
+		return { name: "Create", input: { file_path, content } };
+	},
 	overflow: /context/,
 	unsupported: {
 		shorten: KEEPS_LIMIT,
