@@ -5,6 +5,7 @@
  */
 import { diskSpace } from "../../core/disk-space.ts";
 import { FlushLoop, type FlushServices } from "../../core/flush-loop.ts";
+import { bufferedBytes } from "../../core/process-counts.ts";
 import type { LogRetention } from "../durable/gateway.ts";
 import type { LogPage, LogPageQuery, LogPatch } from "../durable/log-table.ts";
 import { batchOf, type LogBatch } from "../logs/log-batch.ts";
@@ -56,12 +57,44 @@ export interface GatewayLogsServices extends FlushServices {
 	maxPayload: number;
 }
 
-interface Outbox {
-	logs: Log[];
+/** The logs of one gateway that wait. Their texts count as buffered bytes of the account. */
+class Outbox {
 	retention: LogRetention;
+	#logs: Log[] = [];
+	readonly loop: FlushLoop;
+	readonly #account: string;
 	/** Characters of the payloads and metadata. */
-	text: number;
-	loop: FlushLoop;
+	#text = 0;
+
+	/** `name`: `account/gateway`. */
+	constructor(name: string, retention: LogRetention, loop: FlushLoop) {
+		this.retention = retention;
+		this.loop = loop;
+		this.#account = name.slice(0, name.lastIndexOf("/"));
+	}
+
+	/** The oldest is first. */
+	get logs(): readonly Log[] {
+		return this.#logs;
+	}
+
+	/** Returns whether the log was added. */
+	tryAdd(log: Log): boolean {
+		const text = textOf(log);
+		if (this.logs.length >= MAX_WAITING_ROWS || this.#text + text > MAX_WAITING_TEXT) return false;
+		if (text > 0 && !bufferedBytes.tryTake(this.#account, text)) return false;
+		this.#text += text;
+		this.#logs.push(log);
+		return true;
+	}
+
+	/** Drops the others. */
+	keep(isKept: (log: Log) => boolean): void {
+		const before = this.#text;
+		this.#logs = this.#logs.filter(isKept);
+		this.#text = this.#logs.reduce((total, log) => total + textOf(log), 0);
+		if (before > this.#text) bufferedBytes.release(this.#account, before - this.#text);
+	}
 }
 
 export class GatewayLogs {
@@ -98,13 +131,9 @@ export class GatewayLogs {
 		// A gateway that is deleted and created again is another one.
 		const key = `${name} ${retention.createdAt}`;
 		const outbox = this.#outboxes.get(key) ?? this.#open(key, name, retention);
-		const fits = (one: Log) => outbox.text + textOf(one) <= MAX_WAITING_TEXT;
-		const kept = fits(log) ? log : { row: log.row };
-		if (outbox.logs.length < MAX_WAITING_ROWS && fits(kept)) {
-			outbox.logs.push(kept);
-			outbox.text += textOf(kept);
-			this.#lostPayloads += payloadsOf(log) - payloadsOf(kept);
-		} else this.#dropped++;
+		const kept = [log, { row: log.row }].find((one) => outbox.tryAdd(one));
+		if (kept) this.#lostPayloads += payloadsOf(log) - payloadsOf(kept);
+		else this.#dropped++;
 		outbox.retention = retention;
 		if (outbox.loop.state === undefined) outbox.loop.start(WAIT_MS);
 	}
@@ -123,23 +152,18 @@ export class GatewayLogs {
 	}
 
 	#open(key: string, name: string, retention: LogRetention): Outbox {
-		const outbox: Outbox = {
-			logs: [],
-			retention,
-			text: 0,
-			loop: new FlushLoop(this.#services, {
-				step: () => this.#send(name, outbox),
-				onGiveUp: (cause) => {
-					this.#dropped += outbox.logs.length;
-					outbox.logs = [];
-					outbox.text = 0;
-					this.#services.failed(cause);
-				},
-				onEnd: () => {
-					if (outbox.logs.length === 0 && this.#outboxes.get(key) === outbox) this.#outboxes.delete(key);
-				},
-			}),
-		};
+		const loop = new FlushLoop(this.#services, {
+			step: () => this.#send(name, outbox),
+			onGiveUp: (cause) => {
+				this.#dropped += outbox.logs.length;
+				outbox.keep(() => false);
+				this.#services.failed(cause);
+			},
+			onEnd: () => {
+				if (outbox.logs.length === 0 && this.#outboxes.get(key) === outbox) this.#outboxes.delete(key);
+			},
+		});
+		const outbox = new Outbox(name, retention, loop);
 		this.#outboxes.set(key, outbox);
 		return outbox;
 	}
@@ -155,8 +179,7 @@ export class GatewayLogs {
 		}
 		const sent = new Set(batch);
 		// Another flush may have replaced this one, and sent the same rows.
-		outbox.logs = outbox.logs.filter((log) => !sent.has(log));
-		outbox.text = outbox.logs.reduce((total, log) => total + textOf(log), 0);
+		outbox.keep((log) => !sent.has(log));
 		if (isBacklog) return 0;
 		if (batch.length >= BUSY_ROWS) return BUSY_WAIT_MS;
 		return outbox.logs.length > 0 ? WAIT_MS : undefined;

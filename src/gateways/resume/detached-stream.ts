@@ -1,7 +1,8 @@
 /**
  * Reads a stream to its end, whether or not its caller still reads it, and copies its events to a run. The stream is read at the pace of
- * its source. If it is larger than a run may be, the run is discarded, and a caller who disconnects cancels the stream.
+ * its source. If it is larger than a run may be, or the process buffers too much for its caller, the run is discarded, and a caller who disconnects cancels the stream.
  */
+import type { BufferHold } from "../../core/process-counts.ts";
 import { concat } from "../../media/bytes.ts";
 import { EventSplitter } from "../../streams/event-splitter.ts";
 import { PulledStream, type Source } from "../../streams/pulled-stream.ts";
@@ -25,6 +26,8 @@ export interface DetachOptions {
 	run: RunWriter;
 	/** Of all events. */
 	maxBytes: number;
+	/** For the bytes that the caller has not read. */
+	hold: BufferHold;
 	/** Fires when the caller disconnects. The runtime may drop the body without cancelling it. */
 	caller: AbortSignal;
 	/** Resolves after the time; rejects if the signal fires first. */
@@ -43,9 +46,9 @@ const gatherMs = (): number => GATHER_MS * Math.max(1, openRuns / RUNS_AT_FULL_P
 /** Takes over `stream`. */
 export function detached(
 	stream: ReadableStream<Uint8Array>,
-	{ run, maxBytes, caller: signal, wait }: DetachOptions,
+	{ run, maxBytes, hold, caller: signal, wait }: DetachOptions,
 ): Detached {
-	const caller = new CallerQueue();
+	const caller = new CallerQueue(hold);
 	const cancel = (): void => void caller.cancel();
 	if (signal.aborted) cancel();
 	signal.addEventListener("abort", cancel, { once: true });
@@ -67,7 +70,7 @@ async function pump(
 ): Promise<void> {
 	try {
 		for (let piece = await source.pull(); piece; piece = await source.pull()) {
-			caller.push(piece);
+			if (!caller.push(piece)) copy.discard();
 			copy.push(piece);
 			if (!copy.isDiscarded) continue;
 			// Nothing can resume the stream, so it is useful only to its caller.
@@ -89,18 +92,28 @@ async function pump(
 
 /** The pieces that the caller has not read yet. */
 class CallerQueue implements Source<Uint8Array> {
+	readonly #hold: BufferHold;
 	#pieces: Uint8Array[] = [];
 	#end: { error?: unknown } | undefined;
 	#pulled: PromiseWithResolvers<Uint8Array | undefined> | undefined;
 	#drained: PromiseWithResolvers<void> | undefined;
 	isGone = false;
 
-	push(piece: Uint8Array): void {
-		if (this.isGone) return;
+	constructor(hold: BufferHold) {
+		this.#hold = hold;
+	}
+
+	/** Returns whether further pieces may follow before the caller has read this one. */
+	push(piece: Uint8Array): boolean {
+		if (this.isGone) return true;
 		const pulled = this.#pulled;
 		this.#pulled = undefined;
-		if (pulled) pulled.resolve(piece);
-		else this.#pieces.push(piece);
+		if (pulled) {
+			pulled.resolve(piece);
+			return true;
+		}
+		this.#pieces.push(piece);
+		return this.#hold.tryGrow(piece.length);
 	}
 
 	end(): void {
@@ -122,6 +135,7 @@ class CallerQueue implements Source<Uint8Array> {
 
 	pull(): Promise<Uint8Array | undefined> {
 		const piece = this.#pieces.shift();
+		if (this.#pieces.length === 0) this.#hold.release();
 		if (piece) return Promise.resolve(piece);
 		if (this.#end) return "error" in this.#end ? Promise.reject(this.#end.error) : Promise.resolve(undefined);
 		this.#pulled = Promise.withResolvers();
@@ -132,6 +146,7 @@ class CallerQueue implements Source<Uint8Array> {
 	async cancel(): Promise<void> {
 		this.isGone = true;
 		this.#pieces = [];
+		this.#hold.release();
 		this.#signalDrained();
 	}
 
@@ -168,7 +183,7 @@ class RunCopy {
 		if (this.isDiscarded) return;
 		this.#bytes += piece.length;
 		if (this.#bytes > this.#maxBytes) {
-			this.#discard();
+			this.discard();
 			return;
 		}
 		// The reader of the piece may transfer its buffer.
@@ -189,7 +204,7 @@ class RunCopy {
 			if (remainder.length > 0) await this.#run.append(remainder, 0);
 			await this.#run.finish(state);
 		} catch {
-			this.#discard();
+			this.discard();
 		}
 	}
 
@@ -204,13 +219,14 @@ class RunCopy {
 				await this.#wait(gatherMs(), this.#finishing.signal).catch(() => {});
 			}
 		} catch {
-			this.#discard();
+			this.discard();
 		}
 		this.#sending = undefined;
 	}
 
-	/** An incomplete run must not be resumed. */
-	#discard(): void {
+	/** An incomplete run must not be resumed. May be called again. */
+	discard(): void {
+		if (this.isDiscarded) return;
 		this.isDiscarded = true;
 		this.#unsent = [];
 		void this.#run.discard().catch(() => {});

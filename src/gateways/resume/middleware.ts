@@ -3,6 +3,7 @@
  * resumable that are so in the product. From its first event on, the stream continues when the caller disconnects, and is charged as
  * complete. `cf-aig-run-id` is its id.
  */
+import { BufferHold } from "../../core/process-counts.ts";
 import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import type { NewRun, StreamRuns } from "../client/stream-runs.ts";
 import { type GatewayMiddleware, type GatewayRequest, type GatewayStep, WORKERS_AI } from "../request.ts";
@@ -38,6 +39,7 @@ export const resumeMiddleware =
 		const { body, ended, done } = detached(response.body, {
 			run: run.calls,
 			maxBytes: MAX_RUN_BYTES,
+			hold: new BufferHold(request.account),
 			caller,
 			wait,
 		});

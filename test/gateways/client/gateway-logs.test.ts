@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { bufferedBytes } from "../../../src/core/process-counts.ts";
 import { GatewayLogs, type LogCalls } from "../../../src/gateways/client/gateway-logs.ts";
 import type { LogBatch } from "../../../src/gateways/logs/log-batch.ts";
 import { newLog } from "../logs/rows.ts";
@@ -39,6 +40,33 @@ function newClient() {
 }
 
 describe("an isolate's logs", () => {
+	it("count as buffered bytes until they are sent, and lose their payloads if there are too many", async () => {
+		const used = (): number => bufferedBytes.report().used;
+		const before = used();
+		const { client, calls, callsMade, work } = newClient();
+		const log = () => ({ ...newLog(), request: { text: "q".repeat(1_000), complete: true } });
+		client.record("a/g", log(), KEEP);
+		client.record("b/g", log(), KEEP);
+		expect(used()).toBe(before + 2_000);
+		await callsMade(2);
+		for (const { end } of calls) end();
+		await Promise.all(work);
+		expect(used()).toBe(before);
+		bufferedBytes.limitTo(before + 1_500);
+		try {
+			for (let n = 0; n < 2; n++) client.record("a/g", log(), KEEP);
+			expect(client.lostPayloads).toBe(1);
+			expect(client.dropped).toBe(0);
+		} finally {
+			bufferedBytes.limitTo(64 * 1024 * 1024);
+		}
+		await callsMade(3);
+		calls[2]?.end();
+		await Promise.all(work);
+		expect(calls[2]?.batch.ids).toHaveLength(2);
+		expect(used()).toBe(before);
+	});
+
 	it("are sent at once, and together if a call is under way", async () => {
 		const { client, calls, callsMade, work } = newClient();
 		const [first, second, third] = [newLog(), newLog(), newLog()];

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { BufferHold, bufferedBytes } from "../../../src/core/process-counts.ts";
 import { detached } from "../../../src/gateways/resume/detached-stream.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -35,11 +36,32 @@ function setUp({
 		cancelled: cancelled.promise,
 		log,
 		caller,
-		...detached(source, { run, maxBytes, caller: caller.signal, wait }),
+		...detached(source, { run, maxBytes, hold: new BufferHold("team"), caller: caller.signal, wait }),
 	};
 }
 
 describe("a detached stream", () => {
+	it("counts what its caller has not read, and loses its run if that is too much", async () => {
+		const used = (): number => bufferedBytes.report().used;
+		const before = used();
+		const { control, body, done, log } = setUp();
+		const event = new TextEncoder().encode(`data: ${"x".repeat(992)}\n\n`);
+		control.enqueue(event);
+		await expect.poll(used).toBe(before + 1_000);
+		bufferedBytes.limitTo(before + 1_500);
+		try {
+			control.enqueue(event);
+			await expect.poll(() => log.at(-1)).toBe("discarded");
+		} finally {
+			bufferedBytes.limitTo(64 * 1024 * 1024);
+		}
+		control.close();
+		expect((await new Response(body).arrayBuffer()).byteLength).toBe(2_000);
+		await done;
+		expect(log.filter((line) => line === "discarded")).toHaveLength(1);
+		expect(used()).toBe(before);
+	});
+
 	it("copies complete events, and sends all bytes to the caller", async () => {
 		const { control, body, done, log } = setUp();
 		const text = new Response(body).text();
