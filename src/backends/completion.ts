@@ -131,7 +131,10 @@ function collectAnswer(text: string, translator: Translator): ChatCompletion | u
 	};
 	try {
 		for (const event of eventsIn(text)) {
-			if (isDone(event.data)) break;
+			if (isDone(event.data)) {
+				translator.readDone?.();
+				break;
+			}
 			add(translator.translate(event));
 			if (translator.done) break;
 		}

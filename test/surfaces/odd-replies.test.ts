@@ -83,6 +83,41 @@ describe.each(SURFACES)("on %s", (surface) => {
 	);
 });
 
+describe("a call that the limit cut off, which the engine calls complete", () => {
+	const called = (text: string) => ({
+		index: 0,
+		id: "a",
+		type: "function",
+		function: { name: "get_weather", arguments: text },
+	});
+	const replyOf = (text: string, stream: boolean): OddReply => {
+		const field = stream ? "delta" : "message";
+		const choice = { index: 0, [field]: { role: "assistant", tool_calls: [called(text)] } };
+		const value = JSON.stringify({ choices: [{ ...choice, finish_reason: "tool_calls" }] });
+		return {
+			name: "",
+			body: stream ? `data: ${value}\n\ndata: [DONE]\n\n` : value,
+			type: stream ? "text/event-stream" : "application/json",
+			answer: {},
+		};
+	};
+	const cases = ['{"city":', '{"city":"Os', '{"city":"Os\\"', '{"list":[{"a":1}'];
+
+	it.each(cases.flatMap((text) => [false, true].map((stream) => [text, stream] as const)))(
+		"has the reason of a limit: %s, stream: %s",
+		async (text, stream) => {
+			const reply = replyOf(text, stream);
+			expect(await (await call("chat", stream, reply)).text()).toContain('"finish_reason":"length"');
+			expect(await (await call("Messages", stream, reply)).text()).toContain('"stop_reason":"max_tokens"');
+		},
+	);
+
+	it.each(["city=Oslo", '{"city":"Oslo"}}', "{}"])("keeps the reason of a call with %s", async (text) => {
+		const answer = await (await call("chat", true, replyOf(text, true))).text();
+		expect(answer).toContain('"finish_reason":"tool_calls"');
+	});
+});
+
 describe("a stream that can pass unchanged", () => {
 	const body = (tools: boolean) => ({
 		...READERS.chat.request("acme/llama-4", true).body,

@@ -41,6 +41,8 @@ export interface Translator {
 	 * had only content. A content stands for such a chunk, with the same fields.
 	 */
 	readContent?(event: Uint8Array): DeltaContent | undefined;
+	/** The upstream has sent OpenAI's end (`[DONE]`), which {@link translate} does not get. */
+	readDone?(): void;
 	/** The upstream has ended. Returns the last chunks, with the usage; `undefined`: the answer is incomplete. Called once. */
 	end(): ChatChunk[] | undefined;
 }
@@ -178,8 +180,9 @@ class TranslatingReader implements EventReader {
 	#readData(event: string | undefined, data: string): void {
 		this.lastWasEvent = true;
 		if (event === PING) this.#events.push({ comment: PING });
-		// OpenAI's end, which proxies add to streams of other APIs.
+		// Proxies add it to streams of other APIs.
 		if (isDone(data)) {
+			this.#translator.readDone?.();
 			this.#finish();
 			return;
 		}

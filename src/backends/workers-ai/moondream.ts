@@ -7,7 +7,6 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { pick } from "../../core/present.ts";
 import { type Usage, usageOfCounts } from "../../core/usage.ts";
-import { isDone } from "../../streams/sse.ts";
 import {
 	type ChatChunk,
 	type ChatCompletion,
@@ -81,9 +80,11 @@ class MoondreamTranslator implements Translator {
 		this.#chunks = new ChunkWriter(headingOf(call));
 	}
 
+	readDone(): void {
+		this.done = true;
+	}
+
 	translate({ data }: UpstreamEvent): ChatChunk[] {
-		this.done = isDone(data);
-		if (this.done) return [];
 		const frame = MoondreamReply.parse(eventIn(data, this.#call));
 		if (frame.finish_reason) this.#last = frame;
 		const reasoning_content = frame.reasoning?.text;

@@ -8,7 +8,6 @@
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
 import { laterUsage, SentUsage, type Usage, usageOf } from "../../core/usage.ts";
-import { isDone } from "../../streams/sse.ts";
 import type { ChatChunk, ChatCompletion, ChatDelta, ChatInput } from "../../tasks/text-generation/types.ts";
 import { ChunkWriter, completionOf, headingOf } from "../completion.ts";
 import { ChatCompletionReply, completion } from "../openai/reply/chat-reply.ts";
@@ -142,9 +141,11 @@ export class NativeTranslator implements Translator {
 		this.#call = call;
 	}
 
+	readDone(): void {
+		this.done = true;
+	}
+
 	translate({ data }: UpstreamEvent): ChatChunk[] {
-		this.done = isDone(data);
-		if (this.done) return [];
 		const frame = Frame.parse(eventIn(data, this.#call));
 		this.#usage = laterUsage(this.#usage, usageWithoutPrice(frame.usage));
 		const writer = this.#writer(frame);

@@ -72,7 +72,7 @@ export class ChatEventReader {
 			const tool_calls = state.calls.finish();
 			state.isFinished = true;
 			const delta = tool_calls.length > 0 ? { tool_calls } : {};
-			return { index, delta, finish_reason: finishReasonOf(undefined, state.calls.count > 0) ?? null };
+			return { index, delta, finish_reason: finishReasonOf(undefined, state.calls.state) ?? null };
 		});
 		return { ...heading, choices };
 	}
@@ -110,7 +110,7 @@ export class ChatEventReader {
 		const hasCalls = state.calls.count > 0;
 		// The engine broke off inside the arguments.
 		if (reason === "error" && hasCalls && !state.calls.isComplete) return undefined;
-		return finishReasonOf(reason, hasCalls);
+		return finishReasonOf(reason, state.calls.state);
 	}
 
 	#stateOf(index: number): ChoiceState {

@@ -1,11 +1,16 @@
 /** Reads a complete chat reply of an engine. Only its form is checked: there is a choice. */
 import * as z from "zod";
 import { isRecord } from "../../../core/json.ts";
-import type { ChatChoice, ChatCompletion, ChatInput } from "../../../tasks/text-generation/types.ts";
+import type {
+	ChatChoice,
+	ChatCompletion,
+	ChatInput,
+	ToolCall,
+} from "../../../tasks/text-generation/types.ts";
 import { type Call, failureOfBody, failureOfTarget } from "../../transport/upstream-failure.ts";
-import { finishReasonOf, readFinishReason } from "./finish-reasons.ts";
+import { type CallState, finishReasonOf, readFinishReason } from "./finish-reasons.ts";
 import { readChoice } from "./message.ts";
-import { readToolCalls, sentCallsOf, type ToolCallContext } from "./sent-calls.ts";
+import { isCutOff, readToolCalls, sentCallsOf, type ToolCallContext } from "./sent-calls.ts";
 import { ReplyUsage, usageIn } from "./usage.ts";
 
 export const ChatCompletionReply = z.looseObject({
@@ -50,12 +55,17 @@ export function completion(
 	};
 }
 
+function stateOf(calls: readonly ToolCall[]): CallState {
+	if (calls.length === 0) return "none";
+	return calls.some(({ function: called }) => isCutOff(called.arguments)) ? "cut" : "complete";
+}
+
 function completeChoice(sent: unknown, position: number, context: ToolCallContext, call: Call): ChatChoice {
 	const { index, message, error, fields } = readChoice(sent, position);
 	if (error !== undefined) throw failureOfBody(call, { error });
 	const { tool_calls, function_call, ...texts } = message;
 	const calls = readToolCalls(sentCallsOf(message), context);
-	const reason = finishReasonOf(readFinishReason(fields.finish_reason), calls.length > 0);
+	const reason = finishReasonOf(readFinishReason(fields.finish_reason), stateOf(calls));
 	if (reason === undefined) throw failureOfAnswer(call);
 	const isLegacy = isRecord(function_call);
 	return {

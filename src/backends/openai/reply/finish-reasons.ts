@@ -56,12 +56,16 @@ export function readFinishReason(sent: unknown): string | undefined {
 	return Object.hasOwn(REASONS, name) ? REASONS[name] : "stop";
 }
 
+/** The tool calls of a choice. `cut`: the arguments of one are not complete. */
+export type CallState = "none" | "complete" | "cut";
+
 /**
  * The reason of a complete choice. Calls decide, whatever the engine claims, unless its output was cut at a limit or by a filter.
  * `undefined`: the answer has failed.
  */
-export function finishReasonOf(reason: string | undefined, hasCalls: boolean): string | undefined {
-	if (hasCalls) return reason === "length" || reason === "content_filter" ? reason : "tool_calls";
+export function finishReasonOf(reason: string | undefined, calls: CallState): string | undefined {
+	if (calls === "cut" && reason === "tool_calls") return "length";
+	if (calls !== "none") return reason === "length" || reason === "content_filter" ? reason : "tool_calls";
 	if (reason === FAILED) return undefined;
 	// Without a call, a client would wait for one.
 	return reason === undefined || reason === "tool_calls" ? "stop" : reason;

@@ -1,5 +1,5 @@
 /** Reads tool calls as engines send them, whole or in pieces. */
-import { isRecord } from "../../../core/json.ts";
+import { isRecord, parseJson } from "../../../core/json.ts";
 import type { ToolCall } from "../../../tasks/text-generation/types.ts";
 
 export interface ToolCallContext {
@@ -61,6 +61,21 @@ export function readToolCalls(sent: readonly unknown[], context: ToolCallContext
 		const text = call.arguments.trim() === "" ? NO_ARGUMENTS : call.arguments;
 		return [{ ...call.fields, id, type: "function", function: { name, arguments: text } }];
 	});
+}
+
+/**
+ * Whether the text is the beginning of an object. Observed: engines that claim complete calls (`tool_calls`) when the limit of the
+ * answer cut their arguments off (vLLM's streams).
+ */
+export function isCutOff(text: string): boolean {
+	if (!text.trimStart().startsWith("{") || parseJson(text) !== undefined) return false;
+	let depth = 0;
+	for (const [sign] of text.matchAll(/"(?:[^"\\]|\\.)*"|"|[{}[\]]/gs)) {
+		if (sign === '"') return true;
+		if (sign === "{" || sign === "[") depth++;
+		else if (sign === "}" || sign === "]") depth--;
+	}
+	return depth > 0;
 }
 
 /** Text that models write before or after a tool's name: "functions.get_weather", "get_weather<|channel|>commentary". */

@@ -9,7 +9,15 @@
  */
 import { parseRecord } from "../../../core/json.ts";
 import type { ToolCallDelta } from "../../../tasks/text-generation/types.ts";
-import { NO_ARGUMENTS, readCall, type SentCall, type ToolCallContext, toolNameOf } from "./sent-calls.ts";
+import type { CallState } from "./finish-reasons.ts";
+import {
+	isCutOff,
+	NO_ARGUMENTS,
+	readCall,
+	type SentCall,
+	type ToolCallContext,
+	toolNameOf,
+} from "./sent-calls.ts";
 
 interface StreamedCall {
 	/** The ids by which the engine names it. */
@@ -40,6 +48,11 @@ export class ToolCallAssembler {
 	/** Number of calls in the output. */
 	get count(): number {
 		return this.#count;
+	}
+
+	get state(): CallState {
+		if (this.#count === 0) return "none";
+		return this.#calls.some(({ arguments: text }) => isCutOff(text)) ? "cut" : "complete";
 	}
 
 	/** Whether the arguments of all calls are complete. */

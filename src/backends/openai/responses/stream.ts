@@ -7,7 +7,6 @@
  */
 import { present } from "../../../core/present.ts";
 import type { DeltaContent } from "../../../streams/delta-event.ts";
-import { isDone } from "../../../streams/sse.ts";
 import type { ChatChunk, ChatDelta } from "../../../tasks/text-generation/types.ts";
 import { ChunkWriter, headingOf } from "../../completion.ts";
 import { callSeal } from "../../sealed-messages.ts";
@@ -76,7 +75,6 @@ export class ResponseTranslator implements Translator {
 
 	translate(sentEvent: UpstreamEvent): ChatChunk[] {
 		const { event: name, data } = sentEvent;
-		if (isDone(data)) return [];
 		const sent: unknown = JSON.parse(data);
 		const event = isDelta(sent) ? sent : ResponseEvent.parse(sent);
 		if (event.type === "error" || name === "error") throw failureOfBody(this.#call, sent);
