@@ -88,6 +88,10 @@ interface LogJson {
 const named = (routes: readonly Route[]) =>
 	routes.map((route) => [`${route.method} ${route.path}`, route] as const);
 const RUNNING = ROUTES.filter(({ path, permission }) => permission === "run" && !RUNS_NOTHING.test(path));
+/** One of the addresses of each handler. */
+const distinct = (routes: readonly Route[]): Route[] => [
+	...new Map(routes.map((route) => [route.handler, route])).values(),
+];
 /** The body of a search always names a gateway. */
 const NAMELESS = RUNNING.filter(({ path }) => !path.endsWith("/websearch"));
 const CHANGING = ROUTES.filter(
@@ -196,23 +200,26 @@ describe.each(["required", "default"])("an account that binds the gateway prod (
 		return text;
 	};
 
-	it.each(named(NAMELESS))(
+	it.each(named(distinct(NAMELESS)))(
 		"has its requests there, with its metadata, by %s, which names none",
 		async (_, route) => {
 			await runsIn(route, await tokenOfBound(), { at: bound, gateway: "prod", isRequired });
 		},
 	);
 
-	it.each(named(RUNNING))("refuses another gateway only if it requires its own, by %s", async (_, route) => {
-		const text = await tokenOfBound();
-		const sent = engine.requests.length;
-		const response = await call(route, text, { at: bound, gateway: "other" });
-		if (route.upgrades && response.status === 101) return response.webSocket?.accept();
-		await response.body?.cancel();
-		if (!isRequired) return expect(response.status).not.toBe(403);
-		expect(response.status).toBe(403);
-		expect(engine.requests.length).toBe(sent);
-	});
+	it.each(named(distinct(RUNNING)))(
+		"refuses another gateway only if it requires its own, by %s",
+		async (_, route) => {
+			const text = await tokenOfBound();
+			const sent = engine.requests.length;
+			const response = await call(route, text, { at: bound, gateway: "other" });
+			if (route.upgrades && response.status === 101) return response.webSocket?.accept();
+			await response.body?.cancel();
+			if (!isRequired) return expect(response.status).not.toBe(403);
+			expect(response.status).toBe(403);
+			expect(engine.requests.length).toBe(sent);
+		},
+	);
 });
 
 describe("an account that requires the gateway prod", () => {
