@@ -17,6 +17,7 @@ import { AiError } from "./core/errors.ts";
 import { LazyTimers } from "./core/lazy-timer.ts";
 import { OpenObjects } from "./core/open-objects.ts";
 import { PROCESS_COUNTS } from "./core/process-counts.ts";
+import { releasedCalls } from "./core/released.ts";
 import { RunningRequests } from "./core/running-requests.ts";
 import { timeOrderedUuid } from "./core/time-ordered-uuid.ts";
 import { FLEET_NAME } from "./fleet/fleet.ts";
@@ -177,10 +178,13 @@ export function createPersistent(
 		flights: new SingleFlight(),
 		unchangedStreams: new UnchangedStreams({ now }),
 		deployedRoutes: new DeployedRoutes({
-			routes: (account) => GATEWAYS.getByName(account).dynamicRoutes(),
+			routes: (account) => releasedCalls(() => GATEWAYS.getByName(account).dynamicRoutes()),
 			now,
 		}),
-		aliasPools: new AliasPools({ aliases: (account) => GATEWAYS.getByName(account).aliases(), now }),
+		aliasPools: new AliasPools({
+			aliases: (account) => releasedCalls(() => GATEWAYS.getByName(account).aliases()),
+			now,
+		}),
 		gatewayLimits: new GatewayLimits({
 			object: (name) => GATEWAY.getByName(name),
 			now,
@@ -210,7 +214,7 @@ export function createPersistent(
 			failed: (cause) => logFailure(new AiError("upstreamUnavailable", undefined, { cause }), ""),
 		}),
 		providerAccesses: new ProviderAccesses({
-			tables: (account) => GATEWAYS.getByName(account).providerAccess(),
+			tables: (account) => releasedCalls(() => GATEWAYS.getByName(account).providerAccess()),
 			now,
 		}),
 		...(PUBLIC_INTERNET && {

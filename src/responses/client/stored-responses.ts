@@ -6,6 +6,7 @@
  */
 import { AiError, toAiError } from "../../core/errors.ts";
 import { requireDiskSpace } from "../../core/object-failure.ts";
+import { released } from "../../core/released.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 import type { BackgroundRuns } from "../durable/background-runs.ts";
@@ -149,18 +150,6 @@ export class StoredResponses {
 			if (cause instanceof AiError) throw cause;
 			throw new AiError("responseStoreUnavailable", undefined, { cause });
 		}
-	}
-}
-
-/** Calls a part of an object, whose stub would otherwise live in the object until the request ends. */
-async function released<Part extends object, Result>(
-	part: Part & Partial<Disposable>,
-	method: (part: Part) => Promise<Result>,
-): Promise<Result> {
-	try {
-		return await method(part);
-	} finally {
-		part[Symbol.dispose]?.();
 	}
 }
 
