@@ -134,6 +134,11 @@ export function createPersistent(
 		STREAM_RUN,
 		WORK_QUEUE,
 	} = bindings;
+	type Registry = ReturnType<typeof GATEWAYS.getByName>;
+	const partOf =
+		<Part extends object>(part: (registry: Registry) => Part) =>
+		(account: string): Part =>
+			releasedCalls(() => part(GATEWAYS.getByName(account)));
 	const failureCounts = new FailureCounts();
 	const requestTimes = new RequestTimes();
 	const directoryObject = () => DIRECTORY.getByName(DIRECTORY_NAME);
@@ -177,14 +182,8 @@ export function createPersistent(
 		directory,
 		flights: new SingleFlight(),
 		unchangedStreams: new UnchangedStreams({ now }),
-		deployedRoutes: new DeployedRoutes({
-			routes: (account) => releasedCalls(() => GATEWAYS.getByName(account).dynamicRoutes()),
-			now,
-		}),
-		aliasPools: new AliasPools({
-			aliases: (account) => releasedCalls(() => GATEWAYS.getByName(account).aliases()),
-			now,
-		}),
+		deployedRoutes: new DeployedRoutes({ routes: partOf((registry) => registry.dynamicRoutes()), now }),
+		aliasPools: new AliasPools({ aliases: partOf((registry) => registry.aliases()), now }),
 		gatewayLimits: new GatewayLimits({
 			object: (name) => GATEWAY.getByName(name),
 			now,
@@ -213,10 +212,7 @@ export function createPersistent(
 			waitUntil,
 			failed: (cause) => logFailure(new AiError("upstreamUnavailable", undefined, { cause }), ""),
 		}),
-		providerAccesses: new ProviderAccesses({
-			tables: (account) => releasedCalls(() => GATEWAYS.getByName(account).providerAccess()),
-			now,
-		}),
+		providerAccesses: new ProviderAccesses({ tables: partOf((registry) => registry.providerAccess()), now }),
 		...(PUBLIC_INTERNET && {
 			publicFetch: (input: RequestInfo | URL, init?: RequestInit) => PUBLIC_INTERNET.fetch(input, init),
 		}),
