@@ -8,12 +8,14 @@ import type { GatewayEnd } from "../exchange.ts";
 import { metadataFields } from "./log-batch.ts";
 import type { Log, LogRow } from "./log-row.ts";
 
-/** Failures of a request that an engine or a provider received, or that its caller left. */
+/** Failures of a request that an engine or a provider may have received, that its caller left, or that names no provider. */
 const AFTER_CALLS: ReadonlySet<FailureKey> = new Set([
 	"aborted",
 	"attemptTimeout",
+	"contextWindowExceeded",
 	"engineRefused",
 	"executionFailed",
+	"invalidProvider",
 	"jsonModeUnmet",
 	"modelTimeout",
 	"providerKeyRefused",
@@ -23,8 +25,9 @@ const AFTER_CALLS: ReadonlySet<FailureKey> = new Set([
 	"upstreamUnavailable",
 ]);
 
-export const isRefusal = ({ failure }: Pick<GatewayEnd, "failure">): boolean =>
-	failure !== undefined && !AFTER_CALLS.has(failure);
+/** A failure of an earlier attempt is not that of a request that was answered. */
+export const isRefusal = ({ failure, status = 500 }: Pick<GatewayEnd, "failure" | "status">): boolean =>
+	failure !== undefined && status >= 400 && !AFTER_CALLS.has(failure);
 
 /** Bytes for the texts of a row, with their copies in indexes. A row without texts takes about 400. */
 const TEXT_BYTES = 440;

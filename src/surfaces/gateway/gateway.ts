@@ -236,6 +236,7 @@ async function runStep(
 	} catch (thrown) {
 		const error = toAiError(thrown);
 		services.log(error, id);
+		exchange.report({ failure: error.key });
 		return failureOf(step, error, id);
 	}
 }

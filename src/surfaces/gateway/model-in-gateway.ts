@@ -245,6 +245,7 @@ function modelStep(
 			} catch (thrown) {
 				const error = toAiError(thrown);
 				services.log(error, id);
+				exchange.report({ failure: error.key });
 				return call.failure(error, id);
 			}
 		},
