@@ -71,6 +71,12 @@ const ENDINGS: Record<string, Ending> = {
 		...same(FINISH + USAGE + DONE),
 		...COMPLETE,
 	},
+	"a usage of null before the usage, as OpenAI sends it": {
+		sent: chunk([{ index: 0, delta: {}, finish_reason: "stop" }], { usage: null }) + USAGE + DONE,
+		close: "end",
+		...same(chunk([{ index: 0, delta: {}, finish_reason: "stop" }], { usage: null }) + USAGE + DONE),
+		...COMPLETE,
+	},
 	"no [DONE]": { sent: FINISH + USAGE, close: "end", ...same(FINISH + USAGE + DONE), ...COMPLETE },
 	"no last blank line": {
 		sent: FINISH + USAGE.trimEnd(),

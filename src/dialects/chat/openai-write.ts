@@ -138,10 +138,11 @@ function openAiEvents(
 	let last: ChatChunk | undefined;
 	let isUnchanged = true;
 	const rewriteForOpenAi: typeof rewriteChunk = (data, value) => {
-		const { chunk, text: named } = rewriteChunk(data, value);
-		const text = withoutNullUsage(named);
-		isUnchanged &&= text === data;
-		return { text, ...(chunk && { chunk }) };
+		const rewritten = rewriteChunk(data, value);
+		// For a caller who requests usage, a chunk that needs no other change stays as it is: the runtime can pass such streams.
+		if (ending !== "none" && rewritten.text === data) return rewritten;
+		isUnchanged = false;
+		return { ...rewritten, text: withoutNullUsage(rewritten.text) };
 	};
 	const rewrite = ending === "native" ? rewriteChunk : rewriteForOpenAi;
 

@@ -291,7 +291,7 @@ describe("chunks on the OpenAI route", () => {
 		expect(await route(body + usageChunk() + DONE, request)).toBe(withModelName(body) + DONE);
 	});
 
-	it("lose counts beside text unless requested, and a usage of null always", async () => {
+	it("lose counts beside text unless requested, and a usage of null in each chunk that is written again", async () => {
 		const counted = delta({ content: "a" }, { usage: USAGE }) + delta({ content: "b" }, { usage: null });
 		const plain = delta({ content: "a" }) + delta({ content: "b" });
 		expect(await route(counted + DONE)).toBe(withModelName(plain) + DONE);
