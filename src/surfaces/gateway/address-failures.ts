@@ -2,8 +2,8 @@
 import { AiError } from "../../core/errors.ts";
 import { type FailureFormat, openAiFailure } from "../../http/failure-formats.ts";
 import { absentReason } from "../openai/openai-absent.ts";
-import { hasOpenAiFailures } from "./gateway.ts";
 import { gatewayFailure, gatewayPlaneFailure } from "./gateway-failure.ts";
+import { hasOpenAiFailures } from "./step-route.ts";
 
 /** A missing or invalid credential has AI Gateway's code and format, also at the address of a provider. */
 export const refusedByGateway =

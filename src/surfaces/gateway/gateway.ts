@@ -9,39 +9,27 @@
  */
 import { AiError, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
-import { loadDialect } from "../../dialects/index.ts";
 import type { GatewayExchange, RequestSource } from "../../gateways/exchange.ts";
 import { type GatewayOptions, mergedOptions } from "../../gateways/options.ts";
 import { forwardedHeaders } from "../../gateways/providers/headers.ts";
-import { decodedPath, modelInPath } from "../../gateways/providers/model-in-path.ts";
+import { modelInPath } from "../../gateways/providers/model-in-path.ts";
 import { type GatewayStep, type StepPlan, WORKERS_AI } from "../../gateways/request.ts";
-import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
+import { failureEnvelope, replyResponse } from "../../http/envelope.ts";
 import { geminiFailure, messagesFailure, openAiFailure } from "../../http/failure-formats.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
 import type { AppServices } from "../../http/services.ts";
-import type { Caller, InferenceRequest, Inputs } from "../../pipeline/request.ts";
+import type { Caller, Inputs } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
-import { callGemini, type GeminiCall, splitMethod } from "../gemini/gemini-call.ts";
-import { OPENAI_ROUTES } from "../openai/openai.ts";
-import type { OpenaiRoute } from "../openai/openai-route.ts";
-import { onlyFor, type RunModel, requireModel } from "../openai/route-dialect.ts";
+import { callGemini } from "../gemini/gemini-call.ts";
 import { dynamicPlan } from "./dynamic-plan.ts";
 import { gatewayFailure } from "./gateway-failure.ts";
 import { stepBody } from "./model-in-gateway.ts";
 import { isPoolName, poolPlan } from "./pool-plan.ts";
 import { callProvider } from "./provider-call.ts";
-import {
-	authorOfSlug,
-	COMPAT,
-	compatModel,
-	compatParts,
-	dynamicRouteName,
-	invalidProvider,
-	providerModelId,
-	servedId,
-} from "./provider-names.ts";
+import { COMPAT, compatParts, dynamicRouteName, providerModelId, servedId } from "./provider-names.ts";
 import { type PlanContext, runInGateway } from "./run-in-gateway.ts";
 import type { Step } from "./step.ts";
+import { geminiMethod, hasOpenAiFailures, isModelRoute, routeOf } from "./step-route.ts";
 import { type ModelTarget, type StepTarget, type TargetContext, targetOf } from "./step-target.ts";
 import { storedKeys } from "./stored-keys.ts";
 import { usageObserver } from "./usage-observer.ts";
@@ -155,12 +143,11 @@ function gatewayStep(step: Step, context: StepContext): GatewayStep {
 		compat,
 		modelId: modelId instanceof AiError ? undefined : modelId,
 		body: stepBody(step.inputs),
-		passed: target instanceof AiError ? undefined : passedBy(target),
+		passed: passedBy(target),
 		// Provider and endpoint decide the rest of the format.
 		format: `gateway ${step.sent.method}`,
 		plane: "gateway",
-		providerKey: target instanceof AiError ? undefined : target.identity,
-		keyLimit: target instanceof AiError ? undefined : target.keyLimit,
+		...keyOf(target),
 		options: context.options,
 		async call(signal, exchange) {
 			const id = context.services.uuid();
@@ -178,8 +165,13 @@ function gatewayStep(step: Step, context: StepContext): GatewayStep {
 	};
 }
 
-const passedBy = (target: StepTarget): GatewayStep["passed"] =>
-	target.kind === "provider"
+const keyOf = (target: StepTarget | AiError): Pick<GatewayStep, "providerKey" | "keyLimit"> =>
+	target instanceof AiError
+		? { providerKey: undefined }
+		: { providerKey: target.identity, keyLimit: target.keyLimit };
+
+const passedBy = (target: StepTarget | AiError): GatewayStep["passed"] =>
+	!(target instanceof AiError) && target.kind === "provider"
 		? { headers: forwardedHeaders(target.target.sent.headers), body: target.target.sent.body }
 		: undefined;
 
@@ -239,62 +231,4 @@ async function runStep(
 		exchange.report({ failure: error.key });
 		return failureOf(step, error, id);
 	}
-}
-
-/** Parses Google's `v1beta/models/{model}:{method}`, also without `models/`. `undefined` for other steps. */
-function geminiMethod({
-	provider,
-	endpoint,
-}: Step): Pick<GeminiCall, "model" | "method" | "sse"> | undefined {
-	const [path = "", query] = endpoint.split("?", 2);
-	const [, modelMethod] = /^\/*v1(?:beta)?\/(?:models\/(?:google\/)?|google\/)(.+)$/.exec(path) ?? [];
-	if (provider !== "google-ai-studio" || modelMethod === undefined) return undefined;
-	const { model, method } = splitMethod(decodedPath(modelMethod));
-	const sse = new URLSearchParams(query).get("alt") === "sse";
-	return { model: `${authorOfSlug(provider)}/${model}`, sse, ...(method !== undefined && { method }) };
-}
-
-interface StepRoute {
-	model: string;
-	dialect: InferenceRequest["dialect"];
-	inputs: Inputs;
-	wrap(json: string): string;
-	run?: RunModel | undefined;
-}
-
-const pathOf = ({ endpoint }: Pick<Step, "endpoint">): string =>
-	endpoint.replace(/^\/+/, "").split("?", 1)[0] ?? "";
-
-/** Callers write the path with or without the version of the provider's API. */
-const routeAt = (path: string): OpenaiRoute | undefined =>
-	OPENAI_ROUTES[`/${path.replace(/^v1(?:beta\/openai)?\//, "")}`];
-
-/** Whether callers of the step's path use OpenAI's SDKs, which read only OpenAI's `error`. */
-export const hasOpenAiFailures = (step: Pick<Step, "provider" | "endpoint">): boolean =>
-	step.provider === "openai" || step.provider === COMPAT || routeAt(pathOf(step)) !== undefined;
-
-const isModelRoute = (step: Step): boolean =>
-	step.sent.method === "POST" && (geminiMethod(step) !== undefined || routeAt(pathOf(step)) !== undefined);
-
-function routeOf(step: Step, services: AppServices): StepRoute {
-	const { provider, inputs } = step;
-	const path = pathOf(step);
-	const route = routeAt(path);
-	if (provider === WORKERS_AI) {
-		if (route && path.startsWith("v1/")) return openaiStep(route, inputs, (model) => model);
-		const model = decodedPath(path.replace(/^run\//, ""));
-		return { model, dialect: loadDialect, inputs, wrap: WRAPS.envelope };
-	}
-	if (!route) throw invalidProvider(path, `is not a route of ${COMPAT}`);
-	if (provider === COMPAT) return openaiStep(route, inputs, (name) => compatModel(name, services));
-	const author = authorOfSlug(provider);
-	return openaiStep(route, inputs, (model) => `${author}/${model}`);
-}
-
-/** A step on one of OpenAI's or Anthropic's routes. `idOf` converts the `model` of the body to an id of the catalogue. */
-function openaiStep(route: OpenaiRoute, { fields }: Inputs, idOf: (model: string) => string): StepRoute {
-	const body = requireModel(fields);
-	const model = idOf(body.model);
-	const inputs = { fields: { ...body, model } };
-	return { model, dialect: onlyFor(route), inputs, wrap: WRAPS.bare, run: route.run };
 }
