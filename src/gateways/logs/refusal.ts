@@ -8,14 +8,12 @@ import type { GatewayEnd } from "../exchange.ts";
 import { metadataFields } from "./log-batch.ts";
 import type { Log, LogRow } from "./log-row.ts";
 
-/** Failures of a request that an engine or a provider may have received, that its caller left, or that names no provider. */
+/** Failures of a request that an engine or a provider may have received and worked on, or that its caller left. */
 const AFTER_CALLS: ReadonlySet<FailureKey> = new Set([
 	"aborted",
 	"attemptTimeout",
-	"contextWindowExceeded",
 	"engineRefused",
 	"executionFailed",
-	"invalidProvider",
 	"jsonModeUnmet",
 	"modelTimeout",
 	"providerKeyRefused",

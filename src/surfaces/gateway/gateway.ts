@@ -151,7 +151,7 @@ function gatewayStep(step: Step, context: StepContext): GatewayStep {
 		options: context.options,
 		async call(signal, exchange) {
 			const id = context.services.uuid();
-			if (target instanceof AiError) return failureOf(step, target, id);
+			if (target instanceof AiError) return failed(step, target, id, exchange);
 			const provider = compat?.provider ?? step.provider;
 			if (target.kind === "provider")
 				return callProvider(target.target, {
@@ -187,7 +187,8 @@ function attempt<T>(make: () => T): T | AiError {
 const modelOf = ({ fields }: Inputs): string | undefined =>
 	isRecord(fields) && typeof fields.model === "string" ? fields.model : undefined;
 
-function failureOf(step: Step, error: AiError, id: string): Response {
+function failed(step: Step, error: AiError, id: string, exchange: GatewayExchange): Response {
+	exchange.report({ failure: error.key });
 	// The SDKs of these providers read only their own format.
 	if (geminiMethod(step)) return geminiFailure(error, id);
 	if (step.provider === "anthropic") return messagesFailure(error, id);
@@ -228,7 +229,6 @@ async function runStep(
 	} catch (thrown) {
 		const error = toAiError(thrown);
 		services.log(error, id);
-		exchange.report({ failure: error.key });
-		return failureOf(step, error, id);
+		return failed(step, error, id, exchange);
 	}
 }

@@ -265,7 +265,10 @@ const failedStep = (
 	plane: "run",
 	providerKey: undefined,
 	options,
-	call: async () => call.failure(error, request.id),
+	async call(_, exchange) {
+		exchange.report({ failure: error.key });
+		return call.failure(error, request.id);
+	},
 });
 
 export const stepBody = ({ body, fields, query }: Inputs): StepBody =>
