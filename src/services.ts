@@ -15,9 +15,9 @@ import { workersOf } from "./config/workers.ts";
 import { diskSpace } from "./core/disk-space.ts";
 import { AiError } from "./core/errors.ts";
 import { LazyTimers } from "./core/lazy-timer.ts";
+import { callsOfPart } from "./core/object-parts.ts";
 import { OpenObjects } from "./core/open-objects.ts";
 import { PROCESS_COUNTS } from "./core/process-counts.ts";
-import { releasedCalls } from "./core/released.ts";
 import { RunningRequests } from "./core/running-requests.ts";
 import { timeOrderedUuid } from "./core/time-ordered-uuid.ts";
 import { FLEET_NAME } from "./fleet/fleet.ts";
@@ -138,7 +138,7 @@ export function createPersistent(
 	const partOf =
 		<Part extends object>(part: (registry: Registry) => Part) =>
 		(account: string): Part =>
-			releasedCalls(() => part(GATEWAYS.getByName(account)));
+			callsOfPart(() => part(GATEWAYS.getByName(account)));
 	const failureCounts = new FailureCounts();
 	const requestTimes = new RequestTimes();
 	const directoryObject = () => DIRECTORY.getByName(DIRECTORY_NAME);

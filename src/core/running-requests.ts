@@ -4,8 +4,9 @@
  *
  * A tenth of the places is for accounts that have none under way.
  *
- * A request without a place waits shortly: after a pause of the process, or a burst, many begin at once and end soon. A place that becomes free
- * goes to the account with the fewest places, and there to the request that has waited longest. Its caller is verified and its body is read.
+ * A request without a place waits for up to two seconds: after a pause of the process, or a burst, many begin at once and end soon. A place
+ * that becomes free goes to the account with the fewest places, and there to the request that has waited longest. The caller of a waiting
+ * request has been verified, and its body has been read.
  */
 import { AiError } from "./errors.ts";
 import { FairShares } from "./fair-shares.ts";
@@ -69,15 +70,15 @@ export class RunningRequests {
 				refuse: () => reject(this.#refusal()),
 			};
 			this.#waiting.push(request);
-			const give = (): void => {
+			const giveUp = (): void => {
 				if (this.#remove(request)) request.refuse();
 			};
 			// In the context of this request: a continuation of another one may never run.
 			const end = (): void => {
-				if (this.#remove(request)) request.refuse();
-				else if (request.hasPlace) this.#end(account);
+				giveUp();
+				if (request.hasPlace) this.#end(account);
 			};
-			void wait(WAIT_MS).then(give, give);
+			void wait(WAIT_MS).then(giveUp, giveUp);
 			ended.then(end, end);
 		});
 	}
@@ -106,6 +107,7 @@ export class RunningRequests {
 
 	/** The waiting request that may begin first. */
 	#next(): WaitingRequest | undefined {
+		if (this.#waiting.length === 0) return undefined;
 		let next: WaitingRequest | undefined;
 		const seen = new Set<string>();
 		for (const request of this.#waiting) {

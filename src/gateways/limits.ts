@@ -1,7 +1,7 @@
 /**
- * The limits of a gateway: requests per time (2003), those with a stored key (2003), and spend rules (2045). They are behind the cache, so a cached answer does not
- * count. A request calls the gateway's object once for its limits, and only if there are any. The cost of a request is known when its
- * answer has ended: it is added then, and no running stream is interrupted.
+ * The limits of a gateway: requests per time (2003), requests with a stored key per time (2003), and spend rules (2045). They are behind
+ * the cache, so a cached answer does not count. A request calls the gateway's object once for its limits, and only if there are any. The
+ * cost of a request is known when its answer has ended: it is added then, and no running stream is interrupted.
  */
 import { AiError } from "../core/errors.ts";
 import { isRecord } from "../core/json.ts";

@@ -2,7 +2,6 @@
  * Background work of one isolate: requests that are not settled yet, and settlements that are being sent. Cloudflare keeps
  * a Worker alive until this work ends. A process that stops must wait for it (`surfaces/operations/drain.ts`).
  */
-
 import type { RunningRequests } from "../core/running-requests.ts";
 
 /** Work that ends may start other work shortly after: a request that ends starts the sending of its settlement. */

@@ -13,9 +13,9 @@ export interface ChosenProvider {
 	/** The account pays the provider. */
 	isOwnKey: boolean;
 	/** Of the account's key, without the key. `undefined`: the key of the operator. */
+	identity: string | undefined;
 	/** Of a stored key that has one. */
 	keyLimit?: KeyLimit | undefined;
-	identity: string | undefined;
 	/** US dollars that one search costs. */
 	usd: number;
 }

@@ -63,6 +63,11 @@ export class KeptTable {
 		this.#sql.exec("UPDATE kept_bytes SET bytes = ? WHERE class = ? AND gateway = ?", bytes, kept, gateway);
 	}
 
+	/** The gateway was deleted. */
+	forget(gateway: string): void {
+		this.#sql.exec("DELETE FROM kept_bytes WHERE gateway = ?", gateway);
+	}
+
 	#allowed(kept: KeptClass, own: number, max: number): number {
 		const { bytes, gateways } = this.#sums(kept);
 		return Math.max(Math.floor(max / gateways), max - (bytes - own));
@@ -85,7 +90,7 @@ export interface KeptRegistry {
 
 export type KeptRegistries = { getByName(account: string): KeptRegistry };
 
-/** An object reports again after a change by this part of the bound, or after this time. */
+/** An object reports again after a change by a part of the bound, the inverse of this number, or after this time. */
 const STEPS = 64;
 const REPORT_MS = 60_000;
 

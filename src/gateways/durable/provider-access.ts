@@ -1,5 +1,4 @@
 /** The providers' keys and the custom providers of an account. The keys are stored as text: they are sent to the providers. */
-
 import { RpcTarget } from "cloudflare:workers";
 import { addColumns } from "../../core/sql-columns.ts";
 import {

@@ -50,7 +50,6 @@ export class GatewayRegistry extends DurableObject<RegistryBindings> {
 	readonly #dynamicRoutes: DynamicRoutes;
 	readonly #providerAccess: ProviderAccessTables;
 	readonly #aliases: GatewayAliases;
-
 	readonly #kept: KeptTable;
 
 	constructor(ctx: DurableObjectState, env: RegistryBindings) {
@@ -134,6 +133,7 @@ export class GatewayRegistry extends DurableObject<RegistryBindings> {
 		this.#dynamicRoutes.deleteAll(id);
 		this.#providerAccess.deleteKeys(id);
 		this.#aliases.deleteAll(id);
+		this.#kept.forget(id);
 		return { ok: true, gateway: settingsOf(row) };
 	}
 

@@ -1,6 +1,7 @@
 /**
  * Reads a stream to its end, whether or not its caller still reads it, and copies its events to a run. The stream is read at the pace of
- * its source. If it is larger than a run may be, or the process buffers too much for its caller, the run is discarded, and a caller who disconnects cancels the stream.
+ * its source. If it is larger than a run may be, or the process buffers too much for its caller, the run is discarded: a caller who
+ * disconnects then cancels the stream.
  */
 import type { BufferHold } from "../../core/process-counts.ts";
 import { concat } from "../../media/bytes.ts";

@@ -1,4 +1,7 @@
-/** Encodings in which a text hides another: `data:` addresses, base64, percent-encoding, escapes of JSON and HTML, and characters that look like others. */
+/**
+ * Encodings in which a text hides another: `data:` addresses, base64, percent-encoding, escapes of JSON and HTML, and characters that
+ * look like others.
+ */
 import { decodeBase64 } from "../../media/base64.ts";
 
 const DATA_ADDRESS = /data:([^,"'<>]{0,100}),/gi;

@@ -6,7 +6,7 @@
  */
 import { AiError, toAiError } from "../../core/errors.ts";
 import { requireDiskSpace } from "../../core/object-failure.ts";
-import { released } from "../../core/released.ts";
+import { callPart } from "../../core/object-parts.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 import type { BackgroundRuns } from "../durable/background-runs.ts";
@@ -135,11 +135,11 @@ export class StoredResponses {
 		account: string,
 		method: (calls: ConversationCalls) => Promise<Result>,
 	): Promise<Result> {
-		return this.call(account, (store) => released(store.conversations(), method));
+		return this.call(account, (store) => callPart(store.conversations(), method));
 	}
 
 	callRuns<Result>(account: string, method: (runs: RunCalls) => Promise<Result>): Promise<Result> {
-		return this.call(account, (store) => released(store.background(), method));
+		return this.call(account, (store) => callPart(store.background(), method));
 	}
 
 	/** Throws 502 if the object cannot be called, and 429 if the account has too many open objects. */

@@ -2,7 +2,6 @@
  * Runs a request in a gateway of its account. Its plan yields the steps, one after the other; each passes the gateway's
  * middleware. A step calls a model through the pipeline, so that every call is admitted and billed like one without a gateway.
  */
-
 import { AiError, toAiError } from "../../core/errors.ts";
 import { timeOrderedUuid } from "../../core/time-ordered-uuid.ts";
 import { AnswerEnd, type EndObserver } from "../../gateways/answer-end.ts";

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { Gateway, LogRetention } from "../../../src/gateways/durable/gateway.ts";
 import type { ResponseCache } from "../../../src/gateways/durable/response-cache.ts";
 import { batchOf } from "../../../src/gateways/logs/log-batch.ts";
+import { DEFAULT_SETTINGS } from "../../../src/gateways/settings.ts";
 import { newLog } from "../logs/rows.ts";
 
 const MIB = 1024 * 1024;
@@ -98,6 +99,19 @@ describe("the logs of a gateway", () => {
 		await a.clear();
 		await fill(b, { ...retention, logs: 60 });
 		expect(await bytesOf(b)).toBeGreaterThan(3 * MIB);
+	});
+
+	it("of a gateway that is deleted no longer count", async () => {
+		const account = newAccount();
+		const registry = env.GATEWAYS.getByName(account);
+		await registry.create("a", DEFAULT_SETTINGS);
+		for (const name of ["a", "b"])
+			await fill(gatewayOf(account, name), { ...KEEP, logs: 10, accountMaxBytes: 4 * MIB });
+		await registry.delete("a");
+		const counted = await runInDurableObject(registry, (_, { storage }) =>
+			storage.sql.exec("SELECT class, gateway FROM kept_bytes").toArray(),
+		);
+		expect(counted).toEqual([{ class: "logs", gateway: "b" }]);
 	});
 });
 

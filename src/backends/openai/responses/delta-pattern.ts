@@ -75,12 +75,12 @@ class DeltaPattern {
 			fixed = isText ? '"' : "";
 			end = from + value.length;
 		}
-		const rest = data.slice(end);
+		const tail = data.slice(end);
 		const names = variables.map(({ name }) => name);
 		if (!names.includes("delta") || new Set(names).size < names.length) return undefined;
-		const sent = parseJson(marked + rest);
+		const sent = parseJson(marked + tail);
 		if (!isRecord(sent) || names.some((name) => sent[name] !== MARKS[name])) return undefined;
-		return new DeltaPattern(variables, encoder.encode(`${fixed}${rest}\n\n`));
+		return new DeltaPattern(variables, encoder.encode(`${fixed}${tail}\n\n`));
 	}
 
 	private constructor(variables: readonly Variable[], after: Uint8Array) {

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { releasedCalls } from "../../src/core/released.ts";
+import { callsOfPart } from "../../src/core/object-parts.ts";
 
 it("each call opens a part, and disposes it, also after a failure", async () => {
 	const events: string[] = [];
 	let opened = 0;
-	const routes = releasedCalls(() => {
+	const routes = callsOfPart(() => {
 		const name = `part ${++opened}`;
 		return {
 			list: async (gateway: string) => {
@@ -15,7 +15,7 @@ it("each call opens a part, and disposes it, also after a failure", async () => 
 			[Symbol.dispose]: () => void events.push(`${name}: disposed`),
 		};
 	});
-	expect(await routes.list("support")).toEqual(["support"]);
+	expect(await (await Promise.resolve(routes)).list("support")).toEqual(["support"]);
 	await expect(routes.list("broken")).rejects.toThrow("the object is overloaded");
 	expect(events).toEqual([
 		"part 1: list support",
