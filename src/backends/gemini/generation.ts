@@ -20,6 +20,14 @@ function generationOf(model: string): number | undefined {
 	return named[1] === undefined ? Number.POSITIVE_INFINITY : Number(named[1]);
 }
 
+/** Google's own search, `googleSearch`, came with this generation. */
+const SEARCHES_SINCE = 2;
+
+export function searchesWeb(model: string): boolean {
+	const generation = generationOf(model);
+	return generation !== undefined && generation >= SEARCHES_SINCE;
+}
+
 export function signsCalls(model: string): boolean {
 	const generation = generationOf(model);
 	return generation !== undefined && generation >= LEVELS_SINCE;

@@ -14,7 +14,7 @@ import { GeminiTranslator } from "./stream.ts";
 const generateText: Handler<"text-generation"> = async (sent, call) => {
 	const input = withoutDefaults(sent, call);
 	const seals = await call.seals?.();
-	const form = { call, seals, context: toolContext(input, call) };
+	const form = { call, seals, context: toolContext(input, call), search: input.web_search };
 	return requestChat(call, input, {
 		path: pathOf(call, input.stream ? "streamGenerateContent?alt=sse" : "generateContent"),
 		body: requestBody(input, call, seals),

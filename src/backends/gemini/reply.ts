@@ -6,8 +6,10 @@ import type { Usage } from "../../core/usage.ts";
 import { geminiUsage } from "../../core/usage-formats.ts";
 import { FINISH_REASONS } from "../../models/gemini-wire.ts";
 import type {
+	AssistantMessage,
 	ChatChoice,
 	ChatCompletion,
+	EngineSearch,
 	SignatureField,
 	ToolCall,
 } from "../../tasks/text-generation/types.ts";
@@ -16,6 +18,7 @@ import { sealSignature } from "../gemini-signatures.ts";
 import { readToolCalls, type ToolCallContext } from "../openai/reply/sent-calls.ts";
 import type { Seals } from "../seals.ts";
 import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
+import { annotationsOf, readGrounding, searchesOf } from "./grounding.ts";
 
 const PartReply = z.looseObject({
 	text: z.string().nullish(),
@@ -47,6 +50,7 @@ const CandidateReply = z.looseObject({
 	index: z.int().nonnegative().nullish(),
 	content: z.looseObject({ parts: z.preprocess(partList, z.array(PartReply).nullish()) }).nullish(),
 	finishReason: z.string().nullish(),
+	groundingMetadata: z.unknown().optional(),
 	logprobsResult: LogprobsReply.nullish(),
 });
 export type CandidateReply = z.output<typeof CandidateReply>;
@@ -70,6 +74,7 @@ export interface GeminiReplyForm {
 	call: Call;
 	seals: Seals | undefined;
 	context: ToolCallContext;
+	search: EngineSearch | undefined;
 }
 
 export function completionOf(reply: GenerateEvent, form: GeminiReplyForm): ChatCompletion {
@@ -107,10 +112,28 @@ function choiceOf(candidate: CandidateReply, index: number, form: GeminiReplyFor
 			content: text || (isSilent ? null : ""),
 			...(thoughts && { reasoning_content: thoughts }),
 			...signed,
+			...groundingFields(candidate, text, form),
 			...(calls.length > 0 && { tool_calls: calls }),
 		},
 		logprobs: logprobsOf(candidate),
 		finish_reason,
+	};
+}
+
+function groundingFields(
+	{ groundingMetadata }: CandidateReply,
+	text: string,
+	{ search, call }: GeminiReplyForm,
+): Partial<AssistantMessage> {
+	const grounding = readGrounding(groundingMetadata);
+	if (!grounding) return {};
+	const annotations = annotationsOf(grounding, text);
+	const searches = search?.showsSearches ? searchesOf(grounding, call.services.uuid) : [];
+	return {
+		...(annotations.length > 0 && { annotations }),
+		...(searches.length > 0 && {
+			searched: [{ content: "", reasoning: "", thinking_blocks: [], searches }],
+		}),
 	};
 }
 
@@ -147,6 +170,12 @@ export function partsOf(
 	}
 	return parts;
 }
+
+/** The text of a candidate without its thoughts and calls. */
+export const writtenText = ({ content }: CandidateReply): string =>
+	(content?.parts ?? [])
+		.map(({ functionCall, thought, text }) => (functionCall || thought ? "" : (text ?? "")))
+		.join("");
 
 function sealedField(
 	signature: string,

@@ -18,6 +18,7 @@ import type { Call } from "../transport/upstream-failure.ts";
 import { loraUnsupported, unsupported } from "../unsupported.ts";
 import { conversationOf } from "./contents.ts";
 import { seedOf, thinkingConfig } from "./generation.ts";
+import { searchTools } from "./grounding.ts";
 
 export function requestBody(input: ChatInput, call: Call, seals: Seals | undefined): Record<string, unknown> {
 	if (input.prompt !== undefined) throw unsupported(call, "has no input for a raw prompt");
@@ -39,7 +40,7 @@ export function requestBody(input: ChatInput, call: Call, seals: Seals | undefin
 			thinkingConfig: thinkingConfig(commonEffort(input), call.target.model),
 			...responseFormat(input.response_format),
 		},
-		...toolFields(input),
+		...toolFields(input, call),
 	};
 }
 
@@ -51,9 +52,10 @@ function responseFormat(format: ResponseFormat | undefined): Record<string, unkn
 	};
 }
 
-function toolFields(input: ChatInput): Record<string, unknown> {
+function toolFields(input: ChatInput, call: Call): Record<string, unknown> {
 	const { tools = [], tool_choice = "auto" } = narrowTools(input);
-	if (tools.length === 0) return {};
+	const search = searchTools(input.web_search, tools.length > 0, call);
+	if (tools.length === 0) return search.length > 0 ? { tools: search } : {};
 	return {
 		tools: [{ functionDeclarations: tools.map(declaration) }],
 		toolConfig: { functionCallingConfig: callingConfig(tool_choice, tools) },

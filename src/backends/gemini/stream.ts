@@ -12,6 +12,7 @@ import type { ChatChunk, ChatDelta } from "../../tasks/text-generation/types.ts"
 import type { Heading } from "../completion.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
+import { groundingDeltas, readGrounding } from "./grounding.ts";
 import {
 	type CandidateReply,
 	finishReason,
@@ -22,6 +23,7 @@ import {
 	partsOf,
 	refuseBlocked,
 	usageIn,
+	writtenText,
 } from "./reply.ts";
 
 type Choice = ChatChunk["choices"][number];
@@ -36,6 +38,8 @@ export class GeminiTranslator implements Translator {
 	/** The number of tool calls of each answer that has begun, by index. */
 	readonly #callCounts = new Map<number, number>();
 	readonly #finished = new Set<number>();
+	/** The text of each answer, if the request has Google's search: citations are places in it. */
+	readonly #texts = new Map<number, string>();
 
 	constructor(form: GeminiReplyForm, choices = 1) {
 		this.#call = form.call;
@@ -53,6 +57,10 @@ export class GeminiTranslator implements Translator {
 		const choices = (event.candidates ?? []).flatMap((candidate, position) =>
 			this.#choices(candidate, position),
 		);
+		const grounded = (event.candidates ?? []).flatMap((candidate, position) =>
+			this.#grounding(candidate, position),
+		);
+		if (grounded.length > 0) return this.#chunksAround(grounded, choices);
 		return choices.length > 0 ? [this.#chunk(choices)] : [];
 	}
 
@@ -84,6 +92,34 @@ export class GeminiTranslator implements Translator {
 		const logprobs = logprobsOf(candidate);
 		const finish_reason = reason ? finishReason(reason, total > 0, this.#call) : null;
 		return [{ index, delta, ...(logprobs !== null && { logprobs }), finish_reason }];
+	}
+
+	/** What Google found. */
+	#grounding(candidate: CandidateReply, position: number): Choice[] {
+		const { search, call } = this.#form;
+		if (!search) return [];
+		const index = candidate.index ?? position;
+		const text = (this.#texts.get(index) ?? "") + writtenText(candidate);
+		this.#texts.set(index, text);
+		const grounding = readGrounding(candidate.groundingMetadata);
+		if (!grounding) return [];
+		const { uuid } = call.services;
+		return groundingDeltas(grounding, { text, search, uuid }).map((delta) => ({
+			index,
+			delta,
+			finish_reason: null,
+		}));
+	}
+
+	/** The text, what it cites, and the end of the answer. */
+	#chunksAround(grounded: readonly Choice[], choices: readonly Choice[]): ChatChunk[] {
+		const begun = choices.map((choice) => ({ ...choice, finish_reason: null }));
+		const ended = choices.flatMap(({ index, finish_reason }) =>
+			finish_reason ? [{ index, delta: {}, finish_reason }] : [],
+		);
+		return [begun, ...grounded.map((choice) => [choice]), ended].flatMap((part) =>
+			part.length > 0 ? [this.#chunk(part)] : [],
+		);
 	}
 
 	#chunk(choices: Choice[]): ChatChunk {

@@ -170,7 +170,7 @@ export function completionToChunks(completion: ChatCompletion): ReadableStream<U
 		};
 		add({ role: "assistant", content: "" });
 		const { reasoning_content, reasoning, thinking_blocks, content, refusal, tool_calls } = message;
-		const { extra_content, phase, annotations } = message;
+		const { extra_content, phase, annotations, searched } = message;
 		if (reasoning_content || reasoning)
 			add({ ...(reasoning_content && { reasoning_content }), ...(reasoning && { reasoning }) });
 		if (thinking_blocks?.length) add({ thinking_blocks });
@@ -179,6 +179,10 @@ export function completionToChunks(completion: ChatCompletion): ReadableStream<U
 		if (extra_content) add({ extra_content });
 		if (annotations?.length) add({ annotations });
 		if (refusal) add({ refusal });
+		for (const { outcome, ...started } of (searched ?? []).flatMap((round) => round.searches)) {
+			add({ web_search: started });
+			if (outcome) add({ web_search: { ...started, outcome } });
+		}
 		if (tool_calls?.length)
 			add({ tool_calls: tool_calls.map((call, position) => ({ index: position, ...call })) });
 		events += chunk({ choices: [{ index, delta: {}, finish_reason }] });

@@ -3,6 +3,7 @@
  * src/websearch asks for it). A citation is found by the address of a page that the search has found, so that the text of the answer
  * needs no change.
  */
+import { isRecord } from "../../core/json.ts";
 import type { WebSearchCall, WebSearchSource } from "../../tasks/text-generation/types.ts";
 
 export interface Citation {
@@ -38,6 +39,23 @@ export function citationsIn(text: string, sources: readonly WebSearchSource[]): 
 
 /** Models omit a trailing slash. */
 const normalized = (url: string): string => url.replace(/#.*$/, "").replace(/\/$/, "");
+
+/** The citations that an engine sent, in the form of chat. A page that no search has found has no excerpt. */
+export function citationsOf(
+	annotations: readonly unknown[] | null | undefined,
+	sources: readonly WebSearchSource[],
+): Citation[] {
+	const found = new Map(sources.map((source) => [source.url, source]));
+	return (annotations ?? []).flatMap((sent) => {
+		const cited = isRecord(sent) && isRecord(sent.url_citation) ? sent.url_citation : sent;
+		if (!isRecord(cited) || typeof cited.url !== "string" || !URL.canParse(cited.url)) return [];
+		const { url, title, start_index: start, end_index: end } = cited;
+		if (typeof start !== "number" || typeof end !== "number") return [];
+		const source = found.get(url) ?? { url, title: typeof title === "string" ? title : url, text: "" };
+		found.set(url, source);
+		return [{ source, start, end }];
+	});
+}
 
 /** OpenAI's annotation in Responses. In chat it is inside `url_citation`. */
 export const urlCitation = ({ source: { title, url }, start, end }: Citation) => ({

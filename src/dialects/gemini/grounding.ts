@@ -3,15 +3,21 @@
  * the candidate.
  */
 import type { WebSearchCall } from "../../tasks/text-generation/types.ts";
-import { citationsIn, sourcesOf } from "../chat/citations.ts";
+import { citationsIn, citationsOf, sourcesOf } from "../chat/citations.ts";
 
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 
-/** Empty if there was no search. */
-export function grounding(text: string, searches: readonly WebSearchCall[]): { groundingMetadata?: object } {
-	if (searches.length === 0) return {};
-	const sources = sourcesOf(searches);
-	const groundingSupports = citationsIn(text, sources).map(({ source, start, end }) => {
+/** `annotations`: those that the engine sent. Empty if there was neither a search nor a citation. */
+export function grounding(
+	text: string,
+	searches: readonly WebSearchCall[],
+	annotations: readonly unknown[] | null | undefined,
+): { groundingMetadata?: object } {
+	if (searches.length === 0 && !annotations?.length) return {};
+	const searched = sourcesOf(searches);
+	const citations = [...citationsIn(text, searched), ...citationsOf(annotations, searched)];
+	const sources = [...new Set([...searched, ...citations.map(({ source }) => source)])];
+	const groundingSupports = citations.map(({ source, start, end }) => {
 		const cited = text.slice(start, end);
 		const startIndex = bytesOf(text.slice(0, start));
 		return {

@@ -82,7 +82,7 @@ export function responseOf(completion: ChatCompletion, context: WriteContext): o
 			const searches = (message.searched ?? []).flatMap((round) => round.searches);
 			return {
 				...candidate(index, parts.length > 0 ? parts : [EMPTY], googleReason(finish_reason)),
-				...grounding(textOfParts(parts), searches),
+				...grounding(textOfParts(parts), searches, message.annotations),
 			};
 		}),
 		...usageMetadata(completion.usage, context),

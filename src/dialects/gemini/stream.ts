@@ -42,6 +42,7 @@ export const geminiEvents: EventWriter = (events, context) => {
 				const text = (delta.content ?? "") + (delta.refusal ?? "");
 				current.text += text;
 				if (delta.web_search?.outcome) current.searches.push(delta.web_search);
+				current.annotations.push(...(delta.annotations ?? []));
 				if (text) out += event({ candidates: [candidate(index, [{ text }])] });
 				current.addSeals(delta);
 				for (const call of delta.tool_calls ?? []) current.add(call);
@@ -51,9 +52,9 @@ export const geminiEvents: EventWriter = (events, context) => {
 			return out;
 		},
 		finish() {
-			const last = [...candidates].map(([index, { reason, lastParts, searches, text }]) => ({
+			const last = [...candidates].map(([index, { reason, lastParts, searches, annotations, text }]) => ({
 				...candidate(index, lastParts, googleReason(reason)),
-				...grounding(text, searches),
+				...grounding(text, searches, annotations),
 			}));
 			return event({ candidates: last, ...usageMetadata(usage, context) });
 		},
@@ -66,6 +67,8 @@ class Candidate {
 	reason = "stop";
 	text = "";
 	readonly searches: WebSearchCall[] = [];
+	/** Citations that the engine sent. */
+	readonly annotations: unknown[] = [];
 	/** The seals of all reasoning that is not a call's. */
 	#seals = "";
 	readonly #calls: ToolCall[] = [];

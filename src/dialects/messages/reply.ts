@@ -183,9 +183,9 @@ function blocksOf(message: AssistantMessage, { inputs, uuid }: WriteContext): Bl
 	const text = [message.content, message.refusal].filter(Boolean).join("\n");
 	const seals = new UniqueSeals();
 	const searches: WebSearchCall[] = [];
-	const textBlocks = (sent: string): Block[] => {
+	const textBlocks = (sent: string, annotations?: AssistantMessage["annotations"]): Block[] => {
 		if (!sent) return [];
-		const citations = searchCitations(sent, sourcesOf(searches));
+		const citations = searchCitations(sent, sourcesOf(searches), annotations);
 		return [{ type: "text", text: sent, ...(citations.length > 0 && { citations }) }];
 	};
 	const searched = (message.searched ?? []).flatMap((round): Block[] => {
@@ -202,7 +202,7 @@ function blocksOf(message: AssistantMessage, { inputs, uuid }: WriteContext): Bl
 	return [
 		...searched,
 		...thinkingOf(message, request, seals),
-		...textBlocks(text),
+		...textBlocks(text, message.annotations),
 		...(message.tool_calls ?? []).flatMap((call) => [
 			...redactedThinking(seals.pass(sealOfField(call.extra_content))),
 			toolUse(call, uuid),

@@ -76,6 +76,8 @@ class MessageEvents {
 	#unsentThinking = "";
 	/** Those that have ended, and those that are left pending. */
 	readonly #searches: WebSearchCall[] = [];
+	/** Citations of the open text that the engine sent. */
+	readonly #annotations: unknown[] = [];
 	readonly #seals = new UniqueSeals();
 	/** The end of Anthropic's own message. */
 	#verbatimEnd: { delta?: unknown; usage?: unknown } | undefined;
@@ -147,6 +149,7 @@ class MessageEvents {
 		else this.#unsentThinking += thinking;
 		for (const block of delta.thinking_blocks ?? []) out += this.#sign(block);
 		if (delta.content) out += this.#write("text", delta.content);
+		if (delta.annotations?.length) this.#annotations.push(...delta.annotations);
 		const sealed = this.#requestsThinking && sealOfField(delta.extra_content);
 		if (sealed) out += this.#closeAll() + this.#redacted(sealed);
 		if (delta.refusal) out += this.#write("text", delta.refusal);
@@ -208,18 +211,15 @@ class MessageEvents {
 		}
 		const block = serverToolUse(call);
 		const input = { type: "input_json_delta", partial_json: JSON.stringify(block.input) };
-		return (
-			this.#closeAll() +
-			this.#start({ type: "search" }, { ...block, input: {} }) +
-			this.#delta(input) +
-			this.#close()
-		);
+		const started = this.#closeAll() + this.#start({ type: "search" }, { ...block, input: {} });
+		return started + this.#delta(input) + this.#close();
 	}
 
 	/** The citations of a text, before its end. */
 	#cite({ text }: { text: string }): string {
-		if (this.#searches.length === 0) return "";
-		return searchCitations(text, sourcesOf(this.#searches))
+		const annotations = this.#annotations.splice(0);
+		if (this.#searches.length === 0 && annotations.length === 0) return "";
+		return searchCitations(text, sourcesOf(this.#searches), annotations)
 			.map((citation) => this.#delta({ type: "citations_delta", citation }))
 			.join("");
 	}

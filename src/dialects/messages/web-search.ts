@@ -8,7 +8,7 @@ import { Buffer } from "node:buffer";
 import * as z from "zod";
 import { parseRecord } from "../../core/json.ts";
 import type { WebSearchCall, WebSearchSource } from "../../tasks/text-generation/types.ts";
-import { citationsIn } from "../chat/citations.ts";
+import { citationsIn, citationsOf } from "../chat/citations.ts";
 
 const MARK = "ganglion-1.";
 export const SERVER_TOOL_ID = "srvtoolu_gw_";
@@ -81,9 +81,14 @@ export function searchToolResult(
 	return { type: "web_search_tool_result", tool_use_id: serverToolId(call), caller: CALLER, content };
 }
 
-/** One citation for each page that the text cites. */
-export function searchCitations(text: string, sources: readonly WebSearchSource[]): SearchCitation[] {
-	const cited = new Set(citationsIn(text, sources).map(({ source }) => source));
+/** One citation for each page that the text cites. `annotations`: citations that the engine sent. */
+export function searchCitations(
+	text: string,
+	sources: readonly WebSearchSource[],
+	annotations: readonly unknown[] | null | undefined,
+): SearchCitation[] {
+	const citations = [...citationsIn(text, sources), ...citationsOf(annotations, sources)];
+	const cited = new Set(citations.map(({ source }) => source));
 	return [...cited].map((source) => ({
 		type: "web_search_result_location",
 		url: source.url,

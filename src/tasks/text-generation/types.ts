@@ -4,7 +4,7 @@
  * then no conversion is needed.
  */
 import type { Usage } from "../../core/usage.ts";
-import type { WebSearchCall } from "./web-search.ts";
+import type { EngineSearch, WebSearchCall } from "./web-search.ts";
 
 export interface ContentPart {
 	type: "text" | "image_url" | "input_audio" | "file" | "refusal";
@@ -152,6 +152,8 @@ export interface ChatInput extends Sampling {
 	/** Fields that only OpenAI's service supports (`metadata`, `store`, `modalities`, …), forwarded unchanged. */
 	passthrough?: Record<string, unknown>;
 	verbatim?: Verbatim;
+	/** A search tool that the engine runs by itself. Sent to engines that have one. */
+	web_search?: EngineSearch;
 	/** The fields that are the catalogue's defaults: the caller did not set them. */
 	defaults?: readonly DefaultedField[];
 	/**
@@ -186,7 +188,7 @@ export interface Verbatim {
 	unconverted?: string;
 }
 
-export type { WebSearchCall, WebSearchProblem, WebSearchSource } from "./web-search.ts";
+export type { EngineSearch, WebSearchCall, WebSearchProblem, WebSearchSource } from "./web-search.ts";
 
 /** A part of an answer that ended with web searches. */
 export interface SearchedRound {

@@ -1,4 +1,4 @@
-/** The web searches that the gateway runs for a model. */
+/** The web searches of an answer, which the gateway runs for a model, or which the engine runs itself. */
 
 /** A page that a web search has found, as the model received it. */
 export interface WebSearchSource {
@@ -18,11 +18,20 @@ export type WebSearchProblem =
 	| "too_many_requests"
 	| "unavailable";
 
-/** One web search that the gateway ran for the model, inside its answer. */
+/** One web search for the model, inside its answer. */
 export interface WebSearchCall {
 	/** Without a prefix. */
 	id: string;
 	query: string;
 	/** Absent: the search has started, and a later delta has its outcome; or it is left to the caller's next request. */
 	outcome?: { sources: readonly WebSearchSource[] } | { problem: WebSearchProblem };
+}
+
+/** What a request sets for searches that the engine runs itself. */
+export interface EngineSearch {
+	blockedDomains?: readonly string[];
+	/** The caller's format has the searches themselves, not only the citations. */
+	showsSearches: boolean;
+	/** The caller's tool in `x-ganglion-dropped`, if the engine cannot take it. */
+	name: string;
 }

@@ -14,6 +14,8 @@ const Options = lazy(() =>
 );
 
 export const chatTool: HostedFormat = {
+	toolName: "web_search_options",
+	removesTool: true,
 	isAtUpstream: isOpenAi,
 	concerns: ({ web_search_options }) => isRecord(web_search_options),
 	read(fields) {

@@ -31,6 +31,8 @@ function withoutSearch(tools: readonly Record<string, unknown>[]): Record<string
 }
 
 export const geminiTool: HostedFormat = {
+	toolName: "tools.googleSearch",
+	removesTool: true,
 	// Requests for Google are converted, and have no tool of Google.
 	isAtUpstream: () => false,
 	concerns: ({ tools }) =>

@@ -34,6 +34,10 @@ export interface SearchStyle {
 }
 
 export interface HostedFormat {
+	/** The tool in `x-ganglion-dropped`. */
+	toolName: string;
+	/** {@link withoutTool} removes the tool, and the dialect cannot report it. */
+	removesTool?: true;
 	/** Whether `fields` have the tool or results of earlier searches. It is called for every request, so it must be cheap. */
 	concerns(fields: Record<string, unknown>): boolean;
 	/**

@@ -35,6 +35,7 @@ const isSearchBlock = (block: Fields): boolean => isUse(block) || block.type ===
 const blocksOf = ({ content }: Fields): Fields[] => recordsIn(content);
 
 export const messagesTool: HostedFormat = {
+	toolName: "tools.web_search",
 	// A request for a model of Workers AI is not passed on unchanged.
 	isAtUpstream: ({ kind }, { id }) => kind === "anthropic" && !isProductId(id),
 	concerns: ({ tools, messages }) =>
@@ -178,7 +179,11 @@ function withoutOwnBlocks(messages: readonly Fields[]): Fields[] {
 }
 
 const hasOwnBlock = (message: Fields): boolean =>
-	Array.isArray(message.content) && blocksOf(message).some(({ id }) => isOwnId(id));
+	Array.isArray(message.content) &&
+	blocksOf(message).some(
+		({ id, citations }) =>
+			isOwnId(id) || recordsIn(citations).some(({ encrypted_index }) => isOwnSeal(encrypted_index)),
+	);
 
 const isOwnId = (id: unknown): boolean => typeof id === "string" && id.startsWith(SERVER_TOOL_ID);
 

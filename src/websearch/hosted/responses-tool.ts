@@ -41,6 +41,7 @@ const listsOf = ({ tools, input }: Fields): { at: string; tools: Fields[] }[] =>
 ];
 
 export const responsesTool: HostedFormat = {
+	toolName: "tools.web_search",
 	isAtUpstream: isOpenAi,
 	concerns: ({ tools, input }) =>
 		(Array.isArray(tools) && recordsIn(tools).some(isSearch)) ||

@@ -2,13 +2,19 @@
  * Runs a request for a chat. If it has a hosted web search tool that its model does not have, the gateway runs the searches. A surface calls
  * this instead of the pipeline's `run`.
  */
+import { searchesWeb } from "../../backends/gemini/generation.ts";
 import { isRecord } from "../../core/json.ts";
+import { withChatInput } from "../../dialects/chat/call.ts";
+import type { Dialect } from "../../dialects/dialect.ts";
+import type { Model } from "../../models/model.ts";
 import type { InferenceRequest, Reply } from "../../pipeline/request.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { run } from "../../pipeline/run.ts";
+import type { ChatInput, EngineSearch } from "../../tasks/text-generation/types.ts";
 import { chooseHostedProvider } from "../choose-provider.ts";
 import type { SearchServices } from "../services.ts";
-import type { HostedFormat } from "./hosted-request.ts";
+import { SIMULATOR } from "../simulated-search.ts";
+import type { HostedFormat, HostedRequest, RoutedTarget } from "./hosted-request.ts";
 import { SearchLoop } from "./search-loop.ts";
 import { restoring, SearchSeals } from "./search-seals.ts";
 import { Searches } from "./searches.ts";
@@ -23,12 +29,20 @@ export async function runHosted(
 	const { fields } = request.inputs;
 	if (!isRecord(fields)) return run(request, services);
 	const withFields = (changed: object): InferenceRequest => ({ ...request, inputs: { fields: changed } });
-	if (await hasOwnTool(request, format, services))
+	const route = await routeOf(request, services);
+	if (route?.targets.every((target) => format.isAtUpstream(target, route.model)))
 		return run(withFields(format.forUpstream(fields)), services);
 	const seals = await SearchSeals.load(request.caller.account, services);
 	const provider = chooseHostedProvider((await services.searchKeys?.find()) ?? [], services.webSearch);
-	const hosted = provider && format.read(fields);
-	if (!hosted) return run(restored(withFields(format.withoutTool(fields)), seals), services);
+	const isConfigured = provider !== undefined && provider.provider.kind !== SIMULATOR;
+	const enginesSearch = !isConfigured && route !== undefined && route.targets.every(hasEngineSearch);
+	const hosted = provider || enginesSearch ? format.read(fields) : undefined;
+	const engines = enginesSearch && hosted ? engineSearch(hosted) : undefined;
+	if (!hosted || !provider || engines) {
+		const withoutTool = restored(withFields(format.withoutTool(fields)), seals);
+		if (provider && !engines) return run(withoutTool, services);
+		return run(withEngineSearch(withoutTool, engines, format), services);
+	}
 	const searches = new Searches(request, { settings: hosted.settings, provider }, services);
 	const continued = await Promise.all(hosted.pending.map((call) => searches.run(call, request.signal)));
 	const searchable = restored(withFields(hosted.fields(continued)), seals);
@@ -40,30 +54,63 @@ export async function runHosted(
 }
 
 /** The request with the searches that the caller sends back in seals. */
-function restored(request: InferenceRequest, seals: SearchSeals | undefined): InferenceRequest {
-	const { dialect } = request;
+const restored = (request: InferenceRequest, seals: SearchSeals | undefined): InferenceRequest =>
+	withDialect(request, (dialect) => restoring(dialect, seals));
+
+function withDialect(
+	{ dialect, ...request }: InferenceRequest,
+	change: (dialect: Dialect) => Dialect,
+): InferenceRequest {
 	return {
 		...request,
 		dialect(model) {
 			const loaded = dialect(model);
-			return loaded instanceof Promise
-				? loaded.then((each) => restoring(each, seals))
-				: restoring(loaded, seals);
+			return loaded instanceof Promise ? loaded.then(change) : change(loaded);
 		},
 	};
 }
 
-/** Whether every engine of the route has the tool, and receives the caller's request with it. */
-async function hasOwnTool(
+/** Google's search has no list of allowed domains, and a search that ignores the list is not what the caller requests. */
+function engineSearch({ settings, style }: HostedRequest): Omit<EngineSearch, "name"> | undefined {
+	const { allowedDomains, blockedDomains } = settings;
+	if (allowedDomains) return undefined;
+	return { showsSearches: style.showsSearches, ...(blockedDomains && { blockedDomains }) };
+}
+
+/** Whether the backend searches by itself, for callers of all formats. */
+const hasEngineSearch = ({ kind, model }: RoutedTarget): boolean => kind === "gemini" && searchesWeb(model);
+
+/** The request with the search of its engines. Without one, the tool's name is reported as dropped. */
+function withEngineSearch(
+	request: InferenceRequest,
+	search: Omit<EngineSearch, "name"> | undefined,
+	{ toolName: name, removesTool }: HostedFormat,
+): InferenceRequest {
+	const withSearch = ({ dropped = [], ...input }: ChatInput): ChatInput => {
+		const others = dropped.filter((part) => !part.startsWith(name));
+		const reported = search ? others : removesTool ? [...others, name] : dropped;
+		return {
+			...input,
+			...(reported.length > 0 && { dropped: reported }),
+			...(search && { web_search: { ...search, name } }),
+		};
+	};
+	return withDialect(request, ({ reader, writer }) => ({
+		reader: { ...reader, read: (...sent) => withChatInput(reader.read(...sent), withSearch) },
+		writer,
+	}));
+}
+
+/** `undefined`: there is none. */
+async function routeOf(
 	{ model: name, caller }: InferenceRequest,
-	{ isAtUpstream }: HostedFormat,
 	services: SearchServices,
-): Promise<boolean> {
+): Promise<{ model: Model; targets: readonly RoutedTarget[] } | undefined> {
 	try {
 		const { model, routed } = await resolveModel(name, caller, services);
-		return routed?.targets.every((target) => isAtUpstream(target, model)) ?? false;
+		return routed && { model, targets: routed.targets };
 	} catch {
 		// The pipeline resolves the model again, and its failure has what the surface needs.
-		return false;
+		return undefined;
 	}
 }
