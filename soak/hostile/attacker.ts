@@ -8,6 +8,8 @@ export interface Target {
 	accounts: readonly { id: string; token: string }[];
 	/** Of the first account. Its budget is some requests. */
 	poorToken: string;
+	/** Of the first account. Its budget pays for no request. */
+	emptyToken: string;
 	revokedToken: string;
 }
 

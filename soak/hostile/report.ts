@@ -1,6 +1,6 @@
 /** The table of a hostile run, and its bars. */
 import type { CallerResults } from "./callers.ts";
-import { type HostileRun, MEMORY_AFTER, type Phase } from "./run.ts";
+import { type HostileRun, MEMORY_AFTER, type Phase, type Refusals } from "./run.ts";
 import type { Memory } from "./served.ts";
 
 /** Share of the normal callers' requests. */
@@ -15,6 +15,7 @@ const share = ({ answered, failed }: CallerResults): number => {
 	const others = Object.values(failed).reduce((sum, count) => sum + count, 0);
 	return answered / Math.max(1, answered + others);
 };
+const bytesPerRefusal = ({ storedGrowth, count }: Refusals): number => storedGrowth / Math.max(1, count);
 const listed = (counts: Record<string, number>): string =>
 	Object.entries(counts)
 		.sort(([, a], [, b]) => b - a)
@@ -45,10 +46,9 @@ export function missedBars(run: HostileRun): string[] {
 		missed.push(
 			`memory after the attack is ${(memoryAfter.total / idleMemory.total).toFixed(2)} times the idle one`,
 		);
-	if (refusals.diskGrowth > REFUSAL_BYTES * refusals.count)
-		missed.push(
-			`${(refusals.diskGrowth / Math.max(1, refusals.count)).toFixed(0)} bytes of disk per refusal`,
-		);
+	if (refusals.storedGrowth > REFUSAL_BYTES * refusals.count)
+		missed.push(`${bytesPerRefusal(refusals).toFixed(0)} bytes of disk per refusal`);
+	if (refusals.answered > 0) missed.push(`${refusals.answered} requests that must be refused were answered`);
 	return [...missed, ...differences.map((text) => `books: ${text}`)];
 }
 
@@ -87,7 +87,6 @@ export function hostileTable(run: HostileRun): string {
 			.join("  ")
 			.trimEnd(),
 	);
-	const perRefusal = refusals.diskGrowth / Math.max(1, refusals.count);
 	return [
 		...table,
 		"",
@@ -98,7 +97,7 @@ export function hostileTable(run: HostileRun): string {
 			({ name, ran, refused, callers }) =>
 				`${name}: attackers ran ${(100 * ran).toFixed(0)}%; refused: ${listed(refused)}; normal callers without an answer: ${listed(callers.failed) || "none"}`,
 		),
-		`refusals: ${refusals.count}, ${perRefusal.toFixed(0)} bytes of disk each`,
+		`refusals: ${refusals.count}, ${bytesPerRefusal(refusals).toFixed(0)} bytes of disk each`,
 		"",
 		...phases.flatMap(({ tallies }) =>
 			Object.entries(tallies).map(([name, tally]) => `  ${name}: ${listed(tally) || "still held"}`),

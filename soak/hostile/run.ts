@@ -38,6 +38,15 @@ export interface Phase extends AttackResult {
 	ended?: string | undefined;
 }
 
+/** Patterns whose attempts are all refused, without other callers, before the attack. */
+export interface Refusals {
+	count: number;
+	/** By mistake: their bytes are not those of refusals. */
+	answered: number;
+	/** Bytes. */
+	storedGrowth: number;
+}
+
 export interface HostileRun {
 	quiet: CallerResults;
 	/** After the start, before the first caller. */
@@ -45,8 +54,7 @@ export interface HostileRun {
 	/** After the quiet time with its callers: the process is warm. */
 	idleMemory: Memory;
 	phases: Phase[];
-	/** Patterns whose attempts are all refused, without normal callers. */
-	refusals: { count: number; diskGrowth: number };
+	refusals: Refusals;
 	/** The least after the attack. */
 	memoryAfter: Memory;
 	/** Differences between the books of the gateway, of the callers and of their engine. */
@@ -58,6 +66,7 @@ export interface HostileRun {
 export const MEMORY_AFTER = 1.2;
 const WARM_UP_MS = 6_000;
 const QUIET_MS = 15_000;
+const FIRST_REFUSALS_MS = 5_000;
 const REFUSALS_MS = 12_000;
 /** Callers go on this long after the attackers have left. */
 const REST_MS = 3_000;
@@ -93,6 +102,11 @@ export async function attackGateway(options: HostileOptions): Promise<HostileRun
 		await wait(IDLE_MS);
 		const idleMemory = gateway.memory();
 		const chosen = PATTERNS.filter(({ name }) => name.includes(pattern));
+		const refusing = alone ? [] : chosen.filter(({ isRefused }) => isRefused).map(({ name }) => name);
+		const refusals =
+			refusing.length > 0
+				? await measureRefusals(gateway, (time) => order(refusing, 2, time))
+				: { count: 0, answered: 0, storedGrowth: 0 };
 		const groups = alone ? chosen.map((one) => [one]) : [chosen];
 		const phases: Phase[] = [];
 		for (const [index, group] of groups.entries()) {
@@ -123,12 +137,6 @@ export async function attackGateway(options: HostileOptions): Promise<HostileRun
 				ended: gateway.ended,
 			});
 		}
-		progress("refusals");
-		const refusing = chosen.filter(({ isRefused }) => isRefused).map(({ name }) => name);
-		const before = await settledDisk(gateway);
-		const tallies = refusing.length > 0 && !alone ? (await order(refusing, 2, REFUSALS_MS)).tallies : {};
-		const count = Object.values(tallies).reduce((sum, one) => sum + refusalsIn(one), 0);
-		const refusals = { count, diskGrowth: (await settledDisk(gateway)) - before };
 		progress("waiting until it is idle again");
 		let memoryAfter = gateway.memory();
 		const until = performance.now() + SETTLED_MS;
@@ -156,17 +164,20 @@ export async function attackGateway(options: HostileOptions): Promise<HostileRun
 export const refusalsIn = (tally: Record<string, number>): number =>
 	Object.entries(tally).reduce((sum, [result, count]) => (/^[45]\d\d/.test(result) ? sum + count : sum), 0);
 
-/** The disk when the writes of earlier requests, such as logs, have ended. */
-async function settledDisk(gateway: ServedGateway): Promise<number> {
-	const until = performance.now() + SETTLED_MS;
-	let before = -1;
-	let bytes = gateway.disk();
-	while (bytes !== before && performance.now() < until) {
-		await wait(IDLE_MS);
-		before = bytes;
-		bytes = gateway.disk();
-	}
-	return bytes;
+/** The first refusals create the databases of their gateways, so only later ones are counted. */
+async function measureRefusals(
+	gateway: ServedGateway,
+	refuse: (milliseconds: number) => Promise<AttackResult>,
+): Promise<Refusals> {
+	await refuse(FIRST_REFUSALS_MS);
+	const before = await gateway.storedBytes();
+	const { tallies } = await refuse(REFUSALS_MS);
+	const all = Object.values(tallies);
+	return {
+		count: all.reduce((sum, tally) => sum + refusalsIn(tally), 0),
+		answered: all.reduce((sum, tally) => sum + (tally["200"] ?? 0), 0),
+		storedGrowth: (await gateway.storedBytes()) - before,
+	};
 }
 
 function watchMemory(gateway: ServedGateway): { stop(): Memory } {

@@ -1,13 +1,18 @@
 /** The gateway as an operator runs it: `ganglion serve` as built, its connection guard included, with a low limit of open files. Linux only. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { freePort } from "../../scripts/free-port.ts";
+import { bytesOnDisk, storedBytes } from "./stored-bytes.ts";
 
 const CLI = join(import.meta.dirname, "../../dist/cli/index.js");
 const ADMIN = "the-admin-token-of-a-hostile-soak";
 const PAGE_BYTES = 4_096;
 const START_MS = 60_000;
+const SETTLED_MS = 60_000;
+/** Longer than the time between two writes of logs. */
+const PAUSE_MS = 4_000;
 
 /** Resident bytes. */
 export interface Memory {
@@ -124,11 +129,20 @@ export class ServedGateway {
 
 	/** Bytes of the state on the disk. */
 	disk(): number {
-		const files = readdirSync(this.#state, { recursive: true, encoding: "utf8" });
-		return files.reduce((sum, name) => {
-			const stat = statSync(join(this.#state, name), { throwIfNoEntry: false });
-			return sum + (stat?.isFile() ? stat.size : 0);
-		}, 0);
+		return bytesOnDisk(this.#state);
+	}
+
+	/** When the writes of earlier requests, such as logs, have ended. */
+	async storedBytes(): Promise<number> {
+		const until = performance.now() + SETTLED_MS;
+		let before = -1;
+		let bytes = this.disk();
+		while (bytes !== before && performance.now() < until) {
+			await wait(PAUSE_MS);
+			before = bytes;
+			bytes = this.disk();
+		}
+		return storedBytes(this.#state);
 	}
 
 	async stop(): Promise<void> {

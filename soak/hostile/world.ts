@@ -66,6 +66,7 @@ export async function createWorld(
 			accounts,
 			revokedToken: revoked.value,
 			poorToken: (await createToken(gateway, first, { daily_neurons: 100 })).value,
+			emptyToken: (await createToken(gateway, first, { daily_neurons: 1 })).value,
 		},
 	};
 }

@@ -47,8 +47,11 @@ export const BODY_PATTERNS: readonly Pattern[] = [
 		const body = chat(padding(MEGABYTE));
 		await a.ask("/v1/chat/completions", { body, headers: inPlain, token: a.target.poorToken });
 	}),
-	refused("a small budget, used up", async (a) => {
+	byToken("a small budget", async (a) => {
 		await a.ask("/v1/chat/completions", { body: chat(), headers: inPlain, token: a.target.poorToken });
+	}),
+	refused("a budget that pays for no request", async (a) => {
+		await a.ask("/v1/chat/completions", { body: chat(), headers: inPlain, token: a.target.emptyToken });
 	}),
 	refused("invalid requests in a gateway", async (a) => {
 		await a.ask(chats(a), {
