@@ -93,6 +93,8 @@ export interface CallContext {
 	prefill?: PrefillLeg;
 	/** Loads the seals of the caller's account for this call's target. Absent: signed reasoning is not carried. */
 	seals?(): Promise<Seals>;
+	/** Counts bytes of a reply that is read whole, before they are read. Throws if the process may hold no more. */
+	holdReply?(bytes: number): void;
 	/** The backend writes into it what it did with the request. */
 	report?: CallReport;
 }

@@ -14,3 +14,22 @@ export const bodyHold = (request: Request): BufferHold | undefined => holds.get(
 
 /** The request has its answer. */
 export const releaseBody = (request: Request): void => holds.get(request)?.release();
+
+/** A shorter value is not counted, as a short body. */
+const UNCOUNTED_BYTES = 16 * 1024;
+const NUMBER_BYTES = 8;
+
+/** The bytes of a value that came over RPC. Its depth is bounded, and it does not contain itself. */
+export function holdValue(hold: BufferHold, value: unknown): void {
+	const bytes = bytesOf(value);
+	if (bytes > UNCOUNTED_BYTES) hold.grow(bytes);
+}
+
+function bytesOf(value: unknown): number {
+	if (typeof value === "string") return value.length;
+	if (typeof value !== "object" || value === null) return NUMBER_BYTES;
+	if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) return value.byteLength;
+	let bytes = NUMBER_BYTES;
+	for (const inner of Array.isArray(value) ? value : Object.values(value)) bytes += bytesOf(inner);
+	return bytes;
+}

@@ -9,6 +9,7 @@
 import type { Admission, Outcome, Settlement } from "../accounts/admission.ts";
 import { type AiError, type FailedCall, toAiError } from "../core/errors.ts";
 import { isObjectFailure } from "../core/object-failure.ts";
+import { BufferHold } from "../core/process-counts.ts";
 import type { Measured } from "../counting/quantities.ts";
 import { hostOf } from "../fleet/health.ts";
 import type { Model } from "../models/model.ts";
@@ -70,6 +71,7 @@ export class Exchange implements ExchangeFacts {
 	readonly #ended = Promise.withResolvers<void>();
 	/** Failures that the observers have received. */
 	#reported: readonly AiError[] = [];
+	#held: BufferHold | undefined;
 
 	constructor(
 		{ id, caller, observers = [] }: Pick<InferenceRequest, "id" | "caller" | "observers">,
@@ -127,6 +129,7 @@ export class Exchange implements ExchangeFacts {
 	dismiss(): void {
 		this.#state = "ended";
 		this.#credentialVerified = true;
+		this.#held?.release();
 		this.#ended.resolve();
 	}
 
@@ -141,6 +144,13 @@ export class Exchange implements ExchangeFacts {
 		const { holdMs } = this.#reservation.admission;
 		const deliveryMs = Math.min(MAX_DELIVERY_MS, holdMs / 10);
 		return Math.max(0, this.startedAt + holdMs - deliveryMs - this.#services.now());
+	}
+
+	/** Bytes of a reply that is read whole. They count as buffered until the exchange ends. Throws 3040 (429) if too many are. */
+	holdReply(bytes: number): void {
+		if (this.#state === "ended") return;
+		this.#held ??= new BufferHold(this.account);
+		this.#held.grow(bytes);
 	}
 
 	/** A call of an engine starts. */
@@ -246,6 +256,7 @@ export class Exchange implements ExchangeFacts {
 	#end({ failure, settlement, cacheWriteTokens }: EndFacts): void {
 		if (this.#state === "ended") return;
 		this.#state = "ended";
+		this.#held?.release();
 		const endedAt = this.#services.now();
 		const last = this.attempts.at(-1);
 		if (failure?.upstream && !failure.place && last) failure.place = this.#placeOf(last);

@@ -283,8 +283,8 @@ async function readValue<Schema extends z.ZodType, Other>(
 const UTF8 = new TextDecoder();
 
 function readText(reply: OpenReply): Promise<string> {
-	const { call, response, deadline } = reply;
-	if (isShort(response, MAX_VALUE_BYTES)) return readShort(call, deadline, () => response.text());
+	const { response } = reply;
+	if (isShort(response, MAX_VALUE_BYTES)) return readShort(reply, () => response.text());
 	return readBytes(reply).then((bytes) => UTF8.decode(bytes));
 }
 

@@ -1,5 +1,5 @@
 /** Reads the body of an upstream's reply, with limits on time and size. Closes the deadline at the end. */
-
+import { AiError } from "../../core/errors.ts";
 import type { Deadline } from "../../outbound/deadline.ts";
 import { BodyBuffer } from "./body-buffer.ts";
 import { type Call, failureOfInterruption } from "./upstream-failure.ts";
@@ -11,6 +11,12 @@ const SHORT_BYTES = 1024 * 1024;
 export const mediaType = ({ headers }: Response): string | undefined =>
 	headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
 
+/** A shorter body is not counted: it is in memory only for a moment. */
+const UNCOUNTED_BYTES = 16 * 1024;
+
+/** By `content-length`. 0: unknown. */
+const announcedBytes = ({ headers }: Response): number => Number(headers.get("content-length")) || 0;
+
 /** The `content-length` of a compressed body does not limit its real length. */
 export function isShort({ headers }: Response, maxBytes: number): boolean {
 	const length = headers.get("content-length");
@@ -21,16 +27,26 @@ export function isShort({ headers }: Response, maxBytes: number): boolean {
 	);
 }
 
+/** A reply whose body has not been read. */
+interface ReadReply {
+	call: Call;
+	response: Response;
+	deadline: Deadline;
+}
+
 /**
  * Lets the runtime read the complete body. Reading a short body in pieces costs more than all other work on it. The caller races the
  * result with the deadline.
  */
-export async function readShort<T>(call: Call, deadline: Deadline, read: () => Promise<T>): Promise<T> {
+export async function readShort<T>(reply: ReadReply, read: () => Promise<T>): Promise<T> {
+	const { call, response, deadline } = reply;
 	deadline.expect(call.target.timeouts.idleMs);
 	try {
+		heldBytes(call).growTo(announcedBytes(response));
 		return await read();
 	} catch (error) {
-		throw deadline.signal.aborted ? deadline.signal.reason : failureOfInterruption(call, error);
+		if (!response.bodyUsed) response.body?.cancel().catch(() => {});
+		throw failureOfRead(error, reply);
 	} finally {
 		deadline.close();
 	}
@@ -39,10 +55,11 @@ export async function readShort<T>(call: Call, deadline: Deadline, read: () => P
 /** Reads the first `maxBytes` of the body. `truncated`: it is longer, and the upstream's fetch has been cancelled. */
 export async function readUpTo(
 	maxBytes: number,
-	{ call, response, deadline }: { call: Call; response: Response; deadline: Deadline },
+	reply: ReadReply,
 ): Promise<{ bytes: Uint8Array<ArrayBuffer>; truncated: boolean }> {
+	const { call, response, deadline } = reply;
 	if (isShort(response, maxBytes)) {
-		const bytes = await readShort(call, deadline, () => response.arrayBuffer());
+		const bytes = await readShort(reply, () => response.arrayBuffer());
 		return { bytes: new Uint8Array(bytes), truncated: false };
 	}
 	if (!response.body) {
@@ -50,23 +67,45 @@ export async function readUpTo(
 		return { bytes: new Uint8Array(), truncated: false };
 	}
 	const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
-	const body = new BodyBuffer(maxBytes, response);
-	const readAll = async (): Promise<boolean> => {
+	const held = heldBytes(call);
+	const readAll = async (body: BodyBuffer): Promise<boolean> => {
 		for (;;) {
 			deadline.expect(call.target.timeouts.idleMs);
 			const { done, value } = await reader.read();
 			if (done) return false;
+			held.growTo(body.length + value.length);
 			body.add(value);
 			if (body.length > maxBytes) return true;
 		}
 	};
 	try {
-		const truncated = await deadline.race(readAll());
+		const announced = announcedBytes(response);
+		// A buffer of this length is made before the body arrives.
+		if (announced <= maxBytes) held.growTo(announced);
+		const body = new BodyBuffer(maxBytes, response);
+		const truncated = await deadline.race(readAll(body));
 		return { bytes: body.take().subarray(0, maxBytes), truncated };
 	} catch (error) {
-		throw deadline.signal.aborted ? deadline.signal.reason : failureOfInterruption(call, error);
+		throw failureOfRead(error, reply);
 	} finally {
 		deadline.close();
 		reader.cancel().catch(() => {});
 	}
+}
+
+/** The bytes of one reply that count for the request. */
+function heldBytes(call: Call): { growTo(bytes: number): void } {
+	let held = 0;
+	return {
+		growTo(bytes) {
+			if (bytes <= Math.max(held, UNCOUNTED_BYTES)) return;
+			call.holdReply?.(bytes - held);
+			held = bytes;
+		},
+	};
+}
+
+function failureOfRead(error: unknown, { call, deadline }: ReadReply): unknown {
+	if (deadline.signal.aborted) return deadline.signal.reason;
+	return error instanceof AiError ? error : failureOfInterruption(call, error);
 }

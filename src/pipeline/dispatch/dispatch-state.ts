@@ -206,7 +206,8 @@ export class DispatchState {
 		try {
 			const { model, streamEnd } = context;
 			const report: CallReport = { dropped: [] };
-			const common = { model, signal, report, seals: () => this.#sealsOf(target, report) };
+			const holdReply = (bytes: number): void => context.exchange.holdReply(bytes);
+			const common = { model, signal, report, holdReply, seals: () => this.#sealsOf(target, report) };
 			const answer = await handler(call.input, {
 				...common,
 				...(streamEnd && { streamEnd }),

@@ -16,7 +16,8 @@ import { sourceOf } from "../../gateways/exchange.ts";
 import { optionsOfRun } from "../../gateways/options.ts";
 import { DEFAULT_GATEWAY } from "../../gateways/settings.ts";
 import { verifyCaller } from "../../http/authenticate.ts";
-import { boundDepth, parseText, readBody, readJson } from "../../http/body.ts";
+import { boundDepth, isSmallJson, parseText, readBody, readJson } from "../../http/body.ts";
+import { countBody } from "../../http/body-hold.ts";
 import { CachingRouter } from "../../http/caching-router.ts";
 import { failureHeaders, replyResponse, WRAPS } from "../../http/envelope.ts";
 import type { FailureFormat } from "../../http/failure-formats.ts";
@@ -129,7 +130,10 @@ const wireAuthentication = ({ ledgers }: AppServices): Authentication => ({
 	async identify(c: Context<{ Bindings: WireBindings }>, { permission }) {
 		return { caller: await verifyCaller(c.env.caller, permission, ledgers) };
 	},
-	verify: async (_request, _route, identity) => identity,
+	async verify(request, _route, identity) {
+		if (identity.caller && !isSmallJson(request)) countBody(request, identity.caller.account);
+		return identity;
+	},
 });
 
 function runModel(c: Context, call: Call): Promise<Response> {

@@ -11,10 +11,12 @@
 import { RpcTarget } from "cloudflare:workers";
 import type { Context } from "hono";
 import { AiError, toAiError } from "../../core/errors.ts";
+import { BufferHold } from "../../core/process-counts.ts";
 import { timeOfId } from "../../gateways/logs/log-row.ts";
 import { mergedOptions, optionsInBinding, optionsInHeaders } from "../../gateways/options.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { boundDepth } from "../../http/body.ts";
+import { holdValue } from "../../http/body-hold.ts";
 import { failureEnvelope } from "../../http/envelope.ts";
 import { toRpcError } from "../../http/failure-formats.ts";
 import { BY_MODEL, type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
@@ -28,7 +30,7 @@ import { changeLog, type LogName, readLog } from "./log-access.ts";
 import { LogPatchBody, logJson, patchOf } from "./log-json.ts";
 import { providerAddresses } from "./provider-addresses.ts";
 import { EVENTS, resumeStream } from "./resume.ts";
-import { headersOf, readSteps, Steps } from "./step.ts";
+import { headersOf, readSteps, type Step, Steps } from "./step.ts";
 
 /** Its top-level domain is reserved and never resolves (RFC 2606). */
 const UNREACHABLE_ORIGIN = "https://ganglion.invalid";
@@ -157,12 +159,22 @@ export class AiGateway extends RpcTarget {
 	async run(data: unknown, options?: GatewayRunOptions | null): Promise<Response> {
 		const { gateway, extraHeaders = {}, signal = new AbortController().signal } = options ?? {};
 		const { jsonDepth } = this.#context.services.limits;
-		return runSteps(() => readSteps(boundDepth(data, jsonDepth)), {
-			...this.#context,
-			signal,
-			source: { type: "Universal" },
-			options: mergedOptions(optionsInHeaders(headersOf(extraHeaders)), optionsInBinding(gateway)),
-		});
+		const hold = new BufferHold(this.#context.caller.account);
+		const read = (): Step[] => {
+			boundDepth(data, jsonDepth);
+			holdValue(hold, data);
+			return readSteps(data);
+		};
+		try {
+			return await runSteps(read, {
+				...this.#context,
+				signal,
+				source: { type: "Universal" },
+				options: mergedOptions(optionsInHeaders(headersOf(extraHeaders)), optionsInBinding(gateway)),
+			});
+		} finally {
+			hold.release();
+		}
 	}
 
 	getUrl(provider = "universal"): string {

@@ -10,6 +10,7 @@ import type { Context } from "hono";
 import * as z from "zod";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
+import { BufferHold } from "../../core/process-counts.ts";
 import { badInput } from "../../dialects/invalid-input.ts";
 import { decodeBase64 } from "../../dialects/media/media.ts";
 import { parseMultipart } from "../../dialects/media/multipart.ts";
@@ -171,10 +172,11 @@ export class ToMarkdownService extends RpcTarget {
 		files: MarkdownDocument | MarkdownDocument[],
 		options?: unknown,
 	): Promise<ConversionResponse | ConversionResponse[]> {
+		const hold = new BufferHold(this.#caller.account);
 		try {
 			await countRequest("Markdown Conversion", this.#caller, this.#services);
 			const documents = [files].flat();
-			refuseLarge(documents, this.#services.limits.uploadBytes);
+			hold.grow(sizeWithin(documents, this.#services.limits.uploadBytes));
 			const sources = await Promise.all(documents.map(readDocument));
 			const { conversionOptions } = validate(Options(), options) ?? {};
 			const results = await transform(sources, conversionOptions ?? {}, this.#services);
@@ -182,6 +184,8 @@ export class ToMarkdownService extends RpcTarget {
 			return Array.isArray(files) || !only ? results : only;
 		} catch (error) {
 			throw toRpcError(toAiError(error));
+		} finally {
+			hold.release();
 		}
 	}
 
@@ -190,9 +194,10 @@ export class ToMarkdownService extends RpcTarget {
 	}
 }
 
-function refuseLarge(documents: readonly Partial<MarkdownDocument>[], limit: number): void {
+function sizeWithin(documents: readonly Partial<MarkdownDocument>[], limit: number): number {
 	const size = documents.reduce((sum, document) => sum + (document?.blob?.size ?? 0), 0);
 	if (size > limit) throw new AiError("requestTooLarge", `Request is too large: more than ${limit} bytes`);
+	return size;
 }
 
 async function readDocument(document: Partial<MarkdownDocument> | undefined): Promise<SourceFile> {

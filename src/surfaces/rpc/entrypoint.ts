@@ -12,17 +12,16 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { GatewayRequired } from "../../accounts/bound-gateway.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
+import { BufferHold } from "../../core/process-counts.ts";
 import { loadDialect } from "../../dialects/index.ts";
 import { invalidInput } from "../../dialects/invalid-input.ts";
 import { optionsOfRun } from "../../gateways/options.ts";
-import { boundDepth, readStream } from "../../http/body.ts";
 import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { toRpcError } from "../../http/failure-formats.ts";
 import { checkTags, headersIn, inferenceRequest, refuseQueue } from "../../http/request-options.ts";
 import type { AppServices } from "../../http/services.ts";
 import { type SearchModel, search } from "../../models/search.ts";
-import type { Limits } from "../../pipeline/limits.ts";
-import type { Caller, InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
+import type { Caller, InferenceRequest, Reply } from "../../pipeline/request.ts";
 import { wireFailure, wireOf } from "../binding/binding.ts";
 import { withoutGateway } from "../gateway/bound-caller.ts";
 import { AiGateway } from "../gateway/gateway-wire.ts";
@@ -32,6 +31,7 @@ import { type ConversionResponse, type MarkdownDocument, ToMarkdownService } fro
 import type { RunModel } from "../openai/route-dialect.ts";
 import { endpointRun, inEndpointFormat } from "../openai/run-endpoint.ts";
 import { searchOverRpc } from "../websearch/websearch.ts";
+import { cancelStreams, readInputs } from "./inputs.ts";
 import { runInGatewayOf, unwrappedResponse } from "./run-in-gateway.ts";
 
 interface EntrypointProps {
@@ -71,9 +71,12 @@ export function entrypoint(current: () => EntrypointServices) {
 			const { services } = current();
 			const id = services.uuid();
 			let inGateway: Response;
+			let hold: BufferHold | undefined;
 			const { returnRawResponse, signal = new AbortController().signal } = options ?? {};
 			try {
 				const caller = this.#caller();
+				const held = new BufferHold(caller.account);
+				hold = held;
 				const read = async (): Promise<InferenceRequest> => {
 					refuseUnavailable(options ?? {});
 					checkTags(options);
@@ -81,7 +84,11 @@ export function entrypoint(current: () => EntrypointServices) {
 						id,
 						caller,
 						...inEndpointFormat(
-							{ model, dialect: loadDialect, inputs: await readInputs(inputs, services.limits) },
+							{
+								model,
+								dialect: loadDialect,
+								inputs: await readInputs(inputs, { hold: held, limits: services.limits }),
+							},
 							options,
 						),
 						signal,
@@ -111,6 +118,7 @@ export function entrypoint(current: () => EntrypointServices) {
 				if (returnRawResponse) return wireFailure(error, id);
 				throw toRpcError(error);
 			} finally {
+				hold?.release();
 				cancelStreams(inputs);
 			}
 			return returnRawResponse ? inGateway : unwrappedResponse(inGateway);
@@ -225,54 +233,4 @@ function refuseUnavailable({ queueRequest, websocket }: RunOptions): void {
 		throw invalidInput(
 			"a websocket does not cross RPC; use the runtime's own AI binding, or fetch of this one",
 		);
-}
-
-/** Inputs other than the body must be JSON values. */
-async function readInputs(inputs: Record<string, unknown>, limits: Limits): Promise<Inputs> {
-	const result = await extractBody(inputs, limits.uploadBytes);
-	boundDepth(result.fields, limits.jsonDepth);
-	return result;
-}
-
-/** One input may be a body: `{body: ReadableStream | FormData | bytes, contentType}`. */
-async function extractBody(inputs: Record<string, unknown>, limit: number): Promise<Inputs> {
-	if (typeof inputs !== "object" || inputs === null) return { fields: inputs };
-	const streams = Object.entries(inputs).filter(([, value]) => isStreamed(value));
-	const [only, ...extra] = streams;
-	if (!only) return { fields: inputs };
-	if (extra.length > 0)
-		throw new AiError(
-			"invalidInput",
-			`Multiple ReadableStreams are not supported. Found streams in keys: [${streams.map(([key]) => key).join(", ")}]`,
-		);
-	const [key, value] = only;
-	const { [key]: _, ...fields } = inputs;
-	const { body, contentType } = value as { body?: unknown; contentType?: unknown };
-	if (typeof contentType !== "string" || !contentType)
-		throw new AiError("invalidInput", "Content-Type is required with ReadableStream inputs");
-	// A form is serialised here with a new boundary, so `contentType` of the input does not apply to it.
-	const response = new Response(body as ReadableStream | FormData);
-	const bytes = response.body ? await readStream(response.body, { limit }) : new Uint8Array();
-	return {
-		fields,
-		body: {
-			bytes,
-			contentType: (body instanceof FormData && response.headers.get("content-type")) || contentType,
-		},
-	};
-}
-
-function isStreamed(value: unknown): boolean {
-	const body = bodyOf(value);
-	return body instanceof ReadableStream || body instanceof FormData;
-}
-
-const bodyOf = (value: unknown): unknown =>
-	typeof value === "object" && value !== null && "body" in value ? value.body : value;
-
-/** Cancels streams that were not read. Otherwise their sender waits until the runtime gives up. */
-function cancelStreams(inputs: unknown): void {
-	if (typeof inputs !== "object" || inputs === null) return;
-	for (const body of Object.values(inputs).map(bodyOf))
-		if (body instanceof ReadableStream && !body.locked) body.cancel().catch(() => {});
 }

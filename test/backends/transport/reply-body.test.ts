@@ -39,7 +39,7 @@ describe("isShort", () => {
 describe("readShort", () => {
 	it("returns the body, with the limit of silence, and closes the deadline", async () => {
 		const { deadline, calls } = deadlineOf();
-		expect(await readShort(call, deadline, async () => "body")).toBe("body");
+		expect(await readShort({ call, response: new Response(), deadline }, async () => "body")).toBe("body");
 		expect(calls).toEqual(["expect 2000", "close"]);
 	});
 
@@ -48,13 +48,16 @@ describe("readShort", () => {
 			throw new Error("connection reset");
 		};
 		const open = deadlineOf();
-		expect(await failureOf(readShort(call, open.deadline, broken))).toMatchObject({
+		const response = new Response();
+		const reading = readShort({ call, response, deadline: open.deadline }, broken);
+		expect(await failureOf(reading)).toMatchObject({
 			key: "executionFailed",
 			description: "The backend 'lab' was cut off mid-answer",
 		});
 		expect(open.calls).toEqual(["expect 2000", "close"]);
 		const aborted = deadlineOf(new AiError("timeout"));
-		expect(await failureOf(readShort(call, aborted.deadline, broken))).toMatchObject({ key: "timeout" });
+		const late = readShort({ call, response, deadline: aborted.deadline }, broken);
+		expect(await failureOf(late)).toMatchObject({ key: "timeout" });
 	});
 });
 
@@ -82,5 +85,47 @@ describe("readUpTo", () => {
 		["that is absent", null, 4, {}, { text: "", truncated: false }],
 	])("reads a body %s", async (_, body, maxBytes, headers, expected) => {
 		expect(await read(body, maxBytes, headers as Record<string, string>)).toEqual(expected);
+	});
+});
+
+describe("the bytes of a reply", () => {
+	const MAX_BYTES = 2_000_000;
+	const held = (response: Response, holdReply: (bytes: number) => void) => {
+		const { deadline } = deadlineOf();
+		return readUpTo(MAX_BYTES, { call: { ...call, holdReply }, response, deadline });
+	};
+	const large = "x".repeat(20_000);
+	const stream = (): ReadableStream => new Blob([large]).stream();
+	it.each<[string, BodyInit, Record<string, string>, number]>([
+		["of a known length", large, { "content-length": "20000" }, 20_000],
+		["of an unknown length", stream(), {}, 20_000],
+		["of a length that is announced wrongly", stream(), { "content-length": "1900000" }, 1_900_000],
+		["of a length beyond the limit", stream(), { "content-length": "2000001" }, 20_000],
+		["that is small", "abcd", { "content-length": "4" }, 0],
+	])("%s are counted before they are read", async (_, body, headers, expected) => {
+		let bytes = 0;
+		await held(new Response(body, { headers }), (more) => {
+			bytes += more;
+		});
+		expect(bytes).toBe(expected);
+	});
+
+	it.each<[string, Record<string, string>]>([
+		["known", { "content-length": "20000" }],
+		["unknown", {}],
+	])("of %s length end the call if they may not be held", async (_, headers) => {
+		const refusal = new AiError("outOfCapacity");
+		let isCancelled = false;
+		const body = new ReadableStream<Uint8Array>({
+			pull: (controller) => controller.enqueue(new TextEncoder().encode(large)),
+			cancel: () => {
+				isCancelled = true;
+			},
+		});
+		const read = held(new Response(body, { headers }), () => {
+			throw refusal;
+		});
+		expect(await failureOf(read)).toBe(refusal);
+		expect(isCancelled).toBe(true);
 	});
 });
