@@ -1,21 +1,21 @@
 /**
- * Hosts that serve only models of their own. The catalogue's defaults of a model are those of the engine that serves it in Workers
- * AI: for a model of OpenAI, Anthropic or Google in its place, a limit of 256 tokens would end the answer early, and reasoning models
- * refuse a temperature.
+ * Models of providers, in the place of a model of the catalogue. The catalogue's defaults are those of the engine that serves the model
+ * in Workers AI. For a provider's model, a limit of 256 tokens would end the answer early, and reasoning models refuse a temperature.
  */
 import type { ChatInput } from "../tasks/text-generation/types.ts";
 import type { Target } from "./backend.ts";
 import { hostedService, isOpenAiService } from "./openai/hosts.ts";
 import type { Call } from "./transport/upstream-failure.ts";
 
-export function servesOwnModels({ kind, url, model }: Pick<Target, "kind" | "url" | "model">): boolean {
-	if (kind === "anthropic") return model.includes("claude");
-	if (kind === "gemini") return model.includes("gemini");
-	// Google's route for OpenAI's clients signs the calls of its models.
-	return kind === "openai" && (isOpenAiService({ url }) || hostedService({ url })?.signed === true);
-}
+/** Models that only their providers serve, under any address: also at resellers (`openai/gpt-6-sol`) and behind other gateways. */
+const CLOSED_MODEL = /claude|gemini|grok|(?:^|[/.:])(?:chatgpt-|gpt-\d|o\d(?:-|$)|sonar)/i;
 
-/** The input without the catalogue's defaults, for such a host. A limit that admission has set stays. */
+/** Whether the target serves a provider's own model, and not an open model that the catalogue may have. */
+export const servesOwnModels = ({ kind, url, model }: Pick<Target, "kind" | "url" | "model">): boolean =>
+	CLOSED_MODEL.test(model) ||
+	(kind === "openai" && (isOpenAiService({ url }) || hostedService({ url })?.ownModels === true));
+
+/** The input without the catalogue's defaults, for such a model. A limit that admission has set stays. */
 export function withoutDefaults(input: ChatInput, { target, model }: Call): ChatInput {
 	if (!input.defaults?.length || !servesOwnModels(target)) return input;
 	const changed = { ...input };

@@ -25,6 +25,8 @@ export interface Host {
 	reasoningField?: "reasoning" | "reasoning_content";
 	/** It takes Anthropic's cache breakpoints (`cache_control`) on content parts and tools. */
 	cacheBreakpoints?: true;
+	/** It serves only models of its own, with its own defaults. */
+	ownModels?: true;
 	/** Tool calls are sent back with Gemini's signatures. */
 	signed?: true;
 	/** Fields of OpenAI's media routes that it knows. */
@@ -71,10 +73,12 @@ const PENALTIES = "frequency_penalty presence_penalty";
 export const HOSTS: Readonly<Record<string, Host>> = {
 	"api.cerebras.ai": { limit: "max_completion_tokens", omit: fields(`${PENALTIES} logit_bias`) },
 	"api.cohere.ai": {
+		ownModels: true,
 		limit: "max_tokens",
 		omit: fields("logit_bias parallel_tool_calls top_logprobs user"),
 	},
 	"api.deepseek.com": {
+		ownModels: true,
 		limit: "max_tokens",
 		omit: fields("logit_bias parallel_tool_calls seed user"),
 		reasoningField: "reasoning_content",
@@ -97,10 +101,12 @@ export const HOSTS: Readonly<Record<string, Host>> = {
 		allow: fields("service_tier"),
 	},
 	"api.minimax.io": {
+		ownModels: true,
 		limit: "max_completion_tokens",
 		omit: fields(`logit_bias ${LOGPROBS} ${PENALTIES} seed`),
 	},
 	"api.mistral.ai": {
+		ownModels: true,
 		limit: "max_tokens",
 		omit: fields(`logit_bias ${LOGPROBS} reasoning_effort stream_options user`),
 		allow: fields("metadata prediction"),
@@ -109,6 +115,7 @@ export const HOSTS: Readonly<Record<string, Host>> = {
 		callIds: /^[a-zA-Z0-9]{9}$/,
 	},
 	"api.moonshot.ai": {
+		ownModels: true,
 		limit: "max_tokens",
 		omit: fields(`logit_bias ${LOGPROBS} parallel_tool_calls reasoning_effort seed user`),
 		reasoningField: "reasoning_content",
@@ -116,12 +123,14 @@ export const HOSTS: Readonly<Record<string, Host>> = {
 		disableReasoning: THINKING_DISABLED,
 	},
 	"api.perplexity.ai": {
+		ownModels: true,
 		limit: "max_tokens",
 		omit: fields("logit_bias parallel_tool_calls seed user"),
 		allow: fields("top_k web_search_options"),
 	},
 	// All its models reason, and reasoning models refuse the penalties.
 	"api.x.ai": {
+		ownModels: true,
 		limit: "max_completion_tokens",
 		omit: fields(`logit_bias ${PENALTIES}`),
 		media: {
@@ -131,6 +140,7 @@ export const HOSTS: Readonly<Record<string, Host>> = {
 		reasoningField: "reasoning_content",
 	},
 	"api.z.ai": {
+		ownModels: true,
 		limit: "max_tokens",
 		omit: fields(`logit_bias ${LOGPROBS} parallel_tool_calls ${PENALTIES} reasoning_effort seed user`),
 		media: { image: fields("quality user_id watermark_enabled") },
@@ -138,6 +148,7 @@ export const HOSTS: Readonly<Record<string, Host>> = {
 		disableReasoning: THINKING_DISABLED,
 	},
 	"dashscope-intl.aliyuncs.com": {
+		ownModels: true,
 		limit: "max_tokens",
 		omit: fields("logit_bias reasoning_effort user"),
 		allow: fields("repetition_penalty top_k"),
@@ -146,6 +157,7 @@ export const HOSTS: Readonly<Record<string, Host>> = {
 		cacheBreakpoints: true,
 	},
 	"generativelanguage.googleapis.com": {
+		ownModels: true,
 		limit: "max_tokens",
 		omit: fields("logit_bias user"),
 		signed: true,
