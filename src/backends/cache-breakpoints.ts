@@ -2,13 +2,14 @@
  * Cache breakpoints (`cache_control` of Anthropic's API) in a chat input. Hosts that know them get them. All others get the request
  * without: content that is only text is then one text, because some chat templates accept only strings.
  */
-import type { ChatInput, ChatMessage, ContentPart } from "../tasks/text-generation/types.ts";
+import type { CacheBreakpoint, ChatInput, ChatMessage } from "../tasks/text-generation/types.ts";
 
 const hasBreakpoint = ({ content }: ChatMessage): boolean =>
 	Array.isArray(content) && content.some(({ cache_control }) => cache_control !== undefined);
 
 /** The input itself if it has no breakpoint. */
-export function withoutBreakpoints(input: ChatInput): ChatInput {
+export function withoutBreakpoints(sent: ChatInput): ChatInput {
+	const input = sent.cache_control === undefined ? sent : withoutBreakpoint(sent);
 	const { messages, tools } = input;
 	const inMessages = messages.some(hasBreakpoint);
 	const inTools = tools?.some(({ cache_control }) => cache_control !== undefined);
@@ -16,7 +17,7 @@ export function withoutBreakpoints(input: ChatInput): ChatInput {
 	return {
 		...input,
 		messages: messages.map((message) => (hasBreakpoint(message) ? plainMessage(message) : message)),
-		...(tools && { tools: tools.map(({ cache_control: _, ...tool }) => tool) }),
+		...(tools && { tools: tools.map(withoutBreakpoint) }),
 	};
 }
 
@@ -31,4 +32,5 @@ function plainMessage(message: ChatMessage): ChatMessage {
 	};
 }
 
-const withoutBreakpoint = ({ cache_control: _, ...part }: ContentPart): ContentPart => part;
+const withoutBreakpoint = <T extends { cache_control?: CacheBreakpoint }>({ cache_control: _, ...sent }: T) =>
+	sent;

@@ -59,6 +59,7 @@ export function requestOf(input: ChatInput, call: Call, seals: Seals | undefined
 		...sampling(input, traits, thinking),
 		...(input.stop?.length && { stop_sequences: input.stop }),
 		...(input.user && { metadata: { user_id: input.user } }),
+		...(input.cache_control && { cache_control: input.cache_control }),
 		...(verbatim && verbatimExtras(verbatim)),
 		...(thinking && { thinking }),
 		...(Object.keys(output_config).length > 0 && { output_config }),

@@ -142,7 +142,7 @@ function requestBody(sent: ChatInput, call: Call, seals: Seals | undefined): Rec
 		...(strict ? withoutSampling(input.passthrough) : input.passthrough),
 		messages: messagesFor(input.messages, { call, host, seals }),
 		...sampling(input, call),
-		...pick(input, "logprobs", "top_logprobs", "parallel_tool_calls"),
+		...pick(input, "logprobs", "top_logprobs", "parallel_tool_calls", "cache_control"),
 		reasoning_effort: strict ? (input.reasoning_effort ?? undefined) : hostEffort(input, host),
 		// Both names, so that a passed-through field cannot raise the limit. OpenAI's newer models refuse `max_tokens`.
 		max_tokens: strict ? undefined : input.max_tokens,

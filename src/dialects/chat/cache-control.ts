@@ -2,7 +2,7 @@
 import { isRecord } from "../../core/json.ts";
 import type { CacheBreakpoint } from "../../tasks/text-generation/types.ts";
 
-/** For the part or tool that `sent` becomes. */
+/** For the request, part or tool that `sent` becomes. */
 export function breakpointOf(sent: unknown): { cache_control?: CacheBreakpoint } {
 	const control = isRecord(sent) ? sent.cache_control : undefined;
 	if (!isRecord(control) || typeof control.type !== "string") return {};

@@ -16,6 +16,7 @@ import type { ChatInput, ChatMessage } from "../../tasks/text-generation/types.t
 import type { Dialect, Reader } from "../dialect.ts";
 import { nullAsAbsent, perModel } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
+import { breakpointOf } from "./cache-control.ts";
 import { chatCall, chatReply, checkLora } from "./call.ts";
 import { customNames } from "./custom-tools.ts";
 import { errorFrame } from "./errors.ts";
@@ -36,7 +37,7 @@ import { writeOpenAi } from "./openai-write.ts";
 import { chooseTools, functionsToTools, hasFunctions, readOpenAiTools } from "./tools.ts";
 import { costComment } from "./usage.ts";
 
-/** Fields of this route that no model's own route has. All except `guided_json` are forwarded to the engine. */
+/** Fields of this route that no model's own route has. All except `guided_json` and `cache_control` are forwarded to the engine. */
 const ROUTE_FIELDS = {
 	guided_json: z.looseObject({}).nullish(),
 	verbosity: z.enum(["low", "medium", "high"]).nullish(),
@@ -44,6 +45,7 @@ const ROUTE_FIELDS = {
 	prompt_cache_options: z.looseObject({}).nullish(),
 	prompt_cache_retention: z.string().nullish(),
 	safety_identifier: z.string().nullish(),
+	cache_control: z.unknown().optional(),
 };
 
 function schema(model: Model, strict: boolean) {
@@ -86,7 +88,7 @@ export const openaiChat: Dialect = {
 				safety_identifier,
 			});
 			if (Object.keys(routeFields).length > 0) chat.passthrough = { ...chat.passthrough, ...routeFields };
-			return chatCall(chat);
+			return chatCall(Object.assign(chat, breakpointOf(inputs)));
 		},
 	},
 	writer: {

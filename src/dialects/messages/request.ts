@@ -14,6 +14,7 @@ import { present } from "../../core/present.ts";
 import { inputFamily } from "../../models/family.ts";
 import { can, isProductId, type Model } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
+import { breakpointOf } from "../chat/cache-control.ts";
 import { jsonSchemaFormat } from "../chat/json-mode.ts";
 import { contentRules } from "../chat/messages.ts";
 import { defaulted, perModel } from "../fields.ts";
@@ -123,6 +124,7 @@ export function readRequest(
 		...(effort !== undefined && { reasoning_effort: effort }),
 		...(showsThinking(request) && { reasoning_summary: "auto" as const }),
 		...(metadata?.user_id && { user: metadata.user_id }),
+		...breakpointOf(request),
 		verbatim: {
 			dialect: DIALECT,
 			body: request,

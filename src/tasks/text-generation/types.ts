@@ -149,6 +149,8 @@ export interface ChatInput extends Sampling {
 	chat_template_kwargs?: Record<string, unknown>;
 	lora?: string;
 	user?: string;
+	/** The host sets the breakpoint itself, at the end of the prompt. */
+	cache_control?: CacheBreakpoint;
 	/** Fields that only OpenAI's service supports (`metadata`, `store`, `modalities`, …), forwarded unchanged. */
 	passthrough?: Record<string, unknown>;
 	verbatim?: Verbatim;

@@ -133,3 +133,21 @@ describe("breakpoints in a Messages request", () => {
 		expect(tools).toEqual([{ type: "function", function: { name: "look", parameters: SCHEMA } }]);
 	});
 });
+
+describe("a breakpoint of the whole request", () => {
+	const request = { messages: [{ role: "user", content: "Hi" }] };
+
+	it.each([
+		["claude", "/v1/chat/completions"],
+		["claude", "/v1/messages"],
+		["openrouter", "/v1/chat/completions"],
+		["openrouter", "/v1/messages"],
+	] as const)("reaches %s from %s", async (backend, path) => {
+		expect(await sentTo(backend, path, { ...request, ...HOUR })).toMatchObject(HOUR);
+	});
+
+	it.each(["engine", "hosted"] as const)("does not reach %s", async (backend) => {
+		for (const path of ["/v1/chat/completions", "/v1/messages"])
+			expect(await sentTo(backend, path, { ...request, ...BREAK })).not.toHaveProperty("cache_control");
+	});
+});
