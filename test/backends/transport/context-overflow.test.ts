@@ -52,6 +52,39 @@ it.each([
 		"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
 		[1_200_000, undefined, 1_048_576],
 	],
+	[
+		"This model's maximum context length is 4097 tokens, however you requested 4608 tokens (4096 in your prompt; 512 for the completion). Please reduce your prompt; or completion length.",
+		[4096, 512, 4097],
+	],
+	[
+		"This endpoint's maximum context length is 40960 tokens. However, you requested about 52000 tokens (20000 of text input, 32000 in the output). Please reduce the length of either one.",
+		[20_000, 32_000, 40_960],
+	],
+	[
+		"This endpoint's maximum context length is 131072 tokens. However, you requested about 132000 tokens (120000 of text input, 4000 of tool input, 8000 in the output). Please reduce the length of either one.",
+		[124_000, 8_000, 131_072],
+	],
+	[
+		"The decoder prompt (length 5000) is longer than the maximum model length of 4096. Make sure that `max_model_len` is no smaller than the number of text tokens.",
+		[5000, undefined, 4096],
+	],
+	[
+		"Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
+		[40_000, undefined, 32_768],
+	],
+	["The prompt is too long: 140000, model maximum context length: 131071", [140_000, undefined, 131_071]],
+	[
+		"This model's maximum prompt length is 131072 but the request contains 150000 tokens.",
+		[150_000, undefined, 131_072],
+	],
+	[
+		"Invalid request: Your request exceeded model token limit: 131072 (requested: 150000)",
+		[150_000, undefined, 131_072],
+	],
+	[
+		"Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough.",
+		[5000, undefined, 4096],
+	],
 ])("reads the counts of %j", (message, [inputTokens, outputTokens, limit]) => {
 	expect(overflowIn(message)).toEqual({
 		inputTokens,
