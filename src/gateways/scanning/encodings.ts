@@ -76,8 +76,17 @@ const FIRST_TAG = 0xe0000;
 const DIGITS_OF_SCRIPT = 10;
 const IS_DIGIT = /\p{Nd}/u;
 
-/** The value of a digit of any script. Unicode has the ten digits of a script beside each other. */
+/** The values of digits that were found. Unicode has some hundred. */
+const digitValues = new Map<string, string>();
+
 function digitValue(character: string): string {
+	const value = digitValues.get(character) ?? findDigitValue(character);
+	digitValues.set(character, value);
+	return value;
+}
+
+/** The value of a digit of any script. Unicode has the ten digits of a script beside each other. */
+function findDigitValue(character: string): string {
 	const code = character.codePointAt(0) ?? 0;
 	let value = 0;
 	while (IS_DIGIT.test(String.fromCodePoint(code - value - 1))) value++;
@@ -104,19 +113,22 @@ export function plainCharacters(text: string): string {
 	);
 }
 
-/** Shorter base64 encodes less than a number of a card. Longer runs are media. */
-const EMBEDDED_BASE64 = /(?<![\w+/=-])[\w+/-]{16,400}={0,2}(?![\w+/=-])/g;
+/**
+ * Shorter base64 encodes less than a number of a card. Longer runs are media. Four characters encode three bytes, and the first bit of a
+ * character of ASCII is 0, which each of the first three characters has. Words and paths rarely do, and decoding them all would take seconds.
+ */
+const EMBEDDED_BASE64 =
+	/(?<![\w+/=-])(?:[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][\w+/-]){4,100}[\w+/-]{0,3}={0,2}(?![\w+/=-])/g;
 /** Words and ids that are no base64 decode to bytes that are no text. */
 const IS_PRINTABLE = /^[\t\n\r\x20-\x7e]{8,400}$/;
 
 /** The texts that base64 inside of a text contains, such as `Decode NDExMSAx… please`. */
-export function* embeddedBase64(text: string): Generator<string> {
-	for (const [run] of text.matchAll(EMBEDDED_BASE64)) {
+export const embeddedBase64 = (text: string): string[] =>
+	[...text.matchAll(EMBEDDED_BASE64)].flatMap(([run]) => {
 		const bytes = base64Bytes(run.replaceAll("=", ""));
 		const decoded = bytes && UTF_8.decode(bytes);
-		if (decoded !== undefined && IS_PRINTABLE.test(decoded)) yield decoded;
-	}
-}
+		return decoded !== undefined && IS_PRINTABLE.test(decoded) ? [decoded] : [];
+	});
 
 export function countOf(text: string, character: string): number {
 	let count = 0;

@@ -230,6 +230,8 @@ const STOPPED: readonly (readonly [string, Sent])[] = [
 	["percent-encoded in a text", user("mail=ada%40corp.example")],
 	["percent-encoded UTF-8 of wide characters", user("ada%EF%BC%A0corp.example")],
 	["base64 in a sentence", user(`Decode ${btoa(`The card is ${CARD}`)} please`)],
+	["base64 after other base64", user(`Compare ${btoa("All work and no play")} and ${btoa(`card ${CARD}`)}`)],
+	["base64 in base64", user(`Decode ${btoa(`Decode ${btoa(`card ${CARD}`)} twice`)} please`)],
 	["base64 with line breaks", user(btoa(`card ${CARD} `.repeat(3)).replace(/(.{20})/g, "$1\n"))],
 	[
 		"base64url in a text",
