@@ -28,6 +28,13 @@ const escaped = (character: string): string =>
 	`\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`;
 const printable = (text: string): string => text.replace(CONTROL, escaped);
 
+/** The runtime writes it at each start with options of V8. It has no effect that an operator can see or mend. */
+const UNUSED_COMPILE_CACHE = "per-isolate bootstrap compile cache failed its compatibility check";
+/** `workerd/server/server.c++:42: warning: …` */
+const RUNTIME_LINE = /^[\w./+-]+:\d+: (info|warning): /;
+const SEVERITIES: Readonly<Record<string, Severity>> = { info: "info", warning: "warn" };
+const severityOf = (line: string): Severity | undefined => SEVERITIES[RUNTIME_LINE.exec(line)?.[1] ?? ""];
+
 export class Log {
 	readonly #settings: Required<LogSettings>;
 
@@ -48,12 +55,15 @@ export class Log {
 		this.#write("error", message, fields);
 	}
 
-	/** Logs each line of the runtime's output. The Worker writes a failure as one JSON object; all other lines are messages. */
+	/**
+	 * Logs each line of the runtime's output. The Worker writes a failure as one JSON object; all other lines are messages. Those of the
+	 * runtime itself have their own severity.
+	 */
 	follow(stream: Readable, severity: Severity): void {
 		createInterface({ input: stream }).on("line", (line) => {
-			if (line.trim() === "") return;
+			if (line.trim() === "" || line.includes(UNUSED_COMPILE_CACHE)) return;
 			const record = recordIn(line);
-			if (record === undefined) return this.#write(severity, printable(line), {});
+			if (record === undefined) return this.#write(severityOf(line) ?? severity, printable(line), {});
 			if (this.#settings.format === "text") return this.#write(severity, printable(textOf(record)), {});
 			if (this.#logs(severity)) this.#settings.out(printable(JSON.stringify({ level: severity, ...record })));
 		});

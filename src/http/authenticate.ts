@@ -109,6 +109,9 @@ function callerFrom({ account: tokenAccount, credential }: Bearer, account: stri
 			`Could not route to ${path.replace(/^\/client\/v4/, "")}, perhaps your object identifier is invalid?`,
 		);
 	if (tokenAccount !== undefined && tokenAccount !== account)
-		throw new AiError("forbidden", "Authentication error: the token is for another account");
+		throw new AiError(
+			"forbidden",
+			`Authentication error: the token is for another account than "${account}", which the address names`,
+		);
 	return { account, credential, ...(credential.kind === "operator" && { verified: true }) };
 }

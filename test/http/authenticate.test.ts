@@ -173,7 +173,7 @@ describe("a credential", () => {
 		const { send, verifications } = echoGateway({ allowAnonymous: false });
 		for (const url of [SEARCH, CHAT])
 			expect(await failureOf(await send(url.replace("local", "other"), `Bearer ${token}`))).toBe(
-				"403 10000: Authentication error: the token is for another account",
+				'403 10000: Authentication error: the token is for another account than "other", which the address names',
 			);
 		expect(verifications).toEqual([]);
 	});

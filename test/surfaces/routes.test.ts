@@ -434,7 +434,7 @@ describe("every route", () => {
 					await sendTo(route, newTokenText("other"), { body }),
 					format,
 					403,
-					"Authentication error: the token is for another account",
+					`Authentication error: the token is for another account than "${account}", which the address names`,
 				);
 			if (needed === "token") continue;
 			await expectRefusal(await sendTo(route, weak.get(needed), { body }), format, 403, NO_PERMISSION);

@@ -64,6 +64,29 @@ describe("the log", () => {
 		]);
 	});
 
+	it("gives lines of the runtime the severity that they name, and leaves out the one about its compile cache", async () => {
+		const { log, lines } = start("json");
+		const cache =
+			"NOSENTRY per-isolate bootstrap compile cache failed its compatibility check; scripts will be";
+		await follow(
+			log,
+			[
+				`workerd/api/per-isolate-bootstrap.c++:457: warning: ${cache} compiled from source`,
+				"workerd/io/worker.c++:12: warning: slow",
+				"workerd/server/server.c++:3: info: open",
+				"kj/async.c++:9: failed: broken",
+				"warning: by a Worker",
+			].join("\n"),
+		);
+		const time = "2026-11-22T00:00:00.000Z";
+		expect(lines.map((line) => JSON.parse(line.slice("out ".length)))).toEqual([
+			{ time, level: "warn", message: "workerd/io/worker.c++:12: warning: slow" },
+			{ time, level: "info", message: "workerd/server/server.c++:3: info: open" },
+			{ time, level: "error", message: "kj/async.c++:9: failed: broken" },
+			{ time, level: "error", message: "warning: by a Worker" },
+		]);
+	});
+
 	it("escapes control characters, which callers put into names and headers", async () => {
 		const record = JSON.stringify({ failure: "noRoute", gateway: "\u001b[2J\u009b31m\r\nforged\u202e" });
 		const people = start("text");

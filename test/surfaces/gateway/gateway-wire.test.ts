@@ -522,7 +522,7 @@ describe("a gateway's address over HTTP", () => {
 		expect(refused.status).toBe(401);
 		expect(await refused.json()).toMatchObject({ internalCode: 2009, description: "Unauthorized" });
 		expect(await failureOf(await send(`${HTTP}/other/${path}`, token, post({ prompt: "Hi" })))).toBe(
-			"403 10000: Authentication error: the token is for another account",
+			'403 10000: Authentication error: the token is for another account than "other", which the address names',
 		);
 	});
 });

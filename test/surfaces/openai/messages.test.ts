@@ -35,7 +35,7 @@ describe("x-api-key", () => {
 		expect(failures).toEqual([
 			`401 authentication_error: ${UNAUTHENTICATED}`,
 			`401 authentication_error: ${UNAUTHENTICATED}`,
-			"403 permission_error: Authentication error: the token is for another account",
+			`403 permission_error: Authentication error: the token is for another account than "${gateway.account}", which the address names`,
 			expect.stringMatching(/^403 permission_error: Authentication error: the token needs the permission/),
 		]);
 	});
