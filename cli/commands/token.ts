@@ -154,7 +154,7 @@ export async function revokeToken(token: string, flags: ConnectionFlags): Promis
 	return 0;
 }
 
-async function allTokens(client: GatewayClient): Promise<z.output<typeof Token>[]> {
+export async function allTokens(client: GatewayClient): Promise<z.output<typeof Token>[]> {
 	const tokens: z.output<typeof Token>[] = [];
 	for (let page = 1, pages = 1; page <= pages; page++) {
 		const { result, result_info } = await client.envelope(`/tokens?per_page=50&page=${page}`, Page);

@@ -1,7 +1,8 @@
 /** `ganglion usage`: what the account used, and what it cost. */
 import * as z from "zod";
-import { type ConnectionFlags, GatewayClient, queryText } from "../gateway-client.ts";
+import { CommandError, type ConnectionFlags, GatewayClient, queryText } from "../gateway-client.ts";
 import { printJson, table } from "../table.ts";
+import { allTokens } from "./token.ts";
 
 export interface UsageFlags extends ConnectionFlags {
 	/** `YYYY-MM-DD` */
@@ -20,15 +21,21 @@ const COUNTS = ["requests", "failed", "input_tokens", "cached_tokens", "output_t
 
 export async function usageCommand(flags: UsageFlags): Promise<number> {
 	const query = queryText({ from: flags.from, to: flags.to, group_by: flags.by });
-	const { result, result_info } = await new GatewayClient(flags).envelope(`/ai/usage${query}`, Usage);
+	const client = new GatewayClient(flags);
+	const { result, result_info } = await client.envelope(`/ai/usage${query}`, Usage);
 	if (flags.json) {
 		printJson({ rows: result, ...result_info });
 		return 0;
 	}
 	const { from, to, totals } = result_info;
 	const groups = flags.by.split(",");
+	const names = groups.includes("token") ? await tokenNames(client) : new Map<unknown, string>();
+	const groupText = (value: unknown): string => {
+		const name = names.get(value);
+		return name === undefined ? String(value ?? "") : `${name} (${value})`;
+	};
 	const cells = (row: z.output<typeof Row>): (string | number)[] => [
-		...groups.map((group) => String(row[group] ?? "")),
+		...groups.map((group) => groupText(row[group])),
 		...COUNTS.map((count) => row[count] ?? 0),
 	];
 	const total = cells({ ...totals, [groups[0] ?? ""]: "total" });
@@ -40,4 +47,14 @@ export async function usageCommand(flags: UsageFlags): Promise<number> {
 		),
 	);
 	return 0;
+}
+
+/** By id. Empty if the token of this command may not list tokens. */
+async function tokenNames(client: GatewayClient): Promise<Map<unknown, string>> {
+	try {
+		return new Map((await allTokens(client)).map(({ id, name }) => [id, name]));
+	} catch (error) {
+		if (error instanceof CommandError) return new Map();
+		throw error;
+	}
 }

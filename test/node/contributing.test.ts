@@ -28,3 +28,14 @@ describe("the examples of CONTRIBUTING.md", () => {
 		},
 	);
 });
+
+describe("the providers of gateways.md", () => {
+	it("are the table of addresses", () => {
+		const source = readFileSync("src/gateways/providers/addresses.ts", "utf8");
+		const [, table = ""] = /PROVIDERS: [^=]+ = \{\n([\s\S]*?)\n\};/.exec(source) ?? [];
+		const slugs = [...table.matchAll(/^\t"?([a-z-]+)"?: \{/gm)].map(([, slug]) => slug);
+		const [, list = ""] = /^Providers: ([^;]+);/m.exec(readFileSync("docs/gateways.md", "utf8")) ?? [];
+		expect([...list.matchAll(/`([a-z-]+)`/g)].map(([, slug]) => slug)).toEqual(slugs);
+		expect(slugs).toContain("aws-bedrock");
+	});
+});

@@ -150,6 +150,17 @@ describe("ganglion usage", () => {
 		expect([wrong.code, wrong.stdout]).toEqual([1, ""]);
 		expect(wrong.stderr).toMatch(/^error: .*group_by/);
 	});
+
+	it("names the tokens to a caller that may list them", async () => {
+		const ask = (args: readonly string[], token = ADMIN_TOKEN): Promise<Result> =>
+			ganglion(args, { env: { GANGLION_URL: url, GANGLION_ACCOUNT: "desk", GANGLION_TOKEN: token } });
+		const created = await ask(["token", "create", "web shop", "--permission", "Workers AI Read", "--json"]);
+		const { id, value }: { id: string; value: string } = JSON.parse(created.stdout);
+		await ask(["try", MODEL, "Reply with exactly: one"], value);
+		const by = ["usage", "--by", "token"];
+		expect((await ask(by)).stdout).toContain(`\nweb shop (${id})  `);
+		expect((await ask(by, value)).stdout).toContain(`\n${id}  `);
+	});
 });
 
 it("lists the permission groups of a token", async () => {
