@@ -1,4 +1,5 @@
 /** A call whose answer is a short text, such as the load of an engine or the confirmation of a collector. */
+import { boundedText, unread } from "./bounded-text.ts";
 import { callOut, type OutgoingRequest } from "./call-out.ts";
 
 export interface ShortCall extends Omit<OutgoingRequest, "method" | "signal"> {
@@ -25,25 +26,5 @@ export async function shortCall({
 }: ShortCall): Promise<ShortAnswer> {
 	const response = await callOut({ ...request, method, signal: AbortSignal.timeout(timeoutMs) });
 	const { ok, status } = response;
-	return { ok, status, text: ok ? await shortText(response.body, maxBytes) : await unread(response.body) };
-}
-
-async function unread(body: ReadableStream<Uint8Array> | null): Promise<undefined> {
-	await body?.cancel();
-}
-
-async function shortText(
-	body: ReadableStream<Uint8Array> | null,
-	maxBytes: number,
-): Promise<string | undefined> {
-	if (!body || maxBytes === 0) return unread(body);
-	const decoder = new TextDecoder();
-	let text = "";
-	let bytes = 0;
-	for await (const piece of body) {
-		bytes += piece.byteLength;
-		if (bytes > maxBytes) return undefined;
-		text += decoder.decode(piece, { stream: true });
-	}
-	return text + decoder.decode();
+	return { ok, status, text: ok ? await boundedText(response.body, maxBytes) : await unread(response.body) };
 }

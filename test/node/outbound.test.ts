@@ -39,16 +39,47 @@ describe("the sources", () => {
 	const withoutMethods = (text: string): string =>
 		text.replace(/^\s*(?:override )?(?:async )?fetch\(.*\{$/gm, "");
 
+	const sources = readdirSync("src", { recursive: true, encoding: "utf8" }).filter(
+		(file) => file.endsWith(".ts") && file !== "worker-configuration.d.ts",
+	);
+	const matching = (pattern: RegExp): string[] =>
+		sources.filter((file) =>
+			pattern.test(withoutMethods(withoutComments(readFileSync(join("src", file), "utf8")))),
+		);
+
 	it("call out only through src/outbound", () => {
-		const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter(
-			(file) => file.endsWith(".ts") && file !== "worker-configuration.d.ts",
-		);
-		const calling = files.filter((file) =>
-			WAYS_OUT.test(withoutMethods(withoutComments(readFileSync(join("src", file), "utf8")))),
-		);
+		const calling = matching(WAYS_OUT);
 		expect(calling.filter((file) => EXCEPTIONS[file] === undefined)).toEqual([]);
 		// An exception without a call would hide a later one.
 		expect(Object.keys(EXCEPTIONS).filter((file) => !calling.includes(file))).toEqual([]);
+	});
+
+	/** Bodies that are bounded before, or that this Worker has made. */
+	const WHOLE_READS: Readonly<Record<string, string>> = {
+		"backends/simulator/media/text-to-image.ts": "its own bytes",
+		"backends/simulator/media/transcribe.ts": "its own bytes",
+		"backends/transport/http.ts": "a reply whose length is announced and small",
+		"backends/transport/reply-body.ts": "a reply whose length is announced and small",
+		"dialects/media/multipart.ts": "a form whose bytes have been read",
+		"gateways/answer-end.ts": "a body that is complete in memory",
+		"gateways/cache/middleware.ts": "a body that is complete in memory",
+		"gateways/durable/payload-objects.ts": "a payload that the gateway has bounded and stored",
+		"gateways/scanning/text-collector.ts": "a form whose bytes have been read",
+		"http/body.ts": "a request whose length is stated and small",
+		"responses/background-work.ts": "the answer of its own route",
+		"surfaces/gateway/universal-socket.ts": "its own failure",
+		"surfaces/markdown/markdown.ts": "files whose size is checked",
+		"surfaces/operations/guard-counts.ts": "the request of its own connection guard",
+		"surfaces/operations/openapi.ts": "a file of the deployment",
+		"surfaces/responses/response-socket.ts": "the failure of its own route",
+		"surfaces/rpc/run-in-gateway.ts": "the answer of a model that it has read",
+	};
+	const WHOLE_READ = /\.(?:text|json|arrayBuffer|bytes|blob|formData)\(\)/;
+
+	it("read whole bodies only with a bound", () => {
+		const reading = matching(WHOLE_READ);
+		expect(reading.filter((file) => WHOLE_READS[file] === undefined)).toEqual([]);
+		expect(Object.keys(WHOLE_READS).filter((file) => !reading.includes(file))).toEqual([]);
 	});
 
 	it.each(["await fetch(url)", "services.fetch(url)", "services.publicFetch(url)", "new WebSocket(url)"])(

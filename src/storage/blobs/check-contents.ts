@@ -1,4 +1,5 @@
 /** Tries a store outside: puts, reads and deletes a small content. */
+import { boundedText } from "../../outbound/bounded-text.ts";
 import type { ContentStore } from "./contents.ts";
 
 /** Below a name that no account has. */
@@ -34,7 +35,7 @@ export async function checkContents(contents: ContentStore): Promise<void> {
 	await attempt("put", () => contents.write(name, parts()));
 	await attempt("get", async () => {
 		const body = await contents.read(name, { offset: 0, length: bytes.length });
-		const text = await new Response(body ?? null).text();
+		const text = await boundedText(body ?? null, bytes.length);
 		if (text !== name) throw new Error("the store returned other bytes than were put");
 	}).finally(() => contents.delete([name]).catch(() => {}));
 	await attempt("delete", async () => {

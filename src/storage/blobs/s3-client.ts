@@ -1,5 +1,6 @@
 /** Calls of an S3-compatible store (https://docs.aws.amazon.com/AmazonS3/latest/API/), signed by `aws4fetch`. */
 import { AwsClient } from "aws4fetch";
+import { boundedText, unread } from "../../outbound/bounded-text.ts";
 import { callOut } from "../../outbound/call-out.ts";
 import type { S3Services, S3Setting } from "./s3-setting.ts";
 
@@ -8,7 +9,9 @@ export const TIMEOUT_MS = 60_000;
 const TRIES = 3;
 const FIRST_RETRY_MS = 200;
 /** Of a refusal, whose code is read. */
-const REFUSAL_BYTES = 4_096;
+const REFUSAL_BYTES = 64 * 1024;
+/** Of other answers. The longest is a list of 1,000 uploads, each with a key of up to 1,024 bytes. */
+const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 
 /** The message has no text of the store, because it may quote a key. */
 export class S3Failure extends Error {
@@ -65,9 +68,10 @@ export class S3Client {
 	/** The text of a small answer. `undefined`: its status is one of `accepted`. */
 	text(call: S3Call): Promise<string | undefined> {
 		return this.#repeat(call, async (response) => {
-			if (response.ok) return response.text();
-			await response.body?.cancel();
-			return undefined;
+			if (!response.ok) return unread(response.body);
+			const text = await boundedText(response.body, MAX_TEXT_BYTES);
+			if (text === undefined) throw new Error(`The answer is longer than ${MAX_TEXT_BYTES} bytes`);
+			return text;
 		});
 	}
 
@@ -132,7 +136,7 @@ export class S3Client {
 const encodeName = (name: string): string => name.split("/").map(encodeURIComponent).join("/");
 
 async function codeOf(response: Response): Promise<{ code?: string }> {
-	const text = await response.text().catch(() => "");
-	const code = /<Code>(\w{1,64})<\/Code>/.exec(text.slice(0, REFUSAL_BYTES))?.[1];
+	const text = await boundedText(response.body, REFUSAL_BYTES).catch(() => undefined);
+	const code = /<Code>(\w{1,64})<\/Code>/.exec(text ?? "")?.[1];
 	return code === undefined ? {} : { code };
 }

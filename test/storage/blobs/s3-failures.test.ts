@@ -182,6 +182,41 @@ describe("a store that is silent", () => {
 	});
 });
 
+describe("a store whose answer has no end", () => {
+	/** Counts its pieces of a megabyte. */
+	const endless = (status: number, counted: { pieces: number; isCancelled?: true }) => () =>
+		new Response(
+			new ReadableStream({
+				pull(controller) {
+					counted.pieces++;
+					controller.enqueue(bytes(MIB));
+				},
+				cancel() {
+					counted.isCancelled = true;
+				},
+			}),
+			{ status },
+		);
+
+	it("is read up to the bound of a small answer", async () => {
+		const counted = { pieces: 0 };
+		const { blobs } = await scripted({ "POST uploads": [endless(200, counted)] });
+		const body = new Blob([bytes(17 * MIB)]).stream();
+		expect((await failure(blobs.put("files/1", body))).key).toBe("storageUnavailable");
+		expect(counted).toEqual({ pieces: expect.any(Number), isCancelled: true });
+		expect(counted.pieces).toBeLessThanOrEqual(4 + 2);
+	});
+
+	it("is read up to the bound of a refusal", async () => {
+		const counted = { pieces: 0 };
+		const { blobs } = await scripted({ PUT: [endless(403, counted)] });
+		const error = await failure(blobs.put("files/1", bytes(10)));
+		expect(error.place).toMatchObject({ status: 403 });
+		expect(counted).toEqual({ pieces: expect.any(Number), isCancelled: true });
+		expect(counted.pieces).toBeLessThanOrEqual(2);
+	});
+});
+
 async function advanceWhenCalled(calls: readonly string[], number: number): Promise<void> {
 	expect(calls.length).toBeGreaterThanOrEqual(number);
 	await vi.advanceTimersByTimeAsync(60_000);

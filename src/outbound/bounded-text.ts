@@ -1,0 +1,25 @@
+/**
+ * Reads a body that another server sends, up to a bound. Only this and the reader of engines' replies
+ * (`src/backends/transport/reply-body.ts`) read such a body whole; `test/node/outbound.test.ts` finds other reads.
+ */
+
+type Body = ReadableStream<Uint8Array> | null;
+
+/** `undefined`: it is longer than `maxBytes`, and is cancelled. With 0 it is not read. */
+export async function boundedText(body: Body, maxBytes: number): Promise<string | undefined> {
+	if (!body || maxBytes === 0) return unread(body);
+	const decoder = new TextDecoder();
+	let text = "";
+	let bytes = 0;
+	// Leaving the loop cancels the body.
+	for await (const piece of body) {
+		bytes += piece.byteLength;
+		if (bytes > maxBytes) return undefined;
+		text += decoder.decode(piece, { stream: true });
+	}
+	return text + decoder.decode();
+}
+
+export async function unread(body: Body): Promise<undefined> {
+	await body?.cancel();
+}
