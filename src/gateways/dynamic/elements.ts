@@ -1,6 +1,7 @@
 /**
  * Dynamic routes: a graph of elements that chooses the model of each request. The format is that of AI Gateway's management API
- * (cloudflare/cloudflare-typescript, `resources/ai-gateway/dynamic-routing`).
+ * (cloudflare/cloudflare-typescript, `resources/ai-gateway/dynamic-routing`). An unknown field of an element is kept, for editors.
+ * One of its properties or outputs is refused, because a misspelled limit or fallback would do nothing.
  */
 import * as z from "zod";
 import { lazy } from "../../core/lazy.ts";
@@ -19,23 +20,23 @@ export const RouteName = lazy(() =>
 );
 
 const ElementId = lazy(() => z.string().min(1).max(100));
-const Output = lazy(() => z.object({ elementId: ElementId() }));
+const Output = lazy(() => z.strictObject({ elementId: ElementId() }));
 const base = lazy(() => ({ id: ElementId() }));
 
 const Start = lazy(() =>
-	z.looseObject({ ...base(), type: z.literal("start"), outputs: z.object({ next: Output() }) }),
+	z.looseObject({ ...base(), type: z.literal("start"), outputs: z.strictObject({ next: Output() }) }),
 );
 const Conditional = lazy(() =>
 	z.looseObject({
 		...base(),
 		type: z.literal("conditional"),
-		properties: z.looseObject({
+		properties: z.strictObject({
 			conditions: z.record(z.string(), z.unknown()).superRefine((conditions, { addIssue }) => {
 				const problem = testerOf(conditions).problem;
 				if (problem) addIssue({ code: "custom", message: problem });
 			}),
 		}),
-		outputs: z.object({ true: Output(), false: Output() }),
+		outputs: z.strictObject({ true: Output(), false: Output() }),
 	}),
 );
 const Percentage = lazy(() =>
@@ -55,7 +56,7 @@ const Rate = lazy(() =>
 	z.looseObject({
 		...base(),
 		type: z.literal("rate"),
-		properties: z.looseObject({
+		properties: z.strictObject({
 			limitType: z.enum(["count", "cost"]),
 			/** A path, such as `metadata.user_id`: each of its values has a limit of its own. */
 			key: z.string().max(256),
@@ -64,21 +65,21 @@ const Rate = lazy(() =>
 			/** Seconds. */
 			window: z.int().positive().max(MAX_WINDOW_SECONDS),
 		}),
-		outputs: z.object({ success: Output(), fallback: Output().optional() }),
+		outputs: z.strictObject({ success: Output(), fallback: Output().optional() }),
 	}),
 );
 const ModelElement = lazy(() =>
 	z.looseObject({
 		...base(),
 		type: z.literal("model"),
-		properties: z.looseObject({
+		properties: z.strictObject({
 			provider: z.string().min(1).max(64),
 			model: z.string().min(1).max(256),
 			/** Milliseconds to the first byte. */
 			timeout: z.int().min(0).max(MAX_TIMEOUT_MS).optional(),
 			retries: z.int().min(0).max(4).optional(),
 		}),
-		outputs: z.object({ success: Output(), fallback: Output().optional() }),
+		outputs: z.strictObject({ success: Output(), fallback: Output().optional() }),
 	}),
 );
 const End = lazy(() =>

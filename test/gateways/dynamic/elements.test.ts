@@ -92,6 +92,14 @@ describe("the elements of a dynamic route", () => {
 		expect(problems(elements)).toEqual(["unknown operator $regex"]);
 	});
 
+	it.each<[object]>([
+		[{ ...MODEL, properties: { ...MODEL.properties, retry: 2 } }],
+		[{ ...MODEL, outputs: { ...MODEL.outputs, fallbck: { elementId: "end" } } }],
+		[{ ...MODEL, outputs: { success: { elementId: "end", element: "end" } } }],
+	])("refuses an unknown property or output of an element: %j", (element) => {
+		expect(Elements().safeParse([START, element, END]).error?.issues[0]?.code).toBe("unrecognized_keys");
+	});
+
 	it("refuses more than 100 elements", () => {
 		const ends = Array.from({ length: 99 }, (_, i) => ({ id: `end-${i}`, type: "end" }));
 		expect(problems([START, { ...MODEL, outputs: { success: to("end-0") } }, ...ends])).toEqual([
