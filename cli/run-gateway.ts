@@ -54,7 +54,9 @@ const OWNER_ONLY = 0o077;
 export async function runGateway(options: GatewayOptions): Promise<number> {
 	const { log, host, port } = options;
 	process.umask(OWNER_ONLY);
-	const machine = { DISK_BYTES: String(diskOf(options.state).total) };
+	// 0 on file systems without a size.
+	const { total } = diskOf(options.state);
+	const machine = total > 0 ? { DISK_BYTES: String(total) } : {};
 	const readVariables = (): GatewayVariables => {
 		const { vars, secrets } = options.readVariables();
 		return { vars: { ...machine, ...vars }, secrets };

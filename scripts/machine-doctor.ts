@@ -24,7 +24,11 @@ export async function examineMachine(state: string): Promise<Finding[]> {
 	);
 	const files = openFileLimit();
 	return [
-		finding("disk", disk, `${free} MiB are free for ${state}`),
+		finding(
+			"disk",
+			disk,
+			`${free} MiB are free for ${state}${disk === "ok" ? "" : ": make space (docs/operations.md#a-full-disk)"}`,
+		),
 		isWritable
 			? finding("state", "ok", `${state} can be written`)
 			: finding("state", "failed", `${folder} cannot be written by this user`),

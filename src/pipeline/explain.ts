@@ -170,8 +170,14 @@ async function limitStatus(
 	recorder: StepRecorder,
 ): Promise<Explanation["limits"]> {
 	const request = { model, cost, ...(unpriced && { unpriced }) };
+	const statusIn = (gateway: typeof credential.gateway): Promise<LimitStatus> =>
+		ledgers.of(account).limitStatus({ credential: { ...credential, gateway }, rates, budgets, request });
 	try {
-		const status = await ledgers.of(account).limitStatus({ credential, rates, budgets, request });
+		let status = await statusIn(credential.gateway);
+		const { answer } = status;
+		// Such a request runs in the gateway that its token or its account binds.
+		if (credential.gateway === null && answer && !answer.ok && answer.failure === "gatewayRequired")
+			status = await statusIn(answer.gateway?.id);
 		if (status.answer && !status.answer.ok) recorder.record("admit", refusal(status.answer));
 		return describeLimits(status);
 	} catch (thrown) {

@@ -4,6 +4,7 @@ import { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import { optionsInHeaders } from "../../gateways/options.ts";
 import { DEFAULT_GATEWAY } from "../../gateways/settings.ts";
+import { identifyCaller } from "../../http/authenticate.ts";
 import { readInputs, readJson } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
 import { BY_MODEL, type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
@@ -66,18 +67,26 @@ async function explainRun(c: Context, call: Call): Promise<Response> {
 }
 
 async function explainRequest(c: Context, call: Call, inputs: RunInputs): Promise<Response> {
-	const { caller, services } = call;
+	const { services } = call;
+	const { headers } = c.req.raw;
+	const named = gatewayOfHeaders(headers);
+	const caller = {
+		...call.caller,
+		credential: { ...call.caller.credential, gateway: named ?? null },
+	};
+	const explainInputs = (explained: RunInputs) =>
+		explain({ ...requestOf(c, call, explained), caller }, services);
 	const explainModel = (model: string) => {
 		const fields = isRecord(inputs.inputs.fields) ? { ...inputs.inputs.fields, model } : inputs.inputs.fields;
 		const dialect = inputs.dialect ?? onlyFor(OPENAI_CHAT);
-		return explain(requestOf(c, call, { model, inputs: { fields }, dialect }), services);
+		return explainInputs({ model, inputs: { fields }, dialect });
 	};
 	const { model } = inputs;
-	if (!choosesModel(model)) return envelope(await explain(requestOf(c, call, inputs), services));
-	const { headers } = c.req.raw;
+	if (!choosesModel(model)) return envelope(await explainInputs(inputs));
 	const options = optionsInHeaders(headers);
 	const body = inputs.inputs.fields;
-	const gateway = gatewayOfHeaders(headers) ?? DEFAULT_GATEWAY;
+	const gateway =
+		named ?? (await identifyCaller(caller, services.ledgers)).identity?.gateway?.id ?? DEFAULT_GATEWAY;
 	const name = dynamicRouteName(model);
 	if (name === undefined) {
 		const { account } = caller;

@@ -401,6 +401,29 @@ describe("an account that binds the gateway prod", () => {
 		expect(await here.logs("other")).toEqual([]);
 	});
 
+	it("is that of the plan of a request that names none", async () => {
+		const here = await world(undefined);
+		await bind(here, REQUIRED);
+		const refusals = async (token: string, model: string, headers: Record<string, string> = {}) => {
+			const request = json("POST", { messages: [{ role: "user", content: "Hi" }] });
+			const sent = { ...request, headers: { ...request.headers, ...headers } };
+			const response = await here.send(`/ai/explain/${model}`, token, sent);
+			return (await response.json<{ result: { refused: { code: number }[] } }>()).result.refused;
+		};
+		const alias = json("POST", { name: "assistant", models: ["gpt-5.6-sol"] });
+		expect((await here.send("/ai-gateway/gateways/prod/aliases", ADMIN, alias)).status).toBe(200);
+		const reader = await here.createToken(["Workers AI Read"]);
+		const chat = json("POST", { messages: [{ role: "user", content: "Hi" }] });
+		for (const token of [reader, ADMIN]) {
+			expect(await refusals(token, LLAMA)).toEqual([]);
+			// Only the gateway prod has the alias.
+			expect((await here.send("/ai/explain/custom/assistant", token, chat)).status).toBe(200);
+		}
+		expect(await refusals(reader, LLAMA, { "cf-aig-gateway-id": "prod" })).toEqual([]);
+		const elsewhere = await refusals(reader, LLAMA, { "cf-aig-gateway-id": "other" });
+		expect(elsewhere).toMatchObject([{ code: 10000, message: expect.stringContaining("names another") }]);
+	});
+
 	it("gives way to a token's own gateway", async () => {
 		const here = await world({ id: "other", mode: "required" });
 		await bind(here, REQUIRED);
