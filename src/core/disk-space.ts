@@ -7,7 +7,7 @@ import type { CountReport } from "./shared-count.ts";
 /** The name of the report of another process, which can read the state of the disk. */
 export const DISK_CLASS = "disk_bytes";
 
-export class DiskSpace {
+class DiskSpace {
 	#latest: CountReport | undefined;
 	#refused = 0;
 

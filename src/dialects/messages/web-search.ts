@@ -53,7 +53,7 @@ type SearchCitation = z.output<typeof SearchCitation>;
 /** A search that an earlier answer has left pending keeps its id. Its `server_tool_use` is in that answer. */
 export const isContinued = ({ id }: WebSearchCall): boolean => id.startsWith("srvtoolu_");
 
-export const serverToolId = (call: WebSearchCall): string =>
+const serverToolId = (call: WebSearchCall): string =>
 	isContinued(call) ? call.id : SERVER_TOOL_ID + call.id.replaceAll("-", "");
 
 export const serverToolUse = (call: WebSearchCall): z.output<typeof ServerToolUse> => ({

@@ -6,8 +6,8 @@ import type { NewWork, Queue, WorkId, WorkPage, WorkQuery, WorkState, WorkStatus
 import type { WorkQueueObject } from "./work-queue.ts";
 import type { LaneCount } from "./work-table.ts";
 
-export const MAX_PAYLOAD_BYTES = 8 * 1024;
-export const MAX_WORK_KEY_CHARACTERS = 256;
+const MAX_PAYLOAD_BYTES = 8 * 1024;
+const MAX_WORK_KEY_CHARACTERS = 256;
 /** Items of one call. */
 const ADDED_AT_ONCE = 1_000;
 const DEFAULT_PAGE = 100;

@@ -89,7 +89,7 @@ function passedFields({ passthrough = {} }: ChatInput, call: Call): Record<strin
 	return fields;
 }
 
-export function reasoningFields(input: ChatInput, call: Call): object {
+function reasoningFields(input: ChatInput, call: Call): object {
 	const { reasoning_effort: effort, reasoning_summary } = input;
 	if (!reasons(call)) return {};
 	const shows = reasoning_summary ?? (effort && effort !== "none" ? "auto" : undefined);
