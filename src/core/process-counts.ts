@@ -25,6 +25,9 @@ export const runBytes = new SharedCount({
 
 export const PROCESS_COUNTS: readonly SharedCount[] = [bufferedBytes, openSockets, runBytes];
 
+/** A shorter body or value is not counted: it is in memory only for a moment. */
+export const UNCOUNTED_BYTES = 16 * 1024;
+
 /** Bytes that one buffer takes as it grows. */
 export class BufferHold {
 	readonly #account: string;

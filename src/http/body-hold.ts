@@ -2,7 +2,7 @@
  * The bytes of large bodies count as buffered until the request has its answer. Before its token is verified the account of a request is
  * not known, and its body is small: it is not counted.
  */
-import { BufferHold } from "../core/process-counts.ts";
+import { BufferHold, UNCOUNTED_BYTES } from "../core/process-counts.ts";
 
 const holds = new WeakMap<Request, BufferHold>();
 
@@ -15,8 +15,6 @@ export const bodyHold = (request: Request): BufferHold | undefined => holds.get(
 /** The request has its answer. */
 export const releaseBody = (request: Request): void => holds.get(request)?.release();
 
-/** A shorter value is not counted, as a short body. */
-const UNCOUNTED_BYTES = 16 * 1024;
 const NUMBER_BYTES = 8;
 
 /** The bytes of a value that came over RPC. Its depth is bounded, and it does not contain itself. */

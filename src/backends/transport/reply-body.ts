@@ -1,5 +1,6 @@
 /** Reads the body of an upstream's reply, with limits on time and size. Closes the deadline at the end. */
 import { AiError } from "../../core/errors.ts";
+import { UNCOUNTED_BYTES } from "../../core/process-counts.ts";
 import type { Deadline } from "../../outbound/deadline.ts";
 import { BodyBuffer } from "./body-buffer.ts";
 import { type Call, failureOfInterruption } from "./upstream-failure.ts";
@@ -10,9 +11,6 @@ const SHORT_BYTES = 1024 * 1024;
 /** Without its parameters, in lower case. */
 export const mediaType = ({ headers }: Response): string | undefined =>
 	headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
-
-/** A shorter body is not counted: it is in memory only for a moment. */
-const UNCOUNTED_BYTES = 16 * 1024;
 
 /** By `content-length`. 0: unknown. */
 const announcedBytes = ({ headers }: Response): number => Number(headers.get("content-length")) || 0;
