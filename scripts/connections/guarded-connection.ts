@@ -21,8 +21,6 @@ import { refusal } from "./refusal.ts";
 const HELD_BODY_BYTES = 16 * 1024;
 /** Time for a caller to read the last bytes. */
 const ENDING_MS = 1_000;
-/** A websocket whose caller has not read for so long is closed. */
-const UNREAD_SOCKET_MS = 15_000;
 /** The rate of a body is measured over this time. */
 const RATE_MS = 10_000;
 const LOWEST_BYTES_PER_SECOND = 1_024;
@@ -37,6 +35,8 @@ export interface ConnectionTimes {
 	requestMs: number;
 	/** Between two requests. */
 	keepAliveMs: number;
+	/** A websocket whose caller has not read for so long is closed. */
+	unreadMs: number;
 	/** Longest time without a byte in either direction. Must be longer than any answer. */
 	idleMs(): number;
 }
@@ -117,7 +117,8 @@ export class GuardedConnection implements Placed {
 
 	/** The runtime buffers what the caller of a websocket does not read. */
 	#checkReader(at: number): void {
-		if (this.unreadSince !== undefined && at - this.unreadSince > UNREAD_SOCKET_MS) this.close();
+		const { unreadMs } = this.#context.times;
+		if (this.unreadSince !== undefined && at - this.unreadSince > unreadMs) this.close();
 	}
 
 	/** A body that arrives too slowly. A paused caller waits for the gateway. */

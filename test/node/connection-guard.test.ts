@@ -68,7 +68,7 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 			port,
 			target,
 			maxConnections,
-			...{ firstByteMs: LONG_MS, requestMs: LONG_MS, keepAliveMs: LONG_MS, ...times },
+			...{ firstByteMs: LONG_MS, requestMs: LONG_MS, keepAliveMs: LONG_MS, unreadMs: LONG_MS, ...times },
 			idleMs: () => times.idleMs ?? LONG_MS,
 			operatorHash: () => createHash("sha256").update(OPERATOR_TOKEN).digest("hex"),
 			checkMs: 10,
@@ -297,6 +297,30 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 		expect((await ask(port, "/", "x")).status).toBe(200);
 		for (const socket of open) socket.destroy();
 		await expect.poll(() => guard.counts()).toMatchObject({ sockets: { used: 0 }, connections: { used: 0 } });
+	});
+
+	it("closes a websocket whose caller does not read, and keeps one whose caller reads", async () => {
+		const { port, guard } = await guarded(4, { unreadMs: 200 });
+		const handshake = "GET /socket HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n";
+		const [reader, idler] = await Promise.all([connect(port), connect(port)]);
+		for (const socket of [reader, idler]) {
+			socket.write(handshake);
+			await receives(socket, "HTTP/1.1 101 ");
+		}
+		let read = 0;
+		reader.on("data", (bytes) => {
+			read += bytes.length;
+		});
+		idler.pause();
+		// More than the kernel and the runtime buffer, which the server echoes.
+		const piece = Buffer.alloc(1024 * 1024, "x");
+		for (let sent = 0; sent < 32; sent++) {
+			idler.write(piece);
+			reader.write(piece);
+		}
+		await expect.poll(() => guard.counts().sockets?.used, { timeout: 20_000 }).toBe(1);
+		reader.write(piece);
+		await expect.poll(() => read, { timeout: 20_000 }).toBe(33 * piece.length);
 	});
 
 	it.each([

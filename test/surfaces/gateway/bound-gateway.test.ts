@@ -21,6 +21,8 @@ const VARS = {
 		[LLAMA, BGE, FLUX, "gpt-5.6-sol"].map((model) => [model, [{ backend: "engine", model: "served" }]]),
 	),
 };
+/** A log waits for its object, on a busy machine longer. */
+const PATIENCE = { timeout: 20_000 };
 const REQUIRED = { id: "prod", mode: "required", metadata: { team: "search" } } as const;
 
 interface LogJson {
@@ -200,7 +202,7 @@ describe("a token that must use the gateway prod", () => {
 			expect(response.status, await response.clone().text()).toBe(200);
 			await response.text();
 		}
-		await expect.poll(async () => (await here.logs("prod")).length).toBe(3);
+		await expect.poll(async () => (await here.logs("prod")).length, PATIENCE).toBe(3);
 		for (const { metadata } of await here.logs("prod")) expect(metadata).toMatchObject({ team: "search" });
 	});
 
@@ -216,7 +218,7 @@ describe("a token that must use the gateway prod", () => {
 		const here = await world();
 		await (await way(here, "prod")).text();
 		await expect
-			.poll(async () => (await here.logs("prod")).map((log) => log.metadata))
+			.poll(async () => (await here.logs("prod")).map((log) => log.metadata), PATIENCE)
 			.toEqual([{ team: "search" }]);
 	});
 
@@ -251,7 +253,7 @@ describe("a token that must use the gateway prod", () => {
 		const work = { account: here.account, key: id, signal, attempt: 1, body: "", progress: undefined };
 		await backgroundWork(here.services).run(work as never);
 		await expect
-			.poll(async () => (await here.logs("prod")).map((log) => log.metadata))
+			.poll(async () => (await here.logs("prod")).map((log) => log.metadata), PATIENCE)
 			.toEqual([{ team: "search" }]);
 	});
 
@@ -262,7 +264,7 @@ describe("a token that must use the gateway prod", () => {
 		await here.send(`/ai/run/${LLAMA}`, here.token, { ...json("POST", { prompt: "Hi" }), headers });
 		await at((id) => id, [{ ...STEP, headers }])(here, "prod");
 		await at((id) => id, [{ ...STEP, config: { metadata } }])(here, "prod");
-		await expect.poll(async () => (await here.logs("prod")).length).toBe(3);
+		await expect.poll(async () => (await here.logs("prod")).length, PATIENCE).toBe(3);
 		for (const log of await here.logs("prod"))
 			expect(log.metadata).toEqual({ team: "search", shift: "night" });
 		const [log] = await here.logs("prod");
@@ -280,7 +282,7 @@ describe("a token that must use the gateway prod", () => {
 		await here.send(`/ai/run/${LLAMA}`, here.token, { ...json("POST", { prompt: "Hi" }), headers: off });
 		await at((id) => id, [{ ...STEP, headers: off }])(here, "prod");
 		await at((id) => id, [{ ...STEP, config: { collectLog: false } }])(here, "prod");
-		await expect.poll(async () => (await here.logs("prod")).length).toBe(3);
+		await expect.poll(async () => (await here.logs("prod")).length, PATIENCE).toBe(3);
 		const list = await here.send("/ai-gateway/gateways/prod/logs", ADMIN);
 		for (const { id } of (await list.json<{ result: { id: string }[] }>()).result) {
 			const request = await here.send(`/ai-gateway/gateways/prod/logs/${id}/request`, ADMIN);
@@ -293,7 +295,7 @@ describe("a token that must use the gateway prod", () => {
 		const headers = { "cf-aig-metadata": JSON.stringify({ a: 1, b: 2, c: 3, d: 4, e: 5 }) };
 		await here.send(`/ai/run/${LLAMA}`, here.token, { ...json("POST", { prompt: "Hi" }), headers });
 		await expect
-			.poll(async () => (await here.logs("prod")).map((log) => log.metadata))
+			.poll(async () => (await here.logs("prod")).map((log) => log.metadata), PATIENCE)
 			.toEqual([{ team: "search", a: 1, b: 2, c: 3, d: 4 }]);
 	});
 
@@ -346,7 +348,7 @@ describe("a token with the default gateway prod", () => {
 		expect((await way(here)).status).toBe(200);
 		expect((await way(here, "other")).status).toBe(200);
 		await expect
-			.poll(async () => [(await here.logs("prod")).length, (await here.logs("other")).length])
+			.poll(async () => [(await here.logs("prod")).length, (await here.logs("other")).length], PATIENCE)
 			.toEqual([1, 1]);
 	});
 
@@ -385,11 +387,17 @@ describe("an account that binds the gateway prod", () => {
 				}),
 				{ caller: { ...CALLER, account } },
 			);
-		expect((await wire("/run", {})).status).toBe(200);
+		const gateway = { metadata: { team: "sales" } };
+		const extraHeaders = { "cf-aig-metadata": '{"team":"sales"}' };
+		expect((await wire("/run", { gateway })).status).toBe(200);
 		expect((await wire("/ai-gateway/run", { gateway: { id: "other" } })).status).toBe(403);
 		const context = Object.defineProperty(createExecutionContext(), "props", { value: { account } });
 		const rpc = new (entrypoint(() => ({ services, allowAnonymous: false })))(context, {});
-		expect(await rpc.run(LLAMA, { prompt: "Hi" })).toMatchObject({ response: "Hello" });
+		expect(await rpc.run(LLAMA, { prompt: "Hi" }, { gateway, extraHeaders })).toMatchObject({
+			response: "Hello",
+		});
+		const prod = new AiGateway("prod", { ...CALLER, account }, services);
+		expect((await prod.run(STEP, { gateway, extraHeaders })).status).toBe(200);
 		await expect(rpc.run(LLAMA, { prompt: "Hi" }, { gateway: { id: "other" } })).rejects.toThrow(
 			'run in the gateway "prod"',
 		);
@@ -397,7 +405,9 @@ describe("an account that binds the gateway prod", () => {
 		expect((await other.run(STEP)).status).toBe(403);
 		const files = { name: "hi.html", blob: new Blob(["<p>Hi</p>"], { type: "text/html" }) };
 		await expect(rpc.toMarkdown(files)).rejects.toThrow("this one has no gateway");
-		await expect.poll(async () => (await here.logs("prod")).length).toBe(3);
+		await expect
+			.poll(async () => (await here.logs("prod")).map((log) => log.metadata), PATIENCE)
+			.toEqual(Array(4).fill({ team: "search" }));
 		expect(await here.logs("other")).toEqual([]);
 	});
 
@@ -447,7 +457,7 @@ describe("spend rules", () => {
 		const here = await world(undefined, rule({ "cf.token_id": { mode: "partition" } }));
 		const inProd = { "cf-aig-gateway-id": "prod" };
 		expect((await send(here, { ...inProd, ...costs(2) })).status).toBe(200);
-		await expect.poll(async () => (await send(here, inProd)).status).toBe(429);
+		await expect.poll(async () => (await send(here, inProd)).status, PATIENCE).toBe(429);
 		const token = await here.createToken(["Workers AI Run"]);
 		expect((await send({ ...here, token }, inProd)).status).toBe(200);
 	});
@@ -458,7 +468,7 @@ describe("spend rules", () => {
 	] as const)("%s", async (_, custom_cost, total, status) => {
 		const here = await world({ ...REQUIRED, custom_cost }, rule({ team: { mode: "partition" } }));
 		expect((await send(here, costs(total))).status).toBe(200);
-		await expect.poll(async () => (await here.logs("prod")).length).toBe(1);
-		await expect.poll(async () => (await send(here, {})).status).toBe(status);
+		await expect.poll(async () => (await here.logs("prod")).length, PATIENCE).toBe(1);
+		await expect.poll(async () => (await send(here, {})).status, PATIENCE).toBe(status);
 	});
 });

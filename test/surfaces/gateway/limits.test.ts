@@ -205,6 +205,20 @@ describe("spend rules", () => {
 		expect(await status(COST, query)).toBe(429);
 	});
 
+	it("count a stream whose caller left", async () => {
+		const { calls, run, settle, status } = await gateway(rule({}), () =>
+			events(delta("Hel"), usage(), delta("lo"), finish(), DONE),
+		);
+		const query = { query: { prompt: "Hi", stream: true } };
+		const left = await run({ "cf-aig-custom-cost": '{"per_token_in":100,"per_token_out":100}' }, query);
+		const reader = left.body?.getReader();
+		await reader?.read();
+		await reader?.cancel();
+		await settle();
+		expect(await status(COST, query)).toBe(429);
+		expect(calls()).toBe(1);
+	});
+
 	it("have a bucket for each value of a partition, and none for requests without it", async () => {
 		const { status } = await gateway(rule({ metadata: { user: { mode: "partition" } } }));
 		const user = (name: string) => ({ ...COST, "cf-aig-metadata": { user: name } });
