@@ -2,6 +2,7 @@
 import { AiError } from "../../core/errors.ts";
 import { UNCOUNTED_BYTES } from "../../core/process-counts.ts";
 import type { Deadline } from "../../outbound/deadline.ts";
+import { LargeReads } from "../../streams/large-reads.ts";
 import { BodyBuffer } from "./body-buffer.ts";
 import { type Call, failureOfInterruption } from "./upstream-failure.ts";
 
@@ -64,15 +65,15 @@ export async function readUpTo(
 		deadline.close();
 		return { bytes: new Uint8Array(), truncated: false };
 	}
-	const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
+	const reader = new LargeReads(response.body);
 	const held = heldBytes(call);
 	const readAll = async (body: BodyBuffer): Promise<boolean> => {
 		for (;;) {
 			deadline.expect(call.target.timeouts.idleMs);
-			const { done, value } = await reader.read();
-			if (done) return false;
-			held.growTo(body.length + value.length);
-			body.add(value);
+			const piece = await reader.read();
+			if (!piece) return false;
+			held.growTo(body.length + piece.length);
+			body.add(piece);
 			if (body.length > maxBytes) return true;
 		}
 	};

@@ -1,0 +1,39 @@
+/**
+ * Reads a body that is collected. Each read enters the isolate, which costs more than the copy of many kilobytes, and the runtime returns a few
+ * kilobytes for each read by default. So the buffer grows while reads fill it. A read returns what has arrived, and never waits for more.
+ */
+
+const MIN_READ_BYTES = 4 * 1024;
+const MAX_READ_BYTES = 256 * 1024;
+
+export class LargeReads {
+	readonly #bytes: ReadableStreamBYOBReader | undefined;
+	/** For a source that is not a byte stream. */
+	readonly #chunks: ReadableStreamDefaultReader<Uint8Array> | undefined;
+	#nextBytes = MIN_READ_BYTES;
+
+	/** Locks the source. */
+	constructor(source: ReadableStream<Uint8Array>) {
+		try {
+			this.#bytes = source.getReader({ mode: "byob" });
+		} catch {
+			this.#chunks = source.getReader();
+		}
+	}
+
+	/** `undefined` at the end. One read at a time. */
+	async read(): Promise<Uint8Array | undefined> {
+		if (!this.#bytes) return (await this.#chunks?.read())?.value;
+		const size = this.#nextBytes;
+		const { done, value } = await this.#bytes.read(new Uint8Array(size));
+		if (done || !value) return undefined;
+		const isFull = value.length === size;
+		this.#nextBytes = isFull ? Math.min(MAX_READ_BYTES, 4 * size) : Math.max(MIN_READ_BYTES, size / 4);
+		// A small piece must not keep its large buffer in memory.
+		return isFull ? value : value.slice();
+	}
+
+	async cancel(): Promise<void> {
+		await (this.#bytes ?? this.#chunks)?.cancel();
+	}
+}
