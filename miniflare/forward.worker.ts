@@ -40,8 +40,7 @@ export default class Forwarder extends WorkerEntrypoint<ForwarderEnv> {
 		const { gatewayId, ...fields } = request;
 		const headers = { ...params?.extraHeaders, "content-type": "application/json" };
 		const body = JSON.stringify({ ...fields, options: { gateway: { id: gatewayId } } });
-		const address = this.env.PROXY.replace(/\/run\/proxy$/, "/websearch/");
-		return send(new Request(address, { method: "POST", headers, body }), this.env);
+		return forward(new Request(`${WIRE}/websearch`, { method: "POST", headers, body }), this.env);
 	}
 }
 

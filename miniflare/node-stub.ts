@@ -12,8 +12,27 @@ const MINIFLARE = /[\\/]miniflare[\\/]dist[\\/]src[\\/]index\.js$/;
 /** `stub.constructor` would be a remote function. It returns this class instead, which has the name of the runtime's class. */
 class Ai {}
 
+/** The argument of `websearch`. The gateway checks the other fields. */
+interface SearchRequest {
+	gatewayId: string;
+	[field: string]: unknown;
+}
+
+/** The runtime's class searches over RPC, and Miniflare cannot return that response. It can return that of `fetch`. */
+const searchOf =
+	(stub: object) =>
+	({ gatewayId, ...fields }: SearchRequest, { extraHeaders }: { extraHeaders?: object } = {}) =>
+		Reflect.get(stub, "fetch")("https://workers-binding.ai/websearch", {
+			method: "POST",
+			headers: { ...extraHeaders, "content-type": "application/json" },
+			body: JSON.stringify({ ...fields, options: { gateway: { id: gatewayId } } }),
+		});
+
 const withClassAi: ProxyHandler<object> = {
-	get: (stub, property) => (property === "constructor" ? Ai : Reflect.get(stub, property)),
+	get: (stub, property) => {
+		if (property === "constructor") return Ai;
+		return property === "websearch" ? searchOf(stub) : Reflect.get(stub, property);
+	},
 };
 
 export async function nodeStub(kind: "ai" | "service"): Promise<ProxyNodeBinding> {

@@ -9,6 +9,9 @@ export const AI: Base = { path: `${ACCOUNT.path}/ai` };
 /** For clients whose base address is `http://host/v1`. The account is the token's. */
 export const V1: Base = { path: "/v1", account: "token", credentials: [GATEWAY_AUTHORIZATION] };
 
+/** Azure's clients append it to their endpoint. */
+export const AZURE: Base = { ...V1, path: "/openai/deployments" };
+
 export const V1BETA: Base = { path: "/v1beta", account: "token" };
 
 export const below = (base: Base, path: string): Base => ({ ...base, path: `${base.path}${path}` });

@@ -19,6 +19,7 @@ import { managementUnknown } from "./gateway/management-absent.ts";
 import { providerConfigRoutes } from "./gateway/provider-configs.ts";
 import { geminiRoutes, geminiUnknown } from "./gemini/gemini.ts";
 import { markdownRoutes } from "./markdown/markdown.ts";
+import { azureRoutes } from "./openai/azure-routes.ts";
 import { openAiRoutes } from "./openai/openai.ts";
 import { anyUnknown, openAiUnknown } from "./openai/openai-absent.ts";
 import { engineRoutes } from "./operations/engines.ts";
@@ -80,6 +81,7 @@ export const ROUTES: readonly Route[] = [
 	...customProviderRoutes,
 	...responseExportRoutes,
 	...openAiRoutes,
+	...azureRoutes,
 	...geminiRoutes,
 	...runRoutes,
 	...explainRoutes,

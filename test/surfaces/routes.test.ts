@@ -213,6 +213,9 @@ const ROWS: readonly Row[] = [
 	...below("/client/v4/accounts/:account", ACCOUNT),
 	...below("/client/v4/accounts/:account/ai/v1", OPENAI),
 	...below("/v1", OPENAI),
+	...["/client/v4/accounts/:account/ai", ""].map(
+		(base): Row => ["run", `POST ${base}/openai/deployments/:deployment{.+}`, "openai"],
+	),
 	...["/client/v4/accounts/:account/ai/v1", "/v1"].flatMap((base) => below(base, GEMINI_METHODS)),
 	...below("/client/v4/accounts/:account/ai/v1beta", GEMINI),
 	...below("/v1beta", GEMINI),
@@ -226,6 +229,7 @@ const WIRE: readonly Row[] = [
 	["run", "GET /ai-gateway/run"],
 	["read", "GET /ai-api/models/search"],
 	["run", "POST /to-everything/markdown/transformer"],
+	["run", "POST /websearch"],
 	["read", "GET /to-everything/markdown/supported"],
 	["run", "POST /ai-gateway/universal/run/:gateway"],
 	["run", "GET /ai-gateway/gateways/:gateway/url/:provider"],

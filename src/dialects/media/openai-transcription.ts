@@ -17,7 +17,8 @@ import { cuesOf, subRip, webVtt } from "./subtitles.ts";
 import { timedWord } from "./transcription.ts";
 
 const FormFields = z.object({
-	model: z.string(),
+	/** The route has read it. Absent: the path names it. */
+	model: z.string().optional(),
 	language: z.string().optional(),
 	prompt: z.string().optional(),
 	response_format: z.enum(["json", "text", "verbose_json", "vtt", "srt"]).default("json"),

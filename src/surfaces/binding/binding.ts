@@ -45,6 +45,7 @@ import {
 } from "../gateway/model-in-gateway.ts";
 import { wireMarkdownRoutes } from "../markdown/markdown.ts";
 import { endpointRun, inEndpointFormat, runFormat } from "../openai/run-endpoint.ts";
+import { wireSearchRoutes } from "../websearch/websearch.ts";
 
 const RunBody = lazy(() =>
 	z.object({
@@ -98,6 +99,7 @@ export const wireRoutes: readonly Route[] = [
 		},
 	]),
 	...wireMarkdownRoutes,
+	...wireSearchRoutes,
 	...gatewayWireRoutes,
 ];
 

@@ -53,7 +53,7 @@ export function infer(
 			id,
 			caller,
 			signal,
-			endpoint: () => path.slice(path.search(/v1(?:beta)?\//)),
+			endpoint: () => path.slice(path.search(/(?:v1(?:beta)?|openai\/deployments)\//)),
 			format: () => "openai",
 			async read() {
 				const { model, inputs } = await read();

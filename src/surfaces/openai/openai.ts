@@ -121,7 +121,7 @@ export const OPENAI_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 };
 
 /** Routes with a form. A value with `@` in an example is a file, as for `curl -F`. */
-const FORM_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
+export const FORM_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 	"/audio/transcriptions": {
 		dialect: async () => (await otherDialects()).openaiTranscription,
 		task: "Automatic Speech Recognition",

@@ -15,7 +15,7 @@ import { type GatewayOptions, optionsInHeaders } from "../../gateways/options.ts
 import type { GatewayStep, StepPlan } from "../../gateways/request.ts";
 import { readJson } from "../../http/body.ts";
 import { failureEnvelope, failureHeaders, REQUEST_ID } from "../../http/envelope.ts";
-import { type Call, defineRoutes, type Route } from "../../http/route.ts";
+import { type Base, type Call, defineRoutes, type Route } from "../../http/route.ts";
 import type { AppServices } from "../../http/services.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { safeParse } from "../../schemas/safe-parse.ts";
@@ -48,9 +48,8 @@ const SearchBody = lazy(() =>
 );
 const BindingRequest = lazy(() => SearchFields().extend({ gatewayId: GatewayName() }));
 
-export const webSearchRoutes: readonly Route[] = defineRoutes(
-	{ bases: [below(AI, "/websearch")], tag: "Web search", failure: searchFailure },
-	[
+const searchRoutes = (base: Base, tag: string, type: RequestSource["type"]): readonly Route[] =>
+	defineRoutes({ bases: [below(base, "/websearch")], tag, failure: searchFailure }, [
 		{
 			method: "POST",
 			path: "",
@@ -62,10 +61,13 @@ export const webSearchRoutes: readonly Route[] = defineRoutes(
 			},
 			output: answer("webSearchAnswer"),
 			permission: "run",
-			handler: searchOverRest,
+			handler: (c, call) => searchOverHttp(c, call, type),
 		},
-	],
-);
+	]);
+
+export const webSearchRoutes = searchRoutes(AI, "Web search", "REST");
+/** For `env.AI.websearch` where no response can be returned over RPC (`miniflare/node-stub.ts`). */
+export const wireSearchRoutes = searchRoutes({ path: "" }, "Binding", "Workers AI Binding");
 
 interface SearchCall extends z.infer<ReturnType<typeof SearchFields>> {
 	id: string;
@@ -76,12 +78,16 @@ interface SearchCall extends z.infer<ReturnType<typeof SearchFields>> {
 	signal: AbortSignal;
 }
 
-async function searchOverRest(c: Context, { id, caller, services }: Call): Promise<Response> {
+async function searchOverHttp(
+	c: Context,
+	{ id, caller, services }: Call,
+	type: RequestSource["type"],
+): Promise<Response> {
 	const { headers, signal } = c.req.raw;
 	const parsed = parse(SearchBody(), await readJson(c.req.raw, services), services);
 	if (parsed instanceof Response) return parsed;
 	const { options, ...fields } = parsed;
-	const source = sourceOf("REST", headers);
+	const source = sourceOf(type, headers);
 	const gateway = options.gateway.id;
 	return answerSearch(
 		{ ...fields, id, caller, gateway, options: optionsInHeaders(headers), source, signal },

@@ -50,6 +50,7 @@ export async function probe(ai: Ai & Last) {
 	const unknown = await thrownBy(() => run("@cf/meta/nothing", { prompt }));
 	const internal = ai.lastRequestInternalStatusCode;
 	const raw = (await run(LLAMA, { prompt: 1 }, { returnRawResponse: true })) as Response;
+	const search = await ai.websearch({ gatewayId: "default", query: "cats", limit: 1 });
 	const models = await ai.models({ search: "llama-3.3", per_page: 1 });
 	return {
 		untouched,
@@ -60,6 +61,7 @@ export async function probe(ai: Ai & Last) {
 		unknown,
 		internal,
 		raw: [raw.status, raw.headers.get("content-type"), UUID.test(raw.headers.get("cf-ai-req-id") ?? "")],
+		search: [search.status, ((await search.json()) as { items: { title: string }[] }).items.length],
 		models: models.map(({ name, source, task }) => ({ name, source, task: task.name })),
 	};
 }
@@ -84,5 +86,6 @@ export const PROBED: Awaited<ReturnType<typeof probe>> = {
 	unknown: { name: "AiError", message: "5007: No such model @cf/meta/nothing or task" },
 	internal: 5007,
 	raw: [400, "application/json", true],
+	search: [200, 1],
 	models: [{ name: LLAMA, source: 1, task: "Text Generation" }],
 };

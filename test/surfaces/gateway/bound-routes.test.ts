@@ -48,6 +48,7 @@ const pathOf = (path: string, account: string, gateway: string, model: string): 
 		.replace(/:provider\{([\w-]+)\}/, "$1")
 		.replace(":provider", "openai")
 		.replace(":endpoint{.+}", "v1/chat/completions")
+		.replace(":deployment{.+}", `${LLAMA}/chat/completions`)
 		.replace(/:(?:log|run|route|key|alias|custom_provider)/, "0190a0a0-0000-7000-8000-000000000000");
 
 function requestOf({ input, method, upgrades }: Route): RequestInit & { headers: Record<string, string> } {
