@@ -1,6 +1,7 @@
 /** Creates the pools of an isolate, with their calls of engines, of the operator's services and of the `Fleet` object. */
 
 import { FLEET_NAME, type Fleet, poolObject } from "../fleet/fleet.ts";
+import { SHORT_CALLS } from "../outbound/limits.ts";
 import { shortCall } from "../outbound/short-call.ts";
 import { Discoveries } from "../pools/discovery.ts";
 import { EnginePolls } from "../pools/engine-polls.ts";
@@ -20,8 +21,6 @@ interface PoolRuntime {
 	/** Absent: the operator cannot change replicas, and isolates share nothing. */
 	fleet: DurableObjectNamespace<Fleet> | undefined;
 }
-
-const WAKE_TIMEOUT_MS = 10_000;
 
 export function createPools({ fetch, fleet, now, wait, waitUntil }: PoolRuntime): Pools {
 	return new Pools({
@@ -48,8 +47,7 @@ export function createPools({ fetch, fleet, now, wait, waitUntil }: PoolRuntime)
 					method: "POST",
 					body: JSON.stringify(body),
 					headers: { "content-type": "application/json" },
-					timeoutMs: WAKE_TIMEOUT_MS,
-					maxBytes: 0,
+					...SHORT_CALLS.wake,
 				});
 			},
 		}),

@@ -7,6 +7,7 @@ import type { Admission } from "../accounts/admission.ts";
 import { getJson, postJson } from "../backends/transport/http.ts";
 import { toAiError } from "../core/errors.ts";
 import { exact } from "../counting/quantities.ts";
+import { SEARCH_CALL } from "../outbound/limits.ts";
 import { Exchange } from "../pipeline/exchange.ts";
 import { limitsOf, rulesOf } from "../pipeline/limits.ts";
 import type { InferenceRequest, Served } from "../pipeline/request.ts";
@@ -20,9 +21,6 @@ import { SIMULATOR, simulatedItems } from "./simulated-search.ts";
 
 /** The title in `LIMITS.requests_per_minute`. */
 const TASK = "Web Search";
-/** Milliseconds. */
-const HEADER_MS = 20_000;
-const TOTAL_MS = 30_000;
 
 export interface SearchRequest
 	extends Pick<InferenceRequest, "id" | "caller" | "signal" | "observers">,
@@ -118,7 +116,7 @@ function targetOf({ name, kind, url, key, model }: ConfiguredProvider, { keyHead
 		url,
 		model: model.id,
 		headers: !isBearer && keyHeader !== undefined && key !== undefined ? { [keyHeader]: key } : {},
-		timeouts: { headerMs: HEADER_MS, idleMs: HEADER_MS, totalMs: TOTAL_MS },
+		timeouts: SEARCH_CALL,
 		...(isBearer && key !== undefined && { key }),
 	};
 }

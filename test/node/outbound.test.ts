@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../../scripts/free-port.ts";
+import { REPLY, SEARCH_CALL, SHORT_CALLS, STORE_CALL } from "../../src/outbound/limits.ts";
 import { CLI } from "./cli/run.ts";
 import { runScript, type Script } from "./script.ts";
 
@@ -86,6 +87,45 @@ describe("the sources", () => {
 		"are searched for %s",
 		(call) => expect(WAYS_OUT.test(call)).toBe(true),
 	);
+});
+
+describe("the table of the limits of calls", () => {
+	const page = readFileSync("docs/security.md", "utf8");
+	const cells = (call: string): string[] => {
+		const row = page.split("\n").find((line) => line.startsWith(`| ${call} `)) ?? "";
+		return row
+			.split("|")
+			.slice(2, -2)
+			.map((cell) => cell.trim());
+	};
+	const seconds = (milliseconds: number): string => `${milliseconds / 1_000} s`;
+	const size = (bytes: number): string =>
+		bytes === 0 ? "none" : bytes < 1024 * 1024 ? `${bytes / 1024} KiB` : `${bytes / 1024 / 1024} MiB`;
+
+	it.each([
+		["a collector", SHORT_CALLS.collector],
+		["replicas of a pool, load of an engine", SHORT_CALLS.poll],
+		["the service that starts replicas", SHORT_CALLS.wake],
+	])("is that of the code: %s", (call, { timeoutMs, maxBytes }) => {
+		expect(cells(call)).toEqual(["", "", seconds(timeoutMs), size(maxBytes)]);
+	});
+
+	it("is that of the code: answers of engines, searches and stores", () => {
+		const { headerMs, idleMs, totalMs } = SEARCH_CALL;
+		const refusal = `a refusal ${size(REPLY.errorBytes)}`;
+		expect(cells("a web search")).toEqual([
+			...[headerMs, idleMs, totalMs].map(seconds),
+			`${size(REPLY.valueBytes)}, ${refusal}`,
+		]);
+		expect(cells("a model, also of a guardrail").at(-1)).toBe(
+			`a whole answer ${size(REPLY.valueBytes)}, ${refusal}`,
+		);
+		const { silentMs, textBytes, refusalBytes } = STORE_CALL;
+		expect(cells("an S3-compatible store")).toEqual([
+			...[seconds(silentMs), seconds(silentMs), ""],
+			`an object as it is read, a text ${size(textBytes)}, a refusal ${size(refusalBytes)}`,
+		]);
+	});
 });
 
 /** How the provider answers a path. */

@@ -9,6 +9,7 @@ import { parseJson } from "../../core/json.ts";
 import type { Media } from "../../media/media.ts";
 import { callOut, type OutgoingRequest } from "../../outbound/call-out.ts";
 import type { Deadline } from "../../outbound/deadline.ts";
+import { REPLY } from "../../outbound/limits.ts";
 import { safeParse } from "../../schemas/safe-parse.ts";
 import { shortRead } from "../../schemas/short-read.ts";
 import type { EventFormat } from "../../streams/event-splitter.ts";
@@ -28,11 +29,6 @@ import {
 	failureOfSize,
 	failureOfStatus,
 } from "./upstream-failure.ts";
-
-/** Largest reply that is held in memory: a file, or some thousand embeddings. What it is converted to needs memory, too. */
-const MAX_VALUE_BYTES = 24 * 1024 * 1024;
-/** Largest part of an error reply that is read. */
-const MAX_ERROR_BYTES = 64 * 1024;
 
 /** A value that is sent as JSON, a form, or a file with its media type. */
 export type RequestBody = FormData | Blob | Record<string, unknown>;
@@ -253,7 +249,7 @@ async function failureOfResponse(
 	streams: boolean,
 ): Promise<AiError> {
 	// A failure to read this body is ignored, unless the deadline or the caller ended the call.
-	const { bytes } = await readUpTo(MAX_ERROR_BYTES, { call, response, deadline }).catch((error: unknown) => {
+	const { bytes } = await readUpTo(REPLY.errorBytes, { call, response, deadline }).catch((error: unknown) => {
 		if (deadline.signal.aborted) throw error;
 		return { bytes: new Uint8Array() };
 	});
@@ -284,12 +280,12 @@ const UTF8 = new TextDecoder();
 
 function readText(reply: OpenReply): Promise<string> {
 	const { response } = reply;
-	if (isShort(response, MAX_VALUE_BYTES)) return readShort(reply, () => response.text());
+	if (isShort(response, REPLY.valueBytes)) return readShort(reply, () => response.text());
 	return readBytes(reply).then((bytes) => UTF8.decode(bytes));
 }
 
 async function readBytes({ call, response, deadline }: OpenReply): Promise<Uint8Array<ArrayBuffer>> {
-	const { bytes, truncated } = await readUpTo(MAX_VALUE_BYTES, { call, response, deadline });
-	if (truncated) throw failureOfSize(call, "a reply", MAX_VALUE_BYTES);
+	const { bytes, truncated } = await readUpTo(REPLY.valueBytes, { call, response, deadline });
+	if (truncated) throw failureOfSize(call, "a reply", REPLY.valueBytes);
 	return bytes;
 }

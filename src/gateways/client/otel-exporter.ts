@@ -5,6 +5,7 @@
 
 import { FlushLoop, type FlushServices } from "../../core/flush-loop.ts";
 import { MAX_HOPS, withHops } from "../../outbound/hops.ts";
+import { SHORT_CALLS } from "../../outbound/limits.ts";
 import { shortCall } from "../../outbound/short-call.ts";
 import type { EndedRequest } from "../answer-end.ts";
 import { Histograms } from "../export/metrics.ts";
@@ -13,7 +14,6 @@ import type { OtelTarget } from "../settings.ts";
 
 /** Bodies that are being sent. A collector that does not answer must not fill the memory. */
 const MAX_SENDING = 200;
-const TIMEOUT_MS = 10_000;
 /** Metrics of requests within this time are one point. */
 const METRICS_WAIT_MS = 1_000;
 /** Collectors with metrics that wait. */
@@ -127,8 +127,7 @@ export class OtelExporter {
 						...(authorization && { authorization }),
 						"content-type": "application/json",
 					},
-					timeoutMs: TIMEOUT_MS,
-					maxBytes: 0,
+					...SHORT_CALLS.collector,
 				}),
 			);
 			if (!ok) throw new Error(`The collector answered with status ${status}`);

@@ -2,16 +2,11 @@
 import { AwsClient } from "aws4fetch";
 import { boundedText, unread } from "../../outbound/bounded-text.ts";
 import { callOut } from "../../outbound/call-out.ts";
+import { STORE_CALL } from "../../outbound/limits.ts";
 import type { S3Services, S3Setting } from "./s3-setting.ts";
 
-/** Until the status line, which follows the body of the request: a part of 8 MiB. Also between two pieces of an answer. */
-export const TIMEOUT_MS = 60_000;
 const TRIES = 3;
 const FIRST_RETRY_MS = 200;
-/** Of a refusal, whose code is read. */
-const REFUSAL_BYTES = 64 * 1024;
-/** Of other answers. The longest is a list of 1,000 uploads, each with a key of up to 1,024 bytes. */
-const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 
 /** The message has no text of the store, because it may quote a key. */
 export class S3Failure extends Error {
@@ -69,8 +64,8 @@ export class S3Client {
 	text(call: S3Call): Promise<string | undefined> {
 		return this.#repeat(call, async (response) => {
 			if (!response.ok) return unread(response.body);
-			const text = await boundedText(response.body, MAX_TEXT_BYTES);
-			if (text === undefined) throw new Error(`The answer is longer than ${MAX_TEXT_BYTES} bytes`);
+			const text = await boundedText(response.body, STORE_CALL.textBytes);
+			if (text === undefined) throw new Error(`The answer is longer than ${STORE_CALL.textBytes} bytes`);
 			return text;
 		});
 	}
@@ -94,7 +89,7 @@ export class S3Client {
 	): Promise<T> {
 		const url = this.#url(name, query);
 		const abort = new AbortController();
-		const timer = setTimeout(() => abort.abort(new Error("The store does not answer")), TIMEOUT_MS);
+		const timer = setTimeout(() => abort.abort(new Error("The store does not answer")), STORE_CALL.silentMs);
 		const host = url.host;
 		try {
 			const request = await this.#aws.sign(url, {
@@ -136,7 +131,7 @@ export class S3Client {
 const encodeName = (name: string): string => name.split("/").map(encodeURIComponent).join("/");
 
 async function codeOf(response: Response): Promise<{ code?: string }> {
-	const text = await boundedText(response.body, REFUSAL_BYTES).catch(() => undefined);
+	const text = await boundedText(response.body, STORE_CALL.refusalBytes).catch(() => undefined);
 	const code = /<Code>(\w{1,64})<\/Code>/.exec(text ?? "")?.[1];
 	return code === undefined ? {} : { code };
 }

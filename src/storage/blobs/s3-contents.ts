@@ -1,8 +1,10 @@
 /** Contents in an S3-compatible bucket. */
+
+import { STORE_CALL } from "../../outbound/limits.ts";
 import type { ContentStore } from "./contents.ts";
 import { writeParts } from "./multipart.ts";
 import { rangeBody } from "./range-body.ts";
-import { S3Client, S3Failure, TIMEOUT_MS } from "./s3-client.ts";
+import { S3Client, S3Failure } from "./s3-client.ts";
 import type { S3Services, S3Setting } from "./s3-setting.ts";
 
 const PARTIAL = 206;
@@ -58,7 +60,12 @@ export function s3Contents(setting: S3Setting, services: S3Services): ContentSto
 			if (!body) throw failure("GET", { status });
 			const silent = () => failure("GET", { cause: new Error("The store does not continue its answer") });
 			// Some stores ignore a range, for example that of one byte, and send the complete object.
-			return rangeBody(body, { skip: status === PARTIAL ? 0 : offset, length, idleMs: TIMEOUT_MS, silent });
+			return rangeBody(body, {
+				skip: status === PARTIAL ? 0 : offset,
+				length,
+				idleMs: STORE_CALL.silentMs,
+				silent,
+			});
 		},
 		async delete(names) {
 			for (let at = 0; at < names.length; at += DELETIONS)
