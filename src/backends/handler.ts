@@ -5,6 +5,8 @@ import type { ChatInput } from "../tasks/text-generation/types.ts";
 import type { Backend, BackendTasks, CallContext } from "./backend.ts";
 import { withoutBreakpoints } from "./cache-breakpoints.ts";
 import { dropExtensions } from "./media-extensions.ts";
+import { hasSignatures } from "./sealed-messages.ts";
+import { DROPPED_SEAL } from "./seals.ts";
 import type { Call } from "./transport/upstream-failure.ts";
 import { checkWidth } from "./vector-width.ts";
 
@@ -41,7 +43,8 @@ export function defineBackend(
 				if (!isExtended && "extensions" in input) dropExtensions(context, input.extensions);
 				const sent = strips ? withoutBreakpoints(input as ChatInput) : input;
 				const call = prepare({ ...context, target, services });
-				const output = await handler(sent as never, call);
+				const isSealed = name === "text-generation" && hasSignatures((input as ChatInput).messages);
+				const output = await (isSealed ? handleSealed(handler, sent, call) : handler(sent as never, call));
 				if (name === "text-embeddings")
 					checkWidth(input as EmbeddingsInput, output as EmbeddingsOutput, call);
 				return isStream(output) ? output : { kind: "value", output };
@@ -49,6 +52,21 @@ export function defineBackend(
 		};
 		return Object.fromEntries(entries.map(([name, handler]) => [name, bind(name, handler)])) as BackendTasks;
 	};
+}
+
+/** A request with sealed reasoning. A handler that does not open the seals has an engine without: the answer names them as dropped. */
+async function handleSealed(handler: Handler<TaskName>, input: object, call: Call) {
+	const { seals, report } = call;
+	let areOpened = false;
+	const opened = seals && {
+		seals: () => {
+			areOpened = true;
+			return seals();
+		},
+	};
+	const output = await handler(input as never, { ...call, ...opened });
+	if (!areOpened) report?.dropped.push(DROPPED_SEAL);
+	return output;
 }
 
 /** The fields of an engine's reply are JSON, so an output never has a stream under this name. */

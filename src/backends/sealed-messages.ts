@@ -17,9 +17,11 @@ export function openMessage(message: ChatMessage, seals: Seals | undefined): unk
 export const callSeal = (seals: string): Pick<ToolCall, "extra_content"> =>
 	seals ? { extra_content: { google: { thought_signature: seals } } } : {};
 
-/** Whether a request has reasoning that may be sealed. */
+/** Whether a request has reasoning in a seal. */
 export const hasSignatures = (messages: readonly ChatMessage[]): boolean =>
 	messages.some(
 		({ thinking_blocks, extra_content, tool_calls }) =>
-			thinking_blocks?.length || extra_content || tool_calls?.some((call) => call.extra_content),
+			thinking_blocks?.some(({ signature, data }) => signature || data) ||
+			extra_content?.google.thought_signature ||
+			tool_calls?.some((call) => call.extra_content?.google.thought_signature),
 	);

@@ -181,3 +181,63 @@ describe.each(Object.entries(PROVIDERS))("by %s", (name, provider) => {
 		expect(received).not.toMatch(SEAL);
 	});
 });
+
+/** The beginning of the host's stream, with some of its events. The connection then breaks. */
+async function cutAfter(answer: Promise<Response>, events: number): Promise<Response | undefined> {
+	const frames = (await (await answer).text()).split(/(?<=\n\n)/);
+	if (events >= frames.length) return undefined;
+	let sent = 0;
+	const body = new ReadableStream<Uint8Array>({
+		pull(controller) {
+			if (sent === events) controller.error(new TypeError("connection lost"));
+			else controller.enqueue(new TextEncoder().encode(frames[sent++]));
+		},
+	});
+	return new Response(body, { headers: { "content-type": "text/event-stream" } });
+}
+
+describe.each(Object.entries(PROVIDERS))("an answer that breaks off at %s", (_, provider) => {
+	const { host, urls, backend, models, secret } = provider;
+	const callers = Object.entries(CALLERS).filter(([name]) => !/native|without/.test(name));
+
+	it.each(callers)("has the seals of the engine that ends it: %s", async (_name, { make, model }) => {
+		const answer = hostFetch(host, SCRIPT);
+		for (let events = 1; ; events++) {
+			let isWhole = false;
+			const { fetch, bodies } = recordBodies(async (request) => {
+				if (bodies.length > 1) return answer(request);
+				const cut = await cutAfter(answer(request.clone()), events);
+				isWhole = cut === undefined;
+				return cut ?? answer(request);
+			});
+			const app = (targets: object[]) => {
+				const vars = {
+					BACKENDS: { one: { ...backend, url: urls[0] }, two: { ...backend, url: urls[1] } },
+					ROUTES: { "*": { targets, retries: { attempts: 1 } } },
+					OPENAI_KEY,
+					GOOGLE_KEY,
+					ANTHROPIC_KEY,
+				};
+				return createApp(testServices({ vars, fetch }), OPEN_ACCESS);
+			};
+			const caller = make(model, true);
+			const post = (gateway: ReturnType<typeof app>) =>
+				gateway.request(`http://gateway/client/v4/accounts/local/ai${caller.path}`, {
+					method: "POST",
+					headers: { "content-type": "application/json" },
+					body: JSON.stringify(caller.request()),
+				});
+			const [one, two] = ["one", "two"].map((name) => ({ backend: name, model: models[0] }));
+			const first = await (await post(app([one as object, two as object]))).text();
+			if (isWhole) return;
+			// The answer had ended.
+			if (bodies.length === 1) continue;
+			expect(caller.read(first), `${events} events: ${first}`).toMatchObject({ calls: 1 });
+			const second = await post(app([two as object]));
+			const body = await second.text();
+			expect([second.status, caller.read(body)]).toEqual([200, { text: "18 degrees", calls: 0 }]);
+			// Later the first engine has begun the call, and reasoning cannot come before it any more.
+			if (events === 1) expect(bodies.at(-1), first).toContain(secret);
+		}
+	});
+});

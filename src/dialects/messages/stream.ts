@@ -4,7 +4,8 @@
  * One block is open at a time, as in Anthropic's API. Engines may interleave the fragments of several calls: a call is
  * closed when its arguments are complete, and fragments of later calls wait until then. `message_start` has the engine's
  * count of the prompt if the first chunk has one, otherwise the gateway's estimate; `message_delta` has all counts.
- * Anthropic's own events are forwarded with a new index, because another engine may have sent the blocks before them.
+ * Anthropic's own events are forwarded with a new index, because another engine may have sent the blocks before them. One file because
+ * the order of the blocks is one state.
  */
 import { AiError } from "../../core/errors.ts";
 import { parseRecord } from "../../core/json.ts";
@@ -96,9 +97,10 @@ class MessageEvents {
 		let out = this.#startMessage(chunk.id);
 		if (!choice) return out;
 		const { delta, finish_reason } = choice;
-		out += delta.verbatim
-			? delta.verbatim.map((sent) => this.#forward(sent)).join("")
-			: this.#writeDelta(delta);
+		if (delta.verbatim) {
+			out += delta.verbatim.map((sent) => this.#forward(sent)).join("");
+			for (const call of delta.tool_calls ?? []) this.#trackForwarded(call);
+		} else out += this.#writeDelta(delta);
 		this.#finishReason = finish_reason ?? this.#finishReason;
 		this.#stopSequence = stopSequence(choice, this.#context) ?? this.#stopSequence;
 		return out;
@@ -185,6 +187,16 @@ class MessageEvents {
 				this.#verbatimEnd = { delta, usage };
 				return "";
 		}
+	}
+
+	/** Another engine may continue the call, if this one breaks off. */
+	#trackForwarded(sent: ToolCallDelta): void {
+		const { index, start, arguments: fragment } = this.#fragmentOf(sent);
+		if (start) this.#calls[index] = { ...start, arguments: "", closed: false, seal: "" };
+		const call = this.#calls[index];
+		if (!call) return;
+		call.arguments += fragment;
+		if (this.#open?.type === "verbatim") this.#open = { type: "tool_use", call };
 	}
 
 	#write(type: "text" | "thinking", text: string): string {

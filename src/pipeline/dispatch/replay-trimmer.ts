@@ -1,9 +1,14 @@
 /**
  * Joins a second answer to the transcript of a first one: drops the part that it repeats, and passes on the rest. The second
- * answer must repeat the expected part to the byte, in the same order, before it may add anything.
+ * answer must repeat the expected part to the byte, in the same order, before it may add anything. Its sealed reasoning passes, because
+ * the engine that ends the answer reads it in the next turn.
  */
+import { callSeal } from "../../backends/sealed-messages.ts";
+import { sealOfField } from "../../dialects/chat/sealed.ts";
 import type { ChatChunk, ChatDelta } from "../../tasks/text-generation/types.ts";
 import { type Piece, pieceReader, type Segment, type Transcript } from "./transcript.ts";
+
+type SealedReasoning = Pick<ChatDelta, "thinking_blocks" | "extra_content">;
 
 /** The second answer differs from the first one. */
 export class DivergedError extends Error {
@@ -18,6 +23,8 @@ export class ReplayTrimmer {
 	/** Index of the segment that is being repeated, and the length of its repeated part. */
 	#at = -1;
 	#offset = 0;
+	/** The reasoning that the second engine has sealed, until the caller may have it. */
+	#seals: SealedReasoning = {};
 
 	constructor(transcript: Transcript, expected: readonly Segment[], newId: () => string) {
 		this.#transcript = transcript;
@@ -53,16 +60,44 @@ export class ReplayTrimmer {
 			const added = text.slice(repeated.characters);
 			if (call) {
 				const begins = call.start && !repeated.begun;
+				const { extra_content } = call.start ?? {};
 				if (!added && !begins) continue;
 				fresh.tool_calls ??= [];
 				fresh.tool_calls.push({
 					index: this.#transcript.indexOf(call.index),
 					...(begins && { id: call.start?.id, type: "function" }),
+					...(begins && extra_content && { extra_content }),
 					function: { ...(begins && { name: call.start?.name }), arguments: added },
 				});
 			} else if (added && field !== "tool_calls") fresh[field] = added;
 		}
-		return fresh;
+		this.#hold(delta);
+		return this.#maySeal ? { ...fresh, ...this.#release() } : fresh;
+	}
+
+	/**
+	 * The answer continues the first one, and the caller has no call that the reasoning belongs before. The reasoning of such a call is not
+	 * carried: no format can put it there.
+	 */
+	get #maySeal(): boolean {
+		const last = this.#expected.at(-1);
+		return this.caughtUp && (this.#at >= this.#expected.length || !last?.channel.startsWith("call "));
+	}
+
+	#hold({ thinking_blocks, extra_content }: ChatDelta): void {
+		const seals = sealOfField(extra_content);
+		if (!thinking_blocks?.length && !seals) return;
+		const held = this.#seals;
+		this.#seals = {
+			thinking_blocks: [...(held.thinking_blocks ?? []), ...(thinking_blocks ?? [])],
+			...callSeal(sealOfField(held.extra_content) + seals),
+		};
+	}
+
+	#release(): SealedReasoning {
+		const { thinking_blocks, ...seals } = this.#seals;
+		this.#seals = {};
+		return { ...seals, ...(thinking_blocks?.length && { thinking_blocks }) };
 	}
 
 	/** How many characters of the text repeat the transcript, and whether its segment had begun there. */

@@ -11,11 +11,16 @@ export interface Segment {
 	text: string;
 }
 
+interface CallStart extends Pick<ToolCallDelta, "extra_content"> {
+	id: string;
+	name: string;
+}
+
 /** The part that one delta adds to a segment. */
 export interface Piece extends Segment {
 	field: "reasoning" | "reasoning_content" | "content" | "refusal" | "tool_calls";
 	/** For a tool call: its index, counted from 0, and the id and name of its first piece. */
-	call?: { index: number; start?: { id: string; name: string } };
+	call?: { index: number; start?: CallStart };
 }
 
 /** Reads the deltas of one choice of one answer, in order. */
@@ -35,7 +40,9 @@ export function pieceReader(newId: () => string): (delta: ChatDelta) => Piece[] 
 			const { index, start, arguments: text } = pieceOf(call);
 			if (start) names[index] = start.name;
 			const channel = `call ${index} ${names[index]}`;
-			pieces.push({ channel, field: "tool_calls", text, call: { index, ...(start && { start }) } });
+			const { extra_content } = call;
+			const begun = start && { ...start, ...(extra_content && { extra_content }) };
+			pieces.push({ channel, field: "tool_calls", text, call: { index, ...(begun && { start: begun }) } });
 		}
 		return pieces;
 	};

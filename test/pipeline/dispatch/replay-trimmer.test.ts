@@ -194,3 +194,49 @@ describe("ReplayTrimmer", () => {
 		expect(trimmer.trim(empty)).toBeUndefined();
 	});
 });
+
+describe("sealed reasoning of the second answer", () => {
+	const seal = (text: string) => ({ google: { thought_signature: text } });
+	const thinking = { type: "thinking" as const, thinking: "Hm.", signature: "second-1" };
+	const fresh = (first: ChatDelta[], ...second: ChatDelta[]): (ChatDelta | undefined)[] => {
+		const transcript = transcriptOf(...first);
+		const trimmer = new ReplayTrimmer(transcript, transcript.segments, newId);
+		return second.map((delta) => trimmer.trim(chunk(delta, "second"))?.choices[0]?.delta);
+	};
+
+	it("comes with the first part that is new", () => {
+		const first = [{ role: "assistant", content: "It is " }];
+		expect(fresh(first, { thinking_blocks: [thinking] }, { content: "It" }, { content: " is 18." })).toEqual([
+			undefined,
+			undefined,
+			{ content: "18.", thinking_blocks: [thinking] },
+		]);
+	});
+
+	it("does not come from an answer that differs", () => {
+		const first = [{ role: "assistant", content: "It is " }];
+		expect(() => fresh(first, { extra_content: seal("second-1") }, { content: "No." })).toThrow(
+			DivergedError,
+		);
+	});
+
+	it("of a call is the call's, and is not carried for a call that the caller has", () => {
+		const signed = (index: number, name: string, text: string): ChatDelta => ({
+			tool_calls: call(index, name, "{}").tool_calls.map((each) => ({ ...each, extra_content: seal(text) })),
+		});
+		expect(fresh([call(0, "f", "{}")], signed(0, "f", "second-1"), signed(1, "g", "second-2"))).toEqual([
+			undefined,
+			{
+				tool_calls: [
+					{
+						index: 1,
+						id: "call-1",
+						type: "function",
+						extra_content: seal("second-2"),
+						function: { name: "g", arguments: "{}" },
+					},
+				],
+			},
+		]);
+	});
+});

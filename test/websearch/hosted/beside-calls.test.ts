@@ -234,6 +234,7 @@ describe.each(CASES)("$api, stream: $stream", ({ api, stream }) => {
 			const body = JSON.parse(next.replaceAll(seal, changed)) as Fields;
 			const response = await post(format.path(stream), stream ? { ...body, stream: true } : body);
 			expect(response.status).toBe(200);
+			expect(response.headers.get("x-ganglion-dropped")).toBe((changed && "reasoning.signature") || null);
 			await response.text();
 			expect(JSON.stringify(requests.at(-1)?.messages)).not.toMatch(/web_search/);
 		}
