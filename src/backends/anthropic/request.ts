@@ -3,6 +3,7 @@ import { type ChatInput, positiveTopK } from "../../tasks/text-generation/types.
 import type { Seals } from "../seals.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { loraUnsupported, unsupported } from "../unsupported.ts";
+import { withFewBreakpoints } from "./breakpoint-limit.ts";
 import { type Thinking, thinkingOf } from "./thinking.ts";
 import { type AnswerTool, formatOf, isForced, type Offer, offerOf } from "./tools.ts";
 import { type Traits, traitsOf } from "./traits.ts";
@@ -65,7 +66,7 @@ export function requestOf(input: ChatInput, call: Call, seals: Seals | undefined
 		...(Object.keys(output_config).length > 0 && { output_config }),
 		stream: input.stream,
 	};
-	return { body, answerTool };
+	return { body: withFewBreakpoints(body, () => call.report?.dropped.push("cache_control")), answerTool };
 }
 
 /** Appends the instruction `last`. */

@@ -584,3 +584,48 @@ describe("the answer format", () => {
 		expect(await bodyOf({ response_format: { type: "text" } })).toEqual(await bodyOf({}));
 	});
 });
+
+describe("cache breakpoints", () => {
+	const cache_control = { type: "ephemeral" };
+	const marked = (said: string): ContentPart => ({ type: "text", text: said, cache_control });
+	const turn = (said: string): ChatMessage => ({ role: "user", content: [marked(said)] });
+	const input = (turns: number): Partial<ChatInput> => ({
+		tools: [{ ...LOOK, cache_control }],
+		messages: [
+			{ role: "system", content: [marked("Be short.")] },
+			...Array.from({ length: turns }, (_, index) => turn(`Part ${index}`)),
+		],
+	});
+
+	it("are the last four, and the earliest ones are named as dropped", async () => {
+		const { call: made, answer } = ask(input(4));
+		await answer;
+		expect(made.requests[0]?.json).toMatchObject({
+			tools: [LOOK_SENT],
+			system: [{ type: "text", text: "Be short." }],
+			messages: [
+				{
+					role: "user",
+					content: Array.from({ length: 4 }, (_, index) => ({ ...text(`Part ${index}`), cache_control })),
+				},
+			],
+		});
+		const sent = JSON.stringify(made.requests[0]?.json);
+		expect(sent.match(/cache_control/g)).toHaveLength(4);
+		expect(made.report?.dropped).toEqual(["cache_control"]);
+	});
+
+	it("stay if there are four", async () => {
+		const { call: made, answer } = ask(input(2));
+		await answer;
+		expect(JSON.stringify(made.requests[0]?.json).match(/cache_control/g)).toHaveLength(4);
+		expect(made.report?.dropped).toEqual([]);
+	});
+
+	it("count with the one of the request itself", async () => {
+		const body = await bodyOf({ ...input(3), cache_control } as Partial<ChatInput>);
+		expect(body.cache_control).toEqual(cache_control);
+		expect(JSON.stringify(body).match(/cache_control/g)).toHaveLength(4);
+		expect(body.tools).toEqual([LOOK_SENT]);
+	});
+});
