@@ -14,43 +14,45 @@ const BACKENDS = {
 	responses: { kind: "openai", api: "responses", url: "https://host.example/v1", model: "gpt-6.1-sol" },
 };
 
-async function read(
-	provider: keyof typeof BACKENDS,
-	surface: Surface,
-	stream: boolean,
-	{ body, type }: ProviderReply,
-): Promise<unknown> {
+/** A gateway in front of a host that answers each request with `reply`. One serves all cases: to make it takes longer than a request. */
+function gatewayOf(provider: keyof typeof BACKENDS) {
 	const { model, ...backend } = BACKENDS[provider];
-	const { fetch } = upstream(() => new Response(body, { headers: { "content-type": type } }));
+	const host: { reply: Pick<ProviderReply, "body" | "type"> } = { reply: { body: "", type: "" } };
+	const { fetch } = upstream(
+		() => new Response(host.reply.body, { headers: { "content-type": host.reply.type } }),
+	);
 	const vars = {
 		BACKENDS: { host: backend },
 		ROUTES: { [MODEL]: { targets: [{ backend: "host", model }], retries: { attempts: 1 } } },
 		MODELS,
 	};
-	const request = READERS[surface].request(MODEL, stream);
-	const response = await testGateway({ vars, fetch }).post(request.path, request.body);
-	const text = await response.text();
-	if (!response.ok) return { status: response.status, text };
-	try {
-		return READERS[surface].read(text, stream);
-	} catch (error) {
-		return { error: String(error), text };
-	}
+	const { post } = testGateway({ vars, fetch });
+	const read = async (surface: Surface, stream: boolean): Promise<unknown> => {
+		const request = READERS[surface].request(MODEL, stream);
+		const response = await post(request.path, request.body);
+		const text = await response.text();
+		if (!response.ok) return { status: response.status, text };
+		try {
+			return READERS[surface].read(text, stream);
+		} catch (error) {
+			return { error: String(error), text };
+		}
+	};
+	return { host, read };
 }
 
 const SURFACES = ["chat", "Messages", "Responses", "Gemini", "run"] as const;
 
 for (const provider of Object.keys(PROVIDER_REPLIES) as (keyof typeof BACKENDS)[])
 	describe(`a reply of ${provider}`, () => {
+		const { host, read } = gatewayOf(provider);
 		it.each(PROVIDER_REPLIES[provider].map((reply) => [reply.name, reply] as const))(
 			"%s",
 			async (_, reply) => {
+				host.reply = reply;
 				const results = await Promise.all(
 					SURFACES.flatMap((surface) =>
-						[false, true].map(async (stream) => [
-							`${surface} ${stream}`,
-							await read(provider, surface, stream, reply),
-						]),
+						[false, true].map(async (stream) => [`${surface} ${stream}`, await read(surface, stream)]),
 					),
 				);
 				const expected = SURFACES.flatMap((surface) => {
