@@ -4,6 +4,7 @@
  */
 
 import { AiError } from "../../core/errors.ts";
+import { FNV_OFFSET, fnv1a } from "../../core/fnv.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { EmbeddingsInput, EmbeddingsOutput } from "../../tasks/text-embeddings/index.ts";
 import type { CallContext } from "../backend.ts";
@@ -19,14 +20,10 @@ const WEIGHTS = { word: 1, stopWord: 0.15, pair: 0.5, run: 0.25 };
 /** Eight decimals: as exact as the floats of a real model, and half the bytes of a double. */
 const PRECISION = 1e8;
 
-const FNV_OFFSET = 0x811c9dc5;
-const FNV_PRIME = 0x01000193;
-
-/** FNV-1a over UTF-16 units, with a final mixing step, so that similar texts get unrelated hashes. */
+/** FNV-1a with a final mixing step, so that similar texts get unrelated hashes. */
 function hash(text: string, start: number, end: number, seed: number): number {
-	let state = seed;
-	for (let i = start; i < end; i++) state = Math.imul(state ^ text.charCodeAt(i), FNV_PRIME);
-	state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d);
+	const sum = fnv1a(text, seed, start, end);
+	const state = Math.imul(sum ^ (sum >>> 15), 0x2c1b3c6d);
 	return (state ^ (state >>> 13)) >>> 0;
 }
 
