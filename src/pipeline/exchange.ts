@@ -160,8 +160,9 @@ export class Exchange implements ExchangeFacts {
 		return attempt;
 	}
 
-	/** The call failed, before or during its answer. */
+	/** The call failed, before or during its answer. What was read of it is dropped. */
 	attemptFailed(attempt: Attempt, failure: AiError): void {
+		this.#held?.release();
 		attempt.failure = failure;
 		failure.place = this.#placeOf(attempt);
 		attempt.failedAt = this.#services.now();

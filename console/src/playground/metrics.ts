@@ -42,13 +42,13 @@ export class Stopwatch {
 	}
 }
 
-/** Output tokens for each second after the first one, or of the complete call. */
+/** Output tokens for each second after the first one, or of the complete call if all arrived at once. */
 export function tokensPerSecond({
 	totalMs,
 	firstTokenMs = 0,
 	outputTokens = 0,
 }: Metrics): number | undefined {
-	const seconds = (totalMs - firstTokenMs) / 1_000;
+	const seconds = (totalMs - firstTokenMs || totalMs) / 1_000;
 	return outputTokens > 0 && seconds > 0 ? outputTokens / seconds : undefined;
 }
 

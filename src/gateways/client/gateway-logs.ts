@@ -58,7 +58,7 @@ export interface GatewayLogsServices extends FlushServices {
 }
 
 /** The logs of one gateway that wait. Their texts count as buffered bytes of the account. */
-class Outbox {
+class WaitingLogs {
 	retention: LogRetention;
 	#logs: Log[] = [];
 	readonly loop: FlushLoop;
@@ -99,7 +99,7 @@ class Outbox {
 
 export class GatewayLogs {
 	readonly #services: GatewayLogsServices;
-	readonly #outboxes = new Map<string, Outbox>();
+	readonly #outboxes = new Map<string, WaitingLogs>();
 	#dropped = 0;
 	#lostPayloads = 0;
 
@@ -151,7 +151,7 @@ export class GatewayLogs {
 		};
 	}
 
-	#open(key: string, name: string, retention: LogRetention): Outbox {
+	#open(key: string, name: string, retention: LogRetention): WaitingLogs {
 		const loop = new FlushLoop(this.#services, {
 			step: () => this.#send(name, outbox),
 			onGiveUp: (cause) => {
@@ -163,12 +163,12 @@ export class GatewayLogs {
 				if (outbox.logs.length === 0 && this.#outboxes.get(key) === outbox) this.#outboxes.delete(key);
 			},
 		});
-		const outbox = new Outbox(name, retention, loop);
+		const outbox = new WaitingLogs(name, retention, loop);
 		this.#outboxes.set(key, outbox);
 		return outbox;
 	}
 
-	async #send(name: string, outbox: Outbox): Promise<number | undefined> {
+	async #send(name: string, outbox: WaitingLogs): Promise<number | undefined> {
 		const batch = firstBatch(outbox.logs);
 		if (batch.length === 0) return undefined;
 		const isBacklog = batch.length < outbox.logs.length;

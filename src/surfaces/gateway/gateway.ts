@@ -26,7 +26,7 @@ import { gatewayFailure } from "./gateway-failure.ts";
 import { stepBody } from "./model-in-gateway.ts";
 import { isPoolName, poolPlan } from "./pool-plan.ts";
 import { callProvider } from "./provider-call.ts";
-import { COMPAT, compatParts, dynamicRouteName, providerModelId, servedId } from "./provider-names.ts";
+import { COMPAT, compatParts, dynamicRouteName, servedId } from "./provider-names.ts";
 import { type PlanContext, runInGateway } from "./run-in-gateway.ts";
 import type { Step } from "./step.ts";
 import { geminiMethod, hasOpenAiFailures, isModelRoute, routeOf } from "./step-route.ts";
@@ -135,7 +135,7 @@ function gatewayStep(step: Step, context: StepContext): GatewayStep {
 	const model = compat?.model ?? modelInBody ?? pathModel;
 	const modelId = isModel
 		? attempt(() => geminiMethod(step)?.model ?? routeOf(step, context.services).model)
-		: model && providerModelId(compat?.provider ?? step.provider, model);
+		: model;
 	return {
 		provider: step.provider,
 		endpoint: step.endpoint,

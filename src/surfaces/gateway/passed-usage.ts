@@ -14,7 +14,7 @@ import { isEventStream, usageReader } from "../../gateways/usage/usage-reader.ts
 import type { Services } from "../../pipeline/services.ts";
 import { modelOfProvider } from "../../providers/provider-models.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
-import { authorIfKnown, loggedId, providerModelId } from "./provider-names.ts";
+import { authorIfKnown } from "./provider-names.ts";
 
 interface PassedRequest {
 	/** The provider's slug. */
@@ -103,8 +103,7 @@ function reportUsage(
 	const cost = tokenCost(model, usage);
 	exchange.report({
 		...(model && { modelType: model.task }),
-		model:
-			exchange.facts.model ?? (answered && loggedId(providerModelId(provider, answered), services.catalog)),
+		model: exchange.facts.model ?? answered,
 		usage: { ...usage, ...(cost !== undefined && { cost }) },
 	});
 }

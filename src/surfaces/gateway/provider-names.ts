@@ -78,12 +78,6 @@ export function slugOf(model: string): string {
 		: WORKERS_AI;
 }
 
-/** The id of a provider's model, from the name that the provider has for it. */
-export function providerModelId(slug: string, name: string): string {
-	const author = customSlug(slug) === undefined ? authorIfKnown(slug) : slug;
-	return author === undefined ? name : `${author}/${name}`;
-}
-
 /** The id that logs have for a model: that of the catalogue (`anthropic/claude-haiku-4.5`), if `id` has the provider's own name. */
 export const loggedId = (id: string, catalog: Catalog): string =>
 	isThirdPartyId(id) ? (modelNamed(authorOf(id), id.slice(authorOf(id).length + 1), catalog)?.id ?? id) : id;

@@ -7,7 +7,7 @@ const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const NOVA = "@cf/deepgram/nova-3";
 const FLUX_2 = "@cf/black-forest-labs/flux-2-klein-4b";
 const prompt = "Reply with exactly: Your name is Alice.";
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const usage = {
 	prompt_tokens: 16,
 	completion_tokens: 5,

@@ -4,7 +4,7 @@
  */
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const prompt = "Reply with exactly: Your name is Alice.";
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** Members of the runtime's class that the published types leave out. */
 export interface Last {

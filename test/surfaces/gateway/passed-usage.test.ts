@@ -170,7 +170,7 @@ const CALLS: [
 		"openai",
 		OPENAI_KEY,
 		(at, keys) => openaiSdk(at, keys).chat.completions.create(CHAT),
-		{ model: "openai/gpt-5", model_type: "Text Generation", ...counted(20, 9, (20 * 1.25 + 9 * 10) / 1e6) },
+		{ model: "gpt-5", model_type: "Text Generation", ...counted(20, 9, (20 * 1.25 + 9 * 10) / 1e6) },
 	],
 	[
 		"chat.completions.stream with usage",
@@ -180,21 +180,21 @@ const CALLS: [
 			openaiSdk(at, keys)
 				.chat.completions.stream({ ...CHAT, stream_options: { include_usage: true } })
 				.finalMessage(),
-		{ model: "openai/gpt-5", ...counted(20, 9, (20 * 1.25 + 9 * 10) / 1e6) },
+		{ model: "gpt-5", ...counted(20, 9, (20 * 1.25 + 9 * 10) / 1e6) },
 	],
 	[
 		"chat.completions.stream",
 		"openai",
 		OPENAI_KEY,
 		(at, keys) => openaiSdk(at, keys).chat.completions.stream(CHAT).finalMessage(),
-		{ model: "openai/gpt-5", tokens_in: null, tokens_out: null, cost: null },
+		{ model: "gpt-5", tokens_in: null, tokens_out: null, cost: null },
 	],
 	[
 		"responses.create",
 		"openai",
 		OPENAI_KEY,
 		(at, keys) => openaiSdk(at, keys).responses.create({ model: "gpt-5", input: "Hi" }),
-		{ model: "openai/gpt-5", ...counted(36, 87, RESPONSES_COST) },
+		{ model: "gpt-5", ...counted(36, 87, RESPONSES_COST) },
 	],
 	[
 		"responses.stream",
@@ -208,7 +208,7 @@ const CALLS: [
 			});
 			for await (const _ of stream);
 		},
-		{ model: "openai/gpt-5", ...counted(36, 87, RESPONSES_COST) },
+		{ model: "gpt-5", ...counted(36, 87, RESPONSES_COST) },
 	],
 	[
 		"embeddings.create",
@@ -220,21 +220,21 @@ const CALLS: [
 				input: "Hi",
 				encoding_format: "float",
 			}),
-		{ model: "openai/text-embedding-3-small", ...counted(8, 0, null) },
+		{ model: "text-embedding-3-small", ...counted(8, 0, null) },
 	],
 	[
 		"messages.create",
 		"anthropic",
 		KEYS.CLAUDE_KEY,
 		(at, keys) => anthropicSdk(at, keys).messages.create(CLAUDE),
-		{ model: "anthropic/claude-sonnet-4.6", model_type: "Text Generation", ...counted(27, 9, CLAUDE_COST) },
+		{ model: "claude-sonnet-4-6", model_type: "Text Generation", ...counted(27, 9, CLAUDE_COST) },
 	],
 	[
 		"messages.stream",
 		"anthropic",
 		KEYS.CLAUDE_KEY,
 		(at, keys) => anthropicSdk(at, keys).messages.stream(CLAUDE).finalMessage(),
-		{ model: "anthropic/claude-sonnet-4.6", ...counted(27, 9, CLAUDE_COST) },
+		{ model: "claude-sonnet-4-6", ...counted(27, 9, CLAUDE_COST) },
 	],
 	[
 		"models.generateContent",
@@ -242,7 +242,7 @@ const CALLS: [
 		KEYS.GEMINI_KEY,
 		(at, keys) => googleSdk(at, keys).models.generateContent(GEMINI),
 		{
-			model: "google/gemini-3-flash",
+			model: "gemini-3-flash-preview",
 			model_type: "Text Generation",
 			...counted(20, 14, (20 * 0.5 + 14 * 3) / 1e6),
 		},
@@ -254,7 +254,7 @@ const CALLS: [
 		async (at, keys) => {
 			for await (const _ of await googleSdk(at, keys).models.generateContentStream(GEMINI));
 		},
-		{ model: "google/gemini-3-flash", ...counted(20, 14, (20 * 0.5 + 14 * 3) / 1e6) },
+		{ model: "gemini-3-flash-preview", ...counted(20, 14, (20 * 0.5 + 14 * 3) / 1e6) },
 	],
 ];
 
@@ -316,19 +316,19 @@ describe("the cost of a request", () => {
 	it("is that of the model that the request names", async () => {
 		const at = await world(() => Response.json({ ...completion("Hello"), model: "gpt-4.1" }));
 		await (await at.post("openai/chat/completions", CHAT)).text();
-		expect(await at.log()).toMatchObject({ model: "openai/gpt-5", ...counted(3, 2, GPT_5_COST) });
+		expect(await at.log()).toMatchObject({ model: "gpt-5", ...counted(3, 2, GPT_5_COST) });
 	});
 
 	it("is that of the model that answered, if the request names none", async () => {
 		const at = await world(() => Response.json({ ...completion("Hello"), model: "gpt-5-2025-08-07" }));
 		await (await at.post("openai/responses", { prompt: { id: "pmpt_1" } })).text();
-		expect(await at.log()).toMatchObject({ model: "openai/gpt-5-2025-08-07", ...counted(3, 2, GPT_5_COST) });
+		expect(await at.log()).toMatchObject({ model: "gpt-5-2025-08-07", ...counted(3, 2, GPT_5_COST) });
 	});
 
 	it("is that of the model that answered, if the request names an unknown one", async () => {
 		const at = await world(() => Response.json({ ...completion("Hello"), model: "gpt-5-2025-08-07" }));
 		await (await at.post("openai/chat/completions", { ...CHAT, model: "a-router" })).text();
-		expect(await at.log()).toMatchObject({ model: "openai/a-router", ...counted(3, 2, GPT_5_COST) });
+		expect(await at.log()).toMatchObject({ model: "a-router", ...counted(3, 2, GPT_5_COST) });
 	});
 
 	it("is unknown for a provider without prices, and the operator may set one", async () => {
@@ -350,21 +350,11 @@ describe("the cost of a request", () => {
 			}),
 		);
 		await (await at.post("custom-acme/v1/chat/completions", { ...CHAT, model: "small" })).text();
-		expect(await at.log()).toMatchObject({
-			provider: "custom-acme",
-			model: "custom-acme/small",
-			...counted(3, 2, null),
-		});
+		expect(await at.log()).toMatchObject({ provider: "custom-acme", model: "small", ...counted(3, 2, null) });
 		await (await at.post("custom-acme/v1/chat/completions", { ...CHAT, model: "large" })).text();
-		expect(await at.log()).toMatchObject({
-			model: "custom-acme/large",
-			...counted(3, 2, (3 + 2 * 2) * 0.000_011),
-		});
+		expect(await at.log()).toMatchObject({ model: "large", ...counted(3, 2, (3 + 2 * 2) * 0.000_011) });
 		await (await at.post("compat/chat/completions", { ...CHAT, model: "custom-acme/large" })).text();
-		expect(await at.log()).toMatchObject({
-			model: "custom-acme/large",
-			...counted(3, 2, (3 + 2 * 2) * 0.000_011),
-		});
+		expect(await at.log()).toMatchObject({ model: "large", ...counted(3, 2, (3 + 2 * 2) * 0.000_011) });
 	});
 
 	it("is the same for a model that runs through the pipeline with the account's key", async () => {
@@ -463,12 +453,12 @@ describe("a stream", () => {
 		const at = await world(() => live.response);
 		const logged: string[] = [];
 		at.services.log = ({ key }) => void logged.push(key);
-		const event = `data: ${JSON.stringify(completion("Hello"))}\n\n`;
-		const response = await at.post("openai/chat/completions", { ...CHAT, stream: true });
 		vi.spyOn(at.services.catalog, "find").mockImplementation((id) => {
 			if (id.startsWith("openai/")) throw new TypeError("broken");
 			return undefined;
 		});
+		const event = `data: ${JSON.stringify(completion("Hello"))}\n\n`;
+		const response = await at.post("openai/chat/completions", { ...CHAT, stream: true });
 		for (let nth = 0; nth < 3; nth++) live.send(event);
 		live.end();
 		expect(await response.text()).toBe(event.repeat(3));
@@ -637,7 +627,7 @@ describe("the export of a request", () => {
 		];
 		const attributes = traces.resourceSpans[0]?.scopeSpans[0]?.spans[0]?.attributes ?? [];
 		expect(Object.fromEntries(attributes.map(({ key, value }) => [key, value]))).toMatchObject({
-			"gen_ai.request.model": { stringValue: "openai/gpt-5" },
+			"gen_ai.request.model": { stringValue: "gpt-5" },
 			"gen_ai.model.provider": { stringValue: "openai" },
 			"gen_ai.usage.input_tokens": { intValue: "3" },
 			"gen_ai.usage.output_tokens": { intValue: "2" },

@@ -565,7 +565,7 @@ describe("custom providers", () => {
 		for (const { headers } of requests) expect(headers.get("x-tenant")).toBe("t-1");
 		await compat.text();
 		const log = await send(`/ai-gateway/gateways/mine/logs/${compat.headers.get("cf-aig-log-id")}`, token);
-		expect(await log.json()).toMatchObject({ result: { provider: "custom-mine", model: "custom-mine/a/b" } });
+		expect(await log.json()).toMatchObject({ result: { provider: "custom-mine", model: "a/b" } });
 	});
 
 	it("belong to one account, and only while they are enabled", async () => {
