@@ -54,9 +54,9 @@ const retryHeaders = ({ retryAfter }: Pick<AiError, "retryAfter">): Record<strin
 
 export function failureHeaders(
 	{ exchange, perMinute, retryAfter, upstream }: AiError,
-	requestId: string,
+	requestId?: string,
 ): Headers {
-	const headers = new Headers({ [REQUEST_ID]: requestId });
+	const headers = new Headers(requestId === undefined ? {} : { [REQUEST_ID]: requestId });
 	if (upstream) headers.set("x-ganglion-backend", upstream.backend);
 	if (exchange?.attempts) headers.set("x-ganglion-attempts", String(exchange.attempts));
 	for (const [name, value] of Object.entries(retryHeaders({ retryAfter }))) headers.set(name, value);

@@ -17,7 +17,7 @@ export function gatewayFailure(error: AiError, requestId?: string): Response {
 			message: description,
 			description,
 		},
-		{ status, headers: requestId === undefined ? {} : failureHeaders(error, requestId) },
+		{ status, headers: failureHeaders(error, requestId) },
 	);
 }
 
