@@ -9,13 +9,13 @@
 import type { Admission, Outcome, Settlement } from "../accounts/admission.ts";
 import { type AiError, type FailedCall, toAiError } from "../core/errors.ts";
 import { isObjectFailure } from "../core/object-failure.ts";
-import { BufferHold } from "../core/process-counts.ts";
 import type { Measured } from "../counting/quantities.ts";
 import { hostOf } from "../fleet/health.ts";
 import type { Model } from "../models/model.ts";
 import { microNeurons } from "../models/neurons.ts";
 import type { ExchangeFacts, ExchangeObserver } from "../telemetry/exchange-observer.ts";
 import type { PlannedTarget } from "./plan.ts";
+import { ReplyHold } from "./reply-hold.ts";
 import type { InferenceRequest, Served } from "./request.ts";
 
 export type ExchangeState = "received" | "reserved" | "admitted" | "streaming" | "ended";
@@ -34,6 +34,7 @@ interface Attempt {
 	startedAt: number;
 	failedAt?: number;
 	failure?: AiError;
+	reply: ReplyHold;
 }
 
 interface ExchangeServices {
@@ -71,7 +72,6 @@ export class Exchange implements ExchangeFacts {
 	readonly #ended = Promise.withResolvers<void>();
 	/** Failures that the observers have received. */
 	#reported: readonly AiError[] = [];
-	#held: BufferHold | undefined;
 
 	constructor(
 		{ id, caller, observers = [] }: Pick<InferenceRequest, "id" | "caller" | "observers">,
@@ -129,7 +129,6 @@ export class Exchange implements ExchangeFacts {
 	dismiss(): void {
 		this.#state = "ended";
 		this.#credentialVerified = true;
-		this.#held?.release();
 		this.#ended.resolve();
 	}
 
@@ -146,23 +145,17 @@ export class Exchange implements ExchangeFacts {
 		return Math.max(0, this.startedAt + holdMs - deliveryMs - this.#services.now());
 	}
 
-	/** Bytes of a reply that is read whole. They count as buffered until the exchange ends. Throws 3040 (429) if too many are. */
-	holdReply(bytes: number): void {
-		if (this.#state === "ended") return;
-		this.#held ??= new BufferHold(this.account);
-		this.#held.grow(bytes);
-	}
-
 	/** A call of an engine starts. */
 	attempt(target: PlannedTarget): Attempt {
-		const attempt = { number: this.attempts.length + 1, target, startedAt: this.#services.now() };
+		const startedAt = this.#services.now();
+		const attempt = { number: this.attempts.length + 1, target, startedAt, reply: new ReplyHold(this) };
 		this.attempts.push(attempt);
 		return attempt;
 	}
 
 	/** The call failed, before or during its answer. What was read of it is dropped. */
 	attemptFailed(attempt: Attempt, failure: AiError): void {
-		this.#held?.release();
+		attempt.reply.release();
 		attempt.failure = failure;
 		failure.place = this.#placeOf(attempt);
 		attempt.failedAt = this.#services.now();
@@ -257,7 +250,6 @@ export class Exchange implements ExchangeFacts {
 	#end({ failure, settlement, cacheWriteTokens }: EndFacts): void {
 		if (this.#state === "ended") return;
 		this.#state = "ended";
-		this.#held?.release();
 		const endedAt = this.#services.now();
 		const last = this.attempts.at(-1);
 		if (failure?.upstream && !failure.place && last) failure.place = this.#placeOf(last);

@@ -206,7 +206,7 @@ export class DispatchState {
 		try {
 			const { model, streamEnd } = context;
 			const report: CallReport = { dropped: [] };
-			const holdReply = (bytes: number): void => context.exchange.holdReply(bytes);
+			const holdReply = (bytes: number): void => attempt.reply.grow(bytes);
 			const common = { model, signal, report, holdReply, seals: () => this.#sealsOf(target, report) };
 			const answer = await handler(call.input, {
 				...common,
