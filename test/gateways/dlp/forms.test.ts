@@ -1,52 +1,28 @@
 import { describe, expect, it } from "vitest";
-import { dlpMiddleware } from "../../../src/gateways/dlp/middleware.ts";
-import type { GatewayRequest, GatewayStep, StepBody } from "../../../src/gateways/request.ts";
+import {
+	bytesOf,
+	CARD,
+	DIGITS,
+	EMAIL,
+	json,
+	judge,
+	latin1,
+	MODEL,
+	ofBytes,
+	raw,
+	type Sent,
+	user,
+	withHeaders,
+} from "./judge.ts";
 
-const CARD = "4111 1111 1111 1111";
-const DIGITS = "4111111111111111";
-const EMAIL = "ada@corp.example";
-const MODEL = "gpt-5.6-sol";
-const bytesOf = (text: string) => new Uint8Array(new TextEncoder().encode(text));
 const base64 = (text: string) => btoa(text);
-const latin1 = (text: string) => Uint8Array.from(text, (character) => character.charCodeAt(0));
-
-type Sent = Partial<Pick<GatewayStep, "body" | "endpoint" | "passed" | "provider">>;
-
-const ofBytes = (bytes: Uint8Array<ArrayBuffer>, contentType: string): StepBody => ({
-	contentType,
-	content: { bytes },
-});
-const json = (value: unknown): Sent => ({
-	body: { contentType: "application/json", content: { json: value } },
-});
-const user = (content: unknown): Sent => json({ model: MODEL, messages: [{ role: "user", content }] });
-const raw = (body: string | Uint8Array<ArrayBuffer>, contentType: string): Sent => {
-	const bytes = typeof body === "string" ? bytesOf(body) : body;
-	return { body: ofBytes(bytes, contentType), passed: { headers: new Headers(), body: bytes } };
-};
 const multipart = (...parts: string[]): Sent =>
 	raw(`${parts.map((part) => `--x\r\n${part}\r\n`).join("")}--x--\r\n`, "multipart/form-data; boundary=x");
-const headers = (values: Record<string, string>): Sent => ({
-	...user("Hi"),
-	passed: { headers: new Headers(values) },
-});
 
 async function send(action: "BLOCK" | "FLAG", sent: Sent) {
-	const facts: { dlp?: unknown } = {};
-	const request = {
-		settings: { dlp: { enabled: true, action, profiles: ["credit_card", "email", "api_key"] } },
-		step: { provider: "openai", endpoint: "v1/chat/completions", ...user("Hi"), ...sent },
-		exchange: { facts, report: (reported: object) => Object.assign(facts, reported) },
-	} as unknown as GatewayRequest;
-	let calls = 0;
-	const status = await dlpMiddleware(request, async () => {
-		calls++;
-		return new Response("Hello", { headers: { "content-type": "text/plain" } });
-	}).then(
-		(response) => response.status,
-		(error) => error.code,
-	);
-	return { status, calls, isFound: facts.dlp !== undefined };
+	const result = await judge({ action, profiles: ["credit_card", "email", "api_key"] }, sent);
+	const { calls, isFound } = result;
+	return { status: "code" in result ? result.code : result.status, calls, isFound };
 }
 
 const FORMS: readonly (readonly [string, Sent])[] = [
@@ -188,9 +164,9 @@ const FORMS: readonly (readonly [string, Sent])[] = [
 	["the path", { endpoint: `v1/files/${CARD.replaceAll(" ", "%20")}` }],
 	["a path with an invalid escape", { endpoint: `v1/files/%zz/ada%40corp.example/%ff` }],
 	["a GET", { ...json({}), endpoint: `v1/files/${DIGITS}`, passed: { headers: new Headers() } }],
-	["a header", headers({ "x-note": CARD })],
-	["an encoded header", headers({ "x-user": "ada%40corp.example" })],
-	["the user agent", headers({ "user-agent": `app (${EMAIL})` })],
+	["a header", withHeaders({ "x-note": CARD })],
+	["an encoded header", withHeaders({ "x-user": "ada%40corp.example" })],
+	["the user agent", withHeaders({ "user-agent": `app (${EMAIL})` })],
 	[
 		"a parameter beside audio",
 		{ body: { ...ofBytes(latin1("RIFF\xff\xff"), "audio/wav"), parameters: { query: { prompt: CARD } } } },
@@ -260,9 +236,9 @@ const ORDINARY: readonly (readonly [string, Sent])[] = [
 	],
 	[
 		"ids of a trace",
-		headers({ "x-datadog-trace-id": DIGITS, traceparent: `00-${DIGITS}${DIGITS}-${DIGITS}-01` }),
+		withHeaders({ "x-datadog-trace-id": DIGITS, traceparent: `00-${DIGITS}${DIGITS}-${DIGITS}-01` }),
 	],
-	["headers of an SDK", headers({ "user-agent": "OpenAI/JS 6.1.0", "x-stainless-retry-count": "0" })],
+	["headers of an SDK", withHeaders({ "user-agent": "OpenAI/JS 6.1.0", "x-stainless-retry-count": "0" })],
 	["no body", json(null)],
 ];
 

@@ -1,63 +1,32 @@
 /** Data in the requests of agents, tools, batches and files, in other encodings, and in the forms of several APIs. */
 import { describe, expect, it } from "vitest";
-import { dlpMiddleware } from "../../../src/gateways/dlp/middleware.ts";
-import type { GatewayRequest, GatewayStep, StepBody } from "../../../src/gateways/request.ts";
+import {
+	CARD,
+	DIGITS,
+	EMAIL,
+	json,
+	judge,
+	latin1,
+	MODEL,
+	raw,
+	type Sent,
+	user,
+	withHeaders,
+} from "./judge.ts";
 
-const CARD = "4111 1111 1111 1111";
-const DIGITS = "4111111111111111";
-const EMAIL = "ada@corp.example";
 const KEY = "AKIAIOSFODNN7EXAMPLE";
-const MODEL = "gpt-6-astra";
-const bytesOf = (text: string) => new Uint8Array(new TextEncoder().encode(text));
-const latin1 = (text: string) => Uint8Array.from(text, (character) => character.charCodeAt(0));
 const utf16be = (text: string) => [...text].map((character) => `\0${character}`).join("");
-
-type Sent = Partial<Pick<GatewayStep, "body" | "endpoint" | "passed" | "provider">>;
-
-const ofBytes = (bytes: Uint8Array<ArrayBuffer>, contentType: string): StepBody => ({
-	contentType,
-	content: { bytes },
-});
-const json = (value: unknown): Sent => ({
-	body: { contentType: "application/json", content: { json: value } },
-});
-const user = (content: unknown): Sent => json({ model: MODEL, messages: [{ role: "user", content }] });
 const responses = (...input: object[]): Sent => json({ model: MODEL, input });
 const tool = (fields: object): Sent =>
 	json({ model: MODEL, messages: [], tools: [{ type: "function", function: { name: "f", ...fields } }] });
-const raw = (body: string | Uint8Array<ArrayBuffer>, contentType: string, headers = {}): Sent => {
-	const bytes = typeof body === "string" ? bytesOf(body) : body;
-	return { body: ofBytes(bytes, contentType), passed: { headers: new Headers(headers), body: bytes } };
-};
 const form = (part: string, boundary = "x"): Sent =>
 	raw(`--${boundary}\r\n${part}\r\n--${boundary}--\r\n`, `multipart/form-data; boundary=${boundary}`);
-const header = (name: string, value: string): Sent => ({
-	...user("Hi"),
-	passed: { headers: new Headers({ [name]: value }) },
-});
+const header = (name: string, value: string): Sent => withHeaders({ [name]: value });
 
 async function send(sent: Sent) {
-	const facts: { dlp?: unknown } = {};
-	const request = {
-		settings: {
-			dlp: {
-				enabled: true,
-				action: "BLOCK",
-				profiles: ["credit_card", "email", "api_key", "us_ssn", "iban"],
-			},
-		},
-		step: { provider: "openai", endpoint: "v1/chat/completions", ...user("Hi"), ...sent },
-		exchange: { facts, report: (reported: object) => Object.assign(facts, reported) },
-	} as unknown as GatewayRequest;
-	let calls = 0;
-	const code = await dlpMiddleware(request, async () => {
-		calls++;
-		return new Response("Hello", { headers: { "content-type": "text/plain" } });
-	}).then(
-		() => undefined,
-		(error) => error.code,
-	);
-	return { code, calls };
+	const profiles = ["credit_card", "email", "api_key", "us_ssn", "iban"];
+	const { calls, ...result } = await judge({ action: "BLOCK", profiles }, sent);
+	return { code: "code" in result ? result.code : undefined, calls };
 }
 
 const STOPPED: readonly (readonly [string, Sent])[] = [

@@ -335,16 +335,17 @@ const completed = (output: unknown, fields: object = {}) => ({
 	type: "response.completed",
 	response: response(output, fields),
 });
+const TEXT_DELTA = {
+	type: "response.output_text.delta",
+	output_index: 0,
+	item_id: "msg_1",
+	content_index: 0,
+	delta: "Hello",
+} as never;
 const TEXT_EVENTS = events(
 	created,
 	{ type: "response.output_item.added", output_index: 0, item: { ...item(""), content: [] } } as never,
-	{
-		type: "response.output_text.delta",
-		output_index: 0,
-		item_id: "msg_1",
-		content_index: 0,
-		delta: "Hello",
-	} as never,
+	TEXT_DELTA,
 	{ type: "response.output_item.done", output_index: 0, item: item("Hello") } as never,
 	completed([item("Hello")]),
 );
@@ -389,17 +390,7 @@ const RESPONSES: readonly ProviderReply[] = [
 	of(
 		"a stream without output_item.added",
 		hello,
-		events(
-			created,
-			{
-				type: "response.output_text.delta",
-				output_index: 0,
-				item_id: "msg_1",
-				content_index: 0,
-				delta: "Hello",
-			} as never,
-			completed([item("Hello")]),
-		),
+		events(created, TEXT_DELTA, completed([item("Hello")])),
 		SSE,
 	),
 ];
