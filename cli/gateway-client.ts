@@ -76,6 +76,19 @@ interface RequestOptions {
 	body?: unknown;
 }
 
+/** The result of a call, or `otherwise` if the gateway refuses it to the token of this command. */
+export async function ifAllowed<Result, Other>(
+	call: Promise<Result>,
+	otherwise: Other,
+): Promise<Result | Other> {
+	try {
+		return await call;
+	} catch (error) {
+		if (error instanceof CommandError) return otherwise;
+		throw error;
+	}
+}
+
 function reasonOf(error: unknown): string {
 	const { cause = error } = error instanceof Error ? error : {};
 	const code = cause instanceof Error && "code" in cause ? cause.code : undefined;

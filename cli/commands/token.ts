@@ -1,6 +1,6 @@
 /** `ganglion token`: creates, lists and revokes tokens of an account. Needs the operator's token, or a token that may. */
 import * as z from "zod";
-import { CommandError, type ConnectionFlags, GatewayClient } from "../gateway-client.ts";
+import { CommandError, type ConnectionFlags, GatewayClient, ifAllowed } from "../gateway-client.ts";
 import { printJson, table } from "../table.ts";
 
 const Token = z.looseObject({
@@ -101,22 +101,14 @@ function gatewayText(
 	return bound ? `${bound.id} (${bound.mode}, of the account)` : "any";
 }
 
-/** `undefined`: the token of this command may not read it. */
-async function accountGateway(client: GatewayClient): Promise<z.output<typeof AccountGateway> | undefined> {
-	try {
-		return await client.result("/ai/bound-gateway", AccountGateway);
-	} catch (error) {
-		if (error instanceof CommandError) return undefined;
-		throw error;
-	}
-}
-
 export async function listTokens(flags: ConnectionFlags): Promise<number> {
 	const client = new GatewayClient(flags);
 	const tokens = await allTokens(client);
 	const hasBudgets = tokens.some(({ limits }) => limits);
 	const used = hasBudgets && !flags.json ? await client.result("/ai/usage/limits", Budgets) : { budgets: [] };
-	const bound = flags.json ? null : await accountGateway(client);
+	const bound = flags.json
+		? null
+		: await ifAllowed(client.result("/ai/bound-gateway", AccountGateway), undefined);
 	if (flags.json) printJson(tokens);
 	else if (tokens.length === 0) console.log("The account has no tokens.");
 	else

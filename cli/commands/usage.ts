@@ -1,6 +1,6 @@
 /** `ganglion usage`: what the account used, and what it cost. */
 import * as z from "zod";
-import { CommandError, type ConnectionFlags, GatewayClient, queryText } from "../gateway-client.ts";
+import { type ConnectionFlags, GatewayClient, ifAllowed, queryText } from "../gateway-client.ts";
 import { printJson, table } from "../table.ts";
 import { allTokens } from "./token.ts";
 
@@ -29,7 +29,8 @@ export async function usageCommand(flags: UsageFlags): Promise<number> {
 	}
 	const { from, to, totals } = result_info;
 	const groups = flags.by.split(",");
-	const names = groups.includes("token") ? await tokenNames(client) : new Map<unknown, string>();
+	const tokens = groups.includes("token") ? await ifAllowed(allTokens(client), []) : [];
+	const names = new Map<unknown, string>(tokens.map(({ id, name }) => [id, name]));
 	const groupText = (value: unknown): string => {
 		const name = names.get(value);
 		return name === undefined ? String(value ?? "") : `${name} (${value})`;
@@ -47,14 +48,4 @@ export async function usageCommand(flags: UsageFlags): Promise<number> {
 		),
 	);
 	return 0;
-}
-
-/** By id. Empty if the token of this command may not list tokens. */
-async function tokenNames(client: GatewayClient): Promise<Map<unknown, string>> {
-	try {
-		return new Map((await allTokens(client)).map(({ id, name }) => [id, name]));
-	} catch (error) {
-		if (error instanceof CommandError) return new Map();
-		throw error;
-	}
 }

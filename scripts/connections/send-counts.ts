@@ -1,6 +1,6 @@
 /** Sends counts of this process to a worker: to the Unix socket of its entrypoint `Connections`. */
 import { request } from "node:http";
-import type { CountReport } from "../../src/core/shared-count.ts";
+import { COLLECTION_PATH, type CountReport } from "../../src/core/shared-count.ts";
 
 /**
  * Never throws: if the runtime has stopped or is busy, the next counts replace these. `isCollectionDue`: the runtime also collects its garbage.
@@ -12,7 +12,7 @@ export function sendCounts(
 ): void {
 	const body = JSON.stringify(counts);
 	const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
-	const path = isCollectionDue ? "/collect-garbage" : "/";
+	const path = isCollectionDue ? COLLECTION_PATH : "/";
 	const sent = request({ socketPath, path, method: "POST", headers, agent: false }, (answer) =>
 		answer.resume(),
 	);

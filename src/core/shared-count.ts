@@ -17,6 +17,9 @@ export interface CountReport {
 	refused: number;
 }
 
+/** Where another process sends its counts when this one has become idle after a load, and should collect its garbage. */
+export const COLLECTION_PATH = "/collect-garbage";
+
 export class SharedCount {
 	readonly #name: string;
 	readonly #title: string;

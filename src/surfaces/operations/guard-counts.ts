@@ -6,13 +6,11 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 import * as z from "zod";
 import { DISK_CLASS, diskSpace } from "../../core/disk-space.ts";
 import { lazy } from "../../core/lazy.ts";
-import type { CountReport } from "../../core/shared-count.ts";
+import { COLLECTION_PATH, type CountReport } from "../../core/shared-count.ts";
 
 const Counts = lazy(() =>
 	z.array(z.object({ name: z.string(), used: z.number(), limit: z.number(), refused: z.number() })),
 );
-/** Of a request that is sent when the process is idle. */
-const COLLECTION_PATH = "/collect-garbage";
 
 export class GuardCounts {
 	#latest: readonly CountReport[] = [];
