@@ -1,16 +1,15 @@
 /** The bindings whose objects are counted (`core/open-objects.ts`): each call of an object is recorded, and refused before it opens one too many. */
 import type { OpenObjects } from "../core/open-objects.ts";
+import { accountIn } from "../gateways/object-name.ts";
 import type { Bindings } from "./bindings.ts";
 
 const ofAccount = (name: string): string => name;
-/** Of `account/gateway`. */
-const ofGateway = (name: string): string => name.slice(0, name.lastIndexOf("/"));
 
 /** The account of an object, by its name. Not here: `ACCOUNT`, whose client counts, and classes with one object for all accounts. */
 const ACCOUNTS = {
 	GATEWAYS: ofAccount,
-	GATEWAY: ofGateway,
-	RESPONSE_CACHE: ofGateway,
+	GATEWAY: accountIn,
+	RESPONSE_CACHE: accountIn,
 	RESPONSE_STORE: ofAccount,
 	BLOBS: ofAccount,
 } as const satisfies Partial<Record<keyof Bindings, (name: string) => string>>;

@@ -56,10 +56,10 @@ export function failureHeaders(
 	{ exchange, perMinute, retryAfter, upstream }: AiError,
 	requestId?: string,
 ): Headers {
-	const headers = new Headers(requestId === undefined ? {} : { [REQUEST_ID]: requestId });
+	const headers = new Headers(retryHeaders({ retryAfter }));
+	if (requestId !== undefined) headers.set(REQUEST_ID, requestId);
 	if (upstream) headers.set("x-ganglion-backend", upstream.backend);
 	if (exchange?.attempts) headers.set("x-ganglion-attempts", String(exchange.attempts));
-	for (const [name, value] of Object.entries(retryHeaders({ retryAfter }))) headers.set(name, value);
 	// OpenAI's names (platform.openai.com/docs/guides/rate-limits).
 	if (perMinute !== undefined) {
 		headers.set("x-ratelimit-limit-requests", String(perMinute));

@@ -223,10 +223,10 @@ describe("the AI SDK", () => {
 		// OpenAI's provider prefers the sources of the search, which have no titles.
 		const source = { sourceType: "url", url: PAGE.url, ...(name !== "openai" && { title: PAGE.title }) };
 		const options = { ...provider(), prompt: PROMPT, stopWhen: isStepCount(2) };
-		const whole = await generateText(options);
-		expect(whole.text).toContain("They have storage");
-		expect(whole.sources).toContainEqual(expect.objectContaining(source));
-		expect(whole.finishReason).toBe("stop");
+		const answer = await generateText(options);
+		expect(answer.text).toContain("They have storage");
+		expect(answer.sources).toContainEqual(expect.objectContaining(source));
+		expect(answer.finishReason).toBe("stop");
 		const streamed = streamText(options);
 		let text = "";
 		for await (const piece of streamed.textStream) text += piece;

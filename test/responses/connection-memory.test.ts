@@ -12,9 +12,9 @@ describe("the memory of a connection", () => {
 		const before = heldBytes();
 		const memory = new ConnectionMemory(crypto.randomUUID(), maxCharacters);
 		const turn = (id: string, fields: object, output: readonly object[]): Record<string, unknown> => {
-			const whole = memory.continued({ store: false, ...fields });
-			memory.remember(whole, { id, output });
-			return whole;
+			const continued = memory.continued({ store: false, ...fields });
+			memory.remember(continued, { id, output });
+			return continued;
 		};
 		return { memory, turn, held: () => heldBytes() - before };
 	}

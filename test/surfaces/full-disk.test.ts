@@ -6,7 +6,7 @@ import { diskSpace } from "../../src/core/disk-space.ts";
 import { AiError } from "../../src/core/errors.ts";
 import { objectUnavailable } from "../../src/core/object-failure.ts";
 import { runBytes } from "../../src/core/process-counts.ts";
-import { RunBytes, type RunCalls } from "../../src/gateways/client/run-bytes.ts";
+import { RunBytes, type StreamRunCalls } from "../../src/gateways/client/run-bytes.ts";
 import { connections, GuardCounts } from "../../src/surfaces/operations/guard-counts.ts";
 import { completion, ENGINE_VARS, testGateway, upstream } from "../gateway.ts";
 
@@ -96,13 +96,13 @@ describe("a full disk", () => {
 
 describe("the bytes of resumable streams", () => {
 	const OWNER = { account: "team", gateway: "main", contentType: "text/event-stream" };
-	const calls = (discard = async () => {}): RunCalls =>
+	const calls = (discard = async () => {}): StreamRunCalls =>
 		({
 			begin: async () => {},
 			append: async () => {},
 			finish: async () => {},
 			discard,
-		}) as unknown as RunCalls;
+		}) as unknown as StreamRunCalls;
 	const used = (): number => runBytes.report().used;
 	beforeEach(() => diskSpace.set(undefined));
 	afterEach(() => runBytes.limitTo(Number.POSITIVE_INFINITY));

@@ -44,7 +44,7 @@ export function searchTools(
 	return [{ googleSearch: blockedDomains?.length ? { excludeDomains: blockedDomains } : {} }];
 }
 
-export function searchesOf(
+function searchesOf(
 	{ webSearchQueries, groundingChunks }: Grounding,
 	uuid: () => string,
 ): Required<WebSearchCall>[] {
@@ -60,7 +60,7 @@ export function searchesOf(
 }
 
 /** The citations in the form of chat. Google counts bytes of UTF-8, chat counts UTF-16 units. */
-export function annotationsOf({ groundingChunks, groundingSupports }: Grounding, text: string): unknown[] {
+function annotationsOf({ groundingChunks, groundingSupports }: Grounding, text: string): unknown[] {
 	const bytes = new TextEncoder().encode(text);
 	return (groundingSupports ?? []).flatMap(({ segment, groundingChunkIndices }) => {
 		const place = placeOf(segment, text, bytes);
@@ -87,13 +87,21 @@ function placeOf(
 	return found < 0 ? undefined : { start_index: found, end_index: found + segment.length };
 }
 
+interface GroundedText {
+	text: string;
+	search: EngineSearch | undefined;
+	uuid(): string;
+}
+
+/** The citations of a text, and the searches if the caller's format has them. */
+export const groundsOf = (sent: Grounding, { text, search, uuid }: GroundedText) => ({
+	annotations: annotationsOf(sent, text),
+	searches: search?.showsSearches ? searchesOf(sent, uuid) : [],
+});
+
 /** The parts of a stream that show the searches and citations of its text. */
-export function groundingDeltas(
-	sent: Grounding,
-	{ text, search, uuid }: { text: string; search: EngineSearch | undefined; uuid: () => string },
-): ChatDelta[] {
-	const annotations = annotationsOf(sent, text);
-	const searches = search?.showsSearches ? searchesOf(sent, uuid) : [];
+export function groundingDeltas(sent: Grounding, grounded: GroundedText): ChatDelta[] {
+	const { annotations, searches } = groundsOf(sent, grounded);
 	return [
 		...(annotations.length > 0 ? [{ annotations }] : []),
 		...searches.flatMap(({ outcome, ...started }) => [

@@ -18,7 +18,7 @@ import { sealSignature } from "../gemini-signatures.ts";
 import { readToolCalls, type ToolCallContext } from "../openai/reply/sent-calls.ts";
 import type { Seals } from "../seals.ts";
 import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
-import { annotationsOf, readGrounding, searchesOf } from "./grounding.ts";
+import { groundsOf, readGrounding } from "./grounding.ts";
 
 const PartReply = z.looseObject({
 	text: z.string().nullish(),
@@ -127,8 +127,7 @@ function groundingFields(
 ): Partial<AssistantMessage> {
 	const grounding = readGrounding(groundingMetadata);
 	if (!grounding) return {};
-	const annotations = annotationsOf(grounding, text);
-	const searches = search?.showsSearches ? searchesOf(grounding, call.services.uuid) : [];
+	const { annotations, searches } = groundsOf(grounding, { text, search, uuid: call.services.uuid });
 	return {
 		...(annotations.length > 0 && { annotations }),
 		...(searches.length > 0 && {

@@ -18,6 +18,7 @@ import {
 	type PayloadPart,
 } from "../logs/log-row.ts";
 import type { LogQuery } from "../logs/query.ts";
+import { accountIn } from "../object-name.ts";
 import { callObject } from "./call-object.ts";
 
 const WAIT_MS = 50;
@@ -70,7 +71,7 @@ class WaitingLogs {
 	constructor(name: string, retention: LogRetention, loop: FlushLoop) {
 		this.retention = retention;
 		this.loop = loop;
-		this.#account = name.slice(0, name.lastIndexOf("/"));
+		this.#account = accountIn(name);
 	}
 
 	/** The oldest is first. */

@@ -1,10 +1,9 @@
 /** Counts the bytes of resumable streams on the disk, from their first event until their objects expire. */
-import { diskSpace } from "../../core/disk-space.ts";
-import { AiError } from "../../core/errors.ts";
+import { requireDiskSpace } from "../../core/object-failure.ts";
 import { runBytes } from "../../core/process-counts.ts";
 import { KEPT_MS, type StreamRun } from "../durable/stream-run.ts";
 
-export type RunCalls = Pick<DurableObjectStub<StreamRun>, "begin" | "append" | "finish" | "discard">;
+export type StreamRunCalls = Pick<DurableObjectStub<StreamRun>, "begin" | "append" | "finish" | "discard">;
 
 /** The files of an object without events. */
 const EMPTY_RUN_BYTES = 32 * 1024;
@@ -19,11 +18,11 @@ export class RunBytes {
 	}
 
 	/** The calls of a run. `begin` and `append` throw if there is no space. */
-	counted(calls: RunCalls, account: string): RunCalls {
+	counted(calls: StreamRunCalls, account: string): StreamRunCalls {
 		let bytes = 0;
 		const take = (amount: number): void => {
 			this.releaseExpired();
-			if (!diskSpace.mayWrite()) throw new AiError("outOfCapacity");
+			requireDiskSpace("resumable streams");
 			runBytes.take(account, amount);
 			bytes += amount;
 		};
@@ -53,7 +52,7 @@ export class RunBytes {
 					throw cause;
 				}
 			},
-		} as RunCalls;
+		} as StreamRunCalls;
 	}
 
 	#end(account: string, bytes: number): void {

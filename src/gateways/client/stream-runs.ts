@@ -1,10 +1,10 @@
 /** An isolate's client of the streams that can be resumed. */
 import type { RunOwner, StreamRun } from "../durable/stream-run.ts";
-import { RunBytes, type RunCalls } from "./run-bytes.ts";
+import { RunBytes, type StreamRunCalls } from "./run-bytes.ts";
 
 const RUN_ID = /^[0-9a-f]{64}$/;
 
-type RunStub = RunCalls & Pick<DurableObjectStub<StreamRun>, "fetch">;
+type RunStub = StreamRunCalls & Pick<DurableObjectStub<StreamRun>, "fetch">;
 
 export interface StreamRunsServices {
 	namespace: Pick<DurableObjectNamespace<StreamRun>, "newUniqueId" | "idFromString">;
@@ -16,7 +16,7 @@ export interface StreamRunsServices {
 export interface NewRun {
 	/** `cf-aig-run-id`: 64 hexadecimal digits. */
 	id: string;
-	calls: RunCalls;
+	calls: StreamRunCalls;
 }
 
 export class StreamRuns {

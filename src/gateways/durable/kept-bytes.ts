@@ -3,6 +3,7 @@
  * account. If the account keeps too much, the gateway with the most deletes its oldest rows: down to an equal part of the bound, or to
  * what the others leave.
  */
+import { accountIn, gatewayIn } from "../object-name.ts";
 
 export type KeptClass = "logs" | "cache";
 
@@ -115,11 +116,10 @@ export class KeptReporter {
 		const now = Date.now();
 		const last = this.#reported;
 		if (last && Math.abs(bytes - last.bytes) < max / STEPS && Math.abs(now - last.at) < REPORT_MS) return;
-		const separator = this.#name?.lastIndexOf("/") ?? -1;
-		if (!this.#registries || this.#name === undefined || separator < 0) return;
+		const account = accountIn(this.#name ?? "");
+		if (!this.#registries || this.#name === undefined || account === "") return;
 		this.#reported = { bytes, at: now };
-		const account = this.#name.slice(0, separator);
-		const gateway = this.#name.slice(separator + 1);
+		const gateway = gatewayIn(this.#name);
 		const registry = this.#registries.getByName(account);
 		this.allowed = await registry
 			.keepBytes({ class: this.#class, gateway, bytes, max, evicts })

@@ -223,7 +223,7 @@ function providerKey({ id, provider, alias, is_default, secret, modified_at, rat
 	return { ...key, isDefault: is_default === 1, secret, modifiedAt: modified_at, limit };
 }
 
-const keyInfo = ({
+function keyInfo({
 	id,
 	gateway,
 	provider,
@@ -232,18 +232,21 @@ const keyInfo = ({
 	secret,
 	modified_at,
 	rate,
-}: KeyRow): ProviderKeyInfo => ({
-	id,
-	gateway_id: gateway,
-	provider_slug: provider,
-	alias,
-	default_config: is_default === 1,
-	secret_id: id,
-	secret_preview: previewOf(secret),
-	modified_at: new Date(modified_at).toISOString(),
-	rate_limit: rateIn({ rate }).rate_limit ?? 0,
-	rate_limit_period: rateIn({ rate }).rate_limit_period ?? null,
-});
+}: KeyRow): ProviderKeyInfo {
+	const { rate_limit, rate_limit_period } = rateIn({ rate });
+	return {
+		id,
+		gateway_id: gateway,
+		provider_slug: provider,
+		alias,
+		default_config: is_default === 1,
+		secret_id: id,
+		secret_preview: previewOf(secret),
+		modified_at: new Date(modified_at).toISOString(),
+		rate_limit: rate_limit ?? 0,
+		rate_limit_period: rate_limit_period ?? null,
+	};
+}
 
 const customProvider = ({ id, slug, fields, created_at, modified_at }: CustomRow): CustomProvider => ({
 	...(JSON.parse(fields) as Omit<CustomProviderCreate, "slug">),

@@ -11,7 +11,7 @@ const Alias = lazy(() => z.string().regex(/^[\w.-]{1,64}$/, "expected 1 to 64 le
 
 const MAX_RATE_LIMIT = 1_000_000_000;
 const PERIOD_SECONDS = { second: 1, minute: 60, hour: 3_600, day: 86_400 } as const;
-const PERIODS = ["second", "minute", "hour", "day"] as const satisfies (keyof typeof PERIOD_SECONDS)[];
+const PERIODS = Object.keys(PERIOD_SECONDS) as (keyof typeof PERIOD_SECONDS)[];
 
 export const ProviderKeyCreate = lazy(() =>
 	z.object({
