@@ -5,7 +5,10 @@
  * for each: libraries carry their rules down the tree once per ancestor, so that `a b c` takes time cubic in the depth, and one page
  * can block a Worker for minutes.
  *
- * `docs/choices.md` lists what differs from the standard.
+ * Specifications: Selectors 4 (https://www.w3.org/TR/selectors-4/) and the HTML standard, for pages without quirks mode.
+ * Differences: names of elements and attributes are compared in any case, also in SVG. `:checked` is the attribute `checked` or
+ * `selected`, and `:disabled` the element's own `disabled`, without that of its `fieldset` or `optgroup`. What is not supported is
+ * refused with its name, also inside `:is()`, where browsers ignore it.
  */
 import type { Element, Root } from "hast";
 import { compoundTest, type Place, type Test } from "./html-compound.ts";
