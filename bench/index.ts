@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: compares the cost of the gateway with a Worker that only forwards and with Portkey's gateway, in one run
- * and as ratios. docs/performance.md explains the results.
+ * and as ratios. bench/NOTES.md explains the results, docs/performance.md what they mean for a user.
  *
  *     npm run bench -- --only json,stream --seconds 3 --rounds 7
  *     npm run bench -- --write
