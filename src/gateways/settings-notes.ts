@@ -2,16 +2,8 @@
  * What a change of a gateway's settings does not do, for `messages` of the answer: fields that are stored without effect. A client may
  * write fields of a newer API, so they are no mistakes.
  */
-import { didYouMean } from "../core/did-you-mean.ts";
+import { type FieldNote, fieldNotes, unknownField } from "../core/field-notes.ts";
 import { GatewayCreate, type GatewayUpdate } from "./settings.ts";
-
-/** The code of an unknown field that is not refused. The product has no such code. */
-const NOTE_CODE = 7001;
-
-export interface SettingsNote {
-	code: number;
-	message: string;
-}
 
 /** The product's fields that this gateway stores and never reads. */
 const WITHOUT_EFFECT = [
@@ -27,17 +19,17 @@ const WITHOUT_EFFECT = [
 const READ_ONLY = ["created_at", "modified_at", "is_default", "wholesale"];
 
 /** `settings`: validated. */
-export function settingsNotes(settings: GatewayUpdate): SettingsNote[] {
+export function settingsNotes(settings: GatewayUpdate): FieldNote[] {
 	const known = [...Object.keys(GatewayCreate().shape), ...READ_ONLY];
 	const fields = Object.entries(settings).filter(([, value]) => value !== null && value !== undefined);
 	const messages = fields.flatMap(([name, value]) => {
 		if (WITHOUT_EFFECT.includes(name))
 			return value === false ? [] : `${name}: stored, but it has no effect in this gateway`;
-		return known.includes(name) ? [] : `${name}: unknown, stored without effect${didYouMean(name, known)}`;
+		return known.includes(name) ? [] : unknownField(name, known, { consequence: "stored without effect" });
 	});
 	if (settings.rate_limiting_limit && !settings.rate_limiting_interval)
 		messages.push("rate_limiting_limit: no effect, because rate_limiting_interval is 0");
 	if (settings.rate_limiting_interval && !settings.rate_limiting_limit)
 		messages.push("rate_limiting_interval: no effect, because rate_limiting_limit is 0");
-	return messages.map((message) => ({ code: NOTE_CODE, message }));
+	return fieldNotes(messages);
 }

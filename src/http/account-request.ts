@@ -1,10 +1,12 @@
 /** Bodies and queries of the routes that manage accounts. An invalid field is reported by its path, as 1001. */
 import type * as z from "zod";
 import { AiError } from "../core/errors.ts";
+import { type FieldNote, ignoredFields } from "../core/field-notes.ts";
 import type { Limits } from "../pipeline/limits.ts";
 import { explain } from "../schemas/explain.ts";
 import { safeParse } from "../schemas/safe-parse.ts";
 import { readJson } from "./body.ts";
+import { envelope } from "./envelope.ts";
 
 /** These routes take short JSON only. */
 const MAX_BODY_BYTES = 64 * 1024;
@@ -46,4 +48,25 @@ export async function readFields(request: Request, limits: Limits): Promise<unkn
 			);
 		throw error;
 	}
+}
+
+/** The body of a request that stores an object. */
+export interface StoredFields<Fields> {
+	fields: Fields;
+	/** The fields of the body that are not stored. `shown`: the stored object, as the answer shows it. */
+	notes(shown: object): FieldNote[];
+	/** The answer, whose `messages` name these fields. */
+	answer(shown: object): Response;
+}
+
+/** `schema`: of an object whose unknown fields are ignored, which the answer tells. Throws 1001 for invalid fields. */
+export async function readStored<Fields>(
+	schema: z.ZodType<Fields> & { shape: object },
+	request: Request,
+	limits: Limits,
+): Promise<StoredFields<Fields>> {
+	const sent = await readFields(request, limits);
+	const fields = parseFields(schema, sent, "body");
+	const notes = (shown: object): FieldNote[] => ignoredFields(sent, Object.keys(schema.shape), shown);
+	return { fields, notes, answer: (shown) => envelope(shown, { messages: notes(shown) }) };
 }

@@ -1,9 +1,10 @@
 /**
  * Dynamic routes: a graph of elements that chooses the model of each request. The format is that of AI Gateway's management API
- * (cloudflare/cloudflare-typescript, `resources/ai-gateway/dynamic-routing`). An unknown field of an element is kept, for editors.
- * One of its properties or outputs is refused, because a misspelled limit or fallback would do nothing.
+ * (cloudflare/cloudflare-typescript, `resources/ai-gateway/dynamic-routing`). An unknown field of an element is kept, for editors, and
+ * `unknownFields` names it. One of its properties or outputs is refused, because a misspelled limit or fallback would do nothing.
  */
 import * as z from "zod";
+import { type FieldNote, fieldNotes, unknownField } from "../../core/field-notes.ts";
 import { lazy } from "../../core/lazy.ts";
 import { testerOf } from "./conditions.ts";
 
@@ -105,6 +106,22 @@ export const Elements = lazy(() =>
 			for (const message of problemsOf(elements)) addIssue({ code: "custom", message });
 		}),
 );
+
+const FIELDS = ["id", "type", "properties", "outputs"];
+
+export const unknownFields = (elements: readonly Element[]): FieldNote[] =>
+	fieldNotes(
+		elements.flatMap((element, index) =>
+			Object.keys(element)
+				.filter((name) => !FIELDS.includes(name))
+				.map((name) =>
+					unknownField(name, FIELDS, {
+						path: `elements[${index}].${name}`,
+						consequence: "stored without effect",
+					}),
+				),
+		),
+	);
 
 export const outputsOf = ({ outputs }: Element): [name: string, elementId: string][] =>
 	Object.entries(outputs ?? {}).flatMap(([name, output]) => (output ? [[name, output.elementId]] : []));

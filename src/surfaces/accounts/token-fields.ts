@@ -23,22 +23,25 @@ const RESOURCE = "com.cloudflare.api.account.";
 const Instant = lazy(() => z.iso.datetime({ offset: true }).transform((text) => Date.parse(text)));
 
 const Group = lazy(() =>
-	z.object({ id: z.string().optional(), name: z.string().optional() }).transform(({ id, name }, context) => {
-		const group =
-			id === undefined
-				? PERMISSION_GROUPS.find((candidate) => candidate.name === name)
-				: groupById(id.toLowerCase());
-		if (group && (name === undefined || name === group.name)) return { id: group.id, name: group.name };
-		const message = group
-			? "its id and its name belong to different permission groups"
-			: "no such permission group; GET …/tokens/permission_groups lists them";
-		context.addIssue({ code: "custom", message });
-		return z.NEVER;
-	}),
+	z
+		// The product's list of groups has `meta`.
+		.strictObject({ id: z.string().optional(), name: z.string().optional(), meta: z.unknown().optional() })
+		.transform(({ id, name }, context) => {
+			const group =
+				id === undefined
+					? PERMISSION_GROUPS.find((candidate) => candidate.name === name)
+					: groupById(id.toLowerCase());
+			if (group && (name === undefined || name === group.name)) return { id: group.id, name: group.name };
+			const message = group
+				? "its id and its name belong to different permission groups"
+				: "no such permission group; GET …/tokens/permission_groups lists them";
+			context.addIssue({ code: "custom", message });
+			return z.NEVER;
+		}),
 );
 
 const policyOf = (account: string) =>
-	z.object({
+	z.strictObject({
 		id: z.string().nullish(),
 		effect: z.enum(["allow", "deny"]),
 		permission_groups: z.array(Group()).min(1).max(MAX_GROUPS),

@@ -8,7 +8,7 @@ import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { ALIAS, AliasCreate, AliasUpdate } from "../../gateways/aliases/alias.ts";
 import { type AliasFailure, type GatewayAlias, MAX_ALIASES } from "../../gateways/durable/aliases.ts";
-import { parseFields, readFields } from "../../http/account-request.ts";
+import { parseFields, readStored } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import { answer } from "../answer.ts";
@@ -44,9 +44,11 @@ export const gatewayAliasRoutes: readonly Route[] = defineRoutes(
 			},
 			permission: "gateways-write",
 			handler: async (c, call) => {
-				const { name, ...pool } = await read(AliasCreate(), c, call);
+				const stored = await readStored(AliasCreate(), c.req.raw, call.services.limits);
+				const { name, ...pool } = stored.fields;
 				const gateway = await gatewayOf(c, call);
-				return envelope(shown(made(await change(call, (aliases) => aliases.create(gateway, name, pool)))));
+				const created = await change(call, (aliases) => aliases.create(gateway, name, pool));
+				return stored.answer(shown(made(created)));
 			},
 		},
 		{
@@ -72,10 +74,10 @@ export const gatewayAliasRoutes: readonly Route[] = defineRoutes(
 			},
 			permission: "gateways-write",
 			handler: async (c, call) => {
-				const pool = await read(AliasUpdate(), c, call);
+				const stored = await readStored(AliasUpdate(), c.req.raw, call.services.limits);
 				const gateway = pathParameter(c, "gateway");
-				const changed = await change(call, (aliases) => aliases.update(gateway, aliasOf(c), pool));
-				return envelope(shown(made(changed)));
+				const changed = await change(call, (aliases) => aliases.update(gateway, aliasOf(c), stored.fields));
+				return stored.answer(shown(made(changed)));
 			},
 		},
 		{
@@ -109,9 +111,6 @@ async function list(c: Context, call: Call): Promise<Response> {
 	const listed = aliases.slice((page - 1) * per_page, page * per_page).map(shown);
 	return envelope(listed, { result_info: pageInfo(query, listed.length, aliases.length) });
 }
-
-const read = async <T>(schema: z.ZodType<T>, c: Context, { services }: Call): Promise<T> =>
-	parseFields(schema, await readFields(c.req.raw, services.limits), "body");
 
 const change = <T>(
 	{ caller, services }: Call,

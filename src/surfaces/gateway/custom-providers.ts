@@ -14,7 +14,7 @@ import {
 } from "../../gateways/providers/custom-providers.ts";
 import { addressProblem } from "../../gateways/providers/public-host.ts";
 import { REDACTED } from "../../gateways/secrets.ts";
-import { parseFields, readFields } from "../../http/account-request.ts";
+import { parseFields, readStored } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import type { Services } from "../../pipeline/services.ts";
@@ -113,7 +113,8 @@ async function list(c: Context, { caller, services }: Call): Promise<Response> {
 }
 
 async function create(c: Context, { caller, services }: Call): Promise<Response> {
-	const fields = parseFields(CustomProviderCreate(), await readFields(c.req.raw, services.limits), "body");
+	const stored = await readStored(CustomProviderCreate(), c.req.raw, services.limits);
+	const { fields } = stored;
 	requireAddress(fields.base_url, services);
 	const created = await services.providerAccesses.change(caller.account, (tables) =>
 		tables.createCustomProvider(fields),
@@ -125,17 +126,18 @@ async function create(c: Context, { caller, services }: Call): Promise<Response>
 			"invalidGatewayRequest",
 			`An account may have ${MAX_CUSTOM_PROVIDERS} custom providers`,
 		);
-	return envelope(shown(created));
+	return stored.answer(shown(created));
 }
 
 async function update(c: Context, { caller, services }: Call): Promise<Response> {
-	const changed = parseFields(CustomProviderUpdate(), await readFields(c.req.raw, services.limits), "body");
+	const stored = await readStored(CustomProviderUpdate(), c.req.raw, services.limits);
+	const changed = stored.fields;
 	if (changed.base_url !== undefined) requireAddress(changed.base_url, services);
 	const id = pathParameter(c, "custom_provider");
 	const updated = await services.providerAccesses.change(caller.account, (tables) =>
 		tables.updateCustomProvider(id, changed),
 	);
-	return envelope(shown(updated ?? notFound()));
+	return stored.answer(shown(updated ?? notFound()));
 }
 
 async function remove(c: Context, { caller, services }: Call): Promise<Response> {

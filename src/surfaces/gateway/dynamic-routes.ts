@@ -13,8 +13,8 @@ import {
 	type RouteFailure,
 	type RouteVersion,
 } from "../../gateways/durable/dynamic-routes.ts";
-import { type Element, Elements, RouteName } from "../../gateways/dynamic/elements.ts";
-import { parseFields, readFields } from "../../http/account-request.ts";
+import { type Element, Elements, RouteName, unknownFields } from "../../gateways/dynamic/elements.ts";
+import { parseFields, readStored, type StoredFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import { answer } from "../answer.ts";
@@ -76,11 +76,11 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			input: json(Create, { name: "fast", elements: EXAMPLE }),
 			permission: "gateways-write",
 			handler: async (c, call) => {
-				const { name, elements } = await read(Create(), c, call);
+				const stored = await read(Create(), c, call);
+				const { name, elements } = stored.fields;
 				const gateway = await existingGateway(c, call);
-				return envelope(
-					routeJson(made(await change(call, (routes) => routes.create(gateway, name, elements)))),
-				);
+				const created = await change(call, (routes) => routes.create(gateway, name, elements));
+				return withElements(stored, made(created));
 			},
 		},
 		{
@@ -99,11 +99,12 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			input: json(Rename, { name: "faster" }),
 			permission: "gateways-write",
 			handler: async (c, call) => {
-				const { name } = await read(Rename(), c, call);
+				const { fields, notes } = await read(Rename(), c, call);
 				const { gateway, route } = idsOf(c);
-				const renamed = made(await change(call, (routes) => routes.rename(gateway, route, name)));
+				const renamed = made(await change(call, (routes) => routes.rename(gateway, route, fields.name)));
 				const shown = { ...routeJson(renamed), account_tag: call.caller.account };
-				return Response.json({ success: true, route: shown });
+				const messages = notes(shown);
+				return Response.json({ success: true, route: shown, ...(messages.length > 0 && { messages }) });
 			},
 		},
 		{
@@ -143,10 +144,11 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			input: json(CreateVersion, { elements: EXAMPLE }),
 			permission: "gateways-write",
 			handler: async (c, call) => {
-				const { elements } = await read(CreateVersion(), c, call);
+				const stored = await read(CreateVersion(), c, call);
+				const { elements } = stored.fields;
 				const { gateway, route } = idsOf(c);
-				const changed = made(await change(call, (routes) => routes.createVersion(gateway, route, elements)));
-				return envelope(routeJson(changed));
+				const changed = await change(call, (routes) => routes.createVersion(gateway, route, elements));
+				return withElements(stored, made(changed));
 			},
 		},
 		{
@@ -185,10 +187,11 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 			input: json(Deploy, { version_id: "00000000-0000-4000-8000-000000000000" }),
 			permission: "gateways-write",
 			handler: async (c, call) => {
-				const { version_id } = await read(Deploy(), c, call);
+				const stored = await read(Deploy(), c, call);
+				const { version_id } = stored.fields;
 				const { gateway, route } = idsOf(c);
-				const deployed = made(await change(call, (routes) => routes.deploy(gateway, route, version_id)));
-				return envelope(routeJson(deployed));
+				const deployed = await change(call, (routes) => routes.deploy(gateway, route, version_id));
+				return stored.answer(routeJson(made(deployed)));
 			},
 		},
 	],
@@ -210,8 +213,17 @@ const change = <T>(
 	call: (routes: ReturnType<typeof routesOf>) => Promise<T>,
 ): Promise<T> => services.deployedRoutes.change(caller.account, call);
 
-const read = async <T>(schema: z.ZodType<T>, c: Context, { services }: Call): Promise<T> =>
-	parseFields(schema, await readFields(c.req.raw, services.limits), "body");
+const read = <Fields>(schema: z.ZodType<Fields> & { shape: object }, c: Context, { services }: Call) =>
+	readStored(schema, c.req.raw, services.limits);
+
+/** The answer to new elements, whose unknown fields are stored, for editors. */
+function withElements(
+	{ fields, notes }: StoredFields<{ elements: Element[] }>,
+	route: DynamicRoute,
+): Response {
+	const shown = routeJson(route);
+	return envelope(shown, { messages: [...notes(shown), ...unknownFields(fields.elements)] });
+}
 
 async function routeOf(c: Context, call: Call): Promise<DynamicRoute> {
 	const { gateway, route } = idsOf(c);

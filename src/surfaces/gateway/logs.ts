@@ -11,7 +11,7 @@ import { lazy } from "../../core/lazy.ts";
 import type { LogCalls } from "../../gateways/client/gateway-logs.ts";
 import type { Payload } from "../../gateways/logs/log-row.ts";
 import { DELETE_ORDERS, LIST_ORDERS, LogFilters } from "../../gateways/logs/query.ts";
-import { parseFields, readFields } from "../../http/account-request.ts";
+import { parseFields, readStored } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import { answer } from "../answer.ts";
@@ -162,10 +162,9 @@ async function deleteLogs(c: Context, call: Call): Promise<Response> {
 }
 
 async function patchLog(c: Context, call: Call): Promise<Response> {
-	const fields = await readFields(c.req.raw, call.services.limits);
-	const patch = patchOf(parseFields(LogPatchBody(), fields, "body"));
-	await changeLog(nameOf(c, call), patch, call.services);
-	return envelope({});
+	const { fields, answer } = await readStored(LogPatchBody(), c.req.raw, call.services.limits);
+	await changeLog(nameOf(c, call), patchOf(fields), call.services);
+	return answer({});
 }
 
 const nameOf = (c: Context, { caller }: Call): LogName => ({

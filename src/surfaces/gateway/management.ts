@@ -5,6 +5,7 @@
 import type { Context } from "hono";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import type { FieldNote } from "../../core/field-notes.ts";
 import { lazy } from "../../core/lazy.ts";
 import { MAX_GATEWAYS, type RegistryFailure, type RegistryResult } from "../../gateways/durable/registry.ts";
 import { creationOf } from "../../gateways/logs/collection.ts";
@@ -17,7 +18,7 @@ import {
 	type GatewaySettings,
 	GatewayUpdate,
 } from "../../gateways/settings.ts";
-import { type SettingsNote, settingsNotes } from "../../gateways/settings-notes.ts";
+import { settingsNotes } from "../../gateways/settings-notes.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type FailureFormat, v4Failure } from "../../http/failure-formats.ts";
@@ -228,7 +229,7 @@ const FAILURES: Readonly<Record<RegistryFailure, () => AiError>> = {
 		),
 };
 
-function showResult(result: RegistryResult, messages: readonly SettingsNote[] = []): Response {
+function showResult(result: RegistryResult, messages: readonly FieldNote[] = []): Response {
 	if (!result.ok) throw FAILURES[result.failure]();
 	return envelope(redacted(result.gateway), { messages });
 }

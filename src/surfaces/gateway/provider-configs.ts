@@ -13,7 +13,7 @@ import { MAX_KEYS } from "../../gateways/durable/provider-access.ts";
 import { isProvider } from "../../gateways/providers/addresses.ts";
 import { customSlug } from "../../gateways/providers/custom-providers.ts";
 import { ProviderKeyCreate } from "../../gateways/providers/provider-keys.ts";
-import { parseFields, readFields } from "../../http/account-request.ts";
+import { parseFields, readStored } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import { SEARCH_PROVIDERS } from "../../websearch/providers/index.ts";
@@ -94,7 +94,8 @@ const isKnown = (slug: string): boolean =>
 async function save(c: Context, call: Call): Promise<Response> {
 	const { caller, services } = call;
 	const gateway = await gatewayOf(c, call);
-	const key = parseFields(ProviderKeyCreate(), await readFields(c.req.raw, services.limits), "body");
+	const stored = await readStored(ProviderKeyCreate(), c.req.raw, services.limits);
+	const key = stored.fields;
 	const { provider_slug } = key;
 	if (!isKnown(provider_slug))
 		throw new AiError("invalidGatewayRequest", "provider_slug: expected a provider's slug or custom-{slug}");
@@ -107,7 +108,7 @@ async function save(c: Context, call: Call): Promise<Response> {
 		tables.saveKey(gateway, key),
 	);
 	if (!saved) throw new AiError("invalidGatewayRequest", `An account may store ${MAX_KEYS} keys`);
-	return envelope(saved);
+	return stored.answer(saved);
 }
 
 async function remove(c: Context, call: Call): Promise<Response> {

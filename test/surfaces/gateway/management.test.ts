@@ -1,10 +1,11 @@
 /** The management API of gateways. */
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { configure } from "../../../src/config/index.ts";
 import { createPersistent, servicesOf } from "../../../src/services.ts";
-import { ADMIN, closedGateway, failureOf, json, V4 } from "../../http/access.ts";
+import { ROUTES } from "../../../src/surfaces/routes.ts";
+import { ADMIN, closedGateway, failureOf, json, tokenBody, V4 } from "../../http/access.ts";
 
 const SETTINGS = {
 	cache_ttl: 0,
@@ -341,5 +342,137 @@ describe("the management API", () => {
 		await one.create("mine");
 		expect((await other.send("/mine")).status).toBe(404);
 		expect((await other.list("search=mine")).result).toEqual([]);
+	});
+});
+
+const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
+const ROUTE_ELEMENTS = [
+	{ id: "start", type: "start", outputs: { next: { elementId: "end" } } },
+	{ id: "end", type: "end", outputs: {}, positoin: 1 },
+];
+const PROVIDER = { name: "Ours", base_url: "https://models.example.com/v1" };
+const ALIAS = { name: "quick", models: [LLAMA] };
+
+/** A route that stores an object, a valid body, and what happens to an unknown field. */
+type Case = [route: string, body: object, unknown: "refused" | "ignored" | "stored without effect"];
+
+describe("a stored object with an unknown field", () => {
+	const { account, send } = closedGateway();
+	const ids: Record<string, string> = { gateway: "mine", alias: "fast" };
+	const gateway = "/ai-gateway/gateways/:gateway";
+	const token = tokenBody(account, ["Workers AI Run"]);
+	const CASES: readonly Case[] = [
+		["POST /ai-gateway/gateways", { id: "second" }, "stored without effect"],
+		[`PUT ${gateway}`, SETTINGS, "stored without effect"],
+		["POST /ai-gateway/custom-providers", { ...PROVIDER, slug: "second" }, "ignored"],
+		["PATCH /ai-gateway/custom-providers/:custom_provider", { enable: true }, "ignored"],
+		[`POST ${gateway}/provider_configs`, { provider_slug: "openai", secret: "sk-example" }, "ignored"],
+		[`POST ${gateway}/aliases`, ALIAS, "ignored"],
+		[`PUT ${gateway}/aliases/:alias`, { models: [LLAMA] }, "ignored"],
+		[`POST ${gateway}/routes`, { name: "second", elements: ROUTE_ELEMENTS }, "ignored"],
+		[`PATCH ${gateway}/routes/:route`, { name: "third" }, "ignored"],
+		[`POST ${gateway}/routes/:route/versions`, { elements: ROUTE_ELEMENTS }, "ignored"],
+		[`POST ${gateway}/routes/:route/deployments`, { version_id: "" }, "ignored"],
+		[`PATCH ${gateway}/logs/:log`, { feedback: 1 }, "ignored"],
+		["PUT /ai/aliases/:alias{.+}", { model: LLAMA }, "refused"],
+		["PUT /ai/bound-gateway", { id: "mine", mode: "default" }, "refused"],
+		["POST /tokens", token, "refused"],
+		["PUT /tokens/:token", token, "refused"],
+	];
+
+	const post = async (path: string, body: object): Promise<{ id: string; version: { version_id: string } }> =>
+		(await (await send(path, ADMIN, json("POST", body))).json<{ result: never }>()).result;
+	const answerTo = async (method: string, path: string, body: object) => {
+		const response = await send(path, ADMIN, json(method, body));
+		const answer = await response.json<Record<"errors" | "messages", { message: string }[]>>();
+		const messages = (response.ok ? answer.messages : answer.errors)?.map(({ message }) => message) ?? [];
+		return { status: response.status, messages };
+	};
+
+	beforeAll(async () => {
+		const mine = "/ai-gateway/gateways/mine";
+		await post("/ai-gateway/gateways", { id: "mine" });
+		await post(`${mine}/aliases`, { ...ALIAS, name: "fast" });
+		const provider = await post("/ai-gateway/custom-providers", { ...PROVIDER, slug: "ours" });
+		const { id, version } = await post(`${mine}/routes`, { name: "fast", elements: ROUTE_ELEMENTS });
+		const run = json("POST", { prompt: "Hello" });
+		const ran = await send(`/ai/run/${LLAMA}`, ADMIN, {
+			...run,
+			headers: { ...run.headers, "cf-aig-gateway-id": "mine" },
+		});
+		const log = ran.headers.get("cf-aig-log-id") ?? "";
+		await vi.waitFor(async () => expect((await send(`${mine}/logs/${log}`, ADMIN)).status).toBe(200));
+		Object.assign(ids, {
+			custom_provider: provider.id,
+			...{ route: id, version: version.version_id, log },
+			token: (await post("/tokens", token)).id,
+		});
+	});
+
+	it("is one of these, by each route that stores one for an account", () => {
+		const base = "/client/v4/accounts/:account";
+		const storing = ROUTES.filter(
+			({ input, path, permission }) =>
+				input && path.startsWith(base) && /^(?:operator|write|gateways-write|tokens-write)$/.test(permission),
+		);
+		expect(storing.map(({ method, path }) => `${method} ${path.slice(base.length)}`).sort()).toEqual(
+			CASES.map(([route]) => route).sort(),
+		);
+	});
+
+	it.each(CASES)("%s", async (route, body, unknown) => {
+		const [method = "", pattern = ""] = route.split(" ");
+		const path = pattern.replace(/:(\w+)(?:\{\.\+\})?/g, (_, name: string) => ids[name] ?? "");
+		const sent = { ...body, ...("version_id" in body && { version_id: ids.version }) };
+		const [known = ""] = Object.keys(body);
+		const { status, messages } = await answerTo(method, path, { ...sent, [`${known}_`]: 1, zzqq: 1 });
+		const hint = `; did you mean "${known}"?`;
+		if (unknown === "refused") {
+			expect(status).toBe(400);
+			expect(messages[0]).toContain(`${known}_: expected no such field${hint}; zzqq: expected no such field`);
+			return;
+		}
+		expect([status, messages]).toEqual([
+			200,
+			[
+				`${known}_: unknown, ${unknown}${hint}`,
+				`zzqq: unknown, ${unknown}`,
+				...("elements" in body ? ["elements[1].positoin: unknown, stored without effect"] : []),
+			],
+		]);
+	});
+
+	it("is refused in an object of a token, whose list of groups a client may send back", async () => {
+		const [policy] = token.policies;
+		const policies = (fields: object, group: object) => [
+			{ ...policy, ...fields, permission_groups: [{ name: "Workers AI Run", ...group }] },
+		];
+		for (const [fields, group, message] of [
+			[{ resource: {} }, {}, 'policies[0].resource: expected no such field; did you mean "resources"?'],
+			[
+				{},
+				{ nmae: "" },
+				'policies[0].permission_groups[0].nmae: expected no such field; did you mean "name"?',
+			],
+		] as const)
+			expect(await answerTo("POST", "/tokens", { ...token, policies: policies(fields, group) })).toEqual({
+				status: 400,
+				messages: [message],
+			});
+		const written = { ...token, policies: policies({}, { meta: { key: "scopes", value: "" } }) };
+		expect((await answerTo("POST", "/tokens", written)).status).toBe(200);
+	});
+
+	it("names a field that the request cannot change, but none that is written back as it was read", async () => {
+		const path = `/ai-gateway/custom-providers/${ids.custom_provider}`;
+		const { result } = await (await send(path, ADMIN)).json<{ result: object }>();
+		expect(await answerTo("PATCH", path, { ...result, logo: null })).toEqual({ status: 200, messages: [] });
+		expect(await answerTo("PATCH", path, { slug: "theirs", beta: null, url: null })).toMatchObject({
+			status: 400,
+		});
+		expect(await answerTo("PATCH", path, { slug: "theirs", url: null })).toEqual({
+			status: 200,
+			messages: ["slug: ignored, because this request cannot change it"],
+		});
 	});
 });
