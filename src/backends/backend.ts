@@ -124,4 +124,24 @@ export type BackendTasks = {
 	[Name in TaskName]?: (input: TaskInput<Name>, context: CallContext) => Promise<Answer<Name>>;
 };
 
+/**
+ * A kind of backend: the tasks of one address. A call makes one request of the engine. It throws an `AiError`; it does not retry, meter or
+ * log.
+ *
+ * @example
+ * ```ts
+ * // test/extending/lingua.ts
+ * const Reply = z.looseObject({ language: z.string(), confidence: z.number() });
+ *
+ * export const lingua: Backend = (target, services) => {
+ * 	const tasks = {
+ * 		async "language-detection"({ text }: DetectLanguageInput, context: CallContext) {
+ * 			const reply = await postJson({ ...context, target, services }, "/detect", { text }, Reply);
+ * 			return { kind: "value", output: { language: reply.language, score: reply.confidence } };
+ * 		},
+ * 	};
+ * 	return tasks as object;
+ * };
+ * ```
+ */
 export type Backend = (target: Target, services: BackendServices) => BackendTasks;

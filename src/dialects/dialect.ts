@@ -10,6 +10,19 @@ import type { Media } from "../media/media.ts";
 import type { Model } from "../models/model.ts";
 import type { TaskAnswer, TaskCall } from "../tasks/task.ts";
 
+/**
+ * Reads the inputs of a model family.
+ *
+ * @example
+ * ```ts
+ * // test/extending/detect-language.ts
+ * const Inputs = z.object({ text: z.string().min(1) });
+ * export const detectLanguageReader: Reader = {
+ * 	schema: () => Inputs,
+ * 	read: ({ text }: z.output<typeof Inputs>) => ({ task: "language-detection" as never, input: { text } }),
+ * };
+ * ```
+ */
 export interface Reader {
 	/**
 	 * The inputs for this model, with its ranges and defaults. `models/schema` returns it as JSON Schema. Unknown

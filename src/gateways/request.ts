@@ -83,6 +83,18 @@ export interface GatewayRequest {
 /**
  * Receives a request and the next middleware. It may answer itself, or look at the answer. It throws an `AiError` to refuse
  * the request.
+ *
+ * @example
+ * ```ts
+ * // test/extending/quiet-hours.ts
+ * export const quietHours =
+ * 	({ now }: { now(): number }): GatewayMiddleware =>
+ * 	async (request, next) => {
+ * 		const hour = new Date(now()).getUTCHours();
+ * 		if (hour >= 22 || hour < 6) throw new AiError("gatewayLimited", "Try again at 6:00 UTC");
+ * 		return next(request);
+ * 	};
+ * ```
  */
 export type GatewayMiddleware = (
 	request: GatewayRequest,

@@ -121,7 +121,24 @@ const endpointAt = (
 	};
 };
 
-/** Makes one route of each declaration for every base and method. */
+/**
+ * Makes one route of each declaration for every base and method.
+ *
+ * @example
+ * ```ts
+ * // test/extending/language-routes.ts
+ * export const languageRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag: "Languages" }, [
+ * 	{
+ * 		method: "GET",
+ * 		path: "/languages",
+ * 		summary: "Lists the languages that are detected",
+ * 		permission: "read",
+ * 		output: enveloped(z.array(z.string())),
+ * 		handler: () => envelope(["en", "fr"]),
+ * 	},
+ * ]);
+ * ```
+ */
 export const defineRoutes = (group: RouteGroup, declarations: readonly RouteDeclaration[]): Route[] =>
 	group.bases.flatMap((base) =>
 		declarations.flatMap((declaration) =>

@@ -14,6 +14,23 @@ import type { Services } from "./services.ts";
 import { dispatchSpeculatively } from "./speculative-dispatch.ts";
 import { write } from "./write.ts";
 
+/**
+ * A room above the pipeline calls this like any surface: the request is admitted, metered and billed. Each call has an id of its own. A reply of
+ * the kind `events` must be read or cancelled. Throws an `AiError`.
+ *
+ * @example
+ * ```ts
+ * // test/extending/second-opinion.ts
+ * async function opinion({ prompt, ...question }: Question, services: Services): Promise<unknown> {
+ * 	const id = services.uuid();
+ * 	const reply = await run(
+ * 		{ ...question, id, dialect: loadDialect, inputs: { fields: { prompt } } },
+ * 		services,
+ * 	);
+ * 	return reply.body.kind === "json" ? reply.body.value : undefined;
+ * }
+ * ```
+ */
 export async function run(request: InferenceRequest, services: Services): Promise<Reply> {
 	const exchange = new Exchange(request, services);
 	let metered: Metered | undefined;

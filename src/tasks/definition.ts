@@ -7,6 +7,18 @@ import type { Usage } from "../core/usage.ts";
 import type { Estimate, Measured } from "../counting/quantities.ts";
 import type { Model } from "../models/model.ts";
 
+/**
+ * A row of `TASKS`. `estimate` and `measure` are required; what else a task needs differs from the defaults that each property names.
+ *
+ * @example
+ * ```ts
+ * // test/extending/language-detection/index.ts
+ * export const languageDetection: TaskDefinition<DetectLanguageInput, DetectLanguageOutput> = {
+ * 	estimate: ({ text }) => tokenUpperBound(maxEncoderTokens([text])),
+ * 	measure: ({ text }, _, model) => estimatedTokens(truncatedTokens([text], model)),
+ * };
+ * ```
+ */
 export interface TaskDefinition<Input, Output> {
 	/**
 	 * The maximum cost of a call: the amount to reserve.

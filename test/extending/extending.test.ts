@@ -1,11 +1,13 @@
 /**
  * Adds one of each kind from outside: a row in the table of its kind, and the part itself. `tables/` has the tables with
  * those rows, which the project `extending` of vitest.config.ts puts in place of the sources' own; no other file changes.
- * The parts are the examples of CONTRIBUTING.md.
+ * CONTRIBUTING.md and the docstrings of their types name the parts as examples.
  */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { composed, type GatewayRequest } from "../../src/gateways/request.ts";
 import { isHedgeable, isSession, isShareable } from "../../src/tasks/traits.ts";
 import { BASE, completion, testGateway, upstream } from "../gateway.ts";
+import { quietHours } from "./quiet-hours.ts";
 
 const MODEL = "@own/lingua";
 const VARS = {
@@ -80,5 +82,56 @@ describe("a route that was added", () => {
 		expect(await (await get("/languages")).json()).toMatchObject({ success: true, result: ["en", "fr"] });
 		const refused = await app.request(`${BASE}/languages`, { method: "PUT" });
 		expect(refused.status).toBe(405);
+	});
+});
+
+describe("a room that was added", () => {
+	const ENGINES = {
+		BACKENDS: {
+			ollama: { kind: "openai", url: "http://ollama/v1" },
+			vllm: { kind: "openai", url: "http://vllm/v1" },
+		},
+		ROUTES: {
+			"@cf/meta/llama-3.3-70b-instruct-fp8-fast": [{ backend: "vllm", model: "llama-3.3" }],
+			"@cf/qwen/qwen3-30b-a3b-fp8": [{ backend: "ollama", model: "qwen3" }],
+		},
+	};
+	const MODELS = Object.keys(ENGINES.ROUTES);
+
+	it("calls each model as a request of its own, which the account pays", async () => {
+		const engine = upstream(async (request) => {
+			const { model } = (await request.json()) as { model: string };
+			return Response.json(completion(`I am ${model}`));
+		});
+		const { post, get } = testGateway({ vars: ENGINES, fetch: engine.fetch });
+		const response = await post("/second-opinion", { prompt: "Who are you?", models: MODELS });
+		expect(await response.json()).toMatchObject({
+			success: true,
+			result: [{ response: "I am llama-3.3" }, { choices: [{ text: "I am qwen3" }] }],
+		});
+		const billed = async (): Promise<string[]> => {
+			const { result } = await (await get("/usage/requests")).json<{ result: { model: string }[] }>();
+			return result.map(({ model }) => model).sort();
+		};
+		await vi.waitFor(async () => expect(await billed()).toEqual(MODELS));
+	});
+
+	it("has the failures of the pipeline", async () => {
+		const { post } = testGateway({ vars: ENGINES });
+		const unknown = await post("/second-opinion", { prompt: "Hi", models: ["@cf/meta/llama-9"] });
+		expect(await unknown.json()).toMatchObject({ success: false, errors: [{ code: 5007 }] });
+		expect((await post("/second-opinion", { prompt: "Hi", models: [] })).status).toBe(400);
+	});
+});
+
+describe("a middleware that was added", () => {
+	const answerAt = (time: string): Promise<Response> =>
+		composed([quietHours({ now: () => Date.parse(time) })])({
+			step: { call: async () => new Response("Hello") },
+		} as unknown as GatewayRequest);
+
+	it("refuses before the step is called, or passes the request on", async () => {
+		await expect(answerAt("2026-11-21T23:30:00Z")).rejects.toThrow("Try again at 6:00 UTC");
+		expect(await (await answerAt("2026-11-21T12:00:00Z")).text()).toBe("Hello");
 	});
 });
