@@ -102,3 +102,25 @@ describe("names in documents of the package", () => {
 		expect(commands.filter((name) => !scripts.includes(name))).toEqual([]);
 	});
 });
+
+describe("paragraphs in documents of the package", () => {
+	const START = /^\s*(?:[-*] |\d+\. |[|#<>]|\[!\[|$)/;
+	/** Lines that continue a paragraph or an item of a list. */
+	const continuedLines = (text: string): string[] => {
+		const lines = text.replace(/^\s*```.*?^\s*```$/gms, "").split("\n");
+		return lines.filter(
+			(line, index) => !START.test(line) && !/^\s*(?:[|#<>]|\[!\[|$)/.test(lines[index - 1] ?? ""),
+		);
+	};
+
+	it("are recognized", () => {
+		expect(continuedLines("One.\nTwo.\n\n- Three\n  four\n- Five\n\n```sh\na\nb\n```\n")).toEqual([
+			"Two.",
+			"  four",
+		]);
+	});
+
+	it.each(DOCUMENTS)("%s: one line each", (document) => {
+		expect(continuedLines(readFileSync(document, "utf8"))).toEqual([]);
+	});
+});
