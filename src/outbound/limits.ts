@@ -21,7 +21,8 @@ export const SHORT_CALLS = {
 	collector: { timeoutMs: 10_000, maxBytes: 0 },
 } as const satisfies Record<string, ShortCallLimits>;
 
-export const SEARCH_CALL = { headerMs: 20_000, idleMs: 20_000, totalMs: 30_000 } as const;
+/** A search provider sends its header when its answer is complete, so the limit of the whole call applies until then. */
+export const SEARCH_CALL = { headerMs: 30_000, idleMs: 20_000, totalMs: 30_000 } as const;
 
 /** An S3-compatible store. */
 export const STORE_CALL = {

@@ -131,6 +131,12 @@ describe("the table of the limits of calls", () => {
 /** How the provider answers a path. */
 type Behaviour = "before its header" | "in a stream" | "in a file" | "at once";
 
+/** The content-length of an answer, and the bytes that follow before the connection ends. */
+const LIES: Readonly<Record<string, [announced: number, sent: number]>> = {
+	"too short": [1_000_000, 100],
+	"too long": [10, 1_000_000],
+};
+
 describe("a request that is passed to a provider", () => {
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-outbound-"));
 	/** Calls whose connection is open, and the number of all calls, by path. */
@@ -154,6 +160,15 @@ describe("a request that is passed to a provider", () => {
 			count(open, path, -1);
 		});
 		if (path.includes("header")) return;
+		const lie = Object.entries(LIES).find(([name]) => path.includes(name.replace(" ", "-")));
+		if (lie) {
+			const [announced, sent] = lie[1];
+			// Node's server refuses to lie.
+			incoming.socket.write(
+				`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${announced}\r\n\r\n${" ".repeat(sent)}`,
+			);
+			return void incoming.socket.end();
+		}
 		if (path.includes("silent")) {
 			answer.writeHead(200, { "content-type": "text/event-stream" });
 			answer.write('data: {"choices":[{"delta":{"content":"Hi"}}]}\n\n');
@@ -181,6 +196,7 @@ describe("a request that is passed to a provider", () => {
 	beforeAll(async () => {
 		provider.listen(0, "127.0.0.1");
 		await once(provider, "listening");
+		base = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
 		const port = await freePort();
 		url = `http://127.0.0.1:${port}`;
 		// With the connection guard: workerd alone does not notice a caller who leaves before the answer.
@@ -191,8 +207,24 @@ describe("a request that is passed to a provider", () => {
 					circle: {
 						...{ kind: "openai", url: `${url}/client/v4/accounts/local/ai/v1`, key: "ADMIN_TOKEN" },
 					},
+					own: {
+						kind: "openai",
+						pool: { discover: `${url}/v1/models`, wake: { url: `${url}/v1/chat/completions`, wait_ms: 0 } },
+					},
+					...Object.fromEntries(
+						Object.keys(LIES).map((name) => [
+							name.replace(" ", "-"),
+							{ kind: "openai", url: `${base}/${name.replace(" ", "-")}` },
+						]),
+					),
 				}),
 				ROUTES: JSON.stringify({
+					...Object.fromEntries(
+						["own", "too-short", "too-long"].map((name) => [
+							`${name}/gpt-5.6-sol`,
+							[{ backend: name, model: "gpt-5.6-sol" }],
+						]),
+					),
 					"circle/gpt-5.6-sol": {
 						targets: [{ backend: "circle", model: "circle/gpt-5.6-sol" }],
 						retries: { attempts: 3, base_ms: 1 },
@@ -204,7 +236,6 @@ describe("a request that is passed to a provider", () => {
 			},
 		});
 		expect(await gateway.until(/Open files|error/)).toContain("is ready");
-		base = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
 		const headers = { "cf-aig-authorization": `Bearer ${ADMIN_TOKEN}` };
 		for (const [slug, base_url] of [
 			["acme", base],
@@ -342,6 +373,30 @@ describe("a request that is passed to a provider", () => {
 				"The request runs in a circle: the address of the backend 'circle'",
 			);
 		}
+	});
+
+	it("has no credential for a list of replicas and a service that starts them", async () => {
+		const chat = { model: "own/gpt-5.6-sol", messages: [{ role: "user", content: "Hi" }] };
+		expect((await send("/client/v4/accounts/local/ai/v1/chat/completions", "POST", chat)).status).toBe(429);
+		const pool = await (await send("/client/v4/pools/own", "GET")).text();
+		expect(pool).toContain('"replicas":[],"list_problem":"expected a list, found no answer of the service"');
+	});
+
+	it.each([
+		["too short", "TypeError: terminated", "500 was cut off mid-answer"],
+		["too long", "10 bytes", "502 answered with something that is not a reply"],
+	])("ends if the content-length of an answer is %s", async (name, passed, failure) => {
+		const path = name.replace(" ", "-");
+		const answer = await send(`/v1/local/default/custom-acme/${path}`, "POST", { model: "acme-1" });
+		expect(await answer.text().then(({ length }) => `${length} bytes`, String)).toBe(passed);
+		const chat = { model: `${path}/gpt-5.6-sol`, messages: [{ role: "user", content: "Hi" }] };
+		const response = await send("/client/v4/accounts/local/ai/v1/chat/completions", "POST", chat);
+		const [status = "", message] = failure.split(/ (.*)/);
+		expect([response.status, await response.text()]).toEqual([
+			Number(status),
+			expect.stringContaining(message ?? ""),
+		]);
+		await expect.poll(() => [...open.values()].filter((count) => count > 0)).toEqual([]);
 	});
 
 	it("has no credential for a search provider that is the gateway itself", async () => {

@@ -22,7 +22,11 @@ export function rangeBody(
 	return new PulledStream<Uint8Array>({
 		async pull() {
 			while (left > 0) {
-				const piece = await timed(source.pull(), { idleMs, silent });
+				const piece = await timed(source.pull(), { idleMs, silent }).catch((failure: unknown) => {
+					// A silent store keeps its connection open.
+					void source.cancel(failure).catch(() => {});
+					throw failure;
+				});
 				if (!piece) return undefined;
 				const part = piece.subarray(before, before + left);
 				before = Math.max(0, before - piece.length);
