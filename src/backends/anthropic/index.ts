@@ -21,7 +21,7 @@ const generateText: Handler<"text-generation"> = async (sent, call) => {
 	const input = withoutDefaults(sent, call);
 	const seals = await call.seals?.();
 	const { body, betas = [], ...fields } = requestOf(input, call, seals);
-	const form = { ...fields, seals };
+	const form = { ...fields, seals, search: input.web_search };
 	return requestChat(withBetas(call, betas), input, {
 		path: "/v1/messages",
 		body,

@@ -5,16 +5,20 @@ import { messagesUsage } from "../../core/usage-formats.ts";
 import type {
 	AssistantMessage,
 	ChatCompletion,
+	EngineSearch,
 	ThinkingBlock,
 	ToolCall,
+	WebSearchCall,
 } from "../../tasks/text-generation/types.ts";
 import * as completion from "../completion.ts";
+import { searchedField } from "../engine-search.ts";
 import { callSeal } from "../sealed-messages.ts";
 import type { Seals } from "../seals.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import type { Request } from "./request.ts";
 import { isThought, sealThought } from "./thoughts.ts";
 import { type AnswerTool, answerIn } from "./tools.ts";
+import { annotationsOf, isSearchUse, SearchBlocks } from "./web-search.ts";
 
 /** Read by `messagesUsage`. */
 export const SentUsage = z.record(z.string(), z.unknown());
@@ -86,16 +90,21 @@ export const stopReasonField = (sequence: string | null | undefined): { stop_rea
 /** What the reply needs of its request. */
 export interface ReplyForm extends Pick<Request, "answerTool" | "verbatim"> {
 	seals: Seals | undefined;
+	/** The search that Anthropic runs. */
+	search: EngineSearch | undefined;
 }
 
 export function completionOf(
 	reply: z.output<typeof MessageReply>,
-	{ answerTool, verbatim, seals }: ReplyForm,
+	{ answerTool, verbatim, seals, search }: ReplyForm,
 	call: Call,
 ): ChatCompletion {
 	const blocks = (reply.content ?? []).map((block) => withCallId(block, call));
 	const content = blocks.flatMap((block) => sealedBlock(block, seals));
-	const message = messageOf(content, answerTool);
+	const message = {
+		...messageOf(content, answerTool),
+		...(search && !verbatim && searchFields(content, search, call)),
+	};
 	const stop_reason = stopReasonOf(reply.stop_reason ?? "end_turn", message.tool_calls !== undefined);
 	const choice = {
 		message: { ...message, ...(verbatim && { verbatim: { ...reply, content, stop_reason } }) },
@@ -121,6 +130,34 @@ function sealedBlock(block: SentBlock, seals: Seals | undefined): SentBlock[] {
 	if (sealed) return [{ ...block, ...sealed }];
 	return block.type === "thinking" ? [{ ...block, signature: "" }] : [];
 }
+
+/** What Anthropic found, and what the texts cite. */
+function searchFields(
+	blocks: readonly SentBlock[],
+	{ showsSearches }: EngineSearch,
+	call: Call,
+): Partial<AssistantMessage> {
+	const searchBlocks = new SearchBlocks(call);
+	const searches: WebSearchCall[] = [];
+	const annotations: unknown[] = [];
+	let end = 0;
+	for (const block of blocks) {
+		if (isSearchUse(block)) searchBlocks.start(block.id, block.input);
+		const found = searchBlocks.result(block);
+		if (found) searches.push(found);
+		if (block.type !== "text") continue;
+		const start = end;
+		end += block.text?.length ?? 0;
+		annotations.push(...annotationsOf(listOf(block.citations), { start, end }));
+	}
+	searches.push(...searchBlocks.unfinished());
+	return {
+		...(annotations.length > 0 && { annotations }),
+		...(showsSearches && searchedField(searches)),
+	};
+}
+
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
 const isSealed = (block: SentBlock): block is SentBlock & ThinkingBlock =>
 	isThought(block) && Boolean(block.signature || block.data);

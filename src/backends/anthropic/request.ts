@@ -36,7 +36,7 @@ export function requestOf(input: ChatInput, call: Call, seals: Seals | undefined
 		: readConversation(input.messages, call, seals);
 	const format = formatOf(input, traits);
 	const answerTool = format.kind === "tool" ? format.tool : undefined;
-	const offer = answerTool ? forcedOffer(answerTool) : offerOf(input, traits);
+	const offer = answerTool ? forcedOffer(answerTool) : offerOf(input, traits, call);
 	const { max_tokens, thinking, effort } = thinkingOf(input, traits, {
 		forced: offer !== undefined && isForced(offer),
 		prefilled: isPrefilled(conversation),

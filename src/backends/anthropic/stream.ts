@@ -20,6 +20,7 @@ import {
 	stopReasonOf,
 	withCallId,
 } from "./reply.ts";
+import { StreamedSearch } from "./streamed-search.ts";
 import { sealThought } from "./thoughts.ts";
 import { type AnswerTool, answerIn } from "./tools.ts";
 
@@ -37,6 +38,8 @@ const Event = z.looseObject({
 			thinking: text,
 			signature: text,
 			partial_json: text,
+			/** One citation of the block's text. */
+			citation: z.unknown().optional(),
 			stop_reason: text,
 			stop_sequence: text,
 		})
@@ -85,8 +88,14 @@ export class MessageTranslator implements Translator {
 	/** The API's events since the last delta, if the caller gets them. */
 	readonly #events: Event[] | undefined;
 
-	constructor(call: Call, { answerTool, verbatim, seals }: ReplyForm) {
+	/** The characters of the text so far. */
+	#textLength = 0;
+	/** `undefined`: Anthropic does not search, or the caller gets its events. */
+	readonly #search: StreamedSearch | undefined;
+
+	constructor(call: Call, { answerTool, verbatim, seals, search }: ReplyForm) {
 		this.#call = call;
+		this.#search = search && !verbatim ? new StreamedSearch(call, search) : undefined;
 		this.#seals = seals;
 		this.#answerTool = answerTool;
 		this.#events = verbatim ? [] : undefined;
@@ -146,9 +155,11 @@ export class MessageTranslator implements Translator {
 		if (this.#stopReason === undefined) return undefined;
 		const finish_reason = finishReason(this.#stopReason, this.#answerTool, this.#calls > 0);
 		const usage = this.#usage && messagesUsage(this.#usage);
+		const unfinished = (this.#search?.unfinished() ?? []).flatMap((delta) => this.#chunksOf(delta));
 		const otherText =
 			this.#calls === 0 && this.#otherText ? this.#chunksOf({ content: this.#otherText }) : [];
 		return [
+			...unfinished,
 			...otherText,
 			...this.#chunksOf({}, finish_reason),
 			...(usage ? [{ ...this.#chunk([]), usage }] : []),
@@ -156,6 +167,10 @@ export class MessageTranslator implements Translator {
 	}
 
 	#begin({ index, content_block: block }: Event): ChatChunk[] {
+		if (block && this.#search) {
+			const deltas = this.#search.begin(block, this.#textLength);
+			if (deltas.length > 0) return deltas.flatMap((delta) => this.#chunksOf(delta));
+		}
 		if (block?.type === "text") return this.#text(block.text);
 		if (block?.type === "thinking" || block?.type === "redacted_thinking") {
 			this.#thoughts = { ...block };
@@ -184,7 +199,11 @@ export class MessageTranslator implements Translator {
 				if (this.#thoughts)
 					this.#thoughts.signature = (this.#thoughts.signature ?? "") + (delta.signature ?? "");
 				return [];
+			case "citations_delta":
+				this.#search?.cite(delta.citation);
+				return [];
 			case "input_json_delta": {
+				this.#search?.addInput(delta.partial_json ?? "");
 				const call = this.#open.get(index ?? 0);
 				if (!call || !delta.partial_json) return [];
 				call.arguments += delta.partial_json;
@@ -197,12 +216,15 @@ export class MessageTranslator implements Translator {
 
 	#text(content: string | null | undefined): ChatChunk[] {
 		if (!content) return [];
+		this.#textLength += content.length;
 		if (!this.#answerTool) return this.#chunksOf({ content });
 		this.#otherText += content;
 		return [];
 	}
 
 	#close({ index }: Event): ChatChunk[] {
+		const searched = this.#search?.close(this.#textLength) ?? [];
+		if (searched.length > 0) return searched.flatMap((delta) => this.#chunksOf(delta));
 		if (this.#thoughts) {
 			const sealed = sealThought(this.#thoughts, this.#seals);
 			const isRedacted = this.#thoughts.type === "redacted_thinking";

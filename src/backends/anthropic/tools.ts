@@ -3,9 +3,12 @@ import { isRecord } from "../../core/json.ts";
 import type { ChatInput, ChatTool, ResponseFormat } from "../../tasks/text-generation/types.ts";
 import { narrowTools } from "../allowed-tools.ts";
 import { objectSchema } from "../tool-parameters.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { grammarOf } from "./grammar.ts";
 import type { Traits } from "./traits.ts";
+import { SEARCH_NAME, searchTools, type WebSearchTool } from "./web-search.ts";
 
+/** A function of the caller. */
 export interface AnthropicTool {
 	name: string;
 	description?: string;
@@ -20,17 +23,20 @@ type AnthropicChoice =
 	| { type: "tool"; name: string; disable_parallel_tool_use?: true };
 
 export interface Offer {
-	tools: AnthropicTool[];
+	tools: (AnthropicTool | WebSearchTool)[];
 	/** `undefined`: the model decides. */
 	choice: AnthropicChoice | undefined;
 }
 
 /** `undefined` if there are no tools. */
-export function offerOf(input: ChatInput, traits: Traits): Offer | undefined {
+export function offerOf(input: ChatInput, traits: Traits, call: Pick<Call, "report">): Offer | undefined {
 	const { tools: allowed = [], tool_choice } = narrowTools(input);
-	if (allowed.length === 0) return undefined;
-	const choice = choiceOf(tool_choice);
-	const tools = allowed.map((tool) => toolOf(tool, traits));
+	const functions = allowed.map((tool) => toolOf(tool, traits));
+	const tools = [...functions, ...searchTools(input.web_search, { traits, functions }, call)];
+	if (tools.length === 0) return undefined;
+	const isForced = input.web_search?.isForced && tools.length > functions.length;
+	const sent = functions.length > 0 ? choiceOf(tool_choice) : undefined;
+	const choice: Offer["choice"] = isForced ? { type: "tool", name: SEARCH_NAME } : sent;
 	if (input.parallel_tool_calls !== false || choice?.type === "none") return { tools, choice };
 	return { tools, choice: { ...(choice ?? { type: "auto" }), disable_parallel_tool_use: true } };
 }
@@ -66,7 +72,7 @@ export interface AnswerTool extends AnthropicTool {
 
 /**
  * The format of the answer: a grammar if the model supports one for the schema, else one forced tool whose arguments are
- * the answer, else an instruction. A forced tool would prevent calls of the caller's tools.
+ * the answer, else an instruction. A forced tool would prevent calls of the caller's tools, and searches.
  */
 export type Format =
 	| { kind: "text" }
@@ -77,7 +83,7 @@ export type Format =
 const FIELD = "answer";
 const MAX_NAME_CHARS = 64;
 
-export function formatOf({ response_format, tools }: ChatInput, traits: Traits): Format {
+export function formatOf({ response_format, tools, web_search }: ChatInput, traits: Traits): Format {
 	if (!response_format || response_format.type === "text") return { kind: "text" };
 	const named = response_format.type === "json_schema" ? response_format.json_schema : undefined;
 	const schema = named?.schema;
@@ -86,9 +92,10 @@ export function formatOf({ response_format, tools }: ChatInput, traits: Traits):
 			kind: "instruction",
 			text: "Answer with one JSON object and nothing else: no words around it, no code fence.",
 		};
-	const grammar = traits.grammar ? grammarOf(schema) : undefined;
+	// The API refuses a grammar with citations, which an answer after a search has.
+	const grammar = traits.grammar && !web_search ? grammarOf(schema) : undefined;
 	if (grammar) return { kind: "grammar", schema: grammar };
-	if (!tools?.length) return { kind: "tool", tool: answerTool(named, schema) };
+	if (!tools?.length && !web_search) return { kind: "tool", tool: answerTool(named, schema) };
 	const text = `Unless you call a tool, answer with JSON that is valid for this JSON Schema and nothing else: no words around it, no code fence.\n${JSON.stringify(schema)}`;
 	return { kind: "instruction", text };
 }

@@ -12,10 +12,12 @@ export interface Traits {
 	sampling: boolean;
 	/** Whether it supports JSON Schemas as grammars. */
 	grammar: boolean;
+	/** Whether it has Anthropic's web search. */
+	searches: boolean;
 }
 
-const NEWEST: Traits = { thinking: "adaptive", sampling: false, grammar: true };
-const OTHER_PROVIDER: Traits = { thinking: "budget", sampling: true, grammar: false };
+const NEWEST: Traits = { thinking: "adaptive", sampling: false, grammar: true, searches: true };
+const OTHER_PROVIDER: Traits = { thinking: "budget", sampling: true, grammar: false, searches: false };
 
 /** `claude-sonnet-4-5-20250929`, `claude-haiku-4.5`, `claude-3-7-sonnet-latest`, `anthropic.claude-opus-4-1-…-v1:0`. */
 const CLAUDE = /claude-(?:([a-z]+)-)?(\d{1,2})(?!\d)(?:[.-](\d{1,2})(?!\d))?/;
@@ -31,5 +33,8 @@ export function traitsOf(modelName: string): Traits {
 		thinking: version >= 406 ? "adaptive" : version >= 307 ? "budget" : "none",
 		sampling: version < 407,
 		grammar: version >= 405 || (version === 401 && family === "opus"),
+		searches: version >= 305,
 	};
 }
+
+export const searchesWeb = (model: string): boolean => traitsOf(model).searches;

@@ -10,7 +10,7 @@ import type { ChatInput, Verbatim } from "../../tasks/text-generation/types.ts";
 import type { Seals } from "../seals.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { type AnthropicBlock, isThought, thoughtsIn } from "./thoughts.ts";
-import type { AnthropicTool } from "./tools.ts";
+import type { Offer } from "./tools.ts";
 import {
 	type Conversation,
 	lacksThoughts,
@@ -89,7 +89,7 @@ export function verbatimExtras({ body }: Verbatim): Record<string, unknown> {
 }
 
 /** Adds the cache breakpoints of the caller's tools with the same names. */
-export function withBreakpoints(tools: AnthropicTool[], { body }: Verbatim): AnthropicTool[] {
+export function withBreakpoints(tools: Offer["tools"], { body }: Verbatim): Offer["tools"] {
 	const sent = Array.isArray(body.tools) ? (body.tools as Record<string, unknown>[]) : [];
 	return tools.map((tool) => {
 		const cache_control = sent.find(({ name }) => name === tool.name)?.cache_control;

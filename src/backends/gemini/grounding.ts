@@ -5,6 +5,7 @@
 import * as z from "zod";
 import { safeParse } from "../../schemas/safe-parse.ts";
 import type { ChatDelta, EngineSearch, WebSearchCall } from "../../tasks/text-generation/types.ts";
+import { searchDeltas } from "../engine-search.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 
 const Web = z.looseObject({ uri: z.string(), title: z.string().nullish() });
@@ -29,18 +30,21 @@ export function readGrounding(sent: unknown): Grounding | undefined {
 	return data?.webSearchQueries?.length || data?.groundingChunks?.length ? data : undefined;
 }
 
-/** Google's tool in the request. Its models take no functions beside it, so a request with functions is sent without. */
+/**
+ * Google's tool in the request. Its models take no functions beside it, so a request with functions is sent without. It has no list of
+ * allowed domains, and a search that ignores the list is not what the caller requests.
+ */
 export function searchTools(
 	search: EngineSearch | undefined,
 	hasFunctions: boolean,
 	{ report }: Pick<Call, "report">,
 ): object[] {
 	if (!search) return [];
-	if (hasFunctions) {
+	const { allowedDomains, blockedDomains } = search;
+	if (hasFunctions || allowedDomains?.length) {
 		report?.dropped.push(search.name);
 		return [];
 	}
-	const { blockedDomains } = search;
 	return [{ googleSearch: blockedDomains?.length ? { excludeDomains: blockedDomains } : {} }];
 }
 
@@ -102,11 +106,5 @@ export const groundsOf = (sent: Grounding, { text, search, uuid }: GroundedText)
 /** The parts of a stream that show the searches and citations of its text. */
 export function groundingDeltas(sent: Grounding, grounded: GroundedText): ChatDelta[] {
 	const { annotations, searches } = groundsOf(sent, grounded);
-	return [
-		...(annotations.length > 0 ? [{ annotations }] : []),
-		...searches.flatMap(({ outcome, ...started }) => [
-			{ web_search: started },
-			{ web_search: { ...started, outcome } },
-		]),
-	];
+	return [...(annotations.length > 0 ? [{ annotations }] : []), ...searches.flatMap(searchDeltas)];
 }

@@ -14,6 +14,7 @@ import type {
 	ToolCall,
 } from "../../tasks/text-generation/types.ts";
 import { type Heading, headingOf } from "../completion.ts";
+import { searchedField } from "../engine-search.ts";
 import { sealSignature } from "../gemini-signatures.ts";
 import { readToolCalls, type ToolCallContext } from "../openai/reply/sent-calls.ts";
 import type { Seals } from "../seals.ts";
@@ -130,9 +131,7 @@ function groundingFields(
 	const { annotations, searches } = groundsOf(grounding, { text, search, uuid: call.services.uuid });
 	return {
 		...(annotations.length > 0 && { annotations }),
-		...(searches.length > 0 && {
-			searched: [{ content: "", reasoning: "", thinking_blocks: [], searches }],
-		}),
+		...searchedField(searches),
 	};
 }
 

@@ -19,6 +19,7 @@ export function apiOf(input: ChatInput, call: Pick<Call, "target">): OpenAiApi {
 	if (offersFunctions(input) && target.observed?.chatRefusesTools?.has(target.model)) return "responses";
 	if (!isOpenAiService(target)) return "chat";
 	if (row && offersFunctions(input) && !takesTools(input, row)) return "responses";
+	if (requestsSearch(input) && (input.n ?? 1) === 1) return "responses";
 	if (needsChat(input)) return "chat";
 	if (input.verbatim?.dialect === "responses") return "responses";
 	// Only Responses reads its reasoning of earlier turns.
@@ -43,6 +44,10 @@ function takesTools({ reasoning_effort: sent }: ChatInput, row: OpenAiModel): bo
 			return row.chatTools satisfies never;
 	}
 }
+
+/** Chat completions searches only with models that have no other API. */
+export const requestsSearch = ({ web_search, passthrough }: ChatInput): boolean =>
+	web_search !== undefined || isRecord(passthrough?.web_search_options);
 
 /** Parts of a request that Responses does not have and that the answer depends on. */
 const needsChat = ({ n = 1, messages, passthrough = {}, stop, seed }: ChatInput): boolean =>

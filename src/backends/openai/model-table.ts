@@ -16,6 +16,8 @@ export interface OpenAiModel {
 	chatTools: "any effort" | "no set effort" | "none" | "never";
 	/** Whether `prompt_cache_retention` is a field. */
 	cacheRetention: boolean;
+	/** Whether it has OpenAI's web search, which only Responses offers to most models. */
+	searches: boolean;
 }
 
 const BOTH = ["chat", "responses"] as const;
@@ -26,6 +28,7 @@ const PLAIN: OpenAiModel = {
 	sampling: "always",
 	chatTools: "any effort",
 	cacheRetention: true,
+	searches: true,
 };
 const O_SERIES: OpenAiModel = { ...PLAIN, efforts: ["low", "medium", "high"], sampling: "never" };
 const GPT_5: OpenAiModel = { ...O_SERIES, efforts: ["minimal", "low", "medium", "high"] };
@@ -51,6 +54,7 @@ const GPT_6_REASONING: OpenAiModel = {
 };
 
 const onlyOn = (api: OpenAiApi, model: OpenAiModel): OpenAiModel => ({ ...model, apis: [api] });
+const withoutSearch = (model: OpenAiModel): OpenAiModel => ({ ...model, searches: false });
 /** The efforts of Codex and Pro models are not published: those of their generation above `none`. */
 const alwaysReasoning = ({ efforts, ...model }: OpenAiModel): OpenAiModel => ({
 	...model,
@@ -65,18 +69,18 @@ const rows = (model: OpenAiModel, ids: string): [string, OpenAiModel][] =>
 		.map((id) => [id, model]);
 
 const MODELS: ReadonlyMap<string, OpenAiModel> = new Map([
-	...rows(
-		PLAIN,
-		"gpt-3.5-turbo gpt-4 gpt-4-turbo gpt-4o gpt-4o-mini chatgpt-4o-latest gpt-4.1 gpt-4.1-mini gpt-4.1-nano",
-	),
+	...rows(PLAIN, "gpt-4o gpt-4o-mini gpt-4.1 gpt-4.1-mini"),
+	...rows(withoutSearch(PLAIN), "gpt-3.5-turbo gpt-4 gpt-4-turbo chatgpt-4o-latest gpt-4.1-nano"),
 	...rows(PLAIN, "gpt-5-chat-latest gpt-5.1-chat-latest gpt-5.2-chat-latest gpt-5.3-chat-latest"),
 	...rows(
-		onlyOn("chat", PLAIN),
-		`gpt-3.5-turbo-16k gpt-4o-audio-preview gpt-4o-mini-audio-preview gpt-4o-search-preview
-		gpt-4o-mini-search-preview gpt-audio gpt-audio-mini`,
+		onlyOn("chat", withoutSearch(PLAIN)),
+		"gpt-3.5-turbo-16k gpt-4o-audio-preview gpt-4o-mini-audio-preview gpt-audio gpt-audio-mini",
 	),
-	...rows(O_SERIES, "o1 o3 o3-mini o4-mini"),
-	...rows(onlyOn("responses", O_SERIES), "o1-pro o3-pro"),
+	...rows(onlyOn("chat", PLAIN), "gpt-4o-search-preview gpt-4o-mini-search-preview"),
+	...rows(O_SERIES, "o3 o4-mini"),
+	...rows(withoutSearch(O_SERIES), "o1 o3-mini"),
+	...rows(onlyOn("responses", O_SERIES), "o3-pro"),
+	...rows(onlyOn("responses", withoutSearch(O_SERIES)), "o1-pro"),
 	...rows(GPT_5, "gpt-5 gpt-5-mini gpt-5-nano"),
 	...rows(onlyOn("responses", alwaysReasoning(GPT_5)), "gpt-5-pro gpt-5-codex"),
 	...rows(GPT_5_1, "gpt-5.1"),

@@ -8,6 +8,8 @@ import type { WebSearchCall, WebSearchSource } from "../../tasks/text-generation
 
 export interface Citation {
 	source: WebSearchSource;
+	/** As the engine sent it. Some engines send the addresses of pages before their titles. */
+	title: string;
 	/** UTF-16 positions of the link in the text. */
 	start: number;
 	end: number;
@@ -33,7 +35,7 @@ export function citationsIn(text: string, sources: readonly WebSearchSource[]): 
 		const address = (linked ?? bare ?? "").replace(PUNCTUATION_AT_END, "");
 		const source = byUrl.get(normalized(address));
 		const length = linked === undefined ? address.length : match.length;
-		return source ? [{ source, start: index, end: index + length }] : [];
+		return source ? [{ source, title: source.title, start: index, end: index + length }] : [];
 	});
 }
 
@@ -51,14 +53,14 @@ export function citationsOf(
 		if (!isRecord(cited) || typeof cited.url !== "string" || !URL.canParse(cited.url)) return [];
 		const { url, title, start_index: start, end_index: end } = cited;
 		if (typeof start !== "number" || typeof end !== "number") return [];
-		const source = found.get(url) ?? { url, title: typeof title === "string" ? title : url, text: "" };
+		const source = found.get(url) ?? { url, title: url, text: "" };
 		found.set(url, source);
-		return [{ source, start, end }];
+		return [{ source, title: typeof title === "string" ? title : source.title, start, end }];
 	});
 }
 
 /** OpenAI's annotation in Responses. In chat it is inside `url_citation`. */
-export const urlCitation = ({ source: { title, url }, start, end }: Citation) => ({
+export const urlCitation = ({ source: { url }, title, start, end }: Citation) => ({
 	start_index: start,
 	end_index: end,
 	title,

@@ -7,6 +7,8 @@ import { citationsIn, citationsOf, sourcesOf } from "../chat/citations.ts";
 
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 
+const domainOf = (uri: string): string => (URL.canParse(uri) ? new URL(uri).hostname : uri);
+
 /** `annotations`: those that the engine sent. Empty if there was neither a search nor a citation. */
 export function grounding(
 	text: string,
@@ -17,6 +19,7 @@ export function grounding(
 	const searched = sourcesOf(searches);
 	const citations = [...citationsIn(text, searched), ...citationsOf(annotations, searched)];
 	const sources = [...new Set([...searched, ...citations.map(({ source }) => source)])];
+	const titles = new Map(citations.map(({ source, title }) => [source, title]));
 	const groundingSupports = citations.map(({ source, start, end }) => {
 		const cited = text.slice(start, end);
 		const startIndex = bytesOf(text.slice(0, start));
@@ -28,9 +31,10 @@ export function grounding(
 	return {
 		groundingMetadata: {
 			webSearchQueries: searches.map(({ query }) => query),
-			groundingChunks: sources.map(({ url: uri, title }) => ({
-				web: { uri, title, domain: new URL(uri).hostname },
-			})),
+			groundingChunks: sources.map((source) => {
+				const { url: uri } = source;
+				return { web: { uri, title: titles.get(source) ?? source.title, domain: domainOf(uri) } };
+			}),
 			...(groundingSupports.length > 0 && { groundingSupports }),
 		},
 	};

@@ -88,11 +88,11 @@ export function searchCitations(
 	annotations: readonly unknown[] | null | undefined,
 ): SearchCitation[] {
 	const citations = [...citationsIn(text, sources), ...citationsOf(annotations, sources)];
-	const cited = new Set(citations.map(({ source }) => source));
-	return [...cited].map((source) => ({
+	const cited = new Map(citations.map(({ source, title }) => [source, title]));
+	return [...cited].map(([source, title]) => ({
 		type: "web_search_result_location",
 		url: source.url,
-		title: source.title,
+		title,
 		cited_text: source.text.slice(0, MAX_CITED),
 		encrypted_index: sealed({ index: sources.indexOf(source) }),
 	}));

@@ -155,6 +155,14 @@ export function readCitations(annotations: readonly unknown[] | null | undefined
 	});
 }
 
+/** The citations of a text that begins after `offset` characters of the answer, as places in it. */
+export const citationsAfter = (offset: number, annotations: readonly unknown[]): UrlCitation[] =>
+	readCitations(annotations).flatMap(({ start_index, end_index, ...citation }) =>
+		start_index < offset
+			? []
+			: { ...citation, start_index: start_index - offset, end_index: end_index - offset },
+	);
+
 /** For a call without an id. The caller needs an id to return the result. */
 export const newCallId = (uuid: Uuid): string => itemId("call", uuid);
 

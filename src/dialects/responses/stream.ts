@@ -22,6 +22,7 @@ import { applyEvent, endsCall, type OpenPart } from "./forwarded-events.ts";
 import {
 	type AnswerItem,
 	type CallItem,
+	citationsAfter,
 	type Logprob,
 	type MessageItem,
 	newCall,
@@ -31,7 +32,6 @@ import {
 	newReasoning,
 	type Part,
 	type ReasoningItem,
-	readCitations,
 	readLogprobs,
 	sealedReasoning,
 	setArguments,
@@ -71,8 +71,10 @@ class ResponseEvents {
 	readonly #context: WriteContext;
 	/** Those that have ended. */
 	readonly #searches: WebSearchCall[] = [];
-	/** Citations of the open text. */
+	/** Citations of the open text. Their places count from the beginning of the complete text. */
 	readonly #citations: unknown[] = [];
+	/** The characters of the texts that are closed. */
+	#closedText = 0;
 	/** OpenAI's kind of the text that follows. */
 	#phase: string | undefined;
 	readonly #seals = new UniqueSeals();
@@ -310,7 +312,8 @@ class ResponseEvents {
 
 	#annotate(part: Part, position: object): string {
 		if (part.type !== "output_text") return "";
-		const cited = readCitations(this.#citations.splice(0));
+		const cited = citationsAfter(this.#closedText, this.#citations.splice(0));
+		this.#closedText += part.text.length;
 		part.annotations = [...cited, ...annotationsIn(part.text, sourcesOf(this.#searches))];
 		return part.annotations
 			.map((annotation, annotation_index) =>

@@ -190,7 +190,14 @@ export interface Verbatim {
 	unconverted?: string;
 }
 
-export type { EngineSearch, WebSearchCall, WebSearchProblem, WebSearchSource } from "./web-search.ts";
+export type {
+	EngineSearch,
+	SearchContextSize,
+	SearchLocation,
+	WebSearchCall,
+	WebSearchProblem,
+	WebSearchSource,
+} from "./web-search.ts";
 
 /** A part of an answer that ended with web searches. */
 export interface SearchedRound {

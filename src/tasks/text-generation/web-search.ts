@@ -27,9 +27,29 @@ export interface WebSearchCall {
 	outcome?: { sources: readonly WebSearchSource[] } | { problem: WebSearchProblem };
 }
 
-/** What a request sets for searches that the engine runs itself. */
+/** The place for which a search prefers results. */
+export interface SearchLocation {
+	city?: string;
+	region?: string;
+	/** Two letters. */
+	country?: string;
+	/** IANA. */
+	timezone?: string;
+}
+
+/** How much of the pages the model receives. */
+export type SearchContextSize = "low" | "medium" | "high";
+
+/** What a request sets for searches that the engine runs itself. An engine ignores the settings that it does not have, but not the domains. */
 export interface EngineSearch {
+	allowedDomains?: readonly string[];
 	blockedDomains?: readonly string[];
+	/** Searches in one answer. */
+	maxUses?: number;
+	contextSize?: SearchContextSize;
+	location?: SearchLocation;
+	/** The model must search. */
+	isForced?: true;
 	/** The caller's format has the searches themselves, not only the citations. */
 	showsSearches: boolean;
 	/** The caller's tool in `x-ganglion-dropped`, if the engine cannot take it. */

@@ -1,8 +1,9 @@
 /** `web_search_options` of OpenAI's chat. The answer has only the citations, in `message.annotations`. */
 import * as z from "zod";
+import { openAiSearches } from "../../backends/own-search.ts";
 import { isRecord } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
-import { type HostedFormat, isOpenAi, recordsIn } from "./hosted-request.ts";
+import { type HostedFormat, recordsIn } from "./hosted-request.ts";
 import { ContextSize, Location, readSettings } from "./search-fields.ts";
 import { searchTool, searchToolName, searchToolSettings } from "./search-tool.ts";
 
@@ -16,7 +17,7 @@ const Options = lazy(() =>
 export const chatTool: HostedFormat = {
 	toolName: "web_search_options",
 	removesTool: true,
-	isAtUpstream: isOpenAi,
+	isAtUpstream: openAiSearches,
 	concerns: ({ web_search_options }) => isRecord(web_search_options),
 	read(fields) {
 		const { web_search_options, ...others } = fields;
@@ -35,7 +36,7 @@ export const chatTool: HostedFormat = {
 			toolName,
 			settings: searchToolSettings({
 				contextSize: search_context_size,
-				country: user_location?.approximate?.country,
+				location: user_location?.approximate,
 			}),
 			fields: () => ({ ...others, tools: [...tools, { type: "function", function: searchTool(toolName) }] }),
 			echoed: {},

@@ -1,5 +1,4 @@
 /** A request with a hosted search tool, as its format reads it. */
-import { isOpenAiService } from "../../backends/openai/hosts.ts";
 import type { Model } from "../../models/model.ts";
 import type { Routed } from "../../pipeline/plan.ts";
 import type { WebSearchCall } from "../../tasks/text-generation/types.ts";
@@ -9,6 +8,8 @@ export interface HostedRequest {
 	settings: SearchToolSettings;
 	/** The name of the function that replaces the tool. */
 	toolName: string;
+	/** The model must call the tool. */
+	isForced?: boolean;
 	/**
 	 * The fields with the function in place of the tool. `finished`: the pending searches with their outcomes.
 	 */
@@ -55,7 +56,3 @@ export interface HostedFormat {
 
 export const recordsIn = (value: unknown): Record<string, unknown>[] =>
 	Array.isArray(value) ? value.filter((each) => typeof each === "object" && each !== null) : [];
-
-/** OpenAI's own service. Another host with its API may have no search. */
-export const isOpenAi = ({ kind, urls, api }: RoutedTarget): boolean =>
-	kind === "openai" && api !== "chat" && urls.length > 0 && urls.every((url) => isOpenAiService({ url }));

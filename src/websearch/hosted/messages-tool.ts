@@ -52,20 +52,22 @@ export const messagesTool: HostedFormat = {
 		refuseBoth(at, allowed_domains, blocked_domains);
 		const toolName = searchToolName(tools.filter((tool) => !isSearch(tool)).map(({ name }) => name));
 		const { name, description, parameters: input_schema } = searchTool(toolName);
-		const isForced = isRecord(choice) && choice.type === "tool" && choice.name === hosted.name;
+		const isNamed = isRecord(choice) && choice.type === "tool" && choice.name === hosted.name;
+		const isOnly = isRecord(choice) && choice.type === "any" && tools.every(isSearch);
 		return {
 			toolName,
+			isForced: isNamed || isOnly,
 			settings: searchToolSettings({
 				maxUses: max_uses,
 				allowedDomains: allowed_domains,
 				blockedDomains: blocked_domains,
-				country: user_location?.country,
+				location: user_location,
 			}),
 			fields: (finished) => ({
 				...fields,
 				messages: asToolMessages(recordsIn(fields.messages), { toolName, finished }),
 				tools: [...tools.filter((tool) => !isSearch(tool)), { name, description, input_schema }],
-				...(isForced && { tool_choice: { ...choice, name: toolName } }),
+				...(isNamed && { tool_choice: { ...choice, name: toolName } }),
 			}),
 			echoed: {},
 			pending: pendingIn(recordsIn(fields.messages)),

@@ -3,10 +3,11 @@
  * https://platform.openai.com/docs/guides/tools-web-search
  */
 import * as z from "zod";
+import { openAiSearches } from "../../backends/own-search.ts";
 import { isRecord } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import { SEARCH_ITEM_PREFIX } from "../../dialects/responses/web-search.ts";
-import { type HostedFormat, isOpenAi, recordsIn } from "./hosted-request.ts";
+import { type HostedFormat, recordsIn } from "./hosted-request.ts";
 import { ContextSize, Domains, Location, readSettings } from "./search-fields.ts";
 import { searchTool, searchToolName, searchToolSettings } from "./search-tool.ts";
 
@@ -42,7 +43,7 @@ const listsOf = ({ tools, input }: Fields): { at: string; tools: Fields[] }[] =>
 
 export const responsesTool: HostedFormat = {
 	toolName: "tools.web_search",
-	isAtUpstream: isOpenAi,
+	isAtUpstream: openAiSearches,
 	concerns: ({ tools, input }) =>
 		(Array.isArray(tools) && recordsIn(tools).some(isSearch)) ||
 		(Array.isArray(input) && recordsIn(input).some((item) => isOwnItem(item) || addsSearch(item))),
@@ -62,15 +63,17 @@ export const responsesTool: HostedFormat = {
 		const toolName = searchToolName(others.map(({ name }) => name));
 		const replacement = { type: "function", ...searchTool(toolName), strict: false };
 		const { tools, tool_choice, ...rest } = withoutSearch(fields);
+		const isNamed = isRecord(tool_choice) && isSearch(tool_choice);
 		return {
 			toolName,
+			isForced: isNamed || (tool_choice === "required" && others.length === 0),
 			settings: searchToolSettings({
 				contextSize: search_context_size,
 				// The dialect refuses other values.
 				maxUses: typeof maxCalls === "number" && maxCalls > 0 ? maxCalls : undefined,
 				allowedDomains: filters?.allowed_domains,
 				blockedDomains: filters?.blocked_domains,
-				country: user_location?.country,
+				location: user_location,
 			}),
 			fields: () => ({
 				...rest,

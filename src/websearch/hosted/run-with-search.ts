@@ -2,7 +2,7 @@
  * Runs a request for a chat. If it has a hosted web search tool that its model does not have, the gateway runs the searches. A surface calls
  * this instead of the pipeline's `run`.
  */
-import { searchesWeb } from "../../backends/gemini/generation.ts";
+import { searchesItself } from "../../backends/own-search.ts";
 import { isRecord } from "../../core/json.ts";
 import { withChatInput } from "../../dialects/chat/call.ts";
 import type { Dialect } from "../../dialects/dialect.ts";
@@ -35,11 +35,13 @@ export async function runHosted(
 	const seals = await SearchSeals.load(request.caller.account, services);
 	const provider = chooseHostedProvider((await services.searchKeys?.find()) ?? [], services.webSearch);
 	const isConfigured = provider !== undefined && provider.provider.kind !== SIMULATOR;
-	const enginesSearch = !isConfigured && route !== undefined && route.targets.every(hasEngineSearch);
+	const enginesSearch = !isConfigured && route !== undefined && route.targets.every(searchesItself);
 	const hosted = provider || enginesSearch ? format.read(fields) : undefined;
 	const engines = enginesSearch && hosted ? engineSearch(hosted) : undefined;
 	if (!hosted || !provider || engines) {
-		const withoutTool = restored(withFields(format.withoutTool(fields)), seals);
+		const others = format.withoutTool(fields);
+		const sent = engines?.isForced ? { ...others, tool_choice: undefined } : others;
+		const withoutTool = restored(withFields(sent), seals);
 		if (provider && !engines) return run(withoutTool, services);
 		return run(withEngineSearch(withoutTool, engines, format), services);
 	}
@@ -70,15 +72,11 @@ function withDialect(
 	};
 }
 
-/** Google's search has no list of allowed domains, and a search that ignores the list is not what the caller requests. */
-function engineSearch({ settings, style }: HostedRequest): Omit<EngineSearch, "name"> | undefined {
-	const { allowedDomains, blockedDomains } = settings;
-	if (allowedDomains) return undefined;
-	return { showsSearches: style.showsSearches, ...(blockedDomains && { blockedDomains }) };
-}
-
-/** Whether the backend searches by itself, for callers of all formats. */
-const hasEngineSearch = ({ kind, model }: RoutedTarget): boolean => kind === "gemini" && searchesWeb(model);
+const engineSearch = ({ settings, style, isForced }: HostedRequest): Omit<EngineSearch, "name"> => ({
+	...settings,
+	showsSearches: style.showsSearches,
+	...(isForced && { isForced }),
+});
 
 /** The request with the search of its engines. Without one, the tool's name is reported as dropped. */
 function withEngineSearch(

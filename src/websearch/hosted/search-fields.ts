@@ -15,6 +15,9 @@ export const Location = lazy(() =>
 				.string()
 				.regex(/^(?:[A-Za-z]{2})?$/, "expected a country code of two letters")
 				.nullish(),
+			city: z.string().nullish(),
+			region: z.string().nullish(),
+			timezone: z.string().nullish(),
 		})
 		.nullish(),
 );

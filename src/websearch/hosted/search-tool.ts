@@ -2,28 +2,34 @@
  * The function that a model gets in place of a hosted search tool, and the text of its result. The result is untrusted: it stands between
  * marks that contain the call's id, so that a page cannot end it, and the prompt says that it has no instructions.
  */
-import type { ChatTool, WebSearchCall, WebSearchSource } from "../../tasks/text-generation/types.ts";
+import { present } from "../../core/present.ts";
+import type {
+	ChatTool,
+	SearchContextSize,
+	SearchLocation,
+	WebSearchCall,
+	WebSearchSource,
+} from "../../tasks/text-generation/types.ts";
 import type { SearchItem } from "../provider.ts";
 
 /** What a request sets for its searches. */
 export interface SearchToolSettings {
 	/** Searches in one answer. */
-	maxUses: number;
-	/** Pages of one search. */
-	limit: number;
-	/** Characters of each page that the model receives. */
-	excerpt: number;
+	maxUses?: number;
+	contextSize?: SearchContextSize;
 	allowedDomains?: readonly string[];
 	blockedDomains?: readonly string[];
-	country?: string;
+	location?: SearchLocation;
 }
 
-const CONTEXT_SIZES = {
+/** `limit`: pages of one search. `excerpt`: characters of each page that the model receives. */
+export const CONTEXT_SIZES: Readonly<Record<SearchContextSize, { limit: number; excerpt: number }>> = {
 	low: { limit: 3, excerpt: 300 },
 	medium: { limit: 5, excerpt: 600 },
 	high: { limit: 10, excerpt: 1_500 },
 };
-const MAX_USES = 25;
+/** Searches in one answer. */
+export const MAX_USES = 25;
 const MAX_DOMAINS = 100;
 
 /** The settings of the caller's tool, with the limits of the gateway. */
@@ -32,22 +38,31 @@ export function searchToolSettings({
 	maxUses,
 	allowedDomains,
 	blockedDomains,
-	country,
+	location,
 }: {
-	contextSize?: keyof typeof CONTEXT_SIZES | null | undefined;
+	contextSize?: SearchContextSize | null | undefined;
 	maxUses?: number | null | undefined;
 	allowedDomains?: readonly string[] | null | undefined;
 	blockedDomains?: readonly string[] | null | undefined;
-	country?: string | null | undefined;
+	location?: SentLocation | null | undefined;
 }): SearchToolSettings {
+	const place = location ? locationOf(location) : {};
 	return {
-		maxUses: Math.min(maxUses ?? MAX_USES, MAX_USES),
-		...CONTEXT_SIZES[contextSize ?? "medium"],
+		...present({ contextSize: contextSize ?? undefined, maxUses: maxUses ?? undefined }),
 		...(allowedDomains?.length && { allowedDomains: domainsOf(allowedDomains) }),
 		...(blockedDomains?.length && { blockedDomains: domainsOf(blockedDomains) }),
-		...(country && { country: country.toUpperCase() }),
+		...(Object.keys(place).length > 0 && { location: place }),
 	};
 }
+
+type SentLocation = { [Field in keyof SearchLocation]?: SearchLocation[Field] | null | undefined };
+
+const locationOf = ({ city, region, country, timezone }: SentLocation): SearchLocation => ({
+	...(city && { city }),
+	...(region && { region }),
+	...(country && { country: country.toUpperCase() }),
+	...(timezone && { timezone }),
+});
 
 const domainsOf = (sent: readonly string[]): string[] =>
 	sent.slice(0, MAX_DOMAINS).map((domain) =>

@@ -1,13 +1,14 @@
 /** The searches of one answer: their number, their cost, and the failures that the model and the caller see. */
 import { type AiError, toAiError } from "../../core/errors.ts";
 import { parseRecord } from "../../core/json.ts";
+import { present } from "../../core/present.ts";
 import type { InferenceRequest } from "../../pipeline/request.ts";
 import type { ToolCall, WebSearchCall, WebSearchProblem } from "../../tasks/text-generation/types.ts";
 import type { ChosenProvider } from "../choose-provider.ts";
 import { SearchError } from "../failures.ts";
 import { search } from "../search.ts";
 import type { SearchServices } from "../services.ts";
-import { type SearchToolSettings, sourceOf } from "./search-tool.ts";
+import { CONTEXT_SIZES, MAX_USES, type SearchToolSettings, sourceOf } from "./search-tool.ts";
 
 /** Characters. */
 const MAX_QUERY = 1_024;
@@ -46,9 +47,11 @@ export class Searches {
 		const ended = (problem: WebSearchProblem) => ({ ...call, outcome: { problem } });
 		if (query === "") return ended("invalid_tool_input");
 		if (query.length > MAX_QUERY) return ended("query_too_long");
-		if (++this.#started > this.#settings.maxUses) return ended("max_uses_exceeded");
+		const { maxUses = MAX_USES, contextSize = "medium", location, ...domains } = this.#settings;
+		if (++this.#started > Math.min(maxUses, MAX_USES)) return ended("max_uses_exceeded");
 		const { caller, observers } = this.#request;
-		const { excerpt, maxUses: _, ...options } = this.#settings;
+		const { excerpt, limit } = CONTEXT_SIZES[contextSize];
+		const options = { ...domains, limit, ...present({ country: location?.country }) };
 		const id = this.#services.uuid();
 		try {
 			const request = { ...options, query, id, caller, signal, ...(observers && { observers }) };

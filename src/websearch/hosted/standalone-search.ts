@@ -48,7 +48,7 @@ export async function runStandaloneSearch(
 			contextSize: settings?.search_context_size,
 			allowedDomains: domains?.length ? domains : settings?.filters?.allowed_domains,
 			blockedDomains: settings?.filters?.blocked_domains,
-			country: settings?.user_location?.country,
+			location: settings?.user_location,
 		});
 		const call = { id: services.uuid(), query: q.trim() };
 		if (!provider) return resultText(call);

@@ -123,6 +123,11 @@ function check(body: ChatBody, model: OpenAIModel): void {
 		throw refusal(400, "The 'stream_options' parameter is only allowed when 'stream' is enabled.", {
 			param: "stream_options",
 		});
+	// The models with this option search in each answer.
+	if (body.web_search_options && !body.model.includes("-search-"))
+		throw refusal(400, `Web search options not supported with this model: ${body.model}.`, {
+			param: "web_search_options",
+		});
 	checkTools(body, model, effort);
 	const { response_format: format } = body;
 	if (format?.type === "json_schema" && format.json_schema.strict)

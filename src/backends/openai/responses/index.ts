@@ -32,7 +32,11 @@ function request(
 	call: Call,
 ): ReturnType<Handler<"text-generation">> {
 	const { verbatim } = input;
-	const form: ResponsesReplyForm = { seals, verbatim: verbatim?.dialect === "responses" };
+	const form: ResponsesReplyForm = {
+		seals,
+		search: input.web_search,
+		verbatim: verbatim?.dialect === "responses",
+	};
 	if (form.verbatim && call.report) call.report.verbatim = true;
 	return requestChat(call, input, {
 		path: PATH,

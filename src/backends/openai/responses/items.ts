@@ -16,8 +16,11 @@ import { isOpenAiService } from "../hosts.ts";
 
 export type ResponsesItem = Record<string, unknown>;
 
-/** A reasoning item of an answer, and its place among the items of the answer. */
-export const SealedItem = z.object({ at: z.number(), item: z.looseObject({ type: z.literal("reasoning") }) });
+/** A reasoning item of an answer, or the search that follows it, and its place among the items of the answer. */
+export const SealedItem = z.object({
+	at: z.number(),
+	item: z.looseObject({ type: z.enum(["reasoning", "web_search_call"]) }),
+});
 export type SealedItem = z.output<typeof SealedItem>;
 
 /** The service refuses longer ones. */
@@ -68,7 +71,7 @@ function assistantItems(message: ChatMessage, call: Call, seals: Seals | undefin
 }
 
 /**
- * Inserts each reasoning item at its place, or before the last item, if the caller sent fewer. OpenAI refuses one without an item
+ * Inserts each sealed item at its place, or before the last item, if the caller sent fewer. OpenAI refuses one without an item
  * after it.
  */
 function withReasoning(
@@ -79,11 +82,15 @@ function withReasoning(
 	const items: ResponsesItem[] = [...others];
 	const sorted = [...reasoning].sort((one, other) => one.at - other.at);
 	for (const { at, item } of sorted) {
-		const { id, status: _, ...fields } = item;
-		if (others.length > 0)
-			items.splice(Math.min(at, items.length - 1), 0, { ...(keepsIds && { id }), ...fields });
+		if (others.length > 0) items.splice(Math.min(at, items.length - 1), 0, sentItem(item, keepsIds));
 	}
 	return items;
+}
+
+/** A search is sent as it came: it is not looked up. */
+function sentItem(item: SealedItem["item"], keepsIds: boolean): ResponsesItem {
+	const { id, status: _, ...fields } = item;
+	return item.type === "reasoning" ? { ...(keepsIds && { id }), ...fields } : item;
 }
 
 /** The reasoning of an open model, whose server returns its text. */

@@ -7,16 +7,19 @@ import { messagesUsage } from "../../../core/usage-formats.ts";
 import type {
 	AssistantMessage,
 	ChatCompletion,
+	EngineSearch,
 	ThinkingBlock,
 	ToolCall,
 } from "../../../tasks/text-generation/types.ts";
 import { completionOf, headingOf } from "../../completion.ts";
+import { searchedField } from "../../engine-search.ts";
 import { callSeal } from "../../sealed-messages.ts";
 import type { Seals } from "../../seals.ts";
 import { isErrorBody } from "../../transport/error-body.ts";
 import { type Call, failureOfBody } from "../../transport/upstream-failure.ts";
 import { argumentsText } from "../reply/sent-calls.ts";
 import type { ResponsesItem, SealedItem } from "./items.ts";
+import { SEARCH_ITEM, searchesIn } from "./searches.ts";
 
 const text = z.string().nullish();
 const TextPart = z.looseObject({ type: z.string().default("output_text"), text, refusal: text });
@@ -67,18 +70,18 @@ export const WholeReply = ResponseReply.refine(({ output, error }) => output || 
 /** What the reply needs of its request. */
 export interface ResponsesReplyForm {
 	seals: Seals | undefined;
+	/** The search that the service runs. */
+	search: EngineSearch | undefined;
 	/** The caller gets the items as the service sent them. */
 	verbatim: boolean;
 }
 
-export function completionIn(
-	reply: ResponseReply,
-	{ seals, verbatim }: ResponsesReplyForm,
-	call: Call,
-): ChatCompletion {
+export function completionIn(reply: ResponseReply, form: ResponsesReplyForm, call: Call): ChatCompletion {
 	refuseFailed(reply, call);
+	const { verbatim, search } = form;
 	const items = reply.output ?? [];
-	const sealed = items.map((item, at) => sealOf(item, at, seals));
+	const sealed: (string | undefined)[] = [];
+	for (const [at, item] of items.entries()) sealed.push(sealOf(item, { at, previous: sealed[at - 1] }, form));
 	const message = messageOf(items, sealed);
 	const { model, created_at: created } = reply;
 	return completionOf(
@@ -86,6 +89,7 @@ export function completionIn(
 		{
 			message: {
 				...message,
+				...(search?.showsSearches && searchedField(items.flatMap((item) => searchesIn(item, call)))),
 				...(verbatim && {
 					verbatim: { ...reply, output: items.map((item, at) => withSeal(item, sealed[at])) },
 				}),
@@ -102,9 +106,17 @@ export function refuseFailed({ status, error }: ResponseReply, call: Call): void
 	if (status === "failed" || isErrorBody({ error })) throw failureOfBody(call, { error: error ?? {} });
 }
 
-/** Seals an item that has encrypted content, with its place among the items of the answer. */
-export function sealOf(item: UpstreamItem, at: number, seals: Seals | undefined): string | undefined {
-	if (!item.encrypted_content) return undefined;
+/**
+ * Seals an item that has encrypted content, with its place among the items of the answer. A search belongs to the reasoning before it.
+ * `previous`: the seal of the item before.
+ */
+export function sealOf(
+	item: UpstreamItem,
+	{ at, previous }: { at: number; previous: string | undefined },
+	{ seals, verbatim }: ResponsesReplyForm,
+): string | undefined {
+	const isSealedSearch = item.type === SEARCH_ITEM && previous !== undefined && !verbatim;
+	if (!item.encrypted_content && !isSealedSearch) return undefined;
 	return seals?.seal({ at, item } satisfies Pick<SealedItem, "at"> & { item: UpstreamItem });
 }
 
@@ -126,6 +138,9 @@ export function thinkingBlock(item: UpstreamItem, seal: string): ThinkingBlock {
 		: { type: "redacted_thinking", data: seal };
 }
 
+/** Items whose seals belong to the call after them. */
+export const BEFORE_CALLS: ReadonlySet<string> = new Set(["reasoning", SEARCH_ITEM]);
+
 function messageOf(
 	items: readonly UpstreamItem[],
 	sealed: readonly (string | undefined)[],
@@ -143,15 +158,17 @@ function messageOf(
 		if (item.type === "reasoning") {
 			const visible = reasoningText(item);
 			if (visible) thoughts.push(visible);
-			if (seal !== undefined) thinking_blocks.push(thinkingBlock(item, seal));
-			beforeCall += seal ?? "";
+		}
+		if (seal !== undefined && BEFORE_CALLS.has(item.type)) {
+			thinking_blocks.push(thinkingBlock(item, seal));
+			beforeCall += seal;
 		}
 		if (item.type === "message") {
 			phase = item.phase ?? phase;
 			for (const part of item.content ?? []) {
-				if (part.text) texts.push(part.text);
 				if (part.refusal) refusals.push(part.refusal);
-				annotations.push(...annotationsOf(part));
+				annotations.push(...annotationsOf(part, texts.join("").length));
+				if (part.text) texts.push(part.text);
 			}
 		}
 		const call = callOf(item);
@@ -184,14 +201,18 @@ export function callOf({
 	return { id: call_id || id || "", type: "function", function: { name: name ?? "", arguments: text } };
 }
 
-/** Chat has the fields of a citation one level lower. */
-export function annotationsOf({ annotations }: Record<string, unknown>): unknown[] {
-	return Array.isArray(annotations) ? annotations.map(chatAnnotation) : [];
+/** @param offset the characters of the text before the part. */
+export function annotationsOf({ annotations }: Record<string, unknown>, offset: number): unknown[] {
+	return Array.isArray(annotations) ? annotations.map((sent) => chatAnnotation(sent, offset)) : [];
 }
 
-export function chatAnnotation(sent: unknown): unknown {
+/** Chat has the fields of a citation one level lower, and counts from the beginning of the complete text. */
+export function chatAnnotation(sent: unknown, offset: number): unknown {
 	if (!isRecord(sent) || sent.type !== "url_citation" || isRecord(sent.url_citation)) return sent;
-	const { type, ...url_citation } = sent;
+	const { type, ...fields } = sent;
+	const url_citation = { ...fields };
+	for (const name of ["start_index", "end_index"])
+		if (typeof fields[name] === "number") url_citation[name] = fields[name] + offset;
 	return { type, url_citation };
 }
 

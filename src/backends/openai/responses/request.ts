@@ -7,11 +7,12 @@
  */
 import { isRecord } from "../../../core/json.ts";
 import { pick, present } from "../../../core/present.ts";
-import type { ChatInput, ChatTool, ToolChoice } from "../../../tasks/text-generation/types.ts";
+import type { ChatInput, ChatTool, EngineSearch, ToolChoice } from "../../../tasks/text-generation/types.ts";
 import type { Seals } from "../../seals.ts";
 import { objectSchema } from "../../tool-parameters.ts";
 import type { Call } from "../../transport/upstream-failure.ts";
 import { loraUnsupported, unsupported } from "../../unsupported.ts";
+import { requestsSearch } from "../choose-api.ts";
 import { ENGINE_SAMPLING, isOpenAiService } from "../hosts.ts";
 import { modelAt } from "../model-fields.ts";
 import { itemsOf } from "./items.ts";
@@ -19,6 +20,10 @@ import { itemsOf } from "./items.ts";
 const MIN_OUTPUT_TOKENS = 16;
 export const ENCRYPTED_REASONING = "reasoning.encrypted_content";
 const LOGPROBS = "message.output_text.logprobs";
+const SEARCH_SOURCES = "web_search_call.action.sources";
+
+/** The service refuses its search with the effort below. */
+const LOWEST_SEARCH_EFFORT = "low";
 
 /** Fields of a chat that the API does not have. */
 const ABSENT = ["stop", "seed", "frequency_penalty", "presence_penalty", "logit_bias"] as const;
@@ -38,7 +43,7 @@ const CONVERTED: ReadonlySet<string> = new Set(["verbosity", "web_search_options
 export function bodyOf(input: ChatInput, call: Call, seals: Seals | undefined): Record<string, unknown> {
 	refuseUnsupported(input, call);
 	const { target } = call;
-	const { max_tokens, stream, tool_choice, parallel_tool_calls, top_logprobs, logprobs } = input;
+	const { max_tokens, stream, parallel_tool_calls, top_logprobs, logprobs, web_search } = input;
 	const tools = toolsOf(input);
 	const text = textOf(input);
 	return {
@@ -49,11 +54,16 @@ export function bodyOf(input: ChatInput, call: Call, seals: Seals | undefined): 
 		...pick(input, "temperature", "top_p", "user"),
 		...(max_tokens !== undefined && { max_output_tokens: Math.max(max_tokens, MIN_OUTPUT_TOKENS) }),
 		...(tools.length > 0 && { tools, ...present({ parallel_tool_calls }) }),
-		...(tool_choice && tools.length > 0 && { tool_choice: choiceOf(tool_choice) }),
+		...choiceField(input, tools.length > 0),
 		...(Object.keys(text).length > 0 && { text }),
 		...reasoningFields(input, call),
 		...(logprobs && { top_logprobs: top_logprobs ?? 0 }),
-		include: [...(reasons(call) ? [ENCRYPTED_REASONING] : []), ...(logprobs ? [LOGPROBS] : [])],
+		...(web_search?.maxUses !== undefined && { max_tool_calls: web_search.maxUses }),
+		include: [
+			...(reasons(call) ? [ENCRYPTED_REASONING] : []),
+			...(logprobs ? [LOGPROBS] : []),
+			...(web_search?.showsSearches ? [SEARCH_SOURCES] : []),
+		],
 		store: false,
 		...streamFields(stream, call),
 	};
@@ -90,8 +100,10 @@ function passedFields({ passthrough = {} }: ChatInput, call: Call): Record<strin
 }
 
 function reasoningFields(input: ChatInput, call: Call): object {
-	const { reasoning_effort: effort, reasoning_summary } = input;
+	const { reasoning_effort, reasoning_summary } = input;
 	if (!reasons(call)) return {};
+	const isTooLow = reasoning_effort === "minimal" && requestsSearch(input);
+	const effort = isTooLow ? LOWEST_SEARCH_EFFORT : reasoning_effort;
 	const shows = reasoning_summary ?? (effort && effort !== "none" ? "auto" : undefined);
 	const summary = call.target.observed?.refusesSummaries?.has(call.target.model) ? undefined : shows;
 	// A model of another host may not have `none`.
@@ -99,9 +111,10 @@ function reasoningFields(input: ChatInput, call: Call): object {
 	return Object.keys(reasoning).length > 0 ? { reasoning } : {};
 }
 
-function toolsOf({ tools = [], passthrough }: ChatInput): object[] {
-	const search = passthrough?.web_search_options;
-	return [...tools.map(toolOf), ...(isRecord(search) ? [webSearch(search)] : [])];
+function toolsOf({ tools = [], passthrough, web_search }: ChatInput): object[] {
+	const options = passthrough?.web_search_options;
+	const search = web_search ? [engineSearch(web_search)] : isRecord(options) ? [webSearch(options)] : [];
+	return [...tools.map(toolOf), ...search];
 }
 
 /** The API's default is strict, chat's is not. */
@@ -113,6 +126,16 @@ const toolOf = ({ function: { name, description, parameters, strict } }: ChatToo
 	strict: strict ?? false,
 });
 
+function engineSearch({ contextSize, location, allowedDomains, blockedDomains }: EngineSearch): object {
+	const filters = present({ allowed_domains: allowedDomains, blocked_domains: blockedDomains });
+	return {
+		type: "web_search",
+		...present({ search_context_size: contextSize }),
+		...(Object.keys(filters).length > 0 && { filters }),
+		...(location && { user_location: { type: "approximate", ...location } }),
+	};
+}
+
 /** Chat has the location inside `approximate`. */
 function webSearch({ search_context_size, user_location }: Record<string, unknown>): object {
 	const location =
@@ -122,6 +145,11 @@ function webSearch({ search_context_size, user_location }: Record<string, unknow
 		...present({ search_context_size }),
 		...(location && { user_location: { type: "approximate", ...location } }),
 	};
+}
+
+function choiceField({ tool_choice, web_search }: ChatInput, hasTools: boolean): object {
+	if (web_search?.isForced) return { tool_choice: { type: "web_search" } };
+	return tool_choice && hasTools ? { tool_choice: choiceOf(tool_choice) } : {};
 }
 
 function choiceOf(choice: ToolChoice): unknown {

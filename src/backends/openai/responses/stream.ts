@@ -9,6 +9,7 @@ import { present } from "../../../core/present.ts";
 import type { DeltaContent } from "../../../streams/delta-event.ts";
 import type { ChatChunk, ChatDelta } from "../../../tasks/text-generation/types.ts";
 import { ChunkWriter, headingOf } from "../../completion.ts";
+import { searchDeltas } from "../../engine-search.ts";
 import { callSeal } from "../../sealed-messages.ts";
 import type { Translator, UpstreamEvent } from "../../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../../transport/upstream-failure.ts";
@@ -16,6 +17,7 @@ import { PieceReader } from "./delta-pattern.ts";
 import { CALL_EVENTS, CHANNELS, type PartType, partKey, TEXT_EVENTS } from "./part-events.ts";
 import {
 	annotationsOf,
+	BEFORE_CALLS,
 	callOf,
 	chatAnnotation,
 	finishReason,
@@ -29,6 +31,7 @@ import {
 	usageIn,
 	withSeal,
 } from "./reply.ts";
+import { searchesIn } from "./searches.ts";
 import { ENDS, isDelta, ResponseEvent, STARTS, TEXT_DELTA } from "./stream-event.ts";
 
 /** A call whose item has been added. */
@@ -119,8 +122,10 @@ export class ResponseTranslator implements Translator {
 				return item ? this.#begin(item, at) : [];
 			case "response.output_item.done":
 				return item ? this.#complete(item, at) : [];
-			case "response.output_text.annotation.added":
-				return [{ delta: { annotations: [chatAnnotation(event.annotation)] } }];
+			case "response.output_text.annotation.added": {
+				const annotation = chatAnnotation(event.annotation, this.#textBefore(partKey("output_text", event)));
+				return [{ delta: { annotations: [annotation] } }];
+			}
 			case "response.completed":
 			case "response.incomplete":
 			case "response.failed":
@@ -203,9 +208,9 @@ export class ResponseTranslator implements Translator {
 		if (item.type === "message")
 			return (item.content ?? []).flatMap((part, place) => this.#completePart(part, at, place));
 		if (this.#seals.has(at)) return [];
-		const seal = sealOf(item, at, this.#form.seals);
-		if (seal !== undefined || item.type === "reasoning") this.#seals.set(at, seal);
-		if (item.type !== "reasoning") return [];
+		const seal = sealOf(item, { at, previous: this.#seals.get(at - 1) }, this.#form);
+		if (seal !== undefined || BEFORE_CALLS.has(item.type)) this.#seals.set(at, seal);
+		if (!BEFORE_CALLS.has(item.type)) return [];
 		const unsent = this.#hasSentReasoning(at) ? "" : reasoningText(item);
 		this.#hasReasoning ||= unsent !== "";
 		this.#beforeCall += seal ?? "";
@@ -213,7 +218,11 @@ export class ResponseTranslator implements Translator {
 			...(unsent && { reasoning_content: unsent }),
 			...(seal !== undefined && { thinking_blocks: [thinkingBlock(item, seal)] }),
 		};
-		return Object.keys(delta).length > 0 ? [{ delta }] : [];
+		const searches = this.#form.search?.showsSearches ? searchesIn(item, this.#call) : [];
+		return [
+			...(Object.keys(delta).length > 0 ? [{ delta }] : []),
+			...searches.flatMap(searchDeltas).map((searched) => ({ delta: searched })),
+		];
 	}
 
 	#completePart(
@@ -222,7 +231,8 @@ export class ResponseTranslator implements Translator {
 		place: number,
 	): DeltaWithLogprobs[] {
 		const type = part.refusal ? "refusal" : "output_text";
-		const isUnsent = !this.#sent.has(`${at} ${type} ${place}`);
+		const key = partKey(type, { output_index: at, content_index: place });
+		const isUnsent = !this.#sent.has(key);
 		const event = {
 			type: "",
 			output_index: at,
@@ -230,11 +240,21 @@ export class ResponseTranslator implements Translator {
 			text: part.text,
 			refusal: part.refusal,
 		};
-		const annotations = isUnsent ? annotationsOf(part) : [];
+		const annotations = isUnsent ? annotationsOf(part, this.#textBefore(key)) : [];
 		return [
 			...this.#text(type, event, true),
 			...(annotations.length > 0 ? [{ delta: { annotations } }] : []),
 		];
+	}
+
+	/** The characters of the text before a part. */
+	#textBefore(key: string): number {
+		let length = 0;
+		for (const [sent, characters] of this.#sent) {
+			if (sent === key) break;
+			if (sent.includes(" output_text ")) length += characters;
+		}
+		return length;
 	}
 
 	#hasSentReasoning(at: number): boolean {

@@ -34,7 +34,7 @@ export function verbatimBody(
 	const sent = Object.fromEntries(
 		Object.entries(present(verbatim.body)).filter(([name]) => !OWN_FIELDS.some((own) => own === name)),
 	);
-	const { dropped: _, ...chat } = input;
+	const { dropped: _, web_search: _search, ...chat } = input;
 	// The fields whose value depends on the model or on limits are those of the converted request.
 	const converted = bodyOf({ ...chat, messages: [] }, { ...call, report: { dropped: [] } }, seals);
 	const { max_output_tokens, temperature, top_p, top_logprobs, include, reasoning } = converted;
@@ -104,6 +104,8 @@ function openItem(item: ResponsesItem, call: Call, seals: Seals | undefined): Re
 	return (seals?.open(sealed) ?? []).slice(0, 1).flatMap((value): ResponsesItem[] => {
 		const { data } = safeParse(SealedValue, value);
 		if (!data) call.report?.dropped.push(DROPPED_SEAL);
+		// A seal of another item stands in an item of reasoning.
+		if (data && data.item.type !== item.type) return [data.item];
 		return data ? [{ ...item, ...data.item }] : [];
 	});
 }
