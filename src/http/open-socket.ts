@@ -11,7 +11,7 @@ export interface OpenSocket {
 	socket: WebSocket;
 	/** Fires when either side has closed the socket, or it failed. */
 	closed: AbortSignal;
-	/** The result is a promise if the next frame must wait. No effect on a closed socket. */
+	/** Frames are sent in their order. The result is a promise if the frame waits for its time. No effect on a closed socket. */
 	send(frame: string | Uint8Array): Promise<void> | undefined;
 	/** Fires `closed` first. No effect on a socket that is already closed. */
 	close(code: number, reason?: string): void;
@@ -35,12 +35,5 @@ export function openSocket(account: string): OpenSocket {
 	};
 	socket.addEventListener("close", () => close(NORMAL));
 	socket.addEventListener("error", () => closed.abort());
-	const sendPaced = pacedSender(socket);
-	return {
-		client,
-		socket,
-		closed: closed.signal,
-		send: (frame) => (closed.signal.aborted ? undefined : sendPaced(frame)),
-		close,
-	};
+	return { client, socket, closed: closed.signal, send: pacedSender(socket, closed.signal), close };
 }

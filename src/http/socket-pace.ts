@@ -1,7 +1,7 @@
 /**
  * The pace of what is sent to websockets. The runtime buffers frames for a slow reader, without a limit and without a way to know how many.
- * So a socket gets frames at a limited pace, and the answers behind it wait. The connection guard closes a socket whose caller does not
- * read. Both together bound the buffered bytes: those of a few seconds.
+ * So a socket gets frames at a limited pace, also those of answers that run in parallel: a frame waits until the frames before it are paid for. The
+ * connection guard closes a socket whose caller does not read. Both together bound the buffered bytes: those of a few seconds.
  */
 
 /** Bytes that a socket gets at once, and in a second after that. */
@@ -25,27 +25,68 @@ export class Pace {
 		this.#allowed = options.burst;
 	}
 
-	/** Counts bytes that are sent. Returns the milliseconds until the next ones may be sent. */
-	send(bytes: number, now: number): number {
+	/** Milliseconds until the next frame may be sent, whatever its size. */
+	delayMs(now: number): number {
 		const { burst, perSecond } = this.#options;
 		const elapsedMs = Math.max(0, now - (this.#at ?? now));
 		this.#at = now;
-		this.#allowed = Math.min(burst, this.#allowed + (elapsedMs * perSecond) / 1_000) - bytes;
+		this.#allowed = Math.min(burst, this.#allowed + (elapsedMs * perSecond) / 1_000);
 		return Math.max(0, (-this.#allowed * 1_000) / perSecond);
+	}
+
+	/** Counts bytes that are sent. */
+	count(bytes: number): void {
+		this.#allowed -= bytes;
 	}
 }
 
-const processPace = new Pace(PROCESS);
+interface PaceContext {
+	/** Of all sockets of the process. */
+	shared: Pace;
+	now(): number;
+	/** Resolves or rejects early if the signal fires. */
+	wait(milliseconds: number, signal: AbortSignal): Promise<unknown>;
+}
 
-/** Sends frames. The result is a promise if the sender must wait before the next one. */
+const OF_PROCESS: PaceContext = {
+	shared: new Pace(PROCESS),
+	now: () => Date.now(),
+	wait: (milliseconds, signal) => scheduler.wait(milliseconds, { signal }),
+};
+
+/** Sends frames in their order. The result is a promise if the frame waits: it resolves when the frame is sent, or `closed` has fired. */
 export function pacedSender(
 	socket: Pick<WebSocket, "send">,
+	closed: AbortSignal,
+	{ shared, now, wait } = OF_PROCESS,
 ): (frame: string | Uint8Array) => Promise<void> | undefined {
 	const pace = new Pace(SOCKET);
-	return (frame) => {
+	let latest: Promise<void> | undefined;
+	const delayMs = (): number => {
+		const at = now();
+		return Math.max(pace.delayMs(at), shared.delayMs(at));
+	};
+	const send = (frame: string | Uint8Array): void => {
 		socket.send(frame);
-		const at = Date.now();
-		const delayMs = Math.max(pace.send(frame.length, at), processPace.send(frame.length, at));
-		return delayMs > 0 ? scheduler.wait(delayMs) : undefined;
+		pace.count(frame.length);
+		shared.count(frame.length);
+	};
+	const sendLater = async (frame: string | Uint8Array, before: Promise<void> | undefined): Promise<void> => {
+		await before;
+		for (let ms = delayMs(); ms > 0 && !closed.aborted; ms = delayMs())
+			await wait(ms, closed).catch(() => {});
+		if (!closed.aborted) send(frame);
+	};
+	return (frame) => {
+		if (closed.aborted) return undefined;
+		if (!latest && delayMs() === 0) {
+			send(frame);
+			return undefined;
+		}
+		const sent = sendLater(frame, latest).finally(() => {
+			if (latest === sent) latest = undefined;
+		});
+		latest = sent;
+		return sent;
 	};
 }

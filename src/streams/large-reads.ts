@@ -1,5 +1,5 @@
 /**
- * Reads a body that is collected. Each read enters the isolate, which costs more than the copy of many kilobytes, and the runtime returns a few
+ * Reads a body that may be large. Each read enters the isolate, which costs more than the copy of many kilobytes, and the runtime returns a few
  * kilobytes for each read by default. So the buffer grows while reads fill it. A read returns what has arrived, and never waits for more.
  */
 
@@ -10,10 +10,12 @@ export class LargeReads {
 	readonly #bytes: ReadableStreamBYOBReader | undefined;
 	/** For a source that is not a byte stream. */
 	readonly #chunks: ReadableStreamDefaultReader<Uint8Array> | undefined;
+	readonly #maxBytes: number;
 	#nextBytes = MIN_READ_BYTES;
 
-	/** Locks the source. */
-	constructor(source: ReadableStream<Uint8Array>) {
+	/** Locks the source. `maxBytes`: of a read. */
+	constructor(source: ReadableStream<Uint8Array>, maxBytes = MAX_READ_BYTES) {
+		this.#maxBytes = maxBytes;
 		try {
 			this.#bytes = source.getReader({ mode: "byob" });
 		} catch {
@@ -28,12 +30,12 @@ export class LargeReads {
 		const { done, value } = await this.#bytes.read(new Uint8Array(size));
 		if (done || !value) return undefined;
 		const isFull = value.length === size;
-		this.#nextBytes = isFull ? Math.min(MAX_READ_BYTES, 4 * size) : Math.max(MIN_READ_BYTES, size / 4);
+		this.#nextBytes = isFull ? Math.min(this.#maxBytes, 4 * size) : Math.max(MIN_READ_BYTES, size / 4);
 		// A small piece must not keep its large buffer in memory.
 		return isFull ? value : value.slice();
 	}
 
-	async cancel(): Promise<void> {
-		await (this.#bytes ?? this.#chunks)?.cancel();
+	async cancel(reason?: unknown): Promise<void> {
+		await (this.#bytes ?? this.#chunks)?.cancel(reason);
 	}
 }

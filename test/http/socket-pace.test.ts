@@ -1,20 +1,73 @@
 import { describe, expect, it } from "vitest";
-import { Pace } from "../../src/http/socket-pace.ts";
+import { Pace, pacedSender } from "../../src/http/socket-pace.ts";
+
+const MEBIBYTE = 1024 * 1024;
 
 describe("the pace of a websocket", () => {
-	it("sends a burst at once, and after it as many bytes a second as it may", () => {
+	it("allows a burst at once, and after it as many bytes a second as it may", () => {
 		const pace = new Pace({ burst: 4_000, perSecond: 1_000 });
-		expect(pace.send(3_000, 0)).toBe(0);
-		expect(pace.send(1_000, 0)).toBe(0);
-		expect(pace.send(500, 0)).toBe(500);
-		expect(pace.send(500, 500)).toBe(500);
-		expect(pace.send(0, 2_000)).toBe(0);
+		pace.count(4_000);
+		expect(pace.delayMs(0)).toBe(0);
+		pace.count(500);
+		expect(pace.delayMs(0)).toBe(500);
+		expect(pace.delayMs(500)).toBe(0);
+		pace.count(2_000);
+		expect(pace.delayMs(1_500)).toBe(1_000);
 	});
 
 	it("never allows more than a burst, and a clock that is set back changes nothing", () => {
 		const pace = new Pace({ burst: 1_000, perSecond: 1_000 });
-		expect(pace.send(1_000, 1e9)).toBe(0);
-		expect(pace.send(1, 0)).toBe(1);
-		expect(pace.send(1_001, 1e9)).toBe(1);
+		pace.count(1_000);
+		expect(pace.delayMs(1e9)).toBe(0);
+		pace.count(1);
+		expect(pace.delayMs(0)).toBe(1);
+		expect(pace.delayMs(1e9)).toBe(0);
+		pace.count(1_001);
+		expect(pace.delayMs(1e9)).toBe(1);
+	});
+});
+
+describe("frames of answers that run in parallel", () => {
+	/** A sender whose clock advances by its waits. */
+	function senderOf(closed = new AbortController().signal) {
+		const sent: { name: string; at: number }[] = [];
+		let at = 0;
+		const clock = {
+			shared: new Pace({ burst: Number.MAX_SAFE_INTEGER, perSecond: MEBIBYTE }),
+			now: () => at,
+			wait: async (milliseconds: number) => {
+				at += milliseconds;
+			},
+		};
+		const socket = {
+			send: (frame: string | ArrayBuffer | ArrayBufferView) =>
+				sent.push({ name: String(frame).slice(0, 1), at }),
+		};
+		return { sent, send: pacedSender(socket, closed, clock) };
+	}
+	const frame = (name: string, bytes: number): string => name.repeat(bytes);
+
+	it("wait in their order until the frames before them are paid for", async () => {
+		const { sent, send } = senderOf();
+		const all = ["a", "b", "c"].map((name) => send(frame(name, 5 * MEBIBYTE)));
+		expect(sent).toEqual([{ name: "a", at: 0 }]);
+		expect(all[0]).toBeUndefined();
+		await Promise.all(all);
+		expect(sent).toEqual([
+			{ name: "a", at: 0 },
+			{ name: "b", at: 1_000 },
+			{ name: "c", at: 6_000 },
+		]);
+	});
+
+	it("are not sent after the socket is closed", async () => {
+		const closed = new AbortController();
+		const { sent, send } = senderOf(closed.signal);
+		send(frame("a", 5 * MEBIBYTE));
+		const waiting = send(frame("b", 1));
+		closed.abort();
+		await waiting;
+		expect(send(frame("c", 1))).toBeUndefined();
+		expect(sent.map(({ name }) => name)).toEqual(["a"]);
 	});
 });

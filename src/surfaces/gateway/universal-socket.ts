@@ -37,8 +37,8 @@ const MAX_EVENT = 8 * 1024 * 1024;
 const TOO_BIG = 1009;
 const TRY_AGAIN = 1013;
 
-/** The result is a promise if the next frame must wait. */
-type Send = (frame: object) => Promise<void> | undefined;
+/** The result is a promise if the frame waits for its time. */
+type Send = (frame: string) => Promise<void> | undefined;
 
 const Frame = lazy(() =>
 	z.object({
@@ -62,10 +62,9 @@ export function universalSocket(request: Request, context: SocketContext): Respo
 	});
 }
 
-function serve({ close, closed, send: sendText, socket }: OpenSocket, context: SocketContext): void {
+function serve({ close, closed, send, socket }: OpenSocket, context: SocketContext): void {
 	const { ledgers, limits } = context.services;
 	let open = 0;
-	const send: Send = (frame) => sendText(JSON.stringify(frame));
 	let isClosing = false;
 	socket.addEventListener("message", ({ data }) => {
 		if (isClosing) return;
@@ -146,13 +145,14 @@ async function sendAnswer(
 	{ account, send }: { account: string; send: Send },
 ): Promise<void> {
 	const { eventId } = metadata;
-	if (!response.ok) {
-		const error = { ...metadata, statusCode: response.status };
-		return send({ type: "universal.error", metadata: error, response: await bodyValue(response, account) });
+	const isStream = response.headers.get("content-type")?.startsWith(SSE_CONTENT_TYPE) && response.body;
+	if (!response.ok || !isStream) {
+		const head = response.ok
+			? { type: "universal.created", metadata }
+			: { type: "universal.error", metadata: { ...metadata, statusCode: response.status } };
+		return sendWhole(response, head, { account, send });
 	}
-	if (!response.headers.get("content-type")?.startsWith(SSE_CONTENT_TYPE) || !response.body)
-		return send({ type: "universal.created", metadata, response: await bodyValue(response, account) });
-	await send({ type: "universal.created", metadata });
+	await send(JSON.stringify({ type: "universal.created", metadata }));
 	let events: string[] = [];
 	let size = 0;
 	const parser = createParser({ onEvent: ({ data }) => events.push(data) });
@@ -164,21 +164,36 @@ async function sendAnswer(
 		events = [];
 		for (const data of complete)
 			if (!isDone(data))
-				await send({ type: "universal.stream", metadata: { eventId }, response: parseJson(data) ?? data });
+				await send(
+					JSON.stringify({
+						type: "universal.stream",
+						metadata: { eventId },
+						response: parseJson(data) ?? data,
+					}),
+				);
 	}
-	await send({ type: "universal.done", metadata });
+	await send(JSON.stringify({ type: "universal.done", metadata }));
 }
 
-/** JSON as a value, text as text, other bodies as base64. */
-async function bodyValue(response: Response, account: string): Promise<unknown> {
+/** Sends an answer as one frame. Its bytes count as buffered until the frame is sent. */
+async function sendWhole(
+	response: Response,
+	head: object,
+	{ account, send }: { account: string; send: Send },
+): Promise<void> {
 	const hold = new BufferHold(account);
 	try {
-		const bytes = await bufferedBody(response, { hold, maxBytes: MAX_ANSWER_BYTES });
-		if (!bytes) throw tooLong("The answer", MAX_ANSWER_BYTES);
-		return readValue(response, bytes);
+		await send(await wholeFrame(response, head, hold));
 	} finally {
 		hold.release();
 	}
+}
+
+/** `response` of the frame is JSON as a value, text as text, and another body as base64. While the frame waits, only its text is in memory. */
+async function wholeFrame(response: Response, head: object, hold: BufferHold): Promise<string> {
+	const bytes = await bufferedBody(response, { hold, maxBytes: MAX_ANSWER_BYTES });
+	if (!bytes) throw tooLong("The answer", MAX_ANSWER_BYTES);
+	return JSON.stringify({ ...head, response: readValue(response, bytes) });
 }
 
 const tooLong = (what: string, limit: number): AiError =>
@@ -196,5 +211,7 @@ function readValue(response: Response, bytes: Uint8Array): unknown {
 async function sendFailure(error: AiError, send: Send, metadata: Metadata = {}): Promise<void> {
 	const { status } = error;
 	const response = await gatewayFailure(error).json();
-	await send({ type: "universal.error", metadata: { ...metadata, statusCode: status }, response });
+	await send(
+		JSON.stringify({ type: "universal.error", metadata: { ...metadata, statusCode: status }, response }),
+	);
 }

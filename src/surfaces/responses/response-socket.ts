@@ -53,7 +53,7 @@ interface SocketContext {
 	headers: Headers;
 	endpoint: string;
 	signal: AbortSignal;
-	/** The result is a promise if the next frame must wait. */
+	/** The result is a promise if the frame waits for its time. */
 	send(frame: object): Promise<void> | undefined;
 	/** Ends the connection and everything that it runs. */
 	close(code: number, reason: string): void;
