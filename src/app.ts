@@ -10,9 +10,9 @@ import { type CorsSetting, crossOrigin } from "./http/cross-origin.ts";
 import { failureEnvelope } from "./http/envelope.ts";
 import { localOnly } from "./http/local-only.ts";
 import { mountRoutes } from "./http/mount-routes.ts";
-import type { AppServices } from "./http/services.ts";
 import { BASE_ADDRESSES } from "./surfaces/bases.ts";
 import { ROUTES, UNKNOWN_PATHS } from "./surfaces/routes.ts";
+import type { AppServices } from "./surfaces/services.ts";
 
 export function createApp(services: AppServices, { cors, ...access }: Access & { cors?: CorsSetting }): Hono {
 	const app: Hono = new HonoBase({ strict: false, router: new CachingRouter() });

@@ -34,7 +34,6 @@ import { StreamRuns } from "./gateways/client/stream-runs.ts";
 import { GatewayCounters } from "./gateways/export/counters.ts";
 import { MAX_PAYLOAD, MAX_STORED_PAYLOAD } from "./gateways/logs/payload.ts";
 import { Background } from "./http/background.ts";
-import type { AppServices } from "./http/services.ts";
 import { SingleFlight } from "./pipeline/dispatch/single-flight.ts";
 import { UnchangedStreams } from "./pipeline/unchanged-streams.ts";
 import { StoredResponses, storeCalls } from "./responses/client/stored-responses.ts";
@@ -42,6 +41,7 @@ import type { ResponseStoreObject } from "./responses/durable/response-store.ts"
 import { createStorage, type StorageBindings } from "./storage/create-storage.ts";
 import { GuardCounts } from "./surfaces/operations/guard-counts.ts";
 import { withRemoteObjects } from "./surfaces/operations/objects.ts";
+import type { AppServices } from "./surfaces/services.ts";
 import {
 	analyticsObserver,
 	type ExchangeObserver,

@@ -5,11 +5,11 @@ import { createApp } from "../src/app.ts";
 import { configure } from "../src/config/index.ts";
 import { lazy } from "../src/core/lazy.ts";
 import type { Access } from "../src/http/credentials.ts";
-import type { AppServices } from "../src/http/services.ts";
 import type { Caller } from "../src/pipeline/request.ts";
 import { StoredResponses, storeCalls } from "../src/responses/client/stored-responses.ts";
 import { createPersistent, logUnreported, observersOf, servicesOf } from "../src/services.ts";
 import { apiFiles } from "../src/surfaces/operations/api-files.ts";
+import type { AppServices } from "../src/surfaces/services.ts";
 
 export const NOW = Date.parse("2026-11-21T12:00:00Z");
 export const BASE = "http://gateway/client/v4/accounts/local/ai";

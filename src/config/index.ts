@@ -10,14 +10,14 @@
 
 import { parseJson } from "../core/json.ts";
 import { present } from "../core/present.ts";
+import type { GatewayRules, KeepingLimits } from "../gateways/services.ts";
 import type { CorsSetting } from "../http/cross-origin.ts";
 import { adHocModel, Catalog } from "../models/catalog.ts";
 import type { Model } from "../models/model.ts";
 import { authorOf, THIRD_PARTY_IDS, thirdPartyModel } from "../models/third-party.ts";
-import type { Limits } from "../pipeline/limits.ts";
 import type { ConfiguredBackend } from "../pipeline/plan.ts";
 import { isExact, matches, type Route, RouteTable, type RouteTarget } from "../pipeline/route.ts";
-import type { Aliases, GatewayRules } from "../pipeline/services.ts";
+import type { Aliases } from "../pipeline/services.ts";
 import type { StoreBounds } from "../responses/records.ts";
 import { expectedName, kindOf } from "../schemas/explain.ts";
 import type { StorageSetting } from "../storage/storage.ts";
@@ -47,7 +47,7 @@ export interface Config {
 	/** By name, including the simulator. Contains secrets. */
 	backends: ReadonlyMap<string, ConfiguredBackend>;
 	routing: RouteTable;
-	limits: Limits;
+	limits: KeepingLimits;
 	gatewayRules: GatewayRules;
 	/** `RESPONSES` */
 	storeBounds: StoreBounds;

@@ -1,9 +1,10 @@
 /** `LIMITS`: limits of one request and of one account. */
 import * as z from "zod";
 import { present } from "../core/present.ts";
+import type { KeepingLimits } from "../gateways/services.ts";
 import { COUNTED_RATES, COUNTED_TITLES, TASK_RATES } from "../models/rates.ts";
 import { TASK_TITLES, type TaskTitle } from "../models/tasks.ts";
-import type { AccountLimits, Limits } from "../pipeline/limits.ts";
+import type { AccountLimits } from "../pipeline/limits.ts";
 import { kindOf } from "../schemas/explain.ts";
 import { amount, MAX_TIMER_MS, positiveCount, wholeCount } from "./amounts.ts";
 import { camelCased } from "./camel-case.ts";
@@ -77,7 +78,7 @@ export const LimitsSchema = AccountEntry.extend({
 	/** Larger answers are not cached. */
 	cache_entry_bytes: count.max(MAX_CACHE_ENTRY_BYTES).default(DEFAULT_CACHE_ENTRY_BYTES),
 	accounts: z.record(z.string(), AccountEntry).optional(),
-}).transform((set): Limits => {
+}).transform((set): KeepingLimits => {
 	const { accounts = {}, plan, daily_neurons, monthly_neurons, requests_per_minute, models, ...bounds } = set;
 	const everyone = present({ plan, daily_neurons, monthly_neurons, requests_per_minute, models });
 	const table = Object.entries(accounts).map(

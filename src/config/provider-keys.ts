@@ -2,8 +2,9 @@
  * `PROVIDER_KEYS`: API keys of providers, by author. A key makes a backend with the author's name, which routes may name, and
  * a route `author/*` to it. A route of `ROUTES` that matches an id equally or more exactly has precedence.
  */
-import type { AccountProvider, ConfiguredBackend, RouteList, Routing } from "../pipeline/plan.ts";
+import type { ConfiguredBackend, RouteList, Routing } from "../pipeline/plan.ts";
 import { type Route, RouteTable } from "../pipeline/route.ts";
+import type { AccountProvider } from "../providers/account-provider.ts";
 import { PROVIDERS, type Provider } from "../providers/providers.ts";
 import { expectedName } from "../schemas/explain.ts";
 import { keyedBackend } from "./backends.ts";

@@ -1,6 +1,7 @@
 /** The other processes of the gateway, by their bindings. */
-import type { Workers } from "../pipeline/services.ts";
+
 import { peerOf } from "../surfaces/operations/worker-reports.ts";
+import type { Workers } from "../telemetry/workers.ts";
 import type { Bindings } from "./bindings.ts";
 import { PEER_BINDING, WORKERS_BINDING } from "./worker-bindings.ts";
 

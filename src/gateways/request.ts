@@ -1,7 +1,8 @@
 /** A request to a gateway, and the middleware that it passes. */
+
+import type { KeyLimit } from "../providers/provider-key.ts";
 import type { GatewayExchange } from "./exchange.ts";
 import type { GatewayOptions } from "./options.ts";
-import type { KeyLimit } from "./providers/provider-keys.ts";
 import type { GatewaySettings } from "./settings.ts";
 
 /** The provider of the models of the catalogue. */

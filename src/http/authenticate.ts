@@ -13,19 +13,19 @@ import type { Context } from "hono";
 import type { Ledgers, Permission } from "../accounts/admission.ts";
 import { AiError } from "../core/errors.ts";
 import type { Caller } from "../pipeline/request.ts";
-import type { Services } from "../pipeline/services.ts";
 import { isSmallJson } from "./body.ts";
 import { countBody } from "./body-hold.ts";
 import { type Access, type Bearer, type CredentialReader, credentialReader } from "./credentials.ts";
 import type { Authentication } from "./mount-routes.ts";
 import type { Endpoint, Identity, Route, RoutePermission } from "./route.ts";
+import type { HttpServices } from "./services.ts";
 import { VerifiedTokens } from "./verified-tokens.ts";
 
 export const ACCOUNT_ID = /^[\w-]{1,64}$/;
 /** The account that the examples of the documentation use. */
 const LOCAL_ACCOUNT = "local";
 
-type AuthenticationServices = Pick<Services, "ledgers" | "directory" | "now">;
+type AuthenticationServices = Pick<HttpServices, "ledgers" | "directory" | "now">;
 
 export class Authenticator implements Authentication {
 	readonly #access: Access;
@@ -40,7 +40,10 @@ export class Authenticator implements Authentication {
 		this.#verified = new VerifiedTokens(services);
 	}
 
-	identify(c: Context, { account, credentials, permission }: Endpoint): Identity | Promise<Identity> {
+	identify(
+		c: Context,
+		{ account, credentials, permission }: Omit<Endpoint, "unauthenticated">,
+	): Identity | Promise<Identity> {
 		if (permission === "none") return {};
 		const bearer = this.#read(c.req, credentials);
 		const identity = (id: string | undefined): Identity =>
@@ -51,7 +54,11 @@ export class Authenticator implements Authentication {
 			: identity(bearer.account);
 	}
 
-	verify(request: Request, { permission, lazy }: Route, identity: Identity): Identity | Promise<Identity> {
+	verify(
+		request: Request,
+		{ permission, lazy }: Pick<Route, "lazy" | "permission">,
+		identity: Identity,
+	): Identity | Promise<Identity> {
 		const { bearer, caller } = identity;
 		if (permission === "operator" && bearer?.credential.kind !== "operator")
 			throw new AiError("forbidden", "Authentication error: only the operator's token may call this route");

@@ -17,17 +17,21 @@ import {
 	type Route,
 	type UnknownPaths,
 } from "./route.ts";
-import type { AppServices } from "./services.ts";
+import type { HttpServices } from "./services.ts";
 
 export interface Authentication {
 	/** Reads the credential and finds the account. Throws 401, 403 and 404. */
-	identify(c: Context, endpoint: Endpoint): Identity | Promise<Identity>;
+	identify(c: Context, endpoint: Omit<Endpoint, "unauthenticated">): Identity | Promise<Identity>;
 	/** Verifies the credential, unless a lazy route leaves that to admission. Throws `AiError`. */
-	verify(request: Request, route: Route, identity: Identity): Identity | Promise<Identity>;
+	verify(
+		request: Request,
+		route: Pick<Route, "lazy" | "permission">,
+		identity: Identity,
+	): Identity | Promise<Identity>;
 }
 
-interface MountContext {
-	services: AppServices;
+interface MountContext<Services extends HttpServices> {
+	services: Services;
 	authentication: Authentication;
 	/** Runs before everything else. Throws `AiError`. */
 	guard?(c: Context): void;
@@ -46,10 +50,10 @@ const VERIFICATION_FAILURES: ReadonlySet<string> = new Set([
 ]);
 
 /** A request gets the first pattern of the list that its path matches, even if that pattern lacks its method. */
-export function mountRoutes<E extends Env>(
+export function mountRoutes<E extends Env, Services extends HttpServices>(
 	app: Hono<E>,
-	{ routes, unknown }: { routes: readonly Route[]; unknown: readonly UnknownPaths[] },
-	context: MountContext,
+	{ routes, unknown }: { routes: readonly Route<Services>[]; unknown: readonly UnknownPaths[] },
+	context: MountContext<Services>,
 ): void {
 	for (const [path, routesOfPath] of Map.groupBy(routes, (route) => route.path)) {
 		for (const route of routesOfPath) app.on(route.method, path, (c) => answer(c, route, context));
@@ -59,7 +63,11 @@ export function mountRoutes<E extends Env>(
 	for (const paths of unknown) app.all(paths.path, (c) => refuse(c, paths, context));
 }
 
-async function answer(c: Context, route: Route, context: MountContext): Promise<Response> {
+async function answer<Services extends HttpServices>(
+	c: Context,
+	route: Route<Services>,
+	context: MountContext<Services>,
+): Promise<Response> {
 	const { guard, services } = context;
 	const id = services.uuid();
 	let caller: Caller | undefined;
@@ -82,7 +90,11 @@ async function answer(c: Context, route: Route, context: MountContext): Promise<
 }
 
 /** Returns no promise if no object has to be called. */
-function authenticated(c: Context, route: Route, context: MountContext): Identity | Promise<Identity> {
+function authenticated<Services extends HttpServices>(
+	c: Context,
+	route: Route<Services>,
+	context: MountContext<Services>,
+): Identity | Promise<Identity> {
 	const { authentication } = context;
 	const verify = (identity: Identity) => authentication.verify(c.req.raw, route, identity);
 	const refused = (thrown: unknown) => unauthenticated(thrown, c, route, context);
@@ -95,11 +107,11 @@ function authenticated(c: Context, route: Route, context: MountContext): Identit
 	}
 }
 
-async function unauthenticated(
+async function unauthenticated<Services extends HttpServices>(
 	thrown: unknown,
 	c: Context,
-	route: Route,
-	{ services }: MountContext,
+	route: Route<Services>,
+	{ services }: MountContext<Services>,
 ): Promise<Identity> {
 	const { key } = toAiError(thrown);
 	const caller =
@@ -109,7 +121,11 @@ async function unauthenticated(
 }
 
 /** `endpoint`: a route with the same path and another method, or a pattern of paths without a route. */
-async function refuse(c: Context, endpoint: Route | UnknownPaths, context: MountContext): Promise<Response> {
+async function refuse<Services extends HttpServices>(
+	c: Context,
+	endpoint: Route<Services> | UnknownPaths,
+	context: MountContext<Services>,
+): Promise<Response> {
 	const { authentication, guard, services } = context;
 	const id = services.uuid();
 	try {

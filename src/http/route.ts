@@ -9,7 +9,7 @@ import { AiError } from "../core/errors.ts";
 import type { Caller } from "../pipeline/request.ts";
 import { AUTHORIZATION, type Bearer, type CredentialLocation } from "./credentials.ts";
 import { type FailureFormat, v4Failure } from "./failure-formats.ts";
-import type { AppServices } from "./services.ts";
+import type { HttpServices } from "./services.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -38,7 +38,7 @@ export interface Payload {
 export const BY_MODEL: Payload = { type: "application/json", schema: "by-model" };
 
 /** Properties of a path that authentication and failures use. Paths without a route also have them. */
-export interface Endpoint {
+export interface Endpoint<Services extends HttpServices = HttpServices> {
 	/** Hono's pattern, from the root. */
 	path: string;
 	permission: RoutePermission;
@@ -47,13 +47,16 @@ export interface Endpoint {
 	credentials: readonly CredentialLocation[];
 	failure: FailureFormat;
 	/** The caller of a request whose credential is missing or invalid. Absent, or `undefined`: the request is refused. */
-	unauthenticated?(c: Context, services: AppServices): Promise<Caller | undefined>;
+	unauthenticated?(c: Context, services: Services): Promise<Caller | undefined>;
 }
 
 /** Handlers keep no state between requests. */
-export type Handler = (c: Context, call: Call) => Response | Promise<Response>;
+export type Handler<Services extends HttpServices = HttpServices> = (
+	c: Context,
+	call: Call<Services>,
+) => Response | Promise<Response>;
 
-export interface Route extends Endpoint {
+export interface Route<Services extends HttpServices = HttpServices> extends Endpoint<Services> {
 	method: Method;
 	/** One line of an OpenAPI document. */
 	summary: string;
@@ -75,7 +78,7 @@ export interface Route extends Endpoint {
 	input?: Payload;
 	/** Absent: JSON without a schema. A name: of a payload in src/surfaces/all-answers.ts. */
 	output?: Payload | string;
-	handler: Handler;
+	handler: Handler<Services>;
 }
 
 /** A path prefix at which every route of a group is mounted. */
@@ -99,8 +102,8 @@ export interface RouteGroup {
 }
 
 /** A route without the properties of its group. `path`: relative to the base. */
-export interface RouteDeclaration
-	extends Omit<Route, "account" | "credentials" | "failure" | "method" | "tag"> {
+export interface RouteDeclaration<Services extends HttpServices = HttpServices>
+	extends Omit<Route<Services>, "account" | "credentials" | "failure" | "method" | "tag"> {
 	method: Method | readonly Method[];
 	failure?: FailureFormat;
 	/** Instead of those of the group. */
@@ -127,23 +130,14 @@ const endpointAt = (
  * @example
  * ```ts
  * // test/extending/language-routes.ts
- * export const languageRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag: "Languages" }, [
- * 	{
- * 		method: "GET",
- * 		path: "/languages",
- * 		summary: "Lists the languages that are detected",
- * 		permission: "read",
- * 		output: enveloped(z.array(z.string())),
- * 		handler: () => envelope(["en", "fr"]),
- * 	},
- * ]);
- * ```
- */
-export const defineRoutes = (group: RouteGroup, declarations: readonly RouteDeclaration[]): Route[] =>
+ * export const defineRoutes = <Services extends HttpServices>(
+	group: RouteGroup,
+	declarations: readonly RouteDeclaration<Services>[],
+): Route<Services>[] =>
 	group.bases.flatMap((base) =>
 		declarations.flatMap((declaration) =>
 			[declaration.method].flat().map(
-				(method): Route => ({
+				(method): Route<Services> => ({
 					tag: group.tag,
 					...(group.noStore && { noStore: true }),
 					...declaration,
@@ -188,13 +182,13 @@ export interface Identity {
 }
 
 /** The context of one request, for its handler. */
-export class Call {
+export class Call<Services extends HttpServices = HttpServices> {
 	/** `cf-ai-req-id` */
 	readonly id: string;
-	readonly services: AppServices;
+	readonly services: Services;
 	readonly identity: Identity;
 
-	constructor(id: string, services: AppServices, identity: Identity) {
+	constructor(id: string, services: Services, identity: Identity) {
 		this.id = id;
 		this.services = services;
 		this.identity = identity;

@@ -1,12 +1,8 @@
-/** The services of the handlers: those of the pipeline, and those of the rooms above it. Types only. */
-import type { GatewayCounters } from "../gateways/export/counters.ts";
-import type { ResponsesServices } from "../responses/services.ts";
-import type { FailureCounts } from "../telemetry/failure-counts.ts";
-import type { RequestTimes } from "../telemetry/request-times.ts";
+/** What authentication and the routes need, in addition to the pipeline's services. Types only. */
+import type { DirectoryCache } from "../accounts/client/directory-cache.ts";
+import type { PipelineServices } from "../pipeline/services.ts";
 
-export interface AppServices extends ResponsesServices {
-	/** What this process counts for `/metrics`. */
-	requestTimes: RequestTimes;
-	failureCounts: FailureCounts;
-	gatewayCounters: GatewayCounters;
+export interface HttpServices extends PipelineServices {
+	/** The accounts that exist. */
+	directory: Pick<DirectoryCache, "list" | "probe">;
 }

@@ -14,7 +14,7 @@ import type { Exchange } from "./exchange.ts";
 import { limitsOf, rulesOf } from "./limits.ts";
 import { isUnpriced, type Prepared } from "./prepare.ts";
 import type { InferenceRequest } from "./request.ts";
-import type { Services } from "./services.ts";
+import type { PipelineServices } from "./services.ts";
 import type { AdmittedCall } from "./speculative-dispatch.ts";
 
 type AdmissionRequest = Pick<InferenceRequest, "id" | "caller" | "options">;
@@ -24,7 +24,7 @@ export function admit(
 	exchange: Exchange,
 	request: AdmissionRequest,
 	{ call, model, routed, estimated }: Pick<Prepared, "call" | "model" | "routed" | "estimated">,
-	services: Pick<Services, "ledgers" | "limits">,
+	services: Pick<PipelineServices, "ledgers" | "limits">,
 ): AdmittedCall | Promise<AdmittedCall> {
 	const admission = admissionOf(request, { model, routed, estimated }, services.limits);
 	const place = exchange.reserve(admission, model);
@@ -41,7 +41,7 @@ interface ReservedRequest {
 
 function decide(
 	{ exchange, call, admission, options }: ReservedRequest,
-	{ ledgers, limits }: Pick<Services, "ledgers" | "limits">,
+	{ ledgers, limits }: Pick<PipelineServices, "ledgers" | "limits">,
 ): AdmittedCall | Promise<AdmittedCall> {
 	const ledger = ledgers.of(exchange.account);
 	const leased = ledger.admitFromLease(admission);
@@ -84,7 +84,7 @@ const limitOutput = (call: TaskCall, { outputTokens }: Granted): TaskCall =>
 export function admissionOf(
 	{ id, caller: { account, credential } }: Pick<InferenceRequest, "id" | "caller">,
 	{ model, routed, estimated }: Pick<Prepared, "model" | "routed" | "estimated">,
-	limits: Services["limits"],
+	limits: PipelineServices["limits"],
 ): Admission {
 	const { rates, budgets } = rulesOf(model, limitsOf(limits, account));
 	const { inputTokens: _, ...cost } = estimated;

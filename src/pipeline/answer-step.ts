@@ -3,7 +3,7 @@ import type { Model } from "../models/model.ts";
 import type { Routed } from "./plan.ts";
 import type { Parsed } from "./prepare.ts";
 import type { Dispatched, InferenceRequest } from "./request.ts";
-import type { Services } from "./services.ts";
+import type { PipelineServices } from "./services.ts";
 
 export interface AnswerRequest extends Parsed {
 	request: InferenceRequest;
@@ -15,6 +15,6 @@ export interface AnswerRequest extends Parsed {
 
 export type AnswerStep = (
 	request: AnswerRequest,
-	services: Pick<Services, "flights" | "now" | "wait" | "waitUntil">,
+	services: Pick<PipelineServices, "flights" | "now" | "wait" | "waitUntil">,
 	next: (request: AnswerRequest) => Promise<Dispatched>,
 ) => Promise<Dispatched>;

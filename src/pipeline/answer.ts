@@ -9,11 +9,15 @@ import type { Exchange } from "./exchange.ts";
 import { isPooled, type Plan } from "./plan.ts";
 import type { Dispatched } from "./request.ts";
 import { route } from "./route.ts";
-import type { Services } from "./services.ts";
+import type { PipelineServices } from "./services.ts";
 import { decideStream } from "./stream-mode.ts";
 import { wakePool } from "./wake-pool.ts";
 
-export function answer(exchange: Exchange, request: AnswerRequest, services: Services): Promise<Dispatched> {
+export function answer(
+	exchange: Exchange,
+	request: AnswerRequest,
+	services: PipelineServices,
+): Promise<Dispatched> {
 	const call = (current: AnswerRequest) => callEngines(exchange, current, services);
 	return request.request.options?.singleFlight ? singleFlight(request, services, call) : call(request);
 }
@@ -21,7 +25,7 @@ export function answer(exchange: Exchange, request: AnswerRequest, services: Ser
 async function callEngines(
 	exchange: Exchange,
 	answering: AnswerRequest,
-	services: Services,
+	services: PipelineServices,
 ): Promise<Dispatched> {
 	const { request, model, routed, call, signal } = answering;
 	const { options, session } = request;
@@ -45,7 +49,7 @@ async function preparePools(
 	plan: Plan,
 	{ account }: Exchange,
 	{ request: { options }, model, routed, call, signal }: AnswerRequest,
-	services: Services,
+	services: PipelineServices,
 ): Promise<Plan> {
 	countArrival(plan);
 	const { anyModel, backend, pool } = plan.targets.find(isPooled) ?? {};

@@ -11,7 +11,7 @@ import { EMPTY_REQUEST, poolRequestOf } from "./dispatch/pool-request.ts";
 import { TargetQueue } from "./dispatch/target-queue.ts";
 import { isPooled, type Plan, type PlannedTarget, type Routed } from "./plan.ts";
 import type { InferenceRequest } from "./request.ts";
-import type { Services } from "./services.ts";
+import type { PipelineServices } from "./services.ts";
 
 export interface ExplainedPlan {
 	/** Engines in the order in which they are tried. */
@@ -55,7 +55,7 @@ const MAX_TARGETS = 16;
 function inOrder(
 	{ targets, passthrough }: Plan,
 	call: TaskCall | undefined,
-	{ services, request }: { services: Services; request: InferenceRequest },
+	{ services, request }: { services: PipelineServices; request: InferenceRequest },
 ): OrderedTarget[] {
 	const { health, now } = services;
 	const { caller, session } = request;
@@ -82,7 +82,7 @@ export async function describePlan(
 	plan: Plan,
 	routed: Routed | undefined,
 	call: TaskCall | undefined,
-	{ services, request }: { services: Services; request: InferenceRequest },
+	{ services, request }: { services: PipelineServices; request: InferenceRequest },
 ): Promise<ExplainedPlan> {
 	const { targets: weighted = [], named } = routed ?? {};
 	const targets = inOrder(plan, call, { services, request });

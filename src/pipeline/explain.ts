@@ -18,7 +18,7 @@ import { type EstimatedCost, type PreparationSteps, prepare, type StepRunner } f
 import type { InferenceRequest } from "./request.ts";
 import { modelOf } from "./resolve-model.ts";
 import { route } from "./route.ts";
-import type { Services } from "./services.ts";
+import type { PipelineServices } from "./services.ts";
 import { decideStream, type StreamMode } from "./stream-mode.ts";
 
 export interface Explanation extends Partial<ExplainedPlan> {
@@ -90,7 +90,7 @@ class StepRecorder {
 	}
 }
 
-export async function explain(request: InferenceRequest, services: Services): Promise<Explanation> {
+export async function explain(request: InferenceRequest, services: PipelineServices): Promise<Explanation> {
 	const recorder = new StepRecorder();
 	const { refused, results } = recorder;
 	const prepared = await prepare(request, services, recorder.run).catch((error: unknown) => {
@@ -166,7 +166,7 @@ const describeEstimate = (cost: EstimatedCost): NonNullable<Explanation["estimat
 async function limitStatus(
 	account: string,
 	{ budgets, credential, model, rates, cost, unpriced }: Admission,
-	{ ledgers }: Pick<Services, "ledgers">,
+	{ ledgers }: Pick<PipelineServices, "ledgers">,
 	recorder: StepRecorder,
 ): Promise<Explanation["limits"]> {
 	const request = { model, cost, ...(unpriced && { unpriced }) };

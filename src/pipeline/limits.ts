@@ -1,7 +1,5 @@
 /** Limits of a request and of an account. */
 import { type Budget, MICRO_NEURONS, type RateLimit } from "../accounts/admission.ts";
-import type { KeptBytes } from "../core/kept-bytes.ts";
-import type { CacheLimits } from "../gateways/cache/middleware.ts";
 import type { Model } from "../models/model.ts";
 import { modelRate } from "../models/rates.ts";
 import type { TaskTitle } from "../models/tasks.ts";
@@ -18,7 +16,7 @@ export interface SizeLimits {
 	bodyMs: number;
 }
 
-export interface Limits extends SizeLimits, CacheLimits, KeptBytes {
+export interface Limits extends SizeLimits {
 	/** Milliseconds after which a request can no longer be settled: its reservation is charged. */
 	holdMs: number;
 	/** Whether an engine may be called in parallel with admission. */

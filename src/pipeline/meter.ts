@@ -23,7 +23,7 @@ import {
 import { type BoundedSession, boundSession } from "./bounded-session.ts";
 import type { AnswerOutcome, Exchange } from "./exchange.ts";
 import type { Dispatched, Served } from "./request.ts";
-import type { Services } from "./services.ts";
+import type { PipelineServices } from "./services.ts";
 import { withUsage } from "./usage-frames.ts";
 
 export interface Metered {
@@ -46,7 +46,7 @@ export function meter(
 	exchange: Exchange,
 	{ call, answer: answered, served }: Dispatched,
 	model: Model,
-	{ wait }: Pick<Services, "wait">,
+	{ wait }: Pick<PipelineServices, "wait">,
 ): Metered {
 	const end: End = (outcome, measured, failure) =>
 		exchange.complete(outcome, {

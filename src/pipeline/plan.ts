@@ -4,7 +4,6 @@ import type { CircuitState } from "../fleet/breaker.ts";
 import type { Price } from "../models/model.ts";
 import type { PoolSettings } from "../pools/pool-settings.ts";
 import type { BackendPool } from "../pools/pools.ts";
-import type { Provider } from "../providers/providers.ts";
 
 /** The targets of a request in the order in which they are tried, and the limits of the tries. */
 export interface Plan {
@@ -109,16 +108,5 @@ export interface WeightedTarget extends Omit<Target, "url"> {
 
 /** A backend from the configuration: a target without a model. */
 export type ConfiguredBackend = Omit<WeightedTarget, "model" | "weight">;
-
-/** A provider that an account pays, with its own key or at its own address. */
-export interface AccountProvider {
-	/** The part of its models' ids before the slash. */
-	name: string;
-	provider: Provider;
-	key?: string | undefined;
-	/** The name of the backend. Two accounts have different ones. */
-	backend: string;
-	headers: Record<string, string>;
-}
 
 export const DEFAULT_RETRIES: Retries = { attempts: 2, baseMs: 250, maxMs: 5_000 };

@@ -7,7 +7,7 @@ import { toAiError } from "../core/errors.ts";
 import type { ModelDemand } from "../pools/model-demand.ts";
 import { isPooled } from "./plan.ts";
 import { route } from "./route.ts";
-import type { Services } from "./services.ts";
+import type { PipelineServices } from "./services.ts";
 import { wakePool } from "./wake-pool.ts";
 
 /** Replicas of one pool at which a model is loaded. */
@@ -19,12 +19,18 @@ const MAX_REPLICAS = 32;
 const START_MS = 300_000;
 
 /** One after the other, because a replica may have to unload one model for another. Failures are logged. */
-export async function preloadModels(demands: readonly ModelDemand[], services: Services): Promise<void> {
+export async function preloadModels(
+	demands: readonly ModelDemand[],
+	services: PipelineServices,
+): Promise<void> {
 	for (const demand of demands)
 		await preloadModel(demand, services).catch((error: unknown) => services.log(toAiError(error), ""));
 }
 
-async function preloadModel({ backend, model: id, task }: ModelDemand, services: Services): Promise<void> {
+async function preloadModel(
+	{ backend, model: id, task }: ModelDemand,
+	services: PipelineServices,
+): Promise<void> {
 	const model = services.catalog.find(id);
 	const routed = services.routing.find(id);
 	const target = routed?.targets.find((one) => one.backend === backend);

@@ -16,7 +16,7 @@ import { type AccountLimits, limitsOf, rulesOf } from "./limits.ts";
 import type { Routed } from "./plan.ts";
 import type { InferenceRequest, Inputs } from "./request.ts";
 import { type ResolvedModel, resolveModel } from "./resolve-model.ts";
-import type { Services } from "./services.ts";
+import type { PipelineServices } from "./services.ts";
 
 export interface Parsed {
 	/** As the caller sent them, validated by the reader's schema. */
@@ -44,7 +44,7 @@ export type StepRunner = <Name extends keyof PreparationSteps>(
 
 export async function prepare(
 	request: InferenceRequest,
-	services: Services,
+	services: PipelineServices,
 	step: StepRunner = (_, work) => work(),
 ): Promise<Prepared> {
 	const { caller, inputs } = request;

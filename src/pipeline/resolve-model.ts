@@ -16,14 +16,14 @@ import { PROVIDERS } from "../providers/providers.ts";
 import { modelSuggestion } from "./model-suggestion.ts";
 import type { Routed } from "./plan.ts";
 import type { Caller } from "./request.ts";
-import type { Services } from "./services.ts";
+import type { PipelineServices } from "./services.ts";
 
 /** Characters of an id that only a pattern matches. Callers invent such ids, and each is in memory and in the account's tables. */
 const MAX_ID = 1_024;
 
-export type AliasServices = Pick<Services, "aliases" | "catalog" | "ledgers">;
+export type AliasServices = Pick<PipelineServices, "aliases" | "catalog" | "ledgers">;
 type AliasCaller = Pick<Caller, "account" | "credential">;
-export type AuthorizeServices = Pick<Services, "catalog" | "routing" | "now">;
+export type AuthorizeServices = Pick<PipelineServices, "catalog" | "routing" | "now">;
 
 export interface ResolvedModel {
 	model: Model;

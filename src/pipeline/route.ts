@@ -24,7 +24,7 @@ import {
 	type Routing,
 	type WeightedTarget,
 } from "./plan.ts";
-import type { Services } from "./services.ts";
+import type { PipelineServices } from "./services.ts";
 import { chooseAt, rankFor } from "./weighted-choice.ts";
 
 export interface RouteTarget {
@@ -164,9 +164,9 @@ export function matches(pattern: string, id: string): boolean {
 }
 
 export interface RouteServices {
-	catalog: Pick<Services["catalog"], "find">;
+	catalog: Pick<PipelineServices["catalog"], "find">;
 	health: Pick<Health, "circuit">;
-	pools: Pick<Services["pools"], "of">;
+	pools: Pick<PipelineServices["pools"], "of">;
 	/** 0 to 1. */
 	random(): number;
 }

@@ -10,7 +10,7 @@ import { Exchange } from "./exchange.ts";
 import { type Metered, meter } from "./meter.ts";
 import { prepare } from "./prepare.ts";
 import type { InferenceRequest, Reply } from "./request.ts";
-import type { Services } from "./services.ts";
+import type { PipelineServices } from "./services.ts";
 import { dispatchSpeculatively } from "./speculative-dispatch.ts";
 import { write } from "./write.ts";
 
@@ -21,7 +21,7 @@ import { write } from "./write.ts";
  * @example
  * ```ts
  * // test/extending/second-opinion.ts
- * async function opinion({ prompt, ...question }: Question, services: Services): Promise<unknown> {
+ * async function opinion({ prompt, ...question }: Question, services: PipelineServices): Promise<unknown> {
  * 	const id = services.uuid();
  * 	const reply = await run(
  * 		{ ...question, id, dialect: loadDialect, inputs: { fields: { prompt } } },
@@ -31,7 +31,7 @@ import { write } from "./write.ts";
  * }
  * ```
  */
-export async function run(request: InferenceRequest, services: Services): Promise<Reply> {
+export async function run(request: InferenceRequest, services: PipelineServices): Promise<Reply> {
 	const exchange = new Exchange(request, services);
 	let metered: Metered | undefined;
 	try {

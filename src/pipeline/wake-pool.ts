@@ -6,7 +6,7 @@ import { AiError } from "../core/errors.ts";
 import type { WakeSettings } from "../pools/wake-calls.ts";
 import { countArrival } from "./dispatch/pool-capacity.ts";
 import { isPooled, type Plan, type PlanTarget, type PooledTarget, type Routed } from "./plan.ts";
-import type { Services } from "./services.ts";
+import type { PipelineServices } from "./services.ts";
 
 interface WakeContext {
 	routed: Routed | undefined;
@@ -26,7 +26,11 @@ interface PoolToWake {
 const CHECK_MS = 500;
 
 /** Returns nothing if the first target of the plan can be called. */
-export function wakePool(plan: Plan, context: WakeContext, services: Services): Promise<Plan> | undefined {
+export function wakePool(
+	plan: Plan,
+	context: WakeContext,
+	services: PipelineServices,
+): Promise<Plan> | undefined {
 	const [first] = plan.targets;
 	if (!isPooled(first)) return undefined;
 	const { wake: settings } = first.pool.settings;
@@ -37,13 +41,13 @@ export function wakePool(plan: Plan, context: WakeContext, services: Services): 
 /** A replica accepts requests, and its circuit is not open. */
 const hasWorkingReplica = (
 	{ pool, ...target }: PooledTarget,
-	{ health }: Pick<Services, "health">,
+	{ health }: Pick<PipelineServices, "health">,
 ): boolean => pool.replicas.members.some(({ url }) => health.circuit({ ...target, url }) !== "open");
 
 async function wake(
 	plan: Plan,
 	{ first, mayWait, routed, signal, settings, waitMs = settings.waitMs }: WakeContext & PoolToWake,
-	services: Services,
+	services: PipelineServices,
 ): Promise<Plan> {
 	const { now, pools, wait } = services;
 	pools.wakeCalls?.call(first.backend, settings);

@@ -5,7 +5,7 @@ import { droppedOf } from "../tasks/traits.ts";
 import type { Metered } from "./meter.ts";
 import type { Prepared } from "./prepare.ts";
 import type { Dispatched, InferenceRequest, Reply, Served } from "./request.ts";
-import type { Services } from "./services.ts";
+import type { PipelineServices } from "./services.ts";
 
 interface Written {
 	answered: Dispatched;
@@ -16,7 +16,7 @@ export function write(
 	{ id: requestId }: Pick<InferenceRequest, "id">,
 	{ model, inputs, writer }: Pick<Prepared, "model" | "inputs" | "writer">,
 	{ answered: { call, served }, metered }: Written,
-	{ now, unchangedStreams, uuid }: Pick<Services, "now" | "unchangedStreams" | "uuid">,
+	{ now, unchangedStreams, uuid }: Pick<PipelineServices, "now" | "unchangedStreams" | "uuid">,
 ): Reply {
 	const { answer, isUsageUnchanged, neurons, withCost } = metered;
 	const context: WriteContext = { model, inputs, call, now: now(), requestId, uuid, withCost };

@@ -40,8 +40,11 @@ export interface BackgroundRunCall {
 	signal: AbortSignal;
 }
 
-/** Runs a request like the route of Responses, without storing its response. */
-export type RunRequest = (call: BackgroundRunCall, services: ResponsesServices) => Promise<Response>;
+/** Runs a request like the route of Responses with these ledgers, without storing its response. */
+export type RunRequest = (
+	call: BackgroundRunCall,
+	services: Pick<ResponsesServices, "ledgers">,
+) => Promise<Response>;
 
 export const backgroundHandler = (services: ResponsesServices, runRequest: RunRequest): WorkHandler => ({
 	maxAttempts: MAX_RUNS,
@@ -104,7 +107,7 @@ class BackgroundRun {
 		try {
 			const response = await runRequest(
 				{ id: ticket, request: this.#request, fields: this.#fields(), signal: stop },
-				{ ...services, ledgers: withoutLeases(services.ledgers) },
+				{ ledgers: withoutLeases(services.ledgers) },
 			);
 			await this.#store(response, abort);
 		} catch (thrown) {

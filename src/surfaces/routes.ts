@@ -1,5 +1,5 @@
 /** All routes over HTTP. A path matches the first pattern that it fits. */
-import { defineRoutes, type Route, type UnknownPaths } from "../http/route.ts";
+import type { UnknownPaths } from "../http/route.ts";
 import { aliasRoutes } from "./accounts/aliases.ts";
 import { operatorRoutes } from "./accounts/all-accounts.ts";
 import { boundGatewayRoutes } from "./accounts/bound-gateway.ts";
@@ -31,6 +31,7 @@ import { responseExportRoutes } from "./responses/export-route.ts";
 import { catalogRoutes, fineTuneRoutes } from "./rest/catalog.ts";
 import { explainRoutes } from "./rest/explain.ts";
 import { runRoutes } from "./rest/run.ts";
+import { defineRoutes, type Route } from "./route.ts";
 import { webSearchRoutes } from "./websearch/websearch.ts";
 
 const WELCOME = `Ganglion: Workers AI that anyone can run.

@@ -2,7 +2,7 @@
  * The provider of a search: the one that the request names, or else the default of `WEB_SEARCH`. A key that the gateway stores for it
  * has precedence over the operator's, as in the product.
  */
-import { findKey, type KeyLimit, type ProviderKey } from "../gateways/providers/provider-keys.ts";
+import { findKey, type KeyLimit, type ProviderKey } from "../providers/provider-key.ts";
 import { SearchError } from "./failures.ts";
 import { SEARCH_KINDS, SEARCH_PROVIDERS, type SearchKind } from "./providers/index.ts";
 import { type ConfiguredProvider, ownProvider, type WebSearchSettings } from "./settings.ts";

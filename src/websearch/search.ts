@@ -11,7 +11,7 @@ import { SEARCH_CALL } from "../outbound/limits.ts";
 import { Exchange } from "../pipeline/exchange.ts";
 import { limitsOf, rulesOf } from "../pipeline/limits.ts";
 import type { InferenceRequest, Served } from "../pipeline/request.ts";
-import type { Services } from "../pipeline/services.ts";
+import type { PipelineServices } from "../pipeline/services.ts";
 import { failureOfProvider, SearchError } from "./failures.ts";
 import { boundedItems } from "./items.ts";
 import type { SearchItem, SearchProvider, SearchQuery } from "./provider.ts";
@@ -30,7 +30,7 @@ export interface SearchRequest
 export async function search(
 	request: SearchRequest,
 	chosen: { provider: ConfiguredProvider; isOwnKey: boolean },
-	services: Services,
+	services: PipelineServices,
 ): Promise<SearchItem[]> {
 	const { provider } = chosen;
 	const exchange = new Exchange(request, services);
@@ -52,7 +52,7 @@ async function admit(
 	exchange: Exchange,
 	{ id, caller: { account, credential } }: SearchRequest,
 	{ model }: ConfiguredProvider,
-	{ ledgers, limits }: Services,
+	{ ledgers, limits }: PipelineServices,
 ): Promise<void> {
 	const accountLimits = limitsOf(limits, account);
 	const { requestsPerMinute }: { requestsPerMinute: Partial<Record<string, number>> } = accountLimits;
@@ -87,7 +87,7 @@ async function admit(
 async function found(
 	{ signal, query, limit, allowedDomains, blockedDomains, country }: SearchRequest,
 	{ provider, isOwnKey }: { provider: ConfiguredProvider; isOwnKey: boolean },
-	services: Services,
+	services: PipelineServices,
 ): Promise<SearchItem[]> {
 	if (provider.kind === SIMULATOR) return simulatedItems({ query, limit });
 	const row: SearchProvider = SEARCH_PROVIDERS[provider.kind];

@@ -1,9 +1,10 @@
 /** What the searches need, in addition to the pipeline's services. Types only. */
-import type { ProviderKey } from "../gateways/providers/provider-keys.ts";
-import type { Services } from "../pipeline/services.ts";
+
+import type { PipelineServices } from "../pipeline/services.ts";
+import type { ProviderKey } from "../providers/provider-key.ts";
 import type { WebSearchSettings } from "./settings.ts";
 
-export interface SearchServices extends Services {
+export interface SearchServices extends PipelineServices {
 	/** `WEB_SEARCH`. Absent: no provider is set up. */
 	webSearch?: WebSearchSettings;
 	/** Absent: the request runs in no gateway. */

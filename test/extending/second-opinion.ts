@@ -7,7 +7,7 @@ import { envelope } from "../../src/http/envelope.ts";
 import { type Call, defineRoutes, type Route } from "../../src/http/route.ts";
 import type { Caller } from "../../src/pipeline/request.ts";
 import { run } from "../../src/pipeline/run.ts";
-import type { Services } from "../../src/pipeline/services.ts";
+import type { PipelineServices } from "../../src/pipeline/services.ts";
 import { AI } from "../../src/surfaces/bases.ts";
 
 const Body = z.object({ prompt: z.string().min(1), models: z.array(z.string()).min(1).max(4) });
@@ -20,7 +20,7 @@ interface Question {
 }
 
 /** The model's answer in its own format. The account's limits apply, and the account pays. */
-async function opinion({ prompt, ...question }: Question, services: Services): Promise<unknown> {
+async function opinion({ prompt, ...question }: Question, services: PipelineServices): Promise<unknown> {
 	const id = services.uuid();
 	const reply = await run(
 		{ ...question, id, dialect: loadDialect, inputs: { fields: { prompt } } },

@@ -3,8 +3,8 @@ import { env } from "cloudflare:workers";
 import type { Hono } from "hono";
 import { createApp } from "../../src/app.ts";
 import { configure } from "../../src/config/index.ts";
-import type { AppServices } from "../../src/http/services.ts";
 import { createPersistent } from "../../src/services.ts";
+import type { AppServices } from "../../src/surfaces/services.ts";
 import { newAccount } from "../accounts/fixtures.ts";
 import { replaceServices, type TestOptions, testServices } from "../gateway.ts";
 

@@ -11,8 +11,8 @@ import type { Access } from "../../src/http/credentials.ts";
 import { openAiFailure, v4Failure } from "../../src/http/failure-formats.ts";
 import { mountRoutes } from "../../src/http/mount-routes.ts";
 import { defineRoutes } from "../../src/http/route.ts";
-import type { AppServices } from "../../src/http/services.ts";
 import { ROUTES } from "../../src/surfaces/routes.ts";
+import type { AppServices } from "../../src/surfaces/services.ts";
 import { testServices } from "../gateway.ts";
 import { ADMIN, closedGateway, failureOf, json, tokenBody, UNAUTHENTICATED, V4 } from "./access.ts";
 

@@ -4,7 +4,7 @@ import { AiError } from "../../src/core/errors.ts";
 import type { FailureFormat } from "../../src/http/failure-formats.ts";
 import { mountRoutes } from "../../src/http/mount-routes.ts";
 import { defineRoutes, defineUnknown } from "../../src/http/route.ts";
-import type { AppServices } from "../../src/http/services.ts";
+import type { AppServices } from "../../src/surfaces/services.ts";
 
 /** Writes the code, the description and the name of the format. */
 const format =

@@ -7,7 +7,7 @@ import { Authenticator } from "../../src/http/authenticate.ts";
 import { v4Failure } from "../../src/http/failure-formats.ts";
 import { mountRoutes } from "../../src/http/mount-routes.ts";
 import { defineRoutes } from "../../src/http/route.ts";
-import type { AppServices } from "../../src/http/services.ts";
+import type { AppServices } from "../../src/surfaces/services.ts";
 
 const RUN = "http://gateway/client/v4/accounts/local/ai/run/@cf/openai/whisper";
 const TOKEN = newTokenText("local");

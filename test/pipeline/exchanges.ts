@@ -7,7 +7,7 @@ import type { Model } from "../../src/models/model.ts";
 import { singleFlight } from "../../src/pipeline/dispatch/single-flight-step.ts";
 import { Exchange } from "../../src/pipeline/exchange.ts";
 import type { Dispatched, InferenceRequest } from "../../src/pipeline/request.ts";
-import type { Services } from "../../src/pipeline/services.ts";
+import type { PipelineServices } from "../../src/pipeline/services.ts";
 import type { TaskCall } from "../../src/tasks/task.ts";
 
 export const ADMISSION: Admission = {
@@ -83,7 +83,7 @@ export function dispatchShared(
 		signal,
 		dispatch,
 	}: {
-		services: Pick<Services, "flights" | "now" | "wait" | "waitUntil">;
+		services: Pick<PipelineServices, "flights" | "now" | "wait" | "waitUntil">;
 		signal: AbortSignal;
 		dispatch(call: TaskCall, signal: AbortSignal): Promise<Dispatched>;
 	},

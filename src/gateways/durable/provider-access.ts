@@ -1,6 +1,7 @@
 /** The providers' keys and the custom providers of an account. The keys are stored as text: they are sent to the providers. */
 import { RpcTarget } from "cloudflare:workers";
 import { addColumns } from "../../core/sql-columns.ts";
+import type { ProviderKey } from "../../providers/provider-key.ts";
 import {
 	type CustomProvider,
 	type CustomProviderCreate,
@@ -9,7 +10,6 @@ import {
 } from "../providers/custom-providers.ts";
 import {
 	keyLimitOf,
-	type ProviderKey,
 	type ProviderKeyCreate,
 	type ProviderKeyInfo,
 	previewOf,

@@ -2,10 +2,10 @@
  * Keys of providers that an account stores for a gateway (`provider_configs`). A key is found by its provider and its alias. The
  * management API shows the last characters of a key, and never the key.
  */
+
 import * as z from "zod";
 import { lazy } from "../../core/lazy.ts";
-
-const DEFAULT_ALIAS = "default";
+import { DEFAULT_ALIAS, type KeyLimit, type ProviderKey } from "../../providers/provider-key.ts";
 
 const Alias = lazy(() => z.string().regex(/^[\w.-]{1,64}$/, "expected 1 to 64 letters, digits, _, . or -"));
 
@@ -53,28 +53,6 @@ export interface ProviderKeyInfo {
 	modified_at: string;
 }
 
-/** A key as requests use it. */
-export interface ProviderKey {
-	id: string;
-	provider: string;
-	alias: string;
-	isDefault: boolean;
-	secret: string;
-	/** Epoch milliseconds. */
-	modifiedAt: number;
-	limit?: KeyLimit | undefined;
-}
-
-/** The requests with one stored key. */
-export interface KeyLimit {
-	/** Of the key. */
-	id: string;
-	provider: string;
-	alias: string;
-	requests: number;
-	windowMs: number;
-}
-
 /** `undefined`: the key has no limit. */
 export function keyLimitOf(
 	{ id, provider, alias }: Pick<ProviderKey, "id" | "provider" | "alias">,
@@ -94,14 +72,3 @@ const MIN_PREVIEWED = 16;
 /** Short secrets have no preview: four characters would be a large part. */
 export const previewOf = (secret: string): string =>
 	secret.length < MIN_PREVIEWED ? "…" : `…${secret.slice(-4)}`;
-
-/** `alias`: of the request. Absent: the alias `default`, or else the default key. */
-export function findKey(
-	keys: readonly ProviderKey[],
-	provider: string,
-	alias: string | undefined,
-): ProviderKey | undefined {
-	const ofProvider = keys.filter((key) => key.provider === provider);
-	const named = ofProvider.find((key) => key.alias === (alias ?? DEFAULT_ALIAS));
-	return named ?? (alias === undefined ? ofProvider.find((key) => key.isDefault) : undefined);
-}

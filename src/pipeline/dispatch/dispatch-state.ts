@@ -16,7 +16,7 @@ import { discardedUsage, splitChoices, unsupportedBy } from "../../tasks/traits.
 import type { Exchange } from "../exchange.ts";
 import { isPooled, type Plan, type PlannedTarget } from "../plan.ts";
 import type { RequestOptions, Served } from "../request.ts";
-import type { Services } from "../services.ts";
+import type { PipelineServices } from "../services.ts";
 import { type FailedTarget, summarizeAttempts } from "./attempt-summary.ts";
 import { recordFailure } from "./call-outcome.ts";
 import { observeAnswer } from "./observed-answer.ts";
@@ -25,7 +25,8 @@ import { poolRequestOf } from "./pool-request.ts";
 import { PrefillCall } from "./prefill-call.ts";
 import { TargetQueue } from "./target-queue.ts";
 
-export type DispatchServices = BackendServices & Pick<Services, "health" | "random" | "sealKey" | "wait">;
+export type DispatchServices = BackendServices &
+	Pick<PipelineServices, "health" | "random" | "sealKey" | "wait">;
 
 export interface DispatchContext extends CallContext {
 	exchange: Exchange;

@@ -8,7 +8,7 @@ import { AiError, toAiError } from "../../core/errors.ts";
 import { requireDiskSpace } from "../../core/object-failure.ts";
 import { callPart } from "../../core/object-parts.ts";
 import type { Caller } from "../../pipeline/request.ts";
-import type { Services } from "../../pipeline/services.ts";
+import type { PipelineServices } from "../../pipeline/services.ts";
 import type { BackgroundRuns } from "../durable/background-runs.ts";
 import type { Conversations } from "../durable/conversations.ts";
 import type { ResponseStoreObject } from "../durable/response-store.ts";
@@ -163,7 +163,7 @@ export function scopeOf({ credential }: Caller): Scope {
 export async function inScope<Value>(
 	caller: Caller,
 	find: (scope: Scope) => Promise<Found<Value>>,
-	{ ledgers }: Pick<Services, "ledgers">,
+	{ ledgers }: Pick<PipelineServices, "ledgers">,
 ): Promise<Found<Value>> {
 	const own = scopeOf(caller);
 	const found = await find(own);

@@ -9,11 +9,12 @@ import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
-import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import { pathParameter } from "../../http/route.ts";
 import { aliasProblem } from "../../pipeline/alias-problem.ts";
 import { aliasesOf, type KnownAlias } from "../../pipeline/resolve-model.ts";
 import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
+import { type Call, defineRoutes, type Route } from "../route.ts";
 
 const Body = lazy(() => z.strictObject({ model: z.string().min(1).max(512) }));
 

@@ -11,10 +11,10 @@ import { present } from "../../core/present.ts";
 import { parseFields } from "../../http/account-request.ts";
 import { csv } from "../../http/csv.ts";
 import { envelope } from "../../http/envelope.ts";
-import { type Call, defineRoutes, type Route } from "../../http/route.ts";
-import type { Services } from "../../pipeline/services.ts";
 import { answer } from "../answer.ts";
 import { V4 } from "../bases.ts";
+import { type Call, defineRoutes, type Route } from "../route.ts";
+import type { AppServices } from "../services.ts";
 import { COUNTS, countsJson, isForward, period, START_AFTER_END, withStart } from "./usage.ts";
 
 /** A report calls the object of each account, which is one subrequest. */
@@ -29,7 +29,7 @@ const usageQuery = (today: string) =>
 		.transform(withStart)
 		.refine(isForward, START_AFTER_END);
 
-const pageAfter = ({ directory }: Services, after: string | undefined) =>
+const pageAfter = ({ directory }: AppServices, after: string | undefined) =>
 	directory.list({ limit: PAGE_SIZE, ...(after !== undefined && { after }) });
 
 export const operatorRoutes: readonly Route[] = defineRoutes({ bases: [V4], tag: "Accounts" }, [

@@ -6,9 +6,9 @@ import type { Context } from "hono";
 import type { BoundGateway } from "../../accounts/bound-gateway.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
-import { type Call, defineRoutes, type Route } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
+import { type Call, defineRoutes, type Route } from "../route.ts";
 import { BoundGatewaySchema, boundGatewayJson } from "./token-fields.ts";
 
 export const boundGatewayRoutes: readonly Route[] = defineRoutes(

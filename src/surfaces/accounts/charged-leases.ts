@@ -9,9 +9,10 @@ import { lazy } from "../../core/lazy.ts";
 import { present } from "../../core/present.ts";
 import { parseFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
-import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
+import { type Call, defineRoutes, type Route } from "../route.ts";
 import { pageFields, requestJson, requestsEnvelope } from "./usage.ts";
 
 const Query = lazy(() => z.strictObject(pageFields()));

@@ -2,11 +2,11 @@
 import { type Budget, MICRO_NEURONS } from "../../accounts/admission.ts";
 import type { LimitStatus } from "../../accounts/durable/limit-status.ts";
 import { envelope } from "../../http/envelope.ts";
-import { type Call, defineRoutes, type Route } from "../../http/route.ts";
 import { type AccountLimits, limitsOf, type NeuronLimits } from "../../pipeline/limits.ts";
 import type { Caller } from "../../pipeline/request.ts";
-import type { Services } from "../../pipeline/services.ts";
 import { AI, below } from "../bases.ts";
+import { type Call, defineRoutes, type Route } from "../route.ts";
+import type { AppServices } from "../services.ts";
 
 export const limitRoutes: readonly Route[] = defineRoutes(
 	{ bases: [below(AI, "/usage/limits")], tag: "Usage" },
@@ -33,7 +33,7 @@ async function showLimits(_: unknown, { caller, services }: Call): Promise<Respo
 /** The state of the account's budgets, and of those of all tokens, if the caller may list them, or else of its own token. */
 export const limitStatusOf = (
 	{ account, credential }: Pick<Caller, "account" | "credential">,
-	{ ledgers, limits }: Services,
+	{ ledgers, limits }: AppServices,
 ): Promise<LimitStatus> =>
 	ledgers.of(account).limitStatus({
 		...{ credential, allTokens: true, rates: [] },

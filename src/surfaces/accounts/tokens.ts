@@ -17,9 +17,10 @@ import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
-import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { ACCOUNT, below, V4 } from "../bases.ts";
+import { type Call, defineRoutes, type Route } from "../route.ts";
 import { creationSchema, tokenJson, updateSchema, verifiedToken } from "./token-fields.ts";
 
 const DEFAULT_PER_PAGE = 20;

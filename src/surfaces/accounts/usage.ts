@@ -23,9 +23,9 @@ import { present } from "../../core/present.ts";
 import { parseFields } from "../../http/account-request.ts";
 import { csv } from "../../http/csv.ts";
 import { envelope } from "../../http/envelope.ts";
-import { type Call, defineRoutes, type Route } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
+import { type Call, defineRoutes, type Route } from "../route.ts";
 
 /** Days of a report without `from`, including today. */
 const DEFAULT_DAYS = 30;

@@ -14,6 +14,11 @@ import { loadDialect, loadLiveDialect } from "../../dialects/index.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { sourceOf } from "../../gateways/exchange.ts";
 import { optionsOfRun } from "../../gateways/options.ts";
+import {
+	defaultGateway,
+	gatewayOfOptions,
+	runModel as runModelInGateway,
+} from "../../gateways/run/model-in-gateway.ts";
 import { DEFAULT_GATEWAY } from "../../gateways/settings.ts";
 import { verifyCaller } from "../../http/authenticate.ts";
 import { boundDepth, isSmallJson, parseText, readBody, readJson } from "../../http/body.ts";
@@ -23,28 +28,17 @@ import { failureHeaders, replyResponse, WRAPS } from "../../http/envelope.ts";
 import type { FailureFormat } from "../../http/failure-formats.ts";
 import { type Authentication, mountRoutes } from "../../http/mount-routes.ts";
 import { checkTags, inferenceRequest, refuseQueue } from "../../http/request-options.ts";
-import {
-	BY_MODEL,
-	type Call,
-	defineRoutes,
-	defineUnknown,
-	type Route,
-	type UnknownPaths,
-} from "../../http/route.ts";
-import type { AppServices } from "../../http/services.ts";
+import { BY_MODEL, defineUnknown, type UnknownPaths } from "../../http/route.ts";
 import { isUpgrade } from "../../http/socket.ts";
 import { requireFrame } from "../../http/socket-caller.ts";
 import { search } from "../../models/search.ts";
 import type { InferenceRequest, Inputs } from "../../pipeline/request.ts";
 import { gatewayFailure, gatewayPlaneFailure } from "../gateway/gateway-failure.ts";
 import { gatewayWireRoutes, type WireBindings } from "../gateway/gateway-wire.ts";
-import {
-	defaultGateway,
-	gatewayOfOptions,
-	runModel as runModelInGateway,
-} from "../gateway/model-in-gateway.ts";
 import { wireMarkdownRoutes } from "../markdown/markdown.ts";
 import { endpointRun, inEndpointFormat, runFormat } from "../openai/run-endpoint.ts";
+import { type Call, defineRoutes, type Route } from "../route.ts";
+import type { AppServices } from "../services.ts";
 import { wireSearchRoutes } from "../websearch/websearch.ts";
 
 const RunBody = lazy(() =>

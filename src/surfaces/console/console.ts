@@ -7,7 +7,7 @@
  */
 import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
-import { type Call, defineRoutes, type Route } from "../../http/route.ts";
+import { type Call, defineRoutes, type Route } from "../route.ts";
 
 export const CONSOLE_PATH = "/console";
 const PAGE = "index.html";

@@ -3,7 +3,7 @@ import { AiError } from "../../core/errors.ts";
 import { type FailureFormat, openAiFailure } from "../../http/failure-formats.ts";
 import { absentReason } from "../openai/openai-absent.ts";
 import { gatewayFailure, gatewayPlaneFailure } from "./gateway-failure.ts";
-import { hasOpenAiFailures } from "./step-route.ts";
+import { hasOpenAiFailures } from "./step-format.ts";
 
 /** A missing or invalid credential has AI Gateway's code and format, also at the address of a provider. */
 export const refusedByGateway =

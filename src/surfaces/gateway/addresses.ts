@@ -2,26 +2,22 @@ import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
 import { sourceOf } from "../../gateways/exchange.ts";
 import { optionsInHeaders } from "../../gateways/options.ts";
+import type { Step } from "../../gateways/run/step.ts";
 import { ACCOUNT_ID } from "../../http/authenticate.ts";
 import { readJson } from "../../http/body.ts";
 import { AUTHORIZATION, WEBSOCKET_PROTOCOL } from "../../http/credentials.ts";
-import {
-	BY_MODEL,
-	type Call,
-	methodNotAllowed,
-	pathParameter,
-	type RouteDeclaration,
-} from "../../http/route.ts";
+import { BY_MODEL, methodNotAllowed, pathParameter } from "../../http/route.ts";
 import { isUpgrade } from "../../http/socket.ts";
 import type { Caller } from "../../pipeline/request.ts";
-import type { Services } from "../../pipeline/services.ts";
 import { V1 } from "../bases.ts";
 import { absentReason } from "../openai/openai-absent.ts";
+import type { Call, RouteDeclaration } from "../route.ts";
+import type { AppServices } from "../services.ts";
 import { orOpenAi, refusedByGateway } from "./address-failures.ts";
 import { gatewayPlaneFailure } from "./gateway-failure.ts";
 import { answerSteps, providerAddresses } from "./provider-addresses.ts";
 import { EVENTS, resumeStream } from "./resume.ts";
-import { readSteps, type Step, Steps } from "./step.ts";
+import { readSteps, Steps } from "./step.ts";
 import { universalSocket } from "./universal-socket.ts";
 
 /** Below `/v1`: the universal address, and one for each provider. Callers may omit the universal address's trailing slash. */
@@ -79,7 +75,7 @@ export const ADDRESSES: readonly RouteDeclaration[] = [
 /** A gateway without authentication serves every caller, if the operator allows it. Its account pays. */
 async function unauthenticated(
 	c: Context,
-	{ gateways, gatewayRules }: Services,
+	{ gateways, gatewayRules }: AppServices,
 ): Promise<Caller | undefined> {
 	const account = c.req.param("account") ?? "";
 	if (!gatewayRules.allowUnauthenticated || !ACCOUNT_ID.test(account)) return undefined;

@@ -10,9 +10,10 @@ import { ALIAS, AliasCreate, AliasUpdate } from "../../gateways/aliases/alias.ts
 import { type AliasFailure, type GatewayAlias, MAX_ALIASES } from "../../gateways/durable/aliases.ts";
 import { parseFields, readStored } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
-import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { below } from "../bases.ts";
+import { type Call, defineRoutes, type Route } from "../route.ts";
 import { found, GATEWAYS, managementFailure, pageFields, pageInfo } from "./management.ts";
 
 /** A client without pages receives all. */

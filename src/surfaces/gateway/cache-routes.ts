@@ -1,7 +1,8 @@
 /** Management of a gateway's cache. The product has no route for it. */
 import { envelope } from "../../http/envelope.ts";
-import { defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
+import { defineRoutes, type Route } from "../route.ts";
 import { found, GATEWAYS, managementFailure } from "./management.ts";
 
 export const cacheRoutes: readonly Route[] = defineRoutes(

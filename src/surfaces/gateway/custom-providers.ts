@@ -16,10 +16,11 @@ import { addressProblem } from "../../gateways/providers/public-host.ts";
 import { REDACTED } from "../../gateways/secrets.ts";
 import { parseFields, readStored } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
-import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
-import type { Services } from "../../pipeline/services.ts";
+import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { ACCOUNT, below } from "../bases.ts";
+import { type Call, defineRoutes, type Route } from "../route.ts";
+import type { AppServices } from "../services.ts";
 import { managementFailure, pageFields, pageInfo } from "./management.ts";
 
 const flag = lazy(() => z.enum(["true", "false"]).transform((value) => value === "true"));
@@ -157,7 +158,7 @@ function notFound(): never {
 	throw new AiError("notFound", "Custom provider not found");
 }
 
-function requireAddress(address: string, { gatewayRules, publicUrl }: Services): void {
+function requireAddress(address: string, { gatewayRules, publicUrl }: AppServices): void {
 	const problem = addressProblem(address, { ...gatewayRules, publicUrl });
 	if (problem !== undefined) throw new AiError("invalidGatewayRequest", `base_url ${problem}`);
 }

@@ -16,9 +16,10 @@ import {
 import { type Element, Elements, RouteName, unknownFields } from "../../gateways/dynamic/elements.ts";
 import { parseFields, readStored, type StoredFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
-import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { below } from "../bases.ts";
+import { type Call, defineRoutes, type Route } from "../route.ts";
 import { GATEWAYS, managementFailure, pageFields } from "./management.ts";
 
 const MAX_PER_PAGE = 100;

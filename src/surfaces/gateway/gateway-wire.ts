@@ -14,23 +14,25 @@ import { AiError, toAiError } from "../../core/errors.ts";
 import { BufferHold } from "../../core/process-counts.ts";
 import { timeOfId } from "../../gateways/logs/log-row.ts";
 import { mergedOptions, optionsInBinding, optionsInHeaders } from "../../gateways/options.ts";
+import type { Step } from "../../gateways/run/step.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { boundDepth } from "../../http/body.ts";
 import { holdValue } from "../../http/body-hold.ts";
 import { failureEnvelope } from "../../http/envelope.ts";
 import { toRpcError } from "../../http/failure-formats.ts";
-import { BY_MODEL, type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
-import type { AppServices } from "../../http/services.ts";
+import { BY_MODEL, pathParameter } from "../../http/route.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { V1 } from "../bases.ts";
+import { type Call, defineRoutes, type Route } from "../route.ts";
+import type { AppServices } from "../services.ts";
 import { ADDRESSES, runUniversal } from "./addresses.ts";
-import { runSteps, type StepsContext } from "./gateway.ts";
 import { gatewayPlaneFailure } from "./gateway-failure.ts";
 import { changeLog, type LogName, readLog } from "./log-access.ts";
 import { LogPatchBody, logJson, patchOf } from "./log-json.ts";
 import { providerAddresses } from "./provider-addresses.ts";
 import { EVENTS, resumeStream } from "./resume.ts";
-import { headersOf, readSteps, type Step, Steps } from "./step.ts";
+import { headersOf, readSteps, Steps } from "./step.ts";
+import { runSteps, type StepsRequest } from "./steps.ts";
 
 /** Its top-level domain is reserved and never resolves (RFC 2606). */
 const UNREACHABLE_ORIGIN = "https://ganglion.invalid";
@@ -148,7 +150,7 @@ interface GatewayRunOptions {
 
 /** The object that `gateway(id)` returns over RPC. */
 export class AiGateway extends RpcTarget {
-	readonly #context: Omit<StepsContext, "signal" | "options" | "source">;
+	readonly #context: Omit<StepsRequest, "signal" | "options" | "source">;
 
 	constructor(gateway: string, caller: Caller, services: AppServices) {
 		super();

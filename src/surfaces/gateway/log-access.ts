@@ -3,10 +3,10 @@ import { AiError } from "../../core/errors.ts";
 import type { LogCalls } from "../../gateways/client/gateway-logs.ts";
 import type { LogPatch } from "../../gateways/durable/log-table.ts";
 import type { LogPayloads, LogRow, Payload, PayloadPart } from "../../gateways/logs/log-row.ts";
+import { requireGateway } from "../../gateways/run/bound-caller.ts";
 import { identifyCaller } from "../../http/authenticate.ts";
 import type { Caller } from "../../pipeline/request.ts";
-import type { Services } from "../../pipeline/services.ts";
-import { requireGateway } from "./bound-caller.ts";
+import type { AppServices } from "../services.ts";
 
 export interface LogName {
 	caller: Caller;
@@ -15,7 +15,7 @@ export interface LogName {
 	log: string;
 }
 
-type LogServices = Pick<Services, "gateways" | "gatewayLogs" | "ledgers">;
+type LogServices = Pick<AppServices, "gateways" | "gatewayLogs" | "ledgers">;
 
 const LOG_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 

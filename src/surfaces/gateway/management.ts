@@ -10,6 +10,7 @@ import { lazy } from "../../core/lazy.ts";
 import { MAX_GATEWAYS, type RegistryFailure, type RegistryResult } from "../../gateways/durable/registry.ts";
 import { creationOf } from "../../gateways/logs/collection.ts";
 import { addressProblem } from "../../gateways/providers/public-host.ts";
+import { unservedGuard } from "../../gateways/run/guard-models.ts";
 import { redacted } from "../../gateways/secrets.ts";
 import {
 	DEFAULT_GATEWAY,
@@ -22,12 +23,12 @@ import { settingsNotes } from "../../gateways/settings-notes.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type FailureFormat, v4Failure } from "../../http/failure-formats.ts";
-import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
-import type { Services } from "../../pipeline/services.ts";
+import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { ACCOUNT, below } from "../bases.ts";
+import { type Call, defineRoutes, type Route } from "../route.ts";
+import type { AppServices } from "../services.ts";
 import { gatewayUrl } from "./gateway-wire.ts";
-import { unservedGuard } from "./guard-models.ts";
 
 export const GATEWAYS = below(ACCOUNT, "/ai-gateway/gateways");
 
@@ -177,7 +178,7 @@ async function updateGateway(c: Context, { caller, services }: Call): Promise<Re
 }
 
 /** The addresses of collectors have the rule of those of custom providers. */
-function requireCollectors({ otel }: GatewayUpdate, { gatewayRules, publicUrl }: Services): void {
+function requireCollectors({ otel }: GatewayUpdate, { gatewayRules, publicUrl }: AppServices): void {
 	for (const [index, { url }] of (otel ?? []).entries()) {
 		const problem = addressProblem(url, { ...gatewayRules, publicUrl });
 		if (problem !== undefined) throw new AiError("invalidGatewayRequest", `otel[${index}].url ${problem}`);
@@ -185,7 +186,7 @@ function requireCollectors({ otel }: GatewayUpdate, { gatewayRules, publicUrl }:
 }
 
 /** Without its model, a guard refuses every request, or judges none. */
-function requireGuardModels({ guardrails }: GatewayUpdate, services: Services): void {
+function requireGuardModels({ guardrails }: GatewayUpdate, services: AppServices): void {
 	for (const phase of ["prompt", "response"] as const) {
 		const model = unservedGuard(Object.keys(guardrails?.[phase] ?? {}), services);
 		if (model !== undefined)

@@ -9,6 +9,8 @@ import { optionsInHeaders } from "../../gateways/options.ts";
 import { endpointOf, isProvider } from "../../gateways/providers/addresses.ts";
 import { customSlug } from "../../gateways/providers/custom-providers.ts";
 import { WORKERS_AI } from "../../gateways/request.ts";
+import { authorIfKnown, COMPAT } from "../../gateways/run/provider-names.ts";
+import type { Step } from "../../gateways/run/step.ts";
 import { readRawInputs } from "../../http/body.ts";
 import {
 	ANTHROPIC_KEY,
@@ -20,15 +22,14 @@ import {
 	usedLocation,
 } from "../../http/credentials.ts";
 import { geminiFailure, messagesFailure } from "../../http/failure-formats.ts";
-import { BY_MODEL, type Call, pathParameter, type RouteDeclaration } from "../../http/route.ts";
+import { BY_MODEL, pathParameter } from "../../http/route.ts";
 import { isUpgrade } from "../../http/socket.ts";
 import type { Inputs } from "../../pipeline/request.ts";
-import type { Services } from "../../pipeline/services.ts";
 import { absentReason } from "../openai/openai-absent.ts";
+import type { Call, RouteDeclaration } from "../route.ts";
+import type { AppServices } from "../services.ts";
 import { orOpenAi, providerFailure, refusedByGateway } from "./address-failures.ts";
-import { runSteps, type StepsContext } from "./gateway.ts";
-import { authorIfKnown, COMPAT } from "./provider-names.ts";
-import type { Step } from "./step.ts";
+import { runSteps, type StepsRequest } from "./steps.ts";
 
 /** A provider's API may use any method. Only POST runs a model. */
 const OTHER_METHODS = ["GET", "PUT", "PATCH", "DELETE"] as const;
@@ -108,7 +109,7 @@ function addressesOf(
 export const answerSteps = (
 	c: Context,
 	{ caller, services }: Call,
-	{ read, ...request }: Pick<StepsContext, "source" | "address"> & { read: () => Promise<Step[]> },
+	{ read, ...request }: Pick<StepsRequest, "source" | "address"> & { read: () => Promise<Step[]> },
 ): Promise<Response> =>
 	runSteps(read, {
 		...request,
@@ -151,7 +152,7 @@ const MAY_HAVE_NO_BODY: ReadonlySet<string> = new Set(["GET", "DELETE", "POST"])
 
 async function readOptionalBody(
 	request: Request,
-	services: Services,
+	services: AppServices,
 ): Promise<{ inputs: Inputs; bytes?: Uint8Array<ArrayBuffer> }> {
 	if (!request.body && MAY_HAVE_NO_BODY.has(request.method)) return { inputs: { fields: undefined } };
 	return readRawInputs(request, services);

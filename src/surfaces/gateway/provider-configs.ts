@@ -13,14 +13,15 @@ import { MAX_KEYS } from "../../gateways/durable/provider-access.ts";
 import { isProvider } from "../../gateways/providers/addresses.ts";
 import { customSlug } from "../../gateways/providers/custom-providers.ts";
 import { ProviderKeyCreate } from "../../gateways/providers/provider-keys.ts";
+import { authorIfKnown } from "../../gateways/run/provider-names.ts";
 import { parseFields, readStored } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
-import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import { pathParameter } from "../../http/route.ts";
 import { SEARCH_PROVIDERS } from "../../websearch/providers/index.ts";
 import { answer } from "../answer.ts";
 import { below } from "../bases.ts";
+import { type Call, defineRoutes, type Route } from "../route.ts";
 import { found, GATEWAYS, managementFailure, pageFields, pageInfo } from "./management.ts";
-import { authorIfKnown } from "./provider-names.ts";
 
 /** A client without pages receives all. */
 const ListQuery = lazy(() => z.object(pageFields(MAX_KEYS, MAX_KEYS)));

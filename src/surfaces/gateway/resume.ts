@@ -1,8 +1,9 @@
 import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
-import { type Call, type Payload, pathParameter } from "../../http/route.ts";
+import { requireGateway } from "../../gateways/run/bound-caller.ts";
+import { type Payload, pathParameter } from "../../http/route.ts";
 import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
-import { requireGateway } from "./bound-caller.ts";
+import type { Call } from "../route.ts";
 
 export const EVENTS: Payload = { type: SSE_CONTENT_TYPE };
 

@@ -2,39 +2,13 @@
 import * as z from "zod";
 import { lazy } from "../../core/lazy.ts";
 import { validate } from "../../dialects/validation/validation.ts";
-import {
-	type GatewayOptions,
-	mergedOptions,
-	optionsInConfig,
-	optionsInHeaders,
-} from "../../gateways/options.ts";
+import { mergedOptions, optionsInConfig, optionsInHeaders } from "../../gateways/options.ts";
 import { endpointOf } from "../../gateways/providers/addresses.ts";
+import type { Step } from "../../gateways/run/step.ts";
 import { headersIn } from "../../http/request-options.ts";
-import type { Inputs } from "../../pipeline/request.ts";
 
 const VISIBLE = /^[\x20-\x7e]*$/;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~\w-]+$/;
-
-export interface Step {
-	provider: string;
-	/** A path relative to the provider's address, with its query. */
-	endpoint: string;
-	/** From the step's own headers and `config`. */
-	options: GatewayOptions;
-	/** The headers that `request-options.ts` reads. */
-	headers: Headers;
-	inputs: Inputs;
-	/** For a request that is passed to the provider. */
-	sent: SentRequest;
-}
-
-export interface SentRequest {
-	method: string;
-	/** Without the credential of this gateway. */
-	headers: Headers;
-	/** Absent: no body. */
-	body?: Uint8Array<ArrayBuffer> | string;
-}
 
 const StepSchema = lazy(() =>
 	z

@@ -14,6 +14,7 @@ import { lazy } from "../../core/lazy.ts";
 import { BufferHold } from "../../core/process-counts.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { mergedOptions, optionsInConfig } from "../../gateways/options.ts";
+import type { Step } from "../../gateways/run/step.ts";
 import { bufferedBody } from "../../gateways/scanning/buffered.ts";
 import { boundDepth, parseText } from "../../http/body.ts";
 import { offeredProtocols, selectedProtocol } from "../../http/credentials.ts";
@@ -22,9 +23,9 @@ import { type OpenSocket, openSocket } from "../../http/open-socket.ts";
 import { frameCaller, isTokenRefused, POLICY_VIOLATION, TOKEN_REFUSED } from "../../http/socket-caller.ts";
 import { encodeBase64 } from "../../media/base64.ts";
 import { isDone, SSE_CONTENT_TYPE } from "../../streams/sse.ts";
-import { runSteps, type StepsContext } from "./gateway.ts";
 import { gatewayFailure } from "./gateway-failure.ts";
-import { readSteps, type Step } from "./step.ts";
+import { readSteps } from "./step.ts";
+import { runSteps, type StepsRequest } from "./steps.ts";
 
 /** Each of them may hold an answer in memory. */
 const MAX_OPEN_REQUESTS = 32;
@@ -47,7 +48,7 @@ const Frame = lazy(() =>
 	}),
 );
 
-type SocketContext = Omit<StepsContext, "signal">;
+type SocketContext = Omit<StepsRequest, "signal">;
 type Metadata = Record<string, string | number | null | undefined>;
 
 /** A browser requires that the answer selects one of the protocols that it offers. */
@@ -111,7 +112,7 @@ function readFrame(data: string | ArrayBuffer, jsonDepth: number): FrameRequest 
 }
 
 /** Never rejects. */
-async function answer(frame: FrameRequest | AiError, context: StepsContext, send: Send): Promise<void> {
+async function answer(frame: FrameRequest | AiError, context: StepsRequest, send: Send): Promise<void> {
 	const eventId = frame instanceof AiError ? undefined : frame.eventId;
 	let metadata: Metadata = { eventId };
 	const read = (): Step[] => {

@@ -5,16 +5,16 @@
 import { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import { otherDialects } from "../../dialects/index.ts";
+import { onlyFor, type RouteDialect } from "../../dialects/route-dialect.ts";
+import { countRequest } from "../../http/count-request.ts";
 import { REQUEST_ID, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
 import type { Caller, InferenceRequest, Reply } from "../../pipeline/request.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
-import type { Services } from "../../pipeline/services.ts";
 import { mapEvents } from "../../streams/sse.ts";
+import type { SearchServices } from "../../websearch/services.ts";
 import { withSearchTexts, withWebSearch } from "../../websearch/with-web-search.ts";
 import { countPromptTokens } from "../openai/count-tokens.ts";
-import { onlyFor, type RouteDialect } from "../openai/route-dialect.ts";
-import { countRequest } from "../rate-limited.ts";
 
 const GEMINI_ROUTE: RouteDialect = {
 	dialect: async () => (await otherDialects()).geminiContent,
@@ -58,7 +58,7 @@ const RUN_METHODS: Readonly<Record<string, Method>> = {
 };
 export const GEMINI_METHODS: readonly string[] = [...Object.keys(RUN_METHODS), "countTokens"];
 
-export async function callGemini(call: GeminiCall, services: Services): Promise<Response> {
+export async function callGemini(call: GeminiCall, services: SearchServices): Promise<Response> {
 	const prepared = geminiRun(call);
 	if (!prepared) return count(call, services);
 	return prepared.respond(await runGemini(prepared.request, services), call.id);
@@ -104,7 +104,7 @@ function embeds(dialect: RouteDialect["dialect"]): Method {
 	};
 }
 
-async function count(call: GeminiCall, services: Services): Promise<Response> {
+async function count(call: GeminiCall, services: SearchServices): Promise<Response> {
 	const { id, caller } = call;
 	await countRequest("Token Count", caller, services);
 	const { countedRequest } = await otherDialects();

@@ -4,9 +4,10 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { parseFields } from "../../http/account-request.ts";
-import { type Call, pathParameter } from "../../http/route.ts";
+import { pathParameter } from "../../http/route.ts";
 import type { Model } from "../../models/model.ts";
 import { findModel, type ListedModel, listModels } from "../openai/listed-models.ts";
+import type { Call } from "../route.ts";
 
 /** By the task of the model. */
 const METHODS: Partial<Record<Model["task"], readonly string[]>> = {

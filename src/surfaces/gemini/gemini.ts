@@ -7,25 +7,22 @@
  * out `models/` in front of an id with a slash.
  */
 import type { Context } from "hono";
+import { gatewayInHeaders, runModel } from "../../gateways/run/model-in-gateway.ts";
 import { readJson } from "../../http/body.ts";
 import { AUTHORIZATION, GEMINI_KEYS } from "../../http/credentials.ts";
 import { geminiFailure } from "../../http/failure-formats.ts";
 import {
 	BY_MODEL,
-	type Call,
-	defineRoutes,
 	defineUnknown,
 	pathParameter,
-	type Route,
-	type RouteDeclaration,
 	type RouteGroup,
 	type UnknownPaths,
 } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { AI, below, V1, V1BETA } from "../bases.ts";
-import { gatewayInHeaders, runModel } from "../gateway/model-in-gateway.ts";
 import { GOOGLE_DECISIONS } from "../openai/decision-routes.ts";
 import { dialectRoute } from "../openai/dialect-routes.ts";
+import { type Call, defineRoutes, type Route, type RouteDeclaration } from "../route.ts";
 import {
 	callGemini,
 	GEMINI_METHODS,

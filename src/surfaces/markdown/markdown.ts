@@ -16,17 +16,17 @@ import { decodeBase64 } from "../../dialects/media/media.ts";
 import { parseMultipart } from "../../dialects/media/multipart.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { boundDepth, parseText, readBody, readJson } from "../../http/body.ts";
+import { countRequest } from "../../http/count-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { toRpcError } from "../../http/failure-formats.ts";
-import { type Call, defineRoutes, type Route } from "../../http/route.ts";
 import { convertFiles, type SourceFile } from "../../markdown/convert.ts";
 import { SUPPORTED, type SupportedFormat } from "../../markdown/formats.ts";
 import { ConversionOptions } from "../../markdown/options.ts";
 import type { Caller } from "../../pipeline/request.ts";
-import type { Services } from "../../pipeline/services.ts";
 import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
-import { countRequest } from "../rate-limited.ts";
+import { type Call, defineRoutes, type Route } from "../route.ts";
+import type { AppServices } from "../services.ts";
 
 export type ConversionResponse = { id: string; name: string; mimeType: string } & (
 	| { format: "markdown" | "text"; tokens: number; data: string }
@@ -48,7 +48,7 @@ const FILES = new Set(["files", "files[]"]);
 async function transform(
 	files: readonly SourceFile[],
 	options: ConversionOptions,
-	{ log, uuid }: Services,
+	{ log, uuid }: AppServices,
 ): Promise<ConversionResponse[]> {
 	const conversions = await convertFiles(files, options);
 	return conversions.map((conversion) => {
@@ -153,9 +153,9 @@ export interface MarkdownDocument {
 /** The object that `toMarkdown()` returns over RPC. */
 export class ToMarkdownService extends RpcTarget {
 	readonly #caller: Caller;
-	readonly #services: Services;
+	readonly #services: AppServices;
 
-	constructor(caller: Caller, services: Services) {
+	constructor(caller: Caller, services: AppServices) {
 		super();
 		this.#caller = caller;
 		this.#services = services;

@@ -4,8 +4,9 @@
  * The id of a model may contain slashes, so the end of the path decides which route it is.
  */
 import { AiError } from "../../core/errors.ts";
-import { BY_MODEL, defineRoutes, type Route } from "../../http/route.ts";
+import { BY_MODEL } from "../../http/route.ts";
 import { AI, AZURE, below } from "../bases.ts";
+import { defineRoutes, type Route } from "../route.ts";
 import { type RunRoute, runForm, runJson } from "./dialect-routes.ts";
 import { FORM_ROUTES, OPENAI, OPENAI_ROUTES } from "./openai.ts";
 

@@ -1,13 +1,13 @@
 /** Counts the tokens of a chat request's prompt by the gateway's own estimate, for the routes that only count tokens. */
 import type { Context } from "hono";
+import { onlyFor, type RouteDialect, requireModel } from "../../dialects/route-dialect.ts";
 import { readJson } from "../../http/body.ts";
-import type { Call } from "../../http/route.ts";
+import { countRequest } from "../../http/count-request.ts";
 import { parse } from "../../pipeline/prepare.ts";
 import { type ResolvedModel, resolveModel } from "../../pipeline/resolve-model.ts";
 import { countInput } from "../../tasks/traits.ts";
 import { type CountedChat, type SearchFormat, withSearchTexts } from "../../websearch/with-web-search.ts";
-import { countRequest } from "../rate-limited.ts";
-import { onlyFor, type RouteDialect, requireModel } from "./route-dialect.ts";
+import type { Call } from "../route.ts";
 
 /** `fields`: the body of the chat request. If `resolved.routed` is absent, the fields are validated leniently. */
 export async function countPromptTokens(

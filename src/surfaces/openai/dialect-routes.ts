@@ -3,10 +3,11 @@ import type { Context } from "hono";
 import { isRecord } from "../../core/json.ts";
 import { badInput } from "../../dialects/invalid-input.ts";
 import { parseMultipart } from "../../dialects/media/multipart.ts";
+import { onlyFor, requireModel } from "../../dialects/route-dialect.ts";
 import { readBody, readJson } from "../../http/body.ts";
-import { BY_MODEL, type Call, type RouteDeclaration } from "../../http/route.ts";
+import { BY_MODEL } from "../../http/route.ts";
+import type { Call, RouteDeclaration } from "../route.ts";
 import { infer, type OpenaiRoute } from "./openai-route.ts";
-import { onlyFor, requireModel } from "./route-dialect.ts";
 
 /** `named`: the model, if the path names it. Absent: the body does. */
 export type RunRoute = (c: Context, call: Call, named?: string) => Promise<Response>;

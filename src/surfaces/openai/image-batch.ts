@@ -6,10 +6,10 @@
 import { otherDialects } from "../../dialects/index.ts";
 import type { InferenceRequest, Reply } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
-import type { Services } from "../../pipeline/services.ts";
+import type { PipelineServices } from "../../pipeline/services.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
 
-export async function runEach(request: InferenceRequest, services: Services): Promise<Reply> {
+export async function runEach(request: InferenceRequest, services: PipelineServices): Promise<Reply> {
 	const { mergeImages, singleImageBodies } = await otherDialects();
 	const bodies = singleImageBodies(request.inputs.fields);
 	if (bodies.length === 1) return run(request, services);

@@ -3,8 +3,8 @@ import { AiError } from "../../core/errors.ts";
 import { isProductId, type Model } from "../../models/model.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { aliasesOf, isServed, resolveModel } from "../../pipeline/resolve-model.ts";
-import type { Services } from "../../pipeline/services.ts";
 import { namedModel } from "../../providers/provider-models.ts";
+import type { AppServices } from "../services.ts";
 
 export interface ListedModel {
 	/** The id of the model, or an alias. */
@@ -13,7 +13,7 @@ export interface ListedModel {
 }
 
 /** The account's aliases come first. */
-export async function listModels(caller: Caller, services: Services): Promise<ListedModel[]> {
+export async function listModels(caller: Caller, services: AppServices): Promise<ListedModel[]> {
 	const { catalog } = services;
 	const aliased = (await aliasesOf(caller, services)).flatMap(({ alias, model: id }): ListedModel[] => {
 		const model =
@@ -28,7 +28,7 @@ export async function listModels(caller: Caller, services: Services): Promise<Li
 export async function findModel(
 	id: string,
 	caller: Caller,
-	services: Services,
+	services: AppServices,
 ): Promise<ListedModel | undefined> {
 	const listed = (await listModels(caller, services)).find((model) => model.id === id);
 	// Each model of Workers AI that exists is in the catalogue.

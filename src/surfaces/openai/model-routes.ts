@@ -10,10 +10,11 @@ import { lazy } from "../../core/lazy.ts";
 import { parseFields } from "../../http/account-request.ts";
 import { ANTHROPIC_KEY, AUTHORIZATION, AZURE_KEY, GEMINI_KEYS } from "../../http/credentials.ts";
 import { ANTHROPIC_VERSION, GOOGLE_KEY, modelsFailure } from "../../http/failure-formats.ts";
-import { type Call, pathParameter, type RouteDeclaration, type RouteGroup } from "../../http/route.ts";
+import { pathParameter, type RouteGroup } from "../../http/route.ts";
 import type { Model } from "../../models/model.ts";
 import { answer } from "../answer.ts";
 import { geminiModels, showGeminiModel } from "../gemini/gemini-models.ts";
+import type { Call, RouteDeclaration } from "../route.ts";
 import { findModel, type ListedModel, listModels } from "./listed-models.ts";
 
 const secondsOf = ({ created }: Model): number => Math.floor(Date.parse(created) / 1000) || 0;

@@ -1,14 +1,15 @@
 /** One of OpenAI's or Anthropic's routes, and how it runs a model. */
 import type { Context } from "hono";
 import { isRecord } from "../../core/json.ts";
+import type { RouteDialect } from "../../dialects/route-dialect.ts";
+import type { RunModel } from "../../gateways/run/model-in-gateway.ts";
+import { gatewayInHeaders, runModel } from "../../gateways/run/model-in-gateway.ts";
 import type { CredentialLocation } from "../../http/credentials.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { type FailureFormat, messagesFailure, openAiFailure } from "../../http/failure-formats.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
-import type { Call } from "../../http/route.ts";
 import type { InferenceRequest } from "../../pipeline/request.ts";
-import { gatewayInHeaders, runModel } from "../gateway/model-in-gateway.ts";
-import type { RouteDialect, RunModel } from "./route-dialect.ts";
+import type { Call } from "../route.ts";
 
 export interface OpenaiRoute extends RouteDialect {
 	/** One line of the OpenAPI document. */

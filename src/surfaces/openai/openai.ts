@@ -13,17 +13,11 @@
 import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
 import { otherDialects } from "../../dialects/index.ts";
+import { OPENAI_CHAT } from "../../dialects/route-dialect.ts";
 import { ANTHROPIC_KEY, AUTHORIZATION, AZURE_KEY } from "../../http/credentials.ts";
 import { REQUEST_ID } from "../../http/envelope.ts";
 import { messagesFailure, openAiFailure } from "../../http/failure-formats.ts";
-import {
-	BY_MODEL,
-	type Call,
-	defineRoutes,
-	type Route,
-	type RouteDeclaration,
-	type RouteGroup,
-} from "../../http/route.ts";
+import { BY_MODEL, type RouteGroup } from "../../http/route.ts";
 import { inputFamily } from "../../models/family.ts";
 import { withWebSearch } from "../../websearch/with-web-search.ts";
 import { answer } from "../answer.ts";
@@ -31,6 +25,7 @@ import { AI, below, V1 } from "../bases.ts";
 import { CONVERSATIONS } from "../responses/conversation-routes.ts";
 import { RESPONSE_ROUTES, RESPONSES } from "../responses/response-routes.ts";
 import { STORED_RESPONSES } from "../responses/stored-routes.ts";
+import { type Call, defineRoutes, type Route, type RouteDeclaration } from "../route.ts";
 import { STANDALONE_SEARCH } from "../websearch/standalone-search.ts";
 import { countBody } from "./count-tokens.ts";
 import { DECISIONS, SYSTEM_ONE } from "./decision-routes.ts";
@@ -38,7 +33,6 @@ import { dialectRoute, formRoute } from "./dialect-routes.ts";
 import { runEach } from "./image-batch.ts";
 import { MODEL_ROUTES, MODELS } from "./model-routes.ts";
 import type { OpenaiRoute } from "./openai-route.ts";
-import { OPENAI_CHAT } from "./route-dialect.ts";
 
 /** For examples. */
 const CHAT_MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";

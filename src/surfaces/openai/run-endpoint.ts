@@ -4,11 +4,12 @@
  */
 import { isRecord } from "../../core/json.ts";
 import { badInput, invalidInput } from "../../dialects/invalid-input.ts";
+import { onlyFor } from "../../dialects/route-dialect.ts";
+import type { RunModel } from "../../gateways/run/model-in-gateway.ts";
 import type { InferenceRequest } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
 import { OPENAI_ROUTES } from "./openai.ts";
 import type { OpenaiRoute } from "./openai-route.ts";
-import { onlyFor, type RunModel } from "./route-dialect.ts";
 
 const ENDPOINTS: readonly string[] = ["/chat/completions", "/messages", "/responses"];
 const VERSION = "/v1";

@@ -5,10 +5,10 @@
 import type { CircuitState } from "../../fleet/breaker.ts";
 import { type EngineReport, hostOf } from "../../fleet/health.ts";
 import { envelope } from "../../http/envelope.ts";
-import { type Call, defineRoutes, type Route } from "../../http/route.ts";
 import type { RouteSummary } from "../../pipeline/plan.ts";
 import { answer } from "../answer.ts";
 import { V4 } from "../bases.ts";
+import { type Call, defineRoutes, type Route } from "../route.ts";
 import { sumEngines } from "./engine-sums.ts";
 import { replicaId } from "./pools.ts";
 import { allReports, type Labelled } from "./worker-reports.ts";

@@ -5,9 +5,9 @@
  */
 import { AiError } from "../../core/errors.ts";
 import { objectUnavailable } from "../../core/object-failure.ts";
-import { defineRoutes, type Route } from "../../http/route.ts";
-import type { Services } from "../../pipeline/services.ts";
 import { answer } from "../answer.ts";
+import { defineRoutes, type Route } from "../route.ts";
+import type { AppServices } from "../services.ts";
 
 export const HEALTH_PATH = "/health";
 /** How long the answer of the Durable Object is cached, so that many probes cause no additional calls. */
@@ -17,9 +17,9 @@ const PROBE_MS = 5_000;
 const NO_STORE = { "cache-control": "no-store" };
 
 /** The latest probe of each directory. All requests of an isolate have the same directory. */
-const probes = new WeakMap<Services["directory"], { at: number; ready: Promise<boolean> }>();
+const probes = new WeakMap<AppServices["directory"], { at: number; ready: Promise<boolean> }>();
 
-function isReady(services: Services): Promise<boolean> {
+function isReady(services: AppServices): Promise<boolean> {
 	const { directory, now, wait, waitUntil } = services;
 	const at = now();
 	const latest = probes.get(directory);
@@ -36,7 +36,7 @@ function isReady(services: Services): Promise<boolean> {
 	return ready;
 }
 
-async function probe({ directory, log, uuid }: Services): Promise<boolean> {
+async function probe({ directory, log, uuid }: AppServices): Promise<boolean> {
 	try {
 		await directory.probe();
 		return true;

@@ -12,10 +12,9 @@ import { AiError, toAiError } from "../../core/errors.ts";
 import { isObjectFailure } from "../../core/object-failure.ts";
 import { ACCOUNT_ID } from "../../http/authenticate.ts";
 import type { Bearer } from "../../http/credentials.ts";
-import { type Call, defineRoutes, type Route } from "../../http/route.ts";
-import type { AppServices } from "../../http/services.ts";
-import type { Services } from "../../pipeline/services.ts";
 import { limitStatusOf } from "../accounts/limits.ts";
+import { type Call, defineRoutes, type Route } from "../route.ts";
+import type { AppServices } from "../services.ts";
 import { type AccountReport, metricsText } from "./metrics-text.ts";
 import type { StorageReport } from "./storage-metrics.ts";
 import { allReports, visible } from "./worker-reports.ts";
@@ -71,7 +70,11 @@ async function metrics(c: Context, { bearer, id, services }: Call): Promise<Resp
 	});
 }
 
-async function reportOf(account: string, { credential }: Bearer, services: Services): Promise<AccountReport> {
+async function reportOf(
+	account: string,
+	{ credential }: Bearer,
+	services: AppServices,
+): Promise<AccountReport> {
 	const ledger = services.ledgers.of(account);
 	const [usage, refusals, status] = await Promise.all([
 		ledger.usage({ by: ["model", "task", "backend"] }),

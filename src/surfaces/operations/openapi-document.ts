@@ -4,8 +4,9 @@
  * writes it as a static file.
  */
 import type { CredentialLocation } from "../../http/credentials.ts";
-import type { Payload, Route } from "../../http/route.ts";
+import type { Payload } from "../../http/route.ts";
 import * as answers from "../all-answers.ts";
+import type { Route } from "../route.ts";
 import { FAILURE_SCHEMAS, failureNameOf } from "./failure-schemas.ts";
 import { ADDRESS } from "./openapi.ts";
 import { type Content, type Json, jsonSchema, Schemas } from "./openapi-schemas.ts";

@@ -4,9 +4,9 @@
  */
 import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
-import { defineRoutes, type Route } from "../../http/route.ts";
-import type { Services } from "../../pipeline/services.ts";
 import { answer } from "../answer.ts";
+import { defineRoutes, type Route } from "../route.ts";
+import type { AppServices } from "../services.ts";
 
 /** A placeholder in the files for the gateway's address, which only a request shows. */
 export const ADDRESS = "{address}";
@@ -29,7 +29,7 @@ const PAGE_HEADERS = {
 function cachedBytes(file: string) {
 	let text: string | undefined;
 	let last: { address: string; bytes: Uint8Array } | undefined;
-	return async (c: Context, services: Services): Promise<Uint8Array> => {
+	return async (c: Context, services: AppServices): Promise<Uint8Array> => {
 		text ??= await readText(file, services);
 		const address = services.publicUrl ?? new URL(c.req.url).origin;
 		if (last?.address !== address)
@@ -38,7 +38,7 @@ function cachedBytes(file: string) {
 	};
 }
 
-async function readText(file: string, { assets }: Services): Promise<string> {
+async function readText(file: string, { assets }: AppServices): Promise<string> {
 	if (!assets)
 		throw new AiError(
 			"notFound",

@@ -13,8 +13,7 @@ import { present } from "../../core/present.ts";
 import type { CircuitState } from "../../fleet/breaker.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
-import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
-import type { Services } from "../../pipeline/services.ts";
+import { pathParameter } from "../../http/route.ts";
 import { hashText } from "../../pools/block-hashes.ts";
 import type { PooledBackend, ReplicaStatus } from "../../pools/pools.ts";
 import { type EngineLoad, ROLES, type Role } from "../../pools/replica.ts";
@@ -22,6 +21,8 @@ import { MAX_CHANGES, type ReplicaChange } from "../../pools/replica-changes.ts"
 import { type NamedReplica, type ReplicaRole, roleProblem } from "../../pools/replica-roles.ts";
 import { answer } from "../answer.ts";
 import { below, V4 } from "../bases.ts";
+import { type Call, defineRoutes, type Route } from "../route.ts";
+import type { AppServices } from "../services.ts";
 import { CIRCUITS } from "./engine-sums.ts";
 
 const NewReplica = lazy(() =>
@@ -138,7 +139,7 @@ async function setState(
 	{ backend }: PooledBackend,
 	{ url, source, role, bootstrapPort }: Pick<ReplicaStatus, "url" | "source"> & ReplicaRole,
 	state: ReplicaChange["state"],
-	{ pools: { changes } }: Services,
+	{ pools: { changes } }: AppServices,
 ): Promise<void> {
 	if (!changes.canChange)
 		throw new AiError("invalidRequest", "FLEET: expected a binding of the class Fleet, found none");
@@ -157,7 +158,7 @@ async function setState(
 }
 
 /** The backends that a route names, and that have an address. */
-function backendsOf({ routing }: Services): PooledBackend[] {
+function backendsOf({ routing }: AppServices): PooledBackend[] {
 	const backends = new Map<string, PooledBackend>();
 	for (const { targets } of routing.list())
 		for (const { backend, urls, pool } of targets)
@@ -165,7 +166,7 @@ function backendsOf({ routing }: Services): PooledBackend[] {
 	return [...backends.values()];
 }
 
-function backendAt(c: Context, services: Services): PooledBackend {
+function backendAt(c: Context, services: AppServices): PooledBackend {
 	const name = pathParameter(c, "backend");
 	const found = backendsOf(services).find(({ backend }) => backend === name);
 	if (!found) throw new AiError("notFound", "Backend not found");
@@ -174,7 +175,7 @@ function backendAt(c: Context, services: Services): PooledBackend {
 
 async function replicaAt(
 	c: Context,
-	services: Services,
+	services: AppServices,
 ): Promise<{ backend: PooledBackend; replica: ReplicaStatus }> {
 	const backend = backendAt(c, services);
 	await services.pools.refreshLists([backend]);
@@ -184,7 +185,7 @@ async function replicaAt(
 	return { backend, replica };
 }
 
-function showReplica(backend: PooledBackend, url: string, services: Services): Response {
+function showReplica(backend: PooledBackend, url: string, services: AppServices): Response {
 	const replica = services.pools.status(backend).find((one) => one.url === url);
 	if (!replica) throw new AiError("notFound", "Replica not found");
 	return envelope(replicaJson(replica, circuitsOf(backend.backend, services)));
@@ -211,7 +212,7 @@ interface ReplicaJson {
 	engine: EngineJson | null;
 }
 
-function poolJson(backend: PooledBackend, services: Services): object {
+function poolJson(backend: PooledBackend, services: AppServices): object {
 	const circuits = circuitsOf(backend.backend, services);
 	const { policy = "expected", gate } = backend.pool ?? {};
 	return {
@@ -245,7 +246,7 @@ const engineJson = ({ running, waiting, cacheUsage }: EngineLoad): EngineJson =>
 	cache_usage: cacheUsage ?? null,
 });
 
-function circuitsOf(backend: string, { health }: Services): Map<string, CircuitState> {
+function circuitsOf(backend: string, { health }: AppServices): Map<string, CircuitState> {
 	const circuits = new Map<string, CircuitState>();
 	for (const { backend: name, url, circuit } of health.engines?.() ?? []) {
 		const worst = circuits.get(url) ?? "closed";

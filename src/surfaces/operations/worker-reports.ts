@@ -5,9 +5,9 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import type { Metric, MetricSample } from "../../core/metric.ts";
 import type { EngineReport } from "../../fleet/health.ts";
-import type { AppServices } from "../../http/services.ts";
-import type { Peer, WorkerReport } from "../../pipeline/services.ts";
 import type { PoolReport } from "../../pools/pool-report.ts";
+import type { Peer, WorkerReport } from "../../telemetry/workers.ts";
+import type { AppServices } from "../services.ts";
 import { countMetrics } from "./count-metrics.ts";
 
 /** A process that does not answer within this time is missing on the page. */

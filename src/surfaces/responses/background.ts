@@ -1,21 +1,21 @@
 /** Responses in the background: their creation at the route, and the runs that the durable queue starts. */
 import type { Context } from "hono";
 import { toAiError } from "../../core/errors.ts";
+import { onlyFor } from "../../dialects/route-dialect.ts";
+import { inBoundGateway } from "../../gateways/run/bound-caller.ts";
+import { gatewayInHeaders, gatewayOfHeaders, runModel } from "../../gateways/run/model-in-gateway.ts";
+import { isProviderModel } from "../../gateways/run/provider-names.ts";
 import { identifyCaller } from "../../http/authenticate.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { responsesFailure } from "../../http/failure-formats.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
-import type { Call } from "../../http/route.ts";
 import { parse } from "../../pipeline/prepare.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { createBackground } from "../../responses/background-request.ts";
 import { backgroundHandler, type RunRequest } from "../../responses/background-work.ts";
 import { contextOf, engineFields, readStateful, runResponses } from "../../responses/run-stored.ts";
 import type { WorkHandler } from "../../storage/queue/work.ts";
-import { inBoundGateway } from "../gateway/bound-caller.ts";
-import { gatewayInHeaders, gatewayOfHeaders, runModel } from "../gateway/model-in-gateway.ts";
-import { isProviderModel } from "../gateway/provider-names.ts";
-import { onlyFor } from "../openai/route-dialect.ts";
+import type { Call } from "../route.ts";
 import { RESPONSES_DIALECT } from "./response-dialect.ts";
 import { eventsReply, stateReply, storedEvents } from "./stored-routes.ts";
 
@@ -43,11 +43,10 @@ export async function answerInBackground(c: Context, call: Call, fields: Fields)
 	return eventsReply(await storedEvents(String(response.id), { caller, after: -1 }, services), call);
 }
 
-/** A run replaces some of the services. */
 const runWith =
 	(all: Call["services"]): RunRequest =>
-	({ id, request, fields, signal }, replaced) => {
-		const services = { ...all, ...replaced };
+	({ id, request, fields, signal }, { ledgers }) => {
+		const services = { ...all, ledgers };
 		const headers = new Headers(request.headers);
 		const { caller, endpoint } = request;
 		return runModel(

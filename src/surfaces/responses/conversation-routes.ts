@@ -8,13 +8,14 @@ import { Metadata } from "../../dialects/responses/request.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { readJson } from "../../http/body.ts";
 import { responsesFailure } from "../../http/failure-formats.ts";
-import { type Call, pathParameter, type RouteDeclaration } from "../../http/route.ts";
+import { pathParameter } from "../../http/route.ts";
 import { type ConversationCalls, inScope, scopeOf } from "../../responses/client/stored-responses.ts";
 import { foundOrThrow, referenceFailure } from "../../responses/failures.ts";
 import { newId } from "../../responses/ids.ts";
 import { referencesIn, storedInput } from "../../responses/input.ts";
 import type { ConversationRecord, Found, ItemRecord, Scope } from "../../responses/records.ts";
 import { answer } from "../answer.ts";
+import type { Call, RouteDeclaration } from "../route.ts";
 import { ItemsQuerySchema, includedIn, itemsOf, listOf, readItemsQuery } from "./item-query.ts";
 import { stateReply } from "./stored-routes.ts";
 

@@ -2,8 +2,9 @@
  * `GET …/ai/responses/export`: all stored responses and conversations of the account with their items, as JSON lines. Like the complete
  * contents of logs, they need the permission to write.
  */
-import { defineRoutes, type Route } from "../../http/route.ts";
+
 import { AI } from "../bases.ts";
+import { defineRoutes, type Route } from "../route.ts";
 
 const JSON_LINES = "application/jsonl";
 

@@ -1,14 +1,15 @@
 /** The route that runs a model with OpenAI's Responses API, its websocket, and the count of its tokens. */
 import type { Context } from "hono";
 import { onFirstUse } from "../../core/lazy.ts";
+import { onlyFor, requireModel } from "../../dialects/route-dialect.ts";
 import { readJson } from "../../http/body.ts";
 import { responsesFailure } from "../../http/failure-formats.ts";
-import { BY_MODEL, type Call, methodNotAllowed, type RouteDeclaration } from "../../http/route.ts";
+import { BY_MODEL, methodNotAllowed } from "../../http/route.ts";
 import { isUpgrade } from "../../http/socket.ts";
 import { answer } from "../answer.ts";
 import { countBody } from "../openai/count-tokens.ts";
 import { infer, type OpenaiRoute } from "../openai/openai-route.ts";
-import { onlyFor, requireModel } from "../openai/route-dialect.ts";
+import type { Call, RouteDeclaration } from "../route.ts";
 import { RESPONSES_DIALECT } from "./response-dialect.ts";
 import { stateReply } from "./stored-routes.ts";
 

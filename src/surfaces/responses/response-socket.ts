@@ -14,22 +14,22 @@ import { isRecord, parseJson } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import { badInput, invalidInput } from "../../dialects/invalid-input.ts";
 import { openAiError } from "../../dialects/openai-error.ts";
+import { onlyFor, requireModel } from "../../dialects/route-dialect.ts";
 import { validate } from "../../dialects/validation/validation.ts";
+import { gatewayInHeaders, runModel } from "../../gateways/run/model-in-gateway.ts";
 import { boundDepth, parseText } from "../../http/body.ts";
 import { tooLarge } from "../../http/decompress.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { responsesFailure } from "../../http/failure-formats.ts";
 import { openSocket } from "../../http/open-socket.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
-import type { Call } from "../../http/route.ts";
 import { frameCaller, isTokenRefused, POLICY_VIOLATION, TOKEN_REFUSED } from "../../http/socket-caller.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { ConnectionMemory } from "../../responses/connection-memory.ts";
 import { dataOf } from "../../responses/event-text.ts";
 import { contextOf, readStateful, runStored } from "../../responses/run-stored.ts";
 import { EventSplitter } from "../../streams/event-splitter.ts";
-import { gatewayInHeaders, runModel } from "../gateway/model-in-gateway.ts";
-import { onlyFor, requireModel } from "../openai/route-dialect.ts";
+import type { Call } from "../route.ts";
 import { RESPONSES_DIALECT } from "./response-dialect.ts";
 
 /** As OpenAI's. */

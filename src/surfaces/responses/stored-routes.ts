@@ -12,7 +12,7 @@ import { invalidInput } from "../../dialects/invalid-input.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { REQUEST_ID } from "../../http/envelope.ts";
 import { responsesFailure } from "../../http/failure-formats.ts";
-import { type Call, pathParameter, type RouteDeclaration } from "../../http/route.ts";
+import { pathParameter } from "../../http/route.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { inScope } from "../../responses/client/stored-responses.ts";
 import { foundOrThrow } from "../../responses/failures.ts";
@@ -21,6 +21,7 @@ import { includesSeals, shown } from "../../responses/response-object.ts";
 import type { ResponsesServices } from "../../responses/services.ts";
 import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import { answer } from "../answer.ts";
+import type { Call, RouteDeclaration } from "../route.ts";
 import { ItemsQuerySchema, includedIn, listOf, readItemsQuery } from "./item-query.ts";
 
 const RetrieveQuery = lazy(() =>

@@ -5,11 +5,11 @@ import { AiError } from "../../core/errors.ts";
 import { otherDialects } from "../../dialects/index.ts";
 import { badInput } from "../../dialects/invalid-input.ts";
 import { envelope } from "../../http/envelope.ts";
-import { type Call, defineRoutes, type Route } from "../../http/route.ts";
 import { openRouterList } from "../../models/openrouter.ts";
 import { authorList, SearchQuery, search, taskList } from "../../models/search.ts";
 import { answer } from "../answer.ts";
 import { AI } from "../bases.ts";
+import { type Call, defineRoutes, type Route } from "../route.ts";
 
 const refuseFineTunes = (): never => {
 	throw new AiError("noRoute");

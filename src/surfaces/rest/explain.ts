@@ -2,21 +2,22 @@
 import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
+import { OPENAI_CHAT, onlyFor, requireModel } from "../../dialects/route-dialect.ts";
 import { optionsInHeaders } from "../../gateways/options.ts";
+import { explainDynamic } from "../../gateways/run/explain-dynamic.ts";
+import { explainPool } from "../../gateways/run/explain-pool.ts";
+import { choosesModel, gatewayOfHeaders } from "../../gateways/run/model-in-gateway.ts";
+import { dynamicRouteName } from "../../gateways/run/provider-names.ts";
 import { DEFAULT_GATEWAY } from "../../gateways/settings.ts";
 import { identifyCaller } from "../../http/authenticate.ts";
 import { readInputs, readJson } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
-import { BY_MODEL, type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import { BY_MODEL, pathParameter } from "../../http/route.ts";
 import { explain } from "../../pipeline/explain.ts";
 import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
-import { explainDynamic } from "../gateway/explain-dynamic.ts";
-import { explainPool } from "../gateway/explain-pool.ts";
-import { choosesModel, gatewayOfHeaders } from "../gateway/model-in-gateway.ts";
-import { dynamicRouteName } from "../gateway/provider-names.ts";
 import { OPENAI_ROUTES } from "../openai/openai.ts";
-import { OPENAI_CHAT, onlyFor, requireModel } from "../openai/route-dialect.ts";
+import { type Call, defineRoutes, type Route } from "../route.ts";
 import { isNamed, type RunInputs, requestOf } from "./run.ts";
 
 /** OpenAI's routes whose requests have exactly one plan. */

@@ -13,33 +13,27 @@ import { lazy } from "../../core/lazy.ts";
 import { loadDialect, loadLiveDialect } from "../../dialects/index.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { customSlug } from "../../gateways/providers/custom-providers.ts";
+import {
+	choosesModel,
+	gatewayInHeaders,
+	runModel as runModelInGateway,
+} from "../../gateways/run/model-in-gateway.ts";
+import type { GatewayServices } from "../../gateways/services.ts";
 import { readInputs, readJson } from "../../http/body.ts";
 import { AUTHORIZATION, selectedProtocol, WEBSOCKET_PROTOCOL } from "../../http/credentials.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { v4Failure } from "../../http/failure-formats.ts";
 import { checkTags, inferenceRequest, refuseBackground, refuseQueue } from "../../http/request-options.ts";
-import {
-	BY_MODEL,
-	type Call,
-	defineRoutes,
-	methodNotAllowed,
-	pathParameter,
-	type Route,
-} from "../../http/route.ts";
+import { BY_MODEL, methodNotAllowed, pathParameter } from "../../http/route.ts";
 import { isUpgrade } from "../../http/socket.ts";
 import { requireFrame } from "../../http/socket-caller.ts";
 import { authorOf, isThirdPartyId } from "../../models/third-party.ts";
 import type { InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
 import { modelOf } from "../../pipeline/resolve-model.ts";
 import { run } from "../../pipeline/run.ts";
-import type { Services } from "../../pipeline/services.ts";
 import { AI, below } from "../bases.ts";
 import { wireOf } from "../binding/binding.ts";
-import {
-	choosesModel,
-	gatewayInHeaders,
-	runModel as runModelInGateway,
-} from "../gateway/model-in-gateway.ts";
+import { type Call, defineRoutes, type Route } from "../route.ts";
 
 /** The product answers "no route" for an unknown model id, except in these namespaces. */
 const INFERENCE_NAMESPACE = /^@(?:cf|hf)\//;
@@ -191,7 +185,7 @@ async function forwardToWire(c: Context, { caller, services }: Call): Promise<Re
 }
 
 /** Runs a request. If a provider refuses the operator's key, the error is AI Gateway's 2009 (changelog, 2026-10-06). */
-async function runWithProviderFailure(request: InferenceRequest, services: Services): Promise<Reply> {
+async function runWithProviderFailure(request: InferenceRequest, services: GatewayServices): Promise<Reply> {
 	try {
 		return await run(request, services);
 	} catch (thrown) {

@@ -2,11 +2,11 @@
 import * as z from "zod";
 import { parseJson } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
+import { type ModelCall, type ModelGateway, runModel } from "../../gateways/run/model-in-gateway.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
-import type { AppServices } from "../../http/services.ts";
 import { gatewayRunFailure } from "../binding/binding.ts";
-import { type ModelCall, type ModelGateway, runModel } from "../gateway/model-in-gateway.ts";
 import { endpointRun, runFormat } from "../openai/run-endpoint.ts";
+import type { AppServices } from "../services.ts";
 
 type RpcCall = Pick<ModelCall, "id" | "caller" | "signal" | "read"> & { model: string; options: unknown };
 

@@ -8,14 +8,14 @@ import { validate } from "../../dialects/validation/validation.ts";
 import { sourceOf } from "../../gateways/exchange.ts";
 import { optionsInHeaders } from "../../gateways/options.ts";
 import type { GatewayStep, StepPlan } from "../../gateways/request.ts";
+import { gatewayOfHeaders } from "../../gateways/run/model-in-gateway.ts";
+import { type PlanContext, runInGateway } from "../../gateways/run/run-in-gateway.ts";
+import { storedKeys } from "../../gateways/run/stored-keys.ts";
+import { usageObserver } from "../../gateways/run/usage-observer.ts";
 import { readJson } from "../../http/body.ts";
 import { responsesFailure } from "../../http/failure-formats.ts";
-import type { Call, RouteDeclaration } from "../../http/route.ts";
 import { answer } from "../answer.ts";
-import { gatewayOfHeaders } from "../gateway/model-in-gateway.ts";
-import { type PlanContext, runInGateway } from "../gateway/run-in-gateway.ts";
-import { storedKeys } from "../gateway/stored-keys.ts";
-import { usageObserver } from "../gateway/usage-observer.ts";
+import type { Call, RouteDeclaration } from "../route.ts";
 
 const PATH = "alpha/search";
 

@@ -13,10 +13,10 @@ import type { GatewayExchange, RequestSource } from "../../gateways/exchange.ts"
 import { sourceOf } from "../../gateways/exchange.ts";
 import { type GatewayOptions, optionsInHeaders } from "../../gateways/options.ts";
 import type { GatewayStep, StepPlan } from "../../gateways/request.ts";
+import { type PlanContext, runInGateway } from "../../gateways/run/run-in-gateway.ts";
 import { readJson } from "../../http/body.ts";
 import { failureEnvelope, failureHeaders, REQUEST_ID } from "../../http/envelope.ts";
-import { type Base, type Call, defineRoutes, type Route } from "../../http/route.ts";
-import type { AppServices } from "../../http/services.ts";
+import type { Base } from "../../http/route.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { safeParse } from "../../schemas/safe-parse.ts";
 import { type ChosenProvider, chooseProvider, providerNames } from "../../websearch/choose-provider.ts";
@@ -25,7 +25,8 @@ import { search } from "../../websearch/search.ts";
 import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
 import { gatewayFailure } from "../gateway/gateway-failure.ts";
-import { type PlanContext, runInGateway } from "../gateway/run-in-gateway.ts";
+import { type Call, defineRoutes, type Route } from "../route.ts";
+import type { AppServices } from "../services.ts";
 
 const MAX_QUERY_CHARACTERS = 1_024;
 const MAX_LIMIT = 10;

@@ -7,7 +7,7 @@ import type { Dialect, WriteContext, Writer } from "../../dialects/dialect.ts";
 import type { Model } from "../../models/model.ts";
 import type { InferenceRequest, Reply } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
-import type { Services } from "../../pipeline/services.ts";
+import type { PipelineServices } from "../../pipeline/services.ts";
 import type { TaskAnswer } from "../../tasks/task.ts";
 import type { ChatInput, ChatMessage } from "../../tasks/text-generation/types.ts";
 
@@ -34,7 +34,7 @@ export interface RoundInput {
 export async function runRound(
 	request: InferenceRequest,
 	input: RoundInput,
-	services: Services,
+	services: PipelineServices,
 ): Promise<Round> {
 	let written: { answer: TaskAnswer; context: WriteContext; writer: Writer } | undefined;
 	const dialectOf = ({ reader, writer }: Dialect): Dialect => ({

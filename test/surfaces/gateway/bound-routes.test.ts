@@ -1,6 +1,6 @@
 /** Every route that a token may call, with a token that must use one gateway: it runs nothing elsewhere, and changes no gateway. */
 import { describe, expect, it } from "vitest";
-import type { Route } from "../../../src/http/route.ts";
+import type { Route } from "../../../src/surfaces/route.ts";
 import { ROUTES } from "../../../src/surfaces/routes.ts";
 import { completion, upstream } from "../../gateway.ts";
 import { ADMIN, type ClosedGateway, closedGateway, json } from "../../http/access.ts";

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { GatewayFacts } from "../../../src/gateways/exchange.ts";
 import { guardrailMiddleware } from "../../../src/gateways/guardrails/middleware.ts";
 import type { GatewayRequest } from "../../../src/gateways/request.ts";
+import { guardModels } from "../../../src/gateways/run/guard-models.ts";
 import type { GatewaySettings } from "../../../src/gateways/settings.ts";
 import { wireOf } from "../../../src/surfaces/binding/binding.ts";
-import { guardModels } from "../../../src/surfaces/gateway/guard-models.ts";
 import {
 	CALLER,
 	completion,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Settlement } from "../../../src/accounts/admission.ts";
 import { createApp } from "../../../src/app.ts";
-import type { Services } from "../../../src/pipeline/services.ts";
-import { runSteps } from "../../../src/surfaces/gateway/gateway.ts";
+import type { PipelineServices } from "../../../src/pipeline/services.ts";
 import { readSteps } from "../../../src/surfaces/gateway/step.ts";
+import { runSteps } from "../../../src/surfaces/gateway/steps.ts";
 import { base64, png } from "../../dialects/samples.ts";
 import { BASE, CALLER, ENGINE_VARS, OPEN_ACCESS, replaceServices, testServices } from "../../gateway.ts";
 
@@ -30,7 +30,7 @@ function imageGateway(paint: ImageEngine) {
 			return paint(body, init?.signal);
 		},
 	});
-	const ledgers: Services["ledgers"] = {
+	const ledgers: PipelineServices["ledgers"] = {
 		of(account) {
 			const ledger = services.ledgers.of(account);
 			const settle = ledger.settle.bind(ledger);

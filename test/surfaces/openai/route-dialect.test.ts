@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { requireModel } from "../../../src/surfaces/openai/route-dialect.ts";
+import { requireModel } from "../../../src/dialects/route-dialect.ts";
 
 describe("a body with a model", () => {
 	it("is returned itself, not as a copy", () => {

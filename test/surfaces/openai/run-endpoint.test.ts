@@ -1,7 +1,7 @@
 /** The option `openaiEndpoint` runs a request as its endpoint does: with hosted searches and stored responses. */
 import { describe, expect, it } from "vitest";
-import type { AppServices } from "../../../src/http/services.ts";
 import { wireOf } from "../../../src/surfaces/binding/binding.ts";
+import type { AppServices } from "../../../src/surfaces/services.ts";
 import { BASE, CALLER } from "../../gateway.ts";
 import { dataOf, searchingGateway } from "../../websearch/hosted/search-engine.ts";
 

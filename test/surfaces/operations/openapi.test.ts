@@ -3,10 +3,10 @@ import { describe, expect, it, vi } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { Authenticator } from "../../../src/http/authenticate.ts";
 import { mountRoutes } from "../../../src/http/mount-routes.ts";
-import type { Services } from "../../../src/pipeline/services.ts";
 import { openApiRoutes } from "../../../src/surfaces/operations/openapi.ts";
 import { openApiDocument } from "../../../src/surfaces/operations/openapi-document.ts";
 import { ROUTES } from "../../../src/surfaces/routes.ts";
+import type { AppServices } from "../../../src/surfaces/services.ts";
 import { OPEN_ACCESS, testGateway, testServices } from "../../gateway.ts";
 
 interface Operation {
@@ -149,7 +149,7 @@ describe("the OpenAPI document", () => {
 			return (host: string) => app.request(`http://${host}${path}`);
 		}
 
-		it.each<[string, Services["assets"]]>([
+		it.each<[string, AppServices["assets"]]>([
 			["a page", async () => new Response("<!doctype html><title>Ganglion</title>")],
 			["absent", async () => new Response("none", { status: 404 })],
 			["refused", async () => new Response("{address}", { status: 503 })],

@@ -4,25 +4,25 @@
  */
 import { AiError, toAiError } from "../../core/errors.ts";
 import { timeOrderedUuid } from "../../core/time-ordered-uuid.ts";
-import { AnswerEnd, type EndObserver } from "../../gateways/answer-end.ts";
-import { answerHeaders } from "../../gateways/answer-headers.ts";
-import { boundOptions } from "../../gateways/bound-options.ts";
-import { cacheMiddleware } from "../../gateways/cache/middleware.ts";
-import { dlpMiddleware } from "../../gateways/dlp/middleware.ts";
-import type { GatewayExchange, GatewayFacts, RequestSource } from "../../gateways/exchange.ts";
-import { guardrailMiddleware } from "../../gateways/guardrails/middleware.ts";
-import { limitMiddleware, spendBeforeNextStep, spendObserver } from "../../gateways/limits.ts";
-import { logObserver } from "../../gateways/logs/log-observer.ts";
-import type { GatewayOptions } from "../../gateways/options.ts";
-import { addressProblem } from "../../gateways/providers/public-host.ts";
-import { composed, type GatewayMiddleware, type GatewayStep, type StepPlan } from "../../gateways/request.ts";
-import { resumeMiddleware } from "../../gateways/resume/middleware.ts";
-import { isExhausted, retryMiddleware } from "../../gateways/retries.ts";
-import { DEFAULT_GATEWAY, type GatewaySettings } from "../../gateways/settings.ts";
 import { identifyCaller } from "../../http/authenticate.ts";
-import type { AppServices } from "../../http/services.ts";
 import { MAX_HOPS, passedHops } from "../../outbound/hops.ts";
 import type { Caller } from "../../pipeline/request.ts";
+import { AnswerEnd, type EndObserver } from "../answer-end.ts";
+import { answerHeaders } from "../answer-headers.ts";
+import { boundOptions } from "../bound-options.ts";
+import { cacheMiddleware } from "../cache/middleware.ts";
+import { dlpMiddleware } from "../dlp/middleware.ts";
+import type { GatewayExchange, GatewayFacts, RequestSource } from "../exchange.ts";
+import { guardrailMiddleware } from "../guardrails/middleware.ts";
+import { limitMiddleware, spendBeforeNextStep, spendObserver } from "../limits.ts";
+import { logObserver } from "../logs/log-observer.ts";
+import type { GatewayOptions } from "../options.ts";
+import { addressProblem } from "../providers/public-host.ts";
+import { composed, type GatewayMiddleware, type GatewayStep, type StepPlan } from "../request.ts";
+import { resumeMiddleware } from "../resume/middleware.ts";
+import { isExhausted, retryMiddleware } from "../retries.ts";
+import type { GatewayServices } from "../services.ts";
+import { DEFAULT_GATEWAY, type GatewaySettings } from "../settings.ts";
 import { inBoundGateway } from "./bound-caller.ts";
 import { guardModels } from "./guard-models.ts";
 import { loggedId } from "./provider-names.ts";
@@ -57,7 +57,7 @@ export interface PlanContext {
 const MAX_SHOWN_ID = 64;
 
 /** In front of the steps, outermost first. */
-const middleware = (caller: Caller, services: AppServices): readonly GatewayMiddleware[] => [
+const middleware = (caller: Caller, services: GatewayServices): readonly GatewayMiddleware[] => [
 	resumeMiddleware(services),
 	cacheMiddleware(services),
 	limitMiddleware(services),
@@ -66,7 +66,7 @@ const middleware = (caller: Caller, services: AppServices): readonly GatewayMidd
 	retryMiddleware(services),
 ];
 
-function otelObserver(services: AppServices): EndObserver {
+function otelObserver(services: GatewayServices): EndObserver {
 	const { fetch, gatewayRules, otelExporter, publicFetch, publicUrl } = services;
 	// The end of a request may not know its hops. A collector that is this gateway would receive its own requests without end.
 	if (passedHops() >= MAX_HOPS) return () => {};
@@ -78,7 +78,7 @@ function otelObserver(services: AppServices): EndObserver {
 }
 
 /** They receive the end of every request. */
-const endObservers = (services: AppServices): readonly EndObserver[] => [
+const endObservers = (services: GatewayServices): readonly EndObserver[] => [
 	logObserver(services.gatewayLogs, services.limits),
 	spendObserver(services),
 	otelObserver(services),
@@ -91,7 +91,7 @@ const endObservers = (services: AppServices): readonly EndObserver[] => [
  */
 export async function runInGateway(
 	{ caller, gateway: named, otherwise, options: sent, source, plan, signal, failure }: GatewayCall,
-	services: AppServices,
+	services: GatewayServices,
 ): Promise<Response> {
 	// The cache and the limits answer without the pipeline, which verifies the callers of lazy routes.
 	const verified = await identifyCaller(caller, services.ledgers);
@@ -152,7 +152,7 @@ const MAX_MODEL = 1_024;
 const noSuchGateway = (id: string): string =>
 	`Please configure AI Gateway: the account has no gateway ${JSON.stringify(id.slice(0, MAX_SHOWN_ID))}. POST …/ai-gateway/gateways creates one (docs/gateways.md)`;
 
-function factsOf(step: GatewayStep, { catalog }: Pick<AppServices, "catalog">): GatewayFacts {
+function factsOf(step: GatewayStep, { catalog }: Pick<GatewayServices, "catalog">): GatewayFacts {
 	const named = step.modelId ?? step.model;
 	const model = named && loggedId(named, catalog);
 	return {

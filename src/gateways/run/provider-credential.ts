@@ -4,11 +4,11 @@
  */
 import { accountOfToken, digest, hexadecimal } from "../../accounts/token-text.ts";
 import { AiError } from "../../core/errors.ts";
-import type { GatewayOptions } from "../../gateways/options.ts";
-import { type KeyHeader, keyHeaderOf } from "../../gateways/providers/addresses.ts";
-import { findKey, type KeyLimit, type ProviderKey } from "../../gateways/providers/provider-keys.ts";
-import type { GatewaySettings } from "../../gateways/settings.ts";
-import type { Services } from "../../pipeline/services.ts";
+import { findKey, type KeyLimit, type ProviderKey } from "../../providers/provider-key.ts";
+import type { GatewayOptions } from "../options.ts";
+import { type KeyHeader, keyHeaderOf } from "../providers/addresses.ts";
+import type { GatewayServices } from "../services.ts";
+import type { GatewaySettings } from "../settings.ts";
 
 interface AccountCredential {
 	/** The headers of the key. */
@@ -91,7 +91,7 @@ export function requireWholesale(
 export function operatorCredential(
 	provider: string,
 	author: string | undefined,
-	{ gatewayRules, routing }: Pick<Services, "gatewayRules" | "routing">,
+	{ gatewayRules, routing }: Pick<GatewayServices, "gatewayRules" | "routing">,
 ): readonly [string, string] {
 	const targets = author === undefined ? [] : (routing.find(`${author}/*`)?.targets ?? []);
 	const key = targets.find(({ backend }) => backend === author)?.key;

@@ -3,14 +3,14 @@
  * counted against the account's rate, and not billed: the provider charges the owner of the key.
  */
 import { AiError } from "../../core/errors.ts";
-import type { GatewayExchange } from "../../gateways/exchange.ts";
-import { forwardedHeaders, returnedHeaders } from "../../gateways/providers/headers.ts";
+import { countRequest } from "../../http/count-request.ts";
 import { callOut } from "../../outbound/call-out.ts";
 import { openDeadline } from "../../outbound/deadline.ts";
 import { limitedBody } from "../../outbound/limited-body.ts";
 import type { Caller } from "../../pipeline/request.ts";
-import type { Services } from "../../pipeline/services.ts";
-import { countRequest } from "../rate-limited.ts";
+import type { GatewayExchange } from "../exchange.ts";
+import { forwardedHeaders, returnedHeaders } from "../providers/headers.ts";
+import type { GatewayServices } from "../services.ts";
 import { withReportedUsage } from "./passed-usage.ts";
 import type { SentRequest } from "./step.ts";
 
@@ -37,7 +37,7 @@ export interface ProviderCall {
 	caller: Caller;
 	exchange: GatewayExchange;
 	signal: AbortSignal;
-	services: Services;
+	services: GatewayServices;
 }
 
 /**

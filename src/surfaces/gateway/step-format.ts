@@ -1,22 +1,36 @@
 /**
- * Where the endpoint of a step leads: a route of OpenAI's or Anthropic's API, a method of Gemini's, or a native model of Workers AI.
- * The head of `gateway.ts` has the providers.
+ * The format of a step that runs a model. Provider `workers-ai` answers like REST: native models in the v4 envelope, OpenAI's routes
+ * without it, events and bytes unchanged. For another provider, the routes for chat, responses, embeddings and Messages run the model
+ * `{author}/{model}`, which PROVIDER_KEYS or ROUTES serve. `google-ai-studio` also has Gemini's methods. `compat` is OpenAI's API for
+ * model ids with a provider: `workers-ai/@cf/…`, `openai/…`, `acme/chat`. The session headers of a step are used
+ * (`request-options.ts`).
  */
 import { loadDialect } from "../../dialects/index.ts";
+import { onlyFor, requireModel } from "../../dialects/route-dialect.ts";
 import { decodedPath } from "../../gateways/providers/model-in-path.ts";
 import { WORKERS_AI } from "../../gateways/request.ts";
-import { WRAPS } from "../../http/envelope.ts";
-import type { AppServices } from "../../http/services.ts";
+import type { RunModel } from "../../gateways/run/model-in-gateway.ts";
+import {
+	authorOfSlug,
+	COMPAT,
+	compatModel,
+	invalidProvider,
+	servedId,
+} from "../../gateways/run/provider-names.ts";
+import type { Step, StepFormat } from "../../gateways/run/step.ts";
+import type { GatewayServices } from "../../gateways/services.ts";
+import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
+import { geminiFailure, messagesFailure, openAiFailure } from "../../http/failure-formats.ts";
+import { inferenceRequest } from "../../http/request-options.ts";
 import type { InferenceRequest, Inputs } from "../../pipeline/request.ts";
-import { type GeminiCall, splitMethod } from "../gemini/gemini-call.ts";
+import { run as runModel } from "../../pipeline/run.ts";
+import { callGemini, type GeminiCall, splitMethod } from "../gemini/gemini-call.ts";
 import { OPENAI_ROUTES } from "../openai/openai.ts";
 import type { OpenaiRoute } from "../openai/openai-route.ts";
-import { onlyFor, type RunModel, requireModel } from "../openai/route-dialect.ts";
-import { authorOfSlug, COMPAT, compatModel, invalidProvider } from "./provider-names.ts";
-import type { Step } from "./step.ts";
+import { gatewayFailure } from "./gateway-failure.ts";
 
 /** Parses Google's `v1beta/models/{model}:{method}`, also without `models/`. `undefined` for other steps. */
-export function geminiMethod({
+function geminiMethod({
 	provider,
 	endpoint,
 }: Step): Pick<GeminiCall, "model" | "method" | "sse"> | undefined {
@@ -26,6 +40,37 @@ export function geminiMethod({
 	const { model, method } = splitMethod(decodedPath(modelMethod));
 	const sse = new URLSearchParams(query).get("alt") === "sse";
 	return { model: `${authorOfSlug(provider)}/${model}`, sse, ...(method !== undefined && { method }) };
+}
+
+export function formatOf(step: Step): StepFormat {
+	const gemini = geminiMethod(step);
+	const { headers, inputs } = step;
+	return {
+		isModelRoute:
+			step.sent.method === "POST" && (gemini !== undefined || routeAt(pathOf(step)) !== undefined),
+		modelId: (services) => gemini?.model ?? routeOf(step, services).model,
+		async run(run, services) {
+			const { caller, id } = run;
+			if (gemini) {
+				const model = await servedId(gemini.model, caller, services);
+				return callGemini({ ...run, ...gemini, model, headers, fields: inputs.fields }, services);
+			}
+			const { model: named, wrap, run: runRoute = runModel, ...route } = routeOf(step, services);
+			const model = await servedId(named, caller, services);
+			const request = inferenceRequest({ ...run, ...route, model, headers, fields: route.inputs.fields });
+			return replyResponse(await runRoute(request, services), id, wrap);
+		},
+		failure: failureOf(step),
+	};
+}
+
+/** The SDKs of some providers read only their own format. */
+function failureOf(step: Step): StepFormat["failure"] {
+	if (geminiMethod(step)) return geminiFailure;
+	if (step.provider === "anthropic") return messagesFailure;
+	const ofModel = hasOpenAiFailures(step) ? openAiFailure : failureEnvelope;
+	return (error, requestId) =>
+		error.failure.plane === "gateway" ? gatewayFailure(error, requestId) : ofModel(error, requestId);
 }
 
 interface StepRoute {
@@ -47,10 +92,7 @@ const routeAt = (path: string): OpenaiRoute | undefined =>
 export const hasOpenAiFailures = (step: Pick<Step, "provider" | "endpoint">): boolean =>
 	step.provider === "openai" || step.provider === COMPAT || routeAt(pathOf(step)) !== undefined;
 
-export const isModelRoute = (step: Step): boolean =>
-	step.sent.method === "POST" && (geminiMethod(step) !== undefined || routeAt(pathOf(step)) !== undefined);
-
-export function routeOf(step: Step, services: AppServices): StepRoute {
+function routeOf(step: Step, services: GatewayServices): StepRoute {
 	const { provider, inputs } = step;
 	const path = pathOf(step);
 	const route = routeAt(path);

@@ -1,10 +1,11 @@
 /** Explains a request to a dynamic route: the models that would be called, and the plan of each, which `ROUTES` decide. */
-import type { RequestFacts } from "../../gateways/dynamic/conditions.ts";
-import { walk } from "../../gateways/dynamic/walk.ts";
-import { customSlug } from "../../gateways/providers/custom-providers.ts";
+
 import type { Explanation } from "../../pipeline/explain.ts";
 import type { Caller } from "../../pipeline/request.ts";
-import type { Services } from "../../pipeline/services.ts";
+import type { RequestFacts } from "../dynamic/conditions.ts";
+import { walk } from "../dynamic/walk.ts";
+import { customSlug } from "../providers/custom-providers.ts";
+import type { GatewayServices } from "../services.ts";
 import { routeNotFound } from "./dynamic-plan.ts";
 import { compatModel, DYNAMIC_ROUTE, type OwnModels } from "./provider-names.ts";
 
@@ -50,7 +51,7 @@ interface ExplainedRequest {
 /** Throws 7003 for an unknown route. */
 export async function explainDynamic(
 	{ caller: { account }, gateway, name, facts, explain }: ExplainedRequest,
-	services: Pick<Services, "deployedRoutes" | "random"> & OwnModels,
+	services: Pick<GatewayServices, "deployedRoutes" | "random"> & OwnModels,
 ): Promise<DynamicExplanation> {
 	const { deployedRoutes, random } = services;
 	const model = `${DYNAMIC_ROUTE}${name}`;

@@ -3,21 +3,21 @@
  * succeeds. `cf-aig-routed-model` and `cf-aig-routing-reason` name the model and why it was called.
  */
 import { AiError } from "../../core/errors.ts";
-import { ALIAS, aliasName } from "../../gateways/aliases/alias.ts";
-import { featuresOf } from "../../gateways/auto/features.ts";
-import { DEFAULT_POOL, tierOf } from "../../gateways/auto/pool.ts";
-import { type PoolCandidate, type Ranking, rank } from "../../gateways/auto/rank.ts";
-import type { ProviderAccess } from "../../gateways/durable/provider-access.ts";
-import type { GatewayOptions } from "../../gateways/options.ts";
-import { customSlug } from "../../gateways/providers/custom-providers.ts";
-import { findKey } from "../../gateways/providers/provider-keys.ts";
-import type { PlannedStep } from "../../gateways/request.ts";
-import { WORKERS_AI } from "../../gateways/request.ts";
 import type { Model } from "../../models/model.ts";
 import { basePrices } from "../../models/price-tiers.ts";
 import { isThirdPartyId } from "../../models/third-party.ts";
 import { isServed } from "../../pipeline/resolve-model.ts";
-import type { Services } from "../../pipeline/services.ts";
+import { findKey } from "../../providers/provider-key.ts";
+import { ALIAS, aliasName } from "../aliases/alias.ts";
+import { featuresOf } from "../auto/features.ts";
+import { DEFAULT_POOL, tierOf } from "../auto/pool.ts";
+import { type PoolCandidate, type Ranking, rank } from "../auto/rank.ts";
+import type { ProviderAccess } from "../durable/provider-access.ts";
+import type { GatewayOptions } from "../options.ts";
+import { customSlug } from "../providers/custom-providers.ts";
+import type { PlannedStep } from "../request.ts";
+import { WORKERS_AI } from "../request.ts";
+import type { GatewayServices } from "../services.ts";
 import type { DynamicRequest } from "./dynamic-plan.ts";
 import { isAuto, slugOf } from "./provider-names.ts";
 import type { PlanContext } from "./run-in-gateway.ts";
@@ -49,7 +49,7 @@ export const isPoolName = (model: unknown): model is string =>
 export async function* poolPlan(
 	{ model, body, options, index, stepFor }: AliasPoolRequest,
 	{ account, settings, exchange }: PlanContext,
-	services: Services,
+	services: GatewayServices,
 ): AsyncGenerator<PlannedStep, Response | undefined, Response | undefined> {
 	const { models, ranking } = await orderedPool(
 		{ model, body, options },
@@ -83,7 +83,7 @@ export const compatName = (id: string): string => (isThirdPartyId(id) ? id : `${
 export async function orderedPool(
 	{ model, body, options }: Pick<AliasPoolRequest, "model" | "body" | "options">,
 	{ account, gateway }: GatewayOfPool,
-	services: Services,
+	services: GatewayServices,
 ): Promise<OrderedPool> {
 	const name = aliasName(model);
 	if (name !== undefined) {
@@ -100,7 +100,7 @@ function ranked(
 	ids: readonly string[],
 	body: unknown,
 	{ noSessionAffinity }: GatewayOptions,
-	services: Services,
+	services: GatewayServices,
 ): OrderedPool {
 	const candidates = ids.map((id) => candidateOf(id, services));
 	const ranking = rank(candidates, featuresOf(body), { followsConversation: !noSessionAffinity });
@@ -111,7 +111,7 @@ function ranked(
 function autoModels(
 	{ allowedModels, excludedModels = [], allowedProviders }: GatewayOptions,
 	access: ProviderAccess,
-	services: Services,
+	services: GatewayServices,
 ): string[] {
 	const known = knownModels(access, services);
 	const pool = allowedModels
@@ -133,7 +133,7 @@ function autoModels(
 }
 
 /** The chat models that this deployment or a key of the account serves. */
-function knownModels({ keys }: ProviderAccess, services: Services): string[] {
+function knownModels({ keys }: ProviderAccess, services: GatewayServices): string[] {
 	const chat = services.catalog.all.filter((model) => isChat(model) && isServed(model, services));
 	const keyed = DEFAULT_POOL.filter((id) => findKey(keys, slugOf(id), undefined) !== undefined);
 	return [...new Set([...keyed, ...chat.map(({ id }) => id)])];
@@ -163,7 +163,7 @@ const expression = (pattern: string): RegExp =>
 	new RegExp(`^${pattern.split("*").map(escaped).join("[^/]*")}$`);
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
-function candidateOf(id: string, { catalog }: Services): PoolCandidate {
+function candidateOf(id: string, { catalog }: GatewayServices): PoolCandidate {
 	const model = catalog.find(id);
 	const outputUsd = basePrices(model?.prices ?? []).find(({ unit }) => unit === "per M output tokens")?.usd;
 	const tier = tierOf(id, outputUsd);

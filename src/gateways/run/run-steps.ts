@@ -1,35 +1,24 @@
 /**
  * AI Gateway's steps: `{provider, endpoint, headers, query}`, tried in order until one succeeds. A step runs a model through the
- * pipeline like a request of any other surface, or is passed to its provider (`step-target.ts`). Provider `workers-ai` answers
- * like REST: native models in the v4 envelope, OpenAI's routes without it, events and bytes unchanged. For another provider,
- * the routes for chat, responses, embeddings and Messages run the model `{author}/{model}`, which PROVIDER_KEYS or ROUTES serve.
- * `google-ai-studio` also has Gemini's methods. `compat` is OpenAI's API for model ids with a provider: `workers-ai/@cf/…`,
- * `openai/…`, `acme/chat`.
- * The session headers of a step are used (`request-options.ts`).
+ * pipeline like a request of any other surface, or is passed to its provider (`step-target.ts`). The surface gives the format of
+ * each step (`StepFormat`).
  */
 import { AiError, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
-import type { GatewayExchange, RequestSource } from "../../gateways/exchange.ts";
-import { type GatewayOptions, mergedOptions } from "../../gateways/options.ts";
-import { forwardedHeaders } from "../../gateways/providers/headers.ts";
-import { modelInPath } from "../../gateways/providers/model-in-path.ts";
-import { type GatewayStep, type StepPlan, WORKERS_AI } from "../../gateways/request.ts";
-import { failureEnvelope, replyResponse } from "../../http/envelope.ts";
-import { geminiFailure, messagesFailure, openAiFailure } from "../../http/failure-formats.ts";
-import { inferenceRequest } from "../../http/request-options.ts";
-import type { AppServices } from "../../http/services.ts";
 import type { Caller, Inputs } from "../../pipeline/request.ts";
-import { run } from "../../pipeline/run.ts";
-import { callGemini } from "../gemini/gemini-call.ts";
+import type { GatewayExchange, RequestSource } from "../exchange.ts";
+import { type GatewayOptions, mergedOptions } from "../options.ts";
+import { forwardedHeaders } from "../providers/headers.ts";
+import { modelInPath } from "../providers/model-in-path.ts";
+import { type GatewayStep, type StepPlan, WORKERS_AI } from "../request.ts";
+import type { GatewayServices } from "../services.ts";
 import { dynamicPlan } from "./dynamic-plan.ts";
-import { gatewayFailure } from "./gateway-failure.ts";
 import { stepBody } from "./model-in-gateway.ts";
 import { isPoolName, poolPlan } from "./pool-plan.ts";
 import { callProvider } from "./provider-call.ts";
-import { COMPAT, compatParts, dynamicRouteName, servedId } from "./provider-names.ts";
+import { COMPAT, compatParts, dynamicRouteName } from "./provider-names.ts";
 import { type PlanContext, runInGateway } from "./run-in-gateway.ts";
-import type { Step } from "./step.ts";
-import { geminiMethod, hasOpenAiFailures, isModelRoute, routeOf } from "./step-route.ts";
+import type { Step, StepFormat } from "./step.ts";
 import { type ModelTarget, type StepTarget, type TargetContext, targetOf } from "./step-target.ts";
 import { storedKeys } from "./stored-keys.ts";
 import { usageObserver } from "./usage-observer.ts";
@@ -43,7 +32,10 @@ export interface StepsContext {
 	/** The names in the address, for the log of a request that cannot be read. */
 	address?: { provider: string; path: string };
 	signal: AbortSignal;
-	services: AppServices;
+	services: GatewayServices;
+	format(step: Step): StepFormat;
+	/** The format of the gateway's own failures. */
+	failure(error: AiError): Response;
 }
 
 /**
@@ -59,16 +51,16 @@ export async function runSteps(
 			gateway.exchange.report(context.address ?? {});
 			yield* stepPlan(await read(), context, gateway);
 		};
-		return await runInGateway({ ...context, plan, failure: gatewayFailure }, context.services);
+		return await runInGateway({ ...context, plan }, context.services);
 	} catch (error) {
-		return gatewayFailure(toAiError(error));
+		return context.failure(toAiError(error));
 	}
 }
 
 /** Tries the steps in order until one succeeds. A step of `compat` may name a dynamic route. */
 async function* stepPlan(
 	steps: readonly Step[],
-	{ services, signal }: StepsContext,
+	{ format, services, signal }: StepsContext,
 	gateway: PlanContext,
 ): StepPlan {
 	const { account, caller, options, settings } = gateway;
@@ -79,7 +71,7 @@ async function* stepPlan(
 		? await services.providerAccesses.find(account, settings.id)
 		: { keys: [], customProviders: [] };
 	const stepFor = (step: Step): GatewayStep =>
-		gatewayStep(step, {
+		gatewayStep(step, format(step), {
 			...context,
 			account,
 			settings,
@@ -100,7 +92,7 @@ function chosenPlan(
 	step: Step,
 	request: { index: number; options: GatewayOptions; stepFor(step: Step): GatewayStep },
 	gateway: PlanContext,
-	services: AppServices,
+	services: GatewayServices,
 ): ReturnType<typeof dynamicPlan> | undefined {
 	const { provider, inputs, sent } = step;
 	const body = isRecord(inputs.fields) ? inputs.fields : {};
@@ -125,17 +117,15 @@ interface StepContext extends Omit<TargetContext, "isModelRoute"> {
 	caller: Caller;
 }
 
-function gatewayStep(step: Step, context: StepContext): GatewayStep {
-	const target = attempt(() => targetOf(step, { ...context, isModelRoute: isModelRoute(step) }));
+function gatewayStep(step: Step, format: StepFormat, context: StepContext): GatewayStep {
+	const target = attempt(() => targetOf(step, { ...context, isModelRoute: format.isModelRoute }));
 	const pathModel = modelInPath(step.provider, step.endpoint);
 	const isModel = !(target instanceof AiError) && target.kind === "model";
 	const modelInBody = modelOf(step.inputs);
 	const compat = step.provider === COMPAT ? compatParts(modelInBody ?? "", context.services) : undefined;
 	// The provider's own name of the model.
 	const model = compat?.model ?? modelInBody ?? pathModel;
-	const modelId = isModel
-		? attempt(() => geminiMethod(step)?.model ?? routeOf(step, context.services).model)
-		: model;
+	const modelId = isModel ? attempt(() => format.modelId(context.services)) : model;
 	return {
 		provider: step.provider,
 		endpoint: step.endpoint,
@@ -151,7 +141,10 @@ function gatewayStep(step: Step, context: StepContext): GatewayStep {
 		options: context.options,
 		async call(signal, exchange) {
 			const id = context.services.uuid();
-			if (target instanceof AiError) return failed(step, target, id, exchange);
+			if (target instanceof AiError) {
+				exchange.report({ failure: target.key });
+				return format.failure(target, id);
+			}
 			const provider = compat?.provider ?? step.provider;
 			if (target.kind === "provider")
 				return callProvider(target.target, {
@@ -160,7 +153,7 @@ function gatewayStep(step: Step, context: StepContext): GatewayStep {
 					fields: step.inputs.fields,
 					estimates: context.settings.estimate_usage === true,
 				});
-			return runStep(step, { ...context, ...target, id, signal }, exchange);
+			return runStep(format, { ...context, ...target, id, signal }, exchange);
 		},
 	};
 }
@@ -187,15 +180,6 @@ function attempt<T>(make: () => T): T | AiError {
 const modelOf = ({ fields }: Inputs): string | undefined =>
 	isRecord(fields) && typeof fields.model === "string" ? fields.model : undefined;
 
-function failed(step: Step, error: AiError, id: string, exchange: GatewayExchange): Response {
-	exchange.report({ failure: error.key });
-	// The SDKs of these providers read only their own format.
-	if (geminiMethod(step)) return geminiFailure(error, id);
-	if (step.provider === "anthropic") return messagesFailure(error, id);
-	if (error.failure.plane === "gateway") return gatewayFailure(error, id);
-	return hasOpenAiFailures(step) ? openAiFailure(error, id) : failureEnvelope(error, id);
-}
-
 interface ModelRun
 	extends Pick<ModelTarget, "services" | "providerPrices">,
 		Pick<StepContext, "account" | "settings"> {
@@ -205,30 +189,19 @@ interface ModelRun
 }
 
 async function runStep(
-	step: Step,
+	format: StepFormat,
 	{ id, caller, services: stepServices, providerPrices, signal, account, settings }: ModelRun,
 	exchange: GatewayExchange,
 ): Promise<Response> {
 	const usage = usageObserver(exchange, providerPrices);
-	const observers = [usage];
 	const find = storedKeys(account, settings, stepServices);
 	const services = { ...stepServices, searchKeys: { find, used: usage.used } };
 	try {
-		const { headers } = step;
-		const gemini = geminiMethod(step);
-		if (gemini) {
-			const model = await servedId(gemini.model, caller, services);
-			const { fields } = step.inputs;
-			return await callGemini({ ...gemini, model, id, caller, fields, headers, signal, observers }, services);
-		}
-		const { model: named, dialect, inputs, wrap, run: runRoute = run } = routeOf(step, services);
-		const model = await servedId(named, caller, services);
-		const { fields } = inputs;
-		const sources = { id, caller, model, dialect, inputs, signal, headers, fields, observers };
-		return replyResponse(await runRoute(inferenceRequest(sources), services), id, wrap);
+		return await format.run({ id, caller, signal, observers: [usage] }, services);
 	} catch (thrown) {
 		const error = toAiError(thrown);
 		services.log(error, id);
-		return failed(step, error, id, exchange);
+		exchange.report({ failure: error.key });
+		return format.failure(error, id);
 	}
 }

@@ -1,8 +1,9 @@
 /** Explains a request to an alias or to `cloudflare/auto`: the order of the models, why, and the plan of each. */
-import type { Ranking } from "../../gateways/auto/rank.ts";
-import type { GatewayOptions } from "../../gateways/options.ts";
+
 import type { Explanation } from "../../pipeline/explain.ts";
-import type { Services } from "../../pipeline/services.ts";
+import type { Ranking } from "../auto/rank.ts";
+import type { GatewayOptions } from "../options.ts";
+import type { GatewayServices } from "../services.ts";
 import { type ExplainedModel, explainedModel } from "./explain-dynamic.ts";
 import { compatName, orderedPool } from "./pool-plan.ts";
 
@@ -34,7 +35,7 @@ interface ExplainedPoolRequest {
 /** Throws 7003 for an unknown or an empty alias, and 2008 if no model may answer. */
 export async function explainPool(
 	{ account, gateway, model, body, options, explain }: ExplainedPoolRequest,
-	services: Services,
+	services: GatewayServices,
 ): Promise<PoolExplanation> {
 	const { models, ranking } = await orderedPool({ model, body, options }, { account, gateway }, services);
 	const explained: ExplainedModel[] = [];

@@ -1,11 +1,11 @@
 import { MICRO_NEURONS } from "../../accounts/admission.ts";
-import type { GatewayExchange, GatewayUsage } from "../../gateways/exchange.ts";
-import { tokenCost } from "../../gateways/usage/token-cost.ts";
 import type { Catalog } from "../../models/catalog.ts";
 import { USD_PER_NEURON } from "../../models/neurons.ts";
 import type { ExchangeObserver } from "../../telemetry/exchange-observer.ts";
 import type { SearchKeys } from "../../websearch/services.ts";
 import { isSearchModel } from "../../websearch/settings.ts";
+import type { GatewayExchange, GatewayUsage } from "../exchange.ts";
+import { tokenCost } from "../usage/token-cost.ts";
 
 /**
  * Reports the usage of a call of a model to the gateway's exchange: the sum, if the call takes several exchanges, such as those of web

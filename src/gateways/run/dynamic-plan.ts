@@ -3,14 +3,14 @@
  * `compat`. An answer that a later model replaces is dropped.
  */
 import { AiError } from "../../core/errors.ts";
-import type { LimitedWindow } from "../../gateways/durable/gateway.ts";
-import type { RequestFacts } from "../../gateways/dynamic/conditions.ts";
-import type { ModelElement } from "../../gateways/dynamic/elements.ts";
-import { walk } from "../../gateways/dynamic/walk.ts";
-import { costOf } from "../../gateways/logs/cost.ts";
-import type { GatewayOptions } from "../../gateways/options.ts";
-import type { GatewayStep, PlannedStep } from "../../gateways/request.ts";
-import type { Services } from "../../pipeline/services.ts";
+import type { LimitedWindow } from "../durable/gateway.ts";
+import type { RequestFacts } from "../dynamic/conditions.ts";
+import type { ModelElement } from "../dynamic/elements.ts";
+import { walk } from "../dynamic/walk.ts";
+import { costOf } from "../logs/cost.ts";
+import type { GatewayOptions } from "../options.ts";
+import type { GatewayStep, PlannedStep } from "../request.ts";
+import type { GatewayServices } from "../services.ts";
 import { DYNAMIC_ROUTE } from "./provider-names.ts";
 import type { PlanContext } from "./run-in-gateway.ts";
 
@@ -31,7 +31,11 @@ export interface DynamicRequest {
 export async function* dynamicPlan(
 	{ name, facts, index, stepFor }: DynamicRequest,
 	{ account, settings, exchange }: PlanContext,
-	{ deployedRoutes, gatewayLimits, random }: Pick<Services, "deployedRoutes" | "gatewayLimits" | "random">,
+	{
+		deployedRoutes,
+		gatewayLimits,
+		random,
+	}: Pick<GatewayServices, "deployedRoutes" | "gatewayLimits" | "random">,
 ): AsyncGenerator<PlannedStep, Response | undefined, Response | undefined> {
 	const gateway = settings.id;
 	const route = await deployedRoutes.find({ account, gateway, name });

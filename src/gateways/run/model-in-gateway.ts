@@ -7,17 +7,17 @@ import { GatewayRequired } from "../../accounts/bound-gateway.ts";
 import { type AiError, toAiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import { loadDialect } from "../../dialects/index.ts";
-import type { ProviderAccess } from "../../gateways/durable/provider-access.ts";
-import { type RequestSource, sourceOf } from "../../gateways/exchange.ts";
-import { type GatewayOptions, mergedOptions, optionsInHeaders } from "../../gateways/options.ts";
-import { type GatewayStep, type StepBody, type StepPlan, WORKERS_AI } from "../../gateways/request.ts";
-import { DEFAULT_GATEWAY } from "../../gateways/settings.ts";
-import type { AppServices } from "../../http/services.ts";
+import { OPENAI_CHAT, onlyFor } from "../../dialects/route-dialect.ts";
 import { isThirdPartyId } from "../../models/third-party.ts";
 import type { Caller, InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
 import type { SearchKeys } from "../../websearch/services.ts";
-import { OPENAI_CHAT, onlyFor, type RunModel } from "../openai/route-dialect.ts";
+import type { ProviderAccess } from "../durable/provider-access.ts";
+import { type RequestSource, sourceOf } from "../exchange.ts";
+import { type GatewayOptions, mergedOptions, optionsInHeaders } from "../options.ts";
+import { type GatewayStep, type StepBody, type StepPlan, WORKERS_AI } from "../request.ts";
+import type { GatewayServices } from "../services.ts";
+import { DEFAULT_GATEWAY } from "../settings.ts";
 import { withoutGateway } from "./bound-caller.ts";
 import { dynamicPlan } from "./dynamic-plan.ts";
 import { isPoolName, poolPlan } from "./pool-plan.ts";
@@ -69,6 +69,9 @@ export interface ModelGateway {
 	source(): RequestSource;
 }
 
+/** Runs a model, like the pipeline's `run`. */
+export type RunModel = (request: InferenceRequest, services: GatewayServices) => Promise<Reply>;
+
 /** A request for a model. Its body is not read yet. */
 export interface ModelCall {
 	id: string;
@@ -94,7 +97,7 @@ export interface ModelCall {
  * Reads and runs a request, in its gateway if it has one: then a request that cannot be read has a log, too. Throws the error of a
  * request without a gateway.
  */
-export async function runModel(call: ModelCall, services: AppServices): Promise<Response> {
+export async function runModel(call: ModelCall, services: GatewayServices): Promise<Response> {
 	let request: InferenceRequest;
 	try {
 		request = await call.read();
@@ -135,7 +138,7 @@ export async function runModel(call: ModelCall, services: AppServices): Promise<
  * Whether the request runs in a gateway. A token that binds one may not be known yet: then the account's object refuses the request
  * ({@link GatewayRequired}), so that requests of other tokens need no call.
  */
-function isInGateway(gateway: ModelGateway, { caller }: ModelCall, { ledgers }: AppServices): boolean {
+function isInGateway(gateway: ModelGateway, { caller }: ModelCall, { ledgers }: GatewayServices): boolean {
 	if (gateway.named !== undefined || gateway.otherwise !== undefined) return true;
 	gateway.otherwise =
 		caller.identity?.gateway?.id ?? ledgers.of(caller.account).knownGateway(caller.credential);
@@ -146,7 +149,7 @@ const inGateway = (
 	{ id: requestId, caller, signal, failure }: ModelCall,
 	{ named, otherwise, options, source }: ModelGateway,
 	plan: GatewayCall["plan"],
-	services: AppServices,
+	services: GatewayServices,
 ): Promise<Response> =>
 	runInGateway(
 		{
@@ -170,7 +173,7 @@ interface ReadCall {
 /** On the run API, a name for which the gateway chooses the model takes the body of a chat. */
 async function* planOf(
 	{ call, request: sent, endpoint, nextId }: ReadCall,
-	{ context, services }: { context: PlanContext; services: AppServices },
+	{ context, services }: { context: PlanContext; services: GatewayServices },
 ): StepPlan {
 	const { account, caller, options, settings } = context;
 	const request = { ...sent, caller };

@@ -1,17 +1,12 @@
 /** The format of one of OpenAI's or Anthropic's routes, and the models that it takes. Its body names the model. */
 import * as z from "zod";
-import { AiError } from "../../core/errors.ts";
-import { openaiChat } from "../../dialects/chat/openai-route.ts";
-import type { Dialect } from "../../dialects/dialect.ts";
-import { validate } from "../../dialects/validation/validation.ts";
-import type { AppServices } from "../../http/services.ts";
-import { inputFamily } from "../../models/family.ts";
-import type { Model } from "../../models/model.ts";
-import type { TaskTitle } from "../../models/tasks.ts";
-import type { InferenceRequest, Reply } from "../../pipeline/request.ts";
-
-/** Runs a model, like the pipeline's `run`. */
-export type RunModel = (request: InferenceRequest, services: AppServices) => Promise<Reply>;
+import { AiError } from "../core/errors.ts";
+import { inputFamily } from "../models/family.ts";
+import type { Model } from "../models/model.ts";
+import type { TaskTitle } from "../models/tasks.ts";
+import { openaiChat } from "./chat/openai-route.ts";
+import type { Dialect } from "./dialect.ts";
+import { validate } from "./validation/validation.ts";
 
 export interface RouteDialect {
 	dialect(): Dialect | Promise<Dialect>;

@@ -5,18 +5,18 @@
  */
 import { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
-import type { ProviderAccess } from "../../gateways/durable/provider-access.ts";
-import type { GatewayOptions } from "../../gateways/options.ts";
-import { isProvider, providerUrl, urlBelow } from "../../gateways/providers/addresses.ts";
-import { type CustomProvider, customSlug } from "../../gateways/providers/custom-providers.ts";
-import type { KeyLimit } from "../../gateways/providers/provider-keys.ts";
-import { addressProblem } from "../../gateways/providers/public-host.ts";
-import { WORKERS_AI } from "../../gateways/request.ts";
-import type { GatewaySettings } from "../../gateways/settings.ts";
-import type { AppServices } from "../../http/services.ts";
 import type { Catalog } from "../../models/catalog.ts";
 import { passedHops } from "../../outbound/hops.ts";
+import type { KeyLimit } from "../../providers/provider-key.ts";
 import { PROVIDERS, type Provider } from "../../providers/providers.ts";
+import type { ProviderAccess } from "../durable/provider-access.ts";
+import type { GatewayOptions } from "../options.ts";
+import { isProvider, providerUrl, urlBelow } from "../providers/addresses.ts";
+import { type CustomProvider, customSlug } from "../providers/custom-providers.ts";
+import { addressProblem } from "../providers/public-host.ts";
+import { WORKERS_AI } from "../request.ts";
+import type { GatewayServices } from "../services.ts";
+import type { GatewaySettings } from "../settings.ts";
 import type { ProviderTarget } from "./provider-call.ts";
 import { accountCredential, operatorCredential, requireWholesale } from "./provider-credential.ts";
 import { authorIfKnown, COMPAT, invalidProvider } from "./provider-names.ts";
@@ -34,7 +34,7 @@ export type StepTarget =
 export interface ModelTarget {
 	kind: "model";
 	/** With the account's key, if it has one. */
-	services: AppServices;
+	services: GatewayServices;
 	/** Of the account's key. */
 	identity: string | undefined;
 	/** Of the account's key, if it is stored with one. */
@@ -49,7 +49,7 @@ export interface TargetContext {
 	access: ProviderAccess;
 	/** Of the step, and then of the request. */
 	options: GatewayOptions;
-	services: AppServices;
+	services: GatewayServices;
 	/** Whether the path is one that the pipeline answers. */
 	isModelRoute: boolean;
 }
@@ -87,7 +87,7 @@ export function targetOf(step: Step, context: TargetContext): StepTarget {
 	return { kind: "provider", target, identity: undefined };
 }
 
-const operatorsModel = (services: AppServices): ModelTarget => ({
+const operatorsModel = (services: GatewayServices): ModelTarget => ({
 	kind: "model",
 	services,
 	identity: undefined,
@@ -174,7 +174,7 @@ function customModel(
 function requireCustom(
 	provider: string,
 	{ customProviders }: ProviderAccess,
-	services: AppServices,
+	services: GatewayServices,
 ): CustomProvider {
 	const slug = customSlug(provider);
 	const custom = customProviders.find((listed) => listed.slug === slug);
@@ -188,7 +188,7 @@ function requireCustom(
 	return custom;
 }
 
-const publicFetchOf = ({ gatewayRules, publicFetch, fetch }: AppServices): typeof globalThis.fetch =>
+const publicFetchOf = ({ gatewayRules, publicFetch, fetch }: GatewayServices): typeof globalThis.fetch =>
 	(!gatewayRules.allowPrivateAddresses && publicFetch) || fetch;
 
 /** The operator pays nothing for these calls, and charges nothing. */
@@ -224,7 +224,7 @@ const customIdentity = ({ id, modifiedAt }: CustomProvider, credential = ""): st
 /** Throws 2008 for an address that the operator does not allow. The address was stored before, when the rules may have differed. */
 function requireAllowedAddress(
 	address: string,
-	{ gatewayRules, publicUrl }: Pick<AppServices, "gatewayRules" | "publicUrl">,
+	{ gatewayRules, publicUrl }: Pick<GatewayServices, "gatewayRules" | "publicUrl">,
 ): void {
 	const problem = addressProblem(address, { ...gatewayRules, publicUrl });
 	if (problem !== undefined) throw new AiError("invalidProvider", `Invalid provider: base_url ${problem}`);

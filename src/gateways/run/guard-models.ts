@@ -6,12 +6,12 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { loadDialect } from "../../dialects/index.ts";
-import { INJECTION } from "../../gateways/guardrails/decision.ts";
-import type { GuardrailServices } from "../../gateways/guardrails/middleware.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { isServed } from "../../pipeline/resolve-model.ts";
 import { run } from "../../pipeline/run.ts";
-import type { Services } from "../../pipeline/services.ts";
+import { INJECTION } from "../guardrails/decision.ts";
+import type { GuardrailServices } from "../guardrails/middleware.ts";
+import type { GatewayServices } from "../services.ts";
 
 const LLAMA_GUARD = "@cf/meta/llama-guard-3-8b";
 const PROMPT_GUARD = "@cf/meta/prompt-guard-2-86m";
@@ -36,7 +36,7 @@ const Labelled = lazy(() =>
 const LABEL = /\b(?:LABEL_([01])|(benign)|malicious|injection|jailbreak)\b/i;
 
 /** The model that the rules of these hazards need and that cannot run here. `undefined`: all can. */
-export function unservedGuard(hazards: readonly string[], services: Services): string | undefined {
+export function unservedGuard(hazards: readonly string[], services: GatewayServices): string | undefined {
 	const { catalog, routing } = services;
 	const llamaGuard = catalog.find(LLAMA_GUARD);
 	if (hazards.includes(INJECTION) && !servesInjections(services)) return PROMPT_GUARD;
@@ -45,10 +45,11 @@ export function unservedGuard(hazards: readonly string[], services: Services): s
 	return isJudged && !isJudge ? LLAMA_GUARD : undefined;
 }
 
-const servesInjections = ({ routing }: Services): boolean => routing.find(PROMPT_GUARD)?.named === true;
+const servesInjections = ({ routing }: GatewayServices): boolean =>
+	routing.find(PROMPT_GUARD)?.named === true;
 
 /** `caller`: verified. */
-export function guardModels(caller: Caller, services: Services): GuardrailServices {
+export function guardModels(caller: Caller, services: GatewayServices): GuardrailServices {
 	const answer = async (model: string, fields: object, signal: AbortSignal): Promise<unknown> => {
 		const inputs = { fields: { ...fields, max_tokens: MAX_TOKENS, temperature: 0 } };
 		const id = services.uuid();

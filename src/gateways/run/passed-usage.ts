@@ -6,14 +6,14 @@
  */
 import { toAiError } from "../../core/errors.ts";
 import { cacheWritesIn } from "../../core/usage.ts";
-import type { GatewayExchange, GatewayUsage } from "../../gateways/exchange.ts";
-import { AnswerUsage } from "../../gateways/usage/answer-usage.ts";
-import { EstimatedUsage } from "../../gateways/usage/estimated-usage.ts";
-import { tokenCost } from "../../gateways/usage/token-cost.ts";
-import { isEventStream, usageReader } from "../../gateways/usage/usage-reader.ts";
-import type { Services } from "../../pipeline/services.ts";
 import { modelOfProvider } from "../../providers/provider-models.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
+import type { GatewayExchange, GatewayUsage } from "../exchange.ts";
+import type { GatewayServices } from "../services.ts";
+import { AnswerUsage } from "../usage/answer-usage.ts";
+import { EstimatedUsage } from "../usage/estimated-usage.ts";
+import { tokenCost } from "../usage/token-cost.ts";
+import { isEventStream, usageReader } from "../usage/usage-reader.ts";
 import { authorIfKnown } from "./provider-names.ts";
 
 interface PassedRequest {
@@ -26,7 +26,7 @@ interface PassedRequest {
 	/** The usage of a complete stream without counts is estimated. */
 	estimates: boolean;
 	exchange: GatewayExchange;
-	services: Pick<Services, "catalog" | "log">;
+	services: Pick<GatewayServices, "catalog" | "log">;
 }
 
 /** Takes over the body, and returns one with the same bytes. */

@@ -3,17 +3,17 @@
  * `workers-ai`. A model's name can also name a dynamic route.
  */
 import { AiError } from "../../core/errors.ts";
-import { isProvider } from "../../gateways/providers/addresses.ts";
-import { customSlug } from "../../gateways/providers/custom-providers.ts";
-import { WORKERS_AI } from "../../gateways/request.ts";
 import type { Catalog } from "../../models/catalog.ts";
 import { authorOf, isThirdPartyId, THIRD_PARTY_AUTHORS } from "../../models/third-party.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { modelOf } from "../../pipeline/resolve-model.ts";
 import { matches } from "../../pipeline/route.ts";
-import type { Services } from "../../pipeline/services.ts";
 import { modelNamed, modelOfProvider } from "../../providers/provider-models.ts";
 import { PROVIDERS } from "../../providers/providers.ts";
+import { isProvider } from "../providers/addresses.ts";
+import { customSlug } from "../providers/custom-providers.ts";
+import { WORKERS_AI } from "../request.ts";
+import type { GatewayServices } from "../services.ts";
 
 /** OpenAI's API for the models of all providers. */
 export const COMPAT = "compat";
@@ -93,13 +93,13 @@ const isOwnModel = (id: string, { catalog, routing }: OwnModels): boolean =>
 	(catalog.find(id) !== undefined ||
 		routing.list().some(({ pattern }) => pattern !== "*" && matches(pattern, id)));
 
-export type OwnModels = Pick<Services, "catalog" | "routing">;
+export type OwnModels = Pick<GatewayServices, "catalog" | "routing">;
 
 /**
  * The id with which a provider's model runs: that of the catalogue's model, if `id` has the provider's own name (`claude-haiku-4-5`) and
  * neither a route nor an alias has that name.
  */
-export async function servedId(id: string, caller: Caller, services: Services): Promise<string> {
+export async function servedId(id: string, caller: Caller, services: GatewayServices): Promise<string> {
 	const { catalog, routing } = services;
 	if (!isThirdPartyId(id) || catalog.find(id) || routing.find(id)?.named) return id;
 	if ((await modelOf(id, caller, services)) !== id) return id;

@@ -1,0 +1,16 @@
+/** Routes whose handlers have the services of all rooms. */
+import {
+	type Call as CallOf,
+	defineRoutes as defineRoutesOf,
+	type Handler as HandlerOf,
+	type RouteDeclaration as RouteDeclarationOf,
+	type Route as RouteOf,
+} from "../http/route.ts";
+import type { AppServices } from "./services.ts";
+
+export type Call = CallOf<AppServices>;
+export type Handler = HandlerOf<AppServices>;
+export type Route = RouteOf<AppServices>;
+export type RouteDeclaration = RouteDeclarationOf<AppServices>;
+
+export const defineRoutes = defineRoutesOf<AppServices>;
