@@ -19,7 +19,7 @@ export function updateDocs(clients: readonly Client[], results: RecordedResults)
 	}
 }
 
-/** The page with the table of the results, and the reasons of scenarios that a client cannot do. */
+/** The page with the clients that pass everything, the table of the others, and the reasons of scenarios that a client cannot do. */
 export function withResults(
 	page: string,
 	kind: Client["kind"],
@@ -31,13 +31,32 @@ export function withResults(
 	const mine = clients
 		.filter((client) => client.kind === kind && results[client.name] !== undefined)
 		.sort((a, b) => detailsOf(a).title.localeCompare(detailsOf(b).title));
-	const text = [resultsTable(mine, kind, results), reasonsOf(mine)]
+	const complete = mine.filter((client) => passesAll(client, results[client.name]));
+	const others = mine.filter((client) => !complete.includes(client));
+	const text = [completeClients(complete, results), resultsTable(others, kind, results), reasonsOf(others)]
 		.filter((part) => part !== "")
 		.join("\n\n");
 	return `${page.slice(0, start)}${BEGIN}\n\n${text}\n\n${page.slice(end)}`;
 }
 
+const passesAll = (client: Client, recorded: RecordedClient | undefined): boolean =>
+	recorded !== undefined &&
+	SCENARIOS_OF[client.kind].every((scenario) => cellOf(client, scenario, recorded) === "●");
+
+/** One line, because their rows would be equal. */
+function completeClients(clients: readonly Client[], results: RecordedResults): string {
+	const recorded = clients.flatMap((client) => {
+		const result = results[client.name];
+		return result ? [{ title: detailsOf(client).title, result }] : [];
+	});
+	if (recorded.length === 0) return "";
+	const names = recorded.map(({ title, result }) => `\`${title}\` ${result.version}`);
+	const oldest = recorded.map(({ result }) => runOf(result)).sort()[0];
+	return `These pass every scenario with each of their models (oldest result: ${oldest}): ${names.join("; ")}.`;
+}
+
 function resultsTable(clients: readonly Client[], kind: Client["kind"], results: RecordedResults): string {
+	if (clients.length === 0) return "";
 	const scenarios = SCENARIOS_OF[kind];
 	const rows = clients.flatMap((client) => {
 		const recorded = results[client.name];
@@ -74,17 +93,21 @@ function runOf({ scenarios }: RecordedClient): string {
 	return days.sort()[0] ?? "";
 }
 
-/** One line for each client and reason. */
-const reasonsOf = (clients: readonly Client[]): string =>
-	clients
-		.flatMap((client) => {
-			const { title, unsupported = {} } = detailsOf(client);
-			const scenarios = new Map<string, string[]>();
-			for (const [scenario, reason = ""] of Object.entries(unsupported))
-				scenarios.set(reason, [...(scenarios.get(reason) ?? []), `\`${scenario}\``]);
-			return [...scenarios].map(([reason, names]) => `- \`${title}\`, ${names.join(", ")}: ${reason}.`);
-		})
-		.join("\n");
+/** One line for each reason, with its scenarios and all clients that it concerns. */
+function reasonsOf(clients: readonly Client[]): string {
+	const titles = new Map<string, string[]>();
+	for (const client of clients) {
+		const { title, unsupported = {} } = detailsOf(client);
+		const scenarios = new Map<string, string[]>();
+		for (const [scenario, reason = ""] of Object.entries(unsupported))
+			scenarios.set(reason, [...(scenarios.get(reason) ?? []), `\`${scenario}\``]);
+		for (const [reason, names] of scenarios) {
+			const end = `${names.join(", ")}: ${reason}.`;
+			titles.set(end, [...(titles.get(end) ?? []), `\`${title}\``]);
+		}
+	}
+	return [...titles].map(([end, names]) => `- ${names.join(", ")}, ${end}`).join("\n");
+}
 
 /** Pads the cells, as the formatter does. */
 function aligned([head = [], ...rows]: readonly string[][]): string {

@@ -79,6 +79,17 @@ describe("a cell", () => {
 		expect(tableOf(recordedWith(codexModels))).toContain("- `Codex`, `shorten`: it keeps its output limit.");
 	});
 
+	it("is left out with its row if the client passes everything", () => {
+		const claude = clients.filter(({ name }) => name === "claude");
+		const models = claude.flatMap((client) => detailsOf(client).models);
+		const passed = Object.fromEntries(models.map((model) => [model, { date: "2026-11-26" }]));
+		const scenarios = Object.fromEntries(SCENARIOS_OF.agent.map((scenario) => [scenario, passed]));
+		const recorded = { claude: { version: "2.1.332", published: "2026-11-24", scenarios } };
+		const page = withResults(PAGE, "agent", claude, recorded);
+		expect(page).toContain("models (oldest result: 2026-11-26): `Claude Code` 2.1.332.\n");
+		expect(page).not.toContain("|");
+	});
+
 	it("is as old as the oldest result of its row", () => {
 		const recorded = recordedWith(codexModels);
 		const turn = recorded.codex?.scenarios.turn ?? {};
