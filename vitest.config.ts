@@ -5,11 +5,14 @@ import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import { defineConfig, type TestProjectConfiguration } from "vitest/config";
+import { linkPinnedClients } from "./clients/pinned.ts";
 import { freePort } from "./scripts/free-port.ts";
 import { KEYS, PORT_VARIABLE, routesOf } from "./test/clients/providers/routes.ts";
 import { CLIENT_ROUTES } from "./test/clients/routes.ts";
 import { CHROMIUM } from "./test/console/chromium.ts";
 import { LongestFirst } from "./test/longest-first.ts";
+
+linkPinnedClients();
 
 /** What `binding` loads; their modules would be a thousand, most of them for other providers. */
 const CLIENTS = [

@@ -1,6 +1,6 @@
 /**
  * Compares `src/counting/token-estimate.ts` with real tokenizers on the texts of test/fixtures/tokens, and writes the table of
- * docs/token-counts.md: `npx node scripts/token-counts.ts`.
+ * docs/token-counts.md: `npm run tokenizers`.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
