@@ -25,14 +25,14 @@ const count = (map: object): number => Object.keys(map).length;
 
 const SentQuestion = lazy(() =>
 	z.discriminatedUnion("type", [
-		z.object({
+		z.strictObject({
 			type: z.literal("noul"),
 			instructions: Instructions(),
 			criteria: z
-				.object({ true: Detail, false: Detail, true_description: Detail, false_description: Detail })
+				.strictObject({ true: Detail, false: Detail, true_description: Detail, false_description: Detail })
 				.nullish(),
 		}),
-		z.object({
+		z.strictObject({
 			type: z.literal("choice"),
 			instructions: Instructions(),
 			criteria: z
@@ -42,7 +42,7 @@ const SentQuestion = lazy(() =>
 					`expected ${OPTIONS.min} to ${OPTIONS.max} options`,
 				),
 		}),
-		z.object({
+		z.strictObject({
 			type: z.literal("score"),
 			instructions: Instructions(),
 			criteria: z.array(z.string().min(1)).min(LEVELS.min).max(LEVELS.max),
@@ -57,7 +57,7 @@ const common = lazy(() => ({
 }));
 
 export const SystemOne = lazy(() =>
-	z.object({
+	z.strictObject({
 		contract: z.literal("systemone"),
 		...common(),
 		state: z.unknown().refine((state) => state !== undefined, "expected a state"),
@@ -66,7 +66,7 @@ export const SystemOne = lazy(() =>
 	}),
 );
 export const GoogleDecision = lazy(() =>
-	z.object({
+	z.strictObject({
 		contract: z.literal("google"),
 		...common(),
 		input: z.union([z.string().min(1), z.looseObject({}), z.array(z.looseObject({})).min(1)]),

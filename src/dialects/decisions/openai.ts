@@ -26,20 +26,20 @@ const Detail = z.string().nullish();
 
 const SentQuestion = lazy(() =>
 	z.discriminatedUnion("type", [
-		z.object({ type: z.literal("predicate"), ...named() }),
-		z.object({
+		z.strictObject({ type: z.literal("predicate"), ...named() }),
+		z.strictObject({
 			type: z.literal("choice"),
 			...named(),
 			choices: z
-				.array(z.object({ value: z.union([z.string().min(1), z.boolean()]), description: Detail }))
+				.array(z.strictObject({ value: z.union([z.string().min(1), z.boolean()]), description: Detail }))
 				.min(OPTIONS.min)
 				.max(OPTIONS.max),
 		}),
-		z.object({
+		z.strictObject({
 			type: z.literal("score"),
 			...named(),
 			levels: z
-				.array(z.object({ label: z.string().min(1), description: Detail }))
+				.array(z.strictObject({ label: z.string().min(1), description: Detail }))
 				.min(LEVELS.min)
 				.max(LEVELS.max),
 		}),
@@ -51,7 +51,7 @@ const MAX_SENT = 400;
 
 /** `input` is read by `input.ts`. */
 export const OpenAiDecision = lazy(() =>
-	z.object({
+	z.strictObject({
 		contract: z.literal("openai"),
 		model: z.string().min(1),
 		input: z.union([z.string().min(1), z.array(z.looseObject({})).min(1)]),

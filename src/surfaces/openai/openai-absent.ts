@@ -13,6 +13,9 @@ import { OPENAI, OPENAI_PATHS } from "./openai.ts";
 const STORE = "send the input to /responses, which stores responses and conversations";
 const IDS = "ids of responses begin with resp_, ids of conversations with conv_";
 const FILES = "files are not stored: send their content with the request";
+/** Of Vercel's gateway: https://ai-sdk.dev/providers/ai-sdk-providers/ai-gateway. A model that is a text in the AI SDK is called by it. */
+const AI_SDK_GATEWAY =
+	"this is the API of @ai-sdk/gateway: use createOpenAICompatible of @ai-sdk/openai-compatible, or @ai-sdk/openai, with the address of this route up to /v1 as baseURL";
 
 /** By the first segments after `/v1/`. */
 const REASONS: Readonly<Record<string, string>> = {
@@ -33,6 +36,13 @@ const REASONS: Readonly<Record<string, string>> = {
 	videos: "no model makes videos",
 	images: "only images/generations and images/edits are available",
 	audio: "only audio/speech, audio/transcriptions and audio/translations are available",
+	"language-model": AI_SDK_GATEWAY,
+	"embedding-model": AI_SDK_GATEWAY,
+	"image-model": AI_SDK_GATEWAY,
+	"reranking-model": AI_SDK_GATEWAY,
+	"speech-model": AI_SDK_GATEWAY,
+	"transcription-model": AI_SDK_GATEWAY,
+	"video-model": AI_SDK_GATEWAY,
 	realtime: "live audio is available at /ai/run/{model} over a websocket, for models that support it",
 };
 

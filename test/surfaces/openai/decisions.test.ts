@@ -223,6 +223,8 @@ describe("OpenAI's contract", () => {
 			"input[0].content[0]",
 		],
 		[{ input: [{ type: "item_reference", id: "x" }] }, "input[0].type"],
+		[{ temperature: 0 }, "temperature"],
+		[{ questions: [{ ...PREDICATE, weight: 2 }] }, "questions[0].weight"],
 	])("is refused for %j with the field's path", async (fields, param) => {
 		const response = await simulated.post("/v1/decisions", {
 			model: CLEF,
@@ -286,6 +288,8 @@ describe("System One's contract", () => {
 		],
 		[{ questions: { a: NOUL }, state: undefined }, "state"],
 		[{ questions: { a: NOUL }, images: ["AAAA"] }, "images[0]"],
+		[{ questions: { a: NOUL }, stream: true }, "stream"],
+		[{ questions: { a: { ...NOUL, criteria: { maybe: "x" } } } }, "questions.a.criteria.maybe"],
 	])("is refused for %j with the field's path", async (fields, param) => {
 		const response = await simulated.post("/v1/systemone", { model: CLEF, state: "x", ...fields });
 		expect(response.status).toBe(400);

@@ -214,6 +214,13 @@ describe("a route of OpenAI that is not available", () => {
 			errors: [{ code: 7000, message: expect.stringContaining("files are not stored") }],
 			error: { message: expect.stringContaining("files are not stored") },
 		});
+		for (const base of [`${BASE}/v1`, "http://gateway/v1"]) {
+			const model = await app.request(`${base}/language-model`, { method: "POST", body: "{}" });
+			expect(model.status).toBe(400);
+			expect(await model.json()).toMatchObject({
+				error: { message: expect.stringContaining("createOpenAICompatible of @ai-sdk/openai-compatible") },
+			});
+		}
 		const unknown = await app.request("http://gateway/v1/nothing");
 		expect(await unknown.json()).toMatchObject({
 			errors: [{ code: 7000, message: "No route for that URI" }],
