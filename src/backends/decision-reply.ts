@@ -1,10 +1,21 @@
 /** The answers of an engine with decisions: Workers AI's Clef models, and System One (`/v1/systemone`). */
 import * as z from "zod";
+import { isRecord } from "../core/json.ts";
 import { lazy } from "../core/lazy.ts";
+import { messagesUsage } from "../core/usage-formats.ts";
 import type { DecisionInput, DecisionOutput } from "../tasks/decision/types.ts";
 
 const distribution = { probabilities: z.record(z.string(), z.number()), confidence: z.number() };
 const Legend = z.record(z.string(), z.string()).optional();
+
+/** The counts of a decision. 0: the engine has not counted. */
+export const DecisionUsage = z
+	.unknown()
+	.optional()
+	.transform((sent): DecisionOutput["usage"] => {
+		const usage = isRecord(sent) ? messagesUsage(sent) : undefined;
+		return { input_tokens: usage?.prompt_tokens ?? 0, output_tokens: usage?.completion_tokens ?? 0 };
+	});
 
 export const DecisionReply = lazy(() =>
 	z.looseObject({
@@ -16,7 +27,7 @@ export const DecisionReply = lazy(() =>
 				z.object({ type: z.literal("score"), score: z.number(), legend: Legend, ...distribution }),
 			]),
 		),
-		usage: z.looseObject({ input_tokens: z.int(), output_tokens: z.int().default(0) }).nullish(),
+		usage: DecisionUsage,
 	}),
 );
 
@@ -30,6 +41,5 @@ export function decisionOutput(
 		const levels = question?.type === "score" ? question.criteria : [];
 		return [id, { ...answer, legend: answer.legend ?? Object.fromEntries(levels.entries()) }] as const;
 	});
-	const { input_tokens = 0, output_tokens = 0 } = reply.usage ?? {};
-	return { answers: Object.fromEntries(answers), usage: { input_tokens, output_tokens } };
+	return { answers: Object.fromEntries(answers), usage: reply.usage };
 }

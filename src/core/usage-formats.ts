@@ -2,11 +2,18 @@
  * Reads the usage of APIs whose fields differ from OpenAI's chat, and converts it to the fields of {@link Usage}. As in `usage.ts`, an
  * invalid count is ignored.
  */
+import * as z from "zod";
 import { isRecord } from "./json.ts";
 import { countOf, type Usage, usageOf, usageOfCounts } from "./usage.ts";
 
 /** Counts as an API sent them. */
 export type SentCounts = Readonly<Record<string, unknown>>;
+
+/** The usage of a reply. Anything but an object is no usage. */
+export const SentCounts = z
+	.unknown()
+	.optional()
+	.transform((sent): SentCounts | undefined => (isRecord(sent) ? sent : undefined));
 
 /**
  * The usage of Anthropic's Messages (docs.anthropic.com/en/api/messages), and of OpenAI's Responses, images and transcriptions
@@ -36,11 +43,13 @@ export const laterCounts = (before: SentCounts | undefined, after: SentCounts): 
 /** The `usageMetadata` of Gemini (ai.google.dev/api/generate-content#UsageMetadata). Tokens of thinking count as output. */
 export function geminiUsage(sent: SentCounts): Usage | undefined {
 	const prompt = countOf(sent.promptTokenCount);
-	if (prompt === undefined) return undefined;
+	const written = countOf(sent.candidatesTokenCount);
+	if (prompt === undefined && written === undefined) return undefined;
 	const reasoning = countOf(sent.thoughtsTokenCount);
 	const tools = countOf(sent.toolUsePromptTokenCount) ?? 0;
-	const completion = countOf(sent.candidatesTokenCount) ?? 0;
-	return usageWith([prompt + tools, completion + (reasoning ?? 0)], {
+	// A prompt that was not counted stays so.
+	const input = prompt && prompt + tools;
+	return usageWith([input, (written ?? 0) + (reasoning ?? 0)], {
 		cached: countOf(sent.cachedContentTokenCount),
 		reasoning,
 	});

@@ -1,6 +1,7 @@
 /**
- * Reads the `usage` of engines with OpenAI's fields, in complete replies and in streams. Engines omit counts, send `null`
- * for counts they do not keep, and some send text or fractions. An invalid count is ignored; it never fails the answer.
+ * Reads the `usage` of engines with OpenAI's fields, in complete replies and in streams. Engines omit counts, send `null` for counts
+ * they do not keep, and some send text, fractions or negative numbers. An invalid count never fails the answer: it is 0, which means
+ * that the engine did not count, so the gateway does.
  */
 import * as z from "zod";
 
@@ -99,9 +100,14 @@ function cachedDetails(sent: unknown): object | undefined {
 function detailOf(sent: unknown, name: string): Record<string, unknown> | null {
 	if (typeof sent !== "object" || sent === null) return null;
 	const details = sent as Record<string, unknown>;
-	const { [name]: value } = details;
-	if (value === undefined || value === null) return details;
-	return { ...details, [name]: countOf(value) ?? null };
+	const isValid = ([field, value]: [string, unknown]): boolean =>
+		value === undefined || value === null || (field !== name && !(typeof value === "number" && value < 0));
+	const invalid = Object.entries(details).filter((detail) => !isValid(detail));
+	if (invalid.length === 0) return details;
+	return {
+		...details,
+		...Object.fromEntries(invalid.map(([field, value]) => [field, countOf(value) ?? null])),
+	};
 }
 
 /**

@@ -1,5 +1,5 @@
 /** The quantities of a call: the most that it can use, for its reservation, and what it used, for its bill. */
-import { cacheWritesIn, type Usage } from "../core/usage.ts";
+import { cacheWritesIn, isCounted, type Usage } from "../core/usage.ts";
 import type { Media } from "../media/media.ts";
 import type { Model } from "../models/model.ts";
 import type { Quantities } from "../models/neurons.ts";
@@ -72,6 +72,28 @@ export const estimatedTokens = (
 	estimated: true,
 });
 
+/**
+ * The engine's counts, and our own in the place of those that it does not have. Zero tokens of a prompt, or of an answer that is not
+ * empty, mean that the engine did not count them.
+ */
+export function measuredBy(
+	usage: Usage | null | undefined,
+	ownCount: () => Measured,
+	others: Quantities = {},
+): Measured {
+	if (!isCounted(usage)) return ownCount();
+	const counted = byUsage(usage, others);
+	if (usage.prompt_tokens > 0 && usage.completion_tokens > 0) return counted;
+	const { inputTokens = 0, outputTokens = 0 } = ownCount().quantities;
+	const added = {
+		inputTokens: usage.prompt_tokens || inputTokens,
+		outputTokens: usage.completion_tokens || outputTokens,
+	};
+	const isComplete =
+		added.inputTokens === usage.prompt_tokens && added.outputTokens === usage.completion_tokens;
+	return { quantities: { ...counted.quantities, ...added }, estimated: !isComplete };
+}
+
 /** The engine's own counts. */
 export function byUsage(usage: Usage, others: Quantities = {}): Measured {
 	const { prompt_tokens, completion_tokens, prompt_tokens_details } = usage;
@@ -86,9 +108,14 @@ export function byUsage(usage: Usage, others: Quantities = {}): Measured {
 	});
 }
 
-/** Our own counts in the format of an engine's usage. */
-export function toUsage({ quantities: { inputTokens = 0, outputTokens = 0 } }: Measured): Usage {
+/** The measured counts in the format of an engine's usage. `usage` itself, if it has the same. */
+export function toUsage(
+	{ quantities: { inputTokens = 0, outputTokens = 0 } }: Measured,
+	usage?: Usage | null,
+): Usage {
+	if (usage && usage.prompt_tokens === inputTokens && usage.completion_tokens === outputTokens) return usage;
 	return {
+		...usage,
 		prompt_tokens: inputTokens,
 		completion_tokens: outputTokens,
 		total_tokens: inputTokens + outputTokens,

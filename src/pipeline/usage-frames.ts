@@ -1,9 +1,9 @@
 /**
- * Makes the usage of a chat's stream equal to the billed one. Counts that cannot be true are
- * replaced by our own. If the engine sends no counts, a usage chunk with our own count is added before the end.
+ * Makes the usage of a chat's stream equal to the billed one. Counts that cannot be true, and those that the engine did not send, are
+ * replaced by our own. If the engine sends no usage, a usage chunk with our own count is added before the end.
  */
 import { isRecord, parseJson } from "../core/json.ts";
-import { isCounted, usageOf } from "../core/usage.ts";
+import { isCounted, type Usage, usageOf } from "../core/usage.ts";
 import { toUsage } from "../counting/quantities.ts";
 import type { Model } from "../models/model.ts";
 import { DeltaEvent } from "../streams/delta-event.ts";
@@ -14,6 +14,8 @@ import { measureStream, plausibleUsage } from "../tasks/traits.ts";
 
 /** Finds events with usage without parsing all of them. */
 const HAS_USAGE = /"usage"\s*:\s*\{/;
+
+const NO_TOKENS: Usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 
 /** Takes over `from`, the events of a chat's stream. `isUnchanged`: no event so far was changed or added. */
 export function withUsage(
@@ -35,16 +37,27 @@ export function withUsage(
 		if ("comment" in event) return event;
 		if (event.value === undefined && !HAS_USAGE.test(event.data)) return event;
 		const chunk = chunkIn(event);
-		const sent = chunk && usageOf(chunk.usage);
-		if (!sent) return event;
-		counted ||= isCounted(sent);
-		const usage = plausibleUsage(sent, call, model) ?? toUsage(measureStream(call, progress, model));
-		if (usage === sent && isAsSent(chunk.usage, usage)) return event;
-		return eventOf({ ...chunk, usage });
+		if (!chunk || !isRecord(chunk.usage)) return event;
+		const read = usageOf(chunk.usage);
+		const sent = plausibleUsage(read ?? NO_TOKENS, call, model);
+		const usage = isRunning(chunk) ? running(sent, read) : final(sent);
+		counted ||= isCounted(usage);
+		return usage && isAsSent(chunk.usage, usage) ? event : eventOf({ ...chunk, usage });
+	};
+	const measured = () => measureStream(call, progress, model);
+	const final = (sent: Usage): Usage =>
+		sent.prompt_tokens > 0 && sent.completion_tokens > 0 ? sent : toUsage(measured(), sent);
+	let ownPrompt: number | undefined;
+	/** The counts while the answer goes on: the engine may have counted no token of it. `null`: it has counted nothing. */
+	const running = (sent: Usage, read: Usage | undefined): Usage | null => {
+		if (!read) return null;
+		if (sent.prompt_tokens > 0 || sent.completion_tokens === 0) return sent;
+		ownPrompt ??= toUsage(measured()).prompt_tokens;
+		return { ...sent, prompt_tokens: ownPrompt, total_tokens: ownPrompt + sent.completion_tokens };
 	};
 	const own = (): StreamEvent => {
 		const { id, created, model: name } = (latest && chunkIn(latest)) ?? {};
-		const usage = toUsage(measureStream(call, progress, model));
+		const usage = toUsage(measured());
 		return eventOf({ id, object: "chat.completion.chunk", created, model: name, choices: [], usage });
 	};
 	const pass = (piece: EventPiece | undefined): EventPiece | undefined => {
@@ -78,6 +91,10 @@ export function withUsage(
 		isUnchanged: () => isUnchanged,
 	};
 }
+
+/** Whether the chunk is a part of an answer that has not finished. */
+const isRunning = ({ choices }: Record<string, unknown>): boolean =>
+	Array.isArray(choices) && choices.some((choice) => isRecord(choice) && !choice.finish_reason);
 
 /** Whether the counts are the numbers that the engine sent. */
 const isAsSent = (sent: unknown, usage: object): boolean =>

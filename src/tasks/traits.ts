@@ -6,14 +6,14 @@
  * marks the result as estimated; its count never exceeds the requested output limit. Images and audio have no counts; their sizes are
  * known, not estimated.
  */
-import { isCounted, type Usage } from "../core/usage.ts";
+import type { Usage } from "../core/usage.ts";
 import {
-	byUsage,
 	type Estimate,
 	estimatedTokens,
 	exact,
 	MAX_OUTPUT_TOKENS,
 	type Measured,
+	measuredBy,
 } from "../counting/quantities.ts";
 import type { Model } from "../models/model.ts";
 import type { Prompt, TaskDefinition, Unsupported } from "./definition.ts";
@@ -89,10 +89,11 @@ export const measure = <Name extends TaskName>(
 
 /** Measures the part of a stream that was sent, wherever it ended. */
 export function measureStream(call: TaskCall, { usage, outputTokens }: Progress, model: Model): Measured {
-	const counted = isCounted(usage) ? plausibleUsage(usage, call, model) : undefined;
-	if (counted) return byUsage(counted);
-	const measured = definitionOf(call.task).measureStream?.(call.input, outputTokens);
-	return measured ?? estimatedTokens(0, outputTokens);
+	return measuredBy(
+		usage && plausibleUsage(usage, call, model),
+		() =>
+			definitionOf(call.task).measureStream?.(call.input, outputTokens) ?? estimatedTokens(0, outputTokens),
+	);
 }
 
 /**
@@ -133,35 +134,35 @@ const MAX_OVERRUN_SHARE = 1.1;
 const MAX_OVERRUN_TOKENS = 16;
 
 /**
- * Checks an engine's counts: output by `max_tokens`, input by the bytes of the prompt. `undefined`: a count cannot be true, so the
- * gateway counts. A small overrun, a total and details that do not fit are lowered. Input that the engine fetches by itself (web
- * searches, files by their ids, Anthropic's own tools) has no limit. Returns the same object if all counts fit.
+ * Checks an engine's counts: output by `max_tokens`, input by the bytes of the prompt. A count that cannot be true becomes 0, which means
+ * that the engine did not count. A small overrun, a total and details that do not fit are corrected. Input that the engine fetches by
+ * itself (web searches, files by their ids, Anthropic's own tools) has no limit. Returns the same object if all counts fit.
  */
-export function plausibleUsage<Usage extends Counts>(
-	usage: Usage,
-	call: TaskCall,
-	model: Model,
-): Usage | undefined {
+export function plausibleUsage<Usage extends Counts>(usage: Usage, call: TaskCall, model: Model): Usage {
 	const input = usage.prompt_tokens ?? usage.input_tokens ?? 0;
 	const output = usage.completion_tokens ?? usage.output_tokens ?? 0;
 	const cached = usage.prompt_tokens_details?.cached_tokens ?? 0;
 	const reasoning = usage.completion_tokens_details?.reasoning_tokens ?? 0;
 	const outputLimit = maxOutput(call, model);
 	// A small count needs no bound; computing the bound reads the prompt again.
-	if (input > TEMPLATE_TOKENS && input > maxInput(call, model)) return undefined;
-	if (output > outputLimit * MAX_OVERRUN_SHARE + MAX_OVERRUN_TOKENS) return undefined;
-	const boundedOutput = Math.min(output, outputLimit);
-	const total = usage.total_tokens;
-	const fits = boundedOutput === output && cached <= input && reasoning <= output;
+	const isInputTrue = input >= 0 && (input <= TEMPLATE_TOKENS || input <= maxInput(call, model));
+	const isOutputTrue = output >= 0 && output <= outputLimit * MAX_OVERRUN_SHARE + MAX_OVERRUN_TOKENS;
+	const boundedInput = isInputTrue ? input : 0;
+	const boundedOutput = isOutputTrue ? Math.min(output, outputLimit) : 0;
+	const { total_tokens: total = boundedInput + boundedOutput } = usage;
+	const fits =
+		boundedInput === input && boundedOutput === output && cached <= input && reasoning <= boundedOutput;
 	// Some engines count reasoning in the total only.
-	if (fits && (total === undefined || total <= input + outputLimit)) return usage;
+	if (fits && total >= input + output && total <= input + outputLimit) return usage;
 	return {
 		...usage,
+		...(usage.prompt_tokens !== undefined && { prompt_tokens: boundedInput }),
 		...(usage.completion_tokens !== undefined && { completion_tokens: boundedOutput }),
+		...(usage.input_tokens !== undefined && { input_tokens: boundedInput }),
 		...(usage.output_tokens !== undefined && { output_tokens: boundedOutput }),
-		...(total !== undefined && { total_tokens: input + boundedOutput }),
-		...(cached > input && {
-			prompt_tokens_details: { ...usage.prompt_tokens_details, cached_tokens: input },
+		...(usage.total_tokens !== undefined && { total_tokens: boundedInput + boundedOutput }),
+		...(cached > boundedInput && {
+			prompt_tokens_details: { ...usage.prompt_tokens_details, cached_tokens: boundedInput },
 		}),
 		...(reasoning > boundedOutput && {
 			completion_tokens_details: { ...usage.completion_tokens_details, reasoning_tokens: boundedOutput },

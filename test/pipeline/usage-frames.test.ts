@@ -77,32 +77,75 @@ describe("a stream", () => {
 	it("whose events no stage has parsed is checked, too", async () => {
 		const usage = { prompt_tokens: 30, completion_tokens: 1e8, total_tokens: 1e8 };
 		const { usages } = await streamed([delta("Hi"), finish(), usageFrame(usage), DONE], ASKED, false);
-		expect(usages).toEqual([{ prompt_tokens: PROMPT_TOKENS, completion_tokens: 1, total_tokens: 9 }]);
+		expect(usages).toEqual([{ prompt_tokens: 30, completion_tokens: 1, total_tokens: 31 }]);
 	});
 
 	it("of an engine that counts zeros ends with our own count", async () => {
 		const zeros = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 		const { usages } = await streamed([delta("Hello"), finish(), usageFrame(zeros), DONE]);
-		expect(usages.at(-1)).toMatchObject({ prompt_tokens: PROMPT_TOKENS, completion_tokens: 1 });
+		expect(usages).toEqual([{ prompt_tokens: PROMPT_TOKENS, completion_tokens: 1, total_tokens: 9 }]);
 	});
 
 	it.each([
 		// Neither the claim nor its bound: the tokens of the text.
-		[{ prompt_tokens: 30, completion_tokens: 1e8 }, PROMPT_TOKENS, 1],
-		[{ prompt_tokens: 30, completion_tokens: 1e12, total_tokens: 1e12 }, PROMPT_TOKENS, 1],
+		[{ prompt_tokens: 30, completion_tokens: 1e8 }, 30, 1],
+		[{ prompt_tokens: 30, completion_tokens: 1e12, total_tokens: 1e12 }, 30, 1],
+		[{ prompt_tokens: -30, completion_tokens: 7 }, PROMPT_TOKENS, 7],
+		[{ prompt_tokens: -30, completion_tokens: 7, total_tokens: -23 }, PROMPT_TOKENS, 7],
+		[{ prompt_tokens: 30, completion_tokens: -7, total_tokens: 23 }, 30, 1],
+		[{ prompt_tokens: -30, completion_tokens: -7, total_tokens: -37 }, PROMPT_TOKENS, 1],
+		[{ prompt_tokens: null, completion_tokens: 7, total_tokens: null }, PROMPT_TOKENS, 7],
+		[{ prompt_tokens: 30, completion_tokens: null }, 30, 1],
+		[{ prompt_tokens: null, completion_tokens: null, total_tokens: null }, PROMPT_TOKENS, 1],
+		[{ prompt_tokens: "many", completion_tokens: "7" }, PROMPT_TOKENS, 7],
+		[{ prompt_tokens: 30, completion_tokens: 0, total_tokens: 30 }, 30, 1],
+		[{}, PROMPT_TOKENS, 1],
 		// Engines may end a few tokens after the limit of 50.
 		[{ prompt_tokens: 30, completion_tokens: 53 }, 30, 50],
 		[{ prompt_tokens: "30", completion_tokens: "7" }, 30, 7],
 		[{ prompt_tokens: 30.4, completion_tokens: 6.6 }, 30, 7],
 		[{ prompt_tokens: 30, total_tokens: 37 }, 30, 7],
-	])("of %j is checked, for caller and ledger alike", async (usage, prompt_tokens, completion_tokens) => {
-		const { usages, settled } = await streamed([delta("Hi"), finish(), usageFrame(usage), DONE]);
-		expect(usages.at(-1)).toMatchObject({
-			prompt_tokens,
-			completion_tokens,
-			total_tokens: prompt_tokens + completion_tokens,
+	])(
+		"of %j is checked, for caller and ledger alike",
+		async (usage: object, prompt_tokens, completion_tokens) => {
+			const { usages, settled } = await streamed([delta("Hi"), finish(), usageFrame(usage), DONE]);
+			expect(usages).toHaveLength(1);
+			expect(usages.at(-1)).toMatchObject({
+				prompt_tokens,
+				completion_tokens,
+				total_tokens: prompt_tokens + completion_tokens,
+			});
+			expect(settled).toMatchObject([{ inputTokens: prompt_tokens, outputTokens: completion_tokens }]);
+		},
+	);
+
+	it("has no negative count in a detail", async () => {
+		const prompt_tokens_details = { cached_tokens: -4, cache_write_tokens: -5, audio_tokens: 0 };
+		const usage = { prompt_tokens: 30, completion_tokens: 7, prompt_tokens_details };
+		const { usages } = await streamed([delta("Hi"), finish(), usageFrame(usage), DONE]);
+		expect(usages.at(-1)?.prompt_tokens_details).toEqual({
+			cached_tokens: null,
+			cache_write_tokens: null,
+			audio_tokens: 0,
 		});
-		expect(settled).toMatchObject([{ inputTokens: prompt_tokens, outputTokens: completion_tokens }]);
+	});
+
+	it("that counts no prompt while it goes on has ours", async () => {
+		const running = (usage: object) =>
+			delta("Hi").replace('"created":1,', `"created":1,"usage":${JSON.stringify(usage)},`);
+		const { usages } = await streamed([
+			running({ prompt_tokens: -1, completion_tokens: 1 }),
+			running({ prompt_tokens: 30, completion_tokens: 0 }),
+			running({ prompt_tokens: null, completion_tokens: null }),
+			finish(),
+			usageFrame({ prompt_tokens: 30, completion_tokens: 3 }),
+			DONE,
+		]);
+		expect(usages.map((usage) => [usage.prompt_tokens, usage.completion_tokens])).toEqual([
+			[PROMPT_TOKENS, 1],
+			[30, 0],
+			[30, 3],
+		]);
 	});
 
 	it("cannot have read more than its prompt has bytes, and a template around it", async () => {
@@ -133,8 +176,14 @@ describe("a complete reply", () => {
 
 	it("is checked as a stream is", async () => {
 		const { usage, settled } = await whole({ prompt_tokens: 5, completion_tokens: 1e8, total_tokens: 1e8 });
-		expect(usage).toMatchObject({ prompt_tokens: PROMPT_TOKENS, completion_tokens: 2, total_tokens: 10 });
-		expect(settled).toMatchObject([{ inputTokens: PROMPT_TOKENS, outputTokens: 2, estimated: true }]);
+		expect(usage).toMatchObject({ prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 });
+		expect(settled).toMatchObject([{ inputTokens: 5, outputTokens: 2, estimated: true }]);
+	});
+
+	it("with one count has our own in the place of the other", async () => {
+		const { usage, settled } = await whole({ prompt_tokens: -5, completion_tokens: 4, total_tokens: -1 });
+		expect(usage).toMatchObject({ prompt_tokens: PROMPT_TOKENS, completion_tokens: 4, total_tokens: 12 });
+		expect(settled).toMatchObject([{ inputTokens: PROMPT_TOKENS, outputTokens: 4, estimated: true }]);
 	});
 
 	it("of which two of three counts are there has the third", async () => {

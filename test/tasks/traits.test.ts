@@ -143,7 +143,9 @@ describe("counts", () => {
 			reply({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }),
 			reply(OWN_USAGE),
 		];
-		for (const output of [without, zeros, counted]) completeUsage(chat(), output, OUR_COUNT);
+		for (const output of [without, zeros]) completeUsage(chat(), output, OUR_COUNT);
+		const measured = { quantities: { inputTokens: 1, outputTokens: 2 }, estimated: false };
+		completeUsage(chat(), counted, measured);
 		expect([without.usage, zeros.usage, counted.usage]).toEqual([ours, ours, OWN_USAGE]);
 		const ranks = { ranks: [] };
 		completeUsage(rank, ranks, OUR_COUNT);

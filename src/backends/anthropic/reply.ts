@@ -1,7 +1,7 @@
 /** Converts a `message` to a chat completion. */
 import * as z from "zod";
 import { isRecord, parseRecord } from "../../core/json.ts";
-import { messagesUsage } from "../../core/usage-formats.ts";
+import { messagesUsage, SentCounts } from "../../core/usage-formats.ts";
 import type {
 	AssistantMessage,
 	ChatCompletion,
@@ -19,9 +19,6 @@ import type { Request } from "./request.ts";
 import { isThought, sealThought } from "./thoughts.ts";
 import { type AnswerTool, answerIn } from "./tools.ts";
 import { annotationsOf, isSearchUse, SearchBlocks } from "./web-search.ts";
-
-/** Read by `messagesUsage`. */
-export const SentUsage = z.record(z.string(), z.unknown());
 
 function inputOf(sent: unknown): Record<string, unknown> | undefined {
 	if (typeof sent === "string") return parseRecord(sent);
@@ -56,7 +53,7 @@ const Message = z.looseObject({
 	content: z.preprocess(blocksOf, z.array(SentBlock).optional()),
 	stop_reason: z.string().nullish(),
 	stop_sequence: z.string().nullish(),
-	usage: SentUsage.nullish(),
+	usage: SentCounts,
 });
 
 export const MessageReply = Message.refine(({ content, stop_reason }) => content || stop_reason);

@@ -5,7 +5,7 @@
  * then another target can still be tried. Counts in `message_delta` are totals.
  */
 import * as z from "zod";
-import { laterCounts, messagesUsage, type SentCounts } from "../../core/usage-formats.ts";
+import { laterCounts, messagesUsage, SentCounts } from "../../core/usage-formats.ts";
 import type { ChatChunk, ChatDelta, ThinkingBlock } from "../../tasks/text-generation/types.ts";
 import { callSeal } from "../sealed-messages.ts";
 import type { Seals } from "../seals.ts";
@@ -15,7 +15,6 @@ import {
 	finishReason,
 	type ReplyForm,
 	SentBlock,
-	SentUsage,
 	stopReasonField,
 	stopReasonOf,
 	withCallId,
@@ -29,7 +28,7 @@ const text = z.string().nullish();
 const Event = z.looseObject({
 	type: z.string(),
 	index: z.number().nullish(),
-	message: z.looseObject({ id: text, model: text, usage: SentUsage.nullish() }).nullish(),
+	message: z.looseObject({ id: text, model: text, usage: SentCounts }).nullish(),
 	content_block: SentBlock.nullish(),
 	delta: z
 		.looseObject({
@@ -44,7 +43,7 @@ const Event = z.looseObject({
 			stop_sequence: text,
 		})
 		.nullish(),
-	usage: SentUsage.nullish(),
+	usage: SentCounts,
 });
 type Event = z.output<typeof Event>;
 

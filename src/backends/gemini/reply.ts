@@ -3,7 +3,7 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import type { Usage } from "../../core/usage.ts";
-import { geminiUsage } from "../../core/usage-formats.ts";
+import { geminiUsage, SentCounts } from "../../core/usage-formats.ts";
 import { FINISH_REASONS } from "../../models/gemini-wire.ts";
 import type {
 	AssistantMessage,
@@ -59,7 +59,7 @@ export type CandidateReply = z.output<typeof CandidateReply>;
 export const GenerateEvent = z.looseObject({
 	candidates: z.array(CandidateReply).nullish(),
 	promptFeedback: z.looseObject({ blockReason: z.string().nullish() }).nullish(),
-	usageMetadata: z.record(z.string(), z.unknown()).nullish(),
+	usageMetadata: SentCounts,
 	modelVersion: z.string().nullish(),
 	responseId: z.string().nullish(),
 });

@@ -9,7 +9,7 @@ import { readToolCalls, sentCallsOf, type ToolCallContext } from "../openai/repl
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 
-const count = z.number().nullish();
+const count = z.unknown().optional();
 
 /** Read as the messages of OpenAI's engines are: servers with Ollama's API have the same differences. */
 const MessageReply = z.record(z.string(), z.unknown());

@@ -7,7 +7,7 @@ import { toAiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { splitDataUrl } from "../../media/base64.ts";
 import type { DecisionAnswer, DecisionInput, DecisionOutput, Question } from "../../tasks/decision/types.ts";
-import { DecisionReply, decisionOutput } from "../decision-reply.ts";
+import { DecisionReply, DecisionUsage, decisionOutput } from "../decision-reply.ts";
 import type { Handler } from "../handler.ts";
 import { postJson } from "../transport/http.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
@@ -101,7 +101,7 @@ const OpenAiReply = lazy(() =>
 				z.looseObject({ type: z.literal("refusal") }),
 			]),
 		),
-		usage: z.looseObject({ input_tokens: z.int(), output_tokens: z.int() }).nullish(),
+		usage: DecisionUsage,
 	}),
 );
 type OpenAiAnswer = z.output<ReturnType<typeof OpenAiReply>>["answers"][number];
@@ -124,8 +124,7 @@ async function askOpenAi({ state, questions, images }: DecisionInput, call: Call
 		const answer = readAnswer(answers[index], question);
 		return answer ? [[id, answer] as const] : [];
 	});
-	const { input_tokens = 0, output_tokens = 0 } = usage ?? {};
-	return { answers: Object.fromEntries(read), usage: { input_tokens, output_tokens } };
+	return { answers: Object.fromEntries(read), usage };
 }
 
 function openAiQuestion(name: string, question: Question): object {

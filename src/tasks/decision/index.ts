@@ -1,5 +1,5 @@
 import { bytesOfBase64, sizeOfUrl } from "../../counting/images.ts";
-import { exact, tokenUpperBound } from "../../counting/quantities.ts";
+import { estimatedTokens, exact, tokenUpperBound } from "../../counting/quantities.ts";
 import { isWav, wavSeconds } from "../../counting/samples.ts";
 import { Approximation, type Tally, UpperBound } from "../../counting/tally.ts";
 import { decodeBase64, splitDataUrl } from "../../media/base64.ts";
@@ -47,5 +47,11 @@ export const decision: TaskDefinition<DecisionInput, DecisionOutput> = {
 		tallyDecision(input, tally);
 		return tokenUpperBound(tally.tokens, (Object.keys(input.questions).length + 1) * ANSWER_TOKENS);
 	},
-	measure: (_, { usage }) => exact({ inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),
+	measure(input, { usage: { input_tokens, output_tokens } }) {
+		if (input_tokens > 0) return exact({ inputTokens: input_tokens, outputTokens: output_tokens });
+		return estimatedTokens(decisionTokens(input), output_tokens);
+	},
+	completeUsage({ usage }, { quantities: { inputTokens = 0 } }) {
+		usage.input_tokens = inputTokens;
+	},
 };

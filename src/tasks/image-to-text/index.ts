@@ -1,9 +1,14 @@
 /** Image to text: descriptions of images. */
 
 import type { Usage } from "../../core/usage.ts";
-import { isCounted } from "../../core/usage.ts";
 import { inputImage } from "../../counting/images.ts";
-import { byUsage, estimatedTokens, MAX_OUTPUT_TOKENS, tokenUpperBound } from "../../counting/quantities.ts";
+import {
+	estimatedTokens,
+	MAX_OUTPUT_TOKENS,
+	measuredBy,
+	tokenUpperBound,
+	toUsage,
+} from "../../counting/quantities.ts";
 import { Approximation, UpperBound } from "../../counting/tally.ts";
 import { approximateTokens } from "../../counting/token-estimate.ts";
 import { imageSizeOf } from "../../media/image-size.ts";
@@ -37,13 +42,18 @@ export const imageToText: TaskDefinition<DescribeImageInput, DescribeImageOutput
 		return tokenUpperBound(tally.tokens, outputTokens, inputImage(image));
 	},
 	measure({ image, max_tokens = Number.POSITIVE_INFINITY, prompt }, { description, usage }) {
-		if (isCounted(usage)) return byUsage(usage, inputImage(image));
-		const tally = new Approximation();
-		tally.opening();
-		tally.markers(1);
-		if (prompt) tally.text(prompt);
-		tally.image(imageSizeOf(image.bytes));
-		const outputTokens = Math.min(approximateTokens([description]), max_tokens);
-		return estimatedTokens(tally.tokens, outputTokens, inputImage(image));
+		const ownCount = () => {
+			const tally = new Approximation();
+			tally.opening();
+			tally.markers(1);
+			if (prompt) tally.text(prompt);
+			tally.image(imageSizeOf(image.bytes));
+			const outputTokens = Math.min(approximateTokens([description]), max_tokens);
+			return estimatedTokens(tally.tokens, outputTokens, inputImage(image));
+		};
+		return measuredBy(usage, ownCount, inputImage(image));
+	},
+	completeUsage(output, measured) {
+		if (output.usage) output.usage = toUsage(measured, output.usage);
 	},
 };

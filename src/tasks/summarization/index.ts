@@ -1,13 +1,13 @@
 /** Summarization. */
 
 import type { Usage } from "../../core/usage.ts";
-import { isCounted } from "../../core/usage.ts";
 import {
-	byUsage,
 	estimatedTokens,
 	MAX_OUTPUT_TOKENS,
 	maxEncoderTokens,
+	measuredBy,
 	tokenUpperBound,
+	toUsage,
 	truncatedTokens,
 } from "../../counting/quantities.ts";
 import { approximateTokens } from "../../counting/token-estimate.ts";
@@ -28,7 +28,10 @@ export const summarization: TaskDefinition<SummarizationInput, SummarizationOutp
 	estimate: ({ text, max_length }) =>
 		tokenUpperBound(maxEncoderTokens([text]), Math.min(max_length, MAX_OUTPUT_TOKENS)),
 	measure: ({ text, max_length }, { summary, usage }, model) =>
-		isCounted(usage)
-			? byUsage(usage)
-			: estimatedTokens(truncatedTokens([text], model), Math.min(approximateTokens([summary]), max_length)),
+		measuredBy(usage, () =>
+			estimatedTokens(truncatedTokens([text], model), Math.min(approximateTokens([summary]), max_length)),
+		),
+	completeUsage(output, measured) {
+		if (output.usage) output.usage = toUsage(measured, output.usage);
+	},
 };

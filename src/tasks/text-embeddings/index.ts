@@ -58,6 +58,10 @@ export const textEmbeddings: TaskDefinition<EmbeddingsInput, EmbeddingsOutput> =
 		if (tokens) return exact({ inputTokens: tokens });
 		return estimatedTokens(sent ? countOf(sent) : truncatedTokens(texts, model));
 	},
+	completeUsage(output, { quantities: { inputTokens = 0 } }) {
+		if (output.usage && output.usage.prompt_tokens !== inputTokens)
+			output.usage = { prompt_tokens: inputTokens, total_tokens: inputTokens };
+	},
 	unsupportedBy: ({ tokens }, kind) =>
 		tokens && kind !== "openai"
 			? { failure: "invalidInput", field: "input", reason: `embeds ${NO_TOKENS}` }

@@ -1,12 +1,11 @@
 /** Text generation: its cost, its usage, and the properties that the pipeline decides by. Counts the parts of a chat. */
 import { AiError } from "../../core/errors.ts";
-import { isCounted } from "../../core/usage.ts";
 import { bytesOfBase64, sizeOfUrl } from "../../counting/images.ts";
 import {
-	byUsage,
 	estimatedTokens,
 	MAX_OUTPUT_TOKENS,
 	type Measured,
+	measuredBy,
 	tokenUpperBound,
 	toUsage,
 } from "../../counting/quantities.ts";
@@ -42,16 +41,17 @@ export const textGeneration: TaskDefinition<ChatInput, ChatCompletion> = {
 		return { ...tokenUpperBound(tally.tokens, outputTokens), outputUnbounded };
 	},
 	measure(input, output) {
-		if (isCounted(output.usage)) return byUsage(output.usage);
-		const reply = new Approximation();
-		tallyReply(output, reply);
-		return measureBounded(input, reply.tokens);
+		return measuredBy(output.usage, () => {
+			const reply = new Approximation();
+			tallyReply(output, reply);
+			return measureBounded(input, reply.tokens);
+		});
 	},
 	measureStream: measureBounded,
 	countInput: promptTokens,
 	prompt: chatPrompt,
 	completeUsage(output, measured) {
-		if (!isCounted(output.usage)) output.usage = toUsage(measured);
+		output.usage = toUsage(measured, output.usage);
 	},
 	discardedUsage: ({ usage }) => usage ?? undefined,
 

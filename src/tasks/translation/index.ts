@@ -1,12 +1,12 @@
 /** Translation. */
 
 import type { Usage } from "../../core/usage.ts";
-import { isCounted } from "../../core/usage.ts";
 import {
-	byUsage,
 	estimatedTokens,
 	maxEncoderTokens,
+	measuredBy,
 	tokenUpperBound,
+	toUsage,
 	truncatedTokens,
 } from "../../counting/quantities.ts";
 import type { TaskDefinition } from "../definition.ts";
@@ -33,7 +33,10 @@ export const translation: TaskDefinition<TranslationInput, TranslationOutput> = 
 		return tokenUpperBound(tokens, tokens + texts.length * EXTRA_TOKENS);
 	},
 	measure: ({ texts }, { texts: translated, usage }, model) =>
-		isCounted(usage)
-			? byUsage(usage)
-			: estimatedTokens(truncatedTokens(texts, model), truncatedTokens(translated, model)),
+		measuredBy(usage, () =>
+			estimatedTokens(truncatedTokens(texts, model), truncatedTokens(translated, model)),
+		),
+	completeUsage(output, measured) {
+		if (output.usage) output.usage = toUsage(measured, output.usage);
+	},
 };

@@ -123,7 +123,8 @@ describe("a reply", () => {
 			{ promptTokenCount: 5, candidatesTokenCount: "many", thoughtsTokenCount: -1 },
 			{ prompt_tokens: 5, completion_tokens: 0, total_tokens: 5 },
 		],
-		[{ candidatesTokenCount: 3 }, undefined],
+		[{ candidatesTokenCount: 3 }, { prompt_tokens: 0, completion_tokens: 3, total_tokens: 3 }],
+		[{ promptTokenCount: -5 }, undefined],
 		[undefined, undefined],
 	])("with the counts %j has the usage %j", async (usageMetadata, usage) => {
 		const candidates = [{ content: { parts: [{ text: "a" }] } }];

@@ -58,7 +58,7 @@ export class ChatEventReader {
 		this.#last = sent;
 		const isSent =
 			Array.isArray(choices) && repaired.every((choice, position) => choice === choices[position]);
-		const isUsageInPlace = !usage || isRecord(sent.usage);
+		const isUsageInPlace = isRecord(sent.usage) || (!usage && isAbsent(sent.usage));
 		if (isSent && isUsageInPlace) return { kind: "chunk", chunk: sent };
 		return { kind: "chunk", chunk: { ...sent, choices: repaired, ...(!isUsageInPlace && { usage }) } };
 	}

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { isRecord } from "../../../core/json.ts";
 import { present } from "../../../core/present.ts";
 import type { Usage } from "../../../core/usage.ts";
-import { messagesUsage } from "../../../core/usage-formats.ts";
+import { messagesUsage, SentCounts } from "../../../core/usage-formats.ts";
 import type {
 	AssistantMessage,
 	ChatCompletion,
@@ -60,7 +60,7 @@ export const ResponseReply = z.looseObject({
 	output: z.array(UpstreamItem).nullish(),
 	error: z.unknown().optional(),
 	incomplete_details: z.looseObject({ reason: text }).nullish(),
-	usage: z.record(z.string(), z.unknown()).nullish(),
+	usage: SentCounts,
 });
 export type ResponseReply = z.output<typeof ResponseReply>;
 
@@ -235,14 +235,4 @@ export function finishReason({ status, incomplete_details }: ResponseReply, hasC
 	return hasCalls ? "tool_calls" : "stop";
 }
 
-export function usageIn({ usage: sent }: ResponseReply): Usage | undefined {
-	const usage = sent ? messagesUsage(sent) : undefined;
-	const details = sent?.input_tokens_details;
-	const written =
-		isRecord(details) && typeof details.cache_write_tokens === "number" && details.cache_write_tokens;
-	if (!usage || !written) return usage;
-	return {
-		...usage,
-		prompt_tokens_details: { ...usage.prompt_tokens_details, cache_creation_tokens: written },
-	};
-}
+export const usageIn = ({ usage }: ResponseReply): Usage | undefined => usage && messagesUsage(usage);
