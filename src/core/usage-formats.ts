@@ -12,8 +12,8 @@ export type SentCounts = Readonly<Record<string, unknown>>;
 /** The usage of a reply. Anything but an object is no usage. */
 export const SentCounts = z
 	.unknown()
-	.optional()
-	.transform((sent): SentCounts | undefined => (isRecord(sent) ? sent : undefined));
+	.transform((sent): SentCounts | undefined => (isRecord(sent) ? sent : undefined))
+	.optional();
 
 /**
  * The usage of Anthropic's Messages (docs.anthropic.com/en/api/messages), and of OpenAI's Responses, images and transcriptions

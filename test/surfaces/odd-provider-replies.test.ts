@@ -1,9 +1,9 @@
 /** Odd replies of Anthropic's, Gemini's, Ollama's and OpenAI's Responses API, as every interface shows them. */
 import { describe, expect, it } from "vitest";
-import { testGateway, upstream } from "../gateway.ts";
-import type { ExpectedAnswer } from "./odd-replies/cases.ts";
+import { upstream } from "../gateway.ts";
+import { COUNTED_REPLIES } from "./odd-replies/counted-replies.ts";
 import { PROVIDER_REPLIES, type ProviderReply } from "./odd-replies/provider-cases.ts";
-import { READERS, type Surface } from "./odd-replies/readers.ts";
+import { callersOf, readAnswer, SURFACES, shownBy } from "./odd-replies/readers.ts";
 
 const MODEL = "acme/assistant-1";
 const MODELS = { [MODEL]: { task: "Text Generation", capabilities: ["function_calling", "reasoning"] } };
@@ -14,7 +14,7 @@ const BACKENDS = {
 	responses: { kind: "openai", api: "responses", url: "https://host.example/v1", model: "gpt-6.1-sol" },
 };
 
-/** A gateway in front of a host that answers each request with `reply`. One serves all cases: to make it takes longer than a request. */
+/** A gateway in front of a host that answers each request with `reply`. */
 function gatewayOf(provider: keyof typeof BACKENDS) {
 	const { model, ...backend } = BACKENDS[provider];
 	const host: { reply: Pick<ProviderReply, "body" | "type"> } = { reply: { body: "", type: "" } };
@@ -26,41 +26,75 @@ function gatewayOf(provider: keyof typeof BACKENDS) {
 		ROUTES: { [MODEL]: { targets: [{ backend: "host", model }], retries: { attempts: 1 } } },
 		MODELS,
 	};
-	const { post } = testGateway({ vars, fetch });
-	const read = async (surface: Surface, stream: boolean): Promise<unknown> => {
-		const request = READERS[surface].request(MODEL, stream);
-		const response = await post(request.path, request.body);
-		const text = await response.text();
-		if (!response.ok) return { status: response.status, text };
-		try {
-			return READERS[surface].read(text, stream);
-		} catch (error) {
-			return { error: String(error), text };
-		}
-	};
-	return { host, read };
+	return { host, ...callersOf({ vars, fetch }) };
 }
 
-const SURFACES = ["chat", "Messages", "Responses", "Gemini", "run"] as const;
+const CALLS = SURFACES.flatMap((surface) => [false, true].map((stream) => ({ surface, stream })));
+
+/** A stream of chunks has no usage, unless its caller requests it. */
+const showsUsage = ({ surface, stream }: (typeof CALLS)[number]): boolean =>
+	!stream || !["chat", "compat", "universal"].includes(surface);
 
 for (const provider of Object.keys(PROVIDER_REPLIES) as (keyof typeof BACKENDS)[])
 	describe(`a reply of ${provider}`, () => {
-		const { host, read } = gatewayOf(provider);
+		const { host, send } = gatewayOf(provider);
 		it.each(PROVIDER_REPLIES[provider].map((reply) => [reply.name, reply] as const))(
 			"%s",
 			async (_, reply) => {
 				host.reply = reply;
 				const results = await Promise.all(
-					SURFACES.flatMap((surface) =>
-						[false, true].map(async (stream) => [`${surface} ${stream}`, await read(surface, stream)]),
-					),
+					CALLS.map(async ({ surface, stream }) => [
+						`${surface} ${stream}`,
+						await readAnswer(surface, stream, await send(surface, MODEL, stream)),
+					]),
 				);
-				const expected = SURFACES.flatMap((surface) => {
-					const shown: Partial<ExpectedAnswer> = { ...reply.answer };
-					for (const field of READERS[surface].omits ?? []) delete shown[field];
-					return [false, true].map((stream) => [`${surface} ${stream}`, shown]);
-				});
+				const expected = CALLS.map(({ surface, stream }) => [
+					`${surface} ${stream}`,
+					shownBy(surface, reply.answer),
+				]);
 				expect(Object.fromEntries(results)).toEqual(Object.fromEntries(expected));
 			},
 		);
+
+		/** The last counts of the prompt and of the answer that a client reads. */
+		const countsOf = async (reply: ProviderReply) => {
+			host.reply = reply;
+			const counts = await Promise.all(
+				CALLS.filter(showsUsage).map(async ({ surface, stream }) => {
+					const text = await (await send(surface, MODEL, stream)).text();
+					const last = (names: RegExp) => [...text.matchAll(names)].at(-1)?.[1];
+					return [
+						`${surface} ${stream}`,
+						last(/"(?:prompt_tokens|input_tokens|promptTokenCount)":([^,}]+)/g),
+						last(/"(?:completion_tokens|output_tokens|candidatesTokenCount)":([^,}]+)/g),
+					] as const;
+				}),
+			);
+			return counts;
+		};
+
+		it("with impossible counts has the gateway's own", async () => {
+			const { whole, streamed } = COUNTED_REPLIES[provider];
+			for (const reply of [whole, streamed]) {
+				const own = await countsOf(reply({}));
+				// The text is `Hello`.
+				expect(own.map(([, , output]) => output)).toEqual(own.map(() => "1"));
+				const withPrompt = own.map(([call, , output]) => [call, "20", output]);
+				const withOutput = own.map(([call, input]) => [call, input, "9"]);
+				expect(await countsOf(reply({ input: -20, output: -9 }))).toEqual(own);
+				expect(await countsOf(reply({ input: null, output: null }))).toEqual(own);
+				expect(await countsOf(reply({ input: "many", output: 9 }))).toEqual(withOutput);
+				expect(await countsOf(reply({ input: -1, output: "9" }))).toEqual(withOutput);
+				expect(await countsOf(reply({ input: 20, output: -1 }))).toEqual(withPrompt);
+				expect(await countsOf(reply({ input: "20", output: 1e9 }))).toEqual(withPrompt);
+				expect(await countsOf(reply({ input: 19.6 }))).toEqual(withPrompt);
+			}
+		});
+
+		it("with a usage that is no object has the gateway's own", async () => {
+			const { whole, streamed } = COUNTED_REPLIES[provider];
+			for (const reply of [whole, streamed])
+				for (const usage of [[], "20", 20, true, null])
+					expect(await countsOf(reply({}, usage)), JSON.stringify(usage)).toEqual(await countsOf(reply({})));
+		});
 	});

@@ -14,6 +14,7 @@ import * as completion from "../completion.ts";
 import { searchedField } from "../engine-search.ts";
 import { callSeal } from "../sealed-messages.ts";
 import type { Seals } from "../seals.ts";
+import { decodedOnce } from "../tool-arguments.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import type { Request } from "./request.ts";
 import { isThought, sealThought } from "./thoughts.ts";
@@ -21,7 +22,7 @@ import { type AnswerTool, answerIn } from "./tools.ts";
 import { annotationsOf, isSearchUse, SearchBlocks } from "./web-search.ts";
 
 function inputOf(sent: unknown): Record<string, unknown> | undefined {
-	if (typeof sent === "string") return parseRecord(sent);
+	if (typeof sent === "string") return parseRecord(decodedOnce(sent));
 	return isRecord(sent) ? sent : undefined;
 }
 

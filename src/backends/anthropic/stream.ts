@@ -9,6 +9,7 @@ import { laterCounts, messagesUsage, SentCounts } from "../../core/usage-formats
 import type { ChatChunk, ChatDelta, ThinkingBlock } from "../../tasks/text-generation/types.ts";
 import { callSeal } from "../sealed-messages.ts";
 import type { Seals } from "../seals.ts";
+import { decodedOnce, mayBeEncodedTwice } from "../tool-arguments.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 import {
@@ -206,6 +207,10 @@ export class MessageTranslator implements Translator {
 				const call = this.#open.get(index ?? 0);
 				if (!call || !delta.partial_json) return [];
 				call.arguments += delta.partial_json;
+				if (mayBeEncodedTwice(call.arguments)) {
+					this.#events?.pop();
+					return [];
+				}
 				return this.#argumentsChunk(call, delta.partial_json);
 			}
 			default:
@@ -235,6 +240,8 @@ export class MessageTranslator implements Translator {
 		const call = this.#open.get(index ?? 0);
 		this.#open.delete(index ?? 0);
 		if (!call) return [];
+		const isHeld = mayBeEncodedTwice(call.arguments);
+		if (isHeld) this.#forwardArguments(index, call);
 		if (this.#answerTool?.field !== undefined) {
 			const input = call.arguments
 				? z.record(z.string(), z.unknown()).parse(JSON.parse(call.arguments))
@@ -242,7 +249,16 @@ export class MessageTranslator implements Translator {
 			return this.#chunksOf({ content: answerIn(this.#answerTool, input) });
 		}
 		// Servers send no pieces for a call without arguments.
-		return call.arguments ? [] : this.#argumentsChunk(call, JSON.stringify(call.input));
+		if (call.arguments && !isHeld) return [];
+		return this.#argumentsChunk(call, call.arguments || JSON.stringify(call.input));
+	}
+
+	/** Decodes arguments that are encoded twice. They are forwarded before the end of the block. */
+	#forwardArguments(index: Event["index"], call: OpenCall): void {
+		call.arguments = decodedOnce(call.arguments);
+		const end = this.#events?.pop();
+		const delta = { type: "input_json_delta", partial_json: call.arguments };
+		if (end) this.#events?.push({ type: "content_block_delta", index, delta }, end);
 	}
 
 	/** Adds the seal to the forwarded events, before the end of the block. Redacted thinking without a seal is not forwarded. */

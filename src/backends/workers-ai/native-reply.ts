@@ -10,7 +10,9 @@ import { isRecord } from "../../core/json.ts";
 import { laterUsage, SentUsage, type Usage, usageOf } from "../../core/usage.ts";
 import type { ChatChunk, ChatCompletion, ChatDelta, ChatInput } from "../../tasks/text-generation/types.ts";
 import { ChunkWriter, completionOf, headingOf } from "../completion.ts";
-import { ChatCompletionReply, completion } from "../openai/reply/chat-reply.ts";
+import { ChatCompletionReply, completion, toolContext } from "../openai/reply/chat-reply.ts";
+import { readToolCalls } from "../openai/reply/sent-calls.ts";
+import { ToolCallAssembler } from "../openai/reply/tool-calls.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { eventIn } from "./run.ts";
@@ -26,20 +28,13 @@ const TextCompletionReply = z.looseObject({
 });
 
 /** `{name, arguments}` or OpenAI's form; arguments are text or an object. In a stream, parts of it. */
-const SentCall = z.looseObject({
-	index: z.number().nullish(),
-	id: z.string().nullish(),
-	name: z.string().nullish(),
-	arguments: z.unknown().optional(),
-	function: z.looseObject({ name: z.string().nullish(), arguments: z.unknown().optional() }).nullish(),
-});
-type SentCall = z.output<typeof SentCall>;
+const SentCalls = z.array(z.unknown()).nullish();
 
 const TextResponse = z
 	.looseObject({
 		/** Text; an object in JSON mode; `null` or nothing beside calls. */
 		response: z.unknown().optional(),
-		tool_calls: z.array(SentCall).nullish(),
+		tool_calls: SentCalls,
 		usage: SentUsage.nullish(),
 	})
 	.refine((reply) => "response" in reply || reply.tool_calls?.length);
@@ -63,11 +58,7 @@ export function nativeCompletion(reply: NativeReply, input: ChatInput, call: Cal
 			...(usage && { usage }),
 		};
 	const { response, tool_calls } = reply as z.output<typeof TextResponse>;
-	const calls = (tool_calls ?? []).map((sent) => ({
-		id: sent.id || `call_${call.services.uuid()}`,
-		type: "function" as const,
-		function: { name: nameOf(sent) ?? "", arguments: argumentsOf(sent) || "{}" },
-	}));
+	const calls = readToolCalls(tool_calls ?? [], toolContext(input, call));
 	const message = {
 		content: contentOf(response) || (calls.length > 0 ? null : ""),
 		...(calls.length > 0 && { tool_calls: calls }),
@@ -86,13 +77,6 @@ const isTextCompletion = (reply: NativeReply): reply is z.output<typeof TextComp
 
 const contentOf = (response: unknown): string =>
 	typeof response === "string" ? response : response == null ? "" : JSON.stringify(response);
-
-const nameOf = (sent: SentCall): string | null | undefined => sent.function?.name ?? sent.name;
-
-function argumentsOf(sent: SentCall): string {
-	const value = sent.function ? sent.function.arguments : sent.arguments;
-	return typeof value === "string" ? value : value == null ? "" : JSON.stringify(value);
-}
 
 function finishReason(hasCalls: boolean, usage: Usage | undefined, { max_tokens }: ChatInput): string {
 	if (hasCalls) return "tool_calls";
@@ -120,7 +104,7 @@ const Frame = z.looseObject({
 	model: z.string().nullish(),
 	choices: z.array(FrameChoice).nullish(),
 	response: z.unknown().optional(),
-	tool_calls: z.array(SentCall).nullish(),
+	tool_calls: SentCalls,
 	usage: SentUsage.nullish(),
 });
 type Frame = z.output<typeof Frame>;
@@ -133,12 +117,12 @@ export class NativeTranslator implements Translator {
 	#usage: Usage | undefined;
 	readonly #begun = new Set<number>();
 	readonly #finished = new Set<number>();
-	/** The index of a call at the upstream, to its index in our stream. */
-	readonly #calls = new Map<number, number>();
+	readonly #calls: ToolCallAssembler;
 
 	constructor(input: ChatInput, call: Call) {
 		this.#input = input;
 		this.#call = call;
+		this.#calls = new ToolCallAssembler(toolContext(input, call));
 	}
 
 	readDone(): void {
@@ -159,8 +143,9 @@ export class NativeTranslator implements Translator {
 		if (!this.done && this.#finished.size < choices) return undefined;
 		const writer = this.#writer();
 		if (this.#finished.size > 0) return writer.usage(this.#usage);
-		const finish_reason = finishReason(this.#calls.size > 0, this.#usage, this.#input);
-		return [...this.#begin(), writer.chunk({}, { finish_reason }), ...writer.usage(this.#usage)];
+		const rest = this.#calls.finish().map((piece) => writer.chunk({ tool_calls: [piece] }));
+		const finish_reason = finishReason(this.#calls.count > 0, this.#usage, this.#input);
+		return [...this.#begin(), ...rest, writer.chunk({}, { finish_reason }), ...writer.usage(this.#usage)];
 	}
 
 	/** The heading is that of the first frame. */
@@ -192,23 +177,8 @@ export class NativeTranslator implements Translator {
 
 	#nativeDeltas({ response, tool_calls }: Frame): ChatDelta[] {
 		const content = contentOf(response);
-		const calls = (tool_calls ?? []).flatMap((sent) => this.#callDelta(sent) ?? []);
+		const pieces = this.#calls.add(tool_calls ?? []);
+		const calls = pieces.map((piece) => ({ tool_calls: [piece] }));
 		return content ? [{ content }, ...calls] : calls;
-	}
-
-	/** `undefined` for the element that ends a call. */
-	#callDelta(sent: SentCall): ChatDelta | undefined {
-		const name = nameOf(sent);
-		const fragment = argumentsOf(sent);
-		if (!name && !fragment) return undefined;
-		const upstreamIndex = sent.index ?? (name ? this.#calls.size : Math.max(...this.#calls.keys()));
-		if (!name) {
-			const index = this.#calls.get(upstreamIndex) ?? 0;
-			return { tool_calls: [{ index, function: { arguments: fragment } }] };
-		}
-		const index = this.#calls.size;
-		this.#calls.set(upstreamIndex, index);
-		const id = sent.id || `call_${this.#call.services.uuid()}`;
-		return { tool_calls: [{ index, id, type: "function", function: { name, arguments: fragment } }] };
 	}
 }

@@ -188,6 +188,23 @@ export const ODD_STREAMS: readonly OddReply[] = [
 		finish("tool_calls"),
 	),
 	stream(
+		"arguments that are encoded twice, whole and in pieces",
+		answer({ calls: [OSLO, ROME, NOW] }),
+		calls(of("a", 0, "get_weather", JSON.stringify('{"city":"Oslo"}'))),
+		calls(of("b", 1, "get_weather", "")),
+		calls(of(undefined, 1, undefined, '"{\\"city')),
+		calls(of(undefined, 1, undefined, '\\":\\"Rome\\"}"')),
+		calls(of("c", 2, "get_time", '"{}"')),
+		finish("tool_calls"),
+	),
+	stream(
+		"parallel calls with the index 0, with arguments that are encoded twice",
+		both,
+		calls(of(undefined, 0, "get_weather", JSON.stringify('{"city":"Oslo"}'))),
+		calls(of(undefined, 0, "get_weather", JSON.stringify('{"city":"Rome"}'))),
+		finish("tool_calls"),
+	),
+	stream(
 		"{} before the arguments, and all of them once more",
 		one,
 		calls(of("a", 0, "get_weather", "{}")),
@@ -410,6 +427,14 @@ export const ODD_VALUES: readonly OddReply[] = [
 				of("call", 0, "get_weather", '{"city":"Oslo"}'),
 				of("call", 0, "get_weather", '{"city":"Rome"}'),
 				{ id: "x", function: { arguments: "" } },
+			],
+		},
+	}),
+	value("arguments that are encoded twice", answer({ calls: [OSLO, NOW] }), {
+		message: {
+			tool_calls: [
+				of("a", 0, "get_weather", JSON.stringify('{"city":"Oslo"}')),
+				of("b", 1, "get_time", '"{}"'),
 			],
 		},
 	}),

@@ -17,6 +17,8 @@ const answer = (fields: Partial<ExpectedAnswer>): ExpectedAnswer => ({
 });
 const OSLO: [string, object] = ["get_weather", { city: "Oslo" }];
 const ROME: [string, object] = ["get_weather", { city: "Rome" }];
+/** JSON text of the JSON text of the arguments. */
+const TWICE = JSON.stringify('{"city":"Oslo"}');
 const hello = answer({ text: "Hello" });
 const one = answer({ calls: [OSLO] });
 const both = answer({ calls: [OSLO, ROME] });
@@ -85,6 +87,29 @@ const ANTHROPIC: readonly ProviderReply[] = [
 			{ type: "tool_use", name: "get_weather", input: { city: "Oslo" } },
 			{ type: "tool_use", name: "get_weather", input: { city: "Rome" } },
 		]),
+	),
+	of(
+		"arguments that are encoded twice",
+		one,
+		message([{ type: "tool_use", id: "toolu_1", name: "get_weather", input: TWICE }], {
+			stop_reason: "tool_use",
+		}),
+	),
+	of(
+		"a stream with arguments that are encoded twice",
+		both,
+		events(
+			started,
+			...block(
+				0,
+				{ type: "tool_use", id: "toolu_1", name: "get_weather", input: {} },
+				{ type: "input_json_delta", partial_json: TWICE.slice(0, 6) },
+				{ type: "input_json_delta", partial_json: TWICE.slice(6) },
+			),
+			...block(1, { type: "tool_use", id: "toolu_2", name: "get_weather", input: '{"city":"Rome"}' }),
+			...stopped("tool_use"),
+		),
+		SSE,
 	),
 	of("content as a text", hello, message("Hello")),
 	of("content as one block", hello, message({ type: "text", text: "Hello" })),
@@ -173,6 +198,8 @@ const GEMINI: readonly ProviderReply[] = [
 	of("a list over several lines", hello, JSON.stringify(GEMINI_PIECES, null, 2)),
 	of("a list with one reply", one, [candidate([call({ city: "Oslo" })])]),
 	of("arguments as text", one, candidate([call('{"city":"Oslo"}')])),
+	of("arguments that are encoded twice", one, candidate([call(TWICE)])),
+	of("a stream with arguments that are encoded twice", one, sse(candidate([call(TWICE)])), SSE),
 	of(
 		"arguments of null",
 		answer({ calls: [["get_time", {}]] }),
@@ -252,6 +279,17 @@ const OLLAMA: readonly ProviderReply[] = [
 			}),
 			LAST,
 		),
+	),
+	of(
+		"arguments that are encoded twice",
+		one,
+		line(reply("", { tool_calls: [called("get_weather", TWICE)] }), LAST),
+	),
+	of(
+		"a stream with arguments that are encoded twice",
+		one,
+		lines(line(reply("", { tool_calls: [called("get_weather", TWICE)] })), line(reply(""), LAST)),
+		NDJSON,
 	),
 	of(
 		"one call, not in a list",
@@ -377,6 +415,22 @@ const RESPONSES: readonly ProviderReply[] = [
 			} as never,
 			{ type: "response.output_item.done", output_index: 0, item: callItem('{"city":"Oslo"}') } as never,
 			completed([callItem('{"city":"Oslo"}')]),
+		),
+		SSE,
+	),
+	of("arguments that are encoded twice", one, response([callItem(TWICE)])),
+	of(
+		"a stream with arguments that are encoded twice",
+		one,
+		events(
+			created,
+			{ type: "response.output_item.added", output_index: 0, item: callItem("") } as never,
+			...[TWICE.slice(0, 6), TWICE.slice(6)].map(
+				(delta) => ({ type: "response.function_call_arguments.delta", output_index: 0, delta }) as never,
+			),
+			{ type: "response.function_call_arguments.done", output_index: 0, arguments: TWICE } as never,
+			{ type: "response.output_item.done", output_index: 0, item: callItem(TWICE) } as never,
+			completed([callItem(TWICE)]),
 		),
 		SSE,
 	),

@@ -1,7 +1,17 @@
 /** How a client of each interface reads an answer. */
+import { wireOf } from "../../../src/surfaces/binding/binding.ts";
+import { BASE, CALLER, type TestOptions, testGateway } from "../../gateway.ts";
 import type { ExpectedAnswer } from "./cases.ts";
 
-export type Surface = "chat" | "Messages" | "Responses" | "Gemini" | "run" | "binding";
+export type Surface =
+	| "chat"
+	| "Messages"
+	| "Responses"
+	| "Gemini"
+	| "run"
+	| "binding"
+	| "compat"
+	| "universal";
 
 interface SurfaceReader {
 	request(model: string, stream: boolean): { path: string; body: object };
@@ -233,5 +243,66 @@ export const READERS: Readonly<Record<Surface, SurfaceReader>> = {
 	Responses: responses,
 	Gemini: gemini,
 	run,
-	binding: { ...run, request: (model, stream) => ({ path: "", body: run.request(model, stream).body }) },
+	binding: run,
+	compat: {
+		...chat,
+		request: (model, stream) => ({ path: "compat/chat/completions", body: compatBody(model, stream) }),
+	},
+	universal: {
+		...chat,
+		request: (model, stream) => ({
+			path: "",
+			body: [{ provider: "compat", endpoint: "chat/completions", query: compatBody(model, stream) }],
+		}),
+	},
 };
+
+const compatBody = (model: string, stream: boolean) => chat.request(`workers-ai/${model}`, stream).body;
+
+export const SURFACES = Object.keys(READERS) as Surface[];
+
+/** The server of one gateway. `send` calls a model in the way of an interface. */
+export function callersOf(options: TestOptions): {
+	send(surface: Surface, model: string, stream: boolean): Promise<Response>;
+} {
+	const { app, services } = testGateway(options);
+	const binding = wireOf(services);
+	return {
+		async send(surface, model, stream) {
+			const { path, body } = READERS[surface].request(model, stream);
+			if (surface !== "binding") {
+				const base = surface === "compat" || surface === "universal" ? "http://gateway/v1/local/main/" : BASE;
+				return app.request(`${base}${path}`, {
+					method: "POST",
+					headers: { "content-type": "application/json" },
+					body: JSON.stringify(body),
+				});
+			}
+			const headers = {
+				"content-type": "application/json",
+				"cf-consn-sdk-version": "2.0.0",
+				"cf-consn-model-id": model,
+			};
+			const sent = { method: "POST", headers, body: JSON.stringify({ inputs: body, options: {} }) };
+			return binding.fetch(new Request("https://workers-binding.ai/run?version=3", sent), { caller: CALLER });
+		},
+	};
+}
+
+/** What a client reads, without the fields that the interface does not show. */
+export async function readAnswer(surface: Surface, stream: boolean, response: Response): Promise<unknown> {
+	const text = await response.text();
+	if (!response.ok) return { status: response.status, text };
+	try {
+		return READERS[surface].read(text, stream);
+	} catch (error) {
+		return { error: String(error), text };
+	}
+}
+
+/** The part of an answer that the interface shows. */
+export function shownBy(surface: Surface, answer: Partial<ExpectedAnswer>): Partial<ExpectedAnswer> {
+	const shown = { ...answer };
+	for (const field of READERS[surface].omits ?? []) delete shown[field];
+	return shown;
+}

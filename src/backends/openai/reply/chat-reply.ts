@@ -5,6 +5,7 @@ import type {
 	ChatChoice,
 	ChatCompletion,
 	ChatInput,
+	ChatTool,
 	ToolCall,
 } from "../../../tasks/text-generation/types.ts";
 import { type Call, failureOfBody, failureOfTarget } from "../../transport/upstream-failure.ts";
@@ -25,8 +26,14 @@ export const toolContext = (
 	{ services }: Pick<Call, "services">,
 ): ToolCallContext => ({
 	toolNames: tools?.map(({ function: { name } }) => name) ?? [],
+	otherTools: new Set(tools?.filter((tool) => !takesObject(tool)).map(({ function: { name } }) => name)),
 	newId: () => `call_${services.uuid()}`,
 });
+
+function takesObject({ function: { parameters } }: ChatTool): boolean {
+	const type = parameters?.type ?? "object";
+	return type === "object" || (Array.isArray(type) && type.includes("object"));
+}
 
 /** The engine has given the answer up. */
 export const failureOfAnswer = (call: Call) =>

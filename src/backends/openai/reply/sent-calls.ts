@@ -1,10 +1,13 @@
 /** Reads tool calls as engines send them, whole or in pieces. */
 import { isRecord, parseJson } from "../../../core/json.ts";
 import type { ToolCall } from "../../../tasks/text-generation/types.ts";
+import { decodedOnce, mayBeEncodedTwice } from "../../tool-arguments.ts";
 
 export interface ToolCallContext {
 	/** Names of the tools that the request offers. Empty: unknown. */
 	toolNames: readonly string[];
+	/** Names of those whose arguments are no object. */
+	otherTools: ReadonlySet<string>;
 	newId(): string;
 }
 
@@ -58,17 +61,19 @@ export function readToolCalls(sent: readonly unknown[], context: ToolCallContext
 		if (name === undefined) return [];
 		const id = call.id !== undefined && !ids.has(call.id) ? call.id : context.newId();
 		ids.add(id);
-		const text = call.arguments.trim() === "" ? NO_ARGUMENTS : call.arguments;
+		const sentText = context.otherTools.has(name) ? call.arguments : decodedOnce(call.arguments);
+		const text = sentText.trim() === "" ? NO_ARGUMENTS : sentText;
 		return [{ ...call.fields, id, type: "function", function: { name, arguments: text } }];
 	});
 }
 
 /**
- * Whether the text is the beginning of an object. Observed: engines that claim complete calls (`tool_calls`) when the limit of the
+ * Whether the text is the beginning of an object, or of one that is encoded twice. Observed: engines that claim complete calls (`tool_calls`) when the limit of the
  * answer cut their arguments off (vLLM's streams).
  */
 export function isCutOff(text: string): boolean {
-	if (!text.trimStart().startsWith("{") || parseJson(text) !== undefined) return false;
+	const isBegun = text.trimStart().startsWith("{") || mayBeEncodedTwice(text);
+	if (!isBegun || parseJson(text) !== undefined) return false;
 	let depth = 0;
 	for (const [sign] of text.matchAll(/"(?:[^"\\]|\\.)*"|"|[{}[\]]/gs)) {
 		if (sign === '"') return true;

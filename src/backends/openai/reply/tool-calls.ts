@@ -9,6 +9,7 @@
  */
 import { parseRecord } from "../../../core/json.ts";
 import type { ToolCallDelta } from "../../../tasks/text-generation/types.ts";
+import { decodedOnce, mayBeEncodedTwice } from "../../tool-arguments.ts";
 import type { CallState } from "./finish-reasons.ts";
 import {
 	isCutOff,
@@ -57,7 +58,7 @@ export class ToolCallAssembler {
 
 	/** Whether the arguments of all calls are complete. */
 	get isComplete(): boolean {
-		return this.#calls.every(({ arguments: text }) => parseRecord(text) !== undefined);
+		return this.#calls.every(isComplete);
 	}
 
 	/** Reads the pieces of one delta. */
@@ -77,6 +78,7 @@ export class ToolCallAssembler {
 			const name = toolNameOf(call, this.#context);
 			if (!call.written && name === undefined) return [];
 			if (call.arguments.trim() === "") call.arguments += NO_ARGUMENTS;
+			if (this.#isHeld(call)) call.arguments = decodedOnce(call.arguments);
 			return this.#write(call, name ?? call.name, {}, true);
 		});
 	}
@@ -108,15 +110,14 @@ export class ToolCallAssembler {
 		const hasNewId = id !== undefined && call.ids.size > 0;
 		if (name !== call.name) return hasNewId || call.arguments !== "" || !this.#isSplit(call.name + name);
 		// Some engines send another id and the name with each piece. Arguments begin with a brace.
-		const begins =
-			index === undefined || call.arguments === "" || text === "" || text.trimStart().startsWith("{");
-		if (!isComplete(call)) return hasNewId && begins;
+		const isBegun = index === undefined || call.arguments === "" || text === "" || begins(text);
+		if (!isComplete(call)) return hasNewId && isBegun;
 		return hasNewId || (text !== "" && text !== call.arguments);
 	}
 
 	/** Arguments after complete ones are those of another call of the same tool. `{}` may precede the arguments. */
 	#beginsAgain(call: StreamedCall, text: string): boolean {
-		return call.arguments !== NO_ARGUMENTS && text !== call.arguments && text.trimStart().startsWith("{");
+		return call.arguments !== NO_ARGUMENTS && text !== call.arguments && begins(text);
 	}
 
 	/** Whether two pieces are one tool's name, or its beginning. */
@@ -151,6 +152,10 @@ export class ToolCallAssembler {
 		return [];
 	}
 
+	#isHeld({ arguments: text, name, writtenCharacters }: StreamedCall): boolean {
+		return writtenCharacters === 0 && mayBeEncodedTwice(text) && !this.#context.otherTools.has(name);
+	}
+
 	#hasCompleteName(call: StreamedCall): boolean {
 		const { toolNames } = this.#context;
 		if (call.name === "") return false;
@@ -161,9 +166,9 @@ export class ToolCallAssembler {
 		);
 	}
 
-	/** `{}` is written at the end only, because the arguments may follow. */
+	/** `{}` is written at the end only, because the arguments may follow. So are arguments that may be encoded twice. */
 	#write(call: StreamedCall, name: string, fields: Record<string, unknown>, isEnd: boolean): ToolCallDelta[] {
-		const isHeld = call.arguments === NO_ARGUMENTS && !isEnd;
+		const isHeld = !isEnd && (call.arguments === NO_ARGUMENTS || this.#isHeld(call));
 		const text = isHeld ? "" : call.arguments.slice(call.writtenCharacters);
 		if (!isHeld) call.writtenCharacters = call.arguments.length;
 		const { written } = call;
@@ -181,4 +186,8 @@ export class ToolCallAssembler {
 	}
 }
 
-const isComplete = ({ arguments: text }: StreamedCall): boolean => parseRecord(text) !== undefined;
+/** Whether a piece is the beginning of arguments, which may be encoded twice. */
+const begins = (text: string): boolean => /^\s*(?:"\s*)?\{/.test(text);
+
+const isComplete = ({ arguments: text }: StreamedCall): boolean =>
+	parseRecord(decodedOnce(text)) !== undefined;

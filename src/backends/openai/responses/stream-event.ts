@@ -1,6 +1,7 @@
 /** The events of a response, as services send them: https://platform.openai.com/docs/api-reference/responses-streaming. */
 import * as z from "zod";
 import { isRecord } from "../../../core/json.ts";
+import { decodedOnce } from "../../tool-arguments.ts";
 import { TEXT_EVENTS } from "./part-events.ts";
 import { ResponseReply, UpstreamItem } from "./reply.ts";
 
@@ -15,7 +16,7 @@ export const ResponseEvent = z.looseObject({
 	delta: text,
 	text,
 	refusal: text,
-	arguments: text,
+	arguments: text.transform((sent) => sent && decodedOnce(sent)).optional(),
 	input: text,
 	item: UpstreamItem.nullish(),
 	response: ResponseReply.nullish(),

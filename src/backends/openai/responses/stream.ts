@@ -11,6 +11,7 @@ import type { ChatChunk, ChatDelta } from "../../../tasks/text-generation/types.
 import { ChunkWriter, headingOf } from "../../completion.ts";
 import { searchDeltas } from "../../engine-search.ts";
 import { callSeal } from "../../sealed-messages.ts";
+import { mayBeEncodedTwice } from "../../tool-arguments.ts";
 import type { Translator, UpstreamEvent } from "../../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../../transport/upstream-failure.ts";
 import { PieceReader } from "./delta-pattern.ts";
@@ -39,6 +40,8 @@ interface OpenCall {
 	/** The index among the calls of the answer. */
 	index: number;
 	isCustom: boolean;
+	/** Its arguments may be encoded twice. They are sent when they are complete. */
+	isHeld: boolean;
 	/** The characters of its arguments that are sent. */
 	sent: number;
 	/** The input of a custom tool, which is sent when it is complete. */
@@ -88,7 +91,7 @@ export class ResponseTranslator implements Translator {
 		}
 		const deltas = this.#deltas(event);
 		if (event.type === "response.output_item.done") this.#ended.add(event.output_index ?? 0);
-		this.#events?.push(...this.#missingEnds(event), this.#forCaller(event));
+		this.#events?.push(...this.#missingEnds(event), ...this.#forCaller(event));
 		if (event.type === TEXT_DELTA) this.#pieces?.learn(sentEvent, partKey("output_text", event));
 		const isOutput = event.type === "response.output_item.added" || deltas.length > 0;
 		if (!isOutput && !this.#events?.length) return [];
@@ -144,7 +147,7 @@ export class ResponseTranslator implements Translator {
 		const called = callOf(item);
 		if (!called || this.#calls.has(at)) return [];
 		const isCustom = item.type === "custom_tool_call";
-		const call: OpenCall = { index: this.#calls.size, isCustom, sent: 0, input: "" };
+		const call: OpenCall = { index: this.#calls.size, isCustom, isHeld: false, sent: 0, input: "" };
 		this.#calls.set(at, call);
 		const {
 			id,
@@ -157,13 +160,15 @@ export class ResponseTranslator implements Translator {
 		return [{ delta: { tool_calls: [{ ...started, ...signature }] } }];
 	}
 
-	#arguments(at: number, piece: string): DeltaWithLogprobs[] {
+	#arguments(at: number, piece: string, isComplete = false): DeltaWithLogprobs[] {
 		const call = this.#calls.get(at);
 		if (!call || !piece) return [];
 		if (call.isCustom) {
 			call.input += piece;
 			return [];
 		}
+		if (call.sent === 0) call.isHeld ||= !isComplete && mayBeEncodedTwice(piece);
+		if (call.isHeld && !isComplete) return [];
 		call.sent += piece.length;
 		return [{ delta: { tool_calls: [{ index: call.index, function: { arguments: piece } }] } }];
 	}
@@ -171,7 +176,7 @@ export class ResponseTranslator implements Translator {
 	/** Called with the complete arguments: when they are done, when the item is done, and when the response is. */
 	#restOfCall(at: number, complete: string): DeltaWithLogprobs[] {
 		const call = this.#calls.get(at);
-		if (!call?.isCustom) return this.#arguments(at, complete.slice(call?.sent));
+		if (!call?.isCustom) return this.#arguments(at, complete.slice(call?.sent), true);
 		if (call.sent > 0) return [];
 		const json = JSON.stringify({ input: complete || call.input });
 		call.sent = json.length;
@@ -270,13 +275,19 @@ export class ResponseTranslator implements Translator {
 		});
 	}
 
-	/** The service's event with seals in place of encrypted content. */
-	#forCaller(event: ResponseEvent): Record<string, unknown> {
-		const { item, response } = event;
-		if (item) return { ...event, item: withSeal(item, this.#seals.get(event.output_index ?? 0)) };
-		if (!response) return event;
-		const output = (response.output ?? []).map((one, at) => withSeal(one, this.#seals.get(at)));
-		return { ...event, response: { ...response, output } };
+	/** The service's event with seals in place of encrypted content, and with arguments that are encoded once. */
+	#forCaller(event: ResponseEvent): Record<string, unknown>[] {
+		const { item, response, type } = event;
+		if (item) return [{ ...event, item: withSeal(item, this.#seals.get(event.output_index ?? 0)) }];
+		if (response) {
+			const output = (response.output ?? []).map((one, at) => withSeal(one, this.#seals.get(at)));
+			return [{ ...event, response: { ...response, output } }];
+		}
+		const callEvent = CALL_EVENTS.get(type);
+		if (!callEvent || !this.#calls.get(event.output_index ?? 0)?.isHeld) return [event];
+		if (!callEvent.isEnd) return [];
+		const { arguments: delta, ...fields } = event;
+		return [{ ...fields, type: "response.function_call_arguments.delta", delta }, event];
 	}
 
 	#chunks(deltas: readonly DeltaWithLogprobs[]): ChatChunk[] {

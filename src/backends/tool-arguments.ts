@@ -1,0 +1,15 @@
+/**
+ * Arguments of tool calls that a host encodes twice: JSON text whose value is the JSON text of the object. Observed: servers that
+ * serialise the text of a chat template again, in complete replies and in pieces.
+ */
+import { parseJson, parseRecord } from "../core/json.ts";
+
+/** Whether the text, or its beginning, is a JSON text of a string. Arguments in one encoding begin with a brace. */
+export const mayBeEncodedTwice = (text: string): boolean => text.trimStart().startsWith('"');
+
+/** The text of the object, if the text is encoded twice. Otherwise the text itself. */
+export function decodedOnce(text: string): string {
+	if (!mayBeEncodedTwice(text)) return text;
+	const inner = parseJson(text);
+	return typeof inner === "string" && parseRecord(inner) ? inner : text;
+}
