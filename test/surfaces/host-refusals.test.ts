@@ -13,6 +13,7 @@ const HISTORY = [
 ];
 
 interface SentMessage {
+	role?: string;
 	tool_calls?: { id: string }[];
 	tool_call_id?: string;
 	reasoning_content?: string;
@@ -85,6 +86,231 @@ describe("an answer with calls of a model without reasoning", () => {
 		const { messages } = await onChat(url, model);
 		expect(messages[1]?.reasoning_content).toBe(reasoning);
 		expect(messages[0]?.reasoning_content).toBeUndefined();
+	});
+});
+
+describe("results of tools in another order than the calls", () => {
+	const callOf = (id: string) => ({
+		id,
+		type: "function",
+		function: { name: "get_weather", arguments: "{}" },
+	});
+	const calls = (...ids: string[]) => ({ role: "assistant", content: null, tool_calls: ids.map(callOf) });
+	const result = (id: string) => ({ role: "tool", tool_call_id: id, content: `of ${id}` });
+	const THANKS = { role: "user", content: "Thanks" };
+	const ANSWER = { role: "assistant", content: "4 degrees" };
+	const NONE = "There is no result of this call.";
+
+	/** The roles, with the ids of calls and results: what a strict host checks. */
+	interface Conversation {
+		name: string;
+		messages: object[];
+		/** The calls, each with its result, in the order of the conversation. */
+		results: Record<string, string>;
+		/** Results without calls. */
+		orphans?: string[];
+	}
+	const CASES: Conversation[] = [
+		{
+			name: "the right order",
+			messages: [USER, calls("a", "b"), result("a"), result("b")],
+			results: { a: "of a", b: "of b" },
+		},
+		{
+			name: "another order",
+			messages: [USER, calls("a", "b"), result("b"), result("a"), ANSWER, THANKS],
+			results: { a: "of a", b: "of b" },
+		},
+		{
+			name: "a message before the results",
+			messages: [USER, calls("a", "b"), THANKS, result("a"), result("b")],
+			results: { a: "of a", b: "of b" },
+		},
+		{
+			name: "a result after the next call",
+			messages: [USER, calls("a"), calls("b"), result("b"), result("a"), THANKS],
+			results: { a: "of a", b: "of b" },
+		},
+		{
+			name: "a call that was interrupted",
+			messages: [USER, calls("a", "b"), result("b"), THANKS],
+			results: { a: NONE, b: "of b" },
+		},
+		{
+			name: "calls without results",
+			messages: [USER, calls("a"), THANKS],
+			results: { a: NONE },
+		},
+		{
+			name: "a result of a call that was left out",
+			messages: [USER, result("gone"), ANSWER, THANKS, calls("a"), result("a")],
+			results: { a: "of a" },
+			orphans: ["of gone"],
+		},
+		{
+			name: "a second result of one call",
+			messages: [USER, calls("a"), result("a"), ANSWER, result("a"), THANKS],
+			results: { a: "of a" },
+			orphans: ["of a"],
+		},
+	];
+	const named = CASES.map((one) => [one.name, one] as const);
+
+	interface ChatTurn {
+		role: string;
+		content: unknown;
+		tool_calls?: { id: string }[];
+		tool_call_id?: string;
+	}
+	/** As OpenAI checks it: the results directly follow the message with the calls. */
+	function chatResults(messages: ChatTurn[]): Record<string, unknown> {
+		const results: Record<string, unknown> = {};
+		for (let at = 0; at < messages.length; at++) {
+			const { role, tool_calls = [] } = messages[at] as ChatTurn;
+			if (role === "tool")
+				throw new Error("messages with role 'tool' must be a response to a preceding message");
+			const pending = new Set(tool_calls.map(({ id }) => id));
+			while (pending.size > 0) {
+				const { tool_call_id = "", content } = messages[++at] ?? { role: "", content: "" };
+				if (!pending.delete(tool_call_id)) throw new Error(`no response to ${[...pending]}`);
+				results[tool_call_id] = content;
+			}
+		}
+		return results;
+	}
+
+	it.each(named)("have the form of OpenAI's chats: %s", async (_, { messages, results, orphans = [] }) => {
+		const body = await onChat("https://api.openai.com/v1", "gpt-4.1", { messages });
+		expect(chatResults(body.messages as ChatTurn[])).toEqual(results);
+		for (const orphan of orphans) expect(JSON.stringify(body.messages)).toContain(orphan);
+	});
+
+	it.each(named)("have the form of Responses: %s", async (_, { messages, results, orphans = [] }) => {
+		const { input } = await sent<{ input: { type: string; call_id: string; output?: string }[] }>(
+			{ kind: "openai", api: "responses", url: "https://api.openai.com/v1" },
+			"gpt-6.1-sol",
+			{ messages },
+			{ status: "completed", output: [{ type: "message", content: [{ type: "output_text", text: "4" }] }] },
+		);
+		const outputs = input.filter(({ type }) => type === "function_call_output");
+		expect(Object.fromEntries(outputs.map(({ call_id, output }) => [call_id, output]))).toEqual(results);
+		const called = input.filter(({ type }) => type === "function_call").map(({ call_id }) => call_id);
+		expect(called).toEqual(Object.keys(results));
+		for (const orphan of orphans) expect(JSON.stringify(input)).toContain(orphan);
+	});
+
+	interface Block {
+		type: string;
+		id?: string;
+		tool_use_id?: string;
+		content?: unknown;
+	}
+	interface MessagesBody {
+		messages: { role: string; content: Block[] }[];
+		tools?: { name: string }[];
+		tool_choice?: object;
+	}
+	const MESSAGE = { type: "message", content: [{ type: "text", text: "4" }], stop_reason: "end_turn" };
+	const ANTHROPIC = { kind: "anthropic", url: "https://api.anthropic.com" };
+
+	/** As Anthropic checks it: the results begin the turn after the calls, and there are tools. */
+	function blockResults({ messages, tools }: MessagesBody): Record<string, unknown> {
+		const results: Record<string, unknown> = {};
+		let pending: string[] = [];
+		const turns: MessagesBody["messages"] = [];
+		for (const { role, content } of messages) {
+			// Consecutive turns of one role are one.
+			if (turns.at(-1)?.role === role) turns.at(-1)?.content.push(...content);
+			else turns.push({ role, content: [...content] });
+		}
+		for (const { role, content } of turns) {
+			const given = content.filter(({ type }) => type === "tool_result");
+			if (given.some((block) => !pending.includes(block.tool_use_id ?? "")))
+				throw new Error("unexpected `tool_use_id` found in `tool_result` blocks");
+			if (pending.length !== given.length) throw new Error("`tool_use` ids without `tool_result` blocks");
+			if (content.slice(0, given.length).some((block) => !given.includes(block)))
+				throw new Error("`tool_result` blocks must be first");
+			for (const block of given) results[block.tool_use_id ?? ""] = block.content;
+			pending = content.flatMap(({ type, id }) =>
+				type === "tool_use" && role === "assistant" ? [id ?? ""] : [],
+			);
+		}
+		if (Object.keys(results).length > 0 && !tools?.length)
+			throw new Error("Requests which have `tool_use` or `tool_result` blocks in messages must define tools");
+		return results;
+	}
+
+	it.each(named)("have the form of Anthropic: %s", async (_, { messages, results, orphans = [] }) => {
+		const body = await sent<MessagesBody>(ANTHROPIC, "claude-opus-5-5", { messages }, MESSAGE);
+		expect(blockResults(body)).toEqual(results);
+		expect(body.tools?.map(({ name }) => name)).toEqual(["get_weather"]);
+		expect(body.tool_choice).toEqual({ type: "none" });
+		for (const orphan of orphans) expect(JSON.stringify(body.messages)).toContain(orphan);
+	});
+
+	it.each(named)(
+		"have the form of Anthropic, from Messages: %s",
+		async (_, { messages: chat, results, orphans = [] }) => {
+			const messages = (chat as ChatTurn[]).map(({ role, content, tool_calls, tool_call_id }) =>
+				tool_calls
+					? {
+							role,
+							content: tool_calls.map(({ id }) => ({ type: "tool_use", id, name: "get_weather", input: {} })),
+						}
+					: role === "tool"
+						? { role: "user", content: [{ type: "tool_result", tool_use_id: tool_call_id, content }] }
+						: { role, content },
+			);
+			const { fetch, requests } = upstream(() => Response.json(MESSAGE));
+			const vars = {
+				BACKENDS: { host: ANTHROPIC },
+				ROUTES: { [MODEL]: [{ backend: "host", model: "claude-opus-5-5" }] },
+				MODELS: { [MODEL]: { task: "Text Generation", capabilities: ["function_calling"] } },
+			};
+			const response = await testGateway({ vars, fetch }).post("/v1/messages", {
+				model: MODEL,
+				max_tokens: 100,
+				messages,
+			});
+			expect(response.status).toBe(200);
+			const body = await (requests[0] as Request).json<MessagesBody>();
+			expect(blockResults(body)).toEqual(results);
+			for (const orphan of orphans) expect(JSON.stringify(body.messages)).toContain(orphan);
+		},
+	);
+
+	it.each(named)("have the form of Gemini: %s", async (_, { messages, results, orphans = [] }) => {
+		interface GeminiPart {
+			functionCall?: { id: string };
+			functionResponse?: { id: string; response: { output: string } };
+		}
+		const { contents } = await sent<{ contents: { role: string; parts: GeminiPart[] }[] }>(
+			{ kind: "gemini", url: "https://generativelanguage.googleapis.com" },
+			"gemini-3.8-flash",
+			{ messages },
+			{ candidates: [{ content: { parts: [{ text: "4" }] }, finishReason: "STOP" }] },
+		);
+		const found: Record<string, string> = {};
+		for (const [at, { parts }] of contents.entries()) {
+			const calledBefore = contents[at - 1]?.parts.filter(({ functionCall }) => functionCall) ?? [];
+			const responses = parts.flatMap(({ functionResponse }) => functionResponse ?? []);
+			// "Please ensure that the number of function response parts is equal to the number of function call parts"
+			expect(responses.length).toBe(calledBefore.length);
+			for (const { id, response } of responses) found[id] = response.output;
+		}
+		expect(found).toEqual(results);
+		for (const orphan of orphans) expect(JSON.stringify(contents)).toContain(orphan);
+	});
+
+	it("keep a result without a call for an engine", async () => {
+		const messages = [USER, result("gone"), ANSWER, THANKS];
+		const body = await onChat("http://vllm.internal/v1", "qwen3.8", { messages });
+		expect(body.messages.map(({ role }) => role)).toEqual([
+			"user",
+			"tool",
+			"assistant",
+			"user",
+		]);
 	});
 });
 

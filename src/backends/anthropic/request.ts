@@ -5,6 +5,7 @@ import type { Call } from "../transport/upstream-failure.ts";
 import { loraUnsupported, unsupported } from "../unsupported.ts";
 import { withFewBreakpoints } from "./breakpoint-limit.ts";
 import { type Thinking, thinkingOf } from "./thinking.ts";
+import { calledTools } from "./tool-turns.ts";
 import { type AnswerTool, formatOf, isForced, type Offer, offerOf } from "./tools.ts";
 import { type Traits, traitsOf } from "./traits.ts";
 import { type Conversation, isPrefilled, lacksThoughts, readConversation } from "./turns.ts";
@@ -36,7 +37,9 @@ export function requestOf(input: ChatInput, call: Call, seals: Seals | undefined
 		: readConversation(input.messages, call, seals);
 	const format = formatOf(input, traits);
 	const answerTool = format.kind === "tool" ? format.tool : undefined;
-	const offer = answerTool ? forcedOffer(answerTool) : offerOf(input, traits, call);
+	const offer = answerTool
+		? forcedOffer(answerTool)
+		: (offerOf(input, traits, call) ?? calledTools(conversation.messages));
 	const { max_tokens, thinking, effort } = thinkingOf(input, traits, {
 		forced: offer !== undefined && isForced(offer),
 		prefilled: isPrefilled(conversation),

@@ -14,6 +14,7 @@ import type { Seals } from "../seals.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { unsupported } from "../unsupported.ts";
 import { type AnthropicBlock, isThought, thoughtsIn } from "./thoughts.ts";
+import { pairTurns } from "./tool-turns.ts";
 
 export interface Turn {
 	role: "user" | "assistant";
@@ -43,7 +44,7 @@ export function readConversation(
 		if (last?.role === role) last.content.push(...content);
 		else if (content.length > 0) turns.push({ role, content });
 	}
-	const messages = withoutTrailingSpace(turns.map(resultsFirst));
+	const messages = withoutTrailingSpace(pairTurns(turns.map(resultsFirst)));
 	// The API requires at least one message.
 	if (messages.length === 0 && system.length > 0)
 		return {

@@ -10,6 +10,7 @@ import type { ChatInput, Verbatim } from "../../tasks/text-generation/types.ts";
 import type { Seals } from "../seals.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { type AnthropicBlock, isThought, thoughtsIn } from "./thoughts.ts";
+import { calledTools, pairTurns } from "./tool-turns.ts";
 import type { Offer } from "./tools.ts";
 import {
 	type Conversation,
@@ -43,7 +44,12 @@ export function verbatimBody(
 	const needsThoughts =
 		isRecord(thinking) && thinking.type === "enabled" && lacksThoughts({ messages: turns });
 	const mayThink = isContinued && !needsThoughts;
-	const fields = { ...body, ...(mayThink && { thinking }) };
+	const tools = Array.isArray(body.tools) && body.tools.length > 0 ? undefined : calledTools(turns);
+	const fields = {
+		...body,
+		...(mayThink && { thinking }),
+		...(tools && { tools: tools.tools, tool_choice: tools.choice }),
+	};
 	return {
 		...Object.fromEntries(
 			Object.entries(fields).filter(([, value]) => value !== null && value !== undefined),
@@ -106,7 +112,7 @@ interface SentTurn {
 /** Opens the seals of thinking blocks. Removes what the API refuses: thinking of other models, and characters of their ids. */
 function turnsOf({ body }: Verbatim, context: VerbatimContext): SentTurn[] {
 	const sent = body.messages as { role: SentTurn["role"]; content: unknown }[];
-	return sent
+	const turns = sent
 		.map(({ role, content }) => ({
 			role,
 			content: blocksOf(content)
@@ -114,6 +120,7 @@ function turnsOf({ body }: Verbatim, context: VerbatimContext): SentTurn[] {
 				.map(withValidId),
 		}))
 		.filter(({ content }) => content.length > 0);
+	return pairTurns(turns);
 }
 
 function openThought(

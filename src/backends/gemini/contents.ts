@@ -6,7 +6,6 @@
  * seals. A call without one gets the value that Google documents for calls that it did not make.
  * https://ai.google.dev/gemini-api/docs/thought-signatures
  */
-import { AiError } from "../../core/errors.ts";
 import { parseRecord } from "../../core/json.ts";
 import { splitDataUrl } from "../../media/base64.ts";
 import { AUDIO_TYPES, type Part } from "../../models/gemini-wire.ts";
@@ -18,6 +17,7 @@ import {
 } from "../../tasks/text-generation/types.ts";
 import { openSignatures, unsignedCall } from "../gemini-signatures.ts";
 import type { Seals } from "../seals.ts";
+import { pairResults } from "../tool-results.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { unsupported } from "../unsupported.ts";
 
@@ -41,14 +41,14 @@ export function conversationOf(
 	const names = new Map<string, string>();
 	/** The open message of tool results: Gemini requires consecutive results in one message. */
 	let results: Content | undefined;
-	for (const [index, message] of messages.entries()) {
+	for (const message of pairResults(messages, "text")) {
 		if (message.role === "system" || message.role === "developer") {
 			const text = textOf(message.content);
 			if (text) instructions.push({ text });
 			continue;
 		}
 		if (message.role === "tool") {
-			const parts = resultParts(message, `messages[${index}]`, names, call);
+			const parts = resultParts(message, names, call);
 			if (results) results.parts.push(...parts);
 			else {
 				results = { role: "user", parts };
@@ -142,13 +142,11 @@ function withSignature(parts: Part[], signature: string | undefined): Part[] {
 
 /** Gemini requires an object: the JSON object in the text, or else `{output: text}`. */
 function resultParts(
-	{ tool_call_id: id = "", content, name: sentName }: ChatMessage,
-	at: string,
+	{ tool_call_id: id = "", content }: ChatMessage,
 	names: ReadonlyMap<string, string>,
 	call: Call,
 ): Part[] {
-	const name = names.get(id) ?? sentName;
-	if (!name) throw new AiError("badInput", `Error: ${at}.tool_call_id names no call before it`);
+	const name = names.get(id) ?? "";
 	const text = textOf(content);
 	const files = Array.isArray(content) ? content.filter(({ type }) => type !== "text") : [];
 	return [

@@ -22,6 +22,7 @@ import type { Handler } from "../handler.ts";
 import type { Seals } from "../seals.ts";
 import { foldSystemMessages } from "../system-messages.ts";
 import { objectSchema } from "../tool-parameters.ts";
+import { pairResults } from "../tool-results.ts";
 import { postJson, postStream } from "../transport/http.ts";
 import type { Call, Refusal } from "../transport/upstream-failure.ts";
 import { withFittingIds } from "./call-ids.ts";
@@ -179,7 +180,8 @@ function messagesFor(messages: ChatMessage[], { call, host, seals }: MessageOpti
 	const { target } = call;
 	const isHosted = isOpenAiService(target) || host !== undefined;
 	const { systemMessages = isHosted ? "anywhere" : "first" } = target;
-	const folded = foldSystemMessages(messages, { ...target, systemMessages });
+	const paired = pairResults(messages, isHosted ? "text" : "keep");
+	const folded = foldSystemMessages(paired, { ...target, systemMessages });
 	if (!isHosted) return folded.map(forEngine);
 	const moved = withUserImages(folded);
 	if (!host) return moved.map((message) => forService(withFittingIds(message, OPENAI_CALL_IDS)));

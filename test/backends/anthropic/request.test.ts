@@ -229,15 +229,21 @@ describe("a conversation", () => {
 			{ type: "text" as const, text: "b" },
 		];
 		const { messages } = await bodyOf({
-			messages: [result("a"), result(two, { tool_call_id: "x" }), result("")],
+			messages: [
+				{ role: "assistant", content: null, tool_calls: ["", "x", "y"].map((id) => call(id, "look", "{}")) },
+				result("a"),
+				result(two, { tool_call_id: "x" }),
+				result("", { tool_call_id: "y" }),
+			],
 		});
-		expect(messages).toEqual([
+		expect(messages).toMatchObject([
+			{ role: "assistant" },
 			{
 				role: "user",
 				content: [
 					{ type: "tool_result", tool_use_id: "_", content: "a" },
 					{ type: "tool_result", tool_use_id: "x", content: [text("a"), text("b")] },
-					{ type: "tool_result", tool_use_id: "_" },
+					{ type: "tool_result", tool_use_id: "y" },
 				],
 			},
 		]);

@@ -218,19 +218,25 @@ describe("a conversation", () => {
 		const content = [{ type: "text" as const, text: "[1]" }, png];
 		const later: ChatMessage[] = [
 			{ role: "user", content: "Again?" },
-			{ role: "tool", name: "list", tool_call_id: "unknown", content },
+			{
+				role: "assistant",
+				content: null,
+				tool_calls: [{ id: "l", type: "function", function: { name: "list", arguments: "{}" } }],
+			},
+			{ role: "tool", tool_call_id: "l", content },
 		];
 		const sent = await contents([{ role: "user", content: "Weather?" }, calls, ...results, ...later]);
-		expect(sent).toHaveLength(5);
+		expect(sent).toHaveLength(6);
 		expect(sent).toMatchObject([
 			{},
 			{},
 			{ parts: [{ functionResponse: { id: "b" } }, { functionResponse: { id: "a" } }] },
 			{ role: "user", parts: [{ text: "Again?" }] },
+			{ role: "model" },
 			{
 				role: "user",
 				parts: [
-					{ functionResponse: { id: "unknown", name: "list", response: { output: "[1]" } } },
+					{ functionResponse: { id: "l", name: "list", response: { output: "[1]" } } },
 					{ inlineData: { mimeType: "image/png", data: "AAAA" } },
 				],
 			},
@@ -270,14 +276,15 @@ describe("a conversation", () => {
 		]);
 	});
 
-	it("rejects a tool result without a call", async () => {
-		const messages: ChatMessage[] = [{ role: "tool", tool_call_id: "z", content: "1" }];
+	it("sends a tool result without a call as text", async () => {
 		expect(
-			await failureOf(ask("text-generation", { ...HELLO, messages }, () => json(chatJson)).answer),
-		).toMatchObject({
-			key: "badInput",
-			description: "Error: messages[0].tool_call_id names no call before it",
-		});
+			await contents([{ role: "tool", tool_call_id: "z", content: "1" }], "gemini-3-pro-preview"),
+		).toEqual([
+			{
+				role: "user",
+				parts: [{ text: "The result of a tool call that is not in the conversation:\n1" }],
+			},
+		]);
 	});
 
 	it.each([

@@ -369,13 +369,7 @@ describe("a native reply", () => {
 		[{ response: "a" }, { content: "a" }],
 		[{ response: "" }, { content: "" }],
 		[{ response: null, tool_calls: [] }, { content: "" }],
-		[
-			{ tool_calls: [{}] },
-			{
-				content: null,
-				tool_calls: [{ id: "call_uuid-2", type: "function", function: { name: "", arguments: "{}" } }],
-			},
-		],
+		[{ tool_calls: [{}] }, { content: "" }],
 	])("of the text %j has the message %j", async (result, message) => {
 		const { choices } = await output(JSON.stringify({ result }), { max_tokens: 10 });
 		expect(choices).toStrictEqual([
@@ -478,7 +472,7 @@ describe("a native stream", () => {
 			{ index: 1, id: "y", type: "function", function: { name: "b", arguments: "" } },
 			{ index: 0, function: { arguments: "[1" } },
 			{ index: 1, function: { arguments: "[2" } },
-			{ index: 0, function: { arguments: "]" } },
+			{ index: 1, function: { arguments: "]" } },
 			{},
 		]);
 		expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe("tool_calls");
@@ -486,9 +480,10 @@ describe("a native stream", () => {
 
 	it("numbers calls without an index from 0, and assigns pieces to them", async () => {
 		const two = { tool_calls: [{ name: "a" }, { name: "b" }] };
-		const { chunks } = await stream(frames(two, { tool_calls: [{ index: 1, arguments: "{}" }] }) + DONE);
+		const piece = { tool_calls: [{ index: 1, arguments: '{"x":1}' }] };
+		const { chunks } = await stream(frames(two, piece) + DONE);
 		expect(chunks[3]?.choices[0]?.delta).toEqual({
-			tool_calls: [{ index: 1, function: { arguments: "{}" } }],
+			tool_calls: [{ index: 1, function: { arguments: '{"x":1}' } }],
 		});
 	});
 
@@ -516,11 +511,12 @@ describe("a native stream", () => {
 		});
 	});
 
-	it("assigns early pieces to the first call", async () => {
+	it("has no call without a name", async () => {
 		const { chunks } = await stream(frames({ tool_calls: [{ arguments: "{}" }] }) + DONE);
-		expect(chunks[1]?.choices[0]?.delta).toEqual({
-			tool_calls: [{ index: 0, function: { arguments: "{}" } }],
-		});
+		expect(chunks.flatMap(({ choices }) => choices)).toMatchObject([
+			{ delta: { role: "assistant" } },
+			{ delta: {}, finish_reason: "stop" },
+		]);
 	});
 
 	it("accepts two choices without an index, with one role each", async () => {

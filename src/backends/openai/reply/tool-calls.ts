@@ -88,12 +88,19 @@ export class ToolCallAssembler {
 		const last = this.#calls.at(-1);
 		const byId = id === undefined ? undefined : this.#calls.findLast(({ ids }) => ids.has(id));
 		if (byId) return matched.has(byId) && name !== "" ? this.#start(piece) : byId;
-		const byIndex = index === undefined ? last : this.#calls.findLast(({ sentIndex }) => sentIndex === index);
+		const byIndex = index === undefined ? last : this.#callAt(index, piece);
 		if (byIndex)
 			return this.#isNextCall(byIndex, piece, matched) ? this.#start(piece, byIndex.name) : byIndex;
 		// Arguments alone at an index without a call: the index is wrong.
 		const continues = last && id === undefined && name === "" && !matched.has(last) && !isComplete(last);
 		return continues ? last : this.#start(piece);
+	}
+
+	/** Some engines send indexes in the pieces of the arguments only. */
+	#callAt(index: number, { id, name }: SentCall): StreamedCall | undefined {
+		const numbered = this.#calls.findLast(({ sentIndex }) => sentIndex === index);
+		const placed = id === undefined && name === "" ? this.#calls[index] : undefined;
+		return numbered ?? (placed?.sentIndex === undefined ? placed : undefined);
 	}
 
 	/** Whether a piece with the index of `call`, and with another id or none, begins another call. */

@@ -9,6 +9,7 @@ import { safeParse } from "../../../schemas/safe-parse.ts";
 import type { ChatMessage, ContentPart } from "../../../tasks/text-generation/types.ts";
 import { openMessage } from "../../sealed-messages.ts";
 import { DROPPED_SEAL, type Seals } from "../../seals.ts";
+import { pairResults } from "../../tool-results.ts";
 import type { Call } from "../../transport/upstream-failure.ts";
 import { unsupported } from "../../unsupported.ts";
 import { fittingId } from "../call-ids.ts";
@@ -31,7 +32,7 @@ export function itemsOf(
 	call: Call,
 	seals: Seals | undefined,
 ): ResponsesItem[] {
-	return messages.flatMap((message): ResponsesItem[] => {
+	return pairResults(messages, "text").flatMap((message): ResponsesItem[] => {
 		switch (message.role) {
 			case "assistant":
 				return assistantItems(message, call, seals);

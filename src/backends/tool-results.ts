@@ -1,0 +1,96 @@
+/**
+ * The order of tool results that hosted services require: directly after the message with the calls, one for each call. Clients send
+ * them in another order, after other messages, or one without the other, after they have shortened a conversation or after an
+ * interruption. A call without a result gets one that says so, as coding agents do themselves. A result without a call is text of the
+ * user: the model can still read it.
+ *
+ * A conversation in the right order is not changed, so that caches of prompts stay valid. So are calls at its end.
+ */
+import type { ChatMessage, ContentPart } from "../tasks/text-generation/types.ts";
+
+/** A message, or a part of one, with the ids of its calls or of the call that it answers. */
+export interface Unit<Value> {
+	value: Value;
+	calls?: readonly string[] | undefined;
+	result?: string | undefined;
+}
+
+interface Repair<Value> {
+	/** The result of a call that has none. */
+	missing(id: string): Value;
+	/** A result that answers no call. */
+	orphan(result: Value): Value;
+}
+
+export const NO_RESULT = "There is no result of this call.";
+export const ORPHAN_HEADING = "The result of a tool call that is not in the conversation:";
+
+/** `undefined`: the units are in the right order. */
+export function pairUnits<Value>(
+	units: readonly Unit<Value>[],
+	{ missing, orphan }: Repair<Value>,
+): Value[] | undefined {
+	if (isPaired(units)) return undefined;
+	const answers = answersOf(units);
+	const placed = new Set(answers.values());
+	return units.flatMap(({ value, calls = [], result }, at): Value[] => {
+		if (result !== undefined) return placed.has(at) ? [] : [orphan(value)];
+		if (at === units.length - 1) return [value];
+		const results = calls.map((id, place) => {
+			const answer = answers.get(callKey(at, place));
+			return answer === undefined ? missing(id) : (units[answer] as Unit<Value>).value;
+		});
+		return [value, ...results];
+	});
+}
+
+function isPaired(units: readonly Unit<unknown>[]): boolean {
+	const pending = new Set<string>();
+	let hasResult = false;
+	for (const { calls, result } of units) {
+		if (result !== undefined) {
+			if (!pending.delete(result)) return false;
+			hasResult = true;
+			continue;
+		}
+		if (pending.size > 0) return false;
+		for (const id of calls ?? []) pending.add(id);
+		hasResult = false;
+	}
+	return pending.size === 0 || !hasResult;
+}
+
+const callKey = (at: number, place: number): string => `${at} ${place}`;
+
+/** The place of the result of each call that has one. An id may be that of several calls: then it is that of the last one before. */
+function answersOf(units: readonly Unit<unknown>[]): ReadonlyMap<string, number> {
+	const calls = units.flatMap(({ calls: ids = [] }, at) =>
+		ids.map((id, place) => ({ id, at, key: callKey(at, place) })),
+	);
+	const answers = new Map<string, number>();
+	for (const [at, { result }] of units.entries()) {
+		if (result === undefined) continue;
+		const open = calls.filter(({ id, key }) => id === result && !answers.has(key));
+		const call = open.findLast((one) => one.at < at) ?? open[0];
+		if (call) answers.set(call.key, at);
+	}
+	return answers;
+}
+
+/** @param orphans `keep`: for engines, whose chat templates accept results without calls. */
+export function pairResults(messages: readonly ChatMessage[], orphans: "keep" | "text"): ChatMessage[] {
+	const units = messages.map((value) => ({
+		value,
+		calls: value.tool_calls?.map(({ id }) => id),
+		result: value.role === "tool" ? (value.tool_call_id ?? "") : undefined,
+	}));
+	const missing = (tool_call_id: string): ChatMessage => ({ role: "tool", tool_call_id, content: NO_RESULT });
+	const orphan = orphans === "keep" ? (result: ChatMessage) => result : asText;
+	return pairUnits(units, { missing, orphan }) ?? [...messages];
+}
+
+function asText({ content }: ChatMessage): ChatMessage {
+	if (!Array.isArray(content)) return { role: "user", content: `${ORPHAN_HEADING}\n${content ?? ""}` };
+	const heading: ContentPart = { type: "text", text: ORPHAN_HEADING };
+	return { role: "user", content: [heading, ...content] };
+}
