@@ -305,12 +305,7 @@ describe("results of tools in another order than the calls", () => {
 	it("keep a result without a call for an engine", async () => {
 		const messages = [USER, result("gone"), ANSWER, THANKS];
 		const body = await onChat("http://vllm.internal/v1", "qwen3.8", { messages });
-		expect(body.messages.map(({ role }) => role)).toEqual([
-			"user",
-			"tool",
-			"assistant",
-			"user",
-		]);
+		expect(body.messages.map(({ role }) => role)).toEqual(["user", "tool", "assistant", "user"]);
 	});
 });
 
