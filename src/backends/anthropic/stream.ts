@@ -5,7 +5,7 @@
  * then another target can still be tried. Counts in `message_delta` are totals.
  */
 import * as z from "zod";
-import { laterCounts, messagesUsage, SentCounts } from "../../core/usage-formats.ts";
+import { laterCounts, messagesUsage, type SentCounts } from "../../core/usage-formats.ts";
 import type { ChatChunk, ChatDelta, ThinkingBlock } from "../../tasks/text-generation/types.ts";
 import { callSeal } from "../sealed-messages.ts";
 import type { Seals } from "../seals.ts";
@@ -15,38 +15,15 @@ import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 import {
 	finishReason,
 	type ReplyForm,
-	SentBlock,
+	type SentBlock,
 	stopReasonField,
 	stopReasonOf,
 	withCallId,
 } from "./reply.ts";
+import { Event } from "./stream-event.ts";
 import { StreamedSearch } from "./streamed-search.ts";
 import { sealThought } from "./thoughts.ts";
 import { type AnswerTool, answerIn } from "./tools.ts";
-
-const text = z.string().nullish();
-
-const Event = z.looseObject({
-	type: z.string(),
-	index: z.number().nullish(),
-	message: z.looseObject({ id: text, model: text, usage: SentCounts }).nullish(),
-	content_block: SentBlock.nullish(),
-	delta: z
-		.looseObject({
-			type: text,
-			text,
-			thinking: text,
-			signature: text,
-			partial_json: text,
-			/** One citation of the block's text. */
-			citation: z.unknown().optional(),
-			stop_reason: text,
-			stop_sequence: text,
-		})
-		.nullish(),
-	usage: SentCounts,
-});
-type Event = z.output<typeof Event>;
 
 /** A tool call whose arguments are not complete. */
 interface OpenCall {
@@ -84,7 +61,7 @@ export class MessageTranslator implements Translator {
 	/** The seals since the last call. */
 	#beforeCall = "";
 	/** The open thinking block. */
-	#thoughts: z.output<typeof SentBlock> | undefined;
+	#thoughts: SentBlock | undefined;
 	/** The API's events since the last delta, if the caller gets them. */
 	readonly #events: Event[] | undefined;
 

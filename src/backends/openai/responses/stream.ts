@@ -11,10 +11,10 @@ import type { ChatChunk, ChatDelta } from "../../../tasks/text-generation/types.
 import { ChunkWriter, headingOf } from "../../completion.ts";
 import { searchDeltas } from "../../engine-search.ts";
 import { callSeal } from "../../sealed-messages.ts";
-import { mayBeEncodedTwice } from "../../tool-arguments.ts";
 import type { Translator, UpstreamEvent } from "../../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../../transport/upstream-failure.ts";
 import { PieceReader } from "./delta-pattern.ts";
+import { OpenCall } from "./open-call.ts";
 import { CALL_EVENTS, CHANNELS, type PartType, partKey, TEXT_EVENTS } from "./part-events.ts";
 import {
 	annotationsOf,
@@ -34,19 +34,6 @@ import {
 } from "./reply.ts";
 import { searchesIn } from "./searches.ts";
 import { ENDS, isDelta, ResponseEvent, STARTS, TEXT_DELTA } from "./stream-event.ts";
-
-/** A call whose item has been added. */
-interface OpenCall {
-	/** The index among the calls of the answer. */
-	index: number;
-	isCustom: boolean;
-	/** Its arguments may be encoded twice. They are sent when they are complete. */
-	isHeld: boolean;
-	/** The characters of its arguments that are sent. */
-	sent: number;
-	/** The input of a custom tool, which is sent when it is complete. */
-	input: string;
-}
 
 export class ResponseTranslator implements Translator {
 	done = false;
@@ -118,8 +105,9 @@ export class ResponseTranslator implements Translator {
 		const textEvent = TEXT_EVENTS.get(type);
 		if (textEvent) return this.#text(textEvent.part, event, textEvent.isEnd);
 		const callEvent = CALL_EVENTS.get(type);
-		if (callEvent?.isEnd) return this.#restOfCall(at, event.arguments ?? event.input ?? "");
-		if (callEvent) return this.#arguments(at, event.delta ?? "");
+		const call = this.#calls.get(at);
+		if (callEvent?.isEnd) return this.#arguments(at, call?.complete(event.arguments ?? event.input ?? ""));
+		if (callEvent) return this.#arguments(at, call?.add(event.delta ?? ""));
 		switch (type) {
 			case "response.output_item.added":
 				return item ? this.#begin(item, at) : [];
@@ -146,8 +134,7 @@ export class ResponseTranslator implements Translator {
 		if (item.type === "message") return item.phase ? [{ delta: { phase: item.phase } }] : [];
 		const called = callOf(item);
 		if (!called || this.#calls.has(at)) return [];
-		const isCustom = item.type === "custom_tool_call";
-		const call: OpenCall = { index: this.#calls.size, isCustom, isHeld: false, sent: 0, input: "" };
+		const call = new OpenCall(this.#calls.size, item.type === "custom_tool_call");
 		this.#calls.set(at, call);
 		const {
 			id,
@@ -160,27 +147,10 @@ export class ResponseTranslator implements Translator {
 		return [{ delta: { tool_calls: [{ ...started, ...signature }] } }];
 	}
 
-	#arguments(at: number, piece: string, isComplete = false): DeltaWithLogprobs[] {
+	#arguments(at: number, piece: string | undefined): DeltaWithLogprobs[] {
 		const call = this.#calls.get(at);
 		if (!call || !piece) return [];
-		if (call.isCustom) {
-			call.input += piece;
-			return [];
-		}
-		if (call.sent === 0) call.isHeld ||= !isComplete && mayBeEncodedTwice(piece);
-		if (call.isHeld && !isComplete) return [];
-		call.sent += piece.length;
 		return [{ delta: { tool_calls: [{ index: call.index, function: { arguments: piece } }] } }];
-	}
-
-	/** Called with the complete arguments: when they are done, when the item is done, and when the response is. */
-	#restOfCall(at: number, complete: string): DeltaWithLogprobs[] {
-		const call = this.#calls.get(at);
-		if (!call?.isCustom) return this.#arguments(at, complete.slice(call?.sent), true);
-		if (call.sent > 0) return [];
-		const json = JSON.stringify({ input: complete || call.input });
-		call.sent = json.length;
-		return [{ delta: { tool_calls: [{ index: call.index, function: { arguments: json } }] } }];
 	}
 
 	#text(part: PartType, event: ResponseEvent, isEnd: boolean): DeltaWithLogprobs[] {
@@ -208,7 +178,8 @@ export class ResponseTranslator implements Translator {
 		const called = callOf(item);
 		if (called) {
 			const complete = item.type === "custom_tool_call" ? (item.input ?? "") : called.function.arguments;
-			return [...this.#begin(item, at), ...this.#restOfCall(at, complete)];
+			const begun = this.#begin(item, at);
+			return [...begun, ...this.#arguments(at, this.#calls.get(at)?.complete(complete))];
 		}
 		if (item.type === "message")
 			return (item.content ?? []).flatMap((part, place) => this.#completePart(part, at, place));
