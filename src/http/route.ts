@@ -130,7 +130,19 @@ const endpointAt = (
  * @example
  * ```ts
  * // test/extending/language-routes.ts
- * export const defineRoutes = <Services extends HttpServices>(
+ * export const languageRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag: "Languages" }, [
+ * 	{
+ * 		method: "GET",
+ * 		path: "/languages",
+ * 		summary: "Lists the languages that are detected",
+ * 		permission: "read",
+ * 		output: enveloped(z.array(z.string())),
+ * 		handler: () => envelope(["en", "fr"]),
+ * 	},
+ * ]);
+ * ```
+ */
+export const defineRoutes = <Services extends HttpServices>(
 	group: RouteGroup,
 	declarations: readonly RouteDeclaration<Services>[],
 ): Route<Services>[] =>

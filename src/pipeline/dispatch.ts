@@ -5,12 +5,13 @@
 import type { TaskAnswer, TaskCall } from "../tasks/task.ts";
 import { isResumable } from "../tasks/traits.ts";
 import { recordStreamEnd } from "./dispatch/call-outcome.ts";
-import { type DispatchContext, type DispatchServices, DispatchState } from "./dispatch/dispatch-state.ts";
+import { type DispatchContext, DispatchState } from "./dispatch/dispatch-state.ts";
 import { firstResponse } from "./dispatch/first-response.ts";
 import { waitForCapacity } from "./dispatch/pool-capacity.ts";
 import { withFailover } from "./dispatch/stream-failover.ts";
 import { isPooled, type Plan } from "./plan.ts";
 import type { Dispatched } from "./request.ts";
+import type { DispatchServices } from "./services.ts";
 
 export function dispatch(
 	plan: Plan,

@@ -43,6 +43,10 @@ export interface PipelineServices extends BackendServices {
 	wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
+/** What the calls of engines read. */
+export type DispatchServices = BackendServices &
+	Pick<PipelineServices, "health" | "random" | "sealKey" | "wait">;
+
 /** Model ids by alias. */
 export interface Aliases {
 	everyone: ReadonlyMap<string, string>;

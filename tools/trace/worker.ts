@@ -8,7 +8,9 @@ import { ENTERED } from "./entered.ts";
 export * from "../../src/index.ts";
 
 interface WithExports {
-	exports: { AI(options: { props: { account: string } }): { run(model: string, inputs: object): Promise<unknown> } };
+	exports: {
+		AI(options: { props: { account: string } }): { run(model: string, inputs: object): Promise<unknown> };
+	};
 }
 
 const entered = new Set<string>();

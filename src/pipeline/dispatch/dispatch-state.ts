@@ -2,7 +2,7 @@
  * State of one dispatch: the targets that are left, the calls so far, their failures, and the remaining time. The two
  * attempts of a hedge, and the failover of a stream, share it, so that no two of them call the same target at once.
  */
-import type { BackendServices, CallContext, CallReport } from "../../backends/backend.ts";
+import type { CallContext, CallReport } from "../../backends/backend.ts";
 import { type Backends, backendsOf, tasksOf } from "../../backends/index.ts";
 import { AccountSeals, type Seals } from "../../backends/seals.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
@@ -16,7 +16,7 @@ import { discardedUsage, splitChoices, unsupportedBy } from "../../tasks/traits.
 import type { Exchange } from "../exchange.ts";
 import { isPooled, type Plan, type PlannedTarget } from "../plan.ts";
 import type { RequestOptions, Served } from "../request.ts";
-import type { PipelineServices } from "../services.ts";
+import type { DispatchServices } from "../services.ts";
 import { type FailedTarget, summarizeAttempts } from "./attempt-summary.ts";
 import { recordFailure } from "./call-outcome.ts";
 import { observeAnswer } from "./observed-answer.ts";
@@ -24,9 +24,6 @@ import { fairCost } from "./pool-capacity.ts";
 import { poolRequestOf } from "./pool-request.ts";
 import { PrefillCall } from "./prefill-call.ts";
 import { TargetQueue } from "./target-queue.ts";
-
-export type DispatchServices = BackendServices &
-	Pick<PipelineServices, "health" | "random" | "sealKey" | "wait">;
 
 export interface DispatchContext extends CallContext {
 	exchange: Exchange;

@@ -6,7 +6,7 @@ import { AiGateway } from "../../../src/surfaces/gateway/gateway-wire.ts";
 import { entrypoint } from "../../../src/surfaces/rpc/entrypoint.ts";
 import { CALLER, completion, delta, liveEvents, upstream } from "../../gateway.ts";
 import { ADMIN, closedGateway, json } from "../../http/access.ts";
-import { GATEWAY_SETTINGS } from "./gateway-settings.ts";
+import { GATEWAY_SETTINGS } from "../../surfaces/gateway/gateway-settings.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
 const GUARD = "@cf/meta/llama-guard-3-8b";

@@ -15,7 +15,7 @@ import {
 	usage,
 } from "../../gateway.ts";
 import { ADMIN, closedGateway, json } from "../../http/access.ts";
-import { GATEWAY_SETTINGS } from "./gateway-settings.ts";
+import { GATEWAY_SETTINGS } from "../../surfaces/gateway/gateway-settings.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
 const PROVIDER_VARS = {

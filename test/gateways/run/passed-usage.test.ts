@@ -13,8 +13,8 @@ import { KEYS } from "../../clients/providers/routes.ts";
 import response from "../../fixtures/openai/openai/response.json";
 import { completion, DONE, delta, events, finish, liveEvents, upstream, usage } from "../../gateway.ts";
 import { ADMIN, closedGateway, json } from "../../http/access.ts";
-import { GATEWAY_SETTINGS } from "./gateway-settings.ts";
-import { provide } from "./scripted-providers.ts";
+import { GATEWAY_SETTINGS } from "../../surfaces/gateway/gateway-settings.ts";
+import { provide } from "../../surfaces/gateway/scripted-providers.ts";
 
 const COLLECTOR = "https://collector.example/v1/traces";
 const NOW = Date.parse("2026-11-21T12:00:00Z");
