@@ -2,6 +2,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { type AliasCalls, AliasPools } from "../../../src/gateways/client/alias-pools.ts";
+import { DEFAULT_SETTINGS } from "../../../src/gateways/settings.ts";
 
 const pool = (...models: string[]) => ({ routing: "fallback" as const, models });
 const SONNET = "anthropic/claude-sonnet-5-5";
@@ -48,7 +49,7 @@ describe("the aliases of a gateway", () => {
 
 	it("are deleted with their gateway", async () => {
 		const object = registry();
-		await object.create("gw", {});
+		await object.create("gw", DEFAULT_SETTINGS);
 		await object.aliases().create("gw", "large", pool(SONNET));
 		await object.delete("gw");
 		expect(await object.aliases().list("gw")).toEqual([]);
