@@ -17,7 +17,7 @@ import { readVariables } from "./config-file.ts";
 import { DEV_VARS, devBanner, linesOfEngines, localEngines as localEnginesFor } from "./dev-settings.ts";
 import type { LocalSettings } from "./engines/local.ts";
 import { refuseNpmOptions } from "./options.ts";
-import { whenParentExits } from "./parent.ts";
+import { endWithThisProcess, whenParentExits } from "./parent.ts";
 import { DIST } from "./root.ts";
 import { orStop, PROJECT_CONFIG, stopWith, warnings } from "./settings.ts";
 
@@ -92,6 +92,7 @@ const child = spawn(
 		env: { CLOUDFLARE_CF_FETCH_ENABLED: "false", WRANGLER_SEND_METRICS: "false", ...process.env },
 	},
 );
+endWithThisProcess(child);
 announceWhenReady(child);
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
 whenParentExits(() => child.kill("SIGTERM"));

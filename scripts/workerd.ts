@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
 import { withFileLimit } from "./file-limit.ts";
+import { endWithThisProcess } from "./parent.ts";
 
 export interface WorkerSpec {
 	name: string;
@@ -115,6 +116,7 @@ export async function serve(spec: WorkerSpec, port: number, folder: string, cpu?
 	const env = { ...process.env, ...secrets };
 	const { detached = false } = spec;
 	const child = spawn(program, args, { stdio: ["ignore", log, log], env, detached });
+	endWithThisProcess(child);
 	const ended = new Promise<number | NodeJS.Signals>((resolve) =>
 		child.once(spec.onOutput ? "close" : "exit", (code, signal) => resolve(signal ?? code ?? 1)),
 	);

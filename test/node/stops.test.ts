@@ -1,5 +1,5 @@
 /** A stop of the process that an operator, a container or a supervisor knows ends all processes of the gateway. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -54,6 +54,29 @@ const answers = (url: string): Promise<boolean> =>
 		() => true,
 		() => false,
 	);
+
+/** The command lines of this test's processes of the runtime: their configuration is in the temporary folder. */
+const runtimes = (): string[] =>
+	execFileSync("ps", ["-eo", "args"], { encoding: "utf8" })
+		.split("\n")
+		.filter((line) => line.includes("workerd") && line.includes(join(folder, "tmp")));
+
+describe("SIGKILL", () => {
+	it.each<[string, string, readonly string[]]>([
+		["the command", process.execPath, [resolve(CLI), "serve"]],
+		["the command, with two workers", process.execPath, [resolve(CLI), "serve", "--workers", "2"]],
+		["npx", "npm", ["exec", "--offline", "--", "ganglion", "serve"]],
+	])("to %s ends the runtime and what listens", async (_, command, args) => {
+		const port = await freePort();
+		const state = ["--port", String(port), "--state", join(folder, "state")];
+		const { child, output } = run(command, [...args, ...state], { DEFAULT_BACKEND: "simulator" });
+		await expect.poll(output, PATIENCE).toContain("Open files");
+		expect(runtimes().length).toBeGreaterThan(0);
+		child.kill("SIGKILL");
+		await expect.poll(runtimes, PATIENCE).toEqual([]);
+		await expect.poll(() => answers(`http://127.0.0.1:${port}/health`), PATIENCE).toBe(false);
+	});
+});
 
 describe("SIGTERM", () => {
 	it.each([
