@@ -38,6 +38,8 @@ export interface Failure {
 	 * AI Gateway, with a format of their own (surfaces/gateway).
 	 */
 	plane: "inference" | "edge" | "gateway";
+	/** An engine or a provider may have received the request and worked on it, or the caller left. Otherwise the gateway refused it by itself. */
+	isAfterCall?: true;
 }
 
 const inference = (
@@ -66,13 +68,15 @@ const gateway = (code: number, status: Failure["status"], description: string): 
 	plane: "gateway",
 });
 
+const afterCall = (failure: Failure): Failure => ({ ...failure, isAfterCall: true });
+
 export const FAILURES = {
 	incompleteRequest: inference(3003, 400, "Incomplete request", "Request is missing headers or body"),
 	requestTooLarge: inference(3006, 413, "Request too large", "Request is too large"),
-	timeout: inference(3007, 408, "Timeout", "Request timeout", true),
-	aborted: inference(3008, 408, "Aborted", "Request was aborted"),
+	timeout: afterCall(inference(3007, 408, "Timeout", "Request timeout", true)),
+	aborted: afterCall(inference(3008, 408, "Aborted", "Request was aborted")),
 	rateLimited: inference(3021, 429, "AiError", "rate limiting: inference request per min rate reached"),
-	refusedByModel: inference(3030, 400, "AiError", "The model refused the request"),
+	refusedByModel: afterCall(inference(3030, 400, "AiError", "The model refused the request")),
 	accountLimited: inference(
 		3036,
 		429,
@@ -95,7 +99,7 @@ export const FAILURES = {
 		"Capacity temporarily exceeded, please try again.",
 		true,
 	),
-	modelTimeout: inference(3046, 408, "AiError", "Request timeout", true),
+	modelTimeout: afterCall(inference(3046, 408, "AiError", "Request timeout", true)),
 	/** Production sends this code instead of the documented 3036. */
 	freeAllocationUsed: inference(
 		4006,
@@ -103,7 +107,7 @@ export const FAILURES = {
 		"AiError",
 		"you have used up your daily free allocation of 10,000 neurons, please upgrade to Cloudflare's Workers Paid plan if you would like to continue usage.",
 	),
-	executionFailed: inference(5001, 500, "AiError", "Model execution failed", true),
+	executionFailed: afterCall(inference(5001, 500, "AiError", "Model execution failed", true)),
 	invalidData: inference(5004, 400, "Invalid data", "Invalid data type for base64 input"),
 	loraUnsupported: inference(5005, 405, "LoRa unsupported", "The model does not support LoRa inference"),
 	badInput: inference(5006, 400, "Bad input", "Error: invalid input"),
@@ -120,7 +124,7 @@ export const FAILURES = {
 		"AiError",
 		"The estimated number of input and maximum output tokens exceeded this model context window limit",
 	),
-	jsonModeUnmet: inference(5024, 400, "AiError", "JSON Model couldn't be met"),
+	jsonModeUnmet: afterCall(inference(5024, 400, "AiError", "JSON Model couldn't be met")),
 	deprecatedModel: inference(5028, 410, "Model has been deprecated", "Model has been deprecated"),
 	paidPlanRequired: inference(
 		5035,
@@ -129,9 +133,9 @@ export const FAILURES = {
 		"This model is not available on the Workers Free plan",
 	),
 	invalidInput: inference(8001, 400, "AiError", "Invalid input"),
-	engineRefused: inference(8007, 400, "AiError", "The engine refused the request"),
+	engineRefused: afterCall(inference(8007, 400, "AiError", "The engine refused the request")),
 	/** The upstream cannot be reached, or refuses the gateway's credentials. Only the operator can correct this. */
-	upstreamUnavailable: inference(7009, 502, "AiError", "Upstream service unavailable", true),
+	upstreamUnavailable: afterCall(inference(7009, 502, "AiError", "Upstream service unavailable", true)),
 	authentication: edge(
 		10000,
 		401,
@@ -195,13 +199,13 @@ export const FAILURES = {
 	/** The account has stored no key for the provider, or none with the alias. */
 	noStoredKey: gateway(2040, 400, "No provider key is stored"),
 	/** A provider cannot be reached. */
-	providerUnreachable: gateway(2005, 400, "Failed to get response from provider"),
+	providerUnreachable: afterCall(gateway(2005, 400, "Failed to get response from provider")),
 	/** A provider refuses the key that the operator has set. */
-	providerKeyRefused: gateway(2009, 401, "Unauthorized"),
+	providerKeyRefused: afterCall(gateway(2009, 401, "Unauthorized")),
 	/** The operator has set no key for the author of an `author/model`. Ganglion sells no credits. */
 	missingProviderKey: gateway(2021, 402, "Insufficient AI Gateway credits"),
 	/** The first byte of an attempt is late (`cf-aig-request-timeout`). The product's code is unknown; this one is no code of the product. */
-	attemptTimeout: gateway(9504, 504, "The provider did not answer in time"),
+	attemptTimeout: afterCall(gateway(9504, 504, "The provider did not answer in time")),
 	unknownThirdPartyModel: gateway(7003, 404, "Model not found"),
 } as const satisfies Record<string, Failure>;
 

@@ -3,29 +3,14 @@
  * 1 KB of the disk: it has no payloads, and its texts are short.
  */
 import { Buffer } from "node:buffer";
-import type { FailureKey } from "../../core/errors.ts";
+import { FAILURES } from "../../core/errors.ts";
 import type { GatewayEnd } from "../exchange.ts";
 import { metadataFields } from "./log-batch.ts";
 import type { Log, LogRow } from "./log-row.ts";
 
-/** Failures of a request that an engine or a provider may have received and worked on, or that its caller left. */
-const AFTER_CALLS: ReadonlySet<FailureKey> = new Set([
-	"aborted",
-	"attemptTimeout",
-	"engineRefused",
-	"executionFailed",
-	"jsonModeUnmet",
-	"modelTimeout",
-	"providerKeyRefused",
-	"providerUnreachable",
-	"refusedByModel",
-	"timeout",
-	"upstreamUnavailable",
-]);
-
 /** A failure of an earlier attempt is not that of a request that was answered. */
 export const isRefusal = ({ failure, status = 500 }: Pick<GatewayEnd, "failure" | "status">): boolean =>
-	failure !== undefined && status >= 400 && !AFTER_CALLS.has(failure);
+	failure !== undefined && status >= 400 && !FAILURES[failure].isAfterCall;
 
 /** Bytes for the texts of a row, with their copies in indexes. A row without texts takes about 400. */
 const TEXT_BYTES = 440;

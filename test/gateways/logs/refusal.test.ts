@@ -83,6 +83,13 @@ describe("the log of a refusal", () => {
 		["providerUnreachable", false],
 		["upstreamUnavailable", false],
 		["engineRefused", false],
+		["attemptTimeout", false],
+		["executionFailed", false],
+		["jsonModeUnmet", false],
+		["modelTimeout", false],
+		["providerKeyRefused", false],
+		["refusedByModel", false],
+		["timeout", false],
 		[undefined, false],
 	] as const)("is that of the failure %s: %s", (failure, expected) => {
 		expect(isRefusal(failure === undefined ? {} : { failure })).toBe(expected);
