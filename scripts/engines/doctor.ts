@@ -8,6 +8,7 @@ import type { Config } from "../../src/config/index.ts";
 import { didYouMean } from "../../src/core/did-you-mean.ts";
 import type { ConfiguredBackend } from "../../src/pipeline/plan.ts";
 import { isExact, type Route } from "../../src/pipeline/route.ts";
+import { ListError, parseReplicaList } from "../../src/pools/replica-list.ts";
 import { isOwnEngine } from "../../src/providers/billing.ts";
 
 export interface Finding {
@@ -15,7 +16,7 @@ export interface Finding {
 	/** Empty if the finding is not about an address. */
 	url: string;
 	check:
-		| ("reachable" | "key" | "address" | "model" | "price" | "context")
+		| ("list" | "reachable" | "key" | "address" | "model" | "price" | "context")
 		| ("storage" | "disk" | "state" | "files")
 		| ("gateways" | "guard" | "collector");
 	/** `warning`: works, but may be a mistake. */
@@ -87,9 +88,41 @@ type Checked = Pick<Config, "backends" | "catalog" | "routing">;
 export async function examine(config: Checked, fetcher: Fetch = fetch): Promise<Finding[]> {
 	const engines = [...config.backends.values()].filter(({ kind, binding }) => LISTINGS[kind] && !binding);
 	const found = await Promise.all(
-		engines.flatMap((backend) => backend.urls.map((url) => examineAddress(backend, url, config, fetcher))),
+		engines.map(async (backend) => {
+			const { urls, findings } = await addressesOf(backend, fetcher);
+			const examined = urls.map((url) => examineAddress(backend, url, config, fetcher));
+			return [...findings, ...(await Promise.all(examined)).flat()];
+		}),
 	);
 	return [...found.flat(), ...prices(config)];
+}
+
+interface Addresses {
+	urls: readonly string[];
+	findings: Finding[];
+}
+
+/** Those of the configuration, or those that the service of `pool.discover` lists. */
+async function addressesOf({ backend, urls, pool }: ConfiguredBackend, fetcher: Fetch): Promise<Addresses> {
+	const configured = urls.filter((url) => url !== "");
+	if (!pool?.discover) return { urls: configured, findings: [] };
+	const { url, path } = pool.discover;
+	const finding = (result: Finding["result"], detail: string): Finding => ({
+		backend,
+		url,
+		check: "list",
+		result,
+		detail,
+	});
+	try {
+		const answer = await fetcher(url, { redirect: "error", signal: AbortSignal.timeout(TIMEOUT_MS) });
+		if (!answer.ok) return { urls: configured, findings: [finding("failed", `HTTP ${answer.status}`)] };
+		const list = parseReplicaList(await answer.text(), path, pool.disaggregation?.protocol);
+		return { urls: list.urls, findings: [finding("ok", `replicas: ${list.urls.length}`)] };
+	} catch (error) {
+		const reason = error instanceof ListError ? error.message : `no answer: ${causeOf(error)}`;
+		return { urls: configured, findings: [finding("failed", reason)] };
+	}
 }
 
 async function examineAddress(

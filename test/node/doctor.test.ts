@@ -117,6 +117,38 @@ describe("npm run doctor", () => {
 		expect(output).not.toContain(KEY);
 	});
 
+	it("reads the list of a pool, and checks each replica that it names", async () => {
+		const replica = await engine(vllm);
+		const list = await engine(({ url }, response) =>
+			url === "/replicas"
+				? void response.end(JSON.stringify([replica]))
+				: url === "/wrong"
+					? void response.end('["gpu-1"]')
+					: void response.writeHead(404).end(),
+		);
+		const price = { input: 1, output: 1 };
+		const pooled = (path: string) => ({
+			kind: "openai",
+			key: "KEY",
+			price,
+			pool: { discover: `${list}${path}` },
+		});
+		const { code, rows } = await doctor(
+			{ a: pooled("/replicas"), b: pooled("/wrong"), c: pooled("/none") },
+			{ "llama-3": [{ backend: "a" }] },
+		);
+		expect(rows).toEqual([
+			"ok a list: replicas: 1",
+			"ok a reachable: HTTP 200",
+			"ok a key: accepted",
+			"ok a model: llama-3",
+			expect.stringMatching(/^failed b list: \[0\]/),
+			"failed c list: HTTP 404",
+			"ok a price: llama-3",
+		]);
+		expect(code).toBe(1);
+	});
+
 	it("names the problem of each: no server, a key, a missing /v1, another server, a model", async () => {
 		const origin = await engine(vllm);
 		const web = await engine((_, response) => void response.end("<html>"));
