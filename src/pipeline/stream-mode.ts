@@ -49,7 +49,7 @@ export function decideStream(
 	if ("why" in possible) return rewrite(possible.why);
 	if (plan.targets.some(({ kind }) => kind !== "openai"))
 		return rewrite('not every target is of the kind "openai"');
-	const change = changeOf(plan, call);
+	const change = changeOf(plan, call, model);
 	if (change) return rewrite(change);
 	if (plan.hedgeMs !== undefined) return rewrite('the route sets "hedge_ms"');
 	if (plan.targets.some((target) => isPooled(target) && target.pool.prefill))
@@ -95,10 +95,10 @@ export function decideStream(
 			);
 }
 
-function changeOf({ targets }: StreamPlan, call: ResumableCall): string | undefined {
+function changeOf({ targets }: StreamPlan, call: ResumableCall, model: Model): string | undefined {
 	const changes = targets.map((target) => {
 		const [url = ""] = isPooled(target) ? target.pool.urls : [target.url];
-		return streamChange(call.input, { ...target, url });
+		return streamChange(call.input, { target: { ...target, url }, model });
 	});
 	return changes.find(Boolean);
 }

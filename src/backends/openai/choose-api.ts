@@ -1,8 +1,9 @@
 /**
  * Which of OpenAI's two APIs for chats a call uses. Setting `api` of the backend; `auto` chooses by the table of OpenAI's models,
- * and is chat completions for any other host. A refusal that names the other API is learned for the backend and its model.
+ * for a model that is not in it by the catalogue's `requestFormats`, and is chat completions for any other host. A refusal that names the other API is learned for the backend and its model.
  */
 import { isRecord } from "../../core/json.ts";
+import type { Model } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import type { Target } from "../backend.ts";
 import type { Call } from "../transport/upstream-failure.ts";
@@ -10,7 +11,12 @@ import { isOpenAiService } from "./hosts.ts";
 import { modelAt } from "./model-fields.ts";
 import { effortOf, type OpenAiApi, type OpenAiModel } from "./model-table.ts";
 
-export function apiOf(input: ChatInput, call: Pick<Call, "target">): OpenAiApi {
+/** `model`: of the catalogue, which a route may serve by another model of the service. */
+interface ApiCall extends Pick<Call, "target"> {
+	model: Pick<Model, "id" | "requestFormats">;
+}
+
+export function apiOf(input: ChatInput, call: ApiCall): OpenAiApi {
 	const { target } = call;
 	if (target.api === "chat" || target.api === "responses") return target.api;
 	const row = modelAt(call);
@@ -18,6 +24,8 @@ export function apiOf(input: ChatInput, call: Pick<Call, "target">): OpenAiApi {
 	if (row && !row.apis.includes("responses")) return "chat";
 	if (offersFunctions(input) && target.observed?.chatRefusesTools?.has(target.model)) return "responses";
 	if (!isOpenAiService(target)) return "chat";
+	const listed = row ? undefined : listedApi(call);
+	if (listed) return listed;
 	if (row && offersFunctions(input) && !takesTools(input, row)) return "responses";
 	if (requestsSearch(input) && (input.n ?? 1) === 1) return "responses";
 	if (needsChat(input)) return "chat";
@@ -25,6 +33,15 @@ export function apiOf(input: ChatInput, call: Pick<Call, "target">): OpenAiApi {
 	// Only Responses reads its reasoning of earlier turns.
 	const hasReasoning = input.messages.some(({ thinking_blocks }) => thinking_blocks?.length);
 	return row && row.efforts.length > 0 && hasReasoning ? "responses" : "chat";
+}
+
+/** The only API of the catalogue's model. */
+function listedApi({ model: { id, requestFormats = [] }, target }: ApiCall): OpenAiApi | undefined {
+	if (id.slice(id.lastIndexOf("/") + 1) !== target.model) return undefined;
+	const hasChat = requestFormats.includes("chat-completions");
+	const hasResponses = requestFormats.includes("responses");
+	if (hasChat === hasResponses) return undefined;
+	return hasChat ? "chat" : "responses";
 }
 
 const offersFunctions = ({ tools }: ChatInput): boolean => (tools?.length ?? 0) > 0;

@@ -21,8 +21,39 @@ const inputOf = (fields: Partial<ChatInput> = {}): ChatInput => ({
 	...fields,
 });
 
-const chosen = (model: string, input: Partial<ChatInput> = {}, target: Partial<Target> = {}) =>
-	apiOf(inputOf(input), { target: targetOf(model, target) });
+interface Listed {
+	id: string;
+	requestFormats?: ("responses" | "chat-completions" | "anthropic-messages")[];
+}
+const chosen = (
+	name: string,
+	input: Partial<ChatInput> = {},
+	target: Partial<Target> = {},
+	model: Listed = { id: `openai/${name}` },
+) => apiOf(inputOf(input), { target: targetOf(name, target), model });
+
+describe("the API of a model that the table does not have", () => {
+	it.each<[Listed, "chat" | "responses"]>([
+		[{ id: "openai/gpt-7-sol", requestFormats: ["responses"] }, "responses"],
+		[{ id: "gpt-7-sol", requestFormats: ["responses"] }, "responses"],
+		[{ id: "openai/gpt-7-sol", requestFormats: ["chat-completions"] }, "chat"],
+		[{ id: "openai/gpt-7-sol", requestFormats: ["responses", "chat-completions"] }, "chat"],
+		[{ id: "openai/gpt-7-sol", requestFormats: ["anthropic-messages"] }, "chat"],
+		[{ id: "openai/gpt-7-sol" }, "chat"],
+		// A route serves it by another model.
+		[{ id: "openai/gpt-7-astra", requestFormats: ["responses"] }, "chat"],
+	])("is that of the catalogue: %j", (model, api) => {
+		expect(chosen("gpt-7-sol", {}, {}, model)).toBe(api);
+	});
+
+	it("is the setting's first, the table's, and chat completions at another host", () => {
+		const listed = { id: "openai/gpt-7-sol", requestFormats: ["responses" as const] };
+		expect(chosen("gpt-7-sol", {}, { api: "chat" }, listed)).toBe("chat");
+		expect(chosen("gpt-7-sol", {}, { url: "https://openrouter.ai/api/v1" }, listed)).toBe("chat");
+		const known = { id: "openai/gpt-4.1", requestFormats: ["responses" as const] };
+		expect(chosen("gpt-4.1", {}, {}, known)).toBe("chat");
+	});
+});
 
 describe("the API of a chat with function tools", () => {
 	// The effort of the request, and whether chat completions accepts its tools.
