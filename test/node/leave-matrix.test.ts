@@ -267,11 +267,15 @@ describe("a caller who leaves", () => {
 	};
 
 	/** Sends a request. `read`: the bytes of the answer that have arrived. */
-	function open(way: Way, sent: Sent): { leave(): void; read(): number } {
+	function open(way: Way, sent: Sent): { leave(): void; read(): number; text(): string } {
 		const { gateway: name = "default", headers = {} } = sent;
 		let bytes = 0;
+		let received = "";
 		const reading = (message: IncomingMessage) => {
-			message.on("data", (piece: Buffer) => (bytes += piece.length));
+			message.on("data", (piece: Buffer) => {
+				bytes += piece.length;
+				received += piece;
+			});
 			message.on("error", () => {});
 		};
 		const provider = { "cf-aig-authorization": `Bearer ${ADMIN_TOKEN}`, ...headers };
@@ -292,14 +296,17 @@ describe("a caller who leaves", () => {
 			upgrade.on("error", () => {});
 			upgrade.on("upgrade", (_, opened) => {
 				socket = opened;
-				opened.on("data", (piece: Buffer) => (bytes += piece.length));
+				opened.on("data", (piece: Buffer) => {
+					bytes += piece.length;
+					received += piece;
+				});
 				opened.on("error", () => {});
 				opened.write(
 					textFrame(JSON.stringify({ type: "universal.create", request: { eventId: "e", ...step } })),
 				);
 			});
 			upgrade.end();
-			return { leave: () => (socket ?? upgrade).destroy(), read: () => bytes };
+			return { leave: () => (socket ?? upgrade).destroy(), read: () => bytes, text: () => received };
 		}
 		const [path, body, own] =
 			way === "provider"
@@ -320,7 +327,7 @@ describe("a caller who leaves", () => {
 		const chat = post(path as string, own as Record<string, string>);
 		chat.on("response", reading);
 		chat.end(JSON.stringify(body));
-		return { leave: () => void chat.destroy(), read: () => bytes };
+		return { leave: () => void chat.destroy(), read: () => bytes, text: () => received };
 	}
 
 	const running = async (): Promise<number> => {
@@ -383,6 +390,23 @@ describe("a caller who leaves", () => {
 			const leftAt = performance.now();
 			caller.leave();
 			await ends(id, leftAt);
+		});
+
+		it("amid a stream, which counts in the gateway's spend limit", async () => {
+			const [id, next] = [newId(), newId()];
+			const headers = { "cf-aig-custom-cost": '{"per_token_in":1,"per_token_out":1}' };
+			const spending = { stream: true, gateway: `spending-${id}`, headers };
+			const rules = [{ limitType: "cost", limit: 0.5, window: 3_600 }];
+			await manage("gateways", { id: spending.gateway, spend_limits: { enabled: true, rules } });
+			const caller = open(way, { id, does: "stream", ...spending });
+			await until(() => isCalled(id, 3)() && caller.read() > 0);
+			caller.leave();
+			await allEnded();
+			const later = open(way, { id: next, does: "header", ...spending });
+			await until(() => later.text().includes("Spend limit exceeded") || isCalled(next)());
+			later.leave();
+			expect(host.of(next)).toEqual([]);
+			await allEnded();
 		});
 
 		it("while data-loss prevention buffers the answer", async () => {
