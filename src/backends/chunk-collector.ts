@@ -16,7 +16,7 @@ interface CollectedChoice extends Record<string, unknown> {
 /** Fields of a delta that continue the text of the message. */
 const TEXTS = ["content", "reasoning_content", "reasoning", "refusal"] as const;
 /** Fields of a delta that continue a list of the message. */
-const LISTS = ["thinking_blocks", "annotations"] as const;
+const LISTS = ["thinking_blocks", "annotations", "reasoning_details"] as const;
 /** Fields of a delta that the message has once. */
 const ONCE = ["extra_content", "phase"] as const;
 

@@ -309,6 +309,81 @@ describe("results of tools in another order than the calls", () => {
 	});
 });
 
+describe("reasoning details of OpenRouter", () => {
+	const DETAILS = [
+		{ type: "reasoning.text", text: "Hm.", signature: "c2ln", format: "anthropic-claude-v1", index: 0 },
+		{ type: "reasoning.encrypted", data: "QUJD", id: "rs_1", format: "openai-responses-v1", index: 1 },
+	];
+	const OPENROUTER = "https://openrouter.ai/api/v1";
+	const history = (reasoning_details: object[]) => ({
+		messages: [
+			USER,
+			{ role: "assistant", content: "4 degrees", reasoning: "Hm.", reasoning_details },
+			{ role: "user", content: "And in Rome?" },
+		],
+	});
+	type Detailed = SentMessage & { reasoning_details?: object[] };
+	const sentDetails = async (url: string, model: string, details: object[]) =>
+		((await onChat(url, model, history(details))).messages[1] as Detailed).reasoning_details;
+
+	/** A gateway whose OpenRouter answers with `body`. */
+	async function answerTo(stream: boolean, body: string, type: string): Promise<string> {
+		const { fetch } = upstream(() => new Response(body, { headers: { "content-type": type } }));
+		const vars = {
+			BACKENDS: { host: { kind: "openai", url: OPENROUTER } },
+			ROUTES: { [MODEL]: [{ backend: "host", model: "anthropic/claude-opus-5.5" }] },
+			MODELS: { [MODEL]: { task: "Text Generation", capabilities: ["reasoning"] } },
+		};
+		return (
+			await testGateway({ vars, fetch }).post("/v1/chat/completions", {
+				model: MODEL,
+				messages: [USER],
+				stream,
+			})
+		).text();
+	}
+	const chunkOf = (delta: object, finish_reason: string | null = null) =>
+		`data: ${JSON.stringify({ id: "gen-1", object: "chat.completion.chunk", created: 1, model: "m", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+	const CHUNKS = [
+		chunkOf({ role: "assistant", content: "", reasoning: "Hm.", reasoning_details: DETAILS.slice(0, 1) }),
+		chunkOf({ content: "", reasoning: null, reasoning_details: DETAILS.slice(1) }),
+		chunkOf({ content: "4 degrees" }),
+		chunkOf({ content: "" }, "stop"),
+		"data: [DONE]\n\n",
+	].join("");
+	const detailsIn = (text: string): unknown[] =>
+		text
+			.split("\n\n")
+			.filter((event) => event.startsWith("data: {"))
+			.map((event) => JSON.parse(event.slice("data: ".length)))
+			.flatMap(({ choices: [choice] }) => choice?.delta.reasoning_details ?? []);
+
+	it("pass as they came, whole and streamed", async () => {
+		const message = { role: "assistant", content: "4", reasoning: "Hm.", reasoning_details: DETAILS };
+		const choices = [{ index: 0, message, finish_reason: "stop" }];
+		const whole = JSON.parse(await answerTo(false, JSON.stringify({ choices }), "application/json"));
+		expect(whole.choices[0].message.reasoning_details).toEqual(DETAILS);
+		expect(detailsIn(await answerTo(true, CHUNKS, "text/event-stream"))).toEqual(DETAILS);
+		const collected = JSON.parse(await answerTo(false, CHUNKS, "text/event-stream"));
+		expect(collected.choices[0].message.reasoning_details).toEqual(DETAILS);
+		expect(detailsIn(await answerTo(true, JSON.stringify({ choices }), "application/json"))).toEqual(DETAILS);
+	});
+
+	it("are sent back to OpenRouter unchanged, without seals of other models", async () => {
+		expect(await sentDetails(OPENROUTER, "openai/gpt-6.1-sol", DETAILS)).toEqual(DETAILS);
+		const seal = { type: "reasoning.encrypted", data: `gngl${"A".repeat(60)}` };
+		expect(await sentDetails(OPENROUTER, "openai/gpt-6.1-sol", [...DETAILS, seal])).toEqual(DETAILS);
+	});
+
+	it.each([
+		["https://api.openai.com/v1", "gpt-4.1"],
+		["https://api.deepseek.com", "deepseek-v4-pro"],
+		["http://vllm.internal/v1", "qwen3.8"],
+	])("are not sent to %s", async (url, model) => {
+		expect(await sentDetails(url, model, DETAILS)).toBeUndefined();
+	});
+});
+
 describe("a tool whose schema is no object with properties", () => {
 	const tools = [
 		{ type: "function", function: { name: "now" } },

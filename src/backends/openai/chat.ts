@@ -19,7 +19,7 @@ import {
 import { narrowTools } from "../allowed-tools.ts";
 import { withoutBreakpoints } from "../cache-breakpoints.ts";
 import type { Handler } from "../handler.ts";
-import type { Seals } from "../seals.ts";
+import { isSeal, type Seals } from "../seals.ts";
 import { foldSystemMessages } from "../system-messages.ts";
 import { objectSchema } from "../tool-parameters.ts";
 import { pairResults } from "../tool-results.ts";
@@ -205,11 +205,12 @@ function withObjectSchema({ function: called, ...tool }: ChatTool): ChatTool {
 /** Removes the signatures of other providers' models. */
 function withoutSignatures({
 	thinking_blocks: _,
+	reasoning_details: _details,
 	extra_content: _signature,
 	phase: _phase,
 	tool_calls,
 	...message
-}: ChatMessage): Omit<ChatMessage, "thinking_blocks" | "extra_content" | "phase"> {
+}: ChatMessage): Omit<ChatMessage, "thinking_blocks" | "reasoning_details" | "extra_content" | "phase"> {
 	if (!tool_calls) return message;
 	return { ...message, tool_calls: tool_calls.map(({ extra_content: _, ...call }) => call) };
 }
@@ -221,13 +222,18 @@ function forService(sent: ChatMessage): Record<string, unknown> {
 }
 
 /** The reasoning of an answer of another model is not known. DeepSeek and Moonshot accept an empty one, but not its absence. */
-function forHost(sent: ChatMessage, { reasoningField, needsReasoning }: Host): Record<string, unknown> {
+function forHost(
+	sent: ChatMessage,
+	{ reasoningField, needsReasoning, reasoningDetails }: Host,
+): Record<string, unknown> {
 	const { role, ...message } = forService(sent);
 	const reasoning = sent.reasoning_content ?? (needsReasoning && sent.tool_calls?.length ? "" : undefined);
+	const details = reasoningDetails ? sent.reasoning_details?.filter(({ data }) => !isSeal(data)) : [];
 	return {
 		role: role === "developer" ? "system" : role,
 		...message,
 		...(reasoningField && reasoning !== undefined && { [reasoningField]: reasoning }),
+		...(details?.length && { reasoning_details: details }),
 	};
 }
 

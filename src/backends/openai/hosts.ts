@@ -23,6 +23,8 @@ export interface Host {
 	seed?: string;
 	/** The field of an assistant message for its reasoning. Absent: reasoning is not sent back. */
 	reasoningField?: "reasoning" | "reasoning_content";
+	/** It takes the `reasoning_details` of its answers back. */
+	reasoningDetails?: true;
 	/** It takes Anthropic's cache breakpoints (`cache_control`) on content parts and tools. */
 	cacheBreakpoints?: true;
 	/** It serves only models of its own, with its own defaults. */
@@ -169,6 +171,7 @@ export const HOSTS: Readonly<Record<string, Host>> = {
 		embedsTokens: true,
 		allow: fields("audio modalities prediction repetition_penalty top_k web_search_options"),
 		reasoningField: "reasoning",
+		reasoningDetails: true,
 		disableReasoning: { reasoning: { enabled: false } },
 		cacheBreakpoints: true,
 	},

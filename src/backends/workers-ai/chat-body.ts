@@ -30,7 +30,15 @@ export function chatBody(input: ChatInput, call: Call): Record<string, unknown> 
 
 /** Older models lack the role `developer`. Reasoning of earlier turns is the field `reasoning`, without signatures. */
 function messageOf(
-	{ reasoning_content, role, thinking_blocks: _b, extra_content: _e, phase: _p, ...message }: ChatMessage,
+	{
+		reasoning_content,
+		role,
+		thinking_blocks: _b,
+		reasoning_details: _d,
+		extra_content: _e,
+		phase: _p,
+		...message
+	}: ChatMessage,
 	isOpenAi: boolean,
 ): object {
 	return {

@@ -170,9 +170,10 @@ export function completionToChunks(completion: ChatCompletion): ReadableStream<U
 		};
 		add({ role: "assistant", content: "" });
 		const { reasoning_content, reasoning, thinking_blocks, content, refusal, tool_calls } = message;
-		const { extra_content, phase, annotations, searched } = message;
+		const { extra_content, phase, annotations, searched, reasoning_details } = message;
 		if (reasoning_content || reasoning)
 			add({ ...(reasoning_content && { reasoning_content }), ...(reasoning && { reasoning }) });
+		if (reasoning_details?.length) add({ reasoning_details });
 		if (thinking_blocks?.length) add({ thinking_blocks });
 		if (phase) add({ phase });
 		if (content) add({ content }, logprobs ? { logprobs } : {});

@@ -51,7 +51,7 @@ const ThinkingBlocks = z.array(
 
 /** A field of Google's OpenAI route. */
 const Signature = z.object({ google: z.object({ thought_signature: z.string() }) });
-/** A field of OpenRouter. Only encrypted parts are read: the texts are those of `reasoning`. */
+/** A field of OpenRouter, which receives it back unchanged. Others receive the seals in it: the texts are those of `reasoning`. */
 const ReasoningDetails = z.array(z.looseObject({ type: z.string(), data: z.string().nullish() }));
 
 /** Fields of a message that hold sealed reasoning. */
@@ -128,7 +128,7 @@ function readAssistant(
 	content: ChatMessage["content"],
 	{ toolCalls, beforeResult, at }: { toolCalls: ToolCallReader; beforeResult: boolean; at: string },
 ): ChatMessage {
-	const { tool_calls, function_call, name, refusal, extra_content, phase } = message;
+	const { tool_calls, function_call, name, refusal, extra_content, phase, reasoning_details } = message;
 	const thinking_blocks = thinkingBlocks(message);
 	const thinking = thinking_blocks.map((block) => block.thinking ?? "").join("");
 	const reasoning_content = message.reasoning_content || message.reasoning || thinking;
@@ -136,6 +136,7 @@ function readAssistant(
 		...(name && { name }),
 		...(reasoning_content && { reasoning_content }),
 		...(thinking_blocks.length > 0 && { thinking_blocks }),
+		...(reasoning_details?.length && { reasoning_details }),
 		...(extra_content && { extra_content }),
 		...(phase && { phase }),
 	};

@@ -30,6 +30,7 @@ export const textGeneration: TaskDefinition<ChatInput, ChatCompletion> = {
 	estimate(input, { contextWindow = MAX_OUTPUT_TOKENS, defaults }) {
 		const tally = new UpperBound();
 		tallyPrompt(input, tally);
+		for (const { reasoning_details } of input.messages) if (reasoning_details) tally.json(reasoning_details);
 		// Some engines add these to the prompt: schemas, template arguments, legacy functions.
 		for (const added of [input.response_format, input.chat_template_kwargs, input.passthrough])
 			if (added) tally.json(added);

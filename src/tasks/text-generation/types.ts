@@ -57,6 +57,8 @@ export interface ChatMessage {
 	reasoning_content?: string;
 	/** The same reasoning, sealed. */
 	thinking_blocks?: ThinkingBlock[];
+	/** The reasoning in OpenRouter's form, as its answer had it. Sent to OpenRouter alone. */
+	reasoning_details?: readonly Record<string, unknown>[];
 	/** The seal of the reasoning before the text. */
 	extra_content?: SignatureField;
 	/** OpenAI's kind of an assistant's text: `commentary` or `final_answer`. Its models want it back. */
@@ -215,6 +217,7 @@ export interface AssistantMessage {
 	reasoning?: string | null;
 	thinking_blocks?: ThinkingBlock[] | null;
 	extra_content?: SignatureField;
+	reasoning_details?: unknown[] | null;
 	phase?: string | null;
 	/** Sources of the text, in OpenAI's form. */
 	annotations?: unknown[] | null;
@@ -262,6 +265,7 @@ export interface ChatDelta {
 	/** Complete blocks, sent when each ends. Their text was sent before in pieces, as `reasoning_content`. */
 	thinking_blocks?: ThinkingBlock[] | null;
 	extra_content?: SignatureField;
+	reasoning_details?: unknown[] | null;
 	phase?: string | null;
 	annotations?: unknown[] | null;
 	tool_calls?: ToolCallDelta[] | null;
