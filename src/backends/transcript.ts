@@ -25,6 +25,7 @@ interface SentTranscript {
 	text: string;
 	language?: string | null | undefined;
 	duration?: number | null | undefined;
+	duration_after_vad?: number | null | undefined;
 	segments?:
 		| (Omit<z.output<ReturnType<typeof SentSegment>>, "words"> | TranscriptSegment)[]
 		| null
@@ -39,10 +40,17 @@ interface SentTranscript {
 }
 
 /** Omits what the engine omitted, or sent as `null`. */
-export const transcriptOf = ({ text, language, duration, segments, words }: SentTranscript): Transcript => ({
+export const transcriptOf = ({
+	text,
+	language,
+	duration,
+	duration_after_vad,
+	segments,
+	words,
+}: SentTranscript): Transcript => ({
 	text,
 	...(language && { language }),
-	...(duration != null && { duration }),
+	...present({ duration, duration_after_vad }),
 	...(segments && { segments: segments.map(segmentOf) }),
 	...(words && {
 		words: words.map(({ word, start, end, confidence, speaker }) => ({

@@ -20,7 +20,7 @@ import {
 	stopReasonOf,
 	withCallId,
 } from "./reply.ts";
-import { Event } from "./stream-event.ts";
+import { Event, missingStart } from "./stream-event.ts";
 import { StreamedSearch } from "./streamed-search.ts";
 import { sealThought } from "./thoughts.ts";
 import { type AnswerTool, answerIn } from "./tools.ts";
@@ -54,6 +54,7 @@ export class MessageTranslator implements Translator {
 	/** Open calls by the index of their block. */
 	readonly #open = new Map<number, OpenCall>();
 	#usage: SentCounts | undefined;
+	readonly #blocks = new Map<number, string>();
 	#stopReason: string | undefined;
 	#stopSequence: string | undefined;
 	/** Text beside the answer tool. It is the answer only if the tool is not called. */
@@ -83,6 +84,15 @@ export class MessageTranslator implements Translator {
 	translate({ event: name, data }: UpstreamEvent): ChatChunk[] {
 		const sent: unknown = JSON.parse(data);
 		const event = Event.parse(sent);
+		const start = missingStart(event, this.#blocks);
+		if (start === "drop") return [];
+		return [...(start ? this.#read(undefined, start, start) : []), ...this.#read(name, event, sent)];
+	}
+
+	#read(name: string | undefined, event: Event, sent: unknown): ChatChunk[] {
+		const { type, index, content_block } = event;
+		if (type === "content_block_start" && content_block) this.#blocks.set(index ?? 0, content_block.type);
+		if (type === "content_block_stop") this.#blocks.delete(index ?? 0);
 		if (event.content_block) event.content_block = withCallId(event.content_block, this.#call);
 		if (event.type.startsWith("content_block_") && !this.#isSigned(event)) this.#events?.push(event);
 		const chunks = this.#translate(name, event, sent);

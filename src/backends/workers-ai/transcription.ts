@@ -24,7 +24,9 @@ const TranscriptionReply = z.looseObject({
 
 const TranscriptionV3Reply = z.looseObject({
 	text: z.string(),
-	transcription_info: z.looseObject({ language: z.string().nullish(), duration: count() }).nullish(),
+	transcription_info: z
+		.looseObject({ language: z.string().nullish(), duration: count(), duration_after_vad: count() })
+		.nullish(),
 	segments: z.array(SentSegment()).nullish(),
 });
 

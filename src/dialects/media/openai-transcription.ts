@@ -3,8 +3,10 @@
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { present } from "../../core/present.ts";
+import { secondsOf } from "../../counting/audio-duration.ts";
 import { inputFamily } from "../../models/family.ts";
 import type { Transcript, TranscriptionInput } from "../../tasks/speech-recognition/types.ts";
+import type { TaskCall } from "../../tasks/task.ts";
 import type { Dialect, Reader, Rendered, WriteContext, Writer } from "../dialect.ts";
 import { badInput, invalidInput } from "../invalid-input.ts";
 import { outputValue } from "../output-value.ts";
@@ -57,14 +59,14 @@ const readerOf = (task: TranscriptionInput["task"]): Reader => ({
 });
 
 const writerOf = (task: TranscriptionInput["task"]): Writer => ({
-	write(answer, { inputs }: WriteContext): Rendered {
+	write(answer, { inputs, call }: WriteContext): Rendered {
 		const transcript = outputValue("speech-recognition", answer);
 		const fields = fieldsOf((inputs as FormInput).multipart.body); // the reader parsed it
 		switch (fields.response_format) {
 			case "json":
 				return { kind: "json", value: { text: transcript.text, ...usageOf(transcript) } };
 			case "verbose_json":
-				return { kind: "json", value: { task, ...verbose(transcript, fields) } };
+				return { kind: "json", value: { task, ...verbose(transcript, fields, call) } };
 			case "text":
 				return text(`${transcript.text}\n`);
 			case "vtt":
@@ -91,14 +93,17 @@ function timedCues(transcript: Transcript): ReturnType<typeof cuesOf> {
 const usageOf = ({ duration }: Transcript): object =>
 	duration === undefined ? {} : { usage: { type: "duration", seconds: Math.ceil(duration) } };
 
-function verbose(transcript: Transcript, fields: z.output<typeof FormFields>): object {
+/** The duration is that of the audio. It is absent if neither the engine nor the file has it. */
+function verbose(transcript: Transcript, fields: z.output<typeof FormFields>, { input }: TaskCall): object {
 	const { text, words = [] } = transcript;
 	const granularities = fields["timestamp_granularities[]"];
 	const cues = cuesOf(transcript);
 	const language = transcript.language ?? fields.language;
+	const { audio } = input as TranscriptionInput; // the reader made it
+	const duration = transcript.duration ?? secondsOf(audio) ?? cues.at(-1)?.end;
 	return {
 		...(language && { language: languageName(language) }),
-		duration: transcript.duration ?? cues.at(-1)?.end ?? 0,
+		...present({ duration }),
 		text,
 		...(granularities.includes("word") && { words: words.map(timedWord) }),
 		...(granularities.includes("segment") && {

@@ -5,6 +5,8 @@
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json.ts";
+import { present } from "../../core/present.ts";
 import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Transcript, TranscriptionInput } from "../../tasks/speech-recognition/types.ts";
 import type { NativeWriter, Reader } from "../dialect.ts";
@@ -119,18 +121,20 @@ const TranscriptionV3 = z.object({
 	vtt: z.string().optional(),
 });
 
-const transcriptionV3 = jsonWriter("speech-recognition", TranscriptionV3, (transcript, { call }) => {
+const transcriptionV3 = jsonWriter("speech-recognition", TranscriptionV3, (transcript, { call, inputs }) => {
 	const { language: requested } = call.input as TranscriptionInput;
 	const cues = cuesOf(transcript);
 	const duration = transcript.duration ?? cues.at(-1)?.end;
+	// Without the filter nothing is removed. With it, most engines do not report what is left.
+	const isFiltered = isRecord(inputs) && inputs.vad_filter === true;
+	const duration_after_vad = transcript.duration_after_vad ?? (isFiltered ? undefined : duration);
 	const language = languageCode(transcript.language ?? requested);
 	return {
 		transcription_info: {
 			...(language && { language }),
 			// The probability of a requested language is 1. Engines do not report it for a detected one.
 			...(requested && { language_probability: 1 }),
-			// Engines do not report what they removed before the transcription.
-			...(duration !== undefined && { duration, duration_after_vad: duration }),
+			...present({ duration, duration_after_vad }),
 		},
 		text: transcript.text,
 		word_count: countWords(transcript),

@@ -39,6 +39,8 @@ export interface Transcript {
 	language?: string;
 	/** Seconds. */
 	duration?: number;
+	/** Seconds of the audio in which the engine found speech, if it removed the others (`vad_filter`). */
+	duration_after_vad?: number;
 	segments?: TranscriptSegment[];
 	words?: Word[];
 	/** Further results of Deepgram's models, such as `summary`, as the service sent them. */

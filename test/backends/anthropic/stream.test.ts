@@ -204,20 +204,20 @@ describe("a stream", () => {
 			delta("thinking_delta", { thinking: "Hm." }) + delta("signature_delta", { signature: "s" });
 		const end = event("content_block_stop", { index: 0 }) + STOP("end_turn");
 		const thoughts = { role: "assistant", content: "", reasoning_content: "Hm." };
-		expect(deltasOf(await chunksOf(START + start + pieces + end))).toEqual([
-			thoughts,
-			{
-				thinking_blocks: [
-					{
-						type: "thinking",
-						thinking: "Hm.",
-						signature: sealed({ block: { type: "thinking", thinking: "Hm.", signature: "s" } }),
-					},
-				],
-			},
-			{},
-		]);
-		expect(deltasOf(await chunksOf(START + pieces + end))).toEqual([thoughts, {}]);
+		for (const begun of [start, ""])
+			expect(deltasOf(await chunksOf(START + begun + pieces + end))).toEqual([
+				thoughts,
+				{
+					thinking_blocks: [
+						{
+							type: "thinking",
+							thinking: "Hm.",
+							signature: sealed({ block: { type: "thinking", thinking: "Hm.", signature: "s" } }),
+						},
+					],
+				},
+				{},
+			]);
 	});
 
 	it("has the answer of a tool whose arguments arrive complete, or in pieces", async () => {

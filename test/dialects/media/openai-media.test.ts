@@ -248,6 +248,21 @@ describe("audio/transcriptions", () => {
 		expect(granular("word", "segment")).toEqual({ kind: "json", value: { ...verbose, words, segments } });
 	});
 
+	it("has the duration of the file, if the engine sends none, and none that is not known", () => {
+		const durationOf = (bytes: ReturnType<typeof wav>) => {
+			const sent = read(
+				reader,
+				whisper,
+				form({ response_format: "verbose_json" }, { ...file, bytes } as FormPart),
+			);
+			return write(writer, sent, "speech-recognition", { text: "Hi" });
+		};
+		// 800 samples, 8,000 a second.
+		expect(durationOf(wav())).toMatchObject({ value: { duration: 0.1 } });
+		// Ogg, without the page that has its length.
+		expect(durationOf(latin1(`OggS${"\0".repeat(60)}`))).not.toHaveProperty("value.duration");
+	});
+
 	it.each([
 		["text", "Hello there. Bye.\n"],
 		["vtt", "WEBVTT\n\n00:00:00.000 --> 00:00:01.500\nHello there.\n\n00:00:02.000 --> 00:00:03.000\nBye.\n"],

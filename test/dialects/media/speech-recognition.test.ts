@@ -254,9 +254,12 @@ describe("transcription-v3", () => {
 		expect(transcribed({ language: "en", vad_filter: true }, transcript)).toMatchObject({
 			value: { transcription_info: { language: "en", language_probability: 1, duration: 3.2 } },
 		});
-		expect(transcribed({ vad_filter: true }, transcript)).toHaveProperty(
+		expect(transcribed({ vad_filter: true }, transcript)).not.toHaveProperty(
 			"value.transcription_info.duration_after_vad",
-			3.2,
+		);
+		expect(transcribed({ vad_filter: true }, { ...transcript, duration_after_vad: 2.5 })).toHaveProperty(
+			"value.transcription_info.duration_after_vad",
+			2.5,
 		);
 		expect(transcribed({}, { text: "Hi" })).toEqual({
 			kind: "json",
