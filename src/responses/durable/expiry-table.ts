@@ -21,6 +21,8 @@ interface ExpiryRow extends Record<string, SqlStorageValue> {
 
 export class ExpiryTable {
 	readonly #sql: SqlStorage;
+	/** The last row that was added. Most responses have the same. */
+	#last: ExpiryRow | undefined;
 
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
@@ -30,7 +32,10 @@ export class ExpiryTable {
 	/** The response with the key expires. Returns when it is deleted. */
 	add(key: string, expiresAt: number): number {
 		const due = Math.ceil(expiresAt / HOUR_MS) * HOUR_MS;
-		this.#sql.exec("INSERT OR IGNORE INTO expiries VALUES (?, ?)", due, key.slice(0, PART_CHARACTERS));
+		const part = key.slice(0, PART_CHARACTERS);
+		if (this.#last?.due === due && this.#last.part === part) return due;
+		this.#sql.exec("INSERT OR IGNORE INTO expiries VALUES (?, ?)", due, part);
+		this.#last = { due, part };
 		return due;
 	}
 
@@ -41,6 +46,7 @@ export class ExpiryTable {
 	}
 
 	delete({ due, part }: ExpiryRow): void {
+		this.#last = undefined;
 		this.#sql.exec("DELETE FROM expiries WHERE due = ? AND part = ?", due, part);
 	}
 

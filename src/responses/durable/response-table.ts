@@ -67,13 +67,23 @@ export interface ItemRange {
 	last: number;
 }
 
+/** One statement for all rows, because each costs as much as several rows. The last parameter: the keys of items, as JSON. */
+const WRITE = `INSERT OR REPLACE INTO responses (key, holder, ${COLUMNS}, text)
+	SELECT ?1, '', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16
+	UNION ALL SELECT value, ?2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+	FROM json_each(?17)`;
+
 const textKey = (id: string): string => `responses/${id}`;
 
 /** `msg_0190…` as `0190…_msg`: so ids of all kinds are in the order of their times. */
 export function keyOf(id: string): string {
 	const end = id.indexOf("_");
-	return end < 0 ? id : `${id.slice(end + 1)}_${id.slice(0, end)}`;
+	return (end < 0 ? id : `${id.slice(end + 1)}_${id.slice(0, end)}`).toWellFormed();
 }
+
+/** The keys of the items that are no references, as JSON. */
+const keysOf = (items: readonly StoredItem[]): string =>
+	JSON.stringify(items.flatMap(({ id, json }) => (json === undefined ? [] : [keyOf(id)])));
 
 export const hasEnded = ({ status }: Pick<ResponseRow, "status">): boolean =>
 	status !== "queued" && status !== "in_progress";
@@ -112,16 +122,13 @@ export class ResponseTable {
 	/** Inserts or replaces a response. `added`: the items that it has not had yet. Returns when it is deleted. */
 	write(row: ResponseRow, text: StoredText, added: readonly StoredItem[]): number {
 		this.#sql.exec(
-			`INSERT OR REPLACE INTO responses (key, holder, ${COLUMNS}, text)
-			VALUES (?, '', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			WRITE,
 			...[keyOf(row.id), row.id, row.owner, row.bytes, row.items, row.status, row.previous, row.conversation],
 			...[row.created_at, row.expires_at, row.background],
 			...[row.input_from, row.input_to, row.output_from, row.output_to],
 			this.#texts.write(textKey(row.id), writeText(text)),
+			keysOf(added),
 		);
-		for (const { id, json } of added)
-			if (json !== undefined)
-				this.#sql.exec("INSERT OR IGNORE INTO responses (key, holder) VALUES (?, ?)", keyOf(id), row.id);
 		return this.#expiries.add(keyOf(row.id), row.expires_at);
 	}
 
@@ -206,9 +213,11 @@ export class ResponseTable {
 
 	delete(row: ResponseRow): void {
 		const { input, output } = this.textOf(row);
-		for (const { id, json } of [...input, ...output])
-			if (json !== undefined)
-				this.#sql.exec("DELETE FROM responses WHERE key = ? AND holder = ?", keyOf(id), row.id);
+		this.#sql.exec(
+			"DELETE FROM responses WHERE holder = ? AND key IN (SELECT value FROM json_each(?))",
+			row.id,
+			keysOf([...input, ...output]),
+		);
 		this.#sql.exec("DELETE FROM responses WHERE key = ? AND holder = ''", keyOf(row.id));
 		this.#texts.delete(textKey(row.id));
 	}
