@@ -476,3 +476,41 @@ describe("a stored object with an unknown field", () => {
 		});
 	});
 });
+
+describe("updates of a custom provider at the same time", () => {
+	it("never send its hidden header to another address", async () => {
+		const { account, send, services } = closedGateway();
+		const [own, other] = ["https://models.example.com/v1", "https://other.example.com/v1"];
+		const hidden = { headers: { "x-secret": "[redacted]" } };
+		const path = "/ai-gateway/custom-providers";
+		const fields = {
+			name: "Ours",
+			slug: "ours",
+			base_url: own,
+			headers: { "x-secret": "top" },
+			enable: true,
+		};
+		const moved: object[] = [];
+		for (let round = 0; round < 10; round++) {
+			const made = await send(path, ADMIN, json("POST", fields));
+			const { id } = (await made.json<{ result: { id: string } }>()).result;
+			const patch = (body: object) => send(`${path}/${id}`, ADMIN, json("PATCH", body));
+			const stored = async () =>
+				(await services.providerAccesses.of(account).customProviders()).map(({ base_url, headers }) => ({
+					base_url,
+					headers,
+				}));
+			const states = await Promise.all([
+				patch(hidden).then(stored),
+				patch({ base_url: other, ...hidden }).then(stored),
+				patch({ base_url: own, ...hidden }).then(stored),
+				patch({ base_url: other }).then(stored),
+				(round % 2 ? send(`${path}/${id}`, ADMIN, { method: "DELETE" }) : patch(hidden)).then(stored),
+			]);
+			moved.push(...states.flat().filter(({ base_url }) => base_url === other));
+			await send(`${path}/${id}`, ADMIN, { method: "DELETE" });
+		}
+		expect(moved.length).toBeGreaterThan(0);
+		expect(JSON.stringify(moved)).not.toContain("top");
+	});
+});
