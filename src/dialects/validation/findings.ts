@@ -63,8 +63,14 @@ function missing(issue: Issue, issues: readonly Issue[], place: Place, at: Path)
 	const key = String(issue.path.at(-1));
 	const required = requiredKeys(placeAt(place, parent));
 	const keys = required.includes(key) ? required : missingBeside(parent, issues);
-	return `required properties at '${pointer([...at, ...parent])}' are '${keys.join(",")}'`;
+	const cure = keys.includes(FORM_FIELD) ? FORM_CURE : "";
+	return `required properties at '${pointer([...at, ...parent])}' are '${keys.join(",")}'${cure}`;
 }
+
+/** The field that stands for a form. The product does not say how it is sent. */
+const FORM_FIELD = "multipart";
+const FORM_CURE =
+	": send the fields as a form (multipart/form-data), by the binding as { multipart: { body, contentType } }";
 
 const missingBeside = (parent: Path, issues: readonly Issue[]): string[] =>
 	unique(

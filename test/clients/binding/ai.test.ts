@@ -142,7 +142,7 @@ describe("how run fails", () => {
 			"a form that came as JSON",
 			FLUX_2,
 			{ prompt },
-			"5006: Error: required properties at '/' are 'multipart'",
+			"5006: Error: required properties at '/' are 'multipart': send the fields as a form (multipart/form-data), by the binding as { multipart: { body, contentType } }",
 		],
 		[
 			"base64 for nova-3",

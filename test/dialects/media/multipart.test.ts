@@ -96,7 +96,7 @@ describe("FormBody", () => {
 
 	it("is missing in a JSON body", () => {
 		expect(() => validate(Inputs, { prompt: "a fox" })).toThrow(
-			"5006: Error: required properties at '/' are 'multipart'",
+			"5006: Error: required properties at '/' are 'multipart': send the fields as a form (multipart/form-data), by the binding as { multipart: { body, contentType } }",
 		);
 		expect(() =>
 			validate(Inputs, {

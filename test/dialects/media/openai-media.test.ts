@@ -189,7 +189,9 @@ describe("audio/transcriptions", () => {
 		);
 		expect(refused({ "timestamp_granularities[]": "letter" })).toMatch(/enum value not in word,segment/);
 		expect(refusal(reader, whisper, form({}))).toBe("Error: required properties at '/' are 'file'");
-		expect(refusal(reader, whisper, { file: "x" })).toBe("Error: required properties at '/' are 'multipart'");
+		expect(refusal(reader, whisper, { file: "x" })).toBe(
+			"Error: required properties at '/' are 'multipart': send the fields as a form (multipart/form-data), by the binding as { multipart: { body, contentType } }",
+		);
 		expect(() => read(reader, whisper, form({}, { ...file, bytes: latin1("text") }))).toThrow(
 			"8001: Invalid input",
 		);

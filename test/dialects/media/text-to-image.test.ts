@@ -243,7 +243,7 @@ describe("tti-multipart", () => {
 
 	it("refuses fields with the wording for JSON", () => {
 		expect(refusal(reader, flux2, { prompt: "a fox" })).toBe(
-			"Error: required properties at '/' are 'multipart'",
+			"Error: required properties at '/' are 'multipart': send the fields as a form (multipart/form-data), by the binding as { multipart: { body, contentType } }",
 		);
 		expect(refusal(reader, flux2, form({}))).toBe("Error: required properties at '/' are 'prompt'");
 		expect(refusal(reader, flux2, form({ prompt: "a", width: "wide", height: "255" }))).toBe(

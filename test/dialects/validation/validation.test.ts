@@ -49,7 +49,9 @@ describe("validate", () => {
 
 	it("has the product's observed wording", () => {
 		const flux = z.object({ multipart: z.object({ body: z.unknown(), contentType: z.string() }) });
-		expect(refusal(flux, {})).toBe("Error: required properties at '/' are 'multipart'");
+		expect(refusal(flux, {})).toBe(
+			"Error: required properties at '/' are 'multipart': send the fields as a form (multipart/form-data), by the binding as { multipart: { body, contentType } }",
+		);
 		const nova = z.object({ audio: z.object({ body: z.looseObject({}), contentType: z.string() }) });
 		expect(refusal(nova, { audio: {} })).toBe(
 			"Error: required properties at '/audio' are 'body,contentType'",

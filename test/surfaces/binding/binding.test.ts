@@ -125,7 +125,8 @@ describe("the wire protocol of the binding", () => {
 		const response = await wire().run("@cf/black-forest-labs/flux-2-dev", { prompt: "a fox" });
 		expect(await response.json()).toMatchObject({
 			internalCode: 5006,
-			description: "Error: required properties at '/' are 'multipart'",
+			description:
+				"Error: required properties at '/' are 'multipart': send the fields as a form (multipart/form-data), by the binding as { multipart: { body, contentType } }",
 		});
 	});
 
