@@ -1,5 +1,5 @@
 /** The headers of every answer of a gateway. */
-import { DLP_HEADER } from "./dlp/middleware.ts";
+import { DLP_HEADER } from "./dlp/findings.ts";
 import type { GatewayExchange } from "./exchange.ts";
 import type { GatewayStep } from "./request.ts";
 

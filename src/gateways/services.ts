@@ -5,7 +5,6 @@ import type { RouteList, Routing } from "../pipeline/plan.ts";
 import type { AccountProvider } from "../providers/account-provider.ts";
 import type { ResponsesServices } from "../responses/services.ts";
 import type { FailureCounts } from "../telemetry/failure-counts.ts";
-import type { CacheLimits } from "./cache/middleware.ts";
 import type { AliasPools } from "./client/alias-pools.ts";
 import type { DeployedRoutes } from "./client/deployed-routes.ts";
 import type { GatewayLimits } from "./client/gateway-limits.ts";
@@ -16,6 +15,7 @@ import type { ProviderAccesses } from "./client/provider-accesses.ts";
 import type { ResponseCaches } from "./client/response-caches.ts";
 import type { StreamRuns } from "./client/stream-runs.ts";
 import type { GatewayCounters } from "./export/counters.ts";
+import type { CacheLimits } from "./middleware/cache.ts";
 
 /** Limits of the requests, and of the bytes that a gateway and an account may keep. */
 export interface KeepingLimits extends Limits, CacheLimits, KeptBytes {}

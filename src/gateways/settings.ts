@@ -5,8 +5,8 @@
  */
 import * as z from "zod";
 import { lazy } from "../core/lazy.ts";
-import { isLinear } from "./dlp/custom-profiles.ts";
-import { PROFILES } from "./dlp/profiles.ts";
+import { isLinear } from "./profiles/custom-profiles.ts";
+import { PROFILES } from "./profiles/profiles.ts";
 import { HeaderValue, HeaderValues } from "./providers/custom-providers.ts";
 
 const GATEWAY_ID = /^[a-z0-9_-]{1,64}$/i;

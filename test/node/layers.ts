@@ -26,3 +26,28 @@ export const LAYERS: readonly (readonly string[])[] = [
 	["core"],
 	["media"],
 ];
+
+/** The same inside of a folder of `src/`, whose folders and files these are. */
+export const INNER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
+	gateways: [
+		["run"],
+		["services.ts"],
+		["middleware"],
+		["client"],
+		["export"],
+		["ended-request.ts"],
+		["durable"],
+		["logs"],
+		["aliases", "auto", "cache", "dynamic", "resume"],
+		["usage"],
+		["scanning"],
+		["answer-headers.ts"],
+		["request.ts"],
+		["bound-options.ts", "exchange.ts"],
+		["dlp", "guardrails", "options.ts"],
+		["secrets.ts", "settings-notes.ts"],
+		["settings.ts"],
+		["profiles", "providers"],
+		["object-name.ts"],
+	],
+};

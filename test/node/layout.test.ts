@@ -3,7 +3,7 @@ import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 import { INPUT_SHAPES, OUTPUT_SHAPES } from "../../src/models/family.ts";
 import { TASKS } from "../../src/tasks/index.ts";
-import { LAYERS } from "./layers.ts";
+import { INNER_LAYERS, LAYERS } from "./layers.ts";
 
 const MAX_LINES = 300;
 
@@ -11,7 +11,9 @@ const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((
 	file.endsWith(".ts"),
 );
 const folderOf = (file: string): string => file.split("/")[0] ?? file;
-const depthOf = (folder: string): number => LAYERS.findIndex((folders) => folders.includes(folder));
+const depthIn = (layers: typeof LAYERS, name: string): number =>
+	layers.findIndex((names) => names.includes(name));
+const depthOf = (folder: string): number => depthIn(LAYERS, folder);
 const generated = (file: string): boolean => file === "worker-configuration.d.ts";
 
 /** Imports of values and types, from the root of the project. */
@@ -121,6 +123,21 @@ describe("layout", () => {
 			if (from === to) continue;
 			expect(depthOf(to), `${file} imports ${path}`).toBeGreaterThan(depthOf(from));
 		}
+	});
+
+	describe.each(Object.entries(INNER_LAYERS))("in src/%s", (folder, layers) => {
+		/** The folder or the file in it. */
+		const nameOf = (path: string): string => path.split("/")[1] ?? "";
+
+		it.each(files.filter((file) => folderOf(file) === folder))("%s imports from further in", (file) => {
+			const from = nameOf(file);
+			expect(depthIn(layers, from), `${from} is in no layer`).toBeGreaterThanOrEqual(0);
+			const inner = importsOf(file).filter((path) => folderOf(path) === folder && nameOf(path) !== from);
+			for (const path of inner)
+				expect(depthIn(layers, nameOf(path)), `${file} imports ${path}`).toBeGreaterThan(
+					depthIn(layers, from),
+				);
+		});
 	});
 
 	it("reads real import lines", () => {

@@ -6,8 +6,8 @@
 import { diskSpace } from "../../core/disk-space.ts";
 import { FlushLoop, type FlushServices } from "../../core/flush-loop.ts";
 import { bufferedBytes } from "../../core/process-counts.ts";
-import type { LogRetention } from "../durable/gateway.ts";
 import type { LogPage, LogPageQuery, LogPatch } from "../durable/log-table.ts";
+import type { LogRetention } from "../logs/collection.ts";
 import { batchOf, type LogBatch } from "../logs/log-batch.ts";
 import {
 	type Log,

@@ -7,7 +7,7 @@ import { FlushLoop, type FlushServices } from "../../core/flush-loop.ts";
 import { MAX_HOPS, withHops } from "../../outbound/hops.ts";
 import { SHORT_CALLS } from "../../outbound/limits.ts";
 import { shortCall } from "../../outbound/short-call.ts";
-import type { EndedRequest } from "../answer-end.ts";
+import type { EndedRequest } from "../ended-request.ts";
 import { Histograms } from "../export/metrics.ts";
 import { otlpTraces } from "../export/otlp.ts";
 import type { OtelTarget } from "../settings.ts";

@@ -1,7 +1,8 @@
 /** Which profiles of a gateway's rules a text matches, and what follows. */
+
+import { type CustomProfiles, findsCustom } from "../profiles/custom-profiles.ts";
+import { contains, PROFILES } from "../profiles/profiles.ts";
 import type { GatewaySettings } from "../settings.ts";
-import { type CustomProfiles, findsCustom } from "./custom-profiles.ts";
-import { contains, PROFILES } from "./profiles.ts";
 
 export type DlpCheck = "REQUEST" | "RESPONSE";
 export type DlpAction = "FLAG" | "BLOCK";
@@ -15,7 +16,10 @@ export interface DlpPolicy {
 	customProfiles: CustomProfiles;
 }
 
-/** The value of the header `cf-aig-dlp`. */
+/** Its value is a {@link DlpReport} in JSON. */
+export const DLP_HEADER = "cf-aig-dlp";
+
+/** The value of {@link DLP_HEADER}. */
 export interface DlpReport {
 	findings: DlpFinding[];
 	action: DlpAction;

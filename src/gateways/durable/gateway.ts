@@ -1,5 +1,6 @@
 /** The `Gateway` object: the logs and the limits of one gateway. */
 import { DurableObject } from "cloudflare:workers";
+import type { LogRetention } from "../logs/collection.ts";
 import type { LogBatch } from "../logs/log-batch.ts";
 import type { LogPayloads, LogRow, Payload, PayloadPart } from "../logs/log-row.ts";
 import { timeOfId } from "../logs/log-row.ts";
@@ -21,18 +22,6 @@ const RECENT_MS = 60_000;
 const DELETE_AGAIN_MS = 60_000;
 /** Reads that wait. */
 const MAX_WAITING = 100;
-
-export interface LogRetention {
-	/** The most logs that are kept. */
-	max: number;
-	strategy: "STOP_INSERTING" | "DELETE_OLDEST";
-	/** Of the gateway. Absent: no bound. */
-	maxBytes?: number;
-	/** Of all gateways of the account. Absent: no bound. */
-	accountMaxBytes?: number;
-	/** When the gateway of the logs was created, in epoch milliseconds. Absent: it exists without being created. */
-	createdAt?: number;
-}
 
 export interface LogDetails extends LogPayloads {
 	row: LogRow;

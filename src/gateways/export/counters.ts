@@ -2,7 +2,7 @@
 import type { FailureKey } from "../../core/errors.ts";
 import { counter, histogram, type Metric } from "../../core/metric.ts";
 import { CounterSeries, DURATION_BOUNDS, HistogramSeries } from "../../core/series.ts";
-import type { EndedRequest, EndObserver } from "../answer-end.ts";
+import type { EndedRequest, EndObserver } from "../ended-request.ts";
 import { costOf } from "../logs/cost.ts";
 
 const MAX_LABEL_SETS = 2_000;

@@ -2,7 +2,7 @@
  * Metrics of requests in OTLP/JSON, with the names, units and buckets of the GenAI semantic conventions of OpenTelemetry
  * (https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics). The points are deltas: each has the requests since the one before.
  */
-import type { EndedRequest } from "../answer-end.ts";
+import type { EndedRequest } from "../ended-request.ts";
 import { attributesOf, nanoseconds, RESOURCE, SCOPE } from "./attributes.ts";
 import { modelOf } from "./otlp.ts";
 

@@ -2,7 +2,7 @@
  * A request as a span of OpenTelemetry, in OTLP/JSON (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding): ids are
  * hexadecimal, and 64-bit numbers are text. The attributes are AI Gateway's.
  */
-import type { EndedRequest } from "../answer-end.ts";
+import type { EndedRequest } from "../ended-request.ts";
 import { collectsPayload } from "../logs/collection.ts";
 import { costOf } from "../logs/cost.ts";
 import { MAX_PAYLOAD, requestBody } from "../logs/payload.ts";

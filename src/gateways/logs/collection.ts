@@ -1,8 +1,19 @@
 /** Decides which parts of a request are logged, by its options and the settings of its gateway. */
 import type { KeptBytes } from "../../core/kept-bytes.ts";
-import type { LogRetention } from "../durable/gateway.ts";
 import type { GatewayOptions } from "../options.ts";
 import type { GatewaySettings } from "../settings.ts";
+
+export interface LogRetention {
+	/** The most logs that are kept. */
+	max: number;
+	strategy: "STOP_INSERTING" | "DELETE_OLDEST";
+	/** Of the gateway. Absent: no bound. */
+	maxBytes?: number;
+	/** Of all gateways of the account. Absent: no bound. */
+	accountMaxBytes?: number;
+	/** When the gateway of the logs was created, in epoch milliseconds. Absent: it exists without being created. */
+	createdAt?: number;
+}
 
 /** If the gateway sets none. */
 const DEFAULT_MAX_LOGS = 100_000;

@@ -10,7 +10,7 @@ import type { Caller } from "../../pipeline/request.ts";
 import { isServed } from "../../pipeline/resolve-model.ts";
 import { run } from "../../pipeline/run.ts";
 import { INJECTION } from "../guardrails/decision.ts";
-import type { GuardrailServices } from "../guardrails/middleware.ts";
+import type { GuardrailServices } from "../middleware/guardrails.ts";
 import type { GatewayServices } from "../services.ts";
 
 const LLAMA_GUARD = "@cf/meta/llama-guard-3-8b";

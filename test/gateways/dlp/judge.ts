@@ -1,5 +1,5 @@
 /** Steps with data in them, and what data-loss prevention does with them. */
-import { dlpMiddleware } from "../../../src/gateways/dlp/middleware.ts";
+import { dlpMiddleware } from "../../../src/gateways/middleware/dlp.ts";
 import type { GatewayRequest, GatewayStep, StepBody } from "../../../src/gateways/request.ts";
 
 export const CARD = "4111 1111 1111 1111";

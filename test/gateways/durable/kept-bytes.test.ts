@@ -2,8 +2,9 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import type { Gateway, LogRetention } from "../../../src/gateways/durable/gateway.ts";
+import type { Gateway } from "../../../src/gateways/durable/gateway.ts";
 import type { ResponseCache } from "../../../src/gateways/durable/response-cache.ts";
+import type { LogRetention } from "../../../src/gateways/logs/collection.ts";
 import { batchOf } from "../../../src/gateways/logs/log-batch.ts";
 import { DEFAULT_SETTINGS } from "../../../src/gateways/settings.ts";
 import { newLog } from "../logs/rows.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { dlpMiddleware } from "../../../src/gateways/dlp/middleware.ts";
+import { dlpMiddleware } from "../../../src/gateways/middleware/dlp.ts";
 import type { GatewayRequest } from "../../../src/gateways/request.ts";
 import type { GatewaySettings } from "../../../src/gateways/settings.ts";
 import { wireOf } from "../../../src/surfaces/binding/binding.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { GatewayFacts } from "../../../src/gateways/exchange.ts";
-import { guardrailMiddleware } from "../../../src/gateways/guardrails/middleware.ts";
+import { guardrailMiddleware } from "../../../src/gateways/middleware/guardrails.ts";
 import type { GatewayRequest } from "../../../src/gateways/request.ts";
 import { guardModels } from "../../../src/gateways/run/guard-models.ts";
 import type { GatewaySettings } from "../../../src/gateways/settings.ts";

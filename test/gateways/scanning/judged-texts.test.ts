@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { judgedTexts } from "../../../src/gateways/guardrails/judged-texts.ts";
 import type { GatewayStep } from "../../../src/gateways/request.ts";
+import { judgedTexts } from "../../../src/gateways/scanning/judged-texts.ts";
 
 const judged = (body: GatewayStep["body"], passed?: GatewayStep["passed"]) =>
 	judgedTexts({

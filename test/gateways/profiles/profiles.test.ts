@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { contains, PROFILES } from "../../../src/gateways/dlp/profiles.ts";
+import { contains, PROFILES } from "../../../src/gateways/profiles/profiles.ts";
 
 const matches = (name: string, text: string): boolean => {
 	const profile = PROFILES[name];

@@ -2,33 +2,14 @@
  * Finds the end of an answer: it was read to its end, it broke off, or the caller disconnected. The observers (logs, spend limits,
  * export) receive it once, whether the request was answered or refused.
  */
-import { completeBodyOf } from "../streams/complete-body.ts";
-import { type GatewayEnd, GatewayExchange, type GatewayExchangeInit } from "./exchange.ts";
-import { collectsLog, collectsPayload } from "./logs/collection.ts";
-import { type LoggedBody, payloadOf, tapped } from "./logs/payload.ts";
-import type { GatewayOptions } from "./options.ts";
-import type { GatewayStep } from "./request.ts";
-import type { GatewaySettings } from "./settings.ts";
-
-/** What is known of a request when its answer has ended. */
-export interface EndedRequest {
-	exchange: GatewayExchange;
-	end: GatewayEnd;
-	settings: GatewaySettings;
-	/** The last one that ran. Absent: the request failed before. */
-	step?: GatewayStep | undefined;
-	/** Of the step, or of the request. */
-	options: GatewayOptions;
-	/** The content type of the answer. */
-	responseType: string | null;
-	/** Absent: the answer has no body. */
-	response?: LoggedBody | undefined;
-	/** The answer broke off. */
-	failed: boolean;
-}
-
-/** Must not throw. */
-export type EndObserver = (request: EndedRequest) => void;
+import { completeBodyOf } from "../../streams/complete-body.ts";
+import type { EndedRequest, EndObserver } from "../ended-request.ts";
+import { type GatewayEnd, GatewayExchange, type GatewayExchangeInit } from "../exchange.ts";
+import { collectsLog, collectsPayload } from "../logs/collection.ts";
+import { type LoggedBody, payloadOf, tapped } from "../logs/payload.ts";
+import type { GatewayOptions } from "../options.ts";
+import type { GatewayStep } from "../request.ts";
+import type { GatewaySettings } from "../settings.ts";
 
 export interface AnswerEndServices {
 	now(): number;

@@ -6,10 +6,10 @@
  * The first byte of an answer is its status line. A model's stream has it with its first event, a complete answer of a
  * model when it is complete. The last of several attempts has no timeout, unless another step follows.
  */
-import { AiError, toAiError } from "../core/errors.ts";
-import type { GatewayFacts } from "./exchange.ts";
-import type { GatewayMiddleware, GatewayRequest } from "./request.ts";
-import type { Backoff } from "./settings.ts";
+import { AiError, toAiError } from "../../core/errors.ts";
+import type { GatewayFacts } from "../exchange.ts";
+import type { GatewayMiddleware, GatewayRequest } from "../request.ts";
+import type { Backoff } from "../settings.ts";
 
 /**
  * Attempts of one request to a gateway, over all its steps. A universal request may have 32 steps, each may name an alias of 32 models, and each of

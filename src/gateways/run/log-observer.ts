@@ -1,14 +1,14 @@
 /** Writes the log of a request when its answer has ended. */
 import type { KeptBytes } from "../../core/kept-bytes.ts";
 import { present } from "../../core/present.ts";
-import type { EndedRequest, EndObserver } from "../answer-end.ts";
 import type { GatewayLogs } from "../client/gateway-logs.ts";
+import type { EndedRequest, EndObserver } from "../ended-request.ts";
+import { collectsLog, collectsPayload, retentionOf } from "../logs/collection.ts";
+import { costOf } from "../logs/cost.ts";
+import type { Log, LogRow } from "../logs/log-row.ts";
+import { type LoggedBody, requestBody } from "../logs/payload.ts";
+import { isRefusal, logOfRefusal } from "../logs/refusal.ts";
 import type { GatewayOptions } from "../options.ts";
-import { collectsLog, collectsPayload, retentionOf } from "./collection.ts";
-import { costOf } from "./cost.ts";
-import type { Log, LogRow } from "./log-row.ts";
-import { type LoggedBody, requestBody } from "./payload.ts";
-import { isRefusal, logOfRefusal } from "./refusal.ts";
 
 /** Characters of JSON. Larger metadata is not logged. */
 const MAX_METADATA = 64 * 1024;

@@ -8,10 +8,7 @@
 import { AiError } from "../../core/errors.ts";
 import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import { recorded } from "../cache/recording.ts";
-import type { GatewayMiddleware, GatewayRequest } from "../request.ts";
-import { checkedResponse, MAX_SCANNED_BYTES } from "../scanning/buffered.ts";
-import { mayHaveTexts, responseTexts } from "../scanning/texts.ts";
-import { chunksOf } from "./chunks.ts";
+import { chunksOf } from "../guardrails/chunks.ts";
 import {
 	decide,
 	type GuardrailPhase,
@@ -21,8 +18,11 @@ import {
 	INJECTION,
 	type Judgement,
 	rulesOf,
-} from "./decision.ts";
-import { judgedTexts } from "./judged-texts.ts";
+} from "../guardrails/decision.ts";
+import type { GatewayMiddleware, GatewayRequest } from "../request.ts";
+import { checkedResponse, MAX_SCANNED_BYTES } from "../scanning/buffered.ts";
+import { judgedTexts } from "../scanning/judged-texts.ts";
+import { mayHaveTexts, responseTexts } from "../scanning/texts.ts";
 
 /** A message of the conversation whose last message is judged. */
 export interface GuardMessage {

@@ -4,13 +4,18 @@
  * texts, so they are sent at once. The header `cf-aig-dlp` has the findings; the surface adds it to a refusal.
  */
 import { AiError } from "../../core/errors.ts";
+import {
+	DLP_HEADER,
+	type DlpCheck,
+	type DlpPolicy,
+	findingsOf,
+	merged,
+	policiesOf,
+} from "../dlp/findings.ts";
 import type { GatewayMiddleware, GatewayRequest } from "../request.ts";
 import { checkedResponse } from "../scanning/buffered.ts";
 import { sentTexts } from "../scanning/sent-texts.ts";
 import { mayHaveTexts, responseTexts } from "../scanning/texts.ts";
-import { type DlpCheck, type DlpPolicy, findingsOf, merged, policiesOf } from "./findings.ts";
-
-export const DLP_HEADER = "cf-aig-dlp";
 
 export const dlpMiddleware: GatewayMiddleware = async (request, next) => {
 	const policies = policiesOf(request.settings);

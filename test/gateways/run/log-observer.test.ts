@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import type { EndedRequest } from "../../../src/gateways/answer-end.ts";
-import { logObserver } from "../../../src/gateways/logs/log-observer.ts";
+import type { EndedRequest } from "../../../src/gateways/ended-request.ts";
 import type { Log } from "../../../src/gateways/logs/log-row.ts";
+import { logObserver } from "../../../src/gateways/run/log-observer.ts";
 
 const BOUNDS = { logBytes: 1_000_000_000, accountLogBytes: 2_000_000_000 };
 

@@ -7,7 +7,7 @@ import { BufferHold } from "../../core/process-counts.ts";
 import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import type { NewRun, StreamRuns } from "../client/stream-runs.ts";
 import { type GatewayMiddleware, type GatewayRequest, type GatewayStep, WORKERS_AI } from "../request.ts";
-import { detached } from "./detached-stream.ts";
+import { detached } from "../resume/detached-stream.ts";
 
 /** Streams above this size cannot be resumed. */
 const MAX_RUN_BYTES = 8 * 1024 * 1024;

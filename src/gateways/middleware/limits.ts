@@ -3,16 +3,16 @@
  * the cache, so a cached answer does not count. A request calls the gateway's object once for its limits, and only if there are any. The
  * cost of a request is known when its answer has ended: it is added then, and no running stream is interrupted.
  */
-import { AiError } from "../core/errors.ts";
-import { isRecord } from "../core/json.ts";
-import type { EndObserver } from "./answer-end.ts";
-import { TOKEN_KEY } from "./bound-options.ts";
-import type { GatewayLimits } from "./client/gateway-limits.ts";
-import type { LimitedWindow } from "./durable/gateway.ts";
-import type { GatewayFacts } from "./exchange.ts";
-import { spendOf } from "./logs/cost.ts";
-import { type GatewayMiddleware, type GatewayRequest, type GatewayStep, WORKERS_AI } from "./request.ts";
-import type { GatewaySettings, SpendRule } from "./settings.ts";
+import { AiError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json.ts";
+import { TOKEN_KEY } from "../bound-options.ts";
+import type { GatewayLimits } from "../client/gateway-limits.ts";
+import type { LimitedWindow } from "../durable/gateway.ts";
+import type { EndObserver } from "../ended-request.ts";
+import type { GatewayFacts } from "../exchange.ts";
+import { spendOf } from "../logs/cost.ts";
+import { type GatewayMiddleware, type GatewayRequest, type GatewayStep, WORKERS_AI } from "../request.ts";
+import type { GatewaySettings, SpendRule } from "../settings.ts";
 
 interface Limit {
 	window: LimitedWindow;

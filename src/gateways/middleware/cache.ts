@@ -6,13 +6,13 @@ import { HeaderTemplates } from "../../core/header-templates.ts";
 import { completeBodyOf, completeResponse } from "../../streams/complete-body.ts";
 import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import { answerHeaders } from "../answer-headers.ts";
+import { isCompleteAnswer } from "../cache/completeness.ts";
+import { cacheKey } from "../cache/key.ts";
+import { cachePolicy } from "../cache/policy.ts";
+import { recorded } from "../cache/recording.ts";
 import type { CachedAnswer, ResponseCaches } from "../client/response-caches.ts";
 import { collectsLog } from "../logs/collection.ts";
 import type { GatewayMiddleware, GatewayRequest } from "../request.ts";
-import { isCompleteAnswer } from "./completeness.ts";
-import { cacheKey } from "./key.ts";
-import { cachePolicy } from "./policy.ts";
-import { recorded } from "./recording.ts";
 
 export interface CacheServices {
 	responseCaches: ResponseCaches;

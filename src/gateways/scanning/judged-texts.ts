@@ -5,7 +5,7 @@
  */
 import { isRecord, parseJson } from "../../core/json.ts";
 import type { GatewayStep } from "../request.ts";
-import { type CollectedText, TextCollector } from "../scanning/text-collector.ts";
+import { type CollectedText, TextCollector } from "./text-collector.ts";
 
 export interface JudgedTexts {
 	text: string;

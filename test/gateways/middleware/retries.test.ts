@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { AiError } from "../../src/core/errors.ts";
-import { GatewayExchange } from "../../src/gateways/exchange.ts";
-import type { GatewayOptions } from "../../src/gateways/options.ts";
-import { composed, type GatewayRequest } from "../../src/gateways/request.ts";
-import { delayAfter, retryMiddleware } from "../../src/gateways/retries.ts";
-import { DEFAULT_SETTINGS, type GatewaySettings } from "../../src/gateways/settings.ts";
+import { AiError } from "../../../src/core/errors.ts";
+import { GatewayExchange } from "../../../src/gateways/exchange.ts";
+import { delayAfter, retryMiddleware } from "../../../src/gateways/middleware/retries.ts";
+import type { GatewayOptions } from "../../../src/gateways/options.ts";
+import { composed, type GatewayRequest } from "../../../src/gateways/request.ts";
+import { DEFAULT_SETTINGS, type GatewaySettings } from "../../../src/gateways/settings.ts";
 
 const SETTINGS: GatewaySettings = {
 	...DEFAULT_SETTINGS,
