@@ -104,10 +104,10 @@ const FAULTS: readonly Fault[] = [
 	"after failover",
 ];
 
-/** The second turn of a conversation whose seals have the fault. */
-async function secondTurn(provider: Provider, caller: LoopCaller, fault: Fault) {
-	const { host, urls, backend, models } = provider;
-	const [model, otherModel] = models;
+type Gateway = ReturnType<typeof createApp>;
+
+/** Gateways of a provider that have the same state: each reads its routes once, and all tests use those that hold no failure. */
+function worldOf({ host, urls, backend }: Provider) {
 	const state = { isDown: false };
 	const answer = hostFetch(host, SCRIPT);
 	const { fetch, bodies } = recordBodies((request) => {
@@ -118,8 +118,7 @@ async function secondTurn(provider: Provider, caller: LoopCaller, fault: Fault) 
 		}
 		return answer(request);
 	});
-	/** The gateway reads its routes once, so a change of them is another gateway with the same state. */
-	const app = (targets: object[]) => {
+	const create = (targets: object[]): Gateway => {
 		const services = testServices({
 			vars: {
 				BACKENDS: { one: { ...backend, url: urls[0] }, two: { ...backend, url: urls[1] } },
@@ -132,14 +131,31 @@ async function secondTurn(provider: Provider, caller: LoopCaller, fault: Fault) 
 		});
 		return createApp(services, OPEN_ACCESS);
 	};
-	const post = (gateway: ReturnType<typeof app>, account = "local") =>
+	const created = new Map<string, Gateway>();
+	const shared = (target: object): Gateway => {
+		const name = JSON.stringify(target);
+		const gateway = created.get(name) ?? create([target]);
+		created.set(name, gateway);
+		return gateway;
+	};
+	return { state, bodies, create, shared };
+}
+
+/** The second turn of a conversation whose seals have the fault. */
+async function secondTurn(
+	{ models: [model, otherModel] }: Provider,
+	{ state, bodies, create, shared }: ReturnType<typeof worldOf>,
+	caller: LoopCaller,
+	fault: Fault,
+) {
+	const post = (gateway: Gateway, account = "local") =>
 		gateway.request(`http://gateway/client/v4/accounts/${account}/ai${caller.path}`, {
 			method: "POST",
 			headers: { "content-type": "application/json" },
 			body: JSON.stringify(caller.request()),
 		});
 	const one = { backend: "one", model };
-	const first = await (await post(app([one]))).text();
+	const first = await (await post(shared(one))).text();
 	const seals = first.match(SEAL)?.length ?? 0;
 	const changed =
 		fault === "altered"
@@ -148,21 +164,20 @@ async function secondTurn(provider: Provider, caller: LoopCaller, fault: Fault) 
 				? first.replace(SEAL, (seal) => seal.slice(0, -4))
 				: first;
 	caller.read(changed);
-	const targets = {
-		altered: [one],
-		cut: [one],
-		"of another account": [one],
-		"of another backend": [{ backend: "two", model }],
-		"of another model": [{ backend: "one", model: otherModel }],
-		"after failover": [one, { backend: "two", model }],
+	const other: Partial<Record<Fault, object>> = {
+		"of another backend": { backend: "two", model },
+		"of another model": { backend: "one", model: otherModel },
 	};
-	state.isDown = fault === "after failover";
+	const isFailover = fault === "after failover";
+	const gateway = isFailover ? create([one, { backend: "two", model }]) : shared(other[fault] ?? one);
+	state.isDown = isFailover;
 	const account = fault === "of another account" ? "other" : "local";
-	const response = await post(app(targets[fault]), account);
+	const response = await post(gateway, account);
 	return { first, seals, response, body: await response.text(), received: bodies.at(-1) ?? "" };
 }
 
 describe.each(Object.entries(PROVIDERS))("by %s", (name, provider) => {
+	const world = worldOf(provider);
 	const cases = Object.entries(CALLERS).flatMap(([caller, options]) =>
 		FAULTS.flatMap((fault) => [false, true].map((stream) => ({ caller, fault, stream, ...options }))),
 	);
@@ -170,7 +185,7 @@ describe.each(Object.entries(PROVIDERS))("by %s", (name, provider) => {
 	it.each(cases)("a seal $fault sent by $caller is dropped, stream: $stream", async (options) => {
 		const { caller, fault, stream, make, model } = options;
 		const made = make(model, stream);
-		const { first, seals, response, body, received } = await secondTurn(provider, made, fault);
+		const { first, seals, response, body, received } = await secondTurn(provider, world, made, fault);
 		// Callers of the native route cannot ask Claude to think.
 		const isSealed = !(name === "Anthropic" && caller === "the native route");
 		expect([seals > 0, first]).toEqual([isSealed, first]);
