@@ -107,17 +107,8 @@ const FAULTS: readonly Fault[] = [
 type Gateway = ReturnType<typeof createApp>;
 
 /** Gateways of a provider that have the same state: each reads its routes once, and all tests use those that hold no failure. */
-function worldOf({ host, urls, backend }: Provider) {
-	const state = { isDown: false };
-	const answer = hostFetch(host, SCRIPT);
-	const { fetch, bodies } = recordBodies((request) => {
-		// The first call of the turn.
-		if (state.isDown) {
-			state.isDown = false;
-			throw new TypeError("connection refused");
-		}
-		return answer(request);
-	});
+function worldOf({ urls, backend }: Provider, answer: (request: Request) => Promise<Response>) {
+	const { fetch, bodies } = recordBodies(answer);
 	const create = (targets: object[]): Gateway => {
 		const services = testServices({
 			vars: {
@@ -138,24 +129,40 @@ function worldOf({ host, urls, backend }: Provider) {
 		created.set(name, gateway);
 		return gateway;
 	};
-	return { state, bodies, create, shared };
+	return { bodies, create, shared };
+}
+
+const post = (gateway: Gateway, caller: LoopCaller, account = "local") =>
+	gateway.request(`http://gateway/client/v4/accounts/${account}/ai${caller.path}`, {
+		method: "POST",
+		headers: { "content-type": "application/json" },
+		body: JSON.stringify(caller.request()),
+	});
+
+/** A provider whose first call fails while it is down. */
+function failingWorld(provider: Provider) {
+	const state = { isDown: false };
+	const answer = hostFetch(provider.host, SCRIPT);
+	const world = worldOf(provider, async (request) => {
+		// The first call of the turn.
+		if (state.isDown) {
+			state.isDown = false;
+			throw new TypeError("connection refused");
+		}
+		return answer(request);
+	});
+	return { state, ...world };
 }
 
 /** The second turn of a conversation whose seals have the fault. */
 async function secondTurn(
 	{ models: [model, otherModel] }: Provider,
-	{ state, bodies, create, shared }: ReturnType<typeof worldOf>,
+	{ state, bodies, create, shared }: ReturnType<typeof failingWorld>,
 	caller: LoopCaller,
 	fault: Fault,
 ) {
-	const post = (gateway: Gateway, account = "local") =>
-		gateway.request(`http://gateway/client/v4/accounts/${account}/ai${caller.path}`, {
-			method: "POST",
-			headers: { "content-type": "application/json" },
-			body: JSON.stringify(caller.request()),
-		});
 	const one = { backend: "one", model };
-	const first = await (await post(shared(one))).text();
+	const first = await (await post(shared(one), caller)).text();
 	const seals = first.match(SEAL)?.length ?? 0;
 	const changed =
 		fault === "altered"
@@ -172,12 +179,12 @@ async function secondTurn(
 	const gateway = isFailover ? create([one, { backend: "two", model }]) : shared(other[fault] ?? one);
 	state.isDown = isFailover;
 	const account = fault === "of another account" ? "other" : "local";
-	const response = await post(gateway, account);
+	const response = await post(gateway, caller, account);
 	return { first, seals, response, body: await response.text(), received: bodies.at(-1) ?? "" };
 }
 
 describe.each(Object.entries(PROVIDERS))("by %s", (name, provider) => {
-	const world = worldOf(provider);
+	const world = failingWorld(provider);
 	const cases = Object.entries(CALLERS).flatMap(([caller, options]) =>
 		FAULTS.flatMap((fault) => [false, true].map((stream) => ({ caller, fault, stream, ...options }))),
 	);
@@ -212,43 +219,32 @@ async function cutAfter(answer: Promise<Response>, events: number): Promise<Resp
 }
 
 describe.each(Object.entries(PROVIDERS))("an answer that breaks off at %s", (_, provider) => {
-	const { host, urls, backend, models, secret } = provider;
+	const { host, models, secret } = provider;
 	const callers = Object.entries(CALLERS).filter(([name]) => !/native|without/.test(name));
 
 	it.each(callers)("has the seals of the engine that ends it: %s", async (_name, { make, model }) => {
 		const answer = hostFetch(host, SCRIPT);
-		for (let events = 1; ; events++) {
-			let isWhole = false;
-			const { fetch, bodies } = recordBodies(async (request) => {
-				if (bodies.length > 1) return answer(request);
-				const cut = await cutAfter(answer(request.clone()), events);
-				isWhole = cut === undefined;
-				return cut ?? answer(request);
-			});
-			const app = (targets: object[]) => {
-				const vars = {
-					BACKENDS: { one: { ...backend, url: urls[0] }, two: { ...backend, url: urls[1] } },
-					ROUTES: { "*": { targets, retries: { attempts: 1 } } },
-					OPENAI_KEY,
-					GOOGLE_KEY,
-					ANTHROPIC_KEY,
-				};
-				return createApp(testServices({ vars, fetch }), OPEN_ACCESS);
-			};
+		let events = 1;
+		let isWhole = false;
+		const { bodies, create, shared } = worldOf(provider, async (request) => {
+			if (bodies.length > 1) return answer(request);
+			const cut = await cutAfter(answer(request.clone()), events);
+			isWhole = cut === undefined;
+			return cut ?? answer(request);
+		});
+		const [one, two] = ["one", "two"].map((name) => ({ backend: name, model: models[0] })) as [
+			object,
+			object,
+		];
+		for (; ; events++) {
+			bodies.length = 0;
 			const caller = make(model, true);
-			const post = (gateway: ReturnType<typeof app>) =>
-				gateway.request(`http://gateway/client/v4/accounts/local/ai${caller.path}`, {
-					method: "POST",
-					headers: { "content-type": "application/json" },
-					body: JSON.stringify(caller.request()),
-				});
-			const [one, two] = ["one", "two"].map((name) => ({ backend: name, model: models[0] }));
-			const first = await (await post(app([one as object, two as object]))).text();
+			const first = await (await post(create([one, two]), caller)).text();
 			if (isWhole) return;
 			// The answer had ended.
 			if (bodies.length === 1) continue;
 			expect(caller.read(first), `${events} events: ${first}`).toMatchObject({ calls: 1 });
-			const second = await post(app([two as object]));
+			const second = await post(shared(two), caller);
 			const body = await second.text();
 			expect([second.status, caller.read(body)]).toEqual([200, { text: "18 degrees", calls: 0 }]);
 			// Later the first engine has begun the call, and reasoning cannot come before it any more.
