@@ -2,11 +2,11 @@
  * The process of the attackers, with their engine. It has a lower priority than the gateway, because its work is not the gateway's. The
  * soak sends it an attack and receives the tallies.
  */
-import { readFileSync } from "node:fs";
 import { setPriority } from "node:os";
 import { Attacker, type Pattern, type Target } from "./attacker.ts";
 import { startHostileEngine } from "./engine.ts";
 import { PATTERNS } from "./patterns/index.ts";
+import { ranShare, scheduleOf } from "./schedule.ts";
 
 /** What the soak sends. */
 export interface AttackOrder {
@@ -23,7 +23,7 @@ export type Tallies = Record<string, Record<string, number>>;
 
 export interface AttackResult {
 	tallies: Tallies;
-	/** The part of the time in which the attackers had work that they ran. Little: other processes starved them. */
+	/** The part of the time with work in which the attackers ran. */
 	ran: number;
 	/** Patterns that never opened a connection. */
 	unopened: string[];
@@ -31,6 +31,7 @@ export interface AttackResult {
 
 export type AttackReport = { engine: string } | AttackResult;
 
+const THREAD = "/proc/thread-self";
 const PRIORITY = 5;
 /** Between two attempts of one attacker. */
 const PAUSE_MS = 100;
@@ -44,7 +45,7 @@ report({ engine: await startHostileEngine() });
 async function attack({ target, patterns, attackers, milliseconds }: AttackOrder): Promise<AttackResult> {
 	const tallies: Tallies = {};
 	const signal = AbortSignal.timeout(milliseconds);
-	const before = schedule();
+	const before = scheduleOf(THREAD);
 	const opened = new Set<string>();
 	const all = PATTERNS.filter(({ name }) => patterns.includes(name)).flatMap((pattern, index) =>
 		Array.from({ length: attackers }, (_, i) =>
@@ -52,18 +53,8 @@ async function attack({ target, patterns, attackers, milliseconds }: AttackOrder
 		),
 	);
 	await Promise.all(all);
-	const after = schedule();
-	const running = after.running - before.running;
-	const ran = running / (running + after.waiting - before.waiting);
+	const ran = ranShare(before, scheduleOf(THREAD));
 	return { tallies, ran, unopened: patterns.filter((name) => !opened.has(name)) };
-}
-
-/** Nanoseconds since the start of this thread: on a core, and ready without one. Linux only. */
-function schedule(): { running: number; waiting: number } {
-	const [running = 0, waiting = 0] = readFileSync("/proc/thread-self/schedstat", "utf8")
-		.split(" ")
-		.map(Number);
-	return { running, waiting };
 }
 
 interface Repetition {

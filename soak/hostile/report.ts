@@ -24,19 +24,20 @@ const listed = (counts: Record<string, number>): string =>
 const mebibytes = (bytes: number): string => `${(bytes / MEBIBYTE).toFixed(0)} MiB`;
 const described = ({ guard, runtime, total }: Memory): string =>
 	`${mebibytes(total)} (guard ${mebibytes(guard)}, runtime ${mebibytes(runtime)})`;
-/** The part of their time with work in which the attackers must run. They have a lower priority than the gateway. */
+/** The part of their time with work in which the attackers, and the gateway's runtime, must run. The attackers have a lower priority. */
 const RAN = 0.25;
 
-/** Why the run says nothing: the machine did not let the attackers attack. */
+/** Why the run says nothing: the machine did not let the attackers attack, or the gateway answer. */
 export const invalidities = ({ phases }: HostileRun): string[] =>
-	phases.flatMap(({ name, ran, unopened }) => [
-		...(ran < RAN
-			? [
-					`${name}: attackers were starved: they ran in ${(100 * ran).toFixed(0)}% of the time in which they had work`,
-				]
-			: []),
+	phases.flatMap(({ name, ran, runtime, unopened }) => [
+		...starved(`${name}: the attackers`, ran),
+		...starved(`${name}: the gateway's runtime`, runtime.ran),
 		...(unopened.length > 0 ? [`${name}: no connection of: ${unopened.join(", ")}`] : []),
 	]);
+
+const starved = (name: string, ran: number): string[] =>
+	ran < RAN ? [`${name} ran in ${wholePercent(ran)} of the time with work: other processes starved it`] : [];
+const wholePercent = (part: number): string => `${(100 * part).toFixed(0)}%`;
 
 /** Missed bars. Empty: the run passed. */
 export function missedBars(run: HostileRun): string[] {
@@ -94,8 +95,8 @@ export function hostileTable(run: HostileRun): string {
 		...phases.map(({ peakMemory }) => `memory, most: ${described(peakMemory)}`),
 		`memory after: ${described(memoryAfter)}: ${(memoryAfter.total / idleMemory.total).toFixed(2)} times idle, ${(memoryAfter.total / coldMemory.total).toFixed(2)} times cold`,
 		...phases.map(
-			({ name, ran, refused, callers }) =>
-				`${name}: attackers ran ${(100 * ran).toFixed(0)}%; refused: ${listed(refused)}; normal callers without an answer: ${listed(callers.failed) || "none"}`,
+			({ name, ran, runtime, refused, callers }) =>
+				`${name}: attackers ran ${wholePercent(ran)}; the runtime ran ${wholePercent(runtime.busy)} of the time, and ${wholePercent(runtime.ran)} of the time with work; refused: ${listed(refused)}; normal callers without an answer: ${listed(callers.failed) || "none"}`,
 		),
 		`refusals: ${refusals.count}, ${bytesPerRefusal(refusals).toFixed(0)} bytes of disk each`,
 		"",

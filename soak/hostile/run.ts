@@ -10,6 +10,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { AttackOrder, AttackReport, AttackResult } from "./attack.ts";
 import { type CallerResults, callNormally, NormalEngine } from "./callers.ts";
 import { PATTERNS } from "./patterns/index.ts";
+import { ranShare } from "./schedule.ts";
 import { type Memory, ServedGateway } from "./served.ts";
 import { createWorld, NORMAL_ACCOUNT, settingsOf } from "./world.ts";
 
@@ -29,6 +30,8 @@ export interface HostileOptions {
 export interface Phase extends AttackResult {
 	name: string;
 	callers: CallerResults;
+	/** The part of the time with work in which the gateway's runtime ran, and of the whole time. */
+	runtime: { ran: number; busy: number };
 	/** Bytes. */
 	peakMemory: Memory;
 	diskGrowth: number;
@@ -72,6 +75,7 @@ const REFUSALS_MS = 12_000;
 const REST_MS = 3_000;
 const SETTLED_MS = 60_000;
 const SAMPLE_MS = 250;
+const NS_PER_MS = 1_000_000;
 const IDLE_MS = 4_000;
 
 export async function attackGateway(options: HostileOptions): Promise<HostileRun> {
@@ -118,18 +122,25 @@ export async function attackGateway(options: HostileOptions): Promise<HostileRun
 			const memory = watchMemory(gateway);
 			const finished = new AbortController();
 			const calling = callNormally(normal, finished.signal);
+			const schedule = gateway.schedule();
+			const startedAt = performance.now();
 			const result = await order(
 				group.map((one) => one.name),
 				attackers,
 				milliseconds,
 			);
+			const scheduleNow = gateway.schedule();
+			const runtime = {
+				ran: ranShare(schedule, scheduleNow),
+				busy: (scheduleNow.running - schedule.running) / NS_PER_MS / (performance.now() - startedAt),
+			};
 			await wait(alone ? 0 : REST_MS);
 			finished.abort();
 			const callers = await calling;
 			const peakMemory = memory.stop();
 			const refusedNow = Object.entries(await gateway.refusals());
 			phases.push({
-				...{ ...result, name, callers, peakMemory },
+				...{ ...result, name, callers, peakMemory, runtime },
 				refused: Object.fromEntries(
 					refusedNow.map(([key, count]) => [key, count - (refusedBefore[key] ?? 0)]),
 				),

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { freePort } from "../../scripts/free-port.ts";
+import { type Schedule, scheduleOf } from "./schedule.ts";
 import { bytesOnDisk, storedBytes } from "./stored-bytes.ts";
 
 const CLI = join(import.meta.dirname, "../../dist/cli/index.js");
@@ -110,6 +111,12 @@ export class ServedGateway {
 			return Number(fields[1]) === pid ? [Number(name)] : [];
 		});
 		return [pid, ...children];
+	}
+
+	/** Of the runtime's main thread, which runs all requests. */
+	schedule(): Schedule {
+		const [, runtime = 0] = this.#pids();
+		return scheduleOf(`/proc/${runtime}/task/${runtime}`);
 	}
 
 	memory(): Memory {
