@@ -6,19 +6,24 @@ import type { Deadline } from "./deadline.ts";
 
 /** A caller who does not read holds so much. */
 const MAX_READ_BYTES = 64 * 1024;
+/** A shorter body is one piece, and large reads would cost more than they save. */
+const SMALL_BODY_BYTES = 4 * 1024;
 
 export interface BodyLimits {
 	/** Milliseconds that a read may take. */
 	idleMs: number;
 	deadline: Deadline;
+	/** Of the body, by its header. */
+	length?: string | null;
 }
 
 /** Takes over the body, and closes the deadline at its end. Cancelling it ends the call. */
 export function limitedBody(
 	body: ReadableStream<Uint8Array>,
-	{ idleMs, deadline }: BodyLimits,
+	{ idleMs, deadline, length }: BodyLimits,
 ): ReadableStream<Uint8Array> {
-	const source = new LargeReads(body, MAX_READ_BYTES);
+	const isSmall = length != null && Number(length) <= SMALL_BODY_BYTES;
+	const source = isSmall ? PulledStream.sourceOf(body) : new LargeReads(body, MAX_READ_BYTES);
 	const received = (piece: Uint8Array | undefined): Uint8Array | undefined => {
 		if (piece) deadline.pause();
 		else deadline.close();
@@ -31,7 +36,7 @@ export function limitedBody(
 	return new PulledStream<Uint8Array>({
 		pull() {
 			deadline.expect(idleMs);
-			return source.read().then(received, failed);
+			return source.pull().then(received, failed);
 		},
 		cancel(reason) {
 			deadline.abort(new AiError("aborted"));

@@ -3,10 +3,12 @@
  * kilobytes for each read by default. So the buffer grows while reads fill it. A read returns what has arrived, and never waits for more.
  */
 
+import type { Source } from "./pulled-stream.ts";
+
 const MIN_READ_BYTES = 4 * 1024;
 const MAX_READ_BYTES = 256 * 1024;
 
-export class LargeReads {
+export class LargeReads implements Source<Uint8Array> {
 	readonly #bytes: ReadableStreamBYOBReader | undefined;
 	/** For a source that is not a byte stream. */
 	readonly #chunks: ReadableStreamDefaultReader<Uint8Array> | undefined;
@@ -24,7 +26,7 @@ export class LargeReads {
 	}
 
 	/** `undefined` at the end. One read at a time. */
-	async read(): Promise<Uint8Array | undefined> {
+	async pull(): Promise<Uint8Array | undefined> {
 		if (!this.#bytes) return (await this.#chunks?.read())?.value;
 		const size = this.#nextBytes;
 		const { done, value } = await this.#bytes.read(new Uint8Array(size));

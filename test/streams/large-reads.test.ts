@@ -6,7 +6,7 @@ const KIB = 1024;
 async function lengthsOf(source: ReadableStream<Uint8Array>): Promise<number[]> {
 	const reads = new LargeReads(source);
 	const lengths: number[] = [];
-	for (let piece = await reads.read(); piece; piece = await reads.read()) lengths.push(piece.length);
+	for (let piece = await reads.pull(); piece; piece = await reads.pull()) lengths.push(piece.length);
 	return lengths;
 }
 
@@ -26,13 +26,13 @@ describe("LargeReads", () => {
 		const reads = new LargeReads(readable);
 		for (const text of ["first", "second"]) {
 			const written = writer.write(new TextEncoder().encode(text));
-			const piece = await reads.read();
+			const piece = await reads.pull();
 			await written;
 			expect(new TextDecoder().decode(piece)).toBe(text);
 			expect(piece?.buffer.byteLength).toBe(text.length);
 		}
 		await writer.abort(new Error("reset"));
-		await expect(reads.read()).rejects.toThrow("reset");
+		await expect(reads.pull()).rejects.toThrow("reset");
 	});
 
 	it("reads a stream of chunks, and cancels it", async () => {
@@ -45,9 +45,9 @@ describe("LargeReads", () => {
 				},
 			});
 		const reads = new LargeReads(chunks());
-		expect(await reads.read()).toEqual(new Uint8Array(3));
+		expect(await reads.pull()).toEqual(new Uint8Array(3));
 		await reads.cancel();
 		expect(reason).toBeUndefined();
-		expect(await reads.read()).toBeUndefined();
+		expect(await reads.pull()).toBeUndefined();
 	});
 });

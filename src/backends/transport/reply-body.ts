@@ -70,7 +70,7 @@ export async function readUpTo(
 	const readAll = async (body: BodyBuffer): Promise<boolean> => {
 		for (;;) {
 			deadline.expect(call.target.timeouts.idleMs);
-			const piece = await reader.read();
+			const piece = await reader.pull();
 			if (!piece) return false;
 			held.growTo(body.length + piece.length);
 			body.add(piece);

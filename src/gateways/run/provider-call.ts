@@ -82,7 +82,8 @@ export async function callProvider(
 	const { status, statusText } = response;
 	const isEmpty = NO_BODY.has(status) || !response.body;
 	if (isEmpty) deadline.close();
-	const answer = isEmpty || !response.body ? null : limitedBody(response.body, { idleMs, deadline });
+	const length = response.headers.get("content-length");
+	const answer = isEmpty || !response.body ? null : limitedBody(response.body, { idleMs, deadline, length });
 	const contentType = response.headers.get("content-type");
 	// Other methods return earlier answers again, whose usage has been counted.
 	const hasUsage = answer && response.ok && method === "POST";
