@@ -4,6 +4,9 @@
  *
  * Sources: vLLM's NixlConnector and its example proxy, SGLang's router (`pd_router.rs`), TensorRT-LLM's
  * `openai_disagg_service.py`.
+ *
+ * If SGLang's prefill replica fails before the first token, both calls end: a decode replica without a prompt sends nothing for minutes.
+ * vLLM's handles of an earlier turn are not used: they would need a memory of conversations, and a decode replica's cache has the prompt.
  */
 import { isRecord } from "../../../core/json.ts";
 import type { DisaggregationName } from "../../../pools/prefill-decode/settings.ts";
