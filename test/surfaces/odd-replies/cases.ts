@@ -343,6 +343,42 @@ export const ODD_STREAMS: readonly OddReply[] = [
 		line({ ...HEADING, usage: USAGE }),
 		line({ id: "chatcmpl-7", x_groq: { id: "req_1", usage: USAGE } }),
 	),
+	stream(
+		"fields of other types",
+		hello,
+		line({ id: 7, object: null, created: "1790000000", model: null, choices: [], usage: [] }),
+		line({
+			...HEADING,
+			id: null,
+			choices: [{ index: "0", delta: { content: "Hel" }, finish_reason: false }],
+			usage: "none",
+		}),
+		choices({ index: 0, delta: { content: "lo", tool_calls: {}, refusal: null }, finish_reason: 0 }),
+		choices({ index: 0, delta: [], finish_reason: "stop", logprobs: "none" }),
+	),
+	{
+		...stream("no [DONE]", hello),
+		body: delta({ content: "Hello" }) + finish("stop"),
+	},
+	{
+		...stream("[DONE] twice, and events after it", hello),
+		body: delta({ content: "Hello" }) + finish("stop") + DONE + DONE + delta({ content: "!" }),
+	},
+	{
+		...stream("data in several lines", hello),
+		body: `${delta({ content: "Hello" }).replace(',"choices"', ',\ndata: "choices"')}${finish("stop")}${DONE}`,
+	},
+	{
+		...stream("lines that end with CR", hello),
+		body: `${delta({ content: "Hello" })}${finish("stop")}${DONE}`.replaceAll("\n", "\r"),
+	},
+	stream(
+		"an end in an event of its own, before the text ends",
+		hello,
+		delta({ content: "Hel" }),
+		choices({ index: 0, delta: { content: "lo" }, finish_reason: "stop" }),
+		choices({ index: 0, delta: { content: "" }, finish_reason: "stop" }),
+	),
 	{
 		...stream("a byte order mark and CR LF", hello, delta({ content: "Hello" }), finish("stop")),
 		body: `\uFEFF${[delta({ content: "Hello" }), finish("stop"), usage, DONE].join("").replaceAll("\n", "\r\n")}`,
@@ -437,6 +473,21 @@ export const ODD_VALUES: readonly OddReply[] = [
 				of("b", 1, "get_time", '"{}"'),
 			],
 		},
+	}),
+	value(
+		"fields of other types",
+		hello,
+		{
+			index: "0",
+			message: { role: null, content: "Hello", tool_calls: {} },
+			finish_reason: 0,
+			logprobs: "none",
+		},
+		{ id: 7, created: "1790000000", model: null, object: 1, system_fingerprint: 3, usage: [] },
+	),
+	value("a usage of text", hello, { message: { content: "Hello" } }, { usage: "29" }),
+	value("no calls in the place of calls", hello, {
+		message: { content: "Hello", tool_calls: [null, "x", {}] },
 	}),
 	value("function_call", one, {
 		message: { content: null, function_call: { name: "get_weather", arguments: '{"city":"Oslo"}' } },

@@ -45,6 +45,10 @@ export class ChatEventReader {
 
 	/** Reads an event that is no error. `none`: it is no part of an answer, such as a ping. */
 	read(sent: Record<string, unknown>): RepairedEvent {
+		return this.#readFields(withoutOddFields(sent));
+	}
+
+	#readFields(sent: Record<string, unknown>): RepairedEvent {
 		const { choices } = sent;
 		const usage = usageIn(sent);
 		if (!Array.isArray(choices) && !usage) return NO_CHUNK;
@@ -120,6 +124,21 @@ export class ChatEventReader {
 		this.#choices.set(index, state);
 		return state;
 	}
+}
+
+/** The event without the fields of its heading that have another type than OpenAI's. */
+function withoutOddFields(sent: Record<string, unknown>): Record<string, unknown> {
+	const { id, object, created, model, ...fields } = sent;
+	const isUsual =
+		isText(id) && isText(object) && isText(model) && (isAbsent(created) || typeof created === "number");
+	if (isUsual) return sent;
+	return {
+		...(typeof id === "string" && { id }),
+		...(typeof object === "string" && { object }),
+		...(typeof created === "number" && { created }),
+		...(typeof model === "string" && { model }),
+		...fields,
+	};
 }
 
 /** Whether a choice is a piece of text in OpenAI's form. Most are, and this check takes a tenth of the reader's time. */

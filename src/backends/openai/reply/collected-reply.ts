@@ -1,4 +1,5 @@
 /** Reads the body of a complete chat reply. Some hosts answer with a stream although none was requested: its chunks are collected. */
+import { createParser } from "eventsource-parser";
 import { isRecord, parseJson } from "../../../core/json.ts";
 import { isDone } from "../../../streams/sse.ts";
 import { ChunkCollector } from "../../chunk-collector.ts";
@@ -19,9 +20,9 @@ function collect(text: string, reader: ChatEventReader): unknown {
 	let isDoneSent = false;
 	const collector = new ChunkCollector();
 	const add = (chunk: Record<string, unknown>): void => collector.add(chunk as Chunk);
-	for (const line of text.split(/\r?\n/)) {
-		const data = line.replace(/^data:/, "").trim();
-		isDoneSent ||= isDone(data);
+	for (const data of dataIn(text)) {
+		isDoneSent = isDone(data);
+		if (isDoneSent) break;
 		const sent = parseJson(data);
 		if (isErrorBody(sent)) return sent;
 		if (!isRecord(sent)) continue;
@@ -32,6 +33,15 @@ function collect(text: string, reader: ChatEventReader): unknown {
 	const open = isDoneSent ? reader.end() : undefined;
 	if (open) add({ ...open });
 	return collector.completion();
+}
+
+/** The data of events, or the lines of JSON. */
+function dataIn(text: string): string[] {
+	if (!/^data:/m.test(text)) return text.split(/\r\n|\r|\n/).map((line) => line.trim());
+	const list: string[] = [];
+	const parser = createParser({ onEvent: ({ data }) => list.push(data.trim()) });
+	parser.feed(`${text}\n\n`);
+	return list;
 }
 
 type Chunk = Parameters<ChunkCollector["add"]>[0];
