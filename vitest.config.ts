@@ -5,12 +5,12 @@ import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import { defineConfig, type TestProjectConfiguration } from "vitest/config";
-import { linkPinnedClients } from "./clients/pinned.ts";
 import { freePort } from "./scripts/free-port.ts";
 import { KEYS, PORT_VARIABLE, routesOf } from "./test/clients/providers/routes.ts";
 import { CLIENT_ROUTES } from "./test/clients/routes.ts";
 import { CHROMIUM } from "./test/console/chromium.ts";
 import { LongestFirst } from "./test/longest-first.ts";
+import { linkPinnedClients } from "./tools/clients/pinned.ts";
 
 linkPinnedClients();
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { startBoth } from "../../bench/context.ts";
+import { startBoth } from "../../tools/bench/context.ts";
 
 describe("two contenders of the bench", () => {
 	it("are both stopped if the second cannot be started", async () => {

@@ -2,10 +2,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { allClients, detailsOf, KINDS, SCENARIOS_OF } from "../../clients/all.ts";
-import { PAGES, withResults } from "../../clients/docs.ts";
-import { mergeResults, type RecordedResults, readResults } from "../../clients/results.ts";
-import type { Row } from "../../clients/table.ts";
+import { allClients, detailsOf, KINDS, SCENARIOS_OF } from "../../tools/clients/all.ts";
+import { PAGES, withResults } from "../../tools/clients/docs.ts";
+import { mergeResults, type RecordedResults, readResults } from "../../tools/clients/results.ts";
+import type { Row } from "../../tools/clients/table.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const clients = await allClients();

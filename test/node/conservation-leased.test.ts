@@ -1,7 +1,7 @@
 /** The short form of `npm run soak -- --ledger leased`: a Worker that admits requests from leases, killed once. */
 import { expect, it } from "vitest";
-import { conserve } from "../../soak/conservation.ts";
-import { isClean, summary, violationDetails } from "../../soak/report.ts";
+import { conserve } from "../../tools/soak/conservation.ts";
+import { isClean, summary, violationDetails } from "../../tools/soak/report.ts";
 
 const SEED = 20261122;
 

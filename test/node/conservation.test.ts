@@ -3,10 +3,10 @@
  * it would tell of a ledger that is wrong is tested on the same evidence.
  */
 import { beforeAll, describe, expect, it } from "vitest";
-import { Audit, type Circumstances, type Evidence } from "../../soak/audit.ts";
-import { circumstancesOf, conserve, type Run } from "../../soak/conservation.ts";
-import type { Row } from "../../soak/gateway.ts";
-import { isClean, summary, violationDetails } from "../../soak/report.ts";
+import { Audit, type Circumstances, type Evidence } from "../../tools/soak/audit.ts";
+import { circumstancesOf, conserve, type Run } from "../../tools/soak/conservation.ts";
+import type { Row } from "../../tools/soak/gateway.ts";
+import { isClean, summary, violationDetails } from "../../tools/soak/report.ts";
 
 const SEED = 20261121;
 const REQUESTS = 600;

@@ -5,9 +5,9 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Answered, ask } from "../../bench/load.ts";
-import { Gateway } from "../../soak/gateway.ts";
 import { LOST_AFTER_MS } from "../../src/accounts/client/admission-queue.ts";
+import { type Answered, ask } from "../../tools/bench/load.ts";
+import { Gateway } from "../../tools/soak/gateway.ts";
 
 const CROWD = 500;
 const ROOM = 100;

@@ -1,8 +1,8 @@
 /** The short form of `npm run soak -- --only gateways`: logs and ledger of gateways, on the built Worker under plain workerd, killed once. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { audit } from "../../soak/gateways/audit.ts";
-import { gatewaySummary } from "../../soak/gateways/report.ts";
-import { conserveThroughGateways, type GatewayRun } from "../../soak/gateways/run.ts";
+import { audit } from "../../tools/soak/gateways/audit.ts";
+import { gatewaySummary } from "../../tools/soak/gateways/report.ts";
+import { conserveThroughGateways, type GatewayRun } from "../../tools/soak/gateways/run.ts";
 
 const SEED = 20261122;
 

@@ -1,8 +1,8 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { delayAt, measureDelays } from "../../soak/gateways/delays.ts";
-import { Excuses } from "../../soak/gateways/excuses.ts";
+import { delayAt, measureDelays } from "../../tools/soak/gateways/delays.ts";
+import { Excuses } from "../../tools/soak/gateways/excuses.ts";
 
 /** Request 0 from 0 to 9,000 ms, with one answer of the engine. Its first call failed at once, the second and the third are complete. */
 function excuses({

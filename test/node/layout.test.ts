@@ -65,7 +65,6 @@ const CLEAN = [
 	"src/gateways",
 	"src/pipeline",
 	"src/pools",
-	"simulate",
 	"src/providers",
 	"src/telemetry",
 	"src/counting",
@@ -77,14 +76,11 @@ const CLEAN = [
 	"src/schemas",
 	"src/tasks",
 	"test/dialects",
-	"bench",
-	"clients",
 	"test/hosts",
 	"cli",
 	"miniflare",
-	"mutants",
 	"scripts",
-	"soak",
+	"tools",
 ];
 
 /** Identifiers that a file declares, in lower-case words: `wasTold` declares `was` and `told`. */
@@ -145,8 +141,8 @@ describe("layout", () => {
 	});
 
 	it("has no files that import each other in a circle, not even types", () => {
-		const folders = ["src", "bench", "cli", "clients", "console/src", "miniflare", "mutants", "scripts"];
-		const sources = [...folders, "simulate", "soak"].flatMap((folder) =>
+		const folders = ["src", "cli", "console/src", "miniflare", "scripts", "tools"];
+		const sources = folders.flatMap((folder) =>
 			readdirSync(folder, { recursive: true, encoding: "utf8" })
 				.filter((file) => /\.tsx?$/.test(file))
 				.map((file) => join(folder, file)),
@@ -211,7 +207,7 @@ describe("tables", () => {
 });
 
 describe("the soak's books", () => {
-	const soak = readdirSync("soak", { recursive: true, encoding: "utf8" }).filter((file) =>
+	const soak = readdirSync("tools/soak", { recursive: true, encoding: "utf8" }).filter((file) =>
 		file.endsWith(".ts"),
 	);
 
@@ -219,12 +215,16 @@ describe("the soak's books", () => {
 	const wrappers = ["faulty-account.ts", "scenario-worker.ts", "storage-worker.ts"];
 
 	it.each(soak.filter((file) => !wrappers.includes(file)))("soak/%s imports nothing of src/", (file) => {
-		const imports = [...readFileSync(join("soak", file), "utf8").matchAll(/(?:from|import)[\s(]+"([^"]+)"/g)];
+		const imports = [
+			...readFileSync(join("tools/soak", file), "utf8").matchAll(/(?:from|import)[\s(]+"([^"]+)"/g),
+		];
 		expect(imports.map(([, path = ""]) => path).filter((path) => path.includes("/src/"))).toEqual([]);
 	});
 
 	it("reads real import lines", () => {
 		expect(soak).toContain("books.ts");
-		expect(readFileSync(join("soak", "faulty-account.ts"), "utf8")).toMatch(/from "\.\.\/src\/index\.ts"/);
+		expect(readFileSync(join("tools/soak", "faulty-account.ts"), "utf8")).toMatch(
+			/from "\.\.\/\.\.\/src\/index\.ts"/,
+		);
 	});
 });

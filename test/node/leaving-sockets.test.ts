@@ -8,13 +8,13 @@
 import { resolve } from "node:path";
 import type { Miniflare } from "miniflare";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { quantile } from "../../bench/statistics.ts";
-import { Engine } from "../../soak/engine.ts";
-import { leave, leavingTable } from "../../soak/leaving.ts";
-import type { Planned } from "../../soak/plan.ts";
-import { describeViolation } from "../../soak/report.ts";
-import { settingsOf } from "../../soak/settings.ts";
-import { Steps } from "../../soak/steps.ts";
+import { quantile } from "../../tools/bench/statistics.ts";
+import { Engine } from "../../tools/soak/engine.ts";
+import { leave, leavingTable } from "../../tools/soak/leaving.ts";
+import type { Planned } from "../../tools/soak/plan.ts";
+import { describeViolation } from "../../tools/soak/report.ts";
+import { settingsOf } from "../../tools/soak/settings.ts";
+import { Steps } from "../../tools/soak/steps.ts";
 import { startSession } from "./plugin/session.ts";
 
 /** An engine that is not let go writes for 50 s. The soak holds the gateway to 100 ms, on a machine that is idle. */

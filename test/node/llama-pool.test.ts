@@ -14,7 +14,7 @@ import { join } from "node:path";
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { freePort } from "../../scripts/free-port.ts";
-import { Gateway } from "../../soak/gateway.ts";
+import { Gateway } from "../../tools/soak/gateway.ts";
 
 const COMMAND = process.env.LLAMA_SERVER_COMMAND;
 const MODEL = "live/chat";

@@ -9,11 +9,11 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { connectInspector, type Inspector } from "../../bench/inspector.ts";
 import { modulesIn } from "../../miniflare/modules.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { runtimeSettings } from "../../scripts/settings.ts";
 import { type Served, serve } from "../../scripts/workerd.ts";
+import { connectInspector, type Inspector } from "../../tools/bench/inspector.ts";
 
 const ADMIN_TOKEN = "an-admin-token-of-the-memory-test";
 const MODEL = "@cf/moonshotai/kimi-k2.6";

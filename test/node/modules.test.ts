@@ -6,14 +6,14 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { loadedAtStart } from "../../bench/modules.ts";
-import { placesIn } from "../../bench/places.ts";
 import { completeModulesIn, modulesIn } from "../../miniflare/modules.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { ROOT } from "../../scripts/root.ts";
 import { runtimeSettings } from "../../scripts/settings.ts";
 import { bundleWorker, PART_NAMES } from "../../scripts/worker.ts";
 import { type Served, serve, type WorkerSpec } from "../../scripts/workerd.ts";
+import { loadedAtStart } from "../../tools/bench/modules.ts";
+import { placesIn } from "../../tools/bench/places.ts";
 
 const BUILT = "dist/worker";
 const ENGINE_CHAT = "modules/chat";

@@ -2,12 +2,12 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { AREAS } from "../../mutants/areas.ts";
-import { candidatesIn, choose, describes, EQUIVALENTS } from "../../mutants/candidates.ts";
-import { Journal } from "../../mutants/journal.ts";
-import { mutantsOf } from "../../mutants/operators.ts";
-import { verdictOf } from "../../mutants/sandbox.ts";
-import { TESTS_OF } from "../../mutants/tests-of.ts";
+import { AREAS } from "../../tools/mutants/areas.ts";
+import { candidatesIn, choose, describes, EQUIVALENTS } from "../../tools/mutants/candidates.ts";
+import { Journal } from "../../tools/mutants/journal.ts";
+import { mutantsOf } from "../../tools/mutants/operators.ts";
+import { verdictOf } from "../../tools/mutants/sandbox.ts";
+import { TESTS_OF } from "../../tools/mutants/tests-of.ts";
 
 /** Each mutant as the whole text with the bug in it. */
 const mutated = (source: string): string[] =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { pairRows } from "../../soak/gateways/pair-rows.ts";
+import { pairRows } from "../../tools/soak/gateways/pair-rows.ts";
 
 const row = (outcome: "ok" | "cancelled", output_tokens: number) => ({ outcome, output_tokens });
 const call = (outputTokens: number, complete = false) => ({ outputTokens, complete });

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { Gateway } from "../../soak/gateway.ts";
+import { Gateway } from "../../tools/soak/gateway.ts";
 
 const MODEL = "pool/chat";
 const ENGINES = 4;

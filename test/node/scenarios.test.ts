@@ -1,8 +1,8 @@
 /** What the soak's scenarios find in rows that the engine's records do not explain. */
 import { describe, expect, it } from "vitest";
-import type { Row } from "../../soak/gateway.ts";
-import { compare } from "../../soak/play.ts";
-import { costOfServed } from "../../soak/scenarios.ts";
+import type { Row } from "../../tools/soak/gateway.ts";
+import { compare } from "../../tools/soak/play.ts";
+import { costOfServed } from "../../tools/soak/scenarios.ts";
 
 const SERVED = { scenario: "case", backend: "fast", complete: true, promptTokens: 10, outputTokens: 2 };
 /** 10 x 20,000 and 2 x 130,001 micro-neurons. */

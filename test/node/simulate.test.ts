@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { type ClusterOptions, type Outcome, simulate } from "../../simulate/cluster.ts";
-import { SIMULATED } from "../../simulate/policies.ts";
-import { simulateShards } from "../../simulate/shards.ts";
-import { syntheticTrace } from "../../simulate/synthetic-trace.ts";
-import { mean, percentile, table, tableRow } from "../../simulate/table.ts";
-import { overlay, parseTrace, type TraceRequest } from "../../simulate/trace.ts";
-import { Random } from "../../soak/random.ts";
+import { type ClusterOptions, type Outcome, simulate } from "../../tools/simulate/cluster.ts";
+import { SIMULATED } from "../../tools/simulate/policies.ts";
+import { simulateShards } from "../../tools/simulate/shards.ts";
+import { syntheticTrace } from "../../tools/simulate/synthetic-trace.ts";
+import { mean, percentile, table, tableRow } from "../../tools/simulate/table.ts";
+import { overlay, parseTrace, type TraceRequest } from "../../tools/simulate/trace.ts";
+import { Random } from "../../tools/soak/random.ts";
 
 const TRACE = syntheticTrace({ seed: 1, requests: 3_000 });
 const run = (policy: string, options: Partial<ClusterOptions> = {}): Outcome => {

@@ -10,7 +10,7 @@ import { Readable } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { backupCommand } from "../../cli/commands/backup.ts";
-import { Gateway } from "../../soak/gateway.ts";
+import { Gateway } from "../../tools/soak/gateway.ts";
 
 const gateways: Gateway[] = [];
 const folders: string[] = [];

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, expect, test } from "vitest";
-import { bytesOnDisk, storedBytes } from "../../soak/hostile/stored-bytes.ts";
+import { bytesOnDisk, storedBytes } from "../../tools/soak/hostile/stored-bytes.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "stored-bytes-test-"));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));

@@ -9,7 +9,7 @@ import OpenAI from "openai";
 import { ResponsesWS } from "openai/resources/responses/ws";
 import { afterEach, describe, expect, it } from "vitest";
 import { backupCommand } from "../../cli/commands/backup.ts";
-import { Gateway } from "../../soak/gateway.ts";
+import { Gateway } from "../../tools/soak/gateway.ts";
 
 const MODEL = "gpt-5.6-sol";
 const PATIENT = { timeout: 60_000 };

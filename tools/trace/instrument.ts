@@ -34,14 +34,15 @@ export const instrument = (sources: string): Plugin => ({
 	},
 });
 
-/** The source with a statement at the beginning of each function that records `file:line name`. */
+/** The source with a statement at the beginning of each function that records `file:line:column name`. */
 export function instrumented(code: string, file: string): string {
 	const insertions: Insertion[] = [];
 	visit(parseAst(code, { lang: "ts" }, file) as unknown as Node, undefined, (node, name) => {
 		const { body } = node;
 		if (!FUNCTIONS.has(node.type) || !isNode(body)) return;
-		const line = code.slice(0, node.start).split("\n").length;
-		const record = `globalThis.${ENTERED}?.add(${JSON.stringify(`${file}:${line} ${name ?? "anonymous"}`)})`;
+		const lines = code.slice(0, node.start).split("\n");
+		const place = `${file}:${lines.length}:${(lines.at(-1) ?? "").length + 1}`;
+		const record = `globalThis.${ENTERED}?.add(${JSON.stringify(`${place} ${name ?? "anonymous"}`)})`;
 		if (body.type === "BlockStatement") insertions.push({ at: body.start + 1, text: `${record};` });
 		else insertions.push({ at: body.start, text: `(${record},(` }, { at: body.end, text: "))" });
 	});
@@ -55,7 +56,7 @@ function visit(
 	name: string | undefined,
 	found: (node: Node, name: string | undefined) => void,
 ): void {
-	const own = nameIn(node.id) ?? nameIn(node.key) ?? name;
+	const own = nameIn(node.id) ?? nameIn(node.key) ?? nameIn(node.left) ?? name;
 	found(node, own);
 	for (const value of Object.values(node))
 		for (const child of Array.isArray(value) ? value : [value]) if (isNode(child)) visit(child, own, found);

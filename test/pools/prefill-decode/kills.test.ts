@@ -4,8 +4,8 @@
  * `VITE_PAIR_STREAMS=1000 npx vitest run --project worker test/pools/prefill-decode/kills.test.ts` has more streams.
  */
 import { describe, expect, it } from "vitest";
-import { Random } from "../../../soak/random.ts";
 import type { DisaggregationName } from "../../../src/pools/prefill-decode/settings.ts";
+import { Random } from "../../../tools/soak/random.ts";
 import { NOW } from "../../gateway.ts";
 import { FAULTS, type Fault, TOKENS } from "./cluster.ts";
 import { ALL_IDLE, gatewayOf, LONG, readStream } from "./pair-gateway.ts";

@@ -1,0 +1,315 @@
+/** The contenders: the floor, a second floor (the error of the method), Ganglion, and Portkey's gateway. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { modulesIn } from "../../miniflare/modules.ts";
+import { freePort } from "../../scripts/free-port.ts";
+import { runtimeSettings } from "../../scripts/settings.ts";
+import { listening, serve, singleModule, stop, type WorkerSpec } from "../../scripts/workerd.ts";
+import type { Ask } from "./load.ts";
+import { installPeer } from "./peer.ts";
+import { ADMIN_TOKEN, createToken } from "./token.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+export const BUILT = join(ROOT, "dist/worker");
+/** All contenders share one core. The load and the engine use the other. */
+export const CONTENDERS_CPU = 0;
+export const LOAD_CPU = 1;
+
+/** The engine's kinds of answers: tools/bench/upstream.ts. */
+const MODES = [
+	...(["json", "late", "bulk", "stepped", "steady", "paced", "slow", "embeddings"] as const),
+	...(["responses", "responses-bulk"] as const),
+] as const;
+export type Mode = (typeof MODES)[number];
+/** Modes whose engine has only OpenAI's Responses API. */
+const RESPONSES_MODES: readonly Mode[] = ["responses", "responses-bulk"];
+/** Modes that also have a route with `passthrough`, one whose model has another name at the engine, and one with a second engine. */
+const STREAMED_MODES: readonly Mode[] = ["bulk", "stepped", "steady", "paced", "slow"];
+/** Models whose native frames differ from OpenAI's. */
+const NATIVE_MODELS = {
+	bulk: "@cf/meta/llama-3.3-70b-instruct-fp8-fast",
+	stepped: "@cf/meta/llama-3.1-8b-instruct-fast",
+	steady: "@cf/meta/llama-3.1-8b-instruct-fp8",
+};
+
+/**
+ * The route of a request to Ganglion: OpenAI's, Workers AI's native route, a route that passes streams through, a route whose
+ * engine has another name of the model, a route with mid-stream failover, another dialect's route, or one with shared answers.
+ */
+export type How =
+	| "openai"
+	| "native"
+	| "passthrough"
+	| "renamed"
+	| "two engines"
+	| "responses"
+	| "messages"
+	| "single-flight";
+
+export interface Contender {
+	name: string;
+	pid: number;
+	/** A request for a chat or for embeddings. `account`: of Ganglion, one that `addAccounts` made. */
+	ask(mode: Mode, body: object, how?: How, account?: string): Ask;
+	/** Makes a token for each. Only Ganglion has accounts. */
+	addAccounts?(names: readonly string[]): Promise<void>;
+	stop(): Promise<void>;
+}
+
+export interface Field {
+	folder: string;
+	upstream: { url: string; pid: number };
+	/** Starts a contender. The caller stops it. */
+	start(name: ContenderName, options?: GanglionOptions): Promise<Contender | undefined>;
+	close(): Promise<void>;
+}
+/**
+ * `operator`: Ganglion with the operator's token. `unlimited`: the same, without any limits. `exact`: Ganglion whose account admits
+ * each request. `sequential`: the same, and the engine is called only after admission. `leased sequential`: leases, and the engine is
+ * called only after admission.
+ */
+export type ContenderName =
+	| "floor"
+	| "floor again"
+	| "ganglion"
+	| "operator"
+	| "unlimited"
+	| "exact"
+	| "sequential"
+	| "leased sequential"
+	| "portkey";
+
+/** Variants of Ganglion's configuration. */
+export interface GanglionOptions {
+	/** The folder with its modules. */
+	folder?: string;
+	inspectorPort?: number;
+	/** Uses the operator's token, which needs no account object. */
+	asOperator?: boolean;
+	/** Sets no limits. */
+	unlimited?: boolean;
+	/** `LIMITS.speculation` */
+	speculation?: boolean;
+	/** `LEDGER`. Absent: the default. */
+	ledger?: "exact" | "leased";
+	/** The address of another engine than the bench's. */
+	upstream?: string;
+	/** A command that starts the runtime. */
+	wrapper?: readonly string[];
+	/** More exact routes than those of the bench. */
+	extraRoutes?: number;
+	/** Each engine is a pool of so many addresses, which all are the bench's engine. Absent: it has one address. */
+	replicas?: number;
+}
+
+export async function openField(): Promise<Field> {
+	const folder = mkdtempSync(join(tmpdir(), "ganglion-bench-"));
+	const port = await freePort();
+	const child = spawn(process.execPath, [join(import.meta.dirname, "upstream.ts"), String(port)], {
+		stdio: ["ignore", "inherit", "inherit"],
+	});
+	await listening({ port }, child);
+	if (process.platform === "linux")
+		for (const pid of [process.pid, child.pid ?? 0])
+			spawn("taskset", ["-a", "-c", "-p", String(LOAD_CPU), String(pid)], { stdio: "ignore" });
+	const upstream = { url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0 };
+	let started = 0;
+	return {
+		folder,
+		upstream,
+		start(name, { upstream: engine = upstream.url, ...options } = {}) {
+			const own = join(folder, String(started++));
+			mkdirSync(own);
+			switch (name) {
+				case "floor":
+				case "floor again":
+					return floor(name, engine, own);
+				case "ganglion":
+					return ganglion(name, engine, own, options);
+				case "operator":
+					return ganglion(name, engine, own, { asOperator: true });
+				case "unlimited":
+					return ganglion(name, engine, own, { asOperator: true, unlimited: true });
+				case "exact":
+					return ganglion(name, engine, own, { ledger: "exact" });
+				case "sequential":
+					return ganglion(name, engine, own, { ledger: "exact", speculation: false });
+				case "leased sequential":
+					return ganglion(name, engine, own, { speculation: false });
+				case "portkey":
+					return portkey(engine);
+				default:
+					return name satisfies never;
+			}
+		},
+		async close() {
+			await stop(child);
+			rmSync(folder, { recursive: true, force: true });
+		},
+	};
+}
+
+const pathOf = (mode: Mode): string =>
+	`/${mode}/v1/${mode === "embeddings" ? "embeddings" : "chat/completions"}`;
+
+async function floor(name: string, upstream: string, folder: string): Promise<Contender> {
+	const spec: WorkerSpec = {
+		name,
+		modules: singleModule(join(import.meta.dirname, "floor.js")),
+		vars: { UPSTREAM: upstream },
+		compatibilityDate: "2026-11-01",
+	};
+	const served = await serve(spec, await freePort(), folder, CONTENDERS_CPU);
+	return {
+		...served,
+		ask: (mode, body) => ({
+			url: served.url + pathOf(mode),
+			body: JSON.stringify({ model: "bench", ...body }),
+		}),
+	};
+}
+
+/** By default with all features: a token, rates, a budget and the ledger. */
+async function ganglion(
+	name: string,
+	upstream: string,
+	folder: string,
+	{
+		folder: built = BUILT,
+		inspectorPort,
+		asOperator = false,
+		unlimited = false,
+		speculation = true,
+		ledger,
+		wrapper,
+		extraRoutes = 0,
+		replicas,
+	}: GanglionOptions = {},
+): Promise<Contender> {
+	const addressesOf = (mode: Mode) =>
+		replicas === undefined
+			? { url: `${upstream}/${mode}/v1` }
+			: {
+					pool: {
+						replicas: Array.from({ length: replicas }, (_, i) => `${upstream}/${mode}/replica-${i}/v1`),
+					},
+				};
+	const backends = MODES.map((mode) => [
+		mode,
+		{
+			...{ kind: "openai", ...addressesOf(mode) },
+			...(RESPONSES_MODES.includes(mode) && { api: "responses" }),
+		},
+	]);
+	const spec: WorkerSpec = {
+		name,
+		modules: modulesIn(built),
+		vars: {
+			BACKENDS: Object.fromEntries(backends),
+			ROUTES: {
+				...Object.fromEntries(
+					Array.from({ length: extraRoutes }, (_, i) => [`extra/model-${i}`, [{ backend: "json" }]]),
+				),
+				...Object.fromEntries(MODES.map((mode) => [`bench/${mode}`, [{ backend: mode }]])),
+				...Object.fromEntries(
+					STREAMED_MODES.flatMap((mode) => {
+						const target = { backend: mode, model: `bench/${mode}` };
+						return [
+							[`renamed/${mode}`, [target]],
+							[`passed/${mode}`, { targets: [target], passthrough: true }],
+							[`paired/${mode}`, { targets: [target, { ...target, backend: "json" }] }],
+						];
+					}),
+				),
+				...Object.fromEntries(
+					Object.entries(NATIVE_MODELS).map(([mode, model]) => [model, [{ backend: mode, model: "bench" }]]),
+				),
+			},
+			MODELS: { "bench/embeddings": { task: "Text Embeddings" } },
+			// Enforced, but above what a bench can reach.
+			LIMITS: {
+				plan: "paid",
+				speculation,
+				...(unlimited
+					? { requests_per_minute: "none" }
+					: {
+							daily_neurons: 1e9,
+							requests_per_minute: { "Text Generation": 10_000_000, "Text Embeddings": 10_000_000 },
+						}),
+			},
+			...(ledger && { LEDGER: ledger }),
+			ADMIN_TOKEN,
+		},
+		...runtimeSettings(),
+		...(inspectorPort !== undefined && { inspectorPort }),
+		...(wrapper && { wrapper }),
+	};
+	const served = await serve(spec, await freePort(), folder, CONTENDERS_CPU);
+	const token = asOperator
+		? ADMIN_TOKEN
+		: await createToken(served.url, ACCOUNT).catch(async (error) => {
+				await served.stop();
+				throw error;
+			});
+	const tokens = new Map([[ACCOUNT, token]]);
+	return {
+		...served,
+		async addAccounts(names) {
+			for (const name of names) tokens.set(name, await createToken(served.url, name));
+		},
+		ask(mode, body, how = "openai", account = ACCOUNT) {
+			const model = `${FAMILIES[how] ?? "bench"}/${mode}`;
+			const isRun = how === "native";
+			const path = isRun
+				? `run/${NATIVE_MODELS[mode === "stepped" || mode === "steady" ? mode : "bulk"]}`
+				: `v1/${mode === "embeddings" ? "embeddings" : (ROUTES[how] ?? "chat/completions")}`;
+			return {
+				url: `${served.url}/client/v4/accounts/${account}/ai/${path}`,
+				headers: {
+					authorization: `Bearer ${tokens.get(account)}`,
+					...(how === "single-flight" && { "x-ganglion-single-flight": "true" }),
+				},
+				body: JSON.stringify(isRun ? body : { model, ...body }),
+			};
+		},
+	};
+}
+
+const ACCOUNT = "bench";
+
+const FAMILIES: Partial<Record<How, string>> = {
+	passthrough: "passed",
+	renamed: "renamed",
+	"two engines": "paired",
+};
+const ROUTES: Partial<Record<How, string>> = { responses: "responses", messages: "messages" };
+
+/** Started on Node as by its package. `undefined` if the package cannot be installed. */
+async function portkey(upstream: string): Promise<Contender | undefined> {
+	const file = installPeer((text) => console.error(text));
+	if (file === undefined) return undefined;
+	const port = await freePort();
+	const child: ChildProcess = spawn(
+		"taskset",
+		["-c", String(CONTENDERS_CPU), process.execPath, file, "--headless", `--port=${port}`],
+		{ stdio: "ignore", env: { ...process.env, NODE_ENV: "production" } },
+	);
+	await listening({ port }, child).catch(async (error) => {
+		await stop(child);
+		throw error;
+	});
+	const config = (mode: Mode) =>
+		JSON.stringify({ provider: "openai", api_key: "sk-bench", custom_host: `${upstream}/${mode}/v1` });
+	return {
+		name: "portkey",
+		pid: child.pid ?? 0,
+		ask: (mode, body) => ({
+			url: `http://127.0.0.1:${port}/v1/${mode === "embeddings" ? "embeddings" : "chat/completions"}`,
+			headers: { "x-portkey-config": config(mode) },
+			body: JSON.stringify({ model: "bench", ...body }),
+		}),
+		stop: () => stop(child),
+	};
+}

@@ -1,0 +1,74 @@
+/**
+ * `npm run bench`: compares the cost of the gateway with a Worker that only forwards and with Portkey's gateway, in one run
+ * and as ratios. tools/bench/NOTES.md explains the results, docs/performance.md what they mean for a user.
+ *
+ *     npm run bench -- --only json,stream --seconds 3 --rounds 7
+ *     npm run bench -- --write
+ */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { readOptions } from "../../scripts/options.ts";
+import { openField } from "./contenders.ts";
+import type { Context } from "./context.ts";
+import { SCENARIOS, type ScenarioName } from "./scenarios.ts";
+import { document, type Row, rowLine } from "./table.ts";
+
+const names = Object.keys(SCENARIOS) as ScenarioName[];
+const values = readOptions(
+	{
+		only: { type: "string" },
+		seconds: { type: "string", default: "3" },
+		rounds: { type: "string", default: "5" },
+		write: { type: "boolean", default: false },
+	},
+	`npm run bench -- [options]
+
+  --only A,B     of ${names.join(", ")}
+  --seconds N    of load in a round (3)
+  --rounds N     of which the median counts (5)
+  --write        the whole table into tools/bench/RESULTS.md`,
+);
+if (process.platform !== "linux") {
+	console.error("The bench reads CPU times from /proc: it runs on Linux.");
+	process.exit(1);
+}
+
+const chosen = values.only?.split(",") ?? names;
+const unknown = chosen.filter((name) => !names.some((known) => known === name));
+if (unknown.length > 0) {
+	console.error(`No such scenario: ${unknown.join(", ")}. There are: ${names.join(", ")}`);
+	process.exit(1);
+}
+
+for (const name of ["seconds", "rounds"] as const)
+	if (!(Number(values[name]) > 0)) {
+		console.error(`--${name}: expected a number above 0, found ${values[name]}`);
+		process.exit(1);
+	}
+if (values.write && values.only !== undefined) {
+	console.error("--write is for the whole table: leave out --only.");
+	process.exit(1);
+}
+
+const field = await openField();
+const context: Context = {
+	field,
+	seconds: Number(values.seconds),
+	rounds: Number(values.rounds),
+	say: (text) => console.error(text),
+};
+const rows: Row[] = [];
+try {
+	for (const name of names.filter((each) => chosen.includes(each))) {
+		console.error(`\n${name}`);
+		for (const row of await SCENARIOS[name](context)) {
+			rows.push(row);
+			console.error(`  ${rowLine(row)}`);
+		}
+	}
+} finally {
+	await field.close();
+}
+const text = document(rows);
+console.log(`\n${text}`);
+if (values.write) writeFileSync(join(import.meta.dirname, "RESULTS.md"), text);

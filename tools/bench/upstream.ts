@@ -1,0 +1,118 @@
+/**
+ * An engine with very low cost: every answer is built in advance. The first part of the path selects it:
+ * `json`, `late` (the same after 20 ms), `bulk` (200 events at once), `stepped` (an event a millisecond), `steady` (an event every 10 ms), `paced` (every 20 ms),
+ * `slow` (one a second), `embeddings`, and `responses` and `responses-bulk` (`json` and `bulk` in OpenAI's Responses API). The name of the model of a stream is `bench/` and the first part of the path.
+ * Started with `node tools/bench/upstream.ts PORT`.
+ */
+import { createServer, type ServerResponse } from "node:http";
+import { COMPLETION } from "./completion.ts";
+import { RESPONSE, responseEvents } from "./responses-engine.ts";
+
+const EVENTS = 200;
+const LATE_MS = 20;
+const STEP_MS = 1;
+const STEADY_MS = 10;
+const PACE_MS = 20;
+const SLOW_MS = 1000;
+const WORDS = Array.from({ length: EVENTS }, (_, i) => ` word${i}`);
+const DIMENSIONS = 384;
+const TEXTS = 100;
+
+const usage = { prompt_tokens: 20, completion_tokens: EVENTS, total_tokens: 20 + EVENTS };
+/** The chunks of one model. */
+class Chunks {
+	readonly #model: string;
+	readonly all: readonly Buffer[];
+
+	constructor(model: string) {
+		this.#model = model;
+		this.all = [
+			this.#chunk([{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }]),
+			...WORDS.map((word) => this.delta(word)),
+			this.#chunk([{ index: 0, delta: {}, finish_reason: "stop" }]),
+			this.#chunk([], { usage }),
+			"data: [DONE]\n\n",
+		].map((text) => Buffer.from(text));
+	}
+
+	delta(content: string): string {
+		return this.#chunk([{ index: 0, delta: { content }, finish_reason: null }]);
+	}
+
+	#chunk(choices: unknown[], others: object = {}): string {
+		return `data: ${JSON.stringify({ id: "chatcmpl-bench", object: "chat.completion.chunk", created: 1, model: this.#model, choices, ...others })}\n\n`;
+	}
+}
+
+const chunksOf = Object.fromEntries(
+	["bulk", "stepped", "steady", "paced", "slow"].map((kind) => [kind, new Chunks(`bench/${kind}`)]),
+);
+const PACES_MS: Record<string, number> = {
+	stepped: STEP_MS,
+	steady: STEADY_MS,
+	paced: PACE_MS,
+	slow: SLOW_MS,
+};
+
+const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+const completion = json(COMPLETION);
+const response = json(RESPONSE);
+const events = responseEvents(WORDS).map((text) => Buffer.from(text));
+const embeddings = json({
+	object: "list",
+	model: "bench",
+	data: Array.from({ length: TEXTS }, (_, index) => ({
+		object: "embedding",
+		index,
+		embedding: Array.from({ length: DIMENSIONS }, (_, i) => Math.sin(index * 31 + i) / 20),
+	})),
+	usage: { prompt_tokens: 800, total_tokens: 800 },
+});
+
+const server = createServer((request, answer) => {
+	const [, kind = ""] = (request.url ?? "").split("/", 2);
+	request.resume().on("end", () => {
+		if (kind === "late") return void setTimeout(complete, LATE_MS, answer, completion);
+		if (kind === "embeddings") return complete(answer, embeddings);
+		if (kind === "responses") return complete(answer, response);
+		if (kind === "responses-bulk") return bulk(answer, events);
+		const chunks = chunksOf[kind];
+		if (!chunks) return complete(answer, completion);
+		const paceMs = PACES_MS[kind];
+		if (paceMs === undefined) bulk(answer, chunks.all);
+		else paced(answer, chunks, paceMs);
+	});
+});
+// Clients reuse idle connections, so the server must not close them.
+server.keepAliveTimeout = 600_000;
+server.listen(Number(process.argv[2]), "127.0.0.1", 4096);
+
+function complete(response: ServerResponse, body: Buffer): void {
+	response.writeHead(200, { "content-type": "application/json", "content-length": body.length });
+	response.end(body);
+}
+
+function bulk(response: ServerResponse, all: readonly Buffer[]): void {
+	response.writeHead(200, { "content-type": "text/event-stream" });
+	for (const bytes of all) response.write(bytes);
+	response.end();
+}
+
+function paced(response: ServerResponse, chunks: Chunks, paceMs: number): void {
+	response.writeHead(200, { "content-type": "text/event-stream" });
+	let next = 0;
+	const timer = setInterval(() => {
+		const bytes = chunks.all[next++];
+		// The time of sending, from which the reader computes the delay.
+		if (bytes)
+			response.write(
+				next > 1 && next <= EVENTS
+					? chunks.delta(`@${(performance.timeOrigin + performance.now()).toFixed(3)}`)
+					: bytes,
+			);
+		if (next < chunks.all.length) return;
+		clearInterval(timer);
+		response.end();
+	}, paceMs);
+	response.on("close", () => clearInterval(timer));
+}

@@ -1,0 +1,144 @@
+/**
+ * `npm run soak`: tests the ledger under faults, disconnects and scenarios. Every request settles once, no budget is exceeded, and the ledger
+ * agrees with the soak's own accounting of the engine. If a caller disconnects during a stream, the engine's call ends within 100 ms, and the
+ * sent part is charged. Each scenario (images, audio, sessions, hedges, a full disk …) is charged by the records of its engine.
+ *
+ *     npm run soak -- --seed 7 --requests 10000 --kills 5 --tries 100 --only conservation
+ */
+import { readOptions } from "../../scripts/options.ts";
+import { stopWith } from "../../scripts/settings.ts";
+import { conserve } from "./conservation.ts";
+import { gatewaySummary } from "./gateways/report.ts";
+import { conserveThroughGateways } from "./gateways/run.ts";
+import {
+	figuresOf,
+	type HostileFigures,
+	hostileTable,
+	invalidities,
+	medianTable,
+	missedBars,
+} from "./hostile/report.ts";
+import { attackGateway } from "./hostile/run.ts";
+import { CANCELLED_MS, leave, leavingTable } from "./leaving.ts";
+import { play, scenarioTable } from "./play.ts";
+import { progressTo } from "./progress.ts";
+import { describeViolation, isClean, summary, violationDetails } from "./report.ts";
+import { SCENARIOS } from "./scenarios.ts";
+
+const values = readOptions(
+	{
+		seed: { type: "string" },
+		requests: { type: "string", default: "10000" },
+		kills: { type: "string", default: "5" },
+		callers: { type: "string", default: "64" },
+		ledger: { type: "string", default: "both" },
+		tries: { type: "string", default: "100" },
+		only: { type: "string" },
+		seconds: { type: "string" },
+		attackers: { type: "string" },
+		alone: { type: "boolean", default: false },
+		pattern: { type: "string" },
+		repeat: { type: "string", default: "1" },
+	},
+	`npm run soak -- [options]
+
+  --seed N        the seed of an earlier run, to repeat it
+  --requests N    number of requests (10000), with --callers N at the same time (64)
+  --kills N       kills of the gateway during the run (5)
+  --ledger MODE   exact, leased, or both (both)
+  --tries N       disconnects for each API (100)
+  --only NAME     conservation, gateways, leaving, hostile, scenarios, or one scenario: ${SCENARIOS.map(({ name }) => name).join(", ")}
+
+  hostile (on Linux): strangers and tokens that only run models attack a gateway with 1,024 open files, beside 50 normal callers
+  --seconds N     length of the attack (120), or of each pattern (5) with --alone
+  --attackers N   attackers of each pattern (3)
+  --alone         one pattern after the other
+  --pattern TEXT  only patterns with this text in their name
+  --repeat N      equal runs (1), with a table of the median and the worst`,
+);
+const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
+console.log(`seed ${seed}`);
+/** Longer than any request of a run. */
+const HOLD_MS = 20_000;
+const progress = progressTo(process.stderr);
+
+const { only } = values;
+const scenario = SCENARIOS.find(({ name }) => name === only)?.name;
+if (
+	only !== undefined &&
+	!scenario &&
+	!["conservation", "gateways", "hostile", "leaving", "scenarios"].includes(only)
+)
+	stopWith(`--only: found "${only}"`);
+
+if (!["exact", "leased", "both"].includes(values.ledger)) stopWith(`--ledger: found "${values.ledger}"`);
+const ledgers = (["exact", "leased"] as const).filter((mode) => [mode, "both"].includes(values.ledger));
+for (const ledger of only === undefined || only === "conservation" ? ledgers : []) {
+	const run = await conserve({
+		seed,
+		requests: Number(values.requests),
+		kills: Number(values.kills),
+		callers: Number(values.callers),
+		holdMs: HOLD_MS,
+		ledger,
+		progress,
+	});
+	console.log(`\nledger: ${ledger}\n${summary(run)}`);
+	if (!isClean(run)) {
+		console.log(`\n${violationDetails(run)}`);
+		process.exitCode = 1;
+	}
+}
+if (only === undefined || only === "gateways") {
+	const run = await conserveThroughGateways({
+		seed,
+		requests: Number(values.requests),
+		kills: Number(values.kills),
+		callers: Number(values.callers),
+		holdMs: HOLD_MS,
+		progress,
+	});
+	console.log(`\ngateways\n${gatewaySummary(run)}`);
+	if (run.verdict.violations.length > 0) process.exitCode = 1;
+}
+if (only === undefined || only === "hostile") {
+	const seconds = Number(values.seconds ?? (values.alone ? 5 : 120));
+	const figures: HostileFigures[] = [];
+	for (let number = 1; number <= Number(values.repeat); number++) {
+		const run = await attackGateway({
+			pattern: values.pattern,
+			alone: values.alone,
+			milliseconds: seconds * 1_000,
+			attackers: Number(values.attackers ?? (values.alone ? 10 : 3)),
+			progress: (label) => process.stderr.write(`hostile: ${label}\n`),
+		});
+		console.log(`\nhostile\n${hostileTable(run)}`);
+		for (const missed of missedBars(run)) console.log(`MISSED: ${missed}`);
+		const invalid = invalidities(run);
+		for (const reason of invalid) console.log(`NOT VALID: ${reason}`);
+		if (missedBars(run).length + invalid.length > 0) process.exitCode = 1;
+		if (invalid.length === 0) figures.push(figuresOf(run));
+	}
+	if (Number(values.repeat) > 1) console.log(`\n${medianTable(figures)}`);
+}
+if (only === undefined || only === "leaving") {
+	const tries = Number(values.tries);
+	const { results, violations } = await leave(tries, (done) => progress(done, tries, "leaving"));
+	console.log(`\n${leavingTable(results)}`);
+	for (const violation of violations) console.log(`\n${describeViolation(violation)}`);
+	const missed = results.filter(
+		({ billed = tries, closedAfter }) =>
+			billed !== tries || closedAfter.length !== tries || closedAfter.some((time) => time > CANCELLED_MS),
+	);
+	// The control without a gateway has no bill. Its delays are the runtime's.
+	const ofGateway = missed.filter(({ billed }) => billed !== undefined);
+	for (const { way } of ofGateway) console.log(`VIOLATION: ${way}: not ${tries} of ${tries}`);
+	if (ofGateway.length > 0 || violations.length > 0) process.exitCode = 1;
+}
+if (only === undefined || only === "scenarios" || scenario) {
+	const played = await play(scenario, (name) => process.stderr.write(`scenario ${name}\n`));
+	console.log(`\n${scenarioTable(played)}`);
+	for (const { name, problems } of played)
+		for (const problem of problems) console.log(`VIOLATION: ${name}: ${problem}`);
+	if (played.some(({ problems }) => problems.length > 0)) process.exitCode = 1;
+}
