@@ -1,8 +1,4 @@
-/**
- * Live transcription without a model: it detects speech, but not words. Raw samples contain no text (the files of the
- * simulator's own speech do), so the transcript is the duration of the speech in a turn or segment: `[speech 1.2 s]`. The
- * same audio gives the same events, for all sizes and times of its pieces: no clock is used.
- */
+/** Live transcription without a model: the transcript is a fixed sentence (`script.ts`), whatever the audio has. No clock is used. */
 import { AiError } from "../../../core/errors.ts";
 import type {
 	ListenCommand,
@@ -10,69 +6,44 @@ import type {
 	TranscriptionEvent,
 } from "../../../tasks/live-transcription/types.ts";
 import type { Answer } from "../../../tasks/task.ts";
-import type { EventBuilder } from "./event-builder.ts";
-import { ENCODINGS, Loudness } from "./loudness.ts";
-import { SegmentBuilder } from "./segments.ts";
-import { TurnBuilder } from "./turns.ts";
-import { Voice } from "./voice.ts";
+import { type EventScript, STEP_MS } from "./script.ts";
+import { SegmentScript } from "./segments.ts";
+import { TurnScript } from "./turns.ts";
 
-export async function liveTranscription(
-	input: LiveTranscriptionInput,
-): Promise<Answer<"live-transcription">> {
-	const ear = new Ear(input);
+/** Bytes of a sample. */
+const ENCODINGS = new Map([
+	["linear16", 2],
+	["mulaw", 1],
+]);
+
+/** Throws `invalidInput` for an unsupported encoding. */
+export async function liveTranscription({
+	samples,
+	division,
+}: LiveTranscriptionInput): Promise<Answer<"live-transcription">> {
+	const sampleBytes = samples && ENCODINGS.get(samples.encoding);
+	if (!samples || !sampleBytes)
+		throw new AiError(
+			"invalidInput",
+			`Invalid input: the simulator takes raw samples; encoding must be one of ${[...ENCODINGS.keys()].join(", ")}, with a sample_rate.`,
+		);
+	const { sample_rate, channels } = samples;
+	const script: EventScript =
+		division.kind === "turns" ? new TurnScript(division) : new SegmentScript(division);
+	let bytes = 0;
+	let steps = 0;
+	const now = () => Math.floor((bytes * 1000) / (sampleBytes * channels * sample_rate));
 	const output = new TransformStream<ListenCommand, TranscriptionEvent>({
 		transform(command, controller) {
-			for (const event of ear.take(command)) controller.enqueue(event);
+			if (command.kind === "audio") bytes += command.bytes.length;
+			const events = command.kind === "finalize" ? script.finalize(now()) : [];
+			while ((steps + 1) * STEP_MS <= now()) events.push(...script.step(++steps * STEP_MS));
+			for (const event of events) controller.enqueue(event);
 		},
 		flush(controller) {
-			for (const event of ear.end()) controller.enqueue(event);
+			for (const event of script.end(now())) controller.enqueue(event);
+			controller.enqueue({ kind: "ended", duration: now() / 1000, channels });
 		},
 	});
 	return { kind: "value", output };
-}
-
-/** A session without its streams. */
-export class Ear {
-	readonly #loudness: Loudness;
-	readonly #builder: EventBuilder;
-	readonly #channels: number;
-	readonly #voice = new Voice();
-
-	/** Throws `invalidInput` for an unsupported encoding. */
-	constructor({ samples, division }: LiveTranscriptionInput) {
-		const loudness = samples && Loudness.of(samples);
-		if (!samples || !loudness)
-			throw new AiError(
-				"invalidInput",
-				`Invalid input: the simulator hears raw samples; encoding must be one of ${ENCODINGS.join(", ")}, with a sample_rate.`,
-			);
-		this.#loudness = loudness;
-		this.#channels = samples.channels;
-		this.#builder =
-			division.kind === "turns"
-				? new TurnBuilder(division, loudness.windowSeconds)
-				: new SegmentBuilder(division, loudness.windowSeconds);
-	}
-
-	*take(command: ListenCommand): Generator<TranscriptionEvent> {
-		switch (command.kind) {
-			case "audio":
-				for (const loudness of this.#loudness.process(command.bytes)) {
-					this.#voice.process(loudness);
-					yield* this.#builder.process(this.#voice);
-				}
-				return;
-			case "finalize":
-				yield* this.#builder.finalize(this.#voice);
-				return;
-			default:
-				command satisfies never;
-		}
-	}
-
-	*end(): Generator<TranscriptionEvent> {
-		yield* this.#builder.end(this.#voice);
-		const duration = Math.round(this.#loudness.duration * 1000) / 1000;
-		yield { kind: "ended", duration, channels: this.#channels };
-	}
 }

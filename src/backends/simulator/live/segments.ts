@@ -1,12 +1,10 @@
-/** Segments of the audio, one after the other without gaps: each ends at a pause in speech, or after five seconds. */
+/** Segments of the audio, one after the other without gaps: each ends at a pause in speech, or after 4.8 s. */
 import type { Segments, TranscriptionEvent } from "../../../tasks/live-transcription/types.ts";
-import { type EventBuilder, inSeconds, silenceOf, spanOf } from "./event-builder.ts";
-import type { Voice } from "./voice.ts";
+import { type EventScript, lastWordEnd, STEP_MS, spanOf } from "./script.ts";
 
-/** 5 s. */
-const LONGEST_WINDOWS = 250;
-/** 1 s between two that are not final. */
-const INTERIM_WINDOWS = 50;
+const LONGEST_MS = 20 * STEP_MS;
+/** Between two segments that are not final. */
+const INTERIM_MS = 4 * STEP_MS;
 
 interface Ending {
 	is_final: boolean;
@@ -14,88 +12,69 @@ interface Ending {
 	from_finalize: boolean;
 }
 
-export class SegmentBuilder implements EventBuilder {
+export class SegmentScript implements EventScript {
 	readonly #rules: Segments;
-	readonly #windowSeconds: number;
 	#start = 0;
-	/** What the voice had spoken before this segment, and before the last pause. */
-	#before = 0;
-	#pausedAt = 0;
-	/** Where this segment's first word begins. */
-	#speechStart: number | undefined;
 	#lastEventAt = 0;
-	/** Whether words are final whose utterance may not have ended. */
-	#open = false;
+	/** The last pause, and the last final word whose utterance may not have ended. */
+	#pausedAt = 0;
+	#openWordEnd: number | undefined;
 
-	constructor(rules: Segments, windowSeconds: number) {
+	constructor(rules: Segments) {
 		this.#rules = rules;
-		this.#windowSeconds = windowSeconds;
 	}
 
-	process(voice: Voice): TranscriptionEvent[] {
-		if (voice.spoken > this.#before) this.#speechStart ??= Math.max(voice.from, this.#start);
-		return [...this.#onset(voice), ...this.#segment(voice), ...this.#utterance(voice)];
+	step(now: number): TranscriptionEvent[] {
+		return [...this.#onset(now), ...this.#segment(now), ...this.#utterance(now)];
 	}
 
-	finalize(voice: Voice): TranscriptionEvent[] {
-		return this.#rest(voice, true);
+	finalize(now: number): TranscriptionEvent[] {
+		return this.#remainder(now, true);
 	}
 
-	end(voice: Voice): TranscriptionEvent[] {
-		return this.#rest(voice, false);
+	end(now: number): TranscriptionEvent[] {
+		return this.#remainder(now, false);
 	}
 
-	#onset({ started, from }: Voice): TranscriptionEvent[] {
-		if (!started || !this.#rules.vad_events) return [];
-		return [{ kind: "speech-started", timestamp: inSeconds(from, this.#windowSeconds) }];
+	#onset(now: number): TranscriptionEvent[] {
+		const from = now - STEP_MS;
+		const started = lastWordEnd(from, now) && lastWordEnd(from - STEP_MS, from) === undefined;
+		return started && this.#rules.vad_events ? [{ kind: "speech-started", timestamp: from / 1000 }] : [];
 	}
 
-	#segment(voice: Voice): TranscriptionEvent[] {
-		const { endpointing, interim_results } = this.#rules;
-		const pauses =
-			voice.spoken > this.#pausedAt &&
-			!voice.speaking &&
-			endpointing !== undefined &&
-			silenceOf(voice, this.#windowSeconds) >= endpointing;
-		if (pauses || voice.now - this.#start >= LONGEST_WINDOWS)
-			return [this.#event(voice, { is_final: true, speech_final: pauses, from_finalize: false })];
-		if (interim_results && voice.now - this.#lastEventAt >= INTERIM_WINDOWS)
-			return [this.#event(voice, { is_final: false, speech_final: false, from_finalize: false })];
+	#segment(now: number): TranscriptionEvent[] {
+		const { endpointing = Number.POSITIVE_INFINITY, interim_results } = this.#rules;
+		const silence = now - (lastWordEnd(this.#pausedAt, now) ?? now);
+		const pauses = silence > 0 && silence >= endpointing;
+		if (pauses || now - this.#start >= LONGEST_MS)
+			return [this.#event(now, { is_final: true, speech_final: pauses, from_finalize: false })];
+		if (interim_results && now - this.#lastEventAt >= INTERIM_MS)
+			return [this.#event(now, { is_final: false, speech_final: false, from_finalize: false })];
 		return [];
 	}
 
 	/** Follows a final segment: words that are not final could still change. */
-	#utterance(voice: Voice): TranscriptionEvent[] {
-		const { utterance_end_ms } = this.#rules;
-		if (utterance_end_ms === undefined || !this.#open || this.#speechStart !== undefined) return [];
-		if (voice.speaking || silenceOf(voice, this.#windowSeconds) < utterance_end_ms) return [];
-		this.#open = false;
-		return [{ kind: "utterance-end", last_word_end: inSeconds(voice.to, this.#windowSeconds) }];
+	#utterance(now: number): TranscriptionEvent[] {
+		const { utterance_end_ms = Number.POSITIVE_INFINITY } = this.#rules;
+		const end = this.#openWordEnd;
+		if (end === undefined || now - end < utterance_end_ms || lastWordEnd(this.#start, now)) return [];
+		this.#openWordEnd = undefined;
+		return [{ kind: "utterance-end", last_word_end: end / 1000 }];
 	}
 
-	#rest(voice: Voice, from_finalize: boolean): TranscriptionEvent[] {
-		if (voice.now === this.#start) return [];
-		return [
-			this.#event(voice, { is_final: true, speech_final: voice.spoken > this.#pausedAt, from_finalize }),
-		];
+	#remainder(now: number, from_finalize: boolean): TranscriptionEvent[] {
+		const speech_final = lastWordEnd(this.#pausedAt, now) !== undefined;
+		return now > this.#start ? [this.#event(now, { is_final: true, speech_final, from_finalize })] : [];
 	}
 
-	#event(voice: Voice, ending: Ending): TranscriptionEvent {
-		const stretch = {
-			start: this.#start,
-			end: voice.now,
-			spoken: voice.spoken - this.#before,
-			speechStart: this.#speechStart ?? voice.now,
-			speechEnd: voice.to,
-		};
-		this.#lastEventAt = voice.now;
-		if (ending.speech_final) this.#pausedAt = voice.spoken;
+	#event(now: number, ending: Ending): TranscriptionEvent {
+		const span = spanOf(this.#start, now);
+		this.#lastEventAt = now;
+		if (ending.speech_final) this.#pausedAt = now;
 		if (ending.is_final) {
-			this.#open ||= this.#speechStart !== undefined;
-			this.#start = voice.now;
-			this.#before = voice.spoken;
-			this.#speechStart = undefined;
+			this.#openWordEnd = lastWordEnd(this.#start, now) ?? this.#openWordEnd;
+			this.#start = now;
 		}
-		return { kind: "segment", ...spanOf(stretch, this.#windowSeconds), ...ending };
+		return { kind: "segment", ...span, ...ending };
 	}
 }

@@ -11,7 +11,7 @@ import { AiError } from "../../../core/errors.ts";
 import type { Media } from "../../../media/media.ts";
 import type { SpeechInput } from "../../../tasks/text-to-speech/index.ts";
 import { id3Tag, withInfo } from "./audio-tags.ts";
-import { mp3Writer } from "./mp3.ts";
+import { silentMp3 } from "./mp3.ts";
 import { joined, wavChunks } from "./riff.ts";
 import { placeWords, type SpokenWord, secondsOf, spokenWords } from "./timing.ts";
 
@@ -38,7 +38,7 @@ export async function textToSpeech(input: SpeechInput): Promise<Media> {
 	const seconds = Math.min(MAX_SECONDS, secondsOf(words) / speed);
 	switch (input.encoding) {
 		case "mp3":
-			return { bytes: joined([id3Tag(text), mp3Writer(input)(seconds)]), contentType: "audio/mpeg" };
+			return { bytes: joined([id3Tag(text), silentMp3(input, seconds)]), contentType: "audio/mpeg" };
 		case "linear16":
 		case "mulaw":
 		case "alaw":

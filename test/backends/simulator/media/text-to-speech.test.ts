@@ -29,15 +29,7 @@ describe("writes", () => {
 			{ encoding: "mp3" },
 			{ container: "MPEG", codec: "MPEG 2 Layer 3", sampleRate: 24_000, bitrate: 48_000 },
 		],
-		[
-			"mp3 at 44.1 kHz",
-			{ encoding: "mp3", sample_rate: 44_100 },
-			{ codec: "MPEG 1 Layer 3", sampleRate: 44_100 },
-		],
-		["mp3 at 8 kHz", { encoding: "mp3", sample_rate: 8_000 }, { sampleRate: 8_000 }],
 		["mp3 at 32 kbit/s", { encoding: "mp3", bit_rate: 32_000 }, { sampleRate: 24_000, bitrate: 32_000 }],
-		["mp3 at 24 kbit/s", { encoding: "mp3", bit_rate: 24_000 }, { sampleRate: 24_000, bitrate: 24_000 }],
-		["mp3 at 320 kbit/s", { encoding: "mp3", bit_rate: 320_000 }, { sampleRate: 44_100, bitrate: 320_000 }],
 		["linear16", {}, { container: "WAVE", codec: "PCM", bitsPerSample: 16, sampleRate: 24_000 }],
 		["linear16 at 16 kHz", { sample_rate: 16_000 }, { codec: "PCM", sampleRate: 16_000 }],
 		[
@@ -76,18 +68,6 @@ describe("writes", () => {
 			expect(wav.bytes.subarray(data + 8, data + 8 + raw.bytes.length)).toEqual(raw.bytes);
 		},
 	);
-});
-
-it("writes mp3 at exactly the sample rate and bit rate that it offers", { timeout: 20_000 }, async () => {
-	for (const sample_rate of [8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000]) {
-		const none = await say({ encoding: "mp3", sample_rate, bit_rate: 1 }).catch((error: unknown) => error);
-		const offered = /one of ([\d, ]+) at/.exec(String(none))?.[1]?.split(", ").map(Number) ?? [];
-		expect(offered.length).toBeGreaterThanOrEqual(7);
-		for (const bit_rate of offered) {
-			const { bytes } = await say({ encoding: "mp3", text: "Hi", speed: 4, sample_rate, bit_rate });
-			expect((await parseBuffer(bytes)).format).toMatchObject({ sampleRate: sample_rate, bitrate: bit_rate });
-		}
-	}
 });
 
 describe("the sound", () => {
@@ -184,14 +164,8 @@ describe("refuses", () => {
 		],
 		[{ encoding: "mp3", container: "wav" }, "mp3 needs no container; it cannot be put in wav."],
 		[{ container: "ogg" }, "linear16 goes into container wav or none, not ogg."],
-		[
-			{ encoding: "mp3", sample_rate: 12_345 },
-			"sample_rate for mp3 must be one of 8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000.",
-		],
-		[
-			{ encoding: "mp3", sample_rate: 12_000, bit_rate: 128_000 },
-			"bit_rate for mp3 must be one of 8000, 16000, 24000, 32000, 40000, 48000, 56000, 64000 at this sample_rate.",
-		],
+		[{ encoding: "mp3", sample_rate: 12_345 }, "sample_rate for mp3 must be 24000, or left out."],
+		[{ encoding: "mp3", bit_rate: 128_000 }, "bit_rate for mp3 must be one of 32000, 48000."],
 		[{ sample_rate: 1 }, "sample_rate for linear16 must be a whole number from 4000 to 48000."],
 		[
 			{ encoding: "alaw", sample_rate: 8_000.5 },

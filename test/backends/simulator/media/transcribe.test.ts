@@ -70,8 +70,7 @@ describe("the simulator's own speech", () => {
 					.filter((text) => said(text) !== ""),
 				fc.constantFrom("mp3" as const, "mulaw" as const),
 				async (text, encoding) => {
-					const rate = encoding === "mp3" ? { sample_rate: 8_000 } : {};
-					expect((await echo(text, { encoding, speed: 4, ...rate })).text).toBe(said(text));
+					expect((await echo(text, { encoding, speed: 4 })).text).toBe(said(text));
 				},
 			),
 			{ numRuns: 60 },
