@@ -2,8 +2,7 @@
  * The only place that runs a caller's text as a `RegExp`. The runtime's engine backtracks, which can take exponential time,
  * so the number of steps is bounded before the expression runs.
  */
-import { automatonOf } from "./automaton.ts";
-import { type Cost, costOf } from "./cost.ts";
+import { stepsOf } from "./backtracking.ts";
 import { readExpression } from "./expression.ts";
 
 /** Steps allowed per match (a few milliseconds), plus steps per character of the text. */
@@ -12,7 +11,7 @@ const MAX_CHARACTER_STEPS = 64;
 
 export class Pattern {
 	/** `undefined` if unknown. */
-	readonly #cost: Cost | undefined;
+	readonly #steps: ((length: number) => number) | undefined;
 	/** `undefined` for an invalid expression, which never runs. */
 	readonly #regExp: RegExp | undefined;
 
@@ -24,15 +23,12 @@ export class Pattern {
 			return;
 		}
 		const expression = isRead ? readExpression(source) : undefined;
-		const automaton = expression && automatonOf(expression);
-		this.#cost = automaton && costOf(automaton);
+		this.#steps = expression && stepsOf(expression);
 	}
 
 	/** Upper bound of the engine's steps for a text of this length. */
 	steps(length: number): number {
-		if (!this.#regExp) return 0;
-		const backtracking = this.#cost?.reduceRight((sum, factor) => sum * (length + 1) + factor, 0);
-		return length + (backtracking ?? Number.POSITIVE_INFINITY);
+		return this.#regExp ? length + (this.#steps?.(length) ?? Number.POSITIVE_INFINITY) : 0;
 	}
 
 	isCheap(length: number): boolean {

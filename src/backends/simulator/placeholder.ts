@@ -97,7 +97,7 @@ class Builder {
 		const costly: unknown = schema[COSTLY_PATTERN];
 		const pattern: unknown = schema.pattern ?? costly;
 		const patterned = typeof pattern === "string" ? fromPattern(pattern, least) : undefined;
-		// The validator does not run a costly pattern; the automaton does.
+		// The validator does not run a costly pattern. `matches` runs it on texts that are short enough.
 		const fits = (value: string) =>
 			this.#fits(value, schema, place) &&
 			(typeof costly !== "string" || value === patterned || this.#document.matches(costly, value));
