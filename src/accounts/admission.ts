@@ -93,10 +93,10 @@ export interface Admission {
 export type Admitted =
 	/**
 	 * `outputTokens`: the output limit for the engine; absent if no budget limits the request. `limited`: the token has a budget of
-	 * its own. `remaining`: how many more requests like this one would be admitted now. `lease`: if the isolate requested one and
+	 * its own. `lease`: if the isolate requested one and
 	 * the account is far enough below its limits.
 	 */
-	| { ok: true; outputTokens?: number; limited?: true; remaining?: number; lease?: Lease }
+	| { ok: true; outputTokens?: number; limited?: true; lease?: Lease }
 	| {
 			ok: false;
 			failure: FailureKey;
@@ -214,27 +214,12 @@ export type JournalAnswer = (Lease | undefined)[];
 /** A positive answer of the account, for the pipeline. */
 export type Granted = Pick<Extract<Admitted, { ok: true }>, "outputTokens" | "limited">;
 
-/** The admission of a request that is dispatched before the account has answered. */
-export interface SpeculativeAdmission {
-	/** The answer that the account will probably give. */
-	expected: Granted;
-	/** The account's answer, as {@link AccountLedger.admit}. The caller must receive no response before it. */
-	decision: Promise<Granted>;
-	/** The request cannot continue without the decision. */
-	requireDecision(): void;
-}
-
 /** The account's part in a request. */
 export interface AccountLedger {
 	/** Throws `AiError` if the account refuses the request, and if its object cannot be called. */
 	admit(admission: Admission): Promise<Granted>;
 	/** Admits the request from a lease, without a call of the object. Returns nothing if there is no lease with room for it. */
 	admitFromLease(admission: Admission): Granted | undefined;
-	/**
-	 * Starts the admission of a request that the account will probably admit, so that an engine may be called in parallel.
-	 * Returns nothing, and starts nothing, if the account is not far enough below its limits.
-	 */
-	speculate(admission: Admission): SpeculativeAdmission | undefined;
 	/** Queues the settlement for the account's object. Never throws. */
 	settle(settlement: Settlement): void;
 	/**

@@ -19,8 +19,6 @@ export interface SizeLimits {
 export interface Limits extends SizeLimits {
 	/** Milliseconds after which a request can no longer be settled: its reservation is charged. */
 	holdMs: number;
-	/** Whether an engine may be called in parallel with admission. */
-	speculation: boolean;
 	/** For every account that is not in `accounts`. */
 	everyone: AccountLimits;
 	accounts: ReadonlyMap<string, AccountLimits>;

@@ -11,7 +11,6 @@ import { type Metered, meter } from "./meter.ts";
 import { prepare } from "./prepare.ts";
 import type { InferenceRequest, Reply } from "./request.ts";
 import type { PipelineServices } from "./services.ts";
-import { dispatchSpeculatively } from "./speculative-dispatch.ts";
 import { write } from "./write.ts";
 
 /**
@@ -37,10 +36,9 @@ export async function run(request: InferenceRequest, services: PipelineServices)
 	try {
 		const prepared = await prepare(request, services);
 		const admission = admit(exchange, request, prepared, services);
-		const admitted = admission instanceof Promise ? await admission : admission;
-		const answered = await dispatchSpeculatively(admitted, request.signal, (call, signal) =>
-			answer(exchange, { ...prepared, request, call, signal }, services),
-		);
+		const call = admission instanceof Promise ? await admission : admission;
+		const { signal } = request;
+		const answered = await answer(exchange, { ...prepared, request, call, signal }, services);
 		metered = meter(exchange, answered, prepared.model, services);
 		if (exchange.state !== "ended") cancelOnAbort(request.signal, metered, exchange.ended);
 		return write(request, prepared, { answered, metered }, services);

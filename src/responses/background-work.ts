@@ -223,7 +223,7 @@ const withoutLeases = (ledgers: Accounts): Accounts => ({
 		const ledger = ledgers.of(account);
 		return new Proxy(ledger, {
 			get(target, name) {
-				if (name === "admitFromLease" || name === "speculate") return () => undefined;
+				if (name === "admitFromLease") return () => undefined;
 				const member: unknown = Reflect.get(target, name, target);
 				return typeof member === "function" ? member.bind(target) : member;
 			},

@@ -15,8 +15,6 @@ describe("LIMITS of accounts", () => {
 
 	it("hold unsettled reservations for an hour, or for the configured time", () => {
 		expect(limitsOf({}).holdMs).toBe(3_600_000);
-		expect(limitsOf({}).speculation).toBe(true);
-		expect(limitsOf({ speculation: false }).speculation).toBe(false);
 		expect(limitsOf({ hold_ms: 5_000 }).holdMs).toBe(5_000);
 		expect(() => limitsOf({ hold_ms: 0 })).toThrow(ConfigError);
 	});

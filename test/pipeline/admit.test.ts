@@ -204,7 +204,6 @@ describe("admit", () => {
 		const seen: Admission[] = [];
 		const ledger = {
 			admitFromLease: () => undefined,
-			speculate: () => undefined,
 			admit: async (asked: Admission) => {
 				seen.push(asked);
 				return {};
@@ -231,70 +230,30 @@ describe("admit", () => {
 		const refusal = new AiError(key);
 		const { admitted, exchange } = await admitWith({
 			admitFromLease: () => undefined,
-			speculate: () => undefined,
 			admit: () => Promise.reject(refusal),
 		});
 		await expect(admitted).rejects.toBe(refusal);
 		expect(exchange.fail(refusal).exchange).toEqual({ attempts: 0, credentialVerified });
 	});
 
-	describe("of a speculative request", () => {
-		/** The account's answer may differ from what was expected of it. */
-		const speculate = async (expected: Granted, granted: Granted, call: TaskCall = CHAT) => {
-			const ledger = {
-				admitFromLease: () => undefined,
-				speculate: () => ({ expected, decision: Promise.resolve(granted), requireDecision: () => {} }),
-			};
-			const { call: first, speculation } = await (await admitWith(ledger, { call })).admitted;
-			return { first, second: await speculation?.decision };
+	describe("whose output the account bounds", () => {
+		const boundedCall = async (granted: Granted, call: TaskCall = CHAT): Promise<TaskCall> => {
+			const ledger = { admitFromLease: () => undefined, admit: async () => granted };
+			return (await admitWith(ledger, { call })).admitted;
 		};
-		const maxTokens = (call: TaskCall | undefined) =>
-			call?.task === "text-generation" ? call.input.max_tokens : undefined;
+		const maxTokens = (call: TaskCall) =>
+			call.task === "text-generation" ? call.input.max_tokens : undefined;
 
-		it("takes the output that the account really grants", async () => {
-			const smaller = await speculate({ outputTokens: 256 }, { outputTokens: 40 });
-			expect(maxTokens(smaller.first)).toBe(256);
-			expect(maxTokens(smaller.second)).toBe(40);
-			const unbounded = await speculate({ outputTokens: 256 }, {});
-			expect(maxTokens(unbounded.second)).toBeUndefined();
-			const bounded = await speculate({}, { outputTokens: 40 });
-			expect(maxTokens(bounded.first)).toBeUndefined();
-			expect(maxTokens(bounded.second)).toBe(40);
+		it("has the granted output", async () => {
+			expect(maxTokens(await boundedCall({ outputTokens: 40 }))).toBe(40);
+			expect(maxTokens(await boundedCall({}))).toBeUndefined();
 		});
 
 		it("shares a smaller grant between the choices, and raises no limit of the caller's", async () => {
-			const input = { ...CHAT.input, n: 3, max_tokens: 30 };
-			const { first, second } = await speculate(
-				{ outputTokens: 256 },
-				{ outputTokens: 40 },
-				{ ...CHAT, input },
-			);
-			expect(maxTokens(first)).toBe(30);
-			expect(maxTokens(second)).toBe(13);
-			const least = await speculate({ outputTokens: 256 }, { outputTokens: 2 }, { ...CHAT, input });
-			expect(maxTokens(least.second)).toBe(1);
-		});
-
-		it("does not happen if the operator has switched it off", async () => {
-			let speculations = 0;
-			const ledger = {
-				admitFromLease: () => undefined,
-				speculate: () => {
-					speculations++;
-					return undefined;
-				},
-				admit: async () => ({}),
-			};
-			const off = await admitWith(ledger, { variables: { LIMITS: { speculation: false } } });
-			expect((await off.admitted).speculation).toBeUndefined();
-			expect(speculations).toBe(0);
-			await (await admitWith(ledger)).admitted;
-			expect(speculations).toBe(1);
-		});
-
-		it("is the same call where the grant is as expected", async () => {
-			const { first, second } = await speculate({ outputTokens: 256 }, { outputTokens: 256 });
-			expect(second).toBe(first);
+			const call = { ...CHAT, input: { ...CHAT.input, n: 3, max_tokens: 30 } };
+			expect(maxTokens(await boundedCall({ outputTokens: 256 }, call))).toBe(30);
+			expect(maxTokens(await boundedCall({ outputTokens: 40 }, call))).toBe(13);
+			expect(maxTokens(await boundedCall({ outputTokens: 2 }, call))).toBe(1);
 		});
 	});
 

@@ -67,8 +67,7 @@ export interface Field {
 }
 /**
  * `operator`: Ganglion with the operator's token. `unlimited`: the same, without any limits. `exact`: Ganglion whose account admits
- * each request. `sequential`: the same, and the engine is called only after admission. `leased sequential`: leases, and the engine is
- * called only after admission.
+ * each request.
  */
 export type ContenderName =
 	| "floor"
@@ -77,8 +76,6 @@ export type ContenderName =
 	| "operator"
 	| "unlimited"
 	| "exact"
-	| "sequential"
-	| "leased sequential"
 	| "portkey";
 
 /** Variants of Ganglion's configuration. */
@@ -90,8 +87,6 @@ export interface GanglionOptions {
 	asOperator?: boolean;
 	/** Sets no limits. */
 	unlimited?: boolean;
-	/** `LIMITS.speculation` */
-	speculation?: boolean;
 	/** `LEDGER`. Absent: the default. */
 	ledger?: "exact" | "leased";
 	/** The address of another engine than the bench's. */
@@ -134,10 +129,6 @@ export async function openField(): Promise<Field> {
 					return ganglion(name, engine, own, { asOperator: true, unlimited: true });
 				case "exact":
 					return ganglion(name, engine, own, { ledger: "exact" });
-				case "sequential":
-					return ganglion(name, engine, own, { ledger: "exact", speculation: false });
-				case "leased sequential":
-					return ganglion(name, engine, own, { speculation: false });
 				case "portkey":
 					return portkey(engine);
 				default:
@@ -181,7 +172,6 @@ async function ganglion(
 		inspectorPort,
 		asOperator = false,
 		unlimited = false,
-		speculation = true,
 		ledger,
 		wrapper,
 		extraRoutes = 0,
@@ -231,7 +221,6 @@ async function ganglion(
 			// Enforced, but above what a bench can reach.
 			LIMITS: {
 				plan: "paid",
-				speculation,
 				...(unlimited
 					? { requests_per_minute: "none" }
 					: {

@@ -41,7 +41,6 @@ export type ScenarioName =
 	| "dev"
 	| "features"
 	| "upstream"
-	| "speculation"
 	| "leases"
 	| "accounts"
 	| "routes"
@@ -136,10 +135,6 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 	dev: devStart,
 	features,
 	upstream: responsesUpstream,
-	speculation: async (context) => [
-		...(await admission(context, "speculation with leases, over none", ["ganglion", "leased sequential"])),
-		...(await admission(context, "speculation with `LEDGER` exact, over none", ["exact", "sequential"])),
-	],
 	leases: (context) => admission(context, "`LEDGER` leased, over exact", ["ganglion", "exact"]),
 	accounts: accountsInTurn,
 	routes: manyRoutes,

@@ -309,7 +309,6 @@ export class Audit {
 				if (billed !== 0 || row.input_tokens + row.output_tokens > 0) report("a failure was billed");
 				if (received.status === 200) report("its row is failed, but the caller was answered");
 				const code = codeIn(received);
-				// Speculative dispatch: the engine was called, and the account did not admit the request.
 				const wasRefused = wasNotAdmitted(received);
 				if (
 					received.end === "complete" &&

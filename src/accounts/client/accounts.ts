@@ -16,7 +16,6 @@ import type {
 	Granted,
 	Ledgers,
 	Settlement,
-	SpeculativeAdmission,
 } from "../admission.ts";
 import type { AccountReports, AliasStore, BoundGatewayStore } from "../durable/account-interfaces.ts";
 import type { AliasRow } from "../durable/alias-table.ts";
@@ -24,7 +23,6 @@ import type { TokenCommand, TokenResult, TokenStore } from "../token-command.ts"
 import { refusal } from "./account-object.ts";
 import { AccountVerifier } from "./account-verifier.ts";
 import { AdmissionQueue } from "./admission-queue.ts";
-import { HeadroomCache } from "./headroom-cache.ts";
 import { Journal } from "./journal.ts";
 import { KnownCredentials } from "./known-credentials.ts";
 import { journalPace } from "./lease-demand.ts";
@@ -54,7 +52,6 @@ interface IsolateState extends LedgersServices {
 	journals: Map<string, Journal>;
 	/** Only for accounts that exist and have admissions under way, each for ten seconds at most. */
 	queues: Map<string, AdmissionQueue>;
-	headroom: HeadroomCache;
 	aliases: FreshCache<readonly AliasRow[]>;
 	credentials: KnownCredentials;
 }
@@ -65,7 +62,6 @@ export function createLedgers(services: LedgersServices): IsolateAccounts {
 		outboxes: new Map(),
 		journals: new Map(),
 		queues: new Map(),
-		headroom: new HeadroomCache(),
 		aliases: new FreshCache({ now: services.now, freshMs: ALIASES_FRESH_MS }),
 		credentials: new KnownCredentials(services),
 	};
@@ -103,22 +99,6 @@ class AccountClient extends AccountVerifier implements AccountLedger, TokenStore
 		const queue = this.#queue();
 		const answer = queue.admit(admission, (admissions) => this.#admitAll(admissions));
 		return this.#granted(admission, answer, queue);
-	}
-
-	speculate(admission: Admission): SpeculativeAdmission | undefined {
-		const { headroom, now } = this.#isolate;
-		const expected = headroom.reserve(this.#account, admission, now());
-		if (!expected) return undefined;
-		const queue = this.#queue();
-		const { answer, requireDecision } = queue.admitSpeculatively(
-			admission,
-			(admissions) => this.#admitAll(admissions),
-			() => headroom.release(this.#account),
-		);
-		const decision = this.#granted(admission, answer, queue);
-		// The request may end without waiting for the decision.
-		decision.catch(() => {});
-		return { expected, decision, requireDecision };
 	}
 
 	async #granted(admission: Admission, answer: Promise<Admitted>, queue: AdmissionQueue): Promise<Granted> {
@@ -165,8 +145,7 @@ class AccountClient extends AccountVerifier implements AccountLedger, TokenStore
 	}
 
 	async #callAdmit(admissions: readonly Admission[]): Promise<readonly Admitted[]> {
-		const { exact, headroom, now, outboxes } = this.#isolate;
-		const calledAt = now();
+		const { exact, outboxes } = this.#isolate;
 		const outbox = outboxes.get(this.#account);
 		const settled = outbox?.take() ?? [];
 		const journal = exact ? undefined : this.#journal();
@@ -185,7 +164,6 @@ class AccountClient extends AccountVerifier implements AccountLedger, TokenStore
 			outbox?.confirm(settled);
 			for (const [i, admission] of admissions.entries()) {
 				const [answer, leaseRequest] = [admitted[i], leaseRequests[i]];
-				if (answer) headroom.record(this.#account, admission, answer, calledAt);
 				const lease = answer?.ok ? answer.lease : undefined;
 				if (leaseRequest) journal?.addLease(admission, leaseRequest, lease);
 				if (lease) journal?.addOpen(admission);

@@ -2,8 +2,7 @@
  * Batches this isolate's admissions to one account's object.
  *
  * A call costs more than the work that it does, and the object answers only when its writes are on the disk. So while a call is
- * under way, later requests wait and share the next call. A blocking request that finds no call under way never waits. A
- * speculative request does not need the decision yet: speculative requests make a call at most every `GATHER_MS`.
+ * under way, later requests wait and share the next call. A request that finds no call under way never waits.
  *
  * The request that has waited longest makes the next call, in its own I/O context, and resolves the others. The runtime may
  * end that context, and a call may hang, so no request waits longer than `MAX_WAIT_MS` to be part of a call.
@@ -16,12 +15,6 @@ const MAX_WAIT_MS = 100;
 export const LOST_AFTER_MS = 10_000;
 /** Admissions in one call, so that it does not block the object for long. */
 const MAX_BATCH = 100;
-/** Shorter than the time to the first token of most engines, and long enough to fill a batch under load. */
-const GATHER_MS = 10;
-/** The pause after a call, as a multiple of its duration: slow calls mean load, so they become fewer. */
-const PAUSE_FACTOR = 3;
-/** Bounds the pause after a single slow call. */
-const MAX_PAUSE_MS = 30;
 
 export interface AdmissionQueueServices {
 	now(): number;
@@ -37,13 +30,6 @@ type CallOutcome = { answer: Admitted } | { error: unknown };
 
 interface QueuedAdmission {
 	admission: Admission;
-	/**
-	 * The request cannot continue without the answer. Another request, whose engine is at work, is resolved only by a refusal
-	 * or a failure: each callback re-enters its I/O context, which costs about 20 us.
-	 */
-	blocking: boolean;
-	/** Called when there is an outcome, in the context of the request that made the call. */
-	onOutcome(): void;
 	/** The admission is part of a call, or is about to make its own. */
 	taken: boolean;
 	outcome?: CallOutcome;
@@ -57,10 +43,6 @@ export class AdmissionQueue {
 	#waiting: QueuedAdmission[] = [];
 	/** The latest call that is under way, or about to be. */
 	#current: { since: number } | undefined;
-	/** A speculative request waits for others, and will then make a call. */
-	#gathering: { since: number } | undefined;
-	/** Speculative requests make no call before this time. */
-	#gatherUntil = Number.NEGATIVE_INFINITY;
 
 	constructor(services: AdmissionQueueServices) {
 		this.#services = services;
@@ -73,7 +55,7 @@ export class AdmissionQueue {
 
 	/** Rejects if the call that contains this admission fails. */
 	admit(admission: Admission, admitAll: AdmitAll): Promise<Admitted> {
-		const queued = queuedAdmission(admission, { blocking: true });
+		const queued: QueuedAdmission = { admission, taken: false, result: Promise.withResolvers() };
 		if (this.#isRecent(this.#current)) {
 			this.#enqueue(queued);
 			this.#stopWaiting(queued);
@@ -81,36 +63,12 @@ export class AdmissionQueue {
 		return this.#answerOf(queued, admitAll);
 	}
 
-	/**
-	 * As {@link admit}, for a speculative request. `requireDecision` must be called when the request cannot continue without the
-	 * answer; an admission may resolve only then. `onOutcome` is called as soon as there is an answer or a failure.
-	 */
-	admitSpeculatively(
-		admission: Admission,
-		admitAll: AdmitAll,
-		onOutcome: () => void,
-	): { answer: Promise<Admitted>; requireDecision(): void } {
-		const queued = queuedAdmission(admission, { blocking: false, onOutcome });
-		this.#gather(queued, admitAll);
-		return {
-			answer: this.#answerOf(queued, admitAll),
-			requireDecision: () => {
-				queued.blocking = true;
-				if (queued.outcome) return resolve(queued, queued.outcome);
-				if (queued.taken || this.#isRecent(this.#current)) return void this.#stopWaiting(queued);
-				this.#dequeue(queued);
-				this.#call(queued, admitAll);
-			},
-		};
-	}
-
 	async #answerOf(queued: QueuedAdmission, admitAll: AdmitAll): Promise<Admitted> {
 		for (;;) {
 			const answer = await queued.result.promise;
 			if (answer !== "call") return answer;
 			queued.result = Promise.withResolvers();
-			if (queued.blocking) this.#call(queued, admitAll);
-			else this.#gather(queued, admitAll);
+			this.#call(queued, admitAll);
 		}
 	}
 
@@ -143,30 +101,10 @@ export class AdmissionQueue {
 		}
 	}
 
-	/** Makes the next call when it is due, unless another request makes it first. */
-	async #gather(queued: QueuedAdmission, admitAll: AdmitAll): Promise<void> {
-		const now = this.#services.now();
-		const isUnderWay = this.#isRecent(this.#current);
-		if (now >= this.#gatherUntil && !isUnderWay) return this.#call(queued, admitAll);
-		this.#enqueue(queued);
-		if (isUnderWay || this.#isRecent(this.#gathering)) return;
-		const gathering = { since: now };
-		this.#gathering = gathering;
-		await this.#services.wait(this.#gatherUntil - now);
-		if (this.#gathering === gathering) this.#gathering = undefined;
-		// Another call has taken it, or the next one will.
-		if (queued.taken || this.#isRecent(this.#current)) return;
-		this.#dequeue(queued);
-		this.#call(queued, admitAll);
-	}
-
 	/** Never rejects: each admission of the call gets the failure. */
 	async #call(queued: QueuedAdmission, admitAll: AdmitAll): Promise<void> {
 		const call = { since: this.#services.now() };
 		this.#current = call;
-		// The call takes the gathering request too, so later speculative requests need a new one.
-		this.#gathering = undefined;
-		this.#gatherUntil = call.since + GATHER_MS;
 		const batch = [queued, ...this.#waiting.splice(0, MAX_BATCH - 1)];
 		for (const each of batch) each.taken = true;
 		try {
@@ -181,19 +119,15 @@ export class AdmissionQueue {
 		} catch (error) {
 			for (const each of batch) settle(each, { error });
 		}
-		const now = this.#services.now();
-		const pauseUntil = now + Math.min(PAUSE_FACTOR * (now - call.since), MAX_PAUSE_MS);
-		this.#gatherUntil = Math.max(this.#gatherUntil, pauseUntil);
 		// A later call did not wait for this one, and starts the next one itself.
 		if (this.#current === call) this.#next();
 	}
 
-	/** Lets a waiting request make the next call. Prefers a blocking one. */
+	/** Lets the request that has waited longest make the next call. */
 	#next(): void {
-		const next = this.#waiting.find(({ blocking }) => blocking) ?? this.#waiting[0];
-		this.#current = next?.blocking ? { since: this.#services.now() } : undefined;
+		const next = this.#waiting.shift();
+		this.#current = next && { since: this.#services.now() };
 		if (!next) return;
-		this.#dequeue(next);
 		next.taken = true;
 		next.result.resolve("call");
 	}
@@ -204,26 +138,10 @@ export class AdmissionQueue {
 	}
 }
 
-const queuedAdmission = (
-	admission: Admission,
-	{ blocking, onOutcome = () => {} }: { blocking: boolean; onOutcome?: () => void },
-): QueuedAdmission => ({
-	admission,
-	blocking,
-	onOutcome,
-	taken: false,
-	result: Promise.withResolvers(),
-});
-
 /** The first outcome counts: a call that was considered lost may still answer. */
 function settle(queued: QueuedAdmission, outcome: CallOutcome): void {
 	if (queued.outcome) return;
 	queued.outcome = outcome;
-	queued.onOutcome();
-	if (queued.blocking || "error" in outcome || !outcome.answer.ok) resolve(queued, outcome);
-}
-
-function resolve({ result }: QueuedAdmission, outcome: CallOutcome): void {
-	if ("answer" in outcome) result.resolve(outcome.answer);
-	else result.reject(outcome.error);
+	if ("answer" in outcome) queued.result.resolve(outcome.answer);
+	else queued.result.reject(outcome.error);
 }

@@ -193,8 +193,7 @@ export class Account extends DurableObject {
 				const { lease: leaseRequest } = admission;
 				const lease = leaseRequest && ledger.grantLease({ ...admission, lease: leaseRequest }, token);
 				if (lease) this.#wakeBy(ledger.nextLeaseExpiry(), ledger);
-				const remaining = ledger.remaining(admission, token);
-				return [admission, { ...answer, remaining, ...(lease && { lease }) }] as const;
+				return [admission, { ...answer, ...(lease && { lease }) }] as const;
 			});
 		});
 	}

@@ -4,7 +4,7 @@ import type { Admission, Admitted, Budget, BudgetPeriod, RateLimit } from "../ad
 import type { BoundGateway } from "../bound-gateway.ts";
 import { type Instant, nextMidnight, nextMonth } from "../clock.ts";
 import { hasBudget, type TokenLimits } from "../token-command.ts";
-import { type Budgets, describeRefusal, describeUnpriced, maxCost } from "./budgets.ts";
+import { type Budgets, describeRefusal, describeUnpriced } from "./budgets.ts";
 import type { LimitStatusQuery } from "./limit-status.ts";
 import type { FullRate, Windows } from "./windows.ts";
 
@@ -154,19 +154,3 @@ export const remainingInRates = (rates: readonly RateLimit[], windows: Windows, 
 		0,
 		Math.min(MAX_REMAINING, ...rates.map(({ key, perMinute }) => perMinute - windows.used(key, now))),
 	);
-
-/** How many more requests like this one would be admitted now, at most {@link MAX_REMAINING}. */
-export function remainingRequests(
-	request: LimitedRequest,
-	token: VerifiedToken | undefined,
-	{ budgets: balances, windows }: AccountState,
-	now: number,
-): number {
-	const { budgets, rates } = withTokenLimits(request, token);
-	let remaining = remainingInRates(rates, windows, now);
-	const cost = maxCost(request.cost);
-	if (cost > 0)
-		for (const budget of budgets)
-			remaining = Math.min(remaining, Math.floor(balances.remaining(budget) / cost));
-	return remaining;
-}

@@ -13,11 +13,9 @@ import { type Counted, CountedRequests } from "./counted-requests.ts";
 import {
 	budgetsOfToken,
 	decide,
-	type LimitedRequest,
 	longestRefusal,
 	type NamedToken,
 	rateRefusal,
-	remainingRequests,
 	type VerifiedToken,
 	withTokenLimits,
 } from "./decision.ts";
@@ -118,12 +116,6 @@ export class Ledger {
 		if (!full) return { ok: true };
 		this.refusals.count("rateLimited", { task: request.task, token: token?.id ?? "" }, instant.now);
 		return longestRefusal([rateRefusal(full)], instant);
-	}
-
-	/** How many more requests like this one would be admitted now. */
-	remaining(request: LimitedRequest, token?: VerifiedToken): number {
-		const { now } = this.#read();
-		return remainingRequests(request, token, this.#state(), now);
 	}
 
 	/** If this throws, the caller must drop the ledger. */

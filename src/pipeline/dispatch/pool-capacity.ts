@@ -58,7 +58,6 @@ export async function waitForCapacity(
 			services,
 		);
 		void exchange.ended.then(place.leave);
-		// A speculative call that is cancelled is made again, in the same exchange.
 		signal.addEventListener("abort", place.leave);
 		return { plan, place };
 	} catch (error) {

@@ -11,7 +11,7 @@ import type { RequestsQuery } from "../../../src/accounts/durable/requests.ts";
 import type { UsageQuery } from "../../../src/accounts/durable/usage.ts";
 import { AiError } from "../../../src/core/errors.ts";
 import { OpenObjects } from "../../../src/core/open-objects.ts";
-import { admission, fixedCost, newAccount, settlement, stubOf, TASK, tokenOf } from "../fixtures.ts";
+import { admission, fixedCost, newAccount, settlement, stubOf, tokenOf } from "../fixtures.ts";
 
 /** What happens to a call: it is not delivered, its answer is lost, it never ends, or its answer takes 600 ms. */
 type Fault = "none" | "lost" | "unanswered" | "hung" | "slow";
@@ -726,122 +726,6 @@ async function admitted(accounts: Accounts, account: string, count: number): Pro
 	await Promise.all(requests.map((one) => accounts.of(account).admit(one)));
 	return requests.map(({ ticket }) => ticket);
 }
-
-describe("speculation", () => {
-	const rates = [{ key: `task:${TASK}`, perMinute: 300 }];
-
-	it("expects the answer of a similar recent request, and is still admitted by the object", async () => {
-		const account = newAccount();
-		const { accounts, calls, pass } = isolate();
-		const ledger = accounts.of(account);
-		expect(ledger.speculate(admission({ rates }))).toBeUndefined();
-		await ledger.admit(admission({ rates }));
-		const others = Array.from({ length: 5 }, () => ledger.speculate(admission({ rates })));
-		expect(others.map((speculation) => speculation?.expected)).toEqual([{}, {}, {}, {}, {}]);
-		for (const speculation of others) speculation?.requireDecision();
-		// The first found no call under way.
-		await others[0]?.decision;
-		await pass(10);
-		expect(await Promise.all(others.map((speculation) => speculation?.decision))).toEqual([
-			{},
-			{},
-			{},
-			{},
-			{},
-		]);
-		expect(calls).toEqual([
-			["admit", 0],
-			["admit", 0],
-			["admit 4", 0],
-		]);
-		expect((await settledOf(account)).open).toBe(6);
-	});
-
-	it("does not happen with little headroom, or a second after the last answer", async () => {
-		const account = newAccount();
-		const { accounts, pass } = isolate();
-		const ledger = accounts.of(account);
-		const few = [{ key: `task:${TASK}`, perMinute: 8 }];
-		await ledger.admit(admission({ rates: few }));
-		expect(ledger.speculate(admission({ rates: few }))).toBeUndefined();
-		await ledger.admit(admission({ rates }));
-		await pass(1_000);
-		expect(ledger.speculate(admission({ rates }))).toBeUndefined();
-	});
-
-	it("does not happen more than a second after the start of a slow call", async () => {
-		const account = newAccount();
-		const world = isolate();
-		const ledger = world.accounts.of(account);
-		world.fault = "slow";
-		const admitted = ledger.admit(admission({ rates }));
-		await world.pass(600);
-		await admitted;
-		await world.pass(399);
-		expect(ledger.speculate(admission({ rates }))).toBeDefined();
-		await world.pass(1);
-		expect(ledger.speculate(admission({ rates }))).toBeUndefined();
-	});
-
-	it("is rejected by a refusal without a demand, and holds no reservation", async () => {
-		const account = newAccount();
-		const [first, second] = [isolate(), isolate()];
-		await first.accounts.of(account).admit(admission({ rates }));
-		for (let i = 1; i < 300; i++) await second.accounts.of(account).admit(admission({ rates }));
-		await first.pass(10);
-		const speculation = first.accounts.of(account).speculate(admission({ rates }));
-		await expect(speculation?.decision).rejects.toMatchObject({ key: "rateLimited" });
-		expect((await settledOf(account)).open).toBe(300);
-		expect(first.accounts.of(account).speculate(admission({ rates }))).toBeUndefined();
-	});
-
-	it("does not happen with less than the requested output: only the object grants the end of a budget", async () => {
-		const account = newAccount();
-		const { accounts, pass } = isolate();
-		const ledger = accounts.of(account);
-		const cost = {
-			fixedMicroNeurons: 0,
-			microNeuronsPerOutputToken: 1,
-			outputTokens: 100,
-			outputUnbounded: true,
-		};
-		const request = () =>
-			admission({
-				cost,
-				budgets: [{ key: "account", microNeurons: 1_650, failure: "budgetExceeded" }],
-			});
-		expect(await ledger.admit(request())).toEqual({ outputTokens: 100 });
-		const speculation = ledger.speculate(request());
-		expect(speculation?.expected).toEqual({ outputTokens: 100 });
-		speculation?.requireDecision();
-		expect(await speculation?.decision).toEqual({ outputTokens: 100 });
-		await pass(10);
-		// 14 similar requests fit: one may be speculative, two may not.
-		const next = ledger.speculate(request());
-		expect(next).toBeDefined();
-		expect(ledger.speculate(request())).toBeUndefined();
-		next?.requireDecision();
-		await next?.decision;
-		for (let i = 0; i < 13; i++) await ledger.admit(request());
-		expect(await ledger.admit(request())).toEqual({ outputTokens: 50 });
-		expect(ledger.speculate(request())).toBeUndefined();
-	});
-
-	it("settles as failed an admission whose answer is lost", async () => {
-		const account = newAccount();
-		const world = isolate();
-		const ledger = world.accounts.of(account);
-		await ledger.admit(admission({ rates }));
-		await world.pass(10);
-		world.fault = "unanswered";
-		const speculation = ledger.speculate(admission({ rates }));
-		await expect(speculation?.decision).rejects.toMatchObject({ key: "ledgerUnavailable" });
-		expect((await settledOf(account)).open).toBe(2);
-		world.fault = "none";
-		await world.pass(1_000);
-		expect((await settledOf(account)).open).toBe(1);
-	});
-});
 
 describe("open objects", () => {
 	it("are limited by the files of the process", async () => {

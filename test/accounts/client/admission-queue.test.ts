@@ -62,23 +62,6 @@ function queue() {
 			admitted.catch(() => {});
 			return admitted;
 		},
-		speculate: (ticket: string) => {
-			const state = { outcomes: 0, resolved: false };
-			const { answer, requireDecision } = admissions.admitSpeculatively(
-				admission({ ticket }),
-				admitAll,
-				() => {
-					state.outcomes++;
-				},
-			);
-			answer.then(
-				() => {
-					state.resolved = true;
-				},
-				() => {},
-			);
-			return { answer, requireDecision, state };
-		},
 		async pass(milliseconds: number) {
 			const end = now + milliseconds;
 			for (;;) {
@@ -102,7 +85,7 @@ async function settled(): Promise<void> {
 const granted = (outputTokens: number): Admitted => ({ ok: true, outputTokens });
 const refused: Admitted = { ok: false, failure: "rateLimited" };
 
-describe("blocking admissions", () => {
+describe("admissions", () => {
 	it("start a call at once if no call is under way", async () => {
 		const { admit, calls, isIdle } = queue();
 		const a = admit("a");
@@ -215,172 +198,5 @@ describe("blocking admissions", () => {
 		expect(await b).toEqual(granted(1));
 		await settled();
 		expect(alive.size).toBe(0);
-	});
-});
-
-describe("speculative admissions", () => {
-	const ticketsOf = (calls: Call[]) => calls.map(({ tickets }) => tickets);
-
-	it("make a call at once, and then one every 10 ms", async () => {
-		const { speculate, calls, pass } = queue();
-		speculate("a");
-		expect(ticketsOf(calls)).toEqual([["a"]]);
-		await calls[0]?.answer(["a"]);
-		speculate("b");
-		await pass(9);
-		speculate("c");
-		expect(ticketsOf(calls)).toEqual([["a"]]);
-		await pass(1);
-		expect(ticketsOf(calls)).toEqual([["a"], ["b", "c"]]);
-		await calls[1]?.answer(["b", "c"]);
-		await pass(10);
-		speculate("d");
-		expect(ticketsOf(calls)).toEqual([["a"], ["b", "c"], ["d"]]);
-	});
-
-	it("wait for the call that is under way, and then for others", async () => {
-		const { speculate, calls, pass } = queue();
-		for (const ticket of ["a", "b", "c"]) speculate(ticket);
-		await pass(1);
-		await calls[0]?.answer(["a"]);
-		expect(ticketsOf(calls)).toEqual([["a"]]);
-		speculate("d");
-		await pass(9);
-		expect(calls).toHaveLength(2);
-		expect(calls[1]?.tickets.toSorted()).toEqual(["b", "c", "d"]);
-	});
-
-	it("pause for three times the duration of a call, at most 30 ms", async () => {
-		for (const [callMs, pauseMs] of [
-			[8, 24],
-			[50, 30],
-		] as const) {
-			const { speculate, calls, pass } = queue();
-			speculate("a");
-			speculate("b");
-			await pass(callMs);
-			await calls[0]?.answer(["a"]);
-			await pass(pauseMs - 1);
-			expect(calls).toHaveLength(1);
-			await pass(1);
-			expect(ticketsOf(calls)).toEqual([["a"], ["b"]]);
-		}
-	});
-
-	it("share the call of a blocking admission", async () => {
-		const { admit, speculate, calls } = queue();
-		speculate("a");
-		await calls[0]?.answer(["a"]);
-		speculate("b");
-		const c = admit("c");
-		expect(ticketsOf(calls)).toEqual([["a"], ["c", "b"]]);
-		await calls[1]?.answer(["b", "c"]);
-		expect(await c).toEqual(granted(1));
-	});
-
-	it("leave the next call to a blocking admission", async () => {
-		const { admit, speculate, calls } = queue();
-		speculate("a");
-		speculate("b");
-		admit("c");
-		await calls[0]?.answer(["a"]);
-		expect(ticketsOf(calls)).toEqual([["a"], ["c", "b"]]);
-	});
-
-	it("are resolved on demand if admitted, and at once if refused", async () => {
-		const { speculate, calls } = queue();
-		speculate("first");
-		const [late, refusedOne, early] = [speculate("late"), speculate("refused"), speculate("early")];
-		early.requireDecision();
-		await calls[0]?.answer(["first"]);
-		await calls[1]?.answer(["late", "early"]);
-		expect([late.state, refusedOne.state, early.state]).toEqual([
-			{ outcomes: 1, resolved: false },
-			{ outcomes: 1, resolved: true },
-			{ outcomes: 1, resolved: true },
-		]);
-		expect(await refusedOne.answer).toEqual(refused);
-		late.requireDecision();
-		expect(await late.answer).toEqual(granted(2));
-	});
-
-	it("make a call for all at once when one needs the answer", async () => {
-		const { speculate, calls, pass } = queue();
-		speculate("a");
-		await calls[0]?.answer(["a"]);
-		speculate("b");
-		speculate("c").requireDecision();
-		expect(ticketsOf(calls)).toEqual([["a"], ["c", "b"]]);
-		await calls[1]?.answer(["b", "c"]);
-		await pass(10);
-		expect(calls).toHaveLength(2);
-	});
-
-	it("make a call in time although another call took the gathering one", async () => {
-		const { admit, speculate, calls, pass } = queue();
-		speculate("a");
-		await calls[0]?.answer(["a"]);
-		speculate("gathering");
-		admit("b");
-		await calls[1]?.answer(["b", "gathering"]);
-		speculate("c");
-		await pass(10);
-		expect(ticketsOf(calls)).toEqual([["a"], ["b", "gathering"], ["c"]]);
-	});
-
-	it("report one outcome if their call is lost and answers later", async () => {
-		const { admit, speculate, calls, pass } = queue();
-		admit("a");
-		const b = admit("b");
-		const one = speculate("c");
-		one.requireDecision();
-		await calls[0]?.answer(["a"]);
-		expect(calls[1]?.tickets).toEqual(["b", "c"]);
-		await pass(10_100);
-		await expect(one.answer).rejects.toThrow("lost");
-		await calls[1]?.answer(["b", "c"]);
-		await expect(b).rejects.toThrow("lost");
-		expect(one.state.outcomes).toBe(1);
-	});
-
-	it("make the next call without waiting for others when one needs the answer", async () => {
-		const { speculate, calls } = queue();
-		speculate("a");
-		speculate("b");
-		speculate("c").requireDecision();
-		await calls[0]?.answer(["a"]);
-		expect(ticketsOf(calls)).toEqual([["a"], ["c", "b"]]);
-	});
-
-	it("are rejected at once if their call fails", async () => {
-		const { speculate, calls } = queue();
-		const one = speculate("a");
-		await calls[0]?.fail(new Error("overloaded"));
-		await expect(one.answer).rejects.toThrow("overloaded");
-		expect(one.state.outcomes).toBe(1);
-	});
-
-	it("do not wait longer than 100 ms once they need the answer", async () => {
-		const { speculate, calls, pass } = queue();
-		speculate("hangs");
-		const one = speculate("a");
-		await pass(100);
-		expect(calls).toHaveLength(1);
-		one.requireDecision();
-		await pass(100);
-		expect(ticketsOf(calls)).toEqual([["hangs"], ["a"]]);
-		await calls[1]?.answer(["a"]);
-		expect(await one.answer).toEqual(granted(1));
-	});
-
-	it("make the call of a request whose context has ended", async () => {
-		const { speculate, calls, pass, loseTimers } = queue();
-		speculate("a");
-		await calls[0]?.answer(["a"]);
-		speculate("gone");
-		loseTimers();
-		await pass(100);
-		speculate("b");
-		expect(ticketsOf(calls)).toEqual([["a"], ["b", "gone"]]);
 	});
 });
