@@ -4,22 +4,9 @@
  */
 import type { FailureKey } from "../core/errors.ts";
 import type { DlpReport } from "./dlp/findings.ts";
+import { type GatewayUsage, sumOfUsage } from "./gateway-usage.ts";
 import type { GuardrailResult } from "./guardrails/decision.ts";
 import type { GatewayOptions } from "./options.ts";
-
-/** Tokens and cost of the answer. */
-export interface GatewayUsage {
-	inputTokens: number;
-	/** The part of the input that was read from a cache. */
-	cachedTokens: number;
-	/** The part of the input that was written to a cache, if the provider counts it. */
-	cacheWriteTokens?: number;
-	outputTokens: number;
-	/** US dollars. Absent: the price is unknown. */
-	cost?: number;
-	/** The tokens are an estimate, because the engine or the provider sent no counts. */
-	estimated?: boolean;
-}
 
 /** Facts about a request at its end. A fact is absent if it does not apply, or if the request ended before. */
 export interface GatewayFacts {
@@ -44,6 +31,7 @@ export interface GatewayFacts {
 	/** Why the gateway refused the step, or the plan. */
 	failure?: FailureKey | undefined;
 	cached?: boolean;
+	/** Of all calls of the last step: also of attempts that were not awaited. */
 	usage?: GatewayUsage | undefined;
 	/** The stream of the answer broke off. Its last frame is an error. */
 	interrupted?: boolean;
@@ -95,6 +83,7 @@ export class GatewayExchange {
 	readonly #now: () => number;
 	readonly #observers: GatewayObserver[];
 	#facts: GatewayFacts = {};
+	readonly #usageOfCalls = new Map<object, GatewayUsage>();
 	#ended = false;
 	readonly #pending: Promise<unknown>[] = [];
 	readonly #lastReports: (() => void)[] = [];
@@ -124,6 +113,18 @@ export class GatewayExchange {
 	/** A later fact replaces an earlier one of the same name. */
 	report(facts: GatewayFacts): void {
 		this.#facts = { ...this.#facts, ...facts };
+	}
+
+	/** What a call of the step has used until now. A later report of the same call replaces an earlier one. */
+	reportUsage(call: object, usage: GatewayUsage): void {
+		this.#usageOfCalls.set(call, usage);
+		this.report({ usage: [...this.#usageOfCalls.values()].reduce(sumOfUsage) });
+	}
+
+	/** The next step has usage of its own. */
+	resetUsage(): void {
+		this.#usageOfCalls.clear();
+		this.report({ usage: undefined });
 	}
 
 	/** Adds an observer of this request. */

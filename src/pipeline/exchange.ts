@@ -203,23 +203,29 @@ export class Exchange implements ExchangeFacts {
 		return cost;
 	}
 
-	/** The request has no answer, and costs nothing. A caller that has left is no failure. Returns the failure with what the surface needs to render it. */
-	fail(thrown: unknown): AiError {
+	/**
+	 * The request has no answer, and costs nothing. A caller that has left is no failure; if an engine then works on the request, it costs
+	 * its input: `measureInput`. Returns the failure with what the surface needs to render it.
+	 */
+	fail(thrown: unknown, measureInput?: () => Measured): AiError {
 		const failure = toAiError(thrown);
 		const attempts = this.attempts.length;
 		failure.exchange = { attempts, credentialVerified: this.#credentialVerified };
+		const isAborted = failure.key === "aborted";
+		const isSent = isAborted && this.#state === "admitted" && attempts > 0 && !this.attempts.at(-1)?.failure;
+		const { quantities = {}, estimated = false } = (isSent && measureInput?.()) || {};
 		this.#end({
 			failure,
 			...(this.#reservation && {
 				settlement: {
-					...(failure.key === "aborted"
+					...(isAborted
 						? { outcome: "cancelled" as const }
 						: { outcome: "failed" as const, code: failure.code }),
-					microNeurons: 0,
-					inputTokens: 0,
+					microNeurons: microNeurons(this.#reservation.model.prices, quantities),
+					inputTokens: quantities.inputTokens ?? 0,
 					cachedTokens: 0,
 					outputTokens: 0,
-					estimated: false,
+					estimated,
 					backend: failure.upstream?.backend ?? "",
 					attempts,
 				},

@@ -4,6 +4,8 @@
  * renders.
  */
 import { AiError } from "../core/errors.ts";
+import type { Measured } from "../counting/quantities.ts";
+import { measureInput } from "../tasks/traits.ts";
 import { admit } from "./admit.ts";
 import { answer } from "./answer.ts";
 import { Exchange } from "./exchange.ts";
@@ -33,8 +35,10 @@ import { write } from "./write.ts";
 export async function run(request: InferenceRequest, services: PipelineServices): Promise<Reply> {
 	const exchange = new Exchange(request, services);
 	let metered: Metered | undefined;
+	let measureSent: (() => Measured) | undefined;
 	try {
 		const prepared = await prepare(request, services);
+		measureSent = () => measureInput(prepared.call, prepared.model);
 		const admission = admit(exchange, request, prepared, services);
 		const call = admission instanceof Promise ? await admission : admission;
 		const { signal } = request;
@@ -43,7 +47,7 @@ export async function run(request: InferenceRequest, services: PipelineServices)
 		if (exchange.state !== "ended") cancelOnAbort(request.signal, metered, exchange.ended);
 		return write(request, prepared, { answered, metered }, services);
 	} catch (thrown) {
-		const failure = exchange.fail(thrown);
+		const failure = exchange.fail(thrown, measureSent);
 		// If the writer failed, the answer has no reader.
 		metered?.cancel(failure);
 		throw failure;

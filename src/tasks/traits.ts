@@ -96,6 +96,14 @@ export function measureStream(call: TaskCall, { usage, outputTokens }: Progress,
 	);
 }
 
+/** Measures a call whose answer was not awaited. The engine has its input, and what it has made of its answer is unknown. */
+export function measureInput(call: TaskCall, model: Model): Measured {
+	const inputTokens = countInput(call);
+	return inputTokens === undefined
+		? { quantities: estimate(call, model).fixed, estimated: true }
+		: estimatedTokens(inputTokens, 0);
+}
+
 /**
  * Measures a finished session of live transcription: seconds times channels, because each channel is transcribed
  * separately.

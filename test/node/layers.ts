@@ -44,7 +44,7 @@ export const INNER_LAYERS: Readonly<Record<string, readonly (readonly string[])[
 		["answer-headers.ts"],
 		["request.ts"],
 		["bound-options.ts", "exchange.ts"],
-		["dlp", "guardrails", "options.ts"],
+		["dlp", "gateway-usage.ts", "guardrails", "options.ts"],
 		["secrets.ts", "settings-notes.ts"],
 		["settings.ts"],
 		["profiles", "providers"],

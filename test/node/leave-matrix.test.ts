@@ -359,6 +359,26 @@ describe("a caller who leaves", () => {
 	const until = (isDone: () => boolean): Promise<void> =>
 		expect.poll(isDone, { timeout: 20_000, interval: 5 }).toBe(true);
 
+	/** A gateway whose spend limit any token exceeds, and the caller's price of a token. */
+	async function spendingGateway(id: string): Promise<Pick<Sent, "gateway" | "headers">> {
+		const rules = [{ limitType: "cost", limit: 0.5, window: 3_600 }];
+		await manage("gateways", { id: `spending-${id}`, spend_limits: { enabled: true, rules } });
+		return {
+			gateway: `spending-${id}`,
+			headers: { "cf-aig-custom-cost": '{"per_token_in":1,"per_token_out":1}' },
+		};
+	}
+
+	/** The gateway refuses the next request before it calls the host. */
+	async function isSpent(way: Way, spending: Pick<Sent, "gateway" | "headers" | "stream">): Promise<void> {
+		const next = newId();
+		const later = open(way, { id: next, does: "header", ...spending });
+		await until(() => later.text().includes("Spend limit exceeded") || isCalled(next)());
+		later.leave();
+		expect(host.of(next)).toEqual([]);
+		await allEnded();
+	}
+
 	describe.each(WAYS)("by %s", (way) => {
 		it.each([true, false])("before the host's header (stream: %s)", async (stream) => {
 			const id = newId();
@@ -392,21 +412,20 @@ describe("a caller who leaves", () => {
 			await ends(id, leftAt);
 		});
 
-		it("amid a stream, which counts in the gateway's spend limit", async () => {
-			const [id, next] = [newId(), newId()];
-			const headers = { "cf-aig-custom-cost": '{"per_token_in":1,"per_token_out":1}' };
-			const spending = { stream: true, gateway: `spending-${id}`, headers };
-			const rules = [{ limitType: "cost", limit: 0.5, window: 3_600 }];
-			await manage("gateways", { id: spending.gateway, spend_limits: { enabled: true, rules } });
-			const caller = open(way, { id, does: "stream", ...spending });
-			await until(() => isCalled(id, 3)() && caller.read() > 0);
+		it.each([
+			["before the header of a whole answer", "header", false],
+			["before the header of a stream", "header", true],
+			["amid a whole answer", "whole", false],
+			["amid a stream", "stream", true],
+		])("%s, which counts in the gateway's spend limit", async (_, does, stream) => {
+			const id = newId();
+			const spending = { stream, ...(await spendingGateway(id)) };
+			const caller = open(way, { id, does, ...spending });
+			const begun = does === "stream" ? () => caller.read() > 0 : () => true;
+			await until(() => isCalled(id, does === "header" ? 0 : 3)() && begun());
 			caller.leave();
 			await allEnded();
-			const later = open(way, { id: next, does: "header", ...spending });
-			await until(() => later.text().includes("Spend limit exceeded") || isCalled(next)());
-			later.leave();
-			expect(host.of(next)).toEqual([]);
-			await allEnded();
+			await isSpent(way, spending);
 		});
 
 		it("while data-loss prevention buffers the answer", async () => {

@@ -159,6 +159,32 @@ describe("an exchange", () => {
 		expect(settled[0]).not.toHaveProperty("code");
 	});
 
+	const measureInput = () => ({ quantities: { inputTokens: 3 }, estimated: true });
+
+	it("costs its input if the caller leaves while an engine works on it", () => {
+		const { exchange, settled } = clocked({});
+		exchange.attempt(target("a"));
+		exchange.fail(new AiError("aborted"), measureInput);
+		expect(settled).toMatchObject([
+			{ outcome: "cancelled", microNeurons: 3 * 26_668, inputTokens: 3, outputTokens: 0, estimated: true },
+		]);
+	});
+
+	it.each<[string, AiError, (exchange: Exchange) => void]>([
+		["without a call", new AiError("aborted"), () => {}],
+		[
+			"after a call that failed",
+			new AiError("aborted"),
+			(exchange) => exchange.attemptFailed(exchange.attempt(target("a")), new AiError("outOfCapacity")),
+		],
+		["if no engine answers", new AiError("outOfCapacity"), (exchange) => void exchange.attempt(target("a"))],
+	])("costs nothing %s", (_, failure, call) => {
+		const { exchange, settled } = clocked({});
+		call(exchange);
+		exchange.fail(failure, measureInput);
+		expect(settled).toMatchObject([{ microNeurons: 0, inputTokens: 0, estimated: false }]);
+	});
+
 	it("settles nothing if its account refuses it, and ends", async () => {
 		const { exchange, settled, isReleased } = clocked();
 		exchange.reserve(ADMISSION, model);

@@ -1,5 +1,6 @@
 /** The cost of a request in US dollars. */
-import type { GatewayFacts, GatewayUsage } from "../exchange.ts";
+import type { GatewayFacts } from "../exchange.ts";
+import type { GatewayUsage } from "../gateway-usage.ts";
 import type { CustomCost, GatewayOptions } from "../options.ts";
 
 /**

@@ -55,7 +55,7 @@ export function spendBeforeNextStep(
 	const { exchange } = request;
 	if (!exchange.facts.usage) return;
 	spend(exchange.facts, request, gatewayLimits);
-	exchange.report({ usage: undefined });
+	exchange.resetUsage();
 }
 
 function spend(

@@ -113,8 +113,8 @@ async function tryOnce(
 	const outcome = await Promise.race([answer, timer]);
 	if (outcome instanceof AiError && outcome.key === "attemptTimeout") {
 		late.abort(outcome);
-		// An answer that arrives after the timeout has no reader.
-		void answer.then(drop);
+		// The call ends at once, and its usage is known. An answer that has arrived nevertheless has no reader.
+		drop(await answer);
 	} else answered.abort();
 	return outcome;
 }

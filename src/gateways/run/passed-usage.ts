@@ -1,14 +1,16 @@
 /**
  * The usage of a request that is passed to a provider. It is read from the bytes of the answer while they are sent to the caller, and
- * reported as soon as the provider sends counts, so an answer that is interrupted has the counts until then. A stream that ends early
- * without counts has an estimate of what was sent: otherwise a caller who leaves would avoid the spend limits. If the gateway estimates, so
- * has a complete one. The bytes are unchanged, and a failure to read them does not affect the answer.
+ * reported as soon as the provider sends counts, so an answer that is interrupted has the counts until then. A request whose caller leaves
+ * before the answer, and an answer that ends early without counts, have an estimate of what was sent: otherwise a caller who leaves would
+ * avoid the spend limits. If the gateway estimates, so has a complete stream. The bytes are unchanged, and a failure to read them does not
+ * affect the answer.
  */
 import { toAiError } from "../../core/errors.ts";
 import { cacheWritesIn } from "../../core/usage.ts";
 import { modelOfProvider } from "../../providers/provider-models.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
-import type { GatewayExchange, GatewayUsage } from "../exchange.ts";
+import type { GatewayExchange } from "../exchange.ts";
+import type { GatewayUsage } from "../gateway-usage.ts";
 import type { GatewayServices } from "../services.ts";
 import { AnswerUsage } from "../usage/answer-usage.ts";
 import { EstimatedUsage } from "../usage/estimated-usage.ts";
@@ -29,6 +31,11 @@ interface PassedRequest {
 	services: Pick<GatewayServices, "catalog" | "log">;
 }
 
+/** The caller has left before the answer, or has a shorter time for an attempt. */
+export function reportUnanswered(request: PassedRequest): void {
+	reportUsage(new EstimatedUsage(request.fields).usage, undefined, request);
+}
+
 /** Takes over the body, and returns one with the same bytes. */
 export function withReportedUsage(
 	body: ReadableStream<Uint8Array>,
@@ -37,20 +44,21 @@ export function withReportedUsage(
 ): ReadableStream<Uint8Array> {
 	const answer = new AnswerUsage();
 	const { fields, estimates, exchange } = request;
-	const estimate = isEventStream(contentType) ? new EstimatedUsage(fields) : undefined;
+	const estimate = new EstimatedUsage(fields);
+	const isEvents = isEventStream(contentType);
 	let hasNewText = false;
 	let isComplete = false;
 	let reader = usageReader(
 		contentType,
 		(part) => {
 			if (answer.add(part)) reportCounts(answer, request);
-			else if (estimate?.add(part)) hasNewText = true;
+			else if (isEvents && estimate.add(part)) hasNewText = true;
 		},
-		{ everyEvent: estimate !== undefined, onDone: () => (isComplete = true) },
+		{ everyEvent: isEvents, onDone: () => (isComplete = true) },
 	);
 	if (!reader) return body;
 	const reportEstimate = (): void => {
-		if (estimate && hasNewText && !answer.usage) reportUsage(estimate.usage, undefined, request);
+		if (!answer.usage) reportUsage(estimate.usage, undefined, request);
 		hasNewText = false;
 	};
 	exchange.reportAtEnd(() => {
@@ -59,12 +67,14 @@ export function withReportedUsage(
 	const source = PulledStream.sourceOf(body);
 	const read = (piece: Uint8Array | undefined): Uint8Array | undefined => {
 		try {
-			if (piece) reader?.push(piece);
-			else {
+			if (piece) {
+				reader?.push(piece);
+				if (!isEvents) estimate.addBytes(piece.byteLength);
+			} else {
 				reader?.end();
 				isComplete = true;
 			}
-			if (estimates) reportEstimate();
+			if (estimates && hasNewText) reportEstimate();
 		} catch (thrown) {
 			reader = undefined;
 			request.services.log(toAiError(thrown), exchange.id);
@@ -91,11 +101,8 @@ function reportCounts({ usage, model }: AnswerUsage, request: PassedRequest): vo
 }
 
 /** `answered`: the model that the answer names. */
-function reportUsage(
-	usage: GatewayUsage,
-	answered: string | undefined,
-	{ provider, model: requested, exchange, services }: PassedRequest,
-): void {
+function reportUsage(usage: GatewayUsage, answered: string | undefined, request: PassedRequest): void {
+	const { provider, model: requested, exchange, services } = request;
 	const author = authorIfKnown(provider) ?? provider;
 	const [model] = [requested, answered].flatMap(
 		(name = "") => modelOfProvider(author, name, services.catalog) ?? [],
@@ -104,6 +111,6 @@ function reportUsage(
 	exchange.report({
 		...(model && { modelType: model.task }),
 		model: exchange.facts.model ?? answered,
-		usage: { ...usage, ...(cost !== undefined && { cost }) },
 	});
+	exchange.reportUsage(request, { ...usage, ...(cost !== undefined && { cost }) });
 }

@@ -11,7 +11,7 @@ import type { Caller } from "../../pipeline/request.ts";
 import type { GatewayExchange } from "../exchange.ts";
 import { forwardedHeaders, returnedHeaders } from "../providers/headers.ts";
 import type { GatewayServices } from "../services.ts";
-import { withReportedUsage } from "./passed-usage.ts";
+import { reportUnanswered, withReportedUsage } from "./passed-usage.ts";
 import type { SentRequest } from "./step.ts";
 
 export interface ProviderTarget {
@@ -59,6 +59,10 @@ export async function callProvider(
 	const { now, startTimer } = services;
 	const deadline = openDeadline({ signal, totalMs, now: () => now(), startTimer, silent: late, late });
 	deadline.expect(headerMs);
+	// Other methods return earlier answers again, whose usage has been counted.
+	const hasUsage = method === "POST";
+	const request = { provider, model, fields, estimates, exchange, services };
+	const isUnsent = signal.aborted;
 	let response: Response;
 	try {
 		response = await deadline.race(
@@ -73,6 +77,7 @@ export async function callProvider(
 		);
 	} catch (cause) {
 		deadline.close();
+		if (signal.aborted && !isUnsent && hasUsage) reportUnanswered(request);
 		if (deadline.signal.aborted) throw deadline.signal.reason;
 		const error = new AiError("providerUnreachable", undefined, { cause });
 		error.place = { account: exchange.account, gateway: exchange.gateway, provider, host: url.host };
@@ -85,12 +90,12 @@ export async function callProvider(
 	const length = response.headers.get("content-length");
 	const answer = isEmpty || !response.body ? null : limitedBody(response.body, { idleMs, deadline, length });
 	const contentType = response.headers.get("content-type");
-	// Other methods return earlier answers again, whose usage has been counted.
-	const hasUsage = answer && response.ok && method === "POST";
-	const request = { provider, model, fields, estimates, exchange, services };
-	return new Response(hasUsage ? withReportedUsage(answer, contentType, request) : answer, {
-		status,
-		statusText,
-		headers: returnedHeaders(response.headers),
-	});
+	return new Response(
+		answer && response.ok && hasUsage ? withReportedUsage(answer, contentType, request) : answer,
+		{
+			status,
+			statusText,
+			headers: returnedHeaders(response.headers),
+		},
+	);
 }

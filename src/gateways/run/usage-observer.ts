@@ -4,7 +4,7 @@ import { USD_PER_NEURON } from "../../models/neurons.ts";
 import type { ExchangeObserver } from "../../telemetry/exchange-observer.ts";
 import type { SearchKeys } from "../../websearch/services.ts";
 import { isSearchModel } from "../../websearch/settings.ts";
-import type { GatewayExchange, GatewayUsage } from "../exchange.ts";
+import type { GatewayExchange } from "../exchange.ts";
 import { tokenCost } from "../usage/token-cost.ts";
 
 /**
@@ -16,13 +16,11 @@ export function usageObserver(
 	exchange: GatewayExchange,
 	providerPrices?: Catalog,
 ): ExchangeObserver & Pick<SearchKeys, "used"> {
-	let sum: GatewayUsage | undefined;
 	return {
 		used(usd) {
-			sum = sumOf(sum, { inputTokens: 0, cachedTokens: 0, outputTokens: 0, cost: usd });
-			exchange.report({ usage: sum });
+			exchange.reportUsage({}, { inputTokens: 0, cachedTokens: 0, outputTokens: 0, cost: usd });
 		},
-		ended(_, { settled }) {
+		ended(run, { settled }) {
 			if (!settled || settled.settlement.outcome === "failed") return;
 			const { inputTokens, cachedTokens, outputTokens, microNeurons, outcome, estimated } =
 				settled.settlement;
@@ -38,23 +36,12 @@ export function usageObserver(
 			const cost = isPaidByAccount
 				? tokenCost(providerPrices.find(settled.admission.model), tokens)
 				: (microNeurons / MICRO_NEURONS) * USD_PER_NEURON;
-			sum = sumOf(sum, { ...tokens, ...(cost !== undefined && { cost }), ...(estimated && { estimated }) });
-			exchange.report({ usage: sum, interrupted: outcome === "interrupted" });
+			exchange.reportUsage(run, {
+				...tokens,
+				...(cost !== undefined && { cost }),
+				...(estimated && { estimated }),
+			});
+			exchange.report({ interrupted: outcome === "interrupted" });
 		},
-	};
-}
-
-function sumOf(one: GatewayUsage | undefined, other: GatewayUsage): GatewayUsage {
-	if (!one) return other;
-	const cost =
-		one.cost === undefined && other.cost === undefined ? undefined : (one.cost ?? 0) + (other.cost ?? 0);
-	const written = (one.cacheWriteTokens ?? 0) + (other.cacheWriteTokens ?? 0);
-	return {
-		inputTokens: one.inputTokens + other.inputTokens,
-		cachedTokens: one.cachedTokens + other.cachedTokens,
-		...(written > 0 && { cacheWriteTokens: written }),
-		outputTokens: one.outputTokens + other.outputTokens,
-		...(cost !== undefined && { cost }),
-		...((one.estimated || other.estimated) && { estimated: true }),
 	};
 }

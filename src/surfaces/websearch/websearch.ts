@@ -204,7 +204,7 @@ async function answerOnce(
 	try {
 		const items = await search({ id, caller, query, limit, signal }, chosen, services);
 		const noTokens = { inputTokens: 0, cachedTokens: 0, outputTokens: 0 };
-		exchange.report({ usage: { ...noTokens, cost: chosen.usd } });
+		exchange.reportUsage(chosen, { ...noTokens, cost: chosen.usd });
 		const metadata = { query, requestId: id, latencyMs: services.now() - startedAt };
 		return Response.json(
 			{ items, metadata },

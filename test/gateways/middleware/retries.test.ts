@@ -85,7 +85,9 @@ function request(answers: Answer[], options: GatewayOptions = {}, extra: Partial
 }
 
 const status = (code: number) => () => new Response(`status ${code}`, { status: code });
-const never = () => new Promise<Response>(() => {});
+/** Like a call of a provider, it ends with its signal. */
+const never: Answer = (signal) =>
+	new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 const failure = async (promise: Promise<unknown>): Promise<unknown> =>
 	promise.then(
 		() => expect.unreachable(),

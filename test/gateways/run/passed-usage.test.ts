@@ -609,6 +609,73 @@ describe("a spend limit", () => {
 	});
 });
 
+describe("an attempt that is late by the caller's timeout", () => {
+	const headers = {
+		"cf-aig-custom-cost": '{"per_token_in":1,"per_token_out":1}',
+		"cf-aig-request-timeout": "300",
+	};
+	/** The provider answers only the calls from this one on. An attempt's time passes when the provider has its call. */
+	async function slow(answered: number, settings: object) {
+		let calls = 0;
+		const reply = () => (++calls >= answered ? answer() : new Promise<Response>(() => {}));
+		const at = await world(reply, settings);
+		let due = 0;
+		at.services.wait = async (ms) => {
+			if (ms !== 300) return;
+			const call = ++due;
+			await vi.waitFor(() => expect(at.requests.length).toBeGreaterThanOrEqual(call));
+		};
+		const status = async (path: string, body: unknown, added: object = {}) => {
+			const response = await at.post(path, body, { headers: { ...headers, ...added } });
+			await response.text();
+			await at.settled();
+			return response.status;
+		};
+		return { at, status };
+	}
+
+	it("counts in a spend limit", async () => {
+		const { at, status } = await slow(9, limited(5));
+		expect(await status("openai/chat/completions", CHAT)).toBe(504);
+		expect(await at.log()).toMatchObject({ usage_estimated: true, tokens_out: 0, cost: expect.any(Number) });
+		expect(await status("openai/chat/completions", CHAT)).toBe(429);
+		expect(at.requests).toHaveLength(1);
+	});
+
+	it("counts if it runs through the pipeline", async () => {
+		const { at, status } = await slow(9, limited(5));
+		await at.store("openai", OPENAI_KEY);
+		const own = { authorization: `Bearer ${at.token}` };
+		const body = { ...CHAT, model: "openai/gpt-5" };
+		expect(await status("compat/chat/completions", body, own)).toBe(504);
+		expect(await status("compat/chat/completions", body, own)).toBe(429);
+		expect(at.requests).toHaveLength(1);
+	});
+
+	it("counts beside the attempt that follows it", async () => {
+		const { at, status } = await slow(2, limited(1_000));
+		const retried = { "cf-aig-max-attempts": "2" };
+		expect(await status("openai/chat/completions", CHAT, retried)).toBe(200);
+		const { tokens_in, tokens_out, cost } = await at.log();
+		// OpenAI counts 17 tokens of the request; the answer has 3 and 2.
+		expect(tokens_in).toBeGreaterThan(3 + 10);
+		expect([tokens_out, cost]).toEqual([2, (tokens_in ?? 0) + 2]);
+	});
+
+	it("counts before the step that follows it", async () => {
+		const { at, status } = await slow(9, limited(5));
+		const step = { provider: "openai", endpoint: "chat/completions", query: CHAT };
+		const own = { headers: { authorization: `Bearer ${OPENAI_KEY}`, ...headers } };
+		expect(
+			await status("", [
+				{ ...step, ...own },
+				{ ...step, ...own },
+			]),
+		).toBe(429);
+		expect(at.requests).toHaveLength(1);
+	});
+});
+
 describe("the export of a request", () => {
 	it("has its tokens and its cost", async () => {
 		const at = await world(answer, { otel: [{ url: COLLECTOR }] });
