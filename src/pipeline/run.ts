@@ -21,7 +21,7 @@ import { write } from "./write.ts";
  *
  * @example
  * ```ts
- * // test/extending/second-opinion.ts
+ * // test/extending/room/ask.ts
  * async function opinion({ prompt, ...question }: Question, services: PipelineServices): Promise<unknown> {
  * 	const id = services.uuid();
  * 	const reply = await run(

@@ -114,6 +114,10 @@ describe("a room that was added", () => {
 			return result.map(({ model }) => model).sort();
 		};
 		await vi.waitFor(async () => expect(await billed()).toEqual(MODELS));
+		const last = await (await get("/second-opinion/last")).json();
+		expect(last).toMatchObject({
+			result: [{ response: "I am llama-3.3" }, { choices: [{ text: "I am qwen3" }] }],
+		});
 	});
 
 	it("has the failures of the pipeline", async () => {
