@@ -52,6 +52,7 @@ export interface Target {
 	/** Observations of earlier calls of the backend; all its targets share them. Absent: there are none. */
 	observed?: {
 		refusesBase64?: boolean;
+		refusesImageStreams?: boolean;
 		/** The most detailed formats of transcripts that the last model refused. */
 		refusedTranscriptFormats?: { model: string; count: number };
 		/** Models whose chat completions refuse function tools. */

@@ -12,11 +12,13 @@ import { checkWidth } from "./vector-width.ts";
 
 type StreamedAnswer = Extract<Answer, { kind: "stream" }>;
 
-/** Returns the output of the task. Text generation may also return a stream. */
+type OutputsAnswer<Name extends TaskName> = Extract<Answer<Name>, { kind: "outputs" }>;
+
+/** Returns the output of the task. Text generation may also return a stream, and other tasks several versions of the output. */
 export type Handler<Name extends TaskName> = (
 	input: TaskInput<Name>,
 	call: Call,
-) => Promise<TaskOutput<Name> | (Name extends "text-generation" ? StreamedAnswer : never)>;
+) => Promise<TaskOutput<Name> | (Name extends "text-generation" ? StreamedAnswer : OutputsAnswer<Name>)>;
 
 type Handlers = { [Name in TaskName]?: Handler<Name> };
 
@@ -69,6 +71,7 @@ async function handleSealed(handler: Handler<TaskName>, input: object, call: Cal
 	return output;
 }
 
-/** The fields of an engine's reply are JSON, so an output never has a stream under this name. */
-const isStream = (output: object): output is StreamedAnswer =>
-	"events" in output && output.events instanceof ReadableStream;
+/** The fields of an engine's reply are JSON, so an output never has a stream under these names. */
+const isStream = (output: object): output is StreamedAnswer | OutputsAnswer<TaskName> =>
+	("events" in output && output.events instanceof ReadableStream) ||
+	("outputs" in output && output.outputs instanceof ReadableStream);

@@ -1,16 +1,16 @@
 /** The output of an answer, for writers of complete answers. */
 import type { z } from "zod";
 import { AiError } from "../core/errors.ts";
-import type { TaskAnswer, TaskName, TaskOutput } from "../tasks/task.ts";
+import { cancelAnswer, type TaskAnswer, type TaskName, type TaskOutput } from "../tasks/task.ts";
 import type { NativeWriter, WriteContext } from "./dialect.ts";
 
 /**
- * The output of an answer with a complete value. A stream, or an answer to another task, is a fault of the backend:
+ * The output of an answer with a complete value. Another kind of answer, or an answer to another task, is a fault of the backend:
  * 5001.
  */
 export function outputValue<Name extends TaskName>(task: Name, answer: TaskAnswer): TaskOutput<Name> {
 	if (answer.task === task && answer.answer.kind === "value") return answer.answer.output as TaskOutput<Name>;
-	if (answer.answer.kind === "stream") answer.answer.events.cancel().catch(() => {});
+	cancelAnswer(answer.answer);
 	throw new AiError("executionFailed");
 }
 

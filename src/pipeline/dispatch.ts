@@ -56,7 +56,7 @@ async function start(
 	const { report } = started;
 	if (report.verbatim || report.dropped.length > 0) served.report = report;
 	// Without another target there is no failover, so the stream is passed as it is.
-	const isFinal = answer.kind === "value" || !isResumable(call) || !state.hasTargets;
+	const isFinal = answer.kind !== "stream" || !isResumable(call) || !state.hasTargets;
 	const ended = answer.kind === "stream" ? answer.ended : undefined;
 	if (isFinal) outcome.succeed();
 	else if (ended) void ended.then((failure) => recordStreamEnd(outcome, failure));

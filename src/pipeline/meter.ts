@@ -11,7 +11,7 @@ import { PulledStream, type Source } from "../streams/pulled-stream.ts";
 import { EventStream } from "../streams/sse.ts";
 import { LIVE_SESSION_SECONDS } from "../tasks/live-transcription/index.ts";
 import type { LiveTranscription, TranscriptionEvent } from "../tasks/live-transcription/types.ts";
-import type { Answer, TaskAnswer, TaskCall } from "../tasks/task.ts";
+import type { Answer, StreamedOutput, TaskAnswer, TaskCall, TaskName, TaskOutput } from "../tasks/task.ts";
 import {
 	completeUsage,
 	isSession,
@@ -28,7 +28,7 @@ import { withUsage } from "./usage-frames.ts";
 
 export interface Metered {
 	answer: TaskAnswer;
-	/** Neurons, two decimals. Absent for a stream or a session, which has only started. */
+	/** Neurons, two decimals. Absent for a stream, outputs or a session, which have only started. */
 	neurons?: number;
 	/** Adds the cost to the counts of a chat; for a stream, as far as it is known. Unchanged for a model without a price. */
 	withCost(usage: Usage): Usage & { neurons?: number };
@@ -87,11 +87,13 @@ export function meter(
 		const answer = { kind: "value", output } as const;
 		return { answer: { task: call.task, answer }, withCost: (usage) => usage, cancel };
 	}
+	if (answered.answer.kind === "outputs") {
+		const { outputs, cancel } = meterOutputs(answered.answer.outputs, call, model, exchange, end);
+		const answer = { kind: "outputs", outputs } as const;
+		return { answer: { task, answer } as TaskAnswer, withCost: (usage) => usage, cancel };
+	}
 	const { output } = answered.answer;
-	if ("usage" in output && output.usage) output.usage = plausibleUsage(output.usage, call, model);
-	const measured = measure(call, output, model);
-	completeUsage(call, output, measured);
-	const cost = end("ok", measured);
+	const cost = end("ok", measureOutput(call, output, model));
 	return {
 		answer: answered,
 		neurons: shownNeurons(cost),
@@ -101,6 +103,13 @@ export function meter(
 }
 
 const NOTHING: Measured = { quantities: {}, estimated: false };
+
+function measureOutput(call: TaskCall, output: TaskOutput<TaskName>, model: Model): Measured {
+	if ("usage" in output && output.usage) output.usage = plausibleUsage(output.usage, call, model);
+	const measured = measure(call, output, model);
+	completeUsage(call, output, measured);
+	return measured;
+}
 
 /** Cost of the engines that a hedge called in parallel, in micro-neurons. */
 const hedgedCost = (call: TaskCall, model: Model, { wasted }: Served): number =>
@@ -192,6 +201,31 @@ function observe<T>(
 			cancel(reason, rejected).catch(() => {});
 		},
 	};
+}
+
+/**
+ * Meters the versions of one output. A caller who leaves pays for the last one that was sent, as for a complete one: the engine may have
+ * finished it. An interruption by a failure costs nothing without the complete output.
+ */
+function meterOutputs(
+	outputs: ReadableStream<StreamedOutput<TaskOutput<TaskName>>>,
+	call: TaskCall,
+	model: Model,
+	exchange: Exchange,
+	end: End,
+): { outputs: typeof outputs } & Pick<Metered, "cancel"> {
+	let measured: Measured | undefined;
+	let isComplete = false;
+	const onOutput = (sent: StreamedOutput<TaskOutput<TaskName>>) => {
+		measured = measureOutput(call, sent.output, model);
+		isComplete = sent.isComplete;
+	};
+	const endOutputs = (outcome: AnswerOutcome, failure?: AiError) => {
+		const isBilled = isComplete || outcome === "cancelled";
+		end(outcome, (isBilled && measured) || NOTHING, failure);
+	};
+	const { source, cancel } = observe(PulledStream.sourceOf(outputs), exchange, endOutputs, onOutput);
+	return { outputs: new PulledStream(source), cancel };
 }
 
 /**

@@ -33,17 +33,36 @@ export type TaskCall<Name extends TaskName = TaskName> = {
  * Parsed events are kept with the bytes: a stage in this isolate takes them with `EventStream.eventsOf` and returns
  * another `EventStream`. Any other stream of bytes is also accepted; it is parsed there.
  *
+ * `outputs` exists for tasks with one value, whose engine sends unfinished versions of it first: unfinished images. The stream
+ * ends after the complete output or *errors* with an `AiError`; its owner reads or cancels it, as above.
+ *
  * A stream with `ended` is sent to the caller unchanged (see `StreamEndFormatter`): it never errors, and no stage reads
  * it. `ended` resolves when the stream is over, with the failure that interrupted it, if any; it never rejects.
  */
 export type Answer<Name extends TaskName = TaskName> =
 	| { kind: "value"; output: TaskOutput<Name> }
+	| ([Name] extends ["text-generation"]
+			? never
+			: { kind: "outputs"; outputs: ReadableStream<StreamedOutput<TaskOutput<Name>>> })
 	| {
 			kind: "stream";
 			events: ReadableStream<Uint8Array>;
 			progress: Progress;
 			ended?: Promise<AiError | undefined>;
 	  };
+
+/** One version of an output. The complete one is the last. */
+export interface StreamedOutput<Output> {
+	output: Output;
+	isComplete: boolean;
+}
+
+/** Cancels an answer that has no reader. */
+export function cancelAnswer(answer: Answer): void {
+	const stream =
+		answer.kind === "stream" ? answer.events : answer.kind === "outputs" ? answer.outputs : undefined;
+	stream?.cancel().catch(() => {});
+}
 
 /**
  * Writes what follows a stream that was passed through unchanged, in the caller's dialect. Only dialects whose callers accept

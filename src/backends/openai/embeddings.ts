@@ -1,12 +1,13 @@
 /** https://platform.openai.com/docs/api-reference/embeddings. The engine decides how token vectors are pooled. */
 import * as z from "zod";
-import { AiError, toAiError } from "../../core/errors.ts";
+import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { SentUsage } from "../../core/usage.ts";
 import { NO_TOKENS, type WrittenVectors } from "../../tasks/text-embeddings/index.ts";
 import type { Handler } from "../handler.ts";
+import { withoutIfRefused } from "../refused-feature.ts";
 import { postJson } from "../transport/http.ts";
-import { type Call, failureOfShape, type Refusal } from "../transport/upstream-failure.ts";
+import { failureOfShape } from "../transport/upstream-failure.ts";
 import { hostedService, isOpenAiService } from "./hosts.ts";
 import { ExtractedVector, extractVectors, floatsIn, lengthOf, numbersOf } from "./vectors.ts";
 
@@ -22,40 +23,23 @@ const EmbeddingsReply = lazy(() =>
 	}),
 );
 
-/** Statuses for a request with an unknown value. */
-const REFUSAL_STATUSES: readonly (number | undefined)[] = [400, 422];
 /** Matches a refusal of the encoding. */
 const FORMAT = /encoding_format|base64/i;
 
 /** Requests the caller's encoding. An engine that refuses base64 gets a request for numbers, and `observed` records the refusal. */
 export const embedTexts: Handler<"text-embeddings"> = async (input, call) => {
-	const { target, services } = call;
-	const { observed, timeouts } = target;
+	const { observed } = call.target;
 	const asNumbers = { ...input, encoding: undefined };
 	if (input.encoding === undefined || observed?.refusesBase64) return embed(asNumbers, call);
-	const startedAt = services.now();
-	let isAboutFormat = false;
-	const refusal: Call["refusal"] = (refused) => {
-		isAboutFormat = FORMAT.test(messageIn(refused));
-		return call.refusal?.(refused);
-	};
-	try {
-		return await embed(input, { ...call, refusal });
-	} catch (error) {
-		const { upstream } = toAiError(error);
-		// The clock may have been set back.
-		const remainingMs = timeouts.totalMs - Math.max(0, services.now() - startedAt);
-		if (!isAboutFormat || !REFUSAL_STATUSES.includes(upstream?.status) || remainingMs <= 0) throw error;
-		const retry: Call = { ...call, target: { ...target, timeouts: { ...timeouts, totalMs: remainingMs } } };
-		const answer = await embed(asNumbers, retry);
-		if (observed) observed.refusesBase64 = true;
-		return answer;
-	}
+	return withoutIfRefused(call, {
+		named: FORMAT,
+		request: (encoded) => embed(input, encoded),
+		requestWithout: (plain) => embed(asNumbers, plain),
+		learn() {
+			if (observed) observed.refusesBase64 = true;
+		},
+	});
 };
-
-/** The reply without the fields `input`, in which FastAPI quotes the request. */
-const messageIn = ({ body }: Refusal): string =>
-	String(JSON.stringify(body, (name, value) => (name === "input" ? undefined : value)));
 
 const embed: Handler<"text-embeddings"> = async ({ texts, tokens, dimensions, truncate, encoding }, call) => {
 	const host = hostedService(call.target);

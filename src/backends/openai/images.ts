@@ -4,35 +4,100 @@
  * determine its type.
  */
 import * as z from "zod";
+import { isRecord } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import { present } from "../../core/present.ts";
-import type { ImageInput } from "../../tasks/text-to-image/index.ts";
+import type { ImageInput, ImageOutput } from "../../tasks/text-to-image/index.ts";
 import type { Handler } from "../handler.ts";
 import { imageFile, imageIn } from "../images.ts";
+import { withoutIfRefused } from "../refused-feature.ts";
 import { postJson, type RequestBody } from "../transport/http.ts";
+import { postForOutputs } from "../transport/output-stream.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { appendFields } from "./form-fields.ts";
-import { isOpenAiService, mediaExtensions } from "./hosts.ts";
+import { hostedService, isOpenAiService, mediaExtensions } from "./hosts.ts";
 
+const Count = z.int().min(0);
+/** What the host reports of an image. A field in another form is dropped. */
+const REPORTED = {
+	quality: z.string().optional().catch(undefined),
+	background: z.string().optional().catch(undefined),
+	usage: z
+		.looseObject({ input_tokens: Count, output_tokens: Count, total_tokens: Count })
+		.optional()
+		.catch(undefined),
+};
 const ImagesReply = lazy(() =>
-	z.looseObject({
-		data: z.tuple([z.looseObject({ b64_json: z.string() })], z.unknown()),
-	}),
+	z.looseObject({ data: z.tuple([z.looseObject({ b64_json: z.string() })], z.unknown()), ...REPORTED }),
 );
+const ImageEvent = lazy(() => z.looseObject({ type: z.string(), b64_json: z.string(), ...REPORTED }));
+type ReportedImage = Pick<z.output<ReturnType<typeof ImageEvent>>, "b64_json" | keyof typeof REPORTED>;
 
-/** These models always answer in base64, refuse `response_format`, and have `output_format` instead. */
-const NAMES_OUTPUT_FORMAT = /(^|\/)(chat)?gpt-image/;
+/** These models always answer in base64, refuse `response_format`, and have `output_format` instead. They can send unfinished images. */
+const GPT_IMAGE = /(^|\/)(chat)?gpt-image/;
+/** Matches a refusal of streams. */
+const STREAM = /\bstream|partial_images/;
+/** An event without an image has another type. */
+const EVENT_WITH_IMAGE = /\.(partial_image|completed)$/;
 
 export const generateImage: Handler<"text-to-image"> = async (input, call) => {
+	const { observed, model } = call.target;
+	const whole = (sent: Call) => wholeImage(input, sent);
+	const isStreamed =
+		input.partialImages !== undefined && GPT_IMAGE.test(model) && !hostedService(call.target);
+	if (!isStreamed || observed?.refusesImageStreams) return whole(call);
+	return withoutIfRefused<Awaited<ReturnType<Handler<"text-to-image">>>>(call, {
+		named: STREAM,
+		request: (sent) => streamedImage(input, sent),
+		requestWithout: whole,
+		learn() {
+			if (observed) observed.refusesImageStreams = true;
+		},
+	});
+};
+
+async function wholeImage(input: ImageInput, call: Call): Promise<ImageOutput> {
+	const { path, body } = requestOf(input, call);
+	return imageOf(call, wholeReply(await postJson(call, path, body, ImagesReply())));
+}
+
+async function streamedImage(input: ImageInput, call: Call) {
+	const { path, body } = requestOf(input, call, { stream: true, partial_images: input.partialImages });
+	const reply = await postForOutputs(call, path, body, {
+		schema: ImagesReply(),
+		expected: "a stream of images",
+		read(sent) {
+			if (!isRecord(sent) || !EVENT_WITH_IMAGE.test(String(sent.type))) return undefined;
+			const event = ImageEvent().parse(sent);
+			return { output: imageOf(call, event), isComplete: event.type.endsWith(".completed") };
+		},
+	});
+	return reply.kind === "outputs" ? reply : imageOf(call, wholeReply(reply.value));
+}
+
+const wholeReply = ({ data, ...reported }: z.output<ReturnType<typeof ImagesReply>>): ReportedImage => ({
+	...reported,
+	...data[0],
+});
+
+function imageOf(call: Call, { b64_json, quality, background, usage: tokens }: ReportedImage): ImageOutput {
+	const image = imageIn(b64_json);
+	if (!image) throw failureOfShape(call, "an image");
+	return { ...image, ...present({ quality, background, tokens }) };
+}
+
+function requestOf(
+	input: ImageInput,
+	call: Call,
+	stream: Record<string, unknown> = {},
+): { path: string; body: RequestBody } {
 	const edits = input.images.length > 0;
 	const extensions = mediaExtensions(call, edits ? "image edit" : "image", input.extensions);
-	const fields = { ...extensions, ...present(fieldsOf(input, call)) };
-	const body: RequestBody = edits ? formOf(fields, input) : fields;
-	const reply = await postJson(call, edits ? "/images/edits" : "/images/generations", body, ImagesReply());
-	const image = imageIn(reply.data[0].b64_json);
-	if (!image) throw failureOfShape(call, "an image");
-	return image;
-};
+	const fields = { ...extensions, ...present(fieldsOf(input, call)), ...stream };
+	return edits
+		? { path: "/images/edits", body: formOf(fields, input) }
+		: { path: "/images/generations", body: fields };
+}
 
 function fieldsOf(input: ImageInput, { target }: Call): Record<string, unknown> {
 	return {
@@ -40,9 +105,7 @@ function fieldsOf(input: ImageInput, { target }: Call): Record<string, unknown> 
 		prompt: input.prompt,
 		n: 1,
 		size: `${input.width}x${input.height}`,
-		...(NAMES_OUTPUT_FORMAT.test(target.model)
-			? { output_format: input.format }
-			: { response_format: "b64_json" }),
+		...(GPT_IMAGE.test(target.model) ? { output_format: input.format } : { response_format: "b64_json" }),
 		// The names of SGLang and vLLM-Omni; `step` is LocalAI's, `steps` Together's.
 		...(!isOpenAiService(target) && {
 			output_format: input.format,

@@ -13,6 +13,7 @@ import { CoalescingReader } from "../../streams/coalescing-reader.ts";
 import { type EventFormat, EventSplitter } from "../../streams/event-splitter.ts";
 import { type EventPiece, EventStream, type StreamEvent } from "../../streams/sse.ts";
 import type { StreamProgress } from "./progress.ts";
+import { heldBytes } from "./reply-body.ts";
 import { type Call, failureOfInterruption, failureOfShape, failureOfSize } from "./upstream-failure.ts";
 
 /** Limit of one event. The largest are images in base64. */
@@ -85,6 +86,8 @@ export async function relay(stream: UpstreamStream, eventReader: EventReader): P
 	let early: EventPiece | undefined;
 	const reader = new CoalescingReader(source, () => deadline.elapsedMs());
 	const splitter = new EventSplitter(eventReader.format);
+	/** Of incomplete events. */
+	const held = heldBytes(call);
 	let over = false;
 	/** The failure of an event that has been read. It is reported after the valid events before it. */
 	let failure: AiError | undefined;
@@ -112,6 +115,7 @@ export async function relay(stream: UpstreamStream, eventReader: EventReader): P
 	/** Reads the events up to the first invalid one. */
 	const readEvents = (chunk: Uint8Array): EventPiece | undefined => {
 		const { bytes, ends } = splitter.push(chunk);
+		held.growTo(splitter.heldBytes);
 		const events: StreamEvent[] = [];
 		let validBytes = 0;
 		for (const end of ends) {

@@ -93,7 +93,7 @@ export async function readUpTo(
 }
 
 /** The bytes of one reply that count for the request. */
-function heldBytes(call: Call): { growTo(bytes: number): void } {
+export function heldBytes(call: Call): { growTo(bytes: number): void } {
 	let held = 0;
 	return {
 		growTo(bytes) {

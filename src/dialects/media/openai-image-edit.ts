@@ -58,7 +58,8 @@ const reader: Reader = {
 	body: { field: "multipart", as: "wrapped" },
 	read({ multipart: { body: form } }: FormInput, model) {
 		const sent = readFormFields(form, Fields, { numbers: NUMBERS });
-		const { prompt, n, size, response_format, output_format, seed, strength } = sent;
+		const { prompt, n, size, response_format, output_format, seed, strength, stream } = sent;
+		const partialImages = stream === "true" ? (sent.partial_images ?? 0) : undefined;
 		const format = formatOf({ n, response_format, output_format });
 		if (form.parts.some(({ name }) => name === "mask"))
 			throw badInput("'/mask' must be absent: the models here do not mask by transparency");
@@ -67,7 +68,7 @@ const reader: Reader = {
 				prompt,
 				format,
 				images: imagesOf(form, model),
-				...present({ seed, strength }),
+				...present({ seed, strength, partialImages }),
 				...sizeFields(size, model),
 				...extendedByForm(form, { ...Fields.shape, ...OTHER_FIELDS }),
 			},
@@ -78,5 +79,5 @@ const reader: Reader = {
 
 export const openaiImageEdit: Dialect = {
 	reader,
-	writer: imagesWriter("image_edit", ({ multipart }: FormInput) => multipart.body.text("stream") === "true"),
+	writer: imagesWriter("image_edit"),
 };

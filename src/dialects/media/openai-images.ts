@@ -8,10 +8,11 @@ import * as z from "zod";
 import { present } from "../../core/present.ts";
 import { encodeBase64 } from "../../media/base64.ts";
 import type { Model } from "../../models/model.ts";
+import type { ImageInput, ImageTokens } from "../../tasks/text-to-image/index.ts";
 import type { Dialect, Reader, Writer } from "../dialect.ts";
 import { nullAsAbsent } from "../fields.ts";
 import { badInput } from "../invalid-input.ts";
-import { jsonWriter, outputValue } from "../output-value.ts";
+import { jsonWriter } from "../output-value.ts";
 import { extended } from "./extensions.ts";
 import { type ImageOperation, imageEvents } from "./image-events.ts";
 import { imageCall, sizeRange } from "./image-input.ts";
@@ -28,7 +29,7 @@ export const ImageFields = {
 		.optional(),
 	response_format: z.enum(["b64_json", "url"]).optional(),
 	output_format: z.enum(["png", "jpeg", "webp"]).optional(),
-	/** For streams. No engine here sends unfinished images. */
+	/** For streams: unfinished images before the complete one. */
 	partial_images: z.int().min(0).max(3).optional(),
 };
 
@@ -52,11 +53,12 @@ type ImagesRequest = z.output<typeof ImagesRequest>;
 const reader: Reader = {
 	schema: () => ImagesRequest,
 	read({ model: _, prompt, n, size, response_format, output_format, ...sent }: ImagesRequest, model) {
-		const { stream: _stream, partial_images: _partial, seed, negative_prompt, ...fields } = sent;
+		const { stream, partial_images = 0, seed, negative_prompt, ...fields } = sent;
 		const { guidance_scale: guidance, num_inference_steps, ...others } = fields;
 		const { steps = num_inference_steps, ...options } = others;
 		const format = formatOf({ n, response_format, output_format });
-		const diffusion = present({ seed, negative_prompt, guidance, steps });
+		const partialImages = stream ? partial_images : undefined;
+		const diffusion = present({ seed, negative_prompt, guidance, steps, partialImages });
 		return imageCall(
 			{ prompt, format, ...diffusion, ...sizeFields(size, model), ...extended(options) },
 			model,
@@ -88,27 +90,37 @@ export function sizeFields(
 	return { width, height };
 }
 
+const Tokens = z.looseObject({ input_tokens: z.int(), output_tokens: z.int(), total_tokens: z.int() });
+
 const ImagesResponse = z.object({
 	created: z.int(),
 	data: z.array(z.object({ b64_json: z.string() })),
+	quality: z.string().optional(),
+	background: z.string().optional(),
+	/** From engines that count tokens. */
+	usage: Tokens.optional(),
 });
 
-const wholeWriter = jsonWriter("text-to-image", ImagesResponse, ({ bytes }, { now }) => ({
-	created: Math.floor(now / 1000),
-	data: [{ b64_json: encodeBase64(bytes) }],
-}));
+const wholeWriter = jsonWriter(
+	"text-to-image",
+	ImagesResponse,
+	({ bytes, quality, background, tokens: usage }, { now }) => ({
+		created: Math.floor(now / 1000),
+		data: [{ b64_json: encodeBase64(bytes) }],
+		...present({ quality, background, usage }),
+	}),
+);
 
-/** `streams`: whether the caller's inputs request events. */
-export const imagesWriter = (operation: ImageOperation, streams: (inputs: never) => boolean): Writer => ({
+export const imagesWriter = (operation: ImageOperation): Writer => ({
 	write: (answer, context) =>
-		streams(context.inputs as never)
-			? { kind: "events", events: imageEvents(outputValue("text-to-image", answer), operation, context) }
-			: wholeWriter.write(answer, context),
+		(context.call.input as ImageInput).partialImages === undefined
+			? wholeWriter.write(answer, context)
+			: { kind: "events", events: imageEvents(answer, operation, context) },
 });
 
 export const openaiImages: Dialect = {
 	reader,
-	writer: imagesWriter("image_generation", ({ stream }: ImagesRequest) => stream ?? false),
+	writer: imagesWriter("image_generation"),
 };
 
 const ImageBatch = z.looseObject({ n: z.int().min(2).max(MAX_IMAGES), seed: z.int().nullish() });
@@ -124,7 +136,19 @@ export function singleImageBodies(fields: unknown): [unknown, ...unknown[]] {
 
 /** Merges the replies of a batch. */
 export function mergeImages(values: readonly unknown[]): z.output<typeof ImagesResponse> {
-	const [first, ...others] = values.map((value) => ImagesResponse.parse(value));
+	const replies = values.map((value) => ImagesResponse.parse(value));
+	const [first] = replies;
 	if (!first) throw new TypeError("There is no image to merge");
-	return { ...first, data: [first, ...others].flatMap(({ data }) => data) };
+	const usage = replies.map((reply) => reply.usage).reduce(sumOf);
+	const { usage: _, ...common } = first;
+	return { ...common, data: replies.flatMap(({ data }) => data), ...(usage && { usage }) };
 }
+
+/** Without the details, which hosts have in different forms. `undefined` if one has no counts. */
+const sumOf = (one: ImageTokens | undefined, other: ImageTokens | undefined): ImageTokens | undefined =>
+	one &&
+	other && {
+		input_tokens: one.input_tokens + other.input_tokens,
+		output_tokens: one.output_tokens + other.output_tokens,
+		total_tokens: one.total_tokens + other.total_tokens,
+	};

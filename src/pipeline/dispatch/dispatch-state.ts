@@ -11,7 +11,7 @@ import type { Flight } from "../../pools/flight.ts";
 import type { Place } from "../../pools/pool-gate.ts";
 import { answersUnsplit, isPairable } from "../../pools/prefill-decode/legs.ts";
 import type { Unsupported } from "../../tasks/definition.ts";
-import type { Answer, TaskCall, TaskInput, TaskName } from "../../tasks/task.ts";
+import { type Answer, cancelAnswer, type TaskCall, type TaskInput, type TaskName } from "../../tasks/task.ts";
 import { discardedUsage, splitChoices, unsupportedBy } from "../../tasks/traits.ts";
 import type { Exchange } from "../exchange.ts";
 import { isPooled, type Plan, type PlannedTarget } from "../plan.ts";
@@ -285,10 +285,10 @@ export class DispatchState {
 	/** Cancels an answer that is not needed. Its cost is that of the hedge. */
 	discard({ answer, target: { backend, model }, outcome }: StartedAnswer): void {
 		outcome.cancel();
+		cancelAnswer(answer);
 		if (answer.kind === "stream") {
 			this.served.wasted.push({ why: "hedge", backend, model, progress: answer.progress });
-			answer.events.cancel().catch(() => {});
-		} else {
+		} else if (answer.kind === "value") {
 			const usage = discardedUsage(this.call, answer.output);
 			if (usage)
 				this.served.wasted.push({ why: "hedge", backend, model, progress: { usage, outputTokens: 0 } });

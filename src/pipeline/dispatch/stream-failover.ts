@@ -236,7 +236,7 @@ class FailoverStream implements Progress, Source<EventPiece> {
 		earlierTokens: number,
 	): void {
 		const { services, served } = this.#state;
-		const { answer } = started;
+		const answer = started.answer as Answer<ResumableCall["task"]>;
 		// A repeated part is paid to the engine that repeats it. A continued part stays in the answer.
 		if (!request.continues && earlierTokens > 0) this.#recordWaste();
 		const counted = this.usage?.completion_tokens ?? earlierTokens;
@@ -245,9 +245,8 @@ class FailoverStream implements Progress, Source<EventPiece> {
 		this.#state.answeredBy(started.target);
 		const trimmer = new ReplayTrimmer(transcript, request.expected, services.uuid);
 		this.#trimmer = trimmer;
-		const source =
-			answer.kind === "stream" ? answer.events : completionToChunks(answer.output as ChatCompletion);
-		this.#progress = answer.kind === "stream" ? answer.progress : progressOf(answer.output as ChatCompletion);
+		const source = answer.kind === "stream" ? answer.events : completionToChunks(answer.output);
+		this.#progress = answer.kind === "stream" ? answer.progress : progressOf(answer.output);
 		const events = mapEvents(source, {
 			onData: (data, value) => {
 				if (isDone(data))

@@ -22,6 +22,24 @@ export interface ImageInput extends Extended {
 	/** The area to repaint (inpainting). */
 	mask?: Media;
 	format: "png" | "jpeg";
+	/** The caller reads events, and wants this many unfinished images before the complete one. Absent: no events. */
+	partialImages?: number;
+}
+
+/** Tokens as OpenAI's image models count them. Images are billed by their size and steps. */
+export interface ImageTokens {
+	input_tokens: number;
+	output_tokens: number;
+	total_tokens: number;
+	/** Details. */
+	[other: string]: unknown;
+}
+
+/** The file, and what the engine reported of it. */
+export interface ImageOutput extends Media {
+	quality?: string;
+	background?: string;
+	tokens?: ImageTokens;
 }
 
 /** Diffusion steps if neither the caller nor the catalogue sets them: the largest default of any model. */
@@ -39,7 +57,8 @@ const generatedImages = (
 
 const numberOf = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);
 
-export const textToImage: TaskDefinition<ImageInput, Media> = {
+export const textToImage: TaskDefinition<ImageInput, ImageOutput> = {
 	estimate: (input, model) => upperBound(generatedImages(input, model)),
 	measure: (input, _, model) => exact(generatedImages(input, model)),
+	shareable: ({ partialImages }) => partialImages === undefined,
 };

@@ -1,6 +1,8 @@
-import { describe, expect, it } from "vitest";
+import OpenAI, { APIError } from "openai";
+import { describe, expect, it, vi } from "vitest";
 import type { Settlement } from "../../../src/accounts/admission.ts";
 import { createApp } from "../../../src/app.ts";
+import { bufferedBytes } from "../../../src/core/process-counts.ts";
 import type { PipelineServices } from "../../../src/pipeline/services.ts";
 import { readSteps } from "../../../src/surfaces/gateway/step.ts";
 import { runSteps } from "../../../src/surfaces/gateway/steps.ts";
@@ -13,21 +15,23 @@ const SCHNELL = "@cf/black-forest-labs/flux-1-schnell";
 type ImageEngine = (
 	engineRequests: { seed?: number },
 	signal: AbortSignal | null | undefined,
+	url: string,
 ) => Promise<Response>;
 
 const imageReply = (side: number): Response =>
 	Response.json({ data: [{ b64_json: base64(png(side, side)) }] });
 
 /** Records the requests to an image engine, and the settlements with the account. */
-function imageGateway(paint: ImageEngine) {
-	const engineRequests: { seed?: number; n: number }[] = [];
+function imageGateway(paint: ImageEngine, vars: Record<string, unknown> = ENGINE_VARS) {
+	const engineRequests: Record<string, unknown>[] = [];
 	const settled: Settlement[] = [];
 	const services = testServices({
-		vars: ENGINE_VARS,
-		fetch: async (_, init) => {
-			const body = JSON.parse(String(init?.body));
+		vars,
+		fetch: async (url, init) => {
+			const { body: sent } = init ?? {};
+			const body = sent instanceof FormData ? Object.fromEntries(sent) : JSON.parse(String(sent));
 			engineRequests.push(body);
-			return paint(body, init?.signal);
+			return paint(body, init?.signal, String(url));
 		},
 	});
 	const ledgers: PipelineServices["ledgers"] = {
@@ -49,7 +53,22 @@ function imageGateway(paint: ImageEngine) {
 			body: JSON.stringify({ model: SCHNELL, prompt: "a fox", ...body }),
 			headers,
 		});
-	return { send, engineRequests, settled, services: replaceServices(services, { ledgers }) };
+	const clientAt = (baseURL: string) =>
+		new OpenAI({
+			baseURL,
+			apiKey: "none",
+			maxRetries: 0,
+			fetch: async (url, init) => app.request(String(url), init),
+		});
+	const client = clientAt(`${BASE}/v1`);
+	return {
+		client,
+		clientAt,
+		send,
+		engineRequests,
+		settled,
+		services: replaceServices(services, { ledgers }),
+	};
 }
 
 describe("several images of one request", () => {
@@ -162,5 +181,242 @@ describe("several images of one request", () => {
 		expect(engineRequests).toEqual([]);
 		expect((await send({ n: 10, model: MODEL })).status).toBe(200);
 		expect(engineRequests).toHaveLength(10);
+	});
+});
+
+const GPT_IMAGE = "gpt-image-2.6-sunburst";
+/** Neurons of an image of 1024 by 1024 pixels: four tiles at 10. */
+const NEURONS = 40;
+const GPT_VARS = {
+	BACKENDS: {
+		openai: { kind: "openai", url: "https://api.openai.com/v1" },
+		azure: { kind: "openai", url: "https://lab.openai.azure.com/openai/v1" },
+	},
+	ROUTES: {
+		[GPT_IMAGE]: { targets: [{ backend: "openai" }, { backend: "azure" }], retries: { attempts: 1 } },
+	},
+	MODELS: {
+		[GPT_IMAGE]: { task: "Text-to-Image", prices: [{ unit: "per 512x512 tile", neurons: 10 }] },
+	},
+};
+const USAGE = {
+	input_tokens: 14,
+	input_tokens_details: { image_tokens: 0, text_tokens: 14 },
+	output_tokens: 1772,
+	output_tokens_details: { image_tokens: 1772, text_tokens: 0 },
+	total_tokens: 1786,
+};
+const COMMON = { created_at: 1795780800, size: "1024x1024", quality: "medium", background: "opaque" };
+
+/** An event as OpenAI sends it. */
+const eventOf = (type: string, side: number, others: object): string =>
+	`event: ${type}\ndata: ${JSON.stringify({ type, ...COMMON, output_format: "png", b64_json: base64(png(side, side)), ...others })}\n\n`;
+const partial = (index: number, operation = "image_generation"): string =>
+	eventOf(`${operation}.partial_image`, index + 1, { partial_image_index: index });
+const completed = (operation = "image_generation"): string =>
+	eventOf(`${operation}.completed`, 8, { usage: USAGE });
+
+/** A stream that a test writes. */
+function openStream() {
+	const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+	const writer = writable.getWriter();
+	const response = new Response(readable, { headers: { "content-type": "text/event-stream" } });
+	return {
+		response,
+		send: (text: string) => writer.write(new TextEncoder().encode(text)),
+		close: () => writer.close(),
+	};
+}
+
+const streamOf = (...events: string[]): Response =>
+	new Response(events.join(""), { headers: { "content-type": "text/event-stream; charset=utf-8" } });
+
+const REQUEST = { model: GPT_IMAGE, prompt: "a fox", stream: true, partial_images: 2 } as const;
+
+async function collect<Item>(stream: AsyncIterable<Item>): Promise<Item[]> {
+	const items: Item[] = [];
+	for await (const item of stream) items.push(item);
+	return items;
+}
+
+const ends = (settled: readonly Settlement[]) =>
+	settled.map(({ outcome, microNeurons }) => [outcome, microNeurons / 1_000_000]);
+
+describe("unfinished images", () => {
+	it.each([
+		[`${BASE}/v1`, GPT_IMAGE],
+		["http://gateway/v1/local/default/compat", `workers-ai/${GPT_IMAGE}`],
+		["http://gateway/v1/local/default/workers-ai/v1", GPT_IMAGE],
+	])(
+		"of %s reach the caller when the engine sends them, and are billed once at the end",
+		async (base, model) => {
+			const engine = openStream();
+			const { clientAt, engineRequests, settled } = imageGateway(async () => engine.response, GPT_VARS);
+			void engine.send(partial(0));
+			const stream = await clientAt(base).images.generate({ ...REQUEST, model });
+			expect(engineRequests).toEqual([
+				{
+					model: GPT_IMAGE,
+					prompt: "a fox",
+					n: 1,
+					size: "1024x1024",
+					output_format: "png",
+					stream: true,
+					partial_images: 2,
+				},
+			]);
+			const events = stream[Symbol.asyncIterator]();
+			const facts = { size: "1x1", quality: "medium", background: "opaque", output_format: "png" };
+			const created_at = expect.any(Number);
+			expect((await events.next()).value).toEqual({
+				type: "image_generation.partial_image",
+				b64_json: base64(png(1, 1)),
+				partial_image_index: 0,
+				created_at,
+				...facts,
+			});
+			expect(settled).toEqual([]);
+			void engine.send(`: keep-alive\n\n${partial(1)}`);
+			expect((await events.next()).value).toMatchObject({ partial_image_index: 1, size: "2x2" });
+			void engine.send(completed());
+			expect((await events.next()).value).toEqual({
+				type: "image_generation.completed",
+				b64_json: base64(png(8, 8)),
+				created_at,
+				...facts,
+				size: "8x8",
+				usage: USAGE,
+			});
+			void engine.close();
+			expect((await events.next()).done).toBe(true);
+			expect(ends(settled)).toEqual([["ok", NEURONS]]);
+		},
+	);
+
+	it("of edits have the names of edits", async () => {
+		const edit = (index: number) => partial(index, "image_edit");
+		const { client, engineRequests, settled } = imageGateway(
+			async (_, __, url) =>
+				url.endsWith("/images/edits")
+					? streamOf(edit(0), completed("image_edit"))
+					: new Response(null, { status: 404 }),
+			GPT_VARS,
+		);
+		const image = new File([png(16, 16)], "fox.png", { type: "image/png" });
+		const stream = await client.images.edit({ ...REQUEST, image });
+		expect(await collect(stream)).toMatchObject([
+			{ type: "image_edit.partial_image", partial_image_index: 0, size: "1x1" },
+			{ type: "image_edit.completed", size: "8x8", usage: USAGE },
+		]);
+		expect(engineRequests).toMatchObject([{ stream: "true", partial_images: "2", size: "16x16" }]);
+		expect(ends(settled)).toEqual([["ok", NEURONS / 4]]);
+	});
+
+	it("end with the caller, who pays for an image that has begun", async () => {
+		let upstream: AbortSignal | null | undefined;
+		const engine = openStream();
+		const { client, settled } = imageGateway(async (_, signal) => {
+			upstream = signal;
+			return engine.response;
+		}, GPT_VARS);
+		void engine.send(partial(0)).catch(() => {});
+		const stream = await client.images.generate(REQUEST);
+		for await (const _ of stream) break;
+		expect(upstream?.aborted).toBe(true);
+		expect(ends(settled)).toEqual([["cancelled", NEURONS]]);
+	});
+
+	it.each([
+		["refuses", () => Response.json({ error: { message: "Rate limit reached" } }, { status: 429 })],
+		["ends without an event", () => streamOf(": keep-alive\n\n")],
+		[
+			"begins with an error",
+			() => streamOf('event: error\ndata: {"type":"error","error":{"code":"server_error"}}\n\n'),
+		],
+	])("come from the next engine if the first %s", async (_, fail) => {
+		const { client, engineRequests, settled } = imageGateway(
+			async (_, __, url) => (url.startsWith("https://lab.") ? streamOf(completed()) : fail()),
+			GPT_VARS,
+		);
+		const events = await collect(await client.images.generate(REQUEST));
+		expect(events).toMatchObject([{ type: "image_generation.completed", usage: USAGE }]);
+		expect(engineRequests).toHaveLength(2);
+		expect(ends(settled)).toEqual([["ok", NEURONS]]);
+	});
+
+	it.each([
+		["breaks off", ""],
+		["sends a broken event", "data: {\n\n"],
+		["sends an event that is no image", partial(1).replace(/"b64_json":"[^"]*"/, '"b64_json":"AAAA"')],
+		["sends an error", 'data: {"error":{"message":"The server had an error","type":"server_error"}}\n\n'],
+	])("end with an error, and cost nothing, if the engine %s", async (_, end) => {
+		const { client, settled } = imageGateway(async () => streamOf(partial(0), end), GPT_VARS);
+		const stream = await client.images.generate(REQUEST);
+		const received: unknown[] = [];
+		const reading = (async () => {
+			for await (const event of stream) received.push(event);
+		})();
+		await expect(reading).rejects.toBeInstanceOf(APIError);
+		expect(received).toMatchObject([{ partial_image_index: 0 }]);
+		expect(ends(settled)).toEqual([["interrupted", 0]]);
+	});
+
+	it("are one event if the engine answers with a value, and it has no stream afterwards if it refuses one", async () => {
+		const whole = () =>
+			Response.json({ created: 1, data: [{ b64_json: base64(png(8, 8)) }], quality: "high", usage: USAGE });
+		const value = imageGateway(async () => whole(), GPT_VARS);
+		const expected = [{ type: "image_generation.completed", quality: "high", usage: USAGE, size: "8x8" }];
+		expect(await collect(await value.client.images.generate(REQUEST))).toMatchObject(expected);
+
+		const { client, engineRequests, settled } = imageGateway(
+			async (body) =>
+				"stream" in body
+					? Response.json({ error: { message: "Unknown parameter: 'stream'." } }, { status: 400 })
+					: whole(),
+			GPT_VARS,
+		);
+		for (const _ of [1, 2])
+			expect(await collect(await client.images.generate(REQUEST))).toMatchObject(expected);
+		expect(engineRequests.map((body) => "stream" in body)).toEqual([true, false, false]);
+		expect(ends(settled)).toEqual([
+			["ok", NEURONS],
+			["ok", NEURONS],
+		]);
+	});
+
+	it("are not requested without a stream, and a whole answer has the engine's usage", async () => {
+		const { client, engineRequests } = imageGateway(
+			async () => Response.json({ data: [{ b64_json: base64(png(8, 8)) }], usage: USAGE }),
+			GPT_VARS,
+		);
+		const request = { model: GPT_IMAGE, prompt: "a fox" };
+		expect((await client.images.generate(request)).usage).toEqual(USAGE);
+		expect((await client.images.generate({ ...request, n: 2 })).usage).toEqual({
+			input_tokens: 28,
+			output_tokens: 3544,
+			total_tokens: 3572,
+		});
+		expect(engineRequests.some((body) => "stream" in body || "partial_images" in body)).toBe(false);
+	});
+
+	it("count as buffered bytes until the request ends", async () => {
+		const used = (): number => bufferedBytes.report().used;
+		const before = used();
+		const engine = openStream();
+		const { client } = imageGateway(async () => engine.response, GPT_VARS);
+		void engine.send(partial(0));
+		const events = (await client.images.generate(REQUEST))[Symbol.asyncIterator]();
+		await events.next();
+		const large = base64(new Uint8Array([...png(8, 8), ...new Uint8Array(60_000)]));
+		const event = eventOf("image_generation.completed", 8, { b64_json: large });
+		const half = 40_000;
+		const last = events.next();
+		await engine.send(event.slice(0, half));
+		await vi.waitFor(() => expect(used() - before).toBe(half));
+		void engine.send(event.slice(half));
+		expect((await last).value).toMatchObject({ type: "image_generation.completed", b64_json: large });
+		void engine.close();
+		expect((await events.next()).done).toBe(true);
+		expect(used()).toBe(before);
 	});
 });
