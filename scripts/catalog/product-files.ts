@@ -72,7 +72,7 @@ function workersAiFacts(file: Fields, id: string): ModelFacts {
 		properties.filter(isFields).map(({ property_id, value }) => [property_id, value]),
 	);
 	const date = values.get("planned_deprecation_date");
-	const prices = unitPrices(values.get("price"));
+	const prices = unitPrices(values.get("price"), task.name);
 	return {
 		id,
 		kind: "workers-ai",
@@ -101,13 +101,19 @@ function numberAs<Name extends string>(name: Name, value: unknown): { [Key in Na
 /** The files' words for units of the pricing page. */
 const UNIT_NAMES: Readonly<Record<string, string>> = {
 	"per 512 by 512 tile": "per 512x512 tile",
+	"per 1k characters": "per 1k characters input",
 	"per audio minute (websocket)": "per audio minute (WebSocket)",
 };
 
-function unitPrices(price: unknown): ModelFacts["prices"] {
+/** The pricing page has a price for a million images where the file has one for each request. */
+const IMAGES_TASK = "Image Classification";
+const MILLION = 1_000_000;
+
+function unitPrices(price: unknown, task: string): ModelFacts["prices"] {
 	if (!Array.isArray(price)) return undefined;
 	const rows = price.filter(isFields).flatMap(({ unit, price: usd }): [string, number][] => {
 		if (typeof unit !== "string" || typeof usd !== "number") return [];
+		if (task === IMAGES_TASK && unit === "per inference request") return [["per M images", usd * MILLION]];
 		return [[UNIT_NAMES[unit] ?? unit, usd]];
 	});
 	return Object.fromEntries(rows);

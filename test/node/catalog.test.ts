@@ -88,6 +88,25 @@ describe("a folder of odd files", () => {
 		expect(compare(ownFacts(), readProductFiles(folder)).changed).toEqual([]);
 	});
 
+	it("reads the files' own words for units", () => {
+		const file = (name: string, task: string, unit: string, price: number) =>
+			write(`${name.split("/").at(-1)}.json`, {
+				name,
+				task: { name: task },
+				properties: [{ property_id: "price", value: [{ unit, price, currency: "USD" }] }],
+			});
+		file("@cf/deepgram/aura-2-en", "Text-to-Speech", "per 1k characters", 0.03);
+		file("@cf/deepgram/flux", "Automatic Speech Recognition", "per audio minute (websocket)", 0.0077);
+		file("@cf/leonardo/phoenix-1.0", "Text-to-Image", "per 512 by 512 tile", 0.00583);
+		file("@cf/microsoft/resnet-50", "Image Classification", "per inference request", 0.000_002_51);
+		file("@cf/facebook/detr-resnet-50", "Object Detection", "per inference request", 0.000_007_5);
+		const { changed } = compare(ownFacts(), readProductFiles(folder));
+		const prices = changed.flatMap(({ differences }) =>
+			differences.filter(({ field }) => field.startsWith("price")),
+		);
+		expect(prices).toEqual([]);
+	});
+
 	it("reads the threshold of labelled prices from the metadata", () => {
 		const metadata = { "Long-context threshold": "272,000 input tokens" };
 		const pricing = { "Short-context input (per 1M)": 10, "Long-context cache write (per 1M)": 25 };
