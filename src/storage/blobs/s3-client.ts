@@ -65,8 +65,10 @@ export class S3Client {
 		return this.#repeat(call, async (response) => {
 			if (!response.ok) return unread(response.body);
 			const text = await boundedText(response.body, STORE_CALL.textBytes);
-			if (text === undefined) throw new Error(`The answer is longer than ${STORE_CALL.textBytes} bytes`);
-			return text;
+			if (text !== undefined) return text;
+			// A further call would read as much. With its status, the failure is final.
+			const cause = new Error(`The answer is longer than ${STORE_CALL.textBytes} bytes`);
+			throw new S3Failure(call.method, this.#url(call.name).host, { status: response.status, cause });
 		});
 	}
 

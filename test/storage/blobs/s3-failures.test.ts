@@ -207,6 +207,18 @@ describe("a store whose answer has no end", () => {
 		expect(counted.pieces).toBeLessThanOrEqual(4 + 2);
 	});
 
+	it("is read once, and not asked again", async () => {
+		const counted = { pieces: 0 };
+		const { blobs, calls } = await scripted({ "POST upload": again(3, endless(200, counted)) });
+		const error = await failure(blobs.put("files/1", new Blob([bytes(17 * MIB)]).stream()));
+		expect([error.key, String(error.cause)]).toEqual([
+			"storageUnavailable",
+			expect.stringContaining("POST at s3.eu-central-1.amazonaws.com"),
+		]);
+		expect(calls.filter((call) => call === "POST upload")).toHaveLength(1);
+		expect(counted.pieces).toBeLessThanOrEqual(4 + 2);
+	});
+
 	it("is read up to the bound of a refusal", async () => {
 		const counted = { pieces: 0 };
 		const { blobs } = await scripted({ PUT: [endless(403, counted)] });
