@@ -46,6 +46,7 @@ export async function startTemporary(flags: TemporaryFlags, defaults: Defaults):
 			...runtimeSettings(),
 			vars,
 			secrets,
+			temporary: folder,
 			onOutput: (stdout, stderr) => {
 				log.follow(stdout, "info");
 				log.follow(stderr, "error");

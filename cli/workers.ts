@@ -81,7 +81,11 @@ export async function startWorkers(options: StartOptions): Promise<Started> {
 	const allPaths = Array.from({ length: count }, (_, index) => pathsOf(index + 1, folder, state));
 	const starts = await Promise.allSettled(
 		allPaths.map(async (paths): Promise<WorkerProcess> => {
-			const served = await serve(specOf(paths, { ...options, modules, allPaths }), port, paths.folder);
+			const served = await serve(
+				{ ...specOf(paths, { ...options, modules, allPaths }), temporary: folder },
+				port,
+				paths.folder,
+			);
 			return { ...paths, served };
 		}),
 	);

@@ -59,15 +59,15 @@ function isRunning(pid: number): boolean {
 }
 
 /** It reads until the pipe ends, so it costs nothing before. The process has a second to end by itself. */
-const END_AFTER_PIPE = `read -r _; kill -TERM "$1" && sleep 1 && kill -KILL "$1"`;
+const END_AFTER_PIPE = `read -r _; kill -TERM "$1" && sleep 1 && kill -KILL "$1"; [ -z "$2" ] || rm -rf -- "$2"`;
 
 /**
  * Ends a child when this process is killed, which no handler of this process can do: a shell waits for the end of a pipe that only this
- * process holds.
+ * process holds. It removes `folder`, which this process would remove at its end.
  */
-export function endWithThisProcess(child: ChildProcess): void {
+export function endWithThisProcess(child: ChildProcess, folder = ""): void {
 	if (process.platform === "win32" || child.pid === undefined) return;
-	const watcher = spawn("/bin/sh", ["-c", END_AFTER_PIPE, "sh", String(child.pid)], {
+	const watcher = spawn("/bin/sh", ["-c", END_AFTER_PIPE, "sh", String(child.pid), folder], {
 		stdio: ["pipe", "ignore", "ignore"],
 		// A terminal's Ctrl-C is for the command.
 		detached: true,

@@ -27,6 +27,8 @@ export interface WorkerSpec {
 	compatibilityFlags?: string[];
 	/** Folder of the objects' state. Default: in the folder of the configuration. */
 	state?: string;
+	/** A folder that is removed if this process is killed. */
+	temporary?: string;
 	/** The address or name to listen on. Default: loopback. */
 	host?: string;
 	/** A Unix socket to listen on instead of the port, if a connection guard listens on the port. */
@@ -116,7 +118,7 @@ export async function serve(spec: WorkerSpec, port: number, folder: string, cpu?
 	const env = { ...process.env, ...secrets };
 	const { detached = false } = spec;
 	const child = spawn(program, args, { stdio: ["ignore", log, log], env, detached });
-	endWithThisProcess(child);
+	endWithThisProcess(child, spec.temporary);
 	const ended = new Promise<number | NodeJS.Signals>((resolve) =>
 		child.once(spec.onOutput ? "close" : "exit", (code, signal) => resolve(signal ?? code ?? 1)),
 	);

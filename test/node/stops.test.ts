@@ -9,6 +9,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { freePort } from "../../scripts/free-port.ts";
 import { CLI } from "./cli/run.ts";
 
+/** The folder of a command has six characters at its end. */
+const TEMPORARY = expect.stringMatching(/^ganglion-.{6}$/);
 const PATIENCE = { timeout: 60_000 };
 
 let folder = "";
@@ -66,7 +68,7 @@ describe("SIGKILL", () => {
 		["the command", process.execPath, [resolve(CLI), "serve"]],
 		["the command, with two workers", process.execPath, [resolve(CLI), "serve", "--workers", "2"]],
 		["npx", "npm", ["exec", "--offline", "--", "ganglion", "serve"]],
-	])("to %s ends the runtime and what listens", async (_, command, args) => {
+	])("to %s ends the runtime and what listens, and its temporary files", async (_, command, args) => {
 		const port = await freePort();
 		const state = ["--port", String(port), "--state", join(folder, "state")];
 		const { child, output } = run(command, [...args, ...state], { DEFAULT_BACKEND: "simulator" });
@@ -75,6 +77,7 @@ describe("SIGKILL", () => {
 		child.kill("SIGKILL");
 		await expect.poll(runtimes, PATIENCE).toEqual([]);
 		await expect.poll(() => answers(`http://127.0.0.1:${port}/health`), PATIENCE).toBe(false);
+		await expect.poll(() => readdirSync(join(folder, "tmp")), PATIENCE).not.toContainEqual(TEMPORARY);
 	});
 });
 
