@@ -108,6 +108,16 @@ describe("providers in the cloudflare SDK", () => {
 			}),
 		).toMatchObject({ result: { slug, enable: true } });
 		expect(await customProviders.get(id, { account_id })).toMatchObject({ slug, enable: true });
+		const plain = await customProviders.create({
+			...{ account_id, name: "Own models", base_url: "https://models.example.com/v1" },
+			slug: `plain-${crypto.randomUUID()}`,
+		});
+		expect(plain).not.toHaveProperty("headers");
+		const path = `/accounts/${account_id}/ai-gateway/custom-providers/${plain.id}` as const;
+		const changed = await client.patch(path, { body: { enable: true } });
+		expect(changed).not.toHaveProperty("result.headers");
+		expect(changed).toHaveProperty("result.slug", plain.slug);
+		await customProviders.delete(plain.id, { account_id });
 		await customProviders.delete(id, { account_id });
 		await expect(customProviders.get(id, { account_id })).rejects.toMatchObject({
 			status: 404,

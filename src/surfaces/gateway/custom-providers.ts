@@ -92,8 +92,8 @@ export const customProviderRoutes: readonly Route[] = defineRoutes(
 const shown = ({ createdAt, modifiedAt, headers, ...provider }: CustomProvider): object => ({
 	...provider,
 	// The product's SDK declares a text.
-	...(headers && {
-		headers: JSON.stringify(Object.fromEntries(Object.keys(headers).map((name) => [name, REDACTED]))),
+	...(Object.keys(headers ?? {}).length > 0 && {
+		headers: JSON.stringify(Object.fromEntries(Object.keys(headers ?? {}).map((name) => [name, REDACTED]))),
 	}),
 	created_at: new Date(createdAt).toISOString(),
 	modified_at: new Date(modifiedAt).toISOString(),

@@ -15,7 +15,7 @@ import { BufferHold } from "../../core/process-counts.ts";
 import { timeOfId } from "../../gateways/logs/log-row.ts";
 import { mergedOptions, optionsInBinding, optionsInHeaders } from "../../gateways/options.ts";
 import type { Step } from "../../gateways/run/step.ts";
-import { parseFields, readFields } from "../../http/account-request.ts";
+import { parseFields, readStored } from "../../http/account-request.ts";
 import { boundDepth } from "../../http/body.ts";
 import { holdValue } from "../../http/body-hold.ts";
 import { failureEnvelope } from "../../http/envelope.ts";
@@ -115,9 +115,10 @@ function showUrl(c: Context<{ Bindings: WireBindings }>, { caller, services }: C
 }
 
 async function patchLog(c: Context, call: Call): Promise<Response> {
-	const fields = await readFields(c.req.raw, call.services.limits);
-	await changeLog(logName(c, call), patchOf(parseFields(LogPatchBody(), fields, "body")), call.services);
-	return success({});
+	const { fields, notes } = await readStored(LogPatchBody(), c.req.raw, call.services.limits);
+	await changeLog(logName(c, call), patchOf(fields), call.services);
+	const messages = notes({});
+	return success({}, messages.length > 0 ? { messages } : {});
 }
 
 const logName = (c: Context, { caller }: Call): LogName => ({
@@ -126,7 +127,9 @@ const logName = (c: Context, { caller }: Call): LogName => ({
 	log: pathParameter(c, "log"),
 });
 
-const success = (result: object): Response => Response.json({ success: true, result });
+/** `others`: further fields of the envelope. The product has none. */
+const success = (result: object, others: object = {}): Response =>
+	Response.json({ success: true, result, ...others });
 
 const notFound = (description: string): Response => failureEnvelope(new AiError("notFound", description), "");
 

@@ -469,6 +469,12 @@ describe("the API of logs", () => {
 		expect((await send(path, json("PATCH", { feedback: 1, score: 80 }))).status).toBe(200);
 		const wire = await carry(`/ai-gateway/gateways${path}`, json("PATCH", { metadata: { note: "n" } }));
 		expect(wire.status).toBe(200);
+		expect(await wire.json()).toEqual({ success: true, result: {} });
+		const misspelled = await carry(`/ai-gateway/gateways${path}`, json("PATCH", { feedbck: 1 }));
+		expect(await misspelled.json()).toEqual({
+			...{ success: true, result: {} },
+			messages: [{ code: 7001, message: 'feedbck: unknown, ignored; did you mean "feedback"?' }],
+		});
 		const { result } = await (await send(path)).json<{ result: object }>();
 		expect(result).toMatchObject({ feedback: 1, score: 80, metadata: { note: "n" } });
 		for (const [body, message] of [
