@@ -70,7 +70,7 @@ type Configured = Pick<
 	| "webSearch"
 >;
 /** The services that a reload keeps. */
-export type Persistent = Omit<AppServices, keyof Configured> & {
+type Persistent = Omit<AppServices, keyof Configured> & {
 	background: Background;
 	guardCounts: GuardCounts;
 	runningRequests: RunningRequests;

@@ -5,7 +5,7 @@ import { isOpenAiService } from "./openai/hosts.ts";
 import { openAiModel } from "./openai/model-table.ts";
 
 /** A backend that a route names, and its model. */
-export interface SearchTarget {
+interface SearchTarget {
 	kind: string;
 	urls: readonly string[];
 	api?: string | undefined;

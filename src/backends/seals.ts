@@ -39,7 +39,7 @@ const MAX_CONTENT_BYTES = 2 ** (8 * LENGTH_BYTES) - 1;
 /** Whether it is a seal, not the encrypted reasoning of a provider. */
 export const isSeal = (data: unknown): boolean => typeof data === "string" && data.startsWith(MARK_TEXT);
 
-export interface SealServices {
+interface SealServices {
 	/** 32 bytes. Absent: the key is not available. */
 	key: Uint8Array | undefined;
 	account: string;

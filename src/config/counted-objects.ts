@@ -14,7 +14,7 @@ const ACCOUNTS = {
 	BLOBS: ofAccount,
 } as const satisfies Partial<Record<keyof Bindings, (name: string) => string>>;
 
-export type CountedBinding = keyof typeof ACCOUNTS;
+type CountedBinding = keyof typeof ACCOUNTS;
 
 export const objectKey = (binding: CountedBinding | "STREAM_RUN", name: string): string =>
 	`${binding}/${name}`;

@@ -2,6 +2,7 @@
  * An isolate's copies of values that a Durable Object stores. A copy is used for a fixed time. Therefore a change takes effect at once in
  * the isolate that deletes its copy, and within that time in the others.
  */
+import { BoundedMap } from "./bounded-map.ts";
 
 /** At the bound all copies are dropped. */
 const MAX_COPIES = 1_000;
@@ -15,7 +16,7 @@ interface FreshCacheOptions {
 
 export class FreshCache<T> {
 	readonly #options: FreshCacheOptions;
-	readonly #copies = new Map<string, { value: T; at: number }>();
+	readonly #copies = new BoundedMap<string, { value: T; at: number }>(MAX_COPIES);
 	/** The number of deletions. A value that was loaded during one may be the former value. */
 	#deletions = 0;
 
@@ -38,7 +39,6 @@ export class FreshCache<T> {
 	}
 
 	set(key: string, value: T): void {
-		if (this.#copies.size >= MAX_COPIES) this.#copies.clear();
 		this.#copies.set(key, { value, at: this.#options.now() });
 	}
 

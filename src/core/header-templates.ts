@@ -2,12 +2,13 @@
  * Headers that many responses share. The creation of headers from an object costs several times as much as a copy, and a response
  * copies its headers. Therefore responses with the same names use one object, and only the values of each response are set.
  */
+import { BoundedMap } from "./bounded-map.ts";
 
 /** At this number all are dropped. Callers may choose values, such as names of models. */
 const MAX_TEMPLATES = 100;
 
 export class HeaderTemplates {
-	readonly #made = new Map<string, Headers>();
+	readonly #made = new BoundedMap<string, Headers>(MAX_TEMPLATES);
 
 	/**
 	 * The headers to copy, before the next call. `key`: determines the values of `fixed` and the names of `own`. `own`: the headers of
@@ -18,7 +19,6 @@ export class HeaderTemplates {
 		const headers = existing ?? new Headers(fixed());
 		for (const name in own) headers.set(name, own[name] ?? "");
 		if (existing) return headers;
-		if (this.#made.size >= MAX_TEMPLATES) this.#made.clear();
 		this.#made.set(key, headers);
 		return headers;
 	}

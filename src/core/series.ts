@@ -7,7 +7,7 @@ import type { MetricSample } from "./metric.ts";
 const OTHER = "other";
 const SEPARATOR = "\u0000";
 
-export class LabelSets<Value> {
+class LabelSets<Value> {
 	readonly #names: readonly string[];
 	readonly #max: number;
 	readonly #create: () => Value;

@@ -8,7 +8,7 @@ import { type GatewayOptions, MAX_METADATA } from "./options.ts";
 export const TOKEN_KEY = "cf.token_id";
 
 /** The facts of a verified token that change the options of its requests. */
-export interface BoundToken {
+interface BoundToken {
 	/** Its id. Absent for the operator. */
 	token?: string;
 	gateway?: {

@@ -49,7 +49,7 @@ export interface GatewayEnd extends GatewayFacts {
 	durationMs: number;
 }
 
-export type GatewayObserver = (exchange: GatewayExchange, end: GatewayEnd) => void;
+type GatewayObserver = (exchange: GatewayExchange, end: GatewayEnd) => void;
 
 /** How a request arrived. The product names the first three. */
 export interface RequestSource {

@@ -3,7 +3,9 @@
  * have precedence over those of the request, and those over the settings of the gateway. An invalid value is ignored, as in
  * the product.
  */
+
 import * as z from "zod";
+import { BoundedMap } from "../core/bounded-map.ts";
 import { isRecord, parseJson } from "../core/json.ts";
 import { lazy } from "../core/lazy.ts";
 import { safeParse } from "../schemas/safe-parse.ts";
@@ -151,13 +153,12 @@ const MAX_REMEMBERED_TEXT = 1_024;
  * change it.
  */
 function parserOf(schema: () => z.ZodType): (value: unknown) => unknown {
-	const results = new Map<string, unknown>();
+	const results = new BoundedMap<string, unknown>(MAX_REMEMBERED);
 	return (value) => {
 		if (typeof value !== "string" || value.length > MAX_REMEMBERED_TEXT)
 			return safeParse(schema(), value).data;
 		if (results.has(value)) return results.get(value);
 		const result = safeParse(schema(), value).data;
-		if (results.size >= MAX_REMEMBERED) results.clear();
 		results.set(value, result);
 		return result;
 	};

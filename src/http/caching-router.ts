@@ -11,8 +11,10 @@
  * Hono's router takes several milliseconds to add the hundreds of routes of a start. So a router is created at the first request of a
  * path, with only the routes whose first segments match.
  */
+
 import type { Result, Router } from "hono/router";
 import { TrieRouter } from "hono/router/trie-router";
+import { BoundedMap } from "../core/bounded-map.ts";
 
 /** For each isolate: about models times accounts. The cache is cleared when it is full. */
 const MAX_CACHED = 1_000;
@@ -68,7 +70,7 @@ export class CachingRouter<T extends Entry> implements Router<T> {
 	readonly #routes: AddedRoute<T>[] = [];
 	/** By the indexes of their routes. Their number is bounded, because it depends only on the first segments of the routes. */
 	readonly #routers = new Map<string, Router<T>>();
-	readonly #cache = new Map<string, Result<T>>();
+	readonly #cache = new BoundedMap<string, Result<T>>(MAX_CACHED);
 
 	add(method: string, path: string, handler: T): void {
 		this.#cache.clear();
@@ -81,7 +83,6 @@ export class CachingRouter<T extends Entry> implements Router<T> {
 		if (cached) return cached;
 		const result = untilFinal(this.#routerOf(path).match(method, firstSegments(path)));
 		if (path.length > MAX_PATH_CHARACTERS) return result;
-		if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
 		this.#cache.set(key, result);
 		return result;
 	}

@@ -6,9 +6,11 @@
  * Differences from the product: global API keys do not exist, so `X-Auth-Key` and `X-Auth-Email` are ignored. A missing
  * or malformed header is 10000, like an invalid token, and not 9106 or 6003.
  */
+
 import type { HonoRequest } from "hono";
 import type { Credential } from "../accounts/admission.ts";
 import { accountOfToken, digest, hexadecimal } from "../accounts/token-text.ts";
+import { BoundedMap } from "../core/bounded-map.ts";
 import { AiError } from "../core/errors.ts";
 
 /** Where a route takes a credential. */
@@ -82,7 +84,7 @@ export type CredentialReader = (request: HonoRequest, locations: readonly Creden
 export function credentialReader({ allowAnonymous, adminToken }: Access): CredentialReader {
 	const admin = adminToken === undefined ? undefined : digest(adminToken);
 	// By the text of the credential. Only the hash is cached: the account's object verifies the token at every request.
-	const cache = new Map<string, Bearer>();
+	const cache = new BoundedMap<string, Bearer>(MAX_CACHED_TOKENS);
 	let warned = false;
 	const refuse = (): never => {
 		// Logged once, for the operator of a new deployment.
@@ -103,7 +105,6 @@ export function credentialReader({ allowAnonymous, adminToken }: Access): Creden
 		const account = accountOfToken(text);
 		if (account === undefined) return refuse();
 		const bearer: Bearer = { credential: { kind: "token", hash: hexadecimal(hash) }, account };
-		if (cache.size >= MAX_CACHED_TOKENS) cache.clear();
 		if (header.length <= MAX_CACHED_CHARACTERS) cache.set(header, bearer);
 		return bearer;
 	};

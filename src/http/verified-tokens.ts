@@ -4,8 +4,10 @@
  *
  * Only the reading of a body depends on this cache. Admission follows, and verifies the token within the last second too.
  */
+
 import type { Credential, Ledgers } from "../accounts/admission.ts";
 import type { VerifiedCredential } from "../accounts/bound-gateway.ts";
+import { BoundedMap } from "../core/bounded-map.ts";
 
 const VALID_MS = 1_000;
 const MAX_TOKENS = 1_000;
@@ -14,7 +16,7 @@ export class VerifiedTokens {
 	readonly #ledgers: Ledgers;
 	readonly #now: () => number;
 	/** By account and hash. */
-	readonly #verified = new Map<string, { until: number; identity: VerifiedCredential }>();
+	readonly #verified = new BoundedMap<string, { until: number; identity: VerifiedCredential }>(MAX_TOKENS);
 
 	constructor({ ledgers, now }: { ledgers: Ledgers; now(): number }) {
 		this.#ledgers = ledgers;
@@ -28,7 +30,6 @@ export class VerifiedTokens {
 		const known = this.#verified.get(key);
 		if (known && known.until > this.#now()) return known.identity;
 		const identity = await this.#ledgers.of(account).verify(credential, "run");
-		if (this.#verified.size >= MAX_TOKENS) this.#verified.clear();
 		this.#verified.set(key, { until: this.#now() + VALID_MS, identity });
 		return identity;
 	}

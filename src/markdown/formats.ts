@@ -54,7 +54,7 @@ export const SUPPORTED: readonly SupportedFormat[] = Object.entries(KNOWN)
 	.filter(([, { format }]) => format && !isLeftOut("markdown"))
 	.map(([extension, { mimeType }]) => ({ extension, mimeType }));
 
-export interface Detected {
+interface Detected {
 	/** The detected type, not the sender's. */
 	mimeType: string;
 	format?: Format | undefined;

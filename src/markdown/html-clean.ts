@@ -64,7 +64,7 @@ interface Place {
 
 const START: Place = { indents: 0, table: "none", marks: new Set() };
 
-export interface CleanOptions {
+interface CleanOptions {
 	/** A selector chose the elements, so `head`, `header` and `footer` are kept. */
 	selected: boolean;
 	/** Base URL of relative links. */

@@ -2,6 +2,7 @@
  * The catalogue: the product's models from `catalog.json`, overridden by the operator's. The file is not validated at
  * start-up, because that would slow every cold start; a test proves that it satisfies the schema.
  */
+import { BoundedMap } from "../core/bounded-map.ts";
 import catalog from "./catalog.json" with { type: "json" };
 import type { Model } from "./model.ts";
 import { authorOf, chatShapesOf, thirdPartyModel } from "./third-party.ts";
@@ -19,7 +20,7 @@ export class Catalog {
 	/** Without third-party models, which `find` returns by id. A deployment that serves some of them adds them. */
 	readonly all: readonly Model[];
 	readonly #byId: ReadonlyMap<string, Model>;
-	readonly #adHoc = new Map<string, Model>();
+	readonly #adHoc = new BoundedMap<string, Model>(MAX_AD_HOC_MODELS);
 	/** Third-party models that are not in `all`, with this deployment's prices. At most as many as exist. */
 	readonly #thirdParty = new Map<string, Model>();
 	readonly #price: (model: Model) => Model;
@@ -53,17 +54,14 @@ export class Catalog {
 	 * @param findBase returns the model of which this is a version: it has the same price and context window.
 	 */
 	adHoc(id: string, findBase?: () => Model | undefined): Model {
-		const cached = this.#adHoc.get(id);
-		if (cached) return cached;
-		const base = findBase?.();
-		if (this.#adHoc.size >= MAX_AD_HOC_MODELS) this.#adHoc.clear();
-		const model = this.#price({
-			...adHocModel(id),
-			...(base?.contextWindow !== undefined && { contextWindow: base.contextWindow }),
-			...(base && base.priceSource === undefined && { prices: base.prices }),
+		return this.#adHoc.getOrSet(id, () => {
+			const base = findBase?.();
+			return this.#price({
+				...adHocModel(id),
+				...(base?.contextWindow !== undefined && { contextWindow: base.contextWindow }),
+				...(base && base.priceSource === undefined && { prices: base.prices }),
+			});
 		});
-		this.#adHoc.set(id, model);
-		return model;
 	}
 
 	with(models: Iterable<Model>): Catalog {

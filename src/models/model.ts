@@ -45,7 +45,7 @@ export const PRICE_UNITS = [
 export type PriceUnit = (typeof PRICE_UNITS)[number];
 
 /** The APIs in which a provider takes requests for a model, as the product names them. */
-export const REQUEST_FORMATS = ["responses", "chat-completions", "anthropic-messages"] as const;
+const REQUEST_FORMATS = ["responses", "chat-completions", "anthropic-messages"] as const;
 
 export const Price = z.strictObject({
 	unit: z.enum(PRICE_UNITS),

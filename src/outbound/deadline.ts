@@ -19,7 +19,7 @@ const LATE_MS = 100;
 const CATCH_UP_MS = 500;
 
 /** The call that a deadline limits. */
-export interface LimitedCall {
+interface LimitedCall {
 	/** Fires when the caller disconnects. */
 	signal: AbortSignal;
 	/** The limit of the complete call. */

@@ -9,7 +9,7 @@ const MAX_READ_BYTES = 64 * 1024;
 /** A shorter body is one piece, and large reads would cost more than they save. */
 const SMALL_BODY_BYTES = 4 * 1024;
 
-export interface BodyLimits {
+interface BodyLimits {
 	/** Milliseconds that a read may take. */
 	idleMs: number;
 	deadline: Deadline;

@@ -2,7 +2,7 @@
 import { boundedText, unread } from "./bounded-text.ts";
 import { callOut, type OutgoingRequest } from "./call-out.ts";
 
-export interface ShortCall extends Omit<OutgoingRequest, "method" | "signal"> {
+interface ShortCall extends Omit<OutgoingRequest, "method" | "signal"> {
 	method?: string;
 	/** Milliseconds, with the answer. */
 	timeoutMs: number;
@@ -10,7 +10,7 @@ export interface ShortCall extends Omit<OutgoingRequest, "method" | "signal"> {
 	maxBytes: number;
 }
 
-export interface ShortAnswer {
+interface ShortAnswer {
 	ok: boolean;
 	status: number;
 	/** `undefined`: the status is not 2xx, or the text is too long. */

@@ -5,7 +5,9 @@
  *
  * A target whose circuit is open comes last, but is not left out: trying it is better than failing without a try.
  */
+
 import type { Timeouts } from "../backends/backend.ts";
+import { BoundedMap } from "../core/bounded-map.ts";
 import { AiError } from "../core/errors.ts";
 import { present } from "../core/present.ts";
 import type { Health } from "../fleet/health.ts";
@@ -62,7 +64,7 @@ export class RouteTable implements Routing, RouteList {
 	readonly #exact: ReadonlyMap<string, Route>;
 	readonly #patterns: readonly Route[];
 	/** Cache by model id. */
-	readonly #found = new Map<string, NonNullable<ReturnType<Routing["find"]>>>();
+	readonly #found = new BoundedMap<string, NonNullable<ReturnType<Routing["find"]>>>(MAX_CACHED);
 
 	constructor(routes: readonly Route[], defaultBackend?: ConfiguredBackend) {
 		this.routes = routes;
@@ -78,7 +80,6 @@ export class RouteTable implements Routing, RouteList {
 		if (known) return known;
 		const found = this.#find(modelId);
 		if (!found || modelId.length > MAX_CACHED_CHARACTERS) return found;
-		if (this.#found.size >= MAX_CACHED) this.#found.clear();
 		this.#found.set(modelId, found);
 		return found;
 	}

@@ -4,6 +4,7 @@
  *
  * An engine can restart with another name of its model, or without usage. So the gateway reads one stream a minute again.
  */
+import { BoundedMap } from "../core/bounded-map.ts";
 
 const RECHECK_MS = 60_000;
 /** Callers can invent model names, so the table is cleared when it is full. */
@@ -19,7 +20,7 @@ export interface StreamSource {
 }
 
 /** What was observed in a complete stream. */
-export interface ObservedStream {
+interface ObservedStream {
 	isUnchanged: boolean;
 	/** The most tool calls of one answer. Engines deviate there from OpenAI's format most often. */
 	toolCalls: number;
@@ -39,7 +40,7 @@ const PROVEN_TOOL_CALLS = 2;
 
 export class UnchangedStreams {
 	readonly #now: () => number;
-	readonly #engines = new Map<string, Engine>();
+	readonly #engines = new BoundedMap<string, Engine>(MAX_ENGINES);
 
 	constructor({ now }: { now: () => number }) {
 		this.#now = now;
@@ -52,7 +53,6 @@ export class UnchangedStreams {
 			this.#engines.delete(key);
 			return;
 		}
-		if (!known && this.#engines.size >= MAX_ENGINES) this.#engines.clear();
 		this.#engines.set(key, {
 			checkAt: this.#now() + RECHECK_MS,
 			toolCalls: Math.max(toolCalls, known?.toolCalls ?? 0),

@@ -31,7 +31,7 @@ const RUN_TIMEOUT_MS = 60 * 60_000;
 /** Of the account's last requests, which are searched for an interrupted run. */
 const SEARCHED_REQUESTS = 100;
 
-export interface BackgroundRunCall {
+interface BackgroundRunCall {
 	/** The request id. */
 	id: string;
 	request: BackgroundRequest;

@@ -15,7 +15,7 @@ const STATES = new Set(["response.created", "response.queued", "response.in_prog
 const ENDS = new Set(["response.completed", "response.incomplete", "response.failed"]);
 const ITEMS = new Set(["response.output_item.added", "response.output_item.done"]);
 
-export interface RelayOptions {
+interface RelayOptions {
 	identity: ResponseIdentity;
 	requestId: string;
 	/** Added to the number of each event. */

@@ -10,7 +10,7 @@ const named = (kind: string, id: string): string =>
 	`${kind} with id '${id.slice(0, MAX_SHOWN_ID)}' not found.`;
 
 /** An object that a route names. */
-export const absentFailure = ({ kind, id }: Missing): AiError =>
+const absentFailure = ({ kind, id }: Missing): AiError =>
 	new AiError("notFound", named(kind[0]?.toUpperCase() + kind.slice(1), id));
 
 /** What a request refers to. */

@@ -4,7 +4,7 @@ import type { Payload } from "../http/route.ts";
 type Answers = typeof import("./all-answers.ts");
 
 /** The names of the payloads. */
-export type AnswerName = {
+type AnswerName = {
 	[Name in keyof Answers]: Answers[Name] extends Payload ? Name : never;
 }[keyof Answers];
 

@@ -4,7 +4,7 @@
  */
 import type { AiError } from "../core/errors.ts";
 
-export interface SearchFailure {
+interface SearchFailure {
 	code: string;
 	status: 400 | 401 | 402 | 429 | 503 | 504;
 	category: "authentication" | "billing" | "configuration" | "rate_limit" | "upstream" | "validation";
@@ -13,7 +13,7 @@ export interface SearchFailure {
 	description: string;
 }
 
-export const SEARCH_FAILURES = {
+const SEARCH_FAILURES = {
 	invalidInput: {
 		code: "invalid_web_search_input",
 		status: 400,
@@ -66,7 +66,7 @@ export const SEARCH_FAILURES = {
 	},
 } as const satisfies Record<string, SearchFailure>;
 
-export type SearchFailureKey = keyof typeof SEARCH_FAILURES;
+type SearchFailureKey = keyof typeof SEARCH_FAILURES;
 
 /** The message reaches the caller. It contains no query and no secret. */
 export class SearchError extends Error {

@@ -29,7 +29,7 @@ export interface WebSearchSettings {
 
 /** The id in the ledger, in the usage report and in `LIMITS.models`. */
 const SEARCH_MODELS = "web-search/";
-export const searchModelId = (name: string): string => SEARCH_MODELS + name;
+const searchModelId = (name: string): string => SEARCH_MODELS + name;
 export const isSearchModel = (id: string): boolean => id.startsWith(SEARCH_MODELS);
 
 const pricesOf = (usd: number): Price[] =>

@@ -16,7 +16,7 @@ export const LOST_AFTER_MS = 10_000;
 /** Admissions in one call, so that it does not block the object for long. */
 const MAX_BATCH = 100;
 
-export interface AdmissionQueueServices {
+interface AdmissionQueueServices {
 	now(): number;
 	wait(milliseconds: number): Promise<void>;
 	/** Keeps the context of the current request alive. */

@@ -2,6 +2,7 @@
  * An isolate's cache of the `Directory`. An account that exists is cached without expiry: accounts are never removed. The
  * absence of an account is cached for two seconds, because another isolate may record it meanwhile.
  */
+import { BoundedMap } from "../../core/bounded-map.ts";
 import type { Directory, DirectoryPage, DirectoryQuery } from "../durable/directory.ts";
 
 /** Existing and absent accounts each. At the bound all are dropped, and the directory is called again. */
@@ -24,7 +25,7 @@ export class DirectoryCache {
 	readonly #services: DirectoryCacheServices;
 	readonly #existing = new Set<string>();
 	/** Until when the absence of an account is cached. */
-	readonly #absent = new Map<string, number>();
+	readonly #absent = new BoundedMap<string, number>(MAX_CACHED);
 
 	constructor(services: DirectoryCacheServices) {
 		this.#services = services;
@@ -46,10 +47,7 @@ export class DirectoryCache {
 			return true;
 		}
 		if (exists) this.#remember(account);
-		else {
-			if (this.#absent.size >= MAX_CACHED) this.#absent.clear();
-			this.#absent.set(account, now + ABSENT_MS);
-		}
+		else this.#absent.set(account, now + ABSENT_MS);
 		return exists;
 	}
 

@@ -80,7 +80,7 @@ export function longestRefusal(
 	};
 }
 
-export type LimitedRequest = Pick<Admission, "model" | "unpriced" | "cost"> &
+type LimitedRequest = Pick<Admission, "model" | "unpriced" | "cost"> &
 	Pick<LimitStatusQuery, "budgets" | "rates">;
 
 interface AccountState {

@@ -39,7 +39,8 @@ interface HeldToken {
 }
 
 export type { Refusal } from "./token-excess.ts";
-export type TokenCheck = { ok: true; id: string; limits: TokenLimits; gateway?: BoundGateway } | Refusal;
+
+type TokenCheck = { ok: true; id: string; limits: TokenLimits; gateway?: BoundGateway } | Refusal;
 
 export class Tokens {
 	readonly #table: TokenTable;

@@ -37,7 +37,7 @@ const BLOCKS: Readonly<Record<string, SentBlock>> = {
 const KNOWN_BLOCKS: ReadonlySet<string> = new Set(["text", "thinking", "tool_use"]);
 
 /** The types of the blocks that have begun and not ended, by their index. */
-export type OpenBlocks = ReadonlyMap<number, string>;
+type OpenBlocks = ReadonlyMap<number, string>;
 
 /**
  * Servers with Anthropic's API may send a delta before its block has begun, or after it has ended, which clients cannot read. Returns

@@ -21,7 +21,7 @@ import {
 	withoutTrailingSpace,
 } from "./turns.ts";
 
-export interface VerbatimContext {
+interface VerbatimContext {
 	call: Call;
 	seals: Seals | undefined;
 }

@@ -5,13 +5,14 @@
  * Unsupported fields are omitted, except `n`: the service refuses it, so that the caller does not get one answer for many.
  */
 
+import { BoundedMap } from "../../core/bounded-map.ts";
 import type { Extensions } from "../../tasks/extensions.ts";
 import type { TaskName } from "../../tasks/task.ts";
 import type { CallContext, Target } from "../backend.ts";
 import type { Handler } from "../handler.ts";
 import { chooseExtensions } from "../media-extensions.ts";
 
-export type MediaRoute = "speech" | "transcription" | "image" | "image edit";
+type MediaRoute = "speech" | "transcription" | "image" | "image edit";
 
 export interface Host {
 	limit: "max_tokens" | "max_completion_tokens";
@@ -225,17 +226,13 @@ interface Service {
 
 /** Addresses in the cache. It is cleared when it is full, because accounts may have addresses of their own. */
 const MAX_CACHED = 1_000;
-const services = new Map<string, Service>();
+const services = new BoundedMap<string, Service>(MAX_CACHED);
 
-function serviceAt(url: string): Service {
-	const known = services.get(url);
-	if (known) return known;
-	const name = String(HOSTNAME.exec(url)?.[1]);
-	const service = { isOpenAi: SERVICE.test(url), host: Object.hasOwn(HOSTS, name) ? HOSTS[name] : undefined };
-	if (services.size >= MAX_CACHED) services.clear();
-	services.set(url, service);
-	return service;
-}
+const serviceAt = (url: string): Service =>
+	services.getOrSet(url, () => {
+		const name = String(HOSTNAME.exec(url)?.[1]);
+		return { isOpenAi: SERVICE.test(url), host: Object.hasOwn(HOSTS, name) ? HOSTS[name] : undefined };
+	});
 
 /** For a server that has OpenAI's routes below `/v1`, beside its own. */
 export const onOpenAiRoutes =

@@ -56,7 +56,7 @@ const KEY_OF_STATUS: Partial<Record<number, FailureKey>> = {
 };
 
 /** A reply with a status that is not 2xx. */
-export interface ErrorReply {
+interface ErrorReply {
 	status: number;
 	headers: Headers;
 	/** The beginning of the body. */

@@ -11,7 +11,7 @@ export const MAX_QUESTIONS = 64;
 export const OPTIONS = { min: 2, max: 255 } as const;
 export const LEVELS = { min: 2, max: 10 } as const;
 
-export const questionId = (index: number): string => `q${index}`;
+const questionId = (index: number): string => `q${index}`;
 
 export const idsOf = (questions: readonly Question[]): Record<string, Question> =>
 	Object.fromEntries(questions.map((question, index) => [questionId(index), question]));

@@ -95,7 +95,7 @@ export interface BlockRules extends ContentRules {
 	/** Called with the error for content that is not read here, in place of throwing it. */
 	onUnsupported?: UnsupportedHandler;
 }
-export type UnsupportedHandler = (refusal: AiError) => void;
+type UnsupportedHandler = (refusal: AiError) => void;
 
 /** Returns nothing for content that was reported to `onUnsupported`. */
 export function readOrReport<T>(read: () => T, onUnsupported: UnsupportedHandler | undefined): T[] {

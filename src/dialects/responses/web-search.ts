@@ -10,7 +10,7 @@ import type { ResponsesRequest } from "./request.ts";
 
 export const SEARCH_ITEM_PREFIX = "ws_gw_";
 
-export const searchItemId = ({ id }: WebSearchCall): string => SEARCH_ITEM_PREFIX + id;
+const searchItemId = ({ id }: WebSearchCall): string => SEARCH_ITEM_PREFIX + id;
 
 export function searchItem(call: WebSearchCall, { inputs }: WriteContext): WebSearchItem {
 	const { query, outcome } = call;

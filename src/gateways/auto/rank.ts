@@ -19,7 +19,7 @@ export interface PoolCandidate {
 }
 
 /** The product's names. */
-export type RoutingReason =
+type RoutingReason =
 	| "cost_optimal_within_pool"
 	| "forced_by_candidate_pool"
 	| "pinned_by_turn"

@@ -1,6 +1,8 @@
 /** The key of a cached answer. The cache's object belongs to one gateway of one account, so the key contains neither. */
+
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import { isRecord } from "../../core/json.ts";
 import type { GatewayStep } from "../request.ts";
 import type { GatewaySettings } from "../settings.ts";
@@ -65,17 +67,12 @@ function hashOfBytes(head: string, bytes: Uint8Array, boundary: string | undefin
 }
 
 /** The last hashes of short texts. A request that the cache can answer is a repetition, and a hash takes longer than its lookup here. */
-const hashes = new Map<string, string>();
 const MAX_HASHES = 1_000;
+const hashes = new BoundedMap<string, string>(MAX_HASHES);
 /** Characters. */
 const MAX_SHORT = 4_096;
 
-function hashOf(text: string): string {
-	const existing = hashes.get(text);
-	if (existing !== undefined) return existing;
-	const hash = createHash("sha256").update(text).digest("hex");
-	if (text.length > MAX_SHORT) return hash;
-	if (hashes.size >= MAX_HASHES) hashes.clear();
-	hashes.set(text, hash);
-	return hash;
-}
+const computeHash = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+const hashOf = (text: string): string =>
+	text.length > MAX_SHORT ? computeHash(text) : hashes.getOrSet(text, () => computeHash(text));

@@ -8,7 +8,7 @@ const DEFAULT_TTL_SECONDS = 300;
 const MIN_TTL_SECONDS = 60;
 const MAX_TTL_SECONDS = 31 * 24 * 3_600;
 
-export interface CachePolicy {
+interface CachePolicy {
 	/** How long a stored answer is valid, in seconds. */
 	ttlSeconds: number;
 }

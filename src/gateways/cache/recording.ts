@@ -3,7 +3,7 @@ import { BufferHold } from "../../core/process-counts.ts";
 import { concat } from "../../media/bytes.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
 
-export interface Recording {
+interface Recording {
 	/** For the reader. */
 	body: ReadableStream<Uint8Array>;
 	/** The bytes of a body that was read to its end. `undefined` if it failed, was cancelled, or is too large. */

@@ -15,7 +15,7 @@ export type RouteCalls = {
 	) => Promise<ReturnType<DynamicRoutes[Name]>>;
 };
 
-export interface DeployedRoutesServices {
+interface DeployedRoutesServices {
 	/** The routes of an account. A stub belongs to the request that created it: each call needs a new one. */
 	routes(account: string): RouteCalls;
 	/** Milliseconds since the epoch. */

@@ -9,13 +9,13 @@ interface LimitCalls {
 	spend(windows: readonly Window[], cost: number, now: number): Promise<void>;
 }
 
-export interface LimitedGateway {
+interface LimitedGateway {
 	account: string;
 	/** A gateway that is deleted and created again with the same id has limits of its own. */
 	settings: Pick<GatewaySettings, "id" | "created_at">;
 }
 
-export interface GatewayLimitsServices extends FlushServices {
+interface GatewayLimitsServices extends FlushServices {
 	/** A stub belongs to the request that created it: each call needs a new one. */
 	object(name: string): LimitCalls;
 	/** A cost is lost, because the object cannot be called. */

@@ -49,7 +49,7 @@ export interface LogCalls {
 	clear(createdAt?: number): Promise<void>;
 }
 
-export interface GatewayLogsServices extends FlushServices {
+interface GatewayLogsServices extends FlushServices {
 	/** `name`: `account/gateway`. A stub belongs to the request that created it: each call needs a new one. */
 	object(name: string): LogCalls;
 	/** Rows or payloads were dropped, because an object or the bucket could not be called. */

@@ -17,7 +17,7 @@ export interface RegistryCalls {
 	delete(id: string): Promise<RegistryResult>;
 }
 
-export interface GatewaysServices {
+interface GatewaysServices {
 	/** A stub belongs to the request that created it: each call needs a new one. */
 	registry(account: string): RegistryCalls;
 	/** Throws if the account may not open the object of a gateway (`account/gateway`), which a request calls until its end. */

@@ -19,13 +19,13 @@ const METRICS_WAIT_MS = 1_000;
 /** Collectors with metrics that wait. */
 const MAX_COLLECTORS = 1_000;
 
-export interface OtelExporterServices extends FlushServices {
+interface OtelExporterServices extends FlushServices {
 	/** Something was dropped. The cause contains no content of the request. */
 	failed(cause: unknown): void;
 }
 
 /** How collectors may be reached. */
-export interface CollectorAccess {
+interface CollectorAccess {
 	fetch: typeof fetch;
 	/** Why the address is refused. */
 	problem(url: string): string | undefined;

@@ -8,13 +8,13 @@ import { callObject } from "./call-object.ts";
 import { FRESH_MS } from "./fresh-ms.ts";
 
 /** The calls of the object. */
-export type ProviderAccessCalls = {
+type ProviderAccessCalls = {
 	[Name in Exclude<keyof ProviderAccessTables, symbol>]: (
 		...args: Parameters<ProviderAccessTables[Name]>
 	) => Promise<ReturnType<ProviderAccessTables[Name]>>;
 };
 
-export interface ProviderAccessServices {
+interface ProviderAccessServices {
 	/** The tables of an account. A stub belongs to the request that created it: each call needs a new one. */
 	tables(account: string): ProviderAccessCalls;
 	/** Milliseconds since the epoch. */

@@ -16,7 +16,7 @@ const ROW_BYTES = 512;
 
 type ResponseCacheCalls = Pick<DurableObjectStub<ResponseCache>, "read" | "write" | "purge">;
 
-export interface ResponseCachesServices {
+interface ResponseCachesServices {
 	/** `name`: `account/gateway`. A stub belongs to the request that created it: each call needs a new one. */
 	object(name: string): ResponseCacheCalls;
 	/** Milliseconds since the epoch. */
@@ -26,9 +26,9 @@ export interface ResponseCachesServices {
 }
 
 export type CachedAnswer = Pick<StoredAnswer, "headers" | "body">;
-export type CacheRead = Pick<ReadResult, "purges"> & { answer?: CachedAnswer };
+type CacheRead = Pick<ReadResult, "purges"> & { answer?: CachedAnswer };
 
-export interface GatewayCache {
+interface GatewayCache {
 	/** `undefined`: the object cannot be called. */
 	read(key: string): Promise<CacheRead | undefined>;
 	/** `purges`: of the read that came before. */

@@ -6,7 +6,7 @@ const RUN_ID = /^[0-9a-f]{64}$/;
 
 type RunStub = StreamRunCalls & Pick<DurableObjectStub<StreamRun>, "fetch">;
 
-export interface StreamRunsServices {
+interface StreamRunsServices {
 	namespace: Pick<DurableObjectNamespace<StreamRun>, "newUniqueId" | "idFromString">;
 	/** Throws if the account has too many open objects. A stub belongs to the request that created it. */
 	object(id: DurableObjectId, account: string): RunStub;

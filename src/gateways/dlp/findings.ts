@@ -25,7 +25,7 @@ export interface DlpReport {
 	action: DlpAction;
 }
 
-export interface DlpFinding {
+interface DlpFinding {
 	profile: { context: Record<string, never>; entry_ids: string[]; profile_id: string };
 	policy_ids: string[];
 	check: DlpCheck;

@@ -23,7 +23,7 @@ const DELETE_AGAIN_MS = 60_000;
 /** Reads that wait. */
 const MAX_WAITING = 100;
 
-export interface LogDetails extends LogPayloads {
+interface LogDetails extends LogPayloads {
 	row: LogRow;
 }
 
@@ -33,7 +33,7 @@ export interface LimitedWindow extends Window {
 	unit: "count" | "cost";
 }
 
-export interface GatewayBindings {
+interface GatewayBindings {
 	/** For large payloads of logs. */
 	LOGS_BUCKET?: PayloadBucket;
 	GATEWAYS?: KeptRegistries;

@@ -5,7 +5,7 @@
  */
 import { accountIn, gatewayIn } from "../object-name.ts";
 
-export type KeptClass = "logs" | "cache";
+type KeptClass = "logs" | "cache";
 
 const TABLE = `CREATE TABLE IF NOT EXISTS kept_bytes (
 	class TEXT NOT NULL, gateway TEXT NOT NULL, bytes INTEGER NOT NULL, evicts INTEGER NOT NULL,
@@ -23,7 +23,7 @@ export interface KeptReport {
 }
 
 /** Bytes that an object may keep. */
-export interface KeptAllowance {
+interface KeptAllowance {
 	gateway: string;
 	allowed: number;
 }
@@ -85,7 +85,7 @@ export class KeptTable {
 }
 
 /** Calls of the registry of an account. */
-export interface KeptRegistry {
+interface KeptRegistry {
 	keepBytes(report: KeptReport): Promise<number>;
 }
 

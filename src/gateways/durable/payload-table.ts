@@ -22,7 +22,7 @@ const TABLES = [
 
 export type ObjectKey = (log: string, part: PayloadPart) => string;
 
-export interface PayloadReference {
+interface PayloadReference {
 	key: string;
 	complete: boolean;
 }

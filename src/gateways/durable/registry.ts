@@ -40,7 +40,7 @@ interface KeptObjects {
 	getByName(name: string): { deleteDownTo(bytes: number): Promise<number> };
 }
 
-export interface RegistryBindings {
+interface RegistryBindings {
 	GATEWAY?: KeptObjects;
 	RESPONSE_CACHE?: KeptObjects;
 }

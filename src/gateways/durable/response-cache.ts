@@ -57,7 +57,7 @@ export interface WriteCall {
 	accountMaxBytes?: number;
 }
 
-export interface CacheBindings {
+interface CacheBindings {
 	GATEWAYS?: KeptRegistries;
 }
 

@@ -10,7 +10,7 @@ export interface WalkContext {
 }
 
 /** `limited`: a rate without a fallback is used up. */
-export type WalkEnd = "end" | "limited";
+type WalkEnd = "end" | "limited";
 
 /**
  * Follows a route from its start. Yields each model to call, and receives whether that succeeded. Elements must be valid

@@ -1,7 +1,7 @@
 /** Decides from a judgement of the guard model, by the settings of a gateway. */
 import type { GatewaySettings } from "../settings.ts";
 
-export type GuardrailAction = "FLAG" | "BLOCK";
+type GuardrailAction = "FLAG" | "BLOCK";
 /** The action for each hazard. A missing hazard is ignored. */
 export type HazardRules = Readonly<Record<string, GuardrailAction>>;
 export type GuardrailPhase = "prompt" | "response";

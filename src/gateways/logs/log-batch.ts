@@ -8,7 +8,7 @@ import { COLUMN_NAMES } from "./log-columns.ts";
 import { type Log, type LogRow, PAYLOAD_PARTS, type Payload, type PayloadPart } from "./log-row.ts";
 
 /** Characters. A larger payload is not part of the JSON, which may double it. With a bucket, it is an object. */
-export const MAX_IN_ROW = 64 * 1024;
+const MAX_IN_ROW = 64 * 1024;
 
 /** Each text is a JSON array of rows, and each row an array of its values. */
 export interface LogBatch {

@@ -41,13 +41,13 @@ export function requestBody({ content }: StepBody, max: number): LoggedBody | un
 	return { size: Buffer.byteLength(text), payload: payloadOf(text, max) };
 }
 
-export interface ResponseTap {
+interface ResponseTap {
 	body: ReadableStream<Uint8Array>;
 	/** Until now. */
 	read(): LoggedBody;
 }
 
-export interface TapOptions {
+interface TapOptions {
 	/** Characters of the body that are kept. 0: the body is not collected. */
 	max: number;
 	/** Once, before the first piece or the end. */

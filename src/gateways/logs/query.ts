@@ -94,7 +94,7 @@ const LogFilter = lazy(() =>
 		z.object({ key: z.literal("created_at"), operator: comparison(), value: values(time()) }),
 	]),
 );
-export type LogFilter = z.infer<ReturnType<typeof LogFilter>>;
+type LogFilter = z.infer<ReturnType<typeof LogFilter>>;
 export const LogFilters = lazy(() => z.array(LogFilter()).max(MAX_FILTERS));
 
 export const LIST_ORDERS = ["created_at", "provider", "model", "model_type", "success", "cached"] as const;
@@ -106,7 +106,7 @@ export const DELETE_ORDERS = [
 	"duration",
 	"feedback",
 ] as const;
-export type LogOrder = (typeof DELETE_ORDERS)[number];
+type LogOrder = (typeof DELETE_ORDERS)[number];
 
 export interface LogQuery {
 	filters: readonly LogFilter[];
@@ -116,7 +116,7 @@ export interface LogQuery {
 	direction: "asc" | "desc";
 }
 
-export interface LogSelection {
+interface LogSelection {
 	/** SQL after `SELECT …`. */
 	sql: string;
 	values: (string | number)[];

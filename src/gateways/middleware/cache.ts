@@ -14,7 +14,7 @@ import type { CachedAnswer, ResponseCaches } from "../client/response-caches.ts"
 import { collectsLog } from "../logs/collection.ts";
 import type { GatewayMiddleware, GatewayRequest } from "../request.ts";
 
-export interface CacheServices {
+interface CacheServices {
 	responseCaches: ResponseCaches;
 	limits: CacheLimits;
 	waitUntil(promise: Promise<unknown>): void;

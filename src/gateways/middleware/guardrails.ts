@@ -25,7 +25,7 @@ import { judgedTexts } from "../scanning/judged-texts.ts";
 import { mayHaveTexts, responseTexts } from "../scanning/texts.ts";
 
 /** A message of the conversation whose last message is judged. */
-export interface GuardMessage {
+interface GuardMessage {
 	role: "user" | "assistant";
 	content: string;
 }

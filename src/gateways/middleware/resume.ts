@@ -12,7 +12,7 @@ import { detached } from "../resume/detached-stream.ts";
 /** Streams above this size cannot be resumed. */
 const MAX_RUN_BYTES = 8 * 1024 * 1024;
 
-export interface ResumeServices {
+interface ResumeServices {
 	gatewayRules: { resumableStreams: boolean };
 	streamRuns: StreamRuns;
 	waitUntil(promise: Promise<unknown>): void;

@@ -15,11 +15,11 @@ import type { Backoff } from "../settings.ts";
  * Attempts of one request to a gateway, over all its steps. A universal request may have 32 steps, each may name an alias of 32 models, and each of
  * those may be attempted five times. The last attempt's answer is that of the request.
  */
-export const MAX_ATTEMPTS_OF_REQUEST = 40;
+const MAX_ATTEMPTS_OF_REQUEST = 40;
 /** If neither the request nor the gateway has a delay. */
 const DEFAULT_DELAY_MS = 100;
 
-export interface RetryServices {
+interface RetryServices {
 	/** Resolves after the time; rejects with the signal's reason if it fires first. */
 	wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }

@@ -1,4 +1,5 @@
 /** The profiles of data-loss prevention that an account declares: an expression that a scan runs in linear time. */
+import { BoundedMap } from "../../core/bounded-map.ts";
 import { Pattern } from "../../schemas/pattern.ts";
 
 export type CustomProfiles = Readonly<Record<string, { pattern: string }>>;
@@ -8,16 +9,9 @@ const LONGEST_TEXT = 24 * 1024 * 1024;
 
 /** Expressions of all gateways. At the bound all are dropped. */
 const MAX_PATTERNS = 500;
-const patterns = new Map<string, Pattern>();
+const patterns = new BoundedMap<string, Pattern>(MAX_PATTERNS);
 
-function patternOf(source: string): Pattern {
-	const existing = patterns.get(source);
-	if (existing) return existing;
-	if (patterns.size >= MAX_PATTERNS) patterns.clear();
-	const created = new Pattern(source);
-	patterns.set(source, created);
-	return created;
-}
+const patternOf = (source: string): Pattern => patterns.getOrSet(source, () => new Pattern(source));
 
 /** Whether the expression is valid, and every search takes linear time. */
 export function isLinear(source: string): boolean {

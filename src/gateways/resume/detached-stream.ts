@@ -8,13 +8,13 @@ import { concat } from "../../media/bytes.ts";
 import { EventSplitter } from "../../streams/event-splitter.ts";
 import { PulledStream, type Source } from "../../streams/pulled-stream.ts";
 
-export interface RunWriter {
+interface RunWriter {
 	append(content: Uint8Array, events: number): Promise<void>;
 	finish(state: "ended" | "failed"): Promise<void>;
 	discard(): Promise<void>;
 }
 
-export interface Detached {
+interface Detached {
 	/** For the caller. Cancelling it does not cancel the source. */
 	body: ReadableStream<Uint8Array>;
 	/** Resolves when the source has ended. The run may not have all events yet. */
@@ -23,7 +23,7 @@ export interface Detached {
 	done: Promise<void>;
 }
 
-export interface DetachOptions {
+interface DetachOptions {
 	run: RunWriter;
 	/** Of all events. */
 	maxBytes: number;

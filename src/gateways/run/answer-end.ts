@@ -11,7 +11,7 @@ import type { GatewayOptions } from "../options.ts";
 import type { GatewayStep } from "../request.ts";
 import type { GatewaySettings } from "../settings.ts";
 
-export interface AnswerEndServices {
+interface AnswerEndServices {
 	now(): number;
 	/**
 	 * Keeps the context of the current request alive. Returns a promise if the request waits for a place. Throws and rejects with 3040 if too

@@ -22,7 +22,7 @@ import type { DynamicRequest } from "./dynamic-plan.ts";
 import { isAuto, slugOf } from "./provider-names.ts";
 import type { PlanContext } from "./run-in-gateway.ts";
 
-export interface AliasPoolRequest extends Pick<DynamicRequest, "index" | "stepFor"> {
+interface AliasPoolRequest extends Pick<DynamicRequest, "index" | "stepFor"> {
 	/** `custom/{name}` or `cloudflare/auto`. */
 	model: string;
 	body: unknown;
@@ -35,7 +35,7 @@ interface GatewayOfPool {
 }
 
 /** A pool in the order in which its models are called. */
-export interface OrderedPool {
+interface OrderedPool {
 	models: readonly string[];
 	/** Absent for an alias whose order is its own. */
 	ranking?: Ranking;

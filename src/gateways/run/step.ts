@@ -27,7 +27,7 @@ export interface SentRequest {
 }
 
 /** One call of a step's model. */
-export interface StepRun {
+interface StepRun {
 	id: string;
 	caller: Caller;
 	signal: AbortSignal;

@@ -7,7 +7,7 @@ import { isRecord, parseJson } from "../../core/json.ts";
 import type { GatewayStep } from "../request.ts";
 import { type CollectedText, TextCollector } from "./text-collector.ts";
 
-export interface JudgedTexts {
+interface JudgedTexts {
 	text: string;
 	/** The engine may read a part that the guard model cannot read. */
 	isUnreadable: boolean;

@@ -5,7 +5,7 @@
 import type { GatewayStep } from "../request.ts";
 import { TextCollector } from "./text-collector.ts";
 
-export interface SentTexts {
+interface SentTexts {
 	texts: string[];
 	/** A part of the request has no form that can be read. */
 	isUnreadable: boolean;

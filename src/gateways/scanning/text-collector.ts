@@ -24,7 +24,7 @@ import {
  * alone, or without invalid bytes.
  * `name`: the key of a field.
  */
-export type TextForm = "text" | "base64" | "decoded" | "joined" | "name" | "number";
+type TextForm = "text" | "base64" | "decoded" | "joined" | "name" | "number";
 
 export interface CollectedText {
 	text: string;

@@ -9,9 +9,9 @@ import { JsonOutlines } from "../../streams/json-outline.ts";
 import { AwsEventReader } from "./aws-event-reader.ts";
 
 /** Receives a complete answer or an event; only its outline if it is large. */
-export type OnPart = (part: Record<string, unknown>) => void;
+type OnPart = (part: Record<string, unknown>) => void;
 
-export interface UsageReader {
+interface UsageReader {
 	push(piece: Uint8Array): void;
 	/** The answer has ended. */
 	end(): void;

@@ -4,6 +4,7 @@
  * Each object belongs to one account. What a caller made, it may read, continue and delete. For the objects of another caller of the
  * account it needs the permission to write: without it, they do not exist for it.
  */
+import { BoundedMap } from "../../core/bounded-map.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { requireDiskSpace } from "../../core/object-failure.ts";
 import { callPart } from "../../core/object-parts.ts";
@@ -69,7 +70,7 @@ interface StoredResponsesServices {
 export class StoredResponses {
 	readonly #services: StoredResponsesServices;
 	/** By account. `until`: when it is read again. */
-	readonly #room = new Map<string, StoreRoom & { until: number }>();
+	readonly #room = new BoundedMap<string, StoreRoom & { until: number }>(MAX_ACCOUNTS);
 
 	constructor(services: StoredResponsesServices) {
 		this.#services = services;
@@ -88,7 +89,6 @@ export class StoredResponses {
 		if (!room || room.until <= now || room.bytes < bytes || room.responses < 1) {
 			const read = await this.call(account, (store) => store.room(this.bounds));
 			room = { ...read, until: now + ROOM_MS };
-			if (this.#room.size >= MAX_ACCOUNTS) this.#room.clear();
 			this.#room.set(account, room);
 		}
 		if (room.bytes < bytes) throw fullFailure("bytes", this.bounds);

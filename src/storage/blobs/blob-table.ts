@@ -49,7 +49,7 @@ export interface StoreUsage {
 	refusedPuts: number;
 }
 
-export interface BlobRow extends BlobHead, ContentPlace {}
+interface BlobRow extends BlobHead, ContentPlace {}
 
 interface Columns extends Record<string, SqlStorageValue> {
 	key: string;

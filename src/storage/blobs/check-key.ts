@@ -1,7 +1,7 @@
 /** Keys of stored objects. */
 import { AiError } from "../../core/errors.ts";
 
-export const MAX_KEY_BYTES = 512;
+const MAX_KEY_BYTES = 512;
 
 /** Throws for a key that a room must not build of a caller's text. */
 export function checkKey(key: string): void {

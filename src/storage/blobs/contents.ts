@@ -21,7 +21,7 @@ export interface ContentStore {
 	abandon?(names: readonly string[]): Promise<void>;
 }
 
-export interface ContentsPlace {
+interface ContentsPlace {
 	/** The binding or the host. */
 	store: string;
 	bucket?: string;

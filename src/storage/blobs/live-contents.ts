@@ -4,9 +4,9 @@
  */
 
 /** A put without a call in this time has ended. */
-export const PUT_IDLE_MS = 10 * 60_000;
+const PUT_IDLE_MS = 10 * 60_000;
 /** A read without a call in this time keeps a replaced content no longer. */
-export const READ_IDLE_MS = 60_000;
+const READ_IDLE_MS = 60_000;
 
 interface ContentUse {
 	/** Bytes that a put has stored or announced. */

@@ -3,7 +3,7 @@
 /** R2 and S3 need at least 5 MiB, and the same size of all parts except the last. */
 export const PART_BYTES = 8 * 1024 * 1024;
 
-export interface MultipartCalls<Upload, Part> {
+interface MultipartCalls<Upload, Part> {
 	put(bytes: Uint8Array): Promise<unknown>;
 	begin(): Promise<Upload>;
 	/** `number`: from 1. */

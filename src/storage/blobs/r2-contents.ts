@@ -6,7 +6,7 @@ import type { ContentStore } from "./contents.ts";
 import { writeParts } from "./multipart.ts";
 
 /** The binding. */
-export const BUCKET_BINDING = "STORAGE_BUCKET";
+const BUCKET_BINDING = "STORAGE_BUCKET";
 /** R2 deletes at most so many at once. */
 const DELETED_AT_ONCE = 1_000;
 

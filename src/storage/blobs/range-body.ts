@@ -1,7 +1,7 @@
 /** A part of the body of a store's answer. A store that is silent for too long ends it with a failure. */
 import { PulledStream } from "../../streams/pulled-stream.ts";
 
-export interface BodyRange {
+interface BodyRange {
 	/** Bytes before the part, which a store has sent although they were not requested. */
 	skip: number;
 	length: number;

@@ -27,7 +27,7 @@ export class S3Failure extends Error {
 	}
 }
 
-export interface S3Call {
+interface S3Call {
 	method: "GET" | "PUT" | "POST" | "DELETE";
 	/** Of an object. Absent: the bucket. */
 	name?: string;

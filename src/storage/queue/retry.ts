@@ -9,7 +9,7 @@ const MAX_FAILED_RUNS = 20;
 const FIRST_RETRY_MS = 1_000;
 const RETRY_GROWTH = 4;
 /** The longest wait for a retry. */
-export const MAX_RETRY_MS = 10 * 60_000;
+const MAX_RETRY_MS = 10 * 60_000;
 /** Dead items are kept so long. */
 const DEAD_MS = 30 * 24 * 3_600_000;
 

@@ -38,9 +38,7 @@ export interface WorkQueueServices {
 	track(run: Promise<void>): void;
 }
 
-export type EnqueueResult =
-	| { ok: true; added: number }
-	| { ok: false; failure: FailureKey; description: string };
+type EnqueueResult = { ok: true; added: number } | { ok: false; failure: FailureKey; description: string };
 
 interface Run {
 	row: WorkRow;

@@ -25,7 +25,7 @@ export interface HostedRequest {
 /** A backend that a route names. */
 export type RoutedTarget = Routed["targets"][number];
 
-export interface SearchStyle {
+interface SearchStyle {
 	/** The answer has the searches themselves, not only the citations. */
 	showsSearches: boolean;
 	/** Searches in an answer that also calls tools of the caller run in the next request. Otherwise a seal carries their results. */

@@ -20,7 +20,7 @@ export interface Round {
 	writer: Writer;
 }
 
-export interface RoundInput {
+interface RoundInput {
 	/** After those of the caller. */
 	messages: readonly ChatMessage[];
 	/** Output tokens of the rounds before. */

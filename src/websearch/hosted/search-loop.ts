@@ -40,7 +40,7 @@ export const emptyRound = (): RoundText => ({
 });
 
 /** What follows a round. `finishReason`: the answer ends with it, instead of the round's. */
-export type NextStep =
+type NextStep =
 	/** `left`: searches that the caller's next request runs. */
 	| { kind: "end"; finishReason?: string; left: readonly WebSearchCall[] }
 	/** With a `finishReason`, the answer ends after the searches. Otherwise another round follows. */

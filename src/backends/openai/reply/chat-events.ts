@@ -22,7 +22,7 @@ interface ChoiceState {
 }
 
 /** `failed`: the engine has given an answer up; `error` is its own error, if it sent one. */
-export type RepairedEvent =
+type RepairedEvent =
 	| { kind: "chunk"; chunk: Record<string, unknown> }
 	| { kind: "none" }
 	| { kind: "failed"; error?: unknown };

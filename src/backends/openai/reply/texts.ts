@@ -6,7 +6,7 @@
  */
 import { isRecord } from "../../../core/json.ts";
 
-export interface MessageTexts {
+interface MessageTexts {
 	/** `undefined`: the field is absent or `null`. */
 	content?: string;
 	reasoning: string;

@@ -24,7 +24,6 @@ import { SEARCH_ITEM, searchesIn } from "./searches.ts";
 
 const text = z.string().nullish();
 const TextPart = z.looseObject({ type: z.string().default("output_text"), text, refusal: text });
-export type TextPart = z.output<typeof TextPart>;
 
 /** Some servers send a text, or one part, in the place of a list. */
 function partList(sent: unknown): unknown {
