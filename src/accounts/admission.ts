@@ -212,14 +212,14 @@ export interface JournalBatch {
 export type JournalAnswer = (Lease | undefined)[];
 
 /** A positive answer of the account, for the pipeline. */
-export type Granted = Pick<Extract<Admitted, { ok: true }>, "outputTokens" | "limited">;
+export type AdmissionGrant = Pick<Extract<Admitted, { ok: true }>, "outputTokens" | "limited">;
 
 /** The account's part in a request. */
 export interface AccountLedger {
 	/** Throws `AiError` if the account refuses the request, and if its object cannot be called. */
-	admit(admission: Admission): Promise<Granted>;
+	admit(admission: Admission): Promise<AdmissionGrant>;
 	/** Admits the request from a lease, without a call of the object. Returns nothing if there is no lease with room for it. */
-	admitFromLease(admission: Admission): Granted | undefined;
+	admitFromLease(admission: Admission): AdmissionGrant | undefined;
 	/** Queues the settlement for the account's object. Never throws. */
 	settle(settlement: Settlement): void;
 	/**

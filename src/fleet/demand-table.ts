@@ -10,7 +10,7 @@ const TABLE = `CREATE TABLE IF NOT EXISTS model_hours (
 	PRIMARY KEY (hour, backend, model, task)
 ) WITHOUT ROWID`;
 
-interface Row extends Record<string, SqlStorageValue> {
+interface DemandRow extends Record<string, SqlStorageValue> {
 	backend: string;
 	model: string;
 	task: string;
@@ -41,7 +41,7 @@ export class DemandTable {
 	usualAt(hour: number): ModelDemand[] {
 		return (
 			this.#sql
-				.exec<Row>(
+				.exec<DemandRow>(
 					`SELECT backend, model, task FROM model_hours
 				WHERE hour >= ? AND hour < ? AND hour % ${HOURS} = ?
 				GROUP BY backend, model, task HAVING COUNT(*) >= ${MIN_DAYS}

@@ -16,7 +16,7 @@ const TABLE = `CREATE TABLE IF NOT EXISTS replica_changes (
 /** Columns that the table of an earlier version lacks. */
 const COLUMNS = { role: "TEXT", bootstrap_port: "INTEGER" };
 
-interface Row extends Record<string, SqlStorageValue> {
+interface ReplicaRow extends Record<string, SqlStorageValue> {
 	backend: string;
 	url: string;
 	state: string;
@@ -38,7 +38,7 @@ export class ReplicaTable {
 
 	list(): ReplicaChange[] {
 		this.#rows ??= this.#sql
-			.exec<Row>(
+			.exec<ReplicaRow>(
 				"SELECT backend, url, state, added, role, bootstrap_port FROM replica_changes ORDER BY backend, url",
 			)
 			.toArray()

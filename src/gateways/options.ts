@@ -50,7 +50,7 @@ export interface GatewayOptions {
 	trustsCost?: true;
 }
 
-export type Metadata = Readonly<Record<string, string | number | boolean>>;
+type Metadata = Readonly<Record<string, string | number | boolean>>;
 
 export const MAX_METADATA = 5;
 /** The product removes these keys. */

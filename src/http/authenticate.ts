@@ -17,7 +17,7 @@ import { isSmallJson } from "./body.ts";
 import { countBody } from "./body-hold.ts";
 import { type Access, type Bearer, type CredentialReader, credentialReader } from "./credentials.ts";
 import type { Authentication } from "./mount-routes.ts";
-import type { Endpoint, Identity, Route, RoutePermission } from "./route.ts";
+import type { Endpoint, HttpRoute, Identity, RoutePermission } from "./route.ts";
 import type { HttpServices } from "./services.ts";
 import { VerifiedTokens } from "./verified-tokens.ts";
 
@@ -56,7 +56,7 @@ export class Authenticator implements Authentication {
 
 	verify(
 		request: Request,
-		{ permission, lazy }: Pick<Route, "lazy" | "permission">,
+		{ permission, lazy }: Pick<HttpRoute, "lazy" | "permission">,
 		identity: Identity,
 	): Identity | Promise<Identity> {
 		const { bearer, caller } = identity;

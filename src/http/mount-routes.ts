@@ -10,11 +10,11 @@ import type { Caller } from "../pipeline/request.ts";
 import { releaseBody } from "./body-hold.ts";
 import type { FailureFormat } from "./failure-formats.ts";
 import {
-	Call,
 	type Endpoint,
+	HttpCall,
+	type HttpRoute,
 	type Identity,
 	methodNotAllowed,
-	type Route,
 	type UnknownPaths,
 } from "./route.ts";
 import type { HttpServices } from "./services.ts";
@@ -25,7 +25,7 @@ export interface Authentication {
 	/** Verifies the credential, unless a lazy route leaves that to admission. Throws `AiError`. */
 	verify(
 		request: Request,
-		route: Pick<Route, "lazy" | "permission">,
+		route: Pick<HttpRoute, "lazy" | "permission">,
 		identity: Identity,
 	): Identity | Promise<Identity>;
 }
@@ -52,7 +52,7 @@ const VERIFICATION_FAILURES: ReadonlySet<string> = new Set([
 /** A request gets the first pattern of the list that its path matches, even if that pattern lacks its method. */
 export function mountRoutes<E extends Env, Services extends HttpServices>(
 	app: Hono<E>,
-	{ routes, unknown }: { routes: readonly Route<Services>[]; unknown: readonly UnknownPaths[] },
+	{ routes, unknown }: { routes: readonly HttpRoute<Services>[]; unknown: readonly UnknownPaths[] },
 	context: MountContext<Services>,
 ): void {
 	for (const [path, routesOfPath] of Map.groupBy(routes, (route) => route.path)) {
@@ -65,7 +65,7 @@ export function mountRoutes<E extends Env, Services extends HttpServices>(
 
 async function answer<Services extends HttpServices>(
 	c: Context,
-	route: Route<Services>,
+	route: HttpRoute<Services>,
 	context: MountContext<Services>,
 ): Promise<Response> {
 	const { guard, services } = context;
@@ -77,7 +77,7 @@ async function answer<Services extends HttpServices>(
 		const authenticating = authenticated(c, route, context);
 		const identity = authenticating instanceof Promise ? await authenticating : authenticating;
 		caller = identity.caller;
-		response = await route.handler(c, new Call(id, services, identity));
+		response = await route.handler(c, new HttpCall(id, services, identity));
 	} catch (thrown) {
 		const error = route.lazy ? await disclosedError(thrown, caller, services.ledgers) : toAiError(thrown);
 		services.log(error, id);
@@ -92,7 +92,7 @@ async function answer<Services extends HttpServices>(
 /** Returns no promise if no object has to be called. */
 function authenticated<Services extends HttpServices>(
 	c: Context,
-	route: Route<Services>,
+	route: HttpRoute<Services>,
 	context: MountContext<Services>,
 ): Identity | Promise<Identity> {
 	const { authentication } = context;
@@ -110,7 +110,7 @@ function authenticated<Services extends HttpServices>(
 async function unauthenticated<Services extends HttpServices>(
 	thrown: unknown,
 	c: Context,
-	route: Route<Services>,
+	route: HttpRoute<Services>,
 	{ services }: MountContext<Services>,
 ): Promise<Identity> {
 	const { key } = toAiError(thrown);
@@ -123,7 +123,7 @@ async function unauthenticated<Services extends HttpServices>(
 /** `endpoint`: a route with the same path and another method, or a pattern of paths without a route. */
 async function refuse<Services extends HttpServices>(
 	c: Context,
-	endpoint: Route<Services> | UnknownPaths,
+	endpoint: HttpRoute<Services> | UnknownPaths,
 	context: MountContext<Services>,
 ): Promise<Response> {
 	const { authentication, guard, services } = context;

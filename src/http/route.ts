@@ -11,7 +11,7 @@ import { AUTHORIZATION, type Bearer, type CredentialLocation } from "./credentia
 import { type FailureFormat, v4Failure } from "./failure-formats.ts";
 import type { HttpServices } from "./services.ts";
 
-export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /**
  * `none`: no credential. `token`: any valid token of the account; the handler's own call of the account's object verifies
@@ -51,12 +51,12 @@ export interface Endpoint<Services extends HttpServices = HttpServices> {
 }
 
 /** Handlers keep no state between requests. */
-export type Handler<Services extends HttpServices = HttpServices> = (
+export type HttpHandler<Services extends HttpServices = HttpServices> = (
 	c: Context,
-	call: Call<Services>,
+	call: HttpCall<Services>,
 ) => Response | Promise<Response>;
 
-export interface Route<Services extends HttpServices = HttpServices> extends Endpoint<Services> {
+export interface HttpRoute<Services extends HttpServices = HttpServices> extends Endpoint<Services> {
 	method: Method;
 	/** One line of an OpenAPI document. */
 	summary: string;
@@ -78,7 +78,7 @@ export interface Route<Services extends HttpServices = HttpServices> extends End
 	input?: Payload;
 	/** Absent: JSON without a schema. A name: of a payload in src/surfaces/all-answers.ts. */
 	output?: Payload | string;
-	handler: Handler<Services>;
+	handler: HttpHandler<Services>;
 }
 
 /** A path prefix at which every route of a group is mounted. */
@@ -102,8 +102,8 @@ export interface RouteGroup {
 }
 
 /** A route without the properties of its group. `path`: relative to the base. */
-export interface RouteDeclaration<Services extends HttpServices = HttpServices>
-	extends Omit<Route<Services>, "account" | "credentials" | "failure" | "method" | "tag"> {
+export interface HttpRouteDeclaration<Services extends HttpServices = HttpServices>
+	extends Omit<HttpRoute<Services>, "account" | "credentials" | "failure" | "method" | "tag"> {
 	method: Method | readonly Method[];
 	failure?: FailureFormat;
 	/** Instead of those of the group. */
@@ -144,12 +144,12 @@ const endpointAt = (
  */
 export const defineRoutes = <Services extends HttpServices>(
 	group: RouteGroup,
-	declarations: readonly RouteDeclaration<Services>[],
-): Route<Services>[] =>
+	declarations: readonly HttpRouteDeclaration<Services>[],
+): HttpRoute<Services>[] =>
 	group.bases.flatMap((base) =>
 		declarations.flatMap((declaration) =>
 			[declaration.method].flat().map(
-				(method): Route<Services> => ({
+				(method): HttpRoute<Services> => ({
 					tag: group.tag,
 					...(group.noStore && { noStore: true }),
 					...declaration,
@@ -194,7 +194,7 @@ export interface Identity {
 }
 
 /** The context of one request, for its handler. */
-export class Call<Services extends HttpServices = HttpServices> {
+export class HttpCall<Services extends HttpServices = HttpServices> {
 	/** `cf-ai-req-id` */
 	readonly id: string;
 	readonly services: Services;

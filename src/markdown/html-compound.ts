@@ -8,7 +8,7 @@ import type { Compound } from "./html-selector.ts";
 import { ConversionFailure } from "./work.ts";
 
 /** The position of an element among its siblings. Indexes count from 1. */
-export interface Place {
+export interface ElementPlace {
 	index: number;
 	count: number;
 	/** Among the siblings with the same tag. */
@@ -16,7 +16,7 @@ export interface Place {
 	typeCount: number;
 }
 
-export type Test = (element: Element, place: Place) => boolean;
+export type Test = (element: Element, place: ElementPlace) => boolean;
 
 /** Throws a `ConversionFailure` that names what is not supported. */
 export function compoundTest(compound: Compound): Test {
@@ -121,7 +121,7 @@ function pseudoClassTest({ name, argument }: AstPseudoClass): Test {
 const isInSeries = ({ a, b }: AstFormula, position: number): boolean =>
 	a === 0 ? position === b : (position - b) % a === 0 && (position - b) / a >= 0;
 
-const COUNTED: ReadonlyMap<string, (place: Place) => number> = new Map([
+const COUNTED: ReadonlyMap<string, (place: ElementPlace) => number> = new Map([
 	["nth-child", ({ index }) => index],
 	["nth-last-child", ({ index, count }) => count + 1 - index],
 	["nth-of-type", ({ typeIndex }) => typeIndex],

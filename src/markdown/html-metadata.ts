@@ -2,7 +2,7 @@
 import type { Element, Root } from "hast";
 import type { Work } from "./work.ts";
 
-export interface Metadata {
+interface Metadata {
 	title: string | undefined;
 	description: string | undefined;
 	image: string | undefined;

@@ -11,7 +11,7 @@
  * refused with its name, also inside `:is()`, where browsers ignore it.
  */
 import type { Element, Root } from "hast";
-import { compoundTest, type Place, type Test } from "./html-compound.ts";
+import { compoundTest, type ElementPlace, type Test } from "./html-compound.ts";
 import { readSelector, type Step } from "./html-selector.ts";
 import type { Work } from "./work.ts";
 
@@ -36,7 +36,10 @@ export function selectElements(tree: Root, selector: string, work: Work): Elemen
 }
 
 /** Adds all elements below `parent`. */
-function placesOf(parent: Root | Element, places = new Map<Element, Place>()): Map<Element, Place> {
+function placesOf(
+	parent: Root | Element,
+	places = new Map<Element, ElementPlace>(),
+): Map<Element, ElementPlace> {
 	const elements = elementsOf(parent);
 	const types = new Map<string, number>();
 	const typeIndexes = elements.map(({ tagName }) => {
@@ -53,7 +56,7 @@ function placesOf(parent: Root | Element, places = new Map<Element, Place>()): M
 }
 
 /** The elements that match one compound. */
-function matching(test: Test, places: ReadonlyMap<Element, Place>): Set<Element> {
+function matching(test: Test, places: ReadonlyMap<Element, ElementPlace>): Set<Element> {
 	const matches = new Set<Element>();
 	for (const [element, place] of places) if (test(element, place)) matches.add(element);
 	return matches;

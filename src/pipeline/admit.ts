@@ -3,14 +3,14 @@
  * the request against its rates and reserves what it may cost. The exchange then holds the reservation and settles it when it
  * ends. A reservation that is never settled is charged in full some time after `holdMs`.
  */
-import type { Admission, Granted } from "../accounts/admission.ts";
+import type { Admission, AdmissionGrant } from "../accounts/admission.ts";
 import { GatewayRequired } from "../accounts/bound-gateway.ts";
 import { toAiError } from "../core/errors.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import { boundOutput } from "../tasks/traits.ts";
 import type { Exchange } from "./exchange.ts";
 import { limitsOf, rulesOf } from "./limits.ts";
-import { isUnpriced, type Prepared } from "./prepare.ts";
+import { type EstimatedRun, isUnpriced } from "./prepare.ts";
 import type { InferenceRequest } from "./request.ts";
 import type { PipelineServices } from "./services.ts";
 
@@ -23,7 +23,7 @@ type AdmissionRequest = Pick<InferenceRequest, "id" | "caller">;
 export function admit(
 	exchange: Exchange,
 	request: AdmissionRequest,
-	{ call, model, routed, estimated }: Pick<Prepared, "call" | "model" | "routed" | "estimated">,
+	{ call, model, routed, estimated }: Pick<EstimatedRun, "call" | "model" | "routed" | "estimated">,
 	services: Pick<PipelineServices, "ledgers" | "limits">,
 ): TaskCall | Promise<TaskCall> {
 	const admission = admissionOf(request, { model, routed, estimated }, services.limits);
@@ -43,7 +43,7 @@ function decide(
 	{ ledgers }: Pick<PipelineServices, "ledgers">,
 ): TaskCall | Promise<TaskCall> {
 	const ledger = ledgers.of(exchange.account);
-	const admitted = (granted: Granted): TaskCall => {
+	const admitted = (granted: AdmissionGrant): TaskCall => {
 		exchange.admit(granted);
 		return limitOutput(call, granted);
 	};
@@ -59,13 +59,13 @@ function decide(
 }
 
 /** An engine that receives the output limit cannot cost more than was reserved. */
-const limitOutput = (call: TaskCall, { outputTokens }: Granted): TaskCall =>
+const limitOutput = (call: TaskCall, { outputTokens }: AdmissionGrant): TaskCall =>
 	outputTokens === undefined ? call : boundOutput(call, outputTokens);
 
 /** The request in the terms of the account's object. */
 export function admissionOf(
 	{ id, caller: { account, credential } }: Pick<InferenceRequest, "id" | "caller">,
-	{ model, routed, estimated }: Pick<Prepared, "model" | "routed" | "estimated">,
+	{ model, routed, estimated }: Pick<EstimatedRun, "model" | "routed" | "estimated">,
 	limits: PipelineServices["limits"],
 ): Admission {
 	const { rates, budgets } = rulesOf(model, limitsOf(limits, account));

@@ -7,7 +7,7 @@ import { dispatch } from "./dispatch.ts";
 import { withEngineFields } from "./engine-fields.ts";
 import type { Exchange } from "./exchange.ts";
 import { isPooled, type Plan } from "./plan.ts";
-import type { Dispatched } from "./request.ts";
+import type { EngineAnswer } from "./request.ts";
 import { route } from "./route.ts";
 import type { PipelineServices } from "./services.ts";
 import { decideStream } from "./stream-mode.ts";
@@ -17,7 +17,7 @@ export function answer(
 	exchange: Exchange,
 	request: AnswerRequest,
 	services: PipelineServices,
-): Promise<Dispatched> {
+): Promise<EngineAnswer> {
 	const call = (current: AnswerRequest) => callEngines(exchange, current, services);
 	return request.request.options?.singleFlight ? singleFlight(request, services, call) : call(request);
 }
@@ -26,7 +26,7 @@ async function callEngines(
 	exchange: Exchange,
 	answering: AnswerRequest,
 	services: PipelineServices,
-): Promise<Dispatched> {
+): Promise<EngineAnswer> {
 	const { request, model, routed, call, signal } = answering;
 	const { options, session } = request;
 	// Usually nothing is due.

@@ -10,7 +10,7 @@ import { firstResponse } from "./dispatch/first-response.ts";
 import { waitForCapacity } from "./dispatch/pool-capacity.ts";
 import { withFailover } from "./dispatch/stream-failover.ts";
 import { isPooled, type Plan } from "./plan.ts";
-import type { Dispatched } from "./request.ts";
+import type { EngineAnswer } from "./request.ts";
 import type { DispatchServices } from "./services.ts";
 
 export function dispatch(
@@ -18,7 +18,7 @@ export function dispatch(
 	call: TaskCall,
 	context: DispatchContext,
 	services: DispatchServices,
-): Promise<Dispatched> {
+): Promise<EngineAnswer> {
 	// Only pools have limits.
 	return plan.targets.some(isPooled)
 		? dispatchToPools(plan, call, context, services)
@@ -30,7 +30,7 @@ async function dispatchToPools(
 	call: TaskCall,
 	context: DispatchContext,
 	services: DispatchServices,
-): Promise<Dispatched> {
+): Promise<EngineAnswer> {
 	const { plan: available, place } = await waitForCapacity(plan, call, context, services);
 	try {
 		return await start(available, call, { ...context, ...(place && { place }) }, services);
@@ -45,7 +45,7 @@ async function start(
 	call: TaskCall,
 	context: DispatchContext,
 	services: DispatchServices,
-): Promise<Dispatched> {
+): Promise<EngineAnswer> {
 	const created = DispatchState.create(plan, call, context, services);
 	const state = created instanceof Promise ? await created : created;
 	const started = await firstResponse(state);

@@ -9,7 +9,7 @@ import type { TaskCall } from "../tasks/task.ts";
 import { splitChoices } from "../tasks/traits.ts";
 import { EMPTY_REQUEST, poolRequestOf } from "./dispatch/pool-request.ts";
 import { TargetQueue } from "./dispatch/target-queue.ts";
-import { isPooled, type Plan, type PlannedTarget, type Routed } from "./plan.ts";
+import { isPooled, type Plan, type PlannedTarget, type ResolvedRoute } from "./plan.ts";
 import type { InferenceRequest } from "./request.ts";
 import type { PipelineServices } from "./services.ts";
 
@@ -80,7 +80,7 @@ function inOrder(
 
 export async function describePlan(
 	plan: Plan,
-	routed: Routed | undefined,
+	routed: ResolvedRoute | undefined,
 	call: TaskCall | undefined,
 	{ services, request }: { services: PipelineServices; request: InferenceRequest },
 ): Promise<ExplainedPlan> {

@@ -22,7 +22,7 @@ import {
 } from "../tasks/traits.ts";
 import { type BoundedSession, boundSession } from "./bounded-session.ts";
 import type { AnswerOutcome, Exchange } from "./exchange.ts";
-import type { Dispatched, Served } from "./request.ts";
+import type { EngineAnswer, Served } from "./request.ts";
 import type { PipelineServices } from "./services.ts";
 import { withUsage } from "./usage-frames.ts";
 
@@ -44,7 +44,7 @@ type End = (outcome: AnswerOutcome, measured: Measured, failure?: AiError) => nu
 /** Takes over the answer. The exchange ends with it. */
 export function meter(
 	exchange: Exchange,
-	{ call, answer: answered, served }: Dispatched,
+	{ call, answer: answered, served }: EngineAnswer,
 	model: Model,
 	{ wait }: Pick<PipelineServices, "wait">,
 ): Metered {

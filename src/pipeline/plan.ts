@@ -50,7 +50,7 @@ export interface Retries {
 }
 
 export interface Routing {
-	find(modelId: string): Routed | undefined;
+	find(modelId: string): ResolvedRoute | undefined;
 }
 
 export interface RouteList {
@@ -72,7 +72,7 @@ export interface RouteSummary {
 }
 
 /** The targets that serve a model, and how. */
-export interface Routed {
+export interface ResolvedRoute {
 	targets: WeightedTarget[];
 	/** A route matches the model, exactly or by a pattern. Otherwise the default backend serves it. */
 	named: boolean;

@@ -13,7 +13,7 @@ import { highestMicroNeurons } from "../models/neurons.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import { checkContext, choicesOf, estimate } from "../tasks/traits.ts";
 import { type AccountLimits, limitsOf, rulesOf } from "./limits.ts";
-import type { Routed } from "./plan.ts";
+import type { ResolvedRoute } from "./plan.ts";
 import type { InferenceRequest, Inputs } from "./request.ts";
 import { type ResolvedModel, resolveModel } from "./resolve-model.ts";
 import type { PipelineServices } from "./services.ts";
@@ -34,7 +34,7 @@ export interface PreparationSteps {
 	estimate: EstimatedCost;
 }
 
-export type Prepared = ResolvedModel & Parsed & { estimated: EstimatedCost };
+export type EstimatedRun = ResolvedModel & Parsed & { estimated: EstimatedCost };
 
 /** Runs one step. `explain.ts` has a runner that records the failures of all steps. */
 export type StepRunner = <Name extends keyof PreparationSteps>(
@@ -46,7 +46,7 @@ export async function prepare(
 	request: InferenceRequest,
 	services: PipelineServices,
 	step: StepRunner = (_, work) => work(),
-): Promise<Prepared> {
+): Promise<EstimatedRun> {
 	const { caller, inputs } = request;
 	// `authorize` is first, because the model decides the dialect. Most steps return no promise, and an `await` of their values would cost time.
 	const resolving = step("authorize", () => resolveModel(request.model, caller, services));
@@ -67,7 +67,11 @@ export async function prepare(
  * Refuses models of the paid plan, and models whose unknown price would bypass the account's budgets. The account's object checks
  * the budget of a token.
  */
-export function refuseByPlan(model: Model, limits: AccountLimits, routed: Routed | undefined): undefined {
+export function refuseByPlan(
+	model: Model,
+	limits: AccountLimits,
+	routed: ResolvedRoute | undefined,
+): undefined {
 	if (isUnpriced(model, routed) && rulesOf(model, limits).budgets.length > 0)
 		throw new AiError("missingProviderKey", describeUnpriced(model.id, "account"));
 	if (limits.plan === "free" && can(model, "require_workers_paid"))
@@ -78,7 +82,7 @@ export function refuseByPlan(model: Model, limits: AccountLimits, routed: Routed
 }
 
 /** The model has no price, and its requests may cost the operator an unknown amount. */
-export const isUnpriced = ({ prices }: Pick<Model, "prices">, routed: Routed | undefined): boolean =>
+export const isUnpriced = ({ prices }: Pick<Model, "prices">, routed: ResolvedRoute | undefined): boolean =>
 	prices.length === 0 && routed?.billed === true;
 
 /**
@@ -139,7 +143,7 @@ const asRecord = (fields: unknown): object => (typeof fields === "object" && fie
 export function fitContext(
 	call: TaskCall,
 	model: Model,
-	routed: Pick<Routed, "targets"> | undefined,
+	routed: Pick<ResolvedRoute, "targets"> | undefined,
 ): undefined {
 	// The simulator counts tokens as the gateway does. For other engines the count is an estimate.
 	const isExact = routed?.targets.every(({ kind }) => kind === "simulator") ?? false;
@@ -152,7 +156,7 @@ export interface EstimatedCost extends CostEstimate {
 	inputTokens: number;
 }
 
-export function estimateCost(call: TaskCall, model: Model, routed: Routed | undefined): EstimatedCost {
+export function estimateCost(call: TaskCall, model: Model, routed: ResolvedRoute | undefined): EstimatedCost {
 	const ignoresDefaults = routed?.targets.some(({ urls: [url], ...target }) =>
 		servesOwnModels({ ...target, url }),
 	);
@@ -174,7 +178,7 @@ export function estimateCost(call: TaskCall, model: Model, routed: Routed | unde
 	};
 }
 
-function isHedged(routed: Routed | undefined): boolean {
+function isHedged(routed: ResolvedRoute | undefined): boolean {
 	if (routed?.settings?.hedgeMs === undefined) return false;
 	return routed.targets.reduce((sum, { urls }) => sum + urls.length, 0) > 1;
 }

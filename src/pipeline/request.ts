@@ -91,7 +91,7 @@ interface Wasted {
 }
 
 /** An answer of an engine, or of another request. */
-export interface Dispatched {
+export interface EngineAnswer {
 	/** The call that was answered. */
 	call: TaskCall;
 	answer: TaskAnswer;

@@ -14,7 +14,7 @@ import {
 import { namedModel } from "../providers/provider-models.ts";
 import { PROVIDERS } from "../providers/providers.ts";
 import { modelSuggestion } from "./model-suggestion.ts";
-import type { Routed } from "./plan.ts";
+import type { ResolvedRoute } from "./plan.ts";
 import type { Caller } from "./request.ts";
 import type { PipelineServices } from "./services.ts";
 
@@ -28,7 +28,7 @@ export type AuthorizeServices = Pick<PipelineServices, "catalog" | "routing" | "
 export interface ResolvedModel {
 	model: Model;
 	/** Absent if no route and no default backend serves the model. */
-	routed: Routed | undefined;
+	routed: ResolvedRoute | undefined;
 }
 
 export function resolveModel(
@@ -48,7 +48,7 @@ function resolvedModel(id: string, services: AuthorizeServices): ResolvedModel {
 }
 
 /** A deprecated model runs if a route names it: the operator serves it, whatever the product does. */
-export function authorize(id: string, routed: Routed | undefined, services: AuthorizeServices): Model {
+export function authorize(id: string, routed: ResolvedRoute | undefined, services: AuthorizeServices): Model {
 	const { catalog, now } = services;
 	// Half of a surrogate pair cannot be sent to an engine, nor back in a header.
 	if (!id.isWellFormed()) throw new AiError("noSuchModel", `No such model ${id.toWellFormed()} or task`);
@@ -110,7 +110,7 @@ export function isServed(model: Model, { routing, now }: AuthorizeServices): boo
 	return routed !== undefined && !hasEnded(model, routed, now());
 }
 
-function hasEnded({ status, deprecated }: Model, routed: Routed | undefined, now: number): boolean {
+function hasEnded({ status, deprecated }: Model, routed: ResolvedRoute | undefined, now: number): boolean {
 	if (routed?.named) return false;
 	return status === "removed" || (deprecated !== undefined && Date.parse(deprecated) <= now);
 }

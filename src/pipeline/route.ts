@@ -19,7 +19,7 @@ import {
 	isPooled,
 	type Plan,
 	type PlanTarget,
-	type Routed,
+	type ResolvedRoute,
 	type RouteList,
 	type RouteSettings,
 	type RouteSummary,
@@ -174,7 +174,7 @@ export interface RouteServices {
 
 export function route(
 	modelId: string,
-	routed: Routed | undefined,
+	routed: ResolvedRoute | undefined,
 	services: RouteServices,
 	session?: string,
 ): Plan {
@@ -198,7 +198,7 @@ interface KnownPlan {
  * The plans of routes to one backend. They do not depend on the request while the circuit of its address is closed, or its pool
  * is the same. What is made for a target is then made once for many requests.
  */
-const plans = new WeakMap<Routed, KnownPlan>();
+const plans = new WeakMap<ResolvedRoute, KnownPlan>();
 
 function isCurrent({ targets: [target] }: Plan, only: WeightedTarget, services: RouteServices): boolean {
 	const pool = services.pools.of(only);
@@ -208,7 +208,7 @@ function isCurrent({ targets: [target] }: Plan, only: WeightedTarget, services: 
 
 function newPlan(
 	modelId: string,
-	routed: Routed,
+	routed: ResolvedRoute,
 	{ catalog, health, pools, random }: RouteServices,
 	session?: string,
 ): Plan {

@@ -9,7 +9,7 @@ import type { ExchangeObserver } from "../telemetry/exchange-observer.ts";
 import type { SingleFlight } from "./dispatch/single-flight.ts";
 import type { Limits } from "./limits.ts";
 import type { RouteList, Routing } from "./plan.ts";
-import type { Dispatched } from "./request.ts";
+import type { EngineAnswer } from "./request.ts";
 import type { UnchangedStreams } from "./unchanged-streams.ts";
 
 /**
@@ -27,7 +27,7 @@ export interface PipelineServices extends BackendServices {
 	/** The replicas of the backends, and their requests in progress. */
 	pools: Pools;
 	/** Identical requests under way, by their request key. */
-	flights: SingleFlight<Dispatched>;
+	flights: SingleFlight<EngineAnswer>;
 	/** Engines whose streams need no change. */
 	unchangedStreams: UnchangedStreams;
 	/** The deployment's key of seals (`src/backends/seals.ts`). Absent: there is none. `undefined`: it cannot be loaded now. */

@@ -5,11 +5,11 @@
 import { AiError } from "../core/errors.ts";
 import type { WakeSettings } from "../pools/wake-calls.ts";
 import { countArrival } from "./dispatch/pool-capacity.ts";
-import { isPooled, type Plan, type PlanTarget, type PooledTarget, type Routed } from "./plan.ts";
+import { isPooled, type Plan, type PlanTarget, type PooledTarget, type ResolvedRoute } from "./plan.ts";
 import type { PipelineServices } from "./services.ts";
 
 interface WakeContext {
-	routed: Routed | undefined;
+	routed: ResolvedRoute | undefined;
 	signal: AbortSignal;
 	/** `false`: the request is refused if it has to wait. */
 	mayWait: boolean;

@@ -3,18 +3,18 @@ import type { WriteContext } from "../dialects/dialect.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import { droppedOf } from "../tasks/traits.ts";
 import type { Metered } from "./meter.ts";
-import type { Prepared } from "./prepare.ts";
-import type { Dispatched, InferenceRequest, Reply, Served } from "./request.ts";
+import type { EstimatedRun } from "./prepare.ts";
+import type { EngineAnswer, InferenceRequest, Reply, Served } from "./request.ts";
 import type { PipelineServices } from "./services.ts";
 
 interface Written {
-	answered: Dispatched;
+	answered: EngineAnswer;
 	metered: Metered;
 }
 
 export function write(
 	{ id: requestId }: Pick<InferenceRequest, "id">,
-	{ model, inputs, writer }: Pick<Prepared, "model" | "inputs" | "writer">,
+	{ model, inputs, writer }: Pick<EstimatedRun, "model" | "inputs" | "writer">,
 	{ answered: { call, served }, metered }: Written,
 	{ now, unchangedStreams, uuid }: Pick<PipelineServices, "now" | "unchangedStreams" | "uuid">,
 ): Reply {

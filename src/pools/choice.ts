@@ -35,7 +35,7 @@ export interface PoolRequest {
 	streamed: boolean;
 }
 
-export interface Choice {
+export interface ReplicaChoice {
 	replica: Replica;
 	/** Prompt tokens that the replica probably has in its cache. */
 	cachedTokens: number;
@@ -64,7 +64,7 @@ export interface PoolView {
 
 /** Whether a replica can take the request: not tried before, and no open circuit. */
 export type Usable = (replica: Replica) => boolean;
-export type Policy = (pool: PoolView, request: PoolRequest, usable: Usable) => Choice | undefined;
+export type Policy = (pool: PoolView, request: PoolRequest, usable: Usable) => ReplicaChoice | undefined;
 
 /** Every request has costs besides its tokens. Requests without tokens are counted by this. */
 const REQUEST_TOKENS = 64;
@@ -89,7 +89,7 @@ export function expect(
 	request: PoolRequest,
 	replica: Replica,
 	cachedBlocks?: number,
-): Choice {
+): ReplicaChoice {
 	const { blocks, blockTokens, inputTokens } = request;
 	const matched = cachedBlocks ?? pool.index.match(replica, blocks);
 	const known = Math.max(matched * blockTokens, continuedTokens(pool, request, replica, matched));
@@ -130,7 +130,7 @@ export const POLICY: Record<PolicyName, Policy> = {
 		}
 		const home = session === undefined ? undefined : homeOf(pool, session, usable);
 		if (home && !candidates.has(home)) candidates.set(home, otherwise);
-		let best: Choice | undefined;
+		let best: ReplicaChoice | undefined;
 		let bestMs = Number.POSITIVE_INFINITY;
 		for (const [replica, cachedBlocks] of candidates) {
 			const choice = expect(pool, request, replica, cachedBlocks);

@@ -24,7 +24,7 @@ export type GateRequest = Pick<Queued, "account" | "priority" | "cost"> & {
 };
 
 /** A request that has capacity. */
-export interface Place {
+export interface PoolPlace {
 	/** The real cost, in the unit of the estimate. */
 	correct(cost: number): void;
 	/** The request has ended. Only the first call counts. */
@@ -88,7 +88,7 @@ export class PoolGate {
 	}
 
 	/** Resolves when the request has capacity. Throws `outOfCapacity` with the seconds after which to retry, or `aborted`. */
-	async enter({ mayWait, signal, ...request }: GateRequest, services: GateServices): Promise<Place> {
+	async enter({ mayWait, signal, ...request }: GateRequest, services: GateServices): Promise<PoolPlace> {
 		if (signal.aborted) throw new AiError("aborted");
 		const decision = Promise.withResolvers<void>();
 		const item: Waiting = {
@@ -165,7 +165,7 @@ export class PoolGate {
 		}
 	}
 
-	#placeOf(item: Waiting, { now }: GateServices): Place {
+	#placeOf(item: Waiting, { now }: GateServices): PoolPlace {
 		const startedAt = now();
 		let hasLeft = false;
 		return {

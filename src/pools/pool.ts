@@ -5,12 +5,12 @@
  * expected output tokens) until its end. Time is an argument, in milliseconds.
  */
 import {
-	type Choice,
 	POLICY,
 	type Policy,
 	type PolicyName,
 	type PoolRequest,
 	type PoolView,
+	type ReplicaChoice,
 	type Usable,
 	uncachedTokens,
 } from "./choice.ts";
@@ -135,13 +135,13 @@ export class Pool implements PoolView {
 	}
 
 	/** The best replica that is usable. Changes nothing that the next choice depends on. */
-	choose(request: PoolRequest, now: number, usable: Usable = () => true): Choice | undefined {
+	choose(request: PoolRequest, now: number, usable: Usable = () => true): ReplicaChoice | undefined {
 		this.#advance(now);
 		return this.#policy(this, request, usable);
 	}
 
 	/** The request goes to the chosen replica. The owner of the flight ends it. */
-	start({ replica, cachedTokens, expectedMs }: Choice, request: PoolRequest, now: number): Flight {
+	start({ replica, cachedTokens, expectedMs }: ReplicaChoice, request: PoolRequest, now: number): Flight {
 		const { inputTokens, maxOutputTokens, blocks, blockTokens, session, streamed } = request;
 		// Integers, so that the sums return to 0.
 		const prefill = Math.round(uncachedTokens(request, cachedTokens));

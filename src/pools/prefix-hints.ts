@@ -18,7 +18,7 @@ export interface PrefixHint {
 }
 
 /** The prompt of a request: its complete blocks, the tokens of a block, and all its tokens. */
-interface Prompt {
+interface HintedPrompt {
 	blocks: Blocks;
 	blockTokens: number;
 	inputTokens: number;
@@ -40,7 +40,7 @@ export class PrefixHints {
 	readonly #hints = new Map<number, Hinted>();
 
 	/** A request of this isolate goes to a replica. */
-	add(replica: Replica, { blocks, blockTokens, inputTokens }: Prompt, cachedTokens: number): void {
+	add(replica: Replica, { blocks, blockTokens, inputTokens }: HintedPrompt, cachedTokens: number): void {
 		const newBlocks = Math.max(0, Math.round((inputTokens - cachedTokens) / blockTokens));
 		replica.newBlocks += newBlocks;
 		// An incomplete last block is in no other prompt.

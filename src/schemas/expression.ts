@@ -101,7 +101,7 @@ interface Member {
 export function readExpression(source: string): Expression | undefined {
 	if (source.length > MAX_LENGTH) return undefined;
 	try {
-		return new Reader(source).read();
+		return new ExpressionReader(source).read();
 	} catch (cause) {
 		if (cause instanceof Unreadable) return undefined;
 		throw cause;
@@ -110,7 +110,7 @@ export function readExpression(source: string): Expression | undefined {
 
 class Unreadable extends Error {}
 
-class Reader {
+class ExpressionReader {
 	readonly #signs: string[];
 	#at = 0;
 	#depth = 0;

@@ -5,8 +5,6 @@
 import type { Schema } from "@cfworker/json-schema";
 import { isRecord } from "../core/json.ts";
 
-type JsonSchema = Schema | boolean;
-
 /** Steps of one visit of one schema, including its error messages. */
 const VISIT = 300;
 /** Different visits, and their depth. The validator overflows the stack at a depth of about 500. */
@@ -16,7 +14,7 @@ const UNBOUNDED = Number.POSITIVE_INFINITY;
 
 interface SchemaFacts {
 	/** The target of a `$ref`. */
-	target(schema: Schema): JsonSchema | undefined;
+	target(schema: Schema): Schema | boolean | undefined;
 	/** Steps of a regular expression of the schema on a text. */
 	pattern(source: string, text: string): number;
 }

@@ -1,10 +1,10 @@
 /** Routes whose handlers have the services of all rooms. */
 import {
-	type Call as CallOf,
+	type HttpCall as CallOf,
 	defineRoutes as defineRoutesOf,
-	type Handler as HandlerOf,
-	type RouteDeclaration as RouteDeclarationOf,
-	type Route as RouteOf,
+	type HttpHandler as HandlerOf,
+	type HttpRouteDeclaration as RouteDeclarationOf,
+	type HttpRoute as RouteOf,
 } from "../http/route.ts";
 import type { AppServices } from "./services.ts";
 

@@ -5,7 +5,7 @@ import { adHocModel } from "../../src/models/catalog.ts";
 import { SingleFlight } from "../../src/pipeline/dispatch/single-flight.ts";
 import { dispatch } from "../../src/pipeline/dispatch.ts";
 import type { Plan, PlannedTarget } from "../../src/pipeline/plan.ts";
-import type { Dispatched } from "../../src/pipeline/request.ts";
+import type { EngineAnswer } from "../../src/pipeline/request.ts";
 import type { TaskCall } from "../../src/tasks/task.ts";
 import { answer, hang, Provider, reset, type Script, status, words } from "../faults/provider.ts";
 import { dispatchShared, observedExchange } from "../pipeline/exchanges.ts";
@@ -35,12 +35,12 @@ const targetOf = ({ name, url }: Provider, timeouts: Partial<PlannedTarget["time
 
 interface Asking {
 	leave(): void;
-	answered: Promise<Dispatched>;
+	answered: Promise<EngineAnswer>;
 }
 
 function ask(
 	first: [Script, ...Script[]] | undefined,
-	{ plan = {}, timeouts = {}, stream = true, shared = new SingleFlight<Dispatched>() } = {},
+	{ plan = {}, timeouts = {}, stream = true, shared = new SingleFlight<EngineAnswer>() } = {},
 ): Asking {
 	if (first) a.does(...first);
 	const caller = new AbortController();
@@ -192,7 +192,7 @@ describe.each(["leaves", "cancels"])("a caller that %s during the answer", (how)
 });
 
 it("a shared call ends when its last caller disconnects", async () => {
-	const shared = new SingleFlight<Dispatched>();
+	const shared = new SingleFlight<EngineAnswer>();
 	const first = ask([hang], { stream: false, shared });
 	// Whoever comes first asks: of two at once that would be chance.
 	await a.called(1);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Admission, Granted } from "../../src/accounts/admission.ts";
+import type { Admission, AdmissionGrant } from "../../src/accounts/admission.ts";
 import type { Accounts } from "../../src/accounts/client/accounts.ts";
 import { configure } from "../../src/config/index.ts";
 import { AiError, type FailureKey } from "../../src/core/errors.ts";
@@ -237,7 +237,7 @@ describe("admit", () => {
 	});
 
 	describe("whose output the account bounds", () => {
-		const boundedCall = async (granted: Granted, call: TaskCall = CHAT): Promise<TaskCall> => {
+		const boundedCall = async (granted: AdmissionGrant, call: TaskCall = CHAT): Promise<TaskCall> => {
 			const ledger = { admitFromLease: () => undefined, admit: async () => granted };
 			return (await admitWith(ledger, { call })).admitted;
 		};

@@ -6,7 +6,7 @@ import { adHocModel } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
 import { singleFlight } from "../../src/pipeline/dispatch/single-flight-step.ts";
 import { Exchange } from "../../src/pipeline/exchange.ts";
-import type { Dispatched, InferenceRequest } from "../../src/pipeline/request.ts";
+import type { EngineAnswer, InferenceRequest } from "../../src/pipeline/request.ts";
 import type { PipelineServices } from "../../src/pipeline/services.ts";
 import type { TaskCall } from "../../src/tasks/task.ts";
 
@@ -85,9 +85,9 @@ export function dispatchShared(
 	}: {
 		services: Pick<PipelineServices, "flights" | "now" | "wait" | "waitUntil">;
 		signal: AbortSignal;
-		dispatch(call: TaskCall, signal: AbortSignal): Promise<Dispatched>;
+		dispatch(call: TaskCall, signal: AbortSignal): Promise<EngineAnswer>;
 	},
-): Promise<Dispatched> {
+): Promise<EngineAnswer> {
 	const model = adHocModel("m");
 	const request: InferenceRequest = {
 		id: "id",

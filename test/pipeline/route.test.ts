@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { CircuitState } from "../../src/fleet/breaker.ts";
 import { EMPTY_REQUEST } from "../../src/pipeline/dispatch/pool-request.ts";
 import { TargetQueue } from "../../src/pipeline/dispatch/target-queue.ts";
-import type { Routed, RouteSettings, WeightedTarget } from "../../src/pipeline/plan.ts";
+import type { ResolvedRoute, RouteSettings, WeightedTarget } from "../../src/pipeline/plan.ts";
 import { matches, type RouteServices, route } from "../../src/pipeline/route.ts";
 import { chooseAt, rankFor } from "../../src/pipeline/weighted-choice.ts";
 import { Pools } from "../../src/pools/pools.ts";
@@ -26,7 +26,7 @@ interface World {
 	circuit?: Record<string, CircuitState>;
 }
 
-const routedTo = (targets: WeightedTarget[], { settings = {} }: World = {}): Routed => ({
+const routedTo = (targets: WeightedTarget[], { settings = {} }: World = {}): ResolvedRoute => ({
 	targets,
 	billed: false,
 	named: true,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type GateRequest, type GateSettings, type Place, PoolGate } from "../../src/pools/pool-gate.ts";
+import { type GateRequest, type GateSettings, PoolGate, type PoolPlace } from "../../src/pools/pool-gate.ts";
 
 const START = 1_000_000;
 
@@ -25,7 +25,7 @@ function gate(settings: Partial<GateSettings> = {}) {
 		replicas,
 		mayGrow,
 	}));
-	const admitted: { account: string; place: Place }[] = [];
+	const admitted: { account: string; place: PoolPlace }[] = [];
 	const refused: { account: string; code: number; retryAfter: number | undefined }[] = [];
 	const never = new AbortController().signal;
 	return {

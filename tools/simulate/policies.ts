@@ -1,9 +1,9 @@
 /** Policies for comparison, which the gateway does not offer. */
-import { type Choice, expect, POLICIES, POLICY, type Policy } from "../../src/pools/choice.ts";
+import { expect, POLICIES, POLICY, type Policy, type ReplicaChoice } from "../../src/pools/choice.ts";
 
 /** The shortest expected time of all replicas, each compared. */
 const scan: Policy = (pool, request, usable) => {
-	let best: Choice | undefined;
+	let best: ReplicaChoice | undefined;
 	for (const replica of pool.members) {
 		if (!usable(replica)) continue;
 		const choice = expect(pool, request, replica);

@@ -11,9 +11,9 @@ import { objectUnavailable } from "../../core/object-failure.ts";
 import type {
 	AccountLedger,
 	Admission,
+	AdmissionGrant,
 	Admitted,
 	Credential,
-	Granted,
 	Ledgers,
 	Settlement,
 } from "../admission.ts";
@@ -85,23 +85,27 @@ class AccountClient extends AccountVerifier implements AccountLedger, TokenStore
 		this.#isolate = isolate;
 	}
 
-	admitFromLease(admission: Admission): Granted | undefined {
+	admitFromLease(admission: Admission): AdmissionGrant | undefined {
 		return this.#isolate.journals.get(this.#account)?.admit(admission);
 	}
 
-	admit(admission: Admission): Promise<Granted> {
+	admit(admission: Admission): Promise<AdmissionGrant> {
 		// Without an `await` if the directory's answer is cached.
 		if (this.object.mayCall) return this.#admit(admission);
 		return this.object.check(admission.credential).then(() => this.#admit(admission));
 	}
 
-	#admit(admission: Admission): Promise<Granted> {
+	#admit(admission: Admission): Promise<AdmissionGrant> {
 		const queue = this.#queue();
 		const answer = queue.admit(admission, (admissions) => this.#admitAll(admissions));
 		return this.#granted(admission, answer, queue);
 	}
 
-	async #granted(admission: Admission, answer: Promise<Admitted>, queue: AdmissionQueue): Promise<Granted> {
+	async #granted(
+		admission: Admission,
+		answer: Promise<Admitted>,
+		queue: AdmissionQueue,
+	): Promise<AdmissionGrant> {
 		let admitted: Admitted;
 		try {
 			admitted = await answer;

@@ -8,7 +8,7 @@
 import { FlushLoop, type FlushServices, LOST_AFTER_MS } from "../../core/flush-loop.ts";
 import type {
 	Admission,
-	Granted,
+	AdmissionGrant,
 	JournalAnswer,
 	JournalBatch,
 	LeaseCheck,
@@ -77,7 +77,7 @@ export class Journal {
 	}
 
 	/** Admits the request, if a lease has room for it. */
-	admit(admission: Admission): Granted | undefined {
+	admit(admission: Admission): AdmissionGrant | undefined {
 		const requestClass = this.#classes.get(classKey(admission));
 		const cost = maxCost(admission.cost);
 		const now = this.#now();

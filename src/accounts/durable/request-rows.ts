@@ -46,7 +46,7 @@ export interface OpenRow extends Omit<OpenRequest, "rateKeys"> {
 	rateKeys: string;
 }
 
-export interface Row
+export interface LedgerRow
 	extends OpenRow,
 		Partial<Omit<Settlement, "ticket" | "outcome" | "estimated" | "calls">> {
 	settledAt?: number;
@@ -86,7 +86,7 @@ export const SETTLED_COLUMNS = {
 	code: "INTEGER",
 	forgivenAt: "INTEGER",
 	calls: "TEXT",
-} satisfies Record<Exclude<keyof Row, keyof OpenRow>, string>;
+} satisfies Record<Exclude<keyof LedgerRow, keyof OpenRow>, string>;
 
 export const rateKeys = (text: string): string[] => (text === "" ? [] : text.split(KEY_SEPARATOR));
 
@@ -99,7 +99,7 @@ export const openRow = (request: OpenRequest): OpenRow => ({
 
 export const openRequest = (row: OpenRow): OpenRequest => ({ ...row, rateKeys: rateKeys(row.rateKeys) });
 
-export function requestRecord(row: Omit<Row, "expiresAt"> & Partial<Row>): RequestRecord {
+export function requestRecord(row: Omit<LedgerRow, "expiresAt"> & Partial<LedgerRow>): RequestRecord {
 	const {
 		id: _,
 		expiresAt: _expiry,

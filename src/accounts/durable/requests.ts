@@ -2,13 +2,13 @@
 import { jsonArrays } from "../../core/json-arrays.ts";
 import type { Settlement } from "../admission.ts";
 import {
+	type LedgerRow,
 	OPEN_COLUMNS,
 	type OpenRequest,
 	type OpenRow,
 	openRequest,
 	openRow,
 	type RequestRecord,
-	type Row,
 	rateKeys,
 	rateKeysText,
 	requestRecord,
@@ -65,14 +65,20 @@ export interface RequestsPage {
 
 export class Requests {
 	readonly #sql: SqlStorage;
-	readonly #table: RowTable<Row>;
+	readonly #table: RowTable<LedgerRow>;
 	readonly #segments: Segments;
 	#nextOpenId: number;
 	#nextSettledId: number;
 
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
-		this.#table = new RowTable<Row>({ sql, name: "requests", columns: COLUMNS, key: ["id"], rowIds: true });
+		this.#table = new RowTable<LedgerRow>({
+			sql,
+			name: "requests",
+			columns: COLUMNS,
+			key: ["id"],
+			rowIds: true,
+		});
 		this.#segments = new Segments(sql);
 		const lastId = (condition: string): number | undefined =>
 			sql
@@ -118,12 +124,12 @@ export class Requests {
 	}
 
 	/** Finds a charged lease by its ticket. */
-	charged(ticket: string): Row | undefined {
+	charged(ticket: string): LedgerRow | undefined {
 		return this.#table.select("WHERE ticket = ? AND outcome = 'expired'", ticket).find(isCharge);
 	}
 
 	/** Sets the cost of a charged lease to 0, and marks its row. */
-	forgive(row: Row, now: number): void {
+	forgive(row: LedgerRow, now: number): void {
 		this.#table.write({ ...row, microNeurons: 0, forgivenAt: now });
 	}
 
@@ -154,7 +160,7 @@ export class Requests {
 
 	page({ limit = DEFAULT_PAGE, cursor = Number.MAX_SAFE_INTEGER, ...filters }: RequestsQuery): RequestsPage {
 		const size = Math.min(Math.max(1, Math.floor(limit)), MAX_PAGE);
-		const find = (rows: Iterable<Omit<Row, "expiresAt">>): (readonly [number, RequestRecord])[] => {
+		const find = (rows: Iterable<Omit<LedgerRow, "expiresAt">>): (readonly [number, RequestRecord])[] => {
 			const found: (readonly [number, RequestRecord])[] = [];
 			for (const row of rows) {
 				const record = requestRecord(row);
@@ -203,11 +209,11 @@ export class Requests {
 	}
 }
 
-const isCharge = ({ outcome, ticket }: Pick<Row, "outcome" | "ticket">): boolean =>
+const isCharge = ({ outcome, ticket }: Pick<LedgerRow, "outcome" | "ticket">): boolean =>
 	outcome === "expired" && ticket.startsWith(LEASE_PREFIX);
 
 const matches = (
-	row: Omit<Row, "expiresAt">,
+	row: Omit<LedgerRow, "expiresAt">,
 	record: RequestRecord,
 	{ model, task, token, outcome, leases }: Omit<RequestsQuery, "limit" | "cursor">,
 ): boolean =>

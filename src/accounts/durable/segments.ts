@@ -5,12 +5,12 @@
 import { jsonArrays } from "../../core/json-arrays.ts";
 import { present } from "../../core/present.ts";
 import { DAY_MS } from "../clock.ts";
-import { OPEN_COLUMNS, type Row, SETTLED_COLUMNS } from "./request-rows.ts";
+import { type LedgerRow, OPEN_COLUMNS, SETTLED_COLUMNS } from "./request-rows.ts";
 import { RowTable } from "./row-table.ts";
 import { WINDOW_MS } from "./windows.ts";
 
 /** A request in a segment. Nothing needs its expiry any more. */
-export type SettledRow = Omit<Row, "expiresAt"> & { settledAt: number };
+export type SettledRow = Omit<LedgerRow, "expiresAt"> & { settledAt: number };
 
 /** Positions of the values in the JSON array of a request. New fields follow at the end. */
 const FIELDS = [...Object.keys(OPEN_COLUMNS), ...Object.keys(SETTLED_COLUMNS)].filter(

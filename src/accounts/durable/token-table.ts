@@ -3,7 +3,7 @@ import { present } from "../../core/present.ts";
 import type { Token, TokenLimits } from "../token-command.ts";
 import { RowTable } from "./row-table.ts";
 
-interface Row extends TokenLimits, Omit<Token, "policies" | "disabled" | "limits" | "gateway"> {
+interface TokenRow extends TokenLimits, Omit<Token, "policies" | "disabled" | "limits" | "gateway"> {
 	hash: string;
 	/** JSON. */
 	policies: string;
@@ -35,11 +35,17 @@ const COLUMNS = {
  */
 export class TokenTable {
 	readonly #sql: SqlStorage;
-	readonly #table: RowTable<Row>;
+	readonly #table: RowTable<TokenRow>;
 
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
-		this.#table = new RowTable<Row>({ sql, name: "tokens", columns: COLUMNS, key: ["id"], rowIds: true });
+		this.#table = new RowTable<TokenRow>({
+			sql,
+			name: "tokens",
+			columns: COLUMNS,
+			key: ["id"],
+			rowIds: true,
+		});
 	}
 
 	/** Each token with the hash of its text, in the order of issue. */

@@ -74,7 +74,7 @@ export interface AnswerTool extends AnthropicTool {
  * The format of the answer: a grammar if the model supports one for the schema, else one forced tool whose arguments are
  * the answer, else an instruction. A forced tool would prevent calls of the caller's tools, and searches.
  */
-export type Format =
+type OutputFormat =
 	| { kind: "text" }
 	| { kind: "grammar"; schema: Record<string, unknown> }
 	| { kind: "tool"; tool: AnswerTool }
@@ -83,7 +83,7 @@ export type Format =
 const FIELD = "answer";
 const MAX_NAME_CHARS = 64;
 
-export function formatOf({ response_format, tools, web_search }: ChatInput, traits: Traits): Format {
+export function formatOf({ response_format, tools, web_search }: ChatInput, traits: Traits): OutputFormat {
 	if (!response_format || response_format.type === "text") return { kind: "text" };
 	const named = response_format.type === "json_schema" ? response_format.json_schema : undefined;
 	const schema = named?.schema;

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { safeParse } from "../../schemas/safe-parse.ts";
 import type { Handler } from "../handler.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
-import { Inputs } from "./inputs.ts";
+import { CogInputs } from "./inputs.ts";
 import { readModel } from "./model.ts";
 
 const Vector = z.array(z.number()).min(1);
@@ -20,20 +20,20 @@ const Vectors = z.union([
 
 export const embedTexts: Handler<"text-embeddings"> = async ({ texts }, call) => {
 	const model = await readModel(call);
-	const together = new Inputs(model, call);
+	const together = new CogInputs(model, call);
 	// A list in a string input is JSON: the texts may contain any separator.
 	if (together.set("texts", together.typeOf("texts") === "string" ? JSON.stringify(texts) : texts))
 		return { vectors: await vectorsOf(together, texts.length, call) };
 	const vectors: number[][] = [];
 	for (const text of texts) {
-		const inputs = new Inputs(model, call);
+		const inputs = new CogInputs(model, call);
 		inputs.require("text", text);
 		vectors.push(...(await vectorsOf(inputs, 1, call)));
 	}
 	return { vectors };
 };
 
-async function vectorsOf(inputs: Inputs, expected: number, call: Call): Promise<number[][]> {
+async function vectorsOf(inputs: CogInputs, expected: number, call: Call): Promise<number[][]> {
 	const vectors = safeParse(Vectors, (await inputs.predict()).output).data;
 	if (vectors?.length !== expected) throw failureOfShape(call, `${expected} embeddings`);
 	return vectors;

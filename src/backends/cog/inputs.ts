@@ -52,7 +52,7 @@ const NAMES = {
 type Name = keyof typeof NAMES;
 
 /** The inputs of one prediction. */
-export class Inputs {
+export class CogInputs {
 	readonly values: Record<string, unknown> = {};
 	readonly #model: CogModel;
 	readonly #call: Call;
@@ -63,8 +63,8 @@ export class Inputs {
 	}
 
 	/** No inputs yet, for the model of the container. */
-	static async of(call: Call): Promise<Inputs> {
-		return new Inputs(await readModel(call), call);
+	static async of(call: Call): Promise<CogInputs> {
+		return new CogInputs(await readModel(call), call);
 	}
 
 	predict(): Promise<Prediction> {

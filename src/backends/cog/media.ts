@@ -5,11 +5,11 @@ import type { Transcript } from "../../tasks/speech-recognition/types.ts";
 import type { Handler } from "../handler.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { unsupported } from "../unsupported.ts";
-import { fileUrl, Inputs } from "./inputs.ts";
+import { CogInputs, fileUrl } from "./inputs.ts";
 import { fileOf, textOf } from "./predictions.ts";
 
 export const generateImage: Handler<"text-to-image"> = async (input, call) => {
-	const inputs = await Inputs.of(call);
+	const inputs = await CogInputs.of(call);
 	const { prompt, negative_prompt, width, height, steps, guidance, seed, images, mask, format } = input;
 	inputs.require("prompt", prompt);
 	inputs.setAll({ negative_prompt, width, height, steps, guidance, seed });
@@ -30,7 +30,7 @@ export const generateImage: Handler<"text-to-image"> = async (input, call) => {
 };
 
 export const speak: Handler<"text-to-speech"> = async (input, call) => {
-	const inputs = await Inputs.of(call);
+	const inputs = await CogInputs.of(call);
 	const { text, voice, language, speed, encoding } = input;
 	if (encoding === "mulaw" || encoding === "alaw") throw unsupported(call, `has no encoding ${encoding}`);
 	inputs.require("spoken", text);
@@ -53,7 +53,7 @@ const Transcription = z.looseObject({
 });
 
 export const transcribe: Handler<"speech-recognition"> = async (input, call) => {
-	const inputs = await Inputs.of(call);
+	const inputs = await CogInputs.of(call);
 	const { audio, task, language, prompt, temperature } = input;
 	inputs.require("audio", fileUrl(audio));
 	const translates = inputs.set("task", task) || inputs.set("translate", task === "translate");

@@ -17,7 +17,7 @@ import { describedBy } from "../images.ts";
 import { postTranslated, type Translator, type UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfInterruption, failureOfShape } from "../transport/upstream-failure.ts";
 import { refuseLoraAndChoices, unsupported } from "../unsupported.ts";
-import { fileUrl, Inputs } from "./inputs.ts";
+import { CogInputs, fileUrl } from "./inputs.ts";
 import { readModel } from "./model.ts";
 import { Prediction, succeeded, textOf, usageIn, withCancel } from "./predictions.ts";
 
@@ -26,7 +26,7 @@ const NOT_ACCEPTABLE = 406;
 export const generateText: Handler<"text-generation"> = async (input, call) => {
 	refuseUnsupported(input, call);
 	const model = await readModel(call);
-	const inputs = chatInputs(input, new Inputs(model, call));
+	const inputs = chatInputs(input, new CogInputs(model, call));
 	const reply = input.stream && model.yields ? await stream(inputs.values, call) : undefined;
 	if (reply?.kind === "stream") return reply;
 	return completion(reply ? succeeded(reply.value, call) : await inputs.predict(), call);
@@ -51,7 +51,7 @@ function refuseUnsupported(input: ChatInput, call: Call): void {
 	if (suffix !== undefined) throw unsupported(call, "takes no suffix");
 }
 
-function chatInputs(input: ChatInput, inputs: Inputs): Inputs {
+function chatInputs(input: ChatInput, inputs: CogInputs): CogInputs {
 	setPrompt(input, inputs);
 	inputs.setAll(pick(input, "max_tokens", "temperature", "top_p", "seed", "stop"));
 	inputs.set("top_k", positiveTopK(input));
@@ -60,7 +60,7 @@ function chatInputs(input: ChatInput, inputs: Inputs): Inputs {
 }
 
 /** Models apply their template to the prompt; for a raw prompt the template is set to the prompt alone. */
-function setPrompt({ prompt, messages }: ChatInput, inputs: Inputs): void {
+function setPrompt({ prompt, messages }: ChatInput, inputs: CogInputs): void {
 	if (prompt !== undefined) {
 		inputs.require("prompt", prompt);
 		inputs.set("raw_template", "{prompt}");
@@ -101,7 +101,7 @@ export const describeImage: Handler<"image-to-text"> = async (
 	{ image, prompt, raw: _, ...sampling },
 	call,
 ) => {
-	const inputs = await Inputs.of(call);
+	const inputs = await CogInputs.of(call);
 	inputs.require("image", fileUrl(image));
 	inputs.set("question", prompt);
 	inputs.setAll(sampling);

@@ -26,7 +26,7 @@ interface Content {
 	parts: Part[];
 }
 
-export interface Conversation {
+interface GeminiConversation {
 	contents: Content[];
 	systemInstruction?: { parts: Part[] };
 }
@@ -35,7 +35,7 @@ export function conversationOf(
 	messages: readonly ChatMessage[],
 	call: Call,
 	seals: Seals | undefined,
-): Conversation {
+): GeminiConversation {
 	const instructions: Part[] = [];
 	const contents: Content[] = [];
 	const names = new Map<string, string>();

@@ -24,7 +24,7 @@ const CLAUSE = 200;
 const MAX_BRACES = 50;
 const NO_PARAMETERS = { type: "object", properties: {} };
 
-export interface Call {
+interface SimulatedCall {
 	name: string;
 	arguments: Record<string, unknown>;
 }
@@ -36,7 +36,7 @@ interface Request {
 }
 
 /** The call to make now; undefined for an answer in text. */
-export function callFor(input: ChatInput, user: UserText): Call | undefined {
+export function callFor(input: ChatInput, user: UserText): SimulatedCall | undefined {
 	const { tools, forced } = offeredTools(input);
 	if (tools.length === 0) return undefined;
 	const later = input.messages.slice(user.at + 1);

@@ -7,7 +7,7 @@ import type { Handler } from "../handler.ts";
 import { readableSizeOf } from "../images.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { detectWithMoondream } from "./moondream.ts";
-import { byteList, type Inputs, runJson, upstreamModel } from "./run.ts";
+import { byteList, runJson, upstreamModel, type WorkersAiInputs } from "./run.ts";
 import { LabelsReply } from "./text.ts";
 
 const DescriptionReply = z.object({ description: z.string() });
@@ -35,7 +35,7 @@ export const detectObjects: Handler<"object-detection"> = async (input, call) =>
 };
 
 /** The body is the image. A binding sends JSON: a list of its bytes. */
-function imageInputs(image: Media, { target }: Call): Inputs {
+function imageInputs(image: Media, { target }: Call): WorkersAiInputs {
 	if (target.binding) return { image: byteList(image) };
 	const type = typeOf(image) ?? image.contentType ?? "application/octet-stream";
 	return { file: new Blob([image.bytes], { type }), fields: {} };

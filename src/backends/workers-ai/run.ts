@@ -12,7 +12,7 @@ import type { AiBinding } from "../backend.ts";
 import { postBytes, postJson, type RequestBody } from "../transport/http.ts";
 import { type Call, failureOfBody, failureOfShape, failureOfTarget } from "../transport/upstream-failure.ts";
 
-export type Inputs =
+export type WorkersAiInputs =
 	| Record<string, unknown>
 	| FormData
 	/** A file as the body; the other inputs are in the query. */
@@ -21,7 +21,7 @@ export type Inputs =
 /** Requests JSON. `schema` is that of the result. */
 export async function runJson<Schema extends z.ZodType>(
 	call: Call,
-	inputs: Inputs,
+	inputs: WorkersAiInputs,
 	schema: Schema,
 ): Promise<z.output<Schema>> {
 	const { path, body } = requestOf(call, inputs);
@@ -50,13 +50,13 @@ export function eventIn(data: string, call: Call): unknown {
 }
 
 /** Requests a file. */
-export async function runBytes(call: Call, inputs: Inputs): Promise<Media> {
+export async function runBytes(call: Call, inputs: WorkersAiInputs): Promise<Media> {
 	const { path, body } = requestOf(call, inputs);
 	return postBytes(call, path, body);
 }
 
 /** The request of a `run`, for callers that read the reply themselves. */
-export function requestOf(call: Call, inputs: Inputs): { path: string; body: RequestBody } {
+export function requestOf(call: Call, inputs: WorkersAiInputs): { path: string; body: RequestBody } {
 	const path = runPath(call);
 	if (inputs instanceof FormData || !(inputs.file instanceof Blob)) return { path, body: inputs };
 	const query = new URLSearchParams();

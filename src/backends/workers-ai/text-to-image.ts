@@ -10,7 +10,7 @@ import type { ImageInput } from "../../tasks/text-to-image/index.ts";
 import type { Handler } from "../handler.ts";
 import { imageFile, imageIn } from "../images.ts";
 import { failureOfShape } from "../transport/upstream-failure.ts";
-import { byteList, type Inputs, runBytes, runJson, upstreamModel } from "./run.ts";
+import { byteList, runBytes, runJson, upstreamModel, type WorkersAiInputs } from "./run.ts";
 
 const ImageReply = z.looseObject({ image: z.string().min(1) });
 
@@ -29,7 +29,7 @@ export const generateImage: Handler<"text-to-image"> = async (input, call) => {
 /** For a model with unknown fields: those of the older diffusion models. */
 const DEFAULT: ImageTraits = INPUT_FAMILIES["tti-sd"].image;
 
-function inputsOf(input: ImageInput, model: Model): Inputs {
+function inputsOf(input: ImageInput, model: Model): WorkersAiInputs {
 	const { prompt, negative_prompt, width, height, steps, guidance, seed, strength, mask } = input;
 	const values: Record<string, unknown> = {
 		...{ prompt, negative_prompt, width, height },

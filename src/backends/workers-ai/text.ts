@@ -8,7 +8,7 @@ import { embedTexts as embedOverOpenAi } from "../openai/embeddings.ts";
 import { onOpenAiRoutes } from "../openai/hosts.ts";
 import { bestRanks, checkRanks } from "../ranking.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
-import { type Inputs, runJson, upstreamModel } from "./run.ts";
+import { runJson, upstreamModel, type WorkersAiInputs } from "./run.ts";
 
 /** The limit of one request. bge-m3 accepts more texts as `contexts`. */
 const MAX_TEXTS = 100;
@@ -32,7 +32,10 @@ export const embedTexts: Handler<"text-embeddings"> = async (input, call) => {
 	};
 };
 
-function embeddingsInputs({ texts, pooling, truncate }: TaskInput<"text-embeddings">, call: Call): Inputs {
+function embeddingsInputs(
+	{ texts, pooling, truncate }: TaskInput<"text-embeddings">,
+	call: Call,
+): WorkersAiInputs {
 	const traits = inputFamily(upstreamModel(call)).embeddings;
 	if (traits?.pooling === "chosen") return { text: texts, pooling };
 	if (traits?.truncation === "chosen")

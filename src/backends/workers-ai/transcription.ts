@@ -13,7 +13,7 @@ import type {
 import type { Handler } from "../handler.ts";
 import { count, SentSegment, SentWord, transcriptOf } from "../transcript.ts";
 import type { Call } from "../transport/upstream-failure.ts";
-import { byteList, type Inputs, runJson, upstreamModel } from "./run.ts";
+import { byteList, runJson, upstreamModel, type WorkersAiInputs } from "./run.ts";
 
 /** `@cf/openai/whisper`: only the subtitles (`vtt`) have the times of segments. */
 const TranscriptionReply = z.looseObject({
@@ -52,7 +52,7 @@ export const transcribe: Handler<"speech-recognition"> = async (input, call) => 
 };
 
 /** The body is the audio file. With languages, or by a binding, the audio is a list of bytes in JSON. */
-function whisperInputs({ audio, task, language }: TranscriptionInput, { target }: Call): Inputs {
+function whisperInputs({ audio, task, language }: TranscriptionInput, { target }: Call): WorkersAiInputs {
 	if (task === "transcribe" && language === undefined && !target.binding)
 		return { file: fileOf(audio), fields: {} };
 	return {
@@ -62,7 +62,13 @@ function whisperInputs({ audio, task, language }: TranscriptionInput, { target }
 	};
 }
 
-const whisperV3Inputs = ({ audio, task, language, prompt, extensions }: TranscriptionInput): Inputs => ({
+const whisperV3Inputs = ({
+	audio,
+	task,
+	language,
+	prompt,
+	extensions,
+}: TranscriptionInput): WorkersAiInputs => ({
 	...extensions,
 	audio: encodeBase64(audio.bytes),
 	task,
@@ -71,7 +77,7 @@ const whisperV3Inputs = ({ audio, task, language, prompt, extensions }: Transcri
 });
 
 /** Without a language, the model detects it. */
-const novaInputs = ({ audio, language, prompt, extensions = {} }: TranscriptionInput): Inputs => ({
+const novaInputs = ({ audio, language, prompt, extensions = {} }: TranscriptionInput): WorkersAiInputs => ({
 	file: fileOf(audio),
 	fields: {
 		...Object.fromEntries(Object.entries(extensions).map(([name, value]) => [name, String(value)])),

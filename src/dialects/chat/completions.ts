@@ -46,12 +46,12 @@ const schema = (model: Model) =>
 			...ENGINE_FIELDS,
 		}),
 	);
-type Inputs = z.output<ReturnType<typeof schema>>;
+type CompletionInputs = z.output<ReturnType<typeof schema>>;
 
 export const openaiCompletions: Dialect = {
 	reader: {
 		schema: perModel(schema),
-		read: (inputs: Inputs) => chatCall(readCompletion(inputs)),
+		read: (inputs: CompletionInputs) => chatCall(readCompletion(inputs)),
 	},
 	writer: chatWriter({
 		value: (completion, context) => textCompletion(completion, context, echoOf(context)),
@@ -62,7 +62,7 @@ export const openaiCompletions: Dialect = {
 	}),
 };
 
-function readCompletion(inputs: Inputs): ChatInput {
+function readCompletion(inputs: CompletionInputs): ChatInput {
 	if ((inputs.best_of ?? 1) > Math.max(inputs.n ?? 1, 1))
 		throw invalidInput("best_of above n is not supported");
 	const { stop, logprobs, suffix } = inputs;
@@ -83,7 +83,7 @@ function readCompletion(inputs: Inputs): ChatInput {
 	};
 }
 
-function singlePrompt(prompt: Inputs["prompt"]): string {
+function singlePrompt(prompt: CompletionInputs["prompt"]): string {
 	if (typeof prompt === "string") return prompt;
 	const [first] = prompt;
 	if (typeof first === "string" && prompt.length === 1) return first;
@@ -97,6 +97,6 @@ function singlePrompt(prompt: Inputs["prompt"]): string {
 
 /** The reader of this dialect parsed the inputs. */
 const echoOf = ({ inputs }: WriteContext): string => {
-	const { echo, prompt } = inputs as Inputs;
+	const { echo, prompt } = inputs as CompletionInputs;
 	return echo ? singlePrompt(prompt) : "";
 };

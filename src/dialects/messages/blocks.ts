@@ -15,8 +15,8 @@ import { NAMEABLE } from "../nameable.ts";
 
 export const Loose = z.looseObject({ type: z.string() });
 /** A text is short for one text block. */
-export const Content = z.union([z.string(), z.array(Loose)]);
-export type Content = z.output<typeof Content>;
+export const MessageContent = z.union([z.string(), z.array(Loose)]);
+export type MessageContent = z.output<typeof MessageContent>;
 
 /** A block of the request and its place. */
 export interface PlacedBlock {
@@ -25,7 +25,7 @@ export interface PlacedBlock {
 	at: string;
 }
 
-export function placeBlocks(content: Content, at: string): PlacedBlock[] {
+export function placeBlocks(content: MessageContent, at: string): PlacedBlock[] {
 	if (typeof content === "string") return [{ block: { type: "text", text: content }, at }];
 	return content.map((block, index) => ({ block, at: `${at}[${index}]` }));
 }
@@ -45,14 +45,14 @@ const Document = z.object({
 	source: z.discriminatedUnion("type", [
 		Base64,
 		z.object({ type: z.literal("text"), data: z.string() }),
-		z.object({ type: z.literal("content"), content: Content }),
+		z.object({ type: z.literal("content"), content: MessageContent }),
 	]),
 });
 
 const ToolResult = z.object({
 	type: z.literal("tool_result"),
 	tool_use_id: z.string().min(1),
-	content: Content.nullish(),
+	content: MessageContent.nullish(),
 	is_error: z.boolean().nullish(),
 });
 
@@ -78,7 +78,7 @@ const SearchResult = z.object({
 	type: z.literal("search_result"),
 	source: z.string(),
 	title: z.string(),
-	content: Content,
+	content: MessageContent,
 });
 
 const PartBlock = z.discriminatedUnion("type", [Text, Image, Document, SearchResult]);
@@ -154,7 +154,7 @@ export function contentOf(parts: ContentPart[], separator = "\n"): string | Cont
 }
 
 /** The content of a tool's result. */
-export const readResult = (content: Content, at: string, rules: BlockRules): ContentPart[] =>
+export const readResult = (content: MessageContent, at: string, rules: BlockRules): ContentPart[] =>
 	placeBlocks(content, at).flatMap(({ block, at: here }) =>
 		!rules.onUnsupported && isDropped(block, RESULT_TYPES, rules)
 			? []

@@ -8,8 +8,8 @@ import { invalidInput } from "../invalid-input.ts";
 import {
 	type AssistantBlock,
 	type BlockRules,
-	Content,
 	contentOf,
+	MessageContent,
 	type PlacedBlock,
 	partsOf,
 	placeBlocks,
@@ -22,14 +22,14 @@ import {
 import { engineToolId } from "./tool-ids.ts";
 
 export const Messages = z
-	.array(z.object({ role: z.enum(["user", "assistant", "system"]), content: Content }))
+	.array(z.object({ role: z.enum(["user", "assistant", "system"]), content: MessageContent }))
 	.min(1);
 export type Messages = z.output<typeof Messages>;
 
 /** Throws 5006 for content that the model does not accept, 8001 for unsupported content. */
 export function readMessages(
 	sent: Messages,
-	system: Content | null | undefined,
+	system: MessageContent | null | undefined,
 	rules: BlockRules,
 ): ChatMessage[] {
 	const instructions = system ? readInstructions(placeBlocks(system, "system")) : "";

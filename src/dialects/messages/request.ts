@@ -18,7 +18,7 @@ import { breakpointOf } from "../chat/cache-control.ts";
 import { jsonSchemaFormat } from "../chat/json-mode.ts";
 import { contentRules } from "../chat/messages.ts";
 import { defaulted, perModel } from "../fields.ts";
-import { type BlockRules, Content } from "./blocks.ts";
+import { type BlockRules, MessageContent } from "./blocks.ts";
 import { Messages, readMessages } from "./input.ts";
 import { Choice, readToolFields, Tools } from "./tools.ts";
 
@@ -48,7 +48,7 @@ const JsonFormat = z.looseObject({
 export const MessagesRequest = z.looseObject({
 	messages: Messages,
 	max_tokens: z.number().int().min(1),
-	system: Content.nullish(),
+	system: MessageContent.nullish(),
 	stream: z.boolean().nullish(),
 	temperature: z.number().min(0).max(1).nullish(),
 	top_p: z.number().min(0).max(1).nullish(),

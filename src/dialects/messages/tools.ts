@@ -15,7 +15,7 @@ import { breakpointOf } from "../chat/cache-control.ts";
 import { chooseTools, readTools } from "../chat/tools.ts";
 import { invalidInput, parseElement } from "../invalid-input.ts";
 import { NAMEABLE } from "../nameable.ts";
-import { type BlockRules, type Content, readOrReport } from "./blocks.ts";
+import { type BlockRules, type MessageContent, readOrReport } from "./blocks.ts";
 
 const Loose = z.looseObject({ type: z.string().nullish() });
 
@@ -61,7 +61,7 @@ type SentTool = z.output<typeof Loose>;
 interface SentFields {
 	tools?: SentTool[] | null | undefined;
 	tool_choice?: z.output<typeof Choice> | null | undefined;
-	messages: readonly { content: Content }[];
+	messages: readonly { content: MessageContent }[];
 }
 type ToolFields = Pick<ChatInput, "tools" | "tool_choice" | "parallel_tool_calls">;
 

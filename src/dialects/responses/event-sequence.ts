@@ -5,7 +5,7 @@ import { namedFrame } from "../../streams/sse.ts";
 import type { WriteContext } from "../dialect.ts";
 import { responsesError } from "./errors.ts";
 import type { OutputItem } from "./items.ts";
-import { type Outcome, type ResponseObject, responseObject, verbatimResponse } from "./reply.ts";
+import { type ResponseObject, type ResponseOutcome, responseObject, verbatimResponse } from "./reply.ts";
 
 export class EventSequence<Item extends OutputItem = OutputItem> {
 	readonly output: Item[] = [];
@@ -40,7 +40,7 @@ export class EventSequence<Item extends OutputItem = OutputItem> {
 		return this.event("response.output_item.done", { output_index, item });
 	}
 
-	end(incomplete: Outcome["incomplete"]): string {
+	end(incomplete: ResponseOutcome["incomplete"]): string {
 		return this.#lifecycle(incomplete ? "incomplete" : "completed", { incomplete });
 	}
 
@@ -63,7 +63,7 @@ export class EventSequence<Item extends OutputItem = OutputItem> {
 
 	#lifecycle(
 		event: "created" | ResponseObject["status"],
-		outcome: Pick<Outcome, "incomplete" | "error"> = {},
+		outcome: Pick<ResponseOutcome, "incomplete" | "error"> = {},
 	): string {
 		const status = event === "created" ? "in_progress" : event;
 		const state = { status, output: this.output, usage: this.#usage, ...outcome };

@@ -90,7 +90,7 @@ export const ResponseObject = z.object({
 export type ResponseObject = z.output<typeof ResponseObject>;
 
 /** The result of a response. The other fields of a response object repeat the request. */
-export interface Outcome {
+export interface ResponseOutcome {
 	status: ResponseObject["status"];
 	output: OutputItem[];
 	usage?: Usage | null | undefined;
@@ -98,7 +98,10 @@ export interface Outcome {
 	error?: ResponsesError | undefined;
 }
 
-export function responseObject({ inputs, model, now }: WriteContext, outcome: Outcome): ResponseObject {
+export function responseObject(
+	{ inputs, model, now }: WriteContext,
+	outcome: ResponseOutcome,
+): ResponseObject {
 	const request = inputs as ResponsesRequest; // the reader of this dialect parsed it
 	const { reasoning, text } = request;
 	return {

@@ -36,10 +36,10 @@ const inputs = perModel((model) =>
 		}),
 	),
 );
-type Inputs = z.output<ReturnType<typeof inputs>>;
+type EmbeddingInputs = z.output<ReturnType<typeof inputs>>;
 
 /** A list of numbers is the tokens of one text. */
-function rowsOf(input: Inputs["input"]): Pick<EmbeddingsInput, "texts" | "tokens"> {
+function rowsOf(input: EmbeddingInputs["input"]): Pick<EmbeddingsInput, "texts" | "tokens"> {
 	if (typeof input === "string") return { texts: [input] };
 	const [first] = input;
 	if (typeof first === "string") return { texts: input as string[] };
@@ -49,7 +49,7 @@ function rowsOf(input: Inputs["input"]): Pick<EmbeddingsInput, "texts" | "tokens
 export const openaiEmbeddings: Dialect = {
 	reader: {
 		schema: inputs,
-		read({ input, dimensions, encoding_format }: Inputs, model) {
+		read({ input, dimensions, encoding_format }: EmbeddingInputs, model) {
 			const encoding = encoding_format === "base64" ? { encoding: encoding_format } : {};
 			return {
 				task: "text-embeddings",

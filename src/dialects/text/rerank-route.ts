@@ -9,7 +9,7 @@ import { outputValue } from "../output-value.ts";
 
 const Document = z.union([z.string().min(1), z.looseObject({ text: z.string().min(1) })]);
 
-const Inputs = nullAsAbsent(
+const RerankInputs = nullAsAbsent(
 	z.object({
 		model: z.string(),
 		query: z.string().min(1),
@@ -18,7 +18,7 @@ const Inputs = nullAsAbsent(
 		return_documents: z.boolean().optional(),
 	}),
 );
-type Inputs = z.output<typeof Inputs>;
+type RerankInputs = z.output<typeof RerankInputs>;
 
 /** Cohere's clients require it. `/v1/rerank` is version 1 of Cohere's API. */
 const META = { api_version: { version: "1" } };
@@ -28,8 +28,8 @@ const textOf = (document: z.output<typeof Document>): string =>
 
 export const rerankRoute: Dialect = {
 	reader: {
-		schema: () => Inputs,
-		read: ({ query, documents, top_n }: Inputs) => ({
+		schema: () => RerankInputs,
+		read: ({ query, documents, top_n }: RerankInputs) => ({
 			task: "reranking",
 			input: {
 				query,
@@ -40,7 +40,7 @@ export const rerankRoute: Dialect = {
 	},
 	writer: {
 		write(answer, { inputs, model, requestId }) {
-			const { documents, top_n, return_documents } = inputs as Inputs; // the reader parsed it
+			const { documents, top_n, return_documents } = inputs as RerankInputs; // the reader parsed it
 			const { ranks } = outputValue("reranking", answer);
 			// Best first. `index` is the document's in the request.
 			const results = ranks.slice(0, top_n).map(({ id, score }) => {

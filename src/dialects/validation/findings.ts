@@ -5,13 +5,13 @@
  * so their wording follows that of its `minProperties`.
  */
 import type { z } from "zod";
-import type { Schema } from "./schema-place.ts";
+import type { ZodSchema } from "./schema-place.ts";
 import {
 	acceptedTypes,
 	type Path,
-	type Place,
 	placeAt,
 	requiredKeys,
+	type SchemaPlace,
 	unionOf,
 	unique,
 } from "./schema-place.ts";
@@ -33,14 +33,14 @@ interface Budget {
 	exceeded: boolean;
 }
 
-export function describeIssues(issues: readonly Issue[], schema: Schema, inputs: unknown): string {
+export function describeIssues(issues: readonly Issue[], schema: ZodSchema, inputs: unknown): string {
 	const budget: Budget = { remaining: MAX_FINDINGS, exceeded: false };
 	const found = listFindings(issues, { schema, value: inputs }, [], budget).join(", ");
 	return shorten(budget.exceeded ? `${found}, …` : found, MAX_CHARACTERS);
 }
 
 /** `at` is the path of `place` in the inputs. The paths of the issues are relative to it. */
-function listFindings(issues: readonly Issue[], place: Place, at: Path, budget: Budget): string[] {
+function listFindings(issues: readonly Issue[], place: SchemaPlace, at: Path, budget: Budget): string[] {
 	const found = new Set<string>();
 	for (const issue of issues) {
 		budget.exceeded ||= budget.remaining <= 0;
@@ -58,7 +58,7 @@ const isMissing = (issue: Issue): boolean =>
 	["invalid_type", "invalid_value", "invalid_union"].includes(issue.code);
 
 /** The product lists all required properties of the object, not only the missing ones. */
-function missing(issue: Issue, issues: readonly Issue[], place: Place, at: Path): string {
+function missing(issue: Issue, issues: readonly Issue[], place: SchemaPlace, at: Path): string {
 	const parent = issue.path.slice(0, -1);
 	const key = String(issue.path.at(-1));
 	const required = requiredKeys(placeAt(place, parent));
@@ -80,7 +80,7 @@ const missingBeside = (parent: Path, issues: readonly Issue[]): string[] =>
 			.map((issue) => name(issue.path.at(-1) ?? "")),
 	);
 
-function finding(issue: Issue, place: Place, at: Path, budget: Budget): string {
+function finding(issue: Issue, place: SchemaPlace, at: Path, budget: Budget): string {
 	const path = [...at, ...issue.path];
 	const where = pointer(path);
 	switch (issue.code) {
@@ -131,7 +131,7 @@ const JSON_TYPES: Record<string, string> = {
 	nonoptional: "any",
 };
 
-function expectedTypes(issue: IssueOf<"invalid_type">, place: Place): string[] {
+function expectedTypes(issue: IssueOf<"invalid_type">, place: SchemaPlace): string[] {
 	const expected = JSON_TYPES[issue.expected] ?? issue.expected;
 	const accepted = acceptedTypes(placeAt(place, issue.path).schema);
 	// An issue of a union's branch may concern another schema than the one at its path.
@@ -152,7 +152,7 @@ function typesOf(value: unknown): string[] {
 	return ArrayBuffer.isView(value) ? ["binary"] : [typeof value];
 }
 
-function unionFinding(issue: IssueOf<"invalid_union">, place: Place, at: Path, budget: Budget): string {
+function unionFinding(issue: IssueOf<"invalid_union">, place: SchemaPlace, at: Path, budget: Budget): string {
 	const path = [...at, ...issue.path];
 	const where = pointer(path);
 	if (issue.discriminator !== undefined) return discriminatorFinding(issue, path, issue.discriminator);

@@ -1,24 +1,24 @@
 /** Finds the zod schema of one place in the inputs, which zod's issues do not contain. */
 import type { z } from "zod";
 
-export type Schema = z.core.$ZodType;
+export type ZodSchema = z.core.$ZodType;
 export type Path = readonly PropertyKey[];
 
 /** A schema and the part of the inputs that it applies to. The value determines the branch of a union. */
-export interface Place {
-	schema: Schema | undefined;
+export interface SchemaPlace {
+	schema: ZodSchema | undefined;
 	value: unknown;
 }
 
-export function placeAt(place: Place, path: Path): Place {
-	return path.reduce<Place>(({ schema, value }, key) => {
+export function placeAt(place: SchemaPlace, path: Path): SchemaPlace {
+	return path.reduce<SchemaPlace>(({ schema, value }, key) => {
 		const child = typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
 		return { schema: schema && childOf(schema, key, value), value: child };
 	}, place);
 }
 
 /** The required properties of an object at this place, in the schema's order. Empty for other schemas. */
-export function requiredKeys({ schema, value }: Place): string[] {
+export function requiredKeys({ schema, value }: SchemaPlace): string[] {
 	if (!schema) return [];
 	const { def } = unwrap(schema)._zod;
 	switch (def.type) {
@@ -36,7 +36,7 @@ export function requiredKeys({ schema, value }: Place): string[] {
 }
 
 /** JSON Schema's names of the accepted types. Empty if the schema does not determine them. */
-export function acceptedTypes(schema: Schema | undefined): string[] {
+export function acceptedTypes(schema: ZodSchema | undefined): string[] {
 	if (!schema) return [];
 	const inner = wrappedSchema(schema);
 	const { def } = zodType(schema)._zod;
@@ -75,12 +75,12 @@ const isInteger = (def: z.core.$ZodTypeDef): boolean =>
 	);
 
 interface Union {
-	options: readonly Schema[];
+	options: readonly ZodSchema[];
 	/** Whether exactly one option may match: `oneOf`, not `anyOf`. */
 	exclusive: boolean;
 }
 
-export function unionOf(schema: Schema | undefined): Union | undefined {
+export function unionOf(schema: ZodSchema | undefined): Union | undefined {
 	if (!schema) return undefined;
 	const { def } = unwrap(schema)._zod;
 	if (def.type !== "union") return undefined;
@@ -90,16 +90,16 @@ export function unionOf(schema: Schema | undefined): Union | undefined {
 type UnionDef = Extract<z.core.$ZodTypes["_zod"]["def"], { type: "union" }>;
 
 /** Every schema is an instance of one of zod's classes. `def.type` distinguishes them. */
-const zodType = (schema: Schema): z.core.$ZodTypes => schema as z.core.$ZodTypes;
+const zodType = (schema: ZodSchema): z.core.$ZodTypes => schema as z.core.$ZodTypes;
 
 /** The schema without its wrappers. */
-function unwrap(schema: Schema): z.core.$ZodTypes {
+function unwrap(schema: ZodSchema): z.core.$ZodTypes {
 	const inner = wrappedSchema(schema);
 	return inner ? unwrap(inner) : zodType(schema);
 }
 
 /** The inner schema of an optional, a default, a lazy, …. `undefined` for a schema that wraps none. */
-function wrappedSchema(schema: Schema): Schema | undefined {
+function wrappedSchema(schema: ZodSchema): ZodSchema | undefined {
 	const { def } = zodType(schema)._zod;
 	switch (def.type) {
 		case "optional":
@@ -120,7 +120,7 @@ function wrappedSchema(schema: Schema): Schema | undefined {
 	}
 }
 
-function childOf(schema: Schema, key: PropertyKey, value: unknown): Schema | undefined {
+function childOf(schema: ZodSchema, key: PropertyKey, value: unknown): ZodSchema | undefined {
 	const { def } = unwrap(schema)._zod;
 	switch (def.type) {
 		case "object":
@@ -144,7 +144,7 @@ function childOf(schema: Schema, key: PropertyKey, value: unknown): Schema | und
 }
 
 /** The option of a discriminated union for the value. */
-function discriminated(def: UnionDef, value: unknown): Schema | undefined {
+function discriminated(def: UnionDef, value: unknown): ZodSchema | undefined {
 	if (!("discriminator" in def) || typeof value !== "object" || value === null) return undefined;
 	const { discriminator } = def as z.core.$ZodDiscriminatedUnionDef;
 	const tag: unknown = Reflect.get(value, discriminator);

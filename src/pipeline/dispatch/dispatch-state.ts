@@ -8,7 +8,7 @@ import { AccountSeals, type Seals } from "../../backends/seals.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import type { CallOutcome } from "../../fleet/watched-call.ts";
 import type { Flight } from "../../pools/flight.ts";
-import type { Place } from "../../pools/pool-gate.ts";
+import type { PoolPlace } from "../../pools/pool-gate.ts";
 import { answersUnsplit, isPairable } from "../../pools/prefill-decode/legs.ts";
 import type { Unsupported } from "../../tasks/definition.ts";
 import { type Answer, cancelAnswer, type TaskCall, type TaskInput, type TaskName } from "../../tasks/task.ts";
@@ -31,7 +31,7 @@ export interface DispatchContext extends CallContext {
 	session?: string;
 	options?: RequestOptions;
 	/** The capacity that the request has at a pool with a limit. */
-	place?: Place;
+	place?: PoolPlace;
 }
 
 /** An answer that has started. Its owner records the outcome of the call, and reads the stream or cancels it. */
@@ -42,7 +42,7 @@ export interface StartedAnswer {
 	report: CallReport;
 }
 
-type Handler = (input: TaskInput<TaskName>, context: CallContext) => Promise<Answer>;
+type AnyTaskHandler = (input: TaskInput<TaskName>, context: CallContext) => Promise<Answer>;
 
 interface Dispatch {
 	plan: Plan;
@@ -185,7 +185,7 @@ export class DispatchState {
 		const limited =
 			timeouts.totalMs <= leftMs ? target : { ...target, timeouts: { ...timeouts, totalMs: leftMs } };
 		// The table's type pairs each task with its input; the compiler cannot infer that here.
-		const handler = tasksOf(this.#backends, limited, services)[call.task] as Handler | undefined;
+		const handler = tasksOf(this.#backends, limited, services)[call.task] as AnyTaskHandler | undefined;
 		if (!handler) throw this.#unsupported(target, { failure: "noSuchModel", reason: `has no ${call.task}` });
 		const problem = unsupportedBy(call, target.kind);
 		if (problem) throw this.#unsupported(target, problem);

@@ -1,6 +1,6 @@
 /** Waits until the pool of the first target has capacity. If it has none in time, the next targets are tried without it. */
 import { toAiError } from "../../core/errors.ts";
-import type { GateServices, Place } from "../../pools/pool-gate.ts";
+import type { GateServices, PoolPlace } from "../../pools/pool-gate.ts";
 import type { TaskCall } from "../../tasks/task.ts";
 import type { Exchange } from "../exchange.ts";
 import { isPooled, type Plan, type PlanTarget } from "../plan.ts";
@@ -21,7 +21,7 @@ interface CapacityContext {
 interface WithCapacity {
 	plan: Plan;
 	/** Absent if the pool has no limit. It is free again when the exchange ends. */
-	place?: Place;
+	place?: PoolPlace;
 }
 
 /** Counts a request at the pool of the first target, also if it is refused there. */

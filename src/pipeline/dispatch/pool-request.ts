@@ -9,7 +9,7 @@ import type { PooledTarget } from "../plan.ts";
 /** Typical for English text. The choice compares replicas for one request, so a common factor does not change it much. */
 const CHARACTERS_PER_TOKEN = 4;
 
-export interface Conversation {
+interface PoolConversation {
 	account: string;
 	/** The session that the caller named, scoped by the account. */
 	session?: string;
@@ -23,7 +23,7 @@ export const EMPTY_REQUEST: PoolRequest = { inputTokens: 0, blocks: [], blockTok
 export function poolRequestOf(
 	call: TaskCall,
 	{ model, pool }: Pick<PooledTarget, "model" | "pool">,
-	{ account, session, passedThrough }: Conversation,
+	{ account, session, passedThrough }: PoolConversation,
 ): PoolRequest {
 	const prompt = promptOf(call);
 	const maxOutputTokens = outputLimitOf(call);

@@ -2,7 +2,7 @@
  * Chooses the replicas of a request in a pool with prefill and decode replicas: a pair, or one replica that does both. Each
  * leg is a flight of its own.
  */
-import type { Choice, PoolRequest, Usable } from "../choice.ts";
+import type { PoolRequest, ReplicaChoice, Usable } from "../choice.ts";
 import type { Flight } from "../flight.ts";
 import type { Pool } from "../pool.ts";
 import type { LegsReason, PairCounts } from "./pair-counts.ts";
@@ -31,9 +31,9 @@ interface LegsRequest {
 
 export interface Legs {
 	/** The replica that answers. */
-	answer: Choice;
+	answer: ReplicaChoice;
 	/** The replica that processes the prompt. Absent: the one that answers. */
-	prefill?: Choice;
+	prefill?: ReplicaChoice;
 	/** Absent: the pool has no prefill replicas. */
 	reason?: LegsReason;
 }

@@ -6,7 +6,7 @@
  */
 import { html, raw } from "hono/html";
 import type { ApiDocument, Operation, Parameter } from "./openapi-document.ts";
-import type { Content } from "./openapi-schemas.ts";
+import type { BodyContent } from "./openapi-schemas.ts";
 
 type Html = ReturnType<typeof html>;
 
@@ -26,7 +26,7 @@ summary { cursor: pointer; } .method { color: var(--accent); font-weight: 700; }
 @media (max-width: 50rem) { body { display: block; } nav { position: static; height: auto; border: 0; } nav li { display: inline-block; margin-right: .75rem; } }
 `;
 
-interface Row {
+interface TableRow {
 	method: string;
 	path: string;
 	operation: Operation;
@@ -34,7 +34,7 @@ interface Row {
 
 export function docsPage(document: ApiDocument): string {
 	const rows = Object.entries(document.paths).flatMap(([path, methods]) =>
-		Object.entries(methods).map(([method, operation]): Row => ({ method, path, operation })),
+		Object.entries(methods).map(([method, operation]): TableRow => ({ method, path, operation })),
 	);
 	const sections = document.tags.map(({ name }) => section(name, rows));
 	const page = html`<!doctype html>
@@ -72,12 +72,12 @@ const anchor = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9
 
 const json = (value: unknown): Html => html`<pre>${JSON.stringify(value, undefined, 2)}</pre>`;
 
-const section = (tag: string, rows: readonly Row[]): Html =>
+const section = (tag: string, rows: readonly TableRow[]): Html =>
 	html`<section aria-labelledby="${anchor(tag)}"><h2 id="${anchor(tag)}">${tag}</h2>${rows
 		.filter(({ operation }) => operation.tags.includes(tag))
 		.map(article)}</section>`;
 
-function article({ method, path, operation }: Row): Html {
+function article({ method, path, operation }: TableRow): Html {
 	const { operationId, parameters = [], requestBody, responses, security, summary } = operation;
 	const [bodyType, body] = Object.entries(requestBody?.content ?? {})[0] ?? [];
 	const credentials = security.flatMap(Object.keys).join(", ");
@@ -111,7 +111,7 @@ const parameterTable = (parameters: readonly Parameter[]): Html =>
 
 const REFERENCE = /^#\/components\/schemas\/(.+)$/;
 
-function contentOf(type: string, content: Content | undefined): Html {
+function contentOf(type: string, content: BodyContent | undefined): Html {
 	const { $ref = "", description } = content?.schema ?? {};
 	const name = typeof $ref === "string" ? REFERENCE.exec($ref)?.[1] : undefined;
 	const schema = name === undefined ? description : html`<a href="#${anchor(name)}">${name}</a>`;
@@ -122,7 +122,7 @@ interface Example {
 	method: string;
 	path: string;
 	type: string | undefined;
-	body: Content | undefined;
+	body: BodyContent | undefined;
 	needsToken: boolean;
 }
 

@@ -9,7 +9,7 @@ import * as answers from "../all-answers.ts";
 import type { Route } from "../route.ts";
 import { FAILURE_SCHEMAS, failureNameOf } from "./failure-schemas.ts";
 import { ADDRESS } from "./openapi.ts";
-import { type Content, type Json, jsonSchema, Schemas } from "./openapi-schemas.ts";
+import { type BodyContent, type Json, jsonSchema, Schemas } from "./openapi-schemas.ts";
 
 export interface Parameter {
 	name: string;
@@ -23,9 +23,9 @@ export interface Operation {
 	summary: string;
 	tags: string[];
 	parameters?: Parameter[];
-	requestBody?: { required: true; content: Record<string, Content> };
+	requestBody?: { required: true; content: Record<string, BodyContent> };
 	/** By status, and `default`. */
-	responses: Record<string, { description: string; content?: Record<string, Content> }>;
+	responses: Record<string, { description: string; content?: Record<string, BodyContent> }>;
 	security: Json[];
 }
 

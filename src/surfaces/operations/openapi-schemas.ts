@@ -4,7 +4,7 @@ import type { Payload } from "../../http/route.ts";
 
 export type Json = Record<string, unknown>;
 
-export interface Content {
+export interface BodyContent {
 	schema?: Json;
 	example?: unknown;
 }
@@ -17,7 +17,7 @@ export class Schemas {
 	readonly components: Record<string, Json> = {};
 	readonly #names = new Map<Payload["schema"], string>();
 
-	content(name: string, { type, schema, example }: Payload): Record<string, Content> {
+	content(name: string, { type, schema, example }: Payload): Record<string, BodyContent> {
 		return { [type]: { schema: this.#schemaOf(name, schema), ...(example !== undefined && { example }) } };
 	}
 

@@ -1,6 +1,6 @@
 /** A request with a hosted search tool, as its format reads it. */
 import type { Model } from "../../models/model.ts";
-import type { Routed } from "../../pipeline/plan.ts";
+import type { ResolvedRoute } from "../../pipeline/plan.ts";
 import type { WebSearchCall } from "../../tasks/text-generation/types.ts";
 import type { SearchToolSettings } from "./search-tool.ts";
 
@@ -23,7 +23,7 @@ export interface HostedRequest {
 }
 
 /** A backend that a route names. */
-export type RoutedTarget = Routed["targets"][number];
+export type RoutedTarget = ResolvedRoute["targets"][number];
 
 interface SearchStyle {
 	/** The answer has the searches themselves, not only the citations. */

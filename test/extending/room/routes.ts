@@ -3,14 +3,14 @@ import * as z from "zod";
 import { validate } from "../../../src/dialects/validation/validation.ts";
 import { readJson } from "../../../src/http/body.ts";
 import { envelope } from "../../../src/http/envelope.ts";
-import { defineRoutes, type Route } from "../../../src/http/route.ts";
+import { defineRoutes, type HttpRoute } from "../../../src/http/route.ts";
 import { AI } from "../../../src/surfaces/bases.ts";
 import { opinions } from "./ask.ts";
 import type { OpinionServices } from "./services.ts";
 
 const Body = z.object({ prompt: z.string().min(1), models: z.array(z.string()).min(1).max(4) });
 
-export const opinionRoutes = (room: Pick<OpinionServices, "lastOpinions">): Route[] =>
+export const opinionRoutes = (room: Pick<OpinionServices, "lastOpinions">): HttpRoute[] =>
 	defineRoutes({ bases: [AI], tag: "Second opinion" }, [
 		{
 			method: "POST",

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { requestKey } from "../../../src/pipeline/dispatch/request-key.ts";
 import { SingleFlight } from "../../../src/pipeline/dispatch/single-flight.ts";
-import type { Dispatched } from "../../../src/pipeline/request.ts";
+import type { EngineAnswer } from "../../../src/pipeline/request.ts";
 import { completion } from "../../gateway.ts";
 import { dispatchShared } from "../exchanges.ts";
 import { CHAT, streamed, world } from "./world.ts";
@@ -39,7 +39,7 @@ it("identical requests that opt in are one call, and one bill", async () => {
 	} = world({ replies: { a: () => Response.json(completion("a")) } });
 	holdWaits();
 	const shared = {
-		services: { ...services, flights: new SingleFlight<Dispatched>() },
+		services: { ...services, flights: new SingleFlight<EngineAnswer>() },
 		signal,
 		dispatch: run,
 	};

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AnswerRequest } from "../../../src/pipeline/answer-step.ts";
 import { singleFlight } from "../../../src/pipeline/dispatch/single-flight-step.ts";
-import type { Dispatched } from "../../../src/pipeline/request.ts";
+import type { EngineAnswer } from "../../../src/pipeline/request.ts";
 import type { TaskCall } from "../../../src/tasks/task.ts";
 
 const call = (stream: boolean): TaskCall => ({
@@ -18,7 +18,7 @@ const ANSWERED = {
 	call: call(false),
 	answer: { task: "text-generation", answer: { kind: "value", output: { id: "1" } } },
 	served: { backend: "a", model: "m", attempts: 2, wasted: [WASTED] },
-} as unknown as Dispatched;
+} as unknown as EngineAnswer;
 
 /** The step in front of an engine. `owner`: whether the request owns the shared answer. */
 async function step({ stream = false, owner = true } = {}) {
@@ -31,7 +31,7 @@ async function step({ stream = false, owner = true } = {}) {
 				key: string,
 				_: AbortSignal,
 				__: object,
-				work: (signal: AbortSignal) => Promise<Dispatched>,
+				work: (signal: AbortSignal) => Promise<EngineAnswer>,
 			) => {
 				keys.push(key);
 				return { owner, value: await work(shared) };

@@ -13,18 +13,18 @@ import { EventStream } from "../../../streams/sse.ts";
 import type { PrefillLeg, Target } from "../../backend.ts";
 import { postStream, type StreamReply } from "../../transport/http.ts";
 import type { Call } from "../../transport/upstream-failure.ts";
-import { type Body, type LegBodies, PROTOCOLS } from "./protocols.ts";
+import { type LegBodies, type LegBody, PROTOCOLS } from "./protocols.ts";
 import { combinedUsage, type PrefillUsage, type StreamedReply, withPrefillUsage } from "./usage.ts";
 
 export interface Generation {
 	path: string;
-	body: Body;
+	body: LegBody;
 	/** Number of answers. */
 	choices: number;
 }
 
 /** Makes the call whose answer goes to the caller. */
-type Post<Reply> = (call: Call, body: Body, headers?: Record<string, string>) => Promise<Reply>;
+type Post<Reply> = (call: Call, body: LegBody, headers?: Record<string, string>) => Promise<Reply>;
 type WithUsage = { usage?: Usage | null | undefined };
 
 /** Requests a complete reply, from one replica or from two. */
@@ -94,7 +94,7 @@ function callBoth<Reply>(
 
 async function callInTurn<Reply>(
 	pair: Pair<Reply>,
-	decodeBody: (reply: Body) => Body | undefined,
+	decodeBody: (reply: LegBody) => LegBody | undefined,
 ): Promise<BothReplies<Reply>> {
 	const { call, generation, headers, post } = pair;
 	const { target } = call;
@@ -115,7 +115,7 @@ const GRACE_MS = 1_000;
 const promptMs = ({ timeouts: { headerMs, firstTokenMs, idleMs } }: Target): number =>
 	headerMs + (firstTokenMs ?? idleMs);
 
-async function callTogether<Reply>(pair: Pair<Reply>, body: Body): Promise<BothReplies<Reply>> {
+async function callTogether<Reply>(pair: Pair<Reply>, body: LegBody): Promise<BothReplies<Reply>> {
 	const { call, headers, post } = pair;
 	const stop = new AbortController();
 	const signal = AbortSignal.any([call.signal, stop.signal]);
@@ -165,7 +165,7 @@ const PrefillReply = lazy(() =>
 async function postPrefill(
 	{ call, leg, generation: { path, choices }, prefill: body, headers }: Pair<unknown>,
 	signal: AbortSignal,
-): Promise<{ reply: Body; usage: Usage | undefined }> {
+): Promise<{ reply: LegBody; usage: Usage | undefined }> {
 	const { timeouts } = leg.target;
 	const target = {
 		...leg.target,

@@ -12,15 +12,15 @@ import { isRecord } from "../../../core/json.ts";
 import type { DisaggregationName } from "../../../pools/prefill-decode/settings.ts";
 import type { PrefillLeg } from "../../backend.ts";
 
-export type Body = Record<string, unknown>;
+export type LegBody = Record<string, unknown>;
 
 export interface LegBodies {
-	prefill: Body;
+	prefill: LegBody;
 	/**
 	 * The body of the decode call, which starts together with the prefill call. Or a function that makes it of the reply of the
 	 * prefill call; `undefined`: the reply has no handle.
 	 */
-	decode: Body | ((reply: Body) => Body | undefined);
+	decode: LegBody | ((reply: LegBody) => LegBody | undefined);
 }
 
 interface LegContext {
@@ -32,7 +32,7 @@ interface LegContext {
 /** SGLang's default of `--disaggregation-bootstrap-port`. */
 const DEFAULT_BOOTSTRAP_PORT = 8998;
 
-type Protocol = (body: Body, context: LegContext) => LegBodies;
+type Protocol = (body: LegBody, context: LegContext) => LegBodies;
 
 export const PROTOCOLS: Readonly<Record<DisaggregationName, Protocol>> = {
 	/** The decode engine pulls the prompt's blocks from the prefill engine, which keeps them for 30 seconds. */
@@ -95,7 +95,7 @@ const MAX_ROOM_BITS = 53;
 const MIN_REQUEST_ID = 2 ** 42;
 
 /** The request of a prefill replica that is called before the decode replica: it processes the prompt and generates one token. */
-const oneToken = ({ stream_options: _, min_tokens: __, ...body }: Body): Body => ({
+const oneToken = ({ stream_options: _, min_tokens: __, ...body }: LegBody): LegBody => ({
 	...body,
 	stream: false,
 	max_tokens: 1,
@@ -105,7 +105,7 @@ const oneToken = ({ stream_options: _, min_tokens: __, ...body }: Body): Body =>
 /** The names of hosts in brackets are IPv6 addresses. */
 const hostnameOf = (url: string): string => new URL(url).hostname.replace(/^\[(.*)\]$/, "$1");
 
-function firstChoice({ choices }: Body): Body | undefined {
+function firstChoice({ choices }: LegBody): LegBody | undefined {
 	const first: unknown = Array.isArray(choices) ? choices[0] : undefined;
 	return isRecord(first) ? first : undefined;
 }

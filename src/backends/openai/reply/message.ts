@@ -13,7 +13,7 @@ export interface SentMessage {
 	[field: string]: unknown;
 }
 
-export interface SentChoice {
+interface SentChoice {
 	index: number;
 	message: SentMessage;
 	/** An error in the place of an answer (OpenRouter). */

@@ -1,7 +1,7 @@
 /** The arguments of a call whose item has been added, in the pieces of the stream. */
 import { mayBeEncodedTwice } from "../../tool-arguments.ts";
 
-export class OpenCall {
+export class OpenToolCall {
 	/** The index among the calls of the answer. */
 	readonly index: number;
 	readonly #isCustom: boolean;

@@ -14,7 +14,7 @@ import { callSeal } from "../../sealed-messages.ts";
 import type { Translator, UpstreamEvent } from "../../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../../transport/upstream-failure.ts";
 import { PieceReader } from "./delta-pattern.ts";
-import { OpenCall } from "./open-call.ts";
+import { OpenToolCall } from "./open-call.ts";
 import { CALL_EVENTS, CHANNELS, type PartType, partKey, TEXT_EVENTS } from "./part-events.ts";
 import {
 	annotationsOf,
@@ -42,7 +42,7 @@ export class ResponseTranslator implements Translator {
 	readonly #hasLogprobs: boolean;
 	#writer: ChunkWriter;
 	#final: ResponseReply | undefined;
-	readonly #calls = new Map<number, OpenCall>();
+	readonly #calls = new Map<number, OpenToolCall>();
 	/** The characters of each part that are sent. */
 	readonly #sent = new Map<string, number>();
 	/** `undefined` if the caller gets other fields of the events than their text. */
@@ -134,7 +134,7 @@ export class ResponseTranslator implements Translator {
 		if (item.type === "message") return item.phase ? [{ delta: { phase: item.phase } }] : [];
 		const called = callOf(item);
 		if (!called || this.#calls.has(at)) return [];
-		const call = new OpenCall(this.#calls.size, item.type === "custom_tool_call");
+		const call = new OpenToolCall(this.#calls.size, item.type === "custom_tool_call");
 		this.#calls.set(at, call);
 		const {
 			id,
