@@ -27,7 +27,7 @@ export interface Reader {
 	/**
 	 * The inputs for this model, with its ranges and defaults. `models/schema` returns it as JSON Schema. Unknown
 	 * properties are dropped, as in the product, unless the model's own schema forbids them. `strict`: refuses all inputs
-	 * that the product refuses (`Routed.strict`).
+	 * that the product refuses (`ResolvedRoute.strict`).
 	 */
 	schema(model: Model, strict?: boolean): z.ZodType;
 	/**
