@@ -5,6 +5,7 @@
  * Methods do not check whether the caller may read usage: the Worker has done that with `verify`.
  */
 import { DurableObject } from "cloudflare:workers";
+import { lazy } from "../../core/lazy.ts";
 import type {
 	Admission,
 	Admitted,
@@ -40,8 +41,9 @@ type Verified = ({ ok: true } & VerifiedCredential) | Extract<Admitted, { ok: fa
 
 interface Parts {
 	ledger: Ledger;
-	tokens: Tokens;
-	aliases: AliasTable;
+	/** Opened by their first use, because an account of the operator may have none. */
+	tokens(): Tokens;
+	aliases(): AliasTable;
 	boundGateway: BoundGatewayTable;
 }
 
@@ -130,19 +132,19 @@ export class Account extends DurableObject {
 
 	tokens(command: TokenCommand): TokenResult {
 		const byToken = command.kind === "verify" || command.maker.kind === "token";
-		return byToken && this.#isNew() ? UNKNOWN : this.#open().tokens.run(command, this.boundGateway());
+		return byToken && this.#isNew() ? UNKNOWN : this.#open().tokens().run(command, this.boundGateway());
 	}
 
 	aliases(): AliasRow[] {
-		return this.#isNew() ? [] : this.#open().aliases.all();
+		return this.#isNew() ? [] : this.#open().aliases().all();
 	}
 
 	setAlias(row: AliasRow): boolean {
-		return this.#open().aliases.set(row);
+		return this.#open().aliases().set(row);
 	}
 
 	deleteAlias(alias: string): boolean {
-		return !this.#isNew() && this.#open().aliases.delete(alias);
+		return !this.#isNew() && this.#open().aliases().delete(alias);
 	}
 
 	usage(query: UsageQuery): UsageReport {
@@ -167,7 +169,7 @@ export class Account extends DurableObject {
 		const { credential } = query;
 		const checked = query.request ? this.#checkRun(credential) : this.#check(credential, "run");
 		const { ledger, tokens } = this.#open();
-		const all = query.allTokens ? tokens.withBudget(credential) : undefined;
+		const all = query.allTokens ? tokens().withBudget(credential) : undefined;
 		const status = ledger.limitStatus(query, checked.ok ? checked.token : undefined, all);
 		return checked.ok || !query.request ? status : { ...status, answer: checked };
 	}
@@ -212,7 +214,7 @@ export class Account extends DurableObject {
 	#check(credential: Credential, permission: Permission): Checked {
 		if (credential.kind === "operator") return { ok: true };
 		if (this.#isNew()) return UNKNOWN;
-		const checked = this.#open().tokens.check(credential.hash, permission);
+		const checked = this.#open().tokens().check(credential.hash, permission);
 		if (!checked.ok) return checked;
 		const description =
 			permission === "gateways-write" ? changeRefusal(this.#boundGateway(checked)) : undefined;
@@ -252,11 +254,12 @@ export class Account extends DurableObject {
 	#open(): Parts {
 		if (this.#parts) return this.#parts;
 		const { storage } = this.ctx;
-		const ledger = new Ledger(storage, () => Date.now());
+		const isNew = this.#isNew();
+		const ledger = new Ledger(storage, () => Date.now(), { isNew });
 		this.#parts = {
 			ledger,
-			tokens: new Tokens(storage.sql, () => ledger.now()),
-			aliases: new AliasTable(storage.sql),
+			tokens: lazy(() => new Tokens(storage.sql, () => ledger.now(), { isNew })),
+			aliases: lazy(() => new AliasTable(storage.sql)),
 			boundGateway: new BoundGatewayTable(storage.sql),
 		};
 		return this.#parts;

@@ -7,11 +7,12 @@ import { isTokenLimited, remainingInRates, type VerifiedToken, withTokenLimits }
 import { grantedLease, type HeldLease, Leases } from "./leases.ts";
 import { expiredSettlement, type OpenRequest, type RequestRecord, requestRecord } from "./request-rows.ts";
 import type { Requests } from "./requests.ts";
+import type { TableOptions } from "./row-table.ts";
 import type { Usage } from "./usage.ts";
 import type { Windows } from "./windows.ts";
 
 /** The parts of the ledger that leased requests use. */
-interface LedgerBooks {
+export interface LedgerBooks {
 	requests: Requests;
 	usage: Usage;
 	windows: Windows;
@@ -33,8 +34,8 @@ export class LeasedRequests {
 	readonly #leases: Leases;
 	readonly #books: LedgerBooks;
 
-	constructor(sql: SqlStorage, books: LedgerBooks) {
-		this.#leases = new Leases(sql);
+	constructor(sql: SqlStorage, books: LedgerBooks, options?: TableOptions) {
+		this.#leases = new Leases(sql, options);
 		this.#books = books;
 	}
 

@@ -9,7 +9,7 @@ import type { JournalBatch } from "../admission.ts";
 import type { Lease } from "../lease.ts";
 import type { TokenLimits } from "../token-command.ts";
 import { rateKeys, rateKeysText } from "./request-rows.ts";
-import { RowTable } from "./row-table.ts";
+import { RowTable, type TableOptions } from "./row-table.ts";
 
 /** A batch may be sent repeatedly before it arrives. After this time the lease is charged. */
 export const GRACE_MS = 15_000;
@@ -76,11 +76,11 @@ export class Leases {
 	readonly #journals: RowTable<JournalRow>;
 	readonly #leases = new Map<string, HeldLease>();
 
-	constructor(sql: SqlStorage) {
+	constructor(sql: SqlStorage, { isNew = false }: TableOptions = {}) {
 		this.#sql = sql;
 		this.#table = new RowTable<LeaseRow>({ sql, name: "leases", columns: LEASES, key: ["id"] });
 		this.#journals = new RowTable<JournalRow>({ sql, name: "journals", columns: JOURNALS, key: ["id"] });
-		for (const row of this.#table.select())
+		for (const row of isNew ? [] : this.#table.select())
 			this.#leases.set(row.id, { ...row, rateKeys: rateKeys(row.rateKeys) });
 	}
 

@@ -19,11 +19,12 @@ import {
 	type VerifiedToken,
 	withTokenLimits,
 } from "./decision.ts";
-import { LeasedRequests } from "./leased-requests.ts";
+import { LeasedRequests, type LedgerBooks } from "./leased-requests.ts";
 import { type LimitStatus, type LimitStatusQuery, usedOf, withTokenBudgets } from "./limit-status.ts";
 import { Refusals } from "./refusals.ts";
 import { expiredSettlement, type OpenRequest, type RequestRecord, validSettlement } from "./request-rows.ts";
 import { Requests, type RequestsPage, type RequestsQuery } from "./requests.ts";
+import type { TableOptions } from "./row-table.ts";
 import { Usage, type UsageQuery, type UsageReport } from "./usage.ts";
 import { Windows } from "./windows.ts";
 
@@ -33,11 +34,12 @@ export interface PendingAdmission {
 	token: VerifiedToken | undefined;
 }
 
+type LedgerStorage = Pick<DurableObjectStorage, "sql" | "transactionSync">;
 type Settled = readonly [OpenRequest, Settlement];
 
 export class Ledger {
 	readonly refusals: Refusals;
-	readonly #storage: Pick<DurableObjectStorage, "sql" | "transactionSync">;
+	readonly #storage: LedgerStorage;
 	readonly #clock: ForwardClock;
 	readonly #requests: Requests;
 	readonly #usage: Usage;
@@ -49,15 +51,16 @@ export class Ledger {
 	readonly #open = new Map<string, OpenRequest>();
 
 	/** `clock`: milliseconds since the epoch. */
-	constructor(storage: Pick<DurableObjectStorage, "sql" | "transactionSync">, clock: () => number) {
+	constructor(storage: LedgerStorage, clock: () => number, options: TableOptions = {}) {
 		this.#storage = storage;
-		this.#requests = new Requests(storage.sql);
+		this.#requests = new Requests(storage.sql, options);
 		this.#usage = new Usage(storage.sql);
 		this.refusals = new Refusals(storage.sql);
 		this.#counted = new CountedRequests(storage.sql, this.#windows);
-		this.#clock = new ForwardClock(clock, Math.max(this.#requests.latest(), this.#usage.latest()));
+		const latest = () => Math.max(this.#requests.latest(), this.#usage.latest());
+		this.#clock = new ForwardClock(clock, options.isNew ? 0 : latest());
 		this.#budgets = new Budgets(utcDay(clock()));
-		this.#leased = new LeasedRequests(storage.sql, {
+		const books: LedgerBooks = {
 			requests: this.#requests,
 			usage: this.#usage,
 			windows: this.#windows,
@@ -69,7 +72,9 @@ export class Ledger {
 				this.#writeSettled(settled, now);
 				this.#close(settled);
 			},
-		});
+		};
+		this.#leased = new LeasedRequests(storage.sql, books, options);
+		if (options.isNew) return;
 		const instant = this.#clock.read();
 		if (instant.corrected !== undefined) logCorrection(instant.corrected);
 		this.#rebuild(instant.now);

@@ -14,7 +14,7 @@ import {
 	requestRecord,
 	SETTLED_COLUMNS,
 } from "./request-rows.ts";
-import { columnsOf, RowTable } from "./row-table.ts";
+import { columnsOf, RowTable, type TableOptions } from "./row-table.ts";
 import { KEPT_MS, Segments, type SettledRow } from "./segments.ts";
 import { WINDOW_MS } from "./windows.ts";
 
@@ -70,7 +70,7 @@ export class Requests {
 	#nextOpenId: number;
 	#nextSettledId: number;
 
-	constructor(sql: SqlStorage) {
+	constructor(sql: SqlStorage, { isNew = false }: TableOptions = {}) {
 		this.#sql = sql;
 		this.#table = new RowTable<LedgerRow>({
 			sql,
@@ -87,8 +87,8 @@ export class Requests {
 					FIRST_OPEN_ID,
 				)
 				.one().last ?? undefined;
-		this.#nextOpenId = (lastId(">= ?") ?? FIRST_OPEN_ID) + 1;
-		this.#nextSettledId = Math.max(lastId("< ?") ?? 0, this.#segments.lastId()) + 1;
+		this.#nextOpenId = ((isNew ? undefined : lastId(">= ?")) ?? FIRST_OPEN_ID) + 1;
+		this.#nextSettledId = isNew ? 1 : Math.max(lastId("< ?") ?? 0, this.#segments.lastId()) + 1;
 	}
 
 	/** Assigns the next id. {@link insert} writes the row. */

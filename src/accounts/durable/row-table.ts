@@ -32,6 +32,11 @@ interface TableLayout<Field extends string> {
 	rowIds?: true;
 }
 
+export interface TableOptions {
+	/** The account has no tables yet, so nothing is read when they are opened. */
+	isNew?: boolean;
+}
+
 export class RowTable<Row extends { [Field in keyof Row]: SqlStorageValue | undefined }> {
 	readonly #sql: SqlStorage;
 	readonly #fields: readonly (keyof Row & string)[];
@@ -45,10 +50,11 @@ export class RowTable<Row extends { [Field in keyof Row]: SqlStorageValue | unde
 		const declared = Object.fromEntries(this.#fields.map((field) => [columnOf(field), columns[field]]));
 		const declarations = Object.entries(declared).map(([column, declaration]) => `${column} ${declaration}`);
 		const primaryKey = `PRIMARY KEY (${columnsOf(key)})`;
-		sql.exec(
+		const { rowsWritten } = sql.exec(
 			`CREATE TABLE IF NOT EXISTS ${name} (${[...declarations, primaryKey].join(", ")}) ${rowIds ? "" : "WITHOUT ROWID"}`,
 		);
-		addColumns(sql, name, declared);
+		// It existed.
+		if (rowsWritten === 0) addColumns(sql, name, declared);
 		this.#select = `SELECT ${this.#fields.map((field) => `${columnOf(field)} AS "${field}"`).join(", ")} FROM ${name}`;
 		const changed = this.#fields.filter((field) => !key.includes(field));
 		const changes = changed.map((field) => {

@@ -149,6 +149,16 @@ describe("admit", () => {
 	});
 });
 
+const tablesOf = (account: string): Promise<unknown[]> =>
+	runInDurableObject(stubOf(account), (_: Account, { storage }) =>
+		storage.sql
+			.exec<{ name: string }>(
+				"SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\' ORDER BY name",
+			)
+			.toArray()
+			.map(({ name }) => name),
+	);
+
 it("writes nothing for an unknown token of a new account", async () => {
 	const account = newAccount();
 	const credential = { kind: "token", hash: "00" } as const;
@@ -157,11 +167,29 @@ it("writes nothing for an unknown token of a new account", async () => {
 	expect(await stubOf(account).verify(credential, "read")).toEqual(unknown);
 	expect(await stubOf(account).tokens({ kind: "verify", hash: "00" })).toEqual(unknown);
 	expect(await stubOf(account).tokens({ kind: "get", maker: credential, id: "a" })).toEqual(unknown);
-	await runInDurableObject(stubOf(account), (_: Account, { storage }) => {
-		expect(
-			storage.sql.exec("SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_cf%' ESCAPE '\\'").toArray(),
-		).toEqual([]);
-	});
+	expect(await tablesOf(account)).toEqual([]);
+});
+
+it("has tables of tokens and aliases only after their first use", async () => {
+	const account = newAccount();
+	const used = [
+		"bound_gateway",
+		"counted",
+		"journals",
+		"leases",
+		"refusals",
+		"requests",
+		"segments",
+		"usage",
+	];
+	await stubOf(account).admit(admission(), []);
+	expect(await tablesOf(account)).toEqual(used);
+	const credential = await tokenOf(account);
+	expect(await stubOf(account).aliases()).toEqual([]);
+	expect(await tablesOf(account)).toEqual(["aliases", ...used, "tokens"].sort());
+	expect(await stubOf(account).verify(credential, "run")).toEqual({ ok: true, token: "token-1" });
+	await evictDurableObject(stubOf(account));
+	expect(await stubOf(account).verify(credential, "run")).toEqual({ ok: true, token: "token-1" });
 });
 
 it("keeps an expired token expired when the clock goes back", async () => {
