@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import type { Hono } from "hono";
 import { createApp } from "../src/app.ts";
-import { configure } from "../src/config/index.ts";
+import { type Config, configure } from "../src/config/index.ts";
 import { lazy } from "../src/core/lazy.ts";
 import type { Access } from "../src/http/credentials.ts";
 import type { Caller } from "../src/pipeline/request.ts";
@@ -45,6 +45,25 @@ export interface TestOptions {
 	fetch?: typeof fetch;
 }
 
+const configurations = new Map<string, Config>();
+
+/** Equal variables are parsed once. So a test that replaces a method of the catalogue or a table restores it. */
+function configurationOf(vars: Record<string, unknown>): Config {
+	let isData = true;
+	const text = JSON.stringify(vars, (_, value) => {
+		isData &&=
+			typeof value !== "object" ||
+			value === null ||
+			[Object.prototype, Array.prototype].includes(Object.getPrototypeOf(value));
+		isData &&= typeof value !== "function";
+		return value;
+	});
+	if (!isData) return configure(vars);
+	const config = configurations.get(text) ?? configure(vars);
+	configurations.set(text, config);
+	return config;
+}
+
 export function testServices({
 	vars = { DEFAULT_BACKEND: "simulator" },
 	fetch,
@@ -52,7 +71,7 @@ export function testServices({
 	let ids = 0;
 	// The ids repeat in each test, and an account accepts each id once. Therefore each test has its own accounts.
 	const suffix = crypto.randomUUID().slice(0, 8);
-	const config = configure({ ...vars, LIMITS: { ...UNLIMITED, ...(vars.LIMITS ?? {}) } });
+	const config = configurationOf({ ...vars, LIMITS: { ...UNLIMITED, ...(vars.LIMITS ?? {}) } });
 	const services = servicesOf(
 		config,
 		createPersistent(env, {

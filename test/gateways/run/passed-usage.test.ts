@@ -453,7 +453,9 @@ describe("a stream", () => {
 		const at = await world(() => live.response);
 		const logged: string[] = [];
 		at.services.log = ({ key }) => void logged.push(key);
-		vi.spyOn(at.services.catalog, "find").mockImplementation((id) => {
+		// Gateways with the same variables share the catalogue.
+		using find = vi.spyOn(at.services.catalog, "find");
+		find.mockImplementation((id) => {
 			if (id.startsWith("openai/")) throw new TypeError("broken");
 			return undefined;
 		});

@@ -564,8 +564,11 @@ describe("custom providers", () => {
 		]);
 		for (const { headers } of requests) expect(headers.get("x-tenant")).toBe("t-1");
 		await compat.text();
-		const log = await send(`/ai-gateway/gateways/mine/logs/${compat.headers.get("cf-aig-log-id")}`, token);
-		expect(await log.json()).toMatchObject({ result: { provider: "custom-mine", model: "a/b" } });
+		const path = `/ai-gateway/gateways/mine/logs/${compat.headers.get("cf-aig-log-id")}`;
+		// The log is written after the answer.
+		await expect
+			.poll(async () => (await send(path, token)).json(), { timeout: 10_000 })
+			.toMatchObject({ result: { provider: "custom-mine", model: "a/b" } });
 	});
 
 	it("belong to one account, and only while they are enabled", async () => {
