@@ -190,9 +190,13 @@ export interface LeasedRequest {
 	afterMs: number;
 	/** Maximum cost in micro-neurons. */
 	reserved: number;
-	/** Absent while the request is open. */
+	/** Absent while the request is open: it takes `reserved` from the lease. A settled one takes its cost, at most `reserved`. */
 	settlement?: Settlement;
 }
+
+/** Micro-neurons that a request takes from its lease. */
+export const takenFromLease = ({ reserved, settlement }: LeasedRequest): number =>
+	settlement ? Math.min(reserved, settlement.microNeurons) : reserved;
 
 /** Batches of one isolate for one account, in order. A batch is sent again until it is confirmed. */
 export interface JournalBatch {

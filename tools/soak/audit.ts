@@ -7,7 +7,8 @@
  * - `expired`: the reservation. Only if the Worker was killed during the request, or before it could deliver the settlement.
  *
  * With leases, the requests that the Worker admitted shortly before it was killed have no rows. What remains of their leases is charged
- * in rows of their own, which are at least the reservations of the requests that were answered.
+ * in rows of their own, which are at least what the answers cost by the engine's records: the isolate may use the rest of a reservation
+ * for another request as soon as it knows the cost.
  *
  * A request that was not admitted has no row. The gateway may have called an engine before the account refused, or could not be reached; the
  * number of calls is at most that of the route, and the caller got no answer. If a caller disconnects before the headers, its record proves none
@@ -182,15 +183,13 @@ export class Audit {
 		}
 		const answered = unreported.filter(({ received }) => received.status === 200);
 		for (const [model, lost] of Map.groupBy(answered, ({ callerRequest }) => callerRequest.model)) {
-			const reserved = lost.reduce((sum, { calls, callerRequest: { cost } }) => {
-				return sum + reservedFor(cost, Math.min(grantOf(calls), cost.outputTokens));
-			}, 0);
+			const used = lost.reduce((sum, each) => sum + usedBy(each), 0);
 			const charged = charges
 				.filter((row) => row.model === model)
 				.reduce((sum, { neurons }) => sum + micro(neurons), 0);
-			if (charged < reserved)
+			if (charged < used)
 				this.#violates(
-					`${account}: ${lost.length} answers of ${model} were not reported before a kill and reserved ${reserved}, but only ${charged} is charged`,
+					`${account}: ${lost.length} answers of ${model} were not reported before a kill and cost at least ${used}, but only ${charged} is charged`,
 				);
 		}
 	}
@@ -206,7 +205,8 @@ export class Audit {
 		if (calls.length > max) report(`engines were called ${calls.length} times, the route allows ${max}`);
 		if (received.end === "disconnected" && received.status === undefined)
 			this.#judgeCancelledBefore(evidence, row, report);
-		if (!row && !wasNotAdmitted(received) && this.#isUnreported(evidence)) this.#count("unreported", 0, 0, 0);
+		if (!row && !wasNotAdmitted(received) && this.#isUnreported(evidence))
+			this.#count("unreported", 0, 0, received.status === 200 ? usedBy(evidence) : 0);
 		else if (!row) {
 			const unbilledCalls = duringKill || received.end === "disconnected" || wasNotAdmitted(received);
 			if (calls.length > 0 && (received.status === 200 || !unbilledCalls))
@@ -512,6 +512,20 @@ const grantOf = (calls: readonly EngineCall[]): number => calls[0]?.maxTokens ??
 
 const eventsOf = (call: EngineCall | undefined, { api }: Planned): number =>
 	call && api !== "embed" ? call.events : 0;
+
+/** Micro-neurons that the caller's part of the answer cost at least. */
+function usedBy({ calls, callerRequest, planned, received }: Evidence): number {
+	const { inputTokens, cachedTokens, outputTokens } = billOf(planned, callerRequest.prompt, {
+		events: planned.api === "embed" ? 0 : Math.floor(lastOf(received.tokens) / planned.tokensPerEvent),
+		complete: received.end === "complete",
+		maxTokens: grantOf(calls),
+	});
+	return costOf(callerRequest.model, {
+		input_tokens: inputTokens.min,
+		cached_tokens: cachedTokens,
+		output_tokens: outputTokens.min,
+	});
+}
 
 function differences(row: Row, bill: Bill): string[] {
 	const found: string[] = [];

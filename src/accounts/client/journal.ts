@@ -12,7 +12,6 @@ import type {
 	JournalAnswer,
 	JournalBatch,
 	LeaseCheck,
-	LeasedRequest,
 	Renewal,
 	Settlement,
 } from "../admission.ts";
@@ -21,7 +20,6 @@ import { LEASE_MS, type Lease, type LeaseRequest } from "../lease.ts";
 import {
 	classKey,
 	countDemand,
-	demandOf,
 	isChecked,
 	type JournalPace,
 	leaseFor,
@@ -29,6 +27,8 @@ import {
 	type RequestClass,
 	type UsableLease,
 } from "./lease-demand.ts";
+import { isScarce, leaseSize } from "./lease-size.ts";
+import { reportUnsent, reserve, settleUnsent, type UnsentRequest } from "./lease-use.ts";
 
 interface JournalOwner {
 	/** Throws if the object may not have received the batch. */
@@ -38,12 +38,6 @@ interface JournalOwner {
 	pace(): JournalPace;
 	/** The journal is empty and may be dropped. */
 	idle(): void;
-}
-
-interface UnsentRequest {
-	request: LeasedRequest;
-	/** When the object charges it, if it is not settled. */
-	expiresAt: number;
 }
 
 export class Journal {
@@ -89,7 +83,8 @@ export class Journal {
 		requestClass.sinceBatch++;
 		const { holdMs, ticket } = admission;
 		const request = { lease: lease.id, ticket, afterMs: now - lease.requestedAt, reserved: cost };
-		this.#requests.set(ticket, { request, expiresAt: now + holdMs });
+		reserve(requestClass.use, "open", cost);
+		this.#requests.set(ticket, { request, use: requestClass.use, lease, expiresAt: now + holdMs });
 		this.#ensureFlush();
 		const { outputTokens, microNeuronsPerOutputToken } = admission.cost;
 		const isBounded = lease.isBudgeted && outputTokens > 0 && microNeuronsPerOutputToken > 0;
@@ -133,6 +128,7 @@ export class Journal {
 		const requestClass = this.#classes.get(key) ?? newClass(admission, now);
 		this.#classes.set(key, requestClass);
 		countDemand(requestClass, admission, now, this.#owner.pace());
+		reserve(requestClass.use, "called", maxCost(admission.cost));
 		this.#ensureFlush();
 		return this.#nextLeaseRequest(requestClass, now);
 	}
@@ -165,7 +161,7 @@ export class Journal {
 	settle(settlement: Settlement): boolean {
 		const unsent = this.#requests.get(settlement.ticket);
 		if (unsent) {
-			unsent.request.settlement ??= settlement;
+			settleUnsent(unsent, settlement);
 			this.#ensureFlush();
 			return true;
 		}
@@ -208,12 +204,9 @@ export class Journal {
 		if (requestClass.pendingLease) this.#returned.push(requestClass.pendingLease.id);
 		const id = `lease-${crypto.randomUUID()}`;
 		requestClass.pendingLease = { id, at: now };
-		const requests = demandOf(requestClass) + 1;
-		const { leaseMs } = this.#owner.pace();
-		return {
-			...{ id, requests, microNeurons: requests * maxCost(requestClass.latest.cost) },
-			...(leaseMs > LEASE_MS && { ms: leaseMs }),
-		};
+		const pace = this.#owner.pace();
+		const { leaseMs } = pace;
+		return { id, ...leaseSize(requestClass, now, pace), ...(leaseMs > LEASE_MS && { ms: leaseMs }) };
 	}
 
 	#ensureFlush(): void {
@@ -250,9 +243,7 @@ export class Journal {
 		const returned = this.#returned.splice(0);
 		if (unsent.length + settlements.length + returned.length + renewals.length === 0) return undefined;
 		this.#requests.clear();
-		for (const { request, expiresAt } of unsent) {
-			if (!request.settlement) this.#open.set(request.ticket, expiresAt);
-		}
+		for (const each of unsent) if (reportUnsent(each)) this.#open.set(each.request.ticket, each.expiresAt);
 		this.#batch = {
 			journal: this.#id,
 			sequence: ++this.#sequence,
@@ -265,20 +256,23 @@ export class Journal {
 	}
 
 	/**
-	 * Drops leases that are used up, expired, or were not used for half of their time, and classes without any. `renews`: returns a request
+	 * Drops leases that do not pay for a request, are expired, or were not used for half of their time, and classes without any. `renews`: returns a request
 	 * for a lease for each class that needs one.
 	 */
 	#dropUnused(now: number, renews: boolean): Renewal[] {
 		const renewals: Renewal[] = [];
 		for (const [key, requestClass] of this.#classes) {
-			const isUsable = ({ requestedAt, ms, requests }: UsableLease) =>
-				now < requestedAt + ms && requests > 0 && (ms <= LEASE_MS || now < requestClass.usedAt + ms / 2);
+			const most = maxCost(requestClass.latest.cost);
+			const isUsable = ({ requestedAt, ms, requests, microNeurons }: UsableLease) =>
+				now < requestedAt + ms &&
+				requests > 0 &&
+				microNeurons >= most &&
+				(ms <= LEASE_MS || now < requestClass.usedAt + ms / 2);
 			for (const lease of requestClass.leases) if (!isUsable(lease)) this.#returned.push(lease.id);
 			requestClass.leases = requestClass.leases.filter(isUsable);
-			const remaining = requestClass.leases.reduce((sum, { requests }) => sum + requests, 0);
 			const used = requestClass.sinceBatch;
 			requestClass.sinceBatch = 0;
-			if (renews && used > 0 && remaining < 2 * used) {
+			if (renews && used > 0 && isScarce(requestClass, used, now, this.#owner.pace())) {
 				const lease = this.#nextLeaseRequest(requestClass, now);
 				const { ticket: _, ...latest } = requestClass.latest;
 				if (lease) renewals.push({ ...latest, lease });
@@ -288,6 +282,7 @@ export class Journal {
 				if (pendingLease) this.#returned.push(pendingLease.id);
 				this.#classes.delete(key);
 			}
+			requestClass.use.called = 0;
 		}
 		return renewals;
 	}

@@ -2,6 +2,7 @@
 import type { Admission } from "../admission.ts";
 import { gatewayKey } from "../bound-gateway.ts";
 import { LEASE_MS, type Lease, MAX_LEASE_MS } from "../lease.ts";
+import { beginPeriod, type LeaseUse, newUse } from "./lease-use.ts";
 
 const SECOND_MS = 1000;
 
@@ -35,12 +36,14 @@ export interface RequestClass {
 	leases: UsableLease[];
 	/** When the object was called that last accepted the credential and the limits of the leases. */
 	checkedAt: number;
-	/** Requests of the current period and of the one before. A period is a second, or the time between two batches if that is longer. */
+	/** Requests of the current period ({@link periodOf}) and of the one before. */
 	current: number;
 	previous: number;
 	since: number;
 	/** Admitted from leases since the last batch. */
 	sinceBatch: number;
+	/** What they take from the leases. */
+	use: LeaseUse;
 	/** Time of the last request. */
 	usedAt: number;
 	/** The request for a lease that is under way. */
@@ -52,20 +55,25 @@ export const newClass = (latest: Admission, now: number): RequestClass => ({
 	leases: [],
 	checkedAt: Number.NEGATIVE_INFINITY,
 	...{ current: 0, previous: 0, since: now, sinceBatch: 0, usedAt: now },
+	use: newUse(),
 });
+
+/** A second, or the time between two batches if that is longer. */
+export const periodOf = ({ flushAfterMs }: JournalPace): number => Math.max(SECOND_MS, flushAfterMs);
 
 /** Counts a request in the demand of its class. */
 export function countDemand(
 	requestClass: RequestClass,
 	admission: Admission,
 	now: number,
-	{ flushAfterMs }: JournalPace,
+	pace: JournalPace,
 ): void {
-	const period = Math.max(SECOND_MS, flushAfterMs);
+	const period = periodOf(pace);
 	const age = now - requestClass.since;
 	if (age >= period) {
 		requestClass.previous = age < 2 * period ? requestClass.current : 0;
 		requestClass.current = 0;
+		beginPeriod(requestClass.use, age < 2 * period);
 		requestClass.since = now;
 	}
 	requestClass.current++;

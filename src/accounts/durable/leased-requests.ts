@@ -1,5 +1,11 @@
 /** Grants leases, books the requests that isolates admitted from them, and charges leases that were not returned. */
-import type { JournalBatch, LeasedRequest, Renewal, Settlement } from "../admission.ts";
+import {
+	type JournalBatch,
+	type LeasedRequest,
+	type Renewal,
+	type Settlement,
+	takenFromLease,
+} from "../admission.ts";
 import { nextMidnight, utcDay } from "../clock.ts";
 import { LEASE_MS, type Lease, MAX_LEASE_MS } from "../lease.ts";
 import { type Balance, type Budgets, budgetKeys, maxCost } from "./budgets.ts";
@@ -189,7 +195,7 @@ export class LeasedRequests {
 	#open(request: LeasedRequest, lease: HeldLease, now: number): OpenRequest {
 		const { afterMs, reserved, ticket } = request;
 		const { expiresAt, grantedAt, holdMs, model, task, token, rateKeys } = lease;
-		const part = { requests: 1, microNeurons: Math.min(reserved, lease.microNeurons) };
+		const part = { requests: 1, microNeurons: Math.min(takenFromLease(request), lease.microNeurons) };
 		if (isCharged(lease)) this.#reduceCharge(lease, part.microNeurons);
 		else this.#release(lease, part);
 		lease.requests = Math.max(0, lease.requests - part.requests);

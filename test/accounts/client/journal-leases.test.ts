@@ -218,6 +218,90 @@ describe("a lease", () => {
 	});
 });
 
+describe("a lease by the cost of its requests", () => {
+	const settle = (journal: Journal, name: string, microNeurons: number): void =>
+		void journal.settle(settlement(name, { microNeurons }));
+
+	it("has again what a settled request did not cost, once", () => {
+		const { journal, grant } = journalOf();
+		grant(A, { microNeurons: 130 });
+		expect(journal.admit(ticket("t1"))).toEqual({});
+		expect(journal.admit(ticket("t2"))).toBeUndefined();
+		settle(journal, "t1", 30);
+		settle(journal, "t1", 0);
+		expect(journal.admit(ticket("t2"))).toEqual({});
+		// Above its reservation.
+		settle(journal, "t2", 250);
+		expect(journal.admit(ticket("t3"))).toBeUndefined();
+	});
+
+	it("has nothing again from a request that a batch has reported as open", async () => {
+		const { journal, batches, grant, pass } = journalOf();
+		grant(A, { microNeurons: 250, ms: 60_000 });
+		journal.admit(ticket("t1"));
+		await pass(250);
+		expect(batches).toMatchObject([{ returned: [], renewals: [] }]);
+		settle(journal, "t1", 30);
+		expect(journal.admit(ticket("t2"))).toEqual({});
+		expect(journal.admit(ticket("t3"))).toBeUndefined();
+	});
+
+	it("is returned when it does not pay for a request, and renewed", async () => {
+		const { journal, batches, grant, pass } = journalOf();
+		const id = grant(A, { microNeurons: 150 });
+		journal.admit(ticket("t1"));
+		settle(journal, "t1", 60);
+		await pass(250);
+		const lease = { requests: 3, microNeurons: 300 };
+		expect(batches).toMatchObject([{ returned: [id], renewals: [{ lease }] }]);
+	});
+
+	it("is requested with the reservations of what was open at once and one more, and the cost of the others", async () => {
+		const { journal, batches, grant, pass } = journalOf();
+		grant(A, { requests: 20 });
+		for (let i = 0; i < 20; i++) {
+			journal.admit(ticket(`t${i}`));
+			settle(journal, `t${i}`, 10);
+		}
+		await pass(250);
+		// 21 requests and one more: one by a call and one from the lease were open at once, so 3 at 100, and 19 at 10.
+		expect(batches[0]?.renewals).toMatchObject([{ lease: { requests: 22, microNeurons: 490 } }]);
+	});
+
+	it("is requested with neurons for two batches, of the four in a second", () => {
+		const { journal, state, grant } = journalOf();
+		grant(A, { requests: 20 });
+		for (let i = 0; i < 20; i++) {
+			journal.admit(ticket(`t${i}`));
+			settle(journal, `t${i}`, 10);
+		}
+		state.time = START + 1_000;
+		// Half of 21 requests, and one more: 3 at 100, and 9 at 10.
+		expect(journal.requestLease(A)).toMatchObject({ requests: 22, microNeurons: 390 });
+	});
+
+	it("is requested without what another lease has, but for one request", () => {
+		const { journal, grant } = journalOf();
+		grant(A, { requests: 5, microNeurons: 400, ms: 60_000 });
+		expect(journal.requestLease(A)).toMatchObject({ requests: 1, microNeurons: 100 });
+	});
+
+	it("is requested although another lease has room that ends before the next batch", async () => {
+		const { journal, batches, grant, pass } = journalOf();
+		grant(A);
+		await pass(510);
+		journal.admit(ticket("t"));
+		await pass(240);
+		expect(batches).toMatchObject([{ returned: [], renewals: [{ lease: { requests: 3 } }] }]);
+	});
+
+	it("has no neurons for a model without a price", () => {
+		const { journal } = journalOf();
+		const free = { ...A, cost: fixedCost(0) };
+		expect(journal.requestLease(free)).toMatchObject({ requests: 2, microNeurons: 0 });
+	});
+});
+
 describe("a lease of more than a second", () => {
 	const LONG = { flushAfterMs: 4_000, leaseMs: 8_000 };
 

@@ -193,7 +193,8 @@ describe("a batch", () => {
 				["a", "ok", 60],
 				["b", "open", 0],
 			]);
-			expect(state(bench)).toEqual([60, 300, 4]);
+			// The settled request takes its cost of 60 from the lease, the open one its reservation of 100: 240 remain, and 100 are its own.
+			expect(state(bench)).toEqual([60, 340, 4]);
 			bench.ledger.book(
 				batch({ settlements: [settlement("b", { microNeurons: 70 })], returned: ["lease-1"] }),
 			);
@@ -278,15 +279,15 @@ describe("a lease that is not returned", () => {
 			expect(bench.ledger.nextLeaseExpiry()).toBe(OVERDUE);
 			bench.time = OVERDUE - 1;
 			bench.ledger.expire();
-			expect(state(bench)).toEqual([10, 300, 4]);
+			expect(state(bench)).toEqual([10, 390, 4]);
 			bench.time++;
 			bench.ledger.expire();
 			expect(rows(bench)).toEqual([
 				["a", "ok", 10],
-				["lease-1", "expired", 300],
+				["lease-1", "expired", 390],
 			]);
-			expect(state(bench)).toEqual([310, 0, 4]);
-			expect(total(bench)).toBe(310);
+			expect(state(bench)).toEqual([400, 0, 4]);
+			expect(total(bench)).toBe(400);
 			bench.restart();
 			bench.ledger.expire();
 			expect(rows(bench)).toHaveLength(2);
@@ -349,14 +350,14 @@ describe("a lease that is not returned", () => {
 				batch({ requests: [leased("a", { settlement: settlement("a", { microNeurons: 10 }) })] }),
 			);
 			expect(rows(bench)).toEqual([
-				["lease-1", "expired", 300],
+				["lease-1", "expired", 390],
 				["a", "ok", 10],
 			]);
-			expect(total(bench)).toBe(310);
+			expect(total(bench)).toBe(400);
 			bench.ledger.book(batch({ requests: [leased("b")] }));
-			expect(state(bench).slice(0, 2)).toEqual([210, 100]);
+			expect(state(bench).slice(0, 2)).toEqual([300, 100]);
 			bench.restart();
-			expect(state(bench).slice(0, 2)).toEqual([210, 100]);
+			expect(state(bench).slice(0, 2)).toEqual([300, 100]);
 			bench.ledger.book(
 				batch({ settlements: [settlement("b", { microNeurons: 20 })], returned: ["lease-1"] }),
 			);
@@ -378,7 +379,7 @@ describe("a lease that is not returned", () => {
 				batch({ requests: [leased("a", { settlement: settlement("a", { microNeurons: 10 }) })] }),
 			);
 			const charges = () => bench.ledger.requests({ leases: true }).requests;
-			expect(charges()).toMatchObject([{ ticket: "lease-1", microNeurons: 300, reservedMicroNeurons: 400 }]);
+			expect(charges()).toMatchObject([{ ticket: "lease-1", microNeurons: 390, reservedMicroNeurons: 400 }]);
 			bench.time = OVERDUE + 5;
 			const forgiven = { ticket: "lease-1", outcome: "expired", microNeurons: 0, forgivenAt: OVERDUE + 5 };
 			expect(bench.ledger.forgiveLease("lease-1")).toMatchObject(forgiven);
