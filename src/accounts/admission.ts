@@ -194,9 +194,13 @@ export interface LeasedRequest {
 	settlement?: Settlement;
 }
 
-/** Micro-neurons that a request takes from its lease. */
-export const takenFromLease = ({ reserved, settlement }: LeasedRequest): number =>
-	settlement ? Math.min(reserved, settlement.microNeurons) : reserved;
+/** Micro-neurons that a request takes from its lease. A cost that is not valid counts as the reservation, as in the account's books. */
+export function takenFromLease({ reserved, settlement }: LeasedRequest): number {
+	const { microNeurons = reserved } = settlement ?? {};
+	return Number.isSafeInteger(microNeurons) && microNeurons >= 0
+		? Math.min(reserved, microNeurons)
+		: reserved;
+}
 
 /** Batches of one isolate for one account, in order. A batch is sent again until it is confirmed. */
 export interface JournalBatch {

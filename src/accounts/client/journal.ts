@@ -256,8 +256,8 @@ export class Journal {
 	}
 
 	/**
-	 * Drops leases that do not pay for a request, are expired, or were not used for half of their time, and classes without any. `renews`: returns a request
-	 * for a lease for each class that needs one.
+	 * Drops leases that do not pay for a request, have expired, or were not used for half of their time, and classes without any.
+	 * `renews`: returns a request for a lease for each class that needs one.
 	 */
 	#dropUnused(now: number, renews: boolean): Renewal[] {
 		const renewals: Renewal[] = [];
@@ -272,6 +272,7 @@ export class Journal {
 			requestClass.leases = requestClass.leases.filter(isUsable);
 			const used = requestClass.sinceBatch;
 			requestClass.sinceBatch = 0;
+			requestClass.use.called = 0;
 			if (renews && used > 0 && isScarce(requestClass, used, now, this.#owner.pace())) {
 				const lease = this.#nextLeaseRequest(requestClass, now);
 				const { ticket: _, ...latest } = requestClass.latest;
@@ -282,7 +283,6 @@ export class Journal {
 				if (pendingLease) this.#returned.push(pendingLease.id);
 				this.#classes.delete(key);
 			}
-			requestClass.use.called = 0;
 		}
 		return renewals;
 	}

@@ -14,8 +14,8 @@ const BATCHES = 2;
  */
 export function isScarce(requestClass: RequestClass, used: number, now: number, pace: JournalPace): boolean {
 	const remaining = remainingIn(requestClass, now, pace);
-	const most = used * maxCost(requestClass.latest.cost);
-	const microNeurons = Math.min(most, expectedCost(requestClass, used));
+	const maximum = used * maxCost(requestClass.latest.cost);
+	const microNeurons = Math.min(maximum, expectedCost(requestClass, used));
 	return remaining.requests < BATCHES * used || remaining.microNeurons < microNeurons;
 }
 
@@ -24,7 +24,7 @@ export function isScarce(requestClass: RequestClass, used: number, now: number, 
  *
  * - Requests: those of a period, and one more.
  * - Neurons: the expected cost of the requests until the next batch but one, and one more; at most the maximum cost of its requests.
- *   The killed isolate's account is charged what remains, so this is not the maximum cost of a whole period.
+ *   A kill of the isolate charges what remains, so this is not the maximum cost of a whole period.
  */
 export function leaseSize(requestClass: RequestClass, now: number, pace: JournalPace): LeaseSize {
 	const demand = demandOf(requestClass);
@@ -37,8 +37,8 @@ export function leaseSize(requestClass: RequestClass, now: number, pace: Journal
 
 /** How many requests arrive until the next batch but one, at the rate of this period, or of the one before. */
 function soonOf({ current, previous, since }: RequestClass, now: number, pace: JournalPace): number {
-	const ms = BATCHES * pace.flushAfterMs;
-	const share = (of: number): number => ms / Math.max(ms, of);
+	const untilMs = BATCHES * pace.flushAfterMs;
+	const share = (ofMs: number): number => untilMs / Math.max(untilMs, ofMs);
 	return Math.ceil(Math.max(current * share(now - since), previous * share(periodOf(pace))));
 }
 

@@ -235,6 +235,14 @@ describe("a lease by the cost of its requests", () => {
 		expect(journal.admit(ticket("t3"))).toBeUndefined();
 	});
 
+	it.each([-60, 1.5, Number.NaN])("has nothing again from a request with a cost of %d", (cost) => {
+		const { journal, grant } = journalOf();
+		grant(A, { microNeurons: 150 });
+		journal.admit(ticket("t1"));
+		settle(journal, "t1", cost);
+		expect(journal.admit(ticket("t2"))).toBeUndefined();
+	});
+
 	it("has nothing again from a request that a batch has reported as open", async () => {
 		const { journal, batches, grant, pass } = journalOf();
 		grant(A, { microNeurons: 250, ms: 60_000 });

@@ -206,6 +206,18 @@ describe("a batch", () => {
 			expect(total(bench)).toBe(130);
 		}));
 
+	it.each([-60, 1.5, Number.NaN])(
+		"books the reservation for a cost of %d, and takes it from the lease",
+		(microNeurons) =>
+			withLedger((bench) => {
+				grant(bench);
+				bench.ledger.book(
+					batch({ requests: [leased("a", { settlement: settlement("a", { microNeurons }) })] }),
+				);
+				expect(state(bench)).toEqual([100, 300, 4]);
+			}),
+	);
+
 	it("is booked once, however often it arrives", () =>
 		withLedger((bench) => {
 			grant(bench);
