@@ -36,7 +36,9 @@ export const PageQuery = lazy(() =>
 
 export async function geminiModels(c: Context, { caller, services }: Call): Promise<Response> {
 	const { pageSize, pageToken } = parseFields(PageQuery(), c.req.query(), "query");
-	const listed = (await listModels(caller, services)).filter(({ model }) => METHODS[model.task]);
+	const listed = (await listModels(caller, c.req.raw.headers, services)).filter(
+		({ model }) => METHODS[model.task],
+	);
 	const end = pageToken + pageSize;
 	const next = end < listed.length ? { nextPageToken: String(end) } : {};
 	return Response.json({ models: listed.slice(pageToken, end).map(modelJson), ...next });
@@ -44,7 +46,7 @@ export async function geminiModels(c: Context, { caller, services }: Call): Prom
 
 export async function showGeminiModel(c: Context, { caller, services }: Call): Promise<Response> {
 	const id = pathParameter(c, "model");
-	const found = await findModel(id, caller, services);
+	const found = await findModel(id, caller, c.req.raw.headers, services);
 	if (!found) throw new AiError("notFound", `models/${id} is not found`);
 	return Response.json(modelJson(found));
 }

@@ -1,5 +1,6 @@
 /** The models that the lists of OpenAI's, Anthropic's and Google's APIs show. */
 import { AiError } from "../../core/errors.ts";
+import { gatewayOfCaller, isOfCustomProvider, namesInGateway } from "../../gateways/run/gateway-models.ts";
 import { isProductId, type Model } from "../../models/model.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { aliasesOf, isServed, resolveModel } from "../../pipeline/resolve-model.ts";
@@ -12,8 +13,12 @@ export interface ListedModel {
 	model: Model;
 }
 
-/** The account's aliases come first. */
-export async function listModels(caller: Caller, services: AppServices): Promise<ListedModel[]> {
+/** The account's aliases come first, then the names of the gateway that the request concerns. */
+export async function listModels(
+	caller: Caller,
+	headers: Headers,
+	services: AppServices,
+): Promise<ListedModel[]> {
 	const { catalog } = services;
 	const aliased = (await aliasesOf(caller, services)).flatMap(({ alias, model: id }): ListedModel[] => {
 		const model =
@@ -21,18 +26,29 @@ export async function listModels(caller: Caller, services: AppServices): Promise
 		return model && isServed(model, services) ? [{ id: alias, model }] : [];
 	});
 	const served = catalog.all.filter((model) => isServed(model, services));
-	return [...aliased, ...served.map((model) => ({ id: model.id, model }))];
+	const chosen = await namesInGateway(gatewayOfCaller(caller, headers), services);
+	return [
+		...aliased,
+		...chosen.map((id) => ({ id, model: namedModel(id, catalog) })),
+		...served.map((model) => ({ id: model.id, model })),
+	];
 }
 
-/** A listed model, or one of a name that only the pattern of a route matches: `gpt-5.6-sol` for `gpt-*`. */
+/**
+ * A listed model, or one of a name that cannot be listed: one that only the pattern of a route matches (`gpt-5.6-sol` for `gpt-*`), or a
+ * model of a custom provider.
+ */
 export async function findModel(
 	id: string,
 	caller: Caller,
+	headers: Headers,
 	services: AppServices,
 ): Promise<ListedModel | undefined> {
-	const listed = (await listModels(caller, services)).find((model) => model.id === id);
+	const listed = (await listModels(caller, headers, services)).find((model) => model.id === id);
 	// Each model of Workers AI that exists is in the catalogue.
 	if (listed || isProductId(id) || services.catalog.find(id)) return listed;
+	if (await isOfCustomProvider(id, gatewayOfCaller(caller, headers), services))
+		return { id, model: namedModel(id, services.catalog) };
 	try {
 		const { model, routed } = await resolveModel(id, caller, services);
 		return routed && { id, model };

@@ -1,5 +1,6 @@
 /**
- * `GET …/v1/models` and `…/v1/models/{model}`: the models that this gateway serves, and the account's aliases of them.
+ * `GET …/v1/models` and `…/v1/models/{model}`: the models that this gateway serves, the account's aliases of them, and
+ * the aliases (`custom/{name}`) and dynamic routes of the request's gateway.
  * In OpenAI's format; in Anthropic's (https://docs.anthropic.com/en/api/models-list) if the request has
  * `anthropic-version`; in Google's if it has `x-goog-api-key`. Additional fields: `context_window`, and `alias_of` for an alias.
  */
@@ -114,7 +115,7 @@ const isGoogle = (c: Context): boolean => c.req.header(GOOGLE_KEY) !== undefined
 async function replyModels(c: Context, call: Call): Promise<Response> {
 	if (isGoogle(c)) return geminiModels(c, call);
 	const { caller, services } = call;
-	const listed = await listModels(caller, services);
+	const listed = await listModels(caller, c.req.raw.headers, services);
 	if (isAnthropic(c)) return Response.json(anthropicPage(listed, c.req.query()));
 	return Response.json({ object: "list", data: listed.map(openAiModel) });
 }
@@ -123,7 +124,7 @@ async function replyModel(c: Context, call: Call): Promise<Response> {
 	if (isGoogle(c)) return showGeminiModel(c, call);
 	const { caller, services } = call;
 	const id = pathParameter(c, "model");
-	const found = await findModel(id, caller, services);
+	const found = await findModel(id, caller, c.req.raw.headers, services);
 	if (isAnthropic(c)) {
 		if (!found) throw new AiError("notFound", `model: ${id}`);
 		return Response.json(anthropicModel(found));

@@ -76,8 +76,41 @@ async function world() {
 			}),
 			{ caller: CALLER },
 		);
-	return { post, bind, requests };
+	const models = async (id = "", headers: Record<string, string> = {}) => {
+		const response = await app.request(`${BASE}/v1/models${id}`, {
+			headers: { "cf-aig-gateway-id": gateway, ...headers },
+		});
+		return { status: response.status, ...(await response.json<{ id?: string; data?: { id: string }[] }>()) };
+	};
+	return { post, bind, models, requests, aliases: `${management}/gateways/${gateway}/aliases`, routes };
 }
+
+describe("the list of models", () => {
+	it("has the aliases and the deployed routes of the gateway, and shows each, and the models of its custom providers", async () => {
+		const { post, models, aliases, routes } = await world();
+		await post(aliases, { name: "assistant", routing: "fallback", models: [MODEL] });
+		await post(routes, {
+			name: "draft",
+			elements: [
+				{ id: "start", type: "start", outputs: { next: { elementId: "end" } } },
+				{ id: "end", type: "end", outputs: {} },
+			],
+		});
+		const listed = ((await models()).data ?? []).map(({ id }) => id);
+		expect(listed).toEqual(["custom/assistant", "dynamic/support"]);
+		for (const id of [...listed, MODEL])
+			expect(await models(`/${id}`)).toMatchObject({ status: 200, id, object: "model" });
+		expect(await models("/custom/assistant", { "anthropic-version": "2023-06-01" })).toMatchObject({
+			id: "custom/assistant",
+			type: "model",
+		});
+		for (const id of ["custom/other", "dynamic/draft", "custom-other/qwen3-32b"])
+			expect(await models(`/${id}`)).toMatchObject({ status: 404 });
+		const elsewhere = { "cf-aig-gateway-id": "another" };
+		expect((await models("", elsewhere)).data).toEqual([]);
+		expect(await models("/custom/assistant", elsewhere)).toMatchObject({ status: 404 });
+	});
+});
 
 describe.each([MODEL, "dynamic/support"])("%s", (model) => {
 	it.each([
