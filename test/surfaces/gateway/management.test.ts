@@ -443,6 +443,19 @@ describe("a stored object with an unknown field", () => {
 		]);
 	});
 
+	it("is too large in a body above its bound, by each route", async () => {
+		const statuses = await Promise.all(
+			CASES.map(async ([route, body]) => {
+				const [method = "", pattern = ""] = route.split(" ");
+				const path = pattern.replace(/:(\w+)(?:\{\.\+\})?/g, (_, name: string) => ids[name] ?? "");
+				// The largest bound of these routes is 10 MB.
+				const sent = json(method, { ...body, padding: "x".repeat(10_000_001) });
+				return [route, (await send(path, ADMIN, sent)).status];
+			}),
+		);
+		expect(statuses).toEqual(CASES.map(([route]) => [route, 413]));
+	});
+
 	it("is refused in an object of a token, whose list of groups a client may send back", async () => {
 		const [policy] = token.policies;
 		const policies = (fields: object, group: object) => [
