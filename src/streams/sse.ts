@@ -20,8 +20,8 @@ export const frame = (value: unknown): string => `data: ${JSON.stringify(value)}
 export const namedFrame = (event: string, value: unknown): string =>
 	`event: ${event}\ndata: ${JSON.stringify(value)}\n\n`;
 
-/** Whether the `data` of an event marks the end of the stream. Some engines put white space around it. */
-export const isDone = (data: string): boolean => data.trim() === "[DONE]";
+/** Whether the `data` of an event marks the end of the stream. Some engines put white space or quotation marks around it. */
+export const isDone = (data: string): boolean => data.includes("[") && /^\s*"?\[done\]"?\s*$/i.test(data);
 
 /** One event, or a comment: an engine's keep-alive, or one of the gateway's. */
 export type StreamEvent =

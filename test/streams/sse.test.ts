@@ -289,11 +289,11 @@ describe("EventStream", () => {
 });
 
 describe("isDone", () => {
-	it.each(["[DONE]", "[DONE] ", " [DONE]", "[DONE]\n"])("accepts %j", (data) => {
+	it.each(["[DONE]", "[DONE] ", " [DONE]", "[DONE]\n", '"[DONE]"', "[done]"])("accepts %j", (data) => {
 		expect(isDone(data)).toBe(true);
 	});
 
-	it.each(["", "[DONE", '"[DONE]"', "[DONE] {}"])("rejects %j", (data) => {
+	it.each(["", "[DONE", "DONE", "[DONE] {}"])("rejects %j", (data) => {
 		expect(isDone(data)).toBe(false);
 	});
 });

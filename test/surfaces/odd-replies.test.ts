@@ -122,13 +122,14 @@ describe("a stream that can pass unchanged", () => {
 	const call = (index: number, id: string) =>
 		chunk({
 			delta: {
+				role: "assistant",
 				tool_calls: [
 					{ index, id, type: "function", function: { name: "get_weather", arguments: `{"city":"${id}"}` } },
 				],
 			},
 		});
 	const finish = (finish_reason: string) => chunk({ delta: {}, finish_reason });
-	const TEXT = chunk({ delta: { content: "Hello" } }) + finish("stop") + END;
+	const TEXT = chunk({ delta: { role: "assistant", content: "Hello" } }) + finish("stop") + END;
 	const ONE_CALL = call(0, "Oslo") + finish("tool_calls") + END;
 	const TWO_CALLS = call(0, "Oslo") + call(1, "Rome") + finish("tool_calls") + END;
 	const MERGED = call(0, "Oslo") + call(0, "Rome") + finish("stop") + END;

@@ -94,6 +94,7 @@ async function streamChat(
 			schema: ChatCompletionReply,
 			choices,
 			chat: toolContext(input, call),
+			parse: chatReplyParser(toolContext(input, call), choices),
 			...(signs ? { revise: chunkSealer(seals) } : { streamEnd: call.streamEnd }),
 			...(headers && { headers }),
 		}),
@@ -111,7 +112,7 @@ export async function chat(input: ChatInput, call: Call): Promise<ChatCompletion
 async function wholeChat(input: ChatInput, call: Call, seals: Seals | undefined): Promise<ChatCompletion> {
 	const reply = await generateValue(call, generationOf(input, call, seals), (legCall, body, headers) =>
 		postJson(legCall, PATH, body, ChatCompletionReply, {
-			parse: chatReplyParser(toolContext(input, call)),
+			parse: chatReplyParser(toolContext(input, call), input.n ?? 1),
 			...(headers && { headers }),
 		}),
 	);

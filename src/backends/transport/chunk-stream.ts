@@ -10,7 +10,7 @@
  */
 import { createParser } from "eventsource-parser";
 import type { AiError } from "../../core/errors.ts";
-import { parseJson } from "../../core/json.ts";
+import { parseJson, parseLooseJson } from "../../core/json.ts";
 import { type Usage, usageOf } from "../../core/usage.ts";
 import { EventTemplate } from "../../streams/delta-event.ts";
 import type { EventFormat } from "../../streams/event-splitter.ts";
@@ -58,8 +58,10 @@ export function relayChunks(
 	return streamEnd && !format ? passThrough(stream, eventReader, streamEnd) : relay(stream, eventReader);
 }
 
+/** OpenAI's mark of the end. */
+const END = "[DONE]";
 const NO_OUTPUT: EventPiece = { bytes: new Uint8Array(), events: [] };
-const DONE_PIECE: EventPiece = { bytes: new TextEncoder().encode(DONE), events: [{ data: "[DONE]" }] };
+const DONE_PIECE: EventPiece = { bytes: new TextEncoder().encode(DONE), events: [{ data: END }] };
 
 /** The fields that are read. `text`: `/completions` has it in place of `delta`. */
 interface SentChoice {
@@ -112,6 +114,12 @@ export class ChunkReader implements EventReader {
 			this.#error ??= this.#readData(event, data);
 		},
 		onComment: (comment) => this.#events.push({ comment }),
+		// llama.cpp: a line "error: {…}". Proxies: the JSON of an error without a field.
+		onError: ({ field, value, line = "" }) => {
+			if (field === "error")
+				this.#error ??= failureOfBody(this.#call, { error: parseJson(value ?? "") ?? value });
+			else if (JSON_START.test(line)) this.#error ??= this.#readJson(line);
+		},
 	});
 	readonly #revise: ReviseChunk | undefined;
 	#error: AiError | undefined;
@@ -133,7 +141,7 @@ export class ChunkReader implements EventReader {
 		this.#call = call;
 		this.#revise = revise;
 		this.#choices = choices;
-		this.#chat = chat && new ChatEventReader(chat);
+		this.#chat = chat && new ChatEventReader(chat, choices);
 	}
 
 	read(event: Uint8Array, ifMalformed: FailureOfCall, events: StreamEvent[]): AiError | undefined {
@@ -170,7 +178,12 @@ export class ChunkReader implements EventReader {
 
 	end(): EventPiece | undefined {
 		if (this.done) return NO_OUTPUT;
-		return this.#finished.size >= this.#choices ? DONE_PIECE : undefined;
+		return this.#isFinished ? DONE_PIECE : undefined;
+	}
+
+	/** Every requested choice has ended. */
+	get #isFinished(): boolean {
+		return this.#finished.size >= this.#choices;
 	}
 
 	readTogether(bytes: Uint8Array, count: number): boolean {
@@ -186,14 +199,15 @@ export class ChunkReader implements EventReader {
 			const failure = this.#readEvent(chunk);
 			if (failure) throw failure;
 		}
-		if (isLast) this.#end();
+		const failure = isLast ? this.#end() : undefined;
+		if (failure) throw failure;
 		return true;
 	}
 
 	/** JSON without the fields of an event: a complete reply, or lines of chunks. */
 	#readJson(text: string): AiError | undefined {
 		this.lastWasEvent = true;
-		const lines = parseJson(text) === undefined ? text.trim().split("\n") : [text.trim()];
+		const lines = parseLooseJson(text) === undefined ? text.trim().split("\n") : [text.trim()];
 		this.#change();
 		for (const line of lines) {
 			const failure = line.trim() === "" ? undefined : this.#readData(undefined, line);
@@ -205,29 +219,38 @@ export class ChunkReader implements EventReader {
 	#readData(name: string | undefined, data: string): AiError | undefined {
 		if (isDone(data)) {
 			if (!this.#hasChoice) return failureOfShape(this.#call, "an answer: it ended before it began", data);
-			this.#end();
-			this.#events.push({ data });
-			return undefined;
+			if (data !== END) this.#change();
+			const failure = this.#end();
+			this.#events.push({ data: END });
+			return failure;
 		}
-		if (isKeepAlive(name, data)) {
+		const isAlive = isKeepAlive(name, data);
+		const strict = isAlive ? undefined : parseJson(data);
+		const chunk = strict ?? (isAlive ? undefined : parseLooseJson(data));
+		// A text after the end is a mark of the end that is not OpenAI's.
+		if (chunk === undefined && (isAlive || (name !== "error" && this.#isFinished))) {
 			this.#drop();
 			return undefined;
 		}
-		const chunk = parseJson(data);
 		if (name === "error" || isErrorBody(chunk)) return failureOfBody(this.#call, chunk ?? data);
 		if (!isChunk(chunk)) return this.#ifMalformed(this.#call, data);
-		return this.#readEvent(chunk, data);
+		if (strict !== undefined) return this.#readEvent(chunk, data);
+		this.#change();
+		return this.#readEvent(chunk, JSON.stringify(chunk));
 	}
 
 	/** The upstream has sent its end: finishes the choices that it left open. */
-	#end(): void {
+	#end(): AiError | undefined {
 		this.done = true;
 		this.progress.toolCalls = this.#chat?.toolCalls ?? 0;
-		const chunk = this.#chat?.end();
-		if (!chunk) return;
+		const last = this.#chat?.end() ?? { kind: "none" as const };
+		if (last.kind === "failed") return failureOfAnswer(this.#call);
+		if (last.kind === "none") return undefined;
+		const { chunk } = last;
 		this.#change();
-		for (const { delta } of chunk.choices) this.progress.addDelta(delta);
+		this.#readChunk(chunk);
 		this.#events.push({ data: JSON.stringify(chunk), value: chunk });
+		return undefined;
 	}
 
 	/** The event is no part of the answer. */

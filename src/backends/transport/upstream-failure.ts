@@ -137,6 +137,7 @@ export const failureOfContent = ({ target }: Call, problem: string): AiError =>
 /** An answer that stopped before its end. `cause` has the runtime's error, if there is one. */
 export function failureOfInterruption(call: Call, error?: unknown): AiError {
 	return failureOfTarget(call.target, "executionFailed", "was cut off mid-answer", {
+		status: BAD_GATEWAY,
 		cause: safeCause(call.target, error),
 	});
 }
@@ -160,8 +161,12 @@ function failureOf(call: Call, status: number, sent: SentError, retryAfter: numb
 		KEY_OF_STATUS[status] ??
 		(redirects ? "upstreamUnavailable" : "executionFailed");
 	const message = sent.message === undefined ? undefined : callerMessage(target, sent.message);
-	const fail = (description?: string, retryable?: boolean) =>
+	const fail = (
+		description?: string,
+		{ retryable, answeredWith }: { retryable?: boolean; answeredWith?: typeof BAD_GATEWAY } = {},
+	) =>
 		new AiError(key, description, {
+			status: answeredWith,
 			upstream: { backend: target.backend, status },
 			retryAfter,
 			retryable,
@@ -173,14 +178,14 @@ function failureOf(call: Call, status: number, sent: SentError, retryAfter: numb
 		case "refusedByModel":
 		case "contextWindowExceeded":
 			// 501: another engine may have the missing feature.
-			return fail(message ?? `${name} refused the request`, status === NOT_IMPLEMENTED);
+			return fail(message ?? `${name} refused the request`, { retryable: status === NOT_IMPLEMENTED });
 		case "noSuchModel":
 			// Another engine may have the model.
 			return fail(
 				lacksVersion(target, message)
 					? `${name} has no such address: its url in BACKENDS may lack /v1`
 					: `No such model ${model.id} or task: the backend '${target.backend}' has no model '${target.model}'`,
-				true,
+				{ retryable: true },
 			);
 		case "upstreamUnavailable":
 			if (status === 402 || isQuota(sent)) return fail(`${name} has used up its quota or credit`);
@@ -189,11 +194,12 @@ function failureOf(call: Call, status: number, sent: SentError, retryAfter: numb
 			return fail(`${name} ran out of time`);
 		case "requestTooLarge":
 			// A limit of the operator's account at this service. Groq: 413.
-			return fail(message, status === 429 || sent.code === "rate_limit_exceeded");
+			return fail(message, { retryable: status === 429 || sent.code === "rate_limit_exceeded" });
 		case "outOfCapacity":
 			return fail();
 		default:
-			return fail(`${name} failed with HTTP ${status}`);
+			// A status other than 500 is that of a proxy before the engine, or of no engine.
+			return fail(`${name} failed with HTTP ${status}`, status === 500 ? {} : { answeredWith: BAD_GATEWAY });
 	}
 }
 

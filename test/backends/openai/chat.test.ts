@@ -232,7 +232,7 @@ describe("an adapter", () => {
 });
 
 describe("a reply", () => {
-	const output = (text: string) => outputOf(ask("text-generation", HI, () => json(text)));
+	const output = (text: string, input = HI) => outputOf(ask("text-generation", input, () => json(text)));
 
 	it.each([
 		["llama.cpp", chatJson],
@@ -243,7 +243,7 @@ describe("a reply", () => {
 		expect(await output(text)).toEqual(JSON.parse(text));
 	});
 
-	it.each([{ message: {} }, { message: {}, finish_reason: "" }])(
+	it.each([{ message: { content: "a" } }, { message: { content: "a" }, finish_reason: "" }])(
 		"%j is given what every reply has",
 		async (choice) => {
 			const usage = { prompt_tokens: 3, completion_tokens: 4 };
@@ -252,7 +252,7 @@ describe("a reply", () => {
 				object: "chat.completion",
 				created: expect.any(Number),
 				model: "engine-model",
-				choices: [{ index: 0, message: { role: "assistant", content: null }, finish_reason: "stop" }],
+				choices: [{ index: 0, message: { role: "assistant", content: "a" }, finish_reason: "stop" }],
 				usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
 			});
 		},
@@ -263,16 +263,16 @@ describe("a reply", () => {
 		onTestFinished(() => void vi.useRealTimers());
 		const nothing = { id: null, created: null, model: null, usage: null };
 		const choices = [
-			{ index: null, message: { content: null, tool_calls: null }, finish_reason: null },
+			{ index: null, message: { content: "a", tool_calls: null }, finish_reason: null },
 			{ message: { content: "b" } },
 		];
-		expect(await output(JSON.stringify({ ...nothing, choices }))).toEqual({
+		expect(await output(JSON.stringify({ ...nothing, choices }), { ...HI, n: 2 })).toEqual({
 			id: "chatcmpl-uuid-1",
 			object: "chat.completion",
 			created: 4_000_000_000,
 			model: "engine-model",
 			choices: [
-				{ index: 0, message: { role: "assistant", content: null, tool_calls: null }, finish_reason: "stop" },
+				{ index: 0, message: { role: "assistant", content: "a", tool_calls: null }, finish_reason: "stop" },
 				{ index: 1, message: { role: "assistant", content: "b" }, finish_reason: "stop" },
 			],
 		});

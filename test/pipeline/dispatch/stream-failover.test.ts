@@ -10,7 +10,7 @@ const WORDS = Array.from({ length: 60 }, (_, i) => `w${i} `);
 const frame = (engine: string, choices: unknown[], more: object = {}): string =>
 	`data: ${JSON.stringify({ id: `${engine}-id`, object: "chat.completion.chunk", created: engine.charCodeAt(0), model: `${engine}-model`, choices, ...more })}\n\n`;
 const word = (engine: string, content: string) =>
-	frame(engine, [{ index: 0, delta: { content }, finish_reason: null }]);
+	frame(engine, [{ index: 0, delta: { role: "assistant", content }, finish_reason: null }]);
 const end = (engine: string, completion_tokens: number, prompt_tokens = 5) =>
 	frame(engine, [{ index: 0, delta: {}, finish_reason: "stop" }]) +
 	frame(engine, [], {

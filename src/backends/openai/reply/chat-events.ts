@@ -7,7 +7,7 @@ import { isRecord } from "../../../core/json.ts";
 import { pick } from "../../../core/present.ts";
 import type { ChatChunk } from "../../../tasks/text-generation/types.ts";
 import { finishReasonOf, readFinishReason } from "./finish-reasons.ts";
-import { readChoice } from "./message.ts";
+import { hasOutput, readChoice } from "./message.ts";
 import { sentCallsOf, type ToolCallContext } from "./sent-calls.ts";
 import { ToolCallAssembler } from "./tool-calls.ts";
 import { usageIn } from "./usage.ts";
@@ -17,7 +17,8 @@ type ChunkChoice = ChatChunk["choices"][number];
 /** One choice of the stream so far. */
 interface ChoiceState {
 	calls: ToolCallAssembler;
-	hasText: boolean;
+	/** It has more than a role. */
+	hasOutput: boolean;
 	isFinished: boolean;
 }
 
@@ -31,11 +32,16 @@ const NO_CHUNK: RepairedEvent = { kind: "none" };
 
 export class ChatEventReader {
 	readonly #context: ToolCallContext;
+	readonly #count: number;
 	readonly #choices = new Map<number, ChoiceState>();
+	/** The index that the engine gives to the only choice. */
+	#only: number | undefined;
 	#last: Record<string, unknown> = {};
 
-	constructor(context: ToolCallContext) {
+	/** @param count the requested number of choices. */
+	constructor(context: ToolCallContext, count: number) {
 		this.#context = context;
+		this.#count = count;
 	}
 
 	/** The most tool calls of one choice. */
@@ -51,56 +57,71 @@ export class ChatEventReader {
 	#readFields(sent: Record<string, unknown>): RepairedEvent {
 		const { choices } = sent;
 		const usage = usageIn(sent);
-		if (!Array.isArray(choices) && !usage) return NO_CHUNK;
-		const list: readonly unknown[] = Array.isArray(choices) ? choices : [];
+		if (!Array.isArray(choices) && !isRecord(choices) && !usage) return NO_CHUNK;
+		const list: readonly unknown[] = Array.isArray(choices) ? choices : isRecord(choices) ? [choices] : [];
 		const repaired: ChunkChoice[] = [];
 		for (const [position, choice] of list.entries()) {
 			const read = this.#readChoice(choice, position);
+			if (read === undefined) continue;
 			if ("failed" in read) return { kind: "failed", error: read.failed };
 			repaired.push(read.choice);
 		}
 		this.#last = sent;
+		if (repaired.length === 0 && list.length > 0 && !usage) return NO_CHUNK;
 		const isSent =
-			Array.isArray(choices) && repaired.every((choice, position) => choice === choices[position]);
+			Array.isArray(choices) &&
+			repaired.length === choices.length &&
+			repaired.every((choice, position) => choice === choices[position]);
 		const isUsageInPlace = isRecord(sent.usage) || (!usage && isAbsent(sent.usage));
 		if (isSent && isUsageInPlace) return { kind: "chunk", chunk: sent };
 		return { kind: "chunk", chunk: { ...sent, choices: repaired, ...(!isUsageInPlace && { usage }) } };
 	}
 
-	/** The stream has ended. The chunk that finishes the choices that the engine left open. */
-	end(): { choices: ChunkChoice[] } | undefined {
+	/** The stream has ended. Returns the chunk that finishes the choices that the engine left open. */
+	end(): RepairedEvent {
 		const open = [...this.#choices].filter(([, { isFinished }]) => !isFinished);
-		if (open.length === 0) return undefined;
-		const heading = pick(this.#last, "id", "object", "created", "model");
-		const choices = open.map(([index, state]): ChunkChoice => {
+		if (open.length === 0) return NO_CHUNK;
+		const choices: ChunkChoice[] = [];
+		for (const [index, state] of open) {
 			const tool_calls = state.calls.finish();
+			const finish_reason = finishReasonOf(undefined, state.calls.state, state.hasOutput);
+			if (finish_reason === undefined) return { kind: "failed" };
 			state.isFinished = true;
-			const delta = tool_calls.length > 0 ? { tool_calls } : {};
-			return { index, delta, finish_reason: finishReasonOf(undefined, state.calls.state) ?? null };
-		});
-		return { ...heading, choices };
+			choices.push({ index, delta: tool_calls.length > 0 ? { tool_calls } : {}, finish_reason });
+		}
+		return { kind: "chunk", chunk: { ...pick(this.#last, "id", "object", "created", "model"), choices } };
 	}
 
-	/** Returns the choice itself if it needs no change. */
-	#readChoice(sent: unknown, position: number): { choice: ChunkChoice } | { failed: unknown } {
+	/** Returns the choice itself if it needs no change. `undefined`: it was not requested. */
+	#readChoice(sent: unknown, position: number): { choice: ChunkChoice } | { failed: unknown } | undefined {
 		if (isPlain(sent)) {
-			this.#stateOf(sent.index).hasText ||= hasText(sent.delta);
-			return { choice: sent };
+			const index = this.#requestedIndex(sent.index);
+			if (index === undefined) return undefined;
+			const known = this.#choices.get(index);
+			if (known && index === sent.index) {
+				known.hasOutput ||= hasOutput(sent.delta);
+				return { choice: sent };
+			}
 		}
-		const { index, message, error, fields } = readChoice(sent, position);
+		const { index: sentIndex, message, error, fields } = readChoice(sent, position);
 		if (error !== undefined) return { failed: error };
+		const index = this.#requestedIndex(sentIndex);
+		if (index === undefined) return undefined;
+		const isFirst = !this.#choices.has(index);
 		const state = this.#stateOf(index);
-		const isSummary = isRecord(sent) && !isRecord(sent.delta) && isRecord(sent.message) && state.hasText;
+		const isSummary = isRecord(sent) && !isRecord(sent.delta) && isRecord(sent.message) && state.hasOutput;
 		const { tool_calls, function_call: _, ...texts } = message;
 		// MiniMax repeats the complete answer in its last event.
 		const pieces = isSummary ? [] : state.calls.add(sentCallsOf(message));
 		const reason = readFinishReason(fields.finish_reason);
 		if (reason !== undefined) pieces.push(...state.calls.finish());
+		state.hasOutput ||= hasOutput(texts);
 		const finish = this.#finish(state, reason);
 		if (finish === undefined) return { failed: undefined };
 		const calls = pieces.length > 0 ? { tool_calls: pieces } : tool_calls === null ? { tool_calls } : {};
-		const delta = isSummary ? {} : { ...texts, ...calls };
-		state.hasText ||= hasText(delta);
+		// OpenAI's SDK refuses a stream without a role.
+		const role = isFirst && !texts.role ? { role: "assistant" } : {};
+		const delta = isSummary ? {} : { ...texts, ...calls, ...role };
 		const choice = { ...fields, index, delta, finish_reason: finish };
 		if (isRecord(sent) && isDeepStrictEqual({ finish_reason: null, ...sent }, choice))
 			return { choice: sent as unknown as ChunkChoice };
@@ -114,13 +135,20 @@ export class ChatEventReader {
 		const hasCalls = state.calls.count > 0;
 		// The engine broke off inside the arguments.
 		if (reason === "error" && hasCalls && !state.calls.isComplete) return undefined;
-		return finishReasonOf(reason, state.calls.state);
+		return finishReasonOf(reason, state.calls.state, state.hasOutput);
+	}
+
+	/** Some engines number the only choice 1, or send more choices than the request has. Clients read the one with the index 0. */
+	#requestedIndex(sent: number): number | undefined {
+		if (this.#count > 1) return sent;
+		this.#only ??= sent;
+		return sent === this.#only ? 0 : undefined;
 	}
 
 	#stateOf(index: number): ChoiceState {
 		const known = this.#choices.get(index);
 		if (known) return known;
-		const state = { calls: new ToolCallAssembler(this.#context), hasText: false, isFinished: false };
+		const state = { calls: new ToolCallAssembler(this.#context), hasOutput: false, isFinished: false };
 		this.#choices.set(index, state);
 		return state;
 	}
@@ -165,6 +193,3 @@ function isPlain(choice: unknown): choice is ChunkChoice {
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 const isText = (value: unknown): boolean => isAbsent(value) || typeof value === "string";
-
-const hasText = ({ content, reasoning_content, reasoning }: ChunkChoice["delta"]): boolean =>
-	!!content || !!reasoning_content || !!reasoning;

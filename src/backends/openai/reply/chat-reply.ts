@@ -8,9 +8,10 @@ import type {
 	ChatTool,
 	ToolCall,
 } from "../../../tasks/text-generation/types.ts";
+import { isErrorBody } from "../../transport/error-body.ts";
 import { type Call, failureOfBody, failureOfTarget } from "../../transport/upstream-failure.ts";
 import { type CallState, finishReasonOf, readFinishReason } from "./finish-reasons.ts";
-import { readChoice } from "./message.ts";
+import { hasOutput, readChoice } from "./message.ts";
 import { isCutOff, readToolCalls, sentCallsOf, type ToolCallContext } from "./sent-calls.ts";
 import { ReplyUsage, usageIn } from "./usage.ts";
 
@@ -43,8 +44,10 @@ export const failureOfAnswer = (call: Call) =>
 export function completion(
 	reply: ChatCompletionReply,
 	call: Call,
-	input: Pick<ChatInput, "tools">,
+	input: Pick<ChatInput, "tools" | "n">,
 ): ChatCompletion {
+	// OpenRouter: an error beside the answer so far.
+	if (isErrorBody(reply)) throw failureOfBody(call, reply);
 	const { target, services } = call;
 	const { id, created, model, system_fingerprint } = reply;
 	const context = toolContext(input, call);
@@ -54,12 +57,19 @@ export function completion(
 		object: "chat.completion",
 		created: typeof created === "number" ? created : Math.floor(services.now() / 1000),
 		model: typeof model === "string" ? model : target.model,
-		choices: reply.choices.map((choice, position) => completeChoice(choice, position, context, call)),
+		choices: requestedChoices(reply, input).map((choice, position) =>
+			completeChoice(choice, position, context, call),
+		),
 		usage: usageIn(reply),
 		...(system_fingerprint !== undefined && {
 			system_fingerprint: typeof system_fingerprint === "string" ? system_fingerprint : null,
 		}),
 	};
+}
+
+/** Some engines number the only choice 1, or send more choices than the request has. Clients read the one with the index 0. */
+function requestedChoices({ choices }: ChatCompletionReply, { n = 1 }: Pick<ChatInput, "n">): unknown[] {
+	return n > 1 ? choices : choices.slice(0, 1).map((choice) => ({ ...choice, index: 0 }));
 }
 
 function stateOf(calls: readonly ToolCall[]): CallState {
@@ -72,7 +82,7 @@ function completeChoice(sent: unknown, position: number, context: ToolCallContex
 	if (error !== undefined) throw failureOfBody(call, { error });
 	const { tool_calls, function_call, ...texts } = message;
 	const calls = readToolCalls(sentCallsOf(message), context);
-	const reason = finishReasonOf(readFinishReason(fields.finish_reason), stateOf(calls));
+	const reason = finishReasonOf(readFinishReason(fields.finish_reason), stateOf(calls), hasOutput(texts));
 	if (reason === undefined) throw failureOfAnswer(call);
 	const isLegacy = isRecord(function_call);
 	return {

@@ -61,12 +61,17 @@ export type CallState = "none" | "complete" | "cut";
 
 /**
  * The reason of a complete choice. Calls decide, whatever the engine claims, unless its output was cut at a limit or by a filter.
- * `undefined`: the answer has failed.
+ * A choice without any output has failed, unless the engine says why it has ended. `undefined`: the answer has failed.
  */
-export function finishReasonOf(reason: string | undefined, calls: CallState): string | undefined {
+export function finishReasonOf(
+	reason: string | undefined,
+	calls: CallState,
+	hasOutput: boolean,
+): string | undefined {
 	if (calls === "cut" && reason === "tool_calls") return "length";
 	if (calls !== "none") return reason === "length" || reason === "content_filter" ? reason : "tool_calls";
 	if (reason === FAILED) return undefined;
+	if (reason !== undefined && reason !== "tool_calls") return reason;
 	// Without a call, a client would wait for one.
-	return reason === undefined || reason === "tool_calls" ? "stop" : reason;
+	return hasOutput ? "stop" : undefined;
 }

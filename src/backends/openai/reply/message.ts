@@ -59,6 +59,17 @@ export function readMessage(message: Record<string, unknown>): SentMessage {
 	};
 }
 
+/** Whether a message, or a delta, has more than its role. */
+export const hasOutput = (message: object): boolean =>
+	Object.entries(message).some(
+		([field, value]) =>
+			field !== "role" &&
+			value !== undefined &&
+			value !== null &&
+			value !== "" &&
+			!(Array.isArray(value) && value.length === 0),
+	);
+
 const isAssistant = (role: unknown): boolean => role === undefined || role === null || role === "assistant";
 
 const isText = (value: unknown): boolean =>

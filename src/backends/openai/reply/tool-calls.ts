@@ -9,7 +9,7 @@
  */
 import { parseRecord } from "../../../core/json.ts";
 import type { ToolCallDelta } from "../../../tasks/text-generation/types.ts";
-import { decodedOnce, mayBeEncodedTwice } from "../../tool-arguments.ts";
+import { decodedOnce, mayBeDecoded } from "../../tool-arguments.ts";
 import type { CallState } from "./finish-reasons.ts";
 import {
 	isCutOff,
@@ -77,8 +77,8 @@ export class ToolCallAssembler {
 		return this.#calls.flatMap((call) => {
 			const name = toolNameOf(call, this.#context);
 			if (!call.written && name === undefined) return [];
-			if (call.arguments.trim() === "") call.arguments += NO_ARGUMENTS;
 			if (this.#isHeld(call)) call.arguments = decodedOnce(call.arguments);
+			if (call.arguments.trim() === "") call.arguments += NO_ARGUMENTS;
 			return this.#write(call, name ?? call.name, {}, true);
 		});
 	}
@@ -160,7 +160,7 @@ export class ToolCallAssembler {
 	}
 
 	#isHeld({ arguments: text, name, writtenCharacters }: StreamedCall): boolean {
-		return writtenCharacters === 0 && mayBeEncodedTwice(text) && !this.#context.otherTools.has(name);
+		return writtenCharacters === 0 && mayBeDecoded(text) && !this.#context.otherTools.has(name);
 	}
 
 	#hasCompleteName(call: StreamedCall): boolean {
