@@ -160,6 +160,9 @@ const chunk = (choices: unknown[], extra: object = {}): string =>
 
 export const delta = (content: string): string =>
 	chunk([{ index: 0, delta: { content }, finish_reason: null }]);
+/** With the role, which OpenAI's SDK requires: a stream that begins so needs no change. */
+export const firstDelta = (content: string): string =>
+	chunk([{ index: 0, delta: { role: "assistant", content }, finish_reason: null }]);
 export const finish = (reason = "stop"): string => chunk([{ index: 0, delta: {}, finish_reason: reason }]);
 export const usage = (): string =>
 	chunk([], { usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } });

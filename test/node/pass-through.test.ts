@@ -36,7 +36,8 @@ async function passing(script: Script, more: object = {}): Promise<void> {
 
 const chunk = (choices: unknown[], more: object = {}): string =>
 	`data: ${JSON.stringify({ id: "e-1", object: "chat.completion.chunk", created: 7, model: "engine's/own", choices, ...more })}\n\n`;
-const delta = (content: string) => chunk([{ index: 0, delta: { content }, finish_reason: null }]);
+const delta = (content: string) =>
+	chunk([{ index: 0, delta: { role: "assistant", content }, finish_reason: null }]);
 const finish = chunk([{ index: 0, delta: {}, finish_reason: "stop" }]);
 const usage = (completion_tokens: number) =>
 	chunk([], { usage: { prompt_tokens: 11, completion_tokens, total_tokens: 11 + completion_tokens } });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { PlannedTarget } from "../../src/pipeline/plan.ts";
 import type { TaskCall } from "../../src/tasks/task.ts";
 import { drain, type Tap, tap } from "../backends/upstream.ts";
-import { completion, delta, liveEvents } from "../gateway.ts";
+import { completion, delta, firstDelta, liveEvents } from "../gateway.ts";
 import { CHAT, type Reply, silent, status, streamed, target, world } from "./dispatch/world.ts";
 
 const ok: Reply = ({ engine }) => Response.json(completion(engine));
@@ -557,7 +557,7 @@ describe("hedging", () => {
 		const answered = run(streamed());
 		while (asked.length < 2) await settle();
 		await settle();
-		const begun = delta("a").replace('"delta":{', '"delta":{"role":"assistant",');
+		const begun = firstDelta("a");
 		a.send(begun);
 		const { answer } = await answered;
 		if (answer.answer.kind !== "stream") throw new Error("no stream");

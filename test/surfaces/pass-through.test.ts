@@ -112,7 +112,7 @@ describe("a route without the setting", () => {
 	const chunk = (choices: unknown[], extra: object = {}, model = MODEL): string =>
 		`data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model, choices, ...extra })}\n\n`;
 	const text = (content: string, model?: string) =>
-		chunk([{ index: 0, delta: { content }, finish_reason: null }], {}, model);
+		chunk([{ index: 0, delta: { role: "assistant", content }, finish_reason: null }], {}, model);
 	const call = chunk([
 		{ index: 0, delta: { tool_calls: [{ index: 0, id: "t", function: { name: "f", arguments: "{}" } }] } },
 	]);
@@ -175,6 +175,7 @@ describe("a route without the setting", () => {
 				{
 					index: 0,
 					delta: {
+						role: "assistant",
 						tool_calls: [
 							{ index, id: `call_${index}`, type: "function", function: { name: "f", arguments: '{"a":1}' } },
 						],

@@ -5,8 +5,7 @@
  * events and errors inside the stream. The parsed events stay with the bytes for stages that rewrite the stream.
  *
  * The stream is complete after `data: [DONE]`, or when the upstream ends after every choice has a `finish_reason`: then
- * `[DONE]` is added. Any other end is an error, and so is a `[DONE]` before any choice. Comments are forwarded: upstreams
- * send them as keep-alives.
+ * `[DONE]` is added. Any other end is an error, and so is a `[DONE]` before any choice. Comments are forwarded.
  */
 import { createParser } from "eventsource-parser";
 import type { AiError } from "../../core/errors.ts";
@@ -20,10 +19,19 @@ import { addChoice, countsOneChoice } from "../openai/choices.ts";
 import { ChatEventReader } from "../openai/reply/chat-events.ts";
 import { failureOfAnswer } from "../openai/reply/chat-reply.ts";
 import type { ToolCallContext } from "../openai/reply/sent-calls.ts";
-import { DATA, isChunk, isKeepAlive, JSON_START, parseTogether, type SentChunk } from "./chunk-text.ts";
+import {
+	DATA,
+	isChunk,
+	isKeepAlive,
+	JSON_START,
+	onlyContentOf,
+	parseTogether,
+	type SentChoice,
+	type SentChunk,
+} from "./chunk-text.ts";
 import { isErrorBody } from "./error-body.ts";
 import { passThrough } from "./pass-through.ts";
-import { type SentDelta, StreamProgress } from "./progress.ts";
+import { StreamProgress } from "./progress.ts";
 import {
 	type EventReader,
 	type FailureOfCall,
@@ -63,33 +71,8 @@ const END = "[DONE]";
 const NO_OUTPUT: EventPiece = { bytes: new Uint8Array(), events: [] };
 const DONE_PIECE: EventPiece = { bytes: new TextEncoder().encode(DONE), events: [{ data: END }] };
 
-/** The fields that are read. `text`: `/completions` has it in place of `delta`. */
-interface SentChoice {
-	index?: unknown;
-	finish_reason?: unknown;
-	delta?: SentDelta | null;
-	text?: unknown;
-}
-
-/** Fields of a delta that is one content. */
-const CONTENT_FIELDS: readonly string[] = ["content", "role"];
 /** Templates that are made before one of them fits an event. */
 const MAX_TEMPLATES = 4;
-
-/** The content of a chunk that has nothing else to read. `undefined` for any other chunk. */
-function onlyContentOf(chunk: unknown): unknown {
-	if (!isChunk(chunk) || !isAbsent(chunk.usage) || !isAbsent(chunk.timings) || isErrorBody(chunk))
-		return undefined;
-	const [choice, ...others]: (SentChoice | null)[] = Array.isArray(chunk.choices) ? chunk.choices : [];
-	const delta = choice?.delta;
-	if (!delta || choice.index !== 0 || choice.finish_reason || others.length > 0) return undefined;
-	const isPlain = Object.entries(delta).every(
-		([name, value]) => CONTENT_FIELDS.includes(name) || isAbsent(value),
-	);
-	return isPlain ? delta.content : undefined;
-}
-
-const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 
 /** Its output is the input, except for usage that counts one of several choices. */
 export class ChunkReader implements EventReader {

@@ -1,5 +1,7 @@
 /** The text of events of OpenAI's chat streams, and the fields of their chunks. */
 import { isRecord } from "../../core/json.ts";
+import { isErrorBody } from "./error-body.ts";
+import type { SentDelta } from "./progress.ts";
 
 export const DATA = "data: ";
 /** No field of an event begins so. */
@@ -38,3 +40,29 @@ export function parseTogether(text: string, count: number): SentChunk[] | undefi
 		return undefined;
 	}
 }
+
+/** The fields that are read. `text`: `/completions` has it in place of `delta`. */
+export interface SentChoice {
+	index?: unknown;
+	finish_reason?: unknown;
+	delta?: SentDelta | null;
+	text?: unknown;
+}
+
+/** Fields of a delta that is one content. */
+const CONTENT_FIELDS: readonly string[] = ["content", "role"];
+
+/** The content of a chunk that has nothing else to read. `undefined` for any other chunk. */
+export function onlyContentOf(chunk: unknown): unknown {
+	if (!isChunk(chunk) || !isAbsent(chunk.usage) || !isAbsent(chunk.timings) || isErrorBody(chunk))
+		return undefined;
+	const [choice, ...others]: (SentChoice | null)[] = Array.isArray(chunk.choices) ? chunk.choices : [];
+	const delta = choice?.delta;
+	if (!delta || choice.index !== 0 || choice.finish_reason || others.length > 0) return undefined;
+	const isPlain = Object.entries(delta).every(
+		([name, value]) => CONTENT_FIELDS.includes(name) || isAbsent(value),
+	);
+	return isPlain ? delta.content : undefined;
+}
+
+const isAbsent = (value: unknown): boolean => value === undefined || value === null;

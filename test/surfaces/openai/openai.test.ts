@@ -7,6 +7,7 @@ import {
 	ENGINE_VARS,
 	events,
 	finish,
+	firstDelta,
 	liveEvents,
 	NOW,
 	testGateway,
@@ -39,7 +40,7 @@ describe("POST /ai/v1/chat/completions", () => {
 	});
 
 	it("passes a stream unchanged, except for the usage", async () => {
-		const frames = [delta("Hel"), delta("lo"), finish(), usage(), DONE].map(own);
+		const frames = [firstDelta("Hel"), delta("lo"), finish(), usage(), DONE].map(own);
 		const { post } = engine(() => events(...frames));
 		const response = await post("/v1/chat/completions", {
 			model: LLAMA,
@@ -54,10 +55,10 @@ describe("POST /ai/v1/chat/completions", () => {
 	});
 
 	it("requests usage from the engine, and omits its chunk if the caller did not request it", async () => {
-		const frames = [delta("Hi"), finish(), usage(), DONE].map(own);
+		const frames = [firstDelta("Hi"), finish(), usage(), DONE].map(own);
 		const { post, requests } = engine(() => events(...frames));
 		const response = await post("/v1/chat/completions", { model: LLAMA, messages: MESSAGES, stream: true });
-		expect(await response.text()).toBe([delta("Hi"), finish(), DONE].map(own).join(""));
+		expect(await response.text()).toBe([firstDelta("Hi"), finish(), DONE].map(own).join(""));
 		expect(await requests[0]?.json()).toMatchObject({ stream_options: { include_usage: true } });
 	});
 
