@@ -383,7 +383,7 @@ describe("a request that is passed to a provider", () => {
 	});
 
 	it.each([
-		["too short", "TypeError: terminated", "500 was cut off mid-answer"],
+		["too short", "TypeError: terminated", "502 was cut off mid-answer"],
 		["too long", "10 bytes", "502 answered with something that is not a reply"],
 	])("ends if the content-length of an answer is %s", async (name, passed, failure) => {
 		const path = name.replace(" ", "-");

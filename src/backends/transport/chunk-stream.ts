@@ -1,8 +1,6 @@
 /**
- * Forwards OpenAI chunks.
- *
- * The bytes of complete events are forwarded; nothing is re-encoded. Each event is parsed once, to detect malformed
- * events and errors inside the stream. The parsed events stay with the bytes for stages that rewrite the stream.
+ * Forwards OpenAI chunks. The bytes of complete events are forwarded. Each event is parsed once, to detect malformed events and errors. The parsed
+ * events stay with the bytes for stages that rewrite the stream.
  *
  * The stream is complete after `data: [DONE]`, or when the upstream ends after every choice has a `finish_reason`: then
  * `[DONE]` is added. Any other end is an error, and so is a `[DONE]` before any choice. Comments are forwarded.
@@ -209,7 +207,7 @@ export class ChunkReader implements EventReader {
 		}
 		const isAlive = isKeepAlive(name, data);
 		const strict = isAlive ? undefined : parseJson(data);
-		const chunk = strict ?? (isAlive ? undefined : parseLooseJson(data));
+		const chunk = isAlive ? undefined : (strict ?? parseLooseJson(data));
 		// A text after the end is a mark of the end that is not OpenAI's.
 		if (chunk === undefined && (isAlive || (name !== "error" && this.#isFinished))) {
 			this.#drop();
