@@ -24,8 +24,8 @@ import {
 	JSON_START,
 	onlyContentOf,
 	parseTogether,
-	type SentChoice,
 	type SentChunk,
+	type SentChunkChoice,
 } from "./chunk-text.ts";
 import { isErrorBody } from "./error-body.ts";
 import { passThrough } from "./pass-through.ts";
@@ -289,7 +289,7 @@ export class ChunkReader implements EventReader {
 		return this.#choicesUsage;
 	}
 
-	#readChoice(choice: SentChoice | null): void {
+	#readChoice(choice: SentChunkChoice | null): void {
 		this.progress.addDelta(choice?.delta ?? { content: choice?.text });
 		// Some engines send "" until the choice has finished.
 		if (!choice?.finish_reason || typeof choice.finish_reason !== "string") return;

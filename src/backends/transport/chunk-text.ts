@@ -42,7 +42,7 @@ export function parseTogether(text: string, count: number): SentChunk[] | undefi
 }
 
 /** The fields that are read. `text`: `/completions` has it in place of `delta`. */
-export interface SentChoice {
+export interface SentChunkChoice {
 	index?: unknown;
 	finish_reason?: unknown;
 	delta?: SentDelta | null;
@@ -56,7 +56,7 @@ const CONTENT_FIELDS: readonly string[] = ["content", "role"];
 export function onlyContentOf(chunk: unknown): unknown {
 	if (!isChunk(chunk) || !isAbsent(chunk.usage) || !isAbsent(chunk.timings) || isErrorBody(chunk))
 		return undefined;
-	const [choice, ...others]: (SentChoice | null)[] = Array.isArray(chunk.choices) ? chunk.choices : [];
+	const [choice, ...others]: (SentChunkChoice | null)[] = Array.isArray(chunk.choices) ? chunk.choices : [];
 	const delta = choice?.delta;
 	if (!delta || choice.index !== 0 || choice.finish_reason || others.length > 0) return undefined;
 	const isPlain = Object.entries(delta).every(
