@@ -47,7 +47,9 @@ export async function run(request: InferenceRequest, services: PipelineServices)
 		if (exchange.state !== "ended") cancelOnAbort(request.signal, metered, exchange.ended);
 		return write(request, prepared, { answered, metered }, services);
 	} catch (thrown) {
-		const failure = exchange.fail(thrown, measureSent);
+		// The reason of a caller who leaves is no `AiError`: a surface has given the request up, because another part of it failed.
+		const isGivenUp = request.signal.reason instanceof AiError;
+		const failure = exchange.fail(thrown, isGivenUp ? undefined : measureSent);
 		// If the writer failed, the answer has no reader.
 		metered?.cancel(failure);
 		throw failure;

@@ -199,6 +199,7 @@ const GPT_VARS = {
 		[GPT_IMAGE]: { task: "Text-to-Image", prices: [{ unit: "per 512x512 tile", neurons: 10 }] },
 	},
 };
+const REFUSING = { refusing: { kind: "openai", url: "https://old.openai.azure.com/openai/v1" } };
 const USAGE = {
 	input_tokens: 14,
 	input_tokens_details: { image_tokens: 0, text_tokens: 14 },
@@ -373,7 +374,8 @@ describe("unfinished images", () => {
 				"stream" in body
 					? Response.json({ error: { message: "Unknown parameter: 'stream'." } }, { status: 400 })
 					: whole(),
-			GPT_VARS,
+			// A backend of its own, because the isolate remembers the refusal.
+			{ ...GPT_VARS, ROUTES: { [GPT_IMAGE]: [{ backend: "refusing" }] }, BACKENDS: REFUSING },
 		);
 		for (const _ of [1, 2])
 			expect(await collect(await client.images.generate(REQUEST))).toMatchObject(expected);
