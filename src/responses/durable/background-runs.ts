@@ -14,7 +14,7 @@ import type {
 } from "../records.ts";
 import { replay } from "./event-replay.ts";
 import { bytesOfBatch } from "./event-table.ts";
-import { hasEnded } from "./response-table.ts";
+import { hasEnded, inputOf } from "./response-table.ts";
 import { bytesOf, type StoreTables } from "./store-tables.ts";
 
 export class BackgroundRuns extends RpcTarget {
@@ -41,23 +41,23 @@ export class BackgroundRuns extends RpcTarget {
 
 	/** Starts a run. `undefined`: the response has ended. */
 	begin(id: string, ticket: string, { retentionMs }: StoreBounds): StartedRun | undefined {
-		const { events, responses, runs } = this.#tables;
+		const { events, items, responses, runs } = this.#tables;
 		const row = responses.get(id, Date.now());
 		const run = runs.get(id);
 		if (!row || !run) return undefined;
 		const { owner, created_at: createdAt, previous, conversation } = row;
 		const firstSequence = runs.restart(id, ticket, events.nextSequence(id));
 		this.#tables.usage.bytes -= events.clear(id);
-		this.#tables.rewrite(row, "in_progress");
+		const json = withStatus(row.json, "in_progress");
+		this.#tables.rewrite(row, { json, status: "in_progress" });
 		const before = this.#tables.before(
 			present({ previous, conversation }),
 			{ owner, all: true },
 			retentionMs,
 		);
 		return {
-			...{ owner, createdAt, firstSequence, before },
-			json: responses.textOf(row).json,
-			own: this.#tables.responseItems.input(row),
+			...{ owner, createdAt, json, firstSequence, before },
+			own: items.ofRange(inputOf(row)),
 			request: run.request,
 			attempt: run.attempts + 1,
 			...(run.ticket !== undefined && { interrupted: run.ticket }),
@@ -89,7 +89,7 @@ export class BackgroundRuns extends RpcTarget {
 		{ ticket, last }: { ticket: string; last?: EventBatch | undefined },
 		bounds: StoreBounds,
 	): Promise<Saved> {
-		const { events, responses, runs, usage } = this.#tables;
+		const { events, items, responses, runs, usage } = this.#tables;
 		const row = responses.get(id, Date.now());
 		if (!row || runs.get(id)?.ticket !== ticket) return { ok: false, why: "gone" };
 		const lastEvents = events.isStream(id) ? last : undefined;
@@ -100,7 +100,17 @@ export class BackgroundRuns extends RpcTarget {
 		}
 		if (lastEvents) events.append(id, lastEvents);
 		usage.bytes += lastBytes;
-		this.#tables.rewrite(row, status, { json, output });
+		const { owner } = row;
+		const conversation = this.#tables.joined({
+			conversation: row.conversation ?? undefined,
+			owner,
+			status,
+		});
+		if (conversation !== undefined) items.join(inputOf(row), conversation);
+		const after = items.insert(output, { owner, conversation, held: true });
+		this.#tables.rewrite(row, { output_from: after.first, output_to: after.last, status, json });
+		usage.items += output.length;
+		usage.bytes += after.bytes;
 		await this.#end(id);
 		return { ok: true };
 	}
@@ -113,7 +123,7 @@ export class BackgroundRuns extends RpcTarget {
 		const row = found.value;
 		if (!row.background) return { ok: true, value: "synchronous" };
 		if (hasEnded(row)) return { ok: true, value: this.#tables.stored(row) };
-		this.#tables.rewrite(row, "cancelled");
+		this.#tables.rewrite(row, { json: withStatus(row.json, "cancelled"), status: "cancelled" });
 		await this.#end(id);
 		const cancelled = responses.get(id, Date.now());
 		return { ok: true, value: this.#tables.stored(cancelled ?? row) };
@@ -142,3 +152,6 @@ export class BackgroundRuns extends RpcTarget {
 		return { ok: true, value: stream };
 	}
 }
+
+const withStatus = (json: string, status: "in_progress" | "cancelled"): string =>
+	JSON.stringify({ ...JSON.parse(json), status });

@@ -1,16 +1,13 @@
 /**
- * The items of an account's conversations, and of their responses: those of a response are consecutive rows, its input before its output.
- * An item of a request with a conversation belongs to both, and its row dies with the later of them. Items of other responses are in the
- * rows of their responses.
+ * The items of an account's responses and conversations. The items of a response are consecutive rows, its input before its output.
+ * An item of a request with a conversation belongs to both, and its row dies with the later of them.
  */
 
 import type { Found, ItemRecord, ItemsPage, ItemsQuery, Scope } from "../records.ts";
 import type { LongTexts } from "./long-texts.ts";
-import type { ItemRange, ResponseTable } from "./response-table.ts";
-import type { StoredItem } from "./stored-text.ts";
 
 /**
- * Written when a response of a conversation ends, and when items are added to one. `held`: 1 while the item's response exists. `reference`: 1
+ * Written when a response ends, and when items are added to a conversation. `held`: 1 while the item's response exists. `reference`: 1
  * if `id` is that of another row, which this one stands for. A row dies when it has neither a response nor a conversation.
  */
 const ITEMS = `CREATE TABLE IF NOT EXISTS items (
@@ -48,8 +45,11 @@ interface ItemRow extends Record<string, SqlStorageValue> {
 
 const COLUMNS = "seq, id, owner, reference, json";
 
-/** References were checked when they were stored. */
-const WHOLE_ACCOUNT: Scope = { owner: "", all: true };
+/** Consecutive rows. */
+export interface ItemRange {
+	first: number;
+	last: number;
+}
 
 /** Of deleted rows. */
 export interface Freed {
@@ -67,13 +67,11 @@ interface NewItems {
 export class ItemTable {
 	readonly #sql: SqlStorage;
 	readonly #texts: LongTexts;
-	readonly #responses: Pick<ResponseTable, "findItem">;
 	#last: number;
 
-	constructor(sql: SqlStorage, texts: LongTexts, responses: Pick<ResponseTable, "findItem">) {
+	constructor(sql: SqlStorage, texts: LongTexts) {
 		this.#sql = sql;
 		this.#texts = texts;
-		this.#responses = responses;
 		sql.exec(`${ITEMS}; ${INDEXES}`);
 		this.#last = sql.exec<{ last: number | null }>("SELECT max(seq) AS last FROM items").one().last ?? 0;
 	}
@@ -107,20 +105,33 @@ export class ItemTable {
 		return { first, last: this.#last, bytes: total };
 	}
 
-	*itemsOf({ first, last }: ItemRange): Iterable<StoredItem> {
-		yield* this.#items("seq BETWEEN ? AND ?", first, last);
+	/** The bytes of rows, or of the rows of a conversation. References count as the items that they stand for. */
+	bytesOf(rows: ItemRange | string): number {
+		const [condition, values] =
+			typeof rows === "string"
+				? ["conversation = ?", [rows]]
+				: ["seq BETWEEN ? AND ?", [rows.first, rows.last]];
+		const { bytes } = this.#sql
+			.exec<{ bytes: number | null }>(
+				`SELECT sum(CASE reference WHEN 0 THEN bytes ELSE (SELECT max(bytes) FROM items AS target
+				WHERE target.id = items.id AND target.reference = 0) END) AS bytes FROM items WHERE ${condition}`,
+				...values,
+			)
+			.one();
+		return bytes ?? 0;
 	}
 
-	*ofConversation(id: string): Iterable<StoredItem> {
-		yield* this.#items("conversation = ?", id);
+	/** References are resolved. An item that another one stands for may have been deleted. */
+	ofRange(range: ItemRange): Found<string[]> {
+		return this.#resolved(this.#rowsOf(range));
 	}
 
-	*#items(condition: string, ...values: SqlStorageValue[]): Iterable<StoredItem> {
-		const rows = this.#sql.exec<ItemRow>(
-			`SELECT ${COLUMNS} FROM items WHERE ${condition} ORDER BY seq`,
-			...values,
+	#rowsOf({ first, last }: ItemRange): Iterable<ItemRow> {
+		return this.#sql.exec<ItemRow>(
+			`SELECT ${COLUMNS} FROM items WHERE seq BETWEEN ? AND ? ORDER BY seq`,
+			first,
+			last,
 		);
-		for (const row of rows) yield { id: row.id, ...(!row.reference && { json: this.#text(row) }) };
 	}
 
 	/** The rows become part of a conversation. */
@@ -128,35 +139,45 @@ export class ItemTable {
 		this.#sql.exec("UPDATE items SET conversation = ? WHERE seq BETWEEN ? AND ?", conversation, first, last);
 	}
 
-	/** The JSON of an item, or of the item that it stands for, which may have been deleted. */
-	jsonOf({ id, json }: StoredItem): string | undefined {
-		if (json !== undefined) return json;
-		const found = this.find(id, WHOLE_ACCOUNT);
-		return found.ok ? found.value : undefined;
-	}
-
-	#jsonOf(row: ItemRow): string | undefined {
-		return this.jsonOf(row.reference ? { id: row.id } : { id: row.id, json: this.#text(row) });
-	}
-
-	#text({ seq, json }: ItemRow): string {
-		return this.#texts.read(textKey(seq), json);
-	}
-
-	/** The latest item with the id: of a response, or otherwise a row that is an item itself. */
-	find(id: string, scope: Scope): Found<string> {
-		const held = this.#responses.findItem(id, scope, Date.now());
-		if (held.ok) return held;
-		let { foreign } = held.missing;
-		const rows = this.#sql.exec<ItemRow>(
-			`SELECT ${COLUMNS} FROM items WHERE id = ? AND reference = 0 ORDER BY seq DESC`,
-			id,
+	ofConversation(id: string): Found<string[]> {
+		return this.#resolved(
+			this.#sql.exec<ItemRow>(`SELECT ${COLUMNS} FROM items WHERE conversation = ? ORDER BY seq`, id),
 		);
+	}
+
+	#resolved(rows: Iterable<ItemRow>): Found<string[]> {
+		const value: string[] = [];
 		for (const row of rows) {
-			if (scope.all || row.owner === scope.owner) return { ok: true, value: this.#text(row) };
-			foreign = true;
+			const json = this.#jsonOf(row);
+			if (json === undefined) return { ok: false, missing: { kind: "item", id: row.id } };
+			value.push(json);
 		}
-		return { ok: false, missing: { kind: "item", id, ...(foreign && { foreign }) } };
+		return { ok: true, value };
+	}
+
+	/** The JSON of a row, or of the item that it stands for. */
+	#jsonOf(row: ItemRow): string | undefined {
+		const item = row.reference ? this.#latest(row.id) : row;
+		return item && this.#texts.read(textKey(item.seq), item.json);
+	}
+
+	/** The latest row with the id that is an item itself. */
+	#latest(id: string): ItemRow | undefined {
+		return this.#sql
+			.exec<ItemRow>(
+				`SELECT ${COLUMNS} FROM items WHERE id = ? AND reference = 0 ORDER BY seq DESC LIMIT 1`,
+				id,
+			)
+			.toArray()[0];
+	}
+
+	find(id: string, { all, owner }: Scope): Found<string> {
+		const rows = this.#sql
+			.exec<ItemRow>(`SELECT ${COLUMNS} FROM items WHERE id = ? AND reference = 0 ORDER BY seq DESC`, id)
+			.toArray();
+		const row = rows.find((one) => all || one.owner === owner);
+		if (row) return { ok: true, value: this.#jsonOf(row) ?? "" };
+		return { ok: false, missing: { kind: "item", id, ...(rows.length > 0 && { foreign: true }) } };
 	}
 
 	/** A page of a conversation. An item whose target was deleted is left out. `undefined`: it has no item `after`. */
@@ -187,6 +208,19 @@ export class ItemTable {
 			items.push(json);
 		}
 		return { items, hasMore: false };
+	}
+
+	/** A page of rows, in their order. As {@link page}. */
+	pageOf(ranges: readonly ItemRange[], { after, limit, order }: ItemsQuery): ItemsPage | undefined {
+		const rows = ranges.flatMap((range) => [...this.#rowsOf(range)]);
+		if (order === "desc") rows.reverse();
+		const start = after === undefined ? 0 : rows.findIndex(({ id }) => id === after) + 1;
+		if (after !== undefined && start === 0) return undefined;
+		const items = rows
+			.slice(start)
+			.flatMap((row) => this.#jsonOf(row) ?? [])
+			.slice(0, limit + 1);
+		return { items: items.slice(0, limit), hasMore: items.length > limit };
 	}
 
 	inConversation(conversation: string, id: string): string | undefined {

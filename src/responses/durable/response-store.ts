@@ -21,7 +21,7 @@ import type {
 import { BackgroundRuns } from "./background-runs.ts";
 import { Conversations } from "./conversations.ts";
 import { exportLines } from "./export-lines.ts";
-import type { ResponseRow } from "./response-table.ts";
+import { inputOf, outputOf, type ResponseRow } from "./response-table.ts";
 import { StoreTables } from "./store-tables.ts";
 
 /** Items of a conversation that an export reads at once. */
@@ -72,8 +72,8 @@ export abstract class ResponseStoreObject extends DurableObject {
 	async save(record: ResponseRecord, bounds: StoreBounds): Promise<Saved> {
 		const why = this.#tables.fullness({ bytes: 1, rows: 1 }, bounds);
 		if (why) return { ok: false, why };
-		const { deletedAt } = this.#tables.write(record, bounds, { background: 0 });
-		await this.#tables.scheduleAt(deletedAt);
+		const { expiresAt } = this.#tables.write(record, bounds, { background: 0 });
+		await this.#tables.scheduleAt(expiresAt);
 		return { ok: true };
 	}
 
@@ -92,10 +92,14 @@ export abstract class ResponseStoreObject extends DurableObject {
 
 	/** The items of the whole input: those of the responses that it continues, and its own. `undefined`: it has no item `after`. */
 	inputItems(id: string, query: ItemsQuery, scope: Scope): Found<ItemsPage | undefined> {
-		const found = this.#tables.responses.find(id, scope, Date.now());
-		return found.ok
-			? { ok: true, value: this.#tables.responseItems.inputPage(found.value, query, scope) }
-			: found;
+		const now = Date.now();
+		const { items, responses } = this.#tables;
+		const found = responses.find(id, scope, now);
+		if (!found.ok) return found;
+		const ranges = responses
+			.known(found.value, scope, now)
+			.flatMap((row) => (row.id === id ? [inputOf(row)] : [inputOf(row), outputOf(row)]));
+		return { ok: true, value: items.pageOf(ranges, query) };
 	}
 
 	/** All responses and conversations with their items, one JSON text in each line. */
@@ -109,7 +113,7 @@ export abstract class ResponseStoreObject extends DurableObject {
 	}
 
 	#exported(row: ResponseRow): StoredResponse & { input: string[] } {
-		const input = this.#tables.responseItems.input(row);
+		const input = this.#tables.items.ofRange(inputOf(row));
 		return { ...this.#tables.stored(row), input: input.ok ? input.value : [] };
 	}
 

@@ -1,51 +1,41 @@
-/** The stored responses of an account, each in one row with its items. A store of a response writes few pages. */
+/** The stored responses of an account, without their items. */
 import type { Found, ResponseStatus, Scope } from "../records.ts";
-import { ExpiryTable } from "./expiry-table.ts";
+import type { ItemRange } from "./item-table.ts";
 import type { LongTexts } from "./long-texts.ts";
-import { moveEarlierRows } from "./response-migration.ts";
-import { readText, type StoredItem, type StoredText, writeText } from "./stored-text.ts";
 
 /**
- * A row with an empty `holder` is a response. It is written when the response ends; one in the background is also written when it is
- * created. `text`: see `stored-text.ts`. The items of a response with a conversation are rows of the table `items` instead: the ranges are
- * those rows, and a range is empty if it ends before it begins. `items`: their number in `text`. `background`: 1 if it was created so. A row
- * dies when it is deleted, or in the hour after `expires_at`, from which on it is not found. Times: epoch milliseconds.
- *
- * The other rows find the items: `key` is of the item, and `holder` is the id of the response that has it. They are in the same tree, because
- * keys of one time are beside each other there: so they need no page of their own.
+ * Written when a response ends; a response in the background is also written when it is created. `json`: the response object without
+ * its output. The ranges are the rows of its items; a range is empty if it ends before it begins. `background`: 1 if it was created so.
+ * A row dies when it is deleted, or at `expires_at`. Times: epoch milliseconds. The table has rowids, because long rows of one without
+ * them need a page of their own.
  */
 const RESPONSES = `CREATE TABLE IF NOT EXISTS responses (
-	key TEXT NOT NULL,
-	holder TEXT NOT NULL,
-	id TEXT,
-	owner TEXT,
-	bytes INTEGER,
-	items INTEGER,
-	status TEXT,
+	id TEXT PRIMARY KEY,
+	owner TEXT NOT NULL,
+	bytes INTEGER NOT NULL,
+	status TEXT NOT NULL,
 	previous TEXT,
 	conversation TEXT,
-	created_at INTEGER,
-	expires_at INTEGER,
-	background INTEGER,
-	input_from INTEGER,
-	input_to INTEGER,
-	output_from INTEGER,
-	output_to INTEGER,
-	text TEXT,
-	PRIMARY KEY (key, holder)
-) WITHOUT ROWID`;
+	created_at INTEGER NOT NULL,
+	expires_at INTEGER NOT NULL,
+	background INTEGER NOT NULL,
+	input_from INTEGER NOT NULL,
+	input_to INTEGER NOT NULL,
+	output_from INTEGER NOT NULL,
+	output_to INTEGER NOT NULL,
+	json TEXT NOT NULL
+)`;
+const INDEX = "CREATE INDEX IF NOT EXISTS responses_by_expiry ON responses (expires_at)";
 
 /** Rows of an export that are read at once. */
 const ROWS_AT_ONCE = 16;
 /** A continued response is kept longer. The time of its expiry has this precision, so that few requests write. */
 const EXPIRY_PRECISION_MS = 24 * 60 * 60_000;
 
-/** Without the text, which may be long. */
 export interface ResponseRow extends Record<string, SqlStorageValue> {
 	id: string;
 	owner: string;
 	bytes: number;
-	items: number;
 	status: ResponseStatus;
 	previous: string | null;
 	conversation: string | null;
@@ -56,34 +46,10 @@ export interface ResponseRow extends Record<string, SqlStorageValue> {
 	input_to: number;
 	output_from: number;
 	output_to: number;
+	json: string;
 }
-
-const COLUMNS = `id, owner, bytes, items, status, previous, conversation, created_at, expires_at, background,
-	input_from, input_to, output_from, output_to`;
-
-/** Consecutive rows of the table `items`. */
-export interface ItemRange {
-	first: number;
-	last: number;
-}
-
-/** One statement for all rows, because each costs as much as several rows. The last parameter: the keys of items, as JSON. */
-const WRITE = `INSERT OR REPLACE INTO responses (key, holder, ${COLUMNS}, text)
-	SELECT ?1, '', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16
-	UNION ALL SELECT value, ?2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-	FROM json_each(?17)`;
 
 const textKey = (id: string): string => `responses/${id}`;
-
-/** `msg_0190…` as `0190…_msg`: so ids of all kinds are in the order of their times. */
-export function keyOf(id: string): string {
-	const end = id.indexOf("_");
-	return (end < 0 ? id : `${id.slice(end + 1)}_${id.slice(0, end)}`).toWellFormed();
-}
-
-/** The keys of the items that are no references, as JSON. */
-const keysOf = (items: readonly StoredItem[]): string =>
-	JSON.stringify(items.flatMap(({ id, json }) => (json === undefined ? [] : [keyOf(id)])));
 
 export const hasEnded = ({ status }: Pick<ResponseRow, "status">): boolean =>
 	status !== "queued" && status !== "in_progress";
@@ -100,55 +66,42 @@ export const outputOf = ({ output_from, output_to }: ResponseRow): ItemRange => 
 export class ResponseTable {
 	readonly #sql: SqlStorage;
 	readonly #texts: LongTexts;
-	readonly #expiries: ExpiryTable;
 
 	constructor(sql: SqlStorage, texts: LongTexts) {
 		this.#sql = sql;
 		this.#texts = texts;
-		this.#expiries = new ExpiryTable(sql);
-		moveEarlierRows(sql, { create: () => sql.exec(RESPONSES), expiries: this.#expiries });
+		sql.exec(`${RESPONSES}; ${INDEX}`);
 	}
 
-	/** `items`: those that are in rows of responses. */
-	totals(): { bytes: number; responses: number; items: number } {
-		return this.#sql
-			.exec<{ bytes: number; responses: number; items: number }>(
-				`SELECT coalesce(sum(bytes), 0) AS bytes, count(*) AS responses, coalesce(sum(items), 0) AS items
-				FROM responses WHERE holder = ''`,
+	totals(): { bytes: number; responses: number } {
+		const { bytes, responses } = this.#sql
+			.exec<{ bytes: number | null; responses: number }>(
+				"SELECT sum(bytes) AS bytes, count(*) AS responses FROM responses",
 			)
 			.one();
+		return { bytes: bytes ?? 0, responses };
 	}
 
-	/** Inserts or replaces a response. `added`: the items that it has not had yet. Returns when it is deleted. */
-	write(row: ResponseRow, text: StoredText, added: readonly StoredItem[]): number {
+	write(row: ResponseRow): void {
 		this.#sql.exec(
-			WRITE,
-			...[keyOf(row.id), row.id, row.owner, row.bytes, row.items, row.status, row.previous, row.conversation],
+			"INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			...[row.id, row.owner, row.bytes, row.status, row.previous, row.conversation],
 			...[row.created_at, row.expires_at, row.background],
 			...[row.input_from, row.input_to, row.output_from, row.output_to],
-			this.#texts.write(textKey(row.id), writeText(text)),
-			keysOf(added),
+			this.#texts.write(textKey(row.id), row.json),
 		);
-		return this.#expiries.add(keyOf(row.id), row.expires_at);
 	}
 
 	/** Only a response that has not expired. */
 	get(id: string, now: number): ResponseRow | undefined {
 		const [row] = this.#sql
-			.exec<ResponseRow>(
-				`SELECT ${COLUMNS} FROM responses WHERE key = ? AND holder = '' AND expires_at > ?`,
-				keyOf(id),
-				now,
-			)
+			.exec<ResponseRow>("SELECT * FROM responses WHERE id = ? AND expires_at > ?", id, now)
 			.toArray();
-		return row;
+		return row && this.#whole(row);
 	}
 
-	textOf({ id }: ResponseRow): StoredText {
-		const { text } = this.#sql
-			.exec<{ text: string }>("SELECT text FROM responses WHERE key = ? AND holder = ''", keyOf(id))
-			.one();
-		return readText(this.#texts.read(textKey(id), text));
+	#whole(row: ResponseRow): ResponseRow {
+		return { ...row, json: this.#texts.read(textKey(row.id), row.json) };
 	}
 
 	/** A response of the scope. */
@@ -156,25 +109,6 @@ export class ResponseTable {
 		const row = this.get(id, now);
 		if (row && (all || row.owner === owner)) return { ok: true, value: row };
 		return { ok: false, missing: { kind: "response", id, ...(row && { foreign: true }) } };
-	}
-
-	/** An item of the latest response of the scope that has it. */
-	findItem(id: string, { all, owner }: Scope, now: number): Found<string> {
-		let foreign = false;
-		const holders = this.#sql.exec<{ holder: string }>(
-			"SELECT holder FROM responses WHERE key = ? AND holder > '' ORDER BY holder DESC",
-			keyOf(id),
-		);
-		for (const { holder } of holders) {
-			const row = this.get(holder, now);
-			if (!row) continue;
-			if (all || row.owner === owner) {
-				const { input, output } = this.textOf(row);
-				const item = [...input, ...output].findLast((each) => each.id === id && each.json !== undefined);
-				if (item?.json !== undefined) return { ok: true, value: item.json };
-			} else foreign = true;
-		}
-		return { ok: false, missing: { kind: "item", id, ...(foreign && { foreign: true }) } };
 	}
 
 	/** The response and those that it continues, oldest first. */
@@ -203,56 +137,34 @@ export class ResponseTable {
 
 	/** Keeps the responses until `expiresAt` at least. */
 	keep(rows: readonly ResponseRow[], expiresAt: number): void {
-		for (const { id, expires_at } of rows) {
-			if (expires_at >= expiresAt - EXPIRY_PRECISION_MS) continue;
-			const key = keyOf(id);
-			this.#sql.exec("UPDATE responses SET expires_at = ? WHERE key = ? AND holder = ''", expiresAt, key);
-			this.#expiries.add(key, expiresAt);
-		}
+		for (const { id, expires_at } of rows)
+			if (expires_at < expiresAt - EXPIRY_PRECISION_MS)
+				this.#sql.exec("UPDATE responses SET expires_at = ? WHERE id = ?", expiresAt, id);
 	}
 
-	delete(row: ResponseRow): void {
-		const { input, output } = this.textOf(row);
-		this.#sql.exec(
-			"DELETE FROM responses WHERE holder = ? AND key IN (SELECT value FROM json_each(?))",
-			row.id,
-			keysOf([...input, ...output]),
-		);
-		this.#sql.exec("DELETE FROM responses WHERE key = ? AND holder = ''", keyOf(row.id));
-		this.#texts.delete(textKey(row.id));
+	delete(id: string): void {
+		this.#sql.exec("DELETE FROM responses WHERE id = ?", id);
+		this.#texts.delete(textKey(id));
 	}
 
-	/** Some of the responses that are due to be deleted. The caller deletes them. */
 	expired(now: number, limit: number): ResponseRow[] {
-		const expired: ResponseRow[] = [];
-		for (const expiry of this.#expiries.due(now)) {
-			const some = this.#sql.exec<ResponseRow>(
-				`SELECT ${COLUMNS} FROM responses
-				WHERE key >= ?1 AND key < ?1 || char(1114111) AND holder = '' AND expires_at <= ?2 LIMIT ?3`,
-				expiry.part,
-				now,
-				limit - expired.length,
-			);
-			expired.push(...some);
-			if (expired.length === limit) break;
-			this.#expiries.delete(expiry);
-		}
-		return expired;
+		return this.#sql
+			.exec<ResponseRow>("SELECT * FROM responses WHERE expires_at <= ? LIMIT ?", now, limit)
+			.toArray();
 	}
 
-	/** When the next responses are due to be deleted. */
 	nextExpiry(): number | undefined {
-		return this.#expiries.next();
+		const { first } = this.#sql
+			.exec<{ first: number | null }>("SELECT min(expires_at) AS first FROM responses")
+			.one();
+		return first ?? undefined;
 	}
 
-	/** Some of all responses, in the order of their keys. */
+	/** Some of all responses, in the order of their ids. */
 	after(id: string): ResponseRow[] {
 		return this.#sql
-			.exec<ResponseRow>(
-				`SELECT ${COLUMNS} FROM responses WHERE key > ? AND holder = '' ORDER BY key LIMIT ?`,
-				keyOf(id),
-				ROWS_AT_ONCE,
-			)
-			.toArray();
+			.exec<ResponseRow>("SELECT * FROM responses WHERE id > ? ORDER BY id LIMIT ?", id, ROWS_AT_ONCE)
+			.toArray()
+			.map((row) => this.#whole(row));
 	}
 }

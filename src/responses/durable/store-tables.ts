@@ -18,18 +18,11 @@ import { ConversationTable } from "./conversation-table.ts";
 import { EventTable } from "./event-table.ts";
 import { type Freed, ItemTable, itemBytes, ROW_BYTES } from "./item-table.ts";
 import { LongTexts } from "./long-texts.ts";
-import { ResponseItems } from "./response-items.ts";
-import {
-	hasEnded,
-	type ItemRange,
-	inputOf,
-	outputOf,
-	type ResponseRow,
-	ResponseTable,
-} from "./response-table.ts";
+import { hasEnded, inputOf, outputOf, type ResponseRow, ResponseTable } from "./response-table.ts";
 import { ENQUEUE_AFTER_MS, RunTable } from "./run-table.ts";
-import { storedItem } from "./stored-text.ts";
 
+/** Of all items before a request. The runtime sends at most 32 MiB in one call of an object. */
+const MAX_CONTEXT_BYTES = 10_000_000;
 /** Responses that the alarm deletes in one commit. */
 const EXPIRED_AT_ONCE = 200;
 
@@ -42,7 +35,6 @@ type NewResponse = Omit<ResponseRecord, "status" | "output"> & { output?: readon
 export class StoreTables {
 	readonly responses: ResponseTable;
 	readonly items: ItemTable;
-	readonly responseItems: ResponseItems;
 	readonly conversations: ConversationTable;
 	readonly runs: RunTable;
 	readonly events: EventTable;
@@ -58,18 +50,17 @@ export class StoreTables {
 		const texts = new LongTexts(sql);
 		this.#storage = storage;
 		this.responses = new ResponseTable(sql, texts);
-		this.items = new ItemTable(sql, texts, this.responses);
-		this.responseItems = new ResponseItems(this.responses, this.items);
+		this.items = new ItemTable(sql, texts);
 		this.conversations = new ConversationTable(sql);
 		this.runs = new RunTable(sql, texts);
 		this.events = new EventTable(sql);
-		const { responses, items, bytes } = this.responses.totals();
-		const rows = this.items.totals();
+		const { responses, bytes } = this.responses.totals();
+		const { items, bytes: itemBytes } = this.items.totals();
 		this.usage = {
 			responses,
-			items: items + rows.items,
+			items,
 			conversations: this.conversations.count(),
-			bytes: bytes + rows.bytes + this.runs.totalBytes() + this.events.totalBytes(),
+			bytes: bytes + itemBytes + this.runs.totalBytes() + this.events.totalBytes(),
 		};
 	}
 
@@ -94,7 +85,9 @@ export class StoreTables {
 		if (conversation !== undefined) {
 			const found = this.conversations.find(conversation, scope);
 			if (!found.ok) return found;
-			return this.responseItems.ofConversation(conversation);
+			if (this.items.bytesOf(conversation) <= MAX_CONTEXT_BYTES)
+				return this.items.ofConversation(conversation);
+			return { ok: false, missing: { kind: "conversation", id: conversation, tooLarge: true } };
 		}
 		if (previous === undefined) return { ok: true, value: [] };
 		const now = Date.now();
@@ -103,70 +96,51 @@ export class StoreTables {
 		if (!chain.value.every(hasEnded))
 			return { ok: false, missing: { kind: "response", id: previous, pending: true } };
 		this.responses.keep(chain.value, now + retentionMs);
-		return this.responseItems.ofChain(chain.value, previous);
+		const value: string[] = [];
+		let bytes = 0;
+		for (const range of chain.value.flatMap((row) => [inputOf(row), outputOf(row)])) {
+			bytes += this.items.bytesOf(range);
+			if (bytes > MAX_CONTEXT_BYTES)
+				return { ok: false, missing: { kind: "response", id: previous, tooLarge: true } };
+			const found = this.items.ofRange(range);
+			if (!found.ok) return found;
+			value.push(...found.value);
+		}
+		return { ok: true, value };
 	}
 
-	/** Writes a new response with its items. `deletedAt`: epoch milliseconds. */
+	/** Writes a new response with its items. `expiresAt`: epoch milliseconds. */
 	write(
 		record: NewResponse & Pick<ResponseRecord, "status">,
 		{ retentionMs }: Pick<StoreBounds, "retentionMs">,
 		{ background }: { background: 0 | 1 },
-	): { deletedAt: number } {
-		const { id, owner, status, previous, conversation, createdAt, json, input, output = [] } = record;
-		const before = this.#place(input, record);
-		const after = this.#place(output, record);
-		const inRow = [...before.inRow, ...after.inRow];
-		const bytes = Buffer.byteLength(json) + ROW_BYTES + itemBytes(inRow);
-		const deletedAt = this.responses.write(
-			{
-				...{ id, owner, bytes, items: inRow.length, status, background },
-				previous: previous ?? null,
-				conversation: conversation ?? null,
-				created_at: createdAt,
-				expires_at: Date.now() + retentionMs,
-				...{ input_from: before.first, input_to: before.last },
-				...{ output_from: after.first, output_to: after.last },
-			},
-			{ json, input: before.inRow.map(storedItem), output: after.inRow.map(storedItem) },
-			inRow.map(storedItem),
-		);
+	): { expiresAt: number } {
+		const { id, owner, status, previous, createdAt, json, input, output = [] } = record;
+		const placed = { owner, conversation: this.joined(record), held: true };
+		const before = this.items.insert(input, placed);
+		const after = this.items.insert(output, placed);
+		const bytes = Buffer.byteLength(json) + ROW_BYTES;
+		const expiresAt = Date.now() + retentionMs;
+		this.responses.write({
+			...{ id, owner, bytes, status, json, background },
+			previous: previous ?? null,
+			conversation: record.conversation ?? null,
+			created_at: createdAt,
+			expires_at: expiresAt,
+			...{ input_from: before.first, input_to: before.last },
+			...{ output_from: after.first, output_to: after.last },
+		});
 		this.usage.responses++;
 		this.usage.items += input.length + output.length;
 		this.usage.bytes += bytes + before.bytes + after.bytes;
-		return { deletedAt };
+		return { expiresAt };
 	}
 
-	/** Changes the status of a response that has not ended, or ends it with its output. */
-	rewrite(row: ResponseRow, status: ResponseStatus, end?: Pick<ResponseRecord, "json" | "output">): void {
-		const record = { owner: row.owner, status, conversation: row.conversation ?? undefined };
-		const text = this.responses.textOf(row);
-		const json = end?.json ?? JSON.stringify({ ...JSON.parse(text.json), status });
-		const joined = this.joined(record);
-		if (joined !== undefined) this.items.join(inputOf(row), joined);
-		const output = end?.output ?? [];
-		const { first, last, inRow, bytes } = this.#place(output, record);
-		const added = Buffer.byteLength(json) - Buffer.byteLength(text.json) + itemBytes(inRow);
-		const stored = inRow.map(storedItem);
-		this.responses.write(
-			{
-				...{ ...row, status, bytes: row.bytes + added, items: row.items + inRow.length },
-				...(end && { output_from: first, output_to: last }),
-			},
-			{ json, input: text.input, output: [...text.output, ...stored] },
-			stored,
-		);
-		this.usage.items += output.length;
-		this.usage.bytes += added + bytes;
-	}
-
-	/** Items of a conversation become rows. Those of other responses are `inRow`: they are written with the response. */
-	#place(
-		items: readonly ItemRecord[],
-		record: Pick<ResponseRecord, "conversation" | "owner" | "status">,
-	): ItemRange & { bytes: number; inRow: readonly ItemRecord[] } {
-		const isInRow = record.conversation === undefined;
-		const placed = { owner: record.owner, conversation: this.joined(record), held: true };
-		return { ...this.items.insert(isInRow ? [] : items, placed), inRow: isInRow ? items : [] };
+	/** Changes a response, with its size. */
+	rewrite(row: ResponseRow, changed: Partial<ResponseRow> & { json: string; status: ResponseStatus }): void {
+		const bytes = Buffer.byteLength(changed.json) + ROW_BYTES;
+		this.usage.bytes += bytes - row.bytes;
+		this.responses.write({ ...row, ...changed, bytes });
 	}
 
 	/** The conversation that gets the items of a response: it exists, and the response has an answer. */
@@ -180,16 +154,16 @@ export class StoreTables {
 	}
 
 	stored(row: ResponseRow): StoredResponse {
-		const { id, owner, status, created_at: createdAt } = row;
-		const { json } = this.responses.textOf(row);
-		return { id, owner, status, createdAt, json, output: this.responseItems.output(row) };
+		const { id, owner, status, created_at, json } = row;
+		const output = this.items.ofRange(outputOf(row));
+		return { id, owner, status, createdAt: created_at, json, output: output.ok ? output.value : [] };
 	}
 
 	delete(row: ResponseRow): void {
 		for (const range of [inputOf(row), outputOf(row)]) this.free(this.items.release(range));
-		this.responses.delete(row);
-		this.free({ bytes: row.bytes + this.runs.delete(row.id) + this.events.delete(row.id), items: row.items });
+		this.responses.delete(row.id);
 		this.usage.responses--;
+		this.usage.bytes -= row.bytes + this.runs.delete(row.id) + this.events.delete(row.id);
 		this.wake(row.id);
 	}
 
