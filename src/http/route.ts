@@ -130,7 +130,7 @@ const endpointAt = (
  * @example
  * ```ts
  * // test/extending/language-routes.ts
- * export const languageRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag: "Languages" }, [
+ * export const languageRoutes: readonly HttpRoute[] = defineRoutes({ bases: [AI], tag: "Languages" }, [
  * 	{
  * 		method: "GET",
  * 		path: "/languages",

@@ -15,6 +15,9 @@ import type { InferenceRequest, Reply } from "./request.ts";
 import type { PipelineServices } from "./services.ts";
 import { write } from "./write.ts";
 
+/** The reason of a signal: the surface needs no answer, because another part of the caller's request has failed. It is not charged. */
+export class RequestGivenUp extends Error {}
+
 /**
  * A room above the pipeline calls this like any surface: the request is admitted, metered and billed. Each call has an id of its own. A reply of
  * the kind `events` must be read or cancelled. Throws an `AiError`.
@@ -47,8 +50,7 @@ export async function run(request: InferenceRequest, services: PipelineServices)
 		if (exchange.state !== "ended") cancelOnAbort(request.signal, metered, exchange.ended);
 		return write(request, prepared, { answered, metered }, services);
 	} catch (thrown) {
-		// The reason of a caller who leaves is no `AiError`: a surface has given the request up, because another part of it failed.
-		const isGivenUp = request.signal.reason instanceof AiError;
+		const isGivenUp = request.signal.reason instanceof RequestGivenUp;
 		const failure = exchange.fail(thrown, isGivenUp ? undefined : measureSent);
 		// If the writer failed, the answer has no reader.
 		metered?.cancel(failure);

@@ -5,7 +5,7 @@
  */
 import { otherDialects } from "../../dialects/index.ts";
 import type { InferenceRequest, Reply } from "../../pipeline/request.ts";
-import { run } from "../../pipeline/run.ts";
+import { RequestGivenUp, run } from "../../pipeline/run.ts";
 import type { PipelineServices } from "../../pipeline/services.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
 
@@ -22,12 +22,12 @@ export async function runEach(request: InferenceRequest, services: PipelineServi
 			{ ...common, id: index === 0 ? request.id : services.uuid(), inputs: { fields }, signal },
 			services,
 		).catch((error: unknown) => {
-			stop.abort(error);
+			stop.abort(new RequestGivenUp("", { cause: error }));
 			throw error;
 		}),
 	);
 	const results = await Promise.allSettled(runs);
-	if (stop.signal.aborted) throw stop.signal.reason;
+	if (stop.signal.aborted) throw stop.signal.reason.cause;
 	return mergeReplies(
 		results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : [])),
 		mergeImages,

@@ -106,7 +106,7 @@ describe("generateContent", () => {
 		const { post } = engine(() => events(delta("he")));
 		const text = await (await post(`${MODEL}:streamGenerateContent?alt=sse`, BODY)).text();
 		const last = text.split("\n\n").filter(Boolean).at(-1) ?? "";
-		expect(JSON.parse(last.slice(6))).toMatchObject({ error: { code: 500, status: "INTERNAL" } });
+		expect(JSON.parse(last.slice(6))).toMatchObject({ error: { code: 502, status: "UNAVAILABLE" } });
 		const array = await (await post(`${MODEL}:streamGenerateContent`, BODY)).json<object[]>();
 		expect(array.at(-1)).toHaveProperty("error");
 	});
