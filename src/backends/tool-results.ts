@@ -62,17 +62,42 @@ function isPaired(units: readonly Unit<unknown>[]): boolean {
 
 const callKey = (at: number, place: number): string => `${at} ${place}`;
 
-/** The place of the result of each call that has one. An id may be that of several calls: then it is that of the last one before. */
+/** The calls and results of one id that have no counterpart yet. */
+interface Unpaired {
+	calls: string[];
+	results: number[];
+	/** How many of the results are answers of a call after them. */
+	paired: number;
+}
+
+/**
+ * The place of the result of each call that has one. An id may be that of several calls: a result is that of the last one before it, or
+ * else of the next one. One pass, because a conversation may have any number of both.
+ */
 function answersOf(units: readonly Unit<unknown>[]): ReadonlyMap<string, number> {
-	const calls = units.flatMap(({ calls: ids = [] }, at) =>
-		ids.map((id, place) => ({ id, at, key: callKey(at, place) })),
-	);
 	const answers = new Map<string, number>();
-	for (const [at, { result }] of units.entries()) {
-		if (result === undefined) continue;
-		const open = calls.filter(({ id, key }) => id === result && !answers.has(key));
-		const call = open.findLast((one) => one.at < at) ?? open[0];
-		if (call) answers.set(call.key, at);
+	const unpaired = new Map<string, Unpaired>();
+	const unpairedOf = (id: string): Unpaired => {
+		const known = unpaired.get(id) ?? { calls: [], results: [], paired: 0 };
+		unpaired.set(id, known);
+		return known;
+	};
+	for (const [at, { calls = [], result }] of units.entries()) {
+		if (result !== undefined) {
+			const { calls: before, results } = unpairedOf(result);
+			const call = before.pop();
+			if (call === undefined) results.push(at);
+			else answers.set(call, at);
+		}
+		for (const [place, id] of calls.entries()) {
+			const same = unpairedOf(id);
+			const answer = same.results[same.paired];
+			if (answer === undefined) same.calls.push(callKey(at, place));
+			else {
+				same.paired++;
+				answers.set(callKey(at, place), answer);
+			}
+		}
 	}
 	return answers;
 }
