@@ -9,7 +9,7 @@
 import type { ChatMessage, ContentPart } from "../tasks/text-generation/types.ts";
 
 /** A message, or a part of one, with the ids of its calls or of the call that it answers. */
-export interface Unit<Value> {
+export interface ConversationPart<Value> {
 	value: Value;
 	calls?: readonly string[] | undefined;
 	result?: string | undefined;
@@ -25,29 +25,29 @@ interface Repair<Value> {
 export const NO_RESULT = "There is no result of this call.";
 export const ORPHAN_HEADING = "The result of a tool call that is not in the conversation:";
 
-/** `undefined`: the units are in the right order. */
-export function pairUnits<Value>(
-	units: readonly Unit<Value>[],
+/** `undefined`: the parts are in the right order. */
+export function pairParts<Value>(
+	parts: readonly ConversationPart<Value>[],
 	{ missing, orphan }: Repair<Value>,
 ): Value[] | undefined {
-	if (isPaired(units)) return undefined;
-	const answers = answersOf(units);
+	if (isPaired(parts)) return undefined;
+	const answers = answersOf(parts);
 	const placed = new Set(answers.values());
-	return units.flatMap(({ value, calls = [], result }, at): Value[] => {
+	return parts.flatMap(({ value, calls = [], result }, at): Value[] => {
 		if (result !== undefined) return placed.has(at) ? [] : [orphan(value)];
-		if (at === units.length - 1) return [value];
+		if (at === parts.length - 1) return [value];
 		const results = calls.map((id, place) => {
 			const answer = answers.get(callKey(at, place));
-			return answer === undefined ? missing(id) : (units[answer] as Unit<Value>).value;
+			return answer === undefined ? missing(id) : (parts[answer] as ConversationPart<Value>).value;
 		});
 		return [value, ...results];
 	});
 }
 
-function isPaired(units: readonly Unit<unknown>[]): boolean {
+function isPaired(parts: readonly ConversationPart<unknown>[]): boolean {
 	const pending = new Set<string>();
 	let hasResult = false;
-	for (const { calls, result } of units) {
+	for (const { calls, result } of parts) {
 		if (result !== undefined) {
 			if (!pending.delete(result)) return false;
 			hasResult = true;
@@ -74,7 +74,7 @@ interface Unpaired {
  * The place of the result of each call that has one. An id may be that of several calls: a result is that of the last one before it, or
  * else of the next one. One pass, because a conversation may have any number of both.
  */
-function answersOf(units: readonly Unit<unknown>[]): ReadonlyMap<string, number> {
+function answersOf(parts: readonly ConversationPart<unknown>[]): ReadonlyMap<string, number> {
 	const answers = new Map<string, number>();
 	const unpaired = new Map<string, Unpaired>();
 	const unpairedOf = (id: string): Unpaired => {
@@ -82,7 +82,7 @@ function answersOf(units: readonly Unit<unknown>[]): ReadonlyMap<string, number>
 		unpaired.set(id, known);
 		return known;
 	};
-	for (const [at, { calls = [], result }] of units.entries()) {
+	for (const [at, { calls = [], result }] of parts.entries()) {
 		if (result !== undefined) {
 			const { calls: before, results } = unpairedOf(result);
 			const call = before.pop();
@@ -104,14 +104,14 @@ function answersOf(units: readonly Unit<unknown>[]): ReadonlyMap<string, number>
 
 /** @param orphans `keep`: for engines, whose chat templates accept results without calls. */
 export function pairResults(messages: readonly ChatMessage[], orphans: "keep" | "text"): ChatMessage[] {
-	const units = messages.map((value) => ({
+	const parts = messages.map((value) => ({
 		value,
 		calls: value.tool_calls?.map(({ id }) => id),
 		result: value.role === "tool" ? (value.tool_call_id ?? "") : undefined,
 	}));
 	const missing = (tool_call_id: string): ChatMessage => ({ role: "tool", tool_call_id, content: NO_RESULT });
 	const orphan = orphans === "keep" ? (result: ChatMessage) => result : asText;
-	return pairUnits(units, { missing, orphan }) ?? [...messages];
+	return pairParts(parts, { missing, orphan }) ?? [...messages];
 }
 
 function asText({ content }: ChatMessage): ChatMessage {

@@ -2,7 +2,7 @@
  * What the API requires of the turns with calls and results of tools: the results of all calls of a turn begin the next one, and a
  * conversation with calls has tools. https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use
  */
-import { NO_RESULT, ORPHAN_HEADING, pairUnits, type Unit } from "../tool-results.ts";
+import { type ConversationPart, NO_RESULT, ORPHAN_HEADING, pairParts } from "../tool-results.ts";
 import type { AnthropicBlock } from "./thoughts.ts";
 import type { AnthropicTool, Offer } from "./tools.ts";
 
@@ -16,7 +16,7 @@ const isResult = ({ type }: AnthropicBlock): boolean => type === "tool_result";
 
 /** Turns in the right order are not changed. */
 export function pairTurns<Role extends string>(turns: BlockTurn<Role>[]): BlockTurn<Role>[] {
-	const paired = pairUnits(joined(turns).flatMap(unitsOf), {
+	const paired = pairParts(joined(turns).flatMap(partsOf), {
 		missing: (tool_use_id) =>
 			userTurn({ type: "tool_result", tool_use_id, content: NO_RESULT, is_error: true }),
 		orphan: ({ content: [block] }) => userTurn(...textOf(block)),
@@ -25,7 +25,7 @@ export function pairTurns<Role extends string>(turns: BlockTurn<Role>[]): BlockT
 }
 
 /** Consecutive turns of one role are one, as the API reads them. */
-function joined<Role extends string>(turns: readonly BlockTurn<Role>[]): BlockTurn<Role>[] {
+export function joined<Role extends string>(turns: readonly BlockTurn<Role>[]): BlockTurn<Role>[] {
 	const list: BlockTurn<Role>[] = [];
 	for (const { role, content } of turns) {
 		const last = list.at(-1);
@@ -35,7 +35,10 @@ function joined<Role extends string>(turns: readonly BlockTurn<Role>[]): BlockTu
 	return list;
 }
 
-function unitsOf<Role extends string>({ role, content }: BlockTurn<Role>): Unit<BlockTurn<Role>>[] {
+function partsOf<Role extends string>({
+	role,
+	content,
+}: BlockTurn<Role>): ConversationPart<BlockTurn<Role>>[] {
 	if (role === "assistant")
 		return [{ value: { role, content }, calls: content.filter(isCall).map(({ id }) => String(id)) }];
 	return content.map((block) => ({
