@@ -12,20 +12,20 @@ interface BlockTurn<Role extends string> {
 }
 
 const isCall = ({ type }: AnthropicBlock): boolean => type === "tool_use";
-const isResult = ({ type }: AnthropicBlock): boolean => type === "tool_result";
+export const isResult = ({ type }: AnthropicBlock): boolean => type === "tool_result";
 
 /** Turns in the right order are not changed. */
 export function pairTurns<Role extends string>(turns: BlockTurn<Role>[]): BlockTurn<Role>[] {
-	const paired = pairParts(joined(turns).flatMap(partsOf), {
+	const paired = pairParts(joinedTurns(turns).flatMap(partsOf), {
 		missing: (tool_use_id) =>
 			userTurn({ type: "tool_result", tool_use_id, content: NO_RESULT, is_error: true }),
 		orphan: ({ content: [block] }) => userTurn(...textOf(block)),
 	});
-	return paired ? joined(paired) : turns;
+	return paired ? joinedTurns(paired) : turns;
 }
 
 /** Consecutive turns of one role are one, as the API reads them. */
-export function joined<Role extends string>(turns: readonly BlockTurn<Role>[]): BlockTurn<Role>[] {
+export function joinedTurns<Role extends string>(turns: readonly BlockTurn<Role>[]): BlockTurn<Role>[] {
 	const list: BlockTurn<Role>[] = [];
 	for (const { role, content } of turns) {
 		const last = list.at(-1);

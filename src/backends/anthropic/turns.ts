@@ -14,7 +14,7 @@ import type { Seals } from "../seals.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { unsupported } from "../unsupported.ts";
 import { type AnthropicBlock, isThought, thoughtsIn } from "./thoughts.ts";
-import { pairTurns } from "./tool-turns.ts";
+import { isResult, joinedTurns, pairTurns } from "./tool-turns.ts";
 
 export interface Turn {
 	role: "user" | "assistant";
@@ -39,12 +39,10 @@ export function readConversation(
 			system.push(...content.filter(({ type }) => type === "text"));
 			continue;
 		}
-		const role = message.role === "assistant" ? "assistant" : "user";
-		const last = turns.at(-1);
-		if (last?.role === role) last.content.push(...content);
-		else if (content.length > 0) turns.push({ role, content });
+		if (content.length > 0)
+			turns.push({ role: message.role === "assistant" ? "assistant" : "user", content });
 	}
-	const messages = withoutTrailingSpace(pairTurns(turns.map(resultsFirst)));
+	const messages = withoutTrailingSpace(pairTurns(joinedTurns(turns).map(resultsFirst)));
 	// The API requires at least one message.
 	if (messages.length === 0 && system.length > 0)
 		return {
@@ -89,7 +87,6 @@ export const toolId = (id: string): string => id.replaceAll(/[^\w-]/g, "_") || "
 
 /** Tool results must precede all other content of a user turn. */
 function resultsFirst({ role, content }: Turn): Turn {
-	const isResult = ({ type }: AnthropicBlock) => type === "tool_result";
 	return { role, content: [...content.filter(isResult), ...content.filter((block) => !isResult(block))] };
 }
 
@@ -107,7 +104,7 @@ export const isPrefilled = ({ messages }: Conversation): boolean => messages.at(
 
 /** Whether the conversation ends with tool results, without the thinking blocks before the calls. */
 export function lacksThoughts({ messages }: { messages: readonly Pick<Turn, "content">[] }): boolean {
-	const answersCalls = messages.at(-1)?.content.some(({ type }) => type === "tool_result");
+	const answersCalls = messages.at(-1)?.content.some(isResult);
 	return answersCalls === true && !isThought(messages.at(-2)?.content[0]);
 }
 
