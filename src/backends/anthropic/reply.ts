@@ -8,7 +8,6 @@ import type {
 	EngineSearch,
 	ThinkingBlock,
 	ToolCall,
-	WebSearchCall,
 } from "../../tasks/text-generation/types.ts";
 import * as completion from "../completion.ts";
 import { searchedField } from "../engine-search.ts";
@@ -17,9 +16,9 @@ import type { Seals } from "../seals.ts";
 import { decodedOnce } from "../tool-arguments.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import type { Request } from "./request.ts";
+import { SearchBlocks } from "./search-blocks.ts";
 import { isThought, sealThought } from "./thoughts.ts";
 import { type AnswerTool, answerIn } from "./tools.ts";
-import { annotationsOf, isSearchUse, SearchBlocks } from "./web-search.ts";
 
 function inputOf(sent: unknown): Record<string, unknown> | undefined {
 	if (typeof sent === "string") return parseRecord(decodedOnce(sent));
@@ -132,30 +131,21 @@ function sealedBlock(block: SentBlock, seals: Seals | undefined): SentBlock[] {
 /** What Anthropic found, and what the texts cite. */
 function searchFields(
 	blocks: readonly SentBlock[],
-	{ showsSearches }: EngineSearch,
+	search: EngineSearch,
 	call: Call,
 ): Partial<AssistantMessage> {
-	const searchBlocks = new SearchBlocks(call);
-	const searches: WebSearchCall[] = [];
-	const annotations: unknown[] = [];
-	let end = 0;
-	for (const block of blocks) {
-		if (isSearchUse(block)) searchBlocks.start(block.id, block.input);
-		const found = searchBlocks.result(block);
-		if (found) searches.push(found);
-		if (block.type !== "text") continue;
-		const start = end;
-		end += block.text?.length ?? 0;
-		annotations.push(...annotationsOf(listOf(block.citations), { start, end }));
-	}
-	searches.push(...searchBlocks.unfinished());
-	return {
-		...(annotations.length > 0 && { annotations }),
-		...(showsSearches && searchedField(searches)),
-	};
+	const searchBlocks = new SearchBlocks(call, search);
+	let textLength = 0;
+	const deltas = blocks.flatMap((block) => {
+		const begun = searchBlocks.begin(block, textLength);
+		if (block.type === "text") textLength += block.text?.length ?? 0;
+		return [...begun, ...searchBlocks.close(textLength)];
+	});
+	deltas.push(...searchBlocks.unfinished());
+	const annotations = deltas.flatMap((delta) => delta.annotations ?? []);
+	const searches = deltas.flatMap(({ web_search }) => (web_search?.outcome ? web_search : []));
+	return { ...(annotations.length > 0 && { annotations }), ...searchedField(searches) };
 }
-
-const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
 const isSealed = (block: SentBlock): block is SentBlock & ThinkingBlock =>
 	isThought(block) && Boolean(block.signature || block.data);

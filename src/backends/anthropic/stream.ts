@@ -20,8 +20,8 @@ import {
 	stopReasonOf,
 	withCallId,
 } from "./reply.ts";
+import { SearchBlocks } from "./search-blocks.ts";
 import { Event, missingStart } from "./stream-event.ts";
-import { StreamedSearch } from "./streamed-search.ts";
 import { sealThought } from "./thoughts.ts";
 import { type AnswerTool, answerIn } from "./tools.ts";
 
@@ -69,11 +69,11 @@ export class MessageTranslator implements Translator {
 	/** The characters of the text so far. */
 	#textLength = 0;
 	/** `undefined`: Anthropic does not search, or the caller gets its events. */
-	readonly #search: StreamedSearch | undefined;
+	readonly #search: SearchBlocks | undefined;
 
 	constructor(call: Call, { answerTool, verbatim, seals, search }: ReplyForm) {
 		this.#call = call;
-		this.#search = search && !verbatim ? new StreamedSearch(call, search) : undefined;
+		this.#search = search && !verbatim ? new SearchBlocks(call, search) : undefined;
 		this.#seals = seals;
 		this.#answerTool = answerTool;
 		this.#events = verbatim ? [] : undefined;
