@@ -5,6 +5,18 @@ import type { ChatDelta, SearchedRound, WebSearchCall } from "../tasks/text-gene
 export const searchedField = (searches: readonly WebSearchCall[]): { searched?: SearchedRound[] } =>
 	searches.length > 0 ? { searched: [{ content: "", reasoning: "", thinking_blocks: [], searches }] } : {};
 
+/** One search for each query. The engine does not say which query found a page, so the first one has all pages. */
+export const searchesFor = (
+	queries: readonly string[],
+	outcome: NonNullable<WebSearchCall["outcome"]>,
+	uuid: () => string,
+): Required<WebSearchCall>[] =>
+	queries.map((query, at) => ({
+		id: uuid(),
+		query,
+		outcome: at === 0 || "problem" in outcome ? outcome : { sources: [] },
+	}));
+
 /** The deltas of a search that has ended. */
 export const searchDeltas = ({ outcome, ...started }: WebSearchCall): ChatDelta[] => [
 	{ web_search: started },

@@ -1,11 +1,11 @@
 /**
  * Google's own search, `googleSearch`: https://ai.google.dev/gemini-api/docs/google-search. `groundingMetadata` becomes the searches of the
- * answer and its citations. Google does not say which query found a page, so the first one has all pages.
+ * answer and its citations.
  */
 import * as z from "zod";
 import { safeParse } from "../../schemas/safe-parse.ts";
 import type { ChatDelta, EngineSearch, WebSearchCall } from "../../tasks/text-generation/types.ts";
-import { searchDeltas } from "../engine-search.ts";
+import { searchDeltas, searchesFor } from "../engine-search.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 
 const Web = z.looseObject({ uri: z.string(), title: z.string().nullish() });
@@ -56,11 +56,7 @@ function searchesOf(
 		web ? [{ url: web.uri, title: web.title ?? web.uri, text: "" }] : [],
 	);
 	const queries = webSearchQueries?.length ? webSearchQueries : [""];
-	return queries.map((query, at) => ({
-		id: uuid(),
-		query,
-		outcome: { sources: at === 0 ? sources : [] },
-	}));
+	return searchesFor(queries, { sources }, uuid);
 }
 
 /** The citations in the form of chat. Google counts bytes of UTF-8, chat counts UTF-16 units. */

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { safeParse } from "../../../schemas/safe-parse.ts";
 import type { WebSearchCall } from "../../../tasks/text-generation/types.ts";
+import { searchesFor } from "../../engine-search.ts";
 import type { Call } from "../../transport/upstream-failure.ts";
 
 export const SEARCH_ITEM = "web_search_call";
@@ -18,16 +19,12 @@ const Search = z.looseObject({
 	}),
 });
 
-/** One search for each query of the item. The service does not say which query found a page, so the first one has all pages. */
+/** The searches of an item of the answer. */
 export function searchesIn(item: unknown, { services }: Pick<Call, "services">): Required<WebSearchCall>[] {
 	const { data } = safeParse(Search, item);
 	if (!data) return [];
 	const { status, action } = data;
 	const sources = (action.sources ?? []).flatMap(({ url }) => (url ? [{ url, title: url, text: "" }] : []));
 	const queries = action.queries?.length ? action.queries : [action.query ?? ""];
-	return queries.map((query, at) => ({
-		id: services.uuid(),
-		query,
-		outcome: status === "failed" ? { problem: "unavailable" } : { sources: at === 0 ? sources : [] },
-	}));
+	return searchesFor(queries, status === "failed" ? { problem: "unavailable" } : { sources }, services.uuid);
 }
