@@ -19,15 +19,16 @@ import {
 import { narrowTools } from "../allowed-tools.ts";
 import { withoutBreakpoints } from "../cache-breakpoints.ts";
 import type { Handler } from "../handler.ts";
+import { learnRefusal, withoutIfRefused } from "../refused-feature.ts";
 import { isSeal, type Seals } from "../seals.ts";
 import { foldSystemMessages } from "../system-messages.ts";
 import { objectSchema } from "../tool-parameters.ts";
 import { pairResults } from "../tool-results.ts";
 import { postJson, postStream } from "../transport/http.ts";
-import type { Call, Refusal } from "../transport/upstream-failure.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { withFittingIds } from "./call-ids.ts";
 import { countAllChoices } from "./choices.ts";
-import { apiOf, learnChatRefusesTools, namesResponses } from "./choose-api.ts";
+import { apiOf, namesResponses } from "./choose-api.ts";
 import { completeRawPrompt } from "./completions.ts";
 import { bodyFor, ENGINE_SAMPLING, type Host, hostedService, isOpenAiService } from "./hosts.ts";
 import { withModelFields } from "./model-fields.ts";
@@ -56,22 +57,16 @@ const byResponses: Handler<"text-generation"> = async (input, call) => {
 const byChat: Handler<"text-generation"> = async (input, call) => {
 	const { api = "auto" } = call.target;
 	if (!input.tools?.length || api !== "auto") return requestOf(input, call);
-	let isRefused = false;
-	const refusal = (sent: Refusal) => {
-		isRefused = namesResponses(sent.body);
-		return call.refusal?.(sent);
-	};
-	try {
-		return await requestOf(input, { ...call, refusal });
-	} catch (refused) {
-		if (!isRefused) throw refused;
-		const answer = await byResponses(input, call).catch((error: unknown) => {
-			// The host does not have that API.
-			throw toAiError(error).key === "noSuchModel" ? refused : error;
-		});
-		learnChatRefusesTools(call.target);
-		return answer;
-	}
+	return withoutIfRefused(call, {
+		isNamed: ({ body }) => namesResponses(body),
+		request: (first) => requestOf(input, first),
+		requestWithout: (second, refused) =>
+			byResponses(input, second).catch((error: unknown) => {
+				// The host does not have that API.
+				throw toAiError(error).key === "noSuchModel" ? refused : error;
+			}),
+		learn: () => learnRefusal(call.target, "chatRefusesTools"),
+	});
 };
 
 const requestOf: Handler<"text-generation"> = async (sent, call) => {

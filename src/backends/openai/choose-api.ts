@@ -1,11 +1,11 @@
 /**
  * Which of OpenAI's two APIs for chats a call uses. Setting `api` of the backend; `auto` chooses by the table of OpenAI's models,
- * for a model that is not in it by the catalogue's `requestFormats`, and is chat completions for any other host. A refusal that names the other API is learned for the backend and its model.
+ * for a model that is not in it by the catalogue's `requestFormats`, and is chat completions for any other host. A refusal that names the
+ * other API is learned for the backend and its model.
  */
 import { isRecord } from "../../core/json.ts";
 import type { Model } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
-import type { Target } from "../backend.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { isOpenAiService } from "./hosts.ts";
 import { modelAt } from "./model-fields.ts";
@@ -84,13 +84,3 @@ export function namesResponses(body: unknown): boolean {
 		error.message.includes("/v1/responses")
 	);
 }
-
-export function learnChatRefusesTools({ observed, model }: Target): void {
-	if (!observed) return;
-	observed.chatRefusesTools ??= new Set();
-	// A backend may serve models of any name.
-	if (observed.chatRefusesTools.size >= MAX_LEARNED_MODELS) observed.chatRefusesTools.clear();
-	observed.chatRefusesTools.add(model);
-}
-
-const MAX_LEARNED_MODELS = 1_000;

@@ -9,6 +9,7 @@ import { splitDataUrl } from "../../media/base64.ts";
 import type { DecisionAnswer, DecisionInput, DecisionOutput, Question } from "../../tasks/decision/types.ts";
 import { DecisionReply, DecisionUsage, decisionOutput } from "../decision-reply.ts";
 import type { Handler } from "../handler.ts";
+import { learnRefusal } from "../refused-feature.ts";
 import { postJson } from "../transport/http.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { hostedService, isOpenAiService } from "./hosts.ts";
@@ -22,9 +23,6 @@ const ABSENT: ReadonlySet<number | undefined> = new Set([404, 405, 501]);
 /** It cannot answer these questions, or not with this model. */
 const UNSUITED: ReadonlySet<number | undefined> = new Set([400, 422]);
 
-/** Models of one backend. Callers may name any, so there is a bound. */
-const MAX_REMEMBERED = 100;
-
 export const decide: Handler<"decision"> = async (input, call) => {
 	const ask = ownApi(input, call);
 	const { target } = call;
@@ -37,16 +35,10 @@ export const decide: Handler<"decision"> = async (input, call) => {
 		// A proxy may answer unknown paths with something else.
 		const isUnreadable = error.key === "executionFailed" && status === undefined;
 		if (!ABSENT.has(status) && !UNSUITED.has(status) && !isUnreadable) throw error;
-		if (ABSENT.has(status)) remember(call);
+		if (ABSENT.has(status)) learnRefusal(target, "withoutDecisions");
 		return prompt(input, call);
 	}
 };
-
-function remember({ target: { observed, model } }: Call): void {
-	if (!observed) return;
-	observed.withoutDecisions ??= new Set();
-	if (observed.withoutDecisions.size < MAX_REMEMBERED) observed.withoutDecisions.add(model);
-}
 
 /** The API that the server may have for this input. */
 function ownApi(

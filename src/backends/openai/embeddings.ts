@@ -5,7 +5,7 @@ import { lazy } from "../../core/lazy.ts";
 import { SentUsage } from "../../core/usage.ts";
 import { NO_TOKENS, type WrittenVectors } from "../../tasks/text-embeddings/index.ts";
 import type { Handler } from "../handler.ts";
-import { withoutIfRefused } from "../refused-feature.ts";
+import { refusalMatches, withoutIfRefused } from "../refused-feature.ts";
 import { postJson } from "../transport/http.ts";
 import { failureOfShape } from "../transport/upstream-failure.ts";
 import { hostedService, isOpenAiService } from "./hosts.ts";
@@ -23,8 +23,7 @@ const EmbeddingsReply = lazy(() =>
 	}),
 );
 
-/** Matches a refusal of the encoding. */
-const FORMAT = /encoding_format|base64/i;
+const FORMAT_REFUSAL = refusalMatches(/encoding_format|base64/i);
 
 /** Requests the caller's encoding. An engine that refuses base64 gets a request for numbers, and `observed` records the refusal. */
 export const embedTexts: Handler<"text-embeddings"> = async (input, call) => {
@@ -32,7 +31,7 @@ export const embedTexts: Handler<"text-embeddings"> = async (input, call) => {
 	const asNumbers = { ...input, encoding: undefined };
 	if (input.encoding === undefined || observed?.refusesBase64) return embed(asNumbers, call);
 	return withoutIfRefused(call, {
-		named: FORMAT,
+		isNamed: FORMAT_REFUSAL,
 		request: (encoded) => embed(input, encoded),
 		requestWithout: (plain) => embed(asNumbers, plain),
 		learn() {

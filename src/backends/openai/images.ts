@@ -10,7 +10,7 @@ import { present } from "../../core/present.ts";
 import type { ImageInput, ImageOutput } from "../../tasks/text-to-image/index.ts";
 import type { Handler } from "../handler.ts";
 import { imageFile, imageIn } from "../images.ts";
-import { withoutIfRefused } from "../refused-feature.ts";
+import { refusalMatches, withoutIfRefused } from "../refused-feature.ts";
 import { postJson, type RequestBody } from "../transport/http.ts";
 import { postForOutputs } from "../transport/output-stream.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
@@ -35,8 +35,7 @@ type ReportedImage = Pick<z.output<ReturnType<typeof ImageEvent>>, "b64_json" | 
 
 /** These models always answer in base64, refuse `response_format`, and have `output_format` instead. They can send unfinished images. */
 const GPT_IMAGE = /(^|\/)(chat)?gpt-image/;
-/** Matches a refusal of streams. */
-const STREAM = /\bstream|partial_images/;
+const STREAM_REFUSAL = refusalMatches(/\bstream|partial_images/);
 /** An event without an image has another type. */
 const EVENT_WITH_IMAGE = /\.(partial_image|completed)$/;
 
@@ -47,7 +46,7 @@ export const generateImage: Handler<"text-to-image"> = async (input, call) => {
 		input.partialImages !== undefined && GPT_IMAGE.test(model) && !hostedService(call.target);
 	if (!isStreamed || observed?.refusesImageStreams) return whole(call);
 	return withoutIfRefused<Awaited<ReturnType<Handler<"text-to-image">>>>(call, {
-		named: STREAM,
+		isNamed: STREAM_REFUSAL,
 		request: (sent) => streamedImage(input, sent),
 		requestWithout: whole,
 		learn() {

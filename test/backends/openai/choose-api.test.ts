@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { Target } from "../../../src/backends/backend.ts";
-import { apiOf, learnChatRefusesTools, namesResponses } from "../../../src/backends/openai/choose-api.ts";
+import { apiOf, namesResponses } from "../../../src/backends/openai/choose-api.ts";
+import { learnRefusal } from "../../../src/backends/refused-feature.ts";
 import type { ChatInput, ReasoningEffort } from "../../../src/tasks/text-generation/types.ts";
+import { type Asking, outputOf } from "../ask.ts";
+import { failureOf, json, type Responder } from "../upstream.ts";
+import { ask } from "./ask.ts";
 
 const TOOLS: ChatInput["tools"] = [{ type: "function", function: { name: "weather" } }];
 
@@ -132,7 +136,7 @@ describe("another host", () => {
 		const observed: NonNullable<Target["observed"]> = {};
 		const target = { url, observed };
 		expect(chosen("gpt-6-astra", { tools: TOOLS }, target)).toBe("chat");
-		learnChatRefusesTools(targetOf("gpt-6-astra", target));
+		learnRefusal(targetOf("gpt-6-astra", target), "chatRefusesTools");
 		expect(chosen("gpt-6-astra", { tools: TOOLS }, target)).toBe("responses");
 		expect(chosen("gpt-6-astra", {}, target)).toBe("chat");
 		expect(chosen("gpt-6-sol", { tools: TOOLS }, target)).toBe("chat");
@@ -152,5 +156,60 @@ describe("a refusal that names Responses", () => {
 		expect(namesResponses({ error })).toBe(expected);
 		expect(namesResponses({ error: { ...error, param: "tools" } })).toBe(false);
 		expect(namesResponses(error)).toBe(false);
+	});
+});
+
+describe("a feature that the host refuses", () => {
+	const chat = (observed: Target["observed"], respond: Responder, model = "gpt-6-astra") =>
+		ask(
+			"text-generation",
+			{ messages: [{ role: "user", content: "hi" }], tools: TOOLS, stream: false, reasoning_effort: "low" },
+			respond,
+			{
+				target: { url: "https://proxy.example/v1", model, ...(observed && { observed }) },
+			},
+		);
+	const refusal = (param: string, message: string): Response =>
+		json({ error: { message, type: "invalid_request_error", param, code: null } }, 400);
+	const RESPONSE = {
+		id: "resp_1",
+		object: "response",
+		status: "completed",
+		output: [{ type: "message", role: "assistant", content: [{ type: "output_text", text: "Hello" }] }],
+	};
+	const pathsOf = ({ call }: Asking<"text-generation">) =>
+		call.requests.map(({ url }) => new URL(url).pathname);
+	const NO_TOOLS = refusal.bind(
+		undefined,
+		"reasoning_effort",
+		"Function tools with reasoning_effort are not supported. Please use /v1/responses instead.",
+	);
+
+	it("is left out of a second request, and of later ones", async () => {
+		const observed: Target["observed"] = {};
+		const respond: Responder = ({ url, json: body }) => {
+			if (url.endsWith("/chat/completions")) return NO_TOOLS();
+			const { summary } = body.reasoning as { summary?: string };
+			return summary ? refusal("reasoning.summary", "Your organization must be verified.") : json(RESPONSE);
+		};
+		const first = chat(observed, respond);
+		expect(await outputOf(first)).toMatchObject({ choices: [{ message: { content: "Hello" } }] });
+		expect(pathsOf(first)).toEqual(["/v1/chat/completions", "/v1/responses", "/v1/responses"]);
+		const second = chat(observed, respond);
+		await second.answer;
+		expect(pathsOf(second)).toEqual(["/v1/responses"]);
+		const other = chat(observed, respond, "gpt-6-sol");
+		await other.answer;
+		expect(pathsOf(other)).toHaveLength(3);
+	});
+
+	it("fails with the first refusal if the host has no Responses, and is not learned", async () => {
+		const observed: Target["observed"] = {};
+		const respond: Responder = ({ url }) =>
+			url.endsWith("/chat/completions") ? NO_TOOLS() : json({ error: { message: "Not Found" } }, 404);
+		const asking = chat(observed, respond);
+		expect(await failureOf(asking.answer)).toMatchObject({ key: "engineRefused" });
+		expect(pathsOf(asking)).toEqual(["/v1/chat/completions", "/v1/responses"]);
+		expect(observed).toEqual({});
 	});
 });

@@ -3,6 +3,7 @@ import { isRecord } from "../../../core/json.ts";
 import type { ChatInput } from "../../../tasks/text-generation/types.ts";
 import { requestChat } from "../../completion.ts";
 import type { Handler } from "../../handler.ts";
+import { learnRefusal, withoutIfRefused } from "../../refused-feature.ts";
 import type { Seals } from "../../seals.ts";
 import type { Call, Refusal } from "../../transport/upstream-failure.ts";
 import { withModelFields } from "../model-fields.ts";
@@ -16,14 +17,15 @@ const PATH = "/responses";
 export const generateByResponses: Handler<"text-generation"> = async (sent, call) => {
 	const seals = await call.seals?.();
 	const input = withModelFields(sent, call, "responses");
-	const { isRefused, watched } = watchSummaries(call);
-	try {
-		return await request(input, seals, watched);
-	} catch (error) {
-		if (!isRefused()) throw error;
-		learnNoSummaries(call);
-		return request(input, seals, call);
-	}
+	return withoutIfRefused(call, {
+		isNamed: namesSummaries,
+		request: (first) => request(input, seals, first),
+		requestWithout(second) {
+			// A request to a model that is known to refuse them has none.
+			learnRefusal(second.target, "refusesSummaries");
+			return request(input, seals, second);
+		},
+	});
 };
 
 function request(
@@ -48,18 +50,5 @@ function request(
 }
 
 /** Summaries of the reasoning need a verified organisation. The answer is the same without them. */
-function watchSummaries(call: Call): { isRefused(): boolean; watched: Call } {
-	let refused = false;
-	const refusal = (sent: Refusal) => {
-		refused =
-			isRecord(sent.body) && isRecord(sent.body.error) && sent.body.error.param === "reasoning.summary";
-		return call.refusal?.(sent);
-	};
-	return { isRefused: () => refused, watched: { ...call, refusal } };
-}
-
-function learnNoSummaries({ target: { observed, model } }: Call): void {
-	if (!observed) return;
-	observed.refusesSummaries ??= new Set();
-	observed.refusesSummaries.add(model);
-}
+const namesSummaries = ({ body }: Refusal): boolean =>
+	isRecord(body) && isRecord(body.error) && body.error.param === "reasoning.summary";
