@@ -83,13 +83,14 @@ async function streamChat(
 ): ReturnType<Handler<"text-generation">> {
 	const generation = generationOf(input, call, seals);
 	const { choices } = generation;
+	const context = toolContext(input, call);
 	const signs = hostedService(call.target)?.signed === true;
 	const reply = await generateStream(call, generation, (legCall, body, headers) =>
 		postStream(legCall, PATH, body, {
 			schema: ChatCompletionReply,
 			choices,
-			chat: toolContext(input, call),
-			parse: chatReplyParser(toolContext(input, call), choices),
+			chat: context,
+			parse: chatReplyParser(context, choices),
 			...(signs ? { revise: chunkSealer(seals) } : { streamEnd: call.streamEnd }),
 			...(headers && { headers }),
 		}),
