@@ -25,3 +25,16 @@ export const hasSignatures = (messages: readonly ChatMessage[]): boolean =>
 			extra_content?.google.thought_signature ||
 			tool_calls?.some((call) => call.extra_content?.google.thought_signature),
 	);
+
+/** Removes the signatures of other providers' models. */
+export function withoutSignatures({
+	thinking_blocks: _,
+	reasoning_details: _details,
+	extra_content: _signature,
+	phase: _phase,
+	tool_calls,
+	...message
+}: ChatMessage): Omit<ChatMessage, "thinking_blocks" | "reasoning_details" | "extra_content" | "phase"> {
+	if (!tool_calls) return message;
+	return { ...message, tool_calls: tool_calls.map(({ extra_content: _, ...call }) => call) };
+}

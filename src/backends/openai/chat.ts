@@ -20,6 +20,7 @@ import { narrowTools } from "../allowed-tools.ts";
 import { withoutBreakpoints } from "../cache-breakpoints.ts";
 import type { Handler } from "../handler.ts";
 import { learnRefusal, withoutIfRefused } from "../refused-feature.ts";
+import { withoutSignatures } from "../sealed-messages.ts";
 import { isSeal, type Seals } from "../seals.ts";
 import { foldSystemMessages } from "../system-messages.ts";
 import { objectSchema } from "../tool-parameters.ts";
@@ -197,19 +198,6 @@ const OPENAI_CALL_IDS = /^.{1,40}$/s;
 function withObjectSchema({ function: called, ...tool }: ChatTool): ChatTool {
 	const { parameters } = called;
 	return { ...tool, function: parameters ? { ...called, parameters: objectSchema(parameters) } : called };
-}
-
-/** Removes the signatures of other providers' models. */
-function withoutSignatures({
-	thinking_blocks: _,
-	reasoning_details: _details,
-	extra_content: _signature,
-	phase: _phase,
-	tool_calls,
-	...message
-}: ChatMessage): Omit<ChatMessage, "thinking_blocks" | "reasoning_details" | "extra_content" | "phase"> {
-	if (!tool_calls) return message;
-	return { ...message, tool_calls: tool_calls.map(({ extra_content: _, ...call }) => call) };
 }
 
 /** OpenAI refuses the reasoning of earlier messages. */

@@ -1,6 +1,7 @@
 /** The body of a chat for Workers AI in OpenAI's format, shared by the OpenAI route and the route `run`. */
 import { inputFamily } from "../../models/family.ts";
 import { type ChatInput, type ChatMessage, commonEffort } from "../../tasks/text-generation/types.ts";
+import { withoutSignatures } from "../sealed-messages.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { upstreamModel } from "./run.ts";
 
@@ -29,24 +30,11 @@ export function chatBody(input: ChatInput, call: Call): Record<string, unknown> 
 }
 
 /** Older models lack the role `developer`. Reasoning of earlier turns is the field `reasoning`, without signatures. */
-function messageOf(
-	{
-		reasoning_content,
-		role,
-		thinking_blocks: _b,
-		reasoning_details: _d,
-		extra_content: _e,
-		phase: _p,
-		...message
-	}: ChatMessage,
-	isOpenAi: boolean,
-): object {
+function messageOf(sent: ChatMessage, isOpenAi: boolean): object {
+	const { reasoning_content, role, ...message } = withoutSignatures(sent);
 	return {
 		role: role === "developer" && !isOpenAi ? "system" : role,
 		...message,
-		...(message.tool_calls && {
-			tool_calls: message.tool_calls.map(({ extra_content: _, ...call }) => call),
-		}),
 		...(reasoning_content !== undefined && { reasoning: reasoning_content }),
 	};
 }
