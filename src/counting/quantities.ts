@@ -108,6 +108,11 @@ export function byUsage(usage: Usage, others: Quantities = {}): Measured {
 	});
 }
 
+/** For tasks whose outputs have usage only if their engine sends it. */
+export function completeUsage(output: { usage?: Usage }, measured: Measured): void {
+	if (output.usage) output.usage = toUsage(measured, output.usage);
+}
+
 /** The measured counts in the format of an engine's usage. `usage` itself, if it has the same. */
 export function toUsage(
 	{ quantities: { inputTokens = 0, outputTokens = 0 } }: Measured,

@@ -3,11 +3,11 @@
 import type { Usage } from "../../core/usage.ts";
 import { inputImage } from "../../counting/images.ts";
 import {
+	completeUsage,
 	estimatedTokens,
 	MAX_OUTPUT_TOKENS,
 	measuredBy,
 	tokenUpperBound,
-	toUsage,
 } from "../../counting/quantities.ts";
 import { Approximation, UpperBound } from "../../counting/tally.ts";
 import { approximateTokens } from "../../counting/token-estimate.ts";
@@ -53,7 +53,5 @@ export const imageToText: TaskDefinition<DescribeImageInput, DescribeImageOutput
 		};
 		return measuredBy(usage, ownCount, inputImage(image));
 	},
-	completeUsage(output, measured) {
-		if (output.usage) output.usage = toUsage(measured, output.usage);
-	},
+	completeUsage,
 };

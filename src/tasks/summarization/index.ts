@@ -2,12 +2,12 @@
 
 import type { Usage } from "../../core/usage.ts";
 import {
+	completeUsage,
 	estimatedTokens,
 	MAX_OUTPUT_TOKENS,
 	maxEncoderTokens,
 	measuredBy,
 	tokenUpperBound,
-	toUsage,
 	truncatedTokens,
 } from "../../counting/quantities.ts";
 import { approximateTokens } from "../../counting/token-estimate.ts";
@@ -31,7 +31,5 @@ export const summarization: TaskDefinition<SummarizationInput, SummarizationOutp
 		measuredBy(usage, () =>
 			estimatedTokens(truncatedTokens([text], model), Math.min(approximateTokens([summary]), max_length)),
 		),
-	completeUsage(output, measured) {
-		if (output.usage) output.usage = toUsage(measured, output.usage);
-	},
+	completeUsage,
 };

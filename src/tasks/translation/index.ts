@@ -2,11 +2,11 @@
 
 import type { Usage } from "../../core/usage.ts";
 import {
+	completeUsage,
 	estimatedTokens,
 	maxEncoderTokens,
 	measuredBy,
 	tokenUpperBound,
-	toUsage,
 	truncatedTokens,
 } from "../../counting/quantities.ts";
 import type { TaskDefinition } from "../definition.ts";
@@ -36,7 +36,5 @@ export const translation: TaskDefinition<TranslationInput, TranslationOutput> = 
 		measuredBy(usage, () =>
 			estimatedTokens(truncatedTokens(texts, model), truncatedTokens(translated, model)),
 		),
-	completeUsage(output, measured) {
-		if (output.usage) output.usage = toUsage(measured, output.usage);
-	},
+	completeUsage,
 };
