@@ -5,6 +5,7 @@
 import { present } from "../../core/present.ts";
 import type {
 	ChatTool,
+	EngineSearch,
 	SearchContextSize,
 	SearchLocation,
 	WebSearchCall,
@@ -13,14 +14,7 @@ import type {
 import type { SearchItem } from "../provider.ts";
 
 /** What a request sets for its searches. */
-export interface SearchToolSettings {
-	/** Searches in one answer. */
-	maxUses?: number;
-	contextSize?: SearchContextSize;
-	allowedDomains?: readonly string[];
-	blockedDomains?: readonly string[];
-	location?: SearchLocation;
-}
+export type SearchToolSettings = Omit<EngineSearch, "isForced" | "showsSearches" | "name">;
 
 /** `limit`: pages of one search. `excerpt`: characters of each page that the model receives. */
 export const CONTEXT_SIZES: Readonly<Record<SearchContextSize, { limit: number; excerpt: number }>> = {
@@ -48,7 +42,7 @@ export function searchToolSettings({
 }): SearchToolSettings {
 	const place = location ? locationOf(location) : {};
 	return {
-		...present({ contextSize: contextSize ?? undefined, maxUses: maxUses ?? undefined }),
+		...present({ contextSize, maxUses }),
 		...(allowedDomains?.length && { allowedDomains: domainsOf(allowedDomains) }),
 		...(blockedDomains?.length && { blockedDomains: domainsOf(blockedDomains) }),
 		...(Object.keys(place).length > 0 && { location: place }),
