@@ -224,9 +224,9 @@ export class ChunkReader implements EventReader {
 	#end(): AiError | undefined {
 		this.done = true;
 		this.progress.toolCalls = this.#chat?.toolCalls ?? 0;
-		const last = this.#chat?.end() ?? { kind: "none" as const };
-		if (last.kind === "failed") return failureOfAnswer(this.#call);
-		if (last.kind === "none") return undefined;
+		const last = this.#chat?.end();
+		if (last?.kind === "failed") return failureOfAnswer(this.#call);
+		if (last?.kind !== "chunk") return undefined;
 		const { chunk } = last;
 		this.#change();
 		this.#readChunk(chunk);
