@@ -4,7 +4,7 @@ import { laterUsage, type Usage } from "../../core/usage.ts";
 import { namedFrame } from "../../streams/sse.ts";
 import type { WriteContext } from "../dialect.ts";
 import { responsesError } from "./errors.ts";
-import type { OutputItem } from "./items.ts";
+import { type AnswerItem, type MessageItem, type OutputItem, setStatus } from "./items.ts";
 import { type ResponseObject, type ResponseOutcome, responseObject, verbatimResponse } from "./reply.ts";
 
 export class EventSequence<Item extends OutputItem = OutputItem> {
@@ -33,6 +33,16 @@ export class EventSequence<Item extends OutputItem = OutputItem> {
 	addItem(item: Item): string {
 		const output_index = this.output.push(item) - 1;
 		return this.event("response.output_item.added", { output_index, item });
+	}
+
+	position(item: Item): { item_id: string; output_index: number } {
+		return { item_id: item.id, output_index: this.output.indexOf(item) };
+	}
+
+	/** Ends an item that has a status. */
+	finishItem(item: Item & AnswerItem, status: MessageItem["status"]): string {
+		setStatus(item, status);
+		return this.itemDone(item);
 	}
 
 	itemDone(item: Item): string {

@@ -2,21 +2,19 @@
  * Converts a chat stream to OpenAI's Responses events (platform.openai.com/docs/api-reference/responses-streaming), in
  * their order: an item is added, its parts are written and done, the item is done. `sequence_number` counts the events.
  *
- * Items are written one after another. Engines may interleave the fragments of several calls: a call waits until the
- * arguments of the call before it are complete JSON, or until the stream finishes. As in OpenAI's API there is no `[DONE]`.
- * A failure is an `error` event and then `response.failed`, because some clients support only one of them. The `error` event
- * has the error twice: flat, as OpenAI documents it, and nested, as OpenAI sends it and the Python SDK reads it.
- *
- * One file because all events depend on the open item, the open part and the open calls.
+ * Items are written one after another, calls by `call-events.ts`. As in OpenAI's API there is no `[DONE]`. A failure is an `error`
+ * event and then `response.failed`, because some clients support only one of them. The `error` event has the error twice: flat, as OpenAI
+ * documents it, and nested, as OpenAI sends it and the Python SDK reads it.
  */
 import type { AiError } from "../../core/errors.ts";
-import { isRecord, parseJson } from "../../core/json.ts";
+import { isRecord } from "../../core/json.ts";
 import type { ChatChunk, ToolCallDelta, WebSearchCall } from "../../tasks/text-generation/types.ts";
 import { firstChoice, reasoningOf, toolCallFragments } from "../chat/chunks.ts";
 import { sourcesOf } from "../chat/citations.ts";
 import { writeChunks } from "../chat/events.ts";
 import { sealOfBlock, sealOfField, UniqueSeals } from "../chat/sealed.ts";
 import type { EventWriter, WriteContext } from "../dialect.ts";
+import { CallEvents } from "./call-events.ts";
 import { EventSequence } from "./event-sequence.ts";
 import { applyEvent, endsCall, type OpenPart } from "./forwarded-events.ts";
 import {
@@ -34,7 +32,6 @@ import {
 	type ReasoningItem,
 	readLogprobs,
 	sealedReasoning,
-	setArguments,
 	setStatus,
 } from "./items.ts";
 import { incompleteReason } from "./reply.ts";
@@ -45,16 +42,6 @@ import { annotationsIn, searchItem } from "./web-search.ts";
 export const responseEvents: EventWriter = (events, context) =>
 	writeChunks(events, new ResponseEvents(context));
 
-interface OpenCall {
-	item: CallItem;
-	/** The arguments so far, and the number of their characters that are sent. */
-	text: string;
-	sent: number;
-}
-
-/** Whether arguments are complete. The brace check avoids parsing after most fragments. */
-const isComplete = (text: string): boolean => text.trimEnd().endsWith("}") && parseJson(text) !== undefined;
-
 /** Each method returns the events to send. */
 class ResponseEvents {
 	readonly #uuid: () => string;
@@ -62,9 +49,7 @@ class ResponseEvents {
 	readonly #output: readonly AnswerItem[];
 	/** The open reasoning or message item, and its last part. */
 	#openPart: OpenPart | undefined;
-	readonly #calls: OpenCall[] = [];
-	/** The index of the first call that is not done. */
-	#current = 0;
+	readonly #calls: CallEvents;
 	readonly #names: ReadonlyMap<string, ToolName>;
 	readonly #fragmentOf: ReturnType<typeof toolCallFragments>;
 	#finishReason: string | undefined;
@@ -86,6 +71,7 @@ class ResponseEvents {
 		this.#uuid = context.uuid;
 		this.#sequence = new EventSequence(context);
 		this.#output = this.#sequence.output;
+		this.#calls = new CallEvents(this.#sequence);
 		this.#names = toolNames(context.inputs as ResponsesRequest); // the reader of this dialect parsed it
 		this.#fragmentOf = toolCallFragments(() => newCallId(context.uuid));
 	}
@@ -115,15 +101,13 @@ class ResponseEvents {
 		let out = this.#sequence.start();
 		if (this.#verbatimEnd) return out + this.#sequence.endVerbatim(this.#verbatimEnd);
 		const incomplete = incompleteReason(this.#finishReason);
-		const hasAnswer = this.#calls.length > 0 || this.#output.some(({ type }) => type !== "reasoning");
+		const hasAnswer = this.#calls.count > 0 || this.#output.some(({ type }) => type !== "reasoning");
 		if (!incomplete && !hasAnswer) out += this.#open("output_text");
-		const open = this.#calls.slice(this.#current);
-		const last = open.at(-1)?.item ?? this.#output.at(-1);
+		const last = this.#calls.lastOpen ?? this.#output.at(-1);
 		const statusOf = (item: AnswerItem): MessageItem["status"] =>
 			incomplete && item === last ? "incomplete" : "completed";
 		if (this.#openPart) out += this.#closeItem(statusOf(this.#openPart.item));
-		for (const call of open) out += this.#writeCall(call) + this.#closeCall(call, statusOf(call.item));
-		return out + this.#sequence.end(incomplete);
+		return out + this.#calls.finish(statusOf) + this.#sequence.end(incomplete);
 	}
 
 	fail(failure: AiError): string {
@@ -139,17 +123,14 @@ class ResponseEvents {
 			if (isRecord(fields.response)) this.#verbatimEnd = fields.response;
 			else {
 				this.#openPart = applyEvent(this.#sequence.output, this.#openPart, String(type), fields);
-				if (endsCall(String(type), fields)) this.#current++;
+				if (endsCall(String(type), fields)) this.#calls.endFirst();
 				out += this.#sequence.event(String(type), fields);
 			}
 		}
 		for (const { index, start, arguments: fragment } of calls.map(this.#fragmentOf)) {
 			const item = this.#output.at(-1) as CallItem; // the event before added it
-			if (start) this.#calls[index] = { item, text: "", sent: 0 };
-			const call = this.#calls[index];
-			if (!call) continue;
-			call.text += fragment;
-			call.sent = call.text.length;
+			if (start) this.#calls.start(index, item);
+			this.#calls.addForwarded(index, fragment);
 		}
 		return out;
 	}
@@ -178,9 +159,9 @@ class ResponseEvents {
 		const item = sealedReasoning(this.#uuid, seal);
 		return (
 			this.#closeItem() +
-			this.#closeCompleteCall() +
+			this.#calls.closeComplete() +
 			this.#sequence.addItem(item) +
-			this.#done(item, "completed")
+			this.#sequence.finishItem(item, "completed")
 		);
 	}
 
@@ -190,7 +171,7 @@ class ResponseEvents {
 		let item = this.#openPart?.item;
 		if (item?.type === (type === "reasoning_text" ? "reasoning" : "message")) out += this.#closePart();
 		else {
-			out += this.#closeItem() + this.#closeCompleteCall();
+			out += this.#closeItem() + this.#calls.closeComplete();
 			item = type === "reasoning_text" ? newReasoning(this.#uuid) : newMessage(this.#uuid, this.#phase);
 			out += this.#sequence.addItem(item);
 		}
@@ -207,7 +188,7 @@ class ResponseEvents {
 		const started = this.#output.find(({ id }) => id === item.id);
 		if (!started) {
 			const out = this.#closeItem() + this.#sequence.addItem(item);
-			const position = this.#position(item);
+			const position = this.#sequence.position(item);
 			return (
 				out +
 				this.#sequence.event("response.web_search_call.in_progress", position) +
@@ -217,7 +198,7 @@ class ResponseEvents {
 		this.#searches.push(call);
 		Object.assign(started, item);
 		return (
-			this.#sequence.event("response.web_search_call.completed", this.#position(started)) +
+			this.#sequence.event("response.web_search_call.completed", this.#sequence.position(started)) +
 			this.#sequence.itemDone(started)
 		);
 	}
@@ -229,73 +210,15 @@ class ResponseEvents {
 		let out = "";
 		if (start) {
 			out += this.#closeItem() + this.#seal(sealOfField(delta.extra_content));
-			this.#calls[index] = {
-				item: newCall(this.#uuid, start, this.#names),
-				text: "",
-				sent: 0,
-			};
+			this.#calls.start(index, newCall(this.#uuid, start, this.#names));
 		}
-		const call = this.#calls[index];
-		if (call) call.text += fragment;
-		return out + this.#writeCalls();
-	}
-
-	/** Writes calls in order. A call with a successor is done as soon as its arguments are complete. */
-	#writeCalls(): string {
-		let out = "";
-		for (;;) {
-			const call = this.#calls[this.#current];
-			if (!call) return out;
-			out += this.#writeCall(call);
-			if (!this.#calls[this.#current + 1] || !isComplete(call.text)) return out;
-			out += this.#closeCall(call);
-		}
-	}
-
-	/** Called when text follows a call. */
-	#closeCompleteCall(): string {
-		const call = this.#calls[this.#current];
-		return call && isComplete(call.text) ? this.#closeCall(call) : "";
-	}
-
-	#writeCall(call: OpenCall): string {
-		const { item, text, sent } = call;
-		let out = "";
-		if (!this.#output.includes(item)) out += this.#sequence.addItem(item);
-		// The fields of all other items can only be read from complete JSON.
-		if (item.type !== "function_call" || sent === text.length) return out;
-		call.sent = text.length;
-		setArguments(item, text);
-		const fragment = { ...this.#position(item), delta: text.slice(sent) };
-		return out + this.#sequence.event("response.function_call_arguments.delta", fragment);
-	}
-
-	#closeCall({ item, text }: OpenCall, status: MessageItem["status"] = "completed"): string {
-		this.#current++;
-		const position = this.#position(item);
-		setArguments(item, text);
-		let out = "";
-		if (item.type === "function_call") {
-			const { arguments: args } = item;
-			out = this.#sequence.event("response.function_call_arguments.done", { ...position, arguments: args });
-		} else if (item.type === "custom_tool_call") {
-			const { input } = item;
-			if (input)
-				out = this.#sequence.event("response.custom_tool_call_input.delta", { ...position, delta: input });
-			out += this.#sequence.event("response.custom_tool_call_input.done", { ...position, input });
-		}
-		return out + this.#done(item, status);
-	}
-
-	#done(item: AnswerItem, status: MessageItem["status"]): string {
-		setStatus(item, status);
-		return this.#sequence.itemDone(item);
+		return out + this.#calls.add(index, fragment);
 	}
 
 	#closeItem(status: MessageItem["status"] = "completed"): string {
 		if (!this.#openPart) return "";
 		const { item } = this.#openPart;
-		return this.#closePart() + this.#done(item, status);
+		return this.#closePart() + this.#sequence.finishItem(item, status);
 	}
 
 	#closePart(): string {
@@ -326,12 +249,8 @@ class ResponseEvents {
 			.join("");
 	}
 
-	#position(item: AnswerItem): { item_id: string; output_index: number } {
-		return { item_id: item.id, output_index: this.#output.indexOf(item) };
-	}
-
 	#partPosition(item: ReasoningItem | MessageItem): object {
-		return { ...this.#position(item), content_index: item.content.length - 1 };
+		return { ...this.#sequence.position(item), content_index: item.content.length - 1 };
 	}
 }
 
