@@ -41,23 +41,23 @@ const EVENT_WITH_IMAGE = /\.(partial_image|completed)$/;
 
 export const generateImage: Handler<"text-to-image"> = async (input, call) => {
 	const { observed, model } = call.target;
-	const whole = (sent: Call) => wholeImage(input, sent);
+	const unstreamed = (sent: Call) => completeImage(input, sent);
 	const isStreamed =
 		input.partialImages !== undefined && GPT_IMAGE.test(model) && !hostedService(call.target);
-	if (!isStreamed || observed?.refusesImageStreams) return whole(call);
+	if (!isStreamed || observed?.refusesImageStreams) return unstreamed(call);
 	return withoutIfRefused<Awaited<ReturnType<Handler<"text-to-image">>>>(call, {
 		isNamed: STREAM_REFUSAL,
 		request: (sent) => streamedImage(input, sent),
-		requestWithout: whole,
+		requestWithout: unstreamed,
 		learn() {
 			if (observed) observed.refusesImageStreams = true;
 		},
 	});
 };
 
-async function wholeImage(input: ImageInput, call: Call): Promise<ImageOutput> {
+async function completeImage(input: ImageInput, call: Call): Promise<ImageOutput> {
 	const { path, body } = requestOf(input, call);
-	return imageOf(call, wholeReply(await postJson(call, path, body, ImagesReply())));
+	return imageOf(call, imageInReply(await postJson(call, path, body, ImagesReply())));
 }
 
 async function streamedImage(input: ImageInput, call: Call) {
@@ -71,10 +71,10 @@ async function streamedImage(input: ImageInput, call: Call) {
 			return { output: imageOf(call, event), isComplete: event.type.endsWith(".completed") };
 		},
 	});
-	return reply.kind === "outputs" ? reply : imageOf(call, wholeReply(reply.value));
+	return reply.kind === "outputs" ? reply : imageOf(call, imageInReply(reply.value));
 }
 
-const wholeReply = ({ data, ...reported }: z.output<ReturnType<typeof ImagesReply>>): ReportedImage => ({
+const imageInReply = ({ data, ...reported }: z.output<ReturnType<typeof ImagesReply>>): ReportedImage => ({
 	...reported,
 	...data[0],
 });

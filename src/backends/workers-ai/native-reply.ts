@@ -143,9 +143,14 @@ export class NativeTranslator implements Translator {
 		if (!this.done && this.#finished.size < choices) return undefined;
 		const writer = this.#writer();
 		if (this.#finished.size > 0) return writer.usage(this.#usage);
-		const rest = this.#calls.finish().map((piece) => writer.chunk({ tool_calls: [piece] }));
+		const lastCalls = this.#calls.finish().map((piece) => writer.chunk({ tool_calls: [piece] }));
 		const finish_reason = finishReason(this.#calls.count > 0, this.#usage, this.#input);
-		return [...this.#begin(), ...rest, writer.chunk({}, { finish_reason }), ...writer.usage(this.#usage)];
+		return [
+			...this.#begin(),
+			...lastCalls,
+			writer.chunk({}, { finish_reason }),
+			...writer.usage(this.#usage),
+		];
 	}
 
 	/** The heading is that of the first frame. */

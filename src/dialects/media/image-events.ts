@@ -63,6 +63,6 @@ export function imageEvents(
 function outputsOf(answer: TaskAnswer) {
 	if (answer.task === "text-to-image" && answer.answer.kind === "outputs")
 		return PulledStream.sourceOf(answer.answer.outputs);
-	const whole = [{ output: outputValue("text-to-image", answer), isComplete: true }];
-	return { pull: async () => whole.shift(), cancel: async () => {} };
+	const unsent = [{ output: outputValue("text-to-image", answer), isComplete: true }];
+	return { pull: async () => unsent.shift(), cancel: async () => {} };
 }

@@ -36,8 +36,8 @@ export class OpenToolCall {
 	/** Returns what is not sent. Called with the complete text: when it is done, when the item is done, and when the response is. */
 	complete(text: string): string {
 		if (this.#isCustom && this.#sent > 0) return "";
-		const rest = this.#isCustom ? JSON.stringify({ input: text || this.#input }) : text.slice(this.#sent);
-		this.#sent += rest.length;
-		return rest;
+		const unsent = this.#isCustom ? JSON.stringify({ input: text || this.#input }) : text.slice(this.#sent);
+		this.#sent += unsent.length;
+		return unsent;
 	}
 }
