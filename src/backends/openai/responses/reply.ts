@@ -146,6 +146,7 @@ function messageOf(
 	sealed: readonly (string | undefined)[],
 ): Omit<AssistantMessage, "role"> {
 	const texts: string[] = [];
+	let textLength = 0;
 	const refusals: string[] = [];
 	const thoughts: string[] = [];
 	const annotations: unknown[] = [];
@@ -167,7 +168,8 @@ function messageOf(
 			phase = item.phase ?? phase;
 			for (const part of item.content ?? []) {
 				if (part.refusal) refusals.push(part.refusal);
-				annotations.push(...annotationsOf(part, texts.join("").length));
+				annotations.push(...annotationsOf(part, textLength));
+				textLength += part.text?.length ?? 0;
 				if (part.text) texts.push(part.text);
 			}
 		}
