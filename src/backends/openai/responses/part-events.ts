@@ -1,4 +1,7 @@
-/** The events with a piece of a part, and those that end a part. Most events of a stream are among them, so each is found by its type. */
+/**
+ * The parts of an answer: the events with a piece of a part and those that end a part, and what is sent of each. Most events of a stream
+ * are among them, so each is found by its type.
+ */
 
 /** Fields of a chunk for the text of each kind of part. */
 export const CHANNELS = {
@@ -31,3 +34,36 @@ export const partKey = (
 	part: PartType,
 	place: { [Name in "output_index" | "content_index" | "summary_index"]?: number | null | undefined },
 ): string => `${place.output_index ?? 0} ${part} ${place.content_index ?? place.summary_index ?? 0}`;
+
+/** The texts of the parts of an answer that are sent, by the keys of their parts. */
+export class SentParts {
+	/** In the order in which the parts began. */
+	readonly #characters = new Map<string, number>();
+
+	add(key: string, piece: string): void {
+		this.#characters.set(key, this.charactersOf(key) + piece.length);
+	}
+
+	has(key: string): boolean {
+		return this.#characters.has(key);
+	}
+
+	charactersOf(key: string): number {
+		return this.#characters.get(key) ?? 0;
+	}
+
+	/** The characters of the answer's text before a part. */
+	textBefore(key: string): number {
+		let length = 0;
+		for (const [sent, characters] of this.#characters) {
+			if (sent === key) break;
+			if (sent.includes(" output_text ")) length += characters;
+		}
+		return length;
+	}
+
+	/** Whether the item has sent a part of reasoning. */
+	hasReasoning(outputIndex: number): boolean {
+		return [...this.#characters.keys()].some((key) => key.startsWith(`${outputIndex} reasoning`));
+	}
+}

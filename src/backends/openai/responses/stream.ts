@@ -15,7 +15,7 @@ import type { Translator, UpstreamEvent } from "../../transport/translated-strea
 import { type Call, failureOfBody } from "../../transport/upstream-failure.ts";
 import { PieceReader } from "./delta-pattern.ts";
 import { OpenToolCall } from "./open-call.ts";
-import { CALL_EVENTS, CHANNELS, type PartType, partKey, TEXT_EVENTS } from "./part-events.ts";
+import { CALL_EVENTS, CHANNELS, type PartType, partKey, SentParts, TEXT_EVENTS } from "./part-events.ts";
 import {
 	annotationsOf,
 	BEFORE_CALLS,
@@ -43,8 +43,7 @@ export class ResponseTranslator implements Translator {
 	#writer: ChunkWriter;
 	#final: ResponseReply | undefined;
 	readonly #calls = new Map<number, OpenToolCall>();
-	/** The characters of each part that are sent. */
-	readonly #sent = new Map<string, number>();
+	readonly #sent = new SentParts();
 	/** `undefined` if the caller gets other fields of the events than their text. */
 	readonly #pieces: PieceReader | undefined;
 	/** The seal of each item that has one. */
@@ -88,7 +87,7 @@ export class ResponseTranslator implements Translator {
 
 	readContent(event: Uint8Array): DeltaContent | undefined {
 		const piece = this.#pieces?.read(event);
-		if (piece) this.#addSent(piece.key, piece.content.text);
+		if (piece) this.#sent.add(piece.key, piece.content.text);
 		return piece?.content;
 	}
 
@@ -114,7 +113,10 @@ export class ResponseTranslator implements Translator {
 			case "response.output_item.done":
 				return item ? this.#complete(item, at) : [];
 			case "response.output_text.annotation.added": {
-				const annotation = chatAnnotation(event.annotation, this.#textBefore(partKey("output_text", event)));
+				const annotation = chatAnnotation(
+					event.annotation,
+					this.#sent.textBefore(partKey("output_text", event)),
+				);
 				return [{ delta: { annotations: [annotation] } }];
 			}
 			case "response.completed":
@@ -156,10 +158,10 @@ export class ResponseTranslator implements Translator {
 	#text(part: PartType, event: ResponseEvent, isEnd: boolean): DeltaWithLogprobs[] {
 		const { delta, logprobs } = event;
 		const key = partKey(part, event);
-		const sent = this.#sent.get(key) ?? 0;
+		const sent = this.#sent.charactersOf(key);
 		const piece = isEnd ? (event.text ?? event.refusal ?? "").slice(sent) : (delta ?? "");
 		if (!piece) return [];
-		this.#addSent(key, piece);
+		this.#sent.add(key, piece);
 		const field = CHANNELS[part];
 		const isReasoning = field === "reasoning_content";
 		// A blank line separates the parts of a summary.
@@ -167,10 +169,6 @@ export class ResponseTranslator implements Translator {
 		this.#hasReasoning ||= isReasoning;
 		const tokens = this.#hasLogprobs && !isEnd && logprobs?.length ? { content: logprobs } : undefined;
 		return [{ delta: { [field]: separator + piece }, ...(tokens && { logprobs: tokens }) }];
-	}
-
-	#addSent(key: string, piece: string): void {
-		this.#sent.set(key, (this.#sent.get(key) ?? 0) + piece.length);
 	}
 
 	/** An item is complete. Sends what its earlier events lacked. */
@@ -187,7 +185,7 @@ export class ResponseTranslator implements Translator {
 		const seal = sealOf(item, { at, previous: this.#seals.get(at - 1) }, this.#form);
 		if (seal !== undefined || BEFORE_CALLS.has(item.type)) this.#seals.set(at, seal);
 		if (!BEFORE_CALLS.has(item.type)) return [];
-		const unsent = this.#hasSentReasoning(at) ? "" : reasoningText(item);
+		const unsent = this.#sent.hasReasoning(at) ? "" : reasoningText(item);
 		this.#hasReasoning ||= unsent !== "";
 		this.#beforeCall += seal ?? "";
 		const delta: ChatDelta = {
@@ -216,25 +214,11 @@ export class ResponseTranslator implements Translator {
 			text: part.text,
 			refusal: part.refusal,
 		};
-		const annotations = isUnsent ? annotationsOf(part, this.#textBefore(key)) : [];
+		const annotations = isUnsent ? annotationsOf(part, this.#sent.textBefore(key)) : [];
 		return [
 			...this.#text(type, event, true),
 			...(annotations.length > 0 ? [{ delta: { annotations } }] : []),
 		];
-	}
-
-	/** The characters of the text before a part. */
-	#textBefore(key: string): number {
-		let length = 0;
-		for (const [sent, characters] of this.#sent) {
-			if (sent === key) break;
-			if (sent.includes(" output_text ")) length += characters;
-		}
-		return length;
-	}
-
-	#hasSentReasoning(at: number): boolean {
-		return [...this.#sent.keys()].some((key) => key.startsWith(`${at} reasoning`));
 	}
 
 	/** Some servers send items with the complete response only. */
