@@ -32,6 +32,8 @@ interface OpenCall {
 	/** Complete arguments, from servers that do not send them in pieces. */
 	input: Record<string, unknown>;
 	arguments: string;
+	/** They may be encoded twice, and are sent when they are complete. `undefined`: they have not begun. */
+	isHeld?: boolean;
 }
 
 /** A thinking block that has ended. */
@@ -164,7 +166,7 @@ export class MessageTranslator implements Translator {
 			return block.thinking ? this.#chunksOf({ reasoning_content: block.thinking }) : [];
 		}
 		if (block?.type !== "tool_use") return [];
-		const opened = { index: this.#calls++, input: block.input ?? {}, arguments: "" };
+		const opened: OpenCall = { index: this.#calls++, input: block.input ?? {}, arguments: "" };
 		this.#open.set(index ?? 0, opened);
 		if (this.#answerTool) return [];
 		const called = { name: block.name ?? "", arguments: "" };
@@ -194,7 +196,9 @@ export class MessageTranslator implements Translator {
 				const call = this.#open.get(index ?? 0);
 				if (!call || !delta.partial_json) return [];
 				call.arguments += delta.partial_json;
-				if (mayBeEncodedTwice(call.arguments)) {
+				// Of the first piece alone: a search in all pieces so far would copy them each time.
+				if (delta.partial_json.trim() !== "") call.isHeld ??= mayBeEncodedTwice(delta.partial_json);
+				if (call.isHeld) {
 					this.#events?.pop();
 					return [];
 				}
@@ -227,8 +231,7 @@ export class MessageTranslator implements Translator {
 		const call = this.#open.get(index ?? 0);
 		this.#open.delete(index ?? 0);
 		if (!call) return [];
-		const isHeld = mayBeEncodedTwice(call.arguments);
-		if (isHeld) this.#forwardArguments(index, call);
+		if (call.isHeld) this.#forwardArguments(index, call);
 		if (this.#answerTool?.field !== undefined) {
 			const input = call.arguments
 				? z.record(z.string(), z.unknown()).parse(JSON.parse(call.arguments))
@@ -236,7 +239,7 @@ export class MessageTranslator implements Translator {
 			return this.#chunksOf({ content: answerIn(this.#answerTool, input) });
 		}
 		// Servers send no pieces for a call without arguments.
-		if (call.arguments && !isHeld) return [];
+		if (call.arguments && !call.isHeld) return [];
 		return this.#argumentsChunk(call, call.arguments || JSON.stringify(call.input));
 	}
 
