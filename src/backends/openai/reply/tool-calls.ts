@@ -27,10 +27,10 @@ interface StreamedCall {
 	/** Its index and its id in the output. `undefined`: it has not begun, because its name may not be complete. */
 	written: { index: number; id: string } | undefined;
 	name: string;
-	/** All arguments so far. */
+	/** All arguments so far. To search in them copies them, so it is not done for each piece. */
 	arguments: string;
-	/** The number of characters of `arguments` in the output. */
-	writtenCharacters: number;
+	/** Their end that is not in the output. */
+	unwritten: string;
 	/** Further fields of the pieces before it has begun. */
 	fields: Record<string, unknown>;
 }
@@ -77,8 +77,8 @@ export class ToolCallAssembler {
 		return this.#calls.flatMap((call) => {
 			const name = toolNameOf(call, this.#context);
 			if (!call.written && name === undefined) return [];
-			if (this.#isHeld(call)) call.arguments = decodedOnce(call.arguments);
-			if (call.arguments.trim() === "") call.arguments += NO_ARGUMENTS;
+			if (this.#isHeld(call)) setArguments(call, decodedOnce(call.arguments));
+			if (call.arguments.trim() === "") addArguments(call, NO_ARGUMENTS);
 			return this.#write(call, name ?? call.name, {}, true);
 		});
 	}
@@ -111,7 +111,7 @@ export class ToolCallAssembler {
 	) {
 		// Some engines send the id of the next call before its name; others send another id with each piece of one call.
 		if (name === "")
-			return isComplete(call) && (text === "" ? id !== undefined : this.#beginsAgain(call, text));
+			return (text === "" ? id !== undefined : this.#beginsAgain(call, text)) && isComplete(call);
 		if (call.name === "") return false;
 		if (matched.has(call)) return true;
 		const hasNewId = id !== undefined && call.ids.size > 0;
@@ -140,7 +140,7 @@ export class ToolCallAssembler {
 			written: undefined,
 			name: id === undefined && name === "" && text !== "" ? before : "",
 			arguments: "",
-			writtenCharacters: 0,
+			unwritten: "",
 			fields: {},
 		};
 		this.#calls.push(call);
@@ -150,17 +150,16 @@ export class ToolCallAssembler {
 	#append(call: StreamedCall, { id, name, arguments: text, fields }: SentCall): ToolCallDelta[] {
 		if (id !== undefined) call.ids.add(id);
 		if (!call.written && name !== call.name) call.name += name;
-		if (call.arguments === NO_ARGUMENTS && call.writtenCharacters === 0)
-			call.arguments = text || NO_ARGUMENTS;
-		else if (text !== call.arguments || !isComplete(call)) call.arguments += text;
+		if (call.arguments === NO_ARGUMENTS && !hasWritten(call)) setArguments(call, text || NO_ARGUMENTS);
+		else if (text !== call.arguments || !isComplete(call)) addArguments(call, text);
 		if (call.written || this.#hasCompleteName(call))
 			return this.#write(call, toolNameOf(call, this.#context) ?? call.name, fields, false);
 		call.fields = { ...call.fields, ...fields };
 		return [];
 	}
 
-	#isHeld({ arguments: text, name, writtenCharacters }: StreamedCall): boolean {
-		return writtenCharacters === 0 && mayBeDecoded(text) && !this.#context.otherTools.has(name);
+	#isHeld(call: StreamedCall): boolean {
+		return !hasWritten(call) && mayBeDecoded(call.arguments) && !this.#context.otherTools.has(call.name);
 	}
 
 	#hasCompleteName(call: StreamedCall): boolean {
@@ -176,8 +175,8 @@ export class ToolCallAssembler {
 	/** `{}` is written at the end only, because the arguments may follow. So are arguments that may be encoded twice. */
 	#write(call: StreamedCall, name: string, fields: Record<string, unknown>, isEnd: boolean): ToolCallDelta[] {
 		const isHeld = !isEnd && (call.arguments === NO_ARGUMENTS || this.#isHeld(call));
-		const text = isHeld ? "" : call.arguments.slice(call.writtenCharacters);
-		if (!isHeld) call.writtenCharacters = call.arguments.length;
+		const text = isHeld ? "" : call.unwritten;
+		if (!isHeld) call.unwritten = "";
 		const { written } = call;
 		if (written) {
 			if (text === "" && Object.keys(fields).length === 0) return [];
@@ -191,6 +190,20 @@ export class ToolCallAssembler {
 		const called = { name, arguments: text };
 		return [{ ...call.fields, ...fields, index, id, type: "function", function: called }];
 	}
+}
+
+/** Whether a part of the arguments is written. */
+const hasWritten = (call: StreamedCall): boolean => call.unwritten.length < call.arguments.length;
+
+/** For a call of which no arguments are written. */
+function setArguments(call: StreamedCall, text: string): void {
+	call.arguments = text;
+	call.unwritten = text;
+}
+
+function addArguments(call: StreamedCall, text: string): void {
+	call.arguments += text;
+	call.unwritten += text;
 }
 
 /** Whether a piece is the beginning of arguments, which may be encoded twice. */
