@@ -8,9 +8,9 @@ import { type AnswerItem, type CallItem, type MessageItem, setArguments } from "
 
 interface OpenCall {
 	item: CallItem;
-	/** The arguments so far, and the number of their characters that are sent. */
+	/** The arguments so far, and their end that is not sent. */
 	text: string;
-	sent: number;
+	unsent: string;
 }
 
 /** Whether arguments are complete. The brace check avoids parsing after most fragments. */
@@ -37,13 +37,16 @@ export class CallEvents {
 	}
 
 	start(index: number, item: CallItem): void {
-		this.#calls[index] = { item, text: "", sent: 0 };
+		this.#calls[index] = { item, text: "", unsent: "" };
 	}
 
 	/** Writes calls in order. A call with a successor is done as soon as its arguments are complete. */
 	add(index: number, fragment: string): string {
 		const added = this.#calls[index];
-		if (added) added.text += fragment;
+		if (added) {
+			added.text += fragment;
+			added.unsent += fragment;
+		}
 		let out = "";
 		for (;;) {
 			const call = this.#calls[this.#current];
@@ -59,7 +62,7 @@ export class CallEvents {
 		const call = this.#calls[index];
 		if (!call) return;
 		call.text += fragment;
-		call.sent = call.text.length;
+		call.unsent = "";
 	}
 
 	/** An event of the upstream has ended the first open call. */
@@ -82,14 +85,14 @@ export class CallEvents {
 	}
 
 	#write(call: OpenCall): string {
-		const { item, text, sent } = call;
+		const { item, text, unsent: delta } = call;
 		let out = "";
 		if (!this.#sequence.output.includes(item)) out += this.#sequence.addItem(item);
 		// The fields of all other items can only be read from complete JSON.
-		if (item.type !== "function_call" || sent === text.length) return out;
-		call.sent = text.length;
+		if (item.type !== "function_call" || delta === "") return out;
+		call.unsent = "";
 		setArguments(item, text);
-		const fragment = { ...this.#sequence.position(item), delta: text.slice(sent) };
+		const fragment = { ...this.#sequence.position(item), delta };
 		return out + this.#sequence.event("response.function_call_arguments.delta", fragment);
 	}
 
