@@ -83,7 +83,7 @@ export class Journal {
 		requestClass.sinceBatch++;
 		const { holdMs, ticket } = admission;
 		const request = { lease: lease.id, ticket, afterMs: now - lease.requestedAt, reserved: cost };
-		reserve(requestClass.use, "open", cost);
+		reserve(requestClass.use, cost);
 		this.#requests.set(ticket, { request, use: requestClass.use, lease, expiresAt: now + holdMs });
 		this.#ensureFlush();
 		const { outputTokens, microNeuronsPerOutputToken } = admission.cost;
@@ -128,7 +128,7 @@ export class Journal {
 		const requestClass = this.#classes.get(key) ?? newClass(admission, now);
 		this.#classes.set(key, requestClass);
 		countDemand(requestClass, admission, now, this.#owner.pace());
-		reserve(requestClass.use, "called", maxCost(admission.cost));
+		reserve(requestClass.use, maxCost(admission.cost));
 		this.#ensureFlush();
 		return this.#nextLeaseRequest(requestClass, now);
 	}
@@ -272,7 +272,7 @@ export class Journal {
 			requestClass.leases = requestClass.leases.filter(isUsable);
 			const used = requestClass.sinceBatch;
 			requestClass.sinceBatch = 0;
-			requestClass.use.called = 0;
+			requestClass.use.reserved = 0;
 			if (renews && used > 0 && isScarce(requestClass, used, now, this.#owner.pace())) {
 				const lease = this.#nextLeaseRequest(requestClass, now);
 				const { ticket: _, ...latest } = requestClass.latest;
