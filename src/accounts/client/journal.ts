@@ -20,6 +20,7 @@ import { LEASE_MS, type Lease, type LeaseRequest } from "../lease.ts";
 import {
 	classKey,
 	countDemand,
+	hasRoom,
 	isChecked,
 	type JournalPace,
 	leaseFor,
@@ -263,11 +264,8 @@ export class Journal {
 		const renewals: Renewal[] = [];
 		for (const [key, requestClass] of this.#classes) {
 			const most = maxCost(requestClass.latest.cost);
-			const isUsable = ({ requestedAt, ms, requests, microNeurons }: UsableLease) =>
-				now < requestedAt + ms &&
-				requests > 0 &&
-				microNeurons >= most &&
-				(ms <= LEASE_MS || now < requestClass.usedAt + ms / 2);
+			const isUsable = (lease: UsableLease) =>
+				hasRoom(lease, most, now) && (lease.ms <= LEASE_MS || now < requestClass.usedAt + lease.ms / 2);
 			for (const lease of requestClass.leases) if (!isUsable(lease)) this.#returned.push(lease.id);
 			requestClass.leases = requestClass.leases.filter(isUsable);
 			const used = requestClass.sinceBatch;

@@ -71,9 +71,10 @@ export function countDemand(
 	const period = periodOf(pace);
 	const age = now - requestClass.since;
 	if (age >= period) {
-		requestClass.previous = age < 2 * period ? requestClass.current : 0;
+		const isNext = age < 2 * period;
+		requestClass.previous = isNext ? requestClass.current : 0;
 		requestClass.current = 0;
-		beginPeriod(requestClass.use, age < 2 * period);
+		beginPeriod(requestClass.use, isNext);
 		requestClass.since = now;
 	}
 	requestClass.current++;
@@ -84,12 +85,16 @@ export function countDemand(
 /** Requests of this period, or of the one before. */
 export const demandOf = ({ current, previous }: RequestClass): number => Math.max(current, previous);
 
-/** A lease with room for a request of this cost, in micro-neurons. */
+/** Whether the lease has room at this time for a request of this cost, in micro-neurons. */
+export const hasRoom = (
+	{ requestedAt, ms, requests, microNeurons }: UsableLease,
+	cost: number,
+	time: number,
+): boolean => time < requestedAt + ms && requests > 0 && microNeurons >= cost;
+
+/** A lease with room for a request of this cost. */
 export const leaseFor = ({ leases }: RequestClass, cost: number, now: number): UsableLease | undefined =>
-	leases.find(
-		({ requestedAt, ms, requests, microNeurons }) =>
-			now < requestedAt + ms && requests > 0 && microNeurons >= cost,
-	);
+	leases.find((lease) => hasRoom(lease, cost, now));
 
 /** Whether the credential and the limits were checked within the last second. A long lease is used only then. */
 export const isChecked = ({ checkedAt }: RequestClass, now: number): boolean => now < checkedAt + LEASE_MS;

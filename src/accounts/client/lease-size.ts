@@ -1,7 +1,7 @@
 /** When an isolate requests a lease for its requests, and how large it is. */
 import { maxCost } from "../durable/budgets.ts";
 import type { LeaseRequest } from "../lease.ts";
-import { demandOf, type JournalPace, periodOf, type RequestClass } from "./lease-demand.ts";
+import { demandOf, hasRoom, type JournalPace, periodOf, type RequestClass } from "./lease-demand.ts";
 
 type LeaseSize = Pick<LeaseRequest, "requests" | "microNeurons">;
 
@@ -61,10 +61,7 @@ function remainingIn(
 	{ flushAfterMs }: JournalPace,
 ): LeaseSize {
 	const most = maxCost(latest.cost);
-	const lasting = leases.filter(
-		({ requestedAt, ms, requests, microNeurons }) =>
-			now + flushAfterMs < requestedAt + ms && requests > 0 && microNeurons >= most,
-	);
+	const lasting = leases.filter((lease) => hasRoom(lease, most, now + flushAfterMs));
 	return {
 		requests: lasting.reduce((sum, { requests }) => sum + requests, 0),
 		microNeurons: lasting.reduce((sum, { microNeurons }) => sum + microNeurons, 0),
