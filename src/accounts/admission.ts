@@ -93,8 +93,7 @@ export interface Admission {
 export type Admitted =
 	/**
 	 * `outputTokens`: the output limit for the engine; absent if no budget limits the request. `limited`: the token has a budget of
-	 * its own. `lease`: if the isolate requested one and
-	 * the account is far enough below its limits.
+	 * its own. `lease`: if the isolate requested one and the account is far enough below its limits.
 	 */
 	| { ok: true; outputTokens?: number; limited?: true; lease?: Lease }
 	| {
@@ -190,16 +189,8 @@ export interface LeasedRequest {
 	afterMs: number;
 	/** Maximum cost in micro-neurons. */
 	reserved: number;
-	/** Absent while the request is open: it takes `reserved` from the lease. A settled one takes its cost, at most `reserved`. */
+	/** Absent while the request is open. */
 	settlement?: Settlement;
-}
-
-/** Micro-neurons that a request takes from its lease. A cost that is not valid counts as the reservation, as in the account's books. */
-export function takenFromLease({ reserved, settlement }: LeasedRequest): number {
-	const { microNeurons = reserved } = settlement ?? {};
-	return Number.isSafeInteger(microNeurons) && microNeurons >= 0
-		? Math.min(reserved, microNeurons)
-		: reserved;
 }
 
 /** Batches of one isolate for one account, in order. A batch is sent again until it is confirmed. */

@@ -1,5 +1,6 @@
 /** What the requests of a class take from its leases. Amounts are micro-neurons. */
-import { type LeasedRequest, type Settlement, takenFromLease } from "../admission.ts";
+import type { LeasedRequest, Settlement } from "../admission.ts";
+import { takenFromLease } from "../durable/request-rows.ts";
 
 /** The weight of the latest request in the average. */
 const WEIGHT = 1 / 8;

@@ -1,17 +1,17 @@
 /** Grants leases, books the requests that isolates admitted from them, and charges leases that were not returned. */
-import {
-	type JournalBatch,
-	type LeasedRequest,
-	type Renewal,
-	type Settlement,
-	takenFromLease,
-} from "../admission.ts";
+import type { JournalBatch, LeasedRequest, Renewal, Settlement } from "../admission.ts";
 import { nextMidnight, utcDay } from "../clock.ts";
 import { LEASE_MS, type Lease, MAX_LEASE_MS } from "../lease.ts";
 import { type Balance, type Budgets, budgetKeys, maxCost } from "./budgets.ts";
 import { isTokenLimited, remainingInRates, type VerifiedToken, withTokenLimits } from "./decision.ts";
 import { grantedLease, type HeldLease, Leases } from "./leases.ts";
-import { expiredSettlement, type OpenRequest, type RequestRecord, requestRecord } from "./request-rows.ts";
+import {
+	expiredSettlement,
+	type OpenRequest,
+	type RequestRecord,
+	requestRecord,
+	takenFromLease,
+} from "./request-rows.ts";
 import type { Requests } from "./requests.ts";
 import type { TableOptions } from "./row-table.ts";
 import type { Usage } from "./usage.ts";

@@ -2,6 +2,7 @@
 import {
 	type EarlierOutcome,
 	type EngineCall,
+	type LeasedRequest,
 	NOTHING_USED,
 	type Outcome,
 	presentOutcome,
@@ -176,3 +177,12 @@ const isValid = ({
 const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
 
 const countOf = (value: number): number => (isCount(value) ? value : 0);
+
+/**
+ * Micro-neurons that a request takes from its lease: its reservation while it is open, then its cost, at most the reservation. An
+ * invalid cost counts as the reservation.
+ */
+export function takenFromLease({ reserved, settlement }: LeasedRequest): number {
+	const { microNeurons = reserved } = settlement ?? {};
+	return isCount(microNeurons) ? Math.min(reserved, microNeurons) : reserved;
+}
