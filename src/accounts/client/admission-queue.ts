@@ -7,12 +7,11 @@
  * The request that has waited longest makes the next call, in its own I/O context, and resolves the others. The runtime may
  * end that context, and a call may hang, so no request waits longer than `MAX_WAIT_MS` to be part of a call.
  */
+import { LOST_AFTER_MS } from "../../core/flush-loop.ts";
 import type { Admission, Admitted } from "../admission.ts";
 
 /** Many times the duration of a call. */
 const MAX_WAIT_MS = 100;
-/** A call that has not answered for so long is lost. */
-export const LOST_AFTER_MS = 10_000;
 /** Admissions in one call, so that it does not block the object for long. */
 const MAX_BATCH = 100;
 
@@ -30,17 +29,15 @@ type CallOutcome = { answer: Admitted } | { error: unknown };
 
 interface QueuedAdmission {
 	admission: Admission;
-	/** The admission is part of a call, or is about to make its own. */
-	taken: boolean;
-	outcome?: CallOutcome;
+	isAnswered: boolean;
 	/** Resolves with the answer, or with `call` if this request must make the next call. */
 	result: PromiseWithResolvers<Admitted | "call">;
 }
 
 export class AdmissionQueue {
 	readonly #services: AdmissionQueueServices;
-	/** Admissions that are not taken yet, oldest first. */
-	#waiting: QueuedAdmission[] = [];
+	/** Admissions that are not part of a call, oldest first. */
+	readonly #waiting: QueuedAdmission[] = [];
 	/** The latest call that is under way, or about to be. */
 	#current: { since: number } | undefined;
 
@@ -55,11 +52,9 @@ export class AdmissionQueue {
 
 	/** Rejects if the call that contains this admission fails. */
 	admit(admission: Admission, admitAll: AdmitAll): Promise<Admitted> {
-		const queued: QueuedAdmission = { admission, taken: false, result: Promise.withResolvers() };
-		if (this.#isRecent(this.#current)) {
-			this.#enqueue(queued);
-			this.#stopWaiting(queued);
-		} else this.#call(queued, admitAll);
+		const queued: QueuedAdmission = { admission, isAnswered: false, result: Promise.withResolvers() };
+		if (this.#isCalling) this.#wait(queued);
+		else this.#call(queued, admitAll);
 		return this.#answerOf(queued, admitAll);
 	}
 
@@ -72,33 +67,25 @@ export class AdmissionQueue {
 		}
 	}
 
-	#enqueue(queued: QueuedAdmission): void {
-		queued.taken = false;
-		this.#waiting.push(queued);
-		// It may have to make the next call for the others.
-		this.#services.waitUntil(queued.result.promise.catch(() => {}));
-	}
-
-	/** Does nothing if the admission is not waiting. */
-	#dequeue(queued: QueuedAdmission): void {
-		this.#waiting = this.#waiting.filter((other) => other !== queued);
-	}
-
 	/**
-	 * Makes a call after `MAX_WAIT_MS`, if no other call has taken the admission. The runtime also needs the timer: it ends a
+	 * Makes a call after `MAX_WAIT_MS`, if no other call contains the admission. The runtime also needs the timer: it ends a
 	 * request that waits for another request without one, because it seems to hang. The timer is not stopped when the answer
 	 * arrives, because stopping it costs more than letting it run out.
 	 */
-	async #stopWaiting(queued: QueuedAdmission): Promise<void> {
+	async #wait(queued: QueuedAdmission): Promise<void> {
+		this.#waiting.push(queued);
+		// It may have to make the next call for the others.
+		this.#services.waitUntil(queued.result.promise.catch(() => {}));
 		await this.#services.wait(MAX_WAIT_MS);
-		if (!queued.taken) {
-			this.#dequeue(queued);
-			queued.taken = true;
+		if (queued.isAnswered) return;
+		const position = this.#waiting.indexOf(queued);
+		if (position >= 0) {
+			this.#waiting.splice(position, 1);
 			queued.result.resolve("call");
-		} else if (!queued.outcome) {
-			await this.#services.wait(LOST_AFTER_MS);
-			settle(queued, { error: new Error("The call that contained this admission was lost") });
+			return;
 		}
+		await this.#services.wait(LOST_AFTER_MS);
+		settle(queued, { error: new Error("The call that contained this admission was lost") });
 	}
 
 	/** Never rejects: each admission of the call gets the failure. */
@@ -106,7 +93,6 @@ export class AdmissionQueue {
 		const call = { since: this.#services.now() };
 		this.#current = call;
 		const batch = [queued, ...this.#waiting.splice(0, MAX_BATCH - 1)];
-		for (const each of batch) each.taken = true;
 		try {
 			const admitting = admitAll(batch.map(({ admission }) => admission));
 			// The caller of this request may disconnect while the others still need the call.
@@ -127,21 +113,18 @@ export class AdmissionQueue {
 	#next(): void {
 		const next = this.#waiting.shift();
 		this.#current = next && { since: this.#services.now() };
-		if (!next) return;
-		next.taken = true;
-		next.result.resolve("call");
+		next?.result.resolve("call");
 	}
 
-	/** An older one may be lost: the request that made it may have ended. */
-	#isRecent(started: { since: number } | undefined): boolean {
-		return started !== undefined && this.#services.now() - started.since < MAX_WAIT_MS;
+	/** An older call may be lost: the request that made it may have ended. */
+	get #isCalling(): boolean {
+		return this.#current !== undefined && this.#services.now() - this.#current.since < MAX_WAIT_MS;
 	}
 }
 
 /** The first outcome counts: a call that was considered lost may still answer. */
 function settle(queued: QueuedAdmission, outcome: CallOutcome): void {
-	if (queued.outcome) return;
-	queued.outcome = outcome;
+	queued.isAnswered = true;
 	if ("answer" in outcome) queued.result.resolve(outcome.answer);
 	else queued.result.reject(outcome.error);
 }
