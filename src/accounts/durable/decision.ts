@@ -88,9 +88,6 @@ interface AccountState {
 	windows: Windows;
 }
 
-/** No caller needs a larger number. */
-const MAX_REMAINING = 1_000_000;
-
 /** The end of a running request is unknown, and most end soon. */
 const RESERVED_RETRY_MS = 1_000;
 
@@ -148,9 +145,6 @@ export function decide(
 	return { answer, rates, reserved };
 }
 
-/** How many more requests these rates would admit now, at most {@link MAX_REMAINING}. */
+/** How many more requests these rates would admit now. Infinite without a rate. */
 export const remainingInRates = (rates: readonly RateLimit[], windows: Windows, now: number): number =>
-	Math.max(
-		0,
-		Math.min(MAX_REMAINING, ...rates.map(({ key, perMinute }) => perMinute - windows.used(key, now))),
-	);
+	Math.max(0, Math.min(...rates.map(({ key, perMinute }) => perMinute - windows.used(key, now))));

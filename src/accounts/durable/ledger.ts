@@ -57,8 +57,8 @@ export class Ledger {
 		this.#usage = new Usage(storage.sql);
 		this.refusals = new Refusals(storage.sql);
 		this.#counted = new CountedRequests(storage.sql, this.#windows);
-		const latest = () => Math.max(this.#requests.latest(), this.#usage.latest());
-		this.#clock = new ForwardClock(clock, options.isNew ? 0 : latest());
+		const latest = options.isNew ? 0 : Math.max(this.#requests.latest(), this.#usage.latest());
+		this.#clock = new ForwardClock(clock, latest);
 		this.#budgets = new Budgets(utcDay(clock()));
 		const books: LedgerBooks = {
 			requests: this.#requests,
