@@ -64,7 +64,7 @@ const limitOutput = (call: TaskCall, { outputTokens }: AdmissionGrant): TaskCall
 
 /** The request in the terms of the account's object. */
 export function admissionOf(
-	{ id, caller: { account, credential } }: Pick<InferenceRequest, "id" | "caller">,
+	{ id, caller: { account, credential } }: AdmissionRequest,
 	{ model, routed, estimated }: Pick<EstimatedRun, "model" | "routed" | "estimated">,
 	limits: PipelineServices["limits"],
 ): Admission {

@@ -4,13 +4,12 @@
  * renders.
  */
 import { AiError } from "../core/errors.ts";
-import type { Measured } from "../counting/quantities.ts";
 import { measureInput } from "../tasks/traits.ts";
 import { admit } from "./admit.ts";
 import { answer } from "./answer.ts";
 import { Exchange } from "./exchange.ts";
 import { type Metered, meter } from "./meter.ts";
-import { prepare } from "./prepare.ts";
+import { type EstimatedRun, prepare } from "./prepare.ts";
 import type { InferenceRequest, Reply } from "./request.ts";
 import type { PipelineServices } from "./services.ts";
 import { write } from "./write.ts";
@@ -37,21 +36,20 @@ export class RequestGivenUp extends Error {}
  */
 export async function run(request: InferenceRequest, services: PipelineServices): Promise<Reply> {
 	const exchange = new Exchange(request, services);
+	const { signal } = request;
+	let prepared: EstimatedRun | undefined;
 	let metered: Metered | undefined;
-	let measureSent: (() => Measured) | undefined;
 	try {
-		const prepared = await prepare(request, services);
-		measureSent = () => measureInput(prepared.call, prepared.model);
+		prepared = await prepare(request, services);
 		const admission = admit(exchange, request, prepared, services);
 		const call = admission instanceof Promise ? await admission : admission;
-		const { signal } = request;
 		const answered = await answer(exchange, { ...prepared, request, call, signal }, services);
 		metered = meter(exchange, answered, prepared.model, services);
-		if (exchange.state !== "ended") cancelOnAbort(request.signal, metered, exchange.ended);
+		if (exchange.state !== "ended") cancelOnAbort(signal, metered, exchange.ended);
 		return write(request, prepared, { answered, metered }, services);
 	} catch (thrown) {
-		const isGivenUp = request.signal.reason instanceof RequestGivenUp;
-		const failure = exchange.fail(thrown, isGivenUp ? undefined : measureSent);
+		const charged = signal.reason instanceof RequestGivenUp ? undefined : prepared;
+		const failure = exchange.fail(thrown, charged && (() => measureInput(charged.call, charged.model)));
 		// If the writer failed, the answer has no reader.
 		metered?.cancel(failure);
 		throw failure;
