@@ -8,6 +8,7 @@ import type { Expression, Ranges } from "./expression.ts";
 
 /** Larger counts are treated as unbounded. */
 const MAX_COUNT = 64;
+/** More ways to read a text count as exponential: `factor * (length + 1) ** power`. */
 const MAX_POWER = 4;
 const MAX_FACTOR = 1e12;
 
@@ -16,7 +17,7 @@ type Characters = bigint;
 const BEYOND = 0x100;
 
 interface Cost {
-	/** The most ways to read a text: `factor * (length + 1) ** power`. */
+	/** The most ways to read a text. */
 	factor: number;
 	power: number;
 	/** The steps of one way, failed attempts included; `Infinity` without a limit. */
@@ -43,11 +44,11 @@ const END: Begin = { first: 0n, fail: 0 };
 
 /** Upper bound of the steps of a search in a text of `length` characters; `undefined` if it may be exponential. */
 export function stepsOf(expression: Expression): ((length: number) => number) | undefined {
-	const whole = nodeOf(expression).cost(END);
-	if (whole.power > MAX_POWER || whole.factor > MAX_FACTOR) return undefined;
-	// A start that reaches the optional end has a match, so only one start does.
-	const head = startsAtBegin(expression) ? undefined : nodeOf(withoutTail(expression)).cost(END);
-	return (length) => stepsFor(whole, length) + (head ? (length + 1) * stepsFor(head, length) : 0);
+	const match = nodeOf(expression).cost(END);
+	if (match.power > MAX_POWER || match.factor > MAX_FACTOR) return undefined;
+	// Attempts at the other positions do not reach the optional end: an attempt that does has a match.
+	const attempt = startsAtBegin(expression) ? undefined : nodeOf(withoutTail(expression)).cost(END);
+	return (length) => stepsFor(match, length) + (attempt ? (length + 1) * stepsFor(attempt, length) : 0);
 }
 
 const stepsFor = ({ factor, power, steps, width }: Cost, length: number): number =>
