@@ -1,12 +1,17 @@
 /** Replies in forms that public reports describe, with the answers that a client has to see. */
-
-export interface ExpectedAnswer {
-	text: string;
-	reasoning: string;
-	/** Names and arguments. */
-	calls: [name: string, args: object][];
-	finish: string;
-}
+import {
+	calls,
+	chatReply,
+	choices,
+	DONE,
+	delta,
+	finish,
+	HEADING,
+	line,
+	USAGE,
+	usage,
+} from "./chat-replies.ts";
+import { answer, type ExpectedAnswer, hello, OSLO, oslo, osloAndRome, ROME } from "./expected-answer.ts";
 
 export interface OddReply {
 	name: string;
@@ -23,32 +28,7 @@ export interface OddFailure extends Omit<OddReply, "answer"> {
 	statusOfDialects?: number;
 }
 
-const OSLO: [string, object] = ["get_weather", { city: "Oslo" }];
-const ROME: [string, object] = ["get_weather", { city: "Rome" }];
 const NOW: [string, object] = ["get_time", {}];
-
-const answer = (fields: Partial<ExpectedAnswer>): ExpectedAnswer => ({
-	text: "",
-	reasoning: "",
-	calls: [],
-	finish: fields.calls ? "tool_calls" : "stop",
-	...fields,
-});
-
-const HEADING = {
-	id: "chatcmpl-7",
-	object: "chat.completion.chunk",
-	created: 1_790_000_000,
-	model: "llama-4-scout",
-};
-const USAGE = { prompt_tokens: 20, completion_tokens: 9, total_tokens: 29 };
-const line = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
-const choices = (...list: object[]): string => line({ ...HEADING, choices: list });
-const delta = (fields: object): string => choices({ index: 0, delta: fields, finish_reason: null });
-const calls = (...tool_calls: object[]): string => delta({ tool_calls });
-const finish = (finish_reason: string | null): string => choices({ index: 0, delta: {}, finish_reason });
-const usage = line({ ...HEADING, choices: [], usage: USAGE });
-const DONE = "data: [DONE]\n\n";
 
 const stream = (name: string, expected: ExpectedAnswer, ...events: string[]): OddReply => ({
 	name,
@@ -65,27 +45,24 @@ const of = (id: string | undefined, index: number | undefined, name?: string, ar
 });
 
 const ROME_TEXT = '{"city":"Rome"}';
-const both = answer({ calls: [OSLO, ROME] });
-const one = answer({ calls: [OSLO] });
-const hello = answer({ text: "Hello" });
 
 export const ODD_STREAMS: readonly OddReply[] = [
 	stream(
 		"parallel calls with the index 0, each whole",
-		both,
+		osloAndRome,
 		calls(of("a", 0, "get_weather", '{"city":"Oslo"}')),
 		calls(of("b", 0, "get_weather", '{"city":"Rome"}')),
 		finish("tool_calls"),
 	),
 	stream(
 		"parallel calls with the index 0, in one chunk",
-		both,
+		osloAndRome,
 		calls(of("a", 0, "get_weather", '{"city":"Oslo"}'), of("b", 0, "get_weather", '{"city":"Rome"}')),
 		finish("stop"),
 	),
 	stream(
 		"parallel calls with the index 0, in pieces",
-		both,
+		osloAndRome,
 		calls(of("a", 0, "get_weather", "")),
 		calls(of(undefined, 0, undefined, '{"city":')),
 		calls(of(undefined, 0, undefined, '"Oslo"}')),
@@ -95,7 +72,7 @@ export const ODD_STREAMS: readonly OddReply[] = [
 	),
 	stream(
 		"parallel calls with the index 0 and no ids",
-		both,
+		osloAndRome,
 		calls(of(undefined, 0, "get_weather", '{"city":"Oslo"}')),
 		calls(of(undefined, 0, "get_weather", '{"city":"Rome"}')),
 		finish("tool_calls"),
@@ -111,7 +88,7 @@ export const ODD_STREAMS: readonly OddReply[] = [
 	),
 	stream(
 		"no index and the id in each piece",
-		both,
+		osloAndRome,
 		calls(of("a", undefined, "get_weather", '{"city":')),
 		calls(of("b", undefined, "get_weather", '{"city":')),
 		calls(of("a", undefined, undefined, '"Oslo"}')),
@@ -120,35 +97,35 @@ export const ODD_STREAMS: readonly OddReply[] = [
 	),
 	stream(
 		"indexes with gaps, as text",
-		both,
+		osloAndRome,
 		calls({ ...of("a", undefined, "get_weather", '{"city":"Oslo"}'), index: "1" }),
 		calls({ ...of("b", undefined, "get_weather", '{"city":"Rome"}'), index: "4" }),
 		finish("tool_calls"),
 	),
 	stream(
 		"an index of null and of -1",
-		both,
+		osloAndRome,
 		calls({ ...of("a", undefined, "get_weather", '{"city":"Oslo"}'), index: null }),
 		calls({ ...of("b", undefined, "get_weather", '{"city":"Rome"}'), index: -1 }),
 		finish("tool_calls"),
 	),
 	stream(
 		"the arguments at another index than the name",
-		one,
+		oslo,
 		calls(of("a", 0, "get_weather", "")),
 		calls(of(undefined, 1, undefined, '{"city":"Oslo"}')),
 		finish("tool_calls"),
 	),
 	stream(
 		"id and name in each piece",
-		one,
+		oslo,
 		calls(of("a", 0, "get_weather", '{"city"')),
 		calls(of("a", 0, "get_weather", ':"Oslo"}')),
 		finish("tool_calls"),
 	),
 	stream(
 		"another id in each piece",
-		one,
+		oslo,
 		calls(of("a1", 0, "get_weather", "")),
 		calls(of("a2", 0, undefined, '{"city":')),
 		calls(of("a3", 0, undefined, '"Oslo"}')),
@@ -156,7 +133,7 @@ export const ODD_STREAMS: readonly OddReply[] = [
 	),
 	stream(
 		"the id before the name, the name in two pieces",
-		one,
+		oslo,
 		calls(of("a", 0)),
 		calls(of(undefined, 0, "get_")),
 		calls(of(undefined, 0, "weather")),
@@ -165,14 +142,14 @@ export const ODD_STREAMS: readonly OddReply[] = [
 	),
 	stream(
 		"the arguments before the name",
-		one,
+		oslo,
 		calls(of("a", 0, undefined, '{"city":')),
 		calls(of("a", 0, "get_weather", '"Oslo"}')),
 		finish("tool_calls"),
 	),
 	stream(
 		"the same id for two calls",
-		both,
+		osloAndRome,
 		calls(
 			of("call_1", 0, "get_weather", '{"city":"Oslo"}'),
 			of("call_1", 1, "get_weather", '{"city":"Rome"}'),
@@ -199,14 +176,14 @@ export const ODD_STREAMS: readonly OddReply[] = [
 	),
 	stream(
 		"parallel calls with the index 0, with arguments that are encoded twice",
-		both,
+		osloAndRome,
 		calls(of(undefined, 0, "get_weather", JSON.stringify('{"city":"Oslo"}'))),
 		calls(of(undefined, 0, "get_weather", JSON.stringify('{"city":"Rome"}'))),
 		finish("tool_calls"),
 	),
 	stream(
 		"{} before the arguments, and all of them once more",
-		one,
+		oslo,
 		calls(of("a", 0, "get_weather", "{}")),
 		calls(of(undefined, 0, undefined, '{"city":"Oslo"}')),
 		calls(of("a", 0, "get_weather", '{"city":"Oslo"}')),
@@ -215,7 +192,7 @@ export const ODD_STREAMS: readonly OddReply[] = [
 	...[[ROME_TEXT], ['{"city":', '"Rome"}']].map((pieces) =>
 		stream(
 			`the arguments of the next call in ${pieces.length} pieces, without its name`,
-			both,
+			osloAndRome,
 			calls(of("a", 0, "get_weather", "")),
 			calls(of(undefined, 0, "", '{"city":"Oslo"}')),
 			...pieces.map((piece) => calls(of(undefined, 0, "", piece))),
@@ -224,7 +201,7 @@ export const ODD_STREAMS: readonly OddReply[] = [
 	),
 	stream(
 		"an empty piece after the call, and a call without a name",
-		one,
+		oslo,
 		calls(of("a", 0, "get_weather", '{"city":"Oslo"}')),
 		calls(of("", 0, "", "")),
 		calls({ index: 1, function: {} }),
@@ -232,14 +209,14 @@ export const ODD_STREAMS: readonly OddReply[] = [
 	),
 	stream(
 		"function_call",
-		one,
+		oslo,
 		delta({ role: "assistant", content: null, function_call: { name: "get_weather", arguments: "" } }),
 		delta({ function_call: { arguments: '{"city":"Oslo"}' } }),
 		finish("function_call"),
 	),
 	stream(
 		"a flat call, not in a list, in the chunk with the end",
-		one,
+		oslo,
 		choices({
 			index: 0,
 			delta: { tool_calls: { name: "functions.get_weather", arguments: { city: "Oslo" } } },
@@ -249,14 +226,14 @@ export const ODD_STREAMS: readonly OddReply[] = [
 	...["stop", "eos", "error", "function_call", "tool_use", "STOP"].map((reason) =>
 		stream(
 			`a call with the finish reason ${reason}`,
-			one,
+			oslo,
 			calls(of("a", 0, "get_weather", '{"city":"Oslo"}')),
 			finish(reason),
 		),
 	),
 	stream(
 		"a call without a finish reason",
-		one,
+		oslo,
 		calls(of("a", 0, "get_weather", '{"city":"Oslo"}')),
 		finish(null),
 	),
@@ -384,11 +361,11 @@ export const ODD_STREAMS: readonly OddReply[] = [
 		body: `\uFEFF${[delta({ content: "Hello" }), finish("stop"), usage, DONE].join("").replaceAll("\n", "\r\n")}`,
 	},
 	...["text/plain", "application/json", "application/octet-stream", "application/x-ndjson"].map((type) => ({
-		...stream(`events as ${type}`, one, calls(of("a", 0, "get_weather", '{"city":"Oslo"}')), finish("stop")),
+		...stream(`events as ${type}`, oslo, calls(of("a", 0, "get_weather", '{"city":"Oslo"}')), finish("stop")),
 		type,
 	})),
 	{
-		...stream("JSON lines", one),
+		...stream("JSON lines", oslo),
 		body: [
 			{
 				...HEADING,
@@ -404,13 +381,7 @@ export const ODD_STREAMS: readonly OddReply[] = [
 
 const value = (name: string, expected: ExpectedAnswer, choice: object, fields: object = {}): OddReply => ({
 	name,
-	body: JSON.stringify({
-		...HEADING,
-		object: "chat.completion",
-		choices: [{ index: 0, finish_reason: "stop", ...choice }],
-		usage: USAGE,
-		...fields,
-	}),
+	body: chatReply(choice, fields),
 	type: "application/json",
 	answer: expected,
 });
@@ -439,7 +410,7 @@ export const ODD_VALUES: readonly OddReply[] = [
 		message: { content: "Hello", reasoning_details: [{ type: "reasoning.summary", summary: "Hm." }] },
 	}),
 	...["stop", "eos", "error", "function_call", null].map((finish_reason) =>
-		value(`a call with the finish reason ${finish_reason}`, one, {
+		value(`a call with the finish reason ${finish_reason}`, oslo, {
 			message: { content: "", tool_calls: [of("a", undefined, "get_weather", '{"city":"Oslo"}')] },
 			finish_reason,
 		}),
@@ -457,7 +428,7 @@ export const ODD_VALUES: readonly OddReply[] = [
 			},
 		},
 	),
-	value("calls with the same id, one without a name", both, {
+	value("calls with the same id, one without a name", osloAndRome, {
 		message: {
 			tool_calls: [
 				of("call", 0, "get_weather", '{"city":"Oslo"}'),
@@ -489,7 +460,7 @@ export const ODD_VALUES: readonly OddReply[] = [
 	value("no calls in the place of calls", hello, {
 		message: { content: "Hello", tool_calls: [null, "x", {}] },
 	}),
-	value("function_call", one, {
+	value("function_call", oslo, {
 		message: { content: null, function_call: { name: "get_weather", arguments: '{"city":"Oslo"}' } },
 		finish_reason: "function_call",
 	}),

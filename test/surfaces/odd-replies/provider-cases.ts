@@ -1,5 +1,5 @@
 /** Replies of Anthropic's, Gemini's, Ollama's and OpenAI's Responses API in forms that proxies and copies of these APIs send. */
-import type { ExpectedAnswer } from "./cases.ts";
+import { answer, type ExpectedAnswer, hello, OSLO, oslo, osloAndRome } from "./expected-answer.ts";
 
 export interface ProviderReply {
 	name: string;
@@ -8,20 +8,8 @@ export interface ProviderReply {
 	answer: ExpectedAnswer;
 }
 
-const answer = (fields: Partial<ExpectedAnswer>): ExpectedAnswer => ({
-	text: "",
-	reasoning: "",
-	calls: [],
-	finish: fields.calls ? "tool_calls" : "stop",
-	...fields,
-});
-const OSLO: [string, object] = ["get_weather", { city: "Oslo" }];
-const ROME: [string, object] = ["get_weather", { city: "Rome" }];
 /** JSON text of the JSON text of the arguments. */
 const TWICE = JSON.stringify('{"city":"Oslo"}');
-const hello = answer({ text: "Hello" });
-const one = answer({ calls: [OSLO] });
-const both = answer({ calls: [OSLO, ROME] });
 
 const JSON_TYPE = "application/json";
 const SSE = "text/event-stream";
@@ -75,14 +63,14 @@ const ANTHROPIC: readonly ProviderReply[] = [
 	of("a message", hello, message([{ type: "text", text: "Hello" }])),
 	of(
 		"arguments as text",
-		one,
+		oslo,
 		message([{ type: "tool_use", id: "toolu_1", name: "get_weather", input: '{"city":"Oslo"}' }], {
 			stop_reason: "tool_use",
 		}),
 	),
 	of(
 		"calls without ids, the reason end_turn",
-		both,
+		osloAndRome,
 		message([
 			{ type: "tool_use", name: "get_weather", input: { city: "Oslo" } },
 			{ type: "tool_use", name: "get_weather", input: { city: "Rome" } },
@@ -90,14 +78,14 @@ const ANTHROPIC: readonly ProviderReply[] = [
 	),
 	of(
 		"arguments that are encoded twice",
-		one,
+		oslo,
 		message([{ type: "tool_use", id: "toolu_1", name: "get_weather", input: TWICE }], {
 			stop_reason: "tool_use",
 		}),
 	),
 	of(
 		"a stream with arguments that are encoded twice",
-		both,
+		osloAndRome,
 		events(
 			started,
 			...block(
@@ -154,11 +142,11 @@ const ANTHROPIC: readonly ProviderReply[] = [
 		),
 		SSE,
 	),
-	of("a stream as application/octet-stream", one, CALL_EVENTS, "application/octet-stream"),
+	of("a stream as application/octet-stream", oslo, CALL_EVENTS, "application/octet-stream"),
 	of("a stream as text/plain", hello, HELLO_EVENTS, "text/plain"),
-	of("a stream as application/json", one, CALL_EVENTS, JSON_TYPE),
+	of("a stream as application/json", oslo, CALL_EVENTS, JSON_TYPE),
 	of("a stream without names of events", hello, HELLO_EVENTS.replaceAll(/^event: .*\n/gm, ""), SSE),
-	of("a stream with [DONE]", one, `${CALL_EVENTS}data: [DONE]\n\n`, SSE),
+	of("a stream with [DONE]", oslo, `${CALL_EVENTS}data: [DONE]\n\n`, SSE),
 	of(
 		"a stream with [DONE] in the place of message_stop",
 		hello,
@@ -167,7 +155,7 @@ const ANTHROPIC: readonly ProviderReply[] = [
 	),
 	of(
 		"a stream with arguments as text in the start",
-		one,
+		oslo,
 		events(
 			started,
 			...block(0, { type: "tool_use", id: "toolu_1", name: "get_weather", input: '{"city":"Oslo"}' }),
@@ -177,7 +165,7 @@ const ANTHROPIC: readonly ProviderReply[] = [
 	),
 	of(
 		"a stream with the arguments in the start and once more",
-		one,
+		oslo,
 		events(
 			started,
 			...block(
@@ -192,7 +180,7 @@ const ANTHROPIC: readonly ProviderReply[] = [
 	),
 	of(
 		"a stream with calls without ids, the reason end_turn",
-		both,
+		osloAndRome,
 		events(
 			started,
 			...block(
@@ -229,10 +217,10 @@ const GEMINI: readonly ProviderReply[] = [
 	of("a reply", hello, candidate([{ text: "Hello" }])),
 	of("a list", hello, GEMINI_PIECES),
 	of("a list over several lines", hello, JSON.stringify(GEMINI_PIECES, null, 2)),
-	of("a list with one reply", one, [candidate([call({ city: "Oslo" })])]),
-	of("arguments as text", one, candidate([call('{"city":"Oslo"}')])),
-	of("arguments that are encoded twice", one, candidate([call(TWICE)])),
-	of("a stream with arguments that are encoded twice", one, sse(candidate([call(TWICE)])), SSE),
+	of("a list with one reply", oslo, [candidate([call({ city: "Oslo" })])]),
+	of("arguments as text", oslo, candidate([call('{"city":"Oslo"}')])),
+	of("arguments that are encoded twice", oslo, candidate([call(TWICE)])),
+	of("a stream with arguments that are encoded twice", oslo, sse(candidate([call(TWICE)])), SSE),
 	of(
 		"arguments of null",
 		answer({ calls: [["get_time", {}]] }),
@@ -240,7 +228,7 @@ const GEMINI: readonly ProviderReply[] = [
 	),
 	of(
 		"the name with its namespace",
-		one,
+		oslo,
 		candidate([call({ city: "Oslo" }, { name: "default_api:get_weather" })]),
 	),
 	of("one part, not in a list", hello, candidate({ text: "Hello" })),
@@ -256,13 +244,13 @@ const GEMINI: readonly ProviderReply[] = [
 	of("a stream with an event without candidates", hello, sse({ usageMetadata: {} }, ...GEMINI_PIECES), SSE),
 	of(
 		"a stream with calls in several events",
-		both,
+		osloAndRome,
 		sse(unfinished([call({ city: "Oslo" })]), candidate([call({ city: "Rome" })])),
 		SSE,
 	),
 	of(
 		"a stream with the calls before an empty end",
-		one,
+		oslo,
 		sse(unfinished([call({ city: "Oslo" })]), candidate([{ text: "" }])),
 		SSE,
 	),
@@ -302,7 +290,7 @@ const OLLAMA: readonly ProviderReply[] = [
 	),
 	of(
 		"flat calls with arguments as text",
-		both,
+		osloAndRome,
 		line(
 			reply("", {
 				tool_calls: [
@@ -315,18 +303,18 @@ const OLLAMA: readonly ProviderReply[] = [
 	),
 	of(
 		"arguments that are encoded twice",
-		one,
+		oslo,
 		line(reply("", { tool_calls: [called("get_weather", TWICE)] }), LAST),
 	),
 	of(
 		"a stream with arguments that are encoded twice",
-		one,
+		oslo,
 		lines(line(reply("", { tool_calls: [called("get_weather", TWICE)] })), line(reply(""), LAST)),
 		NDJSON,
 	),
 	of(
 		"one call, not in a list",
-		one,
+		oslo,
 		line(reply(null, { tool_calls: called("get_weather", { city: "Oslo" }) }), LAST),
 	),
 	of(
@@ -359,7 +347,7 @@ const OLLAMA: readonly ProviderReply[] = [
 	),
 	of(
 		"a stream with calls in several lines",
-		both,
+		osloAndRome,
 		lines(
 			line(reply("", { tool_calls: [called("get_weather", { city: "Oslo" })] })),
 			line(reply("", { tool_calls: [called("get_weather", '{"city":"Rome"}')] })),
@@ -424,8 +412,8 @@ const TEXT_EVENTS = events(
 const RESPONSES: readonly ProviderReply[] = [
 	of("a response", hello, response([item("Hello")])),
 	of("content as a text", hello, response([{ ...item(""), content: "Hello" }])),
-	of("arguments as an object", one, response([callItem({ city: "Oslo" })])),
-	of("a call without call_id", one, response([callItem('{"city":"Oslo"}', { call_id: undefined })])),
+	of("arguments as an object", oslo, response([callItem({ city: "Oslo" })])),
+	of("a call without call_id", oslo, response([callItem('{"city":"Oslo"}', { call_id: undefined })])),
 	of(
 		"no output, max_output_tokens",
 		answer({ finish: "length" }),
@@ -437,7 +425,7 @@ const RESPONSES: readonly ProviderReply[] = [
 	of("a stream without names of events", hello, TEXT_EVENTS.replaceAll(/^event: .*\n/gm, ""), SSE),
 	of(
 		"a stream with the arguments in the end only",
-		one,
+		oslo,
 		events(
 			created,
 			{ type: "response.output_item.added", output_index: 0, item: callItem("") } as never,
@@ -451,10 +439,10 @@ const RESPONSES: readonly ProviderReply[] = [
 		),
 		SSE,
 	),
-	of("arguments that are encoded twice", one, response([callItem(TWICE)])),
+	of("arguments that are encoded twice", oslo, response([callItem(TWICE)])),
 	of(
 		"a stream with arguments that are encoded twice",
-		one,
+		oslo,
 		events(
 			created,
 			{ type: "response.output_item.added", output_index: 0, item: callItem("") } as never,

@@ -1,7 +1,7 @@
 /** How a client of each interface reads an answer. */
 import { wireOf } from "../../../src/surfaces/binding/binding.ts";
 import { BASE, CALLER, type TestOptions, testGateway } from "../../gateway.ts";
-import type { ExpectedAnswer } from "./cases.ts";
+import type { ExpectedAnswer } from "./expected-answer.ts";
 
 export type Surface =
 	| "chat"

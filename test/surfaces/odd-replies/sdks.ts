@@ -11,7 +11,7 @@ import OpenAI from "openai";
 import { vi } from "vitest";
 import { createWorkersAI } from "workers-ai-provider";
 import { BASE, type TestOptions, testGateway } from "../../gateway.ts";
-import type { ExpectedAnswer } from "./cases.ts";
+import type { ExpectedAnswer } from "./expected-answer.ts";
 
 type Answer = Partial<ExpectedAnswer>;
 

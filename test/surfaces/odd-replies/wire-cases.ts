@@ -1,5 +1,17 @@
 /** Replies whose bytes, status or form is odd, with what every client has to see: a good answer, or a failure of the right class. */
-import type { ExpectedAnswer } from "./cases.ts";
+import {
+	calls,
+	chatReply,
+	choices,
+	DONE,
+	delta,
+	finish,
+	HEADING,
+	line,
+	USAGE,
+	usage,
+} from "./chat-replies.ts";
+import { answer, type ExpectedAnswer, hello, oslo } from "./expected-answer.ts";
 
 interface WireReply {
 	name: string;
@@ -18,20 +30,6 @@ export interface WireFailure extends WireReply {
 	lateSentence?: string;
 }
 
-const HEADING = {
-	id: "chatcmpl-7",
-	object: "chat.completion.chunk",
-	created: 1_790_000_000,
-	model: "llama-4-scout",
-};
-const USAGE = { prompt_tokens: 20, completion_tokens: 9, total_tokens: 29 };
-const line = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
-const choices = (...list: object[]): string => line({ ...HEADING, choices: list });
-const delta = (fields: object, index = 0): string => choices({ index, delta: fields, finish_reason: null });
-const finish = (finish_reason: string, index = 0): string => choices({ index, delta: {}, finish_reason });
-const called = (fields: object): string => delta({ tool_calls: [fields] });
-const usage = line({ ...HEADING, choices: [], usage: USAGE });
-const DONE = "data: [DONE]\n\n";
 const END = finish("stop") + usage + DONE;
 const HELLO = delta({ role: "assistant", content: "Hello" });
 
@@ -61,27 +59,9 @@ function respond(pieces: readonly (string | Uint8Array)[], { type = SSE, breaks,
 	return new Response(body, { ...init, headers: { ...(type && { "content-type": type }), ...init.headers } });
 }
 
-const whole = (choice: object, fields: object = {}): string =>
-	JSON.stringify({
-		...HEADING,
-		object: "chat.completion",
-		choices: [{ index: 0, finish_reason: "stop", ...choice }],
-		usage: USAGE,
-		...fields,
-	});
 const JSON_TYPE = { type: "application/json" };
 const HELLO_MESSAGE = { message: { role: "assistant", content: "Hello" } };
-const HELLO_REPLY = whole(HELLO_MESSAGE);
-
-const answer = (fields: Partial<ExpectedAnswer>): ExpectedAnswer => ({
-	text: "",
-	reasoning: "",
-	calls: [],
-	finish: fields.calls ? "tool_calls" : "stop",
-	...fields,
-});
-const hello = answer({ text: "Hello" });
-const oslo = answer({ calls: [["get_weather", { city: "Oslo" }]] });
+const HELLO_REPLY = chatReply(HELLO_MESSAGE);
 
 const shown = (
 	name: string,
@@ -98,7 +78,7 @@ const contentEvent = (json: string): string => delta({ content: "X" }).replace('
 export const WIRE_ANSWERS: readonly WireAnswer[] = [
 	shown("no role in a stream", hello, [delta({ content: "Hello" }), END]),
 	shown("no role before a call", oslo, [
-		called({ index: 0, id: "a", function: { name: "get_weather", arguments: OSLO_TEXT } }),
+		calls({ index: 0, id: "a", function: { name: "get_weather", arguments: OSLO_TEXT } }),
 		finish("tool_calls"),
 	]),
 	shown("content_filter alone", answer({ finish: "content_filter" }), [
@@ -114,7 +94,7 @@ export const WIRE_ANSWERS: readonly WireAnswer[] = [
 	shown(
 		"content_filter with null content",
 		answer({ finish: "content_filter" }),
-		[whole({ message: { role: "assistant", content: null }, finish_reason: "content_filter" })],
+		[chatReply({ message: { role: "assistant", content: null }, finish_reason: "content_filter" })],
 		JSON_TYPE,
 	),
 	shown("the role of another API, then null", hello, [
@@ -128,7 +108,7 @@ export const WIRE_ANSWERS: readonly WireAnswer[] = [
 		usage,
 		DONE,
 	]),
-	shown("a whole choice with the index 1", hello, [whole({ index: 1, ...HELLO_MESSAGE })], JSON_TYPE),
+	shown("a whole choice with the index 1", hello, [chatReply({ index: 1, ...HELLO_MESSAGE })], JSON_TYPE),
 	shown("a second choice that was not requested", hello, [
 		choices({ index: 0, delta: { content: "Hello" } }, { index: 1, delta: { content: "Bye" } }),
 		delta({ content: "!" }, 1),
@@ -209,7 +189,7 @@ export const WIRE_ANSWERS: readonly WireAnswer[] = [
 	shown(
 		"-Infinity and NaN in whole JSON",
 		answer({ text: "NaN" }),
-		[whole({ message: { content: "NaN" }, scores: 7 }).replace('"scores":7', '"scores":[-Infinity,NaN]')],
+		[chatReply({ message: { content: "NaN" }, scores: 7 }).replace('"scores":7', '"scores":[-Infinity,NaN]')],
 		JSON_TYPE,
 	),
 	shown("a zero character", answer({ text: "Hel\u0000lo" }), [delta({ content: "Hel\u0000lo" }), END]),
@@ -240,21 +220,21 @@ export const WIRE_ANSWERS: readonly WireAnswer[] = [
 		]),
 	),
 	shown("null as the arguments, whole", answer({ calls: [["get_time", {}]] }), [
-		called({ index: 0, id: "a", function: { name: "get_time", arguments: "null" } }),
+		calls({ index: 0, id: "a", function: { name: "get_time", arguments: "null" } }),
 		finish("tool_calls"),
 		DONE,
 	]),
 	shown("null as the arguments, in pieces", answer({ calls: [["get_time", {}]] }), [
-		called({ index: 0, id: "a", function: { name: "get_time", arguments: "" } }),
-		called({ index: 0, function: { arguments: "nu" } }),
-		called({ index: 0, function: { arguments: "ll" } }),
+		calls({ index: 0, id: "a", function: { name: "get_time", arguments: "" } }),
+		calls({ index: 0, function: { arguments: "nu" } }),
+		calls({ index: 0, function: { arguments: "ll" } }),
 		finish("tool_calls"),
 		DONE,
 	]),
 	shown("the name in each piece, without the id", oslo, [
-		called({ index: 0, id: "a", type: "function", function: { name: "get_weather", arguments: "" } }),
-		called({ index: 0, function: { name: "get_weather", arguments: '{"city":' } }),
-		called({ index: 0, function: { name: "get_weather", arguments: '"Oslo"}' } }),
+		calls({ index: 0, id: "a", type: "function", function: { name: "get_weather", arguments: "" } }),
+		calls({ index: 0, function: { name: "get_weather", arguments: '{"city":' } }),
+		calls({ index: 0, function: { name: "get_weather", arguments: '"Oslo"}' } }),
 		finish("tool_calls"),
 		DONE,
 	]),
@@ -363,13 +343,13 @@ export const WIRE_FAILURES: readonly WireFailure[] = [
 	failure(
 		"a message without content and end",
 		[500, UNFINISHED],
-		[whole({ message: {}, finish_reason: null })],
+		[chatReply({ message: {}, finish_reason: null })],
 		JSON_TYPE,
 	),
 	failure(
 		"a call that has no name",
 		[500, UNFINISHED],
-		[whole({ message: { tool_calls: [{ id: "a", type: "custom" }] }, finish_reason: "tool_calls" })],
+		[chatReply({ message: { tool_calls: [{ id: "a", type: "custom" }] }, finish_reason: "tool_calls" })],
 		JSON_TYPE,
 	),
 	failure("cut JSON", [502, UNREADABLE], [HELLO_REPLY.slice(0, -20)], JSON_TYPE),
@@ -377,7 +357,7 @@ export const WIRE_FAILURES: readonly WireFailure[] = [
 	failure(
 		"an error beside an answer",
 		[429, BUSY],
-		[whole({ message: { content: "Hel" } }, { error: { code: 429, message: "Rate limited" } })],
+		[chatReply({ message: { content: "Hel" } }, { error: { code: 429, message: "Rate limited" } })],
 		JSON_TYPE,
 	),
 	...(
