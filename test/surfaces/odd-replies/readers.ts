@@ -2,6 +2,7 @@
 import { wireOf } from "../../../src/surfaces/binding/binding.ts";
 import { BASE, CALLER, type TestOptions, testGateway } from "../../gateway.ts";
 import type { ExpectedAnswer } from "./expected-answer.ts";
+import { finishOfMessage, NAMES, PARAMETERS, PROMPT } from "./question.ts";
 
 export type Surface =
 	| "chat"
@@ -20,9 +21,7 @@ interface SurfaceReader {
 	omits?: readonly (keyof ExpectedAnswer)[];
 }
 
-const MESSAGES = [{ role: "user", content: "What is the weather in Oslo and in Rome?" }];
-const PARAMETERS = { type: "object", properties: { city: { type: "string" } } };
-const NAMES = ["get_weather", "get_time"];
+const MESSAGES = [{ role: "user", content: PROMPT }];
 const TOOLS = NAMES.map((name) => ({ type: "function", function: { name, parameters: PARAMETERS } }));
 
 /** Parsed JSON of any form. */
@@ -79,13 +78,6 @@ const chat: SurfaceReader = {
 	},
 };
 
-const STOP_REASONS: Json = {
-	end_turn: "stop",
-	max_tokens: "length",
-	tool_use: "tool_calls",
-	refusal: "content_filter",
-};
-
 const messages: SurfaceReader = {
 	request: (model, stream) => ({
 		path: "/v1/messages",
@@ -124,7 +116,7 @@ const messages: SurfaceReader = {
 			calls: blocks
 				.filter(({ type }) => type === "tool_use")
 				.map(({ name, input, json }) => [name, json ? parse(json) : input]),
-			finish: STOP_REASONS[stopReason],
+			finish: finishOfMessage(stopReason),
 		};
 	},
 };
@@ -167,7 +159,7 @@ const gemini: SurfaceReader = {
 	request: (model, stream) => ({
 		path: `/v1beta/models/${model}:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`,
 		body: {
-			contents: [{ role: "user", parts: [{ text: MESSAGES[0]?.content }] }],
+			contents: [{ role: "user", parts: [{ text: PROMPT }] }],
 			tools: [{ functionDeclarations: NAMES.map((name) => ({ name, parameters: PARAMETERS })) }],
 			generationConfig: { thinkingConfig: { includeThoughts: true } },
 		},

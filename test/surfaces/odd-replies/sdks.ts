@@ -12,6 +12,7 @@ import { vi } from "vitest";
 import { createWorkersAI } from "workers-ai-provider";
 import { BASE, type TestOptions, testGateway } from "../../gateway.ts";
 import type { ExpectedAnswer } from "./expected-answer.ts";
+import { finishOfMessage, NAMES, PARAMETERS, PROMPT } from "./question.ts";
 
 type Answer = Partial<ExpectedAnswer>;
 
@@ -24,9 +25,6 @@ export interface Sdk {
 	hidesLateFailures?: true;
 }
 
-const PROMPT = "What is the weather in Oslo and in Rome?";
-const PARAMETERS = { type: "object" as const, properties: { city: { type: "string" } } };
-const NAMES = ["get_weather", "get_time"];
 /** Shown only to callers that request it in the way of the provider. */
 const REASONING = ["reasoning"] as const;
 
@@ -131,13 +129,6 @@ const openaiResponses = (client: OpenAI, model: string): Sdk => {
 	};
 };
 
-const STOP_REASONS: Readonly<Record<string, string>> = {
-	end_turn: "stop",
-	max_tokens: "length",
-	tool_use: "tool_calls",
-	refusal: "content_filter",
-};
-
 const anthropic = (client: Anthropic, model: string): Sdk => {
 	const body = {
 		model,
@@ -152,7 +143,7 @@ const anthropic = (client: Anthropic, model: string): Sdk => {
 		calls: content.flatMap((block): ExpectedAnswer["calls"] =>
 			block.type === "tool_use" ? [[block.name, block.input as object]] : [],
 		),
-		finish: STOP_REASONS[stop_reason ?? ""] ?? String(stop_reason),
+		finish: finishOfMessage(stop_reason),
 	});
 	return {
 		value: async () => read(await client.messages.create(body)),
