@@ -12,6 +12,14 @@ const HISTORY = [
 	{ role: "tool", tool_call_id: CALL_ID, content: "4" },
 ];
 
+const RESPONSES = { kind: "openai", api: "responses", url: "https://api.openai.com/v1" };
+const RESPONSE = {
+	status: "completed",
+	output: [{ type: "message", content: [{ type: "output_text", text: "4" }] }],
+};
+const ANTHROPIC = { kind: "anthropic", url: "https://api.anthropic.com" };
+const MESSAGE = { type: "message", content: [{ type: "text", text: "4" }], stop_reason: "end_turn" };
+
 interface SentMessage {
 	role?: string;
 	tool_calls?: { id: string }[];
@@ -20,14 +28,20 @@ interface SentMessage {
 }
 
 /** The body that a host receives. */
-async function sent<Body>(backend: object, model: string, body: object, reply: object): Promise<Body> {
+async function sent<Body>(
+	backend: object,
+	model: string,
+	body: object,
+	reply: object,
+	path = "/v1/chat/completions",
+): Promise<Body> {
 	const { fetch, requests } = upstream(() => Response.json(reply));
 	const vars = {
 		BACKENDS: { host: backend },
 		ROUTES: { [MODEL]: [{ backend: "host", model }] },
 		MODELS: { [MODEL]: { task: "Text Generation", capabilities: ["function_calling", "reasoning"] } },
 	};
-	const response = await testGateway({ vars, fetch }).post("/v1/chat/completions", { model: MODEL, ...body });
+	const response = await testGateway({ vars, fetch }).post(path, { model: MODEL, ...body });
 	expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
 	return (requests.at(-1) as Request).json<Body>();
 }
@@ -56,16 +70,11 @@ describe("an id of a tool call of another model", () => {
 	});
 
 	it("fits OpenAI's Responses", async () => {
-		const reply = {
-			status: "completed",
-			output: [{ type: "message", content: [{ type: "output_text", text: "4" }] }],
-		};
-		const backend = { kind: "openai", api: "responses", url: "https://api.openai.com/v1" };
 		const { input } = await sent<{ input: { call_id?: string }[] }>(
-			backend,
+			RESPONSES,
 			"gpt-6.1-sol",
 			{ messages: HISTORY },
-			reply,
+			RESPONSE,
 		);
 		const ids = input.flatMap(({ call_id }) => call_id ?? []);
 		expect(ids).toEqual([expect.stringMatching(/^.{1,64}$/), ids[0]]);
@@ -187,10 +196,10 @@ describe("results of tools in another order than the calls", () => {
 
 	it.each(named)("have the form of Responses: %s", async (_, { messages, results, orphans = [] }) => {
 		const { input } = await sent<{ input: { type: string; call_id: string; output?: string }[] }>(
-			{ kind: "openai", api: "responses", url: "https://api.openai.com/v1" },
+			RESPONSES,
 			"gpt-6.1-sol",
 			{ messages },
-			{ status: "completed", output: [{ type: "message", content: [{ type: "output_text", text: "4" }] }] },
+			RESPONSE,
 		);
 		const outputs = input.filter(({ type }) => type === "function_call_output");
 		expect(Object.fromEntries(outputs.map(({ call_id, output }) => [call_id, output]))).toEqual(results);
@@ -210,9 +219,6 @@ describe("results of tools in another order than the calls", () => {
 		tools?: { name: string }[];
 		tool_choice?: object;
 	}
-	const MESSAGE = { type: "message", content: [{ type: "text", text: "4" }], stop_reason: "end_turn" };
-	const ANTHROPIC = { kind: "anthropic", url: "https://api.anthropic.com" };
-
 	/** As Anthropic checks it: the results begin the turn after the calls, and there are tools. */
 	function blockResults({ messages, tools }: MessagesBody): Record<string, unknown> {
 		const results: Record<string, unknown> = {};
@@ -261,19 +267,8 @@ describe("results of tools in another order than the calls", () => {
 						? { role: "user", content: [{ type: "tool_result", tool_use_id: tool_call_id, content }] }
 						: { role, content },
 			);
-			const { fetch, requests } = upstream(() => Response.json(MESSAGE));
-			const vars = {
-				BACKENDS: { host: ANTHROPIC },
-				ROUTES: { [MODEL]: [{ backend: "host", model: "claude-opus-5-5" }] },
-				MODELS: { [MODEL]: { task: "Text Generation", capabilities: ["function_calling"] } },
-			};
-			const response = await testGateway({ vars, fetch }).post("/v1/messages", {
-				model: MODEL,
-				max_tokens: 100,
-				messages,
-			});
-			expect(response.status).toBe(200);
-			const body = await (requests[0] as Request).json<MessagesBody>();
+			const request = { max_tokens: 100, messages };
+			const body = await sent<MessagesBody>(ANTHROPIC, "claude-opus-5-5", request, MESSAGE, "/v1/messages");
 			expect(blockResults(body)).toEqual(results);
 			for (const orphan of orphans) expect(JSON.stringify(body.messages)).toContain(orphan);
 		},
@@ -399,12 +394,11 @@ describe("a tool whose schema is no object with properties", () => {
 	});
 
 	it("has one at Anthropic", async () => {
-		const reply = { type: "message", content: [{ type: "text", text: "4" }], stop_reason: "end_turn" };
 		const body = await sent<{ tools: { input_schema: object }[] }>(
-			{ kind: "anthropic", url: "https://api.anthropic.com" },
+			ANTHROPIC,
 			"claude-opus-5-5",
 			{ messages: [USER], tools },
-			reply,
+			MESSAGE,
 		);
 		expect(body.tools.map(({ input_schema }) => input_schema)).toEqual([EMPTY, EMPTY, FIND]);
 	});
@@ -418,7 +412,7 @@ describe("a tool whose schema is no object with properties", () => {
 describe("an error in an answer of Responses with status 200", () => {
 	it.each([true, "out of memory", { code: "server_error" }])("is no empty answer: %j", async (error) => {
 		const { fetch } = upstream(() => Response.json({ error }));
-		const BACKENDS = { host: { kind: "openai", api: "responses", url: "https://api.openai.com/v1" } };
+		const BACKENDS = { host: RESPONSES };
 		const ROUTES = {
 			[MODEL]: { targets: [{ backend: "host", model: "gpt-6.1-sol" }], retries: { attempts: 1 } },
 		};
