@@ -5,7 +5,14 @@
 import { describe, expect, it } from "vitest";
 import { testGateway, upstream } from "../gateway.ts";
 import { ODD_FAILURES, ODD_STREAMS, ODD_VALUES, type OddReply } from "./odd-replies/cases.ts";
-import { callersOf, READERS, readAnswer, SURFACES, type Surface, shownBy } from "./odd-replies/readers.ts";
+import {
+	callersOf,
+	expectedAnswers,
+	READERS,
+	readAnswers,
+	SURFACES,
+	type Surface,
+} from "./odd-replies/readers.ts";
 
 const MODEL = "acme/llama-4";
 const VARS = {
@@ -30,18 +37,7 @@ const named = <Case extends { name: string }>(cases: readonly Case[]) =>
 /** What each interface shows, for a request of a value and for one of a stream. */
 async function expectAnswers(reply: OddReply): Promise<void> {
 	host.reply = reply;
-	const results = await Promise.all(
-		SURFACES.flatMap((surface) =>
-			[false, true].map(async (stream) => [
-				`${surface} ${stream}`,
-				await readAnswer(surface, stream, await callers.send(surface, MODEL, stream)),
-			]),
-		),
-	);
-	const expected = SURFACES.flatMap((surface) =>
-		[false, true].map((stream) => [`${surface} ${stream}`, shownBy(surface, reply.answer)]),
-	);
-	expect(Object.fromEntries(results)).toEqual(Object.fromEntries(expected));
+	expect(await readAnswers(callers.send, MODEL)).toEqual(expectedAnswers(reply.answer));
 }
 
 const DIALECTS: ReadonlySet<Surface> = new Set(["Messages", "Responses", "Gemini"]);

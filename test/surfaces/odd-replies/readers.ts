@@ -253,10 +253,13 @@ const compatBody = (model: string, stream: boolean) => chat.request(`workers-ai/
 
 export const SURFACES = Object.keys(READERS) as Surface[];
 
+/** Each interface, for a value and for a stream. */
+export const CALLS = SURFACES.flatMap((surface) => [false, true].map((stream) => ({ surface, stream })));
+
+type Send = (surface: Surface, model: string, stream: boolean) => Promise<Response>;
+
 /** The server of one gateway. `send` calls a model in the way of an interface. */
-export function callersOf(options: TestOptions): {
-	send(surface: Surface, model: string, stream: boolean): Promise<Response>;
-} {
+export function callersOf(options: TestOptions): { send: Send } {
 	const { app, services } = testGateway(options);
 	const binding = wireOf(services);
 	return {
@@ -281,8 +284,25 @@ export function callersOf(options: TestOptions): {
 	};
 }
 
-/** What a client reads, without the fields that the interface does not show. */
-export async function readAnswer(surface: Surface, stream: boolean, response: Response): Promise<unknown> {
+/** What a client of each interface reads, for a value and for a stream. */
+export async function readAnswers(send: Send, model: string): Promise<Record<string, unknown>> {
+	const answers = CALLS.map(
+		async ({ surface, stream }) =>
+			[
+				`${surface} ${stream}`,
+				await readAnswer(surface, stream, await send(surface, model, stream)),
+			] as const,
+	);
+	return Object.fromEntries(await Promise.all(answers));
+}
+
+/** What they have to read: the part of the answer that each interface shows. */
+export const expectedAnswers = (answer: Partial<ExpectedAnswer>): Record<string, unknown> =>
+	Object.fromEntries(
+		CALLS.map(({ surface, stream }) => [`${surface} ${stream}`, shownBy(surface, answer)] as const),
+	);
+
+async function readAnswer(surface: Surface, stream: boolean, response: Response): Promise<unknown> {
 	const text = await response.text();
 	if (!response.ok) return { status: response.status, text };
 	try {
@@ -292,8 +312,7 @@ export async function readAnswer(surface: Surface, stream: boolean, response: Re
 	}
 }
 
-/** The part of an answer that the interface shows. */
-export function shownBy(surface: Surface, answer: Partial<ExpectedAnswer>): Partial<ExpectedAnswer> {
+function shownBy(surface: Surface, answer: Partial<ExpectedAnswer>): Partial<ExpectedAnswer> {
 	const shown = { ...answer };
 	for (const field of READERS[surface].omits ?? []) delete shown[field];
 	return shown;
