@@ -60,17 +60,14 @@ export function formatOf(step: Step): StepFormat {
 			const request = inferenceRequest({ ...run, ...route, model, headers, fields: route.inputs.fields });
 			return replyResponse(await runRoute(request, services), id, wrap);
 		},
-		failure: failureOf(step),
+		// The SDKs of some providers read only their own format.
+		failure(error, requestId) {
+			if (gemini) return geminiFailure(error, requestId);
+			if (step.provider === "anthropic") return messagesFailure(error, requestId);
+			if (error.failure.plane === "gateway") return gatewayFailure(error, requestId);
+			return hasOpenAiFailures(step) ? openAiFailure(error, requestId) : failureEnvelope(error, requestId);
+		},
 	};
-}
-
-/** The SDKs of some providers read only their own format. */
-function failureOf(step: Step): StepFormat["failure"] {
-	if (geminiMethod(step)) return geminiFailure;
-	if (step.provider === "anthropic") return messagesFailure;
-	const ofModel = hasOpenAiFailures(step) ? openAiFailure : failureEnvelope;
-	return (error, requestId) =>
-		error.failure.plane === "gateway" ? gatewayFailure(error, requestId) : ofModel(error, requestId);
 }
 
 interface StepRoute {
