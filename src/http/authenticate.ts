@@ -40,10 +40,7 @@ export class Authenticator implements Authentication {
 		this.#verified = new VerifiedTokens(services);
 	}
 
-	identify(
-		c: Context,
-		{ account, credentials, permission }: Omit<Endpoint, "unauthenticated">,
-	): Identity | Promise<Identity> {
+	identify(c: Context, { account, credentials, permission }: Endpoint): Identity | Promise<Identity> {
 		if (permission === "none") return {};
 		const bearer = this.#read(c.req, credentials);
 		const identity = (id: string | undefined): Identity =>

@@ -21,7 +21,7 @@ import type { HttpServices } from "./services.ts";
 
 export interface Authentication {
 	/** Reads the credential and finds the account. Throws 401, 403 and 404. */
-	identify(c: Context, endpoint: Omit<Endpoint, "unauthenticated">): Identity | Promise<Identity>;
+	identify(c: Context, endpoint: Endpoint): Identity | Promise<Identity>;
 	/** Verifies the credential, unless a lazy route leaves that to admission. Throws `AiError`. */
 	verify(
 		request: Request,

@@ -38,7 +38,7 @@ export interface Payload {
 export const BY_MODEL: Payload = { type: "application/json", schema: "by-model" };
 
 /** Properties of a path that authentication and failures use. Paths without a route also have them. */
-export interface Endpoint<Services extends HttpServices = HttpServices> {
+export interface Endpoint {
 	/** Hono's pattern, from the root. */
 	path: string;
 	permission: RoutePermission;
@@ -46,17 +46,15 @@ export interface Endpoint<Services extends HttpServices = HttpServices> {
 	/** The first location that a request has is used. */
 	credentials: readonly CredentialLocation[];
 	failure: FailureFormat;
-	/** The caller of a request whose credential is missing or invalid. Absent, or `undefined`: the request is refused. */
-	unauthenticated?(c: Context, services: Services): Promise<Caller | undefined>;
 }
 
 /** Handlers keep no state between requests. */
-export type HttpHandler<Services extends HttpServices = HttpServices> = (
+type HttpHandler<Services extends HttpServices> = (
 	c: Context,
 	call: HttpCall<Services>,
 ) => Response | Promise<Response>;
 
-export interface HttpRoute<Services extends HttpServices = HttpServices> extends Endpoint<Services> {
+export interface HttpRoute<Services extends HttpServices = HttpServices> extends Endpoint {
 	method: Method;
 	/** One line of an OpenAPI document. */
 	summary: string;
@@ -78,6 +76,8 @@ export interface HttpRoute<Services extends HttpServices = HttpServices> extends
 	input?: Payload;
 	/** Absent: JSON without a schema. A name: of a payload in src/surfaces/all-answers.ts. */
 	output?: Payload | string;
+	/** The caller of a request whose credential is missing or invalid. Absent, or `undefined`: the request is refused. */
+	unauthenticated?(c: Context, services: Services): Promise<Caller | undefined>;
 	handler: HttpHandler<Services>;
 }
 
@@ -114,7 +114,7 @@ const endpointAt = (
 	{ path: basePath, account = "optional", credentials: first = [] }: Base,
 	path: string,
 	{ failure = v4Failure, credentials = [AUTHORIZATION] }: Pick<RouteGroup, "failure" | "credentials">,
-): Omit<Endpoint, "permission" | "unauthenticated"> => {
+): Omit<Endpoint, "permission"> => {
 	const full = `${basePath}${path}`;
 	return {
 		path: full,

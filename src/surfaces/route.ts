@@ -2,14 +2,12 @@
 import {
 	type HttpCall as CallOf,
 	defineRoutes as defineRoutesOf,
-	type HttpHandler as HandlerOf,
 	type HttpRouteDeclaration as RouteDeclarationOf,
 	type HttpRoute as RouteOf,
 } from "../http/route.ts";
 import type { AppServices } from "./services.ts";
 
 export type Call = CallOf<AppServices>;
-export type Handler = HandlerOf<AppServices>;
 export type Route = RouteOf<AppServices>;
 export type RouteDeclaration = RouteDeclarationOf<AppServices>;
 
