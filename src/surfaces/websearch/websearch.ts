@@ -14,6 +14,7 @@ import { sourceOf } from "../../gateways/exchange.ts";
 import { type GatewayOptions, optionsInHeaders } from "../../gateways/options.ts";
 import type { GatewayStep, StepPlan } from "../../gateways/request.ts";
 import { type PlanContext, runInGateway } from "../../gateways/run/run-in-gateway.ts";
+import { usageObserver } from "../../gateways/run/usage-observer.ts";
 import { readJson } from "../../http/body.ts";
 import { failureEnvelope, failureHeaders, REQUEST_ID } from "../../http/envelope.ts";
 import type { Base } from "../../http/route.ts";
@@ -203,8 +204,7 @@ async function answerOnce(
 	const startedAt = services.now();
 	try {
 		const items = await search({ id, caller, query, limit, signal }, chosen, services);
-		const noTokens = { inputTokens: 0, cachedTokens: 0, outputTokens: 0 };
-		exchange.reportUsage(chosen, { ...noTokens, cost: chosen.usd });
+		usageObserver(exchange).used(chosen.usd);
 		const metadata = { query, requestId: id, latencyMs: services.now() - startedAt };
 		return Response.json(
 			{ items, metadata },
