@@ -20,16 +20,19 @@ export async function listModels(
 	services: AppServices,
 ): Promise<ListedModel[]> {
 	const { catalog } = services;
-	const aliased = (await aliasesOf(caller, services)).flatMap(({ alias, model: id }): ListedModel[] => {
+	const [aliases, names] = await Promise.all([
+		aliasesOf(caller, services),
+		namesInGateway(gatewayOfCaller(caller, headers), services),
+	]);
+	const aliased = aliases.flatMap(({ alias, model: id }): ListedModel[] => {
 		const model =
 			catalog.find(id) ?? (services.routing.find(id)?.named ? namedModel(id, catalog) : undefined);
 		return model && isServed(model, services) ? [{ id: alias, model }] : [];
 	});
 	const served = catalog.all.filter((model) => isServed(model, services));
-	const chosen = await namesInGateway(gatewayOfCaller(caller, headers), services);
 	return [
 		...aliased,
-		...chosen.map((id) => ({ id, model: namedModel(id, catalog) })),
+		...names.map((id) => ({ id, model: namedModel(id, catalog) })),
 		...served.map((model) => ({ id: model.id, model })),
 	];
 }
