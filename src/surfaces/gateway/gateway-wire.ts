@@ -11,6 +11,7 @@
 import { RpcTarget } from "cloudflare:workers";
 import type { Context } from "hono";
 import { AiError, toAiError } from "../../core/errors.ts";
+import type { FieldNote } from "../../core/field-notes.ts";
 import { BufferHold } from "../../core/process-counts.ts";
 import { timeOfId } from "../../gateways/logs/log-row.ts";
 import { mergedOptions, optionsInBinding, optionsInHeaders } from "../../gateways/options.ts";
@@ -117,8 +118,7 @@ function showUrl(c: Context<{ Bindings: WireBindings }>, { caller, services }: C
 async function patchLog(c: Context, call: Call): Promise<Response> {
 	const { fields, notes } = await readStored(LogPatchBody(), c.req.raw, call.services.limits);
 	await changeLog(logName(c, call), patchOf(fields), call.services);
-	const messages = notes({});
-	return success({}, messages.length > 0 ? { messages } : {});
+	return success({}, notes({}));
 }
 
 const logName = (c: Context, { caller }: Call): LogName => ({
@@ -127,9 +127,9 @@ const logName = (c: Context, { caller }: Call): LogName => ({
 	log: pathParameter(c, "log"),
 });
 
-/** `others`: further fields of the envelope. The product has none. */
-const success = (result: object, others: object = {}): Response =>
-	Response.json({ success: true, result, ...others });
+/** The product's answer has no `messages`. */
+const success = (result: object, messages: readonly FieldNote[] = []): Response =>
+	Response.json({ success: true, result, ...(messages.length > 0 && { messages }) });
 
 const notFound = (description: string): Response => failureEnvelope(new AiError("notFound", description), "");
 

@@ -163,9 +163,9 @@ async function deleteLogs(c: Context, call: Call): Promise<Response> {
 }
 
 async function patchLog(c: Context, call: Call): Promise<Response> {
-	const { fields, answer } = await readStored(LogPatchBody(), c.req.raw, call.services.limits);
-	await changeLog(nameOf(c, call), patchOf(fields), call.services);
-	return answer({});
+	const stored = await readStored(LogPatchBody(), c.req.raw, call.services.limits);
+	await changeLog(nameOf(c, call), patchOf(stored.fields), call.services);
+	return stored.answer({});
 }
 
 const nameOf = (c: Context, { caller }: Call): LogName => ({
