@@ -89,15 +89,16 @@ export const customProviderRoutes: readonly Route[] = defineRoutes(
 	],
 );
 
-const shown = ({ createdAt, modifiedAt, headers, ...provider }: CustomProvider): object => ({
-	...provider,
-	// The product's SDK declares a text.
-	...(Object.keys(headers ?? {}).length > 0 && {
-		headers: JSON.stringify(Object.fromEntries(Object.keys(headers ?? {}).map((name) => [name, REDACTED]))),
-	}),
-	created_at: new Date(createdAt).toISOString(),
-	modified_at: new Date(modifiedAt).toISOString(),
-});
+function shown({ createdAt, modifiedAt, headers, ...provider }: CustomProvider): object {
+	const redacted = Object.keys(headers ?? {}).map((name) => [name, REDACTED]);
+	return {
+		...provider,
+		// The product's SDK declares a text.
+		...(redacted.length > 0 && { headers: JSON.stringify(Object.fromEntries(redacted)) }),
+		created_at: new Date(createdAt).toISOString(),
+		modified_at: new Date(modifiedAt).toISOString(),
+	};
+}
 
 async function list(c: Context, { caller, services }: Call): Promise<Response> {
 	const query = parseFields(ListQuery(), c.req.query(), "query");
