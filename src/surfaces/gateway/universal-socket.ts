@@ -151,7 +151,7 @@ async function sendAnswer(
 		const head = response.ok
 			? { type: "universal.created", metadata }
 			: { type: "universal.error", metadata: { ...metadata, statusCode: response.status } };
-		return sendWhole(response, head, { account, send });
+		return sendInOneFrame(response, head, { account, send });
 	}
 	await send(JSON.stringify({ type: "universal.created", metadata }));
 	let events: string[] = [];
@@ -177,21 +177,21 @@ async function sendAnswer(
 }
 
 /** Sends an answer as one frame. Its bytes count as buffered until the frame is sent. */
-async function sendWhole(
+async function sendInOneFrame(
 	response: Response,
 	head: object,
 	{ account, send }: { account: string; send: Send },
 ): Promise<void> {
 	const hold = new BufferHold(account);
 	try {
-		await send(await wholeFrame(response, head, hold));
+		await send(await frameOf(response, head, hold));
 	} finally {
 		hold.release();
 	}
 }
 
 /** `response` of the frame is JSON as a value, text as text, and another body as base64. While the frame waits, only its text is in memory. */
-async function wholeFrame(response: Response, head: object, hold: BufferHold): Promise<string> {
+async function frameOf(response: Response, head: object, hold: BufferHold): Promise<string> {
 	const bytes = await bufferedBody(response, { hold, maxBytes: MAX_ANSWER_BYTES });
 	if (!bytes) throw tooLong("The answer", MAX_ANSWER_BYTES);
 	return JSON.stringify({ ...head, response: readValue(response, bytes) });

@@ -2,8 +2,7 @@
 import type { Context } from "hono";
 import { isRecord } from "../../core/json.ts";
 import type { RouteDialect } from "../../dialects/route-dialect.ts";
-import type { RunModel } from "../../gateways/run/model-in-gateway.ts";
-import { gatewayInHeaders, runModel } from "../../gateways/run/model-in-gateway.ts";
+import { gatewayInHeaders, type RunModel, runModel } from "../../gateways/run/model-in-gateway.ts";
 import type { CredentialLocation } from "../../http/credentials.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { type FailureFormat, messagesFailure, openAiFailure } from "../../http/failure-formats.ts";
