@@ -100,13 +100,14 @@ function cachedDetails(sent: unknown): object | undefined {
 function detailOf(sent: unknown, name: string): Record<string, unknown> | null {
 	if (typeof sent !== "object" || sent === null) return null;
 	const details = sent as Record<string, unknown>;
-	const isValid = ([field, value]: [string, unknown]): boolean =>
-		value === undefined || value === null || (field !== name && !(typeof value === "number" && value < 0));
-	const invalid = Object.entries(details).filter((detail) => !isValid(detail));
-	if (invalid.length === 0) return details;
+	const isNegative = (value: unknown): boolean => typeof value === "number" && value < 0;
+	const counts = Object.entries(details).filter(
+		([field, value]) => value !== undefined && value !== null && (field === name || isNegative(value)),
+	);
+	if (counts.length === 0) return details;
 	return {
 		...details,
-		...Object.fromEntries(invalid.map(([field, value]) => [field, countOf(value) ?? null])),
+		...Object.fromEntries(counts.map(([field, value]) => [field, countOf(value) ?? null])),
 	};
 }
 
