@@ -65,7 +65,6 @@ export const LimitsSchema = AccountEntry.extend({
 	 * of engines end before it.
 	 */
 	hold_ms: count.max(MAX_TIMER_MS).default(DEFAULT_HOLD_MS),
-	/** Whether an engine may be called in parallel with admission while the account is far below its limits. */
 	/** The cached answers of each gateway. */
 	cache_bytes: count.default(DEFAULT_CACHE_BYTES),
 	/** Parts of the disk, unless they are set (`capacity.ts`). */

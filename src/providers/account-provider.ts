@@ -1,4 +1,4 @@
-/** A provider that an account pays, and its stored keys. */
+/** A provider that an account pays. Types only. */
 import type { Provider } from "./providers.ts";
 
 /** With the account's own key or at its own address. */
