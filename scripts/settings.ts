@@ -29,18 +29,16 @@ type ProjectConfig = z.output<typeof ProjectConfig>;
 /** Set by the build of the package, which does not contain the project's file. */
 declare const PROJECT_SETTINGS: ProjectConfig | undefined;
 
-/** The runtime's settings in the project's file. */
-export const projectSettings = (): ProjectConfig =>
-	typeof PROJECT_SETTINGS === "undefined"
-		? ProjectConfig.parse(parseConfigFile(PROJECT_CONFIG))
-		: PROJECT_SETTINGS;
+/** The runtime's settings in the project's file. `file`: that of another checkout. */
+export const projectSettings = (file = PROJECT_CONFIG): ProjectConfig =>
+	typeof PROJECT_SETTINGS === "undefined" ? ProjectConfig.parse(parseConfigFile(file)) : PROJECT_SETTINGS;
 
 /**
  * The runtime's settings of the Worker, except modules and variables. They come from the project's own file, even with `--config`, because the date,
  * the flags, the objects and the assets belong to the code.
  */
-export function runtimeSettings(): RuntimeSettings {
-	const { assets, compatibility_date, compatibility_flags, durable_objects } = projectSettings();
+export function runtimeSettings(project = projectSettings()): RuntimeSettings {
+	const { assets, compatibility_date, compatibility_flags, durable_objects } = project;
 	return {
 		assets: { binding: assets.binding, folder: join(ROOT, assets.directory) },
 		compatibilityDate: compatibility_date,

@@ -44,6 +44,9 @@ interface WorkerBuild {
 	entry?: string;
 	minify?: boolean;
 	without?: readonly Part[];
+	/** The folder of another checkout, which has its own packages. */
+	root?: string;
+	plugins?: readonly Plugin[];
 }
 
 /** Functions of rolldown that a bundle contains. Its package has their licence. */
@@ -53,10 +56,16 @@ const RUNTIME_FILE = join(ROOT, "node_modules/rolldown/package.json");
 /** Returns the bundled files, as paths below the root. */
 export async function bundleWorker(
 	outdir: string,
-	{ entry = join(ROOT, "src/index.ts"), minify = true, without = [] }: WorkerBuild = {},
+	{
+		root = ROOT,
+		entry = join(root, "src/index.ts"),
+		minify = true,
+		without = [],
+		plugins = [],
+	}: WorkerBuild = {},
 ): Promise<string[]> {
 	const bundle = await rolldown({
-		cwd: ROOT,
+		cwd: root,
 		input: { index: entry },
 		// The settings of wrangler's own bundler.
 		platform: "browser",
@@ -65,14 +74,14 @@ export async function bundleWorker(
 			alias: {
 				// The table of all character references has 35 KB. mdast-util-to-markdown needs it for the labels of references, and the
 				// conversion of HTML makes none.
-				"decode-named-character-reference": join(ROOT, "src/markdown/no-character-references.ts"),
-				"@ungap/structured-clone": join(ROOT, "src/markdown/structured-clone.ts"),
+				"decode-named-character-reference": join(root, "src/markdown/no-character-references.ts"),
+				"@ungap/structured-clone": join(root, "src/markdown/structured-clone.ts"),
 			},
 		},
 		transform: { target: "es2024", define: { "process.env.NODE_ENV": '"production"' } },
 		// The runtime provides them.
 		external: [/^cloudflare:/, /^node:/],
-		plugins: [leaveOut(without)],
+		plugins: [leaveOut(without), ...plugins],
 		logLevel: "warn",
 		// rolldown itself only warns of a missing package, and the runtime would refuse the upload.
 		onLog: (level, log, report) => report(log.code === "UNRESOLVED_IMPORT" ? "error" : level, log),

@@ -11,17 +11,16 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { parse } from "jsonc-parser";
-import { rolldown } from "rolldown";
 import { modulesIn } from "../../miniflare/modules.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { readOptions } from "../../scripts/options.ts";
 import { ROOT } from "../../scripts/root.ts";
+import { projectSettings, runtimeSettings } from "../../scripts/settings.ts";
+import { bundleWorker } from "../../scripts/worker.ts";
 import { serve } from "../../scripts/workerd.ts";
+import { ADMIN_TOKEN, createToken } from "../bench/token.ts";
 import { instrument } from "./instrument.ts";
 
-const ADMIN_TOKEN = "the-admin-token-of-a-trace-on-loopback";
-const WORKERS_AI_RUN = "a92d2450e05d4e7bb7d0a64968f83d11";
 const ACCOUNT = "trace";
 const CHAT_MODEL = "@cf/meta/llama-3.1-8b-instruct-fp8";
 const EMBEDDING_MODEL = "@cf/baai/bge-base-en-v1.5";
@@ -80,13 +79,13 @@ try {
 				BACKENDS: { engine: { kind: "openai", url: engine.url } },
 				ROUTES: { [CHAT_MODEL]: [{ backend: "engine", model: "engine" }] },
 			},
-			...bindings(),
+			...runtimeSettings(projectSettings(join(root, "wrangler.jsonc"))),
 		},
 		await freePort(),
 		folder,
 	);
 	try {
-		const token = await createToken(served.url);
+		const token = await createToken(served.url, ACCOUNT);
 		for (const trace of TRACES) report(trace.label, await entered(trace, served.url, token));
 	} finally {
 		await served.stop();
@@ -102,56 +101,9 @@ async function build(): Promise<ReturnType<typeof modulesIn>> {
 		.replaceAll("../../src/index.ts", join(root, "src/index.ts"))
 		.replaceAll("./entered.ts", join(import.meta.dirname, "entered.ts"));
 	writeFileSync(entry, wrapper);
-	const bundle = await rolldown({
-		cwd: root,
-		input: { index: entry },
-		platform: "browser",
-		resolve: {
-			conditionNames: ["workerd", "worker", "browser"],
-			alias: {
-				"decode-named-character-reference": join(root, "src/markdown/no-character-references.ts"),
-				"@ungap/structured-clone": join(root, "src/markdown/structured-clone.ts"),
-			},
-		},
-		transform: { target: "es2024", define: { "process.env.NODE_ENV": '"production"' } },
-		external: [/^cloudflare:/, /^node:/],
-		plugins: [instrument(join(root, "src"))],
-		logLevel: "silent",
-	});
 	const built = join(folder, "built");
-	await bundle.write({ dir: built, format: "esm", chunkFileNames: "[name]-[hash].part.js" });
-	await bundle.close();
+	await bundleWorker(built, { root, entry, minify: false, plugins: [instrument(join(root, "src"))] });
 	return modulesIn(built);
-}
-
-/** The settings of the checkout that is counted. */
-function bindings() {
-	const settings = parse(readFileSync(join(root, "wrangler.jsonc"), "utf8"));
-	return {
-		compatibilityDate: settings.compatibility_date,
-		compatibilityFlags: settings.compatibility_flags.filter((flag: string) => flag !== "enable_ctx_exports"),
-		objects: settings.durable_objects.bindings,
-	};
-}
-
-async function createToken(origin: string): Promise<string> {
-	const response = await fetch(`${origin}/client/v4/accounts/${ACCOUNT}/tokens`, {
-		method: "POST",
-		headers: { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "application/json" },
-		body: JSON.stringify({
-			name: "trace",
-			policies: [
-				{
-					effect: "allow",
-					resources: { [`com.cloudflare.api.account.${ACCOUNT}`]: "*" },
-					permission_groups: [{ id: WORKERS_AI_RUN }],
-				},
-			],
-		}),
-	});
-	const { result } = (await response.json()) as { result?: { value?: string } };
-	if (!result?.value) throw new Error(`no token: HTTP ${response.status}`);
-	return result.value;
 }
 
 /** The functions that the last of several requests enters, with what follows its answer. */
