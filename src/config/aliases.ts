@@ -3,14 +3,14 @@
  * `{"accounts": {"acme": {"fast": "@cf/…"}}}` for one, and comes first there.
  */
 
-import { ACCOUNTS, type AliasServices, aliasProblem } from "../pipeline/alias-problem.ts";
+import { ACCOUNTS, type AliasProblemServices, aliasProblem } from "../pipeline/alias-problem.ts";
 import type { Aliases } from "../pipeline/services.ts";
 import { kindOf } from "../schemas/explain.ts";
 import type { Path, Problems } from "./problems.ts";
 
 export function readAliases(
 	entries: readonly [string, unknown][],
-	known: Omit<AliasServices, "isAlias">,
+	known: Omit<AliasProblemServices, "isAlias">,
 	problems: Problems,
 ): Aliases {
 	const everyone = entries.filter(([name]) => name !== ACCOUNTS);

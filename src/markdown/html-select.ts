@@ -12,7 +12,7 @@
  */
 import type { Element, Root } from "hast";
 import { compoundTest, type ElementPlace, type Test } from "./html-compound.ts";
-import { readSelector, type Step } from "./html-selector.ts";
+import { readSelector, type SelectorStep } from "./html-selector.ts";
 import type { Work } from "./work.ts";
 
 /** Matching one compound costs less than one element. */
@@ -66,7 +66,7 @@ function matching(test: Test, places: ReadonlyMap<Element, ElementPlace>): Set<E
 function related(
 	tree: Root,
 	from: ReadonlySet<Element>,
-	combinator: Step["combinator"],
+	combinator: SelectorStep["combinator"],
 	candidates: ReadonlySet<Element>,
 ): Set<Element> {
 	const matches = new Set<Element>();

@@ -6,7 +6,7 @@ const COMBINATORS = [">", "+", "~"] as const;
 
 export type Compound = AstRule["items"];
 
-export interface Step {
+export interface SelectorStep {
 	combinator: " " | (typeof COMBINATORS)[number];
 	compound: Compound;
 }
@@ -37,7 +37,7 @@ const parse = createParser({
 });
 
 /** The alternatives of a list (`a, b > c`). Throws a `ConversionFailure` for text that is no selector. */
-export function readSelector(selector: string): Step[][] {
+export function readSelector(selector: string): SelectorStep[][] {
 	try {
 		return parse(normalized(selector)).rules.map(stepsOf);
 	} catch (cause) {
@@ -45,10 +45,10 @@ export function readSelector(selector: string): Step[][] {
 	}
 }
 
-function stepsOf(rule: AstRule): Step[] {
-	const steps: Step[] = [];
+function stepsOf(rule: AstRule): SelectorStep[] {
+	const steps: SelectorStep[] = [];
 	for (let next: AstRule | undefined = rule; next; next = next.nestedRule)
-		steps.push({ combinator: (next.combinator ?? " ") as Step["combinator"], compound: next.items });
+		steps.push({ combinator: (next.combinator ?? " ") as SelectorStep["combinator"], compound: next.items });
 	return steps;
 }
 

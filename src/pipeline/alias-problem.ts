@@ -7,7 +7,7 @@ import type { Routing } from "./plan.ts";
 export const ACCOUNTS = "accounts";
 const ALIAS = /^[^\s*?#]{1,256}$/;
 
-export interface AliasServices {
+export interface AliasProblemServices {
 	catalog: Catalog;
 	routing: Pick<Routing, "find">;
 	/** Whether an alias of this name exists. */
@@ -15,7 +15,11 @@ export interface AliasServices {
 }
 
 /** Describes the mistake, starting with what was expected. Returns nothing for a valid alias. */
-export function aliasProblem(alias: string, model: string, services: AliasServices): string | undefined {
+export function aliasProblem(
+	alias: string,
+	model: string,
+	services: AliasProblemServices,
+): string | undefined {
 	const { catalog, routing, isAlias } = services;
 	if (!ALIAS.test(alias) || alias === ACCOUNTS)
 		return "expected a name of up to 256 characters without spaces, *, ? and #";

@@ -7,8 +7,8 @@ import {
 } from "../http/route.ts";
 import type { AppServices } from "./services.ts";
 
-export type Call = CallOf<AppServices>;
-export type Route = RouteOf<AppServices>;
-export type RouteDeclaration = RouteDeclarationOf<AppServices>;
+export type AppCall = CallOf<AppServices>;
+export type AppRoute = RouteOf<AppServices>;
+export type AppRouteDeclaration = RouteDeclarationOf<AppServices>;
 
 export const defineRoutes = defineRoutesOf<AppServices>;

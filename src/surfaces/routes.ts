@@ -31,7 +31,7 @@ import { responseExportRoutes } from "./responses/export-route.ts";
 import { catalogRoutes, fineTuneRoutes } from "./rest/catalog.ts";
 import { explainRoutes } from "./rest/explain.ts";
 import { runRoutes } from "./rest/run.ts";
-import { defineRoutes, type Route } from "./route.ts";
+import { type AppRoute, defineRoutes } from "./route.ts";
 import { webSearchRoutes } from "./websearch/websearch.ts";
 
 const WELCOME = `Ganglion: Workers AI that anyone can run.
@@ -58,7 +58,7 @@ const welcomeRoutes = defineRoutes({ bases: [{ path: "" }], tag: "Operations" },
 	},
 ]);
 
-export const ROUTES: readonly Route[] = [
+export const ROUTES: readonly AppRoute[] = [
 	...welcomeRoutes,
 	...consoleRoutes,
 	...healthRoutes,

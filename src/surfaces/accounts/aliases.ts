@@ -14,7 +14,7 @@ import { aliasProblem } from "../../pipeline/alias-problem.ts";
 import { aliasesOf, type KnownAlias } from "../../pipeline/resolve-model.ts";
 import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
-import { type Call, defineRoutes, type Route } from "../route.ts";
+import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 
 const Body = lazy(() => z.strictObject({ model: z.string().min(1).max(512) }));
 
@@ -25,47 +25,51 @@ const aliasJson = ({ alias, model, source, modifiedOn }: KnownAlias): object => 
 	modified_on: modifiedOn === undefined ? null : new Date(modifiedOn).toISOString(),
 });
 
-export const aliasRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/aliases")], tag: "Models" }, [
-	{
-		method: "GET",
-		path: "",
-		summary: "Lists the account's aliases of models",
-		permission: "read",
-		output: answer("aliasesAnswer"),
-		handler: async (_, { caller, services }) => envelope((await aliasesOf(caller, services)).map(aliasJson)),
-	},
-	{
-		method: "GET",
-		path: "/:alias{.+}",
-		summary: "Shows an alias",
-		permission: "read",
-		output: answer("aliasAnswer"),
-		handler: showAlias,
-	},
-	{
-		method: "PUT",
-		path: "/:alias{.+}",
-		summary: "Sets an alias",
-		input: {
-			type: "application/json",
-			schema: Body,
-			example: { model: "@cf/meta/llama-3.3-70b-instruct-fp8-fast" },
+export const aliasRoutes: readonly AppRoute[] = defineRoutes(
+	{ bases: [below(AI, "/aliases")], tag: "Models" },
+	[
+		{
+			method: "GET",
+			path: "",
+			summary: "Lists the account's aliases of models",
+			permission: "read",
+			output: answer("aliasesAnswer"),
+			handler: async (_, { caller, services }) =>
+				envelope((await aliasesOf(caller, services)).map(aliasJson)),
 		},
-		permission: "write",
-		output: answer("aliasAnswer"),
-		handler: putAlias,
-	},
-	{
-		method: "DELETE",
-		path: "/:alias{.+}",
-		summary: "Deletes an alias",
-		permission: "write",
-		output: answer("deletedAliasAnswer"),
-		handler: deleteAlias,
-	},
-]);
+		{
+			method: "GET",
+			path: "/:alias{.+}",
+			summary: "Shows an alias",
+			permission: "read",
+			output: answer("aliasAnswer"),
+			handler: showAlias,
+		},
+		{
+			method: "PUT",
+			path: "/:alias{.+}",
+			summary: "Sets an alias",
+			input: {
+				type: "application/json",
+				schema: Body,
+				example: { model: "@cf/meta/llama-3.3-70b-instruct-fp8-fast" },
+			},
+			permission: "write",
+			output: answer("aliasAnswer"),
+			handler: putAlias,
+		},
+		{
+			method: "DELETE",
+			path: "/:alias{.+}",
+			summary: "Deletes an alias",
+			permission: "write",
+			output: answer("deletedAliasAnswer"),
+			handler: deleteAlias,
+		},
+	],
+);
 
-async function deleteAlias(c: Context, { caller, services }: Call): Promise<Response> {
+async function deleteAlias(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const alias = pathParameter(c, "alias");
 	refuseConfigured(alias, await aliasesOf(caller, services));
 	if (!(await services.ledgers.of(caller.account).deleteAlias(caller.credential, alias)))
@@ -73,14 +77,14 @@ async function deleteAlias(c: Context, { caller, services }: Call): Promise<Resp
 	return envelope({ alias });
 }
 
-async function showAlias(c: Context, { caller, services }: Call): Promise<Response> {
+async function showAlias(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const name = pathParameter(c, "alias");
 	const found = (await aliasesOf(caller, services)).find(({ alias }) => alias === name);
 	if (!found) throw new AiError("notFound", "Alias not found");
 	return envelope(aliasJson(found));
 }
 
-async function putAlias(c: Context, { caller, services }: Call): Promise<Response> {
+async function putAlias(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const { catalog, ledgers, limits, now, routing } = services;
 	const alias = pathParameter(c, "alias");
 	const { model } = parseFields(Body(), await readFields(c.req.raw, limits), "body");

@@ -13,7 +13,7 @@ import { csv } from "../../http/csv.ts";
 import { envelope } from "../../http/envelope.ts";
 import { answer } from "../answer.ts";
 import { V4 } from "../bases.ts";
-import { type Call, defineRoutes, type Route } from "../route.ts";
+import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import type { AppServices } from "../services.ts";
 import { COUNTS, countsJson, isForward, period, START_AFTER_END, withStart } from "./usage.ts";
 
@@ -32,7 +32,7 @@ const usageQuery = (today: string) =>
 const pageAfter = ({ directory }: AppServices, after: string | undefined) =>
 	directory.list({ limit: PAGE_SIZE, ...(after !== undefined && { after }) });
 
-export const operatorRoutes: readonly Route[] = defineRoutes({ bases: [V4], tag: "Accounts" }, [
+export const operatorRoutes: readonly AppRoute[] = defineRoutes({ bases: [V4], tag: "Accounts" }, [
 	{
 		method: "GET",
 		path: "/accounts",
@@ -53,7 +53,7 @@ export const operatorRoutes: readonly Route[] = defineRoutes({ bases: [V4], tag:
 	},
 ]);
 
-async function listAccounts(c: Context, { services }: Call): Promise<Response> {
+async function listAccounts(c: Context, { services }: AppCall): Promise<Response> {
 	const { cursor } = parseFields(ListQuery(), c.req.query(), "query");
 	const { accounts, next } = await pageAfter(services, cursor);
 	const result = accounts.map(({ id, recordedAt }) => ({
@@ -65,7 +65,7 @@ async function listAccounts(c: Context, { services }: Call): Promise<Response> {
 	return envelope(result, { result_info: { count: result.length, ...present({ cursor: next }) } });
 }
 
-async function reportUsage(c: Context, { services }: Call): Promise<Response> {
+async function reportUsage(c: Context, { services }: AppCall): Promise<Response> {
 	const { ledgers, now } = services;
 	const { cursor, from, to, format } = parseFields(usageQuery(utcDay(now())), c.req.query(), "query");
 	const { accounts, next } = await pageAfter(services, cursor);

@@ -8,10 +8,10 @@ import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
-import { type Call, defineRoutes, type Route } from "../route.ts";
+import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import { BoundGatewaySchema, boundGatewayJson } from "./token-fields.ts";
 
-export const boundGatewayRoutes: readonly Route[] = defineRoutes(
+export const boundGatewayRoutes: readonly AppRoute[] = defineRoutes(
 	{ bases: [below(AI, "/bound-gateway")], tag: "Accounts" },
 	[
 		{
@@ -51,7 +51,7 @@ export const boundGatewayRoutes: readonly Route[] = defineRoutes(
 	],
 );
 
-async function set({ caller, services }: Call, gateway: BoundGateway | undefined): Promise<Response> {
+async function set({ caller, services }: AppCall, gateway: BoundGateway | undefined): Promise<Response> {
 	await services.ledgers.of(caller.account).setBoundGateway(caller.credential, gateway);
 	return reply(gateway);
 }

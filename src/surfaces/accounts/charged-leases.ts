@@ -12,12 +12,12 @@ import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
-import { type Call, defineRoutes, type Route } from "../route.ts";
+import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import { pageFields, requestJson, requestsEnvelope } from "./usage.ts";
 
 const Query = lazy(() => z.strictObject(pageFields()));
 
-export const chargedLeaseRoutes: readonly Route[] = defineRoutes(
+export const chargedLeaseRoutes: readonly AppRoute[] = defineRoutes(
 	{ bases: [below(AI, "/usage/leases")], tag: "Usage" },
 	[
 		{
@@ -40,14 +40,14 @@ export const chargedLeaseRoutes: readonly Route[] = defineRoutes(
 	],
 );
 
-async function listLeases(c: Context, { caller, services }: Call): Promise<Response> {
+async function listLeases(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const query = parseFields(Query(), c.req.query(), "query");
 	return requestsEnvelope(
 		await services.ledgers.of(caller.account).requests({ ...present(query), leases: true }),
 	);
 }
 
-async function forgiveLease(c: Context, { caller, services }: Call): Promise<Response> {
+async function forgiveLease(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const record = await services.ledgers.of(caller.account).forgiveLease(pathParameter(c, "lease"));
 	if (!record) throw new AiError("notFound", "Charged lease not found");
 	return envelope(requestJson(record));

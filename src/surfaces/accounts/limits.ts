@@ -5,10 +5,10 @@ import { envelope } from "../../http/envelope.ts";
 import { type AccountLimits, limitsOf, type NeuronLimits } from "../../pipeline/limits.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { AI, below } from "../bases.ts";
-import { type Call, defineRoutes, type Route } from "../route.ts";
+import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import type { AppServices } from "../services.ts";
 
-export const limitRoutes: readonly Route[] = defineRoutes(
+export const limitRoutes: readonly AppRoute[] = defineRoutes(
 	{ bases: [below(AI, "/usage/limits")], tag: "Usage" },
 	[
 		{
@@ -21,7 +21,7 @@ export const limitRoutes: readonly Route[] = defineRoutes(
 	],
 );
 
-async function showLimits(_: unknown, { caller, services }: Call): Promise<Response> {
+async function showLimits(_: unknown, { caller, services }: AppCall): Promise<Response> {
 	const { budgets, omitted, open } = await limitStatusOf(caller, services);
 	return envelope({
 		open_requests: open,

@@ -20,7 +20,7 @@ import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { ACCOUNT, below, V4 } from "../bases.ts";
-import { type Call, defineRoutes, type Route } from "../route.ts";
+import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import { creationSchema, tokenJson, updateSchema, verifiedToken } from "./token-fields.ts";
 
 const DEFAULT_PER_PAGE = 20;
@@ -60,7 +60,7 @@ const EXAMPLE = {
 };
 
 /** The routes of an account's tokens, and `/user/tokens/verify`, whose account is in the token. */
-export const tokenRoutes: readonly Route[] = [
+export const tokenRoutes: readonly AppRoute[] = [
 	...defineRoutes({ bases: [below(ACCOUNT, "/tokens")], tag: "Tokens", noStore: true }, [
 		{
 			method: "GET",
@@ -143,17 +143,17 @@ export const tokenRoutes: readonly Route[] = [
 	]),
 ];
 
-async function deleteToken(c: Context, call: Call): Promise<Response> {
+async function deleteToken(c: Context, call: AppCall): Promise<Response> {
 	const { id } = await runForOne(call, { kind: "delete", id: pathParameter(c, "token") });
 	return envelope({ id });
 }
 
-async function showToken(c: Context, call: Call): Promise<Response> {
+async function showToken(c: Context, call: AppCall): Promise<Response> {
 	const token = await runForOne(call, { kind: "get", id: pathParameter(c, "token") });
 	return envelope(tokenJson(token, call.services.now()));
 }
 
-async function listTokens(c: Context, call: Call): Promise<Response> {
+async function listTokens(c: Context, call: AppCall): Promise<Response> {
 	const { page, per_page, direction, include_expired } = parseFields(ListQuery(), c.req.query(), "query");
 	const { tokens, total } = await runCommand(call, {
 		kind: "list",
@@ -177,7 +177,7 @@ async function listTokens(c: Context, call: Call): Promise<Response> {
 	);
 }
 
-async function createToken(c: Context, call: Call): Promise<Response> {
+async function createToken(c: Context, call: AppCall): Promise<Response> {
 	const { services } = call;
 	const { account } = call.caller;
 	const newId = (): string => services.uuid().replaceAll("-", "");
@@ -189,7 +189,7 @@ async function createToken(c: Context, call: Call): Promise<Response> {
 	return envelope({ ...tokenJson(token, services.now()), value });
 }
 
-async function listGroups(c: Context, call: Call): Promise<Response> {
+async function listGroups(c: Context, call: AppCall): Promise<Response> {
 	const { name, scope } = c.req.query();
 	const selectable = await selectableBy(call);
 	const listed = PERMISSION_GROUPS.filter((group) => name === undefined || group.name === name)
@@ -198,7 +198,7 @@ async function listGroups(c: Context, call: Call): Promise<Response> {
 	return envelope(listed);
 }
 
-async function updateToken(c: Context, call: Call): Promise<Response> {
+async function updateToken(c: Context, call: AppCall): Promise<Response> {
 	const { services } = call;
 	const { account } = call.caller;
 	const newId = (): string => services.uuid().replaceAll("-", "");
@@ -208,14 +208,14 @@ async function updateToken(c: Context, call: Call): Promise<Response> {
 	return envelope(tokenJson(token, services.now()));
 }
 
-async function rollToken(c: Context, call: Call): Promise<Response> {
+async function rollToken(c: Context, call: AppCall): Promise<Response> {
 	const value = newTokenText(call.caller.account);
 	const hash = hexadecimal(digest(value));
 	await runForOne(call, { kind: "roll", id: pathParameter(c, "token"), hash });
 	return envelope(value);
 }
 
-async function verifyToken(account: string, { bearer, services }: Call): Promise<Response> {
+async function verifyToken(account: string, { bearer, services }: AppCall): Promise<Response> {
 	const { credential } = bearer;
 	if (credential.kind === "operator") return envelope(OPERATOR_TOKEN, { messages: [VALID] });
 	const { ledgers, now } = services;
@@ -227,7 +227,7 @@ async function verifyToken(account: string, { bearer, services }: Call): Promise
 async function selectableBy({
 	caller: { account, credential },
 	services,
-}: Call): Promise<(group: PermissionGroup) => boolean> {
+}: AppCall): Promise<(group: PermissionGroup) => boolean> {
 	if (credential.kind === "operator") return () => true;
 	const keeper = services.ledgers.of(account);
 	const token = onlyToken(await sendCommand(keeper, { kind: "verify", hash: credential.hash }));
@@ -250,10 +250,10 @@ type CallerCommand = TokenCommand extends infer Each
 		: never
 	: never;
 
-const runCommand = ({ caller, services }: Call, command: CallerCommand) =>
+const runCommand = ({ caller, services }: AppCall, command: CallerCommand) =>
 	sendCommand(services.ledgers.of(caller.account), { ...command, maker: caller.credential });
 
-const runForOne = async (call: Call, command: CallerCommand) => onlyToken(await runCommand(call, command));
+const runForOne = async (call: AppCall, command: CallerCommand) => onlyToken(await runCommand(call, command));
 
 async function sendCommand(keeper: TokenStore, command: TokenCommand) {
 	const result = await keeper.tokens(command);

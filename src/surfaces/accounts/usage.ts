@@ -25,7 +25,7 @@ import { csv } from "../../http/csv.ts";
 import { envelope } from "../../http/envelope.ts";
 import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
-import { type Call, defineRoutes, type Route } from "../route.ts";
+import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 
 /** Days of a report without `from`, including today. */
 const DEFAULT_DAYS = 30;
@@ -110,7 +110,7 @@ const RequestsQuery = lazy(() =>
 	}),
 );
 
-export const usageRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/usage")], tag: "Usage" }, [
+export const usageRoutes: readonly AppRoute[] = defineRoutes({ bases: [below(AI, "/usage")], tag: "Usage" }, [
 	{
 		method: "GET",
 		path: "",
@@ -140,7 +140,7 @@ export const usageRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/
 	},
 ]);
 
-async function listRequests(c: Context, { caller, services }: Call): Promise<Response> {
+async function listRequests(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const query = parseFields(RequestsQuery(), c.req.query(), "query");
 	return requestsEnvelope(await services.ledgers.of(caller.account).requests(present(query)));
 }
@@ -150,7 +150,7 @@ export const requestsEnvelope = ({ requests, cursor }: RequestsPage): Response =
 		result_info: { count: requests.length, ...(cursor !== undefined && { cursor: String(cursor) }) },
 	});
 
-async function reportUsage(c: Context, { caller: { account }, services }: Call): Promise<Response> {
+async function reportUsage(c: Context, { caller: { account }, services }: AppCall): Promise<Response> {
 	const query = parseFields(usageQuery(utcDay(services.now())), c.req.query(), "query");
 	const { from, to, group_by: by, format, ...others } = query;
 	const report = await services.ledgers.of(account).usage({ from, to, by, ...present(others) });
@@ -164,7 +164,7 @@ async function reportUsage(c: Context, { caller: { account }, services }: Call):
 	});
 }
 
-async function reportRefused(c: Context, { caller: { account }, services }: Call): Promise<Response> {
+async function reportRefused(c: Context, { caller: { account }, services }: AppCall): Promise<Response> {
 	const query = parseFields(refusedQuery(utcDay(services.now())), c.req.query(), "query");
 	const { from, to, group_by: by, format, ...others } = query;
 	const report = await services.ledgers.of(account).refusals({ from, to, by, ...present(others) });

@@ -37,7 +37,7 @@ import { gatewayFailure, gatewayPlaneFailure } from "../gateway/gateway-failure.
 import { gatewayWireRoutes, type WireBindings } from "../gateway/gateway-wire.ts";
 import { wireMarkdownRoutes } from "../markdown/markdown.ts";
 import { endpointRun, inEndpointFormat, runFormat } from "../openai/run-endpoint.ts";
-import { type Call, defineRoutes, type Route } from "../route.ts";
+import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import type { AppServices } from "../services.ts";
 import { wireSearchRoutes } from "../websearch/websearch.ts";
 
@@ -64,7 +64,7 @@ const runFailure: FailureFormat = (error, requestId, request) =>
 		? wireFailure(error, requestId)
 		: gatewayPlaneFailure(error, requestId, request);
 
-export const wireRoutes: readonly Route[] = [
+export const wireRoutes: readonly AppRoute[] = [
 	...defineRoutes({ bases: [{ path: "" }, { path: GATEWAY_BASE }], tag: "Binding", failure: runFailure }, [
 		{
 			method: "POST",
@@ -132,22 +132,22 @@ const wireAuthentication = ({ ledgers }: AppServices): Authentication => ({
 	},
 });
 
-function runModel(c: Context, call: Call): Promise<Response> {
+function runModel(c: Context, call: AppCall): Promise<Response> {
 	return infer(c, call, loadDialect, () => readRun(c, call));
 }
 
-function openSocket(c: Context, call: Call): Promise<Response> {
+function openSocket(c: Context, call: AppCall): Promise<Response> {
 	return infer(c, call, loadLiveDialect, () => readUpgrade(c, call));
 }
 
-function searchModels(c: Context, { services }: Call): Response {
+function searchModels(c: Context, { services }: AppCall): Response {
 	const { result } = search(services.catalog, c.req.query(), services.now());
 	return Response.json({ success: true, result });
 }
 
 function infer(
 	c: Context,
-	{ id, caller, services }: Call,
+	{ id, caller, services }: AppCall,
 	dialect: InferenceRequest["dialect"],
 	read: () => Promise<WireInputs> | WireInputs,
 ): Promise<Response> {
@@ -201,7 +201,7 @@ function infer(
 }
 
 /** A websocket handshake has no body: `{inputs, options}` is in the query. */
-function readUpgrade(c: Context, { services }: Call): Inputs {
+function readUpgrade(c: Context, { services }: AppCall): Inputs {
 	if (!isUpgrade(c.req.raw))
 		throw new AiError("incompleteRequest", "Request is missing headers or body: Upgrade: websocket");
 	const body = parseText(c.req.query("body") ?? "", "body");
@@ -210,7 +210,7 @@ function readUpgrade(c: Context, { services }: Call): Inputs {
 }
 
 /** The body is `{inputs, options}` as JSON, or one input. In the second case the query has the other inputs and the options. */
-async function readRun(c: Context, { services }: Call): Promise<WireInputs> {
+async function readRun(c: Context, { services }: AppCall): Promise<WireInputs> {
 	const { limits } = services;
 	const { raw } = c.req;
 	const contentType = raw.headers.get("content-type") ?? "";

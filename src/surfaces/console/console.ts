@@ -7,7 +7,7 @@
  */
 import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
-import { type Call, defineRoutes, type Route } from "../route.ts";
+import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 
 export const CONSOLE_PATH = "/console";
 const PAGE = "index.html";
@@ -56,7 +56,7 @@ const HASHED = /-[\w-]{8}\.\w+$/;
 const cacheControl = (file: string): string =>
 	HASHED.test(file) ? "public, max-age=31536000, immutable" : "no-cache";
 
-export const consoleRoutes: readonly Route[] = defineRoutes(
+export const consoleRoutes: readonly AppRoute[] = defineRoutes(
 	{ bases: [{ path: CONSOLE_PATH }], tag: "Operations" },
 	[
 		{
@@ -81,7 +81,7 @@ export const consoleRoutes: readonly Route[] = defineRoutes(
 	],
 );
 
-async function serveFile(c: Context, { services: { assets } }: Call, file: string): Promise<Response> {
+async function serveFile(c: Context, { services: { assets } }: AppCall, file: string): Promise<Response> {
 	if (!assets)
 		throw new AiError("notFound", "This deployment has no console: its configuration sets no assets");
 	const found = await assets(file);

@@ -11,7 +11,7 @@ import { isUpgrade } from "../../http/socket.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { V1 } from "../bases.ts";
 import { absentReason } from "../openai/openai-absent.ts";
-import type { Call, RouteDeclaration } from "../route.ts";
+import type { AppCall, AppRouteDeclaration } from "../route.ts";
 import type { AppServices } from "../services.ts";
 import { orOpenAi, refusedByGateway } from "./address-failures.ts";
 import { gatewayPlaneFailure } from "./gateway-failure.ts";
@@ -21,7 +21,7 @@ import { readSteps, Steps } from "./step.ts";
 import { universalSocket } from "./universal-socket.ts";
 
 /** Below `/v1`: the universal address, and one for each provider. Callers may omit the universal address's trailing slash. */
-export const ADDRESSES: readonly RouteDeclaration[] = [
+export const ADDRESSES: readonly AppRouteDeclaration[] = [
 	{
 		method: "POST",
 		path: "/:account/:gateway",
@@ -85,12 +85,12 @@ async function unauthenticated(
 }
 
 /** Throws if the account of the path is not the caller's. On a binding they may differ. */
-function requireOwnAccount(c: Context, { caller }: Call): Context {
+function requireOwnAccount(c: Context, { caller }: AppCall): Context {
 	if (c.req.param("account") !== caller.account) throw new AiError("unroutableAccount");
 	return c;
 }
 
-function openSocket(c: Context, { caller, services }: Call): Response {
+function openSocket(c: Context, { caller, services }: AppCall): Response {
 	if (!isUpgrade(c.req.raw)) throw methodNotAllowed(c);
 	const gateway = pathParameter(c, "gateway");
 	const { headers } = c.req.raw;
@@ -99,7 +99,7 @@ function openSocket(c: Context, { caller, services }: Call): Response {
 	return universalSocket(c.req.raw, { caller, gateway, options, source, services });
 }
 
-export async function runUniversal(c: Context, call: Call): Promise<Response> {
+export async function runUniversal(c: Context, call: AppCall): Promise<Response> {
 	const read = async (): Promise<Step[]> => readSteps(await readJson(c.req.raw, call.services));
 	const source = sourceOf("Universal", c.req.raw.headers);
 	if (absentReason(c.req.path) === undefined) return answerSteps(c, call, { source, read });

@@ -13,7 +13,7 @@ import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { below } from "../bases.ts";
-import { type Call, defineRoutes, type Route } from "../route.ts";
+import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import { found, GATEWAYS, managementFailure, pageFields, pageInfo } from "./management.ts";
 
 /** A client without pages receives all. */
@@ -21,7 +21,7 @@ const ListQuery = lazy(() => z.object(pageFields(MAX_ALIASES, MAX_ALIASES)));
 
 const EXAMPLE_MODELS = ["@cf/openai/gpt-oss-120b", "@cf/meta/llama-3.3-70b-instruct-fp8-fast"];
 
-export const gatewayAliasRoutes: readonly Route[] = defineRoutes(
+export const gatewayAliasRoutes: readonly AppRoute[] = defineRoutes(
 	{ bases: [below(GATEWAYS, "/:gateway/aliases")], tag: "AI Gateway", failure: managementFailure },
 	[
 		{
@@ -95,7 +95,7 @@ export const gatewayAliasRoutes: readonly Route[] = defineRoutes(
 	],
 );
 
-async function gatewayOf(c: Context, { caller, services }: Call): Promise<string> {
+async function gatewayOf(c: Context, { caller, services }: AppCall): Promise<string> {
 	const id = pathParameter(c, "gateway");
 	found(await services.gateways.find(caller.account, id));
 	return id;
@@ -104,7 +104,7 @@ async function gatewayOf(c: Context, { caller, services }: Call): Promise<string
 /** With or without the prefix. */
 const aliasOf = (c: Context): string => pathParameter(c, "alias").replace(new RegExp(`^${ALIAS}`), "");
 
-async function list(c: Context, call: Call): Promise<Response> {
+async function list(c: Context, call: AppCall): Promise<Response> {
 	const query = parseFields(ListQuery(), c.req.query(), "query");
 	const { page, per_page } = query;
 	const gateway = await gatewayOf(c, call);
@@ -114,7 +114,7 @@ async function list(c: Context, call: Call): Promise<Response> {
 }
 
 const change = <T>(
-	{ caller, services }: Call,
+	{ caller, services }: AppCall,
 	call: (aliases: ReturnType<typeof services.aliasPools.of>) => Promise<T>,
 ): Promise<T> => services.aliasPools.change(caller.account, call);
 

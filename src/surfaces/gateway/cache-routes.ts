@@ -2,10 +2,10 @@
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
-import { defineRoutes, type Route } from "../route.ts";
+import { type AppRoute, defineRoutes } from "../route.ts";
 import { found, GATEWAYS, managementFailure } from "./management.ts";
 
-export const cacheRoutes: readonly Route[] = defineRoutes(
+export const cacheRoutes: readonly AppRoute[] = defineRoutes(
 	{ bases: [GATEWAYS], tag: "AI Gateway", failure: managementFailure },
 	[
 		{

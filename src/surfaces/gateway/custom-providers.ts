@@ -19,7 +19,7 @@ import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { ACCOUNT, below } from "../bases.ts";
-import { type Call, defineRoutes, type Route } from "../route.ts";
+import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import type { AppServices } from "../services.ts";
 import { managementFailure, pageFields, pageInfo } from "./management.ts";
 
@@ -40,7 +40,7 @@ const EXAMPLE = {
 	enable: true,
 };
 
-export const customProviderRoutes: readonly Route[] = defineRoutes(
+export const customProviderRoutes: readonly AppRoute[] = defineRoutes(
 	{ bases: [below(ACCOUNT, "/ai-gateway/custom-providers")], tag: "AI Gateway", failure: managementFailure },
 	[
 		{
@@ -100,7 +100,7 @@ function shown({ createdAt, modifiedAt, headers, ...provider }: CustomProvider):
 	};
 }
 
-async function list(c: Context, { caller, services }: Call): Promise<Response> {
+async function list(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const query = parseFields(ListQuery(), c.req.query(), "query");
 	const { page, per_page, enable, beta, search = "" } = query;
 	const all = await services.providerAccesses.of(caller.account).customProviders();
@@ -114,7 +114,7 @@ async function list(c: Context, { caller, services }: Call): Promise<Response> {
 	return envelope(listed.map(shown), { result_info: pageInfo(query, listed.length, matching.length) });
 }
 
-async function create(c: Context, { caller, services }: Call): Promise<Response> {
+async function create(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const stored = await readStored(CustomProviderCreate(), c.req.raw, services.limits);
 	const { fields } = stored;
 	requireAddress(fields.base_url, services);
@@ -131,7 +131,7 @@ async function create(c: Context, { caller, services }: Call): Promise<Response>
 	return stored.answer(shown(created));
 }
 
-async function update(c: Context, { caller, services }: Call): Promise<Response> {
+async function update(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const stored = await readStored(CustomProviderUpdate(), c.req.raw, services.limits);
 	const changed = stored.fields;
 	if (changed.base_url !== undefined) requireAddress(changed.base_url, services);
@@ -142,7 +142,7 @@ async function update(c: Context, { caller, services }: Call): Promise<Response>
 	return stored.answer(shown(updated ?? notFound()));
 }
 
-async function remove(c: Context, { caller, services }: Call): Promise<Response> {
+async function remove(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const id = pathParameter(c, "custom_provider");
 	const removed = await services.providerAccesses.change(caller.account, (tables) =>
 		tables.deleteCustomProvider(id),
@@ -150,7 +150,7 @@ async function remove(c: Context, { caller, services }: Call): Promise<Response>
 	return envelope(shown(removed ?? notFound()));
 }
 
-async function find(c: Context, { caller, services }: Call): Promise<CustomProvider> {
+async function find(c: Context, { caller, services }: AppCall): Promise<CustomProvider> {
 	const all = await services.providerAccesses.of(caller.account).customProviders();
 	return all.find(({ id }) => id === pathParameter(c, "custom_provider")) ?? notFound();
 }

@@ -19,7 +19,7 @@ import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { below } from "../bases.ts";
-import { type Call, defineRoutes, type Route } from "../route.ts";
+import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import { GATEWAYS, managementFailure, pageFields } from "./management.ts";
 
 const MAX_PER_PAGE = 100;
@@ -50,7 +50,7 @@ const EXAMPLE = [
 
 const json = (schema: () => z.ZodType, example: unknown) => ({ type: "application/json", schema, example });
 
-export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
+export const dynamicRouteRoutes: readonly AppRoute[] = defineRoutes(
 	{ bases: [below(GATEWAYS, "/:gateway/routes")], tag: "AI Gateway", failure: managementFailure },
 	[
 		{
@@ -200,21 +200,21 @@ export const dynamicRouteRoutes: readonly Route[] = defineRoutes(
 
 const gatewayOf = (c: Context): string => pathParameter(c, "gateway");
 const idsOf = (c: Context) => ({ gateway: gatewayOf(c), route: pathParameter(c, "route") });
-async function existingGateway(c: Context, { caller, services }: Call): Promise<string> {
+async function existingGateway(c: Context, { caller, services }: AppCall): Promise<string> {
 	const gateway = gatewayOf(c);
 	if (!(await services.gateways.find(caller.account, gateway)))
 		throw new AiError("notFound", "Gateway not found");
 	return gateway;
 }
 
-const routesOf = ({ caller, services }: Call) => services.deployedRoutes.of(caller.account);
+const routesOf = ({ caller, services }: AppCall) => services.deployedRoutes.of(caller.account);
 
 const change = <T>(
-	{ caller, services }: Call,
+	{ caller, services }: AppCall,
 	call: (routes: ReturnType<typeof routesOf>) => Promise<T>,
 ): Promise<T> => services.deployedRoutes.change(caller.account, call);
 
-const read = <Fields>(schema: z.ZodType<Fields> & { shape: object }, c: Context, { services }: Call) =>
+const read = <Fields>(schema: z.ZodType<Fields> & { shape: object }, c: Context, { services }: AppCall) =>
 	readStored(schema, c.req.raw, services.limits);
 
 /** The answer to new elements, whose unknown fields are stored, for editors. */
@@ -226,7 +226,7 @@ function withElements(
 	return envelope(shown, { messages: [...notes(shown), ...unknownFields(fields.elements)] });
 }
 
-async function routeOf(c: Context, call: Call): Promise<DynamicRoute> {
+async function routeOf(c: Context, call: AppCall): Promise<DynamicRoute> {
 	const { gateway, route } = idsOf(c);
 	return made(await routesOf(call).get(gateway, route));
 }

@@ -24,7 +24,7 @@ import { toRpcError } from "../../http/failure-formats.ts";
 import { BY_MODEL, pathParameter } from "../../http/route.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { V1 } from "../bases.ts";
-import { type Call, defineRoutes, type Route } from "../route.ts";
+import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import type { AppServices } from "../services.ts";
 import { ADDRESSES, runUniversal } from "./addresses.ts";
 import { gatewayPlaneFailure } from "./gateway-failure.ts";
@@ -44,10 +44,10 @@ export type WireBindings = { caller: Caller; origin?: string };
 const GATEWAY = { tag: "AI Gateway", failure: gatewayPlaneFailure };
 
 /** AI Gateway's own addresses over HTTP. */
-export const gatewayRoutes: readonly Route[] = defineRoutes({ ...GATEWAY, bases: [V1] }, ADDRESSES);
+export const gatewayRoutes: readonly AppRoute[] = defineRoutes({ ...GATEWAY, bases: [V1] }, ADDRESSES);
 
 /** The requests of `env.AI.gateway(id)` and `env.AI.autorag()`. */
-export const gatewayWireRoutes: readonly Route[] = [
+export const gatewayWireRoutes: readonly AppRoute[] = [
 	...defineRoutes({ ...GATEWAY, bases: [{ path: "/ai-gateway" }] }, [
 		{
 			method: "POST",
@@ -109,19 +109,19 @@ export const gatewayWireRoutes: readonly Route[] = [
 	]),
 ];
 
-function showUrl(c: Context<{ Bindings: WireBindings }>, { caller, services }: Call): Response {
+function showUrl(c: Context<{ Bindings: WireBindings }>, { caller, services }: AppCall): Response {
 	const origin = c.env.origin ?? services.publicUrl;
 	const url = gatewayUrl(origin, caller, pathParameter(c, "gateway"), pathParameter(c, "provider"));
 	return success({ url });
 }
 
-async function patchLog(c: Context, call: Call): Promise<Response> {
+async function patchLog(c: Context, call: AppCall): Promise<Response> {
 	const { fields, notes } = await readStored(LogPatchBody(), c.req.raw, call.services.limits);
 	await changeLog(logName(c, call), patchOf(fields), call.services);
 	return success({}, notes({}));
 }
 
-const logName = (c: Context, { caller }: Call): LogName => ({
+const logName = (c: Context, { caller }: AppCall): LogName => ({
 	caller,
 	gateway: pathParameter(c, "gateway"),
 	log: pathParameter(c, "log"),

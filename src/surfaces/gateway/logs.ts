@@ -16,7 +16,7 @@ import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { below } from "../bases.ts";
-import { type Call, defineRoutes, type Route } from "../route.ts";
+import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import { changeLog, type LogName, logsOf, readLog, readPayload } from "./log-access.ts";
 import { LogPatchBody, logJson, logListJson, patchOf } from "./log-json.ts";
 import { GATEWAYS, managementFailure, pageFields, pageInfo } from "./management.ts";
@@ -74,7 +74,7 @@ const DeleteQuery = lazy(() =>
 	}),
 );
 
-export const gatewayLogRoutes: readonly Route[] = defineRoutes(
+export const gatewayLogRoutes: readonly AppRoute[] = defineRoutes(
 	{ bases: [below(GATEWAYS, "/:gateway/logs")], tag: "AI Gateway", failure: managementFailure },
 	[
 		{
@@ -135,7 +135,7 @@ export const gatewayLogRoutes: readonly Route[] = defineRoutes(
 	],
 );
 
-async function listLogs(c: Context, call: Call): Promise<Response> {
+async function listLogs(c: Context, call: AppCall): Promise<Response> {
 	const url = new URL(c.req.url);
 	const query = parseFields(ListQuery(), plainFields(url), "query");
 	const { page, per_page, search, order_by, order_by_direction, direction, meta_info } = query;
@@ -153,7 +153,7 @@ async function listLogs(c: Context, call: Call): Promise<Response> {
 	return envelope(rows.map(logListJson), { result_info: info });
 }
 
-async function deleteLogs(c: Context, call: Call): Promise<Response> {
+async function deleteLogs(c: Context, call: AppCall): Promise<Response> {
 	const url = new URL(c.req.url);
 	const { limit, order_by, order_by_direction } = parseFields(DeleteQuery(), plainFields(url), "query");
 	const query = { orderBy: order_by, direction: order_by_direction, limit };
@@ -162,20 +162,20 @@ async function deleteLogs(c: Context, call: Call): Promise<Response> {
 	return envelope(null);
 }
 
-async function patchLog(c: Context, call: Call): Promise<Response> {
+async function patchLog(c: Context, call: AppCall): Promise<Response> {
 	const stored = await readStored(LogPatchBody(), c.req.raw, call.services.limits);
 	await changeLog(nameOf(c, call), patchOf(stored.fields), call.services);
 	return stored.answer({});
 }
 
-const nameOf = (c: Context, { caller }: Call): LogName => ({
+const nameOf = (c: Context, { caller }: AppCall): LogName => ({
 	caller,
 	gateway: pathParameter(c, "gateway"),
 	log: pathParameter(c, "log"),
 });
 
 /** Throws 7002 for an unknown gateway. */
-async function existingLogs(c: Context, call: Call): Promise<Omit<LogCalls, "append">> {
+async function existingLogs(c: Context, call: AppCall): Promise<Omit<LogCalls, "append">> {
 	const logs = await logsOf(nameOf(c, call), call.services);
 	if (!logs) throw new AiError("notFound", "Gateway not found");
 	return logs;

@@ -26,7 +26,7 @@ import { type FailureFormat, v4Failure } from "../../http/failure-formats.ts";
 import { pathParameter } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { ACCOUNT, below } from "../bases.ts";
-import { type Call, defineRoutes, type Route } from "../route.ts";
+import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import type { AppServices } from "../services.ts";
 import { gatewayUrl } from "./gateway-wire.ts";
 
@@ -76,7 +76,7 @@ const ListQuery = lazy(() =>
 	}),
 );
 
-export const gatewayManagementRoutes: readonly Route[] = defineRoutes(
+export const gatewayManagementRoutes: readonly AppRoute[] = defineRoutes(
 	{ bases: [GATEWAYS], tag: "AI Gateway", failure: managementFailure },
 	[
 		{
@@ -144,7 +144,7 @@ export const gatewayManagementRoutes: readonly Route[] = defineRoutes(
 	],
 );
 
-async function listGateways(c: Context, { caller, services }: Call): Promise<Response> {
+async function listGateways(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const query = parseFields(ListQuery(), c.req.query(), "query");
 	const { page, per_page, search } = query;
 	const { gateways, total } = await services.gateways.registry(caller.account).list({
@@ -155,7 +155,7 @@ async function listGateways(c: Context, { caller, services }: Call): Promise<Res
 	return envelope(gateways.map(redacted), { result_info: pageInfo(query, gateways.length, total) });
 }
 
-async function createGateway(c: Context, { caller, services }: Call): Promise<Response> {
+async function createGateway(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const fields = await readFields(c.req.raw, services.limits);
 	const { id, ...settings } = parseFields(GatewayCreate(), fields, "body");
 	requireCollectors(settings, services);
@@ -166,7 +166,7 @@ async function createGateway(c: Context, { caller, services }: Call): Promise<Re
 	);
 }
 
-async function updateGateway(c: Context, { caller, services }: Call): Promise<Response> {
+async function updateGateway(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const id = pathParameter(c, "gateway");
 	const settings = parseFields(GatewayUpdate(), await readFields(c.req.raw, services.limits), "body");
 	requireCollectors(settings, services);
@@ -197,7 +197,7 @@ function requireGuardModels({ guardrails }: GatewayUpdate, services: AppServices
 	}
 }
 
-async function deleteGateway(c: Context, { caller, services }: Call): Promise<Response> {
+async function deleteGateway(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const id = pathParameter(c, "gateway");
 	const result = await services.gateways.change(caller.account, id, (registry) => registry.delete(id));
 	if (result.ok)
@@ -208,7 +208,7 @@ async function deleteGateway(c: Context, { caller, services }: Call): Promise<Re
 	return showResult(result);
 }
 
-async function showUrl(c: Context, { caller, services }: Call): Promise<Response> {
+async function showUrl(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const id = pathParameter(c, "gateway");
 	found(await services.gateways.find(caller.account, id));
 	return envelope(gatewayUrl(new URL(c.req.url).origin, caller, id, pathParameter(c, "provider")));

@@ -26,7 +26,7 @@ import { BY_MODEL, pathParameter } from "../../http/route.ts";
 import { isUpgrade } from "../../http/socket.ts";
 import type { Inputs } from "../../pipeline/request.ts";
 import { absentReason } from "../openai/openai-absent.ts";
-import type { Call, RouteDeclaration } from "../route.ts";
+import type { AppCall, AppRouteDeclaration } from "../route.ts";
 import type { AppServices } from "../services.ts";
 import { orOpenAi, providerFailure, refusedByGateway } from "./address-failures.ts";
 import { runSteps, type StepsRequest } from "./steps.ts";
@@ -37,16 +37,16 @@ const OTHER_METHODS = ["GET", "PUT", "PATCH", "DELETE"] as const;
 const NO_RELAY =
 	"Websockets of providers are not relayed: use the universal websocket, or call the provider directly";
 
-interface AddressBase extends Pick<RouteDeclaration, "unauthenticated"> {
+interface AddressBase extends Pick<AppRouteDeclaration, "unauthenticated"> {
 	/** Locations of this gateway's credential, beside those where an SDK has its key. Absent: the requests have no such credential. */
 	ownCredentials?: readonly CredentialLocation[];
 	/** Throws if the address is not the caller's. */
-	check?(c: Context, call: Call): void;
+	check?(c: Context, call: AppCall): void;
 }
 
 /** `base`: the path of a gateway, with the parameter `:gateway`. */
-export function providerAddresses(base: string, options: AddressBase = {}): RouteDeclaration[] {
-	const at = (provider: string, own: OwnFormat = {}): RouteDeclaration[] =>
+export function providerAddresses(base: string, options: AddressBase = {}): AppRouteDeclaration[] {
+	const at = (provider: string, own: OwnFormat = {}): AppRouteDeclaration[] =>
 		addressesOf(`${base}${provider}`, own, options);
 	return [
 		// The SDKs of these providers send their key in other headers.
@@ -68,14 +68,14 @@ export function providerAddresses(base: string, options: AddressBase = {}): Rout
 	];
 }
 
-type OwnFormat = Pick<RouteDeclaration, "failure" | "credentials"> & { endpoint?: string };
+type OwnFormat = Pick<AppRouteDeclaration, "failure" | "credentials"> & { endpoint?: string };
 
 function addressesOf(
 	path: string,
 	{ failure = providerFailure, credentials = [SDK_AUTHORIZATION], endpoint = "/:endpoint{.+}" }: OwnFormat,
 	{ unauthenticated, ownCredentials, check }: AddressBase,
-): RouteDeclaration[] {
-	const address: Omit<RouteDeclaration, "method" | "summary"> = {
+): AppRouteDeclaration[] {
+	const address: Omit<AppRouteDeclaration, "method" | "summary"> = {
 		path: `${path}${endpoint}`,
 		permission: "run",
 		failure: orOpenAi(refusedByGateway(failure)),
@@ -108,7 +108,7 @@ function addressesOf(
 
 export const answerSteps = (
 	c: Context,
-	{ caller, services }: Call,
+	{ caller, services }: AppCall,
 	{ read, ...request }: Pick<StepsRequest, "source" | "address"> & { read: () => Promise<Step[]> },
 ): Promise<Response> =>
 	runSteps(read, {
@@ -123,7 +123,7 @@ export const answerSteps = (
 /** The credential of this gateway is removed from the request. Without one, the provider's key may be in its location. */
 async function stepOf(
 	c: Context,
-	{ services, identity }: Call,
+	{ services, identity }: AppCall,
 	locations: readonly CredentialLocation[],
 ): Promise<Step> {
 	const { raw } = c.req;

@@ -20,13 +20,13 @@ import { pathParameter } from "../../http/route.ts";
 import { SEARCH_PROVIDERS } from "../../websearch/providers/index.ts";
 import { answer } from "../answer.ts";
 import { below } from "../bases.ts";
-import { type Call, defineRoutes, type Route } from "../route.ts";
+import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import { found, GATEWAYS, managementFailure, pageFields, pageInfo } from "./management.ts";
 
 /** A client without pages receives all. */
 const ListQuery = lazy(() => z.object(pageFields(MAX_KEYS, MAX_KEYS)));
 
-export const providerConfigRoutes: readonly Route[] = defineRoutes(
+export const providerConfigRoutes: readonly AppRoute[] = defineRoutes(
 	{
 		bases: [below(GATEWAYS, "/:gateway/provider_configs")],
 		tag: "AI Gateway",
@@ -67,13 +67,13 @@ export const providerConfigRoutes: readonly Route[] = defineRoutes(
 	],
 );
 
-async function gatewayOf(c: Context, { caller, services }: Call): Promise<string> {
+async function gatewayOf(c: Context, { caller, services }: AppCall): Promise<string> {
 	const id = pathParameter(c, "gateway");
 	found(await services.gateways.find(caller.account, id));
 	return id;
 }
 
-async function list(c: Context, call: Call): Promise<Response> {
+async function list(c: Context, call: AppCall): Promise<Response> {
 	const { caller, services } = call;
 	const query = parseFields(ListQuery(), c.req.query(), "query");
 	const { page, per_page } = query;
@@ -92,7 +92,7 @@ const isKnown = (slug: string): boolean =>
 	Object.hasOwn(SEARCH_PROVIDERS, slug) ||
 	customSlug(slug) !== undefined;
 
-async function save(c: Context, call: Call): Promise<Response> {
+async function save(c: Context, call: AppCall): Promise<Response> {
 	const { caller, services } = call;
 	const gateway = await gatewayOf(c, call);
 	const stored = await readStored(ProviderKeyCreate(), c.req.raw, services.limits);
@@ -112,7 +112,7 @@ async function save(c: Context, call: Call): Promise<Response> {
 	return stored.answer(saved);
 }
 
-async function remove(c: Context, call: Call): Promise<Response> {
+async function remove(c: Context, call: AppCall): Promise<Response> {
 	const { caller, services } = call;
 	const gateway = await gatewayOf(c, call);
 	const id = pathParameter(c, "key");

@@ -7,7 +7,7 @@ import { parseFields } from "../../http/account-request.ts";
 import { pathParameter } from "../../http/route.ts";
 import type { Model } from "../../models/model.ts";
 import { findModel, type ListedModel, listModels } from "../openai/listed-models.ts";
-import type { Call } from "../route.ts";
+import type { AppCall } from "../route.ts";
 
 /** By the task of the model. */
 const METHODS: Partial<Record<Model["task"], readonly string[]>> = {
@@ -34,7 +34,7 @@ export const PageQuery = lazy(() =>
 	}),
 );
 
-export async function geminiModels(c: Context, { caller, services }: Call): Promise<Response> {
+export async function geminiModels(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const { pageSize, pageToken } = parseFields(PageQuery(), c.req.query(), "query");
 	const listed = (await listModels(caller, c.req.raw.headers, services)).filter(
 		({ model }) => METHODS[model.task],
@@ -44,7 +44,7 @@ export async function geminiModels(c: Context, { caller, services }: Call): Prom
 	return Response.json({ models: listed.slice(pageToken, end).map(modelJson), ...next });
 }
 
-export async function showGeminiModel(c: Context, { caller, services }: Call): Promise<Response> {
+export async function showGeminiModel(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const id = pathParameter(c, "model");
 	const found = await findModel(id, caller, c.req.raw.headers, services);
 	if (!found) throw new AiError("notFound", `models/${id} is not found`);

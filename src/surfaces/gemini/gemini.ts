@@ -22,7 +22,7 @@ import { answer } from "../answer.ts";
 import { AI, below, V1, V1BETA } from "../bases.ts";
 import { GOOGLE_DECISIONS } from "../openai/decision-routes.ts";
 import { dialectRoute } from "../openai/dialect-routes.ts";
-import { type Call, defineRoutes, type Route, type RouteDeclaration } from "../route.ts";
+import { type AppCall, type AppRoute, type AppRouteDeclaration, defineRoutes } from "../route.ts";
 import {
 	callGemini,
 	GEMINI_METHODS,
@@ -43,7 +43,7 @@ const GEMINI: RouteGroup = {
 /** Of up to three segments: a longer path may be a provider's address of a gateway. Encoded slashes make no segment. */
 const ID_WITHOUT_PREFIX = "[^/]+(?:/[^/]+)?(?:/[^/]+)?";
 
-const methodRoute = (path: string): RouteDeclaration => ({
+const methodRoute = (path: string): AppRouteDeclaration => ({
 	method: "POST",
 	path,
 	summary: "Calls a method of a model, such as {model}:generateContent",
@@ -54,7 +54,7 @@ const methodRoute = (path: string): RouteDeclaration => ({
 	handler: callMethod,
 });
 
-const METHOD_ROUTES: readonly RouteDeclaration[] = [
+const METHOD_ROUTES: readonly AppRouteDeclaration[] = [
 	methodRoute("/models/:model{.+}"),
 	{
 		...methodRoute(`/:call{${ID_WITHOUT_PREFIX}:(?:${GEMINI_METHODS.join("|")})}`),
@@ -62,7 +62,7 @@ const METHOD_ROUTES: readonly RouteDeclaration[] = [
 	},
 ];
 
-export const geminiRoutes: readonly Route[] = [
+export const geminiRoutes: readonly AppRoute[] = [
 	...defineRoutes(GEMINI, [
 		{
 			method: "GET",
@@ -91,7 +91,7 @@ export const geminiRoutes: readonly Route[] = [
 export const geminiUnknown: readonly UnknownPaths[] = defineUnknown(GEMINI, [{ path: "/*" }]);
 
 /** Runs the model, in the gateway of `cf-aig-gateway-id`, or in the one that the token binds. */
-async function callMethod(c: Context, { caller, id, services }: Call): Promise<Response> {
+async function callMethod(c: Context, { caller, id, services }: AppCall): Promise<Response> {
 	const { headers, signal } = c.req.raw;
 	const named = splitMethod(pathParameter(c, "model") || pathParameter(c, "call"));
 	const sse = c.req.query("alt") === "sse";

@@ -25,7 +25,7 @@ import { ConversionOptions } from "../../markdown/options.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
-import { type Call, defineRoutes, type Route } from "../route.ts";
+import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import type { AppServices } from "../services.ts";
 
 export type ConversionResponse = { id: string; name: string; mimeType: string } & (
@@ -61,7 +61,7 @@ async function transform(
 }
 
 /** `/to-everything/markdown` of the binding. */
-export const wireMarkdownRoutes: readonly Route[] = defineRoutes(
+export const wireMarkdownRoutes: readonly AppRoute[] = defineRoutes(
 	{ bases: [{ path: "/to-everything/markdown" }], tag: "Binding" },
 	[
 		{
@@ -83,7 +83,7 @@ export const wireMarkdownRoutes: readonly Route[] = defineRoutes(
 );
 
 /** `/ai/tomarkdown` over REST. */
-export const markdownRoutes: readonly Route[] = defineRoutes(
+export const markdownRoutes: readonly AppRoute[] = defineRoutes(
 	{ bases: [below(AI, "/tomarkdown")], tag: "Markdown" },
 	[
 		{
@@ -106,7 +106,7 @@ export const markdownRoutes: readonly Route[] = defineRoutes(
 	],
 );
 
-async function convertWire(c: Context, { caller, services }: Call): Promise<Response> {
+async function convertWire(c: Context, { caller, services }: AppCall): Promise<Response> {
 	await countRequest("Markdown Conversion", caller, services);
 	const { limits } = services;
 	// The same limit as for files in a form.
@@ -120,7 +120,7 @@ async function convertWire(c: Context, { caller, services }: Call): Promise<Resp
 	return Response.json({ success: true, result });
 }
 
-async function convertForm(c: Context, { caller, services }: Call): Promise<Response> {
+async function convertForm(c: Context, { caller, services }: AppCall): Promise<Response> {
 	await countRequest("Markdown Conversion", caller, services);
 	const { limits } = services;
 	const bytes = await readBody(c.req.raw, limits.uploadBytes, services);

@@ -6,7 +6,7 @@
 import { AiError } from "../../core/errors.ts";
 import { BY_MODEL } from "../../http/route.ts";
 import { AI, AZURE, below } from "../bases.ts";
-import { defineRoutes, type Route } from "../route.ts";
+import { type AppRoute, defineRoutes } from "../route.ts";
 import { type RunRoute, runForm, runJson } from "./dialect-routes.ts";
 import { FORM_ROUTES, OPENAI, OPENAI_ROUTES } from "./openai.ts";
 
@@ -28,7 +28,7 @@ const RUNS: readonly (readonly [string, RunRoute])[] = [
 
 const NO_ENDPOINT = `No route for that URI: after the deployment, Azure's routes here are ${RUNS.map(([path]) => path.slice(1)).join(", ")}. Others are below /v1`;
 
-export const azureRoutes: readonly Route[] = defineRoutes(
+export const azureRoutes: readonly AppRoute[] = defineRoutes(
 	{ ...OPENAI, bases: [AZURE, below(AI, AZURE.path)] },
 	[
 		{

@@ -7,7 +7,7 @@ import { parse } from "../../pipeline/prepare.ts";
 import { type ResolvedModel, resolveModel } from "../../pipeline/resolve-model.ts";
 import { countInput } from "../../tasks/traits.ts";
 import { type CountedChat, type SearchFormat, withSearchTexts } from "../../websearch/with-web-search.ts";
-import type { Call } from "../route.ts";
+import type { AppCall } from "../route.ts";
 
 /** `fields`: the body of the chat request. If `resolved.routed` is absent, the fields are validated leniently. */
 export async function countPromptTokens(
@@ -32,7 +32,7 @@ interface Counted {
 /** Counts the tokens of the body of a request for a route. */
 export async function countBody(
 	c: Context,
-	{ caller, services }: Call,
+	{ caller, services }: AppCall,
 	{ route, search, defaults = {}, complete }: Counted,
 ): Promise<number> {
 	await countRequest("Token Count", caller, services);

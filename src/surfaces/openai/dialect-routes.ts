@@ -6,11 +6,11 @@ import { parseMultipart } from "../../dialects/media/multipart.ts";
 import { onlyFor, requireModel } from "../../dialects/route-dialect.ts";
 import { readBody, readJson } from "../../http/body.ts";
 import { BY_MODEL } from "../../http/route.ts";
-import type { Call, RouteDeclaration } from "../route.ts";
+import type { AppCall, AppRouteDeclaration } from "../route.ts";
 import { infer, type OpenaiRoute } from "./openai-route.ts";
 
 /** `named`: the model, if the path names it. Absent: the body does. */
-export type RunRoute = (c: Context, call: Call, named?: string) => Promise<Response>;
+export type RunRoute = (c: Context, call: AppCall, named?: string) => Promise<Response>;
 
 /** Runs a request with a JSON body. */
 export function runJson(route: OpenaiRoute): RunRoute {
@@ -55,7 +55,7 @@ export function runForm(route: OpenaiRoute): RunRoute {
 		});
 }
 
-export function dialectRoute(path: string, route: OpenaiRoute): RouteDeclaration {
+export function dialectRoute(path: string, route: OpenaiRoute): AppRouteDeclaration {
 	const run = runJson(route);
 	return {
 		method: "POST",
@@ -70,7 +70,7 @@ export function dialectRoute(path: string, route: OpenaiRoute): RouteDeclaration
 	};
 }
 
-export function formRoute(path: string, route: OpenaiRoute): RouteDeclaration {
+export function formRoute(path: string, route: OpenaiRoute): AppRouteDeclaration {
 	const run = runForm(route);
 	return {
 		...dialectRoute(path, route),

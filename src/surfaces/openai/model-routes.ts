@@ -15,7 +15,7 @@ import { pathParameter, type RouteGroup } from "../../http/route.ts";
 import type { Model } from "../../models/model.ts";
 import { answer } from "../answer.ts";
 import { geminiModels, showGeminiModel } from "../gemini/gemini-models.ts";
-import type { Call, RouteDeclaration } from "../route.ts";
+import type { AppCall, AppRouteDeclaration } from "../route.ts";
 import { findModel, type ListedModel, listModels } from "./listed-models.ts";
 
 const secondsOf = ({ created }: Model): number => Math.floor(Date.parse(created) / 1000) || 0;
@@ -89,30 +89,32 @@ export const MODELS = {
 } satisfies Omit<RouteGroup, "bases">;
 
 /** Also below a second `/v1`, because Anthropic's SDKs append it to their base address. */
-export const MODEL_ROUTES: readonly RouteDeclaration[] = ["", "/v1"].flatMap((base): RouteDeclaration[] => [
-	{
-		method: "GET",
-		path: `${base}/models`,
-		summary: "Lists the models that are served here and the account's aliases",
-		query: PageQuery,
-		permission: "read",
-		output: answer("listedModelsAnswer"),
-		handler: replyModels,
-	},
-	{
-		method: "GET",
-		path: `${base}/models/:model{.+}`,
-		summary: "Shows a model",
-		permission: "read",
-		output: answer("listedModelAnswer"),
-		handler: replyModel,
-	},
-]);
+export const MODEL_ROUTES: readonly AppRouteDeclaration[] = ["", "/v1"].flatMap(
+	(base): AppRouteDeclaration[] => [
+		{
+			method: "GET",
+			path: `${base}/models`,
+			summary: "Lists the models that are served here and the account's aliases",
+			query: PageQuery,
+			permission: "read",
+			output: answer("listedModelsAnswer"),
+			handler: replyModels,
+		},
+		{
+			method: "GET",
+			path: `${base}/models/:model{.+}`,
+			summary: "Shows a model",
+			permission: "read",
+			output: answer("listedModelAnswer"),
+			handler: replyModel,
+		},
+	],
+);
 
 const isAnthropic = (c: Context): boolean => c.req.header(ANTHROPIC_VERSION) !== undefined;
 const isGoogle = (c: Context): boolean => c.req.header(GOOGLE_KEY) !== undefined;
 
-async function replyModels(c: Context, call: Call): Promise<Response> {
+async function replyModels(c: Context, call: AppCall): Promise<Response> {
 	if (isGoogle(c)) return geminiModels(c, call);
 	const { caller, services } = call;
 	const listed = await listModels(caller, c.req.raw.headers, services);
@@ -120,7 +122,7 @@ async function replyModels(c: Context, call: Call): Promise<Response> {
 	return Response.json({ object: "list", data: listed.map(openAiModel) });
 }
 
-async function replyModel(c: Context, call: Call): Promise<Response> {
+async function replyModel(c: Context, call: AppCall): Promise<Response> {
 	if (isGoogle(c)) return showGeminiModel(c, call);
 	const { caller, services } = call;
 	const id = pathParameter(c, "model");

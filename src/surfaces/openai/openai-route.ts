@@ -8,7 +8,7 @@ import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { type FailureFormat, messagesFailure, openAiFailure } from "../../http/failure-formats.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
 import type { InferenceRequest } from "../../pipeline/request.ts";
-import type { Call } from "../route.ts";
+import type { AppCall } from "../route.ts";
 
 export interface OpenaiRoute extends RouteDialect {
 	/** One line of the OpenAPI document. */
@@ -20,7 +20,7 @@ export interface OpenaiRoute extends RouteDialect {
 	/** Adds fields of the API that callers send as headers. */
 	withHeaders?(fields: Record<string, unknown>, headers: Headers): Record<string, unknown>;
 	/** Answers some requests itself. `undefined`: the model runs. */
-	intercept?(c: Context, call: Call, fields: { model: string }): Promise<Response> | undefined;
+	intercept?(c: Context, call: AppCall, fields: { model: string }): Promise<Response> | undefined;
 	/** Instead of those of the group. */
 	credentials?: readonly CredentialLocation[];
 	/** The model, if a body may name it in another form. */
@@ -41,7 +41,7 @@ interface RouteRun {
 /** Runs the model, in the gateway of `cf-aig-gateway-id`. */
 export function infer(
 	c: Context,
-	{ id, caller, services }: Call,
+	{ id, caller, services }: AppCall,
 	{ route, dialect, read }: RouteRun,
 ): Promise<Response> {
 	const { path, raw } = c.req;

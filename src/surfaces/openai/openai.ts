@@ -25,7 +25,7 @@ import { AI, below, V1 } from "../bases.ts";
 import { CONVERSATIONS } from "../responses/conversation-routes.ts";
 import { RESPONSE_ROUTES, RESPONSES } from "../responses/response-routes.ts";
 import { STORED_RESPONSES } from "../responses/stored-routes.ts";
-import { type Call, defineRoutes, type Route, type RouteDeclaration } from "../route.ts";
+import { type AppCall, type AppRoute, type AppRouteDeclaration, defineRoutes } from "../route.ts";
 import { STANDALONE_SEARCH } from "../websearch/standalone-search.ts";
 import { countBody } from "./count-tokens.ts";
 import { DECISIONS, SYSTEM_ONE } from "./decision-routes.ts";
@@ -160,7 +160,7 @@ const ANTHROPIC: RouteGroup = {
 
 const isMessages = ([, route]: [string, OpenaiRoute]): boolean => route === MESSAGES;
 
-const OPENAI_DECLARATIONS: readonly RouteDeclaration[] = [
+const OPENAI_DECLARATIONS: readonly AppRouteDeclaration[] = [
 	...Object.entries(OPENAI_ROUTES)
 		.filter((route) => !isMessages(route))
 		.map(([path, route]) => ({
@@ -174,9 +174,9 @@ const OPENAI_DECLARATIONS: readonly RouteDeclaration[] = [
 	...Object.entries(FORM_ROUTES).map(([path, route]) => formRoute(path, route)),
 ];
 
-const MESSAGES_DECLARATIONS: readonly RouteDeclaration[] = Object.entries(OPENAI_ROUTES)
+const MESSAGES_DECLARATIONS: readonly AppRouteDeclaration[] = Object.entries(OPENAI_ROUTES)
 	.filter(isMessages)
-	.flatMap(([path, route]): RouteDeclaration[] => [
+	.flatMap(([path, route]): AppRouteDeclaration[] => [
 		dialectRoute(path, route),
 		{
 			method: "POST",
@@ -189,7 +189,7 @@ const MESSAGES_DECLARATIONS: readonly RouteDeclaration[] = Object.entries(OPENAI
 			handler: countMessages,
 		},
 		...[`${path}/batches`, `${path}/batches/:path{.+}`].map(
-			(batches): RouteDeclaration => ({
+			(batches): AppRouteDeclaration => ({
 				method: ["GET", "POST", "DELETE"],
 				path: batches,
 				summary: "Refuses message batches",
@@ -205,7 +205,7 @@ export const OPENAI_PATHS: ReadonlySet<string> = new Set(
 	[...OPENAI_DECLARATIONS, ...MESSAGES_DECLARATIONS, ...MODEL_ROUTES].map(({ path }) => path),
 );
 
-export const openAiRoutes: readonly Route[] = [
+export const openAiRoutes: readonly AppRoute[] = [
 	...defineRoutes(OPENAI, OPENAI_DECLARATIONS),
 	...defineRoutes(ANTHROPIC, MESSAGES_DECLARATIONS),
 	...defineRoutes({ ...MODELS, bases: OPENAI.bases }, MODEL_ROUTES),
@@ -215,7 +215,7 @@ function refuseBatches(): never {
 	throw new AiError("noRoute", NO_BATCHES);
 }
 
-async function countMessages(c: Context, call: Call): Promise<Response> {
+async function countMessages(c: Context, call: AppCall): Promise<Response> {
 	const input_tokens = await countBody(c, call, { route: MESSAGES, search: "messages", defaults: NO_OUTPUT });
 	return Response.json({ input_tokens }, { headers: { [REQUEST_ID]: call.id, "request-id": call.id } });
 }

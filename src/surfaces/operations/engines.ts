@@ -8,12 +8,12 @@ import { envelope } from "../../http/envelope.ts";
 import type { RouteSummary } from "../../pipeline/plan.ts";
 import { answer } from "../answer.ts";
 import { V4 } from "../bases.ts";
-import { type Call, defineRoutes, type Route } from "../route.ts";
+import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import { sumEngines } from "./engine-sums.ts";
 import { replicaId } from "./pools.ts";
 import { allReports, type Labelled } from "./worker-reports.ts";
 
-export const engineRoutes: readonly Route[] = defineRoutes({ bases: [V4], tag: "Operations" }, [
+export const engineRoutes: readonly AppRoute[] = defineRoutes({ bases: [V4], tag: "Operations" }, [
 	{
 		method: "GET",
 		path: "/engines",
@@ -24,7 +24,7 @@ export const engineRoutes: readonly Route[] = defineRoutes({ bases: [V4], tag: "
 	},
 ]);
 
-async function listEngines({ services }: Call): Promise<Response> {
+async function listEngines({ services }: AppCall): Promise<Response> {
 	const { engines } = await allReports(services);
 	return envelope({
 		routes: services.routing.list().map(routeJson),

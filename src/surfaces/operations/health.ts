@@ -6,7 +6,7 @@
 import { AiError } from "../../core/errors.ts";
 import { objectUnavailable } from "../../core/object-failure.ts";
 import { answer } from "../answer.ts";
-import { defineRoutes, type Route } from "../route.ts";
+import { type AppRoute, defineRoutes } from "../route.ts";
 import type { AppServices } from "../services.ts";
 
 export const HEALTH_PATH = "/health";
@@ -46,7 +46,7 @@ async function probe({ directory, log, uuid }: AppServices): Promise<boolean> {
 	}
 }
 
-export const healthRoutes: readonly Route[] = defineRoutes({ bases: [{ path: "" }], tag: "Operations" }, [
+export const healthRoutes: readonly AppRoute[] = defineRoutes({ bases: [{ path: "" }], tag: "Operations" }, [
 	{
 		method: "GET",
 		path: HEALTH_PATH,

@@ -13,7 +13,7 @@ import { isObjectFailure } from "../../core/object-failure.ts";
 import { ACCOUNT_ID } from "../../http/authenticate.ts";
 import type { Bearer } from "../../http/credentials.ts";
 import { limitStatusOf } from "../accounts/limits.ts";
-import { type Call, defineRoutes, type Route } from "../route.ts";
+import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import type { AppServices } from "../services.ts";
 import { type AccountReport, metricsText } from "./metrics-text.ts";
 import type { StorageReport } from "./storage-metrics.ts";
@@ -22,7 +22,7 @@ import { allReports, visible } from "./worker-reports.ts";
 /** Each account costs three subrequests. A token, which has one account, costs one more for its verification. */
 const MAX_ACCOUNTS = 100;
 
-export const metricsRoutes: readonly Route[] = defineRoutes({ bases: [{ path: "" }], tag: "Operations" }, [
+export const metricsRoutes: readonly AppRoute[] = defineRoutes({ bases: [{ path: "" }], tag: "Operations" }, [
 	{
 		method: "GET",
 		path: "/metrics",
@@ -34,7 +34,7 @@ export const metricsRoutes: readonly Route[] = defineRoutes({ bases: [{ path: ""
 	},
 ]);
 
-async function metrics(c: Context, { bearer, id, services }: Call): Promise<Response> {
+async function metrics(c: Context, { bearer, id, services }: AppCall): Promise<Response> {
 	const { directory, log } = services;
 	const requested = c.req.queries("account") ?? [];
 	const isOperator = bearer.account === undefined;

@@ -6,7 +6,7 @@
 import type { CredentialLocation } from "../../http/credentials.ts";
 import type { Payload } from "../../http/route.ts";
 import * as answers from "../all-answers.ts";
-import type { Route } from "../route.ts";
+import type { AppRoute } from "../route.ts";
 import { FAILURE_SCHEMAS, failureNameOf } from "./failure-schemas.ts";
 import { ADDRESS } from "./openapi.ts";
 import { type BodyContent, type Json, jsonSchema, Schemas } from "./openapi-schemas.ts";
@@ -55,7 +55,7 @@ interface DocumentOptions {
 }
 
 export function openApiDocument(
-	declared: readonly Route[],
+	declared: readonly AppRoute[],
 	{ address = ADDRESS, examples = {} }: DocumentOptions = {},
 ): ApiDocument {
 	const routes = declared.filter(({ hidden }) => !hidden).map((route) => documented(route, examples));
@@ -99,14 +99,14 @@ export function openApiDocument(
 type AnswerExamples = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /** A route with the schema and the examples of its answer. */
-type DocumentedRoute = Omit<Route, "output"> & {
+type DocumentedRoute = Omit<AppRoute, "output"> & {
 	output: Payload;
 	examples: Readonly<Record<string, unknown>>;
 };
 
 const ANSWERS = answers as unknown as Readonly<Record<string, Payload>>;
 
-function documented(route: Route, examples: AnswerExamples): DocumentedRoute {
+function documented(route: AppRoute, examples: AnswerExamples): DocumentedRoute {
 	const { output = "anyAnswer", summary } = route;
 	const payload = typeof output === "string" ? ANSWERS[output] : output;
 	if (!payload) throw new TypeError(`no answer has the name ${output}`);
@@ -152,7 +152,7 @@ function operationOf(route: DocumentedRoute, path: string, schemas: Schemas): Op
 const BASE = /^\/client\/v4(?:\/accounts\/\{account\}(?=\/.))?/;
 
 /** `getAiUsage`, `postAiRunByModel`: the method, and the path with its parameters. */
-function idOf({ method }: Route, path: string): string {
+function idOf({ method }: AppRoute, path: string): string {
 	const parts = path.replace(BASE, "").replaceAll(/\{(\w+)\}/g, "by-$1");
 	return `${method.toLowerCase()}${parts.replaceAll(/[^a-zA-Z0-9]+(.?)/g, (_, next) => next.toUpperCase())}`;
 }
@@ -171,7 +171,7 @@ function answerOf(
 }
 
 /** One parameter for each field of the query. */
-function parametersOf(query: NonNullable<Route["query"]>): Parameter[] {
+function parametersOf(query: NonNullable<AppRoute["query"]>): Parameter[] {
 	const isDaily = typeof query === "function";
 	const { properties = {}, required = [] } = jsonSchema(isDaily ? query(SAMPLE_DAY) : query) as {
 		properties?: Record<string, Json>;

@@ -5,7 +5,7 @@
 import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
 import { answer } from "../answer.ts";
-import { defineRoutes, type Route } from "../route.ts";
+import { type AppRoute, defineRoutes } from "../route.ts";
 import type { AppServices } from "../services.ts";
 
 /** A placeholder in the files for the gateway's address, which only a request shows. */
@@ -53,7 +53,7 @@ async function readText(file: string, { assets }: AppServices): Promise<string> 
 }
 
 /** Each call creates routes with their own caches. */
-export const openApiRoutes = (): readonly Route[] => {
+export const openApiRoutes = (): readonly AppRoute[] => {
 	const text = cachedBytes(DOCUMENT_FILE);
 	const page = cachedBytes(PAGE_FILE);
 	return defineRoutes({ bases: [{ path: "" }], tag: "Operations" }, [

@@ -21,7 +21,7 @@ import { MAX_CHANGES, type ReplicaChange } from "../../pools/replica-changes.ts"
 import { type NamedReplica, type ReplicaRole, roleProblem } from "../../pools/replica-roles.ts";
 import { answer } from "../answer.ts";
 import { below, V4 } from "../bases.ts";
-import { type Call, defineRoutes, type Route } from "../route.ts";
+import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import type { AppServices } from "../services.ts";
 import { CIRCUITS } from "./engine-sums.ts";
 
@@ -34,7 +34,7 @@ const NewReplica = lazy(() =>
 );
 const ReplicaUpdate = lazy(() => z.strictObject({ state: z.enum(["active", "draining"]) }));
 
-export const poolRoutes: readonly Route[] = defineRoutes(
+export const poolRoutes: readonly AppRoute[] = defineRoutes(
 	{ bases: [below(V4, "/pools")], tag: "Operations" },
 	[
 		{
@@ -93,7 +93,7 @@ export const poolRoutes: readonly Route[] = defineRoutes(
 /** Addresses contain slashes, which clients and proxies treat differently in a path. */
 export const replicaId = (url: string): string => hashText(url).toString(16).padStart(14, "0");
 
-async function addReplica(c: Context, { services }: Call): Promise<Response> {
+async function addReplica(c: Context, { services }: AppCall): Promise<Response> {
 	const backend = backendAt(c, services);
 	const fields = parseFields(NewReplica(), await readFields(c.req.raw, services.limits), "body");
 	const { url } = fields;
@@ -121,14 +121,14 @@ async function addReplica(c: Context, { services }: Call): Promise<Response> {
 	return showReplica(backend, url, services);
 }
 
-async function updateReplica(c: Context, { services }: Call): Promise<Response> {
+async function updateReplica(c: Context, { services }: AppCall): Promise<Response> {
 	const { state } = parseFields(ReplicaUpdate(), await readFields(c.req.raw, services.limits), "body");
 	const { backend, replica } = await replicaAt(c, services);
 	await setState(backend, replica, state, services);
 	return showReplica(backend, replica.url, services);
 }
 
-async function removeReplica(c: Context, { services }: Call): Promise<Response> {
+async function removeReplica(c: Context, { services }: AppCall): Promise<Response> {
 	const { backend, replica } = await replicaAt(c, services);
 	await setState(backend, replica, "removed", services);
 	return envelope({ id: replicaId(replica.url) });

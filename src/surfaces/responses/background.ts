@@ -15,14 +15,14 @@ import { createBackground } from "../../responses/background-request.ts";
 import { backgroundHandler, type RunRequest } from "../../responses/background-work.ts";
 import { contextOf, engineFields, readStateful, runResponses } from "../../responses/run-stored.ts";
 import type { WorkHandler } from "../../storage/queue/work.ts";
-import type { Call } from "../route.ts";
+import type { AppCall } from "../route.ts";
 import { RESPONSES_DIALECT } from "./response-dialect.ts";
 import { eventsReply, stateReply, storedEvents } from "./stored-routes.ts";
 
 type Fields = Record<string, unknown> & { model: string };
 
 /** Answers with the queued response, or with its events. A request that cannot run is refused. */
-export async function answerInBackground(c: Context, call: Call, fields: Fields): Promise<Response> {
+export async function answerInBackground(c: Context, call: AppCall, fields: Fields): Promise<Response> {
 	const { caller, services } = call;
 	const { headers } = c.req.raw;
 	const stateful = readStateful(fields);
@@ -44,7 +44,7 @@ export async function answerInBackground(c: Context, call: Call, fields: Fields)
 }
 
 const runWith =
-	(all: Call["services"]): RunRequest =>
+	(all: AppCall["services"]): RunRequest =>
 	({ id, request, fields, signal }, { ledgers }) => {
 		const services = { ...all, ledgers };
 		const headers = new Headers(request.headers);
@@ -79,5 +79,5 @@ const failureOf = (error: Parameters<typeof responsesFailure>[0], requestId: str
 	responsesFailure(error, requestId);
 
 /** The handler of the queue's items. */
-export const backgroundWork = (services: Call["services"]): WorkHandler =>
+export const backgroundWork = (services: AppCall["services"]): WorkHandler =>
 	backgroundHandler(services, runWith(services));

@@ -15,7 +15,7 @@ import { newId } from "../../responses/ids.ts";
 import { referencesIn, storedInput } from "../../responses/input.ts";
 import type { ConversationRecord, Found, ItemRecord, Scope } from "../../responses/records.ts";
 import { answer } from "../answer.ts";
-import type { Call, RouteDeclaration } from "../route.ts";
+import type { AppCall, AppRouteDeclaration } from "../route.ts";
 import { ItemsQuerySchema, includedIn, itemsOf, listOf, readItemsQuery } from "./item-query.ts";
 import { stateReply } from "./stored-routes.ts";
 
@@ -32,7 +32,7 @@ const CONVERSATION = "/conversations/:conversation{conv_[^/]*}";
 const ITEM = `${CONVERSATION}/items/:item`;
 const common = { permission: "run", failure: responsesFailure } as const;
 
-export const CONVERSATIONS: readonly RouteDeclaration[] = [
+export const CONVERSATIONS: readonly AppRouteDeclaration[] = [
 	{
 		...common,
 		method: "POST",
@@ -113,7 +113,7 @@ const itemId = (c: Context): string => pathParameter(c, "item");
 
 /** Calls the conversations of the caller's account, in the scope of the caller. */
 async function inConversations<Value>(
-	{ caller, services }: Call,
+	{ caller, services }: AppCall,
 	find: (calls: ConversationCalls, scope: Scope) => Promise<Found<Value>>,
 ): Promise<Value> {
 	const { storedResponses } = services;
@@ -133,13 +133,13 @@ const conversationJson = ({ id, createdAt, metadata }: ConversationRecord): obje
 });
 
 async function conversationReply(
-	call: Call,
+	call: AppCall,
 	find: (calls: ConversationCalls, scope: Scope) => Promise<Found<ConversationRecord>>,
 ): Promise<Response> {
 	return stateReply(conversationJson(await inConversations(call, find)), call);
 }
 
-async function create(c: Context, call: Call): Promise<Response> {
+async function create(c: Context, call: AppCall): Promise<Response> {
 	const { caller, services } = call;
 	const { now, storedResponses, uuid } = services;
 	const { account } = caller;
@@ -159,7 +159,7 @@ async function create(c: Context, call: Call): Promise<Response> {
 }
 
 /** Throws if an item refers to one that does not exist. */
-async function newItems(items: readonly object[], { caller, services }: Call): Promise<ItemRecord[]> {
+async function newItems(items: readonly object[], { caller, services }: AppCall): Promise<ItemRecord[]> {
 	requireDiskSpace("items");
 	const references = referencesIn(items);
 	const { storedResponses, uuid } = services;
@@ -177,19 +177,19 @@ async function newItems(items: readonly object[], { caller, services }: Call): P
 	return storedInput(items, uuid);
 }
 
-async function update(c: Context, call: Call): Promise<Response> {
+async function update(c: Context, call: AppCall): Promise<Response> {
 	const { metadata } = validate(Update(), await readJson(c.req.raw, call.services));
 	const json = JSON.stringify(metadata ?? {});
 	return conversationReply(call, (calls, scope) => calls.update(idOf(c), json, scope));
 }
 
-async function remove(c: Context, call: Call): Promise<Response> {
+async function remove(c: Context, call: AppCall): Promise<Response> {
 	const id = idOf(c);
 	await inConversations(call, (calls, scope) => calls.delete(id, scope));
 	return stateReply({ id, object: "conversation.deleted", deleted: true }, call);
 }
 
-async function addItems(c: Context, call: Call): Promise<Response> {
+async function addItems(c: Context, call: AppCall): Promise<Response> {
 	const { caller, services } = call;
 	const { storedResponses } = services;
 	const fields = validate(NewItems(), await readJson(c.req.raw, services));
@@ -202,14 +202,14 @@ async function addItems(c: Context, call: Call): Promise<Response> {
 	return stateReply(listOf({ items: shown, hasMore: false }, includedIn(c.req.url)), call);
 }
 
-async function listItems(c: Context, call: Call): Promise<Response> {
+async function listItems(c: Context, call: AppCall): Promise<Response> {
 	const query = readItemsQuery(c.req.query());
 	const page = await inConversations(call, (calls, scope) => calls.items(idOf(c), query, scope));
 	if (!page) throw invalidInput("after: the conversation has no item with this id");
 	return stateReply(listOf(page, includedIn(c.req.url)), call);
 }
 
-async function showItem(c: Context, call: Call): Promise<Response> {
+async function showItem(c: Context, call: AppCall): Promise<Response> {
 	const json = await inConversations(call, (calls, scope) => calls.item(idOf(c), itemId(c), scope));
 	const [item] = itemsOf([json], includedIn(c.req.url));
 	return stateReply(item, call);

@@ -4,11 +4,11 @@
  */
 
 import { AI } from "../bases.ts";
-import { defineRoutes, type Route } from "../route.ts";
+import { type AppRoute, defineRoutes } from "../route.ts";
 
 const JSON_LINES = "application/jsonl";
 
-export const responseExportRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag: "Responses" }, [
+export const responseExportRoutes: readonly AppRoute[] = defineRoutes({ bases: [AI], tag: "Responses" }, [
 	{
 		method: "GET",
 		path: "/responses/export",

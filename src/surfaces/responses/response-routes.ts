@@ -9,7 +9,7 @@ import { isUpgrade } from "../../http/socket.ts";
 import { answer } from "../answer.ts";
 import { countBody } from "../openai/count-tokens.ts";
 import { infer, type OpenaiRoute } from "../openai/openai-route.ts";
-import type { Call, RouteDeclaration } from "../route.ts";
+import type { AppCall, AppRouteDeclaration } from "../route.ts";
 import { RESPONSES_DIALECT } from "./response-dialect.ts";
 import { stateReply } from "./stored-routes.ts";
 
@@ -33,7 +33,7 @@ export const RESPONSES: OpenaiRoute = {
 	run: async (request, services) => (await room()).runStored(request, services),
 };
 
-export const RESPONSE_ROUTES: readonly RouteDeclaration[] = [
+export const RESPONSE_ROUTES: readonly AppRouteDeclaration[] = [
 	{
 		method: "GET",
 		path: "/responses",
@@ -66,14 +66,14 @@ export const RESPONSE_ROUTES: readonly RouteDeclaration[] = [
 	},
 ];
 
-async function openSocket(c: Context, call: Call): Promise<Response> {
+async function openSocket(c: Context, call: AppCall): Promise<Response> {
 	if (!isUpgrade(c.req.raw)) throw methodNotAllowed(c);
 	const { responseSocket } = await import("./response-socket.ts");
 	return responseSocket(c.req.raw, call);
 }
 
 /** Runs the model in its gateway, like the route that creates responses. */
-function compact(c: Context, call: Call): Promise<Response> {
+function compact(c: Context, call: AppCall): Promise<Response> {
 	return infer(c, call, {
 		route: {
 			...RESPONSES,
@@ -88,7 +88,7 @@ function compact(c: Context, call: Call): Promise<Response> {
 	});
 }
 
-async function countResponses(c: Context, call: Call): Promise<Response> {
+async function countResponses(c: Context, call: AppCall): Promise<Response> {
 	const { caller, services } = call;
 	const complete = async (fields: { model: string }): Promise<object> => {
 		const { contextOf, engineFields, readStateful } = await room();

@@ -29,7 +29,7 @@ import { ConnectionMemory } from "../../responses/connection-memory.ts";
 import { dataOf } from "../../responses/event-text.ts";
 import { contextOf, readStateful, runStored } from "../../responses/run-stored.ts";
 import { EventSplitter } from "../../streams/event-splitter.ts";
-import type { Call } from "../route.ts";
+import type { AppCall } from "../route.ts";
 import { RESPONSES_DIALECT } from "./response-dialect.ts";
 
 /** As OpenAI's. */
@@ -49,7 +49,7 @@ const TRY_AGAIN = 1013;
 const Frame = lazy(() => z.looseObject({ type: z.string(), stream_id: z.string().nullish() }));
 
 interface SocketContext {
-	call: Call;
+	call: AppCall;
 	headers: Headers;
 	endpoint: string;
 	signal: AbortSignal;
@@ -60,7 +60,7 @@ interface SocketContext {
 	memory: ConnectionMemory;
 }
 
-export function responseSocket(request: Request, call: Call): Response {
+export function responseSocket(request: Request, call: AppCall): Response {
 	const open = openSocket(call.caller.account);
 	const { pathname } = new URL(request.url);
 	const context: SocketContext = {

@@ -21,7 +21,7 @@ import { includesSeals, shown } from "../../responses/response-object.ts";
 import type { ResponsesServices } from "../../responses/services.ts";
 import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
 import { answer } from "../answer.ts";
-import type { Call, RouteDeclaration } from "../route.ts";
+import type { AppCall, AppRouteDeclaration } from "../route.ts";
 import { ItemsQuerySchema, includedIn, listOf, readItemsQuery } from "./item-query.ts";
 
 const RetrieveQuery = lazy(() =>
@@ -39,7 +39,7 @@ const RetrieveQuery = lazy(() =>
 const RESPONSE = "/responses/:response{resp_[^/]*}";
 const common = { permission: "run", failure: responsesFailure } as const;
 
-export const STORED_RESPONSES: readonly RouteDeclaration[] = [
+export const STORED_RESPONSES: readonly AppRouteDeclaration[] = [
 	{
 		...common,
 		method: "GET",
@@ -79,13 +79,13 @@ export const STORED_RESPONSES: readonly RouteDeclaration[] = [
 const idOf = (c: Context): string => pathParameter(c, "response");
 
 /** A reply with the id of the request, in the header that OpenAI's SDKs read. */
-export const stateReply = (value: unknown, { id }: Pick<Call, "id">): Response =>
+export const stateReply = (value: unknown, { id }: Pick<AppCall, "id">): Response =>
 	Response.json(value, { headers: { [REQUEST_ID]: id, "x-request-id": id } });
 
 export const responseJson = ({ json, output }: StoredResponse, include: readonly string[]): object =>
 	shown({ ...JSON.parse(json), output: output.map((item) => JSON.parse(item)) }, includesSeals(include));
 
-async function retrieve(c: Context, call: Call): Promise<Response> {
+async function retrieve(c: Context, call: AppCall): Promise<Response> {
 	const { caller, services } = call;
 	const { stream, starting_after } = validate(RetrieveQuery(), c.req.query());
 	const id = idOf(c);
@@ -103,13 +103,13 @@ async function retrieve(c: Context, call: Call): Promise<Response> {
 async function streamEvents(
 	id: string,
 	{ caller, after }: { caller: Caller; after: number },
-	call: Pick<Call, "id" | "services">,
+	call: Pick<AppCall, "id" | "services">,
 ): Promise<Response> {
 	const events = await storedEvents(id, { caller, after }, call.services);
 	return eventsReply(events, call);
 }
 
-export const eventsReply = (events: ReadableStream<Uint8Array>, { id }: Pick<Call, "id">): Response =>
+export const eventsReply = (events: ReadableStream<Uint8Array>, { id }: Pick<AppCall, "id">): Response =>
 	new Response(events, {
 		headers: {
 			"content-type": SSE_CONTENT_TYPE,
@@ -137,7 +137,7 @@ export async function storedEvents(
 	);
 }
 
-async function remove(c: Context, call: Call): Promise<Response> {
+async function remove(c: Context, call: AppCall): Promise<Response> {
 	const { caller, services } = call;
 	const { storedResponses } = services;
 	const id = idOf(c);
@@ -150,7 +150,7 @@ async function remove(c: Context, call: Call): Promise<Response> {
 	return stateReply({ id, object: "response", deleted: true }, call);
 }
 
-async function cancel(c: Context, call: Call): Promise<Response> {
+async function cancel(c: Context, call: AppCall): Promise<Response> {
 	const { caller, services } = call;
 	const { storedResponses } = services;
 	const found = await inScope(
@@ -163,7 +163,7 @@ async function cancel(c: Context, call: Call): Promise<Response> {
 	return stateReply(responseJson(cancelled, includedIn(c.req.url)), call);
 }
 
-async function listInput(c: Context, call: Call): Promise<Response> {
+async function listInput(c: Context, call: AppCall): Promise<Response> {
 	const { caller, services } = call;
 	const { storedResponses } = services;
 	const query = readItemsQuery(c.req.query());

@@ -9,13 +9,13 @@ import { openRouterList } from "../../models/openrouter.ts";
 import { authorList, SearchQuery, search, taskList } from "../../models/search.ts";
 import { answer } from "../answer.ts";
 import { AI } from "../bases.ts";
-import { type Call, defineRoutes, type Route } from "../route.ts";
+import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 
 const refuseFineTunes = (): never => {
 	throw new AiError("noRoute");
 };
 
-export const catalogRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag: "Models" }, [
+export const catalogRoutes: readonly AppRoute[] = defineRoutes({ bases: [AI], tag: "Models" }, [
 	{
 		method: "GET",
 		path: "/models/search",
@@ -52,7 +52,7 @@ export const catalogRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag: 
 	},
 ]);
 
-async function showSchema(c: Context, { services: { catalog, routing } }: Call): Promise<Response> {
+async function showSchema(c: Context, { services: { catalog, routing } }: AppCall): Promise<Response> {
 	const id = c.req.query("model");
 	if (!id) throw badInput("required properties at '/' are 'model'");
 	const model = catalog.find(id);
@@ -61,7 +61,7 @@ async function showSchema(c: Context, { services: { catalog, routing } }: Call):
 	return envelope(modelSchema(model, routing.find(id)?.strict ?? true));
 }
 
-function searchModels(c: Context, { services: { catalog, now } }: Call): Response {
+function searchModels(c: Context, { services: { catalog, now } }: AppCall): Response {
 	const query = c.req.query();
 	if (query.format === "openrouter") return Response.json(openRouterList(catalog, now()));
 	const { result, result_info } = search(catalog, query, now());
@@ -72,7 +72,7 @@ function searchModels(c: Context, { services: { catalog, now } }: Call): Respons
 const listFineTunes = (): Response => envelope([]);
 
 /** The product's routes for adapters that callers upload. The lists are empty, and an upload is refused. */
-export const fineTuneRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag: "Fine-tunes" }, [
+export const fineTuneRoutes: readonly AppRoute[] = defineRoutes({ bases: [AI], tag: "Fine-tunes" }, [
 	{
 		method: "GET",
 		path: "/finetunes",

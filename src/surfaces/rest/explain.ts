@@ -17,7 +17,7 @@ import { explain } from "../../pipeline/explain.ts";
 import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
 import { OPENAI_ROUTES } from "../openai/openai.ts";
-import { type Call, defineRoutes, type Route } from "../route.ts";
+import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import { isNamed, type RunInputs, requestOf } from "./run.ts";
 
 /** OpenAI's routes whose requests have exactly one plan. */
@@ -26,7 +26,7 @@ const EXPLAINED_ROUTES = Object.entries(OPENAI_ROUTES).filter(([, { splits }]) =
 /** The refusal of a route that cannot be explained. Otherwise its path would be taken for the id of a model. */
 const NOT_EXPLAINED = `No route for that URI: below /ai/explain/v1 there are ${EXPLAINED_ROUTES.map(([path]) => path.slice(1)).join(", ")}; a model is explained at /ai/explain/{model}`;
 
-export const explainRoutes: readonly Route[] = defineRoutes(
+export const explainRoutes: readonly AppRoute[] = defineRoutes(
 	{ bases: [below(AI, "/explain")], tag: "Explain" },
 	[
 		...EXPLAINED_ROUTES.map(
@@ -38,7 +38,7 @@ export const explainRoutes: readonly Route[] = defineRoutes(
 					input: { ...BY_MODEL, example: route.example },
 					permission: "read",
 					output: answer("explainAnswer"),
-					handler: async (c: Context, call: Call) => {
+					handler: async (c: Context, call: AppCall) => {
 						const fields = requireModel(await readJson(c.req.raw, call.services));
 						return explainRequest(c, call, {
 							model: fields.model,
@@ -60,14 +60,14 @@ export const explainRoutes: readonly Route[] = defineRoutes(
 	],
 );
 
-async function explainRun(c: Context, call: Call): Promise<Response> {
+async function explainRun(c: Context, call: AppCall): Promise<Response> {
 	const model = pathParameter(c, "model");
 	if (model.startsWith("v1/") && !(await isNamed(model, call))) throw new AiError("noRoute", NOT_EXPLAINED);
 	const inputs = await readInputs(c.req.raw, call.services);
 	return explainRequest(c, call, { model, inputs });
 }
 
-async function explainRequest(c: Context, call: Call, inputs: RunInputs): Promise<Response> {
+async function explainRequest(c: Context, call: AppCall, inputs: RunInputs): Promise<Response> {
 	const { services } = call;
 	const { headers } = c.req.raw;
 	const named = gatewayOfHeaders(headers);

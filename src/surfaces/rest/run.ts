@@ -33,7 +33,7 @@ import { modelOf } from "../../pipeline/resolve-model.ts";
 import { run } from "../../pipeline/run.ts";
 import { AI, below } from "../bases.ts";
 import { wireOf } from "../binding/binding.ts";
-import { type Call, defineRoutes, type Route } from "../route.ts";
+import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 
 /** The product answers "no route" for an unknown model id, except in these namespaces. */
 const INFERENCE_NAMESPACE = /^@(?:cf|hf)\//;
@@ -51,7 +51,7 @@ const UniversalBody = lazy(() =>
 	}),
 );
 
-export const runRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/run")], tag: "Run" }, [
+export const runRoutes: readonly AppRoute[] = defineRoutes({ bases: [below(AI, "/run")], tag: "Run" }, [
 	{
 		method: "POST",
 		path: "",
@@ -98,7 +98,7 @@ export const runRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/ru
 	},
 ]);
 
-async function openSocket(c: Context, call: Call): Promise<Response> {
+async function openSocket(c: Context, call: AppCall): Promise<Response> {
 	if (!isUpgrade(c.req.raw)) throw methodNotAllowed(c);
 	const model = pathParameter(c, "model");
 	const inputs = { model, inputs: { fields: queryOf(c) }, dialect: loadLiveDialect };
@@ -108,7 +108,7 @@ async function openSocket(c: Context, call: Call): Promise<Response> {
 	return response;
 }
 
-function runUniversal(c: Context, call: Call): Promise<Response> {
+function runUniversal(c: Context, call: AppCall): Promise<Response> {
 	return infer(c, call, {
 		read: async () => {
 			const body = validate(UniversalBody(), await readJson(c.req.raw, call.services));
@@ -119,7 +119,7 @@ function runUniversal(c: Context, call: Call): Promise<Response> {
 	});
 }
 
-function runModel(c: Context, call: Call): Promise<Response> {
+function runModel(c: Context, call: AppCall): Promise<Response> {
 	const model = pathParameter(c, "model");
 	return infer(c, call, {
 		model,
@@ -139,7 +139,7 @@ function runModel(c: Context, call: Call): Promise<Response> {
 
 function infer(
 	c: Context,
-	call: Call,
+	call: AppCall,
 	{ model, read }: { model?: string; read(): Promise<RunInputs> },
 ): Promise<Response> {
 	const { id, caller, services } = call;
@@ -170,13 +170,13 @@ function infer(
 }
 
 /** Whether a model of the catalogue, a route of the configuration or an alias has this name. */
-export async function isNamed(name: string, { caller, services }: Call): Promise<boolean> {
+export async function isNamed(name: string, { caller, services }: AppCall): Promise<boolean> {
 	const model = await modelOf(name, caller, services);
 	return services.catalog.find(model) !== undefined || services.routing.find(model)?.named === true;
 }
 
 /** A request of the binding over HTTP, with any method, headers and body. `X-Forwarded` is its original address. */
-async function forwardToWire(c: Context, { caller, services }: Call): Promise<Response> {
+async function forwardToWire(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const origin = services.publicUrl ?? new URL(c.req.url).origin;
 	const request = new Request(forwardedFrom(c.req.header("x-forwarded"), origin), c.req.raw);
 	// The credential of this route. A provider's address would take it for the provider's key.
@@ -214,7 +214,7 @@ export interface RunInputs {
 /** A field `options` of the inputs is for the gateway (`rejectIfBusy`). The model does not get it. */
 export function requestOf(
 	c: Context,
-	{ id, caller }: Call,
+	{ id, caller }: AppCall,
 	{ model, inputs, dialect = loadDialect }: RunInputs,
 ): InferenceRequest {
 	const { signal, headers } = c.req.raw;

@@ -15,13 +15,13 @@ import { usageObserver } from "../../gateways/run/usage-observer.ts";
 import { readJson } from "../../http/body.ts";
 import { responsesFailure } from "../../http/failure-formats.ts";
 import { answer } from "../answer.ts";
-import type { Call, RouteDeclaration } from "../route.ts";
+import type { AppCall, AppRouteDeclaration } from "../route.ts";
 
 const PATH = "alpha/search";
 
 const room = onFirstUse(() => import("../../websearch/hosted/standalone-search.ts"));
 
-export const STANDALONE_SEARCH: readonly RouteDeclaration[] = [
+export const STANDALONE_SEARCH: readonly AppRouteDeclaration[] = [
 	{
 		method: "POST",
 		path: `/${PATH}`,
@@ -41,7 +41,7 @@ export const STANDALONE_SEARCH: readonly RouteDeclaration[] = [
 	},
 ];
 
-async function searchForCodex(c: Context, call: Call): Promise<Response> {
+async function searchForCodex(c: Context, call: AppCall): Promise<Response> {
 	const { caller, id, services } = call;
 	const { headers, signal } = c.req.raw;
 	const { StandaloneSearch, runStandaloneSearch } = await room();

@@ -26,7 +26,7 @@ import { search } from "../../websearch/search.ts";
 import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
 import { gatewayFailure } from "../gateway/gateway-failure.ts";
-import { type Call, defineRoutes, type Route } from "../route.ts";
+import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import type { AppServices } from "../services.ts";
 
 const MAX_QUERY_CHARACTERS = 1_024;
@@ -50,7 +50,7 @@ const SearchBody = lazy(() =>
 );
 const BindingRequest = lazy(() => SearchFields().extend({ gatewayId: GatewayName() }));
 
-const searchRoutes = (base: Base, tag: string, type: RequestSource["type"]): readonly Route[] =>
+const searchRoutes = (base: Base, tag: string, type: RequestSource["type"]): readonly AppRoute[] =>
 	defineRoutes({ bases: [below(base, "/websearch")], tag, failure: searchFailure }, [
 		{
 			method: "POST",
@@ -82,7 +82,7 @@ interface SearchCall extends z.infer<ReturnType<typeof SearchFields>> {
 
 async function searchOverHttp(
 	c: Context,
-	{ id, caller, services }: Call,
+	{ id, caller, services }: AppCall,
 	type: RequestSource["type"],
 ): Promise<Response> {
 	const { headers, signal } = c.req.raw;

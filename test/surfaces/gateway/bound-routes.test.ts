@@ -1,6 +1,6 @@
 /** Every route that a token may call, with a token that must use one gateway: it runs nothing elsewhere, and changes no gateway. */
 import { describe, expect, it } from "vitest";
-import type { Route } from "../../../src/surfaces/route.ts";
+import type { AppRoute } from "../../../src/surfaces/route.ts";
 import { ROUTES } from "../../../src/surfaces/routes.ts";
 import { completion, upstream } from "../../gateway.ts";
 import { ADMIN, type ClosedGateway, closedGateway, json } from "../../http/access.ts";
@@ -65,7 +65,7 @@ const pathOf = (path: string, account: string, gateway: string, model: string): 
 		.replace(":deployment{.+}", `${LLAMA}/chat/completions`)
 		.replace(/:(?:log|run|route|key|alias|custom_provider)/, "0190a0a0-0000-7000-8000-000000000000");
 
-function requestOf({ input, method, upgrades }: Route): RequestInit & { headers: Record<string, string> } {
+function requestOf({ input, method, upgrades }: AppRoute): RequestInit & { headers: Record<string, string> } {
 	if (upgrades) return { method, headers: { upgrade: "websocket" } };
 	const { example, type } = input ?? {};
 	if (method === "GET" || method === "DELETE") return { method, headers: {} };
@@ -80,7 +80,7 @@ function requestOf({ input, method, upgrades }: Route): RequestInit & { headers:
 
 /** `headers`: beside those of the body and the credential. */
 const call = async (
-	route: Route,
+	route: AppRoute,
 	text: string,
 	{
 		at = here,
@@ -100,11 +100,11 @@ interface LogJson {
 	metadata: Record<string, unknown> | null;
 }
 
-const named = (routes: readonly Route[]) =>
+const named = (routes: readonly AppRoute[]) =>
 	routes.map((route) => [`${route.method} ${route.path}`, route] as const);
 const RUNNING = ROUTES.filter(({ path, permission }) => permission === "run" && !RUNS_NOTHING.test(path));
 /** One of the addresses of each handler. */
-const distinct = (routes: readonly Route[]): Route[] => [
+const distinct = (routes: readonly AppRoute[]): AppRoute[] => [
 	...new Map(routes.map((route) => [route.handler, route])).values(),
 ];
 /** The body of a search always names a gateway. */
@@ -115,7 +115,7 @@ const CHANGING = ROUTES.filter(
 
 /** A request that names no gateway, but metadata. `OUTSIDE` runs only if no gateway is required. */
 async function runsIn(
-	route: Route,
+	route: AppRoute,
 	text: string,
 	{ at = here, gateway, isRequired }: { at?: ClosedGateway; gateway: string; isRequired: boolean },
 ): Promise<void> {
