@@ -37,6 +37,7 @@ export interface Billed {
 	outcome: string;
 	backend: string;
 	attempts: number;
+	started_at: string;
 	input_tokens: number;
 	output_tokens: number;
 }
@@ -73,9 +74,12 @@ export async function startGateway(): Promise<FaultGateway> {
 	const served = await serve(spec, await freePort(), folder);
 	/** Each configuration has its own account, so its bills are separate. */
 	let account = 0;
+	/** The requests of the account: it has as many records in the end. */
+	let sent = 0;
 
-	const open = ({ stream = true, signal, headers = {}, content = "Count", maxTokens }: AskOptions = {}) =>
-		fetch(new URL(`/client/v4/accounts/fault-${account}/ai/v1/chat/completions`, served.url), {
+	const open = ({ stream = true, signal, headers = {}, content = "Count", maxTokens }: AskOptions = {}) => {
+		sent++;
+		return fetch(new URL(`/client/v4/accounts/fault-${account}/ai/v1/chat/completions`, served.url), {
 			method: "POST",
 			headers: { "content-type": "application/json", ...headers },
 			body: JSON.stringify({
@@ -88,13 +92,19 @@ export async function startGateway(): Promise<FaultGateway> {
 			}),
 			...(signal && { signal }),
 		});
+	};
 
-	/** The newest first. */
+	/**
+	 * The latest start first. A request that a lease admits is recorded with the next batch of its isolate: later than it ends, and
+	 * perhaps after a later request.
+	 */
 	const records = async (): Promise<Billed[]> => {
 		const url = new URL(`/client/v4/accounts/fault-${account}/ai/usage/requests?limit=100`, served.url);
 		for (;;) {
 			const { result } = (await (await fetch(url)).json()) as { result: Billed[] };
-			if (result.every(({ outcome }) => outcome !== "open")) return result;
+			const settled = result.filter(({ outcome }) => outcome !== "open");
+			if (settled.length === sent)
+				return settled.sort((one, other) => other.started_at.localeCompare(one.started_at));
 			await new Promise((resolve) => setTimeout(resolve, 50));
 		}
 	};
@@ -102,6 +112,7 @@ export async function startGateway(): Promise<FaultGateway> {
 	return {
 		async configure(route, providers, settings = {}) {
 			account++;
+			sent = 0;
 			// Circuits belong to an address and outlive a reload, so each configuration has its own addresses.
 			const BACKENDS = Object.fromEntries(
 				providers.map(({ name, url }) => [name, { kind: "openai", url: `${url}/${account}`, ...settings }]),
