@@ -28,7 +28,7 @@ import { unusedKinds } from "./unused-kinds.ts";
 /** Parts that a deployment can leave out, and the modules of each: kinds of backends by their names, and Markdown. */
 const PARTS = {
 	simulator: ["backends/simulator/index.ts"],
-	markdown: ["markdown/html.ts", "markdown/csv.ts", "markdown/xml.ts"],
+	markdown: ["html", "csv", "xml"].map((kind) => `retrieval/documents/${kind}.ts`),
 	anthropic: ["backends/anthropic/index.ts"],
 	cog: ["backends/cog/index.ts"],
 	gemini: ["backends/gemini/index.ts"],
@@ -74,8 +74,8 @@ export async function bundleWorker(
 			alias: {
 				// The table of all character references has 35 KB. mdast-util-to-markdown needs it for the labels of references, and the
 				// conversion of HTML makes none.
-				"decode-named-character-reference": join(root, "src/markdown/no-character-references.ts"),
-				"@ungap/structured-clone": join(root, "src/markdown/structured-clone.ts"),
+				"decode-named-character-reference": join(root, "src/retrieval/documents/no-character-references.ts"),
+				"@ungap/structured-clone": join(root, "src/retrieval/documents/structured-clone.ts"),
 			},
 		},
 		transform: { target: "es2024", define: { "process.env.NODE_ENV": '"production"' } },

@@ -69,7 +69,7 @@ const CLEAN = [
 	"src/telemetry",
 	"src/counting",
 	"src/dialects",
-	"src/markdown",
+	"src/retrieval",
 	"src/media",
 	"src/streams",
 	"src/models",

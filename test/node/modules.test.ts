@@ -196,7 +196,7 @@ describe("a build", () => {
 		expect(bundled).toContain("node_modules/rolldown/package.json");
 		// The runtime has its function.
 		expect(bundled.filter((file) => file.includes("structured-clone"))).toEqual([
-			"src/markdown/structured-clone.ts",
+			"src/retrieval/documents/structured-clone.ts",
 		]);
 		const placeOf = placesIn(readable);
 		const lines = readFileSync(join(readable, "index.js"), "utf8").split("\n");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { convertFiles } from "../../src/markdown/convert.ts";
-import { SUPPORTED } from "../../src/markdown/formats.ts";
+import { convertFiles } from "../../../src/retrieval/documents/convert.ts";
+import { SUPPORTED } from "../../../src/retrieval/documents/formats.ts";
 import { convert, textOf } from "./convert.ts";
 
 const bytes = (...values: number[]): Uint8Array => new Uint8Array(values);

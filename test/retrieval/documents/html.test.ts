@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import type { ConversionOptions } from "../../src/markdown/options.ts";
+import type { ConversionOptions } from "../../../src/retrieval/documents/options.ts";
 import { textOf } from "./convert.ts";
 
 const html = (text: string, options: ConversionOptions["html"] = {}): Promise<string> =>

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import Papa from "papaparse";
 import { describe, expect, it } from "vitest";
-import { codePoint } from "../code-point.ts";
+import { codePoint } from "../../code-point.ts";
 import { textOf } from "./convert.ts";
 
 const csv = (text: string): Promise<string> => textOf("data.csv", text);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CHARACTERS_PER_UNIT, FILE_WORK, REQUEST_WORK, Work } from "../../src/markdown/work.ts";
+import { CHARACTERS_PER_UNIT, FILE_WORK, REQUEST_WORK, Work } from "../../../src/retrieval/documents/work.ts";
 
 describe("the allowance", () => {
 	it("of a file allows the stated amount and no more", () => {

@@ -4,9 +4,9 @@ import { fromParse5 } from "hast-util-from-parse5";
 import { selectAll } from "hast-util-select";
 import { parse } from "parse5";
 import { describe, expect, it } from "vitest";
-import { parseHtml } from "../../src/markdown/html-parse.ts";
-import { selectElements } from "../../src/markdown/html-select.ts";
-import { Work } from "../../src/markdown/work.ts";
+import { parseHtml } from "../../../src/retrieval/documents/html-parse.ts";
+import { selectElements } from "../../../src/retrieval/documents/html-select.ts";
+import { Work } from "../../../src/retrieval/documents/work.ts";
 
 /** The ids of the selected elements. Only elements without children have one, so no selected element contains another. */
 const selected = (page: string, selector: string): string[] => {

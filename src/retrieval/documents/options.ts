@@ -3,7 +3,7 @@
  * Options for images, PDF and office files are accepted and have no effect yet.
  */
 import * as z from "zod";
-import { lazy } from "../core/lazy.ts";
+import { lazy } from "../../core/lazy.ts";
 import type { Work } from "./work.ts";
 
 const MAX_HOSTNAME = 300;

@@ -4,7 +4,7 @@
  * this gateway has neither.
  */
 
-import { isLeftOut } from "../core/left-out.ts";
+import { isLeftOut } from "../../core/left-out.ts";
 
 export type Format = "html" | "csv" | "xml";
 

@@ -1,5 +1,5 @@
-import { type Conversion, convertFiles } from "../../src/markdown/convert.ts";
-import type { ConversionOptions } from "../../src/markdown/options.ts";
+import { type Conversion, convertFiles } from "../../../src/retrieval/documents/convert.ts";
+import type { ConversionOptions } from "../../../src/retrieval/documents/options.ts";
 
 const encoder = new TextEncoder();
 

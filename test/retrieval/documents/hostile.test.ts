@@ -1,8 +1,8 @@
 /** Small files that ask for much. Each is done within the test's time, with an answer or an error of its own. */
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { FILE_WORK } from "../../src/markdown/work.ts";
-import { codePoint } from "../code-point.ts";
+import { FILE_WORK } from "../../../src/retrieval/documents/work.ts";
+import { codePoint } from "../../code-point.ts";
 import { convert, textOf } from "./convert.ts";
 
 const times = (count: number, write: (i: number) => string): string =>

@@ -3,7 +3,7 @@
  * readable gets an error of its own, and the others are converted. Libraries are loaded with the first file that needs
  * them.
  */
-import { approximateTokens } from "../counting/token-estimate.ts";
+import { approximateTokens } from "../../counting/token-estimate.ts";
 import { decodeText } from "./decode.ts";
 import { detect, type Format } from "./formats.ts";
 import type { ConversionOptions, Converter } from "./options.ts";
