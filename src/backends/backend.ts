@@ -57,6 +57,10 @@ export interface Target {
 		refusedTranscriptFormats?: { model: string; count: number };
 		/** Models whose chat completions refuse function tools. */
 		chatRefusesTools?: Set<string>;
+		/** Models that take tool calls of a conversation only if the request has tools. */
+		refusesCallsWithoutTools?: Set<string>;
+		/** Of these models, those that do not take `tool_choice: "none"`. */
+		refusesNoToolChoice?: Set<string>;
 		/** Models that give this key no summaries of their reasoning. */
 		refusesSummaries?: Set<string>;
 		/** Models for which it has no decisions of its own. */

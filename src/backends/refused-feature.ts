@@ -60,7 +60,12 @@ const MAX_LEARNED_MODELS = 100;
 /** Keeps that the target's model refuses a feature, for all calls of its backend. */
 export function learnRefusal(
 	{ observed, model }: Pick<Target, "observed" | "model">,
-	feature: "chatRefusesTools" | "refusesSummaries" | "withoutDecisions",
+	feature:
+		| "chatRefusesTools"
+		| "refusesCallsWithoutTools"
+		| "refusesNoToolChoice"
+		| "refusesSummaries"
+		| "withoutDecisions",
 ): void {
 	if (!observed) return;
 	observed[feature] ??= new Set();

@@ -23,6 +23,7 @@ import { learnRefusal, withoutIfRefused } from "../refused-feature.ts";
 import { withoutSignatures } from "../sealed-messages.ts";
 import { isSeal, type Seals } from "../seals.ts";
 import { foldSystemMessages } from "../system-messages.ts";
+import { withNamedTools } from "../tool-history.ts";
 import { objectSchema } from "../tool-parameters.ts";
 import { pairResults } from "../tool-results.ts";
 import { postJson, postStream } from "../transport/http.ts";
@@ -46,8 +47,11 @@ const RESPONSES = onFirstUse(() => import("./responses/index.ts"));
 
 export const generateText: Handler<"text-generation"> = (input, call) => {
 	if (input.prompt !== undefined) return completeRawPrompt(input, call);
-	return apiOf(input, call) === "responses" ? byResponses(input, call) : byChat(input, call);
+	return withNamedTools(input, call, byApi);
 };
+
+const byApi: Handler<"text-generation"> = (input, call) =>
+	apiOf(input, call) === "responses" ? byResponses(input, call) : byChat(input, call);
 
 const byResponses: Handler<"text-generation"> = async (input, call) => {
 	const { generateByResponses } = await RESPONSES();
