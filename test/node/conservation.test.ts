@@ -128,6 +128,18 @@ describe("an audit", () => {
 		expect(found(changed(failed), alone, { change: endedAfter(1_500) })).not.toContain(problem);
 	});
 
+	it("finds a failure whose engine had answered, unless the time of the request had passed", () => {
+		const { totalMs } = circumstancesOf(run);
+		const endedAfter = (latency_ms: number) =>
+			found(
+				changed({ outcome: "failed", code: 3046, neurons: 0, input_tokens: 0, output_tokens: 0, latency_ms }),
+				ok,
+			);
+		const problem = "its row is failed, but the engine had answered";
+		expect(endedAfter(totalMs - 100)).toContain(problem);
+		expect(endedAfter(totalMs)).not.toContain(problem);
+	});
+
 	it("finds a request that expired long before the kill", () => {
 		const kills = run.killed.map(({ at, upAt }) => ({ at: at + 60_000, upAt: upAt + 60_000 }));
 		expect(found(changed({ outcome: "expired" }), ok, { kills })).toContain(

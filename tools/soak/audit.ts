@@ -315,7 +315,8 @@ export class Audit {
 					last?.complete &&
 					!last.abandoned &&
 					!wasRefused &&
-					!wasSilent(evidence, row)
+					!wasSilent(evidence, row) &&
+					!this.#ranOutOfTime(row)
 				)
 					report("its row is failed, but the engine had answered");
 				if (received.end === "complete" && planned.api !== "messages" && code !== undefined)
@@ -383,6 +384,11 @@ export class Audit {
 		);
 	}
 
+	/** The gateway has ended it at its time limit. On a slow machine the engine's answer may then wait to be read. */
+	#ranOutOfTime({ code, latency_ms }: Row): boolean {
+		return code === TOTAL_TIME_CODE && latency_ms >= this.#circumstances.totalMs - SLACK_MS;
+	}
+
 	#killed({ endedAt, startedAt }: CallerRecord, undeliveredMs: number): Kill | undefined {
 		return this.#circumstances.kills.find(
 			({ at, upAt }) => startedAt <= upAt + SLACK_MS && at <= endedAt + undeliveredMs + SLACK_MS,
@@ -434,6 +440,7 @@ export class Audit {
 }
 
 const SILENT_CODE = 3007;
+const TOTAL_TIME_CODE = 3046;
 
 /**
  * The gateway stopped waiting for a silent engine. On a slow machine the engine may answer in that moment, because it shares its process with
