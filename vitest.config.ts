@@ -147,8 +147,16 @@ const inWorkerd = (name: string, files: { include: string[]; exclude?: string[] 
 	},
 });
 
-/** For tests that wait for processes and sockets: a machine that is busy delays them, and fails none. */
-const PATIENT = { testTimeout: 180_000, hookTimeout: 180_000, expect: { poll: { timeout: 60_000 } } };
+/**
+ * For tests that wait for processes and sockets: a machine that is busy delays them, and fails none. On CI, which shares its machine, they
+ * have a second try, which the report names.
+ */
+const PATIENT = {
+	testTimeout: 180_000,
+	hookTimeout: 180_000,
+	retry: process.env.CI ? 1 : 0,
+	expect: { poll: { timeout: 60_000 } },
+};
 /** The modules keep nothing that one file changes for another, so the files of a worker load them once. */
 const SHARED_MODULES = { isolate: false };
 
