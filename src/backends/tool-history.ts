@@ -16,13 +16,13 @@ const namesToolChoice = refusalMatches(/tool_?choice/i);
 /** For a model that ignores the choice, or whose host does not take it. */
 const DESCRIPTION = "Not available at present. Do not call it.";
 
-type Request<Output> = (input: ChatInput, call: Call) => Promise<Output>;
+type SendInput<Output> = (input: ChatInput, call: Call) => Promise<Output>;
 
 /** Makes the request, with the tools of the conversation if the host needs them. */
 export function withNamedTools<Output>(
 	input: ChatInput,
 	call: Call,
-	request: Request<Output>,
+	request: SendInput<Output>,
 ): Promise<Output> {
 	const tools = input.tools?.length ? [] : namedTools(input);
 	if (tools.length === 0) return request(input, call);
@@ -40,7 +40,7 @@ export function withNamedTools<Output>(
 }
 
 /** Bedrock has no choice to call no tool. */
-function withoutCalls<Output>(input: ChatInput, call: Call, request: Request<Output>): Promise<Output> {
+function withoutCalls<Output>(input: ChatInput, call: Call, request: SendInput<Output>): Promise<Output> {
 	const { observed, model } = call.target;
 	if (observed?.refusesNoToolChoice?.has(model)) return request(input, call);
 	return withoutIfRefused(call, {
