@@ -155,6 +155,129 @@ describe("a route without the setting", () => {
 		expect(await textsFor([GOOD, RENAMED])).toEqual([GOOD.join(""), RENAMED.join("")]);
 	});
 
+	/** The usage of engines and hosts, as each sends it. */
+	const USAGES: Record<string, { usage: object; others?: object }> = {
+		"vLLM without details": {
+			usage: { prompt_tokens: 30, total_tokens: 40, completion_tokens: 10, prompt_tokens_details: null },
+		},
+		"vLLM with details": {
+			usage: {
+				prompt_tokens: 30,
+				total_tokens: 40,
+				completion_tokens: 10,
+				prompt_tokens_details: { cached_tokens: 16 },
+			},
+		},
+		"SGLang with its cache report and reasoning": {
+			usage: {
+				prompt_tokens: 30,
+				total_tokens: 40,
+				completion_tokens: 10,
+				prompt_tokens_details: { cached_tokens: 16 },
+				reasoning_tokens: 4,
+			},
+		},
+		"llama.cpp": {
+			usage: {
+				completion_tokens: 10,
+				prompt_tokens: 30,
+				total_tokens: 40,
+				prompt_tokens_details: { cached_tokens: 0 },
+			},
+			others: { timings: { cache_n: 0, prompt_n: 30, prompt_ms: 8.2, predicted_n: 10, predicted_ms: 91.5 } },
+		},
+		OpenAI: {
+			usage: {
+				prompt_tokens: 30,
+				completion_tokens: 10,
+				total_tokens: 40,
+				prompt_tokens_details: { cached_tokens: 16, audio_tokens: 0, cache_write_tokens: 8 },
+				completion_tokens_details: {
+					reasoning_tokens: 4,
+					audio_tokens: 0,
+					accepted_prediction_tokens: 0,
+					rejected_prediction_tokens: 0,
+				},
+			},
+			others: { service_tier: "default", system_fingerprint: "fp_1" },
+		},
+		"OpenAI without a cache or reasoning": {
+			usage: {
+				prompt_tokens: 30,
+				completion_tokens: 10,
+				total_tokens: 40,
+				prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
+				completion_tokens_details: { reasoning_tokens: 0 },
+			},
+		},
+		DeepSeek: {
+			usage: {
+				prompt_tokens: 30,
+				completion_tokens: 10,
+				total_tokens: 40,
+				prompt_tokens_details: { cached_tokens: 16 },
+				prompt_cache_hit_tokens: 16,
+				prompt_cache_miss_tokens: 14,
+				completion_tokens_details: { reasoning_tokens: 4 },
+			},
+		},
+		"OpenRouter with its cost": {
+			usage: {
+				prompt_tokens: 30,
+				completion_tokens: 10,
+				total_tokens: 40,
+				cost: 0.00014,
+				is_byok: false,
+				prompt_tokens_details: { cached_tokens: 16, cache_write_tokens: 0, audio_tokens: 0 },
+				cost_details: { upstream_inference_cost: null },
+				completion_tokens_details: { reasoning_tokens: 4, image_tokens: 0 },
+			},
+		},
+		"Anthropic's host of OpenAI's API": {
+			usage: {
+				prompt_tokens: 30,
+				completion_tokens: 10,
+				total_tokens: 40,
+				prompt_tokens_details: { cached_tokens: 16, cache_creation_tokens: 8 },
+				cache_read_input_tokens: 16,
+				cache_creation_input_tokens: 8,
+			},
+		},
+		"an engine whose details have counts of null": {
+			usage: {
+				prompt_tokens: 30,
+				completion_tokens: 10,
+				total_tokens: 40,
+				prompt_tokens_details: { cached_tokens: null, audio_tokens: null },
+				completion_tokens_details: null,
+			},
+		},
+		"an engine with lists of details": {
+			usage: {
+				prompt_tokens: 30,
+				completion_tokens: 10,
+				total_tokens: 40,
+				prompt_tokens_by_source: [{ source: "cache", tokens: 16 }],
+			},
+		},
+	};
+
+	it.each(Object.entries(USAGES))("passes streams with the usage of %s", async (_, { usage, others }) => {
+		const ended = (frames: string[]) => [...frames.slice(0, -2), chunk([], { usage, ...others }), DONE];
+		const [first, second] = [ended(GOOD), ended(RENAMED)];
+		expect(await textsFor([first, second])).toEqual([first.join(""), second.join("")]);
+	});
+
+	it.each(["prompt_cache_hit_tokens", "cached_tokens"])(
+		"reads streams whose cached tokens are only in %s, and adds the details",
+		async (field) => {
+			const usage = { prompt_tokens: 30, completion_tokens: 10, total_tokens: 40, [field]: 16 };
+			const frames = [text("Hello"), end, chunk([], { usage }), DONE];
+			for (const sent of await textsFor([frames, frames]))
+				expect(sent).toContain('"prompt_tokens_details":{"cached_tokens":16}');
+		},
+	);
+
 	it("reads the streams of an engine with another name of the model", async () => {
 		const renamed = RENAMED.join("").replaceAll("other", MODEL);
 		expect(await textsFor([RENAMED, RENAMED])).toEqual([renamed, renamed]);
