@@ -1,5 +1,8 @@
 /** Which streams of a route with `passthrough` pass unchanged, and which are translated. */
 import { describe, expect, it } from "vitest";
+import llamaCppSse from "../fixtures/openai/llama-cpp/chat.sse?raw";
+import ollamaSse from "../fixtures/openai/ollama/chat.sse?raw";
+import openAiSse from "../fixtures/openai/openai/chat.sse?raw";
 import { DONE, delta, finish, testGateway, upstream, usage } from "../gateway.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
@@ -266,6 +269,16 @@ describe("a route without the setting", () => {
 		const ended = (frames: string[]) => [...frames.slice(0, -2), chunk([], { usage, ...others }), DONE];
 		const [first, second] = [ended(GOOD), ended(RENAMED)];
 		expect(await textsFor([first, second])).toEqual([first.join(""), second.join("")]);
+	});
+
+	it.each([
+		["llama.cpp", llamaCppSse, "recite"],
+		["Ollama", ollamaSse, "llama3.2"],
+		["OpenAI", openAiSse, "gpt-5.4-mini"],
+	])("passes streams that %s has sent", async (_, sent, name) => {
+		const first = sent.replaceAll(`"model":"${name}"`, `"model":"${MODEL}"`);
+		expect(first).not.toBe(sent);
+		expect(await textsFor([[first], [sent]])).toEqual([first, sent]);
 	});
 
 	it.each(["prompt_cache_hit_tokens", "cached_tokens"])(

@@ -28,16 +28,16 @@ import {
 	type SentChunkChoice,
 } from "./chunk-text.ts";
 import { isErrorBody } from "./error-body.ts";
-import { passThrough } from "./pass-through.ts";
-import { StreamProgress } from "./progress.ts";
 import {
 	type EventReader,
 	type FailureOfCall,
 	failureOfLastEvent,
 	type RelayedStream,
-	relay,
 	type UpstreamStream,
-} from "./relay.ts";
+} from "./event-scanner.ts";
+import { passThrough } from "./pass-through.ts";
+import { StreamProgress } from "./progress.ts";
+import { relay } from "./relay.ts";
 import { type Call, failureOfBody, failureOfShape } from "./upstream-failure.ts";
 
 export interface ChunkOptions {

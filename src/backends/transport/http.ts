@@ -18,7 +18,7 @@ import { type BodyBeginning, readBeginning } from "./body-beginning.ts";
 import { type ChunkOptions, relayChunks } from "./chunk-stream.ts";
 import { startDeadline } from "./deadline.ts";
 import { isErrorBody } from "./error-body.ts";
-import type { RelayedStream, UpstreamStream } from "./relay.ts";
+import type { RelayedStream, UpstreamStream } from "./event-scanner.ts";
 import { isShort, mediaType, readShort, readUpTo } from "./reply-body.ts";
 import {
 	type Call,

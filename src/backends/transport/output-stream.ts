@@ -1,6 +1,6 @@
 /**
  * Requests an output in several versions: the upstream's events with unfinished ones, and the complete one at the end (see `Answer`).
- * Limits, failures, the first event and cancellation are those of all streams (`relay.ts`), except that the upstream may be silent while
+ * Limits, failures, the first event and cancellation are those of all streams (`event-scanner.ts`), except that the upstream may be silent while
  * it works on a version: only the limit of the complete call applies.
  */
 import { createParser } from "eventsource-parser";
@@ -11,10 +11,11 @@ import { PulledStream } from "../../streams/pulled-stream.ts";
 import { EventStream, isDone, type StreamEvent } from "../../streams/sse.ts";
 import type { StreamedOutput } from "../../tasks/task.ts";
 import { isErrorBody } from "./error-body.ts";
+import type { EventReader, FailureOfCall } from "./event-scanner.ts";
 import { postForStream, type RequestBody } from "./http.ts";
 import { StreamProgress } from "./progress.ts";
-import { type EventReader, type FailureOfCall, failureOfEvent, relay } from "./relay.ts";
-import { type Call, failureOfBody, failureOfShape } from "./upstream-failure.ts";
+import { relay } from "./relay.ts";
+import { type Call, failureOfBody } from "./upstream-failure.ts";
 
 interface OutputFormat<Output> {
 	/** What the stream is, for failures. */
@@ -119,9 +120,7 @@ class OutputReader<Output> implements EventReader {
 			this.#events.push({ data: "" });
 			this.done = output.isComplete;
 		} catch {
-			const { expected } = this.#format;
-			const isCutOff = this.#ifMalformed !== failureOfEvent;
-			this.#failure = isCutOff ? this.#ifMalformed?.(this.#call) : failureOfShape(this.#call, expected);
+			this.#failure = this.#ifMalformed?.(this.#call, undefined, this.#format.expected);
 		}
 	}
 }

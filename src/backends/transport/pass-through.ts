@@ -11,22 +11,15 @@
  */
 import { AiError, toAiError } from "../../core/errors.ts";
 import { concat } from "../../media/bytes.ts";
-import { EventSplitter } from "../../streams/event-splitter.ts";
 import type { Progress, StreamEndFormatter } from "../../tasks/task.ts";
 import {
 	BLANK_LINE,
-	CLOSE_GRACE_MS,
 	type EventReader,
-	type FailureOfCall,
-	failureOfEvent,
-	failureOfLastEvent,
-	MAX_EVENT_BYTES,
-	type ReadLimit,
+	EventScanner,
 	type RelayedStream,
-	readLimits,
 	type UpstreamStream,
-} from "./relay.ts";
-import { failureOfInterruption, failureOfShape, failureOfSize } from "./upstream-failure.ts";
+} from "./event-scanner.ts";
+import { failureOfShape } from "./upstream-failure.ts";
 
 /**
  * The pause between two reads of the second branch. A read costs two entries into the isolate, so the pause doubles up to
@@ -76,19 +69,18 @@ export async function passThrough(
 /** The bytes to write after the upstream's last byte. */
 interface Ending {
 	bytes: Uint8Array;
-	failure?: AiError;
+	failure?: AiError | undefined;
 	/** The upstream's own error event has already reached the caller. */
-	isDisclosed?: true;
+	isDisclosed: boolean;
+	/** The pipe broke, because either the upstream or the caller is gone. */
+	isBroken: boolean;
 }
-
-/** `isBroken`: the pipe broke, because either the upstream or the caller is gone. */
-type PipeEnding = Ending & { isBroken: boolean };
 
 async function observePipe(
 	piped: Promise<void>,
 	observer: StreamObserver,
 	{ deadline }: UpstreamStream,
-): Promise<PipeEnding> {
+): Promise<Ending> {
 	let isBroken = false;
 	const stopped = piped.catch(() => {
 		isBroken = !deadline.signal.aborted;
@@ -106,7 +98,7 @@ async function observePipe(
 /** Writes the end of the stream. Returns the failure that interrupted it, if any. */
 async function close(
 	writable: WritableStream<Uint8Array>,
-	{ bytes, failure, isDisclosed, isBroken }: PipeEnding,
+	{ bytes, failure, isDisclosed, isBroken }: Ending,
 	{ streamEnd, progress }: { streamEnd: StreamEndFormatter; progress: Progress },
 ): Promise<AiError | undefined> {
 	const writer = writable.getWriter();
@@ -125,33 +117,26 @@ async function close(
 class StreamObserver {
 	readonly #stream: UpstreamStream;
 	readonly #reader: ReadableStreamBYOBReader;
-	readonly #eventReader: EventReader;
-	readonly #splitter: EventSplitter;
-	readonly #readLimit: (hasBegun: boolean) => ReadLimit;
-	#hasBegun = false;
-	#earlyBytes = 0;
+	readonly #scanner: EventScanner;
 	#mayHaveMore = false;
 	/** The source has ended; `error`: because the connection broke. */
 	#over: { error?: unknown } | undefined;
-	/** The failure of an event. */
-	#failure: AiError | undefined;
-	/** `#failure` is the upstream's own error event. */
-	#isDisclosed = false;
-	#ending: Ending | undefined;
 
 	constructor(stream: UpstreamStream, eventReader: EventReader) {
 		this.#stream = stream;
 		this.#reader = stream.source.getReader({ mode: "byob" });
-		this.#eventReader = eventReader;
-		this.#splitter = new EventSplitter(eventReader.format);
-		this.#readLimit = readLimits(stream);
+		this.#scanner = new EventScanner(stream, eventReader, true);
 	}
 
 	/** Resolves when the first event is valid; rejects with the failure if there is none. */
 	async waitForFirstEvent(): Promise<void> {
-		while (!this.#hasBegun && !this.#failure && !this.#over)
-			await this.#readNext(SHORT_READ_BYTES, ...this.#readLimit(false));
-		const failure = this.#hasBegun ? undefined : this.end().failure;
+		const scanner = this.#scanner;
+		while (!scanner.hasBegun && !scanner.failure && !this.#over) {
+			await this.#readNext(SHORT_READ_BYTES);
+			if (!scanner.hasBegun && scanner.earlyBytes > MAX_EARLY_BYTES)
+				scanner.failure ??= failureOfShape(this.#stream.call, "a chat stream: it sent comments alone");
+		}
+		const failure = scanner.hasBegun ? undefined : this.end().failure;
 		if (failure) throw failure;
 	}
 
@@ -172,106 +157,40 @@ class StreamObserver {
 				};
 			});
 		const { call, deadline } = this.#stream;
-		const { idleMs } = call.target.timeouts;
-		const maxPauseMs = Math.min(MAX_PAUSE_MS, idleMs / 4);
+		const scanner = this.#scanner;
+		const maxPauseMs = Math.min(MAX_PAUSE_MS, call.target.timeouts.idleMs / 4);
 		let pauseMs = Math.min(MIN_PAUSE_MS, maxPauseMs);
 		while (!this.#over) {
-			if (this.#failure && !this.#isDisclosed) deadline.abort(this.#failure);
-			const isEnd = this.#eventReader.done || this.#isDisclosed;
-			const pauses = isPiping && !this.#mayHaveMore && !isEnd;
+			if (scanner.failure && !scanner.isSentError) deadline.abort(scanner.failure);
+			const pauses = isPiping && !this.#mayHaveMore && !scanner.isOver;
 			if (pauses) await pause(pauseMs);
-			const limitMs = isEnd ? Math.min(idleMs, CLOSE_GRACE_MS) : idleMs;
 			const size = isPiping && !this.#mayHaveMore ? SHORT_READ_BYTES : LONG_READ_BYTES;
 			// If nothing has arrived during the pause, the pause is part of the silence.
-			await this.#readNext(size, limitMs, pauses ? pauseMs : 0);
+			await this.#readNext(size, pauses ? pauseMs : 0);
 			const isFast = this.#mayHaveMore && size === LONG_READ_BYTES;
 			pauseMs = Math.min(isFast ? MIN_PAUSE_MS : pauses ? 2 * pauseMs : pauseMs, maxPauseMs);
 		}
 	}
 
 	/** Called when the upstream has ended. `reason`: why the gateway aborted it, if it did. */
-	end(reason?: AiError): Ending {
-		this.#ending ??= this.#conclude(reason);
-		return this.#ending;
-	}
-
-	#conclude(reason: AiError | undefined): Ending {
-		const remainder = this.#splitter.takeRemainder();
-		// An incomplete event, or a last one without its blank line. The latter counts: all clients accept it.
-		const isOpen = remainder.length > 0 && !this.#eventReader.done;
-		const bytes = isOpen ? BLANK_LINE : NO_BYTES;
-		const interruption =
-			isOpen && !this.#failure
-				? this.#readEvent(concat([remainder, BLANK_LINE]), failureOfLastEvent)
-				: undefined;
-		const failure = this.#failure ?? (this.#isDisclosed ? interruption : undefined);
-		if (failure) return { bytes, failure, ...(this.#isDisclosed && { isDisclosed: true }) };
-		if (reason?.key === "aborted") return { bytes, failure: reason };
-		const output = this.#eventReader.end();
-		if (output) return { bytes: concat([bytes, output.bytes]) };
-		return {
-			bytes,
-			failure: reason ?? interruption ?? failureOfInterruption(this.#stream.call, this.#over?.error),
-		};
+	end(reason?: AiError): Omit<Ending, "isBroken"> {
+		const { isOpen, output, failure } = this.#scanner.end({
+			...(reason && { reason }),
+			error: this.#over?.error,
+		});
+		const bytes = concat([isOpen ? BLANK_LINE : NO_BYTES, output?.bytes ?? NO_BYTES]);
+		return { bytes, failure, isDisclosed: this.#scanner.isSentError };
 	}
 
 	/** Waits for bytes, and reads all events in them. */
-	async #readNext(size: number, limitMs: number, silentMs = 0): Promise<void> {
-		const { deadline } = this.#stream;
-		deadline.expect(limitMs, silentMs);
+	async #readNext(size: number, silentMs?: number): Promise<void> {
+		this.#scanner.expectRead(silentMs);
 		const read = await this.#reader.read(new Uint8Array(size)).catch((error: unknown) => {
 			this.#over = { error };
 		});
-		deadline.pause();
+		this.#stream.deadline.pause();
 		this.#mayHaveMore = read?.value?.length === size;
 		if (read?.done) this.#over = {};
-		else if (read) this.#readChunk(read.value);
-	}
-
-	/** An exception of the event reader is a failure of the stream: otherwise the caller would wait for its end. */
-	#readChunk(chunk: Uint8Array): void {
-		if (this.#failure || this.#eventReader.done) return;
-		try {
-			this.#readEvents(chunk);
-		} catch (error) {
-			this.#failure = toAiError(error);
-		}
-	}
-
-	#readEvents(chunk: Uint8Array): void {
-		const { call } = this.#stream;
-		const { bytes, ends } = this.#splitter.push(chunk);
-		if (ends.length > 1 && this.#eventReader.readTogether?.(bytes, ends.length)) this.#hasBegun = true;
-		else this.#readSeparately(bytes, ends);
-		if (!this.#hasBegun && this.#earlyBytes > MAX_EARLY_BYTES)
-			this.#failure ??= failureOfShape(call, "a chat stream: it sent comments alone");
-		if (this.#splitter.heldBytes > MAX_EVENT_BYTES)
-			this.#failure ??= failureOfSize(call, "an event", MAX_EVENT_BYTES);
-	}
-
-	/** Reads the events up to the first invalid one, or to the end of the answer. */
-	#readSeparately(bytes: Uint8Array, ends: readonly number[]): void {
-		let from = 0;
-		for (const end of ends) {
-			this.#failure = this.#readEvent(bytes.subarray(from, end), failureOfEvent);
-			if (this.#failure) return;
-			// A comment does not begin the stream.
-			this.#hasBegun ||= this.#eventReader.lastWasEvent;
-			if (!this.#hasBegun) this.#earlyBytes += end - from;
-			from = end;
-			if (this.#eventReader.done) return;
-		}
-	}
-
-	#readEvent(event: Uint8Array, ifMalformed: FailureOfCall): AiError | undefined {
-		let malformed: AiError | undefined;
-		const markMalformed: FailureOfCall = (call, received) => {
-			malformed = ifMalformed(call, received);
-			return malformed;
-		};
-		// The parsed events are not needed: the caller has the bytes.
-		const failure = this.#eventReader.read(event, markMalformed, []);
-		this.#isDisclosed = failure !== malformed;
-		return failure;
+		else if (read) this.#scanner.push(read.value);
 	}
 }

@@ -1,6 +1,6 @@
 /**
  * Translates an upstream's own events to OpenAI chunks. Each backend has its {@link Translator}; time limits, failures,
- * the first event and cancellation are the same for all (`relay.ts`).
+ * the first event and cancellation are the same for all (`event-scanner.ts`).
  *
  * Comments and `ping` events become comments. Other events without chunks are dropped.
  *
@@ -13,9 +13,10 @@ import { type DeltaContent, DeltaEvent, EventTemplate, Output } from "../../stre
 import type { EventFormat } from "../../streams/event-splitter.ts";
 import { type EventPiece, isDone, type StreamEvent, textOf } from "../../streams/sse.ts";
 import type { ChatChunk } from "../../tasks/text-generation/types.ts";
+import type { EventReader, FailureOfCall } from "./event-scanner.ts";
 import { postForStream, type RequestBody, type RequestOptions, type StreamReply } from "./http.ts";
 import { StreamProgress } from "./progress.ts";
-import { type EventReader, type FailureOfCall, relay } from "./relay.ts";
+import { relay } from "./relay.ts";
 import type { Call } from "./upstream-failure.ts";
 
 /** A server-sent event with its name, if it has one, or a line of NDJSON. */

@@ -1,7 +1,8 @@
 /** The limits hold when the clock is set back during a call. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { ChunkReader } from "../../../src/backends/transport/chunk-stream.ts";
 import { startDeadline } from "../../../src/backends/transport/deadline.ts";
-import { readLimits } from "../../../src/backends/transport/relay.ts";
+import { EventScanner } from "../../../src/backends/transport/event-scanner.ts";
 import { callOf, json, type TestCall } from "../upstream.ts";
 
 const HOUR_MS = 3_600_000;
@@ -118,12 +119,31 @@ describe("a clock that is set back", () => {
 	it("does not extend the wait for the first event", async () => {
 		const call = callOf(() => json({}), { target: { timeouts: { ...timeouts, firstTokenMs: 3_000 } } });
 		const deadline = startDeadline(call);
-		const readLimit = readLimits({ call, deadline, source: new ReadableStream() });
+		const reader = new ChunkReader(call, 1);
+		const scanner = new EventScanner({ call, deadline, source: new ReadableStream() }, reader);
 		await vi.advanceTimersByTimeAsync(900);
-		expect(readLimit(false)).toEqual([3_000, 900]);
 		setBack();
-		expect(readLimit(false)).toEqual([3_000, 900]);
-		expect(readLimit(true)).toEqual([timeouts.idleMs]);
-		deadline.close();
+		scanner.push(new TextEncoder().encode(": note\n\n"));
+		scanner.expectRead();
+		await vi.advanceTimersByTimeAsync(2_099);
+		expect(deadline.signal.aborted).toBe(false);
+		await vi.advanceTimersByTimeAsync(1);
+		expect(deadline.signal.reason).toMatchObject({ key: "timeout" });
+	});
+
+	it("gives a stream that has begun its limit of silence", async () => {
+		const call = callOf(() => json({}), { target: { timeouts: { ...timeouts, firstTokenMs: 3_000 } } });
+		const deadline = startDeadline(call);
+		const scanner = new EventScanner(
+			{ call, deadline, source: new ReadableStream() },
+			new ChunkReader(call, 1),
+		);
+		await vi.advanceTimersByTimeAsync(900);
+		scanner.push(new TextEncoder().encode('data: {"choices":[]}\n\n'));
+		scanner.expectRead();
+		await vi.advanceTimersByTimeAsync(timeouts.idleMs - 1);
+		expect(deadline.signal.aborted).toBe(false);
+		await vi.advanceTimersByTimeAsync(1);
+		expect(deadline.signal.reason).toMatchObject({ key: "timeout" });
 	});
 });

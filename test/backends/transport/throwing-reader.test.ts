@@ -1,9 +1,10 @@
 /** A stream whose event reader throws, which none should: it ends with one failure, and the upstream is aborted. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startDeadline } from "../../../src/backends/transport/deadline.ts";
+import type { EventReader } from "../../../src/backends/transport/event-scanner.ts";
 import { passThrough } from "../../../src/backends/transport/pass-through.ts";
 import { StreamProgress } from "../../../src/backends/transport/progress.ts";
-import { type EventReader, relay } from "../../../src/backends/transport/relay.ts";
+import { relay } from "../../../src/backends/transport/relay.ts";
 import { callOf, drain, eventStream, tap } from "../upstream.ts";
 
 const GOOD = "data: good\n\n";
@@ -16,8 +17,9 @@ const eventReader = (): EventReader => {
 		progress: new StreamProgress(),
 		lastWasEvent: true,
 		done: false,
-		read() {
+		read(_event, _ifMalformed, events) {
 			if (reads++ > 0) throw new TypeError("not a function");
+			events.push({ data: "good" });
 			return undefined;
 		},
 		output: (bytes) => (bytes.length > 0 ? { bytes, events: [{ data: "good" }] } : undefined),
