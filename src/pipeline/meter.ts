@@ -7,6 +7,7 @@ import type { Usage } from "../core/usage.ts";
 import { byUsage, type Measured } from "../counting/quantities.ts";
 import type { Model } from "../models/model.ts";
 import { microNeurons, shownNeurons } from "../models/neurons.ts";
+import { ObservedSource, type StreamEnd } from "../streams/observed-source.ts";
 import { PulledStream, type Source } from "../streams/pulled-stream.ts";
 import { EventStream } from "../streams/sse.ts";
 import { LIVE_SESSION_SECONDS } from "../tasks/live-transcription/index.ts";
@@ -24,7 +25,7 @@ import { type BoundedSession, boundSession } from "./bounded-session.ts";
 import type { AnswerOutcome, Exchange } from "./exchange.ts";
 import type { EngineAnswer, Served } from "./request.ts";
 import type { PipelineServices } from "./services.ts";
-import { withUsage } from "./usage-frames.ts";
+import { usageFrames } from "./usage-frames.ts";
 
 export interface Metered {
 	answer: TaskAnswer;
@@ -67,14 +68,14 @@ export function meter(
 			const cancel = followPassThrough(events, ended, exchange, endStream);
 			return { answer: answered, withCost: withCost(model, cost), cancel };
 		}
-		const chunks = withUsage(EventStream.eventsOf(events), call, model, progress);
-		const { source, cancel } = observe(chunks, exchange, endStream);
+		const { pass, isUnchanged } = usageFrames(call, model, progress);
+		const source = observe(EventStream.eventsOf(events), exchange, endStream, pass);
 		const answer: Answer = { kind: "stream", events: new EventStream(source), progress };
 		return {
 			answer: { task, answer } as TaskAnswer,
 			withCost: withCost(model, cost),
-			isUsageUnchanged: chunks.isUnchanged,
-			cancel,
+			isUsageUnchanged: isUnchanged,
+			cancel: (reason) => source.abandon(reason),
 		};
 	}
 	if (isSession(call) && answered.answer.kind === "value") {
@@ -131,10 +132,6 @@ const withCost =
 	(usage) =>
 		prices.length === 0 ? usage : { ...usage, neurons: shownNeurons(cost(usage)) };
 
-interface Observed<T> extends Pick<Metered, "cancel"> {
-	source: Source<T>;
-}
-
 /** Follows a pass-through stream, whose bytes no stage reads. Returns a function that cancels it, as long as it has no reader. */
 function followPassThrough(
 	events: ReadableStream<Uint8Array>,
@@ -154,53 +151,30 @@ function followPassThrough(
 const outcomeOf = (failure: AiError): AnswerOutcome =>
 	failure.key === "aborted" ? "cancelled" : "interrupted";
 
-/** Passes every piece on, and calls `end` when the source ends, errors, or is cancelled. Only the first end counts. */
-function observe<T>(
-	from: Source<T>,
+/** Calls `end` when the source ends, errors, or is cancelled. `pass` returns what the caller gets. */
+const observe = <Piece>(
+	from: Source<Piece>,
 	exchange: Exchange,
 	end: (outcome: AnswerOutcome, failure?: AiError) => void,
-	onPiece: (piece: T) => void = () => {},
-): Observed<T> {
-	/** The result of a pull that is under way when the answer is cancelled. It shows nothing about the end of the answer. */
-	let cancelled: Promise<never> | undefined;
-	const interrupt = async (error: unknown): Promise<never> => {
-		if (cancelled) return cancelled;
-		const failure = toAiError(error);
-		end(outcomeOf(failure), failure);
-		throw error;
-	};
-	const pass = (piece: T | undefined): T | undefined | Promise<never> => {
-		if (cancelled) return cancelled;
-		try {
-			if (piece === undefined) end("ok");
-			else {
-				exchange.begin();
-				onPiece(piece);
-			}
-			return piece;
-		} catch (error) {
-			return interrupt(error);
-		}
-	};
-	const cancel = (reason: unknown, pulled: Promise<never>): Promise<void> => {
-		cancelled = pulled;
-		// A later stage that fails cancels with its failure. A caller who disconnects has another reason, or none.
-		const failure = reason instanceof AiError && reason.key !== "aborted" ? reason : undefined;
-		end(failure ? "interrupted" : "cancelled", failure);
-		return from.cancel(reason);
-	};
-	return {
-		source: {
-			pull: () => from.pull().then(pass, interrupt),
-			// The reader ignores a pull that is under way.
-			cancel: (reason) => cancel(reason, new Promise(() => {})),
+	pass: (piece: Piece) => Piece,
+): ObservedSource<Piece> =>
+	new ObservedSource(from, {
+		pass(piece) {
+			exchange.begin();
+			return pass(piece);
 		},
-		cancel(reason) {
-			const rejected = Promise.reject(reason);
-			rejected.catch(() => {});
-			cancel(reason, rejected).catch(() => {});
+		end(ended) {
+			if (ended.kind === "complete") return end("ok");
+			const failure = failureOf(ended);
+			end(failure ? outcomeOf(failure) : "cancelled", failure);
 		},
-	};
+	});
+
+/** A later stage that fails cancels with its failure. A caller who disconnects has another reason, or none. */
+function failureOf(ended: Exclude<StreamEnd, { kind: "complete" }>): AiError | undefined {
+	if (ended.kind === "failed") return toAiError(ended.error);
+	const { reason } = ended;
+	return reason instanceof AiError && reason.key !== "aborted" ? reason : undefined;
 }
 
 /**
@@ -216,16 +190,17 @@ function meterOutputs(
 ): { outputs: typeof outputs } & Pick<Metered, "cancel"> {
 	let measured: Measured | undefined;
 	let isComplete = false;
-	const onOutput = (sent: StreamedOutput<TaskOutput<TaskName>>) => {
+	const pass = (sent: StreamedOutput<TaskOutput<TaskName>>) => {
 		measured = measureOutput(call, sent.output, model);
 		isComplete = sent.isComplete;
+		return sent;
 	};
 	const endOutputs = (outcome: AnswerOutcome, failure?: AiError) => {
 		const isBilled = isComplete || outcome === "cancelled";
 		end(outcome, (isBilled && measured) || NOTHING, failure);
 	};
-	const { source, cancel } = observe(PulledStream.sourceOf(outputs), exchange, endOutputs, onOutput);
-	return { outputs: new PulledStream(source), cancel };
+	const source = observe(PulledStream.sourceOf(outputs), exchange, endOutputs, pass);
+	return { outputs: new PulledStream(source), cancel: (reason) => source.abandon(reason) };
 }
 
 /**
@@ -239,9 +214,10 @@ function meterSession(
 ): LiveTranscription & Pick<Metered, "cancel"> {
 	let summary: Pick<Extract<TranscriptionEvent, { kind: "ended" }>, "duration" | "channels"> | undefined;
 	let transcribedSeconds = 0;
-	const onEvent = (event: TranscriptionEvent) => {
+	const pass = (event: TranscriptionEvent) => {
 		if (event.kind === "ended") summary = event;
 		else if ("end" in event) transcribedSeconds = Math.max(transcribedSeconds, event.end);
+		return event;
 	};
 	const endSession = (outcome: AnswerOutcome, failure?: AiError) => {
 		const { quantities } = measureLive(
@@ -249,6 +225,6 @@ function meterSession(
 		);
 		end(outcome, { quantities, estimated: summary === undefined }, failure);
 	};
-	const { source, cancel } = observe(PulledStream.sourceOf(readable), exchange, endSession, onEvent);
-	return { writable, readable: new PulledStream(source), cancel };
+	const source = observe(PulledStream.sourceOf(readable), exchange, endSession, pass);
+	return { writable, readable: new PulledStream(source), cancel: (reason) => source.abandon(reason) };
 }

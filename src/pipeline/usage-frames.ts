@@ -7,7 +7,6 @@ import { isCounted, type Usage, usageOf } from "../core/usage.ts";
 import { toUsage } from "../counting/quantities.ts";
 import type { Model } from "../models/model.ts";
 import { DeltaEvent } from "../streams/delta-event.ts";
-import type { Source } from "../streams/pulled-stream.ts";
 import { type EventPiece, isDone, type StreamEvent, textOf } from "../streams/sse.ts";
 import type { Progress, TaskCall } from "../tasks/task.ts";
 import { measureStream, plausibleUsage } from "../tasks/traits.ts";
@@ -17,13 +16,14 @@ const HAS_USAGE = /"usage"\s*:\s*\{/;
 
 const NO_TOKENS: Usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 
-/** Takes over `from`, the events of a chat's stream. `isUnchanged`: no event so far was changed or added. */
-export function withUsage(
-	from: Source<EventPiece>,
-	call: TaskCall,
-	model: Model,
-	progress: Progress,
-): Source<EventPiece> & { isUnchanged(): boolean } {
+export interface UsageFrames {
+	/** Returns the events to send. */
+	pass(piece: EventPiece): EventPiece;
+	/** No event so far was changed or added. */
+	isUnchanged(): boolean;
+}
+
+export function usageFrames(call: TaskCall, model: Model, progress: Progress): UsageFrames {
 	let counted = false;
 	let isUnchanged = true;
 	let latest: StreamEvent | undefined;
@@ -60,8 +60,7 @@ export function withUsage(
 		const usage = toUsage(measured());
 		return eventOf({ id, object: "chat.completion.chunk", created, model: name, choices: [], usage });
 	};
-	const pass = (piece: EventPiece | undefined): EventPiece | undefined => {
-		if (!piece) return undefined;
+	const pass = (piece: EventPiece): EventPiece => {
 		let changed = false;
 		const events: StreamEvent[] = [];
 		for (const event of piece.events) {
@@ -85,11 +84,7 @@ export function withUsage(
 		isUnchanged = false;
 		return pieceOf(events);
 	};
-	return {
-		pull: () => from.pull().then(pass),
-		cancel: (reason) => from.cancel(reason),
-		isUnchanged: () => isUnchanged,
-	};
+	return { pass, isUnchanged: () => isUnchanged };
 }
 
 /** Whether the chunk is a part of an answer that has not finished. */

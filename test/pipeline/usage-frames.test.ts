@@ -5,7 +5,7 @@ import { usageOf } from "../../src/core/usage.ts";
 import { Catalog } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
 import { meter } from "../../src/pipeline/meter.ts";
-import { withUsage } from "../../src/pipeline/usage-frames.ts";
+import { usageFrames } from "../../src/pipeline/usage-frames.ts";
 import { EventStream, type StreamEvent } from "../../src/streams/sse.ts";
 import type { Answer, TaskCall } from "../../src/tasks/task.ts";
 import type { ChatCompletion, ChatInput } from "../../src/tasks/text-generation/types.ts";
@@ -197,11 +197,9 @@ describe("the events of a stream", () => {
 
 	/** The data of the events, or their comments, after the usage has been added. */
 	async function passed(...events: StreamEvent[]): Promise<unknown[]> {
-		const pieces = [{ bytes: new Uint8Array(), events }];
-		const source = { pull: async () => pieces.shift(), cancel: async () => {} };
 		const call: TaskCall = { task: "text-generation", input: ASKED };
-		const piece = await withUsage(source, call, model, new StreamProgress()).pull();
-		return (piece?.events ?? []).map((event) =>
+		const piece = usageFrames(call, model, new StreamProgress()).pass({ bytes: new Uint8Array(), events });
+		return piece.events.map((event) =>
 			"comment" in event ? event : event.data.startsWith("{") ? JSON.parse(event.data) : event.data,
 		);
 	}
@@ -231,11 +229,12 @@ describe("the events of a stream", () => {
 	it("keep the bytes of a usage that is as it was sent", async () => {
 		const usage = '{"total_tokens": 9, "completion_tokens": 1, "prompt_tokens": 8}';
 		const event = { data: `{"choices": [], "usage": ${usage}}` };
-		const pieces = [{ bytes: new Uint8Array(), events: [event] }];
-		const source = { pull: async () => pieces.shift(), cancel: async () => {} };
 		const call: TaskCall = { task: "text-generation", input: ASKED };
-		const piece = await withUsage(source, call, model, new StreamProgress()).pull();
-		expect(piece?.events).toEqual([event]);
+		const piece = usageFrames(call, model, new StreamProgress()).pass({
+			bytes: new Uint8Array(),
+			events: [event],
+		});
+		expect(piece.events).toEqual([event]);
 	});
 
 	it("keep a usage that is none", async () => {

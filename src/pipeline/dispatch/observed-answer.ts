@@ -1,8 +1,9 @@
 /** Reports the first token and the end of an answer to the pool of its replica. */
 import type { Usage } from "../../core/usage.ts";
 import type { Flight, FlightUsage } from "../../pools/flight.ts";
-import { PulledStream, type Source } from "../../streams/pulled-stream.ts";
-import { EventStream } from "../../streams/sse.ts";
+import { ObservedSource, type StreamListener } from "../../streams/observed-source.ts";
+import { PulledStream } from "../../streams/pulled-stream.ts";
+import { type EventPiece, EventStream } from "../../streams/sse.ts";
 import type { Answer, TaskCall } from "../../tasks/task.ts";
 import { discardedUsage, isSession } from "../../tasks/traits.ts";
 
@@ -13,9 +14,10 @@ export function observeAnswer(answer: Answer, call: TaskCall, flight: Flight, no
 		return answer;
 	}
 	if (answer.kind === "outputs") {
-		const source = new ObservedSource(PulledStream.sourceOf(answer.outputs), flight, now, {
-			isOutput: () => true,
-		});
+		const source = new ObservedSource(
+			PulledStream.sourceOf(answer.outputs),
+			flightListener(flight, now, { isOutput: () => true }),
+		);
 		return { ...answer, outputs: new PulledStream(source) };
 	}
 	const { ended, events, progress } = answer;
@@ -23,11 +25,11 @@ export function observeAnswer(answer: Answer, call: TaskCall, flight: Flight, no
 		void ended.then((failure) => flight.end(now(), failure ? undefined : flightUsage(progress.usage)));
 		return answer;
 	}
-	const source = new ObservedSource(EventStream.eventsOf(events), flight, now, {
+	const listener = flightListener<EventPiece>(flight, now, {
 		isOutput: (piece) => piece.events.some((event) => "data" in event),
 		usage: () => flightUsage(progress.usage),
 	});
-	return { ...answer, events: new EventStream(source) };
+	return { ...answer, events: new EventStream(new ObservedSource(EventStream.eventsOf(events), listener)) };
 }
 
 export function flightUsage(usage: Usage | undefined): FlightUsage | undefined {
@@ -48,40 +50,20 @@ interface Observation<Piece> {
 	usage?(): FlightUsage | undefined;
 }
 
-class ObservedSource<Piece> implements Source<Piece> {
-	readonly #source: Source<Piece>;
-	readonly #flight: Flight;
-	readonly #now: () => number;
-	readonly #observation: Observation<Piece>;
-	#hasStarted = false;
-
-	constructor(source: Source<Piece>, flight: Flight, now: () => number, observation: Observation<Piece>) {
-		this.#source = source;
-		this.#flight = flight;
-		this.#now = now;
-		this.#observation = observation;
-	}
-
-	pull(): Promise<Piece | undefined> {
-		return this.#source.pull().then(this.#pass, this.#fail);
-	}
-
-	cancel(reason: unknown): Promise<void> {
-		this.#flight.end(this.#now());
-		return this.#source.cancel(reason);
-	}
-
-	readonly #pass = (piece: Piece | undefined): Piece | undefined => {
-		if (!piece) this.#flight.end(this.#now(), this.#observation.usage?.());
-		else if (!this.#hasStarted && this.#observation.isOutput(piece)) {
-			this.#hasStarted = true;
-			this.#flight.firstToken(this.#now());
-		}
-		return piece;
-	};
-
-	readonly #fail = (error: unknown): never => {
-		this.#flight.end(this.#now());
-		throw error;
+function flightListener<Piece>(
+	flight: Flight,
+	now: () => number,
+	{ isOutput, usage }: Observation<Piece>,
+): StreamListener<Piece> {
+	let hasStarted = false;
+	return {
+		pass(piece) {
+			if (!hasStarted && isOutput(piece)) {
+				hasStarted = true;
+				flight.firstToken(now());
+			}
+			return piece;
+		},
+		end: ({ kind }) => flight.end(now(), kind === "complete" ? usage?.() : undefined),
 	};
 }
