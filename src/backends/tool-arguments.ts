@@ -3,6 +3,7 @@
  * serialise the text of a chat template again, in complete replies and in pieces. Models write `null` for no arguments.
  */
 import { parseJson, parseRecord } from "../core/json.ts";
+import { repairedObject } from "../core/json-repair.ts";
 
 /** Whether the text, or its beginning, is a JSON text of a string. Arguments in one encoding begin with a brace. */
 export const mayBeEncodedTwice = (text: string): boolean => text.trimStart().startsWith('"');
@@ -17,3 +18,6 @@ export function decodedOnce(text: string): string {
 	const inner = parseJson(text);
 	return typeof inner === "string" && parseRecord(inner) ? inner : text;
 }
+
+/** Complete arguments, decoded and repaired. What cannot be repaired is as sent. */
+export const readArguments = (text: string): string => repairedObject(decodedOnce(text));

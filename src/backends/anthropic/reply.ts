@@ -13,7 +13,7 @@ import * as completion from "../completion.ts";
 import { searchedField } from "../engine-search.ts";
 import { callSeal } from "../sealed-messages.ts";
 import type { Seals } from "../seals.ts";
-import { decodedOnce } from "../tool-arguments.ts";
+import { readArguments } from "../tool-arguments.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import type { Request } from "./request.ts";
 import { SearchBlocks } from "./search-blocks.ts";
@@ -21,7 +21,7 @@ import { isThought, sealThought } from "./thoughts.ts";
 import { type AnswerTool, answerIn } from "./tools.ts";
 
 function inputOf(sent: unknown): Record<string, unknown> | undefined {
-	if (typeof sent === "string") return parseRecord(decodedOnce(sent));
+	if (typeof sent === "string") return parseRecord(readArguments(sent));
 	return isRecord(sent) ? sent : undefined;
 }
 

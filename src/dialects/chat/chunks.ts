@@ -5,6 +5,7 @@
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { isRecord, parseJson, parseRecord } from "../../core/json.ts";
+import { repairedObject } from "../../core/json-repair.ts";
 import { SentUsage } from "../../core/usage.ts";
 import { DONE, frame, isDone } from "../../streams/sse.ts";
 import type {
@@ -144,9 +145,9 @@ export function toolCallFragments(newId: () => string): (delta: ToolCallDelta) =
 	};
 }
 
-/** Arguments for formats that require an object. Others are wrapped, as Anthropic documents for invalid JSON. */
+/** Arguments for formats that require an object. What cannot be repaired is wrapped, as Anthropic documents for invalid JSON. */
 export const argumentsObject = (text: string): Record<string, unknown> =>
-	text.trim() === "" ? {} : (parseRecord(text) ?? { INVALID_JSON: text });
+	text.trim() === "" ? {} : (parseRecord(repairedObject(text)) ?? { INVALID_JSON: text });
 
 export const firstChoice = (chunk: ChatChunk): ChatChunk["choices"][number] | undefined =>
 	chunk.choices.find(({ index }) => index === 0);

@@ -8,7 +8,6 @@
  * the order of the blocks is one state.
  */
 import { AiError } from "../../core/errors.ts";
-import { parseRecord } from "../../core/json.ts";
 import { laterUsage, type Usage } from "../../core/usage.ts";
 import { namedFrame } from "../../streams/sse.ts";
 import { promptTokens } from "../../tasks/text-generation/index.ts";
@@ -25,6 +24,7 @@ import { writeChunks } from "../chat/events.ts";
 import { sealOfBlock, sealOfField, UniqueSeals } from "../chat/sealed.ts";
 import type { EventWriter, WriteContext } from "../dialect.ts";
 import { messagesError } from "./errors.ts";
+import { OpenCall } from "./open-call.ts";
 import {
 	type Block,
 	type Message,
@@ -44,14 +44,6 @@ import { searchCitations, searchToolResult, serverToolUse } from "./web-search.t
 
 export const messageEvents: EventWriter = (events, context) =>
 	writeChunks(events, new MessageEvents(context));
-
-interface OpenCall {
-	id: string;
-	name: string;
-	arguments: string;
-	closed: boolean;
-	seal: string;
-}
 
 type OpenBlock =
 	| { type: "text"; text: string }
@@ -192,10 +184,10 @@ class MessageEvents {
 	/** Another engine may continue the call, if this one breaks off. */
 	#trackForwarded(sent: ToolCallDelta): void {
 		const { index, start, arguments: fragment } = this.#fragmentOf(sent);
-		if (start) this.#calls[index] = { ...start, arguments: "", closed: false, seal: "" };
+		if (start) this.#calls[index] = new OpenCall(start);
 		const call = this.#calls[index];
 		if (!call) return;
-		call.arguments += fragment;
+		call.addForwarded(fragment);
 		if (this.#open?.type === "verbatim") this.#open = { type: "tool_use", call };
 	}
 
@@ -241,24 +233,25 @@ class MessageEvents {
 		if (!sent.function?.name && !sent.function?.arguments) return "";
 		const { index, start, arguments: fragment } = this.#fragmentOf(sent);
 		if (start) {
-			const started = { ...start, arguments: fragment, closed: false, seal: sealOfField(sent.extra_content) };
+			const started = new OpenCall(start, sealOfField(sent.extra_content));
+			started.add(fragment);
 			this.#calls[index] = started;
 			this.#pendingCalls.push(started);
 			return this.#startPendingCalls();
 		}
 		const call = this.#calls[index];
 		if (!call || !fragment) return "";
-		if (call.closed) throw new AiError("executionFailed", "The engine continued a call that had ended");
-		call.arguments += fragment;
+		if (call.isClosed) throw new AiError("executionFailed", "The engine continued a call that had ended");
+		call.add(fragment);
 		if (this.#open?.type !== "tool_use" || this.#open.call !== call) return "";
-		return this.#delta({ type: "input_json_delta", partial_json: fragment }) + this.#startPendingCalls();
+		return this.#sendArguments(call) + this.#startPendingCalls();
 	}
 
 	/** Starts the pending calls until one has incomplete arguments. */
 	#startPendingCalls(): string {
 		let out = "";
 		while (this.#pendingCalls.length > 0) {
-			if (this.#open?.type === "tool_use" && !parseRecord(this.#open.call.arguments)) break;
+			if (this.#open?.type === "tool_use" && !this.#open.call.isComplete) break;
 			out += this.#startNextCall();
 		}
 		return out;
@@ -269,8 +262,12 @@ class MessageEvents {
 		if (!call) return "";
 		const block: Block = { type: "tool_use", id: callerToolId(call.id), name: call.name, input: {} };
 		const out = this.#redacted(call.seal) + this.#close() + this.#start({ type: "tool_use", call }, block);
-		const input = { type: "input_json_delta", partial_json: call.arguments };
-		return call.arguments ? out + this.#delta(input) : out;
+		return out + this.#sendArguments(call);
+	}
+
+	#sendArguments(call: OpenCall, isEnd = false): string {
+		const partial_json = call.take(isEnd);
+		return partial_json ? this.#delta({ type: "input_json_delta", partial_json }) : "";
 	}
 
 	/** A block with a seal that no other block has. */
@@ -299,10 +296,14 @@ class MessageEvents {
 
 	#close(): string {
 		if (!this.#open) return "";
-		if (this.#open.type === "tool_use") this.#open.call.closed = true;
-		const citations = this.#open.type === "text" ? this.#cite(this.#open) : "";
+		let out = "";
+		if (this.#open.type === "text") out = this.#cite(this.#open);
+		else if (this.#open.type === "tool_use") {
+			out = this.#sendArguments(this.#open.call, true);
+			this.#open.call.isClosed = true;
+		}
 		this.#open = undefined;
-		return citations + event("content_block_stop", { index: this.#blocks - 1 });
+		return out + event("content_block_stop", { index: this.#blocks - 1 });
 	}
 }
 

@@ -2,19 +2,19 @@
  * The calls of a response, which are written one after another. Engines may interleave the fragments of several calls: a call waits until
  * the arguments of the call before it are complete JSON, or until the stream finishes.
  */
-import { parseJson } from "../../core/json.ts";
+import { JsonRepair } from "../../core/json-repair.ts";
 import type { EventSequence } from "./event-sequence.ts";
 import { type AnswerItem, type CallItem, type MessageItem, setArguments } from "./items.ts";
 
 interface OpenCall {
 	item: CallItem;
-	/** The arguments so far, and their end that is not sent. */
+	json: JsonRepair;
+	/** The arguments so far, repaired, and their end that is not sent. What cannot be repaired is as sent, as at OpenAI. */
 	text: string;
 	unsent: string;
 }
 
-/** Whether arguments are complete. The brace check avoids parsing after most fragments. */
-const isComplete = (text: string): boolean => text.trimEnd().endsWith("}") && parseJson(text) !== undefined;
+const isComplete = ({ json }: OpenCall): boolean => json.state === "complete";
 
 /** Methods that return a text return the events to send. A call is named by its index among the calls. */
 export class CallEvents {
@@ -37,22 +37,23 @@ export class CallEvents {
 	}
 
 	start(index: number, item: CallItem): void {
-		this.#calls[index] = { item, text: "", unsent: "" };
+		this.#calls[index] = { item, json: new JsonRepair(), text: "", unsent: "" };
 	}
 
 	/** Writes calls in order. A call with a successor is done as soon as its arguments are complete. */
 	add(index: number, fragment: string): string {
 		const added = this.#calls[index];
 		if (added) {
-			added.text += fragment;
-			added.unsent += fragment;
+			const written = added.json.write(fragment);
+			added.text += written;
+			added.unsent += written;
 		}
 		let out = "";
 		for (;;) {
 			const call = this.#calls[this.#current];
 			if (!call) return out;
 			out += this.#write(call);
-			if (!this.#calls[this.#current + 1] || !isComplete(call.text)) return out;
+			if (!this.#calls[this.#current + 1] || !isComplete(call)) return out;
 			out += this.#close(call);
 		}
 	}
@@ -61,7 +62,7 @@ export class CallEvents {
 	addForwarded(index: number, fragment: string): void {
 		const call = this.#calls[index];
 		if (!call) return;
-		call.text += fragment;
+		call.text += call.json.write(fragment);
 		call.unsent = "";
 	}
 
@@ -73,7 +74,7 @@ export class CallEvents {
 	/** Called when text follows a call. */
 	closeComplete(): string {
 		const call = this.#calls[this.#current];
-		return call && isComplete(call.text) ? this.#close(call) : "";
+		return call && isComplete(call) ? this.#close(call) : "";
 	}
 
 	/** Ends the open calls. */

@@ -60,7 +60,8 @@ export function readFinishReason(sent: unknown): string | undefined {
 export type CallState = "none" | "complete" | "cut";
 
 /**
- * The reason of a complete choice. Calls decide, whatever the engine claims, unless its output was cut at a limit or by a filter.
+ * The reason of a complete choice. Calls decide, whatever the engine claims, unless its output was cut at a limit or by a filter: a
+ * caller must not run a call whose arguments are not complete.
  * A choice without any output has failed, unless the engine says why it has ended. `undefined`: the answer has failed.
  */
 export function finishReasonOf(
@@ -68,8 +69,8 @@ export function finishReasonOf(
 	calls: CallState,
 	hasOutput: boolean,
 ): string | undefined {
-	if (calls === "cut" && reason === "tool_calls") return "length";
-	if (calls !== "none") return reason === "length" || reason === "content_filter" ? reason : "tool_calls";
+	if (calls === "cut" && reason !== FAILED) return reason === "content_filter" ? reason : "length";
+	if (calls === "complete") return reason === "length" || reason === "content_filter" ? reason : "tool_calls";
 	if (reason === FAILED) return undefined;
 	if (reason !== undefined && reason !== "tool_calls") return reason;
 	// Without a call, a client would wait for one.

@@ -1,7 +1,8 @@
 /** Reads tool calls as engines send them, whole or in pieces. */
 import { isRecord, parseJson } from "../../../core/json.ts";
+import { JsonRepair } from "../../../core/json-repair.ts";
 import type { ToolCall } from "../../../tasks/text-generation/types.ts";
-import { decodedOnce, mayBeEncodedTwice } from "../../tool-arguments.ts";
+import { mayBeEncodedTwice, readArguments } from "../../tool-arguments.ts";
 
 export interface ToolCallContext {
 	/** Names of the tools that the request offers. Empty: unknown. */
@@ -61,7 +62,7 @@ export function readToolCalls(sent: readonly unknown[], context: ToolCallContext
 		if (name === undefined) return [];
 		const id = call.id !== undefined && !ids.has(call.id) ? call.id : context.newId();
 		ids.add(id);
-		const sentText = context.otherTools.has(name) ? call.arguments : decodedOnce(call.arguments);
+		const sentText = context.otherTools.has(name) ? call.arguments : readArguments(call.arguments);
 		const text = sentText.trim() === "" ? NO_ARGUMENTS : sentText;
 		return [{ ...call.fields, id, type: "function", function: { name, arguments: text } }];
 	});
@@ -72,15 +73,10 @@ export function readToolCalls(sent: readonly unknown[], context: ToolCallContext
  * answer cut their arguments off (vLLM's streams).
  */
 export function isCutOff(text: string): boolean {
-	const isBegun = text.trimStart().startsWith("{") || mayBeEncodedTwice(text);
-	if (!isBegun || parseJson(text) !== undefined) return false;
-	let depth = 0;
-	for (const [sign] of text.matchAll(/"(?:[^"\\]|\\.)*"|"|[{}[\]]/gs)) {
-		if (sign === '"') return true;
-		if (sign === "{" || sign === "[") depth++;
-		else if (sign === "}" || sign === "]") depth--;
-	}
-	return depth > 0;
+	if (mayBeEncodedTwice(text)) return parseJson(text) === undefined;
+	const json = new JsonRepair();
+	json.write(text);
+	return json.state === "open";
 }
 
 /** Text that models write before or after a tool's name: "functions.get_weather", "get_weather<|channel|>commentary". */

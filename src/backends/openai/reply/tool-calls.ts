@@ -8,6 +8,7 @@
  * pieces of the arguments (proxies of Anthropic's API); the next call's arguments without its name (proxies of Gemini's API).
  */
 import { parseRecord } from "../../../core/json.ts";
+import { JsonRepair } from "../../../core/json-repair.ts";
 import type { ToolCallDelta } from "../../../tasks/text-generation/types.ts";
 import { decodedOnce, mayBeDecoded } from "../../tool-arguments.ts";
 import type { CallState } from "./finish-reasons.ts";
@@ -27,10 +28,13 @@ interface StreamedCall {
 	/** Its index and its id in the output. `undefined`: it has not begun, because its name may not be complete. */
 	written: { index: number; id: string } | undefined;
 	name: string;
-	/** All arguments so far. To search in them copies them, so it is not done for each piece. */
+	/** All arguments so far, as sent. To search in them copies them, so it is not done for each piece. */
 	arguments: string;
-	/** Their end that is not in the output. */
+	/** Repairs them. The end of what it returned that is not in the output is `unwritten`. */
+	json: JsonRepair;
 	unwritten: string;
+	/** A part of them is in the output. */
+	hasWritten: boolean;
 	/** Further fields of the pieces before it has begun. */
 	fields: Record<string, unknown>;
 }
@@ -53,7 +57,10 @@ export class ToolCallAssembler {
 
 	get state(): CallState {
 		if (this.#count === 0) return "none";
-		return this.#calls.some(({ arguments: text }) => isCutOff(text)) ? "cut" : "complete";
+		const isCut = this.#calls.some(
+			({ json, arguments: text }) => json.state === "open" || (json.state === "other" && isCutOff(text)),
+		);
+		return isCut ? "cut" : "complete";
 	}
 
 	/** Whether the arguments of all calls are complete. */
@@ -140,7 +147,9 @@ export class ToolCallAssembler {
 			written: undefined,
 			name: id === undefined && name === "" && text !== "" ? before : "",
 			arguments: "",
+			json: newRepair(),
 			unwritten: "",
+			hasWritten: false,
 			fields: {},
 		};
 		this.#calls.push(call);
@@ -150,7 +159,7 @@ export class ToolCallAssembler {
 	#append(call: StreamedCall, { id, name, arguments: text, fields }: SentCall): ToolCallDelta[] {
 		if (id !== undefined) call.ids.add(id);
 		if (!call.written && name !== call.name) call.name += name;
-		if (call.arguments === NO_ARGUMENTS && !hasWritten(call)) setArguments(call, text || NO_ARGUMENTS);
+		if (call.arguments === NO_ARGUMENTS && !call.hasWritten) setArguments(call, text || NO_ARGUMENTS);
 		else if (text !== call.arguments || !isComplete(call)) addArguments(call, text);
 		if (call.written || this.#hasCompleteName(call))
 			return this.#write(call, toolNameOf(call, this.#context) ?? call.name, fields, false);
@@ -159,7 +168,7 @@ export class ToolCallAssembler {
 	}
 
 	#isHeld(call: StreamedCall): boolean {
-		return !hasWritten(call) && mayBeDecoded(call.arguments) && !this.#context.otherTools.has(call.name);
+		return !call.hasWritten && mayBeDecoded(call.arguments) && !this.#context.otherTools.has(call.name);
 	}
 
 	#hasCompleteName(call: StreamedCall): boolean {
@@ -177,6 +186,7 @@ export class ToolCallAssembler {
 		const isHeld = !isEnd && (call.arguments === NO_ARGUMENTS || this.#isHeld(call));
 		const text = isHeld ? "" : call.unwritten;
 		if (!isHeld) call.unwritten = "";
+		call.hasWritten ||= text !== "";
 		const { written } = call;
 		if (written) {
 			if (text === "" && Object.keys(fields).length === 0) return [];
@@ -192,22 +202,22 @@ export class ToolCallAssembler {
 	}
 }
 
-/** Whether a part of the arguments is written. */
-const hasWritten = (call: StreamedCall): boolean => call.unwritten.length < call.arguments.length;
+/** Nothing is held, so that pieces without a fault stay as they are. */
+const newRepair = () => new JsonRepair({ holdsSigns: false });
 
 /** For a call of which no arguments are written. */
 function setArguments(call: StreamedCall, text: string): void {
-	call.arguments = text;
-	call.unwritten = text;
+	Object.assign(call, { arguments: "", unwritten: "", json: newRepair() });
+	addArguments(call, text);
 }
 
 function addArguments(call: StreamedCall, text: string): void {
 	call.arguments += text;
-	call.unwritten += text;
+	call.unwritten += call.json.write(text);
 }
 
 /** Whether a piece is the beginning of arguments, which may be encoded twice. */
 const begins = (text: string): boolean => /^\s*(?:"\s*)?\{/.test(text);
 
-const isComplete = ({ arguments: text }: StreamedCall): boolean =>
-	parseRecord(decodedOnce(text)) !== undefined;
+const isComplete = ({ json, arguments: text }: StreamedCall): boolean =>
+	json.state === "complete" || parseRecord(decodedOnce(text)) !== undefined;

@@ -15,7 +15,7 @@ import { completionOf, headingOf } from "../../completion.ts";
 import { searchedField } from "../../engine-search.ts";
 import { callSeal } from "../../sealed-messages.ts";
 import type { Seals } from "../../seals.ts";
-import { decodedOnce } from "../../tool-arguments.ts";
+import { readArguments } from "../../tool-arguments.ts";
 import { isErrorBody } from "../../transport/error-body.ts";
 import { type Call, failureOfBody } from "../../transport/upstream-failure.ts";
 import { argumentsText } from "../reply/sent-calls.ts";
@@ -48,7 +48,7 @@ const SentItem = z.looseObject({
 });
 export const UpstreamItem = SentItem.transform((item) => {
 	if (item.type !== "function_call") return item;
-	const text = decodedOnce(argumentsText(item.arguments));
+	const text = readArguments(argumentsText(item.arguments));
 	return text === item.arguments ? item : { ...item, arguments: text };
 });
 export type UpstreamItem = z.output<typeof UpstreamItem>;
