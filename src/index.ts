@@ -8,6 +8,9 @@ import { hopsOf, MAX_HOPS, withHops } from "./outbound/hops.ts";
 import { preloadModels } from "./pipeline/preload.ts";
 import type { ModelDemand } from "./pools/model-demand.ts";
 import { ResponseStoreObject } from "./responses/durable/response-store.ts";
+import { VectorRegistryObject } from "./retrieval/vectors/durable/registry.ts";
+import type { ShardCalls } from "./retrieval/vectors/durable/shard.ts";
+import { VectorIndexObject } from "./retrieval/vectors/durable/vector-index.ts";
 import { createPersistent, servicesOf } from "./services.ts";
 import { BlobStoreObject } from "./storage/blobs/blob-store.ts";
 import type { ContentStore } from "./storage/blobs/contents.ts";
@@ -84,6 +87,18 @@ export class BlobStore extends BlobStoreObject {
 export class ResponseStore extends ResponseStoreObject {
 	protected override queue(): Pick<Queue, "enqueue"> {
 		return current.services.storage.queue;
+	}
+}
+
+export class VectorIndex extends VectorIndexObject {
+	protected override further(name: string): ShardCalls {
+		return persistent.vectorObjects.index(name);
+	}
+}
+
+export class VectorRegistry extends VectorRegistryObject {
+	protected override drop(object: string): Promise<void> {
+		return persistent.vectorObjects.index(object).drop();
 	}
 }
 

@@ -17,6 +17,7 @@ import { AiError } from "./core/errors.ts";
 import { LazyTimers } from "./core/lazy-timer.ts";
 import { callsOfPart } from "./core/object-parts.ts";
 import { OpenObjects } from "./core/open-objects.ts";
+import { pick } from "./core/present.ts";
 import { PROCESS_COUNTS } from "./core/process-counts.ts";
 import { RunningRequests } from "./core/running-requests.ts";
 import { timeOrderedUuid } from "./core/time-ordered-uuid.ts";
@@ -38,16 +39,16 @@ import { SingleFlight } from "./pipeline/dispatch/single-flight.ts";
 import { UnchangedStreams } from "./pipeline/unchanged-streams.ts";
 import { StoredResponses, storeCalls } from "./responses/client/stored-responses.ts";
 import type { ResponseStoreObject } from "./responses/durable/response-store.ts";
+import {
+	VectorIndexes,
+	type VectorObjects,
+	vectorObjects,
+} from "./retrieval/vectors/client/vector-indexes.ts";
 import { createStorage, type StorageBindings } from "./storage/create-storage.ts";
 import { GuardCounts } from "./surfaces/operations/guard-counts.ts";
 import { withRemoteObjects } from "./surfaces/operations/objects.ts";
 import type { AppServices } from "./surfaces/services.ts";
-import {
-	analyticsObserver,
-	type ExchangeObserver,
-	ledgerObserver,
-	logObserver,
-} from "./telemetry/exchange-observer.ts";
+import { observersOf } from "./telemetry/exchange-observer.ts";
 import { FailureCounts } from "./telemetry/failure-counts.ts";
 import { logFailure } from "./telemetry/log.ts";
 import { RequestTimes } from "./telemetry/request-times.ts";
@@ -67,6 +68,7 @@ type Configured = Pick<
 	| "routing"
 	| "storage"
 	| "storedResponses"
+	| "vectorIndexes"
 	| "webSearch"
 >;
 /** The services that a reload keeps. */
@@ -75,28 +77,24 @@ type Persistent = Omit<AppServices, keyof Configured> & {
 	guardCounts: GuardCounts;
 	runningRequests: RunningRequests;
 	responseStores: DurableObjectNamespace<ResponseStoreObject>;
+	vectorObjects: VectorObjects;
 	storageBindings: StorageBindings;
 };
 
 export const servicesOf = (
-	{ aliases, catalog, gatewayRules, routing, limits, publicUrl, storage, storeBounds, webSearch }: Config,
-	{ guardCounts: _, responseStores, storageBindings, ...persistent }: Persistent,
+	config: Config,
+	{ guardCounts: _, responseStores, storageBindings, vectorObjects, ...persistent }: Persistent,
 ): AppServices & { background: Background } => ({
 	...persistent,
-	aliases,
-	catalog,
-	gatewayRules,
+	...pick(config, "aliases", "catalog", "gatewayRules", "routing", "limits", "publicUrl", "webSearch"),
 	accountRouting,
-	routing,
-	limits,
-	storage: createStorage(storageBindings, storage),
+	storage: createStorage(storageBindings, config.storage),
 	storedResponses: new StoredResponses({
 		object: (account) => storeCalls(responseStores, account),
-		bounds: storeBounds,
+		bounds: config.storeBounds,
 		now: persistent.now,
 	}),
-	...(publicUrl !== undefined && { publicUrl }),
-	...(webSearch && { webSearch }),
+	vectorIndexes: new VectorIndexes({ ...persistent, ...vectorObjects, settings: config.vectors }),
 });
 
 /** Throws a `ConfigError` if a binding is missing. */
@@ -228,6 +226,7 @@ export function createPersistent(
 			services: { fetch: calls, wait },
 		},
 		responseStores: RESPONSE_STORE,
+		vectorObjects: vectorObjects(bindings),
 		openObjects,
 		counts() {
 			streamRuns.releaseExpired();
@@ -278,19 +277,3 @@ const counting =
 		counts.add(error);
 		log(error, requestId);
 	};
-
-/** The observers of every exchange. */
-export const observersOf = ({
-	ledgers,
-	log,
-	requestTimes,
-	analytics,
-}: Pick<AppServices, "ledgers" | "log"> & {
-	requestTimes?: ExchangeObserver;
-	analytics?: AnalyticsEngineDataset | undefined;
-}): ExchangeObserver[] => [
-	ledgerObserver(ledgers),
-	...(analytics ? [analyticsObserver(analytics)] : []),
-	logObserver(log),
-	...(requestTimes ? [requestTimes] : []),
-];

@@ -7,9 +7,11 @@ import { lazy } from "../src/core/lazy.ts";
 import type { Access } from "../src/http/credentials.ts";
 import type { Caller } from "../src/pipeline/request.ts";
 import { StoredResponses, storeCalls } from "../src/responses/client/stored-responses.ts";
-import { createPersistent, logUnreported, observersOf, servicesOf } from "../src/services.ts";
+import { VectorIndexes, vectorObjects } from "../src/retrieval/vectors/client/vector-indexes.ts";
+import { createPersistent, logUnreported, servicesOf } from "../src/services.ts";
 import { apiFiles } from "../src/surfaces/operations/api-files.ts";
 import type { AppServices } from "../src/surfaces/services.ts";
+import { observersOf } from "../src/telemetry/exchange-observer.ts";
 
 export const NOW = Date.parse("2026-11-21T12:00:00Z");
 export const BASE = "http://gateway/client/v4/accounts/local/ai";
@@ -85,12 +87,22 @@ export function testServices({
 		bounds: config.storeBounds,
 		now: () => NOW,
 	});
+	const objects = vectorObjects(env);
+	const vectorIndexes = new VectorIndexes({
+		registry: (account) => objects.registry(`${account}-${suffix}`),
+		index: objects.index,
+		settings: config.vectors,
+		now: () => NOW,
+		uuid: () => crypto.randomUUID(),
+		waitUntil: (promise) => void promise.catch(() => {}),
+	});
 	// Tests cause failures on purpose. The log has its own test: test/telemetry/log.test.ts.
 	const log = () => {};
 	return {
 		...services,
 		ledgers,
 		storedResponses,
+		vectorIndexes,
 		observers: observersOf({ ledgers, log }),
 		now: () => NOW,
 		uuid: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, "0")}`,

@@ -11,9 +11,18 @@ export const MICRO_NEURONS = 1_000_000;
 
 /**
  * `run`: inference. `read`: the catalogue, usage. `write`: changes of models. `gateways-write`: changes of gateways and of what they use.
- * `tokens-read`, `tokens-write`: the token routes.
+ * `tokens-read`, `tokens-write`: the token routes. `vectorize-read`, `vectorize-write`: the vector indexes.
  */
-export const PERMISSIONS = ["read", "run", "write", "gateways-write", "tokens-read", "tokens-write"] as const;
+export const PERMISSIONS = [
+	"read",
+	"run",
+	"write",
+	"gateways-write",
+	"tokens-read",
+	"tokens-write",
+	"vectorize-read",
+	"vectorize-write",
+] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
 /** How a caller is authenticated, and the gateway in which the request runs: some tokens are valid only in one. */

@@ -1,8 +1,9 @@
 /**
  * The permission groups of Cloudflare that this gateway uses, and the permissions that a token's policies grant.
  *
- * The first four have the product's ids and names, so that tools that create tokens there work here. The product has no group
- * that only runs models or only reads the catalogue; the last two groups are ours.
+ * The first four have the product's ids and names, so that tools that create tokens there work here. The ids of the product's
+ * Vectorize groups are not known, so these have ids of ours; clients may name them. The product has no group that only runs models or only
+ * reads the catalogue; those are ours.
  */
 import type { Permission } from "./admission.ts";
 
@@ -44,6 +45,18 @@ export const PERMISSION_GROUPS: readonly PermissionGroup[] = [
 		name: "Workers AI Run",
 		category: "ai_and_machine_learning",
 		grants: ["run"],
+	},
+	{
+		id: "6f6d2c0f9b4b4d1a8f0f3c1d7a5e9b21",
+		name: "Vectorize Read",
+		category: "ai_and_machine_learning",
+		grants: ["vectorize-read"],
+	},
+	{
+		id: "0d3f1b7a2c8e4f5b9a6d4e2f8c1b7d53",
+		name: "Vectorize Write",
+		category: "ai_and_machine_learning",
+		grants: ["vectorize-read", "vectorize-write"],
 	},
 	{
 		id: "b2ac9e7c9e4a4df98eeba1c4c94eb381",

@@ -7,6 +7,8 @@ import type { GatewayRegistry } from "../gateways/durable/registry.ts";
 import type { ResponseCache } from "../gateways/durable/response-cache.ts";
 import type { StreamRun } from "../gateways/durable/stream-run.ts";
 import type { ResponseStoreObject } from "../responses/durable/response-store.ts";
+import type { VectorRegistryObject } from "../retrieval/vectors/durable/registry.ts";
+import type { VectorIndexObject } from "../retrieval/vectors/durable/vector-index.ts";
 import type { BlobStoreObject } from "../storage/blobs/blob-store.ts";
 import type { WorkQueueObject } from "../storage/queue/work-queue.ts";
 import type { ObjectCalls } from "../surfaces/operations/objects.ts";
@@ -43,6 +45,10 @@ export interface Bindings {
 	BLOBS: DurableObjectNamespace<BlobStoreObject>;
 	/** The queue of durable work. */
 	WORK_QUEUE: DurableObjectNamespace<WorkQueueObject>;
+	/** The vector indexes of each account. */
+	VECTOR_REGISTRY: DurableObjectNamespace<VectorRegistryObject>;
+	/** The vectors of an index. */
+	VECTOR_INDEX: DurableObjectNamespace<VectorIndexObject>;
 	/** Large payloads of the gateways' logs. */
 	LOGS_BUCKET?: R2Bucket;
 	/** Stored objects, instead of the accounts' objects. */
@@ -67,6 +73,8 @@ const CLASSES = {
 	STREAM_RUN: "StreamRun",
 	BLOBS: "BlobStore",
 	WORK_QUEUE: "WorkQueue",
+	VECTOR_REGISTRY: "VectorRegistry",
+	VECTOR_INDEX: "VectorIndex",
 } as const satisfies Partial<Record<keyof Bindings, string>>;
 
 /** The bindings of Durable Objects that other processes call, or that this process calls in another one. */

@@ -31,6 +31,11 @@ const MIB = 1024 * 1024;
 const MIN_BUFFERED_BYTES = 64 * MIB;
 const MAX_BUFFERED_BYTES = 128 * MIB;
 
+/** Vectors of indexes that are searched. The others are read from the disk. */
+const SHARE_OF_VECTORS = 1 / 8;
+const MIN_VECTOR_BYTES = 68 * MIB;
+const MAX_VECTOR_BYTES = 768 * MIB;
+
 const GIB = 1024 * MIB;
 /** The bounds of `LIMITS` as parts of the disk, and the most bytes of each. */
 const SHARES_OF_DISK = {
@@ -67,6 +72,10 @@ export function capacityOf(openFiles: number | undefined): Capacity {
 /** Bytes of requests and answers that a process buffers. `memory`: bytes of the machine for each process. */
 export const bufferedBytesOf = (memory: number): number =>
 	Math.floor(Math.min(MAX_BUFFERED_BYTES, Math.max(MIN_BUFFERED_BYTES, memory * SHARE_OF_MEMORY)));
+
+/** Bytes of vectors that a process has in memory. `memory`: as of {@link bufferedBytesOf}. */
+export const vectorBytesOf = (memory: number): number =>
+	Math.floor(Math.min(MAX_VECTOR_BYTES, Math.max(MIN_VECTOR_BYTES, memory * SHARE_OF_VECTORS)));
 
 /** Fields of `LIMITS`. `disk`: bytes of the disk with the objects. Absent: not known, as on Cloudflare. */
 export function keptBytesOf(disk = Number.POSITIVE_INFINITY): Record<keyof typeof SHARES_OF_DISK, number> {

@@ -12,6 +12,8 @@ const ACCOUNTS = {
 	RESPONSE_CACHE: accountIn,
 	RESPONSE_STORE: ofAccount,
 	BLOBS: ofAccount,
+	VECTOR_REGISTRY: ofAccount,
+	VECTOR_INDEX: accountIn,
 } as const satisfies Partial<Record<keyof Bindings, (name: string) => string>>;
 
 type CountedBinding = keyof typeof ACCOUNTS;

@@ -1,6 +1,6 @@
 /**
  * Parses the variables of the deployment once, at the start: `BACKENDS`, `PROVIDER_KEYS`, `ROUTES`, `LIMITS`, `MODELS`,
- * `ALIASES`, `WEB_SEARCH`, `STORAGE`, `RESPONSES`, `CORS`, `DEFAULT_BACKEND`, `PUBLIC_URL`, `LEDGER`, `OPEN_FILES`, `MEMORY_BYTES`,
+ * `ALIASES`, `WEB_SEARCH`, `STORAGE`, `RESPONSES`, `VECTORS`, `CORS`, `DEFAULT_BACKEND`, `PUBLIC_URL`, `LEDGER`, `OPEN_FILES`, `MEMORY_BYTES`,
  * `DISK_BYTES`, `ALLOW_ANONYMOUS`, `ALLOWED_HOSTS` and `ADMIN_TOKEN`.
  * A variable may hold an object or its JSON text. A mistake stops the start, and the error lists all mistakes. Secrets are
  * separate variables, which `BACKENDS`, `PROVIDER_KEYS` and `ROUTES` name.
@@ -19,6 +19,7 @@ import type { ConfiguredBackend } from "../pipeline/plan.ts";
 import { isExact, matches, type Route, RouteTable, type RouteTarget } from "../pipeline/route.ts";
 import type { Aliases } from "../pipeline/services.ts";
 import type { StoreBounds } from "../responses/records.ts";
+import type { VectorSettings } from "../retrieval/vectors/client/vector-indexes.ts";
 import { expectedName, kindOf } from "../schemas/explain.ts";
 import type { StorageSetting } from "../storage/storage.ts";
 import type { WebSearchSettings } from "../websearch/settings.ts";
@@ -38,6 +39,7 @@ import { readProviderKeys } from "./provider-keys.ts";
 import { ResponsesSchema } from "./responses.ts";
 import { readDefaultBackend, readRoutes } from "./routes.ts";
 import { storageSchema } from "./storage.ts";
+import { VectorsSchema } from "./vectors.ts";
 import { readWebSearch } from "./web-search.ts";
 
 export { ConfigError };
@@ -71,6 +73,8 @@ export interface Config {
 	/** Absent: pages of other origins cannot read replies. */
 	cors?: CorsSetting;
 	storage: StorageSetting;
+	/** `VECTORS` */
+	vectors: VectorSettings;
 	/** A secret that grants all permissions for every account. */
 	adminToken?: string;
 }
@@ -114,6 +118,8 @@ export function configure(variables: object): Config {
 	const storage = problems.parse(storageSchema(env), storageEntries, ["STORAGE"]);
 	const responseEntries = Object.fromEntries(readEntries("RESPONSES", env, problems));
 	const storeBounds = problems.parse(ResponsesSchema, responseEntries, ["RESPONSES"]);
+	const vectorEntries = Object.fromEntries(readEntries("VECTORS", env, problems));
+	const vectors = problems.parse(VectorsSchema, vectorEntries, ["VECTORS"]);
 	const product = new Catalog();
 	const models = readModels(readEntries("MODELS", env, problems), product, problems);
 	const defaultBackend = readDefaultBackend(env.DEFAULT_BACKEND, context);
@@ -143,6 +149,7 @@ export function configure(variables: object): Config {
 		limits: allLimits,
 		gatewayRules: rulesOf(gatewayRules ?? AiGatewaySchema.parse({}), allowAnonymous),
 		storeBounds: storeBounds ?? ResponsesSchema.parse({}),
+		vectors: vectors ?? VectorsSchema.parse({}),
 		catalog,
 		adHoc,
 		allowAnonymous,

@@ -1,6 +1,6 @@
 /** The limits of the counts of this process, from the machine and the settings. */
-import { bufferedBytes, openSockets, runBytes } from "../core/process-counts.ts";
-import { bufferedBytesOf, capacityOf } from "./capacity.ts";
+import { bufferedBytes, openSockets, runBytes, vectorBytes } from "../core/process-counts.ts";
+import { bufferedBytesOf, capacityOf, vectorBytesOf } from "./capacity.ts";
 import type { Config } from "./index.ts";
 
 /** `processes`: all open objects and resumable streams are on one machine, and each process counts its own calls. */
@@ -10,7 +10,10 @@ export function limitProcess(
 ): { requests: number; objects: number } {
 	const { objects, requests, sockets } = capacityOf(openFiles);
 	openSockets.limitTo(sockets);
-	if (memoryBytes !== undefined) bufferedBytes.limitTo(bufferedBytesOf(memoryBytes));
+	if (memoryBytes !== undefined) {
+		bufferedBytes.limitTo(bufferedBytesOf(memoryBytes));
+		vectorBytes.limitTo(vectorBytesOf(memoryBytes));
+	}
 	runBytes.limitTo(limits.runBytes / processes);
 	return { requests, objects: Math.ceil(objects / processes) };
 }

@@ -16,6 +16,7 @@ export interface Failure {
 		| 404
 		| 405
 		| 408
+		| 409
 		| 410
 		| 413
 		| 422
@@ -169,6 +170,25 @@ export const FAILURES = {
 	responseStoreFull: edge(7001, 429, "The account's stored responses have reached their limit."),
 	/** The object of the account's stored responses cannot be called. */
 	responseStoreUnavailable: edge(7009, 502, "Stored responses are unavailable"),
+	/** Vector indexes (`src/retrieval/vectors`). Codes without a known text of the product: docs/choices.md. */
+	vectorIndexNotFound: edge(3000, 404, "vectorize.index.not_found"),
+	vectorIndexExists: edge(3002, 409, "vectorize.index.duplicate_name"),
+	vectorQueryWidth: edge(40006, 400, "invalid query vector"),
+	tooManyVectorIds: edge(40007, 400, "too many ids in payload"),
+	vectorIdTooLong: edge(40008, 400, "id too long"),
+	vectorNamespaceTooLong: edge(40009, 400, "namespace too long"),
+	tooManyVectors: edge(40011, 400, "too many vectors in payload"),
+	vectorWidth: edge(40012, 400, "invalid vector"),
+	vectorMetadataInvalid: edge(40015, 400, "invalid metadata"),
+	vectorMetadataTooLarge: edge(40016, 400, "oversized metadata"),
+	vectorFilterNotIndexed: edge(40022, 400, "filter: a property has no metadata index"),
+	vectorsUnreadable: edge(40023, 400, "failed to parse vectors request"),
+	vectorTopKTooLarge: edge(40025, 400, "max top K is 100"),
+	vectorQueryUnreadable: edge(40026, 400, "Failed to parse the request body as JSON"),
+	vectorCursorInvalid: edge(40027, 400, "the cursor is not valid or has expired"),
+	tooManyMetadataIndexes: edge(40028, 400, "too many metadata indexes"),
+	/** The objects or the store of an index cannot be called. */
+	vectorsUnavailable: edge(7009, 502, "Vector indexes are unavailable"),
 	methodNotAllowed: edge(7001, 405, "Method not supported for requested URI."),
 	/** Neither the product nor this gateway supports websockets on the route. */
 	noWebsocket: edge(7001, 426, "Websockets are not supported for requested URI: send a POST request."),

@@ -3,6 +3,8 @@ import { SharedCount } from "./shared-count.ts";
 
 /** For an isolate of 128 MB, as on Cloudflare. */
 const DEFAULT_BUFFERED_BYTES = 64 * 1024 * 1024;
+/** 20,000 vectors with 768 dimensions need 62 MB. */
+const DEFAULT_VECTOR_BYTES = 68 * 1024 * 1024;
 
 export const bufferedBytes = new SharedCount({
 	name: "buffered_bytes",
@@ -23,7 +25,14 @@ export const runBytes = new SharedCount({
 	max: Number.POSITIVE_INFINITY,
 });
 
-export const PROCESS_COUNTS: readonly SharedCount[] = [bufferedBytes, openSockets, runBytes];
+/** Of the vectors that scans have in memory. Others are read from the disk. */
+export const vectorBytes = new SharedCount({
+	name: "vector_bytes",
+	title: "bytes of vectors in memory",
+	max: DEFAULT_VECTOR_BYTES,
+});
+
+export const PROCESS_COUNTS: readonly SharedCount[] = [bufferedBytes, openSockets, runBytes, vectorBytes];
 
 /** A shorter body or value is not counted: it is in memory only for a moment. */
 export const UNCOUNTED_BYTES = 16 * 1024;

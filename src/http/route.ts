@@ -74,6 +74,8 @@ export interface HttpRoute<Services extends HttpServices = HttpServices> extends
 	query?: z.ZodType | ((today: string) => z.ZodType);
 	/** The request body. Absent: the route takes none. */
 	input?: Payload;
+	/** The status of a success. Absent: 200. */
+	status?: 200 | 201;
 	/** Absent: JSON without a schema. A name: of a payload in src/surfaces/all-answers.ts. */
 	output?: Payload | string;
 	/** The caller of a request whose credential is missing or invalid. Absent, or `undefined`: the request is refused. */

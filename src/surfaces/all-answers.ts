@@ -2,3 +2,4 @@
 export * from "./answers.ts";
 export * from "./gateway/management-answers.ts";
 export * from "./responses/answers.ts";
+export * from "./vectorize/answers.ts";

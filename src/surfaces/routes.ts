@@ -32,6 +32,7 @@ import { catalogRoutes, fineTuneRoutes } from "./rest/catalog.ts";
 import { explainRoutes } from "./rest/explain.ts";
 import { runRoutes } from "./rest/run.ts";
 import { type AppRoute, defineRoutes } from "./route.ts";
+import { vectorizeRoutes } from "./vectorize/routes.ts";
 import { webSearchRoutes } from "./websearch/websearch.ts";
 
 const WELCOME = `Ganglion: Workers AI that anyone can run.
@@ -90,6 +91,7 @@ export const ROUTES: readonly AppRoute[] = [
 	...fineTuneRoutes,
 	...markdownRoutes,
 	...webSearchRoutes,
+	...vectorizeRoutes,
 	// After OpenAI's routes, because both are below `/v1`.
 	...gatewayRoutes,
 ];

@@ -2,10 +2,11 @@
 import type { CountReport } from "../core/shared-count.ts";
 import type { GatewayServices } from "../gateways/services.ts";
 import type { HttpServices } from "../http/services.ts";
+import type { VectorServices } from "../retrieval/vectors/services.ts";
 import type { RequestTimes } from "../telemetry/request-times.ts";
 import type { Workers } from "../telemetry/workers.ts";
 
-export interface AppServices extends HttpServices, GatewayServices {
+export interface AppServices extends HttpServices, GatewayServices, VectorServices {
 	limits: GatewayServices["limits"];
 	/** What this process counts for `/metrics`. */
 	requestTimes: RequestTimes;

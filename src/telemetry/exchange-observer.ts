@@ -53,3 +53,21 @@ export const logObserver = (log: (error: AiError, requestId: string) => void): E
 		if (failure) log(failure, id);
 	},
 });
+
+/** The observers of every exchange. */
+export const observersOf = ({
+	ledgers,
+	log,
+	requestTimes,
+	analytics,
+}: {
+	ledgers: Ledgers;
+	log(error: AiError, requestId: string): void;
+	requestTimes?: ExchangeObserver;
+	analytics?: AnalyticsEngineDataset | undefined;
+}): ExchangeObserver[] => [
+	ledgerObserver(ledgers),
+	...(analytics ? [analyticsObserver(analytics)] : []),
+	logObserver(log),
+	...(requestTimes ? [requestTimes] : []),
+];

@@ -36,7 +36,7 @@ describe("AiError", () => {
 		expect(shared.map((failures) => failures.map(([key]) => key))).toEqual([
 			["accountLimited", "budgetExceeded", "budgetReserved"],
 			["forbidden", "gatewayRequired"],
-			["ledgerUnavailable", "storageUnavailable", "responseStoreUnavailable"],
+			["ledgerUnavailable", "storageUnavailable", "responseStoreUnavailable", "vectorsUnavailable"],
 			["previousResponseNotFound", "itemNotFound"],
 			["runPromptBlocked", "runResponseBlocked"],
 			["gatewayUnauthorized", "providerKeyRefused"],

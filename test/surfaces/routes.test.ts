@@ -13,6 +13,8 @@ type Needed =
 	| "gateways-write"
 	| "tokens-read"
 	| "tokens-write"
+	| "vectorize-read"
+	| "vectorize-write"
 	| "token"
 	| "operator";
 type Format = "v4" | "openai" | "anthropic" | "gemini" | "gateway" | "gateway anthropic" | "gateway gemini";
@@ -173,6 +175,20 @@ const ACCOUNT: readonly Row[] = [
 	["tokens-write", "PUT /tokens/:token"],
 	["tokens-write", "DELETE /tokens/:token"],
 	["tokens-write", "PUT /tokens/:token/value"],
+	["vectorize-read", "GET /vectorize/v2/indexes"],
+	["vectorize-write", "POST /vectorize/v2/indexes"],
+	["vectorize-read", "GET /vectorize/v2/indexes/:index"],
+	["vectorize-write", "DELETE /vectorize/v2/indexes/:index"],
+	["vectorize-read", "GET /vectorize/v2/indexes/:index/info"],
+	["vectorize-write", "POST /vectorize/v2/indexes/:index/insert"],
+	["vectorize-write", "POST /vectorize/v2/indexes/:index/upsert"],
+	["vectorize-read", "POST /vectorize/v2/indexes/:index/query"],
+	["vectorize-read", "POST /vectorize/v2/indexes/:index/get_by_ids"],
+	["vectorize-write", "POST /vectorize/v2/indexes/:index/delete_by_ids"],
+	["vectorize-read", "GET /vectorize/v2/indexes/:index/list"],
+	["vectorize-read", "GET /vectorize/v2/indexes/:index/metadata_index/list"],
+	["vectorize-write", "POST /vectorize/v2/indexes/:index/metadata_index/create"],
+	["vectorize-write", "POST /vectorize/v2/indexes/:index/metadata_index/delete"],
 ];
 
 const below = (base: string, rows: readonly Row[]): Row[] =>
@@ -253,6 +269,8 @@ const ENOUGH: Readonly<Record<Exclude<Needed, "none" | "operator">, string>> = {
 	"gateways-write": "Workers AI Write",
 	"tokens-read": "Account API Tokens Read",
 	"tokens-write": "Account API Tokens Write",
+	"vectorize-read": "Vectorize Read",
+	"vectorize-write": "Vectorize Write",
 	token: "Workers AI Run",
 };
 
@@ -282,6 +300,8 @@ const WEAK: Readonly<Record<Exclude<Needed, "none" | "token">, readonly string[]
 		"Workers AI Metadata Read",
 		"Account API Tokens Read",
 	],
+	"vectorize-read": ["Workers AI Read", "Workers AI Write", "Workers AI Run", "Account API Tokens Write"],
+	"vectorize-write": ["Workers AI Read", "Workers AI Write", "Account API Tokens Write", "Vectorize Read"],
 	operator: ["Workers AI Write", "Account API Tokens Write"],
 };
 

@@ -1,7 +1,7 @@
 /** An engine's reply that cannot be read: 502 by every interface, with the engine's name in the log and without the reply in the answer. */
 import { describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
-import { observersOf } from "../../src/services.ts";
+import { observersOf } from "../../src/telemetry/exchange-observer.ts";
 import { BASE, OPEN_ACCESS, testServices } from "../gateway.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";

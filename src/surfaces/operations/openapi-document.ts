@@ -158,7 +158,7 @@ function idOf({ method }: AppRoute, path: string): string {
 }
 
 function answerOf(
-	{ output, examples, upgrades }: DocumentedRoute,
+	{ output, examples, status = 200, upgrades }: DocumentedRoute,
 	id: string,
 	schemas: Schemas,
 ): Operation["responses"] {
@@ -167,7 +167,7 @@ function answerOf(
 	const contents = types.map((type) =>
 		schemas.content(`${id}Output`, { ...output, type, example: examples[type] }),
 	);
-	return { 200: { description: "The answer", content: Object.assign({}, ...contents) } };
+	return { [status]: { description: "The answer", content: Object.assign({}, ...contents) } };
 }
 
 /** One parameter for each field of the query. */

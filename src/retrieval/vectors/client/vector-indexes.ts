@@ -1,0 +1,195 @@
+/**
+ * An isolate's client of the vector indexes of all accounts: the registry of an account, and the stores of its indexes. What an isolate knows of
+ * an index is at most {@link KNOWN_MS} old; an index that was deleted since then is not found.
+ */
+import { BoundedMap } from "../../../core/bounded-map.ts";
+import { AiError } from "../../../core/errors.ts";
+import { requireDiskSpace } from "../../../core/object-failure.ts";
+import type { Creation, VectorRegistryObject, VectorUsage } from "../durable/registry.ts";
+import type { VectorIndexObject } from "../durable/vector-index.ts";
+import { indexExists, indexNotFound, storeFull } from "../failures.ts";
+import { MAX_INDEXES } from "../limits.ts";
+import type { Mutation, VectorIndexRecord, VectorShape } from "../records.ts";
+import type { VectorStore } from "../vector-store.ts";
+import { builtinStore, bytesOfBatch, type IndexCalls } from "./builtin-store.ts";
+
+const KNOWN_MS = 5_000;
+const MAX_KNOWN = 1_000;
+/** Of a mutation without vectors. */
+const MUTATION_BYTES = 1_000;
+
+/** `VECTORS` */
+export interface VectorSettings {
+	/** Bytes of all indexes of an account on the disk. */
+	maxBytes: number;
+	/** Indexes of an account. */
+	maxIndexes: number;
+	/** Milliseconds until a mutation of a new index is visible. */
+	delayMs: number;
+}
+
+/** The methods of the registry as calls. */
+export type RegistryCalls = {
+	[Name in "create" | "delete" | "get" | "list" | "replace" | "report" | "reserve" | "usage"]: (
+		...parameters: Parameters<VectorRegistryObject[Name]>
+	) => Promise<Awaited<ReturnType<VectorRegistryObject[Name]>>>;
+};
+
+/** A stub belongs to the request that created it, so each call needs a new one. */
+export interface VectorObjects {
+	registry(account: string): RegistryCalls;
+	index(object: string): IndexCalls;
+}
+
+interface VectorBindings {
+	VECTOR_INDEX: DurableObjectNamespace<VectorIndexObject>;
+	VECTOR_REGISTRY: DurableObjectNamespace<VectorRegistryObject>;
+}
+
+export const vectorObjects = ({ VECTOR_INDEX, VECTOR_REGISTRY }: VectorBindings): VectorObjects => ({
+	// The runtime's types of results are too deep for the compiler.
+	registry: (account) => VECTOR_REGISTRY.getByName(account) as unknown as RegistryCalls,
+	index: (object) => VECTOR_INDEX.getByName(object) as unknown as IndexCalls,
+});
+
+interface IndexesServices extends VectorObjects {
+	settings: VectorSettings;
+	/** Epoch milliseconds. */
+	now(): number;
+	uuid(): string;
+	waitUntil(promise: Promise<unknown>): void;
+}
+
+export interface NewIndex extends VectorShape {
+	name: string;
+	description?: string | undefined;
+	delayMs?: number | undefined;
+}
+
+export class VectorIndexes {
+	readonly #services: IndexesServices;
+	/** By account and name. */
+	readonly #known = new BoundedMap<string, { record: VectorIndexRecord; until: number }>(MAX_KNOWN);
+
+	constructor(services: IndexesServices) {
+		this.#services = services;
+	}
+
+	/** Throws 3002 if the account has an index with the name. */
+	async create(account: string, index: NewIndex): Promise<VectorIndexRecord> {
+		requireDiskSpace("vectors");
+		const { now, settings, uuid } = this.#services;
+		const { delayMs = settings.delayMs, description, dimensions, metric, name } = index;
+		const record: VectorIndexRecord = {
+			...{ name, dimensions, metric, delayMs, store: "builtin" },
+			...(description !== undefined && { description }),
+			object: `${account}/${uuid()}`,
+			...{ createdAt: now(), modifiedAt: now() },
+		};
+		const maxIndexes = Math.min(settings.maxIndexes, MAX_INDEXES);
+		// An object without a row in the registry is empty for all callers, so the row comes last.
+		await this.#storeOf(account, record).create();
+		const creation: Creation = await this.#call(account, (registry) => registry.create(record, maxIndexes));
+		if (creation === "created") return record;
+		await this.#storeOf(account, record).drop();
+		if (creation === "exists") throw indexExists(name);
+		throw new AiError(
+			"invalidRequest",
+			`An account may have ${maxIndexes} vector indexes (VECTORS.max_indexes)`,
+		);
+	}
+
+	/** Throws 3000 if there is none. */
+	async get(account: string, name: string): Promise<VectorIndexRecord> {
+		const record = await this.#call(account, (registry) => registry.get(name));
+		if (!record) throw indexNotFound(name);
+		return record;
+	}
+
+	list(account: string): Promise<VectorIndexRecord[]> {
+		return this.#call(account, (registry) => registry.list());
+	}
+
+	/** Throws 3000 if there is none. */
+	async delete(account: string, name: string): Promise<void> {
+		this.#known.delete(`${account}/${name}`);
+		const record = await this.#call(account, (registry) => registry.delete(name));
+		if (!record) throw indexNotFound(name);
+	}
+
+	/** The index with its store. Throws 3000 if there is none. */
+	async open(account: string, name: string): Promise<{ index: VectorIndexRecord; store: VectorStore }> {
+		const key = `${account}/${name}`;
+		const now = this.#services.now();
+		const known = this.#known.get(key);
+		const index = known && known.until > now ? known.record : await this.get(account, name);
+		if (index !== known?.record) this.#known.set(key, { record: index, until: now + KNOWN_MS });
+		return { index, store: this.#refreshed(account, index) };
+	}
+
+	/** An object that is empty belongs to a deleted index. The name may have another one since then. */
+	#refreshed(account: string, index: VectorIndexRecord): VectorStore {
+		const store = this.#storeOf(account, index);
+		const again = async <Value>(method: (store: VectorStore) => Promise<Value>): Promise<Value> => {
+			try {
+				return await method(store);
+			} catch (error) {
+				if (!(error instanceof AiError) || error.key !== "vectorIndexNotFound") throw error;
+				this.#known.delete(`${account}/${index.name}`);
+				const current = await this.get(account, index.name);
+				if (current.object === index.object) throw error;
+				return method(this.#storeOf(account, current));
+			}
+		};
+		return {
+			create: () => store.create(),
+			drop: () => store.drop(),
+			info: () => again((current) => current.info()),
+			write: (mutation) => again((current) => this.#write(account, index.name, mutation, current)),
+			query: (query) => again((current) => current.query(query)),
+			get: (ids) => again((current) => current.get(ids)),
+			list: (query) => again((current) => current.list(query)),
+			metadataIndexes: () => again((current) => current.metadataIndexes()),
+		};
+	}
+
+	/** Throws 3006 (413) if the account has no room for the mutation. */
+	async #write(account: string, name: string, mutation: Mutation, store: VectorStore): Promise<void> {
+		if (mutation.operation !== "delete") {
+			requireDiskSpace("vectors");
+			const { maxBytes } = this.#services.settings;
+			const bytes =
+				"batches" in mutation
+					? mutation.batches.reduce((sum, batch) => sum + bytesOfBatch(batch), 0)
+					: MUTATION_BYTES;
+			const hasRoom = await this.#call(account, (registry) => registry.reserve(name, bytes, maxBytes));
+			if (!hasRoom) throw storeFull(maxBytes);
+		}
+		await store.write(mutation);
+	}
+
+	usage(account: string): Promise<VectorUsage> {
+		return this.#call(account, (registry) => registry.usage());
+	}
+
+	#storeOf(account: string, index: VectorIndexRecord): VectorStore {
+		return builtinStore({
+			...{ account, index },
+			object: () => this.#services.index(index.object),
+			written: (bytes) =>
+				this.#services.waitUntil(
+					this.#call(account, (registry) => registry.report(index.name, bytes)).catch(() => {}),
+				),
+		});
+	}
+
+	/** Throws 502 if the object cannot be called, and 429 if the account has too many open objects. */
+	async #call<Value>(account: string, method: (registry: RegistryCalls) => Promise<Value>): Promise<Value> {
+		try {
+			return await method(this.#services.registry(account));
+		} catch (cause) {
+			if (cause instanceof AiError) throw cause;
+			throw new AiError("vectorsUnavailable", undefined, { cause });
+		}
+	}
+}

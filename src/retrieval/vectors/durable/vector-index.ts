@@ -1,0 +1,187 @@
+/**
+ * The `VectorIndex` object: an index of the kind `builtin` (index-engine.ts), or the further vectors of one. The object of an index that was
+ * deleted, or was never created, is empty.
+ */
+import { DurableObject } from "cloudflare:workers";
+import { AiError, type FailureKey } from "../../../core/errors.ts";
+import type {
+	MetadataIndex,
+	StoredVector,
+	VectorBatch,
+	VectorIndexInfo,
+	VectorListQuery,
+	VectorMatch,
+	VectorPage,
+	VectorQuery,
+} from "../records.ts";
+import { IndexEngine } from "./index-engine.ts";
+import { type IndexSetup, StateTable } from "./index-state.ts";
+import type { MutationPart } from "./journal.ts";
+import type { NumberedProperty } from "./property-table.ts";
+import { Shard, type ShardCalls, type ShardQuery } from "./shard.ts";
+
+/** `gone`: the index was deleted. */
+export type IndexAnswer<Value> =
+	| { ok: true; value: Value }
+	| { ok: false; failure: FailureKey | "gone"; description: string };
+
+/** A failed application of mutations is repeated. */
+const RETRY_MS = 5_000;
+
+export abstract class VectorIndexObject extends DurableObject implements ShardCalls {
+	#state: StateTable;
+	#shard: Shard | undefined;
+	#engine: IndexEngine | undefined;
+
+	constructor(ctx: DurableObjectState, env: Env) {
+		super(ctx, env);
+		this.#state = new StateTable(ctx.storage.sql);
+	}
+
+	/** A further object of an index, by its name. */
+	protected abstract further(name: string): ShardCalls;
+
+	/** Creates the index, unless it exists. */
+	create(setup: IndexSetup): void {
+		if (!this.#state.current) this.#state.create(setup);
+	}
+
+	/** Resolves when the mutation is durable, and visible if it has no delay. Returns the bytes on the disk. */
+	write(part: MutationPart): Promise<IndexAnswer<number>> {
+		return this.#answer(async (engine) => {
+			try {
+				await engine.write(part);
+			} finally {
+				await this.#schedule(engine);
+			}
+			return engine.storedBytes();
+		});
+	}
+
+	query(query: VectorQuery): Promise<IndexAnswer<VectorMatch[]>> {
+		return this.#answer((engine) => engine.query(query));
+	}
+
+	get(ids: readonly string[]): Promise<IndexAnswer<StoredVector[]>> {
+		return this.#answer((engine) => engine.get(ids));
+	}
+
+	list(query: VectorListQuery): Promise<IndexAnswer<VectorPage>> {
+		return this.#answer(async (engine) => {
+			const page = engine.list(query);
+			await this.#schedule(engine);
+			return page;
+		});
+	}
+
+	info(): Promise<IndexAnswer<VectorIndexInfo>> {
+		return this.#answer((engine) => engine.info());
+	}
+
+	metadataIndexes(): Promise<IndexAnswer<MetadataIndex[]>> {
+		return this.#answer((engine) => engine.metadataIndexes());
+	}
+
+	putVectors(setup: IndexSetup, properties: readonly NumberedProperty[], batch: VectorBatch): Promise<void> {
+		this.create(setup);
+		this.#transaction(() => this.#opened().put(batch, properties));
+		return Promise.resolve();
+	}
+
+	async removeVectors(ids: readonly string[]): Promise<void> {
+		this.#transaction(() => this.#opened().remove(ids));
+	}
+
+	queryVectors(query: ShardQuery): Promise<VectorMatch[]> {
+		return this.#opened().query(query);
+	}
+
+	async vectors(ids: readonly string[]): Promise<StoredVector[]> {
+		return this.#opened().get(ids);
+	}
+
+	async storedBytes(): Promise<number> {
+		return this.ctx.storage.sql.databaseSize;
+	}
+
+	/** Deletes everything. May be called again. */
+	async drop(): Promise<void> {
+		if (this.#state.current) await this.#open().dropFurther();
+		this.#shard?.close();
+		this.#shard = undefined;
+		this.#engine = undefined;
+		await this.ctx.storage.deleteAlarm();
+		await this.ctx.storage.deleteAll();
+		this.#state = new StateTable(this.ctx.storage.sql);
+	}
+
+	override async alarm(): Promise<void> {
+		if (!this.#state.current) return;
+		const engine = this.#open();
+		engine.deleteExpired();
+		try {
+			await engine.applyDue();
+		} catch {
+			// A further object cannot be called now.
+		}
+		await this.#schedule(engine);
+	}
+
+	/** A time that is past is one of a call that failed. */
+	async #schedule(engine: IndexEngine): Promise<void> {
+		const time = engine.nextTime();
+		if (time === undefined) return;
+		const now = Date.now();
+		await this.ctx.storage.setAlarm(time > now ? time : now + RETRY_MS);
+	}
+
+	async #answer<Value>(use: (engine: IndexEngine) => Value | Promise<Value>): Promise<IndexAnswer<Value>> {
+		if (!this.#state.current) return { ok: false, failure: "gone", description: "" };
+		try {
+			return { ok: true, value: await use(this.#open()) };
+		} catch (thrown) {
+			// RPC would lose the class of the error.
+			if (thrown instanceof AiError)
+				return { ok: false, failure: thrown.key, description: thrown.description };
+			throw thrown;
+		}
+	}
+
+	/** If it fails, what the object has in memory differs from the disk: it starts again. */
+	#transaction(write: () => void): void {
+		try {
+			this.ctx.storage.transactionSync(write);
+		} catch (error) {
+			this.#shard?.close();
+			this.ctx.abort("a write has failed");
+			throw error;
+		}
+	}
+
+	#open(): IndexEngine {
+		this.#engine ??= new IndexEngine({
+			sql: this.ctx.storage.sql,
+			transaction: (write) => this.#transaction(write),
+			state: this.#state,
+			shard: this.#opened(),
+			further: ({ object }, number) => this.further(furtherName(object, number)),
+			now: Date.now,
+		});
+		return this.#engine;
+	}
+
+	#opened(): Shard {
+		const { current } = this.#state;
+		if (!current) throw new Error("the index was deleted");
+		this.#shard ??= new Shard(this.ctx.storage.sql, {
+			account: current.account,
+			owner: this.ctx.id.toString(),
+			dimensions: current.dimensions,
+			pause: () => scheduler.wait(0),
+		});
+		return this.#shard;
+	}
+}
+
+/** The name of a further object. */
+const furtherName = (object: string, number: number): string => `${object}.${number}`;

@@ -1,0 +1,67 @@
+/** Schemas of the answers of Vectorize's API, for the OpenAPI document. A test calls each operation and compares. */
+import * as z from "zod";
+import { METADATA_TYPES, VECTOR_METRICS } from "../../retrieval/vectors/records.ts";
+import { Count, enveloped, Instant } from "../answers.ts";
+
+const Index = z.object({
+	name: z.string(),
+	description: z.string().optional(),
+	config: z.object({ dimensions: Count, metric: z.enum(VECTOR_METRICS) }),
+	created_on: Instant,
+	modified_on: Instant,
+	delay_ms: Count.optional(),
+});
+export const vectorIndexAnswer = enveloped(Index);
+export const vectorIndexesAnswer = enveloped(z.array(Index));
+export const vectorDeletionAnswer = enveloped(z.null());
+export const vectorInfoAnswer = enveloped(
+	z.object({
+		dimensions: Count,
+		vectorCount: Count,
+		processedUpToDatetime: Instant.nullable(),
+		processedUpToMutation: z.uuid().nullable(),
+	}),
+);
+export const vectorMutationAnswer = enveloped(z.object({ mutationId: z.uuid() }));
+
+const Values = z.array(z.number());
+const Metadata = z.record(z.string(), z.unknown());
+export const vectorMatchesAnswer = enveloped(
+	z.object({
+		count: Count,
+		matches: z.array(
+			z.object({
+				id: z.string(),
+				score: z.number(),
+				values: Values.optional(),
+				namespace: z.string().optional(),
+				metadata: Metadata.optional(),
+			}),
+		),
+	}),
+);
+export const vectorsAnswer = enveloped(
+	z.array(
+		z.object({
+			id: z.string(),
+			values: Values,
+			namespace: z.string().optional(),
+			metadata: Metadata.optional(),
+		}),
+	),
+);
+export const vectorPageAnswer = enveloped(
+	z.object({
+		count: Count,
+		totalCount: Count,
+		isTruncated: z.boolean(),
+		nextCursor: z.string().nullable(),
+		cursorExpirationTimestamp: Instant.nullable(),
+		vectors: z.array(z.object({ id: z.string() })),
+	}),
+);
+export const metadataIndexesAnswer = enveloped(
+	z.object({
+		metadataIndexes: z.array(z.object({ propertyName: z.string(), indexType: z.enum(METADATA_TYPES) })),
+	}),
+);

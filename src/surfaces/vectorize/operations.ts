@@ -1,0 +1,88 @@
+/** The operations on the vectors of an index, as the binding and the REST routes have them. Results are the JSON of the product. */
+import type { Caller } from "../../pipeline/request.ts";
+import { MAX_BOUND_VECTORS, MAX_DELETE_IDS, MAX_GET_IDS } from "../../retrieval/vectors/limits.ts";
+import { readIds, readQuery } from "../../retrieval/vectors/read-query.ts";
+import type { Mutation, StoredVector, VectorMatch } from "../../retrieval/vectors/records.ts";
+import type { AppServices } from "../services.ts";
+import { readVectorJson, withVectors } from "./upload.ts";
+
+export interface IndexCall {
+	account: string;
+	/** The name of the index. */
+	index: string;
+	request: Request;
+	services: AppServices;
+}
+
+export const callOf = ({ account }: Caller, call: Omit<IndexCall, "account">): IndexCall => ({
+	account,
+	...call,
+});
+
+export async function describeIndex({ account, index: name, services }: IndexCall): Promise<object> {
+	const { index, store } = await services.vectorIndexes.open(account, name);
+	const { processedAt, processedMutation, vectorCount } = await store.info();
+	return {
+		dimensions: index.dimensions,
+		vectorCount,
+		processedUpToDatetime: processedAt === undefined ? null : new Date(processedAt).toISOString(),
+		processedUpToMutation: processedMutation ?? null,
+	};
+}
+
+export async function queryIndex({ account, index: name, request, services }: IndexCall): Promise<object> {
+	const { index, store } = await services.vectorIndexes.open(account, name);
+	const query = readQuery(await readVectorJson(request, services), index.dimensions);
+	const matches = (await store.query(query)).map(matchJson);
+	return { count: matches.length, matches };
+}
+
+export async function writeVectors(
+	call: IndexCall,
+	operation: "insert" | "upsert",
+	{ maxVectors = MAX_BOUND_VECTORS, discardUnreadable = false } = {},
+): Promise<object> {
+	const { account, index: name, request, services } = call;
+	const { index, store } = await services.vectorIndexes.open(account, name);
+	const upload = { account, operation, dimensions: index.dimensions, maxVectors, discardUnreadable };
+	return withVectors(
+		request,
+		upload,
+		(batches) => mutate((id) => store.write({ id, operation, batches })),
+		services,
+	);
+}
+
+export async function getVectors({ account, index: name, request, services }: IndexCall): Promise<object> {
+	const { store } = await services.vectorIndexes.open(account, name);
+	const ids = readIds(await readVectorJson(request, services), MAX_GET_IDS);
+	return (await store.get(ids)).map(vectorJson);
+}
+
+export async function deleteVectors({ account, index: name, request, services }: IndexCall): Promise<object> {
+	const { store } = await services.vectorIndexes.open(account, name);
+	const ids = readIds(await readVectorJson(request, services), MAX_DELETE_IDS);
+	return mutate((id) => store.write({ id, operation: "delete", ids }));
+}
+
+/** The id of a mutation is a UUID of version 4. */
+export async function mutate(write: (id: Mutation["id"]) => Promise<void>): Promise<{ mutationId: string }> {
+	const mutationId = crypto.randomUUID();
+	await write(mutationId);
+	return { mutationId };
+}
+
+const matchJson = ({ id, metadata, namespace, score, values }: VectorMatch): object => ({
+	id,
+	score,
+	...(values && { values: [...values] }),
+	...(namespace !== undefined && { namespace }),
+	...(metadata !== undefined && { metadata: JSON.parse(metadata) }),
+});
+
+const vectorJson = ({ id, metadata, namespace, values }: StoredVector): object => ({
+	id,
+	values: [...values],
+	...(namespace !== undefined && { namespace }),
+	...(metadata !== undefined && { metadata: JSON.parse(metadata) }),
+});
