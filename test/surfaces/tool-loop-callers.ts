@@ -41,9 +41,11 @@ function joinedMessage(deltas: readonly Loose[]): Loose {
 	const message: Loose = { role: "assistant", content: null };
 	const calls: Loose[] = [];
 	const blocks: Loose[] = [];
-	for (const { tool_calls, thinking_blocks, content, role: _, ...fields } of deltas) {
+	const details: Loose[] = [];
+	for (const { tool_calls, thinking_blocks, reasoning_details, content, role: _, ...fields } of deltas) {
 		if (text(content)) message.content = text(message.content) + text(content);
 		blocks.push(...list(thinking_blocks));
+		details.push(...list(reasoning_details));
 		Object.assign(message, fields);
 		for (const { index, function: called, ...call } of list(tool_calls)) {
 			const known = calls[Number(index)] ?? { function: { name: "", arguments: "" } };
@@ -61,6 +63,7 @@ function joinedMessage(deltas: readonly Loose[]): Loose {
 		...message,
 		...(calls.length > 0 && { tool_calls: calls }),
 		...(blocks.length > 0 && { thinking_blocks: blocks }),
+		...(details.length > 0 && { reasoning_details: details }),
 	};
 }
 

@@ -20,12 +20,13 @@ import { narrowTools } from "../allowed-tools.ts";
 import { withoutBreakpoints } from "../cache-breakpoints.ts";
 import type { Handler } from "../handler.ts";
 import { learnRefusal, withoutIfRefused } from "../refused-feature.ts";
-import { withoutSignatures } from "../sealed-messages.ts";
-import { isSeal, type Seals } from "../seals.ts";
+import { hasSignatures, withoutSignatures } from "../sealed-messages.ts";
+import type { Seals } from "../seals.ts";
 import { foldSystemMessages } from "../system-messages.ts";
 import { withNamedTools } from "../tool-history.ts";
 import { objectSchema } from "../tool-parameters.ts";
 import { pairResults } from "../tool-results.ts";
+import type { ReviseChunk } from "../transport/chunk-stream.ts";
 import { postJson, postStream } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { withFittingIds } from "./call-ids.ts";
@@ -35,6 +36,7 @@ import { completeRawPrompt } from "./completions.ts";
 import { bodyFor, ENGINE_SAMPLING, type Host, hostedService, isOpenAiService } from "./hosts.ts";
 import { withModelFields } from "./model-fields.ts";
 import { type Generation, generateStream, generateValue } from "./prefill-decode/calls.ts";
+import { detailsOf, detailsSealer, sealDetails } from "./reasoning-details.ts";
 import { ChatCompletionReply, completion, toolContext } from "./reply/chat-reply.ts";
 import { chatReplyParser } from "./reply/collected-reply.ts";
 import { sampling } from "./sampling.ts";
@@ -76,10 +78,16 @@ const byChat: Handler<"text-generation"> = async (input, call) => {
 
 const requestOf: Handler<"text-generation"> = async (sent, call) => {
 	const input = withModelFields(sent, call, "chat");
-	const signs = hostedService(call.target)?.signed === true;
-	const seals = signs ? await call.seals?.() : undefined;
+	const seals = isSealed(input, call) ? await call.seals?.() : undefined;
 	return input.stream ? streamChat(input, call, seals) : wholeChat(input, call, seals);
 };
+
+/** Whether a request to the host, or its answer, has sealed reasoning. */
+function isSealed({ messages, takesReasoningDetails }: ChatInput, { target }: Call): boolean {
+	const { signed, reasoningDetails } = hostedService(target) ?? {};
+	if (signed) return true;
+	return reasoningDetails === true && (!takesReasoningDetails || hasSignatures(messages));
+}
 
 async function streamChat(
 	input: ChatInput,
@@ -89,14 +97,14 @@ async function streamChat(
 	const generation = generationOf(input, call, seals);
 	const { choices } = generation;
 	const context = toolContext(input, call);
-	const signs = hostedService(call.target)?.signed === true;
+	const revise = sealerFor(input, call, seals);
 	const reply = await generateStream(call, generation, (legCall, body, headers) =>
 		postStream(legCall, PATH, body, {
 			schema: ChatCompletionReply,
 			choices,
 			chat: context,
 			parse: chatReplyParser(context, choices),
-			...(signs ? { revise: chunkSealer(seals) } : { streamEnd: call.streamEnd }),
+			...(revise ? { revise } : { streamEnd: call.streamEnd }),
 			...(headers && { headers }),
 		}),
 	);
@@ -127,7 +135,19 @@ function wholeReply(
 	seals: Seals | undefined,
 ): ChatCompletion {
 	const whole = countAllChoices(completion(reply, call, input), input);
-	return hostedService(call.target)?.signed ? sealCompletion(whole, seals) : whole;
+	const { signed, reasoningDetails } = hostedService(call.target) ?? {};
+	if (signed) return sealCompletion(whole, seals);
+	return reasoningDetails && !input.takesReasoningDetails ? sealDetails(whole, seals) : whole;
+}
+
+function sealerFor(
+	{ takesReasoningDetails }: ChatInput,
+	{ target }: Call,
+	seals: Seals | undefined,
+): ReviseChunk | undefined {
+	const { signed, reasoningDetails } = hostedService(target) ?? {};
+	if (signed) return chunkSealer(seals);
+	return reasoningDetails && !takesReasoningDetails ? detailsSealer(seals) : undefined;
 }
 
 const generationOf = (input: ChatInput, call: Call, seals: Seals | undefined): Generation => ({
@@ -191,6 +211,7 @@ function messagesFor(messages: ChatMessage[], { call, host, seals }: MessageOpti
 	const fitting = callIds ? moved.map((message) => withFittingIds(message, callIds)) : moved;
 	return fitting.map((message) => ({
 		...forHost(message, host),
+		...(host.reasoningDetails && detailsField(message, seals, call)),
 		...(host.signed && signedFields(message, seals, call)),
 	}));
 }
@@ -211,19 +232,19 @@ function forService(sent: ChatMessage): Record<string, unknown> {
 }
 
 /** The reasoning of an answer of another model is not known. DeepSeek and Moonshot accept an empty one, but not its absence. */
-function forHost(
-	sent: ChatMessage,
-	{ reasoningField, needsReasoning, reasoningDetails }: Host,
-): Record<string, unknown> {
+function forHost(sent: ChatMessage, { reasoningField, needsReasoning }: Host): Record<string, unknown> {
 	const { role, ...message } = forService(sent);
 	const reasoning = sent.reasoning_content ?? (needsReasoning && sent.tool_calls?.length ? "" : undefined);
-	const details = reasoningDetails ? sent.reasoning_details?.filter(({ data }) => !isSeal(data)) : [];
 	return {
 		role: role === "developer" ? "system" : role,
 		...message,
 		...(reasoningField && reasoning !== undefined && { [reasoningField]: reasoning }),
-		...(details?.length && { reasoning_details: details }),
 	};
+}
+
+function detailsField(message: ChatMessage, seals: Seals | undefined, call: Call): object {
+	const details = message.role === "assistant" ? detailsOf(message, seals, call) : [];
+	return details.length > 0 ? { reasoning_details: details } : {};
 }
 
 /** Chat templates have no role `developer`; vLLM renamed `reasoning_content` to `reasoning`. */

@@ -230,7 +230,8 @@ export class ChunkReader implements EventReader {
 		const { chunk } = last;
 		this.#change();
 		this.#readChunk(chunk);
-		this.#events.push({ data: JSON.stringify(chunk), value: chunk });
+		const value = { ...chunk, ...this.#revise?.(chunk) };
+		this.#events.push({ data: JSON.stringify(value), value });
 		return undefined;
 	}
 

@@ -158,6 +158,7 @@ function readOpenAi(inputs: OpenAiInputs, messages: ChatMessage[]): ChatInput {
 		}),
 		...(reasoning_effort !== undefined && { reasoning_effort }),
 		...(passthrough && { passthrough }),
+		takesReasoningDetails: true,
 	};
 }
 

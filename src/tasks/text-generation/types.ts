@@ -156,6 +156,8 @@ export interface ChatInput extends Sampling {
 	/** Fields that only OpenAI's service supports (`metadata`, `store`, `modalities`, …), forwarded unchanged. */
 	passthrough?: Record<string, unknown>;
 	verbatim?: Verbatim;
+	/** The caller's format has OpenRouter's `reasoning_details`, so they are not sealed. */
+	takesReasoningDetails?: true;
 	/** A search tool that the engine runs by itself. Sent to engines that have one. */
 	web_search?: EngineSearch;
 	/** The fields that are the catalogue's defaults: the caller did not set them. */

@@ -23,13 +23,15 @@ import {
 } from "./chat.ts";
 
 const messages = [{ role: "user", content: "Hello" }];
+/** The fields of every chat. */
+const READ = { messages, takesReasoningDetails: true };
 const chat = (model: typeof LLAMA, sent: object) =>
 	read(model, { model: model.id, ...sent }, openaiChat).input;
 
 describe("a chat on the OpenAI route", () => {
 	it("has the model's own defaults", () => {
 		expect(chat(LLAMA, { messages })).toStrictEqual({
-			messages,
+			...READ,
 			stream: false,
 			max_tokens: 256,
 			temperature: 0.6,
@@ -173,9 +175,9 @@ const DEFAULTS = {
 
 describe("an OpenAI chat input", () => {
 	it("reads messages or a prompt, with the model's own defaults", () => {
-		expect(read(KIMI, { messages }).input).toStrictEqual({ messages, ...DEFAULTS });
-		expect(read(KIMI, { prompt: "Hello", model: "ignored" }).input).toStrictEqual({ messages, ...DEFAULTS });
-		expect(read(adHocModel("llama3.2"), { messages }).input).toStrictEqual({ messages, stream: false });
+		expect(read(KIMI, { messages }).input).toStrictEqual({ ...READ, ...DEFAULTS });
+		expect(read(KIMI, { prompt: "Hello", model: "ignored" }).input).toStrictEqual({ ...READ, ...DEFAULTS });
+		expect(read(adHocModel("llama3.2"), { messages }).input).toStrictEqual({ ...READ, stream: false });
 	});
 
 	it("reads null as absent", () => {
@@ -203,7 +205,7 @@ describe("an OpenAI chat input", () => {
 			store: null,
 			web_search_options: null,
 		};
-		expect(read(KIMI, { messages, ...nulls }).input).toStrictEqual({ messages, stream: false });
+		expect(read(KIMI, { messages, ...nulls }).input).toStrictEqual({ ...READ, stream: false });
 	});
 
 	it("keeps every field", () => {
@@ -229,7 +231,7 @@ describe("an OpenAI chat input", () => {
 			chat_template_kwargs: { enable_thinking: false, clear_thinking: true, thinking: false },
 			user: "u",
 		};
-		expect(read(KIMI, { messages, ...fields }).input).toStrictEqual({ messages, ...fields });
+		expect(read(KIMI, { messages, ...fields }).input).toStrictEqual({ ...READ, ...fields });
 	});
 
 	it("accepts a JSON Schema without OpenAI's wrapper", () => {

@@ -19,6 +19,8 @@ export interface ChatReplyOptions {
 	callFields?: (index: number) => object;
 	/** Fields that the host adds to each message of a complete reply. */
 	message?: object;
+	/** Deltas of a stream before those of the reply. */
+	firstDeltas?: readonly object[];
 }
 
 export function chatReply(reply: Exclude<Reply, { kind: "failure" }>, options: ChatReplyOptions): HostReply {
@@ -56,7 +58,7 @@ export function chatReply(reply: Exclude<Reply, { kind: "failure" }>, options: C
 
 async function* eventsOf(
 	reply: Exclude<Reply, { kind: "failure" }>,
-	{ callFields, callPrefix, includeUsage, model }: ChatReplyOptions,
+	{ callFields, callPrefix, firstDeltas = [], includeUsage, model }: ChatReplyOptions,
 ): AsyncGenerator<string> {
 	const head = { id: idOf("chatcmpl-"), object: "chat.completion.chunk", created: 1_795_262_400, model };
 	const chunk = (fields: object) => `data: ${JSON.stringify({ ...head, ...fields })}\n\n`;
@@ -66,6 +68,7 @@ async function* eventsOf(
 			...(includeUsage && { usage: null }),
 		});
 	yield choice({ role: "assistant", content: "" });
+	for (const delta of firstDeltas) yield choice(delta);
 	for await (const delta of deltasOf(reply)) {
 		if (delta.kind === "text") {
 			yield choice({ content: delta.text });
