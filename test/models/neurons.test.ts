@@ -119,6 +119,7 @@ const MODELS: [id: string, Quantities, neurons: number][] = [
 	["@cf/meta/llama-3.3-70b-instruct-fp8-fast", chat, 47.1485],
 	// output is free: 1000 * 0.021818
 	["@cf/cloudflare/clef", chat, 21.818],
+	["@cf/cloudflare/clef-flash", chat, 8.182],
 	// 1000 * 0.001075
 	["@cf/baai/bge-m3", chat, 1.075],
 	// 1000 * 0.000283
