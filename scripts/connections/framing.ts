@@ -2,6 +2,7 @@
  * Finds where the messages of an HTTP/1.1 connection begin and end (RFC 9112), without changing their bytes. It accepts only forms
  * that have one meaning, so that the runtime finds the same ends.
  */
+import { CREDENTIALS } from "./known-callers.ts";
 
 /** Bytes of the start line and the headers. */
 const MAX_HEAD_BYTES = 64 * 1024;
@@ -31,7 +32,7 @@ export interface MessageHead {
 
 /** A header that occurs twice makes the end of a message ambiguous. */
 const SINGLE = new Set(["content-length", "transfer-encoding"]);
-const READ = new Set([...SINGLE, "authorization", "expect", "upgrade"]);
+const READ = new Set([...SINGLE, ...CREDENTIALS, "expect", "upgrade"]);
 
 /** How the end of a message is found. `close`: it ends with the connection. `upgrade`: the connection has another protocol now. */
 export type BodyKind = "none" | "length" | "chunked" | "close" | "upgrade";

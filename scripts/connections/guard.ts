@@ -9,10 +9,14 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type Server } from "node:net";
 import type { CountReport } from "../../src/core/shared-count.ts";
 import { collectGarbage } from "../collect-garbage.ts";
+import type { ConnectionTimes } from "./connection-context.ts";
 import type { MessageHead } from "./framing.ts";
-import { type ConnectionTimes, GuardedConnection } from "./guarded-connection.ts";
+import { GuardedConnection } from "./guarded-connection.ts";
 import { IdleTime } from "./idle-time.ts";
+import { KnownCallers } from "./known-callers.ts";
+import { Pace } from "./pace.ts";
 import { type ClassCount, type ConnectionCounts, Places } from "./places.ts";
+import { probeRuntime } from "./probe-runtime.ts";
 import { sendCounts } from "./send-counts.ts";
 
 /** After this time without a byte the system checks whether the caller is still connected. */
@@ -47,6 +51,7 @@ export interface GuardOptions extends Partial<ConnectionTimes> {
 export interface ConnectionGuard {
 	server: Server;
 	counts(): ConnectionCounts;
+	pace: Pace;
 }
 
 /** Resolves when it listens. */
@@ -62,9 +67,12 @@ export function guardConnections({
 }: GuardOptions): Promise<ConnectionGuard> {
 	const now = (): number => performance.now();
 	const places = new Places(maxConnections, now);
+	const pace = new Pace(now);
 	const context = {
 		target,
 		places,
+		pace,
+		callers: new KnownCallers(),
 		now,
 		times: { ...TIMES, ...times },
 		isProbe: (head: MessageHead) => isProbe(head, operatorHash()),
@@ -90,7 +98,9 @@ export function guardConnections({
 		if (isCollectionDue) collectGarbage();
 		if (countsSocket !== undefined) sendCounts(countsSocket, reportsOf(places.counts()), { isCollectionDue });
 	}, REPORT_MS).unref();
+	const probes = countsSocket === undefined ? undefined : probeRuntime(countsSocket, { pace, places, now });
 	server.once("close", () => {
+		probes?.stop();
 		clearInterval(checks);
 		clearInterval(reports);
 	});
@@ -101,7 +111,7 @@ export function guardConnections({
 			server.off("error", reject);
 			// If this process has no file left, the connection waits in the queue of the system.
 			server.on("error", (error) => console.error(`A connection could not be accepted: ${error.message}`));
-			resolve({ server, counts: () => places.counts() });
+			resolve({ server, pace, counts: () => places.counts() });
 		});
 	});
 }

@@ -6,6 +6,9 @@
  * request. The end alone would not, because the runtime accepts a half-open connection.
  */
 import { createConnection, type Socket } from "node:net";
+import { BodyRate } from "./body-rate.ts";
+import type { ConnectionContext } from "./connection-context.ts";
+import { ConnectionPace, Reading } from "./connection-pace.ts";
 import {
 	answerBodyKind,
 	FramingError,
@@ -14,54 +17,33 @@ import {
 	requestBodyKind,
 	statusOf,
 } from "./framing.ts";
-import type { Placed, Places } from "./places.ts";
+import { credentialOf } from "./known-callers.ts";
+import type { Placed } from "./places.ts";
 import { refusal } from "./refusal.ts";
 
 /** A smaller body is complete before the runtime sees its request. The gateway reads such a body before it verifies the token. */
 const HELD_BODY_BYTES = 16 * 1024;
 /** Time for a caller to read the last bytes. */
 const ENDING_MS = 1_000;
-/** The rate of a body is measured over this time. */
-const RATE_MS = 10_000;
-const LOWEST_BYTES_PER_SECOND = 1_024;
-
 /** The caller waits for it before it sends the body that is held. */
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
-
-export interface ConnectionTimes {
-	/** For the first byte of a connection. */
-	firstByteMs: number;
-	/** For the head of a request and the first bytes of its body, from its first byte. */
-	requestMs: number;
-	/** Between two requests. */
-	keepAliveMs: number;
-	/** A websocket whose caller has not read for so long is closed. */
-	unreadMs: number;
-	/** Longest time without a byte in either direction. Must be longer than any answer. */
-	idleMs(): number;
-}
-
-export interface ConnectionContext {
-	/** The runtime's socket. */
-	target: string;
-	places: Places;
-	times: ConnectionTimes;
-	now(): number;
-	/** Whether the request may use the reserved places. */
-	isProbe(head: MessageHead): boolean;
-}
 
 export class GuardedConnection implements Placed {
 	readonly address: string;
 	unreadSince: number | undefined;
 	readonly #caller: Socket;
+	readonly #callerReading: Reading;
 	readonly #context: ConnectionContext;
 	#runtime: Socket | undefined;
+	#runtimeReading: Reading | undefined;
 	readonly #request = new MessageFraming(requestBodyKind);
 	readonly #answer = new MessageFraming((head) => answerBodyKind(head, this.#requests[0]?.method));
 	isVerified = false;
 	/** Requests that have no complete answer. */
-	readonly #requests: { method: string; hasCredentials: boolean }[] = [];
+	readonly #requests: { method: string; credential: string | undefined }[] = [];
+	readonly #pace: ConnectionPace;
+	/** The request is complete enough, and waits for the time of its caller: the bytes after it. */
+	#unread: Buffer[] | undefined;
 	/** Bytes of a request that is not forwarded yet. */
 	#held: Buffer[] = [];
 	#isForwarding = false;
@@ -75,12 +57,14 @@ export class GuardedConnection implements Placed {
 	#lastByteAt: number;
 	/** When the first byte of the current request arrived. */
 	#requestAt: number | undefined;
-	#rate = { since: 0, bytes: 0 };
+	readonly #rate = new BodyRate();
 
 	constructor(caller: Socket, context: ConnectionContext) {
 		this.#caller = caller;
 		this.#context = context;
 		this.address = caller.remoteAddress ?? "";
+		this.#pace = new ConnectionPace(context, this.address);
+		this.#callerReading = new Reading(caller);
 		this.#lastByteAt = context.now();
 		context.places.wait(this);
 		caller.on("data", (bytes) => this.#receive(bytes));
@@ -93,6 +77,7 @@ export class GuardedConnection implements Placed {
 	close(): void {
 		if (this.#isClosed) return;
 		this.#isClosed = true;
+		this.#pace.end();
 		this.#context.places.release(this, this.#isSocket);
 		this.#caller.destroy();
 		this.#runtime?.destroy();
@@ -111,8 +96,8 @@ export class GuardedConnection implements Placed {
 			const limitMs = this.#runtime ? times.keepAliveMs : times.firstByteMs;
 			if (this.#requests.length === 0 && silentMs > limitMs) this.close();
 		} else if (!this.#isForwarding) {
-			if (at - this.#requestAt > times.requestMs) this.refuse("late");
-		} else this.#checkRate(at);
+			if (at - this.#requestAt > times.requestMs) this.refuse(this.#unread ? "full" : "late");
+		} else if (this.#rate.isSlow(at) && !this.#caller.isPaused()) this.refuse("late");
 	}
 
 	/** The runtime buffers what the caller of a websocket does not read. */
@@ -121,26 +106,27 @@ export class GuardedConnection implements Placed {
 		if (this.unreadSince !== undefined && at - this.unreadSince > unreadMs) this.close();
 	}
 
-	/** A body that arrives too slowly. A paused caller waits for the gateway. */
-	#checkRate(at: number): void {
-		const elapsedMs = at - this.#rate.since;
-		if (elapsedMs < RATE_MS) return;
-		const isSlow = this.#rate.bytes < (LOWEST_BYTES_PER_SECOND * elapsedMs) / 1000;
-		if (isSlow && !this.#caller.isPaused()) this.refuse("late");
-		this.#rate = { since: at, bytes: 0 };
-	}
-
 	#receive(bytes: Buffer): void {
 		if (this.#isEnding || this.#isClosed) return;
 		this.#lastByteAt = this.#context.now();
 		if (this.#isTunnel) this.#forward(bytes);
+		else if (this.#unread) this.#keep(this.#unread, bytes);
 		else this.#receiveRequests(bytes);
+	}
+
+	/** The caller is read further, because its end must be seen. */
+	#keep(unread: Buffer[], bytes: Buffer): void {
+		unread.push(bytes);
+		const size = unread.reduce((sum, { length }) => sum + length, 0);
+		if (size > HELD_BODY_BYTES) this.#callerReading.stop("waiting");
 	}
 
 	#receiveRequests(bytes: Buffer): void {
 		try {
-			for (let unread = bytes; unread.length > 0 && !this.#isEnding && !this.#isClosed; )
+			let unread = bytes;
+			while (unread.length > 0 && !this.#isEnding && !this.#isClosed && !this.#unread)
 				unread = unread.subarray(this.#receivePart(unread));
+			if (unread.length > 0) this.#unread?.push(unread);
 		} catch (error) {
 			if (!(error instanceof FramingError)) throw error;
 			this.refuse("malformed", error);
@@ -155,40 +141,63 @@ export class GuardedConnection implements Placed {
 		const taken = request.push(bytes);
 		const part = bytes.subarray(0, taken);
 		if (this.#isForwarding) {
-			this.#rate.bytes += taken;
+			this.#rate.add(taken);
 			this.#forward(part);
 		} else {
 			this.#held.push(part);
 			const { head } = request;
 			if (head?.headers.has("expect") && !hadHead && !request.hasEnded) this.#caller.write(CONTINUE);
-			if (head && (request.hasEnded || request.bodyBytes >= HELD_BODY_BYTES)) this.#startForwarding(head);
+			if (head && (request.hasEnded || request.bodyBytes >= HELD_BODY_BYTES)) this.#begin(head);
 		}
-		if (request.hasEnded) {
-			request.next();
-			this.#isForwarding = false;
-			this.#requestAt = undefined;
-			this.#waitForRequest();
-		}
+		if (!this.#unread) this.#endRequest();
 		return taken;
 	}
 
+	#endRequest(): void {
+		if (!this.#request.hasEnded) return;
+		this.#request.next();
+		this.#isForwarding = false;
+		this.#requestAt = undefined;
+		this.#waitForRequest();
+	}
+
+	/** A connection that has a place keeps it while the request waits. */
+	#begin(head: MessageHead): void {
+		const isProbe = (): boolean => this.#context.isProbe(head);
+		if (this.#runtime && !this.#takePlace(head)) return;
+		if (this.#pace.begin(head, isProbe, () => this.#beginLater(head))) this.#startForwarding(head);
+		else this.#unread = [];
+	}
+
+	#beginLater(head: MessageHead): void {
+		const unread = Buffer.concat(this.#unread ?? []);
+		this.#unread = undefined;
+		this.#startForwarding(head);
+		this.#endRequest();
+		this.#callerReading.goOn("waiting");
+		if (unread.length > 0) this.#receiveRequests(unread);
+	}
+
 	#startForwarding(head: MessageHead): void {
-		if (!this.#hasPlace(head)) {
-			this.refuse("full");
-			return;
-		}
+		if (!this.#runtime && !this.#takePlace(head)) return;
 		this.#requests.push({
 			method: head.startLine[0] ?? "",
-			hasCredentials: head.headers.has("authorization"),
+			credential: credentialOf(head.headers),
 		});
 		this.#isForwarding = true;
-		this.#rate = { since: this.#lastByteAt, bytes: 0 };
+		this.#rate.begin(this.#lastByteAt);
 		const [first, ...others] = this.#held;
 		this.#held = [];
 		if (first) this.#forward(others.length === 0 ? first : Buffer.concat([first, ...others]));
 	}
 
-	/** Whether there is a place for the request. */
+	/** Refuses the request if there is no place for it. */
+	#takePlace(head: MessageHead): boolean {
+		const isPlaced = this.#hasPlace(head);
+		if (!isPlaced) this.refuse("full");
+		return isPlaced;
+	}
+
 	#hasPlace(head: MessageHead): boolean {
 		const { isProbe, places } = this.#context;
 		if (!this.#isReserved) {
@@ -202,14 +211,16 @@ export class GuardedConnection implements Placed {
 	}
 
 	#forward(bytes: Buffer): void {
-		if (this.#runtime?.write(bytes) === false) this.#caller.pause();
+		this.#pace.passed(bytes.length, this.#callerReading);
+		if (this.#runtime?.write(bytes) === false) this.#callerReading.stop("runtime");
 	}
 
 	#connect(): void {
 		const runtime = createConnection({ path: this.#context.target, allowHalfOpen: true });
 		this.#runtime = runtime;
+		this.#runtimeReading = new Reading(runtime);
 		runtime.on("data", (bytes) => this.#pass(bytes));
-		runtime.on("drain", () => this.#caller.resume());
+		runtime.on("drain", () => this.#callerReading.goOn("runtime"));
 		runtime.once("error", () => this.close());
 		runtime.once("end", () => this.#caller.end());
 		runtime.once("close", () => this.close());
@@ -220,9 +231,11 @@ export class GuardedConnection implements Placed {
 		this.#lastByteAt = this.#context.now();
 		if (!this.#caller.write(bytes)) {
 			this.unreadSince ??= this.#lastByteAt;
-			this.#runtime?.pause();
+			this.#runtimeReading?.stop("caller");
 		}
+		// The runtime would buffer the frames of a websocket.
 		if (this.#isTunnel) return;
+		if (this.#runtimeReading) this.#pace.passed(bytes.length, this.#runtimeReading);
 		const answer = this.#answer;
 		try {
 			for (let unread = bytes; unread.length > 0 && !this.#isTunnel; ) {
@@ -242,7 +255,8 @@ export class GuardedConnection implements Placed {
 		// An interim answer.
 		if (head && statusOf(head) < 200) return;
 		const request = this.#requests.shift();
-		if (head && statusOf(head) < 300) this.isVerified ||= request?.hasCredentials === true;
+		if (head) this.#pace.answered(request?.credential, statusOf(head));
+		if (head && statusOf(head) < 300) this.isVerified ||= request?.credential !== undefined;
 		if (this.#isReserved) this.#end();
 		else this.#waitForRequest();
 	}
@@ -253,7 +267,7 @@ export class GuardedConnection implements Placed {
 
 	#resumeRuntime(): void {
 		this.unreadSince = undefined;
-		this.#runtime?.resume();
+		this.#runtimeReading?.goOn("caller");
 	}
 
 	/** Answers in place of the runtime, unless the caller already reads an answer. */
@@ -267,6 +281,8 @@ export class GuardedConnection implements Placed {
 	#end(text = ""): void {
 		this.#isEnding = true;
 		this.#held = [];
+		this.#unread = undefined;
+		this.#pace.end();
 		this.#lastByteAt = this.#context.now();
 		this.#runtime
 			?.removeAllListeners()

@@ -19,6 +19,8 @@ export interface CountReport {
 
 /** Where another process sends its counts when this one has become idle after a load, and should collect its garbage. */
 export const COLLECTION_PATH = "/collect-garbage";
+/** Answered at once, so that another process can measure how late this one is. */
+export const PROBE_PATH = "/probe";
 
 export class SharedCount {
 	readonly #name: string;

@@ -58,6 +58,8 @@ class CallDeadline implements Deadline {
 	readonly #controller = new AbortController();
 	readonly #startTimer: StartTimer;
 	readonly #onCallerAbort = () => this.abort(new AiError("aborted"));
+	/** Of the complete call. It is extended once. */
+	#totalMs: number;
 	#lastNow: number;
 	#elapsedMs = 0;
 	/** The pending read. */
@@ -69,6 +71,7 @@ class CallDeadline implements Deadline {
 	constructor(call: LimitedCall) {
 		const { signal, startTimer = startNativeTimer } = call;
 		this.#call = call;
+		this.#totalMs = call.totalMs;
 		this.#startTimer = startTimer;
 		this.#lastNow = call.now();
 		this.signal = this.#controller.signal;
@@ -125,8 +128,7 @@ class CallDeadline implements Deadline {
 	}
 
 	#setTimer(): void {
-		const { totalMs } = this.#call;
-		const dueAt = Math.min(this.#expected?.dueAt ?? totalMs, totalMs);
+		const dueAt = Math.min(this.#expected?.dueAt ?? this.#totalMs, this.#totalMs);
 		const from = this.elapsedMs();
 		const delayMs = Math.min(dueAt - from, MAX_TIMER_MS);
 		this.#timer = { running: this.#startTimer(delayMs, () => this.#onTimer(from + delayMs)), dueAt };
@@ -136,16 +138,24 @@ class CallDeadline implements Deadline {
 	#onTimer(atLeastMs: number): void {
 		this.#timer = undefined;
 		this.#elapsedMs = Math.max(this.elapsedMs(), atLeastMs);
+		const { silent, late, totalMs } = this.#call;
+		if (this.#elapsedMs - atLeastMs > LATE_MS) this.#extend(this.#elapsedMs);
+		const expected = this.#expected;
+		const isSilent = expected && this.#elapsedMs >= expected.dueAt;
+		if (isSilent && expected.dueAt < this.#totalMs) this.abort(silent(expected.limitMs));
+		else if (this.#elapsedMs >= this.#totalMs) this.abort(late(totalMs));
+		else this.#setTimer();
+	}
+
+	/** The process was paused: a limit that has passed meanwhile is extended once, for a read of the upstream. */
+	#extend(elapsedMs: number): void {
 		const { totalMs } = this.#call;
 		const expected = this.#expected;
-		const isDue = expected && this.#elapsedMs >= expected.dueAt;
-		if (isDue && !expected.extended && this.#elapsedMs - atLeastMs > LATE_MS) {
+		const extended = (limitMs: number): number => elapsedMs + Math.min(limitMs, CATCH_UP_MS);
+		if (expected && !expected.extended && elapsedMs >= expected.dueAt) {
 			expected.extended = true;
-			expected.dueAt = this.#elapsedMs + Math.min(expected.limitMs, CATCH_UP_MS);
+			expected.dueAt = extended(expected.limitMs);
 		}
-		if (isDue && expected.dueAt < totalMs && this.#elapsedMs >= expected.dueAt)
-			this.abort(this.#call.silent(expected.limitMs));
-		else if (this.#elapsedMs >= totalMs) this.abort(this.#call.late(totalMs));
-		else this.#setTimer();
+		if (this.#totalMs === totalMs && elapsedMs >= totalMs) this.#totalMs = extended(totalMs);
 	}
 }

@@ -7,8 +7,8 @@ import { createConnection, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import type { ConnectionTimes } from "../../scripts/connections/connection-context.ts";
 import { type ConnectionGuard, guardConnections } from "../../scripts/connections/guard.ts";
-import type { ConnectionTimes } from "../../scripts/connections/guarded-connection.ts";
 import { IdleTime } from "../../scripts/connections/idle-time.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { ask, connect } from "./connections.ts";
@@ -129,6 +129,84 @@ describe.skipIf(process.platform === "win32")("the guard of connections", () => 
 			error: { type: "overloaded_error", code: 3040, message },
 		});
 		for (const socket of sockets) socket.destroy();
+	});
+
+	describe("before a runtime that is behind", () => {
+		const BEHIND_MS = 1_000;
+		const requests = (count: number, path = "/"): string =>
+			`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`.repeat(count);
+		const CALLER = "127.0.4.1";
+
+		/** The caller has used more than its part. */
+		async function busy(options: Parameters<typeof guarded>[1] = {}) {
+			const before = await guarded(24, { answer: ({ url }, response) => void response.end(url), ...options });
+			const { pace } = before.guard;
+			pace.probed(BEHIND_MS);
+			pace.use({ key: CALLER, weight: 0.2 }, 1_000);
+			return { ...before, pace };
+		}
+
+		it("holds the requests of a busy caller in their order, and answers another one at once", async () => {
+			const { port, pace, accepted } = await busy();
+			const socket = await connectFrom(port, CALLER);
+			const answers = receives(socket, "/last");
+			socket.write(`${requests(40)}${requests(1, "/last")}`);
+			await expect.poll(() => pace.waiting).toBe(1);
+			expect(accepted()).toBe(0);
+			await expect(ask(port, "/", "x")).resolves.toMatchObject({ status: 200 });
+			pace.end();
+			await answers;
+			expect(accepted()).toBe(2);
+		});
+
+		it("holds no request of the operator, and no health check", async () => {
+			const { port, pace } = await busy();
+			const socket = await connectFrom(port, CALLER);
+			socket.write("GET /health HTTP/1.1\r\nhost: x\r\n\r\n");
+			await receives(socket, "/health");
+			socket.write(`GET /own HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${OPERATOR_TOKEN}\r\n\r\n`);
+			await receives(socket, "/own");
+			expect(pace.waiting).toBe(0);
+		});
+
+		it("forgets a request whose caller leaves", async () => {
+			const { port, pace, accepted } = await busy();
+			const socket = await connectFrom(port, CALLER);
+			socket.write(requests(1));
+			await expect.poll(() => pace.waiting).toBe(1);
+			socket.end();
+			await expect.poll(() => pace.waiting).toBe(0);
+			expect(accepted()).toBe(0);
+		});
+
+		it("answers 503 if the time of the caller does not come", async () => {
+			const { port, pace } = await busy({ requestMs: 50 });
+			// More than the pace gives in that time.
+			pace.use({ key: CALLER, weight: 0.2 }, 1_000_000);
+			const socket = await connectFrom(port, CALLER);
+			socket.write(requests(1));
+			const answer = await received(socket);
+			expect(answer).toMatch(/^HTTP\/1\.1 503 .*\r\nretry-after: 2\r\n/s);
+			expect(pace.waiting).toBe(0);
+		});
+
+		it("reads a long answer and a long body in parts, and loses no byte", async () => {
+			const body = "a".repeat(4_000_000);
+			const { port, pace } = await busy({
+				async answer(request, response) {
+					let size = 0;
+					for await (const piece of request) size += piece.length;
+					response.end(`${size} ${body} end`);
+				},
+			});
+			const socket = await connectFrom(port, CALLER);
+			const text = receives(socket, " end");
+			socket.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+			await expect.poll(() => pace.waiting).toBeGreaterThan(0);
+			const end = setInterval(() => pace.end(), 5);
+			cleanups.push(() => clearInterval(end));
+			await text;
+		});
 	});
 
 	it("closes the runtime's connection when the caller ends its side before the answer", async () => {

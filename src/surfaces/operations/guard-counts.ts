@@ -6,7 +6,7 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 import * as z from "zod";
 import { DISK_CLASS, diskSpace } from "../../core/disk-space.ts";
 import { lazy } from "../../core/lazy.ts";
-import { COLLECTION_PATH, type CountReport } from "../../core/shared-count.ts";
+import { COLLECTION_PATH, type CountReport, PROBE_PATH } from "../../core/shared-count.ts";
 
 const Counts = lazy(() =>
 	z.array(z.object({ name: z.string(), used: z.number(), limit: z.number(), refused: z.number() })),
@@ -42,8 +42,10 @@ function collectGarbage(): void {
 export function connections(counts: GuardCounts) {
 	return class extends WorkerEntrypoint {
 		override async fetch(request: Request): Promise<Response> {
+			const { pathname } = new URL(request.url);
+			if (pathname === PROBE_PATH) return new Response(null, { status: 204 });
 			counts.set(await request.json());
-			if (new URL(request.url).pathname === COLLECTION_PATH) collectGarbage();
+			if (pathname === COLLECTION_PATH) collectGarbage();
 			return new Response(null, { status: 204 });
 		}
 	};

@@ -49,6 +49,22 @@ describe("a pause of the process that is longer than the limit", () => {
 		deadline.close();
 	});
 
+	it("leaves the same time, once, after the limit of the complete call", async () => {
+		const deadline = startDeadline(testCall(), "complete");
+		await vi.advanceTimersByTimeAsync(9_999);
+		vi.setSystemTime(Date.now() + 1_000);
+		await vi.advanceTimersByTimeAsync(1);
+		expect(deadline.signal.aborted).toBe(false);
+		await vi.advanceTimersByTimeAsync(499);
+		expect(deadline.signal.aborted).toBe(false);
+		vi.setSystemTime(Date.now() + 1_000);
+		await vi.advanceTimersByTimeAsync(1);
+		expect(deadline.signal.reason).toMatchObject({
+			key: "modelTimeout",
+			description: "The backend 'lab' took longer than 10000 ms",
+		});
+	});
+
 	it("does not wait longer for an upstream that has sent nothing", async () => {
 		const deadline = await paused();
 		await vi.advanceTimersByTimeAsync(499);
@@ -60,11 +76,13 @@ describe("a pause of the process that is longer than the limit", () => {
 		});
 	});
 
-	it("does not extend the complete call", async () => {
+	it("extends the complete call by the same time at most", async () => {
 		const deadline = startDeadline(testCall());
 		deadline.expect(timeouts.totalMs);
 		vi.setSystemTime(Date.now() + timeouts.totalMs);
-		await vi.advanceTimersByTimeAsync(1_000);
+		await vi.advanceTimersByTimeAsync(1_499);
+		expect(deadline.signal.aborted).toBe(false);
+		await vi.advanceTimersByTimeAsync(1);
 		expect(deadline.signal.reason).toMatchObject({ key: "modelTimeout" });
 	});
 });

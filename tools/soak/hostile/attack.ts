@@ -2,7 +2,7 @@
  * The process of the attackers, with their engine. It has a lower priority than the gateway, because its work is not the gateway's. The
  * soak sends it an attack and receives the tallies.
  */
-import { setPriority } from "node:os";
+import { getPriority, setPriority } from "node:os";
 import { Attacker, type Pattern, type Target } from "./attacker.ts";
 import { startHostileEngine } from "./engine.ts";
 import { PATTERNS } from "./patterns/index.ts";
@@ -32,11 +32,12 @@ export interface AttackResult {
 export type AttackReport = { engine: string } | AttackResult;
 
 const THREAD = "/proc/thread-self";
-const PRIORITY = 5;
+/** Below the gateway: they have a fifth of the time of a core for which both are ready. */
+const LOWER_PRIORITY = 7;
 /** Between two attempts of one attacker. */
 const PAUSE_MS = 100;
 
-setPriority(PRIORITY);
+setPriority(getPriority() + LOWER_PRIORITY);
 const report = (message: AttackReport): void => void process.send?.(message);
 process.on("message", async (order: AttackOrder) => report(await attack(order)));
 process.on("disconnect", () => process.exit(0));

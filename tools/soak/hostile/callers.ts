@@ -45,11 +45,6 @@ export class NormalEngine {
 		await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", 1_024, resolve));
 		return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
 	}
-
-	close(): void {
-		this.#server.closeAllConnections();
-		this.#server.close();
-	}
 }
 
 export interface CallerResults {

@@ -50,8 +50,14 @@ export function missedBars(run: HostileRun): string[] {
 	if (refusals.storedGrowth > REFUSAL_BYTES * refusals.count)
 		missed.push(`${bytesPerRefusal(refusals).toFixed(0)} bytes of disk per refusal`);
 	if (refusals.answered > 0) missed.push(`${refusals.answered} requests that must be refused were answered`);
+	const uncaught = uncaughtIn(run.output);
+	if (uncaught.length > 0) missed.push(`${uncaught.length} uncaught exceptions: ${uncaught[0]}`);
 	return [...missed, ...differences.map((text) => `books: ${text}`)];
 }
+
+/** Lines of the gateway about exceptions and rejections that nothing handles. */
+export const uncaughtIn = (output: string): string[] =>
+	output.split("\n").filter((line) => /uncaught exception|unhandled/i.test(line));
 
 function missedBy({ callers, ended, peakMemory }: Phase, { quiet, idleMemory }: HostileRun): string[] {
 	const missed: string[] = [];

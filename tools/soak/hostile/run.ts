@@ -2,14 +2,14 @@
  * The hostile population: strangers, and callers with tokens that only run models, attack a gateway with 1,024 open files while normal callers use
  * it. Everything is measured from outside: the callers, their engine, the memory and the disk of the processes.
  */
-import { fork } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import type { AttackOrder, AttackReport, AttackResult } from "./attack.ts";
-import { type CallerResults, callNormally, NormalEngine } from "./callers.ts";
+import type { AttackResult } from "./attack.ts";
+import type { CallerResults } from "./callers.ts";
 import { PATTERNS } from "./patterns/index.ts";
+import { Attackers, NormalCallers } from "./processes.ts";
 import { ranShare } from "./schedule.ts";
 import { type Memory, ServedGateway } from "./served.ts";
 import { createWorld, NORMAL_ACCOUNT, settingsOf } from "./world.ts";
@@ -81,28 +81,21 @@ const IDLE_MS = 4_000;
 export async function attackGateway(options: HostileOptions): Promise<HostileRun> {
 	const { alone, milliseconds, attackers, pattern = "", progress = () => {} } = options;
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-hostile-"));
-	const engine = new NormalEngine();
-	const attackersProcess = fork(join(import.meta.dirname, "attack.ts"), { execArgv: ["--no-warnings"] });
-	const next = (): Promise<AttackReport> =>
-		new Promise((resolve) => attackersProcess.once("message", (message) => resolve(message as AttackReport)));
-	const started = await next();
-	if (!("engine" in started)) throw new Error("the attackers have no engine");
-	const gateway = await ServedGateway.start(folder, settingsOf(await engine.listen(), started.engine));
+	const callers = new NormalCallers();
+	const attackersProcess = new Attackers();
+	const engine = await attackersProcess.engine();
+	const gateway = await ServedGateway.start(folder, settingsOf(await callers.engine(), engine));
 	try {
 		progress("creating accounts and gateways");
-		const { target, normalToken } = await createWorld(gateway, started.engine);
+		const { target, normalToken } = await createWorld(gateway, engine);
 		const normal = { url: gateway.url, token: normalToken };
-		const order = async (names: readonly string[], count: number, time: number): Promise<AttackResult> => {
-			const message: AttackOrder = { target, patterns: names, attackers: count, milliseconds: time };
-			attackersProcess.send(message);
-			const answer = await next();
-			return "tallies" in answer ? answer : { tallies: {}, ran: 0, unopened: [...names] };
-		};
+		const order = (patterns: readonly string[], count: number, time: number): Promise<AttackResult> =>
+			attackersProcess.attack({ target, patterns, attackers: count, milliseconds: time });
 		const coldMemory = gateway.memory();
 		progress("warming up");
-		const warmUp = await callNormally(normal, AbortSignal.timeout(WARM_UP_MS));
+		const warmUp = await callers.callFor(WARM_UP_MS, normal);
 		progress("quiet");
-		const quiet = await callNormally(normal, AbortSignal.timeout(QUIET_MS));
+		const quiet = await callers.callFor(QUIET_MS, normal);
 		await wait(IDLE_MS);
 		const idleMemory = gateway.memory();
 		const chosen = PATTERNS.filter(({ name }) => name.includes(pattern));
@@ -120,8 +113,7 @@ export async function attackGateway(options: HostileOptions): Promise<HostileRun
 			const disk = gateway.disk();
 			const refusedBefore = await gateway.refusals();
 			const memory = watchMemory(gateway);
-			const finished = new AbortController();
-			const calling = callNormally(normal, finished.signal);
+			callers.start(normal);
 			const schedule = gateway.schedule();
 			const startedAt = performance.now();
 			const result = await order(
@@ -135,12 +127,11 @@ export async function attackGateway(options: HostileOptions): Promise<HostileRun
 				busy: (scheduleNow.running - schedule.running) / NS_PER_MS / (performance.now() - startedAt),
 			};
 			await wait(alone ? 0 : REST_MS);
-			finished.abort();
-			const callers = await calling;
+			const results = await callers.stop();
 			const peakMemory = memory.stop();
 			const refusedNow = Object.entries(await gateway.refusals());
 			phases.push({
-				...{ ...result, name, callers, peakMemory, runtime },
+				...{ ...result, name, callers: results, peakMemory, runtime },
 				refused: Object.fromEntries(
 					refusedNow.map(([key, count]) => [key, count - (refusedBefore[key] ?? 0)]),
 				),
@@ -158,7 +149,7 @@ export async function attackGateway(options: HostileOptions): Promise<HostileRun
 		}
 		const all = [warmUp, quiet, ...phases.map(({ callers }) => callers)];
 		const differences =
-			gateway.ended === undefined ? await compareBooks(gateway, all, engine.complete) : ["the gateway ended"];
+			gateway.ended === undefined ? await compareBooks(gateway, all, callers.served) : ["the gateway ended"];
 		return {
 			...{ quiet, coldMemory, idleMemory, phases, refusals, memoryAfter, differences },
 			output: gateway.output,
@@ -166,7 +157,7 @@ export async function attackGateway(options: HostileOptions): Promise<HostileRun
 	} finally {
 		attackersProcess.kill();
 		await gateway.stop();
-		engine.close();
+		callers.kill();
 		rmSync(folder, { recursive: true, force: true });
 	}
 }

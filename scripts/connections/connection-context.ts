@@ -1,0 +1,30 @@
+/** What all connections of a guard have in common. */
+import type { MessageHead } from "./framing.ts";
+import type { KnownCallers } from "./known-callers.ts";
+import type { Pace } from "./pace.ts";
+import type { Places } from "./places.ts";
+
+export interface ConnectionTimes {
+	/** For the first byte of a connection. */
+	firstByteMs: number;
+	/** For the head of a request and the first bytes of its body, from its first byte. */
+	requestMs: number;
+	/** Between two requests. */
+	keepAliveMs: number;
+	/** A websocket whose caller has not read for so long is closed. */
+	unreadMs: number;
+	/** Longest time without a byte in either direction. Must be longer than any answer. */
+	idleMs(): number;
+}
+
+export interface ConnectionContext {
+	/** The runtime's socket. */
+	target: string;
+	places: Places;
+	pace: Pace;
+	callers: KnownCallers;
+	times: ConnectionTimes;
+	now(): number;
+	/** Whether the request may use the reserved places. */
+	isProbe(head: MessageHead): boolean;
+}

@@ -1,0 +1,91 @@
+/** What one connection uses of the runtime's time, and its waits for it (`pace.ts`). */
+import type { Socket } from "node:net";
+import type { MessageHead } from "./framing.ts";
+import { credentialOf, type KnownCallers } from "./known-callers.ts";
+import type { Pace, PacedCaller } from "./pace.ts";
+
+/** A request that is refused also has a log, and its account is asked. */
+const UNITS_OF_REFUSAL = 3;
+const UNITS_OF_PIECE = 0.1;
+const BYTES_PER_UNIT = 32 * 1024;
+
+/** Health checks and the operator never wait. */
+const PROBE: PacedCaller = { key: "probe", weight: Number.POSITIVE_INFINITY };
+
+/** A socket that is read while there is no reason to wait. */
+export class Reading {
+	readonly #socket: Socket;
+	readonly #reasons = new Set<string>();
+
+	constructor(socket: Socket) {
+		this.#socket = socket;
+	}
+
+	stop(reason: string): void {
+		this.#reasons.add(reason);
+		this.#socket.pause();
+	}
+
+	goOn(reason: string): void {
+		if (this.#reasons.delete(reason) && this.#reasons.size === 0) this.#socket.resume();
+	}
+}
+
+export class ConnectionPace {
+	readonly #pace: Pace;
+	readonly #callers: KnownCallers;
+	readonly #address: string;
+	/** Of the latest request. */
+	#caller: PacedCaller;
+	readonly #waits = new Set<() => void>();
+
+	constructor({ pace, callers }: { pace: Pace; callers: KnownCallers }, address: string) {
+		this.#pace = pace;
+		this.#callers = callers;
+		this.#address = address;
+		this.#caller = callers.of(address, undefined);
+	}
+
+	/** A request is complete enough. Returns whether it begins at once; otherwise `start` is called later. */
+	begin({ headers }: MessageHead, isProbe: () => boolean, start: () => void): boolean {
+		this.#caller = this.#callers.of(this.#address, credentialOf(headers));
+		if (!this.#pace.mayBegin(this.#caller)) {
+			if (!isProbe()) {
+				this.#wait(() => {
+					this.#pace.use(this.#caller, 1);
+					start();
+				});
+				return false;
+			}
+			this.#caller = PROBE;
+		}
+		this.#pace.use(this.#caller, 1);
+		return true;
+	}
+
+	/** Bytes were passed on. The socket that they came from is not read while the caller must wait. */
+	passed(bytes: number, from: Reading): void {
+		this.#pace.use(this.#caller, UNITS_OF_PIECE + bytes / BYTES_PER_UNIT);
+		if (this.#pace.mayBegin(this.#caller)) return;
+		from.stop("pace");
+		this.#wait(() => from.goOn("pace"));
+	}
+
+	answered(credential: string | undefined, status: number): void {
+		if (status >= 400 && status < 500) this.#pace.use(this.#caller, UNITS_OF_REFUSAL);
+		this.#callers.answered(this.#address, credential, status);
+	}
+
+	end(): void {
+		for (const stop of this.#waits) stop();
+		this.#waits.clear();
+	}
+
+	#wait(start: () => void): void {
+		const stop = this.#pace.wait(this.#caller, () => {
+			this.#waits.delete(stop);
+			start();
+		});
+		this.#waits.add(stop);
+	}
+}

@@ -1,0 +1,184 @@
+/**
+ * Shares the time of a runtime that is behind between its callers. The runtime has one thread, so a caller who sends work without a pause
+ * delays all others. While its answers to probes are late, work begins at a rate that it can follow, and in the order of what each caller has
+ * used: one who uses less than the others does not wait. While it is not behind, nothing waits.
+ *
+ * What work costs is not known before. A unit is about the cost of a small request; the rate follows from the probes. This is start-time
+ * fair queueing: a caller's *tag* is what it has used, and the *turn* is the tag up to which all callers have been served.
+ */
+
+/** Later answers to a probe: the runtime is behind. */
+const BEHIND_MS = 15;
+/** After each probe the rate changes by these factors. */
+const SLOWER = 0.85;
+const FASTER = 1.1;
+/** Units a second of all callers, at least: other processes of the machine may delay the runtime, whatever its callers do. */
+const MIN_RATE = 300;
+/** The rate stays near what callers use, so that it is soon low enough when they use more. */
+const MAX_SPARE = 4;
+/** Units that a caller may use before its turn. */
+const SLACK_UNITS = 3;
+/** Units that may be used at once after a pause, as time at the present rate. */
+const BURST_MS = 50;
+/** After so many probes in time without waiting work, nothing is counted. */
+const PROBES_IN_TIME = 20;
+/** Between two looks at the waiting work. */
+const TICK_MS = 10;
+/** Beyond it, all callers begin anew. */
+const MAX_CALLERS = 10_000;
+
+/** The caller of a connection. */
+export interface PacedCaller {
+	/** The address, for a credential that works with the credential. */
+	key: string;
+	/** Its part of the time, compared with others. */
+	weight: number;
+}
+
+interface Waiting {
+	caller: PacedCaller;
+	/** Oldest first. */
+	starts: Set<() => void>;
+}
+
+export class Pace {
+	readonly #now: () => number;
+	/** Units a second. `undefined`: the runtime is not behind. */
+	#rate: number | undefined;
+	/** Units that may begin now. Negative: they were used before. */
+	#free = 0;
+	#freeAt = 0;
+	#turn = 0;
+	readonly #tags = new Map<string, number>();
+	readonly #waiting = new Map<string, Waiting>();
+	#timer: NodeJS.Timeout | undefined;
+	/** Units since the last probe. */
+	#used = 0;
+	#probedAt: number;
+	#probesInTime = 0;
+
+	constructor(now: () => number) {
+		this.#now = now;
+		this.#probedAt = now();
+	}
+
+	/** Work that waits. */
+	get waiting(): number {
+		let count = 0;
+		for (const { starts } of this.#waiting.values()) count += starts.size;
+		return count;
+	}
+
+	/** The runtime has answered a probe after so many milliseconds. */
+	probed(lateMs: number): void {
+		const at = this.#now();
+		const rate = (1_000 * this.#used) / Math.max(1, at - this.#probedAt);
+		this.#used = 0;
+		this.#probedAt = at;
+		const isBehind = lateMs > BEHIND_MS;
+		this.#probesInTime = isBehind || this.#waiting.size > 0 ? 0 : this.#probesInTime + 1;
+		if (this.#rate === undefined) {
+			if (isBehind) this.#begin(Math.max(MIN_RATE, SLOWER * rate));
+			return;
+		}
+		if (this.#probesInTime >= PROBES_IN_TIME) {
+			this.end();
+			return;
+		}
+		this.#refill();
+		const changed = isBehind ? SLOWER * this.#rate : Math.min(FASTER * this.#rate, MAX_SPARE * rate);
+		this.#rate = Math.max(MIN_RATE, changed);
+		this.#drain();
+	}
+
+	/** The caller uses the runtime. */
+	use({ key, weight }: PacedCaller, units: number): void {
+		this.#used += units;
+		if (this.#rate === undefined) return;
+		this.#free -= units;
+		if (this.#tags.size >= MAX_CALLERS && !this.#tags.has(key)) this.#tags.clear();
+		this.#tags.set(key, this.#tagOf(key) + units / weight);
+	}
+
+	/** Whether work of the caller may begin now. */
+	mayBegin({ key }: PacedCaller): boolean {
+		if (this.#rate === undefined) return true;
+		this.#refill();
+		// Work of the same caller keeps its order.
+		if (this.#waiting.has(key)) return false;
+		return this.#tagOf(key) <= this.#turn + SLACK_UNITS || (this.#free > 0 && this.#waiting.size === 0);
+	}
+
+	/** Calls `start` when work of the caller may begin. Returns a function that ends the wait. */
+	wait(caller: PacedCaller, start: () => void): () => void {
+		const { key } = caller;
+		const waiting = this.#waiting.get(key) ?? { caller, starts: new Set() };
+		this.#waiting.set(key, waiting);
+		waiting.starts.add(start);
+		this.#timer ??= setInterval(() => this.#drain(), TICK_MS).unref();
+		return () => {
+			if (waiting.starts.delete(start) && waiting.starts.size === 0) this.#waiting.delete(key);
+		};
+	}
+
+	/** The runtime is not behind, or has no work. */
+	end(): void {
+		this.#rate = undefined;
+		this.#tags.clear();
+		clearInterval(this.#timer);
+		this.#timer = undefined;
+		const all = [...this.#waiting.values()];
+		this.#waiting.clear();
+		for (const { starts } of all) for (const start of starts) start();
+	}
+
+	#begin(rate: number): void {
+		this.#rate = rate;
+		this.#probesInTime = 0;
+		this.#free = 0;
+		this.#freeAt = this.#now();
+		this.#turn = 0;
+	}
+
+	#tagOf(key: string): number {
+		return Math.max(this.#turn, this.#tags.get(key) ?? this.#turn);
+	}
+
+	#refill(): void {
+		const at = this.#now();
+		const rate = this.#rate ?? 0;
+		const most = Math.max(1, (rate * BURST_MS) / 1_000);
+		this.#free = Math.min(most, this.#free + (rate * (at - this.#freeAt)) / 1_000);
+		this.#freeAt = at;
+	}
+
+	/** Starts waiting work, that of the callers who have used the least first. */
+	#drain(): void {
+		this.#refill();
+		while (this.#free > 0) {
+			const next = this.#next();
+			if (!next) break;
+			const { caller, starts } = next;
+			const [start] = starts;
+			if (start) starts.delete(start);
+			if (starts.size === 0) this.#waiting.delete(caller.key);
+			this.#turn = this.#tagOf(caller.key);
+			start?.();
+		}
+		if (this.#waiting.size > 0) return;
+		clearInterval(this.#timer);
+		this.#timer = undefined;
+	}
+
+	#next(): Waiting | undefined {
+		let next: Waiting | undefined;
+		let least = Number.POSITIVE_INFINITY;
+		for (const waiting of this.#waiting.values()) {
+			const tag = this.#tagOf(waiting.caller.key);
+			if (tag >= least) continue;
+			least = tag;
+			next = waiting;
+		}
+		return next;
+	}
+}

@@ -1,0 +1,45 @@
+/** Measures how late the runtime is: one small request after the other, while callers have requests under way. */
+import { Agent, request } from "node:http";
+import { PROBE_PATH } from "../../src/core/shared-count.ts";
+import type { Pace } from "./pace.ts";
+
+/** From the answer to a probe to the next one. */
+const PAUSE_MS = 100;
+
+/** `socketPath`: of the entrypoint `Connections`. */
+export function probeRuntime(
+	socketPath: string,
+	{ pace, places, now }: { pace: Pace; places: { readonly underWay: number }; now(): number },
+): { stop(): void } {
+	const agent = new Agent({ keepAlive: true });
+	const probe = (): void => {
+		if (places.underWay === 0) {
+			pace.end();
+			next();
+			return;
+		}
+		const sentAt = now();
+		const sent = request({ socketPath, path: PROBE_PATH, agent }, (answer) => {
+			pace.probed(now() - sentAt);
+			answer.resume();
+			answer.once("close", next);
+		});
+		// A runtime that has stopped is late for all callers alike.
+		sent.once("error", () => {
+			pace.end();
+			next();
+		});
+		sent.end();
+	};
+	let timer: NodeJS.Timeout;
+	const next = (): void => {
+		timer = setTimeout(probe, PAUSE_MS).unref();
+	};
+	next();
+	return {
+		stop() {
+			clearTimeout(timer);
+			agent.destroy();
+		},
+	};
+}

@@ -1,0 +1,135 @@
+/** The shares of the runtime's time, with a clock and a runtime of the test. */
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { KnownCallers } from "../../scripts/connections/known-callers.ts";
+import { Pace, type PacedCaller } from "../../scripts/connections/pace.ts";
+
+const caller = (key: string, weight = 1): PacedCaller => ({ key, weight });
+const LATE_MS = 50;
+
+beforeEach(() => {
+	vi.useFakeTimers();
+});
+afterEach(() => {
+	vi.useRealTimers();
+});
+
+/** A runtime that answers probes late: it is behind. */
+function behind(): Pace {
+	const pace = new Pace(() => Date.now());
+	pace.probed(LATE_MS);
+	return pace;
+}
+
+/** Uses the time at once, or when the caller may. */
+function begin(pace: Pace, one: PacedCaller, started: () => void = () => {}): void {
+	const start = (): void => {
+		pace.use(one, 1);
+		started();
+	};
+	if (pace.mayBegin(one)) start();
+	else pace.wait(one, start);
+}
+
+it("holds nothing while the runtime answers in time", () => {
+	const pace = new Pace(() => Date.now());
+	for (let sent = 0; sent < 10_000; sent++) {
+		expect(pace.mayBegin(caller("one"))).toBe(true);
+		pace.use(caller("one"), 1);
+	}
+});
+
+it("lets a caller who uses little begin at once, beside one with a thousand waiting requests", () => {
+	const pace = behind();
+	for (let sent = 0; sent < 1_000; sent++) begin(pace, caller("heavy"));
+	expect(pace.waiting).toBeGreaterThan(900);
+	expect(pace.mayBegin(caller("heavy"))).toBe(false);
+	for (let second = 0; second < 3; second++) {
+		expect(pace.mayBegin(caller("light"))).toBe(true);
+		pace.use(caller("light"), 1);
+		vi.advanceTimersByTime(1_000);
+	}
+});
+
+it("gives waiting callers equal parts, and a stranger a fifth of one", () => {
+	const pace = behind();
+	const begun = { one: 0, two: 0, stranger: 0 };
+	const callers = { one: caller("one"), two: caller("two"), stranger: caller("stranger", 0.2) };
+	for (const [name, each] of Object.entries(callers) as [keyof typeof begun, PacedCaller][])
+		for (let sent = 0; sent < 2_000; sent++) begin(pace, each, () => begun[name]++);
+	for (let tenth = 0; tenth < 20; tenth++) {
+		vi.advanceTimersByTime(100);
+		pace.probed(LATE_MS);
+	}
+	expect(begun.one).toBeGreaterThan(200);
+	expect(Math.abs(begun.one - begun.two)).toBeLessThanOrEqual(2);
+	expect(begun.stranger / begun.one).toBeCloseTo(0.2, 1);
+});
+
+it("begins 300 units a second at least, however late the runtime is", () => {
+	const pace = behind();
+	let begun = 0;
+	for (let sent = 0; sent < 5_000; sent++) begin(pace, caller("heavy"), () => begun++);
+	for (let tenth = 0; tenth < 100; tenth++) {
+		vi.advanceTimersByTime(100);
+		pace.probed(10_000);
+	}
+	expect(begun).toBeGreaterThanOrEqual(3_000);
+});
+
+it("follows the runtime: more begins when it answers in time", () => {
+	const pace = behind();
+	let begun = 0;
+	const refill = setInterval(() => {
+		while (pace.waiting < 100) begin(pace, caller("heavy"), () => begun++);
+	}, 1);
+	const second = (lateMs: number): number => {
+		const before = begun;
+		for (let tenth = 0; tenth < 10; tenth++) {
+			vi.advanceTimersByTime(100);
+			pace.probed(lateMs);
+		}
+		return begun - before;
+	};
+	const slow = second(LATE_MS);
+	second(1);
+	expect(second(1)).toBeGreaterThan(1.5 * slow);
+	clearInterval(refill);
+});
+
+it("starts everything that waits when the load has ended", () => {
+	const pace = behind();
+	let begun = 0;
+	for (let sent = 0; sent < 100; sent++) begin(pace, caller("heavy"), () => begun++);
+	expect(begun).toBeLessThan(100);
+	pace.end();
+	expect(begun).toBe(100);
+	expect(pace.waiting).toBe(0);
+	expect(pace.mayBegin(caller("heavy"))).toBe(true);
+	expect(vi.getTimerCount()).toBe(0);
+});
+
+it("forgets a wait that its caller ends", () => {
+	const pace = behind();
+	for (let sent = 0; sent < 10; sent++) begin(pace, caller("heavy"));
+	const before = pace.waiting;
+	const stop = pace.wait(caller("heavy"), () => expect.unreachable());
+	expect(pace.waiting).toBe(before + 1);
+	stop();
+	expect(pace.waiting).toBe(before);
+	pace.end();
+});
+
+it("knows a caller by an accepted credential, until it is refused", () => {
+	const callers = new KnownCallers();
+	const stranger = { key: "10.0.0.1", weight: 0.2 };
+	callers.answered("10.0.0.1", "Bearer invented", 401);
+	callers.answered("10.0.0.1", "Bearer invented", 429);
+	expect(callers.of("10.0.0.1", "Bearer invented")).toEqual(stranger);
+	callers.answered("10.0.0.1", "Bearer valid", 200);
+	expect(callers.of("10.0.0.1", "Bearer valid")).toEqual({ key: "10.0.0.1 Bearer valid", weight: 1 });
+	expect(callers.of("10.0.0.2", "Bearer valid")).toEqual({ key: "10.0.0.2", weight: 0.2 });
+	callers.answered("10.0.0.1", "Bearer valid", 429);
+	expect(callers.of("10.0.0.1", "Bearer valid").weight).toBe(1);
+	callers.answered("10.0.0.1", "Bearer valid", 401);
+	expect(callers.of("10.0.0.1", "Bearer valid")).toEqual(stranger);
+});
