@@ -28,14 +28,16 @@ export function clientCommands(ganglion: Command, defaults: Defaults, finish: Fi
 			const { tryCommand } = await import("./commands/try.ts");
 			finish(await tryCommand(model, prompt, { flags, defaults }));
 		});
-	connected(ganglion.command("models"))
-		.description("list the catalogue")
+	const models = connected(ganglion.command("models"))
+		.description("list the catalogue of a gateway, or manage the weights on this machine")
+		.helpCommand(false)
 		.argument("[search]", "words in the name, the description or the task")
 		.option("--task <name>", 'models of one task, such as "Text Generation"')
 		.action(async (search: string | undefined, flags) => {
 			const { modelsCommand } = await import("./commands/models.ts");
 			finish(await modelsCommand(search, flags));
 		});
+	weightCommands(models, finish);
 	connected(ganglion.command("explain"))
 		.description("show which engines would serve a request, and what it would cost")
 		.argument("<model>")
@@ -58,6 +60,44 @@ export function clientCommands(ganglion: Command, defaults: Defaults, finish: Fi
 		ganglion.command("token").description("create, list and revoke tokens of the account").helpCommand(false),
 		finish,
 	);
+}
+
+/** They work without a gateway. */
+function weightCommands(models: Command, finish: Finish): void {
+	const names = "an id of the catalogue, or the name of weights";
+	models
+		.command("pull")
+		.description("download weights, or check the hashes of those that are here")
+		.argument("<name...>", names)
+		.option("--accept-licence", "accept the licences that ask for it")
+		.option("--ignore-memory", "also weights that need more memory than this machine has")
+		.action(async (list: string[], flags) => {
+			const { pullCommand } = await import("./commands/weights.ts");
+			finish(await pullCommand(list, flags));
+		});
+	models
+		.command("list")
+		.description("list the weights, and which of them are on this machine")
+		.option("--json", "print JSON")
+		.action(async (_flags, command: Command) => {
+			const { listCommand } = await import("./commands/weights.ts");
+			finish(listCommand(command.optsWithGlobals()));
+		});
+	models
+		.command("rm")
+		.description("delete weights from this machine")
+		.argument("<name...>", names)
+		.action(async (list: string[]) => {
+			const { removeCommand } = await import("./commands/weights.ts");
+			finish(removeCommand(list));
+		});
+	models
+		.command("prune")
+		.description("delete partial downloads and files of older revisions")
+		.action(async () => {
+			const { pruneCommand } = await import("./commands/weights.ts");
+			finish(pruneCommand());
+		});
 }
 
 function tokenCommands(token: Command, finish: Finish): void {

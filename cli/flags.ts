@@ -129,6 +129,15 @@ export const engineOptions = (command: Command): Command =>
 			readRoute,
 		);
 
+export const localModelsOptions = (command: Command): Command =>
+	command
+		.addOption(
+			new Option("--engine <name>", "local: models run on this machine (llama.cpp)").choices(LOCAL_ENGINES),
+		)
+		.option("--pull", "with --engine local: download weights at their first use");
+
+const LOCAL_ENGINES = ["local"];
+
 export const localEngineOptions = (command: Command): Command =>
 	command
 		.option("--local-engines", "search for engines on this machine, also in CI")

@@ -6,6 +6,7 @@ import { type Defaults, pathFrom } from "./config-location.ts";
 import {
 	engineOptions,
 	localEngineOptions,
+	localModelsOptions,
 	logFormatOption,
 	logLevelOption,
 	readHost,
@@ -52,7 +53,7 @@ const nameOf = (command: Command): string =>
 
 function runCommands(ganglion: Command, defaults: Defaults, finish: (code: number) => void): void {
 	ganglion.commandsGroup("Run a gateway:");
-	localEngineOptions(gatewayCommand(ganglion, "dev", defaults))
+	localEngineOptions(localModelsOptions(gatewayCommand(ganglion, "dev", defaults)))
 		.description(
 			"run a gateway for development: no token is needed, and the simulator answers if no engine does",
 		)
@@ -60,7 +61,7 @@ function runCommands(ganglion: Command, defaults: Defaults, finish: (code: numbe
 			const { devCommand } = await import("./commands/dev.ts");
 			finish(await devCommand(flags, defaults));
 		});
-	gatewayCommand(ganglion, "serve", defaults)
+	localModelsOptions(gatewayCommand(ganglion, "serve", defaults))
 		.option("--workers <n>", "number of processes that serve requests, one for each core", readWorkers, 1)
 		.description("run a gateway without Cloudflare, with its accounts on this machine's disk")
 		.addHelpText(

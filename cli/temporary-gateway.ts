@@ -9,10 +9,10 @@ import { fromEnvironment, orStop, runtimeSettings } from "../scripts/settings.ts
 import { serve } from "../scripts/workerd.ts";
 import { configure } from "../src/config/index.ts";
 import { type DevFlags, devSettings } from "./commands/dev.ts";
-import { withSettings } from "./commands/serve.ts";
 import { type ConfigFlags, type Defaults, locateConfig } from "./config-location.ts";
 import { type EngineFlags, settingsOfFlags } from "./flags.ts";
 import { Log } from "./log.ts";
+import { withSettings } from "./with-settings.ts";
 import { workerModules } from "./worker-modules.ts";
 
 /** 128 and the number of SIGTERM, as shells report it. */

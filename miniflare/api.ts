@@ -56,6 +56,10 @@ export interface EmbeddedOptions {
 	 * them. Default: true, except in CI and under vitest, where answers must be the same on every machine.
 	 */
 	localEngines?: boolean | number[];
+	/** `local`: models run on this machine, by llama.cpp (docs/local-engine.md). BACKENDS and ROUTES have precedence. */
+	engine?: "local";
+	/** With `engine`: weights are downloaded at their first use. Default: false. */
+	pull?: boolean;
 }
 
 /** A gateway that already runs. */

@@ -18,6 +18,8 @@ export interface EmbeddedSource {
 	/** The gateway's variables: its settings, and the secrets that they name. */
 	variables: Readonly<Record<string, unknown>>;
 	config: Config;
+	/** The options as they are written, if settings were added that differ in each session. They name the folder of the state. */
+	written?: Env;
 }
 
 export interface UrlSource {
@@ -62,6 +64,12 @@ export const LocalEngines = z.union([z.boolean(), z.array(z.int().min(1).max(65_
 	error: "expected true, false or a list of ports, found another value",
 });
 
+/** Used by `local-models.ts`, before the settings are read. */
+export const LocalModels = {
+	engine: z.literal("local", { error: 'expected "local", found another value' }),
+	pull: z.boolean({ error: "expected true or false, found another value" }),
+};
+
 /** Validated by `configure`. */
 const setting = z.unknown().optional();
 
@@ -77,6 +85,8 @@ const Embedded = z.strictObject({
 	AI_GATEWAY: setting,
 	DEFAULT_BACKEND: setting,
 	localEngines: LocalEngines.optional(),
+	engine: LocalModels.engine.optional(),
+	pull: LocalModels.pull.optional(),
 } satisfies Record<keyof EmbeddedOptions, z.ZodType>);
 
 const GatewayUrl = z.string().transform((text, context) => {

@@ -8,8 +8,10 @@
 import { join } from "node:path";
 import type { ParsedWorkerOptions, Plugin, ServiceDesignator, Worker_Binding } from "miniflare";
 import * as z from "zod";
+import type { Env } from "../src/config/headers.ts";
 import { ConfigError } from "../src/config/index.ts";
 import { announceEngines, withLocalEngines } from "./engines.ts";
+import { announceModels, withLocalModels } from "./local-models.ts";
 import { nodeStub } from "./node-stub.ts";
 import { readOptions, type Source } from "./options.ts";
 import { serviceName, servicesOf } from "./services.ts";
@@ -36,6 +38,7 @@ export const ganglion: Plugin = {
 		const root = join(sharedOptions.resourcePersistencePath ?? tmpPath, PLUGIN_NAME);
 		const bindings = await localBindings(options);
 		announceEngines((line) => log.info(line));
+		announceModels((line) => log.info(line));
 		const services = bindings.map(({ source }) => servicesOf(source, root));
 		return (await Promise.all(services)).flat();
 	},
@@ -83,8 +86,7 @@ async function localBindings(options: ParsedWorkerOptions): Promise<LocalBinding
 		if (!own.success) return [];
 		const { dev, type } = own.data;
 		try {
-			if (type !== "unsafe:service")
-				return [{ name, source: readOptions(await withLocalEngines(dev.options, process.env), env) }];
+			if (type !== "unsafe:service") return [{ name, ...(await sourceFor(dev.options, env)) }];
 			const {
 				entrypoint,
 				environment: _e,
@@ -95,13 +97,19 @@ async function localBindings(options: ParsedWorkerOptions): Promise<LocalBinding
 			// A running gateway is reached over HTTP, which cannot carry RPC.
 			if ("url" in options)
 				throw new ConfigError(["dev.options.url: expected no such field of a service binding"]);
-			const settings = await withLocalEngines(options, process.env);
-			return [{ name, source: readOptions(settings, env), service: { entrypoint } }];
+			return [{ name, ...(await sourceFor(options, env)), service: { entrypoint } }];
 		} catch (error) {
 			throw error instanceof ConfigError ? optionsError(error, name, config.name) : error;
 		}
 	});
 	return (await Promise.all(found)).flat();
+}
+
+async function sourceFor(options: Env, env: Env): Promise<{ source: Source }> {
+	const local = await withLocalModels(options, process.env);
+	const settings = local ? local.options : await withLocalEngines(options, process.env);
+	const source = readOptions(settings, { ...env, ...local?.secrets });
+	return { source: local && source.kind === "embedded" ? { ...source, written: options } : source };
 }
 
 function optionsError({ problems }: ConfigError, binding: string, worker: string): Error {

@@ -86,9 +86,9 @@ async function gateway(source: EmbeddedSource, stateRoot: string): Promise<Servi
 }
 
 /** A stable folder name per configuration: two gateways of one session use different files, and a restarted one finds its own. */
-function stateName({ variables }: EmbeddedSource): string {
+function stateName({ variables, written = variables }: EmbeddedSource): string {
 	// These settings contain no secrets, only their names.
-	const settings = SETTINGS.map((name) => variables[name] ?? null);
+	const settings = SETTINGS.map((name) => written[name] ?? null);
 	return createHash("sha256").update(JSON.stringify(settings)).digest("hex").slice(0, 12);
 }
 

@@ -4,7 +4,8 @@
  * serves the models; later output is wrangler's.
  *
  * Arguments are passed to wrangler (`npm run dev -- --port 9000 --env staging`), except those about engines:
- * `--no-local-engines`; `--local-engines`, also in CI; `--engine-ports 11434,9000`, for other ports; and `--state`, as `ganglion dev` has it.
+ * `--no-local-engines`; `--local-engines`, also in CI; `--engine-ports 11434,9000`, for other ports; `--engine local` and `--pull`, for models
+ * that run on this machine; and `--state`, as `ganglion dev` has it.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
@@ -24,9 +25,19 @@ import { orStop, PROJECT_CONFIG, stopWith, warnings } from "./settings.ts";
 const DEFAULT_PORT = "8787";
 const BUILT_WORKER = join(DIST, "worker/index.js");
 
-const DEV_OPTIONS = ["port", "env", "config", "state", "local-engines", "engine-ports", "var"];
+const DEV_OPTIONS = [
+	"port",
+	"env",
+	"config",
+	"state",
+	"local-engines",
+	"engine-ports",
+	"engine",
+	"pull",
+	"var",
+];
 /** The options that wrangler does not know. */
-const OWN_OPTIONS = ["state", "local-engines", "engine-ports"];
+const OWN_OPTIONS = ["state", "local-engines", "engine-ports", "engine", "pull"];
 const USAGE = `npm run dev -- [options]
 
   --port N                the port to listen on (${DEFAULT_PORT})
@@ -37,6 +48,8 @@ const USAGE = `npm run dev -- [options]
   --no-local-engines      do not search for engines on this machine
   --local-engines         search for them, also in CI
   --engine-ports N,N      ports to search (11434,8080,8000,1234)
+  --engine local          run models on this machine (docs/local-engine.md)
+  --pull                  with it: download weights at their first use
 
 All other options are passed to wrangler dev: npx wrangler dev --help`;
 
@@ -50,6 +63,8 @@ const { values, tokens } = parseArgs({
 		state: { type: "string" },
 		"local-engines": { type: "boolean" },
 		"engine-ports": { type: "string" },
+		engine: { type: "string" },
+		pull: { type: "boolean" },
 		var: { type: "string", multiple: true },
 		help: { type: "boolean", short: "h" },
 	},
@@ -68,9 +83,13 @@ const vars = orStop(variables);
 const cliVars = variablesOfArguments();
 if (values.state === true || values.state === "") stopWith("--state: expected a folder");
 await checkAddress("127.0.0.1", readPort(port));
-const local = await localEngines();
+const models = await localModels();
+const local = models ? undefined : await localEngines();
+const added: Record<string, unknown> = models?.settings ?? {
+	...(local && { BACKENDS: local.BACKENDS, ROUTES: local.ROUTES }),
+};
 const lines = orStop(routingLines);
-const notes = orStop(() => warnings(configure(variablesOfWorker()), vars));
+const notes = (models?.lines() ?? "") + orStop(() => warnings(configure(variablesOfWorker()), vars));
 const child = spawn(
 	process.execPath,
 	[
@@ -82,9 +101,12 @@ const child = spawn(
 		...(typeof values.state === "string" ? ["--persist-to", values.state] : []),
 		"--show-interactive-dev-session=false",
 		...Object.entries(DEV_VARS).flatMap(([name, value]) => ["--var", `${name}:${value}`]),
-		...(local ? ["--var", `BACKENDS:${JSON.stringify(local.BACKENDS)}`] : []),
-		...(local ? ["--var", `ROUTES:${JSON.stringify(local.ROUTES)}`] : []),
 		...argsOfWrangler(),
+		// After those of the command line, which they contain.
+		...Object.entries(added).flatMap(([name, value]) => [
+			"--var",
+			`${name}:${typeof value === "string" ? value : JSON.stringify(value)}`,
+		]),
 	],
 	{
 		stdio: ["inherit", "pipe", "pipe"],
@@ -145,6 +167,26 @@ async function localEngines(): Promise<LocalSettings | undefined> {
 	return localEnginesFor(typeof requested === "string" ? undefined : requested, { ...vars, ...cliVars });
 }
 
+/** Models that this machine runs itself. They end with this process. */
+async function localModels() {
+	const { engine, pull = false } = values;
+	if (engine === undefined && !pull) return undefined;
+	if (engine !== "local") return stopWith("--engine: expected local");
+	const { LocalEngine } = await import("./local-engine/index.ts");
+	const { describeLibrary, localSettings } = await import("./local-engine/settings.ts");
+	const pulls = pull === true;
+	const started = await LocalEngine.start({ env: process.env, pulls, log: console.log }).catch((error) =>
+		stopWith(error instanceof Error ? error.message : String(error)),
+	);
+	return {
+		settings: orStop(() => localSettings(started, { ...vars, ...cliVars }, Date.now())),
+		lines: () =>
+			`\n${describeLibrary(started, pulls)
+				.map((line) => `  ${line}\n`)
+				.join("")}`,
+	};
+}
+
 function portsIn(text: string): number[] {
 	const ports = text.split(",").map(Number);
 	if (ports.every((port) => Number.isInteger(port) && port > 0 && port < 65_536)) return ports;
@@ -153,7 +195,7 @@ function portsIn(text: string): number[] {
 }
 
 function variablesOfWorker(): Record<string, unknown> {
-	return { ...vars, ...local, ...DEV_VARS, ...cliVars };
+	return { ...vars, ...DEV_VARS, ...cliVars, ...added };
 }
 
 /** Uses the Worker's own parser, so that mistakes stop the command before anything starts. */

@@ -32,6 +32,7 @@ const PARTS = {
 	anthropic: ["backends/anthropic/index.ts"],
 	cog: ["backends/cog/index.ts"],
 	gemini: ["backends/gemini/index.ts"],
+	local: ["backends/local/index.ts"],
 	ollama: ["backends/ollama/index.ts"],
 	tei: ["backends/tei/index.ts"],
 	"workers-ai": ["backends/workers-ai/index.ts"],

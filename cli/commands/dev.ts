@@ -8,9 +8,11 @@ import { type LocalEngines, type LocalSettings, usesLocalEngines } from "../../s
 import { orStop, warnings } from "../../scripts/settings.ts";
 import { describeRouting } from "../../src/config/index.ts";
 import type { Defaults } from "../config-location.ts";
+import { startLocalModels } from "../local-models.ts";
 import { type Current, runGateway } from "../run-gateway.ts";
+import { withSettings } from "../with-settings.ts";
 import type { GatewayVariables } from "../workers.ts";
-import { type GatewayFlags, gatewayOptions, withSettings } from "./serve.ts";
+import { type GatewayFlags, gatewayOptions } from "./serve.ts";
 
 export interface DevFlags extends GatewayFlags {
 	localEngines?: boolean;
@@ -20,19 +22,24 @@ export interface DevFlags extends GatewayFlags {
 
 export async function devCommand(flags: DevFlags, defaults: Defaults): Promise<number> {
 	const options = gatewayOptions(flags, defaults);
-	const settings = await devSettings(flags, () => options.readVariables());
-	return runGateway({
+	const models = await startLocalModels(flags, options);
+	const settings = await devSettings(models.isUsed ? { ...flags, localEngines: false } : flags, () =>
+		models.addTo(options.readVariables()),
+	);
+	const code = await runGateway({
 		...options,
 		workers: 1,
 		readVariables: settings.readVariables,
 		started: ({ url, ...current }) =>
-			devBanner({ url, lines: settings.linesFor(current), notes: notesFor(current) }),
+			devBanner({ url, lines: settings.linesFor(current), notes: models.lines() + notesFor(current) }),
 		reloaded: (current) =>
 			`  What serves the models\n${settings
 				.linesFor(current)
 				.map((line) => `    ${line}\n`)
 				.join("")}${notesFor(current)}`,
 	});
+	await models.stop();
+	return code;
 }
 
 export interface DevSettings {

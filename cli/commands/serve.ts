@@ -5,8 +5,10 @@ import { fromEnvironment, warnings } from "../../scripts/settings.ts";
 import { describeRouting } from "../../src/config/index.ts";
 import { type ConfigFlags, type Defaults, locateConfig } from "../config-location.ts";
 import { type EngineFlags, settingsOfFlags } from "../flags.ts";
+import { startLocalModels } from "../local-models.ts";
 import { Log, type LogFormat, type LogLevel } from "../log.ts";
 import { type Current, type GatewayOptions, runGateway } from "../run-gateway.ts";
+import { withSettings } from "../with-settings.ts";
 import type { GatewayVariables } from "../workers.ts";
 
 export interface GatewayFlags extends ConfigFlags, EngineFlags {
@@ -16,6 +18,10 @@ export interface GatewayFlags extends ConfigFlags, EngineFlags {
 	state: string;
 	logFormat: LogFormat;
 	logLevel: LogLevel;
+	/** Models run on this machine. */
+	engine?: "local";
+	/** Missing weights are downloaded at their first use. */
+	pull?: boolean;
 }
 
 /** The properties that all commands with a gateway have in common. */
@@ -41,40 +47,29 @@ export function gatewayOptions(
 	};
 }
 
-/** Replaces settings. A new value may come from the environment, so it is passed as a secret, which is written to no file. */
-export function withSettings(
-	{ vars, secrets }: GatewayVariables,
-	replace: (settings: Readonly<Record<string, unknown>>) => object,
-): GatewayVariables {
-	const replaced = Object.entries(replace({ ...vars, ...secrets })).map(([name, value]): [string, string] => [
-		name,
-		typeof value === "string" ? value : JSON.stringify(value),
-	]);
-	const names = new Set(replaced.map(([name]) => name));
-	return {
-		vars: Object.fromEntries(Object.entries(vars).filter(([name]) => !names.has(name))),
-		secrets: { ...secrets, ...Object.fromEntries(replaced) },
-	};
-}
-
 export interface ServeFlags extends GatewayFlags {
 	/** Number of processes that serve requests. */
 	workers: number;
 }
 
-export function serveCommand(flags: ServeFlags, defaults: Defaults): Promise<number> {
-	return runGateway({
-		...gatewayOptions(flags, defaults),
+export async function serveCommand(flags: ServeFlags, defaults: Defaults): Promise<number> {
+	const options = gatewayOptions(flags, defaults);
+	const models = await startLocalModels(flags, options);
+	const code = await runGateway({
+		...options,
+		readVariables: () => models.addTo(options.readVariables()),
 		workers: flags.workers,
 		started: ({ url, fileLimit, ...current }) => `
 Ganglion is ready on ${url}
   Console: ${url}/console
 
-${serving(current)}
+${serving(current)}${models.lines()}
   Accounts and bills are in ${flags.state}
 ${stored(current)}${fileLimit}${access(current)}`,
 		reloaded: serving,
 	});
+	await models.stop();
+	return code;
 }
 
 /** An R2 bucket is a binding, which only Cloudflare has. */

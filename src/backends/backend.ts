@@ -35,6 +35,8 @@ export interface Target {
 	url: string;
 	/** The upstream's name for the model. */
 	model: string;
+	/** The weights behind the model: `{repository}@{revision}; {relation}`. */
+	weights?: string;
 	/** Adapters of the model that a caller may name. `name*` allows all names with that prefix. */
 	loras?: readonly string[];
 	/** The resolved secret. It never reaches an error, a log or a reply. */

@@ -27,6 +27,7 @@ export const KINDS = {
 	tei: { load: async () => (await import("./tei/index.ts")).tei },
 	ollama: { load: async () => (await import("./ollama/index.ts")).ollama },
 	"workers-ai": { load: async () => (await import("./workers-ai/index.ts")).workersAi, isProduct: true },
+	local: { load: async () => (await import("./local/index.ts")).local },
 	cog: { load: async () => (await import("./cog/index.ts")).cog },
 } satisfies Record<string, KindRow>;
 

@@ -261,11 +261,26 @@ export function describeRouting({ routing, adHoc }: Config): string[] {
 			rows.length > 0 ? "everything else" : "every model",
 			defaultBackend ? describeTarget({ backend: defaultBackend, headers: {} }) : "nothing",
 		]);
-	const width = Math.max(...rows.map(([pattern]) => pattern.length));
-	return rows.map(([pattern, served]) => `${pattern.padEnd(width)}  ->  ${served}`);
+	const grouped = grouping(rows);
+	const width = Math.max(...grouped.map(([pattern]) => pattern.length));
+	return grouped.map(([pattern, served]) => `${pattern.padEnd(width)}  ->  ${served}`);
 }
 
-function describeTarget({ backend, model, weight }: RouteTarget): string {
+/** Routes with equal targets are listed one by one up to this number. */
+const MAX_LISTED = 3;
+
+/** One row for many routes with equal targets, at the place of the first one. */
+function grouping(rows: readonly [string, string][]): [string, string][] {
+	const patterns = Map.groupBy(rows, ([, served]) => served);
+	return rows.flatMap(([pattern, served]): [string, string][] => {
+		const group = patterns.get(served) ?? [];
+		if (group.length <= MAX_LISTED) return [[pattern, served]];
+		const isFirst = group[0]?.[0] === pattern;
+		return isFirst ? [[`${pattern} and ${group.length - 1} more`, served]] : [];
+	});
+}
+
+function describeTarget({ backend, model, weight, weights }: RouteTarget): string {
 	const [first, ...others] = backend.urls;
 	const more = others.length > 0 ? ` and ${others.length} more` : "";
 	return [
@@ -273,5 +288,6 @@ function describeTarget({ backend, model, weight }: RouteTarget): string {
 		...(first ? [`(${first}${more})`] : []),
 		...(model === undefined ? [] : [model]),
 		...(weight === undefined ? [] : [`weight ${weight}`]),
+		...(weights === undefined ? [] : [`[${weights}]`]),
 	].join(" ");
 }

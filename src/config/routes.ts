@@ -16,6 +16,14 @@ const adapter = z
 	.string()
 	.regex(/^[^*\s]+\*?$/, 'expected the name of an adapter, or how some begin and a "*", found another');
 
+/** A header of each answer. */
+const weights = z
+	.string()
+	.regex(
+		/^[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?$/,
+		"expected up to 256 characters that fit into a header, found another text",
+	);
+
 const targets = (env: Env) =>
 	z
 		.array(
@@ -31,6 +39,7 @@ const targets = (env: Env) =>
 				headers: headers(env).optional(),
 				timeouts: SetTimeouts.optional(),
 				continues: z.literal([true, "prefill", "vllm"]).optional(),
+				weights: weights.optional(),
 				loras: z.array(adapter).min(1).optional(),
 			}),
 		)

@@ -101,11 +101,13 @@ export function replyResponse(
 	if (dropped !== undefined) own["x-ganglion-dropped"] = dropped.join(", ");
 	if (body.kind === "bytes") own["content-type"] = body.media.contentType ?? "application/octet-stream";
 	const model = encodeURI(served.model);
-	const key = `${served.backend} ${model} ${served.attempts} ${body.kind} ${Object.keys(own)}`;
+	const { weights } = served;
+	const key = `${served.backend} ${model} ${weights} ${served.attempts} ${body.kind} ${Object.keys(own)}`;
 	const fixed = () => ({
 		"x-ganglion-backend": served.backend,
 		"x-ganglion-model": model,
 		"x-ganglion-attempts": String(served.attempts),
+		...(weights !== undefined && { "x-ganglion-weights": weights }),
 		...CONTENT_HEADERS[body.kind],
 	});
 	const headers = templates.fill(key, fixed, own);

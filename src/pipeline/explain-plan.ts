@@ -29,6 +29,8 @@ export interface ExplainedTarget {
 	prefill?: ExplainedReplica;
 	/** The engine's name of the model. */
 	model: string;
+	/** The weights behind it, if the route names them. */
+	weights?: string;
 	/** State of its circuit breaker. */
 	circuit: string;
 	why: string;
@@ -124,7 +126,7 @@ export async function describePlan(
 	return {
 		targets: targets.map((ordered) => {
 			const { target, legs } = ordered;
-			const { backend, kind, model, circuit, timeouts } = target;
+			const { backend, kind, model, weights, circuit, timeouts } = target;
 			const replica = replicaOf(target, target.url);
 			const prefill = legs?.prefill && replicaOf(target, legs.prefill.replica.url);
 			return {
@@ -133,6 +135,7 @@ export async function describePlan(
 				...(replica && { replica }),
 				...(prefill && { prefill }),
 				model,
+				...(weights !== undefined && { weights }),
 				circuit,
 				why: whyOf(ordered),
 				timeouts: describeTimeouts(timeouts),

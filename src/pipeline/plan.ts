@@ -68,6 +68,7 @@ export interface RouteSummary {
 		pool?: PoolSettings;
 		model?: string;
 		weight?: number;
+		weights?: string;
 	}[];
 }
 

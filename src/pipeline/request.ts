@@ -72,6 +72,8 @@ export interface Served {
 	kind?: string;
 	/** The engine's name of the model. */
 	model: string;
+	/** `x-ganglion-weights`. Absent: the route names none. */
+	weights?: string;
 	/** `x-ganglion-attempts` */
 	attempts: number;
 	/** Output of engines that is not part of the answer: the loser of a hedge, or an interrupted stream that another engine repeated. */

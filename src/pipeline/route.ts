@@ -38,6 +38,7 @@ export interface RouteTarget {
 	weight?: number;
 	continues?: Continuation;
 	loras?: readonly string[];
+	weights?: string;
 	headers: Record<string, string>;
 	/** Timeouts of the route or the target. They have precedence over the backend's. */
 	timeouts?: Partial<Timeouts>;
@@ -121,7 +122,7 @@ const isBilled = (targets: readonly RouteTarget[], modelId: string): boolean =>
 	targets.some(({ backend }) => isOwnEngine(backend) || chargesFor(backend, modelId));
 
 const weightedTarget = (
-	{ backend, model, rename, weight, continues, loras, headers, timeouts }: RouteTarget,
+	{ backend, model, rename, weight, continues, loras, weights, headers, timeouts }: RouteTarget,
 	modelId: string,
 	/** Whether the route names exactly this model. */
 	exact: boolean,
@@ -130,7 +131,7 @@ const weightedTarget = (
 	model: model ?? rename?.(modelId) ?? modelId,
 	headers: { ...backend.headers, ...headers },
 	timeouts: { ...backend.timeouts, ...timeouts },
-	...present({ weight, continues, loras }),
+	...present({ weight, continues, loras, weights }),
 	...(model === undefined && !exact && { anyModel: true }),
 });
 
@@ -138,10 +139,11 @@ const targetSummary = ({
 	backend: { backend, urls, pool },
 	model,
 	weight,
-}: Pick<RouteTarget, "backend" | "model" | "weight">): RouteSummary["targets"][number] => ({
+	weights,
+}: Pick<RouteTarget, "backend" | "model" | "weight" | "weights">): RouteSummary["targets"][number] => ({
 	backend,
 	urls,
-	...present({ pool, model, weight }),
+	...present({ pool, model, weight, weights }),
 });
 
 export const isExact = ({ pattern }: Route): boolean => !pattern.includes("*");

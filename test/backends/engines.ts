@@ -54,6 +54,7 @@ export const ENGINES: Record<EngineKind, Engine> = {
 		error: { code, message, status: "UNKNOWN" },
 	})),
 	ollama: chatEngine({ url: "http://ollama.test" }, (_, error) => ({ error })),
+	local: chatEngine({ url: "http://local.test" }, openaiError),
 	"workers-ai": chatEngine(
 		{ url: "https://api.cloudflare.com/client/v4/accounts/a/ai", model: LLAMA },
 		(_, message) => ({ success: false, errors: [{ code: 99_999, message }], result: null }),

@@ -306,11 +306,11 @@ describe("ConfigError", () => {
 		["text", "BACKENDS.a: expected an object, found text"],
 		[
 			{ url: OLLAMA.url },
-			'BACKENDS.a.kind: expected "simulator", "openai", "anthropic", "gemini", "tei", "ollama", "workers-ai" or "cog", found nothing',
+			'BACKENDS.a.kind: expected "simulator", "openai", "anthropic", "gemini", "tei", "ollama", "workers-ai", "local" or "cog", found nothing',
 		],
 		[
 			{ ...OLLAMA, kind: "opnai" },
-			'BACKENDS.a.kind: expected one of 8 names, found "opnai"; did you mean "openai"?',
+			'BACKENDS.a.kind: expected one of 9 names, found "opnai"; did you mean "openai"?',
 		],
 		[{ kind: "openai" }, "BACKENDS.a: expected either url or urls, found neither"],
 		[{ ...OLLAMA, urls: [OLLAMA.url] }, "BACKENDS.a: expected either url or urls, found both"],
@@ -561,6 +561,10 @@ describe("ConfigError", () => {
 		[
 			[{ backend: "ollama", loras: ["*"] }],
 			'ROUTES.m[0].loras[0]: expected the name of an adapter, or how some begin and a "*", found another',
+		],
+		[
+			[{ backend: "ollama", weights: "line\nbreak" }],
+			"ROUTES.m[0].weights: expected up to 256 characters that fit into a header, found another text",
 		],
 		[[{ backend: "ollama", loras: "mine" }], "ROUTES.m[0].loras: expected a list, found text"],
 		[["ollama"], "ROUTES.m[0]: expected an object, found text"],

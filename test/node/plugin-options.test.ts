@@ -124,7 +124,7 @@ describe("options of a gateway in the session", () => {
 		).toEqual([
 			"dev.options.account: expected a name of up to 64 letters, digits, '_' and '-', found another text",
 			'dev.options.ROUTE: expected no such field; did you mean "ROUTES"?',
-			"dev.options.ALLOW_ANONYMOUS: expected no such field, only account, BACKENDS, PROVIDER_KEYS, ROUTES, LIMITS, MODELS, ALIASES, WEB_SEARCH, AI_GATEWAY, DEFAULT_BACKEND and localEngines",
+			"dev.options.ALLOW_ANONYMOUS: expected no such field, only account, BACKENDS, PROVIDER_KEYS, ROUTES, LIMITS, MODELS, ALIASES, WEB_SEARCH, AI_GATEWAY, DEFAULT_BACKEND, localEngines, engine and pull",
 			"dev.options.BACKENDS.engine.key: expected the name of a secret that is set, found ENGINE_KEY, which is not set; set it in .dev.vars, in the environment or with `wrangler secret put`",
 			'dev.options.ROUTES["*"][0].backend: expected "engine" or "simulator", found "engin"; did you mean "engine"?',
 			'dev.options.DEFAULT_BACKEND: expected "engine" or "simulator", found a number',

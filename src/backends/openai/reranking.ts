@@ -16,17 +16,27 @@ const RerankReply = lazy(() =>
 	}),
 );
 
-export const rerank: Handler<"reranking"> = async (input, call) => {
-	const { query, contexts, top_k } = input;
-	const body = { model: call.target.model, query, documents: contexts, top_n: top_k };
-	const { results } = await postJson(call, "/rerank", body, RerankReply());
-	const areProbabilities = results.every(({ relevance_score: score }) => score >= 0 && score <= 1);
-	const ranks = results.map(({ index, relevance_score: score }) => ({
-		id: index,
-		score: areProbabilities ? score : sigmoid(score),
-	}));
-	const expected = Math.min(top_k ?? contexts.length, contexts.length);
-	return bestRanks(checkRanks(ranks, contexts, expected, call), input);
-};
+interface RankOptions {
+	/** `either`: decided for each reply. */
+	scores: "logits" | "either";
+}
+
+export const rerankWith =
+	({ scores }: RankOptions): Handler<"reranking"> =>
+	async (input, call) => {
+		const { query, contexts, top_k } = input;
+		const body = { model: call.target.model, query, documents: contexts, top_n: top_k };
+		const { results } = await postJson(call, "/rerank", body, RerankReply());
+		const areProbabilities =
+			scores === "either" && results.every(({ relevance_score: score }) => score >= 0 && score <= 1);
+		const ranks = results.map(({ index, relevance_score: score }) => ({
+			id: index,
+			score: areProbabilities ? score : sigmoid(score),
+		}));
+		const expected = Math.min(top_k ?? contexts.length, contexts.length);
+		return bestRanks(checkRanks(ranks, contexts, expected, call), input);
+	};
+
+export const rerank = rerankWith({ scores: "either" });
 
 const sigmoid = (logit: number): number => 1 / (1 + Math.exp(-logit));

@@ -276,6 +276,8 @@ export class DispatchState {
 		this.served.backend = target.backend;
 		this.served.kind = target.kind;
 		this.served.model = target.model;
+		if (target.weights !== undefined) this.served.weights = target.weights;
+		else delete this.served.weights;
 	}
 
 	#settle(target: PlannedTarget): void {

@@ -40,6 +40,19 @@ describe("POST /ai/run/{model}", () => {
 		);
 	});
 
+	it("names the weights behind the model if the route does", async () => {
+		const weights = "HuggingFaceTB/SmolLM2-360M-Instruct-GGUF@abc123; sibling";
+		const vars = { ...ENGINE_VARS, ROUTES: { "*": [{ backend: "engine", model: "engine-model", weights }] } };
+		const { fetch } = upstream(() => Response.json(completion("Hello")));
+		const { post } = testGateway({ vars, fetch });
+		const whole = await post(`/run/${LLAMA}`, { prompt: "Hi" });
+		expect(whole.headers.get("x-ganglion-weights")).toBe(weights);
+		const other = await engine(() => Response.json(completion("Hello"))).post(`/run/${LLAMA}`, {
+			prompt: "Hi",
+		});
+		expect(other.headers.has("x-ganglion-weights")).toBe(false);
+	});
+
 	it("sends the engine the model's defaults and the route's model", async () => {
 		const { post, requests } = engine(() => Response.json(completion("Hello")));
 		await post(`/run/${LLAMA}`, { prompt: "Hi", top_k: 5 });

@@ -1,0 +1,436 @@
+/**
+ * The managed llama-server: a scripted one, which obeys the same options and routes, and a real one if LLAMA_SERVER names it, or PATH has it.
+ * The real one serves the models of LLAMA_TEST_CHAT and LLAMA_TEST_EMBEDDINGS: two small files, whose answers are judged by their shape.
+ */
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { freePort } from "../../../scripts/free-port.ts";
+import { findLlamaServer, installLine } from "../../../scripts/local-engine/binary.ts";
+import { LocalEngine } from "../../../scripts/local-engine/index.ts";
+import { localSettings } from "../../../scripts/local-engine/settings.ts";
+import { presentWeights, writeManifest } from "../../../scripts/local-engine/store.ts";
+import { findWeights, servedModels } from "../../../scripts/local-engine/table.ts";
+import { CLI } from "../cli/run.ts";
+import { runScript } from "../script.ts";
+import { type Hub, startHub } from "./hub.ts";
+
+const SCRIPTED = resolve("test/node/local-engine/llama-server.mjs");
+const NOW = Date.parse("2026-11-27T00:00:00Z");
+const BGE = "@cf/baai/bge-small-en-v1.5";
+const LLAMA = "@cf/meta/llama-3.2-1b-instruct";
+
+let folder: string;
+let env: Record<string, string>;
+const engines: LocalEngine[] = [];
+beforeEach(() => {
+	folder = mkdtempSync(join(tmpdir(), "ganglion-engine-"));
+	env = { ...(process.env as Record<string, string>), GANGLION_MODELS: folder, LLAMA_SERVER: SCRIPTED };
+});
+afterEach(async () => {
+	await Promise.all(engines.splice(0).map((engine) => engine.stop()));
+	rmSync(folder, { recursive: true, force: true });
+});
+
+/** Puts a file where a download would. */
+function place(name: string, content: string | { file: string }): void {
+	const weights = findWeights(name, NOW);
+	if (!weights) throw new Error(`no weights: ${name}`);
+	const size = typeof content === "string" ? content.length : statSync(content.file).size;
+	writeManifest(folder, {
+		repository: weights.repository,
+		revision: "abc123",
+		files: weights.files.map((file) => ({ name: file.name, size, sha256: "0".repeat(64) })),
+	});
+	for (const { name: file } of weights.files) {
+		const path = join(folder, weights.repository, "abc123", file);
+		mkdirSync(dirname(path), { recursive: true });
+		if (typeof content === "string") writeFileSync(path, content);
+		else copyFileSync(content.file, path);
+	}
+}
+
+const lines: string[] = [];
+async function start({ pulls = false } = {}): Promise<LocalEngine> {
+	lines.length = 0;
+	const engine = await LocalEngine.start({ env, pulls, log: (line) => lines.push(line) });
+	engines.push(engine);
+	return engine;
+}
+
+async function post(engine: LocalEngine, model: string, path: string, body: object) {
+	const response = await fetch(`${engine.url}/models/${encodeURIComponent(model)}${path}`, {
+		method: "POST",
+		headers: { authorization: `Bearer ${engine.key}`, "content-type": "application/json" },
+		body: JSON.stringify({ model, ...body }),
+	});
+	return { status: response.status, headers: response.headers, json: await response.json() };
+}
+
+const HI = { messages: [{ role: "user", content: "hi" }] };
+const chat = (engine: LocalEngine, model = LLAMA) => post(engine, model, "/v1/chat/completions", HI);
+
+const command = (engine: LocalEngine, name: string, body: object) =>
+	fetch(`${engine.url}/${name}`, {
+		method: "POST",
+		headers: { authorization: `Bearer ${engine.key}` },
+		body: JSON.stringify(body),
+	});
+
+interface StatusRow {
+	name: string;
+	state: string;
+	failed?: boolean;
+	revision?: string;
+}
+async function stateOf(engine: LocalEngine, model: string): Promise<StatusRow | undefined> {
+	const response = await fetch(`${engine.url}/status`, {
+		headers: { authorization: `Bearer ${engine.key}` },
+	});
+	const { models } = (await response.json()) as { models: StatusRow[] };
+	return models.find(({ name }) => name === model);
+}
+
+const isRunning = (pid: number): boolean => {
+	try {
+		return process.kill(pid, 0);
+	} catch {
+		return false;
+	}
+};
+
+describe("the local engine", () => {
+	it("answers for files on the disk, by the ids of the catalogue, with a key", async () => {
+		place(LLAMA, "GGUF llama");
+		place(BGE, "GGUF bge");
+		const engine = await start();
+		expect(await chat(engine)).toMatchObject({
+			status: 200,
+			json: {
+				model: LLAMA,
+				choices: [{ message: { content: expect.stringMatching(/^llama-3\.2-1b-instruct-q4_k_m\.gguf/) } }],
+			},
+		});
+		const pooled = async (section: string) =>
+			(await post(engine, section, "/v1/embeddings", { input: ["a b c"] })).json;
+		expect(await pooled(BGE)).toMatchObject({ data: [{ embedding: [0, 3] }] });
+		expect(await pooled(`${BGE}/cls`)).toMatchObject({ data: [{ embedding: [1, 3] }] });
+		await expect.poll(async () => (await stateOf(engine, LLAMA))?.state).toBe("loaded");
+		expect(await stateOf(engine, LLAMA)).toMatchObject({ revision: "abc123" });
+		expect((await command(engine, "unload", { model: LLAMA })).status).toBe(200);
+		await expect.poll(async () => (await stateOf(engine, LLAMA))?.state).toBe("unloaded");
+		const refused = await fetch(`${engine.url}/status`, { headers: { authorization: "Bearer wrong" } });
+		expect(refused.status).toBe(401);
+	});
+
+	it("is started again after a crash, at the same address, and leaves no process", async () => {
+		place(LLAMA, "GGUF llama");
+		const engine = await start();
+		await engine.ready();
+		const pids: number[] = [];
+		for (let count = 0; count < 3; count++) {
+			const pid = engine.pid ?? 0;
+			pids.push(pid);
+			process.kill(pid, "SIGKILL");
+			await expect.poll(() => engine.pid).not.toBe(pid);
+			expect((await chat(engine)).status).toBe(200);
+		}
+		expect(lines.filter((line) => line.startsWith("llama-server has ended (exit SIGKILL)"))).toHaveLength(3);
+		const last = engine.pid ?? 0;
+		await engine.stop();
+		expect([...pids, last].filter(isRunning)).toEqual([]);
+	});
+
+	it("names the command for weights that are missing, and the licence", async () => {
+		const engine = await start();
+		expect(await chat(engine)).toMatchObject({
+			status: 404,
+			json: {
+				error: {
+					code: "weights_missing",
+					message: `The weights of ${LLAMA} are not on this machine: run \`ganglion models pull ${LLAMA}\` (about 808 MB), or start with --pull to download weights at their first use`,
+				},
+			},
+		});
+		expect(await post(engine, "gpt-5.6-sol", "/v1/chat/completions", HI)).toMatchObject({
+			status: 404,
+			json: { error: { message: "No model 'gpt-5.6-sol' is known to the local engine" } },
+		});
+	});
+
+	it("takes files that another process downloads, without a restart", async () => {
+		const engine = await start();
+		await engine.ready();
+		const { pid } = engine;
+		place(LLAMA, "GGUF llama");
+		expect((await chat(engine)).status).toBe(200);
+		expect(engine.pid).toBe(pid);
+	});
+
+	it("names a file that llama-server cannot load, and serves the others", async () => {
+		place(LLAMA, "this is no model");
+		place(BGE, "GGUF bge");
+		const engine = await start();
+		expect(await chat(engine)).toMatchObject({
+			status: 500,
+			json: {
+				error: {
+					code: "weights_unreadable",
+					message: `llama-server cannot load ${LLAMA}: check its files with \`ganglion models pull ${LLAMA}\`, or update llama.cpp`,
+				},
+			},
+		});
+		expect((await post(engine, BGE, "/v1/embeddings", { input: "a" })).status).toBe(200);
+	});
+
+	describe("with a hub", () => {
+		let hub: Hub;
+		beforeEach(async () => {
+			hub = await startHub();
+			env.GANGLION_HUB = hub.url;
+			hub.files.set(
+				"CompendiumLabs/bge-small-en-v1.5-gguf/bge-small-en-v1.5-q8_0.gguf",
+				Buffer.from(`GGUF ${"bge".repeat(1_000)}`),
+			);
+		});
+		afterEach(() => hub.close());
+
+		it("downloads at the first use, and answers that request", async () => {
+			const engine = await start({ pulls: true });
+			const answers = await Promise.all(
+				[1, 2, 3].map(() => post(engine, BGE, "/v1/embeddings", { input: "a b" })),
+			);
+			expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+			expect(hub.requests.filter((path) => path.startsWith("/storage"))).toHaveLength(1);
+			expect(lines).toContain(`${BGE} is complete (3.0 kB)`);
+		});
+
+		it("says why a download failed, and serves on", async () => {
+			place(LLAMA, "GGUF llama");
+			hub.fault = "altered";
+			const engine = await start({ pulls: true });
+			expect(await post(engine, BGE, "/v1/embeddings", { input: "a" })).toMatchObject({
+				status: 502,
+				json: { error: { code: "weights_unavailable", message: expect.stringContaining("SHA-256 differs") } },
+			});
+			expect((await chat(engine)).status).toBe(200);
+			hub.fault = undefined;
+			expect((await post(engine, BGE, "/v1/embeddings", { input: "a" })).status).toBe(200);
+		});
+
+		it("downloads, reports and removes by command", async () => {
+			const engine = await start();
+			hub.fault = "silent amid";
+			expect((await command(engine, "pull", { model: BGE })).status).toBe(200);
+			expect(await stateOf(engine, BGE)).toMatchObject({
+				state: "downloading",
+				progress: { done: 1_000, total: 3_005 },
+			});
+			await command(engine, "cancel", { model: BGE });
+			await expect.poll(async () => (await stateOf(engine, BGE))?.state).toBe("missing");
+			hub.fault = undefined;
+			await command(engine, "pull", { model: BGE });
+			await expect.poll(async () => (await stateOf(engine, BGE))?.state).toBe("unloaded");
+			await command(engine, "remove", { model: BGE });
+			expect((await stateOf(engine, BGE))?.state).toBe("missing");
+			expect((await command(engine, "pull", { model: "gpt-6-astra" })).status).toBe(404);
+		});
+	});
+});
+
+describe("the settings", () => {
+	const engine = (...names: string[]) => {
+		for (const name of names) place(name, "GGUF");
+		const present = names.flatMap((name) => {
+			const weights = findWeights(name, NOW);
+			return (weights && presentWeights(folder, weights)) ?? [];
+		});
+		return { url: "http://127.0.0.1:1", key: "k", library: { present } } as never;
+	};
+	const README_MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+
+	it("lead to the engine, with the weights behind each model", () => {
+		const { BACKENDS, ROUTES } = localSettings(engine(LLAMA, "SmolLM2-360M-Instruct"), {}, NOW);
+		expect(BACKENDS.local).toMatchObject({
+			kind: "local",
+			url: "http://127.0.0.1:1",
+			key: "LOCAL_ENGINE_KEY",
+		});
+		expect(ROUTES[LLAMA]).toEqual([
+			{ backend: "local", weights: "hugging-quants/Llama-3.2-1B-Instruct-Q4_K_M-GGUF@abc123; quantised" },
+		]);
+		expect(ROUTES[BGE]).toEqual([
+			{ backend: "local", weights: "CompendiumLabs/bge-small-en-v1.5-gguf; quantised" },
+		]);
+		expect(ROUTES[README_MODEL]).toEqual([
+			{
+				backend: "local",
+				model: "SmolLM2-360M-Instruct",
+				weights: "HuggingFaceTB/SmolLM2-360M-Instruct-GGUF@abc123; sibling",
+			},
+		]);
+		// Without open weights.
+		expect(ROUTES["@cf/deepgram/aura-1"]).toBeUndefined();
+		// Ended.
+		expect(ROUTES["@cf/meta/llama-2-7b-chat-int8"]).toBeUndefined();
+	});
+
+	it("take the smallest chat model that is here, as long as the usual sibling is not", () => {
+		const { ROUTES } = localSettings(engine(LLAMA), {}, NOW);
+		expect(ROUTES[README_MODEL]).toEqual([
+			{
+				backend: "local",
+				model: LLAMA,
+				weights: "hugging-quants/Llama-3.2-1B-Instruct-Q4_K_M-GGUF@abc123; sibling",
+			},
+		]);
+	});
+
+	it("leave routes of the configuration alone", () => {
+		const own = {
+			BACKENDS: '{"vllm":{"kind":"openai","url":"http://vllm:8000/v1"}}',
+			ROUTES: { "@cf/meta/*": [{ backend: "vllm" }] },
+		};
+		const { BACKENDS, ROUTES } = localSettings(engine(LLAMA), own, NOW);
+		expect(Object.keys(BACKENDS)).toEqual(["vllm", "local"]);
+		expect(ROUTES[LLAMA]).toBeUndefined();
+		expect(ROUTES["@cf/meta/*"]).toEqual([{ backend: "vllm" }]);
+		expect(() => localSettings(engine(), { BACKENDS: { local: {} } }, NOW)).toThrow(
+			"BACKENDS.local: expected another name, because --engine local has this one",
+		);
+	});
+
+	it("cover models of the catalogue only", () => {
+		const ids = [...servedModels(NOW).keys()];
+		expect(ids.length).toBeGreaterThan(30);
+		expect(ids.filter((id) => !id.startsWith("@cf/"))).toEqual([]);
+	});
+});
+
+describe("llama-server", () => {
+	it("is refused if it is no router, with the line that installs one", async () => {
+		const old = join(folder, "llama-server");
+		writeFileSync(old, "#!/bin/sh\necho usage\n", { mode: 0o755 });
+		await expect(findLlamaServer({ LLAMA_SERVER: old })).rejects.toThrow(
+			/LLAMA_SERVER: .*llama-server is no llama-server with --models-preset, or an older one\. Install llama\.cpp: /,
+		);
+		await expect(findLlamaServer({ LLAMA_SERVER: join(folder, "none") })).rejects.toThrow(
+			/none does not exist/,
+		);
+		await expect(findLlamaServer({ PATH: "/nonexistent" })).rejects.toThrow(
+			/^No llama-server was found on PATH\. Install llama\.cpp: .+, or set LLAMA_SERVER to its path$/,
+		);
+	});
+
+	it("is found on PATH, also as a command of llama", async () => {
+		const bin = join(folder, "bin");
+		mkdirSync(bin);
+		writeFileSync(join(bin, "llama"), '#!/bin/sh\n[ "$1" = serve ] && echo --models-preset\n', {
+			mode: 0o755,
+		});
+		expect(await findLlamaServer({ PATH: bin })).toEqual({ command: join(bin, "llama"), args: ["serve"] });
+		writeFileSync(join(bin, "llama-server"), "#!/bin/sh\necho --models-preset\n", { mode: 0o755 });
+		expect(await findLlamaServer({ PATH: bin })).toEqual({ command: join(bin, "llama-server"), args: [] });
+	});
+
+	it.each([
+		["darwin", "", "brew install llama.cpp"],
+		["win32", "", "winget install llama.cpp"],
+		["linux", 'ID=debian\nPRETTY_NAME="Debian GNU/Linux forky/sid"\n', "apt install llama.cpp-tools"],
+		["linux", 'ID=ubuntu\nPRETTY_NAME="Ubuntu 26.04"\n', "brew install llama.cpp"],
+		["linux", "ID=nixos\n", "nix-env -iA nixos.llama-cpp"],
+	] as const)("is installed on %s by one line", (platform, release, line) => {
+		expect(installLine(platform, release)).toBe(line);
+	});
+});
+
+describe("ganglion --engine local", () => {
+	it.each(["dev", "serve"])(
+		"%s answers, and its llama-server ends with it, also by SIGKILL",
+		async (name) => {
+			place(LLAMA, "GGUF llama");
+			const port = await freePort();
+			const run = runScript(
+				CLI,
+				[name, "--engine", "local", "--port", String(port), "--state", join(folder, "state")],
+				{ env: { ...env, ADMIN_TOKEN: "an-admin-token-of-a-test-with-32-characters", HOME: folder } },
+			);
+			const output = await run.until(/Ctrl-C|Open files|rror/);
+			expect(output).toContain("is ready on");
+			expect(output).toContain(`here: ${LLAMA} (10 B)`);
+			const response = await fetch(
+				`http://127.0.0.1:${port}/client/v4/accounts/local/ai/run/@cf/meta/llama-3.3-70b-instruct-fp8-fast`,
+				{
+					method: "POST",
+					headers: { authorization: "Bearer an-admin-token-of-a-test-with-32-characters" },
+					body: JSON.stringify(HI),
+				},
+			);
+			const { result } = (await response.json()) as { result: { response: string } };
+			expect(
+				Object.fromEntries([...response.headers].filter(([key]) => key.startsWith("x-ganglion"))),
+			).toEqual({
+				"x-ganglion-attempts": "1",
+				"x-ganglion-backend": "local",
+				"x-ganglion-model": LLAMA,
+				"x-ganglion-weights": "hugging-quants/Llama-3.2-1B-Instruct-Q4_K_M-GGUF@abc123; sibling",
+			});
+			const pid = Number(/of process (\d+)/.exec(result.response)?.[1]);
+			expect(isRunning(pid)).toBe(true);
+			run.kill(name === "dev" ? "SIGKILL" : "SIGTERM");
+			await run.exit;
+			await expect.poll(() => isRunning(pid)).toBe(false);
+		},
+	);
+});
+
+const real = await findLlamaServer(process.env).catch(() => undefined);
+const { LLAMA_TEST_CHAT: chatFile, LLAMA_TEST_EMBEDDINGS: embeddingsFile } = process.env;
+const skips = !real || !chatFile || !embeddingsFile;
+afterAll(() => {
+	if (skips)
+		console.warn(
+			"The test with a real llama-server was skipped: set LLAMA_SERVER (or PATH), LLAMA_TEST_CHAT and LLAMA_TEST_EMBEDDINGS to run it.",
+		);
+});
+
+describe.skipIf(skips)("a real llama-server", () => {
+	const placeReal = (): void => {
+		for (const [name, file] of [
+			[LLAMA, chatFile],
+			[BGE, embeddingsFile],
+			["@cf/baai/bge-reranker-base", embeddingsFile],
+		] as const) {
+			place(name, { file: file ?? "" });
+		}
+		env.LLAMA_SERVER = real?.command ?? "";
+	};
+
+	it("chats, embeds with both poolings, ranks, and is started again", async () => {
+		placeReal();
+		const engine = await start();
+		const first = await post(engine, LLAMA, "/v1/chat/completions", { ...HI, max_tokens: 5 });
+		expect(first).toMatchObject({ status: 200, json: { model: LLAMA, usage: { completion_tokens: 5 } } });
+		const embed = async (section: string) => {
+			const { json, status } = await post(engine, section, "/v1/embeddings", { input: ["a b", "c"] });
+			expect([status, json]).toEqual([200, expect.anything()]);
+			return (json as { data: { embedding: number[] }[] }).data.map(({ embedding }) => embedding);
+		};
+		const [mean, cls] = [await embed(BGE), await embed(`${BGE}/cls`)];
+		expect([mean.length, cls.length]).toEqual([2, 2]);
+		expect(mean[0]).not.toEqual(cls[0]);
+		// One token: both kinds of pooling give the same vector.
+		expect(mean[1]?.[0]).toBeCloseTo(cls[1]?.[0] ?? 2, 3);
+		const ranked = await post(engine, "@cf/baai/bge-reranker-base", "/v1/rerank", {
+			query: "a",
+			documents: ["a", "b"],
+		});
+		expect(ranked.json).toMatchObject({ results: [{ index: expect.any(Number) }, {}] });
+		await expect.poll(async () => (await stateOf(engine, LLAMA))?.state).toMatch(/loaded/);
+		const pid = engine.pid ?? 0;
+		process.kill(pid, "SIGKILL");
+		await expect.poll(() => engine.pid).not.toBe(pid);
+		expect((await post(engine, LLAMA, "/v1/chat/completions", { ...HI, max_tokens: 2 })).status).toBe(200);
+	});
+});

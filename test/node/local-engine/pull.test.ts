@@ -1,0 +1,369 @@
+/** Downloads of weights from a scripted hub on loopback. No real hub can be reached by the tests. */
+import { spawn } from "node:child_process";
+import {
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readFileSync,
+	rmSync,
+	truncateSync,
+	writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { sourceOf } from "../../../scripts/local-engine/hub.ts";
+import { holdFile, isHeld } from "../../../scripts/local-engine/lock.ts";
+import {
+	type Progress,
+	ProgressBar,
+	ProgressMeter,
+	progressText,
+} from "../../../scripts/local-engine/progress.ts";
+import { pullWeights } from "../../../scripts/local-engine/pull.ts";
+import { checkMemory, modelsAtOnce } from "../../../scripts/local-engine/room.ts";
+import {
+	presentWeights,
+	pruneStore,
+	readManifest,
+	removeWeights,
+} from "../../../scripts/local-engine/store.ts";
+import { findWeights, type Weights } from "../../../scripts/local-engine/table.ts";
+import { type Hub, REVISION, startHub } from "./hub.ts";
+
+const NOW = Date.parse("2026-11-27T00:00:00Z");
+const weightsOf = (name: string): Weights => {
+	const found = findWeights(name, NOW);
+	if (!found) throw new Error(`no weights: ${name}`);
+	return found;
+};
+const BGE = weightsOf("@cf/baai/bge-small-en-v1.5");
+const BGE_PATH = "CompendiumLabs/bge-small-en-v1.5-gguf/bge-small-en-v1.5-q8_0.gguf";
+const LLAMA = weightsOf("@cf/meta/llama-3.2-1b-instruct");
+const LLAMA_PATH = "hugging-quants/Llama-3.2-1B-Instruct-Q4_K_M-GGUF/llama-3.2-1b-instruct-q4_k_m.gguf";
+
+const CONTENT = Buffer.from(Array.from({ length: 20_000 }, (_, at) => (at * 31) % 251));
+
+let folder: string;
+let hub: Hub;
+beforeEach(async () => {
+	folder = mkdtempSync(join(tmpdir(), "ganglion-weights-"));
+	hub = await startHub();
+	hub.files.set(BGE_PATH, CONTENT);
+	hub.files.set(LLAMA_PATH, Buffer.from("GGUF llama"));
+});
+afterEach(() => {
+	hub.close();
+	rmSync(folder, { recursive: true, force: true });
+});
+
+const FILE = (): string =>
+	join(folder, `CompendiumLabs/bge-small-en-v1.5-gguf/${REVISION}/bge-small-en-v1.5-q8_0.gguf`);
+
+interface PullOverrides {
+	weights?: Weights;
+	source?: string;
+	accepts?: boolean;
+	checkHashes?: boolean;
+	silentMs?: number;
+	signal?: AbortSignal;
+	report?(progress: Progress): void;
+}
+
+const pull = ({
+	weights = BGE,
+	source,
+	accepts = false,
+	report,
+	silentMs = 5_000,
+	...options
+}: PullOverrides = {}) =>
+	pullWeights(weights, {
+		...{ folder, signal: new AbortController().signal, report: report ?? (() => {}), accept: () => accepts },
+		source: sourceOf({ GANGLION_HUB: source ?? hub.url }, { silentMs }),
+		...options,
+	});
+
+describe("a download", () => {
+	it("has the revision, the size and the hash that the hub states, and its name only when it is complete", async () => {
+		const reports: Progress[] = [];
+		const present = await pull({ report: (progress) => reports.push(progress) });
+		expect(present.manifest).toEqual({
+			repository: "CompendiumLabs/bge-small-en-v1.5-gguf",
+			revision: REVISION,
+			files: [
+				{
+					name: "bge-small-en-v1.5-q8_0.gguf",
+					size: 20_000,
+					sha256: "f1c842ca26530cc417caa00ab0d07caf604664268315a56bbbcd08252b5b5913",
+				},
+			],
+		});
+		expect(readFileSync(FILE())).toEqual(CONTENT);
+		expect(existsSync(`${FILE()}.part`)).toBe(false);
+		expect(reports.at(0)).toMatchObject({ done: 0, total: 20_000 });
+		expect(reports.at(-1)).toMatchObject({ done: 20_000, total: 20_000 });
+		// The second time nothing is requested.
+		const before = hub.requests.length;
+		await pull();
+		expect(hub.requests).toHaveLength(before);
+	});
+
+	it("continues after each of 20 cuts, without a byte twice", async () => {
+		hub.fault = "cut";
+		await pull();
+		expect(readFileSync(FILE())).toEqual(CONTENT);
+		const ranges = hub.requests.filter((path) => path.startsWith("/storage"));
+		expect(ranges).toHaveLength(20);
+		expect(ranges.at(-1)).toMatch(/bytes=19000-$/);
+	});
+
+	it("continues what an interrupted process left", async () => {
+		hub.fault = "silent amid";
+		const interrupt = new AbortController();
+		const stopped = pull({
+			signal: interrupt.signal,
+			report: ({ done }) => done >= 1_000 && interrupt.abort(),
+		});
+		await expect(stopped).rejects.toThrow();
+		expect(readFileSync(`${FILE()}.part`)).toEqual(CONTENT.subarray(0, 1_000));
+		hub.fault = undefined;
+		await pull();
+		expect(hub.requests.at(-1)).toMatch(/bytes=1000-$/);
+		expect(readFileSync(FILE())).toEqual(CONTENT);
+	});
+
+	it("continues after a silence amid the file", async () => {
+		hub.fault = "silent amid";
+		hub.cutAfter = 10_000;
+		await pull({ silentMs: 2_000 });
+		expect(readFileSync(FILE())).toEqual(CONTENT);
+	});
+
+	it("begins again at a host without ranges, and if the part was of another file", async () => {
+		await pull();
+		rmSync(FILE());
+		writeFileSync(`${FILE()}.part`, CONTENT.subarray(0, 500));
+		hub.fault = "no ranges";
+		await pull();
+		expect(readFileSync(FILE())).toEqual(CONTENT);
+		rmSync(FILE());
+		hub.fault = undefined;
+		writeFileSync(`${FILE()}.part`, Buffer.alloc(500, 7));
+		await pull();
+		expect(readFileSync(FILE())).toEqual(CONTENT);
+	});
+
+	it("keeps the revision of the first one after the files are removed", async () => {
+		await pull();
+		expect(removeWeights(folder, BGE)).toBe(20_000);
+		expect(presentWeights(folder, BGE)).toBeUndefined();
+		expect(readManifest(folder, BGE)?.revision).toBe(REVISION);
+		hub.requests.length = 0;
+		await pull();
+		expect(hub.requests.some((path) => path.startsWith("/api"))).toBe(false);
+	});
+
+	it("finds a truncated and an altered file, and downloads it again", async () => {
+		await pull();
+		truncateSync(FILE(), 100);
+		expect(presentWeights(folder, BGE)).toBeUndefined();
+		await pull();
+		expect(readFileSync(FILE())).toEqual(CONTENT);
+		writeFileSync(FILE(), Buffer.alloc(20_000, 1));
+		expect(presentWeights(folder, BGE)).toBeDefined();
+		await pull({ checkHashes: true });
+		expect(readFileSync(FILE())).toEqual(CONTENT);
+	});
+
+	it("is written by one process at a time", async () => {
+		hub.fault = "cut";
+		await Promise.all([pull(), pull(), pull()]);
+		expect(readFileSync(FILE())).toEqual(CONTENT);
+		expect(hub.requests.filter((path) => path.startsWith("/storage"))).toHaveLength(20);
+	});
+
+	it("takes the lock of a killed process over", async () => {
+		const file = join(folder, "weights.gguf");
+		const killed = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
+		writeFileSync(`${file}.lock`, `${killed.pid} token`);
+		expect(isHeld(file)).toBe(true);
+		const ended = new Promise((resolve) => killed.once("exit", resolve));
+		killed.kill("SIGKILL");
+		await ended;
+		expect(isHeld(file)).toBe(false);
+		const release = await holdFile(file, { signal: new AbortController().signal });
+		expect(isHeld(file)).toBe(true);
+		release();
+		expect(existsSync(`${file}.lock`)).toBe(false);
+	});
+});
+
+describe("a sentence names the cure", () => {
+	it.each([
+		[
+			"altered",
+			/bge-small-en-v1\.5-q8_0\.gguf of 127\.0\.0\.1:\d+ is not the file that was expected \(its SHA-256 differs\).*GANGLION_HUB/,
+		],
+		["longer", /sent more than the 20\.0 kB of bge-small-en-v1\.5-q8_0\.gguf.*GANGLION_HUB/],
+		["gated", /only to accounts that may read it \(HTTP 401\): set HF_TOKEN/],
+		["busy", /refused bge-small-en-v1\.5-q8_0\.gguf with HTTP 429\. Try again in 7 s\./],
+		["plain redirect", /redirects bge-small-en-v1\.5-q8_0\.gguf to files\.test, which is not encrypted/],
+		["redirect circle", /redirects bge-small-en-v1\.5-q8_0\.gguf too often/],
+	] as const)("of a hub that is %s", async (fault, sentence) => {
+		hub.fault = fault;
+		await expect(pull()).rejects.toThrow(sentence);
+		expect(existsSync(FILE())).toBe(false);
+	});
+
+	it("of a hub that is silent", async () => {
+		hub.fault = "silent";
+		await expect(pull({ silentMs: 50 })).rejects.toThrow(
+			/127\.0\.0\.1:\d+ was silent for 0\.05 s, so bge-small-en-v1\.5-q8_0\.gguf is missing\. GANGLION_HUB names a mirror, or a folder with the files\./,
+		);
+	});
+
+	it("of a hub that is absent", async () => {
+		await expect(pull({ source: "http://127.0.0.1:9" })).rejects.toThrow(
+			/127\.0\.0\.1:9 cannot be reached \(.+\), so bge-small-en-v1\.5-q8_0\.gguf is missing\. GANGLION_HUB/,
+		);
+		await expect(pull({ source: "https://hub.invalid" })).rejects.toThrow(
+			/hub\.invalid cannot be reached \(.+\)/,
+		);
+	});
+
+	it("of a hub without the repository or the file", async () => {
+		hub.files.delete(BGE_PATH);
+		await expect(pull()).rejects.toThrow(/refused bge-small-en-v1\.5-q8_0\.gguf with HTTP 404/);
+		hub.files.set("CompendiumLabs/bge-small-en-v1.5-gguf/other.gguf", CONTENT);
+		await expect(pull()).rejects.toThrow(
+			/has no file bge-small-en-v1\.5-q8_0\.gguf in CompendiumLabs\/bge-small-en-v1\.5-gguf; it has other\.gguf/,
+		);
+	});
+
+	it("of a licence, which is accepted once", async () => {
+		await expect(pull({ weights: LLAMA })).rejects.toThrow(
+			"ganglion models pull @cf/meta/llama-3.2-1b-instruct --accept-licence",
+		);
+		expect(hub.requests).toEqual([]);
+		await pull({ weights: LLAMA, accepts: true });
+		removeWeights(folder, LLAMA);
+		await pull({ weights: LLAMA });
+		expect(presentWeights(folder, LLAMA)).toBeDefined();
+	});
+
+	it("of a setting that is no hub", () => {
+		expect(() => sourceOf({ GANGLION_HUB: "ftp://hub" })).toThrow(/GANGLION_HUB: expected an address/);
+	});
+
+	it("of too little memory, before anything is requested", async () => {
+		expect(() => checkMemory("gpt-oss-20b", 11_600_000_000, 8_000_000_000)).toThrow(
+			"gpt-oss-20b needs about 13.5 GB of memory, and this machine has 8.0 GB for models: use a smaller model",
+		);
+	});
+});
+
+describe("the number of models at once", () => {
+	it.each([
+		[[1e9, 1e9, 1e9], 4.1e9, 3],
+		[[1e9, 1e9, 1e9], 3e9, 2],
+		[[9e9], 1e9, 1],
+		[[], 1e9, 1],
+	])("of sizes %j in %d bytes", (sizes, memory, expected) => {
+		expect(modelsAtOnce(sizes, memory)).toBe(expected);
+	});
+});
+
+describe("a token of the hub", () => {
+	it("is sent to the hub, and not to the host of its files", async () => {
+		const sent: [string, string | null][] = [];
+		const bytes = Buffer.from("GGUF");
+		const sha256 = "c2bd31f0af0ffbd8b3f2b4f0a8f5b7a1a0d1b5a3ad6d1b3a7b0a4f7b6e5d4c3b";
+		const fetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+			const url = new URL(String(input));
+			sent.push([url.host, new Headers(init?.headers).get("authorization")]);
+			if (url.pathname.startsWith("/api/"))
+				return Response.json({
+					sha: REVISION,
+					siblings: [{ rfilename: "bge-small-en-v1.5-q8_0.gguf", size: 4, lfs: { sha256, size: 4 } }],
+				});
+			return url.host === "hub.test"
+				? new Response(null, { status: 302, headers: { location: "https://files.test/one" } })
+				: new Response(bytes);
+		};
+		const source = sourceOf({ GANGLION_HUB: "https://hub.test", HF_TOKEN: "hf_secret" }, { fetch });
+		const wrong = pullWeights(BGE, {
+			...{ folder, source, accept: () => false, report: () => {}, signal: new AbortController().signal },
+		});
+		await expect(wrong).rejects.toThrow(/SHA-256 differs/);
+		expect(sent).toEqual([
+			["hub.test", "Bearer hf_secret"],
+			["hub.test", "Bearer hf_secret"],
+			["files.test", null],
+		]);
+	});
+});
+
+describe("a folder instead of a hub", () => {
+	it("has files by repository, or is the cache of the hub's own tools", async () => {
+		const source = join(folder, "plain");
+		mkdirSync(join(source, "CompendiumLabs/bge-small-en-v1.5-gguf"), { recursive: true });
+		writeFileSync(join(source, BGE_PATH), CONTENT);
+		expect((await pull({ source })).manifest.revision).toBe("folder");
+		removeWeights(folder, BGE);
+		const cache = join(folder, "cache");
+		const snapshot = join(cache, "models--CompendiumLabs--bge-small-en-v1.5-gguf/snapshots", REVISION);
+		mkdirSync(snapshot, { recursive: true });
+		writeFileSync(join(snapshot, "bge-small-en-v1.5-q8_0.gguf"), CONTENT);
+		expect((await pull({ source: cache })).manifest.revision).toBe(REVISION);
+		await expect(pull({ source: cache, weights: LLAMA, accepts: true })).rejects.toThrow(
+			/The folder .*cache has no .*llama-3\.2-1b-instruct-q4_k_m\.gguf \(GANGLION_HUB\)/,
+		);
+	});
+});
+
+describe("prune", () => {
+	it("deletes parts and older revisions, and nothing else", async () => {
+		await pull();
+		const older = join(folder, "CompendiumLabs/bge-small-en-v1.5-gguf/aaaa");
+		mkdirSync(older);
+		writeFileSync(join(older, "old.gguf"), "old");
+		writeFileSync(`${FILE()}.part`, "part");
+		const foreign = join(folder, "my/own/files");
+		mkdirSync(foreign, { recursive: true });
+		writeFileSync(join(foreign, "notes.txt"), "notes");
+		const removed = pruneStore(folder, isHeld);
+		expect(removed.map(({ path, bytes }) => [path, bytes]).sort()).toEqual([
+			[`${FILE()}.part`, 4],
+			[join(older, "old.gguf"), 3],
+		]);
+		expect(existsSync(older)).toBe(false);
+		expect(readFileSync(join(foreign, "notes.txt"), "utf8")).toBe("notes");
+		expect(presentWeights(folder, BGE)).toBeDefined();
+	});
+});
+
+describe("the progress", () => {
+	it("has the speed of the last seconds and the time left", () => {
+		let now = 0;
+		const meter = new ProgressMeter(808_000_000, 8_000_000, () => now);
+		expect(progressText(meter.read())).toBe("0 %  8.0 MB of 808 MB");
+		for (let second = 1; second <= 10; second++) {
+			now = second * 1_000;
+			meter.report(8_000_000 + second * 20_000_000);
+		}
+		expect(progressText(meter.read())).toBe("25 %  208 MB of 808 MB  20.0 MB/s  30 s left");
+	});
+
+	it("is a bar on a terminal, and a line for each ten percent elsewhere", () => {
+		const drawn: string[] = [];
+		const bar = new ProgressBar("bge", { isTTY: true, columns: 60, write: (text) => drawn.push(text) });
+		bar.draw({ done: 50, total: 100, perSecond: 10, secondsLeft: 75 }, 1_000);
+		expect(drawn).toEqual(["\r\u001b[2Kbge  ████████████░░░░░░░░░░░░  50 %  50 B of 100 B  10 B/s "]);
+		const lines: string[] = [];
+		const plain = new ProgressBar("bge", { write: (text) => lines.push(text) });
+		for (let done = 0; done <= 100; done += 5) plain.draw({ done, total: 100, perSecond: 0 });
+		expect(lines).toHaveLength(11);
+		expect(lines[1]).toBe("bge  10 %  10 B of 100 B\n");
+	});
+});
