@@ -35,12 +35,14 @@ const CLIENTS = [
 /** What the sources and their tests load. One module each, instead of their 700 files. */
 const LIBRARIES = [
 	"@cfworker/json-schema",
+	"@e965/xlsx",
 	"@rgrove/parse-xml",
 	"aws4fetch",
 	"cloudflare",
 	"eventsource-parser",
 	"fast-check",
 	"fast-png",
+	"fflate",
 	"hast-util-from-parse5",
 	"hast-util-select",
 	"hast-util-to-mdast",
@@ -54,12 +56,15 @@ const LIBRARIES = [
 	"image-size/types/png",
 	"image-size/types/webp",
 	"jpeg-js",
+	"mammoth",
 	"mdast-util-gfm",
 	"mdast-util-to-markdown",
 	"music-metadata",
+	"odf-kit/odt-reader",
 	"openai",
 	"papaparse",
 	"parse5",
+	"unpdf",
 	"wavefile",
 	"zod",
 ];
@@ -129,11 +134,13 @@ const gateway = () =>
 
 /** Large, deep and hostile inputs, whose tests take longer than the others. */
 const HOSTILE = ["hostile", "security", "work"].map(
-	(name) => `test/{backends,markdown,surfaces}/**/${name}.test.ts`,
+	(name) => `test/{backends,retrieval,surfaces}/**/${name}.test.ts`,
 );
 
 const inWorkerd = (name: string, files: { include: string[]; exclude?: string[] }) => ({
 	plugins: [gateway()],
+	// Vite does not know all their extensions.
+	assetsInclude: ["test/fixtures/documents/*"],
 	test: {
 		name,
 		...files,

@@ -3,7 +3,7 @@
  * because its own bundler writes a single file. `dist/worker` has all parts; the package contains it, and `npm run dev` serves it.
  * `dist/deploy` is the `main` of wrangler. A deployment leaves parts out, and writes only that folder.
  *
- * `index.js` has what every request needs. Each `import()` in the sources (the simulator, Markdown, most kinds of backends) becomes
+ * `index.js` has what every request needs. Each `import()` in the sources (the simulator, kinds of documents, most kinds of backends) becomes
  * another file, which the runtime evaluates at its first use. Code that several of them share is a file too. File names contain a hash
  * of the content.
  */
@@ -19,16 +19,24 @@ import {
 import { join, relative } from "node:path";
 import { type Plugin, rolldown } from "rolldown";
 import { REDUCED_BUILD } from "../miniflare/modules.ts";
+import { DOCUMENT_KINDS } from "../src/retrieval/documents/formats.ts";
 import { expectedName } from "../src/schemas/explain.ts";
 import { readOptions } from "./options.ts";
 import { DIST, ROOT } from "./root.ts";
 import { PROJECT_CONFIG, stopWith } from "./settings.ts";
 import { unusedKinds } from "./unused-kinds.ts";
 
-/** Parts that a deployment can leave out, and the modules of each: kinds of backends by their names, and Markdown. */
+/** Parts that a deployment can leave out, and the modules of each: kinds of documents and of backends by their names. */
 const PARTS = {
 	simulator: ["backends/simulator/index.ts"],
-	markdown: ["html", "csv", "xml"].map((kind) => `retrieval/documents/${kind}.ts`),
+	pdf: ["retrieval/documents/pdf.ts"],
+	images: ["retrieval/documents/describe.ts", "retrieval/documents/describe-embedded.ts"],
+	html: ["retrieval/documents/html.ts"],
+	xml: ["retrieval/documents/xml.ts"],
+	spreadsheets: ["retrieval/documents/spreadsheet.ts"],
+	docx: ["retrieval/documents/docx.ts"],
+	odt: ["retrieval/documents/odt.ts"],
+	csv: ["retrieval/documents/csv.ts"],
 	anthropic: ["backends/anthropic/index.ts"],
 	cog: ["backends/cog/index.ts"],
 	gemini: ["backends/gemini/index.ts"],
@@ -113,7 +121,7 @@ export async function bundleWorker(
 
 /**
  * Writes the names of the parts into `LEFT_OUT` and replaces their modules by empty ones. The gateway never loads the module of a
- * part that `LEFT_OUT` names: it refuses a configuration that needs the part, and converts no files without Markdown.
+ * part that `LEFT_OUT` names: it refuses a configuration that needs the part, and files of such a kind.
  */
 function leaveOut(parts: readonly Part[]): Plugin {
 	const sources = join(ROOT, "src");
@@ -162,6 +170,8 @@ export async function withBuilding<T>(work: (folder: string) => Promise<T>): Pro
 	}
 }
 
+/** The name in `--without` of all kinds of documents. */
+const DOCUMENTS = "documents";
 /** The name in `--without` of the kinds of backends that the configuration cannot need. */
 const UNUSED = "unused";
 
@@ -174,15 +184,17 @@ function partsLeftOut(): Part[] {
 		`npm run build:worker -- [options]
 
   --without A,B  leaves these parts out of a deployment: ${PART_NAMES.join(", ")};
+                 "${DOCUMENTS}": all kinds of documents
                  "${UNUSED}": kinds of backends that the configuration cannot need
   --config FILE  the configuration (wrangler.jsonc)`,
 	);
 	const names = without ? without.split(",") : [];
-	const known = [...PART_NAMES, UNUSED];
+	const known = [...PART_NAMES, DOCUMENTS, UNUSED];
 	const unknown = names.find((name) => !known.some((part) => part === name));
 	if (unknown !== undefined) stopWith(`--without: ${expectedName(known, unknown)}`);
 	const unused: readonly string[] = names.includes(UNUSED) ? unusedKinds(config) : [];
-	return PART_NAMES.filter((part) => names.includes(part) || unused.includes(part));
+	const documents: readonly string[] = names.includes(DOCUMENTS) ? DOCUMENT_KINDS : [];
+	return PART_NAMES.filter((part) => [...names, ...documents, ...unused].includes(part));
 }
 
 async function buildForWrangler(without: readonly Part[]): Promise<void> {

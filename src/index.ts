@@ -123,3 +123,4 @@ export { Gateway } from "./gateways/durable/gateway.ts";
 export { GatewayRegistry } from "./gateways/durable/registry.ts";
 export { ResponseCache } from "./gateways/durable/response-cache.ts";
 export { StreamRun } from "./gateways/durable/stream-run.ts";
+export { Documents } from "./retrieval/documents/documents-entrypoint.ts";

@@ -7,6 +7,7 @@ import { lazy } from "../src/core/lazy.ts";
 import type { Access } from "../src/http/credentials.ts";
 import type { Caller } from "../src/pipeline/request.ts";
 import { StoredResponses, storeCalls } from "../src/responses/client/stored-responses.ts";
+import { convertFile } from "../src/retrieval/documents/convert-file.ts";
 import { VectorIndexes, vectorObjects } from "../src/retrieval/vectors/client/vector-indexes.ts";
 import { createPersistent, logUnreported, servicesOf } from "../src/services.ts";
 import { apiFiles } from "../src/surfaces/operations/api-files.ts";
@@ -110,6 +111,7 @@ export function testServices({
 		log,
 		// A test runs in no request, so the runtime's `waitUntil` does not apply.
 		waitUntil: (promise) => void promise.catch(() => {}),
+		convertDocument: convertFile,
 		assets: async (file) => {
 			const text = FILES.get(file) ?? madeFiles()[file];
 			return new Response(text ?? null, { status: text === undefined ? 404 : 200 });

@@ -14,6 +14,7 @@ import type { WorkQueueObject } from "../storage/queue/work-queue.ts";
 import type { ObjectCalls } from "../surfaces/operations/objects.ts";
 import { ConfigError } from "./problems.ts";
 import {
+	DOCUMENTS_BINDING,
 	OBJECTS_BINDING,
 	OLDER_ACCOUNTS_BINDING,
 	WORKERS_BINDING,
@@ -57,6 +58,7 @@ export interface Bindings {
 	ASSETS?: Pick<Fetcher, "fetch">;
 	/** Set in each process of `ganglion serve --workers N`. */
 	[WORKERS_BINDING]?: WorkersSetting;
+	[DOCUMENTS_BINDING]?: string;
 	[OLDER_ACCOUNTS_BINDING]?: readonly string[];
 	/** The process that has the Durable Objects, if it is another one. */
 	[OBJECTS_BINDING]?: ObjectCalls;

@@ -12,6 +12,8 @@ export interface WorkersSetting {
 }
 /** The process that has the Durable Objects, if it is another one. */
 export const OBJECTS_BINDING = "GANGLION_OBJECTS";
+/** The address of the process that converts documents. Absent on Cloudflare. */
+export const DOCUMENTS_BINDING = "GANGLION_DOCUMENTS";
 /** Followed by the number of another process. */
 export const PEER_BINDING = "GANGLION_PEER_";
 /** Ids of the objects of accounts that a version without a directory has created: a list of texts. */

@@ -67,6 +67,8 @@ describe("the sources", () => {
 		"gateways/durable/payload-objects.ts": "a payload that the gateway has bounded and stored",
 		"gateways/scanning/text-collector.ts": "a form whose bytes have been read",
 		"http/body.ts": "a request whose length is stated and small",
+		"retrieval/documents/answer-conversion.ts": "the message of its own gateway",
+		"retrieval/documents/converter.ts": "the answer of its own converter",
 		"responses/background-work.ts": "the answer of its own route",
 		"surfaces/gateway/universal-socket.ts": "its own failure",
 		"surfaces/markdown/markdown.ts": "files whose size is checked",

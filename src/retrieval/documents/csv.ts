@@ -3,8 +3,9 @@
  * The first row is the header; it is padded to the widest row, because GFM shows no more columns than the header has.
  */
 import Papa from "papaparse";
+import { decodeText } from "./decode.ts";
 import { escapeMarkdown } from "./escape.ts";
-import type { Converter } from "./options.ts";
+import type { KindConverter } from "./kinds.ts";
 import type { Work } from "./work.ts";
 
 const LINE_BREAK = /\r\n|\r|\n/g;
@@ -13,12 +14,14 @@ const CELLS_PER_UNIT = 60;
 /** Line breaks, and the separators that papaparse detects. */
 const FIELD_ENDS = new Set([..."\r\n,\t|;", Papa.RECORD_SEP, Papa.UNIT_SEP].map((end) => end.charCodeAt(0)));
 
-export const convertCsv: Converter = (text, { format, work }) => {
-	const rows = readRows(text, work);
+export const convertCsv: KindConverter = ({ bytes, sentType, format, work }) => {
+	// A character is cheaper than in HTML.
+	work.spendCharacters(bytes.length / 10);
+	const rows = readRows(decodeText(bytes, sentType), work);
 	return format === "markdown" ? markdownTable(rows) : rows.map(textLine).join("");
 };
 
-function markdownTable(rows: string[][]): string {
+export function markdownTable(rows: string[][]): string {
 	const columns = rows.reduce((most, { length }) => Math.max(most, length), 0);
 	const [header, ...body] = rows;
 	if (!header || columns === 0) return "";
@@ -26,7 +29,7 @@ function markdownTable(rows: string[][]): string {
 	return `${tableRow(filled)}${`|${" --- |".repeat(columns)}\n`}${body.map(tableRow).join("")}`;
 }
 
-const textLine = (row: string[]): string =>
+export const textLine = (row: string[]): string =>
 	`${row.map((field) => field.replace(/\s+/g, " ").trim()).join("\t")}\n`;
 
 function readRows(text: string, work: Work): string[][] {

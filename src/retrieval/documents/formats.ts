@@ -1,41 +1,46 @@
 /**
- * The product's file formats (developers.cloudflare.com/workers-ai/features/markdown-conversion/supported-formats), and
- * which of them this gateway converts. The others need a model that describes images, or a parser of PDF and office files;
- * this gateway has neither.
+ * The table of file formats: extension, media type, and the kind that converts it. The order is that of the product's page
+ * (developers.cloudflare.com/workers-ai/features/markdown-conversion/supported-formats).
  */
-
 import { isLeftOut } from "../../core/left-out.ts";
 
-export type Format = "html" | "csv" | "xml";
+/** A kind has one module (`kinds.ts`), which a deployment can leave out. */
+export const DOCUMENT_KINDS = ["pdf", "images", "html", "xml", "spreadsheets", "docx", "odt", "csv"] as const;
+export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
 
 interface KnownFormat {
 	mimeType: string;
-	/** Absent if the format is known but not converted here. */
-	format?: Format;
+	kind: DocumentKind;
 }
 
 const KNOWN: Readonly<Record<string, KnownFormat>> = {
-	".html": { mimeType: "text/html", format: "html" },
-	".htm": { mimeType: "text/html", format: "html" },
-	".xml": { mimeType: "application/xml", format: "xml" },
-	".csv": { mimeType: "text/csv", format: "csv" },
-	".pdf": { mimeType: "application/pdf" },
-	".jpeg": { mimeType: "image/jpeg" },
-	".jpg": { mimeType: "image/jpeg" },
-	".png": { mimeType: "image/png" },
-	".webp": { mimeType: "image/webp" },
-	".svg": { mimeType: "image/svg+xml" },
-	".gif": { mimeType: "image/gif" },
-	".bmp": { mimeType: "image/bmp" },
-	".docx": { mimeType: "application/vnd.openxmlformats-officedocument.wordprocessingml.document" },
-	".xlsx": { mimeType: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet" },
-	".xlsm": { mimeType: "application/vnd.ms-excel.sheet.macroenabled.12" },
-	".xlsb": { mimeType: "application/vnd.ms-excel.sheet.binary.macroenabled.12" },
-	".xls": { mimeType: "application/vnd.ms-excel" },
-	".et": { mimeType: "application/vnd.ms-excel" },
-	".ods": { mimeType: "application/vnd.oasis.opendocument.spreadsheet" },
-	".odt": { mimeType: "application/vnd.oasis.opendocument.text" },
-	".numbers": { mimeType: "application/vnd.apple.numbers" },
+	".pdf": { mimeType: "application/pdf", kind: "pdf" },
+	".jpeg": { mimeType: "image/jpeg", kind: "images" },
+	".jpg": { mimeType: "image/jpeg", kind: "images" },
+	".png": { mimeType: "image/png", kind: "images" },
+	".webp": { mimeType: "image/webp", kind: "images" },
+	".svg": { mimeType: "image/svg+xml", kind: "images" },
+	".gif": { mimeType: "image/gif", kind: "images" },
+	".bmp": { mimeType: "image/bmp", kind: "images" },
+	".html": { mimeType: "text/html", kind: "html" },
+	".htm": { mimeType: "text/html", kind: "html" },
+	".xml": { mimeType: "application/xml", kind: "xml" },
+	".xlsx": {
+		mimeType: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+		kind: "spreadsheets",
+	},
+	".xlsm": { mimeType: "application/vnd.ms-excel.sheet.macroenabled.12", kind: "spreadsheets" },
+	".xlsb": { mimeType: "application/vnd.ms-excel.sheet.binary.macroenabled.12", kind: "spreadsheets" },
+	".xls": { mimeType: "application/vnd.ms-excel", kind: "spreadsheets" },
+	".et": { mimeType: "application/vnd.ms-excel", kind: "spreadsheets" },
+	".docx": {
+		mimeType: "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+		kind: "docx",
+	},
+	".ods": { mimeType: "application/vnd.oasis.opendocument.spreadsheet", kind: "spreadsheets" },
+	".odt": { mimeType: "application/vnd.oasis.opendocument.text", kind: "odt" },
+	".csv": { mimeType: "text/csv", kind: "csv" },
+	".numbers": { mimeType: "application/vnd.apple.numbers", kind: "spreadsheets" },
 };
 
 /** Other media types of the same formats. */
@@ -43,6 +48,8 @@ const ALIASES: Readonly<Record<string, string>> = {
 	"application/xhtml+xml": "text/html",
 	"text/xml": "application/xml",
 	"application/csv": "text/csv",
+	"image/jpg": "image/jpeg",
+	"image/x-ms-bmp": "image/bmp",
 };
 
 export interface SupportedFormat {
@@ -51,16 +58,20 @@ export interface SupportedFormat {
 }
 
 export const SUPPORTED: readonly SupportedFormat[] = Object.entries(KNOWN)
-	.filter(([, { format }]) => format && !isLeftOut("markdown"))
+	.filter(([, { kind }]) => !isLeftOut(kind))
 	.map(([extension, { mimeType }]) => ({ extension, mimeType }));
 
 interface Detected {
 	/** The detected type, not the sender's. */
 	mimeType: string;
-	format?: Format | undefined;
+	/** Absent if the format is unknown. */
+	kind?: DocumentKind | undefined;
 	/** For error messages: `.pdf (application/pdf)`. */
 	label: string;
 }
+
+/** The longest extension or type that an error message shows. */
+const MAX_LABEL = 100;
 
 /**
  * Detects the format by the file name's extension, else by the sender's type. Browsers and curl guess types from names,
@@ -74,9 +85,6 @@ export function detect(name: string, sentType: string): Detected {
 		? KNOWN[extension]
 		: Object.values(KNOWN).find(({ mimeType }) => mimeType === type);
 	const mimeType = known?.mimeType ?? (type || "application/octet-stream");
-	return {
-		mimeType,
-		format: isLeftOut("markdown") ? undefined : known?.format,
-		label: extension ? `${extension} (${mimeType})` : mimeType,
-	};
+	const label = extension ? `${extension} (${mimeType})` : mimeType;
+	return { mimeType, kind: known?.kind, label: label.slice(0, MAX_LABEL) };
 }

@@ -6,6 +6,7 @@
  * Layout tables are flattened; blocks in the cells of other tables become lines.
  */
 import type { Element, ElementContent, Nodes, Properties, Root } from "hast";
+import type { EmbeddedImages } from "./embedded-images.ts";
 import { classNames } from "./html-compound.ts";
 import { Links } from "./html-links.ts";
 import { cellSpans, isLayout } from "./html-table.ts";
@@ -69,6 +70,7 @@ interface CleanOptions {
 	selected: boolean;
 	/** Base URL of relative links. */
 	base: string | undefined;
+	images: EmbeddedImages;
 }
 
 export function cleanHtml(nodes: readonly Nodes[], options: CleanOptions, work: Work): Root {
@@ -82,9 +84,9 @@ class Cleaner {
 	/** Number of blocks so far. */
 	#blocks = 0;
 
-	constructor({ selected, base }: CleanOptions, work: Work) {
+	constructor({ selected, base, images }: CleanOptions, work: Work) {
 		this.#selected = selected;
-		this.#links = new Links(base, work);
+		this.#links = new Links(base, images, work);
 		this.#work = work;
 	}
 

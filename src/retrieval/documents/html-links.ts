@@ -1,17 +1,20 @@
 /** Links and images of a page: absolute if the page's address is known, and text where there is no address to link to. */
 import type { ElementContent, Properties } from "hast";
+import type { EmbeddedImages } from "./embedded-images.ts";
 import type { Work } from "./work.ts";
 
 /** Schemes that are no links, or unsafe ones. */
-const NOT_A_LINK = /^\s*(?:javascript|vbscript|data|blob|about):/i;
+const NOT_A_LINK = /^\s*(?:javascript|vbscript|data|blob|about|embedded):/i;
 const MAX_BASE = 2000;
 
 export class Links {
 	readonly #base: string | undefined;
+	readonly #images: EmbeddedImages;
 	readonly #work: Work;
 
-	constructor(base: string | undefined, work: Work) {
+	constructor(base: string | undefined, images: EmbeddedImages, work: Work) {
 		this.#base = base && base.length <= MAX_BASE ? base : undefined;
+		this.#images = images;
 		this.#work = work;
 	}
 
@@ -39,8 +42,10 @@ export class Links {
 		];
 	}
 
-	/** An embedded image (`data:`) is replaced by its `alt` text, because no model here describes it. */
+	/** An embedded image (`data:`) is replaced by the place of its description, or by its `alt` text. */
 	image({ src, alt, title }: Properties): ElementContent[] {
+		const mark = typeof src === "string" ? this.#images.addSource(src, String(alt ?? "")) : undefined;
+		if (mark !== undefined) return [{ type: "text", value: mark }];
 		const url = this.absolute(src);
 		const texts = this.#texts({ alt, title });
 		if (url) return [{ type: "element", tagName: "img", properties: { src: url, ...texts }, children: [] }];

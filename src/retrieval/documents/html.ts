@@ -8,12 +8,14 @@ import { type Options as ReaderOptions, toMdast } from "hast-util-to-mdast";
 import type { Html, Nodes as MdastNodes, PhrasingContent, Root } from "mdast";
 import { gfmToMarkdown } from "mdast-util-gfm";
 import { toMarkdown, type Options as WriterOptions } from "mdast-util-to-markdown";
+import { decodeText } from "./decode.ts";
+import type { EmbeddedImages } from "./embedded-images.ts";
 import { cleanHtml } from "./html-clean.ts";
 import { baseOf } from "./html-links.ts";
 import { frontMatter, metadataOf } from "./html-metadata.ts";
 import { parseHtml } from "./html-parse.ts";
 import { selectElements } from "./html-select.ts";
-import type { Converter } from "./options.ts";
+import type { KindConverter, OpenedFile } from "./kinds.ts";
 import { plainText } from "./plain.ts";
 
 /** Kept as HTML, because Markdown has no syntax for them and 10<sup>6</sup> would become 106. */
@@ -44,7 +46,11 @@ const WRITING: WriterOptions = {
 	extensions: [gfmToMarkdown({ tablePipeAlign: false })],
 };
 
-export const convertHtml: Converter = (text, { format, work, hostname, cssSelector }) => {
+export const convertHtml: KindConverter = (file) => {
+	const { bytes, sentType, format, work, images, options } = file;
+	work.spendCharacters(bytes.length);
+	const { hostname, cssSelector } = options.html ?? {};
+	const text = decodeText(bytes, sentType);
 	const page = parseHtml(text, work);
 	const metadata = metadataOf(page, work);
 	// One block per element, because the selected elements were apart in the page.
@@ -57,13 +63,53 @@ export const convertHtml: Converter = (text, { format, work, hostname, cssSelect
 			}))
 		: undefined;
 	const base = baseOf(hostname, metadata.base);
-	const clean = cleanHtml(selected ?? page.children, { selected: selected !== undefined, base }, work);
-	const tree = rootOf(toMdast(clean, READING));
 	const isMarkdown = format === "markdown";
+	const isSelected = selected !== undefined;
+	const body = written(selected ?? page.children, { selected: isSelected, base, images }, file);
 	const jsonLd = metadata.jsonLd.map((json) => (isMarkdown ? `\`\`\`json\n${json}\n\`\`\`\n` : `${json}\n`));
-	const body = isMarkdown ? toMarkdown(tree, WRITING) : plainText(tree);
 	return frontMatter(metadata, isMarkdown) + [body, ...jsonLd].filter(Boolean).join("\n");
 };
+
+function written(
+	nodes: readonly Nodes[],
+	options: { selected: boolean; base: string | undefined; images: EmbeddedImages },
+	{ format, work }: Pick<OpenedFile, "format" | "work">,
+): string {
+	const tree = rootOf(toMdast(cleanHtml(nodes, options, work), READING));
+	return format === "markdown" ? toMarkdown(tree, WRITING) : plainText(tree);
+}
+
+/** Images inside of HTML, whose bytes are no text. */
+const DATA_URLS = /"data:[^"]*"/g;
+
+/** Writes the HTML or the tree that another kind has made of its document. */
+export function writeDocument(content: string | readonly Nodes[], file: OpenedFile): string {
+	const { images, work } = file;
+	if (typeof content === "string") work.spendCharacters(content.replace(DATA_URLS, "").length);
+	const nodes = typeof content === "string" ? parseHtml(content, work).children : content;
+	return written(nodes.map(withHeaderRows), { selected: true, base: undefined, images }, file);
+}
+
+/** Office documents seldom mark the header of a table. Markdown has no table without one. */
+function withHeaderRows<T extends Nodes>(node: T): T {
+	if (!("children" in node)) return node;
+	if (node.type === "element" && node.tagName === "table" && elementIn(node, "th") === undefined) {
+		const row = elementIn(node, "tr");
+		for (const cell of row?.children ?? [])
+			if (cell.type === "element" && cell.tagName === "td") cell.tagName = "th";
+	}
+	for (const child of node.children) withHeaderRows(child);
+	return node;
+}
+
+function elementIn(node: Element, tagName: string): Element | undefined {
+	for (const child of node.children) {
+		if (child.type !== "element") continue;
+		const found = child.tagName === tagName ? child : elementIn(child, tagName);
+		if (found) return found;
+	}
+	return undefined;
+}
 
 /** The tree of a document is always a root. */
 function rootOf(tree: MdastNodes): Root {

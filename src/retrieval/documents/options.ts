@@ -1,10 +1,8 @@
 /**
  * The schema of `conversionOptions` (developers.cloudflare.com/workers-ai/features/markdown-conversion/conversion-options).
- * Options for images, PDF and office files are accepted and have no effect yet.
  */
 import * as z from "zod";
 import { lazy } from "../../core/lazy.ts";
-import type { Work } from "./work.ts";
 
 const MAX_HOSTNAME = 300;
 const MAX_SELECTOR = 1000;
@@ -36,9 +34,3 @@ export const ConversionOptions = lazy(() =>
 );
 
 export type ConversionOptions = z.output<ReturnType<typeof ConversionOptions>>;
-
-/** Converts the text of one file. Spends its cost from `work`. */
-export type Converter = (
-	text: string,
-	options: NonNullable<ConversionOptions["html"]> & { format: "markdown" | "text"; work: Work },
-) => string;

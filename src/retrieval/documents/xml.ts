@@ -3,8 +3,9 @@
  * in parentheses, its text after the name, and its child elements indented. Tags inside running text are removed.
  */
 import { parseXml, XmlElement, XmlError, type XmlNode, XmlText } from "@rgrove/parse-xml";
+import { decodeText } from "./decode.ts";
 import { escapeMarkdown } from "./escape.ts";
-import type { Converter } from "./options.ts";
+import type { KindConverter } from "./kinds.ts";
 import { ConversionFailure, type Work } from "./work.ts";
 
 const MAX_DEPTH = 100;
@@ -20,7 +21,9 @@ const STYLES = {
 	text: { bullet: "", nameOf: String, escaped: String },
 };
 
-export const convertXml: Converter = (text, { format, work }) => {
+export const convertXml: KindConverter = ({ bytes, sentType, format, work }) => {
+	work.spendCharacters(bytes.length);
+	const text = decodeText(bytes, sentType);
 	const { bullet, nameOf, escaped } = STYLES[format];
 	const item = (depth: number, name: string, notes: string, content: string): string =>
 		`${"  ".repeat(depth)}${bullet}${name && nameOf(name)}${escaped(notes)}${name && content && ": "}${escaped(content)}\n`;

@@ -24,7 +24,7 @@ import { verifyCaller } from "../../http/authenticate.ts";
 import { boundDepth, isSmallJson, parseText, readBody, readJson } from "../../http/body.ts";
 import { countBody } from "../../http/body-hold.ts";
 import { CachingRouter } from "../../http/caching-router.ts";
-import { failureHeaders, replyResponse, WRAPS } from "../../http/envelope.ts";
+import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import type { FailureFormat } from "../../http/failure-formats.ts";
 import { type Authentication, mountRoutes } from "../../http/mount-routes.ts";
 import { checkTags, inferenceRequest, refuseQueue } from "../../http/request-options.ts";
@@ -33,13 +33,14 @@ import { isUpgrade } from "../../http/socket.ts";
 import { requireFrame } from "../../http/socket-caller.ts";
 import { search } from "../../models/search.ts";
 import type { InferenceRequest, Inputs } from "../../pipeline/request.ts";
-import { gatewayFailure, gatewayPlaneFailure } from "../gateway/gateway-failure.ts";
+import { gatewayPlaneFailure } from "../gateway/gateway-failure.ts";
 import { gatewayWireRoutes, type WireBindings } from "../gateway/gateway-wire.ts";
 import { wireMarkdownRoutes } from "../markdown/markdown.ts";
 import { endpointRun, inEndpointFormat, runFormat } from "../openai/run-endpoint.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import type { AppServices } from "../services.ts";
 import { wireSearchRoutes } from "../websearch/websearch.ts";
+import { gatewayRunFailure } from "./run-failure.ts";
 
 const RunBody = lazy(() =>
 	z.object({
@@ -231,35 +232,4 @@ async function readRun(c: Context, { services }: AppCall): Promise<WireInputs> {
 function modelOf(header: string): string {
 	const at = header.indexOf(":@");
 	return at < 0 ? header : header.slice(at + 1);
-}
-
-/** The failure of a `run`, in the format that the runtime's class reads. */
-export const wireFailure = (error: AiError, requestId: string): Response =>
-	failureResponse(error, requestId, {});
-
-/** The same in a gateway: with the list `error` of AI Gateway's failures. */
-export function gatewayRunFailure(error: AiError, requestId: string): Response {
-	if (error.failure.plane === "gateway") return gatewayFailure(error, requestId);
-	const { code, description } = error;
-	return failureResponse(error, requestId, {
-		success: false,
-		result: [],
-		messages: [],
-		error: [{ code, message: description }],
-	});
-}
-
-function failureResponse(error: AiError, requestId: string, fields: object): Response {
-	const { code, description, failure, name, status } = error;
-	const body = {
-		...fields,
-		internalCode: code,
-		message: `${failure.name}: ${description}`,
-		name,
-		description,
-		httpCode: status,
-	};
-	const headers = failureHeaders(error, requestId);
-	headers.set("content-type", "application/json");
-	return new Response(JSON.stringify(body), { status, headers });
 }

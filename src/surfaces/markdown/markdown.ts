@@ -1,9 +1,7 @@
 /**
  * Markdown conversion at its three entry points: the binding (files as base64 in JSON), REST (a form) and RPC. Each file
- * has its own result. The failure of one file does not affect the others.
- *
- * Difference from the product: the options for AI Gateway (`gateway`, `extraHeaders`) have no effect, because the
- * conversion calls no model.
+ * has its own result. The failure of one file does not affect the others. The models that describe images run in the gateway that the
+ * call names.
  */
 import { RpcTarget } from "cloudflare:workers";
 import type { Context } from "hono";
@@ -11,21 +9,31 @@ import * as z from "zod";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { BufferHold } from "../../core/process-counts.ts";
+import { loadDialect } from "../../dialects/index.ts";
 import { badInput } from "../../dialects/invalid-input.ts";
 import { decodeBase64 } from "../../dialects/media/media.ts";
 import { parseMultipart } from "../../dialects/media/multipart.ts";
 import { validate } from "../../dialects/validation/validation.ts";
+import { optionsInHeaders, optionsOfRun } from "../../gateways/options.ts";
+import {
+	gatewayOfHeaders,
+	gatewayOfOptions,
+	type ModelGateway,
+} from "../../gateways/run/model-in-gateway.ts";
 import { boundDepth, parseText, readBody, readJson } from "../../http/body.ts";
 import { countRequest } from "../../http/count-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { toRpcError } from "../../http/failure-formats.ts";
 import type { Caller } from "../../pipeline/request.ts";
-import { convertFiles, type SourceFile } from "../../retrieval/documents/convert.ts";
+import { convertFiles, type SentFile } from "../../retrieval/documents/convert.ts";
+import type { CallModel } from "../../retrieval/documents/describe.ts";
 import { SUPPORTED, type SupportedFormat } from "../../retrieval/documents/formats.ts";
 import { ConversionOptions } from "../../retrieval/documents/options.ts";
 import { answer } from "../answer.ts";
 import { AI, below } from "../bases.ts";
+import { headersOf } from "../gateway/step.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
+import { runInGatewayOf, unwrappedResponse } from "../rpc/run-in-gateway.ts";
 import type { AppServices } from "../services.ts";
 
 export type ConversionResponse = { id: string; name: string; mimeType: string } & (
@@ -33,7 +41,15 @@ export type ConversionResponse = { id: string; name: string; mimeType: string } 
 	| { format: "error"; error: string }
 );
 
-const Options = lazy(() => z.object({ conversionOptions: ConversionOptions().nullish() }).nullish());
+const Options = lazy(() =>
+	z
+		.object({
+			conversionOptions: ConversionOptions().nullish(),
+			gateway: z.unknown(),
+			extraHeaders: z.record(z.string(), z.unknown()).nullish(),
+		})
+		.nullish(),
+);
 
 const WireBody = lazy(() =>
 	z.object({
@@ -45,20 +61,47 @@ const WireBody = lazy(() =>
 /** Names of the form's fields: the product's, and the form in which the official SDK writes an array. */
 const FILES = new Set(["files", "files[]"]);
 
+/** A request to convert files. */
+interface Transformation {
+	files: readonly SentFile[];
+	options: ConversionOptions;
+	runModel: CallModel;
+}
+
 async function transform(
-	files: readonly SourceFile[],
-	options: ConversionOptions,
-	{ log, uuid }: AppServices,
+	{ files, options, runModel }: Transformation,
+	services: AppServices,
 ): Promise<ConversionResponse[]> {
-	const conversions = await convertFiles(files, options);
+	const conversions = await convertFiles(files, options, runModel, services);
 	return conversions.map((conversion) => {
-		const id = uuid();
+		const id = services.uuid();
 		if (conversion.format !== "error") return { id, ...conversion };
-		const { cause, ...failure } = conversion;
-		if (cause !== undefined) log(new AiError("executionFailed", undefined, { cause }), id);
+		const { unexpected, ...failure } = conversion;
+		if (unexpected !== undefined)
+			services.log(new AiError("executionFailed", undefined, { cause: errorOf(unexpected) }), id);
 		return { id, ...failure };
 	});
 }
+
+/** The log shows the name and the places of an error, which the converter has sent as a stack. */
+function errorOf(stack: string): Error {
+	const [name = ""] = stack.split("\n", 1);
+	return Object.assign(new Error(), { name, stack });
+}
+
+/** Runs models for the caller of a conversion, each as a request of its own in the gateway. */
+const modelsOf =
+	(
+		{ caller, signal }: { caller: Caller; signal: AbortSignal },
+		gateway: Pick<ModelGateway, "named" | "options">,
+		services: AppServices,
+	): CallModel =>
+	async (model, inputs) => {
+		const id = services.uuid();
+		const request = { id, caller, model, dialect: loadDialect, inputs, signal };
+		const call = { id, caller, model, signal, read: async () => request, options: undefined };
+		return unwrappedResponse(await runInGatewayOf(call, { ...gateway, otherwise: gateway.named }, services));
+	};
 
 /** `/to-everything/markdown` of the binding. */
 export const wireMarkdownRoutes: readonly AppRoute[] = defineRoutes(
@@ -114,9 +157,15 @@ async function convertWire(c: Context, { caller, services }: AppCall): Promise<R
 		...services,
 		limits: { ...limits, jsonBytes: limits.uploadBytes },
 	});
-	const { files, options } = validate(WireBody(), body);
-	const sources = files.map(({ data, ...file }) => ({ ...file, bytes: fromBase64(data) }));
-	const result = await transform(sources, options?.conversionOptions ?? {}, services);
+	const { files: sent, options } = validate(WireBody(), body);
+	const files = sent.map(({ data, ...file }) => ({ ...file, bytes: fromBase64(data) }));
+	const { headers, signal } = c.req.raw;
+	const gateway = {
+		named: gatewayOfOptions(options),
+		options: () => optionsOfRun(options?.gateway, headers),
+	};
+	const runModel = modelsOf({ caller, signal }, gateway, services);
+	const result = await transform({ files, options: options?.conversionOptions ?? {}, runModel }, services);
 	return Response.json({ success: true, result });
 }
 
@@ -125,7 +174,7 @@ async function convertForm(c: Context, { caller, services }: AppCall): Promise<R
 	const { limits } = services;
 	const bytes = await readBody(c.req.raw, limits.uploadBytes, services);
 	const form = await parseMultipart(bytes, c.req.header("content-type") ?? "");
-	const files = form.parts.flatMap((part): SourceFile[] =>
+	const files = form.parts.flatMap((part): SentFile[] =>
 		FILES.has(part.name) && "bytes" in part
 			? [{ name: part.filename, mimeType: part.contentType, bytes: part.bytes }]
 			: [],
@@ -133,7 +182,12 @@ async function convertForm(c: Context, { caller, services }: AppCall): Promise<R
 	if (files.length === 0) throw badInput("required properties at '/' are 'files'");
 	const text = form.text("conversionOptions");
 	const options = text ? boundDepth(parseText(text, "conversionOptions"), limits.jsonDepth) : {};
-	return envelope(await transform(files, validate(ConversionOptions(), options), services));
+	const { headers, signal } = c.req.raw;
+	const gateway = { named: gatewayOfHeaders(headers), options: () => optionsInHeaders(headers) };
+	const runModel = modelsOf({ caller, signal }, gateway, services);
+	return envelope(
+		await transform({ files, options: validate(ConversionOptions(), options), runModel }, services),
+	);
 }
 
 function fromBase64(data: string): Uint8Array | undefined {
@@ -178,8 +232,15 @@ export class ToMarkdownService extends RpcTarget {
 			const documents = [files].flat();
 			hold.grow(sizeWithin(documents, this.#services.limits.uploadBytes));
 			const sources = await Promise.all(documents.map(readDocument));
-			const { conversionOptions } = validate(Options(), options) ?? {};
-			const results = await transform(sources, conversionOptions ?? {}, this.#services);
+			const { conversionOptions, gateway, extraHeaders } = validate(Options(), options) ?? {};
+			const call = { caller: this.#caller, signal: new AbortController().signal };
+			const named = gatewayOfOptions({ gateway });
+			const inGateway = { named, options: () => optionsOfRun(gateway, headersOf(extraHeaders ?? {})) };
+			const runModel = modelsOf(call, inGateway, this.#services);
+			const results = await transform(
+				{ files: sources, options: conversionOptions ?? {}, runModel },
+				this.#services,
+			);
 			const [only] = results;
 			return Array.isArray(files) || !only ? results : only;
 		} catch (error) {
@@ -200,7 +261,7 @@ function sizeWithin(documents: readonly Partial<MarkdownDocument>[], limit: numb
 	return size;
 }
 
-async function readDocument(document: Partial<MarkdownDocument> | undefined): Promise<SourceFile> {
+async function readDocument(document: Partial<MarkdownDocument> | undefined): Promise<SentFile> {
 	const { name, blob } = document ?? {};
 	if (typeof name !== "string" || !(blob instanceof Blob))
 		throw badInput("required properties at '/files' are 'name,blob'");

@@ -4,7 +4,7 @@ import { parseJson } from "../../core/json.ts";
 import { lazy } from "../../core/lazy.ts";
 import { type ModelCall, type ModelGateway, runModel } from "../../gateways/run/model-in-gateway.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
-import { gatewayRunFailure } from "../binding/binding.ts";
+import { gatewayRunFailure } from "../binding/run-failure.ts";
 import { endpointRun, runFormat } from "../openai/run-endpoint.ts";
 import type { AppServices } from "../services.ts";
 

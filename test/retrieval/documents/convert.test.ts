@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { convertFiles } from "../../../src/retrieval/documents/convert.ts";
 import { SUPPORTED } from "../../../src/retrieval/documents/formats.ts";
-import { convert, textOf } from "./convert.ts";
+import { convert, convertAll, textOf } from "./convert.ts";
+import { ALL_FORMATS } from "./supported.ts";
 
 const bytes = (...values: number[]): Uint8Array => new Uint8Array(values);
 const latin = (text: string): Uint8Array => Uint8Array.from(text, (character) => character.charCodeAt(0));
@@ -25,12 +25,7 @@ describe("conversion of files", () => {
 	});
 
 	it("lists what it converts", () => {
-		expect(SUPPORTED).toEqual([
-			{ extension: ".html", mimeType: "text/html" },
-			{ extension: ".htm", mimeType: "text/html" },
-			{ extension: ".xml", mimeType: "application/xml" },
-			{ extension: ".csv", mimeType: "text/csv" },
-		]);
+		expect(SUPPORTED).toEqual(ALL_FORMATS);
 	});
 
 	it.each([
@@ -45,11 +40,9 @@ describe("conversion of files", () => {
 	});
 
 	it.each([
-		["a.pdf", "application/octet-stream", "application/pdf", ".pdf (application/pdf)"],
-		["cat.JPEG", "", "image/jpeg", ".jpeg (image/jpeg)"],
 		["notes.md", "text/markdown", "text/markdown", ".md (text/markdown)"],
 		["notes.txt", "", "application/octet-stream", ".txt (application/octet-stream)"],
-		["nameless", "image/png", "image/png", "image/png"],
+		["a.doc", "application/msword", "application/msword", ".doc (application/msword)"],
 		["constructor", "", "application/octet-stream", "application/octet-stream"],
 		["x.constructor", "constructor", "constructor", ".constructor (constructor)"],
 	])("names the format of %s, which it cannot convert", async (name, sent, mimeType, label) => {
@@ -68,7 +61,7 @@ describe("conversion of files", () => {
 			{ name: "c.xml", mimeType: "" },
 			{ name: "d.html", mimeType: "", bytes: bytes(0x25, 0x50, 0x44, 0x46, 0) },
 		];
-		expect(await convertFiles(files, {})).toMatchObject([
+		expect(await convertAll(files)).toMatchObject([
 			{ name: "a.xml", format: "error", error: "The XML is not well-formed: line 1, column 4" },
 			{ name: "b.xml", format: "markdown", data: "- **a**: 1\n" },
 			{ name: "c.xml", format: "error", error: "The file's data is not valid base64" },

@@ -10,7 +10,7 @@ import { Work } from "../../../src/retrieval/documents/work.ts";
 
 /** The ids of the selected elements. Only elements without children have one, so no selected element contains another. */
 const selected = (page: string, selector: string): string[] => {
-	const work = Work.ofRequest().ofFile();
+	const work = new Work();
 	return selectElements(parseHtml(page, work), selector, work).map(({ properties }) => String(properties.id));
 };
 

@@ -7,7 +7,7 @@ const PAGE =
 	'<!doctype html><html id=root><body id=bd><form id=f><div id=t1 class="md:w-1 1st é 😀"></div><p id=t2 class=""></p><p id=t3 class="a&nbsp;b"></p><p id=t4 class="A x"></p><input id=t5 type=CHECKBOX checked><input id=t6 disabled required><input id=t7><select id=t8 required></select><button id=t9></button><a id=t10 href=/x rel="NoFollow me" hreflang=EN lang=EN title=Ab></a><link id=t11 href=x><a id=t12></a><span id=t13 data-x="]:x" data-y="a (b" data-z="K" title=""></span><span id=t14 data-x="ONE two" lang=en-US></span><span id=t15 data-x="one&#160;two"></span><svg id=t16 viewBox=1><foreignObject id=t17></foreignObject><clipPath id=t18></clipPath></svg><option id=t19 selected></option><textarea id=t20 disabled></textarea><fieldset id=t21 disabled></fieldset><menuitem id=t22 disabled checked type=checkbox></menuitem><object id=t23></object><input id=t24 type=hidden required><img id=t25 class="-x --y _z"><i id=10></i><i id="a.b:c"></i><i id=t26 data-x="a&quot;b"></i><i id=t27 data-x="back\\slash"></i></form></body></html>';
 
 const selected = (selector: string): string[] => {
-	const work = Work.ofRequest().ofFile();
+	const work = new Work();
 	return selectElements(parseHtml(PAGE, work), selector, work).map(({ properties }) => String(properties.id));
 };
 

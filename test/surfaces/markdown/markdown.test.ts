@@ -1,13 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { wireOf } from "../../../src/surfaces/binding/binding.ts";
 import { BASE, CALLER, testGateway, testServices } from "../../gateway.ts";
+import { ALL_FORMATS } from "../../retrieval/documents/supported.ts";
 
-const SUPPORTED = [
-	{ extension: ".html", mimeType: "text/html" },
-	{ extension: ".htm", mimeType: "text/html" },
-	{ extension: ".xml", mimeType: "application/xml" },
-	{ extension: ".csv", mimeType: "text/csv" },
-];
 const UUID = /^[0-9a-f-]{36}$/;
 
 const { app, get } = testGateway();
@@ -42,7 +37,7 @@ describe("tomarkdown over REST", () => {
 	it("returns a result for every file of the form, also for invalid ones", async () => {
 		const response = await form("/tomarkdown", [
 			["files", file("a.html", "<h1>Hi</h1>", "text/html")],
-			["files", file("b.pdf", "%PDF", "application/pdf")],
+			["files", file("b.key", "PK", "application/vnd.apple.keynote")],
 		]);
 		expect(response.status).toBe(200);
 		expect(await response.json()).toEqual({
@@ -57,10 +52,10 @@ describe("tomarkdown over REST", () => {
 				},
 				{
 					id: expect.stringMatching(UUID),
-					name: "b.pdf",
-					mimeType: "application/pdf",
+					name: "b.key",
+					mimeType: "application/vnd.apple.keynote",
 					format: "error",
-					error: "Unsupported file format: .pdf (application/pdf)",
+					error: "Unsupported file format: .key (application/vnd.apple.keynote)",
 				},
 			],
 			success: true,
@@ -120,7 +115,7 @@ describe("tomarkdown over REST", () => {
 
 	it("lists the formats", async () => {
 		expect(await (await get("/tomarkdown/supported")).json()).toEqual({
-			result: SUPPORTED,
+			result: ALL_FORMATS,
 			success: true,
 			errors: [],
 			messages: [],
@@ -224,6 +219,6 @@ describe("Markdown on the binding", () => {
 			}),
 			{ caller: CALLER },
 		);
-		expect(await response.json()).toEqual({ success: true, result: SUPPORTED });
+		expect(await response.json()).toEqual({ success: true, result: ALL_FORMATS });
 	});
 });

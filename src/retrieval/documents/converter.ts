@@ -1,0 +1,38 @@
+/**
+ * Converts files where a parser that does not end can be stopped: in a process of its own that is killed (`DOCUMENTS_BINDING`), or on
+ * Cloudflare in a request of its own, whose CPU time is limited.
+ */
+import type { ConvertedFile, SourceFile } from "./convert-file.ts";
+import { decodeConverted, encodeFile } from "./message.ts";
+import type { ConversionOptions } from "./options.ts";
+import { FILE_WORK } from "./work.ts";
+
+/** Converts one file. Does not throw. */
+export type Converter = (file: SourceFile, options: ConversionOptions) => Promise<ConvertedFile>;
+
+/** The status of an answer whose conversion was stopped. Its body is the sentence. */
+export const STOPPED_STATUS = 422;
+export const UNSAFE = "The file takes too much time or memory to convert";
+
+/** `send`: passes the request to `answerConversion` in another place. */
+export const remoteConverter =
+	(send: (request: Request) => Promise<Response>): Converter =>
+	async (file, options) => {
+		const body = encodeFile(file, options);
+		try {
+			const response = await send(new Request("http://documents/", { method: "POST", body }));
+			const text = await response.text();
+			if (response.ok) return decodeConverted(text);
+			if (response.status === STOPPED_STATUS) return stopped(text);
+		} catch (error) {
+			return stopped(UNSAFE, error instanceof Error ? error.name : undefined);
+		}
+		return stopped(UNSAFE);
+	};
+
+const stopped = (error: string, unexpected?: string): ConvertedFile => ({
+	format: "error",
+	error,
+	work: FILE_WORK,
+	...(unexpected !== undefined && { unexpected }),
+});
