@@ -6,6 +6,11 @@ const PACKAGE = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//;
 const LICENCE = /^(?:licen[cs]e|copying)\b/i;
 /** Licences that require only a notice. */
 const PERMISSIVE = new Set(["MIT", "ISC", "BSD-2-Clause", "BSD-3-Clause", "0BSD", "Apache-2.0"]);
+/** Works inside of packages, which are no packages of their own. */
+const CONTAINED: Readonly<Record<string, string>> = {
+	unpdf:
+		"It contains PDF.js, Copyright Mozilla Foundation, under the Apache License 2.0. The text of that licence is in this file, below @e965/xlsx.",
+};
 
 const AS_IS_MIT = `THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
 WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
@@ -49,17 +54,29 @@ export function notices(root: string, inputs: readonly string[]): string {
 	return `The files of this package contain these works, under their licences.\n${parts.sort().join("")}`;
 }
 
+/** Of the licences of a package, one may be chosen. `undefined`: none is permissive. */
+const permissiveOf = (license: string): string | undefined =>
+	license
+		.replace(/[()]/g, "")
+		.split(" OR ")
+		.find((name) => PERMISSIVE.has(name));
+
+/** Without the text of the GPL, if another licence is chosen. */
+const withoutOthers = (text: string): string => text.split(/^GPL version/m, 1)[0] ?? "";
+
 function notice(folder: string): string {
 	const manifest: Manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
 	const { author = "its authors", license = "unknown", name, version } = manifest;
-	if (!PERMISSIVE.has(license))
+	const chosen = permissiveOf(license);
+	if (chosen === undefined)
 		throw new Error(`${name} ${version} cannot be bundled: its licence is ${license}`);
 	const file = readdirSync(folder).find((name) => LICENCE.test(name));
 	const owner = typeof author === "string" ? author : author.name;
 	const text =
 		file === undefined
-			? TEXTS[license] && `Copyright (c) ${owner}\n\n${TEXTS[license]}`
-			: readFileSync(join(folder, file), "utf8").trim();
+			? TEXTS[chosen] && `Copyright (c) ${owner}\n\n${TEXTS[chosen]}`
+			: withoutOthers(readFileSync(join(folder, file), "utf8")).trim();
 	if (!text) throw new Error(`${name} ${version} has no text of its licence, ${license}`);
-	return `\n${name} ${version} (${license})\n\n${text}\n\n${"-".repeat(80)}\n`;
+	const contained = CONTAINED[name] === undefined ? "" : `\n\n${CONTAINED[name]}`;
+	return `\n${name} ${version} (${chosen})\n\n${text}${contained}\n\n${"-".repeat(80)}\n`;
 }

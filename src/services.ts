@@ -1,5 +1,5 @@
 /** Creates the services of the pipeline from the configuration and the bindings. */
-import { exports, waitUntil as keepAlive } from "cloudflare:workers";
+import { waitUntil as keepAlive } from "cloudflare:workers";
 import { createLedgers } from "./accounts/client/accounts.ts";
 import { DeploymentSecret } from "./accounts/client/deployment-secret.ts";
 import { DirectoryCache } from "./accounts/client/directory-cache.ts";
@@ -39,7 +39,7 @@ import { SingleFlight } from "./pipeline/dispatch/single-flight.ts";
 import { UnchangedStreams } from "./pipeline/unchanged-streams.ts";
 import { StoredResponses, storeCalls } from "./responses/client/stored-responses.ts";
 import type { ResponseStoreObject } from "./responses/durable/response-store.ts";
-import { remoteConverter } from "./retrieval/documents/converter.ts";
+import { createConverter } from "./retrieval/documents/documents-entrypoint.ts";
 import {
 	VectorIndexes,
 	type VectorObjects,
@@ -220,7 +220,7 @@ export function createPersistent(
 			now,
 			failed: storeFailed,
 		}),
-		convertDocument: remoteConverter(converterCalls(local[DOCUMENTS_BINDING])),
+		convertDocument: createConverter(local[DOCUMENTS_BINDING]),
 		storageBindings: {
 			blobs: BLOBS,
 			queue: WORK_QUEUE,
@@ -262,16 +262,6 @@ export function createPersistent(
 		...(ASSETS && { assets: (file: string) => ASSETS.fetch(`${ASSETS_ORIGIN}/${file}`) }),
 		pools,
 		...(workers && { workers }),
-	};
-}
-
-/** A conversion runs in the process at the address, or in a request of its own to this Worker. */
-function converterCalls(address: string | undefined): (request: Request) => Promise<Response> {
-	if (address !== undefined) return (request) => fetch(address, request);
-	return (request) => {
-		// The type of the Worker's own exports has no names.
-		const { Documents } = exports as unknown as { Documents: Fetcher };
-		return Documents.fetch(request);
 	};
 }
 

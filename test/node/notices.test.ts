@@ -35,6 +35,15 @@ describe("a notice", () => {
 		},
 	);
 
+	it("has the permissive one of two licences, and its text alone", () => {
+		const text = packageOf(
+			{ license: "(MIT OR GPL-3.0-or-later)" },
+			{ LICENSE: "The MIT License\n\nCopyright Ada\n\nGPL version 3\n=====\n\nYou must" },
+		);
+		expect(text).toContain("one 1.2.3 (MIT)\n\nThe MIT License\n\nCopyright Ada\n\n---");
+		expect(text).not.toContain("GPL");
+	});
+
 	it("is refused without a text", () => {
 		expect(() => packageOf({ license: "Apache-2.0" })).toThrow("has no text of its licence");
 	});

@@ -28,6 +28,7 @@ describe("the sources", () => {
 		"services.ts": "makes the services from the runtime's fetch and from bindings",
 		"outbound/call-out.ts": "is the way out",
 		"gateways/client/stream-runs.ts": "calls an object",
+		"retrieval/documents/documents-entrypoint.ts": "calls this Worker, or another process of this gateway",
 		"surfaces/operations/worker-reports.ts": "calls another process of this gateway",
 		"surfaces/rest/run.ts": "calls the app of the binding",
 		"surfaces/rpc/entrypoint.ts": "calls the app of the binding",

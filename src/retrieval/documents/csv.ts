@@ -5,7 +5,7 @@
 import Papa from "papaparse";
 import { decodeText } from "./decode.ts";
 import { escapeMarkdown } from "./escape.ts";
-import type { KindConverter } from "./kinds.ts";
+import type { KindConverter } from "./opened-file.ts";
 import type { Work } from "./work.ts";
 
 const LINE_BREAK = /\r\n|\r|\n/g;

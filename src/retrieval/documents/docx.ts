@@ -2,7 +2,7 @@
 import mammoth from "mammoth";
 import { closeContainer, openContainer } from "./container.ts";
 import { writeDocument } from "./html.ts";
-import type { KindConverter } from "./kinds.ts";
+import type { KindConverter } from "./opened-file.ts";
 import { ConversionFailure } from "./work.ts";
 
 const TEXT_PART =

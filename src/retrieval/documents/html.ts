@@ -15,7 +15,7 @@ import { baseOf } from "./html-links.ts";
 import { frontMatter, metadataOf } from "./html-metadata.ts";
 import { parseHtml } from "./html-parse.ts";
 import { selectElements } from "./html-select.ts";
-import type { KindConverter, OpenedFile } from "./kinds.ts";
+import type { KindConverter, OpenedFile } from "./opened-file.ts";
 import { plainText } from "./plain.ts";
 
 /** Kept as HTML, because Markdown has no syntax for them and 10<sup>6</sup> would become 106. */

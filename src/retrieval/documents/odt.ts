@@ -2,8 +2,8 @@
 import { odtToHtml } from "odf-kit/odt-reader";
 import { closeContainer, ENCRYPTED, isEncryptedOpenDocument, openContainer } from "./container.ts";
 import { writeDocument } from "./html.ts";
-import type { KindConverter } from "./kinds.ts";
 import { boundedText } from "./open-document.ts";
+import type { KindConverter } from "./opened-file.ts";
 import { ConversionFailure } from "./work.ts";
 
 const TEXT_PART = /^(?:mimetype|content\.xml|styles\.xml|META-INF\/manifest\.xml)$/;

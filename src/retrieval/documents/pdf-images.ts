@@ -1,7 +1,7 @@
 /** The images of a page of a PDF, as PNG. PDF.js gives their pixels. */
 import { encode } from "fast-png";
 import { extractImages } from "unpdf";
-import type { OpenedFile } from "./kinds.ts";
+import type { OpenedFile } from "./opened-file.ts";
 import type { PDFDocumentProxy } from "./pdf-types.ts";
 
 /** Smaller images are lines and bullets. */

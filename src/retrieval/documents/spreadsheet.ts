@@ -8,8 +8,8 @@ import { type CellObject, read, type WorkBook, type WorkSheet } from "@e965/xlsx
 import { closeContainer, ENCRYPTED, openContainer, type Parts, startsWith } from "./container.ts";
 import { markdownTable, textLine } from "./csv.ts";
 import { escapeMarkdown } from "./escape.ts";
-import type { KindConverter } from "./kinds.ts";
 import { boundedCells } from "./open-document.ts";
+import type { KindConverter } from "./opened-file.ts";
 import { ConversionFailure, type Work } from "./work.ts";
 
 const ZIP_MAGIC = [0x50, 0x4b];

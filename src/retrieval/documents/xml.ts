@@ -5,7 +5,7 @@
 import { parseXml, XmlElement, XmlError, type XmlNode, XmlText } from "@rgrove/parse-xml";
 import { decodeText } from "./decode.ts";
 import { escapeMarkdown } from "./escape.ts";
-import type { KindConverter } from "./kinds.ts";
+import type { KindConverter } from "./opened-file.ts";
 import { ConversionFailure, type Work } from "./work.ts";
 
 const MAX_DEPTH = 100;

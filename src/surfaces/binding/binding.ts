@@ -40,7 +40,7 @@ import { endpointRun, inEndpointFormat, runFormat } from "../openai/run-endpoint
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 import type { AppServices } from "../services.ts";
 import { wireSearchRoutes } from "../websearch/websearch.ts";
-import { gatewayRunFailure } from "./run-failure.ts";
+import { gatewayRunFailure, wireFailure } from "./run-failure.ts";
 
 const RunBody = lazy(() =>
 	z.object({

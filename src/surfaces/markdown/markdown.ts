@@ -45,7 +45,7 @@ const Options = lazy(() =>
 	z
 		.object({
 			conversionOptions: ConversionOptions().nullish(),
-			gateway: z.unknown(),
+			gateway: z.unknown().optional(),
 			extraHeaders: z.record(z.string(), z.unknown()).nullish(),
 		})
 		.nullish(),
