@@ -96,6 +96,8 @@ export interface CallContext {
 	signal: AbortSignal;
 	/** Set: the upstream's own stream of OpenAI chunks, if it has one, goes to the caller unchanged. */
 	streamEnd?: StreamEndFormatter;
+	/** Milliseconds of a stream that are read together. Absent: each chunk is read at once, unless many arrive. */
+	coalesceMs?: number;
 	/** The replica that processes the prompt. Absent: the target does. */
 	prefill?: PrefillLeg;
 	/** Loads the seals of the caller's account for this call's target. Absent: signed reasoning is not carried. */

@@ -7,6 +7,9 @@ import { camelCased } from "./camel-case.ts";
 import { milliseconds, SetTimeouts } from "./timeouts.ts";
 
 const MAX_ATTEMPTS = 10;
+/** A shorter wait costs more than it saves. */
+const MIN_COALESCE_MS = 4;
+const MAX_COALESCE_MS = 250;
 
 const RetriesSetting = z
 	.strictObject({
@@ -31,6 +34,7 @@ export const Settings = z
 		timeouts: SetTimeouts.optional(),
 		retries: RetriesSetting.optional(),
 		hedge_ms: milliseconds.optional(),
+		coalesce_ms: z.int().min(MIN_COALESCE_MS).max(MAX_COALESCE_MS).optional(),
 		sticky: z.literal("session").optional(),
 		passthrough: z.boolean().optional(),
 		strict: z.boolean().optional(),
@@ -39,17 +43,20 @@ export const Settings = z
 		path: ["hedge_ms"],
 		error: 'is not possible with "passthrough": true: remove one of the two',
 	})
-	.transform(({ timeouts = {}, retries, hedge_ms, sticky, passthrough, strict }): ReadSettings => {
-		const { totalMs, ...ofEachCall } = timeouts;
-		return {
-			timeouts: ofEachCall,
-			...present({ strict }),
-			settings: present({
-				totalMs,
-				retries,
-				hedgeMs: hedge_ms,
-				sticky,
-				passthrough,
-			}),
-		};
-	});
+	.transform(
+		({ timeouts = {}, retries, hedge_ms, coalesce_ms, sticky, passthrough, strict }): ReadSettings => {
+			const { totalMs, ...ofEachCall } = timeouts;
+			return {
+				timeouts: ofEachCall,
+				...present({ strict }),
+				settings: present({
+					totalMs,
+					retries,
+					hedgeMs: hedge_ms,
+					coalesceMs: coalesce_ms,
+					sticky,
+					passthrough,
+				}),
+			};
+		},
+	);

@@ -38,7 +38,7 @@ const targets = (env: Env) =>
 				weight: positiveAmount.optional(),
 				headers: headers(env).optional(),
 				timeouts: SetTimeouts.optional(),
-				continues: z.literal([true, "prefill", "vllm"]).optional(),
+				continues: z.literal([true, false, "prefill", "vllm"]).optional(),
 				weights: weights.optional(),
 				loras: z.array(adapter).min(1).optional(),
 			}),
@@ -77,7 +77,7 @@ export function readRoutes(entries: [string, unknown][], context: RouteContext):
 						backend,
 						headers,
 						timeouts: { ...timeouts, ...target.timeouts },
-						...(continues && { continues: continuationOf(backend, continues) }),
+						...(continues !== undefined && { continues: continues && continuationOf(backend, continues) }),
 					},
 				];
 			}),

@@ -35,10 +35,10 @@ async function callEngines(
 	let plan = route(model.id, routed, services, session);
 	if (plan.targets.some(isPooled)) plan = await preparePools(plan, exchange, answering, services);
 	if (options?.rejectIfBusy) plan = withoutWaiting(plan);
-	const { unchangedStreams } = services;
-	const decided = decideStream(plan, answering, (...engine) => unchangedStreams.canPass(...engine));
+	const decided = decideStream(plan, answering, services.unchangedStreams);
 	const context: DispatchContext = { exchange, model, signal };
 	if (decided?.streamEnd) context.streamEnd = decided.streamEnd;
+	if (plan.coalesceMs !== undefined) context.coalesceMs = plan.coalesceMs;
 	if (session !== undefined) context.session = session;
 	if (options) context.options = options;
 	return dispatch(plan, call, context, services);

@@ -19,7 +19,7 @@ import type { InferenceRequest } from "./request.ts";
 import { modelOf } from "./resolve-model.ts";
 import { route } from "./route.ts";
 import type { PipelineServices } from "./services.ts";
-import { decideStream, type StreamMode } from "./stream-mode.ts";
+import { explainStream, type StreamMode } from "./stream-mode.ts";
 
 export interface Explanation extends Partial<ExplainedPlan> {
 	/** The name that the caller used, if it is an alias. */
@@ -125,16 +125,16 @@ export async function explain(request: InferenceRequest, services: PipelineServi
 		recorder.record("route", thrown);
 		return explanation;
 	}
-	const decided =
-		parsed &&
-		decideStream(plan, { ...parsed, model }, (...engine) => services.unchangedStreams.has(...engine));
+	const { unchangedStreams } = services;
+	const has = unchangedStreams.has.bind(unchangedStreams);
+	const stream = parsed && explainStream(plan, { ...parsed, model }, { has, canPass: has });
 	const described = await describePlan(plan, routed, parsed?.call, { services, request });
 	// All replicas of the pools are drained, or a list of replicas is empty.
 	if (described.targets.length === 0) recorder.record("dispatch", new AiError("outOfCapacity"));
 	return {
 		...explanation,
 		...described,
-		...(decided && { stream: decided.stream }),
+		...(stream && { stream }),
 	};
 }
 

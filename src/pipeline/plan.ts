@@ -15,10 +15,12 @@ export interface Plan {
 	hedgeMs?: number;
 	/** Whether a stream in the caller's dialect is passed through byte for byte. Absent: if it needs no change. */
 	passthrough?: boolean;
+	/** Milliseconds of a stream that must be rewritten are read together. Absent: each chunk is read at once, unless many arrive. */
+	coalesceMs?: number;
 }
 
 export interface PlannedTarget extends Target {
-	continues?: Continuation;
+	continues?: Continuation | false;
 	/** The caller chose the name in `model`, and the catalogue does not know it. */
 	anyModel?: true;
 	/** State of its circuit breaker when the plan was made, or when its pool chose it. */
@@ -35,7 +37,8 @@ export type PlanTarget = PlannedTarget | PooledTarget;
 export const isPooled = (target: PlanTarget): target is PooledTarget => "pool" in target;
 
 /**
- * How to make an engine continue an unfinished assistant message. `prefill`: send it as the last message. `vllm`: the same,
+ * How to make an engine continue an unfinished assistant message. Absent: it gets the request again. `false`: it does not take over a
+ * stream that another engine, or it itself, started. `prefill`: send it as the last message. `vllm`: the same,
  * with `continue_final_message` and without the template's generation prompt, as vLLM and SGLang require.
  */
 export type Continuation = "prefill" | "vllm";
@@ -102,7 +105,7 @@ export interface WeightedTarget extends Omit<Target, "url"> {
 	/** For models without a price of their own. */
 	prices?: readonly Price[];
 	weight?: number;
-	continues?: Continuation;
+	continues?: Continuation | false;
 	/** The route matches many models, and `model` is the name that the caller sent. */
 	anyModel?: true;
 }

@@ -36,7 +36,7 @@ export interface RouteTarget {
 	/** Converts a model id to the engine's name, for a route that matches many models. */
 	rename?(modelId: string): string;
 	weight?: number;
-	continues?: Continuation;
+	continues?: Continuation | false;
 	loras?: readonly string[];
 	weights?: string;
 	headers: Record<string, string>;

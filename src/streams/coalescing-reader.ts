@@ -1,17 +1,18 @@
 /**
  * Reads the body of an upstream's response. Each read enters the isolate, which costs more than anything that is done with
  * a small chunk. So if chunks arrive fast, the reader pauses for a few milliseconds between two reads, and a read returns
- * everything that has arrived meanwhile. A slower stream is read chunk by chunk, at once.
+ * everything that has arrived meanwhile. A slower stream is read chunk by chunk, at once. A longer pause (`coalesce_ms` of a route) also
+ * collects slower streams.
  *
  * The runtime returns at most one chunk of an HTTP body per read. Only a branch of a `tee()` collects chunks, while the other
  * branch is read natively. That costs a slow stream more than it saves, so the stream is teed when it proves to be fast.
  */
 
-/** A stream with this many reads within this time is fast. The time includes the work for other streams of the isolate. */
-const FAST_READS = 8;
-const FAST_MS = 50;
-/** Most milliseconds that a chunk of a fast stream waits. */
+/** Most milliseconds that a chunk of a fast stream waits, if no other time is set. */
 const PAUSE_MS = 4;
+/** A stream with this many reads within this many pauses is fast. The time includes the work for other streams of the isolate. */
+const FAST_READS = 8;
+const FAST_PAUSES = 12.5;
 /** A pause pays off if the read after it returns this many times the bytes of a read without a pause. */
 const MIN_GAIN = 1.5;
 /** Pauses in succession that did not pay off, after which the stream is no longer fast. */
@@ -27,13 +28,14 @@ export class CoalescingReader {
 	readonly #source: ReadableStream<Uint8Array>;
 	/** Milliseconds, from any start. */
 	readonly #now: () => number;
+	readonly #pauseMs: number;
 	#bytes: ReadableStreamBYOBReader | undefined;
 	/** For a source that is not a byte stream, and has no native branches. */
 	readonly #chunks: ReadableStreamDefaultReader<Uint8Array> | undefined;
 	#collector: Collector | undefined;
 	/** Size of the next read's buffer, if the stream is not fast. */
 	#nextBytes = MIN_READ_BYTES;
-	/** Start of the current {@link FAST_MS}, and the reads and their bytes since then. */
+	/** Start of the current {@link FAST_PAUSES}, and the reads and their bytes since then. */
 	#windowAt = Number.NEGATIVE_INFINITY;
 	#windowReads = 0;
 	#windowBytes = 0;
@@ -42,9 +44,10 @@ export class CoalescingReader {
 	#idlePauses = 0;
 
 	/** Locks the source. */
-	constructor(source: ReadableStream<Uint8Array>, now: () => number) {
+	constructor(source: ReadableStream<Uint8Array>, now: () => number, pauseMs = PAUSE_MS) {
 		this.#source = source;
 		this.#now = now;
+		this.#pauseMs = pauseMs;
 		try {
 			this.#bytes = source.getReader({ mode: "byob" });
 		} catch {
@@ -59,7 +62,7 @@ export class CoalescingReader {
 		// Also without a pause: the other branch must not fall behind, because its chunks are kept in memory.
 		this.#collector?.collect();
 		if (this.#minBytes === undefined) return this.#readBranch();
-		return new Promise((resolve) => setTimeout(resolve, PAUSE_MS)).then(() => this.#readBranch());
+		return new Promise((resolve) => setTimeout(resolve, this.#pauseMs)).then(() => this.#readBranch());
 	}
 
 	/** Releases the stream. A response that is still sent must be aborted by its fetch, too. */
@@ -87,7 +90,7 @@ export class CoalescingReader {
 
 	#addToWindow(length: number): void {
 		const now = this.#now();
-		if (now - this.#windowAt >= FAST_MS) {
+		if (now - this.#windowAt >= FAST_PAUSES * this.#pauseMs) {
 			this.#windowAt = now;
 			this.#windowReads = 0;
 			this.#windowBytes = 0;

@@ -552,7 +552,7 @@ describe("ConfigError", () => {
 		],
 		[
 			[{ backend: "ollama", continues: "yes" }],
-			'ROUTES.m[0].continues: expected "true", "prefill" or "vllm", found "yes"',
+			'ROUTES.m[0].continues: expected "true", "false", "prefill" or "vllm", found "yes"',
 		],
 		[
 			[{ backend: "ollama", timeouts: { first_ms: 5 } }],

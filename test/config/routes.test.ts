@@ -97,6 +97,7 @@ describe("RouteTable", () => {
 					targets: [{ backend: "simulator" }],
 					retries: { attempts: 3 },
 					hedge_ms: 800,
+					coalesce_ms: 24,
 					sticky: "session",
 				},
 			},
@@ -104,6 +105,7 @@ describe("RouteTable", () => {
 		expect(routing.find("m")?.settings).toEqual({
 			retries: { attempts: 3, baseMs: 250, maxMs: 5000 },
 			hedgeMs: 800,
+			coalesceMs: 24,
 			sticky: "session",
 		});
 	});
@@ -179,6 +181,7 @@ describe("RouteTable", () => {
 			{ backend: "vllm", continues: true },
 			{ backend: "claude", continues: true },
 			{ backend: "vllm", continues: "prefill" },
+			{ backend: "vllm", continues: false },
 			{ backend: "vllm" },
 		];
 		const { routing } = configure({ BACKENDS, KEY: "k", ROUTES: { m } });
@@ -186,6 +189,7 @@ describe("RouteTable", () => {
 			"vllm",
 			"prefill",
 			"prefill",
+			false,
 			undefined,
 		]);
 	});

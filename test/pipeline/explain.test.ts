@@ -101,6 +101,13 @@ describe("explain", () => {
 		expect(await ofChat(ordinary, counted)).toMatchObject(
 			rewrite("a model of the catalogue has neurons in its usage"),
 		);
+		expect(await ofChat(ordinary, { n: 2 })).toMatchObject({
+			obstacles: [
+				"the caller does not request usage",
+				"a model of the catalogue has neurons in its usage",
+				"the usage of several choices may have to be added",
+			],
+		});
 		expect(await ofChat("acme/chat", counted)).toMatchObject(
 			rewrite("the engine's last stream was changed, or there was none"),
 		);

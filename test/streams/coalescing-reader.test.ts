@@ -69,6 +69,15 @@ describe("CoalescingReader", () => {
 		expect(await reader.read()).toMatchObject({ done: true });
 	});
 
+	it("collects a slower stream with a longer pause", async () => {
+		const chunks = numbered(200);
+		let time = 0;
+		const clock = () => (time += 10);
+		const pieces = await readAll(new CoalescingReader(source(chunks).body, clock, 24));
+		expect(pieces.join("")).toBe(chunks.join(""));
+		expect(pieces.length).toBeLessThan(50);
+	});
+
 	it("reads a large chunk of a slow stream with a small buffer, and the remainder with large ones", async () => {
 		let time = 0;
 		const { body } = source(["a".repeat(40_000), "b".repeat(2_000), "c"]);

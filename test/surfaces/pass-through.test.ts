@@ -347,6 +347,45 @@ describe("a route without the setting", () => {
 		expect(second).not.toContain("other");
 	});
 
+	const PAIR = {
+		targets: [
+			{ backend: "a", continues: false },
+			{ backend: "b", continues: false },
+		],
+	};
+	const POOL = { a: { kind: "openai", pool: { replicas: ["http://a/v1", "http://b/v1"] } } };
+
+	it.each([
+		["no other target continues it", { route: PAIR }, [GOOD, GOOD, RENAMED]],
+		[
+			"no other replica continues it",
+			{ route: { targets: [{ backend: "a", continues: false }] }, vars: { BACKENDS: POOL } },
+			[GOOD, RENAMED],
+		],
+	])("passes a stream if %s", async (_, options, streams) => {
+		// Each target must have shown that its streams need no change: the first does, and then the second after a failure of it.
+		let next = 0;
+		const isPair = options.route === PAIR;
+		const { fetch } = upstream(({ url }) =>
+			isPair && next === 0 && url.startsWith("http://a/")
+				? new Response(null, { status: 503 })
+				: events(...(streams[next++] ?? [])),
+		);
+		const ROUTES = { [MODEL]: { retries: { attempts: 1 }, ...options.route } };
+		const gateway = testGateway({ vars: { ...VARS, ROUTES, ...("vars" in options && options.vars) }, fetch });
+		const texts: string[] = [];
+		for (const _ of streams) {
+			const body = { model: MODEL, messages, stream: true, ...counted };
+			texts.push(await (await gateway.post("/v1/chat/completions", body)).text());
+		}
+		expect(texts).toEqual(streams.map((frames) => frames.join("")));
+	});
+
+	it("reads a stream of a pair until both have shown that their streams need no change", async () => {
+		const [, second] = await textsFor([GOOD, RENAMED], { route: PAIR });
+		expect(second).toBe(RENAMED.join("").replaceAll("other", MODEL));
+	});
+
 	it("reads the streams of a catalogue's model with a price, whose usage gets its neurons", async () => {
 		const named = (frames: string[]) => frames.map((frame) => frame.replace(MODEL, LLAMA));
 		const vars = { ROUTES: { "*": [{ backend: "a" }] } };

@@ -19,13 +19,18 @@ export const LOAD_CPU = 1;
 
 /** The engine's kinds of answers: tools/bench/upstream.ts. */
 const MODES = [
-	...(["json", "late", "bulk", "stepped", "steady", "paced", "slow", "embeddings"] as const),
+	...(["json", "late", "bulk", "stepped", "steady", "detailed", "paced", "slow", "embeddings"] as const),
 	...(["responses", "responses-bulk"] as const),
 ] as const;
 export type Mode = (typeof MODES)[number];
 /** Modes whose engine has only OpenAI's Responses API. */
 const RESPONSES_MODES: readonly Mode[] = ["responses", "responses-bulk"];
-/** Modes that also have a route with `passthrough`, one whose model has another name at the engine, and one with a second engine. */
+/** Milliseconds of a stream that a route reads together. */
+export const COALESCE_MS = 24;
+/**
+ * Modes that also have a route with `passthrough`, ones whose model has another name at the engine (read at once, or together), and one
+ * with a second engine.
+ */
 const STREAMED_MODES: readonly Mode[] = ["bulk", "stepped", "steady", "paced", "slow"];
 /** Models whose native frames differ from OpenAI's. */
 const NATIVE_MODELS = {
@@ -36,13 +41,14 @@ const NATIVE_MODELS = {
 
 /**
  * The route of a request to Ganglion: OpenAI's, Workers AI's native route, a route that passes streams through, a route whose
- * engine has another name of the model, a route with mid-stream failover, another dialect's route, or one with shared answers.
+ * engine has another name of the model, the same with `coalesce_ms`, a route with mid-stream failover, another dialect's route, or one with shared answers.
  */
 export type How =
 	| "openai"
 	| "native"
 	| "passthrough"
 	| "renamed"
+	| "coalesced"
 	| "two engines"
 	| "responses"
 	| "messages"
@@ -208,6 +214,7 @@ async function ganglion(
 						const target = { backend: mode, model: `bench/${mode}` };
 						return [
 							[`renamed/${mode}`, [target]],
+							[`coalesced/${mode}`, { targets: [target], coalesce_ms: COALESCE_MS }],
 							[`passed/${mode}`, { targets: [target], passthrough: true }],
 							[`paired/${mode}`, { targets: [target, { ...target, backend: "json" }] }],
 						];
@@ -271,6 +278,7 @@ const ACCOUNT = "bench";
 const FAMILIES: Partial<Record<How, string>> = {
 	passthrough: "passed",
 	renamed: "renamed",
+	coalesced: "coalesced",
 	"two engines": "paired",
 };
 const ROUTES: Partial<Record<How, string>> = { responses: "responses", messages: "messages" };

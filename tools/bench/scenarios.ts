@@ -1,7 +1,7 @@
 /** The scenarios of the bench. Each starts the contenders that it needs and stops them. */
 import { attack } from "./attack.ts";
 import { bundleSize } from "./bundle.ts";
-import type { Contender, ContenderName, How, Mode } from "./contenders.ts";
+import { COALESCE_MS, type Contender, type ContenderName, type How, type Mode } from "./contenders.ts";
 import { CHAT, type Context, start, startBoth, stopAll } from "./context.ts";
 import { devStart } from "./dev-start.ts";
 import { gateways, logPages } from "./gateways.ts";
@@ -100,8 +100,22 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 		}
 	},
 	latency: addedLatency,
-	stream: (context) => streams(context, "same dialect", "openai", SAME_DIALECT),
-	renamed: (context) => streams(context, "same dialect, another name of the model", "renamed", TRANSLATED),
+	stream: async (context) => [
+		...(await streams(context, "same dialect", "openai", SAME_DIALECT)),
+		...(await steady(context, "the same, with details of the usage", "openai", {
+			mode: "detailed",
+			...SAME_DIALECT.steady,
+		})),
+	],
+	renamed: async (context) => [
+		...(await streams(context, "same dialect, another name of the model", "renamed", TRANSLATED)),
+		...(await steady(
+			context,
+			`the same, with \`coalesce_ms\` ${COALESCE_MS}`,
+			"coalesced",
+			TRANSLATED.steady,
+		)),
+	],
 	passthrough: (context) =>
 		streams(context, "same dialect, `passthrough` route", "passthrough", SAME_DIALECT),
 	native: (context) => streams(context, "native frames", "native", TRANSLATED),
@@ -147,6 +161,9 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 	bundle: async () => bundleSize(),
 };
 
+const COUNTED = { ...CHAT, stream: true, stream_options: { include_usage: true } };
+const STREAM_LOAD = { each: CHUNKS, warmUpAnswers: 100 };
+
 type AskOf = (contender: Contender) => Ask;
 
 type StreamBars = Record<"bulk" | "steady", Pick<Comparison, "bar" | "stretch">>;
@@ -158,30 +175,38 @@ async function streams(
 	context: Context,
 	label: string,
 	how: How,
-	{ bulk, steady }: StreamBars,
+	{ bulk, steady: bars }: StreamBars,
 ): Promise<Row[]> {
-	const body = { ...CHAT, stream: true, stream_options: { include_usage: true } };
-	const common = { each: CHUNKS, warmUpAnswers: 100 };
 	return [
 		...(await against(context, {
 			label: `stream of 200 events, ${label}: CPU a chunk / floor`,
-			ask: (contender) => contender.ask("bulk", body, how),
-			...common,
+			ask: (contender) => contender.ask("bulk", COUNTED, how),
+			...STREAM_LOAD,
 			...bulk,
 		})),
 		...(await against(context, {
 			label: `the same, a millisecond apart: CPU a chunk / floor`,
-			ask: (contender) => contender.ask("stepped", body, how),
-			...common,
+			ask: (contender) => contender.ask("stepped", COUNTED, how),
+			...STREAM_LOAD,
 		})),
-		...(await against(context, {
-			label: `the same, 10 ms apart: CPU a chunk / floor`,
-			ask: (contender) => contender.ask("steady", body, how),
-			...common,
-			...steady,
-			connections: STEADY_CONNECTIONS,
-		})),
+		...(await steady(context, "the same, 10 ms apart", how, bars)),
 	];
+}
+
+/** A stream at the speed of a real engine. */
+function steady(
+	context: Context,
+	label: string,
+	how: How,
+	{ mode = "steady", ...bars }: Pick<Comparison, "bar" | "stretch"> & { mode?: Mode },
+): Promise<Row[]> {
+	return against(context, {
+		label: `${label}: CPU a chunk / floor`,
+		ask: (contender) => contender.ask(mode, COUNTED, how),
+		...STREAM_LOAD,
+		...bars,
+		connections: STEADY_CONNECTIONS,
+	});
 }
 
 /** A chat through an engine's Responses API over the same chat through its chat API, both under load at the same time. */

@@ -1,6 +1,6 @@
 /**
  * An engine with very low cost: every answer is built in advance. The first part of the path selects it:
- * `json`, `late` (the same after 20 ms), `bulk` (200 events at once), `stepped` (an event a millisecond), `steady` (an event every 10 ms), `paced` (every 20 ms),
+ * `json`, `late` (the same after 20 ms), `bulk` (200 events at once), `stepped` (an event a millisecond), `steady` (an event every 10 ms), `detailed` (the same with details of the usage), `paced` (every 20 ms),
  * `slow` (one a second), `embeddings`, and `responses` and `responses-bulk` (`json` and `bulk` in OpenAI's Responses API). The name of the model of a stream is `bench/` and the first part of the path.
  * Started with `node tools/bench/upstream.ts PORT`.
  */
@@ -19,18 +19,24 @@ const DIMENSIONS = 384;
 const TEXTS = 100;
 
 const usage = { prompt_tokens: 20, completion_tokens: EVENTS, total_tokens: 20 + EVENTS };
+/** As engines with a cache of prompts and with reasoning send it. */
+const detailedUsage = {
+	...usage,
+	prompt_tokens_details: { cached_tokens: 16, audio_tokens: 0 },
+	completion_tokens_details: { reasoning_tokens: 0 },
+};
 /** The chunks of one model. */
 class Chunks {
 	readonly #model: string;
 	readonly all: readonly Buffer[];
 
-	constructor(model: string) {
+	constructor(model: string, sentUsage: object) {
 		this.#model = model;
 		this.all = [
 			this.#chunk([{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }]),
 			...WORDS.map((word) => this.delta(word)),
 			this.#chunk([{ index: 0, delta: {}, finish_reason: "stop" }]),
-			this.#chunk([], { usage }),
+			this.#chunk([], { usage: sentUsage }),
 			"data: [DONE]\n\n",
 		].map((text) => Buffer.from(text));
 	}
@@ -45,11 +51,15 @@ class Chunks {
 }
 
 const chunksOf = Object.fromEntries(
-	["bulk", "stepped", "steady", "paced", "slow"].map((kind) => [kind, new Chunks(`bench/${kind}`)]),
+	["bulk", "stepped", "steady", "detailed", "paced", "slow"].map((kind) => [
+		kind,
+		new Chunks(`bench/${kind}`, kind === "detailed" ? detailedUsage : usage),
+	]),
 );
 const PACES_MS: Record<string, number> = {
 	stepped: STEP_MS,
 	steady: STEADY_MS,
+	detailed: STEADY_MS,
 	paced: PACE_MS,
 	slow: SLOW_MS,
 };

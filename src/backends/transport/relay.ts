@@ -41,10 +41,10 @@ class Relay implements Source<EventPiece> {
 	#ended: { piece?: EventPiece | undefined; failure?: AiError | undefined } | undefined;
 
 	constructor(stream: UpstreamStream, eventReader: EventReader) {
-		const { source, deadline } = stream;
+		const { call, source, deadline } = stream;
 		this.#deadline = deadline;
 		this.#eventReader = eventReader;
-		this.#reader = new CoalescingReader(source, () => deadline.elapsedMs());
+		this.#reader = new CoalescingReader(source, () => deadline.elapsedMs(), call.coalesceMs);
 		this.#scanner = new EventScanner(stream, eventReader);
 		// Between two pulls, or during one.
 		const onAbort = () => this.#end({ reason: deadline.signal.reason });

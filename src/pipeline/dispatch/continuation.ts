@@ -28,6 +28,7 @@ export function continuationRequests(
 	transcript: Transcript,
 	earlierTokens: number,
 ): ContinuationRequest[] {
+	if (target.continues === false) return [];
 	const repeat: ContinuationRequest = { input, expected: transcript.segments, continues: false };
 	const continued = continuation(target, input, transcript, earlierTokens);
 	return continued ? [continued, repeat] : [repeat];

@@ -202,13 +202,14 @@ export class DispatchState {
 			});
 		this.served.attempts = attempt.number;
 		try {
-			const { model, streamEnd } = context;
+			const { coalesceMs, model, streamEnd } = context;
 			const report: CallReport = { dropped: [] };
 			const holdReply = (bytes: number): void => attempt.reply.grow(bytes);
 			const common = { model, signal, report, holdReply, seals: () => this.#sealsOf(target, report) };
 			const answer = await handler(call.input, {
 				...common,
 				...(streamEnd && { streamEnd }),
+				...(coalesceMs !== undefined && { coalesceMs }),
 				...(prefill && { prefill }),
 			});
 			outcome.begin();

@@ -86,7 +86,8 @@ class FailoverStream implements Progress, Source<EventPiece> {
 		this.#lastTarget = started.target;
 		this.#source = EventStream.eventsOf(answer.events);
 		this.#progress = answer.progress;
-		if (isJoinable(call.input)) this.#kept = [];
+		const mayContinue = state.plan.targets.some(({ continues }) => continues !== false);
+		if (mayContinue && isJoinable(call.input)) this.#kept = [];
 	}
 
 	get usage(): Usage | undefined {

@@ -12,7 +12,11 @@ const INPUT: ChatInput = {
 	max_tokens: 60,
 };
 
-function questions(continues: Continuation | undefined, more: Partial<ChatInput>, ...deltas: ChatDelta[]) {
+function questions(
+	continues: Continuation | false | undefined,
+	more: Partial<ChatInput>,
+	...deltas: ChatDelta[]
+) {
 	const transcript = new Transcript(() => "id");
 	for (const delta of deltas)
 		transcript.add({
@@ -22,7 +26,12 @@ function questions(continues: Continuation | undefined, more: Partial<ChatInput>
 			model: "m",
 			choices: [{ index: 0, delta }],
 		});
-	return continuationRequests(target("b", continues && { continues }), { ...INPUT, ...more }, transcript, 40);
+	return continuationRequests(
+		target("b", continues !== undefined ? { continues } : {}),
+		{ ...INPUT, ...more },
+		transcript,
+		40,
+	);
 }
 
 describe("continuationRequests", () => {

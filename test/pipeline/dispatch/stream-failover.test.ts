@@ -195,6 +195,20 @@ describe("a stream that is cut", () => {
 		expect(seen).toMatchObject({ text: WORDS.join(""), done: true, engines: ["a", "b", "c", "d"] });
 	});
 
+	it("does not go on at a target that continues no stream", async () => {
+		const targets = { b: { continues: false } } as const;
+		const seen = await ask({ replies: { a: cutAfter(40), b: whole, c: whole }, targets });
+		expect(seen).toMatchObject({ text: WORDS.join(""), done: true, engines: ["a", "c"] });
+	});
+
+	it("ends with its failure if no target continues a stream", async () => {
+		const targets = { a: { continues: false }, b: { continues: false } } as const;
+		const seen = await ask({ replies: { a: cutAfter(40), b: whole }, targets });
+		expect(seen).toMatchObject({ text: WORDS.slice(0, 40).join(""), done: false, engines: ["a"] });
+		expect(seen.error).toMatchObject({ key: "executionFailed" });
+		expect(seen.logged).toHaveLength(1);
+	});
+
 	it("continues with the target that a hedge stopped", async () => {
 		const seen = await ask({ replies: { a: [silent, whole], b: cutAfter(20) }, plan: { hedgeMs: 200 } });
 		expect(seen).toMatchObject({ text: WORDS.join(""), done: true, engines: ["a", "b", "a"] });
