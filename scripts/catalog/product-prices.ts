@@ -9,6 +9,9 @@ const FIELD_UNITS: Readonly<Record<string, string>> = {
 	input_cached_tokens: "per M cached input tokens",
 	input_cache_creation_tokens: "per M cache write tokens",
 	output_tokens: "per M output tokens",
+	input_image_tokens: "per M input image tokens",
+	input_cached_image_tokens: "per M cached input image tokens",
+	output_image_tokens: "per M output image tokens",
 };
 
 /** The first words of a label of `pricing`. */
@@ -18,10 +21,13 @@ const LABEL_UNITS: Readonly<Record<string, string>> = {
 	"cache write": "per M cache write tokens",
 	"cache creation": "per M cache write tokens",
 	output: "per M output tokens",
+	"input image": "per M input image tokens",
+	"cached input image": "per M cached input image tokens",
+	"output image": "per M output image tokens",
 };
 /** `Cached input tokens (per 1M)`, `Long-context cache write (per 1M)`, `Input >=200k (per 1M)`. */
 const LABEL =
-	/^(short-context |long-context )?(input|cached input|cache write|cache creation|output)( tokens)?( <\d+k| >=(\d+)k)? \(per 1m\)$/;
+	/^(short-context |long-context )?(input|cached input|cache write|cache creation|output|input image|cached input image|output image)( tokens)?( <\d+k| >=(\d+)k)? \(per 1m\)$/;
 const THOUSAND = 1000;
 
 /** `undefined`: the file has no price per token. Throws if a long tier has no threshold. */

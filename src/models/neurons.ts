@@ -9,6 +9,7 @@
  * - An audio minute is billed by the millisecond.
  * - Cached tokens are input tokens, and so are those that are written to the cache; without a price of their own they cost as much as
  *   other input.
+ * - Tokens of images are tokens of the input or the output; without a price of their own they cost as much as the others.
  * - "per M images" counts generated images, or input images if the model generates none.
  */
 import type { Price, PriceUnit } from "./model.ts";
@@ -29,6 +30,12 @@ export interface Quantities {
 	/** The part of `inputTokens` that was written to a cache. */
 	cacheWriteTokens?: number;
 	outputTokens?: number;
+	/** The part of `inputTokens` that is images, with the cached ones. */
+	inputImageTokens?: number;
+	/** The cached part of `inputImageTokens`, and of `cachedTokens`. */
+	cachedImageTokens?: number;
+	/** The part of `outputTokens` that is images. */
+	outputImageTokens?: number;
 	/** Characters of the text to speak. */
 	characters?: number;
 	/** Seconds of audio, input or generated. */
@@ -88,6 +95,9 @@ const UNITS: Record<PriceUnit, Unit> = {
 	"per M cached input tokens": { per: MILLION, count: ({ cachedTokens }) => cachedTokens },
 	"per M cache write tokens": { per: MILLION, count: ({ cacheWriteTokens }) => cacheWriteTokens },
 	"per M output tokens": { per: MILLION, count: ({ outputTokens }) => outputTokens },
+	"per M input image tokens": { per: MILLION, count: ({ inputImageTokens }) => inputImageTokens },
+	"per M cached input image tokens": { per: MILLION, count: ({ cachedImageTokens }) => cachedImageTokens },
+	"per M output image tokens": { per: MILLION, count: ({ outputImageTokens }) => outputImageTokens },
 	"per 512x512 tile": { per: 1, count: outputTiles },
 	"per step": { per: 1, count: outputTileSteps },
 	"per input 512x512 tile": { per: 1, count: inputTiles },
@@ -116,7 +126,7 @@ const UNITS: Record<PriceUnit, Unit> = {
 export function microNeurons(prices: readonly Price[], quantities: Quantities): number {
 	if (prices.length === 0) return 0;
 	const rows = pricesFor(prices, safeCount(quantities.inputTokens));
-	const counted = separateCacheTokens(rows, quantities);
+	const counted = separateCacheTokens(rows, separateImageTokens(rows, quantities));
 	let parts = COMMON_DENOMINATOR / 2;
 	for (const { unit, neurons } of rows) {
 		const { per, count } = UNITS[unit];
@@ -158,6 +168,26 @@ const untiered = ({ aboveInputTokens: _, ...price }: Price): Price => price;
 
 /** Neurons as shown in replies: two decimals, truncated (observed: 10.477 is shown as 10.47). */
 export const shownNeurons = (micro: number): number => Math.floor(micro / 10_000) / 100;
+
+/** Moves the tokens of images with a price of their own out of the input and the output. */
+function separateImageTokens(prices: readonly Price[], quantities: Quantities): Quantities {
+	const { inputTokens, cachedTokens, outputTokens, ...images } = quantities;
+	if (!images.inputImageTokens && !images.outputImageTokens) return quantities;
+	const priced = (unit: PriceUnit, count: number | undefined): number =>
+		prices.some((price) => price.unit === unit) ? safeCount(count) : 0;
+	const input = priced("per M input image tokens", images.inputImageTokens);
+	const cached = Math.min(input, priced("per M cached input image tokens", images.cachedImageTokens));
+	const output = priced("per M output image tokens", images.outputImageTokens);
+	return {
+		...quantities,
+		inputTokens: Math.max(0, safeCount(inputTokens) - input),
+		cachedTokens: Math.max(0, safeCount(cachedTokens) - cached),
+		outputTokens: Math.max(0, safeCount(outputTokens) - output),
+		inputImageTokens: input - cached,
+		cachedImageTokens: cached,
+		outputImageTokens: output,
+	};
+}
 
 /** Moves tokens with a price of their own out of the input. */
 function separateCacheTokens(prices: readonly Price[], quantities: Quantities): Quantities {

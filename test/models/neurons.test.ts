@@ -28,6 +28,16 @@ const BY_HAND: Record<PriceUnit, [price: number, Quantities, neurons: number]> =
 	"per M cache write tokens": [568181.818182, { inputTokens: 3500, cacheWriteTokens: 3000 }, 1704.545455],
 	// 290909 * 28 / 1,000,000
 	"per M output tokens": [290909, { outputTokens: 28 }, 8.145452],
+	// 8 dollars are 727272.727273 neurons; * 323 / 1,000,000
+	"per M input image tokens": [727272.727273, { inputTokens: 400, inputImageTokens: 323 }, 234.909091],
+	// Without a price of the other image tokens there is none of the cached ones.
+	"per M cached input image tokens": [181818.181818, { inputImageTokens: 300, cachedImageTokens: 200 }, 0],
+	// 30 dollars are 2727272.727273 neurons; * 4160 / 1,000,000
+	"per M output image tokens": [
+		2727272.727273,
+		{ outputTokens: 4160, outputImageTokens: 4160 },
+		11345.454545,
+	],
 	// 1120 / 512 is 3 tiles a side: 9 * 636
 	"per 512x512 tile": [636, { outputImages: [square(1120)] }, 5724],
 	// 4 tiles * 4 steps * 9.60

@@ -105,7 +105,7 @@ describe("third-party.json", () => {
 			],
 		});
 		const priced = THIRD_PARTY_IDS.map(found).filter(({ prices }) => prices.length > 0);
-		expect(priced).toHaveLength(54);
+		expect(priced).toHaveLength(58);
 		for (const { id, prices } of priced)
 			for (const { neurons, usd } of prices) expect((neurons * 0.011) / 1000, id).toBeCloseTo(usd, 9);
 	});
@@ -122,6 +122,21 @@ describe("third-party.json", () => {
 describe("a bill at the prices of third-party.json", () => {
 	const usd = (id: string, used: Quantities) => neurons(found(id).prices, used) * USD_PER_NEURON;
 	const used = { inputTokens: 100_000, cachedTokens: 40_000, cacheWriteTokens: 10_000, outputTokens: 2_000 };
+
+	it("of an image by its tokens", () => {
+		const image = { inputTokens: 400, inputImageTokens: 323, outputTokens: 4_160, outputImageTokens: 4_160 };
+		// (77 * 5 + 323 * 8 + 4160 * 30) / 1,000,000
+		expect(usd("openai/gpt-image-2", image)).toBeCloseTo(0.127769, 8);
+		// (77 * 5 + 100 * 8 + 223 * 2 + 4160 * 32) / 1,000,000: 223 of the image's tokens were cached
+		const cached = { ...image, cachedTokens: 223, cachedImageTokens: 223 };
+		expect(usd("openai/gpt-image-1.5", cached)).toBeCloseTo(0.134751, 8);
+		// (50 * 5 + 27 * 1.25 + 323 * 8 + 60 * 10 + 4100 * 32) / 1,000,000: a text beside the image
+		const text = { ...image, cachedTokens: 27, outputImageTokens: 4_100 };
+		expect(usd("openai/gpt-image-1.5", text)).toBeCloseTo(0.13466775, 8);
+		// A host's counts that cannot be: there are no fewer tokens than none.
+		const impossible = { inputTokens: 10, inputImageTokens: 10, outputTokens: 0, outputImageTokens: 0 };
+		expect(usd("openai/gpt-image-2", impossible)).toBeCloseTo(0.00008, 8);
+	});
 
 	it("of gpt-6-luna", () => {
 		// (50000 * 0.1 + 40000 * 0.01 + 10000 * 0.125 + 2000 * 0.5) / 1,000,000

@@ -107,6 +107,20 @@ describe("a folder of odd files", () => {
 		expect(prices).toEqual([]);
 	});
 
+	it("reads the prices of the tokens of images", () => {
+		const pricing = {
+			"Input image tokens (per 1M)": 8,
+			"Cached input image tokens (per 1M)": 3,
+			"Output image tokens (per 1M)": 30,
+		};
+		write("flare.json", { ...grok, model_id: "openai/gpt-image-2.5-flare", task: "Text-to-Image", pricing });
+		expect(readProductFiles(folder).models[0]?.prices).toEqual({
+			"per M input image tokens": 8,
+			"per M cached input image tokens": 3,
+			"per M output image tokens": 30,
+		});
+	});
+
 	it("reads the threshold of labelled prices from the metadata", () => {
 		const metadata = { "Long-context threshold": "272,000 input tokens" };
 		const pricing = { "Short-context input (per 1M)": 10, "Long-context cache write (per 1M)": 25 };

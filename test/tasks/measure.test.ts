@@ -305,6 +305,46 @@ describe("images", () => {
 		});
 	});
 
+	it("that were generated have the tokens that the host counted", () => {
+		const input = { prompt: "A fox", width: 1024, height: 1024, images: [], format: "png" as const };
+		const tokens = { input_tokens: 11, output_tokens: 4_160, total_tokens: 4_171 };
+		const measured = (more: object, sent: object = {}) =>
+			of(
+				"@cf/black-forest-labs/flux-2-dev",
+				"text-to-image",
+				{ ...input, ...sent },
+				{ bytes: png(1, 1), tokens: { ...tokens, ...more } },
+			) as Measured;
+		expect(measured({})).toMatchObject({
+			quantities: { inputTokens: 11, inputImageTokens: 0, outputTokens: 4_160, outputImageTokens: 4_160 },
+			estimated: false,
+		});
+		const details = {
+			input_tokens: 411,
+			input_tokens_details: {
+				text_tokens: 11,
+				image_tokens: 400,
+				cached_tokens: 300,
+				cached_tokens_details: { text_tokens: 0, image_tokens: 300 },
+			},
+			output_tokens_details: { text_tokens: 60, image_tokens: 4_100 },
+		};
+		expect(measured(details, { images: [image] }).quantities).toMatchObject({
+			inputTokens: 411,
+			inputImageTokens: 400,
+			cachedTokens: 300,
+			cachedImageTokens: 300,
+			outputTokens: 4_160,
+			outputImageTokens: 4_100,
+		});
+		// Without details, all but the prompt is of the images.
+		expect(measured({ input_tokens: 411 }, { images: [image] }).quantities.inputImageTokens).toBeGreaterThan(
+			400,
+		);
+		const impossible = { input_tokens_details: { image_tokens: 5_000 } };
+		expect(measured(impossible).quantities.inputImageTokens).toBe(11);
+	});
+
 	it.each([
 		["@cf/black-forest-labs/flux-1-schnell", 4],
 		["@cf/stabilityai/stable-diffusion-xl-base-1.0", 20],

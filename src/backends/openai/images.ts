@@ -18,12 +18,27 @@ import { appendFields } from "./form-fields.ts";
 import { hostedService, isOpenAiService, mediaExtensions } from "./hosts.ts";
 
 const Count = z.int().min(0);
+const SentCount = Count.optional().catch(undefined);
+const TokenDetails = z
+	.looseObject({
+		image_tokens: SentCount,
+		cached_tokens: SentCount,
+		cached_tokens_details: z.looseObject({ image_tokens: SentCount }).optional().catch(undefined),
+	})
+	.optional()
+	.catch(undefined);
 /** What the host reports of an image. A field in another form is dropped. */
 const REPORTED = {
 	quality: z.string().optional().catch(undefined),
 	background: z.string().optional().catch(undefined),
 	usage: z
-		.looseObject({ input_tokens: Count, output_tokens: Count, total_tokens: Count })
+		.looseObject({
+			input_tokens: Count,
+			output_tokens: Count,
+			total_tokens: Count,
+			input_tokens_details: TokenDetails,
+			output_tokens_details: TokenDetails,
+		})
 		.optional()
 		.catch(undefined),
 };

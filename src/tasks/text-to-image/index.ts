@@ -1,6 +1,9 @@
 /** Text to image. The output is a media file. Sizes are in pixels. */
+import { present } from "../../core/present.ts";
+import { countedImageTokens, hasImageTokenPrices } from "../../counting/image-tokens.ts";
 import { sizeOrDefault } from "../../counting/images.ts";
-import { exact, upperBound } from "../../counting/quantities.ts";
+import { exact, maxEncoderTokens, upperBound } from "../../counting/quantities.ts";
+import { approximateTokens } from "../../counting/token-estimate.ts";
 import type { Media } from "../../media/media.ts";
 import type { Model } from "../../models/model.ts";
 import type { Quantities } from "../../models/neurons.ts";
@@ -26,12 +29,20 @@ export interface ImageInput extends Extended {
 	partialImages?: number;
 }
 
-/** Tokens as OpenAI's image models count them. Images are billed by their size and steps. */
+interface TokenDetails {
+	image_tokens?: number | undefined;
+	cached_tokens?: number | undefined;
+	cached_tokens_details?: { image_tokens?: number | undefined } | undefined;
+}
+
+/** Tokens as OpenAI's image models count them. */
 export interface ImageTokens {
 	input_tokens: number;
 	output_tokens: number;
 	total_tokens: number;
-	/** Details. */
+	input_tokens_details?: TokenDetails | undefined;
+	/** Absent: all are of images. */
+	output_tokens_details?: TokenDetails | undefined;
 	[other: string]: unknown;
 }
 
@@ -57,8 +68,53 @@ const generatedImages = (
 
 const numberOf = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);
 
+/** The host's counts. Input whose kind it does not say is text, unless the request has images. */
+function reportedTokens(
+	{ input_tokens, output_tokens, input_tokens_details: input, output_tokens_details: output }: ImageTokens,
+	{ prompt, images }: ImageInput,
+): Quantities {
+	const imagesOnly = images.length > 0 ? Math.max(0, input_tokens - approximateTokens([prompt])) : 0;
+	return {
+		inputTokens: input_tokens,
+		inputImageTokens: Math.min(input_tokens, input?.image_tokens ?? imagesOnly),
+		...present({
+			cachedTokens: input?.cached_tokens,
+			cachedImageTokens: input?.cached_tokens_details?.image_tokens,
+		}),
+		outputTokens: output_tokens,
+		outputImageTokens: Math.min(output_tokens, output?.image_tokens ?? output_tokens),
+	};
+}
+
+/** Our own count, for a model with prices for the tokens of images. */
+function ownTokens(
+	{ width, height, images, mask, extensions, partialImages = 0 }: ImageInput,
+	promptTokens: number,
+	usual: "medium" | "high",
+): Quantities {
+	const quality = extensions?.quality;
+	const request = {
+		promptTokens,
+		inputImages: images.length + (mask ? 1 : 0),
+		size: { width, height },
+		quality: typeof quality === "string" ? quality : undefined,
+		partialImages,
+	};
+	return countedImageTokens(request, usual);
+}
+
 export const textToImage: TaskDefinition<ImageInput, ImageOutput> = {
-	estimate: (input, model) => upperBound(generatedImages(input, model)),
-	measure: (input, _, model) => exact(generatedImages(input, model)),
+	estimate(input, model) {
+		const generated = generatedImages(input, model);
+		if (!hasImageTokenPrices(model.prices)) return upperBound(generated);
+		return upperBound({ ...generated, ...ownTokens(input, maxEncoderTokens([input.prompt]), "high") });
+	},
+	measure(input, { tokens }, model) {
+		const generated = generatedImages(input, model);
+		if (tokens) return exact({ ...generated, ...reportedTokens(tokens, input) });
+		if (!hasImageTokenPrices(model.prices)) return exact(generated);
+		const own = ownTokens(input, approximateTokens([input.prompt]), "medium");
+		return { ...exact({ ...generated, ...own }), estimated: true };
+	},
 	shareable: ({ partialImages }) => partialImages === undefined,
 };

@@ -7,7 +7,16 @@ import type { PipelineServices } from "../../../src/pipeline/services.ts";
 import { readSteps } from "../../../src/surfaces/gateway/step.ts";
 import { runSteps } from "../../../src/surfaces/gateway/steps.ts";
 import { base64, png } from "../../dialects/samples.ts";
-import { BASE, CALLER, ENGINE_VARS, OPEN_ACCESS, replaceServices, testServices } from "../../gateway.ts";
+import {
+	BASE,
+	CALLER,
+	ENGINE_VARS,
+	OPEN_ACCESS,
+	replaceServices,
+	testGateway,
+	testServices,
+	upstream,
+} from "../../gateway.ts";
 
 const MODEL = "@cf/stabilityai/stable-diffusion-xl-base-1.0";
 const SCHNELL = "@cf/black-forest-labs/flux-1-schnell";
@@ -420,5 +429,48 @@ describe("unfinished images", () => {
 		void engine.close();
 		expect((await events.next()).done).toBe(true);
 		expect(used()).toBe(before);
+	});
+});
+
+describe("images of a model with prices for tokens", () => {
+	const MODEL = "openai/gpt-image-2";
+	const vars = {
+		BACKENDS: { openai: { kind: "openai", url: "https://api.openai.com/v1" } },
+		ROUTES: { [MODEL]: [{ backend: "openai", model: "gpt-image-2" }] },
+	};
+	const generate = async (usage: object | undefined, fields: object = {}) => {
+		const { fetch } = upstream(() =>
+			Response.json({ data: [{ b64_json: base64(png(8, 8)) }], ...(usage && { usage }) }),
+		);
+		const body = { model: MODEL, prompt: "a fox", size: "1024x1024", ...fields };
+		const response = await testGateway({ vars, fetch }).post("/v1/images/generations", body);
+		return { neurons: response.headers.get("cf-ai-neurons"), reply: await response.json() };
+	};
+
+	it("are billed by the host's counts, and the answer has them", async () => {
+		const { neurons, reply } = await generate(USAGE);
+		// (14 * 5 + 1772 * 30) / 1,000,000 dollars, at 0.011 dollars for a thousand
+		expect(neurons).toBe("4839.09");
+		expect(reply).toMatchObject({ usage: USAGE });
+	});
+
+	it.each([
+		["low", "741.81"],
+		["medium", "2880"],
+		["high", "11345.45"],
+	])("are billed by their size and quality if the host does not count: %s", async (quality, expected) => {
+		// 272, 1056 or 4160 tokens at 30 dollars a million, besides the prompt
+		const { neurons } = await generate(undefined, { quality });
+		expect(Number(neurons) - Number(expected)).toBeGreaterThan(0);
+		expect(Number(neurons) - Number(expected)).toBeLessThan(5);
+	});
+
+	it("reserve those of the best quality", async () => {
+		const body = { prompt: "a fox", width: 1024, height: 1024 };
+		const { post } = testGateway({ vars });
+		const explained = await post(`/explain/${MODEL}`, body);
+		const { result } = await explained.json<{ result: { estimate: { neurons: number } } }>();
+		// 4160 tokens
+		expect(result.estimate.neurons).toBeGreaterThan(11_345.45);
 	});
 });
