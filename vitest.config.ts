@@ -270,6 +270,28 @@ export default defineConfig({
 									},
 									options: providers,
 								},
+								{
+									name: "VECTORIZE",
+									type: "vectorize",
+									plugin: {
+										package: resolve("dist/miniflare/index.js"),
+										name: "ganglion",
+									},
+									options: {
+										...{ index_name: "docs", dimensions: 3, metric: "euclidean" },
+										metadata_indexes: { page: "number" },
+										ROUTES: CLIENT_ROUTES,
+									},
+								},
+								{
+									name: "LATE_VECTORIZE",
+									type: "vectorize",
+									plugin: {
+										package: resolve("dist/miniflare/index.js"),
+										name: "ganglion",
+									},
+									options: { index_name: "late", ROUTES: CLIENT_ROUTES },
+								},
 							],
 							bindings: KEYS,
 						},

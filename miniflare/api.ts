@@ -73,3 +73,17 @@ export interface UrlOptions {
 }
 
 export type Options = EmbeddedOptions | UrlOptions;
+
+/** What a binding of the type `vectorize` has beside {@link Options}. The index is created at its first use, unless it exists. */
+export interface VectorizeOptions {
+	/** The name of the index. */
+	index_name: string;
+	/** Default: those of the first vector that is written. */
+	dimensions?: number;
+	/** Default: `cosine`. */
+	metric?: "cosine" | "euclidean" | "dot-product";
+	/** Types by property. They are created with the index. */
+	metadata_indexes?: Record<string, "string" | "number" | "boolean">;
+	/** Milliseconds until a write is visible, as in the product. Default: 0. */
+	delay_ms?: number;
+}

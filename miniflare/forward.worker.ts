@@ -8,6 +8,8 @@ import { RpcTarget, WorkerEntrypoint } from "cloudflare:workers";
 interface ForwarderEnv {
 	/** `…/ai/run/proxy` */
 	PROXY: string;
+	/** `…/vectorize/v2/indexes` */
+	INDEXES: string;
 	TOKEN?: string;
 }
 
@@ -84,6 +86,25 @@ class Gateway extends RpcTarget {
 
 	#send(path: string, init?: RequestInit): Promise<Response> {
 		return forward(new Request(`${WIRE}/ai-gateway/${path}`, init), this.#env);
+	}
+}
+
+/** The routes of the REST API that have other names than the requests of the runtime's class. */
+const ROUTES: Readonly<Record<string, string>> = { getByIds: "get_by_ids", deleteByIds: "delete_by_ids" };
+
+/** Forwards the requests of the runtime's `VectorizeIndex` class to the REST API, without its envelope. */
+export class Vectorize extends WorkerEntrypoint<ForwarderEnv, { index: string }> {
+	override async fetch(request: Request): Promise<Response> {
+		const path = new URL(request.url).pathname.slice(1);
+		const address = `${this.env.INDEXES}/${encodeURIComponent(this.ctx.props.index)}/${ROUTES[path] ?? path}`;
+		const response = await send(new Request(address, request), this.env);
+		const { result, errors } = await response.json<{
+			result?: unknown;
+			errors?: { code: number; message: string }[];
+		}>();
+		if (response.ok) return Response.json(result);
+		const { code, message } = errors?.[0] ?? { code: undefined, message: `Status ${response.status}` };
+		return Response.json({ code, error: message }, { status: response.status });
 	}
 }
 

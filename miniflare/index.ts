@@ -17,6 +17,7 @@ export type {
 	RouteOptions,
 	TargetOptions,
 	UrlOptions,
+	VectorizeOptions,
 } from "./api.ts";
 
 export const plugins: { readonly ganglion: Plugin } = { ganglion };

@@ -9,8 +9,9 @@ import type { ProxyNodeBinding } from "miniflare";
 
 const MINIFLARE = /[\\/]miniflare[\\/]dist[\\/]src[\\/]index\.js$/;
 
-/** `stub.constructor` would be a remote function. It returns this class instead, which has the name of the runtime's class. */
+/** `stub.constructor` would be a remote function. It returns one of these instead, which have the names of the runtime's classes. */
 class Ai {}
+class VectorizeIndexImpl {}
 
 /** The argument of `websearch`. The gateway checks the other fields. */
 interface SearchRequest {
@@ -35,10 +36,19 @@ const withClassAi: ProxyHandler<object> = {
 	},
 };
 
-export async function nodeStub(kind: "ai" | "service"): Promise<ProxyNodeBinding> {
+const withClassVectorize: ProxyHandler<object> = {
+	get: (stub, property) => (property === "constructor" ? VectorizeIndexImpl : Reflect.get(stub, property)),
+};
+
+const HANDLERS = { ai: withClassAi, vectorize: withClassVectorize, service: undefined };
+
+/** The class of a binding: the runtime's, or none. */
+export type BindingClass = keyof typeof HANDLERS;
+
+export async function nodeStub(kind: BindingClass): Promise<ProxyNodeBinding> {
 	const { cache } = createRequire(import.meta.url);
 	const running = Object.keys(cache).find((file) => MINIFLARE.test(file));
 	const miniflare: typeof import("miniflare") =
 		running === undefined ? await import("miniflare") : cache[running]?.exports;
-	return new miniflare.ProxyNodeBinding(kind === "ai" ? withClassAi : undefined);
+	return new miniflare.ProxyNodeBinding(HANDLERS[kind]);
 }

@@ -1,8 +1,9 @@
 /**
- * The Miniflare plugin: a Worker's `env.AI` in a local session.
+ * The Miniflare plugin: a Worker's `env.AI` and `env.VECTORIZE` in a local session.
  *
  * A binding in `unsafe.bindings` becomes the runtime's own `Ai` object (module `cloudflare-internal:ai-api`), as in a
- * deployment, connected to Ganglion. A binding in `services` becomes the gateway's RPC entrypoint, also as in a deployment.
+ * deployment, connected to Ganglion; one of the type `vectorize` becomes an index (vectorize.ts). A binding in `services` becomes the
+ * gateway's RPC entrypoint, also as in a deployment.
  * Miniflare calls these functions for every Worker of a session, and again on every reload.
  */
 import { join } from "node:path";
@@ -12,9 +13,10 @@ import type { Env } from "../src/config/headers.ts";
 import { ConfigError } from "../src/config/index.ts";
 import { announceEngines, withLocalEngines } from "./engines.ts";
 import { announceModels, withLocalModels } from "./local-models.ts";
-import { nodeStub } from "./node-stub.ts";
+import { type BindingClass, nodeStub } from "./node-stub.ts";
 import { readOptions, type Source } from "./options.ts";
 import { serviceName, servicesOf } from "./services.ts";
+import { readIndex, vectorizeBinding } from "./vectorize.ts";
 
 const PLUGIN_NAME = "ganglion";
 
@@ -23,6 +25,8 @@ interface LocalBinding {
 	source: Source;
 	/** Set for a service binding. The entrypoint is optional. */
 	service?: { entrypoint?: string | undefined };
+	/** Set for a binding of the type `vectorize`. */
+	index?: ReturnType<typeof readIndex>["index"];
 }
 
 export const ganglion: Plugin = {
@@ -30,7 +34,7 @@ export const ganglion: Plugin = {
 	getBindings: async (options) => (await localBindings(options)).map(workerBinding),
 	async getNodeBindings(options) {
 		const stubs = (await localBindings(options)).map(
-			async ({ name, service }) => [name, await nodeStub(service ? "service" : "ai")] as const,
+			async (binding) => [binding.name, await nodeStub(classOf(binding))] as const,
 		);
 		return Object.fromEntries(await Promise.all(stubs));
 	},
@@ -44,7 +48,11 @@ export const ganglion: Plugin = {
 	},
 };
 
-function workerBinding({ name, service, source }: LocalBinding): Worker_Binding {
+const classOf = ({ index, service }: LocalBinding): BindingClass =>
+	index ? "vectorize" : service ? "service" : "ai";
+
+function workerBinding({ index, name, service, source }: LocalBinding): Worker_Binding {
+	if (index) return vectorizeBinding(name, source, index);
 	if (service) return { name, service: designator(source, service.entrypoint) };
 	const fetcher = { name: "fetcher", service: designator(source, "AI") };
 	return { name, wrapped: { moduleName: "cloudflare-internal:ai-api", innerBindings: [fetcher] } };
@@ -71,6 +79,9 @@ const TextBinding = z.object({ type: z.literal("text"), value: z.string() });
 /** wrangler adds the deployment fields of a service binding to the options. */
 const DeployedService = z.looseObject({ entrypoint: z.string().optional() });
 
+/** wrangler puts a prefix before the types of `unsafe.bindings`. */
+const isVectorize = (type: string): boolean => /^(?:unsafe:)?vectorize$/.test(type);
+
 async function localBindings(options: ParsedWorkerOptions): Promise<LocalBinding[]> {
 	// Older versions of Miniflare 4 pass other options to plugins.
 	const { config }: Partial<ParsedWorkerOptions> = options;
@@ -86,6 +97,10 @@ async function localBindings(options: ParsedWorkerOptions): Promise<LocalBinding
 		if (!own.success) return [];
 		const { dev, type } = own.data;
 		try {
+			if (isVectorize(type)) {
+				const { index, others } = readIndex(dev.options);
+				return [{ name, index, ...(await sourceFor(others, env)) }];
+			}
 			if (type !== "unsafe:service") return [{ name, ...(await sourceFor(dev.options, env)) }];
 			const {
 				entrypoint,

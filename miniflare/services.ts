@@ -99,5 +99,6 @@ const gatewayBindings = ({ variables }: EmbeddedSource): Worker_Binding[] =>
 
 const forwarderBindings = ({ account, token, url }: UrlSource): Worker_Binding[] => [
 	{ name: "PROXY", text: `${url}/client/v4/accounts/${account}/ai/run/proxy` },
+	{ name: "INDEXES", text: `${url}/client/v4/accounts/${account}/vectorize/v2/indexes` },
 	...(token === undefined ? [] : [{ name: "TOKEN", text: token }]),
 ];

@@ -27,6 +27,7 @@ import { objects } from "./surfaces/operations/objects.ts";
 import { reload } from "./surfaces/operations/reload.ts";
 import { reports } from "./surfaces/operations/worker-reports.ts";
 import { entrypoint } from "./surfaces/rpc/entrypoint.ts";
+import { vectorizeEntrypoint } from "./surfaces/vectorize/entrypoint.ts";
 import { WORK_HANDLERS } from "./work-handlers.ts";
 
 const config = configure(env);
@@ -58,6 +59,7 @@ export default {
 } satisfies ExportedHandler;
 
 export class AI extends entrypoint(() => current) {}
+export class Vectorize extends vectorizeEntrypoint(() => current) {}
 export class Connections extends connections(persistent.guardCounts) {}
 export class Drain extends drain(background) {}
 export class Objects extends objects(env, objectNames(env)) {}

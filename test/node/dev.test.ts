@@ -37,6 +37,8 @@ const OBJECTS = {
 			{ name: "STREAM_RUN", class_name: "StreamRun" },
 			{ name: "BLOBS", class_name: "BlobStore" },
 			{ name: "WORK_QUEUE", class_name: "WorkQueue" },
+			{ name: "VECTOR_REGISTRY", class_name: "VectorRegistry" },
+			{ name: "VECTOR_INDEX", class_name: "VectorIndex" },
 		],
 	},
 	migrations: [
@@ -52,6 +54,8 @@ const OBJECTS = {
 				"StreamRun",
 				"BlobStore",
 				"WorkQueue",
+				"VectorRegistry",
+				"VectorIndex",
 			],
 		},
 	],

@@ -16,7 +16,7 @@ import { freePort } from "../../scripts/free-port.ts";
 import { ganglion } from "./cli/run.ts";
 import { start, stopHosts } from "./plugin/host.ts";
 import { exampleBeside, installExample, type Project } from "./plugin/installed.ts";
-import { PROBED } from "./plugin/probe.ts";
+import { INDEX_PROBED, PROBED } from "./plugin/probe.ts";
 import { describeSessions } from "./plugin/sessions.ts";
 
 const WRANGLER = "node_modules/wrangler/bin/wrangler.js";
@@ -24,12 +24,13 @@ const WRANGLER = "node_modules/wrangler/bin/wrangler.js";
 /** The example's own Worker, and beside it a path that probes the binding. */
 const PROBING_WORKER = `
 import example from "./example.ts";
-import { probe } from "./probe.ts";
+import { probe, probeIndex } from "./probe.ts";
 
 export default {
 	async fetch(request: Request, env: Env): Promise<Response> {
 		if (new URL(request.url).pathname !== "/probe") return example.fetch(request as never, env);
-		return Response.json({ class: env.AI.constructor.name, ...(await probe(env.AI as never)) });
+		const index = await probeIndex((env as never as Record<string, Vectorize>).VECTORIZE as Vectorize);
+		return Response.json({ class: env.AI.constructor.name, ...(await probe(env.AI as never)), index });
 	},
 };
 `;
@@ -37,21 +38,34 @@ export default {
 const PROBING_TEST = `
 import { env } from "cloudflare:test";
 import { expect, it } from "vitest";
-import { PROBED, probe } from "../src/probe.ts";
+import { INDEX_PROBED, PROBED, probe, probeIndex } from "../src/probe.ts";
 
 it("is what every host has", async () => {
 	expect(await probe(env.AI)).toEqual(PROBED);
+	expect(await probeIndex(env.VECTORIZE)).toEqual(INDEX_PROBED);
 });
 `;
 
 const PROBING_SCRIPT = `
 import { getPlatformProxy } from "wrangler";
-import { probe } from "../src/probe.ts";
+import { probe, probeIndex } from "../src/probe.ts";
 
 const { env, dispose } = await getPlatformProxy();
-console.log("PROBED " + JSON.stringify({ class: env.AI.constructor.name, ...(await probe(env.AI)) }));
+const index = await probeIndex(env.VECTORIZE);
+console.log("PROBED " + JSON.stringify({ class: env.AI.constructor.name, ...(await probe(env.AI)), index }));
 await dispose();
 `;
+
+/** Beside the example's own binding. */
+const INDEX_BINDING = JSON.stringify({
+	name: "VECTORIZE",
+	type: "vectorize",
+	index_name: "docs",
+	dev: {
+		plugin: { package: "ganglion", name: "ganglion" },
+		options: { dimensions: 2, metadata_indexes: { page: "number" } },
+	},
+});
 
 let project: Project;
 beforeAll(() => {
@@ -60,6 +74,11 @@ beforeAll(() => {
 	renameSync(join(src, "index.ts"), join(src, "example.ts"));
 	copyFileSync(resolve("test/node/plugin/probe.ts"), join(src, "probe.ts"));
 	writeFileSync(join(src, "index.ts"), PROBING_WORKER);
+	const config = join(project.folder, "wrangler.jsonc");
+	writeFileSync(
+		config,
+		readFileSync(config, "utf8").replace('"bindings": [', `"bindings": [${INDEX_BINDING},`),
+	);
 	writeFileSync(join(project.folder, "test/probe.test.ts"), PROBING_TEST);
 	writeFileSync(join(project.folder, "scripts/probe.ts"), PROBING_SCRIPT);
 });
@@ -93,7 +112,7 @@ describe("the example, with the plugin", () => {
 		const port = await freePort();
 		const output = await (await wranglerDev(project, WRANGLER, port)).said(/Ready on/);
 		expect(output).toMatch(/env\.AI \(ai\)\s+ganglion\s+local/);
-		expect(await (await ask(port, "/probe")).json()).toEqual({ class: "Ai", ...PROBED });
+		expect(await (await ask(port, "/probe")).json()).toEqual({ class: "Ai", ...PROBED, index: INDEX_PROBED });
 		expect(await (await ask(port, "/ask?text=Reply+with+exactly%3A+Your+name+is+Alice.")).text()).toBe(
 			PROBED.events,
 		);
@@ -136,13 +155,13 @@ describe("the example, with the plugin", () => {
 			"--port",
 			String(port),
 		).said(/Local:/);
-		expect(await (await ask(port, "/probe")).json()).toEqual({ class: "Ai", ...PROBED });
+		expect(await (await ask(port, "/probe")).json()).toEqual({ class: "Ai", ...PROBED, index: INDEX_PROBED });
 	});
 
 	it("in Node, by getPlatformProxy()", async () => {
 		const { output } = await start(project, "scripts/probe.ts").ended;
 		const [, probed = "nothing"] = /PROBED (.*)/.exec(output) ?? [];
-		expect(JSON.parse(probed)).toEqual({ class: "Ai", ...PROBED });
+		expect(JSON.parse(probed)).toEqual({ class: "Ai", ...PROBED, index: INDEX_PROBED });
 	});
 
 	it("deploys as the hosted binding", async () => {
@@ -150,7 +169,10 @@ describe("the example, with the plugin", () => {
 		expect((await host.ended).code).toBe(0);
 		const upload = readFileSync(join(project.folder, "upload.txt"), "utf8");
 		const [, metadata = ""] = /name="metadata"\s+(\{.*\})/.exec(upload) ?? [];
-		expect(JSON.parse(metadata).bindings).toMatchObject([{ name: "AI", type: "ai" }]);
+		expect(JSON.parse(metadata).bindings).toMatchObject([
+			{ name: "VECTORIZE", type: "vectorize", index_name: "docs" },
+			{ name: "AI", type: "ai" },
+		]);
 		expect(upload).not.toContain("x-ganglion-backend");
 	});
 });

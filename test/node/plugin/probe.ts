@@ -89,3 +89,35 @@ export const PROBED: Awaited<ReturnType<typeof probe>> = {
 	search: [200, 1],
 	models: [{ name: LLAMA, source: 1, task: "Text Generation" }],
 };
+
+/** Asks an index what Workers ask it. The index of a host may have been asked before. */
+export async function probeIndex(index: Vectorize) {
+	await index.upsert([
+		{ id: "a", values: new Float32Array([1, 0]), metadata: { page: 1 } },
+		{ id: "b", values: [0, 1], metadata: { page: 2 }, namespace: "x" },
+	]);
+	const { dimensions, vectorCount } = await index.describe();
+	return {
+		class: index.constructor.name,
+		shape: { dimensions, vectorCount },
+		found: await index.query([1, 0], { topK: 1, returnMetadata: true }),
+		filtered: await index.query(new Float32Array([1, 0]), { filter: { page: { $gt: 1 } } }),
+		byId: await index.queryById("b", { topK: 1, namespace: "x" }),
+		vectors: await index.getByIds(["b"]),
+		refused: await thrownBy(() => index.query([1, 0], { returnMetadata: false })),
+	};
+}
+
+export const INDEX_PROBED = {
+	class: "VectorizeIndexImpl",
+	shape: { dimensions: 2, vectorCount: 2 },
+	found: { count: 1, matches: [{ id: "a", score: 1, metadata: { page: 1 } }] },
+	filtered: { count: 1, matches: [{ id: "b", score: 0, namespace: "x" }] },
+	byId: { count: 1, matches: [{ id: "b", score: 1, namespace: "x" }] },
+	vectors: [{ id: "b", values: [0, 1], namespace: "x", metadata: { page: 2 } }],
+	refused: {
+		name: "Error",
+		message:
+			'VECTOR_QUERY_ERROR (code = 40026): Failed to parse the request body as JSON: returnMetadata: expected value "none", "indexed" or "all"',
+	},
+};

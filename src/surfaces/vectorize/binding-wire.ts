@@ -1,0 +1,43 @@
+/**
+ * The requests of the runtime's own `VectorizeIndex` class (workerd, src/cloudflare/internal/vectorize-api.ts), version 2: JSON without an
+ * envelope, and `{code, error}` with the status of a failure.
+ */
+import { AiError, toAiError } from "../../core/errors.ts";
+import {
+	deleteVectors,
+	describeIndex,
+	getVectors,
+	type IndexCall,
+	queryIndex,
+	writeVectors,
+} from "./operations.ts";
+
+interface WireOperation {
+	method: "GET" | "POST";
+	run(call: IndexCall): Promise<object>;
+}
+
+const OPERATIONS: Readonly<Record<string, WireOperation>> = {
+	"/info": { method: "GET", run: describeIndex },
+	"/query": { method: "POST", run: queryIndex },
+	"/insert": { method: "POST", run: (call) => writeVectors(call, "insert") },
+	"/upsert": { method: "POST", run: (call) => writeVectors(call, "upsert") },
+	"/getByIds": { method: "POST", run: getVectors },
+	"/deleteByIds": { method: "POST", run: deleteVectors },
+};
+
+export async function vectorWire(call: IndexCall): Promise<Response> {
+	const { request, services } = call;
+	try {
+		const operation = OPERATIONS[new URL(request.url).pathname];
+		if (operation?.method !== request.method) throw new AiError("noRoute");
+		return Response.json(await operation.run(call));
+	} catch (thrown) {
+		const error = toAiError(thrown);
+		services.log(error, "");
+		return wireFailure(error);
+	}
+}
+
+export const wireFailure = ({ code, description, status }: AiError): Response =>
+	Response.json({ code, error: description }, { status });
