@@ -13,10 +13,11 @@ import { shownNeurons } from "../models/neurons.ts";
 import { admissionOf } from "./admit.ts";
 import { requestKey } from "./dispatch/request-key.ts";
 import { describePlan, type ExplainedPlan } from "./explain-plan.ts";
+import { limitsOf } from "./limits.ts";
 import type { Plan } from "./plan.ts";
-import { type EstimatedCost, type PreparationSteps, prepare, type StepRunner } from "./prepare.ts";
+import { type EstimatedCost, estimateCost, fitContext, parse, refuseByPlan } from "./prepare.ts";
 import type { InferenceRequest } from "./request.ts";
-import { modelOf } from "./resolve-model.ts";
+import { modelOf, resolveModel } from "./resolve-model.ts";
 import { route } from "./route.ts";
 import type { PipelineServices } from "./services.ts";
 import { explainStream, type StreamMode } from "./stream-mode.ts";
@@ -63,26 +64,19 @@ export interface Explanation extends Partial<ExplainedPlan> {
 	refused: { step: string; code: number; status: number; message: string }[];
 }
 
-/** Thrown when a step has failed whose result the following steps need. */
-class Stopped extends Error {}
-
-/** Runs the steps of a preparation, keeps their results, and records their failures. */
+/** Records the failures of steps. */
 class StepRecorder {
-	readonly results: { [Name in keyof PreparationSteps]?: PreparationSteps[Name] } = {};
 	readonly refused: Explanation["refused"] = [];
 
-	readonly run: StepRunner = async (name, work) => {
+	/** `undefined`: the step has failed. */
+	async run<Result>(step: string, work: () => Result | Promise<Result>): Promise<Result | undefined> {
 		try {
-			const result = await work();
-			this.results[name] = result;
-			return result;
+			return await work();
 		} catch (thrown) {
-			this.record(name, thrown);
-			// A check has no result that a later step could miss.
-			if (name === "plan" || name === "fit") return undefined as never;
-			throw new Stopped();
+			this.record(step, thrown);
+			return undefined;
 		}
-	};
+	}
 
 	record(step: string, thrown: unknown): void {
 		const { code, status, description } = toAiError(thrown);
@@ -92,29 +86,34 @@ class StepRecorder {
 
 export async function explain(request: InferenceRequest, services: PipelineServices): Promise<Explanation> {
 	const recorder = new StepRecorder();
-	const { refused, results } = recorder;
-	const prepared = await prepare(request, services, recorder.run).catch((error: unknown) => {
-		if (!(error instanceof Stopped)) throw error;
-	});
-	const { authorize: resolved, parse: parsed } = results;
+	const { account } = request.caller;
+	const resolved = await recorder.run("authorize", () =>
+		resolveModel(request.model, request.caller, services),
+	);
 	const id = resolved?.model.id ?? (await modelOf(request.model, request.caller, services));
 	const explanation: Explanation = {
 		...(id !== request.model && { alias: request.model }),
 		model: id,
-		refused,
+		refused: recorder.refused,
 	};
 	if (!resolved) return explanation;
 	const { model, routed } = resolved;
 	explanation.task = model.task;
 	explanation.price = describePrice(model);
 	if (routed) explanation.strict = routed.strict;
-	if (prepared) {
-		const { estimated } = prepared;
+	await recorder.run("plan", () => refuseByPlan(model, limitsOf(services.limits, account), routed));
+	const parsed = await recorder.run("parse", async () =>
+		parse(request.inputs, await request.dialect(model), resolved),
+	);
+	const { call } = parsed ?? {};
+	if (call) await recorder.run("fit", () => fitContext(call, model, routed));
+	const estimated = call && (await recorder.run("estimate", () => estimateCost(call, model, routed)));
+	if (parsed && estimated) {
 		explanation.estimate = describeEstimate(estimated);
-		const admission = admissionOf(request, prepared, services.limits);
-		const limits = await limitStatus(request.caller.account, admission, services, recorder);
+		const admission = admissionOf(request, { ...parsed, ...resolved, estimated }, services.limits);
+		const limits = await limitStatus(account, admission, services, recorder);
 		if (limits) explanation.limits = limits;
-		const key = await requestKey(request.caller.account, model.id, prepared.call);
+		const key = await requestKey(account, model.id, parsed.call);
 		if (key !== undefined) explanation.cache_key = key;
 	}
 	await services.pools.refresh(routed?.targets ?? []);

@@ -25,53 +25,24 @@ export interface Parsed {
 	writer: Writer;
 }
 
-/** The steps, and the result of each. */
-export interface PreparationSteps {
-	authorize: ResolvedModel;
-	plan: undefined;
-	parse: Parsed;
-	fit: undefined;
-	estimate: EstimatedCost;
-}
-
 export type EstimatedRun = ResolvedModel & Parsed & { estimated: EstimatedCost };
 
-/** Runs one step. `explain.ts` has a runner that records the failures of all steps. */
-export type StepRunner = <Name extends keyof PreparationSteps>(
-	name: Name,
-	work: () => PreparationSteps[Name] | Promise<PreparationSteps[Name]>,
-) => PreparationSteps[Name] | Promise<PreparationSteps[Name]>;
-
-export async function prepare(
-	request: InferenceRequest,
-	services: PipelineServices,
-	step: StepRunner = (_, work) => work(),
-): Promise<EstimatedRun> {
+/** `explain.ts` calls the same functions, and goes on after a refusal. */
+export async function prepare(request: InferenceRequest, services: PipelineServices): Promise<EstimatedRun> {
 	const { caller, inputs } = request;
-	// `authorize` is first, because the model decides the dialect. Most steps return no promise, and an `await` of their values would cost time.
-	const resolving = step("authorize", () => resolveModel(request.model, caller, services));
-	const { model, routed } = resolving instanceof Promise ? await resolving : resolving;
-	const checking = step("plan", () => refuseByPlan(model, limitsOf(services.limits, caller.account), routed));
-	if (checking instanceof Promise) await checking;
-	const parsing = step("parse", () => parse(inputs, request.dialect(model), { model, routed }));
-	const parsed = parsing instanceof Promise ? await parsing : parsing;
-	const { call, writer } = parsed;
-	const fitting = step("fit", () => fitContext(call, model, routed));
-	if (fitting instanceof Promise) await fitting;
-	const estimating = step("estimate", () => estimateCost(call, model, routed));
-	const estimated = estimating instanceof Promise ? await estimating : estimating;
-	return { model, routed, inputs: parsed.inputs, call, writer, estimated };
+	// First, because the model decides the dialect.
+	const { model, routed } = await resolveModel(request.model, caller, services);
+	refuseByPlan(model, limitsOf(services.limits, caller.account), routed);
+	const parsed = await parse(inputs, await request.dialect(model), { model, routed });
+	fitContext(parsed.call, model, routed);
+	return { ...parsed, model, routed, estimated: estimateCost(parsed.call, model, routed) };
 }
 
 /**
  * Refuses models of the paid plan, and models whose unknown price would bypass the account's budgets. The account's object checks
  * the budget of a token.
  */
-export function refuseByPlan(
-	model: Model,
-	limits: AccountLimits,
-	routed: ResolvedRoute | undefined,
-): undefined {
+export function refuseByPlan(model: Model, limits: AccountLimits, routed: ResolvedRoute | undefined): void {
 	if (isUnpriced(model, routed) && rulesOf(model, limits).budgets.length > 0)
 		throw new AiError("missingProviderKey", describeUnpriced(model.id, "account"));
 	if (limits.plan === "free" && can(model, "require_workers_paid"))
@@ -91,12 +62,9 @@ export const isUnpriced = ({ prices }: Pick<Model, "prices">, routed: ResolvedRo
  */
 export function parse(
 	sent: Inputs,
-	dialect: Dialect | Promise<Dialect>,
-	resolved: Pick<ResolvedModel, "model" | "routed">,
+	{ reader, writer }: Dialect,
+	{ model, routed }: Pick<ResolvedModel, "model" | "routed">,
 ): Parsed | Promise<Parsed> {
-	if (dialect instanceof Promise) return dialect.then((loaded) => parse(sent, loaded, resolved));
-	const { reader, writer } = dialect;
-	const { model, routed } = resolved;
 	const strict = routed?.strict ?? false;
 	if (!reader.isBatch) refuseQueued(sent.fields);
 	const read = (fields: unknown): Parsed => {
@@ -144,7 +112,7 @@ export function fitContext(
 	call: TaskCall,
 	model: Model,
 	routed: Pick<ResolvedRoute, "targets"> | undefined,
-): undefined {
+): void {
 	// The simulator counts tokens as the gateway does. For other engines the count is an estimate.
 	const isExact = routed?.targets.every(({ kind }) => kind === "simulator") ?? false;
 	checkContext(call, model, isExact);

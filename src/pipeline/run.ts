@@ -41,8 +41,7 @@ export async function run(request: InferenceRequest, services: PipelineServices)
 	let metered: Metered | undefined;
 	try {
 		prepared = await prepare(request, services);
-		const admission = admit(exchange, request, prepared, services);
-		const call = admission instanceof Promise ? await admission : admission;
+		const call = await admit(exchange, request, prepared, services);
 		const answered = await answer(exchange, { ...prepared, request, call, signal }, services);
 		metered = meter(exchange, answered, prepared.model, services);
 		if (exchange.state !== "ended") cancelOnAbort(signal, metered, exchange.ended);
