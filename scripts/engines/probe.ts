@@ -6,8 +6,8 @@ import * as z from "zod";
 import type { ServedModel } from "./match.ts";
 import { type ModelKind, readName } from "./names.ts";
 
-/** The default ports of Ollama, llama.cpp, vLLM and LM Studio. */
-export const USUAL_PORTS: readonly number[] = [11434, 8080, 8000, 1234];
+/** The default ports of Ollama, llama.cpp, vLLM, LM Studio and Docker Model Runner. */
+export const USUAL_PORTS: readonly number[] = [11434, 8080, 8000, 1234, 12434];
 /** For all requests to one port. */
 const ANSWER_MS = 300;
 /** Longest list that is read. */
@@ -52,7 +52,7 @@ export async function findEngines({
 
 type Get = (path: string) => Promise<unknown>;
 
-/** `undefined` if no JSON arrives in time. */
+/** `undefined` if no JSON arrives in time, `null` for an answer with an error. */
 async function getJson(url: string, signal: AbortSignal, fetcher: typeof fetch): Promise<unknown> {
 	try {
 		// A redirect could lead to another host.
@@ -63,7 +63,7 @@ async function getJson(url: string, signal: AbortSignal, fetcher: typeof fetch):
 		});
 		if (!response.ok || !response.body) {
 			await response.body?.cancel();
-			return undefined;
+			return null;
 		}
 		const decoder = new TextDecoder();
 		let text = "";
@@ -83,15 +83,29 @@ const OpenAiModels = z.looseObject({
 			id: z.string().min(1),
 			owned_by: z.string().nullish(),
 			meta: z.looseObject({ n_params: z.number().nullish() }).nullish().catch(undefined),
+			/** Of a router of llama.cpp: how it starts the model. */
+			status: z
+				.looseObject({ args: z.array(z.string()).catch([]) })
+				.optional()
+				.catch(undefined),
+			architecture: z
+				.looseObject({ input_modalities: z.array(z.string()) })
+				.optional()
+				.catch(undefined),
 		}),
 	),
 });
 type OpenAiModel = z.output<typeof OpenAiModels>["data"][number];
 
-/** All engines have this route. The owner of the models identifies the engine. */
+/** Docker Model Runner has OpenAI's routes below this path. */
+const DOCKER_PATH = "/engines/v1";
+
+/** All engines have this list. The owner of the models identifies the engine. */
 async function engineAt(origin: string, get: Get): Promise<Engine | undefined> {
-	const models = OpenAiModels.safeParse(await get("/v1/models")).data?.data;
-	if (!models) return undefined;
+	const list = await get("/v1/models");
+	if (list === undefined) return undefined;
+	const models = OpenAiModels.safeParse(list).data?.data;
+	if (!models || models.some(({ owned_by }) => owned_by === "docker")) return dockerAt(origin, get);
 	const owners = new Set(models.map(({ owned_by }) => owned_by));
 	const url = `${origin}/v1`;
 	if (owners.has("llamacpp"))
@@ -109,6 +123,13 @@ async function engineAt(origin: string, get: Get): Promise<Engine | undefined> {
 	return undefined;
 }
 
+async function dockerAt(origin: string, get: Get): Promise<Engine | undefined> {
+	const models = OpenAiModels.safeParse(await get(`${DOCKER_PATH}/models`)).data?.data;
+	if (!models?.some(({ owned_by }) => owned_by === "docker")) return undefined;
+	const url = origin + DOCKER_PATH;
+	return { name: "docker-model-runner", kind: "openai", url, models: models.map(served) };
+}
+
 const served = ({ id, meta }: OpenAiModel): ServedModel => {
 	const named = readName(id);
 	const billions = meta?.n_params ? meta.n_params / 1e9 : named.billions;
@@ -117,11 +138,31 @@ const served = ({ id, meta }: OpenAiModel): ServedModel => {
 
 const Props = z.looseObject({ modalities: z.looseObject({ vision: z.boolean() }) });
 
-/** llama.cpp has one model, and reports whether it has vision. */
+/** llama.cpp has one model, and reports whether it has vision. A router has several, and reports how it starts each. */
 async function ofLlamaCpp(models: OpenAiModel[], get: Get): Promise<ServedModel[]> {
+	if (models.some(({ status }) => status)) return models.map(ofRouter);
 	const hasVision = Props.safeParse(await get("/props")).data?.modalities.vision;
 	return models.map((model) => withVision(served(model), models.length === 1 ? hasVision : undefined));
 }
+
+/** llama.cpp's options without which a model has no embeddings, or no ranks. */
+const TASK_OPTIONS: Partial<Record<ModelKind, readonly string[]>> = {
+	embeddings: ["--embedding", "--embeddings"],
+	reranking: ["--rerank", "--reranking"],
+};
+
+function ofRouter(model: OpenAiModel): ServedModel {
+	const named = served(model);
+	const args = new Set(model.status?.args);
+	const required = TASK_OPTIONS[named.kind];
+	const isServed = required ? required.some((option) => args.has(option)) : !startsOtherTask(args);
+	if (!isServed) return { ...named, kind: "other" };
+	return withVision(named, model.architecture?.input_modalities.includes("image"));
+}
+
+/** A model that computes embeddings or ranks does not chat. */
+const startsOtherTask = (args: ReadonlySet<string>): boolean =>
+	Object.values(TASK_OPTIONS).some((options) => options.some((option) => args.has(option)));
 
 function withVision(model: ServedModel, hasVision: boolean | undefined): ServedModel {
 	if (hasVision === undefined || (model.kind !== "chat" && model.kind !== "vision")) return model;

@@ -175,10 +175,7 @@ export function requestsAudio({ passthrough }: ChatInput): boolean {
 	return Array.isArray(modalities) && modalities.includes("audio");
 }
 
-/**
- * The caller's original request, if its dialect is also an upstream's own. Such an upstream receives the fields that this
- * format lacks unchanged, and its answer also has a `verbatim`.
- */
+/** The caller's original request, if its dialect is also an upstream's: it receives the fields that this format lacks, and answers in it. */
 export interface Verbatim {
 	/** `anthropic` equals the `kind` of the backends that accept this dialect. */
 	dialect: "anthropic" | "responses";

@@ -78,3 +78,21 @@ export const lmStudio = (...models: [id: string, type: string][]) =>
 		"/api/version": { error: "Unexpected endpoint or method. (GET /api/version)" },
 		"/api/v0/models": { data: models.map(([id, type]) => ({ id, type, state: "not-loaded" })) },
 	});
+
+/** A router of llama.cpp: the options with which it starts each model, and what the model reads. */
+export const llamaRouter = (...models: [id: string, args: string[], modalities?: string[]][]) =>
+	fake({
+		"/v1/models": {
+			data: models.map(([id, args, input_modalities = ["text"]]) => ({
+				id,
+				owned_by: "llamacpp",
+				in_cache: false,
+				path: `/models/${id}.gguf`,
+				status: { value: "unloaded", args: ["llama-server", "--port", "0", ...args] },
+				architecture: { input_modalities, output_modalities: ["text"] },
+			})),
+		},
+	});
+
+export const dockerModelRunner = (...ids: string[]) =>
+	fake({ "/engines/v1/models": listed("docker", ...ids) });

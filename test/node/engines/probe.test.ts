@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { findEngines, USUAL_PORTS } from "../../../scripts/engines/probe.ts";
-import { fake, llamaCpp, lmStudio, ollama, stopFakes, vllm } from "./fake.ts";
+import { dockerModelRunner, fake, llamaCpp, llamaRouter, lmStudio, ollama, stopFakes, vllm } from "./fake.ts";
 
 afterEach(stopFakes);
 
@@ -68,6 +68,44 @@ describe("engines of this machine", () => {
 				kind: "openai",
 				url: `http://127.0.0.1:${d}/v1`,
 				models: [{ name: "openai/gpt-oss-20b", kind: "chat", family: "gpt-oss", billions: 20, codes: false }],
+			},
+		]);
+	});
+
+	it("that are a router of llama.cpp have the tasks for which it starts each model", async () => {
+		const { port } = await llamaRouter(
+			["Qwen3.8-27B-Q4_K_M", ["--jinja"]],
+			["gemma-4-12b-it", [], ["text", "image"]],
+			["bge-m3-Q8_0", ["--embeddings", "--pooling", "mean"]],
+			["bge-small-en-v1.5", ["--pooling", "mean"]],
+			["bge-reranker-base", ["--reranking"]],
+			["bge-reranker-v2-m3", []],
+			["Qwen3-4B-embedder-of-mine", ["--embedding"]],
+		);
+		const [engine] = await find(port);
+		expect(engine).toMatchObject({ name: "llama-cpp", url: `http://127.0.0.1:${port}/v1` });
+		expect(engine?.models.map(({ name, kind }) => [name, kind])).toEqual([
+			["Qwen3.8-27B-Q4_K_M", "chat"],
+			["gemma-4-12b-it", "vision"],
+			["bge-m3-Q8_0", "embeddings"],
+			["bge-small-en-v1.5", "other"],
+			["bge-reranker-base", "reranking"],
+			["bge-reranker-v2-m3", "other"],
+			["Qwen3-4B-embedder-of-mine", "other"],
+		]);
+	});
+
+	it("may be Docker's, below another path", async () => {
+		const { port } = await dockerModelRunner("docker.io/ai/smollm2:latest", "docker.io/ai/gemma3:4B-Q4_K_M");
+		expect(await find(port)).toMatchObject([
+			{
+				name: "docker-model-runner",
+				kind: "openai",
+				url: `http://127.0.0.1:${port}/engines/v1`,
+				models: [
+					{ name: "docker.io/ai/smollm2:latest", kind: "chat" },
+					{ name: "docker.io/ai/gemma3:4B-Q4_K_M", family: "gemma", generation: 3, billions: 4 },
+				],
 			},
 		]);
 	});
