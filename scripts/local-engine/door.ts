@@ -2,7 +2,7 @@
  * The address of the local engine for the gateway. It stays the same while llama-server is started again, and holds a request until
  * its weights are present and llama-server answers. A request is passed on unread: its path has the model.
  *
- *     POST /models/{name}/v1/{path}   passed to llama-server
+ *     POST /model:{name}/v1/{path}    passed to llama-server
  *     GET  /status                    weights, downloads and loaded models
  *     POST /pull, /cancel, /load, /unload, /remove   {"model": name}
  */
@@ -39,7 +39,7 @@ const STATUS: Readonly<Record<ProblemCode, number>> = {
 };
 const MAX_COMMAND_BYTES = 10_000;
 const COMMANDS = /^\/(pull|cancel|load|unload|remove)$/;
-const PASSED = /^\/models\/([^/]+)(\/v1\/[\w/]+|\/(?:de)?tokenize)$/;
+const PASSED = /^\/model:([^/]+)(\/v1\/[\w/]+|\/(?:de)?tokenize)$/;
 /** Of one connection, which the other one has by itself. */
 const CONNECTION_HEADERS = ["authorization", "connection", "host", "keep-alive", "transfer-encoding"];
 
@@ -110,7 +110,6 @@ function pass(
 	loadFailure: () => Promise<LocalProblem | undefined>,
 ): Promise<void> {
 	if (answer.destroyed) return Promise.resolve();
-	const { promise, resolve, reject } = Promise.withResolvers<void>();
 	const headers = { ...incoming.headers };
 	for (const name of CONNECTION_HEADERS) delete headers[name];
 	const { hostname, port } = target.url;
@@ -118,11 +117,6 @@ function pass(
 		...{ agent, hostname, port, path, method: "POST" },
 		headers: { ...headers, authorization: `Bearer ${target.key}` },
 	});
-	answer.once("close", () => {
-		call.destroy();
-		resolve();
-	});
-	call.once("error", (error) => reject(answer.headersSent ? error : ended(error)));
 	const passReply = (reply: IncomingMessage): void => {
 		for (const name of CONNECTION_HEADERS) delete reply.headers[name];
 		answer.writeHead(reply.statusCode ?? 502, reply.headers);
@@ -130,16 +124,22 @@ function pass(
 		reply.once("error", () => answer.destroy());
 		reply.once("aborted", () => answer.destroy());
 	};
-	call.once("response", (reply) => {
-		if ((reply.statusCode ?? 0) < 500) return passReply(reply);
-		loadFailure().then(
-			(failure) => (failure ? reject(failure) : passReply(reply)),
-			// It has ended.
-			() => passReply(reply),
-		);
+	return new Promise((resolve, reject) => {
+		answer.once("close", () => {
+			call.destroy();
+			resolve();
+		});
+		call.once("error", (error) => reject(answer.headersSent ? error : ended(error)));
+		call.once("response", (reply) => {
+			if ((reply.statusCode ?? 0) < 500) return passReply(reply);
+			loadFailure().then(
+				(failure) => (failure ? reject(failure) : passReply(reply)),
+				// It has ended.
+				() => passReply(reply),
+			);
+		});
+		incoming.pipe(call);
 	});
-	incoming.pipe(call);
-	return promise;
 }
 
 const ended = (cause: Error): LocalProblem =>

@@ -52,7 +52,7 @@ interface SourceOptions {
 export function sourceOf(env: Environment, options: SourceOptions = {}): Source {
 	const set = env[HUB_SETTING] || DEFAULT_HUB;
 	if (!/^[a-z]+:\/\//i.test(set)) return new FolderSource(resolve(set));
-	const url = URL.parse(set);
+	const url = addressIn(set);
 	if (!url || !/^https?:$/.test(url.protocol))
 		throw new LocalProblem(
 			"weights_unavailable",
@@ -60,6 +60,10 @@ export function sourceOf(env: Environment, options: SourceOptions = {}): Source 
 		);
 	return new HubSource(url, env[TOKEN_SETTING], options);
 }
+
+/** Node 20 has no `URL.parse`. */
+const addressIn = (text: string, base?: string): URL | undefined =>
+	URL.canParse(text, base) ? new URL(text, base) : undefined;
 
 const unavailable = (message: string, cause?: unknown): LocalProblem =>
 	new LocalProblem("weights_unavailable", message, { cause });
@@ -163,7 +167,7 @@ class HubSource implements Source {
 			if (response.status === 200 || response.status === 206) return response;
 			void response.body?.cancel().catch(() => {});
 			if (response.status < 300 || response.status >= 400) throw this.#refusal(response, file);
-			const next = URL.parse(response.headers.get("location") ?? "", url);
+			const next = addressIn(response.headers.get("location") ?? "", url);
 			// The files of a hub are at another host.
 			if (!next || (next.protocol !== "https:" && next.origin !== this.#origin))
 				throw unavailable(

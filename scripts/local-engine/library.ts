@@ -86,9 +86,11 @@ export class Library {
 	async #hold(weights: Weights, signal: AbortSignal): Promise<void> {
 		const { name } = weights;
 		const { ended } = this.pull(weights);
-		const { promise: held, resolve } = Promise.withResolvers<void>();
-		const timer = setTimeout(resolve, HOLD_MS);
-		signal.addEventListener("abort", () => resolve(), { once: true });
+		let timer: NodeJS.Timeout | undefined;
+		const held = new Promise<void>((resolve) => {
+			timer = setTimeout(resolve, HOLD_MS);
+			signal.addEventListener("abort", () => resolve(), { once: true });
+		});
 		await Promise.race([ended, held]).finally(() => clearTimeout(timer));
 		const progress = this.#pulls.get(name)?.progress;
 		if (progress) throw downloading(name, progress);

@@ -271,12 +271,11 @@ const MAX_LISTED = 3;
 
 /** One row for many routes with equal targets, at the place of the first one. */
 function grouping(rows: readonly [string, string][]): [string, string][] {
-	const patterns = Map.groupBy(rows, ([, served]) => served);
 	return rows.flatMap(([pattern, served]): [string, string][] => {
-		const group = patterns.get(served) ?? [];
-		if (group.length <= MAX_LISTED) return [[pattern, served]];
-		const isFirst = group[0]?.[0] === pattern;
-		return isFirst ? [[`${pattern} and ${group.length - 1} more`, served]] : [];
+		const equal = rows.filter(([, other]) => other === served);
+		if (equal.length <= MAX_LISTED) return [[pattern, served]];
+		const isFirst = equal[0]?.[0] === pattern;
+		return isFirst ? [[`${pattern} and ${equal.length - 1} more`, served]] : [];
 	});
 }
 

@@ -4,9 +4,12 @@ import type { Call } from "../transport/upstream-failure.ts";
 
 const VERSION = "/v1";
 
+/** Not a segment of its own: a model named ".." would lead elsewhere. */
+const MODEL = "/model:";
+
 /** OpenAI's routes of a model. */
 export const addressOf = ({ url }: Pick<Target, "url">, model: string): string =>
-	`${url.replace(/\/models\/[^/]+\/v1$/, "")}/models/${encodeURIComponent(model)}${VERSION}`;
+	`${url.replace(/\/model:[^/]+\/v1$/, "")}${MODEL}${encodeURIComponent(model)}${VERSION}`;
 
 /** The same call of another section of llama-server. */
 export const withModel = (call: Call, model: string): Call => ({

@@ -9,7 +9,7 @@ import { failureOf, json, type Responder } from "../upstream.ts";
 
 const BGE = "@cf/baai/bge-small-en-v1.5";
 const ENGINE = "http://127.0.0.1:20001";
-const PATH = `${ENGINE}/models/%40cf%2Fbaai%2Fbge-small-en-v1.5`;
+const PATH = `${ENGINE}/model:%40cf%2Fbaai%2Fbge-small-en-v1.5`;
 const ask = askOf(local, { kind: "local", url: ENGINE, model: BGE });
 const catalogue = new Catalog();
 const model = (id: string) => {

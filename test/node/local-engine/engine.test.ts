@@ -60,7 +60,7 @@ async function start({ pulls = false } = {}): Promise<LocalEngine> {
 }
 
 async function post(engine: LocalEngine, model: string, path: string, body: object) {
-	const response = await fetch(`${engine.url}/models/${encodeURIComponent(model)}${path}`, {
+	const response = await fetch(`${engine.url}/model:${encodeURIComponent(model)}${path}`, {
 		method: "POST",
 		headers: { authorization: `Bearer ${engine.key}`, "content-type": "application/json" },
 		body: JSON.stringify({ model, ...body }),
