@@ -70,10 +70,15 @@ describe("steps", () => {
 	});
 
 	it("of the preparation are in the order of `prepare`", () => {
-		const calls = [...sourceOf("prepare.ts").matchAll(/step\("(\w+)", \(\) => (\w+)\(/g)];
-		expect(tableOf("Preparation").map(([step, name]) => [step?.[0], name?.[0]])).toEqual(
-			calls.map(([, step, name]) => [step, name]),
-		);
+		const explained = [
+			...sourceOf("explain.ts").matchAll(/recorder\.run\("(\w+)", (?:async )?\(\) =>\s*(\w+)\(/g),
+		].map(([, step, name]) => [step, name]);
+		expect(tableOf("Preparation").map(([step, name]) => [step?.[0], name?.[0]])).toEqual(explained);
+		const [, body = ""] = /async function prepare\(([\s\S]*?)\n}\n/.exec(sourceOf("prepare.ts")) ?? [];
+		const names = explained.map(([, name]) => name);
+		expect(
+			[...body.matchAll(/\b(\w+)\(/g)].map(([, name]) => name).filter((name) => names.includes(name)),
+		).toEqual(names);
 	});
 
 	it("of the answer are in the order of `answer`", () => {

@@ -6,6 +6,7 @@ import type { CallContext, CallReport } from "../../backends/backend.ts";
 import { type Backends, backendsOf, tasksOf } from "../../backends/index.ts";
 import { AccountSeals, type Seals } from "../../backends/seals.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
+import { pick } from "../../core/present.ts";
 import type { CallOutcome } from "../../fleet/watched-call.ts";
 import type { Flight } from "../../pools/flight.ts";
 import type { PoolPlace } from "../../pools/pool-gate.ts";
@@ -202,14 +203,12 @@ export class DispatchState {
 			});
 		this.served.attempts = attempt.number;
 		try {
-			const { coalesceMs, model, streamEnd } = context;
 			const report: CallReport = { dropped: [] };
 			const holdReply = (bytes: number): void => attempt.reply.grow(bytes);
-			const common = { model, signal, report, holdReply, seals: () => this.#sealsOf(target, report) };
+			const common = { signal, report, holdReply, seals: () => this.#sealsOf(target, report) };
 			const answer = await handler(call.input, {
 				...common,
-				...(streamEnd && { streamEnd }),
-				...(coalesceMs !== undefined && { coalesceMs }),
+				...pick(context, "model", "streamEnd", "coalesceMs"),
 				...(prefill && { prefill }),
 			});
 			outcome.begin();
