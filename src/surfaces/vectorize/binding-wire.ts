@@ -2,7 +2,7 @@
  * The requests of the runtime's own `VectorizeIndex` class (workerd, src/cloudflare/internal/vectorize-api.ts), version 2: JSON without an
  * envelope, and `{code, error}` with the status of a failure.
  */
-import { AiError, toAiError } from "../../core/errors.ts";
+import { AiError } from "../../core/errors.ts";
 import {
 	deleteVectors,
 	describeIndex,
@@ -26,17 +26,12 @@ const OPERATIONS: Readonly<Record<string, WireOperation>> = {
 	"/deleteByIds": { method: "POST", run: deleteVectors },
 };
 
-export async function vectorWire(call: IndexCall): Promise<Response> {
-	const { request, services } = call;
-	try {
-		const operation = OPERATIONS[new URL(request.url).pathname];
-		if (operation?.method !== request.method) throw new AiError("noRoute");
-		return Response.json(await operation.run(call));
-	} catch (thrown) {
-		const error = toAiError(thrown);
-		services.log(error, "");
-		return wireFailure(error);
-	}
+/** The result of a request of the class. Throws `AiError`. */
+export function wireResult(call: IndexCall): Promise<object> {
+	const { method, url } = call.request;
+	const operation = OPERATIONS[new URL(url).pathname];
+	if (operation?.method !== method) throw new AiError("noRoute");
+	return operation.run(call);
 }
 
 export const wireFailure = ({ code, description, status }: AiError): Response =>

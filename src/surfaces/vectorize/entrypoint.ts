@@ -9,10 +9,9 @@
  */
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { AiError, toAiError } from "../../core/errors.ts";
-import { isRecord } from "../../core/json.ts";
 import type { MetadataType, VectorMetric } from "../../retrieval/vectors/records.ts";
 import type { AppServices } from "../services.ts";
-import { vectorWire, wireFailure } from "./binding-wire.ts";
+import { wireFailure, wireResult } from "./binding-wire.ts";
 
 /** The index that a local session creates at its first use. `dimensions` absent: those of the first vector that is written. */
 interface LocalIndex {
@@ -76,41 +75,48 @@ export function vectorizeEntrypoint(current: () => { services: AppServices }) {
 		}
 
 		override async fetch(request: Request): Promise<Response> {
-			const { services } = current();
-			const { account, create, index } = this.ctx.props as VectorizeProps;
-			if (account === undefined || index === undefined)
-				return wireFailure(
-					new AiError(
-						"authentication",
-						"Authentication error: the binding has no props.account and props.index",
-					),
-				);
-			if (create) {
-				try {
-					await requireIndex({ account, index }, create, request, services);
-				} catch (thrown) {
-					return wireFailure(toAiError(thrown));
-				}
+			try {
+				return Response.json(await this.#result(request));
+			} catch (thrown) {
+				return wireFailure(this.#logged(thrown));
 			}
-			return vectorWire({ account, index, request, services });
 		}
 
 		/** Throws the errors of the runtime's class. */
 		async #send(operation: string, path: string, body?: WireBody): Promise<unknown> {
 			const width = body?.vectors?.[0]?.values.length ?? 0;
-			const response = await this.fetch(
-				new Request(`${WIRE}/${path}`, {
-					method: body ? "POST" : "GET",
-					...(body && {
-						body: JSON.stringify(body),
-						headers: { "content-type": "application/json", [WIDTH_HEADER]: String(width) },
-					}),
+			const request = new Request(`${WIRE}/${path}`, {
+				method: body ? "POST" : "GET",
+				...(body && {
+					body: JSON.stringify(body),
+					headers: { "content-type": "application/json", [WIDTH_HEADER]: String(width) },
 				}),
-			);
-			const answer: unknown = await response.json();
-			if (response.ok) return answer;
-			const { code, error } = isRecord(answer) ? answer : {};
-			throw new Error(`${operation}_ERROR (code = ${code}): ${error}`, { cause: new Error(String(error)) });
+			});
+			try {
+				return await this.#result(request);
+			} catch (thrown) {
+				const { code, description } = this.#logged(thrown);
+				const message = `${operation}_ERROR (code = ${code}): ${description}`;
+				throw new Error(message, { cause: new Error(description) });
+			}
+		}
+
+		async #result(request: Request): Promise<object> {
+			const { services } = current();
+			const { account, create, index } = this.ctx.props as VectorizeProps;
+			if (account === undefined || index === undefined)
+				throw new AiError(
+					"authentication",
+					"Authentication error: the binding has no props.account and props.index",
+				);
+			if (create) await requireIndex({ account, index }, create, request, services);
+			return wireResult({ account, index, request, services });
+		}
+
+		#logged(thrown: unknown): AiError {
+			const error = toAiError(thrown);
+			current().services.log(error, "");
+			return error;
 		}
 	};
 }
