@@ -28,10 +28,21 @@ const CURSOR = /^(\d{1,15})\.(.*)$/s;
 
 export class IdTable {
 	readonly #sql: SqlStorage;
+	/** Vectors of each object. */
+	readonly #counts: Map<number, number>;
 
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
 		sql.exec(`${IDS}; ${DELETED}; ${SNAPSHOTS}`);
+		this.#counts = this.#readCounts();
+	}
+
+	get counts(): ReadonlyMap<number, number> {
+		return this.#counts;
+	}
+
+	get count(): number {
+		return [...this.#counts.values()].reduce((sum, vectors) => sum + vectors, 0);
 	}
 
 	/** The objects of the vectors that exist. */
@@ -45,8 +56,7 @@ export class IdTable {
 		return new Map(rows.map(({ id, shard }) => [id, shard]));
 	}
 
-	/** Vectors of each object. */
-	counts(): Map<number, number> {
+	#readCounts(): Map<number, number> {
 		const rows = this.#sql
 			.exec<{ shard: number; vectors: number }>(
 				"SELECT shard, count(*) AS vectors FROM ids WHERE deleted IS NULL GROUP BY shard",
@@ -57,17 +67,24 @@ export class IdTable {
 
 	insert(id: string, shard: number, mutation: number): void {
 		this.#sql.exec("INSERT OR REPLACE INTO ids VALUES (?, ?, NULL, ?)", id, mutation, shard);
+		this.#counts.set(shard, (this.#counts.get(shard) ?? 0) + 1);
 	}
 
-	delete(ids: readonly string[], mutation: number): void {
-		const json = JSON.stringify(ids);
+	/** `found`: ids that exist, with their objects. */
+	delete(found: ReadonlyMap<string, number>, mutation: number): void {
+		const json = JSON.stringify([...found.keys()]);
+		for (const shard of found.values()) this.#counts.set(shard, (this.#counts.get(shard) ?? 0) - 1);
 		if (this.#hasSnapshots())
 			this.#sql.exec(
 				"UPDATE ids SET deleted = ? WHERE deleted IS NULL AND id IN (SELECT value FROM json_each(?))",
 				mutation,
 				json,
 			);
-		else this.#sql.exec("DELETE FROM ids WHERE id IN (SELECT value FROM json_each(?))", json);
+		else
+			this.#sql.exec(
+				"DELETE FROM ids WHERE deleted IS NULL AND id IN (SELECT value FROM json_each(?))",
+				json,
+			);
 	}
 
 	#hasSnapshots(): boolean {

@@ -119,7 +119,7 @@ export class IndexEngine {
 		for (let next = this.#journal.nextPart(number); next; next = this.#journal.nextPart(number)) {
 			const { batch, part } = next;
 			const known = this.#ids.shardsOf(batch.records.map(({ id }) => id));
-			const { batches, added } = place(batch, operation, { known, counts: this.#ids.counts(), dimensions });
+			const { batches, added } = place(batch, operation, { known, counts: this.#ids.counts, dimensions });
 			const calls = [...batches]
 				.filter(([at]) => at > 0)
 				.map(([at, own]) => further(this.#state, at).putVectors(this.#state, properties.all, own));
@@ -135,13 +135,14 @@ export class IndexEngine {
 
 	async #remove(ids: readonly string[], mutation: number): Promise<void> {
 		const { further, shard, transaction } = this.#services;
-		const byShard = Map.groupBy(this.#ids.shardsOf(ids), ([, at]) => at);
+		const found = this.#ids.shardsOf(ids);
+		const byShard = Map.groupBy(found, ([, at]) => at);
 		const idsAt = (at: number): string[] => (byShard.get(at) ?? []).map(([id]) => id);
 		const others = [...byShard.keys()].filter((at) => at > 0);
 		await Promise.all(others.map((at) => further(this.#state, at).removeVectors(idsAt(at))));
 		transaction(() => {
 			shard.remove(idsAt(0));
-			this.#ids.delete(ids, mutation);
+			this.#ids.delete(found, mutation);
 		});
 	}
 
@@ -186,7 +187,7 @@ export class IndexEngine {
 	}
 
 	get count(): number {
-		return [...this.#ids.counts().values()].reduce((sum, vectors) => sum + vectors, 0);
+		return this.#ids.count;
 	}
 
 	metadataIndexes(): MetadataIndex[] {
@@ -205,7 +206,7 @@ export class IndexEngine {
 
 	/** The further objects that have vectors. */
 	#others(): ShardCalls[] {
-		return [...this.#ids.counts().keys()]
+		return [...this.#ids.counts.keys()]
 			.filter((at) => at > 0)
 			.map((at) => this.#services.further(this.#state, at));
 	}

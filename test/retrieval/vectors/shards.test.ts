@@ -1,0 +1,130 @@
+/** An index with more vectors than one object has, and what its objects do together. */
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { builtinStore } from "../../../src/retrieval/vectors/client/builtin-store.ts";
+import { vectorObjects } from "../../../src/retrieval/vectors/client/vector-indexes.ts";
+import { place, shardCapacity } from "../../../src/retrieval/vectors/durable/place-vectors.ts";
+import type { VectorBatch } from "../../../src/retrieval/vectors/records.ts";
+import { put, queryOf } from "./contract.ts";
+
+const { index: objectOf } = vectorObjects(env);
+
+function storeOf(dimensions: number) {
+	const object = `local/${crypto.randomUUID()}`;
+	const store = builtinStore({
+		account: "local",
+		index: {
+			...{ name: "docs", metric: "euclidean", dimensions, store: "builtin", object },
+			...{ createdAt: 0, modifiedAt: 0, delayMs: 0 },
+		},
+		object: () => objectOf(object),
+	});
+	return { object, store };
+}
+
+it("an object has at most 20,000 vectors, and 15.36 million values", () => {
+	expect([1, 768, 1_024, 1_536].map(shardCapacity)).toEqual([20_000, 20_000, 15_000, 10_000]);
+});
+
+it("new vectors go to the first object with room, and known ones to theirs", () => {
+	const batch: VectorBatch = {
+		records: ["old", "a", "b", "a"].map((id) => ({ id })),
+		values: new Float32Array([0, 1, 2, 3]),
+	};
+	const state = {
+		known: new Map([["old", 1]]),
+		counts: new Map([
+			[0, 19_999],
+			[1, 1],
+		]),
+		dimensions: 1,
+	};
+	const upserted = place(batch, "upsert", state);
+	expect([...upserted.added]).toEqual([
+		["a", 0],
+		["b", 1],
+	]);
+	expect([...(upserted.batches.get(0)?.values ?? [])]).toEqual([3]);
+	expect([...(upserted.batches.get(1)?.values ?? [])]).toEqual([0, 2]);
+	const inserted = place(batch, "insert", state);
+	expect([...(inserted.batches.get(0)?.values ?? [])]).toEqual([1]);
+	expect([...(inserted.batches.get(1)?.values ?? [])]).toEqual([2]);
+});
+
+it("searches, replaces, lists and deletes in all objects", async () => {
+	const { object, store } = storeOf(1);
+	await store.create();
+	await store.write({
+		id: crypto.randomUUID(),
+		operation: "create-metadata-index",
+		index: { propertyName: "parity", indexType: "number" },
+	});
+	const total = 20_100;
+	const batches = Array.from({ length: 21 }, (_, batch): VectorBatch => {
+		const numbers = Array.from(
+			{ length: Math.min(1_000, total - batch * 1_000) },
+			(_, at) => batch * 1_000 + at,
+		);
+		return {
+			records: numbers.map((number) => ({ id: `v${number}`, metadata: `{"parity":${number % 2}}` })),
+			values: new Float32Array(numbers),
+		};
+	});
+	await store.write({ id: crypto.randomUUID(), operation: "insert", batches });
+	expect(await store.info()).toMatchObject({ vectorCount: total });
+	const further = env.VECTOR_INDEX.getByName(`${object}.1`);
+	const inFurther = await runInDurableObject(further, (_, { storage }) =>
+		storage.sql.exec<{ vectors: number }>("SELECT count(*) AS vectors FROM vectors").one(),
+	);
+	expect(inFurther).toEqual({ vectors: 100 });
+
+	// The border of the two objects.
+	const near = await store.query(queryOf([19_999.6], { topK: 4, returnValues: true }));
+	expect(near.map(({ id, values }) => [id, ...(values ?? [])])).toEqual([
+		["v20000", 20_000],
+		["v19999", 19_999],
+		["v20001", 20_001],
+		["v19998", 19_998],
+	]);
+	const odd = await store.query(
+		queryOf([20_050], { topK: 2, filter: [{ property: "parity", operator: "$eq", value: 1 }] }),
+	);
+	expect(odd.map(({ id }) => id)).toEqual(["v20049", "v20051"]);
+	expect((await store.get(["v20099", "v0"])).map(({ id, values }) => [id, ...values])).toEqual([
+		["v20099", 20_099],
+		["v0", 0],
+	]);
+	await put(store, "upsert", { id: "v20099", values: [-5] });
+	expect((await store.query(queryOf([-5], { topK: 1 })))[0]).toMatchObject({ id: "v20099", score: 0 });
+	await store.write({ id: crypto.randomUUID(), operation: "delete", ids: ["v20099", "v0"] });
+	expect(await store.info()).toMatchObject({ vectorCount: total - 2 });
+	expect((await store.query(queryOf([-5], { topK: 1 })))[0]).toMatchObject({ id: "v1" });
+	expect((await store.list({ count: 2 })).totalCount).toBe(total - 2);
+
+	await store.drop();
+	const rest = await runInDurableObject(further, (_, { storage }) =>
+		storage.sql.exec("SELECT name FROM sqlite_master WHERE name = 'vectors'").toArray(),
+	);
+	expect(rest).toEqual([]);
+});
+
+it("applies the parts that a kill has left", async () => {
+	const { object, store } = storeOf(1);
+	await store.create();
+	const stub = env.VECTOR_INDEX.getByName(object);
+	// As after a kill: the mutation is in the journal, and nothing of it is applied.
+	await runInDurableObject(stub, (_, { storage }) => {
+		storage.sql.exec(
+			"CREATE TABLE IF NOT EXISTS mutations (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, operation TEXT NOT NULL, written_at INTEGER NOT NULL, visible_at INTEGER, detail TEXT NOT NULL)",
+		);
+		storage.sql.exec(
+			"CREATE TABLE IF NOT EXISTS parts (mutation INTEGER NOT NULL, part INTEGER NOT NULL, records TEXT NOT NULL, content BLOB NOT NULL, PRIMARY KEY (mutation, part)) WITHOUT ROWID",
+		);
+		storage.sql.exec("INSERT INTO mutations VALUES (0, 'killed', 'insert', 1, 1, '{}')");
+		storage.sql.exec('INSERT INTO parts VALUES (0, 3, \'[{"id":"a"}]\', ?)', new Float32Array([7]).buffer);
+	});
+	await put(store, "insert", { id: "b", values: [8] });
+	expect((await store.query(queryOf([7]))).map(({ id }) => id)).toEqual(["a", "b"]);
+});
