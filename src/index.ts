@@ -4,6 +4,7 @@ import { createApp } from "./app.ts";
 import { objectNames } from "./config/bindings.ts";
 import { type Config, ConfigError, configure } from "./config/index.ts";
 import { Fleet as FleetObject } from "./fleet/fleet.ts";
+import { JobStoreObject } from "./jobs/durable/job-store.ts";
 import { hopsOf, MAX_HOPS, withHops } from "./outbound/hops.ts";
 import { preloadModels } from "./pipeline/preload.ts";
 import type { ModelDemand } from "./pools/model-demand.ts";
@@ -19,6 +20,7 @@ import type { WorkCalls } from "./storage/queue/run-work.ts";
 import type { Queue } from "./storage/queue/work.ts";
 import { workEntrypoint } from "./storage/queue/work-entrypoint.ts";
 import { WorkQueueObject, type WorkQueueServices } from "./storage/queue/work-queue.ts";
+import type { Storage } from "./storage/storage.ts";
 import { closing, drain } from "./surfaces/operations/drain.ts";
 import { connections } from "./surfaces/operations/guard-counts.ts";
 import { HEALTH_PATH } from "./surfaces/operations/health.ts";
@@ -101,6 +103,12 @@ export class VectorIndex extends VectorIndexObject {
 export class VectorRegistry extends VectorRegistryObject {
 	protected override drop(object: string): Promise<void> {
 		return persistent.vectorObjects.index(object).drop();
+	}
+}
+
+export class JobStore extends JobStoreObject {
+	protected override storage(): Storage {
+		return current.services.storage;
 	}
 }
 

@@ -35,6 +35,9 @@ import { StreamRuns } from "./gateways/client/stream-runs.ts";
 import { GatewayCounters } from "./gateways/export/counters.ts";
 import { MAX_PAYLOAD, MAX_STORED_PAYLOAD } from "./gateways/logs/payload.ts";
 import { Background } from "./http/background.ts";
+import { Pace } from "./jobs/batches/pace.ts";
+import { Jobs, jobCalls } from "./jobs/client/jobs.ts";
+import type { JobStoreObject } from "./jobs/durable/job-store.ts";
 import { SingleFlight } from "./pipeline/dispatch/single-flight.ts";
 import { UnchangedStreams } from "./pipeline/unchanged-streams.ts";
 import { StoredResponses, storeCalls } from "./responses/client/stored-responses.ts";
@@ -49,7 +52,7 @@ import { createStorage, type StorageBindings } from "./storage/create-storage.ts
 import { GuardCounts } from "./surfaces/operations/guard-counts.ts";
 import { withRemoteObjects } from "./surfaces/operations/objects.ts";
 import type { AppServices } from "./surfaces/services.ts";
-import { observersOf } from "./telemetry/exchange-observer.ts";
+import { ledgerObserver, unbilledObserversOf } from "./telemetry/exchange-observer.ts";
 import { FailureCounts } from "./telemetry/failure-counts.ts";
 import { logFailure } from "./telemetry/log.ts";
 import { RequestTimes } from "./telemetry/request-times.ts";
@@ -64,6 +67,8 @@ type Configured = Pick<
 	| "catalog"
 	| "gatewayRules"
 	| "accountRouting"
+	| "jobs"
+	| "jobSettings"
 	| "limits"
 	| "publicUrl"
 	| "routing"
@@ -79,12 +84,13 @@ type Persistent = Omit<AppServices, keyof Configured> & {
 	runningRequests: RunningRequests;
 	responseStores: DurableObjectNamespace<ResponseStoreObject>;
 	vectorObjects: VectorObjects;
+	jobStores: DurableObjectNamespace<JobStoreObject>;
 	storageBindings: StorageBindings;
 };
 
 export const servicesOf = (
 	config: Config,
-	{ guardCounts: _, responseStores, storageBindings, vectorObjects, ...persistent }: Persistent,
+	{ guardCounts: _, jobStores, responseStores, storageBindings, vectorObjects, ...persistent }: Persistent,
 ): AppServices & { background: Background } => ({
 	...persistent,
 	...pick(config, "aliases", "catalog", "gatewayRules", "routing", "limits", "publicUrl", "webSearch"),
@@ -96,6 +102,8 @@ export const servicesOf = (
 		now: persistent.now,
 	}),
 	vectorIndexes: new VectorIndexes({ ...persistent, ...vectorObjects, settings: config.vectors }),
+	jobs: new Jobs({ object: (account) => jobCalls(jobStores, account), bounds: config.jobs.bounds }),
+	jobSettings: config.jobs.settings,
 });
 
 /** Throws a `ConfigError` if a binding is missing. */
@@ -127,6 +135,7 @@ export function createPersistent(
 		FLEET,
 		GATEWAY,
 		GATEWAYS,
+		JOB_STORE,
 		PUBLIC_INTERNET,
 		RESPONSE_CACHE,
 		RESPONSE_STORE,
@@ -140,6 +149,12 @@ export function createPersistent(
 			callsOfPart(() => part(GATEWAYS.getByName(account)));
 	const failureCounts = new FailureCounts();
 	const requestTimes = new RequestTimes();
+	const jobPace = new Pace(now);
+	const unbilledObservers = [
+		...unbilledObserversOf({ log: logFailure, analytics: bindings.ANALYTICS }),
+		requestTimes,
+		jobPace.observer,
+	];
 	const directoryObject = () => DIRECTORY.getByName(DIRECTORY_NAME);
 	const directory = new DirectoryCache({ now, directory: directoryObject, isOlder: olderAccounts(local) });
 	const sealKey = new DeploymentSecret("seals", { directory: directoryObject, failed: storeFailed });
@@ -196,7 +211,9 @@ export function createPersistent(
 			requireObject: (name) => void GATEWAY.getByName(name),
 			open: gatewayRules.anyGateway,
 		}),
-		observers: [...observersOf({ ledgers, log: logFailure, analytics: bindings.ANALYTICS }), requestTimes],
+		observers: [ledgerObserver(ledgers), ...unbilledObservers],
+		unbilledObservers,
+		jobPace,
 		gatewayLogs: new GatewayLogs({
 			object: (name) => GATEWAY.getByName(name),
 			now,
@@ -229,6 +246,7 @@ export function createPersistent(
 		},
 		responseStores: RESPONSE_STORE,
 		vectorObjects: vectorObjects(bindings),
+		jobStores: JOB_STORE,
 		openObjects,
 		counts() {
 			streamRuns.releaseExpired();

@@ -6,6 +6,7 @@ import type { AppServices } from "./surfaces/services.ts";
 type HandlerTable = Readonly<Record<string, (services: AppServices) => Promise<WorkHandler>>>;
 
 export const WORK_HANDLERS: HandlerTable = {
+	batches: async (services) => (await import("./surfaces/jobs/batch-work.ts")).batchWork(services),
 	responses: async (services) =>
 		(await import("./surfaces/responses/background.ts")).backgroundWork(services),
 };

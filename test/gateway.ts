@@ -5,6 +5,7 @@ import { createApp } from "../src/app.ts";
 import { type Config, configure } from "../src/config/index.ts";
 import { lazy } from "../src/core/lazy.ts";
 import type { Access } from "../src/http/credentials.ts";
+import { Jobs, jobCalls } from "../src/jobs/client/jobs.ts";
 import type { Caller } from "../src/pipeline/request.ts";
 import { StoredResponses, storeCalls } from "../src/responses/client/stored-responses.ts";
 import { convertFile } from "../src/retrieval/documents/convert-file.ts";
@@ -97,6 +98,10 @@ export function testServices({
 		uuid: () => crypto.randomUUID(),
 		waitUntil: (promise) => void promise.catch(() => {}),
 	});
+	const jobs = new Jobs({
+		object: (account) => jobCalls(env.JOB_STORE, `${account}-${suffix}`),
+		bounds: config.jobs.bounds,
+	});
 	// Tests cause failures on purpose. The log has its own test: test/telemetry/log.test.ts.
 	const log = () => {};
 	return {
@@ -104,7 +109,10 @@ export function testServices({
 		ledgers,
 		storedResponses,
 		vectorIndexes,
+		jobs,
+		storage: { ...services.storage, blobs: (account) => services.storage.blobs(`${account}-${suffix}`) },
 		observers: observersOf({ ledgers, log }),
+		unbilledObservers: [],
 		now: () => NOW,
 		uuid: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, "0")}`,
 		random: () => 0,

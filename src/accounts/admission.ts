@@ -245,6 +245,14 @@ export interface AccountLedger {
 	knownGateway(credential: Credential): string | undefined;
 }
 
+/** Calls of the account's object for requests that outlive this isolate. */
+export interface DurableLedger {
+	/** Admits requests by the object, without leases: so it knows the ticket of each. Throws if it cannot be called. */
+	admitByObject(credential: Credential, admissions: readonly Admission[]): Promise<readonly Admitted[]>;
+	/** Settles now. Throws if the object may not have received the settlements. A second delivery has no effect. */
+	settleNow(settlements: readonly Settlement[]): Promise<void>;
+}
+
 /** The ledgers of all accounts, by account id. */
 export interface Ledgers {
 	of(account: string): AccountLedger;

@@ -6,6 +6,7 @@ import type { Gateway } from "../gateways/durable/gateway.ts";
 import type { GatewayRegistry } from "../gateways/durable/registry.ts";
 import type { ResponseCache } from "../gateways/durable/response-cache.ts";
 import type { StreamRun } from "../gateways/durable/stream-run.ts";
+import type { JobStoreObject } from "../jobs/durable/job-store.ts";
 import type { ResponseStoreObject } from "../responses/durable/response-store.ts";
 import type { VectorRegistryObject } from "../retrieval/vectors/durable/registry.ts";
 import type { VectorIndexObject } from "../retrieval/vectors/durable/vector-index.ts";
@@ -40,6 +41,8 @@ export interface Bindings {
 	RESPONSE_CACHE: DurableObjectNamespace<ResponseCache>;
 	/** The stored responses of each account. */
 	RESPONSE_STORE: DurableObjectNamespace<ResponseStoreObject>;
+	/** The files and batches of each account. */
+	JOB_STORE: DurableObjectNamespace<JobStoreObject>;
 	/** A stream that can be resumed. */
 	STREAM_RUN: DurableObjectNamespace<StreamRun>;
 	/** The stored objects of each account. */
@@ -72,6 +75,7 @@ const CLASSES = {
 	GATEWAY: "Gateway",
 	RESPONSE_CACHE: "ResponseCache",
 	RESPONSE_STORE: "ResponseStore",
+	JOB_STORE: "JobStore",
 	STREAM_RUN: "StreamRun",
 	BLOBS: "BlobStore",
 	WORK_QUEUE: "WorkQueue",

@@ -11,6 +11,7 @@ const ACCOUNTS = {
 	GATEWAY: accountIn,
 	RESPONSE_CACHE: accountIn,
 	RESPONSE_STORE: ofAccount,
+	JOB_STORE: ofAccount,
 	BLOBS: ofAccount,
 	VECTOR_REGISTRY: ofAccount,
 	VECTOR_INDEX: accountIn,

@@ -1,6 +1,6 @@
 /**
  * Parses the variables of the deployment once, at the start: `BACKENDS`, `PROVIDER_KEYS`, `ROUTES`, `LIMITS`, `MODELS`,
- * `ALIASES`, `WEB_SEARCH`, `STORAGE`, `RESPONSES`, `VECTORS`, `CORS`, `DEFAULT_BACKEND`, `PUBLIC_URL`, `LEDGER`, `OPEN_FILES`, `MEMORY_BYTES`,
+ * `ALIASES`, `WEB_SEARCH`, `STORAGE`, `RESPONSES`, `VECTORS`, `JOBS`, `CORS`, `DEFAULT_BACKEND`, `PUBLIC_URL`, `LEDGER`, `OPEN_FILES`, `MEMORY_BYTES`,
  * `DISK_BYTES`, `ALLOW_ANONYMOUS`, `ALLOWED_HOSTS` and `ADMIN_TOKEN`.
  * A variable may hold an object or its JSON text. A mistake stops the start, and the error lists all mistakes. Secrets are
  * separate variables, which `BACKENDS`, `PROVIDER_KEYS` and `ROUTES` name.
@@ -29,6 +29,7 @@ import { readBackends } from "./backends.ts";
 import { keptBytesOf } from "./capacity.ts";
 import { CorsSchema } from "./cors.ts";
 import type { Env } from "./headers.ts";
+import { type JobsConfig, JobsSchema } from "./jobs.ts";
 import { jsonMistakeAt } from "./json-position.ts";
 import { refuseLeftOut } from "./left-out.ts";
 import { LimitsSchema } from "./limits.ts";
@@ -53,6 +54,8 @@ export interface Config {
 	gatewayRules: GatewayRules;
 	/** `RESPONSES` */
 	storeBounds: StoreBounds;
+	/** `JOBS` */
+	jobs: JobsConfig;
 	/** Models of the product, of the operator, and of third parties that a route names. */
 	catalog: Catalog;
 	/** Ids of models that only a route names. */
@@ -120,6 +123,8 @@ export function configure(variables: object): Config {
 	const storeBounds = problems.parse(ResponsesSchema, responseEntries, ["RESPONSES"]);
 	const vectorEntries = Object.fromEntries(readEntries("VECTORS", env, problems));
 	const vectors = problems.parse(VectorsSchema, vectorEntries, ["VECTORS"]);
+	const jobEntries = Object.fromEntries(readEntries("JOBS", env, problems));
+	const jobs = problems.parse(JobsSchema, jobEntries, ["JOBS"]);
 	const product = new Catalog();
 	const models = readModels(readEntries("MODELS", env, problems), product, problems);
 	const defaultBackend = readDefaultBackend(env.DEFAULT_BACKEND, context);
@@ -150,6 +155,7 @@ export function configure(variables: object): Config {
 		gatewayRules: rulesOf(gatewayRules ?? AiGatewaySchema.parse({}), allowAnonymous),
 		storeBounds: storeBounds ?? ResponsesSchema.parse({}),
 		vectors: vectors ?? VectorsSchema.parse({}),
+		jobs: jobs ?? JobsSchema.parse({}),
 		catalog,
 		adHoc,
 		allowAnonymous,

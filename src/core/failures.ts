@@ -168,6 +168,9 @@ export const FAILURES = {
 	previousResponseNotFound: edge(7002, 400, "Previous response not found."),
 	itemNotFound: edge(7002, 400, "Item not found."),
 	responseStoreFull: edge(7001, 429, "The account's stored responses have reached their limit."),
+	/** Files and batches (`src/jobs`). */
+	noSuchFile: edge(7002, 404, "No such File object"),
+	noSuchBatch: edge(7002, 404, "No such Batch object"),
 	/** The object of the account's stored responses cannot be called. */
 	responseStoreUnavailable: edge(7009, 502, "Stored responses are unavailable"),
 	/** Vector indexes (`src/retrieval/vectors`). Codes without a known text of the product: docs/choices.md. */

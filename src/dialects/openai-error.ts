@@ -56,6 +56,8 @@ const FIELDS: Partial<Record<FailureKey, string>> = {
 	deprecatedModel: "model",
 	previousResponseNotFound: "previous_response_id",
 	itemNotFound: "input",
+	noSuchFile: "id",
+	noSuchBatch: "id",
 };
 
 /** The invalid field, if the failure concerns one field. */

@@ -1,5 +1,6 @@
 /** The schemas of all answers, as one module. */
 export * from "./answers.ts";
 export * from "./gateway/management-answers.ts";
+export * from "./jobs/answers.ts";
 export * from "./responses/answers.ts";
 export * from "./vectorize/answers.ts";

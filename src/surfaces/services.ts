@@ -2,12 +2,18 @@
 import type { CountReport } from "../core/shared-count.ts";
 import type { GatewayServices } from "../gateways/services.ts";
 import type { HttpServices } from "../http/services.ts";
+import type { JobsServices } from "../jobs/services.ts";
 import type { DocumentServices } from "../retrieval/documents/convert.ts";
 import type { VectorServices } from "../retrieval/vectors/services.ts";
 import type { RequestTimes } from "../telemetry/request-times.ts";
 import type { Workers } from "../telemetry/workers.ts";
 
-export interface AppServices extends HttpServices, GatewayServices, DocumentServices, VectorServices {
+export interface AppServices
+	extends HttpServices,
+		GatewayServices,
+		DocumentServices,
+		JobsServices,
+		VectorServices {
 	limits: GatewayServices["limits"];
 	/** What this process counts for `/metrics`. */
 	requestTimes: RequestTimes;

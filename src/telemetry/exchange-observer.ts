@@ -47,27 +47,36 @@ export const analyticsObserver = (
 	},
 });
 
-export const logObserver = (log: (error: AiError, requestId: string) => void): ExchangeObserver => ({
+export const logObserver = (log: FailureLog): ExchangeObserver => ({
 	attemptFailed: ({ id }, failure) => log(failure, id),
 	ended({ id }, { failure }) {
 		if (failure) log(failure, id);
 	},
 });
 
+type FailureLog = (error: AiError, requestId: string) => void;
+
+/** The observers of every exchange, without the ledger. */
+export const unbilledObserversOf = ({
+	log,
+	analytics,
+}: {
+	log: FailureLog;
+	analytics?: AnalyticsEngineDataset | undefined;
+}): ExchangeObserver[] => [...(analytics ? [analyticsObserver(analytics)] : []), logObserver(log)];
+
 /** The observers of every exchange. */
 export const observersOf = ({
 	ledgers,
-	log,
 	requestTimes,
-	analytics,
+	...unbilled
 }: {
 	ledgers: Ledgers;
-	log(error: AiError, requestId: string): void;
+	log: FailureLog;
 	requestTimes?: ExchangeObserver;
 	analytics?: AnalyticsEngineDataset | undefined;
 }): ExchangeObserver[] => [
 	ledgerObserver(ledgers),
-	...(analytics ? [analyticsObserver(analytics)] : []),
-	logObserver(log),
+	...unbilledObserversOf(unbilled),
 	...(requestTimes ? [requestTimes] : []),
 ];

@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import * as z from "zod";
 import { AiGatewaySchema } from "../../src/config/ai-gateway.ts";
 import { BackendPrice } from "../../src/config/backend-price.ts";
+import { JobsSchema } from "../../src/config/jobs.ts";
 import { LimitsSchema } from "../../src/config/limits.ts";
 import { PoolSetting } from "../../src/config/pools.ts";
 import { ResponsesSchema } from "../../src/config/responses.ts";
@@ -32,6 +33,7 @@ it.each<[string, z.ZodType, string[]]>([
 	["a dynamic route", Elements(), [0, 1, 2, 3, 4, 5].map((type) => `/items/oneOf/${type}`)],
 	["LIMITS", LimitsSchema, []],
 	["AI_GATEWAY", AiGatewaySchema, []],
+	["JOBS", JobsSchema, []],
 	["RESPONSES", ResponsesSchema, []],
 	["STORAGE", storageSchema({}), []],
 	["a pool", PoolSetting(), []],

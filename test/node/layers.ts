@@ -10,6 +10,7 @@ export const LAYERS: readonly (readonly string[])[] = [
 	["surfaces"],
 	["retrieval"],
 	["gateways"],
+	["jobs"],
 	["responses"],
 	["websearch"],
 	["http"],

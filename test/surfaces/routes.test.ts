@@ -37,6 +37,19 @@ const STORED: readonly Row[] = [
 	["run", "DELETE /conversations/:conversation{conv_[^/]*}/items/:item", "openai"],
 ];
 
+/** Files and batches. */
+const JOBS: readonly Row[] = [
+	["run", "POST /files", "openai"],
+	["run", "GET /files", "openai"],
+	["run", "GET /files/:file{file[^/]*}", "openai"],
+	["run", "DELETE /files/:file{file[^/]*}", "openai"],
+	["run", "GET /files/:file{file[^/]*}/content", "openai"],
+	["run", "POST /batches", "openai"],
+	["run", "GET /batches", "openai"],
+	["run", "GET /batches/:batch{batch[^/]*}", "openai"],
+	["run", "POST /batches/:batch{batch[^/]*}/cancel", "openai"],
+];
+
 /** Below `/ai/v1` of an account, and below `/v1`. */
 const OPENAI: readonly Row[] = [
 	["run", "POST /alpha/search", "openai"],
@@ -57,6 +70,7 @@ const OPENAI: readonly Row[] = [
 	["run", "POST /responses/input_tokens", "openai"],
 	["run", "POST /embeddings", "openai"],
 	["run", "POST /rerank", "openai"],
+	...JOBS,
 	...STORED,
 	["run", "POST /decisions", "openai"],
 	["run", "POST /systemone", "openai"],

@@ -14,6 +14,7 @@ import type {
 	AdmissionGrant,
 	Admitted,
 	Credential,
+	DurableLedger,
 	Ledgers,
 	Settlement,
 } from "../admission.ts";
@@ -33,7 +34,9 @@ import { failedSettlement, Outbox } from "./outbox.ts";
 const ALIASES_FRESH_MS = 10_000;
 
 export interface Accounts extends Ledgers {
-	of(account: string): AccountLedger & AccountReports & AliasStore & BoundGatewayStore & TokenStore;
+	of(
+		account: string,
+	): AccountLedger & AccountReports & AliasStore & BoundGatewayStore & DurableLedger & TokenStore;
 }
 
 /** For the code that closes the isolate. */
@@ -75,7 +78,7 @@ export function createLedgers(services: LedgersServices): IsolateAccounts {
 	return { of, flush };
 }
 
-class AccountClient extends AccountVerifier implements AccountLedger, TokenStore {
+class AccountClient extends AccountVerifier implements AccountLedger, DurableLedger, TokenStore {
 	readonly #account: string;
 	readonly #isolate: IsolateState;
 
@@ -181,6 +184,14 @@ class AccountClient extends AccountVerifier implements AccountLedger, TokenStore
 			}
 			throw error;
 		}
+	}
+
+	admitByObject(credential: Credential, admissions: readonly Admission[]): Promise<readonly Admitted[]> {
+		return this.object.checkedCall(credential, async (stub) => stub.admitAll(admissions, []));
+	}
+
+	settleNow(settlements: readonly Settlement[]): Promise<void> {
+		return this.object.report(async (stub) => stub.settle(settlements));
 	}
 
 	#queue(): AdmissionQueue {

@@ -16,7 +16,6 @@ import type { ResponseStoreObject } from "../durable/response-store.ts";
 import { fullFailure } from "../failures.ts";
 import type {
 	EventBatch,
-	Found,
 	ItemRecord,
 	NewBackground,
 	ResponseRecord,
@@ -160,11 +159,11 @@ export function scopeOf({ credential }: Caller): Scope {
 }
 
 /** Calls again with the scope of the whole account, if the caller may write. */
-export async function inScope<Value>(
+export async function inScope<Result extends { ok: true } | { ok: false; missing: { foreign?: true } }>(
 	caller: Caller,
-	find: (scope: Scope) => Promise<Found<Value>>,
+	find: (scope: Scope) => Promise<Result>,
 	{ ledgers }: Pick<PipelineServices, "ledgers">,
-): Promise<Found<Value>> {
+): Promise<Result> {
 	const own = scopeOf(caller);
 	const found = await find(own);
 	if (found.ok || !found.missing.foreign || caller.credential.kind !== "token") return found;

@@ -12,7 +12,8 @@ import { OPENAI, OPENAI_PATHS } from "./openai.ts";
 
 const STORE = "send the input to /responses, which stores responses and conversations";
 const IDS = "ids of responses begin with resp_, ids of conversations with conv_";
-const FILES = "files are not stored: send their content with the request";
+const FILES = "files are stored at /files, in one request: send their content with the request of a model";
+const FILE_IDS = "ids of files begin with file- or file_";
 /** Of Vercel's gateway: https://ai-sdk.dev/providers/ai-sdk-providers/ai-gateway. A model that is a text in the AI SDK is called by it. */
 const AI_SDK_GATEWAY =
 	"this is the API of @ai-sdk/gateway: use createOpenAICompatible of @ai-sdk/openai-compatible, or @ai-sdk/openai, with the address of this route up to /v1 as baseURL";
@@ -24,11 +25,11 @@ const REASONS: Readonly<Record<string, string>> = {
 	conversations: IDS,
 	assistants: STORE,
 	threads: STORE,
-	files: FILES,
+	files: FILE_IDS,
 	uploads: FILES,
 	vector_stores: FILES,
 	containers: FILES,
-	batches: "there is no queue: send the requests one by one",
+	batches: "ids of batches begin with batch_",
 	moderations:
 		"there is no moderation endpoint: call a guard model, such as @cf/meta/llama-guard-3-8b, at /chat/completions",
 	fine_tuning: "models are not trained here",

@@ -22,6 +22,8 @@ import { inputFamily } from "../../models/family.ts";
 import { withWebSearch } from "../../websearch/with-web-search.ts";
 import { answer } from "../answer.ts";
 import { AI, below, V1 } from "../bases.ts";
+import { BATCHES } from "../jobs/batch-routes.ts";
+import { FILES } from "../jobs/file-routes.ts";
 import { CONVERSATIONS } from "../responses/conversation-routes.ts";
 import { RESPONSE_ROUTES, RESPONSES } from "../responses/response-routes.ts";
 import { STORED_RESPONSES } from "../responses/stored-routes.ts";
@@ -169,6 +171,8 @@ const OPENAI_DECLARATIONS: readonly AppRouteDeclaration[] = [
 		})),
 	...RESPONSE_ROUTES,
 	...STANDALONE_SEARCH,
+	...FILES,
+	...BATCHES,
 	...STORED_RESPONSES,
 	...CONVERSATIONS,
 	...Object.entries(FORM_ROUTES).map(([path, route]) => formRoute(path, route)),

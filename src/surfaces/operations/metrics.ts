@@ -10,6 +10,7 @@ import * as z from "zod";
 import { accountKey } from "../../accounts/client/account-object.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { isObjectFailure } from "../../core/object-failure.ts";
+import { present } from "../../core/present.ts";
 import { ACCOUNT_ID } from "../../http/authenticate.ts";
 import type { Bearer } from "../../http/credentials.ts";
 import { limitStatusOf } from "../accounts/limits.ts";
@@ -84,10 +85,10 @@ async function reportOf(
 	return { account, usage, refusals, limits: status };
 }
 
-/** What the storage of the accounts reports. `storing`: those whose stored objects and responses are counted, because a count opens two objects of an account. */
+/** What the storage of the accounts reports. `storing`: those whose stored objects and responses are counted, because a count opens three objects of an account. */
 async function storageReport(
 	{ accounts, storing }: { accounts: readonly string[]; storing: readonly string[] },
-	{ storage, storedResponses, log }: AppServices,
+	{ jobs, storage, storedResponses, log }: AppServices,
 ): Promise<StorageReport> {
 	const failed = (thrown: unknown): [] => {
 		log(toAiError(thrown), "");
@@ -96,7 +97,8 @@ async function storageReport(
 	const stored = storing.map(async (account) => {
 		const stores = await storage.blobs(account).usage().catch(failed);
 		const responses = await storedResponses.usage(account).catch(() => undefined);
-		return { account, stores, ...(responses && { responses }) };
+		const files = await jobs.usage(account).catch(() => undefined);
+		return { account, stores, ...present({ responses, jobs: files }) };
 	});
 	const counts = await storage.queue.counts().catch(failed);
 	const work = counts.filter(({ account }) => accounts.includes(account));

@@ -1,13 +1,19 @@
 /** Metrics of what outlives a request: stored objects, and the queue of work. */
 
 import { counter, gauge, type Metric, type MetricSample } from "../../core/metric.ts";
+import type { JobUsage } from "../../jobs/records.ts";
 import type { ResponseStoreUsage } from "../../responses/records.ts";
 import type { StoreUsage } from "../../storage/blobs/blob-table.ts";
 import type { LaneCount } from "../../storage/queue/work-table.ts";
 
 export interface StorageReport {
 	/** By account. */
-	stored: readonly { account: string; stores: readonly StoreUsage[]; responses?: ResponseStoreUsage }[];
+	stored: readonly {
+		account: string;
+		stores: readonly StoreUsage[];
+		responses?: ResponseStoreUsage;
+		jobs?: JobUsage;
+	}[];
 	work: readonly LaneCount[];
 	/** Epoch milliseconds. */
 	now: number;
@@ -22,6 +28,8 @@ export function storageMetrics({ stored, work, now }: StorageReport): Metric[] {
 		stored.flatMap(({ account, responses }): MetricSample[] =>
 			responses ? [[{ account }, value(responses)]] : [],
 		);
+	const ofJobs = (value: (usage: JobUsage) => number): MetricSample[] =>
+		stored.flatMap(({ account, jobs }): MetricSample[] => (jobs ? [[{ account }, value(jobs)]] : []));
 	const queued = work.filter(({ state }) => state === "queued");
 	return [
 		gauge(
@@ -48,6 +56,41 @@ export function storageMetrics({ stored, work, now }: StorageReport): Metric[] {
 			"stored_conversations",
 			"Stored conversations.",
 			ofResponses(({ conversations }) => conversations),
+		),
+		gauge(
+			"files",
+			"Files of the account, with uploads under way.",
+			ofJobs(({ files }) => files),
+		),
+		gauge(
+			"file_bytes",
+			"Bytes of the files of the account.",
+			ofJobs(({ fileBytes }) => fileBytes),
+		),
+		gauge(
+			"open_batches",
+			"Batches that have not ended.",
+			ofJobs(({ openBatches }) => openBatches),
+		),
+		gauge(
+			"open_lines",
+			"Lines of these batches without a result.",
+			ofJobs(({ openLines }) => openLines),
+		),
+		gauge(
+			"oldest_batch_seconds",
+			"Time since the creation of the oldest batch that has not ended.",
+			ofJobs(({ oldestSeconds }) => oldestSeconds),
+		),
+		counter(
+			"finished_lines_total",
+			"Lines of batches that have a result.",
+			ofJobs(({ finishedLines }) => finishedLines),
+		),
+		counter(
+			"repeated_lines_total",
+			"Runs of lines that were repeated because their process ended. The operator pays for their calls.",
+			ofJobs(({ repeatedLines }) => repeatedLines),
 		),
 		counter(
 			"refused_puts_total",

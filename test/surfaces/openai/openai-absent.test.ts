@@ -32,11 +32,11 @@ describe.each(CLIENTS)("a path of the form of a gateway's address, with %s", (_,
 	it.each<[string, (openai: OpenAI) => Promise<unknown>, string]>([
 		["a response", (openai) => openai.responses.retrieve("chatcmpl-1"), "ids of responses begin with resp_"],
 		["deleting one", (openai) => openai.responses.delete("chatcmpl-1"), "ids of responses begin with resp_"],
-		["a file", (openai) => openai.files.retrieve("file_1"), "files are not stored"],
+		["a file", (openai) => openai.files.retrieve("1"), "ids of files begin with file-"],
 		[
 			"a file of a vector store",
 			(openai) => openai.vectorStores.files.retrieve("file_1", { vector_store_id: "vs_1" }),
-			"files are not stored",
+			"files are stored at /files",
 		],
 		[
 			"a variation of an image",

@@ -190,8 +190,8 @@ describe("images.edit", () => {
 describe("a route of OpenAI that is not available", () => {
 	it.each<[string, (openai: OpenAI) => Promise<unknown>, string]>([
 		["a response", (openai) => openai.responses.retrieve("chatcmpl-1"), "ids of responses begin with resp_"],
-		["files", async (openai) => openai.files.list(), "files are not stored"],
-		["batches", async (openai) => openai.batches.list(), "there is no queue"],
+		["vector stores", async (openai) => openai.vectorStores.list(), "files are stored at /files"],
+		["a batch", async (openai) => openai.batches.retrieve("1"), "ids of batches begin with batch_"],
 		["moderations", (openai) => openai.moderations.create({ input: "a" }), "call a guard model"],
 		["videos", async (openai) => openai.videos.list(), "no model makes videos"],
 		[
@@ -209,10 +209,10 @@ describe("a route of OpenAI that is not available", () => {
 
 	it("is also refused below /v1; a path that OpenAI does not have gets the product's message", async () => {
 		const { app } = client();
-		const files = await app.request("http://gateway/v1/files");
-		expect(await files.json()).toMatchObject({
-			errors: [{ code: 7000, message: expect.stringContaining("files are not stored") }],
-			error: { message: expect.stringContaining("files are not stored") },
+		const uploads = await app.request("http://gateway/v1/uploads");
+		expect(await uploads.json()).toMatchObject({
+			errors: [{ code: 7000, message: expect.stringContaining("files are stored at /files") }],
+			error: { message: expect.stringContaining("files are stored at /files") },
 		});
 		for (const base of [`${BASE}/v1`, "http://gateway/v1"]) {
 			const model = await app.request(`${base}/language-model`, { method: "POST", body: "{}" });

@@ -90,6 +90,9 @@ const FAILURES: Readonly<Record<string, { status: number }>> = {
 	getAiV1Responses: { status: 405 },
 	getV1Responses: { status: 405 },
 	getV1ByAccountByGateway: { status: 405 },
+	// The file of the example does not exist.
+	postAiV1Batches: { status: 404 },
+	postV1Batches: { status: 404 },
 };
 /** Creates what a parameter of a path names, for each operation anew: the operations below several prefixes delete the same objects. */
 const FRESH: Readonly<Record<string, (operationId: string) => Promise<Record<string, string>>>> = {
@@ -103,6 +106,12 @@ const FRESH: Readonly<Record<string, (operationId: string) => Promise<Record<str
 		await created("/client/v4/accounts/local/vectorize/v2/indexes", body);
 		return { index: body.name };
 	},
+	file: storedFile,
+	batch: async () => {
+		const { file } = await storedFile();
+		const fields = { input_file_id: file, endpoint: "/v1/chat/completions", completion_window: "24h" };
+		return { batch: (await created("/v1/batches", fields)).id };
+	},
 	conversation: async () => {
 		const items = [{ type: "message", role: "user", content: "Hello" }];
 		const { id } = await created("/v1/conversations", { items, metadata: { topic: "demo" } });
@@ -111,6 +120,13 @@ const FRESH: Readonly<Record<string, (operationId: string) => Promise<Record<str
 		return { conversation: id, item: data[0]?.id ?? "" };
 	},
 };
+async function storedFile(): Promise<{ file: string }> {
+	const form = new FormData();
+	form.set("purpose", "batch");
+	form.set("file", new File(["{}"], "requests.jsonl"));
+	const response = await app.request("http://gateway/v1/files", { method: "POST", body: form });
+	return { file: (await response.json<Created>()).id };
+}
 async function created(path: string, body: object): Promise<Created> {
 	const response = await app.request(`http://gateway${path}`, json("POST", body));
 	return response.json<Created>();

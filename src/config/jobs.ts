@@ -1,0 +1,63 @@
+/** `JOBS`: files and batches of accounts, and how batches run. */
+import * as z from "zod";
+import type { BackendJobs, JobSettings } from "../jobs/batches/settings.ts";
+import type { JobBounds } from "../jobs/records.ts";
+import { positiveCount } from "./amounts.ts";
+
+/** As in OpenAI's API. */
+const DEFAULT_FILE_BYTES = 512 * 1024 * 1024;
+const DEFAULT_FILES = 10_000;
+const DEFAULT_BATCHES = 100;
+/** That of the product's peers. */
+const DEFAULT_DISCOUNT = 0.5;
+const DEFAULT_CONCURRENCY = 16;
+const MAX_CONCURRENCY = 1_000;
+const HOUR_MINUTES = 60;
+
+const concurrency = positiveCount.max(MAX_CONCURRENCY);
+const discount = z.number().min(0).max(1);
+
+const BackendEntry = z.strictObject({ discount: discount.optional(), concurrency: concurrency.optional() });
+
+const Time = z
+	.string()
+	.regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, { error: 'expected a time such as "22:00", found another text' })
+	.transform((text) => {
+		const [hours = 0, minutes = 0] = text.split(":").map(Number);
+		return hours * HOUR_MINUTES + minutes;
+	});
+
+export const JobsSchema = z
+	.strictObject({
+		/** Of one file. */
+		file_bytes: positiveCount.default(DEFAULT_FILE_BYTES),
+		/** Files of each account. */
+		max_files: positiveCount.default(DEFAULT_FILES),
+		/** Batches of each account that have not ended. */
+		max_batches: positiveCount.default(DEFAULT_BATCHES),
+		/** The part of the price that accounts pay for a line. */
+		discount: discount.default(DEFAULT_DISCOUNT),
+		/** Lines that run at the same time at one backend, for each process. */
+		concurrency: concurrency.default(DEFAULT_CONCURRENCY),
+		/** By the name of a backend. */
+		backends: z.record(z.string(), BackendEntry).default({}),
+		/** When lines start, in UTC. `to` may be on the next day. */
+		hours: z.strictObject({ from: Time, to: Time }).optional(),
+	})
+	.transform(({ file_bytes, max_batches, max_files, hours, ...set }): JobsConfig => {
+		const others: BackendJobs = { discount: set.discount, concurrency: set.concurrency };
+		const own = ({ discount: part, concurrency: lines }: z.output<typeof BackendEntry>): BackendJobs => ({
+			discount: part ?? others.discount,
+			concurrency: lines ?? others.concurrency,
+		});
+		const backends = new Map(Object.entries(set.backends).map(([name, entry]) => [name, own(entry)]));
+		return {
+			bounds: { fileBytes: file_bytes, maxBatches: max_batches, maxFiles: max_files },
+			settings: { backends, others, ...(hours && { hours }) },
+		};
+	});
+
+export interface JobsConfig {
+	bounds: JobBounds;
+	settings: JobSettings;
+}

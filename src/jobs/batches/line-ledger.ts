@@ -1,0 +1,108 @@
+/**
+ * The account's part in the run of a line. Admissions go to the account's object, not to a lease, so that it knows the ticket of each. Bills
+ * are kept, and stored with the result of the line; then the account gets them. A run that ends with its process is settled without a
+ * cost by the next one: the operator pays for it.
+ */
+import type { Admission, AdmissionGrant, Admitted, Settlement } from "../../accounts/admission.ts";
+import { refusal } from "../../accounts/client/account-object.ts";
+import type { Accounts } from "../../accounts/client/accounts.ts";
+import type { AdmissionQueue } from "../../accounts/client/admission-queue.ts";
+import { failedSettlement } from "../../accounts/client/outbox.ts";
+import { AiError, toAiError } from "../../core/errors.ts";
+import { objectUnavailable } from "../../core/object-failure.ts";
+import type { PipelineServices } from "../../pipeline/services.ts";
+
+/** Longer than a batch lives: a run is settled at the latest when its batch runs again. */
+const HOLD_MS = 8 * 24 * 60 * 60_000;
+/** A bill arrives with the end of the answer, or soon after. */
+const BILL_MS = 5_000;
+
+interface LedgerServices extends Pick<PipelineServices, "ledgers" | "wait"> {
+	/** Admissions of all lines of a run of a batch, so that some share a call. */
+	admissions: AdmissionQueue;
+	/** A line has a further ticket. Resolves before the account is called. */
+	addTicket(ticket: string): Promise<void>;
+	/** What the account pays of a bill. */
+	discounted(settlement: Settlement, admission: Admission): Settlement;
+}
+
+export class LineLedger {
+	/** Bills, in the order of their arrival. */
+	readonly settlements: Settlement[] = [];
+	/** The sum of the bills without discounts. Micro-neurons. */
+	fullMicroNeurons = 0;
+	/** Why the account has refused the line. */
+	refused: AiError | undefined;
+	readonly #ticket: string;
+	readonly #services: LedgerServices;
+	/** Without a bill. */
+	readonly #open = new Map<string, Admission>();
+	#changed = Promise.withResolvers<void>();
+
+	constructor(ticket: string, services: LedgerServices) {
+		this.#ticket = ticket;
+		this.#services = services;
+	}
+
+	/** The ledgers for the services of the run. */
+	get ledgers(): Accounts {
+		const { ledgers } = this.#services;
+		return {
+			of: (account) => {
+				const ledger = ledgers.of(account);
+				return new Proxy(ledger, {
+					get: (target, name) => {
+						if (name === "admitFromLease") return () => undefined;
+						if (name === "admit") return (admission: Admission) => this.#admit(account, admission);
+						if (name === "settle") return (settlement: Settlement) => this.#settle(settlement);
+						const member: unknown = Reflect.get(target, name, target);
+						return typeof member === "function" ? member.bind(target) : member;
+					},
+				});
+			},
+		};
+	}
+
+	/** Resolves when all bills have arrived. Those that are missing are settled as failed. */
+	async close(): Promise<void> {
+		const late = this.#services.wait(BILL_MS).then(() => true);
+		while (this.#open.size > 0) {
+			if (await Promise.race([late, this.#changed.promise.then(() => false)])) break;
+		}
+		for (const admission of this.#open.values()) this.settlements.push(failedSettlement(admission));
+		this.#open.clear();
+	}
+
+	async #admit(account: string, admission: Admission): Promise<AdmissionGrant> {
+		const { admissions, addTicket, ledgers } = this.#services;
+		const { credential, ticket } = admission;
+		if (ticket !== this.#ticket) await addTicket(ticket);
+		let admitted: Admitted;
+		try {
+			admitted = await admissions.admit({ ...admission, holdMs: HOLD_MS }, (all) =>
+				ledgers.of(account).admitByObject(credential, all),
+			);
+		} catch (thrown) {
+			// The account may have admitted it.
+			this.settlements.push(failedSettlement(admission));
+			throw thrown instanceof AiError ? thrown : objectUnavailable(thrown);
+		}
+		if (!admitted.ok) {
+			this.refused = toAiError(refusal(admitted));
+			throw this.refused;
+		}
+		this.#open.set(ticket, admission);
+		const { limited, outputTokens } = admitted;
+		return { ...(limited && { limited }), ...(outputTokens !== undefined && { outputTokens }) };
+	}
+
+	#settle(settlement: Settlement): void {
+		const admission = this.#open.get(settlement.ticket);
+		if (!admission) return;
+		this.#open.delete(settlement.ticket);
+		this.fullMicroNeurons += settlement.microNeurons;
+		this.settlements.push(this.#services.discounted(settlement, admission));
+		this.#changed.resolve();
+		this.#changed = Promise.withResolvers();
+	}
+}

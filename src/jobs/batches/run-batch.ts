@@ -1,0 +1,177 @@
+/**
+ * Runs a batch, as an item of the durable queue: validates its file, runs its lines, and stores their results.
+ *
+ * The result of a line and its bills are one commit of the account's `JobStore` object; then the account gets the bills, which it books
+ * once for each ticket. A process that is killed leaves the batch in the queue. Then the lines that ran run again with new tickets, and
+ * the old ones are settled without a cost: so each line is answered once and billed once, and the operator pays for the repeated calls.
+ */
+
+import type { Settlement } from "../../accounts/admission.ts";
+import { AdmissionQueue } from "../../accounts/client/admission-queue.ts";
+import { AiError } from "../../core/errors.ts";
+import { identifyCaller } from "../../http/authenticate.ts";
+import type { Caller } from "../../pipeline/request.ts";
+import type { WorkHandler, WorkRun } from "../../storage/queue/work.ts";
+import type { RunKey } from "../durable/batch-runs.ts";
+import type { JobsServices } from "../services.ts";
+import { batchOf } from "./batch-item.ts";
+import { Drain } from "./drain.ts";
+import { LineReader } from "./line-reader.ts";
+import type { BatchRecord, BatchWait, ExchangedLines, LineEnd, StartedBatch } from "./records.ts";
+import { type LineContext, type RunLine, runLine } from "./run-line.ts";
+import { storeResults } from "./store-results.ts";
+import { validateFile } from "./validate.ts";
+
+/** The queue ends a run that takes longer. It is longer than a shift and any answer. */
+const RUN_TIMEOUT_MS = 60 * 60_000;
+
+export interface BatchRunServices {
+	line: RunLine;
+	/** Why the model cannot answer requests of the endpoint. */
+	modelMistake(model: string, endpoint: string, caller: Caller): Promise<string | undefined>;
+}
+
+export const batchHandler = (services: JobsServices, run: BatchRunServices): WorkHandler => ({
+	// A store that fails keeps the batch waiting. Its time bounds it.
+	maxAttempts: Number.MAX_SAFE_INTEGER,
+	timeoutMs: RUN_TIMEOUT_MS,
+	async run(work) {
+		const key = { batch: batchOf(work), fence: work.fence };
+		const started = await services.jobs.runs(work.account, (runs) => runs.begin(key));
+		if (started) await new BatchRun(work, { key, started, services, run }).run();
+	},
+	async failed(work, error) {
+		const key = { batch: batchOf(work), fence: work.fence };
+		await services.jobs.runs(work.account, (runs) => runs.giveUp(key, error));
+	},
+});
+
+interface RunContext {
+	key: RunKey;
+	started: StartedBatch;
+	services: JobsServices;
+	run: BatchRunServices;
+}
+
+/** Another run has the batch. */
+class LostBatch extends Error {}
+
+class BatchRun {
+	readonly #work: WorkRun;
+	readonly #context: RunContext;
+	#record: BatchRecord;
+
+	constructor(work: WorkRun, context: RunContext) {
+		this.#work = work;
+		this.#context = context;
+		this.#record = context.started.record;
+	}
+
+	async run(): Promise<void> {
+		try {
+			await this.#deliver(this.#context.started.settlements);
+			if (this.#record.status === "validating") await this.#validate();
+			if (this.#record.status === "in_progress" || this.#record.status === "cancelling") await this.#drain();
+			if (this.#record.status !== "failed") await this.#store();
+		} catch (thrown) {
+			if (!(thrown instanceof LostBatch)) throw thrown;
+		}
+	}
+
+	async #validate(): Promise<void> {
+		const { key, services, run } = this.#context;
+		const { account } = this.#work;
+		const { endpoint, inputKey } = this.#record;
+		const { caller } = this.#context.started.request;
+		await services.jobs.runs(account, (runs) => runs.clear(key));
+		const stored = await services.storage.blobs(account).get(inputKey);
+		const checked = stored
+			? await validateFile(stored.body, {
+					endpoint,
+					limits: services.limits,
+					add: async (lines) => kept(await services.jobs.runs(account, (runs) => runs.add(key, lines))),
+					modelMistake: (model) => run.modelMistake(model, endpoint, caller),
+				})
+			: {
+					mistakes: [{ code: "file_not_found", message: "The input file was deleted." }],
+					total: 0,
+					model: undefined,
+				};
+		this.#record = kept(await services.jobs.runs(account, (runs) => runs.validated(key, checked)));
+		this.#work.progress({ total: checked.total });
+	}
+
+	async #drain(): Promise<void> {
+		const { services, started } = this.#context;
+		// A revoked token: then each line is answered with 401.
+		const caller = await identifyCaller(started.request.caller, services.ledgers).catch(
+			() => started.request.caller,
+		);
+		const { now, wait, waitUntil } = services;
+		const context: LineContext = {
+			...{ record: this.#record, caller, headers: started.request.headers, signal: this.#work.signal },
+			admissions: new AdmissionQueue({ now, wait, waitUntil }),
+			addTicket: (line, tickets) => this.#addTicket(line, tickets),
+		};
+		await new Drain(context, {
+			services,
+			runLine: (claimed, body) => runLine(claimed, body, context, { line: this.#context.run.line, services }),
+			exchange: (ended, claim, waiting) => this.#exchange(ended, claim, waiting),
+			reader: new LineReader(
+				services.storage.blobs(this.#work.account),
+				this.#record.inputKey,
+				services.limits,
+			),
+		}).run();
+	}
+
+	async #exchange(
+		ended: readonly LineEnd[],
+		claim: number,
+		waiting: BatchWait | null | undefined,
+	): Promise<ExchangedLines> {
+		const { key, services } = this.#context;
+		const exchanged = kept(
+			await services.jobs.runs(this.#work.account, (runs) =>
+				runs.exchange(key, { ended, delivered: [], claim, ...(waiting !== undefined && { waiting }) }),
+			),
+		);
+		await this.#deliver(ended.flatMap(({ settlements }) => settlements));
+		this.#work.progress({ line: ended.at(-1)?.line ?? 0 });
+		return exchanged;
+	}
+
+	/** The account books each ticket once, so a second delivery has no effect. */
+	async #deliver(settlements: readonly Settlement[]): Promise<void> {
+		if (settlements.length === 0) return;
+		const { services } = this.#context;
+		const { account } = this.#work;
+		await services.ledgers.of(account).settleNow(settlements);
+		const tickets = settlements.map(({ ticket }) => ticket);
+		await services.jobs.runs(account, (runs) => runs.delivered(tickets));
+	}
+
+	async #addTicket(line: number, tickets: { first: string; ticket: string }): Promise<void> {
+		const { key, services } = this.#context;
+		const has = await services.jobs.runs(this.#work.account, (runs) => runs.addTicket(key, line, tickets));
+		if (!has) throw new AiError("aborted");
+	}
+
+	async #store(): Promise<void> {
+		const { key, services } = this.#context;
+		const { account } = this.#work;
+		const ids = { output: services.uuid(), error: services.uuid() };
+		const files = {
+			output: `file-${ids.output.replaceAll("-", "")}`,
+			error: `file-${ids.error.replaceAll("-", "")}`,
+		};
+		this.#record = kept(await services.jobs.runs(account, (runs) => runs.finalize(key, files)));
+		const stored = await storeResults(this.#record, { account, key, services });
+		await services.jobs.runs(account, (runs) => runs.end(key, stored));
+	}
+}
+
+function kept<Value>(value: Value | undefined | false): Value {
+	if (value === undefined || value === false) throw new LostBatch();
+	return value;
+}

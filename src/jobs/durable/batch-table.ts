@@ -1,0 +1,126 @@
+/** The batches of an account, without their lines. */
+import type { Scope } from "../../responses/records.ts";
+import {
+	type BatchApi,
+	type BatchesPage,
+	type BatchesQuery,
+	type BatchRecord,
+	type BatchRequest,
+	hasEnded,
+} from "../batches/records.ts";
+import type { FoundJob } from "../records.ts";
+
+/**
+ * Written when a batch is created, and with each commit of its lines. It dies some time after its end, or when it is deleted. `seq`:
+ * the order of creation. `record`, `request`: JSON. `fence`: that of the latest run, of the queue. `kept_until`: 0 before the end.
+ */
+const BATCHES = `CREATE TABLE IF NOT EXISTS batches (
+	seq INTEGER PRIMARY KEY AUTOINCREMENT,
+	id TEXT NOT NULL UNIQUE,
+	owner TEXT NOT NULL,
+	api TEXT NOT NULL,
+	record TEXT NOT NULL,
+	request TEXT NOT NULL,
+	fence INTEGER NOT NULL DEFAULT 0,
+	kept_until INTEGER NOT NULL DEFAULT 0
+)`;
+const BY_END = "CREATE INDEX IF NOT EXISTS batches_by_end ON batches (kept_until)";
+
+/** As results of Anthropic's API. */
+const KEPT_MS = 29 * 24 * 60 * 60_000;
+const EXPIRED_AT_ONCE = 20;
+
+interface BatchRow extends Record<string, SqlStorageValue> {
+	record: string;
+	request: string;
+	owner: string;
+	fence: number;
+}
+
+export class BatchTable {
+	readonly #sql: SqlStorage;
+
+	constructor(sql: SqlStorage) {
+		this.#sql = sql;
+		sql.exec(`${BATCHES}; ${BY_END}`);
+	}
+
+	insert(record: BatchRecord, request: BatchRequest): void {
+		this.#sql.exec(
+			"INSERT INTO batches (id, owner, api, record, request) VALUES (?, ?, ?, ?, ?)",
+			...[record.id, record.owner, record.api, JSON.stringify(record), JSON.stringify(request)],
+		);
+	}
+
+	write(record: BatchRecord): void {
+		this.#sql.exec(
+			"UPDATE batches SET record = ?, kept_until = ? WHERE id = ?",
+			JSON.stringify(record),
+			hasEnded(record) ? (record.endedAt ?? record.createdAt) + KEPT_MS : 0,
+			record.id,
+		);
+	}
+
+	get(id: string): BatchRecord | undefined {
+		return this.#rows("WHERE id = ?", id).map(recordOf)[0];
+	}
+
+	find(id: string, api: BatchApi, { all, owner }: Scope): FoundJob<BatchRecord> {
+		const [row] = this.#rows("WHERE id = ? AND api = ?", id, api);
+		if (row && (all || row.owner === owner)) return { ok: true, value: recordOf(row) };
+		return { ok: false, missing: { kind: "batch", id, ...(row && { foreign: true }) } };
+	}
+
+	/** Takes the batch over for a run. `undefined`: a later run has it. */
+	take(id: string, fence: number): BatchRequest | undefined {
+		const [row] = this.#rows("WHERE id = ? AND fence <= ?", id, fence);
+		if (!row) return undefined;
+		this.#sql.exec("UPDATE batches SET fence = ? WHERE id = ?", fence, id);
+		return JSON.parse(row.request) as BatchRequest;
+	}
+
+	/** The batch, if the run with this fence still has it. */
+	ofRun(id: string, fence: number): BatchRecord | undefined {
+		return this.#rows("WHERE id = ? AND fence = ?", id, fence).map(recordOf)[0];
+	}
+
+	open(): BatchRecord[] {
+		return this.#rows("WHERE kept_until = 0 ORDER BY seq").map(recordOf);
+	}
+
+	page({ api, limit, after, before }: BatchesQuery, { all, owner }: Scope): BatchesPage {
+		const from = after ?? before;
+		const rows = this.#rows(
+			`WHERE api = ? AND (? OR owner = ?)
+			AND (? IS NULL OR seq ${before === undefined ? "<" : ">"} (SELECT seq FROM batches WHERE id = ?))
+			ORDER BY seq ${before === undefined ? "DESC" : "ASC"} LIMIT ?`,
+			...[api, Number(all), owner, from ?? null, from ?? null, limit + 1],
+		);
+		const batches = rows.slice(0, limit).map(recordOf);
+		return { batches: before === undefined ? batches : batches.reverse(), hasMore: rows.length > limit };
+	}
+
+	delete(id: string): void {
+		this.#sql.exec("DELETE FROM batches WHERE id = ?", id);
+	}
+
+	/** Some batches whose time is over. */
+	expired(now: number): BatchRecord[] {
+		return this.#rows("WHERE kept_until > 0 AND kept_until <= ? LIMIT ?", now, EXPIRED_AT_ONCE).map(recordOf);
+	}
+
+	nextExpiry(): number | undefined {
+		const { next } = this.#sql
+			.exec<{ next: number | null }>("SELECT min(kept_until) AS next FROM batches WHERE kept_until > 0")
+			.one();
+		return next ?? undefined;
+	}
+
+	#rows(condition: string, ...values: SqlStorageValue[]): BatchRow[] {
+		return this.#sql
+			.exec<BatchRow>(`SELECT record, request, owner, fence FROM batches ${condition}`, ...values)
+			.toArray();
+	}
+}
+
+const recordOf = ({ record }: BatchRow): BatchRecord => JSON.parse(record) as BatchRecord;

@@ -1,0 +1,139 @@
+/** The files of an account, without their bytes. */
+import type { Scope } from "../../responses/records.ts";
+import type { FileRecord, FilesPage, FilesQuery, FoundJob, NewFile } from "../records.ts";
+
+/**
+ * A row is inserted before an upload starts, and completed at its end. It dies when the file is deleted or expires, or some time after
+ * an upload that did not end. `seq`: the order of creation.
+ */
+const FILES = `CREATE TABLE IF NOT EXISTS files (
+	seq INTEGER PRIMARY KEY AUTOINCREMENT,
+	id TEXT NOT NULL UNIQUE,
+	owner TEXT NOT NULL,
+	purpose TEXT NOT NULL DEFAULT '',
+	filename TEXT NOT NULL DEFAULT '',
+	content_type TEXT NOT NULL DEFAULT '',
+	bytes INTEGER NOT NULL DEFAULT 0,
+	created_at INTEGER NOT NULL,
+	expires_at INTEGER,
+	complete INTEGER NOT NULL DEFAULT 0
+)`;
+const BY_EXPIRY =
+	"CREATE INDEX IF NOT EXISTS files_by_expiry ON files (expires_at) WHERE expires_at IS NOT NULL";
+
+/** An upload that takes longer has failed with its process. */
+const UPLOAD_MS = 2 * 60 * 60_000;
+const EXPIRED_AT_ONCE = 100;
+
+interface FileRow extends Record<string, SqlStorageValue> {
+	seq: number;
+	id: string;
+	owner: string;
+	purpose: string;
+	filename: string;
+	content_type: string;
+	bytes: number;
+	created_at: number;
+	expires_at: number | null;
+}
+
+export class FileTable {
+	readonly #sql: SqlStorage;
+
+	constructor(sql: SqlStorage) {
+		this.#sql = sql;
+		sql.exec(`${FILES}; ${BY_EXPIRY}`);
+	}
+
+	/** Also uploads under way. */
+	usage(): { files: number; fileBytes: number } {
+		return this.#sql
+			.exec<{ files: number; fileBytes: number }>(
+				"SELECT count(*) AS files, coalesce(sum(bytes), 0) AS fileBytes FROM files",
+			)
+			.one();
+	}
+
+	begin({ id, owner, createdAt }: NewFile): void {
+		this.#sql.exec(
+			"INSERT INTO files (id, owner, created_at, expires_at) VALUES (?, ?, ?, ?)",
+			id,
+			owner,
+			createdAt,
+			createdAt + UPLOAD_MS,
+		);
+	}
+
+	/** Completes a file, or adds a complete one. */
+	put({ id, owner, purpose, filename, contentType, bytes, createdAt, expiresAt }: FileRecord): void {
+		this.#sql.exec(
+			`INSERT INTO files (id, owner, purpose, filename, content_type, bytes, created_at, expires_at, complete)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)
+			ON CONFLICT (id) DO UPDATE SET purpose = excluded.purpose, filename = excluded.filename,
+				content_type = excluded.content_type, bytes = excluded.bytes, expires_at = excluded.expires_at, complete = 1`,
+			...[id, owner, purpose, filename, contentType, bytes, createdAt, expiresAt ?? null],
+		);
+	}
+
+	find(id: string, { all, owner }: Scope, now: number): FoundJob<FileRecord> {
+		const [row] = this.#rows("WHERE id = ? AND complete = 1", id);
+		const isKept = row && (row.expires_at ?? Number.POSITIVE_INFINITY) > now;
+		if (isKept && (all || row.owner === owner)) return { ok: true, value: recordOf(row) };
+		return { ok: false, missing: { kind: "file", id, ...(isKept && { foreign: true }) } };
+	}
+
+	delete(id: string): void {
+		this.#sql.exec("DELETE FROM files WHERE id = ?", id);
+	}
+
+	page(
+		{ limit, order, after, before, purpose, ids }: FilesQuery,
+		{ all, owner }: Scope,
+		now: number,
+	): FilesPage {
+		// A page before an id is read backwards from it.
+		const isDescending = (order === "desc") !== (before !== undefined);
+		const from = after ?? before;
+		const rows = this.#rows(
+			`WHERE complete = 1 AND (expires_at IS NULL OR expires_at > ?) AND (? OR owner = ?)
+			AND (? IS NULL OR purpose = ?) AND (? IS NULL OR id IN (SELECT value FROM json_each(?)))
+			AND (? IS NULL OR seq ${isDescending ? "<" : ">"} (SELECT seq FROM files WHERE id = ?))
+			ORDER BY seq ${isDescending ? "DESC" : "ASC"} LIMIT ?`,
+			...[now, Number(all), owner],
+			...[purpose ?? null, purpose ?? null],
+			...(ids ? [JSON.stringify(ids), JSON.stringify(ids)] : [null, null]),
+			...[from ?? null, from ?? null, limit + 1],
+		);
+		const files = rows.slice(0, limit).map(recordOf);
+		return { files: before === undefined ? files : files.reverse(), hasMore: rows.length > limit };
+	}
+
+	/** Some files that have expired, and uploads that did not end. */
+	expired(now: number): string[] {
+		return this.#rows("WHERE expires_at <= ? ORDER BY expires_at LIMIT ?", now, EXPIRED_AT_ONCE).map(
+			({ id }) => id,
+		);
+	}
+
+	nextExpiry(): number | undefined {
+		const { next } = this.#sql
+			.exec<{ next: number | null }>("SELECT min(expires_at) AS next FROM files WHERE expires_at IS NOT NULL")
+			.one();
+		return next ?? undefined;
+	}
+
+	#rows(condition: string, ...values: SqlStorageValue[]): FileRow[] {
+		return this.#sql.exec<FileRow>(`SELECT * FROM files ${condition}`, ...values).toArray();
+	}
+}
+
+const recordOf = (row: FileRow): FileRecord => ({
+	id: row.id,
+	owner: row.owner,
+	purpose: row.purpose,
+	filename: row.filename,
+	contentType: row.content_type,
+	bytes: row.bytes,
+	createdAt: row.created_at,
+	...(row.expires_at !== null && { expiresAt: row.expires_at }),
+});

@@ -1,0 +1,85 @@
+/** The tables of the `JobStore` object, and its alarm. */
+import { hasEnded } from "../batches/records.ts";
+import type { JobUsage } from "../records.ts";
+import { BatchTable } from "./batch-table.ts";
+import { BillTable } from "./bill-table.ts";
+import { FileTable } from "./file-table.ts";
+import { LineTable } from "./line-table.ts";
+
+/** One row: the account, which the alarm needs. Written by the first call that stores something. */
+const ACCOUNT = `CREATE TABLE IF NOT EXISTS account (
+	id INTEGER PRIMARY KEY CHECK (id = 0),
+	account TEXT NOT NULL
+)`;
+
+/** While a batch has not ended, it is put into the queue after this time. The queue ignores what it has. */
+export const ENQUEUE_AFTER_MS = 2 * 60_000;
+const MIN_ALARM_MS = 10_000;
+const SECOND_MS = 1_000;
+
+export class JobTables {
+	readonly files: FileTable;
+	readonly batches: BatchTable;
+	readonly lines: LineTable;
+	readonly bills: BillTable;
+	readonly #storage: DurableObjectStorage;
+	/** When the alarm rings. `undefined`: not read yet. */
+	#alarm: number | undefined;
+
+	constructor(storage: DurableObjectStorage) {
+		const { sql } = storage;
+		this.#storage = storage;
+		sql.exec(ACCOUNT);
+		this.files = new FileTable(sql);
+		this.batches = new BatchTable(sql);
+		this.lines = new LineTable(sql);
+		this.bills = new BillTable(sql);
+	}
+
+	get account(): string | undefined {
+		return this.#storage.sql.exec<{ account: string }>("SELECT account FROM account").toArray()[0]?.account;
+	}
+
+	setAccount(account: string): void {
+		this.#storage.sql.exec("INSERT OR IGNORE INTO account VALUES (0, ?)", account);
+	}
+
+	usage(): JobUsage {
+		const open = this.batches.open();
+		const oldest = Math.min(...open.map(({ createdAt }) => createdAt));
+		return {
+			...this.files.usage(),
+			openBatches: open.length,
+			openLines: open.reduce((sum, { total, succeeded, failed }) => sum + total - succeeded - failed, 0),
+			oldestSeconds: open.length > 0 ? Math.max(0, Date.now() - oldest) / SECOND_MS : 0,
+			...this.bills.counts(),
+		};
+	}
+
+	/** Whether a batch that has not ended reads the file. */
+	isInput(file: string): boolean {
+		return this.batches.open().some((batch) => batch.inputFile === file && !hasEnded(batch));
+	}
+
+	/** Sets the alarm to the first expiry, or to the time when batches must be in the queue. */
+	async schedule(): Promise<void> {
+		const times = [this.files.nextExpiry(), this.batches.nextExpiry()];
+		if (this.batches.open().length > 0) times.push(Date.now() + ENQUEUE_AFTER_MS);
+		const next = Math.min(...times.map((time) => time ?? Number.POSITIVE_INFINITY));
+		// An expired file stays while a batch reads it.
+		if (next < Number.POSITIVE_INFINITY) await this.scheduleAt(Math.max(next, Date.now() + MIN_ALARM_MS));
+	}
+
+	/** Sets the alarm to this time, unless there is an earlier one. */
+	async scheduleAt(time: number): Promise<void> {
+		this.#alarm ??= (await this.#storage.getAlarm()) ?? Number.POSITIVE_INFINITY;
+		if (this.#alarm <= time) return;
+		this.#alarm = time;
+		await this.#storage.setAlarm(time);
+	}
+
+	/** The alarm rings, and there is none any more. */
+	endAlarm(): void {
+		this.#alarm = Number.POSITIVE_INFINITY;
+	}
+}

@@ -1,0 +1,17 @@
+/** What files and batches need, in addition to the services of the runs. Types only. */
+import type { ResponsesServices } from "../responses/services.ts";
+import type { ExchangeObserver } from "../telemetry/exchange-observer.ts";
+import type { Pace } from "./batches/pace.ts";
+import type { JobSettings } from "./batches/settings.ts";
+import type { Jobs } from "./client/jobs.ts";
+
+export interface JobsServices extends ResponsesServices {
+	/** The files and batches of the accounts. */
+	jobs: Jobs;
+	/** `JOBS` */
+	jobSettings: JobSettings;
+	/** How many lines run at the same time in this process. */
+	jobPace: Pace;
+	/** Those of all exchanges without the ledger, because the bills of a line are stored with its result. */
+	unbilledObservers: readonly ExchangeObserver[];
+}

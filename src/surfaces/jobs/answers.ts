@@ -1,0 +1,83 @@
+/** Schemas of the answers of the routes for files, which have no envelope. For the OpenAPI document. */
+import * as z from "zod";
+import { json } from "../answers.ts";
+
+const Seconds = z.int();
+const File = z.object({
+	id: z.string(),
+	object: z.literal("file"),
+	bytes: z.int(),
+	created_at: Seconds,
+	expires_at: Seconds.nullable(),
+	filename: z.string(),
+	purpose: z.string(),
+	status: z.literal("processed"),
+	status_details: z.null(),
+});
+export const fileAnswer = json(File);
+export const filesAnswer = json(
+	z.object({
+		object: z.literal("list"),
+		data: z.array(File),
+		first_id: z.string().nullable(),
+		last_id: z.string().nullable(),
+		has_more: z.boolean(),
+	}),
+);
+
+const Time = Seconds.nullable();
+const Batch = z.object({
+	id: z.string(),
+	object: z.literal("batch"),
+	endpoint: z.string(),
+	model: z.string().nullable(),
+	errors: z
+		.object({
+			object: z.literal("list"),
+			data: z.array(
+				z.object({
+					code: z.string(),
+					message: z.string(),
+					line: z.int().nullable(),
+					param: z.string().nullable(),
+				}),
+			),
+		})
+		.nullable(),
+	input_file_id: z.string().nullable(),
+	completion_window: z.string(),
+	status: z.enum([
+		"validating",
+		"failed",
+		"in_progress",
+		"finalizing",
+		"completed",
+		"expired",
+		"cancelling",
+		"cancelled",
+	]),
+	output_file_id: z.string().nullable(),
+	error_file_id: z.string().nullable(),
+	created_at: Seconds,
+	in_progress_at: Time,
+	expires_at: Time,
+	finalizing_at: Time,
+	completed_at: Time,
+	failed_at: Time,
+	expired_at: Time,
+	cancelling_at: Time,
+	cancelled_at: Time,
+	request_counts: z.object({ total: z.int(), completed: z.int(), failed: z.int() }),
+	metadata: z.record(z.string(), z.string()).nullable(),
+	waiting: z.object({ code: z.int(), message: z.string(), until: Seconds }).optional(),
+});
+export const batchAnswer = json(Batch);
+export const batchesAnswer = json(
+	z.object({
+		object: z.literal("list"),
+		data: z.array(Batch),
+		first_id: z.string().nullable(),
+		last_id: z.string().nullable(),
+		has_more: z.boolean(),
+	}),
+);
