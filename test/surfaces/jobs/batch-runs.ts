@@ -39,7 +39,7 @@ export function batches(options: TestOptions) {
 			status: async () => undefined,
 		}),
 	};
-	const openai = new OpenAI({
+	const openai: OpenAI = new OpenAI({
 		apiKey: "none",
 		baseURL: `${BASE}/v1`,
 		maxRetries: 0,
