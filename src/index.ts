@@ -48,7 +48,9 @@ function gateway(config: Config) {
 	};
 }
 
-const isHealth = (request: Request): boolean => new URL(request.url).pathname === HEALTH_PATH;
+/** To parse each address would cost a small request about 1%. */
+const isHealth = ({ url }: Request): boolean =>
+	url.includes(HEALTH_PATH) && new URL(url).pathname === HEALTH_PATH;
 
 export default {
 	fetch(request: Request) {

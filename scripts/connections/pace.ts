@@ -62,6 +62,10 @@ export class Pace {
 		this.#probedAt = now();
 	}
 
+	get isBehind(): boolean {
+		return this.#rate !== undefined;
+	}
+
 	/** Work that waits. */
 	get waiting(): number {
 		let count = 0;

@@ -4,7 +4,7 @@ import { PROBE_PATH } from "../../src/core/shared-count.ts";
 import type { Pace } from "./pace.ts";
 
 /** From the answer to a probe to the next one. */
-const PAUSE_MS = 100;
+const PAUSE_MS = { behind: 100, inTime: 250 };
 
 /** `socketPath`: of the entrypoint `Connections`. */
 export function probeRuntime(
@@ -33,7 +33,7 @@ export function probeRuntime(
 	};
 	let timer: NodeJS.Timeout;
 	const next = (): void => {
-		timer = setTimeout(probe, PAUSE_MS).unref();
+		timer = setTimeout(probe, pace.isBehind ? PAUSE_MS.behind : PAUSE_MS.inTime).unref();
 	};
 	next();
 	return {

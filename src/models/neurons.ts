@@ -164,7 +164,11 @@ export function highestMicroNeurons(
 	return { fixed: microNeurons(rows.map(untiered), quantities), perOutputToken: Math.ceil(perOutputToken) };
 }
 
-const untiered = ({ aboveInputTokens: _, ...price }: Price): Price => price;
+function untiered(price: Price): Price {
+	if (price.aboveInputTokens === undefined) return price;
+	const { aboveInputTokens: _, ...plain } = price;
+	return plain;
+}
 
 /** Neurons as shown in replies: two decimals, truncated (observed: 10.477 is shown as 10.47). */
 export const shownNeurons = (micro: number): number => Math.floor(micro / 10_000) / 100;
