@@ -129,11 +129,12 @@ export const engineOptions = (command: Command): Command =>
 			readRoute,
 		);
 
+export const engineOption = (): Option =>
+	new Option("--engine <name>", "local: models run on this machine (llama.cpp)").choices(LOCAL_ENGINES);
+
 export const localModelsOptions = (command: Command): Command =>
 	command
-		.addOption(
-			new Option("--engine <name>", "local: models run on this machine (llama.cpp)").choices(LOCAL_ENGINES),
-		)
+		.addOption(engineOption())
 		.option("--pull", "with --engine local: download weights at their first use");
 
 const LOCAL_ENGINES = ["local"];

@@ -4,6 +4,7 @@ import { Command, Option } from "commander";
 import { clientCommands } from "./client-commands.ts";
 import { type Defaults, pathFrom } from "./config-location.ts";
 import {
+	engineOption,
 	engineOptions,
 	localEngineOptions,
 	localModelsOptions,
@@ -75,6 +76,7 @@ function runCommands(ganglion: Command, defaults: Defaults, finish: (code: numbe
 	withConfig(ganglion.command("doctor"))
 		.description("check the engines, this machine, and with --url the gateways of an account there")
 		.addOption(stateOption(defaults))
+		.addOption(engineOption())
 		.option("--url <url>", "a running gateway (GANGLION_URL): try its guards and collectors")
 		.option("--account <id>", "account of these gateways (GANGLION_ACCOUNT)")
 		.option("--json", "print JSON")

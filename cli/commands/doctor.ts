@@ -5,6 +5,7 @@
 
 import { readVariables } from "../../scripts/config-file.ts";
 import { examine, type Finding } from "../../scripts/engines/doctor.ts";
+import { examineLocalModels } from "../../scripts/local-engine/doctor.ts";
 import { examineMachine } from "../../scripts/machine-doctor.ts";
 import { fromEnvironment, orStop, warnings } from "../../scripts/settings.ts";
 import { examineStorage } from "../../scripts/storage-doctor.ts";
@@ -17,7 +18,7 @@ const MARKS: Readonly<Record<Finding["result"], string>> = { ok: "✓", warning:
 
 /** Returns the exit code: 1 if a check failed. */
 export async function doctorCommand(
-	flags: ConfigFlags & ConnectionFlags & { state: string },
+	flags: ConfigFlags & ConnectionFlags & { state: string; engine?: "local" },
 	defaults: Defaults,
 ): Promise<number> {
 	const { vars, secrets } = orStop(() => fromEnvironment(readVariables(locateConfig(flags, defaults))));
@@ -27,6 +28,7 @@ export async function doctorCommand(
 	const gateways = isRemote ? await remoteFindings(new GatewayClient(flags)) : [];
 	const findings = [
 		...engines,
+		...(flags.engine === undefined ? [] : await examineLocalModels(process.env)),
 		...(await examineStorage(config)),
 		...gateways,
 		...(await examineMachine(flags.state)),

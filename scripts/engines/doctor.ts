@@ -18,7 +18,8 @@ export interface Finding {
 	check:
 		| ("list" | "reachable" | "key" | "address" | "model" | "price" | "context")
 		| ("storage" | "disk" | "state" | "files")
-		| ("gateways" | "guard" | "collector");
+		| ("gateways" | "guard" | "collector")
+		| ("llama-server" | "weights");
 	/** `warning`: works, but may be a mistake. */
 	result: "ok" | "failed" | "warning";
 	detail: string;

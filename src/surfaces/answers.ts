@@ -237,6 +237,7 @@ const RouteTarget = z.object({
 	replicas: z.array(z.string()),
 	model: z.string().optional(),
 	weight: z.number().optional(),
+	weights: z.string().optional(),
 });
 export const enginesAnswer = enveloped(
 	z.object({

@@ -9,8 +9,17 @@ interface Props {
 }
 
 export function MetricsLine({ metrics, free }: Props) {
-	const { totalMs, firstTokenMs, inputTokens, outputTokens, neurons, backend, engineModel, attempts } =
-		metrics;
+	const {
+		totalMs,
+		firstTokenMs,
+		inputTokens,
+		outputTokens,
+		neurons,
+		backend,
+		engineModel,
+		weights,
+		attempts,
+	} = metrics;
 	const speed = tokensPerSecond(metrics);
 	return (
 		<section className="card" aria-label="Measurements">
@@ -27,6 +36,7 @@ export function MetricsLine({ metrics, free }: Props) {
 					["Tokens per second", speed === undefined ? undefined : rate(speed)],
 					["Total", milliseconds(totalMs)],
 					["Answered by", backend && `${backend}${engineModel ? ` (${engineModel})` : ""}`],
+					["Weights", weights],
 					["Attempts", attempts !== undefined && attempts > 1 ? integer(attempts) : undefined],
 				]}
 			/>

@@ -12,6 +12,8 @@ export interface Metrics {
 	backend?: string;
 	/** The engine's name of the model. */
 	engineModel?: string;
+	/** The weights behind it. */
+	weights?: string;
 	attempts?: number;
 }
 
@@ -29,6 +31,7 @@ export class Stopwatch {
 		const attempts = numberIn(headers, "x-ganglion-attempts");
 		const backend = headers.get("x-ganglion-backend");
 		const engineModel = headers.get("x-ganglion-model");
+		const weights = headers.get("x-ganglion-weights");
 		return {
 			totalMs: performance.now() - this.#started,
 			...(this.#firstTokenMs !== undefined && { firstTokenMs: this.#firstTokenMs }),
@@ -38,6 +41,7 @@ export class Stopwatch {
 			...(attempts !== undefined && { attempts }),
 			...(backend !== null && { backend }),
 			...(engineModel !== null && { engineModel: decodeURI(engineModel) }),
+			...(weights !== null && { weights }),
 		};
 	}
 }

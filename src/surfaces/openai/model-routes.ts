@@ -2,7 +2,8 @@
  * `GET …/v1/models` and `…/v1/models/{model}`: the models that this gateway serves, the account's aliases of them, and
  * the aliases (`custom/{name}`) and dynamic routes of the request's gateway.
  * In OpenAI's format; in Anthropic's (https://docs.anthropic.com/en/api/models-list) if the request has
- * `anthropic-version`; in Google's if it has `x-goog-api-key`. Additional fields: `context_window`, and `alias_of` for an alias.
+ * `anthropic-version`; in Google's if it has `x-goog-api-key`. Additional fields: `context_window`, `weights` as the
+ * route of the model names them, and `alias_of` for an alias.
  */
 import type { Context } from "hono";
 import * as z from "zod";
@@ -16,6 +17,7 @@ import type { Model } from "../../models/model.ts";
 import { answer } from "../answer.ts";
 import { geminiModels, showGeminiModel } from "../gemini/gemini-models.ts";
 import type { AppCall, AppRouteDeclaration } from "../route.ts";
+import type { AppServices } from "../services.ts";
 import { findModel, type ListedModel, listModels } from "./listed-models.ts";
 
 const secondsOf = ({ created }: Model): number => Math.floor(Date.parse(created) / 1000) || 0;
@@ -26,7 +28,8 @@ const aliasOf = ({ id, model }: ListedModel): object => (id === model.id ? {} : 
  * OpenAI's four fields, and additions of other servers. Tools that configure agents read the context window by the name
  * that Groq uses (`context_window`), or by OpenRouter's (`context_length`).
  */
-function openAiModel(listed: ListedModel): object {
+function openAiModel(listed: ListedModel, { routing }: Pick<AppServices, "routing">): object {
+	const weights = routing.find(listed.model.id)?.targets[0]?.weights;
 	const { author, task, contextWindow, capabilities } = listed.model;
 	return {
 		id: listed.id,
@@ -36,6 +39,7 @@ function openAiModel(listed: ListedModel): object {
 		task,
 		...(contextWindow !== undefined && { context_window: contextWindow, context_length: contextWindow }),
 		...(capabilities.length > 0 && { capabilities }),
+		...(weights !== undefined && { weights }),
 		...aliasOf(listed),
 	};
 }
@@ -119,7 +123,7 @@ async function replyModels(c: Context, call: AppCall): Promise<Response> {
 	const { caller, services } = call;
 	const listed = await listModels(caller, c.req.raw.headers, services);
 	if (isAnthropic(c)) return Response.json(anthropicPage(listed, c.req.query()));
-	return Response.json({ object: "list", data: listed.map(openAiModel) });
+	return Response.json({ object: "list", data: listed.map((model) => openAiModel(model, services)) });
 }
 
 async function replyModel(c: Context, call: AppCall): Promise<Response> {
@@ -131,7 +135,7 @@ async function replyModel(c: Context, call: AppCall): Promise<Response> {
 		if (!found) throw new AiError("notFound", `model: ${id}`);
 		return Response.json(anthropicModel(found));
 	}
-	if (found) return Response.json(openAiModel(found));
+	if (found) return Response.json(openAiModel(found, services));
 	// In OpenAI's format: clients call this route to check whether a model exists, and the product does not have it.
 	const message = `The model '${id}' does not exist`;
 	const error = { message, type: "invalid_request_error", param: "model", code: "model_not_found" };

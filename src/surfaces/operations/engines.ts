@@ -34,11 +34,12 @@ async function listEngines({ services }: AppCall): Promise<Response> {
 
 const routeJson = ({ pattern, targets }: RouteSummary): object => ({
 	pattern,
-	targets: targets.map(({ backend, urls, model, weight }) => ({
+	targets: targets.map(({ backend, urls, model, weight, weights }) => ({
 		backend,
 		replicas: urls.map(hostOf).filter((host) => host !== ""),
 		...(model !== undefined && { model }),
 		...(weight !== undefined && { weight }),
+		...(weights !== undefined && { weights }),
 	})),
 });
 

@@ -8,6 +8,7 @@ import { dirname, join, resolve } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { freePort } from "../../../scripts/free-port.ts";
 import { findLlamaServer, installLine } from "../../../scripts/local-engine/binary.ts";
+import { examineLocalModels } from "../../../scripts/local-engine/doctor.ts";
 import { LocalEngine } from "../../../scripts/local-engine/index.ts";
 import { localSettings } from "../../../scripts/local-engine/settings.ts";
 import { presentWeights, writeManifest } from "../../../scripts/local-engine/store.ts";
@@ -342,6 +343,25 @@ describe("llama-server", () => {
 		["linux", "ID=nixos\n", "nix-env -iA nixos.llama-cpp"],
 	] as const)("is installed on %s by one line", (platform, release, line) => {
 		expect(installLine(platform, release)).toBe(line);
+	});
+});
+
+describe("ganglion doctor --engine local", () => {
+	it("says whether there is a llama-server, and which weights are here", async () => {
+		place(LLAMA, "GGUF llama");
+		const examined = await examineLocalModels(env);
+		expect(examined.map(({ backend, check, result, detail }) => [backend, check, result, detail])).toEqual([
+			["local", "llama-server", "ok", `${SCRIPTED} serves several models`],
+			[
+				...["local", "weights", "ok"],
+				`${LLAMA} is here (10 B, hugging-quants/Llama-3.2-1B-Instruct-Q4_K_M-GGUF@abc123)`,
+			],
+		]);
+		const other = await examineLocalModels({ GANGLION_MODELS: join(folder, "empty"), PATH: "" });
+		expect(other.map(({ check, result }) => [check, result])).toEqual([
+			["llama-server", "failed"],
+			["weights", "warning"],
+		]);
 	});
 });
 

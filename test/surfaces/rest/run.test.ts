@@ -44,9 +44,10 @@ describe("POST /ai/run/{model}", () => {
 		const weights = "HuggingFaceTB/SmolLM2-360M-Instruct-GGUF@abc123; sibling";
 		const vars = { ...ENGINE_VARS, ROUTES: { "*": [{ backend: "engine", model: "engine-model", weights }] } };
 		const { fetch } = upstream(() => Response.json(completion("Hello")));
-		const { post } = testGateway({ vars, fetch });
+		const { get, post } = testGateway({ vars, fetch });
 		const whole = await post(`/run/${LLAMA}`, { prompt: "Hi" });
 		expect(whole.headers.get("x-ganglion-weights")).toBe(weights);
+		expect(await (await get(`/v1/models/${LLAMA}`)).json()).toMatchObject({ id: LLAMA, weights });
 		const other = await engine(() => Response.json(completion("Hello"))).post(`/run/${LLAMA}`, {
 			prompt: "Hi",
 		});
