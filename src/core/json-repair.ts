@@ -40,6 +40,7 @@ const HEX_DIGIT = /[\da-fA-F]/;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const ESCAPES = '"\\/bfnrtu';
 const DIGITS = 4;
+const MAX_CODE_UNIT = 0xffff;
 const SPACE_CODE = 0x20;
 const QUOTE_CODE = 0x22;
 const APOSTROPHE_CODE = 0x27;
@@ -85,7 +86,7 @@ export class JsonRepair {
 				at = end;
 				if (at === piece.length) return out;
 			}
-			const sign = String.fromCodePoint(piece.codePointAt(at) ?? 0);
+			const sign = signAt(piece, at);
 			this.#isReadAgain = false;
 			out += this.#read(sign);
 			if (!this.#isReadAgain) at += sign.length;
@@ -272,6 +273,12 @@ export class JsonRepair {
 		this.#mode = "raw";
 		return this.#takeComma() + sign;
 	}
+}
+
+/** One character, also one of two code units. */
+function signAt(piece: string, at: number): string {
+	const code = piece.codePointAt(at) ?? 0;
+	return code > MAX_CODE_UNIT ? String.fromCodePoint(code) : piece.charAt(at);
 }
 
 /** The end of the part of a text that needs no change: a quote, a backslash or a control character. */

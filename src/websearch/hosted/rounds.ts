@@ -64,8 +64,8 @@ export async function runRound(
 
 /** The caller's request with the rounds before. */
 function continued(sent: ChatInput, { messages, spentTokens, isLast }: RoundInput): ChatInput {
-	// An upstream that receives the caller's own request would not receive the rounds.
-	const { verbatim: _, ...input } = sent;
+	// An upstream that receives the caller's own request would not receive the rounds. Their reasoning is kept in seals.
+	const { verbatim: _, takesReasoningDetails: _details, ...input } = sent;
 	const { max_tokens, tool_choice } = input;
 	const choice = isLast ? "none" : messages.length > 0 ? relaxed(tool_choice) : tool_choice;
 	return {

@@ -1,5 +1,10 @@
 /** `web_search_options` on chat, and `googleSearch` on Gemini's API, run by the gateway for a chat-only engine. */
 import { describe, expect, it } from "vitest";
+import { testGateway } from "../../gateway.ts";
+import { hostFetch, recordBodies } from "../../hosts/fetch.ts";
+import { OPENROUTER_KEY, OPENROUTER_SIGNATURE, openRouter } from "../../hosts/openrouter.ts";
+import type { Script } from "../../hosts/script.ts";
+import { SEARCH_VARS, searchHosts } from "../search-hosts.ts";
 import { ANSWER, dataOf, searchingGateway } from "./search-engine.ts";
 
 const MODEL = "gpt-6-astra";
@@ -56,6 +61,34 @@ describe("web_search_options", () => {
 		]);
 		expect(text).not.toMatch(/tool_calls|web_search/);
 		expect(text.trimEnd().endsWith("data: [DONE]")).toBe(true);
+	});
+
+	it.each([false, true])("keeps the reasoning that OpenRouter wants back, stream: %s", async (stream) => {
+		const script: Script = ({ turns }) =>
+			turns.some(({ results }) => results.length > 0)
+				? { kind: "text", pieces: ["They ", "have."] }
+				: { kind: "tools", calls: [{ name: "web_search", input: { query: "Durable Objects" } }] };
+		const host = hostFetch(openRouter, script);
+		const search = searchHosts(host).fetch;
+		const { fetch, bodies } = recordBodies((request) =>
+			request.url.startsWith("https://openrouter.ai/")
+				? host(request)
+				: search(request.url, { method: request.method, headers: request.headers }),
+		);
+		const { post } = testGateway({
+			vars: {
+				...SEARCH_VARS,
+				WEB_SEARCH: { "in-house": { kind: "searxng", url: "http://searx.lan" } },
+				BACKENDS: { host: { kind: "openai", url: "https://openrouter.ai/api/v1", key: "OPENROUTER_KEY" } },
+				ROUTES: { "*": [{ backend: "host", model: "anthropic/claude-opus-5.5" }] },
+				OPENROUTER_KEY,
+			},
+			fetch,
+		});
+		const response = await post("/v1/chat/completions", { ...REQUEST, stream });
+		const text = await response.text();
+		expect([response.status, text]).toEqual([200, expect.not.stringContaining("tool_use")]);
+		expect(bodies.filter((body) => body.includes(OPENROUTER_SIGNATURE))).toHaveLength(1);
 	});
 
 	it("is ignored for several choices, and without a provider", async () => {
