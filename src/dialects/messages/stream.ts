@@ -24,7 +24,7 @@ import { writeChunks } from "../chat/events.ts";
 import { sealOfBlock, sealOfField, UniqueSeals } from "../chat/sealed.ts";
 import type { EventWriter, WriteContext } from "../dialect.ts";
 import { messagesError } from "./errors.ts";
-import { OpenCall } from "./open-call.ts";
+import { OpenToolUse } from "./open-tool-use.ts";
 import {
 	type Block,
 	type Message,
@@ -48,16 +48,16 @@ export const messageEvents: EventWriter = (events, context) =>
 type OpenBlock =
 	| { type: "text"; text: string }
 	| { type: "thinking" | "verbatim" | "search" }
-	| { type: "tool_use"; call: OpenCall };
+	| { type: "tool_use"; call: OpenToolUse };
 
 /** The state of one message. Each method returns the events to send. */
 class MessageEvents {
 	readonly #context: WriteContext;
 	readonly #showsThinking: boolean;
 	readonly #requestsThinking: boolean;
-	readonly #calls: OpenCall[] = [];
+	readonly #calls: OpenToolUse[] = [];
 	/** Calls that started while another was open. */
-	readonly #pendingCalls: OpenCall[] = [];
+	readonly #pendingCalls: OpenToolUse[] = [];
 	readonly #fragmentOf: ReturnType<typeof toolCallFragments>;
 	#open: OpenBlock | undefined;
 	#blocks = 0;
@@ -184,7 +184,7 @@ class MessageEvents {
 	/** Another engine may continue the call, if this one breaks off. */
 	#trackForwarded(sent: ToolCallDelta): void {
 		const { index, start, arguments: fragment } = this.#fragmentOf(sent);
-		if (start) this.#calls[index] = new OpenCall(start);
+		if (start) this.#calls[index] = new OpenToolUse(start);
 		const call = this.#calls[index];
 		if (!call) return;
 		call.addForwarded(fragment);
@@ -233,7 +233,7 @@ class MessageEvents {
 		if (!sent.function?.name && !sent.function?.arguments) return "";
 		const { index, start, arguments: fragment } = this.#fragmentOf(sent);
 		if (start) {
-			const started = new OpenCall(start, sealOfField(sent.extra_content));
+			const started = new OpenToolUse(start, sealOfField(sent.extra_content));
 			started.add(fragment);
 			this.#calls[index] = started;
 			this.#pendingCalls.push(started);
@@ -265,7 +265,7 @@ class MessageEvents {
 		return out + this.#sendArguments(call);
 	}
 
-	#sendArguments(call: OpenCall, isEnd = false): string {
+	#sendArguments(call: OpenToolUse, isEnd = false): string {
 		const partial_json = call.take(isEnd);
 		return partial_json ? this.#delta({ type: "input_json_delta", partial_json }) : "";
 	}

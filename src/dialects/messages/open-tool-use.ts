@@ -6,7 +6,7 @@ import { AiError } from "../../core/errors.ts";
 import { JsonRepair } from "../../core/json-repair.ts";
 import { argumentsObject } from "../chat/chunks.ts";
 
-export class OpenCall {
+export class OpenToolUse {
 	readonly id: string;
 	readonly name: string;
 	readonly seal: string;
