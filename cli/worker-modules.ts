@@ -16,8 +16,18 @@ export async function workerModules(folder: string): Promise<WorkerSpec["modules
 			import("../scripts/console.ts"),
 			import("../scripts/worker.ts"),
 		]);
-		await Promise.all([bundleWorker(folder), buildConsole()]);
+		await Promise.all([bundleWorker(folder, { isWithConverter: true }), buildConsole()]);
 		return modulesIn(folder);
 	}
 	return completeModulesIn(join(DIST, "worker"));
+}
+
+/** The modules of the Worker that converts documents. */
+export async function converterModules(folder: string): Promise<WorkerSpec["modules"]> {
+	if (typeof IS_PACKAGE === "undefined") {
+		const { bundleWorker, CONVERTER_ENTRY } = await import("../scripts/worker.ts");
+		await bundleWorker(folder, { entry: CONVERTER_ENTRY });
+		return modulesIn(folder);
+	}
+	return modulesIn(join(DIST, "documents"));
 }

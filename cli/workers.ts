@@ -9,11 +9,13 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
 import { guardConnections } from "../scripts/connections/guard.ts";
+import { startConverter } from "../scripts/documents/converter.ts";
 import { runtimeSettings, stopWith } from "../scripts/settings.ts";
 import type { LockedState } from "../scripts/state-lock.ts";
 import { type Served, serve, type WorkerSpec } from "../scripts/workerd.ts";
 import { capacityOf } from "../src/config/capacity.ts";
 import {
+	DOCUMENTS_BINDING,
 	OBJECTS_BINDING,
 	OLDER_ACCOUNTS_BINDING,
 	PEER_BINDING,
@@ -21,7 +23,7 @@ import {
 } from "../src/config/worker-bindings.ts";
 import { type Guards, startGuards } from "./guards.ts";
 import type { Log } from "./log.ts";
-import { workerModules } from "./worker-modules.ts";
+import { converterModules, workerModules } from "./worker-modules.ts";
 
 export interface GatewayVariables {
 	vars: Record<string, unknown>;
@@ -78,11 +80,16 @@ export async function startWorkers(options: StartOptions): Promise<Started> {
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-"));
 	process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 	const modules = await workerModules(join(folder, "worker"));
+	const converter = await startConverter(() => converterModules(join(folder, "documents")));
+	process.on("exit", () => void converter.stop());
 	const allPaths = Array.from({ length: count }, (_, index) => pathsOf(index + 1, folder, state));
 	const starts = await Promise.allSettled(
 		allPaths.map(async (paths): Promise<WorkerProcess> => {
 			const served = await serve(
-				{ ...specOf(paths, { ...options, modules, allPaths }), temporary: folder },
+				{
+					...specOf(paths, { ...options, modules, allPaths, documents: converter.address }),
+					temporary: folder,
+				},
 				port,
 				paths.folder,
 			);
@@ -140,6 +147,8 @@ function pathsOf(number: number, parent: string, state: LockedState): WorkerPath
 interface SpecOptions extends StartOptions {
 	modules: WorkerSpec["modules"];
 	allPaths: readonly WorkerPaths[];
+	/** The address of the converter. */
+	documents: string;
 }
 
 function specOf(paths: WorkerPaths, options: SpecOptions): WorkerSpec {
@@ -156,6 +165,7 @@ function specOf(paths: WorkerPaths, options: SpecOptions): WorkerSpec {
 			...(openFiles !== undefined && { OPEN_FILES: String(openFiles) }),
 			MEMORY_BYTES: String(Math.floor(machineMemory() / options.count)),
 			...(options.olderAccounts.length > 0 && { [OLDER_ACCOUNTS_BINDING]: options.olderAccounts }),
+			[DOCUMENTS_BINDING]: options.documents,
 			...shared,
 		},
 		secrets,

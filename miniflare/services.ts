@@ -3,7 +3,10 @@ import { createHash, createHmac, randomBytes } from "node:crypto";
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Service, Worker_Binding } from "miniflare";
-import { completeModulesIn } from "./modules.ts";
+import { startConverter } from "../scripts/documents/converter.ts";
+import { DOCUMENTS_BINDING } from "../src/config/worker-bindings.ts";
+import { lazy } from "../src/core/lazy.ts";
+import { completeModulesIn, modulesIn } from "./modules.ts";
 import { type EmbeddedSource, SETTINGS, type Source, type UrlSource } from "./options.ts";
 
 /** Set by the package build: the compatibility flags in the gateway's `wrangler.jsonc`. */
@@ -17,6 +20,7 @@ const COMPATIBILITY_DATE = "2026-08-01";
 
 /** Files of the package, relative to this one. */
 const GATEWAY = join(import.meta.dirname, "../worker");
+const DOCUMENTS = join(import.meta.dirname, "../documents");
 const FORWARDER = [{ name: "index.js", file: join(import.meta.dirname, "forward.js") }];
 
 /** Service names appear in log lines, so the names are keyed hashes that reveal no secret. */
@@ -65,7 +69,7 @@ async function gateway(source: EmbeddedSource, stateRoot: string): Promise<Servi
 	await mkdir(path, { recursive: true });
 	const parts: Partial<WorkerService> = {
 		bindings: [
-			...gatewayBindings(source),
+			...(await gatewayBindings(source)),
 			...GATEWAY_OBJECTS.map(({ name, class_name: className }) => ({
 				name,
 				durableObjectNamespace: { className },
@@ -92,8 +96,11 @@ function stateName({ variables, written = variables }: EmbeddedSource): string {
 	return createHash("sha256").update(JSON.stringify(settings)).digest("hex").slice(0, 12);
 }
 
-const gatewayBindings = ({ variables }: EmbeddedSource): Worker_Binding[] =>
-	Object.entries(variables).map(([name, value]) =>
+/** One for all gateways of the process. It starts processes when files are converted. */
+const converter = lazy(() => startConverter(async () => modulesIn(DOCUMENTS)));
+
+const gatewayBindings = async ({ variables }: EmbeddedSource): Promise<Worker_Binding[]> =>
+	Object.entries({ ...variables, [DOCUMENTS_BINDING]: (await converter()).address }).map(([name, value]) =>
 		typeof value === "string" ? { name, text: value } : { name, json: JSON.stringify(value) },
 	);
 

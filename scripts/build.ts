@@ -48,7 +48,7 @@ await withBuilding(async (building) => {
 		format: "esm",
 		platform: "node",
 		target: "node20",
-		external: ["miniflare", "cloudflare:workers"],
+		external: ["miniflare", "cloudflare:workers", "workerd"],
 		define: {
 			GATEWAY_COMPATIBILITY_FLAGS: JSON.stringify(compatibility_flags),
 			GATEWAY_OBJECTS: JSON.stringify(durable_objects.bindings),

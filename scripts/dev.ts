@@ -12,10 +12,13 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { parseArgs } from "node:util";
+import { modulesIn } from "../miniflare/modules.ts";
 import { configure, describeRouting } from "../src/config/index.ts";
+import { DOCUMENTS_BINDING } from "../src/config/worker-bindings.ts";
 import { checkAddress } from "./address.ts";
 import { readVariables } from "./config-file.ts";
 import { DEV_VARS, devBanner, linesOfEngines, localEngines as localEnginesFor } from "./dev-settings.ts";
+import { startConverter } from "./documents/converter.ts";
 import type { LocalSettings } from "./engines/local.ts";
 import { refuseNpmOptions } from "./options.ts";
 import { endWithThisProcess, whenParentExits } from "./parent.ts";
@@ -90,6 +93,7 @@ const added: Record<string, unknown> = models?.settings ?? {
 };
 const lines = orStop(routingLines);
 const notes = (models?.lines() ?? "") + orStop(() => warnings(configure(variablesOfWorker()), vars));
+const converter = await startConverter(async () => modulesIn(join(DIST, "documents")));
 const child = spawn(
 	process.execPath,
 	[
@@ -100,7 +104,10 @@ const child = spawn(
 		...(values.port === undefined ? ["--port", port] : []),
 		...(typeof values.state === "string" ? ["--persist-to", values.state] : []),
 		"--show-interactive-dev-session=false",
-		...Object.entries(DEV_VARS).flatMap(([name, value]) => ["--var", `${name}:${value}`]),
+		...Object.entries({ ...DEV_VARS, [DOCUMENTS_BINDING]: converter.address }).flatMap(([name, value]) => [
+			"--var",
+			`${name}:${value}`,
+		]),
 		...argsOfWrangler(),
 		// After those of the command line, which they contain.
 		...Object.entries(added).flatMap(([name, value]) => [

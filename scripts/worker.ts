@@ -1,7 +1,8 @@
 /**
  * `npm run build:worker`: builds the Worker in modules. wrangler runs this before it deploys or serves (`build` in `wrangler.jsonc`),
  * because its own bundler writes a single file. `dist/worker` has all parts; the package contains it, and `npm run dev` serves it.
- * `dist/deploy` is the `main` of wrangler. A deployment leaves parts out, and writes only that folder.
+ * `dist/documents` is the Worker that converts documents in a process of its own (`documents/converter.ts`), so that `dist/worker` has none
+ * of its parsers. `dist/deploy` is the `main` of wrangler. A deployment leaves parts out, and writes only that folder.
  *
  * `index.js` has what every request needs. Each `import()` in the sources (the simulator, kinds of documents, most kinds of backends) becomes
  * another file, which the runtime evaluates at its first use. Code that several of them share is a file too. File names contain a hash
@@ -53,6 +54,8 @@ interface WorkerBuild {
 	entry?: string;
 	minify?: boolean;
 	without?: readonly Part[];
+	/** Documents are converted by another process. */
+	isWithConverter?: boolean;
 	/** The folder of another checkout, which has its own packages. */
 	root?: string;
 	plugins?: readonly Plugin[];
@@ -70,6 +73,7 @@ export async function bundleWorker(
 		entry = join(root, "src/index.ts"),
 		minify = true,
 		without = [],
+		isWithConverter = false,
 		plugins = [],
 	}: WorkerBuild = {},
 ): Promise<string[]> {
@@ -90,7 +94,7 @@ export async function bundleWorker(
 		transform: { target: "es2024", define: { "process.env.NODE_ENV": '"production"' } },
 		// The runtime provides them.
 		external: [/^cloudflare:/, /^node:/],
-		plugins: [leaveOut(without), ...plugins],
+		plugins: [leaveOut(without, isWithConverter ? CONVERTED : []), ...plugins],
 		logLevel: "warn",
 		// rolldown itself only warns of a missing package, and the runtime would refuse the upload.
 		onLog: (level, log, report) => report(log.code === "UNRESOLVED_IMPORT" ? "error" : level, log),
@@ -120,12 +124,14 @@ export async function bundleWorker(
 }
 
 /**
- * Writes the names of the parts into `LEFT_OUT` and replaces their modules by empty ones. The gateway never loads the module of a
+ * Writes the names of the parts into `LEFT_OUT` and replaces their modules by empty ones. Those of `others` are in another Worker. The gateway never loads the module of a
  * part that `LEFT_OUT` names: it refuses a configuration that needs the part, and files of such a kind.
  */
-function leaveOut(parts: readonly Part[]): Plugin {
+function leaveOut(parts: readonly Part[], others: readonly Part[]): Plugin {
 	const sources = join(ROOT, "src");
-	const emptied = new Set(parts.flatMap((part) => PARTS[part].map((file) => join(sources, file))));
+	const emptied = new Set(
+		[...parts, ...others].flatMap((part) => PARTS[part].map((file) => join(sources, file))),
+	);
 	const list = join(sources, "core/left-out.ts");
 	return {
 		name: "leave-out",
@@ -137,10 +143,18 @@ function leaveOut(parts: readonly Part[]): Plugin {
 	};
 }
 
-/** Writes all parts to `dist/worker`. Moves only complete files into their places. */
-export const buildWorker = (): Promise<string[]> => buildIn("worker");
+/** The Worker that converts documents. */
+export const CONVERTER_ENTRY = join(ROOT, "src/retrieval/documents/converter-worker.ts");
+/** The kinds that it converts. */
+const CONVERTED = DOCUMENT_KINDS.filter((kind) => kind !== "images");
 
-const buildIn = (target: "worker" | "deploy", options: WorkerBuild = {}): Promise<string[]> =>
+/** Writes all parts to `dist/worker` and `dist/documents`. Moves only complete files into their places. */
+export async function buildWorker(): Promise<string[]> {
+	const worker = await buildIn("worker", { isWithConverter: true });
+	return [...worker, ...(await buildIn("documents", { entry: CONVERTER_ENTRY }))];
+}
+
+const buildIn = (target: "worker" | "documents" | "deploy", options: WorkerBuild = {}): Promise<string[]> =>
 	withBuilding(async (folder) => {
 		const bundled = await bundleWorker(folder, options);
 		place(folder, join(DIST, target), "index.js");

@@ -43,6 +43,8 @@ export interface WorkerSpec {
 	services?: readonly ServiceBinding[];
 	/** The address that receives all outgoing requests instead of their hosts, which are in the header `host`. */
 	outbound?: string | undefined;
+	/** It has no network. */
+	isOffline?: boolean;
 	/** A command that starts the runtime, for example strace. `pid` is its process. */
 	wrapper?: readonly string[];
 	/** Runs in its own process group, so that it does not receive a terminal's Ctrl-C. */
@@ -151,9 +153,9 @@ const socketOf = ({ entrypoint, path, acceptsCalls }: EntrypointSocket): string 
 const serviceOf = ({ name, path, calls }: ServiceBinding): string =>
 	`(name = ${text(name)}, external = (address = ${text(`unix:${path}`)}, http = ${httpOptions(calls)})),\n`;
 
-const networkOf = (allowed: string, outbound: string | undefined): string =>
+const networkOf = (allowed: string, { outbound, isOffline = false }: WorkerSpec): string =>
 	outbound === undefined
-		? `network = (allow = [${allowed}], tlsOptions = (trustBrowserCas = true))`
+		? `network = (allow = [${isOffline ? "" : allowed}], tlsOptions = (trustBrowserCas = true))`
 		: `external = (address = ${text(outbound)}, http = ())`;
 
 /** Puts brackets around an IPv6 address, for use before a port. */
@@ -190,8 +192,8 @@ function capnp(spec: WorkerSpec, port: number, state: string): string {
 const config :Workerd.Config = (
 	services = [
 		(name = "main", worker = .main),
-		(name = "internet", ${networkOf('"public", "private"', spec.outbound)}),
-		(name = "public-internet", ${networkOf('"public"', spec.outbound)}),
+		(name = "internet", ${networkOf('"public", "private"', spec)}),
+		(name = "public-internet", ${networkOf('"public"', spec)}),
 		(name = "state", disk = (path = ${text(state)}, writable = true)),
 		${assets ? `(name = "assets", disk = (path = ${text(assets.folder)})),` : ""}
 		${services.map(serviceOf).join("")}

@@ -1,0 +1,114 @@
+/** Documents are converted in processes of their own, which are killed at their bounds. */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { modulesIn } from "../../miniflare/modules.ts";
+import { type DocumentConverter, startConverter } from "../../scripts/documents/converter.ts";
+import type { ConvertedFile } from "../../src/retrieval/documents/convert-file.ts";
+import { remoteConverter } from "../../src/retrieval/documents/converter.ts";
+
+const FIXTURES = "test/fixtures/documents";
+const folder = mkdtempSync(join(tmpdir(), "ganglion-documents-test-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+const convertBy =
+	({ address }: DocumentConverter) =>
+	(name: string, bytes: Uint8Array): Promise<ConvertedFile> =>
+		remoteConverter((request) => fetch(address, request))({ name, mimeType: "", bytes }, {});
+
+describe("a process", () => {
+	/** A converter that does what the name of its file says. */
+	const WORKER = `
+export default {
+	async fetch(request) {
+		const message = await request.text();
+		if (message.includes("loop.csv")) for (;;);
+		const kept = [];
+		if (message.includes("memory.csv")) for (;;) kept.push(new Uint8Array(1024 * 1024).fill(1));
+		if (message.includes("heap.csv")) for (;;) kept.push(new Array(1000).fill(message));
+		if (message.includes("network.csv")) {
+			const reached = await fetch("http://127.0.0.1:" + message.match(/port=(\\d+)/)[1]).then(() => true, () => false);
+			return Response.json({ format: "markdown", data: String(reached), images: [], work: 1 });
+		}
+		return Response.json({ format: "markdown", data: "converted", images: [], work: 1 });
+	}
+};`;
+	let converter: DocumentConverter;
+	let convert: ReturnType<typeof convertBy>;
+	beforeAll(async () => {
+		const file = join(folder, "index.js");
+		writeFileSync(file, WORKER);
+		converter = await startConverter(async () => [{ name: "index.js", file }], { maxCpuMs: 500 });
+		convert = convertBy(converter);
+	});
+	afterAll(() => converter.stop());
+
+	const running = (): number =>
+		execFileSync("ps", ["-eo", "args"], { encoding: "utf8" })
+			.split("\n")
+			.filter(
+				(line) => line.includes("workerd") && line.includes("ganglion-documents-") && !line.includes("sh -c"),
+			).length;
+
+	it.runIf(process.platform === "linux").each([
+		["loop.csv", "The file takes too much time to convert"],
+		["memory.csv", "The file takes too much memory to convert"],
+		["heap.csv", "The file takes too much memory to convert"],
+	])("is killed by %s, and files beside it and after it are converted", async (name, error) => {
+		const [stopped, beside] = await Promise.all([
+			convert(name, bytesOf("x")),
+			convert("a.csv", bytesOf("x")),
+		]);
+		expect(stopped).toMatchObject({ format: "error", error });
+		expect(beside).toMatchObject({ data: "converted" });
+		expect(await convert("a.csv", bytesOf("x"))).toMatchObject({ data: "converted" });
+	});
+
+	it("has no network", async () => {
+		const port = new URL(converter.address).port;
+		expect(await convert("network.csv", bytesOf(`port=${port} `))).toMatchObject({ data: "false" });
+	});
+
+	it("is reached only by the secret of its address", async () => {
+		const response = await fetch(new URL("/", converter.address), { method: "POST", body: "x" });
+		expect(response.status).toBe(404);
+	});
+
+	it("ends with its converter", async () => {
+		const before = running();
+		const other = await startConverter(async () => [{ name: "index.js", file: join(folder, "index.js") }]);
+		expect(await convertBy(other)("a.csv", bytesOf("x"))).toMatchObject({ data: "converted" });
+		expect(running()).toBeGreaterThan(before);
+		await other.stop();
+		await expect.poll(running).toBe(before);
+	});
+});
+
+describe("the built converter", () => {
+	let converter: DocumentConverter;
+	beforeAll(async () => {
+		converter = await startConverter(async () => modulesIn("dist/documents"));
+	});
+	afterAll(() => converter.stop());
+
+	it.each([
+		["report.docx", "# Quarterly report\n"],
+		["report.odt", "# Quarterly report\n"],
+		["tagged.pdf", "# tagged.pdf\n"],
+		["prices.xlsx", "# prices.xlsx\n"],
+		["prices.numbers", "# prices.numbers\n"],
+	])("converts %s", async (name, beginning) => {
+		const converted = await convertBy(converter)(name, readFileSync(join(FIXTURES, name)));
+		expect(converted).toMatchObject({ format: "markdown" });
+		expect(converted).toHaveProperty("data", expect.stringMatching(new RegExp(`^${beginning}`)));
+	});
+
+	it("converts HTML and CSV, whose text may be empty", async () => {
+		const convert = convertBy(converter);
+		expect(await convert("a.html", bytesOf("<h1>x"))).toMatchObject({ data: "# x\n" });
+		expect(await convert("a.csv", bytesOf(""))).toMatchObject({ data: "" });
+	});
+});
