@@ -33,10 +33,7 @@ export interface StreamMode {
 	differences?: string[];
 }
 
-interface DecidedStream {
-	mode: StreamMode["mode"];
-	why: string;
-	obstacles?: string[];
+interface DecidedStream extends Pick<StreamMode, "mode" | "why"> {
 	/** For the mode `passthrough`. */
 	streamEnd?: StreamEndFormatter;
 }
@@ -60,8 +57,8 @@ export function decideStream(
 	const { formatCost, formatError: onFailure } = possible;
 	if (plan.passthrough)
 		return { mode: "passthrough", why: 'the route sets "passthrough"', streamEnd: { onFailure } };
-	const [why, ...others] = obstaclesTo(plan, request, possible, streams);
-	if (why !== undefined) return { mode: "rewrite", why, obstacles: [why, ...others] };
+	const [why] = obstaclesTo(plan, request, possible, streams);
+	if (why !== undefined) return { mode: "rewrite", why };
 	return {
 		mode: "passthrough",
 		why: "the engine's last stream needed no change",
@@ -74,13 +71,18 @@ export function decideStream(
 }
 
 /** For `explain`: the decision about a stream, and what the setting `passthrough` would change. */
-export function explainStream(...decided: Parameters<typeof decideStream>): StreamMode | undefined {
-	const [plan, request] = decided;
-	const decision = decideStream(...decided);
+export function explainStream(
+	...[plan, request, streams]: Parameters<typeof decideStream>
+): StreamMode | undefined {
+	const decision = decideStream(plan, request, streams);
 	if (!decision) return undefined;
-	const { streamEnd: _, ...stream } = decision;
+	const { mode, why } = decision;
 	const possible = passThroughOf(plan, request);
-	return { ...stream, ...(!("why" in possible) && { differences: differencesOf(plan, request, possible) }) };
+	if ("why" in possible) return { mode, why };
+	const differences = differencesOf(plan, request, possible);
+	return mode === "rewrite"
+		? { mode, why, obstacles: [...obstaclesTo(plan, request, possible, streams)], differences }
+		: { mode, why, differences };
 }
 
 /** What must be rewritten whatever the route's setting is. */
@@ -102,33 +104,29 @@ function passThroughOf(
 	return possible;
 }
 
-/** Why the stream is rewritten although the runtime could pass it. The last one is that of the engine's streams. */
-function obstaclesTo(
+/** Why the stream is rewritten although the runtime could pass it. What the engine's streams have shown is asked last. */
+function* obstaclesTo(
 	plan: StreamPlan,
 	{ call, model }: StreamRequest,
 	{ offersTools, requestsUsage }: PassThrough,
 	streams: Pick<UnchangedStreams, "has" | "canPass">,
-): string[] {
+): Generator<string> {
 	const { targets } = plan;
-	const obstacles: string[] = [];
-	if (plan.passthrough === false) obstacles.push('the route sets "passthrough" to false');
-	if (!requestsUsage) obstacles.push("the caller does not request usage");
-	if (hasFailover(plan)) obstacles.push("another target can continue the stream");
-	if (!isOperatorModel(model)) obstacles.push("a model of the catalogue has neurons in its usage");
-	if (targets.some(hasSecrets)) obstacles.push("an engine's error could repeat the backend's key or headers");
-	if (choicesOf(call) > 1) obstacles.push("the usage of several choices may have to be added");
-	if (obstacles.length > 0) return obstacles;
+	if (plan.passthrough === false) yield 'the route sets "passthrough" to false';
+	if (!requestsUsage) yield "the caller does not request usage";
+	if (hasFailover(plan)) yield "another target can continue the stream";
+	if (!isOperatorModel(model)) yield "a model of the catalogue has neurons in its usage";
+	if (targets.some(hasSecrets)) yield "an engine's error could repeat the backend's key or headers";
+	if (choicesOf(call) > 1) yield "the usage of several choices may have to be added";
 	// Only the stream of the first target is read again when it is due; the others answer if it fails.
 	const isUnchanged = targets.every((target, i) => {
 		const source = { backend: target.backend, engineModel: target.model, model: model.id };
 		return i === 0 ? streams.canPass(source, offersTools) : streams.has(source, offersTools);
 	});
-	if (isUnchanged) return [];
-	return [
-		offersTools
+	if (!isUnchanged)
+		yield offersTools
 			? "no stream of the engine with several tool calls was unchanged yet"
-			: "the engine's last stream was changed, or there was none",
-	];
+			: "the engine's last stream was changed, or there was none";
 }
 
 /** Whether an interrupted stream can go on at another target, or at another replica. */

@@ -106,6 +106,7 @@ describe("explain", () => {
 				"the caller does not request usage",
 				"a model of the catalogue has neurons in its usage",
 				"the usage of several choices may have to be added",
+				"the engine's last stream was changed, or there was none",
 			],
 		});
 		expect(await ofChat("acme/chat", counted)).toMatchObject(
