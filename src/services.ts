@@ -23,13 +23,11 @@ import { RunningRequests } from "./core/running-requests.ts";
 import { timeOrderedUuid } from "./core/time-ordered-uuid.ts";
 import { FLEET_NAME } from "./fleet/fleet.ts";
 import { IsolateHealth } from "./fleet/health.ts";
-import { AliasPools } from "./gateways/client/alias-pools.ts";
-import { DeployedRoutes } from "./gateways/client/deployed-routes.ts";
 import { GatewayLimits } from "./gateways/client/gateway-limits.ts";
 import { GatewayLogs } from "./gateways/client/gateway-logs.ts";
 import { Gateways } from "./gateways/client/gateways.ts";
 import { OtelExporter } from "./gateways/client/otel-exporter.ts";
-import { ProviderAccesses } from "./gateways/client/provider-accesses.ts";
+import { AliasPools, DeployedRoutes, ProviderAccesses } from "./gateways/client/registry-parts.ts";
 import { ResponseCaches } from "./gateways/client/response-caches.ts";
 import { StreamRuns } from "./gateways/client/stream-runs.ts";
 import { GatewayCounters } from "./gateways/export/counters.ts";
@@ -196,8 +194,8 @@ export function createPersistent(
 		directory,
 		flights: new SingleFlight(),
 		unchangedStreams: new UnchangedStreams({ now }),
-		deployedRoutes: new DeployedRoutes({ routes: partOf((registry) => registry.dynamicRoutes()), now }),
-		aliasPools: new AliasPools({ aliases: partOf((registry) => registry.aliases()), now }),
+		deployedRoutes: new DeployedRoutes({ of: partOf((registry) => registry.dynamicRoutes()), now }),
+		aliasPools: new AliasPools({ of: partOf((registry) => registry.aliases()), now }),
 		gatewayLimits: new GatewayLimits({
 			object: (name) => GATEWAY.getByName(name),
 			now,
@@ -228,7 +226,7 @@ export function createPersistent(
 			waitUntil,
 			failed: (cause) => logFailure(new AiError("upstreamUnavailable", undefined, { cause }), ""),
 		}),
-		providerAccesses: new ProviderAccesses({ tables: partOf((registry) => registry.providerAccess()), now }),
+		providerAccesses: new ProviderAccesses({ of: partOf((registry) => registry.providerAccess()), now }),
 		...(PUBLIC_INTERNET && {
 			publicFetch: (input: RequestInfo | URL, init?: RequestInit) => PUBLIC_INTERNET.fetch(input, init),
 		}),

@@ -1,7 +1,7 @@
 /** The aliases of a gateway, in the registry's object and as an isolate reads them. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { type AliasCalls, AliasPools } from "../../../src/gateways/client/alias-pools.ts";
+import { type AliasCalls, AliasPools } from "../../../src/gateways/client/registry-parts.ts";
 import { DEFAULT_SETTINGS } from "../../../src/gateways/settings.ts";
 
 const pool = (...models: string[]) => ({ routing: "fallback" as const, models });
@@ -59,7 +59,7 @@ describe("the aliases of a gateway", () => {
 describe("the copies of an isolate", () => {
 	const poolsOf = (calls: Partial<AliasCalls>) => {
 		const clock = { now: 0 };
-		return { clock, pools: new AliasPools({ now: () => clock.now, aliases: () => calls as AliasCalls }) };
+		return { clock, pools: new AliasPools({ now: () => clock.now, of: () => calls as AliasCalls }) };
 	};
 
 	it("are read once for five seconds, and not for a name that cannot exist", async () => {

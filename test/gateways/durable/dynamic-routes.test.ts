@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import type { RouteCalls } from "../../../src/gateways/client/deployed-routes.ts";
+import type { RouteCalls } from "../../../src/gateways/client/registry-parts.ts";
 import { type DynamicRoute, DynamicRoutes } from "../../../src/gateways/durable/dynamic-routes.ts";
 import type { Element } from "../../../src/gateways/dynamic/elements.ts";
 

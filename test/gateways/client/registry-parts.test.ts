@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { DeployedRoutes, type RouteCalls } from "../../../src/gateways/client/deployed-routes.ts";
+import { DeployedRoutes, type RouteCalls } from "../../../src/gateways/client/registry-parts.ts";
 
 it("reads the routes whose names may exist, once, and no others", async () => {
 	const read: string[] = [];
 	const routes = new DeployedRoutes({
 		now: () => 0,
-		routes: () =>
+		of: () =>
 			({
 				deployed: async (_, name) => {
 					read.push(name);
