@@ -7,6 +7,7 @@ import { sourceOf } from "./hub.ts";
 import { Library, type LibraryRow } from "./library.ts";
 import { presetOf, sectionsOf } from "./preset.ts";
 import { LocalProblem } from "./problem.ts";
+import type { Progress } from "./progress.ts";
 import { checkMemory, memoryForModels, modelsAtOnce } from "./room.ts";
 import { Router, type RouterModelsSetting } from "./router.ts";
 import { modelsFolder, type PresentWeights, removeWeights } from "./store.ts";
@@ -175,8 +176,11 @@ function describeRow({ weights, present, progress }: LibraryRow, router: Router)
 		...(present && { revision: present.manifest.revision }),
 		state: progress ? "downloading" : present ? (state?.value ?? "unloaded") : "missing",
 		...(state?.failed && { failed: true }),
-		...(progress && {
-			progress: { ...progress, per_second: progress.perSecond, seconds_left: progress.secondsLeft },
-		}),
+		...(progress && { progress: describeProgress(progress) }),
 	};
 }
+
+const describeProgress = ({ done, total, perSecond, secondsLeft }: Progress): object => ({
+	...{ done, total, per_second: perSecond },
+	...(secondsLeft !== undefined && { seconds_left: secondsLeft }),
+});

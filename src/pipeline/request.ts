@@ -73,7 +73,7 @@ export interface Served {
 	/** The engine's name of the model. */
 	model: string;
 	/** `x-ganglion-weights`. Absent: the route names none. */
-	weights?: string;
+	weights?: string | undefined;
 	/** `x-ganglion-attempts` */
 	attempts: number;
 	/** Output of engines that is not part of the answer: the loser of a hedge, or an interrupted stream that another engine repeated. */

@@ -245,6 +245,19 @@ export const enginesAnswer = enveloped(
 		engines: z.array(Engine),
 	}),
 );
+export const localModelsAnswer = enveloped(
+	z.object({
+		folder: z.string(),
+		models: z.array(
+			z.object({
+				name: z.string(),
+				size: Count,
+				state: z.enum(["missing", "downloading", "unloaded", "loading", "loaded", "sleeping"]),
+			}),
+		),
+	}),
+);
+export const localModelAnswer = enveloped(z.object({ model: z.string() }));
 export const poolsAnswer = enveloped(z.array(Pool));
 export const poolAnswer = enveloped(Pool);
 export const poolReplicaAnswer = enveloped(Replica);

@@ -24,6 +24,7 @@ import { openAiRoutes } from "./openai/openai.ts";
 import { anyUnknown, openAiUnknown } from "./openai/openai-absent.ts";
 import { engineRoutes } from "./operations/engines.ts";
 import { healthRoutes } from "./operations/health.ts";
+import { localModelRoutes } from "./operations/local-models.ts";
 import { metricsRoutes } from "./operations/metrics.ts";
 import { openApiRoutes } from "./operations/openapi.ts";
 import { poolRoutes } from "./operations/pools.ts";
@@ -65,6 +66,7 @@ export const ROUTES: readonly AppRoute[] = [
 	...healthRoutes,
 	...metricsRoutes,
 	...engineRoutes,
+	...localModelRoutes,
 	...poolRoutes,
 	...openApiRoutes(),
 	...tokenRoutes,

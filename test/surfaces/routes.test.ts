@@ -229,6 +229,8 @@ const ROWS: readonly Row[] = [
 	["read", "GET /metrics"],
 	["operator", "GET /client/v4/accounts"],
 	["operator", "GET /client/v4/engines"],
+	["operator", "GET /client/v4/local-models"],
+	["operator", "POST /client/v4/local-models"],
 	["operator", "GET /client/v4/pools"],
 	["operator", "GET /client/v4/pools/:backend"],
 	["operator", "POST /client/v4/pools/:backend/replicas"],

@@ -276,8 +276,7 @@ export class DispatchState {
 		this.served.backend = target.backend;
 		this.served.kind = target.kind;
 		this.served.model = target.model;
-		if (target.weights !== undefined) this.served.weights = target.weights;
-		else delete this.served.weights;
+		this.served.weights = target.weights;
 	}
 
 	#settle(target: PlannedTarget): void {

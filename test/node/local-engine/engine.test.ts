@@ -396,6 +396,11 @@ describe("ganglion --engine local", () => {
 				"x-ganglion-model": LLAMA,
 				"x-ganglion-weights": "hugging-quants/Llama-3.2-1B-Instruct-Q4_K_M-GGUF@abc123; sibling",
 			});
+			const listed = await fetch(`http://127.0.0.1:${port}/client/v4/local-models`, {
+				headers: { authorization: "Bearer an-admin-token-of-a-test-with-32-characters" },
+			});
+			const { result: status } = (await listed.json()) as { result: { models: StatusRow[] } };
+			expect(status.models.find((row) => row.name === LLAMA)?.state).toMatch(/^load(?:ing|ed)$/);
 			const pid = Number(/of process (\d+)/.exec(result.response)?.[1]);
 			expect(isRunning(pid)).toBe(true);
 			run.kill(name === "dev" ? "SIGKILL" : "SIGTERM");

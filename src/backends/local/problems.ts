@@ -1,0 +1,27 @@
+/** Problems of the local engine: it states a code and a sentence for the caller. */
+import { AiError, type FailureKey } from "../../core/errors.ts";
+import type { Target } from "../backend.ts";
+import { readError } from "../transport/error-body.ts";
+import type { Call, Refusal } from "../transport/upstream-failure.ts";
+
+/** Codes of `scripts/local-engine/problem.ts`. */
+const FAILURE_OF_CODE: Readonly<Record<string, FailureKey>> = {
+	weights_missing: "noSuchModel",
+	weights_downloading: "outOfCapacity",
+	weights_unavailable: "upstreamUnavailable",
+	no_room: "upstreamUnavailable",
+	weights_unreadable: "upstreamUnavailable",
+	engine_unavailable: "upstreamUnavailable",
+};
+
+export const withProblems = (call: Call): Call => ({
+	...call,
+	refusal: (refusal) => problemOf(refusal, call.target) ?? call.refusal?.(refusal),
+});
+
+function problemOf({ status, body, retryAfter }: Refusal, { backend }: Target): AiError | undefined {
+	const { code, type, message } = readError(body);
+	const failure = type === "local_engine" && typeof code === "string" ? FAILURE_OF_CODE[code] : undefined;
+	if (!failure) return undefined;
+	return new AiError(failure, message, { retryable: true, retryAfter, upstream: { backend, status } });
+}
