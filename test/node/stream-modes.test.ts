@@ -74,7 +74,9 @@ const ENDINGS: Record<string, Ending> = {
 	"a usage of null before the usage, as OpenAI sends it": {
 		sent: chunk([{ index: 0, delta: {}, finish_reason: "stop" }], { usage: null }) + USAGE + DONE,
 		close: "end",
-		...same(chunk([{ index: 0, delta: {}, finish_reason: "stop" }], { usage: null }) + USAGE + DONE),
+		// Most clients read both.
+		read: FINISH + USAGE + DONE,
+		passed: chunk([{ index: 0, delta: {}, finish_reason: "stop" }], { usage: null }) + USAGE + DONE,
 		...COMPLETE,
 	},
 	"no [DONE]": { sent: FINISH + USAGE, close: "end", ...same(FINISH + USAGE + DONE), ...COMPLETE },

@@ -278,7 +278,9 @@ describe("a route without the setting", () => {
 	])("passes streams that %s has sent", async (_, sent, name) => {
 		const first = sent.replaceAll(`"model":"${name}"`, `"model":"${MODEL}"`);
 		expect(first).not.toBe(sent);
-		expect(await textsFor([[first], [sent]])).toEqual([first, sent]);
+		// OpenAI's chunks have it before the usage. A stream that is read is written without.
+		const read = first.replaceAll(',"usage":null', "");
+		expect(await textsFor([[first], [sent]])).toEqual([read, sent]);
 	});
 
 	it.each(["prompt_cache_hit_tokens", "cached_tokens"])(

@@ -139,10 +139,10 @@ function openAiEvents(
 	let isUnchanged = true;
 	const rewriteForOpenAi: typeof rewriteChunk = (data, value) => {
 		const rewritten = rewriteChunk(data, value);
-		// For a caller who requests usage, a chunk that needs no other change stays as it is: the runtime can pass such streams.
-		if (ending !== "none" && rewritten.text === data) return rewritten;
-		isUnchanged = false;
-		return { ...rewritten, text: withoutNullUsage(rewritten.text) };
+		const text = withoutNullUsage(rewritten.text);
+		// For a caller who requests usage, `null` alone is no reason to read the engine's next streams: the runtime can pass them.
+		isUnchanged &&= ending === "none" ? text === data : rewritten.text === data;
+		return { ...rewritten, text };
 	};
 	const rewrite = ending === "native" ? rewriteChunk : rewriteForOpenAi;
 

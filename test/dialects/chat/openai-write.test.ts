@@ -291,10 +291,13 @@ describe("chunks on the OpenAI route", () => {
 		expect(await route(body + usageChunk() + DONE, request)).toBe(withModelName(body) + DONE);
 	});
 
-	it("lose counts beside text unless requested, and a usage of null in each chunk that is written again", async () => {
+	it("lose counts beside text unless requested, and a usage of null always", async () => {
 		const counted = delta({ content: "a" }, { usage: USAGE }) + delta({ content: "b" }, { usage: null });
 		const plain = delta({ content: "a" }) + delta({ content: "b" });
 		expect(await route(counted + DONE)).toBe(withModelName(plain) + DONE);
+		// Also in a chunk that needs no other change.
+		const named = withModelName(delta({ content: "b" }, { usage: null }));
+		expect(await route(named + usageChunk() + DONE, withUsage)).not.toContain('"usage":null');
 		expect(await route(counted + DONE, withUsage)).toBe(
 			withModelName(delta({ content: "a" }, { usage: USAGE }) + delta({ content: "b" })) +
 				withModelName(
