@@ -9,6 +9,8 @@ export interface SessionWorker {
 	bindings: Record<string, object>;
 	/** As `services` has them instead. */
 	services?: Record<string, object>;
+	/** Options of bindings of the type `vectorize`, by name. */
+	indexes?: Record<string, object>;
 	vars?: Record<string, string>;
 	script: string;
 }
@@ -34,17 +36,20 @@ export function sessionOptions(plugin: string, workers: Record<string, SessionWo
 	const service = { type: "service", service: "ganglion", entrypoint: "AI" };
 	return convertV4MiniflareOptions({
 		cf: false,
-		workers: Object.entries(workers).map(([name, { bindings, script, services = {}, vars = {} }]) => ({
-			name,
-			modules: true as const,
-			script,
-			compatibilityDate: "2026-10-01",
-			bindings: vars,
-			unsafeBindings: [
-				...Object.entries(bindings).map(binding("ai", {})),
-				...Object.entries(services).map(binding("service", service)),
-			] as never,
-		})),
+		workers: Object.entries(workers).map(
+			([name, { bindings, indexes = {}, script, services = {}, vars = {} }]) => ({
+				name,
+				modules: true as const,
+				script,
+				compatibilityDate: "2026-10-01",
+				bindings: vars,
+				unsafeBindings: [
+					...Object.entries(bindings).map(binding("ai", {})),
+					...Object.entries(indexes).map(binding("vectorize", {})),
+					...Object.entries(services).map(binding("service", service)),
+				] as never,
+			}),
+		),
 	});
 }
 

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { Miniflare } from "miniflare";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { MEMBERS } from "./members.ts";
+import { INDEX_PROBED } from "./probe.ts";
 import { bundled, type SessionWorker, sessionOptions, startGateway, startSession } from "./session.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
@@ -14,6 +15,16 @@ const MEMBERS_SCRIPT = bundled(`
 	import { members } from "./members.ts";
 	export default {
 		fetch: async (request, { AI }) => Response.json({ class: AI.constructor.name, ...await members(AI) }),
+	};
+`);
+
+const INDEX_SCRIPT = bundled(`
+	import { probeIndex, thrownBy } from "./probe.ts";
+	export default {
+		async fetch(request, { VECTORIZE }) {
+			const isProbed = new URL(request.url).pathname === "/";
+			return Response.json(await (isProbed ? probeIndex(VECTORIZE) : thrownBy(() => VECTORIZE.describe())));
+		},
 	};
 `);
 
@@ -88,6 +99,16 @@ export function describeSessions(installed: () => string): void {
 			open.push(() => running.dispose());
 			const url = await engine();
 			const runningUrl = (await running.ready).origin;
+			await fetch(`${runningUrl}/client/v4/accounts/local/vectorize/v2/indexes`, {
+				method: "POST",
+				headers: { "content-type": "application/json" },
+				body: JSON.stringify({ name: "docs", config: { dimensions: 2, metric: "cosine" } }),
+			});
+			await fetch(`${runningUrl}/client/v4/accounts/local/vectorize/v2/indexes/docs/metadata_index/create`, {
+				method: "POST",
+				headers: { "content-type": "application/json" },
+				body: JSON.stringify({ propertyName: "page", indexType: "number" }),
+			});
 			const recorder = await listen(({ headers, method, url }) => ({
 				asked: [method, url, headers["x-forwarded"], headers["cf-consn-model-id"], headers.authorization],
 			}));
@@ -111,6 +132,21 @@ export function describeSessions(installed: () => string): void {
 					vars: { GANGLION_TOKEN: "secret" },
 					script,
 				},
+				"index-of-running": {
+					bindings: {},
+					indexes: { VECTORIZE: { url: runningUrl, index_name: "docs" } },
+					script: INDEX_SCRIPT,
+				},
+				"unknown-index": {
+					bindings: {},
+					indexes: { VECTORIZE: { url: runningUrl, index_name: "pages" } },
+					script: INDEX_SCRIPT,
+				},
+				"absent-index": {
+					bindings: {},
+					indexes: { VECTORIZE: { url: ABSENT, index_name: "docs" } },
+					script: INDEX_SCRIPT,
+				},
 				absent: { bindings: { AI: { url: ABSENT } }, script },
 			});
 			await miniflare.ready;
@@ -124,6 +160,18 @@ export function describeSessions(installed: () => string): void {
 
 		it("has the same class for a gateway that already runs", async () => {
 			expect(await call(miniflare, "/", "members-of-running")).toEqual({ class: "Ai", ...MEMBERS });
+		});
+
+		it("has the indexes of a gateway that already runs", async () => {
+			expect(await call(miniflare, "/", "index-of-running")).toEqual(INDEX_PROBED);
+			expect(await call(miniflare, "/thrown", "unknown-index")).toEqual({
+				name: "Error",
+				message: 'INDEX_GET_ERROR (code = 3000): vectorize.index.not_found - Index name "pages"',
+			});
+			expect(await call(miniflare, "/thrown", "absent-index")).toEqual({
+				name: "Error",
+				message: `INDEX_GET_ERROR (code = 7009): No gateway answers on ${ABSENT}: is it running?`,
+			});
 		});
 
 		it("has several bindings and Workers, each with settings of its own", async () => {
