@@ -96,6 +96,7 @@ export function testServices({
 		settings: config.vectors,
 		now: () => NOW,
 		uuid: () => crypto.randomUUID(),
+		wait: async () => {},
 		waitUntil: (promise) => void promise.catch(() => {}),
 	});
 	const jobs = new Jobs({

@@ -3,6 +3,7 @@
 import { counter, gauge, type Metric, type MetricSample } from "../../core/metric.ts";
 import type { JobUsage } from "../../jobs/records.ts";
 import type { ResponseStoreUsage } from "../../responses/records.ts";
+import type { VectorUsage } from "../../retrieval/vectors/durable/registry.ts";
 import type { StoreUsage } from "../../storage/blobs/blob-table.ts";
 import type { LaneCount } from "../../storage/queue/work-table.ts";
 
@@ -13,6 +14,7 @@ export interface StorageReport {
 		stores: readonly StoreUsage[];
 		responses?: ResponseStoreUsage;
 		jobs?: JobUsage;
+		vectors?: VectorUsage;
 	}[];
 	work: readonly LaneCount[];
 	/** Epoch milliseconds. */
@@ -30,6 +32,10 @@ export function storageMetrics({ stored, work, now }: StorageReport): Metric[] {
 		);
 	const ofJobs = (value: (usage: JobUsage) => number): MetricSample[] =>
 		stored.flatMap(({ account, jobs }): MetricSample[] => (jobs ? [[{ account }, value(jobs)]] : []));
+	const ofVectors = (value: (usage: VectorUsage) => number): MetricSample[] =>
+		stored.flatMap(({ account, vectors }): MetricSample[] =>
+			vectors ? [[{ account }, value(vectors)]] : [],
+		);
 	const queued = work.filter(({ state }) => state === "queued");
 	return [
 		gauge(
@@ -91,6 +97,36 @@ export function storageMetrics({ stored, work, now }: StorageReport): Metric[] {
 			"repeated_lines_total",
 			"Runs of lines that were repeated because their process ended. The operator pays for their calls.",
 			ofJobs(({ repeatedLines }) => repeatedLines),
+		),
+		gauge(
+			"vector_indexes",
+			"Vector indexes.",
+			ofVectors(({ indexes }) => indexes),
+		),
+		gauge(
+			"vector_index_bytes",
+			"Bytes of vector indexes.",
+			ofVectors(({ bytes }) => bytes),
+		),
+		gauge(
+			"stored_vectors",
+			"Stored vectors.",
+			ofVectors(({ vectors }) => vectors),
+		),
+		gauge(
+			"stored_vector_dimensions",
+			"Dimensions of all stored vectors.",
+			ofVectors(({ storedDimensions }) => storedDimensions),
+		),
+		counter(
+			"vector_queries_total",
+			"Queries of vector indexes.",
+			ofVectors(({ queries }) => queries),
+		),
+		counter(
+			"queried_vector_dimensions_total",
+			"Dimensions of the vectors of these queries.",
+			ofVectors(({ queriedDimensions }) => queriedDimensions),
 		),
 		counter(
 			"refused_puts_total",

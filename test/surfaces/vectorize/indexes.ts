@@ -12,7 +12,7 @@ interface Answer {
 }
 
 export function vectorizeApi(options: TestOptions = {}) {
-	const { app } = testGateway(options);
+	const { app, services } = testGateway(options);
 	const call = async (
 		method: string,
 		path: string,
@@ -28,6 +28,7 @@ export function vectorizeApi(options: TestOptions = {}) {
 		return { status: response.status, ...(await response.json<Omit<Answer, "status">>()) };
 	};
 	return {
+		usage: () => services.vectorIndexes.usage("local"),
 		get: (path: string) => call("GET", path),
 		post: (path: string, body?: unknown, headers?: HeadersInit) => call("POST", path, body, headers),
 		delete: (path: string) => call("DELETE", path),

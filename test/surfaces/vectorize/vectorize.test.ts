@@ -470,3 +470,25 @@ describe("invalid requests", () => {
 		).toBe(40026);
 	});
 });
+
+it("counts what an account stores and searches", async () => {
+	const api = vectorizeApi();
+	await api.create("docs", 3);
+	await api.create("pages", 2);
+	await api.lines("/docs/insert", { id: "a", values: [1, 2, 3] }, { id: "b", values: [1, 2, 3] });
+	await api.lines("/pages/insert", { id: "a", values: [1, 2] });
+	await api.post("/docs/query", { vector: [1, 2, 3] });
+	await api.post("/docs/query", { vector: [1, 2] });
+	await api.post("/pages/query", { vectorId: "a" });
+	await expect
+		.poll(() => api.usage())
+		.toMatchObject({
+			...{ indexes: 2, vectors: 3, storedDimensions: 8 },
+			...{ queries: 2, queriedDimensions: 5 },
+		});
+	expect((await api.usage()).bytes).toBeGreaterThan(0);
+	await api.delete("/docs");
+	await expect
+		.poll(() => api.usage())
+		.toMatchObject({ indexes: 1, vectors: 1, storedDimensions: 2, queries: 2 });
+});

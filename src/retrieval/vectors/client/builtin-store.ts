@@ -1,6 +1,7 @@
 /** The kind `builtin`: an exact scan in Durable Objects. A part of a mutation is at most one call of the runtime, which takes 32 MiB. */
 import { AiError } from "../../../core/errors.ts";
 import type { MutationDetail, MutationPart } from "../durable/journal.ts";
+import type { IndexSize } from "../durable/registry.ts";
 import type { ShardCalls } from "../durable/shard.ts";
 import type { IndexAnswer, VectorIndexObject } from "../durable/vector-index.ts";
 import { indexNotFound } from "../failures.ts";
@@ -21,8 +22,8 @@ interface BuiltinServices {
 	index: VectorIndexRecord;
 	/** A stub belongs to the request that created it, so each call needs a new one. */
 	object(): IndexCalls;
-	/** After a mutation: the bytes of the index on the disk. */
-	written?(bytes: number): void;
+	/** After a mutation. */
+	written?(size: IndexSize): void;
 }
 
 export function builtinStore({ account, index, object, written }: BuiltinServices): VectorStore {
@@ -39,9 +40,9 @@ export function builtinStore({ account, index, object, written }: BuiltinService
 		drop: () => called(() => object().drop()),
 		info: () => call((calls) => calls.info()),
 		async write(mutation) {
-			let bytes = 0;
-			for (const part of partsOf(mutation)) bytes = await call((calls) => calls.write(part));
-			written?.(bytes);
+			let size: IndexSize | undefined;
+			for (const part of partsOf(mutation)) size = await call((calls) => calls.write(part));
+			if (size) written?.(size);
 		},
 		query: (query) => call((calls) => calls.query(query)),
 		get: (ids) => call((calls) => calls.get(ids)),

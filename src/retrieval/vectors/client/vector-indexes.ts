@@ -5,7 +5,7 @@
 import { BoundedMap } from "../../../core/bounded-map.ts";
 import { AiError } from "../../../core/errors.ts";
 import { requireDiskSpace } from "../../../core/object-failure.ts";
-import type { Creation, VectorRegistryObject, VectorUsage } from "../durable/registry.ts";
+import type { Creation, QueryCount, VectorRegistryObject, VectorUsage } from "../durable/registry.ts";
 import type { VectorIndexObject } from "../durable/vector-index.ts";
 import { indexExists, indexNotFound, storeFull } from "../failures.ts";
 import { MAX_INDEXES } from "../limits.ts";
@@ -15,6 +15,8 @@ import { builtinStore, bytesOfBatch, type IndexCalls } from "./builtin-store.ts"
 
 const KNOWN_MS = 5_000;
 const MAX_KNOWN = 1_000;
+/** Queries are counted so late. A kill loses those of this time. */
+const REPORT_AFTER_MS = 1_000;
 /** Of a mutation without vectors. */
 const MUTATION_BYTES = 1_000;
 
@@ -30,7 +32,16 @@ export interface VectorSettings {
 
 /** The methods of the registry as calls. */
 export type RegistryCalls = {
-	[Name in "create" | "delete" | "get" | "list" | "replace" | "report" | "reserve" | "usage"]: (
+	[Name in
+		| "countQueries"
+		| "create"
+		| "delete"
+		| "get"
+		| "list"
+		| "replace"
+		| "report"
+		| "reserve"
+		| "usage"]: (
 		...parameters: Parameters<VectorRegistryObject[Name]>
 	) => Promise<Awaited<ReturnType<VectorRegistryObject[Name]>>>;
 };
@@ -58,6 +69,7 @@ interface IndexesServices extends VectorObjects {
 	now(): number;
 	uuid(): string;
 	waitUntil(promise: Promise<unknown>): void;
+	wait(milliseconds: number): Promise<void>;
 }
 
 export interface NewIndex extends VectorShape {
@@ -70,6 +82,9 @@ export class VectorIndexes {
 	readonly #services: IndexesServices;
 	/** By account and name. */
 	readonly #known = new BoundedMap<string, { record: VectorIndexRecord; until: number }>(MAX_KNOWN);
+
+	/** Queries that are not reported yet, by account. */
+	readonly #queries = new Map<string, QueryCount>();
 
 	constructor(services: IndexesServices) {
 		this.#services = services;
@@ -130,6 +145,7 @@ export class VectorIndexes {
 	/** An object that is empty belongs to a deleted index. The name may have another one since then. */
 	#refreshed(account: string, index: VectorIndexRecord): VectorStore {
 		const store = this.#storeOf(account, index);
+		const counted = () => this.#countQuery(account, index.dimensions);
 		const again = async <Value>(method: (store: VectorStore) => Promise<Value>): Promise<Value> => {
 			try {
 				return await method(store);
@@ -146,7 +162,11 @@ export class VectorIndexes {
 			drop: () => store.drop(),
 			info: () => again((current) => current.info()),
 			write: (mutation) => again((current) => this.#write(account, index.name, mutation, current)),
-			query: (query) => again((current) => current.query(query)),
+			async query(query) {
+				const matches = await again((current) => current.query(query));
+				counted();
+				return matches;
+			},
 			get: (ids) => again((current) => current.get(ids)),
 			list: (query) => again((current) => current.list(query)),
 			metadataIndexes: () => again((current) => current.metadataIndexes()),
@@ -168,6 +188,25 @@ export class VectorIndexes {
 		await store.write(mutation);
 	}
 
+	/** Queries of the same time are reported by one call. */
+	#countQuery(account: string, dimensions: number): void {
+		const pending = this.#queries.get(account);
+		if (pending) {
+			pending.queries++;
+			pending.dimensions += dimensions;
+			return;
+		}
+		const { wait, waitUntil } = this.#services;
+		this.#queries.set(account, { queries: 1, dimensions });
+		waitUntil(wait(REPORT_AFTER_MS).then(() => this.#reportQueries(account)));
+	}
+
+	async #reportQueries(account: string): Promise<void> {
+		const count = this.#queries.get(account);
+		this.#queries.delete(account);
+		if (count) await this.#call(account, (registry) => registry.countQueries(count)).catch(() => {});
+	}
+
 	usage(account: string): Promise<VectorUsage> {
 		return this.#call(account, (registry) => registry.usage());
 	}
@@ -176,9 +215,9 @@ export class VectorIndexes {
 		return builtinStore({
 			...{ account, index },
 			object: () => this.#services.index(index.object),
-			written: (bytes) =>
+			written: (size) =>
 				this.#services.waitUntil(
-					this.#call(account, (registry) => registry.report(index.name, bytes)).catch(() => {}),
+					this.#call(account, (registry) => registry.report(index.name, size)).catch(() => {}),
 				),
 		});
 	}

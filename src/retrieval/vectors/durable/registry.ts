@@ -2,12 +2,20 @@
 import { DurableObject } from "cloudflare:workers";
 import type { VectorIndexRecord } from "../records.ts";
 
-/** Written by the routes. `bytes`: on the disk after the last mutation. A row dies when the index is deleted. */
+/** Written by the routes. `bytes` on the disk, and `vectors`: after the last mutation. A row dies when the index is deleted. */
 const INDEXES = `CREATE TABLE IF NOT EXISTS indexes (
 	name TEXT PRIMARY KEY,
 	json TEXT NOT NULL,
-	bytes INTEGER NOT NULL
+	dimensions INTEGER NOT NULL,
+	bytes INTEGER NOT NULL,
+	vectors INTEGER NOT NULL
 ) WITHOUT ROWID`;
+/** Written by the isolates, some seconds after the queries. The row dies with the account. */
+const QUERIES = `CREATE TABLE IF NOT EXISTS queries (
+	one INTEGER PRIMARY KEY CHECK (one = 1),
+	queries INTEGER NOT NULL,
+	dimensions INTEGER NOT NULL
+)`;
 /** Objects of deleted indexes. A row dies when the object is empty. */
 const DELETED = `CREATE TABLE IF NOT EXISTS deleted (
 	object TEXT PRIMARY KEY,
@@ -20,9 +28,26 @@ const OBJECTS_AT_ONCE = 20;
 
 export type Creation = "created" | "exists" | "too-many";
 
-export interface VectorUsage {
-	indexes: number;
+/** The size of an index after a mutation. */
+export interface IndexSize {
+	/** On the disk. */
 	bytes: number;
+	vectors: number;
+}
+
+/** Queries that an isolate has answered. `dimensions`: the sum of those of their vectors. */
+export interface QueryCount {
+	queries: number;
+	dimensions: number;
+}
+
+export interface VectorUsage extends IndexSize {
+	indexes: number;
+	/** Dimensions of all stored vectors. */
+	storedDimensions: number;
+	/** Since the account exists. */
+	queries: number;
+	queriedDimensions: number;
 }
 
 export abstract class VectorRegistryObject extends DurableObject {
@@ -31,7 +56,8 @@ export abstract class VectorRegistryObject extends DurableObject {
 	constructor(ctx: DurableObjectState, env: Env) {
 		super(ctx, env);
 		this.#sql = ctx.storage.sql;
-		this.#sql.exec(`${INDEXES}; ${DELETED}`);
+		this.#sql.exec(`${INDEXES}; ${DELETED}; ${QUERIES}`);
+		this.#sql.exec("INSERT OR IGNORE INTO queries VALUES (1, 0, 0)");
 	}
 
 	/** Empties the object of an index. */
@@ -40,7 +66,8 @@ export abstract class VectorRegistryObject extends DurableObject {
 	create(record: VectorIndexRecord, maxIndexes: number): Creation {
 		if (this.get(record.name)) return "exists";
 		if (this.usage().indexes >= maxIndexes) return "too-many";
-		this.#sql.exec("INSERT INTO indexes VALUES (?, ?, 0)", record.name, JSON.stringify(record));
+		const { dimensions, name } = record;
+		this.#sql.exec("INSERT INTO indexes VALUES (?, ?, ?, 0, 0)", name, JSON.stringify(record), dimensions);
 		return "created";
 	}
 
@@ -81,17 +108,31 @@ export abstract class VectorRegistryObject extends DurableObject {
 		return true;
 	}
 
-	/** The bytes of an index on the disk. */
-	report(name: string, bytes: number): void {
-		this.#sql.exec("UPDATE indexes SET bytes = ? WHERE name = ?", bytes, name);
+	report(name: string, { bytes, vectors }: IndexSize): void {
+		this.#sql.exec("UPDATE indexes SET bytes = ?, vectors = ? WHERE name = ?", bytes, vectors, name);
+	}
+
+	countQueries({ dimensions, queries }: QueryCount): void {
+		this.#sql.exec(
+			"UPDATE queries SET queries = queries + ?, dimensions = dimensions + ?",
+			queries,
+			dimensions,
+		);
 	}
 
 	usage(): VectorUsage {
-		return this.#sql
-			.exec<{ indexes: number; bytes: number }>(
-				"SELECT count(*) AS indexes, coalesce(sum(bytes), 0) AS bytes FROM indexes",
+		const stored = this.#sql
+			.exec<{ indexes: number; bytes: number; vectors: number; storedDimensions: number }>(
+				`SELECT count(*) AS indexes, coalesce(sum(bytes), 0) AS bytes, coalesce(sum(vectors), 0) AS vectors,
+				coalesce(sum(vectors * dimensions), 0) AS storedDimensions FROM indexes`,
 			)
 			.one();
+		const queried = this.#sql
+			.exec<{ queries: number; queriedDimensions: number }>(
+				"SELECT queries, dimensions AS queriedDimensions FROM queries",
+			)
+			.one();
+		return { ...stored, ...queried };
 	}
 
 	override async alarm(): Promise<void> {

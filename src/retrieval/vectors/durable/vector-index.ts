@@ -18,6 +18,7 @@ import { IndexEngine } from "./index-engine.ts";
 import { type IndexSetup, StateTable } from "./index-state.ts";
 import type { MutationPart } from "./journal.ts";
 import type { NumberedProperty } from "./property-table.ts";
+import type { IndexSize } from "./registry.ts";
 import { Shard, type ShardCalls, type ShardQuery } from "./shard.ts";
 
 /** `gone`: the index was deleted. */
@@ -46,15 +47,15 @@ export abstract class VectorIndexObject extends DurableObject implements ShardCa
 		if (!this.#state.current) this.#state.create(setup);
 	}
 
-	/** Resolves when the mutation is durable, and visible if it has no delay. Returns the bytes on the disk. */
-	write(part: MutationPart): Promise<IndexAnswer<number>> {
+	/** Resolves when the mutation is durable, and visible if it has no delay. */
+	write(part: MutationPart): Promise<IndexAnswer<IndexSize>> {
 		return this.#answer(async (engine) => {
 			try {
 				await engine.write(part);
 			} finally {
 				await this.#schedule(engine);
 			}
-			return engine.storedBytes();
+			return { bytes: await engine.storedBytes(), vectors: engine.count };
 		});
 	}
 
