@@ -13,14 +13,24 @@ export async function bufferedBody(
 	response: Response,
 	{ hold, maxBytes = MAX_SCANNED_BYTES }: { hold: BufferHold; maxBytes?: number },
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
+	if (!response.body) return new Uint8Array();
 	const pieces: Uint8Array[] = [];
 	let size = 0;
-	// Leaving the loop cancels the body.
-	for await (const piece of response.body ?? []) {
-		size += piece.length;
-		if (size > maxBytes) return undefined;
-		hold.grow(piece.length);
-		pieces.push(piece);
+	// Without a stage of its own for each piece.
+	const source = PulledStream.sourceOf(response.body);
+	try {
+		for (let piece = await source.pull(); piece; piece = await source.pull()) {
+			size += piece.length;
+			if (size > maxBytes) {
+				await source.cancel(undefined);
+				return undefined;
+			}
+			hold.grow(piece.length);
+			pieces.push(piece);
+		}
+	} catch (error) {
+		source.cancel(error).catch(() => {});
+		throw error;
 	}
 	return concat(pieces);
 }
