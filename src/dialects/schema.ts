@@ -1,7 +1,7 @@
 /**
  * `models/schema`: a model's inputs and outputs as JSON Schema, from the schemas that the reader and the writer use.
  *
- * Difference from the product: no branch for `requests`, because there is no asynchronous queue.
+ * Difference from the product: no branch for `requests`: the asynchronous queue validates each request when it runs.
  */
 import * as z from "zod";
 import type { Model } from "../models/model.ts";

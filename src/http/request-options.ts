@@ -1,6 +1,6 @@
 /**
  * Options of a request for the gateway, not for the model. All surfaces take them: headers, fields of coding agents, and `options` of a
- * run. In `options`, `tags` are validated and ignored, and `queueRequest` is refused.
+ * run. In `options`, `tags` are validated and ignored.
  */
 import * as z from "zod";
 import { isRecord, parseRecord } from "../core/json.ts";
@@ -139,7 +139,9 @@ export function refuseBackground(options: unknown): void {
 		);
 }
 
-/** The product's asynchronous queue is not available in this gateway. */
+/** Inputs that the asynchronous queue does not take (`src/surfaces/jobs/queued-run.ts`). */
 export function refuseQueue(): never {
-	throw invalidInput("the asynchronous queue (queueRequest) is not available");
+	throw invalidInput(
+		"the asynchronous queue (queueRequest) takes the inputs {requests: […]} or {request_id}",
+	);
 }

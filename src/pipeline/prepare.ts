@@ -85,7 +85,7 @@ function refuseQueued(fields: unknown): void {
 	if (queued)
 		throw new AiError(
 			"invalidInput",
-			`Invalid input: '${queued}' needs the asynchronous queue, which is not available`,
+			`Invalid input: '${queued}' needs the asynchronous queue: set queueRequest`,
 		);
 }
 

@@ -28,7 +28,7 @@ import { storedKeys } from "./stored-keys.ts";
 import { usageObserver } from "./usage-observer.ts";
 
 /** The header of the REST routes. */
-const GATEWAY_ID = "cf-aig-gateway-id";
+export const GATEWAY_ID = "cf-aig-gateway-id";
 
 /** `options.gateway.id` of the binding. */
 export function gatewayOfOptions(options: unknown): string | undefined {

@@ -22,6 +22,7 @@ interface ResultFormat {
 	unfinished(customId: string, reason: "cancelled" | "expired"): ResultLine;
 }
 
+const MAX_MESSAGE_CHARACTERS = 1_000;
 const UNFINISHED = {
 	cancelled: { code: "batch_cancelled", message: "The batch was cancelled before this line started." },
 	expired: { code: "batch_expired", message: "The time of the batch was over before this line started." },
@@ -39,23 +40,29 @@ const OPENAI: ResultFormat = {
 	}),
 };
 
-/** One file. */
-const ANTHROPIC: ResultFormat = {
-	answered: (customId, { status, text }) => ({
-		text: isSuccess(status)
-			? `{"custom_id":${JSON.stringify(customId)},"result":{"type":"succeeded","message":${oneLine(text)}}}\n`
-			: `${JSON.stringify({ custom_id: customId, result: { type: "errored", error: anthropicError(text) } })}\n`,
-		isError: false,
-	}),
-	unfinished: (customId, reason) => ({
-		text: `${JSON.stringify({ custom_id: customId, result: { type: reason === "cancelled" ? "canceled" : "expired" } })}\n`,
-		isError: false,
-	}),
+/** One file. `customId`: JSON of the index of the request and of its reference. */
+const WORKERS_AI: ResultFormat = {
+	answered: (customId, { status, text }) => {
+		const [index, reference] = JSON.parse(customId) as [number, string | null];
+		const rest = `"external_reference":${JSON.stringify(reference)}`;
+		return {
+			text: isSuccess(status)
+				? `{"id":${index},"success":true,"result":${oneLine(text)},${rest}}\n`
+				: `{"id":${index},"success":false,"error":${JSON.stringify(workersAiError(text))},${rest}}\n`,
+			isError: false,
+		};
+	},
+	unfinished: (customId, reason) => {
+		const [index, reference] = JSON.parse(customId) as [number, string | null];
+		const { message } = UNFINISHED[reason];
+		const line = { id: index, success: false, error: { message }, external_reference: reference };
+		return { text: `${JSON.stringify(line)}\n`, isError: false };
+	},
 };
 
 export const RESULT_FORMATS: Readonly<Record<BatchApi, ResultFormat>> = {
 	openai: OPENAI,
-	anthropic: ANTHROPIC,
+	"workers-ai": WORKERS_AI,
 };
 
 export const isSuccess = (status: number): boolean => status >= 200 && status < 300;
@@ -72,8 +79,8 @@ function oneLine(text: string): string {
 	}
 }
 
-function anthropicError(text: string): object {
-	const body = parseRecord(text);
-	if (body && isRecord(body.error)) return { type: "error", ...body };
-	return { type: "error", error: { type: "api_error", message: text.slice(0, 1_000) } };
+function workersAiError(text: string): object {
+	const errors = parseRecord(text)?.errors;
+	const first: unknown = Array.isArray(errors) ? errors[0] : undefined;
+	return isRecord(first) ? first : { message: text.slice(0, MAX_MESSAGE_CHARACTERS) };
 }

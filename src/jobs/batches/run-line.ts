@@ -17,7 +17,7 @@ import { jobsOf } from "./settings.ts";
 const MAX_ATTEMPTS = 3;
 const FIRST_RETRY_MS = 2_000;
 const RETRY_GROWTH = 4;
-/** The task of searches, which have no discount. */
+/** The task of searches, which have no discount. The product has none for its queue either. */
 const WEB_SEARCH = "Web Search";
 /** The runtime sends at most 32 MiB in one call of an object. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
@@ -101,7 +101,7 @@ export async function runLine(
 		discounted: (settlement, { task }) => ({
 			...settlement,
 			microNeurons:
-				task === WEB_SEARCH
+				task === WEB_SEARCH || record.api === "workers-ai"
 					? settlement.microNeurons
 					: Math.ceil(settlement.microNeurons * jobsOf(services.jobSettings, settlement.backend).discount),
 		}),

@@ -155,7 +155,8 @@ export class BatchRuns extends RpcTarget {
 		if (!record || hasEnded(record)) return record;
 		const { outputFile, errorFile, ...rest } = record;
 		const has = (id: string | undefined): boolean => files.some((file) => file.id === id);
-		for (const file of files) this.#tables.files.put(file);
+		// The results of the others belong to the batch.
+		if (record.api === "openai") for (const file of files) this.#tables.files.put(file);
 		this.#tables.lines.delete(run.batch);
 		return this.#end({
 			...rest,

@@ -8,6 +8,7 @@ import {
 	type BatchRecord,
 	type BatchRequest,
 	hasEnded,
+	type NewLine,
 } from "../batches/records.ts";
 import type { FoundJob, JobBounds } from "../records.ts";
 import { ENQUEUE_AFTER_MS, type JobTables } from "./job-tables.ts";
@@ -21,11 +22,16 @@ export class StoredBatches extends RpcTarget {
 	}
 
 	/** Returns whether the account may have a further batch. The caller puts it into the queue. */
-	async create(record: BatchRecord, request: BatchRequest, { maxBatches }: JobBounds): Promise<boolean> {
+	async create(
+		record: BatchRecord,
+		{ request, lines = [] }: { request: BatchRequest; lines?: readonly NewLine[] },
+		{ maxBatches }: JobBounds,
+	): Promise<boolean> {
 		const { batches } = this.#tables;
 		if (batches.open().length >= maxBatches) return false;
 		this.#tables.setAccount(request.caller.account);
 		batches.insert(record, request);
+		this.#tables.lines.add(record.id, lines);
 		// The process may end before the queue has it.
 		await this.#tables.scheduleAt(Date.now() + ENQUEUE_AFTER_MS);
 		return true;

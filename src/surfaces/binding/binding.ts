@@ -16,6 +16,7 @@ import { sourceOf } from "../../gateways/exchange.ts";
 import { optionsOfRun } from "../../gateways/options.ts";
 import {
 	defaultGateway,
+	GATEWAY_ID,
 	gatewayOfOptions,
 	runModel as runModelInGateway,
 } from "../../gateways/run/model-in-gateway.ts";
@@ -24,7 +25,7 @@ import { verifyCaller } from "../../http/authenticate.ts";
 import { boundDepth, isSmallJson, parseText, readBody, readJson } from "../../http/body.ts";
 import { countBody } from "../../http/body-hold.ts";
 import { CachingRouter } from "../../http/caching-router.ts";
-import { replyResponse, WRAPS } from "../../http/envelope.ts";
+import { REQUEST_ID, replyResponse, WRAPS } from "../../http/envelope.ts";
 import type { FailureFormat } from "../../http/failure-formats.ts";
 import { type Authentication, mountRoutes } from "../../http/mount-routes.ts";
 import { checkTags, inferenceRequest, refuseQueue } from "../../http/request-options.ts";
@@ -133,8 +134,31 @@ const wireAuthentication = ({ ledgers }: AppServices): Authentication => ({
 	},
 });
 
-function runModel(c: Context, call: AppCall): Promise<Response> {
-	return infer(c, call, loadDialect, () => readRun(c, call));
+async function runModel(c: Context, call: AppCall): Promise<Response> {
+	const reading = readRun(c, call);
+	// A request that cannot be read has a log in its gateway.
+	const inputs = await reading.catch(() => undefined);
+	const queued = inputs && (await answerQueue(c, call, inputs));
+	return queued ?? infer(c, call, loadDialect, () => reading);
+}
+
+/** `undefined`: the run does not belong to the queue. */
+async function answerQueue(
+	c: Context,
+	call: AppCall,
+	{ fields, options, body }: WireInputs,
+): Promise<Response | undefined> {
+	const queueRequest = isRecord(options) && options.queueRequest === true;
+	if (body || !isRecord(fields) || !("requests" in fields || "request_id" in fields)) return undefined;
+	const { answerQueued, isQueued, NO_FRAME } = await import("../jobs/queued-run.ts");
+	const gateway = gatewayOfOptions(options);
+	const headers = new Headers(gateway === undefined ? {} : { [GATEWAY_ID]: gateway });
+	const model = modelOf(c.req.header("cf-consn-model-id") ?? "");
+	const queued = { model, fields, queueRequest, headers };
+	if (!isQueued(queued)) return undefined;
+	return new Response(await answerQueued(queued, call, NO_FRAME), {
+		headers: { "content-type": "application/json", [REQUEST_ID]: call.id },
+	});
 }
 
 function openSocket(c: Context, call: AppCall): Promise<Response> {

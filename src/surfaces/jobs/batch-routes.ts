@@ -152,7 +152,7 @@ async function create(c: Context, call: AppCall): Promise<Response> {
 		...(expiry && { outputExpiryMs: expiry.seconds * SECOND_MS }),
 		...(metadata && { metadata }),
 	};
-	await createBatch(record, c.req.raw.headers, call);
+	await createBatch(record, { headers: c.req.raw.headers }, call);
 	return reply(call, openAiBatch(record));
 }
 

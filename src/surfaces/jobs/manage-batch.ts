@@ -4,17 +4,22 @@ import { inBoundGateway } from "../../gateways/run/bound-caller.ts";
 import { gatewayOfHeaders } from "../../gateways/run/model-in-gateway.ts";
 import { identifyCaller } from "../../http/authenticate.ts";
 import { batchItem } from "../../jobs/batches/batch-item.ts";
-import { type BatchRecord, hasEnded } from "../../jobs/batches/records.ts";
+import { type BatchRecord, hasEnded, type NewLine } from "../../jobs/batches/records.ts";
+import { ownInputKey } from "../../jobs/records.ts";
+import { concat } from "../../media/bytes.ts";
 import type { AppCall } from "../route.ts";
+
+/** The caller, who is verified, and the services. */
+export type BatchCall = Pick<AppCall, "caller" | "services">;
 
 /** A credential is no part of a stored request. */
 const KEPT_HEADER = /^(?:cf-aig-(?!authorization)|x-ganglion-(?!priority)|anthropic-beta$)/;
 
-/** Resolves when the batch is durable and in the queue. */
+/** Resolves when the batch is durable and in the queue. `lines`: of an input that is stored and valid. */
 export async function createBatch(
 	record: BatchRecord,
-	headers: Headers,
-	{ caller, services }: AppCall,
+	{ headers, lines = [] }: { headers: Headers; lines?: readonly NewLine[] },
+	{ caller, services }: BatchCall,
 ): Promise<void> {
 	const { jobs, storage } = services;
 	const { account, credential } = caller;
@@ -25,7 +30,7 @@ export async function createBatch(
 		headers: [...headers].filter(([name]) => KEPT_HEADER.test(name)),
 	};
 	const { bounds } = jobs;
-	if (!(await jobs.batches(account, (batches) => batches.create(record, request, bounds))))
+	if (!(await jobs.batches(account, (batches) => batches.create(record, { request, lines }, bounds))))
 		throw new AiError(
 			"storageFull",
 			`The account has at most ${bounds.maxBatches} batches that have not ended: wait, or cancel some`,
@@ -35,6 +40,33 @@ export async function createBatch(
 		await jobs.batches(account, (batches) => batches.remove(record.id));
 		throw refusal;
 	});
+}
+
+/** Requests that were sent with the request that creates their batch. `body` has the field `model`. */
+export async function createInlineBatch(
+	record: BatchRecord,
+	{ headers, requests }: { headers: Headers; requests: readonly { customId: string; body: object }[] },
+	call: BatchCall,
+): Promise<void> {
+	const blobs = call.services.storage.blobs(call.caller.account);
+	const encoder = new TextEncoder();
+	const lines: NewLine[] = [];
+	const pieces: Uint8Array[] = [];
+	let offset = 0;
+	for (const [index, { customId, body }] of requests.entries()) {
+		const bytes = encoder.encode(`${JSON.stringify({ body })}\n`);
+		lines.push({ line: index + 1, customId, offset, length: bytes.length - 1 });
+		pieces.push(bytes);
+		offset += bytes.length;
+	}
+	const key = ownInputKey(record.id);
+	await blobs.put(key, concat(pieces));
+	try {
+		await createBatch(record, { headers, lines }, call);
+	} catch (thrown) {
+		await blobs.delete(key);
+		throw thrown;
+	}
 }
 
 /** A batch that waits starts at once, to store its results. */

@@ -2,8 +2,7 @@
  * REST: `/client/v4/accounts/{account}/ai/run/…`, for curl, the official `cloudflare` SDK and the REST modes of the AI SDK
  * and TanStack providers. JSON results and failures are in the v4 envelope. Bytes and event streams are not.
  *
- * Differences from the product: the universal `POST /ai/run` takes `@cf/` models without a gateway header; the async
- * queue (`queueRequest`) is refused.
+ * Difference from the product: the universal `POST /ai/run` takes `@cf/` models without a gateway header.
  */
 import type { Context } from "hono";
 import * as z from "zod";
@@ -21,7 +20,7 @@ import {
 import type { GatewayServices } from "../../gateways/services.ts";
 import { readInputs, readJson } from "../../http/body.ts";
 import { AUTHORIZATION, selectedProtocol, WEBSOCKET_PROTOCOL } from "../../http/credentials.ts";
-import { replyResponse, WRAPS } from "../../http/envelope.ts";
+import { REQUEST_ID, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { v4Failure } from "../../http/failure-formats.ts";
 import { checkTags, inferenceRequest, refuseBackground, refuseQueue } from "../../http/request-options.ts";
 import { BY_MODEL, methodNotAllowed, pathParameter } from "../../http/route.ts";
@@ -40,6 +39,9 @@ const INFERENCE_NAMESPACE = /^@(?:cf|hf)\//;
 
 /** The host of the runtime's `Ai` class. */
 const WIRE_HOST = "workers-binding.ai";
+
+/** Stands for the result in an envelope. */
+const SPLIT = "\0";
 
 const EXAMPLE_MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 
@@ -119,8 +121,23 @@ function runUniversal(c: Context, call: AppCall): Promise<Response> {
 	});
 }
 
-function runModel(c: Context, call: AppCall): Promise<Response> {
+/** `queueRequest` of the query: the queue. */
+async function runModel(c: Context, call: AppCall): Promise<Response> {
 	const model = pathParameter(c, "model");
+	const isQueue = c.req.query("queueRequest") === "true";
+	const reading = isQueue ? readJson(c.req.raw, call.services) : undefined;
+	const fields = await reading?.catch(() => undefined);
+	if (isQueue && fields !== undefined) {
+		const { answerQueued, isQueued } = await import("../jobs/queued-run.ts");
+		const queued = { model, fields, queueRequest: true, headers: c.req.raw.headers };
+		if (isQueued(queued)) {
+			const [start = "", end = ""] = WRAPS.envelope(SPLIT).split(SPLIT);
+			const answer = await answerQueued(queued, call, { start, end });
+			return new Response(answer, {
+				headers: { "content-type": "application/json", [REQUEST_ID]: call.id },
+			});
+		}
+	}
 	return infer(c, call, {
 		model,
 		read: async () => {
@@ -130,7 +147,7 @@ function runModel(c: Context, call: AppCall): Promise<Response> {
 				customSlug(authorOf(model)) !== undefined ||
 				(await isNamed(model, call));
 			if (!isKnown) throw new AiError("noRoute");
-			if (c.req.query("queueRequest") === "true") refuseQueue();
+			if (isQueue) refuseQueue();
 			const inputs = await readInputs(c.req.raw, call.services);
 			return { model, inputs: { ...inputs, query: queryOf(c) } };
 		},

@@ -32,6 +32,7 @@ import { endpointRun, inEndpointFormat } from "../openai/run-endpoint.ts";
 import type { AppServices } from "../services.ts";
 import { searchOverRpc } from "../websearch/websearch.ts";
 import { cancelStreams, readInputs } from "./inputs.ts";
+import { queuedRun } from "./queued.ts";
 import { runInGatewayOf, unwrappedResponse } from "./run-in-gateway.ts";
 
 interface EntrypointProps {
@@ -77,6 +78,8 @@ export function entrypoint(current: () => EntrypointServices) {
 				const caller = this.#caller();
 				const held = new BufferHold(caller.account);
 				hold = held;
+				const queued = await queuedRun({ id, caller, services }, { model, inputs, options: options ?? {} });
+				if (queued) return returnRawResponse ? queued : await unwrappedResponse(queued);
 				const read = async (): Promise<InferenceRequest> => {
 					refuseUnavailable(options ?? {});
 					checkTags(options);

@@ -1,0 +1,29 @@
+/** A `run` over RPC that belongs to the asynchronous queue. */
+import { isRecord } from "../../core/json.ts";
+import { GATEWAY_ID, gatewayOfOptions } from "../../gateways/run/model-in-gateway.ts";
+import { boundDepth } from "../../http/body.ts";
+import { REQUEST_ID } from "../../http/envelope.ts";
+import type { AppCall } from "../route.ts";
+
+interface RpcRun {
+	model: string;
+	inputs: unknown;
+	options: { queueRequest?: boolean };
+}
+
+/** `undefined`: the run does not belong to the queue. */
+export async function queuedRun(
+	call: Pick<AppCall, "id" | "caller" | "services">,
+	{ model, inputs, options }: RpcRun,
+): Promise<Response | undefined> {
+	if (!isRecord(inputs) || !("requests" in inputs || "request_id" in inputs)) return undefined;
+	const { answerQueued, isQueued, NO_FRAME } = await import("../jobs/queued-run.ts");
+	const gateway = gatewayOfOptions(options);
+	const headers = new Headers(gateway === undefined ? {} : { [GATEWAY_ID]: gateway });
+	const queued = { model, fields: inputs, queueRequest: options.queueRequest === true, headers };
+	if (!isQueued(queued)) return undefined;
+	boundDepth(inputs, call.services.limits.jsonDepth);
+	return new Response(await answerQueued(queued, call, NO_FRAME), {
+		headers: { "content-type": "application/json", [REQUEST_ID]: call.id },
+	});
+}
