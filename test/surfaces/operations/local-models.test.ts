@@ -20,7 +20,10 @@ const STATUS = {
 	],
 };
 
-function gateway(reply: (request: Request) => Response | Promise<Response>, vars: Record<string, unknown> = VARS) {
+function gateway(
+	reply: (request: Request) => Response | Promise<Response>,
+	vars: Record<string, unknown> = VARS,
+) {
 	const { fetch, requests } = upstream(reply);
 	return { requests, ...closedGateway({ vars, fetch }) };
 }
