@@ -56,7 +56,7 @@ export function missedBars(run: HostileRun): string[] {
 }
 
 /** Lines of the gateway about exceptions and rejections that nothing handles. */
-export const uncaughtIn = (output: string): string[] =>
+const uncaughtIn = (output: string): string[] =>
 	output.split("\n").filter((line) => /uncaught exception|unhandled/i.test(line));
 
 function missedBy({ callers, ended, peakMemory }: Phase, { quiet, idleMemory }: HostileRun): string[] {
