@@ -74,7 +74,6 @@ describe("the asynchronous queue", () => {
 			status: 200,
 			body: { success: true, result: RESULTS },
 		});
-		// It is no batch of OpenAI's API, and its results are no file.
 	});
 
 	it("answers the binding, which polls without the option", async () => {
@@ -110,7 +109,7 @@ describe("the asynchronous queue", () => {
 	});
 
 	it("has results as base64 for models that answer with bytes", async () => {
-		const { runAll, services, post } = batches({});
+		const { runAll, post } = batches({});
 		const path = "/run/@cf/stabilityai/stable-diffusion-xl-base-1.0?queueRequest=true";
 		const ask = async (body: object) =>
 			(await (await post(path, body)).json<{ result: Ack & { responses: { result: string }[] } }>()).result;
@@ -122,7 +121,6 @@ describe("the asynchronous queue", () => {
 				.subarray(1, 4)
 				.toString(),
 		).toBe("PNG");
-		void services;
 	});
 
 	it.each<[string, unknown, RegExp]>([
