@@ -5,6 +5,9 @@
  * The usage is the engine's counts, if it sends any, up to the maximum that the call can have used. Otherwise the gateway counts, and
  * marks the result as estimated; its count never exceeds the requested output limit. Images and audio have no counts; their sizes are
  * known, not estimated.
+ *
+ * Each property is a function of its own: the callers read as sentences, a streamed chat enters 12 of them, and a table of all defaults
+ * with its types would save about 15 lines.
  */
 import type { Usage } from "../core/usage.ts";
 import {
