@@ -8,7 +8,10 @@ import { modulesIn } from "../../miniflare/modules.ts";
 import { type DocumentConverter, startConverter } from "../../scripts/documents/converter.ts";
 import type { ConvertedFile } from "../../src/retrieval/documents/convert-file.ts";
 import { remoteConverter } from "../../src/retrieval/documents/converter.ts";
+import { mutated } from "../../tools/documents/mutate.ts";
 
+/** `npm run fuzz:documents` converts more. */
+const DAMAGED_COPIES = 10;
 const FIXTURES = "test/fixtures/documents";
 const folder = mkdtempSync(join(tmpdir(), "ganglion-documents-test-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -104,6 +107,21 @@ describe("the built converter", () => {
 		const converted = await convertBy(converter)(name, readFileSync(join(FIXTURES, name)));
 		expect(converted).toMatchObject({ format: "markdown" });
 		expect(converted).toHaveProperty("data", expect.stringMatching(new RegExp(`^${beginning}`)));
+	});
+
+	it("answers each damaged file with a text or a sentence", async () => {
+		const names = ["minutes.docx", "prices.numbers", "prices.ods", "prices.xls", "report.odt", "tagged.pdf"];
+		const convert = convertBy(converter);
+		for (const [index, name] of names.entries()) {
+			const bytes = new Uint8Array(readFileSync(join(FIXTURES, name)));
+			for (let seed = 0; seed < DAMAGED_COPIES; seed++) {
+				const converted = await convert(name, mutated(bytes, index * DAMAGED_COPIES + seed));
+				if (converted.format !== "error") continue;
+				expect(converted.error).toMatch(/^The (?:file|PDF|document) (?:is|has|takes) /);
+				expect(converted.unexpected).toBeUndefined();
+			}
+		}
+		expect(await convert("a.csv", bytesOf("x"))).toMatchObject({ format: "markdown" });
 	});
 
 	it("converts HTML and CSV, whose text may be empty", async () => {

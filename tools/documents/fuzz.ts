@@ -1,0 +1,66 @@
+/**
+ * `npm run fuzz:documents -- --count 100000`: converts damaged copies of `test/fixtures/documents` in the processes that `ganglion serve`
+ * uses. Prints how they end, and which are stopped at a bound. It fails if an answer is missing or a parser's error has no sentence.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { extname, join } from "node:path";
+import { modulesIn } from "../../miniflare/modules.ts";
+import { startConverter } from "../../scripts/documents/converter.ts";
+import { readOptions } from "../../scripts/options.ts";
+import { DIST, ROOT } from "../../scripts/root.ts";
+import { remoteConverter } from "../../src/retrieval/documents/converter.ts";
+import { mutated } from "./mutate.ts";
+
+const FOLDER = join(ROOT, "test/fixtures/documents");
+/** Conversions at the same time. */
+const LANES = 2;
+const PROGRESS = 1_000;
+const KINDS = new Set([".docx", ".odt", ".ods", ".xlsx", ".xlsm", ".xlsb", ".xls", ".numbers", ".pdf"]);
+
+const { count: countText = "1000", seed: seedText = "1" } = readOptions(
+	{ count: { type: "string" }, seed: { type: "string" } },
+	`npm run fuzz:documents -- [options]
+
+  --count N  files to convert (1000)
+  --seed N   of the first file (1)`,
+);
+const count = Number(countText);
+const firstSeed = Number(seedText);
+const files = readdirSync(FOLDER)
+	.filter((name) => KINDS.has(extname(name)))
+	.map((name) => ({ name, bytes: new Uint8Array(readFileSync(join(FOLDER, name))) }));
+const converter = await startConverter(async () => modulesIn(join(DIST, "documents")));
+const convert = remoteConverter((request) => fetch(converter.address, request));
+
+const endings = new Map<string, number>();
+const stopped: string[] = [];
+const faults: string[] = [];
+let longestMs = 0;
+let next = 0;
+
+async function lane(): Promise<void> {
+	for (let index = next++; index < count; index = next++) {
+		const file = files[index % files.length];
+		if (!file) return;
+		const seed = firstSeed + index;
+		const startedAt = performance.now();
+		const converted = await convert({ ...file, mimeType: "", bytes: mutated(file.bytes, seed) }, {});
+		longestMs = Math.max(longestMs, performance.now() - startedAt);
+		const ending = converted.format === "error" ? converted.error : "converted";
+		endings.set(ending, (endings.get(ending) ?? 0) + 1);
+		const unexpected = converted.format === "error" ? converted.unexpected : undefined;
+		if (/^The file takes too much (?:time|memory) to/.test(ending))
+			stopped.push(`${file.name}, seed ${seed}: ${ending}`);
+		else if (unexpected !== undefined || /^The file (?:takes|could not)/.test(ending))
+			faults.push(`${file.name}, seed ${seed}: ${ending}${unexpected ? `\n${unexpected}` : ""}`);
+		if ((index + 1) % PROGRESS === 0) console.log(`${index + 1} files, ${faults.length} faults`);
+	}
+}
+
+await Promise.all(Array.from({ length: LANES }, lane));
+await converter.stop();
+for (const [ending, times] of [...endings].sort(([, one], [, other]) => other - one))
+	console.log(`${String(times).padStart(8)}  ${ending}`);
+console.log(`${count} files, the longest took ${Math.round(longestMs)} ms`);
+for (const line of [...stopped, ...faults]) console.log(line);
+process.exitCode = faults.length > 0 ? 1 : 0;
