@@ -43,6 +43,8 @@ export interface WorkerSpec {
 	services?: readonly ServiceBinding[];
 	/** The address that receives all outgoing requests instead of their hosts, which are in the header `host`. */
 	outbound?: string | undefined;
+	/** It does not keep this process running, and ends with it. */
+	isBackground?: boolean;
 	/** It has no network. */
 	isOffline?: boolean;
 	/** A command that starts the runtime, for example strace. `pid` is its process. */
@@ -121,6 +123,10 @@ export async function serve(spec: WorkerSpec, port: number, folder: string, cpu?
 	const { detached = false } = spec;
 	const child = spawn(program, args, { stdio: ["ignore", log, log], env, detached });
 	endWithThisProcess(child, spec.temporary);
+	if (spec.isBackground) {
+		child.unref();
+		process.once("exit", () => child.kill("SIGKILL"));
+	}
 	const ended = new Promise<number | NodeJS.Signals>((resolve) =>
 		child.once(spec.onOutput ? "close" : "exit", (code, signal) => resolve(signal ?? code ?? 1)),
 	);

@@ -1,6 +1,7 @@
 /** A process that converts one document at a time. It is killed if a conversion takes too much time or memory. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { request } from "node:http";
+import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
@@ -120,12 +121,16 @@ export class ConverterProcess {
 				modules: await modules(),
 				compatibilityDate: COMPATIBILITY_DATE,
 				isOffline: true,
+				isBackground: true,
 				v8Flags: [`--max-old-space-size=${HEAP_MB}`],
 				temporary: this.#folder,
 				detached: true,
 				// The gateway reports the failures of files.
 				onOutput: (...streams) => {
-					for (const stream of streams) stream.resume();
+					for (const stream of streams) {
+						stream.resume();
+						if (stream instanceof Socket) stream.unref();
+					}
 				},
 			},
 			await freePort(),
