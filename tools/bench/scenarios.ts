@@ -16,6 +16,7 @@ import { against, type Comparison, cpuRatios, noteOf, withBoth } from "./ratios.
 import { spread } from "./statistics.ts";
 import { durableStores } from "./storage.ts";
 import type { Row } from "./table.ts";
+import { vectorIndexes } from "./vectors.ts";
 import { severalWorkers } from "./workers.ts";
 
 const MANY_CONNECTIONS = 64;
@@ -47,6 +48,7 @@ export type ScenarioName =
 	| "pools"
 	| "commits"
 	| "storage"
+	| "vectors"
 	| "attack"
 	| "gateways"
 	| "logs"
@@ -154,6 +156,7 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 	routes: manyRoutes,
 	commits,
 	storage: durableStores,
+	vectors: vectorIndexes,
 	attack,
 	gateways,
 	logs: logPages,
