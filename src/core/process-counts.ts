@@ -59,6 +59,12 @@ export class BufferHold {
 		this.#bytes += bytes;
 	}
 
+	/** Releases the bytes also when `left` fires: in the context of a caller who has left, no code continues after an `await`. */
+	releaseOn(left: AbortSignal): this {
+		left.addEventListener("abort", () => this.release(), { once: true });
+		return this;
+	}
+
 	/** May be called again. */
 	release(): void {
 		bufferedBytes.release(this.#account, this.#bytes);

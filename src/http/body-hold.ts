@@ -1,6 +1,6 @@
 /**
- * The bytes of large bodies count as buffered until the request has its answer. Before its token is verified the account of a request is
- * not known, and its body is small: it is not counted.
+ * The bytes of large bodies count as buffered until the request has its answer or its caller has left. Before its token is verified the
+ * account of a request is not known, and its body is small: it is not counted.
  */
 import { BufferHold, UNCOUNTED_BYTES } from "../core/process-counts.ts";
 
@@ -8,7 +8,7 @@ const holds = new WeakMap<Request, BufferHold>();
 
 /** The body of the request counts for the account. */
 export const countBody = (request: Request, account: string): void =>
-	void holds.set(request, new BufferHold(account));
+	void holds.set(request, new BufferHold(account).releaseOn(request.signal));
 
 export const bodyHold = (request: Request): BufferHold | undefined => holds.get(request);
 

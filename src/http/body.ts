@@ -136,7 +136,7 @@ interface PendingRead {
 	reader?: { cancel(reason: unknown): Promise<void> };
 }
 
-/** Rejects after `limitMs`, and cancels the pending read. */
+/** Rejects after `limitMs`, and cancels the pending read. A read that fails by itself is a caller who has left. */
 function inTime<T>(
 	limitMs: number,
 	{ startTimer = startNativeTimer }: BodyServices,
@@ -158,7 +158,7 @@ function inTime<T>(
 		},
 		(error: unknown) => {
 			timer.cancel();
-			reject(error);
+			reject(error instanceof AiError ? error : new AiError("aborted", undefined, { cause: error }));
 		},
 	);
 	return promise;

@@ -1,5 +1,5 @@
 import { createExecutionContext } from "cloudflare:test";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { BufferHold, bufferedBytes } from "../../src/core/process-counts.ts";
 import { wireOf } from "../../src/surfaces/binding/binding.ts";
 import { AiGateway } from "../../src/surfaces/gateway/gateway-wire.ts";
@@ -99,6 +99,57 @@ describe("the bytes of a large request", () => {
 			expect(served.status).not.toBe(429);
 			await served.text();
 			// The log of a gateway waits for its object.
+			await expect.poll(used).toBe(before);
+		},
+	);
+});
+
+/** Routes whose work never ends. In the runtime, the work of a caller who has left does not continue. */
+const ROUTES: Readonly<Record<string, { path: string; type: string; body: string }>> = {
+	tomarkdown: {
+		path: "/ai/tomarkdown",
+		type: "multipart/form-data; boundary=b",
+		body: `--b\r\ncontent-disposition: form-data; name="files"; filename="a.csv"\r\n\r\n${LARGE}\r\n--b--\r\n`,
+	},
+	"upsert of vectors": {
+		path: "/vectorize/v2/indexes/docs/upsert",
+		type: "application/x-ndjson",
+		body: `${JSON.stringify({ id: "a", values: Array(3).fill(1), metadata: { text: "a".repeat(9_000) } })}\n`.repeat(
+			3,
+		),
+	},
+};
+
+describe("the bytes of a large request whose caller leaves", () => {
+	it.each(Object.entries(ROUTES))(
+		"are released while its work waits: %s",
+		async (_, { path, type, body }) => {
+			const { app, account, services, createToken } = closedGateway();
+			const token = await createToken(["Workers AI Write", "Vectorize Write"]);
+			const waiting = Promise.withResolvers<void>();
+			const wait = (): Promise<never> => {
+				waiting.resolve();
+				return new Promise(() => {});
+			};
+			await services.vectorIndexes.create(account, { name: "docs", dimensions: 3, metric: "cosine" });
+			const { index, store } = await services.vectorIndexes.open(account, "docs");
+			vi.spyOn(services.vectorIndexes, "open").mockResolvedValue({ index, store: { ...store, write: wait } });
+			vi.spyOn(services, "convertDocument").mockImplementation(wait);
+			const before = used();
+			const caller = new AbortController();
+			void app.request(`/client/v4/accounts/${account}${path}`, {
+				method: "POST",
+				headers: {
+					"content-type": type,
+					"content-length": String(body.length),
+					authorization: `Bearer ${token}`,
+				},
+				body,
+				signal: caller.signal,
+			});
+			await waiting.promise;
+			expect(used()).toBeGreaterThan(before);
+			caller.abort();
 			await expect.poll(used).toBe(before);
 		},
 	);

@@ -240,4 +240,21 @@ describe("a body that does not arrive", () => {
 		});
 		await expect(readInputs(request, { limits: { ...limits, bodyMs: 1 } })).rejects.toMatchObject(expected);
 	});
+
+	it.each([
+		["application/json", {}],
+		["audio/mpeg", { "content-length": "10" }],
+		["application/json", { "content-length": "10" }],
+	])("is a request that its caller has left, and no failure of the gateway: %s %o", async (type, headers) => {
+		const body = new ReadableStream({
+			type: "bytes",
+			pull: (sent) => sent.error(new Error("Network connection lost.")),
+		});
+		const request = new Request("http://x/", {
+			method: "POST",
+			body,
+			headers: { "content-type": type, ...headers },
+		});
+		await expect(readInputs(request, { limits })).rejects.toMatchObject({ key: "aborted" });
+	});
 });

@@ -22,14 +22,14 @@ type Upload = Omit<ReaderOptions, "hold"> & { account: string };
 
 type UploadServices = Pick<AppServices, "limits" | "startTimer">;
 
-/** `use`: stores the vectors. They count as buffered until it ends. */
+/** `use`: stores the vectors. They count as buffered until it ends or the caller has left. */
 export async function withVectors<Result>(
 	request: Request,
 	{ account, ...options }: Upload,
 	use: (batches: VectorBatch[]) => Promise<Result>,
 	services: UploadServices,
 ): Promise<Result> {
-	const hold = new BufferHold(account);
+	const hold = new BufferHold(account).releaseOn(request.signal);
 	try {
 		return await use(await readVectors(request, { ...options, hold }, services));
 	} finally {
