@@ -20,12 +20,32 @@ const MAX_REPORTED_ISSUES = 8;
 export function parseFields<T>(schema: z.ZodType<T>, fields: unknown, source: "body" | "query"): T {
 	const result = safeParse(schema, fields, { error: explain });
 	if (result.success) return result.data;
-	const problems = result.error.issues.flatMap((issue) => {
+	const issues = result.error.issues.flatMap((issue) => fieldIssues(issue, fields));
+	const problems = issues.flatMap((issue) => {
 		if (issue.code !== "unrecognized_keys") return `${fieldOf(issue.path) || source}: ${issue.message}`;
 		const lines = issue.message.split("\n");
 		return issue.keys.map((key, index) => `${fieldOf([...issue.path, key])}: ${lines[index]}`);
 	});
 	throw new AiError("invalidRequest", problems.slice(0, MAX_REPORTED_ISSUES).join("; "));
+}
+
+/** Of a union, the issues of the branch that the sent fields are for: it lacks the fewest fields. */
+function fieldIssues(issue: z.core.$ZodIssue, sent: unknown): z.core.$ZodIssue[] {
+	if (issue.code !== "invalid_union") return [issue];
+	const [first, ...others] = issue.errors.map((branch) =>
+		branch.map((inner): z.core.$ZodIssue => ({ ...inner, path: [...issue.path, ...inner.path] })),
+	);
+	if (!first) return [issue];
+	const missing = (branch: typeof first): number => branch.filter(({ path }) => isAbsent(path, sent)).length;
+	const nearest = others.reduce((best, other) => (missing(other) < missing(best) ? other : best), first);
+	return nearest.flatMap((inner) => fieldIssues(inner, sent));
+}
+
+function isAbsent(path: readonly PropertyKey[], sent: unknown): boolean {
+	let value = sent;
+	for (const key of path)
+		value = typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
+	return value === undefined;
 }
 
 const fieldOf = (path: readonly PropertyKey[]): string =>

@@ -59,11 +59,22 @@ describe("indexes", () => {
 		[{ name: "", config: { dimensions: 2, metric: "cosine" } }, "name: "],
 		[{ name: "a b", config: { dimensions: 2, metric: "cosine" } }, "name: "],
 		[{ name: "a".repeat(65), config: { dimensions: 2, metric: "cosine" } }, "name: "],
-		[{ name: "docs", config: { dimensions: 0, metric: "cosine" } }, "config"],
-		[{ name: "docs", config: { dimensions: 1_537, metric: "cosine" } }, "config"],
-		[{ name: "docs", config: { dimensions: 2, metric: "manhattan" } }, "config"],
-		[{ name: "docs", config: { preset: "text-embedding-4" } }, "config"],
-		[{ name: "docs" }, "config"],
+		[
+			{ name: "docs", config: { dimensions: 0, metric: "cosine" } },
+			"config.dimensions: expected at least 1, found 0",
+		],
+		[
+			{ name: "docs", config: { dimensions: 1_537, metric: "cosine" } },
+			"config.dimensions: expected at most 1536, found 1537",
+		],
+		[
+			{ name: "docs", config: { dimensions: 2.5, metric: "cosine" } },
+			"config.dimensions: expected a whole number",
+		],
+		[{ name: "docs", config: { dimensions: 2, metric: "manhattan" } }, 'config.metric: expected "cosine"'],
+		[{ name: "docs", config: { preset: "text-embedding-4" } }, 'config.preset: expected "@cf/baai/'],
+		[{ name: "docs", config: "cosine" }, "config: expected an object, found text"],
+		[{ name: "docs" }, "config: expected an object, found nothing"],
 	])("refuse %j", async (body, field) => {
 		expect(await vectorizeApi().post("", body)).toMatchObject({
 			status: 400,
