@@ -1,7 +1,7 @@
 /** Converts DOCX: `mammoth` makes HTML of the parts of the container, and the writer of HTML makes Markdown of it. */
 import mammoth from "mammoth";
 import { closeContainer, openContainer } from "./container.ts";
-import { writeDocument } from "./html.ts";
+import { writeDocument } from "./html-document.ts";
 import type { KindConverter } from "./opened-file.ts";
 import { ConversionFailure } from "./work.ts";
 

@@ -1,7 +1,7 @@
 /** Converts ODT: `odf-kit` makes HTML of the parts of the container, and the writer of HTML makes Markdown of it. */
 import { odtToHtml } from "odf-kit/odt-reader";
 import { closeContainer, ENCRYPTED, isEncryptedOpenDocument, openContainer } from "./container.ts";
-import { writeDocument } from "./html.ts";
+import { writeDocument } from "./html-document.ts";
 import { boundedText } from "./open-document.ts";
 import type { KindConverter } from "./opened-file.ts";
 import { ConversionFailure } from "./work.ts";

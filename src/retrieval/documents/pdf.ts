@@ -7,7 +7,7 @@
 import { getDocumentProxy } from "unpdf";
 import { ENCRYPTED } from "./container.ts";
 import { escapeMarkdown } from "./escape.ts";
-import { writeDocument } from "./html.ts";
+import { writeDocument } from "./html-document.ts";
 import type { KindConverter, OpenedFile } from "./opened-file.ts";
 import { imagesOfPage } from "./pdf-images.ts";
 import { structureOf } from "./pdf-structure.ts";

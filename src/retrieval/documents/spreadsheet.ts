@@ -6,7 +6,7 @@
  */
 import { type CellObject, read, type WorkBook, type WorkSheet } from "@e965/xlsx";
 import { closeContainer, ENCRYPTED, openContainer, type Parts, startsWith } from "./container.ts";
-import { markdownTable, textLine } from "./csv.ts";
+import { markdownTable, textLine } from "./csv-table.ts";
 import { escapeMarkdown } from "./escape.ts";
 import { boundedCells } from "./open-document.ts";
 import type { KindConverter } from "./opened-file.ts";
