@@ -40,7 +40,6 @@ const HEX_DIGIT = /[\da-fA-F]/;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const ESCAPES = '"\\/bfnrtu';
 const DIGITS = 4;
-const MAX_CODE_UNIT = 0xffff;
 const SPACE_CODE = 0x20;
 const QUOTE_CODE = 0x22;
 const APOSTROPHE_CODE = 0x27;
@@ -277,8 +276,7 @@ export class JsonRepair {
 
 /** One character, also one of two code units. */
 function signAt(piece: string, at: number): string {
-	const code = piece.codePointAt(at) ?? 0;
-	return code > MAX_CODE_UNIT ? String.fromCodePoint(code) : piece.charAt(at);
+	return String.fromCodePoint(piece.codePointAt(at) ?? 0);
 }
 
 /** The end of the part of a text that needs no change: a quote, a backslash or a control character. */

@@ -29,7 +29,13 @@ export function parseFields<T>(schema: z.ZodType<T>, fields: unknown, source: "b
 	throw new AiError("invalidRequest", problems.slice(0, MAX_REPORTED_ISSUES).join("; "));
 }
 
-/** Of a union, the issues of the branch that the sent fields are for: it lacks the fewest fields. */
+/** What zod says of a union that has no message of its own. */
+const NO_MESSAGE = "Invalid input";
+
+/**
+ * Of a union, the issues of the branch that the sent fields are for: it lacks the fewest fields. A union with a message of its own keeps
+ * it, unless that branch names a field inside of the union.
+ */
 function fieldIssues(issue: z.core.$ZodIssue, sent: unknown): z.core.$ZodIssue[] {
 	if (issue.code !== "invalid_union") return [issue];
 	const [first, ...others] = issue.errors.map((branch) =>
@@ -38,6 +44,8 @@ function fieldIssues(issue: z.core.$ZodIssue, sent: unknown): z.core.$ZodIssue[]
 	if (!first) return [issue];
 	const missing = (branch: typeof first): number => branch.filter(({ path }) => isAbsent(path, sent)).length;
 	const nearest = others.reduce((best, other) => (missing(other) < missing(best) ? other : best), first);
+	const isInside = nearest.some(({ path }) => path.length > issue.path.length);
+	if (!isInside && issue.message !== NO_MESSAGE) return [issue];
 	return nearest.flatMap((inner) => fieldIssues(inner, sent));
 }
 

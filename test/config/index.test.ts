@@ -627,7 +627,7 @@ describe("ConfigError", () => {
 		],
 		[
 			{ task: "Translation", prices: [{ unit: "per M output tokns", neurons: 1 }] },
-			'MODELS["acme/x"].prices[0].unit: expected one of 20 names, found "per M output tokns"; did you mean "per M output tokens"?',
+			'MODELS["acme/x"].prices[0].unit: expected one of 23 names, found "per M output tokns"; did you mean "per M output tokens"?',
 		],
 		[
 			{ task: "Translation", prices: [{ unit: "per step", neurons: -1 }] },

@@ -1,6 +1,6 @@
 /** The Worker in its modules, under plain workerd: what a chat needs of them, and the first use of the others. */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -207,9 +207,17 @@ describe("a build", () => {
 			"src/retrieval/documents/structured-clone.ts",
 		]);
 		const placeOf = placesIn(readable);
-		const lines = readFileSync(join(readable, "index.js"), "utf8").split("\n");
-		const placeWith = (text: string) =>
-			placeOf({ url: "file:///bundle/index.js", lineNumber: lines.findIndex((line) => line.includes(text)) });
+		// A class may be in the first module or in one that it shares.
+		const modules = readdirSync(readable, { recursive: true, encoding: "utf8" })
+			.filter((name) => name.endsWith(".js"))
+			.map((name) => ({ name, lines: readFileSync(join(readable, name), "utf8").split("\n") }));
+		const placeWith = (text: string) => {
+			for (const { name, lines } of modules) {
+				const lineNumber = lines.findIndex((line) => line.includes(text));
+				if (lineNumber >= 0) return placeOf({ url: `file:///bundle/${name}`, lineNumber });
+			}
+			return `no module has ${text}`;
+		};
 		expect(placeWith("var Outbox = class")).toBe("src/accounts/client/outbox.ts");
 		expect(placeWith("var HonoRequest = class")).toBe("hono/dist/request.js");
 		expect(placeOf({ url: "node:internal", lineNumber: 1 })).toBe("");

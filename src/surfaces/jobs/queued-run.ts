@@ -94,9 +94,9 @@ async function enqueue(
 	return JSON.stringify({ status: "queued", request_id: id, model });
 }
 
-type Part = string | ReadableStream<Uint8Array>;
+type BodyPart = string | ReadableStream<Uint8Array>;
 
-async function poll(id: string, { caller, services }: BatchCall): Promise<Part[]> {
+async function poll(id: string, { caller, services }: BatchCall): Promise<BodyPart[]> {
 	const found = await inScope(
 		caller,
 		(scope) => services.jobs.batches(caller.account, (batches) => batches.get(id, "workers-ai", scope)),
@@ -141,7 +141,7 @@ function commaSeparated(lines: ReadableStream<Uint8Array>): ReadableStream<Uint8
 	});
 }
 
-function joined(parts: readonly Part[]): ReadableStream<Uint8Array> {
+function joined(parts: readonly BodyPart[]): ReadableStream<Uint8Array> {
 	const encoder = new TextEncoder();
 	const pieces = (async function* () {
 		for (const part of parts)

@@ -122,7 +122,8 @@ export const MEMBERS: Awaited<ReturnType<typeof members>> = {
 		},
 		queue: {
 			name: "AiError",
-			message: "8001: Invalid input: the asynchronous queue (queueRequest) takes the inputs {requests: […]} or {request_id}",
+			message:
+				"8001: Invalid input: the asynchronous queue (queueRequest) takes the inputs {requests: […]} or {request_id}",
 		},
 		streams: {
 			name: "AiInternalError",

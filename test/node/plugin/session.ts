@@ -3,6 +3,7 @@ import { buildSync } from "esbuild";
 import { convertV4MiniflareOptions, Miniflare, type MiniflareOptions } from "miniflare";
 import { unstable_readConfig as readConfig } from "wrangler";
 import { modulesIn } from "../../../miniflare/modules.ts";
+import { DOCUMENTS_BINDING } from "../../../src/config/worker-bindings.ts";
 
 export interface SessionWorker {
 	/** `dev.options` of each binding, by name. */
@@ -56,8 +57,8 @@ export function sessionOptions(plugin: string, workers: Record<string, SessionWo
 export const startSession = (plugin: string, workers: Record<string, SessionWorker>): Miniflare =>
 	new Miniflare(sessionOptions(plugin, workers));
 
-/** The packed Worker as a gateway of its own, open to this machine. */
-export function startGateway(folder: string): Miniflare {
+/** The packed Worker as a gateway of its own, open to this machine. `converter`: the address of a converter of documents. */
+export function startGateway(folder: string, converter: string): Miniflare {
 	const { compatibility_flags, durable_objects } = readConfig({ config: "wrangler.jsonc" });
 	const objects = durable_objects.bindings.map(
 		({ name, class_name: className }: { name: string; class_name?: string }) => [
@@ -75,7 +76,11 @@ export function startGateway(folder: string): Miniflare {
 			compatibilityDate: "2026-08-01",
 			compatibilityFlags: compatibility_flags,
 			durableObjects: Object.fromEntries(objects),
-			bindings: { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" },
+			bindings: {
+				ALLOW_ANONYMOUS: "true",
+				DEFAULT_BACKEND: "simulator",
+				[DOCUMENTS_BINDING]: converter,
+			},
 		}),
 	);
 }

@@ -5,6 +5,8 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Miniflare } from "miniflare";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { modulesIn } from "../../../miniflare/modules.ts";
+import { startConverter } from "../../../scripts/documents/converter.ts";
 import { MEMBERS } from "./members.ts";
 import { INDEX_PROBED } from "./probe.ts";
 import { bundled, type SessionWorker, sessionOptions, startGateway, startSession } from "./session.ts";
@@ -95,8 +97,12 @@ export function describeSessions(installed: () => string): void {
 	describe("a session of many Workers", () => {
 		let miniflare: Miniflare;
 		beforeAll(async () => {
-			const running = startGateway(gateway());
-			open.push(() => running.dispose());
+			const converter = await startConverter(async () => modulesIn(join(gateway(), "../documents")));
+			const running = startGateway(gateway(), converter.address);
+			open.push(async () => {
+				await running.dispose();
+				await converter.stop();
+			});
 			const url = await engine();
 			const runningUrl = (await running.ready).origin;
 			await fetch(`${runningUrl}/client/v4/accounts/local/vectorize/v2/indexes`, {

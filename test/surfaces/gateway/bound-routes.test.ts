@@ -16,7 +16,7 @@ const REQUIRED = { id: "prod", mode: "required", metadata: { team: "search" } } 
 
 /** Routes that run nothing: what the token itself stored, what is not available, and what another route verifies. */
 const RUNS_NOTHING =
-	/\/(?:responses\/:response|conversations|messages\/batches)|\/run\/proxy$|\/run\/:run\/resume$/;
+	/\/(?:responses\/:response|conversations|files|batches)|\/run\/proxy$|\/run\/:run\/resume$/;
 
 /** Routes that can run in no gateway. */
 const OUTSIDE = /count_tokens$|input_tokens$|\/tomarkdown$|^GET .*\/run\/:model/;
