@@ -1,4 +1,4 @@
-/** `JOBS`: files and batches of accounts, and how batches run. */
+/** `JOBS`: files, batches and adapters of accounts, and how batches run. */
 import * as z from "zod";
 import type { BackendJobs, JobSettings } from "../jobs/batches/settings.ts";
 import type { JobBounds } from "../jobs/records.ts";
@@ -12,12 +12,24 @@ const DEFAULT_BATCHES = 100;
 const DEFAULT_DISCOUNT = 0.5;
 const DEFAULT_CONCURRENCY = 16;
 const MAX_CONCURRENCY = 1_000;
+/** Those of the product. */
+const DEFAULT_ADAPTERS = 100;
+const DEFAULT_ADAPTER_BYTES = 500_000_000;
+const DEFAULT_RANK = 32;
 const HOUR_MINUTES = 60;
 
 const concurrency = positiveCount.max(MAX_CONCURRENCY);
 const discount = z.number().min(0).max(1);
 
 const BackendEntry = z.strictObject({ discount: discount.optional(), concurrency: concurrency.optional() });
+
+const AdaptersEntry = z.strictObject({
+	/** Adapters of each account. */
+	max: positiveCount.default(DEFAULT_ADAPTERS),
+	/** Of one file. */
+	file_bytes: positiveCount.default(DEFAULT_ADAPTER_BYTES),
+	max_rank: positiveCount.default(DEFAULT_RANK),
+});
 
 const Time = z
 	.string()
@@ -41,10 +53,11 @@ export const JobsSchema = z
 		concurrency: concurrency.default(DEFAULT_CONCURRENCY),
 		/** By the name of a backend. */
 		backends: z.record(z.string(), BackendEntry).default({}),
+		adapters: AdaptersEntry.prefault({}),
 		/** When lines start, in UTC. `to` may be on the next day. */
 		hours: z.strictObject({ from: Time, to: Time }).optional(),
 	})
-	.transform(({ file_bytes, max_batches, max_files, hours, ...set }): JobsConfig => {
+	.transform(({ adapters, file_bytes, max_batches, max_files, hours, ...set }): JobsConfig => {
 		const others: BackendJobs = { discount: set.discount, concurrency: set.concurrency };
 		const own = ({ discount: part, concurrency: lines }: z.output<typeof BackendEntry>): BackendJobs => ({
 			discount: part ?? others.discount,
@@ -52,7 +65,14 @@ export const JobsSchema = z
 		});
 		const backends = new Map(Object.entries(set.backends).map(([name, entry]) => [name, own(entry)]));
 		return {
-			bounds: { fileBytes: file_bytes, maxBatches: max_batches, maxFiles: max_files },
+			bounds: {
+				...{ fileBytes: file_bytes, maxBatches: max_batches, maxFiles: max_files },
+				adapters: {
+					maxAdapters: adapters.max,
+					fileBytes: adapters.file_bytes,
+					maxRank: adapters.max_rank,
+				},
+			},
 			settings: { backends, others, ...(hours && { hours }) },
 		};
 	});

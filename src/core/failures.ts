@@ -168,6 +168,15 @@ export const FAILURES = {
 	previousResponseNotFound: edge(7002, 400, "Previous response not found."),
 	itemNotFound: edge(7002, 400, "Item not found."),
 	responseStoreFull: edge(7001, 429, "The account's stored responses have reached their limit."),
+	/** Adapters (`src/jobs/adapters`). */
+	adapterIncomplete: inference(
+		3039,
+		400,
+		"Finetune missing required files",
+		"Finetune is missing required files (model.safetensors and config.json)",
+	),
+	noSuchAdapter: edge(7002, 404, "No such fine-tune"),
+	adapterExists: edge(1001, 409, "The account has a fine-tune with this name"),
 	/** Files and batches (`src/jobs`). */
 	noSuchFile: edge(7002, 404, "No such File object"),
 	noSuchBatch: edge(7002, 404, "No such Batch object"),

@@ -1,4 +1,5 @@
 /** The messages between the isolates and the `JobStore` object. Plain data, because they cross RPC. */
+import type { AdapterBounds, AdapterUsage } from "./adapters/records.ts";
 
 /** `foreign`: the object exists, and the scope does not include it. */
 interface MissingJob {
@@ -44,9 +45,10 @@ export interface JobBounds {
 	maxFiles: number;
 	fileBytes: number;
 	maxBatches: number;
+	adapters: AdapterBounds;
 }
 
-export interface JobUsage {
+export interface JobUsage extends AdapterUsage {
 	files: number;
 	fileBytes: number;
 	/** Batches that have not ended. */

@@ -18,6 +18,7 @@ import { gatewayManagementRoutes } from "./gateway/management.ts";
 import { managementUnknown } from "./gateway/management-absent.ts";
 import { providerConfigRoutes } from "./gateway/provider-configs.ts";
 import { geminiRoutes, geminiUnknown } from "./gemini/gemini.ts";
+import { adapterRoutes } from "./jobs/adapter-routes.ts";
 import { markdownRoutes } from "./markdown/markdown.ts";
 import { azureRoutes } from "./openai/azure-routes.ts";
 import { openAiRoutes } from "./openai/openai.ts";
@@ -29,7 +30,7 @@ import { metricsRoutes } from "./operations/metrics.ts";
 import { openApiRoutes } from "./operations/openapi.ts";
 import { poolRoutes } from "./operations/pools.ts";
 import { responseExportRoutes } from "./responses/export-route.ts";
-import { catalogRoutes, fineTuneRoutes } from "./rest/catalog.ts";
+import { catalogRoutes } from "./rest/catalog.ts";
 import { explainRoutes } from "./rest/explain.ts";
 import { runRoutes } from "./rest/run.ts";
 import { type AppRoute, defineRoutes } from "./route.ts";
@@ -90,7 +91,7 @@ export const ROUTES: readonly AppRoute[] = [
 	...runRoutes,
 	...explainRoutes,
 	...catalogRoutes,
-	...fineTuneRoutes,
+	...adapterRoutes,
 	...markdownRoutes,
 	...webSearchRoutes,
 	...vectorizeRoutes,

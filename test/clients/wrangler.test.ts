@@ -1,10 +1,11 @@
 /** `wrangler ai`, its API's address changed by the variable it has for that. */
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, describe, expect, inject, it } from "vitest";
+import { loraConfig, loraWeights } from "../jobs/adapters/adapter-files.ts";
 import { ACCOUNT } from "./gateway.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
@@ -57,6 +58,31 @@ describe("wrangler ai", () => {
 		await expect(wrangler("models", "schema", "@cf/meta/nothing")).rejects.toMatchObject({
 			code: 1,
 			stderr: expect.stringMatching(/No such model @cf\/meta\/nothing or task .*\[code: 5007\]/),
+		});
+	});
+
+	it("creates a fine-tune from a folder, and lists it", async () => {
+		const folder = join(home, "adapter");
+		mkdirSync(folder);
+		writeFileSync(join(folder, "adapter_config.json"), loraConfig({ r: 4 }));
+		writeFileSync(join(folder, "adapter_model.safetensors"), loraWeights());
+		const base = "@cf/mistral/mistral-7b-instruct-v0.2-lora";
+		const create = () => wrangler("finetune", "create", base, "support", folder);
+		await expect(create()).rejects.toMatchObject({
+			stderr: expect.stringContaining(
+				"expected a rank of at most 4, as adapter_config.json declares, found 8",
+			),
+		});
+		// The command has left a record without weights. It works again.
+		writeFileSync(join(folder, "adapter_config.json"), loraConfig());
+		await create();
+		const { stdout } = await wrangler("finetune", "list", "--json");
+		expect(JSON.parse(stdout)).toMatchObject([
+			{ name: "support", model: base, files: [{ name: "adapter_config.json" }, {}], rank: 8 },
+		]);
+		expect((await wrangler("finetune", "list")).stdout).toMatch(/support/);
+		await expect(create()).rejects.toMatchObject({
+			stderr: expect.stringContaining('The account has a fine-tune named "support"'),
 		});
 	});
 });

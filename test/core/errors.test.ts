@@ -37,7 +37,7 @@ describe("AiError", () => {
 			["accountLimited", "budgetExceeded", "budgetReserved"],
 			["forbidden", "gatewayRequired"],
 			["ledgerUnavailable", "storageUnavailable", "responseStoreUnavailable", "vectorsUnavailable"],
-			["notFound", "noSuchFile", "noSuchBatch"],
+			["notFound", "noSuchAdapter", "noSuchFile", "noSuchBatch"],
 			["previousResponseNotFound", "itemNotFound"],
 			["runPromptBlocked", "runResponseBlocked"],
 			["gatewayUnauthorized", "providerKeyRefused"],

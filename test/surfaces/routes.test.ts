@@ -133,6 +133,7 @@ const ACCOUNT: readonly Row[] = [
 	["write", "POST /ai/finetunes"],
 	["read", "GET /ai/finetunes/public"],
 	["write", "POST /ai/finetunes/:finetune/finetune-assets"],
+	["write", "DELETE /ai/finetunes/:finetune"],
 	["run", "POST /ai/websearch"],
 	["read", "GET /ai/bound-gateway"],
 	["operator", "PUT /ai/bound-gateway"],

@@ -363,13 +363,6 @@ describe("a model with the request format of Responses, on the run path", () => 
 	});
 });
 
-describe("adapters", () => {
-	it.each(["/finetunes", "/finetunes/", "/finetunes/public"])("GET %s is an empty list", async (path) => {
-		const response = await testGateway().get(path);
-		expect(await response.json()).toEqual({ success: true, result: [], errors: [], messages: [] });
-	});
-});
-
 describe("jev", () => {
 	const { post } = testGateway({ vars: { DEFAULT_BACKEND: "simulator" } });
 	const questions = { is_urgent: { type: "noul", instructions: "Does this convey urgency?" } };

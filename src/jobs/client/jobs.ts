@@ -10,6 +10,7 @@ import { scopeOf } from "../../responses/client/stored-responses.ts";
 import type { Scope } from "../../responses/records.ts";
 import type { BatchRuns } from "../durable/batch-runs.ts";
 import type { JobStoreObject } from "../durable/job-store.ts";
+import type { StoredAdapters } from "../durable/stored-adapters.ts";
 import type { StoredBatches } from "../durable/stored-batches.ts";
 import type { StoredFiles } from "../durable/stored-files.ts";
 import type { FoundJob, JobBounds, JobUsage } from "../records.ts";
@@ -21,11 +22,13 @@ type Calls<Target> = {
 		: never;
 };
 
+type AdapterCalls = Calls<StoredAdapters>;
 type FileCalls = Calls<StoredFiles>;
 type BatchCalls = Calls<StoredBatches>;
 type RunCalls = Calls<BatchRuns>;
 
 interface JobCalls {
+	adapters(): AdapterCalls;
 	files(): FileCalls;
 	batches(): BatchCalls;
 	runs(): RunCalls;
@@ -51,6 +54,10 @@ export class Jobs {
 
 	get bounds(): JobBounds {
 		return this.#services.bounds;
+	}
+
+	adapters<Result>(account: string, method: (adapters: AdapterCalls) => Promise<Result>): Promise<Result> {
+		return this.#call(account, (store) => callPart(store.adapters(), method));
 	}
 
 	files<Result>(account: string, method: (files: FileCalls) => Promise<Result>): Promise<Result> {

@@ -1,10 +1,11 @@
-/** The `JobStore` object: the files and batches of one account. The bytes of files are stored objects (`src/storage/blobs`). */
+/** The `JobStore` object: the files, batches and adapters of one account. The bytes of files are stored objects (`src/storage/blobs`). */
 import { DurableObject } from "cloudflare:workers";
 import type { Storage } from "../../storage/storage.ts";
 import { batchItem } from "../batches/batch-item.ts";
 import { fileKey, type JobUsage, ownInputKey } from "../records.ts";
 import { BatchRuns } from "./batch-runs.ts";
 import { JobTables } from "./job-tables.ts";
+import { StoredAdapters } from "./stored-adapters.ts";
 import { StoredBatches } from "./stored-batches.ts";
 import { StoredFiles } from "./stored-files.ts";
 
@@ -24,6 +25,10 @@ export abstract class JobStoreObject extends DurableObject {
 
 	files(): StoredFiles {
 		return new StoredFiles(this.#tables);
+	}
+
+	adapters(): StoredAdapters {
+		return new StoredAdapters(this.#tables);
 	}
 
 	batches(): StoredBatches {

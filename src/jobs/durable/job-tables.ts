@@ -1,6 +1,7 @@
 /** The tables of the `JobStore` object, and its alarm. */
 import { hasEnded } from "../batches/records.ts";
 import type { JobUsage } from "../records.ts";
+import { AdapterTable } from "./adapter-table.ts";
 import { BatchTable } from "./batch-table.ts";
 import { BillTable } from "./bill-table.ts";
 import { FileTable } from "./file-table.ts";
@@ -18,6 +19,7 @@ const MIN_ALARM_MS = 10_000;
 const SECOND_MS = 1_000;
 
 export class JobTables {
+	readonly adapters: AdapterTable;
 	readonly files: FileTable;
 	readonly batches: BatchTable;
 	readonly lines: LineTable;
@@ -30,6 +32,7 @@ export class JobTables {
 		const { sql } = storage;
 		this.#storage = storage;
 		sql.exec(ACCOUNT);
+		this.adapters = new AdapterTable(sql);
 		this.files = new FileTable(sql);
 		this.batches = new BatchTable(sql);
 		this.lines = new LineTable(sql);
@@ -49,6 +52,7 @@ export class JobTables {
 		const oldest = Math.min(...open.map(({ createdAt }) => createdAt));
 		return {
 			...this.files.usage(),
+			...this.adapters.usage(),
 			openBatches: open.length,
 			openLines: open.reduce((sum, { total, succeeded, failed }) => sum + total - succeeded - failed, 0),
 			oldestSeconds: open.length > 0 ? Math.max(0, Date.now() - oldest) / SECOND_MS : 0,

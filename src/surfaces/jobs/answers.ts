@@ -1,6 +1,6 @@
-/** Schemas of the answers of the routes for files, which have no envelope. For the OpenAPI document. */
+/** Schemas of the answers of the routes for files and batches, which have no envelope, and for adapters. For the OpenAPI document. */
 import * as z from "zod";
-import { json } from "../answers.ts";
+import { enveloped, Instant, json } from "../answers.ts";
 
 const Seconds = z.int();
 const File = z.object({
@@ -81,3 +81,21 @@ export const batchesAnswer = json(
 		has_more: z.boolean(),
 	}),
 );
+
+const FineTune = z.object({
+	id: z.string(),
+	model: z.string(),
+	name: z.string(),
+	description: z.string(),
+	public: z.boolean(),
+	created_at: Instant,
+	modified_at: Instant,
+});
+const OwnFineTune = FineTune.extend({
+	files: z.array(z.object({ name: z.string(), bytes: z.int() })),
+	rank: z.int().optional(),
+});
+export const fineTuneAnswer = enveloped(OwnFineTune);
+export const fineTunesAnswer = enveloped(z.array(OwnFineTune));
+export const publicFineTunesAnswer = enveloped(z.array(FineTune));
+export const fineTuneDeletionAnswer = enveloped(z.object({ id: z.string() }));

@@ -1,17 +1,11 @@
 /** Reads the form of an upload. Its file goes to the account's storage while it arrives, in any position of the form. */
 import { AiError, toAiError } from "../../core/errors.ts";
-import { startNativeTimer } from "../../core/lazy-timer.ts";
-import { type FormBodyPart, formParts } from "../../jobs/files/form-parts.ts";
+import { formParts } from "../../jobs/files/form-parts.ts";
 import { type FileRecord, fileKey } from "../../jobs/records.ts";
-import { concat } from "../../media/bytes.ts";
 import { scopeOf } from "../../responses/client/stored-responses.ts";
-import { PulledStream } from "../../streams/pulled-stream.ts";
 import type { AppCall } from "../route.ts";
+import { fieldText, untilIdle } from "./form-body.ts";
 
-/** A client that sends nothing for so long has left. */
-const IDLE_MS = 60_000;
-/** Of a field that is no file. */
-const MAX_FIELD_BYTES = 8 * 1024;
 const MAX_FIELDS = 50;
 /** OpenAI's SDKs name a file without a name so. */
 const UNNAMED = "unknown_file";
@@ -69,7 +63,7 @@ async function readForm(
 	for await (const part of formParts(body, request.headers.get("content-type") ?? "")) {
 		if (++count > MAX_FIELDS)
 			throw new AiError("invalidRequest", `body: expected at most ${MAX_FIELDS} fields, found more`);
-		if (part.name !== "file") fields.set(part.name, await textOf(part));
+		if (part.name !== "file") fields.set(part.name, await fieldText(part));
 		else if (file) throw new AiError("invalidRequest", "file: expected one file, found several");
 		else
 			file = {
@@ -79,37 +73,4 @@ async function readForm(
 			};
 	}
 	return { fields, file };
-}
-
-async function textOf({ name, body }: FormBodyPart): Promise<string> {
-	const pieces: Uint8Array[] = [];
-	let bytes = 0;
-	for await (const piece of body) {
-		bytes += piece.length;
-		if (bytes > MAX_FIELD_BYTES)
-			throw new AiError("invalidRequest", `${name.slice(0, 64)}: expected at most ${MAX_FIELD_BYTES} bytes`);
-		pieces.push(piece);
-	}
-	return new TextDecoder().decode(concat(pieces));
-}
-
-/** The body, which fails if the client sends nothing for too long. */
-function untilIdle(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
-	const source = PulledStream.sourceOf(body);
-	return new PulledStream<Uint8Array>({
-		pull() {
-			const { promise, resolve, reject } = Promise.withResolvers<Uint8Array | undefined>();
-			const timer = startNativeTimer(IDLE_MS, () => {
-				const error = new AiError("timeout", `Request timeout: nothing arrived for ${IDLE_MS} ms`);
-				void source.cancel(error).catch(() => {});
-				reject(error);
-			});
-			source
-				.pull()
-				.then(resolve, (cause: unknown) => reject(new AiError("aborted", undefined, { cause })))
-				.finally(() => timer.cancel());
-			return promise;
-		},
-		cancel: (reason) => source.cancel(reason),
-	});
 }

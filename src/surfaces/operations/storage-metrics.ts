@@ -74,6 +74,16 @@ export function storageMetrics({ stored, work, now }: StorageReport): Metric[] {
 			ofJobs(({ fileBytes }) => fileBytes),
 		),
 		gauge(
+			"adapters",
+			"LoRA adapters of the account.",
+			ofJobs(({ adapters }) => adapters),
+		),
+		gauge(
+			"adapter_bytes",
+			"Bytes of the files of these adapters.",
+			ofJobs(({ adapterBytes }) => adapterBytes),
+		),
+		gauge(
 			"open_batches",
 			"Batches that have not ended.",
 			ofJobs(({ openBatches }) => openBatches),

@@ -11,10 +11,6 @@ import { answer } from "../answer.ts";
 import { AI } from "../bases.ts";
 import { type AppCall, type AppRoute, defineRoutes } from "../route.ts";
 
-const refuseFineTunes = (): never => {
-	throw new AiError("noRoute");
-};
-
 export const catalogRoutes: readonly AppRoute[] = defineRoutes({ bases: [AI], tag: "Models" }, [
 	{
 		method: "GET",
@@ -67,42 +63,3 @@ function searchModels(c: Context, { services: { catalog, now } }: AppCall): Resp
 	const { result, result_info } = search(catalog, query, now());
 	return envelope(result, { result_info });
 }
-
-/** There are none: `wrangler ai finetune list` prints an empty table. */
-const listFineTunes = (): Response => envelope([]);
-
-/** The product's routes for adapters that callers upload. The lists are empty, and an upload is refused. */
-export const fineTuneRoutes: readonly AppRoute[] = defineRoutes({ bases: [AI], tag: "Fine-tunes" }, [
-	{
-		method: "GET",
-		path: "/finetunes",
-		summary: "The account's adapters: none",
-		hidden: true,
-		permission: "read",
-		handler: listFineTunes,
-	},
-	{
-		method: "POST",
-		path: "/finetunes",
-		summary: "Not available",
-		hidden: true,
-		permission: "write",
-		handler: refuseFineTunes,
-	},
-	{
-		method: "GET",
-		path: "/finetunes/public",
-		summary: "Public adapters: none",
-		hidden: true,
-		permission: "read",
-		handler: listFineTunes,
-	},
-	{
-		method: "POST",
-		path: "/finetunes/:finetune/finetune-assets",
-		summary: "Not available",
-		hidden: true,
-		permission: "write",
-		handler: refuseFineTunes,
-	},
-]);

@@ -1,0 +1,72 @@
+/** The adapters of an account. A part of the `JobStore` object. */
+import { RpcTarget } from "cloudflare:workers";
+import {
+	type AdapterBounds,
+	type AdapterFile,
+	type AdapterRecord,
+	CONFIG_FILE,
+	type CreatedAdapter,
+	isComplete,
+	type NewAdapter,
+	type StoredAdapterFile,
+	WEIGHTS_FILE,
+} from "../adapters/records.ts";
+import type { JobTables } from "./job-tables.ts";
+
+export class StoredAdapters extends RpcTarget {
+	readonly #tables: JobTables;
+
+	constructor(tables: JobTables) {
+		super();
+		this.#tables = tables;
+	}
+
+	/** An adapter of the same name and model that lacks files is the one that is created: its client has stopped between the files. */
+	create(account: string, adapter: NewAdapter, { maxAdapters }: AdapterBounds): CreatedAdapter {
+		const { adapters } = this.#tables;
+		const existing = adapters.byName(adapter.name);
+		if (existing && existing.model === adapter.model && !isComplete(existing))
+			return { ok: true, adapter: existing };
+		if (existing) return { ok: false, reason: "exists", existing: existing.id };
+		if (adapters.usage().adapters >= maxAdapters) return { ok: false, reason: "full" };
+		this.#tables.setAccount(account);
+		adapters.add(adapter);
+		return { ok: true, adapter: { ...adapter, modifiedAt: adapter.createdAt, files: [] } };
+	}
+
+	list(): AdapterRecord[] {
+		return this.#tables.adapters.list();
+	}
+
+	/** By id or by name. */
+	find(idOrName: string): AdapterRecord | undefined {
+		const { adapters } = this.#tables;
+		return adapters.byId(idOrName) ?? adapters.byName(idOrName);
+	}
+
+	/** After the bytes of a file are stored. Files of a complete adapter do not change. */
+	setFile(id: string, file: AdapterFile): StoredAdapterFile {
+		const { adapters } = this.#tables;
+		const adapter = adapters.byId(id);
+		if (!adapter) return { ok: false, reason: "missing" };
+		if (isComplete(adapter)) return { ok: false, reason: "complete" };
+		const others = adapter.files.filter(({ name }) => name !== file.name);
+		const ranks = new Map([...others, file].map(({ name, rank }) => [name, rank]));
+		const [declared, found] = [ranks.get(CONFIG_FILE), ranks.get(WEIGHTS_FILE)];
+		if (declared !== undefined && found !== undefined && found > declared)
+			return { ok: false, reason: "rank", declared, found };
+		const replaced = adapter.files.find(({ name }) => name === file.name)?.key;
+		const now = Date.now();
+		adapters.setFile(id, file, now);
+		return {
+			ok: true,
+			adapter: { ...adapter, modifiedAt: now, files: [...others, file] },
+			...(replaced !== undefined && { replaced }),
+		};
+	}
+
+	/** The caller has deleted the bytes. */
+	remove(id: string): void {
+		this.#tables.adapters.delete(id);
+	}
+}
