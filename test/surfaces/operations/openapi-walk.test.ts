@@ -15,6 +15,7 @@ import { admission, stubOf } from "../../accounts/fixtures.ts";
 import { png, wav } from "../../dialects/samples.ts";
 import { OPEN_ACCESS } from "../../gateway.ts";
 import { closedGateway, json } from "../../http/access.ts";
+import { loraConfig } from "../../jobs/adapters/adapter-files.ts";
 import { recorded, sameFields } from "./answer-example.ts";
 
 interface Content {
@@ -109,6 +110,14 @@ const FRESH: Readonly<Record<string, (operationId: string) => Promise<Record<str
 		await created("/client/v4/accounts/local/vectorize/v2/indexes", body);
 		return { index: body.name };
 	},
+	finetune: async () => {
+		const fields = { model: "@cf/mistral/mistral-7b-instruct-v0.2-lora", name: crypto.randomUUID().slice(1) };
+		const response = await app.request(
+			"http://gateway/client/v4/accounts/local/ai/finetunes",
+			json("POST", fields),
+		);
+		return { finetune: (await response.json<{ result: Created }>()).result.id };
+	},
 	file: storedFile,
 	batch: async () => {
 		const { file } = await storedFile();
@@ -148,6 +157,7 @@ const FILES: Readonly<Record<string, () => string | Uint8Array<ArrayBuffer>>> = 
 	html: () => "<h1>Report</h1><p>All engines answered.</p>",
 	mp3: wav,
 	png: () => png(4, 4),
+	json: () => loraConfig(),
 };
 
 function formOf(example: unknown): FormData {
