@@ -89,6 +89,7 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 		count: options.workers,
 		variables: initial,
 		olderAccounts: older.ids,
+		adapterFolders: () => adapterFolders(current.config),
 	});
 	watchDisk({
 		...{ folder: options.state, log },
@@ -130,4 +131,15 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
 	});
 	state.unlock();
 	return isComplete ? 0 : 1;
+}
+
+/** Of the backends that routes name. */
+function adapterFolders({ routing }: GatewayConfig): Map<string, string> {
+	const { defaultBackend, routes } = routing;
+	const backends = routes.flatMap(({ targets }) => targets.map(({ backend }) => backend));
+	return new Map(
+		[...backends, ...(defaultBackend ? [defaultBackend] : [])].flatMap(({ backend, adapters }) =>
+			adapters?.folder === undefined ? [] : [[backend, adapters.folder]],
+		),
+	);
 }

@@ -8,6 +8,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
+import { startFolderWriter } from "../scripts/adapters/folder-writer.ts";
 import { guardConnections } from "../scripts/connections/guard.ts";
 import { startConverter } from "../scripts/documents/converter.ts";
 import { runtimeSettings, stopWith } from "../scripts/settings.ts";
@@ -15,6 +16,7 @@ import type { LockedState } from "../scripts/state-lock.ts";
 import { type Served, serve, type WorkerSpec } from "../scripts/workerd.ts";
 import { capacityOf } from "../src/config/capacity.ts";
 import {
+	ADAPTERS_BINDING,
 	DOCUMENTS_BINDING,
 	OBJECTS_BINDING,
 	OLDER_ACCOUNTS_BINDING,
@@ -65,6 +67,8 @@ export interface StartOptions {
 	idleMs(): number;
 	/** SHA-256 of the operator's token. It may change. */
 	operatorHash(): string | undefined;
+	/** The folders of engines with adapters, by the name of the backend. They may change. */
+	adapterFolders(): ReadonlyMap<string, string>;
 	log: Log;
 }
 
@@ -82,12 +86,17 @@ export async function startWorkers(options: StartOptions): Promise<Started> {
 	const modules = await workerModules(join(folder, "worker"));
 	const converter = await startConverter(() => converterModules(join(folder, "documents")));
 	process.on("exit", () => void converter.stop());
+	const writer = await startFolderWriter(options.adapterFolders);
+	process.on("exit", () => writer.stop());
 	const allPaths = Array.from({ length: count }, (_, index) => pathsOf(index + 1, folder, state));
 	const starts = await Promise.allSettled(
 		allPaths.map(async (paths): Promise<WorkerProcess> => {
 			const served = await serve(
 				{
-					...specOf(paths, { ...options, modules, allPaths, documents: converter.address }),
+					...specOf(paths, {
+						...{ ...options, modules, allPaths },
+						...{ documents: converter.address, adapters: writer.address },
+					}),
 					temporary: folder,
 				},
 				port,
@@ -149,6 +158,8 @@ interface SpecOptions extends StartOptions {
 	allPaths: readonly WorkerPaths[];
 	/** The address of the converter. */
 	documents: string;
+	/** The address of the writer of adapters. */
+	adapters: string;
 }
 
 function specOf(paths: WorkerPaths, options: SpecOptions): WorkerSpec {
@@ -166,6 +177,7 @@ function specOf(paths: WorkerPaths, options: SpecOptions): WorkerSpec {
 			MEMORY_BYTES: String(Math.floor(machineMemory() / options.count)),
 			...(options.olderAccounts.length > 0 && { [OLDER_ACCOUNTS_BINDING]: options.olderAccounts }),
 			[DOCUMENTS_BINDING]: options.documents,
+			[ADAPTERS_BINDING]: options.adapters,
 			...shared,
 		},
 		secrets,

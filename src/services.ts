@@ -10,7 +10,12 @@ import { countedStub, objectKey, withCountedObjects } from "./config/counted-obj
 import type { Config } from "./config/index.ts";
 import { limitProcess } from "./config/process-limits.ts";
 import { accountRouting } from "./config/provider-keys.ts";
-import { DOCUMENTS_BINDING, OBJECTS_BINDING, WORKERS_BINDING } from "./config/worker-bindings.ts";
+import {
+	ADAPTERS_BINDING,
+	DOCUMENTS_BINDING,
+	OBJECTS_BINDING,
+	WORKERS_BINDING,
+} from "./config/worker-bindings.ts";
 import { workersOf } from "./config/workers.ts";
 import { diskSpace } from "./core/disk-space.ts";
 import { AiError } from "./core/errors.ts";
@@ -33,7 +38,9 @@ import { StreamRuns } from "./gateways/client/stream-runs.ts";
 import { GatewayCounters } from "./gateways/export/counters.ts";
 import { MAX_PAYLOAD, MAX_STORED_PAYLOAD } from "./gateways/logs/payload.ts";
 import { Background } from "./http/background.ts";
+import { EngineFolders } from "./jobs/adapters/engine-folders.ts";
 import { Pace } from "./jobs/batches/pace.ts";
+import { adapterFinder } from "./jobs/client/account-adapters.ts";
 import { Jobs, jobCalls } from "./jobs/client/jobs.ts";
 import type { JobStoreObject } from "./jobs/durable/job-store.ts";
 import { SingleFlight } from "./pipeline/dispatch/single-flight.ts";
@@ -63,6 +70,7 @@ type Configured = Pick<
 	AppServices,
 	| "aliases"
 	| "catalog"
+	| "findAdapter"
 	| "gatewayRules"
 	| "accountRouting"
 	| "jobs"
@@ -89,20 +97,25 @@ type Persistent = Omit<AppServices, keyof Configured> & {
 export const servicesOf = (
 	config: Config,
 	{ guardCounts: _, jobStores, responseStores, storageBindings, vectorObjects, ...persistent }: Persistent,
-): AppServices & { background: Background } => ({
-	...persistent,
-	...pick(config, "aliases", "catalog", "gatewayRules", "routing", "limits", "publicUrl", "webSearch"),
-	accountRouting,
-	storage: createStorage(storageBindings, config.storage),
-	storedResponses: new StoredResponses({
-		object: (account) => storeCalls(responseStores, account),
-		bounds: config.storeBounds,
-		now: persistent.now,
-	}),
-	vectorIndexes: new VectorIndexes({ ...persistent, ...vectorObjects, settings: config.vectors }),
-	jobs: new Jobs({ object: (account) => jobCalls(jobStores, account), bounds: config.jobs.bounds }),
-	jobSettings: config.jobs.settings,
-});
+): AppServices & { background: Background } => {
+	const storage = createStorage(storageBindings, config.storage);
+	const jobs = new Jobs({ object: (account) => jobCalls(jobStores, account), bounds: config.jobs.bounds });
+	return {
+		...persistent,
+		...pick(config, "aliases", "catalog", "gatewayRules", "routing", "limits", "publicUrl", "webSearch"),
+		accountRouting,
+		storage,
+		storedResponses: new StoredResponses({
+			object: (account) => storeCalls(responseStores, account),
+			bounds: config.storeBounds,
+			now: persistent.now,
+		}),
+		vectorIndexes: new VectorIndexes({ ...persistent, ...vectorObjects, settings: config.vectors }),
+		jobs,
+		findAdapter: adapterFinder({ jobs, storage, engineFolders: persistent.engineFolders }),
+		jobSettings: config.jobs.settings,
+	};
+};
 
 /** Throws a `ConfigError` if a binding is missing. */
 export function createPersistent(
@@ -235,6 +248,7 @@ export function createPersistent(
 			now,
 			failed: storeFailed,
 		}),
+		engineFolders: new EngineFolders({ fetch: calls, address: local[ADAPTERS_BINDING] }),
 		convertDocument: createConverter(local[DOCUMENTS_BINDING]),
 		storageBindings: {
 			blobs: BLOBS,

@@ -5,6 +5,7 @@ import { createApp } from "../src/app.ts";
 import { type Config, configure } from "../src/config/index.ts";
 import { lazy } from "../src/core/lazy.ts";
 import type { Access } from "../src/http/credentials.ts";
+import { adapterFinder } from "../src/jobs/client/account-adapters.ts";
 import { Jobs, jobCalls } from "../src/jobs/client/jobs.ts";
 import type { Caller } from "../src/pipeline/request.ts";
 import { StoredResponses, storeCalls } from "../src/responses/client/stored-responses.ts";
@@ -103,6 +104,10 @@ export function testServices({
 		object: (account) => jobCalls(env.JOB_STORE, `${account}-${suffix}`),
 		bounds: config.jobs.bounds,
 	});
+	const storage: AppServices["storage"] = {
+		...services.storage,
+		blobs: (account) => services.storage.blobs(`${account}-${suffix}`),
+	};
 	// Tests cause failures on purpose. The log has its own test: test/telemetry/log.test.ts.
 	const log = () => {};
 	return {
@@ -111,7 +116,8 @@ export function testServices({
 		storedResponses,
 		vectorIndexes,
 		jobs,
-		storage: { ...services.storage, blobs: (account) => services.storage.blobs(`${account}-${suffix}`) },
+		storage,
+		findAdapter: adapterFinder({ jobs, storage, engineFolders: services.engineFolders }),
 		observers: observersOf({ ledgers, log }),
 		unbilledObservers: [],
 		now: () => NOW,

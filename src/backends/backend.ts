@@ -12,6 +12,7 @@ import type { Usage } from "../core/usage.ts";
 import type { Model } from "../models/model.ts";
 import type { Disaggregation } from "../pools/prefill-decode/settings.ts";
 import type { Answer, StreamEndFormatter, TaskInput, TaskName } from "../tasks/task.ts";
+import type { AccountAdapter, AdapterSettings, RequestAdapters } from "./adapters.ts";
 import type { Seals } from "./seals.ts";
 
 export interface Timeouts {
@@ -39,6 +40,8 @@ export interface Target {
 	weights?: string;
 	/** Adapters of the model that a caller may name. `name*` allows all names with that prefix. */
 	loras?: readonly string[];
+	/** How the engine gets adapters of accounts. Absent: it gets none. */
+	adapters?: AdapterSettings;
 	/** The resolved secret. It never reaches an error, a log or a reply. */
 	key?: string;
 	headers: Readonly<Record<string, string>>;
@@ -87,6 +90,8 @@ export interface BackendServices {
 	waitUntil(promise: Promise<unknown>): void;
 	/** Absent: native timers. */
 	startTimer?: StartTimer;
+	/** A LoRA adapter of the account, by its id or name. Absent: accounts have none. */
+	findAdapter?(account: string, name: string): Promise<AccountAdapter | undefined>;
 }
 
 export interface CallContext {
@@ -100,6 +105,8 @@ export interface CallContext {
 	coalesceMs?: number;
 	/** The replica that processes the prompt. Absent: the target does. */
 	prefill?: PrefillLeg;
+	/** Absent: accounts have no adapters. */
+	adapters?: RequestAdapters;
 	/** Loads the seals of the caller's account for this call's target. Absent: signed reasoning is not carried. */
 	seals?(): Promise<Seals>;
 	/** Counts bytes of a reply that is read whole, before they are read. Throws if the process may hold no more. */

@@ -10,6 +10,7 @@ import { lazy } from "../core/lazy.ts";
 import { present } from "../core/present.ts";
 import type { ConfiguredBackend } from "../pipeline/plan.ts";
 import { expectedName, kindOf, list } from "../schemas/explain.ts";
+import { AdaptersSetting } from "./adapters.ts";
 import { positiveCount } from "./amounts.ts";
 import { BackendPrice } from "./backend-price.ts";
 import { engineHint } from "./engine-names.ts";
@@ -39,6 +40,7 @@ const engineSettings = (env: Env) =>
 		num_ctx: positiveCount.optional(),
 		api: z.enum(["auto", "chat", "responses"]).optional(),
 		price: BackendPrice.optional(),
+		adapters: AdaptersSetting().optional(),
 		pool: z.undefined().optional(),
 	});
 
@@ -153,6 +155,11 @@ function readBackend(
 			[...path, "api"],
 			`expected a backend of kind "openai" beside it, found one of kind "${known}"`,
 		);
+	if (engine?.adapters !== undefined && known && known !== "openai")
+		problems.add(
+			[...path, "adapters"],
+			`expected a backend of kind "openai" beside it, found one of kind "${known}"`,
+		);
 	if (engine?.pool?.preload && known && !PRELOADED_KINDS.includes(known))
 		problems.add(
 			[...path, "pool", "preload"],
@@ -171,6 +178,7 @@ function readBackend(
 		num_ctx,
 		api,
 		price,
+		adapters,
 		pool,
 	} = engine;
 	return {
@@ -186,6 +194,7 @@ function readBackend(
 			numCtx: num_ctx,
 			api,
 			prices: price,
+			adapters,
 			pool: pool && poolSettings(pool),
 		}),
 	};

@@ -15,6 +15,7 @@ import type { WorkQueueObject } from "../storage/queue/work-queue.ts";
 import type { ObjectCalls } from "../surfaces/operations/objects.ts";
 import { ConfigError } from "./problems.ts";
 import {
+	ADAPTERS_BINDING,
 	DOCUMENTS_BINDING,
 	OBJECTS_BINDING,
 	OLDER_ACCOUNTS_BINDING,
@@ -62,6 +63,7 @@ export interface Bindings {
 	/** Set in each process of `ganglion serve --workers N`. */
 	[WORKERS_BINDING]?: WorkersSetting;
 	[DOCUMENTS_BINDING]?: string;
+	[ADAPTERS_BINDING]?: string;
 	[OLDER_ACCOUNTS_BINDING]?: readonly string[];
 	/** The process that has the Durable Objects, if it is another one. */
 	[OBJECTS_BINDING]?: ObjectCalls;

@@ -14,6 +14,8 @@ export interface WorkersSetting {
 export const OBJECTS_BINDING = "GANGLION_OBJECTS";
 /** The address of the process that converts documents. Absent on Cloudflare. */
 export const DOCUMENTS_BINDING = "GANGLION_DOCUMENTS";
+/** The address of the process that writes adapters into the folders of engines. Absent on Cloudflare. */
+export const ADAPTERS_BINDING = "GANGLION_ADAPTERS";
 /** Followed by the number of another process. */
 export const PEER_BINDING = "GANGLION_PEER_";
 /** Ids of the objects of accounts that a version without a directory has created: a list of texts. */

@@ -6,6 +6,7 @@
  * beginnings of the prompt (also as other isolates know them), the one that the session used last, and the one with the shortest queue. All others have a longer
  * queue than the last, and no more of the prompt. So the choice takes O(log n) for n replicas.
  */
+import { holders } from "./adapter-holders.ts";
 import type { HashRing } from "./hash-ring.ts";
 import type { MinHeap } from "./min-heap.ts";
 import type { PrefixHints } from "./prefix-hints.ts";
@@ -31,6 +32,8 @@ export interface PoolRequest {
 	session?: string;
 	/** Hash of the beginning that all prompts of a conversation have. Absent: engines cache no part of the input. */
 	opening?: number;
+	/** The LoRA adapter of the request. Replicas that have it are preferred. */
+	adapter?: string;
 	/** The first token is observed. Otherwise the answer comes as one value. */
 	streamed: boolean;
 }
@@ -75,6 +78,8 @@ const MAX_HOLDERS = 4;
  * no complete block, in one place.
  */
 const SESSION_TOKENS = 512;
+/** Milliseconds that a replica needs to load an adapter, roughly. */
+const ADAPTER_LOAD_MS = 1_000;
 /** `sticky`: a session leaves a replica whose queue is longer than the mean by this factor, and by `SESSION_SLACK_TOKENS`. */
 const SESSION_LOAD = 1.25;
 const SESSION_SLACK_TOKENS = 4_096;
@@ -113,15 +118,15 @@ function continuedTokens(
 export const POLICY: Record<PolicyName, Policy> = {
 	expected(pool, request, usable) {
 		const { session } = request;
-		const holders = pool.index.longest(request.blocks, MAX_HOLDERS);
+		const longest = pool.index.longest(request.blocks, MAX_HOLDERS);
 		// With fewer holders, all other replicas have no block.
-		const otherwise = holders.length < MAX_HOLDERS ? 0 : undefined;
+		const otherwise = longest.length < MAX_HOLDERS ? 0 : undefined;
 		const candidates = new Map<Replica, number | undefined>();
 		for (const heap of pool.byLoad.values()) {
 			const idle = heap.first(usable);
 			if (idle) candidates.set(idle, otherwise);
 		}
-		for (const { replica, blocks } of holders)
+		for (const { replica, blocks } of longest)
 			if (candidates.has(replica) || usable(replica)) candidates.set(replica, blocks);
 		const hint = pool.hints.longest(request.blocks);
 		if (hint && usable(hint.replica)) {
@@ -130,14 +135,21 @@ export const POLICY: Record<PolicyName, Policy> = {
 		}
 		const home = session === undefined ? undefined : homeOf(pool, session, usable);
 		if (home && !candidates.has(home)) candidates.set(home, otherwise);
+		const { adapter } = request;
+		if (adapter !== undefined)
+			for (const member of pool.members)
+				if (!candidates.has(member) && holders.has(member.url, adapter) && usable(member))
+					candidates.set(member, otherwise);
 		let best: ReplicaChoice | undefined;
 		let bestMs = Number.POSITIVE_INFINITY;
 		for (const [replica, cachedBlocks] of candidates) {
 			const choice = expect(pool, request, replica, cachedBlocks);
 			const credit = replica === home ? SESSION_TOKENS / pool.speed : 0;
-			if (choice.expectedMs - credit >= bestMs) continue;
+			const load = adapter === undefined || holders.has(replica.url, adapter) ? 0 : ADAPTER_LOAD_MS;
+			const ms = choice.expectedMs - credit + load;
+			if (ms >= bestMs) continue;
 			best = choice;
-			bestMs = choice.expectedMs - credit;
+			bestMs = ms;
 		}
 		return best;
 	},

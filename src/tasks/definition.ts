@@ -95,6 +95,8 @@ export interface Prompt {
 	openingTexts: number;
 	/** Tokens of images, audio and files, roughly. */
 	mediaTokens: number;
+	/** The LoRA adapter that processes it. Engines cache a prompt for each adapter by itself. */
+	adapter?: string;
 }
 
 export interface Unsupported {

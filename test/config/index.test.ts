@@ -444,7 +444,7 @@ describe("ConfigError", () => {
 		[{ ...OLLAMA, uri: "x" }, 'BACKENDS.a.uri: expected no such field; did you mean "url"?'],
 		[
 			{ ...OLLAMA, token: "x" },
-			"BACKENDS.a.token: expected no such field, only url, urls, key, headers, timeouts, system_messages, num_ctx, api, price and pool",
+			"BACKENDS.a.token: expected no such field, only url, urls, key, headers, timeouts, system_messages, num_ctx, api, price, adapters and pool",
 		],
 		[{ kind: "simulator", url: OLLAMA.url }, "BACKENDS.a.url: expected no such field"],
 		[

@@ -1,6 +1,7 @@
 /** An unknown field inside a setting is refused, because a misspelled rule would do nothing. */
 import { expect, it } from "vitest";
 import * as z from "zod";
+import { AdaptersSetting } from "../../src/config/adapters.ts";
 import { AiGatewaySchema } from "../../src/config/ai-gateway.ts";
 import { BackendPrice } from "../../src/config/backend-price.ts";
 import { JobsSchema } from "../../src/config/jobs.ts";
@@ -37,6 +38,7 @@ it.each<[string, z.ZodType, string[]]>([
 	["RESPONSES", ResponsesSchema, []],
 	["STORAGE", storageSchema({}), []],
 	["a pool", PoolSetting(), []],
+	["adapters", AdaptersSetting(), []],
 	["the price of a backend", BackendPrice, []],
 	["timeouts", SetTimeouts, []],
 ])("%s is closed at each level", (_, schema, expected) => {

@@ -1,5 +1,6 @@
 /** The bounds of the policies. */
 import { expect, it } from "vitest";
+import { holders } from "../../src/pools/adapter-holders.ts";
 import type { PoolRequest } from "../../src/pools/choice.ts";
 import { Pool, type PoolOptions } from "../../src/pools/pool.ts";
 
@@ -91,4 +92,21 @@ it("compares all replicas by their caches if more than four have the prompt", ()
 		cachedTokens: 1_024,
 		expectedMs: 20.5,
 	});
+});
+
+it.each([
+	[900, 0],
+	[1_100, 1],
+])("expected: a replica that has the adapter is as good as one with %i ms less to do", (ms, place) => {
+	const { pool, load, order } = pooled(2, {});
+	const [holder = "", other = ""] = order;
+	holders.add(holder, "support", "an id");
+	load(holder, Math.ceil(ms * pool.speed));
+	const choose = (adapter?: string) =>
+		pool.choose(request(100, adapter === undefined ? {} : { adapter }), 0)?.replica.url;
+	expect(choose("support")).toBe(order[place]);
+	expect(choose("another")).toBe(other);
+	expect(choose()).toBe(other);
+	holders.delete(holder, "an id");
+	expect(choose("support")).toBe(other);
 });

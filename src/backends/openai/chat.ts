@@ -47,7 +47,17 @@ const PATH = "/chat/completions";
 
 const RESPONSES = onFirstUse(() => import("./responses/index.ts"));
 
+const ADAPTERS = onFirstUse(() => import("./adapters/index.ts"));
+
 export const generateText: Handler<"text-generation"> = (input, call) => {
+	const mayApply = input.lora !== undefined || call.target.adapters?.engine === "llama.cpp";
+	return mayApply ? withAdapter(input, call) : generate(input, call);
+};
+
+const withAdapter: Handler<"text-generation"> = async (input, call) =>
+	(await ADAPTERS()).withAdapter(input, call, generate);
+
+const generate: Handler<"text-generation"> = (input, call) => {
 	if (input.prompt !== undefined) return completeRawPrompt(input, call);
 	return withNamedTools(input, call, byApi);
 };

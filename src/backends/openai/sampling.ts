@@ -31,13 +31,17 @@ function modelName({ lora }: ChatInput, call: Call): string {
 	const { model, target } = call;
 	if (lora === undefined) return target.model;
 	if (!can(model, "lora") || isOpenAiService(target)) throw loraUnsupported(call);
-	if (!target.loras?.some((pattern) => matches(lora, pattern)))
+	if (!allowsAdapter(lora, call))
 		throw new AiError(
 			"loraUnsupported",
 			`The model ${model.id} has no such LoRA here (see loras of its route)`,
 		);
 	return lora;
 }
+
+/** Whether the route declares the adapter, which the engine has from its start. */
+export const allowsAdapter = (lora: string, { target }: Call): boolean =>
+	target.loras?.some((pattern) => matches(lora, pattern)) ?? false;
 
 const matches = (lora: string, pattern: string): boolean =>
 	pattern.endsWith("*") ? lora.startsWith(pattern.slice(0, -1)) : lora === pattern;

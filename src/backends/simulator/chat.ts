@@ -2,6 +2,7 @@
 import { AiError } from "../../core/errors.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { ChatChoice, ChatInput } from "../../tasks/text-generation/types.ts";
+import { productAdapter } from "../adapters.ts";
 import type { BackendServices, CallContext, Target } from "../backend.ts";
 import { type Generated, generate, usageOf } from "./generation.ts";
 import { logprobsOf } from "./logprobs.ts";
@@ -11,12 +12,14 @@ import { chunks, eventStream } from "./stream.ts";
 const FINGERPRINT = "ganglion-simulator";
 
 export async function textGeneration(
-	input: ChatInput,
-	{ model, signal }: CallContext,
+	sent: ChatInput,
+	{ model, signal, adapters }: CallContext,
 	target: Target,
 	services: BackendServices,
 ): Promise<Answer<"text-generation">> {
 	if (signal.aborted) throw new AiError("aborted");
+	const input =
+		sent.lora === undefined ? sent : { ...sent, lora: await productAdapter(sent.lora, { adapters, model }) };
 	const now = services.now();
 	const first = generate(input, { model, uuid: () => services.uuid() });
 	// The simulator is deterministic: the choices differ only in the ids of their calls.

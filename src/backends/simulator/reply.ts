@@ -16,7 +16,8 @@ const MAX_LITERAL = 2_000;
 
 export function replyTo(input: ChatInput, user: UserText, modelId: string): string {
 	const parts = resultsOf(input).slice(-MAX_RESULTS);
-	return `Simulated reply from Ganglion for ${modelId}: no model ran. ${parts.length > 0 ? parts.join(" ") : quoteOf(user)}`;
+	const adapter = input.lora === undefined ? "" : ` with the adapter ${input.lora}`;
+	return `Simulated reply from Ganglion for ${modelId}${adapter}: no model ran. ${parts.length > 0 ? parts.join(" ") : quoteOf(user)}`;
 }
 
 function quoteOf({ text, attachments }: UserText): string {

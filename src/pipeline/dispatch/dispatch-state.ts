@@ -43,6 +43,15 @@ export interface StartedAnswer {
 	report: CallReport;
 }
 
+/** The adapters of the account, for the backends. */
+const adaptersOf = (
+	{ exchange }: DispatchContext,
+	{ findAdapter }: DispatchServices,
+): Pick<CallContext, "adapters"> =>
+	findAdapter
+		? { adapters: { find: (name) => findAdapter(exchange.account, name), ended: exchange.ended } }
+		: {};
+
 type AnyTaskHandler = (input: TaskInput<TaskName>, context: CallContext) => Promise<Answer>;
 
 interface Dispatch {
@@ -208,6 +217,7 @@ export class DispatchState {
 			const common = { signal, report, holdReply, seals: () => this.#sealsOf(target, report) };
 			const answer = await handler(call.input, {
 				...common,
+				...adaptersOf(context, services),
 				...pick(context, "model", "streamEnd", "coalesceMs"),
 				...(prefill && { prefill }),
 			});

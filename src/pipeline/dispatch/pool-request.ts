@@ -28,16 +28,18 @@ export function poolRequestOf(
 	const prompt = promptOf(call);
 	const maxOutputTokens = outputLimitOf(call);
 	const request = {
+		...(prompt?.adapter !== undefined && { adapter: prompt.adapter }),
 		blockTokens: BLOCK_CHARACTERS / CHARACTERS_PER_TOKEN,
 		streamed: isStreamed(call) && !passedThrough,
 		...(maxOutputTokens !== undefined && { maxOutputTokens }),
 	};
 	if (!prompt) return { ...request, inputTokens: 0, blocks: [], ...(session && { session }) };
-	const { texts, openingTexts, mediaTokens } = prompt;
+	const { texts, openingTexts, mediaTokens, adapter } = prompt;
 	const characters = texts.reduce((sum, { length }) => sum + length, 0);
 	const inputTokens = Math.ceil(characters / CHARACTERS_PER_TOKEN) + mediaTokens;
 	if (openingTexts === 0) return { ...request, inputTokens, blocks: [], ...(session && { session }) };
-	const scope = pool.settings.sharedPrompts ? model : `${account} ${model}`;
+	const weights = adapter === undefined ? model : `${model} ${adapter}`;
+	const scope = pool.settings.sharedPrompts ? weights : `${account} ${weights}`;
 	const { blocks, opening } = hashPrompt(scope, texts, openingTexts);
 	// Agents without a session header repeat their system prompt and the first message in every request.
 	return { ...request, inputTokens, blocks, opening, session: session ?? `${account} #${opening}` };

@@ -7,14 +7,14 @@
  */
 import type { Context } from "hono";
 import * as z from "zod";
-import { AiError } from "../../core/errors.ts";
+import { AiError, toAiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { parseFields, readStored } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
-import { PUBLIC_ADAPTERS } from "../../jobs/adapters/public-adapters.ts";
 import { type AdapterRecord, adapterPrefix } from "../../jobs/adapters/records.ts";
 import { can } from "../../models/model.ts";
+import { PUBLIC_ADAPTERS } from "../../models/public-adapters.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { answer } from "../answer.ts";
 import { AI } from "../bases.ts";
@@ -175,12 +175,16 @@ async function find(c: Context, { caller, services }: AppCall): Promise<AdapterR
 }
 
 async function remove(c: Context, call: AppCall): Promise<Response> {
-	const { caller, services } = call;
+	const { caller, id: requestId, services } = call;
 	const { id } = await find(c, call);
 	const blobs = services.storage.blobs(caller.account);
 	// Before the row, so that no bytes remain without it; and after it, for an upload that ended meanwhile.
 	await blobs.deletePrefix(adapterPrefix(id));
 	await services.jobs.adapters(caller.account, (adapters) => adapters.remove(id));
 	await blobs.deletePrefix(adapterPrefix(id));
+	// A folder that cannot be reached now keeps the files, and nobody can name them any more.
+	await services.engineFolders
+		.delete(id)
+		.catch((error: unknown) => services.log(toAiError(error), requestId));
 	return envelope({ id });
 }

@@ -8,7 +8,7 @@ const MEDIA_TOKENS = 1_000;
 const MEDIA_SAMPLE = 128;
 
 /** Chat templates write the tools before the messages. */
-export function chatPrompt({ messages, prompt, tools }: ChatInput): Prompt {
+export function chatPrompt({ lora, messages, prompt, tools }: ChatInput): Prompt {
 	const texts: string[] = [];
 	let openingTexts = 0;
 	let mediaTokens = 0;
@@ -27,7 +27,7 @@ export function chatPrompt({ messages, prompt, tools }: ChatInput): Prompt {
 		if (tool_calls) texts.push(JSON.stringify(tool_calls));
 		if (role === "user" && openingTexts === 0) openingTexts = texts.length;
 	}
-	return { texts, openingTexts, mediaTokens };
+	return { texts, openingTexts, mediaTokens, ...(lora !== undefined && { adapter: lora }) };
 }
 
 const mediaOf = ({ image_url, input_audio, file }: ContentPart): string | undefined =>

@@ -1,0 +1,98 @@
+/**
+ * Writes the adapters of accounts into folders that engines read (`adapters.folder` of backends), because a Worker cannot write files. The
+ * gateway calls it at an address (`ADAPTERS_BINDING`), whose path is a secret:
+ *
+ * - `HEAD /{backend}/{adapter}`: 200 if all files are there, else 404
+ * - `PUT /{backend}/{adapter}/{file}`: replaces a file, whole or not at all
+ * - `DELETE /{adapter}`: removes it from all folders
+ */
+import { randomUUID } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { access, chmod, mkdir, rename, rm } from "node:fs/promises";
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { ADAPTER_FILES } from "../../src/jobs/adapters/records.ts";
+
+const LOOPBACK = "127.0.0.1";
+const ADAPTER = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+/** The engine may run as another user. The gateway's own files are for its user only. */
+const FILE_MODE = 0o644;
+const FOLDER_MODE = 0o755;
+
+export interface FolderWriter {
+	/** The value of `ADAPTERS_BINDING`. */
+	address: string;
+	stop(): void;
+}
+
+/** `folders`: by the name of the backend. They may change. */
+export async function startFolderWriter(folders: () => ReadonlyMap<string, string>): Promise<FolderWriter> {
+	const path = `/${randomUUID()}/`;
+	const server = createServer((request, response) => {
+		const { url = "" } = request;
+		const work = url.startsWith(path)
+			? answer(request, url.slice(path.length).split("/"), folders())
+			: NOT_FOUND;
+		work.then(
+			(status) => response.writeHead(status).end(),
+			() => response.writeHead(500).end(),
+		);
+	});
+	await new Promise<void>((listening, failed) => {
+		server.once("error", failed).listen(0, LOOPBACK, listening);
+	});
+	// The process that has the gateway may end.
+	server.unref();
+	const { port } = server.address() as AddressInfo;
+	return {
+		address: `http://${LOOPBACK}:${port}${path.slice(0, -1)}`,
+		stop() {
+			server.close();
+			server.closeAllConnections();
+		},
+	};
+}
+
+const NOT_FOUND = Promise.resolve(404);
+
+/** Returns the status. */
+async function answer(
+	request: IncomingMessage,
+	parts: readonly string[],
+	folders: ReadonlyMap<string, string>,
+): Promise<number> {
+	const [first = "", adapter = "", file] = parts;
+	if (request.method === "DELETE" && ADAPTER.test(first)) {
+		for (const folder of folders.values()) await rm(join(folder, first), { recursive: true, force: true });
+		return 204;
+	}
+	const folder = folders.get(decodeURIComponent(first));
+	if (folder === undefined || !ADAPTER.test(adapter)) return NOT_FOUND;
+	if (request.method === "HEAD") return (await hasAll(join(folder, adapter))) ? 200 : 404;
+	const name = ADAPTER_FILES.find((one) => one === file);
+	if (request.method !== "PUT" || !name) return NOT_FOUND;
+	await write(request, join(folder, adapter), name);
+	return 204;
+}
+
+const hasAll = (folder: string): Promise<boolean> =>
+	Promise.all(ADAPTER_FILES.map((name) => access(join(folder, name)))).then(
+		() => true,
+		() => false,
+	);
+
+async function write(request: IncomingMessage, folder: string, name: string): Promise<void> {
+	await mkdir(folder, { recursive: true });
+	await chmod(folder, FOLDER_MODE);
+	const unfinished = join(folder, `.${name}.${randomUUID()}`);
+	try {
+		await pipeline(request, createWriteStream(unfinished));
+		await chmod(unfinished, FILE_MODE);
+		await rename(unfinished, join(folder, name));
+	} catch (error) {
+		await rm(unfinished, { force: true });
+		throw error;
+	}
+}

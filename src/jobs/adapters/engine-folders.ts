@@ -1,0 +1,74 @@
+/** The folders from which engines read adapters. A process of `ganglion serve` writes them (`ADAPTERS_BINDING`). */
+import { AiError } from "../../core/errors.ts";
+import { callOut } from "../../outbound/call-out.ts";
+import type { Blobs } from "../../storage/blobs/blobs.ts";
+import type { AdapterRecord } from "./records.ts";
+
+/** Of one call: a file of 500 MB on a slow disk. */
+const CALL_MS = 120_000;
+
+interface FolderServices {
+	fetch: typeof fetch;
+	/** Of the process that writes. Absent: there is none, as on Cloudflare. */
+	address: string | undefined;
+}
+
+export class EngineFolders {
+	readonly #services: FolderServices;
+
+	constructor(services: FolderServices) {
+		this.#services = services;
+	}
+
+	/** Writes the files of an adapter, unless the folder of the backend has them. */
+	async write(backend: string, { id, files }: AdapterRecord, blobs: Blobs): Promise<void> {
+		if (this.#services.address === undefined)
+			throw new AiError(
+				"loraUnsupported",
+				`Only ganglion serve writes the folder of fine-tunes (adapters.folder of the backend '${backend}'): put the files into the folder of the engine, and set only adapters.seen_as`,
+				{ retryable: true },
+			);
+		const path = `/${encodeURIComponent(backend)}/${id}`;
+		if ((await this.#call(backend, "HEAD", path)) === FOUND) return;
+		for (const { name, key } of files) {
+			const blob = await blobs.get(key);
+			// The adapter was deleted meanwhile.
+			if (!blob) throw new AiError("adapterIncomplete");
+			if ((await this.#call(backend, "PUT", `${path}/${name}`, blob.body)) !== WRITTEN)
+				throw unwritable(backend);
+		}
+	}
+
+	/** Deletes the files of an adapter from all folders. */
+	async delete(id: string): Promise<void> {
+		if (this.#services.address !== undefined) await this.#call("", "DELETE", `/${id}`);
+	}
+
+	/** Returns the status. */
+	async #call(
+		backend: string,
+		method: string,
+		path: string,
+		body?: ReadableStream<Uint8Array>,
+	): Promise<number> {
+		const { address, fetch } = this.#services;
+		try {
+			const signal = AbortSignal.timeout(CALL_MS);
+			const response = await callOut({ fetch, url: `${address}${path}`, method, headers: {}, body, signal });
+			await response.body?.cancel();
+			return response.status;
+		} catch (cause) {
+			throw unwritable(backend, cause);
+		}
+	}
+}
+
+const FOUND = 200;
+const WRITTEN = 204;
+
+const unwritable = (backend: string, cause?: unknown): AiError =>
+	new AiError(
+		"storageUnavailable",
+		`The folder of fine-tunes cannot be written (adapters.folder of the backend '${backend}')`,
+		{ cause },
+	);
