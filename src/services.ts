@@ -57,6 +57,7 @@ import { createStorage, type StorageBindings } from "./storage/create-storage.ts
 import { GuardCounts } from "./surfaces/operations/guard-counts.ts";
 import { withRemoteObjects } from "./surfaces/operations/objects.ts";
 import type { AppServices } from "./surfaces/services.ts";
+import { countingLog, logUnreported } from "./telemetry/counting-log.ts";
 import { ledgerObserver, unbilledObserversOf } from "./telemetry/exchange-observer.ts";
 import { FailureCounts } from "./telemetry/failure-counts.ts";
 import { logFailure } from "./telemetry/log.ts";
@@ -199,7 +200,7 @@ export function createPersistent(
 		uuid: () => timeOrderedUuid(now(), crypto.randomUUID()),
 		random: () => Math.random(),
 		sealKey: () => sealKey.get(),
-		log: counting(failureCounts, logUnreported(logFailure)),
+		log: countingLog(failureCounts, logUnreported(logFailure)),
 		failureCounts,
 		requestTimes,
 		gatewayCounters: new GatewayCounters(),
@@ -294,18 +295,3 @@ export function createPersistent(
 		...(workers && { workers }),
 	};
 }
-
-/** The log of the surfaces. Skips failures of an exchange, because its observers have logged them. */
-export const logUnreported =
-	(log: AppServices["log"]): AppServices["log"] =>
-	(error, requestId) => {
-		if (!error.exchange) log(error, requestId);
-	};
-
-/** The surfaces log the failures that callers receive. */
-const counting =
-	(counts: FailureCounts, log: AppServices["log"]): AppServices["log"] =>
-	(error, requestId) => {
-		counts.add(error);
-		log(error, requestId);
-	};

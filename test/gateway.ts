@@ -11,9 +11,10 @@ import type { Caller } from "../src/pipeline/request.ts";
 import { StoredResponses, storeCalls } from "../src/responses/client/stored-responses.ts";
 import { convertFile } from "../src/retrieval/documents/convert-file.ts";
 import { VectorIndexes, vectorObjects } from "../src/retrieval/vectors/client/vector-indexes.ts";
-import { createPersistent, logUnreported, servicesOf } from "../src/services.ts";
+import { createPersistent, servicesOf } from "../src/services.ts";
 import { apiFiles } from "../src/surfaces/operations/api-files.ts";
 import type { AppServices } from "../src/surfaces/services.ts";
+import { logUnreported } from "../src/telemetry/counting-log.ts";
 import { observersOf } from "../src/telemetry/exchange-observer.ts";
 
 export const NOW = Date.parse("2026-11-21T12:00:00Z");

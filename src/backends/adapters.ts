@@ -2,7 +2,6 @@
 import { AiError } from "../core/errors.ts";
 import type { Model } from "../models/model.ts";
 import { isPublicAdapter } from "../models/public-adapters.ts";
-import type { CallContext } from "./backend.ts";
 
 /** An adapter of an account. */
 export interface AccountAdapter {
@@ -36,10 +35,23 @@ export interface RequestAdapters {
 	ended: Promise<unknown>;
 }
 
+interface AdapterContext {
+	model: Model;
+	/** Absent: accounts have no adapters. */
+	adapters?: RequestAdapters | undefined;
+}
+
+/** Those of one request, for the backends. */
+export const requestAdapters = (
+	{ account, ended }: { account: string; ended: Promise<unknown> },
+	find: ((account: string, name: string) => Promise<AccountAdapter | undefined>) | undefined,
+): { adapters?: RequestAdapters } =>
+	find ? { adapters: { find: (name) => find(account, name), ended } } : {};
+
 /** `undefined`: it is none of the account. Throws 3039 if it lacks files, and 5005 if it is for another model. */
 export async function findAdapter(
 	lora: string,
-	{ adapters, model }: Pick<CallContext, "adapters" | "model">,
+	{ adapters, model }: AdapterContext,
 ): Promise<AccountAdapter | undefined> {
 	const found = await adapters?.find(lora);
 	if (!found) return undefined;
@@ -53,10 +65,7 @@ export async function findAdapter(
 }
 
 /** As the product names it: an adapter of the account, or a public one. Throws 5005 for any other. */
-export async function productAdapter(
-	lora: string,
-	context: Pick<CallContext, "adapters" | "model">,
-): Promise<string> {
+export async function productAdapter(lora: string, context: AdapterContext): Promise<string> {
 	const found = await findAdapter(lora, context);
 	if (!found && context.adapters && !isPublicAdapter(lora)) throw unknownAdapter(context.model);
 	return found?.name ?? lora;

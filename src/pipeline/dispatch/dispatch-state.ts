@@ -2,6 +2,7 @@
  * State of one dispatch: the targets that are left, the calls so far, their failures, and the remaining time. The two
  * attempts of a hedge, and the failover of a stream, share it, so that no two of them call the same target at once.
  */
+import { requestAdapters } from "../../backends/adapters.ts";
 import type { CallContext, CallReport } from "../../backends/backend.ts";
 import { type Backends, backendsOf, tasksOf } from "../../backends/index.ts";
 import { AccountSeals, type Seals } from "../../backends/seals.ts";
@@ -42,15 +43,6 @@ export interface StartedAnswer {
 	outcome: CallOutcome;
 	report: CallReport;
 }
-
-/** The adapters of the account, for the backends. */
-const adaptersOf = (
-	{ exchange }: DispatchContext,
-	{ findAdapter }: DispatchServices,
-): Pick<CallContext, "adapters"> =>
-	findAdapter
-		? { adapters: { find: (name) => findAdapter(exchange.account, name), ended: exchange.ended } }
-		: {};
 
 type AnyTaskHandler = (input: TaskInput<TaskName>, context: CallContext) => Promise<Answer>;
 
@@ -201,13 +193,12 @@ export class DispatchState {
 		if (problem) throw this.#unsupported(target, problem);
 		const outcome = services.health.start(target);
 		const attempt = context.exchange.attempt(target);
-		const { now } = services;
 		const { flight, prefill: started } = this.#targets.start(target) ?? {};
-		const prefill = started && new PrefillCall(started, services.health.start(started.target), now);
+		const prefill = started && new PrefillCall(started, services.health.start(started.target), services.now);
 		// Whatever happens to the answer, the replicas are free when the request has ended.
 		if (flight)
 			void context.exchange.ended.then(() => {
-				flight.end(now());
+				flight.end(services.now());
 				prefill?.cancel();
 			});
 		this.served.attempts = attempt.number;
@@ -217,14 +208,14 @@ export class DispatchState {
 			const common = { signal, report, holdReply, seals: () => this.#sealsOf(target, report) };
 			const answer = await handler(call.input, {
 				...common,
-				...adaptersOf(context, services),
+				...requestAdapters(context.exchange, services.findAdapter),
 				...pick(context, "model", "streamEnd", "coalesceMs"),
 				...(prefill && { prefill }),
 			});
 			outcome.begin();
 			return { target, answer: flight ? this.#observe(answer, call, flight) : answer, outcome, report };
 		} catch (error) {
-			flight?.end(now());
+			flight?.end(services.now());
 			const failure = toAiError(error);
 			const isOfPrefill = prefill?.failure === failure;
 			recordFailure(outcome, signal.aborted || isOfPrefill ? undefined : failure);

@@ -474,7 +474,8 @@ it("a pool prefers the replica that has the adapter", async () => {
 			},
 			fetch: (input, init) => {
 				const { hostname } = new URL(new Request(input).url);
-				return engines[Number(hostname.at(-1))]?.fetch(input, init);
+				const engine = engines[Number(hostname.at(-1))] ?? scriptedVllm();
+				return engine.fetch(input, init);
 			},
 		}),
 	);
