@@ -9,6 +9,8 @@ import { hopsOf, MAX_HOPS, withHops } from "./outbound/hops.ts";
 import { preloadModels } from "./pipeline/preload.ts";
 import type { ModelDemand } from "./pools/model-demand.ts";
 import { ResponseStoreObject } from "./responses/durable/response-store.ts";
+import { SearchInstanceObject } from "./retrieval/search/durable/search-instance.ts";
+import { SearchRegistryObject } from "./retrieval/search/durable/search-registry.ts";
 import { VectorRegistryObject } from "./retrieval/vectors/durable/registry.ts";
 import type { ShardCalls } from "./retrieval/vectors/durable/shard.ts";
 import { VectorIndexObject } from "./retrieval/vectors/durable/vector-index.ts";
@@ -98,13 +100,25 @@ export class ResponseStore extends ResponseStoreObject {
 
 export class VectorIndex extends VectorIndexObject {
 	protected override further(name: string): ShardCalls {
-		return persistent.vectorObjects.index(name);
+		return persistent.retrievalObjects.index(name);
 	}
 }
 
 export class VectorRegistry extends VectorRegistryObject {
 	protected override drop(object: string): Promise<void> {
-		return persistent.vectorObjects.index(object).drop();
+		return persistent.retrievalObjects.index(object).drop();
+	}
+}
+
+export class SearchRegistry extends SearchRegistryObject {
+	protected override queue(): Pick<Queue, "enqueue"> {
+		return current.services.storage.queue;
+	}
+}
+
+export class SearchInstance extends SearchInstanceObject {
+	protected override queue(): Pick<Queue, "enqueue"> {
+		return current.services.storage.queue;
 	}
 }
 

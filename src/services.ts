@@ -47,12 +47,8 @@ import { SingleFlight } from "./pipeline/dispatch/single-flight.ts";
 import { UnchangedStreams } from "./pipeline/unchanged-streams.ts";
 import { StoredResponses, storeCalls } from "./responses/client/stored-responses.ts";
 import type { ResponseStoreObject } from "./responses/durable/response-store.ts";
+import { createRetrieval, type RetrievalObjects, retrievalObjects } from "./retrieval/create-retrieval.ts";
 import { createConverter } from "./retrieval/documents/documents-entrypoint.ts";
-import {
-	VectorIndexes,
-	type VectorObjects,
-	vectorObjects,
-} from "./retrieval/vectors/client/vector-indexes.ts";
 import { createStorage, type StorageBindings } from "./storage/create-storage.ts";
 import { GuardCounts } from "./surfaces/operations/guard-counts.ts";
 import { withRemoteObjects } from "./surfaces/operations/objects.ts";
@@ -79,6 +75,7 @@ type Configured = Pick<
 	| "limits"
 	| "publicUrl"
 	| "routing"
+	| "searchInstances"
 	| "storage"
 	| "storedResponses"
 	| "vectorIndexes"
@@ -90,14 +87,14 @@ type Persistent = Omit<AppServices, keyof Configured> & {
 	guardCounts: GuardCounts;
 	runningRequests: RunningRequests;
 	responseStores: DurableObjectNamespace<ResponseStoreObject>;
-	vectorObjects: VectorObjects;
+	retrievalObjects: RetrievalObjects;
 	jobStores: DurableObjectNamespace<JobStoreObject>;
 	storageBindings: StorageBindings;
 };
 
 export const servicesOf = (
 	config: Config,
-	{ guardCounts: _, jobStores, responseStores, storageBindings, vectorObjects, ...persistent }: Persistent,
+	{ guardCounts: _, jobStores, responseStores, retrievalObjects, storageBindings, ...persistent }: Persistent,
 ): AppServices & { background: Background } => {
 	const storage = createStorage(storageBindings, config.storage);
 	const jobs = new Jobs({ object: (account) => jobCalls(jobStores, account), bounds: config.jobs.bounds });
@@ -111,7 +108,7 @@ export const servicesOf = (
 			bounds: config.storeBounds,
 			now: persistent.now,
 		}),
-		vectorIndexes: new VectorIndexes({ ...persistent, ...vectorObjects, settings: config.vectors }),
+		...createRetrieval({ ...persistent, ...retrievalObjects }, config),
 		jobs,
 		findAdapter: adapterFinder({ jobs, storage, engineFolders: persistent.engineFolders }),
 		jobSettings: config.jobs.settings,
@@ -258,7 +255,7 @@ export function createPersistent(
 			services: { fetch: calls, wait },
 		},
 		responseStores: RESPONSE_STORE,
-		vectorObjects: vectorObjects(bindings),
+		retrievalObjects: retrievalObjects(bindings),
 		jobStores: JOB_STORE,
 		openObjects,
 		counts() {

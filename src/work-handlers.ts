@@ -7,6 +7,7 @@ type HandlerTable = Readonly<Record<string, (services: AppServices) => Promise<W
 
 export const WORK_HANDLERS: HandlerTable = {
 	batches: async (services) => (await import("./surfaces/jobs/batch-work.ts")).batchWork(services),
+	search: async (services) => (await import("./surfaces/aisearch/work.ts")).searchWork(services),
 	responses: async (services) =>
 		(await import("./surfaces/responses/background.ts")).backgroundWork(services),
 };

@@ -10,6 +10,7 @@ import { Jobs, jobCalls } from "../src/jobs/client/jobs.ts";
 import type { Caller } from "../src/pipeline/request.ts";
 import { StoredResponses, storeCalls } from "../src/responses/client/stored-responses.ts";
 import { convertFile } from "../src/retrieval/documents/convert-file.ts";
+import { SearchInstances, searchObjects } from "../src/retrieval/search/client/search-instances.ts";
 import { VectorIndexes, vectorObjects } from "../src/retrieval/vectors/client/vector-indexes.ts";
 import { createPersistent, servicesOf } from "../src/services.ts";
 import { apiFiles } from "../src/surfaces/operations/api-files.ts";
@@ -101,6 +102,14 @@ export function testServices({
 		wait: async () => {},
 		waitUntil: (promise) => void promise.catch(() => {}),
 	});
+	const searches = searchObjects(env);
+	const searchInstances = new SearchInstances({
+		searchRegistry: (account) => searches.searchRegistry(`${account}-${suffix}`),
+		searchInstance: searches.searchInstance,
+		settings: config.search,
+		now: () => NOW,
+		uuid: () => crypto.randomUUID(),
+	});
 	const jobs = new Jobs({
 		object: (account) => jobCalls(env.JOB_STORE, `${account}-${suffix}`),
 		bounds: config.jobs.bounds,
@@ -116,6 +125,7 @@ export function testServices({
 		ledgers,
 		storedResponses,
 		vectorIndexes,
+		searchInstances,
 		jobs,
 		storage,
 		findAdapter: adapterFinder({ jobs, storage, engineFolders: services.engineFolders }),

@@ -12,6 +12,7 @@ export const MICRO_NEURONS = 1_000_000;
 /**
  * `run`: inference. `read`: the catalogue, usage. `write`: changes of models. `gateways-write`: changes of gateways and of what they use.
  * `tokens-read`, `tokens-write`: the token routes. `vectorize-read`, `vectorize-write`: the vector indexes.
+ * `search-read`, `search-write`: AI Search.
  */
 export const PERMISSIONS = [
 	"read",
@@ -22,6 +23,8 @@ export const PERMISSIONS = [
 	"tokens-write",
 	"vectorize-read",
 	"vectorize-write",
+	"search-read",
+	"search-write",
 ] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 

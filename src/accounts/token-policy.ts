@@ -2,7 +2,7 @@
  * The permission groups of Cloudflare that this gateway uses, and the permissions that a token's policies grant.
  *
  * The first four have the product's ids and names, so that tools that create tokens there work here. The ids of the product's
- * Vectorize groups are not known, so these have ids of ours; clients may name them. The product has no group that only runs models or only
+ * groups of Vectorize and AI Search are not known, so these have ids of ours; clients may name them. The product has no group that only runs models or only
  * reads the catalogue; those are ours.
  */
 import type { Permission } from "./admission.ts";
@@ -57,6 +57,19 @@ export const PERMISSION_GROUPS: readonly PermissionGroup[] = [
 		name: "Vectorize Write",
 		category: "ai_and_machine_learning",
 		grants: ["vectorize-read", "vectorize-write"],
+	},
+	{
+		id: "3c9b5d1e7f2a4c68b0e4a8d6f1c37b92",
+		name: "AI Search Read",
+		category: "ai_and_machine_learning",
+		// A search runs the models of its instance, and a chat any model that it names.
+		grants: ["search-read", "run"],
+	},
+	{
+		id: "a17e4f0c8d364b5e92c1d7b3f5a60e84",
+		name: "AI Search Write",
+		category: "ai_and_machine_learning",
+		grants: ["search-read", "search-write", "run"],
 	},
 	{
 		id: "b2ac9e7c9e4a4df98eeba1c4c94eb381",

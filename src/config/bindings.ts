@@ -8,6 +8,8 @@ import type { ResponseCache } from "../gateways/durable/response-cache.ts";
 import type { StreamRun } from "../gateways/durable/stream-run.ts";
 import type { JobStoreObject } from "../jobs/durable/job-store.ts";
 import type { ResponseStoreObject } from "../responses/durable/response-store.ts";
+import type { SearchInstanceObject } from "../retrieval/search/durable/search-instance.ts";
+import type { SearchRegistryObject } from "../retrieval/search/durable/search-registry.ts";
 import type { VectorRegistryObject } from "../retrieval/vectors/durable/registry.ts";
 import type { VectorIndexObject } from "../retrieval/vectors/durable/vector-index.ts";
 import type { BlobStoreObject } from "../storage/blobs/blob-store.ts";
@@ -54,6 +56,10 @@ export interface Bindings {
 	VECTOR_REGISTRY: DurableObjectNamespace<VectorRegistryObject>;
 	/** The vectors of an index. */
 	VECTOR_INDEX: DurableObjectNamespace<VectorIndexObject>;
+	/** The AI Search instances of each account. */
+	SEARCH_REGISTRY: DurableObjectNamespace<SearchRegistryObject>;
+	/** The items and texts of an AI Search instance. */
+	SEARCH_INSTANCE: DurableObjectNamespace<SearchInstanceObject>;
 	/** Large payloads of the gateways' logs. */
 	LOGS_BUCKET?: R2Bucket;
 	/** Stored objects, instead of the accounts' objects. */
@@ -83,6 +89,8 @@ const CLASSES = {
 	WORK_QUEUE: "WorkQueue",
 	VECTOR_REGISTRY: "VectorRegistry",
 	VECTOR_INDEX: "VectorIndex",
+	SEARCH_REGISTRY: "SearchRegistry",
+	SEARCH_INSTANCE: "SearchInstance",
 } as const satisfies Partial<Record<keyof Bindings, string>>;
 
 /** The bindings of Durable Objects that other processes call, or that this process calls in another one. */

@@ -15,6 +15,8 @@ const ACCOUNTS = {
 	BLOBS: ofAccount,
 	VECTOR_REGISTRY: ofAccount,
 	VECTOR_INDEX: accountIn,
+	SEARCH_REGISTRY: ofAccount,
+	SEARCH_INSTANCE: accountIn,
 } as const satisfies Partial<Record<keyof Bindings, (name: string) => string>>;
 
 type CountedBinding = keyof typeof ACCOUNTS;

@@ -1,6 +1,6 @@
 /**
  * Parses the variables of the deployment once, at the start: `BACKENDS`, `PROVIDER_KEYS`, `ROUTES`, `LIMITS`, `MODELS`,
- * `ALIASES`, `WEB_SEARCH`, `STORAGE`, `RESPONSES`, `VECTORS`, `JOBS`, `CORS`, `DEFAULT_BACKEND`, `PUBLIC_URL`, `LEDGER`, `OPEN_FILES`, `MEMORY_BYTES`,
+ * `ALIASES`, `WEB_SEARCH`, `STORAGE`, `RESPONSES`, `VECTORS`, `AI_SEARCH`, `JOBS`, `CORS`, `DEFAULT_BACKEND`, `PUBLIC_URL`, `LEDGER`, `OPEN_FILES`, `MEMORY_BYTES`,
  * `DISK_BYTES`, `ALLOW_ANONYMOUS`, `ALLOWED_HOSTS` and `ADMIN_TOKEN`.
  * A variable may hold an object or its JSON text. A mistake stops the start, and the error lists all mistakes. Secrets are
  * separate variables, which `BACKENDS`, `PROVIDER_KEYS` and `ROUTES` name.
@@ -8,6 +8,7 @@
  * Runs on Node too: `npm run dev` reads the same configuration before it starts a process.
  */
 
+import type * as z from "zod";
 import { parseJson } from "../core/json.ts";
 import { present } from "../core/present.ts";
 import type { GatewayRules, KeepingLimits } from "../gateways/services.ts";
@@ -19,6 +20,7 @@ import type { ConfiguredBackend } from "../pipeline/plan.ts";
 import { isExact, matches, type Route, RouteTable, type RouteTarget } from "../pipeline/route.ts";
 import type { Aliases } from "../pipeline/services.ts";
 import type { StoreBounds } from "../responses/records.ts";
+import type { SearchSettings } from "../retrieval/search/records.ts";
 import type { VectorSettings } from "../retrieval/vectors/client/vector-indexes.ts";
 import { expectedName, kindOf } from "../schemas/explain.ts";
 import type { StorageSetting } from "../storage/storage.ts";
@@ -39,6 +41,7 @@ import { ConfigError, Problems } from "./problems.ts";
 import { readProviderKeys } from "./provider-keys.ts";
 import { ResponsesSchema } from "./responses.ts";
 import { readDefaultBackend, readRoutes } from "./routes.ts";
+import { SearchSchema } from "./search.ts";
 import { storageSchema } from "./storage.ts";
 import { VectorsSchema } from "./vectors.ts";
 import { readWebSearch } from "./web-search.ts";
@@ -78,6 +81,8 @@ export interface Config {
 	storage: StorageSetting;
 	/** `VECTORS` */
 	vectors: VectorSettings;
+	/** `AI_SEARCH` */
+	search: SearchSettings;
 	/** A secret that grants all permissions for every account. */
 	adminToken?: string;
 }
@@ -110,21 +115,17 @@ export function configure(variables: object): Config {
 	const defaultRates = { requests_per_minute: allowAnonymous ? "none" : "product" };
 	const limitEntries = Object.fromEntries(readEntries("LIMITS", env, problems));
 	const limits = problems.parse(LimitsSchema, { ...kept, ...defaultRates, ...limitEntries }, ["LIMITS"]);
-	const corsEntries = readEntries("CORS", env, problems);
-	const cors =
-		corsEntries.length > 0
-			? problems.parse(CorsSchema, Object.fromEntries(corsEntries), ["CORS"])
-			: undefined;
-	const gatewayEntries = Object.fromEntries(readEntries("AI_GATEWAY", env, problems));
-	const gatewayRules = problems.parse(AiGatewaySchema, gatewayEntries, ["AI_GATEWAY"]);
-	const storageEntries = Object.fromEntries(readEntries("STORAGE", env, problems));
-	const storage = problems.parse(storageSchema(env), storageEntries, ["STORAGE"]);
-	const responseEntries = Object.fromEntries(readEntries("RESPONSES", env, problems));
-	const storeBounds = problems.parse(ResponsesSchema, responseEntries, ["RESPONSES"]);
-	const vectorEntries = Object.fromEntries(readEntries("VECTORS", env, problems));
-	const vectors = problems.parse(VectorsSchema, vectorEntries, ["VECTORS"]);
-	const jobEntries = Object.fromEntries(readEntries("JOBS", env, problems));
-	const jobs = problems.parse(JobsSchema, jobEntries, ["JOBS"]);
+	const corsEntries = Object.fromEntries(readEntries("CORS", env, problems));
+	const hasCors = Object.keys(corsEntries).length > 0;
+	const cors = hasCors ? problems.parse(CorsSchema, corsEntries, ["CORS"]) : undefined;
+	const parsed = <T>(name: string, schema: z.ZodType<T>): T | undefined =>
+		problems.parse(schema, Object.fromEntries(readEntries(name, env, problems)), [name]);
+	const gatewayRules = parsed("AI_GATEWAY", AiGatewaySchema);
+	const storage = parsed("STORAGE", storageSchema(env));
+	const storeBounds = parsed("RESPONSES", ResponsesSchema);
+	const vectors = parsed("VECTORS", VectorsSchema);
+	const search = parsed("AI_SEARCH", SearchSchema);
+	const jobs = parsed("JOBS", JobsSchema);
 	const product = new Catalog();
 	const models = readModels(readEntries("MODELS", env, problems), product, problems);
 	const defaultBackend = readDefaultBackend(env.DEFAULT_BACKEND, context);
@@ -155,6 +156,7 @@ export function configure(variables: object): Config {
 		gatewayRules: rulesOf(gatewayRules ?? AiGatewaySchema.parse({}), allowAnonymous),
 		storeBounds: storeBounds ?? ResponsesSchema.parse({}),
 		vectors: vectors ?? VectorsSchema.parse({}),
+		search: search ?? SearchSchema.parse({}),
 		jobs: jobs ?? JobsSchema.parse({}),
 		catalog,
 		adHoc,

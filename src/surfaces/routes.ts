@@ -7,6 +7,7 @@ import { chargedLeaseRoutes } from "./accounts/charged-leases.ts";
 import { limitRoutes } from "./accounts/limits.ts";
 import { tokenRoutes } from "./accounts/tokens.ts";
 import { usageRoutes } from "./accounts/usage.ts";
+import { searchRoutes } from "./aisearch/routes.ts";
 import { CONSOLE_PATH, consoleRoutes, isBrowser } from "./console/console.ts";
 import { gatewayAliasRoutes } from "./gateway/aliases.ts";
 import { cacheRoutes } from "./gateway/cache-routes.ts";
@@ -95,6 +96,7 @@ export const ROUTES: readonly AppRoute[] = [
 	...markdownRoutes,
 	...webSearchRoutes,
 	...vectorizeRoutes,
+	...searchRoutes,
 	// After OpenAI's routes, because both are below `/v1`.
 	...gatewayRoutes,
 ];

@@ -4,6 +4,7 @@ import type { GatewayServices } from "../gateways/services.ts";
 import type { HttpServices } from "../http/services.ts";
 import type { JobsServices } from "../jobs/services.ts";
 import type { DocumentServices } from "../retrieval/documents/convert.ts";
+import type { SearchRoomServices } from "../retrieval/search/services.ts";
 import type { VectorServices } from "../retrieval/vectors/services.ts";
 import type { RequestTimes } from "../telemetry/request-times.ts";
 import type { Workers } from "../telemetry/workers.ts";
@@ -13,7 +14,8 @@ export interface AppServices
 		GatewayServices,
 		DocumentServices,
 		JobsServices,
-		VectorServices {
+		VectorServices,
+		SearchRoomServices {
 	limits: GatewayServices["limits"];
 	/** What this process counts for `/metrics`. */
 	requestTimes: RequestTimes;

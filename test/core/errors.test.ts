@@ -36,8 +36,14 @@ describe("AiError", () => {
 		expect(shared.map((failures) => failures.map(([key]) => key))).toEqual([
 			["accountLimited", "budgetExceeded", "budgetReserved"],
 			["forbidden", "gatewayRequired"],
-			["ledgerUnavailable", "storageUnavailable", "responseStoreUnavailable", "vectorsUnavailable"],
-			["notFound", "noSuchAdapter", "noSuchFile", "noSuchBatch"],
+			[
+				"ledgerUnavailable",
+				"storageUnavailable",
+				"responseStoreUnavailable",
+				"vectorsUnavailable",
+				"searchUnavailable",
+			],
+			["notFound", "noSuchAdapter", "noSuchFile", "noSuchBatch", "searchNotFound"],
 			["previousResponseNotFound", "itemNotFound"],
 			["runPromptBlocked", "runResponseBlocked"],
 			["gatewayUnauthorized", "providerKeyRefused"],

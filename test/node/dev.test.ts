@@ -40,6 +40,8 @@ const OBJECTS = {
 			{ name: "WORK_QUEUE", class_name: "WorkQueue" },
 			{ name: "VECTOR_REGISTRY", class_name: "VectorRegistry" },
 			{ name: "VECTOR_INDEX", class_name: "VectorIndex" },
+			{ name: "SEARCH_REGISTRY", class_name: "SearchRegistry" },
+			{ name: "SEARCH_INSTANCE", class_name: "SearchInstance" },
 		],
 	},
 	migrations: [
@@ -58,6 +60,8 @@ const OBJECTS = {
 				"WorkQueue",
 				"VectorRegistry",
 				"VectorIndex",
+				"SearchRegistry",
+				"SearchInstance",
 			],
 		},
 	],

@@ -13,6 +13,8 @@ type Needed =
 	| "gateways-write"
 	| "tokens-read"
 	| "tokens-write"
+	| "search-read"
+	| "search-write"
 	| "vectorize-read"
 	| "vectorize-write"
 	| "token"
@@ -21,6 +23,34 @@ type Format = "v4" | "openai" | "anthropic" | "gemini" | "gateway" | "gateway an
 type Row = [needed: Needed, route: string, format?: Format];
 
 /** Stored responses and conversations. */
+const below = (base: string, rows: readonly Row[]): Row[] =>
+	rows.map(([needed, route, format]) => [needed, route.replace(" ", ` ${base}`), format ?? "v4"]);
+
+const SEARCH_INSTANCES: readonly Row[] = [
+	["search-read", "GET "],
+	["search-write", "POST "],
+	["search-read", "GET /:instance"],
+	["search-write", "PUT /:instance"],
+	["search-write", "DELETE /:instance"],
+	["search-read", "GET /:instance/stats"],
+	["search-read", "POST /:instance/search"],
+	["search-read", "POST /:instance/chat/completions"],
+	["search-read", "GET /:instance/items"],
+	["search-write", "POST /:instance/items"],
+	["search-write", "PUT /:instance/items"],
+	["search-read", "GET /:instance/items/:item"],
+	["search-write", "PATCH /:instance/items/:item"],
+	["search-write", "DELETE /:instance/items/:item"],
+	["search-read", "GET /:instance/items/:item/download"],
+	["search-read", "GET /:instance/items/:item/logs"],
+	["search-read", "GET /:instance/items/:item/chunks"],
+	["search-read", "GET /:instance/jobs"],
+	["search-write", "POST /:instance/jobs"],
+	["search-read", "GET /:instance/jobs/:job"],
+	["search-write", "PATCH /:instance/jobs/:job"],
+	["search-read", "GET /:instance/jobs/:job/logs"],
+];
+
 const STORED: readonly Row[] = [
 	["run", "GET /responses/:response{resp_[^/]*}", "openai"],
 	["run", "DELETE /responses/:response{resp_[^/]*}", "openai"],
@@ -204,10 +234,17 @@ const ACCOUNT: readonly Row[] = [
 	["vectorize-read", "GET /vectorize/v2/indexes/:index/metadata_index/list"],
 	["vectorize-write", "POST /vectorize/v2/indexes/:index/metadata_index/create"],
 	["vectorize-write", "POST /vectorize/v2/indexes/:index/metadata_index/delete"],
+	["search-read", "GET /ai-search/namespaces"],
+	["search-write", "POST /ai-search/namespaces"],
+	["search-read", "GET /ai-search/namespaces/:namespace"],
+	["search-write", "PUT /ai-search/namespaces/:namespace"],
+	["search-write", "DELETE /ai-search/namespaces/:namespace"],
+	["search-read", "POST /ai-search/namespaces/:namespace/search"],
+	["search-read", "POST /ai-search/namespaces/:namespace/chat/completions"],
+	...["/namespaces/:namespace/instances", "/instances"].flatMap((base): Row[] =>
+		below(`/ai-search${base}`, SEARCH_INSTANCES),
+	),
 ];
-
-const below = (base: string, rows: readonly Row[]): Row[] =>
-	rows.map(([needed, route, format]) => [needed, route.replace(" ", ` ${base}`), format ?? "v4"]);
 
 const providerAddresses = (base: string): Row[] =>
 	["GET", "POST", "PUT", "PATCH", "DELETE"].flatMap((method): Row[] => [
@@ -286,6 +323,8 @@ const ENOUGH: Readonly<Record<Exclude<Needed, "none" | "operator">, string>> = {
 	"gateways-write": "Workers AI Write",
 	"tokens-read": "Account API Tokens Read",
 	"tokens-write": "Account API Tokens Write",
+	"search-read": "AI Search Read",
+	"search-write": "AI Search Write",
 	"vectorize-read": "Vectorize Read",
 	"vectorize-write": "Vectorize Write",
 	token: "Workers AI Run",
@@ -317,6 +356,8 @@ const WEAK: Readonly<Record<Exclude<Needed, "none" | "token">, readonly string[]
 		"Workers AI Metadata Read",
 		"Account API Tokens Read",
 	],
+	"search-read": ["Workers AI Read", "Workers AI Write", "Workers AI Run", "Vectorize Write"],
+	"search-write": ["Workers AI Write", "Account API Tokens Write", "AI Search Read"],
 	"vectorize-read": ["Workers AI Read", "Workers AI Write", "Workers AI Run", "Account API Tokens Write"],
 	"vectorize-write": ["Workers AI Read", "Workers AI Write", "Account API Tokens Write", "Vectorize Read"],
 	operator: ["Workers AI Write", "Account API Tokens Write"],

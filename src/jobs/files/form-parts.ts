@@ -19,6 +19,8 @@ export interface FormBodyPart {
 	name: string;
 	/** Absent: the part is no file. Without folders. */
 	filename?: string;
+	/** The same with its folders, as sent. */
+	path?: string;
 	/** As sent. */
 	contentType?: string;
 	body: ReadableStream<Uint8Array>;
@@ -141,7 +143,7 @@ function headerOf(header: string): Omit<FormBodyPart, "body"> {
 	const contentType = lines.get("content-type");
 	return {
 		name,
-		...(filename !== undefined && { filename: filename.split(/[/\\]/).at(-1) ?? "" }),
+		...(filename !== undefined && { filename: filename.split(/[/\\]/).at(-1) ?? "", path: filename }),
 		...(contentType && { contentType }),
 	};
 }

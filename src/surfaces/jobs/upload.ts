@@ -11,7 +11,7 @@ const MAX_FIELDS = 50;
 const UNNAMED = "unknown_file";
 
 /** A file whose bytes are stored. `bytes`: undefined if the form had none. */
-interface UploadedForm {
+export interface UploadedForm {
 	fields: ReadonlyMap<string, string>;
 	file: Pick<FileRecord, "filename" | "contentType" | "bytes"> | undefined;
 }
@@ -52,9 +52,13 @@ export async function storeUpload(
 	}
 }
 
-async function readForm(
+/** `path`: the name with its folders. */
+type SentFile = Pick<FileRecord, "filename" | "contentType"> & { path: string };
+
+/** `put`: takes the bytes of the file, and returns their number. */
+export async function readForm(
 	request: Request,
-	put: (body: ReadableStream<Uint8Array>) => Promise<number>,
+	put: (body: ReadableStream<Uint8Array>, file: SentFile) => Promise<number>,
 ): Promise<UploadedForm> {
 	const fields = new Map<string, string>();
 	let file: UploadedForm["file"];
@@ -65,12 +69,13 @@ async function readForm(
 			throw new AiError("invalidRequest", `body: expected at most ${MAX_FIELDS} fields, found more`);
 		if (part.name !== "file") fields.set(part.name, await fieldText(part));
 		else if (file) throw new AiError("invalidRequest", "file: expected one file, found several");
-		else
-			file = {
+		else {
+			const named = {
 				filename: part.filename || UNNAMED,
 				contentType: part.contentType ?? "application/octet-stream",
-				bytes: await put(part.body),
 			};
+			file = { ...named, bytes: await put(part.body, { ...named, path: part.path || named.filename }) };
+		}
 	}
 	return { fields, file };
 }

@@ -85,10 +85,10 @@ async function reportOf(
 	return { account, usage, refusals, limits: status };
 }
 
-/** What the storage of the accounts reports. `storing`: those whose stored objects, responses, files and vectors are counted, because a count opens four objects of an account. */
+/** What the storage of the accounts reports. `storing`: those whose stored objects, responses, files, vectors and AI Search are counted, because a count opens five objects of an account. */
 async function storageReport(
 	{ accounts, storing }: { accounts: readonly string[]; storing: readonly string[] },
-	{ jobs, storage, storedResponses, vectorIndexes, log }: AppServices,
+	{ jobs, searchInstances, storage, storedResponses, vectorIndexes, log }: AppServices,
 ): Promise<StorageReport> {
 	const failed = (thrown: unknown): [] => {
 		log(toAiError(thrown), "");
@@ -99,7 +99,8 @@ async function storageReport(
 		const responses = await storedResponses.usage(account).catch(() => undefined);
 		const files = await jobs.usage(account).catch(() => undefined);
 		const vectors = await vectorIndexes.usage(account).catch(() => undefined);
-		return { account, stores, ...present({ responses, jobs: files, vectors }) };
+		const searches = await searchInstances.usage(account).catch(() => undefined);
+		return { account, stores, ...present({ responses, jobs: files, vectors, searches }) };
 	});
 	const counts = await storage.queue.counts().catch(failed);
 	const work = counts.filter(({ account }) => accounts.includes(account));

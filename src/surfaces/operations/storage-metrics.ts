@@ -3,6 +3,7 @@
 import { counter, gauge, type Metric, type MetricSample } from "../../core/metric.ts";
 import type { JobUsage } from "../../jobs/records.ts";
 import type { ResponseStoreUsage } from "../../responses/records.ts";
+import type { SearchUsage } from "../../retrieval/search/records.ts";
 import type { VectorUsage } from "../../retrieval/vectors/durable/registry.ts";
 import type { StoreUsage } from "../../storage/blobs/blob-table.ts";
 import type { LaneCount } from "../../storage/queue/work-table.ts";
@@ -15,6 +16,7 @@ export interface StorageReport {
 		responses?: ResponseStoreUsage;
 		jobs?: JobUsage;
 		vectors?: VectorUsage;
+		searches?: SearchUsage;
 	}[];
 	work: readonly LaneCount[];
 	/** Epoch milliseconds. */
@@ -35,6 +37,10 @@ export function storageMetrics({ stored, work, now }: StorageReport): Metric[] {
 	const ofVectors = (value: (usage: VectorUsage) => number): MetricSample[] =>
 		stored.flatMap(({ account, vectors }): MetricSample[] =>
 			vectors ? [[{ account }, value(vectors)]] : [],
+		);
+	const ofSearches = (value: (usage: SearchUsage) => number): MetricSample[] =>
+		stored.flatMap(({ account, searches }): MetricSample[] =>
+			searches ? [[{ account }, value(searches)]] : [],
 		);
 	const queued = work.filter(({ state }) => state === "queued");
 	return [
@@ -137,6 +143,26 @@ export function storageMetrics({ stored, work, now }: StorageReport): Metric[] {
 			"queried_vector_dimensions_total",
 			"Dimensions of the vectors of these queries.",
 			ofVectors(({ queriedDimensions }) => queriedDimensions),
+		),
+		gauge(
+			"search_instances",
+			"AI Search instances.",
+			ofSearches(({ instances }) => instances),
+		),
+		gauge(
+			"search_items",
+			"Items of AI Search instances.",
+			ofSearches(({ items }) => items),
+		),
+		gauge(
+			"search_chunks",
+			"Chunks of these items.",
+			ofSearches(({ chunks }) => chunks),
+		),
+		gauge(
+			"search_bytes",
+			"Bytes of AI Search instances, without files and vectors.",
+			ofSearches(({ bytes }) => bytes),
 		),
 		counter(
 			"refused_puts_total",

@@ -94,6 +94,9 @@ const FAILURES: Readonly<Record<string, { status: number }>> = {
 	// No models run on the machine of the test.
 	getLocalModels: { status: 404 },
 	postLocalModels: { status: 404 },
+	// The namespace of the example has no instance.
+	postAiSearchNamespacesByNamespaceSearch: { status: 404 },
+	postAiSearchNamespacesByNamespaceChatCompletions: { status: 404 },
 	// The file of the example does not exist.
 	postAiV1Batches: { status: 404 },
 	postV1Batches: { status: 404 },
@@ -118,6 +121,22 @@ const FRESH: Readonly<Record<string, (operationId: string) => Promise<Record<str
 		);
 		return { finetune: (await response.json<{ result: Created }>()).result.id };
 	},
+	namespace: async () => {
+		const name = `team-${crypto.randomUUID()}`;
+		await created(`${SEARCH}/namespaces`, { name });
+		return { namespace: name };
+	},
+	instance: async (operationId) => {
+		// The two searches of a namespace, and the routes below an instance.
+		const path = operationId.includes("ByNamespace") ? `/namespaces/${values.namespace}` : "";
+		const id = `docs-${crypto.randomUUID()}`;
+		await created(`${SEARCH}${path}/instances`, { id });
+		const item = await uploadedItem(`${SEARCH}${path}/instances/${id}/items`);
+		const job = operationId.includes("ByJob")
+			? await startedJob(`${SEARCH}${path}/instances/${id}/jobs`)
+			: "";
+		return { instance: id, item, job };
+	},
 	file: storedFile,
 	batch: async () => {
 		const { file } = await storedFile();
@@ -132,6 +151,17 @@ const FRESH: Readonly<Record<string, (operationId: string) => Promise<Record<str
 		return { conversation: id, item: data[0]?.id ?? "" };
 	},
 };
+const SEARCH = "/client/v4/accounts/local/ai-search";
+async function uploadedItem(path: string): Promise<string> {
+	const form = new FormData();
+	form.set("file", new File(["# Report\n\nAll engines answered."], "report.html"));
+	const response = await app.request(`http://gateway${path}`, { method: "POST", body: form });
+	return (await response.json<{ result: Created }>()).result.id;
+}
+async function startedJob(path: string): Promise<string> {
+	const response = await app.request(`http://gateway${path}`, json("POST", {}));
+	return (await response.json<{ result: Created }>()).result.id;
+}
 async function storedFile(): Promise<{ file: string }> {
 	const form = new FormData();
 	form.set("purpose", "batch");

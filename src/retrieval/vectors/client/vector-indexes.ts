@@ -52,12 +52,12 @@ export interface VectorObjects {
 	index(object: string): IndexCalls;
 }
 
-interface VectorBindings {
+export interface VectorRoomBindings {
 	VECTOR_INDEX: DurableObjectNamespace<VectorIndexObject>;
 	VECTOR_REGISTRY: DurableObjectNamespace<VectorRegistryObject>;
 }
 
-export const vectorObjects = ({ VECTOR_INDEX, VECTOR_REGISTRY }: VectorBindings): VectorObjects => ({
+export const vectorObjects = ({ VECTOR_INDEX, VECTOR_REGISTRY }: VectorRoomBindings): VectorObjects => ({
 	// The runtime's types of results are too deep for the compiler.
 	registry: (account) => VECTOR_REGISTRY.getByName(account) as unknown as RegistryCalls,
 	index: (object) => VECTOR_INDEX.getByName(object) as unknown as IndexCalls,

@@ -1,0 +1,32 @@
+/** Creates the services of the vector indexes and of AI Search from the bindings and the settings. */
+import {
+	SearchInstances,
+	type SearchObjects,
+	type SearchRoomBindings,
+	searchObjects,
+} from "./search/client/search-instances.ts";
+import type { SearchSettings } from "./search/records.ts";
+import {
+	VectorIndexes,
+	type VectorObjects,
+	type VectorRoomBindings,
+	type VectorSettings,
+	vectorObjects,
+} from "./vectors/client/vector-indexes.ts";
+
+export type RetrievalObjects = VectorObjects & SearchObjects;
+
+export const retrievalObjects = (bindings: VectorRoomBindings & SearchRoomBindings): RetrievalObjects => ({
+	...vectorObjects(bindings),
+	...searchObjects(bindings),
+});
+
+type RetrievalServices = RetrievalObjects & Omit<ConstructorParameters<typeof VectorIndexes>[0], "settings">;
+
+export const createRetrieval = (
+	services: RetrievalServices,
+	{ search, vectors }: { search: SearchSettings; vectors: VectorSettings },
+): { searchInstances: SearchInstances; vectorIndexes: VectorIndexes } => ({
+	searchInstances: new SearchInstances({ ...services, settings: search }),
+	vectorIndexes: new VectorIndexes({ ...services, settings: vectors }),
+});

@@ -1,0 +1,226 @@
+/** An isolate's client of the AI Search instances of all accounts: the registry of an account, and the objects of its instances. */
+import { AiError } from "../../../core/errors.ts";
+import { requireDiskSpace } from "../../../core/object-failure.ts";
+import type { RemoteCalls } from "../../../storage/remote-calls.ts";
+import type { SearchInstanceObject } from "../durable/search-instance.ts";
+import type { InstanceQuery, SearchRegistryObject } from "../durable/search-registry.ts";
+import { searchFailure } from "../failures.ts";
+import { indexedMetadata } from "../metadata.ts";
+import { type ConfigChanges, changesIndex, configOf, type NewInstance } from "../read-config.ts";
+import {
+	DEFAULT_NAMESPACE,
+	type InstanceRecord,
+	type InstanceSize,
+	type Page,
+	type SearchNamespace,
+	type SearchSettings,
+	type SearchUsage,
+} from "../records.ts";
+
+export type SearchRegistryCalls = RemoteCalls<Omit<SearchRegistryObject, "alarm" | "fetch">>;
+export type InstanceCalls = RemoteCalls<Omit<SearchInstanceObject, "alarm" | "fetch">>;
+
+/** A stub belongs to the request that created it, so each call needs a new one. */
+export interface SearchObjects {
+	searchRegistry(account: string): SearchRegistryCalls;
+	searchInstance(object: string): InstanceCalls;
+}
+
+export interface SearchRoomBindings {
+	SEARCH_INSTANCE: DurableObjectNamespace<SearchInstanceObject>;
+	SEARCH_REGISTRY: DurableObjectNamespace<SearchRegistryObject>;
+}
+
+export const searchObjects = ({ SEARCH_INSTANCE, SEARCH_REGISTRY }: SearchRoomBindings): SearchObjects => ({
+	// The runtime's types of results are too deep for the compiler.
+	searchRegistry: (account) => SEARCH_REGISTRY.getByName(account) as unknown as SearchRegistryCalls,
+	searchInstance: (object) => SEARCH_INSTANCE.getByName(object) as unknown as InstanceCalls,
+});
+
+interface InstancesServices extends SearchObjects {
+	settings: SearchSettings;
+	/** Epoch milliseconds. */
+	now(): number;
+	uuid(): string;
+}
+
+/** An instance with the calls of its object. */
+export interface OpenInstance {
+	account: string;
+	record: InstanceRecord;
+	/** Throws 7009 (502) if the object cannot be called, and 429 if the account has too many open objects. */
+	call<Value>(method: (object: InstanceCalls) => Promise<Value>): Promise<Value>;
+}
+
+export class SearchInstances {
+	readonly #services: InstancesServices;
+
+	constructor(services: InstancesServices) {
+		this.#services = services;
+	}
+
+	/** Throws 7062, 7064. */
+	async createNamespace(
+		account: string,
+		fields: Pick<SearchNamespace, "name" | "description">,
+	): Promise<SearchNamespace> {
+		const namespace = { ...fields, createdAt: this.#services.now() };
+		const creation = await this.#registry(account, (registry) => registry.createNamespace(namespace));
+		if (creation === "exists") throw searchFailure("searchNamespaceExists");
+		if (creation === "too-many") throw searchFailure("tooManySearchNamespaces");
+		return namespace;
+	}
+
+	/** Throws 7063. */
+	async namespace(account: string, name: string): Promise<SearchNamespace> {
+		const namespace = await this.#registry(account, (registry) => registry.namespace(name));
+		if (!namespace) throw searchFailure("searchNamespaceNotFound");
+		return namespace;
+	}
+
+	namespaces(account: string): Promise<SearchNamespace[]> {
+		return this.#registry(account, (registry) => registry.namespaces());
+	}
+
+	/** Throws 7063, 7065. */
+	async describeNamespace(
+		account: string,
+		name: string,
+		description: string | undefined,
+	): Promise<SearchNamespace> {
+		if (name === DEFAULT_NAMESPACE) throw searchFailure("searchDefaultNamespace");
+		const { createdAt } = await this.namespace(account, name);
+		const namespace = { name, createdAt, ...(description !== undefined && { description }) };
+		await this.#registry(account, (registry) => registry.putNamespace(namespace));
+		return namespace;
+	}
+
+	/** Throws 7063, 7065, 7066. */
+	async deleteNamespace(account: string, name: string): Promise<void> {
+		if (name === DEFAULT_NAMESPACE) throw searchFailure("searchDefaultNamespace");
+		const deletion = await this.#registry(account, (registry) => registry.deleteNamespace(name));
+		if (deletion === "missing") throw searchFailure("searchNamespaceNotFound");
+		if (deletion === "not-empty") throw searchFailure("searchNamespaceNotEmpty");
+	}
+
+	/** Throws 7013, 7022, 7036, 7063. */
+	async create(account: string, namespace: string, { id, ...changes }: NewInstance): Promise<InstanceRecord> {
+		requireDiskSpace("AI Search instances");
+		const { now, settings, uuid } = this.#services;
+		const createdAt = now();
+		const record: InstanceRecord = {
+			...{ namespace, id, object: `${account}/${uuid()}`, config: configOf(changes), indexVersion: 1 },
+			...{ createdAt, modifiedAt: createdAt },
+		};
+		const creation = await this.#registry(account, (registry) =>
+			registry.create(record, settings.maxInstances),
+		);
+		if (creation === "exists") throw searchFailure("searchExists");
+		if (creation === "no-namespace") throw searchFailure("searchNamespaceNotFound");
+		if (creation === "too-many") throw searchFailure("tooManySearchInstances", "AI_SEARCH.max_instances");
+		await this.#setup(account, record);
+		return record;
+	}
+
+	list(account: string, query: InstanceQuery): Promise<Page<InstanceRecord>> {
+		return this.#registry(account, (registry) => registry.list(query));
+	}
+
+	/** Throws 7002. */
+	async open(account: string, namespace: string, id: string): Promise<OpenInstance> {
+		const record = await this.find(account, namespace, id);
+		if (!record) throw searchFailure("searchNotFound");
+		return this.opened(account, record);
+	}
+
+	find(account: string, namespace: string, id: string): Promise<InstanceRecord | undefined> {
+		return this.#registry(account, (registry) => registry.get(namespace, id));
+	}
+
+	opened(account: string, record: InstanceRecord): OpenInstance {
+		return {
+			account,
+			record,
+			call: (method) => this.#call(() => method(this.#services.searchInstance(record.object))),
+		};
+	}
+
+	/** Changes what makes the index invalid queue all items again. Throws 7002, 7036. */
+	async update(account: string, record: InstanceRecord, changes: ConfigChanges): Promise<InstanceRecord> {
+		const config = configOf(changes, record.config);
+		const reindexes = changesIndex(record.config, config);
+		const changed: InstanceRecord = {
+			...record,
+			config,
+			modifiedAt: this.#services.now(),
+			...(reindexes && { indexVersion: record.indexVersion + 1 }),
+		};
+		const replaced = await this.#registry(account, (registry) => registry.replace(changed));
+		if (!replaced) throw searchFailure("searchNotFound");
+		await this.#setup(account, changed);
+		if (reindexes) await this.#reindex(account, changed);
+		return changed;
+	}
+
+	/** Throws 7002. */
+	async delete(account: string, namespace: string, id: string): Promise<InstanceRecord> {
+		const record = await this.#registry(account, (registry) => registry.delete(account, namespace, id));
+		if (!record) throw searchFailure("searchNotFound");
+		return record;
+	}
+
+	/** Nothing of a deleted instance is left but its object. */
+	async drop(account: string, object: string): Promise<void> {
+		await this.#call(() => this.#services.searchInstance(object).drop());
+		await this.#registry(account, (registry) => registry.dropped(object));
+	}
+
+	/** Returns whether the account has room for so many bytes. */
+	reserve(account: string, object: string, bytes: number): Promise<boolean> {
+		const { maxBytes } = this.#services.settings;
+		return this.#registry(account, (registry) => registry.reserve(object, bytes, maxBytes));
+	}
+
+	report(account: string, object: string, size: InstanceSize): Promise<void> {
+		return this.#registry(account, (registry) => registry.report(object, size));
+	}
+
+	usage(account: string): Promise<SearchUsage> {
+		return this.#registry(account, (registry) => registry.usage());
+	}
+
+	#setup(account: string, { config, id, namespace, object }: InstanceRecord): Promise<void> {
+		const tokenizer = config.indexing_options.keyword_tokenizer;
+		const setup = { account, object, namespace, instance: id, tokenizer };
+		return this.#call(() => this.#services.searchInstance(object).setup(setup));
+	}
+
+	async #reindex(account: string, record: InstanceRecord): Promise<void> {
+		const { call } = this.opened(account, record);
+		const items = await call((object) => object.metadata());
+		const { custom_metadata: custom } = record.config;
+		const indexed = Object.fromEntries(
+			items.map(({ id, modifiedAt, ...item }) => [
+				id,
+				indexedMetadata({ ...item, timestamp: modifiedAt }, custom),
+			]),
+		);
+		await call((object) => object.reindex(indexed, this.#services.now()));
+	}
+
+	#registry<Value>(
+		account: string,
+		method: (registry: SearchRegistryCalls) => Promise<Value>,
+	): Promise<Value> {
+		return this.#call(() => method(this.#services.searchRegistry(account)));
+	}
+
+	async #call<Value>(method: () => Promise<Value>): Promise<Value> {
+		try {
+			return await method();
+		} catch (cause) {
+			if (cause instanceof AiError) throw cause;
+			throw new AiError("searchUnavailable", undefined, { cause });
+		}
+	}
+}

@@ -1,0 +1,255 @@
+/** The items of an instance, and the vectors that were planned for them. */
+import type {
+	IndexedMetadata,
+	InstanceStats,
+	ItemQuery,
+	ItemStatus,
+	NewItem,
+	Page,
+	SearchItem,
+	VectorPlan,
+} from "../records.ts";
+import { ITEM_STATUSES } from "../records.ts";
+
+/** Written by uploads and by the durable work. `json`: the fields of `NewItem`. A row dies when the item is deleted. */
+const ITEMS = `CREATE TABLE IF NOT EXISTS items (
+	id TEXT PRIMARY KEY,
+	key TEXT NOT NULL UNIQUE,
+	status TEXT NOT NULL,
+	revision INTEGER NOT NULL,
+	json TEXT NOT NULL,
+	error TEXT,
+	chunks INTEGER,
+	bytes INTEGER NOT NULL,
+	created_at INTEGER NOT NULL,
+	seen_at INTEGER NOT NULL,
+	modified_at INTEGER NOT NULL,
+	job TEXT
+) WITHOUT ROWID; CREATE INDEX IF NOT EXISTS items_by_status ON items (status)`;
+/** Written before the vectors. A row dies when they are deleted. */
+const PLANS = `CREATE TABLE IF NOT EXISTS plans (
+	item TEXT NOT NULL,
+	revision INTEGER NOT NULL,
+	index_version INTEGER NOT NULL,
+	chunks INTEGER NOT NULL,
+	PRIMARY KEY (item, revision, index_version)
+) WITHOUT ROWID`;
+
+interface Columns extends Record<string, SqlStorageValue> {
+	id: string;
+	key: string;
+	status: string;
+	revision: number;
+	json: string;
+	error: string | null;
+	chunks: number | null;
+	created_at: number;
+	seen_at: number;
+	modified_at: number;
+}
+
+type StoredFields = Omit<NewItem, "key">;
+
+/** For the list by status. */
+const STATUS_ORDER = "CASE status WHEN 'running' THEN 0 WHEN 'queued' THEN 1 WHEN 'error' THEN 2 ELSE 3 END";
+/** In LIKE, with the escape character \\. */
+const likeText = (text: string): string => `%${text.replace(/[\\%_]/g, "\\$&")}%`;
+
+export class ItemTable {
+	readonly #sql: SqlStorage;
+
+	constructor(sql: SqlStorage) {
+		this.#sql = sql;
+		sql.exec(`${ITEMS}; ${PLANS}`);
+	}
+
+	get(id: string): SearchItem | undefined {
+		return this.#rows("WHERE id = ?", id)[0];
+	}
+
+	byKey(key: string): SearchItem | undefined {
+		return this.#rows("WHERE key = ?", key)[0];
+	}
+
+	/** With the credential of who has uploaded it. */
+	stored(id: string): StoredFields | undefined {
+		const [row] = this.#sql.exec<{ json: string }>("SELECT json FROM items WHERE id = ?", id).toArray();
+		return row && JSON.parse(row.json);
+	}
+
+	get count(): number {
+		return this.#sql.exec<{ count: number }>("SELECT count(*) AS count FROM items").one().count;
+	}
+
+	/** Inserts the item, or replaces the bytes of the one with its key. It is queued. */
+	put(id: string, { key, ...fields }: NewItem, now: number): SearchItem {
+		this.#sql.exec(
+			`INSERT INTO items (id, key, status, revision, json, bytes, created_at, seen_at, modified_at) VALUES (?1, ?2, 'queued', 1, ?3, ?4, ?5, ?5, ?5)
+			ON CONFLICT (key) DO UPDATE SET status = 'queued', revision = revision + 1, json = ?3, bytes = ?4, seen_at = ?5, modified_at = ?5, error = NULL, job = NULL`,
+			id,
+			key,
+			JSON.stringify(fields),
+			fields.bytes,
+			now,
+		);
+		const item = this.byKey(key);
+		if (!item) throw new Error("the item was not stored");
+		return item;
+	}
+
+	/** Queues an item again. `indexed`: its values by the current fields. */
+	requeue(id: string, { indexed, job, now }: { indexed?: IndexedMetadata; job?: string; now: number }): void {
+		const stored = this.stored(id);
+		if (!stored) return;
+		this.#sql.exec(
+			"UPDATE items SET status = 'queued', revision = revision + 1, error = NULL, seen_at = ?, job = coalesce(?, job), json = ? WHERE id = ?",
+			now,
+			job ?? null,
+			JSON.stringify({ ...stored, ...(indexed && { indexed }) }),
+			id,
+		);
+	}
+
+	/** Ends or starts a run, if the revision is the current one. Returns whether it is. */
+	change(
+		{ id, revision }: { id: string; revision: number },
+		{ chunks, error, now, status }: { status: ItemStatus; now: number; chunks?: number; error?: string },
+	): boolean {
+		return (
+			this.#sql.exec(
+				"UPDATE items SET status = ?, seen_at = ?, chunks = coalesce(?, chunks), error = ? WHERE id = ? AND revision = ?",
+				status,
+				now,
+				chunks ?? null,
+				error ?? null,
+				id,
+				revision,
+			).rowsWritten > 0
+		);
+	}
+
+	delete(id: string): void {
+		this.#sql.exec("DELETE FROM items WHERE id = ?", id);
+	}
+
+	/** Those that wait for their run, or whose run has not ended. */
+	open(limit: number): { id: string; revision: number }[] {
+		return this.#sql
+			.exec<{ id: string; revision: number }>(
+				"SELECT id, revision FROM items WHERE status IN ('queued', 'running') LIMIT ?",
+				limit,
+			)
+			.toArray();
+	}
+
+	ids(): string[] {
+		return this.#sql
+			.exec<{ id: string }>("SELECT id FROM items ORDER BY key")
+			.toArray()
+			.map(({ id }) => id);
+	}
+
+	/** The job of an item, and whether it has other items that have not ended. */
+	jobOf(id: string): { job: string; isLast: boolean } | undefined {
+		const [row] = this.#sql
+			.exec<{ job: string; open: number }>(
+				`SELECT job, (SELECT count(*) FROM items AS other WHERE other.job = items.job AND other.status IN ('queued', 'running')) AS open
+				FROM items WHERE id = ? AND job IS NOT NULL`,
+				id,
+			)
+			.toArray();
+		return row && { job: row.job, isLast: row.open === 0 };
+	}
+
+	list({ id, key, page, perPage, search, sortBy, status }: ItemQuery): Page<SearchItem> {
+		const conditions: [string, string][] = [];
+		if (status !== undefined) conditions.push(["status = ?", status]);
+		if (key !== undefined) conditions.push(["key = ?", key]);
+		if (id !== undefined) conditions.push(["id = ?", id]);
+		if (search !== undefined) conditions.push(["key LIKE ? ESCAPE '\\'", likeText(search)]);
+		const where = conditions.length > 0 ? `WHERE ${conditions.map(([text]) => text).join(" AND ")}` : "";
+		const values = conditions.map(([, value]) => value);
+		const order = sortBy === "modified_at" ? "modified_at DESC, key" : `${STATUS_ORDER}, seen_at DESC, key`;
+		const { total } = this.#sql
+			.exec<{ total: number }>(`SELECT count(*) AS total FROM items ${where}`, ...values)
+			.one();
+		const rows = this.#rows(
+			`${where} ORDER BY ${order} LIMIT ? OFFSET ?`,
+			...values,
+			perPage,
+			(page - 1) * perPage,
+		);
+		return { values: rows, total };
+	}
+
+	stats(): Omit<InstanceStats, "chunks"> {
+		const counts = Object.fromEntries(ITEM_STATUSES.map((status) => [status, 0])) as InstanceStats["counts"];
+		for (const { items, status } of this.#sql.exec<{ status: ItemStatus; items: number }>(
+			"SELECT status, count(*) AS items FROM items GROUP BY status",
+		))
+			counts[status] = items;
+		const sums = this.#sql
+			.exec<{ fileBytes: number; metadataBytes: number; last: number | null }>(
+				"SELECT coalesce(sum(bytes), 0) AS fileBytes, coalesce(sum(length(json)), 0) AS metadataBytes, max(seen_at) AS last FROM items",
+			)
+			.one();
+		const errors = this.#sql
+			.exec<{ error: string; items: number }>(
+				"SELECT error, count(*) AS items FROM items WHERE error IS NOT NULL GROUP BY error LIMIT 100",
+			)
+			.toArray();
+		return {
+			counts,
+			fileBytes: sums.fileBytes,
+			metadataBytes: sums.metadataBytes,
+			...(sums.last !== null && { lastActivity: sums.last }),
+			errors: Object.fromEntries(errors.map(({ error, items }) => [error, items])),
+		};
+	}
+
+	addPlan({ chunks, indexVersion, item, revision }: VectorPlan): void {
+		this.#sql.exec("INSERT OR REPLACE INTO plans VALUES (?, ?, ?, ?)", item, revision, indexVersion, chunks);
+	}
+
+	/** Plans of deleted items, and of other revisions than the current one. */
+	stalePlans(limit: number): VectorPlan[] {
+		return this.#sql
+			.exec<{ item: string; revision: number; index_version: number; chunks: number }>(
+				`SELECT plans.* FROM plans LEFT JOIN items ON items.id = plans.item
+				WHERE items.id IS NULL OR (plans.revision < items.revision AND items.status NOT IN ('queued', 'running', 'error')) LIMIT ?`,
+				limit,
+			)
+			.toArray()
+			.map(({ index_version: indexVersion, ...plan }) => ({ ...plan, indexVersion }));
+	}
+
+	deletePlan({ indexVersion, item, revision }: VectorPlan): void {
+		this.#sql.exec(
+			"DELETE FROM plans WHERE item = ? AND revision = ? AND index_version = ?",
+			item,
+			revision,
+			indexVersion,
+		);
+	}
+
+	#rows(condition: string, ...values: (string | number)[]): SearchItem[] {
+		return this.#sql
+			.exec<Columns>(`SELECT * FROM items ${condition}`, ...values)
+			.toArray()
+			.map((row) => {
+				const { caller: _, ...fields } = JSON.parse(row.json) as StoredFields;
+				return {
+					...fields,
+					id: row.id,
+					key: row.key,
+					status: row.status as ItemStatus,
+					revision: row.revision,
+					chunks: row.chunks,
+					createdAt: row.created_at,
+					seenAt: row.seen_at,
+					modifiedAt: row.modified_at,
+					...(row.error !== null && { error: row.error }),
+				};
+			});
+	}
+}

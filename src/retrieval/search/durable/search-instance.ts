@@ -1,0 +1,281 @@
+/**
+ * The `SearchInstance` object: the items, chunks and jobs of an instance of AI Search. The bytes of items are stored objects, their vectors
+ * are in a vector index, and the durable queue indexes them (ingest.ts). The object puts items into the queue again that are not there.
+ */
+import { DurableObject } from "cloudflare:workers";
+import type { Queue } from "../../../storage/queue/work.ts";
+import { MAX_ITEMS } from "../limits.ts";
+import type {
+	FoundChunk,
+	IndexedMetadata,
+	InstanceSize,
+	InstanceStats,
+	ItemLog,
+	ItemQuery,
+	JobLog,
+	KeywordMatch,
+	KeywordQuery,
+	NewItem,
+	Page,
+	SearchItem,
+	SearchJob,
+	StoredChunk,
+	TextChunk,
+	VectorPlan,
+} from "../records.ts";
+import { cleanItem, ingestItem } from "../work-items.ts";
+import { type SearchSetup, type SearchTables, SetupTable, searchTables } from "./search-tables.ts";
+
+/** While items have not ended, they are put into the queue after this time. The queue ignores what it has. */
+const ENQUEUE_AFTER_MS = 2 * 60_000;
+/** Items at once. */
+const ENQUEUED = 500;
+const CLEANED = 50;
+
+/** What a run of an item needs. */
+export interface ItemRun {
+	item: SearchItem;
+	caller: NewItem["caller"];
+}
+
+export abstract class SearchInstanceObject extends DurableObject {
+	readonly #sql: SqlStorage;
+	#tables: SearchTables | undefined;
+
+	constructor(ctx: DurableObjectState, env: Env) {
+		super(ctx, env);
+		this.#sql = ctx.storage.sql;
+	}
+
+	/** The Worker's class has it (`index.ts`). */
+	protected abstract queue(): Pick<Queue, "enqueue">;
+
+	/** May be called again, also with another tokenizer. */
+	setup(setup: SearchSetup): void {
+		const row = new SetupTable(this.#sql);
+		const before = row.get();
+		const tables = this.#open();
+		this.ctx.storage.transactionSync(() => {
+			if (before?.tokenizer !== setup.tokenizer) tables.chunks.index(setup.tokenizer);
+			row.put(setup);
+		});
+	}
+
+	/** `undefined`: the instance has its largest number of items. `replaced`: the content of the bytes before. */
+	async put(
+		id: string,
+		item: NewItem,
+		now: number,
+	): Promise<{ item: SearchItem; replaced?: string } | undefined> {
+		const { items, logs } = this.#open();
+		const before = items.byKey(item.key);
+		if (!before && items.count >= MAX_ITEMS) return undefined;
+		const stored = items.put(id, item, now);
+		logs.addItemLog(stored.id, { timestamp: now, action: "queued", message: "The file is stored" });
+		await this.#schedule(now + ENQUEUE_AFTER_MS);
+		return { item: stored, ...(before && { replaced: before.content }) };
+	}
+
+	item(id: string): SearchItem | undefined {
+		return this.#open().items.get(id);
+	}
+
+	itemByKey(key: string): SearchItem | undefined {
+		return this.#open().items.byKey(key);
+	}
+
+	items(query: ItemQuery): Page<SearchItem> {
+		return this.#open().items.list(query);
+	}
+
+	/** Queues an item again. */
+	async sync(id: string, now: number): Promise<SearchItem | undefined> {
+		const { items } = this.#open();
+		items.requeue(id, { now });
+		await this.#schedule(now + ENQUEUE_AFTER_MS);
+		return items.get(id);
+	}
+
+	/** Queues all items again. `indexed`: their values by the current fields. */
+	async reindex(indexed: Readonly<Record<string, IndexedMetadata>>, now: number): Promise<void> {
+		const { items } = this.#open();
+		this.ctx.storage.transactionSync(() => {
+			for (const id of items.ids()) {
+				const values = indexed[id];
+				items.requeue(id, { now, ...(values && { indexed: values }) });
+			}
+		});
+		await this.#schedule(now);
+	}
+
+	/** All items, for `reindex`. */
+	metadata(): { id: string; key: string; metadata: Record<string, unknown>; modifiedAt: number }[] {
+		const { items } = this.#open();
+		return items.list({ page: 1, perPage: MAX_ITEMS }).values.map(({ id, key, metadata, modifiedAt }) => ({
+			...{ id, key, metadata, modifiedAt },
+		}));
+	}
+
+	/** The deleted item. */
+	async remove(id: string, now: number): Promise<SearchItem | undefined> {
+		const { chunks, items, logs } = this.#open();
+		const item = items.get(id);
+		if (!item) return undefined;
+		this.ctx.storage.transactionSync(() => {
+			chunks.remove(id);
+			items.delete(id);
+			logs.removeItem(id);
+		});
+		await this.#schedule(now + ENQUEUE_AFTER_MS);
+		return item;
+	}
+
+	/** Starts a run. `undefined`: the item was deleted, or has another revision. */
+	begin(id: string, revision: number, now: number): ItemRun | undefined {
+		const { items } = this.#open();
+		if (!items.change({ id, revision }, { status: "running", now })) return undefined;
+		const item = items.get(id);
+		const caller = items.stored(id)?.caller;
+		return item && caller && { item, caller };
+	}
+
+	/** Before the vectors of a run are written. Returns whether the run may go on. */
+	plan(plan: VectorPlan): boolean {
+		const { items } = this.#open();
+		if (items.get(plan.item)?.revision !== plan.revision) return false;
+		items.addPlan(plan);
+		return true;
+	}
+
+	/** Ends a run: its chunks replace those before, and the item is complete. Returns the size of the instance. */
+	async complete(
+		key: { id: string; revision: number },
+		{ chunks, log, now }: { chunks: readonly TextChunk[]; log: ItemLog; now: number },
+	): Promise<InstanceSize | undefined> {
+		const tables = this.#open();
+		const isCurrent = this.ctx.storage.transactionSync(() => {
+			if (!tables.items.change(key, { status: "completed", chunks: chunks.length, now })) return false;
+			tables.chunks.replace(key.id, key.revision, chunks);
+			tables.logs.addItemLog(key.id, log);
+			tables.jobs.itemEnded(key.id, log, now);
+			return true;
+		});
+		if (!isCurrent) return undefined;
+		await this.#schedule(now + ENQUEUE_AFTER_MS);
+		return this.size();
+	}
+
+	/** Ends a run with an error. The chunks before stay. */
+	fail(
+		key: { id: string; revision: number },
+		{ error, log, now }: { error: string; log: ItemLog; now: number },
+	): void {
+		const { items, jobs, logs } = this.#open();
+		this.ctx.storage.transactionSync(() => {
+			if (!items.change(key, { status: "error", error, now })) return;
+			logs.addItemLog(key.id, log);
+			jobs.itemEnded(key.id, log, now);
+		});
+	}
+
+	/** Vectors of deleted items, and of earlier revisions. */
+	stale(): VectorPlan[] {
+		return this.#open().items.stalePlans(CLEANED);
+	}
+
+	/** The vectors of a plan are deleted. */
+	cleaned(plan: VectorPlan): void {
+		this.#open().items.deletePlan(plan);
+	}
+
+	keywords(query: KeywordQuery): KeywordMatch[] {
+		return this.#open().chunks.matches(query);
+	}
+
+	found(ids: readonly string[]): FoundChunk[] {
+		return this.#open().chunks.found(ids);
+	}
+
+	/** The texts of chunks with those beside them. */
+	expanded(ids: readonly string[], beside: number): (string | undefined)[] {
+		const { chunks } = this.#open();
+		return ids.map((id) => chunks.expanded(id, beside));
+	}
+
+	chunks(item: string, range: { limit: number; offset: number }): { chunks: StoredChunk[]; total: number } {
+		return this.#open().chunks.of(item, range);
+	}
+
+	logs(item: string, limit: number, before?: number): { logs: ItemLog[]; next: number | null } {
+		return this.#open().logs.itemLogs(item, limit, before);
+	}
+
+	stats(): InstanceStats {
+		const { chunks, items } = this.#open();
+		return { ...items.stats(), chunks: chunks.count };
+	}
+
+	size(): InstanceSize {
+		const { chunks, items } = this.#open();
+		return { bytes: this.#sql.databaseSize, items: items.count, chunks: chunks.count };
+	}
+
+	/** Queues all items as a job, which ends an earlier one. `undefined`: the last one is too young. */
+	async startJob(job: SearchJob, cooldownMs: number): Promise<SearchJob | undefined> {
+		const { items, jobs } = this.#open();
+		const started = this.ctx.storage.transactionSync(() => jobs.start(job, items.ids(), cooldownMs));
+		if (started) await this.#schedule(job.startedAt);
+		return started;
+	}
+
+	jobs(limit: number, offset: number): Page<SearchJob> {
+		return this.#open().logs.jobs(limit, offset);
+	}
+
+	job(id: string): SearchJob | undefined {
+		return this.#open().logs.job(id);
+	}
+
+	jobLogs(id: string, limit: number, offset: number): Page<JobLog> {
+		return this.#open().logs.jobLogs(id, limit, offset);
+	}
+
+	/** `undefined`: there is none. `false`: it has ended. */
+	cancelJob(id: string, now: number): SearchJob | false | undefined {
+		const { jobs } = this.#open();
+		return this.ctx.storage.transactionSync(() => jobs.cancel(id, now));
+	}
+
+	/** Deletes everything. May be called again. */
+	async drop(): Promise<void> {
+		this.#tables = undefined;
+		await this.ctx.storage.deleteAlarm();
+		await this.ctx.storage.deleteAll();
+	}
+
+	override async alarm(): Promise<void> {
+		const setup = new SetupTable(this.#sql).get();
+		if (!setup) return;
+		const { items } = this.#open();
+		const open = items.open(ENQUEUED);
+		const isStale = items.stalePlans(1).length > 0;
+		if (open.length === 0 && !isStale) return;
+		await this.ctx.storage.setAlarm(Date.now() + ENQUEUE_AFTER_MS);
+		const work = open.map((item) => ingestItem(setup, item));
+		if (isStale) work.push(cleanItem(setup));
+		// The queue is full or unreachable: the next alarm tries again.
+		await this.queue()
+			.enqueue(work)
+			.catch(() => 0);
+	}
+
+	async #schedule(time: number): Promise<void> {
+		const set = await this.ctx.storage.getAlarm();
+		if (set === null || set > time) await this.ctx.storage.setAlarm(time);
+	}
+
+	#open(): SearchTables {
+		this.#tables ??= searchTables(this.#sql);
+		return this.#tables;
+	}
+}

@@ -1,0 +1,224 @@
+/** The data of AI Search, as it crosses RPC. Times: epoch milliseconds. */
+import type { Caller } from "../../pipeline/request.ts";
+import type { FilterCondition } from "../vectors/records.ts";
+
+/** `AI_SEARCH` */
+export interface SearchSettings {
+	/** Bytes of the texts of all instances of an account on the disk. */
+	maxBytes: number;
+	/** Instances of an account. */
+	maxInstances: number;
+}
+
+export const DEFAULT_NAMESPACE = "default";
+
+export interface SearchNamespace {
+	name: string;
+	description?: string;
+	createdAt: number;
+}
+
+export const FIELD_TYPES = ["text", "number", "boolean", "datetime"] as const;
+export type FieldType = (typeof FIELD_TYPES)[number];
+
+export interface CustomField {
+	/** Lower case. */
+	field_name: string;
+	data_type: FieldType;
+}
+
+export const BOOST_DIRECTIONS = ["asc", "desc", "exists", "not_exists"] as const;
+export interface Boost {
+	field: string;
+	direction?: (typeof BOOST_DIRECTIONS)[number] | undefined;
+}
+
+/** The configuration of an instance, with the names of the product. */
+export interface InstanceConfig {
+	embedding_model: string;
+	ai_search_model: string;
+	ai_gateway_id?: string | undefined;
+	rewrite_query: boolean;
+	rewrite_model: string;
+	reranking: boolean;
+	reranking_model: string;
+	index_method: { vector: boolean; keyword: boolean };
+	fusion_method: "rrf" | "max";
+	indexing_options: { keyword_tokenizer: "porter" | "trigram" };
+	retrieval_options: { keyword_match_mode: "and" | "or"; boost_by: Boost[] };
+	chunk: boolean;
+	/** Tokens. */
+	chunk_size: number;
+	/** Percent. */
+	chunk_overlap: number;
+	max_num_results: number;
+	score_threshold: number;
+	custom_metadata: CustomField[];
+	metadata: Record<string, unknown>;
+	paused: boolean;
+}
+
+export interface InstanceRecord {
+	namespace: string;
+	id: string;
+	/** The name of its object: the account and a UUID. An instance that is created again has another one. */
+	object: string;
+	config: InstanceConfig;
+	/** Changes with what makes all vectors invalid. Each version has a vector index of its own. */
+	indexVersion: number;
+	createdAt: number;
+	modifiedAt: number;
+}
+
+export const ITEM_STATUSES = ["queued", "running", "completed", "error", "skipped", "outdated"] as const;
+export type ItemStatus = (typeof ITEM_STATUSES)[number];
+
+/** Values of the metadata by which items are filtered and boosted. */
+export type IndexedMetadata = Record<string, string | number | boolean>;
+
+export interface NewItem {
+	key: string;
+	/** The name of its stored object. */
+	content: string;
+	contentType: string;
+	bytes: number;
+	/** SHA-256 of the bytes, hexadecimal. */
+	checksum: string;
+	/** As it was sent. */
+	metadata: Record<string, unknown>;
+	indexed: IndexedMetadata;
+	caller: Pick<Caller, "account" | "credential">;
+}
+
+export interface SearchItem extends Omit<NewItem, "caller"> {
+	id: string;
+	status: ItemStatus;
+	/** Each change of the bytes, and each order to index the item again, has the next one. */
+	revision: number;
+	error?: string;
+	chunks: number | null;
+	createdAt: number;
+	seenAt: number;
+	modifiedAt: number;
+}
+
+export interface ItemQuery {
+	page: number;
+	perPage: number;
+	status?: ItemStatus | undefined;
+	search?: string | undefined;
+	key?: string | undefined;
+	id?: string | undefined;
+	sortBy?: "status" | "modified_at" | undefined;
+}
+
+export interface Page<Value> {
+	values: Value[];
+	total: number;
+}
+
+/** A part of an item. `start` and `end`: bytes of the item's Markdown. */
+export interface TextChunk {
+	text: string;
+	start: number;
+	end: number;
+}
+
+/** `id`: also that of its vector. */
+export interface StoredChunk extends TextChunk {
+	id: string;
+	item: string;
+	seq: number;
+}
+
+/** Vectors that were planned for a revision of an item. Those that are not of the current one are deleted. */
+export interface VectorPlan {
+	item: string;
+	revision: number;
+	indexVersion: number;
+	chunks: number;
+}
+
+export interface KeywordQuery {
+	/** An expression of FTS5, of quoted terms only. */
+	expression: string;
+	filter: readonly FilterCondition[];
+	limit: number;
+}
+
+/** The best match is the first. `score`: BM25, larger is better. */
+export interface KeywordMatch {
+	id: string;
+	score: number;
+}
+
+/** A chunk with its item, for an answer. `indexed`: the values for boosts. */
+export interface FoundChunk extends StoredChunk {
+	key: string;
+	timestamp: number;
+	metadata: Record<string, unknown>;
+	indexed: IndexedMetadata;
+}
+
+export interface ItemLog {
+	timestamp: number;
+	action: string;
+	message: string;
+	chunkCount?: number;
+	processingTimeMs?: number;
+	errorType?: string;
+}
+
+export interface SearchJob {
+	id: string;
+	source: "user" | "schedule";
+	description?: string;
+	startedAt: number;
+	endedAt?: number;
+	seenAt: number;
+	endReason?: string;
+}
+
+export interface JobLog {
+	id: number;
+	message: string;
+	/** 0: information, 1: an error. */
+	type: number;
+	createdAt: number;
+}
+
+export interface InstanceStats {
+	counts: Record<ItemStatus, number>;
+	chunks: number;
+	/** Of the uploaded files. */
+	fileBytes: number;
+	metadataBytes: number;
+	lastActivity?: number;
+	/** Numbers of items, by their error. */
+	errors: Record<string, number>;
+}
+
+export interface SearchUsage {
+	instances: number;
+	items: number;
+	chunks: number;
+	/** Texts on the disk. */
+	bytes: number;
+}
+
+export interface InstanceSize {
+	bytes: number;
+	items: number;
+	chunks: number;
+}
+
+export const chunkId = (item: string, revision: number, seq: number): string => `${item}.${revision}.${seq}`;
+
+/** The name of the vector index of a version. It is in the account's list of vector indexes. */
+export const vectorIndexOf = ({ object }: Pick<InstanceRecord, "object">, version: number): string =>
+	`ai-search-${uuidOf(object)}-${version}`;
+
+export const uuidOf = (object: string): string => object.slice(object.lastIndexOf("/") + 1);
+
+/** The prefix of the stored objects of an instance. */
+export const filesOf = (object: string): string => `search/${uuidOf(object)}/`;

@@ -1,0 +1,10 @@
+/** What AI Search needs, in addition to the services of the rooms below. Types only. */
+import type { Storage } from "../../storage/storage.ts";
+import type { DocumentServices } from "../documents/convert.ts";
+import type { VectorServices } from "../vectors/services.ts";
+import type { SearchInstances } from "./client/search-instances.ts";
+
+export interface SearchRoomServices extends DocumentServices, VectorServices {
+	storage: Storage;
+	searchInstances: SearchInstances;
+}

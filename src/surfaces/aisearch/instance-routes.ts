@@ -1,0 +1,132 @@
+/** Routes of the instances of AI Search, of their searches and chats. */
+import * as z from "zod";
+import { lazy } from "../../core/lazy.ts";
+import { readStored } from "../../http/account-request.ts";
+import { envelope } from "../../http/envelope.ts";
+import { pathParameter } from "../../http/route.ts";
+import { ConfigChanges, NewInstance } from "../../retrieval/search/read-config.ts";
+import { answer } from "../answer.ts";
+import type { AppRouteDeclaration } from "../route.ts";
+import { bodyOf, instanceCall, namespaceIn, PageQuery, pageEnvelope, queryOf } from "./call.ts";
+import { createInstance, instanceStats } from "./instance-operations.ts";
+import { instanceJson } from "./json.ts";
+import { chat, search } from "./search-operations.ts";
+
+const ListQuery = lazy(() =>
+	PageQuery().extend({
+		search: z.string().optional(),
+		order_by: z.enum(["created_at"]).optional(),
+		order_by_direction: z.enum(["asc", "desc"]).default("desc"),
+	}),
+);
+
+const JSON_INPUT = { type: "application/json" } as const;
+
+export const instanceRoutes: readonly AppRouteDeclaration[] = [
+	{
+		method: "GET",
+		path: "",
+		permission: "search-read",
+		summary: "Lists AI Search instances",
+		query: () => ListQuery(),
+		output: answer("searchInstancesAnswer"),
+		async handler(c, { caller, services }) {
+			const query = queryOf(ListQuery(), c);
+			const namespace = namespaceIn(c);
+			await services.searchInstances.namespace(caller.account, namespace);
+			const page = await services.searchInstances.list(caller.account, {
+				...{ namespace, page: query.page, perPage: query.per_page, search: query.search },
+				isDescending: query.order_by_direction === "desc",
+			});
+			return pageEnvelope(page, query, instanceJson);
+		},
+	},
+	{
+		method: "POST",
+		path: "",
+		permission: "search-write",
+		summary: "Creates an AI Search instance",
+		input: { ...JSON_INPUT, schema: NewInstance, example: { id: "docs" } },
+		output: answer("searchInstanceAnswer"),
+		async handler(c, { caller, services }) {
+			const stored = await readStored(NewInstance(), c.req.raw, services.limits);
+			const { record } = await createInstance(stored.fields, {
+				...{ caller, services, namespace: namespaceIn(c) },
+			});
+			return stored.answer(instanceJson(record));
+		},
+	},
+	{
+		method: "GET",
+		path: "/:instance",
+		permission: "search-read",
+		summary: "Shows an AI Search instance",
+		output: answer("searchInstanceAnswer"),
+		handler: async (c, call) => envelope(instanceJson((await instanceCall(c, call)).instance.record)),
+	},
+	{
+		method: "PUT",
+		path: "/:instance",
+		permission: "search-write",
+		summary: "Changes an AI Search instance",
+		input: { ...JSON_INPUT, schema: ConfigChanges, example: { max_num_results: 5 } },
+		output: answer("searchInstanceAnswer"),
+		async handler(c, call) {
+			const { caller, services } = call;
+			const stored = await readStored(ConfigChanges(), c.req.raw, services.limits);
+			const { record } = (await instanceCall(c, call)).instance;
+			return stored.answer(
+				instanceJson(await services.searchInstances.update(caller.account, record, stored.fields)),
+			);
+		},
+	},
+	{
+		method: "DELETE",
+		path: "/:instance",
+		permission: "search-write",
+		summary: "Deletes an AI Search instance with its items",
+		output: answer("searchInstanceAnswer"),
+		async handler(c, { caller, services }) {
+			const id = pathParameter(c, "instance");
+			return envelope(
+				instanceJson(await services.searchInstances.delete(caller.account, namespaceIn(c), id)),
+			);
+		},
+	},
+	{
+		method: "GET",
+		path: "/:instance/stats",
+		permission: "search-read",
+		summary: "Counts the items of an AI Search instance",
+		output: answer("searchStatsAnswer"),
+		handler: async (c, call) => envelope(await instanceStats(await instanceCall(c, call))),
+	},
+	{
+		method: "POST",
+		path: "/:instance/search",
+		permission: "search-read",
+		summary: "Searches an AI Search instance",
+		input: { ...JSON_INPUT, example: { query: "reset a password" } },
+		output: answer("searchAnswer"),
+		async handler(c, call) {
+			const body = await bodyOf(c, call);
+			const { notes, result } = await search(body, await instanceCall(c, call));
+			return envelope(result, { messages: notes });
+		},
+	},
+	{
+		method: "POST",
+		path: "/:instance/chat/completions",
+		permission: "search-read",
+		summary: "Answers a chat from an AI Search instance",
+		input: {
+			...JSON_INPUT,
+			example: { messages: [{ role: "user", content: "How do I reset a password?" }] },
+		},
+		output: answer("searchChatAnswer"),
+		async handler(c, call) {
+			const body = await bodyOf(c, call);
+			return chat(body, await instanceCall(c, call));
+		},
+	},
+];

@@ -1,0 +1,136 @@
+/** The JSON of AI Search's API. */
+import {
+	type InstanceRecord,
+	type InstanceStats,
+	type ItemLog,
+	type JobLog,
+	type SearchItem,
+	type SearchJob,
+	type SearchNamespace,
+	type StoredChunk,
+	vectorIndexOf,
+} from "../../retrieval/search/records.ts";
+
+const time = (milliseconds: number): string => new Date(milliseconds).toISOString();
+
+/** The version of the product's engine that has uploads. */
+const ENGINE_VERSION = 3;
+
+export const namespaceJson = ({ createdAt, description, name }: SearchNamespace): object => ({
+	name,
+	description: description ?? null,
+	created_at: time(createdAt),
+});
+
+export const instanceJson = ({ config, createdAt, id, modifiedAt, namespace }: InstanceRecord): object => ({
+	id,
+	namespace,
+	type: null,
+	source: null,
+	...config,
+	ai_gateway_id: config.ai_gateway_id ?? null,
+	cache: false,
+	status: config.paused ? "paused" : "ready",
+	enable: true,
+	engine_version: ENGINE_VERSION,
+	created_at: time(createdAt),
+	modified_at: time(modifiedAt),
+});
+
+/** Of the older API. */
+export const ragJson = (record: InstanceRecord): object => ({
+	id: record.id,
+	enable: true,
+	type: null,
+	source: null,
+	vectorize_name: vectorIndexOf(record, record.indexVersion),
+	paused: record.config.paused,
+	status: record.config.paused ? "paused" : "ready",
+});
+
+export const statsJson = (
+	{ chunks, counts, errors, fileBytes, lastActivity, metadataBytes }: InstanceStats,
+	vectors: { count: number; dimensions: number },
+): object => ({
+	...counts,
+	...(lastActivity !== undefined && { last_activity: time(lastActivity) }),
+	engine: {
+		vectorize: { vectorsCount: vectors.count, dimensions: vectors.dimensions },
+		r2: {
+			payloadSizeBytes: fileBytes,
+			metadataSizeBytes: metadataBytes,
+			objectCount: Object.values(counts).reduce((sum, count) => sum + count, 0),
+		},
+	},
+	chunks_count: chunks,
+	file_embed_errors: errors,
+	index_source_errors: {},
+});
+
+export const itemJson = (item: SearchItem, namespace: string): object => ({
+	id: item.id,
+	key: item.key,
+	status: item.status,
+	next_action: item.status === "queued" ? "INDEX" : null,
+	...(item.error !== undefined && { error: item.error }),
+	checksum: item.checksum,
+	namespace,
+	chunks_count: item.chunks,
+	file_size: item.bytes,
+	source_id: "builtin",
+	created_at: time(item.createdAt),
+	last_seen_at: time(item.seenAt),
+	metadata: {
+		filename: item.key,
+		folder: String(item.indexed.folder),
+		timestamp: item.modifiedAt,
+		...item.metadata,
+	},
+});
+
+export const itemLogJson = ({ timestamp, ...log }: ItemLog): object => ({
+	timestamp: time(timestamp),
+	...log,
+});
+
+export const chunkJson = (
+	{ end, id, start, text }: StoredChunk,
+	item: Pick<SearchItem, "key" | "modifiedAt" | "metadata">,
+): object => ({
+	...{ id, text, start_byte: start, end_byte: end },
+	item: { key: item.key, timestamp: item.modifiedAt, metadata: item.metadata },
+});
+
+export const jobJson = ({
+	description,
+	endedAt,
+	endReason,
+	id,
+	seenAt,
+	source,
+	startedAt,
+}: SearchJob): object => ({
+	...{ id, source },
+	...(description !== undefined && { description }),
+	started_at: time(startedAt),
+	last_seen_at: time(seenAt),
+	...(endedAt !== undefined && { ended_at: time(endedAt) }),
+	...(endReason !== undefined && { end_reason: endReason }),
+});
+
+export const jobLogJson = ({ createdAt, id, message, type }: JobLog): object => ({
+	...{ id, message, message_type: type, created_at: createdAt },
+});
+
+/** The `result_info` of a page. */
+export const pageInfo = ({
+	page,
+	perPage,
+	shown,
+	total,
+}: {
+	page: number;
+	perPage: number;
+	shown: number;
+	total: number;
+}): object => ({ count: shown, page, per_page: perPage, total_count: total });

@@ -1,0 +1,108 @@
+/** Calls of models for AI Search: requests of the caller, in the gateway of the instance. */
+import { type AiError, toAiError } from "../../core/errors.ts";
+import { loadDialect } from "../../dialects/index.ts";
+import { onlyFor } from "../../dialects/route-dialect.ts";
+import {
+	defaultGateway,
+	type ModelCall,
+	type ModelGateway,
+	runModel,
+} from "../../gateways/run/model-in-gateway.ts";
+import { replyResponse, WRAPS } from "../../http/envelope.ts";
+import { inferenceRequest } from "../../http/request-options.ts";
+import type { Caller } from "../../pipeline/request.ts";
+import type { SearchModels } from "../../retrieval/search/models.ts";
+import { gatewayRunFailure } from "../binding/run-failure.ts";
+import { OPENAI_ROUTES } from "../openai/openai.ts";
+import { unwrappedResponse } from "../rpc/run-in-gateway.ts";
+import type { AppServices } from "../services.ts";
+
+interface ModelCaller {
+	caller: Caller;
+	/** The id of the instance's gateway. */
+	gateway: string | undefined;
+	signal: AbortSignal;
+}
+
+/** The options of requests are in their headers, which a search does not pass on. */
+/** The name of the backend. */
+const SIMULATOR = "simulator";
+const NO_HEADERS = new Headers();
+
+export function searchModels(
+	{ caller, gateway: named, signal }: ModelCaller,
+	services: AppServices,
+): SearchModels {
+	const gatewayOf = (model: string): ModelGateway => ({
+		...{ named, otherwise: defaultGateway(model) },
+		options: () => ({}),
+		source: () => ({ type: "Workers AI Binding" }),
+	});
+	let isSimulated = false;
+	async function answered(
+		model: string,
+		call: Pick<ModelCall, "endpoint" | "format" | "read" | "run"> & { id: string },
+	): Promise<Response> {
+		let failure: AiError | undefined;
+		const response = await runModel(
+			{
+				...{ ...call, caller, signal, model },
+				gateway: gatewayOf,
+				respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
+				failure(error, requestId) {
+					failure = error;
+					return gatewayRunFailure(error, requestId);
+				},
+			},
+			services,
+		);
+		if (response.ok) {
+			isSimulated ||= response.headers.get("x-ganglion-backend") === SIMULATOR;
+			return response;
+		}
+		if (failure) throw failure;
+		// A guardrail answers by itself.
+		await unwrappedResponse(response).catch((thrown: unknown) => {
+			throw toAiError(thrown);
+		});
+		return response;
+	}
+	return {
+		get isSimulated() {
+			return isSimulated;
+		},
+		async openAi(endpoint, fields) {
+			const id = services.uuid();
+			const route = OPENAI_ROUTES[endpoint];
+			if (!route) throw new TypeError(`${endpoint} is no route`);
+			const { model } = fields;
+			return answered(model, {
+				id,
+				endpoint: () => `v1${endpoint}`,
+				format: () => "openai",
+				read: async () =>
+					inferenceRequest({
+						...{ id, caller, signal, model, headers: NO_HEADERS },
+						dialect: onlyFor(route),
+						inputs: { fields },
+					}),
+				run: route.run,
+			});
+		},
+		async native(model, fields, body) {
+			const id = services.uuid();
+			const response = await answered(model, {
+				id,
+				endpoint: () => `run/${model}`,
+				format: () => "binding",
+				read: async () =>
+					inferenceRequest({
+						...{ id, caller, signal, model, headers: NO_HEADERS },
+						dialect: loadDialect,
+						inputs: { fields, ...(body && { body }) },
+					}),
+			});
+			return unwrappedResponse(response);
+		},
+	};
+}

@@ -1,0 +1,17 @@
+/**
+ * AI Search's REST API: `/client/v4/accounts/{account}/ai-search` (developers.cloudflare.com/api/resources/aisearch).
+ *
+ * Differences: instances index uploads only, so they have no source, no schedule and no public endpoint; items also exist below
+ * `/instances` of the namespace `default`.
+ */
+import { type AppRoute, defineRoutes } from "../route.ts";
+import { failure, INSTANCES, NAMESPACES, TAG } from "./call.ts";
+import { instanceRoutes } from "./instance-routes.ts";
+import { itemRoutes } from "./item-routes.ts";
+import { jobRoutes } from "./job-routes.ts";
+import { namespaceRoutes } from "./namespace-routes.ts";
+
+export const searchRoutes: readonly AppRoute[] = [
+	...defineRoutes({ bases: [NAMESPACES], tag: TAG, failure }, namespaceRoutes),
+	...defineRoutes({ bases: INSTANCES, tag: TAG, failure }, [...instanceRoutes, ...itemRoutes, ...jobRoutes]),
+];

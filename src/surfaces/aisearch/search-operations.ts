@@ -1,0 +1,90 @@
+/** Searches and chats of instances, as the bindings and the REST routes have them. */
+import { parseFields } from "../../http/account-request.ts";
+import type { Caller } from "../../pipeline/request.ts";
+import { answerChat } from "../../retrieval/search/answer.ts";
+import { type MultiResult, searchSeveral } from "../../retrieval/search/multi-search.ts";
+import { ChatBody, SearchBody, searchedInstances, searchPlan } from "../../retrieval/search/read-search.ts";
+import { type SearchContext, type SearchResult, searchInstance } from "../../retrieval/search/search.ts";
+import type { AppServices } from "../services.ts";
+import type { InstanceCall } from "./item-operations.ts";
+import { searchModels } from "./model-calls.ts";
+
+/** A namespace, for one caller. */
+export interface NamespaceCall {
+	caller: Caller;
+	namespace: string;
+	signal: AbortSignal;
+	services: AppServices;
+}
+
+export type SearchedCall = InstanceCall & { signal: AbortSignal };
+
+export const contextOf = ({ caller, instance, services, signal }: SearchedCall): SearchContext => ({
+	...{ instance, services },
+	models: searchModels({ caller, signal, gateway: instance.record.config.ai_gateway_id }, services),
+});
+
+export const searchOf = (body: unknown): SearchBody => parseFields(SearchBody(), body, "body");
+export const chatOf = (body: unknown): ChatBody => parseFields(ChatBody(), body, "body");
+
+/** `notes`: for people who read the scores. */
+export async function search(
+	body: unknown,
+	call: SearchedCall,
+): Promise<{ result: SearchResult; notes: { message: string }[] }> {
+	const { config } = call.instance.record;
+	const context = contextOf(call);
+	const result = await searchInstance(searchPlan(searchOf(body), config, "searchQueryMissing"), context);
+	return { result, notes: context.models.isSimulated ? [{ message: SIMULATED }] : [] };
+}
+
+const SIMULATED =
+	"The simulator has made the embeddings: the scores compare words and parts of words, not meanings (docs/simulator.md)";
+
+export async function chat(sent: unknown, call: SearchedCall): Promise<Response> {
+	const body = chatOf(sent);
+	const { config } = call.instance.record;
+	const context = contextOf(call);
+	const { ai_search_options, messages = [] } = body;
+	const plan = searchPlan({ messages, ai_search_options }, config, "chatQueryMissing");
+	const { chunks } = await searchInstance(plan, context);
+	return answerChat(
+		{ body, chunks, model: config.ai_search_model },
+		{ ...call.services, models: context.models },
+	);
+}
+
+export async function searchNamespace(body: unknown, call: NamespaceCall): Promise<MultiResult> {
+	return several(searchOf(body), call, "searchQueryMissing");
+}
+
+export async function chatNamespace(sent: unknown, call: NamespaceCall): Promise<Response> {
+	const body = chatOf(sent);
+	const { ai_search_options, messages = [] } = body;
+	const { chunks } = await several({ messages, ai_search_options }, call, "chatQueryMissing");
+	const { services } = call;
+	// The first instance has the model and the gateway of the answer.
+	const [first = ""] = searchedInstances(body);
+	const instance = await services.searchInstances.open(call.caller.account, call.namespace, first);
+	const { models } = contextOf({ ...call, instance });
+	return answerChat({ body, chunks, model: instance.record.config.ai_search_model }, { ...services, models });
+}
+
+async function several(
+	body: SearchBody,
+	call: NamespaceCall,
+	missing: "chatQueryMissing" | "searchQueryMissing",
+): Promise<MultiResult> {
+	const { caller, namespace, services } = call;
+	const ids = searchedInstances(body);
+	await services.searchInstances.namespace(caller.account, namespace);
+	return searchSeveral(
+		ids,
+		async (id) => {
+			const instance = await services.searchInstances.open(caller.account, namespace, id);
+			const plan = searchPlan(body, instance.record.config, missing);
+			return searchInstance(plan, contextOf({ ...call, instance }));
+		},
+		body.ai_search_options?.retrieval?.max_num_results,
+	);
+}

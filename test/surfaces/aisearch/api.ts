@@ -1,0 +1,89 @@
+/** Calls of AI Search's REST API. The queue runs each item at once, unless a test holds it. */
+
+import { createApp } from "../../../src/app.ts";
+import type { NewWork } from "../../../src/storage/queue/work.ts";
+import { searchWork } from "../../../src/surfaces/aisearch/work.ts";
+import { OPEN_ACCESS, type TestOptions, testServices } from "../../gateway.ts";
+
+const ROOT = "http://gateway/client/v4/accounts/local/ai-search";
+
+interface Answer {
+	status: number;
+	// biome-ignore lint/suspicious/noExplicitAny: the tests compare it.
+	result: any;
+	// biome-ignore lint/suspicious/noExplicitAny: the same.
+	result_info?: any;
+	errors: { code: number; message: string }[];
+}
+
+export function searchApi(options: TestOptions = {}) {
+	const base = testServices(options);
+	const held: NewWork[] = [];
+	let isHeld = false;
+	const services: typeof base = {
+		...base,
+		wait: async () => {},
+		storage: {
+			...base.storage,
+			queue: {
+				...base.storage.queue,
+				async enqueue(items) {
+					const all = [items].flat() as NewWork[];
+					held.push(...all);
+					if (!isHeld) await runAll();
+					return all.length;
+				},
+			},
+		},
+	};
+	const runOne = ({ account, key, kind, payload }: NewWork, fence = 1): Promise<void> =>
+		searchWork(services).run({
+			...{ account, key, kind, payload, fence, attempt: 1 },
+			signal: new AbortController().signal,
+			progress: () => {},
+		});
+	async function runAll(): Promise<void> {
+		for (const work of held.splice(0)) await runOne(work);
+	}
+	const app = createApp(services, OPEN_ACCESS);
+	const send = (method: string, path: string, body?: unknown): Promise<Response> | Response =>
+		app.request(`${ROOT}${path}`, {
+			method,
+			headers: {
+				...(body !== undefined && !(body instanceof FormData) && { "content-type": "application/json" }),
+			},
+			...(body !== undefined && { body: body instanceof FormData ? body : JSON.stringify(body) }),
+		});
+	const call = async (method: string, path: string, body?: unknown): Promise<Answer> => {
+		const response = await send(method, path, body);
+		return { status: response.status, ...(await response.json<Omit<Answer, "status">>()) };
+	};
+	return {
+		services,
+		app,
+		send,
+		held,
+		runOne,
+		runAll,
+		hold: () => {
+			isHeld = true;
+		},
+		get: (path: string) => call("GET", path),
+		post: (path: string, body?: unknown) => call("POST", path, body),
+		put: (path: string, body?: unknown) => call("PUT", path, body),
+		patch: (path: string, body?: unknown) => call("PATCH", path, body),
+		delete: (path: string) => call("DELETE", path),
+		create: (id = "docs", config: object = {}) => call("POST", "/instances", { id, ...config }),
+		upload(
+			key: string,
+			text: string | Uint8Array<ArrayBuffer>,
+			fields: Record<string, string> = {},
+			instance = "docs",
+		) {
+			const form = new FormData();
+			form.set("file", new File([text], key, { type: "text/markdown" }));
+			for (const [name, value] of Object.entries(fields)) form.set(name, value);
+			return call("POST", `/instances/${instance}/items`, form);
+		},
+	};
+}

@@ -1,0 +1,417 @@
+/** AI Search over REST: namespaces, instances, items and jobs. Codes and texts: developers.cloudflare.com/ai-search. */
+
+import { runDurableObjectAlarm } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { searchApi } from "./api.ts";
+
+const NOW = "2026-11-21T12:00:00.000Z";
+const PASSWORDS = "# Passwords\n\nTo reset a password, open the settings page and choose Reset password.";
+const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
+
+const failure = (status: number, code: number, message: string) => ({
+	status,
+	success: false,
+	result: {},
+	errors: [{ code, message }],
+});
+
+describe("namespaces", () => {
+	it("are created, listed, changed and deleted", async () => {
+		const api = searchApi();
+		const team = { name: "team-a", description: "Manuals", created_at: NOW };
+		expect((await api.post("/namespaces", { name: "team-a", description: "Manuals" })).result).toEqual(team);
+		expect((await api.get("/namespaces/team-a")).result).toEqual(team);
+		expect(await api.get("/namespaces")).toMatchObject({
+			result: [{ name: "default" }, { name: "team-a" }],
+			result_info: { count: 2, page: 1, per_page: 20, total_count: 2 },
+		});
+		expect((await api.get("/namespaces?search=team")).result).toEqual([team]);
+		expect((await api.put("/namespaces/team-a", { description: "Guides" })).result.description).toBe(
+			"Guides",
+		);
+		expect((await api.delete("/namespaces/team-a")).result).toEqual({ name: "team-a" });
+		expect(await api.get("/namespaces/team-a")).toMatchObject(failure(404, 7063, "namespace_not_found"));
+	});
+
+	it("refuse what the product refuses", async () => {
+		const api = searchApi();
+		await api.post("/namespaces", { name: "team-a" });
+		expect(await api.post("/namespaces", { name: "team-a" })).toMatchObject(
+			failure(409, 7064, "namespace_already_exists"),
+		);
+		const fixed = failure(400, 7065, "cannot_modify_default_namespace");
+		expect(await api.delete("/namespaces/default")).toMatchObject(fixed);
+		expect(await api.put("/namespaces/default", { description: "x" })).toMatchObject(fixed);
+		await api.post("/namespaces/team-a/instances", { id: "docs" });
+		expect(await api.delete("/namespaces/team-a")).toMatchObject(failure(400, 7066, "namespace_not_empty"));
+		expect(await api.post("/namespaces", { name: "Team A" })).toMatchObject({
+			status: 400,
+			errors: [
+				{ code: 1001, message: expect.stringContaining("name: expected up to 64 lower-case letters") },
+			],
+		});
+		expect(await api.post("/namespaces/team-b/instances", { id: "docs" })).toMatchObject(
+			failure(404, 7063, "namespace_not_found"),
+		);
+	});
+});
+
+describe("instances", () => {
+	it("are created, listed, shown, changed and deleted", async () => {
+		const api = searchApi();
+		const created = await api.create("docs", {
+			max_num_results: 5,
+			custom_metadata: [{ field_name: "Team", data_type: "text" }],
+		});
+		expect(created.result).toEqual({
+			...{ id: "docs", namespace: "default", type: null, source: null, ai_gateway_id: null },
+			...{ embedding_model: "@cf/qwen/qwen3-embedding-0.6b", reranking_model: "@cf/baai/bge-reranker-base" },
+			ai_search_model: "@cf/meta/llama-3.3-70b-instruct-fp8-fast",
+			rewrite_model: "@cf/meta/llama-3.3-70b-instruct-fp8-fast",
+			...{ rewrite_query: false, reranking: false, cache: false, fusion_method: "rrf", chunk: true },
+			...{ chunk_size: 256, chunk_overlap: 10, max_num_results: 5, score_threshold: 0.4 },
+			index_method: { vector: true, keyword: true },
+			indexing_options: { keyword_tokenizer: "porter" },
+			retrieval_options: { keyword_match_mode: "and", boost_by: [] },
+			custom_metadata: [{ field_name: "team", data_type: "text" }],
+			...{ metadata: {}, paused: false, enable: true, status: "ready", engine_version: 3 },
+			...{ created_at: NOW, modified_at: NOW },
+		});
+		await api.post("/namespaces/default/instances", { id: "faq" });
+		expect(await api.get("/namespaces/default/instances?order_by_direction=asc")).toMatchObject({
+			result: [{ id: "docs" }, { id: "faq" }],
+			result_info: { count: 2, total_count: 2 },
+		});
+		expect((await api.get("/instances?search=fa&per_page=1")).result).toMatchObject([{ id: "faq" }]);
+		expect((await api.put("/instances/docs", { score_threshold: 0.2 })).result).toMatchObject({
+			...{ score_threshold: 0.2, max_num_results: 5 },
+		});
+		expect(await api.delete("/instances/docs")).toMatchObject({ status: 200, result: { id: "docs" } });
+		expect(await api.get("/instances/docs")).toMatchObject(failure(404, 7002, "ai_search_not_found"));
+		expect(await api.delete("/instances/docs")).toMatchObject({ status: 404 });
+	});
+
+	it.each([
+		[{ id: "docs-" }, 1001, "id: expected up to 64"],
+		[{ id: "a".repeat(65) }, 1001, "id: "],
+		[{ id: "docs", type: "r2", source: "bucket" }, 1001, "this gateway indexes uploads"],
+		[{ id: "docs", chunk_size: 63 }, 7036, "invalid_chunk_size: expected a whole number from 64 to 8192"],
+		[{ id: "docs", chunk_overlap: 31 }, 1001, "chunk_overlap: expected at most 30, found 31"],
+		[{ id: "docs", max_num_results: 51 }, 1001, "max_num_results: expected at most 50, found 51"],
+		[{ id: "docs", index_method: { vector: false, keyword: false } }, 1001, "index_method: expected vector"],
+		[{ id: "docs", custom_metadata: [{ field_name: "Folder", data_type: "text" }] }, 1001, "reserved"],
+		[{ id: "docs", embedding_model: "@cf/baai/bge-m4" }, 7010, "The instance names it in embedding_model"],
+		[
+			{ id: "docs", retrieval_options: { boost_by: [{ field: "filename", direction: "asc" }] } },
+			7058,
+			"boost_by: filename has no order",
+		],
+	])("refuse %j", async (body, code, message) => {
+		expect(await searchApi().post("/instances", body)).toMatchObject({
+			status: 400,
+			errors: [{ code, message: expect.stringContaining(message) }],
+		});
+	});
+
+	it("have unique names, and as many as the setting allows", async () => {
+		const api = searchApi({ vars: { DEFAULT_BACKEND: "simulator", AI_SEARCH: { max_instances: 1 } } });
+		await api.create("docs");
+		expect(await api.create("docs")).toMatchObject(
+			failure(400, 7022, "ai_search_with_this_name_already_exist"),
+		);
+		expect(await api.create("faq")).toMatchObject(
+			failure(403, 7013, "max_instances_reached: AI_SEARCH.max_instances"),
+		);
+	});
+
+	it("leave nothing when they are deleted", async () => {
+		const api = searchApi();
+		await api.create();
+		await api.upload("passwords.md", PASSWORDS);
+		const before = await api.services.searchInstances.usage("local");
+		expect(before).toMatchObject({ instances: 1, items: 1, chunks: 1 });
+		const { record } = await api.services.searchInstances.open("local", "default", "docs");
+		expect(await api.services.vectorIndexes.list("local")).toHaveLength(1);
+		await api.delete("/instances/docs");
+		await api.runOne({
+			...{ account: "local", kind: "search", key: "drop" },
+			payload: {
+				task: "drop",
+				object: record.object,
+				namespace: "default",
+				instance: "docs",
+				indexVersion: 1,
+			},
+		});
+		expect(await api.services.searchInstances.usage("local")).toEqual({
+			instances: 0,
+			items: 0,
+			chunks: 0,
+			bytes: 0,
+		});
+		expect(await api.services.vectorIndexes.list("local")).toEqual([]);
+		expect((await api.services.storage.blobs("local").list({ prefix: "search/" })).blobs).toEqual([]);
+		// A new one with the name is empty.
+		await api.create();
+		expect((await api.get("/instances/docs/items")).result).toEqual([]);
+	});
+
+	it("index all items again after a change of the index", async () => {
+		const api = searchApi();
+		await api.create();
+		await api.upload("passwords.md", PASSWORDS, { metadata: '{"team": "support"}' });
+		await api.put("/instances/docs", { custom_metadata: [{ field_name: "team", data_type: "text" }] });
+		expect((await api.get("/instances/docs/items")).result).toMatchObject([{ status: "queued" }]);
+		const { record } = await api.services.searchInstances.open("local", "default", "docs");
+		expect(record.indexVersion).toBe(2);
+		// The object's alarm puts the items into the Worker's own queue. Here the test runs them.
+		await runDurableObjectAlarm(env.SEARCH_INSTANCE.getByName(record.object));
+		const [item] = (await api.get("/instances/docs/items")).result;
+		await api.runOne({
+			...{ account: "local", kind: "search", key: "again" },
+			payload: {
+				task: "ingest",
+				object: record.object,
+				namespace: "default",
+				instance: "docs",
+				item: item.id,
+				revision: 2,
+			},
+		});
+		const found = await api.post("/instances/docs/search", {
+			query: "reset password",
+			ai_search_options: { retrieval: { filters: { team: "support" } } },
+		});
+		expect(found.result.chunks).toMatchObject([
+			{ id: `${item.id}.2.0`, scoring_details: { vector_rank: 1, keyword_rank: 1 } },
+		]);
+		expect((await api.services.vectorIndexes.list("local")).map(({ name }) => name)).toEqual([
+			expect.stringMatching(/^ai-search-.*-2$/),
+		]);
+	});
+});
+
+describe("items", () => {
+	it("are uploaded, listed, shown, downloaded and deleted", async () => {
+		const api = searchApi();
+		await api.create();
+		api.hold();
+		const { result: item } = await api.upload("guides/passwords.md", PASSWORDS, {
+			metadata: '{"Team": "support"}',
+		});
+		expect(item).toEqual({
+			...{
+				id: expect.stringMatching(UUID),
+				key: "guides/passwords.md",
+				status: "queued",
+				next_action: "INDEX",
+			},
+			checksum: "d8a2d8d126f529df1551996b83dd16e96c4d9bec885f176f781ccd1978e9366d",
+			...{ namespace: "default", chunks_count: null, file_size: 83, source_id: "builtin" },
+			...{ created_at: NOW, last_seen_at: NOW },
+			metadata: {
+				filename: "guides/passwords.md",
+				folder: "guides/",
+				timestamp: Date.parse(NOW),
+				team: "support",
+			},
+		});
+		await api.runAll();
+		const path = `/instances/docs/items/${item.id}`;
+		expect((await api.get(path)).result).toMatchObject({
+			status: "completed",
+			next_action: null,
+			chunks_count: 1,
+		});
+		expect(
+			(await api.get("/instances/docs/items?status=completed&search=pass&key=guides/passwords.md")).result,
+		).toHaveLength(1);
+		expect((await api.get("/instances/docs/items?status=error")).result).toEqual([]);
+		const filter = (value: object) =>
+			api.get(`/instances/docs/items?metadata_filter=${encodeURIComponent(JSON.stringify(value))}`);
+		expect((await filter({ folder: "guides/" })).result_info.total_count).toBe(1);
+		expect((await filter({ folder: "manuals/" })).result).toEqual([]);
+		const file = await api.send("GET", `${path}/download`);
+		expect(await file.text()).toBe(PASSWORDS);
+		expect(file.headers.get("content-disposition")).toBe("attachment; filename*=UTF-8''passwords.md");
+		expect((await api.get(`${path}/chunks`)).result).toMatchObject([
+			{
+				id: `${item.id}.1.0`,
+				text: PASSWORDS,
+				start_byte: 0,
+				end_byte: 83,
+				item: { key: "guides/passwords.md" },
+			},
+		]);
+		expect(await api.get(`${path}/logs?limit=1`)).toMatchObject({
+			result: [{ action: "indexed", message: "The item is indexed. Chunks: 1", chunkCount: 1 }],
+			result_info: { count: 1, per_page: 1, truncated: true, cursor: expect.stringMatching(/^\d+$/) },
+		});
+		expect(await api.delete(path)).toMatchObject({ status: 200, result: { key: "guides/passwords.md" } });
+		await api.runAll();
+		expect(await api.get(path)).toMatchObject(failure(404, 7041, "item_not_found"));
+		expect((await api.get("/instances/docs/stats")).result).toMatchObject({
+			...{
+				completed: 0,
+				engine: { vectorize: { vectorsCount: 0, dimensions: 1024 }, r2: { objectCount: 0 } },
+			},
+		});
+		expect((await api.services.storage.blobs("local").list({ prefix: "search/" })).blobs).toEqual([]);
+	});
+
+	it("are replaced by an upload with their key, and only their last revision is found", async () => {
+		const api = searchApi();
+		await api.create();
+		const first = await api.upload("policy.md", "Holidays are twenty days.");
+		const second = await api.upload("policy.md", "Holidays are thirty days.", {
+			wait_for_completion: "true",
+		});
+		expect(second.result).toMatchObject({ id: first.result.id, status: "completed" });
+		const { chunks } = (await api.post("/instances/docs/search", { query: "holidays days" })).result;
+		expect(chunks.map(({ text }: { text: string }) => text)).toEqual(["Holidays are thirty days."]);
+		const { result } = await api.get("/instances/docs/stats");
+		expect(result.engine.vectorize.vectorsCount).toBe(1);
+	});
+
+	it("end their run for an earlier revision without a trace", async () => {
+		const api = searchApi();
+		await api.create();
+		api.hold();
+		await api.upload("policy.md", "Holidays are twenty days.");
+		await api.upload("policy.md", "Holidays are thirty days.");
+		const [old] = api.held;
+		await api.runAll();
+		if (old) await api.runOne(old, 2);
+		expect((await api.get("/instances/docs/items")).result).toMatchObject([
+			{ status: "completed", chunks_count: 1 },
+		]);
+		const { chunks } = (await api.post("/instances/docs/search", { query: "twenty" })).result;
+		expect(chunks).toEqual([]);
+	});
+
+	it("are indexed again by their id and by their key", async () => {
+		const api = searchApi();
+		await api.create();
+		const { result: item } = await api.upload("policy.md", "Holidays are twenty days.");
+		const path = `/instances/docs/items/${item.id}`;
+		expect((await api.patch(path, { next_action: "INDEX" })).result.status).toBe("queued");
+		const again = { key: "policy.md", next_action: "INDEX", wait_for_completion: true };
+		expect((await api.put("/instances/docs/items", again)).result.status).toBe("completed");
+		expect(await api.put("/instances/docs/items", { ...again, key: "other.md" })).toMatchObject({
+			status: 404,
+		});
+		expect(await api.patch(path, { next_action: "DELETE" })).toMatchObject({
+			status: 400,
+			errors: [{ code: 1001 }],
+		});
+	});
+
+	it("show why they cannot be indexed", async () => {
+		const api = searchApi();
+		await api.create();
+		const { result: empty } = await api.upload("empty.md", " \n");
+		const { result: broken } = await api.upload("broken.pdf", "no PDF");
+		expect((await api.get(`/instances/docs/items/${empty.id}`)).result).toMatchObject({
+			...{ status: "error", error: "file_content_empty" },
+		});
+		expect((await api.get(`/instances/docs/items/${broken.id}`)).result).toMatchObject({
+			...{ status: "error", error: "unable_to_convert_to_markdown" },
+		});
+		expect((await api.get(`/instances/docs/items/${broken.id}/logs`)).result[0]).toMatchObject({
+			...{ action: "error", errorType: "unable_to_convert_to_markdown" },
+		});
+		expect((await api.get("/instances/docs/stats")).result).toMatchObject({
+			error: 2,
+			file_embed_errors: { file_content_empty: 1, unable_to_convert_to_markdown: 1 },
+		});
+	});
+
+	it("refuse what the product refuses", async () => {
+		const api = searchApi();
+		await api.create();
+		expect(await api.upload("movie.mp4x", "x")).toMatchObject({ status: 200 });
+		expect(await api.upload("a.md", "x", { metadata: "{" })).toMatchObject(
+			failure(400, 7056, "invalid_metadata_format: expected JSON"),
+		);
+		expect(await api.upload("a.md", "x", { metadata: '{"folder": "x"}' })).toMatchObject(
+			failure(400, 7056, "invalid_metadata_format: folder is reserved"),
+		);
+		expect(await api.upload(`${"a".repeat(126)}.md`, "x")).toMatchObject(
+			failure(400, 7072, "filename_exceeds_maximum_length"),
+		);
+		expect(await api.upload("big.html", "x".repeat(4 * 1024 * 1024 + 1))).toMatchObject(
+			failure(413, 7054, "file_exceeds_maximum_size"),
+		);
+		const form = new FormData();
+		form.set("metadata", "{}");
+		expect(await api.post("/instances/docs/items", form)).toMatchObject(
+			failure(400, 7055, "file_field_is_required"),
+		);
+		form.set("file", new File(["x"], "movie.mp4", { type: "video/mp4" }));
+		expect(await api.post("/instances/docs/items", form)).toMatchObject(
+			failure(400, 7060, "unsupported_file_type"),
+		);
+		expect(await api.upload("a.md", "x", {}, "faq")).toMatchObject(failure(404, 7002, "ai_search_not_found"));
+	});
+
+	it("need room in the account", async () => {
+		const api = searchApi({ vars: { DEFAULT_BACKEND: "simulator", AI_SEARCH: { max_bytes: 100 } } });
+		await api.create();
+		const { result: item } = await api.upload("passwords.md", PASSWORDS);
+		expect((await api.get(`/instances/docs/items/${item.id}/logs`)).result[0].message).toBe(
+			"The account's AI Search is full (AI_SEARCH.max_bytes)",
+		);
+	});
+});
+
+describe("jobs", () => {
+	it("index all items again, and end with the last one", async () => {
+		const api = searchApi();
+		await api.create();
+		const { result: item } = await api.upload("policy.md", "Holidays are twenty days.");
+		const { result: job } = await api.post("/instances/docs/jobs", { description: "Again" });
+		expect(job).toEqual({
+			...{
+				id: expect.stringMatching(UUID),
+				source: "user",
+				description: "Again",
+				started_at: NOW,
+				last_seen_at: NOW,
+			},
+		});
+		const path = `/instances/docs/jobs/${job.id}`;
+		expect(await api.post("/instances/docs/jobs")).toMatchObject(failure(429, 7020, "sync_in_cooldown"));
+		const { record } = await api.services.searchInstances.open("local", "default", "docs");
+		await api.runOne({
+			...{ account: "local", kind: "search", key: "job" },
+			payload: {
+				task: "ingest",
+				object: record.object,
+				namespace: "default",
+				instance: "docs",
+				item: item.id,
+				revision: 2,
+			},
+		});
+		expect((await api.get(path)).result).toMatchObject({ ended_at: NOW });
+		expect((await api.get("/instances/docs/jobs")).result).toMatchObject([{ id: job.id, ended_at: NOW }]);
+		expect((await api.get(`${path}/logs`)).result.map(({ message }: { message: string }) => message)).toEqual(
+			["Items of the job: 1", "policy.md: The item is indexed. Chunks: 1", "The job has ended"],
+		);
+		expect(await api.patch(path, { action: "cancel" })).toMatchObject(
+			failure(400, 7046, "job_cannot_be_cancelled"),
+		);
+		expect(await api.get("/instances/docs/jobs/none")).toMatchObject(failure(404, 7021, "job_not_found"));
+	});
+
+	it("can be cancelled", async () => {
+		const api = searchApi();
+		await api.create();
+		await api.upload("policy.md", "Holidays are twenty days.");
+		const { result: job } = await api.post("/instances/docs/jobs");
+		expect((await api.patch(`/instances/docs/jobs/${job.id}`, { action: "cancel" })).result).toMatchObject({
+			...{ ended_at: NOW, end_reason: "cancelled_by_user" },
+		});
+	});
+});

@@ -1,0 +1,423 @@
+/** Searches and chats of AI Search over REST: developers.cloudflare.com/ai-search/api/search. */
+import { describe, expect, it } from "vitest";
+import { completion, ENGINE_VARS, upstream } from "../../gateway.ts";
+import { searchApi } from "./api.ts";
+
+const PAGES: Readonly<Record<string, string>> = {
+	"guides/passwords.md": "To reset a password, open the settings page and choose Reset password.",
+	"guides/invoices.md": "An invoice is sent by mail on the first day of each month.",
+	"news/office.md": "The new office opens in Lisbon in May with room for forty people.",
+};
+const MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+
+/** An engine that embeds all texts alike, and answers each chat with the text. */
+function engine(answer: string) {
+	const chats: { model: string; messages: { role: string; content: string }[] }[] = [];
+	const host = upstream(async (request) => {
+		const body = await request.json<{ input: string[] } & (typeof chats)[number]>();
+		if (!request.url.endsWith("/embeddings")) {
+			chats.push(body);
+			return Response.json(completion(answer));
+		}
+		const embedding = Array.from({ length: 1_024 }, (_, at) => (at === 0 ? 1 : 0));
+		const data = body.input.map((_, index) => ({ object: "embedding", index, embedding }));
+		return Response.json({
+			...{ object: "list", model: "engine-model", data },
+			usage: { prompt_tokens: 1, total_tokens: 1 },
+		});
+	});
+	return { chats, options: { vars: ENGINE_VARS, fetch: host.fetch } };
+}
+
+async function indexed(config: object = {}, metadata: Readonly<Record<string, object>> = {}) {
+	const api = searchApi();
+	await api.create("docs", config);
+	for (const [key, text] of Object.entries(PAGES))
+		await api.upload(key, text, { metadata: JSON.stringify(metadata[key] ?? {}) });
+	const search = async (query: string, retrieval: object = {}, options: object = {}) =>
+		api.post("/instances/docs/search", { query, ai_search_options: { retrieval, ...options } });
+	const keys = async (query: string, retrieval: object = {}, options: object = {}): Promise<string[]> => {
+		const { result } = await search(query, retrieval, options);
+		return result.chunks.map(({ item }: { item: { key: string } }) => item.key);
+	};
+	return { ...api, search, keys };
+}
+
+describe("a search", () => {
+	it("has the fields of the product, and says that the embeddings are lexical", async () => {
+		const api = await indexed({}, { "guides/passwords.md": { team: "support" } });
+		const found = await api.search("reset password");
+		expect(found).toMatchObject({
+			status: 200,
+			success: true,
+			messages: [{ message: expect.stringContaining("The simulator has made the embeddings") }],
+		});
+		expect(found.result).toEqual({
+			search_query: "reset password",
+			chunks: [
+				{
+					id: expect.stringMatching(/\.1\.0$/),
+					type: "text",
+					score: 1,
+					text: PAGES["guides/passwords.md"],
+					item: {
+						key: "guides/passwords.md",
+						timestamp: Date.parse("2026-11-21T12:00:00Z"),
+						metadata: { team: "support" },
+					},
+					scoring_details: {
+						...{ vector_score: expect.any(Number), vector_rank: 1 },
+						...{ keyword_score: expect.any(Number), keyword_rank: 1, fusion_method: "rrf" },
+					},
+				},
+			],
+		});
+		const [{ scoring_details: scores }] = found.result.chunks;
+		expect(scores.vector_score).toBeGreaterThan(0.4);
+		expect(scores.keyword_score).toBeGreaterThan(0);
+	});
+
+	it("uses vectors, keywords or both", async () => {
+		const api = await indexed();
+		expect(await api.keys("resetting passwords", { retrieval_type: "keyword" })).toEqual([
+			"guides/passwords.md",
+		]);
+		expect(await api.keys("password invoice", { retrieval_type: "keyword" })).toEqual([]);
+		expect(
+			await api.keys("password invoice", { retrieval_type: "keyword", keyword_match_mode: "or" }),
+		).toHaveLength(2);
+		const { result } = await api.search("reset password", { retrieval_type: "vector", match_threshold: 0 });
+		expect(result.chunks).toHaveLength(3);
+		expect(result.chunks[0].score).toBe(result.chunks[0].scoring_details.vector_score);
+		expect(result.chunks[0].scoring_details.keyword_score).toBeUndefined();
+		expect(await api.keys("reset password", { retrieval_type: "vector", match_threshold: 1 })).toEqual([]);
+		expect(await api.keys("reset password", { match_threshold: 0, max_num_results: 2 })).toHaveLength(2);
+		expect(await api.search("x", { retrieval_type: "semantic" })).toMatchObject({
+			...{
+				status: 400,
+				errors: [{ code: 7070, message: "invalid_retrieval_type: expected one of vector, keyword, hybrid" }],
+			},
+		});
+	});
+
+	it.each([
+		'"',
+		"NEAR(a b)",
+		"text:password*",
+		"a AND OR NOT",
+		"';DROP TABLE chunks;--",
+		"^{}()",
+		"🙂",
+		'"a" "b',
+		"-x",
+		"\u0000",
+	])("takes %j as text, not as syntax", async (query) => {
+		const api = await indexed();
+		expect(await api.search(`password ${query}`)).toMatchObject({ status: 200 });
+		expect((await api.get("/instances/docs/stats")).result.completed).toBe(3);
+	});
+
+	it("finds parts of words with the trigram tokenizer", async () => {
+		const api = await indexed({
+			indexing_options: { keyword_tokenizer: "trigram" },
+			index_method: { vector: false, keyword: true },
+		});
+		expect(await api.keys("sswor")).toEqual(["guides/passwords.md"]);
+		expect(await api.keys("ab")).toEqual([]);
+		await api.put("/instances/docs", { indexing_options: { keyword_tokenizer: "porter" } });
+		expect(await api.keys("sswor")).toEqual([]);
+		expect(await api.keys("passwords")).toEqual(["guides/passwords.md"]);
+		expect(await api.search("a", { retrieval_type: "vector" })).toMatchObject({ errors: [{ code: 7070 }] });
+	});
+
+	it.each<[object, string[]]>([
+		[{ folder: "guides/" }, ["guides/invoices.md", "guides/passwords.md"]],
+		[{ folder: { $gte: "guides/", $lt: "guides0" } }, ["guides/invoices.md", "guides/passwords.md"]],
+		[{ filename: { $in: ["news/office.md", "none"] } }, ["news/office.md"]],
+		[{ team: { $ne: "support" } }, ["guides/invoices.md", "news/office.md"]],
+		[{ pages: { $gt: 2 } }, ["guides/passwords.md"]],
+		[{ published: { $gte: "2026-01-01" } }, ["news/office.md"]],
+		[{ timestamp: { $lte: Date.parse("2026-11-21T12:00:00.900Z") } }, Object.keys(PAGES).sort()],
+		[{ timestamp: { $gt: Date.parse("2026-11-21T12:00:00.900Z") } }, []],
+		[{ type: "eq", key: "folder", value: "news/" }, ["news/office.md"]],
+		[
+			{
+				type: "and",
+				filters: [
+					{ type: "eq", key: "folder", value: "guides/" },
+					{ type: "gte", key: "pages", value: 2 },
+				],
+			},
+			["guides/passwords.md"],
+		],
+		[
+			{
+				type: "or",
+				filters: [
+					{ type: "eq", key: "folder", value: "news/" },
+					{ type: "eq", key: "folder", value: "x" },
+				],
+			},
+			["news/office.md"],
+		],
+	])("filters by %j, with vectors and with keywords", async (filters, expected) => {
+		const custom_metadata = [
+			{ field_name: "team", data_type: "text" },
+			{ field_name: "pages", data_type: "number" },
+			{ field_name: "published", data_type: "datetime" },
+		];
+		const api = await indexed(
+			{ custom_metadata },
+			{
+				"guides/passwords.md": { team: "support", pages: 3 },
+				"news/office.md": { published: "2026-05-01T00:00:00Z" },
+			},
+		);
+		const vector = { filters, retrieval_type: "vector", match_threshold: 0 };
+		expect((await api.keys("password", vector)).sort()).toEqual(expected);
+		const keyword = { filters, retrieval_type: "keyword", keyword_match_mode: "or" };
+		expect((await api.keys("reset invoice office", keyword)).sort()).toEqual(expected);
+	});
+
+	it.each([
+		[{ color: "red" }, 7058, "invalid_metadata_filter: color is no field of custom_metadata"],
+		[{ folder: { $like: "x" } }, 7058, "invalid_metadata_filter: folder: expected one of $eq"],
+		[{ timestamp: { $gt: "yesterday" } }, 7057, "invalid_datetime_filter_value: timestamp"],
+		[
+			{ type: "or", filters: [{ type: "gt", key: "a", value: 1 }] },
+			7015,
+			"filter_or_operator_only_supports_eq_filters",
+		],
+		[
+			{
+				type: "or",
+				filters: [
+					{ type: "eq", key: "a", value: 1 },
+					{ type: "eq", key: "b", value: 1 },
+				],
+			},
+			7016,
+			"filter_or_operator_does_not_support_different_keys",
+		],
+	])("refuses the filter %j", async (filters, code, message) => {
+		const api = searchApi();
+		await api.create();
+		expect(
+			await api.post("/instances/docs/search", { query: "x", ai_search_options: { retrieval: { filters } } }),
+		).toMatchObject({ status: 400, errors: [{ code, message: expect.stringContaining(message) }] });
+	});
+
+	it("expands chunks by their neighbours, and leaves texts out", async () => {
+		const api = searchApi();
+		await api.create("docs", { chunk_size: 64, chunk_overlap: 0 });
+		const parts = ["alpha", "bravo", "charlie"].map((word) =>
+			Array.from({ length: 45 }, (_, at) => `${word}${at}`).join(" "),
+		);
+		await api.upload("words.txt", parts.join("\n\n"));
+		const search = async (retrieval: object) =>
+			(await api.post("/instances/docs/search", { query: "bravo20", ai_search_options: { retrieval } }))
+				.result.chunks;
+		const [alone] = await search({ retrieval_type: "keyword" });
+		expect(alone.text).toContain("bravo20");
+		const [wide] = await search({ retrieval_type: "keyword", context_expansion: 3 });
+		expect(wide.text).toContain(alone.text);
+		expect(wide.text.length).toBeGreaterThan(2 * alone.text.length);
+		expect((await search({ metadata_only: true, retrieval_type: "keyword" }))[0]).toMatchObject({
+			text: "",
+			item: { key: "words.txt" },
+		});
+	});
+
+	it("boosts by fields", async () => {
+		const api = await indexed(
+			{ custom_metadata: [{ field_name: "pages", data_type: "number" }] },
+			{ "guides/passwords.md": { pages: 1 }, "news/office.md": { pages: 9 } },
+		);
+		const order = (boost_by: object[]) =>
+			api.keys("settings", { retrieval_type: "vector", match_threshold: 0, boost_by });
+		expect((await order([{ field: "pages", direction: "asc" }]))[0]).toBe("guides/passwords.md");
+		expect((await order([{ field: "pages", direction: "not_exists" }, { field: "folder" }])).length).toBe(3);
+		expect(await api.search("x", { boost_by: [{ field: "color" }] })).toMatchObject({ status: 400 });
+	});
+
+	it("reranks by a model, with a threshold of its own", async () => {
+		const api = await indexed();
+		const { result } = await api.search(
+			"reset password",
+			{ match_threshold: 0 },
+			{ reranking: { enabled: true } },
+		);
+		expect(result.chunks).toHaveLength(1);
+		expect(result.chunks[0]).toMatchObject({
+			item: { key: "guides/passwords.md" },
+			scoring_details: { reranking_score: result.chunks[0].score },
+		});
+		expect(
+			await api.keys(
+				"reset password",
+				{ match_threshold: 0 },
+				{ reranking: { enabled: true, match_threshold: 0 } },
+			),
+		).toHaveLength(3);
+	});
+
+	it("rewrites a question that follows others, and never the first one", async () => {
+		const api = searchApi(engine("reset a password in settings").options);
+		await api.create();
+		await api.upload("passwords.md", PAGES["guides/passwords.md"] ?? "");
+		const ask = (messages: object[]) =>
+			api.post("/instances/docs/search", {
+				messages,
+				ai_search_options: { query_rewrite: { enabled: true } },
+			});
+		const first = { role: "user", content: "How do I reset it?" };
+		expect(await ask([first])).toMatchObject({
+			messages: [],
+			result: { search_query: "How do I reset it?" },
+		});
+		const later = await ask([
+			{ role: "user", content: "Where is my password?" },
+			{ role: "assistant", content: "In settings." },
+			first,
+		]);
+		expect(later.result).toMatchObject({
+			search_query: "reset a password in settings",
+			chunks: [{ item: { key: "passwords.md" } }],
+		});
+	});
+
+	it("names the model and the setting if no route serves the embeddings", async () => {
+		const api = searchApi({ vars: { BACKENDS: {}, ROUTES: {} } });
+		await api.create("docs");
+		expect(await api.post("/instances/docs/search", { query: "password" })).toMatchObject({
+			status: 400,
+			errors: [
+				{
+					code: 7010,
+					message:
+						"invalid_model: No such model @cf/qwen/qwen3-embedding-0.6b or task: nothing serves it here (see ROUTES). The instance names it in embedding_model: set a route for it (ROUTES), or change embedding_model",
+				},
+			],
+		});
+		expect(
+			await api.post("/instances/docs/search", {
+				query: "password",
+				ai_search_options: { retrieval: { return_on_failure: true } },
+			}),
+		).toMatchObject({ status: 200, result: { search_query: "password", chunks: [] } });
+	});
+
+	it("needs a query", async () => {
+		const api = await indexed();
+		for (const body of [{}, { query: " " }, { messages: [{ role: "assistant", content: "x" }] }])
+			expect(await api.post("/instances/docs/search", body)).toMatchObject({
+				...{ status: 400, errors: [{ code: 7039, message: "missing_user_query" }] },
+			});
+		expect(await api.post("/instances/docs/chat/completions", { messages: [] })).toMatchObject({
+			...{ status: 400, errors: [{ code: 7038, message: "missing_user_query" }] },
+		});
+		await api.put("/instances/docs", { paused: true });
+		expect(await api.search("password")).toMatchObject({
+			errors: [{ code: 7032, message: "ai_search_is_paused" }],
+		});
+	});
+
+	it("of several instances has the chunks and the failures of each", async () => {
+		const api = await indexed();
+		await api.create("faq");
+		await api.upload("faq.md", "A password has twelve characters.", {}, "faq");
+		const { result } = await api.post("/namespaces/default/search", {
+			query: "password",
+			ai_search_options: { instance_ids: ["docs", "faq", "none"], retrieval: { retrieval_type: "keyword" } },
+		});
+		expect(
+			result.chunks
+				.map(({ instance_id, item }: never) => [instance_id, (item as { key: string }).key])
+				.sort(),
+		).toEqual([
+			["docs", "guides/passwords.md"],
+			["faq", "faq.md"],
+		]);
+		expect(result.errors).toEqual([{ instance_id: "none", message: "ai_search_not_found" }]);
+		expect(await api.post("/namespaces/default/search", { query: "x" })).toMatchObject({
+			errors: [{ code: 7074 }],
+		});
+		expect(
+			await api.post("/namespaces/default/search", {
+				query: "x",
+				ai_search_options: { instance_ids: ["none"] },
+			}),
+		).toMatchObject({
+			...{ status: 404, errors: [{ code: 7002 }] },
+		});
+	});
+});
+
+describe("a chat", () => {
+	const messages = [{ role: "user", content: "How do I reset a password?" }];
+
+	it("answers from the chunks, outside of the envelope", async () => {
+		const { chats, options } = engine("Open the settings page.");
+		const api = searchApi(options);
+		await api.create();
+		await api.upload("passwords.md", PAGES["guides/passwords.md"] ?? "");
+		const response = await api.send("POST", "/instances/docs/chat/completions", {
+			messages,
+			temperature: 0.2,
+		});
+		expect(await response.json()).toMatchObject({
+			...{ object: "chat.completion", model: MODEL },
+			choices: [{ message: { role: "assistant", content: "Open the settings page." } }],
+			usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+			chunks: [{ text: PAGES["guides/passwords.md"], item: { key: "passwords.md" } }],
+		});
+		expect(chats[0]).toMatchObject({ temperature: 0.2, messages: [{ role: "system" }, messages[0]] });
+		expect(chats[0]?.messages[0]?.content).toContain(
+			`<document name="passwords.md">\n${PAGES["guides/passwords.md"]}\n</document>`,
+		);
+		expect(chats[0]).not.toHaveProperty("ai_search_options");
+	});
+
+	it("streams the chunks first", async () => {
+		const api = await indexed();
+		const response = await api.send("POST", "/instances/docs/chat/completions", {
+			...{ messages, stream: true, ai_search_options: { retrieval: { keyword_match_mode: "or" } } },
+		});
+		expect(response.headers.get("content-type")).toContain("text/event-stream");
+		const frames = (await response.text()).split("\n\n");
+		expect(frames[0]).toMatch(/^event: chunks\ndata: \[\{"id":"[\w.-]+","type":"text","score":/);
+		expect(JSON.parse(frames[1]?.slice(6) ?? "")).toMatchObject({
+			object: "chat.completion.chunk",
+			model: MODEL,
+		});
+		expect(frames.at(-2)).toBe("data: [DONE]");
+	});
+
+	it("calls no model if nothing is found", async () => {
+		const api = await indexed();
+		const unknown = { messages: [{ role: "user", content: "zzzz" }] };
+		const response = await api.send("POST", "/instances/docs/chat/completions", unknown);
+		expect(await response.json()).toMatchObject({
+			...{ object: "chat.completion", chunks: [], usage: { total_tokens: 0 } },
+			choices: [
+				{
+					message: { content: "No relevant documents were found for this question." },
+					finish_reason: "stop",
+				},
+			],
+		});
+		const stream = await api.send("POST", "/instances/docs/chat/completions", { ...unknown, stream: true });
+		expect(await stream.text()).toMatch(
+			/^event: chunks\ndata: \[\]\n\ndata: .*\n\ndata: .*"finish_reason":"stop".*\n\ndata: \[DONE\]\n\n$/,
+		);
+	});
+
+	it("of several instances has the chunks of all", async () => {
+		const api = await indexed();
+		const response = await api.send("POST", "/namespaces/default/chat/completions", {
+			messages,
+			ai_search_options: { instance_ids: ["docs"], retrieval: { keyword_match_mode: "or" } },
+		});
+		expect(await response.json()).toMatchObject({ chunks: [{ instance_id: "docs" }] });
+	});
+});
