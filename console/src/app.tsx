@@ -23,6 +23,7 @@ const Model = lazyPage(() => import("./pages/model.tsx"));
 const Usage = lazyPage(() => import("./pages/usage.tsx"));
 const Requests = lazyPage(() => import("./pages/requests.tsx"));
 const Tokens = lazyPage(() => import("./pages/tokens.tsx"));
+const Adapters = lazyPage(() => import("./pages/adapters.tsx"));
 const Engines = lazyPage(() => import("./pages/engines.tsx"));
 
 type State =
@@ -100,6 +101,7 @@ function Console() {
 						<Route path="usage" element={<Usage />} />
 						<Route path="requests" element={<Requests />} />
 						<Route path="tokens" element={<Tokens />} />
+						<Route path="adapters" element={<Adapters />} />
 						<Route path="engines" element={<Engines />} />
 						<Route path="*" element={<Navigate to="/playground" replace />} />
 					</Route>

@@ -14,6 +14,7 @@ const PAGES = [
 	["/usage", "Usage"],
 	["/requests", "Requests"],
 	["/tokens", "Tokens"],
+	["/adapters", "Adapters"],
 	["/engines", "Engines"],
 ] as const;
 

@@ -17,6 +17,7 @@ const PAGES: readonly (readonly [title: string, path: string, part: string])[] =
 	["usage", "/console/usage", "Budgets"],
 	["requests", "/console/requests", "Outcome"],
 	["tokens", "/console/tokens", "New token"],
+	["adapters", "/console/adapters", "New adapter"],
 	["engines", "/console/engines", "Routes"],
 ];
 

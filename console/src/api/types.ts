@@ -265,3 +265,13 @@ export interface Pool {
 	backend: string;
 	replicas: Replica[];
 }
+
+export interface FineTune {
+	id: string;
+	name: string;
+	model: string;
+	description: string;
+	created_at: string;
+	files: { name: string; bytes: number }[];
+	rank?: number;
+}

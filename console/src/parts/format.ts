@@ -24,6 +24,14 @@ export const rate = (value: number): string => (value < 10 ? decimal(value) : in
 export const milliseconds = (value: number): string =>
 	value < 1_000 ? `${Math.round(value)} ms` : `${precise.format(value / 1_000)} s`;
 
+const UNITS = ["B", "KB", "MB", "GB"] as const;
+
+/** `1.5 MB`, in powers of 1,000. */
+export function bytes(value: number): string {
+	const power = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, value)) / 3)));
+	return `${rate(value / 1_000 ** power)} ${UNITS[power]}`;
+}
+
 const DAY_MS = 86_400_000;
 
 /** A UTC day, `2026-11-21`, this many days before today. */

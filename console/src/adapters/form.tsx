@@ -1,0 +1,134 @@
+import { Button } from "@cloudflare/kumo/components/button";
+import { Input } from "@cloudflare/kumo/components/input";
+import { type FormEvent, useEffect, useId, useRef, useState } from "react";
+import type { FineTune } from "../api/types.ts";
+import { useCatalog } from "../models/catalog.ts";
+import { Failure } from "../parts/failure.tsx";
+import { bytes } from "../parts/format.ts";
+import { Section } from "../parts/page.tsx";
+import { useSession } from "../session/session.ts";
+import { type AdapterFiles, chosenOf, FILES } from "./files.ts";
+
+interface Props {
+	/** An adapter that lacks files. Absent: a new one. */
+	adapter: FineTune | undefined;
+	onSaved(): void;
+	onCancel(): void;
+}
+
+/** The gateway continues with the same adapter if the form is sent again after a file was refused. */
+export function AdapterForm({ adapter, onSaved, onCancel }: Props) {
+	const { api } = useSession();
+	const catalog = useCatalog();
+	const list = useId();
+	const picker = useId();
+	const [name, setName] = useState(adapter?.name ?? "");
+	const [model, setModel] = useState(adapter?.model ?? "");
+	const [files, setFiles] = useState<AdapterFiles>({});
+	const [isOver, setIsOver] = useState(false);
+	const [sending, setSending] = useState<string>();
+	const [error, setError] = useState<Error>();
+	const form = useRef<HTMLFormElement>(null);
+	useEffect(() => form.current?.querySelector("input")?.focus({ preventScroll: true }), []);
+	const stored = new Set(adapter?.files.map((file) => file.name));
+	const missing = FILES.filter((file) => !files[file] && !stored.has(file));
+	const models = (catalog.value ?? []).filter(({ properties }) =>
+		properties.some(({ property_id }) => property_id === "lora"),
+	);
+
+	async function submit(event: FormEvent): Promise<void> {
+		event.preventDefault();
+		setError(undefined);
+		setSending("The adapter");
+		try {
+			const { id } = await api.send<FineTune>("POST", api.account("/ai/finetunes"), { name, model });
+			for (const fileName of FILES) {
+				const file = files[fileName];
+				if (!file) continue;
+				setSending(fileName);
+				const body = new FormData();
+				body.set("file_name", fileName);
+				body.set("file", file);
+				const path = api.account(`/ai/finetunes/${id}/finetune-assets`);
+				await api.fetch(path, { method: "POST", body });
+			}
+			onSaved();
+		} catch (failure) {
+			setError(failure instanceof Error ? failure : new Error(String(failure)));
+			setSending(undefined);
+		}
+	}
+
+	return (
+		<Section title={adapter ? `Files of ${adapter.name}` : "New adapter"}>
+			{error && <Failure error={error} />}
+			<form className="stack" ref={form} onSubmit={(event) => void submit(event)}>
+				<div className="filters">
+					<Input
+						label="Name"
+						required
+						maxLength={128}
+						readOnly={adapter !== undefined}
+						value={name}
+						onChange={(event) => setName(event.target.value)}
+					/>
+					<Input
+						label="Base model"
+						placeholder="@cf/…"
+						required
+						autoComplete="off"
+						list={list}
+						readOnly={adapter !== undefined}
+						value={model}
+						onChange={(event) => setModel(event.target.value)}
+					/>
+					<datalist id={list}>
+						{models.map(({ id, name: each }) => (
+							<option key={id} value={each} />
+						))}
+					</datalist>
+				</div>
+				{/* biome-ignore lint/a11y/noStaticElementInteractions: the control inside does the same with the keyboard. */}
+				<div
+					className={isOver ? "drop over" : "drop"}
+					onDragOver={(event) => {
+						event.preventDefault();
+						setIsOver(true);
+					}}
+					onDragLeave={() => setIsOver(false)}
+					onDrop={(event) => {
+						event.preventDefault();
+						setIsOver(false);
+						setFiles((before) => chosenOf(before, event.dataTransfer.files));
+					}}
+				>
+					<label htmlFor={picker}>Files</label>
+					<p className="subtle plain">Drop {FILES.join(" and ")} here, or choose both. PEFT writes them.</p>
+					<input
+						id={picker}
+						type="file"
+						multiple
+						accept=".json,.safetensors"
+						onChange={(event) => setFiles((before) => chosenOf(before, event.target.files ?? []))}
+					/>
+					<ul className="plain">
+						{FILES.map((file) => (
+							<li key={file}>
+								{file}: {files[file] ? bytes(files[file].size) : stored.has(file) ? "stored" : "missing"}
+							</li>
+						))}
+					</ul>
+				</div>
+				<div className="buttons">
+					<Button type="submit" variant="primary" disabled={missing.length > 0 || sending !== undefined}>
+						Upload
+					</Button>
+					<Button type="button" onClick={onCancel}>
+						Cancel
+					</Button>
+					<span role="status">{sending !== undefined && `${sending} is being sent …`}</span>
+				</div>
+			</form>
+		</Section>
+	);
+}
