@@ -116,7 +116,9 @@ export function configure(variables: object): Config {
 	const limitEntries = Object.fromEntries(readEntries("LIMITS", env, problems));
 	const limits = problems.parse(LimitsSchema, { ...kept, ...defaultRates, ...limitEntries }, ["LIMITS"]);
 	const corsEntries = Object.fromEntries(readEntries("CORS", env, problems));
-	const cors = Object.keys(corsEntries).length ? problems.parse(CorsSchema, corsEntries, ["CORS"]) : undefined;
+	const cors = Object.keys(corsEntries).length
+		? problems.parse(CorsSchema, corsEntries, ["CORS"])
+		: undefined;
 	const parsed = <T>(name: string, schema: z.ZodType<T>): T | undefined =>
 		problems.parse(schema, Object.fromEntries(readEntries(name, env, problems)), [name]);
 	const gatewayRules = parsed("AI_GATEWAY", AiGatewaySchema);

@@ -34,7 +34,7 @@ function modelName({ lora }: ChatInput, call: Call): string {
 	if (!allowsAdapter(lora, call))
 		throw new AiError(
 			"loraUnsupported",
-			`The model ${model.id} has no such LoRA here (see loras of its route)`,
+			`The model ${model.id} has no such LoRA here: it is no fine-tune of the account, and not in loras of the route`,
 		);
 	return lora;
 }

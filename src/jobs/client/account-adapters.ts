@@ -2,7 +2,8 @@
 import type { AccountAdapter } from "../../backends/adapters.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { EngineFolders } from "../adapters/engine-folders.ts";
-import { isComplete } from "../adapters/records.ts";
+import { type AdapterRecord, isComplete } from "../adapters/records.ts";
+import type { JobsServices } from "../services.ts";
 import type { Jobs } from "./jobs.ts";
 
 interface AdapterServices {
@@ -26,3 +27,23 @@ export const adapterFinder =
 			}
 		);
 	};
+
+/**
+ * Writes a complete adapter into the folders of the backends that serve its model, so that its first request does not wait for that. A folder
+ * that cannot be written now is written with that request.
+ */
+export async function writeAhead(
+	account: string,
+	adapter: AdapterRecord,
+	{ engineFolders, jobs, routing, storage }: AdapterServices & Pick<JobsServices, "routing">,
+): Promise<void> {
+	if (!isComplete(adapter)) return;
+	const targets = routing.find(adapter.model)?.targets ?? [];
+	const backends = targets.filter(({ adapters }) => adapters?.folder !== undefined);
+	if (backends.length === 0) return;
+	const blobs = storage.blobs(account);
+	await Promise.allSettled(backends.map(({ backend }) => engineFolders.write(backend, adapter, blobs)));
+	// It may have been deleted meanwhile.
+	const found = await jobs.adapters(account, (adapters) => adapters.find(adapter.id));
+	if (!found) await engineFolders.delete(adapter.id);
+}

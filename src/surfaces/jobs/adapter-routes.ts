@@ -13,6 +13,7 @@ import { parseFields, readStored } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { type AdapterRecord, adapterPrefix } from "../../jobs/adapters/records.ts";
+import { writeAhead } from "../../jobs/client/account-adapters.ts";
 import { can } from "../../models/model.ts";
 import { PUBLIC_ADAPTERS } from "../../models/public-adapters.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
@@ -107,7 +108,10 @@ export const adapterRoutes: readonly AppRoute[] = defineRoutes({ bases: [AI], ta
 		},
 		output: answer("fineTuneAnswer"),
 		async handler(c, call) {
-			return envelope(fineTune(await storeAdapterFile(c.req.raw, await find(c, call), call)));
+			const { caller, services } = call;
+			const adapter = await storeAdapterFile(c.req.raw, await find(c, call), call);
+			services.waitUntil(writeAhead(caller.account, adapter, services).catch(() => {}));
+			return envelope(fineTune(adapter));
 		},
 	},
 	{

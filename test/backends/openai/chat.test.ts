@@ -212,7 +212,8 @@ describe("an adapter", () => {
 			});
 			expect(await failureOf(asking.answer)).toMatchObject({
 				key: "loraUnsupported",
-				description: "The model @cf/lab/model has no such LoRA here (see loras of its route)",
+				description:
+					"The model @cf/lab/model has no such LoRA here: it is no fine-tune of the account, and not in loras of the route",
 			});
 			expect(asking.call.requests).toHaveLength(0);
 		},

@@ -1,6 +1,7 @@
 /** Requests with LoRA adapters: which adapter a name means, and how engines get it. */
 import { describe, expect, it } from "vitest";
 import { EngineFolders } from "../../../src/jobs/adapters/engine-folders.ts";
+import { adapterFinder } from "../../../src/jobs/client/account-adapters.ts";
 import {
 	type ScriptedEngine,
 	scriptedLlama,
@@ -315,51 +316,60 @@ describe("vLLM", () => {
 });
 
 describe("the folder of the engine", () => {
-	it("is written once, before the first load", async () => {
+	/** A process that writes, and the engine that sees the folder at another path. */
+	function withFolder() {
 		const { engine, gateway } = vllm({ folder: "/srv/adapters", seen_as: "/adapters" });
-		const id = await uploaded(gateway);
 		const written = new Map<string, number>();
 		const calls: string[] = [];
-		gateway.services.engineFolders = new EngineFolders({
+		const { services } = gateway;
+		services.engineFolders = new EngineFolders({
 			address: "http://writer/secret",
 			async fetch(input, init) {
 				const request = new Request(input, init);
-				const path = request.url.replace("http://writer/secret", "");
-				calls.push(`${request.method} ${path}`);
-				if (request.method === "HEAD") return new Response(null, { status: written.size > 1 ? 200 : 404 });
+				const path = request.url.replace("http://writer/secret/", "");
+				calls.push(`${request.method} ${path.replaceAll(/[\da-f]{8}-[\da-f-]{27}/g, "{id}")}`);
+				const id = path.split("/")[1] ?? "";
+				const isWritten = written.size === 2;
+				if (request.method === "HEAD") return new Response(null, { status: isWritten ? 200 : 404 });
 				if (request.method === "DELETE") written.clear();
-				else written.set(path, (await request.arrayBuffer()).byteLength);
-				if (written.size > 1) engine.disk.set(`/adapters/${id}`, "adapter");
+				else written.set(path.replace(id, "{id}"), (await request.arrayBuffer()).byteLength);
+				if (written.size === 2) engine.disk.set(`/adapters/${id}`, "adapter");
 				return new Response(null, { status: 204 });
 			},
 		});
-		gateway.services.findAdapter = async (account, name) => {
-			const adapter = await gateway.services.jobs.adapters(account, (adapters) => adapters.find(name));
-			return (
-				adapter && {
-					...adapter,
-					isComplete: true,
-					writeTo: (backend) =>
-						gateway.services.engineFolders.write(backend, adapter, gateway.services.storage.blobs(account)),
-				}
-			);
-		};
+		services.findAdapter = adapterFinder(services);
+		return { calls, engine, gateway, written };
+	}
+	const FILES = {
+		"gpus/{id}/adapter_config.json": loraConfig().length,
+		"gpus/{id}/adapter_model.safetensors": loraWeights().length,
+	};
+	const WRITE = ["HEAD gpus/{id}", ...Object.keys(FILES).map((file) => `PUT ${file}`)];
+
+	it("is written when the adapter is complete, looked at before a load, and emptied with the adapter", async () => {
+		const { calls, engine, gateway, written } = withFolder();
+		const id = await uploaded(gateway);
+		await expect.poll(() => written.size).toBe(2);
+		expect(Object.fromEntries(written)).toEqual(FILES);
+		expect(calls).toEqual(WRITE);
 		expect(await chat(gateway, "support")).toEqual({ status: 200, text: `I am ${id}` });
-		expect(Object.fromEntries(written)).toEqual({
-			[`/gpus/${id}/adapter_config.json`]: loraConfig().length,
-			[`/gpus/${id}/adapter_model.safetensors`]: loraWeights().length,
-		});
-		engine.loaded.clear();
-		expect((await chat(gateway, "support")).status).toBe(200);
+		expect(await chat(gateway, "support")).toEqual({ status: 200, text: `I am ${id}` });
+		expect(calls).toEqual([...WRITE, "HEAD gpus/{id}"]);
+		expect(engine.calls).toHaveLength(1);
 		await gateway.app.request(`${BASE}/finetunes/support`, { method: "DELETE" });
-		expect(calls).toEqual([
-			`HEAD /gpus/${id}`,
-			`PUT /gpus/${id}/adapter_config.json`,
-			`PUT /gpus/${id}/adapter_model.safetensors`,
-			`HEAD /gpus/${id}`,
-			`DELETE /${id}`,
-		]);
+		expect(calls.at(-1)).toBe("DELETE {id}");
 		expect(await chat(gateway, "support")).toMatchObject({ status: 405, code: 5005 });
+	});
+
+	it("is written again with a request if its files are gone", async () => {
+		const { calls, engine, gateway, written } = withFolder();
+		const id = await uploaded(gateway);
+		await expect.poll(() => written.size).toBe(2);
+		written.clear();
+		engine.disk.clear();
+		calls.length = 0;
+		expect(await chat(gateway, "support")).toEqual({ status: 200, text: `I am ${id}` });
+		expect(calls).toEqual(WRITE);
 	});
 
 	it("cannot be written without a process that does", async () => {

@@ -136,7 +136,7 @@ async function withScales(input: ChatInput, call: Call, generate: ChatHandler): 
 			"loraUnsupported",
 			own
 				? `has no adapter ${own.id}.gguf: llama.cpp takes adapters at its start (docs/adapters.md)`
-				: "has no such adapter: see loras of its route",
+				: "has no such adapter: it is no fine-tune of the account, and not in loras of the route",
 			{ retryable: true },
 		);
 	return generate(base, withField(call, scales));
