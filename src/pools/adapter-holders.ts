@@ -4,10 +4,12 @@ import { BoundedMap } from "../core/bounded-map.ts";
 
 /** Adapters of one replica that are remembered. Callers choose the names. */
 const MAX_NAMES = 1_000;
+/** Of all pools, with those that were removed. */
+const MAX_REPLICAS = 10_000;
 
 class AdapterHolders {
 	/** By the address of the replica: ids of adapters, by the names that requests give them. */
-	readonly #ids = new Map<string, Map<string, string>>();
+	readonly #ids = new BoundedMap<string, Map<string, string>>(MAX_REPLICAS);
 
 	/** `name`: as requests name it. */
 	has(url: string, name: string): boolean {

@@ -1,4 +1,5 @@
 /** Chats with a LoRA adapter. The engine gets the adapter first, if it has not; then the request names it as the engine expects. */
+import { BoundedMap } from "../../../core/bounded-map.ts";
 import type { AiError } from "../../../core/errors.ts";
 import { holders } from "../../../pools/adapter-holders.ts";
 import type { ChatInput } from "../../../tasks/text-generation/types.ts";
@@ -111,12 +112,15 @@ const ABSENT_STATUSES: readonly (number | undefined)[] = [400, 404];
 const lacksAdapter = ({ status, body }: Refusal, { absent }: AdapterEngine): boolean =>
 	ABSENT_STATUSES.includes(status) && absent.test(readError(body).message ?? "");
 
+/** Of one backend, with those that were removed. Those that are forgotten are asked again. */
+const MAX_REPLICAS = 1_000;
+
 /** By backend, then by the address of the replica. */
 const replicas = new WeakMap<object, Map<string, ReplicaAdapters>>();
 
 function replicaOf(target: Target): ReplicaAdapters {
 	const owner = target.observed ?? target;
-	const known = replicas.get(owner) ?? new Map<string, ReplicaAdapters>();
+	const known = replicas.get(owner) ?? new BoundedMap<string, ReplicaAdapters>(MAX_REPLICAS);
 	replicas.set(owner, known);
 	const replica = known.get(target.url) ?? new ReplicaAdapters();
 	known.set(target.url, replica);

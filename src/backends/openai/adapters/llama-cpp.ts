@@ -2,8 +2,11 @@
  * Adapters of llama.cpp's server, which it has from its start (`--lora`). A request lists those that it uses, by their position; an adapter
  * that is not listed has the scale 0 (github.com/ggml-org/llama.cpp/tree/master/tools/server). The positions are read with each request
  * that names an adapter, because another start of the engine may change them.
+ *
+ * Observed: with `--lora-init-without-apply` the list has the scale 1 too, so requests without an adapter get zeros that change nothing.
  */
 import * as z from "zod";
+import { BoundedMap } from "../../../core/bounded-map.ts";
 import { lazy } from "../../../core/lazy.ts";
 import { getJson } from "../../transport/http.ts";
 import type { Call } from "../../transport/upstream-failure.ts";
@@ -17,6 +20,7 @@ export type AdapterScales = readonly { id: number; scale: number }[];
 
 /** How long it is known whether the engine applies adapters to requests that name none. */
 const KNOWN_MS = 60_000;
+const MAX_REPLICAS = 1_000;
 
 const adaptersOf = (call: Call) => {
 	const { target } = call;
@@ -48,7 +52,7 @@ const knownBases = new WeakMap<object, Map<string, KnownBase>>();
 export async function baseScales(call: Call): Promise<AdapterScales | undefined> {
 	const { services, target } = call;
 	const owner = target.observed ?? target;
-	const known = knownBases.get(owner) ?? new Map<string, KnownBase>();
+	const known = knownBases.get(owner) ?? new BoundedMap<string, KnownBase>(MAX_REPLICAS);
 	knownBases.set(owner, known);
 	const latest = known.get(target.url);
 	if (latest && latest.until > services.now()) return latest.scales;

@@ -17,7 +17,7 @@ const TIMEOUTS = { headerMs: LOAD_MS, idleMs: LOAD_MS, totalMs: LOAD_MS };
 /** Refusals that are not about the adapter: of the key, and of an engine that is busy or starts. */
 const UNRELATED: ReadonlySet<number | undefined> = new Set([401, 403, 408, 429, 502, 503, 504]);
 const NOT_FOUND = 404;
-/** Adapters are written one after the other for one engine. */
+/** Of the engine's message. */
 const MAX_REASON_CHARACTERS = 300;
 
 type Routes = NonNullable<AdapterEngine["routes"]>;
