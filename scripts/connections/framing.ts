@@ -35,7 +35,7 @@ const SINGLE = new Set(["content-length", "transfer-encoding"]);
 const READ = new Set([...SINGLE, ...CREDENTIALS, "expect", "upgrade"]);
 
 /** How the end of a message is found. `close`: it ends with the connection. `upgrade`: the connection has another protocol now. */
-export type BodyKind = "none" | "length" | "chunked" | "close" | "upgrade";
+type BodyKind = "none" | "length" | "chunked" | "close" | "upgrade";
 
 type Step = "size" | "data" | "data-end" | "trailer";
 

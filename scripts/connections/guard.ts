@@ -32,7 +32,7 @@ const COUNT_NAMES: Readonly<Record<string, string>> = {
 /** They answer at once, without a token. */
 const PROBES: ReadonlySet<string> = new Set(["/health", "/ready"]);
 
-export interface GuardOptions extends Partial<ConnectionTimes> {
+interface GuardOptions extends Partial<ConnectionTimes> {
 	host: string;
 	port: number;
 	/** The runtime's socket. */

@@ -29,7 +29,7 @@ export interface Placed {
 	refuse(reason: "full"): void;
 }
 
-export type PlaceKind = "ordinary" | "reserved";
+type PlaceKind = "ordinary" | "reserved";
 
 export interface ClassCount {
 	used: number;

@@ -8,7 +8,7 @@ import { delimiter, isAbsolute, join } from "node:path";
 import { LocalProblem } from "./problem.ts";
 
 /** The environment variable with the path of llama-server. */
-export const BINARY_SETTING = "LLAMA_SERVER";
+const BINARY_SETTING = "LLAMA_SERVER";
 const NEEDED_OPTION = "--models-preset";
 const HELP_MS = 10_000;
 const MAX_HELP_BYTES = 4 * 1024 * 1024;

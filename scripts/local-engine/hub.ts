@@ -15,7 +15,7 @@ import type { Manifest, StoredFile } from "./store.ts";
 import { Revision, Sha256, type Weights } from "./table.ts";
 
 /** The environment variable with the hub: an address or a folder. */
-export const HUB_SETTING = "GANGLION_HUB";
+const HUB_SETTING = "GANGLION_HUB";
 const DEFAULT_HUB = "https://huggingface.co";
 const TOKEN_SETTING = "HF_TOKEN";
 /** Until an answer, and between two pieces of it. */
@@ -28,7 +28,7 @@ export const NO_REVISION = "folder";
 const MAX_NAMES = 12;
 
 /** The rest of a file. */
-export interface OpenFile {
+interface OpenFile {
 	/** The position of its first byte. 0 if the source cannot start elsewhere. */
 	from: number;
 	bytes: AsyncIterable<Uint8Array>;

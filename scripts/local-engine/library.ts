@@ -7,7 +7,7 @@ import { pullWeights } from "./pull.ts";
 import { allPresent, type PresentWeights, presentWeights } from "./store.ts";
 import { approximateSize, WEIGHTS, type Weights } from "./table.ts";
 
-export interface LibraryOptions {
+interface LibraryOptions {
 	folder: string;
 	/** Missing weights are downloaded at their first use. */
 	pulls: boolean;

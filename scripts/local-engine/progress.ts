@@ -89,7 +89,7 @@ const BAR_CHARS = 24;
 const LINE_PERCENT = 10;
 const REDRAW_MS = 100;
 
-export interface Terminal {
+interface Terminal {
 	isTTY?: boolean;
 	columns?: number;
 	write(text: string): unknown;

@@ -36,7 +36,7 @@ export interface RouterModelsSetting {
 	preset: string;
 }
 
-export interface RouterOptions extends RouterModelsSetting {
+interface RouterOptions extends RouterModelsSetting {
 	server: LlamaServer;
 	log(line: string): void;
 }

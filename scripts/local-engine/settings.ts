@@ -13,7 +13,7 @@ const KEY_VARIABLE = "LOCAL_ENGINE_KEY";
 const HEADER_MS = 120_000;
 
 /** Settings that name engines: an object, or its JSON text. */
-export interface OwnSettings {
+interface OwnSettings {
 	BACKENDS?: unknown;
 	ROUTES?: unknown;
 }

@@ -9,7 +9,7 @@ import type { Model } from "../../src/models/model.ts";
 import table from "./weights.json" with { type: "json" };
 
 /** `same`: in the precision of the model's author. `sibling`: another model of the same task. */
-export type Relation = "same" | "quantised" | "sibling";
+type Relation = "same" | "quantised" | "sibling";
 
 /** Of one path segment each: they become folders and files. */
 const SEGMENT = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/;

@@ -7,7 +7,7 @@ import type { BatchMistake } from "./records.ts";
 const MAX_ID_CHARACTERS = 512;
 
 /** A line that may run. */
-export interface CheckedLine {
+interface CheckedLine {
 	customId: string;
 	model: string;
 	/** Texts that an embedding line embeds. */

@@ -5,7 +5,7 @@ const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
-export interface InputLine {
+interface InputLine {
 	/** Counted from 1. */
 	line: number;
 	/** Of its first byte. */

@@ -3,13 +3,13 @@ import { isRecord, parseRecord } from "../../core/json.ts";
 import type { BatchApi } from "./records.ts";
 
 /** An answer of a route. `text`: its body. */
-export interface LineAnswer {
+interface LineAnswer {
 	status: number;
 	requestId: string;
 	text: string;
 }
 
-export interface ResultLine {
+interface ResultLine {
 	/** With its line end. */
 	text: string;
 	/** It belongs to the file of errors. */

@@ -25,7 +25,7 @@ import { validateFile } from "./validate.ts";
 /** The queue ends a run that takes longer. It is longer than a shift and any answer. */
 const RUN_TIMEOUT_MS = 60 * 60_000;
 
-export interface BatchRunServices {
+interface BatchRunServices {
 	line: RunLine;
 	/** Why the model cannot answer requests of the endpoint. */
 	modelMistake(model: string, endpoint: string, caller: Caller): Promise<string | undefined>;

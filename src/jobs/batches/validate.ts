@@ -13,7 +13,7 @@ const MAX_MISTAKES = 100;
 const ADDED_AT_ONCE = 1_000;
 const EMBEDDINGS = "/embeddings";
 
-export interface ValidatedFile {
+interface ValidatedFile {
 	mistakes: BatchMistake[];
 	/** Lines. */
 	total: number;

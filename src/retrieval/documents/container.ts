@@ -63,9 +63,6 @@ function checkXml(part: Uint8Array, work: Work): void {
 	work.spend(tags / TAGS_PER_UNIT);
 }
 
-export const textOfPart = (part: Uint8Array | undefined): string =>
-	part === undefined ? "" : new TextDecoder().decode(part);
-
 export const isEncryptedOpenDocument = (parts: Parts): boolean =>
 	decoder.decode(parts.get("META-INF/manifest.xml") ?? new Uint8Array()).includes("encryption-data");
 

@@ -12,7 +12,7 @@ export type Converter = (file: SourceFile, options: ConversionOptions) => Promis
 
 /** The status of an answer whose conversion was stopped. Its body is the sentence. */
 export const STOPPED_STATUS = 422;
-export const UNSAFE = "The file takes too much time or memory to convert";
+const UNSAFE = "The file takes too much time or memory to convert";
 
 /** `send`: passes the request to `answerConversion` in another place. */
 export const remoteConverter =

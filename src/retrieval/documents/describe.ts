@@ -12,9 +12,9 @@ import { isServed } from "../../pipeline/resolve-model.ts";
 import type { PipelineServices } from "../../pipeline/services.ts";
 import { ConversionFailure } from "./work.ts";
 
-export const DETECTION_MODEL = "@cf/facebook/detr-resnet-50";
+const DETECTION_MODEL = "@cf/facebook/detr-resnet-50";
 /** The product's model first. It has ended, so that only a route that names it serves it. */
-export const VISION_MODELS = [
+const VISION_MODELS = [
 	"@cf/google/gemma-3-12b-it",
 	"@cf/google/gemma-4-26b-a4b-it",
 	"@cf/meta/llama-4-scout-17b-16e-instruct",
@@ -28,7 +28,7 @@ const LANGUAGES = {
 	pt: "Portuguese",
 	de: "German",
 } as const;
-export type DescriptionLanguage = keyof typeof LANGUAGES;
+type DescriptionLanguage = keyof typeof LANGUAGES;
 
 const MAX_DESCRIPTION_TOKENS = 512;
 /** Larger images are refused before a model receives them: engines decode all pixels. */
@@ -44,7 +44,7 @@ export type CallModel = (
 	inputs: { fields: Record<string, unknown>; body?: { bytes: Uint8Array<ArrayBuffer>; contentType: string } },
 ) => Promise<unknown>;
 
-export interface ImageToDescribe {
+interface ImageToDescribe {
 	mimeType: string;
 	bytes: Uint8Array;
 	language?: DescriptionLanguage | undefined;

@@ -6,7 +6,7 @@ import { decodeBase64 } from "../../media/base64.ts";
 import { ConversionFailure } from "./work.ts";
 
 /** The product's limit for each file. */
-export const MAX_EMBEDDED_IMAGES = 10;
+const MAX_EMBEDDED_IMAGES = 10;
 const MAX_EMBEDDED_BYTES = 8 * 1024 * 1024;
 
 export interface EmbeddedImage {

@@ -6,7 +6,7 @@ import type { Element, ElementContent, Nodes } from "hast";
 import type { PDFDocumentProxy } from "./pdf-types.ts";
 
 type Page = Awaited<ReturnType<PDFDocumentProxy["getPage"]>>;
-export type TextItem = Awaited<ReturnType<Page["getTextContent"]>>["items"][number];
+type TextItem = Awaited<ReturnType<Page["getTextContent"]>>["items"][number];
 type Structure = NonNullable<Awaited<ReturnType<Page["getStructTree"]>>>;
 
 /** The part of PDF.js' nodes that is read: an element, or a reference to marked content or to an annotation. */

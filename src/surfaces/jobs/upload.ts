@@ -11,7 +11,7 @@ const MAX_FIELDS = 50;
 const UNNAMED = "unknown_file";
 
 /** A file whose bytes are stored. `bytes`: undefined if the form had none. */
-export interface UploadedForm {
+interface UploadedForm {
 	fields: ReadonlyMap<string, string>;
 	file: Pick<FileRecord, "filename" | "contentType" | "bytes"> | undefined;
 }

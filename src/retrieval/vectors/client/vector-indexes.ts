@@ -72,7 +72,7 @@ interface IndexesServices extends VectorObjects {
 	wait(milliseconds: number): Promise<void>;
 }
 
-export interface NewIndex extends VectorShape {
+interface NewIndex extends VectorShape {
 	name: string;
 	description?: string | undefined;
 	delayMs?: number | undefined;

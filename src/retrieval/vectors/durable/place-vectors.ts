@@ -11,7 +11,7 @@ export const MAX_INDEX_VECTORS = 200_000;
 export const shardCapacity = (dimensions: number): number =>
 	Math.min(SHARD_VECTORS, Math.floor(SHARD_VALUES / dimensions));
 
-export interface Placement {
+interface Placement {
 	/** The vectors that an object gets. */
 	batches: Map<number, VectorBatch>;
 	/** The objects of the ids that are new. */

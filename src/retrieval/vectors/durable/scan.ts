@@ -26,7 +26,7 @@ export const byScore =
 		isBetter(metric, a, b) ? -1 : 1;
 
 /** The best matches so far, the best first. */
-export class TopMatches {
+class TopMatches {
 	readonly matches: ScoredId[] = [];
 	readonly #metric: VectorMetric;
 	readonly #max: number;
