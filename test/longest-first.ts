@@ -1,16 +1,27 @@
 /** The order of the test files, also in a fresh clone, where Vitest has no durations of an earlier run. */
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** These take 15 seconds to a minute each, and mostly wait. */
+/** These take 12 seconds to a minute each, and mostly wait. At the end of a run, one of them would keep a single core busy. */
 export const LONG_FILES = [
 	"serve",
 	"plugin",
+	"storage",
 	"dev",
 	"faults",
 	"conservation-leased",
 	"gateway-conservation",
 	"conservation",
+	"cli/client",
+	"cli/installed",
+	"stream-modes",
+	"file-limit",
 	"leaving-sockets",
+	"modules",
+	"stored-responses",
+	"stops",
+	"crowd",
+	"leave-matrix",
+	"outbound",
 ].map((name) => `test/node/${name}.test.ts`);
 const IN_WORKERD = ["worker", "hostile", "extending", "binding"];
 

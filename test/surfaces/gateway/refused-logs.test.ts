@@ -39,7 +39,7 @@ const cheap = { id: "all", limitType: "cost", limit: 1e-9, window: 86_400 };
 it.each<[string, Refused]>([
 	["invalid input", { code: 5006, query: { ...chat, temperature: "hot" } }],
 	["an unknown model", { code: 5007, endpoint: "@cf/none/none" }],
-	["a context that is too long", { code: 5021, query: { prompt: LONG.repeat(20) } }],
+	["a context that is too long", { code: 5021, query: { prompt: LONG.repeat(10) } }],
 	["a budget", { code: 3036, limits: { daily_neurons: 1 } }],
 	["a spend limit", { code: 2045, settings: { spend_limits: { enabled: true, rules: [cheap] } } }],
 	["a rate", { code: 2003, settings: { rate_limiting_limit: 1, rate_limiting_interval: 86_400 } }],
