@@ -204,3 +204,28 @@ describe("Anthropic SDK", () => {
 		});
 	});
 });
+
+it("creates a batch, reads its results at their address, and deletes it", { timeout: 60_000 }, async () => {
+	const { batches } = client.messages;
+	const { id } = await batches.create({
+		requests: ["one", "two"].map((custom_id) => ({
+			custom_id,
+			params: { model: LLAMA, max_tokens, messages: [{ role: "user", content: `Say ${custom_id}` }] },
+		})),
+	});
+	await expect
+		.poll(async () => (await batches.retrieve(id)).processing_status, { timeout: 50_000, interval: 200 })
+		.toBe("ended");
+	expect((await batches.retrieve(id)).request_counts).toMatchObject({ processing: 0, succeeded: 2 });
+	const results = new Map<string, string>();
+	for await (const { custom_id, result } of await batches.results(id))
+		results.set(custom_id, result.type === "succeeded" ? textOf(result.message) : result.type);
+	expect(results.get("one")).toContain("Say one");
+	expect(results.get("two")).toContain("Say two");
+	const listed: string[] = [];
+	for await (const batch of batches.list({ limit: 1 })) listed.push(batch.id);
+	expect(listed).toContain(id);
+	expect((await batches.cancel(id)).processing_status).toBe("ended");
+	expect(await batches.delete(id)).toEqual({ id, type: "message_batch_deleted" });
+	await expect(batches.retrieve(id)).rejects.toBeInstanceOf(Anthropic.NotFoundError);
+});

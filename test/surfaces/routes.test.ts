@@ -86,10 +86,12 @@ const OPENAI: readonly Row[] = [
 	...["", "/v1"].flatMap((base): Row[] => [
 		["run", `POST ${base}/messages`, "anthropic"],
 		["run", `POST ${base}/messages/count_tokens`, "anthropic"],
-		...["GET", "POST", "DELETE"].flatMap((method): Row[] => [
-			["run", `${method} ${base}/messages/batches`, "anthropic"],
-			["run", `${method} ${base}/messages/batches/:path{.+}`, "anthropic"],
-		]),
+		["run", `POST ${base}/messages/batches`, "anthropic"],
+		["run", `GET ${base}/messages/batches`, "anthropic"],
+		["run", `GET ${base}/messages/batches/:batch`, "anthropic"],
+		["run", `DELETE ${base}/messages/batches/:batch`, "anthropic"],
+		["run", `POST ${base}/messages/batches/:batch/cancel`, "anthropic"],
+		["run", `GET ${base}/messages/batches/:batch/results`, "anthropic"],
 		["read", `GET ${base}/models`, "openai"],
 		["read", `GET ${base}/models/:model{.+}`, "openai"],
 	]),

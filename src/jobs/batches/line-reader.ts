@@ -8,7 +8,7 @@ import type { ClaimedLine } from "./records.ts";
 
 const MAX_SPAN_BYTES = 10_000_000;
 
-export type LineBody = Record<string, unknown> & { model: string };
+export type LineBody = Record<string, unknown>;
 
 export class LineReader {
 	readonly #blobs: Blobs;
@@ -40,8 +40,8 @@ export class LineReader {
 				: await this.#read(offset, length);
 		const fields = parseJson(bytes, this.#limits);
 		const body = isRecord(fields) ? fields.body : undefined;
-		if (!isRecord(body) || typeof body.model !== "string") throw new TypeError("A line has no request");
-		return { ...body, model: body.model };
+		if (!isRecord(body)) throw new TypeError("A line has no request");
+		return body;
 	}
 
 	async #read(offset: number, length: number): Promise<Uint8Array> {

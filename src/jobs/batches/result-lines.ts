@@ -60,8 +60,35 @@ const WORKERS_AI: ResultFormat = {
 	},
 };
 
+/** One file. The body of a failure has the format of the errors of Messages, unless a provider has answered. */
+const ANTHROPIC: ResultFormat = {
+	answered: (customId, { status, requestId, text }) => ({
+		text: `{"custom_id":${JSON.stringify(customId)},"result":${
+			isSuccess(status)
+				? `{"type":"succeeded","message":${oneLine(text)}}`
+				: JSON.stringify({ type: "errored", error: messagesError(text, requestId) })
+		}}\n`,
+		isError: false,
+	}),
+	unfinished: (customId, reason) => ({
+		text: `${JSON.stringify({ custom_id: customId, result: { type: reason === "cancelled" ? "canceled" : reason } })}\n`,
+		isError: false,
+	}),
+};
+
+function messagesError(text: string, requestId: string): object {
+	const error = parseRecord(text)?.error;
+	const { type, message } = isRecord(error) ? error : {};
+	const known =
+		typeof type === "string" && typeof message === "string"
+			? { type, message }
+			: { type: "api_error", message: text.slice(0, MAX_MESSAGE_CHARACTERS) };
+	return { type: "error", error: known, request_id: requestId };
+}
+
 export const RESULT_FORMATS: Readonly<Record<BatchApi, ResultFormat>> = {
 	openai: OPENAI,
+	anthropic: ANTHROPIC,
 	"workers-ai": WORKERS_AI,
 };
 

@@ -82,6 +82,38 @@ export const batchesAnswer = json(
 	}),
 );
 
+const MessageBatch = z.object({
+	id: z.string(),
+	type: z.literal("message_batch"),
+	processing_status: z.enum(["in_progress", "canceling", "ended"]),
+	request_counts: z.object({
+		processing: z.int(),
+		succeeded: z.int(),
+		errored: z.int(),
+		canceled: z.int(),
+		expired: z.int(),
+	}),
+	created_at: Instant,
+	expires_at: Instant,
+	ended_at: Instant.nullable(),
+	cancel_initiated_at: Instant.nullable(),
+	archived_at: z.null(),
+	results_url: z.url().nullable(),
+	waiting: z.object({ code: z.int(), message: z.string(), until: Instant }).optional(),
+});
+export const messageBatchAnswer = json(MessageBatch);
+export const messageBatchesAnswer = json(
+	z.object({
+		data: z.array(MessageBatch),
+		first_id: z.string().nullable(),
+		last_id: z.string().nullable(),
+		has_more: z.boolean(),
+	}),
+);
+export const messageBatchDeletionAnswer = json(
+	z.object({ id: z.string(), type: z.literal("message_batch_deleted") }),
+);
+
 const FineTune = z.object({
 	id: z.string(),
 	model: z.string(),

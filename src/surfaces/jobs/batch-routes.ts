@@ -13,15 +13,14 @@ import { openAiFailure } from "../../http/failure-formats.ts";
 import { pathParameter } from "../../http/route.ts";
 import type { BatchRecord } from "../../jobs/batches/records.ts";
 import { NO_USAGE } from "../../jobs/batches/records.ts";
-import { foundJob, listScope } from "../../jobs/client/jobs.ts";
+import { foundJob } from "../../jobs/client/jobs.ts";
 import { fileKey } from "../../jobs/records.ts";
 import { inScope, scopeOf } from "../../responses/client/stored-responses.ts";
 import { answer } from "../answer.ts";
 import type { AppCall, AppRouteDeclaration } from "../route.ts";
 import { openAiBatch } from "./batch-format.ts";
-import { cancelBatch, createBatch } from "./manage-batch.ts";
+import { cancelBatch, createBatch, findBatch, listBatches, WINDOW_MS } from "./manage-batch.ts";
 
-const WINDOW_MS = 24 * 60 * 60_000;
 const SECOND_MS = 1_000;
 const MIN_EXPIRY_SECONDS = 3_600;
 const MAX_EXPIRY_SECONDS = 2_592_000;
@@ -156,23 +155,14 @@ async function create(c: Context, call: AppCall): Promise<Response> {
 	return reply(call, openAiBatch(record));
 }
 
-async function find(c: Context, { caller, services }: AppCall): Promise<BatchRecord> {
-	const id = pathParameter(c, "batch");
-	const found = await inScope(
-		caller,
-		(scope) => services.jobs.batches(caller.account, (batches) => batches.get(id, "openai", scope)),
-		services,
-	);
-	return foundJob(found);
-}
+const find = (c: Context, call: AppCall): Promise<BatchRecord> =>
+	findBatch(pathParameter(c, "batch"), "openai", call);
 
 async function list(c: Context, call: AppCall): Promise<Response> {
-	const { caller, services } = call;
 	const { after, limit } = parseFields(PageQuery(), c.req.query(), "query");
-	const scope = await listScope(caller, services);
-	const query = { api: "openai" as const, limit, ...(after !== undefined && { after }) };
-	const { batches, hasMore } = await services.jobs.batches(caller.account, (stored) =>
-		stored.list(query, scope),
+	const { batches, hasMore } = await listBatches(
+		{ api: "openai", limit, ...(after !== undefined && { after }) },
+		call,
 	);
 	return reply(call, {
 		object: "list",

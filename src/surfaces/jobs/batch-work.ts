@@ -1,7 +1,7 @@
 /** The handler of batches: each line runs like a request of its route, in the gateway that the batch names. */
 import { type AiError, toAiError } from "../../core/errors.ts";
 import { loadDialect } from "../../dialects/index.ts";
-import { onlyFor } from "../../dialects/route-dialect.ts";
+import { onlyFor, requireModel } from "../../dialects/route-dialect.ts";
 import { choosesModel, gatewayInHeaders, runModel } from "../../gateways/run/model-in-gateway.ts";
 import { isProviderModel } from "../../gateways/run/provider-names.ts";
 import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
@@ -52,7 +52,7 @@ const lineRunner =
 				read: async () =>
 					inferenceRequest({
 						...{ id, caller, signal, headers, fields },
-						model: route.modelOf?.(fields.model) ?? fields.model,
+						model: route.modelOf?.(requireModel(fields).model) ?? requireModel(fields).model,
 						dialect: onlyFor(route),
 						inputs: { fields: route.withHeaders?.(fields, headers) ?? fields },
 					}),
@@ -75,7 +75,7 @@ async function runNative(
 	{ id, caller, headers: sent, fields, signal }: LineCall,
 	services: AppServices,
 ): ReturnType<RunLine> {
-	const { model, input } = fields;
+	const { model } = requireModel(fields);
 	const headers = new Headers(sent);
 	headers.set(...PRIORITY);
 	let failure: AiError | undefined;
@@ -101,7 +101,7 @@ async function runNative(
 				inferenceRequest({
 					...{ id, caller, signal, headers, model },
 					dialect: loadDialect,
-					inputs: { fields: input },
+					inputs: { fields: fields.input },
 				}),
 			gateway: (named) => gatewayInHeaders(headers, named),
 		},

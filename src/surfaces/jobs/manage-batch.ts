@@ -1,16 +1,29 @@
-/** Creates and cancels batches, for all APIs. */
+/** Creates, finds, lists, cancels and deletes batches, for all APIs. */
 import { AiError } from "../../core/errors.ts";
 import { inBoundGateway } from "../../gateways/run/bound-caller.ts";
 import { gatewayOfHeaders } from "../../gateways/run/model-in-gateway.ts";
 import { identifyCaller } from "../../http/authenticate.ts";
 import { batchItem } from "../../jobs/batches/batch-item.ts";
-import { type BatchRecord, hasEnded, type NewLine } from "../../jobs/batches/records.ts";
-import { ownInputKey } from "../../jobs/records.ts";
+import {
+	type BatchApi,
+	type BatchesPage,
+	type BatchesQuery,
+	type BatchRecord,
+	hasEnded,
+	type NewLine,
+	NO_USAGE,
+} from "../../jobs/batches/records.ts";
+import { foundJob, listScope } from "../../jobs/client/jobs.ts";
+import { fileKey, ownInputKey } from "../../jobs/records.ts";
 import { concat } from "../../media/bytes.ts";
+import { inScope, scopeOf } from "../../responses/client/stored-responses.ts";
 import type { AppCall } from "../route.ts";
 
 /** The caller, who is verified, and the services. */
 export type BatchCall = Pick<AppCall, "caller" | "services">;
+
+/** As in OpenAI's and Anthropic's APIs. */
+export const WINDOW_MS = 24 * 60 * 60_000;
 
 /** A credential is no part of a stored request. */
 const KEPT_HEADER = /^(?:cf-aig-(?!authorization)|x-ganglion-(?!priority)|anthropic-beta$)/;
@@ -42,7 +55,30 @@ export async function createBatch(
 	});
 }
 
-/** Requests that were sent with the request that creates their batch. `body` has the field `model`. */
+interface InlineBatch {
+	id: string;
+	api: BatchApi;
+	endpoint: string;
+	/** Of all requests. Absent: they may have different ones. */
+	model?: string | undefined;
+	total: number;
+}
+
+/** The record of a batch whose requests were sent with the request that creates it. */
+export function inlineRecord(
+	{ id, api, endpoint, model, total }: InlineBatch,
+	{ caller }: BatchCall,
+): BatchRecord {
+	const now = Date.now();
+	return {
+		...{ id, owner: scopeOf(caller).owner, api, endpoint, inputKey: ownInputKey(id), total },
+		...{ status: "in_progress", createdAt: now, inProgressAt: now, expiresAt: now + WINDOW_MS },
+		...{ succeeded: 0, failed: 0, unfinished: 0, mistakes: [], usage: NO_USAGE },
+		...(model !== undefined && { model }),
+	};
+}
+
+/** Requests that were sent with the request that creates their batch. `body`: the input of the line. */
 export async function createInlineBatch(
 	record: BatchRecord,
 	{ headers, requests }: { headers: Headers; requests: readonly { customId: string; body: object }[] },
@@ -69,8 +105,52 @@ export async function createInlineBatch(
 	}
 }
 
+/** Throws 404 if the caller cannot see it. */
+export async function findBatch(
+	id: string,
+	api: BatchApi,
+	{ caller, services }: BatchCall,
+): Promise<BatchRecord> {
+	const found = await inScope(
+		caller,
+		(scope) => services.jobs.batches(caller.account, (batches) => batches.get(id, api, scope)),
+		services,
+	);
+	return foundJob(found);
+}
+
+export async function listBatches(
+	query: BatchesQuery,
+	{ caller, services }: BatchCall,
+): Promise<BatchesPage> {
+	const scope = await listScope(caller, services);
+	return services.jobs.batches(caller.account, (stored) => stored.list(query, scope));
+}
+
+/** The results of a batch that has ended, as one stream of lines. `undefined`: they were deleted, or the batch has failed. */
+export async function batchResults(
+	{ outputFile }: BatchRecord,
+	{ caller, services }: BatchCall,
+): Promise<ReadableStream<Uint8Array> | undefined> {
+	if (outputFile === undefined) return undefined;
+	return (await services.storage.blobs(caller.account).get(fileKey(outputFile)))?.body;
+}
+
+/** Deletes a batch that has ended, with its requests and results. */
+export async function deleteBatch(record: BatchRecord, { caller, services }: BatchCall): Promise<void> {
+	const { id, outputFile } = record;
+	if (!hasEnded(record))
+		throw new AiError("invalidRequest", `The batch ${id} has not ended: cancel it, and wait for its end`);
+	const keys = [ownInputKey(id), ...(outputFile === undefined ? [] : [fileKey(outputFile)])];
+	await services.storage.blobs(caller.account).delete(keys);
+	await services.jobs.batches(caller.account, (batches) => batches.remove(id));
+}
+
 /** A batch that waits starts at once, to store its results. */
-export async function cancelBatch({ id }: BatchRecord, { caller, services }: AppCall): Promise<BatchRecord> {
+export async function cancelBatch(
+	{ id }: BatchRecord,
+	{ caller, services }: BatchCall,
+): Promise<BatchRecord> {
 	const { jobs, storage, uuid } = services;
 	const { account } = caller;
 	const record = await jobs.batches(account, (batches) => batches.cancel(id));

@@ -11,18 +11,16 @@ import { invalidInput } from "../../dialects/invalid-input.ts";
 import { choosesModel } from "../../gateways/run/model-in-gateway.ts";
 import { isProviderModel } from "../../gateways/run/provider-names.ts";
 import { identifyCaller } from "../../http/authenticate.ts";
-import { type BatchRecord, hasEnded, NO_USAGE } from "../../jobs/batches/records.ts";
-import { fileKey, ownInputKey } from "../../jobs/records.ts";
+import { hasEnded } from "../../jobs/batches/records.ts";
 import { concat } from "../../media/bytes.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
-import { inScope, scopeOf } from "../../responses/client/stored-responses.ts";
+import { inScope } from "../../responses/client/stored-responses.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
-import { type BatchCall, createInlineBatch } from "./manage-batch.ts";
+import { type BatchCall, batchResults, createInlineBatch, inlineRecord } from "./manage-batch.ts";
 
 /** The endpoint of such batches: the model's own inputs and outputs. */
 export const NATIVE_ENDPOINT = "/run";
 
-const WINDOW_MS = 24 * 60 * 60_000;
 const MAX_REQUESTS = 50_000;
 const LINE_FEED = 0x0a;
 const COMMA = 0x2c;
@@ -75,13 +73,10 @@ async function enqueue(
 	if (!isProviderModel(model) && !choosesModel(model))
 		await loadDialect((await resolveModel(model, caller, services)).model);
 	const id = services.uuid();
-	const now = Date.now();
-	const record: BatchRecord = {
-		...{ id, owner: scopeOf(caller).owner, api: "workers-ai", endpoint: NATIVE_ENDPOINT },
-		...{ inputKey: ownInputKey(id), status: "in_progress", model, createdAt: now, inProgressAt: now },
-		expiresAt: now + WINDOW_MS,
-		...{ total: requests.length, succeeded: 0, failed: 0, unfinished: 0, mistakes: [], usage: NO_USAGE },
-	};
+	const record = inlineRecord(
+		{ id, api: "workers-ai", endpoint: NATIVE_ENDPOINT, model, total: requests.length },
+		call,
+	);
 	const lines = requests.map((request, index) => {
 		if (!isRecord(request)) throw invalidInput(`requests[${index}]: expected an object`);
 		const { external_reference: reference = null, ...input } = request;
@@ -103,7 +98,7 @@ async function poll(id: string, { caller, services }: BatchCall): Promise<BodyPa
 		services,
 	);
 	if (!found.ok) throw invalidInput("request_id: no such request");
-	const { outputFile, status, succeeded, failed, usage, waiting } = found.value;
+	const { status, succeeded, failed, usage, waiting } = found.value;
 	if (!hasEnded(found.value) || status === "failed") {
 		const state = succeeded + failed > 0 ? "running" : "queued";
 		const shown = {
@@ -118,9 +113,9 @@ async function poll(id: string, { caller, services }: BatchCall): Promise<BodyPa
 		completion_tokens: usage.outputTokens,
 		total_tokens: usage.inputTokens + usage.outputTokens,
 	};
-	const stored = await services.storage.blobs(caller.account).get(fileKey(outputFile ?? ""));
-	if (!stored) throw invalidInput("request_id: the results were deleted");
-	return ['{"responses":[', commaSeparated(stored.body), `],"usage":${JSON.stringify(counts)}}`];
+	const results = await batchResults(found.value, { caller, services });
+	if (!results) throw invalidInput("request_id: the results were deleted");
+	return ['{"responses":[', commaSeparated(results), `],"usage":${JSON.stringify(counts)}}`];
 }
 
 /** Lines as the items of a list: each line feed but the last one becomes a comma. */

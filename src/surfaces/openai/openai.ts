@@ -11,7 +11,6 @@
  * Difference from Anthropic: `count_tokens` returns the gateway's own estimate, not the count of the model's tokenizer.
  */
 import type { Context } from "hono";
-import { AiError } from "../../core/errors.ts";
 import { otherDialects } from "../../dialects/index.ts";
 import { OPENAI_CHAT } from "../../dialects/route-dialect.ts";
 import { ANTHROPIC_KEY, AUTHORIZATION, AZURE_KEY } from "../../http/credentials.ts";
@@ -24,6 +23,7 @@ import { answer } from "../answer.ts";
 import { AI, below, V1 } from "../bases.ts";
 import { BATCHES } from "../jobs/batch-routes.ts";
 import { FILES } from "../jobs/file-routes.ts";
+import { messageBatchRoutes } from "../jobs/message-batch-routes.ts";
 import { CONVERSATIONS } from "../responses/conversation-routes.ts";
 import { RESPONSE_ROUTES, RESPONSES } from "../responses/response-routes.ts";
 import { STORED_RESPONSES } from "../responses/stored-routes.ts";
@@ -142,7 +142,6 @@ export const FORM_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 	},
 };
 
-const NO_BATCHES = "Message batches are not available here: send each request to /messages";
 /** Messages requires `max_tokens`, which requests for a token count omit. */
 const NO_OUTPUT = { max_tokens: 1 };
 
@@ -192,16 +191,7 @@ const MESSAGES_DECLARATIONS: readonly AppRouteDeclaration[] = Object.entries(OPE
 			lazy: true,
 			handler: countMessages,
 		},
-		...[`${path}/batches`, `${path}/batches/:path{.+}`].map(
-			(batches): AppRouteDeclaration => ({
-				method: ["GET", "POST", "DELETE"],
-				path: batches,
-				summary: "Refuses message batches",
-				hidden: true,
-				permission: "run",
-				handler: refuseBatches,
-			}),
-		),
+		...messageBatchRoutes(path),
 	]);
 
 /** Patterns of the routes, relative to their base. */
@@ -214,10 +204,6 @@ export const openAiRoutes: readonly AppRoute[] = [
 	...defineRoutes(ANTHROPIC, MESSAGES_DECLARATIONS),
 	...defineRoutes({ ...MODELS, bases: OPENAI.bases }, MODEL_ROUTES),
 ];
-
-function refuseBatches(): never {
-	throw new AiError("noRoute", NO_BATCHES);
-}
 
 async function countMessages(c: Context, call: AppCall): Promise<Response> {
 	const input_tokens = await countBody(c, call, { route: MESSAGES, search: "messages", defaults: NO_OUTPUT });

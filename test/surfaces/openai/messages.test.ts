@@ -129,7 +129,7 @@ describe("a stop sequence", () => {
 });
 
 describe("the models", () => {
-	const { app, post } = testGateway({ vars: { DEFAULT_BACKEND: "simulator", ALIASES: { fast: LLAMA } } });
+	const { app } = testGateway({ vars: { DEFAULT_BACKEND: "simulator", ALIASES: { fast: LLAMA } } });
 	type Page = { data: { id: string }[]; has_more: boolean; first_id: string; last_id: string };
 	const send = (path: string) =>
 		app.request(`http://gateway/client/v4/accounts/local/ai${path}`, {
@@ -168,12 +168,8 @@ describe("the models", () => {
 		expect((await send("/v1/models?limit=0")).status).toBe(400);
 	});
 
-	it("that do not exist, and batches, are refused as Anthropic does", async () => {
+	it("that do not exist are refused as Anthropic does", async () => {
 		expect(await failureOf(await send("/v1/models/@cf/none"))).toBe("404 not_found_error: model: @cf/none");
-		for (const path of ["/v1/messages/batches", "/v1/v1/messages/batches/b1/results"])
-			expect(await failureOf(await post(path, {}))).toBe(
-				"404 not_found_error: Message batches are not available here: send each request to /messages",
-			);
 	});
 });
 
