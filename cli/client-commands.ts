@@ -56,6 +56,10 @@ export function clientCommands(ganglion: Command, defaults: Defaults, finish: Fi
 			const { usageCommand } = await import("./commands/usage.ts");
 			finish(await usageCommand(flags));
 		});
+	batchCommands(
+		ganglion.command("batch").description("run files of requests that may wait").helpCommand(false),
+		finish,
+	);
 	tokenCommands(
 		ganglion.command("token").description("create, list and revoke tokens of the account").helpCommand(false),
 		finish,
@@ -97,6 +101,27 @@ function weightCommands(models: Command, finish: Finish): void {
 		.action(async () => {
 			const { pruneCommand } = await import("./commands/weights.ts");
 			finish(pruneCommand());
+		});
+}
+
+function batchCommands(batch: Command, finish: Finish): void {
+	const results = (command: Command): Command =>
+		connected(command)
+			.option("--output <file>", "for the answers (default: FILE.output.jsonl)")
+			.option("--errors <file>", "for the lines that failed (default: FILE.errors.jsonl)");
+	results(batch.command("run"))
+		.description("upload a file of JSON lines, run it as a batch, and store the results")
+		.argument("<file>", "requests in the format of OpenAI's batches")
+		.action(async (file: string, flags) => {
+			const { runBatch } = await import("./commands/batch.ts");
+			finish(await runBatch(file, flags));
+		});
+	results(batch.command("watch"))
+		.description("watch a batch to its end, and store the results")
+		.argument("<batch>", "its id")
+		.action(async (id: string, flags) => {
+			const { watchBatch } = await import("./commands/batch.ts");
+			finish(await watchBatch(id, flags));
 		});
 }
 

@@ -53,7 +53,7 @@ export class GatewayClient {
 	}
 
 	/** Throws a `CommandError` unless the status is successful. */
-	async send(path: string, { method = "GET", body }: RequestOptions = {}): Promise<Response> {
+	async send(path: string, { method = "GET", body, form }: RequestOptions = {}): Promise<Response> {
 		const url = `${this.url}/client/v4/accounts/${encodeURIComponent(this.account)}${path}`;
 		const response = await fetch(url, {
 			method,
@@ -62,6 +62,7 @@ export class GatewayClient {
 				...(this.#token !== undefined && { authorization: `Bearer ${this.#token}` }),
 			},
 			...(body !== undefined && { body: JSON.stringify(body) }),
+			...(form && { body: form }),
 		}).catch((error: unknown) => {
 			throw new CommandError(`no gateway answers on ${this.url}: ${reasonOf(error)}
 Start one (ganglion dev), or set --url or GANGLION_URL.`);
@@ -73,7 +74,9 @@ Start one (ganglion dev), or set --url or GANGLION_URL.`);
 
 interface RequestOptions {
 	method?: string | undefined;
+	/** JSON. */
 	body?: unknown;
+	form?: FormData;
 }
 
 /** The result of a call, or `otherwise` if the gateway refuses it to the token of this command. */

@@ -153,3 +153,26 @@ it("Google's SDK goes through AI Gateway's address, whole and streamed", async (
 		status: 404,
 	});
 });
+
+it("Google's SDK creates a batch, reads its results, and deletes it", { timeout: 60_000 }, async () => {
+	const { name = "" } = await client.batches.create({
+		model: LLAMA,
+		src: ["One", "Two"].map((text) => ({ contents: [{ role: "user", parts: [{ text }] }] })),
+		config: { displayName: "nightly" },
+	});
+	await expect
+		.poll(async () => (await client.batches.get({ name })).state, { timeout: 50_000, interval: 200 })
+		.toBe("JOB_STATE_SUCCEEDED");
+	const { dest, displayName } = await client.batches.get({ name });
+	expect(displayName).toBe("nightly");
+	const texts = dest?.inlinedResponses?.map(
+		({ response }) => response?.candidates?.[0]?.content?.parts?.[0]?.text,
+	);
+	expect(texts).toEqual([expect.stringContaining("One"), expect.stringContaining("Two")]);
+	const names: (string | undefined)[] = [];
+	for await (const batch of await client.batches.list({ config: { pageSize: 1 } })) names.push(batch.name);
+	expect(names).toContain(name);
+	await client.batches.cancel({ name });
+	await client.batches.delete({ name });
+	await expect(client.batches.get({ name })).rejects.toThrow("404");
+});

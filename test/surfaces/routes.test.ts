@@ -88,10 +88,10 @@ const OPENAI: readonly Row[] = [
 		["run", `POST ${base}/messages/count_tokens`, "anthropic"],
 		["run", `POST ${base}/messages/batches`, "anthropic"],
 		["run", `GET ${base}/messages/batches`, "anthropic"],
-		["run", `GET ${base}/messages/batches/:batch`, "anthropic"],
-		["run", `DELETE ${base}/messages/batches/:batch`, "anthropic"],
-		["run", `POST ${base}/messages/batches/:batch/cancel`, "anthropic"],
-		["run", `GET ${base}/messages/batches/:batch/results`, "anthropic"],
+		["run", `GET ${base}/messages/batches/:message_batch`, "anthropic"],
+		["run", `DELETE ${base}/messages/batches/:message_batch`, "anthropic"],
+		["run", `POST ${base}/messages/batches/:message_batch/cancel`, "anthropic"],
+		["run", `GET ${base}/messages/batches/:message_batch/results`, "anthropic"],
 		["read", `GET ${base}/models`, "openai"],
 		["read", `GET ${base}/models/:model{.+}`, "openai"],
 	]),
@@ -115,10 +115,13 @@ const OPENAI: readonly Row[] = [
 
 /** Below `/ai/v1` and `/ai/v1beta` of an account, and below `/v1` and `/v1beta`. */
 const GEMINI_METHODS: readonly Row[] = [
+	["run", "GET /batches/:gemini_batch{gemini-[^/]*}", "gemini"],
+	["run", "DELETE /batches/:gemini_batch{gemini-[^/]*}", "gemini"],
+	["run", "POST /batches/:gemini_batch{gemini-[^/]*}", "gemini"],
 	["run", "POST /models/:model{.+}", "gemini"],
 	[
 		"run",
-		"POST /:call{[^/]+(?:/[^/]+)?(?:/[^/]+)?:(?:generateContent|streamGenerateContent|embedContent|batchEmbedContents|countTokens)}",
+		"POST /:call{[^/]+(?:/[^/]+)?(?:/[^/]+)?:(?:generateContent|streamGenerateContent|embedContent|batchEmbedContents|countTokens|batchGenerateContent|asyncBatchEmbedContent)}",
 		"gemini",
 	],
 ];
@@ -128,6 +131,7 @@ const GEMINI: readonly Row[] = [
 	["read", "GET /models", "gemini"],
 	["read", "GET /models/:model{.+}", "gemini"],
 	["run", "POST /decisions", "gemini"],
+	["run", "GET /batches", "gemini"],
 	...GEMINI_METHODS,
 ];
 

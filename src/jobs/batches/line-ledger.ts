@@ -14,6 +14,8 @@ import type { PipelineServices } from "../../pipeline/services.ts";
 
 /** Longer than a batch lives: a run is settled at the latest when its batch runs again. */
 const HOLD_MS = 8 * 24 * 60 * 60_000;
+/** The part of each rate of the account that lines may use up, so that live requests find the remainder. */
+const RATE_SHARE = 0.75;
 /** A bill arrives with the end of the answer, or soon after. */
 const BILL_MS = 5_000;
 
@@ -77,9 +79,13 @@ export class LineLedger {
 		const { admissions, addTicket, ledgers } = this.#services;
 		const { credential, ticket } = admission;
 		if (ticket !== this.#ticket) await addTicket(ticket);
+		const rates = admission.rates.map(({ key, perMinute }) => ({
+			key,
+			perMinute: Math.max(1, Math.floor(perMinute * RATE_SHARE)),
+		}));
 		let admitted: Admitted;
 		try {
-			admitted = await admissions.admit({ ...admission, holdMs: HOLD_MS }, (all) =>
+			admitted = await admissions.admit({ ...admission, rates, holdMs: HOLD_MS }, (all) =>
 				ledgers.of(account).admitByObject(credential, all),
 			);
 		} catch (thrown) {

@@ -18,7 +18,7 @@ type BatchStatus =
 	| "cancelled";
 
 /** The API whose routes show the batch. */
-export type BatchApi = "openai" | "anthropic" | "workers-ai";
+export type BatchApi = "openai" | "anthropic" | "gemini" | "workers-ai";
 
 /** A mistake in the input file. `line`: counted from 1. */
 export interface BatchMistake {

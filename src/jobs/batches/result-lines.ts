@@ -28,6 +28,24 @@ const UNFINISHED = {
 	expired: { code: "batch_expired", message: "The time of the batch was over before this line started." },
 } as const;
 
+/** github.com/googleapis/googleapis/blob/master/google/rpc/code.proto */
+const GOOGLE_CODES: Readonly<Record<string, number>> = {
+	INVALID_ARGUMENT: 3,
+	DEADLINE_EXCEEDED: 4,
+	NOT_FOUND: 5,
+	PERMISSION_DENIED: 7,
+	RESOURCE_EXHAUSTED: 8,
+	FAILED_PRECONDITION: 9,
+	OUT_OF_RANGE: 11,
+	UNIMPLEMENTED: 12,
+	INTERNAL: 13,
+	UNAVAILABLE: 14,
+	UNAUTHENTICATED: 16,
+};
+const GOOGLE_CANCELLED = 1;
+const GOOGLE_UNKNOWN = 2;
+const GOOGLE_DEADLINE = 4;
+
 /** Output and errors are two files. An answer with a failure has no `error` of its own. */
 const OPENAI: ResultFormat = {
 	answered: (customId, { status, requestId, text }) => ({
@@ -86,9 +104,39 @@ function messagesError(text: string, requestId: string): object {
 	return { type: "error", error: known, request_id: requestId };
 }
 
+/** One file, in the order of the requests. `customId`: JSON of the index of the request and of its metadata. */
+const GEMINI: ResultFormat = {
+	answered: (customId, { status, text }) => ({
+		text: `{${isSuccess(status) ? `"response":${oneLine(text)}` : `"error":${JSON.stringify(googleError(text, status))}`}${metadataOf(customId)}}\n`,
+		isError: false,
+	}),
+	unfinished: (customId, reason) => {
+		const error = {
+			code: reason === "cancelled" ? GOOGLE_CANCELLED : GOOGLE_DEADLINE,
+			message: UNFINISHED[reason].message,
+		};
+		return { text: `{"error":${JSON.stringify(error)}${metadataOf(customId)}}\n`, isError: false };
+	},
+};
+
+function metadataOf(customId: string): string {
+	const [, metadata] = JSON.parse(customId) as [number, object | null];
+	return metadata === null ? "" : `,"metadata":${JSON.stringify(metadata)}`;
+}
+
+function googleError(text: string, status: number): object {
+	const error = parseRecord(text)?.error;
+	const { message, status: name } = isRecord(error) ? error : {};
+	return {
+		code: (typeof name === "string" ? GOOGLE_CODES[name] : undefined) ?? GOOGLE_UNKNOWN,
+		message: typeof message === "string" ? message : `${status}: ${text.slice(0, MAX_MESSAGE_CHARACTERS)}`,
+	};
+}
+
 export const RESULT_FORMATS: Readonly<Record<BatchApi, ResultFormat>> = {
 	openai: OPENAI,
 	anthropic: ANTHROPIC,
+	gemini: GEMINI,
 	"workers-ai": WORKERS_AI,
 };
 

@@ -20,6 +20,8 @@ import {
 } from "../../http/route.ts";
 import { answer } from "../answer.ts";
 import { AI, below, V1, V1BETA } from "../bases.ts";
+import { GEMINI_BATCH_METHODS } from "../jobs/gemini-batch-format.ts";
+import { createGeminiBatch, GEMINI_BATCHES, GEMINI_SINGLE_BATCHES } from "../jobs/gemini-batch-routes.ts";
 import { GOOGLE_DECISIONS } from "../openai/decision-routes.ts";
 import { dialectRoute } from "../openai/dialect-routes.ts";
 import { type AppCall, type AppRoute, type AppRouteDeclaration, defineRoutes } from "../route.ts";
@@ -57,7 +59,9 @@ const methodRoute = (path: string): AppRouteDeclaration => ({
 const METHOD_ROUTES: readonly AppRouteDeclaration[] = [
 	methodRoute("/models/:model{.+}"),
 	{
-		...methodRoute(`/:call{${ID_WITHOUT_PREFIX}:(?:${GEMINI_METHODS.join("|")})}`),
+		...methodRoute(
+			`/:call{${ID_WITHOUT_PREFIX}:(?:${[...GEMINI_METHODS, ...GEMINI_BATCH_METHODS].join("|")})}`,
+		),
 		hidden: true,
 	},
 ];
@@ -82,10 +86,14 @@ export const geminiRoutes: readonly AppRoute[] = [
 			handler: showGeminiModel,
 		},
 		{ ...dialectRoute("/decisions", GOOGLE_DECISIONS), failure: geminiFailure },
+		...GEMINI_BATCHES,
 		...METHOD_ROUTES,
 	]),
 	// The lists of models below /v1 are OpenAI's, which also answer in Google's format.
-	...defineRoutes({ ...GEMINI, bases: [below(AI, V1.path), V1] }, METHOD_ROUTES),
+	...defineRoutes({ ...GEMINI, bases: [below(AI, V1.path), V1] }, [
+		...GEMINI_SINGLE_BATCHES,
+		...METHOD_ROUTES,
+	]),
 ];
 
 export const geminiUnknown: readonly UnknownPaths[] = defineUnknown(GEMINI, [{ path: "/*" }]);
@@ -95,6 +103,8 @@ async function callMethod(c: Context, { caller, id, services }: AppCall): Promis
 	const { headers, signal } = c.req.raw;
 	const named = splitMethod(pathParameter(c, "model") || pathParameter(c, "call"));
 	const sse = c.req.query("alt") === "sse";
+	if (named.method !== undefined && GEMINI_BATCH_METHODS.includes(named.method))
+		return createGeminiBatch(c, { caller, id, services }, { model: named.model, method: named.method });
 	const read = async (): Promise<GeminiCall> => {
 		const fields = await readJson(c.req.raw, services);
 		return { ...named, id, caller, fields, headers, sse, signal };

@@ -114,6 +114,29 @@ export const messageBatchDeletionAnswer = json(
 	z.object({ id: z.string(), type: z.literal("message_batch_deleted") }),
 );
 
+const GeminiBatch = z.object({
+	name: z.string(),
+	metadata: z.looseObject({
+		"@type": z.string(),
+		name: z.string(),
+		model: z.string(),
+		displayName: z.string(),
+		state: z.string(),
+		createTime: Instant,
+		updateTime: Instant,
+		endTime: Instant.optional(),
+	}),
+	done: z.boolean(),
+	response: z.looseObject({}).optional(),
+	error: z.object({ code: z.int(), message: z.string() }).optional(),
+});
+export const geminiBatchAnswer = json(GeminiBatch);
+/** Of a deletion or a cancellation. */
+export const geminiEmptyAnswer = json(z.object({}));
+export const geminiBatchesAnswer = json(
+	z.object({ operations: z.array(GeminiBatch), nextPageToken: z.string().optional() }),
+);
+
 const FineTune = z.object({
 	id: z.string(),
 	model: z.string(),

@@ -8,8 +8,9 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
+import { AUTHORIZATION, AZURE_KEY, GEMINI_KEYS } from "../../http/credentials.ts";
 import { REQUEST_ID } from "../../http/envelope.ts";
-import { openAiFailure } from "../../http/failure-formats.ts";
+import { GOOGLE_KEY, modelsFailure, openAiFailure } from "../../http/failure-formats.ts";
 import { pathParameter } from "../../http/route.ts";
 import type { BatchRecord } from "../../jobs/batches/records.ts";
 import { NO_USAGE } from "../../jobs/batches/records.ts";
@@ -19,6 +20,7 @@ import { inScope, scopeOf } from "../../responses/client/stored-responses.ts";
 import { answer } from "../answer.ts";
 import type { AppCall, AppRouteDeclaration } from "../route.ts";
 import { openAiBatch } from "./batch-format.ts";
+import { listGeminiBatches } from "./gemini-batch-routes.ts";
 import { cancelBatch, createBatch, findBatch, listBatches, WINDOW_MS } from "./manage-batch.ts";
 
 const SECOND_MS = 1_000;
@@ -95,6 +97,9 @@ export const BATCHES: readonly AppRouteDeclaration[] = [
 		method: "GET",
 		path: "/batches",
 		summary: "Lists batches, the newest first",
+		// The SDK of Google sends it to the same address.
+		credentials: [AUTHORIZATION, AZURE_KEY, ...GEMINI_KEYS],
+		failure: modelsFailure,
 		query: PageQuery,
 		output: answer("batchesAnswer"),
 		handler: list,
@@ -159,6 +164,7 @@ const find = (c: Context, call: AppCall): Promise<BatchRecord> =>
 	findBatch(pathParameter(c, "batch"), "openai", call);
 
 async function list(c: Context, call: AppCall): Promise<Response> {
+	if (c.req.header(GOOGLE_KEY) !== undefined) return listGeminiBatches(c, call);
 	const { after, limit } = parseFields(PageQuery(), c.req.query(), "query");
 	const { batches, hasMore } = await listBatches(
 		{ api: "openai", limit, ...(after !== undefined && { after }) },

@@ -2,20 +2,27 @@
 import { type AiError, toAiError } from "../../core/errors.ts";
 import { loadDialect } from "../../dialects/index.ts";
 import { onlyFor, requireModel } from "../../dialects/route-dialect.ts";
-import { choosesModel, gatewayInHeaders, runModel } from "../../gateways/run/model-in-gateway.ts";
+import {
+	choosesModel,
+	gatewayInHeaders,
+	type ModelCall,
+	runModel,
+} from "../../gateways/run/model-in-gateway.ts";
 import { isProviderModel } from "../../gateways/run/provider-names.ts";
 import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
-import { messagesFailure, openAiFailure } from "../../http/failure-formats.ts";
+import { geminiFailure, messagesFailure, openAiFailure } from "../../http/failure-formats.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
 import { batchHandler } from "../../jobs/batches/run-batch.ts";
 import type { LineCall, RunLine } from "../../jobs/batches/run-line.ts";
 import { encodeBase64 } from "../../media/base64.ts";
-import type { Caller, Reply } from "../../pipeline/request.ts";
+import type { Caller, InferenceRequest } from "../../pipeline/request.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import type { WorkHandler } from "../../storage/queue/work.ts";
+import { geminiRun, runGemini } from "../gemini/gemini-call.ts";
 import { OPENAI_ROUTES } from "../openai/openai.ts";
 import type { OpenaiRoute } from "../openai/openai-route.ts";
 import type { AppServices } from "../services.ts";
+import { geminiMethodOf, isGeminiEndpoint } from "./gemini-batch-format.ts";
 import { NATIVE_ENDPOINT } from "./queued-run.ts";
 
 /** Lines wait for the capacity of pools after all live requests. */
@@ -27,40 +34,27 @@ const routeOf = (endpoint: string): OpenaiRoute => {
 	return route;
 };
 
+type LineRequest = Pick<ModelCall, "model" | "endpoint" | "format" | "gateway" | "run" | "respond"> & {
+	/** Throws if the request is invalid. */
+	read(): InferenceRequest;
+	failure(error: AiError, requestId: string): Response;
+};
+
 const lineRunner =
 	(all: AppServices): RunLine =>
 	async (call, own) => {
 		const services = { ...all, ...own };
-		const { id, caller, headers: sent, endpoint, fields, signal } = call;
-		if (endpoint === NATIVE_ENDPOINT) return runNative(call, services);
-		const route = routeOf(endpoint);
-		const headers = new Headers(sent);
+		const { id, caller, signal } = call;
+		const headers = new Headers(call.headers);
 		headers.set(...PRIORITY);
+		const line = requestOf({ ...call, headers });
 		let failure: AiError | undefined;
 		const failed = (error: AiError, requestId: string): Response => {
 			failure = error;
-			// Both formats read nothing of the request.
-			return route.failure === messagesFailure
-				? messagesFailure(error, requestId)
-				: openAiFailure(error, requestId);
+			return line.failure(error, requestId);
 		};
 		const response = await runModel(
-			{
-				...{ id, caller, signal },
-				endpoint: () => `v1${endpoint}`,
-				format: () => "openai",
-				read: async () =>
-					inferenceRequest({
-						...{ id, caller, signal, headers, fields },
-						model: route.modelOf?.(requireModel(fields).model) ?? requireModel(fields).model,
-						dialect: onlyFor(route),
-						inputs: { fields: route.withHeaders?.(fields, headers) ?? fields },
-					}),
-				gateway: (model) => gatewayInHeaders(headers, model),
-				run: route.run,
-				respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
-				failure: failed,
-			},
+			{ ...line, id, caller, signal, read: async () => line.read(), failure: failed },
 			services,
 		).catch((thrown: unknown) => {
 			const error = toAiError(thrown);
@@ -70,48 +64,86 @@ const lineRunner =
 		return { response, failure };
 	};
 
-/** Runs the model with its own inputs and outputs. Bytes become base64. */
-async function runNative(
-	{ id, caller, headers: sent, fields, signal }: LineCall,
-	services: AppServices,
-): ReturnType<RunLine> {
-	const { model } = requireModel(fields);
-	const headers = new Headers(sent);
-	headers.set(...PRIORITY);
-	let failure: AiError | undefined;
-	const failed = (error: AiError, requestId: string): Response => {
-		failure = error;
-		return failureEnvelope(error, requestId);
-	};
-	const respond = ({ body, ...reply }: Reply, requestId: string): Response =>
-		replyResponse(
-			{
-				...reply,
-				body: body.kind === "bytes" ? { kind: "json", value: encodeBase64(body.media.bytes) } : body,
-			},
-			requestId,
-			WRAPS.bare,
-		);
-	const response = await runModel(
-		{
-			...{ id, caller, signal, model, respond, failure: failed },
-			endpoint: () => `run/${model}`,
-			format: () => "binding",
-			read: async () =>
-				inferenceRequest({
-					...{ id, caller, signal, headers, model },
-					dialect: loadDialect,
-					inputs: { fields: fields.input },
-				}),
-			gateway: (named) => gatewayInHeaders(headers, named),
+function requestOf(call: LineCall): LineRequest {
+	if (call.endpoint === NATIVE_ENDPOINT) return nativeRequest(call);
+	return isGeminiEndpoint(call.endpoint) ? geminiRequest(call) : openAiRequest(call);
+}
+
+/** A request for one of OpenAI's or Anthropic's routes. */
+function openAiRequest({ id, caller, headers, endpoint, fields, signal }: LineCall): LineRequest {
+	const route = routeOf(endpoint);
+	return {
+		endpoint: () => `v1${endpoint}`,
+		format: () => "openai",
+		read() {
+			const { model } = requireModel(fields);
+			return inferenceRequest({
+				...{ id, caller, signal, headers, fields },
+				model: route.modelOf?.(model) ?? model,
+				dialect: onlyFor(route),
+				inputs: { fields: route.withHeaders?.(fields, headers) ?? fields },
+			});
 		},
-		services,
-	).catch((thrown: unknown) => {
-		const error = toAiError(thrown);
-		services.log(error, id);
-		return failed(error, id);
+		gateway: (model) => gatewayInHeaders(headers, model),
+		run: route.run,
+		respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
+		// Both formats read nothing of the request.
+		failure: route.failure === messagesFailure ? messagesFailure : openAiFailure,
+	};
+}
+
+/** A method of Gemini's API. */
+function geminiRequest({ id, caller, headers, endpoint, fields, signal }: LineCall): LineRequest {
+	const { model } = requireModel(fields);
+	const method = geminiMethodOf(endpoint);
+	const prepared = geminiRun({
+		id,
+		caller,
+		model,
+		method,
+		fields: fields.request,
+		headers,
+		sse: false,
+		signal,
 	});
-	return { response, failure };
+	if (!prepared) throw new TypeError(`${method} runs no model`);
+	return {
+		model,
+		endpoint: () => `v1beta/models/${model}:${method}`,
+		format: () => `gemini ${method}`,
+		read: () => prepared.request,
+		gateway: (named) => ({ ...gatewayInHeaders(headers, named), otherwise: undefined }),
+		run: runGemini,
+		respond: prepared.respond,
+		failure: geminiFailure,
+	};
+}
+
+/** A request with the model's own inputs and outputs. Bytes become base64. */
+function nativeRequest({ id, caller, headers, fields, signal }: LineCall): LineRequest {
+	const { model } = requireModel(fields);
+	return {
+		model,
+		endpoint: () => `run/${model}`,
+		format: () => "binding",
+		read: () =>
+			inferenceRequest({
+				...{ id, caller, signal, headers, model },
+				dialect: loadDialect,
+				inputs: { fields: fields.input },
+			}),
+		gateway: (named) => gatewayInHeaders(headers, named),
+		respond: ({ body, ...reply }, requestId) =>
+			replyResponse(
+				{
+					...reply,
+					body: body.kind === "bytes" ? { kind: "json", value: encodeBase64(body.media.bytes) } : body,
+				},
+				requestId,
+				WRAPS.bare,
+			),
+		failure: failureEnvelope,
+	};
 }
 
 /** Before the lines run. A gateway may have a key for a provider's model, or choose the model itself. */

@@ -62,11 +62,12 @@ interface InlineBatch {
 	/** Of all requests. Absent: they may have different ones. */
 	model?: string | undefined;
 	total: number;
+	displayName?: string | undefined;
 }
 
 /** The record of a batch whose requests were sent with the request that creates it. */
 export function inlineRecord(
-	{ id, api, endpoint, model, total }: InlineBatch,
+	{ id, api, endpoint, model, total, displayName }: InlineBatch,
 	{ caller }: BatchCall,
 ): BatchRecord {
 	const now = Date.now();
@@ -75,6 +76,7 @@ export function inlineRecord(
 		...{ status: "in_progress", createdAt: now, inProgressAt: now, expiresAt: now + WINDOW_MS },
 		...{ succeeded: 0, failed: 0, unfinished: 0, mistakes: [], usage: NO_USAGE },
 		...(model !== undefined && { model }),
+		...(displayName !== undefined && { metadata: { displayName } }),
 	};
 }
 

@@ -70,7 +70,7 @@ const PageQuery = lazy(() =>
 /** `messages`: the path of the route of Messages. */
 export function messageBatchRoutes(messages: string): AppRouteDeclaration[] {
 	const batches = `${messages}/batches`;
-	const batch = `${batches}/:batch`;
+	const batch = `${batches}/:message_batch`;
 	return [
 		{
 			method: "POST",
@@ -150,7 +150,7 @@ function shown({ req }: Pick<Context, "req">, record: BatchRecord): object {
 }
 
 const find = (c: Context, call: AppCall): Promise<BatchRecord> =>
-	findBatch(pathParameter(c, "batch"), "anthropic", call);
+	findBatch(pathParameter(c, "message_batch"), "anthropic", call);
 
 async function create(c: Context, call: AppCall): Promise<Response> {
 	const { services } = call;

@@ -12,18 +12,15 @@ import { choosesModel } from "../../gateways/run/model-in-gateway.ts";
 import { isProviderModel } from "../../gateways/run/provider-names.ts";
 import { identifyCaller } from "../../http/authenticate.ts";
 import { hasEnded } from "../../jobs/batches/records.ts";
-import { concat } from "../../media/bytes.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { inScope } from "../../responses/client/stored-responses.ts";
-import { PulledStream } from "../../streams/pulled-stream.ts";
 import { type BatchCall, batchResults, createInlineBatch, inlineRecord } from "./manage-batch.ts";
+import { type BodyPart, commaSeparated, joined } from "./stored-lines.ts";
 
 /** The endpoint of such batches: the model's own inputs and outputs. */
 export const NATIVE_ENDPOINT = "/run";
 
 const MAX_REQUESTS = 50_000;
-const LINE_FEED = 0x0a;
-const COMMA = 0x2c;
 
 interface QueuedRun {
 	model: string;
@@ -89,8 +86,6 @@ async function enqueue(
 	return JSON.stringify({ status: "queued", request_id: id, model });
 }
 
-type BodyPart = string | ReadableStream<Uint8Array>;
-
 async function poll(id: string, { caller, services }: BatchCall): Promise<BodyPart[]> {
 	const found = await inScope(
 		caller,
@@ -116,38 +111,4 @@ async function poll(id: string, { caller, services }: BatchCall): Promise<BodyPa
 	const results = await batchResults(found.value, { caller, services });
 	if (!results) throw invalidInput("request_id: the results were deleted");
 	return ['{"responses":[', commaSeparated(results), `],"usage":${JSON.stringify(counts)}}`];
-}
-
-/** Lines as the items of a list: each line feed but the last one becomes a comma. */
-function commaSeparated(lines: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
-	const source = PulledStream.sourceOf(lines);
-	/** The last piece has ended with a line feed. */
-	let isHeld = false;
-	return new PulledStream<Uint8Array>({
-		async pull() {
-			const piece = await source.pull();
-			if (!piece) return undefined;
-			const bytes = piece.map((byte) => (byte === LINE_FEED ? COMMA : byte));
-			const start = isHeld ? Uint8Array.of(COMMA) : new Uint8Array();
-			isHeld = piece.at(-1) === LINE_FEED;
-			return concat([start, isHeld ? bytes.subarray(0, -1) : bytes]);
-		},
-		cancel: (reason) => source.cancel(reason),
-	});
-}
-
-function joined(parts: readonly BodyPart[]): ReadableStream<Uint8Array> {
-	const encoder = new TextEncoder();
-	const pieces = (async function* () {
-		for (const part of parts)
-			if (typeof part === "string") yield encoder.encode(part);
-			else yield* part;
-	})();
-	return new PulledStream<Uint8Array>({
-		async pull() {
-			const { done, value } = await pieces.next();
-			return done ? undefined : value;
-		},
-		cancel: async () => void (await pieces.return(undefined)),
-	});
 }

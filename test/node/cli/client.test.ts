@@ -1,5 +1,5 @@
 /** The commands that call a running gateway, against `ganglion serve` with an operator's token. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -126,6 +126,43 @@ describe("ganglion explain", () => {
 		expect(wrong.stdout).toMatch(/✗ .*prompt/);
 		expect((await run(["explain", MODEL, "--body", "{"])).stderr).toMatch(
 			/^error: option '--body <json>' argument '\{' is invalid/,
+		);
+	});
+});
+
+describe("ganglion batch", () => {
+	it("runs a file, shows its progress, and stores the results", async () => {
+		const line = (id: string, fields: object = {}) =>
+			`${JSON.stringify({ custom_id: id, method: "POST", url: "/v1/chat/completions", body: { model: MODEL, messages: [{ role: "user", content: `Say ${id}` }], ...fields } })}\n`;
+		const file = join(folder, "requests.jsonl");
+		writeFileSync(file, `${line("one")}${line("two", { messages: "none" })}`);
+		const { code, stdout, stderr } = await run(["batch", "run", file]);
+		const [output, errors] = ["output", "errors"].map((kind) => join(folder, `requests.${kind}.jsonl`));
+		expect([code, stdout]).toEqual([1, `${output}\n${errors}\n`]);
+		expect(stderr).toMatch(
+			/^Batch (batch_[\da-f]{32})\. It also runs without this command: ganglion batch watch \1\n/,
+		);
+		expect(stderr).toContain("[##############################] 2 of 2, 1 failed (completed)\n");
+		const stored = (name = "") => JSON.parse(readFileSync(name, "utf8"));
+		expect(stored(output)).toMatchObject({ custom_id: "one", response: { status_code: 200 } });
+		expect(stored(errors)).toMatchObject({ custom_id: "two", response: { status_code: 400 } });
+		const again = await run(["batch", "run", file]);
+		expect(again.stderr).toBe(`error: ${output} exists: name other files with --output and --errors\n`);
+		const [id = ""] = /batch_[\da-f]{32}/.exec(stderr) ?? [];
+		const flags = ["--output", join(folder, "o.jsonl"), "--errors", join(folder, "e.jsonl"), "--json"];
+		const watched = await run(["batch", "watch", id, ...flags]);
+		expect(JSON.parse(watched.stdout)).toMatchObject({ id, status: "completed" });
+		expect(stored(join(folder, "o.jsonl"))).toMatchObject({ custom_id: "one" });
+	});
+
+	it("refuses a file without a request, and an unknown batch", async () => {
+		const file = join(folder, "notes.jsonl");
+		writeFileSync(file, "Hello\n");
+		expect((await run(["batch", "run", file])).stderr).toMatch(
+			/^error: \S+notes\.jsonl: expected a line such as /,
+		);
+		expect((await run(["batch", "watch", "batch_none"])).stderr).toBe(
+			"error: No such Batch object: batch_none [code: 7002] (HTTP 404)\n",
 		);
 	});
 });

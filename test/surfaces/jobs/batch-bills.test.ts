@@ -206,17 +206,19 @@ describe("a batch whose account has reached a limit", () => {
 		expect(done.waiting).toBeUndefined();
 	});
 
-	it("waits for a rate", async () => {
+	it("waits for a rate, and leaves a quarter of it to live requests", async () => {
 		const { fetch, requests } = upstream(answer);
 		const gateway = batches({
-			vars: { ...ENGINE_VARS, LIMITS: { requests_per_minute: { "Text Generation": 5 } } },
+			vars: { ...ENGINE_VARS, LIMITS: { requests_per_minute: { "Text Generation": 8 } } },
 			fetch,
 		});
-		const batch = await gateway.create(numbered(8));
+		const batch = await gateway.create(numbered(10));
 		expect(await gateway.runOnce()).toBeGreaterThan(1_000);
 		const waiting = (await gateway.openai.batches.retrieve(batch.id)) as OpenAiBatch;
-		expect(waiting).toMatchObject({ waiting: { code: 3021 }, request_counts: { completed: 5, failed: 0 } });
-		expect(requests).toHaveLength(5);
+		expect(waiting).toMatchObject({ waiting: { code: 3021 }, request_counts: { completed: 6, failed: 0 } });
+		expect(requests).toHaveLength(6);
+		const live = async () => (await gateway.post("/v1/chat/completions", chat("live").body)).status;
+		expect([await live(), await live(), await live()]).toEqual([200, 200, 429]);
 	});
 });
 

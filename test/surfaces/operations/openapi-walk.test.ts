@@ -81,6 +81,8 @@ const CREATED: Readonly<Record<string, (result: Created) => Record<string, strin
 };
 interface Created {
 	id: string;
+	/** Of Gemini's API. */
+	name: string;
 	version?: { version_id: string };
 }
 
@@ -100,7 +102,21 @@ const FAILURES: Readonly<Record<string, { status: number }>> = {
 	// The file of the example does not exist.
 	postAiV1Batches: { status: 404 },
 	postV1Batches: { status: 404 },
+	// No batch has ended.
+	...Object.fromEntries(
+		["AiV1", "AiV1V1", "V1", "V1V1"].flatMap((base) => [
+			[`delete${base}MessagesBatchesByMessageBatch`, { status: 404 }],
+			[`get${base}MessagesBatchesByMessageBatchResults`, { status: 404 }],
+		]),
+	),
+	...Object.fromEntries(
+		["AiV1", "AiV1beta", "V1", "V1beta"].map((base) => [
+			`delete${base}BatchesByGeminiBatch`,
+			{ status: 404 },
+		]),
+	),
 };
+const NEEDS_END = /^delete|Results$/;
 /** Creates what a parameter of a path names, for each operation anew: the operations below several prefixes delete the same objects. */
 const FRESH: Readonly<Record<string, (operationId: string) => Promise<Record<string, string>>>> = {
 	response: async (operationId) => {
@@ -142,6 +158,18 @@ const FRESH: Readonly<Record<string, (operationId: string) => Promise<Record<str
 		const { file } = await storedFile();
 		const fields = { input_file_id: file, endpoint: "/v1/chat/completions", completion_window: "24h" };
 		return { batch: (await created("/v1/batches", fields)).id };
+	},
+	message_batch: async (operationId) => {
+		const params = { model: MODEL, max_tokens: 8, messages: [{ role: "user", content: "Hello" }] };
+		const { id } = await created("/v1/messages/batches", { requests: [{ custom_id: "one", params }] });
+		return { message_batch: NEEDS_END.test(operationId) ? "absent" : id };
+	},
+	gemini_batch: async (operationId) => {
+		const requests = [{ request: { contents: [{ parts: [{ text: "Hello" }] }] } }];
+		const body = { batch: { inputConfig: { requests: { requests } } } };
+		const { name } = await created(`/v1beta/models/${MODEL}:batchGenerateContent`, body);
+		const id = NEEDS_END.test(operationId) ? "gemini-absent" : name.replace("batches/", "");
+		return { gemini_batch: operationId.startsWith("post") ? `${id}:cancel` : id };
 	},
 	conversation: async () => {
 		const items = [{ type: "message", role: "user", content: "Hello" }];

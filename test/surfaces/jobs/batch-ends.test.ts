@@ -1,0 +1,54 @@
+/** Batches at the ends of their time and of the rights of their token, and in gateways. */
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { completion, ENGINE_VARS, upstream } from "../../gateway.ts";
+import { batches, chat, jsonLines } from "./batch-runs.ts";
+
+const HOUR_MS = 3_600_000;
+
+afterEach(() => void vi.useRealTimers());
+
+describe("a batch", () => {
+	it("expires after 24 hours: answers stay, and lines that did not start are errors", async () => {
+		let calls = 0;
+		const { fetch } = upstream(() =>
+			++calls === 1
+				? Response.json(completion("Hello"))
+				: Response.json({ error: { message: "busy" } }, { status: 429 }),
+		);
+		const { create, openai, runOnce, lines } = batches({
+			vars: { ...ENGINE_VARS, JOBS: { concurrency: 1 } },
+			fetch,
+		});
+		const batch = await create(jsonLines([chat("a"), chat("b")]));
+		await runOnce();
+		vi.useFakeTimers({ toFake: ["Date"] });
+		vi.setSystemTime(Date.now() + 24 * HOUR_MS + 1_000);
+		await runOnce();
+		const done = await openai.batches.retrieve(batch.id);
+		expect(done).toMatchObject({
+			status: "expired",
+			expired_at: expect.any(Number),
+			request_counts: { total: 2, completed: 1, failed: 0 },
+		});
+		expect(await lines(done.output_file_id)).toMatchObject([{ custom_id: "a" }]);
+		expect(await lines(done.error_file_id)).toMatchObject([
+			{ custom_id: "b", response: null, error: { code: "batch_expired" } },
+		]);
+	});
+
+	it("starts no line outside of its hours", async () => {
+		vi.useFakeTimers({ toFake: ["Date"] });
+		vi.setSystemTime("2026-11-27T12:00:00Z");
+		const { fetch, requests } = upstream(() => Response.json(completion("Hello")));
+		const gateway = batches({
+			vars: { ...ENGINE_VARS, JOBS: { hours: { from: "22:00", to: "06:00" } } },
+			fetch,
+		});
+		const batch = await gateway.create(jsonLines([chat("a")]));
+		expect(await gateway.runOnce()).toBe(10 * HOUR_MS);
+		expect(requests).toHaveLength(0);
+		vi.setSystemTime("2026-11-27T22:00:00Z");
+		await gateway.runAll();
+		expect((await gateway.openai.batches.retrieve(batch.id)).status).toBe("completed");
+	});
+});
