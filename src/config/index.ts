@@ -7,7 +7,6 @@
  *
  * Runs on Node too: `npm run dev` reads the same configuration before it starts a process.
  */
-
 import type * as z from "zod";
 import { parseJson } from "../core/json.ts";
 import { present } from "../core/present.ts";
@@ -116,9 +115,8 @@ export function configure(variables: object): Config {
 	const limitEntries = Object.fromEntries(readEntries("LIMITS", env, problems));
 	const limits = problems.parse(LimitsSchema, { ...kept, ...defaultRates, ...limitEntries }, ["LIMITS"]);
 	const corsEntries = Object.fromEntries(readEntries("CORS", env, problems));
-	const cors = Object.keys(corsEntries).length
-		? problems.parse(CorsSchema, corsEntries, ["CORS"])
-		: undefined;
+	const hasCors = Object.keys(corsEntries).length > 0;
+	const cors = hasCors ? problems.parse(CorsSchema, corsEntries, ["CORS"]) : undefined;
 	const parsed = <T>(name: string, schema: z.ZodType<T>): T | undefined =>
 		problems.parse(schema, Object.fromEntries(readEntries(name, env, problems)), [name]);
 	const gatewayRules = parsed("AI_GATEWAY", AiGatewaySchema);

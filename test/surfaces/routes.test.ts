@@ -26,6 +26,12 @@ type Row = [needed: Needed, route: string, format?: Format];
 const below = (base: string, rows: readonly Row[]): Row[] =>
 	rows.map(([needed, route, format]) => [needed, route.replace(" ", ` ${base}`), format ?? "v4"]);
 
+const RAGS: readonly Row[] = [
+	["search-read", "GET /autorag/rags"],
+	["search-read", "POST /autorag/rags/:instance/search"],
+	["search-read", "POST /autorag/rags/:instance/ai-search"],
+	["search-write", "PATCH /autorag/rags/:instance/sync"],
+];
 const SEARCH_INSTANCES: readonly Row[] = [
 	["search-read", "GET "],
 	["search-write", "POST "],
@@ -240,6 +246,7 @@ const ACCOUNT: readonly Row[] = [
 	["vectorize-read", "GET /vectorize/v2/indexes/:index/metadata_index/list"],
 	["vectorize-write", "POST /vectorize/v2/indexes/:index/metadata_index/create"],
 	["vectorize-write", "POST /vectorize/v2/indexes/:index/metadata_index/delete"],
+	...RAGS,
 	["search-read", "GET /ai-search/namespaces"],
 	["search-write", "POST /ai-search/namespaces"],
 	["search-read", "GET /ai-search/namespaces/:namespace"],
@@ -317,8 +324,7 @@ const WIRE: readonly Row[] = [
 	["run", "GET /v1/:account/:gateway"],
 	["run", "GET /v1/:account/:gateway/run/:run/resume"],
 	...PROVIDER_ADDRESSES,
-	["run", "GET /autorag/rags"],
-	["run", "POST /autorag/rags/:name/:search{search|ai-search}"],
+	...RAGS,
 ];
 
 /** The fewest groups that give the permission. */

@@ -38,7 +38,7 @@ export async function answerChat(call: AnswerCall, services: AnswerServices): Pr
 	const answered = await serving("ai_search_model", () =>
 		services.models.openAi("/chat/completions", {
 			...fields,
-			...{ model, messages: promptOf(call) },
+			...{ model, messages: answerPrompt(call) },
 			...(stream && { stream: true }),
 		}),
 	);
@@ -51,7 +51,11 @@ export async function answerChat(call: AnswerCall, services: AnswerServices): Pr
 }
 
 /** The caller's messages. The documents are in the first one. */
-function promptOf({ body, chunks, systemPrompt = INSTRUCTIONS }: AnswerCall): unknown[] {
+export function answerPrompt({
+	body,
+	chunks,
+	systemPrompt = INSTRUCTIONS,
+}: Omit<AnswerCall, "model">): unknown[] {
 	const documents = chunks.map(
 		({ item, text }) => `<document name=${JSON.stringify(item.key)}>\n${text}\n</document>`,
 	);

@@ -116,3 +116,34 @@ export const searchChatAnswer = json(
 		chunks: z.array(Chunk),
 	}),
 );
+
+export const ragsAnswer = enveloped(
+	z.array(
+		z.object({
+			id: z.string(),
+			enable: z.boolean(),
+			vectorize_name: z.string(),
+			paused: z.boolean(),
+			status: z.string(),
+		}),
+	),
+);
+export const ragSearchAnswer = enveloped(
+	z.object({
+		object: z.literal("vector_store.search_results.page"),
+		search_query: z.string(),
+		data: z.array(
+			z.object({
+				file_id: z.string(),
+				filename: z.string(),
+				score: z.number(),
+				attributes: Metadata,
+				content: z.array(z.object({ id: z.string(), type: z.literal("text"), text: z.string() })),
+			}),
+		),
+		has_more: z.boolean(),
+		next_page: z.null(),
+		response: z.string().optional(),
+	}),
+);
+export const ragSyncAnswer = enveloped(z.object({ job_id: z.string() }));

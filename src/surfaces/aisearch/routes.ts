@@ -10,8 +10,10 @@ import { instanceRoutes } from "./instance-routes.ts";
 import { itemRoutes } from "./item-routes.ts";
 import { jobRoutes } from "./job-routes.ts";
 import { namespaceRoutes } from "./namespace-routes.ts";
+import { ragRoutes } from "./rag-routes.ts";
 
 export const searchRoutes: readonly AppRoute[] = [
 	...defineRoutes({ bases: [NAMESPACES], tag: TAG, failure }, namespaceRoutes),
+	...ragRoutes,
 	...defineRoutes({ bases: INSTANCES, tag: TAG, failure }, [...instanceRoutes, ...itemRoutes, ...jobRoutes]),
 ];

@@ -34,6 +34,7 @@ import { isUpgrade } from "../../http/socket.ts";
 import { requireFrame } from "../../http/socket-caller.ts";
 import { search } from "../../models/search.ts";
 import type { InferenceRequest, Inputs } from "../../pipeline/request.ts";
+import { ragWireRoutes } from "../aisearch/rag-routes.ts";
 import { gatewayPlaneFailure } from "../gateway/gateway-failure.ts";
 import { gatewayWireRoutes, type WireBindings } from "../gateway/gateway-wire.ts";
 import { wireMarkdownRoutes } from "../markdown/markdown.ts";
@@ -97,6 +98,7 @@ export const wireRoutes: readonly AppRoute[] = [
 	...wireMarkdownRoutes,
 	...wireSearchRoutes,
 	...gatewayWireRoutes,
+	...ragWireRoutes,
 ];
 
 const wireUnknown: readonly UnknownPaths[] = defineUnknown(

@@ -1,8 +1,7 @@
 /**
  * AI Gateway, `env.AI.gateway(id)`: on the binding below `https://workers-binding.ai/ai-gateway` (workerd,
  * `src/cloudflare/internal/aig-api.ts`; a provider's API below `/gateways/{gateway}/{provider}`, which the package `agents` calls with the
- * binding's `fetch`), over RPC, and at its own addresses `/v1/{account}/{gateway}/…`. AutoRAG is
- * answered like an account that has no RAG.
+ * binding's `fetch`), over RPC, and at its own addresses `/v1/{account}/{gateway}/…`.
  *
  * `getUrl` returns an address of this gateway: on the origin of the HTTP request, or on `PUBLIC_URL`. A Worker behind a
  * binding does not know its own address. Without `PUBLIC_URL` the host is one that never resolves. Therefore a client that
@@ -10,7 +9,7 @@
  */
 import { RpcTarget } from "cloudflare:workers";
 import type { Context } from "hono";
-import { AiError, toAiError } from "../../core/errors.ts";
+import { toAiError } from "../../core/errors.ts";
 import type { FieldNote } from "../../core/field-notes.ts";
 import { BufferHold } from "../../core/process-counts.ts";
 import { timeOfId } from "../../gateways/logs/log-row.ts";
@@ -19,7 +18,6 @@ import type { Step } from "../../gateways/run/step.ts";
 import { parseFields, readStored } from "../../http/account-request.ts";
 import { boundDepth } from "../../http/body.ts";
 import { holdValue } from "../../http/body-hold.ts";
-import { failureEnvelope } from "../../http/envelope.ts";
 import { toRpcError } from "../../http/failure-formats.ts";
 import { BY_MODEL, pathParameter } from "../../http/route.ts";
 import type { Caller } from "../../pipeline/request.ts";
@@ -46,7 +44,7 @@ const GATEWAY = { tag: "AI Gateway", failure: gatewayPlaneFailure };
 /** AI Gateway's own addresses over HTTP. */
 export const gatewayRoutes: readonly AppRoute[] = defineRoutes({ ...GATEWAY, bases: [V1] }, ADDRESSES);
 
-/** The requests of `env.AI.gateway(id)` and `env.AI.autorag()`. */
+/** The requests of `env.AI.gateway(id)`. */
 export const gatewayWireRoutes: readonly AppRoute[] = [
 	...defineRoutes({ ...GATEWAY, bases: [{ path: "/ai-gateway" }] }, [
 		{
@@ -91,22 +89,6 @@ export const gatewayWireRoutes: readonly AppRoute[] = [
 		...providerAddresses("/gateways/:gateway"),
 	]),
 	...defineRoutes({ ...GATEWAY, bases: [{ path: V1.path }] }, ADDRESSES),
-	...defineRoutes({ ...GATEWAY, bases: [{ path: "/autorag/rags" }] }, [
-		{
-			method: "GET",
-			path: "",
-			summary: "Lists no RAG: AutoRAG is not available",
-			permission: "run",
-			handler: () => Response.json({ success: true, result: [] }),
-		},
-		{
-			method: "POST",
-			path: "/:name/:search{search|ai-search}",
-			summary: "Finds no RAG: AutoRAG is not available",
-			permission: "run",
-			handler: () => notFound("AutoRAG not found"),
-		},
-	]),
 ];
 
 function showUrl(c: Context<{ Bindings: WireBindings }>, { caller, services }: AppCall): Response {
@@ -130,8 +112,6 @@ const logName = (c: Context, { caller }: AppCall): LogName => ({
 /** The product's answer has no `messages`. */
 const success = (result: object, messages: readonly FieldNote[] = []): Response =>
 	Response.json({ success: true, result, ...(messages.length > 0 && { messages }) });
-
-const notFound = (description: string): Response => failureEnvelope(new AiError("notFound", description), "");
 
 /** The universal address ends with a slash, as in the product. */
 export function gatewayUrl(

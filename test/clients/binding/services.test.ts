@@ -94,6 +94,6 @@ it("finds no log and no AutoRAG", async () => {
 	const search = AI.autorag("mine").search({ query: "q" });
 	expect(await thrownBy(search)).toMatchObject({
 		name: "AutoRAGNotFoundError",
-		message: "AutoRAG not found",
+		message: "ai_search_not_found",
 	});
 });

@@ -542,15 +542,6 @@ describe("features that are not available", () => {
 		});
 	});
 
-	it("AutoRAGs", async () => {
-		expect(await (await send("/autorag/rags")).json()).toEqual({ success: true, result: [] });
-		for (const path of ["search", "ai-search"]) {
-			const response = await send(`/autorag/rags/mine/${path}`, { method: "POST", body: "{}" });
-			expect(response.status).toBe(404);
-			expect(await response.json()).toMatchObject({ errors: [{ code: 7002, message: "AutoRAG not found" }] });
-		}
-	});
-
 	it.each(["/autorag/other", "/ai-gateway/other", "/ai-gateway/gateways/g", "/to-everything/other"])(
 		"%s has no route",
 		async (path) => {
