@@ -32,7 +32,7 @@ export default class Forwarder extends WorkerEntrypoint<ForwarderEnv> {
 	}
 
 	aiSearch(): never {
-		throw unavailable("AI Search");
+		throw named("AiError", "8001: Invalid input: a gateway that already runs has AI Search over REST only");
 	}
 
 	websearch(
@@ -109,9 +109,6 @@ export class Vectorize extends WorkerEntrypoint<ForwarderEnv, { index: string }>
 }
 
 const named = (name: string, message: string): Error => Object.assign(new Error(message), { name });
-
-const unavailable = (product: string): Error =>
-	named("AiError", `8001: Invalid input: ${product} is not available in Ganglion`);
 
 function forward(request: Request, env: ForwarderEnv): Promise<Response> {
 	const forwarded = new Request(env.PROXY, request);

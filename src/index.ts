@@ -23,6 +23,7 @@ import type { Queue } from "./storage/queue/work.ts";
 import { workEntrypoint } from "./storage/queue/work-entrypoint.ts";
 import { WorkQueueObject, type WorkQueueServices } from "./storage/queue/work-queue.ts";
 import type { Storage } from "./storage/storage.ts";
+import { searchInstanceEntrypoint, searchNamespaceEntrypoint } from "./surfaces/aisearch/entrypoints.ts";
 import { closing, drain } from "./surfaces/operations/drain.ts";
 import { connections } from "./surfaces/operations/guard-counts.ts";
 import { HEALTH_PATH } from "./surfaces/operations/health.ts";
@@ -66,6 +67,8 @@ export default {
 
 export class AI extends entrypoint(() => current) {}
 export class Vectorize extends vectorizeEntrypoint(() => current) {}
+export class AiSearchNamespace extends searchNamespaceEntrypoint(() => current) {}
+export class AiSearchInstance extends searchInstanceEntrypoint(() => current) {}
 export class Connections extends connections(persistent.guardCounts) {}
 export class Drain extends drain(background) {}
 export class Objects extends objects(env, objectNames(env)) {}

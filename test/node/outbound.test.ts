@@ -72,6 +72,8 @@ describe("the sources", () => {
 		"retrieval/documents/converter.ts": "the answer of its own converter",
 		"retrieval/search/answer.ts": "an answer of this gateway",
 		"retrieval/search/models.ts": "an answer of this gateway",
+		"retrieval/search/rag.ts": "an answer of this gateway",
+		"surfaces/aisearch/instance-target.ts": "an answer of this gateway",
 		"retrieval/search/work.ts": "a file that the gateway has bounded and stored",
 		"responses/background-work.ts": "the answer of its own route",
 		"surfaces/gateway/universal-socket.ts": "its own failure",

@@ -110,6 +110,7 @@ export interface ItemQuery {
 	key?: string | undefined;
 	id?: string | undefined;
 	sortBy?: "status" | "modified_at" | undefined;
+	filter?: readonly FilterCondition[] | undefined;
 }
 
 export interface Page<Value> {

@@ -46,14 +46,14 @@ export const searchHandler = (room: WorkServices): WorkHandler => ({
 	async failed({ account, payload }, error) {
 		const work = payload as SearchWork;
 		if (work.task !== "ingest") return;
-		const { now, searchInstances } = room.services;
+		const { searchInstances } = room.services;
 		const record = await searchInstances.find(account, work.namespace, work.instance);
 		if (record?.object !== work.object) return;
 		await failItem(
 			searchInstances.opened(account, record),
 			work,
 			new ItemFailure("unknown_error", error),
-			now(),
+			room.services,
 		);
 	},
 });
@@ -86,13 +86,13 @@ async function ingest(
 		);
 		if (size) await room.services.searchInstances.report(run.account, work.object, size);
 	} catch (thrown) {
-		if (thrown instanceof ItemFailure) return failItem(instance, work, thrown, now());
+		if (thrown instanceof ItemFailure) return failItem(instance, work, thrown, room.services);
 		const error = toAiError(thrown);
 		if (error.status === 429 || error.status === 402)
 			throw new PostponedWork((error.retryAfter ?? 0) * 1_000 || LIMITED_MS);
 		if (error.status >= 500 || error.status === 408) throw thrown;
 		// Another attempt has the same end.
-		await failItem(instance, work, new ItemFailure("unknown_error", error.description), now());
+		await failItem(instance, work, new ItemFailure("unknown_error", error.description), room.services);
 	}
 }
 
@@ -147,18 +147,20 @@ async function chunksOfItem(
 	return chunks;
 }
 
-const failItem = (
+/** Ends the run. What was reserved for it is free again. */
+async function failItem(
 	instance: OpenInstance,
 	{ item: id, revision }: Pick<IngestWork, "item" | "revision">,
 	{ errorType, message }: ItemFailure,
-	now: number,
-): Promise<void> =>
-	instance.call((object) =>
-		object.fail(
-			{ id, revision },
-			{ error: errorType, log: { timestamp: now, action: "error", message, errorType }, now },
-		),
-	);
+	{ now, searchInstances }: SearchRoomServices,
+): Promise<void> {
+	const log = { timestamp: now(), action: "error", message, errorType };
+	const size = await instance.call(async (object) => {
+		await object.fail({ id, revision }, { error: errorType, log, now: now() });
+		return object.size();
+	});
+	await searchInstances.report(instance.account, instance.record.object, size);
+}
 
 async function clean(instance: OpenInstance, services: SearchRoomServices): Promise<void> {
 	for (;;) {

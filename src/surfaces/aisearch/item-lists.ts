@@ -1,11 +1,44 @@
 /** Lists of an instance: its items, their logs and chunks. */
+import * as z from "zod";
 import { parseJson } from "../../core/json.ts";
+import { lazy } from "../../core/lazy.ts";
 import { searchFailure } from "../../retrieval/search/failures.ts";
-import { matchesFilter, readFilters } from "../../retrieval/search/filters.ts";
-import { MAX_ITEMS } from "../../retrieval/search/limits.ts";
-import type { ItemQuery, Page, SearchItem } from "../../retrieval/search/records.ts";
+import { readFilters } from "../../retrieval/search/filters.ts";
+import { DEFAULT_LISTED, MAX_LISTED } from "../../retrieval/search/limits.ts";
+import { ITEM_STATUSES, type ItemQuery, type Page, type SearchItem } from "../../retrieval/search/records.ts";
 import { type InstanceCall, requireItem } from "./item-operations.ts";
 import { chunkJson, itemLogJson } from "./json.ts";
+
+/** Arguments of the methods of the bindings. REST has the same as texts of a query. */
+export const PageListing = lazy(() =>
+	z.object({
+		page: z.int().min(1).default(1),
+		per_page: z.int().min(1).max(MAX_LISTED).default(DEFAULT_LISTED),
+	}),
+);
+export const ItemListing = lazy(() =>
+	PageListing().extend({
+		status: z.enum(ITEM_STATUSES).optional(),
+		sort_by: z.enum(["status", "modified_at"]).optional(),
+		search: z.string().optional(),
+		source: z.string().optional(),
+		metadata_filter: z.string().optional(),
+		item_id: z.string().optional(),
+		key: z.string().optional(),
+	}),
+);
+export const LogRange = lazy(() =>
+	z.object({
+		limit: z.int().min(1).max(100).default(50),
+		cursor: z
+			.string()
+			.regex(/^\d{1,15}$/)
+			.optional(),
+	}),
+);
+export const ChunkRange = lazy(() =>
+	z.object({ limit: z.int().min(1).max(100).default(20), offset: z.int().min(0).default(0) }),
+);
 
 export async function listItems(
 	{ metadata_filter: filter, source, ...query }: ItemQuery & { metadata_filter?: string; source?: string },
@@ -16,10 +49,7 @@ export async function listItems(
 	const parsed = parseJson(filter);
 	if (parsed === undefined) throw searchFailure("searchFilterInvalid", "metadata_filter: expected JSON");
 	const conditions = readFilters(parsed, instance.record.config.custom_metadata);
-	const all = await instance.call((object) => object.items({ ...query, page: 1, perPage: MAX_ITEMS }));
-	const values = all.values.filter(({ indexed }) => matchesFilter(indexed, conditions));
-	const start = (query.page - 1) * query.perPage;
-	return { values: values.slice(start, start + query.perPage), total: values.length };
+	return instance.call((object) => object.items({ ...query, filter: conditions }));
 }
 
 /** Throws 7041. */

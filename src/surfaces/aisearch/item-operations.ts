@@ -64,8 +64,9 @@ export async function uploadItem(
 			now,
 		),
 	);
-	if (!put) {
+	if (put === "full" || put === "gone") {
 		await blobs.delete(filesOf(record.object) + content);
+		if (put === "gone") throw searchFailure("searchNotFound");
 		throw searchFailure("searchFileTooLarge", `an instance has at most ${MAX_ITEMS} items`);
 	}
 	if (put.replaced !== undefined) await deleteFile(instance, put.replaced, services);

@@ -7,13 +7,13 @@ import { BufferHold } from "../../core/process-counts.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
-import { concat } from "../../media/bytes.ts";
 import { searchFailure } from "../../retrieval/search/failures.ts";
 import { MAX_TEXT_BYTES } from "../../retrieval/search/limits.ts";
 import { ITEM_STATUSES } from "../../retrieval/search/records.ts";
 import { answer } from "../answer.ts";
 import { readForm } from "../jobs/upload.ts";
 import type { AppCall, AppRouteDeclaration } from "../route.ts";
+import { bodyBytes } from "./body-bytes.ts";
 import { instanceCall, PageQuery, pageEnvelope, queryOf, whole } from "./call.ts";
 import { itemChunks, itemLogs, listItems } from "./item-lists.ts";
 import {
@@ -199,7 +199,7 @@ async function uploadForm(c: Context, own: InstanceCall, hold: BufferHold): Prom
 	let key = "";
 	const { fields, file } = await readForm(c.req.raw, async (body, { contentType, path }) => {
 		key = path.replace(/^(?:\.?\/)+/, "");
-		bytes = await readBytes(body, Math.min(checkFile(key, contentType), MAX_TEXT_BYTES), hold);
+		bytes = await bodyBytes(body, Math.min(checkFile(key, contentType), MAX_TEXT_BYTES), hold);
 		return bytes.length;
 	});
 	if (!file || !bytes) throw searchFailure("searchFileMissing");
@@ -210,20 +210,4 @@ async function uploadForm(c: Context, own: InstanceCall, hold: BufferHold): Prom
 	const queued = await uploadItem(uploaded, own);
 	const item = fields.get("wait_for_completion") === "true" ? await whenIndexed(queued.id, own) : queued;
 	return envelope(itemJson(item, own.instance.record.namespace));
-}
-
-async function readBytes(
-	body: ReadableStream<Uint8Array>,
-	max: number,
-	hold: BufferHold,
-): Promise<Uint8Array> {
-	const pieces: Uint8Array[] = [];
-	let length = 0;
-	for await (const piece of body) {
-		length += piece.length;
-		if (length > max) throw searchFailure("searchFileTooLarge");
-		hold.grow(piece.length);
-		pieces.push(piece);
-	}
-	return concat(pieces);
 }

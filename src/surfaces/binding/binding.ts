@@ -128,7 +128,12 @@ export function wireOf(services: AppServices): Wire {
 /** The caller comes from the binding, or from the HTTP request that was forwarded. It is verified first on every path. */
 const wireAuthentication = ({ ledgers }: AppServices): Authentication => ({
 	async identify(c: Context<{ Bindings: WireBindings }>, { permission }) {
-		return { caller: await verifyCaller(c.env.caller, permission, ledgers) };
+		const { caller } = c.env;
+		// A request that was forwarded may have been verified for the permission to run models only.
+		const isVerified = permission === "run" || caller.credential.kind === "operator";
+		return {
+			caller: await verifyCaller(isVerified ? caller : { ...caller, verified: false }, permission, ledgers),
+		};
 	},
 	async verify(request, _route, identity) {
 		if (identity.caller && !isSmallJson(request)) countBody(request, identity.caller.account);

@@ -23,6 +23,8 @@ import { toRpcError } from "../../http/failure-formats.ts";
 import { checkTags, headersIn, inferenceRequest, refuseQueue } from "../../http/request-options.ts";
 import { type SearchModel, search } from "../../models/search.ts";
 import type { Caller, InferenceRequest, Reply } from "../../pipeline/request.ts";
+import { DEFAULT_NAMESPACE } from "../../retrieval/search/records.ts";
+import { NamespaceTarget } from "../aisearch/namespace-target.ts";
 import { wireOf } from "../binding/binding.ts";
 import { wireFailure } from "../binding/run-failure.ts";
 import { AiGateway } from "../gateway/gateway-wire.ts";
@@ -154,9 +156,9 @@ export function entrypoint(current: () => EntrypointServices) {
 			return this.#guarded((caller) => new AiGateway(id, caller, current().services));
 		}
 
-		/** A method of the runtime's class. If it were missing, the caller would get a TypeError. */
-		aiSearch(): never {
-			throw toRpcError(notAvailable("AI Search"));
+		/** The namespace `default` of AI Search. */
+		aiSearch(): NamespaceTarget {
+			return this.#guarded((caller) => new NamespaceTarget(caller, DEFAULT_NAMESPACE, current().services));
 		}
 
 		/** Searches the web in a gateway of the account. The response has the form of the REST route, also for a failure. */
@@ -210,8 +212,6 @@ async function runOutside(
 		throw thrown;
 	}
 }
-
-const notAvailable = (product: string): AiError => invalidInput(`${product} is not available in Ganglion`);
 
 function unwrapped({ body }: Reply): unknown {
 	switch (body.kind) {

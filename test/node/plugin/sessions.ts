@@ -165,7 +165,10 @@ export function describeSessions(installed: () => string): void {
 		});
 
 		it("has the same class for a gateway that already runs", async () => {
-			expect(await call(miniflare, "/", "members-of-running")).toEqual({ class: "Ai", ...MEMBERS });
+			expect(await call(miniflare, "/", "members-of-running")).toEqual({
+				...{ class: "Ai", ...MEMBERS },
+				search: "8001: Invalid input: a gateway that already runs has AI Search over REST only",
+			});
 		});
 
 		it("has the indexes of a gateway that already runs", async () => {

@@ -5,7 +5,6 @@ import type { RemoteCalls } from "../../../storage/remote-calls.ts";
 import type { SearchInstanceObject } from "../durable/search-instance.ts";
 import type { InstanceQuery, SearchRegistryObject } from "../durable/search-registry.ts";
 import { searchFailure } from "../failures.ts";
-import { indexedMetadata } from "../metadata.ts";
 import { type ConfigChanges, changesIndex, configOf, type NewInstance } from "../read-config.ts";
 import {
 	DEFAULT_NAMESPACE,
@@ -196,16 +195,8 @@ export class SearchInstances {
 	}
 
 	async #reindex(account: string, record: InstanceRecord): Promise<void> {
-		const { call } = this.opened(account, record);
-		const items = await call((object) => object.metadata());
 		const { custom_metadata: custom } = record.config;
-		const indexed = Object.fromEntries(
-			items.map(({ id, modifiedAt, ...item }) => [
-				id,
-				indexedMetadata({ ...item, timestamp: modifiedAt }, custom),
-			]),
-		);
-		await call((object) => object.reindex(indexed, this.#services.now()));
+		await this.opened(account, record).call((object) => object.reindex(custom, this.#services.now()));
 	}
 
 	#registry<Value>(

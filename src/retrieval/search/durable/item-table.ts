@@ -1,4 +1,6 @@
 /** The items of an instance, and the vectors that were planned for them. */
+import type { FilterCondition } from "../../vectors/records.ts";
+import { matchesFilter } from "../filters.ts";
 import type {
 	IndexedMetadata,
 	InstanceStats,
@@ -49,6 +51,22 @@ interface Columns extends Record<string, SqlStorageValue> {
 }
 
 type StoredFields = Omit<NewItem, "key">;
+
+function itemOf(row: Columns): SearchItem {
+	const { caller: _, ...fields } = JSON.parse(row.json) as StoredFields;
+	return {
+		...fields,
+		id: row.id,
+		key: row.key,
+		status: row.status as ItemStatus,
+		revision: row.revision,
+		chunks: row.chunks,
+		createdAt: row.created_at,
+		seenAt: row.seen_at,
+		modifiedAt: row.modified_at,
+		...(row.error !== null && { error: row.error }),
+	};
+}
 
 /** For the list by status. */
 const STATUS_ORDER = "CASE status WHEN 'running' THEN 0 WHEN 'queued' THEN 1 WHEN 'error' THEN 2 ELSE 3 END";
@@ -161,7 +179,7 @@ export class ItemTable {
 		return row && { job: row.job, isLast: row.open === 0 };
 	}
 
-	list({ id, key, page, perPage, search, sortBy, status }: ItemQuery): Page<SearchItem> {
+	list({ filter, id, key, page, perPage, search, sortBy, status }: ItemQuery): Page<SearchItem> {
 		const conditions: [string, string][] = [];
 		if (status !== undefined) conditions.push(["status = ?", status]);
 		if (key !== undefined) conditions.push(["key = ?", key]);
@@ -170,16 +188,30 @@ export class ItemTable {
 		const where = conditions.length > 0 ? `WHERE ${conditions.map(([text]) => text).join(" AND ")}` : "";
 		const values = conditions.map(([, value]) => value);
 		const order = sortBy === "modified_at" ? "modified_at DESC, key" : `${STATUS_ORDER}, seen_at DESC, key`;
+		const start = (page - 1) * perPage;
+		if (filter)
+			return this.#filtered(`${where} ORDER BY ${order}`, values, { filter, start, end: start + perPage });
 		const { total } = this.#sql
 			.exec<{ total: number }>(`SELECT count(*) AS total FROM items ${where}`, ...values)
 			.one();
-		const rows = this.#rows(
-			`${where} ORDER BY ${order} LIMIT ? OFFSET ?`,
-			...values,
-			perPage,
-			(page - 1) * perPage,
-		);
+		const rows = this.#rows(`${where} ORDER BY ${order} LIMIT ? OFFSET ?`, ...values, perPage, start);
 		return { values: rows, total };
+	}
+
+	#filtered(
+		condition: string,
+		values: readonly string[],
+		{ end, filter, start }: { filter: readonly FilterCondition[]; start: number; end: number },
+	): Page<SearchItem> {
+		const shown: SearchItem[] = [];
+		let total = 0;
+		for (const row of this.#sql.exec<Columns>(`SELECT * FROM items ${condition}`, ...values)) {
+			const item = itemOf(row);
+			if (!matchesFilter(item.indexed, filter)) continue;
+			if (total >= start && total < end) shown.push(item);
+			total++;
+		}
+		return { values: shown, total };
 	}
 
 	stats(): Omit<InstanceStats, "chunks"> {
@@ -236,20 +268,6 @@ export class ItemTable {
 		return this.#sql
 			.exec<Columns>(`SELECT * FROM items ${condition}`, ...values)
 			.toArray()
-			.map((row) => {
-				const { caller: _, ...fields } = JSON.parse(row.json) as StoredFields;
-				return {
-					...fields,
-					id: row.id,
-					key: row.key,
-					status: row.status as ItemStatus,
-					revision: row.revision,
-					chunks: row.chunks,
-					createdAt: row.created_at,
-					seenAt: row.seen_at,
-					modifiedAt: row.modified_at,
-					...(row.error !== null && { error: row.error }),
-				};
-			});
+			.map(itemOf);
 	}
 }

@@ -5,9 +5,10 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Queue } from "../../../storage/queue/work.ts";
 import { MAX_ITEMS } from "../limits.ts";
+import { indexedMetadata } from "../metadata.ts";
 import type {
+	CustomField,
 	FoundChunk,
-	IndexedMetadata,
 	InstanceSize,
 	InstanceStats,
 	ItemLog,
@@ -61,15 +62,16 @@ export abstract class SearchInstanceObject extends DurableObject {
 		});
 	}
 
-	/** `undefined`: the instance has its largest number of items. `replaced`: the content of the bytes before. */
+	/** `replaced`: the content of the bytes before. `full`: the instance has its largest number of items. `gone`: it was deleted. */
 	async put(
 		id: string,
 		item: NewItem,
 		now: number,
-	): Promise<{ item: SearchItem; replaced?: string } | undefined> {
+	): Promise<{ item: SearchItem; replaced?: string } | "full" | "gone"> {
+		if (!new SetupTable(this.#sql).get()) return "gone";
 		const { items, logs } = this.#open();
 		const before = items.byKey(item.key);
-		if (!before && items.count >= MAX_ITEMS) return undefined;
+		if (!before && items.count >= MAX_ITEMS) return "full";
 		const stored = items.put(id, item, now);
 		logs.addItemLog(stored.id, { timestamp: now, action: "queued", message: "The file is stored" });
 		await this.#schedule(now + ENQUEUE_AFTER_MS);
@@ -96,24 +98,18 @@ export abstract class SearchInstanceObject extends DurableObject {
 		return items.get(id);
 	}
 
-	/** Queues all items again. `indexed`: their values by the current fields. */
-	async reindex(indexed: Readonly<Record<string, IndexedMetadata>>, now: number): Promise<void> {
+	/** Queues all items again, with their values by these fields. */
+	async reindex(custom: readonly CustomField[], now: number): Promise<void> {
 		const { items } = this.#open();
 		this.ctx.storage.transactionSync(() => {
 			for (const id of items.ids()) {
-				const values = indexed[id];
-				items.requeue(id, { now, ...(values && { indexed: values }) });
+				const item = items.get(id);
+				if (!item) continue;
+				const { key, metadata, modifiedAt: timestamp } = item;
+				items.requeue(id, { now, indexed: indexedMetadata({ key, metadata, timestamp }, custom) });
 			}
 		});
 		await this.#schedule(now);
-	}
-
-	/** All items, for `reindex`. */
-	metadata(): { id: string; key: string; metadata: Record<string, unknown>; modifiedAt: number }[] {
-		const { items } = this.#open();
-		return items.list({ page: 1, perPage: MAX_ITEMS }).values.map(({ id, key, metadata, modifiedAt }) => ({
-			...{ id, key, metadata, modifiedAt },
-		}));
 	}
 
 	/** The deleted item. */

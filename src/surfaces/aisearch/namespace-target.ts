@@ -1,0 +1,82 @@
+/** A namespace of AI Search over RPC: the methods of the product's `AiSearchNamespace` (workerd, `types/defines/ai-search.d.ts`). */
+import { RpcTarget } from "cloudflare:workers";
+import * as z from "zod";
+import { lazy } from "../../core/lazy.ts";
+import { parseFields } from "../../http/account-request.ts";
+import type { Caller } from "../../pipeline/request.ts";
+import { NewInstance } from "../../retrieval/search/read-config.ts";
+import type { AppServices } from "../services.ts";
+import { createInstance } from "./instance-operations.ts";
+import { answerOf, InstanceTarget, isStreamed } from "./instance-target.ts";
+import { PageListing } from "./item-lists.ts";
+import { instanceJson, pageInfo } from "./json.ts";
+import { answering } from "./rpc-errors.ts";
+import { chatNamespace, type NamespaceCall, searchNamespace } from "./search-operations.ts";
+
+const Listing = lazy(() =>
+	PageListing().extend({
+		search: z.string().optional(),
+		order_by: z.enum(["created_at"]).optional(),
+		order_by_direction: z.enum(["asc", "desc"]).default("desc"),
+	}),
+);
+
+export class NamespaceTarget extends RpcTarget {
+	readonly #call: NamespaceCall;
+
+	constructor(caller: Caller, namespace: string, services: AppServices) {
+		super();
+		this.#call = { caller, namespace, services, signal: new AbortController().signal };
+	}
+
+	get(name: string): InstanceTarget {
+		const { caller, namespace, services } = this.#call;
+		return new InstanceTarget({ caller, namespace, services, instance: String(name) });
+	}
+
+	list(params: unknown = {}): Promise<object> {
+		const { caller, namespace, services } = this.#call;
+		return this.#answering(async () => {
+			const query = parseFields(Listing(), params ?? {}, "query");
+			const { page, per_page: perPage } = query;
+			await services.searchInstances.namespace(caller.account, namespace);
+			const { total, values } = await services.searchInstances.list(caller.account, {
+				...{ namespace, page, perPage, search: query.search },
+				isDescending: query.order_by_direction === "desc",
+			});
+			return {
+				result: values.map(instanceJson),
+				result_info: pageInfo({ page, perPage, total, shown: values.length }),
+			};
+		});
+	}
+
+	create(config: unknown): Promise<InstanceTarget> {
+		return this.#answering(async () => {
+			const fields = parseFields(NewInstance(), config, "body");
+			await createInstance(fields, this.#call);
+			return this.get(fields.id);
+		});
+	}
+
+	delete(name: string): Promise<void> {
+		const { caller, namespace, services } = this.#call;
+		return this.#answering(
+			async () => void (await services.searchInstances.delete(caller.account, namespace, String(name))),
+		);
+	}
+
+	search(request: unknown): Promise<object> {
+		return this.#answering(() => searchNamespace(request, this.#call));
+	}
+
+	chatCompletions(request: unknown): Promise<unknown> {
+		return this.#answering(async () =>
+			answerOf(await chatNamespace(request, this.#call), isStreamed(request)),
+		);
+	}
+
+	#answering<Value>(method: () => Promise<Value>): Promise<Value> {
+		return answering(method, this.#call.services);
+	}
+}
