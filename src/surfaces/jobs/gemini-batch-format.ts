@@ -1,5 +1,5 @@
 /** Batches in the format of Google's Gemini API: long-running operations. */
-import { type BatchRecord, type BatchStatus, hasEnded } from "../../jobs/batches/records.ts";
+import { type BatchRecord, hasEnded } from "../../jobs/batches/records.ts";
 
 const ENDPOINT = "/gemini/";
 const INTERNAL_CODE = 13;
@@ -17,7 +17,7 @@ export const isGeminiEndpoint = (endpoint: string): boolean => endpoint.startsWi
 export const geminiMethodOf = (endpoint: string): string => endpoint.slice(ENDPOINT.length);
 
 /** The words of a batch that has not ended depend on its lines. */
-const ENDED: Partial<Record<BatchStatus, string>> = {
+const ENDED: Partial<Record<BatchRecord["status"], string>> = {
 	completed: "BATCH_STATE_SUCCEEDED",
 	failed: "BATCH_STATE_FAILED",
 	cancelled: "BATCH_STATE_CANCELLED",
