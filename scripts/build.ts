@@ -6,7 +6,16 @@
  * Complete files are moved to their places, so a session that runs from `dist` at the same time never reads a partial file.
  */
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import {
+	chmodSync,
+	cpSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { build } from "esbuild";
 import { unstable_readConfig as readConfig } from "wrangler";
@@ -85,6 +94,16 @@ await withBuilding(async (building) => {
 		metafile: true,
 		logLevel: "warning",
 	});
+	const sources = readdirSync(join(ROOT, "engine"));
+	await build({
+		absWorkingDir: ROOT,
+		entryPoints: sources.filter((name) => /(?<!\.d)\.ts$/.test(name)).map((name) => `engine/${name}`),
+		outdir: join(building, "engine"),
+		format: "esm",
+		platform: "node",
+		target: "node20",
+		logLevel: "warning",
+	});
 	chmodSync(join(building, "cli/index.js"), 0o755);
 	const bundled = [plugin.metafile, cli.metafile].flatMap(({ inputs }) => Object.keys(inputs));
 	writeFileSync(join(building, "NOTICES.txt"), notices(ROOT, [...worker, ...bundled]));
@@ -94,4 +113,8 @@ await withBuilding(async (building) => {
 		mkdirSync(dirname(join(DIST, file)), { recursive: true });
 		renameSync(join(building, file), join(DIST, file));
 	}
+	for (const name of ["package.json", "package-lock.json"])
+		cpSync(join(ROOT, "engine", name), join(building, "engine", name));
+	rmSync(join(DIST, "engine"), { recursive: true, force: true });
+	renameSync(join(building, "engine"), join(DIST, "engine"));
 });

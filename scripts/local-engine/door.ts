@@ -21,11 +21,11 @@ import { LocalProblem, type ProblemCode } from "./problem.ts";
 
 /** What answers for a model: an address, and the key of llama-server. */
 export interface Engine {
-	/** Resolves when the model can be called. Throws a problem. */
-	prepare(model: string, signal: AbortSignal): Promise<{ url: URL; key: string }>;
+	/** Resolves when the path of the model can be called. Throws a problem. */
+	prepare(model: string, path: string, signal: AbortSignal): Promise<{ url: URL; key: string }>;
 	/** A sentence about a model that llama-server could not load. Absent: it has another reason to fail. */
 	loadFailure(model: string): Promise<LocalProblem | undefined>;
-	status(): unknown;
+	status(): Promise<unknown>;
 	command(name: string, body: unknown): Promise<unknown>;
 }
 
@@ -34,12 +34,15 @@ const STATUS: Readonly<Record<ProblemCode, number>> = {
 	weights_downloading: 503,
 	weights_unavailable: 502,
 	no_room: 507,
+	task_unsupported: 501,
 	weights_unreadable: 500,
 	engine_unavailable: 503,
 };
+/** llama-server closes a connection that is idle for 5 s. A request on such a one would be lost. */
+const IDLE_MS = 2_000;
 const MAX_COMMAND_BYTES = 10_000;
 const COMMANDS = /^\/(pull|cancel|load|unload|remove)$/;
-const PASSED = /^\/model:([^/]+)(\/v1\/[\w/]+|\/(?:de)?tokenize)$/;
+const PASSED = /^\/model:([^/]+)(\/v1\/[\w/-]+|\/(?:(?:de)?tokenize|predict))$/;
 /** Of one connection, which the other one has by itself. */
 const CONNECTION_HEADERS = ["authorization", "connection", "host", "keep-alive", "transfer-encoding"];
 
@@ -49,8 +52,7 @@ export interface Door {
 }
 
 export async function openDoor(engine: Engine, key: string): Promise<Door> {
-	// llama-server closes idle connections, and a request on such a one would be lost. A new one is cheap on loopback.
-	const agent = new Agent({ keepAlive: false });
+	const agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
 	const server = createServer((incoming, answer) => {
 		handle(incoming, answer).catch((error: unknown) => refuse(answer, error));
 	});
@@ -61,7 +63,7 @@ export async function openDoor(engine: Engine, key: string): Promise<Door> {
 		if (sent.length !== expected.length || !timingSafeEqual(sent, expected))
 			return send(answer, 401, { error: { message: "The key is wrong", code: "invalid_api_key" } });
 		const { method, url = "" } = incoming;
-		if (method === "GET" && url === "/status") return send(answer, 200, engine.status());
+		if (method === "GET" && url === "/status") return send(answer, 200, await engine.status());
 		const [, command] = (method === "POST" && COMMANDS.exec(url)) || [];
 		if (command !== undefined)
 			return send(answer, 200, await engine.command(command, await readJson(incoming)));
@@ -73,8 +75,9 @@ export async function openDoor(engine: Engine, key: string): Promise<Door> {
 		const leaving = new AbortController();
 		answer.once("close", () => leaving.abort());
 		const model = decodeURIComponent(name);
-		await pass({ incoming, answer, path, agent, target: await engine.prepare(model, leaving.signal) }, () =>
-			engine.loadFailure(model),
+		await pass(
+			{ incoming, answer, path, agent, target: await engine.prepare(model, path, leaving.signal) },
+			() => engine.loadFailure(model),
 		);
 	}
 

@@ -35,7 +35,7 @@ export async function downloadFile(download: Download, { checkHash = false } = {
 	const partial = path + PARTIAL;
 	const release = await holdFile(path, { signal, waiting: () => report(sizeOf(partial)) });
 	try {
-		if (sizeOf(path) === file.size && (!checkHash || (await hashOf(path)) === file.sha256))
+		if (sizeOf(path) === file.size && (!checkHash || (await hashOf(path, file)) === expectedOf(file)))
 			return report(file.size);
 		await fetchFile(download, partial);
 		await rename(partial, path);
@@ -46,8 +46,13 @@ export async function downloadFile(download: Download, { checkHash = false } = {
 	}
 }
 
-async function hashOf(path: string): Promise<string> {
-	const hash = createHash("sha256");
+const expectedOf = (file: StoredFile): string => ("sha256" in file ? file.sha256 : file.blob);
+
+const startHash = (file: StoredFile): Hash =>
+	"sha256" in file ? createHash("sha256") : createHash("sha1").update(`blob ${file.size}\0`);
+
+async function hashOf(path: string, file: StoredFile): Promise<string> {
+	const hash = startHash(file);
 	await addFile(hash, path);
 	return hash.digest("hex");
 }
@@ -60,14 +65,14 @@ async function fetchFile(download: Download, partial: string): Promise<void> {
 	const { file, source } = download;
 	if (sizeOf(partial) > file.size) await rm(partial);
 	const isResumed = sizeOf(partial) > 0;
-	if ((await fetchPart(download, partial)) === file.sha256) return;
+	if ((await fetchPart(download, partial)) === expectedOf(file)) return;
 	await rm(partial);
 	// The part of the earlier download may be the wrong one.
-	if (isResumed && (await fetchPart(download, partial)) === file.sha256) return;
+	if (isResumed && (await fetchPart(download, partial)) === expectedOf(file)) return;
 	await rm(partial, { force: true });
 	throw new LocalProblem(
 		"weights_unavailable",
-		`${file.name} of ${source.name} is not the file that was expected (its SHA-256 differs), so it was deleted. Try again, or use another source (GANGLION_HUB)`,
+		`${file.name} of ${source.name} is not the file that was expected (its ${"sha256" in file ? "SHA-256" : "SHA-1"} differs), so it was deleted. Try again, or use another source (GANGLION_HUB)`,
 	);
 }
 
@@ -76,7 +81,7 @@ async function fetchPart(
 	{ source, manifest, file, signal, report }: Download,
 	partial: string,
 ): Promise<string> {
-	let hash = createHash("sha256");
+	let hash = startHash(file);
 	if (sizeOf(partial) > 0) await addFile(hash, partial);
 	const target = await open(partial, "a");
 	try {
@@ -89,7 +94,7 @@ async function fetchPart(
 				const part = await source.open(manifest, file, done, signal);
 				if (part.from < done) {
 					await target.truncate(0);
-					hash = createHash("sha256");
+					hash = startHash(file);
 					done = 0;
 				}
 				for await (const piece of part.bytes) {

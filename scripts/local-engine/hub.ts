@@ -12,7 +12,7 @@ import * as z from "zod";
 import { parseJson } from "../../src/core/json.ts";
 import { LocalProblem } from "./problem.ts";
 import type { Manifest, StoredFile } from "./store.ts";
-import { Revision, Sha256, type Weights } from "./table.ts";
+import { GitBlob, Revision, Sha256, type Weights } from "./table.ts";
 
 /** The environment variable with the hub: an address or a folder. */
 const HUB_SETTING = "GANGLION_HUB";
@@ -74,7 +74,8 @@ const Listing = z.object({
 		.array(
 			z.object({
 				rfilename: z.string().max(1_000),
-				size: z.int().positive().nullish(),
+				size: z.int().nonnegative().nullish(),
+				blobId: GitBlob.nullish(),
 				lfs: z.object({ sha256: Sha256, size: z.int().positive() }).nullish(),
 			}),
 		)
@@ -119,9 +120,10 @@ class HubSource implements Source {
 			files: files.map(({ name }) => {
 				const found = listing.siblings.find(({ rfilename }) => rfilename === name);
 				if (found?.lfs) return { name, size: found.lfs.size, sha256: found.lfs.sha256 };
+				if (found?.blobId && found.size) return { name, size: found.size, blob: found.blobId };
 				const others = listing.siblings
 					.map(({ rfilename }) => rfilename)
-					.filter((one) => /\.gguf$/i.test(one));
+					.filter((one) => /\.(?:gguf|onnx)$/i.test(one));
 				throw unavailable(
 					found
 						? `The hub ${this.name} states no hash of ${name} in ${repository}, so it cannot be checked`
@@ -137,7 +139,7 @@ class HubSource implements Source {
 		from: number,
 		signal: AbortSignal,
 	): Promise<OpenFile> {
-		const path = `/${repository}/resolve/${revision}/${encodeURIComponent(file.name)}`;
+		const path = `/${repository}/resolve/${revision}/${file.name}`;
 		const abort = new AbortController();
 		const stop = (): void => abort.abort(signal.reason);
 		if (signal.aborted) stop();

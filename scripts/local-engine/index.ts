@@ -5,13 +5,15 @@ import { findLlamaServer } from "./binary.ts";
 import { type Door, type Engine, openDoor } from "./door.ts";
 import { sourceOf } from "./hub.ts";
 import { Library, type LibraryRow } from "./library.ts";
+import type { ModelState } from "./models.ts";
 import { presetOf, sectionsOf } from "./preset.ts";
 import { LocalProblem } from "./problem.ts";
 import type { Progress } from "./progress.ts";
-import { checkMemory, memoryForModels, modelsAtOnce } from "./room.ts";
+import { checkMemory, memoryForModels, memoryForRouter, memoryForSidecar, modelsAtOnce } from "./room.ts";
 import { Router, type RouterModelsSetting } from "./router.ts";
+import { Sidecar } from "./sidecar.ts";
 import { modelsFolder, type PresentWeights, removeWeights } from "./store.ts";
-import { findWeights, licenceOf, memoryOf, WEIGHTS, type Weights } from "./table.ts";
+import { findWeights, isOnnx, licenceOf, memoryOf, WEIGHTS, type Weights } from "./table.ts";
 
 interface LocalEngineOptions {
 	env: Readonly<Record<string, string | undefined>>;
@@ -28,17 +30,14 @@ export class LocalEngine {
 	readonly key: string;
 	readonly library: Library;
 	readonly #router: Router;
+	readonly #sidecar: Sidecar;
 	readonly #door: Door;
 
-	private constructor({
-		key,
-		library,
-		router,
-		door,
-	}: { key: string; library: Library; router: Router; door: Door }) {
+	private constructor({ key, engines, door }: { key: string; engines: Engines; door: Door }) {
 		this.key = key;
-		this.library = library;
-		this.#router = router;
+		this.library = engines.library;
+		this.#router = engines.router;
+		this.#sidecar = engines.sidecar;
 		this.#door = door;
 	}
 
@@ -51,6 +50,7 @@ export class LocalEngine {
 			...{ folder, pulls, log },
 			source: () => sourceOf(env),
 			async changed(present) {
+				await sidecar.setModels(present);
 				await router.reload(settingOf(present));
 				changed?.();
 			},
@@ -60,8 +60,11 @@ export class LocalEngine {
 				`${weights.name} is left out: llama-server cannot read a path with a line break, ";" or "#" (${folder})`,
 			);
 		const router = new Router({ server, log, ...settingOf(library.present) });
-		const door = await openDoor(engineOf(library, router), key);
-		return new LocalEngine({ key, library, router, door });
+		const sidecar = new Sidecar({ env, log });
+		await sidecar.setModels(library.present);
+		const engines = { library, router, sidecar };
+		const door = await openDoor(engineOf(engines), key);
+		return new LocalEngine({ key, engines, door });
 	}
 
 	get url(): string {
@@ -73,6 +76,11 @@ export class LocalEngine {
 		return this.#router.pid;
 	}
 
+	/** The process that serves ONNX models, if it was started. */
+	sidecarPid(): Promise<number | undefined> {
+		return this.#sidecar.pid();
+	}
+
 	/** Resolves when llama-server answers. */
 	async ready(): Promise<void> {
 		await this.#router.ready();
@@ -81,27 +89,48 @@ export class LocalEngine {
 	async stop(): Promise<void> {
 		this.#door.close();
 		this.library.close();
-		await this.#router.stop();
+		await Promise.all([this.#router.stop(), this.#sidecar.stop()]);
 	}
 }
 
 const settingOf = (present: readonly PresentWeights[]): RouterModelsSetting => ({
 	preset: presetOf(present).text,
-	atOnce: modelsAtOnce(present.flatMap(({ weights, size }) => sectionsOf(weights).map(() => size))),
+	atOnce: modelsAtOnce(
+		present
+			.filter(({ weights }) => !isOnnx(weights))
+			.flatMap(({ weights, size }) => sectionsOf(weights).map(() => size)),
+		memoryForRouter(present.some(({ weights }) => isOnnx(weights))),
+	),
 });
+
+/** What runs the models. */
+interface Engines {
+	library: Library;
+	router: Router;
+	sidecar: Sidecar;
+}
+
+/** Routes of tasks that OpenAI's API lacks: only the engine of ONNX models has them. */
+const TASK_ROUTE = /^\/(?:predict|v1\/(?:translate|summarize|classify-image|detect-objects|audio\/.+))$/;
 
 const SECTIONS = new Map(WEIGHTS.flatMap((row) => sectionsOf(row).map((section) => [section, row] as const)));
 
-function engineOf(library: Library, router: Router): Engine {
+function engineOf(engines: Engines): Engine {
+	const { library, router, sidecar } = engines;
 	return {
-		async prepare(model, signal) {
+		async prepare(model, path, signal) {
 			const weights = SECTIONS.get(model);
 			if (!weights)
 				throw new LocalProblem("weights_missing", `No model '${model}' is known to the local engine`);
-			checkMemory(weights.name, (await library.require(weights, signal)).size);
-			return { url: await router.ready(), key: router.key };
+			if (!isOnnx(weights) && TASK_ROUTE.test(path))
+				throw new LocalProblem("task_unsupported", `${weights.name} has no route ${path}`);
+			const { size } = await library.require(weights, signal);
+			checkMemory(weights.name, size, isOnnx(weights) ? memoryForSidecar() : memoryForModels());
+			return isOnnx(weights) ? sidecar.ready() : { url: await router.ready(), key: router.key };
 		},
 		async loadFailure(model) {
+			// The other engine has a sentence of its own.
+			if (!router.states.has(model)) return undefined;
 			await router.refreshStates();
 			if (!router.states.get(model)?.failed) return undefined;
 			return new LocalProblem(
@@ -109,17 +138,20 @@ function engineOf(library: Library, router: Router): Engine {
 				`llama-server cannot load ${model}: check its files with \`ganglion models pull ${SECTIONS.get(model)?.name}\`, or update llama.cpp`,
 			);
 		},
-		status: () => ({
-			folder: library.folder,
-			memory_bytes: memoryForModels(),
-			models: library.rows().map((row) => describeRow(row, router)),
-		}),
+		async status() {
+			const states = new Map([...router.states, ...(await sidecar.states())]);
+			return {
+				folder: library.folder,
+				memory_bytes: memoryForModels(),
+				models: library.rows().map((row) => describeRow(row, states)),
+			};
+		},
 		async command(name, body) {
 			const { data } = Command.safeParse(body);
 			const weights = data && findWeights(data.model, Date.now());
 			if (!weights)
 				throw new LocalProblem("weights_missing", "No such model: expected the name of one in /status");
-			return run(name, { weights, accepts: data.accept_licence ?? false }, { library, router });
+			return run(name, { weights, accepts: data.accept_licence ?? false }, engines);
 		},
 	};
 }
@@ -132,9 +164,12 @@ interface CommandCall {
 async function run(
 	name: string,
 	{ weights, accepts }: CommandCall,
-	{ library, router }: { library: Library; router: Router },
+	{ library, router, sidecar }: Engines,
 ): Promise<object> {
-	const sections = sectionsOf(weights);
+	const unload = async (): Promise<void> => {
+		if (isOnnx(weights)) return sidecar.change(weights, "unload");
+		for (const section of sectionsOf(weights)) await router.change(section, "unload");
+	};
 	switch (name) {
 		case "pull": {
 			const { ended } = library.pull(weights, { accepts });
@@ -147,13 +182,14 @@ async function run(
 			break;
 		case "load":
 			checkMemory(weights.name, (await library.require(weights, AbortSignal.timeout(FIRST_ANSWER_MS))).size);
-			await router.change(weights.name, "load");
+			if (isOnnx(weights)) await sidecar.change(weights, "load");
+			else await router.change(weights.name, "load");
 			break;
 		case "unload":
-			for (const section of sections) await router.change(section, "unload");
+			await unload();
 			break;
 		case "remove":
-			for (const section of sections) await router.change(section, "unload");
+			await unload();
 			removeWeights(library.folder, weights);
 			await library.refresh();
 			break;
@@ -163,9 +199,12 @@ async function run(
 
 const FIRST_ANSWER_MS = 1_000;
 
-function describeRow({ weights, present, progress }: LibraryRow, router: Router): object {
+function describeRow(
+	{ weights, present, progress }: LibraryRow,
+	all: ReadonlyMap<string, ModelState>,
+): object {
 	const { name, repository, relation, serves, use } = weights;
-	const states = sectionsOf(weights).flatMap((section) => router.states.get(section) ?? []);
+	const states = sectionsOf(weights).flatMap((section) => all.get(section) ?? []);
 	const state = states.find(({ value }) => value !== "unloaded") ?? states[0];
 	const licence = licenceOf(weights);
 	const size = present?.size ?? weights.files.reduce((sum, { megabytes }) => sum + megabytes * 1_000_000, 0);

@@ -4,7 +4,7 @@
  * the start of a model.
  */
 import type { PresentWeights } from "./store.ts";
-import type { Weights } from "./table.ts";
+import { isOnnx, type Weights } from "./table.ts";
 
 /** The sections of weights. The first one is the default. */
 export const sectionsOf = ({ name, pooling: [, ...others] = [] }: Weights): string[] => [
@@ -17,18 +17,19 @@ const isSafe = (path: string): boolean => !/[\r\n;#]/.test(path);
 
 /** The text of the file, and the weights whose path it cannot have. */
 export function presetOf(present: readonly PresentWeights[]): { text: string; refused: PresentWeights[] } {
-	const usable = present.filter(({ weights, path }) => weights.files.every(({ name }) => isSafe(path(name))));
+	const models = present.filter(({ weights }) => !isOnnx(weights));
+	const usable = models.filter(({ weights, path }) => weights.files.every(({ name }) => isSafe(path(name))));
 	const sections = usable.flatMap((one) =>
 		sectionsOf(one.weights).map((section, index) => [`[${section}]`, ...optionsOf(one, index)].join("\n")),
 	);
 	return {
 		text: `${["version = 1", "[*]\njinja = true", ...sections].join("\n\n")}\n`,
-		refused: present.filter((one) => !usable.includes(one)),
+		refused: models.filter((one) => !usable.includes(one)),
 	};
 }
 
 function optionsOf({ weights, path }: PresentWeights, index: number): string[] {
-	const { context, files, pooling, use } = weights;
+	const { context = 0, files, pooling, use } = weights;
 	const model = files.find(({ part }) => part === undefined);
 	const projector = files.find(({ part }) => part === "projector");
 	// An encoder reads a whole text at once.

@@ -9,6 +9,8 @@ export type ProblemCode =
 	| "weights_unavailable"
 	/** The disk or the memory is too small. */
 	| "no_room"
+	/** The model has another task. */
+	| "task_unsupported"
 	/** llama-server cannot read the file. */
 	| "weights_unreadable"
 	/** llama-server is missing, starts or has stopped. */

@@ -15,6 +15,15 @@ const MEMORY_SHARE = 0.8;
 export const memoryForModels = (): number =>
 	Math.floor(Math.min(totalmem(), process.constrainedMemory() || totalmem()) * MEMORY_SHARE);
 
+/** Of that, for the engine of ONNX models, if it has any. */
+const SIDECAR_SHARE = 0.3;
+
+export const memoryForSidecar = (): number => Math.floor(memoryForModels() * SIDECAR_SHARE);
+
+/** Bytes for models of llama-server. */
+export const memoryForRouter = (hasOnnx: boolean): number =>
+	memoryForModels() - (hasOnnx ? memoryForSidecar() : 0);
+
 /** `bytes`: what remains to be written. */
 export function checkDisk(name: string, bytes: number, folder: string): void {
 	const { free, total } = diskOf(folder);

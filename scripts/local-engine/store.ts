@@ -7,20 +7,20 @@
  * A file gets its name when it is complete and its hash is correct. The manifest has the revision, the sizes and the hashes. It stays
  * when the files are removed, so that the next download gets the same files.
  */
-import {
-	mkdirSync,
-	readdirSync,
-	readFileSync,
-	renameSync,
-	rmdirSync,
-	rmSync,
-	statSync,
-	writeFileSync,
-} from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import * as z from "zod";
-import { FileName, Repository, Revision, Sha256, WEIGHTS, type Weights } from "./table.ts";
+import {
+	FileName,
+	GitBlob,
+	ONNX_FOLDER,
+	Repository,
+	Revision,
+	Sha256,
+	WEIGHTS,
+	type Weights,
+} from "./table.ts";
 
 /** The environment variable with the folder. */
 export const FOLDER_SETTING = "GANGLION_MODELS";
@@ -30,10 +30,14 @@ export const PARTIAL = ".part";
 /** Ends the name of the file that a download holds. */
 export const LOCK = ".lock";
 
+const HashedFile = z.object({ name: FileName, size: z.int().positive(), sha256: Sha256 });
+/** A small file, which the hub keeps in Git. */
+const GitFile = z.object({ name: FileName, size: z.int().positive(), blob: GitBlob });
+
 const ManifestSchema = z.object({
 	repository: Repository,
 	revision: Revision,
-	files: z.array(z.object({ name: FileName, size: z.int().positive(), sha256: Sha256 })).min(1),
+	files: z.array(z.union([HashedFile, GitFile])).min(1),
 });
 export type Manifest = z.output<typeof ManifestSchema>;
 export type StoredFile = Manifest["files"][number];
@@ -101,7 +105,7 @@ export const allPresent = (folder: string): PresentWeights[] =>
 /** Deletes the files, and keeps the manifest. Returns the bytes that are free now. */
 export function removeWeights(folder: string, { repository }: Weights): number {
 	const revisions = foldersIn(folderOf(folder, repository));
-	const bytes = revisions.flatMap(filesIn).reduce((sum, file) => sum + sizeOf(file), 0);
+	const bytes = revisions.flatMap(filesOf).reduce((sum, file) => sum + sizeOf(file), 0);
 	for (const revision of revisions) rmSync(revision, { recursive: true });
 	return bytes;
 }
@@ -121,13 +125,14 @@ export function pruneStore(
 	for (const repository of foldersIn(folder).flatMap(foldersIn)) {
 		if (!isOwn(folder, repository)) continue;
 		for (const revision of foldersIn(repository)) {
-			for (const path of filesIn(revision)) {
+			for (const path of filesOf(revision)) {
 				const file = path.slice(0, path.length - (ENDINGS.find((end) => path.endsWith(end)) ?? "").length);
 				if (used.has(path) || isHeld(file)) continue;
 				removed.push({ path, bytes: sizeOf(path) });
 				rmSync(path);
 			}
-			if (entriesOf(revision).length === 0) rmdirSync(revision);
+			for (const path of [join(revision, ONNX_FOLDER), revision])
+				if (entriesOf(path).length === 0) rmSync(path, { recursive: true, force: true });
 		}
 	}
 	return removed;
@@ -155,6 +160,9 @@ const entriesOf = (folder: string) => {
 
 const foldersIn = (folder: string): string[] =>
 	entriesOf(folder).flatMap((entry) => (entry.isDirectory() ? [join(folder, entry.name)] : []));
+
+/** Of a revision. */
+const filesOf = (revision: string): string[] => [revision, ...foldersIn(revision)].flatMap(filesIn);
 
 const filesIn = (folder: string): string[] =>
 	entriesOf(folder).flatMap((entry) => (entry.isFile() ? [join(folder, entry.name)] : []));

@@ -4,6 +4,7 @@
  * has them.
  */
 import * as z from "zod";
+import type { EngineTask } from "../../engine/model.ts";
 import { PRODUCT_MODELS } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
 import table from "./weights.json" with { type: "json" };
@@ -11,15 +12,29 @@ import table from "./weights.json" with { type: "json" };
 /** `same`: in the precision of the model's author. `sibling`: another model of the same task. */
 type Relation = "same" | "quantised" | "sibling";
 
-/** Of one path segment each: they become folders and files. */
+/** Of one path segment: they become folders and files. */
 const SEGMENT = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/;
-export const FileName = z.string().regex(SEGMENT);
+/** Models of ONNX are in a folder of their repository. */
+export const ONNX_FOLDER = "onnx";
+export const FileName = z.string().refine((name) => SEGMENT.test(name.replace(`${ONNX_FOLDER}/`, "")));
 export const Repository = z
 	.string()
 	.refine((name) => name.split("/").length === 2 && name.split("/").every((part) => SEGMENT.test(part)));
 export const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+/** The name that Git gives to the content of a file: SHA-1 of `blob {size}`, a zero byte and the content. */
+export const GitBlob = z.string().regex(/^[0-9a-f]{40}$/);
 /** The name of a commit, or a folder for files that came from none. */
 export const Revision = z.string().regex(/^[A-Za-z0-9]{1,64}$/);
+
+/** Tasks of the engine of ONNX models, which llama-server lacks. */
+const ONNX_USES = [
+	"text-classification",
+	"image-classification",
+	"object-detection",
+	"translation",
+	"summarization",
+	"speech-recognition",
+] as const satisfies readonly EngineTask[];
 
 const WeightFile = z.strictObject({
 	name: FileName,
@@ -42,11 +57,13 @@ const Weights = z.strictObject({
 	relation: z.enum(["same", "quantised", "sibling"]),
 	/** Ids of the catalogue. `chat`: all models that chat and have no other weights. */
 	serves: z.array(z.string()).min(1),
-	use: z.enum(["chat", "embeddings", "reranking"]),
+	use: z.enum(["chat", "embeddings", "reranking", ...ONNX_USES]),
+	/** Which files of `onnx/` these are. */
+	dtype: z.enum(["fp32", "fp16", "q8", "q4"]).optional(),
 	/** How vectors of tokens become one. The first one is the default. */
 	pooling: z.array(z.enum(["mean", "cls", "last"])).optional(),
-	/** Tokens. */
-	context: z.int().positive(),
+	/** Tokens. llama-server is started with it. */
+	context: z.int().positive().optional(),
 });
 export type Weights = z.output<typeof Weights>;
 
@@ -58,6 +75,9 @@ const Table = z.strictObject({
 const { licences, weights } = Table.parse(table);
 
 export const WEIGHTS: readonly Weights[] = weights;
+
+/** Whether the engine of `engine/` runs it. llama-server runs the others. */
+export const isOnnx = ({ use }: Weights): boolean => (ONNX_USES as readonly string[]).includes(use);
 
 export interface Licence {
 	/** Name in the table. */
@@ -111,7 +131,11 @@ export function servedModels(
 	const present = WEIGHTS.filter((row) => row.use === "chat" && isPresent(row));
 	const [smallest] = present.sort((a, b) => approximateSize(a) - approximateSize(b));
 	const sibling = forChats && (isPresent(forChats) ? forChats : (smallest ?? forChats));
-	const models = PRODUCT_MODELS.filter((model) => isOffered(model, now));
+	const models = PRODUCT_MODELS.filter((model) => {
+		const weights = own.get(model.id);
+		// An ended model runs if someone has its weights.
+		return isOffered(model, now) || (weights && isOnnx(weights) && isPresent(weights));
+	});
 	return new Map(
 		models.flatMap((model): [string, ServedModel][] => {
 			const weights = own.get(model.id);

@@ -4,13 +4,15 @@ import type { Target } from "../backend.ts";
 import { readError } from "../transport/error-body.ts";
 import type { Call, Refusal } from "../transport/upstream-failure.ts";
 
-/** Codes of `scripts/local-engine/problem.ts`. */
+/** Codes of `scripts/local-engine/problem.ts` and of `engine/failure.ts`. */
 const FAILURE_OF_CODE: Readonly<Record<string, FailureKey>> = {
 	weights_missing: "noSuchModel",
 	weights_downloading: "outOfCapacity",
 	weights_unavailable: "upstreamUnavailable",
 	no_room: "upstreamUnavailable",
 	weights_unreadable: "upstreamUnavailable",
+	invalid_input: "engineRefused",
+	task_unsupported: "engineRefused",
 	engine_unavailable: "upstreamUnavailable",
 };
 
@@ -23,5 +25,9 @@ function problemOf({ status, body, retryAfter }: Refusal, { backend }: Target): 
 	const { code, type, message } = readError(body);
 	const failure = type === "local_engine" && typeof code === "string" ? FAILURE_OF_CODE[code] : undefined;
 	if (!failure) return undefined;
-	return new AiError(failure, message, { retryable: true, retryAfter, upstream: { backend, status } });
+	return new AiError(failure, message, {
+		retryable: code !== "invalid_input",
+		retryAfter,
+		upstream: { backend, status },
+	});
 }

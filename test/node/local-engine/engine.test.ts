@@ -16,6 +16,18 @@ import { findWeights, servedModels } from "../../../scripts/local-engine/table.t
 import { CLI } from "../cli/run.ts";
 import { runScript } from "../script.ts";
 import { type Hub, startHub } from "./hub.ts";
+import { redImage, silence } from "./media.ts";
+import { packages, program, writeFiles } from "./onnx-engine.ts";
+import { speechModel, translationModel } from "./tiny-generators.ts";
+import {
+	DETECTED_SCORE,
+	detectionModel,
+	type Files,
+	imageLabelsOf,
+	imageModel,
+	labelScoresOf,
+	sentimentModel,
+} from "./tiny-models.ts";
 
 const SCRIPTED = resolve("test/node/local-engine/llama-server.mjs");
 const NOW = Date.parse("2026-11-27T00:00:00Z");
@@ -408,6 +420,81 @@ describe("ganglion --engine local", () => {
 			await expect.poll(() => isRunning(pid)).toBe(false);
 		},
 	);
+});
+
+describe.skipIf(!program)("ganglion dev --engine local with ONNX models", () => {
+	const SST = "@cf/huggingface/distilbert-sst-2-int8";
+	const WHISPER = "@cf/openai/whisper";
+	/** Puts files where a download would. */
+	function placeFiles(name: string, files: Files): void {
+		const weights = findWeights(name, NOW);
+		if (!weights) throw new Error(`no weights: ${name}`);
+		const revision = "abc123";
+		writeFiles(join(folder, weights.repository, revision), files);
+		writeManifest(folder, {
+			...{ repository: weights.repository, revision },
+			files: Object.entries(files).map(([file, content]) => ({
+				...{ name: file, size: Buffer.from(content).length, sha256: "0".repeat(64) },
+			})),
+		});
+	}
+
+	it("answers every task by its route, with the weights in the headers", async () => {
+		placeFiles(SST, sentimentModel("onnx/model_quantized.onnx"));
+		placeFiles("@cf/microsoft/resnet-50", imageModel("onnx/model_quantized.onnx"));
+		placeFiles("@cf/facebook/detr-resnet-50", detectionModel("onnx/model_quantized.onnx"));
+		placeFiles("@cf/meta/m2m100-1.2b", translationModel("_quantized"));
+		placeFiles(WHISPER, speechModel("_quantized"));
+		const port = await freePort();
+		const args = ["dev", "--engine", "local", "--port", String(port), "--state", join(folder, "state")];
+		const session = runScript(CLI, args, {
+			env: { ...env, HOME: folder, GANGLION_ENGINE_PACKAGES: packages },
+		});
+		await session.until(/is ready on|rror/);
+		const run = async (model: string, body: object | Uint8Array<ArrayBuffer>) => {
+			const response = await fetch(`http://127.0.0.1:${port}/client/v4/accounts/local/ai/run/${model}`, {
+				method: "POST",
+				body: body instanceof Uint8Array ? body : JSON.stringify(body),
+			});
+			const { result, errors } = (await response.json()) as { result: unknown; errors: unknown };
+			return { status: response.status, headers: response.headers, result, errors };
+		};
+		const sentiment = await run(SST, { text: "good cat" });
+		const [negative = 0, positive = 0] = labelScoresOf("good cat");
+		expect([sentiment.status, sentiment.result]).toEqual([
+			200,
+			expect.arrayContaining([
+				{ label: "POSITIVE", score: expect.closeTo(positive, 5) },
+				{ label: "NEGATIVE", score: expect.closeTo(negative, 5) },
+			]),
+		]);
+		expect(sentiment.headers.get("x-ganglion-backend")).toBe("local");
+		expect(sentiment.headers.get("x-ganglion-weights")).toBe(
+			"Xenova/distilbert-base-uncased-finetuned-sst-2-english@abc123; same",
+		);
+		const image = redImage();
+		const labels = await run("@cf/microsoft/resnet-50", image);
+		expect(labels.result).toEqual(
+			imageLabelsOf([255, 0, 0]).map(([label, score]) => ({ label, score: expect.closeTo(score, 5) })),
+		);
+		expect((await run("@cf/facebook/detr-resnet-50", image)).result).toEqual([
+			expect.objectContaining({ label: "cat", score: expect.closeTo(DETECTED_SCORE, 5) }),
+		]);
+		const translated = await run("@cf/meta/m2m100-1.2b", {
+			text: "good cat",
+			source_lang: "english",
+			target_lang: "french",
+		});
+		expect(translated.result).toMatchObject({ translated_text: "bon chat" });
+		expect(translated.headers.get("x-ganglion-weights")).toBe("Xenova/m2m100_418M@abc123; sibling");
+		expect(translated.headers.get("x-ganglion-model")).toBe("m2m100_418M");
+		const spoken = await run(WHISPER, silence(1));
+		expect(spoken.result).toMatchObject({ text: "hello quiet" });
+		const noImage = await run("@cf/microsoft/resnet-50", new Uint8Array([1, 2, 3]));
+		expect(noImage.status).toBe(400);
+		session.kill("SIGKILL");
+		await session.exit;
+	}, 120_000);
 });
 
 const real = await findLlamaServer(process.env).catch(() => undefined);

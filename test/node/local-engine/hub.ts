@@ -65,7 +65,11 @@ export async function startHub(): Promise<Hub> {
 				.map(([path, bytes]) => ({
 					rfilename: path.slice(repository.length + 1),
 					size: bytes.length,
-					lfs: { sha256: sha256(bytes), size: bytes.length, pointerSize: 134 },
+					blobId: createHash("sha1").update(`blob ${bytes.length}\0`).update(bytes).digest("hex"),
+					// Small files are in Git, without a SHA-256.
+					lfs: path.endsWith(".json")
+						? null
+						: { sha256: sha256(bytes), size: bytes.length, pointerSize: 134 },
 				}));
 			if (siblings.length === 0) return void response.writeHead(404).end("{}");
 			const listed = [...siblings, { rfilename: "../../escape.gguf", size: 1, lfs: null }];

@@ -176,6 +176,25 @@ describe("a download", () => {
 		expect(readFileSync(FILE())).toEqual(CONTENT);
 	});
 
+	it("has files in a folder, and small ones with the hash of Git", async () => {
+		const resnet = weightsOf("@cf/microsoft/resnet-50");
+		for (const { name } of resnet.files)
+			hub.files.set(`Xenova/resnet-50/${name}`, Buffer.from(`{"of":"${name}"}`));
+		const { path } = await pull({ weights: resnet });
+		expect(readFileSync(path("onnx/model_quantized.onnx"), "utf8")).toBe(
+			'{"of":"onnx/model_quantized.onnx"}',
+		);
+		expect(readFileSync(path("config.json"), "utf8")).toBe('{"of":"config.json"}');
+		// `printf '{"of":"config.json"}' | git hash-object --stdin`
+		expect(readManifest(folder, resnet)?.files[0]).toEqual({
+			...{ name: "config.json", size: 20, blob: "154ac643e54ee5117ddaa3882a05b5560cafbcd6" },
+		});
+		writeFileSync(path("config.json"), '{"OF":"config.json"}');
+		await pull({ weights: resnet, checkHashes: true });
+		expect(readFileSync(path("config.json"), "utf8")).toBe('{"of":"config.json"}');
+		expect(pruneStore(folder, () => false)).toEqual([]);
+	});
+
 	it("is written by one process at a time", async () => {
 		hub.fault = "cut";
 		await Promise.all([pull(), pull(), pull()]);

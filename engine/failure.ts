@@ -1,0 +1,36 @@
+/** A refusal that the caller sees: a status and `{"error": {message, code, type}}`, in the form of the local engine's other refusals. */
+
+const STATUS = {
+	/** The caller must change the request. */
+	invalid_input: 400,
+	model_missing: 404,
+	/** The model has another task. */
+	task_unsupported: 501,
+	/** The memory is too small. */
+	no_room: 507,
+	/** The files cannot be loaded. */
+	weights_unreadable: 500,
+	/** The process of the model ended, or was ended because it was stuck. */
+	engine_unavailable: 503,
+	/** The caller has left. */
+	cancelled: 499,
+} as const;
+
+export type FailureCode = keyof typeof STATUS;
+
+export class EngineFailure extends Error {
+	readonly code: FailureCode;
+
+	constructor(code: FailureCode, message: string) {
+		super(message);
+		this.code = code;
+	}
+
+	get status(): number {
+		return STATUS[this.code];
+	}
+
+	get body(): object {
+		return { error: { message: this.message, code: this.code, type: "local_engine" } };
+	}
+}

@@ -1,0 +1,98 @@
+/** What the engine knows about a model, and what passes between its server and the process of a model. */
+
+export const TASKS = [
+	"embeddings",
+	"reranking",
+	"text-classification",
+	"image-classification",
+	"object-detection",
+	"translation",
+	"summarization",
+	"speech-recognition",
+] as const;
+export type EngineTask = (typeof TASKS)[number];
+
+export interface EngineModel {
+	/** The name in requests. */
+	name: string;
+	task: EngineTask;
+	/** Folder of the files: `config.json`, `tokenizer.json`, `onnx/model.onnx` … */
+	folder: string;
+	/** Which files of `onnx/` are loaded: `fp32` has no ending, `q8` ends with `_quantized`, `fp16` with `_fp16`, `q4` with `_q4`. */
+	dtype: "fp32" | "fp16" | "q8" | "q4";
+	/** Bytes of memory while it is loaded. An estimate. */
+	memory: number;
+	/** How vectors of tokens become one, if the request does not say. Default: `mean`. */
+	pooling?: "mean" | "cls";
+}
+
+/** One text, image or recording. Fields by task. */
+export interface Item {
+	text?: string;
+	/** Reranking. */
+	query?: string;
+	/** Embeddings. */
+	pooling?: "mean" | "cls";
+	normalize?: boolean;
+	/** `false`: a text that is too long is refused. */
+	truncate?: boolean;
+	/** An image file. */
+	bytes?: Uint8Array;
+	/** Scores below are left out. */
+	threshold?: number;
+	/** Speech: samples of one channel, 16 kHz. */
+	samples?: Float32Array;
+	/** Speech and translation. */
+	language?: string;
+	target?: string;
+	/** Speech: writes English. */
+	translates?: boolean;
+	/** Generated tokens. */
+	maxTokens?: number;
+}
+
+export interface Label {
+	label: string;
+	score: number;
+}
+
+export interface DetectedBox extends Label {
+	box: { xmin: number; ymin: number; xmax: number; ymax: number };
+}
+
+export interface Segment {
+	text: string;
+	start: number;
+	end: number;
+}
+
+/** Fields by task. */
+export interface Result {
+	vector?: Float32Array;
+	/** Reranking: the logit. */
+	score?: number;
+	labels?: Label[];
+	objects?: DetectedBox[];
+	width?: number;
+	height?: number;
+	text?: string;
+	segments?: Segment[];
+	inputTokens?: number;
+	outputTokens?: number;
+	/** The item is refused, with this sentence. The others of its batch are answered. */
+	refusal?: string;
+}
+
+export type ToProcess =
+	| { kind: "load"; model: EngineModel; threads: number }
+	| { kind: "run"; id: number; items: Item[] }
+	| { kind: "cancel"; id: number };
+
+export type FromProcess =
+	| { kind: "progress"; part: number }
+	| { kind: "loaded" }
+	| { kind: "unreadable"; message: string }
+	/** A token was generated: the process is not stuck. */
+	| { kind: "token"; id: number }
+	| { kind: "done"; id: number; results: Result[] }
+	| { kind: "failed"; id: number; message: string };

@@ -1,0 +1,205 @@
+/**
+ * Runs a server on a free port of loopback with a random key. It is started again if it ends. It ends with this process, also if this
+ * process is killed.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { createInterface } from "node:readline";
+import { setTimeout as wait } from "node:timers/promises";
+import { freePort } from "../free-port.ts";
+import { endWithThisProcess } from "../parent.ts";
+import { LocalProblem } from "./problem.ts";
+
+const READY_MS = 30_000;
+const POLL_MS = 20;
+/** Before the next start. It doubles with each further one. */
+const FIRST_PAUSE_MS = 250;
+const MAX_PAUSE_MS = 30_000;
+/** A process that ran longer than this has no fault at its start. */
+const STABLE_MS = 60_000;
+/** For running answers and models to end. */
+const STOP_MS = 3_000;
+/** Lines of its output that a message shows. */
+const KEPT_LINES = 20;
+
+/** How a process is started. */
+export interface ServerCommand {
+	command: string;
+	args: readonly string[];
+	env: Readonly<Record<string, string | undefined>>;
+}
+
+interface Options {
+	/** For messages. */
+	name: string;
+	/** A folder that is removed when this process ends. */
+	folder: string;
+	/** Called at each start. The server must know the key. */
+	command(port: number, key: string): ServerCommand;
+	/** The server answers. */
+	started(): unknown;
+	ended(): void;
+	log(line: string): void;
+}
+
+export class ManagedServer {
+	readonly key = randomBytes(32).toString("base64url");
+	readonly #options: Options;
+	#port = 0;
+	#child: ChildProcess | undefined;
+	/** Resolves when the present process answers. */
+	#ready: Promise<void>;
+	#isStopped = false;
+	#pauseMs = FIRST_PAUSE_MS;
+	#lines: string[] = [];
+	readonly #onExit = (): void => this.#kill("SIGKILL");
+
+	constructor(options: Options) {
+		this.#options = options;
+		process.on("exit", this.#onExit);
+		this.#ready = this.#start();
+		// Requests report the failure.
+		this.#ready.catch(() => {});
+	}
+
+	get pid(): number | undefined {
+		return this.#child?.pid;
+	}
+
+	/** Resolves with the address when the server answers. */
+	async ready(): Promise<URL> {
+		for (;;) {
+			const ready = this.#ready;
+			await ready;
+			if (ready === this.#ready) return this.#url;
+		}
+	}
+
+	async restart(): Promise<void> {
+		this.#pauseMs = FIRST_PAUSE_MS;
+		const before = this.#ready;
+		this.#kill("SIGTERM");
+		while (this.#ready === before && !this.#isStopped) await wait(POLL_MS);
+		await this.ready();
+	}
+
+	/** Calls a route of the present process, also before it has answered. */
+	fetch(
+		path: string,
+		{ body, method, signal }: { body?: unknown; method?: string; signal?: AbortSignal } = {},
+	) {
+		return fetch(new URL(path, this.#url), {
+			method: method ?? (body === undefined ? "GET" : "POST"),
+			headers: { authorization: `Bearer ${this.key}`, "content-type": "application/json" },
+			...(body !== undefined && { body: JSON.stringify(body) }),
+			signal: signal ?? AbortSignal.timeout(READY_MS),
+		});
+	}
+
+	async stop(): Promise<void> {
+		if (this.#isStopped) return;
+		this.#isStopped = true;
+		const child = this.#child;
+		if (child?.pid !== undefined && child.exitCode === null && child.signalCode === null) {
+			const ended = new Promise((resolve) => child.once("exit", resolve));
+			child.kill("SIGTERM");
+			const timer = setTimeout(() => this.#kill("SIGKILL"), STOP_MS);
+			await ended;
+			clearTimeout(timer);
+		}
+		process.off("exit", this.#onExit);
+	}
+
+	get #url(): URL {
+		return new URL(`http://127.0.0.1:${this.#port}`);
+	}
+
+	async #start(): Promise<void> {
+		const { name, folder, log, started, ended: onEnd } = this.#options;
+		this.#port = await freePort();
+		if (this.#isStopped) throw stopped();
+		const { command, args, env } = this.#options.command(this.#port, this.key);
+		this.#lines = [];
+		const startedAt = performance.now();
+		const child = spawn(command, args, {
+			stdio: ["ignore", "pipe", "pipe"],
+			// Other users of the machine can read arguments.
+			env: { ...process.env, ...env },
+			// A terminal's Ctrl-C is for the gateway, whose running answers need it.
+			detached: true,
+		});
+		this.#child = child;
+		endWithThisProcess(child, folder);
+		const ended = new Promise<string>((resolve) => {
+			child.once("error", (error) => resolve(error.message));
+			child.once("exit", (code, signal) => resolve(`exit ${signal ?? code}`));
+		});
+		for (const stream of [child.stdout, child.stderr]) {
+			if (!stream) continue;
+			createInterface({ input: stream }).on("line", (line) => this.#keep(line));
+			// It must not keep this process alive.
+			if ("unref" in stream && typeof stream.unref === "function") stream.unref();
+		}
+		child.unref();
+		void ended.then((how) => {
+			if (this.#isStopped) return;
+			onEnd();
+			if (performance.now() - startedAt > STABLE_MS) this.#pauseMs = FIRST_PAUSE_MS;
+			log(`${name} has ended (${how}). It starts again in ${this.#pauseMs} ms.\n${this.#lines.join("\n")}`);
+			this.#ready = this.#startAgain();
+			this.#ready.catch(() => {});
+		});
+		await this.#answers(ended);
+		await started();
+	}
+
+	async #startAgain(): Promise<void> {
+		const pause = this.#pauseMs;
+		this.#pauseMs = Math.min(pause * 2, MAX_PAUSE_MS);
+		await wait(pause, undefined, { ref: false });
+		if (this.#isStopped) throw stopped();
+		await this.#start();
+	}
+
+	async #answers(ended: Promise<string>): Promise<void> {
+		const until = performance.now() + READY_MS;
+		let how: string | undefined;
+		void ended.then((text) => {
+			how = text;
+		});
+		while (performance.now() < until && how === undefined) {
+			if (await this.#isHealthy()) return;
+			await wait(POLL_MS);
+		}
+		const { name } = this.#options;
+		throw new LocalProblem(
+			"engine_unavailable",
+			how === undefined
+				? `${name} did not answer within ${READY_MS / 1_000} s`
+				: `${name} has ended (${how}): ${this.#lines.at(-1) ?? "without a message"}`,
+			{ retryAfter: 1 },
+		);
+	}
+
+	async #isHealthy(): Promise<boolean> {
+		try {
+			const response = await fetch(new URL("/health", this.#url), { signal: AbortSignal.timeout(READY_MS) });
+			await response.body?.cancel();
+			return response.ok;
+		} catch {
+			return false;
+		}
+	}
+
+	#keep(line: string): void {
+		this.#lines.push(line);
+		if (this.#lines.length > KEPT_LINES) this.#lines.shift();
+	}
+
+	#kill(name: NodeJS.Signals): void {
+		const child = this.#child;
+		if (child && child.exitCode === null && child.signalCode === null) child.kill(name);
+	}
+}
+
+const stopped = (): LocalProblem => new LocalProblem("engine_unavailable", "The local engine is stopped");

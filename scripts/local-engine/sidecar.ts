@@ -1,0 +1,145 @@
+/** Runs the server of `engine/`, which has the models that llama-server lacks. It is installed and started by the first request for one. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import * as z from "zod";
+import { parseJson } from "../../src/core/json.ts";
+import { ManagedServer } from "./managed-server.ts";
+import type { ModelState } from "./models.ts";
+import { installEngine } from "./packages.ts";
+import { memoryForSidecar } from "./room.ts";
+import type { PresentWeights } from "./store.ts";
+import { isOnnx, memoryOf, type Weights } from "./table.ts";
+
+/** Longest time without a token, or for a run of an encoder. */
+const STUCK_MS = 120_000;
+const LOAD_MS = 300_000;
+/** A loaded model with many requests takes turns with one that waits for its memory. */
+const TURN_MS = 10_000;
+
+const List = z.object({
+	data: z.array(
+		z.looseObject({
+			name: z.string(),
+			state: z.enum(["unloaded", "loading", "loaded"]),
+			progress: z.number().optional(),
+			failed: z.boolean().optional(),
+			pid: z.int().optional(),
+		}),
+	),
+});
+
+interface SidecarOptions {
+	env: Readonly<Record<string, string | undefined>>;
+	log(line: string): void;
+}
+
+export class Sidecar {
+	readonly #options: SidecarOptions;
+	readonly #folder = mkdtempSync(join(tmpdir(), "ganglion-onnx-"));
+	#present: readonly PresentWeights[] = [];
+	#starting: Promise<ManagedServer> | undefined;
+	#isStopped = false;
+
+	constructor(options: SidecarOptions) {
+		this.#options = options;
+	}
+
+	/** Resolves with the address and the key when the server answers. Throws a problem if it cannot be installed. */
+	async ready(): Promise<{ url: URL; key: string }> {
+		const server = await this.#start();
+		return { url: await server.ready(), key: server.key };
+	}
+
+	/** The process of the server, if it was started. */
+	async pid(): Promise<number | undefined> {
+		return (await this.#starting)?.pid;
+	}
+
+	async setModels(present: readonly PresentWeights[]): Promise<void> {
+		this.#present = present.filter(({ weights }) => isOnnx(weights));
+		const server = await this.#started();
+		if (server) await this.#sendModels(server);
+	}
+
+	async states(): Promise<ReadonlyMap<string, ModelState>> {
+		const server = await this.#started();
+		if (!server) return new Map();
+		try {
+			const response = await server.fetch("/models");
+			const list = List.parse(parseJson(await response.text()));
+			return new Map(
+				list.data.map(({ name, state, progress, failed }) => [
+					name,
+					{ value: state, progress, ...(failed && { failed }) },
+				]),
+			);
+		} catch {
+			// It starts again.
+			return new Map();
+		}
+	}
+
+	async change({ name }: Weights, action: "load" | "unload"): Promise<void> {
+		if (action === "unload" && !(await this.#started())) return;
+		await this.ready();
+		const server = await this.#start();
+		const response = await server.fetch(`/models/${action}`, {
+			body: { model: name },
+			signal: AbortSignal.timeout(LOAD_MS),
+		});
+		await response.body?.cancel();
+	}
+
+	async stop(): Promise<void> {
+		this.#isStopped = true;
+		const server = await this.#started();
+		await server?.stop();
+		rmSync(this.#folder, { recursive: true, force: true });
+	}
+
+	/** Not one that is being installed. */
+	async #started(): Promise<ManagedServer | undefined> {
+		return Promise.race([this.#starting?.catch(() => undefined), Promise.resolve().then(() => undefined)]);
+	}
+
+	#start(): Promise<ManagedServer> {
+		this.#starting ??= this.#install().catch((error: unknown) => {
+			// The next request tries again.
+			this.#starting = undefined;
+			throw error;
+		});
+		return this.#starting;
+	}
+
+	async #install(): Promise<ManagedServer> {
+		const { env, log } = this.#options;
+		const program = await installEngine(env, log);
+		if (this.#isStopped) throw new Error("The local engine is stopped");
+		const server: ManagedServer = new ManagedServer({
+			...{ name: "The engine of ONNX models", folder: this.#folder, log },
+			command: (port, key) => ({
+				command: process.execPath,
+				args: [program],
+				env: {
+					GANGLION_ENGINE: JSON.stringify({
+						...{ port, key, memory: memoryForSidecar(), stuckMs: STUCK_MS, loadMs: LOAD_MS, turnMs: TURN_MS },
+						threads: Math.max(1, availableParallelism() - 1),
+					}),
+				},
+			}),
+			started: () => this.#sendModels(server),
+			ended() {},
+		});
+		return server;
+	}
+
+	async #sendModels(server: ManagedServer): Promise<void> {
+		const models = this.#present.map(({ weights, size, path }) => ({
+			...{ name: weights.name, task: weights.use, dtype: weights.dtype ?? "fp32", memory: memoryOf(size) },
+			folder: dirname(path("config.json")),
+		}));
+		const response = await server.fetch("/models", { method: "PUT", body: { models } });
+		await response.body?.cancel();
+	}
+}
