@@ -6,16 +6,7 @@
  * Complete files are moved to their places, so a session that runs from `dist` at the same time never reads a partial file.
  */
 import { execFileSync } from "node:child_process";
-import {
-	chmodSync,
-	cpSync,
-	mkdirSync,
-	readdirSync,
-	readFileSync,
-	renameSync,
-	rmSync,
-	writeFileSync,
-} from "node:fs";
+import { chmodSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { build } from "esbuild";
 import { unstable_readConfig as readConfig } from "wrangler";
@@ -94,14 +85,16 @@ await withBuilding(async (building) => {
 		metafile: true,
 		logLevel: "warning",
 	});
-	const sources = readdirSync(join(ROOT, "engine"));
 	await build({
 		absWorkingDir: ROOT,
-		entryPoints: sources.filter((name) => /(?<!\.d)\.ts$/.test(name)).map((name) => `engine/${name}`),
+		entryPoints: ["engine/server.ts", "engine/child.ts"],
 		outdir: join(building, "engine"),
+		bundle: true,
 		format: "esm",
 		platform: "node",
 		target: "node20",
+		// They are installed where these files are written.
+		packages: "external",
 		logLevel: "warning",
 	});
 	chmodSync(join(building, "cli/index.js"), 0o755);

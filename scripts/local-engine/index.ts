@@ -130,12 +130,13 @@ function engineOf(engines: Engines): Engine {
 		},
 		async loadFailure(model) {
 			// The other engine has a sentence of its own.
-			if (!router.states.has(model)) return undefined;
+			const weights = SECTIONS.get(model);
+			if (!weights || isOnnx(weights)) return undefined;
 			await router.refreshStates();
 			if (!router.states.get(model)?.failed) return undefined;
 			return new LocalProblem(
 				"weights_unreadable",
-				`llama-server cannot load ${model}: check its files with \`ganglion models pull ${SECTIONS.get(model)?.name}\`, or update llama.cpp`,
+				`llama-server cannot load ${model}: check its files with \`ganglion models pull ${weights.name}\`, or update llama.cpp`,
 			);
 		},
 		async status() {
