@@ -6,10 +6,10 @@ import {
 	type Pipeline,
 	pipeline,
 	RawImage,
-	type Tensor,
 	type Tensors,
 } from "@huggingface/transformers";
 import type { DetectedBox, EngineModel, EngineTask, Item, Label, Result } from "./model.ts";
+import { meanOf, rowOf, sigmoid, softmax, toUnitLength } from "./numbers.ts";
 
 /** Names of the library. */
 const PIPELINES: Readonly<Record<EngineTask, string>> = {
@@ -109,34 +109,6 @@ async function embed(run: Run, items: Item[]): Promise<Result[]> {
 	});
 }
 
-/** The vector of a token. */
-function rowOf(
-	{ data, dims: [, columns = 0, width = 0] }: Tensor,
-	row: number,
-	column: number,
-): Float32Array {
-	const start = (row * columns + column) * width;
-	return Float32Array.from({ length: width }, (_, at) => Number(data[start + at]));
-}
-
-function meanOf(hidden: Tensor, mask: Tensor | undefined, row: number): Float32Array {
-	const [, columns = 0, width = 0] = hidden.dims;
-	const sum = new Float64Array(width);
-	let count = 0;
-	for (let column = 0; column < columns; column++) {
-		if (Number(mask?.data[row * columns + column] ?? 1) === 0) continue;
-		count += 1;
-		const start = (row * columns + column) * width;
-		for (let at = 0; at < width; at++) sum[at] = (sum[at] ?? 0) + Number(hidden.data[start + at]);
-	}
-	return Float32Array.from(sum, (value) => value / Math.max(1, count));
-}
-
-function toUnitLength(vector: Float32Array): Float32Array {
-	const length = Math.hypot(...vector) || 1;
-	return vector.map((value) => value / length);
-}
-
 async function rank({ loaded }: Run, items: Item[]): Promise<Result[]> {
 	const inputs = loaded.tokenizer(
 		items.map(({ query = "" }) => query),
@@ -163,15 +135,6 @@ async function classify({ loaded }: Run, items: Item[]): Promise<Result[]> {
 		const labels = scores.map((score, at): Label => ({ label: id2label[at] ?? `LABEL_${at}`, score }));
 		return { labels: labels.sort((a, b) => b.score - a.score), inputTokens: counts[row] ?? 0 };
 	});
-}
-
-const sigmoid = (logit: number): number => 1 / (1 + Math.exp(-logit));
-
-function softmax(values: readonly number[]): number[] {
-	const largest = Math.max(...values);
-	const powers = values.map((value) => Math.exp(value - largest));
-	const sum = powers.reduce((total, power) => total + power, 0);
-	return powers.map((power) => power / sum);
 }
 
 /** One item after the other. A refusal of one leaves the others. */

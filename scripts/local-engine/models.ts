@@ -3,7 +3,7 @@ import { createParser } from "eventsource-parser";
 import * as z from "zod";
 import { parseJson } from "../../src/core/json.ts";
 
-interface ModelState {
+export interface ModelState {
 	value: "unloaded" | "loading" | "loaded" | "sleeping";
 	/** While it loads: from 0 to 1. */
 	progress?: number | undefined;

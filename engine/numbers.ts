@@ -1,0 +1,39 @@
+/** What is calculated from the numbers of a model. */
+import type { Tensor } from "@huggingface/transformers";
+
+/** The vector of a token. */
+export function rowOf(
+	{ data, dims: [, columns = 0, width = 0] }: Tensor,
+	row: number,
+	column: number,
+): Float32Array {
+	const start = (row * columns + column) * width;
+	return Float32Array.from({ length: width }, (_, at) => Number(data[start + at]));
+}
+
+export function meanOf(hidden: Tensor, mask: Tensor | undefined, row: number): Float32Array {
+	const [, columns = 0, width = 0] = hidden.dims;
+	const sum = new Float64Array(width);
+	let count = 0;
+	for (let column = 0; column < columns; column++) {
+		if (Number(mask?.data[row * columns + column] ?? 1) === 0) continue;
+		count += 1;
+		const start = (row * columns + column) * width;
+		for (let at = 0; at < width; at++) sum[at] = (sum[at] ?? 0) + Number(hidden.data[start + at]);
+	}
+	return Float32Array.from(sum, (value) => value / Math.max(1, count));
+}
+
+export function toUnitLength(vector: Float32Array): Float32Array {
+	const length = Math.hypot(...vector) || 1;
+	return vector.map((value) => value / length);
+}
+
+export const sigmoid = (logit: number): number => 1 / (1 + Math.exp(-logit));
+
+export function softmax(values: readonly number[]): number[] {
+	const largest = Math.max(...values);
+	const powers = values.map((value) => Math.exp(value - largest));
+	const sum = powers.reduce((total, power) => total + power, 0);
+	return powers.map((power) => power / sum);
+}
