@@ -187,7 +187,7 @@ describe("check", () => {
 			expect(tokens.check("t", "run")).toEqual(
 				refusedAs(
 					"forbidden",
-					'Authentication error: the token needs the permission group "Workers AI Read" or "Workers AI Write" or "Workers AI Run"',
+					'Authentication error: the token needs the permission group "Workers AI Read" or "Workers AI Write" or "Workers AI Run" or "AI Search Read" or "AI Search Write"',
 				),
 			);
 		}));

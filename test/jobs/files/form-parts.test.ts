@@ -26,7 +26,13 @@ async function read(text: string, { size = 7, type = TYPE } = {}) {
 const part = (headers: string, content: string): string => `--XX\r\n${headers}\r\n\r\n${content}\r\n`;
 const FORM = `${part('Content-Disposition: form-data; name="file"; filename="a.jsonl"\r\nContent-Type: text/plain', "one\r\n--X\r\ntwo")}${part('content-disposition: form-data; name="purpose"', "batch")}--XX--\r\n`;
 const PARTS = [
-	{ name: "file", filename: "a.jsonl", contentType: "text/plain", text: "one\r\n--X\r\ntwo" },
+	{
+		name: "file",
+		filename: "a.jsonl",
+		path: "a.jsonl",
+		contentType: "text/plain",
+		text: "one\r\n--X\r\ntwo",
+	},
 	{ name: "purpose", text: "batch" },
 ];
 
@@ -43,16 +49,16 @@ describe("a form", () => {
 	});
 
 	it.each([
-		['filename="C:\\\\fakepath\\\\q1.jsonl"', "q1.jsonl"],
-		['filename="../../etc/passwd"', "passwd"],
+		['filename="C:\\\\fakepath\\\\q1.jsonl"', "q1.jsonl", "C:\\fakepath\\q1.jsonl"],
+		['filename="../../etc/passwd"', "passwd", "../../etc/passwd"],
 		['filename="a%22b.jsonl"', 'a"b.jsonl'],
 		['filename="a\\"b.jsonl"', 'a"b.jsonl'],
 		["filename=plain.jsonl", "plain.jsonl"],
 		["filename=\"x\"; filename*=UTF-8''%C3%A4.jsonl", "ä.jsonl"],
 		['filename="ä.jsonl"', "ä.jsonl"],
-	])("with %s names its file %s", async (header, filename) => {
+	])("with %s names its file %s", async (header, filename, path = filename) => {
 		const form = `${part(`Content-Disposition: form-data; name="file"; ${header}`, "x")}--XX--`;
-		expect(await read(form)).toEqual([{ name: "file", filename, text: "x" }]);
+		expect(await read(form)).toEqual([{ name: "file", filename, path, text: "x" }]);
 	});
 
 	it("is read on if a part is not read", async () => {
