@@ -27,7 +27,7 @@ import { DIST, ROOT } from "./root.ts";
 import { PROJECT_CONFIG, stopWith } from "./settings.ts";
 import { unusedKinds } from "./unused-kinds.ts";
 
-/** Parts that a deployment can leave out, and the modules of each: kinds of documents and of backends by their names. */
+/** Parts that a deployment can leave out, and the modules of each: kinds of documents, of backends and of vector stores by their names. */
 const PARTS = {
 	simulator: ["backends/simulator/index.ts"],
 	pdf: ["retrieval/documents/pdf.ts"],
@@ -45,6 +45,7 @@ const PARTS = {
 	ollama: ["backends/ollama/index.ts"],
 	tei: ["backends/tei/index.ts"],
 	"workers-ai": ["backends/workers-ai/index.ts"],
+	pgvector: ["retrieval/vectors/stores/pgvector/index.ts"],
 };
 export const PART_NAMES = Object.keys(PARTS) as Part[];
 export type Part = keyof typeof PARTS;
@@ -186,7 +187,7 @@ export async function withBuilding<T>(work: (folder: string) => Promise<T>): Pro
 
 /** The name in `--without` of all kinds of documents. */
 const DOCUMENTS = "documents";
-/** The name in `--without` of the kinds of backends that the configuration cannot need. */
+/** The name in `--without` of the kinds of backends and vector stores that the configuration cannot need. */
 const UNUSED = "unused";
 
 /** wrangler names its command. Only a deployment leaves parts out: sessions and tests on this machine have all of them. */
@@ -199,7 +200,7 @@ function partsLeftOut(): Part[] {
 
   --without A,B  leaves these parts out of a deployment: ${PART_NAMES.join(", ")};
                  "${DOCUMENTS}": all kinds of documents
-                 "${UNUSED}": kinds of backends that the configuration cannot need
+                 "${UNUSED}": kinds of backends and vector stores that the configuration cannot need
   --config FILE  the configuration (wrangler.jsonc)`,
 	);
 	const names = without ? without.split(",") : [];

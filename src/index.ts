@@ -14,6 +14,7 @@ import { SearchRegistryObject } from "./retrieval/search/durable/search-registry
 import { VectorRegistryObject } from "./retrieval/vectors/durable/registry.ts";
 import type { ShardCalls } from "./retrieval/vectors/durable/shard.ts";
 import { VectorIndexObject } from "./retrieval/vectors/durable/vector-index.ts";
+import type { VectorIndexRecord } from "./retrieval/vectors/records.ts";
 import { createPersistent, servicesOf } from "./services.ts";
 import { BlobStoreObject } from "./storage/blobs/blob-store.ts";
 import type { ContentStore } from "./storage/blobs/contents.ts";
@@ -108,8 +109,8 @@ export class VectorIndex extends VectorIndexObject {
 }
 
 export class VectorRegistry extends VectorRegistryObject {
-	protected override drop(object: string): Promise<void> {
-		return persistent.retrievalObjects.index(object).drop();
+	protected override drop(record: VectorIndexRecord): Promise<void> {
+		return current.services.vectorIndexes.drop(record);
 	}
 }
 

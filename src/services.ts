@@ -1,4 +1,5 @@
 /** Creates the services of the pipeline from the configuration and the bindings. */
+import { connect } from "cloudflare:sockets";
 import { waitUntil as keepAlive } from "cloudflare:workers";
 import { createLedgers } from "./accounts/client/accounts.ts";
 import { DeploymentSecret } from "./accounts/client/deployment-secret.ts";
@@ -108,7 +109,7 @@ export const servicesOf = (
 			bounds: config.storeBounds,
 			now: persistent.now,
 		}),
-		...createRetrieval({ ...persistent, ...retrievalObjects }, config),
+		...createRetrieval({ ...persistent, ...retrievalObjects, connect }, config),
 		jobs,
 		findAdapter: adapterFinder({ jobs, storage, engineFolders: persistent.engineFolders }),
 		jobSettings: config.jobs.settings,

@@ -1,4 +1,5 @@
 /** A gateway inside the Worker of the test: real configuration, a fixed clock, sequential ids, and a fake upstream. */
+import { connect } from "cloudflare:sockets";
 import { env } from "cloudflare:workers";
 import type { Hono } from "hono";
 import { createApp } from "../src/app.ts";
@@ -94,6 +95,7 @@ export function testServices({
 	});
 	const objects = vectorObjects(env);
 	const vectorIndexes = new VectorIndexes({
+		...{ fetch: services.fetch, connect },
 		registry: (account) => objects.registry(`${account}-${suffix}`),
 		index: objects.index,
 		settings: config.vectors,

@@ -42,7 +42,7 @@ import { ResponsesSchema } from "./responses.ts";
 import { readDefaultBackend, readRoutes } from "./routes.ts";
 import { SearchSchema } from "./search.ts";
 import { storageSchema } from "./storage.ts";
-import { VectorsSchema } from "./vectors.ts";
+import { vectorsSchema } from "./vectors.ts";
 import { readWebSearch } from "./web-search.ts";
 
 export { ConfigError };
@@ -122,7 +122,7 @@ export function configure(variables: object): Config {
 	const gatewayRules = parsed("AI_GATEWAY", AiGatewaySchema);
 	const storage = parsed("STORAGE", storageSchema(env));
 	const storeBounds = parsed("RESPONSES", ResponsesSchema);
-	const vectors = parsed("VECTORS", VectorsSchema);
+	const vectors = parsed("VECTORS", vectorsSchema(env));
 	const search = parsed("AI_SEARCH", SearchSchema);
 	const jobs = parsed("JOBS", JobsSchema);
 	const product = new Catalog();
@@ -154,7 +154,7 @@ export function configure(variables: object): Config {
 		limits: allLimits,
 		gatewayRules: rulesOf(gatewayRules ?? AiGatewaySchema.parse({}), allowAnonymous),
 		storeBounds: storeBounds ?? ResponsesSchema.parse({}),
-		vectors: vectors ?? VectorsSchema.parse({}),
+		vectors: vectors ?? vectorsSchema(env).parse({}),
 		search: search ?? SearchSchema.parse({}),
 		jobs: jobs ?? JobsSchema.parse({}),
 		catalog,

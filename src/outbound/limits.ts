@@ -34,6 +34,16 @@ export const STORE_CALL = {
 	refusalBytes: 64 * 1024,
 } as const;
 
+/** A session of a database. */
+export const DATABASE_CALL = {
+	/** Until a connection is free, and between two queries of a session. */
+	silentMs: 30_000,
+	/** Of a session: a mutation has up to 5,000 vectors. */
+	totalMs: 120_000,
+	/** Of all answers of a session. */
+	maxBytes: 64 * MIB,
+} as const;
+
 /** The answer of an engine or a search provider. */
 export const REPLY = {
 	/** One that is held in memory: a file, or some thousand embeddings. What it is converted to needs memory, too. */

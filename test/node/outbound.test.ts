@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../../scripts/free-port.ts";
-import { REPLY, SEARCH_CALL, SHORT_CALLS, STORE_CALL } from "../../src/outbound/limits.ts";
+import { DATABASE_CALL, REPLY, SEARCH_CALL, SHORT_CALLS, STORE_CALL } from "../../src/outbound/limits.ts";
 import { CLI } from "./cli/run.ts";
 import { runScript, type Script } from "./script.ts";
 
@@ -27,6 +27,7 @@ describe("the sources", () => {
 		"index.ts": "calls the app",
 		"services.ts": "makes the services from the runtime's fetch and from bindings",
 		"outbound/call-out.ts": "is the way out",
+		"outbound/driver-socket.ts": "is the way out of the drivers of databases",
 		"gateways/client/stream-runs.ts": "calls an object",
 		"retrieval/documents/documents-entrypoint.ts": "calls this Worker, or another process of this gateway",
 		"surfaces/operations/worker-reports.ts": "calls another process of this gateway",
@@ -35,7 +36,8 @@ describe("the sources", () => {
 		"backends/cog/predictions.ts": "observes the signal of a call out",
 	};
 	/** A call of `fetch` by any name of its owner, a socket, or a websocket that this Worker opens. */
-	const WAYS_OUT = /(?<![\w$])(?:[\w$.]+\.)?(?:fetch|publicFetch)\(|\bnew WebSocket\(|cloudflare:sockets/;
+	const WAYS_OUT =
+		/(?<![\w$])(?:[\w$.]+\.)?(?:fetch|publicFetch)\(|\bnew WebSocket\(|cloudflare:sockets|(?<![\w$])(?:services\.)?connect\(/;
 	const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
 	/** Methods named `fetch`, which the runtime calls. */
 	const withoutMethods = (text: string): string =>
@@ -91,10 +93,10 @@ describe("the sources", () => {
 		expect(Object.keys(WHOLE_READS).filter((file) => !reading.includes(file))).toEqual([]);
 	});
 
-	it.each(["await fetch(url)", "services.fetch(url)", "services.publicFetch(url)", "new WebSocket(url)"])(
-		"are searched for %s",
-		(call) => expect(WAYS_OUT.test(call)).toBe(true),
-	);
+	it.each([
+		...["await fetch(url)", "services.fetch(url)", "services.publicFetch(url)", "new WebSocket(url)"],
+		...["connect(address, {})", "services.connect(address, {})"],
+	])("are searched for %s", (call) => expect(WAYS_OUT.test(call)).toBe(true));
 });
 
 describe("the table of the limits of calls", () => {
@@ -128,6 +130,11 @@ describe("the table of the limits of calls", () => {
 		expect(cells("a model, also of a guardrail").at(-1)).toBe(
 			`a whole answer ${size(REPLY.valueBytes)}, ${refusal}`,
 		);
+		const database = DATABASE_CALL;
+		expect(cells("a PostgreSQL server")).toEqual([
+			...[database.silentMs, database.silentMs, database.totalMs].map(seconds),
+			size(database.maxBytes),
+		]);
 		const { silentMs, textBytes, refusalBytes } = STORE_CALL;
 		expect(cells("an S3-compatible store")).toEqual([
 			...[seconds(silentMs), seconds(silentMs), ""],

@@ -15,7 +15,7 @@ function unusedIn(config: object | string, name = "wrangler.json"): string[] {
 	return unusedKinds(file);
 }
 const backend = (kind: string) => ({ [kind]: { kind, url: "http://127.0.0.1:9" } });
-const ALL = ["tei", "ollama", "workers-ai", "local", "cog"];
+const ALL = ["tei", "ollama", "workers-ai", "local", "cog", "pgvector"];
 
 describe("kinds that a configuration cannot need", () => {
 	it("are those that only BACKENDS can name: an account's key may need the others", () => {
@@ -28,19 +28,31 @@ describe("kinds that a configuration cannot need", () => {
 			"tei",
 			"workers-ai",
 			"local",
+			"pgvector",
 		]);
 		expect(unusedIn({ vars: { BACKENDS: JSON.stringify(backend("tei")) } })).toEqual([
 			"ollama",
 			"workers-ai",
 			"local",
 			"cog",
+			"pgvector",
 		]);
 		expect(unusedIn('[vars.BACKENDS.mine]\nkind = "ollama"\n', "wrangler.toml")).not.toContain("ollama");
 	});
 
+	it("are not those of a store of vectors", () => {
+		const stores = { pg: { kind: "pgvector", url: "postgres://user@127.0.0.1/app" } };
+		expect(unusedIn({ vars: { BACKENDS: {}, VECTORS: { stores } } })).not.toContain("pgvector");
+		expect(unusedIn({ vars: { BACKENDS: {}, VECTORS: JSON.stringify({ stores }) } })).not.toContain(
+			"pgvector",
+		);
+	});
+
 	it("are counted over all environments", () => {
 		const env = { staging: { vars: { BACKENDS: backend("tei") } } };
-		expect(unusedIn({ vars: { BACKENDS: backend("cog") }, env })).toEqual(["ollama", "workers-ai", "local"]);
+		expect(unusedIn({ vars: { BACKENDS: backend("cog") }, env })).toEqual([
+			...["ollama", "workers-ai", "local", "pgvector"],
+		]);
 	});
 
 	it.each([

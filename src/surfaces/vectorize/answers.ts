@@ -10,6 +10,7 @@ const Index = z.object({
 	created_on: Instant,
 	modified_on: Instant,
 	delay_ms: Count.optional(),
+	store: z.string().optional(),
 });
 export const vectorIndexAnswer = enveloped(Index);
 export const vectorIndexesAnswer = enveloped(z.array(Index));

@@ -7,6 +7,7 @@ import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
 import { MAX_DIMENSIONS, MAX_INDEX_NAME_BYTES } from "../../retrieval/vectors/limits.ts";
 import { VECTOR_METRICS, type VectorIndexRecord, type VectorShape } from "../../retrieval/vectors/records.ts";
+import { BUILTIN } from "../../retrieval/vectors/stores/store-settings.ts";
 import { answer } from "../answer.ts";
 import type { AppCall, AppRouteDeclaration } from "../route.ts";
 
@@ -38,6 +39,7 @@ const NewVectorIndex = lazy(() =>
 			z.object({ preset: z.enum(Object.keys(PRESETS) as [Preset, ...Preset[]]) }),
 		]),
 		delay_ms: z.int().min(0).max(MAX_DELAY_MS).optional(),
+		store: z.string().optional(),
 	}),
 );
 
@@ -92,10 +94,10 @@ async function listIndexes(_: Context, { caller, services }: AppCall): Promise<R
 
 async function createIndex(c: Context, { caller, services }: AppCall): Promise<Response> {
 	const stored = await readStored(NewVectorIndex(), c.req.raw, services.limits);
-	const { config, delay_ms: delayMs, description, name } = stored.fields;
+	const { config, delay_ms: delayMs, description, name, store } = stored.fields;
 	const record = await services.vectorIndexes.create(caller.account, {
 		...shapeOf(config),
-		...{ name, delayMs, description: description ?? undefined },
+		...{ name, delayMs, store, description: description ?? undefined },
 	});
 	const created = stored.answer(indexJson(record));
 	return new Response(created.body, { status: 201, headers: created.headers });
@@ -112,6 +114,7 @@ const indexJson = ({
 	metric,
 	modifiedAt,
 	name,
+	store,
 }: VectorIndexRecord): object => ({
 	name,
 	...(description !== undefined && { description }),
@@ -119,4 +122,5 @@ const indexJson = ({
 	created_on: new Date(createdAt).toISOString(),
 	modified_on: new Date(modifiedAt).toISOString(),
 	...(delayMs > 0 && { delay_ms: delayMs }),
+	...(store !== BUILTIN && { store }),
 });

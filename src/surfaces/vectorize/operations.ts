@@ -19,8 +19,8 @@ export const callOf = ({ account }: Caller, call: Omit<IndexCall, "account">): I
 	...call,
 });
 
-export async function describeIndex({ account, index: name, services }: IndexCall): Promise<object> {
-	const { index, store } = await services.vectorIndexes.open(account, name);
+export async function describeIndex({ account, index: name, request, services }: IndexCall): Promise<object> {
+	const { index, store } = await services.vectorIndexes.open(account, name, request.signal);
 	const { processedAt, processedMutation, vectorCount } = await store.info();
 	return {
 		dimensions: index.dimensions,
@@ -31,7 +31,7 @@ export async function describeIndex({ account, index: name, services }: IndexCal
 }
 
 export async function queryIndex({ account, index: name, request, services }: IndexCall): Promise<object> {
-	const { index, store } = await services.vectorIndexes.open(account, name);
+	const { index, store } = await services.vectorIndexes.open(account, name, request.signal);
 	const query = readQuery(await readVectorJson(request, services), index.dimensions);
 	const matches = (await store.query(query)).map(matchJson);
 	return { count: matches.length, matches };
@@ -43,7 +43,7 @@ export async function writeVectors(
 	{ maxVectors = MAX_BOUND_VECTORS, discardUnreadable = false } = {},
 ): Promise<object> {
 	const { account, index: name, request, services } = call;
-	const { index, store } = await services.vectorIndexes.open(account, name);
+	const { index, store } = await services.vectorIndexes.open(account, name, request.signal);
 	const upload = { account, operation, dimensions: index.dimensions, maxVectors, discardUnreadable };
 	return withVectors(
 		request,
@@ -54,13 +54,13 @@ export async function writeVectors(
 }
 
 export async function getVectors({ account, index: name, request, services }: IndexCall): Promise<object> {
-	const { store } = await services.vectorIndexes.open(account, name);
+	const { store } = await services.vectorIndexes.open(account, name, request.signal);
 	const ids = readIds(await readVectorJson(request, services), MAX_GET_IDS);
 	return (await store.get(ids)).map(vectorJson);
 }
 
 export async function deleteVectors({ account, index: name, request, services }: IndexCall): Promise<object> {
-	const { store } = await services.vectorIndexes.open(account, name);
+	const { store } = await services.vectorIndexes.open(account, name, request.signal);
 	const ids = readIds(await readVectorJson(request, services), MAX_DELETE_IDS);
 	return mutate((id) => store.write({ id, operation: "delete", ids }));
 }

@@ -2,7 +2,7 @@
  * Vectorize's REST API, version 2: `/client/v4/accounts/{account}/vectorize/v2/indexes`
  * (developers.cloudflare.com/api/resources/vectorize/subresources/indexes).
  *
- * Not in the product: `delay_ms` of a new index.
+ * Not in the product: `delay_ms` and `store` of a new index.
  */
 import type { Context } from "hono";
 import * as z from "zod";
@@ -116,8 +116,8 @@ const vectorRoutes: readonly AppRouteDeclaration[] = [
 		path: "/:index/metadata_index/list",
 		summary: "Lists the metadata indexes",
 		output: answer("metadataIndexesAnswer"),
-		handler: enveloping(async ({ account, index, services }) => {
-			const { store } = await services.vectorIndexes.open(account, index);
+		handler: enveloping(async ({ account, index, request, services }) => {
+			const { store } = await services.vectorIndexes.open(account, index, request.signal);
 			return { metadataIndexes: await store.metadataIndexes() };
 		}),
 	},
@@ -151,9 +151,9 @@ function enveloping(
 		envelope(await operation({ account: caller.account, index: nameIn(c), request: c.req.raw, services }, c));
 }
 
-async function listVectors({ account, index, services }: IndexCall, c: Context): Promise<object> {
+async function listVectors({ account, index, request, services }: IndexCall, c: Context): Promise<object> {
 	const query = parseFields(ListQuery(), c.req.query(), "query");
-	const { store } = await services.vectorIndexes.open(account, index);
+	const { store } = await services.vectorIndexes.open(account, index, request.signal);
 	const { ids, next, totalCount } = await store.list({
 		count: query.count,
 		...(query.cursor !== undefined && { cursor: query.cursor }),
@@ -172,7 +172,7 @@ async function changeMetadataIndex(
 	{ account, index: name, request, services }: IndexCall,
 	operation: "create-metadata-index" | "delete-metadata-index",
 ): Promise<object> {
-	const { store } = await services.vectorIndexes.open(account, name);
+	const { store } = await services.vectorIndexes.open(account, name, request.signal);
 	const body = await readVectorJson(request, services);
 	const index = metadataIndexOf(isRecord(body) ? body : {}, operation);
 	return mutate((id) => store.write({ id, operation, index }));

@@ -5,11 +5,23 @@
 import { BoundedMap } from "../../../core/bounded-map.ts";
 import { AiError } from "../../../core/errors.ts";
 import { requireDiskSpace } from "../../../core/object-failure.ts";
-import type { Creation, QueryCount, VectorRegistryObject, VectorUsage } from "../durable/registry.ts";
+import { matches } from "../../../pipeline/route.ts";
+import { expectedName } from "../../../schemas/explain.ts";
+import type {
+	Creation,
+	IndexSize,
+	QueryCount,
+	VectorRegistryObject,
+	VectorUsage,
+} from "../durable/registry.ts";
 import type { VectorIndexObject } from "../durable/vector-index.ts";
 import { indexExists, indexNotFound, storeFull } from "../failures.ts";
 import { MAX_INDEXES } from "../limits.ts";
+
 import type { Mutation, VectorIndexRecord, VectorShape } from "../records.ts";
+import type { StoreServices } from "../stores/external-store.ts";
+import { ExternalStores } from "../stores/external-stores.ts";
+import { BUILTIN, type StorePlacement } from "../stores/store-settings.ts";
 import type { VectorStore } from "../vector-store.ts";
 import { builtinStore, bytesOfBatch, type IndexCalls } from "./builtin-store.ts";
 
@@ -26,8 +38,9 @@ export interface VectorSettings {
 	maxBytes: number;
 	/** Indexes of an account. */
 	maxIndexes: number;
-	/** Milliseconds until a mutation of a new index is visible. */
+	/** Milliseconds until a mutation of a new index of the store `builtin` is visible. */
 	delayMs: number;
+	placement: StorePlacement;
 }
 
 /** The methods of the registry as calls. */
@@ -63,19 +76,18 @@ export const vectorObjects = ({ VECTOR_INDEX, VECTOR_REGISTRY }: VectorRoomBindi
 	index: (object) => VECTOR_INDEX.getByName(object) as unknown as IndexCalls,
 });
 
-interface IndexesServices extends VectorObjects {
+interface IndexesServices extends VectorObjects, StoreServices {
 	settings: VectorSettings;
-	/** Epoch milliseconds. */
-	now(): number;
 	uuid(): string;
 	waitUntil(promise: Promise<unknown>): void;
-	wait(milliseconds: number): Promise<void>;
 }
 
 interface NewIndex extends VectorShape {
 	name: string;
 	description?: string | undefined;
 	delayMs?: number | undefined;
+	/** The name of its store. Absent: by `VECTORS`. */
+	store?: string | undefined;
 }
 
 export class VectorIndexes {
@@ -85,18 +97,24 @@ export class VectorIndexes {
 
 	/** Queries that are not reported yet, by account. */
 	readonly #queries = new Map<string, QueryCount>();
+	readonly #external: ExternalStores;
 
 	constructor(services: IndexesServices) {
 		this.#services = services;
+		this.#external = new ExternalStores(services.settings.placement.stores, services);
 	}
 
-	/** Throws 3002 if the account has an index with the name. */
+	/** Throws 3002 if the account has an index with the name, and 1001 for a store that does not exist. */
 	async create(account: string, index: NewIndex): Promise<VectorIndexRecord> {
 		requireDiskSpace("vectors");
 		const { now, settings, uuid } = this.#services;
-		const { delayMs = settings.delayMs, description, dimensions, metric, name } = index;
+		const { description, dimensions, metric, name } = index;
+		const store = chosenStore(index, settings.placement);
+		const delayMs = store === BUILTIN ? (index.delayMs ?? settings.delayMs) : 0;
+		if (store !== BUILTIN && (await this.#call(account, (registry) => registry.get(name))))
+			throw indexExists(name);
 		const record: VectorIndexRecord = {
-			...{ name, dimensions, metric, delayMs, store: "builtin" },
+			...{ name, dimensions, metric, delayMs, store },
 			...(description !== undefined && { description }),
 			object: `${account}/${uuid()}`,
 			...{ createdAt: now(), modifiedAt: now() },
@@ -132,19 +150,28 @@ export class VectorIndexes {
 		if (!record) throw indexNotFound(name);
 	}
 
-	/** The index with its store. Throws 3000 if there is none. */
-	async open(account: string, name: string): Promise<{ index: VectorIndexRecord; store: VectorStore }> {
+	/** Deletes the vectors of an index that the registry does not have any more. */
+	drop(record: VectorIndexRecord): Promise<void> {
+		return this.#storeOf(record.object.slice(0, record.object.lastIndexOf("/")), record).drop();
+	}
+
+	/** The index with its store. `signal`: fires when the caller leaves. Throws 3000 if there is none. */
+	async open(
+		account: string,
+		name: string,
+		signal?: AbortSignal,
+	): Promise<{ index: VectorIndexRecord; store: VectorStore }> {
 		const key = `${account}/${name}`;
 		const now = this.#services.now();
 		const known = this.#known.get(key);
 		const index = known && known.until > now ? known.record : await this.get(account, name);
 		if (index !== known?.record) this.#known.set(key, { record: index, until: now + KNOWN_MS });
-		return { index, store: this.#refreshed(account, index) };
+		return { index, store: this.#refreshed(account, index, signal) };
 	}
 
 	/** An object that is empty belongs to a deleted index. The name may have another one since then. */
-	#refreshed(account: string, index: VectorIndexRecord): VectorStore {
-		const store = this.#storeOf(account, index);
+	#refreshed(account: string, index: VectorIndexRecord, signal: AbortSignal | undefined): VectorStore {
+		const store = this.#storeOf(account, index, signal);
 		const counted = () => this.#countQuery(account, index.dimensions);
 		const again = async <Value>(method: (store: VectorStore) => Promise<Value>): Promise<Value> => {
 			try {
@@ -154,7 +181,7 @@ export class VectorIndexes {
 				this.#known.delete(`${account}/${index.name}`);
 				const current = await this.get(account, index.name);
 				if (current.object === index.object) throw error;
-				return method(this.#storeOf(account, current));
+				return method(this.#storeOf(account, current, signal));
 			}
 		};
 		return {
@@ -211,15 +238,13 @@ export class VectorIndexes {
 		return this.#call(account, (registry) => registry.usage());
 	}
 
-	#storeOf(account: string, index: VectorIndexRecord): VectorStore {
-		return builtinStore({
-			...{ account, index },
-			object: () => this.#services.index(index.object),
-			written: (size) =>
-				this.#services.waitUntil(
-					this.#call(account, (registry) => registry.report(index.name, size)).catch(() => {}),
-				),
-		});
+	#storeOf(account: string, index: VectorIndexRecord, signal?: AbortSignal): VectorStore {
+		const written = (size: IndexSize) =>
+			this.#services.waitUntil(
+				this.#call(account, (registry) => registry.report(index.name, size)).catch(() => {}),
+			);
+		if (index.store !== BUILTIN) return this.#external.storeOf({ index, name: index.store, written, signal });
+		return builtinStore({ account, index, written, object: () => this.#services.index(index.object) });
 	}
 
 	/** Throws 502 if the object cannot be called, and 429 if the account has too many open objects. */
@@ -231,4 +256,18 @@ export class VectorIndexes {
 			throw new AiError("vectorsUnavailable", undefined, { cause });
 		}
 	}
+}
+
+/** Throws 1001. */
+function chosenStore(
+	{ delayMs = 0, name, store }: NewIndex,
+	{ defaultStore, patterns, stores }: StorePlacement,
+): string {
+	const chosen = store ?? patterns.find(([pattern]) => matches(pattern, name))?.[1] ?? defaultStore;
+	if (chosen === BUILTIN) return chosen;
+	if (!stores.has(chosen))
+		throw new AiError("invalidRequest", `store: ${expectedName([BUILTIN, ...stores.keys()], chosen)}`);
+	if (delayMs > 0)
+		throw new AiError("invalidRequest", `delay_ms: expected 0, because the store "${chosen}" has no delay`);
+	return chosen;
 }

@@ -2,6 +2,7 @@
  * The ids of all vectors of an index, and the object that has each. A list reads a snapshot: ids that were deleted since then stay until it
  * expires.
  */
+import { cursorOf, type ListPosition, readCursor, SNAPSHOT_MS } from "../cursor.ts";
 import { cursorInvalid } from "../failures.ts";
 import type { VectorListQuery, VectorPage } from "../records.ts";
 
@@ -22,9 +23,6 @@ const SNAPSHOTS = `CREATE TABLE IF NOT EXISTS snapshots (
 	mutation INTEGER PRIMARY KEY,
 	expires_at INTEGER NOT NULL
 )`;
-
-const SNAPSHOT_MS = 60 * 60_000;
-const CURSOR = /^(\d{1,15})\.(.*)$/s;
 
 export class IdTable {
 	readonly #sql: SqlStorage;
@@ -115,7 +113,7 @@ export class IdTable {
 		return {
 			ids: page,
 			totalCount,
-			next: { cursor: btoa(`${snapshot}.${encodeURIComponent(page.at(-1) ?? "")}`), expiresAt },
+			next: { cursor: cursorOf({ snapshot, after: page.at(-1) ?? "" }), expiresAt },
 		};
 	}
 
@@ -130,12 +128,11 @@ export class IdTable {
 		return expires_at;
 	}
 
-	#open(cursor: string): { after: string; snapshot: number } {
-		const [, mutation, id] = CURSOR.exec(textOf(cursor)) ?? [];
-		const snapshot = Number(mutation);
-		const known = this.#sql.exec("SELECT 1 FROM snapshots WHERE mutation = ?", snapshot).toArray();
-		if (mutation === undefined || id === undefined || known.length === 0) throw cursorInvalid();
-		return { after: decodeURIComponent(id), snapshot };
+	#open(cursor: string): ListPosition {
+		const position = readCursor(cursor);
+		const known = this.#sql.exec("SELECT 1 FROM snapshots WHERE mutation = ?", position.snapshot).toArray();
+		if (known.length === 0) throw cursorInvalid();
+		return position;
 	}
 
 	nextExpiry(): number | undefined {
@@ -152,13 +149,5 @@ export class IdTable {
 			.one().mutation;
 		if (oldest === null) this.#sql.exec("DELETE FROM ids WHERE deleted IS NOT NULL");
 		else this.#sql.exec("DELETE FROM ids WHERE deleted <= ?", oldest);
-	}
-}
-
-function textOf(cursor: string): string {
-	try {
-		return atob(cursor);
-	} catch {
-		return "";
 	}
 }

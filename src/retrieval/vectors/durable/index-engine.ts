@@ -6,6 +6,7 @@
  * index. A kill leaves its remaining parts in the journal, and they are applied later.
  */
 import { indexFull, tooManyMetadataIndexes } from "../failures.ts";
+import { changedProperties, selectedConditions } from "../properties.ts";
 import type {
 	MetadataIndex,
 	StoredVector,
@@ -18,10 +19,8 @@ import type {
 import { IdTable } from "./id-table.ts";
 import type { IndexSetup, IndexState, StateTable } from "./index-state.ts";
 import { Journal, type JournalEntry, type MutationPart } from "./journal.ts";
-import { changedProperties } from "./metadata-index-change.ts";
 import { MAX_INDEX_VECTORS, place } from "./place-vectors.ts";
 import { byScore } from "./scan.ts";
-import { selectedConditions } from "./selection.ts";
 import type { Shard, ShardCalls, ShardQuery } from "./shard.ts";
 
 interface EngineServices {

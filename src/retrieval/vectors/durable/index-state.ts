@@ -1,6 +1,6 @@
 /** The small state of an index: its shape, its metadata indexes' numbers, and how far its mutations are applied. */
+import type { NumberedProperties } from "../properties.ts";
 import type { VectorShape } from "../records.ts";
-import type { NumberedProperties } from "./metadata-index-change.ts";
 
 /** Written when the index is created, and by mutations. The row dies with the index. */
 const STATE = `CREATE TABLE IF NOT EXISTS state (

@@ -4,6 +4,7 @@
  */
 import { parseRecord } from "../../../core/json.ts";
 import { indexedValue, nested } from "../metadata.ts";
+import type { NumberedProperty } from "../properties.ts";
 import type { MetadataIndex } from "../records.ts";
 
 /** Written by the mutations of metadata indexes. A row dies by such a mutation, or with the index. */
@@ -20,10 +21,6 @@ const INDEXED = `CREATE TABLE IF NOT EXISTS indexed (
 	PRIMARY KEY (property, value, slot)
 ) WITHOUT ROWID`;
 const BY_SLOT = "CREATE INDEX IF NOT EXISTS indexed_by_slot ON indexed (slot)";
-
-export interface NumberedProperty extends MetadataIndex {
-	number: number;
-}
 
 interface PropertyRow extends Record<string, SqlStorageValue> {
 	number: number;

@@ -16,15 +16,16 @@ const QUERIES = `CREATE TABLE IF NOT EXISTS queries (
 	queries INTEGER NOT NULL,
 	dimensions INTEGER NOT NULL
 )`;
-/** Objects of deleted indexes. A row dies when the object is empty. */
-const DELETED = `CREATE TABLE IF NOT EXISTS deleted (
+/** Deleted indexes whose vectors are not deleted yet. A row dies when they are. */
+const DELETED = `CREATE TABLE IF NOT EXISTS deleted_indexes (
 	object TEXT PRIMARY KEY,
+	json TEXT NOT NULL,
 	next_at INTEGER NOT NULL
 ) WITHOUT ROWID`;
 
 const RETRY_MS = 30_000;
-/** Objects that the alarm empties at once. */
-const OBJECTS_AT_ONCE = 20;
+/** Indexes that one alarm empties. */
+const INDEXES_AT_ONCE = 20;
 
 export type Creation = "created" | "exists" | "too-many";
 
@@ -60,8 +61,8 @@ export abstract class VectorRegistryObject extends DurableObject {
 		this.#sql.exec("INSERT OR IGNORE INTO queries VALUES (1, 0, 0)");
 	}
 
-	/** Empties the object of an index. */
-	protected abstract drop(object: string): Promise<void>;
+	/** Deletes the vectors of an index. */
+	protected abstract drop(record: VectorIndexRecord): Promise<void>;
 
 	create(record: VectorIndexRecord, maxIndexes: number): Creation {
 		if (this.get(record.name)) return "exists";
@@ -83,15 +84,24 @@ export abstract class VectorRegistryObject extends DurableObject {
 			.map(({ json }) => JSON.parse(json));
 	}
 
-	/** Returns the deleted index, whose objects are emptied later. */
+	/** Returns the deleted index, whose vectors are deleted later. */
 	async delete(name: string): Promise<VectorIndexRecord | undefined> {
 		const record = this.get(name);
 		if (!record) return undefined;
 		const now = Date.now();
 		this.#sql.exec("DELETE FROM indexes WHERE name = ?", name);
-		this.#sql.exec("INSERT OR REPLACE INTO deleted VALUES (?, ?)", record.object, now);
-		await this.ctx.storage.setAlarm(now);
+		await this.#dropLater(record, now);
 		return record;
+	}
+
+	async #dropLater(record: VectorIndexRecord, now: number): Promise<void> {
+		this.#sql.exec(
+			"INSERT OR REPLACE INTO deleted_indexes VALUES (?, ?, ?)",
+			record.object,
+			JSON.stringify(record),
+			now,
+		);
+		await this.ctx.storage.setAlarm(now);
 	}
 
 	/** Replaces the record, if its object is still the same. */
@@ -138,18 +148,22 @@ export abstract class VectorRegistryObject extends DurableObject {
 	override async alarm(): Promise<void> {
 		const now = Date.now();
 		const due = this.#sql
-			.exec<{ object: string }>("SELECT object FROM deleted WHERE next_at <= ? LIMIT ?", now, OBJECTS_AT_ONCE)
+			.exec<{ json: string; object: string }>(
+				"SELECT object, json FROM deleted_indexes WHERE next_at <= ? LIMIT ?",
+				now,
+				INDEXES_AT_ONCE,
+			)
 			.toArray();
-		for (const { object } of due) {
+		for (const { json, object } of due) {
 			try {
-				await this.drop(object);
-				this.#sql.exec("DELETE FROM deleted WHERE object = ?", object);
+				await this.drop(JSON.parse(json));
+				this.#sql.exec("DELETE FROM deleted_indexes WHERE object = ?", object);
 			} catch {
-				this.#sql.exec("UPDATE deleted SET next_at = ? WHERE object = ?", now + RETRY_MS, object);
+				this.#sql.exec("UPDATE deleted_indexes SET next_at = ? WHERE object = ?", now + RETRY_MS, object);
 			}
 		}
 		const { next } = this.#sql
-			.exec<{ next: number | null }>("SELECT min(next_at) AS next FROM deleted")
+			.exec<{ next: number | null }>("SELECT min(next_at) AS next FROM deleted_indexes")
 			.one();
 		if (next !== null) await this.ctx.storage.setAlarm(next);
 	}

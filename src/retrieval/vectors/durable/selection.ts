@@ -1,40 +1,8 @@
 /** The slots of vectors that match a namespace and a filter, by the metadata indexes. */
 
-import { propertyNotIndexed } from "../failures.ts";
-import { isList } from "../filter.ts";
-import type { FilterCondition, FilterOperator, FilterValue, MetadataIndex } from "../records.ts";
-import { type NumberedProperty, stored } from "./property-table.ts";
-
-/** A condition on the metadata indexes of one property. */
-export interface SelectedCondition {
-	operator: FilterOperator;
-	values: readonly FilterValue[];
-	/** Of the property, by the type of their values. */
-	numbers: Readonly<Partial<Record<MetadataIndex["indexType"], number>>>;
-}
-
-/** Throws 40022 if a property has no metadata index. */
-export function selectedConditions(
-	filter: readonly FilterCondition[],
-	properties: readonly NumberedProperty[],
-): SelectedCondition[] {
-	return filter.map((condition) => {
-		const own = properties.filter(({ propertyName }) => propertyName === condition.property);
-		if (own.length === 0) throw propertyNotIndexed(condition.property);
-		return {
-			operator: condition.operator,
-			values: isList(condition) ? condition.values : [condition.value],
-			numbers: Object.fromEntries(own.map(({ indexType, number }) => [indexType, number])),
-		};
-	});
-}
-
-const COMPARISONS: Readonly<Partial<Record<FilterOperator, string>>> = {
-	$lt: "<",
-	$lte: "<=",
-	$gt: ">",
-	$gte: ">=",
-};
+import { COMPARISONS, numberFor, type SelectedCondition } from "../properties.ts";
+import type { FilterValue } from "../records.ts";
+import { stored } from "./property-table.ts";
 
 type Slots = Iterable<number>;
 
@@ -98,8 +66,3 @@ export class Selection {
 		this.slots.set(kept);
 	}
 }
-
-const numberFor = (
-	value: FilterValue | undefined,
-	numbers: SelectedCondition["numbers"],
-): number | undefined => numbers[typeof value as MetadataIndex["indexType"]];

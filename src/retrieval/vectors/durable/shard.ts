@@ -1,4 +1,5 @@
 /** The vectors of an index that one object has. */
+import type { NumberedProperty, SelectedCondition } from "../properties.ts";
 import type {
 	ReturnedMetadata,
 	StoredVector,
@@ -9,9 +10,9 @@ import type {
 } from "../records.ts";
 import { BlockTable, type VectorBlock } from "./block-table.ts";
 import type { IndexSetup } from "./index-state.ts";
-import { type NumberedProperty, PropertyTable } from "./property-table.ts";
+import { PropertyTable } from "./property-table.ts";
 import { Scanner, type ScoredId } from "./scan.ts";
-import { type SelectedCondition, Selection } from "./selection.ts";
+import { Selection } from "./selection.ts";
 
 /** Written by mutations. A row dies when its vector is deleted, or with the index. */
 const VECTORS = `CREATE TABLE IF NOT EXISTS vectors (

@@ -4,6 +4,7 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { AiError, type FailureKey } from "../../../core/errors.ts";
+import type { NumberedProperty } from "../properties.ts";
 import type {
 	MetadataIndex,
 	StoredVector,
@@ -17,7 +18,6 @@ import type {
 import { IndexEngine } from "./index-engine.ts";
 import { type IndexSetup, StateTable } from "./index-state.ts";
 import type { MutationPart } from "./journal.ts";
-import type { NumberedProperty } from "./property-table.ts";
 import type { IndexSize } from "./registry.ts";
 import { Shard, type ShardCalls, type ShardQuery } from "./shard.ts";
 
