@@ -111,7 +111,7 @@ export function messageBatchRoutes(messages: string): AppRouteDeclaration[] {
 			summary: "Shows a message batch",
 			permission: "run",
 			output: answer("messageBatchAnswer"),
-			handler: async (c, call) => reply(call, shown(c, await find(c, call))),
+			handler: async (c, call) => reply(call, shown(c, call, await find(c, call))),
 		},
 		{
 			method: "DELETE",
@@ -127,7 +127,7 @@ export function messageBatchRoutes(messages: string): AppRouteDeclaration[] {
 			summary: "Cancels a message batch; requests that run may succeed",
 			permission: "run",
 			output: answer("messageBatchAnswer"),
-			handler: async (c, call) => reply(call, shown(c, await cancelBatch(await find(c, call), call))),
+			handler: async (c, call) => reply(call, shown(c, call, await cancelBatch(await find(c, call), call))),
 		},
 		{
 			method: "GET",
@@ -143,9 +143,13 @@ export function messageBatchRoutes(messages: string): AppRouteDeclaration[] {
 const reply = ({ id }: AppCall, value: object): Response =>
 	Response.json(value, { headers: { [REQUEST_ID]: id, "request-id": id } });
 
-/** Clients send their key to the address of the results, so it is that of this request. */
-function shown({ req }: Pick<Context, "req">, record: BatchRecord): object {
-	const { origin, pathname } = new URL(req.url);
+/**
+ * Clients send their key to the address of the results, so it is that of this request, or `PUBLIC_URL`: behind a proxy that ends TLS,
+ * the request has `http:`.
+ */
+function shown({ req }: Pick<Context, "req">, { services }: AppCall, record: BatchRecord): object {
+	const { origin: sentTo, pathname } = new URL(req.url);
+	const origin = services.publicUrl ?? sentTo;
 	return messageBatch(record, `${origin}${/^.*\/messages\/batches/.exec(pathname)?.[0] ?? ""}`);
 }
 
@@ -173,7 +177,7 @@ async function create(c: Context, call: AppCall): Promise<Response> {
 	);
 	const lines = requests.map(({ custom_id, params }) => ({ customId: custom_id, body: params }));
 	await createInlineBatch(record, { headers: c.req.raw.headers, requests: lines }, call);
-	return reply(call, shown(c, record));
+	return reply(call, shown(c, call, record));
 }
 
 async function list(c: Context, call: AppCall): Promise<Response> {
@@ -187,7 +191,7 @@ async function list(c: Context, call: AppCall): Promise<Response> {
 	};
 	const { batches, hasMore } = await listBatches(query, call);
 	return reply(call, {
-		data: batches.map((record) => shown(c, record)),
+		data: batches.map((record) => shown(c, call, record)),
 		first_id: batches[0]?.id ?? null,
 		last_id: batches.at(-1)?.id ?? null,
 		has_more: hasMore,

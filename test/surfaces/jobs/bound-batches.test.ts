@@ -33,9 +33,11 @@ it("each API refuses another gateway with the sentence of a live request", async
 			`/ai/v1beta/models/${LLAMA}:batchGenerateContent`,
 			{ batch: { inputConfig: { requests: { requests } } } },
 		],
+		[`/ai/run/${LLAMA}?queueRequest=true`, { requests: [{ prompt: "Hello" }] }],
 	] as const) {
 		const [refused, text] = await post(path, body);
 		expect([path, refused]).toEqual([path, 403]);
-		expect(JSON.parse(text).error.message).toBe(message);
+		const { error, errors } = JSON.parse(text) as { error?: unknown; errors?: unknown[] };
+		expect(error ?? errors?.[0]).toMatchObject({ message });
 	}
 });

@@ -16,12 +16,13 @@ const request = (custom_id: string, fields: object = {}) => ({
 	},
 });
 
-function started() {
+/** `vars`: beside those of the engine. */
+function started(vars: Record<string, string> = {}) {
 	const { fetch } = upstream(async (sent) => {
 		const { messages } = await sent.json<{ messages: { content: unknown }[] }>();
 		return Response.json(completion(`Answer to ${JSON.stringify(messages.at(-1)?.content)}`));
 	});
-	const gateway = batches({ vars: ENGINE_VARS, fetch });
+	const gateway = batches({ vars: { ...ENGINE_VARS, ...vars }, fetch });
 	const call = async (method: string, path: string, body?: object) => {
 		const response = await gateway.app.request(`http://localhost${path}`, {
 			method,
@@ -36,6 +37,15 @@ function started() {
 }
 
 describe("a batch of messages", () => {
+	it("has its results at PUBLIC_URL, so that a client behind a proxy sends its key over TLS", async () => {
+		const { json, runAll } = started({ PUBLIC_URL: "https://ai.example.com" });
+		const { id } = await json("POST", PATH, { requests: [request("a")] });
+		await runAll();
+		expect((await json("GET", `${PATH}/${id}`)).results_url).toBe(
+			`https://ai.example.com${PATH}/${id}/results`,
+		);
+	});
+
 	it("answers each request, and tells the counts at its end", async () => {
 		const { json, call, runAll } = started();
 		const requests = [request("a"), request("b", { messages: "none" }), request("c")];
