@@ -144,11 +144,9 @@ const inWorkerd = (name: string, files: { include: string[]; exclude?: string[] 
 	test: {
 		name,
 		...files,
-		// One Worker for all files: the code keeps no state between requests, and neither may its tests.
-		isolate: false,
-		// A message that an object prints after its test would be sent in the context of that object, which the runtime refuses, and
-		// Vitest would wait for it without end.
-		disableConsoleIntercept: true,
+		// A Worker for each file: what the objects of one file do later would run beside the next file, whose end Vitest then may
+		// not see ("Cannot perform I/O on behalf of a different request").
+		isolate: true,
 		setupFiles: ["test/property-settings.ts"],
 		globalSetup: ["test/storage/blobs/s3-server.ts"],
 		// The first use of what the Worker loads late transforms its libraries, on a machine that is busy.

@@ -12,7 +12,7 @@ const SWEEP_MS = 1_000;
 /** A sweep of this age is considered lost. */
 const LOST_AFTER_MS = 2 * SWEEP_MS;
 /** Shorter limits have a native timer from the start. */
-const MIN_LAZY_MS = 5_000;
+const MIN_LAZY_MS = 15_000;
 
 export interface Timer {
 	cancel(): void;
