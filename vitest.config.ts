@@ -137,16 +137,27 @@ const HOSTILE = ["hostile", "security", "work"].map(
 	(name) => `test/{backends,retrieval,surfaces}/**/${name}.test.ts`,
 );
 
-const inWorkerd = (name: string, files: { include: string[]; exclude?: string[] }) => ({
+/**
+ * Files whose objects work on after their last test: batches and indexing run from alarms. Each has a Worker of its own: beside another
+ * file, that work can stop the run without an end ("Cannot perform I/O on behalf of a different request").
+ */
+const ROOMS = [
+	"test/retrieval/{search,vectors}/**/*.test.ts",
+	"test/surfaces/{aisearch,jobs,vectorize}/**/*.test.ts",
+	"test/surfaces/gateway/bound-routes.test.ts",
+	"test/surfaces/operations/openapi-walk.test.ts",
+	"test/surfaces/routes.test.ts",
+];
+
+const inWorkerd = (name: string, files: { include: string[]; exclude?: string[]; isolate?: boolean }) => ({
 	plugins: [gateway()],
 	// Vite does not know all their extensions.
 	assetsInclude: ["test/fixtures/documents/*"],
 	test: {
 		name,
+		// One Worker for all files: the code keeps no state between requests, and neither may its tests.
+		isolate: false,
 		...files,
-		// A Worker for each file: what the objects of one file do later would run beside the next file, whose end Vitest then may
-		// not see ("Cannot perform I/O on behalf of a different request").
-		isolate: true,
 		setupFiles: ["test/property-settings.ts"],
 		globalSetup: ["test/storage/blobs/s3-server.ts"],
 		// The first use of what the Worker loads late transforms its libraries, on a machine that is busy.
@@ -209,8 +220,16 @@ export default defineConfig({
 			// Everything that runs in a Worker is tested in one.
 			inWorkerd("worker", {
 				include: ["test/**/*.test.ts"],
-				exclude: ["test/clients/**", "test/console/**", "test/extending/**", "test/node/**", ...HOSTILE],
+				exclude: [
+					"test/clients/**",
+					"test/console/**",
+					"test/extending/**",
+					"test/node/**",
+					...HOSTILE,
+					...ROOMS,
+				],
 			}),
+			inWorkerd("rooms", { include: ROOMS, isolate: true }),
 			inWorkerd("hostile", { include: HOSTILE }),
 			{
 				// With tables that have more rows, so it has a Worker of its own.
