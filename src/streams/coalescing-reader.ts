@@ -118,7 +118,8 @@ class Collector {
 	#isReading = false;
 
 	constructor(branch: ReadableStream<Uint8Array>) {
-		// A long read of the branch itself would hold back the other branch until it completes.
+		// A long read of the branch itself would hold back the other branch until it completes. The runtime pipes bodies of HTTP and those
+		// that JavaScript writes; for one that is in memory, it rejects, also a promise of its own.
 		const { readable, writable } = new IdentityTransformStream();
 		branch.pipeTo(writable).catch((error: unknown) => branch.cancel(error).catch(() => {}));
 		this.#reader = readable.getReader({ mode: "byob" });
