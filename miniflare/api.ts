@@ -87,3 +87,14 @@ export interface VectorizeOptions {
 	/** Milliseconds until a write is visible, as in the product. Default: 0. */
 	delay_ms?: number;
 }
+
+/**
+ * What a binding of the type `ai_search` or `ai_search_namespace` has beside {@link EmbeddedOptions}. The namespace and the instance are created
+ * at their first use, unless they exist.
+ */
+export interface AiSearchOptions {
+	/** The id of the instance. Only of the type `ai_search`. */
+	instance_name?: string;
+	/** Default: `default`. */
+	namespace?: string;
+}

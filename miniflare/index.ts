@@ -11,6 +11,7 @@ import type { Plugin } from "miniflare";
 import { ganglion } from "./plugin.ts";
 
 export type {
+	AiSearchOptions,
 	BackendOptions,
 	EmbeddedOptions,
 	Options,

@@ -40,7 +40,32 @@ const withClassVectorize: ProxyHandler<object> = {
 	get: (stub, property) => (property === "constructor" ? VectorizeIndexImpl : Reflect.get(stub, property)),
 };
 
-const HANDLERS = { ai: withClassAi, vectorize: withClassVectorize, service: undefined };
+/** Miniflare does not return the properties of a remote object. A method of ours returns the same objects. */
+const withParts: ProxyHandler<object> = {
+	get: (stub, property) =>
+		property === "items" || property === "jobs"
+			? Reflect.get(stub, "part")(property)
+			: Reflect.get(stub, property),
+};
+
+/** Instances of a namespace. */
+const withInstances: ProxyHandler<object> = {
+	get(stub, property) {
+		const member: unknown = Reflect.get(stub, property);
+		if (typeof member !== "function") return member;
+		if (property === "get") return (name: unknown) => new Proxy(member(name), withParts);
+		if (property === "create") return async (config: unknown) => new Proxy(await member(config), withParts);
+		return member;
+	},
+};
+
+const HANDLERS = {
+	ai: withClassAi,
+	vectorize: withClassVectorize,
+	searchInstance: withParts,
+	searchNamespace: withInstances,
+	service: undefined,
+};
 
 /** The class of a binding: the runtime's, or none. */
 export type BindingClass = keyof typeof HANDLERS;

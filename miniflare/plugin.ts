@@ -1,9 +1,10 @@
 /**
- * The Miniflare plugin: a Worker's `env.AI` and `env.VECTORIZE` in a local session.
+ * The Miniflare plugin: a Worker's `env.AI`, `env.VECTORIZE` and bindings of AI Search in a local session.
  *
  * A binding in `unsafe.bindings` becomes the runtime's own `Ai` object (module `cloudflare-internal:ai-api`), as in a
- * deployment, connected to Ganglion; one of the type `vectorize` becomes an index (vectorize.ts). A binding in `services` becomes the
- * gateway's RPC entrypoint, also as in a deployment.
+ * deployment, connected to Ganglion; one of the type `vectorize` becomes an index (vectorize.ts), one of the types `ai_search` and
+ * `ai_search_namespace` an instance or a namespace of AI Search (ai-search.ts). A binding in `services` becomes the gateway's RPC
+ * entrypoint, also as in a deployment.
  * Miniflare calls these functions for every Worker of a session, and again on every reload.
  */
 import { join } from "node:path";
@@ -11,6 +12,7 @@ import type { ParsedWorkerOptions, Plugin, ServiceDesignator, Worker_Binding } f
 import * as z from "zod";
 import type { Env } from "../src/config/headers.ts";
 import { ConfigError } from "../src/config/index.ts";
+import { isAiSearch, readSearch, type SearchFields, searchBinding, searchClass } from "./ai-search.ts";
 import { announceEngines, withLocalEngines } from "./engines.ts";
 import { announceModels, withLocalModels } from "./local-models.ts";
 import { type BindingClass, nodeStub } from "./node-stub.ts";
@@ -27,6 +29,8 @@ interface LocalBinding {
 	service?: { entrypoint?: string | undefined };
 	/** Set for a binding of the type `vectorize`. */
 	index?: ReturnType<typeof readIndex>["index"];
+	/** Set for a binding of the types of AI Search. */
+	search?: SearchFields;
 }
 
 export const ganglion: Plugin = {
@@ -48,11 +52,12 @@ export const ganglion: Plugin = {
 	},
 };
 
-const classOf = ({ index, service }: LocalBinding): BindingClass =>
-	index ? "vectorize" : service ? "service" : "ai";
+const classOf = ({ index, search, service }: LocalBinding): BindingClass =>
+	index ? "vectorize" : search ? searchClass(search) : service ? "service" : "ai";
 
-function workerBinding({ index, name, service, source }: LocalBinding): Worker_Binding {
+function workerBinding({ index, name, search, service, source }: LocalBinding): Worker_Binding {
 	if (index) return vectorizeBinding(name, source, index);
+	if (search) return searchBinding(name, source, search);
 	if (service) return { name, service: designator(source, service.entrypoint) };
 	const fetcher = { name: "fetcher", service: designator(source, "AI") };
 	return { name, wrapped: { moduleName: "cloudflare-internal:ai-api", innerBindings: [fetcher] } };
@@ -100,6 +105,10 @@ async function localBindings(options: ParsedWorkerOptions): Promise<LocalBinding
 			if (isVectorize(type)) {
 				const { index, others } = readIndex(dev.options);
 				return [{ name, index, ...(await sourceFor(others, env)) }];
+			}
+			if (isAiSearch(type)) {
+				const { others, search } = readSearch(type, dev.options);
+				return [{ name, search, ...(await sourceFor(others, env)) }];
 			}
 			if (type !== "unsafe:service") return [{ name, ...(await sourceFor(dev.options, env)) }];
 			const {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { readSearch } from "../../miniflare/ai-search.ts";
 import type { EmbeddedOptions } from "../../miniflare/api.ts";
 import { readOptions } from "../../miniflare/options.ts";
 import { serviceName } from "../../miniflare/services.ts";
@@ -161,6 +162,36 @@ describe("options of a gateway that already runs", () => {
 			"dev.options.url: expected text, found a number",
 			'dev.options.token: expected the name of a secret that is set, found text that names no secret; did you mean "TOKEN"?',
 			"dev.options.ROUTES: expected no such field, only account, url and token",
+		]);
+	});
+});
+
+describe("options of AI Search", () => {
+	const read = (type: string, options: Record<string, unknown>) => {
+		try {
+			return readSearch(type, options);
+		} catch (error) {
+			if (error instanceof ConfigError) return error.problems;
+			throw error;
+		}
+	};
+
+	it("are divided into those of the binding and those of the gateway", () => {
+		expect(read("unsafe:ai_search", { instance_name: "docs", account: "team-a" })).toEqual({
+			search: { instance_name: "docs" },
+			others: { account: "team-a" },
+		});
+		expect(read("ai_search_namespace", {})).toEqual({ search: {}, others: {} });
+	});
+
+	it("name an instance by its id, and not over HTTP", () => {
+		expect(read("ai_search", { url: "http://localhost:8787" })).toEqual([
+			"dev.options.url: expected no such field: a gateway that runs has AI Search over REST",
+			"dev.options.instance_name: expected the id of an instance, found nothing",
+		]);
+		expect(read("ai_search_namespace", { instance_name: "docs", namespace: "A" })).toEqual([
+			'dev.options.namespace: expected up to 64 lower-case letters, digits, "_", and single "-" between them',
+			"dev.options.instance_name: expected no such field of a namespace",
 		]);
 	});
 });

@@ -16,7 +16,7 @@ import { freePort } from "../../scripts/free-port.ts";
 import { ganglion } from "./cli/run.ts";
 import { start, stopHosts } from "./plugin/host.ts";
 import { exampleBeside, installExample, type Project } from "./plugin/installed.ts";
-import { INDEX_PROBED, PROBED } from "./plugin/probe.ts";
+import { INDEX_PROBED, PROBED, SEARCH_PROBED } from "./plugin/probe.ts";
 import { describeSessions } from "./plugin/sessions.ts";
 
 const WRANGLER = "node_modules/wrangler/bin/wrangler.js";
@@ -24,13 +24,15 @@ const WRANGLER = "node_modules/wrangler/bin/wrangler.js";
 /** The example's own Worker, and beside it a path that probes the binding. */
 const PROBING_WORKER = `
 import example from "./example.ts";
-import { probe, probeIndex } from "./probe.ts";
+import { probe, probeIndex, probeSearch } from "./probe.ts";
 
 export default {
 	async fetch(request: Request, env: Env): Promise<Response> {
 		if (new URL(request.url).pathname !== "/probe") return example.fetch(request as never, env);
-		const index = await probeIndex((env as never as Record<string, Vectorize>).VECTORIZE as Vectorize);
-		return Response.json({ class: env.AI.constructor.name, ...(await probe(env.AI as never)), index });
+		const { AI, DOCS, TEAM, VECTORIZE } = env as any;
+		const index = await probeIndex(VECTORIZE);
+		const search = await probeSearch(DOCS, TEAM);
+		return Response.json({ class: AI.constructor.name, ...(await probe(AI)), index, search });
 	},
 };
 `;
@@ -38,34 +40,39 @@ export default {
 const PROBING_TEST = `
 import { env } from "cloudflare:test";
 import { expect, it } from "vitest";
-import { INDEX_PROBED, PROBED, probe, probeIndex } from "../src/probe.ts";
+import { INDEX_PROBED, PROBED, SEARCH_PROBED, probe, probeIndex, probeSearch } from "../src/probe.ts";
 
 it("is what every host has", async () => {
 	expect(await probe(env.AI)).toEqual(PROBED);
 	expect(await probeIndex(env.VECTORIZE)).toEqual(INDEX_PROBED);
+	expect(await probeSearch(env.DOCS, env.TEAM)).toEqual(SEARCH_PROBED);
 });
 `;
 
 const PROBING_SCRIPT = `
 import { getPlatformProxy } from "wrangler";
-import { probe, probeIndex } from "../src/probe.ts";
+import { probe, probeIndex, probeSearch } from "../src/probe.ts";
 
 const { env, dispose } = await getPlatformProxy();
 const index = await probeIndex(env.VECTORIZE);
-console.log("PROBED " + JSON.stringify({ class: env.AI.constructor.name, ...(await probe(env.AI)), index }));
+const search = await probeSearch(env.DOCS, env.TEAM);
+console.log("PROBED " + JSON.stringify({ class: env.AI.constructor.name, ...(await probe(env.AI)), index, search }));
 await dispose();
 `;
 
+const plugin = { package: "ganglion", name: "ganglion" };
+
 /** Beside the example's own binding. */
-const INDEX_BINDING = JSON.stringify({
-	name: "VECTORIZE",
-	type: "vectorize",
-	index_name: "docs",
-	dev: {
-		plugin: { package: "ganglion", name: "ganglion" },
-		options: { dimensions: 2, metadata_indexes: { page: "number" } },
+const BINDINGS = [
+	{
+		...{ name: "VECTORIZE", type: "vectorize", index_name: "docs" },
+		dev: { plugin, options: { dimensions: 2, metadata_indexes: { page: "number" } } },
 	},
-});
+	{ name: "DOCS", type: "ai_search", instance_name: "docs", dev: { plugin } },
+	{ name: "TEAM", type: "ai_search_namespace", namespace: "team-a", dev: { plugin } },
+];
+
+const ALL_PROBED = { class: "Ai", ...PROBED, index: INDEX_PROBED, search: SEARCH_PROBED };
 
 let project: Project;
 beforeAll(() => {
@@ -77,7 +84,10 @@ beforeAll(() => {
 	const config = join(project.folder, "wrangler.jsonc");
 	writeFileSync(
 		config,
-		readFileSync(config, "utf8").replace('"bindings": [', `"bindings": [${INDEX_BINDING},`),
+		readFileSync(config, "utf8").replace(
+			'"bindings": [',
+			`"bindings": [${BINDINGS.map((binding) => JSON.stringify(binding)).join(",")},`,
+		),
 	);
 	writeFileSync(join(project.folder, "test/probe.test.ts"), PROBING_TEST);
 	writeFileSync(join(project.folder, "scripts/probe.ts"), PROBING_SCRIPT);
@@ -112,7 +122,7 @@ describe("the example, with the plugin", () => {
 		const port = await freePort();
 		const output = await (await wranglerDev(project, WRANGLER, port)).said(/Ready on/);
 		expect(output).toMatch(/env\.AI \(ai\)\s+ganglion\s+local/);
-		expect(await (await ask(port, "/probe")).json()).toEqual({ class: "Ai", ...PROBED, index: INDEX_PROBED });
+		expect(await (await ask(port, "/probe")).json()).toEqual(ALL_PROBED);
 		expect(await (await ask(port, "/ask?text=Reply+with+exactly%3A+Your+name+is+Alice.")).text()).toBe(
 			PROBED.events,
 		);
@@ -155,13 +165,13 @@ describe("the example, with the plugin", () => {
 			"--port",
 			String(port),
 		).said(/Local:/);
-		expect(await (await ask(port, "/probe")).json()).toEqual({ class: "Ai", ...PROBED, index: INDEX_PROBED });
+		expect(await (await ask(port, "/probe")).json()).toEqual(ALL_PROBED);
 	});
 
 	it("in Node, by getPlatformProxy()", async () => {
 		const { output } = await start(project, "scripts/probe.ts").ended;
 		const [, probed = "nothing"] = /PROBED (.*)/.exec(output) ?? [];
-		expect(JSON.parse(probed)).toEqual({ class: "Ai", ...PROBED, index: INDEX_PROBED });
+		expect(JSON.parse(probed)).toEqual(ALL_PROBED);
 	});
 
 	it("deploys as the hosted binding", async () => {
@@ -171,6 +181,8 @@ describe("the example, with the plugin", () => {
 		const [, metadata = ""] = /name="metadata"\s+(\{.*\})/.exec(upload) ?? [];
 		expect(JSON.parse(metadata).bindings).toMatchObject([
 			{ name: "VECTORIZE", type: "vectorize", index_name: "docs" },
+			{ name: "DOCS", type: "ai_search", instance_name: "docs" },
+			{ name: "TEAM", type: "ai_search_namespace", namespace: "team-a" },
 			{ name: "AI", type: "ai" },
 		]);
 		expect(upload).not.toContain("x-ganglion-backend");

@@ -1,17 +1,20 @@
-/** The instance of a binding. */
+/** The namespace and the instance of a binding. */
 import type { Caller } from "../../pipeline/request.ts";
 import type { AppServices } from "../services.ts";
 import { answering } from "./rpc-errors.ts";
 import type { SearchedCall } from "./search-operations.ts";
 
-/** An instance that a binding names. It is opened by each call. */
-export interface BoundInstance {
+export interface BoundNamespace {
 	caller: Caller;
 	namespace: string;
-	instance: string;
 	services: AppServices;
-	/** Before the first use: creates the instance of a local session. */
+	/** Before each use: creates what a local session needs, unless it exists. */
 	prepare?(): Promise<void>;
+}
+
+/** An instance that a binding names. It is opened by each call. */
+export interface BoundInstance extends BoundNamespace {
+	instance: string;
 }
 
 /** Runs a method with the opened instance. */

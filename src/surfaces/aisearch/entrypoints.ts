@@ -10,11 +10,12 @@
  * the calling Worker can set.
  */
 import { WorkerEntrypoint } from "cloudflare:workers";
-import { AiError, toAiError } from "../../core/errors.ts";
+import { AiError, type FailureKey, toAiError } from "../../core/errors.ts";
 import { toRpcError } from "../../http/failure-formats.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { DEFAULT_NAMESPACE } from "../../retrieval/search/records.ts";
 import type { AppServices } from "../services.ts";
+import type { BoundInstance, BoundNamespace } from "./bound-instance.ts";
 import { createInstance } from "./instance-operations.ts";
 import { InstanceTarget } from "./instance-target.ts";
 import type { ItemsTarget } from "./items-target.ts";
@@ -25,7 +26,7 @@ interface SearchProps {
 	account?: string;
 	namespace?: string;
 	instance?: string;
-	/** The instance and its namespace are created at their first use, unless they exist. */
+	/** The namespace and the instance are created at their first use, unless they exist. */
 	create?: boolean;
 }
 
@@ -64,8 +65,12 @@ export function searchNamespaceEntrypoint(current: Current) {
 		}
 
 		get #target(): NamespaceTarget {
-			const props = this.ctx.props as SearchProps;
-			return new NamespaceTarget(callerOf(props), props.namespace ?? DEFAULT_NAMESPACE, current().services);
+			const { create, namespace = DEFAULT_NAMESPACE, ...props } = this.ctx.props as SearchProps;
+			const bound = { caller: callerOf(props), namespace, services: current().services };
+			return new NamespaceTarget({
+				...bound,
+				...(create && { prepare: () => requireNamespace(bound) }),
+			});
 		}
 	};
 }
@@ -100,6 +105,11 @@ export function searchInstanceEntrypoint(current: Current) {
 			return this.#target.jobs;
 		}
 
+		/** For hosts that return no properties of remote objects, such as `getPlatformProxy()`. */
+		part(name: "items" | "jobs"): ItemsTarget | JobsTarget {
+			return this.#target.part(name);
+		}
+
 		get #target(): InstanceTarget {
 			const props = this.ctx.props as SearchProps;
 			const { create, instance = "", namespace = DEFAULT_NAMESPACE } = props;
@@ -114,22 +124,26 @@ export function searchInstanceEntrypoint(current: Current) {
 	};
 }
 
-/** Creates the instance if it does not exist. */
-async function requireInstance({
-	caller,
-	instance,
-	namespace,
-	services,
-}: {
-	caller: Caller;
-	instance: string;
-	namespace: string;
-	services: AppServices;
-}): Promise<void> {
-	const { account } = caller;
-	if (await services.searchInstances.find(account, namespace, instance)) return;
-	await createInstance({ id: instance }, { caller, namespace, services }).catch((thrown: unknown) => {
-		// Another request has created it.
-		if (toAiError(thrown).key !== "searchExists") throw thrown;
-	});
+/** Creates the namespace if it does not exist. */
+async function requireNamespace({ caller, namespace, services }: BoundNamespace): Promise<void> {
+	if (namespace === DEFAULT_NAMESPACE) return;
+	await services.searchInstances
+		.createNamespace(caller.account, { name: namespace })
+		.catch(unless("searchNamespaceExists"));
 }
+
+/** Creates the instance and its namespace if they do not exist. */
+async function requireInstance(bound: BoundInstance): Promise<void> {
+	const { caller, instance: id, namespace, services } = bound;
+	if (await services.searchInstances.find(caller.account, namespace, id)) return;
+	await requireNamespace(bound);
+	// Another request may have created it since then.
+	await createInstance({ id }, { caller, namespace, services }).catch(unless("searchExists"));
+}
+
+/** Throws failures other than this one. */
+const unless =
+	(key: FailureKey) =>
+	(thrown: unknown): void => {
+		if (toAiError(thrown).key !== key) throw thrown;
+	};

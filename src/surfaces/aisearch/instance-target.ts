@@ -56,4 +56,9 @@ export class InstanceTarget extends RpcTarget {
 	get jobs(): JobsTarget {
 		return new JobsTarget(this.#bound);
 	}
+
+	/** For hosts that return no properties of remote objects, such as `getPlatformProxy()`. */
+	part(name: "items" | "jobs"): ItemsTarget | JobsTarget {
+		return name === "items" ? this.items : this.jobs;
+	}
 }

@@ -3,9 +3,8 @@ import { RpcTarget } from "cloudflare:workers";
 import * as z from "zod";
 import { lazy } from "../../core/lazy.ts";
 import { parseFields } from "../../http/account-request.ts";
-import type { Caller } from "../../pipeline/request.ts";
 import { NewInstance } from "../../retrieval/search/read-config.ts";
-import type { AppServices } from "../services.ts";
+import type { BoundNamespace } from "./bound-instance.ts";
 import { createInstance } from "./instance-operations.ts";
 import { answerOf, InstanceTarget, isStreamed } from "./instance-target.ts";
 import { PageListing } from "./item-lists.ts";
@@ -22,16 +21,18 @@ const Listing = lazy(() =>
 );
 
 export class NamespaceTarget extends RpcTarget {
+	readonly #bound: BoundNamespace;
 	readonly #call: NamespaceCall;
 
-	constructor(caller: Caller, namespace: string, services: AppServices) {
+	constructor(bound: BoundNamespace) {
 		super();
+		this.#bound = bound;
+		const { caller, namespace, services } = bound;
 		this.#call = { caller, namespace, services, signal: new AbortController().signal };
 	}
 
 	get(name: string): InstanceTarget {
-		const { caller, namespace, services } = this.#call;
-		return new InstanceTarget({ caller, namespace, services, instance: String(name) });
+		return new InstanceTarget({ ...this.#bound, instance: String(name) });
 	}
 
 	list(params: unknown = {}): Promise<object> {
@@ -77,6 +78,9 @@ export class NamespaceTarget extends RpcTarget {
 	}
 
 	#answering<Value>(method: () => Promise<Value>): Promise<Value> {
-		return answering(method, this.#call.services);
+		return answering(async () => {
+			await this.#bound.prepare?.();
+			return method();
+		}, this.#call.services);
 	}
 }

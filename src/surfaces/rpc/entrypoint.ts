@@ -158,7 +158,10 @@ export function entrypoint(current: () => EntrypointServices) {
 
 		/** The namespace `default` of AI Search. */
 		aiSearch(): NamespaceTarget {
-			return this.#guarded((caller) => new NamespaceTarget(caller, DEFAULT_NAMESPACE, current().services));
+			return this.#guarded(
+				(caller) =>
+					new NamespaceTarget({ caller, namespace: DEFAULT_NAMESPACE, services: current().services }),
+			);
 		}
 
 		/** Searches the web in a gateway of the account. The response has the form of the REST route, also for a failure. */

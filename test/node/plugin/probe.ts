@@ -121,3 +121,71 @@ export const INDEX_PROBED = {
 			'VECTOR_QUERY_ERROR (code = 40026): Failed to parse the request body as JSON: returnMetadata: expected value "none", "indexed" or "all"',
 	},
 };
+
+/** Members of the product's bindings (workerd, `types/defines/ai-search.d.ts`). */
+export interface SearchInstance {
+	search(request: object): Promise<{ chunks: { text: string; item: { key: string; metadata: object } }[] }>;
+	chatCompletions(request: object): Promise<unknown>;
+	info(): Promise<{ id: string; namespace: string }>;
+	items: {
+		uploadAndPoll(name: string, content: string, options?: object): Promise<{ id: string; status: string }>;
+		list(): Promise<{ result: { key: string }[] }>;
+		get(id: string): { download(): Promise<{ body: ReadableStream; filename: string }> };
+	};
+}
+
+export interface SearchNamespace {
+	get(name: string): SearchInstance;
+	create(config: object): Promise<SearchInstance>;
+	list(): Promise<{ result: { id: string }[] }>;
+	delete(name: string): Promise<void>;
+	search(request: object): Promise<{ chunks: { instance_id: string; text: string }[] }>;
+}
+
+const PASSAGE = "To reset a password, open the settings page.";
+const QUERY = "reset password";
+
+/** Asks an instance and a namespace what Workers ask them. Those of a host may have been asked before. */
+export async function probeSearch(docs: SearchInstance, namespace: SearchNamespace) {
+	const metadata = { team: "x" };
+	const { id, status } = await docs.items.uploadAndPoll("guides/a.md", PASSAGE, {
+		...{ metadata, pollIntervalMs: 50 },
+	});
+	const { body, filename } = await docs.items.get(id).download();
+	const messages = [{ role: "user", content: QUERY }];
+	const events = (await docs.chatCompletions({ messages, stream: true })) as ReadableStream;
+	const text = await new Response(events).text();
+	if ((await namespace.list()).result.length === 0) await namespace.create({ id: "notes" });
+	await namespace.get("notes").items.uploadAndPoll("b.md", PASSAGE, { pollIntervalMs: 50 });
+	const several = await namespace.search({ query: QUERY, ai_search_options: { instance_ids: ["notes"] } });
+	const { result } = await namespace.list();
+	const { namespace: name } = await namespace.get("notes").info();
+	const info = await docs.info();
+	const items = await docs.items.list();
+	const found = await docs.search({ query: QUERY });
+	return {
+		info: [info.namespace, info.id],
+		status,
+		stored: [filename, await new Response(body).text()],
+		listed: items.result.map(({ key }) => key),
+		found: found.chunks.map(({ item, text }) => [item.key, item.metadata, text]),
+		events: [text.slice(0, "event: chunks".length), text.endsWith("data: [DONE]\n\n")],
+		several: several.chunks.map(({ instance_id, text }) => [instance_id, text]),
+		instances: [name, ...result.map(({ id }) => id)],
+		unknown: await thrownBy(() => namespace.get("none").info()),
+		refused: await thrownBy(() => docs.search({ query: "" })),
+	};
+}
+
+export const SEARCH_PROBED: Awaited<ReturnType<typeof probeSearch>> = {
+	info: ["default", "docs"],
+	status: "completed",
+	stored: ["guides/a.md", PASSAGE],
+	listed: ["guides/a.md"],
+	found: [["guides/a.md", { team: "x" }, PASSAGE]],
+	events: ["event: chunks", true],
+	several: [["notes", PASSAGE]],
+	instances: ["team-a", "notes"],
+	unknown: { name: "AiSearchNotFoundError", message: "ai_search_not_found" },
+	refused: { name: "AiSearchError", message: "missing_user_query" },
+};

@@ -58,6 +58,20 @@ const failure = (call: Promise<unknown>): Promise<object> =>
 	);
 
 describe("AiSearchNamespace", () => {
+	it("creates the namespace and the instance of a local session at the first use", async () => {
+		const props = { account, namespace: "team-a", create: true };
+		expect(await bound<Instance>("AiSearchInstance", { ...props, instance: "pages" }).info()).toMatchObject({
+			id: "pages",
+		});
+		const other = bound<Namespace>("AiSearchNamespace", { ...props, namespace: "team-b" });
+		expect((await other.list()).result).toEqual([]);
+		const absent = bound<Namespace>("AiSearchNamespace", { account, namespace: "team-c" });
+		expect(await failure(absent.list())).toEqual({
+			name: "AiSearchNotFoundError",
+			message: "namespace_not_found",
+		});
+	});
+
 	it("creates, lists, searches and deletes instances", async () => {
 		await namespace.create({ id: "docs" });
 		const docs = namespace.get("docs");
