@@ -46,6 +46,8 @@ const PARTS = {
 	tei: ["backends/tei/index.ts"],
 	"workers-ai": ["backends/workers-ai/index.ts"],
 	pgvector: ["retrieval/vectors/stores/pgvector/index.ts"],
+	qdrant: ["retrieval/vectors/stores/qdrant/index.ts"],
+	vectorize: ["retrieval/vectors/stores/vectorize/index.ts"],
 };
 export const PART_NAMES = Object.keys(PARTS) as Part[];
 export type Part = keyof typeof PARTS;

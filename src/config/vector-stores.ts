@@ -1,6 +1,12 @@
 /** The stores of `VECTORS.stores`, by their kind. Their secrets are named. */
 import * as z from "zod";
-import type { PgvectorSetting, PostgresServer } from "../retrieval/vectors/stores/store-settings.ts";
+import type {
+	BoundVectorize,
+	PgvectorSetting,
+	PostgresServer,
+	QdrantSetting,
+	VectorizeSetting,
+} from "../retrieval/vectors/stores/store-settings.ts";
 import { kindOf } from "../schemas/explain.ts";
 import { positiveCount } from "./amounts.ts";
 import { type Env, secret } from "./headers.ts";
@@ -9,6 +15,8 @@ const POSTGRES_PORT = 5432;
 const DEFAULT_SCHEMA = "ganglion";
 const DEFAULT_CONNECTIONS = 10;
 const MAX_CONNECTIONS = 1_000;
+const DEFAULT_PREFIX = "ganglion_";
+const HOSTED_API = "https://api.cloudflare.com/client/v4";
 const TLS_MODES: Readonly<Record<string, boolean>> = { disable: false, require: true, "verify-full": true };
 
 /** https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING */
@@ -75,4 +83,92 @@ const pgvector = (env: Env) =>
 			},
 		);
 
-export const storeSetting = (env: Env) => pgvector(env);
+/** Without a slash at the end. */
+const HttpUrl = z.string().transform((text, context) => {
+	const url = URL.parse(text);
+	const isPlain = url && /^https?:$/.test(url.protocol) && !url.search && !url.hash;
+	if (isPlain && !url.username && !url.password) return url.href.replace(/\/+$/, "");
+	context.addIssue('expected an address such as "https://host:6333" without credentials, found another text');
+	return z.NEVER;
+});
+
+const qdrant = (env: Env) =>
+	z
+		.strictObject({
+			kind: z.literal("qdrant"),
+			url: HttpUrl,
+			/** The name of a secret: the API key. */
+			key: secret(env).optional(),
+			prefix: z
+				.string()
+				.regex(/^[A-Za-z0-9_-]{1,64}$/, {
+					error: "expected up to 64 letters, digits, '_' and '-', found another text",
+				})
+				.default(DEFAULT_PREFIX),
+		})
+		.transform(({ key = "", kind, prefix, url }): QdrantSetting => ({ kind, url, prefix, apiKey: key }));
+
+const vectorizeBinding = (env: Env) =>
+	z.unknown().transform((name, context): BoundVectorize => {
+		const bound = typeof name === "string" ? env[name] : undefined;
+		if (isVectorize(bound)) return bound;
+		const found = typeof name === "string" ? "text that names no binding" : kindOf(name);
+		context.addIssue(`expected the name of a Vectorize binding of this Worker, found ${found}`);
+		return z.NEVER;
+	});
+
+const isVectorize = (bound: unknown): bound is BoundVectorize =>
+	typeof bound === "object" &&
+	bound !== null &&
+	"queryById" in bound &&
+	typeof bound.queryById === "function";
+
+const vectorize = (env: Env) =>
+	z
+		.strictObject({
+			kind: z.literal("vectorize"),
+			/** The id of an account of the product. */
+			account: z
+				.string()
+				.regex(/^[\da-f]{32}$/, { error: "expected the 32 hexadecimal digits of an account id" })
+				.optional(),
+			/** The name of a secret: a token of the product. */
+			key: secret(env).optional(),
+			url: HttpUrl.default(HOSTED_API),
+			binding: vectorizeBinding(env).optional(),
+			index: z.string().min(1).optional(),
+			/** `account/index`: the only index of a store with `binding` or `index`. */
+			only: z
+				.string()
+				.regex(/^[^/]+\/[^/]+$/, { error: 'expected an account and an index such as "team-a/docs"' })
+				.optional(),
+		})
+		.transform(({ account, binding, index, key, kind, only, url }, context): VectorizeSetting => {
+			const refuse = (problem: string) => {
+				context.addIssue(problem);
+				return z.NEVER;
+			};
+			if ((account === undefined) !== (key === undefined)) return refuse("expected account and key together");
+			if (account === undefined && !binding) return refuse("expected account with key, or binding");
+			if (account === undefined && index !== undefined) return refuse("expected account with key for index");
+			if (account !== undefined && binding && index === undefined)
+				return refuse("expected index: the name of the index that the binding has");
+			const isOne = binding !== undefined || index !== undefined;
+			if (isOne !== (only !== undefined))
+				return refuse(
+					isOne
+						? 'expected only: the account and the index that are in this store, such as "team-a/docs"'
+						: "expected binding or index with only",
+				);
+			const [ownAccount = "", ownIndex = ""] = only?.split("/") ?? [];
+			return {
+				kind,
+				...(account !== undefined && { account: { url, id: account, token: key ?? "" } }),
+				...(binding && { binding }),
+				...(index !== undefined && { index }),
+				...(only !== undefined && { only: { account: ownAccount, index: ownIndex } }),
+			};
+		});
+
+export const storeSetting = (env: Env) =>
+	z.discriminatedUnion("kind", [pgvector(env), qdrant(env), vectorize(env)]);

@@ -87,3 +87,46 @@ it.each<[string, object, string]>([
 	expect(() => read(vectors)).toThrow(problem);
 	expect(() => read(vectors)).not.toThrow("hidden");
 });
+
+const account = "0123456789abcdef0123456789abcdef";
+
+it("reads a Qdrant server and hosted indexes", () => {
+	const HOSTED = { queryById: async () => ({}) };
+	const { placement } = read(
+		{
+			stores: {
+				q: { kind: "qdrant", url: "https://q.example.com:6333/", key: "QDRANT_KEY" },
+				all: { kind: "vectorize", account, key: "HOSTED_TOKEN" },
+				one: { kind: "vectorize", binding: "HOSTED", only: "team-a/docs" },
+			},
+		},
+		{ QDRANT_KEY: "q-secret", HOSTED_TOKEN: "h-secret", HOSTED },
+	);
+	expect(placement.stores.get("q")).toEqual({
+		...{ kind: "qdrant", url: "https://q.example.com:6333", prefix: "ganglion_", apiKey: "q-secret" },
+	});
+	const url = "https://api.cloudflare.com/client/v4";
+	expect(placement.stores.get("all")).toEqual({
+		kind: "vectorize",
+		account: { url, id: account, token: "h-secret" },
+	});
+	expect(placement.stores.get("one")).toEqual({
+		...{ kind: "vectorize", binding: HOSTED, only: { account: "team-a", index: "docs" } },
+	});
+});
+
+it.each([
+	[{ kind: "qdrant", url: "https://user:pass@q.example.com" }, "without credentials"],
+	[{ kind: "qdrant", url: "https://q.example.com", prefix: "a/b" }, "stores.x.prefix"],
+	[{ kind: "vectorize" }, "expected account with key, or binding"],
+	[{ kind: "vectorize", account }, "expected account and key together"],
+	[{ kind: "vectorize", account: "team", key: "HOSTED_TOKEN" }, "32 hexadecimal digits"],
+	[{ kind: "vectorize", account, key: "HOSTED_TOKEN", index: "docs" }, "expected only: the account"],
+	[{ kind: "vectorize", account, key: "HOSTED_TOKEN", only: "a/b" }, "expected binding or index with only"],
+	[{ kind: "vectorize", binding: "HOSTED_TOKEN", only: "a/b" }, "the name of a Vectorize binding"],
+	[{ kind: "vectorize", binding: "HOSTED", account, key: "HOSTED_TOKEN", only: "a/b" }, "expected index:"],
+	[{ kind: "milvus", url: "https://m.example.com" }, "stores.x.kind"],
+])("refuses the store %j", (store, message) => {
+	const HOSTED = { queryById: async () => ({}) };
+	expect(() => read({ stores: { x: store } }, { HOSTED_TOKEN: "h-secret", HOSTED })).toThrow(message);
+});

@@ -15,7 +15,7 @@ function unusedIn(config: object | string, name = "wrangler.json"): string[] {
 	return unusedKinds(file);
 }
 const backend = (kind: string) => ({ [kind]: { kind, url: "http://127.0.0.1:9" } });
-const ALL = ["tei", "ollama", "workers-ai", "local", "cog", "pgvector"];
+const ALL = ["tei", "ollama", "workers-ai", "local", "cog", "pgvector", "qdrant", "vectorize"];
 
 describe("kinds that a configuration cannot need", () => {
 	it("are those that only BACKENDS can name: an account's key may need the others", () => {
@@ -28,14 +28,14 @@ describe("kinds that a configuration cannot need", () => {
 			"tei",
 			"workers-ai",
 			"local",
-			"pgvector",
+			...["pgvector", "qdrant", "vectorize"],
 		]);
 		expect(unusedIn({ vars: { BACKENDS: JSON.stringify(backend("tei")) } })).toEqual([
 			"ollama",
 			"workers-ai",
 			"local",
 			"cog",
-			"pgvector",
+			...["pgvector", "qdrant", "vectorize"],
 		]);
 		expect(unusedIn('[vars.BACKENDS.mine]\nkind = "ollama"\n', "wrangler.toml")).not.toContain("ollama");
 	});
@@ -51,7 +51,7 @@ describe("kinds that a configuration cannot need", () => {
 	it("are counted over all environments", () => {
 		const env = { staging: { vars: { BACKENDS: backend("tei") } } };
 		expect(unusedIn({ vars: { BACKENDS: backend("cog") }, env })).toEqual([
-			...["ollama", "workers-ai", "local", "pgvector"],
+			...["ollama", "workers-ai", "local", "pgvector", "qdrant", "vectorize"],
 		]);
 	});
 

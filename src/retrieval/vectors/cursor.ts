@@ -3,7 +3,7 @@ import { cursorInvalid } from "./failures.ts";
 
 /** A list can be continued so long. */
 export const SNAPSHOT_MS = 60 * 60_000;
-const CURSOR = /^(\d{1,15})\.(.*)$/s;
+const CURSOR = /^(\d{1,16})\.(.*)$/s;
 
 export interface ListPosition {
 	/** The number of the last mutation that the list contains. */

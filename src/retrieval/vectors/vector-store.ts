@@ -19,13 +19,13 @@ export interface VectorStore {
 	/** Deletes the index with its vectors. May be called again. */
 	drop(): Promise<void>;
 	info(): Promise<VectorIndexInfo>;
-	/** Resolves when the mutation is durable. It may become visible later. */
-	write(mutation: Mutation): Promise<void>;
+	/** Resolves when the mutation is durable. It may become visible later. Returns the id by which `info` is going to show it. */
+	write(mutation: Mutation): Promise<string>;
 	/** Throws 40022 if a property of the filter has no metadata index. An unknown id of a vector: no match. */
 	query(query: VectorQuery): Promise<VectorMatch[]>;
 	/** Those that exist, in the order of the ids. */
 	get(ids: readonly string[]): Promise<StoredVector[]>;
-	/** Throws 40027 if the cursor is not valid any more. */
+	/** In an order of the store. Throws 40027 if the cursor is not valid any more. */
 	list(query: VectorListQuery): Promise<VectorPage>;
 	metadataIndexes(): Promise<MetadataIndex[]>;
 }

@@ -65,12 +65,10 @@ export async function deleteVectors({ account, index: name, request, services }:
 	return mutate((id) => store.write({ id, operation: "delete", ids }));
 }
 
-/** The id of a mutation is a UUID of version 4. */
-export async function mutate(write: (id: Mutation["id"]) => Promise<void>): Promise<{ mutationId: string }> {
-	const mutationId = crypto.randomUUID();
-	await write(mutationId);
-	return { mutationId };
-}
+/** The id of a mutation is a UUID of version 4, unless its store has another one. */
+export const mutate = async (
+	write: (id: Mutation["id"]) => Promise<string>,
+): Promise<{ mutationId: string }> => ({ mutationId: await write(crypto.randomUUID()) });
 
 const matchJson = ({ id, metadata, namespace, score, values }: VectorMatch): object => ({
 	id,

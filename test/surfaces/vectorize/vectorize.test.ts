@@ -37,6 +37,22 @@ describe("indexes", () => {
 		expect(await api.delete("/docs")).toMatchObject({ status: 404, errors: [{ code: 3000 }] });
 	});
 
+	it("are in the store that is for them only", async () => {
+		const HOSTED = { describe: async () => ({ dimensions: 2, vectorCount: 7 }), queryById: async () => ({}) };
+		const store = { kind: "vectorize", binding: "HOSTED", only: "local/docs" };
+		const vars = { DEFAULT_BACKEND: "simulator", VECTORS: { stores: { hosted: store } }, HOSTED };
+		const api = vectorizeApi({ vars });
+		expect(await api.create("docs", 2, "cosine", { store: "hosted" })).toMatchObject({
+			status: 201,
+			result: { store: "hosted" },
+		});
+		expect((await api.get("/docs/info")).result).toMatchObject({ dimensions: 2, vectorCount: 7 });
+		expect(await api.create("notes", 2, "cosine", { store: "hosted" })).toMatchObject({
+			status: 400,
+			errors: [{ code: 1001, message: 'store: the store "hosted" is for one index, which is another one' }],
+		});
+	});
+
 	it("have unique names, and a deleted one leaves nothing to the next with its name", async () => {
 		const api = vectorizeApi();
 		await api.create("docs");

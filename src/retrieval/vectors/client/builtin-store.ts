@@ -43,6 +43,7 @@ export function builtinStore({ account, index, object, written }: BuiltinService
 			let size: IndexSize | undefined;
 			for (const part of partsOf(mutation)) size = await call((calls) => calls.write(part));
 			if (size) written?.(size);
+			return mutation.id;
 		},
 		query: (query) => call((calls) => calls.query(query)),
 		get: (ids) => call((calls) => calls.get(ids)),

@@ -109,7 +109,7 @@ export class VectorIndexes {
 		requireDiskSpace("vectors");
 		const { now, settings, uuid } = this.#services;
 		const { description, dimensions, metric, name } = index;
-		const store = chosenStore(index, settings.placement);
+		const store = chosenStore(account, index, settings.placement);
 		const delayMs = store === BUILTIN ? (index.delayMs ?? settings.delayMs) : 0;
 		if (store !== BUILTIN && (await this.#call(account, (registry) => registry.get(name))))
 			throw indexExists(name);
@@ -201,7 +201,7 @@ export class VectorIndexes {
 	}
 
 	/** Throws 3006 (413) if the account has no room for the mutation. */
-	async #write(account: string, name: string, mutation: Mutation, store: VectorStore): Promise<void> {
+	async #write(account: string, name: string, mutation: Mutation, store: VectorStore): Promise<string> {
 		if (mutation.operation !== "delete") {
 			requireDiskSpace("vectors");
 			const { maxBytes } = this.#services.settings;
@@ -212,7 +212,7 @@ export class VectorIndexes {
 			const hasRoom = await this.#call(account, (registry) => registry.reserve(name, bytes, maxBytes));
 			if (!hasRoom) throw storeFull(maxBytes);
 		}
-		await store.write(mutation);
+		return store.write(mutation);
 	}
 
 	/** Queries of the same time are reported by one call. */
@@ -260,13 +260,21 @@ export class VectorIndexes {
 
 /** Throws 1001. */
 function chosenStore(
+	account: string,
 	{ delayMs = 0, name, store }: NewIndex,
 	{ defaultStore, patterns, stores }: StorePlacement,
 ): string {
 	const chosen = store ?? patterns.find(([pattern]) => matches(pattern, name))?.[1] ?? defaultStore;
 	if (chosen === BUILTIN) return chosen;
-	if (!stores.has(chosen))
+	const setting = stores.get(chosen);
+	if (!setting)
 		throw new AiError("invalidRequest", `store: ${expectedName([BUILTIN, ...stores.keys()], chosen)}`);
+	const { only } = "only" in setting ? setting : {};
+	if (only && (only.account !== account || only.index !== name))
+		throw new AiError(
+			"invalidRequest",
+			`store: the store "${chosen}" is for one index, which is another one`,
+		);
 	if (delayMs > 0)
 		throw new AiError("invalidRequest", `delay_ms: expected 0, because the store "${chosen}" has no delay`);
 	return chosen;

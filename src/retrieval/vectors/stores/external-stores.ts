@@ -50,7 +50,11 @@ async function connected(setting: StoreSetting, services: StoreServices): Promis
 	switch (setting.kind) {
 		case "pgvector":
 			return (await import("./pgvector/index.ts")).pgvector(setting, services);
+		case "qdrant":
+			return (await import("./qdrant/index.ts")).qdrant(setting, services);
+		case "vectorize":
+			return (await import("./vectorize/index.ts")).vectorize(setting, services);
 		default:
-			return setting.kind satisfies never;
+			return setting satisfies never;
 	}
 }

@@ -19,9 +19,55 @@ export interface PostgresServer {
 	hasTls: boolean;
 }
 
-export type StoreSetting = PgvectorSetting;
+export interface QdrantSetting {
+	kind: "qdrant";
+	/** Without a slash at the end. */
+	url: string;
+	/** Empty: the server needs none. */
+	apiKey: string;
+	/** Of the names of all collections. */
+	prefix: string;
+}
 
-export const STORE_KINDS = ["pgvector"] as const satisfies StoreSetting["kind"][];
+/** An account of the hosted product. */
+export interface VectorizeAccount {
+	/** Of the API, without a slash at the end. */
+	url: string;
+	id: string;
+	token: string;
+}
+
+/** The methods of the runtime's class that are called. */
+export interface BoundVectorize {
+	describe(): Promise<unknown>;
+	query(vector: number[], options: object): Promise<unknown>;
+	queryById(id: string, options: object): Promise<unknown>;
+	insert(vectors: object[]): Promise<unknown>;
+	upsert(vectors: object[]): Promise<unknown>;
+	getByIds(ids: string[]): Promise<unknown>;
+	deleteByIds(ids: string[]): Promise<unknown>;
+}
+
+export interface VectorizeSetting {
+	kind: "vectorize";
+	/** Of its REST API. Absent: only the binding is used. */
+	account?: VectorizeAccount;
+	binding?: BoundVectorize;
+	/** The name of an index that exists. Absent: each index of the store is created. */
+	index?: string;
+	/** The only index of a store with `binding` or `index`. */
+	only?: StoreOwner;
+}
+
+/** An index of an account, by its name in this gateway. */
+export interface StoreOwner {
+	account: string;
+	index: string;
+}
+
+export type StoreSetting = PgvectorSetting | QdrantSetting | VectorizeSetting;
+
+export const STORE_KINDS = ["pgvector", "qdrant", "vectorize"] as const satisfies StoreSetting["kind"][];
 
 /** The name of the store in the objects of this gateway, which always exists. */
 export const BUILTIN = "builtin";

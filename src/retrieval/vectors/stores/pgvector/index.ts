@@ -95,7 +95,7 @@ class PgvectorStore implements VectorStore {
 		});
 	}
 
-	async write(mutation: Mutation): Promise<void> {
+	async write(mutation: Mutation): Promise<string> {
 		const { index, written } = this.#external;
 		const now = this.#services.now();
 		const size = await this.#transaction(async (run) => {
@@ -119,6 +119,7 @@ class PgvectorStore implements VectorStore {
 			return { vectors, bytes: table?.bytes ?? 0 };
 		});
 		written?.(size);
+		return mutation.id;
 	}
 
 	query(query: VectorQuery): Promise<VectorMatch[]> {

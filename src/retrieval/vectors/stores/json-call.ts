@@ -1,0 +1,50 @@
+/** A call of a store over HTTP, whose answer is JSON. Its time and the bytes of its answer are limited. */
+import { AiError } from "../../../core/errors.ts";
+import { parseJson } from "../../../core/json.ts";
+import { boundedText } from "../../../outbound/bounded-text.ts";
+import { callOut } from "../../../outbound/call-out.ts";
+import { openDeadline } from "../../../outbound/deadline.ts";
+import { DATABASE_CALL } from "../../../outbound/limits.ts";
+import { type ExternalIndex, type StoreServices, storeFailed } from "./external-store.ts";
+
+export interface JsonCall {
+	method: "DELETE" | "GET" | "POST" | "PUT";
+	url: string;
+	headers: Readonly<Record<string, string>>;
+	body?: string;
+}
+
+export interface JsonAnswer {
+	status: number;
+	/** `undefined`: the answer is not JSON. */
+	value: unknown;
+}
+
+const NO_SIGNAL = new AbortController().signal;
+
+/** Throws 502 if the store cannot be reached, is too slow, or sends too much. */
+export async function callStore(
+	{ body, headers, method, url }: JsonCall,
+	{ name, signal = NO_SIGNAL }: Pick<ExternalIndex, "name" | "signal">,
+	{ fetch, now }: StoreServices,
+): Promise<JsonAnswer> {
+	const { maxBytes, silentMs, totalMs } = DATABASE_CALL;
+	const late = (ms: number) => storeFailed(name, `did not answer within ${ms} ms`);
+	const deadline = openDeadline({ now, signal, totalMs, silent: late, late });
+	try {
+		deadline.expect(silentMs);
+		return await deadline.race(
+			(async () => {
+				const request = { fetch, url, method, headers, body, signal: deadline.signal };
+				const response = await callOut(request);
+				const text = await boundedText(response.body, maxBytes);
+				if (text === undefined) throw storeFailed(name, `has sent more than ${maxBytes} bytes`);
+				return { status: response.status, value: parseJson(text) };
+			})(),
+		);
+	} catch (error) {
+		throw error instanceof AiError ? error : storeFailed(name, "cannot be reached", error);
+	} finally {
+		deadline.close();
+	}
+}
