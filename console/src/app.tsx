@@ -24,6 +24,7 @@ const Usage = lazyPage(() => import("./pages/usage.tsx"));
 const Requests = lazyPage(() => import("./pages/requests.tsx"));
 const Tokens = lazyPage(() => import("./pages/tokens.tsx"));
 const Adapters = lazyPage(() => import("./pages/adapters.tsx"));
+const Search = lazyPage(() => import("./pages/search.tsx"));
 const Engines = lazyPage(() => import("./pages/engines.tsx"));
 
 type State =
@@ -102,6 +103,7 @@ function Console() {
 						<Route path="requests" element={<Requests />} />
 						<Route path="tokens" element={<Tokens />} />
 						<Route path="adapters" element={<Adapters />} />
+						<Route path="search" element={<Search />} />
 						<Route path="engines" element={<Engines />} />
 						<Route path="*" element={<Navigate to="/playground" replace />} />
 					</Route>

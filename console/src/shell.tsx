@@ -15,6 +15,7 @@ const PAGES = [
 	["/requests", "Requests"],
 	["/tokens", "Tokens"],
 	["/adapters", "Adapters"],
+	["/search", "Search"],
 	["/engines", "Engines"],
 ] as const;
 

@@ -19,6 +19,7 @@ const EXPOSED = [
 	"x-ganglion-attempts",
 	"x-ganglion-backend",
 	"x-ganglion-dropped",
+	"x-ganglion-scores",
 	"x-ganglion-weights",
 	"x-ratelimit-limit-requests",
 	"x-ratelimit-remaining-requests",

@@ -3,6 +3,7 @@ import { Input } from "@cloudflare/kumo/components/input";
 import { type FormEvent, useEffect, useId, useRef, useState } from "react";
 import type { FineTune } from "../api/types.ts";
 import { useCatalog } from "../models/catalog.ts";
+import { DropZone } from "../parts/drop-zone.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { bytes } from "../parts/format.ts";
 import { Section } from "../parts/page.tsx";
@@ -21,11 +22,9 @@ export function AdapterForm({ adapter, onSaved, onCancel }: Props) {
 	const { api } = useSession();
 	const catalog = useCatalog();
 	const list = useId();
-	const picker = useId();
 	const [name, setName] = useState(adapter?.name ?? "");
 	const [model, setModel] = useState(adapter?.model ?? "");
 	const [files, setFiles] = useState<AdapterFiles>({});
-	const [isOver, setIsOver] = useState(false);
 	const [sending, setSending] = useState<string>();
 	const [error, setError] = useState<Error>();
 	const form = useRef<HTMLFormElement>(null);
@@ -88,29 +87,12 @@ export function AdapterForm({ adapter, onSaved, onCancel }: Props) {
 						))}
 					</datalist>
 				</div>
-				{/* biome-ignore lint/a11y/noStaticElementInteractions: the control inside does the same with the keyboard. */}
-				<div
-					className={isOver ? "drop over" : "drop"}
-					onDragOver={(event) => {
-						event.preventDefault();
-						setIsOver(true);
-					}}
-					onDragLeave={() => setIsOver(false)}
-					onDrop={(event) => {
-						event.preventDefault();
-						setIsOver(false);
-						setFiles((before) => chosenOf(before, event.dataTransfer.files));
-					}}
+				<DropZone
+					label="Files"
+					hint={`Drop ${FILES.join(" and ")} here, or choose both. PEFT writes them.`}
+					accept=".json,.safetensors"
+					onFiles={(chosen) => setFiles((before) => chosenOf(before, chosen))}
 				>
-					<label htmlFor={picker}>Files</label>
-					<p className="subtle plain">Drop {FILES.join(" and ")} here, or choose both. PEFT writes them.</p>
-					<input
-						id={picker}
-						type="file"
-						multiple
-						accept=".json,.safetensors"
-						onChange={(event) => setFiles((before) => chosenOf(before, event.target.files ?? []))}
-					/>
 					<ul className="plain">
 						{FILES.map((file) => (
 							<li key={file}>
@@ -118,7 +100,7 @@ export function AdapterForm({ adapter, onSaved, onCancel }: Props) {
 							</li>
 						))}
 					</ul>
-				</div>
+				</DropZone>
 				<div className="buttons">
 					<Button type="submit" variant="primary" disabled={missing.length > 0 || sending !== undefined}>
 						Upload

@@ -136,6 +136,8 @@ export interface ChatRequest {
 	temperature?: number;
 	tools?: unknown;
 	response_format?: { type: "json_schema"; json_schema: { name: string; schema: unknown } };
+	/** Of a chat of AI Search. */
+	ai_search_options?: { retrieval: { retrieval_type: string; keyword_match_mode: string } };
 }
 
 /** A piece of a streamed chat, or the complete answer in `message`. */
@@ -274,4 +276,74 @@ export interface FineTune {
 	created_at: string;
 	files: { name: string; bytes: number }[];
 	rank?: number;
+}
+
+export interface SearchNamespace {
+	name: string;
+	description: string | null;
+}
+
+export interface SearchInstance {
+	id: string;
+	namespace: string;
+	embedding_model: string;
+	ai_search_model: string;
+	index_method: { vector: boolean; keyword: boolean };
+	chunk_size: number;
+	chunk_overlap: number;
+	status: string;
+	created_at: string;
+}
+
+export interface SearchStats {
+	queued: number;
+	running: number;
+	completed: number;
+	error: number;
+	chunks_count: number;
+	engine: {
+		vectorize: { vectorsCount: number; dimensions: number };
+		r2: { payloadSizeBytes: number; objectCount: number };
+	};
+}
+
+export interface SearchItem {
+	id: string;
+	key: string;
+	status: "queued" | "running" | "completed" | "error" | "skipped" | "outdated";
+	/** A code of the product. The log has the sentence. */
+	error?: string;
+	chunks_count: number | null;
+	file_size: number;
+	last_seen_at: string;
+}
+
+export interface SearchItemLog {
+	timestamp: string;
+	action: string;
+	message: string;
+	errorType?: string;
+}
+
+export interface ItemChunk {
+	id: string;
+	text: string;
+	start_byte: number;
+	end_byte: number;
+}
+
+export interface FoundChunk {
+	id: string;
+	score: number;
+	text: string;
+	item: { key: string };
+	scoring_details: {
+		vector_score?: number;
+		vector_rank?: number;
+		/** BM25. */
+		keyword_score?: number;
+		keyword_rank?: number;
+		reranking_score?: number;
+		fusion_method?: "rrf" | "max";
+	};
 }

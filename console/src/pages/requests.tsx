@@ -3,8 +3,9 @@ import { Button } from "@cloudflare/kumo/components/button";
 import { Input } from "@cloudflare/kumo/components/input";
 import { Select } from "@cloudflare/kumo/components/select";
 import { Switch } from "@cloudflare/kumo/components/switch";
-import { useEffect, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import type { RequestRow } from "../api/types.ts";
+import { useFollowing } from "../api/use-following.ts";
 import { useLoad } from "../api/use-load.ts";
 import { type Column, DataTable } from "../parts/data-table.tsx";
 import { decimal, instant, integer, milliseconds } from "../parts/format.ts";
@@ -14,7 +15,6 @@ import { useParameters } from "../parts/use-parameters.ts";
 import { RequestDetails } from "../requests/details.tsx";
 import { useSession } from "../session/session.ts";
 
-const FOLLOW_MS = 2_000;
 const LIMIT = 50;
 const ANY = "any";
 const NO_FILTERS = { model: "", task: "", token: "", outcome: ANY };
@@ -159,14 +159,3 @@ const COLUMNS: readonly Column<RequestRow>[] = [
 	{ title: "Output tokens", numeric: true, cell: (row) => integer(row.output_tokens) },
 	{ title: "Neurons", numeric: true, cell: ({ neurons }) => decimal(neurons) },
 ];
-
-/** Loads again some time after each answer. A load that takes longer than that completes, because a reload would abort it. */
-function useFollowing(isOn: boolean, { state, reload }: ReturnType<typeof useLoad>): void {
-	useEffect(() => {
-		if (!isOn || state === "loading") return;
-		const timer = setInterval(() => {
-			if (!document.hidden) reload();
-		}, FOLLOW_MS);
-		return () => clearInterval(timer);
-	}, [isOn, state, reload]);
-}

@@ -18,20 +18,24 @@ const COST_COMMENT = /^ganglion neurons=([\d.]+)$/;
 interface ChatCall {
 	request: ChatRequest;
 	signal: AbortSignal;
+	/** Default: the account's chat completions. */
+	path?: string;
+	/** Receives the headers, and then each event with a name. */
+	onHeaders?(headers: Headers): void;
+	onEvent?(name: string, data: unknown): void;
 	/** Receives the answer as far as it has arrived. */
 	onAnswer(answer: ChatAnswer): void;
 }
 
 /** Resolves at the end of the answer. Rejects if the call fails or is aborted. */
-export async function callChat(api: Api, { request, signal, onAnswer }: ChatCall): Promise<Metrics> {
+export async function callChat(api: Api, call: ChatCall): Promise<Metrics> {
+	const { path = api.account("/ai/v1/chat/completions"), request, signal, onAnswer } = call;
 	const stopwatch = new Stopwatch();
-	const response = await api.fetch(api.account("/ai/v1/chat/completions"), {
-		...jsonRequest("POST", request),
-		signal,
-	});
+	const response = await api.fetch(path, { ...jsonRequest("POST", request), signal });
+	call.onHeaders?.(response.headers);
 	let answer = NO_ANSWER;
 	let usage: ResponseUsage | undefined;
-	for await (const chunk of chunksOf(response)) {
+	for await (const chunk of chunksOf(response, call.onEvent)) {
 		if (chunk.error) throw new ApiError(response.status, chunk.error.message);
 		usage = chunk.usage ? { ...usage, ...chunk.usage } : usage;
 		const [choice] = chunk.choices ?? [];
@@ -45,7 +49,7 @@ export async function callChat(api: Api, { request, signal, onAnswer }: ChatCall
 }
 
 /** The events of a stream, or the only object of an answer that is not streamed. */
-async function* chunksOf(response: Response): AsyncGenerator<ChatChunk> {
+async function* chunksOf(response: Response, onEvent: ChatCall["onEvent"]): AsyncGenerator<ChatChunk> {
 	if (!response.body) return;
 	if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
 		yield await bodyOf(response.json());
@@ -64,7 +68,8 @@ async function* chunksOf(response: Response): AsyncGenerator<ChatChunk> {
 	while (true) {
 		const { done, value } = await bodyOf(reader.read());
 		if (done) break;
-		if (value.data === END) isComplete = true;
+		if (value.event !== undefined) onEvent?.(value.event, JSON.parse(value.data));
+		else if (value.data === END) isComplete = true;
 		else if (!isComplete) yield JSON.parse(value.data);
 	}
 	if (!isComplete) throw new ApiError(0, INTERRUPTED);

@@ -9,9 +9,9 @@ export interface SearchModels {
 	/** OpenAI's format, for every model. */
 	openAi(endpoint: "/chat/completions" | "/embeddings", fields: ModelFields): Promise<Response>;
 	/** The model's own format. */
-	/** Whether the simulator has answered a call: its embeddings are lexical. */
-	readonly isSimulated: boolean;
 	native(model: string, fields: Record<string, unknown>, body?: Inputs["body"]): Promise<unknown>;
+	/** Whether the simulator has made embeddings or rankings: they compare words, not meanings. */
+	readonly isLexical: boolean;
 }
 
 type ModelFields = Record<string, unknown> & { model: string };

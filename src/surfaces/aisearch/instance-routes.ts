@@ -10,6 +10,7 @@ import type { AppRouteDeclaration } from "../route.ts";
 import { bodyOf, instanceCall, namespaceIn, PageQuery, pageEnvelope, queryOf } from "./call.ts";
 import { createInstance, instanceStats } from "./instance-operations.ts";
 import { instanceJson } from "./json.ts";
+import { notedEnvelope } from "./lexical-scores.ts";
 import { chat, search } from "./search-operations.ts";
 
 const ListQuery = lazy(() =>
@@ -110,8 +111,7 @@ export const instanceRoutes: readonly AppRouteDeclaration[] = [
 		output: answer("searchAnswer"),
 		async handler(c, call) {
 			const body = await bodyOf(c, call);
-			const { notes, result } = await search(body, await instanceCall(c, call));
-			return envelope(result, { messages: notes });
+			return notedEnvelope(await search(body, await instanceCall(c, call)));
 		},
 	},
 	{

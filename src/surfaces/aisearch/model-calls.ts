@@ -24,9 +24,9 @@ interface ModelCaller {
 	signal: AbortSignal;
 }
 
-/** The options of requests are in their headers, which a search does not pass on. */
 /** The name of the backend. */
 const SIMULATOR = "simulator";
+/** The options of requests are in their headers, which a search does not pass on. */
 const NO_HEADERS = new Headers();
 
 export function searchModels(
@@ -38,7 +38,10 @@ export function searchModels(
 		options: () => ({}),
 		source: () => ({ type: "Workers AI Binding" }),
 	});
-	let isSimulated = false;
+	let isLexical = false;
+	const markLexical = ({ headers }: Response): void => {
+		isLexical ||= headers.get("x-ganglion-backend") === SIMULATOR;
+	};
 	async function answered(
 		model: string,
 		call: Pick<ModelCall, "endpoint" | "format" | "read" | "run"> & { id: string },
@@ -56,10 +59,7 @@ export function searchModels(
 			},
 			services,
 		);
-		if (response.ok) {
-			isSimulated ||= response.headers.get("x-ganglion-backend") === SIMULATOR;
-			return response;
-		}
+		if (response.ok) return response;
 		if (failure) throw failure;
 		// A guardrail answers by itself.
 		await unwrappedResponse(response).catch((thrown: unknown) => {
@@ -68,15 +68,15 @@ export function searchModels(
 		return response;
 	}
 	return {
-		get isSimulated() {
-			return isSimulated;
+		get isLexical() {
+			return isLexical;
 		},
 		async openAi(endpoint, fields) {
 			const id = services.uuid();
 			const route = OPENAI_ROUTES[endpoint];
 			if (!route) throw new TypeError(`${endpoint} is no route`);
 			const { model } = fields;
-			return answered(model, {
+			const response = await answered(model, {
 				id,
 				endpoint: () => `v1${endpoint}`,
 				format: () => "openai",
@@ -88,6 +88,8 @@ export function searchModels(
 					}),
 				run: route.run,
 			});
+			if (endpoint === "/embeddings") markLexical(response);
+			return response;
 		},
 		async native(model, fields, body) {
 			const id = services.uuid();
@@ -102,6 +104,7 @@ export function searchModels(
 						inputs: { fields, ...(body && { body }) },
 					}),
 			});
+			markLexical(response);
 			return unwrappedResponse(response);
 		},
 	};

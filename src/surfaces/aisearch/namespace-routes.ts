@@ -9,6 +9,7 @@ import { answer } from "../answer.ts";
 import type { AppRouteDeclaration } from "../route.ts";
 import { bodyOf, PageQuery, pageEnvelope, queryOf } from "./call.ts";
 import { namespaceJson } from "./json.ts";
+import { notedEnvelope } from "./lexical-scores.ts";
 import { chatNamespace, searchNamespace } from "./search-operations.ts";
 
 const MAX_DESCRIPTION_CHARACTERS = 256;
@@ -108,7 +109,7 @@ export const namespaceRoutes: readonly AppRouteDeclaration[] = [
 			const { caller, services } = call;
 			const signal = c.req.raw.signal;
 			const namespace = pathParameter(c, "namespace");
-			return envelope(await searchNamespace(body, { caller, services, signal, namespace }));
+			return notedEnvelope(await searchNamespace(body, { caller, services, signal, namespace }));
 		},
 	},
 	{

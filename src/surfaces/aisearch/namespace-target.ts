@@ -68,7 +68,7 @@ export class NamespaceTarget extends RpcTarget {
 	}
 
 	search(request: unknown): Promise<object> {
-		return this.#answering(() => searchNamespace(request, this.#call));
+		return this.#answering(async () => (await searchNamespace(request, this.#call)).result);
 	}
 
 	chatCompletions(request: unknown): Promise<unknown> {

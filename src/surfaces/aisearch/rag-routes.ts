@@ -15,6 +15,7 @@ import { type AppCall, type AppRoute, type AppRouteDeclaration, defineRoutes } f
 import { bodyOf, failure, TAG } from "./call.ts";
 import { startJob } from "./job-operations.ts";
 import { ragJson } from "./json.ts";
+import { marked, notedEnvelope } from "./lexical-scores.ts";
 import { contextOf, type SearchedCall } from "./search-operations.ts";
 
 const MAX_LISTED = 1_000;
@@ -43,7 +44,9 @@ const RAGS: readonly AppRouteDeclaration[] = [
 		output: answer("ragSearchAnswer"),
 		async handler(c, call) {
 			const body = parseFields(RagBody(), await bodyOf(c, call), "body");
-			return envelope(await searchRag(body, contextOf(await ragCall(c, call))));
+			const context = contextOf(await ragCall(c, call));
+			const result = await searchRag(body, context);
+			return notedEnvelope({ result, isLexical: context.models.isLexical });
 		},
 	},
 	{
@@ -55,11 +58,12 @@ const RAGS: readonly AppRouteDeclaration[] = [
 		output: answer("ragSearchAnswer"),
 		async handler(c, call) {
 			const body = parseFields(RagBody(), await bodyOf(c, call), "body");
-			const result = await answerRag(body, contextOf(await ragCall(c, call)));
-			if (!(result instanceof ReadableStream)) return envelope(result);
-			return new Response(result, {
-				headers: { "content-type": SSE_CONTENT_TYPE, "cache-control": "no-cache" },
-			});
+			const context = contextOf(await ragCall(c, call));
+			const result = await answerRag(body, context);
+			const { isLexical } = context.models;
+			if (!(result instanceof ReadableStream)) return notedEnvelope({ result, isLexical });
+			const headers = { "content-type": SSE_CONTENT_TYPE, "cache-control": "no-cache" };
+			return marked(new Response(result, { headers }), { isLexical });
 		},
 	},
 	{

@@ -7,6 +7,7 @@ import { ChatBody, SearchBody, searchedInstances, searchPlan } from "../../retri
 import { type SearchContext, type SearchResult, searchInstance } from "../../retrieval/search/search.ts";
 import type { AppServices } from "../services.ts";
 import type { InstanceCall } from "./item-operations.ts";
+import { marked, type NotedResult } from "./lexical-scores.ts";
 import { searchModels } from "./model-calls.ts";
 
 /** A namespace, for one caller. */
@@ -27,19 +28,12 @@ export const contextOf = ({ caller, instance, services, signal }: SearchedCall):
 export const searchOf = (body: unknown): SearchBody => parseFields(SearchBody(), body, "body");
 export const chatOf = (body: unknown): ChatBody => parseFields(ChatBody(), body, "body");
 
-/** `notes`: for people who read the scores. */
-export async function search(
-	body: unknown,
-	call: SearchedCall,
-): Promise<{ result: SearchResult; notes: { message: string }[] }> {
+export async function search(body: unknown, call: SearchedCall): Promise<NotedResult<SearchResult>> {
 	const { config } = call.instance.record;
 	const context = contextOf(call);
 	const result = await searchInstance(searchPlan(searchOf(body), config, "searchQueryMissing"), context);
-	return { result, notes: context.models.isSimulated ? [{ message: SIMULATED }] : [] };
+	return { result, isLexical: context.models.isLexical };
 }
-
-const SIMULATED =
-	"The simulator has made the embeddings: the scores compare words and parts of words, not meanings (docs/simulator.md)";
 
 export async function chat(sent: unknown, call: SearchedCall): Promise<Response> {
 	const body = chatOf(sent);
@@ -48,43 +42,51 @@ export async function chat(sent: unknown, call: SearchedCall): Promise<Response>
 	const { ai_search_options, messages = [] } = body;
 	const plan = searchPlan({ messages, ai_search_options }, config, "chatQueryMissing");
 	const { chunks } = await searchInstance(plan, context);
-	return answerChat(
-		{ body, chunks, model: config.ai_search_model },
-		{ ...call.services, models: context.models },
+	const { models } = context;
+	return marked(
+		await answerChat({ body, chunks, model: config.ai_search_model }, { ...call.services, models }),
+		models,
 	);
 }
 
-export async function searchNamespace(body: unknown, call: NamespaceCall): Promise<MultiResult> {
+export async function searchNamespace(body: unknown, call: NamespaceCall): Promise<NotedResult<MultiResult>> {
 	return several(searchOf(body), call, "searchQueryMissing");
 }
 
 export async function chatNamespace(sent: unknown, call: NamespaceCall): Promise<Response> {
 	const body = chatOf(sent);
 	const { ai_search_options, messages = [] } = body;
-	const { chunks } = await several({ messages, ai_search_options }, call, "chatQueryMissing");
+	const { isLexical, result } = await several({ messages, ai_search_options }, call, "chatQueryMissing");
+	const { chunks } = result;
 	const { services } = call;
 	// The first instance has the model and the gateway of the answer.
 	const [first = ""] = searchedInstances(body);
 	const instance = await services.searchInstances.open(call.caller.account, call.namespace, first);
 	const { models } = contextOf({ ...call, instance });
-	return answerChat({ body, chunks, model: instance.record.config.ai_search_model }, { ...services, models });
+	const { ai_search_model: model } = instance.record.config;
+	return marked(await answerChat({ body, chunks, model }, { ...services, models }), { isLexical });
 }
 
 async function several(
 	body: SearchBody,
 	call: NamespaceCall,
 	missing: "chatQueryMissing" | "searchQueryMissing",
-): Promise<MultiResult> {
+): Promise<NotedResult<MultiResult>> {
 	const { caller, namespace, services } = call;
 	const ids = searchedInstances(body);
 	await services.searchInstances.namespace(caller.account, namespace);
-	return searchSeveral(
+	let isLexical = false;
+	const result = await searchSeveral(
 		ids,
 		async (id) => {
 			const instance = await services.searchInstances.open(caller.account, namespace, id);
 			const plan = searchPlan(body, instance.record.config, missing);
-			return searchInstance(plan, contextOf({ ...call, instance }));
+			const context = contextOf({ ...call, instance });
+			const found = await searchInstance(plan, context);
+			isLexical ||= context.models.isLexical;
+			return found;
 		},
 		body.ai_search_options?.retrieval?.max_num_results,
 	);
+	return { result, isLexical };
 }

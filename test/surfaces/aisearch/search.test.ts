@@ -77,6 +77,35 @@ describe("a search", () => {
 		expect(scores.keyword_score).toBeGreaterThan(0);
 	});
 
+	it("marks lexical scores in every answer that has some, and only there", async () => {
+		const api = await indexed();
+		const messages = [{ role: "user", content: "reset password" }];
+		const mark = async (path: string, body: object) => {
+			const response = await api.send("POST", path, body);
+			await response.body?.cancel();
+			return [response.status, response.headers.get("x-ganglion-scores")];
+		};
+		const options = { instance_ids: ["docs"] };
+		expect(await mark("/instances/docs/search", { query: "password" })).toEqual([200, "lexical"]);
+		expect(await mark("/instances/docs/chat/completions", { messages, stream: true })).toEqual([
+			200,
+			"lexical",
+		]);
+		expect(await mark("/namespaces/default/search", { query: "x", ai_search_options: options })).toEqual([
+			...[200, "lexical"],
+		]);
+		expect(
+			await mark("/namespaces/default/chat/completions", { messages, ai_search_options: options }),
+		).toEqual([...[200, "lexical"]]);
+		const keyword = { retrieval: { retrieval_type: "keyword" } };
+		expect(await mark("/instances/docs/search", { query: "password", ai_search_options: keyword })).toEqual([
+			...[200, null],
+		]);
+		expect(await mark("/instances/docs/chat/completions", { messages, ai_search_options: keyword })).toEqual([
+			...[200, null],
+		]);
+	});
+
 	it("uses vectors, keywords or both", async () => {
 		const api = await indexed();
 		expect(await api.keys("resetting passwords", { retrieval_type: "keyword" })).toEqual([

@@ -1,0 +1,169 @@
+import { Button } from "@cloudflare/kumo/components/button";
+import { Select } from "@cloudflare/kumo/components/select";
+import { useRef, useState } from "react";
+import type { SearchInstance, SearchNamespace } from "../api/types.ts";
+import { useLoad } from "../api/use-load.ts";
+import { type Column, DataTable } from "../parts/data-table.tsx";
+import { Failure } from "../parts/failure.tsx";
+import { instant } from "../parts/format.ts";
+import { InView } from "../parts/in-view.tsx";
+import { Loading } from "../parts/loading.tsx";
+import { Page } from "../parts/page.tsx";
+import { useParameters } from "../parts/use-parameters.ts";
+import { InstancePart } from "../search/instance.tsx";
+import { NewInstanceForm } from "../search/new-instance.tsx";
+import { DEFAULT_NAMESPACE, instancePath, instancesPath } from "../search/paths.ts";
+import { useSession } from "../session/session.ts";
+import { Confirm } from "../tokens/confirm.tsx";
+
+const MAX_LISTED = 50;
+
+export default function Search() {
+	const { api } = useSession();
+	const [{ namespace, instance: selected }, setParameters] = useParameters({
+		...{ namespace: DEFAULT_NAMESPACE, instance: "" },
+	});
+	const [isCreating, setIsCreating] = useState(false);
+	const [deleting, setDeleting] = useState<SearchInstance>();
+	const [error, setError] = useState<Error>();
+	const newInstance = useRef<HTMLButtonElement>(null);
+	const namespaces = useLoad(
+		async (signal) =>
+			(
+				await api.get<SearchNamespace[]>(
+					api.account("/ai-search/namespaces"),
+					{ per_page: MAX_LISTED },
+					signal,
+				)
+			).result,
+		[api],
+	);
+	const instances = useLoad(
+		async (signal) =>
+			(await api.get<SearchInstance[]>(instancesPath(api, namespace), { per_page: MAX_LISTED }, signal))
+				.result,
+		[api, namespace],
+	);
+	const names = (namespaces.value ?? []).map(({ name }) => name);
+	const open = instances.value?.find(({ id }) => id === selected);
+
+	async function remove({ id }: SearchInstance): Promise<void> {
+		setDeleting(undefined);
+		setError(undefined);
+		try {
+			await api.send("DELETE", instancePath(api, { namespace, id }));
+			// The row of the instance disappears with its button.
+			newInstance.current?.focus();
+			if (id === selected) setParameters({ instance: "" });
+			instances.reload();
+		} catch (failure) {
+			setError(failure instanceof Error ? failure : new Error(String(failure)));
+		}
+	}
+
+	const columns: Column<SearchInstance>[] = [
+		{
+			title: "Name",
+			cell: ({ id }) => (
+				<button
+					type="button"
+					className="link"
+					aria-current={id === selected}
+					onClick={() => setParameters({ instance: id })}
+				>
+					{id}
+				</button>
+			),
+		},
+		...COLUMNS,
+		{
+			title: "Actions",
+			cell: (instance) => (
+				<Button
+					size="sm"
+					variant="secondary-destructive"
+					aria-label={`Delete ${instance.id}`}
+					onClick={() => setDeleting(instance)}
+				>
+					Delete
+				</Button>
+			),
+		},
+	];
+
+	return (
+		<Page
+			title="Search"
+			actions={
+				<Button ref={newInstance} variant="primary" onClick={() => setIsCreating(true)}>
+					New instance
+				</Button>
+			}
+		>
+			{names.length > 1 && (
+				<div className="filters">
+					<Select
+						label="Namespace"
+						value={namespace}
+						items={Object.fromEntries(names.map((name) => [name, name]))}
+						onValueChange={(chosen) =>
+							setParameters({ namespace: chosen ?? DEFAULT_NAMESPACE, instance: "" })
+						}
+					/>
+				</div>
+			)}
+			{error && <Failure error={error} />}
+			{isCreating && (
+				<InView>
+					<NewInstanceForm
+						namespace={namespace}
+						onCreated={({ id }) => {
+							setIsCreating(false);
+							setParameters({ instance: id });
+							instances.reload();
+						}}
+						onCancel={() => setIsCreating(false)}
+					/>
+				</InView>
+			)}
+			{deleting && (
+				<Confirm
+					title={`Delete ${deleting.id}?`}
+					text="Its files, texts and vectors are deleted. This cannot be undone."
+					button="Delete"
+					onConfirm={() => void remove(deleting)}
+					onCancel={() => setDeleting(undefined)}
+				/>
+			)}
+			<Loading of={instances}>
+				{(rows) => (
+					<DataTable
+						framed
+						label="Instances"
+						columns={columns}
+						rows={rows}
+						rowKey={({ id }) => id}
+						empty="No instances of AI Search here. An instance indexes files, finds their passages by meaning and by keyword, and lets a model answer from them."
+					/>
+				)}
+			</Loading>
+			{open && (
+				<InView key={`${namespace}/${open.id}`}>
+					<InstancePart instance={open} />
+				</InView>
+			)}
+		</Page>
+	);
+}
+
+const COLUMNS: readonly Column<SearchInstance>[] = [
+	{ title: "Status", cell: ({ status }) => status },
+	{
+		title: "Finds by",
+		cell: ({ index_method: { keyword, vector } }) =>
+			[vector && "meaning", keyword && "keyword"].filter(Boolean).join(" and "),
+	},
+	{ title: "Embedding model", cell: ({ embedding_model }) => embedding_model },
+	{ title: "Answering model", cell: ({ ai_search_model }) => ai_search_model },
+	{ title: "Created", cell: ({ created_at }) => instant(created_at) },
+];
