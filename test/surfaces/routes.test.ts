@@ -252,6 +252,11 @@ const ACCOUNT: readonly Row[] = [
 	["search-read", "GET /ai-search/namespaces/:namespace"],
 	["search-write", "PUT /ai-search/namespaces/:namespace"],
 	["search-write", "DELETE /ai-search/namespaces/:namespace"],
+	["search-read", "GET /ai-search/tokens"],
+	["search-write", "POST /ai-search/tokens"],
+	["search-read", "GET /ai-search/tokens/:token"],
+	["search-write", "PUT /ai-search/tokens/:token"],
+	["search-write", "DELETE /ai-search/tokens/:token"],
 	["search-read", "POST /ai-search/namespaces/:namespace/search"],
 	["search-read", "POST /ai-search/namespaces/:namespace/chat/completions"],
 	...["/namespaces/:namespace/instances", "/instances"].flatMap((base): Row[] =>

@@ -36,6 +36,18 @@ export const searchStatsAnswer = enveloped(
 	}),
 );
 
+const SearchToken = z.object({
+	id: z.string(),
+	name: z.string(),
+	cf_api_id: z.string(),
+	enabled: z.boolean(),
+	legacy: z.boolean(),
+	created_at: Instant,
+	modified_at: Instant,
+});
+export const searchTokenAnswer = enveloped(SearchToken);
+export const searchTokensAnswer = enveloped(z.array(SearchToken), PageInfo);
+
 const Metadata = z.record(z.string(), z.unknown());
 const Item = z.object({
 	id: z.string(),

@@ -19,6 +19,7 @@ const SEARCH = below(ACCOUNT, "/ai-search");
 export const NAMESPACES = below(SEARCH, "/namespaces");
 /** The instances of a namespace, and those of the namespace `default`. */
 export const INSTANCES = [below(NAMESPACES, "/:namespace/instances"), below(SEARCH, "/instances")];
+export const TOKENS = below(SEARCH, "/tokens");
 export const TAG = "AI Search";
 
 /** AI Search's failures have an empty object as `result`. Those of the product's edge have `null`. */
