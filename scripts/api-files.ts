@@ -12,7 +12,7 @@ const runtimeClasses: Plugin = {
 	resolveId: (id) => (id === "cloudflare:workers" ? "\0runtime" : undefined),
 	load: (id) =>
 		id === "\0runtime"
-			? "export class DurableObject {} export class RpcTarget {} export class WorkerEntrypoint {} export const env = {}; export const waitUntil = () => {};"
+			? "export class DurableObject {} export class RpcTarget {} export class WorkerEntrypoint {} export const env = {}; export const exports = {}; export const waitUntil = () => {};"
 			: undefined,
 };
 

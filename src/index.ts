@@ -153,4 +153,5 @@ export { Gateway } from "./gateways/durable/gateway.ts";
 export { GatewayRegistry } from "./gateways/durable/registry.ts";
 export { ResponseCache } from "./gateways/durable/response-cache.ts";
 export { StreamRun } from "./gateways/durable/stream-run.ts";
+export { CallsEntrypoint as Calls } from "./http/own-context.ts";
 export { Documents } from "./retrieval/documents/documents-entrypoint.ts";

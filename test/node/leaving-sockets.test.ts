@@ -42,7 +42,7 @@ const SLOW_HEADER_MS = 20_000;
 interface Case {
 	binding: "AI" | "RPC";
 	/** What the caller does. */
-	how: "cancels" | "aborts" | "aborts before an answer";
+	how: "cancels" | "aborts" | "aborts before an answer" | "is gone before an answer";
 	stream: boolean;
 }
 
@@ -52,17 +52,25 @@ const CASES: readonly Case[] = [
 	{ binding: "AI", how: "aborts before an answer", stream: true },
 	{ binding: "AI", how: "aborts before an answer", stream: false },
 	{ binding: "RPC", how: "cancels", stream: true },
+	{ binding: "RPC", how: "is gone before an answer", stream: true },
+	{ binding: "RPC", how: "is gone before an answer", stream: false },
 ];
 
-/** Asks as it is told, and leaves when it has three tokens, or after a while. */
+/** Asks as it is told, and leaves when it has three tokens, or after a while. One that is gone is a request whose own caller has left. */
 const SCRIPT = `export default {
-	async fetch(request, env) {
+	async fetch(request, env, context) {
 		const { binding, how, inputs, withSignal } = await request.json();
+		if (how === "is asked") return new Response(await env[binding].run("${MODEL}", inputs));
 		const leaving = new AbortController();
 		let leftAt, thrown;
 		const leave = () => { leftAt = Date.now(); leaving.abort(); };
 		try {
-			if (how === "aborts before an answer") scheduler.wait(200).then(leave);
+			if (how.endsWith("before an answer")) scheduler.wait(200).then(leave);
+			if (how.startsWith("is gone")) {
+				const body = JSON.stringify({ binding, how: "is asked", inputs });
+				const asked = { method: "POST", body, signal: leaving.signal };
+				await context.exports.default.fetch(new Request("http://x/", asked));
+			}
 			const signal = withSignal ? { signal: leaving.signal } : {};
 			const reader = (await env[binding].run("${MODEL}", inputs, signal)).getReader();
 			const decoder = new TextDecoder();
@@ -87,7 +95,7 @@ describe("a disconnect through a binding of the plugin", () => {
 	const steps = new Steps();
 	const plan = CASES.flatMap(({ how, stream }, number) =>
 		Array.from({ length: TRIES }, (_, i): Planned => {
-			const early = how === "aborts before an answer";
+			const early = how.endsWith("before an answer");
 			return endless(number * TRIES + i, stream, early ? SLOW_HEADER_MS : 0);
 		}),
 	);

@@ -2,7 +2,7 @@
 import { RpcTarget } from "cloudflare:workers";
 import { parseFields } from "../../http/account-request.ts";
 import { ConfigChanges } from "../../retrieval/search/read-config.ts";
-import { type BoundInstance, withInstance } from "./bound-instance.ts";
+import { type BoundInstance, withInstance, workWithInstance } from "./bound-instance.ts";
 import { instanceStats } from "./instance-operations.ts";
 import { ItemsTarget } from "./items-target.ts";
 import { JobsTarget } from "./jobs-target.ts";
@@ -25,11 +25,11 @@ export class InstanceTarget extends RpcTarget {
 	}
 
 	search(request: unknown): Promise<object> {
-		return withInstance(this.#bound, async (call) => (await search(request, call)).result);
+		return workWithInstance(this.#bound, async (call) => (await search(request, call)).result);
 	}
 
 	chatCompletions(request: unknown): Promise<unknown> {
-		return withInstance(this.#bound, async (call) =>
+		return workWithInstance(this.#bound, async (call) =>
 			answerOf(await chat(request, call), isStreamed(request)),
 		);
 	}

@@ -1,5 +1,5 @@
 /** The operations on the items of an instance, as the bindings and the REST routes have them. */
-import { toAiError } from "../../core/errors.ts";
+import { AiError, toAiError } from "../../core/errors.ts";
 import { requireDiskSpace } from "../../core/object-failure.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { OpenInstance } from "../../retrieval/search/client/search-instances.ts";
@@ -137,13 +137,14 @@ export async function deleteItem(id: string, { instance, services }: InstanceCal
 	return item;
 }
 
-/** The item when its run has ended, or after `timeoutMs`. */
+/** The item when its run has ended, or after `timeoutMs`. Throws if the caller leaves. */
 export async function whenIndexed(
 	id: string,
-	call: InstanceCall,
+	call: InstanceCall & { signal: AbortSignal },
 	{ intervalMs = WAIT_STEP_MS, timeoutMs = MAX_WAIT_MS } = {},
 ): Promise<SearchItem> {
 	for (let waited = 0; ; waited += intervalMs) {
+		if (call.signal.aborted) throw new AiError("aborted");
 		const item = await requireItem(id, call);
 		if ((item.status !== "queued" && item.status !== "running") || waited >= timeoutMs) return item;
 		await call.services.wait(intervalMs);

@@ -20,13 +20,13 @@ import {
 	checkFile,
 	deleteItem,
 	downloadItem,
-	type InstanceCall,
 	requireItem,
 	syncItem,
 	uploadItem,
 	whenIndexed,
 } from "./item-operations.ts";
 import { itemJson } from "./json.ts";
+import type { SearchedCall } from "./search-operations.ts";
 
 const ListQuery = lazy(() =>
 	PageQuery().extend({
@@ -186,7 +186,7 @@ export const itemRoutes: readonly AppRouteDeclaration[] = [
 /** The file is read to the end, because its kind decides how large it may be, and the answer has its checksum. */
 async function upload(c: Context, call: AppCall): Promise<Response> {
 	const own = await instanceCall(c, call);
-	const hold = new BufferHold(call.caller.account);
+	const hold = new BufferHold(call.caller.account).releaseOn(c.req.raw.signal);
 	try {
 		return await uploadForm(c, own, hold);
 	} finally {
@@ -194,7 +194,7 @@ async function upload(c: Context, call: AppCall): Promise<Response> {
 	}
 }
 
-async function uploadForm(c: Context, own: InstanceCall, hold: BufferHold): Promise<Response> {
+async function uploadForm(c: Context, own: SearchedCall, hold: BufferHold): Promise<Response> {
 	let bytes: Uint8Array | undefined;
 	let key = "";
 	const { fields, file } = await readForm(c.req.raw, async (body, { contentType, path }) => {

@@ -5,7 +5,7 @@ import { parseFields } from "../../http/account-request.ts";
 import { searchFailure } from "../../retrieval/search/failures.ts";
 import type { SearchItem } from "../../retrieval/search/records.ts";
 import { bodyBytes } from "./body-bytes.ts";
-import { type BoundInstance, withInstance } from "./bound-instance.ts";
+import { type BoundInstance, withInstance, workWithInstance } from "./bound-instance.ts";
 import { ChunkRange, ItemListing, itemChunks, itemLogs, LogRange, listItems } from "./item-lists.ts";
 import {
 	checkFile,
@@ -32,10 +32,17 @@ interface PollOptions extends UploadOptions {
 
 const POLL_MS = 1_000;
 const POLL_TIMEOUT_MS = 30_000;
+const MIN_POLL_MS = 100;
 const MAX_POLL_TIMEOUT_MS = 600_000;
 
 const json = (item: SearchItem, { instance }: SearchedCall): object =>
 	itemJson(item, instance.record.namespace);
+
+/** What is no number is replaced: a poll must end. */
+const milliseconds = (sent: unknown, otherwise: number): number =>
+	typeof sent === "number" && sent > 0
+		? Math.min(Math.max(sent, MIN_POLL_MS), MAX_POLL_TIMEOUT_MS)
+		: otherwise;
 
 export class ItemsTarget extends RpcTarget {
 	readonly #bound: BoundInstance;
@@ -59,17 +66,19 @@ export class ItemsTarget extends RpcTarget {
 
 	/** Returns when the file is stored, before it is indexed. */
 	upload(name: string, content: Content, options?: UploadOptions): Promise<object> {
-		return withInstance(this.#bound, async (call) => json(await upload(name, content, options, call), call));
+		const file = sentFile(name, content, this.#bound);
+		return workWithInstance(this.#bound, async (call) => json(await upload(file, options, call), call));
 	}
 
 	/** Returns when the item is indexed, or after `timeoutMs`. */
 	uploadAndPoll(name: string, content: Content, options?: PollOptions): Promise<object> {
-		return withInstance(this.#bound, async (call) => {
-			const { id } = await upload(name, content, options, call);
-			const { pollIntervalMs: intervalMs = POLL_MS, timeoutMs = POLL_TIMEOUT_MS } = options ?? {};
+		const file = sentFile(name, content, this.#bound);
+		return workWithInstance(this.#bound, async (call) => {
+			const { id } = await upload(file, options, call);
+			const { pollIntervalMs, timeoutMs } = options ?? {};
 			const bounds = {
-				intervalMs: Math.max(1, Number(intervalMs)),
-				timeoutMs: Math.min(Number(timeoutMs), MAX_POLL_TIMEOUT_MS),
+				intervalMs: milliseconds(pollIntervalMs, POLL_MS),
+				timeoutMs: milliseconds(timeoutMs, POLL_TIMEOUT_MS),
 			};
 			return json(await whenIndexed(id, call, bounds), call);
 		});
@@ -84,19 +93,35 @@ export class ItemsTarget extends RpcTarget {
 	}
 }
 
+interface SentFile {
+	key: string;
+	mimeType: string;
+	hold: BufferHold;
+	bytes(): Promise<Uint8Array>;
+}
+
+/** A stream belongs to the context of the call, so it is read there. */
+function sentFile(name: string, content: Content, { caller }: BoundInstance): SentFile {
+	const mimeType = content instanceof Blob ? content.type : "";
+	const hold = new BufferHold(caller.account);
+	const read = async (): Promise<Uint8Array> => {
+		if (typeof name !== "string") throw searchFailure("searchFileMissing", "the file has no name");
+		const body = content instanceof ReadableStream ? content : new Response(content as BodyInit).body;
+		return body ? bodyBytes(body, checkFile(name, mimeType), hold) : new Uint8Array();
+	};
+	const reading = content instanceof ReadableStream ? read() : undefined;
+	reading?.catch(() => {});
+	return { key: name, mimeType, hold, bytes: () => reading ?? read() };
+}
+
 async function upload(
-	name: string,
-	content: Content,
+	{ bytes, hold, ...file }: SentFile,
 	options: UploadOptions | undefined,
 	call: SearchedCall,
 ): Promise<SearchItem> {
-	if (typeof name !== "string") throw searchFailure("searchFileMissing", "the file has no name");
-	const mimeType = content instanceof Blob ? content.type : "";
-	const hold = new BufferHold(call.caller.account);
+	hold.releaseOn(call.signal);
 	try {
-		const body = content instanceof ReadableStream ? content : new Response(content as BodyInit).body;
-		const bytes = body ? await bodyBytes(body, checkFile(name, mimeType), hold) : new Uint8Array();
-		return await uploadItem({ key: name, mimeType, bytes, metadata: options?.metadata }, call);
+		return await uploadItem({ ...file, bytes: await bytes(), metadata: options?.metadata }, call);
 	} finally {
 		hold.release();
 	}

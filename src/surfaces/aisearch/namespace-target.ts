@@ -3,6 +3,7 @@ import { RpcTarget } from "cloudflare:workers";
 import * as z from "zod";
 import { lazy } from "../../core/lazy.ts";
 import { parseFields } from "../../http/account-request.ts";
+import { inOwnContext } from "../../http/own-context.ts";
 import { NewInstance } from "../../retrieval/search/read-config.ts";
 import type { BoundNamespace } from "./bound-instance.ts";
 import { createInstance } from "./instance-operations.ts";
@@ -68,13 +69,16 @@ export class NamespaceTarget extends RpcTarget {
 	}
 
 	search(request: unknown): Promise<object> {
-		return this.#answering(async () => (await searchNamespace(request, this.#call)).result);
+		return this.#working(async (call) => (await searchNamespace(request, call)).result);
 	}
 
 	chatCompletions(request: unknown): Promise<unknown> {
-		return this.#answering(async () =>
-			answerOf(await chatNamespace(request, this.#call), isStreamed(request)),
-		);
+		return this.#working(async (call) => answerOf(await chatNamespace(request, call), isStreamed(request)));
+	}
+
+	/** Ends when the caller leaves. */
+	#working<Value>(method: (call: NamespaceCall) => Promise<Value>): Promise<Value> {
+		return inOwnContext((signal) => this.#answering(() => method({ ...this.#call, signal })));
 	}
 
 	#answering<Value>(method: () => Promise<Value>): Promise<Value> {

@@ -19,6 +19,7 @@ import { parseFields, readStored } from "../../http/account-request.ts";
 import { boundDepth } from "../../http/body.ts";
 import { holdValue } from "../../http/body-hold.ts";
 import { toRpcError } from "../../http/failure-formats.ts";
+import { inOwnContext } from "../../http/own-context.ts";
 import { BY_MODEL, pathParameter } from "../../http/route.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { V1 } from "../bases.ts";
@@ -142,9 +143,19 @@ export class AiGateway extends RpcTarget {
 
 	/** `data`: one step or a list. Returns the response also if its status is a failure. */
 	async run(data: unknown, options?: GatewayRunOptions | null): Promise<Response> {
-		const { gateway, extraHeaders = {}, signal = new AbortController().signal } = options ?? {};
+		const { signal } = options ?? {};
+		// The caller's signal belongs to the context of the call.
+		if (signal) return this.#run(data, options ?? {}, signal);
+		return inOwnContext((left) => this.#run(data, options ?? {}, left));
+	}
+
+	async #run(
+		data: unknown,
+		{ gateway, extraHeaders = {} }: GatewayRunOptions,
+		signal: AbortSignal,
+	): Promise<Response> {
 		const { jsonDepth } = this.#context.services.limits;
-		const hold = new BufferHold(this.#context.caller.account);
+		const hold = new BufferHold(this.#context.caller.account).releaseOn(signal);
 		const read = (): Step[] => {
 			boundDepth(data, jsonDepth);
 			holdValue(hold, data);

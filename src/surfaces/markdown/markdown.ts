@@ -24,6 +24,7 @@ import { boundDepth, parseText, readBody, readJson } from "../../http/body.ts";
 import { countRequest } from "../../http/count-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { toRpcError } from "../../http/failure-formats.ts";
+import { inOwnContext } from "../../http/own-context.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { convertFiles, type SentFile } from "../../retrieval/documents/convert.ts";
 import type { CallModel } from "../../retrieval/documents/describe.ts";
@@ -226,23 +227,29 @@ export class ToMarkdownService extends RpcTarget {
 		files: MarkdownDocument | MarkdownDocument[],
 		options?: unknown,
 	): Promise<ConversionResponse | ConversionResponse[]> {
-		const hold = new BufferHold(this.#caller.account);
+		const documents = [files].flat();
+		const results = await inOwnContext((left) => this.#transform(documents, options, left));
+		const [only] = results;
+		return Array.isArray(files) || !only ? results : only;
+	}
+
+	async #transform(
+		documents: readonly MarkdownDocument[],
+		options: unknown,
+		signal: AbortSignal,
+	): Promise<ConversionResponse[]> {
+		const caller = this.#caller;
+		const services = this.#services;
+		const hold = new BufferHold(caller.account).releaseOn(signal);
 		try {
-			await countRequest("Markdown Conversion", this.#caller, this.#services);
-			const documents = [files].flat();
-			hold.grow(sizeWithin(documents, this.#services.limits.uploadBytes));
-			const sources = await Promise.all(documents.map(readDocument));
+			await countRequest("Markdown Conversion", caller, services);
+			hold.grow(sizeWithin(documents, services.limits.uploadBytes));
+			const files = await Promise.all(documents.map(readDocument));
 			const { conversionOptions, gateway, extraHeaders } = validate(Options(), options) ?? {};
-			const call = { caller: this.#caller, signal: new AbortController().signal };
 			const named = gatewayOfOptions({ gateway });
 			const inGateway = { named, options: () => optionsOfRun(gateway, headersOf(extraHeaders ?? {})) };
-			const runModel = modelsOf(call, inGateway, this.#services);
-			const results = await transform(
-				{ files: sources, options: conversionOptions ?? {}, runModel },
-				this.#services,
-			);
-			const [only] = results;
-			return Array.isArray(files) || !only ? results : only;
+			const runModel = modelsOf({ caller, signal }, inGateway, services);
+			return await transform({ files, options: conversionOptions ?? {}, runModel }, services);
 		} catch (error) {
 			throw toRpcError(toAiError(error));
 		} finally {

@@ -10,49 +10,23 @@
  * the runtime's class; `lastRequestId` and similar properties of that class do not exist (use `returnRawResponse`).
  */
 import { WorkerEntrypoint } from "cloudflare:workers";
-import { GatewayRequired } from "../../accounts/bound-gateway.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
-import { BufferHold } from "../../core/process-counts.ts";
-import { loadDialect } from "../../dialects/index.ts";
-import { invalidInput } from "../../dialects/invalid-input.ts";
-import { optionsOfRun } from "../../gateways/options.ts";
-import { withoutGateway } from "../../gateways/run/bound-caller.ts";
-import { defaultGateway, gatewayOfOptions, type RunModel } from "../../gateways/run/model-in-gateway.ts";
-import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
+import { failureEnvelope } from "../../http/envelope.ts";
 import { toRpcError } from "../../http/failure-formats.ts";
-import { checkTags, headersIn, inferenceRequest, refuseQueue } from "../../http/request-options.ts";
+import { headersIn } from "../../http/request-options.ts";
 import { type SearchModel, search } from "../../models/search.ts";
-import type { Caller, InferenceRequest, Reply } from "../../pipeline/request.ts";
+import type { Caller } from "../../pipeline/request.ts";
 import { DEFAULT_NAMESPACE } from "../../retrieval/search/records.ts";
 import { NamespaceTarget } from "../aisearch/namespace-target.ts";
 import { wireOf } from "../binding/binding.ts";
-import { wireFailure } from "../binding/run-failure.ts";
 import { AiGateway } from "../gateway/gateway-wire.ts";
-import { headersOf } from "../gateway/step.ts";
 import { type ConversionResponse, type MarkdownDocument, ToMarkdownService } from "../markdown/markdown.ts";
-import { endpointRun, inEndpointFormat } from "../openai/run-endpoint.ts";
 import type { AppServices } from "../services.ts";
 import { searchOverRpc } from "../websearch/websearch.ts";
-import { cancelStreams, readInputs } from "./inputs.ts";
-import { queuedRun } from "./queued.ts";
-import { runInGatewayOf, unwrappedResponse } from "./run-in-gateway.ts";
+import { type RunOptions, runOverRpc } from "./run.ts";
 
 interface EntrypointProps {
 	account?: string;
-}
-
-/** Third argument of `run`. Other options are for parts that this gateway does not have, and are ignored. */
-export interface RunOptions {
-	returnRawResponse?: boolean;
-	signal?: AbortSignal;
-	queueRequest?: boolean;
-	websocket?: boolean;
-	/** `{id, …}`: the options of `optionsOfRun`. */
-	gateway?: unknown;
-	/** Only the headers of `request-options.ts` are used, and in a gateway the `cf-aig-*` headers of its options. */
-	extraHeaders?: Record<string, unknown>;
-	/** `inEndpointFormat` */
-	openaiEndpoint?: unknown;
 }
 
 /** The account of a local caller whose binding has no account. */
@@ -71,62 +45,8 @@ export function entrypoint(current: () => EntrypointServices) {
 		 * `returnRawResponse`. Throws an error with `name` "AiError", `message` "{code}: {description}", `internalCode`.
 		 */
 		async run(model: string, inputs: Record<string, unknown>, options?: RunOptions | null): Promise<unknown> {
-			const { services } = current();
-			const id = services.uuid();
-			let inGateway: Response;
-			let hold: BufferHold | undefined;
-			const { returnRawResponse, signal = new AbortController().signal } = options ?? {};
-			try {
-				const caller = this.#caller();
-				const held = new BufferHold(caller.account);
-				hold = held;
-				const queued = await queuedRun({ id, caller, services }, { model, inputs, options: options ?? {} });
-				if (queued) return returnRawResponse ? queued : await unwrappedResponse(queued);
-				const read = async (): Promise<InferenceRequest> => {
-					refuseUnavailable(options ?? {});
-					checkTags(options);
-					return inferenceRequest({
-						id,
-						caller,
-						...inEndpointFormat(
-							{
-								model,
-								dialect: loadDialect,
-								inputs: await readInputs(inputs, { hold: held, limits: services.limits }),
-							},
-							options,
-						),
-						signal,
-						headers: headersIn(options?.extraHeaders),
-						options,
-					});
-				};
-				const named = gatewayOfOptions(options);
-				let otherwise = defaultGateway(model);
-				let request: InferenceRequest | undefined;
-				if (named === undefined && otherwise === undefined) {
-					request = await read();
-					const reply = await runOutside(endpointRun(model, options), request, services);
-					if (!(reply instanceof GatewayRequired))
-						return returnRawResponse ? replyResponse(reply, id, WRAPS.bare) : unwrapped(reply);
-					otherwise = reply.gateway.id;
-				}
-				const call = { id, caller, model, signal, read: async () => request ?? read(), options };
-				const gateway = {
-					...{ named, otherwise },
-					options: () => optionsOfRun(options?.gateway, headersOf(options?.extraHeaders ?? {})),
-				};
-				inGateway = await runInGatewayOf(call, gateway, services);
-			} catch (thrown) {
-				const error = toAiError(thrown);
-				services.log(error, id);
-				if (returnRawResponse) return wireFailure(error, id);
-				throw toRpcError(error);
-			} finally {
-				hold?.release();
-				cancelStreams(inputs);
-			}
-			return returnRawResponse ? inGateway : unwrappedResponse(inGateway);
+			const sent = { model, inputs, options: options ?? {}, caller: () => this.#caller() };
+			return runOverRpc(sent, current().services);
 		}
 
 		/** `models/search` of the binding: the list without the envelope. */
@@ -200,43 +120,4 @@ export function entrypoint(current: () => EntrypointServices) {
 			throw new AiError("authentication", "Authentication error: the service binding has no props.account");
 		}
 	};
-}
-
-/** Runs a request that names no gateway. Returns the refusal if its account binds one. */
-async function runOutside(
-	run: RunModel,
-	request: InferenceRequest,
-	services: AppServices,
-): Promise<Reply | GatewayRequired> {
-	try {
-		return await run({ ...request, caller: withoutGateway(request.caller) }, services);
-	} catch (thrown) {
-		if (thrown instanceof GatewayRequired) return thrown;
-		throw thrown;
-	}
-}
-
-function unwrapped({ body }: Reply): unknown {
-	switch (body.kind) {
-		case "json":
-			return body.value;
-		case "bytes":
-			return new Response(body.media.bytes).body;
-		case "events":
-			return body.events;
-		case "socket":
-			// The native dialects of `run` have no sockets.
-			throw new AiError("executionFailed");
-		default:
-			return body satisfies never;
-	}
-}
-
-function refuseUnavailable({ queueRequest, websocket }: RunOptions): void {
-	if (queueRequest) refuseQueue();
-	// The runtime cannot pass a Response with a websocket over RPC.
-	if (websocket)
-		throw invalidInput(
-			"a websocket does not cross RPC; use the runtime's own AI binding, or fetch of this one",
-		);
 }

@@ -48,6 +48,10 @@ async function extractBody(
 	};
 }
 
+/** Whether a part of the inputs must be read in the context of the call. */
+export const hasStream = (inputs: unknown): boolean =>
+	typeof inputs === "object" && inputs !== null && Object.values(inputs).some(isStreamed);
+
 function isStreamed(value: unknown): boolean {
 	const body = bodyOf(value);
 	return body instanceof ReadableStream || body instanceof FormData;

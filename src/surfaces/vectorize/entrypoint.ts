@@ -9,6 +9,7 @@
  */
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { AiError, toAiError } from "../../core/errors.ts";
+import { inOwnContext } from "../../http/own-context.ts";
 import type { MetadataType, VectorMetric } from "../../retrieval/vectors/records.ts";
 import type { AppServices } from "../services.ts";
 import { wireFailure, wireResult } from "./binding-wire.ts";
@@ -85,13 +86,19 @@ export function vectorizeEntrypoint(current: () => { services: AppServices }) {
 		/** Throws the errors of the runtime's class. */
 		async #send(operation: string, path: string, body?: WireBody): Promise<unknown> {
 			const width = body?.vectors?.[0]?.values.length ?? 0;
-			const request = new Request(`${WIRE}/${path}`, {
+			const init = {
 				method: body ? "POST" : "GET",
 				...(body && {
 					body: JSON.stringify(body),
 					headers: { "content-type": "application/json", [WIDTH_HEADER]: String(width) },
 				}),
-			});
+			};
+			return inOwnContext((signal) =>
+				this.#answer(operation, new Request(`${WIRE}/${path}`, { ...init, signal })),
+			);
+		}
+
+		async #answer(operation: string, request: Request): Promise<unknown> {
 			try {
 				return await this.#result(request);
 			} catch (thrown) {

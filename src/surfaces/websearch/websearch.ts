@@ -17,6 +17,7 @@ import { type PlanContext, runInGateway } from "../../gateways/run/run-in-gatewa
 import { usageObserver } from "../../gateways/run/usage-observer.ts";
 import { readJson } from "../../http/body.ts";
 import { failureEnvelope, failureHeaders, REQUEST_ID } from "../../http/envelope.ts";
+import { inOwnContext } from "../../http/own-context.ts";
 import type { Base } from "../../http/route.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { safeParse } from "../../schemas/safe-parse.ts";
@@ -98,9 +99,15 @@ async function searchOverHttp(
 }
 
 /** Never throws: as in the product, the binding returns failures as responses. */
-export async function searchOverRpc(
+export const searchOverRpc = (
 	request: unknown,
-	{ caller, headers }: { caller: Caller; headers: Headers },
+	call: { caller: Caller; headers: Headers },
+	services: AppServices,
+): Promise<Response> => inOwnContext((left) => searchHeld(request, { ...call, signal: left }, services));
+
+async function searchHeld(
+	request: unknown,
+	{ caller, headers, signal }: { caller: Caller; headers: Headers; signal: AbortSignal },
 	services: AppServices,
 ): Promise<Response> {
 	const id = services.uuid();
@@ -109,7 +116,6 @@ export async function searchOverRpc(
 		if (parsed instanceof Response) return parsed;
 		const { gatewayId: gateway, ...fields } = parsed;
 		const source: RequestSource = { type: "Workers AI Binding" };
-		const { signal } = new AbortController();
 		return await answerSearch(
 			{ ...fields, id, caller, gateway, options: optionsInHeaders(headers), source, signal },
 			services,
