@@ -23,7 +23,7 @@ import { AiGateway } from "../gateway/gateway-wire.ts";
 import { type ConversionResponse, type MarkdownDocument, ToMarkdownService } from "../markdown/markdown.ts";
 import type { AppServices } from "../services.ts";
 import { searchOverRpc } from "../websearch/websearch.ts";
-import { type RunOptions, runOverRpc } from "./run.ts";
+import { type RpcRunOptions, runOverRpc } from "./run.ts";
 
 interface EntrypointProps {
 	account?: string;
@@ -44,7 +44,11 @@ export function entrypoint(current: () => EntrypointServices) {
 		 * Runs a model: an object for JSON answers, a `ReadableStream` for streams, images and audio, a `Response` with
 		 * `returnRawResponse`. Throws an error with `name` "AiError", `message` "{code}: {description}", `internalCode`.
 		 */
-		async run(model: string, inputs: Record<string, unknown>, options?: RunOptions | null): Promise<unknown> {
+		async run(
+			model: string,
+			inputs: Record<string, unknown>,
+			options?: RpcRunOptions | null,
+		): Promise<unknown> {
 			const sent = { model, inputs, options: options ?? {}, caller: () => this.#caller() };
 			return runOverRpc(sent, current().services);
 		}

@@ -21,7 +21,7 @@ import { queuedRun } from "./queued.ts";
 import { runInGatewayOf, unwrappedResponse } from "./run-in-gateway.ts";
 
 /** Third argument of `run`. Other options are for parts that this gateway does not have, and are ignored. */
-export interface RunOptions {
+export interface RpcRunOptions {
 	returnRawResponse?: boolean;
 	signal?: AbortSignal;
 	queueRequest?: boolean;
@@ -37,7 +37,7 @@ export interface RunOptions {
 interface SentRun {
 	model: string;
 	inputs: Record<string, unknown>;
-	options: RunOptions;
+	options: RpcRunOptions;
 	/** Throws if the binding has no account. */
 	caller(): Caller;
 }
@@ -164,7 +164,7 @@ function unwrapped({ body }: Reply): unknown {
 	}
 }
 
-function refuseUnavailable({ queueRequest, websocket }: RunOptions): void {
+function refuseUnavailable({ queueRequest, websocket }: RpcRunOptions): void {
 	if (queueRequest) refuseQueue();
 	// The runtime cannot pass a Response with a websocket over RPC.
 	if (websocket)
