@@ -11,7 +11,7 @@
 import { exports, RpcTarget, WorkerEntrypoint } from "cloudflare:workers";
 
 /** `left`: fires when the caller leaves. */
-type Work = (left: AbortSignal) => Promise<unknown>;
+type CallWork = (left: AbortSignal) => Promise<unknown>;
 
 interface Waiting {
 	/** Never resolves. Rejects when its context has ended. */
@@ -26,7 +26,7 @@ interface CallsStub {
 }
 
 /** By id, until they begin. */
-const works = new Map<string, Work>();
+const works = new Map<string, CallWork>();
 
 class WaitingCall extends RpcTarget implements Waiting {
 	ended(): Promise<never> {

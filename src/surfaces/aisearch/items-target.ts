@@ -93,7 +93,7 @@ export class ItemsTarget extends RpcTarget {
 	}
 }
 
-interface SentFile {
+interface SentContent {
 	key: string;
 	mimeType: string;
 	hold: BufferHold;
@@ -101,7 +101,7 @@ interface SentFile {
 }
 
 /** A stream belongs to the context of the call, so it is read there. */
-function sentFile(name: string, content: Content, { caller }: BoundInstance): SentFile {
+function sentFile(name: string, content: Content, { caller }: BoundInstance): SentContent {
 	const mimeType = content instanceof Blob ? content.type : "";
 	const hold = new BufferHold(caller.account);
 	const read = async (): Promise<Uint8Array> => {
@@ -115,7 +115,7 @@ function sentFile(name: string, content: Content, { caller }: BoundInstance): Se
 }
 
 async function upload(
-	{ bytes, hold, ...file }: SentFile,
+	{ bytes, hold, ...file }: SentContent,
 	options: UploadOptions | undefined,
 	call: SearchedCall,
 ): Promise<SearchItem> {
