@@ -60,6 +60,21 @@ export function clientCommands(ganglion: Command, defaults: Defaults, finish: Fi
 		ganglion.command("batch").description("run files of requests that may wait").helpCommand(false),
 		finish,
 	);
+	connected(
+		ganglion
+			.command("vectors")
+			.description("move vector indexes between stores")
+			.helpCommand(false)
+			.command("move"),
+	)
+		.description("move a vector index to another store, while it is used")
+		.argument("<index>", "its name")
+		.option("--to <store>", "a store of VECTORS.stores, or builtin")
+		.option("--cancel", "end the move that runs: the index stays where it is")
+		.action(async (index: string, flags) => {
+			const { moveVectors } = await import("./commands/vectors.ts");
+			finish(await moveVectors(index, flags));
+		});
 	tokenCommands(
 		ganglion.command("token").description("create, list and revoke tokens of the account").helpCommand(false),
 		finish,

@@ -112,6 +112,10 @@ export class VectorRegistry extends VectorRegistryObject {
 	protected override drop(record: VectorIndexRecord): Promise<void> {
 		return current.services.vectorIndexes.drop(record);
 	}
+
+	protected override queue(): Pick<Queue, "enqueue"> {
+		return current.services.storage.queue;
+	}
 }
 
 export class SearchRegistry extends SearchRegistryObject {

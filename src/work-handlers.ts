@@ -10,4 +10,6 @@ export const WORK_HANDLERS: HandlerTable = {
 	search: async (services) => (await import("./surfaces/aisearch/work.ts")).searchWork(services),
 	responses: async (services) =>
 		(await import("./surfaces/responses/background.ts")).backgroundWork(services),
+	vectors: async ({ now, vectorIndexes }) =>
+		(await import("./retrieval/vectors/move-work.ts")).moveHandler(vectorIndexes.moves, now),
 };

@@ -12,7 +12,8 @@ import type { Caller } from "../src/pipeline/request.ts";
 import { StoredResponses, storeCalls } from "../src/responses/client/stored-responses.ts";
 import { convertFile } from "../src/retrieval/documents/convert-file.ts";
 import { SearchInstances, searchObjects } from "../src/retrieval/search/client/search-instances.ts";
-import { VectorIndexes, vectorObjects } from "../src/retrieval/vectors/client/vector-indexes.ts";
+import { VectorIndexes } from "../src/retrieval/vectors/client/vector-indexes.ts";
+import { vectorObjects } from "../src/retrieval/vectors/client/vector-objects.ts";
 import { createPersistent, servicesOf } from "../src/services.ts";
 import { apiFiles } from "../src/surfaces/operations/api-files.ts";
 import type { AppServices } from "../src/surfaces/services.ts";
@@ -95,7 +96,7 @@ export function testServices({
 	});
 	const objects = vectorObjects(env);
 	const vectorIndexes = new VectorIndexes({
-		...{ fetch: services.fetch, connect },
+		...{ fetch: fetch ?? services.fetch, connect },
 		registry: (account) => objects.registry(`${account}-${suffix}`),
 		index: objects.index,
 		settings: config.vectors,

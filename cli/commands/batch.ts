@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import * as z from "zod";
 import { CommandError, type ConnectionFlags, GatewayClient } from "../gateway-client.ts";
-import { batchLine, ENDED } from "../progress-line.ts";
+import { batchLine, ENDED, showLine } from "../progress-line.ts";
 import { printJson } from "../table.ts";
 
 export interface BatchFlags extends ConnectionFlags {
@@ -112,20 +112,14 @@ async function finish(
 	return batch.status === "completed" && batch.request_counts.failed === 0 ? 0 : 1;
 }
 
-/** A terminal has one line that changes; elsewhere each change is a line. */
 async function watch(client: GatewayClient, id: string): Promise<WatchedBatch> {
-	const { isTTY } = process.stderr;
 	let shown = "";
 	for (;;) {
 		const response = await client.send(`/ai/v1/batches/${encodeURIComponent(id)}`);
 		const batch = Batch.parse(await response.json());
-		const line = batchLine(batch);
-		if (line !== shown) process.stderr.write(isTTY ? `\r\u001b[K${line}` : `${line}\n`);
-		shown = line;
-		if (ENDED.has(batch.status)) {
-			if (isTTY) process.stderr.write("\n");
-			return batch;
-		}
+		const isEnded = ENDED.has(batch.status);
+		shown = showLine(batchLine(batch), shown, isEnded);
+		if (isEnded) return batch;
 		await wait(POLL_MS);
 	}
 }

@@ -6,13 +6,12 @@ import {
 	searchObjects,
 } from "./search/client/search-instances.ts";
 import type { SearchSettings } from "./search/records.ts";
+import { VectorIndexes, type VectorSettings } from "./vectors/client/vector-indexes.ts";
 import {
-	VectorIndexes,
 	type VectorObjects,
 	type VectorRoomBindings,
-	type VectorSettings,
 	vectorObjects,
-} from "./vectors/client/vector-indexes.ts";
+} from "./vectors/client/vector-objects.ts";
 
 export type RetrievalObjects = VectorObjects & SearchObjects;
 

@@ -1,5 +1,6 @@
 /** Schemas of the answers of Vectorize's API, for the OpenAPI document. A test calls each operation and compares. */
 import * as z from "zod";
+import { MOVE_PHASES } from "../../retrieval/vectors/durable/move-table.ts";
 import { METADATA_TYPES, VECTOR_METRICS } from "../../retrieval/vectors/records.ts";
 import { Count, enveloped, Instant } from "../answers.ts";
 
@@ -64,5 +65,14 @@ export const vectorPageAnswer = enveloped(
 export const metadataIndexesAnswer = enveloped(
 	z.object({
 		metadataIndexes: z.array(z.object({ propertyName: z.string(), indexType: z.enum(METADATA_TYPES) })),
+	}),
+);
+export const vectorMoveAnswer = enveloped(
+	z.object({
+		status: z.enum(MOVE_PHASES),
+		store: z.string(),
+		total: Count,
+		copied: Count,
+		error: z.string().optional(),
 	}),
 );

@@ -2,7 +2,7 @@
  * Vectorize's REST API, version 2: `/client/v4/accounts/{account}/vectorize/v2/indexes`
  * (developers.cloudflare.com/api/resources/vectorize/subresources/indexes).
  *
- * Not in the product: `delay_ms` and `store` of a new index.
+ * Not in the product: `delay_ms` and `store` of a new index, and moves of indexes.
  */
 import type { Context } from "hono";
 import * as z from "zod";
@@ -19,6 +19,7 @@ import { answer } from "../answer.ts";
 import { ACCOUNT, below } from "../bases.ts";
 import { type AppRoute, type AppRouteDeclaration, defineRoutes } from "../route.ts";
 import { indexRoutes } from "./index-routes.ts";
+import { moveRoutes } from "./move-routes.ts";
 import {
 	deleteVectors,
 	describeIndex,
@@ -138,7 +139,7 @@ const vectorRoutes: readonly AppRouteDeclaration[] = [
 
 export const vectorizeRoutes: readonly AppRoute[] = defineRoutes(
 	{ bases: [below(ACCOUNT, "/vectorize/v2/indexes")], tag: "Vectorize" },
-	[...indexRoutes, ...vectorRoutes],
+	[...indexRoutes, ...vectorRoutes, ...moveRoutes],
 );
 
 const nameIn = (c: Context): string => pathParameter(c, "index");

@@ -18,7 +18,11 @@ beforeAll(async () => {
 	const port = await freePort();
 	url = `http://127.0.0.1:${port}`;
 	server = runScript(CLI, ["serve", "--port", String(port), "--state", join(folder, "state")], {
-		env: { ADMIN_TOKEN, DEFAULT_BACKEND: "simulator" },
+		env: {
+			...{ ADMIN_TOKEN, DEFAULT_BACKEND: "simulator", PG_PASSWORD: "secret" },
+			VECTORS:
+				'{"stores":{"pg":{"kind":"pgvector","url":"postgres://user@127.0.0.1:1/app","key":"PG_PASSWORD"}}}',
+		},
 	});
 	expect(await server.until(/Open files|error/)).toContain(`Ganglion is ready on ${url}`);
 });
@@ -232,5 +236,32 @@ describe("a mistake", () => {
 		const { code, stderr } = await run(args);
 		expect(code).toBe(1);
 		expect(stderr).toMatch(message);
+	});
+});
+
+describe("ganglion vectors move", () => {
+	const indexes = () => `${url}/client/v4/accounts/acme/vectorize/v2/indexes`;
+	const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "application/json" };
+
+	it("shows the state of a move, cancels it, and names what is wrong", async () => {
+		const body = JSON.stringify({ name: "docs", config: { dimensions: 2, metric: "cosine" } });
+		expect((await fetch(indexes(), { method: "POST", headers, body })).status).toBe(201);
+		const none = await run(["vectors", "move", "docs"]);
+		expect(none).toMatchObject({ code: 1, stdout: "" });
+		expect(none.stderr).toContain("expected --to STORE, or --cancel");
+		const unknown = await run(["vectors", "move", "docs", "--to", "pgg"]);
+		expect(unknown.stderr).toContain('store: expected "builtin" or "pg", found "pgg"; did you mean "pg"?');
+		// The store does not answer, so the move goes on until it is cancelled.
+		const move = run(["vectors", "move", "docs", "--to", "pg"]);
+		await expect
+			.poll(async () => (await fetch(`${indexes()}/docs/move`, { headers })).status, { timeout: 20_000 })
+			.toBe(200);
+		expect(await run(["vectors", "move", "docs", "--cancel"])).toMatchObject({
+			code: 0,
+			stdout: "docs is where it was: the move to the store pg was cancelled\n",
+		});
+		const { code, stderr, stdout } = await move;
+		expect([code, stdout]).toEqual([1, "docs is where it was: the move to the store pg was cancelled\n"]);
+		expect(stderr).toMatch(/^The move also runs without this command[^\n]+\nstarting\n(?:.*\n)*cancelled\n$/);
 	});
 });

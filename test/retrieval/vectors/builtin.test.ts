@@ -1,7 +1,7 @@
 /** The kind `builtin`, in the object of the Worker. */
 import { env } from "cloudflare:workers";
 import { builtinStore } from "../../../src/retrieval/vectors/client/builtin-store.ts";
-import { vectorObjects } from "../../../src/retrieval/vectors/client/vector-indexes.ts";
+import { vectorObjects } from "../../../src/retrieval/vectors/client/vector-objects.ts";
 import type { VectorShape } from "../../../src/retrieval/vectors/records.ts";
 import { vectorStoreContract } from "./contract.ts";
 

@@ -4,7 +4,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { builtinStore } from "../../../src/retrieval/vectors/client/builtin-store.ts";
-import { vectorObjects } from "../../../src/retrieval/vectors/client/vector-indexes.ts";
+import { vectorObjects } from "../../../src/retrieval/vectors/client/vector-objects.ts";
 import { place, shardCapacity } from "../../../src/retrieval/vectors/durable/place-vectors.ts";
 import type { VectorBatch } from "../../../src/retrieval/vectors/records.ts";
 import { put, queryOf } from "./contract.ts";

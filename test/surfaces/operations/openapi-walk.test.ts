@@ -244,6 +244,7 @@ beforeAll(async () => {
 			DEFAULT_BACKEND: "simulator",
 			BACKENDS: { gpus: { kind: "openai", pool: { replicas: ["http://gpu-1:8000/v1"] } } },
 			ROUTES: { "example/*": [{ backend: "gpus" }] },
+			VECTORS: { stores: { pg: { kind: "pgvector", url: "postgres://user@127.0.0.1:9/app" } } },
 		},
 	});
 	app = createApp(services, OPEN_ACCESS);

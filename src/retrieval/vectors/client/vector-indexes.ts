@@ -5,33 +5,25 @@
 import { BoundedMap } from "../../../core/bounded-map.ts";
 import { AiError } from "../../../core/errors.ts";
 import { requireDiskSpace } from "../../../core/object-failure.ts";
-import { matches } from "../../../pipeline/route.ts";
-import { expectedName } from "../../../schemas/explain.ts";
-import type {
-	Creation,
-	IndexSize,
-	QueryCount,
-	VectorRegistryObject,
-	VectorUsage,
-} from "../durable/registry.ts";
-import type { VectorIndexObject } from "../durable/vector-index.ts";
-import { indexExists, indexNotFound, storeFull } from "../failures.ts";
+import type { Creation, IndexSize, QueryCount, VectorUsage } from "../durable/registry.ts";
+import { indexExists, indexNotFound } from "../failures.ts";
 import { MAX_INDEXES } from "../limits.ts";
 
-import type { Mutation, VectorIndexRecord, VectorShape } from "../records.ts";
+import type { VectorIndexRecord, VectorShape } from "../records.ts";
 import type { StoreServices } from "../stores/external-store.ts";
 import { ExternalStores } from "../stores/external-stores.ts";
 import { BUILTIN, type StorePlacement } from "../stores/store-settings.ts";
 import type { VectorStore } from "../vector-store.ts";
-import { builtinStore, bytesOfBatch, type IndexCalls } from "./builtin-store.ts";
+import { builtinStore } from "./builtin-store.ts";
+import { chosenStore } from "./placement.ts";
+import { VectorMoves } from "./vector-moves.ts";
+import type { RegistryCalls, VectorObjects } from "./vector-objects.ts";
+import { writeMutation } from "./write-mutation.ts";
 
 const KNOWN_MS = 5_000;
 const MAX_KNOWN = 1_000;
 /** Queries are counted so late. A kill loses those of this time. */
 const REPORT_AFTER_MS = 1_000;
-/** Of a mutation without vectors. */
-const MUTATION_BYTES = 1_000;
-
 /** `VECTORS` */
 export interface VectorSettings {
 	/** Bytes of all indexes of an account on the disk. */
@@ -42,39 +34,6 @@ export interface VectorSettings {
 	delayMs: number;
 	placement: StorePlacement;
 }
-
-/** The methods of the registry as calls. */
-export type RegistryCalls = {
-	[Name in
-		| "countQueries"
-		| "create"
-		| "delete"
-		| "get"
-		| "list"
-		| "replace"
-		| "report"
-		| "reserve"
-		| "usage"]: (
-		...parameters: Parameters<VectorRegistryObject[Name]>
-	) => Promise<Awaited<ReturnType<VectorRegistryObject[Name]>>>;
-};
-
-/** A stub belongs to the request that created it, so each call needs a new one. */
-export interface VectorObjects {
-	registry(account: string): RegistryCalls;
-	index(object: string): IndexCalls;
-}
-
-export interface VectorRoomBindings {
-	VECTOR_INDEX: DurableObjectNamespace<VectorIndexObject>;
-	VECTOR_REGISTRY: DurableObjectNamespace<VectorRegistryObject>;
-}
-
-export const vectorObjects = ({ VECTOR_INDEX, VECTOR_REGISTRY }: VectorRoomBindings): VectorObjects => ({
-	// The runtime's types of results are too deep for the compiler.
-	registry: (account) => VECTOR_REGISTRY.getByName(account) as unknown as RegistryCalls,
-	index: (object) => VECTOR_INDEX.getByName(object) as unknown as IndexCalls,
-});
 
 interface IndexesServices extends VectorObjects, StoreServices {
 	settings: VectorSettings;
@@ -98,10 +57,17 @@ export class VectorIndexes {
 	/** Queries that are not reported yet, by account. */
 	readonly #queries = new Map<string, QueryCount>();
 	readonly #external: ExternalStores;
+	readonly moves: VectorMoves;
 
 	constructor(services: IndexesServices) {
 		this.#services = services;
-		this.#external = new ExternalStores(services.settings.placement.stores, services);
+		const { placement } = services.settings;
+		this.#external = new ExternalStores(placement.stores, services);
+		this.moves = new VectorMoves({
+			...{ placement, now: () => services.now(), uuid: () => services.uuid() },
+			call: (account, method) => this.#call(account, method),
+			storeOf: (account, index, signal) => this.#storeOf(account, index, signal),
+		});
 	}
 
 	/** Throws 3002 if the account has an index with the name, and 1001 for a store that does not exist. */
@@ -188,7 +154,13 @@ export class VectorIndexes {
 			create: () => store.create(),
 			drop: () => store.drop(),
 			info: () => again((current) => current.info()),
-			write: (mutation) => again((current) => this.#write(account, index.name, mutation, current)),
+			write: (mutation) =>
+				writeMutation(mutation, index, {
+					...{ maxBytes: this.#services.settings.maxBytes, wait: this.#services.wait },
+					call: (method) => this.#call(account, method),
+					storeOf: (current) => this.#storeOf(account, current, signal),
+					moved: () => void this.#known.delete(`${account}/${index.name}`),
+				}),
 			async query(query) {
 				const matches = await again((current) => current.query(query));
 				counted();
@@ -198,21 +170,6 @@ export class VectorIndexes {
 			list: (query) => again((current) => current.list(query)),
 			metadataIndexes: () => again((current) => current.metadataIndexes()),
 		};
-	}
-
-	/** Throws 3006 (413) if the account has no room for the mutation. */
-	async #write(account: string, name: string, mutation: Mutation, store: VectorStore): Promise<string> {
-		if (mutation.operation !== "delete") {
-			requireDiskSpace("vectors");
-			const { maxBytes } = this.#services.settings;
-			const bytes =
-				"batches" in mutation
-					? mutation.batches.reduce((sum, batch) => sum + bytesOfBatch(batch), 0)
-					: MUTATION_BYTES;
-			const hasRoom = await this.#call(account, (registry) => registry.reserve(name, bytes, maxBytes));
-			if (!hasRoom) throw storeFull(maxBytes);
-		}
-		return store.write(mutation);
 	}
 
 	/** Queries of the same time are reported by one call. */
@@ -256,26 +213,4 @@ export class VectorIndexes {
 			throw new AiError("vectorsUnavailable", undefined, { cause });
 		}
 	}
-}
-
-/** Throws 1001. */
-function chosenStore(
-	account: string,
-	{ delayMs = 0, name, store }: NewIndex,
-	{ defaultStore, patterns, stores }: StorePlacement,
-): string {
-	const chosen = store ?? patterns.find(([pattern]) => matches(pattern, name))?.[1] ?? defaultStore;
-	if (chosen === BUILTIN) return chosen;
-	const setting = stores.get(chosen);
-	if (!setting)
-		throw new AiError("invalidRequest", `store: ${expectedName([BUILTIN, ...stores.keys()], chosen)}`);
-	const { only } = "only" in setting ? setting : {};
-	if (only && (only.account !== account || only.index !== name))
-		throw new AiError(
-			"invalidRequest",
-			`store: the store "${chosen}" is for one index, which is another one`,
-		);
-	if (delayMs > 0)
-		throw new AiError("invalidRequest", `delay_ms: expected 0, because the store "${chosen}" has no delay`);
-	return chosen;
 }

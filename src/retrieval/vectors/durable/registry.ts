@@ -1,6 +1,9 @@
-/** The `VectorRegistry` object: the vector indexes of one account, and the bytes of each. */
+/** The `VectorRegistry` object: the vector indexes of one account, the bytes of each, and their moves to other stores. */
 import { DurableObject } from "cloudflare:workers";
+import type { Queue } from "../../../storage/queue/work.ts";
+import { moveItem } from "../move-item.ts";
 import type { VectorIndexRecord } from "../records.ts";
+import { type ChangedId, type IndexMove, MoveTable } from "./move-table.ts";
 
 /** Written by the routes. `bytes` on the disk, and `vectors`: after the last mutation. A row dies when the index is deleted. */
 const INDEXES = `CREATE TABLE IF NOT EXISTS indexes (
@@ -24,6 +27,8 @@ const DELETED = `CREATE TABLE IF NOT EXISTS deleted_indexes (
 ) WITHOUT ROWID`;
 
 const RETRY_MS = 30_000;
+/** While an index moves, its work is put into the queue again after this time, if it is not there. */
+const ENQUEUE_AFTER_MS = 10_000;
 /** Indexes that one alarm empties. */
 const INDEXES_AT_ONCE = 20;
 
@@ -51,15 +56,37 @@ export interface VectorUsage extends IndexSize {
 	queriedDimensions: number;
 }
 
+/** A mutation that is going to be written. */
+export interface NewMutation {
+	/** The object of the index, as the isolate knows it. */
+	object: string;
+	bytes: number;
+	maxBytes: number;
+	/** Of the vectors that it changes. */
+	ids: readonly string[];
+}
+
+/** `full`: no room. `wait`: the index moves, and its last changes are copied. `moved`: it is in another store. `number`: to be ended. */
+export type MutationStart =
+	| { outcome: "gone" }
+	| { outcome: "full" }
+	| { outcome: "wait" }
+	| { outcome: "moved"; record: VectorIndexRecord }
+	| { outcome: "write"; number?: number };
+
 export abstract class VectorRegistryObject extends DurableObject {
 	readonly #sql: SqlStorage;
+	readonly #moves: MoveTable;
 
 	constructor(ctx: DurableObjectState, env: Env) {
 		super(ctx, env);
 		this.#sql = ctx.storage.sql;
 		this.#sql.exec(`${INDEXES}; ${DELETED}; ${QUERIES}`);
 		this.#sql.exec("INSERT OR IGNORE INTO queries VALUES (1, 0, 0)");
+		this.#moves = new MoveTable(this.#sql);
 	}
+
+	protected abstract queue(): Pick<Queue, "enqueue">;
 
 	/** Deletes the vectors of an index. */
 	protected abstract drop(record: VectorIndexRecord): Promise<void>;
@@ -90,6 +117,9 @@ export abstract class VectorRegistryObject extends DurableObject {
 		if (!record) return undefined;
 		const now = Date.now();
 		this.#sql.exec("DELETE FROM indexes WHERE name = ?", name);
+		const move = this.#moves.running(name);
+		this.#moves.delete(name);
+		if (move) await this.#dropLater(move.target, now);
 		await this.#dropLater(record, now);
 		return record;
 	}
@@ -104,18 +134,92 @@ export abstract class VectorRegistryObject extends DurableObject {
 		await this.ctx.storage.setAlarm(now);
 	}
 
-	/** Replaces the record, if its object is still the same. */
-	replace(record: VectorIndexRecord, object: string): boolean {
-		if (this.get(record.name)?.object !== object) return false;
-		this.#sql.exec("UPDATE indexes SET json = ? WHERE name = ?", JSON.stringify(record), record.name);
+	/** Announces a mutation. Counts its bytes, if the account has room for them. */
+	begin(name: string, { bytes, ids, maxBytes, object }: NewMutation): MutationStart {
+		const record = this.get(name);
+		if (!record) return { outcome: "gone" };
+		if (record.object !== object) return { outcome: "moved", record };
+		const move = this.#moves.running(name);
+		const now = Date.now();
+		if (move && move.pausedUntil > now) return { outcome: "wait" };
+		if (bytes > 0) {
+			if (this.usage().bytes + bytes > maxBytes) return { outcome: "full" };
+			this.#sql.exec("UPDATE indexes SET bytes = bytes + ? WHERE name = ?", bytes, name);
+		}
+		return { outcome: "write", ...(move && { number: this.#moves.begin(name, ids, now) }) };
+	}
+
+	/** The mutation has ended, or has failed. */
+	end(number: number): void {
+		this.#moves.end(number);
+	}
+
+	/** Begins a move, unless one runs. Returns the one that runs. */
+	async startMove(name: string, move: IndexMove): Promise<IndexMove> {
+		const running = this.#moves.running(name);
+		if (running) return running;
+		this.#moves.delete(name);
+		this.#moves.set(name, move);
+		await this.ctx.storage.setAlarm(Date.now());
+		return move;
+	}
+
+	move(name: string): IndexMove | undefined {
+		return this.#moves.get(name);
+	}
+
+	/** Changes a move that runs. `undefined`: it does not, or another run has taken it over. */
+	changeMove(name: string, fence: number, changes: Partial<IndexMove>): IndexMove | undefined {
+		const move = this.#moves.running(name);
+		if (!move || move.fence > fence) return undefined;
+		const changed = { ...move, ...changes, fence };
+		this.#moves.set(name, changed);
+		return changed;
+	}
+
+	/** Mutations wait from now on, for a time. */
+	pauseMutations(name: string, fence: number, milliseconds: number): IndexMove | undefined {
+		return this.changeMove(name, fence, { pausedUntil: Date.now() + milliseconds });
+	}
+
+	changed(name: string, limit: number): ChangedId[] {
+		return this.#moves.changed(name, limit);
+	}
+
+	copied(name: string, ids: readonly ChangedId[]): void {
+		this.#moves.copied(name, ids);
+	}
+
+	/** Mutations that have not ended, and vectors that are changed and not copied. */
+	pending(name: string): { mutations: number; changes: number } {
+		const mutations = this.#moves.runningMutations(name, Date.now());
+		return { mutations, changes: this.#moves.changes(name) };
+	}
+
+	/** The index is in its new store from now on, if nothing is pending and mutations still wait. */
+	async switchStore(name: string, fence: number): Promise<boolean> {
+		const now = Date.now();
+		const move = this.#moves.running(name);
+		const old = this.get(name);
+		if (!move || !old || move.fence > fence || move.pausedUntil <= now) return false;
+		const { changes, mutations } = this.pending(name);
+		if (changes > 0 || mutations > 0) return false;
+		this.#sql.exec("UPDATE indexes SET json = ? WHERE name = ?", JSON.stringify(move.target), name);
+		this.#moves.set(name, { ...move, phase: "completed", pausedUntil: 0 });
+		this.#moves.forget(name);
+		await this.#dropLater(old, now);
 		return true;
 	}
 
-	/** Counts bytes that are going to be written. Returns whether the account has room for them. */
-	reserve(name: string, bytes: number, maxBytes: number): boolean {
-		if (this.usage().bytes + bytes > maxBytes) return false;
-		this.#sql.exec("UPDATE indexes SET bytes = bytes + ? WHERE name = ?", bytes, name);
-		return true;
+	/** The index stays where it is. What is in the new store is deleted. */
+	async endMove(name: string, end: Pick<IndexMove, "phase" | "error">): Promise<IndexMove | undefined> {
+		const move = this.#moves.running(name);
+		if (!move) return undefined;
+		const ended: IndexMove = { ...move, ...end, pausedUntil: 0 };
+		this.#moves.set(name, ended);
+		this.#moves.forget(name);
+		await this.#dropLater(move.target, Date.now());
+		return ended;
 	}
 
 	report(name: string, { bytes, vectors }: IndexSize): void {
@@ -147,6 +251,24 @@ export abstract class VectorRegistryObject extends DurableObject {
 
 	override async alarm(): Promise<void> {
 		const now = Date.now();
+		const times = [await this.#dropDue(now), await this.#enqueueMoves(now)].flatMap((time) => time ?? []);
+		if (times.length > 0) await this.ctx.storage.setAlarm(Math.min(...times));
+	}
+
+	/** The queue keeps an item that it has. Returns when the next alarm must be. */
+	async #enqueueMoves(now: number): Promise<number | undefined> {
+		const moves = this.#moves.allRunning();
+		if (moves.length === 0) return undefined;
+		// The queue is full or unreachable: the next alarm tries again.
+		await this.queue()
+			.enqueue(
+				moves.map(({ move, name }) => moveItem(move.account, { index: name, object: move.target.object })),
+			)
+			.catch(() => 0);
+		return now + ENQUEUE_AFTER_MS;
+	}
+
+	async #dropDue(now: number): Promise<number | undefined> {
 		const due = this.#sql
 			.exec<{ json: string; object: string }>(
 				"SELECT object, json FROM deleted_indexes WHERE next_at <= ? LIMIT ?",
@@ -165,6 +287,6 @@ export abstract class VectorRegistryObject extends DurableObject {
 		const { next } = this.#sql
 			.exec<{ next: number | null }>("SELECT min(next_at) AS next FROM deleted_indexes")
 			.one();
-		if (next !== null) await this.ctx.storage.setAlarm(next);
+		return next ?? undefined;
 	}
 }
