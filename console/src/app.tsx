@@ -25,6 +25,7 @@ const Requests = lazyPage(() => import("./pages/requests.tsx"));
 const Tokens = lazyPage(() => import("./pages/tokens.tsx"));
 const Adapters = lazyPage(() => import("./pages/adapters.tsx"));
 const Search = lazyPage(() => import("./pages/search.tsx"));
+const Vectors = lazyPage(() => import("./pages/vectors.tsx"));
 const Engines = lazyPage(() => import("./pages/engines.tsx"));
 
 type State =
@@ -104,6 +105,7 @@ function Console() {
 						<Route path="tokens" element={<Tokens />} />
 						<Route path="adapters" element={<Adapters />} />
 						<Route path="search" element={<Search />} />
+						<Route path="vectors" element={<Vectors />} />
 						<Route path="engines" element={<Engines />} />
 						<Route path="*" element={<Navigate to="/playground" replace />} />
 					</Route>

@@ -16,6 +16,7 @@ const PAGES = [
 	["/tokens", "Tokens"],
 	["/adapters", "Adapters"],
 	["/search", "Search"],
+	["/vectors", "Vectors"],
 	["/engines", "Engines"],
 ] as const;
 

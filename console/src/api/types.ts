@@ -347,3 +347,37 @@ export interface FoundChunk {
 		fusion_method?: "rrf" | "max";
 	};
 }
+
+/** An index of Vectorize's API. */
+export interface VectorIndex {
+	name: string;
+	description?: string;
+	config: { dimensions: number; metric: "cosine" | "euclidean" | "dot-product" };
+	created_on: string;
+	delay_ms?: number;
+	/** Absent: in the gateway. */
+	store?: string;
+}
+
+export interface VectorInfo {
+	vectorCount: number;
+	processedUpToDatetime: string | null;
+	processedUpToMutation: string | null;
+}
+
+export interface StoredVector {
+	id: string;
+	values: number[];
+	namespace?: string;
+	metadata?: Readonly<Record<string, unknown>>;
+}
+
+export interface VectorMatch extends Omit<StoredVector, "values"> {
+	score: number;
+	values?: number[];
+}
+
+export interface MetadataIndex {
+	propertyName: string;
+	indexType: string;
+}
