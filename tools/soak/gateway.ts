@@ -63,7 +63,7 @@ export interface LimitStatus {
 
 /** Settings of the Worker's process. */
 export interface Conditions {
-	wrapper?: "faulty-account.ts" | "scenario-worker.ts" | "storage-worker.ts";
+	wrapper?: "faulty-account.ts" | "scenario-worker.ts" | "storage-worker.ts" | "batches/shifted-worker.ts";
 	/** Faults of the accounts' objects, with `faulty-account.ts`. */
 	faults?: AccountFaults;
 	/** Limit of open files. */
@@ -211,9 +211,7 @@ export class Gateway {
 
 	/** With a token's authorization, it includes the token's own budget. */
 	async limitStatus(account: string, authorization = Gateway.operator): Promise<LimitStatus> {
-		const response = await fetch(`${this.url}/metrics?account=${account}`, { headers: { authorization } });
-		const text = await response.text();
-		if (!response.ok) throw new Error(`/metrics: HTTP ${response.status}`);
+		const text = await this.#metrics(account, authorization);
 		const sum = (name: string) => sampled(text, name).reduce((total, { value }) => total + value, 0);
 		const of = (name: string) =>
 			new Map(sampled(text, name).map(({ labels, value }) => [labels.budget, value]));
@@ -230,6 +228,18 @@ export class Gateway {
 				reserved: micro(reserved.get(key) ?? 0),
 			})),
 		};
+	}
+
+	/** The sum of the samples of a metric of the account. */
+	async metric(account: string, name: string): Promise<number> {
+		const samples = sampled(await this.#metrics(account, Gateway.operator), name);
+		return samples.reduce((total, { value }) => total + value, 0);
+	}
+
+	async #metrics(account: string, authorization: string): Promise<string> {
+		const response = await fetch(`${this.url}/metrics?account=${account}`, { headers: { authorization } });
+		if (!response.ok) throw new Error(`/metrics: HTTP ${response.status}`);
+		return response.text();
 	}
 
 	async #api<T>(path: string, body: object): Promise<T> {

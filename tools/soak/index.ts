@@ -1,12 +1,13 @@
 /**
  * `npm run soak`: tests the ledger under faults, disconnects and scenarios. Every request settles once, no budget is exceeded, and the ledger
  * agrees with the soak's own accounting of the engine. If a caller disconnects during a stream, the engine's call ends within 100 ms, and the
- * sent part is charged. Each scenario (images, audio, sessions, hedges, a full disk …) is charged by the records of its engine.
+ * sent part is charged. Each line of a batch is answered once and billed once. Each scenario (images, audio, sessions, hedges, a full disk …) is charged by the records of its engine.
  *
  *     npm run soak -- --seed 7 --requests 10000 --kills 5 --tries 100 --only conservation
  */
 import { readOptions } from "../../scripts/options.ts";
 import { stopWith } from "../../scripts/settings.ts";
+import { batchTable, runBatches } from "./batches/scenarios.ts";
 import { conserve } from "./conservation.ts";
 import { gatewaySummary } from "./gateways/report.ts";
 import { conserveThroughGateways } from "./gateways/run.ts";
@@ -29,6 +30,7 @@ const values = readOptions(
 	{
 		seed: { type: "string" },
 		requests: { type: "string", default: "10000" },
+		lines: { type: "string", default: "10000" },
 		kills: { type: "string", default: "5" },
 		callers: { type: "string", default: "64" },
 		ledger: { type: "string", default: "both" },
@@ -47,7 +49,8 @@ const values = readOptions(
   --kills N       kills of the gateway during the run (5)
   --ledger MODE   exact, leased, or both (both)
   --tries N       disconnects for each API (100)
-  --only NAME     conservation, gateways, leaving, hostile, scenarios, or one scenario: ${SCENARIOS.map(({ name }) => name).join(", ")}
+  --lines N       lines of the batches (10000)
+  --only NAME     batches, conservation, gateways, leaving, hostile, scenarios, or one scenario: ${SCENARIOS.map(({ name }) => name).join(", ")}
 
   hostile (on Linux): strangers and tokens that only run models attack a gateway with 1,024 open files, beside 50 normal callers
   --seconds N     length of the attack (120), or of each pattern (5) with --alone
@@ -67,7 +70,7 @@ const scenario = SCENARIOS.find(({ name }) => name === only)?.name;
 if (
 	only !== undefined &&
 	!scenario &&
-	!["conservation", "gateways", "hostile", "leaving", "scenarios"].includes(only)
+	!["batches", "conservation", "gateways", "hostile", "leaving", "scenarios"].includes(only)
 )
 	stopWith(`--only: found "${only}"`);
 
@@ -100,6 +103,15 @@ if (only === undefined || only === "gateways") {
 	});
 	console.log(`\ngateways\n${gatewaySummary(run)}`);
 	if (run.verdict.violations.length > 0) process.exitCode = 1;
+}
+if (only === undefined || only === "batches") {
+	const figures = await runBatches(Number(values.lines), Number(values.kills), progress);
+	console.log(`\nbatches\n${batchTable(figures)}`);
+	for (const { name, problems } of figures)
+		for (const problem of problems) {
+			console.log(`VIOLATION: ${name}: ${problem}`);
+			process.exitCode = 1;
+		}
 }
 if (only === undefined || only === "hostile") {
 	const seconds = Number(values.seconds ?? (values.alone ? 5 : 120));

@@ -6,6 +6,9 @@ export const setClock = (ms: number): void => {
 	aheadMs = ms;
 };
 
+/** Milliseconds. */
+export const clockAhead = (): number => aheadMs;
+
 globalThis.Date = class extends Machine {
 	constructor(...values: [] | [string | number]) {
 		if (values.length === 0) super(Machine.now() + aheadMs);

@@ -23,8 +23,12 @@ interface DrainCalls {
 	services: Pick<JobsServices, "jobPace" | "jobSettings" | "now" | "wait">;
 	reader: LineReader;
 	runLine(claimed: ClaimedLine, body: LineBody): Promise<FinishedLine>;
-	/** `waiting`: `null` if the batch does not wait. */
-	exchange(ended: readonly LineEnd[], claim: number, waiting: BatchWait | null): Promise<ExchangedLines>;
+	/** `waiting`: `null` if the batch does not wait, `undefined` if that is not known. */
+	exchange(
+		ended: readonly LineEnd[],
+		claim: number,
+		waiting: BatchWait | null | undefined,
+	): Promise<ExchangedLines>;
 }
 
 export class Drain {
@@ -139,16 +143,23 @@ export class Drain {
 
 	/** Lines that were claimed and do not start. */
 	#giveBack(): void {
-		const startAt = this.#calls.services.now();
 		for (const { line, ticket } of this.#ready)
-			this.#ended.push({ line, ticket, settlements: [], outcome: { kind: "again", startAt, counts: false } });
+			this.#ended.push({
+				line,
+				ticket,
+				settlements: [],
+				outcome: { kind: "again", startAt: 0, counts: false },
+			});
 		this.#ready = [];
 	}
 
 	async #exchange(wanted: number): Promise<void> {
 		const ended = this.#endedTogether();
 		const claim = this.#ready.length === 0 ? wanted : 0;
-		const { lines, isStopping, nextAt } = await this.#calls.exchange(ended, claim, this.#wait ?? null);
+		// A batch that waited waits until a line has an answer.
+		const isAnswered = ended.some(({ outcome }) => outcome.kind !== "again");
+		const waiting = this.#wait ?? (isAnswered ? null : undefined);
+		const { lines, isStopping, nextAt } = await this.#calls.exchange(ended, claim, waiting);
 		this.#isStopping = isStopping;
 		if (claim > 0) this.#rest = lines.length > 0 ? undefined : { ...(nextAt !== undefined && { nextAt }) };
 		this.#ready.push(...lines);

@@ -54,12 +54,12 @@ export class Pace {
 		const key = this.#keyOf(model);
 		const lane = this.#lane(key);
 		const limit = Math.min(lane.limit, jobsOf(settings, key).concurrency);
-		return this.#now() < lane.pausedUntil ? 0 : Math.max(0, limit - lane.running);
+		return this.#pauseOf(lane) > 0 ? 0 : Math.max(0, limit - lane.running);
 	}
 
 	/** Milliseconds of the pause after a refusal. */
 	pause(model: string): number {
-		return Math.max(0, this.#lane(this.#keyOf(model)).pausedUntil - this.#now());
+		return this.#pauseOf(this.#lane(this.#keyOf(model)));
 	}
 
 	/** A line starts. Returns what its end calls. `backend`: empty if none has answered. */
@@ -114,12 +114,17 @@ export class Pace {
 	}
 
 	#slowDown(lane: Lane): void {
-		const now = this.#now();
 		// One decision for all lines that were under way.
-		if (now < lane.pausedUntil) return;
+		if (this.#pauseOf(lane) > 0) return;
 		lane.limit = Math.max(1, Math.floor(lane.limit / 2));
 		lane.answered = 0;
-		lane.pausedUntil = now + PAUSE_MS;
+		lane.pausedUntil = this.#now() + PAUSE_MS;
+	}
+
+	/** Not longer than a pause: the clock may be set back. */
+	#pauseOf({ pausedUntil }: Lane): number {
+		const left = pausedUntil - this.#now();
+		return left > PAUSE_MS ? 0 : Math.max(0, left);
 	}
 
 	#keyOf(model: string): string {

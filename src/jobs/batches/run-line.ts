@@ -52,6 +52,9 @@ const UNAVAILABLE: ReadonlySet<FailureKey> = new Set<FailureKey>([
 ]);
 const BUSY: ReadonlySet<FailureKey> = new Set<FailureKey>(["outOfCapacity"]);
 
+/** The time of the run was over. Another run has a time of its own. */
+const LATE: ReadonlySet<FailureKey> = new Set<FailureKey>(["timeout", "modelTimeout", "attemptTimeout"]);
+
 export interface LineCall {
 	/** The request id. */
 	id: string;
@@ -157,7 +160,7 @@ function waitOf(reason: AiError, now: number): BatchWait | undefined {
 
 /** Whether another run may succeed. */
 const isRepeatable = (status: number, reason: AiError | undefined): boolean =>
-	reason ? reason.retryable : status === 408 || status === 429 || status >= 500;
+	reason ? reason.retryable || LATE.has(reason.key) : status === 408 || status === 429 || status >= 500;
 
 function usageOf({ settlements, fullMicroNeurons }: LineLedger, text: string): BatchUsage {
 	const sum = (value: (settlement: (typeof settlements)[number]) => number): number =>

@@ -105,7 +105,7 @@ export class BatchRuns extends RpcTarget {
 		bills.add(record.id, settlements);
 		if (lines.runningTickets(record.id, line)[0] !== ticket) return record;
 		if (outcome.kind === "again") {
-			lines.again(record.id, line, outcome);
+			lines.again(record.id, line, { ...outcome, now: Date.now() });
 			return record;
 		}
 		lines.end(record.id, line, outcome);

@@ -34,6 +34,8 @@ const PIECE_CHARACTERS = 400_000;
 /** Of one call that reads results. */
 const PART_CHARACTERS = 2_000_000;
 const ROWS_AT_ONCE = 64;
+/** A line that waits longer is tried before: a limit may be raised, and the clock may be set back. */
+const MAX_WAIT_MS = 10 * 60_000;
 
 interface LineRow extends Record<string, SqlStorageValue> {
 	line: number;
@@ -73,10 +75,8 @@ export class LineTable {
 		const claimed: ClaimedLine[] = [];
 		let bytes = 0;
 		const rows = this.#rows(
-			"WHERE batch = ? AND state = 'queued' AND start_at <= ? ORDER BY line LIMIT ?",
-			batch,
-			now,
-			count,
+			"WHERE batch = ? AND state = 'queued' AND (start_at <= ? OR start_at > ?) ORDER BY line LIMIT ?",
+			...[batch, now, now + MAX_WAIT_MS, count],
 		);
 		for (const row of rows) {
 			bytes += row.length;
@@ -129,10 +129,14 @@ export class LineTable {
 	}
 
 	/** The line waits for another run. */
-	again(batch: string, line: number, { startAt, counts }: { startAt: number; counts: boolean }): void {
+	again(
+		batch: string,
+		line: number,
+		{ startAt, counts, now }: { startAt: number; counts: boolean; now: number },
+	): void {
 		this.#sql.exec(
 			"UPDATE lines SET state = 'queued', tickets = '[]', start_at = ?, attempts = attempts + ? WHERE batch = ? AND line = ?",
-			...[startAt, Number(counts), batch, line],
+			...[Math.min(startAt, now + MAX_WAIT_MS), Number(counts), batch, line],
 		);
 	}
 

@@ -42,6 +42,15 @@ describe("the pace of lines", () => {
 		expect(free()).toBe(2);
 	});
 
+	it("pauses no longer than that if the clock is set back", () => {
+		const { run, free, pass, pace } = started();
+		run(false);
+		run(true);
+		pass(-3_600_000);
+		expect(pace.pause(MODEL)).toBe(0);
+		expect(free()).toBe(2);
+	});
+
 	it("is halved when the first tokens of live requests come later beside lines than without", () => {
 		const { pace, run, free, live, pass } = started();
 		run(false);
