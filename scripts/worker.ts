@@ -27,7 +27,7 @@ import { DIST, ROOT } from "./root.ts";
 import { PROJECT_CONFIG, stopWith } from "./settings.ts";
 import { unusedKinds } from "./unused-kinds.ts";
 
-/** Parts that a deployment can leave out, and the modules of each: kinds of documents, of backends and of vector stores by their names. */
+/** Parts that a deployment can leave out, and the modules of each: kinds of documents, of backends and of vector stores by their names; `mcp`: MCP servers. */
 const PARTS = {
 	simulator: ["backends/simulator/index.ts"],
 	pdf: ["retrieval/documents/pdf.ts"],
@@ -45,6 +45,7 @@ const PARTS = {
 	ollama: ["backends/ollama/index.ts"],
 	tei: ["backends/tei/index.ts"],
 	"workers-ai": ["backends/workers-ai/index.ts"],
+	mcp: ["surfaces/aisearch/mcp-server.ts"],
 	pgvector: ["retrieval/vectors/stores/pgvector/index.ts"],
 	qdrant: ["retrieval/vectors/stores/qdrant/index.ts"],
 	vectorize: ["retrieval/vectors/stores/vectorize/index.ts"],

@@ -1,11 +1,14 @@
-/** AI Search with the published `cloudflare` SDK and with `wrangler ai-search`, of which only the address is changed. */
+/** AI Search with the published `cloudflare` SDK, MCP clients and `wrangler ai-search`, of which only the address is changed. */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport as OlderTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import Cloudflare, { toFile } from "cloudflare";
-import { afterAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { ACCOUNT } from "./gateway.ts";
 
 const home = mkdtempSync(join(tmpdir(), "ganglion-ai-search-"));
@@ -79,6 +82,48 @@ describe("the cloudflare SDK", () => {
 	});
 });
 
+describe("MCP clients", () => {
+	const address = new URL(`${inject("baseURL")}/accounts/${ACCOUNT}/ai-search/instances/mcp/mcp`);
+	beforeAll(async () => {
+		const own = { account_id, name: "default" };
+		await namespaces.instances.create("default", { account_id, id: "mcp" });
+		const file = { file: await toFile(Buffer.from(content), "a.md"), wait_for_completion: true };
+		await namespaces.instances.items.upload("mcp", { ...own, file });
+	});
+
+	const tool = {
+		...{ name: "search", description: "Finds exactly what you're looking for" },
+		inputSchema: { type: "object", properties: { query: { type: "string" } }, required: ["query"] },
+	};
+	const found = (result: unknown) => {
+		const { content: parts } = result as { content: { text: string }[] };
+		return JSON.parse(parts[0]?.text ?? "").chunks.map(({ text }: { text: string }) => text);
+	};
+	const call = { name: "search", arguments: { query: "reset password" } };
+
+	it.each(["auto", { pin: "2026-07-28" }, "legacy"] as const)("of 2026-07-28 search (%o)", async (mode) => {
+		const options = { versionNegotiation: { mode } };
+		const client = new Client({ name: "test", version: "1" }, options);
+		await client.connect(new StreamableHTTPClientTransport(address));
+		expect((await client.listTools()).tools).toMatchObject([tool]);
+		expect(found(await client.callTool(call))).toEqual([PASSAGE]);
+		expect(client.getServerVersion()).toMatchObject({ name: "mcp" });
+		expect(await client.callTool({ ...call, arguments: { query: " " } })).toMatchObject({
+			...{ isError: true, content: [{ type: "text", text: "missing_user_query" }] },
+		});
+		await client.close();
+	});
+
+	it("of 2025, which begin with initialize, search", async () => {
+		const client = new OlderClient({ name: "test", version: "1" });
+		// The types of the package do not fit exactOptionalPropertyTypes.
+		await client.connect(new OlderTransport(address) as Parameters<OlderClient["connect"]>[0]);
+		expect((await client.listTools()).tools).toMatchObject([tool]);
+		expect(found(await client.callTool(call))).toEqual([PASSAGE]);
+		await client.close();
+	});
+});
+
 describe("wrangler ai-search", () => {
 	const env: Record<string, string> = {
 		PATH: process.env.PATH ?? "",
@@ -119,7 +164,9 @@ describe("wrangler ai-search", () => {
 			wrangler("jobs", "create", "cli", "--json"),
 		]);
 		expect(JSON.parse(found)).toMatchObject({ chunks: [{ text: PASSAGE }] });
-		expect(JSON.parse(list)).toMatchObject([{ id: "cli", chunk_size: 128, max_num_results: 2 }]);
+		expect(JSON.parse(list)).toContainEqual(
+			expect.objectContaining({ id: "cli", chunk_size: 128, max_num_results: 2 }),
+		);
 		expect(stats).toMatch(/Indexed/);
 		expect(JSON.parse(job)).toMatchObject({ source: "user" });
 		await wrangler("delete", "cli", "--force");

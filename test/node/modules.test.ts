@@ -238,7 +238,7 @@ describe("a build without the parts that can be left out", () => {
 
 	it("is refused by the command and the plugin, which name its missing parts and the cure", () => {
 		expect(() => completeModulesIn(built)).toThrow(
-			/without these parts: simulator, pdf, images, html, xml, spreadsheets, docx, odt, csv, anthropic, cog, gemini, local, ollama, tei, workers-ai, pgvector, qdrant, vectorize\. Build it again with "npm run build"/,
+			/without these parts: simulator, pdf, images, html, xml, spreadsheets, docx, odt, csv, anthropic, cog, gemini, local, ollama, tei, workers-ai, mcp, pgvector, qdrant, vectorize\. Build it again with "npm run build"/,
 		);
 		expect(completeModulesIn(BUILT)).toEqual(modulesIn(BUILT));
 	});

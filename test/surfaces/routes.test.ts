@@ -41,6 +41,7 @@ const SEARCH_INSTANCES: readonly Row[] = [
 	["search-read", "GET /:instance/stats"],
 	["search-read", "POST /:instance/search"],
 	["search-read", "POST /:instance/chat/completions"],
+	["search-read", "POST /:instance/mcp"],
 	["search-read", "GET /:instance/items"],
 	["search-write", "POST /:instance/items"],
 	["search-write", "PUT /:instance/items"],

@@ -1,6 +1,8 @@
 /** Routes of the instances of AI Search, of their searches and chats. */
 import * as z from "zod";
-import { lazy } from "../../core/lazy.ts";
+import { AiError } from "../../core/errors.ts";
+import { lazy, onFirstUse } from "../../core/lazy.ts";
+import { isLeftOut } from "../../core/left-out.ts";
 import { readStored } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
 import { pathParameter } from "../../http/route.ts";
@@ -129,4 +131,20 @@ export const instanceRoutes: readonly AppRouteDeclaration[] = [
 			return chat(body, await instanceCall(c, call));
 		},
 	},
+	{
+		method: "POST",
+		path: "/:instance/mcp",
+		permission: "search-read",
+		summary: "Serves an AI Search instance as an MCP server with the tool search",
+		// MCP is not a REST API: its clients need no document.
+		hidden: true,
+		async handler(c, call) {
+			if (isLeftOut("mcp")) throw new AiError("noRoute");
+			const own = await instanceCall(c, call);
+			const { answerMcp } = await mcpServer();
+			return answerMcp(c.req.raw, own);
+		},
+	},
 ];
+
+const mcpServer = onFirstUse(() => import("./mcp-server.ts"));

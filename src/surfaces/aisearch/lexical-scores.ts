@@ -4,7 +4,8 @@ import { envelope } from "../../http/envelope.ts";
 /** Of every answer with scores. Its value: {@link LEXICAL}. */
 const SCORES_HEADER = "x-ganglion-scores";
 const LEXICAL = "lexical";
-const NOTE =
+/** For people and models. */
+export const NOTE =
 	"The simulator has made the embeddings: the scores compare words and parts of words, not meanings (docs/simulator.md)";
 
 /** A result, and what a reader of its scores must know. */

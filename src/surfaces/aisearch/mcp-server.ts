@@ -1,0 +1,63 @@
+/**
+ * An instance as an MCP server with one tool (modelcontextprotocol.io/specification/2026-07-28): a search. The package serves each request by
+ * itself, also those of older clients, which begin with `initialize`: no session outlives a request.
+ *
+ * The tool's result is the JSON of the search. Its failures are results, too, so that a model can read them.
+ */
+import { type CallToolResult, createMcpHandler, McpServer } from "@modelcontextprotocol/server";
+import * as z from "zod";
+import { AiError, toAiError } from "../../core/errors.ts";
+import { lazy } from "../../core/lazy.ts";
+import { readJson } from "../../http/body.ts";
+import { MAX_QUERY_CHARACTERS } from "../../retrieval/search/limits.ts";
+import { NOTE } from "./lexical-scores.ts";
+import { type SearchedCall, search } from "./search-operations.ts";
+
+/** The product's default. */
+const DESCRIPTION = "Finds exactly what you're looking for";
+const PARSE_ERROR = { jsonrpc: "2.0", id: null, error: { code: -32_700, message: "Parse error" } };
+
+const Arguments = lazy(() => z.object({ query: z.string().min(1).max(MAX_QUERY_CHARACTERS) }));
+
+export async function answerMcp(
+	request: Request,
+	call: SearchedCall,
+	description = DESCRIPTION,
+): Promise<Response> {
+	let body: unknown;
+	try {
+		body = await readJson(request, call.services);
+	} catch (thrown) {
+		if (!(thrown instanceof AiError) || thrown.status !== 400) throw thrown;
+		return Response.json(PARSE_ERROR, { status: 400 });
+	}
+	const handler = createMcpHandler(() => serverOf(call, description), {
+		// The tool does not change, so there is nothing to subscribe to.
+		maxSubscriptions: 0,
+		responseMode: "json",
+		keepAliveMs: 0,
+	});
+	return handler.fetch(request, { parsedBody: body });
+}
+
+function serverOf(call: SearchedCall, description: string): McpServer {
+	const { id, indexVersion } = call.instance.record;
+	const server = new McpServer({ name: id, version: String(indexVersion) });
+	const annotations = { readOnlyHint: true, openWorldHint: false };
+	server.registerTool("search", { description, inputSchema: Arguments(), annotations }, ({ query }) =>
+		found(query, call),
+	);
+	return server;
+}
+
+async function found(query: string, call: SearchedCall): Promise<CallToolResult> {
+	try {
+		const { isLexical, result } = await search({ query }, call);
+		const texts = [JSON.stringify(result), ...(isLexical ? [NOTE] : [])];
+		return { content: texts.map((text) => ({ type: "text", text })) };
+	} catch (thrown) {
+		const error = toAiError(thrown);
+		call.services.log(error, "");
+		return { content: [{ type: "text", text: error.description }], isError: true };
+	}
+}
