@@ -31,13 +31,13 @@ export async function answerMcp(
 		if (!(thrown instanceof AiError) || thrown.status !== 400) throw thrown;
 		return Response.json(PARSE_ERROR, { status: 400 });
 	}
-	const handler = createMcpHandler(() => serverOf(call, description), {
+	const { fetch: answer } = createMcpHandler(() => serverOf(call, description), {
 		// The tool does not change, so there is nothing to subscribe to.
 		maxSubscriptions: 0,
 		responseMode: "json",
 		keepAliveMs: 0,
 	});
-	return handler.fetch(request, { parsedBody: body });
+	return answer(request, { parsedBody: body });
 }
 
 function serverOf(call: SearchedCall, description: string): McpServer {
