@@ -1,4 +1,5 @@
 /** The sealed reasoning of the messages of a request. */
+import { isRecord } from "../core/json.ts";
 import type { ChatMessage, ToolCall } from "../tasks/text-generation/types.ts";
 import type { Seals } from "./seals.ts";
 
@@ -16,6 +17,10 @@ export function openMessage(message: ChatMessage, seals: Seals | undefined): unk
 /** The field of a call for the seals of the reasoning before it. Many chat clients send back this field alone. */
 export const callSeal = (seals: string): Pick<ToolCall, "extra_content"> =>
 	seals ? { extra_content: { google: { thought_signature: seals } } } : {};
+
+/** Whether it is one of OpenRouter's `reasoning_details` with a seal. */
+export const isSealedDetail = (detail: unknown): boolean =>
+	isRecord(detail) && Boolean(detail.signature || detail.data);
 
 /** Whether a request has reasoning in a seal. */
 export const hasSignatures = (messages: readonly ChatMessage[]): boolean =>

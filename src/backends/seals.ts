@@ -26,8 +26,6 @@ export const DROPPED_SEAL = "reasoning.signature";
 
 const CIPHER = "aes-256-gcm";
 const MARK = Uint8Array.from([0x82, 0x78, 0x25]);
-/** The mark in base64. */
-const MARK_TEXT = "gngl";
 const LENGTH_BYTES = 3;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
@@ -35,9 +33,6 @@ const HEAD_BYTES = MARK.length + LENGTH_BYTES;
 const OVERHEAD_BYTES = HEAD_BYTES + NONCE_BYTES + TAG_BYTES;
 /** The length field has three bytes. */
 const MAX_CONTENT_BYTES = 2 ** (8 * LENGTH_BYTES) - 1;
-
-/** Whether it is a seal, not the encrypted reasoning of a provider. */
-export const isSeal = (data: unknown): boolean => typeof data === "string" && data.startsWith(MARK_TEXT);
 
 interface SealServices {
 	/** 32 bytes. Absent: the key is not available. */

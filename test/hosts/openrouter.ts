@@ -1,6 +1,6 @@
 /**
- * OpenRouter's chat completions (https://openrouter.ai/docs/use-cases/reasoning-tokens). Its answers have `reasoning_details`. It refuses
- * calls that come back without the details of their answer, as the model's provider does.
+ * OpenRouter's chat completions (https://openrouter.ai/docs/use-cases/reasoning-tokens). Its answers have `reasoning_details`. Claude up
+ * to 4.5 refuses calls that come back without the details of their answer while it thinks.
  */
 import * as z from "zod";
 import { conversationOf } from "./openai/chat.ts";
@@ -31,6 +31,8 @@ const Body = z.looseObject({
 	model: z.string(),
 	messages: z.array(SentMessage).min(1),
 	stream: z.boolean().optional(),
+	reasoning_effort: z.string().nullish(),
+	reasoning: z.looseObject({ enabled: z.boolean() }).optional(),
 	tools: z
 		.array(z.looseObject({ type: z.literal("function"), function: z.looseObject({ name: z.string() }) }))
 		.optional(),
@@ -40,12 +42,19 @@ const invalid = (message: string): Refusal =>
 	new Refusal(400, { error: { message, code: 400, metadata: { provider_name: "Anthropic" } } });
 
 /** The pieces of a stream may come back as they were, or joined. */
-function checkDetails({ reasoning_details: details = [], tool_calls }: z.output<typeof SentMessage>): void {
-	if (!tool_calls?.length) return;
-	const isSigned = details.some(({ signature }) => signature);
-	if (!isSigned || details.map(({ text }) => text ?? "").join("") !== WHOLE.text)
+function checkDetails(
+	{ reasoning_details: details, tool_calls }: z.output<typeof SentMessage>,
+	needsDetails: boolean,
+): void {
+	if (!tool_calls?.length || (!details && !needsDetails)) return;
+	const isSigned = details?.some(({ signature }) => signature);
+	if (!isSigned || details?.map(({ text }) => text ?? "").join("") !== WHOLE.text)
 		throw invalid("Expected `thinking` or `redacted_thinking`, but found `tool_use`.");
 }
+
+/** Whether the model thinks with a budget. */
+const thinksByBudget = ({ model, reasoning, reasoning_effort }: z.output<typeof Body>): boolean =>
+	/claude-\w+-4\.[0-5]$/.test(model) && Boolean(reasoning?.enabled || reasoning_effort);
 
 export const openRouter: Host = ({ body, headers, path }, script) => {
 	if (headers.authorization !== `Bearer ${OPENROUTER_KEY}`)
@@ -53,7 +62,7 @@ export const openRouter: Host = ({ body, headers, path }, script) => {
 	if (path !== "/api/v1/chat/completions") throw new Refusal(404, {});
 	const { data, error } = Body.safeParse(body);
 	if (!data) throw invalid(error.message);
-	for (const message of data.messages) checkDetails(message);
+	for (const message of data.messages) checkDetails(message, thinksByBudget(data));
 	const messages = data.messages.map(({ reasoning: _, reasoning_details: _details, ...message }) =>
 		ChatMessage.parse(message),
 	);

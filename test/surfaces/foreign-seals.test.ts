@@ -12,6 +12,7 @@ import { GOOGLE_KEY, google } from "../hosts/google/index.ts";
 import { GOOGLE_SIGNATURE } from "../hosts/google/reply.ts";
 import { OPENAI_KEY, openai } from "../hosts/openai/index.ts";
 import { sealOf } from "../hosts/openai/response-items.ts";
+import { OPENROUTER_KEY, OPENROUTER_SIGNATURE, openRouter } from "../hosts/openrouter.ts";
 import type { Host, Script } from "../hosts/script.ts";
 import {
 	bareChatCaller,
@@ -76,6 +77,13 @@ const PROVIDERS: Record<string, Provider> = {
 		models: ["claude-opus-5-5", "claude-sonnet-5-5"],
 		secret: SIGNATURE,
 	},
+	OpenRouter: {
+		host: openRouter,
+		urls: ["https://openrouter.ai/api/v1", "https://openrouter.ai:443/api/v1"],
+		backend: { kind: "openai", key: "OPENROUTER_KEY" },
+		models: ["anthropic/claude-opus-4.5", "anthropic/claude-sonnet-4.5"],
+		secret: OPENROUTER_SIGNATURE,
+	},
 };
 
 const CALLERS: Record<string, { make: MakeCaller; model: string }> = {
@@ -117,6 +125,7 @@ function worldOf({ urls, backend }: Provider, answer: (request: Request) => Prom
 				OPENAI_KEY,
 				GOOGLE_KEY,
 				ANTHROPIC_KEY,
+				OPENROUTER_KEY,
 			},
 			fetch,
 		});

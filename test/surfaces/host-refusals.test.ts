@@ -353,21 +353,34 @@ describe("reasoning details of OpenRouter", () => {
 			.map((event) => JSON.parse(event.slice("data: ".length)))
 			.flatMap(({ choices: [choice] }) => choice?.delta.reasoning_details ?? []);
 
-	it("pass as they came, whole and streamed", async () => {
+	/** Each secret as it is: absent, a seal, or open. */
+	const withoutSecrets = (details: unknown[]) =>
+		(details as Record<string, string>[]).map(({ signature, data, ...fields }) => ({
+			...fields,
+			...(signature && { signature: signature.replace(/^gngl.*/, "sealed") }),
+			...(data && { data: data.replace(/^gngl.*/, "sealed") }),
+		}));
+	const SEALED = [
+		{ ...DETAILS[0], signature: "sealed" },
+		{ ...DETAILS[1], data: "sealed" },
+	];
+
+	it("pass with seals in place of their secrets, whole and streamed", async () => {
 		const message = { role: "assistant", content: "4", reasoning: "Hm.", reasoning_details: DETAILS };
 		const choices = [{ index: 0, message, finish_reason: "stop" }];
 		const whole = JSON.parse(await answerTo(false, JSON.stringify({ choices }), "application/json"));
-		expect(whole.choices[0].message.reasoning_details).toEqual(DETAILS);
-		expect(detailsIn(await answerTo(true, CHUNKS, "text/event-stream"))).toEqual(DETAILS);
+		expect(withoutSecrets(whole.choices[0].message.reasoning_details)).toEqual(SEALED);
+		expect(withoutSecrets(detailsIn(await answerTo(true, CHUNKS, "text/event-stream")))).toEqual(SEALED);
 		const collected = JSON.parse(await answerTo(false, CHUNKS, "text/event-stream"));
-		expect(collected.choices[0].message.reasoning_details).toEqual(DETAILS);
-		expect(detailsIn(await answerTo(true, JSON.stringify({ choices }), "application/json"))).toEqual(DETAILS);
+		expect(withoutSecrets(collected.choices[0].message.reasoning_details)).toEqual(SEALED);
+		const streamed = await answerTo(true, JSON.stringify({ choices }), "application/json");
+		expect(withoutSecrets(detailsIn(streamed))).toEqual(SEALED);
 	});
 
-	it("are sent back to OpenRouter unchanged, without seals of other models", async () => {
-		expect(await sentDetails(OPENROUTER, "openai/gpt-6.1-sol", DETAILS)).toEqual(DETAILS);
+	it("are sent back to OpenRouter if they have no secret, and without secrets that the gateway has not sealed", async () => {
+		const open = { type: "reasoning.summary", summary: "Hm.", format: "openai-responses-v1", index: 0 };
 		const seal = { type: "reasoning.encrypted", data: `gngl${"A".repeat(60)}` };
-		expect(await sentDetails(OPENROUTER, "openai/gpt-6.1-sol", [...DETAILS, seal])).toEqual(DETAILS);
+		expect(await sentDetails(OPENROUTER, "openai/gpt-6.1-sol", [open, ...DETAILS, seal])).toEqual([open]);
 	});
 
 	it.each([

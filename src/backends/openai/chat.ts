@@ -20,7 +20,7 @@ import { narrowTools } from "../allowed-tools.ts";
 import { withoutBreakpoints } from "../cache-breakpoints.ts";
 import type { Handler } from "../handler.ts";
 import { learnRefusal, withoutIfRefused } from "../refused-feature.ts";
-import { hasSignatures, withoutSignatures } from "../sealed-messages.ts";
+import { withoutSignatures } from "../sealed-messages.ts";
 import type { Seals } from "../seals.ts";
 import { foldSystemMessages } from "../system-messages.ts";
 import { withNamedTools } from "../tool-history.ts";
@@ -36,7 +36,14 @@ import { completeRawPrompt } from "./completions.ts";
 import { bodyFor, ENGINE_SAMPLING, type Host, hostedService, isOpenAiService } from "./hosts.ts";
 import { withModelFields } from "./model-fields.ts";
 import { type Generation, generateStream, generateValue } from "./prefill-decode/calls.ts";
-import { detailsOf, detailsSealer, sealDetails } from "./reasoning-details.ts";
+import {
+	detailsOf,
+	detailsSealer,
+	lacksDetails,
+	sealDetails,
+	sealSecrets,
+	secretsSealer,
+} from "./reasoning-details.ts";
 import { ChatCompletionReply, completion, toolContext } from "./reply/chat-reply.ts";
 import { chatReplyParser } from "./reply/collected-reply.ts";
 import { sampling } from "./sampling.ts";
@@ -88,15 +95,14 @@ const byChat: Handler<"text-generation"> = async (input, call) => {
 
 const requestOf: Handler<"text-generation"> = async (sent, call) => {
 	const input = withModelFields(sent, call, "chat");
-	const seals = isSealed(input, call) ? await call.seals?.() : undefined;
+	const seals = isSealed(call) ? await call.seals?.() : undefined;
 	return input.stream ? streamChat(input, call, seals) : wholeChat(input, call, seals);
 };
 
 /** Whether a request to the host, or its answer, has sealed reasoning. */
-function isSealed({ messages, takesReasoningDetails }: ChatInput, { target }: Call): boolean {
+function isSealed({ target }: Call): boolean {
 	const { signed, reasoningDetails } = hostedService(target) ?? {};
-	if (signed) return true;
-	return reasoningDetails === true && (!takesReasoningDetails || hasSignatures(messages));
+	return signed === true || reasoningDetails === true;
 }
 
 async function streamChat(
@@ -147,7 +153,8 @@ function wholeReply(
 	const whole = countAllChoices(completion(reply, call, input), input);
 	const { signed, reasoningDetails } = hostedService(call.target) ?? {};
 	if (signed) return sealCompletion(whole, seals);
-	return reasoningDetails && !input.takesReasoningDetails ? sealDetails(whole, seals) : whole;
+	if (!reasoningDetails) return whole;
+	return input.takesReasoningDetails ? sealSecrets(whole, seals) : sealDetails(whole, seals);
 }
 
 function sealerFor(
@@ -157,7 +164,8 @@ function sealerFor(
 ): ReviseChunk | undefined {
 	const { signed, reasoningDetails } = hostedService(target) ?? {};
 	if (signed) return chunkSealer(seals);
-	return reasoningDetails && !takesReasoningDetails ? detailsSealer(seals) : undefined;
+	if (!reasoningDetails) return undefined;
+	return takesReasoningDetails ? secretsSealer(seals) : detailsSealer(seals);
 }
 
 const generationOf = (input: ChatInput, call: Call, seals: Seals | undefined): Generation => ({
@@ -169,11 +177,14 @@ const generationOf = (input: ChatInput, call: Call, seals: Seals | undefined): G
 function requestBody(sent: ChatInput, call: Call, seals: Seals | undefined): Record<string, unknown> {
 	const strict = isOpenAiService(call.target);
 	const host = hostedService(call.target);
-	const input = host?.cacheBreakpoints ? sent : withoutBreakpoints(sent);
+	const messages = messagesFor(sent.messages, { call, host, seals });
+	const allowed =
+		host?.reasoningDetails && lacksDetails(messages, call.target) ? withoutReasoning(sent) : sent;
+	const input = host?.cacheBreakpoints ? allowed : withoutBreakpoints(allowed);
 	const isOff = commonEffort(input) === null;
 	const body = {
 		...(strict ? withoutSampling(input.passthrough) : input.passthrough),
-		messages: messagesFor(input.messages, { call, host, seals }),
+		messages,
 		...sampling(input, call),
 		...pick(input, "logprobs", "top_logprobs", "parallel_tool_calls", "cache_control"),
 		reasoning_effort: strict ? (input.reasoning_effort ?? undefined) : hostEffort(input, host),
@@ -192,6 +203,8 @@ function requestBody(sent: ChatInput, call: Call, seals: Seals | undefined): Rec
 	};
 	return host ? bodyFor(host, body, !isOff) : body;
 }
+
+const withoutReasoning = (input: ChatInput): ChatInput => ({ ...input, reasoning_effort: null });
 
 /** `none` is sent if the caller sent it, unless the host has its own field. Engines have no level above `high`. */
 const hostEffort = (input: ChatInput, host: Host | undefined): string | undefined =>

@@ -51,8 +51,10 @@ const ThinkingBlocks = z.array(
 
 /** A field of Google's OpenAI route. */
 const Signature = z.object({ google: z.object({ thought_signature: z.string() }) });
-/** A field of OpenRouter, which receives it back unchanged. Others receive the seals in it: the texts are those of `reasoning`. */
-const ReasoningDetails = z.array(z.looseObject({ type: z.string(), data: z.string().nullish() }));
+/** A field of OpenRouter, which receives it back. Others receive the seals in it: the texts are those of `reasoning`. */
+const ReasoningDetails = z.array(
+	z.looseObject({ type: z.string(), signature: z.string().nullish(), data: z.string().nullish() }),
+);
 
 /** Fields of a message that hold sealed reasoning. */
 export const sealFields = {
@@ -155,14 +157,12 @@ function readAssistant(
 }
 
 function thinkingBlocks({ thinking_blocks, reasoning_details }: SentMessage): ThinkingBlock[] {
-	if (thinking_blocks?.length)
-		return thinking_blocks.map((block) => {
-			const { type } = block;
-			return { type, ...present(block) };
-		});
-	return (reasoning_details ?? []).flatMap(({ data }): ThinkingBlock[] =>
-		data ? [{ type: "redacted_thinking", data }] : [],
-	);
+	const blocks = (thinking_blocks ?? []).map((block): ThinkingBlock => {
+		const { type } = block;
+		return { type, ...present(block) };
+	});
+	const seals = (reasoning_details ?? []).flatMap(({ signature, data }) => signature || data || []);
+	return [...blocks, ...seals.map((data): ThinkingBlock => ({ type: "redacted_thinking", data }))];
 }
 
 function readContent(

@@ -3,12 +3,12 @@
  * answer must repeat the expected part to the byte, in the same order, before it may add anything. Its sealed reasoning passes, because
  * the engine that ends the answer reads it in the next turn.
  */
-import { callSeal } from "../../backends/sealed-messages.ts";
+import { callSeal, isSealedDetail } from "../../backends/sealed-messages.ts";
 import { sealOfField } from "../../dialects/chat/sealed.ts";
 import type { ChatChunk, ChatDelta } from "../../tasks/text-generation/types.ts";
 import { type Piece, pieceReader, type Segment, type Transcript } from "./transcript.ts";
 
-type SealedReasoning = Pick<ChatDelta, "thinking_blocks" | "extra_content">;
+type SealedReasoning = Pick<ChatDelta, "thinking_blocks" | "extra_content" | "reasoning_details">;
 
 /** The second answer differs from the first one. */
 export class DivergedError extends Error {
@@ -84,20 +84,26 @@ export class ReplayTrimmer {
 		return this.caughtUp && (this.#at >= this.#expected.length || !last?.channel.startsWith("call "));
 	}
 
-	#hold({ thinking_blocks, extra_content }: ChatDelta): void {
+	#hold({ thinking_blocks, extra_content, reasoning_details }: ChatDelta): void {
 		const seals = sealOfField(extra_content);
-		if (!thinking_blocks?.length && !seals) return;
+		const details = (reasoning_details ?? []).filter(isSealedDetail);
+		if (!thinking_blocks?.length && !seals && details.length === 0) return;
 		const held = this.#seals;
 		this.#seals = {
 			thinking_blocks: [...(held.thinking_blocks ?? []), ...(thinking_blocks ?? [])],
+			reasoning_details: [...(held.reasoning_details ?? []), ...details],
 			...callSeal(sealOfField(held.extra_content) + seals),
 		};
 	}
 
 	#release(): SealedReasoning {
-		const { thinking_blocks, ...seals } = this.#seals;
+		const { thinking_blocks, reasoning_details, ...seals } = this.#seals;
 		this.#seals = {};
-		return { ...seals, ...(thinking_blocks?.length && { thinking_blocks }) };
+		return {
+			...seals,
+			...(thinking_blocks?.length && { thinking_blocks }),
+			...(reasoning_details?.length && { reasoning_details }),
+		};
 	}
 
 	/** How many characters of the text repeat the transcript, and whether its segment had begun there. */

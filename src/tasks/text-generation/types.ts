@@ -57,7 +57,7 @@ export interface ChatMessage {
 	reasoning_content?: string;
 	/** The same reasoning, sealed. */
 	thinking_blocks?: ThinkingBlock[];
-	/** The reasoning in OpenRouter's form, as its answer had it. Sent to OpenRouter alone. */
+	/** The reasoning in OpenRouter's form, with seals. Sent to OpenRouter alone. */
 	reasoning_details?: readonly Record<string, unknown>[];
 	/** The seal of the reasoning before the text. */
 	extra_content?: SignatureField;
@@ -156,7 +156,7 @@ export interface ChatInput extends Sampling {
 	/** Fields that only OpenAI's service supports (`metadata`, `store`, `modalities`, …), forwarded unchanged. */
 	passthrough?: Record<string, unknown>;
 	verbatim?: Verbatim;
-	/** The caller's format has OpenRouter's `reasoning_details`, so they are not sealed. */
+	/** The caller's format has OpenRouter's `reasoning_details`: only their secrets are sealed. */
 	takesReasoningDetails?: true;
 	/** A search tool that the engine runs by itself. Sent to engines that have one. */
 	web_search?: EngineSearch;
