@@ -7,7 +7,7 @@ import type { QueueBounds } from "./queue/work-queue.ts";
 import type { LaneCount } from "./queue/work-table.ts";
 
 export interface Storage {
-	blobs(account: string): Blobs & { usage(): Promise<StoreUsage[]> };
+	blobs(account: string): Blobs & { readonly maxBytes: number; usage(): Promise<StoreUsage[]> };
 	queue: Queue & { counts(): Promise<LaneCount[]> };
 }
 

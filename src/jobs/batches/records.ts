@@ -131,8 +131,16 @@ export interface LineExchange {
 	delivered: readonly string[];
 	/** How many lines to start further. */
 	claim: number;
+	room: ResultRoom;
 	/** Why none is claimed, for the callers. `null`: the batch waits no more. Absent: as before. */
 	waiting?: BatchWait | null;
+}
+
+/** What results may take: they are rows of the account's object until the batch ends. */
+export interface ResultRoom {
+	/** Of the object. */
+	maxBytes: number;
+	isDiskFull: boolean;
 }
 
 export interface ExchangedLines {

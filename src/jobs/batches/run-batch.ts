@@ -8,7 +8,8 @@
 
 import type { Settlement } from "../../accounts/admission.ts";
 import { AdmissionQueue } from "../../accounts/client/admission-queue.ts";
-import { AiError } from "../../core/errors.ts";
+import { diskSpace } from "../../core/disk-space.ts";
+import { AiError, toAiError } from "../../core/errors.ts";
 import { identifyCaller } from "../../http/authenticate.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { WorkHandler, WorkRun } from "../../storage/queue/work.ts";
@@ -24,6 +25,8 @@ import { validateFile } from "./validate.ts";
 
 /** The queue ends a run that takes longer. It is longer than a shift and any answer. */
 const RUN_TIMEOUT_MS = 60 * 60_000;
+/** Statuses of a credential that the account refuses. */
+const REFUSALS: ReadonlySet<number> = new Set([401, 403]);
 
 interface BatchRunServices {
 	line: RunLine;
@@ -103,10 +106,11 @@ class BatchRun {
 
 	async #drain(): Promise<void> {
 		const { services, started } = this.#context;
-		// A revoked token: then each line is answered with 401.
-		const caller = await identifyCaller(started.request.caller, services.ledgers).catch(
-			() => started.request.caller,
-		);
+		const caller = await identifyCaller(started.request.caller, services.ledgers).catch((thrown: unknown) => {
+			// A revoked token: then each line is answered with 401. The queue repeats the run after other failures.
+			if (!REFUSALS.has(toAiError(thrown).status)) throw thrown;
+			return started.request.caller;
+		});
 		const { now, wait, waitUntil } = services;
 		const context: LineContext = {
 			...{ record: this.#record, caller, headers: started.request.headers, signal: this.#work.signal },
@@ -131,9 +135,11 @@ class BatchRun {
 		waiting: BatchWait | null | undefined,
 	): Promise<ExchangedLines> {
 		const { key, services } = this.#context;
+		const { account } = this.#work;
+		const room = { isDiskFull: diskSpace.isLow, maxBytes: services.storage.blobs(account).maxBytes };
 		const exchanged = kept(
-			await services.jobs.runs(this.#work.account, (runs) =>
-				runs.exchange(key, { ended, delivered: [], claim, ...(waiting !== undefined && { waiting }) }),
+			await services.jobs.runs(account, (runs) =>
+				runs.exchange(key, { ended, delivered: [], claim, room, ...(waiting !== undefined && { waiting }) }),
 			),
 		);
 		await this.#deliver(ended.flatMap(({ settlements }) => settlements));

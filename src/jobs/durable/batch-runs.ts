@@ -5,17 +5,20 @@
  * of a line, its bills and the counts of its batch are one commit.
  */
 import { RpcTarget } from "cloudflare:workers";
+import { AiError } from "../../core/errors.ts";
 import { timeOrderedUuid } from "../../core/time-ordered-uuid.ts";
 import {
 	addUsage,
 	type BatchMistake,
 	type BatchRecord,
+	type BatchWait,
 	type ExchangedLines,
 	hasEnded,
 	type LineEnd,
 	type LineExchange,
 	type NewLine,
 	type ResultFiles,
+	type ResultRoom,
 	type ResultsPart,
 	type StartedBatch,
 	type UnfinishedPart,
@@ -24,6 +27,8 @@ import type { JobTables } from "./job-tables.ts";
 
 /** Of the lines that one call starts. */
 const MAX_CLAIMED_BYTES = 8_000_000;
+/** There may be room for results after this time. */
+const FULL_MS = 30_000;
 
 /** Which run calls. */
 export interface RunKey {
@@ -82,7 +87,10 @@ export class BatchRuns extends RpcTarget {
 	}
 
 	/** Stores the ends of runs, and starts further lines. */
-	exchange(run: RunKey, { ended, delivered, claim, waiting }: LineExchange): ExchangedLines | undefined {
+	exchange(
+		run: RunKey,
+		{ ended, delivered, claim, room, waiting }: LineExchange,
+	): ExchangedLines | undefined {
 		const { batches, bills, lines } = this.#tables;
 		const found = batches.ofRun(run.batch, run.fence);
 		if (!found) return undefined;
@@ -90,14 +98,28 @@ export class BatchRuns extends RpcTarget {
 		const { waiting: before, ...record } = ended.reduce((batch, end) => this.#ended(batch, end), found);
 		const now = Date.now();
 		const isStopping = record.status !== "in_progress" || now >= record.expiresAt;
-		const waits = waiting === undefined ? before : (waiting ?? undefined);
+		const full = claim > 0 ? this.#full(room, now) : undefined;
+		const waits = full ?? (waiting === undefined ? before : (waiting ?? undefined));
 		const next = { ...record, ...(waits && !isStopping && { waiting: waits }) };
 		if (ended.length > 0 || JSON.stringify(before) !== JSON.stringify(next.waiting)) batches.write(next);
 		if (isStopping || claim === 0) return { lines: [], isStopping };
+		if (full) return { lines: [], isStopping, nextAt: full.until };
 		const ticket = (): string => timeOrderedUuid(now, crypto.randomUUID());
 		const claimed = lines.claim(run.batch, { count: claim, maxBytes: MAX_CLAIMED_BYTES, now, ticket });
 		const nextAt = claimed.length === 0 ? lines.nextStart(run.batch) : undefined;
 		return { lines: claimed, isStopping, ...(nextAt !== undefined && { nextAt }) };
+	}
+
+	/** Why no line may start: there is no room for its result. */
+	#full({ isDiskFull, maxBytes }: ResultRoom, now: number): BatchWait | undefined {
+		if (!isDiskFull && this.#tables.bytes <= maxBytes) return undefined;
+		const { code, description } = isDiskFull
+			? new AiError("diskFull")
+			: new AiError(
+					"storageFull",
+					`The results of the account's batches have more than ${maxBytes} bytes (STORAGE.account_bytes): wait for their end, or cancel some`,
+				);
+		return { code, message: description, until: now + FULL_MS };
 	}
 
 	#ended(record: BatchRecord, { line, ticket, settlements, outcome }: LineEnd): BatchRecord {

@@ -47,6 +47,11 @@ export class JobTables {
 		this.#storage.sql.exec("INSERT OR IGNORE INTO account VALUES (0, ?)", account);
 	}
 
+	/** Of all rows, most of them results of lines. */
+	get bytes(): number {
+		return this.#storage.sql.databaseSize;
+	}
+
 	usage(): JobUsage {
 		const open = this.batches.open();
 		const oldest = Math.min(...open.map(({ createdAt }) => createdAt));

@@ -3,7 +3,7 @@
  * that send a stream state no length.
  */
 import { Buffer } from "node:buffer";
-import { badInput } from "../../dialects/invalid-input.ts";
+import { AiError } from "../../core/errors.ts";
 import { concat } from "../../media/bytes.ts";
 import { PulledStream, type Source } from "../../streams/pulled-stream.ts";
 
@@ -26,7 +26,7 @@ export interface FormBodyPart {
 	body: ReadableStream<Uint8Array>;
 }
 
-/** Throws 5006 if the body is no complete form. */
+/** Throws 1001 if the body is no complete form. */
 export async function* formParts(
 	body: ReadableStream<Uint8Array> | null,
 	contentType: string,
@@ -34,7 +34,7 @@ export async function* formParts(
 	const [, quoted, plain] = BOUNDARY.exec(contentType) ?? [];
 	const boundary = quoted ?? plain;
 	if (!/^multipart\/form-data/i.test(contentType) || boundary === undefined)
-		throw badInput("a multipart/form-data body with a boundary is expected");
+		throw invalidForm("expected multipart/form-data with a boundary, found another content type");
 	if (!body) throw endsEarly();
 	const reader = new FormReader(PulledStream.sourceOf(body), boundary);
 	await reader.skipPreamble();
@@ -112,7 +112,7 @@ class FormReader {
 				this.#rest = this.#rest.subarray(end + text.length);
 				return before;
 			}
-			if (this.#rest.length > maxBytes) throw badInput("the request body is not a valid form");
+			if (this.#rest.length > maxBytes) throw invalidForm("expected a valid form, found other bytes");
 			await this.#more();
 		}
 	}
@@ -127,7 +127,10 @@ class FormReader {
 const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
 	Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength);
 
-const endsEarly = () => badInput("the form ends early");
+/** These routes run no model. */
+const invalidForm = (problem: string): AiError => new AiError("invalidRequest", `body: ${problem}`);
+
+const endsEarly = (): AiError => invalidForm("expected the end of the form, found the end of the body");
 
 function headerOf(header: string): Omit<FormBodyPart, "body"> {
 	const lines = new Map(
@@ -138,7 +141,8 @@ function headerOf(header: string): Omit<FormBodyPart, "body"> {
 	);
 	const disposition = lines.get("content-disposition") ?? "";
 	const name = parameter(disposition, "name");
-	if (name === undefined) throw badInput("a part of the form has no name");
+	if (name === undefined)
+		throw invalidForm("expected a name of each part of the form, found a part without one");
 	const filename = extended(disposition) ?? parameter(disposition, "filename");
 	const contentType = lines.get("content-type");
 	return {

@@ -67,7 +67,7 @@ export class AccountBlobs implements Blobs {
 			throw tooLarge(maxBytes);
 		}
 		if (!this.#services.outside && body instanceof Uint8Array && body.length <= PIECE_BYTES)
-			return (await this.#checked((stub) => stub.putPiece(key, body, this.#maxBytes))).head;
+			return (await this.#checked((stub) => stub.putPiece(key, body, this.maxBytes))).head;
 		return this.#putParts(key, body, { ...(bytes !== undefined && { bytes }), maxBytes });
 	}
 
@@ -115,7 +115,8 @@ export class AccountBlobs implements Blobs {
 		return this.#call((stub) => stub.usage());
 	}
 
-	get #maxBytes(): number {
+	/** Of all objects of the account. */
+	get maxBytes(): number {
 		return this.#services.maxBytes(this.#account);
 	}
 
@@ -129,7 +130,7 @@ export class AccountBlobs implements Blobs {
 		const store = outside?.store ?? "pieces";
 		let put: PutInProgress | undefined;
 		try {
-			const bounds = { bytes, maxBytes: this.#maxBytes };
+			const bounds = { bytes, maxBytes: this.maxBytes };
 			const { content } = await this.#checked((stub) => stub.begin({ store, name }, bounds));
 			const begun: PutInProgress = { content, store, bytes: 0, announced: bytes, maxBytes };
 			put = begun;
@@ -164,9 +165,10 @@ export class AccountBlobs implements Blobs {
 	async #count(part: Uint8Array, piece: number, put: PutInProgress): Promise<void> {
 		const { content, store } = put;
 		put.bytes += part.length;
+		if (store === "pieces") requireDiskSpace("objects");
 		if (put.bytes > put.maxBytes) throw tooLarge(put.maxBytes);
 		const added = Math.min(part.length, Math.max(0, put.bytes - put.announced));
-		const call = { added, maxBytes: this.#maxBytes };
+		const call = { added, maxBytes: this.maxBytes };
 		await this.#checked((stub) =>
 			store === "pieces"
 				? stub.append(content, { ...call, piece, bytes: part })
@@ -218,7 +220,7 @@ export class AccountBlobs implements Blobs {
 		if (refusal.reason === "lost") return new AiError("storageUnavailable", "a put was interrupted");
 		return new AiError(
 			"storageFull",
-			`The account's storage is full: it has ${refusal.stored} bytes of at most ${this.#maxBytes}`,
+			`The account's storage is full: it has ${refusal.stored} bytes of at most ${this.maxBytes}`,
 		);
 	}
 

@@ -17,7 +17,7 @@ import { concat } from "../../media/bytes.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { PulledStream } from "../../streams/pulled-stream.ts";
 import type { AppCall } from "../route.ts";
-import { fieldText, untilIdle } from "./form-body.ts";
+import { fieldText, inUploadTime } from "./form-body.ts";
 
 const OPENING_BRACE = 0x7b;
 /** White space before JSON, and the first byte of a byte order mark. */
@@ -89,7 +89,7 @@ async function readForm(
 ): Promise<CheckedFile> {
 	let declared: AdapterFileName | undefined;
 	let file: CheckedFile | undefined;
-	const body = request.body && untilIdle(request.body);
+	const body = request.body && inUploadTime(request.body);
 	for await (const part of formParts(body, request.headers.get("content-type") ?? "")) {
 		if (part.name === "file_name") declared = fileNameOf(await fieldText(part));
 		else if (part.name !== "file")

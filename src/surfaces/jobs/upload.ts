@@ -4,7 +4,7 @@ import { formParts } from "../../jobs/files/form-parts.ts";
 import { type FileRecord, fileKey } from "../../jobs/records.ts";
 import { scopeOf } from "../../responses/client/stored-responses.ts";
 import type { AppCall } from "../route.ts";
-import { fieldText, untilIdle } from "./form-body.ts";
+import { fieldText, inUploadTime } from "./form-body.ts";
 
 const MAX_FIELDS = 50;
 /** OpenAI's SDKs name a file without a name so. */
@@ -63,7 +63,7 @@ export async function readForm(
 	const fields = new Map<string, string>();
 	let file: UploadedForm["file"];
 	let count = 0;
-	const body = request.body && untilIdle(request.body);
+	const body = request.body && inUploadTime(request.body);
 	for await (const part of formParts(body, request.headers.get("content-type") ?? "")) {
 		if (++count > MAX_FIELDS)
 			throw new AiError("invalidRequest", `body: expected at most ${MAX_FIELDS} fields, found more`);

@@ -32,6 +32,13 @@ interface LogJson {
 	status_code: number;
 	success: boolean;
 	provider: string;
+	/** US dollars. */
+	cost: number | null;
+}
+
+interface Bill {
+	outcome: string;
+	neurons: number;
 }
 
 async function gateway(settings: object, reply: (request: Request) => Response | Promise<Response>) {
@@ -43,6 +50,15 @@ async function gateway(settings: object, reply: (request: Request) => Response |
 		registry.create("main", { ...GATEWAY_SETTINGS, ...settings }),
 	);
 	const token = await createToken(["Workers AI Run"]);
+	let spent = 0;
+	const { gatewayLimits } = services;
+	services.gatewayLimits = Object.assign(Object.create(gatewayLimits), {
+		take: gatewayLimits.take.bind(gatewayLimits),
+		spend: (...[limited, windows, cost]: Parameters<typeof gatewayLimits.spend>) => {
+			if (windows.length > 0) spent += cost;
+			gatewayLimits.spend(limited, windows, cost);
+		},
+	});
 	const context = Object.defineProperty(createExecutionContext(), "props", { value: { account } });
 	return {
 		account,
@@ -59,10 +75,12 @@ async function gateway(settings: object, reply: (request: Request) => Response |
 				}),
 			),
 		/** Requests of models, with those that are not settled. */
-		async bills(): Promise<{ outcome: string }[]> {
+		async bills(): Promise<Bill[]> {
 			const list = await send("/ai/usage/requests?limit=100", ADMIN);
-			return (await list.json<{ result: { outcome: string }[] }>()).result;
+			return (await list.json<{ result: Bill[] }>()).result;
 		},
+		/** US dollars that a spend rule for all requests has counted. */
+		spent: () => spent,
 		async logs(): Promise<LogJson[]> {
 			const list = await send("/ai-gateway/gateways/main/logs?per_page=50", ADMIN);
 			return (await list.json<{ result: LogJson[] }>()).result;
@@ -205,6 +223,11 @@ const WAYS: Readonly<Record<string, Way>> = {
 	},
 };
 
+/** Without the one that passes to a provider, whose prices are not known. */
+const MODEL_WAYS: typeof WAYS = Object.fromEntries(
+	Object.entries(WAYS).filter(([way]) => way !== "provider"),
+);
+
 interface Refusal {
 	settings?: object;
 	reply?: (request: Request) => Response | Promise<Response>;
@@ -295,6 +318,23 @@ const FAULTS: Readonly<Record<string, (stream: boolean) => Response>> = {
 		stream ? Response.json(completion("Hello")) : failing(200, `${FIRST_EVENT}data: [DONE]\n\n`, EVENTS),
 };
 
+type Owed = "none" | "whole" | "part";
+
+/** `part`: the engine has begun an answer, and states no usage. */
+const OWED: Readonly<Record<string, { whole: Owed; streamed: Owed }>> = {
+	...Object.fromEntries(Object.keys(FAULTS).map((fault) => [fault, { whole: "none", streamed: "none" }])),
+	"breaks off": { whole: "none", streamed: "part" },
+	"ends without an end": { whole: "none", streamed: "part" },
+	"sends an error amid its answer": { whole: "none", streamed: "part" },
+	"answers the other form": { whole: "part", streamed: "whole" },
+	"has no fault": { whole: "whole", streamed: "whole" },
+};
+const DOLLARS_PER_NEURON = 0.000_011;
+/** Of 3 input tokens and 2 output tokens, by the catalogue's prices of a million. */
+const WHOLE_DOLLARS = ((3 * 13_778 + 2 * 26_128) / 1_000_000) * DOLLARS_PER_NEURON;
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+const roomy = { ...spend, limit: 1_000 };
+
 const isRefused = ({ status_code, success }: LogJson) => status_code >= 400 && !success;
 
 describe("a request to a gateway has one log if it", () => {
@@ -361,6 +401,38 @@ describe("a request to a gateway has one log if it", () => {
 		},
 	);
 
+	it.each(Object.entries(OWED))(
+		"counts in its spend limit what is owed if its engine %s, whole and streamed",
+		async (fault, owed) => {
+			for (const stream of [false, true]) {
+				const world = await gateway({ spend_limits: { enabled: true, rules: [roomy] } }, () =>
+					(FAULTS[fault] ?? answers)(stream),
+				);
+				for (const [event, send] of Object.entries(MODEL_WAYS))
+					await (await send(world, newSent(event, { stream }))).text().catch(() => "");
+				await expectBooks(world, owed[stream ? "streamed" : "whole"]);
+			}
+		},
+	);
+
+	/** The logs, the bills and the spend limit have the same sums, and each request owes what its engine has served. */
+	async function expectBooks(world: World, owed: Owed): Promise<void> {
+		const count = Object.keys(MODEL_WAYS).length;
+		await eventsOf(world, count);
+		await expect.poll(async () => (await world.bills()).map(({ outcome }) => outcome)).not.toContain("open");
+		const costs = (await world.logs()).map(({ cost }) => cost ?? 0);
+		const billed = (await world.bills()).map(({ neurons }) => neurons * DOLLARS_PER_NEURON);
+		expect(costs).toHaveLength(count);
+		expect(billed).toHaveLength(count);
+		for (const one of [...costs, ...billed]) {
+			if (owed === "none") expect(one).toBe(0);
+			if (owed === "whole") expect(one).toBeCloseTo(WHOLE_DOLLARS, 12);
+			if (owed === "part") expect(one).toBeGreaterThan(0);
+		}
+		expect(sum(billed)).toBeCloseTo(sum(costs), 12);
+		expect(world.spent()).toBeCloseTo(sum(costs), 12);
+	}
+
 	it("has more steps and attempts than a request may have, and calls no provider after the last one", async () => {
 		const busy = () => Response.json({ error: { message: "busy" } }, { status: 503 });
 		const world = await gateway({}, busy);
@@ -392,6 +464,35 @@ describe("a request to a gateway has one log if it", () => {
 			await response;
 		}
 		expect(await eventsOf(world, Object.keys(WAYS).length)).toEqual(Object.keys(WAYS).sort());
+	});
+
+	it.each([
+		["before the first byte", false],
+		["after the first byte", true],
+	])("counts in its spend limit what its engine has read and written if it is left %s", async (_, begins) => {
+		const world = await gateway({ spend_limits: { enabled: true, rules: [roomy] } }, (request) => {
+			if (begins) {
+				const live = liveEvents();
+				live.send(delta("Hel"));
+				return live.response;
+			}
+			const { promise, reject } = Promise.withResolvers<Response>();
+			request.signal.addEventListener("abort", () => reject(request.signal.reason));
+			return promise;
+		});
+		for (const [index, [event, send]] of Object.entries(MODEL_WAYS).entries()) {
+			const caller = new AbortController();
+			const sent = send(world, newSent(event, { signal: caller.signal, stream: true })).catch(
+				() => undefined,
+			);
+			await expect.poll(() => world.engine.requests.length).toBe(index + 1);
+			const reader = begins && event !== "websocket" ? (await sent)?.body?.getReader() : undefined;
+			await reader?.read();
+			caller.abort();
+			await reader?.cancel().catch(() => {});
+			await sent;
+		}
+		await expectBooks(world, "part");
 	});
 
 	it("is left after the first byte", async () => {

@@ -75,6 +75,6 @@ describe("a form", () => {
 		["an endless header", `--XX\r\n${"a".repeat(40_000)}`, TYPE],
 		["a part without a name", `${part("Content-Type: text/plain", "x")}--XX--`, TYPE],
 	])("with %s is refused", async (_, text, type) => {
-		await expect(read(text, { type, size: 1_000 })).rejects.toMatchObject({ code: 5006, status: 400 });
+		await expect(read(text, { type, size: 1_000 })).rejects.toMatchObject({ code: 1001, status: 400 });
 	});
 });

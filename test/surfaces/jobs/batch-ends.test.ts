@@ -1,11 +1,16 @@
 /** Batches at the ends of their time and of the rights of their token, and in gateways. */
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { diskSpace } from "../../../src/core/disk-space.ts";
+import { AiError } from "../../../src/core/errors.ts";
 import { completion, ENGINE_VARS, upstream } from "../../gateway.ts";
 import { batches, chat, jsonLines } from "./batch-runs.ts";
 
 const HOUR_MS = 3_600_000;
 
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+	vi.useRealTimers();
+	diskSpace.set(undefined);
+});
 
 describe("a batch", () => {
 	it("expires after 24 hours: answers stay, and lines that did not start are errors", async () => {
@@ -50,5 +55,59 @@ describe("a batch", () => {
 		vi.setSystemTime("2026-11-27T22:00:00Z");
 		await gateway.runAll();
 		expect((await gateway.openai.batches.retrieve(batch.id)).status).toBe("completed");
+	});
+
+	it("starts no line while the disk has no room for its result", async () => {
+		const { fetch, requests } = upstream(() => Response.json(completion("Hello")));
+		const gateway = batches({ vars: ENGINE_VARS, fetch });
+		const batch = await gateway.create(jsonLines([chat("a")]));
+		diskSpace.set({ name: "disk_bytes", used: 2, limit: 1, refused: 0 });
+		expect(await gateway.runOnce()).toBeGreaterThan(10_000);
+		expect(requests).toHaveLength(0);
+		expect(await gateway.openai.batches.retrieve(batch.id)).toMatchObject({
+			status: "in_progress",
+			waiting: { code: 7009, message: "The disk of the gateway is full: it cannot write its accounts" },
+		});
+		diskSpace.set(undefined);
+		await gateway.runAll();
+		expect((await gateway.openai.batches.retrieve(batch.id)).status).toBe("completed");
+	});
+
+	it("starts no line while the results of the account have as many bytes as it may store", async () => {
+		const { fetch, requests } = upstream(() => Response.json(completion("Hello")));
+		const gateway = batches({ vars: ENGINE_VARS, fetch });
+		const batch = await gateway.create(jsonLines([chat("a")]));
+		const { blobs } = gateway.services.storage;
+		gateway.services.storage.blobs = (account) =>
+			Object.defineProperty(blobs(account), "maxBytes", { value: 1 });
+		expect(await gateway.runOnce()).toBeGreaterThan(10_000);
+		expect(requests).toHaveLength(0);
+		expect(await gateway.openai.batches.retrieve(batch.id)).toMatchObject({
+			waiting: { code: 3006, message: expect.stringContaining("STORAGE.account_bytes") },
+		});
+		gateway.services.storage.blobs = blobs;
+		await gateway.runAll();
+		expect((await gateway.openai.batches.retrieve(batch.id)).status).toBe("completed");
+	});
+
+	it("is run again if the account of its token cannot be read", async () => {
+		const { fetch } = upstream(() => Response.json(completion("Hello")));
+		const gateway = batches({ vars: ENGINE_VARS, fetch });
+		const batch = await gateway.create(jsonLines([chat("a")]));
+		const { ledgers } = gateway.services;
+		const verify = async (): Promise<never> => {
+			throw new AiError("ledgerUnavailable");
+		};
+		gateway.services.ledgers = {
+			...ledgers,
+			of: (account) => Object.assign(ledgers.of(account), { verify }),
+		};
+		await expect(gateway.runOnce()).rejects.toMatchObject({ key: "ledgerUnavailable" });
+		gateway.services.ledgers = ledgers;
+		await gateway.runAll();
+		expect(await gateway.openai.batches.retrieve(batch.id)).toMatchObject({
+			status: "completed",
+			request_counts: { completed: 1, failed: 0 },
+		});
 	});
 });

@@ -5,7 +5,8 @@ import { Connection } from "./connection.ts";
 /** What the attackers know: the address, and credentials that run models and change nothing. */
 export interface Target {
 	port: number;
-	accounts: readonly { id: string; token: string }[];
+	/** `roomToken` also writes vectors and AI Search. */
+	accounts: readonly { id: string; token: string; roomToken: string }[];
 	/** Of the first account. Its budget is some requests. */
 	poorToken: string;
 	/** Of the first account. Its budget pays for no request. */
@@ -55,6 +56,7 @@ export class Attacker {
 	readonly signal: AbortSignal;
 	readonly account: string;
 	readonly token: string;
+	readonly roomToken: string;
 	/** A number that no other attempt has. */
 	number = 0;
 	readonly #record: ConnectionRecord;
@@ -69,6 +71,7 @@ export class Attacker {
 		const account = target.accounts[first % target.accounts.length];
 		this.account = account?.id ?? "";
 		this.token = account?.token ?? "";
+		this.roomToken = account?.roomToken ?? "";
 	}
 
 	/** One attempt of the pattern, with the record of its connections. */

@@ -5,6 +5,8 @@ import type { ServedGateway } from "./served.ts";
 
 /** "Workers AI Run". */
 const RUN_ONLY = "d3ab162cd977454484c09407d166146a";
+/** "Vectorize Write" and "AI Search Write". */
+const ROOMS = ["0d3f1b7a2c8e4f5b9a6d4e2f8c1b7d53", "a17e4f0c8d364b5e92c1d7b3f5a60e84"];
 export const NORMAL_ACCOUNT = "normal";
 const HOSTILE_ACCOUNTS = ["hostile-1", "hostile-2", "hostile-3", "hostile-4"] as const;
 const GUARD_MODEL = "@cf/meta/llama-guard-3-8b";
@@ -51,10 +53,11 @@ export async function createWorld(
 	gateway: ServedGateway,
 	hostile: string,
 ): Promise<{ target: Target; normalToken: string }> {
-	const accounts: { id: string; token: string }[] = [];
+	const accounts: { id: string; token: string; roomToken: string }[] = [];
 	for (const id of HOSTILE_ACCOUNTS) {
 		await createGateways(gateway, id, hostile);
-		accounts.push({ id, token: (await createToken(gateway, id)).value });
+		const roomToken = (await createToken(gateway, id, {}, [RUN_ONLY, ...ROOMS])).value;
+		accounts.push({ id, token: (await createToken(gateway, id)).value, roomToken });
 	}
 	const [first] = HOSTILE_ACCOUNTS;
 	const revoked = await createToken(gateway, first);
@@ -75,6 +78,7 @@ const createToken = (
 	gateway: ServedGateway,
 	account: string,
 	limits: { daily_neurons?: number } = {},
+	groups: readonly string[] = [RUN_ONLY],
 ): Promise<{ id: string; value: string }> =>
 	gateway.api("POST", `/client/v4/accounts/${account}/tokens`, {
 		name: "hostile soak",
@@ -83,7 +87,7 @@ const createToken = (
 			{
 				effect: "allow",
 				resources: { [`com.cloudflare.api.account.${account}`]: "*" },
-				permission_groups: [{ id: RUN_ONLY }],
+				permission_groups: groups.map((id) => ({ id })),
 			},
 		],
 	});
