@@ -228,6 +228,50 @@ describe("scripted hosts", () => {
 			"Invalid `signature` in `thinking` block",
 		],
 		[
+			"a field of a beta without the beta",
+			anthropic,
+			MESSAGES,
+			{
+				...CLAUDE,
+				thinking: { type: "adaptive", block_binding: { prefix_mismatch_behavior: "drop_block" } },
+			},
+			400,
+			"thinking.adaptive.block_binding: Extra inputs are not permitted",
+		],
+		[
+			"an effort in the conversation without the beta",
+			anthropic,
+			MESSAGES,
+			{ ...CLAUDE, messages: [...HI, { role: "system", content: [], output_config: { effort: "high" } }] },
+			400,
+			"messages.1.output_config: Extra inputs are not permitted",
+		],
+		[
+			"a change of the tools without the beta",
+			anthropic,
+			MESSAGES,
+			{
+				...CLAUDE,
+				messages: [
+					...HI,
+					{
+						role: "system",
+						content: [{ type: "tool_removal", tool: { type: "tool_reference", name: "weather" } }],
+					},
+				],
+			},
+			400,
+			"messages.1.content.0.tool: Extra inputs are not permitted",
+		],
+		[
+			"an empty system message",
+			anthropic,
+			MESSAGES,
+			{ ...CLAUDE, messages: [...HI, { role: "system", content: [] }] },
+			400,
+			"a system message needs content or output_config",
+		],
+		[
 			"a budget of the newest models",
 			anthropic,
 			MESSAGES,

@@ -54,8 +54,9 @@ export async function install(
 	if (!chosen) throw new Error(`no version of ${name} is in ${cache}: run without --cached`);
 	const folder = join(cache, `${client}-${chosen.version}`);
 	const marker = join(folder, COMPLETE);
-	const content = JSON.stringify({ ...chosen, packages });
-	if (!existsSync(marker) || readFileSync(marker, "utf8") !== content) {
+	const specs = [`${name}@${chosen.version}`, ...(await newestOf(packages.slice(1), cached))];
+	const content = JSON.stringify({ ...chosen, packages: specs });
+	if (cached ? !existsSync(marker) : !existsSync(marker) || readFileSync(marker, "utf8") !== content) {
 		rmSync(folder, { recursive: true, force: true });
 		mkdirSync(folder, { recursive: true });
 		// npm runs only the install scripts of packages that the folder's manifest allows.
@@ -65,7 +66,6 @@ export async function install(
 			JSON.stringify({ private: true, type: "module", allowScripts }),
 		);
 		writeFileSync(join(folder, LOADER), LOADER_TEXT);
-		const others = packages.slice(1).map((one) => (one.slice(1).includes("@") ? one : `${one}@latest`));
 		await npm(
 			[
 				"install",
@@ -74,8 +74,7 @@ export async function install(
 				"--prefer-offline",
 				"--legacy-peer-deps",
 				...(installScripts.length > 0 ? [] : ["--ignore-scripts"]),
-				`${name}@${chosen.version}`,
-				...others,
+				...specs,
 			],
 			folder,
 		);
@@ -90,9 +89,28 @@ function lastOf(cache: string, client: string): Version | undefined {
 	return existsSync(file) ? Version.parse(JSON.parse(readFileSync(file, "utf8"))) : undefined;
 }
 
+/** Packages beside the client, with their newest versions. `ai@6`: the newest of the range that the client needs. */
+const newestOf = (packages: readonly string[], cached: boolean): Promise<string[]> =>
+	Promise.all(
+		packages.map(async (one) => {
+			if (one.slice(1).includes("@")) return one;
+			return `${one}@${cached ? "latest" : (await versionOf(one, "latest")).version}`;
+		}),
+	);
+
 const View = z.object({ version: z.string(), time: z.record(z.string(), z.string()) });
 
-async function versionOf(name: string, tag: string): Promise<Version> {
+const asked = new Map<string, Promise<Version>>();
+
+/** The registry is asked once for each package. */
+function versionOf(name: string, tag: string): Promise<Version> {
+	const spec = `${name}@${tag}`;
+	const version = asked.get(spec) ?? askRegistry(name, tag);
+	asked.set(spec, version);
+	return version;
+}
+
+async function askRegistry(name: string, tag: string): Promise<Version> {
 	const text = await npm(["view", `${name}@${tag}`, "version", "time", "--json"]);
 	const { time, version } = View.parse(JSON.parse(text));
 	return { version, date: (time[version] ?? "").slice(0, "YYYY-MM-DD".length) };

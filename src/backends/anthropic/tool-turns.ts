@@ -9,6 +9,8 @@ import type { AnthropicTool, Offer } from "./tools.ts";
 interface BlockTurn<Role extends string> {
 	role: Role;
 	content: AnthropicBlock[];
+	/** Other fields of a message, such as the `output_config` of a system message. */
+	fields?: Readonly<Record<string, unknown>>;
 }
 
 const isCall = ({ type }: AnthropicBlock): boolean => type === "tool_use";
@@ -27,18 +29,17 @@ export function pairTurns<Role extends string>(turns: BlockTurn<Role>[]): BlockT
 /** Consecutive turns of one role are one, as the API reads them. */
 export function joinedTurns<Role extends string>(turns: readonly BlockTurn<Role>[]): BlockTurn<Role>[] {
 	const list: BlockTurn<Role>[] = [];
-	for (const { role, content } of turns) {
+	for (const { role, content, fields } of turns) {
 		const last = list.at(-1);
-		if (last?.role === role) last.content.push(...content);
-		else list.push({ role, content: [...content] });
+		if (last?.role === role && !last.fields && !fields) last.content.push(...content);
+		else list.push({ role, content: [...content], ...(fields && { fields }) });
 	}
 	return list;
 }
 
-function partsOf<Role extends string>({
-	role,
-	content,
-}: BlockTurn<Role>): ConversationPart<BlockTurn<Role>>[] {
+function partsOf<Role extends string>(turn: BlockTurn<Role>): ConversationPart<BlockTurn<Role>>[] {
+	const { role, content, fields } = turn;
+	if (fields) return [{ value: turn }];
 	if (role === "assistant")
 		return [{ value: { role, content }, calls: content.filter(isCall).map(({ id }) => String(id)) }];
 	return content.map((block) => ({

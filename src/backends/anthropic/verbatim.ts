@@ -44,7 +44,10 @@ export function verbatimBody(
 	const needsThoughts =
 		isRecord(thinking) && thinking.type === "enabled" && lacksThoughts({ messages: turns });
 	const mayThink = isContinued && !needsThoughts;
-	const tools = Array.isArray(body.tools) && body.tools.length > 0 ? undefined : calledTools(turns);
+	const offersTools =
+		(Array.isArray(body.tools) && body.tools.length > 0) ||
+		turns.some(({ content }) => content.some(({ type }) => type === "tool_addition"));
+	const tools = offersTools ? undefined : calledTools(turns);
 	const fields = {
 		...body,
 		...(mayThink && { thinking }),
@@ -56,7 +59,7 @@ export function verbatimBody(
 		),
 		model: call.target.model,
 		max_tokens,
-		messages: [...turns, ...prefill],
+		messages: [...turns.map(({ fields: other, ...turn }) => ({ ...turn, ...other })), ...prefill],
 		stream: input.stream,
 	};
 }
@@ -74,7 +77,9 @@ export function verbatimConversation(
 	context: VerbatimContext,
 ): Conversation {
 	const turns = turnsOf(verbatim, context);
-	const instructions = turns.flatMap(({ role, content }) => (role === "system" ? content : []));
+	const instructions = turns.flatMap(({ role, content }) =>
+		role === "system" ? content.filter(({ type }) => type === "text") : [],
+	);
 	const system = [...blocksOf(verbatim.body.system), ...instructions];
 	const messages = turns.flatMap(({ role, content }) => (role === "system" ? [] : [{ role, content }]));
 	const prefill = addedTurns(input, verbatim, context);
@@ -107,19 +112,22 @@ export function withBreakpoints(tools: Offer["tools"], { body }: Verbatim): Offe
 interface SentTurn {
 	role: Turn["role"] | "system";
 	content: AnthropicBlock[];
+	/** Those of a system message. */
+	fields?: Readonly<Record<string, unknown>>;
 }
 
 /** Opens the seals of thinking blocks. Removes what the API refuses: thinking of other models, and characters of their ids. */
 function turnsOf({ body }: Verbatim, context: VerbatimContext): SentTurn[] {
 	const sent = body.messages as { role: SentTurn["role"]; content: unknown }[];
 	const turns = sent
-		.map(({ role, content }) => ({
+		.map(({ role, content, ...fields }) => ({
 			role,
 			content: blocksOf(content)
 				.flatMap((block) => (isThought(block) ? openThought(block, context) : [block]))
 				.map(withValidId),
+			...(Object.keys(fields).length > 0 && { fields }),
 		}))
-		.filter(({ content }) => content.length > 0);
+		.filter(({ content, fields }) => content.length > 0 || fields !== undefined);
 	return pairTurns(turns);
 }
 

@@ -133,9 +133,12 @@ export const readAssistantBlock = ({ block, at }: PlacedBlock, rules: BlockRules
 const TextBlock = z.discriminatedUnion("type", [Text]);
 
 /** Instructions: blocks that must be text, without empty ones. Parts only if one of them has a cache breakpoint. */
-export function readInstructions(blocks: PlacedBlock[]): string | ContentPart[] {
+export function readInstructions(blocks: PlacedBlock[], rules: BlockRules): string | ContentPart[] {
 	const parts = blocks.flatMap(({ block, at }) =>
-		withBreakpoint(textParts(parseElement(TextBlock, block, at).text), block),
+		readOrReport(
+			() => withBreakpoint(textParts(parseElement(TextBlock, block, at).text), block),
+			rules.onUnsupported,
+		).flat(),
 	);
 	return contentOf(parts, "\n\n");
 }

@@ -19,12 +19,28 @@ import {
 	readUserBlock,
 	withBreakpoint,
 } from "./blocks.ts";
+import { isToolChange } from "./tool-changes.ts";
 import { engineToolId } from "./tool-ids.ts";
 
-export const Messages = z
-	.array(z.object({ role: z.enum(["user", "assistant", "system"]), content: MessageContent }))
-	.min(1);
+/** `none`, `minimal` and others of OpenAI are not Anthropic's. */
+export const Effort = z.enum(["low", "medium", "high", "xhigh", "max"]);
+
+const Turn = z.object({ role: z.enum(["user", "assistant"]), content: MessageContent });
+/** Loose, so that unknown fields stay in the request that is forwarded unchanged. */
+const Instruction = z.looseObject({
+	role: z.literal("system"),
+	content: MessageContent.default([]),
+	/** From this message on. */
+	output_config: z.looseObject({ effort: Effort.nullish() }).nullish(),
+});
+export const Messages = z.array(z.discriminatedUnion("role", [Turn, Instruction])).min(1);
 export type Messages = z.output<typeof Messages>;
+
+/** The effort that the last message with an effort sets. */
+export const lastEffort = (messages: Messages): z.output<typeof Effort> | undefined =>
+	messages
+		.flatMap((message) => (message.role === "system" ? (message.output_config?.effort ?? []) : []))
+		.at(-1);
 
 /** Throws 5006 for content that the model does not accept, 8001 for unsupported content. */
 export function readMessages(
@@ -32,13 +48,19 @@ export function readMessages(
 	system: MessageContent | null | undefined,
 	rules: BlockRules,
 ): ChatMessage[] {
-	const instructions = system ? readInstructions(placeBlocks(system, "system")) : "";
+	const instructions = system ? readInstructions(placeBlocks(system, "system"), rules) : "";
 	const messages: ChatMessage[] = instructions.length > 0 ? [{ role: "system", content: instructions }] : [];
 	for (const { role, blocks } of mergeRoles(sent)) {
 		if (role === "assistant")
 			messages.push(...assistantMessage(blocks.flatMap((placed) => readAssistantBlock(placed, rules))));
 		else if (role === "user") messages.push(...userMessages(blocks, rules));
-		else messages.push({ role, content: readInstructions(blocks) });
+		else {
+			const content = readInstructions(
+				blocks.filter(({ block }) => !isToolChange(block)),
+				rules,
+			);
+			if (content.length > 0) messages.push({ role, content });
+		}
 	}
 	if (messages.some(({ role }) => role !== "system")) return messages;
 	const refusal = invalidInput("messages: no user or assistant message has content");

@@ -19,7 +19,7 @@ import { jsonSchemaFormat } from "../chat/json-mode.ts";
 import { contentRules } from "../chat/messages.ts";
 import { defaulted, perModel } from "../fields.ts";
 import { type BlockRules, MessageContent } from "./blocks.ts";
-import { Messages, readMessages } from "./input.ts";
+import { Effort, lastEffort, Messages, readMessages } from "./input.ts";
 import { Choice, readToolFields, Tools } from "./tools.ts";
 
 const MIN_BUDGET_TOKENS = 1024;
@@ -59,7 +59,7 @@ export const MessagesRequest = z.looseObject({
 	thinking: Thinking.nullish(),
 	output_config: z
 		.looseObject({
-			effort: z.enum(["low", "medium", "high", "xhigh", "max"]).nullish(),
+			effort: Effort.nullish(),
 			format: JsonFormat.nullish(),
 		})
 		.nullish(),
@@ -136,10 +136,10 @@ export function readRequest(
 	};
 }
 
-type Effort = ChatInput["reasoning_effort"];
+type ChatEffort = ChatInput["reasoning_effort"];
 
 /** The smallest budget of each effort. */
-const EFFORTS_BY_BUDGET: readonly [number, Effort][] = [
+const EFFORTS_BY_BUDGET: readonly [number, ChatEffort][] = [
 	[16_384, "high"],
 	[8192, "medium"],
 	[2048, "low"],
@@ -150,8 +150,8 @@ const EFFORTS_BY_BUDGET: readonly [number, Effort][] = [
  * Without `thinking` reasoning is disabled, as in Anthropic's API: the caller would pay for reasoning that the reply omits.
  * The field is not sent to models that the catalogue does not mark as reasoning models.
  */
-function effortOf({ thinking, output_config }: MessagesRequest, model: Model): Effort {
-	const { effort } = output_config ?? {};
+function effortOf({ messages, thinking, output_config }: MessagesRequest, model: Model): ChatEffort {
+	const effort = lastEffort(messages) ?? output_config?.effort;
 	if (!thinking && (can(model, "reasoning") || model.status === "adhoc")) return null;
 	if (thinking?.type === "disabled") return null;
 	if (thinking?.type === "enabled")

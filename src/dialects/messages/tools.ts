@@ -16,6 +16,7 @@ import { chooseTools, readTools } from "../chat/tools.ts";
 import { invalidInput, parseElement } from "../invalid-input.ts";
 import { NAMEABLE } from "../nameable.ts";
 import { type BlockRules, type MessageContent, readOrReport } from "./blocks.ts";
+import { changedTools } from "./tool-changes.ts";
 
 const Loose = z.looseObject({ type: z.string().nullish() });
 
@@ -61,7 +62,7 @@ type SentTool = z.output<typeof Loose>;
 interface SentFields {
 	tools?: SentTool[] | null | undefined;
 	tool_choice?: z.output<typeof Choice> | null | undefined;
-	messages: readonly { content: MessageContent }[];
+	messages: readonly { role: string; content: MessageContent }[];
 }
 type ToolFields = Pick<ChatInput, "tools" | "tool_choice" | "parallel_tool_calls">;
 
@@ -70,9 +71,10 @@ export function readToolFields(
 	{ tools, tool_choice, messages }: SentFields,
 	{ onUnsupported, onDropped }: Pick<BlockRules, "onUnsupported" | "onDropped">,
 ): ToolFields {
-	const sent = (tools ?? []).map((tool, index) => ({
+	const placed = (tools ?? []).map((tool, index) => ({ tool, at: `tools[${index}]` }));
+	const sent = changedTools(placed, messages, { onUnsupported }).map(({ tool, at }) => ({
 		tool,
-		at: `tools[${index}]`,
+		at,
 		hosted: hostedName(tool),
 	}));
 	const isForced = ({ name }: SentTool): boolean => tool_choice?.type === "tool" && tool_choice.name === name;

@@ -120,6 +120,21 @@ describe("a request", () => {
 		expect(readChat({ ...REQUEST, thinking, output_config: { effort } }).reasoning_effort).toBe(expected);
 	});
 
+	it("has the last effort that the conversation sets", () => {
+		const effort = (level?: string) => ({ role: "system", output_config: { effort: level } });
+		const fields = { thinking: { type: "adaptive" }, output_config: { effort: "low" } };
+		const read = (...messages: object[]) =>
+			readChat({ ...REQUEST, ...fields, messages: [user(text("hi")), ...messages] });
+		const input = read(effort("max"), assistant(text("Hello.")), user(text("a")), effort("xhigh"), effort());
+		expect(input.reasoning_effort).toBe("xhigh");
+		expect(input.messages.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
+		expect(read(effort()).reasoning_effort).toBe("low");
+		expect(refusal({ messages: [user(text("hi")), effort("huge")] })).toMatchObject({
+			key: "badInput",
+			description: expect.stringContaining("/messages/1/output_config/effort"),
+		});
+	});
+
 	it("without thinking disables reasoning", () => {
 		const thinker: Model = { ...CHAT_MODEL, capabilities: ["reasoning"] };
 		const unknown: Model = { ...CHAT_MODEL, status: "adhoc" };
@@ -234,6 +249,69 @@ describe("tools", () => {
 
 	it("of an unknown type with a schema are the caller's", () => {
 		expect(toolsOf({ tools: [namedTool("look", { type: "function" })] })).toEqual(["look"]);
+	});
+
+	it("are those that the conversation's changes leave", () => {
+		const change = (type: string, tool: object) => ({ type, tool });
+		const reference = (name: string) => ({ type: "tool_reference", name });
+		const definition = (tool: object) => ({ type: "tool_definition", definition: tool });
+		const tools = [namedTool("look"), namedTool("listen"), deferred("add"), deferred("placeholder")];
+		const messages = [
+			user(text("a")),
+			{
+				role: "system",
+				content: [
+					text("Changed."),
+					change("tool_removal", reference("look")),
+					change("tool_addition", reference("add")),
+					change("tool_addition", definition(namedTool("smell", { description: "Smells" }))),
+				],
+			},
+			assistant(text("b")),
+			user(text("c")),
+			{
+				role: "system",
+				content: [
+					change("tool_removal", reference("smell")),
+					change("tool_removal", reference("listen")),
+					change("tool_addition", reference("listen")),
+					change("tool_addition", definition(namedTool("add", { description: "Adds" }))),
+					change("tool_addition", reference("unknown")),
+				],
+			},
+		];
+		const input = readChat({ ...REQUEST, tools, messages });
+		expect(input.tools?.map((tool) => tool.function)).toEqual([
+			{ name: "add", description: "Adds", parameters: { type: "object" } },
+			{ name: "listen", parameters: { type: "object" } },
+		]);
+		expect(input.messages.map(({ role, content }) => [role, content])).toEqual([
+			["user", "a"],
+			["system", "Changed."],
+			["assistant", "b"],
+			["user", "c"],
+		]);
+		expect(input.dropped).toBeUndefined();
+	});
+
+	it.each([
+		[
+			{ type: "tool_addition", tool: { type: "tool_definition", definition: { name: "a" } } },
+			"messages[1].content[0].tool.definition.input_schema",
+		],
+		[{ type: "tool_removal", tool: { type: "tool_reference" } }, "messages[1].content[0].tool.name"],
+		[{ type: "tool_removal" }, "messages[1].content[0].tool"],
+		[{ type: "mid_conv_other" }, 'messages[1].content[0].type: "mid_conv_other" is not supported'],
+	])("refuse the change %j", (block, sentence) => {
+		const messages = [user(text("a")), { role: "system", content: [block] }];
+		expect(refusal({ messages })).toMatchObject({
+			key: "invalidInput",
+			description: expect.stringContaining(sentence),
+		});
+		// Anthropic checks what only it can read.
+		expect(readChat({ ...REQUEST, messages }, undefined, [ANTHROPIC]).messages).toEqual([
+			{ role: "user", content: "a" },
+		]);
 	});
 
 	it("that are deferred are sent if the conversation refers to them", () => {

@@ -64,6 +64,21 @@ const HostedBlock = z.looseObject({
 	type: z.enum(["server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "mid_conv_system"]),
 });
 
+/** Only in system messages. */
+const Reference = z.strictObject({ type: z.literal("tool_reference"), name: z.string() });
+const Definition = z.strictObject({
+	type: z.literal("tool_definition"),
+	definition: z.looseObject({ name: z.string(), input_schema: z.looseObject({ type: z.literal("object") }) }),
+});
+export const ToolChange = z.discriminatedUnion("type", [
+	z.strictObject({
+		type: z.literal("tool_addition"),
+		tool: z.discriminatedUnion("type", [Reference, Definition]),
+		cache_control,
+	}),
+	z.strictObject({ type: z.literal("tool_removal"), tool: Reference, cache_control }),
+]);
+
 export const Block = z.discriminatedUnion("type", [
 	TextBlock,
 	ImageBlock,
@@ -74,7 +89,7 @@ export const Block = z.discriminatedUnion("type", [
 	ToolResultBlock,
 	HostedBlock,
 ]);
-export type Block = z.output<typeof Block>;
+export type Block = z.output<typeof Block> | z.output<typeof ToolChange>;
 
 export interface Message {
 	role: "user" | "assistant" | "system";

@@ -10,6 +10,7 @@ import {
 	RETRY_AFTER_S,
 	Refusal,
 } from "../script.ts";
+import { block_binding, pathWithoutBeta, SystemMessage } from "./betas.ts";
 import { Block, blocksOf, cache_control, TextBlock, textOfBlocks, turnsOf } from "./blocks.ts";
 import { messageReply, SIGNATURE } from "./reply.ts";
 
@@ -52,10 +53,13 @@ const MessagesBody = z.strictObject({
 	max_tokens: z.int().min(1),
 	messages: z
 		.array(
-			z.strictObject({
-				role: z.enum(["user", "assistant", "system"]),
-				content: z.union([z.string(), z.array(Block)]),
-			}),
+			z.discriminatedUnion("role", [
+				z.strictObject({
+					role: z.enum(["user", "assistant"]),
+					content: z.union([z.string(), z.array(Block)]),
+				}),
+				SystemMessage,
+			]),
 		)
 		.min(1),
 	cache_control,
@@ -81,10 +85,12 @@ const MessagesBody = z.strictObject({
 				type: z.literal("enabled"),
 				budget_tokens: z.int().min(1024),
 				display: z.string().nullish(),
+				block_binding,
 			}),
 			z.strictObject({
 				type: z.literal("adaptive"),
 				display: z.enum(["summarized", "omitted", "updates"]).nullish(),
+				block_binding,
 			}),
 			z.strictObject({ type: z.literal("disabled") }),
 		])
@@ -115,6 +121,9 @@ export const anthropic: Host = ({ body, headers, path }, script) => {
 		throw invalid("anthropic-version: header is required");
 	const { data, error } = MessagesBody.safeParse(body);
 	if (!data) throw invalid(sentenceOf(error));
+	const betas = String(headers["anthropic-beta"] ?? "").split(/\s*,\s*/);
+	const unknown = pathWithoutBeta(data, betas);
+	if (unknown !== undefined) throw invalid(`${unknown}: Extra inputs are not permitted`);
 	const model = MODELS[data.model];
 	if (!model) throw refusal(404, "not_found_error", `model: ${data.model}`);
 	check(data, model);

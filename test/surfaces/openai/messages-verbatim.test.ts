@@ -103,6 +103,44 @@ describe("a server that speaks Messages", () => {
 		},
 	);
 
+	it("gets the messages that set an effort or change the tools, also where a result is missing", async () => {
+		const { post, requests } = gateway([{ backend: "claude", model: "claude-opus-5-5" }]);
+		const effort = { role: "system", content: [], output_config: { effort: "max" } };
+		const change = {
+			role: "system",
+			content: [
+				{ type: "text", text: "Changed." },
+				{
+					type: "tool_addition",
+					tool: { type: "tool_definition", definition: { name: "look", input_schema: { type: "object" } } },
+				},
+			],
+			clear_at: "next_user_message",
+		};
+		const call = { type: "tool_use", id: "toolu_1", name: "look", input: {} };
+		const messages = [USER, change, effort, { role: "assistant", content: [call] }];
+		const fields = {
+			model: "claude-opus-5-5",
+			max_tokens: 64,
+			thinking: { type: "adaptive", block_binding: { prefix_mismatch_behavior: "drop_block" } },
+		};
+		const answered = {
+			role: "user",
+			content: [{ type: "tool_result", tool_use_id: "toolu_1", content: "18" }],
+		};
+		await post({ ...fields, messages: [...messages, answered, effort] });
+		await post({ ...fields, messages: [...messages, USER, effort] });
+		const [complete, repaired] = await Promise.all(
+			requests.map((request) => request.json<{ messages: { role: string }[]; tools?: object }>()),
+		);
+		const sent = [{ role: "user", content: [{ type: "text", text: "Hi" }] }, ...messages.slice(1)];
+		expect(complete).toEqual({ ...fields, messages: [...sent, answered, effort], stream: false });
+		expect(repaired?.messages.slice(0, 4)).toEqual(sent);
+		expect(repaired?.messages[4]).toMatchObject({ role: "user", content: [{ type: "tool_result" }, {}] });
+		expect(repaired?.messages[5]).toEqual(effort);
+		expect(repaired).not.toHaveProperty("tools");
+	});
+
 	it("is the only target of several for content that the others lack", async () => {
 		const { post, requests } = gateway([{ backend: "engine" }, { backend: "claude" }]);
 		const response = await post({ ...FEATURES, model: "claude-opus-5-5" });

@@ -1,103 +1,32 @@
-import {
-	CLAUDE_MODELS,
-	GEMINI_MODELS,
-	KIMI,
-	type Library,
-	OPENAI_MODELS,
-	WEATHER_SCHEMA,
-} from "../library/client.ts";
+import { CLAUDE_MODELS, GEMINI_MODELS, KIMI, type Library, OPENAI_MODELS } from "../library/client.ts";
+import { NO_SCHEMA, type Pi, pi } from "../library/pi.ts";
 
-interface Message {
-	content: { type: string; text?: string; id: string; name: string; arguments: { city: string } }[];
-	stopReason: string;
-	errorMessage?: string;
-}
-type Options = { apiKey: string; signal?: AbortSignal };
-interface PiAi {
-	complete(model: object, context: object, options: Options): Promise<Message>;
-	stream(
-		model: object,
-		context: object,
-		options: Options,
-	): AsyncIterable<{ type: string; delta?: string; error?: Message }>;
+interface Models extends Pi {
+	getModels(provider: string): { id: string; baseUrl: string }[];
 }
 
-/** The formats of its built-in providers, by the names of the models. */
-function providerOf(model: string, base: string): { api: string; baseUrl: string } {
-	if (model.startsWith("claude")) return { api: "anthropic-messages", baseUrl: base };
-	if (model.startsWith("gemini")) return { api: "google-generative-ai", baseUrl: `${base}/v1beta` };
-	return { api: model.startsWith("gpt") ? "openai-responses" : "openai-completions", baseUrl: `${base}/v1` };
+/** Its built-in providers, by the names of the models. */
+function providerOf(model: string, base: string): { provider: string; baseUrl: string } {
+	if (model.startsWith("claude")) return { provider: "anthropic", baseUrl: base };
+	if (model.startsWith("gemini")) return { provider: "google", baseUrl: `${base}/v1beta` };
+	const provider = model.startsWith("gpt") ? "openai" : "cloudflare-workers-ai";
+	return { provider, baseUrl: `${base}/v1` };
 }
 
 export const client: Library = {
-	title: "@mariozechner/pi-ai",
-	packages: ["@mariozechner/pi-ai"],
+	title: "@earendil-works/pi-ai",
+	packages: ["@earendil-works/pi-ai"],
 	models: [...OPENAI_MODELS, ...CLAUDE_MODELS, ...GEMINI_MODELS, KIMI],
-	unsupported: { structured: "its options have no schema of the answer (dist/types.d.ts, `StreamOptions`)" },
+	// Its provider of Workers AI is not configured without an account. The address above has the real one.
+	env: { CLOUDFLARE_API_KEY: "unused", CLOUDFLARE_ACCOUNT_ID: "unused" },
+	unsupported: { structured: NO_SCHEMA },
 	async open({ base, load, model: id, token }) {
-		const { complete, stream } = await load<PiAi>("@mariozechner/pi-ai");
-		const model = {
-			...providerOf(id, base),
-			...{ id, name: id, provider: "ganglion", reasoning: true, input: ["text", "image"] },
-			cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
-			contextWindow: 128_000,
-			maxTokens: 16_000,
-		};
-		const userTurn = (content: string | object[]): object => ({
-			role: "user",
-			content,
-			timestamp: Date.now(),
-		});
-		const textOf = ({ content }: Message): string => content.map(({ text = "" }) => text).join("");
-		const answerTo = async (messages: object[], tools: object[] = []): Promise<Message> => {
-			const answer = await complete(model, { messages, tools }, { apiKey: token });
-			if (answer.stopReason === "error") throw new Error(answer.errorMessage);
-			return answer;
-		};
-		return {
-			async converse(prompts) {
-				const messages: object[] = [];
-				const answers: string[] = [];
-				for (const prompt of prompts) {
-					messages.push(userTurn(prompt));
-					const answer = await answerTo(messages);
-					messages.push(answer);
-					answers.push(textOf(answer));
-				}
-				return answers;
-			},
-			async *stream(prompt, signal) {
-				for await (const { delta = "", error, type } of stream(
-					model,
-					{ messages: [userTurn(prompt)] },
-					{ apiKey: token, signal },
-				)) {
-					if (error) throw new Error(error.errorMessage);
-					if (type === "text_delta") yield delta;
-				}
-			},
-			async callTools(prompt, { description, name, run }) {
-				const messages = [userTurn(prompt)];
-				for (;;) {
-					const answer = await answerTo(messages, [{ name, description, parameters: WEATHER_SCHEMA }]);
-					const calls = answer.content.filter(({ type }) => type === "toolCall");
-					if (calls.length === 0) return textOf(answer);
-					messages.push(answer);
-					for (const { arguments: input, id: toolCallId, name: toolName } of calls)
-						messages.push({
-							...{ role: "toolResult", toolCallId, toolName, isError: false, timestamp: Date.now() },
-							content: [{ type: "text", text: run(input.city) }],
-						});
-				}
-			},
-			async describe(text, png) {
-				const data = Buffer.from(png).toString("base64");
-				const content = [
-					{ type: "text", text },
-					{ type: "image", data, mimeType: "image/png" },
-				];
-				return textOf(await answerTo([userTurn(content)]));
-			},
-		};
+		const { builtinModels } = await load<{ builtinModels(): Models }>("@earendil-works/pi-ai/providers/all");
+		const models = builtinModels();
+		const { baseUrl, provider } = providerOf(id, base);
+		const listed = models.getModels(provider);
+		// What its catalogue has for the name, for example the features that it uses.
+		const known = listed.find((model) => model.id === id) ?? listed.find((model) => id.startsWith(model.id));
+		return pi(models, { ...known, id, baseUrl }, token);
 	},
 };

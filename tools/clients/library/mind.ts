@@ -18,7 +18,8 @@ export const PROMPTS = {
 export function mind(): Script {
 	const refused = new Set<string>();
 	return ({ choice, json, tools, turns }) => {
-		const last = turns.at(-1);
+		// Some clients set an effort or instructions in a message after the results.
+		const last = turns.findLast(({ role }) => role !== "system");
 		// Genkit adds a turn with the schema.
 		const sinceAnswer = turns.slice(turns.findLastIndex(({ role }) => role === "assistant") + 1);
 		const prompt = sinceAnswer.flatMap(({ role, text }) => (role === "user" ? [text] : [])).join("\n");
