@@ -1,10 +1,10 @@
 /** `ganglion models pull`, `list`, `rm` and `prune`: the weights of this machine, which all projects of its user share. */
 import { createInterface } from "node:readline/promises";
-import { sourceOf } from "../../scripts/local-engine/hub.ts";
 import { isHeld } from "../../scripts/local-engine/lock.ts";
 import { LocalProblem } from "../../scripts/local-engine/problem.ts";
 import { ProgressBar, sizeText } from "../../scripts/local-engine/progress.ts";
 import { pullWeights } from "../../scripts/local-engine/pull.ts";
+import { sourceOf } from "../../scripts/local-engine/sources.ts";
 import { modelsFolder, presentWeights, pruneStore, removeWeights } from "../../scripts/local-engine/store.ts";
 import {
 	approximateSize,

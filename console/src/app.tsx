@@ -27,6 +27,7 @@ const Adapters = lazyPage(() => import("./pages/adapters.tsx"));
 const Search = lazyPage(() => import("./pages/search.tsx"));
 const Vectors = lazyPage(() => import("./pages/vectors.tsx"));
 const Engines = lazyPage(() => import("./pages/engines.tsx"));
+const LocalModels = lazyPage(() => import("./pages/local-models.tsx"));
 
 type State =
 	| { kind: "loading" }
@@ -107,6 +108,7 @@ function Console() {
 						<Route path="search" element={<Search />} />
 						<Route path="vectors" element={<Vectors />} />
 						<Route path="engines" element={<Engines />} />
+						<Route path="local-models" element={<LocalModels />} />
 						<Route path="*" element={<Navigate to="/playground" replace />} />
 					</Route>
 				</Routes>

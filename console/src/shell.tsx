@@ -18,7 +18,11 @@ const PAGES = [
 	["/search", "Search"],
 	["/vectors", "Vectors"],
 	["/engines", "Engines"],
+	["/local-models", "Local models"],
 ] as const;
+
+/** They need the operator's token. */
+const OPERATOR_PAGES: readonly string[] = ["/engines", "/local-models"];
 
 export default function Shell() {
 	const { session, signOut } = useSession();
@@ -36,7 +40,7 @@ export default function Shell() {
 					<img src={icon} alt="" width="20" height="20" /> Ganglion
 				</span>
 				<nav aria-label="Pages">
-					{PAGES.filter(([path]) => path !== "/engines" || session.access !== "account").map(
+					{PAGES.filter(([path]) => session.access !== "account" || !OPERATOR_PAGES.includes(path)).map(
 						([path, title]) => (
 							<NavLink
 								key={path}

@@ -7,10 +7,10 @@ import { createReadStream } from "node:fs";
 import { type FileHandle, mkdir, open, rename, rm } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Source } from "./hub.ts";
 import { holdFile } from "./lock.ts";
 import { LocalProblem } from "./problem.ts";
 import { sizeText } from "./progress.ts";
+import type { Source } from "./source.ts";
 import { type Manifest, PARTIAL, type StoredFile, sizeOf } from "./store.ts";
 
 /** Tries without a byte after a connection that had brought some. */

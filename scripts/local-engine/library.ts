@@ -1,9 +1,9 @@
 /** The weights of this machine, for requests: which are present, which are being downloaded, and how a missing one gets here. */
 
-import type { Source } from "./hub.ts";
 import { LocalProblem } from "./problem.ts";
 import { type Progress, percentOf, sizeText, timeText } from "./progress.ts";
 import { pullWeights } from "./pull.ts";
+import type { Source } from "./source.ts";
 import { allPresent, type PresentWeights, presentWeights } from "./store.ts";
 import { approximateSize, WEIGHTS, type Weights } from "./table.ts";
 
@@ -130,8 +130,11 @@ export class Library {
 		return pull;
 	}
 
-	cancel(weights: Weights): void {
-		this.#pulls.get(weights.name)?.abort.abort();
+	/** Resolves when the download has ended. */
+	async cancel({ name }: Weights): Promise<void> {
+		const pull = this.#pulls.get(name);
+		pull?.abort.abort();
+		await pull?.ended.catch(() => {});
 	}
 
 	close(): void {

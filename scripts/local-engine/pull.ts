@@ -4,10 +4,11 @@ import { join } from "node:path";
 import * as z from "zod";
 import { parseJson } from "../../src/core/json.ts";
 import { downloadFile } from "./download.ts";
-import { NO_REVISION, type Source } from "./hub.ts";
+import { NO_REVISION } from "./folder-source.ts";
 import { LocalProblem } from "./problem.ts";
 import { type Progress, ProgressMeter } from "./progress.ts";
 import { checkDisk, checkMemory } from "./room.ts";
+import type { Source } from "./source.ts";
 import {
 	fileOf,
 	type Manifest,

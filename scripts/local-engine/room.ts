@@ -11,9 +11,21 @@ const DISK_RESERVE_BYTES = 256 * 1024 * 1024;
 /** Of the machine's memory, for all loaded models together. */
 const MEMORY_SHARE = 0.8;
 
+/** The environment variable with the memory for models, in gigabytes. */
+const MEMORY_SETTING = "GANGLION_MODELS_MEMORY_GB";
+const GIGABYTE = 1e9;
+
 /** Bytes. The limit of a container is lower than the memory of its machine. */
-export const memoryForModels = (): number =>
-	Math.floor(Math.min(totalmem(), process.constrainedMemory() || totalmem()) * MEMORY_SHARE);
+export function memoryForModels(): number {
+	const set = process.env[MEMORY_SETTING];
+	if (!set) return Math.floor(Math.min(totalmem(), process.constrainedMemory() || totalmem()) * MEMORY_SHARE);
+	const gigabytes = Number(set);
+	if (gigabytes > 0) return Math.floor(gigabytes * GIGABYTE);
+	throw new LocalProblem(
+		"no_room",
+		`${MEMORY_SETTING}: expected gigabytes, a number above 0, found another text`,
+	);
+}
 
 /** Of that, for the engine of ONNX models, if it has any. */
 const SIDECAR_SHARE = 0.3;
@@ -41,7 +53,7 @@ export function checkMemory(name: string, size: number, available = memoryForMod
 	if (needed <= available) return;
 	throw new LocalProblem(
 		"no_room",
-		`${name} needs about ${sizeText(needed)} of memory, and this machine has ${sizeText(available)} for models: use a smaller model`,
+		`${name} needs about ${sizeText(needed)} of memory, and this machine has ${sizeText(available)} for models: use a smaller model, or set ${MEMORY_SETTING}`,
 	);
 }
 

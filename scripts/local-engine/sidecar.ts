@@ -7,6 +7,7 @@ import { parseJson } from "../../src/core/json.ts";
 import { ManagedServer } from "./managed-server.ts";
 import type { ModelState } from "./models.ts";
 import { installEngine } from "./packages.ts";
+import { LocalProblem } from "./problem.ts";
 import { memoryForSidecar } from "./room.ts";
 import type { PresentWeights } from "./store.ts";
 import { isOnnx, memoryOf, type Weights } from "./table.ts";
@@ -28,6 +29,8 @@ const List = z.object({
 		}),
 	),
 });
+
+const Refusal = z.object({ error: z.object({ message: z.string() }) });
 
 interface SidecarOptions {
 	env: Readonly<Record<string, string | undefined>>;
@@ -88,7 +91,9 @@ export class Sidecar {
 			body: { model: name },
 			signal: AbortSignal.timeout(LOAD_MS),
 		});
-		await response.body?.cancel();
+		const { data: refusal } = Refusal.safeParse(parseJson(await response.text()));
+		if (!response.ok && action === "load")
+			throw new LocalProblem("weights_unreadable", refusal?.error.message ?? `${name} cannot be loaded`);
 	}
 
 	async stop(): Promise<void> {

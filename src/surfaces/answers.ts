@@ -248,11 +248,16 @@ export const enginesAnswer = enveloped(
 export const localModelsAnswer = enveloped(
 	z.object({
 		folder: z.string(),
+		memory_bytes: Count.optional(),
+		disk_free_bytes: Count.optional(),
 		models: z.array(
 			z.object({
 				name: z.string(),
 				size: Count,
+				memory: Count.optional(),
+				serves: z.array(z.string()).optional(),
 				state: z.enum(["missing", "downloading", "unloaded", "loading", "loaded", "sleeping"]),
+				problem: z.string().optional(),
 			}),
 		),
 	}),

@@ -2,6 +2,7 @@
 import { execFileSync } from "node:child_process";
 import {
 	copyFileSync,
+	mkdirSync,
 	mkdtempSync,
 	readFileSync,
 	renameSync,
@@ -62,6 +63,24 @@ await dispose();
 
 const plugin = { package: "ganglion", name: "ganglion" };
 
+const LOCAL_WORKER = `
+export default {
+	fetch: async (_: Request, env: Env): Promise<Response> =>
+		Response.json(await env.AI.run("@cf/meta/llama-3.2-1b-instruct", { prompt: "hi" })),
+};
+`;
+
+const LOCAL_TEST = `
+import { SELF } from "cloudflare:test";
+import { expect, it } from "vitest";
+
+it("answers with weights", async () => {
+	const { response } = await (await SELF.fetch("https://notes.example/")).json();
+	console.log(response);
+	expect(response).toContain("llama-3.2-1b-instruct-q4_k_m.gguf");
+});
+`;
+
 /** Beside the example's own binding. */
 const BINDINGS = [
 	{
@@ -70,7 +89,9 @@ const BINDINGS = [
 	},
 	{ name: "DOCS", type: "ai_search", instance_name: "docs", dev: { plugin } },
 	{ name: "TEAM", type: "ai_search_namespace", namespace: "team-a", dev: { plugin } },
-];
+]
+	.map((binding) => `${JSON.stringify(binding)},`)
+	.join("");
 
 const ALL_PROBED = { class: "Ai", ...PROBED, index: INDEX_PROBED, search: SEARCH_PROBED };
 
@@ -82,13 +103,7 @@ beforeAll(() => {
 	copyFileSync(resolve("test/node/plugin/probe.ts"), join(src, "probe.ts"));
 	writeFileSync(join(src, "index.ts"), PROBING_WORKER);
 	const config = join(project.folder, "wrangler.jsonc");
-	writeFileSync(
-		config,
-		readFileSync(config, "utf8").replace(
-			'"bindings": [',
-			`"bindings": [${BINDINGS.map((binding) => JSON.stringify(binding)).join(",")},`,
-		),
-	);
+	writeFileSync(config, readFileSync(config, "utf8").replace('"bindings": [', `"bindings": [${BINDINGS}`));
 	writeFileSync(join(project.folder, "test/probe.test.ts"), PROBING_TEST);
 	writeFileSync(join(project.folder, "scripts/probe.ts"), PROBING_SCRIPT);
 });
@@ -152,6 +167,71 @@ describe("the example, with the plugin", () => {
 		const { code, output } = await host.ended;
 		expect(code, output).toBe(0);
 		expect(output).toMatch(/Tests\s+5 passed/);
+	});
+
+	describe("with engine: local", () => {
+		const models = mkdtempSync(join(tmpdir(), "ganglion-plugin-local-"));
+		afterAll(() => rmSync(models, { recursive: true, force: true }));
+		const isRunning = (pid: number): boolean => {
+			try {
+				return process.kill(pid, 0);
+			} catch {
+				return false;
+			}
+		};
+		/** The scripted llama-server answers with its process id. */
+		const pidIn = (text: string): number => Number(/of process (\d+)/.exec(text)?.[1]);
+		let local: Project;
+		beforeAll(() => {
+			const repository = "hugging-quants/Llama-3.2-1B-Instruct-Q4_K_M-GGUF";
+			const file = { name: "llama-3.2-1b-instruct-q4_k_m.gguf", size: 4, sha256: "0".repeat(64) };
+			mkdirSync(join(models, repository, "abc123"), { recursive: true });
+			writeFileSync(join(models, repository, "abc123", file.name), "GGUF");
+			writeFileSync(
+				join(models, repository, "manifest.json"),
+				JSON.stringify({ repository, revision: "abc123", files: [file] }),
+			);
+			const scripted = resolve("test/node/local-engine/llama-server.mjs");
+			local = { ...project, env: { ...project.env, GANGLION_MODELS: models, LLAMA_SERVER: scripted } };
+			writeFileSync(join(local.folder, "src/local.ts"), LOCAL_WORKER);
+			const text = readFileSync(join(local.folder, "wrangler.jsonc"), "utf8");
+			writeFileSync(
+				join(local.folder, "local.jsonc"),
+				text
+					.replace("src/index.ts", "src/local.ts")
+					.replace(BINDINGS, "")
+					.replace(/"name": "ganglion" }/, `$&, "options": { "engine": "local" }`),
+			);
+			mkdirSync(join(local.folder, "local"));
+			writeFileSync(join(local.folder, "local/answer.test.ts"), LOCAL_TEST);
+			const vitest = readFileSync(join(local.folder, "vitest.config.ts"), "utf8");
+			writeFileSync(
+				join(local.folder, "local.config.ts"),
+				vitest
+					.replace("wrangler.jsonc", "local.jsonc")
+					.replace("plugins:", 'test: { include: ["local/*.test.ts"] }, plugins:'),
+			);
+		});
+
+		it("wrangler dev answers with weights, and leaves no process", async () => {
+			const port = await freePort();
+			const host = await wranglerDev(local, WRANGLER, port, "--config", "local.jsonc");
+			expect(await host.said(/Ready on/)).toContain("here: @cf/meta/llama-3.2-1b-instruct (4 B)");
+			const { response } = (await (await ask(port, "/")).json()) as { response: string };
+			expect(response).toMatch(/^llama-3\.2-1b-instruct-q4_k_m\.gguf of process \d+$/);
+			expect(isRunning(pidIn(response))).toBe(true);
+			stopHosts();
+			await host.ended;
+			await expect.poll(() => isRunning(pidIn(response))).toBe(false);
+		});
+
+		it("a run of vitest answers with weights, and leaves no process", async () => {
+			const args = ["run", "--config", "local.config.ts"];
+			const { code, output } = await start(local, "node_modules/vitest/vitest.mjs", ...args).ended;
+			expect(code, output).toBe(0);
+			expect(output).toMatch(/of process \d+/);
+			await expect.poll(() => isRunning(pidIn(output))).toBe(false);
+		});
 	});
 
 	it("in Vite", async () => {

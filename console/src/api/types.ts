@@ -237,7 +237,7 @@ export interface NewToken extends Token {
 export interface EnginesReport {
 	routes: {
 		pattern: string;
-		targets: { backend: string; replicas: string[]; model?: string; weight?: number }[];
+		targets: { backend: string; replicas: string[]; model?: string; weight?: number; weights?: string }[];
 	}[];
 	engines: {
 		backend: string;
@@ -249,6 +249,37 @@ export interface EnginesReport {
 		answers: number;
 		latency_ms: number | null;
 	}[];
+}
+
+/** Sizes in bytes. */
+export interface LocalModels {
+	folder: string;
+	/** For all loaded models. */
+	memory_bytes: number;
+	disk_free_bytes: number;
+	models: LocalModel[];
+}
+
+export interface LocalModel {
+	name: string;
+	repository: string;
+	/** Absent before the first download. */
+	revision?: string;
+	relation: "same" | "quantised" | "sibling";
+	use: string;
+	size: number;
+	/** While it is loaded. */
+	memory: number;
+	loaded_bytes: number;
+	licence: string;
+	/** The address of a licence that asks for acceptance. */
+	licence_text?: string;
+	/** Ids of the catalogue. */
+	serves: string[];
+	state: "missing" | "downloading" | "unloaded" | "loading" | "loaded" | "sleeping";
+	progress?: { done: number; total: number; per_second: number; seconds_left?: number };
+	/** Why the last command about it, or its last start, failed. */
+	problem?: string;
 }
 
 export interface Replica {

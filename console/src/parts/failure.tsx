@@ -35,7 +35,7 @@ export function Failure({ error, onRetry, retrying = false }: Props) {
 }
 
 export const FailureBanner = ({ text }: { text: string }) => (
-	<Banner variant="error" description={withPoint(text)} />
+	<Banner variant="error" description={withPoint(plain(text))} />
 );
 
 /** Without the names of errors that the wire formats of models put in front. */

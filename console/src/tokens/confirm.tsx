@@ -5,11 +5,13 @@ interface Props {
 	title: string;
 	text: string;
 	button: string;
+	/** What is confirmed destroys nothing. */
+	primary?: boolean;
 	onConfirm(): void;
 	onCancel(): void;
 }
 
-export const Confirm = ({ title, text, button, onConfirm, onCancel }: Props) => (
+export const Confirm = ({ title, text, button, primary = false, onConfirm, onCancel }: Props) => (
 	<Dialog.Root open role="alertdialog" onOpenChange={(open) => !open && onCancel()}>
 		<Dialog className="dialog" size="sm">
 			<Dialog.Title>{title}</Dialog.Title>
@@ -17,7 +19,7 @@ export const Confirm = ({ title, text, button, onConfirm, onCancel }: Props) => 
 			<div className="buttons">
 				{/* The first control gets the focus. */}
 				<Button onClick={onCancel}>Cancel</Button>
-				<Button variant="destructive" onClick={onConfirm}>
+				<Button variant={primary ? "primary" : "destructive"} onClick={onConfirm}>
 					{button}
 				</Button>
 			</div>

@@ -12,7 +12,6 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { sourceOf } from "../../../scripts/local-engine/hub.ts";
 import { holdFile, isHeld } from "../../../scripts/local-engine/lock.ts";
 import {
 	type Progress,
@@ -22,6 +21,7 @@ import {
 } from "../../../scripts/local-engine/progress.ts";
 import { pullWeights } from "../../../scripts/local-engine/pull.ts";
 import { checkMemory, modelsAtOnce } from "../../../scripts/local-engine/room.ts";
+import { sourceOf } from "../../../scripts/local-engine/sources.ts";
 import {
 	presentWeights,
 	pruneStore,
@@ -277,7 +277,7 @@ describe("a sentence names the cure", () => {
 
 	it("of too little memory, before anything is requested", async () => {
 		expect(() => checkMemory("gpt-oss-20b", 11_600_000_000, 8_000_000_000)).toThrow(
-			"gpt-oss-20b needs about 13.5 GB of memory, and this machine has 8.0 GB for models: use a smaller model",
+			"gpt-oss-20b needs about 13.5 GB of memory, and this machine has 8.0 GB for models: use a smaller model, or set GANGLION_MODELS_MEMORY_GB",
 		);
 	});
 });

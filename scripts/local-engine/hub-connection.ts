@@ -1,0 +1,139 @@
+/**
+ * Requests of one hub. A redirect must stay encrypted, only the hub itself gets the token, and a hub that is silent is left.
+ */
+
+import { LocalProblem } from "./problem.ts";
+import { HUB_SETTING, unavailable } from "./source.ts";
+
+const TOKEN_SETTING = "HF_TOKEN";
+/** Until an answer, and between two pieces of it. */
+const SILENT_MS = 8_000;
+const MAX_REDIRECTS = 5;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface ConnectionOptions {
+	fetch?: typeof fetch;
+	silentMs?: number;
+}
+
+/** Node 20 has no `URL.parse`. */
+export const addressIn = (text: string, base?: string): URL | undefined =>
+	URL.canParse(text, base) ? new URL(text, base) : undefined;
+
+export class HubConnection {
+	readonly host: string;
+	readonly #base: string;
+	readonly #origin: string;
+	readonly #token: string | undefined;
+	readonly #fetch: typeof fetch;
+	readonly #silentMs: number;
+
+	constructor(url: URL, env: Environment, options: ConnectionOptions) {
+		this.host = url.host;
+		this.#base = url.href.replace(/\/+$/, "");
+		this.#origin = url.origin;
+		this.#token = env[TOKEN_SETTING];
+		this.#fetch = options.fetch ?? fetch;
+		this.#silentMs = options.silentMs ?? SILENT_MS;
+	}
+
+	/** Follows redirects. Throws a problem for each other answer that is not the file. */
+	async get(
+		path: string,
+		file: string,
+		headers: Record<string, string>,
+		abort: AbortController,
+	): Promise<Response> {
+		let url = this.#base + path;
+		for (let count = 0; count <= MAX_REDIRECTS; count++) {
+			const isHub = new URL(url).origin === this.#origin;
+			const token: Record<string, string> =
+				isHub && this.#token ? { authorization: `Bearer ${this.#token}` } : {};
+			const response = await this.#send(url, file, { ...headers, ...token }, abort);
+			if (response.status === 200 || response.status === 206) return response;
+			void response.body?.cancel().catch(() => {});
+			if (response.status < 300 || response.status >= 400) throw this.#refusal(response, file);
+			const next = addressIn(response.headers.get("location") ?? "", url);
+			// The files of a hub are at another host.
+			if (!next || (next.protocol !== "https:" && next.origin !== this.#origin))
+				throw unavailable(
+					`The hub ${this.host} redirects ${file} to ${next ? next.host : "no address"}, which is not encrypted. ${CHOICES}`,
+				);
+			url = next.href;
+		}
+		throw unavailable(`The hub ${this.host} redirects ${file} too often. ${CHOICES}`);
+	}
+
+	async #send(
+		url: string,
+		file: string,
+		headers: Record<string, string>,
+		abort: AbortController,
+	): Promise<Response> {
+		const { host } = new URL(url);
+		const silence = setTimeout(() => abort.abort(SILENCE), this.#silentMs);
+		try {
+			return await this.#fetch(url, { headers, redirect: "manual", signal: abort.signal });
+		} catch (error) {
+			throw this.#unreachable(host, file, error, abort);
+		} finally {
+			clearTimeout(silence);
+		}
+	}
+
+	#unreachable(host: string, file: string, error: unknown, abort: AbortController): unknown {
+		if (abort.signal.aborted && abort.signal.reason !== SILENCE) return error;
+		const reason =
+			abort.signal.reason === SILENCE
+				? `was silent for ${this.#silentMs / 1_000} s`
+				: `cannot be reached (${causeOf(error)})`;
+		return unavailable(`${host} ${reason}, so ${file} is missing. ${CHOICES}`, error);
+	}
+
+	#refusal(response: Response, file: string): LocalProblem {
+		const { status, headers } = response;
+		const isGated = status === 401 || status === 403;
+		if (isGated)
+			return unavailable(
+				`The hub ${this.host} gives ${file} only to accounts that may read it (HTTP ${status}): set ${TOKEN_SETTING} to a token of yours. ${CHOICES}`,
+			);
+		const seconds = Number(headers.get("retry-after"));
+		const wait = status === 429 && seconds > 0 ? ` Try again in ${Math.ceil(seconds)} s.` : "";
+		return unavailable(`The hub ${this.host} refused ${file} with HTTP ${status}.${wait} ${CHOICES}`);
+	}
+
+	async *pieces(response: Response, file: string, abort: AbortController): AsyncGenerator<Uint8Array> {
+		if (!response.body) return;
+		const { host } = new URL(response.url || this.#base);
+		let silence: NodeJS.Timeout | undefined;
+		const wait = (): void => {
+			clearTimeout(silence);
+			silence = setTimeout(() => abort.abort(SILENCE), this.#silentMs);
+		};
+		try {
+			wait();
+			for await (const piece of response.body) {
+				// A slow disk is no silence of the hub.
+				clearTimeout(silence);
+				yield piece;
+				wait();
+			}
+		} catch (error) {
+			throw error instanceof LocalProblem ? error : this.#unreachable(host, file, error, abort);
+		} finally {
+			clearTimeout(silence);
+			abort.abort();
+		}
+	}
+}
+
+const SILENCE = Symbol("silence");
+const CHOICES = `${HUB_SETTING} names a mirror, or a folder with the files.`;
+
+function causeOf(error: unknown): string {
+	const cause = error instanceof Error ? (error.cause ?? error) : error;
+	if (cause instanceof Error)
+		return "code" in cause && typeof cause.code === "string" ? cause.code : cause.message;
+	return String(cause);
+}

@@ -1,0 +1,54 @@
+/** Requests for more models than the memory has room for. Each one is answered, and nothing is left after the end. */
+import { quantile } from "../bench/statistics.ts";
+import {
+	becomes,
+	chat,
+	GATEWAY_PATH,
+	MODELS,
+	modelProcesses,
+	newFolder,
+	processesOf,
+	remove,
+	startGateway,
+} from "./gateway.ts";
+
+/** Room for two of the four models. */
+const MEMORY_GB = "0.45";
+const CALLERS = 4;
+/** Requests of a caller for one model, before the next one. */
+const IN_A_ROW = 5;
+
+export async function evict(file: string, requests = 1_000): Promise<boolean> {
+	const folder = newFolder(file);
+	const gateway = await startGateway(folder, { GANGLION_MODELS_MEMORY_GB: MEMORY_GB });
+	await becomes(() => /is ready on/.test(gateway.output()));
+	const seen = new Set<number>();
+	const times: number[] = [];
+	const failures = new Map<string, number>();
+	let most = 0;
+	let next = 0;
+	const caller = async (offset: number): Promise<void> => {
+		while (next < requests) {
+			const number = next++;
+			const model = MODELS[(Math.floor(number / CALLERS / IN_A_ROW) + offset) % MODELS.length] ?? MODELS[0];
+			const answer = await chat(gateway.port, { model, path: GATEWAY_PATH });
+			times.push(answer.ms);
+			if (answer.status !== 200) {
+				const reason = `HTTP ${answer.status} ${answer.text}`;
+				failures.set(reason, (failures.get(reason) ?? 0) + 1);
+			}
+			const running = modelProcesses(folder);
+			for (const { pid } of running) seen.add(pid);
+			most = Math.max(most, running.length);
+		}
+	};
+	await Promise.all(Array.from({ length: CALLERS }, (_, offset) => caller(offset)));
+	await gateway.kill("SIGTERM");
+	const isClean = await becomes(() => processesOf(folder).length === 0, 10_000);
+	for (const [reason, count] of failures) console.log(`${count} × ${reason}`);
+	console.log(
+		`${times.length} requests: ${[...failures.values()].reduce((sum, count) => sum + count, 0)} failed, ${seen.size} starts of models seen, at most ${most} at once; p50 ${Math.round(quantile(times, 0.5))} ms, longest ${Math.round(Math.max(...times))} ms; ${isClean ? "no process is left" : "PROCESSES ARE LEFT"}`,
+	);
+	remove(folder);
+	return failures.size === 0 && isClean;
+}

@@ -1,0 +1,30 @@
+/**
+ * `node tools/local-engine/index.ts`: measures `--engine local` with a real llama-server, and kills its processes at each phase. Linux only. The
+ * weights are one small chat file under the names of several models, so the answers have no meaning.
+ *
+ *     LLAMA_SERVER=/usr/bin/llama-server node tools/local-engine/index.ts --chat FILE.gguf --only pace,batch,evict,kill
+ */
+import { readOptions } from "../../scripts/options.ts";
+import { stopWith } from "../../scripts/settings.ts";
+import { batch } from "./batch.ts";
+import { evict } from "./evict.ts";
+import { killEach } from "./kill.ts";
+import { pace } from "./pace.ts";
+
+const PARTS = { pace, batch, evict, kill: killEach };
+const HELP = `node tools/local-engine/index.ts --chat FILE.gguf [options]
+
+  --only A,B     of ${Object.keys(PARTS).join(", ")} (all)
+  --requests N   of pace (200) and evict (1000)`;
+
+const { only, chat, requests } = readOptions(
+	{ only: { type: "string" }, chat: { type: "string" }, requests: { type: "string" } },
+	HELP,
+);
+if (chat === undefined) stopWith(HELP);
+if (process.platform !== "linux") stopWith("It reads /proc: it runs on Linux.");
+const count = requests === undefined ? undefined : Number(requests);
+for (const [name, part] of Object.entries(PARTS)) {
+	if (only !== undefined && !only.split(",").includes(name)) continue;
+	if (!(await part(chat, count))) process.exitCode = 1;
+}
