@@ -2,16 +2,17 @@
  * `node tools/local-engine/index.ts`: measures `--engine local` with a real llama-server, and kills its processes at each phase. Linux only. The
  * weights are one small chat file under the names of several models, so the answers have no meaning.
  *
- *     LLAMA_SERVER=/usr/bin/llama-server node tools/local-engine/index.ts --chat FILE.gguf --only pace,batch,evict,kill
+ *     LLAMA_SERVER=/usr/bin/llama-server node tools/local-engine/index.ts --chat FILE.gguf --only pace,batch,evict,interrupt,kill
  */
 import { readOptions } from "../../scripts/options.ts";
 import { stopWith } from "../../scripts/settings.ts";
 import { batch } from "./batch.ts";
 import { evict } from "./evict.ts";
+import { interrupt } from "./interrupt.ts";
 import { killEach } from "./kill.ts";
 import { pace } from "./pace.ts";
 
-const PARTS = { pace, batch, evict, kill: killEach };
+const PARTS = { pace, batch, evict, interrupt, kill: killEach };
 const HELP = `node tools/local-engine/index.ts --chat FILE.gguf [options]
 
   --only A,B     of ${Object.keys(PARTS).join(", ")} (all)
