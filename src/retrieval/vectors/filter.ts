@@ -1,6 +1,6 @@
 /**
  * Reads filters of metadata: developers.cloudflare.com/vectorize/reference/metadata-filtering. A value stands for `$eq`, several properties and
- * operators are combined by "and", and a dot in a property leads into an object. Problems are 40026.
+ * operators are combined by "and", and a dot in a property leads into an object. An empty filter is none: clients send it (`@mastra/vectorize`). Problems are 40026.
  */
 import { isRecord } from "../../core/json.ts";
 import { bodyUnreadable } from "./failures.ts";
@@ -18,9 +18,7 @@ export function readFilter(filter: unknown): FilterCondition[] {
 	const bytes = bytesOfText(JSON.stringify(filter));
 	if (bytes >= MAX_FILTER_BYTES)
 		throw invalid(`expected less than ${MAX_FILTER_BYTES} bytes of compact JSON, got ${bytes} bytes`);
-	const entries = Object.entries(filter);
-	if (entries.length === 0) throw invalid("expected a property");
-	return entries.flatMap(([property, value]) => conditionsOf(property, value));
+	return Object.entries(filter).flatMap(([property, value]) => conditionsOf(property, value));
 }
 
 function conditionsOf(property: string, value: unknown): FilterCondition[] {
