@@ -31,6 +31,9 @@ interface DrainCalls {
 	): Promise<ExchangedLines>;
 }
 
+const charactersOf = (ended: readonly LineEnd[]): number =>
+	ended.reduce((sum, { outcome }) => sum + ("text" in outcome ? outcome.text.length : 0), 0);
+
 export class Drain {
 	readonly #context: Pick<LineContext, "record" | "signal">;
 	readonly #calls: DrainCalls;
@@ -107,7 +110,7 @@ export class Drain {
 
 	/** While lines run: whether ends are stored now. */
 	#mustExchange(mayStart: boolean): boolean {
-		if (this.#ended.length >= GROUP_LINES) return true;
+		if (this.#ended.length >= GROUP_LINES || charactersOf(this.#ended) >= MAX_CHARACTERS) return true;
 		return this.#ended.length > 0 ? this.#ready.length === 0 : mayStart && this.#mayClaim;
 	}
 
