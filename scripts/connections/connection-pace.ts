@@ -76,6 +76,11 @@ export class ConnectionPace {
 		this.#callers.answered(this.#address, credential, status);
 	}
 
+	/** The request has waited too long. */
+	refuse(): void {
+		this.#pace.refuse();
+	}
+
 	end(): void {
 		for (const stop of this.#waits) stop();
 		this.#waits.clear();

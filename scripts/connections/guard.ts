@@ -96,7 +96,10 @@ export function guardConnections({
 	const reports = setInterval(() => {
 		const isCollectionDue = idleTime.isCollectionDue(places);
 		if (isCollectionDue) collectGarbage();
-		if (countsSocket !== undefined) sendCounts(countsSocket, reportsOf(places.counts()), { isCollectionDue });
+		if (countsSocket !== undefined)
+			sendCounts(countsSocket, [...reportsOf(places.counts()), pace.report(places.maxOpen)], {
+				isCollectionDue,
+			});
 	}, REPORT_MS).unref();
 	const probes = countsSocket === undefined ? undefined : probeRuntime(countsSocket, { pace, places, now });
 	server.once("close", () => {

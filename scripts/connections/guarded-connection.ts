@@ -96,8 +96,13 @@ export class GuardedConnection implements Placed {
 			const limitMs = this.#runtime ? times.keepAliveMs : times.firstByteMs;
 			if (this.#requests.length === 0 && silentMs > limitMs) this.close();
 		} else if (!this.#isForwarding) {
-			if (at - this.#requestAt > times.requestMs) this.refuse(this.#unread ? "full" : "late");
+			if (at - this.#requestAt > times.requestMs) this.#refuseLate();
 		} else if (this.#rate.isSlow(at) && !this.#caller.isPaused()) this.refuse("late");
+	}
+
+	#refuseLate(): void {
+		if (this.#unread) this.#pace.refuse();
+		this.refuse(this.#unread ? "full" : "late");
 	}
 
 	/** The runtime buffers what the caller of a websocket does not read. */

@@ -7,6 +7,10 @@
  * fair queueing: a caller's *tag* is what it has used, and the *turn* is the tag up to which all callers have been served.
  */
 
+import type { CountReport } from "../../src/core/shared-count.ts";
+
+/** The class of the metrics. */
+const PACED = "paced_requests";
 /** Later answers to a probe: the runtime is behind. */
 const BEHIND_MS = 15;
 /** After each probe the rate changes by these factors. */
@@ -56,6 +60,8 @@ export class Pace {
 	#used = 0;
 	#probedAt: number;
 	#probesInTime = 0;
+	/** Since the start. */
+	#refused = 0;
 
 	constructor(now: () => number) {
 		this.#now = now;
@@ -71,6 +77,16 @@ export class Pace {
 		let count = 0;
 		for (const { starts } of this.#waiting.values()) count += starts.size;
 		return count;
+	}
+
+	/** Work was refused because it has waited too long. */
+	refuse(): void {
+		this.#refused++;
+	}
+
+	/** `limit`: connections, because each has at most one request that waits. */
+	report(limit: number): CountReport {
+		return { name: PACED, used: this.waiting, limit, refused: this.#refused };
 	}
 
 	/** The runtime has answered a probe after so many milliseconds. */

@@ -50,6 +50,17 @@ it("lets a caller who uses little begin at once, beside one with a thousand wait
 	}
 });
 
+it("reports the requests that wait, and those that have waited too long", () => {
+	const pace = behind();
+	for (let sent = 0; sent < 10; sent++) begin(pace, caller("heavy"));
+	const { waiting } = pace;
+	expect(waiting).toBeGreaterThan(0);
+	expect(pace.report(100)).toEqual({ name: "paced_requests", used: waiting, limit: 100, refused: 0 });
+	pace.refuse();
+	pace.end();
+	expect(pace.report(100)).toEqual({ name: "paced_requests", used: 0, limit: 100, refused: 1 });
+});
+
 it("gives waiting callers equal parts, and a stranger a fifth of one", () => {
 	const pace = behind();
 	const begun = { one: 0, two: 0, stranger: 0 };

@@ -4,8 +4,8 @@ import type { Attacker, Pattern } from "../attacker.ts";
 import { api, chat, HOLD_MS, KILOBYTE, MEGABYTE, padding } from "./requests.ts";
 
 const DRIP_MS = 500;
-const INDEXES = 20;
-const INSTANCES = 10;
+const INDEXES = 3;
+const INSTANCES = 2;
 const WIDTH = 32;
 const BOUNDARY = "----x";
 const FORM = { "content-type": `multipart/form-data; boundary=${BOUNDARY}` };
@@ -24,14 +24,19 @@ const instance = (a: Attacker): string => `${instances(a)}/hostile-${a.number % 
 
 const part = (name: string, extra = ""): string =>
 	`--${BOUNDARY}\r\ncontent-disposition: form-data; name="${name}"${extra}\r\n\r\n`;
-const form = (filename: string, content: string | Uint8Array, fields: Record<string, string> = {}): Buffer =>
+const form = (
+	filename: string,
+	content: string | Uint8Array,
+	fields: Record<string, string> = {},
+	field = "file",
+): Buffer =>
 	Buffer.concat([
 		Buffer.from(
 			Object.entries(fields)
 				.map(([name, value]) => `${part(name)}${value}\r\n`)
 				.join(""),
 		),
-		Buffer.from(part("file", `; filename="${filename}"`)),
+		Buffer.from(part(field, `; filename="${filename}"`)),
 		Buffer.from(content as string),
 		Buffer.from(`\r\n--${BOUNDARY}--\r\n`),
 	]);
@@ -80,7 +85,7 @@ export const ROOM_PATTERNS: readonly Pattern[] = [
 		await a.ask(files(a), { body, headers: FORM, token: token(a), leaveMs: 20 });
 	}),
 	inRooms("files with paths as names", async (a) => {
-		const name = "../../../../etc/passwd\\..\\%2e%2e%2f\u0001";
+		const name = "../../../../etc/passwd\\..\\%2e%2e%2f\u0001.jsonl";
 		await a.ask(files(a), { body: form(name, "x", { purpose: "batch" }), headers: FORM, token: token(a) });
 	}),
 	inRooms("forms without an end", async (a) => {
@@ -112,7 +117,7 @@ export const ROOM_PATTERNS: readonly Pattern[] = [
 	inRooms("Gemini batches", async (a) => {
 		const request = { contents: [{ role: "user", parts: [{ text: "Hi" }] }] };
 		const requests = Array.from({ length: 50 }, (_, i) => ({ request, metadata: { key: `k-${i}` } }));
-		const batch = { display_name: "x", input_config: { requests: { requests } } };
+		const batch = { displayName: "x", inputConfig: { requests: { requests } } };
 		await a.ask(`${api(a)}/v1beta/models/hostile/quick:batchGenerateContent`, {
 			...{ body: { batch }, token: token(a) },
 		});
@@ -187,11 +192,7 @@ export const ROOM_PATTERNS: readonly Pattern[] = [
 		await a.ask(`${instance(a)}/chat/completions`, { body, token: token(a), leaveMs: 500 });
 	}),
 	inRooms("documents that are compressed bombs", async (a) => {
-		const body = form("a.docx", ZIP_BOMB);
+		const body = form("a.docx", ZIP_BOMB, {}, "files");
 		await a.ask(`${api(a)}/tomarkdown`, { body, headers: FORM });
-	}),
-	inRooms("fine-tunes", async (a) => {
-		const body = { model: "hostile/quick", name: `f-${a.number}`, description: "" };
-		await a.ask(`${api(a)}/finetunes`, { body, token: token(a) });
 	}),
 ];
