@@ -75,6 +75,23 @@ export function clientCommands(ganglion: Command, defaults: Defaults, finish: Fi
 			const { moveVectors } = await import("./commands/vectors.ts");
 			finish(await moveVectors(index, flags));
 		});
+	connected(
+		ganglion
+			.command("search")
+			.description("fill AI Search instances from folders")
+			.helpCommand(false)
+			.command("sync"),
+	)
+		.description("make the files of a folder the items of an AI Search instance")
+		.argument("<folder>")
+		.requiredOption("--instance <id>", "the instance; it is created if it does not exist")
+		.option("--namespace <name>", "its namespace (default: default)")
+		.option("--prefix <path>", "before the path of each file, such as guides/")
+		.option("--watch", "continue, and send what changes")
+		.action(async (folder: string, flags) => {
+			const { syncFolder } = await import("./commands/search-sync.ts");
+			finish(await syncFolder(folder, flags));
+		});
 	tokenCommands(
 		ganglion.command("token").description("create, list and revoke tokens of the account").helpCommand(false),
 		finish,

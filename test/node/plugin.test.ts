@@ -270,7 +270,7 @@ describe("the example, with the plugin", () => {
 });
 
 describe.each([
-	["rag", 4],
+	["rag", 5],
 	["agent", 6],
 ])("examples/%s", (name, tests) => {
 	it("passes its own tests with the plugin", async () => {

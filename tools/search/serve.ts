@@ -1,6 +1,7 @@
 /** A gateway of a tool: `ganglion serve` as built, open to this machine, on the simulator. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "../../scripts/free-port.ts";
 import { DIST } from "../../scripts/root.ts";
@@ -11,20 +12,24 @@ export interface ServedGateway {
 	stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-export async function serveGateway(state: string, port?: number): Promise<ServedGateway> {
+/** `settings`: beside those of an open gateway on the simulator. */
+export async function serveGateway(
+	state: string,
+	port?: number,
+	settings: Readonly<Record<string, string>> = {},
+): Promise<ServedGateway> {
 	const own = port ?? (await freePort());
 	const child = spawn(
 		process.execPath,
 		[join(DIST, "cli/index.js"), "serve", "--port", String(own), "--state", state],
 		{
 			stdio: ["ignore", "pipe", "inherit"],
-			// A group of its own, so that a signal reaches all its processes.
-			detached: true,
 			env: {
 				...process.env,
 				ALLOW_ANONYMOUS: "true",
 				DEFAULT_BACKEND: "simulator",
 				LIMITS: '{"requests_per_minute":"none"}',
+				...settings,
 			},
 		},
 	);
@@ -40,8 +45,23 @@ export async function serveGateway(state: string, port?: number): Promise<Served
 		async stop(signal = "SIGTERM") {
 			const ended = once(child, "exit");
 			if (child.exitCode !== null || child.signalCode !== null) return;
-			process.kill(-(child.pid ?? 0), signal);
+			const pids = signal === "SIGKILL" ? descendants(child.pid ?? 0) : [child.pid ?? 0];
+			for (const pid of pids) killIfRunning(pid, signal);
 			await ended;
 		},
 	};
+}
+
+/** The process and all that it has started (Linux). */
+function descendants(pid: number): number[] {
+	const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean);
+	return [pid, ...children.flatMap((child) => descendants(Number(child)))];
+}
+
+function killIfRunning(pid: number, signal: NodeJS.Signals): void {
+	try {
+		process.kill(pid, signal);
+	} catch {
+		// It has ended by itself.
+	}
 }

@@ -1,6 +1,7 @@
 declare namespace Cloudflare {
 	interface Env {
 		AI: Ai;
+		HANDBOOK: AiSearchInstance;
 	}
 }
 interface Env extends Cloudflare.Env {}

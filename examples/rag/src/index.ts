@@ -1,4 +1,5 @@
 /** Answers questions from a handbook. The code is the same for every backend of `env.AI`. */
+import { answerFrom } from "./managed.ts";
 import { type Passage, passagesFor } from "./retrieval.ts";
 
 const CHAT = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
@@ -7,7 +8,9 @@ export default {
 	async fetch(request, env) {
 		const { pathname, searchParams } = new URL(request.url);
 		const question = searchParams.get("q")?.trim();
-		if (pathname !== "/ask" || !question) return new Response("GET /ask?q=…\n", { status: 404 });
+		if ((pathname !== "/ask" && pathname !== "/search") || !question)
+			return new Response("GET /ask?q=… or /search?q=…\n", { status: 404 });
+		if (pathname === "/search") return Response.json(await answerFrom(env.HANDBOOK, question));
 
 		const passages = await passagesFor(question, env.AI);
 		const output = await env.AI.run(CHAT, {

@@ -98,7 +98,7 @@ export interface SearchPlan {
 	filter: FilterCondition[];
 	expansion: number;
 	metadataOnly: boolean;
-	/** Failures of the models and stores give an empty result. */
+	/** Failures of engines and stores give the result without them. */
 	hidesFailure: boolean;
 	boosts: Boost[];
 	rewrite?: { model: string; prompt?: string | undefined };
@@ -129,7 +129,7 @@ export function searchPlan(
 		filter: readFilters(retrieval.filters, config.custom_metadata),
 		expansion: retrieval.context_expansion ?? 0,
 		metadataOnly: retrieval.metadata_only ?? false,
-		hidesFailure: retrieval.return_on_failure ?? false,
+		hidesFailure: retrieval.return_on_failure ?? true,
 		boosts: checkBoosts(retrieval.boost_by ?? config.retrieval_options.boost_by, config.custom_metadata),
 		...(rewrites && {
 			rewrite: { model: rewrite.model || config.rewrite_model, prompt: rewrite.rewrite_prompt },

@@ -4,7 +4,7 @@
  *
  * The threshold applies to the score of the vector, as in the product: a chunk that only the keywords have found has none.
  */
-import { toAiError } from "../../core/errors.ts";
+import { type AiError, toAiError } from "../../core/errors.ts";
 import type { OpenInstance } from "./client/search-instances.ts";
 import { searchFailure } from "./failures.ts";
 import { boosted, fused, type RankedChunk, sorted } from "./fusion.ts";
@@ -20,6 +20,8 @@ export interface SearchContext {
 	instance: OpenInstance;
 	models: SearchModels;
 	services: SearchRoomServices;
+	/** Called with a failure that the result does not show. */
+	onHidden?(failure: AiError): void;
 }
 
 /** A chunk of an answer, with the names of the product. */
@@ -45,15 +47,41 @@ export interface SearchResult {
 	chunks: SearchedChunk[];
 }
 
-/** Throws 7032 for an instance that is paused, and the errors of the models. */
+/** Throws 7032 for an instance that is paused, and the errors of the models that are not hidden. */
 export async function searchInstance(plan: SearchPlan, context: SearchContext): Promise<SearchResult> {
 	if (context.instance.record.config.paused) throw searchFailure("searchPaused");
 	try {
 		return await search(plan, context);
 	} catch (thrown) {
-		if (!plan.hidesFailure || toAiError(thrown).status === 401) throw thrown;
+		context.onHidden?.(hidden(thrown, plan));
 		return { search_query: plan.query, chunks: [] };
 	}
+}
+
+const FIRST_FAULT_STATUS = 500;
+
+/** A failure of an engine or a store, if the plan hides it. Throws others: mistakes of the request and of the configuration, and limits. */
+function hidden(thrown: unknown, { hidesFailure }: SearchPlan): AiError {
+	const error = toAiError(thrown);
+	if (!hidesFailure || error.status < FIRST_FAULT_STATUS) throw thrown;
+	return error;
+}
+
+/** The matches of each method. One that fails is left out if the other one does not, and the plan hides it. */
+async function matchesOf(query: string, plan: SearchPlan, context: SearchContext) {
+	const { types } = plan;
+	const [vector, keyword] = await Promise.allSettled([
+		types.vector ? byVector(query, plan, context) : undefined,
+		types.keyword ? byKeyword(query, plan, context) : undefined,
+	]);
+	const failures = [vector, keyword].flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
+	const methods = Number(types.vector) + Number(types.keyword);
+	if (failures.length === methods) throw failures[0];
+	for (const failure of failures) context.onHidden?.(hidden(failure, plan));
+	return {
+		vector: vector.status === "fulfilled" ? vector.value : undefined,
+		keyword: keyword.status === "fulfilled" ? keyword.value : undefined,
+	};
 }
 
 async function search(plan: SearchPlan, context: SearchContext): Promise<SearchResult> {
@@ -62,10 +90,7 @@ async function search(plan: SearchPlan, context: SearchContext): Promise<SearchR
 	const query = plan.rewrite
 		? await rewriteQuery(plan.rewrite, { history, query: plan.query }, context.models)
 		: plan.query;
-	const [vector, keyword] = await Promise.all([
-		plan.types.vector ? byVector(query, plan, context) : undefined,
-		plan.types.keyword ? byKeyword(query, plan, context) : undefined,
-	]);
+	const { keyword, vector } = await matchesOf(query, plan, context);
 	const ranked = fused({ vector, keyword }, plan.fusion);
 	const texts = new Map<string, FoundChunk>();
 	for (const chunk of await call((object) => object.found(ranked.map(({ id }) => id))))

@@ -1,4 +1,5 @@
 /** Tells readers of scores that the simulator has made the embeddings. */
+import type { AiError } from "../../core/errors.ts";
 import { envelope } from "../../http/envelope.ts";
 
 /** Of every answer with scores. Its value: {@link LEXICAL}. */
@@ -12,6 +13,8 @@ export const NOTE =
 export interface NotedResult<Result> {
 	result: Result;
 	isLexical: boolean;
+	/** Failures that the result does not show. */
+	hidden?: readonly AiError[];
 }
 
 export function marked(response: Response, { isLexical }: { isLexical: boolean }): Response {
@@ -19,6 +22,9 @@ export function marked(response: Response, { isLexical }: { isLexical: boolean }
 	return response;
 }
 
-/** The result in the envelope, with a message for people. */
-export const notedEnvelope = ({ isLexical, result }: NotedResult<object>): Response =>
-	marked(envelope(result, { messages: isLexical ? [{ message: NOTE }] : [] }), { isLexical });
+/** The result in the envelope, with messages for people. */
+export function notedEnvelope({ hidden = [], isLexical, result }: NotedResult<object>): Response {
+	const failures = hidden.map(({ code, description }) => ({ code, message: `Left out: ${description}` }));
+	const messages = [...failures, ...(isLexical ? [{ message: NOTE }] : [])];
+	return marked(envelope(result, { messages }), { isLexical });
+}

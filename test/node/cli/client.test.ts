@@ -1,5 +1,5 @@
 /** The commands that call a running gateway, against `ganglion serve` with an operator's token. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -263,5 +263,60 @@ describe("ganglion vectors move", () => {
 		const { code, stderr, stdout } = await move;
 		expect([code, stdout]).toEqual([1, "docs is where it was: the move to the store pg was cancelled\n"]);
 		expect(stderr).toMatch(/^The move also runs without this command[^\n]+\nstarting\n(?:.*\n)*cancelled\n$/);
+	});
+});
+
+describe("ganglion search sync", () => {
+	const files = mkdtempSync(join(tmpdir(), "ganglion-sync-"));
+	afterAll(() => rmSync(files, { recursive: true, force: true }));
+	const sync = (...flags: string[]) => ["search", "sync", files, "--instance", "manual", ...flags];
+	const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+	const items = () => `${url}/client/v4/accounts/acme/ai-search/instances/manual/items`;
+	async function stored(): Promise<{ key: string; id: string }[]> {
+		const response = await fetch(`${items()}?sort_by=modified_at`, { headers });
+		return ((await response.json()) as { result: { key: string; id: string }[] }).result;
+	}
+	const keys = async (): Promise<string[]> => (await stored()).map(({ key }) => key).sort();
+
+	it("sends what differs, deletes what is gone, and reports what is refused", async () => {
+		mkdirSync(join(files, "guides"), { recursive: true });
+		mkdirSync(join(files, ".git"));
+		writeFileSync(join(files, "a.md"), "To reset a password, open the settings page.");
+		writeFileSync(join(files, "guides/b.md"), "An invoice is sent each month.");
+		writeFileSync(join(files, ".git/config"), "hidden");
+		expect(await run(sync())).toMatchObject({
+			...{ code: 0, stdout: "manual: 2 sent, 0 unchanged, 0 deleted, 0 refused\n" },
+		});
+		expect(await keys()).toEqual(["a.md", "guides/b.md"]);
+		// Not of the folder.
+		const form = new FormData();
+		form.set("file", new File(["Notes of a person."], "notes.md"));
+		expect((await fetch(items(), { method: "POST", headers, body: form })).status).toBe(200);
+		writeFileSync(join(files, "a.md"), "To reset a password, call the service.");
+		writeFileSync(join(files, "tool.exe"), "MZ");
+		rmSync(join(files, "guides/b.md"));
+		const second = await run(sync());
+		expect(second).toMatchObject({
+			...{ code: 1, stdout: "manual: 1 sent, 0 unchanged, 1 deleted, 1 refused\n" },
+		});
+		expect(second.stderr).toContain("tool.exe: unsupported_file_type [code: 7060] (HTTP 400)");
+		expect(await keys()).toEqual(["a.md", "notes.md"]);
+		rmSync(join(files, "tool.exe"));
+		expect(await json(sync())).toEqual({ sent: [], deleted: [], unchanged: 1, refused: {} });
+		expect((await run(["search", "sync", join(files, "none"), "--instance", "x"])).stderr).toContain(
+			"is no folder",
+		);
+	});
+
+	it("continues with what changes", async () => {
+		const watching = runScript(CLI, sync("--watch", "--prefix", "live"), {
+			env: { GANGLION_URL: url, GANGLION_ACCOUNT: "acme", GANGLION_TOKEN: ADMIN_TOKEN },
+		});
+		await watching.until(/Watching/);
+		writeFileSync(join(files, "c.md"), "The warranty lasts for two years.");
+		await watching.until(/manual: 1 sent, 1 unchanged, 0 deleted, 0 refused/);
+		expect(await keys()).toEqual(["a.md", "live/a.md", "live/c.md", "notes.md"]);
+		watching.kill("SIGTERM");
+		await watching.exit;
 	});
 });

@@ -328,12 +328,44 @@ describe("a search", () => {
 				},
 			],
 		});
+		// A mistake of the configuration is not hidden.
 		expect(
 			await api.post("/instances/docs/search", {
 				query: "password",
 				ai_search_options: { retrieval: { return_on_failure: true } },
 			}),
-		).toMatchObject({ status: 200, result: { search_query: "password", chunks: [] } });
+		).toMatchObject({ status: 400, errors: [{ code: 7010 }] });
+	});
+
+	it("leaves out what an engine that fails would have found, unless return_on_failure is false", async () => {
+		let isDown = false;
+		const { options } = engine("answer");
+		const fetch: typeof globalThis.fetch = async (input, init) =>
+			isDown ? new Response("down", { status: 500 }) : options.fetch(input, init);
+		const api = searchApi({ ...options, fetch });
+		await api.create("docs");
+		await api.upload("a.md", "To reset a password, open the settings page.");
+		isDown = true;
+		const search = (retrieval: object) =>
+			api.post("/instances/docs/search", { query: "password", ai_search_options: { retrieval } });
+		const failure = { code: 5001, message: expect.stringMatching(/^Left out: /) };
+		expect(await search({})).toMatchObject({
+			...{ status: 200, messages: [failure] },
+			result: { chunks: [{ item: { key: "a.md" }, scoring_details: { keyword_rank: 1 } }] },
+		});
+		expect(await search({ retrieval_type: "vector" })).toMatchObject({
+			...{ status: 200, messages: [failure], result: { search_query: "password", chunks: [] } },
+		});
+		for (const retrieval_type of ["vector", "hybrid"])
+			expect(await search({ retrieval_type, return_on_failure: false })).toMatchObject({
+				...{ status: 502, errors: [{ code: 5001 }] },
+			});
+		// An answer from nothing would say that the documents do not contain it.
+		const chat = await api.post("/instances/docs/chat/completions", {
+			messages: [{ role: "user", content: "password" }],
+			ai_search_options: { retrieval: { retrieval_type: "vector" } },
+		});
+		expect(chat).toMatchObject({ status: 502, errors: [{ code: 5001 }] });
 	});
 
 	it("needs a query", async () => {
