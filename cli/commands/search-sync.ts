@@ -55,18 +55,20 @@ export async function syncFolder(folder: string, flags: SyncFlags): Promise<numb
 	if (!existsSync(folder) || !(await stat(folder)).isDirectory())
 		throw new CommandError(`${folder} is no folder`);
 	const sync = new FolderSync(folder, flags);
+	// Before the first run, so that no change is missed.
+	const changed = flags.watch ? changesOf(folder) : undefined;
 	await sync.requireInstance();
-	let code = await sync.run();
-	if (!flags.watch) return code;
+	const code = await sync.run();
+	if (!changed) return code;
 	console.error(`Watching ${folder}. Press Ctrl+C to end.`);
-	for await (const _ of changesOf(folder))
-		code = await sync.run().catch((error: unknown) => {
+	for (;;) {
+		await changed();
+		await sync.run().catch((error: unknown) => {
 			if (!(error instanceof CommandError)) throw error;
 			// The gateway may start again. The next change tries again.
 			console.error(`error: ${error.message}`);
-			return 1;
 		});
-	return code;
+	}
 }
 
 class FolderSync {
@@ -199,25 +201,20 @@ async function filesIn(folder: string): Promise<string[]> {
 		.sort();
 }
 
-/** One value for each group of changes. */
-async function* changesOf(folder: string): AsyncGenerator<void> {
+/** Returns a function that waits for the next group of changes, also of those since its last call. */
+function changesOf(folder: string): () => Promise<void> {
 	let wake = (): void => {};
 	let isChanged = false;
-	const watcher = watch(folder, { recursive: true }, () => {
+	watch(folder, { recursive: true }, () => {
 		isChanged = true;
 		wake();
 	});
-	try {
-		for (;;) {
-			if (!isChanged)
-				await new Promise<void>((done) => {
-					wake = done;
-				});
-			await wait(SETTLED_MS);
-			isChanged = false;
-			yield;
-		}
-	} finally {
-		watcher.close();
-	}
+	return async () => {
+		if (!isChanged)
+			await new Promise<void>((done) => {
+				wake = done;
+			});
+		await wait(SETTLED_MS);
+		isChanged = false;
+	};
 }

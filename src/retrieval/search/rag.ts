@@ -32,7 +32,9 @@ function planOf(body: RagBody, config: InstanceConfig): SearchPlan {
 	const { filters, max_num_results, query, ranking_options: ranking, reranking, rewrite_query } = body;
 	const retrieval = { filters, max_num_results, match_threshold: ranking?.score_threshold };
 	const options = { retrieval, ...(reranking && { reranking }) };
-	const plan = searchPlan({ query, ai_search_options: options }, config, "searchQueryMissing");
+	const request = searchPlan({ query, ai_search_options: options }, config, "searchQueryMissing");
+	// The older API has no option that hides failures.
+	const plan = { ...request, hidesFailure: false };
 	const rewrites = rewrite_query ?? config.rewrite_query;
 	return rewrites ? { ...plan, rewrite: { model: config.rewrite_model } } : plan;
 }

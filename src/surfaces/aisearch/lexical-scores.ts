@@ -22,9 +22,11 @@ export function marked(response: Response, { isLexical }: { isLexical: boolean }
 	return response;
 }
 
+export const leftOutText = ({ description }: AiError): string => `Left out: ${description}`;
+
 /** The result in the envelope, with messages for people. */
 export function notedEnvelope({ hidden = [], isLexical, result }: NotedResult<object>): Response {
-	const failures = hidden.map(({ code, description }) => ({ code, message: `Left out: ${description}` }));
+	const failures = hidden.map((error) => ({ code: error.code, message: leftOutText(error) }));
 	const messages = [...failures, ...(isLexical ? [{ message: NOTE }] : [])];
 	return marked(envelope(result, { messages }), { isLexical });
 }

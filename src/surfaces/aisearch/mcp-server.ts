@@ -10,7 +10,7 @@ import { AiError, toAiError } from "../../core/errors.ts";
 import { lazy } from "../../core/lazy.ts";
 import { readJson } from "../../http/body.ts";
 import { MAX_QUERY_CHARACTERS } from "../../retrieval/search/limits.ts";
-import { NOTE } from "./lexical-scores.ts";
+import { leftOutText, NOTE } from "./lexical-scores.ts";
 import { type SearchedCall, search } from "./search-operations.ts";
 
 /** The product's default. */
@@ -52,8 +52,8 @@ function serverOf(call: SearchedCall, description: string): McpServer {
 
 async function found(query: string, call: SearchedCall): Promise<CallToolResult> {
 	try {
-		const { isLexical, result } = await search({ query }, call);
-		const texts = [JSON.stringify(result), ...(isLexical ? [NOTE] : [])];
+		const { hidden = [], isLexical, result } = await search({ query }, call);
+		const texts = [JSON.stringify(result), ...hidden.map(leftOutText), ...(isLexical ? [NOTE] : [])];
 		return { content: texts.map((text) => ({ type: "text", text })) };
 	} catch (thrown) {
 		const error = toAiError(thrown);

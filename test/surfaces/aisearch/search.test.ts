@@ -358,14 +358,14 @@ describe("a search", () => {
 		});
 		for (const retrieval_type of ["vector", "hybrid"])
 			expect(await search({ retrieval_type, return_on_failure: false })).toMatchObject({
-				...{ status: 502, errors: [{ code: 5001 }] },
+				...{ status: 500, errors: [{ code: 5001 }] },
 			});
 		// An answer from nothing would say that the documents do not contain it.
 		const chat = await api.post("/instances/docs/chat/completions", {
 			messages: [{ role: "user", content: "password" }],
 			ai_search_options: { retrieval: { retrieval_type: "vector" } },
 		});
-		expect(chat).toMatchObject({ status: 502, errors: [{ code: 5001 }] });
+		expect(chat).toMatchObject({ status: 500, errors: [{ code: 5001 }] });
 	});
 
 	it("needs a query", async () => {
