@@ -80,6 +80,7 @@ const completions = {
 const responsesFields = {
 	access_programs: null,
 	background: null,
+	background_options: null,
 	context_management: null,
 	conversation: null,
 	image: null,

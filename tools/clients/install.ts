@@ -71,7 +71,7 @@ export async function install(
 				"install",
 				"--no-audit",
 				"--no-fund",
-				"--prefer-offline",
+				OFFLINE,
 				"--legacy-peer-deps",
 				...(installScripts.length > 0 ? [] : ["--ignore-scripts"]),
 				...specs,
@@ -116,7 +116,9 @@ async function askRegistry(name: string, tag: string): Promise<Version> {
 	return { version, date: (time[version] ?? "").slice(0, "YYYY-MM-DD".length) };
 }
 
-/** The registry may refuse a request for a moment. */
+const OFFLINE = "--prefer-offline";
+
+/** The registry may refuse a request for a moment, and npm's own cache may not know a version of today. */
 async function npm(args: string[], folder?: string, attempt = 1): Promise<string> {
 	try {
 		const { stdout } = await run("npm", args, {
@@ -127,6 +129,10 @@ async function npm(args: string[], folder?: string, attempt = 1): Promise<string
 		return stdout;
 	} catch (error) {
 		if (attempt === ATTEMPTS) throw error;
-		return npm(args, folder, attempt + 1);
+		return npm(
+			args.filter((arg) => arg !== OFFLINE),
+			folder,
+			attempt + 1,
+		);
 	}
 }

@@ -91,3 +91,6 @@ export const patchOf = (path: string, content: string): string =>
 
 /** The reason of agents without the scenario `shorten`. */
 export const KEEPS_LIMIT = "it keeps its output limit";
+
+/** The reason of agents without the scenario `search`. */
+export const NO_SEARCH = "none of its tools searches the web";

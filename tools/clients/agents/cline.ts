@@ -1,6 +1,7 @@
 import { type CodingAgent, KEEPS_LIMIT, MCP_SERVER, writeFile } from "../agent/client.ts";
 import { KIMI } from "../library/client.ts";
 
+const NEEDS_TERMINAL = "`--id` starts its interactive mode, which needs a terminal";
 const SETTINGS = ".cline/data/settings";
 
 export const agent: CodingAgent = {
@@ -33,5 +34,10 @@ export const agent: CodingAgent = {
 		return { args: ["-P", "openai-compatible", prompt], env: { CLINE_TELEMETRY_DISABLED: "1" } };
 	},
 	overflow: /maximum context length|context/,
-	unsupported: { shorten: KEEPS_LIMIT, resume: "`--id` starts its interactive mode, which needs a terminal" },
+	unsupported: {
+		shorten: KEEPS_LIMIT,
+		resume: NEEDS_TERMINAL,
+		session: NEEDS_TERMINAL,
+		compact: NEEDS_TERMINAL,
+	},
 };

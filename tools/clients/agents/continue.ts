@@ -1,4 +1,4 @@
-import { type CodingAgent, KEEPS_LIMIT, MCP_SERVER, writeFile } from "../agent/client.ts";
+import { type CodingAgent, KEEPS_LIMIT, MCP_SERVER, NO_SEARCH, writeFile } from "../agent/client.ts";
 import { KIMI } from "../library/client.ts";
 
 export const agent: CodingAgent = {
@@ -38,6 +38,7 @@ export const agent: CodingAgent = {
 	overflow: /maximum context length|context window|too long|exceeds the maximum number of tokens|HTTP 413/,
 	unsupported: {
 		shorten: KEEPS_LIMIT,
+		search: NO_SEARCH,
 		session:
 			"it sends the result of an MCP tool as JSON text (`JSON.stringify(result?.content)`), so an image is base64 text",
 	},

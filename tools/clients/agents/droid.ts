@@ -1,5 +1,8 @@
-import { type CodingAgent, KEEPS_LIMIT, MCP_SERVER, patchOf, writeFile } from "../agent/client.ts";
+import { type CodingAgent, KEEPS_LIMIT, MCP_SERVER, NO_SEARCH, patchOf, writeFile } from "../agent/client.ts";
 import { KIMI } from "../library/client.ts";
+
+const DEFERRED_TOOLS =
+	"its requests name the tools of an MCP server as deferred, and lack them also after its `ToolSearch`";
 
 export const agent: CodingAgent = {
 	title: "Droid",
@@ -37,8 +40,9 @@ export const agent: CodingAgent = {
 	overflow: /context/,
 	unsupported: {
 		shorten: KEEPS_LIMIT,
-		tools:
-			"its requests name the tools of an MCP server as deferred, and lack them also after its `ToolSearch`",
+		search: NO_SEARCH,
+		session: DEFERRED_TOOLS,
+		tools: DEFERRED_TOOLS,
 		resume: "`droid exec -s` ends with 1, without a message and without a request",
 		overflow: 'it says only "Exec failed"',
 	},

@@ -3,7 +3,7 @@ import { KIMI } from "../library/client.ts";
 
 export const agent: CodingAgent = {
 	title: "pi",
-	package: "@mariozechner/pi-coding-agent",
+	package: "@earendil-works/pi-coding-agent",
 	bin: "pi",
 	installScript: false,
 	models: ["gpt-5.6-sol", "claude-opus-5-5", KIMI],
@@ -28,5 +28,9 @@ export const agent: CodingAgent = {
 	},
 	edit: (path, content) => ({ name: "write", input: { path, content } }),
 	overflow: "compaction",
-	unsupported: { shorten: KEEPS_LIMIT, tools: "it has no MCP" },
+	unsupported: {
+		shorten: KEEPS_LIMIT,
+		overflow:
+			"it notices the full context, but has nothing to compact after one prompt (`_runAutoCompaction`, dist/core/agent-session.js)",
+	},
 };
