@@ -38,8 +38,6 @@ const STATUS: Readonly<Record<ProblemCode, number>> = {
 	weights_unreadable: 500,
 	engine_unavailable: 503,
 };
-/** llama-server closes a connection that is idle for 5 s. A request on such a one would be lost. */
-const IDLE_MS = 2_000;
 const MAX_COMMAND_BYTES = 10_000;
 const COMMANDS = /^\/(pull|cancel|load|unload|remove)$/;
 const PASSED = /^\/model:([^/]+)(\/v1\/[\w/-]+|\/(?:(?:de)?tokenize|predict))$/;
@@ -52,7 +50,8 @@ export interface Door {
 }
 
 export async function openDoor(engine: Engine, key: string): Promise<Door> {
-	const agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
+	// llama-server closes a connection after an answer without saying so. A request on such a one would be lost.
+	const agent = new Agent({ keepAlive: false });
 	const server = createServer((incoming, answer) => {
 		handle(incoming, answer).catch((error: unknown) => refuse(answer, error));
 	});

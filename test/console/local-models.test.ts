@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { freePort } from "../../scripts/free-port.ts";
 import { CLI } from "../node/cli/run.ts";
-import { type Hub, startHub } from "../node/local-engine/hub.ts";
+import { type Hub, REVISION, startHub } from "../node/local-engine/hub.ts";
 import { runScript, type Script } from "../node/script.ts";
 import { faultsOf, NARROW } from "./axe.ts";
 import { openSession, openTab, shoot } from "./browser.ts";
@@ -97,6 +97,13 @@ it("weights are pulled with progress, loaded, tried, unloaded and removed", asyn
 	await page.getByRole("button", { name: `Pull ${LLAMA}` }).waitFor();
 	await here.getByRole("link", { name: `Try ${BGE}` }).click();
 	await page.getByRole("combobox", { name: "Model" }).getByText(BGE, { exact: true }).waitFor();
+
+	// The plan of a model, and the routes, name its weights.
+	const label = new RegExp(`CompendiumLabs/bge-small-en-v1\\.5-gguf@${REVISION}; quantised`);
+	await page.goto(`${origin}/console/models/${BGE}`);
+	await page.getByRole("region", { name: "Engines" }).getByText(label).waitFor();
+	await page.goto(`${origin}/console/engines`);
+	await page.getByText(label).first().waitFor();
 	await tab.close();
 });
 

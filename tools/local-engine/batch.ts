@@ -28,7 +28,9 @@ function encoder(): Buffer {
 	const weights: Graph["weights"] = [];
 	const nodes: Graph["nodes"] = [];
 	const matrix = (name: string, rows: number, columns: number): void => {
-		const data = Array.from({ length: rows * columns }, () => (Math.random() - 0.5) / Math.sqrt(rows));
+		// The numbers keep their size through the layers: very small ones are slow.
+		const scale = Math.sqrt(12 / rows);
+		const data = Array.from({ length: rows * columns }, () => (Math.random() - 0.5) * scale);
 		weights.push({ name, dims: [rows, columns], data });
 	};
 	matrix("words", 10, WIDTH);

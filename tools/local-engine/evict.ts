@@ -15,8 +15,9 @@ import {
 /** Room for two of the four models. */
 const MEMORY_GB = "0.45";
 const CALLERS = 4;
+const CALLERS_OF_A_MODEL = 2;
 /** Requests of a caller for one model, before the next one. */
-const IN_A_ROW = 5;
+const IN_A_ROW = 2;
 
 export async function evict(file: string, requests = 1_000): Promise<boolean> {
 	const folder = newFolder(file);
@@ -42,7 +43,9 @@ export async function evict(file: string, requests = 1_000): Promise<boolean> {
 			most = Math.max(most, running.length);
 		}
 	};
-	await Promise.all(Array.from({ length: CALLERS }, (_, offset) => caller(offset)));
+	await Promise.all(
+		Array.from({ length: CALLERS }, (_, offset) => caller(Math.floor(offset / CALLERS_OF_A_MODEL))),
+	);
 	await gateway.kill("SIGTERM");
 	const isClean = await becomes(() => processesOf(folder).length === 0, 10_000);
 	for (const [reason, count] of failures) console.log(`${count} × ${reason}`);

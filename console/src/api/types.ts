@@ -100,6 +100,8 @@ export interface ExplainedTarget {
 	kind: string;
 	replica?: { number: number; of: number; host?: string };
 	model: string;
+	/** The weights behind it. */
+	weights?: string;
 	circuit: string;
 	why: string;
 	timeouts: { header_ms: number; first_token_ms: number; idle_ms: number; total_ms: number };

@@ -99,12 +99,13 @@ const routeColumns = (onExplain: (model: string) => void): readonly Column<Route
 	},
 ];
 
-const describe = ({ backend, replicas, model, weight }: RouteRow["targets"][number]): string =>
+const describe = ({ backend, replicas, model, weight, weights }: RouteRow["targets"][number]): string =>
 	[
 		backend,
 		replicas.length > 0 && `(${replicas.join(", ")})`,
 		model,
 		weight !== undefined && `weight ${weight}`,
+		weights !== undefined && `[${weights}]`,
 	]
 		.filter(Boolean)
 		.join(" ");

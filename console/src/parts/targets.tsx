@@ -14,7 +14,15 @@ const COLUMNS: readonly Column<ExplainedTarget>[] = [
 			);
 		},
 	},
-	{ title: "Model", cell: ({ model }) => model },
+	{
+		title: "Model",
+		cell: ({ model, weights }) => (
+			<>
+				{model}
+				{weights !== undefined && <div className="subtle">{weights}</div>}
+			</>
+		),
+	},
 	{ title: "Circuit", cell: ({ circuit }) => <Circuit state={circuit} /> },
 	{ title: "Why", cell: ({ why }) => why },
 ];

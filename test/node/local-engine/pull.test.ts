@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { holdFile, isHeld } from "../../../scripts/local-engine/lock.ts";
 import {
 	type Progress,
@@ -20,7 +20,7 @@ import {
 	progressText,
 } from "../../../scripts/local-engine/progress.ts";
 import { pullWeights } from "../../../scripts/local-engine/pull.ts";
-import { checkMemory, modelsAtOnce } from "../../../scripts/local-engine/room.ts";
+import { checkMemory, memoryForModels, modelsAtOnce } from "../../../scripts/local-engine/room.ts";
 import { sourceOf } from "../../../scripts/local-engine/sources.ts";
 import {
 	presentWeights,
@@ -279,6 +279,17 @@ describe("a sentence names the cure", () => {
 		expect(() => checkMemory("gpt-oss-20b", 11_600_000_000, 8_000_000_000)).toThrow(
 			"gpt-oss-20b needs about 13.5 GB of memory, and this machine has 8.0 GB for models: use a smaller model, or set GANGLION_MODELS_MEMORY_GB",
 		);
+	});
+});
+
+describe("the memory for models", () => {
+	afterEach(() => vi.unstubAllEnvs());
+
+	it("is that of the setting, in gigabytes", () => {
+		vi.stubEnv("GANGLION_MODELS_MEMORY_GB", "2.5");
+		expect(memoryForModels()).toBe(2_500_000_000);
+		vi.stubEnv("GANGLION_MODELS_MEMORY_GB", "2 GB");
+		expect(memoryForModels).toThrow("GANGLION_MODELS_MEMORY_GB: expected gigabytes, a number above 0");
 	});
 });
 
