@@ -179,11 +179,11 @@ export class Drain {
 		return this.#ended.splice(0, end < 0 ? this.#ended.length : end);
 	}
 
-	/** Resolves soon after the end of a line, so that several ends share a commit. */
+	/** Resolves soon after the end of a line, so that several ends share a commit, and the admissions of the next lines another. */
 	async #next(): Promise<void> {
 		await this.#change.promise;
 		this.#change = Promise.withResolvers();
-		if (this.#running > 0 && this.#ready.length === 0) await this.#calls.services.wait(COMMIT_MS);
+		if (this.#running > 0) await this.#calls.services.wait(COMMIT_MS);
 	}
 
 	/** Not longer than the batch lives. */

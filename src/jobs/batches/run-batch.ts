@@ -63,6 +63,8 @@ class BatchRun {
 	readonly #work: WorkRun;
 	readonly #context: RunContext;
 	#record: BatchRecord;
+	/** Tickets whose bills the account has. The next exchange forgets them, so that they need no commit of their own. */
+	readonly #delivered: string[] = [];
 
 	constructor(work: WorkRun, context: RunContext) {
 		this.#work = work;
@@ -78,6 +80,8 @@ class BatchRun {
 			if (this.#record.status !== "failed") await this.#store();
 		} catch (thrown) {
 			if (!(thrown instanceof LostBatch)) throw thrown;
+		} finally {
+			await this.#forgetDelivered();
 		}
 	}
 
@@ -136,12 +140,14 @@ class BatchRun {
 	): Promise<ExchangedLines> {
 		const { key, services } = this.#context;
 		const { account } = this.#work;
+		const delivered = [...this.#delivered];
 		const room = { isDiskFull: diskSpace.isLow, maxBytes: services.storage.blobs(account).maxBytes };
 		const exchanged = kept(
 			await services.jobs.runs(account, (runs) =>
-				runs.exchange(key, { ended, delivered: [], claim, room, ...(waiting !== undefined && { waiting }) }),
+				runs.exchange(key, { ended, delivered, claim, room, ...(waiting !== undefined && { waiting }) }),
 			),
 		);
+		this.#delivered.splice(0, delivered.length);
 		await this.#deliver(ended.flatMap(({ settlements }) => settlements));
 		this.#work.progress({ line: ended.at(-1)?.line ?? 0 });
 		return exchanged;
@@ -150,11 +156,15 @@ class BatchRun {
 	/** The account books each ticket once, so a second delivery has no effect. */
 	async #deliver(settlements: readonly Settlement[]): Promise<void> {
 		if (settlements.length === 0) return;
-		const { services } = this.#context;
-		const { account } = this.#work;
-		await services.ledgers.of(account).settleNow(settlements);
-		const tickets = settlements.map(({ ticket }) => ticket);
-		await services.jobs.runs(account, (runs) => runs.delivered(tickets));
+		await this.#context.services.ledgers.of(this.#work.account).settleNow(settlements);
+		this.#delivered.push(...settlements.map(({ ticket }) => ticket));
+	}
+
+	/** Tickets that no exchange follows. */
+	async #forgetDelivered(): Promise<void> {
+		const tickets = this.#delivered.splice(0);
+		if (tickets.length === 0) return;
+		await this.#context.services.jobs.runs(this.#work.account, (runs) => runs.delivered(tickets));
 	}
 
 	async #addTicket(line: number, tickets: { first: string; ticket: string }): Promise<void> {
