@@ -24,6 +24,7 @@ const Usage = lazyPage(() => import("./pages/usage.tsx"));
 const Requests = lazyPage(() => import("./pages/requests.tsx"));
 const Tokens = lazyPage(() => import("./pages/tokens.tsx"));
 const Adapters = lazyPage(() => import("./pages/adapters.tsx"));
+const Batches = lazyPage(() => import("./pages/batches.tsx"));
 const Search = lazyPage(() => import("./pages/search.tsx"));
 const Vectors = lazyPage(() => import("./pages/vectors.tsx"));
 const Engines = lazyPage(() => import("./pages/engines.tsx"));
@@ -105,6 +106,7 @@ function Console() {
 						<Route path="requests" element={<Requests />} />
 						<Route path="tokens" element={<Tokens />} />
 						<Route path="adapters" element={<Adapters />} />
+						<Route path="batches" element={<Batches />} />
 						<Route path="search" element={<Search />} />
 						<Route path="vectors" element={<Vectors />} />
 						<Route path="engines" element={<Engines />} />

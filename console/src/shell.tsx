@@ -15,6 +15,7 @@ const PAGES = [
 	["/requests", "Requests"],
 	["/tokens", "Tokens"],
 	["/adapters", "Adapters"],
+	["/batches", "Batches"],
 	["/search", "Search"],
 	["/vectors", "Vectors"],
 	["/engines", "Engines"],

@@ -18,6 +18,7 @@ const PAGES: readonly (readonly [title: string, path: string, part: string])[] =
 	["requests", "/console/requests", "Outcome"],
 	["tokens", "/console/tokens", "New token"],
 	["adapters", "/console/adapters", "New adapter"],
+	["batches", "/console/batches", "New batch"],
 	["search", "/console/search", "New instance"],
 	["engines", "/console/engines", "Routes"],
 ];

@@ -311,6 +311,32 @@ export interface FineTune {
 	rank?: number;
 }
 
+/** Of OpenAI's batch API. Times are seconds. */
+export interface Batch {
+	id: string;
+	endpoint: string;
+	model: string | null;
+	status: BatchStatus;
+	errors: { data: { code: string; message: string; line: number | null }[] } | null;
+	output_file_id: string | null;
+	error_file_id: string | null;
+	created_at: number;
+	expires_at: number;
+	request_counts: { total: number; completed: number; failed: number };
+	usage: { input_tokens: number; output_tokens: number; neurons: number; neurons_without_discount: number };
+	waiting?: { message: string; until: number };
+}
+
+export type BatchStatus =
+	| "validating"
+	| "failed"
+	| "in_progress"
+	| "finalizing"
+	| "completed"
+	| "expired"
+	| "cancelling"
+	| "cancelled";
+
 export interface SearchNamespace {
 	name: string;
 	description: string | null;
