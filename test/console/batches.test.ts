@@ -1,5 +1,5 @@
 /** The page of batches: a new one from a file, its progress, errors by kind, downloads and the end by cancellation. */
-import { readFileSync } from "node:fs";
+import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
 import { faultsOf } from "./axe.ts";
 import { openSession } from "./browser.ts";
@@ -46,8 +46,8 @@ it("a batch is created from a file, followed, downloaded and cancelled", async (
 			page.waitForEvent("download"),
 			details.getByRole("button", { name: button }).click(),
 		]);
-		const [text = ""] = readFileSync(await download.path(), "utf8").split("\n");
-		expect(JSON.parse(text)).toMatchObject({ custom_id: id });
+		const saved = await text(await download.createReadStream());
+		expect(JSON.parse(saved)).toMatchObject({ custom_id: id });
 	}
 	await details.getByRole("button", { name: "Close" }).click();
 
