@@ -23,7 +23,7 @@ export const LONG_FILES = [
 	"leave-matrix",
 	"outbound",
 ].map((name) => `test/node/${name}.test.ts`);
-const IN_WORKERD = ["worker", "rooms", "hostile", "extending", "binding"];
+const IN_WORKERD = ["worker", "hostile", "extending", "binding"];
 
 /**
  * The two longest process tests come first. The tests inside workerd follow, and use the cores while those wait. Files of
