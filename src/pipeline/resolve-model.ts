@@ -21,7 +21,7 @@ import type { PipelineServices } from "./services.ts";
 /** Characters of an id that only a pattern matches. Callers invent such ids, and each is in memory and in the account's tables. */
 const MAX_ID = 1_024;
 
-export type AliasServices = Pick<PipelineServices, "aliases" | "catalog" | "ledgers">;
+type AliasServices = Pick<PipelineServices, "aliases" | "catalog" | "ledgers">;
 type AliasCaller = Pick<Caller, "account" | "credential">;
 export type AuthorizeServices = Pick<PipelineServices, "catalog" | "routing" | "now">;
 

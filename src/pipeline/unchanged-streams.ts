@@ -11,7 +11,7 @@ const RECHECK_MS = 60_000;
 const MAX_ENGINES = 1_000;
 
 /** The engine and the model of a stream. */
-export interface StreamSource {
+interface StreamSource {
 	backend: string;
 	/** The engine's name of the model. */
 	engineModel: string;

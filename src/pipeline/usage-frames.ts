@@ -16,7 +16,7 @@ const HAS_USAGE = /"usage"\s*:\s*\{/;
 
 const NO_TOKENS: Usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 
-export interface UsageFrames {
+interface UsageFrames {
 	/** Returns the events to send. */
 	pass(piece: EventPiece): EventPiece;
 	/** No event so far was changed or added. */

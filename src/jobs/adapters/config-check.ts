@@ -20,7 +20,7 @@ const AdapterConfig = lazy(() =>
 	}),
 );
 
-export interface ConfigRules {
+interface ConfigRules {
 	maxRank: number;
 	/** The base runs as the product's models do: `model_type` is required. */
 	isStrict: boolean;

@@ -15,7 +15,7 @@ const INSTRUCTIONS =
 /** The answer without a chunk. */
 const NOTHING_FOUND = "No relevant documents were found for this question.";
 
-export interface AnswerCall {
+interface AnswerCall {
 	body: ChatBody;
 	chunks: readonly SearchedChunk[];
 	/** The model, if the request names none. */

@@ -6,7 +6,7 @@ import { approximateTokens } from "../../counting/token-estimate.ts";
 import { MAX_CHUNKS } from "./limits.ts";
 import type { TextChunk } from "./records.ts";
 
-export interface ChunkSize {
+interface ChunkSize {
 	tokens: number;
 	/** 0 to 30. */
 	overlapPercent: number;

@@ -24,7 +24,7 @@ import { BUILT_IN } from "./metadata.ts";
 import { BOOST_DIRECTIONS, FIELD_TYPES, type InstanceConfig } from "./records.ts";
 
 const DEFAULT_EMBEDDING = "@cf/qwen/qwen3-embedding-0.6b";
-export const DEFAULT_GENERATION = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+const DEFAULT_GENERATION = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 export const DEFAULT_RERANKER = "@cf/baai/bge-reranker-base";
 
 const MAX_MODEL_CHARACTERS = 256;

@@ -219,7 +219,7 @@ export const chunkId = (item: string, revision: number, seq: number): string => 
 export const vectorIndexOf = ({ object }: Pick<InstanceRecord, "object">, version: number): string =>
 	`ai-search-${uuidOf(object)}-${version}`;
 
-export const uuidOf = (object: string): string => object.slice(object.lastIndexOf("/") + 1);
+const uuidOf = (object: string): string => object.slice(object.lastIndexOf("/") + 1);
 
 /** The prefix of the stored objects of an instance. */
 export const filesOf = (object: string): string => `search/${uuidOf(object)}/`;

@@ -19,7 +19,7 @@ export type SearchWork = Omit<WorkInstance, "account"> &
 		| { task: "drop"; indexVersion: number }
 	);
 
-export const SEARCH_WORK = "search";
+const SEARCH_WORK = "search";
 
 const workOf = (
 	{ account, instance, namespace, object }: WorkInstance,

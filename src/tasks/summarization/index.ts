@@ -19,7 +19,7 @@ export interface SummarizationInput {
 	max_length: number;
 }
 
-export interface SummarizationOutput {
+interface SummarizationOutput {
 	summary: string;
 	usage?: Usage;
 }

@@ -16,8 +16,8 @@ import {
 	type SearchUsage,
 } from "../records.ts";
 
-export type SearchRegistryCalls = RemoteCalls<Omit<SearchRegistryObject, "alarm" | "fetch">>;
-export type InstanceCalls = RemoteCalls<Omit<SearchInstanceObject, "alarm" | "fetch">>;
+type SearchRegistryCalls = RemoteCalls<Omit<SearchRegistryObject, "alarm" | "fetch">>;
+type InstanceCalls = RemoteCalls<Omit<SearchInstanceObject, "alarm" | "fetch">>;
 
 /** A stub belongs to the request that created it, so each call needs a new one. */
 export interface SearchObjects {
