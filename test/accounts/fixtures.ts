@@ -2,6 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { Admission, Admitted, Settlement } from "../../src/accounts/admission.ts";
+import { type AccountCalls, callsOf } from "../../src/accounts/client/account-calls.ts";
 import type { Account } from "../../src/accounts/durable/account.ts";
 import type { VerifiedToken } from "../../src/accounts/durable/decision.ts";
 import { Ledger } from "../../src/accounts/durable/ledger.ts";
@@ -16,6 +17,15 @@ let accounts = 0;
 export const newAccount = (): string => `account-${++accounts}-${crypto.randomUUID()}`;
 
 export const stubOf = (account: string): DurableObjectStub<Account> => env.ACCOUNT.getByName(account);
+
+/** The calls of an account that has an object of its own. */
+export const callsTo = (account: string): AccountCalls => callsOf(stubOf(account), account);
+
+/** The rows of the first account of an object. */
+export const rowsIn = (storage: DurableObjectStorage, account = 1) => ({
+	...{ sql: storage.sql, account, tables: new Set<string>() },
+	transactionSync: <T>(change: () => T): T => storage.transactionSync(change),
+});
 
 /** By default it costs nothing and has no limits. */
 export const admission = (fields: Partial<Admission> = {}): Admission => ({
@@ -71,7 +81,7 @@ export async function tokenOf(
 		},
 	];
 	const fields = { name: "test", policies, disabled: false, limits, ...more };
-	const made = await stubOf(account).tokens({
+	const made = await callsTo(account).tokens({
 		kind: "create",
 		maker: { kind: "operator" },
 		id: "token-1",
@@ -105,7 +115,7 @@ export interface LedgerBench {
 
 export const withLedger = <T>(test: (bench: LedgerBench) => T): Promise<T> =>
 	runInDurableObject(stubOf(newAccount()), (_: Account, { storage }) => {
-		const open = (): TestLedger => new TestLedger(storage, () => bench.time);
+		const open = (): TestLedger => new TestLedger(rowsIn(storage), () => bench.time);
 		const bench: LedgerBench = {
 			time: NOON,
 			storage,

@@ -22,33 +22,17 @@ export interface AccountFaults {
 const { FAULTS } = env as unknown as { FAULTS: AccountFaults };
 const random = new Random(FAULTS.seed);
 
+/** The methods whose calls fail. */
+const FAULTY = ["admit", "admitAll", "settle", "journal", "checkLeases"];
+
 export class Account extends BuiltAccount {
-	override admit(...parameters: Parameters<BuiltAccount["admit"]>): ReturnType<BuiltAccount["admit"]> {
-		return this.#withFaults("admit", () => super.admit(...parameters));
+	override call(...parameters: Parameters<BuiltAccount["call"]>): unknown {
+		const [account, method] = parameters;
+		const call = () => super.call(...parameters);
+		return FAULTY.includes(method) ? this.#withFaults(method, account, call) : call();
 	}
 
-	override admitAll(
-		...parameters: Parameters<BuiltAccount["admitAll"]>
-	): ReturnType<BuiltAccount["admitAll"]> {
-		return this.#withFaults("admitAll", () => super.admitAll(...parameters));
-	}
-
-	override settle(...parameters: Parameters<BuiltAccount["settle"]>): ReturnType<BuiltAccount["settle"]> {
-		this.#withFaults("settle", () => super.settle(...parameters));
-	}
-
-	override journal(...parameters: Parameters<BuiltAccount["journal"]>): ReturnType<BuiltAccount["journal"]> {
-		return this.#withFaults("journal", () => super.journal(...parameters));
-	}
-
-	override checkLeases(
-		...parameters: Parameters<BuiltAccount["checkLeases"]>
-	): ReturnType<BuiltAccount["checkLeases"]> {
-		return this.#withFaults("checkLeases", () => super.checkLeases(...parameters));
-	}
-
-	#withFaults<T>(method: string, call: () => T): T {
-		const account = this.ctx.id.name ?? "";
+	#withFaults<T>(method: string, account: string, call: () => T): T {
 		if (random.chance(FAULTS.lost)) fail("lost", method, account);
 		const answer = call();
 		if (random.chance(FAULTS.unanswered)) fail("unanswered", method, account);

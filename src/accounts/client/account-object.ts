@@ -14,18 +14,26 @@ import type { RefusalsQuery, RefusalsReport } from "../durable/refusals.ts";
 import type { RequestRecord } from "../durable/request-rows.ts";
 import type { RequestsPage, RequestsQuery } from "../durable/requests.ts";
 import type { UsageQuery, UsageReport } from "../durable/usage.ts";
+import { isMoved } from "../moved.ts";
+import { isShard, ownPlace } from "../places.ts";
+import { type AccountCalls, type AccountStub, callsOf } from "./account-calls.ts";
 import type { DirectoryCache } from "./directory-cache.ts";
 
 export interface AccountObjectServices {
 	namespace: DurableObjectNamespace<Account>;
-	/** Only accounts in the directory have their objects opened. */
+	/** Only the objects of accounts in the directory are opened. */
 	directory: DirectoryCache;
 	/** Each open object holds files of the process. */
 	openObjects: OpenObjects;
+	wait(milliseconds: number): Promise<void>;
 }
 
-/** The account's object in the count of open objects. */
-export const accountKey = (account: string): string => `ACCOUNT/${account}`;
+/** An object in the count of open objects. */
+const placeKey = (place: string): string => `ACCOUNT/${place}`;
+
+/** Waits for an account that is moving: 30 times 100 milliseconds. */
+const MOVING_TRIES = 30;
+const MOVING_MS = 100;
 
 export class AccountObject {
 	readonly #account: string;
@@ -39,55 +47,86 @@ export class AccountObject {
 	/** Whether {@link check} is known to succeed. */
 	get mayCall(): boolean {
 		const { directory, openObjects } = this.#services;
-		return directory.isCached(this.#account) && openObjects.mayCall(accountKey(this.#account), this.#account);
+		const place = directory.known(this.#account);
+		if (place === undefined) return false;
+		return isShard(place) || openObjects.mayCall(placeKey(place), this.#account);
+	}
+
+	/** Whether a report about many accounts may call the object. */
+	get mayReport(): boolean {
+		const { directory, openObjects } = this.#services;
+		const place = directory.known(this.#account) ?? ownPlace(this.#account);
+		return isShard(place) || openObjects.mayReport(placeKey(place));
 	}
 
 	/**
 	 * Checks that the account's object may be called: a token never opens the object of an account that does not exist, and the
-	 * process has files for a limited number of open objects. A call of the operator records the account.
+	 * process has files for a limited number of open objects. The few shards are always open. A call of the operator records the
+	 * account.
 	 */
 	async check(credential: Credential): Promise<void> {
 		const { directory, openObjects } = this.#services;
 		const account = this.#account;
-		if (!directory.isCached(account)) {
-			let exists = true;
+		let place = directory.known(account);
+		if (place === undefined) {
 			try {
-				if (credential.kind === "operator") await directory.record(account);
-				else exists = await directory.exists(account);
+				place = await (credential.kind === "operator" ? directory.record(account) : directory.find(account));
 			} catch (cause) {
 				throw objectUnavailable(cause);
 			}
-			if (!exists) throw new AiError("authentication");
+			if (place === undefined) throw new AiError("authentication");
 		}
-		openObjects.requireCall(accountKey(account), account);
+		if (!isShard(place)) openObjects.requireCall(placeKey(place), account);
 	}
 
-	/** A stub belongs to the request that created it, so each call creates its own. */
-	async call<T>(method: (stub: DurableObjectStub<Account>) => Promise<T>): Promise<T> {
+	/**
+	 * Calls the object of the account. A stub belongs to the request that created it, so each call creates its own. A call for an
+	 * account that has moved is made again, at its new place.
+	 */
+	async call<T>(method: (calls: AccountCalls) => Promise<T>): Promise<T> {
+		const { directory, wait } = this.#services;
 		const account = this.#account;
-		const stub = this.#services.namespace.getByName(account);
-		try {
-			return await method(stub);
-		} catch (cause) {
-			const error = objectUnavailable(cause);
-			error.place = { account, object: String(stub.id) };
-			throw error;
+		for (let tries = 0; ; tries++) {
+			// Most calls follow a check, and need no lookup.
+			const place = directory.known(account) ?? (await this.#find());
+			const stub: AccountStub = this.#services.namespace.getByName(place);
+			try {
+				return await method(callsOf(stub, account));
+			} catch (cause) {
+				if (isMoved(cause) && tries < MOVING_TRIES) {
+					directory.forget(account);
+					if (tries > 0) await wait(MOVING_MS);
+					continue;
+				}
+				const error = objectUnavailable(cause);
+				error.place = { account, object: String(stub.id) };
+				throw error;
+			}
 		}
 	}
 
 	/** {@link call}, after {@link check}. */
-	async checkedCall<T>(
-		credential: Credential,
-		method: (stub: DurableObjectStub<Account>) => Promise<T>,
-	): Promise<T> {
+	async checkedCall<T>(credential: Credential, method: (calls: AccountCalls) => Promise<T>): Promise<T> {
 		await this.check(credential);
 		return this.call(method);
 	}
 
 	/** As {@link call}, for a call that no check precedes. */
-	report<T>(method: (stub: DurableObjectStub<Account>) => Promise<T>): Promise<T> {
-		this.#services.openObjects.recordCall(accountKey(this.#account), this.#account);
+	report<T>(method: (calls: AccountCalls) => Promise<T>): Promise<T> {
+		const { directory, openObjects } = this.#services;
+		const place = directory.known(this.#account) ?? ownPlace(this.#account);
+		if (!isShard(place)) openObjects.recordCall(placeKey(place), this.#account);
 		return this.call(method);
+	}
+
+	async #find(): Promise<string> {
+		try {
+			const place = await this.#services.directory.find(this.#account);
+			if (place !== undefined) return place;
+		} catch (cause) {
+			throw objectUnavailable(cause);
+		}
+		throw new AiError("authentication");
 	}
 }
 
@@ -116,26 +155,30 @@ export abstract class AccountReader implements AccountReports, AliasStore, Bound
 		this.#aliases = services.aliases;
 	}
 
+	get mayReport(): boolean {
+		return this.object.mayReport;
+	}
+
 	/** Reports the requests of this isolate, so that a reader sees its own. Never rejects. */
 	abstract flush(): Promise<void>;
 
 	aliases(credential: Credential): Promise<readonly AliasRow[]> {
 		return this.#aliases.read(this.#account, () =>
-			this.object.checkedCall(credential, async (stub) => stub.aliases()),
+			this.object.checkedCall(credential, async (calls) => calls.aliases()),
 		);
 	}
 
 	setAlias(credential: Credential, row: AliasRow): Promise<boolean> {
-		return this.#changeAliases(credential, async (stub) => stub.setAlias(row));
+		return this.#changeAliases(credential, async (calls) => calls.setAlias(row));
 	}
 
 	deleteAlias(credential: Credential, alias: string): Promise<boolean> {
-		return this.#changeAliases(credential, async (stub) => stub.deleteAlias(alias));
+		return this.#changeAliases(credential, async (calls) => calls.deleteAlias(alias));
 	}
 
 	async #changeAliases(
 		credential: Credential,
-		change: (stub: DurableObjectStub<Account>) => Promise<boolean>,
+		change: (calls: AccountCalls) => Promise<boolean>,
 	): Promise<boolean> {
 		await this.object.check(credential);
 		try {
@@ -147,32 +190,32 @@ export abstract class AccountReader implements AccountReports, AliasStore, Bound
 
 	async usage(query: UsageQuery): Promise<UsageReport> {
 		await this.flush();
-		return this.object.checkedCall(VERIFIED, async (stub) => stub.usage(query));
+		return this.object.checkedCall(VERIFIED, async (calls) => calls.usage(query));
 	}
 
 	refusals(query: RefusalsQuery): Promise<RefusalsReport> {
-		return this.object.checkedCall(VERIFIED, async (stub) => stub.refusals(query));
+		return this.object.checkedCall(VERIFIED, async (calls) => calls.refusals(query));
 	}
 
 	async requests(query: RequestsQuery): Promise<RequestsPage> {
 		await this.flush();
-		return this.object.checkedCall(VERIFIED, async (stub) => stub.requests(query));
+		return this.object.checkedCall(VERIFIED, async (calls) => calls.requests(query));
 	}
 
 	forgiveLease(id: string): Promise<RequestRecord | undefined> {
-		return this.object.checkedCall(VERIFIED, async (stub) => stub.forgiveLease(id));
+		return this.object.checkedCall(VERIFIED, async (calls) => calls.forgiveLease(id));
 	}
 
 	boundGateway(credential: Credential): Promise<BoundGateway | undefined> {
-		return this.object.checkedCall(credential, async (stub) => stub.boundGateway());
+		return this.object.checkedCall(credential, async (calls) => calls.boundGateway());
 	}
 
 	setBoundGateway(credential: Credential, gateway: BoundGateway | undefined): Promise<void> {
-		return this.object.checkedCall(credential, async (stub) => stub.setBoundGateway(gateway));
+		return this.object.checkedCall(credential, async (calls) => calls.setBoundGateway(gateway));
 	}
 
 	async limitStatus(query: LimitStatusQuery): Promise<LimitStatus> {
 		await this.flush();
-		return this.object.checkedCall(query.credential, async (stub) => stub.limitStatus(query));
+		return this.object.checkedCall(query.credential, async (calls) => calls.limitStatus(query));
 	}
 }

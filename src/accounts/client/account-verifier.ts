@@ -46,8 +46,8 @@ export abstract class AccountVerifier extends AccountReader {
 		permission: Permission,
 		request?: CountedRequest,
 	): Promise<VerifiedCredential> {
-		const answer = await this.object.checkedCall(credential, async (stub) =>
-			stub.verify(credential, permission, request),
+		const answer = await this.object.checkedCall(credential, async (calls) =>
+			calls.verify(credential, permission, request),
 		);
 		this.#services.credentials.setGateway(this.#account, credential, answer.gateway?.id);
 		if (!answer.ok) throw refusal(answer);

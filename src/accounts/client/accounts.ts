@@ -23,7 +23,7 @@ import type { AliasRow } from "../durable/alias-table.ts";
 import type { TokenCommand, TokenResult, TokenStore } from "../token-command.ts";
 import { refusal } from "./account-object.ts";
 import { AccountVerifier } from "./account-verifier.ts";
-import { AdmissionQueue } from "./admission-queue.ts";
+import { BatchQueue } from "./batch-queue.ts";
 import { Journal } from "./journal.ts";
 import { KnownCredentials } from "./known-credentials.ts";
 import { journalPace } from "./lease-demand.ts";
@@ -54,7 +54,7 @@ interface IsolateState extends LedgersServices {
 	/** Only for accounts that exist and use leases. */
 	journals: Map<string, Journal>;
 	/** Only for accounts that exist and have admissions under way, each for ten seconds at most. */
-	queues: Map<string, AdmissionQueue>;
+	queues: Map<string, BatchQueue<Admission, Admitted>>;
 	aliases: FreshCache<readonly AliasRow[]>;
 	credentials: KnownCredentials;
 }
@@ -100,14 +100,14 @@ class AccountClient extends AccountVerifier implements AccountLedger, DurableLed
 
 	#admit(admission: Admission): Promise<AdmissionGrant> {
 		const queue = this.#queue();
-		const answer = queue.admit(admission, (admissions) => this.#admitAll(admissions));
+		const answer = queue.add(admission, (admissions) => this.#admitAll(admissions));
 		return this.#granted(admission, answer, queue);
 	}
 
 	async #granted(
 		admission: Admission,
 		answer: Promise<Admitted>,
-		queue: AdmissionQueue,
+		queue: BatchQueue<Admission, Admitted>,
 	): Promise<AdmissionGrant> {
 		let admitted: Admitted;
 		try {
@@ -132,7 +132,7 @@ class AccountClient extends AccountVerifier implements AccountLedger, DurableLed
 		const checks = journal?.leasesToCheck(admissions);
 		if (!journal || !checks?.size) return this.#admitByObject(admissions);
 		const calledAt = this.#isolate.now();
-		const answers = await this.object.call(async (stub) => stub.checkLeases([...checks.values()]));
+		const answers = await this.object.call(async (calls) => calls.checkLeases([...checks.values()]));
 		journal.recordChecks(checks, answers, calledAt);
 		const leased = admissions.map((admission) => journal.admit(admission));
 		const others = admissions.filter((_, i) => !leased[i]);
@@ -162,11 +162,11 @@ class AccountClient extends AccountVerifier implements AccountLedger, DurableLed
 			return lease ? { ...admission, lease } : admission;
 		});
 		try {
-			const admitted = await this.object.call(async (stub): Promise<readonly Admitted[]> => {
+			const admitted = await this.object.call(async (calls): Promise<readonly Admitted[]> => {
 				const [first, second] = admissionsWithLeases;
 				return first && !second
-					? [await stub.admit(first, settled)]
-					: stub.admitAll(admissionsWithLeases, settled);
+					? [await calls.admit(first, settled)]
+					: calls.admitAll(admissionsWithLeases, settled);
 			});
 			outbox?.confirm(settled);
 			for (const [i, admission] of admissions.entries()) {
@@ -187,16 +187,19 @@ class AccountClient extends AccountVerifier implements AccountLedger, DurableLed
 	}
 
 	admitByObject(credential: Credential, admissions: readonly Admission[]): Promise<readonly Admitted[]> {
-		return this.object.checkedCall(credential, async (stub) => stub.admitAll(admissions, []));
+		return this.object.checkedCall(credential, async (calls) => calls.admitAll(admissions, []));
 	}
 
 	settleNow(settlements: readonly Settlement[]): Promise<void> {
-		return this.object.report(async (stub) => stub.settle(settlements));
+		return this.object.report(async (calls) => calls.settle(settlements));
 	}
 
-	#queue(): AdmissionQueue {
+	#queue(): BatchQueue<Admission, Admitted> {
 		const { now, wait, waitUntil, keepAlive = waitUntil, queues } = this.#isolate;
-		return this.#existingOr(queues, () => new AdmissionQueue({ now, wait, waitUntil: keepAlive }));
+		return this.#existingOr(
+			queues,
+			() => new BatchQueue<Admission, Admitted>({ now, wait, waitUntil: keepAlive }),
+		);
 	}
 
 	settle(settlement: Settlement): void {
@@ -207,7 +210,7 @@ class AccountClient extends AccountVerifier implements AccountLedger, DurableLed
 	tokens(command: TokenCommand): Promise<TokenResult> {
 		const credential: Credential =
 			command.kind === "verify" ? { kind: "token", hash: command.hash } : command.maker;
-		return this.object.checkedCall(credential, async (stub) => stub.tokens(command));
+		return this.object.checkedCall(credential, async (calls) => calls.tokens(command));
 	}
 
 	/**
@@ -225,7 +228,7 @@ class AccountClient extends AccountVerifier implements AccountLedger, DurableLed
 			outboxes,
 			(idle) =>
 				new Outbox(this.#isolate, {
-					send: (batch) => this.object.report(async (stub) => stub.settle(batch)),
+					send: (batch) => this.object.report(async (calls) => calls.settle(batch)),
 					onGiveUp: (error, [first]) => this.#logUnsent(error, first),
 					idle,
 				}),
@@ -238,7 +241,7 @@ class AccountClient extends AccountVerifier implements AccountLedger, DurableLed
 			journals,
 			(idle) =>
 				new Journal(this.#isolate, {
-					send: (batch) => this.object.report(async (stub) => stub.journal(batch)),
+					send: (batch) => this.object.report(async (calls) => calls.journal(batch)),
 					onGiveUp: (error, batch) => this.#logUnsent(error, batch?.requests[0]),
 					pace: () => journalPace(this.#isolate.isClosing ? 0 : journals.size),
 					idle,

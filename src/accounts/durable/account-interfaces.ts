@@ -10,6 +10,8 @@ import type { UsageQuery, UsageReport } from "./usage.ts";
 
 /** The route has verified the caller. Each method throws `AiError` if the object cannot be called. */
 export interface AccountReports {
+	/** Whether a report about many accounts may call the account's object: it leaves room for requests. */
+	readonly mayReport: boolean;
 	usage(query: UsageQuery): Promise<UsageReport>;
 	refusals(query: RefusalsQuery): Promise<RefusalsReport>;
 	requests(query: RequestsQuery): Promise<RequestsPage>;

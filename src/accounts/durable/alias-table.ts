@@ -1,5 +1,5 @@
 /** The aliases of models that an account has set through the API. */
-import { RowTable } from "./row-table.ts";
+import { type AccountRows, RowTable } from "./row-table.ts";
 
 /** An isolate reads all of them in one call. */
 export const MAX_ALIASES = 200;
@@ -16,17 +16,15 @@ export type AliasRow = {
  * is not used.
  */
 export class AliasTable {
-	readonly #sql: SqlStorage;
 	readonly #table: RowTable<AliasRow>;
 
-	constructor(sql: SqlStorage) {
-		this.#sql = sql;
+	constructor(rows: AccountRows) {
 		const columns = { alias: "TEXT", model: "TEXT NOT NULL", modified_on: "INTEGER NOT NULL" };
-		this.#table = new RowTable<AliasRow>({ sql, name: "aliases", columns, key: ["alias"] });
+		this.#table = new RowTable<AliasRow>({ rows, name: "aliases", columns, key: ["alias"] });
 	}
 
 	all(): AliasRow[] {
-		return this.#table.select("ORDER BY alias");
+		return this.#table.select({ order: "alias" });
 	}
 
 	/** False if the account has the maximum number of aliases. */
@@ -39,6 +37,6 @@ export class AliasTable {
 
 	/** False if there is no such alias. */
 	delete(alias: string): boolean {
-		return this.#sql.exec("DELETE FROM aliases WHERE alias = ?", alias).rowsWritten > 0;
+		return this.#table.delete("alias = ?", alias) > 0;
 	}
 }

@@ -1,17 +1,16 @@
 /** The gateway that an account binds for all its requests. */
 import type { BoundGateway } from "../bound-gateway.ts";
+import { type AccountRows, RowTable } from "./row-table.ts";
 
 /** One row at most, written and deleted by the operator's route. Also in memory, because every admission reads it. */
 export class BoundGatewayTable {
-	readonly #sql: SqlStorage;
+	readonly #table: RowTable<{ gateway: string }>;
 	#value: BoundGateway | undefined;
 
-	constructor(sql: SqlStorage) {
-		this.#sql = sql;
-		sql.exec(
-			"CREATE TABLE IF NOT EXISTS bound_gateway (id INTEGER PRIMARY KEY CHECK (id = 1), gateway TEXT NOT NULL)",
-		);
-		const [row] = sql.exec<{ gateway: string }>("SELECT gateway FROM bound_gateway").toArray();
+	constructor(rows: AccountRows) {
+		const columns = { gateway: "TEXT NOT NULL" };
+		this.#table = new RowTable<{ gateway: string }>({ rows, name: "bound_gateway", columns, key: [] });
+		const [row] = this.#table.select();
 		this.#value = row && JSON.parse(row.gateway);
 	}
 
@@ -20,12 +19,8 @@ export class BoundGatewayTable {
 	}
 
 	set(gateway: BoundGateway | undefined): void {
-		if (gateway)
-			this.#sql.exec(
-				"INSERT OR REPLACE INTO bound_gateway (id, gateway) VALUES (1, ?)",
-				JSON.stringify(gateway),
-			);
-		else this.#sql.exec("DELETE FROM bound_gateway");
+		if (gateway) this.#table.write({ gateway: JSON.stringify(gateway) });
+		else this.#table.delete("true");
 		this.#value = gateway;
 	}
 }

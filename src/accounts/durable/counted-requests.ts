@@ -3,38 +3,38 @@
  * so this table has their times of the last minute.
  */
 import type { Admitted, CountedRequest } from "../admission.ts";
+import { type AccountRows, RowTable } from "./row-table.ts";
 import { type FullRate, WINDOW_MS, type Windows } from "./windows.ts";
 
 /** One row for each key and millisecond, written by each count. Deleted by the first count or alarm a minute later. */
-const COUNTED = `CREATE TABLE IF NOT EXISTS counted (
-	counted_at INTEGER NOT NULL,
-	key TEXT NOT NULL,
-	requests INTEGER NOT NULL,
-	PRIMARY KEY (counted_at, key)
-) WITHOUT ROWID`;
+type CountedRow = { countedAt: number; key: string; requests: number };
+
+const COLUMNS = {
+	countedAt: "INTEGER NOT NULL",
+	key: "TEXT NOT NULL",
+	requests: "INTEGER NOT NULL",
+} satisfies Record<keyof CountedRow, string>;
 
 /** Whether such a request is admitted. */
 export type Counted = { ok: true } | Extract<Admitted, { ok: false }>;
 
 export class CountedRequests {
-	readonly #sql: SqlStorage;
+	readonly #table: RowTable<CountedRow>;
 	readonly #windows: Windows;
 
-	constructor(sql: SqlStorage, windows: Windows) {
-		this.#sql = sql;
+	constructor(rows: AccountRows, windows: Windows) {
 		this.#windows = windows;
-		sql.exec(COUNTED);
+		this.#table = new RowTable<CountedRow>({
+			...{ rows, name: "counted", columns: COLUMNS },
+			...{ key: ["countedAt", "key"], summed: ["requests"] },
+		});
 	}
 
 	/** Restores the counts of the last minute into empty windows. */
 	restore(now: number): void {
-		const rows = this.#sql.exec<{ counted_at: number; key: string; requests: number }>(
-			"SELECT * FROM counted WHERE counted_at > ? AND counted_at <= ? ORDER BY counted_at",
-			now - WINDOW_MS,
-			now,
-		);
-		for (const { counted_at, key, requests } of rows)
-			for (let i = 0; i < requests; i++) this.#windows.count([key], counted_at);
+		const lastMinute = { where: "counted_at > ? AND counted_at <= ?", order: "counted_at" };
+		for (const { countedAt, key, requests } of this.#table.each(lastMinute, now - WINDOW_MS, now))
+			for (let i = 0; i < requests; i++) this.#windows.count([key], countedAt);
 	}
 
 	/** Counts the request, unless a rate refuses it, which is returned. */
@@ -43,18 +43,13 @@ export class CountedRequests {
 		if (full) return full;
 		this.deleteExpired(now);
 		const keys = rates.map(({ key }) => key);
-		for (const key of keys)
-			this.#sql.exec(
-				"INSERT INTO counted VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET requests = requests + 1",
-				now,
-				key,
-			);
+		for (const key of keys) this.#table.write({ countedAt: now, key, requests: 1 });
 		this.#windows.count(keys, now);
 		return undefined;
 	}
 
 	/** Deletes rows older than a minute. */
 	deleteExpired(now: number): void {
-		this.#sql.exec("DELETE FROM counted WHERE counted_at <= ?", now - WINDOW_MS);
+		this.#table.delete("counted_at <= ?", now - WINDOW_MS);
 	}
 }

@@ -1,6 +1,6 @@
 /** A table of counts by UTC day and further dimensions: sums, reports, and deletion of old days. */
 import { DAY_MS, startOfDay, utcDay } from "../clock.ts";
-import { columnOf, columnsOf, conditionsOf, RowTable } from "./row-table.ts";
+import { type AccountRows, columnOf, columnsOf, conditionsOf, RowTable } from "./row-table.ts";
 
 const KEPT_DAYS = 400;
 /** Rows of one report. Later rows are left out. */
@@ -35,30 +35,26 @@ interface DailyReport<Dimension extends string, Count extends string> {
 }
 
 export class DailyTable<Dimension extends string, Count extends string> {
-	protected readonly sql: SqlStorage;
-	readonly #name: string;
 	readonly #dimensions: readonly Dimension[];
 	readonly #counts: readonly Count[];
-	readonly #table: RowTable<DailyRow<Dimension, Count>>;
+	protected readonly table: RowTable<DailyRow<Dimension, Count>>;
 
 	/** `dimensions`: the declarations of their columns. One of them is `day`. */
 	constructor(
-		sql: SqlStorage,
+		rows: AccountRows,
 		{
 			name,
 			dimensions,
 			counts,
 		}: { name: string; dimensions: Record<Dimension, string>; counts: readonly Count[] },
 	) {
-		this.sql = sql;
-		this.#name = name;
 		this.#dimensions = Object.keys(dimensions) as Dimension[];
 		this.#counts = counts;
 		// A column that is added to a table with rows needs a default.
 		const declared = counts.map((count) => [count, "INTEGER NOT NULL DEFAULT 0"]);
 		const columns = { ...dimensions, ...Object.fromEntries(declared) } as Record<Dimension | Count, string>;
-		this.#table = new RowTable<DailyRow<Dimension, Count>>({
-			sql,
+		this.table = new RowTable<DailyRow<Dimension, Count>>({
+			rows,
 			name,
 			columns,
 			key: this.#dimensions,
@@ -76,7 +72,7 @@ export class DailyTable<Dimension extends string, Count extends string> {
 
 	/** Adds each row to the stored one with the same dimensions. */
 	add(rows: Iterable<DailyRow<Dimension, Count>>): void {
-		for (const row of rows) this.#table.write(row);
+		for (const row of rows) this.table.write(row);
 	}
 
 	/** `total()` is a floating-point sum. `sum()` of integers fails above 2^63, so one wrong row would break every report. */
@@ -88,29 +84,23 @@ export class DailyTable<Dimension extends string, Count extends string> {
 			...this.#dimensions.map((dimension) => [`${dimension} = ?`, where[dimension]] as const),
 		]);
 		const sums = this.#counts.map((count) => `total(${columnOf(count)}) AS "${count}"`).join(", ");
-		const source = `FROM ${this.#name} WHERE ${condition}`;
-		const total = this.sql.exec<Row>(`SELECT ${sums} ${source}`, ...values).one();
+		const total = this.table.readOne<Row>(sums, { where: condition }, ...values);
 		const columns = this.#dimensions.filter((dimension) => by.includes(dimension));
 		if (columns.length === 0) return { rows: [total], total, truncated: false };
 		const list = columnsOf(columns);
-		const rows = this.sql
-			.exec<Row>(
-				`SELECT ${list}, ${sums} ${source} GROUP BY ${list} ORDER BY ${list} LIMIT ?`,
-				...values,
-				MAX_ROWS + 1,
-			)
-			.toArray();
+		const clause = { where: condition, group: list, order: list, limit: MAX_ROWS + 1 };
+		const rows = this.table.read<Row>(`${list}, ${sums}`, clause, ...values);
 		return { rows: rows.slice(0, MAX_ROWS), total, truncated: rows.length > MAX_ROWS };
 	}
 
 	/** Deletes the rows of days that are no longer kept. */
 	deleteExpired(now: number): void {
-		this.sql.exec(`DELETE FROM ${this.#name} WHERE day < ?`, utcDay(now - KEPT_DAYS * DAY_MS));
+		this.table.delete("day < ?", utcDay(now - KEPT_DAYS * DAY_MS));
 	}
 
 	/** When the rows of the oldest day may be deleted. */
 	nextExpiry(): number | undefined {
-		const { day } = this.sql.exec<{ day: string | null }>(`SELECT min(day) AS day FROM ${this.#name}`).one();
+		const { day } = this.table.readOne<{ day: string | null }>("min(day) AS day");
 		return day === null ? undefined : startOfDay(day) + (KEPT_DAYS + 1) * DAY_MS;
 	}
 }

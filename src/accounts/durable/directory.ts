@@ -1,10 +1,13 @@
 /**
  * The `Directory` object: which accounts exist, and the random secrets of the deployment. One for the deployment.
  *
- * An account is recorded before its first token is created, and by each call of the operator for it. Only recorded
- * accounts have their `Account` object opened: an open object holds three files, and one of them stays on the disk.
+ * An account is recorded before its first token is created, and by each call of the operator for it, with its place: the `Account`
+ * object that has its rows. Only the objects of recorded accounts are opened: an open object holds three files, and one of them
+ * stays on the disk.
  */
 import { DurableObject } from "cloudflare:workers";
+import { addColumns } from "../../core/sql-columns.ts";
+import { ownPlace } from "../places.ts";
 
 export const DIRECTORY_NAME = "directory";
 
@@ -12,6 +15,9 @@ const ACCOUNTS = `CREATE TABLE IF NOT EXISTS accounts (
 	id TEXT PRIMARY KEY,
 	recorded_at INTEGER NOT NULL
 ) WITHOUT ROWID`;
+
+/** Absent: the account has an object of its own. */
+const PLACE = { place: "TEXT" };
 
 /** Random values of the deployment, each written once and never removed. */
 const SECRETS = `CREATE TABLE IF NOT EXISTS secrets (
@@ -37,6 +43,8 @@ interface RecordedAccount {
 	id: string;
 	/** Milliseconds since the epoch. */
 	recordedAt: number;
+	/** The name of its object. */
+	place: string;
 }
 
 export interface DirectoryPage {
@@ -53,6 +61,7 @@ export class Directory extends DurableObject {
 		super(ctx, env);
 		this.#sql = ctx.storage.sql;
 		this.#sql.exec(ACCOUNTS);
+		addColumns(this.#sql, "accounts", PLACE);
 		this.#sql.exec(SECRETS);
 		this.#sql.exec(PROBE);
 	}
@@ -62,13 +71,26 @@ export class Directory extends DurableObject {
 		this.#sql.exec("INSERT OR REPLACE INTO probe VALUES (0, ?)", Date.now());
 	}
 
-	has(account: string): boolean {
-		return this.#sql.exec("SELECT 1 FROM accounts WHERE id = ?", account).toArray().length > 0;
+	/** The place of the account. Nothing if it is not recorded. */
+	find(account: string): string | undefined {
+		const [row] = this.#sql
+			.exec<{ place: string | null }>("SELECT place FROM accounts WHERE id = ?", account)
+			.toArray();
+		return row && (row.place ?? ownPlace(account));
 	}
 
-	/** A recorded account keeps its time. */
-	add(account: string): void {
-		this.#sql.exec("INSERT OR IGNORE INTO accounts VALUES (?, ?)", account, Date.now());
+	/** Records the account at this place, and returns its place. A recorded account keeps its time and its place. */
+	add(account: string, place: string): string {
+		this.#sql.exec(
+			"INSERT OR IGNORE INTO accounts (id, recorded_at, place) VALUES (?, ?, ?)",
+			...[account, Date.now(), place],
+		);
+		return this.find(account) ?? place;
+	}
+
+	/** The account has moved. */
+	setPlace(account: string, place: string): void {
+		this.#sql.exec("UPDATE accounts SET place = ? WHERE id = ?", place, account);
 	}
 
 	/** The random value of this name. The first call makes it. */
@@ -83,13 +105,16 @@ export class Directory extends DurableObject {
 
 	list({ after = "", limit }: DirectoryQuery): DirectoryPage {
 		const rows = this.#sql
-			.exec<{ id: string; recorded_at: number }>(
-				"SELECT id, recorded_at FROM accounts WHERE id > ? ORDER BY id LIMIT ?",
+			.exec<{ id: string; recorded_at: number; place: string | null }>(
+				"SELECT id, recorded_at, place FROM accounts WHERE id > ? ORDER BY id LIMIT ?",
 				after,
 				limit + 1,
 			)
 			.toArray();
-		const accounts = rows.slice(0, limit).map(({ id, recorded_at }) => ({ id, recordedAt: recorded_at }));
+		const accounts = rows.slice(0, limit).map(({ id, recorded_at, place }) => ({
+			...{ id, recordedAt: recorded_at },
+			place: place ?? ownPlace(id),
+		}));
 		const next = rows.length > limit ? accounts.at(-1)?.id : undefined;
 		return { accounts, ...(next !== undefined && { next }) };
 	}

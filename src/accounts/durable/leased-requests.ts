@@ -13,7 +13,7 @@ import {
 	takenFromLease,
 } from "./request-rows.ts";
 import type { Requests } from "./requests.ts";
-import type { TableOptions } from "./row-table.ts";
+import type { AccountRows, TableOptions } from "./row-table.ts";
 import type { Usage } from "./usage.ts";
 import type { Windows } from "./windows.ts";
 
@@ -40,8 +40,8 @@ export class LeasedRequests {
 	readonly #leases: Leases;
 	readonly #books: LedgerBooks;
 
-	constructor(sql: SqlStorage, books: LedgerBooks, options?: TableOptions) {
-		this.#leases = new Leases(sql, options);
+	constructor(rows: AccountRows, books: LedgerBooks, options?: TableOptions) {
+		this.#leases = new Leases(rows, options);
 		this.#books = books;
 	}
 

@@ -9,7 +9,7 @@ import type { JournalBatch } from "../admission.ts";
 import type { Lease } from "../lease.ts";
 import type { TokenLimits } from "../token-command.ts";
 import { rateKeys, rateKeysText } from "./request-rows.ts";
-import { RowTable, type TableOptions } from "./row-table.ts";
+import { type AccountRows, RowTable, type TableOptions } from "./row-table.ts";
 
 /** A batch may be sent repeatedly before it arrives. After this time the lease is charged. */
 export const GRACE_MS = 15_000;
@@ -67,7 +67,6 @@ const JOURNALS = {
 } satisfies Record<keyof JournalRow, string>;
 
 export class Leases {
-	readonly #sql: SqlStorage;
 	/**
 	 * One row for each lease that is in use or charged. Written by its grant, by each batch that uses it, and by its charge; deleted
 	 * by its return, or by the first alarm that runs an hour after its end.
@@ -76,10 +75,9 @@ export class Leases {
 	readonly #journals: RowTable<JournalRow>;
 	readonly #leases = new Map<string, HeldLease>();
 
-	constructor(sql: SqlStorage, { isNew = false }: TableOptions = {}) {
-		this.#sql = sql;
-		this.#table = new RowTable<LeaseRow>({ sql, name: "leases", columns: LEASES, key: ["id"] });
-		this.#journals = new RowTable<JournalRow>({ sql, name: "journals", columns: JOURNALS, key: ["id"] });
+	constructor(rows: AccountRows, { isNew = false }: TableOptions = {}) {
+		this.#table = new RowTable<LeaseRow>({ rows, name: "leases", columns: LEASES, key: ["id"] });
+		this.#journals = new RowTable<JournalRow>({ rows, name: "journals", columns: JOURNALS, key: ["id"] });
 		for (const row of isNew ? [] : this.#table.select())
 			this.#leases.set(row.id, { ...row, rateKeys: rateKeys(row.rateKeys) });
 	}
@@ -113,12 +111,12 @@ export class Leases {
 	}
 
 	delete(id: string): void {
-		if (this.#leases.delete(id)) this.#sql.exec("DELETE FROM leases WHERE id = ?", id);
+		if (this.#leases.delete(id)) this.#table.delete("id = ?", id);
 	}
 
 	/** Whether the batch is new, the last one again, or older. Records that it is booked. */
 	begin({ journal: id, sequence }: JournalBatch, now: number): "new" | "last" | "older" {
-		const [last] = this.#journals.select("WHERE id = ?", id);
+		const [last] = this.#journals.select({ where: "id = ?" }, id);
 		if (last && last.sequence >= sequence) return last.sequence === sequence ? "last" : "older";
 		this.#journals.write({ id, sequence, writtenAt: now });
 		return "new";
@@ -127,7 +125,7 @@ export class Leases {
 	deleteExpired(now: number): void {
 		for (const { id, chargeId, expiresAt } of [...this.#leases.values()])
 			if (chargeId !== undefined && expiresAt + KEPT_MS <= now) this.delete(id);
-		this.#sql.exec("DELETE FROM journals WHERE written_at <= ?", now - KEPT_MS);
+		this.#journals.delete("written_at <= ?", now - KEPT_MS);
 	}
 }
 

@@ -24,7 +24,7 @@ import { type LimitStatus, type LimitStatusQuery, usedOf, withTokenBudgets } fro
 import { Refusals } from "./refusals.ts";
 import { expiredSettlement, type OpenRequest, type RequestRecord, validSettlement } from "./request-rows.ts";
 import { Requests, type RequestsPage, type RequestsQuery } from "./requests.ts";
-import type { TableOptions } from "./row-table.ts";
+import type { AccountRows, TableOptions } from "./row-table.ts";
 import { Usage, type UsageQuery, type UsageReport } from "./usage.ts";
 import { Windows } from "./windows.ts";
 
@@ -34,7 +34,11 @@ export interface PendingAdmission {
 	token: VerifiedToken | undefined;
 }
 
-type LedgerStorage = Pick<DurableObjectStorage, "sql" | "transactionSync">;
+/** The transaction is that of the object, for all its accounts. */
+export interface LedgerStorage extends AccountRows {
+	transactionSync<T>(change: () => T): T;
+}
+
 type Settled = readonly [OpenRequest, Settlement];
 
 export class Ledger {
@@ -53,10 +57,10 @@ export class Ledger {
 	/** `clock`: milliseconds since the epoch. */
 	constructor(storage: LedgerStorage, clock: () => number, options: TableOptions = {}) {
 		this.#storage = storage;
-		this.#requests = new Requests(storage.sql, options);
-		this.#usage = new Usage(storage.sql);
-		this.refusals = new Refusals(storage.sql);
-		this.#counted = new CountedRequests(storage.sql, this.#windows);
+		this.#requests = new Requests(storage, options);
+		this.#usage = new Usage(storage);
+		this.refusals = new Refusals(storage);
+		this.#counted = new CountedRequests(storage, this.#windows);
 		const latest = options.isNew ? 0 : Math.max(this.#requests.latest(), this.#usage.latest());
 		this.#clock = new ForwardClock(clock, latest);
 		this.#budgets = new Budgets(utcDay(clock()));
@@ -73,7 +77,7 @@ export class Ledger {
 				this.#close(settled);
 			},
 		};
-		this.#leased = new LeasedRequests(storage.sql, books, options);
+		this.#leased = new LeasedRequests(storage, books, options);
 		if (options.isNew) return;
 		const instant = this.#clock.read();
 		if (instant.corrected !== undefined) logCorrection(instant.corrected);
@@ -191,7 +195,7 @@ export class Ledger {
 		return this.#storage.transactionSync(() => this.#leased.forgive(id, now));
 	}
 
-	/** Writes the counted refusals and deletes old rows. Returns when the next request expires or the next row may be deleted. */
+	/** Writes the counted refusals and deletes old rows. Returns when the next row may be deleted. */
 	sweep(): number | undefined {
 		const { now } = this.#read();
 		this.#windows.deleteIdle(now);
@@ -202,8 +206,13 @@ export class Ledger {
 		this.#leased.deleteExpired(now);
 		if (this.#requests.deleteExpired(now)) return now;
 		const deletions = [this.#requests.nextExpiry(), this.#usage.nextExpiry(), this.refusals.nextExpiry()];
-		const due = [this.nextExpiry(), ...deletions].filter((time) => time !== undefined);
+		const due = deletions.filter((time) => time !== undefined);
 		return due.length > 0 ? Math.min(...due) : undefined;
+	}
+
+	/** No request is open, and no lease is held. */
+	get isIdle(): boolean {
+		return this.#open.size === 0 && this.#leased.nextExpiry() === undefined;
 	}
 
 	expiryOf(ticket: string): number | undefined {

@@ -9,6 +9,7 @@
 import { FAILURES, type FailureKey } from "../../core/errors.ts";
 import { utcDay } from "../clock.ts";
 import { type DailySums, DailyTable } from "./daily-table.ts";
+import type { AccountRows } from "./row-table.ts";
 
 /** `code`: the code of the `AiError`. `token`: the token's id, empty for the operator. */
 export const REFUSAL_DIMENSIONS = ["day", "code", "task", "token"] as const;
@@ -60,8 +61,8 @@ export class Refusals extends DailyTable<RefusalDimension, "requests"> {
 	/** The counts of the last `WRITE_MS`. Keys are codes, tasks and existing tokens, so callers cannot add keys. */
 	readonly #unwritten: DailySums<RefusalDimension, "requests"> = new Map();
 
-	constructor(sql: SqlStorage) {
-		super(sql, TABLE);
+	constructor(rows: AccountRows) {
+		super(rows, TABLE);
 	}
 
 	/** Whether there are unwritten counts. */

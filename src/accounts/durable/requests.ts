@@ -14,7 +14,7 @@ import {
 	requestRecord,
 	SETTLED_COLUMNS,
 } from "./request-rows.ts";
-import { columnsOf, RowTable, type TableOptions } from "./row-table.ts";
+import { type AccountRows, RowTable, type TableOptions } from "./row-table.ts";
 import { KEPT_MS, Segments, type SettledRow } from "./segments.ts";
 import { WINDOW_MS } from "./windows.ts";
 
@@ -27,10 +27,6 @@ import { WINDOW_MS } from "./windows.ts";
  */
 const COLUMNS = { ...OPEN_COLUMNS, ...SETTLED_COLUMNS };
 const OPEN_FIELDS = Object.keys(OPEN_COLUMNS) as (keyof OpenRow)[];
-
-/** One statement for many rows, because binding a value costs more than writing it. */
-const INSERT = `INSERT INTO requests (${columnsOf(OPEN_FIELDS)})
-	SELECT ${OPEN_FIELDS.map((_, index) => `value ->> ${index}`).join(", ")} FROM json_each(?)`;
 
 /** Ids of open requests are above those of all settled ones. A settled request gets a new id, in the order of settlement. */
 const FIRST_OPEN_ID = 10 ** 14;
@@ -64,29 +60,25 @@ export interface RequestsPage {
 }
 
 export class Requests {
-	readonly #sql: SqlStorage;
 	readonly #table: RowTable<LedgerRow>;
 	readonly #segments: Segments;
 	#nextOpenId: number;
 	#nextSettledId: number;
 
-	constructor(sql: SqlStorage, { isNew = false }: TableOptions = {}) {
-		this.#sql = sql;
+	constructor(rows: AccountRows, { isNew = false }: TableOptions = {}) {
 		this.#table = new RowTable<LedgerRow>({
-			sql,
+			rows,
 			name: "requests",
 			columns: COLUMNS,
 			key: ["id"],
-			rowIds: true,
 		});
-		this.#segments = new Segments(sql);
+		this.#segments = new Segments(rows);
 		const lastId = (condition: string): number | undefined =>
-			sql
-				.exec<{ last: number | null }>(
-					`SELECT max(id) AS last FROM requests WHERE id ${condition}`,
-					FIRST_OPEN_ID,
-				)
-				.one().last ?? undefined;
+			this.#table.readOne<{ last: number | null }>(
+				"max(id) AS last",
+				{ where: `id ${condition}` },
+				FIRST_OPEN_ID,
+			).last ?? undefined;
 		this.#nextOpenId = ((isNew ? undefined : lastId(">= ?")) ?? FIRST_OPEN_ID) + 1;
 		this.#nextSettledId = isNew ? 1 : Math.max(lastId("< ?") ?? 0, this.#segments.lastId()) + 1;
 	}
@@ -101,13 +93,13 @@ export class Requests {
 			const row = openRow(request);
 			return OPEN_FIELDS.map((field) => row[field]);
 		});
-		for (const { text } of jsonArrays(rows)) this.#sql.exec(INSERT, text);
+		for (const { text } of jsonArrays(rows)) this.#table.insertAll(OPEN_FIELDS, text);
 	}
 
 	/** Moves the requests to a segment. They need not have rows. */
 	settle(settledAt: number, settled: readonly (readonly [OpenRequest, Settlement])[]): void {
 		const ids = JSON.stringify(settled.map(([{ id }]) => id));
-		this.#sql.exec("DELETE FROM requests WHERE id IN (SELECT value FROM json_each(?))", ids);
+		this.#table.delete("id IN (SELECT value FROM json_each(?))", ids);
 		this.#segments.add(settled.map((each) => this.#settledRow(settledAt, each)));
 	}
 
@@ -120,12 +112,12 @@ export class Requests {
 
 	/** Reduces the cost of a charged lease. */
 	reduceCharge(id: number, microNeurons: number): void {
-		this.#sql.exec("UPDATE requests SET micro_neurons = micro_neurons - ? WHERE id = ?", microNeurons, id);
+		this.#table.subtract("microNeurons", microNeurons, "id = ?", id);
 	}
 
 	/** Finds a charged lease by its ticket. */
 	charged(ticket: string): LedgerRow | undefined {
-		return this.#table.select("WHERE ticket = ? AND outcome = 'expired'", ticket).find(isCharge);
+		return this.#table.select({ where: "ticket = ? AND outcome = 'expired'" }, ticket).find(isCharge);
 	}
 
 	/** Sets the cost of a charged lease to 0, and marks its row. */
@@ -135,12 +127,12 @@ export class Requests {
 
 	/** In the order of admission. */
 	openRequests(): OpenRequest[] {
-		return this.#table.select("WHERE outcome IS NULL ORDER BY id").map(openRequest);
+		return this.#table.select({ where: "outcome IS NULL", order: "id" }).map(openRequest);
 	}
 
 	/** The admission times and rate keys of the last minute's requests, oldest first. */
 	lastMinute(now: number): Pick<OpenRequest, "admittedAt" | "rateKeys">[] {
-		const rows = this.#table.select("WHERE admitted_at > ? AND admitted_at <= ?", now - WINDOW_MS, now);
+		const rows = this.#table.select({ where: "admitted_at > ? AND admitted_at <= ?" }, now - WINDOW_MS, now);
 		const settled = this.#segments.lastMinute(now);
 		return [...rows, ...settled]
 			.filter(({ admittedAt }) => admittedAt > now - WINDOW_MS && admittedAt <= now)
@@ -150,11 +142,9 @@ export class Requests {
 
 	/** The latest time of any request; 0 without any. */
 	latest(): number {
-		const row = this.#sql
-			.exec<{ latest: number | null }>(
-				"SELECT max(max(admitted_at), coalesce(max(settled_at), 0)) AS latest FROM requests",
-			)
-			.one();
+		const row = this.#table.readOne<{ latest: number | null }>(
+			"max(max(admitted_at), coalesce(max(settled_at), 0)) AS latest",
+		);
 		return Math.max(row.latest ?? 0, this.#segments.latest());
 	}
 
@@ -169,7 +159,7 @@ export class Requests {
 			}
 			return found;
 		};
-		const rows = find(this.#table.select("WHERE id < ? ORDER BY id DESC", cursor));
+		const rows = find(this.#table.each({ where: "id < ?", order: "id DESC" }, cursor));
 		const all = [...rows, ...find(this.#segments.before(cursor))].sort(([one], [other]) => other - one);
 		const [last] = (all.length > size ? all[size - 1] : undefined) ?? [];
 		return {
@@ -180,17 +170,15 @@ export class Requests {
 
 	/** Deletes old settled requests. Returns whether there may be further ones. */
 	deleteExpired(now: number): boolean {
-		this.#sql.exec("DELETE FROM requests WHERE outcome IS NOT NULL AND admitted_at <= ?", now - KEPT_MS);
+		this.#table.delete("outcome IS NOT NULL AND admitted_at <= ?", now - KEPT_MS);
 		return this.#segments.deleteExpired(now, this.#nextSettledId - 1);
 	}
 
 	/** When the oldest settled request reaches its age limit. */
 	nextExpiry(): number | undefined {
-		const { oldest } = this.#sql
-			.exec<{ oldest: number | null }>(
-				"SELECT min(admitted_at) AS oldest FROM requests WHERE outcome IS NOT NULL",
-			)
-			.one();
+		const { oldest } = this.#table.readOne<{ oldest: number | null }>("min(admitted_at) AS oldest", {
+			where: "outcome IS NOT NULL",
+		});
 		const times = [oldest === null ? undefined : oldest + KEPT_MS, this.#segments.nextExpiry()];
 		const due = times.filter((time) => time !== undefined);
 		return due.length > 0 ? Math.min(...due) : undefined;

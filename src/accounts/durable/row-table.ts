@@ -18,62 +18,197 @@ export function conditionsOf(
 	return { where: where.join(" AND "), values: conditions.flatMap(([, value]) => value ?? []) };
 }
 
+/** The place of an account's rows: an object has the rows of many accounts in the same tables. */
+export interface AccountRows {
+	sql: SqlStorage;
+	/** The number of the account in this object. Every statement has it. */
+	account: number;
+	/** The tables that exist, by name. One set for all accounts of the object. */
+	tables: Set<string>;
+}
+
 /** The names become part of SQL statements, so they must be constants. */
 interface TableLayout<Field extends string> {
-	sql: SqlStorage;
+	rows: AccountRows;
 	name: string;
 	/** The declaration of each column in SQL, in the order of the columns. */
 	columns: Readonly<Record<Field, string>>;
-	/** The fields of the primary key. */
+	/** The fields of the primary key, after the account. Empty: one row at most for each account. */
 	key: readonly Field[];
 	/** Fields whose values are added to those of an existing row. */
 	summed?: readonly Field[];
-	/** Whether SQLite numbers the rows in the order of their insertion. */
+	/** For large rows, or rows in the order of their insertion: SQLite numbers them, and the primary key is an index beside the table. */
 	rowIds?: true;
 }
 
 export interface TableOptions {
-	/** The account has no tables yet, so nothing is read when they are opened. */
+	/** The account has no rows yet, so nothing is read when its tables are opened. */
 	isNew?: boolean;
 }
 
+/** Which rows, in which order. All texts are constants of the code. */
+interface Clause {
+	/** A condition beside that of the account. */
+	where?: string;
+	group?: string;
+	order?: string;
+	limit?: number;
+}
+
+/** Tables of a version with one object for each account have no column `account`. */
+const FIRST_ACCOUNT = 1;
+
+/**
+ * The rows of one account in a table. All statements about rows of accounts are made here, so none can miss the account
+ * (`test/accounts/durable/statements.test.ts`).
+ */
 export class RowTable<Row extends { [Field in keyof Row]: SqlStorageValue | undefined }> {
 	readonly #sql: SqlStorage;
+	readonly #account: number;
+	readonly #name: string;
 	readonly #fields: readonly (keyof Row & string)[];
-	readonly #select: string;
+	readonly #selected: string;
 	readonly #upsert: string;
 
-	/** Creates the table if it does not exist, and adds the columns that a table of an earlier version lacks. */
-	constructor({ sql, name, columns, key, summed = [], rowIds }: TableLayout<keyof Row & string>) {
-		this.#sql = sql;
+	/** Creates the table if it does not exist, and changes a table of an earlier version. */
+	constructor(layout: TableLayout<keyof Row & string>) {
+		const { rows, name, columns, key, summed = [] } = layout;
+		this.#sql = rows.sql;
+		this.#account = rows.account;
+		this.#name = name;
 		this.#fields = Object.keys(columns) as (keyof Row & string)[];
-		const declared = Object.fromEntries(this.#fields.map((field) => [columnOf(field), columns[field]]));
-		const declarations = Object.entries(declared).map(([column, declaration]) => `${column} ${declaration}`);
-		const primaryKey = `PRIMARY KEY (${columnsOf(key)})`;
-		const { rowsWritten } = sql.exec(
-			`CREATE TABLE IF NOT EXISTS ${name} (${[...declarations, primaryKey].join(", ")}) ${rowIds ? "" : "WITHOUT ROWID"}`,
-		);
-		// It existed.
-		if (rowsWritten === 0) addColumns(sql, name, declared);
-		this.#select = `SELECT ${this.#fields.map((field) => `${columnOf(field)} AS "${field}"`).join(", ")} FROM ${name}`;
+		if (!rows.tables.has(name)) makeTable(layout);
+		rows.tables.add(name);
+		this.#selected = this.#fields.map((field) => `${columnOf(field)} AS "${field}"`).join(", ");
 		const changed = this.#fields.filter((field) => !key.includes(field));
 		const changes = changed.map((field) => {
 			const column = columnOf(field);
 			return `${column} = ${summed.includes(field) ? `${column} + ` : ""}excluded.${column}`;
 		});
-		this.#upsert = `INSERT INTO ${name} (${columnsOf(this.#fields)})
-			VALUES (${this.#fields.map(() => "?").join(", ")})
-			ON CONFLICT (${columnsOf(key)}) DO UPDATE SET ${changes.join(", ")}`;
+		this.#upsert = `INSERT INTO ${name} (${columnsOf(["account", ...this.#fields])})
+			VALUES (?, ${this.#fields.map(() => "?").join(", ")})
+			ON CONFLICT (${columnsOf(["account", ...key])}) DO UPDATE SET ${changes.join(", ")}`;
 	}
 
-	/** `clause`: SQL after the name of the table. Fields that are NULL are absent. */
-	select(clause = "", ...values: SqlStorageValue[]): Row[] {
-		const rows = this.#sql.exec<Record<string, SqlStorageValue>>(`${this.#select} ${clause}`, ...values);
-		return rows.toArray().map((row) => present(row) as Row);
+	/** Fields that are NULL are absent. */
+	select(clause: Clause = {}, ...values: SqlStorageValue[]): Row[] {
+		return [...this.each(clause, ...values)];
+	}
+
+	/** As {@link select}. Reads a row when the iteration reaches it. */
+	*each(clause: Clause = {}, ...values: SqlStorageValue[]): Iterable<Row> {
+		for (const row of this.#read(this.#selected, clause, values)) yield present(row) as Row;
+	}
+
+	/** `expressions`: constant SQL, such as `max(id) AS last`. */
+	read<Result extends Record<string, SqlStorageValue>>(
+		expressions: string,
+		clause: Clause = {},
+		...values: SqlStorageValue[]
+	): Result[] {
+		return this.#read(expressions, clause, values).toArray() as Result[];
+	}
+
+	/** As {@link read}, for expressions that have one row. */
+	readOne<Result extends Record<string, SqlStorageValue>>(
+		expressions: string,
+		clause: Clause = {},
+		...values: SqlStorageValue[]
+	): Result {
+		return this.#read(expressions, clause, values).one() as Result;
 	}
 
 	/** Adds the row, or changes the one with the same key. */
 	write(row: Row): void {
-		this.#sql.exec(this.#upsert, ...this.#fields.map((field) => row[field] ?? null));
+		this.#sql.exec(this.#upsert, this.#account, ...this.#fields.map((field) => row[field] ?? null));
 	}
+
+	/** Adds rows with these fields. `text`: a JSON array of the rows' values, because binding a value costs more than writing it. */
+	insertAll(fields: readonly (keyof Row & string)[], text: string): void {
+		const values = fields.map((_, index) => `value ->> ${index}`);
+		this.#sql.exec(
+			`INSERT INTO ${this.#name} (${columnsOf(["account", ...fields])})
+			SELECT ?, ${values.join(", ")} FROM json_each(?)`,
+			this.#account,
+			text,
+		);
+	}
+
+	/** Subtracts from a field of the rows. */
+	subtract(field: keyof Row & string, amount: number, where: string, ...values: SqlStorageValue[]): void {
+		const column = columnOf(field);
+		this.#sql.exec(
+			`UPDATE ${this.#name} SET ${column} = ${column} - ? WHERE account = ? AND (${where})`,
+			amount,
+			this.#account,
+			...values,
+		);
+	}
+
+	/** Sets a field of the rows. */
+	set(field: keyof Row & string, value: SqlStorageValue, where: string, ...values: SqlStorageValue[]): void {
+		this.#sql.exec(
+			`UPDATE ${this.#name} SET ${columnOf(field)} = ? WHERE account = ? AND (${where})`,
+			value,
+			this.#account,
+			...values,
+		);
+	}
+
+	/** Returns the number of deleted rows, those of indexes included. */
+	delete(where: string, ...values: SqlStorageValue[]): number {
+		return this.#sql.exec(
+			`DELETE FROM ${this.#name} WHERE account = ? AND (${where})`,
+			this.#account,
+			...values,
+		).rowsWritten;
+	}
+
+	#read(
+		expressions: string,
+		{ where = "true", group, order, limit }: Clause,
+		values: readonly SqlStorageValue[],
+	): SqlStorageCursor<Record<string, SqlStorageValue>> {
+		const parts = [
+			`SELECT ${expressions} FROM ${this.#name} WHERE account = ? AND (${where})`,
+			group === undefined ? "" : `GROUP BY ${group}`,
+			order === undefined ? "" : `ORDER BY ${order}`,
+			limit === undefined ? "" : "LIMIT ?",
+		];
+		return this.#sql.exec(parts.join(" "), this.#account, ...values, ...(limit === undefined ? [] : [limit]));
+	}
+}
+
+function makeTable<Field extends string>({
+	rows: { sql },
+	name,
+	columns,
+	key,
+	rowIds,
+}: TableLayout<Field>): void {
+	const fields = Object.keys(columns) as Field[];
+	const declared = Object.fromEntries(fields.map((field) => [columnOf(field), columns[field]]));
+	const declarations = [
+		"account INTEGER NOT NULL",
+		...Object.entries(declared).map(([column, declaration]) => `${column} ${declaration}`),
+		`PRIMARY KEY (${columnsOf(["account", ...key])})`,
+	];
+	const create = `CREATE TABLE IF NOT EXISTS ${name} (${declarations.join(", ")}) ${rowIds ? "" : "WITHOUT ROWID"}`;
+	if (sql.exec(create).rowsWritten > 0) return;
+	// It existed.
+	const { columnNames } = sql.exec(`SELECT * FROM ${name} LIMIT 0`);
+	if (columnNames.includes("account")) {
+		addColumns(sql, name, declared);
+		return;
+	}
+	const earlier = `${name}_of_one_account`;
+	const common = columnNames.filter((column) => column in declared).join(", ");
+	sql.exec(`ALTER TABLE ${name} RENAME TO ${earlier}`);
+	sql.exec(create);
+	const order = rowIds ? "ORDER BY rowid" : "";
+	sql.exec(
+		`INSERT INTO ${name} (account, ${common}) SELECT ?, ${common} FROM ${earlier} ${order}`,
+		FIRST_ACCOUNT,
+	);
+	sql.exec(`DROP TABLE ${earlier}`);
 }

@@ -6,7 +6,7 @@ import { jsonArrays } from "../../core/json-arrays.ts";
 import { present } from "../../core/present.ts";
 import { DAY_MS } from "../clock.ts";
 import { type LedgerRow, OPEN_COLUMNS, SETTLED_COLUMNS } from "./request-rows.ts";
-import { RowTable } from "./row-table.ts";
+import { type AccountRows, RowTable } from "./row-table.ts";
 import { WINDOW_MS } from "./windows.ts";
 
 /** A request in a segment. Nothing needs its expiry any more. */
@@ -23,6 +23,8 @@ const KEPT_REQUESTS = 10_000;
 export const KEPT_MS = 7 * DAY_MS;
 /** The most segments that one alarm deletes, so that it does not block admissions for long. */
 const DELETED_AT_ONCE = 10_000;
+
+const IN_LIST = "id IN (SELECT value FROM json_each(?))";
 
 type Segment = {
 	/** Id of its last request. The ids of its requests are consecutive. */
@@ -42,14 +44,12 @@ const COLUMNS = {
 } satisfies Record<keyof Segment, string>;
 
 export class Segments {
-	readonly #sql: SqlStorage;
 	/** Written by each batch of settlements, and never changed. Deleted by the alarm: {@link Segments.deleteExpired}. */
 	readonly #table: RowTable<Segment>;
 
-	constructor(sql: SqlStorage) {
-		this.#sql = sql;
+	constructor(rows: AccountRows) {
 		this.#table = new RowTable<Segment>({
-			sql,
+			rows,
 			name: "segments",
 			columns: COLUMNS,
 			key: ["id"],
@@ -59,7 +59,7 @@ export class Segments {
 
 	/** Id of the latest request; 0 without any. */
 	lastId(): number {
-		return this.#sql.exec<{ id: number | null }>("SELECT max(id) AS id FROM segments").one().id ?? 0;
+		return this.#table.readOne<{ id: number | null }>("max(id) AS id").id ?? 0;
 	}
 
 	/** The ids of the rows are consecutive, and greater than all before. */
@@ -76,25 +76,18 @@ export class Segments {
 
 	/** Latest first. Reads a segment when the iteration reaches it. */
 	*before(id: number): Iterable<SettledRow> {
-		const newest = this.#sql.exec<Segment>(
-			`SELECT id, requests, latest_at AS "latestAt", text FROM segments
-			WHERE id - requests + 1 < ? ORDER BY id DESC`,
-			id,
-		);
+		const newest = this.#table.each({ where: "id - requests + 1 < ?", order: "id DESC" }, id);
 		for (const segment of newest) for (const row of rowsOf(segment).reverse()) if (row.id < id) yield row;
 	}
 
 	/** Requests of segments that may contain one of the last minute. */
 	lastMinute(now: number): SettledRow[] {
-		return this.#table.select("WHERE latest_at > ?", now - WINDOW_MS).flatMap(rowsOf);
+		return this.#table.select({ where: "latest_at > ?" }, now - WINDOW_MS).flatMap(rowsOf);
 	}
 
 	/** The latest time of any request; 0 without any. */
 	latest(): number {
-		const row = this.#sql
-			.exec<{ latest: number | null }>("SELECT max(latest_at) AS latest FROM segments")
-			.one();
-		return row.latest ?? 0;
+		return this.#table.readOne<{ latest: number | null }>("max(latest_at) AS latest").latest ?? 0;
 	}
 
 	/**
@@ -102,28 +95,32 @@ export class Segments {
 	 * whether there may be further ones. Reads no newer segments, because the alarm may be frequent.
 	 */
 	deleteExpired(now: number, lastId: number): boolean {
-		const { rowsWritten } = this.#sql.exec(
-			`DELETE FROM segments WHERE id IN (
-				SELECT id FROM segments
-				WHERE id < max(?1 + 1, coalesce((SELECT id FROM segments WHERE latest_at > ?3 ORDER BY id LIMIT 1), ?5))
-					AND (id <= ?1 AND latest_at <= ?2 OR latest_at <= ?3)
-				ORDER BY id LIMIT ?4
-			)`,
-			lastId - KEPT_REQUESTS,
-			now - WINDOW_MS,
+		const lastUnkept = lastId - KEPT_REQUESTS;
+		const [recent] = this.#table.read<{ id: number }>(
+			"id",
+			{ where: "latest_at > ?", order: "id", limit: 1 },
 			now - KEPT_MS,
-			DELETED_AT_ONCE,
-			lastId + 1,
 		);
-		return rowsWritten >= DELETED_AT_ONCE;
+		const end = Math.max(lastUnkept + 1, recent?.id ?? lastId + 1);
+		const expired = this.#table.read<{ id: number }>(
+			"id",
+			{
+				where: "id < ? AND (id <= ? AND latest_at <= ? OR latest_at <= ?)",
+				...{ order: "id", limit: DELETED_AT_ONCE },
+			},
+			...[end, lastUnkept, now - WINDOW_MS, now - KEPT_MS],
+		);
+		if (expired.length > 0) this.#table.delete(IN_LIST, JSON.stringify(expired.map(({ id }) => id)));
+		return expired.length === DELETED_AT_ONCE;
 	}
 
 	/** When the oldest segment reaches its age limit. */
 	nextExpiry(): number | undefined {
-		const [oldest] = this.#sql
-			.exec<{ latest_at: number }>("SELECT latest_at FROM segments ORDER BY id LIMIT 1")
-			.toArray();
-		return oldest && oldest.latest_at + KEPT_MS;
+		const [oldest] = this.#table.read<{ latestAt: number }>('latest_at AS "latestAt"', {
+			order: "id",
+			limit: 1,
+		});
+		return oldest && oldest.latestAt + KEPT_MS;
 	}
 }
 

@@ -1,7 +1,7 @@
 /** The table of an account's tokens. */
 import { present } from "../../core/present.ts";
 import type { Token, TokenLimits } from "../token-command.ts";
-import { RowTable } from "./row-table.ts";
+import { type AccountRows, RowTable } from "./row-table.ts";
 
 interface TokenRow extends TokenLimits, Omit<Token, "policies" | "disabled" | "limits" | "gateway"> {
 	hash: string;
@@ -14,7 +14,7 @@ interface TokenRow extends TokenLimits, Omit<Token, "policies" | "disabled" | "l
 
 const COLUMNS = {
 	id: "TEXT",
-	hash: "TEXT NOT NULL UNIQUE",
+	hash: "TEXT NOT NULL",
 	name: "TEXT NOT NULL",
 	policies: "TEXT NOT NULL",
 	disabled: "INTEGER NOT NULL",
@@ -34,13 +34,11 @@ const COLUMNS = {
  * some time after its expiry, when another token is created.
  */
 export class TokenTable {
-	readonly #sql: SqlStorage;
 	readonly #table: RowTable<TokenRow>;
 
-	constructor(sql: SqlStorage) {
-		this.#sql = sql;
+	constructor(rows: AccountRows) {
 		this.#table = new RowTable<TokenRow>({
-			sql,
+			rows,
 			name: "tokens",
 			columns: COLUMNS,
 			key: ["id"],
@@ -50,7 +48,7 @@ export class TokenTable {
 
 	/** Each token with the hash of its text, in the order of issue. */
 	all(): [hash: string, token: Token][] {
-		return this.#table.select("ORDER BY issued_on, rowid").map((row) => {
+		return this.#table.select({ order: "issued_on, rowid" }).map((row) => {
 			const { hash, policies, disabled, dailyMicroNeurons, monthlyMicroNeurons, ...others } = row;
 			const { requestsPerMinute, gateway, ...fields } = others;
 			const limits = present({ dailyMicroNeurons, monthlyMicroNeurons, requestsPerMinute });
@@ -60,11 +58,11 @@ export class TokenTable {
 	}
 
 	delete(id: string): void {
-		this.#sql.exec("DELETE FROM tokens WHERE id = ?", id);
+		this.#table.delete("id = ?", id);
 	}
 
 	writeUse(id: string, lastUsedOn: number): void {
-		this.#sql.exec("UPDATE tokens SET last_used_on = ? WHERE id = ?", lastUsedOn, id);
+		this.#table.set("lastUsedOn", lastUsedOn, "id = ?", id);
 	}
 
 	write(hash: string, { policies, disabled, limits, gateway, ...fields }: Token): void {

@@ -20,7 +20,7 @@ import {
 } from "../token-command.ts";
 import { groupsGranting, permissionsOf } from "../token-policy.ts";
 import type { NamedToken } from "./decision.ts";
-import type { TableOptions } from "./row-table.ts";
+import type { AccountRows, TableOptions } from "./row-table.ts";
 import { excessOver, type Maker, type Refusal, refuse } from "./token-excess.ts";
 import { TokenTable } from "./token-table.ts";
 
@@ -51,8 +51,8 @@ export class Tokens {
 	readonly #byHash = new Map<string, HeldToken>();
 
 	/** `clock`: the account's, which does not go back, so an expired token stays expired. */
-	constructor(sql: SqlStorage, clock: () => number, { isNew = false }: TableOptions = {}) {
-		this.#table = new TokenTable(sql);
+	constructor(rows: AccountRows, clock: () => number, { isNew = false }: TableOptions = {}) {
+		this.#table = new TokenTable(rows);
 		this.#clock = clock;
 		if (isNew) return;
 		for (const [hash, token] of this.#table.all()) this.#add(hash, token);

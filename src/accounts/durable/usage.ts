@@ -3,6 +3,7 @@ import type { Settlement } from "../admission.ts";
 import { startOfDay, utcDay } from "../clock.ts";
 import { type DailySums, DailyTable } from "./daily-table.ts";
 import type { OpenRequest } from "./request-rows.ts";
+import type { AccountRows } from "./row-table.ts";
 
 /** `token`: the token's id, empty for the operator. `backend`: empty if none answered. */
 export const DIMENSIONS = ["day", "model", "task", "token", "backend"] as const;
@@ -79,8 +80,8 @@ const TABLE = {
 const NO_ANSWER = { answered: 0, latencyMs: 0, firstTokenMs: 0 };
 
 export class Usage extends DailyTable<Dimension, keyof UsageCounts> {
-	constructor(sql: SqlStorage) {
-		super(sql, TABLE);
+	constructor(rows: AccountRows) {
+		super(rows, TABLE);
 	}
 
 	/** Writes one row for each key of the settlements. */
@@ -108,15 +109,8 @@ export class Usage extends DailyTable<Dimension, keyof UsageCounts> {
 		{ admittedAt, model, task, token }: Pick<OpenRequest, "admittedAt" | "model" | "task" | "token">,
 		microNeurons: number,
 	): void {
-		this.sql.exec(
-			`UPDATE usage SET micro_neurons = micro_neurons - ?
-			WHERE day = ? AND model = ? AND task = ? AND token = ? AND backend = ''`,
-			microNeurons,
-			utcDay(admittedAt),
-			model,
-			task,
-			token,
-		);
+		const where = "day = ? AND model = ? AND task = ? AND token = ? AND backend = ''";
+		this.table.subtract("microNeurons", microNeurons, where, utcDay(admittedAt), model, task, token);
 	}
 
 	report({ from, to, by, ...where }: UsageQuery): UsageReport {
@@ -125,19 +119,16 @@ export class Usage extends DailyTable<Dimension, keyof UsageCounts> {
 
 	/** The cost of a month (`2026-11`), by day, model and token. */
 	spent(month: string): { day: string; model: string; token: string; microNeurons: number }[] {
-		return this.sql
-			.exec<{ day: string; model: string; token: string; microNeurons: number }>(
-				`SELECT day, model, token, total(micro_neurons) AS microNeurons FROM usage
-				WHERE day BETWEEN ? AND ? GROUP BY day, model, token`,
-				`${month}-01`,
-				`${month}-31`,
-			)
-			.toArray();
+		return this.table.read(
+			"day, model, token, total(micro_neurons) AS microNeurons",
+			{ where: "day BETWEEN ? AND ?", group: "day, model, token" },
+			...[`${month}-01`, `${month}-31`],
+		);
 	}
 
 	/** The start of the latest day in any row; 0 without rows. */
 	latest(): number {
-		const { day } = this.sql.exec<{ day: string | null }>("SELECT max(day) AS day FROM usage").one();
+		const { day } = this.table.readOne<{ day: string | null }>("max(day) AS day");
 		return day === null ? 0 : startOfDay(day);
 	}
 }

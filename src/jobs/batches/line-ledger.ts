@@ -6,7 +6,7 @@
 import type { Admission, AdmissionGrant, Admitted, Settlement } from "../../accounts/admission.ts";
 import { refusal } from "../../accounts/client/account-object.ts";
 import type { Accounts } from "../../accounts/client/accounts.ts";
-import type { AdmissionQueue } from "../../accounts/client/admission-queue.ts";
+import type { BatchQueue } from "../../accounts/client/batch-queue.ts";
 import { failedSettlement } from "../../accounts/client/outbox.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { objectUnavailable } from "../../core/object-failure.ts";
@@ -21,7 +21,7 @@ const BILL_MS = 5_000;
 
 interface LedgerServices extends Pick<PipelineServices, "ledgers" | "wait"> {
 	/** Admissions of all lines of a run of a batch, so that some share a call. */
-	admissions: AdmissionQueue;
+	admissions: BatchQueue<Admission, Admitted>;
 	/** A line has a further ticket. Resolves before the account is called. */
 	addTicket(ticket: string): Promise<void>;
 	/** What the account pays of a bill. */
@@ -85,7 +85,7 @@ export class LineLedger {
 		}));
 		let admitted: Admitted;
 		try {
-			admitted = await admissions.admit({ ...admission, rates, holdMs: HOLD_MS }, (all) =>
+			admitted = await admissions.add({ ...admission, rates, holdMs: HOLD_MS }, (all) =>
 				ledgers.of(account).admitByObject(credential, all),
 			);
 		} catch (thrown) {

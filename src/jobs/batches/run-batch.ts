@@ -6,8 +6,8 @@
  * the old ones are settled without a cost: so each line is answered once and billed once, and the operator pays for the repeated calls.
  */
 
-import type { Settlement } from "../../accounts/admission.ts";
-import { AdmissionQueue } from "../../accounts/client/admission-queue.ts";
+import type { Admission, Admitted, Settlement } from "../../accounts/admission.ts";
+import { BatchQueue } from "../../accounts/client/batch-queue.ts";
 import { diskSpace } from "../../core/disk-space.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { identifyCaller } from "../../http/authenticate.ts";
@@ -118,7 +118,7 @@ class BatchRun {
 		const { now, wait, waitUntil } = services;
 		const context: LineContext = {
 			...{ record: this.#record, caller, headers: started.request.headers, signal: this.#work.signal },
-			admissions: new AdmissionQueue({ now, wait, waitUntil }),
+			admissions: new BatchQueue<Admission, Admitted>({ now, wait, waitUntil }),
 			addTicket: (line, tickets) => this.#addTicket(line, tickets),
 		};
 		await new Drain(context, {

@@ -1,5 +1,6 @@
 /** The run of one line: reads it, calls the model, and decides whether its answer is final. */
-import type { AdmissionQueue } from "../../accounts/client/admission-queue.ts";
+import type { Admission, Admitted } from "../../accounts/admission.ts";
+import type { BatchQueue } from "../../accounts/client/batch-queue.ts";
 import type { AiError } from "../../core/errors.ts";
 import type { FailureKey } from "../../core/failures.ts";
 import { isRecord, parseRecord } from "../../core/json.ts";
@@ -76,7 +77,7 @@ export interface LineContext {
 	record: BatchRecord;
 	caller: Caller;
 	headers: readonly (readonly [string, string])[];
-	admissions: AdmissionQueue;
+	admissions: BatchQueue<Admission, Admitted>;
 	signal: AbortSignal;
 	addTicket(line: number, tickets: { first: string; ticket: string }): Promise<void>;
 }

@@ -7,7 +7,6 @@
  */
 import type { Context } from "hono";
 import * as z from "zod";
-import { accountKey } from "../../accounts/client/account-object.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { isObjectFailure } from "../../core/object-failure.ts";
 import { present } from "../../core/present.ts";
@@ -47,7 +46,7 @@ async function metrics(c: Context, { bearer, id, services }: AppCall): Promise<R
 	const unreachable: string[] = [];
 	const reports = accounts.map(async (account) => {
 		// A report about all accounts leaves room for requests.
-		if (isListed && !services.openObjects.mayReport(accountKey(account))) {
+		if (isListed && !services.ledgers.of(account).mayReport) {
 			unreachable.push(account);
 			return [];
 		}

@@ -22,16 +22,20 @@ function objectOf({ exists = true, directoryFails = false, maxOpen = 1 }: Option
 		return answer;
 	};
 	const directory = {
-		has: (account: string) => call(`has ${account}`, exists),
-		add: (account: string) => call(`add ${account}`, undefined),
+		find: (account: string) => call(`find ${account}`, exists ? account : undefined),
+		add: (account: string, place: string) => call(`add ${account}`, place),
 	} as unknown as DirectoryCalls;
 	const namespace = {
-		getByName: (name: string) => ({ id: `id of ${name}` }),
+		getByName: (name: string) => ({
+			id: `id of ${name}`,
+			call: async (account: string, method: string) => `${method} of ${account} at ${name}`,
+		}),
 	} as unknown as DurableObjectNamespace<Account>;
 	const services = {
 		namespace,
 		directory: new DirectoryCache({ directory: () => directory, now: () => 0 }),
 		openObjects: new OpenObjects({ max: maxOpen, now: () => 0 }),
+		wait: async () => {},
 	};
 	return { calls, object: (account: string) => new AccountObject(account, services), services };
 }
@@ -43,7 +47,7 @@ describe("the check before a call", () => {
 		await object("a").check(TOKEN);
 		await object("a").check(TOKEN);
 		expect(object("a").mayCall).toBe(true);
-		expect(calls).toEqual(["has a"]);
+		expect(calls).toEqual(["find a"]);
 	});
 
 	it("records the operator's account once", async () => {
@@ -78,9 +82,9 @@ describe("the check before a call", () => {
 });
 
 describe("a call", () => {
-	it("has a stub of its own", async () => {
+	it("is made at the place of the account", async () => {
 		const { object } = objectOf();
-		expect(await object("a").call(async ({ id }) => String(id))).toBe("id of a");
+		expect(await object("a").call((calls) => calls.aliases())).toBe("aliases of a at a");
 	});
 
 	it("fails with the account and the object, for the log", async () => {

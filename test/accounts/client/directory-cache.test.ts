@@ -3,7 +3,7 @@ import { DirectoryCache, type DirectoryCalls } from "../../../src/accounts/clien
 
 /** A directory in memory. It records the calls. */
 function world(...recorded: string[]) {
-	const accounts = new Set(recorded);
+	const accounts = new Map(recorded.map((account) => [account, account]));
 	const calls: string[] = [];
 	const state = { time: 1_000_000, fails: false };
 	const call = <T>(name: string, result: () => T) => {
@@ -11,8 +11,12 @@ function world(...recorded: string[]) {
 		return state.fails ? Promise.reject(new Error("overloaded")) : Promise.resolve(result());
 	};
 	const directory = {
-		has: (account: string) => call(`has ${account}`, () => accounts.has(account)),
-		add: (account: string) => call(`add ${account}`, () => void accounts.add(account)),
+		find: (account: string) => call(`find ${account}`, () => accounts.get(account)),
+		add: (account: string, place: string) =>
+			call(`add ${account} at ${place}`, () => {
+				if (!accounts.has(account)) accounts.set(account, place);
+				return accounts.get(account);
+			}),
 		list: () => call("list", () => ({ accounts: [] })),
 	} as unknown as DirectoryCalls;
 	const isOlder = (account: string): boolean => account === "of-an-older-version";
@@ -23,68 +27,68 @@ function world(...recorded: string[]) {
 describe("accounts that exist", () => {
 	it("are looked up once", async () => {
 		const { calls, cache } = world("team-a");
-		expect(cache.isCached("team-a")).toBe(false);
-		expect(await cache.exists("team-a")).toBe(true);
-		expect(await cache.exists("team-a")).toBe(true);
-		expect(cache.isCached("team-a")).toBe(true);
-		expect(calls).toEqual(["has team-a"]);
+		expect(cache.known("team-a")).toBeUndefined();
+		expect(await cache.find("team-a")).toBe("team-a");
+		expect(await cache.find("team-a")).toBe("team-a");
+		expect(cache.known("team-a")).toBe("team-a");
+		expect(calls).toEqual(["find team-a"]);
 	});
 
 	it("are recorded at their first request, if an older version has created them", async () => {
 		const { accounts, calls, cache } = world("team-a");
-		expect(await cache.exists("of-an-older-version")).toBe(true);
-		expect(await cache.exists("of-an-older-version")).toBe(true);
-		expect([...accounts]).toEqual(["team-a", "of-an-older-version"]);
-		expect(calls).toEqual(["has of-an-older-version", "add of-an-older-version"]);
+		expect(await cache.find("of-an-older-version")).toBe("of-an-older-version");
+		expect(await cache.find("of-an-older-version")).toBe("of-an-older-version");
+		expect([...accounts.keys()]).toEqual(["team-a", "of-an-older-version"]);
+		expect(calls).toEqual(["find of-an-older-version", "add of-an-older-version at of-an-older-version"]);
 	});
 
 	it("are recorded once", async () => {
 		const { accounts, calls, cache } = world();
 		await cache.record("team-a");
 		await cache.record("team-a");
-		expect([...accounts]).toEqual(["team-a"]);
-		expect(calls).toEqual(["add team-a"]);
+		expect([...accounts.keys()]).toEqual(["team-a"]);
+		expect(calls).toEqual(["add team-a at team-a"]);
 	});
 });
 
 describe("accounts that do not exist", () => {
 	it("are looked up again after two seconds", async () => {
 		const { accounts, calls, cache, state } = world();
-		expect(await cache.exists("guess")).toBe(false);
-		accounts.add("guess");
+		expect(await cache.find("guess")).toBeUndefined();
+		accounts.set("guess", "guess");
 		state.time += 1_999;
-		expect(await cache.exists("guess")).toBe(false);
+		expect(await cache.find("guess")).toBeUndefined();
 		state.time += 1;
-		expect(await cache.exists("guess")).toBe(true);
-		expect(calls).toEqual(["has guess", "has guess"]);
+		expect(await cache.find("guess")).toBe("guess");
+		expect(calls).toEqual(["find guess", "find guess"]);
 	});
 
 	it("exist at once when this isolate records them", async () => {
 		const { cache } = world();
-		expect(await cache.exists("team-a")).toBe(false);
+		expect(await cache.find("team-a")).toBeUndefined();
 		await cache.record("team-a");
-		expect(await cache.exists("team-a")).toBe(true);
+		expect(await cache.find("team-a")).toBe("team-a");
 	});
 });
 
-it("keeps at most 10,000 accounts of each kind", async () => {
+it("keeps at most 100,000 places, and 10,000 accounts that do not exist", async () => {
 	const { calls, cache } = world();
-	for (let i = 0; i < 10_001; i++) await cache.record(`real-${i}`);
-	expect(cache.isCached("real-9999")).toBe(false);
-	expect(cache.isCached("real-10000")).toBe(true);
-	for (let i = 0; i < 10_001; i++) await cache.exists(`guess-${i}`);
+	for (let i = 0; i < 100_001; i++) await cache.record(`real-${i}`);
+	expect(cache.known("real-99999")).toBeUndefined();
+	expect(cache.known("real-100000")).toBe("real-100000");
+	for (let i = 0; i < 10_001; i++) await cache.find(`guess-${i}`);
 	calls.length = 0;
-	await cache.exists("guess-10000");
-	await cache.exists("guess-0");
-	expect(calls).toEqual(["has guess-0"]);
+	await cache.find("guess-10000");
+	await cache.find("guess-0");
+	expect(calls).toEqual(["find guess-0"]);
 });
 
 it("caches nothing if the directory cannot be called", async () => {
 	const { cache, state } = world("team-a");
 	state.fails = true;
-	await expect(cache.exists("team-a")).rejects.toThrow("overloaded");
+	await expect(cache.find("team-a")).rejects.toThrow("overloaded");
 	await expect(cache.record("team-b")).rejects.toThrow("overloaded");
 	state.fails = false;
-	expect(await cache.exists("team-a")).toBe(true);
-	expect(cache.isCached("team-b")).toBe(false);
+	expect(await cache.find("team-a")).toBe("team-a");
+	expect(cache.known("team-b")).toBeUndefined();
 });

@@ -2,7 +2,7 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import type { Admission, JournalBatch } from "../../../src/accounts/admission.ts";
-import { admission, fixedCost, newAccount, stubOf, TASK, tokenOf } from "../fixtures.ts";
+import { admission, callsTo, fixedCost, newAccount, stubOf, TASK, tokenOf } from "../fixtures.ts";
 
 const UNKNOWN: Admission["credential"] = { kind: "token", hash: "unknown" };
 const RATE = { key: `task:${TASK}`, perMinute: 2 };
@@ -27,9 +27,9 @@ describe("a batch of a journal", () => {
 	it("is answered once: an older copy gets no leases", async () => {
 		const account = newAccount();
 		const answers = [
-			await stubOf(account).journal(batch(1, { renewals: [renewal("a")] })),
-			await stubOf(account).journal(batch(2, { renewals: [renewal("b")] })),
-			await stubOf(account).journal(batch(1, { renewals: [renewal("a")] })),
+			await callsTo(account).journal(batch(1, { renewals: [renewal("a")] })),
+			await callsTo(account).journal(batch(2, { renewals: [renewal("b")] })),
+			await callsTo(account).journal(batch(1, { renewals: [renewal("a")] })),
 		];
 		expect(answers).toMatchObject([[{ id: "a", requests: 2 }], [{ id: "b", requests: 2 }], []]);
 	});
@@ -38,22 +38,22 @@ describe("a batch of a journal", () => {
 		const account = newAccount();
 		const credential = await tokenOf(account);
 		const renewals = [renewal("a", { credential: UNKNOWN }), renewal("b", { credential })];
-		const [refused, granted] = await stubOf(account).journal(batch(1, { renewals }));
+		const [refused, granted] = await callsTo(account).journal(batch(1, { renewals }));
 		expect(refused ?? undefined).toBeUndefined();
 		expect(granted).toMatchObject({ id: "b", requests: 2, isBudgeted: true });
 	});
 
 	it("without a lease does not wake the object, but a request after it does", async () => {
 		const account = newAccount();
-		expect(await stubOf(account).journal(batch(1))).toEqual([]);
+		expect(await callsTo(account).journal(batch(1))).toEqual([]);
 		expect(await runDurableObjectAlarm(stubOf(account))).toBe(false);
-		await stubOf(account).admit(admission(), []);
+		await callsTo(account).admit(admission(), []);
 		expect(await runDurableObjectAlarm(stubOf(account))).toBe(true);
 	});
 
 	it("wakes the object when its lease expires", async () => {
 		const account = newAccount();
-		await stubOf(account).journal(batch(1, { renewals: [renewal("a")] }));
+		await callsTo(account).journal(batch(1, { renewals: [renewal("a")] }));
 		expect(await runDurableObjectAlarm(stubOf(account))).toBe(true);
 	});
 });
@@ -66,20 +66,20 @@ describe("a counted request", () => {
 		const credential = await tokenOf(account);
 		const answers = [];
 		for (let count = 0; count < 3; count++)
-			answers.push(await stubOf(account).verify(credential, "run", request));
+			answers.push(await callsTo(account).verify(credential, "run", request));
 		expect(answers).toMatchObject([{ ok: true }, { ok: true }, { ok: false, failure: "rateLimited" }]);
-		expect(await stubOf(account).verify(UNKNOWN, "run", request)).toMatchObject({
+		expect(await callsTo(account).verify(UNKNOWN, "run", request)).toMatchObject({
 			ok: false,
 			failure: "authentication",
 		});
 		// Without a request nothing is counted.
-		expect(await stubOf(account).verify(credential, "run")).toMatchObject({ ok: true });
+		expect(await callsTo(account).verify(credential, "run")).toMatchObject({ ok: true });
 	});
 
 	it("that is refused wakes the object, which then writes the refusal", async () => {
 		const account = newAccount();
 		const credential = await tokenOf(account);
-		for (let count = 0; count < 3; count++) await stubOf(account).verify(credential, "run", request);
+		for (let count = 0; count < 3; count++) await callsTo(account).verify(credential, "run", request);
 		expect(await runDurableObjectAlarm(stubOf(account))).toBe(true);
 	});
 });
@@ -90,10 +90,10 @@ describe("the limits of a token", () => {
 	it("are those of the account for an invalid token, with the refusal of its request", async () => {
 		const account = newAccount();
 		await tokenOf(account, { dailyMicroNeurons: 10 });
-		const status = await stubOf(account).limitStatus({ ...query, credential: UNKNOWN });
+		const status = await callsTo(account).limitStatus({ ...query, credential: UNKNOWN });
 		expect(status.budgets).toMatchObject([{ key: "account" }]);
 		expect(status).not.toHaveProperty("answer");
-		const refused = await stubOf(account).limitStatus({
+		const refused = await callsTo(account).limitStatus({
 			...query,
 			credential: UNKNOWN,
 			request: admission(),
@@ -104,7 +104,7 @@ describe("the limits of a token", () => {
 	it("include its own budget", async () => {
 		const account = newAccount();
 		const credential = await tokenOf(account, { dailyMicroNeurons: 10 });
-		const status = await stubOf(account).limitStatus({ ...query, credential });
+		const status = await callsTo(account).limitStatus({ ...query, credential });
 		expect(status.budgets).toMatchObject([{ key: "account" }, { key: "token:token-1", microNeurons: 10 }]);
 	});
 });

@@ -2,20 +2,31 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Admission, Budget, Settlement } from "../../../src/accounts/admission.ts";
 import type { Account } from "../../../src/accounts/durable/account.ts";
+import type { OpenAccount } from "../../../src/accounts/durable/open-account.ts";
 import type { UsageQuery } from "../../../src/accounts/durable/usage.ts";
-import { admission, fixedCost, MODEL, newAccount, settlement, stubOf, TASK, tokenOf } from "../fixtures.ts";
+import {
+	admission,
+	callsTo,
+	fixedCost,
+	MODEL,
+	newAccount,
+	settlement,
+	stubOf,
+	TASK,
+	tokenOf,
+} from "../fixtures.ts";
 
 const OPERATOR = { kind: "operator" } as const;
 const ACCOUNT: Budget = { key: "account", microNeurons: 1_000_000, failure: "accountLimited" };
 
 const status = async (account: string, credential: Admission["credential"] = OPERATOR) =>
-	stubOf(account).limitStatus({ credential, rates: [], budgets: [ACCOUNT] });
+	callsTo(account).limitStatus({ credential, rates: [], budgets: [ACCOUNT] });
 
 describe("500 concurrent admissions with a limit of 100", () => {
 	/** Returns the number of admitted requests, and the failures of the others. */
 	const admitAll = async (account: string, fields: (index: number) => Partial<Admission>) => {
 		const answers = await Promise.all(
-			Array.from({ length: 500 }, (_, index) => stubOf(account).admit(admission(fields(index)), [])),
+			Array.from({ length: 500 }, (_, index) => callsTo(account).admit(admission(fields(index)), [])),
 		);
 		return {
 			passed: answers.filter(({ ok }) => ok).length,
@@ -81,7 +92,7 @@ describe("500 concurrent admissions with a limit of 100", () => {
 		};
 		const answers = await Promise.all(
 			Array.from({ length: 500 }, () =>
-				stubOf(account).admit(admission({ budgets: [ACCOUNT], cost: chat }), []),
+				callsTo(account).admit(admission({ budgets: [ACCOUNT], cost: chat }), []),
 			),
 		);
 		const granted = answers.flatMap((answer) => (answer.ok ? [answer.outputTokens ?? Number.NaN] : []));
@@ -98,54 +109,54 @@ describe("admit", () => {
 		const credential = await tokenOf(account);
 		const first = admission({ credential, budgets: [ACCOUNT], cost: fixedCost(600_000) });
 		const second = admission({ credential, budgets: [ACCOUNT], cost: fixedCost(600_000) });
-		expect(await stubOf(account).admit(first, [])).toEqual({ ok: true });
-		expect((await stubOf(account).admit(second, [])).ok).toBe(false);
+		expect(await callsTo(account).admit(first, [])).toEqual({ ok: true });
+		expect((await callsTo(account).admit(second, [])).ok).toBe(false);
 		const settled = [settlement(first.ticket, { microNeurons: 400_000 })];
-		expect(await stubOf(account).admit(second, settled)).toEqual({ ok: true });
-		const { rows } = await stubOf(account).usage({ by: ["token"] });
+		expect(await callsTo(account).admit(second, settled)).toEqual({ ok: true });
+		const { rows } = await callsTo(account).usage({ by: ["token"] });
 		expect(rows).toMatchObject([{ token: "token-1", requests: 1, microNeurons: 400_000 }]);
 	});
 
 	it("books the settlements of a call whose request is refused", async () => {
 		const account = newAccount();
 		const first = admission({ cost: fixedCost(5) });
-		await stubOf(account).admit(first, []);
-		const refused = await stubOf(account).admit(admission({ credential: { kind: "token", hash: "00" } }), [
+		await callsTo(account).admit(first, []);
+		const refused = await callsTo(account).admit(admission({ credential: { kind: "token", hash: "00" } }), [
 			settlement(first.ticket, { microNeurons: 4 }),
 		]);
 		expect(refused).toEqual({ ok: false, failure: "authentication" });
-		expect((await stubOf(account).usage({ by: [] })).total).toMatchObject({ requests: 1, microNeurons: 4 });
+		expect((await callsTo(account).usage({ by: [] })).total).toMatchObject({ requests: 1, microNeurons: 4 });
 	});
 
 	it.each(["new", "existing"])(
 		"does not reserve for a request that was cancelled before its admission, in a %s account",
 		async (kind) => {
 			const account = newAccount();
-			if (kind === "existing") await stubOf(account).admit(admission(), []);
+			if (kind === "existing") await callsTo(account).admit(admission(), []);
 			const { open } = await status(account);
 			const request = admission({ budgets: [ACCOUNT], cost: fixedCost(600_000) });
-			await stubOf(account).settle([settlement(request.ticket, { outcome: "failed" })]);
-			expect(await stubOf(account).admit(request, [])).toEqual({ ok: false, failure: "ledgerUnavailable" });
+			await callsTo(account).settle([settlement(request.ticket, { outcome: "failed" })]);
+			expect(await callsTo(account).admit(request, [])).toEqual({ ok: false, failure: "ledgerUnavailable" });
 			expect(await status(account)).toMatchObject({ open, budgets: [{ reservedMicroNeurons: 0 }] });
 			// A cancelled ticket does not affect another request of the same call.
 			const other = admission({ budgets: [ACCOUNT], cost: fixedCost(600_000) });
 			const late = settlement(crypto.randomUUID(), { outcome: "failed" });
-			expect(await stubOf(account).admit(other, [late])).toEqual({ ok: true });
+			expect(await callsTo(account).admit(other, [late])).toEqual({ ok: true });
 		},
 	);
 
 	it("refuses a token without permission, and an unknown one", async () => {
 		const account = newAccount();
 		const credential = await tokenOf(account);
-		expect(await stubOf(account).verify(credential, "run")).toEqual({ ok: true, token: "token-1" });
-		expect(await stubOf(account).verify(credential, "write")).toMatchObject({
+		expect(await callsTo(account).verify(credential, "run")).toEqual({ ok: true, token: "token-1" });
+		expect(await callsTo(account).verify(credential, "write")).toMatchObject({
 			ok: false,
 			failure: "forbidden",
 		});
-		expect(await stubOf(account).verify({ kind: "token", hash: "00" }, "run")).toMatchObject({
+		expect(await callsTo(account).verify({ kind: "token", hash: "00" }, "run")).toMatchObject({
 			failure: "authentication",
 		});
-		expect(await stubOf(account).verify(OPERATOR, "tokens-write")).toEqual({ ok: true });
+		expect(await callsTo(account).verify(OPERATOR, "tokens-write")).toEqual({ ok: true });
 	});
 });
 
@@ -163,16 +174,17 @@ it("writes nothing for an unknown token of a new account", async () => {
 	const account = newAccount();
 	const credential = { kind: "token", hash: "00" } as const;
 	const unknown = { ok: false, failure: "authentication" };
-	expect(await stubOf(account).admit(admission({ credential }), [settlement("x")])).toEqual(unknown);
-	expect(await stubOf(account).verify(credential, "read")).toEqual(unknown);
-	expect(await stubOf(account).tokens({ kind: "verify", hash: "00" })).toEqual(unknown);
-	expect(await stubOf(account).tokens({ kind: "get", maker: credential, id: "a" })).toEqual(unknown);
+	expect(await callsTo(account).admit(admission({ credential }), [settlement("x")])).toEqual(unknown);
+	expect(await callsTo(account).verify(credential, "read")).toEqual(unknown);
+	expect(await callsTo(account).tokens({ kind: "verify", hash: "00" })).toEqual(unknown);
+	expect(await callsTo(account).tokens({ kind: "get", maker: credential, id: "a" })).toEqual(unknown);
 	expect(await tablesOf(account)).toEqual([]);
 });
 
 it("has tables of tokens and aliases only after their first use", async () => {
 	const account = newAccount();
 	const used = [
+		"accounts",
 		"bound_gateway",
 		"counted",
 		"journals",
@@ -182,14 +194,14 @@ it("has tables of tokens and aliases only after their first use", async () => {
 		"segments",
 		"usage",
 	];
-	await stubOf(account).admit(admission(), []);
+	await callsTo(account).admit(admission(), []);
 	expect(await tablesOf(account)).toEqual(used);
 	const credential = await tokenOf(account);
-	expect(await stubOf(account).aliases()).toEqual([]);
+	expect(await callsTo(account).aliases()).toEqual([]);
 	expect(await tablesOf(account)).toEqual(["aliases", ...used, "tokens"].sort());
-	expect(await stubOf(account).verify(credential, "run")).toEqual({ ok: true, token: "token-1" });
+	expect(await callsTo(account).verify(credential, "run")).toEqual({ ok: true, token: "token-1" });
 	await evictDurableObject(stubOf(account));
-	expect(await stubOf(account).verify(credential, "run")).toEqual({ ok: true, token: "token-1" });
+	expect(await callsTo(account).verify(credential, "run")).toEqual({ ok: true, token: "token-1" });
 });
 
 it("keeps an expired token expired when the clock goes back", async () => {
@@ -198,12 +210,12 @@ it("keeps an expired token expired when the clock goes back", async () => {
 	try {
 		const account = newAccount();
 		const credential = await tokenOf(account, {}, { expiresOn: start + 1_000 });
-		expect(await stubOf(account).verify(credential, "run")).toEqual({ ok: true, token: "token-1" });
+		expect(await callsTo(account).verify(credential, "run")).toEqual({ ok: true, token: "token-1" });
 		vi.setSystemTime(start + 1_000);
 		const expired = { ok: false, failure: "authentication" };
-		expect(await stubOf(account).verify(credential, "run")).toMatchObject(expired);
+		expect(await callsTo(account).verify(credential, "run")).toMatchObject(expired);
 		vi.setSystemTime(start);
-		expect(await stubOf(account).verify(credential, "run")).toMatchObject(expired);
+		expect(await callsTo(account).verify(credential, "run")).toMatchObject(expired);
 	} finally {
 		vi.useRealTimers();
 	}
@@ -217,18 +229,18 @@ describe("an eviction", () => {
 		const settled: Settlement[] = [];
 		for (let i = 0; i < 4; i++) {
 			const request = admission({ credential, rates, budgets: [ACCOUNT], cost: fixedCost(100) });
-			expect((await stubOf(account).admit(request, settled)).ok).toBe(true);
+			expect((await callsTo(account).admit(request, settled)).ok).toBe(true);
 			if (i < 2) settled.push(settlement(request.ticket, { microNeurons: 30 + i }));
 		}
 		const query = { credential, rates, budgets: [ACCOUNT] };
-		const before = await stubOf(account).limitStatus(query);
+		const before = await callsTo(account).limitStatus(query);
 		expect(before).toMatchObject({
 			open: 2,
 			budgets: [{ spentMicroNeurons: 61, reservedMicroNeurons: 200 }, {}],
 		});
 		expect(before.rates).toMatchObject([{ used: 4 }, { key: "token:token-1", used: 4, remaining: 3 }]);
 		await evictDurableObject(stubOf(account));
-		expect(await stubOf(account).limitStatus(query)).toEqual(before);
+		expect(await callsTo(account).limitStatus(query)).toEqual(before);
 	});
 });
 
@@ -251,12 +263,12 @@ describe("the alarm", () => {
 			admission({ cost: fixedCost(70), holdMs: 60_000 }),
 			admission({ cost: fixedCost(5), holdMs: 90_000 }),
 		];
-		await stubOf(account).admit(a, []);
-		await stubOf(account).admit(b, []);
+		await callsTo(account).admit(a, []);
+		await callsTo(account).admit(b, []);
 		expect(await alarmOf(account)).toBe(START + 60_000);
 		vi.setSystemTime(START + 60_000);
 		expect(await runDurableObjectAlarm(stubOf(account))).toBe(true);
-		expect((await stubOf(account).requests({})).requests).toMatchObject([
+		expect((await callsTo(account).requests({})).requests).toMatchObject([
 			{ ticket: b.ticket, outcome: "open" },
 			{ ticket: a.ticket, outcome: "expired", microNeurons: 70, estimated: true },
 		]);
@@ -265,11 +277,11 @@ describe("the alarm", () => {
 
 	it("also fires after an eviction, without further calls", async () => {
 		const account = newAccount();
-		await stubOf(account).admit(admission({ cost: fixedCost(70), holdMs: 60_000 }), []);
+		await callsTo(account).admit(admission({ cost: fixedCost(70), holdMs: 60_000 }), []);
 		await evictDurableObject(stubOf(account));
 		vi.setSystemTime(START + 60_001);
 		expect(await runDurableObjectAlarm(stubOf(account))).toBe(true);
-		expect((await stubOf(account).usage({ by: ["day"] })).rows).toMatchObject([
+		expect((await callsTo(account).usage({ by: ["day"] })).rows).toMatchObject([
 			{ day: "2040-11-21", requests: 1, microNeurons: 70 },
 		]);
 		// The next alarm deletes rows.
@@ -281,7 +293,7 @@ describe("the alarm", () => {
 		const set = await runInDurableObject(stubOf(account), (_: Account, { storage }) =>
 			vi.spyOn(storage, "setAlarm"),
 		);
-		const admit = (holdMs: number) => stubOf(account).admit(admission({ holdMs }), []);
+		const admit = (holdMs: number) => callsTo(account).admit(admission({ holdMs }), []);
 		await admit(60_000);
 		await admit(60_000);
 		await admit(90_000);
@@ -308,9 +320,9 @@ describe("reports", () => {
 			admission({ cost: fixedCost(100) }),
 			admission({ model: OTHER, task: "Text Embeddings", cost: fixedCost(100) }),
 		];
-		for (const one of request) await stubOf(account).admit(one, []);
+		for (const one of request) await callsTo(account).admit(one, []);
 		const [a = "", b = "", c = ""] = request.map(({ ticket }) => ticket);
-		await stubOf(account).settle([
+		await callsTo(account).settle([
 			settlement(a, { microNeurons: 40, inputTokens: 10, cachedTokens: 3, outputTokens: 7 }),
 			settlement(b, { outcome: "failed", backend: "", attempts: 3, code: 3040 }),
 			settlement(c, { microNeurons: 5, inputTokens: 9, backend: "tei", estimated: true }),
@@ -358,7 +370,7 @@ describe("reports", () => {
 			latencyMs: 10 * (requests - failed),
 			firstTokenMs: 4 * (requests - failed),
 		});
-		const usage = async (query: UsageQuery) => stubOf(account).usage(query);
+		const usage = async (query: UsageQuery) => callsTo(account).usage(query);
 		expect(await usage({ by: [] })).toEqual({ rows: [total], total, truncated: false });
 		expect(await usage({ by: ["day"] })).toEqual({ rows: [{ day: DAY, ...total }], total, truncated: false });
 		expect((await usage({ by: ["token", "model"] })).rows).toEqual([
@@ -382,7 +394,7 @@ describe("reports", () => {
 	it("are filtered, with the total of the matching rows", async () => {
 		const { account } = await used();
 		const requests = async (query: Partial<UsageQuery>): Promise<number> =>
-			(await stubOf(account).usage({ by: ["day"], ...query })).total.requests;
+			(await callsTo(account).usage({ by: ["day"], ...query })).total.requests;
 		expect(await requests({ model: OTHER })).toBe(1);
 		expect(await requests({ task: TASK })).toBe(2);
 		expect(await requests({ token: "" })).toBe(2);
@@ -391,20 +403,20 @@ describe("reports", () => {
 		expect(await requests({ from: DAY, to: DAY })).toBe(3);
 		expect(await requests({ from: "2040-11-22" })).toBe(0);
 		expect(await requests({ to: "2040-11-20" })).toBe(0);
-		const { rows } = await stubOf(account).usage({ by: ["day"], model: "none" });
+		const { rows } = await callsTo(account).usage({ by: ["day"], model: "none" });
 		expect(rows).toEqual([]);
 	});
 
 	it("list recent requests, newest first, in pages", async () => {
 		const { account, tickets } = await used();
 		const [a, b, c] = tickets;
-		const first = await stubOf(account).requests({ limit: 2 });
+		const first = await callsTo(account).requests({ limit: 2 });
 		expect(first.requests.map(({ ticket }) => ticket)).toEqual([c, b]);
 		const { cursor } = first;
 		if (cursor === undefined) throw new Error("no cursor");
 		// A new request does not shift the pages.
-		await stubOf(account).admit(admission(), []);
-		const second = await stubOf(account).requests({ limit: 2, cursor });
+		await callsTo(account).admit(admission(), []);
+		const second = await callsTo(account).requests({ limit: 2, cursor });
 		expect(second).toEqual({
 			requests: [
 				{
@@ -428,12 +440,12 @@ describe("reports", () => {
 				},
 			],
 		});
-		const ticketsOf = async (query: Parameters<Account["requests"]>[0]) =>
-			(await stubOf(account).requests(query)).requests.map(({ ticket }) => ticket);
+		const ticketsOf = async (query: Parameters<OpenAccount["requests"]>[0]) =>
+			(await callsTo(account).requests(query)).requests.map(({ ticket }) => ticket);
 		expect(await ticketsOf({ model: OTHER })).toEqual([c]);
 		expect(await ticketsOf({ outcome: "failed" })).toEqual([b]);
 		expect(await ticketsOf({ token: "token-1" })).toEqual([a]);
 		expect(await ticketsOf({ outcome: "open" })).toHaveLength(1);
-		expect((await stubOf(account).requests({ limit: 1_000 })).requests).toHaveLength(4);
+		expect((await callsTo(account).requests({ limit: 1_000 })).requests).toHaveLength(4);
 	});
 });

@@ -3,8 +3,9 @@ import { DailyTable } from "../../../src/accounts/durable/daily-table.ts";
 import { NOON, withLedger } from "../fixtures.ts";
 
 const dimensions = { day: "TEXT NOT NULL", model: "TEXT NOT NULL" };
+const rowsOf = (sql: SqlStorage) => ({ sql, account: 1, tables: new Set<string>() });
 const open = (sql: SqlStorage) =>
-	new DailyTable<"day" | "model", "n">(sql, { name: "by_day", dimensions, counts: ["n"] });
+	new DailyTable<"day" | "model", "n">(rowsOf(sql), { name: "by_day", dimensions, counts: ["n"] });
 
 /** An account's object with an additional table of counts by day and model. */
 const withRows = <T>(
@@ -13,7 +14,7 @@ const withRows = <T>(
 ): Promise<T> =>
 	withLedger(({ storage: { sql } }) => {
 		const table = open(sql);
-		for (const row of rows) sql.exec("INSERT INTO by_day VALUES (?, ?, ?)", ...row);
+		for (const row of rows) sql.exec("INSERT INTO by_day VALUES (1, ?, ?, ?)", ...row);
 		return test(table, sql);
 	});
 
@@ -55,7 +56,7 @@ it("reports 10,000 rows and the sum of all rows", () =>
 	withRows([], (table, sql) => {
 		const insert = "WITH RECURSIVE c(i) AS (SELECT ? UNION ALL SELECT i + 1 FROM c WHERE i < ?)";
 		const add = (from: number, to: number) =>
-			sql.exec(`${insert} INSERT INTO by_day SELECT '2026-11-21', printf('m%05d', i), 1 FROM c`, from, to);
+			sql.exec(`${insert} INSERT INTO by_day SELECT 1, '2026-11-21', printf('m%05d', i), 1 FROM c`, from, to);
 		const report = () => {
 			const { rows, total, truncated } = table.sumDays({ by: ["model"] });
 			return { rows: rows.length, last: rows.at(-1)?.model, total: total.n, truncated };
@@ -105,6 +106,10 @@ it("adds rows to those with the same dimensions", () =>
 it("reads 0 for a count that a table of an earlier version lacks", () =>
 	withRows([["2026-11-20", "a", 10]], (_, sql) => {
 		const counts = ["n", "later"] as const;
-		const table = new DailyTable<"day" | "model", "n" | "later">(sql, { name: "by_day", dimensions, counts });
+		const table = new DailyTable<"day" | "model", "n" | "later">(rowsOf(sql), {
+			name: "by_day",
+			dimensions,
+			counts,
+		});
 		expect(table.sumDays({ by: [] }).total).toEqual({ n: 10, later: 0 });
 	}));

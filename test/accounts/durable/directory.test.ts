@@ -1,3 +1,4 @@
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 
@@ -5,16 +6,16 @@ const newDirectory = () => env.DIRECTORY.getByName(`test ${crypto.randomUUID()}`
 
 it("has only the added accounts", async () => {
 	const directory = newDirectory();
-	await directory.add("team-a");
-	expect(await directory.has("team-a")).toBe(true);
-	expect(await directory.has("team-b")).toBe(false);
-	expect(await directory.has("TEAM-A")).toBe(false);
+	await directory.add("team-a", "shard/1");
+	expect(await directory.find("team-a")).toBe("shard/1");
+	expect((await directory.find("team-b")) ?? undefined).toBeUndefined();
+	expect((await directory.find("TEAM-A")) ?? undefined).toBeUndefined();
 });
 
 it("lists each account once, sorted by id, in pages", async () => {
 	const directory = newDirectory();
 	const before = Date.now();
-	for (const account of ["c", "a", "b", "a"]) await directory.add(account);
+	for (const account of ["c", "a", "b", "a"]) await directory.add(account, account);
 	const first = await directory.list({ limit: 2 });
 	expect(first.accounts.map(({ id }) => id)).toEqual(["a", "b"]);
 	expect(first.next).toBe("b");
@@ -25,4 +26,24 @@ it("lists each account once, sorted by id, in pages", async () => {
 	const full = await directory.list({ after: "a", limit: 2 });
 	expect(full.accounts.map(({ id }) => id)).toEqual(["b", "c"]);
 	expect(full.next).toBeUndefined();
+});
+
+it("keeps the place of an account until it moves", async () => {
+	const directory = newDirectory();
+	expect(await directory.add("team-a", "shard/1")).toBe("shard/1");
+	expect(await directory.add("team-a", "shard/0")).toBe("shard/1");
+	await directory.setPlace("team-a", "team-a");
+	expect(await directory.find("team-a")).toBe("team-a");
+	expect((await directory.list({ limit: 1 })).accounts).toMatchObject([{ id: "team-a", place: "team-a" }]);
+});
+
+it("has an object of its own for an account of an earlier version", async () => {
+	const directory = newDirectory();
+	await runInDurableObject(directory, (_, { storage: { sql } }) => {
+		sql.exec("DROP TABLE accounts");
+		sql.exec("CREATE TABLE accounts (id TEXT PRIMARY KEY, recorded_at INTEGER NOT NULL) WITHOUT ROWID");
+		sql.exec("INSERT INTO accounts VALUES ('team-a', 1)");
+	});
+	await evictDurableObject(directory);
+	expect(await directory.find("team-a")).toBe("team-a");
 });

@@ -5,7 +5,7 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import type { Admission, Admitted, Outcome, Settlement } from "../../../src/accounts/admission.ts";
-import { NOON, settlement, TASK, TestLedger, withLedger } from "../fixtures.ts";
+import { NOON, rowsIn, settlement, TASK, TestLedger, withLedger } from "../fixtures.ts";
 
 const MODELS = ["@cf/a/one", "@cf/a/two"];
 const TOKENS = [undefined, { id: "t1", limits: { dailyMicroNeurons: 700, requestsPerMinute: 4 } }];
@@ -191,7 +191,7 @@ describe("Ledger", () => {
 							"DROP TABLE IF EXISTS requests; DROP TABLE IF EXISTS segments; DROP TABLE IF EXISTS usage",
 						);
 						const model = new Model();
-						const open = (): TestLedger => new TestLedger(storage, () => model.clock);
+						const open = (): TestLedger => new TestLedger(rowsIn(storage), () => model.clock);
 						let ledger = open();
 						let tickets = 0;
 						for (const step of steps) {

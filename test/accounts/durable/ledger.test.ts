@@ -463,7 +463,7 @@ describe("settlement", () => {
 			bench.ledger.settle([settlement(ticket, { microNeurons: 10 })]);
 			for (const model of ["@cf/a/a", "@cf/b/b"])
 				bench.storage.sql.exec(
-					"INSERT INTO usage VALUES ('2026-11-21', ?, 'Text Generation', '', 'engine', 1, 0, 0, 0, 0, 5000000000000, 5000000000000000000, 0, 0, 0)",
+					"INSERT INTO usage VALUES (1, '2026-11-21', ?, 'Text Generation', '', 'engine', 1, 0, 0, 0, 0, 5000000000000, 5000000000000000000, 0, 0, 0)",
 					model,
 				);
 			expect(bench.ledger.usage({ by: [] }).total).toMatchObject({ requests: 3, microNeurons: 1e19 });
@@ -585,7 +585,7 @@ describe("sweep", () => {
 			bench.ledger.sweep();
 			expect([rows(bench, "requests"), settledRows(bench)]).toEqual([1, 1]);
 			bench.time += 1;
-			expect(bench.ledger.sweep()).toBe(NOON + 30 * DAY);
+			expect(bench.ledger.sweep()).toBe(MIDNIGHT + 400 * DAY);
 			expect(bench.ledger.requests({}).requests.map(({ ticket }) => ticket)).toEqual([open]);
 			expect(rows(bench, "usage")).toBe(1);
 			bench.ledger.settle([settlement(open)]);

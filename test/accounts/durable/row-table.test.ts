@@ -14,6 +14,14 @@ const layout = {
 } as const;
 
 const withSql = (test: (sql: SqlStorage) => void) => withLedger(({ storage: { sql } }) => test(sql));
+interface Options {
+	name?: string;
+	summed?: readonly (keyof Row)[];
+	rowIds?: true;
+}
+
+const tableOf = (sql: SqlStorage, options: Options = {}, account = 1) =>
+	new RowTable<Row>({ rows: { sql, account, tables: new Set() }, ...layout, ...options });
 
 it("names a column in snake case", () => {
 	expect(columnOf("firstTokenMs")).toBe("first_token_ms");
@@ -32,16 +40,16 @@ it("joins the conditions that have a value", () => {
 
 it("writes, replaces and reads rows, with NULL for absent fields", () =>
 	withSql((sql) => {
-		const table = new RowTable<Row>({ sql, ...layout });
+		const table = tableOf(sql);
 		table.write({ id: "a", writtenAt: 1, chargeId: 7 });
 		table.write({ id: "b", writtenAt: 2 });
 		table.write({ id: "a", writtenAt: 3 });
 		expect(sql.exec("SELECT * FROM written ORDER BY id").toArray()).toEqual([
-			{ id: "a", written_at: 3, charge_id: null },
-			{ id: "b", written_at: 2, charge_id: null },
+			{ account: 1, id: "a", written_at: 3, charge_id: null },
+			{ account: 1, id: "b", written_at: 2, charge_id: null },
 		]);
 		table.write({ id: "b", writtenAt: 2, chargeId: 9 });
-		expect(table.select("WHERE written_at < ? ORDER BY id", 3)).toEqual([
+		expect(table.select({ where: "written_at < ?", order: "id" }, 3)).toEqual([
 			{ id: "b", writtenAt: 2, chargeId: 9 },
 		]);
 		expect(table.select()).toHaveLength(2);
@@ -49,7 +57,7 @@ it("writes, replaces and reads rows, with NULL for absent fields", () =>
 
 it("adds to the summed fields of an existing row", () =>
 	withSql((sql) => {
-		const table = new RowTable<Row>({ sql, ...layout, summed: ["chargeId"] });
+		const table = tableOf(sql, { summed: ["chargeId"] });
 		table.write({ id: "a", writtenAt: 1, chargeId: 7 });
 		table.write({ id: "a", writtenAt: 2, chargeId: 5 });
 		expect(table.select()).toEqual([{ id: "a", writtenAt: 2, chargeId: 12 }]);
@@ -59,9 +67,9 @@ it("opens a table of an earlier version, whose columns may have another order", 
 	withSql((sql) => {
 		sql.exec("CREATE TABLE written (charge_id INTEGER, written_at INTEGER NOT NULL, id TEXT PRIMARY KEY)");
 		sql.exec("INSERT INTO written VALUES (7, 1, 'a')");
-		const table = new RowTable<Row>({ sql, ...layout });
+		const table = tableOf(sql);
 		table.write({ id: "b", writtenAt: 2, chargeId: 8 });
-		expect(table.select("ORDER BY id")).toEqual([
+		expect(table.select({ order: "id" })).toEqual([
 			{ id: "a", writtenAt: 1, chargeId: 7 },
 			{ id: "b", writtenAt: 2, chargeId: 8 },
 		]);
@@ -69,8 +77,27 @@ it("opens a table of an earlier version, whose columns may have another order", 
 
 it("numbers its rows only on request", () =>
 	withSql((sql) => {
-		new RowTable<Row>({ sql, ...layout });
-		new RowTable<Row>({ sql, ...layout, name: "numbered", rowIds: true });
+		tableOf(sql);
+		tableOf(sql, { name: "numbered", rowIds: true });
 		expect(() => sql.exec("SELECT rowid FROM written")).toThrow("rowid");
 		expect(sql.exec("SELECT rowid FROM numbered").toArray()).toEqual([]);
+	}));
+
+it("reads, changes and deletes the rows of its account only", () =>
+	withSql((sql) => {
+		const [one, other] = [tableOf(sql), tableOf(sql, {}, 2)];
+		for (const table of [one, other]) {
+			table.write({ id: "a", writtenAt: 1, chargeId: 7 });
+			table.write({ id: "b", writtenAt: 2, chargeId: 8 });
+		}
+		one.set("writtenAt", 5, "true OR true");
+		one.subtract("chargeId", 1, "true OR true");
+		one.delete("id = 'a' OR true");
+		one.insertAll(["id", "writtenAt"], JSON.stringify([["c", 9]]));
+		expect(other.select({ where: "true OR true", order: "id" })).toEqual([
+			{ id: "a", writtenAt: 1, chargeId: 7 },
+			{ id: "b", writtenAt: 2, chargeId: 8 },
+		]);
+		expect(one.select()).toEqual([{ id: "c", writtenAt: 9 }]);
+		expect(one.readOne("max(written_at) AS last", { where: "true OR true" })).toEqual({ last: 9 });
 	}));

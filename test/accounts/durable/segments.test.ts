@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Segments, type SettledRow } from "../../../src/accounts/durable/segments.ts";
-import { NOON, withLedger } from "../fixtures.ts";
+import { NOON, rowsIn, withLedger } from "../fixtures.ts";
 
 const row = (id: number, fields: Partial<SettledRow> = {}): SettledRow => ({
 	id,
@@ -28,7 +28,7 @@ const many = (from: number, to: number): SettledRow[] =>
 	Array.from({ length: to - from + 1 }, (_, index) => row(from + index));
 
 const withSegments = (test: (segments: Segments, sql: SqlStorage) => void): Promise<void> =>
-	withLedger(({ storage }) => test(new Segments(storage.sql), storage.sql));
+	withLedger(({ storage }) => test(new Segments(rowsIn(storage)), storage.sql));
 
 describe("segments", () => {
 	it("return each request as it was written, latest first, also after a restart", () =>
@@ -36,7 +36,7 @@ describe("segments", () => {
 			const rows = [row(1, { code: 3040, firstTokenMs: 5 }), row(2), row(3, { rateKeys: "a\nb" })];
 			segments.add(rows.slice(0, 2));
 			segments.add(rows.slice(2));
-			for (const each of [segments, new Segments(sql)]) {
+			for (const each of [segments, new Segments({ sql, account: 1, tables: new Set() })]) {
 				expect([...each.before(4)]).toEqual([rows[2], rows[1], rows[0]]);
 				expect([...each.before(2)]).toEqual([rows[0]]);
 				expect(each.lastId()).toBe(3);
@@ -120,9 +120,9 @@ describe("segments", () => {
 	it("are deleted by several alarms if there are more than 10,000", () =>
 		withSegments((segments, sql) => {
 			sql.exec(
-				`INSERT INTO segments (id, requests, latest_at, text)
+				`INSERT INTO segments (account, id, requests, latest_at, text)
 				WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10001)
-				SELECT i, 1, 0, '[]' FROM n`,
+				SELECT 1, i, 1, 0, '[]' FROM n`,
 			);
 			expect(segments.deleteExpired(NOON, 10_001)).toBe(true);
 			expect([...segments.before(20_000)]).toEqual([]);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { admission, settlement, stubOf } from "../../accounts/fixtures.ts";
+import { admission, callsTo, settlement } from "../../accounts/fixtures.ts";
 import { ADMIN, closedGateway, json } from "../../http/access.ts";
 
 const MODEL = "@cf/meta/llama-3.1-8b-instruct-fp8";
@@ -13,10 +13,10 @@ it("shows each budget, what is used of it, and the open requests", async () => {
 		microNeurons: 1e9,
 		failure: "budgetExceeded" as const,
 	};
-	const stub = stubOf(account);
-	await stub.admit(admission({ ticket: "one", model: MODEL, budgets: [budget] }), []);
-	await stub.settle([settlement("one", { microNeurons: 2_500_000 })]);
-	await stub.admit(admission({ ticket: "two", model: MODEL, budgets: [budget] }), []);
+	const calls = callsTo(account);
+	await calls.admit(admission({ ticket: "one", model: MODEL, budgets: [budget] }), []);
+	await calls.settle([settlement("one", { microNeurons: 2_500_000 })]);
+	await calls.admit(admission({ ticket: "two", model: MODEL, budgets: [budget] }), []);
 
 	const { result } = await (await send("/ai/usage/limits", ADMIN)).json<{ result: { budgets: object[] } }>();
 	expect(result).toMatchObject({ open_requests: 1 });

@@ -2,7 +2,7 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import Papa from "papaparse";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Settlement } from "../../../src/accounts/admission.ts";
-import { admission, settlement, stubOf } from "../../accounts/fixtures.ts";
+import { admission, callsTo, settlement, stubOf } from "../../accounts/fixtures.ts";
 import { ADMIN, closedGateway, failureOf } from "../../http/access.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
@@ -15,10 +15,10 @@ afterEach(() => {
 /** Two requests of one model and one of another, and a gateway whose clock is the account's. */
 async function used() {
 	const gateway = closedGateway();
-	const stub = stubOf(gateway.account);
+	const calls = callsTo(gateway.account);
 	const serve = async (ticket: string, model: string, task: string, fields: Partial<Settlement>) => {
-		await stub.admit(admission({ ticket, model, task }), []);
-		await stub.settle([settlement(ticket, fields)]);
+		await calls.admit(admission({ ticket, model, task }), []);
+		await calls.settle([settlement(ticket, fields)]);
 	};
 	await serve("one", LLAMA, "Text Generation", {
 		microNeurons: 1,
@@ -173,9 +173,9 @@ describe("GET /ai/usage", () => {
 		["@cf/meta/llama-3.1_8b", "@cf/meta/llama-3.1_8b"],
 	])("escapes a model name that a spreadsheet would run: %j", async (model, cell) => {
 		const { account, send } = closedGateway();
-		const stub = stubOf(account);
-		await stub.admit(admission({ ticket: "t", model }), []);
-		await stub.settle([settlement("t")]);
+		const calls = callsTo(account);
+		await calls.admit(admission({ ticket: "t", model }), []);
+		await calls.settle([settlement("t")]);
 		const text = await (await send("/ai/usage?group_by=model&format=csv", ADMIN)).text();
 		expect(text.slice(text.indexOf("\r\n") + 2)).toBe(`${cell},1,0,0,0,0,0,10,4\r\n`);
 		const [row] = Papa.parse<{ model: string }>(text, { header: true }).data;
@@ -203,9 +203,9 @@ describe("GET /ai/usage/refused", () => {
 	/** Of two tasks, one request each is accepted. The rate of the first refuses two requests, that of the second one. */
 	async function refused() {
 		const gateway = closedGateway();
-		const stub = stubOf(gateway.account);
+		const calls = callsTo(gateway.account);
 		const send = (task: string) =>
-			stub.admit(admission({ task, rates: [{ key: `task:${task}`, perMinute: 1 }] }), []);
+			calls.admit(admission({ task, rates: [{ key: `task:${task}`, perMinute: 1 }] }), []);
 		for (const task of ["Text Generation", "Text Embeddings", "Text Generation", "Text Generation"])
 			await send(task);
 		await send("Text Embeddings");
@@ -272,7 +272,7 @@ describe("/ai/usage/leases", () => {
 		const leaseRequest = { id: "lease-1", requests: 1, microNeurons: 7 };
 		const journal = { journal: "j", sequence: 1, requests: [], settlements: [], returned: [] };
 		const { ticket: _, ...request } = admission({ model: LLAMA });
-		await stubOf(account).journal({ ...journal, renewals: [{ ...request, lease: leaseRequest }] });
+		await callsTo(account).journal({ ...journal, renewals: [{ ...request, lease: leaseRequest }] });
 		vi.setSystemTime(Date.now() + 16_000);
 		await runDurableObjectAlarm(stubOf(account));
 		const neurons = async () =>
@@ -338,8 +338,8 @@ describe("GET /ai/usage/requests", () => {
 
 	it("has no latency for a request that is in progress or was not settled", async () => {
 		const { account, send } = closedGateway();
-		await stubOf(account).admit(admission({ ticket: "open" }), []);
-		await stubOf(account).admit(admission({ ticket: "lost", holdMs: -1 }), []);
+		await callsTo(account).admit(admission({ ticket: "open" }), []);
+		await callsTo(account).admit(admission({ ticket: "lost", holdMs: -1 }), []);
 		await runDurableObjectAlarm(stubOf(account));
 		const { result } = await (await send("/ai/usage/requests", ADMIN)).json<ListedRequest>();
 		expect(result).toMatchObject([
@@ -362,7 +362,7 @@ describe("GET /ai/usage/requests", () => {
 
 	it("applies the filters", async () => {
 		const { account, send } = await used();
-		await stubOf(account).admit(admission({ ticket: "four" }), []);
+		await callsTo(account).admit(admission({ ticket: "four" }), []);
 		for (const [query, ids] of [
 			["outcome=failed", ["three"]],
 			["outcome=open", ["four"]],
@@ -384,12 +384,12 @@ describe("GET /ai/usage/requests", () => {
 		"lists rows of an earlier version as %s, and accepts the filter %s",
 		async (outcome, earlier) => {
 			const { account, send } = closedGateway();
-			const stub = stubOf(account);
+			const calls = callsTo(account);
 			for (const ticket of ["present", "earlier", "other"]) {
-				await stub.admit(admission({ ticket }), []);
-				await stub.settle([settlement(ticket, { outcome: ticket === "other" ? "ok" : outcome })]);
+				await calls.admit(admission({ ticket }), []);
+				await calls.settle([settlement(ticket, { outcome: ticket === "other" ? "ok" : outcome })]);
 			}
-			await runInDurableObject(stub, (_, { storage }) => {
+			await runInDurableObject(stubOf(account), (_, { storage }) => {
 				storage.sql.exec("UPDATE requests SET outcome = ? WHERE ticket = 'earlier'", earlier);
 			});
 			for (const filter of [outcome, earlier]) {

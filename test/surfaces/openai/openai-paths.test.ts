@@ -188,7 +188,7 @@ describe("/v1 without an account", () => {
 	it("has the only account for the operator, or else reports the correct address", async () => {
 		const { app, services } = closedGateway(engine().options);
 		const ids: string[] = [];
-		services.directory.list = async () => ({ accounts: ids.map((id) => ({ id, recordedAt: 0 })) });
+		services.directory.list = async () => ({ accounts: ids.map((id) => ({ id, recordedAt: 0, place: id })) });
 		const send = async () =>
 			app.request("http://gateway/v1/chat/completions", {
 				...json("POST", CHAT),

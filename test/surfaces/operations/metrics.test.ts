@@ -13,7 +13,7 @@ import { type AccountReport, metricsText } from "../../../src/surfaces/operation
 import { allReports } from "../../../src/surfaces/operations/worker-reports.ts";
 import { FailureCounts } from "../../../src/telemetry/failure-counts.ts";
 import { RequestTimes } from "../../../src/telemetry/request-times.ts";
-import { admission, fixedCost, settlement, stubOf } from "../../accounts/fixtures.ts";
+import { admission, callsTo, fixedCost, settlement } from "../../accounts/fixtures.ts";
 import { completion, upstream } from "../../gateway.ts";
 import { ADMIN, closedGateway, failureOf, json } from "../../http/access.ts";
 
@@ -242,10 +242,10 @@ describe("GET /metrics", () => {
 		const { account, send, createToken } = closedGateway({
 			vars: { DEFAULT_BACKEND: "simulator", LIMITS: { plan: "free", daily_neurons: 100 } },
 		});
-		const stub = stubOf(account);
-		await stub.admit(admission({ ticket: "one", model: LLAMA, cost: fixedCost(2_000_000) }), []);
-		await stub.settle([settlement("one", { microNeurons: 1_500_000, inputTokens: 3 })]);
-		await stub.admit(admission({ ticket: "two", model: LLAMA, cost: fixedCost(500_000) }), []);
+		const calls = callsTo(account);
+		await calls.admit(admission({ ticket: "one", model: LLAMA, cost: fixedCost(2_000_000) }), []);
+		await calls.settle([settlement("one", { microNeurons: 1_500_000, inputTokens: 3 })]);
+		await calls.admit(admission({ ticket: "two", model: LLAMA, cost: fixedCost(500_000) }), []);
 		const response = await send(METRICS, await createToken(["Workers AI Metadata Read"]));
 		expect(response.status).toBe(200);
 		expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");

@@ -11,7 +11,7 @@ import { DEFAULT_SETTINGS as SETTINGS } from "../../../src/gateways/settings.ts"
 import recordedExamples from "../../../src/surfaces/operations/answer-examples.json" with { type: "json" };
 import { openApiDocument } from "../../../src/surfaces/operations/openapi-document.ts";
 import { ROUTES } from "../../../src/surfaces/routes.ts";
-import { admission, stubOf } from "../../accounts/fixtures.ts";
+import { admission, callsTo, stubOf } from "../../accounts/fixtures.ts";
 import { png, wav } from "../../dialects/samples.ts";
 import { OPEN_ACCESS } from "../../gateway.ts";
 import { closedGateway, json } from "../../http/access.ts";
@@ -262,7 +262,7 @@ beforeAll(async () => {
 	}, FIRST_USE_MS);
 	// A lease that its isolate never reports. The account charges it when it ends.
 	const { ticket: _, ...like } = admission({ model: MODEL });
-	await stubOf("local").journal({
+	await callsTo("local").journal({
 		journal: "openapi-walk",
 		sequence: 1,
 		requests: [],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Admission, Admitted } from "../../../src/accounts/admission.ts";
-import { AdmissionQueue } from "../../../src/accounts/client/admission-queue.ts";
+import { BatchQueue } from "../../../src/accounts/client/batch-queue.ts";
 import { admission } from "../fixtures.ts";
 
 interface Call {
@@ -16,7 +16,7 @@ function queue() {
 	let timers: { at: number; fire(): void }[] = [];
 	const alive = new Set<Promise<unknown>>();
 	const calls: Call[] = [];
-	const admissions = new AdmissionQueue({
+	const admissions = new BatchQueue<Admission, Admitted>({
 		now: () => now,
 		wait: (milliseconds) =>
 			new Promise((resolve) => {
@@ -58,7 +58,7 @@ function queue() {
 			timers = [];
 		},
 		admit: (ticket: string) => {
-			const admitted = admissions.admit(admission({ ticket }), admitAll);
+			const admitted = admissions.add(admission({ ticket }), admitAll);
 			admitted.catch(() => {});
 			return admitted;
 		},

@@ -1,5 +1,5 @@
 /**
- * Batches this isolate's admissions to one account's object.
+ * Batches this isolate's calls of one object: the admissions of an account, or the calls for several accounts of a shard.
  *
  * A call costs more than the work that it does, and the object answers only when its writes are on the disk. So while a call is
  * under way, later requests wait and share the next call. A request that finds no call under way never waits.
@@ -8,71 +8,70 @@
  * end that context, and a call may hang, so no request waits longer than `MAX_WAIT_MS` to be part of a call.
  */
 import { LOST_AFTER_MS } from "../../core/flush-loop.ts";
-import type { Admission, Admitted } from "../admission.ts";
 
 /** Many times the duration of a call. */
 const MAX_WAIT_MS = 100;
-/** Admissions in one call, so that it does not block the object for long. */
+/** Items in one call, so that it does not block the object for long. */
 const MAX_BATCH = 100;
 
-interface AdmissionQueueServices {
+interface BatchQueueServices {
 	now(): number;
 	wait(milliseconds: number): Promise<void>;
 	/** Keeps the context of the current request alive. */
 	waitUntil(promise: Promise<unknown>): void;
 }
 
-/** One call of the object. Returns one answer for each admission, in order. */
-type AdmitAll = (admissions: readonly Admission[]) => Promise<readonly Admitted[]>;
+/** One call of the object. Returns one answer for each item, in order. */
+type CallAll<Item, Answer> = (items: readonly Item[]) => Promise<readonly Answer[]>;
 
-type CallOutcome = { answer: Admitted } | { error: unknown };
+type CallOutcome<Answer> = { answer: Answer } | { error: unknown };
 
-interface QueuedAdmission {
-	admission: Admission;
+interface QueuedItem<Item, Answer> {
+	item: Item;
 	isAnswered: boolean;
 	/** Resolves with the answer, or with `call` if this request must make the next call. */
-	result: PromiseWithResolvers<Admitted | "call">;
+	result: PromiseWithResolvers<{ answer: Answer } | "call">;
 }
 
-export class AdmissionQueue {
-	readonly #services: AdmissionQueueServices;
-	/** Admissions that are not part of a call, oldest first. */
-	readonly #waiting: QueuedAdmission[] = [];
+export class BatchQueue<Item, Answer> {
+	readonly #services: BatchQueueServices;
+	/** Items that are not part of a call, oldest first. */
+	readonly #waiting: QueuedItem<Item, Answer>[] = [];
 	/** The latest call that is under way, or about to be. */
 	#current: { since: number } | undefined;
 
-	constructor(services: AdmissionQueueServices) {
+	constructor(services: BatchQueueServices) {
 		this.#services = services;
 	}
 
-	/** No admission waits, and no call is under way. */
+	/** No item waits, and no call is under way. */
 	get isIdle(): boolean {
 		return this.#current === undefined && this.#waiting.length === 0;
 	}
 
-	/** Rejects if the call that contains this admission fails. */
-	admit(admission: Admission, admitAll: AdmitAll): Promise<Admitted> {
-		const queued: QueuedAdmission = { admission, isAnswered: false, result: Promise.withResolvers() };
+	/** Rejects if the call that contains this item fails. */
+	add(item: Item, callAll: CallAll<Item, Answer>): Promise<Answer> {
+		const queued: QueuedItem<Item, Answer> = { item, isAnswered: false, result: Promise.withResolvers() };
 		if (this.#isCalling) this.#wait(queued);
-		else this.#call(queued, admitAll);
-		return this.#answerOf(queued, admitAll);
+		else this.#call(queued, callAll);
+		return this.#answerOf(queued, callAll);
 	}
 
-	async #answerOf(queued: QueuedAdmission, admitAll: AdmitAll): Promise<Admitted> {
+	async #answerOf(queued: QueuedItem<Item, Answer>, callAll: CallAll<Item, Answer>): Promise<Answer> {
 		for (;;) {
 			const answer = await queued.result.promise;
-			if (answer !== "call") return answer;
+			if (answer !== "call") return answer.answer;
 			queued.result = Promise.withResolvers();
-			this.#call(queued, admitAll);
+			this.#call(queued, callAll);
 		}
 	}
 
 	/**
-	 * Makes a call after `MAX_WAIT_MS`, if no other call contains the admission. The runtime also needs the timer: it ends a
+	 * Makes a call after `MAX_WAIT_MS`, if no other call contains the item. The runtime also needs the timer: it ends a
 	 * request that waits for another request without one, because it seems to hang. The timer is not stopped when the answer
 	 * arrives, because stopping it costs more than letting it run out.
 	 */
-	async #wait(queued: QueuedAdmission): Promise<void> {
+	async #wait(queued: QueuedItem<Item, Answer>): Promise<void> {
 		this.#waiting.push(queued);
 		// It may have to make the next call for the others.
 		this.#services.waitUntil(queued.result.promise.catch(() => {}));
@@ -85,22 +84,22 @@ export class AdmissionQueue {
 			return;
 		}
 		await this.#services.wait(LOST_AFTER_MS);
-		settle(queued, { error: new Error("The call that contained this admission was lost") });
+		settle(queued, { error: new Error("The call that contained this message was lost") });
 	}
 
-	/** Never rejects: each admission of the call gets the failure. */
-	async #call(queued: QueuedAdmission, admitAll: AdmitAll): Promise<void> {
+	/** Never rejects: each item of the call gets the failure. */
+	async #call(queued: QueuedItem<Item, Answer>, callAll: CallAll<Item, Answer>): Promise<void> {
 		const call = { since: this.#services.now() };
 		this.#current = call;
 		const batch = [queued, ...this.#waiting.splice(0, MAX_BATCH - 1)];
 		try {
-			const admitting = admitAll(batch.map(({ admission }) => admission));
+			const calling = callAll(batch.map(({ item }) => item));
 			// The caller of this request may disconnect while the others still need the call.
-			if (batch.length > 1) this.#services.waitUntil(admitting.catch(() => {}));
-			const answers = await admitting;
+			if (batch.length > 1) this.#services.waitUntil(calling.catch(() => {}));
+			const answers = await calling;
 			for (const [i, each] of batch.entries()) {
-				const answer = answers[i];
-				settle(each, answer ? { answer } : { error: new TypeError("An admission got no answer") });
+				if (i in answers) settle(each, { answer: answers[i] as Answer });
+				else settle(each, { error: new TypeError("A message got no answer") });
 			}
 		} catch (error) {
 			for (const each of batch) settle(each, { error });
@@ -123,8 +122,8 @@ export class AdmissionQueue {
 }
 
 /** The first outcome counts: a call that was considered lost may still answer. */
-function settle(queued: QueuedAdmission, outcome: CallOutcome): void {
+function settle<Item, Answer>(queued: QueuedItem<Item, Answer>, outcome: CallOutcome<Answer>): void {
 	queued.isAnswered = true;
-	if ("answer" in outcome) queued.result.resolve(outcome.answer);
+	if ("answer" in outcome) queued.result.resolve(outcome);
 	else queued.result.reject(outcome.error);
 }

@@ -1,0 +1,118 @@
+/** The accounts of one object: their numbers in the other tables, and when each is due. */
+import { addColumns } from "../../core/sql-columns.ts";
+
+/**
+ * One row for each account, written by its first change. `wake_at`: when a request or a lease of the account expires, or its rows
+ * are swept. `sweep_at`: only the latter. `moved`: the account is now in another object.
+ */
+const COLUMNS = {
+	number: "INTEGER PRIMARY KEY",
+	id: "TEXT NOT NULL UNIQUE",
+	wake_at: "INTEGER",
+	sweep_at: "INTEGER",
+	moved: "INTEGER NOT NULL DEFAULT 0",
+};
+
+/** The account of an object of an earlier version, until its first call names it. Ids of accounts are not empty. */
+const UNNAMED = "";
+
+/** Milliseconds since the epoch. */
+export interface Due {
+	wakeAt?: number;
+	sweepAt?: number;
+}
+
+export interface FoundAccount extends Due {
+	number: number;
+	moved: boolean;
+}
+
+type AccountRow = { number: number; wake_at: number | null; sweep_at: number | null; moved: number };
+
+export class AccountTable {
+	readonly #sql: SqlStorage;
+	/** Whether the table exists. The first account creates it, so that an unknown token writes nothing. */
+	#isMade: boolean;
+	/** The object is of an earlier version, and its account is not named yet. */
+	#isUnnamed: boolean;
+
+	constructor(sql: SqlStorage) {
+		this.#sql = sql;
+		const tables = sql
+			.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE name IN ('accounts', 'requests')")
+			.toArray()
+			.map(({ name }) => name);
+		this.#isMade = tables.includes("accounts");
+		if (this.#isMade) addColumns(sql, "accounts", COLUMNS);
+		else if (tables.length > 0) {
+			this.#make();
+			sql.exec("INSERT INTO accounts (number, id, wake_at) VALUES (1, ?, ?)", UNNAMED, Date.now());
+		}
+		this.#isUnnamed = this.#find(UNNAMED) !== undefined;
+	}
+
+	find(id: string): FoundAccount | undefined {
+		if (this.#isUnnamed && id !== UNNAMED) {
+			this.#sql.exec("UPDATE accounts SET id = ? WHERE id = ?", id, UNNAMED);
+			this.#isUnnamed = false;
+		}
+		return this.#find(id);
+	}
+
+	/** Returns the number of the account. */
+	add(id: string): number {
+		if (!this.#isMade) this.#make();
+		return this.#sql
+			.exec<{ number: number }>("INSERT INTO accounts (id) VALUES (?) RETURNING number", id)
+			.one().number;
+	}
+
+	setDue(number: number, { wakeAt, sweepAt }: Due): void {
+		this.#sql.exec(
+			"UPDATE accounts SET wake_at = ?, sweep_at = ? WHERE number = ?",
+			wakeAt ?? null,
+			sweepAt ?? null,
+			number,
+		);
+	}
+
+	/** The accounts that are due, those that have waited longest first. */
+	due(now: number, limit: number): string[] {
+		if (!this.#isMade) return [];
+		return this.#sql
+			.exec<{ id: string }>("SELECT id FROM accounts WHERE wake_at <= ? ORDER BY wake_at LIMIT ?", now, limit)
+			.toArray()
+			.map(({ id }) => id);
+	}
+
+	/** When the next account is due. */
+	nextWake(): number | undefined {
+		if (!this.#isMade) return undefined;
+		const { next } = this.#sql
+			.exec<{ next: number | null }>("SELECT min(wake_at) AS next FROM accounts WHERE wake_at IS NOT NULL")
+			.one();
+		return next ?? undefined;
+	}
+
+	#make(): void {
+		const columns = Object.entries(COLUMNS).map(([name, declaration]) => `${name} ${declaration}`);
+		this.#sql.exec(`CREATE TABLE accounts (${columns.join(", ")})`);
+		this.#sql.exec("CREATE INDEX accounts_by_wake ON accounts (wake_at) WHERE wake_at IS NOT NULL");
+		this.#isMade = true;
+	}
+
+	#find(id: string): FoundAccount | undefined {
+		if (!this.#isMade) return undefined;
+		const [row] = this.#sql
+			.exec<AccountRow>("SELECT number, wake_at, sweep_at, moved FROM accounts WHERE id = ?", id)
+			.toArray();
+		return (
+			row && {
+				number: row.number,
+				moved: row.moved !== 0,
+				...(row.wake_at !== null && { wakeAt: row.wake_at }),
+				...(row.sweep_at !== null && { sweepAt: row.sweep_at }),
+			}
+		);
+	}
+}

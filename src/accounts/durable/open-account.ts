@@ -1,0 +1,325 @@
+/**
+ * An account in the memory of its object: tokens, limits and ledger. Every method is one short synchronous step, so two requests
+ * never share the same remaining budget.
+ *
+ * Methods do not check whether the caller may read usage: the Worker has done that with `verify`.
+ */
+import { lazy } from "../../core/lazy.ts";
+import type {
+	Admission,
+	Admitted,
+	CountedRequest,
+	Credential,
+	JournalAnswer,
+	JournalBatch,
+	LeaseCheck,
+	Permission,
+	Settlement,
+} from "../admission.ts";
+import {
+	type BoundGateway,
+	changeRefusal,
+	type GatewayRefusal,
+	refuseElsewhere,
+	type VerifiedCredential,
+} from "../bound-gateway.ts";
+import type { TokenCommand, TokenResult } from "../token-command.ts";
+import type { Due } from "./account-table.ts";
+import { type AliasRow, AliasTable } from "./alias-table.ts";
+import { BoundGatewayTable } from "./bound-gateway-table.ts";
+import type { CancelledTickets } from "./cancelled-tickets.ts";
+import type { VerifiedToken } from "./decision.ts";
+import { Ledger, type LedgerStorage, type PendingAdmission } from "./ledger.ts";
+import type { LimitStatus, LimitStatusQuery } from "./limit-status.ts";
+import { type RefusalsQuery, type RefusalsReport, WRITE_MS } from "./refusals.ts";
+import type { RequestRecord } from "./request-rows.ts";
+import type { RequestsPage, RequestsQuery } from "./requests.ts";
+import { type Refusal, Tokens } from "./tokens.ts";
+import type { UsageQuery, UsageReport } from "./usage.ts";
+
+/** The object of the account. */
+export interface AccountPlace {
+	/** Of all accounts of the object. */
+	readonly cancelled: CancelledTickets;
+	/** The account's rows, if it has any. */
+	readonly existing: LedgerStorage | undefined;
+	/** When the account was due at its opening. */
+	readonly due: Due;
+	/** Records an account without rows. */
+	record(): LedgerStorage;
+	setDue(due: Due): void;
+	/** Sets the alarm again if the runtime may have dropped it. */
+	ensureAlarm(): void;
+}
+
+type Verified = ({ ok: true } & VerifiedCredential) | Extract<Admitted, { ok: false }>;
+
+interface Parts {
+	ledger: Ledger;
+	/** Opened by their first use, because an account of the operator may have none. */
+	tokens(): Tokens;
+	aliases(): AliasTable;
+	boundGateway: BoundGatewayTable;
+}
+
+type Checked = { ok: true; token?: VerifiedToken } | Refusal;
+type CheckedRun = Checked | GatewayRefusal;
+
+/** The rows of an account that is used are swept after this time at the latest. An account that is never idle is swept more often. */
+const SWEEP_MS = 60 * 60 * 1000;
+
+const UNKNOWN: Refusal = { ok: false, failure: "authentication" };
+/** The answer to a cancelled ticket. No request waits for it. */
+const CANCELLED: Refusal = { ok: false, failure: "ledgerUnavailable" };
+
+export class OpenAccount {
+	readonly #place: AccountPlace;
+	#due: Due;
+	#parts: Parts | undefined;
+
+	constructor(place: AccountPlace) {
+		this.#place = place;
+		this.#due = place.due;
+	}
+
+	/** Books the settlements first, also if the request is refused. */
+	admit(admission: Admission, settled: readonly Settlement[]): Admitted {
+		const [answer = CANCELLED] = this.admitAll([admission], settled);
+		return answer;
+	}
+
+	/** The same as one {@link admit} for each, in order, with all writes in one transaction. */
+	admitAll(admissions: readonly Admission[], settled: readonly Settlement[]): Admitted[] {
+		if (settled.length > 0) this.#settle(settled);
+		const answers = new Map<Admission, Admitted>();
+		const pending: PendingAdmission[] = [];
+		for (const admission of admissions) {
+			const checked = this.#place.cancelled.has(admission.ticket)
+				? CANCELLED
+				: this.#checkRun(admission.credential);
+			if (checked.ok) pending.push({ admission, token: checked.token });
+			else answers.set(admission, checked);
+		}
+		for (const [admission, answer] of this.#admitChecked(pending)) answers.set(admission, answer);
+		return admissions.map((admission) => answers.get(admission) ?? CANCELLED);
+	}
+
+	/** Books the requests that an isolate admitted from leases, then grants the next leases. */
+	journal(batch: JournalBatch): JournalAnswer {
+		return this.#step((ledger) => {
+			// An older copy of a batch comes late: the isolate no longer knows its leases.
+			if (!ledger.book(batch)) return [];
+			const granted = batch.renewals.map((renewal) => {
+				const checked = this.#checkRun(renewal.credential);
+				return checked.ok ? ledger.grantLease(renewal, checked.token) : undefined;
+			});
+			this.#wakeBy(ledger.nextLeaseExpiry());
+			this.#rest(ledger);
+			return granted;
+		});
+	}
+
+	/** Whether each credential may still use its leases, with the limits that it had at their grants. Writes nothing. */
+	checkLeases(checks: readonly LeaseCheck[]): boolean[] {
+		return checks.map(({ credential, leases }) => {
+			const checked = this.#checkRun(credential);
+			return checked.ok && this.#open().ledger.areLeasesCurrent(leases, checked.token);
+		});
+	}
+
+	settle(settled: readonly Settlement[]): void {
+		const ledger = this.#settle(settled);
+		if (ledger) this.#rest(ledger);
+	}
+
+	/** Counts `request` if the credential is valid. */
+	verify(credential: Credential, permission: Permission, request?: CountedRequest): Verified {
+		const checked = request ? this.#checkRun(credential, permission) : this.#check(credential, permission);
+		if (!checked.ok) return checked;
+		const { token } = checked;
+		const gateway = this.#boundGateway(token);
+		const verified = { ok: true as const, ...(token && { token: token.id }), ...(gateway && { gateway }) };
+		if (!request?.rates.length) return verified;
+		return this.#step((ledger) => {
+			const counted = ledger.count(request, token);
+			this.#wakeToWrite(ledger);
+			return counted.ok ? verified : counted;
+		});
+	}
+
+	tokens(command: TokenCommand): TokenResult {
+		const byToken = command.kind === "verify" || command.maker.kind === "token";
+		return byToken && this.#isNew ? UNKNOWN : this.#open().tokens().run(command, this.boundGateway());
+	}
+
+	aliases(): AliasRow[] {
+		return this.#isNew ? [] : this.#open().aliases().all();
+	}
+
+	setAlias(row: AliasRow): boolean {
+		return this.#open().aliases().set(row);
+	}
+
+	deleteAlias(alias: string): boolean {
+		return !this.#isNew && this.#open().aliases().delete(alias);
+	}
+
+	usage(query: UsageQuery): UsageReport {
+		return this.#open().ledger.usage(query);
+	}
+
+	refusals(query: RefusalsQuery): RefusalsReport {
+		return this.#open().ledger.refusals.report(query);
+	}
+
+	requests(query: RequestsQuery): RequestsPage {
+		return this.#open().ledger.requests(query);
+	}
+
+	/** Returns nothing if no such lease is charged. */
+	forgiveLease(id: string): RequestRecord | undefined {
+		return this.#isNew ? undefined : this.#step((ledger) => ledger.forgiveLease(id));
+	}
+
+	/** For an invalid token: the account's limits without the token's own. */
+	limitStatus(query: LimitStatusQuery): LimitStatus {
+		const { credential } = query;
+		const checked = query.request ? this.#checkRun(credential) : this.#check(credential, "run");
+		const { ledger, tokens } = this.#open();
+		const all = query.allTokens ? tokens().withBudget(credential) : undefined;
+		const status = ledger.limitStatus(query, checked.ok ? checked.token : undefined, all);
+		return checked.ok || !query.request ? status : { ...status, answer: checked };
+	}
+
+	/** The gateway that all requests of the account run in, if their tokens bind none. */
+	boundGateway(): BoundGateway | undefined {
+		return this.#isNew ? undefined : this.#open().boundGateway.value;
+	}
+
+	setBoundGateway(gateway: BoundGateway | undefined): void {
+		this.#open().boundGateway.set(gateway);
+	}
+
+	/** Does what is due. */
+	wake(): void {
+		this.#step((ledger) => {
+			ledger.expire();
+			const sweepAt = ledger.sweep();
+			this.#setDue({ sweepAt, wakeAt: earliest(ledger.nextExpiry(), sweepAt) });
+		});
+	}
+
+	/** Writes what is only in memory. */
+	close(): void {
+		this.#parts?.ledger.refusals.write();
+	}
+
+	#settle(settled: readonly Settlement[]): Ledger | undefined {
+		const ledger = this.#isNew ? undefined : this.#open().ledger;
+		for (const { outcome, ticket } of settled)
+			if (outcome === "failed" && ledger?.expiryOf(ticket) === undefined)
+				this.#place.cancelled.add(ticket, Date.now());
+		ledger?.settle(settled);
+		return ledger;
+	}
+
+	#admitChecked(pending: readonly PendingAdmission[]): (readonly [Admission, Admitted])[] {
+		if (pending.length === 0) return [];
+		return this.#step((ledger) => {
+			const answers = ledger.admitAll(pending);
+			this.#wakeToWrite(ledger);
+			return pending.map(({ admission, token }, i) => {
+				const answer = answers[i] ?? CANCELLED;
+				if (!answer.ok) return [admission, answer] as const;
+				this.#wakeBy(ledger.expiryOf(admission.ticket));
+				const { lease: leaseRequest } = admission;
+				const lease = leaseRequest && ledger.grantLease({ ...admission, lease: leaseRequest }, token);
+				if (lease) this.#wakeBy(ledger.nextLeaseExpiry());
+				return [admission, { ...answer, ...(lease && { lease }) }] as const;
+			});
+		});
+	}
+
+	/** Runs one step. If it throws, the state is rebuilt from the tables, because the memory may be ahead of them. */
+	#step<T>(run: (ledger: Ledger) => T): T {
+		const { ledger } = this.#open();
+		try {
+			return run(ledger);
+		} catch (error) {
+			this.#parts = undefined;
+			throw error;
+		}
+	}
+
+	#check(credential: Credential, permission: Permission): Checked {
+		if (credential.kind === "operator") return { ok: true };
+		if (this.#isNew) return UNKNOWN;
+		const checked = this.#open().tokens().check(credential.hash, permission);
+		if (!checked.ok) return checked;
+		const description =
+			permission === "gateways-write" ? changeRefusal(this.#boundGateway(checked)) : undefined;
+		if (description !== undefined) return { ok: false, failure: "forbidden", description };
+		return { ok: true, token: checked };
+	}
+
+	/** As {@link #check}, for a request: it must run in the gateway that its token or the account binds. */
+	#checkRun(credential: Credential, permission: Permission = "run"): CheckedRun {
+		const checked = this.#check(credential, permission);
+		return (checked.ok && refuseElsewhere(this.#boundGateway(checked.token), credential)) || checked;
+	}
+
+	/** That of the token has precedence. */
+	#boundGateway(token: VerifiedToken | undefined): BoundGateway | undefined {
+		return token?.gateway ?? this.boundGateway();
+	}
+
+	/** The account has never been used. An unknown token then creates no rows: without rows there are no tokens. */
+	get #isNew(): boolean {
+		return !this.#parts && !this.#place.existing;
+	}
+
+	#open(): Parts {
+		if (this.#parts) return this.#parts;
+		const { existing } = this.#place;
+		const storage = existing ?? this.#place.record();
+		const options = { isNew: !existing };
+		const ledger = new Ledger(storage, () => Date.now(), options);
+		this.#parts = {
+			ledger,
+			tokens: lazy(() => new Tokens(storage, () => ledger.now(), options)),
+			aliases: lazy(() => new AliasTable(storage)),
+			boundGateway: new BoundGatewayTable(storage),
+		};
+		return this.#parts;
+	}
+
+	/** Writes the counted refusals soon. */
+	#wakeToWrite(ledger: Ledger): void {
+		if (ledger.refusals.isPending) this.#wakeBy(Date.now() + WRITE_MS);
+	}
+
+	/** The account is due at this time, unless it already is earlier. A change is a write, which most admissions avoid. */
+	#wakeBy(time: number | undefined): void {
+		const { wakeAt, sweepAt } = this.#due;
+		if (time === undefined) return;
+		if (wakeAt !== undefined && wakeAt <= time) this.#place.ensureAlarm();
+		else this.#setDue({ wakeAt: time, sweepAt: earliest(sweepAt, Date.now() + SWEEP_MS) });
+	}
+
+	/** Nothing expires any more, so the account is not due before its rows are swept. */
+	#rest(ledger: Ledger): void {
+		const { wakeAt, sweepAt } = this.#due;
+		if (wakeAt === undefined || sweepAt === undefined || wakeAt >= sweepAt) return;
+		if (ledger.isIdle && !ledger.refusals.isPending) this.#setDue({ wakeAt: sweepAt, sweepAt });
+	}
+
+	#setDue({ wakeAt, sweepAt }: { wakeAt: number | undefined; sweepAt: number | undefined }): void {
+		this.#due = { ...(wakeAt !== undefined && { wakeAt }), ...(sweepAt !== undefined && { sweepAt }) };
+		this.#place.setDue(this.#due);
+	}
+}
+
+const earliest = (...times: (number | undefined)[]): number | undefined => {
+	const known = times.filter((time) => time !== undefined);
+	return known.length > 0 ? Math.min(...known) : undefined;
+};
