@@ -119,12 +119,12 @@ export const servicesOf = (
 /** Throws a `ConfigError` if a binding is missing. */
 export function createPersistent(
 	local: Bindings,
-	config: Pick<Config, "exactLedger" | "gatewayRules" | "limits" | "memoryBytes" | "openFiles">,
+	config: Pick<Config, "exactLedger" | "gatewayRules" | "limits" | "memoryBytes" | "openFiles" | "shards">,
 ): Persistent {
 	const wait = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
 		scheduler.wait(milliseconds, signal ? { signal } : {});
 	const now = (): number => Date.now();
-	const { exactLedger, gatewayRules } = config;
+	const { exactLedger, gatewayRules, shards } = config;
 	const { objects, requests } = limitProcess(config, local[WORKERS_BINDING]?.count ?? 1);
 	const runningRequests = new RunningRequests(requests);
 	const background = new Background({ now, wait, waitUntil: keepAlive, runningRequests });
@@ -166,7 +166,11 @@ export function createPersistent(
 		jobPace.observer,
 	];
 	const directoryObject = () => DIRECTORY.getByName(DIRECTORY_NAME);
-	const directory = new DirectoryCache({ now, directory: directoryObject, isOlder: olderAccounts(local) });
+	const directory = new DirectoryCache({
+		...{ now, shards },
+		directory: directoryObject,
+		isOlder: olderAccounts(local),
+	});
 	const sealKey = new DeploymentSecret("seals", { directory: directoryObject, failed: storeFailed });
 	const ledgers = createLedgers({
 		namespace: ACCOUNT,

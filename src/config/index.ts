@@ -67,6 +67,8 @@ export interface Config {
 	allowedHosts: readonly string[];
 	/** `LEDGER: "exact"`: the account's object admits every request. Default: isolates admit requests from leases. */
 	exactLedger: boolean;
+	/** `SHARDS`: how many objects have the accounts. 0: each account has one of its own. */
+	shards: number;
 	/** `OPEN_FILES`: the process's limit of open files. `cli/run-gateway.ts` raises the limit to it, and passes the result. */
 	openFiles?: number;
 	/** `MEMORY_BYTES`: the memory of each process. `cli/workers.ts` passes that of the machine. */
@@ -105,6 +107,8 @@ export function configure(variables: object): Config {
 	const allowAnonymous = readFlag("ALLOW_ANONYMOUS", env, problems);
 	const allowedHosts = readHosts(env.ALLOWED_HOSTS, problems);
 	const openFiles = readCount("OPEN_FILES", env, problems);
+	// One process commits for all its objects; on Cloudflare, objects are spread over machines.
+	const shards = readShards(env.SHARDS, problems) ?? (openFiles === undefined ? 0 : DEFAULT_SHARDS);
 	const memoryBytes = readCount("MEMORY_BYTES", env, problems);
 	const kept = keptBytesOf(readCount("DISK_BYTES", env, problems));
 	const exactLedger = readLedger(env.LEDGER, problems);
@@ -162,6 +166,7 @@ export function configure(variables: object): Config {
 		allowAnonymous,
 		allowedHosts,
 		exactLedger,
+		shards,
 		storage: storage ?? storageSchema(env).parse({}),
 		...present({ webSearch, openFiles, memoryBytes, publicUrl, cors, adminToken }),
 	};
@@ -233,6 +238,18 @@ function readCount(name: string, env: Env, problems: Problems): number | undefin
 	const count = Number(value);
 	if (Number.isInteger(count) && count > 0) return count;
 	problems.add([name], `expected a whole number from 1, found ${kindOf(value)}`);
+	return undefined;
+}
+
+/** Of a gateway on one machine. */
+const DEFAULT_SHARDS = 4;
+const MAX_SHARDS = 256;
+
+function readShards(value: unknown, problems: Problems): number | undefined {
+	if (value === undefined || value === "") return undefined;
+	const shards = Number(value);
+	if (Number.isInteger(shards) && shards >= 0 && shards <= MAX_SHARDS) return shards;
+	problems.add(["SHARDS"], `expected a whole number from 0 to ${MAX_SHARDS}, found ${kindOf(value)}`);
 	return undefined;
 }
 

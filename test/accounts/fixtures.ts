@@ -70,6 +70,7 @@ export async function tokenOf(
 	account: string,
 	limits: TokenFields["limits"] = {},
 	more: Partial<TokenFields> = {},
+	calls: AccountCalls = callsTo(account),
 ): Promise<Admission["credential"]> {
 	const hash = crypto.randomUUID().replaceAll("-", "").repeat(2);
 	const policies: TokenFields["policies"] = [
@@ -81,7 +82,7 @@ export async function tokenOf(
 		},
 	];
 	const fields = { name: "test", policies, disabled: false, limits, ...more };
-	const made = await callsTo(account).tokens({
+	const made = await calls.tokens({
 		kind: "create",
 		maker: { kind: "operator" },
 		id: "token-1",

@@ -26,7 +26,7 @@ const random = new Random(FAULTS.seed);
 const FAULTY = ["admit", "admitAll", "settle", "journal", "checkLeases"];
 
 export class Account extends BuiltAccount {
-	override call(...parameters: Parameters<BuiltAccount["call"]>): unknown {
+	override call(...parameters: Parameters<BuiltAccount["call"]>): ReturnType<BuiltAccount["call"]> {
 		const [account, method] = parameters;
 		const call = () => super.call(...parameters);
 		return FAULTY.includes(method) ? this.#withFaults(method, account, call) : call();

@@ -14,10 +14,11 @@ import type { RefusalsQuery, RefusalsReport } from "../durable/refusals.ts";
 import type { RequestRecord } from "../durable/request-rows.ts";
 import type { RequestsPage, RequestsQuery } from "../durable/requests.ts";
 import type { UsageQuery, UsageReport } from "../durable/usage.ts";
-import { isMoved } from "../moved.ts";
 import { isShard, ownPlace } from "../places.ts";
-import { type AccountCalls, type AccountStub, callsOf } from "./account-calls.ts";
+import { type AccountCalls, AccountMoved, type AccountStub, callsOf } from "./account-calls.ts";
+import { moveAccount } from "./account-moves.ts";
 import type { DirectoryCache } from "./directory-cache.ts";
+import type { ShardCalls } from "./shard-calls.ts";
 
 export interface AccountObjectServices {
 	namespace: DurableObjectNamespace<Account>;
@@ -25,6 +26,7 @@ export interface AccountObjectServices {
 	directory: DirectoryCache;
 	/** Each open object holds files of the process. */
 	openObjects: OpenObjects;
+	shardCalls: ShardCalls;
 	wait(milliseconds: number): Promise<void>;
 }
 
@@ -42,6 +44,12 @@ export class AccountObject {
 	constructor(account: string, services: AccountObjectServices) {
 		this.#account = account;
 		this.#services = services;
+	}
+
+	/** Whether the account shares its object. */
+	get isInShard(): boolean {
+		const place = this.#services.directory.known(this.#account);
+		return place !== undefined && isShard(place);
 	}
 
 	/** Whether {@link check} is known to succeed. */
@@ -67,15 +75,7 @@ export class AccountObject {
 	async check(credential: Credential): Promise<void> {
 		const { directory, openObjects } = this.#services;
 		const account = this.#account;
-		let place = directory.known(account);
-		if (place === undefined) {
-			try {
-				place = await (credential.kind === "operator" ? directory.record(account) : directory.find(account));
-			} catch (cause) {
-				throw objectUnavailable(cause);
-			}
-			if (place === undefined) throw new AiError("authentication");
-		}
+		const place = directory.known(account) ?? (await this.#find(credential.kind === "operator"));
 		if (!isShard(place)) openObjects.requireCall(placeKey(place), account);
 	}
 
@@ -84,18 +84,17 @@ export class AccountObject {
 	 * account that has moved is made again, at its new place.
 	 */
 	async call<T>(method: (calls: AccountCalls) => Promise<T>): Promise<T> {
-		const { directory, wait } = this.#services;
+		const { directory, shardCalls } = this.#services;
 		const account = this.#account;
 		for (let tries = 0; ; tries++) {
 			// Most calls follow a check, and need no lookup.
 			const place = directory.known(account) ?? (await this.#find());
 			const stub: AccountStub = this.#services.namespace.getByName(place);
 			try {
-				return await method(callsOf(stub, account));
+				return await method(isShard(place) ? shardCalls.of(place, account, stub) : callsOf(stub, account));
 			} catch (cause) {
-				if (isMoved(cause) && tries < MOVING_TRIES) {
-					directory.forget(account);
-					if (tries > 0) await wait(MOVING_MS);
+				if (cause instanceof AccountMoved && tries < MOVING_TRIES) {
+					await this.#waitForMove(place, tries);
 					continue;
 				}
 				const error = objectUnavailable(cause);
@@ -119,10 +118,26 @@ export class AccountObject {
 		return this.call(method);
 	}
 
-	async #find(): Promise<string> {
+	/** `place`: that of the failed call. Makes an interrupted move again. */
+	async #waitForMove(place: string, tries: number): Promise<void> {
+		const { directory, namespace, wait } = this.#services;
+		const account = this.#account;
+		if ((await directory.lookUp(account)) !== place) return;
+		const to = await namespace.getByName(place).interruptedMove(account);
+		if (to !== undefined && (await moveAccount(account, to, this.#services))) return;
+		if (tries > 0) await wait(MOVING_MS);
+	}
+
+	/** Records a new account of the operator. An account of an earlier version moves to its shard first. */
+	async #find(isOperator = false): Promise<string> {
+		const { directory } = this.#services;
+		const account = this.#account;
 		try {
-			const place = await this.#services.directory.find(this.#account);
-			if (place !== undefined) return place;
+			const place = await (isOperator ? directory.record(account) : directory.find(account));
+			if (place !== undefined && directory.isEarlier(account))
+				await moveAccount(account, directory.placeFor(account), this.#services);
+			const found = directory.known(account) ?? place;
+			if (found !== undefined) return found;
 		} catch (cause) {
 			throw objectUnavailable(cause);
 		}

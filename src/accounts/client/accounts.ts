@@ -21,14 +21,15 @@ import type {
 import type { AccountReports, AliasStore, BoundGatewayStore } from "../durable/account-interfaces.ts";
 import type { AliasRow } from "../durable/alias-table.ts";
 import type { TokenCommand, TokenResult, TokenStore } from "../token-command.ts";
-import { refusal } from "./account-object.ts";
+import { type AccountObjectServices, refusal } from "./account-object.ts";
 import { AccountVerifier } from "./account-verifier.ts";
 import { BatchQueue } from "./batch-queue.ts";
 import { Journal } from "./journal.ts";
 import { KnownCredentials } from "./known-credentials.ts";
-import { journalPace } from "./lease-demand.ts";
+import { type JournalPace, journalPace } from "./lease-demand.ts";
 import type { LedgersServices } from "./ledgers-services.ts";
 import { failedSettlement, Outbox } from "./outbox.ts";
+import { ShardCalls } from "./shard-calls.ts";
 
 /** A change of an alias in another isolate takes effect within this time. Milliseconds. */
 const ALIASES_FRESH_MS = 10_000;
@@ -46,7 +47,7 @@ export interface IsolateAccounts extends Accounts {
 }
 
 /** The state of an isolate, for all accounts. */
-interface IsolateState extends LedgersServices {
+interface IsolateState extends LedgersServices, AccountObjectServices {
 	/** Requests that are still open are reported soon. */
 	isClosing?: boolean;
 	/** Only for accounts that exist and have settlements to send. */
@@ -62,6 +63,7 @@ interface IsolateState extends LedgersServices {
 export function createLedgers(services: LedgersServices): IsolateAccounts {
 	const isolate: IsolateState = {
 		...services,
+		shardCalls: new ShardCalls({ ...services, waitUntil: services.keepAlive ?? services.waitUntil }),
 		outboxes: new Map(),
 		journals: new Map(),
 		queues: new Map(),
@@ -243,10 +245,16 @@ class AccountClient extends AccountVerifier implements AccountLedger, DurableLed
 				new Journal(this.#isolate, {
 					send: (batch) => this.object.report(async (calls) => calls.journal(batch)),
 					onGiveUp: (error, batch) => this.#logUnsent(error, batch?.requests[0]),
-					pace: () => journalPace(this.#isolate.isClosing ? 0 : journals.size),
+					pace: () => this.#pace(),
 					idle,
 				}),
 		);
+	}
+
+	#pace(): JournalPace {
+		const { isClosing, journals } = this.#isolate;
+		if (isClosing) return journalPace(0);
+		return this.object.isInShard ? journalPace(1, { inShard: true }) : journalPace(journals.size);
 	}
 
 	#logUnsent(error: unknown, first: { ticket: string } | undefined): void {

@@ -4,7 +4,7 @@
  * absence of an account is cached for two seconds, because another isolate may record it meanwhile.
  */
 import { BoundedMap } from "../../core/bounded-map.ts";
-import type { Directory, DirectoryPage, DirectoryQuery } from "../durable/directory.ts";
+import type { Directory, DirectoryPage, DirectoryQuery, RecordedAccount } from "../durable/directory.ts";
 import { newPlace, ownPlace } from "../places.ts";
 
 /** At the bounds all are dropped, and the directory is called again. */
@@ -32,6 +32,8 @@ interface DirectoryCacheServices {
 export class DirectoryCache {
 	readonly #services: DirectoryCacheServices;
 	readonly #places = new Map<string, string>();
+	/** Of `#places`: those that are to move to a shard. */
+	readonly #earlier = new Set<string>();
 	/** Until when the absence of an account is cached. */
 	readonly #absent = new BoundedMap<string, number>(MAX_ABSENT);
 
@@ -39,9 +41,9 @@ export class DirectoryCache {
 		this.#services = services;
 	}
 
-	/** The place of the account, if the cache has it. Makes no call. */
+	/** The place of the account, if the cache has it, and the account need not move. Makes no call. */
 	known(account: string): string | undefined {
-		return this.#places.get(account);
+		return this.#earlier.has(account) ? undefined : this.#places.get(account);
 	}
 
 	/** The place of the account. Nothing if it does not exist. Throws if the directory cannot be called. */
@@ -50,37 +52,56 @@ export class DirectoryCache {
 		if (known !== undefined) return known;
 		const now = this.#services.now();
 		if ((this.#absent.get(account) ?? 0) > now) return undefined;
-		const place = await this.#services.directory().find(account);
-		if (place === undefined && this.#services.isOlder?.(account))
-			return this.#record(account, ownPlace(account));
-		if (place === undefined) this.#absent.set(account, now + ABSENT_MS);
-		else this.#remember(account, place);
-		return place;
+		const { directory, isOlder } = this.#services;
+		const recorded = (await directory().find(account)) ?? undefined;
+		if (recorded) return this.#remember(recorded);
+		if (isOlder?.(account)) return this.#remember(await directory().add(account));
+		this.#absent.set(account, now + ABSENT_MS);
+		return undefined;
 	}
 
 	/** Returns the place of the account. Throws if the directory cannot be called: the account must not be used then. */
 	async record(account: string): Promise<string> {
-		const { isOlder, shards = 0 } = this.#services;
-		return (
-			this.#places.get(account) ?? this.#record(account, newPlace(account, isOlder?.(account) ? 0 : shards))
-		);
+		const known = this.#places.get(account);
+		if (known !== undefined) return known;
+		const { directory, isOlder } = this.#services;
+		const place = isOlder?.(account) ? undefined : this.placeFor(account);
+		return this.#remember(await directory().add(account, place));
+	}
+
+	/** The place that a new account would get. */
+	placeFor(account: string): string {
+		return newPlace(account, this.#services.shards ?? 0);
+	}
+
+	/** Whether an earlier version has recorded the account, and it must move to a shard. */
+	isEarlier(account: string): boolean {
+		return this.#earlier.has(account);
+	}
+
+	/** As {@link find}, without the cache. */
+	lookUp(account: string): Promise<string | undefined> {
+		this.forget(account);
+		return this.find(account);
 	}
 
 	/** The account is no longer at this place. */
 	forget(account: string): void {
 		this.#places.delete(account);
+		this.#earlier.delete(account);
 	}
 
 	/** The account has moved. Throws if the directory cannot be called. */
 	async setPlace(account: string, place: string): Promise<void> {
 		await this.#services.directory().setPlace(account, place);
-		this.#remember(account, place);
+		this.#earlier.delete(account);
+		this.#remember({ id: account, place });
 	}
 
 	/** Throws if the directory cannot be called. */
 	async list(query: DirectoryQuery): Promise<DirectoryPage> {
 		const page = await this.#services.directory().list(query);
-		for (const { id, place } of page.accounts) this.#remember(id, place);
+		for (const recorded of page.accounts) this.#remember(recorded);
 		return page;
 	}
 
@@ -89,15 +110,15 @@ export class DirectoryCache {
 		await this.#services.directory().probe();
 	}
 
-	async #record(account: string, place: string): Promise<string> {
-		const recorded = await this.#services.directory().add(account, place);
-		this.#remember(account, recorded);
-		return recorded;
-	}
-
-	#remember(account: string, place: string): void {
-		this.#absent.delete(account);
-		if (this.#places.size >= MAX_PLACES) this.#places.clear();
-		this.#places.set(account, place);
+	#remember({ id, place }: Pick<RecordedAccount, "id" | "place">): string {
+		this.#absent.delete(id);
+		if (this.#places.size >= MAX_PLACES) {
+			this.#places.clear();
+			this.#earlier.clear();
+		}
+		if (place === undefined && this.#services.shards) this.#earlier.add(id);
+		const named = place ?? ownPlace(id);
+		this.#places.set(id, named);
+		return named;
 	}
 }

@@ -27,6 +27,7 @@ import {
 	newClass,
 	type RequestClass,
 	type UsableLease,
+	waitOf,
 } from "./lease-demand.ts";
 import { isScarce, leaseSize } from "./lease-size.ts";
 import { reportUnsent, reserve, settleUnsent, type UnsentRequest } from "./lease-use.ts";
@@ -212,19 +213,22 @@ export class Journal {
 
 	#ensureFlush(): void {
 		if (this.#flushes.state) return;
-		const { flushAfterMs } = this.#owner.pace();
+		const pace = this.#owner.pace();
+		const { flushAfterMs } = pace;
+		const now = this.#now();
 		// The flush before may have ended, or be lost, between two batches.
-		const since = this.#now() - this.#steppedAt;
-		this.#flushes.start(since > 0 && since < flushAfterMs ? flushAfterMs - since : flushAfterMs);
+		const since = now - this.#steppedAt;
+		const wait = since > 0 && since < flushAfterMs ? flushAfterMs - since : flushAfterMs;
+		this.#flushes.start(waitOf(wait, now, pace));
 	}
 
 	async #step(): Promise<number | undefined> {
 		this.#steppedAt = this.#now();
 		const batch = this.#nextBatch({ renews: true });
-		const { flushAfterMs } = this.#owner.pace();
-		if (!batch) return this.#classes.size > 0 ? flushAfterMs : undefined;
-		await this.#send(batch);
-		return flushAfterMs;
+		if (!batch && this.#classes.size === 0) return undefined;
+		if (batch) await this.#send(batch);
+		const pace = this.#owner.pace();
+		return waitOf(pace.flushAfterMs, this.#now(), pace);
 	}
 
 	async #send(batch: JournalBatch): Promise<void> {

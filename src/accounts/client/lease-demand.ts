@@ -12,17 +12,24 @@ export interface JournalPace {
 	flushAfterMs: number;
 	/** How long the leases to request are valid. */
 	leaseMs: number;
+	/** Batches leave at multiples of this time, so that those of the accounts of a shard share a commit. */
+	gridMs?: number;
 }
 
 const MIN_FLUSH_MS = 250;
 /** Time between the batches of two accounts. Each is a commit, which may stop all requests of the process for milliseconds. */
 const BETWEEN_BATCHES_MS = 40;
 
-/** `accounts`: the number of accounts with a journal in this isolate. A lease outlasts two batches, so that a batch renews it in time. */
-export function journalPace(accounts: number): JournalPace {
-	const flushAfterMs = Math.min(Math.max(MIN_FLUSH_MS, accounts * BETWEEN_BATCHES_MS), MAX_LEASE_MS / 2);
-	return { flushAfterMs, leaseMs: Math.max(LEASE_MS, 2 * flushAfterMs) };
+/** `objects`: the number of objects to which journals of this isolate report. A lease outlasts two batches, so that a batch renews it in time. */
+export function journalPace(objects: number, { inShard = false } = {}): JournalPace {
+	const flushAfterMs = Math.min(Math.max(MIN_FLUSH_MS, objects * BETWEEN_BATCHES_MS), MAX_LEASE_MS / 2);
+	const leaseMs = Math.max(LEASE_MS, 2 * flushAfterMs);
+	return { flushAfterMs, leaseMs, ...(inShard && { gridMs: MIN_FLUSH_MS }) };
 }
+
+/** The wait until a batch leaves. */
+export const waitOf = (wait: number, now: number, { gridMs }: JournalPace): number =>
+	gridMs === undefined ? wait : Math.round((now + wait) / gridMs) * gridMs - now;
 
 export interface UsableLease extends Lease {
 	/** When the isolate requested it. */

@@ -1,20 +1,22 @@
-/** The accounts of one object: their numbers in the other tables, and when each is due. */
+/** The accounts of one object: their numbers in the other tables, when each is due, and which have left. */
 import { addColumns } from "../../core/sql-columns.ts";
 
 /**
- * One row for each account, written by its first change. `wake_at`: when a request or a lease of the account expires, or its rows
- * are swept. `sweep_at`: only the latter. `moved`: the account is now in another object.
+ * One row for each account, written by its first change, and never deleted. `wake_at`: when a request or a lease of the account
+ * expires, or its rows are swept. `sweep_at`: only the latter. `moving_to`: the account has left for this object, or is arriving
+ * in this one. `last_move`: the start of its latest move, in epoch milliseconds, which is also the id of the move.
  */
 const COLUMNS = {
 	number: "INTEGER PRIMARY KEY",
 	id: "TEXT NOT NULL UNIQUE",
 	wake_at: "INTEGER",
 	sweep_at: "INTEGER",
-	moved: "INTEGER NOT NULL DEFAULT 0",
+	moving_to: "TEXT",
+	last_move: "INTEGER",
 };
 
 /** The account of an object of an earlier version, until its first call names it. Ids of accounts are not empty. */
-const UNNAMED = "";
+export const UNNAMED = "";
 
 /** Milliseconds since the epoch. */
 export interface Due {
@@ -24,10 +26,18 @@ export interface Due {
 
 export interface FoundAccount extends Due {
 	number: number;
-	moved: boolean;
+	/** The name of the object that has, or will have, the account. */
+	movingTo?: string;
+	lastMove?: number;
 }
 
-type AccountRow = { number: number; wake_at: number | null; sweep_at: number | null; moved: number };
+type AccountRow = {
+	number: number;
+	wake_at: number | null;
+	sweep_at: number | null;
+	moving_to: string | null;
+	last_move: number | null;
+};
 
 export class AccountTable {
 	readonly #sql: SqlStorage;
@@ -76,6 +86,21 @@ export class AccountTable {
 		);
 	}
 
+	/** The account moves, so it is not due here. */
+	setMoving(number: number, to: string, move: number): void {
+		this.#sql.exec(
+			"UPDATE accounts SET wake_at = NULL, sweep_at = NULL, moving_to = ?, last_move = ? WHERE number = ?",
+			to,
+			move,
+			number,
+		);
+	}
+
+	/** The account is here. */
+	endMove(number: number): void {
+		this.#sql.exec("UPDATE accounts SET moving_to = NULL WHERE number = ?", number);
+	}
+
 	/** The accounts that are due, those that have waited longest first. */
 	due(now: number, limit: number): string[] {
 		if (!this.#isMade) return [];
@@ -104,15 +129,19 @@ export class AccountTable {
 	#find(id: string): FoundAccount | undefined {
 		if (!this.#isMade) return undefined;
 		const [row] = this.#sql
-			.exec<AccountRow>("SELECT number, wake_at, sweep_at, moved FROM accounts WHERE id = ?", id)
+			.exec<AccountRow>(
+				"SELECT number, wake_at, sweep_at, moving_to, last_move FROM accounts WHERE id = ?",
+				id,
+			)
 			.toArray();
-		return (
-			row && {
-				number: row.number,
-				moved: row.moved !== 0,
-				...(row.wake_at !== null && { wakeAt: row.wake_at }),
-				...(row.sweep_at !== null && { sweepAt: row.sweep_at }),
-			}
-		);
+		if (!row) return undefined;
+		const { number, wake_at, sweep_at, moving_to, last_move } = row;
+		return {
+			number,
+			...(wake_at !== null && { wakeAt: wake_at }),
+			...(sweep_at !== null && { sweepAt: sweep_at }),
+			...(moving_to !== null && { movingTo: moving_to }),
+			...(last_move !== null && { lastMove: last_move }),
+		};
 	}
 }

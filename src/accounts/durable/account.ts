@@ -3,7 +3,8 @@
  * account (src/accounts/places.ts). All accounts of a place share its tables, its commits and its alarm.
  */
 import { DurableObject } from "cloudflare:workers";
-import { AccountTable } from "./account-table.ts";
+import { AccountCopy, type RowsPage } from "./account-copy.ts";
+import { AccountTable, UNNAMED } from "./account-table.ts";
 import { CancelledTickets } from "./cancelled-tickets.ts";
 import { OpenAccount } from "./open-account.ts";
 
@@ -37,12 +38,15 @@ export interface AccountCall {
 	parameters: readonly unknown[];
 }
 
-export type AccountAnswer = { value: unknown } | { error: string };
+/** `moved`: the account has left this object, or has not arrived yet. */
+export type AccountAnswer = { value: unknown } | { moved: true } | { error: string };
 
 /** Accounts in memory. The state of the others is in the tables only. */
 const MAX_OPEN = 2_000;
 /** The most accounts that one alarm wakes, so that it does not block admissions for long. */
 const WOKEN_AT_ONCE = 100;
+/** A move that takes longer is considered interrupted. */
+const MOVE_MS = 30_000;
 /** A later alarm is considered lost: the runtime drops an alarm that fails repeatedly. */
 const ALARM_LOST_MS = 60_000;
 /** When an account is due again whose wake has failed. */
@@ -67,21 +71,112 @@ export class Account extends DurableObject {
 	}
 
 	/** Calls one method of one account. */
-	call(account: string, method: AccountMethod, parameters: readonly unknown[]): unknown {
+	call(account: string, method: AccountMethod, parameters: readonly unknown[]): AccountAnswer {
 		if (!isMethod(method)) throw new TypeError(`An account has no method ${method}`);
 		const opened = this.#account(account);
-		return (opened[method] as (...parameters: readonly unknown[]) => unknown).call(opened, ...parameters);
+		if (!opened) return { moved: true };
+		const called = opened[method] as (...parameters: readonly unknown[]) => unknown;
+		return { value: called.call(opened, ...parameters) };
 	}
 
 	/** Calls of several accounts, with all writes in one commit. A failure is that of its call only. */
 	callAll(calls: readonly AccountCall[]): AccountAnswer[] {
 		return calls.map(({ account, method, parameters }) => {
 			try {
-				return { value: this.call(account, method, parameters) };
+				return this.call(account, method, parameters);
 			} catch (error) {
 				return { error: error instanceof Error ? error.message : String(error) };
 			}
 		});
+	}
+
+	/**
+	 * Begins to move the account to the object `to`: from now on its calls fail here. Returns its tables, and the id of the move, which
+	 * each further step has: a step of an older move has no effect. Returns nothing while another caller moves the account.
+	 */
+	leave(account: string, to: string): { move: number; tables: string[] } | undefined {
+		const { lastMove = 0, movingTo } = this.#table.find(account) ?? {};
+		if (movingTo !== undefined && Date.now() - lastMove < MOVE_MS) return undefined;
+		this.#account(account)?.openAll();
+		this.#close(account);
+		const number = this.#numberOf(account);
+		const move = Math.max(Date.now(), lastMove + 1);
+		this.#table.setMoving(number, to, move);
+		this.#setAlarm(this.#table.nextWake());
+		return { move, tables: this.#copy(number).tables() };
+	}
+
+	/** The object to which the account moves, if that takes too long. */
+	interruptedMove(account: string): string | undefined {
+		const { lastMove = 0, movingTo } = this.#table.find(account) ?? {};
+		return Date.now() - lastMove >= MOVE_MS ? movingTo : undefined;
+	}
+
+	/** Rows of an account that has left. Nothing if the move is no longer the latest. */
+	page(account: string, move: number, table: string, offset: number): RowsPage | undefined {
+		return this.#copyOf(account, move)?.page(table, offset);
+	}
+
+	/**
+	 * Begins to receive the account here, at `place`. Deletes what an interrupted move has left. Returns false, as the other steps, if the
+	 * move is no longer the latest.
+	 */
+	expect(account: string, move: number, place: string): boolean {
+		const { lastMove = 0 } = this.#table.find(account) ?? {};
+		if (lastMove >= move) return false;
+		const number = this.#numberOf(account);
+		this.#table.endMove(number);
+		this.#account(account)?.openAll();
+		this.#close(account);
+		this.#copy(number).clear();
+		this.#table.setMoving(number, place, move);
+		this.#setAlarm(this.#table.nextWake());
+		return true;
+	}
+
+	accept(account: string, move: number, page: RowsPage): boolean {
+		const copy = this.#copyOf(account, move);
+		if (copy) this.ctx.storage.transactionSync(() => copy.add(page));
+		return copy !== undefined;
+	}
+
+	/** All rows of the account are here. */
+	arrive(account: string, move: number): boolean {
+		const { account: number } = this.#copyOf(account, move) ?? {};
+		if (number === undefined) return false;
+		this.#table.endMove(number);
+		// The account finds out when it is due.
+		this.#table.setDue(number, { wakeAt: Date.now() });
+		this.#setAlarm(this.#table.nextWake());
+		return true;
+	}
+
+	/** Deletes the rows of an account that is elsewhere now. Its calls still fail here. */
+	forget(account: string, move: number): boolean {
+		const copy = this.#copyOf(account, move);
+		copy?.clear();
+		return copy !== undefined;
+	}
+
+	/** Nothing if the move is not the latest one of the account, or has ended. */
+	#copyOf(account: string, move: number): AccountCopy | undefined {
+		const { lastMove, movingTo, number } = this.#table.find(account) ?? {};
+		return number !== undefined && movingTo !== undefined && lastMove === move
+			? this.#copy(number)
+			: undefined;
+	}
+
+	#copy(account: number): AccountCopy {
+		return new AccountCopy({ sql: this.ctx.storage.sql, account });
+	}
+
+	#numberOf(account: string): number {
+		return this.#table.find(account)?.number ?? this.#table.add(account);
+	}
+
+	#close(account: string): void {
+		this.#open.get(account)?.close();
+		this.#open.delete(account);
 	}
 
 	override alarm(): void {
@@ -97,7 +192,7 @@ export class Account extends DurableObject {
 	/** One account whose wake fails does not stop the others. */
 	#wake(account: string, now: number): void {
 		try {
-			this.#account(account).wake();
+			this.#account(account)?.wake();
 		} catch (error) {
 			console.error(`The wake of an account has failed: ${error instanceof Error ? error.message : error}`);
 			this.#open.delete(account);
@@ -106,7 +201,8 @@ export class Account extends DurableObject {
 		}
 	}
 
-	#account(account: string): OpenAccount {
+	/** Nothing if the account moves, or has moved. */
+	#account(account: string): OpenAccount | undefined {
 		const opened = this.#open.get(account);
 		if (opened) {
 			if (this.#open.size < MAX_OPEN / 2) return opened;
@@ -114,19 +210,19 @@ export class Account extends DurableObject {
 			this.#open.set(account, opened);
 			return opened;
 		}
-		for (const [oldest, other] of this.#open) {
+		for (const oldest of this.#open.keys()) {
 			if (this.#open.size < MAX_OPEN) break;
-			other.close();
-			this.#open.delete(oldest);
+			this.#close(oldest);
 		}
 		const created = this.#create(account);
-		this.#open.set(account, created);
+		if (created && account !== UNNAMED) this.#open.set(account, created);
 		return created;
 	}
 
-	#create(account: string): OpenAccount {
+	#create(account: string): OpenAccount | undefined {
 		const { storage } = this.ctx;
 		const found = this.#table.find(account);
+		if (found?.movingTo !== undefined) return undefined;
 		let { number, wakeAt } = found ?? {};
 		const rowsOf = (of: number) => ({
 			sql: storage.sql,

@@ -7,7 +7,6 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { addColumns } from "../../core/sql-columns.ts";
-import { ownPlace } from "../places.ts";
 
 export const DIRECTORY_NAME = "directory";
 
@@ -16,7 +15,7 @@ const ACCOUNTS = `CREATE TABLE IF NOT EXISTS accounts (
 	recorded_at INTEGER NOT NULL
 ) WITHOUT ROWID`;
 
-/** Absent: the account has an object of its own. */
+/** Absent: an earlier version has recorded the account, which has an object of its own. */
 const PLACE = { place: "TEXT" };
 
 /** Random values of the deployment, each written once and never removed. */
@@ -39,13 +38,21 @@ export interface DirectoryQuery {
 	limit: number;
 }
 
-interface RecordedAccount {
+export interface RecordedAccount {
 	id: string;
 	/** Milliseconds since the epoch. */
 	recordedAt: number;
-	/** The name of its object. */
-	place: string;
+	/** The name of its object. Absent: an earlier version has recorded the account. */
+	place?: string;
 }
+
+type AccountRow = { id: string; recorded_at: number; place: string | null };
+const SELECT = "SELECT id, recorded_at, place FROM accounts";
+
+const recorded = ({ id, recorded_at, place }: AccountRow): RecordedAccount => ({
+	...{ id, recordedAt: recorded_at },
+	...(place !== null && { place }),
+});
 
 export interface DirectoryPage {
 	/** Sorted by id. */
@@ -71,21 +78,20 @@ export class Directory extends DurableObject {
 		this.#sql.exec("INSERT OR REPLACE INTO probe VALUES (0, ?)", Date.now());
 	}
 
-	/** The place of the account. Nothing if it is not recorded. */
-	find(account: string): string | undefined {
-		const [row] = this.#sql
-			.exec<{ place: string | null }>("SELECT place FROM accounts WHERE id = ?", account)
-			.toArray();
-		return row && (row.place ?? ownPlace(account));
+	/** Nothing if the account is not recorded. */
+	find(account: string): RecordedAccount | undefined {
+		const [row] = this.#sql.exec<AccountRow>(`${SELECT} WHERE id = ?`, account).toArray();
+		return row && recorded(row);
 	}
 
-	/** Records the account at this place, and returns its place. A recorded account keeps its time and its place. */
-	add(account: string, place: string): string {
+	/** Records the account at this place, and returns it. A recorded account keeps its time and its place. `place`: as that of the result. */
+	add(account: string, place?: string): RecordedAccount {
+		const recordedAt = Date.now();
 		this.#sql.exec(
 			"INSERT OR IGNORE INTO accounts (id, recorded_at, place) VALUES (?, ?, ?)",
-			...[account, Date.now(), place],
+			...[account, recordedAt, place ?? null],
 		);
-		return this.find(account) ?? place;
+		return this.find(account) ?? { id: account, recordedAt, ...(place !== undefined && { place }) };
 	}
 
 	/** The account has moved. */
@@ -105,16 +111,9 @@ export class Directory extends DurableObject {
 
 	list({ after = "", limit }: DirectoryQuery): DirectoryPage {
 		const rows = this.#sql
-			.exec<{ id: string; recorded_at: number; place: string | null }>(
-				"SELECT id, recorded_at, place FROM accounts WHERE id > ? ORDER BY id LIMIT ?",
-				after,
-				limit + 1,
-			)
+			.exec<AccountRow>(`${SELECT} WHERE id > ? ORDER BY id LIMIT ?`, after, limit + 1)
 			.toArray();
-		const accounts = rows.slice(0, limit).map(({ id, recorded_at, place }) => ({
-			...{ id, recordedAt: recorded_at },
-			place: place ?? ownPlace(id),
-		}));
+		const accounts = rows.slice(0, limit).map(recorded);
 		const next = rows.length > limit ? accounts.at(-1)?.id : undefined;
 		return { accounts, ...(next !== undefined && { next }) };
 	}

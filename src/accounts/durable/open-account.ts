@@ -209,6 +209,13 @@ export class OpenAccount {
 		});
 	}
 
+	/** Makes all its tables, so that they have the columns of this version. */
+	openAll(): void {
+		const { tokens, aliases } = this.#open();
+		tokens();
+		aliases();
+	}
+
 	/** Writes what is only in memory. */
 	close(): void {
 		this.#parts?.ledger.refusals.write();

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Credential } from "../../../src/accounts/admission.ts";
 import { AccountObject } from "../../../src/accounts/client/account-object.ts";
 import { DirectoryCache, type DirectoryCalls } from "../../../src/accounts/client/directory-cache.ts";
+import { ShardCalls } from "../../../src/accounts/client/shard-calls.ts";
 import type { Account } from "../../../src/accounts/durable/account.ts";
 import { OpenObjects } from "../../../src/core/open-objects.ts";
 
@@ -22,17 +23,19 @@ function objectOf({ exists = true, directoryFails = false, maxOpen = 1 }: Option
 		return answer;
 	};
 	const directory = {
-		find: (account: string) => call(`find ${account}`, exists ? account : undefined),
-		add: (account: string, place: string) => call(`add ${account}`, place),
+		find: (account: string) =>
+			call(`find ${account}`, exists ? { id: account, recordedAt: 1, place: account } : undefined),
+		add: (account: string, place: string) => call(`add ${account}`, { id: account, recordedAt: 1, place }),
 	} as unknown as DirectoryCalls;
 	const namespace = {
 		getByName: (name: string) => ({
 			id: `id of ${name}`,
-			call: async (account: string, method: string) => `${method} of ${account} at ${name}`,
+			call: async (account: string, method: string) => ({ value: `${method} of ${account} at ${name}` }),
 		}),
 	} as unknown as DurableObjectNamespace<Account>;
 	const services = {
 		namespace,
+		shardCalls: new ShardCalls({ namespace, now: () => 0, wait: async () => {}, waitUntil: () => {} }),
 		directory: new DirectoryCache({ directory: () => directory, now: () => 0 }),
 		openObjects: new OpenObjects({ max: maxOpen, now: () => 0 }),
 		wait: async () => {},

@@ -31,8 +31,8 @@ interface Isolate {
 
 /** A directory in which every account exists. */
 const EVERY_ACCOUNT = {
-	find: async (account: string) => account,
-	add: async (account: string) => account,
+	find: async (account: string) => ({ id: account, recordedAt: 1, place: account }),
+	add: async (account: string) => ({ id: account, recordedAt: 1, place: account }),
 	list: async () => ({ accounts: [] }),
 } as unknown as DirectoryCalls;
 

@@ -10,12 +10,14 @@ function world(...recorded: string[]) {
 		calls.push(name);
 		return state.fails ? Promise.reject(new Error("overloaded")) : Promise.resolve(result());
 	};
+	const recordOf = (id: string) =>
+		accounts.has(id) ? { id, recordedAt: 1, place: accounts.get(id) } : undefined;
 	const directory = {
-		find: (account: string) => call(`find ${account}`, () => accounts.get(account)),
+		find: (account: string) => call(`find ${account}`, () => recordOf(account)),
 		add: (account: string, place: string) =>
 			call(`add ${account} at ${place}`, () => {
 				if (!accounts.has(account)) accounts.set(account, place);
-				return accounts.get(account);
+				return recordOf(account);
 			}),
 		list: () => call("list", () => ({ accounts: [] })),
 	} as unknown as DirectoryCalls;
@@ -39,7 +41,7 @@ describe("accounts that exist", () => {
 		expect(await cache.find("of-an-older-version")).toBe("of-an-older-version");
 		expect(await cache.find("of-an-older-version")).toBe("of-an-older-version");
 		expect([...accounts.keys()]).toEqual(["team-a", "of-an-older-version"]);
-		expect(calls).toEqual(["find of-an-older-version", "add of-an-older-version at of-an-older-version"]);
+		expect(calls).toEqual(["find of-an-older-version", "add of-an-older-version at undefined"]);
 	});
 
 	it("are recorded once", async () => {

@@ -1,0 +1,39 @@
+/**
+ * Moves an account to another object, while the gateway serves. From the first step its calls fail at the old object, and their callers
+ * try again until the directory names the new one. A move that was interrupted is made again from its beginning, by the
+ * next caller of the account.
+ */
+import type { Account } from "../durable/account.ts";
+import type { DirectoryCache } from "./directory-cache.ts";
+
+interface MoveServices {
+	namespace: DurableObjectNamespace<Account>;
+	directory: DirectoryCache;
+}
+
+/** Returns whether the account was elsewhere. False, too, while another caller moves it. */
+export async function moveAccount(
+	account: string,
+	to: string,
+	{ directory, namespace }: MoveServices,
+): Promise<boolean> {
+	const from = await directory.lookUp(account);
+	if (from === undefined || from === to) return false;
+	const [source, target] = [namespace.getByName(from), namespace.getByName(to)];
+	const left = await source.leave(account, to);
+	if (!left) return false;
+	const { move } = left;
+	if (!(await target.expect(account, move, to))) return false;
+	for (const table of left.tables) {
+		let offset: number | undefined = 0;
+		while (offset !== undefined) {
+			const page = await source.page(account, move, table, offset);
+			if (!page || !(await target.accept(account, move, page))) return false;
+			offset = page.next;
+		}
+	}
+	if (!(await target.arrive(account, move))) return false;
+	await directory.setPlace(account, to);
+	await source.forget(account, move);
+	return true;
+}
