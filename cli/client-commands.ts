@@ -92,6 +92,19 @@ export function clientCommands(ganglion: Command, defaults: Defaults, finish: Fi
 			const { syncFolder } = await import("./commands/search-sync.ts");
 			finish(await syncFolder(folder, flags));
 		});
+	connected(
+		ganglion
+			.command("accounts")
+			.description("move the accounts of a gateway between its objects")
+			.helpCommand(false)
+			.command("move"),
+	)
+		.description("move all accounts to the shards of the present settings, or one with --account")
+		.option("--own", "give the account an object of its own")
+		.action(async (flags) => {
+			const { moveAccounts } = await import("./commands/accounts.ts");
+			finish(await moveAccounts(flags));
+		});
 	tokenCommands(
 		ganglion.command("token").description("create, list and revoke tokens of the account").helpCommand(false),
 		finish,

@@ -45,7 +45,15 @@ export class GatewayClient {
 
 	/** The complete reply of a v4 route. */
 	async envelope<T>(path: string, schema: z.ZodType<T>, options: RequestOptions = {}): Promise<T> {
-		const response = await this.send(path, options);
+		return this.#parsed(await this.send(path, options), schema);
+	}
+
+	/** The complete reply of a v4 route of the operator. `path`: below `/client/v4`. */
+	async operatorEnvelope<T>(path: string, schema: z.ZodType<T>): Promise<T> {
+		return this.#parsed(await this.#send(`/client/v4${path}`, {}), schema);
+	}
+
+	async #parsed<T>(response: Response, schema: z.ZodType<T>): Promise<T> {
 		const reply: unknown = await response.json();
 		const { error, data } = schema.safeParse(Envelope.safeParse(reply).success ? reply : undefined);
 		if (error) throw new CommandError(`${this.url} is not a gateway, or has another version`);
@@ -53,9 +61,12 @@ export class GatewayClient {
 	}
 
 	/** Throws a `CommandError` unless the status is successful. */
-	async send(path: string, { method = "GET", body, form }: RequestOptions = {}): Promise<Response> {
-		const url = `${this.url}/client/v4/accounts/${encodeURIComponent(this.account)}${path}`;
-		const response = await fetch(url, {
+	send(path: string, options: RequestOptions = {}): Promise<Response> {
+		return this.#send(`/client/v4/accounts/${encodeURIComponent(this.account)}${path}`, options);
+	}
+
+	async #send(path: string, { method = "GET", body, form }: RequestOptions): Promise<Response> {
+		const response = await fetch(`${this.url}${path}`, {
 			method,
 			headers: {
 				...(body !== undefined && { "content-type": "application/json" }),

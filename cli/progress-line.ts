@@ -21,7 +21,7 @@ export function batchLine({ status, request_counts, waiting }: BatchProgress): s
 }
 
 export function progressBar(done: number, total: number): string {
-	const full = Math.floor((done / total) * BAR_CHARACTERS);
+	const full = total === 0 ? 0 : Math.floor((done / total) * BAR_CHARACTERS);
 	return `[${"#".repeat(full)}${".".repeat(BAR_CHARACTERS - full)}]`;
 }
 

@@ -196,6 +196,7 @@ export const requestsAnswer = enveloped(z.array(RequestRow), Cursor);
 
 const Account = z.object({ id: z.string(), name: z.string(), type: z.string(), created_on: Instant });
 export const accountsAnswer = enveloped(z.array(Account), Cursor);
+export const placeAnswer = enveloped(z.object({ place: z.string(), moved: z.boolean() }));
 export const accountsUsageAnswer = enveloped(
 	z.array(Counts.extend({ account: z.string() })),
 	z.object({ ...Period, cursor: z.string().optional() }),

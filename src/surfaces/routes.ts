@@ -5,6 +5,7 @@ import { operatorRoutes } from "./accounts/all-accounts.ts";
 import { boundGatewayRoutes } from "./accounts/bound-gateway.ts";
 import { chargedLeaseRoutes } from "./accounts/charged-leases.ts";
 import { limitRoutes } from "./accounts/limits.ts";
+import { placeRoutes } from "./accounts/place.ts";
 import { tokenRoutes } from "./accounts/tokens.ts";
 import { usageRoutes } from "./accounts/usage.ts";
 import { searchRoutes } from "./aisearch/routes.ts";
@@ -73,6 +74,7 @@ export const ROUTES: readonly AppRoute[] = [
 	...openApiRoutes(),
 	...tokenRoutes,
 	...operatorRoutes,
+	...placeRoutes,
 	...aliasRoutes,
 	...usageRoutes,
 	...chargedLeaseRoutes,

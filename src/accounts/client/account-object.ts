@@ -7,7 +7,12 @@ import { present } from "../../core/present.ts";
 import type { Admitted, Credential } from "../admission.ts";
 import { type BoundGateway, GatewayRequired } from "../bound-gateway.ts";
 import type { Account } from "../durable/account.ts";
-import type { AccountReports, AliasStore, BoundGatewayStore } from "../durable/account-interfaces.ts";
+import type {
+	AccountPlacing,
+	AccountReports,
+	AliasStore,
+	BoundGatewayStore,
+} from "../durable/account-interfaces.ts";
 import type { AliasRow } from "../durable/alias-table.ts";
 import type { LimitStatus, LimitStatusQuery } from "../durable/limit-status.ts";
 import type { RefusalsQuery, RefusalsReport } from "../durable/refusals.ts";
@@ -110,6 +115,27 @@ export class AccountObject {
 		return this.call(method);
 	}
 
+	/** The name of the object. Records an account that does not exist. */
+	place(): Promise<string> {
+		return this.#find(true);
+	}
+
+	/** Returns false if the account is there, or another caller moves it now. */
+	async move(to: "shard" | "own"): Promise<boolean> {
+		const { directory } = this.#services;
+		const account = this.#account;
+		await this.#find(true);
+		try {
+			return await moveAccount(
+				account,
+				to === "own" ? ownPlace(account) : directory.placeFor(account),
+				this.#services,
+			);
+		} catch (cause) {
+			throw objectUnavailable(cause);
+		}
+	}
+
 	/** As {@link call}, for a call that no check precedes. */
 	report<T>(method: (calls: AccountCalls) => Promise<T>): Promise<T> {
 		const { directory, openObjects } = this.#services;
@@ -159,7 +185,7 @@ export interface AccountReaderServices extends AccountObjectServices {
 	aliases: FreshCache<readonly AliasRow[]>;
 }
 
-export abstract class AccountReader implements AccountReports, AliasStore, BoundGatewayStore {
+export abstract class AccountReader implements AccountReports, AccountPlacing, AliasStore, BoundGatewayStore {
 	protected readonly object: AccountObject;
 	readonly #account: string;
 	readonly #aliases: FreshCache<readonly AliasRow[]>;
@@ -172,6 +198,14 @@ export abstract class AccountReader implements AccountReports, AliasStore, Bound
 
 	get mayReport(): boolean {
 		return this.object.mayReport;
+	}
+
+	place(): Promise<string> {
+		return this.object.place();
+	}
+
+	move(to: "shard" | "own"): Promise<boolean> {
+		return this.object.move(to);
 	}
 
 	/** Reports the requests of this isolate, so that a reader sees its own. Never rejects. */

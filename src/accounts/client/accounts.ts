@@ -18,7 +18,12 @@ import type {
 	Ledgers,
 	Settlement,
 } from "../admission.ts";
-import type { AccountReports, AliasStore, BoundGatewayStore } from "../durable/account-interfaces.ts";
+import type {
+	AccountPlacing,
+	AccountReports,
+	AliasStore,
+	BoundGatewayStore,
+} from "../durable/account-interfaces.ts";
 import type { AliasRow } from "../durable/alias-table.ts";
 import type { TokenCommand, TokenResult, TokenStore } from "../token-command.ts";
 import { type AccountObjectServices, refusal } from "./account-object.ts";
@@ -37,7 +42,13 @@ const ALIASES_FRESH_MS = 10_000;
 export interface Accounts extends Ledgers {
 	of(
 		account: string,
-	): AccountLedger & AccountReports & AliasStore & BoundGatewayStore & DurableLedger & TokenStore;
+	): AccountLedger &
+		AccountReports &
+		AccountPlacing &
+		AliasStore &
+		BoundGatewayStore &
+		DurableLedger &
+		TokenStore;
 }
 
 /** For the code that closes the isolate. */

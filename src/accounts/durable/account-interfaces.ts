@@ -29,6 +29,14 @@ export interface AliasStore {
 	deleteAlias(credential: Credential, alias: string): Promise<boolean>;
 }
 
+/** The object that has the account: src/accounts/places.ts. */
+export interface AccountPlacing {
+	/** The name of the object. The caller is the operator, so an account that does not exist is recorded. */
+	place(): Promise<string>;
+	/** Moves the account. Returns false if it is there, or another caller moves it now. */
+	move(to: "shard" | "own"): Promise<boolean>;
+}
+
 /** The gateway that the account binds for all its requests. */
 export interface BoundGatewayStore {
 	boundGateway(credential: Credential): Promise<BoundGateway | undefined>;

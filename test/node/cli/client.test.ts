@@ -171,6 +171,20 @@ describe("ganglion batch", () => {
 	});
 });
 
+describe("ganglion accounts move", () => {
+	it("moves one account to an object of its own, and all back to their shards", async () => {
+		await run(["usage"]);
+		const own = ["accounts", "move", "--own"];
+		expect((await run([...own, "--account", "local"])).stdout).toBe("1 accounts, 1 moved\n");
+		expect((await run([...own, "--account", "local"])).stdout).toBe("1 accounts, 0 moved\n");
+		const all = await run(["accounts", "move", "--json"]);
+		expect(JSON.parse(all.stdout)).toMatchObject({ moved: 1 });
+		expect((await run(own)).stderr).toBe(
+			"error: --own: name the account that gets an object of its own with --account\n",
+		);
+	});
+});
+
 describe("ganglion usage", () => {
 	it("shows counts per group, and their total", async () => {
 		await run(["try", MODEL, "Reply with exactly: one"]);
