@@ -235,6 +235,8 @@ async function ganglion(
 							requests_per_minute: { "Text Generation": 10_000_000, "Text Embeddings": 10_000_000 },
 						}),
 			},
+			// As `ganglion serve`.
+			SHARDS: Number(process.env.BENCH_SHARDS ?? 4),
 			...(ledger && { LEDGER: ledger }),
 			ADMIN_TOKEN,
 		},

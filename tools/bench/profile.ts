@@ -18,7 +18,7 @@ import { type Ask, load, warmUp } from "./load.ts";
 import { type BundledFrame, placesIn } from "./places.ts";
 
 const STREAM = { ...CHAT, stream: true, stream_options: { include_usage: true } };
-const LOADS: Record<string, (contender: Contender) => Ask> = {
+const LOADS: Record<string, (contender: Contender) => Ask | Promise<Ask[]>> = {
 	json: (contender) => contender.ask("json", CHAT),
 	stream: (contender) => contender.ask("bulk", STREAM, "renamed"),
 	responses: (contender) => contender.ask("responses-bulk", STREAM),
@@ -32,6 +32,11 @@ const LOADS: Record<string, (contender: Contender) => Ask> = {
 		}),
 	hit: (contender) => withHeaders(contender.ask("json", CHAT), CACHED),
 	logged: (contender) => withHeaders(contender.ask("json", CHAT), LOGGED),
+	accounts: async (contender) => {
+		const names = Array.from({ length: 1_000 }, (_, i) => `account-${i}`);
+		await contender.addAccounts?.(names);
+		return names.map((account) => contender.ask("json", CHAT, "openai", account));
+	},
 	embeddings: (contender) =>
 		contender.ask("embeddings", { input: Array.from({ length: 100 }, (_, i) => `Text number ${i}`) }),
 };
@@ -70,7 +75,7 @@ try {
 	const ledger = values.ledger === "exact" ? "exact" : "leased";
 	const contender = await field.start("ganglion", { folder, inspectorPort, ledger });
 	if (!contender) throw new Error("Ganglion cannot be started");
-	const loops = [{ ask: askOf(contender), connections: CONNECTIONS }];
+	const loops = [{ ask: await askOf(contender), connections: CONNECTIONS }];
 	await warmUp(loops, WARM_UP_ANSWERS, WARM_UP_MS);
 	const inspector = await connectInspector(inspectorPort);
 	await inspector.send("Profiler.enable");
