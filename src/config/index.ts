@@ -21,7 +21,6 @@ import type { Aliases } from "../pipeline/services.ts";
 import type { StoreBounds } from "../responses/records.ts";
 import type { SearchSettings } from "../retrieval/search/records.ts";
 import type { VectorSettings } from "../retrieval/vectors/client/vector-indexes.ts";
-import { expectedName, kindOf } from "../schemas/explain.ts";
 import type { StorageSetting } from "../storage/storage.ts";
 import type { WebSearchSettings } from "../websearch/settings.ts";
 import { AiGatewaySchema } from "./ai-gateway.ts";
@@ -41,6 +40,15 @@ import { readProviderKeys } from "./provider-keys.ts";
 import { ResponsesSchema } from "./responses.ts";
 import { readDefaultBackend, readRoutes } from "./routes.ts";
 import { SearchSchema } from "./search.ts";
+import {
+	readAdminToken,
+	readCount,
+	readFlag,
+	readHosts,
+	readLedger,
+	readPublicUrl,
+	readShards,
+} from "./single-values.ts";
 import { storageSchema } from "./storage.ts";
 import { vectorsSchema } from "./vectors.ts";
 import { readWebSearch } from "./web-search.ts";
@@ -87,6 +95,9 @@ export interface Config {
 	/** A secret that grants all permissions for every account. */
 	adminToken?: string;
 }
+
+/** Of a gateway on one machine. */
+const DEFAULT_SHARDS = 4;
 
 /** Throws a `ConfigError` that lists every mistake. */
 export function configure(variables: object): Config {
@@ -193,81 +204,6 @@ function readEntries(name: string, env: Env, problems: Problems): [string, unkno
 /** In an open deployment every caller already uses the operator's keys and creates gateways. */
 const rulesOf = (rules: GatewayRules, allowAnonymous: boolean): GatewayRules =>
 	allowAnonymous ? { ...rules, shareProviderKeys: true, anyGateway: true } : rules;
-
-function readFlag(name: string, env: Env, problems: Problems): boolean {
-	const value = env[name];
-	if (value === true || value === "true") return true;
-	if (value !== undefined && value !== "" && value !== false && value !== "false")
-		problems.add([name], expectedName(["true", "false"], value));
-	return false;
-}
-
-function readPublicUrl(value: unknown, problems: Problems): string | undefined {
-	if (value === undefined || value === "") return undefined;
-	const url = typeof value === "string" ? URL.parse(value) : null;
-	if (url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin;
-	problems.add(["PUBLIC_URL"], "expected an origin such as https://ai.example.com, found another value");
-	return undefined;
-}
-
-const HOST_NAME = /^[\w.-]+$/;
-
-/** Names, separated by commas. */
-function readHosts(value: unknown = "", problems: Problems): string[] {
-	const names = typeof value === "string" ? value.split(",").map((name) => name.trim().toLowerCase()) : [""];
-	if (value !== "" && !names.every((name) => HOST_NAME.test(name)))
-		problems.add(
-			["ALLOWED_HOSTS"],
-			'expected names of hosts such as "gateway.lan,ai.lan", found another value',
-		);
-	return names.filter((name) => name !== "");
-}
-
-const LEDGERS = ["exact", "leased"];
-
-/** Whether the account's object admits every request. */
-function readLedger(value: unknown = "leased", problems: Problems): boolean {
-	if (value === "" || value === "leased") return false;
-	if (value !== "exact") problems.add(["LEDGER"], expectedName(LEDGERS, value));
-	return value === "exact";
-}
-
-function readCount(name: string, env: Env, problems: Problems): number | undefined {
-	const value = env[name];
-	if (value === undefined || value === "") return undefined;
-	const count = Number(value);
-	if (Number.isInteger(count) && count > 0) return count;
-	problems.add([name], `expected a whole number from 1, found ${kindOf(value)}`);
-	return undefined;
-}
-
-/** Of a gateway on one machine. */
-const DEFAULT_SHARDS = 4;
-const MAX_SHARDS = 256;
-
-function readShards(value: unknown, problems: Problems): number | undefined {
-	if (value === undefined || value === "") return undefined;
-	const shards = Number(value);
-	if (Number.isInteger(shards) && shards >= 0 && shards <= MAX_SHARDS) return shards;
-	problems.add(["SHARDS"], `expected a whole number from 0 to ${MAX_SHARDS}, found ${kindOf(value)}`);
-	return undefined;
-}
-
-/** Shorter tokens can be guessed. */
-const MIN_ADMIN_TOKEN_CHARACTERS = 32;
-
-/** Messages never contain the value. */
-function readAdminToken(value: unknown, problems: Problems): string | undefined {
-	if (value === undefined || value === "") return undefined;
-	const text = typeof value === "string" ? value.trim() : "";
-	if (text.length >= MIN_ADMIN_TOKEN_CHARACTERS) return text;
-	const found = typeof value === "string" ? "a shorter one" : kindOf(value);
-	problems.add(
-		["ADMIN_TOKEN"],
-		`expected a secret of ${MIN_ADMIN_TOKEN_CHARACTERS} characters or more, found ${found}`,
-	);
-	return undefined;
-}
 
 /** The routes for the banner at the start, one line each. Contains names, addresses and models, no secrets. */
 export function describeRouting({ routing, adHoc }: Config): string[] {

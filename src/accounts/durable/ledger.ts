@@ -24,7 +24,7 @@ import { type LimitStatus, type LimitStatusQuery, usedOf, withTokenBudgets } fro
 import { Refusals } from "./refusals.ts";
 import { expiredSettlement, type OpenRequest, type RequestRecord, validSettlement } from "./request-rows.ts";
 import { Requests, type RequestsPage, type RequestsQuery } from "./requests.ts";
-import type { AccountRows, TableOptions } from "./row-table.ts";
+import type { AccountStorage, TableOptions } from "./row-table.ts";
 import { Usage, type UsageQuery, type UsageReport } from "./usage.ts";
 import { Windows } from "./windows.ts";
 
@@ -34,16 +34,11 @@ export interface PendingAdmission {
 	token: VerifiedToken | undefined;
 }
 
-/** The transaction is that of the object, for all its accounts. */
-export interface LedgerStorage extends AccountRows {
-	transactionSync<T>(change: () => T): T;
-}
-
 type Settled = readonly [OpenRequest, Settlement];
 
 export class Ledger {
 	readonly refusals: Refusals;
-	readonly #storage: LedgerStorage;
+	readonly #storage: AccountStorage;
 	readonly #clock: ForwardClock;
 	readonly #requests: Requests;
 	readonly #usage: Usage;
@@ -55,7 +50,7 @@ export class Ledger {
 	readonly #open = new Map<string, OpenRequest>();
 
 	/** `clock`: milliseconds since the epoch. */
-	constructor(storage: LedgerStorage, clock: () => number, options: TableOptions = {}) {
+	constructor(storage: AccountStorage, clock: () => number, options: TableOptions = {}) {
 		this.#storage = storage;
 		this.#requests = new Requests(storage, options);
 		this.#usage = new Usage(storage);

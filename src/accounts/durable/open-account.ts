@@ -24,32 +24,28 @@ import {
 	type VerifiedCredential,
 } from "../bound-gateway.ts";
 import type { TokenCommand, TokenResult } from "../token-command.ts";
-import type { Due } from "./account-table.ts";
 import { type AliasRow, AliasTable } from "./alias-table.ts";
 import { BoundGatewayTable } from "./bound-gateway-table.ts";
 import type { CancelledTickets } from "./cancelled-tickets.ts";
 import type { VerifiedToken } from "./decision.ts";
-import { Ledger, type LedgerStorage, type PendingAdmission } from "./ledger.ts";
+import { type AlarmPlace, DueTimes } from "./due-times.ts";
+import { Ledger, type PendingAdmission } from "./ledger.ts";
 import type { LimitStatus, LimitStatusQuery } from "./limit-status.ts";
-import { type RefusalsQuery, type RefusalsReport, WRITE_MS } from "./refusals.ts";
+import type { RefusalsQuery, RefusalsReport } from "./refusals.ts";
 import type { RequestRecord } from "./request-rows.ts";
 import type { RequestsPage, RequestsQuery } from "./requests.ts";
+import type { AccountStorage } from "./row-table.ts";
 import { type Refusal, Tokens } from "./tokens.ts";
 import type { UsageQuery, UsageReport } from "./usage.ts";
 
 /** The object of the account. */
-export interface AccountPlace {
+export interface AccountPlace extends AlarmPlace {
 	/** Of all accounts of the object. */
 	readonly cancelled: CancelledTickets;
 	/** The account's rows, if it has any. */
-	readonly existing: LedgerStorage | undefined;
-	/** When the account was due at its opening. */
-	readonly due: Due;
+	readonly existing: AccountStorage | undefined;
 	/** Records an account without rows. */
-	record(): LedgerStorage;
-	setDue(due: Due): void;
-	/** Sets the alarm again if the runtime may have dropped it. */
-	ensureAlarm(): void;
+	record(): AccountStorage;
 }
 
 type Verified = ({ ok: true } & VerifiedCredential) | Extract<Admitted, { ok: false }>;
@@ -65,21 +61,18 @@ interface Parts {
 type Checked = { ok: true; token?: VerifiedToken } | Refusal;
 type CheckedRun = Checked | GatewayRefusal;
 
-/** The rows of an account that is used are swept after this time at the latest. An account that is never idle is swept more often. */
-const SWEEP_MS = 60 * 60 * 1000;
-
 const UNKNOWN: Refusal = { ok: false, failure: "authentication" };
 /** The answer to a cancelled ticket. No request waits for it. */
 const CANCELLED: Refusal = { ok: false, failure: "ledgerUnavailable" };
 
 export class OpenAccount {
 	readonly #place: AccountPlace;
-	#due: Due;
+	readonly #due: DueTimes;
 	#parts: Parts | undefined;
 
 	constructor(place: AccountPlace) {
 		this.#place = place;
-		this.#due = place.due;
+		this.#due = new DueTimes(place);
 	}
 
 	/** Books the settlements first, also if the request is refused. */
@@ -113,8 +106,8 @@ export class OpenAccount {
 				const checked = this.#checkRun(renewal.credential);
 				return checked.ok ? ledger.grantLease(renewal, checked.token) : undefined;
 			});
-			this.#wakeBy(ledger.nextLeaseExpiry());
-			this.#rest(ledger);
+			this.#due.wakeBy(ledger.nextLeaseExpiry());
+			this.#due.rest(ledger);
 			return granted;
 		});
 	}
@@ -129,7 +122,7 @@ export class OpenAccount {
 
 	settle(settled: readonly Settlement[]): void {
 		const ledger = this.#settle(settled);
-		if (ledger) this.#rest(ledger);
+		if (ledger) this.#due.rest(ledger);
 	}
 
 	/** Counts `request` if the credential is valid. */
@@ -142,7 +135,7 @@ export class OpenAccount {
 		if (!request?.rates.length) return verified;
 		return this.#step((ledger) => {
 			const counted = ledger.count(request, token);
-			this.#wakeToWrite(ledger);
+			this.#due.wakeToWrite(ledger);
 			return counted.ok ? verified : counted;
 		});
 	}
@@ -204,8 +197,7 @@ export class OpenAccount {
 	wake(): void {
 		this.#step((ledger) => {
 			ledger.expire();
-			const sweepAt = ledger.sweep();
-			this.#setDue({ sweepAt, wakeAt: earliest(ledger.nextExpiry(), sweepAt) });
+			this.#due.swept(ledger, ledger.sweep());
 		});
 	}
 
@@ -234,14 +226,14 @@ export class OpenAccount {
 		if (pending.length === 0) return [];
 		return this.#step((ledger) => {
 			const answers = ledger.admitAll(pending);
-			this.#wakeToWrite(ledger);
+			this.#due.wakeToWrite(ledger);
 			return pending.map(({ admission, token }, i) => {
 				const answer = answers[i] ?? CANCELLED;
 				if (!answer.ok) return [admission, answer] as const;
-				this.#wakeBy(ledger.expiryOf(admission.ticket));
+				this.#due.wakeBy(ledger.expiryOf(admission.ticket));
 				const { lease: leaseRequest } = admission;
 				const lease = leaseRequest && ledger.grantLease({ ...admission, lease: leaseRequest }, token);
-				if (lease) this.#wakeBy(ledger.nextLeaseExpiry());
+				if (lease) this.#due.wakeBy(ledger.nextLeaseExpiry());
 				return [admission, { ...answer, ...(lease && { lease }) }] as const;
 			});
 		});
@@ -299,34 +291,4 @@ export class OpenAccount {
 		};
 		return this.#parts;
 	}
-
-	/** Writes the counted refusals soon. */
-	#wakeToWrite(ledger: Ledger): void {
-		if (ledger.refusals.isPending) this.#wakeBy(Date.now() + WRITE_MS);
-	}
-
-	/** The account is due at this time, unless it already is earlier. A change is a write, which most admissions avoid. */
-	#wakeBy(time: number | undefined): void {
-		const { wakeAt, sweepAt } = this.#due;
-		if (time === undefined) return;
-		if (wakeAt !== undefined && wakeAt <= time) this.#place.ensureAlarm();
-		else this.#setDue({ wakeAt: time, sweepAt: earliest(sweepAt, Date.now() + SWEEP_MS) });
-	}
-
-	/** Nothing expires any more, so the account is not due before its rows are swept. */
-	#rest(ledger: Ledger): void {
-		const { wakeAt, sweepAt } = this.#due;
-		if (wakeAt === undefined || sweepAt === undefined || wakeAt >= sweepAt) return;
-		if (ledger.isIdle && !ledger.refusals.isPending) this.#setDue({ wakeAt: sweepAt, sweepAt });
-	}
-
-	#setDue({ wakeAt, sweepAt }: { wakeAt: number | undefined; sweepAt: number | undefined }): void {
-		this.#due = { ...(wakeAt !== undefined && { wakeAt }), ...(sweepAt !== undefined && { sweepAt }) };
-		this.#place.setDue(this.#due);
-	}
 }
-
-const earliest = (...times: (number | undefined)[]): number | undefined => {
-	const known = times.filter((time) => time !== undefined);
-	return known.length > 0 ? Math.min(...known) : undefined;
-};

@@ -27,6 +27,11 @@ export interface AccountRows {
 	tables: Set<string>;
 }
 
+/** The transaction is that of the object, for all its accounts. */
+export interface AccountStorage extends AccountRows {
+	transactionSync<T>(change: () => T): T;
+}
+
 /** The names become part of SQL statements, so they must be constants. */
 interface TableLayout<Field extends string> {
 	rows: AccountRows;
