@@ -181,6 +181,8 @@ const ACCOUNT: readonly Row[] = [
 	["read", "GET /ai/bound-gateway"],
 	["operator", "PUT /ai/bound-gateway"],
 	["operator", "DELETE /ai/bound-gateway"],
+	["operator", "GET /ai/place"],
+	["operator", "PUT /ai/place"],
 	["run", "POST /ai/tomarkdown"],
 	["read", "GET /ai/tomarkdown/supported"],
 	["read", "GET /ai/usage"],

@@ -60,11 +60,10 @@ describe("accounts of a shard", () => {
 		const { ledgers } = isolate();
 		const accounts = Array.from({ length: 60 }, newAccount);
 		await Promise.all(accounts.map((account) => ledgers.of(account).admit(admission())));
-		// The first is alone. The others wait for its call, and share the second.
-		expect(calls).toEqual([
-			["callAll", 1],
-			["callAll", 59],
-		]);
+		// The first is alone. The others wait for its call, and share the next ones; a slow call is not waited for.
+		expect(calls[0]).toEqual(["callAll", 1]);
+		expect(calls.reduce((sum, [, count]) => sum + count, 0)).toBe(60);
+		expect(calls.length).toBeLessThan(20);
 	});
 
 	it("keep their budgets with all of 500 requests at once from two isolates", async () => {
