@@ -19,7 +19,7 @@ export interface SummarizationInput {
 	max_length: number;
 }
 
-interface SummarizationOutput {
+export interface SummarizationOutput {
 	summary: string;
 	usage?: Usage;
 }

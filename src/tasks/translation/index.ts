@@ -18,7 +18,7 @@ export interface TranslationInput {
 	target_lang: string;
 }
 
-interface TranslationOutput {
+export interface TranslationOutput {
 	/** One translation per text, in order. */
 	texts: string[];
 	usage?: Usage;
