@@ -177,10 +177,10 @@ const generationOf = (input: ChatInput, call: Call, seals: Seals | undefined): G
 function requestBody(sent: ChatInput, call: Call, seals: Seals | undefined): Record<string, unknown> {
 	const strict = isOpenAiService(call.target);
 	const host = hostedService(call.target);
-	const messages = messagesFor(sent.messages, { call, host, seals });
-	const allowed =
-		host?.reasoningDetails && lacksDetails(messages, call.target) ? withoutReasoning(sent) : sent;
-	const input = host?.cacheBreakpoints ? allowed : withoutBreakpoints(allowed);
+	const accepted = host?.cacheBreakpoints ? sent : withoutBreakpoints(sent);
+	const messages = messagesFor(accepted.messages, { call, host, seals });
+	const lacksReasoning = host?.reasoningDetails && lacksDetails(messages, call.target);
+	const input = lacksReasoning ? withoutReasoning(accepted) : accepted;
 	const isOff = commonEffort(input) === null;
 	const body = {
 		...(strict ? withoutSampling(input.passthrough) : input.passthrough),
