@@ -382,6 +382,7 @@ describe("a stored object with an unknown field", () => {
 		],
 		["PUT /ai/aliases/:alias{.+}", { model: LLAMA }, "refused"],
 		["PUT /ai/bound-gateway", { id: "mine", mode: "default" }, "refused"],
+		["PUT /ai/place", { object: "own" }, "refused"],
 		["POST /tokens", token, "refused"],
 		["PUT /tokens/:token", token, "refused"],
 	];

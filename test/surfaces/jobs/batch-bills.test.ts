@@ -132,9 +132,12 @@ describe("a process that is killed", () => {
 		services.storage = {
 			...storage,
 			blobs: (account) =>
-				Object.assign(Object.create(storage.blobs(account)), {
-					get: (...all: [string]) => storage.blobs(account).get(...all),
-					put: () => Promise.reject(new Error("The storage is unreachable")),
+				new Proxy(storage.blobs(account), {
+					get(target, name) {
+						if (name === "put") return () => Promise.reject(new Error("The storage is unreachable"));
+						const member: unknown = Reflect.get(target, name, target);
+						return typeof member === "function" ? member.bind(target) : member;
+					},
 				}),
 		};
 		await expect(runOnce()).rejects.toThrow("unreachable");
