@@ -1,6 +1,7 @@
 /**
  * Arguments of tool calls that a host encodes twice: JSON text whose value is the JSON text of the object. Observed: servers that
- * serialise the text of a chat template again, in complete replies and in pieces. Models write `null` for no arguments.
+ * serialise the text of a chat template again, in complete replies and in pieces. Models write `null`
+ * for no arguments, and servers in PHP write `[]`.
  */
 import { parseJson, parseRecord } from "../core/json.ts";
 import { repairedObject } from "../core/json-repair.ts";
@@ -8,12 +9,14 @@ import { repairedObject } from "../core/json-repair.ts";
 /** Whether the text, or its beginning, is a JSON text of a string. Arguments in one encoding begin with a brace. */
 export const mayBeEncodedTwice = (text: string): boolean => text.trimStart().startsWith('"');
 
-/** Whether the text, or its beginning, can be other arguments: encoded twice, or `null` for none. */
-export const mayBeDecoded = (text: string): boolean => mayBeEncodedTwice(text) || /^\s*n/.test(text);
+const NONE = /^\s*(?:null|\[\s*\])\s*$/;
 
-/** The text of the object, if the text is encoded twice, and no text for `null`. Otherwise the text itself. */
+/** Whether the text, or its beginning, can be other arguments: encoded twice, or `null` or `[]` for none. */
+export const mayBeDecoded = (text: string): boolean => mayBeEncodedTwice(text) || /^\s*[n[]/.test(text);
+
+/** The text of the object, if the text is encoded twice, and no text for none. Otherwise the text itself. */
 export function decodedOnce(text: string): string {
-	if (text.trim() === "null") return "";
+	if (NONE.test(text)) return "";
 	if (!mayBeEncodedTwice(text)) return text;
 	const inner = parseJson(text);
 	return typeof inner === "string" && parseRecord(inner) ? inner : text;

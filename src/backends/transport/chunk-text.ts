@@ -19,9 +19,11 @@ export interface SentChunk {
 
 export const isChunk = (sent: unknown): sent is SentChunk => isRecord(sent);
 
+const ALIVE = /^(?:null|""|"?(?:ping|heartbeat|keep-?alive)"?)$/i;
+
 /** Events that keep a connection open: without data, or by their name or text. */
 export const isKeepAlive = (name: string | undefined, data: string): boolean =>
-	name === "ping" || data.trim() === "" || /^"?(?:ping|heartbeat|keep-?alive)"?$/i.test(data.trim());
+	name === "ping" || data.trim() === "" || (name !== "error" && ALIVE.test(data.trim()));
 
 /**
  * Parses the data of `count` events in one call. `undefined`: not every event is one line of JSON. (A stream whose

@@ -181,6 +181,38 @@ export const ODD_STREAMS: readonly OddReply[] = [
 		calls(of(undefined, 0, "get_weather", JSON.stringify('{"city":"Rome"}'))),
 		finish("tool_calls"),
 	),
+	...["[]", []].map((none) =>
+		stream(
+			`no arguments as the ${typeof none} []`,
+			answer({ calls: [NOW] }),
+			calls(of("a", 0, "get_time", none)),
+			finish("tool_calls"),
+		),
+	),
+	stream(
+		"no arguments as [], in pieces",
+		answer({ calls: [NOW] }),
+		calls(of("a", 0, "get_time", "[")),
+		calls(of(undefined, 0, undefined, "]")),
+		finish("tool_calls"),
+	),
+	...["input", "parameters"].flatMap((field) =>
+		[{ city: "Oslo" }, '{"city":"Oslo"}'].map((sent) =>
+			stream(
+				`arguments in ${field} as ${typeof sent}`,
+				osloAndRome,
+				calls({ index: 0, id: "a", type: "function", function: { name: "get_weather", [field]: sent } }),
+				calls({ index: 1, id: "b", type: "tool_use", name: "get_weather", [field]: { city: "Rome" } }),
+				finish("tool_calls"),
+			),
+		),
+	),
+	stream(
+		"a call as custom",
+		oslo,
+		calls({ index: 0, id: "a", type: "custom", custom: { name: "get_weather", input: '{"city":"Oslo"}' } }),
+		finish("tool_calls"),
+	),
 	stream(
 		"{} before the arguments, and all of them once more",
 		oslo,
@@ -244,11 +276,31 @@ export const ODD_STREAMS: readonly OddReply[] = [
 		finish("tool_calls"),
 	),
 	stream("the finish reason eos_token", hello, delta({ content: "Hello" }), finish("eos_token")),
+	...["MAX_TOKENS", "max_output_tokens", "max_length", "max_new_tokens"].map((reason) =>
+		stream(
+			`the finish reason ${reason}`,
+			answer({ text: "Hello", finish: "length" }),
+			delta({ content: "Hello" }),
+			finish(reason),
+		),
+	),
+	...["data", "result"].map((field) =>
+		stream(
+			`chunks in ${field}`,
+			hello,
+			line({ [field]: { ...HEADING, choices: [{ index: 0, delta: { content: "Hello" } }] } }),
+			line({ [field]: { ...HEADING, choices: [{ index: 0, delta: {}, finish_reason: "stop" }] } }),
+		),
+	),
 	stream(
-		"the finish reason MAX_TOKENS",
-		answer({ text: "Hello", finish: "length" }),
+		"events of null, of an empty text and of other words that keep the connection open",
+		hello,
+		"data: null\n\n",
+		'data: ""\n\n',
+		"data: keep-alive\n\n",
 		delta({ content: "Hello" }),
-		finish("MAX_TOKENS"),
+		"data: null\n\n",
+		finish("stop"),
 	),
 	stream("no finish reason", hello, delta({ content: "Hello" })),
 	stream(
@@ -428,6 +480,25 @@ export const ODD_VALUES: readonly OddReply[] = [
 			},
 		},
 	),
+	value("calls as parts of the content", answer({ text: "Hello", calls: [OSLO, NOW] }), {
+		message: {
+			content: [
+				{ type: "text", text: "Hello" },
+				{ type: "tool_use", id: "a", name: "get_weather", input: { city: "Oslo" } },
+				{ type: "tool_use", id: "b", name: "get_time", input: {} },
+			],
+		},
+		finish_reason: "tool_use",
+	}),
+	value("arguments in input and parameters, and none as []", answer({ calls: [OSLO, ROME, NOW] }), {
+		message: {
+			tool_calls: [
+				{ id: "a", type: "tool_use", name: "get_weather", input: { city: "Oslo" } },
+				{ id: "b", type: "function", function: { name: "get_weather", parameters: { city: "Rome" } } },
+				of("c", 2, "get_time", "[]"),
+			],
+		},
+	}),
 	value("calls with the same id, one without a name", osloAndRome, {
 		message: {
 			tool_calls: [

@@ -57,7 +57,10 @@ export class ChatEventReader {
 	#readFields(sent: Record<string, unknown>): RepairedEvent {
 		const { choices } = sent;
 		const usage = usageIn(sent);
-		if (!Array.isArray(choices) && !isRecord(choices) && !usage) return NO_CHUNK;
+		if (!Array.isArray(choices) && !isRecord(choices) && !usage) {
+			const inner = [sent.result, sent.data].find((value) => isRecord(value) && value.choices);
+			return isRecord(inner) ? this.read(inner) : NO_CHUNK;
+		}
 		const list: readonly unknown[] = Array.isArray(choices) ? choices : isRecord(choices) ? [choices] : [];
 		const repaired: ChunkChoice[] = [];
 		for (const [position, choice] of list.entries()) {

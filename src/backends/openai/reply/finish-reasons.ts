@@ -22,6 +22,10 @@ const REASONS: Readonly<Record<string, string>> = {
 	error_limit: "length",
 	guardrail_intervened: "content_filter",
 	content_filtered: "content_filter",
+	// OpenAI's Responses; engines of Hugging Face
+	max_output_tokens: "length",
+	max_length: "length",
+	max_new_tokens: "length",
 	// Mistral; models whose context is full
 	model_length: "length",
 	model_context_window_exceeded: "length",

@@ -3,6 +3,7 @@
  * and a delta have the same fields.
  */
 import { isRecord } from "../../../core/json.ts";
+import { sentCallsOf } from "./sent-calls.ts";
 import { readContent, readReasoning } from "./texts.ts";
 
 /** A message or a delta whose texts are texts. Its calls are as sent. */
@@ -49,8 +50,10 @@ export function readMessage(message: Record<string, unknown>): SentMessage {
 	const texts = readContent(content);
 	const added = thoughts || texts.reasoning;
 	const denial = texts.refusal || refusal;
+	const calls = Array.isArray(content) && sentCallsOf(message).length === 0 ? content.filter(isCall) : [];
 	return {
 		...message,
+		...(calls.length > 0 && { tool_calls: calls }),
 		...(!isAssistant(role) && { role: "assistant" }),
 		...(content !== undefined && { content: texts.content ?? null }),
 		...(!isText(reasoning) && { reasoning: null }),
@@ -69,6 +72,10 @@ export const hasOutput = (message: object): boolean =>
 			value !== "" &&
 			!(Array.isArray(value) && value.length === 0),
 	);
+
+/** Parts of content that are calls, in replies of proxies of Anthropic's API. */
+const CALL_PARTS: ReadonlySet<unknown> = new Set(["tool_use", "tool_call", "function_call"]);
+const isCall = (part: unknown): boolean => isRecord(part) && CALL_PARTS.has(part.type);
 
 const isAssistant = (role: unknown): boolean => role === undefined || role === null || role === "assistant";
 

@@ -33,17 +33,28 @@ export function sentCallsOf({ tool_calls, function_call }: Record<string, unknow
 	return calls.length === 0 && isRecord(function_call) ? [{ function: function_call }] : calls;
 }
 
-/** OpenAI's form (`{id, index, function}`), or flat (`{name, arguments}`). */
+/** OpenAI's forms (`{id, index, function}`, `{custom}`), or flat (`{name, arguments}`). Some hosts call the arguments `parameters` or `input`. */
 export function readCall(sent: unknown): SentCall {
 	if (!isRecord(sent)) return { id: undefined, index: undefined, name: "", arguments: "", fields: {} };
-	const { id, index, type: _, function: called, name, arguments: flat, ...fields } = sent;
-	const { name: sentName, arguments: sentArguments } = isRecord(called) ? called : { name, arguments: flat };
+	const {
+		id,
+		index,
+		type: _,
+		function: called,
+		custom,
+		name,
+		arguments: flat,
+		parameters,
+		input,
+		...fields
+	} = sent;
+	const call = [called, custom].find(isRecord) ?? { name, arguments: flat, parameters, input };
 	const at = typeof index === "string" && index.trim() !== "" ? Number(index) : index;
 	return {
 		id: typeof id === "number" ? String(id) : typeof id === "string" && id !== "" ? id : undefined,
 		index: typeof at === "number" && Number.isInteger(at) && at >= 0 ? at : undefined,
-		name: typeof sentName === "string" ? sentName : "",
-		arguments: argumentsText(sentArguments),
+		name: typeof call.name === "string" ? call.name : "",
+		arguments: argumentsText(call.arguments ?? call.parameters ?? call.input),
 		fields,
 	};
 }
