@@ -32,7 +32,7 @@ describe("a script that cannot be loaded", () => {
 		const alert = page.getByRole("main").getByRole("alert");
 		await alert.getByText(MESSAGE).waitFor();
 		expect(await faultsOf(page)).toEqual([]);
-		await page.getByRole("link", { name: "Models" }).click();
+		await page.getByRole("link", { name: "Models", exact: true }).click();
 		await page.getByRole("heading", { name: "Models" }).waitFor();
 		expect(await alert.count()).toBe(0);
 
@@ -48,7 +48,7 @@ describe("a script that cannot be loaded", () => {
 		await page.getByLabel("Search").fill("bge-m3");
 		await page.getByRole("link", { name: "@cf/baai/bge-m3" }).click();
 		await page.getByText(MESSAGE).waitFor();
-		await page.getByRole("link", { name: "Models" }).click();
+		await page.getByRole("link", { name: "Models", exact: true }).click();
 		await page.getByRole("heading", { name: "Models" }).waitFor();
 	});
 

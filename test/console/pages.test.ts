@@ -88,7 +88,7 @@ describe("the first page", () => {
 				.filter(({ name }) => name.endsWith(".js"))
 				.reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`)) as number;
 		// A busy browser may run a script before it records its size.
-		await expect.poll(scriptBytes).toBeGreaterThan(0);
+		await expect.poll(scriptBytes, { timeout: 20_000 }).toBeGreaterThan(0);
 		expect(await scriptBytes()).toBeLessThanOrEqual(MAX_FIRST_SCRIPT_BYTES);
 		await tab.close();
 	});
