@@ -456,8 +456,8 @@ describe("a native stream", () => {
 		const sent = [
 			{ index: 4, id: "x", function: { name: "a", arguments: "" } },
 			{ index: 5, id: "y", function: { name: "b", arguments: null } },
-			{ index: 4, function: { arguments: "{1" } },
-			{ function: { arguments: "{2" } },
+			{ index: 4, function: { arguments: '{"x":"1"}' } },
+			{ function: { arguments: '{"y":"2"' } },
 			{ index: 9, function: { arguments: "}" } },
 			{ index: 4, name: "", arguments: "" },
 		];
@@ -470,8 +470,8 @@ describe("a native stream", () => {
 			{ role: "assistant", content: "" },
 			{ index: 0, id: "x", type: "function", function: { name: "a", arguments: "" } },
 			{ index: 1, id: "y", type: "function", function: { name: "b", arguments: "" } },
-			{ index: 0, function: { arguments: "{1" } },
-			{ index: 1, function: { arguments: "{2" } },
+			{ index: 0, function: { arguments: '{"x":"1"}' } },
+			{ index: 1, function: { arguments: '{"y":"2"' } },
 			{ index: 1, function: { arguments: "}" } },
 			{},
 		]);
