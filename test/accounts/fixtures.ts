@@ -23,7 +23,7 @@ export const callsTo = (account: string): AccountCalls => callsOf(stubOf(account
 
 /** The rows of the first account of an object. */
 export const rowsIn = (storage: DurableObjectStorage, account = 1) => ({
-	...{ sql: storage.sql, account, tables: new Set<string>() },
+	...{ sql: storage.sql, account, tables: new Map() },
 	transactionSync: <T>(change: () => T): T => storage.transactionSync(change),
 });
 

@@ -7,6 +7,7 @@ import { AccountCopy, type RowsPage } from "./account-copy.ts";
 import { AccountTable, UNNAMED } from "./account-table.ts";
 import { CancelledTickets } from "./cancelled-tickets.ts";
 import { OpenAccount } from "./open-account.ts";
+import type { AccountRows } from "./row-table.ts";
 
 /** The methods that the Worker calls. */
 const METHODS = [
@@ -60,7 +61,7 @@ export class Account extends DurableObject {
 	/** Those used last come last. */
 	readonly #open = new Map<string, OpenAccount>();
 	readonly #table: AccountTable;
-	readonly #tables = new Set<string>();
+	readonly #tables: AccountRows["tables"] = new Map();
 	readonly #cancelled = new CancelledTickets();
 	/** Unknown after a start, until it is set again. */
 	#alarmAt: number | undefined;

@@ -23,8 +23,14 @@ export interface AccountRows {
 	sql: SqlStorage;
 	/** The number of the account in this object. Every statement has it. */
 	account: number;
-	/** The tables that exist, by name. One set for all accounts of the object. */
-	tables: Set<string>;
+	/** The tables that exist, by name, with their statements. One map for all accounts of the object. */
+	tables: Map<string, TableStatements>;
+}
+
+interface TableStatements {
+	/** The columns of a row, by the names of its fields. */
+	selected: string;
+	upsert: string;
 }
 
 /** The transaction is that of the object, for all its accounts. */
@@ -72,27 +78,19 @@ export class RowTable<Row extends { [Field in keyof Row]: SqlStorageValue | unde
 	readonly #account: number;
 	readonly #name: string;
 	readonly #fields: readonly (keyof Row & string)[];
-	readonly #selected: string;
-	readonly #upsert: string;
+	readonly #statements: TableStatements;
 
 	/** Creates the table if it does not exist, and changes a table of an earlier version. */
 	constructor(layout: TableLayout<keyof Row & string>) {
-		const { rows, name, columns, key, summed = [] } = layout;
+		const { rows, name, columns } = layout;
 		this.#sql = rows.sql;
 		this.#account = rows.account;
 		this.#name = name;
 		this.#fields = Object.keys(columns) as (keyof Row & string)[];
-		if (!rows.tables.has(name)) makeTable(layout);
-		rows.tables.add(name);
-		this.#selected = this.#fields.map((field) => `${columnOf(field)} AS "${field}"`).join(", ");
-		const changed = this.#fields.filter((field) => !key.includes(field));
-		const changes = changed.map((field) => {
-			const column = columnOf(field);
-			return `${column} = ${summed.includes(field) ? `${column} + ` : ""}excluded.${column}`;
-		});
-		this.#upsert = `INSERT INTO ${name} (${columnsOf(["account", ...this.#fields])})
-			VALUES (?, ${this.#fields.map(() => "?").join(", ")})
-			ON CONFLICT (${columnsOf(["account", ...key])}) DO UPDATE SET ${changes.join(", ")}`;
+		const known = rows.tables.get(name);
+		if (!known) makeTable(layout);
+		this.#statements = known ?? statementsOf(layout);
+		rows.tables.set(name, this.#statements);
 	}
 
 	/** Fields that are NULL are absent. */
@@ -102,7 +100,7 @@ export class RowTable<Row extends { [Field in keyof Row]: SqlStorageValue | unde
 
 	/** As {@link select}. Reads a row when the iteration reaches it. */
 	*each(clause: Clause = {}, ...values: SqlStorageValue[]): Iterable<Row> {
-		for (const row of this.#read(this.#selected, clause, values)) yield present(row) as Row;
+		for (const row of this.#read(this.#statements.selected, clause, values)) yield present(row) as Row;
 	}
 
 	/** `expressions`: constant SQL, such as `max(id) AS last`. */
@@ -125,7 +123,11 @@ export class RowTable<Row extends { [Field in keyof Row]: SqlStorageValue | unde
 
 	/** Adds the row, or changes the one with the same key. */
 	write(row: Row): void {
-		this.#sql.exec(this.#upsert, this.#account, ...this.#fields.map((field) => row[field] ?? null));
+		this.#sql.exec(
+			this.#statements.upsert,
+			this.#account,
+			...this.#fields.map((field) => row[field] ?? null),
+		);
 	}
 
 	/** Adds rows with these fields. `text`: a JSON array of the rows' values, because binding a value costs more than writing it. */
@@ -182,6 +184,26 @@ export class RowTable<Row extends { [Field in keyof Row]: SqlStorageValue | unde
 		];
 		return this.#sql.exec(parts.join(" "), this.#account, ...values, ...(limit === undefined ? [] : [limit]));
 	}
+}
+
+function statementsOf<Field extends string>({
+	name,
+	columns,
+	key,
+	summed = [],
+}: TableLayout<Field>): TableStatements {
+	const fields = Object.keys(columns) as Field[];
+	const changed = fields.filter((field) => !key.includes(field));
+	const changes = changed.map((field) => {
+		const column = columnOf(field);
+		return `${column} = ${summed.includes(field) ? `${column} + ` : ""}excluded.${column}`;
+	});
+	return {
+		selected: fields.map((field) => `${columnOf(field)} AS "${field}"`).join(", "),
+		upsert: `INSERT INTO ${name} (${columnsOf(["account", ...fields])})
+			VALUES (?, ${fields.map(() => "?").join(", ")})
+			ON CONFLICT (${columnsOf(["account", ...key])}) DO UPDATE SET ${changes.join(", ")}`,
+	};
 }
 
 function makeTable<Field extends string>({

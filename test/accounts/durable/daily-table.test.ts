@@ -3,7 +3,7 @@ import { DailyTable } from "../../../src/accounts/durable/daily-table.ts";
 import { NOON, withLedger } from "../fixtures.ts";
 
 const dimensions = { day: "TEXT NOT NULL", model: "TEXT NOT NULL" };
-const rowsOf = (sql: SqlStorage) => ({ sql, account: 1, tables: new Set<string>() });
+const rowsOf = (sql: SqlStorage) => ({ sql, account: 1, tables: new Map() });
 const open = (sql: SqlStorage) =>
 	new DailyTable<"day" | "model", "n">(rowsOf(sql), { name: "by_day", dimensions, counts: ["n"] });
 

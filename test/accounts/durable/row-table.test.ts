@@ -21,7 +21,7 @@ interface Options {
 }
 
 const tableOf = (sql: SqlStorage, options: Options = {}, account = 1) =>
-	new RowTable<Row>({ rows: { sql, account, tables: new Set() }, ...layout, ...options });
+	new RowTable<Row>({ rows: { sql, account, tables: new Map() }, ...layout, ...options });
 
 it("names a column in snake case", () => {
 	expect(columnOf("firstTokenMs")).toBe("first_token_ms");

@@ -36,7 +36,7 @@ describe("segments", () => {
 			const rows = [row(1, { code: 3040, firstTokenMs: 5 }), row(2), row(3, { rateKeys: "a\nb" })];
 			segments.add(rows.slice(0, 2));
 			segments.add(rows.slice(2));
-			for (const each of [segments, new Segments({ sql, account: 1, tables: new Set() })]) {
+			for (const each of [segments, new Segments({ sql, account: 1, tables: new Map() })]) {
 				expect([...each.before(4)]).toEqual([rows[2], rows[1], rows[0]]);
 				expect([...each.before(2)]).toEqual([rows[0]]);
 				expect(each.lastId()).toBe(3);
