@@ -22,8 +22,8 @@ import type { UsageQuery, UsageReport } from "../durable/usage.ts";
 import { isShard, ownPlace } from "../places.ts";
 import { type AccountCalls, AccountMoved, type AccountStub, callsOf } from "./account-calls.ts";
 import { moveAccount } from "./account-moves.ts";
+import type { AccountShards } from "./account-shards.ts";
 import type { DirectoryCache } from "./directory-cache.ts";
-import type { ShardCalls } from "./shard-calls.ts";
 
 export interface AccountObjectServices {
 	namespace: DurableObjectNamespace<Account>;
@@ -31,7 +31,7 @@ export interface AccountObjectServices {
 	directory: DirectoryCache;
 	/** Each open object holds files of the process. */
 	openObjects: OpenObjects;
-	shardCalls: ShardCalls;
+	accountShards: AccountShards;
 	wait(milliseconds: number): Promise<void>;
 }
 
@@ -89,14 +89,14 @@ export class AccountObject {
 	 * account that has moved is made again, at its new place.
 	 */
 	async call<T>(method: (calls: AccountCalls) => Promise<T>): Promise<T> {
-		const { directory, shardCalls } = this.#services;
+		const { directory, accountShards } = this.#services;
 		const account = this.#account;
 		for (let tries = 0; ; tries++) {
 			// Most calls follow a check, and need no lookup.
 			const place = directory.known(account) ?? (await this.#find());
 			const stub: AccountStub = this.#services.namespace.getByName(place);
 			try {
-				return await method(isShard(place) ? shardCalls.of(place, account, stub) : callsOf(stub, account));
+				return await method(isShard(place) ? accountShards.of(place, account, stub) : callsOf(stub, account));
 			} catch (cause) {
 				if (cause instanceof AccountMoved && tries < MOVING_TRIES) {
 					await this.#waitForMove(place, tries);

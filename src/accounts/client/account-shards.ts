@@ -24,7 +24,7 @@ interface ShardServices {
 	waitUntil(promise: Promise<unknown>): void;
 }
 
-export class ShardCalls {
+export class AccountShards {
 	readonly #services: ShardServices;
 	/** By the name of the shard. */
 	readonly #queues = new Map<string, BatchQueue<AccountCall, AccountAnswer>>();

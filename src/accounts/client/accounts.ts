@@ -27,6 +27,7 @@ import type {
 import type { AliasRow } from "../durable/alias-table.ts";
 import type { TokenCommand, TokenResult, TokenStore } from "../token-command.ts";
 import { type AccountObjectServices, refusal } from "./account-object.ts";
+import { AccountShards } from "./account-shards.ts";
 import { AccountVerifier } from "./account-verifier.ts";
 import { BatchQueue } from "./batch-queue.ts";
 import { Journal } from "./journal.ts";
@@ -34,7 +35,6 @@ import { KnownCredentials } from "./known-credentials.ts";
 import { type JournalPace, journalPace } from "./lease-demand.ts";
 import type { LedgersServices } from "./ledgers-services.ts";
 import { failedSettlement, Outbox } from "./outbox.ts";
-import { ShardCalls } from "./shard-calls.ts";
 
 /** A change of an alias in another isolate takes effect within this time. Milliseconds. */
 const ALIASES_FRESH_MS = 10_000;
@@ -74,7 +74,7 @@ interface IsolateState extends LedgersServices, AccountObjectServices {
 export function createLedgers(services: LedgersServices): IsolateAccounts {
 	const isolate: IsolateState = {
 		...services,
-		shardCalls: new ShardCalls({ ...services, waitUntil: services.keepAlive ?? services.waitUntil }),
+		accountShards: new AccountShards({ ...services, waitUntil: services.keepAlive ?? services.waitUntil }),
 		outboxes: new Map(),
 		journals: new Map(),
 		queues: new Map(),

@@ -3,7 +3,7 @@ import type { AiError } from "../../core/errors.ts";
 import type { FlushServices } from "../../core/flush-loop.ts";
 import type { AccountObjectServices } from "./account-object.ts";
 
-export interface LedgersServices extends FlushServices, Omit<AccountObjectServices, "shardCalls"> {
+export interface LedgersServices extends FlushServices, Omit<AccountObjectServices, "accountShards"> {
 	/** The account's object admits every request. Otherwise leases admit most of them. docs/accounts.md, "Leases". */
 	exact?: boolean;
 	/**

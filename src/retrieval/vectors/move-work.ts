@@ -13,7 +13,7 @@ import {
 	type WorkRun,
 } from "../../storage/queue/work.ts";
 import type { OpenMove, VectorMoves } from "./client/vector-moves.ts";
-import type { RegistryCalls } from "./client/vector-objects.ts";
+import type { VectorRegistryCalls } from "./client/vector-objects.ts";
 import type { ChangedId, IndexMove, MovePhase } from "./durable/move-table.ts";
 import type { MoveWork } from "./move-item.ts";
 import type { StoredVector, VectorBatch } from "./records.ts";
@@ -97,7 +97,7 @@ class MoveRun {
 	}
 
 	/** Throws if another run has taken the move over, or it has ended. */
-	async #changed(change: (registry: RegistryCalls) => Promise<IndexMove | undefined>): Promise<void> {
+	async #changed(change: (registry: VectorRegistryCalls) => Promise<IndexMove | undefined>): Promise<void> {
 		const move = await this.#services.moves.call(this.#run.account, change);
 		if (!move) throw new PostponedWork(0);
 		this.#move = move;

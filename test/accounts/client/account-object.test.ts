@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Credential } from "../../../src/accounts/admission.ts";
 import { AccountObject } from "../../../src/accounts/client/account-object.ts";
+import { AccountShards } from "../../../src/accounts/client/account-shards.ts";
 import { DirectoryCache, type DirectoryCalls } from "../../../src/accounts/client/directory-cache.ts";
-import { ShardCalls } from "../../../src/accounts/client/shard-calls.ts";
 import type { Account } from "../../../src/accounts/durable/account.ts";
 import { OpenObjects } from "../../../src/core/open-objects.ts";
 
@@ -35,7 +35,7 @@ function objectOf({ exists = true, directoryFails = false, maxOpen = 1 }: Option
 	} as unknown as DurableObjectNamespace<Account>;
 	const services = {
 		namespace,
-		shardCalls: new ShardCalls({ namespace, now: () => 0, wait: async () => {}, waitUntil: () => {} }),
+		accountShards: new AccountShards({ namespace, now: () => 0, wait: async () => {}, waitUntil: () => {} }),
 		directory: new DirectoryCache({ directory: () => directory, now: () => 0 }),
 		openObjects: new OpenObjects({ max: maxOpen, now: () => 0 }),
 		wait: async () => {},

@@ -17,7 +17,7 @@ import type { VectorStore } from "../vector-store.ts";
 import { builtinStore } from "./builtin-store.ts";
 import { chosenStore } from "./placement.ts";
 import { VectorMoves } from "./vector-moves.ts";
-import type { RegistryCalls, VectorObjects } from "./vector-objects.ts";
+import type { VectorObjects, VectorRegistryCalls } from "./vector-objects.ts";
 import { writeMutation } from "./write-mutation.ts";
 
 const KNOWN_MS = 5_000;
@@ -205,7 +205,10 @@ export class VectorIndexes {
 	}
 
 	/** Throws 502 if the object cannot be called, and 429 if the account has too many open objects. */
-	async #call<Value>(account: string, method: (registry: RegistryCalls) => Promise<Value>): Promise<Value> {
+	async #call<Value>(
+		account: string,
+		method: (registry: VectorRegistryCalls) => Promise<Value>,
+	): Promise<Value> {
 		try {
 			return await method(this.#services.registry(account));
 		} catch (cause) {

@@ -6,7 +6,7 @@ import type { VectorIndexRecord } from "../records.ts";
 import type { StorePlacement } from "../stores/store-settings.ts";
 import type { VectorStore } from "../vector-store.ts";
 import { namedStore } from "./placement.ts";
-import type { RegistryCalls } from "./vector-objects.ts";
+import type { VectorRegistryCalls } from "./vector-objects.ts";
 
 export interface OpenMove {
 	move: IndexMove;
@@ -21,7 +21,7 @@ interface MovesServices {
 	placement: StorePlacement;
 	uuid(): string;
 	now(): number;
-	call<Value>(account: string, method: (registry: RegistryCalls) => Promise<Value>): Promise<Value>;
+	call<Value>(account: string, method: (registry: VectorRegistryCalls) => Promise<Value>): Promise<Value>;
 	storeOf(account: string, index: VectorIndexRecord, signal?: AbortSignal): VectorStore;
 }
 
@@ -32,7 +32,7 @@ export class VectorMoves {
 		this.#services = services;
 	}
 
-	call<Value>(account: string, method: (registry: RegistryCalls) => Promise<Value>): Promise<Value> {
+	call<Value>(account: string, method: (registry: VectorRegistryCalls) => Promise<Value>): Promise<Value> {
 		return this.#services.call(account, method);
 	}
 

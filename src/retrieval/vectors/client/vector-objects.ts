@@ -4,7 +4,7 @@ import type { VectorIndexObject } from "../durable/vector-index.ts";
 import type { IndexCalls } from "./builtin-store.ts";
 
 /** The methods of the registry as calls. */
-export type RegistryCalls = {
+export type VectorRegistryCalls = {
 	[Name in
 		| "begin"
 		| "changeMove"
@@ -30,7 +30,7 @@ export type RegistryCalls = {
 
 /** A stub belongs to the request that created it, so each call needs a new one. */
 export interface VectorObjects {
-	registry(account: string): RegistryCalls;
+	registry(account: string): VectorRegistryCalls;
 	index(object: string): IndexCalls;
 }
 
@@ -41,6 +41,6 @@ export interface VectorRoomBindings {
 
 export const vectorObjects = ({ VECTOR_INDEX, VECTOR_REGISTRY }: VectorRoomBindings): VectorObjects => ({
 	// The runtime's types of results are too deep for the compiler.
-	registry: (account) => VECTOR_REGISTRY.getByName(account) as unknown as RegistryCalls,
+	registry: (account) => VECTOR_REGISTRY.getByName(account) as unknown as VectorRegistryCalls,
 	index: (object) => VECTOR_INDEX.getByName(object) as unknown as IndexCalls,
 });

@@ -5,7 +5,7 @@ import { indexNotFound, storeFull } from "../failures.ts";
 import type { Mutation, VectorIndexRecord } from "../records.ts";
 import type { VectorStore } from "../vector-store.ts";
 import { bytesOfBatch } from "./builtin-store.ts";
-import type { RegistryCalls } from "./vector-objects.ts";
+import type { VectorRegistryCalls } from "./vector-objects.ts";
 
 /** Of a mutation without vectors. */
 const MUTATION_BYTES = 1_000;
@@ -17,7 +17,7 @@ interface WriteServices {
 	/** Of all indexes of the account. */
 	maxBytes: number;
 	wait(milliseconds: number): Promise<void>;
-	call<Value>(method: (registry: RegistryCalls) => Promise<Value>): Promise<Value>;
+	call<Value>(method: (registry: VectorRegistryCalls) => Promise<Value>): Promise<Value>;
 	storeOf(index: VectorIndexRecord): VectorStore;
 	/** The index is in another store than was known. */
 	moved(): void;
