@@ -1,12 +1,10 @@
-import { Button } from "@cloudflare/kumo/components/button";
 import { Input } from "@cloudflare/kumo/components/input";
-import { type FormEvent, useEffect, useId, useRef, useState } from "react";
+import { useId, useState } from "react";
 import type { FineTune } from "../api/types.ts";
 import { useCatalog } from "../models/catalog.ts";
 import { DropZone } from "../parts/drop-zone.tsx";
-import { Failure } from "../parts/failure.tsx";
 import { bytes } from "../parts/format.ts";
-import { Section } from "../parts/page.tsx";
+import { SaveForm } from "../parts/save-form.tsx";
 import { useSession } from "../session/session.ts";
 import { type AdapterFiles, chosenOf, FILES } from "./files.ts";
 
@@ -25,92 +23,77 @@ export function AdapterForm({ adapter, onSaved, onCancel }: Props) {
 	const [name, setName] = useState(adapter?.name ?? "");
 	const [model, setModel] = useState(adapter?.model ?? "");
 	const [files, setFiles] = useState<AdapterFiles>({});
-	const [sending, setSending] = useState<string>();
-	const [error, setError] = useState<Error>();
-	const form = useRef<HTMLFormElement>(null);
-	useEffect(() => form.current?.querySelector("input")?.focus({ preventScroll: true }), []);
+	const [sending, setSending] = useState("The adapter");
 	const stored = new Set(adapter?.files.map((file) => file.name));
 	const missing = FILES.filter((file) => !files[file] && !stored.has(file));
 	const models = (catalog.value ?? []).filter(({ properties }) =>
 		properties.some(({ property_id }) => property_id === "lora"),
 	);
 
-	async function submit(event: FormEvent): Promise<void> {
-		event.preventDefault();
-		setError(undefined);
+	async function send(): Promise<void> {
 		setSending("The adapter");
-		try {
-			const { id } = await api.send<FineTune>("POST", api.account("/ai/finetunes"), { name, model });
-			for (const fileName of FILES) {
-				const file = files[fileName];
-				if (!file) continue;
-				setSending(fileName);
-				const body = new FormData();
-				body.set("file_name", fileName);
-				body.set("file", file);
-				const path = api.account(`/ai/finetunes/${id}/finetune-assets`);
-				await api.fetch(path, { method: "POST", body });
-			}
-			onSaved();
-		} catch (failure) {
-			setError(failure instanceof Error ? failure : new Error(String(failure)));
-			setSending(undefined);
+		const { id } = await api.send<FineTune>("POST", api.account("/ai/finetunes"), { name, model });
+		for (const fileName of FILES) {
+			const file = files[fileName];
+			if (!file) continue;
+			setSending(fileName);
+			const body = new FormData();
+			body.set("file_name", fileName);
+			body.set("file", file);
+			const path = api.account(`/ai/finetunes/${id}/finetune-assets`);
+			await api.fetch(path, { method: "POST", body });
 		}
+		onSaved();
 	}
 
 	return (
-		<Section title={adapter ? `Files of ${adapter.name}` : "New adapter"}>
-			{error && <Failure error={error} />}
-			<form className="stack" ref={form} onSubmit={(event) => void submit(event)}>
-				<div className="filters">
-					<Input
-						label="Name"
-						required
-						maxLength={128}
-						readOnly={adapter !== undefined}
-						value={name}
-						onChange={(event) => setName(event.target.value)}
-					/>
-					<Input
-						label="Base model"
-						placeholder="@cf/…"
-						required
-						autoComplete="off"
-						list={list}
-						readOnly={adapter !== undefined}
-						value={model}
-						onChange={(event) => setModel(event.target.value)}
-					/>
-					<datalist id={list}>
-						{models.map(({ id, name: each }) => (
-							<option key={id} value={each} />
-						))}
-					</datalist>
-				</div>
-				<DropZone
-					label="Files"
-					hint={`Drop ${FILES.join(" and ")} here, or choose both. PEFT writes them.`}
-					accept=".json,.safetensors"
-					onFiles={(chosen) => setFiles((before) => chosenOf(before, chosen))}
-				>
-					<ul className="plain">
-						{FILES.map((file) => (
-							<li key={file}>
-								{file}: {files[file] ? bytes(files[file].size) : stored.has(file) ? "stored" : "missing"}
-							</li>
-						))}
-					</ul>
-				</DropZone>
-				<div className="buttons">
-					<Button type="submit" variant="primary" disabled={missing.length > 0 || sending !== undefined}>
-						Upload
-					</Button>
-					<Button type="button" onClick={onCancel}>
-						Cancel
-					</Button>
-					<span role="status">{sending !== undefined && `${sending} is being sent …`}</span>
-				</div>
-			</form>
-		</Section>
+		<SaveForm
+			title={adapter ? `Files of ${adapter.name}` : "New adapter"}
+			button="Upload"
+			isReady={missing.length === 0}
+			status={`${sending} is being sent …`}
+			onSend={send}
+			onCancel={onCancel}
+		>
+			<div className="filters">
+				<Input
+					label="Name"
+					required
+					maxLength={128}
+					readOnly={adapter !== undefined}
+					value={name}
+					onChange={(event) => setName(event.target.value)}
+				/>
+				<Input
+					label="Base model"
+					placeholder="@cf/…"
+					required
+					autoComplete="off"
+					list={list}
+					readOnly={adapter !== undefined}
+					value={model}
+					onChange={(event) => setModel(event.target.value)}
+				/>
+				<datalist id={list}>
+					{models.map(({ id, name: each }) => (
+						<option key={id} value={each} />
+					))}
+				</datalist>
+			</div>
+			<DropZone
+				label="Files"
+				hint={`Drop ${FILES.join(" and ")} here, or choose both. PEFT writes them.`}
+				accept=".json,.safetensors"
+				onFiles={(chosen) => setFiles((before) => chosenOf(before, chosen))}
+			>
+				<ul className="plain">
+					{FILES.map((file) => (
+						<li key={file}>
+							{file}: {files[file] ? bytes(files[file].size) : stored.has(file) ? "stored" : "missing"}
+						</li>
+					))}
+				</ul>
+			</DropZone>
+		</SaveForm>
 	);
 }

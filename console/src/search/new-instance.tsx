@@ -1,10 +1,8 @@
-import { Button } from "@cloudflare/kumo/components/button";
 import { Input } from "@cloudflare/kumo/components/input";
-import { type FormEvent, useEffect, useId, useRef, useState } from "react";
+import { useId, useState } from "react";
 import type { SearchInstance } from "../api/types.ts";
 import { useCatalog } from "../models/catalog.ts";
-import { Failure } from "../parts/failure.tsx";
-import { Section } from "../parts/page.tsx";
+import { SaveForm } from "../parts/save-form.tsx";
 import { useSession } from "../session/session.ts";
 import { instancesPath } from "./paths.ts";
 
@@ -22,52 +20,29 @@ export function NewInstanceForm({ namespace, onCreated, onCancel }: Props) {
 	const [id, setId] = useState("");
 	const [embedding, setEmbedding] = useState("");
 	const [answering, setAnswering] = useState("");
-	const [isSending, setIsSending] = useState(false);
-	const [error, setError] = useState<Error>();
-	const form = useRef<HTMLFormElement>(null);
-	useEffect(() => form.current?.querySelector("input")?.focus({ preventScroll: true }), []);
 
-	async function submit(event: FormEvent): Promise<void> {
-		event.preventDefault();
-		setError(undefined);
-		setIsSending(true);
-		try {
-			const fields = { id, embedding_model: embedding.trim(), ai_search_model: answering.trim() };
-			onCreated(await api.send<SearchInstance>("POST", instancesPath(api, namespace), fields));
-		} catch (failure) {
-			setError(failure instanceof Error ? failure : new Error(String(failure)));
-			setIsSending(false);
-		}
+	async function send(): Promise<void> {
+		const fields = { id, embedding_model: embedding.trim(), ai_search_model: answering.trim() };
+		onCreated(await api.send<SearchInstance>("POST", instancesPath(api, namespace), fields));
 	}
 
 	return (
-		<Section title="New instance">
-			{error && <Failure error={error} />}
-			<form className="stack" ref={form} onSubmit={(event) => void submit(event)}>
-				<div className="filters">
-					<Input
-						label="Name"
-						required
-						maxLength={64}
-						pattern="[a-z0-9_]+(-[a-z0-9_]+)*"
-						title="Lower-case letters, digits, _ and single -"
-						autoComplete="off"
-						value={id}
-						onChange={(event) => setId(event.target.value)}
-					/>
-					<ModelField label="Embedding model" task={EMBEDDINGS} value={embedding} onChange={setEmbedding} />
-					<ModelField label="Answering model" task={CHATS} value={answering} onChange={setAnswering} />
-				</div>
-				<div className="buttons">
-					<Button type="submit" variant="primary" disabled={isSending}>
-						Create
-					</Button>
-					<Button type="button" onClick={onCancel}>
-						Cancel
-					</Button>
-				</div>
-			</form>
-		</Section>
+		<SaveForm title="New instance" button="Create" onSend={send} onCancel={onCancel}>
+			<div className="filters">
+				<Input
+					label="Name"
+					required
+					maxLength={64}
+					pattern="[a-z0-9_]+(-[a-z0-9_]+)*"
+					title="Lower-case letters, digits, _ and single -"
+					autoComplete="off"
+					value={id}
+					onChange={(event) => setId(event.target.value)}
+				/>
+				<ModelField label="Embedding model" task={EMBEDDINGS} value={embedding} onChange={setEmbedding} />
+				<ModelField label="Answering model" task={CHATS} value={answering} onChange={setAnswering} />
+			</div>
+		</SaveForm>
 	);
 }
 
