@@ -6,7 +6,7 @@ import type { Service, Worker_Binding } from "miniflare";
 import { startConverter } from "../scripts/documents/converter.ts";
 import { DOCUMENTS_BINDING } from "../src/config/worker-bindings.ts";
 import { lazy } from "../src/core/lazy.ts";
-import { completeModulesIn, modulesIn } from "./modules.ts";
+import { completeModulesIn, isWasm, modulesIn } from "./modules.ts";
 import { type EmbeddedSource, SETTINGS, type Source, type UrlSource } from "./options.ts";
 
 /** Set by the package build: the compatibility flags in the gateway's `wrangler.jsonc`. */
@@ -57,7 +57,9 @@ async function worker(
 	files: readonly { name: string; file: string }[],
 	parts: Partial<WorkerService>,
 ): Promise<WorkerService> {
-	const modules = files.map(async ({ name, file }) => ({ name, esModule: await readFile(file, "utf8") }));
+	const modules = files.map(async ({ name, file }) =>
+		isWasm(name) ? { name, wasm: await readFile(file) } : { name, esModule: await readFile(file, "utf8") },
+	);
 	return { modules: await Promise.all(modules), compatibilityDate: COMPATIBILITY_DATE, ...parts };
 }
 

@@ -8,6 +8,7 @@
  * another file, which the runtime evaluates at its first use. Code that several of them share is a file too. File names contain a hash
  * of the content.
  */
+import { createHash } from "node:crypto";
 import {
 	mkdirSync,
 	mkdtempSync,
@@ -17,7 +18,7 @@ import {
 	rmSync,
 	writeFileSync,
 } from "node:fs";
-import { join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { type Plugin, rolldown } from "rolldown";
 import { REDUCED_BUILD } from "../miniflare/modules.ts";
 import { DOCUMENT_KINDS } from "../src/retrieval/documents/formats.ts";
@@ -98,7 +99,7 @@ export async function bundleWorker(
 		transform: { target: "es2024", define: { "process.env.NODE_ENV": '"production"' } },
 		// The runtime provides them.
 		external: [/^cloudflare:/, /^node:/],
-		plugins: [leaveOut(without, isWithConverter ? CONVERTED : []), ...plugins],
+		plugins: [wasmFiles(), leaveOut(without, isWithConverter ? CONVERTED : []), ...plugins],
 		logLevel: "warn",
 		// rolldown itself only warns of a missing package, and the runtime would refuse the upload.
 		onLog: (level, log, report) => report(log.code === "UNRESOLVED_IMPORT" ? "error" : level, log),
@@ -125,6 +126,21 @@ export async function bundleWorker(
 	} finally {
 		await bundle.close();
 	}
+}
+
+/** A module of WebAssembly becomes a file, which the runtime compiles: it compiles no bytes that code gives it. */
+function wasmFiles(): Plugin {
+	return {
+		name: "wasm-files",
+		resolveId(source, importer) {
+			if (!source.endsWith(".wasm") || importer === undefined) return undefined;
+			const content = readFileSync(join(dirname(importer), source));
+			const digest = createHash("sha256").update(content).digest("hex").slice(0, 8);
+			const fileName = basename(source).replace(/\.wasm$/, `-${digest}.wasm`);
+			this.emitFile({ type: "asset", fileName, source: content });
+			return { id: `./${fileName}`, external: true };
+		},
+	};
 }
 
 /**

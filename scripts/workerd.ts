@@ -6,6 +6,7 @@ import { createConnection } from "node:net";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
+import { isWasm } from "../miniflare/modules.ts";
 import { withFileLimit } from "./file-limit.ts";
 import { endWithThisProcess } from "./parent.ts";
 
@@ -173,7 +174,8 @@ function capnp(spec: WorkerSpec, port: number, state: string): string {
 	const { v8Flags = [] } = spec;
 	const address = spec.unixSocket === undefined ? `${bracketed(host)}:${port}` : `unix:${spec.unixSocket}`;
 	const embedded = modules.map(
-		({ name }) => `(name = ${text(name)}, esModule = embed ${text(`modules/${name}`)})`,
+		({ name }) =>
+			`(name = ${text(name)}, ${isWasm(name) ? "wasm" : "esModule"} = embed ${text(`modules/${name}`)})`,
 	);
 	const bindings = [
 		...Object.entries(vars).map(([name, value]) =>

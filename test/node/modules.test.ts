@@ -150,6 +150,22 @@ describe("an OpenAI-compatible chat", () => {
 	});
 });
 
+describe("a search of vectors", () => {
+	it("runs its WebAssembly", async () => {
+		const indexes = (await start(modulesIn(BUILT))).replace(/ai$/, "vectorize/v2/indexes");
+		await post(indexes, { name: "docs", config: { dimensions: 3, metric: "cosine" } });
+		const lines = ["a", "b"].map((id, at) => JSON.stringify({ id, values: [1, at, 0] })).join("\n");
+		await fetch(`${indexes}/docs/insert`, {
+			method: "POST",
+			headers: { "content-type": "application/x-ndjson" },
+			body: lines,
+		});
+		const found = await post(`${indexes}/docs/query`, { vector: [1, 0.9, 0] });
+		expect(await found.json()).toMatchObject({ result: { matches: [{ id: "b" }, { id: "a" }] } });
+		expect(modulesIn(BUILT).filter(({ name }) => name.endsWith(".wasm"))).toHaveLength(1);
+	});
+});
+
 describe("the OpenAPI document", () => {
 	it("is a static file, and not made by the Worker", async () => {
 		const gateway = new URL(await start(modulesIn(BUILT))).origin;

@@ -2,7 +2,7 @@
 import { buildSync } from "esbuild";
 import { convertV4MiniflareOptions, Miniflare, type MiniflareOptions } from "miniflare";
 import { unstable_readConfig as readConfig } from "wrangler";
-import { modulesIn } from "../../../miniflare/modules.ts";
+import { isWasm, modulesIn } from "../../../miniflare/modules.ts";
 import { DOCUMENTS_BINDING } from "../../../src/config/worker-bindings.ts";
 
 export interface SessionWorker {
@@ -72,7 +72,10 @@ export function startGateway(folder: string, converter: string): Miniflare {
 			name: "gateway",
 			rootPath: folder,
 			modulesRoot: folder,
-			modules: modulesIn(folder).map(({ file: path }) => ({ type: "ESModule" as const, path })),
+			modules: modulesIn(folder).map(({ name, file: path }) => ({
+				type: isWasm(name) ? ("CompiledWasm" as const) : ("ESModule" as const),
+				path,
+			})),
 			compatibilityDate: "2026-08-01",
 			compatibilityFlags: compatibility_flags,
 			durableObjects: Object.fromEntries(objects),

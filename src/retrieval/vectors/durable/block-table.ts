@@ -1,4 +1,5 @@
-/** The values of vectors, in blocks of consecutive slots. */
+/** The values of vectors, in blocks of consecutive slots. In memory a block has codes (codes.ts); its values are there while there is room. */
+import { BlockCodes, CODE_BYTES } from "./codes.ts";
 import { lengthOf } from "./products.ts";
 import { forget, forgetOwner, keepInMemory, type MemoryBlock } from "./vector-memory.ts";
 
@@ -12,16 +13,29 @@ const BLOCKS = `CREATE TABLE IF NOT EXISTS blocks (
 const BLOCK_BYTES = 256 * 1024;
 const MAX_SLOTS = 1_024;
 const FLOAT_BYTES = 4;
-/** Of the id, the length and the objects of a vector in memory. */
-const SLOT_BYTES = 128;
+/** Of the id, the three numbers and the objects of a vector in memory. */
+const SLOT_BYTES = 144;
 
-/** Consecutive slots. The values of a slot that has no id mean nothing. */
+/** Consecutive slots. */
 export interface VectorBlock extends MemoryBlock {
 	firstSlot: number;
-	/** The id of each slot; `undefined`: the slot is free. */
+	/** The id of each slot; `undefined`: the slot is free, and what it has means nothing. */
 	ids: (string | undefined)[];
 	/** The Euclidean length of each vector. */
 	lengths: Float64Array;
+	/** Absent: the block is not in memory, or there is no memory for its codes. */
+	codes?: BlockCodes | undefined;
+	/** From memory or the disk. */
+	values(): Float32Array<ArrayBuffer>;
+}
+
+/** A block whose vectors change. */
+export interface ChangedBlock {
+	block: VectorBlock;
+	values: Float32Array<ArrayBuffer>;
+}
+
+interface BlockValues extends MemoryBlock {
 	values: Float32Array<ArrayBuffer>;
 }
 
@@ -39,6 +53,7 @@ export class BlockTable {
 	readonly #sql: SqlStorage;
 	readonly #options: BlockTableOptions;
 	readonly #kept = new Map<number, VectorBlock>();
+	readonly #keptValues = new Map<number, BlockValues>();
 
 	constructor(sql: SqlStorage, options: BlockTableOptions) {
 		this.#sql = sql;
@@ -57,6 +72,11 @@ export class BlockTable {
 		return Math.floor(slot / this.slotsPerBlock);
 	}
 
+	/** Whether {@link read} needs no disk. */
+	isInMemory(number: number): boolean {
+		return this.#kept.has(number);
+	}
+
 	/** A block from memory or the disk. A new one has no ids. */
 	read(number: number): VectorBlock {
 		const known = this.#kept.get(number);
@@ -65,7 +85,10 @@ export class BlockTable {
 			return known;
 		}
 		const block = this.#load(number);
-		if (keepInMemory(block)) this.#kept.set(number, block);
+		if (keepInMemory(block)) {
+			this.#kept.set(number, block);
+			this.#encode(block);
+		}
 		return block;
 	}
 
@@ -73,36 +96,76 @@ export class BlockTable {
 		const { account, dimensions, idsOf, owner } = this.#options;
 		const slots = this.slotsPerBlock;
 		const firstSlot = number * slots;
-		const values = new Float32Array(slots * dimensions);
 		const lengths = new Float64Array(slots);
 		const ids: (string | undefined)[] = [];
+		const values = this.#readValues(number);
+		for (const [slot, id] of idsOf(firstSlot, firstSlot + slots - 1)) {
+			const offset = slot - firstSlot;
+			ids[offset] = id;
+			lengths[offset] = lengthOf(values, offset * dimensions, dimensions);
+		}
+		const block: VectorBlock = {
+			...{ account, owner, kind: "codes", bytes: CODE_BYTES + slots * SLOT_BYTES },
+			...{ firstSlot, ids, lengths },
+			values: () => this.#readValues(number),
+			drop: () => {
+				this.#kept.delete(number);
+				block.codes?.release();
+				block.codes = undefined;
+			},
+		};
+		return block;
+	}
+
+	#encode(block: VectorBlock): void {
+		const { dimensions } = this.#options;
+		const codes = BlockCodes.take(this.slotsPerBlock, dimensions);
+		if (!codes) return;
+		block.codes = codes;
+		const values = block.values();
+		for (const [offset, id] of block.ids.entries())
+			if (id !== undefined) codes.encode(offset, values, offset * dimensions);
+	}
+
+	#readValues(number: number): Float32Array<ArrayBuffer> {
+		const { account, dimensions, owner } = this.#options;
+		const known = this.#keptValues.get(number);
+		if (known) {
+			keepInMemory(known);
+			return known.values;
+		}
+		const values = new Float32Array(this.slotsPerBlock * dimensions);
 		const [row] = this.#sql
 			.exec<{ content: ArrayBuffer }>("SELECT content FROM blocks WHERE block = ?", number)
 			.toArray();
-		if (row) {
-			values.set(new Float32Array(row.content));
-			for (const [slot, id] of idsOf(firstSlot, firstSlot + slots - 1)) {
-				const offset = slot - firstSlot;
-				ids[offset] = id;
-				lengths[offset] = lengthOf(values, offset * dimensions, dimensions);
-			}
-		}
-		const bytes = values.byteLength + slots * SLOT_BYTES;
-		return { account, owner, bytes, firstSlot, ids, lengths, values, evict: () => this.#kept.delete(number) };
+		if (row) values.set(new Float32Array(row.content));
+		const kept: BlockValues = {
+			...{ account, owner, kind: "values", bytes: values.byteLength, values },
+			drop: () => this.#keptValues.delete(number),
+		};
+		if (keepInMemory(kept)) this.#keptValues.set(number, kept);
+		return values;
+	}
+
+	/** For {@link put} and {@link write}, which follow at once. */
+	open(number: number): ChangedBlock {
+		const block = this.read(number);
+		return { block, values: block.values() };
 	}
 
 	/** Puts a vector into the memory of its block, which {@link write} then writes. */
-	put(block: VectorBlock, slot: number, id: string, values: Float32Array): void {
+	put({ block, values }: ChangedBlock, slot: number, id: string, vector: Float32Array): void {
 		const { dimensions } = this.#options;
 		const offset = slot - block.firstSlot;
-		block.values.set(values, offset * dimensions);
-		block.lengths[offset] = lengthOf(values, 0, dimensions);
+		values.set(vector, offset * dimensions);
+		block.lengths[offset] = lengthOf(vector, 0, dimensions);
+		block.codes?.encode(offset, vector, 0);
 		block.ids[offset] = id;
 	}
 
-	write(block: VectorBlock): void {
+	write({ block, values }: ChangedBlock): void {
 		const { dimensions } = this.#options;
-		const content = block.values.slice(0, block.ids.length * dimensions);
+		const content = values.slice(0, block.ids.length * dimensions);
 		const number = this.numberOf(block.firstSlot);
 		this.#sql.exec("INSERT OR REPLACE INTO blocks VALUES (?, ?)", number, content.buffer);
 	}
@@ -115,14 +178,13 @@ export class BlockTable {
 
 	values(slot: number): Float32Array<ArrayBuffer> {
 		const { dimensions } = this.#options;
-		const block = this.read(this.numberOf(slot));
-		const offset = (slot - block.firstSlot) * dimensions;
-		return block.values.slice(offset, offset + dimensions);
+		const number = this.numberOf(slot);
+		const offset = (slot - number * this.slotsPerBlock) * dimensions;
+		return this.#readValues(number).slice(offset, offset + dimensions);
 	}
 
 	/** The memory may differ from the disk, or the object ends. */
 	clear(): void {
-		for (const block of this.#kept.values()) forget(block);
-		this.#kept.clear();
+		for (const block of [...this.#kept.values(), ...this.#keptValues.values()]) forget(block);
 	}
 }

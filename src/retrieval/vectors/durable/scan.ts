@@ -2,11 +2,15 @@
  * The exact scan: the scores of vectors, and the best of them. Sums are float64, of values that are float32. A score depends only on the two
  * vectors, and equal scores are in the order of the ids, so that an answer does not depend on the place of a vector.
  *
+ * A block with codes is first read by them (codes.ts): each vector gets an upper and a lower bound of its score. Only one whose upper bound
+ * reaches the lower bounds of the best is scored. So the result is the same as without codes.
+ *
  * Scores: `cosine` from -1 to 1, the largest is the best; `euclidean` is the distance, `dot-product` the negative product: the smallest is the
  * best (developers.cloudflare.com/vectorize/best-practices/create-indexes). A vector of zeros has a cosine of 0.
  */
 import type { VectorMetric } from "../records.ts";
 import type { VectorBlock } from "./block-table.ts";
+import { type BlockCodes, type CodedQuery, codedQuery, ROUNDING } from "./codes.ts";
 import { lengthOf, product, squaredDistance } from "./products.ts";
 
 export interface ScoredId {
@@ -36,11 +40,12 @@ class TopMatches {
 		this.#max = max;
 	}
 
-	/** Whether a score can be among the best. */
-	mayAdd(score: number): boolean {
-		if (this.matches.length < this.#max) return this.#max > 0;
-		const worst = this.matches.at(-1)?.score ?? 0;
-		return this.#metric === "cosine" ? score >= worst : score <= worst;
+	/** The rank of the worst match, if there are enough. */
+	get leastRank(): number {
+		const worst = this.matches.at(-1);
+		return worst && this.matches.length >= this.#max
+			? rankOf(this.#metric, worst.score)
+			: Number.NEGATIVE_INFINITY;
 	}
 
 	add(match: ScoredId): void {
@@ -52,30 +57,143 @@ class TopMatches {
 	}
 }
 
+/** The larger, the better. */
+const rankOf = (metric: VectorMetric, score: number): number => (metric === "cosine" ? score : -score);
+
+/** The best of the ranks that vectors have at least. */
+class RankFloor {
+	/** The largest is first. */
+	readonly #ranks: number[] = [];
+	readonly #max: number;
+
+	constructor(max: number) {
+		this.#max = max;
+	}
+
+	/** So many vectors as are wanted have at least this rank. */
+	get least(): number {
+		return this.#ranks.length < this.#max
+			? Number.NEGATIVE_INFINITY
+			: (this.#ranks.at(-1) ?? Number.POSITIVE_INFINITY);
+	}
+
+	add(rank: number): void {
+		if (rank <= this.least) return;
+		let at = this.#ranks.length;
+		while (at > 0 && (this.#ranks[at - 1] as number) < rank) at--;
+		this.#ranks.splice(at, 0, rank);
+		if (this.#ranks.length > this.#max) this.#ranks.pop();
+	}
+}
+
+/** A vector that can be among the best. */
+export interface Candidate {
+	slot: number;
+	id: string;
+	/** Its rank is at most this one. */
+	upper: number;
+}
+
 export class Scanner {
-	readonly top: TopMatches;
+	readonly #top: TopMatches;
+	readonly #floor: RankFloor;
 	readonly #metric: VectorMetric;
 	readonly #query: Float32Array;
 	readonly #length: number;
+	readonly #coded: CodedQuery;
+	readonly #topK: number;
+	#candidates: Candidate[] = [];
 
 	constructor(metric: VectorMetric, query: Float32Array, topK: number) {
 		this.#metric = metric;
 		this.#query = query;
 		this.#length = lengthOf(query, 0, query.length);
-		this.top = new TopMatches(metric, topK);
+		this.#coded = codedQuery(query);
+		this.#topK = topK;
+		this.#top = new TopMatches(metric, topK);
+		this.#floor = new RankFloor(topK);
+	}
+
+	/** The best, after the {@link candidates} are scored. */
+	get matches(): readonly ScoredId[] {
+		return this.#top.matches;
 	}
 
 	/** `selected`: 1 at the slots that are searched. Absent: all. */
 	scan(block: VectorBlock, selected: Uint8Array | undefined): void {
-		const { firstSlot, ids, lengths, values } = block;
-		const query = this.#query;
-		const dimensions = query.length;
+		const { codes, firstSlot, ids } = block;
+		const isSearched = (offset: number) =>
+			ids[offset] !== undefined && (!selected || selected[firstSlot + offset] === 1);
 		for (let offset = 0; offset < ids.length; offset++) {
-			const id = ids[offset];
-			if (id === undefined || (selected && selected[firstSlot + offset] !== 1)) continue;
-			const score = this.#score(values, offset * dimensions, lengths[offset] ?? 0);
-			if (this.top.mayAdd(score)) this.top.add({ id, score });
+			if (!isSearched(offset)) continue;
+			const first = offset;
+			while (offset + 1 < ids.length && isSearched(offset + 1)) offset++;
+			if (codes) this.#bound(block, codes, first, offset + 1);
+			else this.#scoreAll(block, first, offset + 1);
 		}
+	}
+
+	#scoreAll(block: VectorBlock, first: number, end: number): void {
+		const values = block.values();
+		for (let offset = first; offset < end; offset++) {
+			const id = block.ids[offset] as string;
+			const score = this.#score(values, offset * this.#query.length, block.lengths[offset] ?? 0);
+			this.#floor.add(rankOf(this.#metric, score));
+			this.#top.add({ id, score });
+		}
+	}
+
+	#bound({ firstSlot, ids, lengths }: VectorBlock, codes: BlockCodes, first: number, end: number): void {
+		const query = this.#coded;
+		const sums = codes.sums(first, end - first, query);
+		for (let offset = first; offset < end; offset++) {
+			const length = lengths[offset] as number;
+			const about = codes.approximate(offset, sums[offset - first] as number, query);
+			const error = codes.errorOf(offset, length, query);
+			this.#floor.add(this.#rank(about - error, length, -1));
+			const upper = this.#rank(about + error, length, 1);
+			if (upper >= this.#floor.least)
+				this.#candidates.push({ slot: firstSlot + offset, id: ids[offset] as string, upper });
+		}
+	}
+
+	/** The rank of a vector by its product with the query. `side`: -1 for the least rank by rounding errors, 1 for the largest. */
+	#rank(innerProduct: number, length: number, side: -1 | 1): number {
+		switch (this.#metric) {
+			case "cosine": {
+				const lengths = length * this.#length;
+				return lengths === 0 ? 0 : Math.max(-1, Math.min(1, innerProduct / lengths));
+			}
+			case "euclidean": {
+				const squares = length ** 2 + this.#length ** 2;
+				return -Math.sqrt(Math.max(0, squares - 2 * innerProduct - side * ROUNDING * squares));
+			}
+			case "dot-product":
+				return innerProduct;
+			default:
+				return this.#metric satisfies never;
+		}
+	}
+
+	/**
+	 * The vectors to {@link score} now: first the best by their bounds, which leave few others, and then in the order of the slots, so that
+	 * each block is read once.
+	 */
+	*candidates(): Generator<Candidate> {
+		const { least } = this.#floor;
+		const found = this.#candidates.filter(({ upper }) => upper >= least).sort((a, b) => b.upper - a.upper);
+		this.#candidates = [];
+		const others = found.splice(2 * this.#topK).sort((a, b) => a.slot - b.slot);
+		for (const candidate of [...found, ...others])
+			if (candidate.upper >= this.#top.leastRank) yield candidate;
+	}
+
+	/** Nothing, if the slot has another vector by now. */
+	score({ id, slot }: Candidate, block: VectorBlock): void {
+		const offset = slot - block.firstSlot;
+		if (block.ids[offset] !== id) return;
+		const at = offset * this.#query.length;
+		this.#top.add({ id, score: this.#score(block.values(), at, block.lengths[offset] ?? 0) });
 	}
 
 	#score(values: Float32Array, at: number, length: number): number {

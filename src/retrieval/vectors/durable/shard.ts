@@ -8,7 +8,7 @@ import type {
 	VectorMetric,
 	VectorRecord,
 } from "../records.ts";
-import { BlockTable, type VectorBlock } from "./block-table.ts";
+import { BlockTable, type ChangedBlock } from "./block-table.ts";
 import type { IndexSetup } from "./index-state.ts";
 import { PropertyTable } from "./property-table.ts";
 import { Scanner, type ScoredId } from "./scan.ts";
@@ -24,8 +24,13 @@ const VECTORS = `CREATE TABLE IF NOT EXISTS vectors (
 const BY_NAMESPACE =
 	"CREATE INDEX IF NOT EXISTS vectors_by_namespace ON vectors (namespace) WHERE namespace IS NOT NULL";
 
-/** A scan lets other requests run after this many values: about 2 milliseconds. */
-const VALUES_AT_ONCE = 1_500_000;
+/** A scan lets other requests run after about 2 milliseconds. */
+const SLICE_US = 2_000;
+/** About 65,000 values each. */
+const CODED_BLOCK_US = 15;
+const BLOCK_US = 90;
+/** Reading a block from the disk, and its codes. */
+const LOADED_BLOCK_US = 400;
 
 interface VectorRow extends Record<string, SqlStorageValue> {
 	slot: number;
@@ -113,13 +118,13 @@ export class Shard {
 	/** Writes vectors. One with a known id is replaced. The ids of a batch differ. */
 	put({ records, values }: VectorBatch, properties: readonly NumberedProperty[]): void {
 		this.properties.replace(properties);
-		const changed = new Map<number, VectorBlock>();
+		const changed = new Map<number, ChangedBlock>();
 		const known = this.#slotsOf(records.map(({ id }) => id));
 		for (const [index, record] of records.entries()) {
 			const slot = known.get(record.id) ?? this.#takeSlot();
 			this.#writeRow(slot, record, known.has(record.id));
 			const number = this.#blocks.numberOf(slot);
-			const block = changed.get(number) ?? this.#blocks.read(number);
+			const block = changed.get(number) ?? this.#blocks.open(number);
 			changed.set(number, block);
 			const start = index * this.#dimensions;
 			this.#blocks.put(block, slot, record.id, values.subarray(start, start + this.#dimensions));
@@ -156,17 +161,27 @@ export class Shard {
 		const { metric, topK, vector } = query;
 		const selected = await this.#select(query);
 		const scanner = new Scanner(metric, vector, topK);
-		let values = 0;
-		for (let first = 0; first < this.#size; first += this.#blocks.slotsPerBlock) {
-			const end = first + this.#blocks.slotsPerBlock;
-			if (selected && !selected.subarray(first, end).includes(1)) continue;
-			scanner.scan(this.#blocks.read(this.#blocks.numberOf(first)), selected);
-			values += this.#blocks.slotsPerBlock * this.#dimensions;
-			if (values < VALUES_AT_ONCE) continue;
-			values = 0;
+		let time = 0;
+		const spend = async (us: number) => {
+			time += us;
+			if (time < SLICE_US) return;
+			time = 0;
 			await this.#pause();
+		};
+		const blocks = this.#blocks;
+		for (let first = 0; first < this.#size; first += blocks.slotsPerBlock) {
+			if (selected && !selected.subarray(first, first + blocks.slotsPerBlock).includes(1)) continue;
+			const number = blocks.numberOf(first);
+			const isInMemory = blocks.isInMemory(number);
+			const block = blocks.read(number);
+			scanner.scan(block, selected);
+			await spend((block.codes ? CODED_BLOCK_US : BLOCK_US) + (isInMemory ? 0 : LOADED_BLOCK_US));
 		}
-		return scanner.top.matches.flatMap((match) => this.#match(match, query));
+		for (const candidate of scanner.candidates()) {
+			scanner.score(candidate, blocks.read(blocks.numberOf(candidate.slot)));
+			await spend(BLOCK_US);
+		}
+		return scanner.matches.flatMap((match) => this.#match(match, query));
 	}
 
 	/** `undefined`: all slots. */

@@ -1,45 +1,60 @@
 /**
- * The blocks of vectors that this process has in memory, of all indexes. Beyond the limit, the block that was used the longest time ago goes.
- * A query of an index that does not fit reads the other blocks from the disk.
+ * What this process has of vectors in memory, of all indexes: the codes of blocks, which each query reads, and the values of blocks, of which a
+ * query reads few. Beyond the limit values go first, those that were used the longest time ago, and then codes. A query of an index that does
+ * not fit reads the others from the disk.
  */
 import { vectorBytes } from "../../../core/process-counts.ts";
+import { CODE_BYTES, idleCodeBytes } from "./codes.ts";
 
 export interface MemoryBlock {
 	account: string;
 	/** The object with the block. */
 	owner: string;
+	kind: "codes" | "values";
 	bytes: number;
-	/** The index must not use this object of the block any more. */
-	evict(): void;
+	/** It is not in memory any more. */
+	drop(): void;
 }
 
 /** The block that was used last is last. */
-const blocks = new Set<MemoryBlock>();
+const kept = { codes: new Set<MemoryBlock>(), values: new Set<MemoryBlock>() };
 
 /** The block was used. Returns whether it may stay in memory. */
 export function keepInMemory(block: MemoryBlock): boolean {
+	const blocks = kept[block.kind];
 	if (blocks.delete(block)) {
 		blocks.add(block);
 		return true;
 	}
-	const { limit } = vectorBytes.report();
-	if (block.bytes > limit) return false;
-	for (const oldest of blocks) {
-		if (vectorBytes.report().used + block.bytes <= limit) break;
-		forget(oldest);
-		oldest.evict();
-	}
+	if (!makeRoom(block)) return false;
 	vectorBytes.add(block.account, block.bytes);
 	blocks.add(block);
 	return true;
 }
 
+function makeRoom({ bytes, kind }: MemoryBlock): boolean {
+	const { limit } = vectorBytes.report();
+	if (bytes > limit) return false;
+	const fits = () => {
+		const idle = Math.max(0, idleCodeBytes() - (kind === "codes" ? CODE_BYTES : 0));
+		return vectorBytes.report().used + idle + bytes <= limit;
+	};
+	for (const blocks of kind === "codes" ? [kept.values, kept.codes] : [kept.values])
+		for (const oldest of blocks) {
+			if (fits()) return true;
+			forget(oldest);
+		}
+	return fits();
+}
+
 /** The block is not in memory any more. */
 export function forget(block: MemoryBlock): void {
-	if (blocks.delete(block)) vectorBytes.release(block.account, block.bytes);
+	if (!kept[block.kind].delete(block)) return;
+	vectorBytes.release(block.account, block.bytes);
+	block.drop();
 }
 
 /** Another instance of the object, which has ended, may have left blocks. */
 export function forgetOwner(owner: string): void {
-	for (const block of blocks) if (block.owner === owner) forget(block);
+	for (const block of [...kept.codes, ...kept.values]) if (block.owner === owner) forget(block);
 }
