@@ -50,7 +50,7 @@ const USAGE = `npm run dev -- [options]
   --var NAME:VALUE        a variable, such as ROUTES:{"*":[{"backend":"simulator"}]}
   --no-local-engines      do not search for engines on this machine
   --local-engines         search for them, also in CI
-  --engine-ports N,N      ports to search (11434,8080,8000,1234)
+  --engine-ports N,N      ports to search (11434,8080,8000,1234,12434)
   --engine local          run models on this machine (docs/local-engine.md)
   --pull                  with it: download weights at their first use
 

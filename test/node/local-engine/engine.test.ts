@@ -137,6 +137,16 @@ describe("the local engine", () => {
 		expect(refused.status).toBe(401);
 	});
 
+	it("loses no call, although llama-server closes connections that it calls kept", async () => {
+		place(LLAMA, "GGUF llama");
+		const engine = await start();
+		const statuses: number[] = [];
+		for (let count = 0; count < 20; count++) statuses.push((await chat(engine)).status);
+		const together = await Promise.all(Array.from({ length: 20 }, () => chat(engine)));
+		statuses.push(...together.map(({ status }) => status));
+		expect(statuses).toEqual(Array.from({ length: 40 }, () => 200));
+	});
+
 	it("is started again after a crash, at the same address, and leaves no process", async () => {
 		place(LLAMA, "GGUF llama");
 		const engine = await start();

@@ -60,6 +60,8 @@ function readPreset() {
 let models = readPreset();
 const states = new Map();
 const followers = new Set();
+/** Connections on which a model has answered. */
+const answered = new WeakSet();
 let loads = 0;
 
 function change(model, status, exitCode) {
@@ -157,6 +159,8 @@ const server = createServer(async (request, response) => {
 			data: [...models.keys()].map((id) => ({ id, status: states.get(id) ?? { value: "unloaded" } })),
 		});
 	}
+	// The answer of a model says that the connection is kept ("Keep-Alive: timeout=5, max=100"), and then it is closed.
+	if (answered.has(request.socket)) return void request.socket.destroy();
 	let text = "";
 	for await (const piece of request) text += piece;
 	const body = JSON.parse(text);
@@ -170,6 +174,7 @@ const server = createServer(async (request, response) => {
 	if (pathname === "/models/load") return send(200, { success: true });
 	if (!isLoaded) return send(500, error(500, `model name=${body.model} failed to load`, "server_error"));
 	if (pathname === "/slow") return;
+	answered.add(request.socket);
 	const answer = answerTo(pathname, body, body.model);
 	send(answer.error?.code ?? 200, answer);
 });
