@@ -1,5 +1,6 @@
 /** Values of the command line: their formats, and settings made from them. */
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { USUAL_PORTS } from "../scripts/engines/probe.ts";
 import { BACKEND_KINDS } from "../src/backends/kinds.ts";
 import { ConfigError } from "../src/config/index.ts";
 import { parseJson } from "../src/core/json.ts";
@@ -143,4 +144,4 @@ export const localEngineOptions = (command: Command): Command =>
 	command
 		.option("--local-engines", "search for engines on this machine, also in CI")
 		.option("--no-local-engines", "do not search for engines on this machine")
-		.option("--engine-ports <ports>", "ports to search for engines (11434,8080,8000,1234)", readPorts);
+		.option("--engine-ports <ports>", `ports to search for engines (${USUAL_PORTS.join()})`, readPorts);

@@ -20,6 +20,7 @@ import { readVariables } from "./config-file.ts";
 import { DEV_VARS, devBanner, linesOfEngines, localEngines as localEnginesFor } from "./dev-settings.ts";
 import { startConverter } from "./documents/converter.ts";
 import type { LocalSettings } from "./engines/local.ts";
+import { USUAL_PORTS } from "./engines/probe.ts";
 import { refuseNpmOptions } from "./options.ts";
 import { endWithThisProcess, whenParentExits } from "./parent.ts";
 import { DIST } from "./root.ts";
@@ -50,7 +51,7 @@ const USAGE = `npm run dev -- [options]
   --var NAME:VALUE        a variable, such as ROUTES:{"*":[{"backend":"simulator"}]}
   --no-local-engines      do not search for engines on this machine
   --local-engines         search for them, also in CI
-  --engine-ports N,N      ports to search (11434,8080,8000,1234,12434)
+  --engine-ports N,N      ports to search (${USUAL_PORTS.join()})
   --engine local          run models on this machine (docs/local-engine.md)
   --pull                  with it: download weights at their first use
 

@@ -162,6 +162,8 @@ describe("npm run dev", () => {
 	it("shows its own options", async () => {
 		const help = await dev(["--help"]).until(/npx wrangler dev --help/);
 		expect(help).toMatch(/^npm run dev -- \[options\]\n/);
+		// Those of Ollama, llama.cpp, vLLM, LM Studio and Docker Model Runner.
+		expect(help).toContain("ports to search (11434,8080,8000,1234,12434)");
 	});
 
 	it("prints one line if its port is in use", async () => {
